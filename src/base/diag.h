@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * diag.h - errors as values: what went wrong, where, and how the program came there.
+ *
+ * A function that can fail returns a ctsc_status and describes the failure in the diag it was
+ * given. The first failure wins; notes and frames are added to it on the way out. Line, column
+ * and the caret are computed when the diagnostic is rendered, from byte offsets.
+ *
+ * Ownership: a diag owns its strings and holds a reference on each source it names.
+ * Tests: tests/unit/test_base.c
+ */
+#ifndef CTSC_BASE_DIAG_H
+#define CTSC_BASE_DIAG_H
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "ctsc.h"
+
+#include <stdatomic.h>
+
+/* A piece of source text that ranges point into. Counted; sources are shared by graphs, values
+ * and diagnostics. */
+struct source_range;
+
+typedef struct source {
+    atomic_int refs;
+    char *name; /* file name, as shown to people */
+    char *text; /* NUL-terminated copy */
+    size_t len;
+    uint32_t first_line; /* the number of the text's first line: 1, unless it is an excerpt */
+    /* Where this text was generated from (an archive's code has an original Python file):
+     * maps a range here to a range in the original, false if unknown. May be NULL. */
+    bool (*origin)(struct source *s, uint32_t begin, struct source_range *out);
+    void (*origin_free)(void *ctx);
+    void *origin_ctx;
+} source;
+
+typedef struct source_range {
+    source *src; /* NULL: no place */
+    uint32_t begin, end;
+} source_range;
+
+source *source_new(const char *name, const char *text, size_t len); /* refs = 1; NULL: no memory */
+source *source_ref(source *s);
+void source_unref(source *s); /* s may be NULL */
+/* Line (from first_line) and column (from 1) of a byte offset. */
+void source_position(const source *s, uint32_t offset, uint32_t *line, uint32_t *column);
+/* The range in the text a person wrote: the origin if there is one, else r itself. */
+source_range source_original(source_range r);
+
+typedef enum diag_kind { DIAG_ERROR, DIAG_NOTE, DIAG_FRAME } diag_kind;
+
+typedef struct diag_item {
+    diag_kind kind;
+    char *text; /* of a frame: the function's name */
+    source_range range;
+} diag_item;
+
+typedef struct diag {
+    ctsc_status status; /* CTSC_OK: nothing happened */
+    char *exception;    /* Python class of a raised exception ("builtins.ValueError"), or NULL */
+    VEC(diag_item) items; /* the error, then its notes and frames, innermost call first */
+} diag;
+
+void diag_clear(diag *d);
+/* Record a failure and return its status. d may be NULL. No memory for the text still records the
+ * status. */
+ctsc_status diag_fail(diag *d, ctsc_status status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+ctsc_status diag_fail_at(diag *d, ctsc_status status, source_range r, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+ctsc_status diag_no_memory(diag *d); /* CTSC_LIMIT, "out of memory" */
+void diag_note(diag *d, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void diag_frame(diag *d, source_range r, const char *function);
+/* Gives the error a place if it has none yet. */
+void diag_locate(diag *d, source_range r);
+const char *diag_message(const diag *d); /* the error's text, "" if none */
+/* Renders all of it for a person: message, place, excerpt with a caret range, notes, call chain. */
+void diag_render(const diag *d, strbuf *out, bool colour);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * op.h - the operator registry: every overload PyTorch knows, and what ctsc can do with it.
+ *
+ * Two sources feed it. ir/schemas.txt holds the schema of every overload of PyTorch 1.13, in
+ * overload-resolution order within a name; it is embedded in the library, indexed by name at start and
+ * parsed on demand, so that a program using an operator ctsc lacks still compiles and is refused
+ * only when that operator is reached. ops.def (and ops/NAME.def, one per family) holds one row per
+ * implemented overload: its name, its function and its properties.
+ *
+ *     OP("aten::relu", op_relu, 0)
+ *
+ * Adding an operator is adding a row and a function (docs/architecture.md shows it).
+ * User-registered operators go through op_register as well.
+ * Tests: tests/unit/test_ops.c
+ */
+#ifndef CTSC_IR_OP_H
+#define CTSC_IR_OP_H
+
+#include "ir/schema.h"
+
+struct interp; /* runtime/interp.h */
+
+/* What an operator function may use besides its arguments. One per running thread of a program. */
+typedef struct op_ctx {
+    diag *diag;             /* where failures are described */
+    const struct op *op;    /* the operator being run */
+    struct runtime *rt;     /* random generator, output sinks, limits (runtime/runtime.h) */
+    struct interp *interp;  /* to call back into the program: methods of script classes; may be NULL */
+    int nargs;              /* of a vararg operator: arguments given */
+    type *const *out_types; /* static types of the results, where the node knows them; else NULL */
+} op_ctx;
+
+/* args: one value per schema argument (defaults filled in), borrowed. results: one slot per return,
+ * None on entry; on success each holds a reference for the caller. On failure results are left None.
+ * In-place operators return a new reference to their mutated argument. */
+typedef ctsc_status (*op_fn)(op_ctx *cx, const value *args, value *results);
+
+enum op_flags {
+    OP_SIDE_EFFECT = 1,  /* prints, raises, warns, draws random numbers: never removed or moved */
+    OP_RANDOM = 2,       /* result differs from call to call: never merged or folded */
+    OP_UNSAFE = 4,       /* touches files or the network: refused unless the program allows it */
+    OP_SPECIAL = 8,      /* compiled to bytecode of its own; the function is NULL */
+};
+
+typedef struct op {
+    const schema *schema;
+    const char *key; /* "aten::add.Tensor" */
+    op_fn fn;        /* NULL: known but not implemented (unless OP_SPECIAL) */
+    void *fn_ctx;    /* of user-registered operators */
+    uint32_t flags;
+} op;
+
+/* All overloads of "aten::add" in resolution order; parsed at first use. *n = 0 if there are none.
+ * The array lives as long as the process. Thread-safe. NULL with *n = 0 also without memory. */
+const op *const *op_overloads(const char *name, int *n);
+/* One overload by key ("aten::add.Tensor", "aten::relu"); NULL if unknown. */
+const op *op_find(const char *key);
+/* Adds or replaces an overload. */
+ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags);
+/* Binds the built-in functions (rows of ops.def); runtime/registry.c supplies the table. */
+typedef struct op_binding { const char *key; op_fn fn; uint32_t flags; } op_binding;
+extern const op_binding *op_builtin_bindings; /* sorted by nothing; terminated by key == NULL */
+/* Calls visit for every known overload, in the order of schemas.txt. */
+void op_visit(void (*visit)(void *ctx, const op *o), void *ctx);
+/* Names close to `name`, for "did you mean": up to max of them. */
+int op_similar(const char *name, const char **out, int max);
+/* Implemented and free of effects: may be folded, merged, removed. */
+bool op_is_pure(const op *o);
+
+/* Runs an operator from C by key: args may be fewer than the schema has, the rest are defaults.
+ * results must have room for all returns. The one way in which kernels use one another. */
+ctsc_status op_call(op_ctx *cx, const char *key, int nargs, const value *args, value *results);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unit.h - a compilation unit: the classes and functions of one program, and who keeps them alive.
+ *
+ * Functions are compiled when first needed: `compile` turns the definition into a graph,
+ * under the unit's lock; the executor adds bytecode later.
+ *
+ * Ownership: counted. The module handle holds one reference, and so does every object, and every
+ * container of class types (value_type_ref). Everything inside lives in the unit's arena.
+ */
+#ifndef CTSC_IR_UNIT_H
+#define CTSC_IR_UNIT_H
+
+#include "base/map.h"
+#include "ir/graph.h"
+#include "ir/schema.h"
+
+#include <pthread.h>
+
+typedef enum function_state { FUNCTION_DECLARED, FUNCTION_COMPILING, FUNCTION_READY, FUNCTION_FAILED } function_state;
+
+typedef struct function {
+    const char *name;       /* "forward" */
+    const char *qualified;  /* "__torch__.Main.forward" */
+    struct unit *unit;
+    type *cls;              /* class of a method; NULL: free function */
+    bool is_static;         /* @staticmethod */
+    schema *schema;         /* arguments and return type; the return type is inferred when
+                             * not declared, and then known only once compiled */
+    bool return_declared;
+    function_state state;
+    graph *graph;           /* NULL until compiled */
+    const void *def;        /* AST of the definition (frontend) */
+    const void *scope;      /* name resolution for the body (frontend) */
+    struct code *code;      /* bytecode (runtime), NULL until first run */
+    source_range range;
+    diag *error;            /* why compilation failed, state == FUNCTION_FAILED */
+} function;
+
+typedef struct unit {
+    atomic_int refs;
+    arena arena;
+    interner names;
+    pthread_mutex_t lock; /* recursive: compiling one function compiles others */
+    strmap classes;       /* qualified name -> type */
+    strmap functions;     /* qualified name -> function */
+    VEC(type *) all_types;   /* for freeing class constants */
+    VEC(function *) all_functions;
+    VEC(source *) sources;   /* references */
+    value constants;         /* CONSTANTS of an archive: a tuple, or None */
+    /* Resolves a qualified name not seen so far (an archive's code files). May be NULL. */
+    ctsc_status (*import)(struct unit *u, diag *d, const char *qualified);
+    /* Compiles f's definition into f->graph; called with the lock held. */
+    ctsc_status (*compile)(function *f, diag *d);
+    void *import_ctx;
+    void (*import_ctx_free)(void *ctx);
+    void (*code_free)(struct code *c); /* runtime's */
+} unit;
+
+unit *unit_new(void);
+unit *unit_ref(unit *u);
+void unit_unref(unit *u);
+/* Releases constants and everything that could refer back to the unit; called when the program is closed. */
+void unit_close(unit *u);
+function *unit_add_function(unit *u, const char *qualified, type *cls);
+/* Looks up, importing on demand: a class/enum/interface/named tuple type or a function; neither is an
+ * error by itself (both out-parameters NULL). */
+ctsc_status unit_resolve(unit *u, diag *d, const char *qualified, type **cls, function **fn);
+/* Makes sure f->graph exists. Reports recursion as PyTorch does. */
+ctsc_status function_ensure_compiled(function *f, diag *d);
+
+#endif

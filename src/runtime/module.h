@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * module.h - a loaded TorchScript archive: its unit (code) and its object (attributes).
+ */
+#ifndef CTSC_RUNTIME_MODULE_H
+#define CTSC_RUNTIME_MODULE_H
+
+#include "runtime/archive.h"
+
+typedef struct module {
+    unit *unit;
+    value root; /* V_OBJECT of a module class */
+    int64_t version;
+} module;
+
+ctsc_status module_load(diag *d, reader r, module **out);
+void module_free(module *m);
+struct function *module_method(const module *m, const char *name); /* NULL: none */
+
+#endif

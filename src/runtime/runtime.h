@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runtime.h - what a running program shares: random generator, output, limits.
+ *
+ * One runtime belongs to one call into the library (or to one context a program keeps); it
+ * is not shared between threads that run at the same time.
+ */
+#ifndef CTSC_RUNTIME_RUNTIME_H
+#define CTSC_RUNTIME_RUNTIME_H
+
+#include "ir/op.h"
+
+/* PyTorch's CPU generator: mt19937 (M. Matsumoto, T. Nishimura, 1998), plus the cached second normal. */
+typedef struct generator {
+    uint32_t state[624];
+    int left, next;
+    bool seeded;
+    uint64_t seed;
+    bool has_next_float_normal, has_next_double_normal;
+    float next_float_normal;
+    double next_double_normal;
+} generator;
+
+void generator_seed(generator *g, uint64_t seed);
+uint32_t generator_u32(generator *g);
+uint64_t generator_u64(generator *g); /* two u32, high word first, as PyTorch's random64 */
+
+typedef struct runtime {
+    generator rng; /* seeded with PyTorch's default seed 67280421310721 unless torch.manual_seed ran */
+    void (*print)(void *ctx, const char *text, size_t len); /* print(): NULL discards */
+    void (*warn)(void *ctx, const char *text);              /* warnings.warn: NULL discards */
+    void *sink_ctx;
+    uint64_t steps_left;          /* bytecode instructions; UINT64_MAX: no limit */
+    const atomic_bool *cancelled; /* set by another thread to stop; NULL: none */
+    bool allow_unsafe;            /* operators that touch files */
+    int depth;                    /* nesting of calls, for the cap */
+} runtime;
+
+void runtime_init(runtime *rt);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dtype.h - element types: sizes, names, classes and promotion.
+ *
+ * The numbers are PyTorch's ScalarType values, because programs and archives carry them as ints.
+ */
+#ifndef CTSC_TENSOR_DTYPE_H
+#define CTSC_TENSOR_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*    enum          id  bytes  IR name          torch name       storage class          C type     */
+#define DTYPE_TABLE(X)                                                                              \
+    X(UINT8,         0,  1,    "Byte",          "uint8",         "ByteStorage",         uint8_t)    \
+    X(INT8,          1,  1,    "Char",          "int8",          "CharStorage",         int8_t)     \
+    X(INT16,         2,  2,    "Short",         "int16",         "ShortStorage",        int16_t)    \
+    X(INT32,         3,  4,    "Int",           "int32",         "IntStorage",          int32_t)    \
+    X(INT64,         4,  8,    "Long",          "int64",         "LongStorage",         int64_t)    \
+    X(FLOAT16,       5,  2,    "Half",          "float16",       "HalfStorage",         float16)    \
+    X(FLOAT32,       6,  4,    "Float",         "float32",       "FloatStorage",        float)      \
+    X(FLOAT64,       7,  8,    "Double",        "float64",       "DoubleStorage",       double)     \
+    X(COMPLEX32,     8,  4,    "ComplexHalf",   "complex32",     "ComplexHalfStorage",  complex32)  \
+    X(COMPLEX64,     9,  8,    "ComplexFloat",  "complex64",     "ComplexFloatStorage", complex64)  \
+    X(COMPLEX128,    10, 16,   "ComplexDouble", "complex128",    "ComplexDoubleStorage", complex128) \
+    X(BOOL,          11, 1,    "Bool",          "bool",          "BoolStorage",         uint8_t)    \
+    X(QINT8,         12, 1,    "QInt8",         "qint8",         "QInt8Storage",        int8_t)     \
+    X(QUINT8,        13, 1,    "QUInt8",        "quint8",        "QUInt8Storage",       uint8_t)    \
+    X(QINT32,        14, 4,    "QInt32",        "qint32",        "QInt32Storage",       int32_t)    \
+    X(BFLOAT16,      15, 2,    "BFloat16",      "bfloat16",      "BFloat16Storage",     bfloat16)
+
+typedef struct float16 { uint16_t bits; } float16;   /* IEEE binary16 */
+typedef struct bfloat16 { uint16_t bits; } bfloat16; /* upper half of a float */
+typedef struct complex32 { float16 re, im; } complex32;
+typedef struct complex64 { float re, im; } complex64;
+typedef struct complex128 { double re, im; } complex128;
+
+typedef enum dtype {
+#define DTYPE_ENUM(e, id, size, ir, torch, storage, ctype) DT_##e = id,
+    DTYPE_TABLE(DTYPE_ENUM)
+#undef DTYPE_ENUM
+    DT_COUNT
+} dtype;
+
+typedef struct dtype_info {
+    const char *ir_name;    /* "Float" */
+    const char *torch_name; /* "float32" */
+    const char *storage;    /* "FloatStorage" */
+    uint8_t size;           /* bytes of an element */
+} dtype_info;
+
+extern const dtype_info dtype_table[DT_COUNT];
+
+static inline size_t dtype_size(dtype d) { return dtype_table[d].size; }
+static inline bool dtype_valid(int64_t d) { return d >= 0 && d < DT_COUNT; }
+static inline bool dtype_is_complex(dtype d) { return d >= DT_COMPLEX32 && d <= DT_COMPLEX128; }
+static inline bool dtype_is_quantised(dtype d) { return d >= DT_QINT8 && d <= DT_QINT32; }
+static inline bool dtype_is_float(dtype d) { /* real floating point */
+    return d == DT_FLOAT32 || d == DT_FLOAT64 || d == DT_FLOAT16 || d == DT_BFLOAT16;
+}
+static inline bool dtype_is_int(dtype d) { return d <= DT_INT64; } /* bool not counted */
+static inline bool dtype_is_integral(dtype d) { return d <= DT_INT64 || d == DT_BOOL; }
+
+/* The dtype two tensors of the same priority meet in (torch.promote_types). */
+dtype dtype_promote(dtype a, dtype b);
+
+/* Round to nearest even, as the hardware does; NaN stays NaN. */
+float16 float16_from_float(float f);
+bfloat16 bfloat16_from_float(float f);
+static inline float bfloat16_to_float(bfloat16 h) {
+    union { uint32_t u; float f; } x = {(uint32_t)h.bits << 16};
+    return x.f;
+}
+float float16_to_float(float16 h);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tensor.h - storages, and tensors as counted views on them.
+ *
+ * A tensor is a dtype, an offset, sizes and strides over a storage; several tensors may share one
+ * storage, so writing through one is seen through the others. Offsets and strides count
+ * elements. Strides are never negative; 0 strides come from expand.
+ *
+ * Ownership: both are reference counted (atomically); a function that returns a tensor, or fills an
+ * out-parameter, hands over one reference. Sizes and strides of a tensor that others can see change
+ * only in the in-place metadata operators (resize_, t_, squeeze_, ...), under the caller's rule
+ * that nobody else runs with this tensor meanwhile.
+ *
+ * Errors: functions with a diag report what PyTorch reports, with its wording.
+ * Tests: tests/unit/test_tensor.c
+ */
+#ifndef CTSC_TENSOR_TENSOR_H
+#define CTSC_TENSOR_TENSOR_H
+
+#include "base/diag.h"
+#include "tensor/dtype.h"
+
+enum { TENSOR_MAX_DIMS = 64, TENSOR_INLINE_DIMS = 6, TENSOR_ALIGNMENT = 64 };
+
+typedef struct storage {
+    atomic_int refs;
+    void *data;
+    size_t nbytes;
+    /* Called when the last reference goes; NULL: `data` came from tensor_memory_alloc. */
+    void (*release)(void *ctx, void *data);
+    void *release_ctx;
+    bool read_only; /* a mapping of a file: writers must copy first (storage_make_writable) */
+} storage;
+
+storage *storage_new(size_t nbytes); /* uninitialised, aligned to TENSOR_ALIGNMENT; NULL: no memory */
+storage *storage_borrow(void *data, size_t nbytes, void (*release)(void *ctx, void *data),
+                        void *ctx);
+storage *storage_ref(storage *s);
+void storage_unref(storage *s);
+/* The allocator of tensor data; a test can put guard pages around every block. NULL restores the default. */
+typedef struct tensor_allocator {
+    void *(*alloc)(void *ctx, size_t nbytes);
+    void (*free)(void *ctx, void *p, size_t nbytes);
+    void *ctx;
+} tensor_allocator;
+void tensor_set_allocator(const tensor_allocator *a);
+
+typedef struct tensor {
+    atomic_int refs;
+    uint8_t dtype; /* enum dtype */
+    uint8_t ndim;
+    bool requires_grad; /* carried along and printed; ctsc computes no gradients */
+    int64_t numel;
+    int64_t offset; /* elements from the start of the storage to element (0, ..., 0) */
+    storage *storage;
+    int64_t *sizes, *strides; /* ndim each; point at inline_dims while ndim <= TENSOR_INLINE_DIMS */
+    int64_t inline_dims[2 * TENSOR_INLINE_DIMS];
+} tensor;
+
+static inline tensor *tensor_ref(tensor *t) {
+    atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+    return t;
+}
+void tensor_unref(tensor *t); /* t may be NULL */
+
+/* Address of element (0, ..., 0). */
+static inline void *tensor_data(const tensor *t) {
+    return (char *)t->storage->data + (size_t)t->offset * dtype_size((dtype)t->dtype);
+}
+#define TENSOR_AT(t, T) ((T *)tensor_data(t))
+
+/* ---- making ---------------------------------------------------------------------------- */
+
+/* Contiguous and uninitialised. Fails for a negative size, a size product that does not fit, no memory. */
+ctsc_status tensor_new(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out);
+ctsc_status tensor_zeros(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out);
+/* Contiguous, same sizes as t. */
+ctsc_status tensor_new_like(diag *d, const tensor *t, dtype dt, tensor **out);
+/* 0-dim tensors. */
+ctsc_status tensor_scalar_int(diag *d, dtype dt, int64_t v, tensor **out);
+ctsc_status tensor_scalar_float(diag *d, dtype dt, double v, tensor **out);
+/* A view on a storage. Checks that every element lies inside it (for data from outside). */
+ctsc_status tensor_on_storage(diag *d, storage *s, dtype dt, int ndim, const int64_t *sizes,
+                              const int64_t *strides, int64_t offset, tensor **out);
+
+/* ---- asking ---------------------------------------------------------------------------- */
+
+bool tensor_is_contiguous(const tensor *t); /* row-major without gaps; true when numel is 0 */
+bool tensor_same_shape(const tensor *a, const tensor *b);
+bool tensor_may_overlap(const tensor *t); /* two indices may share an element (expanded views) */
+/* dim in [-n, n) to [0, n), n = max(ndim, 1); fails with PyTorch's "Dimension out of range". */
+ctsc_status tensor_wrap_dim(diag *d, int64_t dim, int64_t ndim, int *out);
+/* The single element of a 1-element tensor, converted. */
+int64_t tensor_item_int(const tensor *t);
+double tensor_item_float(const tensor *t);
+/* Element at a storage address, converted (bool gives 0/1; complex gives the real part). */
+int64_t dtype_load_int(dtype dt, const void *p);
+double dtype_load_float(dtype dt, const void *p);
+void dtype_store_int(dtype dt, void *p, int64_t v); /* wraps like a C cast */
+void dtype_store_float(dtype dt, void *p, double v);
+/* "[2, 3]" into out. */
+void tensor_print_sizes(int ndim, const int64_t *sizes, strbuf *out);
+
+/* ---- views: same storage, no copy --------------------------------------------------------- */
+
+/* Any geometry over t's storage; internal callers vouch for it. */
+ctsc_status tensor_view_raw(diag *d, const tensor *t, int ndim, const int64_t *sizes,
+                            const int64_t *strides, int64_t offset, tensor **out);
+ctsc_status tensor_alias(diag *d, const tensor *t, tensor **out); /* same geometry, new handle */
+ctsc_status tensor_select(diag *d, const tensor *t, int64_t dim, int64_t index, tensor **out);
+/* Python's slice: bounds clamp, negative count from the end; step >= 1. */
+ctsc_status tensor_slice(diag *d, const tensor *t, int64_t dim, int64_t start, int64_t end,
+                         int64_t step, tensor **out);
+ctsc_status tensor_transpose(diag *d, const tensor *t, int64_t dim0, int64_t dim1, tensor **out);
+ctsc_status tensor_permute(diag *d, const tensor *t, int n, const int64_t *dims, tensor **out);
+ctsc_status tensor_unsqueeze(diag *d, const tensor *t, int64_t dim, tensor **out);
+ctsc_status tensor_squeeze(diag *d, const tensor *t, tensor **out);
+ctsc_status tensor_squeeze_dim(diag *d, const tensor *t, int64_t dim, tensor **out);
+/* sizes may hold -1 (keep); more dims than t are new leading ones. */
+ctsc_status tensor_expand(diag *d, const tensor *t, int ndim, const int64_t *sizes, tensor **out);
+/* sizes may hold one -1. Fails with PyTorch's message when the strides do not allow a view. */
+ctsc_status tensor_view(diag *d, const tensor *t, int ndim, const int64_t *sizes, tensor **out);
+ctsc_status tensor_as_strided(diag *d, const tensor *t, int ndim, const int64_t *sizes,
+                              const int64_t *strides, int64_t offset, tensor **out);
+/* View if possible, else a contiguous copy. */
+ctsc_status tensor_reshape(diag *d, const tensor *t, int ndim, const int64_t *sizes, tensor **out);
+/* Exchanges the geometry of two handles on the same data (in-place metadata operators). */
+void tensor_swap_geometry(tensor *t, tensor *with);
+
+/* ---- copying --------------------------------------------------------------------------- */
+
+ctsc_status tensor_contiguous(diag *d, tensor *t, tensor **out); /* t itself (a reference) if it is */
+ctsc_status tensor_clone(diag *d, const tensor *t, tensor **out);  /* contiguous copy */
+/* t itself (a reference) if the dtype is right already; else a contiguous converted copy. */
+ctsc_status tensor_to_dtype(diag *d, tensor *t, dtype dt, tensor **out);
+/* dst[...] = src, src broadcast to dst and converted. Correct for overlapping views. */
+ctsc_status tensor_copy(diag *d, tensor *dst, const tensor *src);
+
+/* Storage the caller may write to: replaces a read-only mapping by a private copy for this storage. */
+ctsc_status tensor_make_writable(diag *d, tensor *t);
+
+/* ---- broadcasting ------------------------------------------------------------------------ */
+
+/* Shape a and b broadcast to, into sizes[TENSOR_MAX_DIMS]; PyTorch's message on failure
+ * ("The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1"). */
+ctsc_status broadcast_sizes(diag *d, int an, const int64_t *a, int bn, const int64_t *b, int *ndim,
+                            int64_t *sizes);
+
+#endif
