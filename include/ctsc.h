@@ -51,6 +51,183 @@ typedef enum ctsc_status {
 #undef CTSC_STATUS_ENUM
 } ctsc_status;
 
+/* ---- errors ------------------------------------------------------------------------------------ */
+
+/* Describes a failed call: message, place in the source, chain of calls. One object can be
+ * passed to any number of calls, one after the other; each call clears it first. */
+typedef struct ctsc_error ctsc_error;
+
+CTSC_API ctsc_error *ctsc_error_new(void); /* NULL without memory */
+CTSC_API void ctsc_error_free(ctsc_error *e);
+CTSC_API ctsc_status ctsc_error_status(const ctsc_error *e);
+/* One line, no place. Valid until the next call that is given e. Never NULL. */
+CTSC_API const char *ctsc_error_message(const ctsc_error *e);
+/* Python class of an exception that the script raised ("builtins.ValueError"), or NULL. */
+CTSC_API const char *ctsc_error_exception(const ctsc_error *e);
+/* Everything, for a person: message, source line with a caret, chain of calls. Free with ctsc_string_free; NULL
+ * without memory. colour: with terminal escapes. */
+CTSC_API char *ctsc_error_render(const ctsc_error *e, bool colour);
+CTSC_API const char *ctsc_status_text(ctsc_status s);
+
+/* Frees a string that a function of this header returned. s may be NULL. */
+CTSC_API void ctsc_string_free(char *s);
+
+/* ---- library ----------------------------------------------------------------------------------- */
+
+CTSC_API const char *ctsc_version(void); /* "0.1.0" */
+/* Threads one call may spread over; 0: one per core the process may use (the default). */
+CTSC_API void ctsc_set_threads(int n);
+
+/* ---- values ------------------------------------------------------------------------------------ */
+
+/* A TorchScript value: number, string, tensor, list, ... A handle is one reference to it; lists, dicts and tensors
+ * are shared between the handles that refer to them. */
+typedef struct ctsc_value ctsc_value;
+
+typedef enum ctsc_kind {
+    CTSC_KIND_NONE, CTSC_KIND_BOOL, CTSC_KIND_INT, CTSC_KIND_FLOAT, CTSC_KIND_COMPLEX,
+    CTSC_KIND_STRING, CTSC_KIND_TENSOR, CTSC_KIND_LIST, CTSC_KIND_DICT, CTSC_KIND_TUPLE,
+    CTSC_KIND_OBJECT, CTSC_KIND_OTHER
+} ctsc_kind;
+
+/* Element types; the numbers are PyTorch's. */
+typedef enum ctsc_dtype {
+    CTSC_UINT8 = 0, CTSC_INT8 = 1, CTSC_INT16 = 2, CTSC_INT32 = 3, CTSC_INT64 = 4,
+    CTSC_FLOAT16 = 5, CTSC_FLOAT32 = 6, CTSC_FLOAT64 = 7, CTSC_COMPLEX64 = 9,
+    CTSC_COMPLEX128 = 10, CTSC_BOOL = 11, CTSC_BFLOAT16 = 15
+} ctsc_dtype;
+
+CTSC_API void ctsc_value_free(ctsc_value *v); /* v may be NULL */
+CTSC_API ctsc_value *ctsc_value_copy(const ctsc_value *v); /* another handle on the same value */
+CTSC_API ctsc_kind ctsc_value_kind(const ctsc_value *v);
+
+/* Makers: NULL without memory. */
+CTSC_API ctsc_value *ctsc_none_new(void);
+CTSC_API ctsc_value *ctsc_bool_new(bool b);
+CTSC_API ctsc_value *ctsc_int_new(int64_t i);
+CTSC_API ctsc_value *ctsc_float_new(double f);
+CTSC_API ctsc_value *ctsc_string_new(const char *bytes, size_t len);
+/* A tuple or a list of n values (borrowed; the new value takes its own references). */
+CTSC_API ctsc_value *ctsc_tuple_new(size_t n, ctsc_value *const *items);
+CTSC_API ctsc_value *ctsc_list_new(size_t n, ctsc_value *const *items);
+
+/* Readers. The kind must be right: a wrong one gives 0, false, NULL or "". */
+CTSC_API bool ctsc_value_bool(const ctsc_value *v);
+CTSC_API int64_t ctsc_value_int(const ctsc_value *v);
+CTSC_API double ctsc_value_float(const ctsc_value *v);
+/* Borrowed, NUL-terminated; *len may be NULL. */
+CTSC_API const char *ctsc_value_string(const ctsc_value *v, size_t *len);
+/* Items of a list, tuple or dict, attributes of an object. */
+CTSC_API size_t ctsc_value_len(const ctsc_value *v);
+/* Item i of a list or tuple, value i of a dict: a new handle, NULL if out of range. */
+CTSC_API ctsc_value *ctsc_value_item(const ctsc_value *v, size_t i);
+/* Key i of a dict: a new handle. */
+CTSC_API ctsc_value *ctsc_value_key(const ctsc_value *v, size_t i);
+
+/* Tensors. Sizes and strides count elements; data is row-major unless strides say otherwise. */
+
+/* A new tensor with its own zeroed memory. */
+CTSC_API ctsc_status ctsc_tensor_new(ctsc_dtype dtype, int ndim, const int64_t *sizes,
+                                     ctsc_value **out, ctsc_error *e);
+/* A tensor on the caller's memory, not copied: `data` (aligned to the element size, at least as many bytes as the sizes
+ * need, contiguous) must stay valid until release(ctx, data) is called, which happens when the last
+ * reference goes; release may be NULL. */
+CTSC_API ctsc_status ctsc_tensor_borrow(ctsc_dtype dtype, int ndim, const int64_t *sizes, void *data,
+                                        void (*release)(void *ctx, void *data), void *ctx,
+                                        ctsc_value **out, ctsc_error *e);
+CTSC_API ctsc_dtype ctsc_tensor_dtype(const ctsc_value *t);
+CTSC_API int ctsc_tensor_ndim(const ctsc_value *t);
+CTSC_API const int64_t *ctsc_tensor_sizes(const ctsc_value *t);   /* borrowed, ndim numbers */
+CTSC_API const int64_t *ctsc_tensor_strides(const ctsc_value *t); /* borrowed, ndim numbers */
+CTSC_API void *ctsc_tensor_data(const ctsc_value *t);             /* element (0, ..., 0) */
+CTSC_API bool ctsc_tensor_is_contiguous(const ctsc_value *t);
+/* A row-major tensor with the same contents: a new handle on t itself if it is one already. */
+CTSC_API ctsc_status ctsc_tensor_contiguous(const ctsc_value *t, ctsc_value **out, ctsc_error *e);
+
+/* Reads what torch.save wrote, or a .npy/.npz file. */
+CTSC_API ctsc_status ctsc_value_load(const char *path, ctsc_value **out, ctsc_error *e);
+/* Writes v as torch.save does. The file appears whole or not at all. */
+CTSC_API ctsc_status ctsc_value_save(const ctsc_value *v, const char *path, ctsc_error *e);
+/* What print(v) writes in TorchScript. Free with ctsc_string_free; NULL without memory. */
+CTSC_API char *ctsc_value_print(const ctsc_value *v);
+/* True if |got - want| <= atol + rtol * |want| for every floating-point element and everything else is equal: types, dtypes,
+ * shapes, keys. Otherwise *why (may be NULL) tells the first difference; free it with ctsc_string_free. */
+CTSC_API bool ctsc_value_close(const ctsc_value *got, const ctsc_value *want, double rtol, double atol,
+                               char **why);
+
+/* ---- modules ----------------------------------------------------------------------------------- */
+
+/* A loaded TorchScript archive. Running it from several threads at once is safe as long as the program itself does not
+ * change the module's attributes. */
+typedef struct ctsc_module ctsc_module;
+
+/* Reads an archive written by torch.jit.save. Weights stored uncompressed are mapped, not copied: the
+ * file must not be changed while the module lives. */
+CTSC_API ctsc_status ctsc_module_load(const char *path, ctsc_module **out, ctsc_error *e);
+/* The same from memory, which must stay valid and unchanged until ctsc_module_free. */
+CTSC_API ctsc_status ctsc_module_load_memory(const void *data, size_t len, ctsc_module **out,
+                                             ctsc_error *e);
+CTSC_API void ctsc_module_free(ctsc_module *m);
+/* Methods of the top-level module, in the order of the archive. */
+CTSC_API size_t ctsc_module_method_count(const ctsc_module *m);
+CTSC_API const char *ctsc_module_method_name(const ctsc_module *m, size_t i); /* NULL out of range */
+/* "forward(Tensor x, int k=2) -> Tensor", without self. Free with ctsc_string_free. */
+CTSC_API char *ctsc_module_method_schema(const ctsc_module *m, const char *method);
+CTSC_API const char *ctsc_module_class(const ctsc_module *m); /* "__torch__.Net" */
+CTSC_API int64_t ctsc_module_version(const ctsc_module *m);   /* the archive's format version */
+
+typedef struct ctsc_run_options {
+    size_t size;         /* sizeof(ctsc_run_options), for later growth */
+    uint64_t max_steps;  /* bytecode instructions; 0: no limit */
+    void (*print)(void *ctx, const char *text, size_t len); /* print() in the script; NULL: stdout */
+    void (*warn)(void *ctx, const char *text);              /* warnings; NULL: dropped */
+    void *ctx;
+} ctsc_run_options;
+
+/* Calls a method. args: nargs values, borrowed; missing ones take their defaults. o may be NULL. */
+CTSC_API ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nargs,
+                                     ctsc_value *const *args, const ctsc_run_options *o,
+                                     ctsc_value **out, ctsc_error *e);
+
+/* The graph of a method as PyTorch prints it. */
+enum { CTSC_GRAPH_INLINED = 1, /* calls replaced by bodies */ CTSC_GRAPH_LOCATIONS = 2 /* "# file:line:col" */ };
+CTSC_API ctsc_status ctsc_module_graph(const ctsc_module *m, const char *method, unsigned flags,
+                                       char **out, ctsc_error *e);
+/* The TorchScript source of a method. */
+CTSC_API ctsc_status ctsc_module_code(const ctsc_module *m, const char *method, char **out,
+                                      ctsc_error *e);
+
+/* Visits every attribute that holds data, depth first: name "layer1.0.weight". */
+typedef struct ctsc_attribute_info {
+    const char *name;
+    const ctsc_value *value;
+    bool is_parameter, is_buffer;
+} ctsc_attribute_info;
+CTSC_API void ctsc_module_attributes(const ctsc_module *m,
+                                     void (*visit)(void *ctx, const ctsc_attribute_info *a), void *ctx);
+
+/* Visits every operator call reachable from the module's methods (all are compiled for it). */
+typedef struct ctsc_operator_use {
+    const char *key;      /* "aten::add.Tensor" */
+    bool supported;
+    const char *function; /* qualified name of the function that uses it */
+    const char *file;     /* original source file, or the archive's record */
+    unsigned line;
+} ctsc_operator_use;
+CTSC_API ctsc_status ctsc_module_operators(const ctsc_module *m,
+                                           void (*visit)(void *ctx, const ctsc_operator_use *u),
+                                           void *ctx, ctsc_error *e);
+
+/* ---- operators --------------------------------------------------------------------------------- */
+
+typedef struct ctsc_operator_info {
+    const char *key;    /* "aten::add.Tensor" */
+    const char *schema; /* "aten::add.Tensor(Tensor self, ...) -> Tensor" */
+    bool supported;
+} ctsc_operator_info;
+/* Visits every operator overload ctsc knows of. */
+CTSC_API void ctsc_operators(void (*visit)(void *ctx, const ctsc_operator_info *o), void *ctx);
+
 #ifdef __cplusplus
 }
 #endif

@@ -49,7 +49,8 @@ typedef struct stmt stmt;
     X(DICT_COMP)    /* {keys[0]: a for target in b if ...} */                                        \
     X(GENERATOR)    /* (a for target in b if ...) as a call's argument */                             \
     X(LAMBDA)       /* params, a */                                                                 \
-    X(WALRUS)       /* (name := a) */
+    X(WALRUS)       /* (name := a) */                                                               \
+    X(UNSUPPORTED)  /* s: why. Python that TorchScript lacks (yield, bytes, sets made by comprehension) */
 
 typedef enum expr_kind {
 #define EXPR_ENUM(k) E_##k,

@@ -25,6 +25,7 @@ typedef struct argument {
     const char *name; /* "" for unnamed returns */
     type *type;
     const char *type_text; /* as written in the schema when it says more than the IR type does ("SymInt[2]", "ScalarType", "MemoryFormat"); else NULL */
+    const char *leaf_text; /* the innermost name of type_text: "ScalarType"; NULL with it */
     int fixed_size;   /* int[2]: 2, a single int is broadcast to it; 0: none */
     bool kwarg_only;
     bool has_default;

@@ -26,7 +26,7 @@ struct function;
     X(COMPLEX, "complex")  X(NONE, "NoneType")  X(NUMBER, "Scalar")  X(ANY, "Any")                   \
     X(DEVICE, "Device")  X(GENERATOR, "Generator")  X(STORAGE, "Storage")  X(STREAM, "Stream")        \
     X(QSCHEME, "QScheme")  X(FUNCTION, "Function")  X(CAPSULE, "Capsule")                             \
-    X(ANY_LIST, "AnyListType")  X(ANY_TUPLE, "AnyTupleType")  X(ANY_ENUM, "AnyEnumType")               \
+    X(ANY_LIST, "list")  X(ANY_TUPLE, "tuple")  X(ANY_ENUM, "AnyEnumType")               \
     X(ANY_CLASS, "AnyClassType")                                                                     \
     X(LIST, NULL)  X(OPTIONAL, NULL)  X(UNION, NULL)  X(TUPLE, NULL)  X(DICT, NULL)                   \
     X(FUTURE, NULL)  X(RREF, NULL)  X(VAR, NULL)  X(CLASS, NULL)  X(INTERFACE, NULL)  X(ENUM, NULL)
@@ -106,9 +106,10 @@ type *type_of_kind(type_kind k);
 /* Interning makers. Never NULL: without memory they return Any and set the failed flag of the owning unit
  * (or of the process-wide table; type_table_failed() reads and clears it). */
 type *type_list(type *elem);
-type *type_optional(type *elem); /* flattens: Optional[Optional[T]], Optional[None], Optional[Any] */
-type *type_union(int n, type *const *elems); /* flattens, removes duplicates; {T, None} is Optional[T];
-                                              * one member is that member */
+type *type_optional(type *elem); /* Optional[Optional[T]] is Optional[T]; of a Union: the Union with None */
+/* Flattens, unifies members where one is the other's supertype, sorts as PyTorch does; {T, None} is
+ * Optional[T]; one member is that member. */
+type *type_union(int n, type *const *elems);
 type *type_tuple(int n, type *const *elems);
 type *type_named_tuple(struct unit *owner, const char *name, int n, const char *const *fields,
                        type *const *elems);
@@ -121,6 +122,13 @@ type *type_tensor_details(const tensor_info *info);
 type *type_class_new(struct unit *owner, type_kind kind, const char *qualified_name);
 bool type_table_failed(void);
 
+/* A table of interned types: the process has one, and every unit. For unit.c. */
+typedef struct type_table {
+    type **slots;
+    size_t cap, used;
+} type_table;
+void type_table_free(type_table *t);
+
 /* Relations. */
 bool type_is_subtype(const type *sub, const type *super); /* Optional, Union, Any, number, AnyList..., interfaces;
                                                            * why: not reported */
@@ -130,6 +138,8 @@ static inline bool type_is_optional(const type *t) { return t->kind == T_OPTIONA
 /* Least common type as PyTorch's unifyTypes: NULL if none. with_union: fall back to a Union.
  * T and None give T?; equal element types of tuples, lists only if equal; details of tensors are joined. */
 type *type_unify(type *a, type *b, bool with_union);
+/* t without what tensor types know beyond "Tensor". */
+type *type_without_details(type *t);
 /* t without None: T of T?; a Union without None. */
 type *type_without_none(type *t);
 bool type_admits_none(const type *t); /* NoneType, Optional, Union with None, Any */
@@ -138,6 +148,20 @@ bool type_admits_none(const type *t); /* NoneType, Optional, Union with None, An
 bool type_admits_value(const type *t, value v);
 /* The static type of a value, for constants and for Any. */
 type *type_of_value(value v);
+/* The same, with what is known of tensors: the type of a constant. */
+type *type_of_constant(value v);
+
+/* What type variables stand for in one call of a schema. */
+enum { TYPE_MAX_BINDINGS = 8 };
+typedef struct type_bindings {
+    int n;
+    const char *names[TYPE_MAX_BINDINGS]; /* interned: of type_var */
+    type *types[TYPE_MAX_BINDINGS];
+} type_bindings;
+/* Would an argument of type `actual` fit the formal type, binding variables on the way? */
+bool type_match(const type *formal, type *actual, type_bindings *b);
+/* formal with its variables replaced; NULL if one is not bound. */
+type *type_substitute(type *formal, const type_bindings *b);
 list_kind type_list_kind(const type *elem); /* how list_new stores elements of this type */
 
 int class_find_attribute(const type *cls, const char *name); /* slot, -1: none */
@@ -147,6 +171,8 @@ static inline const char *class_name(const type *t) { return t->cls->name; }
 
 /* IR text ("int[]", "Tensor?", "Dict(str, int)", "(int, str)"). */
 void type_print(const type *t, strbuf *out);
+/* The same inside Dict(...) and Union(...): "Tensor" without details, named tuples by their name. */
+void type_print_plain(const type *t, strbuf *out);
 /* Python annotation text ("List[int]", "Optional[Tensor]"), as in error messages and code. */
 void type_print_python(const type *t, strbuf *out);
 

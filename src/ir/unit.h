@@ -44,7 +44,9 @@ typedef struct unit {
     pthread_mutex_t lock; /* recursive: compiling one function compiles others */
     strmap classes;       /* qualified name -> type */
     strmap functions;     /* qualified name -> function */
-    VEC(type *) all_types;   /* for freeing class constants */
+    VEC(type *) all_types;   /* classes, interfaces, enums: for releasing their constants */
+    type_table types;        /* structural types that mention them */
+    bool closed;             /* by unit_close: nothing more can be compiled */
     VEC(function *) all_functions;
     VEC(source *) sources;   /* references */
     value constants;         /* CONSTANTS of an archive: a tuple, or None */
@@ -52,6 +54,8 @@ typedef struct unit {
     ctsc_status (*import)(struct unit *u, diag *d, const char *qualified);
     /* Compiles f's definition into f->graph; called with the lock held. */
     ctsc_status (*compile)(function *f, diag *d);
+    /* Tidies a freshly emitted graph (src/passes installs it at load); NULL: leave it as it is. */
+    ctsc_status (*simplify)(graph *g, diag *d);
     void *import_ctx;
     void (*import_ctx_free)(void *ctx);
     void (*code_free)(struct code *c); /* runtime's */

@@ -73,5 +73,8 @@ static inline float bfloat16_to_float(bfloat16 h) {
     return x.f;
 }
 float float16_to_float(float16 h);
+/* The same for arrays, with the processor's instructions where it has them. */
+void float16_to_floats(const float16 *src, float *dst, size_t n);
+void float16_from_floats(const float *src, float16 *dst, size_t n);
 
 #endif

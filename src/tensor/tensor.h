@@ -26,10 +26,13 @@ typedef struct storage {
     atomic_int refs;
     void *data;
     size_t nbytes;
-    /* Called when the last reference goes; NULL: `data` came from tensor_memory_alloc. */
+    /* Called when the last reference goes; NULL: `data` came from the allocator of tensor data, or
+     * is borrowed and outlives the storage. */
     void (*release)(void *ctx, void *data);
     void *release_ctx;
-    bool read_only; /* a mapping of a file: writers must copy first (storage_make_writable) */
+    bool borrowed;
+    bool read_only; /* a mapping of a file: writers must copy first (tensor_make_writable) */
+    struct storage *replaced; /* the mapping a private copy took the place of; dies with this one */
 } storage;
 
 storage *storage_new(size_t nbytes); /* uninitialised, aligned to TENSOR_ALIGNMENT; NULL: no memory */

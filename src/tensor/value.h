@@ -202,8 +202,8 @@ bool value_close(value got, value want, double rtol, double atol, strbuf *why);
 
 /* ---- printing (print.c) -------------------------------------------------------------- */
 
-/* What print(v) and format("{}", v) write: strings bare at the top, quoted inside containers; floats as
- * C++ does with 17 digits ("0.10000000000000001", "1."), tensors as PyTorch's C++ printer. */
+/* What print(v) and format("{}", v) write: strings bare, also inside containers; floats as C++ does with 17
+ * digits ("0.10000000000000001", "1."), tensors as PyTorch's C++ printer. */
 void value_print(value v, strbuf *out);
 /* str(f) / print(f). */
 void print_float(double f, strbuf *out);

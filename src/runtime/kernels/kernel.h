@@ -89,9 +89,104 @@ static inline int arg_ints(const value *v, const int64_t **data) {
 /* Reduction dims: wraps, refuses duplicates, fills mask[TENSOR_MAX_DIMS]; an empty or absent list means all dims. */
 ctsc_status arg_dim_mask(op_ctx *cx, const value *dims, int ndim, bool *mask);
 
-/* Calls X(ctype, suffix) in a switch over dtypes:
- *     DISPATCH_REAL(dt, cx, "name", { T *p = ...; });
- * Inside, T is the element's C type and ACC the type to compute in (float for half and bfloat16: convert with LOAD/STORE). */
-static inline float kernel_load_half(float16 h) { return float16_to_float(h); }
+/* The tensor the overload being run writes to (`self` of an in-place form, `out`), and which argument that is;
+ * NULL for a functional overload. Pointwise kernels write there at once where they may. */
+tensor *op_target(const op_ctx *cx, const value *args, int *index);
+/* "output with shape [3] doesn't match the broadcast shape [2, 3]" unless self has that shape. */
+ctsc_status op_check_inplace_shape(op_ctx *cx, const tensor *self, int ndim, const int64_t *sizes);
+/* May values of dtype `from` be written to a tensor of dtype `to` (torch.can_cast)? */
+bool dtype_can_cast(dtype from, dtype to);
+/* Does writing t while reading other need a copy in between? True if they share elements at differing positions. */
+bool tensor_partial_overlap(const tensor *t, const tensor *other);
+
+/* ---- one body, all dtypes ----------------------------------------------------------------------------
+ *
+ *     DISPATCH_REAL(dt, cx, "name", {
+ *         const T *p = tensor_data(a);
+ *         T *q = tensor_data(b);
+ *         ACC sum = 0;
+ *         for (int64_t i = 0; i < n; i++) sum += LOAD(p[i]);
+ *         STORE(q, sum);
+ *     });
+ *
+ * T is the element's C type and ACC the type to compute in: T itself, or float for half and bfloat16. LOAD(x)
+ * turns an element into an ACC, STORE(p, v) writes an ACC. A dtype that is not covered ends the calling function
+ * with op_refuse_dtype. The body must not `break` out of the switch; it may return.
+ *
+ *     DISPATCH_REAL    all integers, double, float, half, bfloat16
+ *     DISPATCH_ALL     the same and bool (T is uint8_t, ACC is bool: stores give 0 or 1)
+ *     DISPATCH_FLOAT   double, float, half, bfloat16
+ *     DISPATCH_WIDE    double, float
+ *     DISPATCH_INT     the integers
+ *     DISPATCH_BITS    any dtype, by size alone, for moving elements: T is a type of that size, no LOAD/STORE
+ */
+#define DISPATCH_CASE_(dt_, T_, ACC_, ...)                                                         \
+    case dt_: {                                                                                    \
+        typedef T_ T;                                                                              \
+        typedef ACC_ ACC;                                                                          \
+        (void)sizeof(T), (void)sizeof(ACC);                                                        \
+        __VA_ARGS__                                                                                \
+    } break;
+#define DISPATCH_INT_CASES_(...)                                                                   \
+    DISPATCH_CASE_(DT_UINT8, uint8_t, uint8_t, __VA_ARGS__)                                        \
+    DISPATCH_CASE_(DT_INT8, int8_t, int8_t, __VA_ARGS__)                                           \
+    DISPATCH_CASE_(DT_INT16, int16_t, int16_t, __VA_ARGS__)                                        \
+    DISPATCH_CASE_(DT_INT32, int32_t, int32_t, __VA_ARGS__)                                        \
+    DISPATCH_CASE_(DT_INT64, int64_t, int64_t, __VA_ARGS__)
+#define DISPATCH_WIDE_CASES_(...)                                                                  \
+    DISPATCH_CASE_(DT_FLOAT32, float, float, __VA_ARGS__)                                          \
+    DISPATCH_CASE_(DT_FLOAT64, double, double, __VA_ARGS__)
+#define DISPATCH_FLOAT_CASES_(...)                                                                 \
+    DISPATCH_WIDE_CASES_(__VA_ARGS__)                                                              \
+    DISPATCH_CASE_(DT_FLOAT16, float16, float, __VA_ARGS__)                                        \
+    DISPATCH_CASE_(DT_BFLOAT16, bfloat16, float, __VA_ARGS__)
+#define DISPATCH_(dt, cx, name, ...)                                                               \
+    switch ((dtype)(dt)) {                                                                         \
+        __VA_ARGS__                                                                                \
+        default: return op_refuse_dtype(cx, name, (dtype)(dt));                                    \
+    }
+
+#define DISPATCH_REAL(dt, cx, name, ...)                                                           \
+    DISPATCH_(dt, cx, name, DISPATCH_INT_CASES_(__VA_ARGS__) DISPATCH_FLOAT_CASES_(__VA_ARGS__))
+#define DISPATCH_ALL(dt, cx, name, ...)                                                            \
+    DISPATCH_(dt, cx, name,                                                                        \
+              DISPATCH_INT_CASES_(__VA_ARGS__) DISPATCH_FLOAT_CASES_(__VA_ARGS__)                  \
+                  DISPATCH_CASE_(DT_BOOL, uint8_t, bool, __VA_ARGS__))
+#define DISPATCH_FLOAT(dt, cx, name, ...)                                                          \
+    DISPATCH_(dt, cx, name, DISPATCH_FLOAT_CASES_(__VA_ARGS__))
+#define DISPATCH_WIDE(dt, cx, name, ...)                                                           \
+    DISPATCH_(dt, cx, name, DISPATCH_WIDE_CASES_(__VA_ARGS__))
+#define DISPATCH_INT(dt, cx, name, ...) DISPATCH_(dt, cx, name, DISPATCH_INT_CASES_(__VA_ARGS__))
+#define DISPATCH_BITS(dt, ...)                                                                     \
+    switch (dtype_size((dtype)(dt))) {                                                             \
+        DISPATCH_CASE_(1, uint8_t, uint8_t, __VA_ARGS__)                                           \
+        DISPATCH_CASE_(2, uint16_t, uint16_t, __VA_ARGS__)                                         \
+        DISPATCH_CASE_(4, uint32_t, uint32_t, __VA_ARGS__)                                         \
+        DISPATCH_CASE_(8, uint64_t, uint64_t, __VA_ARGS__)                                         \
+        DISPATCH_CASE_(16, complex128, complex128, __VA_ARGS__)                                    \
+        default: break;                                                                            \
+    }
+
+/*                   element    computes in */
+#define KERNEL_PLAIN_TYPES(X)                                                                      \
+    X(uint8_t) X(int8_t) X(int16_t) X(int32_t) X(int64_t) X(float) X(double)
+#define KERNEL_LOAD_STORE(T)                                                                       \
+    static inline T kernel_load_##T(T v) { return v; }                                             \
+    static inline void kernel_store_##T(T *p, T v) { *p = v; }
+KERNEL_PLAIN_TYPES(KERNEL_LOAD_STORE)
+#undef KERNEL_LOAD_STORE
+static inline void kernel_store_float16(float16 *p, float v) { *p = float16_from_float(v); }
+static inline void kernel_store_bfloat16(bfloat16 *p, float v) { *p = bfloat16_from_float(v); }
+
+#define KERNEL_GENERIC_(x, verb)                                                                   \
+    _Generic((x), uint8_t: kernel_##verb##_uint8_t, int8_t: kernel_##verb##_int8_t,                \
+             int16_t: kernel_##verb##_int16_t, int32_t: kernel_##verb##_int32_t,                   \
+             int64_t: kernel_##verb##_int64_t, float: kernel_##verb##_float,                       \
+             double: kernel_##verb##_double, float16: kernel_##verb##_float16,                     \
+             bfloat16: kernel_##verb##_bfloat16)
+#define kernel_load_float16 float16_to_float
+#define kernel_load_bfloat16 bfloat16_to_float
+#define LOAD(x) KERNEL_GENERIC_(x, load)(x)
+#define STORE(p, v) KERNEL_GENERIC_(*(p), store)((p), (v))
 
 #endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * diag.c - recording and rendering failures, and the sources they point into.
+ *
+ * Method: a failure that finds no memory for its words still keeps its status, and reads as a
+ * fixed sentence. Positions count characters (UTF-8 code points), not bytes, so that a caret
+ * stands where an editor shows it.
+ * Tests: tests/unit/test_base.c
+ */
+#include "base/diag.h"
+
+#include <string.h>
+
+/* ---- sources ------------------------------------------------------------------------------- */
+
+source *source_new(const char *name, const char *text, size_t len) {
+    source *s = mem_zalloc(sizeof *s);
+    if (!s) return NULL;
+    atomic_init(&s->refs, 1);
+    s->first_line = 1;
+    s->len = len;
+    s->name = mem_strdup(name ? name : "");
+    s->text = mem_strndup(text, len);
+    if (!s->name || !s->text) {
+        source_unref(s);
+        return NULL;
+    }
+    return s;
+}
+
+source *source_ref(source *s) {
+    if (s) atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    return s;
+}
+
+void source_unref(source *s) {
+    if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+    if (s->origin_free) s->origin_free(s->origin_ctx);
+    mem_free(s->name);
+    mem_free(s->text);
+    mem_free(s);
+}
+
+static bool source_is_continuation(char c) {
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* Code points in [begin, end). */
+static uint32_t source_count_chars(const char *text, size_t begin, size_t end) {
+    uint32_t n = 0;
+    for (size_t i = begin; i < end; i++) n += !source_is_continuation(text[i]);
+    return n;
+}
+
+static size_t source_line_begin(const source *s, size_t offset) {
+    while (offset > 0 && s->text[offset - 1] != '\n') offset--;
+    return offset;
+}
+
+void source_position(const source *s, uint32_t offset, uint32_t *line, uint32_t *column) {
+    size_t at = offset < s->len ? offset : s->len;
+    uint32_t n = s->first_line;
+    for (size_t i = 0; i < at; i++) n += s->text[i] == '\n';
+    *line = n;
+    *column = source_count_chars(s->text, source_line_begin(s, at), at) + 1;
+}
+
+source_range source_original(source_range r) {
+    source_range original;
+    if (r.src && r.src->origin && r.src->origin(r.src, r.begin, &original)) return original;
+    return r;
+}
+
+/* ---- recording ----------------------------------------------------------------------------- */
+
+void diag_clear(diag *d) {
+    for (size_t i = 0; i < d->items.len; i++) {
+        mem_free(d->items.data[i].text);
+        source_unref(d->items.data[i].range.src);
+    }
+    vec_free(&d->items);
+    mem_free(d->exception);
+    *d = (diag){0};
+}
+
+/* Appends an item whose text is taken; without memory it is dropped. */
+static void diag_add_take(diag *d, diag_kind kind, source_range r, char *text) {
+    diag_item item = {kind, text, r};
+    if (text && vec_push(&d->items, item))
+        source_ref(r.src);
+    else
+        mem_free(text);
+}
+
+static void diag_add(diag *d, diag_kind kind, source_range r, const char *fmt, va_list ap) {
+    strbuf sb = STRBUF_INIT;
+    sb_vprintf(&sb, fmt, ap);
+    diag_add_take(d, kind, r, sb_take(&sb));
+}
+
+static ctsc_status diag_fail_v(diag *d, ctsc_status status, source_range r, const char *fmt,
+                               va_list ap) {
+    if (!d) return status;
+    if (d->status != CTSC_OK) return d->status;
+    d->status = status;
+    diag_add(d, DIAG_ERROR, r, fmt, ap);
+    return status;
+}
+
+ctsc_status diag_fail(diag *d, ctsc_status status, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    status = diag_fail_v(d, status, (source_range){0}, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+ctsc_status diag_fail_at(diag *d, ctsc_status status, source_range r, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    status = diag_fail_v(d, status, r, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+ctsc_status diag_no_memory(diag *d) {
+    return diag_fail(d, CTSC_LIMIT, "out of memory");
+}
+
+void diag_note(diag *d, source_range r, const char *fmt, ...) {
+    if (!d) return;
+    va_list ap;
+    va_start(ap, fmt);
+    diag_add(d, DIAG_NOTE, r, fmt, ap);
+    va_end(ap);
+}
+
+void diag_frame(diag *d, source_range r, const char *function) {
+    if (d) diag_add_take(d, DIAG_FRAME, r, mem_strdup(function));
+}
+
+static diag_item *diag_error_item(const diag *d) {
+    for (size_t i = 0; i < d->items.len; i++)
+        if (d->items.data[i].kind == DIAG_ERROR) return &d->items.data[i];
+    return NULL;
+}
+
+void diag_locate(diag *d, source_range r) {
+    diag_item *e = d ? diag_error_item(d) : NULL;
+    if (!e || e->range.src) return;
+    e->range = r;
+    source_ref(r.src);
+}
+
+const char *diag_message(const diag *d) {
+    const diag_item *e = diag_error_item(d);
+    if (e) return e->text;
+    if (d->status == CTSC_OK) return "";
+    /* The words were lost to a failed allocation. */
+    return d->status == CTSC_LIMIT ? "out of memory" : "failed, without memory to say why";
+}
+
+/* ---- rendering ----------------------------------------------------------------------------- */
+
+typedef struct diag_style {
+    const char *error, *note, *place, *off;
+} diag_style;
+
+static const diag_style diag_plain = {"", "", "", ""};
+static const diag_style diag_coloured = {"\033[1;31m", "\033[1;36m", "\033[34m", "\033[0m"};
+
+static void diag_render_place(source_range r, strbuf *out) {
+    uint32_t line, column;
+    source_position(r.src, r.begin, &line, &column);
+    sb_printf(out, "%s:%u:%u", r.src->name, line, column);
+}
+
+/* Lines up the caret: a tab stays a tab, every other character becomes `fill`. */
+static void diag_render_padding(const char *text, size_t begin, size_t end, char fill,
+                                strbuf *out) {
+    for (size_t i = begin; i < end; i++)
+        if (!source_is_continuation(text[i])) sb_putc(out, text[i] == '\t' ? '\t' : fill);
+}
+
+/*
+ *      |
+ *   12 |     return self.conv(x)
+ *      |            ^~~~~~~~~~~~
+ */
+static void diag_render_excerpt(source_range r, const diag_style *style, strbuf *out) {
+    const source *s = r.src;
+    if (s->len == 0) return;
+    size_t begin = r.begin < s->len ? r.begin : s->len;
+    size_t line_begin = source_line_begin(s, begin), line_end = begin;
+    while (line_end < s->len && s->text[line_end] != '\n') line_end++;
+    size_t end = r.end > begin && r.end <= line_end ? r.end : r.end > line_end ? line_end : begin;
+    if (end > line_begin && end == line_end && s->text[end - 1] == '\r') end = line_end - 1;
+    uint32_t line, column;
+    source_position(s, (uint32_t)begin, &line, &column);
+    char gutter[16];
+    strbuf number = STRBUF_INIT;
+    sb_printf(&number, "%4u", line);
+    size_t width = number.len < sizeof gutter ? number.len : sizeof gutter - 1;
+    memset(gutter, ' ', width);
+    gutter[width] = '\0';
+    size_t shown = line_end > line_begin && s->text[line_end - 1] == '\r' ? line_end - 1 : line_end;
+
+    sb_printf(out, "%s%s |%s\n", style->place, gutter, style->off);
+    sb_printf(out, "%s%s |%s ", style->place, sb_str(&number), style->off);
+    sb_write(out, s->text + line_begin, shown - line_begin);
+    sb_printf(out, "\n%s%s |%s ", style->place, gutter, style->off);
+    diag_render_padding(s->text, line_begin, begin, ' ', out);
+    sb_printf(out, "%s^", style->error);
+    if (end > begin) {
+        uint32_t rest = source_count_chars(s->text, begin, end);
+        if (rest > 1) sb_fill(out, '~', rest - 1);
+    }
+    sb_printf(out, "%s\n", style->off);
+    if (number.failed) out->failed = true;
+    sb_free(&number);
+}
+
+static bool diag_same_place(source_range a, source_range b) {
+    return a.src == b.src && a.begin == b.begin && a.end == b.end;
+}
+
+static void diag_render_range(source_range r, const diag_style *style, strbuf *out) {
+    if (!r.src) return;
+    sb_printf(out, " %s-->%s ", style->place, style->off);
+    diag_render_place(r, out);
+    sb_putc(out, '\n');
+    diag_render_excerpt(r, style, out);
+    source_range original = source_original(r);
+    if (!original.src || diag_same_place(original, r)) return;
+    sb_printf(out, " %s-->%s originally ", style->place, style->off);
+    diag_render_place(original, out);
+    sb_putc(out, '\n');
+    diag_render_excerpt(original, style, out);
+}
+
+static void diag_render_frame(const diag_item *item, strbuf *out) {
+    sb_printf(out, "  called from %s", item->text);
+    if (item->range.src) {
+        sb_puts(out, " at ");
+        diag_render_place(item->range, out);
+        source_range original = source_original(item->range);
+        if (original.src && !diag_same_place(original, item->range)) {
+            sb_puts(out, " (originally ");
+            diag_render_place(original, out);
+            sb_putc(out, ')');
+        }
+    }
+    sb_putc(out, '\n');
+}
+
+/* A recursion's call chain is as long as the recursion: of a long one, the middle is left out. */
+enum { DIAG_FRAMES_SHOWN = 40 };
+
+void diag_render(const diag *d, strbuf *out, bool colour) {
+    if (d->status == CTSC_OK) return;
+    const diag_style *style = colour ? &diag_coloured : &diag_plain;
+    const diag_item *error = diag_error_item(d);
+    sb_printf(out, "%serror:%s %s\n", style->error, style->off, diag_message(d));
+    if (error) diag_render_range(error->range, style, out);
+    size_t frames = 0, seen = 0;
+    for (size_t i = 0; i < d->items.len; i++) frames += d->items.data[i].kind == DIAG_FRAME;
+    for (size_t i = 0; i < d->items.len; i++) {
+        const diag_item *item = &d->items.data[i];
+        if (item->kind == DIAG_NOTE) {
+            sb_printf(out, "%snote:%s %s\n", style->note, style->off, item->text);
+            diag_render_range(item->range, style, out);
+        } else if (item->kind == DIAG_FRAME) {
+            size_t k = seen++;
+            if (frames <= DIAG_FRAMES_SHOWN || k < DIAG_FRAMES_SHOWN / 2 ||
+                k >= frames - DIAG_FRAMES_SHOWN / 2)
+                diag_render_frame(item, out);
+            else if (k == DIAG_FRAMES_SHOWN / 2)
+                sb_printf(out, "  ... %zu more calls ...\n", frames - DIAG_FRAMES_SHOWN);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mem.c - the one door to the allocator, and the arena.
+ *
+ * Invariants: an arena that was initialised always has its reserve, so a small allocation never
+ * fails; the last bytes of the reserve are never handed out and stay zero, so that a string that
+ * was overwritten by a later one still ends inside the reserve.
+ * Tests: tests/unit/test_base.c
+ */
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Under a sanitizer: sizes come from files and programs, so one that is too large is an error to
+ * report, not a bug. These are found by the sanitizers' runtimes; nobody else calls them. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#elif __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEM_SANITIZER_OPTIONS(name)                                                                \
+    const char *name(void);                                                                        \
+    __attribute__((visibility("default"))) const char *name(void) {                                \
+        return "allocator_may_return_null=1";                                                      \
+    }
+MEM_SANITIZER_OPTIONS(__asan_default_options)
+MEM_SANITIZER_OPTIONS(__tsan_default_options)
+#endif
+
+/* ---- the allocator ----------------------------------------------------------------------- */
+
+static void *mem_default_hook(void *ctx, void *p, size_t size) {
+    (void)ctx;
+    if (size == 0) {
+        free(p);
+        return NULL;
+    }
+    return realloc(p, size);
+}
+
+static mem_hook mem_current = mem_default_hook;
+static void *mem_current_ctx;
+
+void mem_set_hook(mem_hook hook, void *ctx) {
+    mem_current = hook ? hook : mem_default_hook;
+    mem_current_ctx = hook ? ctx : NULL;
+}
+
+void *mem_alloc(size_t size) {
+    return mem_resize(NULL, size);
+}
+
+void *mem_zalloc(size_t size) {
+    void *p = mem_alloc(size);
+    if (p) memset(p, 0, size);
+    return p;
+}
+
+void *mem_resize(void *p, size_t size) {
+    if (size > PTRDIFF_MAX) return NULL;
+    return mem_current(mem_current_ctx, p, size ? size : 1);
+}
+
+void mem_free(void *p) {
+    if (p) mem_current(mem_current_ctx, p, 0);
+}
+
+char *mem_strdup(const char *s) {
+    return mem_strndup(s, strlen(s));
+}
+
+char *mem_strndup(const char *s, size_t len) {
+    size_t size;
+    if (!size_add(len, 1, &size)) return NULL;
+    char *p = mem_alloc(size);
+    if (!p) return NULL;
+    if (len) memcpy(p, s, len);
+    p[len] = '\0';
+    return p;
+}
+
+/* ---- arena --------------------------------------------------------------------------------- */
+
+enum {
+    ARENA_ALIGN = 16,
+    ARENA_FIRST_CHUNK = 16 * 1024,
+    ARENA_LARGEST_CHUNK = 1024 * 1024,
+    ARENA_RESERVE = 2 * ARENA_SMALL,
+};
+
+typedef struct arena_chunk {
+    struct arena_chunk *older;
+    size_t size; /* of the part after this header */
+} arena_chunk;
+
+_Static_assert(sizeof(arena_chunk) % ARENA_ALIGN == 0, "chunk data stays aligned");
+
+bool arena_init(arena *a) {
+    *a = (arena){0};
+    a->reserve = mem_zalloc(ARENA_RESERVE + ARENA_ALIGN);
+    if (!a->reserve) a->failed = true;
+    return a->reserve != NULL;
+}
+
+void arena_free(arena *a) {
+    for (arena_chunk *c = a->chunks; c;) {
+        arena_chunk *older = c->older;
+        mem_free(c);
+        c = older;
+    }
+    mem_free(a->reserve);
+    *a = (arena){0};
+}
+
+/* Serves from the reserve after a failure; NULL when the request is too large for it. */
+static void *arena_from_reserve(arena *a, size_t size) {
+    a->failed = true;
+    if (size > ARENA_SMALL || !a->reserve) return NULL;
+    if (size > ARENA_RESERVE - a->reserve_used) a->reserve_used = 0;
+    void *p = a->reserve + a->reserve_used;
+    a->reserve_used += size;
+    return memset(p, 0, size);
+}
+
+/* Adds a chunk with room for `size` bytes and makes it the current one. A request that is large
+ * beside the chunk in use gets a chunk for itself, placed behind it, and is returned in *own. */
+static bool arena_add_chunk(arena *a, size_t size, void **own) {
+    size_t room = a->chunks ? a->chunks->size * 2 : ARENA_FIRST_CHUNK;
+    if (room > ARENA_LARGEST_CHUNK) room = ARENA_LARGEST_CHUNK;
+    bool separate = a->chunks && size > room / 4;
+    if (separate || room < size) room = size;
+    size_t bytes;
+    if (!size_add(room, sizeof(arena_chunk), &bytes)) return false;
+    arena_chunk *c = mem_alloc(bytes);
+    if (!c) return false;
+    c->size = room;
+    if (separate) {
+        c->older = a->chunks->older;
+        a->chunks->older = c;
+        *own = c + 1;
+        return true;
+    }
+    c->older = a->chunks;
+    a->chunks = c;
+    a->next = (char *)(c + 1);
+    a->end = a->next + room;
+    return true;
+}
+
+void *arena_alloc(arena *a, size_t size) {
+    size_t rounded;
+    if (!size_add(size ? size : 1, ARENA_ALIGN - 1, &rounded)) return arena_from_reserve(a, size);
+    rounded &= ~(size_t)(ARENA_ALIGN - 1);
+    if (a->failed) return arena_from_reserve(a, rounded);
+    void *p = NULL;
+    if (rounded > (size_t)(a->end - a->next) && !arena_add_chunk(a, rounded, &p))
+        return arena_from_reserve(a, rounded);
+    if (!p) {
+        p = a->next;
+        a->next += rounded;
+    }
+    a->total += rounded;
+    return memset(p, 0, rounded);
+}
+
+void *arena_grow(arena *a, const void *p, size_t old_size, size_t new_size) {
+    void *q = arena_alloc(a, new_size);
+    /* memmove: after a failure both blocks may lie in the reserve. */
+    if (q && p && old_size) memmove(q, p, old_size < new_size ? old_size : new_size);
+    return q;
+}
+
+char *arena_strdup(arena *a, const char *s) {
+    return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_strndup(arena *a, const char *s, size_t len) {
+    size_t size;
+    if (!size_add(len, 1, &size)) size = SIZE_MAX;
+    char *p = arena_alloc(a, size);
+    if (p && len) memmove(p, s, len);
+    if (p) p[len] = '\0';
+    return p;
+}
+
+char *arena_printf(arena *a, const char *fmt, ...) {
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int len = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    char *p = len < 0 ? arena_strdup(a, "") : arena_alloc(a, (size_t)len + 1);
+    if (p && len > 0) vsnprintf(p, (size_t)len + 1, fmt, again);
+    va_end(again);
+    return p;
+}

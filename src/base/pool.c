@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool.c - worker threads and the jobs they help with.
+ *
+ * Method: a call cuts its range into at most POOL_PIECES pieces, puts a job on the list of open
+ * jobs and works on it itself; idle workers join the first open job that has pieces left and takes
+ * another helper. Pieces are handed out by an atomic counter, so a slow thread holds nobody up. An
+ * idle worker spins for some microseconds before it sleeps, because kernels follow each other
+ * closely.
+ * Invariants: a job lives on its caller's stack; it is off the list, and its count of helpers is
+ * zero, before the caller returns. Workers start on demand and are never stopped; a thread that
+ * cannot be started leaves the work to the others. A forked child has no workers and starts its
+ * own.
+ * Tests: tests/unit/test_base.c
+ */
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { POOL_PIECES = 64, POOL_MAX_THREADS = 256, POOL_SPINS = 2000 };
+
+typedef struct pool_job {
+    struct pool_job *next;
+    void (*fn)(void *ctx, int64_t begin, int64_t end);
+    void *ctx;
+    int64_t n, piece, pieces;
+    int wanted;            /* helpers that may still join; under pool_lock */
+    _Atomic int64_t taken; /* pieces handed out, or more */
+    atomic_int helpers;    /* workers inside; goes up under pool_lock */
+} pool_job;
+
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t pool_work = PTHREAD_COND_INITIALIZER; /* a job was opened */
+static pthread_cond_t pool_left = PTHREAD_COND_INITIALIZER; /* a helper left a job */
+static pool_job *pool_jobs;                                 /* open jobs; under pool_lock */
+static int pool_started;                                    /* workers; under pool_lock */
+static int pool_sleeping;       /* workers waiting on pool_work; under pool_lock */
+static atomic_uint pool_opened; /* counts jobs, so that spinning workers see a new one */
+static atomic_int pool_limit;   /* threads per call; 0: not asked for yet */
+static pthread_once_t pool_once = PTHREAD_ONCE_INIT;
+static _Thread_local bool pool_inside; /* this thread is working on a piece */
+
+static void pool_pause(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static int pool_cores(void) {
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return n < 1 ? 1 : n > POOL_MAX_THREADS ? POOL_MAX_THREADS : n;
+}
+
+void pool_set_threads(int n) {
+    if (n <= 0) n = pool_cores();
+    atomic_store(&pool_limit, n > POOL_MAX_THREADS ? POOL_MAX_THREADS : n);
+}
+
+int pool_threads(void) {
+    int n = atomic_load_explicit(&pool_limit, memory_order_relaxed);
+    if (n) return n;
+    int fresh = pool_cores();
+    return atomic_compare_exchange_strong(&pool_limit, &n, fresh) ? fresh : n;
+}
+
+/* Works on the job until no piece is left. */
+static void pool_help(pool_job *job) {
+    bool outer = pool_inside;
+    pool_inside = true;
+    for (;;) {
+        int64_t i = atomic_fetch_add_explicit(&job->taken, 1, memory_order_relaxed);
+        if (i >= job->pieces) break;
+        int64_t begin = i * job->piece;
+        job->fn(job->ctx, begin, i + 1 == job->pieces ? job->n : begin + job->piece);
+    }
+    pool_inside = outer;
+}
+
+/* The first open job with work for one more, joined; NULL if there is none. Under pool_lock. */
+static pool_job *pool_join(void) {
+    for (pool_job *j = pool_jobs; j; j = j->next)
+        if (j->wanted > 0 && atomic_load_explicit(&j->taken, memory_order_relaxed) < j->pieces) {
+            j->wanted--;
+            atomic_fetch_add_explicit(&j->helpers, 1, memory_order_relaxed);
+            return j;
+        }
+    return NULL;
+}
+
+static void *pool_worker(void *unused) {
+    (void)unused;
+    for (;;) {
+        unsigned seen = atomic_load_explicit(&pool_opened, memory_order_acquire);
+        pthread_mutex_lock(&pool_lock);
+        pool_job *job = pool_join();
+        pthread_mutex_unlock(&pool_lock);
+        if (job) {
+            pool_help(job);
+            /* The job may be gone as soon as helpers is 0: the lock keeps its caller from missing
+             * the signal, and the job is not touched after the count went down. */
+            pthread_mutex_lock(&pool_lock);
+            if (atomic_fetch_sub_explicit(&job->helpers, 1, memory_order_release) == 1)
+                pthread_cond_broadcast(&pool_left);
+            pthread_mutex_unlock(&pool_lock);
+            continue;
+        }
+        int spins = POOL_SPINS;
+        while (spins > 0 && atomic_load_explicit(&pool_opened, memory_order_acquire) == seen) {
+            pool_pause();
+            spins--;
+        }
+        if (spins > 0) continue;
+        pthread_mutex_lock(&pool_lock);
+        while (atomic_load_explicit(&pool_opened, memory_order_relaxed) == seen) {
+            pool_sleeping++;
+            pthread_cond_wait(&pool_work, &pool_lock);
+            pool_sleeping--;
+        }
+        pthread_mutex_unlock(&pool_lock);
+    }
+    return NULL;
+}
+
+/* In a forked child only the calling thread exists. */
+static void pool_after_fork(void) {
+    pthread_mutex_init(&pool_lock, NULL);
+    pthread_cond_init(&pool_work, NULL);
+    pthread_cond_init(&pool_left, NULL);
+    pool_jobs = NULL;
+    pool_started = pool_sleeping = 0;
+}
+
+static void pool_init(void) {
+    pthread_atfork(NULL, NULL, pool_after_fork);
+}
+
+/* Under pool_lock. */
+static void pool_start_workers(int want) {
+    pthread_attr_t attr;
+    if (pool_started >= want || pthread_attr_init(&attr) != 0) return;
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    while (pool_started < want) {
+        pthread_t thread;
+        if (pthread_create(&thread, &attr, pool_worker, NULL) != 0) break;
+        pool_started++;
+    }
+    pthread_attr_destroy(&attr);
+}
+
+static void pool_open(pool_job *job) {
+    pthread_once(&pool_once, pool_init);
+    pthread_mutex_lock(&pool_lock);
+    pool_start_workers(job->wanted);
+    job->next = pool_jobs;
+    pool_jobs = job;
+    atomic_fetch_add_explicit(&pool_opened, 1, memory_order_release);
+    if (pool_sleeping) pthread_cond_broadcast(&pool_work);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+/* Takes the job off the list and waits for its helpers. */
+static void pool_close(pool_job *job) {
+    pthread_mutex_lock(&pool_lock);
+    for (pool_job **p = &pool_jobs; *p; p = &(*p)->next)
+        if (*p == job) {
+            *p = job->next;
+            break;
+        }
+    pthread_mutex_unlock(&pool_lock);
+    for (int i = 0; i < POOL_SPINS; i++) {
+        if (atomic_load_explicit(&job->helpers, memory_order_acquire) == 0) break;
+        pool_pause();
+    }
+    /* Taken even when the count is zero already: the last helper leaves under this lock, and is
+     * done with the job when it gives it up. */
+    pthread_mutex_lock(&pool_lock);
+    while (atomic_load_explicit(&job->helpers, memory_order_acquire) != 0)
+        pthread_cond_wait(&pool_left, &pool_lock);
+    pthread_mutex_unlock(&pool_lock);
+}
+
+void pool_for(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
+              void *ctx) {
+    if (n <= 0) return;
+    if (grain < 1) grain = 1;
+    int64_t piece = n / POOL_PIECES + (n % POOL_PIECES != 0);
+    if (piece < grain) piece = grain;
+    int64_t pieces = n / piece + (n % piece != 0);
+    pool_job job = {.fn = fn, .ctx = ctx, .n = n, .piece = piece, .pieces = pieces};
+    int threads = pool_threads();
+    if (pieces == 1) {
+        fn(ctx, 0, n);
+        return;
+    }
+    job.wanted = (threads < pieces ? threads : (int)pieces) - 1;
+    bool alone = pool_inside || job.wanted < 1;
+    if (!alone) pool_open(&job);
+    pool_help(&job);
+    if (!alone) pool_close(&job);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli.h - what the subcommands share. They are written against ctsc.h alone.
+ */
+#ifndef CTSC_CLI_CLI_H
+#define CTSC_CLI_CLI_H
+
+#include "ctsc.h"
+
+#include <argp.h>
+#include <jansson.h>
+
+/* The exit code is a ctsc_status; CLI_MISMATCH (1) says that --expect did not hold. */
+enum { CLI_MISMATCH = 1 };
+
+#define COMMANDS(X)                                                                                \
+    X(run,     "run MODEL [inputs]",  "run a model and print or compare its result")                \
+    X(graph,   "graph MODEL",         "print the graph of a method")                                \
+    X(code,    "code MODEL",          "print the TorchScript source of a method")                   \
+    X(inspect, "inspect MODEL",       "list methods, parameters, operators, and what is unsupported") \
+    X(ops,     "ops [PATTERN]",       "list operators and their schemas")
+
+#define COMMAND_PROTOTYPE(name, usage, text) int cmd_##name(int argc, char **argv);
+COMMANDS(COMMAND_PROTOTYPE)
+#undef COMMAND_PROTOTYPE
+
+/* Arguments of a method call, from the command line. */
+typedef struct cli_inputs {
+    char **specs; /* of --input, in order; borrowed from argv */
+    size_t nspecs;
+    const char *file; /* of --inputs */
+    ctsc_value **values;
+    size_t nvalues;
+} cli_inputs;
+
+ctsc_status cli_read_inputs(cli_inputs *in, ctsc_error *e);
+void cli_free_inputs(cli_inputs *in);
+/* One --input text: "float32[2,3]:rand", "3", "[1, 2]", "'text'", "none". On failure says why on stderr. */
+ctsc_status cli_parse_input(const char *spec, ctsc_value **out);
+
+/* Prints the failure on stderr and returns its exit code. */
+int cli_report(ctsc_error *e);
+/* "ctsc: message" on stderr; returns status. */
+int cli_complain(ctsc_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Loads MODEL; reports and returns the exit code on failure, 0 on success. */
+int cli_load(const char *path, ctsc_module **out, ctsc_error *e);
+/* Prints JSON and frees it; CTSC_LIMIT without memory. */
+int cli_print_json(json_t *j);
+json_t *cli_value_json(const ctsc_value *v); /* NULL without memory */
+/* Parses with argp in the way all subcommands do (wrong usage exits with CTSC_USAGE). */
+void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into);
+/* A number of an option's argument; wrong text is a usage error. */
+double cli_number(struct argp_state *state, const char *option, const char *text);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_graph.c - ctsc graph and ctsc code: shows a method as a graph, or as source. */
+#include "cli/cli.h"
+
+enum { OPT_METHOD = 256, OPT_INLINED, OPT_NO_LOCATIONS };
+
+typedef struct graph_args { const char *model, *method; unsigned flags; bool is_code; } graph_args;
+
+static const struct argp_option graph_options[] = {
+    {"method", OPT_METHOD, "NAME", 0, "method to show (forward)", 0},
+    {"inlined", OPT_INLINED, 0, 0, "replace calls by the bodies of what they call", 0},
+    {"no-locations", OPT_NO_LOCATIONS, 0, 0, "leave out the comments with source locations", 0},
+    {0}};
+
+static const struct argp_option code_options[] = {
+    {"method", OPT_METHOD, "NAME", 0, "method to show (forward)", 0}, {0}};
+
+static error_t graph_parse_option(int key, char *arg, struct argp_state *state) {
+    graph_args *a = state->input;
+    switch (key) {
+    case OPT_METHOD: a->method = arg; break;
+    case OPT_INLINED: a->flags |= CTSC_GRAPH_INLINED; break;
+    case OPT_NO_LOCATIONS: a->flags &= ~(unsigned)CTSC_GRAPH_LOCATIONS; break;
+    case ARGP_KEY_ARG:
+        if (a->model) argp_error(state, "one MODEL only, '%s' is too much", arg);
+        a->model = arg;
+        break;
+    case ARGP_KEY_END:
+        if (!a->model) argp_error(state, "MODEL is missing");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static int graph_show(const graph_args *a) {
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL;
+    char *text = NULL;
+    int code = cli_load(a->model, &m, e);
+    if (!code) {
+        ctsc_status s = a->is_code ? ctsc_module_code(m, a->method, &text, e)
+                                   : ctsc_module_graph(m, a->method, a->flags, &text, e);
+        if (s == CTSC_OK) fputs(text, stdout);
+        else code = cli_report(e);
+    }
+    ctsc_string_free(text);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+    return code;
+}
+
+int cmd_graph(int argc, char **argv) {
+    static const struct argp argp = {graph_options, graph_parse_option, "MODEL",
+                                     "Prints the graph of a method, before optimisation, as PyTorch prints it.",
+                                     NULL, NULL, NULL};
+    graph_args a = {.method = "forward", .flags = CTSC_GRAPH_LOCATIONS};
+    cli_parse_args(&argp, argc, argv, &a);
+    return graph_show(&a);
+}
+
+int cmd_code(int argc, char **argv) {
+    static const struct argp argp = {code_options, graph_parse_option, "MODEL",
+                                     "Prints the TorchScript source of a method.", NULL, NULL, NULL};
+    graph_args a = {.method = "forward", .is_code = true};
+    cli_parse_args(&argp, argc, argv, &a);
+    return graph_show(&a);
+}

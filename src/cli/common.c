@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * common.c - option parsing, error reports and JSON, as all subcommands do them.
+ */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int cli_report(ctsc_error *e) {
+    char *text = ctsc_error_render(e, isatty(STDERR_FILENO));
+    fflush(stdout); /* what the script printed comes first */
+    fputs(text ? text : ctsc_error_message(e), stderr);
+    size_t n = text ? strlen(text) : 0;
+    if (!n || text[n - 1] != '\n') fputc('\n', stderr);
+    ctsc_string_free(text);
+    return ctsc_error_status(e);
+}
+
+int cli_complain(ctsc_status status, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    fflush(stdout);
+    fputs("ctsc: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    return status;
+}
+
+int cli_load(const char *path, ctsc_module **out, ctsc_error *e) {
+    if (!e) return cli_complain(CTSC_LIMIT, "out of memory");
+    size_t n = strlen(path);
+    if (n > 3 && !strcmp(path + n - 3, ".py"))
+        return cli_complain(CTSC_UNSUPPORTED, "%s: compiling Python source is not supported yet; "
+                                              "save the module with torch.jit.save", path);
+    return ctsc_module_load(path, out, e) == CTSC_OK ? 0 : cli_report(e);
+}
+
+void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into) {
+    argp_parse(argp, argc, argv, 0, NULL, into);
+}
+
+double cli_number(struct argp_state *state, const char *option, const char *text) {
+    char *end;
+    double x = strtod(text, &end);
+    if (end == text || *end || x != x) argp_error(state, "--%s: '%s' is not a number", option, text);
+    return x;
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+int cli_print_json(json_t *j) {
+    char *text = j ? json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER) : NULL;
+    json_decref(j);
+    if (!text) return cli_complain(CTSC_LIMIT, "out of memory");
+    puts(text);
+    free(text);
+    return 0;
+}
+
+/* JSON has no NaN or infinity: strings stand for them. */
+static json_t *common_real(double x) {
+    if (x != x) return json_string("nan");
+    if (x > 1.7976931348623157e308) return json_string("inf");
+    if (x < -1.7976931348623157e308) return json_string("-inf");
+    return json_real(x);
+}
+
+static json_t *common_items(const ctsc_value *v) {
+    json_t *a = json_array();
+    for (size_t i = 0; i < ctsc_value_len(v); i++) {
+        ctsc_value *item = ctsc_value_item(v, i);
+        json_array_append_new(a, item ? cli_value_json(item) : json_null());
+        ctsc_value_free(item);
+    }
+    return a;
+}
+
+static json_t *common_dict(const ctsc_value *v) {
+    json_t *o = json_object();
+    for (size_t i = 0; i < ctsc_value_len(v); i++) {
+        ctsc_value *key = ctsc_value_key(v, i), *item = ctsc_value_item(v, i);
+        char *text = key ? ctsc_value_print(key) : NULL;
+        if (text && item) json_object_set_new(o, text, cli_value_json(item));
+        ctsc_string_free(text);
+        ctsc_value_free(key);
+        ctsc_value_free(item);
+    }
+    return o;
+}
+
+json_t *cli_value_json(const ctsc_value *v) {
+    switch (ctsc_value_kind(v)) {
+    case CTSC_KIND_NONE: return json_null();
+    case CTSC_KIND_BOOL: return json_boolean(ctsc_value_bool(v));
+    case CTSC_KIND_INT: return json_integer(ctsc_value_int(v));
+    case CTSC_KIND_FLOAT: return common_real(ctsc_value_float(v));
+    case CTSC_KIND_STRING: return json_string_nocheck(ctsc_value_string(v, NULL));
+    case CTSC_KIND_LIST:
+    case CTSC_KIND_TUPLE: return common_items(v);
+    case CTSC_KIND_DICT: return common_dict(v);
+    case CTSC_KIND_TENSOR: {
+        json_t *o = json_object(), *shape = json_array();
+        for (int i = 0; i < ctsc_tensor_ndim(v); i++)
+            json_array_append_new(shape, json_integer(ctsc_tensor_sizes(v)[i]));
+        char *text = ctsc_value_print(v);
+        json_object_set_new(o, "dtype", json_integer(ctsc_tensor_dtype(v)));
+        json_object_set_new(o, "shape", shape);
+        json_object_set_new(o, "text", json_string_nocheck(text ? text : ""));
+        ctsc_string_free(text);
+        return o;
+    }
+    default: {
+        char *text = ctsc_value_print(v);
+        json_t *j = json_string_nocheck(text ? text : "");
+        ctsc_string_free(text);
+        return j;
+    }
+    }
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * main.c - the ctsc command: finds the subcommand and runs it.
+ *
+ * Results go to stdout, diagnostics to stderr. Exit codes are ctsc_status numbers (ctsc.h).
+ * Tests: tests/cli
+ */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static const struct { const char *name, *usage, *text; int (*run)(int argc, char **argv); } commands[] = {
+#define COMMAND_ROW(name, usage, text) {#name, usage, text, cmd_##name},
+    COMMANDS(COMMAND_ROW)
+#undef COMMAND_ROW
+};
+
+static void main_help(FILE *to) {
+    fputs("Usage: ctsc COMMAND [OPTION...]\n\n"
+          "Runs PyTorch's TorchScript archives without PyTorch.\n\nCommands:\n", to);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(to, "  %-22s %s\n", commands[i].usage, commands[i].text);
+    fputs("\nOptions:\n"
+          "  --help                 this text; `ctsc COMMAND --help` for one command\n"
+          "  --version              the version\n\n"
+          "Exit codes:\n", to);
+#define MAIN_STATUS(name, code, text) fprintf(to, "  %-3d %s\n", code, text);
+    CTSC_STATUS_MAP(MAIN_STATUS)
+#undef MAIN_STATUS
+}
+
+/* A result that could not be written is no success. */
+static int main_finish(int code) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    fputs("ctsc: cannot write to standard output\n", stderr);
+    return code ? code : CTSC_ENVIRONMENT;
+}
+
+int main(int argc, char **argv) {
+    argp_err_exit_status = CTSC_USAGE;
+    if (argc < 2) {
+        main_help(stderr);
+        return CTSC_USAGE;
+    }
+    const char *name = argv[1];
+    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "-?") || !strcmp(name, "help")) {
+        main_help(stdout);
+        return main_finish(0);
+    }
+    if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+        printf("ctsc %s\n", ctsc_version());
+        return main_finish(0);
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(commands[i].name, name)) continue;
+        char full[64];
+        snprintf(full, sizeof full, "ctsc %s", name);
+        argv[1] = full;
+        return main_finish(commands[i].run(argc - 1, argv + 1));
+    }
+    fprintf(stderr, "ctsc: '%s' is not a command. See 'ctsc --help'.\n", name);
+    return CTSC_USAGE;
+}

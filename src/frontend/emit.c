@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * emit.c - functions and variables: the outer part of AST -> graph.
+ *
+ * Tests: tests/corpus, tests/lang
+ */
+#include "frontend/emit.h"
+#include "frontend/upgraders.h"
+
+enum { EMIT_MAX_NODES = 2000000 };
+
+bool emit_failed(const emitter *e) {
+    return e->diag->status != CTSC_OK || arena_failed(e->scratch) || arena_failed(&e->g->arena) ||
+           arena_failed(&e->unit->arena);
+}
+
+ir_value *emit_fail(emitter *e, source_range r, const char *fmt, ...) {
+    if (e->diag->status == CTSC_OK) {
+        strbuf sb = STRBUF_INIT;
+        va_list ap;
+        va_start(ap, fmt);
+        sb_vprintf(&sb, fmt, ap);
+        va_end(ap);
+        diag_fail_at(e->diag, CTSC_FAILED, r, "%s", sb_str(&sb));
+        sb_free(&sb);
+    }
+    return NULL;
+}
+
+/* ---- variables -------------------------------------------------------------------------------- */
+
+frame *emit_push_frame(emitter *e, block *b) {
+    frame *f = arena_new(e->scratch, frame);
+    f->blk = b;
+    f->next = e->env;
+    e->env = f;
+    return f;
+}
+
+void emit_pop_frame(emitter *e) {
+    strmap_free(&e->env->vars);
+    e->env = e->env->next;
+}
+
+static variable *emit_find_from(const frame *f, const char *name) {
+    for (; f; f = f->next) {
+        variable *v = strmap_get(&f->vars, name);
+        if (v) return v;
+    }
+    return NULL;
+}
+
+variable *emit_find_variable(const emitter *e, const char *name) {
+    return emit_find_from(e->env, name);
+}
+
+static bool emit_put_variable(emitter *e, const char *name, variable v) {
+    variable *p = arena_new(e->scratch, variable);
+    *p = v;
+    if (!strmap_put(&e->env->vars, name, p)) {
+        diag_no_memory(e->diag);
+        return false;
+    }
+    return true;
+}
+
+static void emit_type_clash(emitter *e, source_range r, const char *name, type *was, type *is) {
+    strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+    type_print_python(was, &a);
+    type_print_python(is, &b);
+    emit_fail(e, r,
+              "Variable '%s' previously had type %s but is now being assigned to a value of type %s",
+              name, sb_str(&a), sb_str(&b));
+    sb_free(&a);
+    sb_free(&b);
+}
+
+/* _3 and its like come from the printer of archives: they name nothing. */
+static bool emit_meaningful_name(const char *name) {
+    if (name[0] != '_') return name[0] != '\0' && name[0] != '$';
+    for (const char *p = name + 1; *p; p++)
+        if (*p < '0' || *p > '9') return true;
+    return false;
+}
+
+bool emit_set_value(emitter *e, source_range r, const char *name, ir_value *v) {
+    const variable *outer = emit_find_from(e->env->next, name);
+    if (outer && outer->type && !type_is_subtype(v->type, outer->type)) {
+        emit_type_clash(e, r, name, outer->type, v->type);
+        return false;
+    }
+    block *home = v->def ? v->def->owner : v->owner;
+    if (!value_has_name(v) && emit_meaningful_name(name) && home == e->env->blk)
+        value_set_name(v, name);
+    node *st = node_new(e->g, N_STORE, 1, &v, 0);
+    node_set_str(st, "name", name);
+    graph_insert(e->g, st);
+    return emit_put_variable(e, name, (variable){.type = v->type});
+}
+
+bool emit_set_sugar(emitter *e, source_range r, const char *name, sugar *s, type *annotated) {
+    if (s->kind == SUGAR_VALUE || annotated) {
+        ir_value *v = emit_as_value(e, r, s);
+        if (!v) return false;
+        if (annotated) {
+            v = match_convert(e, r, annotated, v, true);
+            if (!v) return false;
+            if (!type_is_subtype(v->type, annotated)) {
+                strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+                type_print_python(annotated, &a);
+                type_print_python(v->type, &b);
+                emit_fail(e, r,
+                          "Variable '%s' is annotated with type %s but is being assigned to a value "
+                          "of type %s",
+                          name, sb_str(&a), sb_str(&b));
+                sb_free(&a);
+                sb_free(&b);
+                return false;
+            }
+        }
+        if (!emit_set_value(e, r, name, v)) return false;
+        if (annotated) ((variable *)strmap_get(&e->env->vars, name))->type = annotated;
+        return true;
+    }
+    return emit_put_variable(e, name, (variable){.sugar = s});
+}
+
+sugar *emit_get_variable(emitter *e, source_range r, const char *name) {
+    variable *v = emit_find_variable(e, name);
+    if (!v && e->outer) { /* a closure's body: capture */
+        sugar *s = emit_get_variable(e->outer, r, name);
+        if (!s || s->kind != SUGAR_VALUE) return s;
+        return sugar_of_value(e, emit_captured(e, name, s->value));
+    }
+    if (!v) return NULL;
+    if (v->sugar) return v->sugar;
+    if (v->error) {
+        emit_fail(e, r, "%s", v->error);
+        return NULL;
+    }
+    node *ld = node_new(e->g, N_LOAD, 0, NULL, 1);
+    node_set_str(ld, "name", name);
+    ld->outputs.data[0]->type = v->type;
+    graph_insert(e->g, ld);
+    return sugar_of_value(e, ld->outputs.data[0]);
+}
+
+/* ---- functions ------------------------------------------------------------------------------------ */
+
+static bool emit_parameters(emitter *e, const func_def *def, const schema *sc) {
+    for (int i = 0; i < sc->nargs; i++) {
+        ir_value *p = block_add_param(e->g->root, sc->args[i].type);
+        if (arena_failed(&e->g->arena)) return diag_no_memory(e->diag), false;
+        value_set_name(p, sc->args[i].name);
+        if (!emit_set_value(e, def->params.data[i].range, sc->args[i].name, p)) return false;
+    }
+    return true;
+}
+
+static bool emit_finish_return(emitter *e, const func_def *def) {
+    if (e->g->root->returns.len) return true;
+    if (e->return_type && e->return_type->kind != T_NONE && !e->returned) {
+        emit_fail(e, def->name_range,
+                  "Function was not annotated as having type None, but does not return along all paths");
+        return false;
+    }
+    ir_value *v;
+    if (e->returned && e->return_type && e->return_type->kind != T_NONE) { /* only raises */
+        node *n = node_new(e->g, N_UNINITIALIZED, 0, NULL, 1);
+        n->outputs.data[0]->type = e->return_type;
+        graph_insert(e->g, n);
+        v = n->outputs.data[0];
+    } else {
+        v = graph_constant_none(e->g);
+        e->return_type = TYPE_NONE;
+    }
+    block_add_return(e->g->root, v);
+    return true;
+}
+
+static ctsc_status emit_body(emitter *e, const func_def *def, const schema *sc) {
+    emit_push_frame(e, e->g->root);
+    bool ok = emit_parameters(e, def, sc) && emit_statements(e, &def->body) &&
+              emit_finish_return(e, def);
+    while (e->env) emit_pop_frame(e);
+    if (e->diag->status != CTSC_OK) return e->diag->status;
+    if (!ok || emit_failed(e)) return diag_no_memory(e->diag);
+    return ssa_convert(e->g, e->diag);
+}
+
+ctsc_status emit_function(function *f, diag *d) {
+    const func_def *def = f->def;
+    arena scratch;
+    graph *g = graph_new();
+    if (!arena_init(&scratch) || !g) {
+        arena_free(&scratch);
+        if (g) graph_free(g);
+        return diag_no_memory(d);
+    }
+    emitter e = {.unit = f->unit, .fn = f, .g = g, .diag = d, .scratch = &scratch};
+    if (f->return_declared) e.return_type = f->schema->returns[0].type;
+    g->range = def->name_range;
+    ctsc_status s = emit_body(&e, def, f->schema);
+    if (s == CTSC_OK && !f->return_declared && e.return_type) f->schema->returns[0].type = e.return_type;
+    arena_free(&scratch);
+    if (s == CTSC_OK && f->unit->simplify) s = f->unit->simplify(g, d);
+    if (s != CTSC_OK) {
+        graph_free(g);
+        return s;
+    }
+    f->graph = g;
+    return CTSC_OK;
+}
+
+/* ---- closures ----------------------------------------------------------------------------------------- */
+
+ir_value *emit_captured(emitter *e, const char *name, ir_value *outer) {
+    ir_value *p = block_add_param(e->g->root, outer->type);
+    if (emit_meaningful_name(name)) value_set_name(p, name);
+    node_add_input(e->capture, outer);
+    /* known from now on in the whole body: entered in the root frame, stored at its start */
+    frame *root = e->env;
+    while (root->next) root = root->next;
+    variable *v = arena_new(e->scratch, variable);
+    v->type = outer->type;
+    if (!strmap_put(&root->vars, name, v)) diag_no_memory(e->diag);
+    node *st = node_new(e->g, N_STORE, 1, &p, 0);
+    node_set_str(st, "name", name);
+    block_prepend(e->g->root, st);
+    node *ld = node_new(e->g, N_LOAD, 0, NULL, 1);
+    node_set_str(ld, "name", name);
+    ld->outputs.data[0]->type = outer->type;
+    graph_insert(e->g, ld);
+    return ld->outputs.data[0];
+}
+
+ir_value *emit_fork(emitter *e, const func_def *def, source_range r) {
+    graph *g = graph_new();
+    if (!g) return diag_no_memory(e->diag), NULL;
+    node *fork = node_new(e->g, N_FORK, 0, NULL, 1);
+    schema none = {.name = def->name, .overload = ""};
+    emitter inner = {.unit = e->unit, .g = g, .diag = e->diag, .scratch = e->scratch,
+                     .outer = e, .capture = fork, .depth = e->depth};
+    g->range = r;
+    if (emit_body(&inner, def, &none) != CTSC_OK) {
+        graph_free(g);
+        return NULL;
+    }
+    graph_insert(e->g, fork);
+    node_set_graph(fork, "Subgraph", g);
+    fork->range = r;
+    fork->outputs.data[0]->type = type_future(g->root->returns.data[0]->type);
+    return fork->outputs.data[0];
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * op.c - the operator registry.
+ *
+ * Method: at first use the embedded schema text is cut into lines and indexed by name, without parsing. A
+ * name's overloads are parsed when it is first looked up and published as one immutable array
+ * (an op_set), so that lookups of known names take no lock. Registering makes a new array; arrays that were handed out stay
+ * valid, since nothing here is ever freed.
+ *
+ * Ownership: all of it lives as long as the process and stays reachable from the statics below.
+ * Tests: tests/unit/test_ops.c
+ */
+#include "ir/op.h"
+
+#include "base/map.h"
+
+#include <pthread.h>
+
+extern const char op_schemas_text[], op_schemas_text_end[];
+
+/* All overloads of a name at one time. */
+typedef struct op_set {
+    struct op_set *older; /* what it replaced */
+    int n;
+    const op *ops[];
+} op_set;
+
+typedef struct op_line {
+    const char *text;
+    size_t len;
+    struct op_line *next; /* the name's next overload, in file order */
+} op_line;
+
+typedef struct op_group {
+    const char *name;
+    op_line *first, *last;
+    _Atomic(op_set *) set; /* NULL: not parsed yet */
+} op_group;
+
+/* Built once, then only read: its groups' sets change, its keys do not. */
+typedef struct op_index {
+    strmap groups, bindings;
+    VEC(op_group *) order; /* as in the file */
+    arena arena;
+} op_index;
+
+/* Schemas are parsed into the newest arena; one that ran out of memory is left behind with what it holds. */
+typedef struct op_arena {
+    arena arena;
+    struct op_arena *older;
+} op_arena;
+
+static pthread_mutex_t op_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(op_index *) op_builtin;
+static op_arena *op_arenas;
+static pthread_rwlock_t op_user_lock = PTHREAD_RWLOCK_INITIALIZER;
+static strmap op_user; /* names that only registered operators have; its keys are the groups' names */
+static atomic_bool op_user_any;
+static VEC(op_group *) op_user_order;
+
+/* ---- the index ------------------------------------------------------------------------------------ */
+
+/* Length of the name in "aten::add.Tensor(...": up to the first '.' or '('. */
+static size_t op_name_length(const char *text, size_t len) {
+    size_t n = 0;
+    while (n < len && text[n] != '.' && text[n] != '(')
+        n++;
+    return n;
+}
+
+static bool op_index_line(op_index *x, const char *text, size_t len) {
+    size_t n = op_name_length(text, len);
+    op_group *g = strmap_getn(&x->groups, text, n);
+    if (!g) {
+        g = arena_new(&x->arena, op_group);
+        g->name = arena_strndup(&x->arena, text, n);
+        if (arena_failed(&x->arena) || !strmap_putn(&x->groups, g->name, n, g) ||
+            !vec_push(&x->order, g))
+            return false;
+    }
+    op_line *l = arena_new(&x->arena, op_line);
+    *l = (op_line){text, len, NULL};
+    if (arena_failed(&x->arena)) return false;
+    if (g->last)
+        g->last->next = l;
+    else
+        g->first = l;
+    g->last = l;
+    return true;
+}
+
+static void op_index_free(op_index *x) {
+    strmap_free(&x->groups);
+    strmap_free(&x->bindings);
+    vec_free(&x->order);
+    arena_free(&x->arena);
+    mem_free(x);
+}
+
+static op_index *op_index_new(void) {
+    op_index *x = mem_zalloc(sizeof *x);
+    if (!x) return NULL;
+    bool ok = arena_init(&x->arena);
+    for (const char *p = op_schemas_text; ok && p < op_schemas_text_end;) {
+        const char *e = memchr(p, '\n', (size_t)(op_schemas_text_end - p));
+        if (!e) e = op_schemas_text_end;
+        if (e > p && *p) ok = op_index_line(x, p, (size_t)(e - p));
+        p = e + 1;
+    }
+    for (const op_binding *b = op_builtin_bindings; ok && b->key; b++)
+        ok = strmap_put(&x->bindings, b->key, (void *)b);
+    if (ok) return x;
+    op_index_free(x);
+    return NULL;
+}
+
+static op_index *op_index_get(void) {
+    op_index *x = atomic_load_explicit(&op_builtin, memory_order_acquire);
+    if (x) return x;
+    pthread_mutex_lock(&op_lock);
+    x = atomic_load(&op_builtin);
+    if (!x && (x = op_index_new())) atomic_store_explicit(&op_builtin, x, memory_order_release);
+    pthread_mutex_unlock(&op_lock);
+    return x;
+}
+
+static op_group *op_group_find(const char *name, size_t len) {
+    op_index *x = op_index_get();
+    op_group *g = x ? strmap_getn(&x->groups, name, len) : NULL;
+    if (g || !atomic_load_explicit(&op_user_any, memory_order_acquire)) return g;
+    pthread_rwlock_rdlock(&op_user_lock);
+    g = strmap_getn(&op_user, name, len);
+    pthread_rwlock_unlock(&op_user_lock);
+    return g;
+}
+
+/* ---- parsing ---------------------------------------------------------------------------------------- */
+
+/* An arena with memory left, with the lock held; NULL without memory. */
+static arena *op_arena_get(void) {
+    if (op_arenas && !arena_failed(&op_arenas->arena)) return &op_arenas->arena;
+    op_arena *a = mem_zalloc(sizeof *a);
+    if (!a) return NULL;
+    if (!arena_init(&a->arena)) {
+        arena_free(&a->arena);
+        mem_free(a);
+        return NULL;
+    }
+    a->older = op_arenas;
+    op_arenas = a;
+    return &a->arena;
+}
+
+static const char *op_make_key(arena *a, const schema *s) {
+    return s->overload[0] ? arena_printf(a, "%s.%s", s->name, s->overload) : s->name;
+}
+
+/* One parsed overload, bound to its function; NULL if that failed. */
+static op *op_make(arena *a, diag *d, const char *text, size_t len) {
+    op *o = arena_new(a, op);
+    schema *s;
+    if (schema_parse(d, a, text, len, &s) != CTSC_OK) return NULL;
+    o->schema = s;
+    o->key = op_make_key(a, s);
+    if (!arena_failed(a)) return o;
+    diag_no_memory(d);
+    schema_free_values(s);
+    return NULL;
+}
+
+static op_set *op_set_new(int n) {
+    op_set *s = mem_zalloc(sizeof *s + (size_t)n * sizeof(op *));
+    if (s) s->n = n;
+    return s;
+}
+
+/* Parses all lines of the group; with the lock held. */
+static op_set *op_group_parse(op_group *g, const op_index *x) {
+    int n = 0;
+    for (const op_line *l = g->first; l; l = l->next)
+        n++;
+    arena *a = op_arena_get();
+    op_set *s = a ? op_set_new(n) : NULL;
+    if (!s) return NULL;
+    n = 0;
+    for (const op_line *l = g->first; l; l = l->next) {
+        op *o = op_make(a, NULL, l->text, l->len);
+        if (!o) break;
+        const op_binding *b = strmap_get(&x->bindings, o->key);
+        if (b) {
+            o->fn = b->fn;
+            o->flags = b->flags;
+        }
+        s->ops[n++] = o;
+    }
+    if (n == s->n) return s;
+    for (int i = 0; i < n; i++)
+        schema_free_values((schema *)s->ops[i]->schema);
+    mem_free(s);
+    return NULL;
+}
+
+static op_set *op_group_set(op_group *g) {
+    op_set *s = atomic_load_explicit(&g->set, memory_order_acquire);
+    if (s) return s;
+    pthread_mutex_lock(&op_lock);
+    s = atomic_load(&g->set);
+    if (!s && (s = op_group_parse(g, atomic_load(&op_builtin))))
+        atomic_store_explicit(&g->set, s, memory_order_release);
+    pthread_mutex_unlock(&op_lock);
+    return s;
+}
+
+/* ---- looking up --------------------------------------------------------------------------------------- */
+
+const op *const *op_overloads(const char *name, int *n) {
+    op_group *g = op_group_find(name, strlen(name));
+    op_set *s = g ? op_group_set(g) : NULL;
+    *n = s ? s->n : 0;
+    return s ? s->ops : NULL;
+}
+
+const op *op_find(const char *key) {
+    size_t len = strlen(key), n = op_name_length(key, len);
+    const char *overload = n < len ? key + n + 1 : "";
+    op_group *g = op_group_find(key, n);
+    op_set *s = g ? op_group_set(g) : NULL;
+    for (int i = 0; s && i < s->n; i++)
+        if (!strcmp(s->ops[i]->schema->overload, overload)) return s->ops[i];
+    return NULL;
+}
+
+void op_visit(void (*visit)(void *ctx, const op *o), void *ctx) {
+    op_index *x = op_index_get();
+    for (size_t i = 0; x && i < x->order.len; i++) {
+        op_set *s = op_group_set(x->order.data[i]);
+        for (int k = 0; s && k < s->n; k++)
+            visit(ctx, s->ops[k]);
+    }
+    pthread_rwlock_rdlock(&op_user_lock);
+    for (size_t i = 0; i < op_user_order.len; i++) {
+        op_set *s = atomic_load(&op_user_order.data[i]->set);
+        for (int k = 0; s && k < s->n; k++)
+            visit(ctx, s->ops[k]);
+    }
+    pthread_rwlock_unlock(&op_user_lock);
+}
+
+bool op_is_pure(const op *o) {
+    if (!o->fn && !(o->flags & OP_SPECIAL)) return false;
+    return !(o->flags & (OP_SIDE_EFFECT | OP_RANDOM | OP_UNSAFE)) && !o->schema->has_alias_write;
+}
+
+/* ---- registering ---------------------------------------------------------------------------------------- */
+
+/* The group of that name, made if need be; with the lock held. */
+static op_group *op_group_make(const char *name) {
+    op_group *g = strmap_get(&op_builtin->groups, name);
+    if (g) return g;
+    pthread_rwlock_wrlock(&op_user_lock);
+    g = strmap_get(&op_user, name);
+    if (!g && (g = mem_zalloc(sizeof *g))) {
+        g->name = name;
+        if (!vec_push(&op_user_order, g)) {
+            mem_free(g);
+            g = NULL;
+        } else if (!strmap_put(&op_user, name, g)) {
+            (void)vec_pop(&op_user_order);
+            mem_free(g);
+            g = NULL;
+        }
+    }
+    atomic_store_explicit(&op_user_any, op_user.used > 0, memory_order_release);
+    pthread_rwlock_unlock(&op_user_lock);
+    return g;
+}
+
+/* Publishes the group's overloads with o in the place of its namesake, or at the end. */
+static bool op_group_add(op_group *g, const op *o) {
+    op_set *old = atomic_load(&g->set);
+    if (!old && g->first && !(old = op_group_parse(g, op_builtin))) return false;
+    int n = old ? old->n : 0, at = 0;
+    while (at < n && strcmp(old->ops[at]->schema->overload, o->schema->overload))
+        at++;
+    op_set *s = op_set_new(at < n ? n : n + 1);
+    if (!s) {
+        /* What was parsed above is as good as it was. */
+        atomic_store_explicit(&g->set, old, memory_order_release);
+        return false;
+    }
+    for (int i = 0; i < n; i++)
+        s->ops[i] = old->ops[i];
+    s->ops[at] = o;
+    s->older = old;
+    atomic_store_explicit(&g->set, s, memory_order_release);
+    return true;
+}
+
+ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags) {
+    if (!op_index_get()) return diag_no_memory(d);
+    ctsc_status s = CTSC_OK;
+    pthread_mutex_lock(&op_lock);
+    arena *a = op_arena_get();
+    op *o = a ? op_make(a, d, schema_text, strlen(schema_text)) : NULL;
+    if (!o) {
+        s = a && d && d->status != CTSC_OK ? d->status : a ? CTSC_FAILED : diag_no_memory(d);
+    } else if (!strstr(o->schema->name, "::")) {
+        s = diag_fail(d, CTSC_USAGE, "operator '%s' has no namespace", o->schema->name);
+    } else {
+        o->fn = fn;
+        o->fn_ctx = fn_ctx;
+        o->flags = flags;
+        op_group *g = op_group_make(o->schema->name);
+        if (!g || !op_group_add(g, o)) s = diag_no_memory(d);
+    }
+    if (o && s != CTSC_OK) schema_free_values((schema *)o->schema);
+    pthread_mutex_unlock(&op_lock);
+    return s;
+}
+
+/* ---- similar names ----------------------------------------------------------------------------------------- */
+
+enum { SIMILAR_LONGEST = 64, SIMILAR_DISTANCE = 3 };
+
+/* Edit distance of two short names. */
+static int op_distance(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b);
+    if (n > SIMILAR_LONGEST || m > SIMILAR_LONGEST) return SIMILAR_DISTANCE + 1;
+    int row[SIMILAR_LONGEST + 1];
+    for (size_t j = 0; j <= m; j++)
+        row[j] = (int)j;
+    for (size_t i = 1; i <= n; i++) {
+        int diagonal = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= m; j++) {
+            int best = diagonal + (a[i - 1] != b[j - 1]);
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[m];
+}
+
+int op_similar(const char *name, const char **out, int max) {
+    op_index *x = op_index_get();
+    bool qualified = strstr(name, "::") != NULL;
+    int n = 0, longest = (int)strlen(name) / 3;
+    if (longest > SIMILAR_DISTANCE) longest = SIMILAR_DISTANCE;
+    if (longest < 1) longest = 1;
+    for (int want = 0; x && want <= longest; want++)
+        for (size_t i = 0; i < x->order.len && n < max; i++) {
+            const char *have = x->order.data[i]->name;
+            if (!qualified && strncmp(have, "aten::", 6)) continue;
+            if (op_distance(name, qualified ? have : have + 6) == want) out[n++] = have;
+        }
+    return n;
+}
+
+/* ---- calling ------------------------------------------------------------------------------------------------- */
+
+enum { OP_CALL_ARGS = 32 };
+
+static ctsc_status op_fill(diag *d, const op *o, int nargs, const value *args, value *full) {
+    const schema *s = o->schema;
+    if (nargs > s->nargs && !s->vararg)
+        return diag_fail(d, CTSC_USAGE, "%s() expected at most %d argument(s) but received %d argument(s)",
+                         o->key, s->nargs, nargs);
+    for (int i = 0; i < nargs; i++)
+        full[i] = args[i];
+    for (int i = nargs; i < s->nargs; i++) {
+        if (!s->args[i].has_default)
+            return diag_fail(d, CTSC_USAGE, "%s() is missing value for argument '%s'", o->key,
+                             s->args[i].name);
+        full[i] = s->args[i].default_value;
+    }
+    return CTSC_OK;
+}
+
+ctsc_status op_call(op_ctx *cx, const char *key, int nargs, const value *args, value *results) {
+    const op *o = op_find(key);
+    if (!o) {
+        if (!op_index_get()) return diag_no_memory(cx->diag);
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "unknown operator %s", key);
+    }
+    if (!o->fn) return diag_fail(cx->diag, CTSC_UNSUPPORTED, "operator %s is not supported", key);
+    int room = nargs > o->schema->nargs ? nargs : o->schema->nargs;
+    value few[OP_CALL_ARGS], *full = few;
+    if (room > OP_CALL_ARGS && !(full = mem_alloc((size_t)room * sizeof *full)))
+        return diag_no_memory(cx->diag);
+    for (int i = 0; i < o->schema->nreturns; i++)
+        results[i] = value_none();
+    ctsc_status s = op_fill(cx->diag, o, nargs, args, full);
+    if (s == CTSC_OK) {
+        op_ctx inner = *cx;
+        inner.op = o;
+        inner.nargs = nargs;
+        inner.out_types = NULL;
+        s = o->fn(&inner, full, results);
+    }
+    if (s != CTSC_OK)
+        for (int i = 0; i < o->schema->nreturns; i++)
+            value_set(&results[i], value_none());
+    if (full != few) mem_free(full);
+    return s;
+}

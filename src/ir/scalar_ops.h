@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scalar_ops.h - what each pointwise operator does to one element: the single definition.
+ *
+ * Three consumers: the interpreter's loops (runtime/kernels/pointwise*.c), and the CPU and GPU code
+ * generators. Everything is a `static inline` function over scalars, in the subset C and CUDA share;
+ * nothing but <math.h> is called.
+ *
+ * Names: scalar_OP_T, T being f32, f64 (scalar_ops_real.h, read once for each) or u8, i8, i16, i32, i64
+ * (scalar_ops_int.h). half and bfloat16 compute as f32; bool computes as u8 where an operator admits it.
+ * Operands come first, then the operator's numbers: scalar_leaky_relu_f32(x, slope).
+ *
+ * Method: the float forms of exp, log, tanh, erf and what is built on them are polynomials written without
+ * branches, so that a loop over them becomes vector code; the double forms call libm. The polynomials are
+ * minimax fits of our own (Remez exchange), each good to about one unit in the last place on its range.
+ * Tests: tests/unit/test_pointwise.c
+ */
+#ifndef CTSC_IR_SCALAR_OPS_H
+#define CTSC_IR_SCALAR_OPS_H
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SCALAR_FN static __device__ __forceinline__
+#else
+#include <math.h>
+#include <stdint.h>
+#define SCALAR_FN static inline __attribute__((unused))
+#endif
+
+#define SCALAR_NAN_F32 (__builtin_nanf(""))
+#define SCALAR_INF_F32 (__builtin_inff())
+
+SCALAR_FN uint32_t scalar_bits_f32(float x) {
+    union { float f; uint32_t u; } v;
+    v.f = x;
+    return v.u;
+}
+SCALAR_FN float scalar_from_bits_f32(uint32_t bits) {
+    union { uint32_t u; float f; } v;
+    v.u = bits;
+    return v.f;
+}
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+SCALAR_FN float scalar_exp_f32(float x) { return expf(x); }
+SCALAR_FN float scalar_expm1_f32(float x) { return expm1f(x); }
+SCALAR_FN float scalar_log_f32(float x) { return logf(x); }
+SCALAR_FN float scalar_log1p_f32(float x) { return log1pf(x); }
+SCALAR_FN float scalar_tanh_f32(float x) { return tanhf(x); }
+SCALAR_FN float scalar_erf_f32(float x) { return erff(x); }
+SCALAR_FN double scalar_lgamma_f64(double x) { return lgamma(x); }
+#else
+
+/* e^r - 1 for |r| <= log(2)/2. */
+SCALAR_FN float scalar_expm1_small_f32(float r) {
+    float q = 0.00138951351f + r * 0.00019176705f;
+    q = 0.00833334889f + r * q;
+    q = 0.041666666f + r * q;
+    q = 0.166666667f + r * q;
+    q = 0.5f + r * q;
+    return r + r * r * q;
+}
+
+/* x = n log 2 + r; 2^n is applied in two halves, so that results may be denormal. */
+SCALAR_FN float scalar_exp_f32(float x) {
+    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
+    float c = x < -104.0f ? -104.0f : x;
+    c = c > 89.0f ? 89.0f : c;
+    float shifted = c * 1.44269504f + magic;
+    float n = shifted - magic;
+    float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
+    uint32_t k = scalar_bits_f32(shifted) - scalar_bits_f32(magic) + 512u;
+    uint32_t half = k >> 1;
+    float scale0 = scalar_from_bits_f32((half - 256u + 127u) << 23);
+    float scale1 = scalar_from_bits_f32((k - half - 256u + 127u) << 23);
+    return (scalar_expm1_small_f32(r) + 1.0f) * scale0 * scale1;
+}
+
+SCALAR_FN float scalar_expm1_f32(float x) {
+    float small = scalar_expm1_small_f32(x), large = scalar_exp_f32(x) - 1.0f;
+    return (x > -0.34f) & (x < 0.34f) ? small : large;
+}
+
+/* x = m 2^e with m in [sqrt(1/2), sqrt(2)); log m by a polynomial. */
+SCALAR_FN float scalar_log_f32(float x) {
+    float y = x < 1.17549435e-38f ? x * 16777216.0f : x;
+    float e0 = x < 1.17549435e-38f ? -24.0f : 0.0f;
+    uint32_t bits = scalar_bits_f32(y) - 0x3f3504f3u; /* sqrt(1/2) */
+    int32_t n = (int32_t)bits >> 23;
+    float e = (float)n + e0;
+    float m = scalar_from_bits_f32((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+    float q = -0.117898644f + m * 0.0691554066f;
+    q = 0.118729256f + m * q;
+    q = -0.123843352f + m * q;
+    q = 0.142186639f + m * q;
+    q = -0.166692518f + m * q;
+    q = 0.200022263f + m * q;
+    q = -0.249999866f + m * q;
+    q = 0.333333104f + m * q;
+    float z = m * m;
+    float r = m * z * q + e * -2.12194440e-4f;
+    r = r - 0.5f * z;
+    r = (m + r) + e * 0.693359375f;
+    r = x == 0.0f ? -SCALAR_INF_F32 : r;
+    r = x < 0.0f ? SCALAR_NAN_F32 : r;
+    return x < SCALAR_INF_F32 ? r : x + x; /* inf and NaN */
+}
+
+/* W. Kahan's correction for the rounding of 1 + x. */
+SCALAR_FN float scalar_log1p_f32(float x) {
+    float u = 1.0f + x;
+    float d = u - 1.0f;
+    float r = scalar_log_f32(u) * (x / (d == 0.0f ? 1.0f : d));
+    r = d == 0.0f ? x : r;
+    return x < SCALAR_INF_F32 ? r : x + x;
+}
+
+SCALAR_FN float scalar_tanh_f32(float x) {
+    float a = x < 0.0f ? -x : x, z = x * x;
+    float q = 0.0206020079f + z * -0.00566078923f;
+    q = -0.0537292301f + z * q;
+    q = 0.13331329f + z * q;
+    q = -0.333332783f + z * q;
+    float small = x + x * z * q;
+    float large = 1.0f - 2.0f / (scalar_exp_f32(a + a) + 1.0f);
+    large = x < 0.0f ? -large : large;
+    return a < 0.63f ? small : large;
+}
+
+/* Below 1 a polynomial in x^2; above, 1 - exp(-x^2) times a polynomial in 1 / (1 + x/2). */
+SCALAR_FN float scalar_erf_f32(float x) {
+    float a = x < 0.0f ? -x : x, z = x * x;
+    float q = -0.000802084237f + z * 7.88912317e-05f;
+    q = 0.00518953546f + z * q;
+    q = -0.0268544447f + z * q;
+    q = 0.112836002f + z * q;
+    q = -0.376126271f + z * q;
+    q = 1.12837917f + z * q;
+    float small = x * q;
+    float t = 1.0f / (1.0f + 0.5f * a);
+    float r = -0.187568624f + t * 0.0816469793f;
+    r = 0.0286696178f + t * r;
+    r = 0.102474692f + t * r;
+    r = 0.159426066f + t * r;
+    r = 0.252552087f + t * r;
+    r = 0.281066212f + t * r;
+    r = 0.282191826f + t * r;
+    r = -3.7809895e-06f + t * r;
+    float large = 1.0f - r * scalar_exp_f32(-z);
+    large = x < 0.0f ? -large : large;
+    return a < 1.0f ? small : large;
+}
+
+SCALAR_FN double scalar_lgamma_f64(double x) {
+    int sign; /* the plain form writes a global */
+    return lgamma_r(x, &sign);
+}
+#endif
+
+SCALAR_FN double scalar_exp_f64(double x) { return exp(x); }
+SCALAR_FN double scalar_expm1_f64(double x) { return expm1(x); }
+SCALAR_FN double scalar_log_f64(double x) { return log(x); }
+SCALAR_FN double scalar_log1p_f64(double x) { return log1p(x); }
+SCALAR_FN double scalar_tanh_f64(double x) { return tanh(x); }
+SCALAR_FN double scalar_erf_f64(double x) { return erf(x); }
+
+#include "ir/scalar_ops_special.h"
+
+/* Real operators: REAL is the type, OP(name) the function's name, MATH(f) libm's function, C(x) a constant. */
+#define REAL float
+#define OP_NAME(name) scalar_##name##_f32
+#define MATH(fn) fn##f
+#define C(x) x##f
+#define VIA_DOUBLE(name) (float)scalar_##name##_f64
+#include "ir/scalar_ops_real.h"
+#undef REAL
+#undef OP_NAME
+#undef MATH
+#undef C
+#undef VIA_DOUBLE
+
+#define REAL double
+#define OP_NAME(name) scalar_##name##_f64
+#define MATH(fn) fn
+#define C(x) x
+#define SCALAR_REAL_IS_DOUBLE
+#include "ir/scalar_ops_real.h"
+#undef REAL
+#undef OP_NAME
+#undef MATH
+#undef C
+#undef SCALAR_REAL_IS_DOUBLE
+
+/* Integer operators: INT is the type, UINT an unsigned type at least as wide in which nothing overflows. */
+#define INT uint8_t
+#define UINT uint32_t
+#define INT_BITS 8
+#define INT_SIGNED 0
+#define OP_NAME(name) scalar_##name##_u8
+#include "ir/scalar_ops_int.h"
+#undef INT
+#undef INT_BITS
+#undef INT_SIGNED
+#undef OP_NAME
+
+#define INT_SIGNED 1
+#define INT int8_t
+#define INT_BITS 8
+#define OP_NAME(name) scalar_##name##_i8
+#include "ir/scalar_ops_int.h"
+#undef INT
+#undef INT_BITS
+#undef OP_NAME
+
+#define INT int16_t
+#define INT_BITS 16
+#define OP_NAME(name) scalar_##name##_i16
+#include "ir/scalar_ops_int.h"
+#undef INT
+#undef INT_BITS
+#undef OP_NAME
+
+#define INT int32_t
+#define INT_BITS 32
+#define OP_NAME(name) scalar_##name##_i32
+#include "ir/scalar_ops_int.h"
+#undef INT
+#undef UINT
+#undef INT_BITS
+#undef OP_NAME
+
+#define INT int64_t
+#define UINT uint64_t
+#define INT_BITS 64
+#define OP_NAME(name) scalar_##name##_i64
+#include "ir/scalar_ops_int.h"
+#undef INT
+#undef UINT
+#undef INT_BITS
+#undef INT_SIGNED
+#undef OP_NAME
+
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scalar_ops_special.h - the special functions of scalar_ops.h, in double (float calls them and rounds).
+ *
+ * Method: power series where terms have one sign or stay small, asymptotic series or continued
+ * fractions far out, the trapezoidal rule on integrals that decay doubly exponentially, Halley steps for inverses.
+ * Tables of fitted coefficients would be faster; these functions are rare and the short forms can be
+ * checked by reading. Formula numbers "DLMF" refer to the NIST Digital Library of Mathematical Functions.
+ */
+#ifndef CTSC_IR_SCALAR_OPS_SPECIAL_H
+#define CTSC_IR_SCALAR_OPS_SPECIAL_H
+
+#define SCALAR_PI 3.14159265358979323846
+#define SCALAR_SQRT1_2 0.70710678118654752440
+#define SCALAR_INF (__builtin_inf())
+#define SCALAR_NAN (__builtin_nan(""))
+
+/* ---- gamma family ------------------------------------------------------------------------------- */
+
+/* Reflection, upward recurrence to 10, then the asymptotic series (DLMF 5.5.4, 5.5.2, 5.11.2). */
+SCALAR_FN double scalar_digamma_f64(double x) {
+    double result = 0;
+    if (x == 0) return copysign(SCALAR_INF, -x);
+    if (x < 0) {
+        double part = x - trunc(x);
+        if (part == 0) return SCALAR_NAN;
+        result = -SCALAR_PI / tan(SCALAR_PI * part);
+        x = 1 - x;
+    }
+    for (; x < 10; x += 1) result -= 1 / x;
+    double z = 1 / (x * x);
+    double tail = z * (1.0 / 12 -
+                       z * (1.0 / 120 -
+                            z * (1.0 / 252 -
+                                 z * (1.0 / 240 -
+                                      z * (1.0 / 132 - z * (691.0 / 32760 - z * (1.0 / 12)))))));
+    return x > 1e17 ? log(x) + result : log(x) - 0.5 / x - tail + result;
+}
+
+/* Hurwitz zeta: nine terms, then Euler and Maclaurin's formula (DLMF 25.11.5). */
+SCALAR_FN double scalar_zeta_f64(double x, double q) {
+    if (x != x || q != q) return SCALAR_NAN;
+    if (x == 1) return SCALAR_INF;
+    if (x < 1) return SCALAR_NAN;
+    if (q <= 0) {
+        if (q == floor(q)) return SCALAR_INF;
+        if (x != floor(x)) return SCALAR_NAN; /* q^-x not real */
+    }
+    double sum = 0, a = q, term = 0;
+    for (int i = 0; i < 9 || a <= 9; i++, a += 1) {
+        term = pow(a, -x);
+        sum += term;
+        if (fabs(term) < 1e-17 * fabs(sum)) return sum;
+    }
+    /* B_2k / (2k)! for k = 1.. */
+    double last = pow(a, -x);
+    sum += last * a / (x - 1) + 0.5 * last;
+    const double bernoulli[10] = {1.0 / 12,
+                                  -1.0 / 720,
+                                  1.0 / 30240,
+                                  -1.0 / 1209600,
+                                  1.0 / 47900160,
+                                  -691.0 / 1307674368000.0,
+                                  1.0 / 74724249600.0,
+                                  -3617.0 / 10670622842880000.0,
+                                  43867.0 / 5109094217170944000.0,
+                                  -174611.0 / 802857662698291200000.0};
+    double factor = x, power = last / a;
+    for (int k = 0; k < 10; k++) {
+        term = bernoulli[k] * factor * power;
+        sum += term;
+        if (fabs(term) < 1e-17 * fabs(sum)) break;
+        factor *= (x + 2 * k + 1) * (x + 2 * k + 2);
+        power /= a * a;
+    }
+    return sum;
+}
+
+SCALAR_FN double scalar_polygamma_f64(double x, double n) {
+    if (n == 0) return scalar_digamma_f64(x);
+    double sign = fmod(n, 2.0) == 0 ? -1 : 1;
+    return sign * exp(scalar_lgamma_f64(n + 1)) * scalar_zeta_f64(n + 1, x);
+}
+
+/* x^a e^-x / gamma(a) */
+SCALAR_FN double scalar_igamma_factor_f64(double a, double x) {
+    return exp(a * log(x) - x - scalar_lgamma_f64(a));
+}
+/* Lower regularised incomplete gamma function by its series (DLMF 8.7.1). */
+SCALAR_FN double scalar_igamma_series_f64(double a, double x) {
+    double term = 1 / a, sum = term, r = a;
+    for (int i = 0; i < 10000; i++) {
+        r += 1;
+        term *= x / r;
+        sum += term;
+        if (term <= sum * 1e-17) break;
+    }
+    return sum * scalar_igamma_factor_f64(a, x);
+}
+/* Upper one by its continued fraction, evaluated by W. Lentz's method (DLMF 8.9.2). */
+SCALAR_FN double scalar_igammac_fraction_f64(double a, double x) {
+    double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
+    for (int i = 1; i < 10000; i++) {
+        double an = -i * (i - a);
+        b += 2;
+        d = an * d + b;
+        d = fabs(d) < 1e-300 ? 1e-300 : d;
+        c = b + an / c;
+        c = fabs(c) < 1e-300 ? 1e-300 : c;
+        d = 1 / d;
+        double step = d * c;
+        h *= step;
+        if (fabs(step - 1) < 1e-16) break;
+    }
+    return h * scalar_igamma_factor_f64(a, x);
+}
+SCALAR_FN double scalar_igamma_f64(double a, double x) {
+    if (a != a || x != x || x < 0 || a < 0) return SCALAR_NAN;
+    if (a == 0) return x > 0 ? 1 : SCALAR_NAN;
+    if (x == 0) return 0;
+    if (a - a != 0) return x - x != 0 ? SCALAR_NAN : 0; /* infinite a */
+    if (x - x != 0) return 1;
+    return x < a + 1 ? scalar_igamma_series_f64(a, x) : 1 - scalar_igammac_fraction_f64(a, x);
+}
+SCALAR_FN double scalar_igammac_f64(double a, double x) {
+    if (a != a || x != x || x < 0 || a < 0) return SCALAR_NAN;
+    if (a == 0) return x > 0 ? 0 : SCALAR_NAN;
+    if (x == 0) return 1;
+    if (a - a != 0) return x - x != 0 ? SCALAR_NAN : 1;
+    if (x - x != 0) return 0;
+    return x < a + 1 ? 1 - scalar_igamma_series_f64(a, x) : scalar_igammac_fraction_f64(a, x);
+}
+
+/* ---- error function family --------------------------------------------------------------------- */
+
+/* e^(x^2) erfc(x); far out by the continued fraction DLMF 7.9.3. */
+SCALAR_FN double scalar_erfcx_f64(double x) {
+    if (x != x) return x;
+    if (x < -26.7) return SCALAR_INF;
+    if (x < 3) return exp(x * x) * erfc(x);
+    double f = x;
+    for (int i = 100; i > 0; i--) f = x + 0.5 * i / f;
+    return 0.56418958354775628695 / f;
+}
+
+SCALAR_FN double scalar_ndtr_f64(double x) { return 0.5 * erfc(-x * SCALAR_SQRT1_2); }
+
+SCALAR_FN double scalar_log_ndtr_f64(double x) {
+    double t = x * SCALAR_SQRT1_2;
+    return x < -1 ? log(scalar_erfcx_f64(-t) / 2) - t * t : log1p(-erfc(t) / 2);
+}
+
+/* Lower tail p <= 1/2: the start is Abramowitz and Stegun 26.2.23, then Halley steps. */
+SCALAR_FN double scalar_ndtri_tail_f64(double p) {
+    double t = sqrt(-2 * log(p));
+    double z = (2.515517 + t * (0.802853 + t * 0.010328)) /
+                   (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) -
+               t;
+    for (int i = 0; i < 3; i++) {
+        double u = (scalar_ndtr_f64(z) - p) * 2.50662827463100050242 * exp(0.5 * z * z);
+        z -= u / (1 + 0.5 * z * u);
+    }
+    return z;
+}
+SCALAR_FN double scalar_ndtri_f64(double p) {
+    if (p == 0) return -SCALAR_INF;
+    if (p == 1) return SCALAR_INF;
+    if (!(p > 0 && p < 1)) return SCALAR_NAN;
+    return p <= 0.5 ? scalar_ndtri_tail_f64(p) : -scalar_ndtri_tail_f64(1 - p);
+}
+
+SCALAR_FN double scalar_erfinv_f64(double y) {
+    double a = fabs(y);
+    if (!(a <= 1)) return SCALAR_NAN;
+    if (a == 1) return copysign(SCALAR_INF, y);
+    if (a > 0.5) return copysign(scalar_ndtri_tail_f64(0.5 * (1 - a)) * SCALAR_SQRT1_2, y);
+    double w = SCALAR_PI * y * y; /* Maclaurin's series, then Newton steps */
+    double x = 0.88622692545275801365 * y *
+               (1 + w * (1.0 / 12 + w * (7.0 / 480 + w * (127.0 / 40320))));
+    for (int i = 0; i < 3; i++) x -= (erf(x) - y) * 0.88622692545275801365 * exp(x * x);
+    return x;
+}
+
+SCALAR_FN double scalar_entr_f64(double x) {
+    if (x != x) return x;
+    return x > 0 ? -x * log(x) : x == 0 ? 0 : -SCALAR_INF;
+}
+
+/* ---- Bessel functions ------------------------------------------------------------------------------ */
+
+/* e^-|x| I_order(|x|), order 0 or 1: DLMF 10.25.2 (all terms positive) and 10.40.1. */
+SCALAR_FN double scalar_bessel_ie_f64(double x, int order) {
+    double a = fabs(x), sum = 1, term = 1;
+    if (a != a) return a;
+    if (a < 25) {
+        double z = 0.25 * a * a;
+        for (int k = 1; k < 200; k++) {
+            term *= z / ((double)k * (k + order));
+            sum += term;
+            if (term < sum * 1e-17) break;
+        }
+        return sum * exp(-a) * (order ? 0.5 * a : 1);
+    }
+    for (int k = 1; k < 30; k++) {
+        double odd = 2 * k - 1;
+        term *= -(4.0 * order * order - odd * odd) / (k * 8 * a);
+        sum += term;
+        if (fabs(term) < 1e-17) break;
+    }
+    return sum / sqrt(2 * SCALAR_PI * a);
+}
+SCALAR_FN double scalar_i0e_f64(double x) { return scalar_bessel_ie_f64(x, 0); }
+SCALAR_FN double scalar_i1e_f64(double x) { return copysign(scalar_bessel_ie_f64(x, 1), x); }
+SCALAR_FN double scalar_i0_f64(double x) { return exp(fabs(x)) * scalar_i0e_f64(x); }
+SCALAR_FN double scalar_i1_f64(double x) { return exp(fabs(x)) * scalar_i1e_f64(x); }
+
+/* e^x K_order(x) = integral of exp(-x (cosh t - 1)) cosh(order t), t > 0 (DLMF 10.32.9). */
+SCALAR_FN double scalar_bessel_ke_f64(double x, double order) {
+    if (x != x || x < 0) return SCALAR_NAN;
+    if (x == 0) return SCALAR_INF;
+    if (x - x != 0) return 0;
+    double end = acosh(1 + 45 / x) + 1, h = end / 128, sum = 0.5;
+    for (int i = 1; i <= 128; i++) {
+        double t = i * h, s = sinh(0.5 * t);
+        sum += exp(-2 * x * s * s) * cosh(order * t);
+    }
+    return sum * h;
+}
+SCALAR_FN double scalar_bessel_k0e_f64(double x) { return scalar_bessel_ke_f64(x, 0); }
+SCALAR_FN double scalar_bessel_k1e_f64(double x) { return scalar_bessel_ke_f64(x, 1); }
+SCALAR_FN double scalar_bessel_k0_f64(double x) {
+    return x - x != 0 ? scalar_bessel_k0e_f64(x) : scalar_bessel_k0e_f64(x) * exp(-x);
+}
+SCALAR_FN double scalar_bessel_k1_f64(double x) {
+    return x - x != 0 ? scalar_bessel_k1e_f64(x) : scalar_bessel_k1e_f64(x) * exp(-x);
+}
+SCALAR_FN double scalar_bessel_j0_f64(double x) { return j0(x); }
+SCALAR_FN double scalar_bessel_j1_f64(double x) { return j1(x); }
+SCALAR_FN double scalar_bessel_y0_f64(double x) { return x < 0 ? SCALAR_NAN : y0(x); }
+SCALAR_FN double scalar_bessel_y1_f64(double x) { return x < 0 ? SCALAR_NAN : y1(x); }
+SCALAR_FN double scalar_spherical_j0_f64(double x) {
+    double z = x * x;
+    if (z == SCALAR_INF) return 0;
+    return z < 0.25 ? 1 - z / 6 * (1 - z / 20 * (1 - z / 42 * (1 - z / 72 * (1 - z / 110)))) : sin(x) / x;
+}
+/* Maclaurin's series near 0 (DLMF 9.4.1), K_1/3 for larger x (9.6.2), the oscillating asymptotic series
+ * for negative x (9.7.9). */
+SCALAR_FN double scalar_airy_ai_f64(double x) {
+    if (x != x) return x;
+    double a = fabs(x), xi = 2.0 / 3 * a * sqrt(a);
+    if (x > 2) {
+        if (xi > 745) return 0;
+        return sqrt(x / 3) / SCALAR_PI * scalar_bessel_ke_f64(xi, 1.0 / 3) * exp(-xi);
+    }
+    if (x >= -7) {
+        double f = 1, g = x, tf = 1, tg = x, cube = x * x * x;
+        for (int k = 1; k < 100; k++) {
+            tf *= cube / ((3.0 * k - 1) * (3.0 * k));
+            tg *= cube / ((3.0 * k) * (3.0 * k + 1));
+            f += tf;
+            g += tg;
+            if (fabs(tf) + fabs(tg) < 1e-18) break;
+        }
+        return 0.35502805388781723926 * f - 0.25881940379280679840 * g;
+    }
+    if (a == SCALAR_INF) return 0;
+    double even = 1, odd = 0, u = 1;
+    for (int k = 1; k < 24; k++) {
+        u *= (6.0 * k - 5) * (6.0 * k - 3) * (6.0 * k - 1) / (216.0 * k * (2.0 * k - 1)) / xi;
+        double sign = (k / 2) % 2 ? -1 : 1;
+        if (k % 2) odd += sign * u;
+        else even += sign * u;
+        if (u < 1e-17) break;
+    }
+    double phase = xi - SCALAR_PI / 4;
+    return (cos(phase) * even + sin(phase) * odd) / (sqrt(SCALAR_PI) * sqrt(sqrt(a)));
+}
+
+/* ---- orthogonal polynomials, by their three-term recurrences (DLMF 18.9) --------------------------- */
+
+/* p(0), p(1) given; p(k + 1) = 2 x p(k) - p(k - 1). */
+SCALAR_FN double scalar_chebyshev_f64(double x, double n, double first, double second) {
+    if (n < 0) return 0;
+    double p = first, q = second, r = n < 1 ? p : q;
+    for (int64_t k = 2; k <= (int64_t)n; k++) {
+        r = (x + x) * q - p;
+        p = q;
+        q = r;
+        if (r != r) break;
+    }
+    return r;
+}
+SCALAR_FN double scalar_chebyshev_t_f64(double x, double n) {
+    if (fabs(x) == 1) return x > 0 || fmod(trunc(n), 2.0) == 0 ? (n < 0 ? 0 : 1) : (n < 0 ? 0 : -1);
+    if (n > 6 && fabs(x) < 1) return cos(trunc(n) * acos(x));
+    return scalar_chebyshev_f64(x, n, 1, x);
+}
+SCALAR_FN double scalar_chebyshev_u_f64(double x, double n) {
+    return scalar_chebyshev_f64(x, n, 1, x + x);
+}
+SCALAR_FN double scalar_chebyshev_v_f64(double x, double n) {
+    return scalar_chebyshev_f64(x, n, 1, x + x - 1);
+}
+SCALAR_FN double scalar_chebyshev_w_f64(double x, double n) {
+    return scalar_chebyshev_f64(x, n, 1, x + x + 1);
+}
+SCALAR_FN double scalar_shifted_t_f64(double x, double n) {
+    return scalar_chebyshev_t_f64(x + x - 1, n);
+}
+SCALAR_FN double scalar_shifted_u_f64(double x, double n) {
+    return scalar_chebyshev_u_f64(x + x - 1, n);
+}
+SCALAR_FN double scalar_shifted_v_f64(double x, double n) {
+    return scalar_chebyshev_v_f64(x + x - 1, n);
+}
+SCALAR_FN double scalar_shifted_w_f64(double x, double n) {
+    return scalar_chebyshev_w_f64(x + x - 1, n);
+}
+SCALAR_FN double scalar_hermite_h_f64(double x, double n) {
+    if (n < 0) return 0;
+    double p = 1, q = x + x, r = n < 1 ? p : q;
+    for (int64_t k = 2; k < 2 * (int64_t)n; k += 2) {
+        r = (x + x) * q - (double)k * p;
+        p = q;
+        q = r;
+        if (r != r) break;
+    }
+    return r;
+}
+SCALAR_FN double scalar_hermite_he_f64(double x, double n) {
+    if (n < 0) return 0;
+    double p = 1, q = x, r = n < 1 ? p : q;
+    for (int64_t k = 1; k < (int64_t)n; k++) {
+        r = x * q - (double)k * p;
+        p = q;
+        q = r;
+        if (r != r) break;
+    }
+    return r;
+}
+SCALAR_FN double scalar_laguerre_l_f64(double x, double n) {
+    if (n < 0) return 0;
+    double p = 1, q = 1 - x, r = n < 1 ? p : q;
+    for (int64_t k = 1; k < (int64_t)n; k++) {
+        r = ((double)(k + k) + (1 - x)) * q;
+        r = (r - (double)k * p) / (double)(k + 1);
+        p = q;
+        q = r;
+        if (r != r) break;
+    }
+    return r;
+}
+SCALAR_FN double scalar_legendre_p_f64(double x, double n) {
+    if (n < 0) return 0;
+    double p = 1, q = x, r = n < 1 ? p : q;
+    for (int64_t k = 1; k < (int64_t)n; k++) {
+        r = ((double)(k + k + 1) * x * q - (double)k * p) / (double)(k + 1);
+        p = q;
+        q = r;
+        if (r != r) break;
+    }
+    return r;
+}
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unit.c - compilation units: their life, their names, and compiling functions on demand.
+ *
+ * Method: values that mention a unit's types keep the unit alive (value_type_ref). What the unit itself holds (constants,
+ * enum members, defaults, constants in graphs) may be such values; unit_close releases them, which
+ * breaks the cycle, and the last reference frees the rest.
+ * Tests: tests/unit/test_unit.c
+ */
+#include "ir/unit.h"
+
+/* ---- references ------------------------------------------------------------------------------------ */
+
+static void unit_type_ref(struct type *t) {
+    if (t && t->owner) unit_ref(t->owner);
+}
+
+static void unit_type_unref(struct type *t) {
+    if (t && t->owner) unit_unref(t->owner);
+}
+
+/* Values need no hooks before the first type that belongs to a unit exists. */
+static void unit_install_hooks(void) {
+    value_type_ref = unit_type_ref;
+    value_type_unref = unit_type_unref;
+}
+
+unit *unit_new(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, unit_install_hooks);
+    unit *u = mem_zalloc(sizeof *u);
+    if (!u) return NULL;
+    if (!arena_init(&u->arena)) {
+        arena_free(&u->arena);
+        mem_free(u);
+        return NULL;
+    }
+    atomic_init(&u->refs, 1);
+    u->names.a = &u->arena;
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&u->lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+    return u;
+}
+
+unit *unit_ref(unit *u) {
+    atomic_fetch_add_explicit(&u->refs, 1, memory_order_relaxed);
+    return u;
+}
+
+static void unit_release_class(type *t) {
+    class_info *c = t->cls;
+    for (size_t i = 0; i < c->constants.len; i++) {
+        value_set(&c->constants.data[i].val, value_none());
+        if (c->enum_members) value_set(&c->enum_members[i], value_none());
+    }
+}
+
+static void unit_release_function(unit *u, function *f) {
+    if (f->code && u->code_free) u->code_free(f->code);
+    f->code = NULL;
+    graph_free(f->graph);
+    f->graph = NULL;
+    if (f->schema) schema_free_values(f->schema);
+    if (f->state == FUNCTION_READY) f->state = FUNCTION_DECLARED;
+}
+
+void unit_close(unit *u) {
+    pthread_mutex_lock(&u->lock);
+    u->closed = true;
+    for (size_t i = 0; i < u->all_functions.len; i++)
+        unit_release_function(u, u->all_functions.data[i]);
+    for (size_t i = 0; i < u->all_types.len; i++)
+        unit_release_class(u->all_types.data[i]);
+    value_set(&u->constants, value_none());
+    pthread_mutex_unlock(&u->lock);
+}
+
+static void unit_free(unit *u) {
+    unit_close(u);
+    if (u->import_ctx_free) u->import_ctx_free(u->import_ctx);
+    for (size_t i = 0; i < u->all_functions.len; i++) {
+        diag *e = u->all_functions.data[i]->error;
+        if (e) diag_clear(e);
+        mem_free(e);
+    }
+    for (size_t i = 0; i < u->sources.len; i++)
+        source_unref(u->sources.data[i]);
+    vec_free(&u->sources);
+    vec_free(&u->all_functions);
+    vec_free(&u->all_types);
+    strmap_free(&u->classes);
+    strmap_free(&u->functions);
+    interner_free(&u->names);
+    type_table_free(&u->types);
+    pthread_mutex_destroy(&u->lock);
+    arena_free(&u->arena);
+    mem_free(u);
+}
+
+void unit_unref(unit *u) {
+    if (u && atomic_fetch_sub_explicit(&u->refs, 1, memory_order_acq_rel) == 1) unit_free(u);
+}
+
+/* ---- names ------------------------------------------------------------------------------------------- */
+
+function *unit_add_function(unit *u, const char *qualified, type *cls) {
+    function *f = arena_new(&u->arena, function);
+    f->qualified = intern(&u->names, qualified);
+    const char *dot = strrchr(f->qualified, '.');
+    f->name = dot ? intern(&u->names, dot + 1) : f->qualified;
+    f->unit = u;
+    f->cls = cls;
+    if (arena_failed(&u->arena)) return NULL;
+    if (!vec_push(&u->all_functions, f)) return NULL;
+    if (!cls && !strmap_put(&u->functions, f->qualified, f)) return NULL;
+    return f;
+}
+
+ctsc_status unit_resolve(unit *u, diag *d, const char *qualified, type **cls, function **fn) {
+    ctsc_status s = CTSC_OK;
+    pthread_mutex_lock(&u->lock);
+    type *t = strmap_get(&u->classes, qualified);
+    function *f = t ? NULL : strmap_get(&u->functions, qualified);
+    if (!t && !f && u->import && !u->closed) {
+        s = u->import(u, d, qualified);
+        t = strmap_get(&u->classes, qualified);
+        f = t ? NULL : strmap_get(&u->functions, qualified);
+    }
+    pthread_mutex_unlock(&u->lock);
+    if (s != CTSC_OK) return s;
+    if (cls) *cls = t;
+    if (fn) *fn = f;
+    return CTSC_OK;
+}
+
+/* ---- compiling ----------------------------------------------------------------------------------------- */
+
+/* Appends what `from` says to a diag that says nothing yet. */
+static ctsc_status unit_copy_diag(diag *to, const diag *from) {
+    if (!to || to->status != CTSC_OK) return from->status;
+    const char *text = diag_message(from);
+    source_range where = {0};
+    for (size_t i = 0; i < from->items.len; i++)
+        if (from->items.data[i].kind == DIAG_ERROR) where = from->items.data[i].range;
+    diag_fail_at(to, from->status, where, "%s", text);
+    for (size_t i = 0; i < from->items.len; i++) {
+        const diag_item *it = &from->items.data[i];
+        if (it->kind == DIAG_NOTE) diag_note(to, it->range, "%s", it->text);
+        if (it->kind == DIAG_FRAME) diag_frame(to, it->range, it->text);
+    }
+    if (from->exception) to->exception = mem_strdup(from->exception);
+    return from->status;
+}
+
+/* Keeps why f does not compile; what is a matter of memory may work the next time. */
+static ctsc_status function_failed(function *f, diag *d, diag *why) {
+    ctsc_status s = unit_copy_diag(d, why);
+    graph_free(f->graph);
+    f->graph = NULL;
+    f->state = FUNCTION_DECLARED;
+    if (why->status != CTSC_LIMIT && (f->error = mem_alloc(sizeof *f->error))) {
+        *f->error = *why;
+        f->state = FUNCTION_FAILED;
+    } else {
+        diag_clear(why);
+    }
+    return s;
+}
+
+static ctsc_status function_compile(function *f, diag *d) {
+    unit *u = f->unit;
+    if (u->closed || !u->compile)
+        return diag_fail_at(d, CTSC_FAILED, f->range, "function '%s' cannot be compiled: its program is closed",
+                            f->name);
+    diag why = {0};
+    f->state = FUNCTION_COMPILING;
+    ctsc_status s = u->compile(f, &why);
+    if (s == CTSC_OK && f->graph && !arena_failed(&f->graph->arena)) {
+        f->state = FUNCTION_READY;
+        diag_clear(&why);
+        return CTSC_OK;
+    }
+    if (why.status == CTSC_OK) {
+        if (s == CTSC_OK || s == CTSC_LIMIT)
+            diag_no_memory(&why);
+        else
+            diag_fail(&why, s, "function '%s' does not compile", f->name);
+    }
+    return function_failed(f, d, &why);
+}
+
+ctsc_status function_ensure_compiled(function *f, diag *d) {
+    ctsc_status s = CTSC_OK;
+    pthread_mutex_lock(&f->unit->lock);
+    switch (f->state) {
+    case FUNCTION_READY: break;
+    case FUNCTION_COMPILING: /* by this thread, which has the lock */
+        s = diag_fail_at(d, CTSC_FAILED, f->range,
+                         "function '%s' is called recursively. Recursive calls are not supported",
+                         f->name);
+        break;
+    case FUNCTION_FAILED: s = unit_copy_diag(d, f->error); break;
+    case FUNCTION_DECLARED: s = function_compile(f, d); break;
+    }
+    pthread_mutex_unlock(&f->unit->lock);
+    return s;
+}

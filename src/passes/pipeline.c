@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pipeline.c - which passes run when, in one place.
+ */
+#include "passes/passes.h"
+
+#include <string.h>
+
+const pass pass_table[] = {
+#define PASS(name, fn, text) {name, fn, text},
+#include "passes/passes.def"
+#undef PASS
+    {NULL, NULL, NULL},
+};
+
+const pass *pass_find(const char *name) {
+    for (const pass *p = pass_table; p->name; p++)
+        if (!strcmp(p->name, name)) return p;
+    return NULL;
+}
+
+static ctsc_status pipeline_run(graph *g, diag *d, const char *const *names) {
+    pass_ctx cx = {d};
+    for (; *names; names++) {
+        pass_find(*names)->fn(&cx, g);
+        if (d->status != CTSC_OK) return d->status;
+        if (arena_failed(&g->arena)) return diag_no_memory(d);
+    }
+    return CTSC_OK;
+}
+
+ctsc_status pipeline_simplify(graph *g, diag *d) {
+    static const char *const names[] = {"lower-tuples", "dce", "pool-constants", NULL};
+    return pipeline_run(g, d, names);
+}
+
+ctsc_status pipeline_inline(graph *g, diag *d) {
+    static const char *const names[] = {"inline", "lower-tuples", "dce", NULL};
+    return pipeline_run(g, d, names);
+}

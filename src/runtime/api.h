@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api.h - what the handles of ctsc.h are made of. */
+#ifndef CTSC_RUNTIME_API_H
+#define CTSC_RUNTIME_API_H
+
+#include "ctsc.h"
+#include "runtime/module.h"
+
+struct ctsc_error { diag d; };
+struct ctsc_value { value v; };
+struct ctsc_module { module *m; };
+
+/* NULL e: a diag of the call's own. Use: API_ENTER(e, d); ... API_RETURN(e, d, status) */
+diag *api_enter(ctsc_error *e, diag *own);
+ctsc_status api_leave(ctsc_error *e, diag *own, ctsc_status s);
+ctsc_value *api_wrap_take(value v); /* NULL without memory: v is released */
+
+#endif

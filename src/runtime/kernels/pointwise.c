@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pointwise.c - the engine under the pointwise operators (see pointwise.h).
+ *
+ * Invariants: a loop never sees an output that shares elements with an input at other positions. Where self or
+ * out would, PyTorch refuses; where it cannot tell, a fresh tensor is computed and copied.
+ * Tests: tests/unit/test_pointwise.c
+ */
+#include "runtime/kernels/pointwise.h"
+
+#include <string.h>
+
+const char *pw_cpp_name(dtype dt) {
+    static const char *const names[DT_COUNT] = {
+        [DT_UINT8] = "unsigned char", [DT_INT8] = "signed char",
+        [DT_INT16] = "short int",     [DT_INT32] = "int",
+        [DT_INT64] = "long int",      [DT_FLOAT16] = "c10::Half",
+        [DT_FLOAT32] = "float",       [DT_FLOAT64] = "double",
+        [DT_BOOL] = "bool",           [DT_BFLOAT16] = "c10::BFloat16",
+        [DT_COMPLEX64] = "c10::complex<float>", [DT_COMPLEX128] = "c10::complex<double>",
+    };
+    return names[dt] ? names[dt] : dtype_table[dt].ir_name;
+}
+
+void pw_number_float(pw_numbers *n, int k, double v) {
+    n->f[k] = v;
+    n->i[k] = v >= -9.2e18 && v <= 9.2e18 ? (int64_t)v : 0;
+}
+
+void pw_number(pw_numbers *n, int k, const value *v) {
+    if (v->tag == V_FLOAT) {
+        pw_number_float(n, k, v->u.f);
+    } else {
+        n->i[k] = arg_int(v);
+        n->f[k] = (double)n->i[k];
+    }
+}
+
+/* ---- operands ---------------------------------------------------------------------------------- */
+
+static void pw_operand_scalar(pw_operand *o, dtype dt) {
+    o->scalar_storage = (storage){.data = o->scalar_data, .nbytes = sizeof o->scalar_data};
+    o->scalar = (tensor){.dtype = (uint8_t)dt, .numel = 1, .storage = &o->scalar_storage};
+    o->scalar.sizes = o->scalar.strides = o->scalar.inline_dims;
+    o->t = &o->scalar;
+}
+
+ctsc_status pw_operand_init(op_ctx *cx, pw_operand *o, const value *v, dtype dt) {
+    o->owned = false;
+    if (v->tag == V_TENSOR) {
+        tensor *t = v->u.tensor;
+        if (t->dtype == dt) {
+            o->t = t;
+            return CTSC_OK;
+        }
+        if (t->ndim > 0 || dtype_is_complex((dtype)t->dtype) || dtype_is_complex(dt) ||
+            dtype_is_quantised((dtype)t->dtype)) {
+            TRY(tensor_to_dtype(cx->diag, t, dt, &o->t));
+            o->owned = true;
+            return CTSC_OK;
+        }
+        pw_operand_scalar(o, dt);
+        if (dtype_is_float((dtype)t->dtype))
+            dtype_store_float(dt, o->scalar_data, dtype_load_float((dtype)t->dtype, tensor_data(t)));
+        else
+            dtype_store_int(dt, o->scalar_data, dtype_load_int((dtype)t->dtype, tensor_data(t)));
+        return CTSC_OK;
+    }
+    if (v->tag == V_COMPLEX) return op_refuse_dtype(cx, cx->op ? cx->op->key : "", DT_COMPLEX64);
+    pw_operand_scalar(o, dt);
+    if (v->tag == V_FLOAT) dtype_store_float(dt, o->scalar_data, v->u.f);
+    else dtype_store_int(dt, o->scalar_data, arg_int(v));
+    return CTSC_OK;
+}
+
+void pw_operand_free(pw_operand *o) {
+    if (o->owned) tensor_unref(o->t);
+}
+
+ctsc_status pw_require_same_dtype(op_ctx *cx, const value *a, const value *b, const char *name) {
+    dtype want = (dtype)a->u.tensor->dtype, got = (dtype)b->u.tensor->dtype;
+    if (want == got) return CTSC_OK;
+    return diag_fail(cx->diag, CTSC_FAILED, "expected dtype %s for `%s` but got dtype %s",
+                     pw_cpp_name(want), name, pw_cpp_name(got));
+}
+
+static void pw_find_zero(void *ctx, int64_t n, char *const *p, const int64_t *s) {
+    tensor *const *found = ctx; /* found[0]: the tensor, found[1]: not NULL once a zero was seen */
+    dtype dt = (dtype)found[0]->dtype;
+    for (int64_t i = 0; i < n; i++)
+        if (dtype_load_int(dt, p[0] + i * s[0]) == 0) ((tensor **)ctx)[1] = found[0];
+}
+
+ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt) {
+    bool zero = false;
+    if (!dtype_is_int(dt)) return CTSC_OK;
+    if (divisor->tag == V_TENSOR) {
+        tensor *t = divisor->u.tensor, *state[2] = {t, NULL};
+        iter_run_ordered(t->ndim, t->sizes, 1, &t, pw_find_zero, state);
+        zero = state[1] != NULL;
+    } else {
+        zero = arg_int(divisor) == 0;
+    }
+    return zero ? diag_fail(cx->diag, CTSC_FAILED, "ZeroDivisionError") : CTSC_OK;
+}
+
+/* ---- outputs ------------------------------------------------------------------------------------- */
+
+typedef struct pw_output {
+    tensor *t;      /* where the loop writes; owned */
+    bool is_target; /* it is self or out */
+} pw_output;
+
+/* A written tensor with a stride of 0 would get several values per element. */
+static ctsc_status pw_check_target(op_ctx *cx, const tensor *target, int n, pw_operand *operands,
+                                   bool *shared) {
+    *shared = false;
+    for (int i = 0; i < target->ndim; i++)
+        if (target->sizes[i] > 1 && target->strides[i] == 0)
+            return diag_fail(cx->diag, CTSC_FAILED,
+                             "unsupported operation: more than one element of the written-to tensor "
+                             "refers to a single memory location. Please clone() the tensor before "
+                             "performing the operation.");
+    bool dense = !tensor_may_overlap(target) && tensor_is_contiguous(target);
+    for (int i = 0; i < n; i++) {
+        tensor *t = operands[i].t;
+        if (!tensor_partial_overlap(target, t)) continue;
+        if (dense && tensor_is_contiguous(t) && !operands[i].owned)
+            return diag_fail(cx->diag, CTSC_FAILED,
+                             "unsupported operation: some elements of the input tensor and the "
+                             "written-to tensor refer to a single memory location. Please clone() "
+                             "the tensor before performing the operation.");
+        *shared = true;
+    }
+    if (tensor_may_overlap(target)) *shared = true;
+    return CTSC_OK;
+}
+
+static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_operand *operands,
+                                   dtype dt, int ndim, const int64_t *sizes, pw_output *out) {
+    int index;
+    tensor *target = op_target(cx, args, &index);
+    out->is_target = false;
+    if (!target) return tensor_new(cx->diag, dt, ndim, sizes, &out->t);
+    bool shared = false;
+    if (!dtype_can_cast(dt, (dtype)target->dtype))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "result type %s can't be cast to the desired output type %s",
+                         dtype_table[dt].ir_name, dtype_table[target->dtype].ir_name);
+    bool fits = target->ndim == ndim &&
+                (!ndim || !memcmp(target->sizes, sizes, sizeof *sizes * (size_t)ndim));
+    if (index == 0) TRY(op_check_inplace_shape(cx, target, ndim, sizes));
+    if (fits) TRY(pw_check_target(cx, target, n, operands, &shared));
+    if (!fits || shared || target->dtype != dt)
+        return tensor_new(cx->diag, dt, ndim, sizes, &out->t);
+    TRY(tensor_make_writable(cx->diag, target));
+    out->t = tensor_ref(target);
+    out->is_target = true;
+    return CTSC_OK;
+}
+
+ctsc_status pw_loop(op_ctx *cx, const value *args, int n, pw_operand *operands, dtype dt,
+                    iter_kernel loop, void *ctx, value *results) {
+    int64_t sizes[TENSOR_MAX_DIMS];
+    int ndim = operands[0].t->ndim;
+    memcpy(sizes, operands[0].t->sizes, sizeof *sizes * (size_t)ndim);
+    for (int i = 1; i < n; i++) {
+        tensor *t = operands[i].t;
+        if (t->ndim == 0) continue;
+        TRY(broadcast_sizes(cx->diag, ndim, sizes, t->ndim, t->sizes, &ndim, sizes));
+    }
+    pw_output out;
+    TRY(pw_output_begin(cx, args, n, operands, dt, ndim, sizes, &out));
+    tensor *all[PW_MAX_OPERANDS + 1] = {out.t};
+    for (int i = 0; i < n; i++) all[i + 1] = operands[i].t;
+    iter_run(ndim, sizes, n + 1, all, loop, ctx, 0);
+    if (out.is_target) return op_return_tensor(results, out.t);
+    return op_finish(cx, args, out.t, results);
+}
+
+ctsc_status pw_run_as(op_ctx *cx, const value *args, int n, const value *values, const pw_op *op,
+                      dtype dt, const pw_numbers *numbers, value *results) {
+    if (!op->loops[dt]) return op_refuse_dtype(cx, op->name, dt);
+    pw_operand operands[PW_MAX_OPERANDS];
+    int made = 0;
+    ctsc_status st = CTSC_OK;
+    while (made < n && (st = pw_operand_init(cx, &operands[made], &values[made], dt)) == CTSC_OK)
+        made++;
+    if (st == CTSC_OK) {
+        dtype result = op->kind == PW_TO_BOOL ? DT_BOOL : dt;
+        st = pw_loop(cx, args, n, operands, result, op->loops[dt], (void *)numbers, results);
+    }
+    while (made > 0) pw_operand_free(&operands[--made]);
+    return st;
+}
+
+ctsc_status pw_run(op_ctx *cx, const value *args, int n, const value *values, const pw_op *op,
+                   const pw_numbers *numbers, value *results) {
+    dtype dt = n == 1 && values->tag == V_TENSOR ? (dtype)values->u.tensor->dtype
+                                                 : promote_operands(n, values);
+    if (op->kind == PW_REAL && dtype_is_integral(dt)) dt = DT_FLOAT32;
+    return pw_run_as(cx, args, n, values, op, dt, numbers, results);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pointwise.h - the engine under the pointwise operators: operands, outputs, and the loop templates.
+ *
+ * An operator is a pw_op: one loop per dtype it computes in, and how its dtypes are found. pw_run
+ * brings the operands to the computing dtype (numbers and 0-dim tensors without allocating), finds the output
+ * (a fresh tensor, or self or out where writing there at once is safe) and lets iter_run call the loop.
+ *
+ * The loops are macros over the functions of ir/scalar_ops.h. Each has a form for contiguous operands, one for
+ * each operand that stays the same, and a strided one; the first ones become vector code.
+ */
+#ifndef CTSC_RUNTIME_KERNELS_POINTWISE_H
+#define CTSC_RUNTIME_KERNELS_POINTWISE_H
+
+/* Vectorise loops of unknown length, and turn ?: into selects; neither changes a result. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3", "no-trapping-math")
+#endif
+
+#include "ir/scalar_ops.h"
+#include "runtime/kernels/kernel.h"
+
+/* In-place operands may coincide with the output, element by element; nothing else overlaps. */
+#ifdef __clang__
+#define PW_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define PW_IVDEP _Pragma("GCC ivdep")
+#endif
+
+/* One more copy of a loop for processors with AVX2. The sanitizers' start-up does not bear resolvers. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define PW_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define PW_CLONES
+#endif
+
+enum { PW_MAX_OPERANDS = 4, PW_MAX_NUMBERS = 4 };
+
+/* The numbers of an operator (slope, alpha, bounds): f for real computing dtypes, i for integer ones. */
+typedef struct pw_numbers {
+    double f[PW_MAX_NUMBERS];
+    int64_t i[PW_MAX_NUMBERS];
+} pw_numbers;
+
+typedef enum pw_kind {
+    PW_SAME,    /* computes in the promoted dtype and returns it */
+    PW_REAL,    /* integers are promoted to float32 first */
+    PW_TO_BOOL, /* computes in the promoted dtype, returns bool */
+} pw_kind;
+
+typedef struct pw_op {
+    const char *name; /* as refusals name it: "relu_cpu" */
+    pw_kind kind;
+    iter_kernel loops[DT_COUNT]; /* NULL: refused */
+} pw_op;
+
+/* Operand v (tensor, number) as a tensor of dtype dt. `t` is borrowed, converted, or on the stack. */
+typedef struct pw_operand {
+    tensor *t;
+    bool owned;
+    tensor scalar; /* a 0-dim tensor without allocations */
+    storage scalar_storage;
+    _Alignas(16) char scalar_data[16];
+} pw_operand;
+
+ctsc_status pw_operand_init(op_ctx *cx, pw_operand *o, const value *v, dtype dt);
+void pw_operand_free(pw_operand *o);
+
+/* Runs loop over the broadcast shape of n operands. The output has dtype dt; it is returned or goes where the
+ * overload says (op_target). The loop's operand 0 is the output. ctx reaches the loop as it is. */
+ctsc_status pw_loop(op_ctx *cx, const value *args, int n, pw_operand *operands, dtype dt,
+                    iter_kernel loop, void *ctx, value *results);
+/* The common case: op applied to n operands. numbers may be NULL. */
+ctsc_status pw_run(op_ctx *cx, const value *args, int n, const value *operands, const pw_op *op,
+                   const pw_numbers *numbers, value *results);
+/* The same, computing in dtype dt. */
+ctsc_status pw_run_as(op_ctx *cx, const value *args, int n, const value *operands, const pw_op *op,
+                      dtype dt, const pw_numbers *numbers, value *results);
+/* Operands that are all of one dtype: "expected dtype float for `end` but got dtype double". */
+ctsc_status pw_require_same_dtype(op_ctx *cx, const value *a, const value *b, const char *name);
+/* ZeroDivisionError if the divisor (number or integer tensor) holds a zero. */
+ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt);
+/* "float", "long int": the C++ name, which some messages use. */
+const char *pw_cpp_name(dtype dt);
+/* Sets number k from a Scalar argument. */
+void pw_number(pw_numbers *n, int k, const value *v);
+void pw_number_float(pw_numbers *n, int k, double v);
+
+/* ---- loop templates ------------------------------------------------------------------------------ */
+
+/* A loop function with one, two, three inputs. TO, TI: output and input element types. STEP reads x, y, z (TI) and
+ * writes through o (TO *). NUMS declares what STEP needs from `numbers`. */
+#define PW_LOOP1(NAME, ATTR, TO, TI, NUMS, STEP)                                                   \
+    ATTR static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                \
+        const pw_numbers *numbers = ctx;                                                           \
+        (void)numbers;                                                                             \
+        NUMS;                                                                                      \
+        if (s[0] == sizeof(TO) && s[1] == sizeof(TI)) {                                            \
+            TO *out = (TO *)(void *)p[0];                                                          \
+            const TI *a = (const TI *)(const void *)p[1];                                          \
+            PW_IVDEP                                                                               \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                TI x = a[i];                                                                       \
+                TO *o = &out[i];                                                                   \
+                STEP;                                                                              \
+            }                                                                                      \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            TI x = *(const TI *)(const void *)(p[1] + i * s[1]);                                   \
+            TO *o = (TO *)(void *)(p[0] + i * s[0]);                                               \
+            STEP;                                                                                  \
+        }                                                                                          \
+    }
+
+#define PW_LOOP2(NAME, ATTR, TO, TI, NUMS, STEP)                                                   \
+    ATTR static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                \
+        const pw_numbers *numbers = ctx;                                                           \
+        (void)numbers;                                                                             \
+        NUMS;                                                                                      \
+        TO *out = (TO *)(void *)p[0];                                                              \
+        const TI *a = (const TI *)(const void *)p[1], *b = (const TI *)(const void *)p[2];         \
+        if (s[0] == sizeof(TO) && s[1] == sizeof(TI) && s[2] == sizeof(TI)) {                      \
+            PW_IVDEP                                                                               \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                TI x = a[i], y = b[i];                                                             \
+                TO *o = &out[i];                                                                   \
+                STEP;                                                                              \
+            }                                                                                      \
+        } else if (s[0] == sizeof(TO) && s[1] == sizeof(TI) && s[2] == 0) {                        \
+            TI y = b[0];                                                                           \
+            PW_IVDEP                                                                               \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                TI x = a[i];                                                                       \
+                TO *o = &out[i];                                                                   \
+                STEP;                                                                              \
+            }                                                                                      \
+        } else if (s[0] == sizeof(TO) && s[1] == 0 && s[2] == sizeof(TI)) {                        \
+            TI x = a[0];                                                                           \
+            PW_IVDEP                                                                               \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                TI y = b[i];                                                                       \
+                TO *o = &out[i];                                                                   \
+                STEP;                                                                              \
+            }                                                                                      \
+        } else {                                                                                   \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                TI x = *(const TI *)(const void *)(p[1] + i * s[1]);                               \
+                TI y = *(const TI *)(const void *)(p[2] + i * s[2]);                               \
+                TO *o = (TO *)(void *)(p[0] + i * s[0]);                                           \
+                STEP;                                                                              \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define PW_LOOP3(NAME, ATTR, TO, TI, NUMS, STEP)                                                   \
+    ATTR static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                \
+        const pw_numbers *numbers = ctx;                                                           \
+        (void)numbers;                                                                             \
+        NUMS;                                                                                      \
+        TO *out = (TO *)(void *)p[0];                                                              \
+        const TI *a = (const TI *)(const void *)p[1], *b = (const TI *)(const void *)p[2],         \
+                 *c = (const TI *)(const void *)p[3];                                              \
+        if (s[0] == sizeof(TO) && s[1] == sizeof(TI) && s[2] == sizeof(TI) &&                      \
+            s[3] == sizeof(TI)) {                                                                  \
+            PW_IVDEP                                                                               \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                TI x = a[i], y = b[i], z = c[i];                                                   \
+                TO *o = &out[i];                                                                   \
+                STEP;                                                                              \
+            }                                                                                      \
+        } else {                                                                                   \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                TI x = *(const TI *)(const void *)(p[1] + i * s[1]);                               \
+                TI y = *(const TI *)(const void *)(p[2] + i * s[2]);                               \
+                TI z = *(const TI *)(const void *)(p[3] + i * s[3]);                               \
+                TO *o = (TO *)(void *)(p[0] + i * s[0]);                                           \
+                STEP;                                                                              \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+/* Declares the first k numbers as n0, n1, ... of type T, converted once per run. */
+#define PW_NUMS0(T, m)
+#define PW_NUMS1(T, m) const T n0 = (T)numbers->m[0]
+#define PW_NUMS2(T, m) const T n0 = (T)numbers->m[0], n1 = (T)numbers->m[1]
+#define PW_NUMS3(T, m)                                                                             \
+    const T n0 = (T)numbers->m[0], n1 = (T)numbers->m[1], n2 = (T)numbers->m[2]
+#define PW_COMMA0
+#define PW_COMMA1 , n0
+#define PW_COMMA2 , n0, n1
+#define PW_COMMA3 , n0, n1, n2
+#define PW_ARGS1(L) L(x)
+#define PW_ARGS2(L) L(x), L(y)
+#define PW_ARGS3(L) L(x), L(y), L(z)
+#define PW_PLAIN(v) v
+
+/* The loops of operator `op` with K inputs (1, 2, 3) and N numbers (0 to 3). */
+#define PW_REAL_LOOPS(op, K, N)                                                                    \
+    PW_LOOP##K(op##_f32_loop, PW_CLONES, float, float, PW_NUMS##N(float, f),                       \
+               *o = scalar_##op##_f32(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))                           \
+    PW_LOOP##K(op##_f64_loop, PW_CLONES, double, double, PW_NUMS##N(double, f),                    \
+               *o = scalar_##op##_f64(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))                           \
+    PW_LOOP##K(op##_f16_loop, , float16, float16, PW_NUMS##N(float, f),                            \
+               STORE(o, scalar_##op##_f32(PW_ARGS##K(LOAD) PW_COMMA##N)))                          \
+    PW_LOOP##K(op##_bf16_loop, , bfloat16, bfloat16, PW_NUMS##N(float, f),                         \
+               STORE(o, scalar_##op##_f32(PW_ARGS##K(LOAD) PW_COMMA##N)))
+#define PW_INT_LOOP(op, K, N, sfx, T)                                                              \
+    PW_LOOP##K(op##_##sfx##_loop, , T, T, PW_NUMS##N(T, i),                                        \
+               *o = scalar_##op##_##sfx(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))
+#define PW_INT_LOOPS(op, K, N)                                                                     \
+    PW_INT_LOOP(op, K, N, u8, uint8_t)                                                             \
+    PW_INT_LOOP(op, K, N, i8, int8_t)                                                              \
+    PW_INT_LOOP(op, K, N, i16, int16_t)                                                            \
+    PW_INT_LOOP(op, K, N, i32, int32_t)                                                            \
+    PW_INT_LOOP(op, K, N, i64, int64_t)
+/* Real functions whose result is 0 or 1. */
+#define PW_TEST_LOOPS(op, K)                                                                       \
+    PW_LOOP##K(op##_f32_loop, PW_CLONES, uint8_t, float, , *o = scalar_##op##_f32(PW_ARGS##K(PW_PLAIN)))   \
+    PW_LOOP##K(op##_f64_loop, PW_CLONES, uint8_t, double, , *o = scalar_##op##_f64(PW_ARGS##K(PW_PLAIN)))  \
+    PW_LOOP##K(op##_f16_loop, , uint8_t, float16, , *o = scalar_##op##_f32(PW_ARGS##K(LOAD)))      \
+    PW_LOOP##K(op##_bf16_loop, , uint8_t, bfloat16, , *o = scalar_##op##_f32(PW_ARGS##K(LOAD)))
+
+/* Table entries. */
+#define PW_REAL_ROW(op)                                                                            \
+    [DT_FLOAT32] = op##_f32_loop, [DT_FLOAT64] = op##_f64_loop, [DT_FLOAT16] = op##_f16_loop,      \
+    [DT_BFLOAT16] = op##_bf16_loop
+#define PW_INT_ROW(op)                                                                             \
+    [DT_UINT8] = op##_u8_loop, [DT_INT8] = op##_i8_loop, [DT_INT16] = op##_i16_loop,               \
+    [DT_INT32] = op##_i32_loop, [DT_INT64] = op##_i64_loop
+
+#endif

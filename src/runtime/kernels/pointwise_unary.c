@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pointwise_unary.c - operators of one tensor: elementary functions, rounding, tests.
+ *
+ * Each row of a list below makes the loops, the table and the operator function; that function
+ * serves the functional, in-place and out= overloads alike.
+ * Tests: tests/unit/test_pointwise.c
+ */
+#include "runtime/kernels/pointwise.h"
+
+/* Integers become float32. Columns: operator, name in refusals. */
+#define UNARY_REAL(X)                                                                              \
+    X(exp, "exp_vml_cpu")                                                                          \
+    X(exp2, "exp2")                                                                                \
+    X(expm1, "expm1_vml_cpu")                                                                      \
+    X(log, "log_vml_cpu")                                                                          \
+    X(log2, "log2_vml_cpu")                                                                        \
+    X(log10, "log10_vml_cpu")                                                                      \
+    X(log1p, "log1p_vml_cpu")                                                                      \
+    X(sqrt, "sqrt_vml_cpu")                                                                        \
+    X(rsqrt, "rsqrt_cpu")                                                                          \
+    X(reciprocal, "reciprocal_cpu")                                                                \
+    X(sin, "sin_vml_cpu")                                                                          \
+    X(cos, "cos_vml_cpu")                                                                          \
+    X(tan, "tan_vml_cpu")                                                                          \
+    X(asin, "asin_vml_cpu")                                                                        \
+    X(acos, "acos_vml_cpu")                                                                        \
+    X(atan, "atan_vml_cpu")                                                                        \
+    X(sinh, "sinh_cpu")                                                                            \
+    X(cosh, "cosh_cpu")                                                                            \
+    X(tanh, "tanh_vml_cpu")                                                                        \
+    X(asinh, "asinh_cpu")                                                                          \
+    X(acosh, "acosh_cpu")                                                                          \
+    X(atanh, "atanh_cpu")                                                                          \
+    X(erf, "erf_vml_cpu")                                                                          \
+    X(erfc, "erfc_vml_cpu")                                                                        \
+    X(sigmoid, "sigmoid_cpu")                                                                      \
+    X(deg2rad, "mul_cpu")                                                                          \
+    X(rad2deg, "mul_cpu")                                                                          \
+    X(sinc, "sinc_cpu")                                                                            \
+    X(angle, "angle_cpu")
+
+#define UNARY_REAL_DEFINE(op, label)                                                               \
+    PW_REAL_LOOPS(op, 1, 0)                                                                        \
+    static const pw_op pw_##op = {label, PW_REAL, {PW_REAL_ROW(op)}};                              \
+    ctsc_status op_##op(op_ctx *cx, const value *args, value *results);                            \
+    ctsc_status op_##op(op_ctx *cx, const value *args, value *results) {                           \
+        return pw_run(cx, args, 1, args, &pw_##op, NULL, results);                                 \
+    }
+UNARY_REAL(UNARY_REAL_DEFINE)
+
+#define OPERATOR(name)                                                                             \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
+
+/* ---- the dtype stays ------------------------------------------------------------------------------ */
+
+static bool unary_is_bool(const value *args) { return args[0].u.tensor->dtype == DT_BOOL; }
+
+PW_REAL_LOOPS(abs, 1, 0)
+PW_INT_LOOPS(abs, 1, 0)
+static const pw_op pw_abs = {"abs_cpu", PW_SAME, {PW_REAL_ROW(abs), PW_INT_ROW(abs)}};
+OPERATOR(abs) { return pw_run(cx, args, 1, args, &pw_abs, NULL, results); }
+
+PW_REAL_LOOPS(neg, 1, 0)
+PW_INT_LOOPS(neg, 1, 0)
+static const pw_op pw_neg = {"neg_cpu", PW_SAME, {PW_REAL_ROW(neg), PW_INT_ROW(neg)}};
+OPERATOR(neg) {
+    if (unary_is_bool(args))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Negation, the `-` operator, on a bool tensor is not supported. If you are "
+                         "trying to invert a mask, use the `~` or `logical_not()` operator instead.");
+    return pw_run(cx, args, 1, args, &pw_neg, NULL, results);
+}
+
+PW_REAL_LOOPS(sign, 1, 0)
+PW_INT_LOOPS(sign, 1, 0)
+static const pw_op pw_sign = {
+    "sign_cpu", PW_SAME, {PW_REAL_ROW(sign), PW_INT_ROW(sign), [DT_BOOL] = sign_u8_loop}};
+OPERATOR(sign) { return pw_run(cx, args, 1, args, &pw_sign, NULL, results); }
+
+/* `+x`, real(x), conj(x): the tensor itself. */
+OPERATOR(positive) {
+    if (unary_is_bool(args))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "The `+` operator, on a bool tensor is not supported.");
+    return op_return_self(results, args);
+}
+
+PW_REAL_LOOPS(square, 1, 0)
+PW_INT_LOOPS(square, 1, 0)
+static const pw_op pw_square = {"pow", PW_SAME, {PW_REAL_ROW(square), PW_INT_ROW(square)}};
+OPERATOR(square) {
+    dtype dt = unary_is_bool(args) ? DT_INT64 : (dtype)args[0].u.tensor->dtype;
+    return pw_run_as(cx, args, 1, args, &pw_square, dt, NULL, results);
+}
+
+/* Rounding leaves integers alone. */
+PW_INT_LOOPS(positive, 1, 0)
+#define UNARY_ROUNDING(op, label)                                                                  \
+    PW_REAL_LOOPS(op, 1, 0)                                                                        \
+    static const pw_op pw_##op = {label, PW_SAME, {PW_REAL_ROW(op), PW_INT_ROW(positive)}};        \
+    OPERATOR(op) { return pw_run(cx, args, 1, args, &pw_##op, NULL, results); }
+UNARY_ROUNDING(floor, "floor_vml_cpu")
+UNARY_ROUNDING(ceil, "ceil_vml_cpu")
+UNARY_ROUNDING(trunc, "trunc_vml_cpu")
+UNARY_ROUNDING(round, "round_vml_cpu")
+
+PW_REAL_LOOPS(frac, 1, 0)
+static const pw_op pw_frac = {"frac_cpu", PW_SAME, {PW_REAL_ROW(frac)}};
+OPERATOR(frac) { return pw_run(cx, args, 1, args, &pw_frac, NULL, results); }
+
+/* round.decimals(self, *, int decimals) */
+PW_REAL_LOOPS(round_decimals, 1, 2)
+static const pw_op pw_round_decimals = {
+    "round_vml_cpu", PW_SAME, {PW_REAL_ROW(round_decimals), PW_INT_ROW(positive)}};
+OPERATOR(round_decimals) {
+    int64_t decimals = arg_int(&args[1]);
+    if (decimals == 0) return pw_run(cx, args, 1, args, &pw_round, NULL, results);
+    pw_numbers numbers;
+    pw_number_float(&numbers, 0, pow(10.0, fabs((double)decimals)));
+    pw_number_float(&numbers, 1, decimals < 0);
+    return pw_run(cx, args, 1, args, &pw_round_decimals, &numbers, results);
+}
+
+/* relu: clamp_min(0) */
+PW_REAL_LOOPS(relu, 1, 0)
+PW_INT_LOOPS(relu, 1, 0)
+static const pw_op pw_relu = {"clamp_min_cpu", PW_SAME, {PW_REAL_ROW(relu), PW_INT_ROW(relu)}};
+OPERATOR(relu) {
+    if (unary_is_bool(args))
+        return diag_fail(cx->diag, CTSC_FAILED, "Boolean inputs not supported for relu");
+    return pw_run(cx, args, 1, args, &pw_relu, NULL, results);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------- */
+
+/* Of integers all elements have the same answer: 0, or 1 for isfinite. */
+PW_LOOP1(unary_false_loop, , uint8_t, uint8_t, , (void)x; *o = 0)
+PW_LOOP1(unary_true_loop, , uint8_t, uint8_t, , (void)x; *o = 1)
+
+static ctsc_status unary_test(op_ctx *cx, const value *args, value *results, const pw_op *op,
+                              iter_kernel constant) {
+    tensor *t = args[0].u.tensor;
+    if (!dtype_is_integral((dtype)t->dtype))
+        return pw_run(cx, args, 1, args, op, NULL, results);
+    tensor *mask;
+    TRY(tensor_new_like(cx->diag, t, DT_BOOL, &mask));
+    pw_operand operand = {.t = mask};
+    ctsc_status st = pw_loop(cx, args, 1, &operand, DT_BOOL, constant, NULL, results);
+    tensor_unref(mask);
+    return st;
+}
+
+#define UNARY_TEST(op, label, constant)                                                            \
+    PW_TEST_LOOPS(op, 1)                                                                           \
+    static const pw_op pw_##op = {label, PW_TO_BOOL, {PW_REAL_ROW(op)}};                           \
+    OPERATOR(op) { return unary_test(cx, args, results, &pw_##op, constant); }
+UNARY_TEST(isnan, "isnan", unary_false_loop)
+UNARY_TEST(isinf, "isinf", unary_false_loop)
+UNARY_TEST(isfinite, "isfinite", unary_true_loop)
+UNARY_TEST(isposinf, "isposinf_cpu", unary_false_loop)
+UNARY_TEST(isneginf, "isneginf_cpu", unary_false_loop)
+
+PW_TEST_LOOPS(signbit, 1)
+#define UNARY_NEGATIVE(sfx, T) PW_LOOP1(signbit_##sfx##_loop, , uint8_t, T, , *o = x < 0)
+UNARY_NEGATIVE(i8, int8_t)
+UNARY_NEGATIVE(i16, int16_t)
+UNARY_NEGATIVE(i32, int32_t)
+UNARY_NEGATIVE(i64, int64_t)
+static const pw_op pw_signbit = {"signbit_cpu",
+                                 PW_TO_BOOL,
+                                 {PW_REAL_ROW(signbit), [DT_INT8] = signbit_i8_loop,
+                                  [DT_INT16] = signbit_i16_loop, [DT_INT32] = signbit_i32_loop,
+                                  [DT_INT64] = signbit_i64_loop, [DT_UINT8] = unary_false_loop,
+                                  [DT_BOOL] = unary_false_loop}};
+OPERATOR(signbit) { return pw_run(cx, args, 1, args, &pw_signbit, NULL, results); }
+
+/* isreal: no imaginary part. */
+OPERATOR(isreal) {
+    tensor *t;
+    TRY(tensor_new_like(cx->diag, args[0].u.tensor, DT_BOOL, &t));
+    pw_operand operand = {.t = t};
+    ctsc_status st = pw_loop(cx, args, 1, &operand, DT_BOOL, unary_true_loop, NULL, results);
+    tensor_unref(t);
+    return st;
+}
+
+/* ---- with numbers -------------------------------------------------------------------------------- */
+
+/* nan_to_num(self, nan=None, posinf=None, neginf=None): absent bounds are the dtype's largest and lowest. */
+static void unary_nan_to_num_bounds(dtype dt, double *high) {
+    *high = dt == DT_FLOAT64    ? 1.7976931348623157e308
+            : dt == DT_FLOAT32  ? 3.4028234663852886e38
+            : dt == DT_FLOAT16  ? 65504.0
+                                : 3.3895313892515355e38;
+}
+PW_REAL_LOOPS(nan_to_num, 1, 3)
+static const pw_op pw_nan_to_num = {
+    "nan_to_num", PW_SAME,
+    {PW_REAL_ROW(nan_to_num), PW_INT_ROW(positive), [DT_BOOL] = positive_u8_loop}};
+OPERATOR(nan_to_num) {
+    pw_numbers numbers = {0};
+    double high;
+    unary_nan_to_num_bounds((dtype)args[0].u.tensor->dtype, &high);
+    pw_number_float(&numbers, 0, arg_is_none(&args[1]) ? 0 : arg_float(&args[1]));
+    pw_number_float(&numbers, 1, arg_is_none(&args[2]) ? high : arg_float(&args[2]));
+    pw_number_float(&numbers, 2, arg_is_none(&args[3]) ? -high : arg_float(&args[3]));
+    return pw_run(cx, args, 1, args, &pw_nan_to_num, &numbers, results);
+}
+
+/* logit(self, eps=None) */
+PW_REAL_LOOPS(logit, 1, 0)
+PW_REAL_LOOPS(logit_eps, 1, 1)
+static const pw_op pw_logit = {"logit_cpu", PW_REAL, {PW_REAL_ROW(logit)}};
+static const pw_op pw_logit_eps = {"logit_cpu", PW_REAL, {PW_REAL_ROW(logit_eps)}};
+OPERATOR(logit) {
+    if (arg_is_none(&args[1]) || arg_float(&args[1]) < 0)
+        return pw_run(cx, args, 1, args, &pw_logit, NULL, results);
+    pw_numbers numbers;
+    pw_number(&numbers, 0, &args[1]);
+    return pw_run(cx, args, 1, args, &pw_logit_eps, &numbers, results);
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * copy.c - copying between tensors of any geometry and dtype.
+ *
+ * Method: iter_run reduces every pair of geometries to runs; a table holds one loop over a run for
+ * each pair of dtypes. Equal dtypes move bytes. Complex elements, quantised ones and other rare
+ * pairs go through double, element by element. A transposed matrix is moved in tiles, because a
+ * run through it would touch a cache line per element.
+ * Invariants: a source that shares memory with a destination of another geometry is cloned first.
+ * Tests: tests/unit/test_tensor.c
+ */
+#include "base/pool.h"
+#include "tensor/element.h"
+#include "tensor/iter.h"
+
+#include <string.h>
+
+/* ---- same dtype ---------------------------------------------------------------------------- */
+
+typedef struct copy_16bytes {
+    uint64_t word[2];
+} copy_16bytes;
+
+#define COPY_MOVE(name, T)                                                                         \
+    static void name(void *ctx, int64_t n, char *const *p, const int64_t *s) {                     \
+        (void)ctx;                                                                                 \
+        char *dst = p[0];                                                                          \
+        const char *src = p[1];                                                                    \
+        if (s[0] == sizeof(T) && s[1] == sizeof(T)) {                                              \
+            memcpy(dst, src, (size_t)n * sizeof(T));                                               \
+            return;                                                                                \
+        }                                                                                          \
+        int64_t ds = s[0], ss = s[1];                                                              \
+        for (int64_t i = 0; i < n; i++, dst += ds, src += ss) memcpy(dst, src, sizeof(T));         \
+    }
+COPY_MOVE(copy_move1, uint8_t)
+COPY_MOVE(copy_move2, uint16_t)
+COPY_MOVE(copy_move4, uint32_t)
+COPY_MOVE(copy_move8, uint64_t)
+COPY_MOVE(copy_move16, copy_16bytes)
+
+static iter_kernel copy_mover(size_t size) {
+    switch (size) {
+    case 1: return copy_move1;
+    case 2: return copy_move2;
+    case 4: return copy_move4;
+    case 8: return copy_move8;
+    default: return copy_move16;
+    }
+}
+
+/* ---- conversions --------------------------------------------------------------------------- */
+
+/*
+ * How a dtype takes part in a conversion: the C type in memory, the type arithmetic is done in, how
+ * to get there, and the conversion of an arithmetic value to it.
+ */
+#define COPY_TYPES(X, ...)                                                                         \
+    X(UINT8, __VA_ARGS__)                                                                          \
+    X(INT8, __VA_ARGS__)                                                                           \
+    X(INT16, __VA_ARGS__)                                                                          \
+    X(INT32, __VA_ARGS__)                                                                          \
+    X(INT64, __VA_ARGS__)                                                                          \
+    X(FLOAT16, __VA_ARGS__)                                                                        \
+    X(FLOAT32, __VA_ARGS__)                                                                        \
+    X(FLOAT64, __VA_ARGS__)                                                                        \
+    X(BOOL, __VA_ARGS__)                                                                           \
+    X(BFLOAT16, __VA_ARGS__)
+
+typedef uint8_t copy_UINT8, copy_BOOL;
+typedef int8_t copy_INT8;
+typedef int16_t copy_INT16;
+typedef int32_t copy_INT32;
+typedef int64_t copy_INT64;
+typedef float copy_FLOAT32;
+typedef double copy_FLOAT64;
+typedef float16 copy_FLOAT16;
+typedef bfloat16 copy_BFLOAT16;
+
+#define COPY_LOAD_UINT8(x)    ((int64_t)(x))
+#define COPY_LOAD_INT8(x)     ((int64_t)(x))
+#define COPY_LOAD_INT16(x)    ((int64_t)(x))
+#define COPY_LOAD_INT32(x)    ((int64_t)(x))
+#define COPY_LOAD_INT64(x)    (x)
+#define COPY_LOAD_BOOL(x)     ((int64_t)((x) != 0))
+#define COPY_LOAD_FLOAT32(x)  (x)
+#define COPY_LOAD_FLOAT64(x)  (x)
+#define COPY_LOAD_FLOAT16(x)  float16_to_float(x)
+#define COPY_LOAD_BFLOAT16(x) bfloat16_to_float(x)
+
+/* Of an int64_t, a float or a double. */
+#define COPY_TO_INT64(x)                                                                           \
+    _Generic((x), int64_t : (int64_t)(x), default : element_to_int64((double)(x)))
+#define COPY_TO_INT32(x)                                                                           \
+    _Generic((x), int64_t : (int64_t)(x), default : (int64_t)element_to_int32((double)(x)))
+
+#define COPY_STORE_UINT8(x)    ((uint8_t)COPY_TO_INT64(x))
+#define COPY_STORE_INT8(x)     ((int8_t)COPY_TO_INT32(x))
+#define COPY_STORE_INT16(x)    ((int16_t)COPY_TO_INT32(x))
+#define COPY_STORE_INT32(x)    ((int32_t)COPY_TO_INT32(x))
+#define COPY_STORE_INT64(x)    COPY_TO_INT64(x)
+#define COPY_STORE_BOOL(x)     ((uint8_t)((x) != 0))
+#define COPY_STORE_FLOAT32(x)  ((float)(x))
+#define COPY_STORE_FLOAT64(x)  ((double)(x))
+#define COPY_STORE_FLOAT16(x)  float16_from_float((float)(x))
+#define COPY_STORE_BFLOAT16(x) bfloat16_from_float((float)(x))
+
+/* Whole runs of half and float have their own loops, with the processor's instructions. */
+#define COPY_LOOP(D, S)                                                                            \
+    static void copy_##D##_from_##S(void *ctx, int64_t n, char *const *p, const int64_t *s) {      \
+        (void)ctx;                                                                                 \
+        int64_t ds = s[0], ss = s[1];                                                              \
+        if (DT_##D != DT_##S && ds == sizeof(copy_##D) && ss == sizeof(copy_##S)) {                \
+            copy_##D *dst = (copy_##D *)p[0];                                                      \
+            const copy_##S *src = (const copy_##S *)p[1];                                          \
+            if (DT_##D == DT_FLOAT16 && DT_##S == DT_FLOAT32) {                                    \
+                float16_from_floats((const float *)p[1], (float16 *)p[0], (size_t)n);              \
+                return;                                                                            \
+            }                                                                                      \
+            if (DT_##D == DT_FLOAT32 && DT_##S == DT_FLOAT16) {                                    \
+                float16_to_floats((const float16 *)p[1], (float *)p[0], (size_t)n);                \
+                return;                                                                            \
+            }                                                                                      \
+            for (int64_t i = 0; i < n; i++) dst[i] = COPY_STORE_##D(COPY_LOAD_##S(src[i]));        \
+            return;                                                                                \
+        }                                                                                          \
+        char *dst = p[0];                                                                          \
+        const char *src = p[1];                                                                    \
+        for (int64_t i = 0; i < n; i++, dst += ds, src += ss)                                      \
+            *(copy_##D *)dst = COPY_STORE_##D(COPY_LOAD_##S(*(const copy_##S *)src));              \
+    }
+
+/* The inner list is spelled out: a macro cannot expand inside itself. */
+#define COPY_LOOPS_TO(D, ...)                                                                      \
+    COPY_LOOP(D, UINT8)                                                                            \
+    COPY_LOOP(D, INT8)                                                                             \
+    COPY_LOOP(D, INT16)                                                                            \
+    COPY_LOOP(D, INT32)                                                                            \
+    COPY_LOOP(D, INT64)                                                                            \
+    COPY_LOOP(D, FLOAT16)                                                                          \
+    COPY_LOOP(D, FLOAT32)                                                                          \
+    COPY_LOOP(D, FLOAT64)                                                                          \
+    COPY_LOOP(D, BOOL)                                                                             \
+    COPY_LOOP(D, BFLOAT16)
+COPY_TYPES(COPY_LOOPS_TO, )
+
+#define COPY_ENTRY(D, S) [DT_##D][DT_##S] = copy_##D##_from_##S,
+#define COPY_ENTRIES_TO(D, ...)                                                                    \
+    COPY_ENTRY(D, UINT8)                                                                           \
+    COPY_ENTRY(D, INT8)                                                                            \
+    COPY_ENTRY(D, INT16)                                                                           \
+    COPY_ENTRY(D, INT32)                                                                           \
+    COPY_ENTRY(D, INT64)                                                                           \
+    COPY_ENTRY(D, FLOAT16)                                                                         \
+    COPY_ENTRY(D, FLOAT32)                                                                         \
+    COPY_ENTRY(D, FLOAT64)                                                                         \
+    COPY_ENTRY(D, BOOL)                                                                            \
+    COPY_ENTRY(D, BFLOAT16)
+static const iter_kernel copy_loops[DT_COUNT][DT_COUNT] = {COPY_TYPES(COPY_ENTRIES_TO, )};
+
+/* The rare pairs. Both parts of a complex number are dtypes of their own, side by side. */
+typedef struct copy_pair {
+    dtype dst, src;
+} copy_pair;
+
+static dtype copy_part(dtype complex) {
+    return complex == DT_COMPLEX32 ? DT_FLOAT16 : complex == DT_COMPLEX64 ? DT_FLOAT32 : DT_FLOAT64;
+}
+
+static void copy_rare(void *ctx, int64_t n, char *const *p, const int64_t *s) {
+    const copy_pair *pair = ctx;
+    bool both_complex = dtype_is_complex(pair->dst) && dtype_is_complex(pair->src);
+    bool whole = dtype_is_quantised(pair->src) && !dtype_is_float(pair->dst);
+    for (int64_t i = 0; i < n; i++) {
+        char *dst = p[0] + i * s[0];
+        const char *src = p[1] + i * s[1];
+        if (whole && !dtype_is_complex(pair->dst))
+            dtype_store_int(pair->dst, dst, dtype_load_int(pair->src, src));
+        else
+            dtype_store_float(pair->dst, dst, dtype_load_float(pair->src, src));
+        if (!both_complex) continue;
+        dtype dst_part = copy_part(pair->dst), src_part = copy_part(pair->src);
+        double im = dtype_load_float(src_part, src + dtype_size(src_part));
+        dtype_store_float(dst_part, dst + dtype_size(dst_part), im);
+    }
+}
+
+/* ---- geometry ------------------------------------------------------------------------------ */
+
+/* The bytes [*begin, *end) of its storage that t reaches into. t is not empty. */
+static void copy_extent(const tensor *t, size_t *begin, size_t *end) {
+    size_t item = dtype_size((dtype)t->dtype);
+    int64_t last = t->offset;
+    for (int i = 0; i < t->ndim; i++) last += (t->sizes[i] - 1) * t->strides[i];
+    *begin = (size_t)t->offset * item;
+    *end = (size_t)(last + 1) * item;
+}
+
+static bool copy_share_memory(const tensor *a, const tensor *b) {
+    if (a->storage->data != b->storage->data) return false;
+    size_t a_begin, a_end, b_begin, b_end;
+    copy_extent(a, &a_begin, &a_end);
+    copy_extent(b, &b_begin, &b_end);
+    return a_begin < b_end && b_begin < a_end;
+}
+
+static bool copy_same_geometry(const tensor *a, const tensor *b) {
+    if (a->dtype != b->dtype || a->offset != b->offset || !tensor_same_shape(a, b)) return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->sizes[i] != 1 && a->strides[i] != b->strides[i]) return false;
+    return true;
+}
+
+/* A dimension of several elements in one place: what PyTorch refuses to write to. */
+static bool copy_is_expanded(const tensor *t) {
+    for (int i = 0; i < t->ndim; i++)
+        if (t->sizes[i] > 1 && t->strides[i] == 0) return true;
+    return false;
+}
+
+static ctsc_status copy_check_shapes(diag *d, const tensor *dst, const tensor *src) {
+    int ndim;
+    int64_t sizes[TENSOR_MAX_DIMS];
+    ctsc_status status =
+        broadcast_sizes(d, dst->ndim, dst->sizes, src->ndim, src->sizes, &ndim, sizes);
+    if (status) return status;
+    bool same = ndim == dst->ndim;
+    for (int i = 0; same && i < ndim; i++) same = sizes[i] == dst->sizes[i];
+    if (same) return CTSC_OK;
+    strbuf sb = STRBUF_INIT;
+    sb_puts(&sb, "output with shape ");
+    tensor_print_sizes(dst->ndim, dst->sizes, &sb);
+    sb_puts(&sb, " doesn't match the broadcast shape ");
+    tensor_print_sizes(ndim, sizes, &sb);
+    status = diag_fail(d, CTSC_FAILED, "%s", sb_str(&sb));
+    sb_free(&sb);
+    return status;
+}
+
+/* ---- transposed matrices ------------------------------------------------------------------- */
+
+/* A tile's row is a cache line long, or 16 elements; it goes through a buffer, so that every line
+ * of src and of dst is touched once, however badly their distances suit the cache. */
+enum { COPY_TILE_BYTES = 4096, COPY_TILE_MIN = 32 };
+
+typedef struct copy_transposed {
+    char *dst;
+    const char *src;
+    int64_t item, tile;
+    int64_t rows, cols;         /* of a matrix of dst, which is contiguous */
+    int64_t src_batch, src_col; /* strides in bytes; that of a row is the item's size */
+    int64_t row_tiles;
+} copy_transposed;
+
+/* One tile of w x h elements: buffer[i][j] = src[j][i], then the buffer's rows to dst. */
+#define COPY_TILE_FILL(T)                                                                          \
+    for (int64_t j = 0; j < w; j++) {                                                              \
+        const char *from = src + j * c->src_col;                                                   \
+        for (int64_t i = 0; i < h; i++)                                                            \
+            memcpy(buffer + (i * w + j) * (int64_t)sizeof(T), from + i * (int64_t)sizeof(T),       \
+                   sizeof(T));                                                                     \
+    }
+
+static void copy_one_tile(const copy_transposed *c, char *dst, const char *src, int64_t h,
+                          int64_t w) {
+    _Alignas(64) char buffer[COPY_TILE_BYTES];
+    switch (c->item) {
+    case 1: COPY_TILE_FILL(uint8_t) break;
+    case 2: COPY_TILE_FILL(uint16_t) break;
+    case 4: COPY_TILE_FILL(uint32_t) break;
+    case 8: COPY_TILE_FILL(uint64_t) break;
+    default: COPY_TILE_FILL(copy_16bytes) break;
+    }
+    for (int64_t i = 0; i < h; i++)
+        memcpy(dst + i * c->cols * c->item, buffer + i * w * c->item, (size_t)(w * c->item));
+}
+
+/* Pieces are rows of tiles. */
+static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
+    const copy_transposed *c = ctx;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t batch = k / c->row_tiles, row = k % c->row_tiles * c->tile;
+        int64_t h = c->rows - row < c->tile ? c->rows - row : c->tile;
+        char *dst = c->dst + (batch * c->rows + row) * c->cols * c->item;
+        const char *src = c->src + batch * c->src_batch + row * c->item;
+        for (int64_t col = 0; col < c->cols; col += c->tile) {
+            int64_t w = c->cols - col < c->tile ? c->cols - col : c->tile;
+            copy_one_tile(c, dst + col * c->item, src + col * c->src_col, h, w);
+        }
+    }
+}
+
+/* dst contiguous, src with its last two dimensions exchanged: moves it and returns true. */
+static bool copy_try_tiles(tensor *dst, const tensor *src) {
+    int n = dst->ndim;
+    if (dst->dtype != src->dtype || n < 2 || n > 3 || src->ndim != n) return false;
+    int64_t rows = dst->sizes[n - 2], cols = dst->sizes[n - 1];
+    if (rows < COPY_TILE_MIN || cols < COPY_TILE_MIN || src->strides[n - 2] != 1 ||
+        !tensor_same_shape(dst, src) || !tensor_is_contiguous(dst))
+        return false;
+    int64_t item = (int64_t)dtype_size((dtype)dst->dtype);
+    int64_t tile = item <= 4 ? 64 / item : 16;
+    copy_transposed c = {
+        .dst = tensor_data(dst),
+        .src = tensor_data(src),
+        .item = item,
+        .tile = tile,
+        .rows = rows,
+        .cols = cols,
+        .src_batch = n == 3 ? src->strides[0] * item : 0,
+        .src_col = src->strides[n - 1] * item,
+        .row_tiles = (rows + tile - 1) / tile,
+    };
+    int64_t batches = n == 3 ? dst->sizes[0] : 1;
+    pool_for(batches * c.row_tiles, 32768 / (cols * tile) + 1, copy_tiles, &c);
+    return true;
+}
+
+/* ---- the public functions ------------------------------------------------------------------ */
+
+/* dst[...] = src, where they share no memory and the shapes fit. */
+static void copy_apart(tensor *dst, const tensor *src) {
+    if (copy_try_tiles(dst, src)) return;
+    copy_pair pair = {(dtype)dst->dtype, (dtype)src->dtype};
+    iter_kernel kernel =
+        pair.dst == pair.src ? copy_mover(dtype_size(pair.dst)) : copy_loops[pair.dst][pair.src];
+    if (!kernel) kernel = copy_rare;
+    tensor *operands[] = {dst, (tensor *)src};
+    if (tensor_may_overlap(dst))
+        iter_run_ordered(dst->ndim, dst->sizes, 2, operands, kernel, &pair);
+    else
+        iter_run(dst->ndim, dst->sizes, 2, operands, kernel, &pair, 0);
+}
+
+ctsc_status tensor_copy(diag *d, tensor *dst, const tensor *src) {
+    ctsc_status status = copy_check_shapes(d, dst, src);
+    if (status) return status;
+    if (dst->numel == 0 || src->numel == 0) return CTSC_OK;
+    if (copy_is_expanded(dst))
+        return diag_fail(d, CTSC_FAILED,
+                         "unsupported operation: more than one element of the written-to tensor "
+                         "refers to a single memory location. Please clone() the tensor before "
+                         "performing the operation.");
+    tensor *clone = NULL;
+    if (copy_share_memory(dst, src)) {
+        if (copy_same_geometry(dst, src)) return CTSC_OK;
+        status = tensor_clone(d, src, &clone);
+        if (status) return status;
+    }
+    status = tensor_make_writable(d, dst);
+    if (!status) copy_apart(dst, clone ? clone : src);
+    tensor_unref(clone);
+    return status;
+}
+
+static ctsc_status copy_converted(diag *d, const tensor *t, dtype dt, tensor **out) {
+    tensor *copy;
+    ctsc_status status = tensor_new_like(d, t, dt, &copy);
+    if (status) return status;
+    copy->requires_grad = t->requires_grad;
+    if (t->numel) copy_apart(copy, t);
+    *out = copy;
+    return CTSC_OK;
+}
+
+ctsc_status tensor_clone(diag *d, const tensor *t, tensor **out) {
+    return copy_converted(d, t, (dtype)t->dtype, out);
+}
+
+ctsc_status tensor_contiguous(diag *d, tensor *t, tensor **out) {
+    if (!tensor_is_contiguous(t)) return tensor_clone(d, t, out);
+    *out = tensor_ref(t);
+    return CTSC_OK;
+}
+
+ctsc_status tensor_to_dtype(diag *d, tensor *t, dtype dt, tensor **out) {
+    if (t->dtype != dt) return copy_converted(d, t, dt, out);
+    *out = tensor_ref(t);
+    return CTSC_OK;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * storage.c - the memory behind tensors.
+ *
+ * Method: a block of tensor data is over-allocated and aligned by hand, since the library's
+ * allocator promises 16 bytes only; the start of the raw block is kept in the word before the
+ * data.
+ * Ownership: a storage owns its data, or holds what `release` gives back.
+ * Tests: tests/unit/test_tensor.c
+ */
+#include "tensor/tensor.h"
+
+#include <string.h>
+
+/* ---- the allocator of tensor data ---------------------------------------------------------- */
+
+static void *storage_default_alloc(void *ctx, size_t nbytes) {
+    (void)ctx;
+    size_t size;
+    if (!size_add(nbytes, TENSOR_ALIGNMENT + sizeof(void *), &size)) return NULL;
+    char *raw = mem_alloc(size);
+    if (!raw) return NULL;
+    uintptr_t at = (uintptr_t)raw + sizeof(void *);
+    size_t pad = (size_t)(-at & (TENSOR_ALIGNMENT - 1));
+    char *data = raw + sizeof(void *) + pad;
+    memcpy(data - sizeof(void *), &raw, sizeof(void *));
+    return data;
+}
+
+static void storage_default_free(void *ctx, void *p, size_t nbytes) {
+    (void)ctx;
+    (void)nbytes;
+    void *raw;
+    memcpy(&raw, (char *)p - sizeof(void *), sizeof(void *));
+    mem_free(raw);
+}
+
+static const tensor_allocator storage_default_allocator = {storage_default_alloc,
+                                                           storage_default_free, NULL};
+static tensor_allocator storage_allocator = {storage_default_alloc, storage_default_free, NULL};
+
+void tensor_set_allocator(const tensor_allocator *a) {
+    storage_allocator = a ? *a : storage_default_allocator;
+}
+
+/* ---- storages ------------------------------------------------------------------------------ */
+
+storage *storage_new(size_t nbytes) {
+    if (nbytes > PTRDIFF_MAX) return NULL;
+    storage *s = mem_zalloc(sizeof *s);
+    if (!s) return NULL;
+    atomic_init(&s->refs, 1);
+    s->nbytes = nbytes;
+    s->data = storage_allocator.alloc(storage_allocator.ctx, nbytes);
+    if (!s->data) {
+        mem_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+storage *storage_borrow(void *data, size_t nbytes, void (*release)(void *ctx, void *data),
+                        void *ctx) {
+    storage *s = mem_zalloc(sizeof *s);
+    if (!s) return NULL;
+    atomic_init(&s->refs, 1);
+    s->data = data;
+    s->nbytes = nbytes;
+    s->release = release;
+    s->release_ctx = ctx;
+    s->borrowed = true;
+    return s;
+}
+
+storage *storage_ref(storage *s) {
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    return s;
+}
+
+static void storage_free_data(storage *s) {
+    if (s->release)
+        s->release(s->release_ctx, s->data);
+    else if (!s->borrowed)
+        storage_allocator.free(storage_allocator.ctx, s->data, s->nbytes);
+}
+
+void storage_unref(storage *s) {
+    if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+    storage_free_data(s);
+    storage_unref(s->replaced);
+    mem_free(s);
+}
+
+ctsc_status tensor_make_writable(diag *d, tensor *t) {
+    storage *s = t->storage;
+    if (!s->read_only) return CTSC_OK;
+    /* The mapping moves into a storage of its own that lives as long as this one, because another
+     * thread may still be reading from it. */
+    storage *old = storage_borrow(s->data, s->nbytes, s->release, s->release_ctx);
+    if (!old) return diag_no_memory(d);
+    void *copy = storage_allocator.alloc(storage_allocator.ctx, s->nbytes);
+    if (!copy) {
+        mem_free(old);
+        return diag_no_memory(d);
+    }
+    if (s->nbytes) memcpy(copy, s->data, s->nbytes);
+    old->replaced = s->replaced;
+    s->replaced = old;
+    s->release = NULL;
+    s->release_ctx = NULL;
+    s->borrowed = false;
+    s->data = copy;
+    s->read_only = false;
+    return CTSC_OK;
+}

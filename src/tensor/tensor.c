@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tensor.c - making tensors, asking about their geometry, and single elements.
+ *
+ * Invariants: numel is the product of the sizes; every element lies inside the storage; contiguous
+ * strides are PyTorch's (a dimension of size 0 counts as 1 in the strides left of it).
+ * Tests: tests/unit/test_tensor.c
+ */
+#include "tensor/tensor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- making -------------------------------------------------------------------------------- */
+
+void tensor_unref(tensor *t) {
+    if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1) return;
+    storage_unref(t->storage);
+    if (t->sizes != t->inline_dims) mem_free(t->sizes);
+    mem_free(t);
+}
+
+/* A handle without storage and with room for ndim sizes and strides; NULL: no memory. */
+static tensor *tensor_new_handle(dtype dt, int ndim) {
+    tensor *t = mem_zalloc(sizeof *t);
+    if (!t) return NULL;
+    atomic_init(&t->refs, 1);
+    t->dtype = (uint8_t)dt;
+    t->ndim = (uint8_t)ndim;
+    t->sizes = t->inline_dims;
+    t->strides = t->inline_dims + TENSOR_INLINE_DIMS;
+    if (ndim > TENSOR_INLINE_DIMS) {
+        t->sizes = mem_alloc(2 * (size_t)ndim * sizeof(int64_t));
+        if (!t->sizes) {
+            mem_free(t);
+            return NULL;
+        }
+        t->strides = t->sizes + ndim;
+    }
+    return t;
+}
+
+static ctsc_status tensor_fail_sizes(diag *d, const char *what, int ndim, const int64_t *sizes) {
+    strbuf sb = STRBUF_INIT;
+    tensor_print_sizes(ndim, sizes, &sb);
+    ctsc_status status = diag_fail(d, CTSC_FAILED, "%s%s", what, sb_str(&sb));
+    sb_free(&sb);
+    return status;
+}
+
+/* Checks the sizes; their product into *numel, row-major strides into strides (if not NULL). */
+static ctsc_status tensor_plan(diag *d, dtype dt, int ndim, const int64_t *sizes, int64_t *strides,
+                               int64_t *numel) {
+    if (ndim < 0 || ndim > TENSOR_MAX_DIMS)
+        return diag_fail(d, CTSC_LIMIT, "tensors have at most %d dimensions, got %d",
+                         TENSOR_MAX_DIMS, ndim);
+    int64_t stride = 1, bytes;
+    bool overflow = false, empty = false;
+    for (int i = ndim - 1; i >= 0; i--) {
+        if (sizes[i] < 0) {
+            char what[96];
+            snprintf(what, sizeof what,
+                     "Trying to create tensor with negative dimension %" PRId64 ": ", sizes[i]);
+            return tensor_fail_sizes(d, what, ndim, sizes);
+        }
+        if (strides) strides[i] = stride;
+        empty |= sizes[i] == 0;
+        overflow |= __builtin_mul_overflow(stride, sizes[i] ? sizes[i] : 1, &stride);
+    }
+    overflow |= __builtin_mul_overflow(stride, (int64_t)dtype_size(dt), &bytes);
+    if (overflow)
+        return tensor_fail_sizes(d, "Storage size calculation overflowed with sizes=", ndim, sizes);
+    *numel = empty ? 0 : stride;
+    return CTSC_OK;
+}
+
+ctsc_status tensor_new(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
+    int64_t numel = 0, strides[TENSOR_MAX_DIMS];
+    ctsc_status status = tensor_plan(d, dt, ndim, sizes, strides, &numel);
+    if (status) return status;
+    tensor *t = tensor_new_handle(dt, ndim);
+    if (!t) return diag_no_memory(d);
+    t->numel = numel;
+    t->storage = storage_new((size_t)numel * dtype_size(dt));
+    if (!t->storage) {
+        tensor_unref(t);
+        return diag_no_memory(d);
+    }
+    if (ndim) {
+        memcpy(t->sizes, sizes, (size_t)ndim * sizeof *sizes);
+        memcpy(t->strides, strides, (size_t)ndim * sizeof *strides);
+    }
+    *out = t;
+    return CTSC_OK;
+}
+
+ctsc_status tensor_zeros(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
+    tensor *t;
+    ctsc_status status = tensor_new(d, dt, ndim, sizes, &t);
+    if (status) return status;
+    memset(t->storage->data, 0, t->storage->nbytes);
+    *out = t;
+    return CTSC_OK;
+}
+
+ctsc_status tensor_new_like(diag *d, const tensor *t, dtype dt, tensor **out) {
+    return tensor_new(d, dt, t->ndim, t->sizes, out);
+}
+
+ctsc_status tensor_scalar_int(diag *d, dtype dt, int64_t v, tensor **out) {
+    tensor *t;
+    ctsc_status status = tensor_new(d, dt, 0, NULL, &t);
+    if (status) return status;
+    dtype_store_int(dt, tensor_data(t), v);
+    *out = t;
+    return CTSC_OK;
+}
+
+ctsc_status tensor_scalar_float(diag *d, dtype dt, double v, tensor **out) {
+    tensor *t;
+    ctsc_status status = tensor_new(d, dt, 0, NULL, &t);
+    if (status) return status;
+    dtype_store_float(dt, tensor_data(t), v);
+    *out = t;
+    return CTSC_OK;
+}
+
+ctsc_status tensor_view_raw(diag *d, const tensor *t, int ndim, const int64_t *sizes,
+                            const int64_t *strides, int64_t offset, tensor **out) {
+    if (ndim < 0 || ndim > TENSOR_MAX_DIMS)
+        return diag_fail(d, CTSC_LIMIT, "tensors have at most %d dimensions, got %d",
+                         TENSOR_MAX_DIMS, ndim);
+    /* A view can be larger than its storage (expand), so its count can overflow. */
+    int64_t numel = 1;
+    bool overflow = false, empty = false;
+    for (int i = 0; i < ndim; i++) {
+        empty |= sizes[i] == 0;
+        overflow |= __builtin_mul_overflow(numel, sizes[i], &numel);
+    }
+    if (overflow && !empty)
+        return diag_fail(d, CTSC_FAILED, "numel: integer multiplication overflow");
+    tensor *v = tensor_new_handle((dtype)t->dtype, ndim);
+    if (!v) return diag_no_memory(d);
+    v->numel = empty ? 0 : numel;
+    v->offset = offset;
+    v->requires_grad = t->requires_grad;
+    v->storage = storage_ref(t->storage);
+    if (ndim) {
+        memcpy(v->sizes, sizes, (size_t)ndim * sizeof *sizes);
+        memcpy(v->strides, strides, (size_t)ndim * sizeof *strides);
+    }
+    *out = v;
+    return CTSC_OK;
+}
+
+/* The storage bytes a geometry reaches into; false if that overflows. */
+static bool tensor_extent(size_t item, int ndim, const int64_t *sizes, const int64_t *strides,
+                          int64_t offset, int64_t *nbytes) {
+    int64_t last = offset, step;
+    for (int i = 0; i < ndim; i++) {
+        if (sizes[i] == 0) {
+            *nbytes = 0;
+            return true;
+        }
+        if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &step) ||
+            __builtin_add_overflow(last, step, &last))
+            return false;
+    }
+    return !__builtin_add_overflow(last, 1, &last) &&
+           !__builtin_mul_overflow(last, (int64_t)item, nbytes);
+}
+
+/* Checks a geometry that comes from outside against a storage, with PyTorch's messages. */
+static ctsc_status tensor_check_geometry(diag *d, ctsc_status blame, const storage *s, dtype dt,
+                                         int ndim, const int64_t *sizes, const int64_t *strides,
+                                         int64_t offset) {
+    if (ndim < 0 || ndim > TENSOR_MAX_DIMS)
+        return diag_fail(d, blame, "tensors have at most %d dimensions, got %d", TENSOR_MAX_DIMS,
+                         ndim);
+    strbuf size_text = STRBUF_INIT, stride_text = STRBUF_INIT;
+    tensor_print_sizes(ndim, sizes, &size_text);
+    tensor_print_sizes(ndim, strides, &stride_text);
+    bool negative_size = false, negative_stride = false;
+    for (int i = 0; i < ndim; i++) {
+        negative_size |= sizes[i] < 0;
+        negative_stride |= strides[i] < 0;
+    }
+    int64_t nbytes = 0;
+    ctsc_status status = CTSC_OK;
+    if (negative_stride)
+        status = diag_fail(d, blame,
+                           "as_strided: Negative strides are not supported at the moment, "
+                           "got strides: %s",
+                           sb_str(&stride_text));
+    else if (offset < 0)
+        status = diag_fail(d, blame, "Tensor: invalid storage offset %" PRId64, offset);
+    else if (negative_size || !tensor_extent(dtype_size(dt), ndim, sizes, strides, offset, &nbytes))
+        status =
+            diag_fail(d, blame, "Storage size calculation overflowed with sizes=%s and strides=%s",
+                      sb_str(&size_text), sb_str(&stride_text));
+    else if ((size_t)nbytes > s->nbytes)
+        status = diag_fail(d, blame,
+                           "setStorage: sizes %s, strides %s, storage offset %" PRId64
+                           ", and itemsize %zu requiring a storage size of %" PRId64
+                           " are out of bounds for storage of size %zu",
+                           sb_str(&size_text), sb_str(&stride_text), offset, dtype_size(dt), nbytes,
+                           s->nbytes);
+    sb_free(&size_text);
+    sb_free(&stride_text);
+    return status;
+}
+
+/* An empty tensor may carry any offset; one outside the storage is of no use and could overflow. */
+static int64_t tensor_safe_offset(const storage *s, dtype dt, int64_t offset) {
+    return (uint64_t)offset <= s->nbytes / dtype_size(dt) ? offset : 0;
+}
+
+ctsc_status tensor_on_storage(diag *d, storage *s, dtype dt, int ndim, const int64_t *sizes,
+                              const int64_t *strides, int64_t offset, tensor **out) {
+    ctsc_status status =
+        tensor_check_geometry(d, CTSC_BAD_FILE, s, dt, ndim, sizes, strides, offset);
+    if (status) return status;
+    tensor whole = {.dtype = (uint8_t)dt, .storage = s};
+    return tensor_view_raw(d, &whole, ndim, sizes, strides, tensor_safe_offset(s, dt, offset), out);
+}
+
+ctsc_status tensor_as_strided(diag *d, const tensor *t, int ndim, const int64_t *sizes,
+                              const int64_t *strides, int64_t offset, tensor **out) {
+    dtype dt = (dtype)t->dtype;
+    ctsc_status status =
+        tensor_check_geometry(d, CTSC_FAILED, t->storage, dt, ndim, sizes, strides, offset);
+    if (status) return status;
+    offset = tensor_safe_offset(t->storage, dt, offset);
+    return tensor_view_raw(d, t, ndim, sizes, strides, offset, out);
+}
+
+/* ---- asking -------------------------------------------------------------------------------- */
+
+bool tensor_is_contiguous(const tensor *t) {
+    if (t->numel == 0) return true;
+    int64_t expected = 1;
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        if (t->sizes[i] == 1) continue;
+        if (t->strides[i] != expected) return false;
+        expected *= t->sizes[i];
+    }
+    return true;
+}
+
+bool tensor_same_shape(const tensor *a, const tensor *b) {
+    if (a->ndim != b->ndim) return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->sizes[i] != b->sizes[i]) return false;
+    return true;
+}
+
+/* Sorted by stride, each dimension must step over all that the smaller ones reach. */
+bool tensor_may_overlap(const tensor *t) {
+    if (t->numel <= 1) return false;
+    int order[TENSOR_MAX_DIMS], n = 0;
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->sizes[i] == 1) continue;
+        int j = n++;
+        for (; j > 0 && t->strides[order[j - 1]] > t->strides[i]; j--) order[j] = order[j - 1];
+        order[j] = i;
+    }
+    int64_t reach = 0; /* the largest offset of an element so far */
+    for (int j = 0; j < n; j++) {
+        int i = order[j];
+        if (t->strides[i] <= reach) return true;
+        reach += (t->sizes[i] - 1) * t->strides[i];
+    }
+    return false;
+}
+
+ctsc_status tensor_wrap_dim(diag *d, int64_t dim, int64_t ndim, int *out) {
+    int64_t n = ndim > 0 ? ndim : 1;
+    if (dim < -n || dim >= n)
+        return diag_fail(d, CTSC_FAILED,
+                         "Dimension out of range (expected to be in range of [%" PRId64 ", %" PRId64
+                         "], but got %" PRId64 ")",
+                         -n, n - 1, dim);
+    *out = (int)(dim < 0 ? dim + n : dim);
+    return CTSC_OK;
+}
+
+void tensor_print_sizes(int ndim, const int64_t *sizes, strbuf *out) {
+    sb_putc(out, '[');
+    for (int i = 0; i < ndim; i++) sb_printf(out, i ? ", %" PRId64 : "%" PRId64, sizes[i]);
+    sb_putc(out, ']');
+}
+
+int64_t tensor_item_int(const tensor *t) {
+    return dtype_load_int((dtype)t->dtype, tensor_data(t));
+}
+
+double tensor_item_float(const tensor *t) {
+    return dtype_load_float((dtype)t->dtype, tensor_data(t));
+}
+
+/* ---- broadcasting -------------------------------------------------------------------------- */
+
+ctsc_status broadcast_sizes(diag *d, int an, const int64_t *a, int bn, const int64_t *b, int *ndim,
+                            int64_t *sizes) {
+    int n = an > bn ? an : bn;
+    int64_t result[TENSOR_MAX_DIMS];
+    for (int i = n - 1; i >= 0; i--) {
+        int64_t x = i >= n - an ? a[i - (n - an)] : 1;
+        int64_t y = i >= n - bn ? b[i - (n - bn)] : 1;
+        if (x != y && x != 1 && y != 1)
+            return diag_fail(d, CTSC_FAILED,
+                             "The size of tensor a (%" PRId64
+                             ") must match the size of tensor b (%" PRId64
+                             ") at non-singleton dimension %d",
+                             x, y, i);
+        result[i] = x == 1 ? y : x;
+    }
+    *ndim = n;
+    if (n) memcpy(sizes, result, (size_t)n * sizeof *sizes);
+    return CTSC_OK;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * value.c - making and freeing the counted payloads of values.
+ *
+ * Method: freeing a container frees what it holds, which may be a container again: a linked list
+ * in a program is a chain of objects as long as the program likes. Beyond VALUE_FREE_DEPTH the
+ * payload is not freed but put on a list of the thread, linked through its type field (its type
+ * has been let go by then), and the outermost call frees that list; so neither stack nor
+ * allocation can run out.
+ * Tests: tests/unit/test_value.c
+ */
+#include "tensor/value.h"
+
+#include <string.h>
+
+static void value_ignore_type(struct type *t) {
+    (void)t;
+}
+
+void (*value_type_ref)(struct type *t) = value_ignore_type;
+void (*value_type_unref)(struct type *t) = value_ignore_type;
+
+static struct type *value_hold_type(struct type *t) {
+    if (t) value_type_ref(t);
+    return t;
+}
+
+static void value_drop_type(struct type **t) {
+    if (*t) value_type_unref(*t);
+    *t = NULL;
+}
+
+/* ---- making -------------------------------------------------------------------------------- */
+
+str *str_new_raw(size_t len) {
+    size_t size;
+    if (!size_add(len, offsetof(str, bytes) + 1, &size)) return NULL;
+    str *s = mem_alloc(size);
+    if (!s) return NULL;
+    atomic_init(&s->refs, 1);
+    s->len = len;
+    s->bytes[len] = '\0';
+    return s;
+}
+
+str *str_new(const char *bytes, size_t len) {
+    str *s = str_new_raw(len);
+    if (s && len) memcpy(s->bytes, bytes, len);
+    return s;
+}
+
+dict *dict_new(struct type *key, struct type *val) {
+    dict *d = mem_zalloc(sizeof *d);
+    if (!d) return NULL;
+    atomic_init(&d->refs, 1);
+    d->key_type = value_hold_type(key);
+    d->val_type = value_hold_type(val);
+    return d;
+}
+
+list *list_new(list_kind kind, struct type *elem, size_t reserve) {
+    list *l = mem_zalloc(sizeof *l);
+    if (!l) return NULL;
+    atomic_init(&l->refs, 1);
+    l->kind = (uint8_t)kind;
+    if (!list_reserve(l, reserve)) {
+        mem_free(l);
+        return NULL;
+    }
+    l->elem = value_hold_type(elem);
+    return l;
+}
+
+tuple *tuple_new(size_t len, struct type *named) {
+    size_t size;
+    if (!size_mul(len, sizeof(value), &size) || !size_add(size, sizeof(tuple), &size)) return NULL;
+    tuple *t = mem_zalloc(size);
+    if (!t) return NULL;
+    atomic_init(&t->refs, 1);
+    t->len = len;
+    t->type = value_hold_type(named);
+    return t;
+}
+
+object *object_new(struct type *cls, size_t nslots) {
+    size_t size;
+    if (!size_mul(nslots, sizeof(value), &size) || !size_add(size, sizeof(object), &size))
+        return NULL;
+    object *o = mem_alloc(size);
+    if (!o) return NULL;
+    atomic_init(&o->refs, 1);
+    o->cls = value_hold_type(cls);
+    o->nslots = nslots;
+    for (size_t i = 0; i < nslots; i++) o->slots[i] = value_uninit();
+    return o;
+}
+
+enum_value *enum_new(struct type *cls, const char *name, value val_take) {
+    enum_value *e = mem_alloc(sizeof *e);
+    if (!e) {
+        value_unref(val_take);
+        return NULL;
+    }
+    atomic_init(&e->refs, 1);
+    e->cls = value_hold_type(cls);
+    e->name = name;
+    e->val = val_take;
+    return e;
+}
+
+complex_box *complex_new(double re, double im) {
+    complex_box *c = mem_alloc(sizeof *c);
+    if (!c) return NULL;
+    atomic_init(&c->refs, 1);
+    c->re = re;
+    c->im = im;
+    return c;
+}
+
+/* ---- freeing ------------------------------------------------------------------------------- */
+
+enum { VALUE_FREE_DEPTH = 200 };
+
+static _Thread_local int value_free_depth;
+/* Payloads put off, by tag. */
+static _Thread_local void *value_put_off[V_CAPSULE + 1];
+static _Thread_local bool value_any_put_off;
+
+/* The field that links a payload that was put off; NULL for payloads that hold no other values (or,
+ * a future, cannot hold its like but through one of the others). */
+static struct type **value_link(value v) {
+    switch (v.tag) {
+    case V_LIST: return v.u.list->kind == LIST_VALUE ? &v.u.list->elem : NULL;
+    case V_DICT: return &v.u.dict->key_type;
+    case V_TUPLE: return &v.u.tuple->type;
+    case V_OBJECT: return &v.u.object->cls;
+    case V_ENUM: return &v.u.enumv->cls;
+    default: return NULL;
+    }
+}
+
+static void value_drop_types(value v) {
+    struct type **t = value_link(v);
+    if (t) value_drop_type(t);
+    if (v.tag == V_DICT) value_drop_type(&v.u.dict->val_type);
+    if (v.tag == V_LIST) value_drop_type(&v.u.list->elem);
+}
+
+/* Frees a payload whose types are let go. */
+static void value_free_contents(value v) {
+    switch (v.tag) {
+    case V_LIST:
+        list_clear(v.u.list);
+        mem_free(v.u.list->u.raw);
+        break;
+    case V_DICT: dict_clear(v.u.dict); break;
+    case V_TUPLE:
+        for (size_t i = 0; i < v.u.tuple->len; i++) value_unref(v.u.tuple->items[i]);
+        break;
+    case V_OBJECT:
+        for (size_t i = 0; i < v.u.object->nslots; i++) value_unref(v.u.object->slots[i]);
+        break;
+    case V_ENUM: value_unref(v.u.enumv->val); break;
+    case V_FUTURE:
+        value_unref(v.u.future->result);
+        diag_clear(&v.u.future->error);
+        break;
+    case V_CAPSULE:
+        if (v.u.capsule->free) v.u.capsule->free(v.u.capsule->ptr);
+        break;
+    default: break;
+    }
+    mem_free(v.u.refs);
+}
+
+static bool value_take_put_off(value *out) {
+    for (int tag = 0; tag <= V_CAPSULE; tag++) {
+        void *p = value_put_off[tag];
+        if (!p) continue;
+        *out = (value){.tag = (uint8_t)tag, .u.refs = p};
+        struct type **link = value_link(*out);
+        value_put_off[tag] = *link;
+        *link = NULL;
+        return true;
+    }
+    return false;
+}
+
+void value_free_payload(value v) {
+    if (v.tag == V_TENSOR) {
+        /* The caller took the count to zero already, but a tensor's last reference goes in
+         * tensor_unref. */
+        atomic_store_explicit(&v.u.tensor->refs, 1, memory_order_relaxed);
+        tensor_unref(v.u.tensor);
+        return;
+    }
+    value_drop_types(v);
+    struct type **link = value_link(v);
+    if (link && value_free_depth >= VALUE_FREE_DEPTH) {
+        *link = value_put_off[v.tag];
+        value_put_off[v.tag] = v.u.refs;
+        value_any_put_off = true;
+        return;
+    }
+    value_free_depth++;
+    value_free_contents(v);
+    if (value_free_depth == 1 && value_any_put_off) {
+        value late;
+        while (value_take_put_off(&late)) value_free_contents(late);
+        value_any_put_off = false;
+    }
+    value_free_depth--;
+}

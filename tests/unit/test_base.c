@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_base.c - memory, arenas, vectors, strings, maps, diagnostics and the thread pool.
+ */
+#include "base/diag.h"
+#include "base/map.h"
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* ---- an allocator that fails ---------------------------------------------------------------- */
+
+typedef struct failing_allocator {
+    long left; /* allocations until failure; then every one fails */
+    long live; /* blocks alive */
+} failing_allocator;
+
+static void *failing_hook(void *ctx, void *p, size_t size) {
+    failing_allocator *f = ctx;
+    if (size == 0) {
+        f->live--;
+        free(p);
+        return NULL;
+    }
+    if (f->left-- <= 0) return NULL;
+    void *q = realloc(p, size);
+    f->live += !p;
+    return q;
+}
+
+/* Runs `body` with the n-th allocation failing, for every n until it succeeds; nothing may leak. */
+static void with_failures(bool (*body)(void)) {
+    for (long n = 0; n < 10000; n++) {
+        failing_allocator f = {.left = n};
+        mem_set_hook(failing_hook, &f);
+        bool done = body();
+        mem_set_hook(NULL, NULL);
+        assert_int_equal(f.live, 0);
+        if (done) return;
+    }
+    fail_msg("never succeeds");
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static void test_mem(void **state) {
+    (void)state;
+    size_t r = 7;
+    assert_false(size_mul(SIZE_MAX, 2, &r));
+    assert_false(size_add(SIZE_MAX, 1, &r));
+    assert_int_equal(r, 7);
+    assert_null(mem_alloc(SIZE_MAX));
+    void *a = mem_alloc(0), *b = mem_alloc(0);
+    assert_non_null(a);
+    assert_ptr_not_equal(a, b);
+    mem_free(a);
+    mem_free(b);
+    char *s = mem_strndup("hello", 3);
+    assert_string_equal(s, "hel");
+    mem_free(s);
+}
+
+static void test_arena(void **state) {
+    (void)state;
+    arena a;
+    assert_true(arena_init(&a));
+    for (int i = 0; i < 5000; i++) {
+        char *p = arena_alloc(&a, (size_t)(i % 300));
+        assert_int_equal((uintptr_t)p % 16, 0);
+        memset(p, 0xff, (size_t)(i % 300));
+    }
+    char *big = arena_alloc(&a, 5 << 20);
+    assert_int_equal(big[(5 << 20) - 1], 0);
+    int *grown = arena_grow(&a, (int[]){1, 2}, 8, 16);
+    assert_int_equal(grown[1], 2);
+    assert_int_equal(grown[3], 0);
+    assert_string_equal(arena_printf(&a, "%s-%d", "x", 7), "x-7");
+    assert_false(arena_failed(&a));
+    arena_free(&a);
+}
+
+/* Small requests are served even without memory; large ones say so. */
+static bool body_arena(void) {
+    arena a;
+    if (!arena_init(&a)) {
+        arena_free(&a);
+        return false;
+    }
+    interner in = {.a = &a};
+    VEC(const char *) v = {0};
+    for (int i = 0; i < 3000; i++) {
+        char *p = arena_alloc(&a, ARENA_SMALL);
+        assert_non_null(p);
+        memset(p, 'x', ARENA_SMALL);
+        char name[16];
+        snprintf(name, sizeof name, "n%d", i % 100);
+        const char *s = intern(&in, name);
+        assert_non_null(s);
+        (void)strlen(s); /* ends inside the reserve, whatever is left of it */
+        bool pushed = avec_push(&a, &v, s);
+        assert_true(pushed || arena_failed(&a));
+        if (i > 200 && arena_failed(&a)) break;
+    }
+    bool ok = !arena_failed(&a);
+    if (ok) {
+        assert_int_equal(v.len, 3000);
+        assert_ptr_equal(v.data[5], v.data[105]);
+        assert_string_equal(v.data[105], "n5");
+    }
+    interner_free(&in);
+    arena_free(&a);
+    return ok;
+}
+
+static void test_arena_failures(void **state) {
+    (void)state;
+    with_failures(body_arena);
+}
+
+static bool body_containers(void) {
+    VEC(int) v = {0};
+    strbuf sb = STRBUF_INIT;
+    strmap m = {0};
+    ptrmap pm = {0};
+    static int things[100];
+    static char keys[100][16];
+    bool ok = true;
+    for (int i = 0; i < 100; i++) {
+        ok = vec_push(&v, i) && ok;
+        sb_printf(&sb, "%d,", i);
+        snprintf(keys[i], sizeof keys[i], "k%d", i);
+        ok = strmap_put(&m, keys[i], &things[i]) && ok;
+        ok = ptrmap_put(&pm, &things[i], keys[i]) && ok;
+    }
+    char *text = sb_take(&sb);
+    ok = text && ok;
+    if (ok) {
+        assert_int_equal(v.data[99], 99);
+        assert_int_equal(strlen(text), 290);
+        for (int i = 0; i < 100; i++) {
+            assert_ptr_equal(strmap_get(&m, keys[i]), &things[i]);
+            assert_ptr_equal(ptrmap_get(&pm, &things[i]), keys[i]);
+        }
+        assert_null(strmap_get(&m, "k100"));
+        assert_null(ptrmap_get(&pm, &ok));
+        strmap_put(&m, "k7", NULL);
+        assert_null(strmap_get(&m, "k7"));
+        assert_int_equal(m.used, 100);
+    }
+    mem_free(text);
+    vec_free(&v);
+    strmap_free(&m);
+    ptrmap_free(&pm);
+    return ok;
+}
+
+static void test_containers(void **state) {
+    (void)state;
+    with_failures(body_containers);
+    strmap m = {0};
+    assert_true(strmap_putn(&m, "a\0b", 3, &m));
+    assert_true(strmap_putn(&m, "", 0, &m.cap));
+    assert_null(strmap_get(&m, "a"));
+    assert_ptr_equal(strmap_getn(&m, "a\0b", 3), &m);
+    assert_ptr_equal(strmap_get(&m, ""), &m.cap);
+    strmap_free(&m);
+    assert_int_equal(hash_bytes("abcdefgh1", 9), hash_bytes("abcdefgh1", 9));
+    assert_int_not_equal(hash_bytes("abcdefgh1", 9), hash_bytes("abcdefgh2", 9));
+    assert_int_not_equal(hash_bytes("a\0", 2), hash_bytes("a", 1));
+}
+
+static void test_strbuf(void **state) {
+    (void)state;
+    strbuf sb = STRBUF_INIT;
+    assert_string_equal(sb_str(&sb), "");
+    sb_fill(&sb, 'a', 500);
+    sb_printf(&sb, "%600d", 5);
+    sb_putc(&sb, '!');
+    assert_int_equal(sb.len, 1101);
+    assert_string_equal(sb_str(&sb) + 1099, "5!");
+    sb_clear(&sb);
+    assert_string_equal(sb_str(&sb), "");
+    char *s = sb_take(&sb);
+    assert_string_equal(s, "");
+    mem_free(s);
+    s = sb_take(&sb);
+    assert_string_equal(s, "");
+    mem_free(s);
+}
+
+/* ---- diagnostics ---------------------------------------------------------------------------- */
+
+static const char program[] = "def f(x):\n\ty = \"\xc3\xa9\" + x\n    return y\n";
+
+static void test_positions(void **state) {
+    (void)state;
+    source *s = source_new("a.py", program, strlen(program));
+    uint32_t line, column;
+    source_position(s, 0, &line, &column);
+    assert_int_equal(line, 1);
+    assert_int_equal(column, 1);
+    source_position(s, 20, &line, &column); /* the "+", after a two-byte character */
+    assert_int_equal(line, 2);
+    assert_int_equal(column, 10);
+    source_position(s, 999, &line, &column);
+    assert_int_equal(line, 4);
+    s->first_line = 41;
+    source_position(s, 12, &line, &column);
+    assert_int_equal(line, 42);
+    source_unref(s);
+}
+
+static void test_render(void **state) {
+    (void)state;
+    source *s = source_new("a.py", program, strlen(program));
+    diag d = {0};
+    assert_int_equal(diag_fail(&d, CTSC_FAILED, "cannot add %s and %s", "str", "int"), CTSC_FAILED);
+    assert_int_equal(diag_fail(&d, CTSC_LIMIT, "later"), CTSC_FAILED);
+    diag_locate(&d, (source_range){s, 15, 23});
+    diag_locate(&d, (source_range){s, 0, 1});
+    diag_note(&d, (source_range){s, 4, 5}, "in this function");
+    diag_frame(&d, (source_range){s, 28, 36}, "f");
+    diag_frame(&d, (source_range){0}, "<host>");
+    source_unref(s);
+    strbuf sb = STRBUF_INIT;
+    diag_render(&d, &sb, false);
+    assert_string_equal(sb_str(&sb), "error: cannot add str and int\n"
+                                     " --> a.py:2:6\n"
+                                     "     |\n"
+                                     "   2 | \ty = \"\xc3\xa9\" + x\n"
+                                     "     | \t    ^~~~~~~\n"
+                                     "note: in this function\n"
+                                     " --> a.py:1:5\n"
+                                     "     |\n"
+                                     "   1 | def f(x):\n"
+                                     "     |     ^\n"
+                                     "  called from f at a.py:3:5\n"
+                                     "  called from <host>\n");
+    sb_free(&sb);
+    diag_clear(&d);
+    assert_string_equal(diag_message(&d), "");
+    diag_render(&d, &sb, true);
+    assert_string_equal(sb_str(&sb), "");
+    assert_int_equal(diag_fail(NULL, CTSC_USAGE, "nobody listens"), CTSC_USAGE);
+}
+
+static bool origin_of_all(struct source *s, uint32_t begin, source_range *out) {
+    (void)begin;
+    *out = (source_range){s->origin_ctx, 4, 5};
+    return true;
+}
+
+static void origin_release(void *ctx) {
+    source_unref(ctx);
+}
+
+static void test_origin(void **state) {
+    (void)state;
+    source *s = source_new("code/m.py", "return y", 8);
+    s->origin = origin_of_all;
+    s->origin_ctx = source_new("model.py", program, strlen(program));
+    s->origin_free = origin_release;
+    diag d = {0};
+    diag_fail_at(&d, CTSC_FAILED, (source_range){s, 7, 8}, "bad");
+    diag_frame(&d, (source_range){s, 0, 6}, "f");
+    strbuf sb = STRBUF_INIT;
+    diag_render(&d, &sb, false);
+    assert_string_equal(sb_str(&sb),
+                        "error: bad\n"
+                        " --> code/m.py:1:8\n"
+                        "     |\n"
+                        "   1 | return y\n"
+                        "     |        ^\n"
+                        " --> originally model.py:1:5\n"
+                        "     |\n"
+                        "   1 | def f(x):\n"
+                        "     |     ^\n"
+                        "  called from f at code/m.py:1:1 (originally model.py:1:5)\n");
+    sb_free(&sb);
+    diag_clear(&d);
+    source_unref(s);
+}
+
+static bool body_diag(void) {
+    source *s = source_new("a.py", program, strlen(program));
+    if (!s) return false;
+    diag d = {0};
+    assert_int_equal(diag_no_memory(&d), CTSC_LIMIT);
+    diag_note(&d, (source_range){s, 0, 3}, "note");
+    diag_frame(&d, (source_range){s, 0, 3}, "f");
+    assert_string_equal(diag_message(&d), "out of memory");
+    strbuf sb = STRBUF_INIT;
+    diag_render(&d, &sb, true);
+    bool ok = !sb.failed && d.items.len == 3;
+    sb_free(&sb);
+    diag_clear(&d);
+    source_unref(s);
+    return ok;
+}
+
+static void test_diag_failures(void **state) {
+    (void)state;
+    with_failures(body_diag);
+}
+
+/* ---- the pool ------------------------------------------------------------------------------- */
+
+typedef struct pool_record {
+    atomic_int covered[5000];
+    atomic_int pieces, nested;
+    _Atomic int64_t borders; /* a sum that tells one cut from another */
+} pool_record;
+
+static void pool_nested(void *ctx, int64_t begin, int64_t end) {
+    atomic_fetch_add(&((pool_record *)ctx)->nested, (int)(end - begin));
+}
+
+static void pool_mark(void *ctx, int64_t begin, int64_t end) {
+    pool_record *r = ctx;
+    for (int64_t i = begin; i < end; i++) atomic_fetch_add(&r->covered[i], 1);
+    atomic_fetch_add(&r->pieces, 1);
+    atomic_fetch_add(&r->borders, begin * 31 + end);
+    pool_for(3, 1, pool_nested, r);
+}
+
+static void pool_check(int threads, int64_t n, int64_t grain, int *pieces, int64_t *borders) {
+    static pool_record r;
+    memset(&r, 0, sizeof r);
+    pool_set_threads(threads);
+    pool_for(n, grain, pool_mark, &r);
+    for (int i = 0; i < 5000; i++) assert_int_equal(r.covered[i], i < n);
+    assert_int_equal(r.nested, 3 * r.pieces);
+    *pieces = r.pieces;
+    *borders = r.borders;
+}
+
+static void test_pool(void **state) {
+    (void)state;
+    static const int64_t cases[][2] = {{0, 1},    {1, 1},     {7, 10},    {7, 1},   {64, 1},
+                                       {65, 1},   {5000, 1},  {5000, 77}, {100, 0}, {5000, 4999},
+                                       {127, 63}, {4097, 64}, {4096, 64}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int pieces, more_pieces;
+        int64_t borders, more_borders;
+        pool_check(1, cases[i][0], cases[i][1], &pieces, &borders);
+        for (int threads = 2; threads <= 8; threads += 3)
+            for (int again = 0; again < 50; again++) {
+                pool_check(threads, cases[i][0], cases[i][1], &more_pieces, &more_borders);
+                assert_int_equal(pieces, more_pieces);
+                assert_int_equal(borders, more_borders);
+            }
+    }
+    pool_set_threads(0);
+    assert_true(pool_threads() >= 1);
+}
+
+static void *pool_caller(void *arg) {
+    static pool_record records[4];
+    pool_record *r = &records[(intptr_t)arg];
+    for (int i = 0; i < 500; i++) pool_for(5000, 100, pool_mark, r);
+    return (void *)(intptr_t)(r->covered[4999] == 500 && r->covered[0] == 500);
+}
+
+/* Several threads of the program use the pool at once. */
+static void test_pool_shared(void **state) {
+    (void)state;
+    pool_set_threads(4);
+    pthread_t threads[4];
+    for (intptr_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, pool_caller, (void *)i), 0);
+    for (int i = 0; i < 4; i++) {
+        void *ok;
+        pthread_join(threads[i], &ok);
+        assert_non_null(ok);
+    }
+    pool_set_threads(0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mem),
+        cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_arena_failures),
+        cmocka_unit_test(test_containers),
+        cmocka_unit_test(test_strbuf),
+        cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_render),
+        cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_diag_failures),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_pool_shared),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
