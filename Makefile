@@ -27,7 +27,10 @@ OPT ?= -O1
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
 
-CC ?= cc
+CC := $(if $(filter default,$(origin CC)),cc,$(CC))
+# V=1 shows the commands.
+Q := $(if $(V),,@)
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CCACHE := $(shell command -v ccache 2>/dev/null)
 # -Wno-missing-field-initializers: table rows and {0} initialisers leave out what is zero on purpose.
 WARN := -Wall -Wextra -Werror -Wno-missing-field-initializers -Wvla -Wstrict-prototypes
@@ -44,21 +47,38 @@ CLI_SRC := $(wildcard src/cli/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 
-all: $(BUILD)/libctsc.a $(BUILD)/ctsc
+all: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	@echo "  CC    $<"
+	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 # Assembled in with .incbin, which the compiler's dependency output does not see.
 $(BUILD)/src/ir/schemas_data.o: src/ir/schemas.txt
 
 $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@rm -f $@
-	ar rcs $@ $^
+	@echo "  AR    $@"
+	$(Q)ar rcs $@ $^
 
 $(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libctsc.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# Programs against ctsc.h alone.
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
+$(BUILD)/examples/%: examples/%.c include/ctsc.h $(BUILD)/libctsc.a
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+examples: $(EXAMPLES)
+
+demo: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/examples/demo
+	@$(BUILD)/examples/demo models
 
 # Unit tests: every tests/unit/test_*.c is one cmocka program.
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
@@ -66,14 +86,43 @@ UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
-	$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@.o
-	$(CC) $(LDFLAGS) -o $@ $@.o $(BUILD)/libctsc.a -lcmocka $(LDLIBS)
+	@echo "  TEST  $<"
+	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@.o
+	$(Q)$(CC) $(LDFLAGS) -o $@ $@.o $(BUILD)/libctsc.a -lcmocka $(LDLIBS)
 
 unit: $(UNIT_BIN)
+
+# Everything that tests/run.py needs; it prints "N passed, N failed" and fails if anything did.
+# OPENBLAS_*: a setting for another machine would only slow the matrix products down.
+test: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) all unit examples
+	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
+
+# Fuzz targets, with libFuzzer: build-fuzz/fuzz_NAME [-max_total_time=60] tests/fuzz/seeds/NAME
+fuzz: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=build-fuzz CC=clang-19 CCACHE= \
+	    SANFLAGS="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" OPT=-O1 \
+	    fuzz-targets
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+fuzz-targets: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/%)
+$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libctsc.a
+	@echo "  FUZZ  $<"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer -o $@ $< $(BUILD)/libctsc.a $(LDFLAGS) $(LDLIBS)
+# The same targets as plain programs that run the files they are given.
+$(BUILD)/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay_main.c $(BUILD)/libctsc.a
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< tests/fuzz/replay_main.c $(BUILD)/libctsc.a $(LDLIBS)
+
+# Missing packages are installed first (a stamp per set keeps later runs from asking again).
+deps-build: $(BUILD)/.deps-build
+deps-test: $(BUILD)/.deps-test
+$(BUILD)/.deps-%: scripts/install-deps
+	@scripts/install-deps $*
+	@mkdir -p $(@D) && touch $@
 
 clean:
 	rm -rf build build-*
 
-.PHONY: all unit clean
+.PHONY: all build-all unit examples demo test fuzz fuzz-targets deps-build deps-test clean
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d)

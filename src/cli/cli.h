@@ -18,6 +18,7 @@ enum { CLI_MISMATCH = 1 };
     X(graph,   "graph MODEL",         "print the graph of a method")                                \
     X(code,    "code MODEL",          "print the TorchScript source of a method")                   \
     X(inspect, "inspect MODEL",       "list methods, parameters, operators, and what is unsupported") \
+    X(opt,     "opt FILE",            "run passes on a graph in text form")                             \
     X(ops,     "ops [PATTERN]",       "list operators and their schemas")
 
 #define COMMAND_PROTOTYPE(name, usage, text) int cmd_##name(int argc, char **argv);

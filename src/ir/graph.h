@@ -45,7 +45,7 @@ typedef struct ir_value ir_value;
     X(LIST_UNPACK,       "prim::ListUnpack",         0)                                              \
     X(TUPLE_CONSTRUCT,   "prim::TupleConstruct",     1)                                              \
     X(TUPLE_UNPACK,      "prim::TupleUnpack",        1)                                              \
-    X(TUPLE_INDEX,       "prim::TupleIndex",         0)                                              \
+    X(TUPLE_INDEX,       "prim::TupleIndex",         1)                                              \
     X(TUPLE_SLICE,       "prim::TupleSlice",         1)                                              \
     X(DICT_CONSTRUCT,    "prim::DictConstruct",      1)                                              \
     X(GET_ATTR,          "prim::GetAttr",            1)                                              \
@@ -62,7 +62,7 @@ typedef struct ir_value ir_value;
     X(ENTER,             "prim::Enter",              0)                                              \
     X(EXIT,              "prim::Exit",               0)                                              \
     X(TOLIST,            "prim::tolist",             1)                                              \
-    X(CONTAINER_INDEX,   "prim::ModuleContainerIndex", 0)                                            \
+    X(CONTAINER_INDEX,   "prim::ModuleContainerIndex", 1)                                            \
     X(LOAD,              "prim::Load",               1) /* of a variable, before conversion to SSA */ \
     X(STORE,             "prim::Store",              0)                                              \
     X(LOOP_CONDITION,    "prim::LoopCondition",      0) /* before conversion to SSA */                \
@@ -119,12 +119,14 @@ struct node {
     node_kind kind;
     const op *op;        /* of N_OP, once resolved; also of kinds whose text is an operator's */
     const char *op_name; /* of N_OP: "aten::add" */
+    graph *g;
     block *owner;        /* NULL while not inserted */
     node *prev, *next;
     VEC(ir_value *) inputs, outputs;
     VEC(block *) blocks;
     attr *attrs;
     source_range range;
+    const char *scope;   /* of traced nodes: "__module.conv1", printed as ", scope: ..."; NULL: none */
     void *scratch;
     int mark;
 };
@@ -144,7 +146,10 @@ struct graph {
     strmap named;         /* debug name -> ir_value */
     strmap name_suffix;   /* base name -> last suffix used (as intptr) */
     VEC(value) held;      /* references of constants, released by graph_free */
+    VEC(graph *) subgraphs; /* of attributes */
     VEC(source *) sources; /* references of ranges */
+    ptrmap source_set;     /* the same, for looking up */
+    VEC(struct unit *) units; /* references: of a parsed graph's class types */
     /* Where new nodes go: before `insert_before` in insert_block, at its end if NULL. */
     block *insert_block;
     node *insert_before;
@@ -154,6 +159,10 @@ struct graph {
 /* NULL without memory. After building or changing a graph, look at arena_failed(&g->arena). */
 graph *graph_new(void);
 void graph_free(graph *g);
+
+/* Keeps a source alive as long as g. Ranges given to nodes by hand need it. */
+void graph_hold_source(graph *g, source *src);
+void graph_hold_unit(graph *g, struct unit *u);
 
 /* ---- building: new nodes are placed at the insertion point and get g->range --------------------- */
 
@@ -217,11 +226,14 @@ void value_copy_name(ir_value *to, const ir_value *from); /* type and name */
 
 attr *node_attr(const node *n, const char *name); /* NULL: none */
 void node_set_int(node *n, const char *name, int64_t i);
+void node_set_float(node *n, const char *name, double f);
+void node_set_ints(node *n, const char *name, int count, const int64_t *ints);
 void node_set_str(node *n, const char *name, const char *s);
 void node_set_type(node *n, const char *name, type *t);
 void node_set_types(node *n, const char *name, int count, type *const *types);
 void node_set_value_take(node *n, const char *name, value v);
 void node_set_graph(node *n, const char *name, graph *g); /* g becomes owned by n's graph */
+void node_remove_attr(node *n, const char *name);
 const char *node_str(const node *n, const char *name); /* "" if absent */
 int64_t node_int(const node *n, const char *name);
 
@@ -233,6 +245,9 @@ bool node_has_side_effects(const node *n); /* itself or anything nested; writes 
 bool node_dominates(const node *a, const node *b); /* a's outputs are visible at b */
 bool node_before(const node *a, const node *b);    /* same block */
 int block_depth(const block *b);
+
+/* The first overload of "aten::add" that takes inputs of these types, all given by position; NULL: none. */
+const op *op_match(const char *name, int ninputs, ir_value *const *inputs);
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
 

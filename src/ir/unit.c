@@ -198,9 +198,9 @@ ctsc_status function_ensure_compiled(function *f, diag *d) {
     switch (f->state) {
     case FUNCTION_READY: break;
     case FUNCTION_COMPILING: /* by this thread, which has the lock */
-        s = diag_fail_at(d, CTSC_FAILED, f->range,
-                         "function '%s' is called recursively. Recursive calls are not supported",
-                         f->name);
+        s = diag_fail(d, CTSC_FAILED,
+                      "function '%s' is called recursively. Recursive calls are not supported",
+                      f->name); /* the caller knows the place of the call */
         break;
     case FUNCTION_FAILED: s = unit_copy_diag(d, f->error); break;
     case FUNCTION_DECLARED: s = function_compile(f, d); break;

@@ -228,6 +228,11 @@ ctsc_status ctsc_value_load(const char *path, ctsc_value **out, ctsc_error *e) {
     return api_leave(e, &own, s);
 }
 
+ctsc_status ctsc_value_save(const ctsc_value *v, const char *path, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    return api_leave(e, &own, save_pickled_file(d, v->v, path));
+}
+
 /* ---- tensors --------------------------------------------------------------------------------------- */
 
 static ctsc_status api_check_tensor(diag *d, int dtype, int ndim) {

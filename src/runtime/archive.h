@@ -62,6 +62,8 @@ ctsc_status unpickle(diag *d, const char *record, const void *data, size_t len, 
 /* A file written by torch.save (zip, or the older plain format), as a value: OrderedDict and dict are
  * dicts, Parameters are tensors. */
 ctsc_status load_pickled_file(diag *d, reader r, value *out);
+/* Writes v as torch.save does; the file appears whole or not at all. */
+ctsc_status save_pickled_file(diag *d, value v, const char *path);
 /* A .npy or .npz file: a tensor, or a dict of them. */
 ctsc_status load_numpy_file(diag *d, const char *path, value *out);
 

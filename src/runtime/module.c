@@ -10,7 +10,7 @@
  *
  * Ownership: a module owns its unit and its root object. Tensors of the module are slices of the file's mapping
  * and keep it alive by themselves.
- * Tests: tests/unit/test_module.c, tests/corpus, tests/fuzz/fuzz_archive.c
+ * Tests: tests/corpus, tests/fuzz/fuzz_archive.c
  */
 #include "runtime/module.h"
 #include "frontend/importer.h"

@@ -46,6 +46,9 @@ ctsc_status gemm_batch(diag *d, dtype dt, int64_t count, int64_t m, int64_t n, i
 
 /* Rows and columns are the last two dims; t has at least two. */
 gemm_matrix gemm_of(const tensor *t);
+/* Offsets of the matrices of t (all dims but the last two) as its batch dims broadcast to the nb sizes of
+ * `batch`, in row-major order of these; count is their product. */
+void gemm_offsets(const tensor *t, int nb, const int64_t *batch, int64_t count, int64_t *offsets);
 /* Contiguous product over the last two dims, the others broadcast: torch.matmul for ndim >= 2. Inner
  * sizes and dtypes must agree already. */
 ctsc_status matmul_batched(diag *d, const tensor *a, const tensor *b, tensor **out);

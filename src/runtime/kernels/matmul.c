@@ -40,9 +40,7 @@ gemm_matrix gemm_of(const tensor *t) {
 
 /* ---- batches ------------------------------------------------------------------------------------- */
 
-/* Offsets of the matrices of t as its batch dims broadcast to the nb sizes. */
-static void matmul_offsets(const tensor *t, int nb, const int64_t *batch, int64_t count,
-                           int64_t *offsets) {
+void gemm_offsets(const tensor *t, int nb, const int64_t *batch, int64_t count, int64_t *offsets) {
     int64_t index[TENSOR_MAX_DIMS] = {0}, stride[TENSOR_MAX_DIMS] = {0};
     int own = t->ndim - 2;
     for (int i = 0; i < own; i++)
@@ -88,8 +86,8 @@ static ctsc_status matmul_batch_into(diag *d, const tensor *a, const tensor *b, 
     if (!size_mul((size_t)count, 2 * sizeof(int64_t), &bytes)) return diag_no_memory(d);
     int64_t *offsets = mem_alloc(bytes);
     if (!offsets) return diag_no_memory(d);
-    matmul_offsets(a, nb, batch, count, offsets);
-    matmul_offsets(b, nb, batch, count, offsets + count);
+    gemm_offsets(a, nb, batch, count, offsets);
+    gemm_offsets(b, nb, batch, count, offsets + count);
     ctsc_status st = gemm_batch(d, (dtype)a->dtype, count, m, n, k, gemm_one, gemm_of(a), offsets,
                                 gemm_of(b), offsets + count, gemm_zero, tensor_data(out));
     mem_free(offsets);

@@ -36,6 +36,32 @@ void pw_number(pw_numbers *n, int k, const value *v) {
     }
 }
 
+/* What a number may be turned into dt: c10's overflows(). A negative one may wrap in an unsigned type. */
+static bool pw_fits(const value *v, dtype dt) {
+    static const double largest[DT_COUNT] = {
+        [DT_UINT8] = 255, [DT_INT8] = 127, [DT_INT16] = 32767, [DT_INT32] = 2147483647.0,
+        [DT_FLOAT16] = 65504.0, [DT_BFLOAT16] = 3.3895313892515355e38,
+        [DT_FLOAT32] = 3.4028234663852886e38,
+    };
+    double x = v->tag == V_FLOAT ? v->u.f : (double)arg_int(v);
+    if (dt == DT_BOOL || dt == DT_FLOAT64 || dtype_is_complex(dt)) return true;
+    if (dtype_is_float(dt)) return x - x != 0 || fabs(x) <= largest[dt];
+    if (dt == DT_INT64) return v->tag != V_FLOAT || (x >= -0x1p63 && x < 0x1p63);
+    return x <= largest[dt] && x >= -largest[dt] - (dt != DT_UINT8);
+}
+
+ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt) {
+    static const char *const names[DT_COUNT] = {
+        [DT_UINT8] = "uint8_t", [DT_INT8] = "int8_t",    [DT_INT16] = "int16_t",
+        [DT_INT32] = "int",     [DT_INT64] = "int64_t",  [DT_FLOAT16] = "at::Half",
+        [DT_FLOAT32] = "float", [DT_BFLOAT16] = "at::BFloat16",
+    };
+    if (v->tag == V_COMPLEX) return op_refuse_dtype(cx, cx->op ? cx->op->key : "", DT_COMPLEX64);
+    if (pw_fits(v, dt)) return CTSC_OK;
+    return diag_fail(cx->diag, CTSC_FAILED, "value cannot be converted to type %s without overflow",
+                     names[dt] ? names[dt] : dtype_table[dt].ir_name);
+}
+
 /* ---- operands ---------------------------------------------------------------------------------- */
 
 static void pw_operand_scalar(pw_operand *o, dtype dt) {

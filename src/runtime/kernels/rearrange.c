@@ -184,7 +184,7 @@ ctsc_status op_roll(op_ctx *cx, const value *args, value *results) {
 
 static ctsc_status rearrange_repeat(op_ctx *cx, const tensor *t, int n, const int64_t *repeats,
                                     tensor **out) {
-    int64_t sizes[TENSOR_MAX_DIMS], item = (int64_t)dtype_size((dtype)t->dtype);
+    int64_t sizes[TENSOR_MAX_DIMS] = {0}, item = (int64_t)dtype_size((dtype)t->dtype);
     if (n < t->ndim)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "Number of dimensions of repeat dims can not be smaller than number of "
@@ -399,9 +399,9 @@ static ctsc_status rearrange_diagonal_size(op_ctx *cx, int64_t length, int64_t s
     return diag_fail(cx->diag, CTSC_FAILED, "numel: integer multiplication overflow");
 }
 
-static ctsc_status rearrange_diag(op_ctx *cx, const tensor *t, int64_t shift, tensor **out) {
+static ctsc_status rearrange_diag(op_ctx *cx, tensor *t, int64_t shift, tensor **out) {
     if (t->ndim == 1) {
-        int64_t n;
+        int64_t n = 0;
         TRY(rearrange_diagonal_size(cx, t->sizes[0], shift, &n));
         const int64_t sizes[] = {n, n};
         return rearrange_on_diagonal(cx, t, 2, sizes, shift, 0, 1, out);
@@ -409,8 +409,7 @@ static ctsc_status rearrange_diag(op_ctx *cx, const tensor *t, int64_t shift, te
     if (t->ndim != 2) return diag_fail(cx->diag, CTSC_FAILED, "matrix or a vector expected");
     if (shift > t->sizes[1] || shift < -t->sizes[0])
         return diag_fail(cx->diag, CTSC_FAILED, "numel: integer multiplication overflow");
-    tensor matrix = *t;
-    const value inner[] = {value_tensor_take(&matrix), value_int(shift), value_int(0), value_int(1)};
+    const value inner[] = {value_tensor_take(t), value_int(shift), value_int(0), value_int(1)};
     value view = value_none();
     TRY(op_diagonal(cx, inner, &view));
     ctsc_status status = tensor_clone(cx->diag, view.u.tensor, out);
@@ -435,7 +434,7 @@ ctsc_status op_diagflat(op_ctx *cx, const value *args, value *results) {
 
 ctsc_status op_diag_embed(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
-    int64_t sizes[TENSOR_MAX_DIMS], side;
+    int64_t sizes[TENSOR_MAX_DIMS], side = 0;
     int a, b, n = t->ndim + 1;
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[2]), n, &a));
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[3]), n, &b));

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * adaptive_pool.c - adaptive average and max pooling in one to three dims.
+ *
+ * Window o of dim i covers [floor(o * in / out), ceil((o + 1) * in / out)). As in pool.c, one and two dims are
+ * three with sizes of 1.
+ * Tests: tests/unit/test_nn.c
+ */
+#include "runtime/kernels/pool.h"
+
+#include <math.h>
+
+typedef struct adaptive_job {
+    const pool_geometry *g;
+    dtype dt;
+    const void *x;
+    void *y;
+    int64_t *indices; /* max pooling only */
+    bool average;
+} adaptive_job;
+
+/* o * in / out without overflow: in, out are sizes of tensors, o < out or o == out. */
+static inline int64_t adaptive_scale(int64_t o, int64_t in, int64_t out) {
+    return (int64_t)((unsigned __int128)o * (unsigned __int128)in / (unsigned __int128)out);
+}
+static inline void adaptive_window(const pool_geometry *g, int i, int64_t o, int64_t *begin,
+                                   int64_t *end) {
+    *begin = adaptive_scale(o, g->in[i], g->out[i]);
+    *end = (int64_t)(((unsigned __int128)(o + 1) * (unsigned __int128)g->in[i] +
+                      (unsigned __int128)(g->out[i] - 1)) /
+                     (unsigned __int128)g->out[i]);
+}
+
+static void adaptive_row(const adaptive_job *j, int64_t plane, int64_t od, int64_t oh, int64_t at) {
+    const pool_geometry *g = j->g;
+    int64_t d0, d1, h0, h1, w0, w1;
+    adaptive_window(g, 0, od, &d0, &d1);
+    adaptive_window(g, 1, oh, &h0, &h1);
+    NN_WIDE(j->dt, {
+        const T *base = (const T *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
+        T *y = (T *)j->y + at;
+        for (int64_t o = 0; o < g->out[2]; o++) {
+            adaptive_window(g, 2, o, &w0, &w1);
+            if (j->average) {
+                /* Whole rows lie one after the other: sum them up in one go. */
+                int64_t run = w1 - w0 == g->in[2] ? (h1 - h0) * g->in[2] : w1 - w0;
+                double sum = 0;
+                for (int64_t d = d0; d < d1; d++)
+                    for (int64_t h = h0; h < h1; h += run == w1 - w0 ? 1 : h1 - h0)
+                        sum += nn_sum(base + (d * g->in[1] + h) * g->in[2] + w0, run);
+                y[o] = (T)(sum / (double)((d1 - d0) * (h1 - h0) * (w1 - w0)));
+                continue;
+            }
+            T m = (T)-INFINITY;
+            int64_t best = (d0 * g->in[1] + h0) * g->in[2] + w0;
+            for (int64_t d = d0; d < d1; d++)
+                for (int64_t h = h0; h < h1; h++)
+                    for (int64_t w = w0; w < w1; w++) {
+                        int64_t k = (d * g->in[1] + h) * g->in[2] + w;
+                        if (base[k] > m || base[k] != base[k]) m = base[k], best = k;
+                    }
+            y[o] = m;
+            j->indices[at + o] = best;
+        }
+    });
+}
+
+static void adaptive_range(void *ctx, int64_t begin, int64_t end) {
+    const adaptive_job *j = ctx;
+    const pool_geometry *g = j->g;
+    for (int64_t r = begin; r < end; r++)
+        adaptive_row(j, r / g->out[1] / g->out[0], r / g->out[1] % g->out[0], r % g->out[1],
+                     r * g->out[2]);
+}
+
+static void adaptive_run(adaptive_job *j) {
+    const pool_geometry *g = j->g;
+    int64_t rows = g->planes * g->out[0] * g->out[1];
+    if (rows && g->out[2])
+        pool_for(rows, nn_grain(g->in[0] * g->in[1] * g->in[2] / (g->out[0] * g->out[1])),
+                 adaptive_range, j);
+}
+
+static void adaptive_sizes(const tensor *input, int n, const int64_t *out, pool_geometry *g) {
+    *g = (pool_geometry){.in = {1, 1, 1}, .out = {1, 1, 1}};
+    g->planes = nn_product(input, 0, input->ndim - n);
+    for (int i = 0; i < n; i++) {
+        g->in[3 - n + i] = input->sizes[input->ndim - n + i];
+        g->out[3 - n + i] = out[i];
+    }
+}
+
+/* out[1] is made for max pooling only. */
+static ctsc_status adaptive_pool(op_ctx *cx, const char *name, tensor *input, int n,
+                                 const int64_t *size, bool average, tensor **out) {
+    pool_geometry g;
+    int64_t sizes[TENSOR_MAX_DIMS];
+    tensor *x;
+    ctsc_status st;
+    adaptive_sizes(input, n, size, &g);
+    pool_result_sizes(input, n, &g, sizes);
+    TRY(nn_input(cx, name, input, &x));
+    TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, input->ndim, sizes, &out[0]));
+    if (!average) TRY_OUT(tensor_new(cx->diag, DT_INT64, input->ndim, sizes, &out[1]));
+    adaptive_job j = {.g = &g, .dt = (dtype)x->dtype, .x = tensor_data(x), .y = tensor_data(out[0]),
+                      .indices = average ? NULL : tensor_data(out[1]), .average = average};
+    adaptive_run(&j);
+    TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
+out:
+    tensor_unref(x);
+    if (st != CTSC_OK) {
+        tensor_unref(out[0]);
+        tensor_unref(out[1]);
+    }
+    return st;
+}
+
+/* ---- average ---------------------------------------------------------------------------------- */
+
+static ctsc_status adaptive_avg(op_ctx *cx, const value *args, int n, value *results) {
+    tensor *input = arg_tensor(&args[0]), *out[2] = {NULL};
+    const int64_t *size;
+    int len = arg_ints(&args[1], &size);
+    nn_text text;
+    if (n == 1) {
+        TRY(pool_check_1d(cx, input, "adaptive_avg_pool1d"));
+        if (len != 1)
+            return nn_fail(cx, "adaptive_avg_pool1d() argument 'output_size' should contain one int (got %d)", len);
+        if (size[0] < 0)
+            return nn_fail(cx, "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received {1, %lld}",
+                           (long long)size[0]);
+    } else if (len != n) {
+        return nn_fail(cx, "adaptive_avg_pool%dd: output_size must be %d", n, n);
+    }
+    bool one = true;
+    for (int i = 0; i < n; i++) {
+        if (size[i] < 0 && n == 2)
+            return nn_fail(cx, "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received {%lld, %lld}",
+                           (long long)size[0], (long long)size[1]);
+        if (size[i] < 0)
+            return nn_fail(cx, "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received {%lld, %lld,%lld}",
+                           (long long)size[0], (long long)size[1], (long long)size[2]);
+        one &= size[i] == 1;
+    }
+    /* Pooling to a single value is a mean to PyTorch, which asks nothing of the leading dims. */
+    if (one ? input->ndim < n : n > 1 && input->ndim != n + 1 && input->ndim != n + 2)
+        return nn_fail(cx, "adaptive_avg_pool%dd(): Expected %dD or %dD tensor, but got %s", n, n + 1,
+                       n + 2, nn_shape(input, &text));
+    if (one && dtype_is_integral((dtype)input->dtype))
+        return nn_fail(cx,
+                       "mean(): could not infer output dtype. Input dtype must be either a floating point "
+                       "or complex dtype. Got: %s",
+                       dtype_table[input->dtype].ir_name);
+    for (int i = 1; !one && n > 1 && i < input->ndim; i++)
+        if (input->sizes[i] == 0)
+            return nn_fail(cx, "adaptive_avg_pool%dd(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s with dimension %d being empty",
+                           n, nn_shape(input, &text), i);
+    TRY(adaptive_pool(cx, n == 3 ? "adaptive_avg_pool3d_cpu" : "adaptive_avg_pool2d", input, n, size,
+                      true, out));
+    return nn_finish_all(cx, args, 1, out, results);
+}
+
+ctsc_status op_adaptive_avg_pool1d(op_ctx *cx, const value *args, value *results) {
+    return adaptive_avg(cx, args, 1, results);
+}
+ctsc_status op_adaptive_avg_pool2d(op_ctx *cx, const value *args, value *results) {
+    return adaptive_avg(cx, args, 2, results);
+}
+ctsc_status op_adaptive_avg_pool3d(op_ctx *cx, const value *args, value *results) {
+    return adaptive_avg(cx, args, 3, results);
+}
+
+/* ---- max -------------------------------------------------------------------------------------- */
+
+static ctsc_status adaptive_max(op_ctx *cx, const value *args, int n, value *results) {
+    tensor *input = arg_tensor(&args[0]), *out[2] = {NULL};
+    const int64_t *size;
+    int len = arg_ints(&args[1], &size);
+    nn_text text;
+    if (n == 1) {
+        TRY(pool_check_1d(cx, input, "adaptive_max_pool1d"));
+        if (len != 1)
+            return nn_fail(cx, "adaptive_max_pool1d() argument 'output_size' should contain one int (got %d)", len);
+    }
+    if (n > 1 && input->ndim != n + 1 && input->ndim != n + 2)
+        return nn_fail(cx, "adaptive_max_pool%dd(): Expected %dD or %dD tensor, but got: %s", n, n + 1,
+                       n + 2, nn_shape(input, &text));
+    for (int i = 1; i < input->ndim; i++)
+        if (input->sizes[i] == 0)
+            return nn_fail(cx, "adaptive_max_pool%dd(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s with dimension %d being empty",
+                           n, nn_shape(input, &text), i);
+    if (len != n)
+        return nn_fail(cx, "adaptive_max_pool%dd(): internal error: output_size.size() must be %d", n, n);
+    for (int i = 0; i < n; i++)
+        if (size[i] < 0) {
+            pool_geometry g;
+            int64_t sizes[TENSOR_MAX_DIMS];
+            adaptive_sizes(input, n, size, &g);
+            pool_result_sizes(input, n, &g, sizes);
+            return nn_fail(cx, "Trying to create tensor with negative dimension %lld: %s",
+                           (long long)size[i], nn_sizes(input->ndim, sizes, &text));
+        }
+    TRY(adaptive_pool(cx, n == 3 ? "adaptive_max_pool3d_cpu" : "adaptive_max_pool2d", input, n, size,
+                      false, out));
+    return nn_finish_all(cx, args, 2, out, results);
+}
+
+ctsc_status op_adaptive_max_pool1d(op_ctx *cx, const value *args, value *results) {
+    return adaptive_max(cx, args, 1, results);
+}
+ctsc_status op_adaptive_max_pool2d(op_ctx *cx, const value *args, value *results) {
+    return adaptive_max(cx, args, 2, results);
+}
+ctsc_status op_adaptive_max_pool3d(op_ctx *cx, const value *args, value *results) {
+    return adaptive_max(cx, args, 3, results);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * attention.h - softmax(scale * q k' + mask) v, the core that the attention operators share.
+ * Tests: tests/unit/test_attention.c
+ */
+#ifndef CTSC_RUNTIME_KERNELS_ATTENTION_H
+#define CTSC_RUNTIME_KERNELS_ATTENTION_H
+
+#include "runtime/kernels/gemm.h"
+
+/* q: [..., L, E], k: [..., S, E], v: [..., S, V], any strides, one dtype (float or double); the leading
+ * dims broadcast to those of out. */
+typedef struct attention_call {
+    tensor *q, *k, *v;
+    tensor *mask;   /* added to the scores, broadcast to [..., L, S]; NULL: none */
+    bool causal;    /* row i sees columns 0 to i */
+    double scale;
+    tensor *out;    /* [..., L, V], made by the caller; elements of a row adjoin */
+    tensor *weights; /* [..., L, S], contiguous, or NULL if nobody wants them */
+} attention_call;
+
+ctsc_status attention_compute(diag *d, const attention_call *call);
+
+#endif

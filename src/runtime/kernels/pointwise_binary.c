@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pointwise_binary.c - arithmetic of two operands, each a tensor or a number.
+ *
+ * One function serves the Tensor, Scalar, in-place and out= overloads of an operator: operands are looked at by
+ * tag, not by overload.
+ * Tests: tests/unit/test_pointwise.c
+ */
+#include "runtime/kernels/pointwise.h"
+
+#include <string.h>
+
+#define OPERATOR(name)                                                                             \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
+
+/* Is v a bool tensor or a bool? */
+static bool binary_is_bool(const value *v) {
+    return v->tag == V_TENSOR ? v->u.tensor->dtype == DT_BOOL : v->tag == V_BOOL;
+}
+
+/* ---- add, sub, rsub --------------------------------------------------------------------------------- */
+
+PW_REAL_LOOPS(add, 2, 0)
+PW_INT_LOOPS(add, 2, 0)
+PW_REAL_LOOPS(add_scaled, 2, 1)
+PW_INT_LOOPS(add_scaled, 2, 1)
+PW_LOOP2(add_bool_loop, , uint8_t, uint8_t, , *o = x | y)
+PW_LOOP2(add_scaled_bool_loop, , uint8_t, uint8_t, const uint8_t n0 = numbers->i[0] != 0,
+         *o = x | (y & n0))
+PW_REAL_LOOPS(sub, 2, 0)
+PW_INT_LOOPS(sub, 2, 0)
+static const pw_op pw_add = {
+    "add", PW_SAME, {PW_REAL_ROW(add), PW_INT_ROW(add), [DT_BOOL] = add_bool_loop}};
+static const pw_op pw_add_scaled = {
+    "add", PW_SAME,
+    {PW_REAL_ROW(add_scaled), PW_INT_ROW(add_scaled), [DT_BOOL] = add_scaled_bool_loop}};
+static const pw_op pw_sub = {"sub", PW_SAME, {PW_REAL_ROW(sub), PW_INT_ROW(sub)}};
+
+/* a + sign * alpha * b */
+static ctsc_status binary_add(op_ctx *cx, const value *args, const value *a, const value *b,
+                              const value *alpha, int sign, value *results) {
+    value operands[2] = {*a, *b};
+    dtype dt = promote_operands(2, operands);
+    if (alpha->tag == V_BOOL && dt != DT_BOOL)
+        return diag_fail(cx->diag, CTSC_FAILED, "Boolean alpha only supported for Boolean results.");
+    if (alpha->tag == V_FLOAT && dtype_is_integral(dt))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "For integral input tensors, argument alpha must not be a floating point "
+                         "number.");
+    if (arg_float(alpha) == 1)
+        return pw_run_as(cx, args, 2, operands, sign > 0 ? &pw_add : &pw_sub, dt, NULL, results);
+    pw_numbers numbers;
+    pw_number(&numbers, 0, alpha);
+    if (sign < 0) {
+        numbers.f[0] = -numbers.f[0];
+        numbers.i[0] = scalar_neg_i64(numbers.i[0]);
+    }
+    return pw_run_as(cx, args, 2, operands, &pw_add_scaled, dt, &numbers, results);
+}
+
+static ctsc_status binary_sub_check(op_ctx *cx, const value *a, const value *b) {
+    bool first = binary_is_bool(a), second = binary_is_bool(b);
+    if (first && second)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Subtraction, the `-` operator, with two bool tensors is not supported. Use "
+                         "the `^` or `logical_xor()` operator instead.");
+    if (first || second)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Subtraction, the `-` operator, with a bool tensor is not supported. If you "
+                         "are trying to invert a mask, use the `~` or `logical_not()` operator "
+                         "instead.");
+    return CTSC_OK;
+}
+
+OPERATOR(add) { return binary_add(cx, args, &args[0], &args[1], &args[2], 1, results); }
+OPERATOR(sub) {
+    TRY(binary_sub_check(cx, &args[0], &args[1]));
+    return binary_add(cx, args, &args[0], &args[1], &args[2], -1, results);
+}
+OPERATOR(rsub) {
+    TRY(binary_sub_check(cx, &args[1], &args[0]));
+    return binary_add(cx, args, &args[1], &args[0], &args[2], -1, results);
+}
+
+/* _add_relu: relu(self + alpha * other) */
+OPERATOR(add_relu) {
+    value sum = value_none();
+    op_ctx plain = *cx;
+    plain.op = NULL;
+    TRY(binary_add(&plain, args, &args[0], &args[1], &args[2], 1, &sum));
+    ctsc_status st = op_call(cx, "aten::relu_", 1, &sum, results);
+    if (st == CTSC_OK) {
+        value_unref(results[0]);
+        results[0] = value_none();
+        return op_finish(cx, args, sum.u.tensor, results);
+    }
+    value_unref(sum);
+    return st;
+}
+
+/* ---- mul, div ---------------------------------------------------------------------------------------- */
+
+PW_REAL_LOOPS(mul, 2, 0)
+PW_INT_LOOPS(mul, 2, 0)
+PW_LOOP2(mul_bool_loop, , uint8_t, uint8_t, , *o = x & y)
+static const pw_op pw_mul = {
+    "mul_cpu", PW_SAME, {PW_REAL_ROW(mul), PW_INT_ROW(mul), [DT_BOOL] = mul_bool_loop}};
+OPERATOR(mul) { return pw_run(cx, args, 2, args, &pw_mul, NULL, results); }
+
+PW_REAL_LOOPS(div, 2, 0)
+static const pw_op pw_div = {"div_cpu", PW_REAL, {PW_REAL_ROW(div)}};
+OPERATOR(div) { return pw_run(cx, args, 2, args, &pw_div, NULL, results); }
+
+PW_REAL_LOOPS(div_trunc, 2, 0)
+PW_INT_LOOPS(div_trunc, 2, 0)
+static const pw_op pw_div_trunc = {
+    "div_trunc_cpu", PW_SAME, {PW_REAL_ROW(div_trunc), PW_INT_ROW(div_trunc)}};
+PW_REAL_LOOPS(div_floor, 2, 0)
+PW_INT_LOOPS(div_floor, 2, 0)
+static const pw_op pw_div_floor = {
+    "div_floor_cpu", PW_SAME, {PW_REAL_ROW(div_floor), PW_INT_ROW(div_floor)}};
+
+/* Operators whose integer form divides. */
+static ctsc_status binary_divide(op_ctx *cx, const value *args, const pw_op *op, value *results) {
+    dtype dt = promote_operands(2, args);
+    if (op->loops[dt] && !(args[0].tag == V_TENSOR && args[0].u.tensor->numel == 0))
+        TRY(pw_refuse_zero(cx, &args[1], dt));
+    return pw_run_as(cx, args, 2, args, op, dt, NULL, results);
+}
+
+/* div(..., rounding_mode): None, 'trunc' or 'floor' */
+OPERATOR(div_mode) {
+    const value *mode = &args[2];
+    if (arg_is_none(mode)) return pw_run(cx, args, 2, args, &pw_div, NULL, results);
+    if (!strcmp(mode->u.str->bytes, "trunc"))
+        return binary_divide(cx, args, &pw_div_trunc, results);
+    if (!strcmp(mode->u.str->bytes, "floor"))
+        return binary_divide(cx, args, &pw_div_floor, results);
+    return diag_fail(cx->diag, CTSC_FAILED,
+                     "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+                     "'%s'",
+                     mode->u.str->bytes);
+}
+OPERATOR(floor_divide) { return binary_divide(cx, args, &pw_div_floor, results); }
+
+PW_REAL_LOOPS(remainder, 2, 0)
+PW_INT_LOOPS(remainder, 2, 0)
+static const pw_op pw_remainder = {
+    "remainder_cpu", PW_SAME, {PW_REAL_ROW(remainder), PW_INT_ROW(remainder)}};
+OPERATOR(remainder) { return binary_divide(cx, args, &pw_remainder, results); }
+
+PW_REAL_LOOPS(fmod, 2, 0)
+PW_INT_LOOPS(fmod, 2, 0)
+static const pw_op pw_fmod = {"fmod_cpu", PW_SAME, {PW_REAL_ROW(fmod), PW_INT_ROW(fmod)}};
+OPERATOR(fmod) { return binary_divide(cx, args, &pw_fmod, results); }
+
+/* ---- pow ----------------------------------------------------------------------------------------------- */
+
+PW_REAL_LOOPS(pow, 2, 0)
+PW_INT_LOOPS(pow, 2, 0)
+static const pw_op pw_pow = {"pow", PW_SAME, {PW_REAL_ROW(pow), PW_INT_ROW(pow)}};
+#define BINARY_POWER(op)                                                                           \
+    PW_REAL_LOOPS(op, 1, 0)                                                                        \
+    static const pw_op pw_##op = {"pow", PW_SAME, {PW_REAL_ROW(op)}};
+BINARY_POWER(sqrt)
+BINARY_POWER(rsqrt)
+BINARY_POWER(square)
+BINARY_POWER(cube)
+BINARY_POWER(reciprocal)
+BINARY_POWER(reciprocal_square)
+
+/* The exponents PyTorch treats apart (they differ from pow at -inf, and are faster). */
+static const pw_op *binary_pow_special(double exponent) {
+    return exponent == 2      ? &pw_square
+           : exponent == 0.5  ? &pw_sqrt
+           : exponent == 3    ? &pw_cube
+           : exponent == -0.5 ? &pw_rsqrt
+           : exponent == -1   ? &pw_reciprocal
+           : exponent == -2   ? &pw_reciprocal_square
+                              : NULL;
+}
+
+/* pow(self, exponent) in dtype dt; dt is the promoted dtype, or double for float_power. */
+static ctsc_status binary_pow(op_ctx *cx, const value *args, dtype dt, value *results) {
+    const value *exponent = &args[1];
+    if (exponent->tag != V_TENSOR && args[0].tag == V_TENSOR) {
+        if (dtype_is_integral(dt) && arg_int(exponent) < 0)
+            return diag_fail(cx->diag, CTSC_FAILED,
+                             "Integers to negative integer powers are not allowed.");
+        const pw_op *special =
+            dtype_is_float(dt) ? binary_pow_special(arg_float(exponent)) : NULL;
+        if (special) return pw_run_as(cx, args, 1, args, special, dt, NULL, results);
+        if (dt == DT_BOOL) return op_refuse_dtype(cx, "pow", dt);
+    }
+    return pw_run_as(cx, args, 2, args, &pw_pow, dt, NULL, results);
+}
+OPERATOR(pow) { return binary_pow(cx, args, promote_operands(2, args), results); }
+OPERATOR(float_power) { return binary_pow(cx, args, DT_FLOAT64, results); }
+
+/* ---- the larger, the smaller ------------------------------------------------------------------------------- */
+
+PW_INT_LOOPS(maximum, 2, 0)
+PW_INT_LOOPS(minimum, 2, 0)
+#define BINARY_EXTREME(op, label, integer, bool_loop)                                              \
+    PW_REAL_LOOPS(op, 2, 0)                                                                        \
+    static const pw_op pw_##op = {                                                                 \
+        label, PW_SAME, {PW_REAL_ROW(op), PW_INT_ROW(integer), [DT_BOOL] = bool_loop}};            \
+    OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
+BINARY_EXTREME(maximum, "maximum_cpu", maximum, add_bool_loop)
+BINARY_EXTREME(minimum, "minimum_cpu", minimum, mul_bool_loop)
+BINARY_EXTREME(fmax, "fmax_cpu", maximum, add_bool_loop)
+BINARY_EXTREME(fmin, "fmin_cpu", minimum, mul_bool_loop)
+
+/* ---- real functions of two operands -------------------------------------------------------------------------- */
+
+/* Columns: operator, name in refusals, what happens to integers. */
+#define BINARY_FUNCTIONS(X)                                                                        \
+    X(atan2, "atan2_cpu", PW_REAL)                                                                 \
+    X(copysign, "copysign_cpu", PW_REAL)                                                           \
+    X(xlogy, "xlogy_cpu", PW_REAL)                                                                 \
+    X(xlog1py, "xlog1py_cpu", PW_REAL)                                                             \
+    X(hypot, "hypot_cpu", PW_SAME)                                                                 \
+    X(nextafter, "nextafter_cpu", PW_SAME)                                                         \
+    X(logaddexp, "logaddexp_cpu", PW_SAME)                                                         \
+    X(logaddexp2, "logaddexp2_cpu", PW_SAME)                                                       \
+    X(ldexp, "ldexp_cpu", PW_REAL)
+#define BINARY_DEFINE(op, label, kind)                                                             \
+    PW_REAL_LOOPS(op, 2, 0)                                                                        \
+    static const pw_op pw_##op = {label, kind, {PW_REAL_ROW(op)}};                                 \
+    OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
+BINARY_FUNCTIONS(BINARY_DEFINE)
+
+/* heaviside(self, values): both of one dtype, any. */
+PW_REAL_LOOPS(heaviside, 2, 0)
+#define BINARY_STEP(sfx, T) PW_LOOP2(heaviside_##sfx##_loop, , T, T, , *o = x == 0 ? y : (T)(x > 0))
+BINARY_STEP(u8, uint8_t)
+BINARY_STEP(i8, int8_t)
+BINARY_STEP(i16, int16_t)
+BINARY_STEP(i32, int32_t)
+BINARY_STEP(i64, int64_t)
+static const pw_op pw_heaviside = {
+    "heaviside_cpu", PW_SAME,
+    {PW_REAL_ROW(heaviside), PW_INT_ROW(heaviside), [DT_BOOL] = heaviside_u8_loop}};
+OPERATOR(heaviside) {
+    if (args[0].u.tensor->dtype != args[1].u.tensor->dtype)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "heaviside is not yet implemented for tensors with different dtypes.");
+    return pw_run(cx, args, 2, args, &pw_heaviside, NULL, results);
+}
+
+/* ---- integers ---------------------------------------------------------------------------------------------------- */
+
+PW_INT_LOOPS(gcd, 2, 0)
+PW_INT_LOOPS(lcm, 2, 0)
+static const pw_op pw_gcd = {"gcd_cpu", PW_SAME, {PW_INT_ROW(gcd)}};
+static const pw_op pw_lcm = {"lcm_cpu", PW_SAME, {PW_INT_ROW(lcm)}};
+OPERATOR(gcd) { return pw_run(cx, args, 2, args, &pw_gcd, NULL, results); }
+OPERATOR(lcm) { return pw_run(cx, args, 2, args, &pw_lcm, NULL, results); }

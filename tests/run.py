@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every test and closes with "N passed, N failed".
+
+    python3 tests/run.py --build build [--only unit,ir,cli,corpus,layers] [-v]
+
+Groups:
+  layers  the dependency rules of docs/architecture.md (tests/check_layers.py)
+  unit    tests/unit/test_*.c, cmocka programs
+  ir      tests/ir, IR text through lit and FileCheck
+  cli     tests/cli, the command's behaviour through lit and FileCheck
+  corpus  tests/corpus, archives with inputs and results from real PyTorch
+  demo    the demo's numbers
+"""
+import argparse
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+LIT = "/usr/lib/llvm-19/build/utils/lit/lit.py"
+NUMBER = re.compile(r"(-?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d+)?)")
+
+
+class Tally:
+    def __init__(self, verbose):
+        self.passed = self.failed = 0
+        self.verbose = verbose
+
+    def add(self, group, name, ok, text=""):
+        self.passed += ok
+        self.failed += not ok
+        if not ok:
+            print("FAIL %s/%s\n%s" % (group, name, text.rstrip()[-4000:]))
+        elif self.verbose:
+            print("ok   %s/%s" % (group, name))
+
+
+def environment(args):
+    env = dict(os.environ)
+    env["CTSC"] = os.path.join(args.build, "ctsc")
+    env["ASAN_OPTIONS"] = "detect_leaks=1:allocator_may_return_null=1:strict_string_checks=1"
+    env["LSAN_OPTIONS"] = "suppressions=%s" % os.path.join(HERE, "lsan.supp")
+    env["UBSAN_OPTIONS"] = "print_stacktrace=1"
+    env["TSAN_OPTIONS"] = "suppressions=%s" % os.path.join(HERE, "tsan.supp")
+    return env
+
+
+def run(cmd, env, timeout=1200):
+    try:
+        p = subprocess.run(cmd, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, timeout=timeout)
+        return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace")
+    except subprocess.TimeoutExpired:
+        return -99, "", "timeout after %d s" % timeout
+
+
+def group_layers(tally, args, env):
+    code, out, err = run([sys.executable, os.path.join(HERE, "check_layers.py")], env)
+    tally.add("layers", "includes", code == 0, out + err)
+
+
+def group_unit(tally, args, env):
+    programs = sorted(glob.glob(os.path.join(HERE, "unit", "test_*.c")))
+    names = [os.path.splitext(os.path.basename(p))[0] for p in programs]
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        done = pool.map(lambda n: run([os.path.join(args.build, "tests", "unit", n)], env), names)
+        for name, (code, out, err) in zip(names, done):
+            text = out + err
+            ok = re.search(r"\[  PASSED  \] (\d+) test", text)
+            bad = re.search(r"\[  FAILED  \] (\d+) test", text)
+            good = int(ok.group(1)) if ok else 0
+            failed = int(bad.group(1)) if bad else 0
+            if code != 0 and failed == 0:
+                failed = 1
+            tally.passed += good
+            tally.failed += failed
+            if failed or (code == 0 and good == 0):
+                tally.failed += code == 0 and good == 0
+                print("FAIL unit/%s (exit %d)\n%s" % (name, code, text.rstrip()[-6000:]))
+            elif tally.verbose:
+                print("ok   unit/%s: %d" % (name, good))
+
+
+def group_lit(tally, args, env, folder):
+    code, out, err = run([sys.executable, LIT, "-sv", "-j%d" % args.jobs, os.path.join(HERE, folder)], env)
+    text = out + err
+    count = lambda word: sum(int(n) for n in re.findall(r"^\s*%s\s*:\s*(\d+)" % word, text, re.M))
+    good = count("Passed")
+    bad = count("Failed") + count("Unresolved") + count("Timed Out")
+    if code != 0 and not bad:
+        bad = 1
+    tally.passed += good
+    tally.failed += bad
+    if bad or tally.verbose:
+        print(text.rstrip()[-8000:])
+
+
+def same_text(got, want, rtol, atol):
+    """Equal text, except that printed floating-point numbers may differ by the tolerance."""
+    a, b = NUMBER.split(got), NUMBER.split(want)
+    if len(a) != len(b):
+        return False
+    for i, (x, y) in enumerate(zip(a, b)):
+        if x == y:
+            continue
+        if i % 2 == 0 or not ("." in y or "e" in y):
+            return False
+        if abs(float(x) - float(y)) > atol + rtol * abs(float(y)):
+            return False
+    return True
+
+
+def corpus_case(folder, env, threads):
+    with open(os.path.join(folder, "case.json")) as f:
+        case = json.load(f)
+    cmd = [env["CTSC"], "run", os.path.join(folder, "model.pt"), "--inputs", os.path.join(folder, "inputs.pt"),
+           "--threads", str(threads)]
+    if case["raises"] is None:
+        cmd += ["--expect", os.path.join(folder, "expected.pt"), "--rtol", repr(case["rtol"]), "--atol",
+                repr(case["atol"])]
+    code, out, err = run(cmd, env, 300)
+    if case["raises"] is not None:
+        ok = 0 < code < 70 and case["raises"] in err
+    else:
+        ok = code == 0
+    want = os.path.join(folder, "stdout.txt")
+    if ok and os.path.exists(want):
+        with open(want, encoding="utf-8") as f:
+            ok = same_text(out, f.read(), case["rtol"], case["atol"])
+    return ok, "exit %d\n%s\n%s" % (code, out[-1000:], err)
+
+
+def group_corpus(tally, args, env):
+    folders = sorted(os.path.dirname(p) for p in glob.glob(os.path.join(HERE, "corpus", "*", "*", "case.json")))
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for folder, (ok, text) in zip(folders, pool.map(lambda d: corpus_case(d, env, 1), folders)):
+            tally.add("corpus", os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
+
+
+def group_demo(tally, args, env):
+    code, out, err = run([os.path.join(args.build, "examples", "demo"), os.path.join(ROOT, "models")], env)
+    for text in ("accuracy                              0.9972", "PyTorch writes the same"):
+        tally.add("demo", text, code == 0 and text in out, out + err)
+
+
+def main():
+    ap = argparse.ArgumentParser(description="Run the tests.")
+    ap.add_argument("--build", default="build", help="build folder")
+    ap.add_argument("--only", default="", help="groups to run, separated by commas")
+    ap.add_argument("--sanitizer", default="", help="the build's sanitizer, for information")
+    ap.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
+    ap.add_argument("-v", "--verbose", action="store_true")
+    args = ap.parse_args()
+    args.build = os.path.abspath(args.build)
+    tally = Tally(args.verbose)
+    env = environment(args)
+    groups = {
+        "layers": lambda: group_layers(tally, args, env),
+        "unit": lambda: group_unit(tally, args, env),
+        "ir": lambda: group_lit(tally, args, env, "ir"),
+        "cli": lambda: group_lit(tally, args, env, "cli"),
+        "corpus": lambda: group_corpus(tally, args, env),
+        "demo": lambda: group_demo(tally, args, env),
+    }
+    chosen = args.only.split(",") if args.only else list(groups)
+    for name in chosen:
+        if name not in groups:
+            print("there is no test group '%s'" % name, file=sys.stderr)
+            return 2
+        before, start = (tally.passed, tally.failed), time.monotonic()
+        groups[name]()
+        print("%-7s %5d passed %4d failed  %.1f s" % (name, tally.passed - before[0], tally.failed - before[1],
+                                                     time.monotonic() - start), flush=True)
+    print("%d passed, %d failed" % (tally.passed, tally.failed))
+    return 0 if tally.failed == 0 and tally.passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
