@@ -142,6 +142,8 @@ sugar *emit_get_variable(emitter *e, source_range r, const char *name) {
     node_set_str(ld, "name", name);
     ld->outputs.data[0]->type = v->type;
     graph_insert(e->g, ld);
+    /* the Load goes again; its name makes older values of the variable x.1, x.2, ... as in PyTorch */
+    if (emit_meaningful_name(name)) value_set_name(ld->outputs.data[0], name);
     return sugar_of_value(e, ld->outputs.data[0]);
 }
 

@@ -110,10 +110,23 @@ static void print_tensor(const tensor *t, strbuf *out) {
 
 static void print_repr(graph_printer *p, value v);
 
+/* Elements that do not tell the container's type call for an annotation; so does having none. */
+static bool print_is_annotated(size_t len, const type *elem) {
+    if (!elem) return false;
+    return len == 0 || elem->kind == T_UNION || elem->kind == T_OPTIONAL || elem->kind == T_NUMBER ||
+           elem->kind == T_ANY || elem->kind == T_INTERFACE;
+}
+
 static void print_list(graph_printer *p, const list *l) {
     if (l->kind == LIST_TENSOR) {
         sb_puts(p->out, "[<Tensors>]");
         return;
+    }
+    bool annotated = print_is_annotated(l->len, l->elem);
+    if (annotated) {
+        sb_puts(p->out, "annotate(List[");
+        type_print_python(l->elem, p->out);
+        sb_puts(p->out, "], ");
     }
     sb_putc(p->out, '[');
     for (size_t i = 0; i < l->len; i++) {
@@ -122,7 +135,7 @@ static void print_list(graph_printer *p, const list *l) {
         print_repr(p, v);
         value_unref(v);
     }
-    sb_putc(p->out, ']');
+    sb_puts(p->out, annotated ? "])" : "]");
 }
 
 static void print_tuple(graph_printer *p, const tuple *t) {
@@ -135,7 +148,14 @@ static void print_tuple(graph_printer *p, const tuple *t) {
 }
 
 static void print_dict(graph_printer *p, const dict *d) {
-    bool first = true;
+    bool first = true, annotated = d->key_type && print_is_annotated(d->len, d->val_type);
+    if (annotated) {
+        sb_puts(p->out, "annotate(Dict[");
+        type_print_python(d->key_type, p->out);
+        sb_puts(p->out, ", ");
+        type_print_python(d->val_type, p->out);
+        sb_puts(p->out, "],");
+    }
     sb_putc(p->out, '{');
     for (size_t i = 0; i < d->used; i++) {
         if (d->entries[i].key.tag == V_UNINIT) continue;
@@ -145,7 +165,7 @@ static void print_dict(graph_printer *p, const dict *d) {
         sb_puts(p->out, ": ");
         print_repr(p, d->entries[i].val);
     }
-    sb_putc(p->out, '}');
+    sb_puts(p->out, annotated ? "})" : "}");
 }
 
 static void print_object(const object *o, strbuf *out) {

@@ -119,6 +119,15 @@ static void type_print_wrapped(const char *name, bool brackets, const type *t, t
     sb_putc(out, brackets ? ']' : ')');
 }
 
+/* Outside annotations only the last part of the name is shown. */
+static void type_print_interface(const type *t, bool python, strbuf *out) {
+    const char *dot = strrchr(t->cls->name, '.');
+    if (python)
+        sb_puts(out, t->cls->name);
+    else
+        sb_printf(out, "InterfaceType<%s>", dot ? dot + 1 : t->cls->name);
+}
+
 static void type_print_form(const type *t, type_form form, strbuf *out) {
     bool python = form == FORM_PYTHON;
     type_form inner = python ? FORM_PYTHON : FORM_PLAIN;
@@ -151,8 +160,8 @@ static void type_print_form(const type *t, type_form form, strbuf *out) {
     case T_UNION: type_print_union(t, inner, out); break;
     case T_TUPLE: type_print_tuple(t, form, out); break;
     case T_VAR: sb_puts(out, t->name); break;
-    case T_CLASS:
-    case T_INTERFACE: sb_puts(out, t->cls->name); break;
+    case T_CLASS: sb_puts(out, t->cls->name); break;
+    case T_INTERFACE: type_print_interface(t, python, out); break;
     case T_ENUM: sb_printf(out, python ? "%s" : "Enum<%s>", t->cls->name); break;
     case T_NUMBER: sb_puts(out, python ? "number" : "Scalar"); break;
     default: sb_puts(out, type_texts[t->kind] ? type_texts[t->kind] : "?"); break;

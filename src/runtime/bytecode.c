@@ -116,9 +116,14 @@ static void tr_assign(translator *tr, int32_t dst, int32_t operand) {
     else if (dst != src) tr_emit(tr, BC_MOVE, dst, src, 0);
 }
 
+static bool tr_is_scalar(const type *t) {
+    return t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_BOOL || t->kind == T_NONE;
+}
+
 static void tr_drop_values(translator *tr, const value_list *values) {
     for (size_t i = 0; i < values->len; i++) {
         ir_value *v = values->data[i];
+        if (tr_is_scalar(v->type)) continue; /* nothing to release */
         if (tr_has_operand(v) && tr_operand(tr, v) >= 0)
             tr_emit(tr, BC_DROP, tr_operand(tr, v), 0, 0);
     }
@@ -174,9 +179,7 @@ static opcode tr_fast_opcode(const char *key) {
 
 /* Operands that die would have to be released: those are left to CALL_OP, but for scalars, which need no release. */
 static bool tr_fast_operand(translator *tr, const node *n, int i) {
-    type_kind k = n->inputs.data[i]->type->kind;
-    bool scalar = k == T_INT || k == T_FLOAT || k == T_BOOL || k == T_NONE;
-    return scalar || !operand_dies(tr_input(tr, n, i));
+    return tr_is_scalar(n->inputs.data[i]->type) || !operand_dies(tr_input(tr, n, i));
 }
 
 static int tr_fast(translator *tr, const node *n, const op *o) {
@@ -217,12 +220,15 @@ static void tr_pass_through(translator *tr, node *n) {
     tr_assign(tr, tr_define(tr, n->outputs.data[0]), in);
 }
 
+static bool tr_is_pass_through(const node *n, const op *o) {
+    return n->inputs.len == 1 && n->outputs.len == 1 &&
+           (strcmp(o->key, "prim::unchecked_unwrap_optional") == 0 ||
+            strcmp(o->key, "prim::unchecked_cast") == 0);
+}
+
 static void tr_special_op(translator *tr, node *n, const op *o) {
     bool one = n->inputs.len == 1 && n->outputs.len == 1;
-    if (one && (strcmp(o->key, "prim::unchecked_unwrap_optional") == 0 ||
-                strcmp(o->key, "prim::unchecked_cast") == 0)) {
-        tr_pass_through(tr, n);
-    } else if (one && strcmp(o->key, "aten::wait") == 0) {
+    if (one && strcmp(o->key, "aten::wait") == 0) {
         site s = tr_site(tr, n, 0);
         tr_site_emit(tr, BC_WAIT, &s, n);
     } else {
@@ -232,6 +238,10 @@ static void tr_special_op(translator *tr, node *n, const op *o) {
 
 static void tr_op(translator *tr, node *n) {
     const op *o = tr_resolve(n);
+    if (o && tr_is_pass_through(n, o)) {
+        tr_pass_through(tr, n);
+        return;
+    }
     if (o && (o->flags & OP_SPECIAL)) {
         tr_special_op(tr, n, o);
         return;
@@ -266,6 +276,16 @@ static int32_t tr_return_operand(translator *tr, const block *b, int i, const bl
     return v >= 0 && life->dies[i] ? v | OPERAND_DIES : v;
 }
 
+/* The registers of values that a block defines and returns are free once the returns are read. */
+static void tr_end_returns(translator *tr, const block *b, const block_life *life) {
+    for (size_t i = 0; i < b->returns.len; i++) {
+        const ir_value *v = b->returns.data[i];
+        if (!life->dies[i] || !v->def || v->def->owner != b) continue;
+        int32_t r = tr_operand(tr, v);
+        if (r >= 0) tr_register_free(tr, r);
+    }
+}
+
 /* Is v the constant True? */
 static bool tr_is_true(const ir_value *v) {
     value c;
@@ -283,6 +303,7 @@ static void tr_branch(translator *tr, node *n, int which) {
         int32_t dst = out->uses.len ? tr_operand(tr, out) : SITE_UNUSED;
         tr_assign(tr, dst, tr_return_operand(tr, b, (int)i, &life->blocks[which]));
     }
+    tr_end_returns(tr, b, &life->blocks[which]);
 }
 
 static void tr_if(translator *tr, node *n) {
@@ -301,31 +322,34 @@ static void tr_if(translator *tr, node *n) {
     tr_patch(tr, to_end);
 }
 
-/* carried = returns, as if at once: what would be overwritten before it is read goes through a register of its own. */
-static void tr_carry(translator *tr, node *n, block *b, const int32_t *carried, int ncarried) {
-    const block_life *life = &((node_life *)n->scratch)->blocks[0];
+/* carried = returns, as if at once: what would be overwritten before it is read goes through a register of its
+ * own. Most loops need none: a carried value that stays, or one that the body has made. */
+static void tr_carry(translator *tr, const block *b, const block_life *life, const int32_t *carried,
+                     int ncarried) {
     int32_t *from = arena_array(&tr->scratch, int32_t, ncarried + 1);
-    bool *is_carried = arena_alloc(&tr->scratch, (size_t)tr->c->nregisters + 1);
-    if (!from || !is_carried || arena_failed(&tr->scratch)) {
+    int32_t *temps = arena_array(&tr->scratch, int32_t, ncarried + 1);
+    /* Per register: 1 carried, 2 carried and returned in its own place. */
+    char *role = arena_alloc(&tr->scratch, (size_t)tr->c->nregisters + 1);
+    if (!from || !temps || !role || arena_failed(&tr->scratch)) {
         tr_no_memory(tr);
         return;
     }
-    for (int i = 0; i < ncarried; i++) is_carried[carried[i]] = true;
+    int ntemps = 0;
     for (int i = 0; i < ncarried; i++) {
         from[i] = tr_return_operand(tr, b, i + 1, life);
-        int32_t r = from[i] & OPERAND_REGISTER;
-        if (from[i] < 0 || r == carried[i] || !is_carried[r]) continue;
-        int32_t t = tr_register_new(tr);
-        tr_assign(tr, t, from[i]);
-        from[i] = t | OPERAND_DIES;
+        bool stays = from[i] >= 0 && (from[i] & OPERAND_REGISTER) == carried[i];
+        role[carried[i]] = stays ? 2 : 1;
     }
     for (int i = 0; i < ncarried; i++) {
-        tr_assign(tr, carried[i], from[i]);
-        if (from[i] < 0) continue;
         int32_t r = from[i] & OPERAND_REGISTER;
-        intptr_t own = (intptr_t)b->returns.data[i + 1]->scratch;
-        if (r + 1 != own) tr_register_free(tr, r);
+        if (from[i] < 0 || r == carried[i] || !role[r]) continue;
+        int32_t t = tr_register_new(tr);
+        tr_assign(tr, t, role[r] == 2 ? r : from[i]);
+        from[i] = t | OPERAND_DIES;
+        temps[ntemps++] = t;
     }
+    for (int i = 0; i < ncarried; i++) tr_assign(tr, carried[i], from[i]);
+    for (int i = 0; i < ntemps; i++) tr_register_free(tr, temps[i]);
 }
 
 typedef struct loop_registers {
@@ -388,7 +412,8 @@ static void tr_loop(translator *tr, node *n) {
     const node_life *life = n->scratch;
     /* Before the carried ones are written: the condition may be one of them. */
     if (l.condition >= 0) tr_assign(tr, l.condition, tr_return_operand(tr, b, 0, &life->blocks[0]));
-    tr_carry(tr, n, b, l.carried, l.ncarried);
+    tr_carry(tr, b, &life->blocks[0], l.carried, l.ncarried);
+    tr_end_returns(tr, b, &life->blocks[0]);
     if (l.condition >= 0) over_next = tr_emit(tr, BC_JUMP_FALSE, 0, l.condition, 0);
     tr_emit(tr, BC_LOOP_NEXT, top, l.count, l.limit);
     tr_patch(tr, over);
@@ -553,8 +578,7 @@ static void tr_node(translator *tr, node *n) {
     }
 }
 
-/* The nodes of a block; its returns are the caller's. Registers of values of this block that are read by the
- * returns stay taken until then: they are given back when the caller ends the block's scope. */
+/* The nodes of a block; its returns are the caller's, who gives their registers back. */
 static void tr_block(translator *tr, block *b) {
     const block_life *life = tr_block_life(tr, b);
     tr->range = b->parent ? b->parent->range : tr->range;

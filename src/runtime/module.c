@@ -13,6 +13,7 @@
  * Tests: tests/corpus, tests/fuzz/fuzz_archive.c
  */
 #include "runtime/module.h"
+#include "passes/passes.h"
 #include "frontend/importer.h"
 #include "runtime/archive_internal.h"
 #include "runtime/interp.h"
@@ -229,6 +230,7 @@ static ctsc_status module_load_code(module_loader *l) {
     importer_host host = {archive_ref(l->a), module_read_code, module_code_free};
     ctsc_status s = importer_attach(l->d, l->u, &host, l->version);
     if (s != CTSC_OK) return s;
+    l->u->simplify = pipeline_simplify;
     value constants = value_none();
     s = module_unpickle(l, "constants.pkl", "constants/", &constants);
     if (s == CTSC_OK && constants.tag != V_TUPLE)

@@ -599,9 +599,9 @@ static ctsc_status pickle_run(pickle_vm *vm, value *out) {
     if (vm->len - vm->pos < 2 || vm->p[vm->pos] != 0x80) return pickle_bad(vm, "not a pickle");
     while (s == CTSC_OK && !vm->stopped) s = pickle_step(vm);
     if (s != CTSC_OK) return s;
-    uint32_t weight = 0;
-    uint16_t depth = 0;
-    s = pickle_seal_parts(vm, vm->stack.data, 1, &weight, &depth, NULL);
+    s = pickle_seal(vm, vm->stack.data);
+    if (s == CTSC_OK && vm->stack.data->special)
+        s = pickle_bad(vm, "a constructor or storage where a value is expected");
     if (s == CTSC_OK) *out = vec_pop(&vm->stack).v;
     return s;
 }

@@ -490,7 +490,7 @@ static void test_failing_reads(void **state) {
     free(b.p);
 }
 
-static int allocs_left; /* -1: no limit */
+static int allocs_left = -1; /* -1: no limit */
 
 static void *counting_hook(void *ctx, void *p, size_t size) {
     (void)ctx;

@@ -103,7 +103,7 @@ static void test_values(void **state) {
     assert_makes(BYTES("\x80\2" "ctorch\nSize\n(K\2K\3t\x85R."), "(2, 3)");
     assert_makes(BYTES("\x80\2" "ctorch\ndevice\nX\6\0\0\0cuda:1\x85R."), "cuda:1");
     assert_makes(BYTES("\x80\2" "ccollections\nOrderedDict\n)R(X\1\0\0\0aK\1u}b."), "{a: 1}");
-    assert_makes(BYTES("\x80\2" "ccollections\nOrderedDict\n](]((X\1\0\0\0aK\1ee\x85R."), "{a: 1}");
+    assert_makes(BYTES("\x80\2" "ccollections\nOrderedDict\n](](X\1\0\0\0aK\1ee\x85R."), "{a: 1}");
 }
 
 static void test_list_kinds(void **state) {
@@ -206,9 +206,10 @@ static void test_tensor_bounds(void **state) {
         if (i % 7 != 0 && i > 20000) continue; /* a sample */
         bool neg = x[0] < 0 || x[1] < 0 || x[2] < 0 || x[3] < 0 || x[4] < 0;
         bool empty = x[1] == 0 || x[2] == 0;
-        __int128 last = x[0];
-        if (x[1]) last += (__int128)(x[1] - 1) * x[3];
-        if (x[2]) last += (__int128)(x[2] - 1) * x[4];
+        unsigned __int128 last = 0;
+        if (!neg) last = (unsigned __int128)x[0];
+        if (!neg && x[1]) last += (unsigned __int128)(x[1] - 1) * (uint64_t)x[3];
+        if (!neg && x[2]) last += (unsigned __int128)(x[2] - 1) * (uint64_t)x[4];
         value v;
         ctsc_status s = load_tensor(NULL, 8, x[0], x[1], x[2], x[3], x[4], &v);
         if (s == CTSC_OK) {
@@ -360,7 +361,7 @@ static void test_limits(void **state) {
     assert_int_equal(load_repeated(")", 1, PICKLE_MAX_NODES, "(", "t.", 2, &v), CTSC_LIMIT);
 }
 
-static int allocs_left; /* -1: no limit */
+static int allocs_left = -1; /* -1: no limit */
 
 static void *counting_hook(void *ctx, void *p, size_t size) {
     (void)ctx;

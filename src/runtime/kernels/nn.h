@@ -93,6 +93,10 @@ static inline int64_t nn_product(const tensor *t, int from, int to) {
 void nn_gather3(const tensor *src, tensor *dst, int64_t planes, const int64_t in[3],
                 const int64_t out[3], int64_t *const at[3]);
 
+/* softmax or log_softmax of input, taken as dtype dt, over a dim. */
+ctsc_status nn_softmax(op_ctx *cx, tensor *input, int64_t dim, dtype dt, bool logarithm,
+                       tensor **out);
+
 /* Sums with several partial sums at once; exact enough for float by adding blocks up in double. */
 double nn_sum_f32(const float *p, int64_t n);
 double nn_sum_f64(const double *p, int64_t n);

@@ -135,9 +135,8 @@ static void softmax_run(softmax_job *j, int64_t outer) {
              softmax_column_range, j);
 }
 
-/* The result has dtype dt, the one that `input` counts as. */
-static ctsc_status softmax_compute(op_ctx *cx, tensor *input, int64_t dim_arg, dtype dt, bool logarithm,
-                                   tensor **out) {
+ctsc_status nn_softmax(op_ctx *cx, tensor *input, int64_t dim_arg, dtype dt, bool logarithm,
+                       tensor **out) {
     tensor *x = NULL, *y = NULL;
     ctsc_status st;
     int dim;
@@ -172,19 +171,19 @@ out:
 
 /* softmax(self, dim, dtype=None) */
 static ctsc_status softmax_op(op_ctx *cx, const value *args, bool logarithm, value *results) {
-    tensor *input = arg_tensor(&args[0]), *y;
+    tensor *input = arg_tensor(&args[0]), *y = NULL;
     dtype dt;
     TRY(arg_dtype(cx, &args[2], (dtype)input->dtype, &dt));
-    TRY(softmax_compute(cx, input, arg_int(&args[1]), dt, logarithm, &y));
+    TRY(nn_softmax(cx, input, arg_int(&args[1]), dt, logarithm, &y));
     return op_finish(cx, args, y, results);
 }
 
 /* _softmax(self, dim, half_to_float) */
 static ctsc_status softmax_internal_op(op_ctx *cx, const value *args, bool logarithm, value *results) {
-    tensor *input = arg_tensor(&args[0]), *y;
+    tensor *input = arg_tensor(&args[0]), *y = NULL;
     if (arg_bool(&args[2]))
         return nn_fail(cx, "softmax with half to float conversion is not supported on CPU");
-    TRY(softmax_compute(cx, input, arg_int(&args[1]), (dtype)input->dtype, logarithm, &y));
+    TRY(nn_softmax(cx, input, arg_int(&args[1]), (dtype)input->dtype, logarithm, &y));
     return op_finish(cx, args, y, results);
 }
 

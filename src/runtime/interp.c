@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * interp.c - the interpreter's loop, its frames, and the ways in.
+ *
+ * Method: one C call per call of the program. A frame is a run of slots on a stack of chunks; registers are
+ * empty (None) before their first and after their last use, so that ending a frame, in whatever way,
+ * is releasing its registers.
+ * Limits: the depth of calls; the runtime's steps, of which a call takes as many as its code has instructions and
+ * a loop's step as many as its body has.
+ * Tests: tests/unit/test_interp.c
+ */
+#include "runtime/interp_internal.h"
+
+/* ---- the stack ------------------------------------------------------------------------------------ */
+
+enum { STACK_FIRST = 256, STACK_NEXT = 4096 };
+
+static stack_chunk *stack_add(stack_chunk *prev, size_t need) {
+    size_t size = prev ? STACK_NEXT : STACK_FIRST, bytes;
+    if (size < need) size = need;
+    if (!size_mul(size, sizeof(value), &bytes) || !size_add(bytes, sizeof(stack_chunk), &bytes))
+        return NULL;
+    stack_chunk *c = mem_alloc(bytes);
+    if (!c) return NULL;
+    *c = (stack_chunk){.prev = prev, .size = size};
+    if (prev) prev->next = c;
+    return c;
+}
+
+static void stack_free_after(stack_chunk *c) {
+    stack_chunk *next = c->next;
+    c->next = NULL;
+    while (next) {
+        stack_chunk *after = next->next;
+        mem_free(next);
+        next = after;
+    }
+}
+
+/* n slots, not initialised; NULL without memory. */
+static value *stack_push(interp *in, size_t n) {
+    stack_chunk *c = in->top;
+    if (!c || c->size - c->used < n) {
+        stack_chunk *next = c ? c->next : NULL;
+        if (next && next->size < n) { /* the spare one is too small */
+            stack_free_after(c);
+            next = NULL;
+        }
+        c = next ? next : stack_add(c, n);
+        if (!c) return NULL;
+        in->top = c;
+    }
+    value *slots = c->slots + c->used;
+    c->used += n;
+    return slots;
+}
+
+static void stack_pop(interp *in, size_t n) {
+    stack_chunk *c = in->top;
+    c->used -= n;
+    /* The emptied chunk stays behind as a spare. */
+    if (c->used == 0 && c->prev) in->top = c->prev;
+}
+
+static void stack_free(interp *in) {
+    stack_chunk *c = in->top;
+    if (c) stack_free_after(c);
+    while (c) {
+        stack_chunk *prev = c->prev;
+        mem_free(c);
+        c = prev;
+    }
+}
+
+/* ---- budget ------------------------------------------------------------------------------------------ */
+
+static ctsc_status interp_spend_slow(interp *in, uint64_t steps) {
+    runtime *rt = in->rt;
+    if (rt->cancelled && atomic_load_explicit(rt->cancelled, memory_order_relaxed))
+        return diag_fail(in->d, CTSC_LIMIT, "the program was cancelled");
+    if (rt->steps_left == UINT64_MAX) return CTSC_OK;
+    if (rt->steps_left < steps) {
+        rt->steps_left = 0;
+        return diag_fail(in->d, CTSC_LIMIT, "the program exceeded its limit of steps");
+    }
+    rt->steps_left -= steps;
+    return CTSC_OK;
+}
+
+static inline ctsc_status interp_spend(interp *in, uint64_t steps) {
+    if (in->rt->steps_left == UINT64_MAX && !in->rt->cancelled) return CTSC_OK;
+    return interp_spend_slow(in, steps);
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------ */
+
+static const site_fn site_functions[BC_COUNT] = {
+#define OPCODE(name, form, meaning)
+#define FAST(name, key, meaning)
+#define SITE(name, function, meaning) [BC_##name] = function,
+#include "runtime/opcodes.def"
+#undef OPCODE
+#undef FAST
+#undef SITE
+};
+
+/* Wrapping arithmetic, as PyTorch's on int64. */
+#define WRAP(x, op, y) ((int64_t)((uint64_t)(x) op (uint64_t)(y)))
+
+#define FAST_CASE(name, in_tag, make)                                                              \
+    case BC_##name: {                                                                              \
+        const value *x = operand_at(f, i->b), *y = operand_at(f, i->c);                            \
+        if (x->tag != (in_tag) || y->tag != (in_tag)) break;                                       \
+        value_set(&f->regs[i->a], make);                                                           \
+        i++;                                                                                       \
+        break;                                                                                     \
+    }
+
+static inline void fast_get_item(frame *f, const instr **at) {
+    const instr *i = *at;
+    const value *x = operand_at(f, i->b), *y = operand_at(f, i->c);
+    if (x->tag != V_LIST || y->tag != V_INT) return;
+    const list *l = x->u.list;
+    int64_t k = y->u.i, n = (int64_t)l->len;
+    if (k < 0) k += n;
+    if (k < 0 || k >= n) return; /* the operator words the error */
+    value_set(&f->regs[i->a], list_get(l, (size_t)k));
+    *at = i + 1;
+}
+
+/* Runs until RETURN (*out is set), or until a failure at the instruction left in *at. */
+static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
+    const instr *code = f->c->instrs.data, *i = code;
+    for (;; i++) {
+        ctsc_status s = CTSC_OK;
+        switch (i->op) {
+        case BC_COPY: value_set(&f->regs[i->a], value_ref(*operand_at(f, i->b))); break;
+        case BC_MOVE: {
+            value v = f->regs[i->b];
+            f->regs[i->b] = value_none();
+            value_set(&f->regs[i->a], v);
+            break;
+        }
+        case BC_DROP: value_set(&f->regs[i->a], value_none()); break;
+        case BC_JUMP: i = code + i->a - 1; break;
+        case BC_JUMP_FALSE: {
+            const value *v = operand_at(f, i->b);
+            if (v->tag != V_BOOL) s = diag_fail(f->in->d, CTSC_INTERNAL, "a condition is not a bool");
+            else if (!v->u.b) i = code + i->a - 1;
+            break;
+        }
+        case BC_LOOP_TEST:
+            if (f->regs[i->b].tag != V_INT || f->regs[i->c].tag != V_INT)
+                s = diag_fail(f->in->d, CTSC_INTERNAL, "a loop's limit is not an int");
+            else if (f->regs[i->b].u.i >= f->regs[i->c].u.i) i = code + i->a - 1;
+            break;
+        case BC_LOOP_NEXT:
+            if (++f->regs[i->b].u.i >= f->regs[i->c].u.i) break;
+            s = interp_spend(f->in, (uint64_t)(i - code - i->a + 1));
+            if (s == CTSC_OK) i = code + i->a - 1;
+            break;
+        case BC_RETURN: {
+            value *v = operand_at(f, i->a);
+            *out = i->a < 0 ? value_ref(*v) : *v;
+            if (i->a >= 0) *v = value_none();
+            return CTSC_OK;
+        }
+        FAST_CASE(ADD_INT, V_INT, value_int(WRAP(x->u.i, +, y->u.i)))
+        FAST_CASE(SUB_INT, V_INT, value_int(WRAP(x->u.i, -, y->u.i)))
+        FAST_CASE(MUL_INT, V_INT, value_int(WRAP(x->u.i, *, y->u.i)))
+        FAST_CASE(NEG_INT, V_INT, value_int(WRAP(0, -, x->u.i)))
+        FAST_CASE(LT_INT, V_INT, value_bool(x->u.i < y->u.i))
+        FAST_CASE(LE_INT, V_INT, value_bool(x->u.i <= y->u.i))
+        FAST_CASE(GT_INT, V_INT, value_bool(x->u.i > y->u.i))
+        FAST_CASE(GE_INT, V_INT, value_bool(x->u.i >= y->u.i))
+        FAST_CASE(EQ_INT, V_INT, value_bool(x->u.i == y->u.i))
+        FAST_CASE(NE_INT, V_INT, value_bool(x->u.i != y->u.i))
+        FAST_CASE(AND_BOOL, V_BOOL, value_bool(x->u.b && y->u.b))
+        FAST_CASE(OR_BOOL, V_BOOL, value_bool(x->u.b || y->u.b))
+        FAST_CASE(NOT_BOOL, V_BOOL, value_bool(!x->u.b))
+        FAST_CASE(ADD_FLOAT, V_FLOAT, value_float(x->u.f + y->u.f))
+        FAST_CASE(SUB_FLOAT, V_FLOAT, value_float(x->u.f - y->u.f))
+        FAST_CASE(MUL_FLOAT, V_FLOAT, value_float(x->u.f * y->u.f))
+        FAST_CASE(LT_FLOAT, V_FLOAT, value_bool(x->u.f < y->u.f))
+        FAST_CASE(LE_FLOAT, V_FLOAT, value_bool(x->u.f <= y->u.f))
+        FAST_CASE(GT_FLOAT, V_FLOAT, value_bool(x->u.f > y->u.f))
+        FAST_CASE(GE_FLOAT, V_FLOAT, value_bool(x->u.f >= y->u.f))
+        case BC_GET_ITEM: fast_get_item(f, &i); break;
+        case BC_LIST_LEN: {
+            const value *x = operand_at(f, i->b);
+            if (x->tag != V_LIST) break;
+            value_set(&f->regs[i->a], value_int((int64_t)x->u.list->len));
+            i++;
+            break;
+        }
+        case BC_IS:
+        case BC_IS_NOT: {
+            bool same = value_is(*operand_at(f, i->b), *operand_at(f, i->c));
+            value_set(&f->regs[i->a], value_bool(same == (i->op == BC_IS)));
+            i++;
+            break;
+        }
+        default: s = site_functions[i->op](f, &f->c->sites.data[i->a]); break;
+        }
+        if (s != CTSC_OK) {
+            *at = i;
+            return s;
+        }
+    }
+}
+
+/* ---- frames -------------------------------------------------------------------------------------------- */
+
+static bool interp_has_place(const diag *d) {
+    for (size_t i = 0; i < d->items.len; i++)
+        if (d->items.data[i].kind == DIAG_ERROR) return d->items.data[i].range.src != NULL;
+    return false;
+}
+
+/* The error's own place is where it came up; every frame around it says where it called. */
+static void interp_note_place(frame *f, const instr *at) {
+    source_range r = f->c->ranges.data[at - f->c->instrs.data];
+    diag *d = f->in->d;
+    if (interp_has_place(d)) diag_frame(d, r, f->c->name);
+    else diag_locate(d, r);
+}
+
+/* After a failure: the __exit__ methods that this frame owes, innermost first. What they raise is lost, as in PyTorch. */
+static void interp_leave_entered(interp *in) {
+    diag *outer = in->d;
+    while (in->entered.len > 0 && vec_last(&in->entered).depth >= in->rt->depth) {
+        value object = vec_pop(&in->entered).object, result = value_none();
+        diag lost = {0};
+        in->d = &lost;
+        if (interp_call_hook(in, object, "__exit__", &result) == CTSC_OK) value_unref(result);
+        diag_clear(&lost);
+        value_unref(object);
+    }
+    in->d = outer;
+}
+
+static ctsc_status interp_enter(interp *in, const code *c, int n) {
+    if (n != c->nparams)
+        return diag_fail(in->d, CTSC_INTERNAL, "%s takes %d arguments, but is called with %d", c->name,
+                         c->nparams, n);
+    if (in->rt->depth >= INTERP_MAX_DEPTH)
+        return diag_fail(in->d, CTSC_LIMIT, "calls are nested too deeply (more than %d levels)",
+                         INTERP_MAX_DEPTH);
+    return interp_spend(in, c->instrs.len);
+}
+
+ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out) {
+    size_t slots = (size_t)c->nregisters + (size_t)c->window;
+    ctsc_status s = interp_enter(in, c, n);
+    value *regs = s == CTSC_OK ? stack_push(in, slots) : NULL;
+    if (!regs) {
+        for (int i = 0; i < n; i++) value_unref(args[i]);
+        return s != CTSC_OK ? s : diag_no_memory(in->d);
+    }
+    for (int i = 0; i < n; i++) regs[i] = args[i];
+    for (int i = n; i < c->nregisters; i++) regs[i] = value_none();
+    frame f = {.in = in, .c = c, .regs = regs, .cx = {.diag = in->d, .rt = in->rt, .interp = in}};
+    const instr *at = NULL;
+    in->rt->depth++;
+    s = interp_loop(&f, &at, out);
+    if (s != CTSC_OK) {
+        interp_note_place(&f, at);
+        interp_leave_entered(in);
+    }
+    in->rt->depth--;
+    for (int i = 0; i < c->nregisters; i++) value_unref(regs[i]);
+    stack_pop(in, slots);
+    return s;
+}
+
+ctsc_status interp_run_function(interp *in, function *fn, int n, value *args, value *out) {
+    ctsc_status s = code_ensure(fn, in->d);
+    if (s == CTSC_OK) return interp_run(in, fn->code, n, args, out);
+    for (int i = 0; i < n; i++) value_unref(args[i]);
+    return s;
+}
+
+/* ---- the ways in ------------------------------------------------------------------------------------------ */
+
+static ctsc_status code_ensure_locked(function *f, diag *d) {
+    if (f->code) return CTSC_OK;
+    ctsc_status s = f->graph ? CTSC_OK : function_ensure_compiled(f, d);
+    if (s != CTSC_OK) return s;
+    code *c = NULL;
+    s = code_new(d, f->qualified ? f->qualified : f->name, f->graph, &c);
+    if (s != CTSC_OK) return s;
+    if (f->unit) f->unit->code_free = code_free;
+    __atomic_store_n(&f->code, c, __ATOMIC_RELEASE);
+    return CTSC_OK;
+}
+
+ctsc_status code_ensure(function *f, diag *d) {
+    if (__atomic_load_n(&f->code, __ATOMIC_ACQUIRE)) return CTSC_OK;
+    if (f->unit) pthread_mutex_lock(&f->unit->lock);
+    ctsc_status s = code_ensure_locked(f, d);
+    if (f->unit) pthread_mutex_unlock(&f->unit->lock);
+    return s;
+}
+
+/* Borrowed arguments, made into references in slots of the stack. */
+static ctsc_status interp_call_borrowed(interp *in, function *f, int nargs, const value *args,
+                                        value *out) {
+    size_t n = (size_t)nargs;
+    value result = value_none();
+    value *own = stack_push(in, n);
+    if (!own) return diag_no_memory(in->d);
+    for (int i = 0; i < nargs; i++) own[i] = value_ref(args[i]);
+    ctsc_status s = interp_run_function(in, f, nargs, own, &result);
+    stack_pop(in, n);
+    if (s == CTSC_OK) *out = result;
+    return s;
+}
+
+ctsc_status interp_call(runtime *rt, function *f, int nargs, const value *args, diag *d, value *out) {
+    diag own = {0};
+    interp in = {.rt = rt, .d = d ? d : &own};
+    ctsc_status s = interp_call_borrowed(&in, f, nargs, args, out);
+    stack_free(&in);
+    while (in.entered.len > 0) value_unref(vec_pop(&in.entered).object);
+    vec_free(&in.entered);
+    diag_clear(&own);
+    return s;
+}
+
+ctsc_status interp_call_from_op(op_ctx *cx, function *f, int nargs, const value *args, value *out) {
+    if (!cx->interp) return interp_call(cx->rt, f, nargs, args, cx->diag, out);
+    interp *in = cx->interp;
+    diag *outer = in->d;
+    if (cx->diag) in->d = cx->diag;
+    ctsc_status s = interp_call_borrowed(in, f, nargs, args, out);
+    in->d = outer;
+    return s;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * interp_call.c - instructions that run something else: operators, functions, methods, forks, with blocks.
+ *
+ * A fork runs at once, to its end, on the same thread; its future holds the result or the error, which
+ * aten::wait raises.
+ * Tests: tests/unit/test_interp.c
+ */
+#include "runtime/interp_internal.h"
+
+/* Room behind the registers: arguments, then results. */
+static value *call_window(const frame *f) {
+    return f->regs + f->c->nregisters;
+}
+
+static ctsc_status call_op_many(frame *f, const site *s, const value *args, int returns) {
+    value *results = call_window(f) + s->nargs;
+    for (int i = 0; i < returns; i++) results[i] = value_none();
+    ctsc_status st = s->op->fn(&f->cx, args, results);
+    if (st != CTSC_OK) return st;
+    for (int i = 0; i < returns; i++) {
+        if (i < s->nresults) site_result(f, s, i, results[i]);
+        else value_unref(results[i]);
+    }
+    return CTSC_OK;
+}
+
+/* Arguments are borrowed: gathered without counting, released behind the call if this was their last use. */
+ctsc_status bc_call_op(frame *f, const site *s) {
+    const op *o = s->op;
+    const int32_t *operands = site_operands(f, s);
+    value *args = call_window(f);
+    if ((o->flags & OP_UNSAFE) && !f->in->rt->allow_unsafe)
+        return diag_fail(f->in->d, CTSC_UNSUPPORTED,
+                         "operator %s is not allowed: it reaches outside the program", o->key);
+    for (int i = 0; i < s->nargs; i++) args[i] = *operand_at(f, operands[i]);
+    f->cx.op = o;
+    f->cx.nargs = s->nargs;
+    f->cx.out_types = s->ntypes ? f->c->types.data + s->types : NULL;
+    f->cx.diag = f->in->d;
+    int returns = o->schema->varret ? s->nresults : o->schema->nreturns;
+    int32_t only = s->nresults == 1 ? operands[s->nargs] : SITE_UNUSED;
+    ctsc_status st;
+    if (returns == 1 && only != SITE_UNUSED) {
+        value_set(&f->regs[only], value_none());
+        st = o->fn(&f->cx, args, &f->regs[only]);
+    } else {
+        st = call_op_many(f, s, args, returns);
+    }
+    site_release(f, s);
+    return st;
+}
+
+static ctsc_status call_function(frame *f, const site *s, function *fn) {
+    value *args = call_window(f), result = value_none();
+    for (int i = 0; i < s->nargs; i++) args[i] = site_take(f, s, i);
+    ctsc_status st = interp_run_function(f->in, fn, s->nargs, args, &result);
+    if (st != CTSC_OK) return st;
+    if (s->nresults == 1) {
+        site_result(f, s, 0, result);
+    } else {
+        value_unref(result);
+    }
+    return CTSC_OK;
+}
+
+ctsc_status bc_call(frame *f, const site *s) {
+    return call_function(f, s, s->fn);
+}
+
+/* Through an interface: the method is looked up on the object. */
+ctsc_status bc_call_method(frame *f, const site *s) {
+    const value *self = s->nargs ? site_arg(f, s, 0) : NULL;
+    function *fn = self && self->tag == V_OBJECT ? class_find_method(self->u.object->cls, s->name) : NULL;
+    if (!fn)
+        return diag_fail(f->in->d, CTSC_FAILED, "the object has no method '%s'", s->name);
+    return call_function(f, s, fn);
+}
+
+ctsc_status bc_unsupported(frame *f, const site *s) {
+    return diag_fail(f->in->d, CTSC_UNSUPPORTED, "operator %s is not supported", s->name);
+}
+
+/* ---- with -------------------------------------------------------------------------------------------- */
+
+ctsc_status interp_call_hook(interp *in, value object, const char *name, value *out) {
+    enum { HOOK_PARAMS = 4 }; /* __exit__(self, type, value, traceback) */
+    function *fn = object.tag == V_OBJECT ? class_find_method(object.u.object->cls, name) : NULL;
+    if (!fn) return diag_fail(in->d, CTSC_FAILED, "the object of a with statement has no method '%s'", name);
+    int n = fn->schema ? fn->schema->nargs : 1;
+    if (n > HOOK_PARAMS || n < 1)
+        return diag_fail(in->d, CTSC_FAILED, "method '%s' has the wrong number of arguments", name);
+    value args[HOOK_PARAMS] = {value_ref(object)};
+    return interp_run_function(in, fn, n, args, out);
+}
+
+ctsc_status bc_enter(frame *f, const site *s) {
+    interp *in = f->in;
+    value object = *site_arg(f, s, 0), result = value_none();
+    if (object.tag != V_NONE) {
+        ctsc_status st = interp_call_hook(in, object, "__enter__", &result);
+        if (st != CTSC_OK) return st;
+        entered e = {.object = object, .depth = in->rt->depth};
+        if (!vec_push(&in->entered, e)) {
+            value_unref(result);
+            return diag_no_memory(in->d);
+        }
+        value_ref(object);
+    }
+    site_release(f, s);
+    site_result(f, s, 0, result);
+    return CTSC_OK;
+}
+
+ctsc_status bc_exit(frame *f, const site *s) {
+    interp *in = f->in;
+    value object = *site_arg(f, s, 0), result = value_none();
+    if (object.tag != V_NONE) {
+        if (in->entered.len > 0 && value_is(vec_last(&in->entered).object, object))
+            value_unref(vec_pop(&in->entered).object);
+        ctsc_status st = interp_call_hook(in, object, "__exit__", &result);
+        if (st != CTSC_OK) return st;
+    }
+    site_release(f, s);
+    if (s->nresults == 1) {
+        site_result(f, s, 0, result);
+    } else {
+        value_unref(result);
+    }
+    return CTSC_OK;
+}
+
+/* ---- fork and wait -------------------------------------------------------------------------------------- */
+
+static ctsc_status fork_run(frame *f, const site *s, value *out) {
+    value *args = call_window(f);
+    for (int i = 0; i < s->nargs; i++) args[i] = site_take(f, s, i);
+    if (s->sub) return interp_run(f->in, s->sub, s->nargs, args, out);
+    return interp_run_function(f->in, s->fn, s->nargs, args, out);
+}
+
+ctsc_status bc_fork(frame *f, const site *s) {
+    interp *in = f->in;
+    future *fu = mem_zalloc(sizeof *fu);
+    if (!fu) return diag_no_memory(in->d);
+    atomic_init(&fu->refs, 1);
+    diag *outer = in->d;
+    in->d = &fu->error;
+    ctsc_status st = fork_run(f, s, &fu->result);
+    in->d = outer;
+    fu->done = true;
+    value v = {.tag = V_FUTURE, .u.future = fu};
+    if (st == CTSC_LIMIT || st == CTSC_INTERNAL) { /* these end the whole program */
+        diag error = fu->error;
+        fu->error = (diag){0};
+        diag_clear(in->d);
+        *in->d = error;
+        value_unref(v);
+        return st;
+    }
+    site_result(f, s, 0, v);
+    return CTSC_OK;
+}
+
+/* A future can be waited for more than once, so its error is copied. */
+static ctsc_status wait_raise(diag *d, const diag *error) {
+    for (size_t i = 0; i < error->items.len; i++) {
+        const diag_item *item = &error->items.data[i];
+        const char *text = item->text ? item->text : "";
+        if (item->kind == DIAG_ERROR) diag_fail_at(d, error->status, item->range, "%s", text);
+        else if (item->kind == DIAG_NOTE) diag_note(d, item->range, "%s", text);
+        else diag_frame(d, item->range, text);
+    }
+    if (error->exception && !d->exception) d->exception = mem_strdup(error->exception);
+    return diag_fail(d, error->status, "a forked function failed"); /* what comes first counts */
+}
+
+ctsc_status bc_wait(frame *f, const site *s) {
+    const value *v = site_arg(f, s, 0);
+    if (v->tag != V_FUTURE) return diag_fail(f->in->d, CTSC_INTERNAL, "aten::wait needs a future");
+    const future *fu = v->u.future;
+    if (fu->error.status != CTSC_OK) return wait_raise(f->in->d, &fu->error);
+    value result = value_ref(fu->result);
+    site_release(f, s);
+    site_result(f, s, 0, result);
+    return CTSC_OK;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * interp_internal.h - shared by interp.c (the loop, calls) and the files of instruction functions.
+ */
+#ifndef CTSC_RUNTIME_INTERP_INTERNAL_H
+#define CTSC_RUNTIME_INTERP_INTERNAL_H
+
+#include "runtime/bytecode.h"
+
+enum { INTERP_MAX_DEPTH = 256 };
+
+/* Registers of all frames, in chunks that never move: operators hold pointers into them while they
+ * call back. */
+typedef struct stack_chunk {
+    struct stack_chunk *prev, *next;
+    size_t size, used;
+    value slots[];
+} stack_chunk;
+
+/* An object whose __enter__ ran and whose __exit__ has not. */
+typedef struct entered {
+    value object;
+    int depth; /* rt->depth of the frame */
+} entered;
+
+typedef struct interp {
+    runtime *rt;
+    diag *d;
+    stack_chunk *top;
+    VEC(entered) entered;
+} interp;
+
+/* What an instruction function works on. */
+typedef struct frame {
+    interp *in;
+    const code *c;
+    value *regs;   /* c->nregisters of them, then c->window more */
+    op_ctx cx;
+} frame;
+
+typedef ctsc_status (*site_fn)(frame *f, const site *s);
+
+#define SITE(name, function, meaning) ctsc_status function(frame *f, const site *s);
+#define OPCODE(name, form, meaning)
+#define FAST(name, key, meaning)
+#include "runtime/opcodes.def"
+#undef SITE
+#undef OPCODE
+#undef FAST
+
+static inline const int32_t *site_operands(const frame *f, const site *s) {
+    return f->c->operands.data + s->operands;
+}
+/* The value of an operand, in place. */
+static inline value *operand_at(const frame *f, int32_t v) {
+    return v < 0 ? &f->c->constants.data[~v] : &f->regs[v & OPERAND_REGISTER];
+}
+static inline value *site_arg(const frame *f, const site *s, int i) {
+    return operand_at(f, site_operands(f, s)[i]);
+}
+/* Argument i as a reference of one's own: taken from a register at its last use, else counted. */
+static inline value site_take(frame *f, const site *s, int i) {
+    int32_t v = site_operands(f, s)[i];
+    value *at = operand_at(f, v);
+    if (!operand_dies(v)) return value_ref(*at);
+    value x = *at;
+    *at = value_none();
+    return x;
+}
+/* Releases the arguments whose last use this is. */
+static inline void site_release(frame *f, const site *s) {
+    const int32_t *operands = site_operands(f, s);
+    for (int i = 0; i < s->nargs; i++)
+        if (operand_dies(operands[i])) value_set(operand_at(f, operands[i]), value_none());
+}
+/* Stores a result, whose reference is taken. */
+static inline void site_result(frame *f, const site *s, int i, value v) {
+    int32_t r = site_operands(f, s)[s->nargs + i];
+    if (r == SITE_UNUSED) value_unref(v);
+    else value_set(&f->regs[r], v);
+}
+
+/* Runs c with n arguments, which are taken (also on failure); *out is the caller's. */
+ctsc_status interp_run(interp *in, const code *c, int n, value *args_take, value *out);
+/* fn with arguments as above: translates it if need be. */
+ctsc_status interp_run_function(interp *in, function *fn, int n, value *args_take, value *out);
+/* Calls method `name` of object with itself and then None for every further parameter, if it has the method. */
+ctsc_status interp_call_hook(interp *in, value object, const char *name, value *out);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * create.c - tensors from nothing: zeros, ones, full, empty, their *_like and new_* forms; fill; and tensors
+ * from lists and numbers.
+ * Tests: tests/unit/test_pointwise.c
+ */
+#include "runtime/kernels/create.h"
+#include "runtime/kernels/pointwise.h"
+
+#include <string.h>
+
+#define OPERATOR(name)                                                                             \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
+
+/* ---- options -------------------------------------------------------------------------------------- */
+
+const value *create_arg(op_ctx *cx, const value *args, const char *name) {
+    const schema *s = cx->op ? cx->op->schema : NULL;
+    int i = s ? schema_find_arg(s, name) : -1;
+    return i < 0 || args[i].tag == V_NONE ? NULL : &args[i];
+}
+
+ctsc_status create_check_device(op_ctx *cx, const value *device) {
+    if (!device || device->tag != V_DEVICE || device->u.device == 0) return CTSC_OK;
+    return diag_fail(cx->diag, CTSC_ENVIRONMENT, "Torch not compiled with CUDA enabled");
+}
+
+ctsc_status create_options(op_ctx *cx, const value *args, dtype fallback, dtype *dt) {
+    const value *v = create_arg(cx, args, "out");
+    if (v) {
+        *dt = (dtype)v->u.tensor->dtype;
+        return CTSC_OK;
+    }
+    TRY(create_check_device(cx, create_arg(cx, args, "device")));
+    v = create_arg(cx, args, "layout");
+    if (v && arg_int(v) != 0)
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "only the strided layout is supported");
+    v = create_arg(cx, args, "dtype");
+    if (!v) {
+        *dt = fallback;
+        return CTSC_OK;
+    }
+    return arg_dtype(cx, v, fallback, dt);
+}
+
+ctsc_status create_sized(op_ctx *cx, const value *sizes, dtype dt, tensor **out) {
+    const int64_t *data;
+    int n = arg_ints(sizes, &data);
+    if (n > TENSOR_MAX_DIMS)
+        return diag_fail(cx->diag, CTSC_FAILED, "tensor has too many (>%d) dims", TENSOR_MAX_DIMS);
+    return tensor_new(cx->diag, dt, n, data, out);
+}
+
+/* ---- filling --------------------------------------------------------------------------------------- */
+
+static void create_fill_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {
+    const tensor *v = ctx;
+    DISPATCH_BITS(v->dtype, {
+        const T bits = *(const T *)tensor_data(v);
+        if (s[0] == sizeof(T)) {
+            T *q = (T *)(void *)p[0];
+            for (int64_t i = 0; i < n; i++) q[i] = bits;
+        } else {
+            for (int64_t i = 0; i < n; i++) *(T *)(void *)(p[0] + i * s[0]) = bits;
+        }
+    })
+}
+
+ctsc_status create_fill(op_ctx *cx, tensor *t, const value *v) {
+    dtype dt = (dtype)t->dtype;
+    if (v->tag == V_COMPLEX || dtype_is_complex(dt)) {
+        tensor *number;
+        TRY(operand_to_tensor(cx, v, dt, &number));
+        ctsc_status st = tensor_copy(cx->diag, t, number);
+        tensor_unref(number);
+        return st;
+    }
+    TRY(pw_require_fits(cx, v, dt));
+    pw_operand operand;
+    TRY(pw_operand_init(cx, &operand, v, dt));
+    iter_run(t->ndim, t->sizes, 1, &t, create_fill_loop, operand.t, 0);
+    return CTSC_OK;
+}
+
+/* Fills a fresh tensor and finishes the overload. Takes t. */
+static ctsc_status create_filled(op_ctx *cx, const value *args, tensor *t, value v,
+                                 value *results) {
+    ctsc_status st = create_fill(cx, t, &v);
+    if (st == CTSC_OK) return op_finish(cx, args, t, results);
+    tensor_unref(t);
+    return st;
+}
+
+/* The number of a fill_ or full: a Scalar, or a 0-dim tensor (read into *store). */
+static ctsc_status create_fill_value(op_ctx *cx, const value *v, value *number) {
+    *number = *v;
+    if (v->tag != V_TENSOR) return CTSC_OK;
+    const tensor *t = v->u.tensor;
+    if (t->ndim != 0)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "fill_ only supports 0-dimension value tensor but got tensor with %d "
+                         "dimensions.",
+                         t->ndim);
+    if (dtype_is_complex((dtype)t->dtype))
+        return op_refuse_dtype(cx, "fill_", (dtype)t->dtype);
+    *number = t->dtype == DT_BOOL                ? value_bool(tensor_item_int(t))
+              : dtype_is_float((dtype)t->dtype) ? value_float(tensor_item_float(t))
+                                                 : value_int(tensor_item_int(t));
+    return CTSC_OK;
+}
+
+static ctsc_status create_fill_all(op_ctx *cx, const value *args, value number, value *results) {
+    tensor *t;
+    int index;
+    if (op_target(cx, args, &index) && index == 0) {
+        TRY(tensor_make_writable(cx->diag, args[0].u.tensor));
+        TRY(create_fill(cx, args[0].u.tensor, &number));
+        return op_return_self(results, args);
+    }
+    TRY(tensor_new_like(cx->diag, args[0].u.tensor, (dtype)args[0].u.tensor->dtype, &t));
+    return create_filled(cx, args, t, number, results);
+}
+/* fill_(self, value), and the functional and out= forms */
+OPERATOR(fill) {
+    value number;
+    TRY(create_fill_value(cx, &args[1], &number));
+    return create_fill_all(cx, args, number, results);
+}
+OPERATOR(zero) { return create_fill_all(cx, args, value_int(0), results); }
+
+/* fill_diagonal_(self, fill_value, wrap=False) */
+OPERATOR(fill_diagonal) {
+    tensor *t = args[0].u.tensor, *view;
+    if (t->ndim < 2)
+        return diag_fail(cx->diag, CTSC_FAILED, "dimensions must larger than 1");
+    int64_t size = t->sizes[0], step = 0;
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->ndim > 2 && t->sizes[i] != t->sizes[0])
+            return diag_fail(cx->diag, CTSC_FAILED,
+                             "all dimensions of input must be of equal length");
+        if (t->sizes[i] < size) size = t->sizes[i];
+        step += t->strides[i];
+    }
+    TRY(tensor_make_writable(cx->diag, t));
+    TRY(tensor_view_raw(cx->diag, t, 1, &size, &step, t->offset, &view));
+    ctsc_status st = create_fill(cx, view, &args[1]);
+    tensor_unref(view);
+    /* wrap: after each block of `cols` rows and one row left out, the diagonal starts again */
+    int64_t rows = t->sizes[0], cols = t->sizes[1];
+    if (st == CTSC_OK && arg_bool(&args[2]) && t->ndim == 2 && rows > cols + 1) {
+        for (int64_t row = cols + 1; row < rows && st == CTSC_OK; row += cols + 1) {
+            int64_t n = rows - row < cols ? rows - row : cols;
+            st = tensor_view_raw(cx->diag, t, 1, &n, &step, t->offset + row * t->strides[0], &view);
+            if (st != CTSC_OK) break;
+            st = create_fill(cx, view, &args[1]);
+            tensor_unref(view);
+        }
+    }
+    return st == CTSC_OK ? op_return_self(results, args) : st;
+}
+
+/* ---- by size, by example ------------------------------------------------------------------------------- */
+
+/* What the overload's first arguments say about size and default dtype: (size), (self), (self, size). */
+static ctsc_status create_shaped(op_ctx *cx, const value *args, dtype fallback, tensor **out) {
+    dtype dt;
+    const tensor *like = args[0].tag == V_TENSOR ? args[0].u.tensor : NULL;
+    TRY(create_options(cx, args, like ? (dtype)like->dtype : fallback, &dt));
+    const value *sizes = like ? create_arg(cx, args, "size") : &args[0];
+    if (sizes) return create_sized(cx, sizes, dt, out);
+    return tensor_new_like(cx->diag, like, dt, out);
+}
+
+static ctsc_status create_constant(op_ctx *cx, const value *args, int number, value *results) {
+    tensor *t;
+    TRY(create_shaped(cx, args, DT_FLOAT32, &t));
+    return create_filled(cx, args, t, value_int(number), results);
+}
+OPERATOR(zeros) { return create_constant(cx, args, 0, results); }
+OPERATOR(ones) { return create_constant(cx, args, 1, results); }
+/* What PyTorch leaves uninitialised is 0 here, so that no program can read what was there before. */
+OPERATOR(empty) { return create_constant(cx, args, 0, results); }
+
+/* full(size, fill_value), full_like(self, fill_value), new_full(self, size, fill_value) */
+OPERATOR(full) {
+    const value *fill = create_arg(cx, args, "fill_value");
+    value number;
+    if (!fill) fill = &args[1];
+    TRY(create_fill_value(cx, fill, &number));
+    dtype fallback = number.tag == V_BOOL      ? DT_BOOL
+                     : number.tag == V_INT     ? DT_INT64
+                     : number.tag == V_COMPLEX ? DT_COMPLEX64
+                                               : DT_FLOAT32;
+    tensor *t;
+    TRY(create_shaped(cx, args, fallback, &t));
+    return create_filled(cx, args, t, number, results);
+}
+
+/* empty_strided(size, stride), new_empty_strided(self, size, stride) */
+OPERATOR(empty_strided) {
+    const value *sizes = create_arg(cx, args, "size"), *steps = create_arg(cx, args, "stride");
+    const int64_t *size, *stride;
+    dtype dt;
+    dtype fallback = args[0].tag == V_TENSOR ? (dtype)args[0].u.tensor->dtype : DT_FLOAT32;
+    TRY(create_options(cx, args, fallback, &dt));
+    int n = arg_ints(sizes, &size);
+    if (n != arg_ints(steps, &stride))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "mismatch in length of strides and shape");
+    int64_t span = 1;
+    for (int i = 0; i < n; i++) {
+        if (size[i] < 0 || stride[i] < 0)
+            return diag_fail(cx->diag, CTSC_FAILED, "sizes and strides must be non-negative");
+        int64_t reach;
+        if (size[i] > 0 && (__builtin_mul_overflow(size[i] - 1, stride[i], &reach) ||
+                            __builtin_add_overflow(span, reach, &span)))
+            return diag_fail(cx->diag, CTSC_FAILED, "storage size calculation overflowed");
+    }
+    tensor *flat, *t;
+    TRY(tensor_zeros(cx->diag, dt, 1, &span, &flat));
+    ctsc_status st = tensor_as_strided(cx->diag, flat, n, size, stride, 0, &t);
+    tensor_unref(flat);
+    return st == CTSC_OK ? op_finish(cx, args, t, results) : st;
+}
+
+/* ---- from numbers and lists ------------------------------------------------------------------------------ */
+
+static dtype create_dtype_of(const value *v) {
+    return v->tag == V_BOOL    ? DT_BOOL
+           : v->tag == V_INT   ? DT_INT64
+           : v->tag == V_COMPLEX ? DT_COMPLEX64
+                               : DT_FLOAT32;
+}
+
+static ctsc_status create_number(op_ctx *cx, const value *v, dtype dt, tensor **out) {
+    if (v->tag != V_COMPLEX) TRY(pw_require_fits(cx, v, dt));
+    return operand_to_tensor(cx, v, dt, out);
+}
+
+/* Sizes of a nested list from its first elements. Fails beyond TENSOR_MAX_DIMS (lists may be cyclic). */
+static ctsc_status create_list_sizes(op_ctx *cx, const list *l, int *ndim, int64_t *sizes,
+                                     value *leaf, type **elem) {
+    *ndim = 0;
+    for (;;) {
+        if (*ndim >= TENSOR_MAX_DIMS)
+            return diag_fail(cx->diag, CTSC_FAILED, "too many dimensions");
+        sizes[(*ndim)++] = (int64_t)l->len;
+        *elem = l->elem;
+        *leaf = value_none();
+        if (l->kind == LIST_INT) *leaf = value_int(0);
+        if (l->kind == LIST_FLOAT) *leaf = value_float(0);
+        if (l->kind == LIST_BOOL) *leaf = value_bool(false);
+        if (l->kind != LIST_VALUE || l->len == 0) return CTSC_OK;
+        *leaf = l->u.values[0];
+        if (leaf->tag != V_LIST) return CTSC_OK;
+        l = leaf->u.list;
+    }
+}
+
+/* dtype of the elements: by a leaf if there is one, else by the static element type. */
+static ctsc_status create_list_dtype(op_ctx *cx, const value *leaf, const type *elem, dtype *dt) {
+    while (elem && elem->kind == T_LIST) elem = type_elem(elem);
+    if (leaf->tag == V_INT || leaf->tag == V_FLOAT || leaf->tag == V_BOOL ||
+        leaf->tag == V_COMPLEX) {
+        *dt = create_dtype_of(leaf);
+        return CTSC_OK;
+    }
+    if (leaf->tag == V_NONE && (!elem || elem->kind != T_TENSOR)) {
+        *dt = elem && elem->kind == T_INT ? DT_INT64 : elem && elem->kind == T_BOOL ? DT_BOOL
+                                                                                    : DT_FLOAT32;
+        return CTSC_OK;
+    }
+    return diag_fail(cx->diag, CTSC_FAILED, "Input must be of ints, floats, or bools, got %s",
+                     leaf->tag == V_NONE || leaf->tag == V_TENSOR ? "Tensor" : "another type");
+}
+
+/* Writes list l, of depth `level`, at element *at of t. */
+static ctsc_status create_list_store(op_ctx *cx, const list *l, int level, tensor *t, int64_t *at) {
+    if ((int64_t)l->len != t->sizes[level])
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Expected sequence of length %lld at dim %d (got %lld)",
+                         (long long)t->sizes[level], level, (long long)l->len);
+    dtype dt = (dtype)t->dtype;
+    size_t size = dtype_size(dt);
+    for (size_t i = 0; i < l->len; i++) {
+        if (level + 1 < t->ndim) {
+            if (l->kind != LIST_VALUE || l->u.values[i].tag != V_LIST)
+                return diag_fail(cx->diag, CTSC_FAILED, "Expected a nested list at dim %d", level);
+            TRY(create_list_store(cx, l->u.values[i].u.list, level + 1, t, at));
+            continue;
+        }
+        value v = list_get(l, i);
+        char *p = (char *)tensor_data(t) + (size_t)(*at)++ * size;
+        ctsc_status st = CTSC_OK;
+        if (v.tag == V_COMPLEX && dt == DT_COMPLEX64)
+            *(complex64 *)(void *)p =
+                (complex64){(float)v.u.complex->re, (float)v.u.complex->im};
+        else if (v.tag == V_COMPLEX && dt == DT_COMPLEX128)
+            *(complex128 *)(void *)p = (complex128){v.u.complex->re, v.u.complex->im};
+        else if (v.tag == V_COMPLEX) st = op_refuse_dtype(cx, "tensor", DT_COMPLEX64);
+        else if (v.tag != V_INT && v.tag != V_FLOAT && v.tag != V_BOOL)
+            st = diag_fail(cx->diag, CTSC_FAILED, "Expected a number at dim %d", level);
+        else if ((st = pw_require_fits(cx, &v, dt)) == CTSC_OK && v.tag == V_FLOAT)
+            dtype_store_float(dt, p, v.u.f);
+        else if (st == CTSC_OK) dtype_store_int(dt, p, arg_int(&v));
+        value_unref(v);
+        TRY(st);
+    }
+    return CTSC_OK;
+}
+
+static ctsc_status create_from_list(op_ctx *cx, const list *l, const value *want, tensor **out) {
+    int64_t sizes[TENSOR_MAX_DIMS], at = 0;
+    int ndim;
+    value leaf;
+    type *elem;
+    dtype natural, dt;
+    TRY(create_list_sizes(cx, l, &ndim, sizes, &leaf, &elem));
+    TRY(create_list_dtype(cx, &leaf, elem, &natural));
+    TRY(arg_dtype(cx, want, natural, &dt));
+    tensor *t;
+    TRY(tensor_new(cx->diag, dt, ndim, sizes, &t));
+    ctsc_status st = create_list_store(cx, l, 0, t, &at);
+    if (st == CTSC_OK) *out = t;
+    else tensor_unref(t);
+    return st;
+}
+
+/* tensor(data, dtype, device, requires_grad), as_tensor(data, dtype, device), scalar_tensor(s, ...) */
+OPERATOR(tensor) {
+    static const value none = {V_NONE, {0}};
+    const value *want = create_arg(cx, args, "dtype"), *grad;
+    tensor *t;
+    if (!want) want = &none;
+    TRY(create_check_device(cx, create_arg(cx, args, "device")));
+    if (args[0].tag == V_TENSOR) {
+        dtype dt;
+        TRY(arg_dtype(cx, want, (dtype)args[0].u.tensor->dtype, &dt));
+        TRY(tensor_to_dtype(cx->diag, args[0].u.tensor, dt, &t));
+        return op_return_tensor(results, t);
+    }
+    if (args[0].tag == V_LIST) {
+        TRY(create_from_list(cx, args[0].u.list, want, &t));
+    } else {
+        dtype dt;
+        TRY(arg_dtype(cx, want, create_dtype_of(args), &dt));
+        TRY(create_number(cx, args, dt, &t));
+    }
+    grad = create_arg(cx, args, "requires_grad");
+    t->requires_grad = grad && arg_bool(grad);
+    return op_finish(cx, args, t, results);
+}
+
+/* scalar_tensor(s, dtype=None, ...): float32 unless told otherwise. */
+OPERATOR(scalar_tensor) {
+    dtype dt;
+    tensor *t;
+    TRY(create_options(cx, args, DT_FLOAT32, &dt));
+    TRY(create_number(cx, args, dt, &t));
+    return op_finish(cx, args, t, results);
+}
+
+/* prim::NumToTensor: the number in its own width. */
+OPERATOR(num_to_tensor) {
+    dtype dt = create_dtype_of(args);
+    dt = dt == DT_FLOAT32 ? DT_FLOAT64 : dt == DT_COMPLEX64 ? DT_COMPLEX128 : dt;
+    tensor *t;
+    TRY(operand_to_tensor(cx, args, dt, &t));
+    return op_return_tensor(results, t);
+}

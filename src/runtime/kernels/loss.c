@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loss.c - loss functions that compare element by element, or vector by vector.
+ *
+ * Method: a loss is a function of one element of each operand. It is computed in double, whatever the dtypes, and
+ * rounded once: losses are small and rare, so that exactness is worth more here than speed.
+ * Tests: tests/unit/test_nn.c
+ */
+#include "runtime/kernels/loss.h"
+
+#include <float.h>
+#include <math.h>
+
+enum { LOSS_MAX_OPERANDS = 4 };
+
+/* ---- reductions ------------------------------------------------------------------------------- */
+
+ctsc_status loss_check_reduction(op_ctx *cx, int64_t reduction) {
+    if (reduction >= LOSS_NONE && reduction <= LOSS_SUM) return CTSC_OK;
+    return nn_fail(cx, "%lld is not a valid value for reduction", (long long)reduction);
+}
+
+static double loss_total(const tensor *t) { /* t is contiguous */
+    const char *p = tensor_data(t);
+    size_t item = dtype_size((dtype)t->dtype);
+    double total = 0;
+    if (t->dtype == DT_FLOAT32) return nn_sum_f32((const float *)p, t->numel);
+    if (t->dtype == DT_FLOAT64) return nn_sum_f64((const double *)p, t->numel);
+    for (int64_t i = 0; i < t->numel; i++)
+        total += dtype_load_float((dtype)t->dtype, p + (size_t)i * item);
+    return total;
+}
+
+ctsc_status loss_reduce(op_ctx *cx, tensor *t, int64_t reduction, tensor **out) {
+    dtype dt = (dtype)t->dtype;
+    ctsc_status st = loss_check_reduction(cx, reduction);
+    if (st == CTSC_OK && reduction == LOSS_NONE) {
+        *out = t;
+        return CTSC_OK;
+    }
+    if (st == CTSC_OK && dtype_is_integral(dt) && reduction == LOSS_MEAN)
+        st = nn_fail(cx,
+                     "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+                     "complex dtype. Got: %s",
+                     dtype_table[dt].ir_name);
+    if (st == CTSC_OK && dtype_is_integral(dt)) {
+        uint64_t total = 0;
+        for (int64_t i = 0; i < t->numel; i++)
+            total += (uint64_t)dtype_load_int(dt, (char *)tensor_data(t) + (size_t)i * dtype_size(dt));
+        st = tensor_scalar_int(cx->diag, DT_INT64, (int64_t)total, out);
+    } else if (st == CTSC_OK) {
+        double total = loss_total(t);
+        if (reduction == LOSS_MEAN) total /= (double)t->numel;
+        st = tensor_scalar_float(cx->diag, dt, total, out);
+    }
+    tensor_unref(t);
+    return st;
+}
+
+/* ---- element by element ------------------------------------------------------------------------ */
+
+/* x: one element of each operand; p: the numbers of the loss. */
+typedef double (*loss_fn)(const double *x, const double *p);
+
+typedef struct loss_job {
+    loss_fn fn;
+    const double *numbers;
+    int n;
+    dtype dt[LOSS_MAX_OPERANDS + 1]; /* of the output, then of the operands */
+} loss_job;
+
+static void loss_run(void *ctx, int64_t n, char *const *p, const int64_t *s) {
+    const loss_job *j = ctx;
+    double x[LOSS_MAX_OPERANDS];
+    for (int64_t i = 0; i < n; i++) {
+        for (int k = 0; k < j->n; k++)
+            x[k] = dtype_load_float(j->dt[k + 1], p[k + 1] + i * s[k + 1]);
+        double v = j->fn(x, j->numbers);
+        if (dtype_is_integral(j->dt[0]))
+            dtype_store_int(j->dt[0], p[0] + i * s[0], (int64_t)v);
+        else
+            dtype_store_float(j->dt[0], p[0] + i * s[0], v);
+    }
+}
+
+/* fn over n operands, broadcast together, as a contiguous tensor of dtype dt. */
+static ctsc_status loss_map(op_ctx *cx, int n, tensor *const *operands, dtype dt, loss_fn fn,
+                            const double *numbers, tensor **out) {
+    int64_t sizes[TENSOR_MAX_DIMS];
+    int ndim = operands[0]->ndim;
+    tensor *all[LOSS_MAX_OPERANDS + 1];
+    loss_job j = {.fn = fn, .numbers = numbers, .n = n, .dt = {dt}};
+    for (int i = 0; i < ndim; i++) sizes[i] = operands[0]->sizes[i];
+    for (int k = 1; k < n; k++) {
+        int64_t joint[TENSOR_MAX_DIMS];
+        TRY(broadcast_sizes(cx->diag, ndim, sizes, operands[k]->ndim, operands[k]->sizes, &ndim, joint));
+        for (int i = 0; i < ndim; i++) sizes[i] = joint[i];
+    }
+    TRY(tensor_new(cx->diag, dt, ndim, sizes, out));
+    all[0] = *out;
+    for (int k = 0; k < n; k++) {
+        all[k + 1] = operands[k];
+        j.dt[k + 1] = (dtype)operands[k]->dtype;
+    }
+    iter_run(ndim, sizes, n + 1, all, loss_run, &j, 0);
+    return CTSC_OK;
+}
+
+/* Maps, reduces and finishes the operator. */
+static ctsc_status loss_finish(op_ctx *cx, const value *args, int n, tensor *const *operands, dtype dt,
+                               loss_fn fn, const double *numbers, int64_t reduction, value *results) {
+    tensor *t, *reduced;
+    TRY(loss_check_reduction(cx, reduction));
+    TRY(loss_map(cx, n, operands, dt, fn, numbers, &t));
+    TRY(loss_reduce(cx, t, reduction, &reduced));
+    return op_finish(cx, args, reduced, results);
+}
+
+/* Losses of (self, target, reduction, ...) for floating point types only. */
+static ctsc_status loss_pair(op_ctx *cx, const value *args, const char *name, loss_fn fn,
+                             const double *numbers, int64_t reduction, value *results) {
+    dtype dt = promote_operands(2, args);
+    tensor *operands[2] = {arg_tensor(&args[0]), arg_tensor(&args[1])};
+    if (name && !dtype_is_float(dt)) return op_refuse_dtype(cx, name, dt);
+    return loss_finish(cx, args, 2, operands, dt, fn, numbers, reduction, results);
+}
+
+static double loss_mse(const double *x, const double *p) {
+    (void)p;
+    return (x[0] - x[1]) * (x[0] - x[1]);
+}
+ctsc_status op_mse_loss(op_ctx *cx, const value *args, value *results) {
+    return loss_pair(cx, args, "mse_cpu", loss_mse, NULL, arg_int(&args[2]), results);
+}
+
+static double loss_l1(const double *x, const double *p) {
+    (void)p;
+    return fabs(x[0] - x[1]);
+}
+ctsc_status op_l1_loss(op_ctx *cx, const value *args, value *results) {
+    return loss_pair(cx, args, NULL, loss_l1, NULL, arg_int(&args[2]), results);
+}
+
+static double loss_smooth_l1(const double *x, const double *p) {
+    double z = fabs(x[0] - x[1]), beta = p[0];
+    return z < beta ? 0.5 * z * z / beta : z - 0.5 * beta;
+}
+ctsc_status op_smooth_l1_loss(op_ctx *cx, const value *args, value *results) {
+    double beta = arg_float(&args[3]);
+    if (beta < 0) return nn_fail(cx, "smooth_l1_loss does not support negative values for beta.");
+    return loss_pair(cx, args, "smooth_l1_cpu", loss_smooth_l1, &beta, arg_int(&args[2]), results);
+}
+
+static double loss_huber(const double *x, const double *p) {
+    double z = fabs(x[0] - x[1]), delta = p[0];
+    return z < delta ? 0.5 * z * z : delta * (z - 0.5 * delta);
+}
+ctsc_status op_huber_loss(op_ctx *cx, const value *args, value *results) {
+    double delta = arg_float(&args[3]);
+    if (delta <= 0) return nn_fail(cx, "huber_loss does not support non-positive values for delta.");
+    return loss_pair(cx, args, "huber_cpu", loss_huber, &delta, arg_int(&args[2]), results);
+}
+
+/* log(exp(-x y) + 1). p[0]: the largest number of the dtype, beyond which exp is infinite. */
+static double loss_soft_margin(const double *x, const double *p) {
+    double e = exp(-x[0] * x[1]);
+    return e > p[0] ? INFINITY : log(e + 1);
+}
+ctsc_status op_soft_margin_loss(op_ctx *cx, const value *args, value *results) {
+    dtype dt = promote_operands(2, args);
+    double top = dt == DT_FLOAT64 ? INFINITY : dt == DT_FLOAT16 ? 65504 : FLT_MAX;
+    if (dtype_is_integral(dt))
+        return nn_fail(cx, "result type Float can't be cast to the desired output type %s",
+                       dtype_table[dt].ir_name);
+    return loss_pair(cx, args, "soft_margin_loss", loss_soft_margin, &top, arg_int(&args[2]), results);
+}
+
+static double loss_kl_div(const double *x, const double *p) {
+    (void)p;
+    double entropy = x[1] == 0 ? 0 : x[1] * log(x[1]);
+    return entropy - x[1] * x[0];
+}
+static double loss_kl_div_log(const double *x, const double *p) {
+    (void)p;
+    return exp(x[1]) * (x[1] - x[0]);
+}
+ctsc_status op_kl_div(op_ctx *cx, const value *args, value *results) {
+    for (int i = 0; i < 2; i++)
+        if (dtype_is_integral((dtype)arg_tensor(&args[i])->dtype))
+            return nn_fail(cx, "kl_div: Integral inputs not supported.");
+    return loss_pair(cx, args, "kl_div", arg_bool(&args[3]) ? loss_kl_div_log : loss_kl_div, NULL,
+                     arg_int(&args[2]), results);
+}
+
+/* p: log_input, full, eps */
+static double loss_poisson(const double *x, const double *p) {
+    double loss = p[0] != 0 ? exp(x[0]) - x[1] * x[0] : x[0] - x[1] * log(x[0] + p[2]);
+    if (p[1] != 0 && x[1] > 1) /* Stirling's approximation of log(target!) */
+        loss += x[1] * log(x[1]) - x[1] + 0.5 * log(2 * M_PI * x[1]);
+    return loss;
+}
+ctsc_status op_poisson_nll_loss(op_ctx *cx, const value *args, value *results) {
+    double numbers[3] = {arg_bool(&args[2]), arg_bool(&args[3]), arg_float(&args[4])};
+    dtype dt = promote_operands(2, args);
+    tensor *operands[2] = {arg_tensor(&args[0]), arg_tensor(&args[1])};
+    if (dtype_is_integral(dt)) dt = DT_FLOAT32;
+    if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "poisson_nll_loss", dt);
+    return loss_finish(cx, args, 2, operands, dt, loss_poisson, numbers, arg_int(&args[5]), results);
+}
+
+static double loss_hinge_embedding(const double *x, const double *p) {
+    double margin = p[0] - x[0];
+    return (x[1] != 1 ? (margin > 0 || isnan(margin) ? margin : 0) : 0) + (x[1] != -1 ? x[0] : 0);
+}
+ctsc_status op_hinge_embedding_loss(op_ctx *cx, const value *args, value *results) {
+    double margin = arg_float(&args[2]);
+    dtype dt = (dtype)arg_tensor(&args[0])->dtype;
+    tensor *operands[2] = {arg_tensor(&args[0]), arg_tensor(&args[1])};
+    if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "hinge_embedding_loss", dt);
+    return loss_finish(cx, args, 2, operands, dt, loss_hinge_embedding, &margin, arg_int(&args[3]), results);
+}
+
+static double loss_margin_ranking(const double *x, const double *p) {
+    double v = -x[2] * (x[0] - x[1]) + p[0];
+    return v > 0 || isnan(v) ? v : 0;
+}
+ctsc_status op_margin_ranking_loss(op_ctx *cx, const value *args, value *results) {
+    double margin = arg_float(&args[3]);
+    dtype dt = promote_operands(3, args);
+    tensor *operands[3] = {arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor(&args[2])};
+    if (!dtype_is_float(dt) && !dtype_is_int(dt)) return op_refuse_dtype(cx, "margin_ranking_loss", dt);
+    return loss_finish(cx, args, 3, operands, dt, loss_margin_ranking, &margin, arg_int(&args[4]), results);
+}
+
+/* ---- binary cross entropy ----------------------------------------------------------------------- */
+
+/* p[0]: is there a weight (x[2])? The logarithms are cut off at -100 to stay finite. */
+static double loss_bce(const double *x, const double *p) {
+    double a = log(x[0]), b = log1p(-x[0]);
+    double v = (x[1] - 1) * (b > -100 ? b : -100) - x[1] * (a > -100 ? a : -100);
+    return p[0] != 0 ? v * x[2] : v;
+}
+
+static ctsc_status loss_bce_check(op_ctx *cx, const tensor *input, const tensor *t, bool same_dtype) {
+    int64_t sizes[TENSOR_MAX_DIMS];
+    int ndim;
+    if (same_dtype && t->dtype != input->dtype)
+        return nn_fail(cx, "Found dtype %s but expected %s", dtype_table[t->dtype].ir_name,
+                       dtype_table[input->dtype].ir_name);
+    TRY(broadcast_sizes(cx->diag, input->ndim, input->sizes, t->ndim, t->sizes, &ndim, sizes));
+    return op_check_inplace_shape(cx, input, ndim, sizes);
+}
+
+/* The input must be a probability. NaN is not. */
+static ctsc_status loss_bce_range(op_ctx *cx, tensor *input) {
+    tensor *x;
+    TRY(tensor_contiguous(cx->diag, input, &x));
+    dtype dt = (dtype)x->dtype;
+    ctsc_status st = CTSC_OK;
+    for (int64_t i = 0; i < x->numel && st == CTSC_OK; i++) {
+        double v = dtype_load_float(dt, (char *)tensor_data(x) + (size_t)i * dtype_size(dt));
+        if (!(v >= 0 && v <= 1))
+            st = nn_fail(cx, "all elements of input should be between 0 and 1");
+    }
+    tensor_unref(x);
+    return st;
+}
+
+ctsc_status op_binary_cross_entropy(op_ctx *cx, const value *args, value *results) {
+    tensor *input = arg_tensor(&args[0]), *weight = arg_tensor_or_null(&args[2]);
+    tensor *operands[3] = {input, arg_tensor(&args[1]), weight};
+    double weighted = weight != NULL;
+    if (!dtype_is_float((dtype)input->dtype))
+        return op_refuse_dtype(cx, "binary_cross_entropy", (dtype)input->dtype);
+    TRY(loss_bce_check(cx, input, operands[1], true));
+    if (weight) TRY(loss_bce_check(cx, input, weight, false));
+    TRY(loss_bce_range(cx, input));
+    return loss_finish(cx, args, weight ? 3 : 2, operands, (dtype)input->dtype, loss_bce, &weighted,
+                       arg_int(&args[3]), results);
+}
+
+/* x: input, target, weight, pos_weight; p: are the last two there? */
+static double loss_bce_logits(const double *x, const double *p) {
+    double weight = p[0] != 0 ? x[2] : 1, positive = p[1] != 0 ? (x[3] - 1) * x[1] + 1 : 1;
+    double max = x[0] < 0 ? -x[0] : 0;
+    double v = (1 - x[1]) * x[0] + positive * (log(exp(-max) + exp(-x[0] - max)) + max);
+    return v * weight;
+}
+ctsc_status op_binary_cross_entropy_with_logits(op_ctx *cx, const value *args, value *results) {
+    tensor *target = arg_tensor(&args[1]);
+    tensor *weight = arg_tensor_or_null(&args[2]), *positive = arg_tensor_or_null(&args[3]);
+    tensor *operands[4] = {arg_tensor(&args[0]), target, weight ? weight : target,
+                           positive ? positive : target};
+    double numbers[2] = {weight != NULL, positive != NULL};
+    int64_t sizes[TENSOR_MAX_DIMS];
+    int ndim;
+    /* PyTorch computes in place in a tensor of the target's shape. */
+    for (int i = 0; i < 4; i++) {
+        const tensor *t = operands[i];
+        TRY(broadcast_sizes(cx->diag, target->ndim, target->sizes, t->ndim, t->sizes, &ndim, sizes));
+        TRY(op_check_inplace_shape(cx, target, ndim, sizes));
+    }
+    dtype dt = promote_operands(2, args);
+    if (dtype_is_integral(dt))
+        return nn_fail(cx, "result type Float can't be cast to the desired output type %s",
+                       dtype_table[dt].ir_name);
+    if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "binary_cross_entropy_with_logits", dt);
+    return loss_finish(cx, args, 4, operands, dt, loss_bce_logits, numbers, arg_int(&args[4]), results);
+}
+
+/* ---- vector by vector ---------------------------------------------------------------------------- */
+
+/* n operands broadcast together, as contiguous doubles. */
+static ctsc_status loss_vectors(op_ctx *cx, int n, const value *args, tensor **out) {
+    int64_t sizes[TENSOR_MAX_DIMS];
+    int ndim = 0;
+    for (int k = 0; k < n; k++) {
+        const tensor *t = arg_tensor(&args[k]);
+        int64_t joint[TENSOR_MAX_DIMS];
+        TRY(broadcast_sizes(cx->diag, ndim, sizes, t->ndim, t->sizes, &ndim, joint));
+        for (int i = 0; i < ndim; i++) sizes[i] = joint[i];
+    }
+    for (int k = 0; k < n; k++) {
+        tensor *wide;
+        TRY(tensor_expand(cx->diag, arg_tensor(&args[k]), ndim, sizes, &wide));
+        ctsc_status st = nn_as(cx, wide, DT_FLOAT64, &out[k]);
+        tensor_unref(wide);
+        TRY(st);
+    }
+    return CTSC_OK;
+}
+
+static double loss_distance(const double *a, const double *b, int64_t n, double p, double eps) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double v = fabs(a[i] - b[i] + eps);
+        if (isinf(p))
+            sum = i == 0 || (p > 0 ? v > sum : v < sum) || isnan(v) ? v : sum;
+        else
+            sum += p == 2 ? v * v : p == 1 ? v : p == 0 ? v != 0 : pow(v, p);
+    }
+    return p == 2 ? sqrt(sum) : p == 0 || isinf(p) ? sum : pow(sum, 1 / p);
+}
+
+ctsc_status op_triplet_margin_loss(op_ctx *cx, const value *args, value *results) {
+    const tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[1]), *c = arg_tensor(&args[2]);
+    double margin = arg_float(&args[3]), p = arg_float(&args[4]), eps = arg_float(&args[5]);
+    tensor *v[3] = {NULL}, *y = NULL, *reduced;
+    dtype dt = promote_operands(3, args);
+    ctsc_status st;
+    if (a->ndim != b->ndim || a->ndim != c->ndim)
+        return nn_fail(cx, "All inputs should have same dimension but got %dD, %dD and %dD inputs.",
+                       a->ndim, b->ndim, c->ndim);
+    TRY(loss_check_reduction(cx, arg_int(&args[7])));
+    if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "triplet_margin_loss", dt);
+    TRY_OUT(loss_vectors(cx, 3, args, v));
+    int outer = nn_max(v[0]->ndim - 1, 0);
+    int64_t n = v[0]->ndim ? v[0]->sizes[outer] : 1;
+    TRY_OUT(tensor_new(cx->diag, dt, outer, v[0]->sizes, &y));
+    for (int64_t r = 0; r < y->numel; r++) {
+        const double *x0 = TENSOR_AT(v[0], double) + r * n, *x1 = TENSOR_AT(v[1], double) + r * n;
+        const double *x2 = TENSOR_AT(v[2], double) + r * n;
+        double near = loss_distance(x0, x1, n, p, eps), far = loss_distance(x0, x2, n, p, eps);
+        if (arg_bool(&args[6])) far = fmin(far, loss_distance(x1, x2, n, p, eps));
+        double loss = margin + near - far;
+        dtype_store_float(dt, (char *)tensor_data(y) + (size_t)r * dtype_size(dt),
+                          loss > 0 || isnan(loss) ? loss : 0);
+    }
+out:
+    for (int i = 0; i < 3; i++) tensor_unref(v[i]);
+    TRY(st);
+    TRY(loss_reduce(cx, y, arg_int(&args[7]), &reduced));
+    return op_finish(cx, args, reduced, results);
+}
+
+/* x: cosine, target; p: margin */
+static double loss_cosine(const double *x, const double *p) {
+    double far = x[0] - p[0];
+    return x[1] == 1 ? 1 - x[0] : x[1] == -1 ? (far > 0 || isnan(far) ? far : 0) : 0;
+}
+
+/* Cosines over the last dim, as doubles. */
+static ctsc_status loss_cosines(op_ctx *cx, const value *args, tensor **out) {
+    tensor *v[2] = {NULL};
+    ctsc_status st;
+    TRY_OUT(loss_vectors(cx, 2, args, v));
+    int outer = nn_max(v[0]->ndim - 1, 0);
+    int64_t n = v[0]->ndim ? v[0]->sizes[outer] : 1;
+    TRY_OUT(tensor_new(cx->diag, DT_FLOAT64, outer, v[0]->sizes, out));
+    for (int64_t r = 0; r < (*out)->numel; r++) {
+        const double *a = TENSOR_AT(v[0], double) + r * n, *b = TENSOR_AT(v[1], double) + r * n;
+        double dot = 0, aa = 1e-12, bb = 1e-12; /* the epsilon of PyTorch's formula */
+        for (int64_t i = 0; i < n; i++) dot += a[i] * b[i], aa += a[i] * a[i], bb += b[i] * b[i];
+        TENSOR_AT(*out, double)[r] = dot / sqrt(aa * bb);
+    }
+out:
+    tensor_unref(v[0]);
+    tensor_unref(v[1]);
+    return st;
+}
+
+ctsc_status op_cosine_embedding_loss(op_ctx *cx, const value *args, value *results) {
+    const tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[1]);
+    tensor *operands[2] = {NULL, arg_tensor(&args[2])};
+    double margin = arg_float(&args[3]);
+    dtype dt = promote_operands(2, args);
+    int dims = operands[1]->ndim;
+    nn_text ta, tb;
+    if (dims > 1)
+        return nn_fail(cx, "0D or 1D target tensor expected, multi-target not supported");
+    if (a->ndim != dims + 1 || b->ndim != dims + 1)
+        return nn_fail(cx, "%dD target tensor expects %dD input tensors, but found inputs with sizes %s and %s.",
+                       dims, dims + 1, nn_shape(a, &ta), nn_shape(b, &tb));
+    if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "cosine_embedding_loss", dt);
+    TRY(loss_cosines(cx, args, &operands[0]));
+    ctsc_status st = loss_finish(cx, args, 2, operands, dt, loss_cosine, &margin, arg_int(&args[4]), results);
+    tensor_unref(operands[0]);
+    return st;
+}

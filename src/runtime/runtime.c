@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runtime.c - a runtime's initial state, and PyTorch's random generator.
+ *
+ * The generator is the 32-bit Mersenne twister: M. Matsumoto, T. Nishimura, "Mersenne Twister: a 623-dimensionally
+ * equidistributed uniform pseudo-random number generator", 1998, in the form PyTorch's CPU generator has.
+ * Tests: tests/unit/test_interp.c
+ */
+#include "runtime/runtime.h"
+
+enum { MT_N = 624, MT_M = 397 };
+
+void generator_seed(generator *g, uint64_t seed) {
+    *g = (generator){.seed = seed, .seeded = true, .left = 1};
+    g->state[0] = (uint32_t)seed;
+    for (uint32_t j = 1; j < MT_N; j++)
+        g->state[j] = 1812433253u * (g->state[j - 1] ^ (g->state[j - 1] >> 30)) + j;
+}
+
+static uint32_t generator_twist(uint32_t u, uint32_t v) {
+    uint32_t mixed = (u & 0x80000000u) | (v & 0x7fffffffu);
+    return (mixed >> 1) ^ (v & 1 ? 0x9908b0dfu : 0);
+}
+
+static void generator_refill(generator *g) {
+    uint32_t *s = g->state;
+    for (int j = 0; j < MT_N; j++)
+        s[j] = s[(j + MT_M) % MT_N] ^ generator_twist(s[j], s[(j + 1) % MT_N]);
+    g->left = MT_N;
+    g->next = 0;
+}
+
+uint32_t generator_u32(generator *g) {
+    if (--g->left <= 0) generator_refill(g);
+    uint32_t y = g->state[g->next++];
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680u;
+    y ^= (y << 15) & 0xefc60000u;
+    y ^= y >> 18;
+    return y;
+}
+
+uint64_t generator_u64(generator *g) {
+    uint64_t high = generator_u32(g);
+    return high << 32 | generator_u32(g);
+}
+
+void runtime_init(runtime *rt) {
+    *rt = (runtime){.steps_left = UINT64_MAX};
+    generator_seed(&rt->rng, 67280421310721u);
+    rt->rng.seeded = false;
+}
