@@ -105,14 +105,16 @@ ctsc_status annotation_type(unit *u, diag *d, const expr *x, type **out) {
             sb_free(&name);
             return annotation_fail(d, x, "Subscripted type must be a type identifier");
         }
-        s = annotation_constructed(u, d, x, sb_str(&name), out);
+        s = name.failed ? diag_no_memory(d) : annotation_constructed(u, d, x, sb_str(&name), out);
         sb_free(&name);
         return s;
     case E_NAME:
     case E_ATTR: {
         if (!annotation_dotted(x, &name)) break;
         type *t = annotation_simple(sb_str(&name));
-        if (!t) {
+        if (name.failed) {
+            s = diag_no_memory(d);
+        } else if (!t) {
             type *cls = NULL;
             function *fn = NULL;
             s = unit_resolve(u, d, sb_str(&name), &cls, &fn);

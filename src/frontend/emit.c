@@ -15,7 +15,9 @@ bool emit_failed(const emitter *e) {
 }
 
 ir_value *emit_fail(emitter *e, source_range r, const char *fmt, ...) {
-    if (e->diag->status == CTSC_OK) {
+    if (e->diag->status == CTSC_OK && emit_failed(e)) {
+        diag_no_memory(e->diag); /* what looks wrong may only be garbage */
+    } else if (e->diag->status == CTSC_OK) {
         strbuf sb = STRBUF_INIT;
         va_list ap;
         va_start(ap, fmt);
@@ -249,8 +251,8 @@ ir_value *emit_fork(emitter *e, const func_def *def, source_range r) {
         return NULL;
     }
     graph_insert(e->g, fork);
-    node_set_graph(fork, "Subgraph", g);
     fork->range = r;
     fork->outputs.data[0]->type = type_future(g->root->returns.data[0]->type);
+    node_set_graph(fork, "Subgraph", g); /* owns g now; frees it without memory */
     return fork->outputs.data[0];
 }

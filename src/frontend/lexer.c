@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lexer.c - tokens of the Python subset: layout, names, punctuation. Literals are in lexer_literal.c.
+ * lexer.c - tokens of the Python subset: layout, names, punctuation. Literals are in
+ * lexer_literal.c.
  *
- * Method: a hand-written scanner over bytes. Bytes above 0x7f are taken as parts of names, so that names in any script
- * pass; inside strings every byte but the quote, the backslash and the line end stands for itself.
- * Tests: tests/unit/test_parser.c
+ * Method: a hand-written scanner over bytes. Bytes above 0x7f are taken as parts of names, so that
+ * names in any script pass; inside strings every byte but the quote, the backslash and the line end
+ * stands for itself. Tests: tests/unit/test_parser.c
  */
 #include "frontend/lexer_internal.h"
 
@@ -33,20 +34,19 @@ enum {
 };
 
 const char *token_text(token_kind k) {
-    static const char *const texts[TK_COUNT] = {
-        [TK_EOF] = "end of file",
-        [TK_NEWLINE] = "end of line",
-        [TK_INDENT] = "indentation",
-        [TK_DEDENT] = "end of the indented block",
-        [TK_NAME] = "a name",
-        [TK_INT] = "a number",
-        [TK_FLOAT] = "a number",
-        [TK_IMAGINARY] = "a number",
-        [TK_STRING] = "a string",
-        [TK_FSTRING] = "a string",
-        [TK_BYTES] = "bytes",
+    static const char *const texts[TK_COUNT] = {[TK_EOF] = "end of file",
+                                                [TK_NEWLINE] = "end of line",
+                                                [TK_INDENT] = "indentation",
+                                                [TK_DEDENT] = "end of the indented block",
+                                                [TK_NAME] = "a name",
+                                                [TK_INT] = "a number",
+                                                [TK_FLOAT] = "a number",
+                                                [TK_IMAGINARY] = "a number",
+                                                [TK_STRING] = "a string",
+                                                [TK_FSTRING] = "a string",
+                                                [TK_BYTES] = "bytes",
 #define TOKEN_TEXT(k, text) [TK_##k] = "'" text "'",
-        PUNCTUATION(TOKEN_TEXT) KEYWORDS(TOKEN_TEXT)
+                                                PUNCTUATION(TOKEN_TEXT) KEYWORDS(TOKEN_TEXT)
 #undef TOKEN_TEXT
     };
     return texts[k];

@@ -2,9 +2,8 @@
 /*
  * lexer_literal.c - numbers and strings.
  *
- * Octal escapes give bytes, because the code in archives writes the bytes of UTF-8 that way ("\303\251"); \x, \u
- * and \U give characters, as in Python.
- * Tests: tests/unit/test_parser.c
+ * Octal escapes give bytes, because the code in archives writes the bytes of UTF-8 that way
+ * ("\303\251"); \x, \u and \U give characters, as in Python. Tests: tests/unit/test_parser.c
  */
 #include "frontend/lexer_internal.h"
 
@@ -13,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- numbers ---------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static pthread_once_t lex_locale_once = PTHREAD_ONCE_INIT;
 static locale_t lex_locale;
@@ -128,7 +127,7 @@ ctsc_status lex_number(lexer *lx, token *t) {
     return CTSC_OK;
 }
 
-/* ---- strings ------------------------------------------------------------------------------------ */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 static size_t lex_put_utf8(char *out, uint32_t c) {
     if (c < 0x80) {

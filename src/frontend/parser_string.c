@@ -2,15 +2,15 @@
 /*
  * parser_string.c - string literals: adjacent ones are joined; f-strings are taken apart.
  *
- * An f-string's expressions are parsed where they stand in the source, so that their places are right.
- * Tests: tests/unit/test_parser.c
+ * An f-string's expressions are parsed where they stand in the source, so that their places are
+ * right. Tests: tests/unit/test_parser.c
  */
 #include "frontend/parser_internal.h"
 
 #include <string.h>
 
-/* Appends text to the last STR part of list, or as a new one. While parts are joined, `i` of the part
- * is the room its text has, so that many small literals cost no more than one large one. */
+/* Appends text to the last STR part of list, or as a new one. While parts are joined, `i` of the
+ * part is the room its text has, so that many small literals cost no more than one large one. */
 static bool string_add_text(parser *p, expr_list *list, const char *s, size_t len, source_range r) {
     expr *last = list->len > 0 ? list->data[list->len - 1] : NULL;
     if (last && last->kind == E_STR) {
@@ -30,7 +30,7 @@ static bool string_add_text(parser *p, expr_list *list, const char *s, size_t le
         last->range.end = r.end;
         return true;
     }
-    expr *e = parse_node(p, E_STR, r.begin);
+    expr *e = parser_node(p, E_STR, r.begin);
     if (!e) return false;
     e->s = s;
     e->slen = len;
@@ -39,8 +39,8 @@ static bool string_add_text(parser *p, expr_list *list, const char *s, size_t le
     return true;
 }
 
-/* Where the expression that starts at `at` ends within the f-string: at the first !, : or } that is not in brackets or
- * in a nested string. */
+/* Where the expression that starts at `at` ends within the f-string: at the first !, : or } that is
+ * not in brackets or in a nested string. */
 static uint32_t fstring_expr_end(const char *text, uint32_t at, uint32_t end) {
     int brackets = 0;
     char quote = '\0';
@@ -75,7 +75,7 @@ static bool fstring_part(parser *p, expr_list *list, uint32_t *at, uint32_t end)
     const char *text = p->src->text;
     uint32_t open = *at, stop = fstring_expr_end(text, open + 1, end), expr_end = stop;
     source_range r = {p->src, open, stop};
-    expr *e = parse_node(p, E_FORMAT, open);
+    expr *e = parser_node(p, E_FORMAT, open);
     if (!e) return false;
     bool documenting = fstring_self_documenting(text, open + 1, &expr_end);
     if (documenting) {
@@ -83,10 +83,10 @@ static bool fstring_part(parser *p, expr_list *list, uint32_t *at, uint32_t end)
         if (!label || !string_add_text(p, list, label, strlen(label), r)) return false;
         e->name = intern(p->names, "r");
     }
-    if (parse_enter(p)) {
+    if (parser_enter(p)) {
         parser inner = *p;
-        p->status = parse_expression_in(&inner, open + 1, expr_end, &e->a);
-        parse_leave(p);
+        p->status = parser_expression_in(&inner, open + 1, expr_end, &e->a);
+        parser_leave(p);
     }
     if (p->status != CTSC_OK) return false;
     if (stop < end && text[stop] == '!') {
@@ -100,7 +100,7 @@ static bool fstring_part(parser *p, expr_list *list, uint32_t *at, uint32_t end)
         e->s = arena_strndup(p->a, text + spec, stop - spec);
         e->slen = stop - spec;
     }
-    if (stop >= end || text[stop] != '}') return parse_error_at(p, r, "f-string: expecting '}'");
+    if (stop >= end || text[stop] != '}') return parser_error_at(p, r, "f-string: expecting '}'");
     *at = stop + 1;
     e->range.end = *at;
     (void)avec_push(p->a, list, e);
@@ -115,7 +115,8 @@ static bool fstring_split(parser *p, const token *t, expr_list *list) {
         bool doubled = !end && (text[at] == '{' || text[at] == '}') && at + 1 < t->body_end &&
                        text[at + 1] == text[at];
         if (!end && (doubled || (text[at] != '{' && text[at] != '}'))) {
-            /* A backslash keeps the next byte from being a brace: only \N{...} would, which is refused. */
+            /* A backslash keeps the next byte from being a brace: only \N{...} would, which is
+             * refused. */
             at += doubled ? 2 : 1;
             continue;
         }
@@ -131,36 +132,36 @@ static bool fstring_split(parser *p, const token *t, expr_list *list) {
         }
         if (end) break;
         if (text[at] == '}')
-            return parse_error_at(p, (source_range){p->src, at, at + 1},
-                                  "f-string: single '}' is not allowed");
+            return parser_error_at(p, (source_range){p->src, at, at + 1},
+                                   "f-string: single '}' is not allowed");
         if (!fstring_part(p, list, &at, t->body_end)) return false;
         plain = at;
     }
     return true;
 }
 
-expr *parse_strings(parser *p) {
+expr *parser_strings(parser *p) {
     uint32_t begin = p->cur.begin;
     bool format = false, bytes = false;
     expr_list parts = {0};
-    while (parse_is(p, TK_STRING) || parse_is(p, TK_FSTRING) || parse_is(p, TK_BYTES)) {
+    while (parser_is(p, TK_STRING) || parser_is(p, TK_FSTRING) || parser_is(p, TK_BYTES)) {
         token t = p->cur;
         if (t.kind == TK_BYTES) {
             bytes = true;
         } else if (t.kind == TK_FSTRING) {
             format = true;
             if (!fstring_split(p, &t, &parts)) return NULL;
-        } else if (!string_add_text(p, &parts, t.s, t.slen, parse_here(p))) {
+        } else if (!string_add_text(p, &parts, t.s, t.slen, parser_here(p))) {
             return NULL;
         }
-        if (!parse_advance(p)) return NULL;
+        if (!parser_advance(p)) return NULL;
     }
-    if (bytes) return parse_unsupported(p, begin, "bytes literals aren't supported");
+    if (bytes) return parser_unsupported(p, begin, "bytes literals aren't supported");
     if (format || parts.len == 0) {
-        expr *e = parse_node(p, E_FSTRING, begin);
+        expr *e = parser_node(p, E_FSTRING, begin);
         if (e) e->items = parts;
         return e;
     }
-    parts.data[0]->range = parse_range(p, begin);
+    parts.data[0]->range = parser_range(p, begin);
     return parts.data[0];
 }

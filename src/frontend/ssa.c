@@ -20,34 +20,36 @@
 
 /* ---- 1: loop conditions ------------------------------------------------------------------------------- */
 
-typedef struct ssa_copy_map { ptrmap map; } ssa_copy_map;
-
 static ir_value *ssa_mapped(void *ctx, ir_value *v) {
     ir_value *to = ptrmap_get(ctx, v);
     return to ? to : v;
 }
 
-/* Copies the nodes of `from` in front of `at` and returns what v became. */
-static ir_value *ssa_copy_block(graph *g, const block *from, node *at, ir_value *v) {
+/* Copies the nodes of `from` in front of `at`; *out is what v became. False without memory. */
+static bool ssa_copy_block(graph *g, const block *from, node *at, ir_value *v, ir_value **out) {
     ptrmap map = {0};
-    for (const node *n = from->first; n; n = n->next) {
+    bool ok = true;
+    for (const node *n = from->first; n && ok; n = n->next) {
         node *c = node_clone(g, n, ssa_mapped, &map);
-        node_insert_before(c, at);
-        for (size_t i = 0; i < n->outputs.len; i++)
-            ptrmap_put(&map, n->outputs.data[i], c->outputs.data[i]);
+        if (arena_failed(&g->arena)) ok = false;
+        else node_insert_before(c, at);
+        for (size_t i = 0; ok && i < n->outputs.len; i++)
+            ok = ptrmap_put(&map, n->outputs.data[i], c->outputs.data[i]);
     }
-    ir_value *r = ssa_mapped(&map, v);
+    *out = ssa_mapped(&map, v);
     ptrmap_free(&map);
-    return r;
+    return ok;
 }
 
-static void ssa_inline_conditions(graph *g, block *b) {
+static bool ssa_inline_conditions(graph *g, block *b) {
     for (node *n = b->first; n; n = n->next) {
-        for (size_t i = 0; i < n->blocks.len; i++) ssa_inline_conditions(g, n->blocks.data[i]);
+        for (size_t i = 0; i < n->blocks.len; i++)
+            if (!ssa_inline_conditions(g, n->blocks.data[i])) return false;
         if (n->kind != N_LOOP) continue;
         block *body = n->blocks.data[0], *cond = n->blocks.data[1];
-        ir_value *c = cond->returns.data[0];
-        node_add_input(n, ssa_copy_block(g, cond, n, c));
+        ir_value *c = cond->returns.data[0], *first;
+        if (!ssa_copy_block(g, cond, n, c, &first)) return false;
+        node_add_input(n, first);
         block_add_return(body, c);
         block_remove_return(cond, 0);
         while (cond->first) {
@@ -64,6 +66,7 @@ static void ssa_inline_conditions(graph *g, block *b) {
         }
         n->blocks.len = 1;
     }
+    return true;
 }
 
 /* ---- 2: control flow --------------------------------------------------------------------------------------- */
@@ -224,7 +227,7 @@ static void ssa_erase_block(ssa_state *s, block *b, ssa_env *outer) {
 ctsc_status ssa_convert(graph *g, diag *d) {
     ssa_state s = {.g = g, .d = d};
     ssa_env env;
-    ssa_inline_conditions(g, g->root);
+    if (!ssa_inline_conditions(g, g->root)) return diag_no_memory(d);
     ssa_flow_block(&s, g->root, NULL, &env);
     strmap_free(&env.vars);
     if (!s.failed) ssa_erase_block(&s, g->root, NULL);

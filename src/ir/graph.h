@@ -258,7 +258,7 @@ typedef struct graph_print_options {
 /* PyTorch's form. */
 void graph_print(const graph *g, const graph_print_options *o, strbuf *out);
 void node_print(const node *n, const graph_print_options *o, strbuf *out);
-/* Reads what graph_print wrote. */
+/* Reads what graph_print wrote, and verifies it. Lines that begin with # are comments. */
 ctsc_status graph_parse(diag *d, const char *name, const char *text, size_t len, graph **out);
 /* A broken invariant is described in d (CTSC_INTERNAL), with the graph's text. */
 ctsc_status graph_verify(diag *d, const graph *g);

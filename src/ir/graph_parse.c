@@ -396,6 +396,18 @@ static ctsc_status parse_graph(graph_parser *p, graph **out) {
     return s;
 }
 
+/* Text that reads well may still use values where they are not defined, and the like. */
+static ctsc_status parse_verify(graph_parser *p, const graph *g) {
+    diag why = {0};
+    ctsc_status s = graph_verify(&why, g);
+    if (s == CTSC_INTERNAL)
+        s = diag_fail(p->diag, CTSC_BAD_FILE, "%s: %s", p->src->name, diag_message(&why));
+    else if (s != CTSC_OK)
+        s = diag_no_memory(p->diag);
+    diag_clear(&why);
+    return s;
+}
+
 static void parse_release(graph_parser *p) {
     for (size_t i = 0; i < p->locations.cap; i++)
         if (p->locations.slots[i].key) source_unref(p->locations.slots[i].value);
@@ -420,6 +432,7 @@ ctsc_status graph_parse(diag *d, const char *name, const char *text, size_t len,
         s = parse_graph(&p, &g);
         parse_skip_lines(&p);
         if (s == CTSC_OK && p.at < p.end) s = parse_error(&p, "unexpected text after the graph");
+        if (s == CTSC_OK) s = parse_verify(&p, g);
     }
     parse_release(&p);
     diag_clear(&own);

@@ -148,7 +148,7 @@ static void tensor_store(tensor *t, int64_t at, double f) {
         dtype_store_int((dtype)t->dtype, p, fabs(f) < 9e18 ? (int64_t)f : 0);
 }
 
-static bool parse_tensor_header(graph_parser *p, tensor_cursor *c) {
+static bool parse_tensor_header(graph_parser *p, const tensor *t, tensor_cursor *c) {
     if (parse_accept(p, "Columns")) {
         int64_t a, b;
         if (!parse_int(p, &a) || !parse_accept(p, "to") || !parse_int(p, &b)) return false;
@@ -159,9 +159,15 @@ static bool parse_tensor_header(graph_parser *p, tensor_cursor *c) {
         c->scale = 1;
         return true;
     }
-    while (p->at < p->end && *p->at != '=' && *p->at != '\n')
-        p->at++;
-    c->slice++;
+    /* "(2,1,.,.) =": the leading indices, from 1. */
+    if (!parse_accept(p, "(")) return false;
+    c->slice = 0;
+    for (int i = 0; i < t->ndim - 2; i++) {
+        int64_t at;
+        if (!parse_int(p, &at) || at < 1 || at > t->sizes[i] || !parse_accept(p, ",")) return false;
+        c->slice = c->slice * t->sizes[i] + at - 1;
+    }
+    if (!parse_accept(p, ".,.)")) return false;
     c->row = c->col = c->first = 0;
     c->last = c->cols - 1;
     c->scale = 1;
@@ -180,7 +186,7 @@ static ctsc_status parse_tensor_numbers(graph_parser *p, const char *stop, tenso
         parse_skip(p);
         if (p->at >= stop) return CTSC_OK;
         if (*p->at == 'C' || *p->at == '(') {
-            if (!parse_tensor_header(p, &c)) return parse_error(p, "malformed tensor");
+            if (!parse_tensor_header(p, t, &c)) return parse_error(p, "malformed tensor");
             continue;
         }
         double f;
@@ -267,6 +273,15 @@ static ctsc_status parse_tensor_value(graph_parser *p, const type *t, value *out
 
 static ctsc_status parse_value(graph_parser *p, const type *t, value *out);
 
+/* Hands over what was built, or releases it after a failure. */
+static ctsc_status parse_keep(ctsc_status s, value v, value *out) {
+    if (s == CTSC_OK)
+        *out = v;
+    else
+        value_unref(v);
+    return s;
+}
+
 static ctsc_status parse_list(graph_parser *p, const type *t, value *out) {
     type *elem = t->kind == T_LIST ? type_elem(t) : TYPE_ANY;
     list *l = list_new(type_list_kind(elem), elem, 0);
@@ -286,9 +301,7 @@ static ctsc_status parse_list(graph_parser *p, const type *t, value *out) {
             s = diag_no_memory(p->diag);
         }
     }
-    *out = value_list_take(l);
-    if (s != CTSC_OK) value_unref(*out);
-    return s;
+    return parse_keep(s, value_list_take(l), out);
 }
 
 static ctsc_status parse_tuple(graph_parser *p, const type *t, value *out) {
@@ -302,9 +315,7 @@ static ctsc_status parse_tuple(graph_parser *p, const type *t, value *out) {
     }
     if (want == 1) parse_accept(p, ",");
     if (s == CTSC_OK) s = parse_expect(p, ")");
-    *out = value_tuple_take(tp);
-    if (s != CTSC_OK) value_unref(*out);
-    return s;
+    return parse_keep(s, value_tuple_take(tp), out);
 }
 
 static ctsc_status parse_dict(graph_parser *p, const type *t, value *out) {
@@ -324,9 +335,7 @@ static ctsc_status parse_dict(graph_parser *p, const type *t, value *out) {
         else if (!dict_set_take(d, k, v))
             s = diag_no_memory(p->diag);
     }
-    *out = value_dict_take(d);
-    if (s != CTSC_OK) value_unref(*out);
-    return s;
+    return parse_keep(s, value_dict_take(d), out);
 }
 
 /* "__torch__.Color.RED" */
@@ -360,11 +369,15 @@ static ctsc_status parse_annotated(graph_parser *p, const type *t, value *out) {
     for (; p->at < p->end && *p->at != '\n' && (depth || *p->at != ','); p->at++)
         depth += (*p->at == '[') - (*p->at == ']');
     ctsc_status s = parse_expect(p, ",");
-    if (s == CTSC_OK) s = parse_value(p, t, out);
-    if (s != CTSC_OK) return s;
-    s = parse_expect(p, ")");
-    if (s != CTSC_OK) value_unref(*out);
-    return s;
+    value v;
+    if (s == CTSC_OK) s = parse_value(p, t, &v);
+    return s == CTSC_OK ? parse_keep(parse_expect(p, ")"), v, out) : s;
+}
+
+/* torch.device("cpu"), as containers show it. */
+static ctsc_status parse_device_call(graph_parser *p, value *out) {
+    ctsc_status s = parse_string_value(p, TYPE_DEVICE, out);
+    return s == CTSC_OK ? parse_expect(p, ")") : s;
 }
 
 static ctsc_status parse_value_of(graph_parser *p, const type *t, value *out) {
@@ -382,6 +395,7 @@ static ctsc_status parse_value_of(graph_parser *p, const type *t, value *out) {
     case '{': return parse_dict(p, t, out);
     default: break;
     }
+    if (parse_accept(p, "torch.device(")) return parse_device_call(p, out);
     if (parse_accept(p, "None")) return *out = value_none(), CTSC_OK;
     if (parse_accept(p, "True")) return *out = value_bool(true), CTSC_OK;
     if (parse_accept(p, "False")) return *out = value_bool(false), CTSC_OK;
@@ -439,9 +453,15 @@ static ctsc_status parse_attr(graph_parser *p, node *n) {
     if (s != CTSC_OK) return s;
     value v;
     if (n->kind == N_CONSTANT && !strcmp(name, "value") && n->outputs.len == 1) {
-        s = parse_value(p, n->outputs.data[0]->type, &v);
-        if (s == CTSC_OK) node_set_value_take(n, name, v);
-        return s;
+        const type *want = n->outputs.data[0]->type;
+        s = parse_value(p, want, &v);
+        if (s != CTSC_OK) return s;
+        if (type_admits_value(want, v)) {
+            node_set_value_take(n, name, v);
+            return CTSC_OK;
+        }
+        value_unref(v);
+        return parse_error(p, "a constant of another type");
     }
     parse_skip(p);
     if (p->at >= p->end) return parse_error(p, "expected a value");

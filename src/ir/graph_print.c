@@ -108,6 +108,14 @@ static void print_tensor(const tensor *t, strbuf *out) {
     sb_free(&text);
 }
 
+static void print_device(value v, strbuf *out) {
+    strbuf text = STRBUF_INIT;
+    value_print(v, &text);
+    print_quoted(sb_str(&text), text.len, out);
+    out->failed |= text.failed;
+    sb_free(&text);
+}
+
 static void print_repr(graph_printer *p, value v);
 
 /* Elements that do not tell the container's type call for an annotation; so does having none. */
@@ -193,6 +201,11 @@ static void print_repr(graph_printer *p, value v) {
     case V_TUPLE: print_tuple(p, v.u.tuple); break;
     case V_OBJECT: print_object(v.u.object, p->out); break;
     case V_ENUM: sb_printf(p->out, "%s.%s", v.u.enumv->cls->cls->name, v.u.enumv->name); break;
+    case V_DEVICE:
+        sb_puts(p->out, "torch.device(");
+        print_device(v, p->out);
+        sb_putc(p->out, ')');
+        break;
     default: value_print(v, p->out); break;
     }
     p->depth--;
@@ -203,10 +216,7 @@ static void print_constant(graph_printer *p, value v) {
     if (v.tag == V_BOOL) {
         sb_putc(p->out, v.u.b ? '1' : '0');
     } else if (v.tag == V_DEVICE) {
-        strbuf text = STRBUF_INIT;
-        value_print(v, &text);
-        print_quoted(sb_str(&text), text.len, p->out);
-        sb_free(&text);
+        print_device(v, p->out);
     } else {
         print_repr(p, v);
     }

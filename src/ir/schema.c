@@ -279,8 +279,10 @@ static ctsc_status schema_list(schema_parser *p, type *elem, int n, value *out) 
         if (!bracket && i + 1 < n) p->at = b;
     }
     if (bracket && s == CTSC_OK) p->at++;
-    *out = value_list_take(l);
-    if (s != CTSC_OK) value_unref(*out);
+    if (s == CTSC_OK)
+        *out = value_list_take(l);
+    else
+        value_unref(value_list_take(l));
     return s;
 }
 

@@ -5,7 +5,7 @@
  * zip.c     opens and checks the container: libzip decides what is in it, our own reading of the
  *           central directory (which must agree entry for entry) gives the offsets needed to map
  *           stored records without copying
- * pickle.c  the unpickler: a small machine with an allow-list of opcodes and constructors
+ * pickle.c, pickle_make.c  the unpickler: a small machine with an allow-list of opcodes and constructors
  * Formats: docs/archive.md. Tests: tests/unit/test_archive.c, tests/fuzz
  */
 #ifndef CTSC_RUNTIME_ARCHIVE_H
@@ -28,7 +28,7 @@ ctsc_status reader_open_memory(diag *d, const void *data, size_t len, reader *ou
 typedef struct archive archive;
 
 /* Opens a zip; takes r over (also on failure). Every entry is checked here: names, methods, sizes, offsets, overlaps,
- * duplicates, limits, CRCs of small records. Errors are CTSC_BAD_FILE and name the record. */
+ * duplicates, limits; CRCs when a record is read. Errors are CTSC_BAD_FILE and name the record. */
 ctsc_status archive_open(diag *d, reader r, archive **out);
 archive *archive_ref(archive *a);
 void archive_unref(archive *a);

@@ -30,7 +30,7 @@ enum { ZIP_STORED = 0, ZIP_DEFLATED = 8 };
 typedef struct zip_entry {
     const char *name; /* as in the file, NUL-terminated; owned by the directory */
     uint16_t method;
-    uint32_t crc; /* 0: the writer did not compute it */
+    uint32_t crc;          /* 0: the writer did not compute it */
     uint64_t csize, usize; /* compressed and plain size */
     uint64_t header, data; /* offsets of the local header and of the content */
 } zip_entry;
@@ -70,13 +70,15 @@ void archive_storages_free(archive_storages *as);
 
 /* ---- debuginfo.c ------------------------------------------------------------------------- */
 
-/* Lets src map back to the original source through record (a debug_pkl), read when first asked for. */
+/* Lets src map back to the original source through record (a debug_pkl), read when first asked for.
+ */
 ctsc_status debuginfo_attach(diag *d, archive *a, const char *record, source *src);
 
 /* ---- conform.c --------------------------------------------------------------------------- */
 
-/* Makes unpickled values what the program's static types say they are. One serves a whole file: it remembers
- * what it has settled, because a list or dict that is shared can have one static type only. */
+/* Makes unpickled values what the program's static types say they are. One serves a whole file: it
+ * remembers what it has settled, because a list or dict that is shared can have one static type
+ * only. */
 typedef struct conformer {
     diag *d;
     const char *record; /* for messages */
@@ -84,8 +86,9 @@ typedef struct conformer {
     VEC(struct conform_settled *) all;
 } conformer;
 
-/* Checks *v against t, giving lists and dicts in it their static types and named tuples their names. owner, name:
- * for messages ("__torch__.M", "weight"). On failure *v is still a valid value. */
+/* Checks *v against t, giving lists and dicts in it their static types and named tuples their
+ * names. owner, name: for messages ("__torch__.M", "weight"). On failure *v is still a valid value.
+ */
 ctsc_status conform(conformer *c, type *t, value *v, const char *owner, const char *name);
 void conformer_free(conformer *c);
 

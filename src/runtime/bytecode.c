@@ -2,15 +2,13 @@
 /*
  * bytecode.c - graph to register code.
  *
- * Method: each value gets a register for as long as it lives; constants are operands. bytecode_live.c has found
- * where each value is used last. Blocks are laid out in order:
+ * Method: each value gets a register for as long as it lives; constants are operands.
+ * bytecode_live.c has found where each value is used last. Blocks are laid out in order:
  *
- *     prim::If           JUMP_FALSE else; then block; its returns to the outputs' registers; JUMP end;
- *                        else: else block; the same; end:
- *     prim::Loop         count = 0; the carried registers = the initial values
- *                        LOOP_TEST exit; JUMP_FALSE exit, cond
- *                        top: i = count; body; carried = its returns, as if at once
- *                        JUMP_FALSE exit, cond; LOOP_NEXT top; exit:
+ *     prim::If           JUMP_FALSE else; then block; its returns to the outputs' registers; JUMP
+ * end; else: else block; the same; end: prim::Loop         count = 0; the carried registers = the
+ * initial values LOOP_TEST exit; JUMP_FALSE exit, cond top: i = count; body; carried = its returns,
+ * as if at once JUMP_FALSE exit, cond; LOOP_NEXT top; exit:
  *
  * A loop's outputs are its carried registers themselves. Conditions known to be true are left out.
  * Tests: tests/unit/test_interp.c
@@ -21,7 +19,7 @@
 
 static void tr_block(translator *tr, block *b);
 
-/* ---- emitting ------------------------------------------------------------------------------------- */
+/* ---- emitting -------------------------------------------------------------------------------- */
 
 bool tr_no_memory(translator *tr) {
     if (tr->status == CTSC_OK) tr->status = diag_no_memory(tr->d);
@@ -71,13 +69,15 @@ static void tr_set_operand(ir_value *v, int32_t operand) {
     v->scratch = (void *)(intptr_t)(operand >= 0 ? operand + 1 : operand);
 }
 
-static bool tr_has_operand(const ir_value *v) { return v->scratch != NULL; }
+static bool tr_has_operand(const ir_value *v) {
+    return v->scratch != NULL;
+}
 
 static int32_t tr_operand(translator *tr, const ir_value *v) {
     intptr_t s = (intptr_t)v->scratch;
     if (s == 0 && tr->status == CTSC_OK)
-        tr->status = diag_fail_at(tr->d, CTSC_INTERNAL, tr->range, "value %%%d is used before it is defined",
-                                  v->id);
+        tr->status = diag_fail_at(tr->d, CTSC_INTERNAL, tr->range,
+                                  "value %%%d is used before it is defined", v->id);
     return (int32_t)(s > 0 ? s - 1 : s);
 }
 
@@ -112,8 +112,10 @@ static void tr_assign(translator *tr, int32_t dst, int32_t operand) {
         return;
     }
     int32_t src = operand & OPERAND_REGISTER;
-    if (dst == SITE_UNUSED) tr_emit(tr, BC_DROP, src, 0, 0);
-    else if (dst != src) tr_emit(tr, BC_MOVE, dst, src, 0);
+    if (dst == SITE_UNUSED)
+        tr_emit(tr, BC_DROP, src, 0, 0);
+    else if (dst != src)
+        tr_emit(tr, BC_MOVE, dst, src, 0);
 }
 
 static bool tr_is_scalar(const type *t) {
@@ -129,7 +131,7 @@ static void tr_drop_values(translator *tr, const value_list *values) {
     }
 }
 
-/* ---- sites ------------------------------------------------------------------------------------------ */
+/* ---- sites ----------------------------------------------------------------------------------- */
 
 static void tr_window(translator *tr, int slots) {
     if (slots > tr->c->window) tr->c->window = slots;
@@ -168,7 +170,7 @@ static void tr_unsupported(translator *tr, node *n, const char *name) {
     tr_site_emit(tr, BC_UNSUPPORTED, &s, n);
 }
 
-/* ---- operators ----------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 /* The instruction that does operator `key` on scalars, if there is one. */
 static opcode tr_fast_opcode(const char *key) {
@@ -177,7 +179,8 @@ static opcode tr_fast_opcode(const char *key) {
     return BC_COUNT;
 }
 
-/* Operands that die would have to be released: those are left to CALL_OP, but for scalars, which need no release. */
+/* Operands that die would have to be released: those are left to CALL_OP, but for scalars, which
+ * need no release. */
 static bool tr_fast_operand(translator *tr, const node *n, int i) {
     return tr_is_scalar(n->inputs.data[i]->type) || !operand_dies(tr_input(tr, n, i));
 }
@@ -269,7 +272,7 @@ static void tr_op(translator *tr, node *n) {
         tr->c->instrs.data[fast].a = tr_operand(tr, n->outputs.data[0]);
 }
 
-/* ---- control flow ---------------------------------------------------------------------------------------- */
+/* ---- control flow ---------------------------------------------------------------------------- */
 
 static int32_t tr_return_operand(translator *tr, const block *b, int i, const block_life *life) {
     int32_t v = tr_operand(tr, b->returns.data[i]);
@@ -307,7 +310,8 @@ static void tr_branch(translator *tr, node *n, int which) {
 }
 
 static void tr_if(translator *tr, node *n) {
-    if (n->inputs.len != 1 || n->blocks.len != 2 || n->blocks.data[0]->returns.len != n->outputs.len ||
+    if (n->inputs.len != 1 || n->blocks.len != 2 ||
+        n->blocks.data[0]->returns.len != n->outputs.len ||
         n->blocks.data[1]->returns.len != n->outputs.len) {
         tr_broken(tr, n, "it has the wrong shape");
         return;
@@ -322,8 +326,9 @@ static void tr_if(translator *tr, node *n) {
     tr_patch(tr, to_end);
 }
 
-/* carried = returns, as if at once: what would be overwritten before it is read goes through a register of its
- * own. Most loops need none: a carried value that stays, or one that the body has made. */
+/* carried = returns, as if at once: what would be overwritten before it is read goes through a
+ * register of its own. Most loops need none: a carried value that stays, or one that the body has
+ * made. */
 static void tr_carry(translator *tr, const block *b, const block_life *life, const int32_t *carried,
                      int ncarried) {
     int32_t *from = arena_array(&tr->scratch, int32_t, ncarried + 1);
@@ -394,7 +399,8 @@ static void tr_loop_end(translator *tr, node *n, const loop_registers *l) {
 static void tr_loop(translator *tr, node *n) {
     size_t carried = n->outputs.len;
     block *b = n->blocks.len == 1 ? n->blocks.data[0] : NULL;
-    if (!b || n->inputs.len != carried + 2 || b->params.len != carried + 1 || b->returns.len != carried + 1) {
+    if (!b || n->inputs.len != carried + 2 || b->params.len != carried + 1 ||
+        b->returns.len != carried + 1) {
         tr_broken(tr, n, "it has the wrong shape");
         return;
     }
@@ -423,7 +429,7 @@ static void tr_loop(translator *tr, node *n) {
     tr_loop_end(tr, n, &l);
 }
 
-/* ---- the other kinds ----------------------------------------------------------------------------------------- */
+/* ---- the other kinds ------------------------------------------------------------------------- */
 
 static void tr_constant_node(translator *tr, node *n) {
     value v;
@@ -438,7 +444,8 @@ static void tr_attribute(translator *tr, node *n, opcode op) {
     int slot = cls && cls->kind == T_CLASS ? class_find_attribute(cls, name) : -1;
     if (slot < 0) {
         if (tr->status == CTSC_OK)
-            tr->status = diag_fail_at(tr->d, CTSC_INTERNAL, n->range, "there is no attribute '%s'", name);
+            tr->status =
+                diag_fail_at(tr->d, CTSC_INTERNAL, n->range, "there is no attribute '%s'", name);
         return;
     }
     site s = tr_site(tr, n, 0);
@@ -489,8 +496,10 @@ static void tr_fork(translator *tr, node *n) {
 static void tr_isinstance(translator *tr, node *n) {
     attr *a = node_attr(n, "types");
     site s = tr_site(tr, n, 0);
-    if (a && a->kind == ATTR_TYPES) tr_site_types(tr, &s, a->u.types.n, a->u.types.data);
-    else if (a && a->kind == ATTR_TYPE) tr_site_types(tr, &s, 1, &a->u.t);
+    if (a && a->kind == ATTR_TYPES)
+        tr_site_types(tr, &s, a->u.types.n, a->u.types.data);
+    else if (a && a->kind == ATTR_TYPE)
+        tr_site_types(tr, &s, 1, &a->u.t);
     tr_site_emit(tr, BC_ISINSTANCE, &s, n);
 }
 
@@ -504,7 +513,8 @@ static void tr_new(translator *tr, node *n, opcode op) {
     tr_site_emit(tr, op, &s, n);
 }
 
-/* How many inputs and outputs the kinds need that become a site without further ado; -1: any number. */
+/* How many inputs and outputs the kinds need that become a site without further ado; -1: any
+ * number. */
 typedef struct plain_kind {
     node_kind kind;
     opcode op;
@@ -512,10 +522,14 @@ typedef struct plain_kind {
 } plain_kind;
 
 static const plain_kind plain_kinds[] = {
-    {N_LIST_UNPACK, BC_UNPACK_LIST, 1, -1}, {N_TUPLE_UNPACK, BC_UNPACK_TUPLE, 1, -1},
-    {N_TUPLE_INDEX, BC_TUPLE_INDEX, 2, 1},  {N_RAISE, BC_RAISE, -1, 0},
-    {N_PRINT, BC_PRINT, -1, -1},            {N_CONTAINER_INDEX, BC_CONTAINER_INDEX, 2, 1},
-    {N_ENTER, BC_ENTER, 1, 1},              {N_EXIT, BC_EXIT, 1, -1},
+    {N_LIST_UNPACK, BC_UNPACK_LIST, 1, -1},
+    {N_TUPLE_UNPACK, BC_UNPACK_TUPLE, 1, -1},
+    {N_TUPLE_INDEX, BC_TUPLE_INDEX, 2, 1},
+    {N_RAISE, BC_RAISE, -1, 0},
+    {N_PRINT, BC_PRINT, -1, -1},
+    {N_CONTAINER_INDEX, BC_CONTAINER_INDEX, 2, 1},
+    {N_ENTER, BC_ENTER, 1, 1},
+    {N_EXIT, BC_EXIT, 1, -1},
 };
 
 static bool tr_plain(translator *tr, node *n) {
@@ -570,8 +584,10 @@ static void tr_node(translator *tr, node *n) {
     case N_FORK: tr_fork(tr, n); return;
     case N_ISINSTANCE: tr_isinstance(tr, n); return;
     case N_UNCHECKED_CAST:
-        if (n->inputs.len == 1 && n->outputs.len == 1) tr_pass_through(tr, n);
-        else tr_broken(tr, n, "it has the wrong number of inputs or outputs");
+        if (n->inputs.len == 1 && n->outputs.len == 1)
+            tr_pass_through(tr, n);
+        else
+            tr_broken(tr, n, "it has the wrong number of inputs or outputs");
         return;
     default:
         if (!tr_plain(tr, n)) tr_unsupported(tr, n, node_kind_text(n));
@@ -592,12 +608,13 @@ static void tr_block(translator *tr, block *b) {
         tr_drop_values(tr, &nl->drops);
         for (size_t i = 0; i < nl->ends.len; i++) {
             ir_value *v = nl->ends.data[i];
-            if (tr_has_operand(v) && tr_operand(tr, v) >= 0) tr_register_free(tr, tr_operand(tr, v));
+            if (tr_has_operand(v) && tr_operand(tr, v) >= 0)
+                tr_register_free(tr, tr_operand(tr, v));
         }
     }
 }
 
-/* ---- the function -------------------------------------------------------------------------------------------- */
+/* ---- the function ---------------------------------------------------------------------------- */
 
 static void tr_return(translator *tr, graph *g) {
     block *b = g->root;
@@ -610,8 +627,7 @@ static void tr_return(translator *tr, graph *g) {
         return;
     }
     site s = {.operands = (int)tr->c->operands.len, .nargs = (int)b->returns.len, .nresults = 1};
-    for (int i = 0; i < s.nargs; i++)
-        tr_push_operand(tr, tr_operand(tr, b->returns.data[i]));
+    for (int i = 0; i < s.nargs; i++) tr_push_operand(tr, tr_operand(tr, b->returns.data[i]));
     int32_t r = tr_register_new(tr);
     tr_push_operand(tr, r);
     if (!vec_push(&tr->c->sites, s)) tr_no_memory(tr);
@@ -624,7 +640,8 @@ static void tr_function(translator *tr, graph *g) {
     code *c = tr->c;
     tr->range = g->range;
     c->nparams = (int)g->root->params.len;
-    for (int i = 0; i < c->nparams; i++) tr_set_operand(g->root->params.data[i], tr_register_new(tr));
+    for (int i = 0; i < c->nparams; i++)
+        tr_set_operand(g->root->params.data[i], tr_register_new(tr));
     tr_block(tr, g->root);
     if (tr->status == CTSC_OK) tr_return(tr, g);
     if (tr->status == CTSC_OK && arena_failed(&tr->scratch)) tr_no_memory(tr);
@@ -643,7 +660,9 @@ ctsc_status code_new(diag *d, const char *name, graph *g, struct code **out) {
     }
     vec_free(&tr.free_registers);
     arena_free(&tr.scratch);
-    if (tr.status == CTSC_OK) *out = tr.c;
-    else code_free(tr.c);
+    if (tr.status == CTSC_OK)
+        *out = tr.c;
+    else
+        code_free(tr.c);
     return tr.status;
 }

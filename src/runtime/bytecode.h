@@ -4,14 +4,14 @@
  *
  *       instr        |  op  | flags |    a    |    b    |    c    |     16 bytes
  *
- * Registers are numbered from 0; a call's arguments arrive in the first ones. An operand (V) is a register's
- * number, or ~k for constant k. Whatever needs more than three operands has a site: a record with the operator, the function,
- * types, and a run of operands in code->operands: arguments, then the registers of the results (SITE_UNUSED for
- * one that nobody reads). OPERAND_DIES marks the last use of a register: the instruction
- * takes the value out of it.
+ * Registers are numbered from 0; a call's arguments arrive in the first ones. An operand (V) is a
+ * register's number, or ~k for constant k. Whatever needs more than three operands has a site: a
+ * record with the operator, the function, types, and a run of operands in code->operands:
+ * arguments, then the registers of the results (SITE_UNUSED for one that nobody reads).
+ * OPERAND_DIES marks the last use of a register: the instruction takes the value out of it.
  *
- * Ownership: a code owns its arrays and holds references on its constants and sub-codes; types, names, operators
- * and sources are borrowed from the graph and its unit, which outlive it.
+ * Ownership: a code owns its arrays and holds references on its constants and sub-codes; types,
+ * names, operators and sources are borrowed from the graph and its unit, which outlive it.
  */
 #ifndef CTSC_RUNTIME_BYTECODE_H
 #define CTSC_RUNTIME_BYTECODE_H
@@ -19,8 +19,8 @@
 #include "runtime/interp.h"
 
 typedef enum opcode {
-#define OPCODE(name, form, meaning) BC_##name,
-#define FAST(name, key, meaning) BC_##name,
+#define OPCODE(name, form, meaning)   BC_##name,
+#define FAST(name, key, meaning)      BC_##name,
 #define SITE(name, function, meaning) BC_##name,
 #include "runtime/opcodes.def"
 #undef OPCODE
@@ -48,7 +48,9 @@ enum {
     SITE_UNUSED = -1,
 };
 
-static inline bool operand_dies(int32_t v) { return v >= 0 && (v & OPERAND_DIES); }
+static inline bool operand_dies(int32_t v) {
+    return v >= 0 && (v & OPERAND_DIES);
+}
 
 typedef struct site {
     const op *op;
@@ -56,8 +58,8 @@ typedef struct site {
     struct code *sub;
     const char *name;
     type *type;
-    int types, ntypes;   /* run in code->types */
-    int operands;        /* start in code->operands */
+    int types, ntypes; /* run in code->types */
+    int operands;      /* start in code->operands */
     int nargs, nresults;
     int64_t imm, imm2;
 } site;
@@ -76,7 +78,8 @@ struct code {
     int window;     /* slots a site's arguments and results need at most */
 };
 
-/* Translates a graph. name: of the function (borrowed). The graph's `scratch` and `mark` fields are used meanwhile. */
+/* Translates a graph. name: of the function (borrowed). The graph's `scratch` and `mark` fields are
+ * used meanwhile. */
 ctsc_status code_new(diag *d, const char *name, graph *g, struct code **out);
 
 #endif

@@ -10,7 +10,8 @@ typedef VEC(ir_value *) value_list;
 /* What ends in a block. */
 typedef struct block_life {
     bool *dies;       /* per return: the value is used nowhere later */
-    value_list drops; /* values of outside that this block never uses, though its sibling does: released first */
+    value_list drops; /* values of outside that this block never uses, though its sibling does:
+                         released first */
 } block_life;
 
 /* What ends at a node; its `scratch`. */
@@ -33,7 +34,8 @@ typedef struct translator {
 } translator;
 
 bool tr_no_memory(translator *tr); /* always false */
-/* Fills in every node's node_life, and numbers the nodes of each block in `mark`. Clears the scratch of all values. */
+/* Fills in every node's node_life, and numbers the nodes of each block in `mark`. Clears the
+ * scratch of all values. */
 void tr_find_lives(translator *tr, graph *g);
 block_life *tr_block_life(translator *tr, const block *b);
 

@@ -2,10 +2,11 @@
 /*
  * bytecode_live.c - where each value of a graph is used last.
  *
- * Method: for a value of block B, each use is lifted to the node of B that holds it; the last such node ends the value.
- * Used directly there, the value is moved into the node. Used within a prim::If, the question is asked again for
- * each of its blocks, and a block that does not use it releases it at its start; so a
- * large tensor dies in the branch that is done with it. Used within a prim::Loop, it lives until the loop is over.
+ * Method: for a value of block B, each use is lifted to the node of B that holds it; the last such
+ * node ends the value. Used directly there, the value is moved into the node. Used within a
+ * prim::If, the question is asked again for each of its blocks, and a block that does not use it
+ * releases it at its start; so a large tensor dies in the branch that is done with it. Used within
+ * a prim::Loop, it lives until the loop is over.
  */
 #include "runtime/bytecode_internal.h"
 
@@ -55,13 +56,14 @@ static void live_prepare_block(translator *tr, block *b, block_life *life) {
 }
 
 typedef struct last_use {
-    node *at;       /* node of the block; NULL with `returned` unset: none */
-    bool returned;  /* a return of the block */
-    bool nested;    /* some use at `at` is within it */
-    int index;      /* last input, or return, that is the value */
+    node *at;      /* node of the block; NULL with `returned` unset: none */
+    bool returned; /* a return of the block */
+    bool nested;   /* some use at `at` is within it */
+    int index;     /* last input, or return, that is the value */
 } last_use;
 
-/* The node of b that holds u: itself or around it. false: u is not in b. *at NULL: a return of b. */
+/* The node of b that holds u: itself or around it. false: u is not in b. *at NULL: a return of b.
+ */
 static bool live_lift(const use *u, const block *b, node **at) {
     const block *home = u->user ? u->user->owner : u->blk;
     node *n = u->user;
@@ -87,8 +89,10 @@ static last_use live_last(const ir_value *v, const block *b) {
         }
         if (last.returned || (last.at && at->mark < last.at->mark)) continue;
         if (at != last.at) last = (last_use){.at = at, .index = -1};
-        if (at != u->user) last.nested = true;
-        else if (u->index > last.index) last.index = u->index;
+        if (at != u->user)
+            last.nested = true;
+        else if (u->index > last.index)
+            last.index = u->index;
     }
     return last;
 }

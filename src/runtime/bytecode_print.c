@@ -7,8 +7,8 @@
 #include <inttypes.h>
 
 const opcode_info opcode_table[BC_COUNT] = {
-#define OPCODE(name, form, meaning) [BC_##name] = {#name, form, meaning, NULL},
-#define FAST(name, key, meaning) [BC_##name] = {#name, "rvv", meaning, key},
+#define OPCODE(name, form, meaning)   [BC_##name] = {#name, form, meaning, NULL},
+#define FAST(name, key, meaning)      [BC_##name] = {#name, "rvv", meaning, key},
 #define SITE(name, function, meaning) [BC_##name] = {#name, "s--", meaning, NULL},
 #include "runtime/opcodes.def"
 #undef OPCODE
@@ -33,9 +33,12 @@ void code_free(code *c) {
 static void print_operand(const code *c, int32_t v, strbuf *out) {
     if (v < 0) {
         value k = c->constants.data[~v];
-        if (k.tag == V_TENSOR) sb_puts(out, "<tensor>");
-        else if (k.tag == V_UNINIT) sb_puts(out, "<uninitialized>");
-        else value_print(k, out);
+        if (k.tag == V_TENSOR)
+            sb_puts(out, "<tensor>");
+        else if (k.tag == V_UNINIT)
+            sb_puts(out, "<uninitialized>");
+        else
+            value_print(k, out);
         return;
     }
     sb_printf(out, "r%d%s", (int)(v & OPERAND_REGISTER), operand_dies(v) ? "!" : "");
@@ -46,8 +49,10 @@ static void print_site(const code *c, const site *s, strbuf *out) {
     for (int i = 0; i < s->nresults; i++) {
         int32_t r = operands[s->nargs + i];
         sb_puts(out, i ? ", " : " ");
-        if (r == SITE_UNUSED) sb_putc(out, '_');
-        else sb_printf(out, "r%d", (int)r);
+        if (r == SITE_UNUSED)
+            sb_putc(out, '_');
+        else
+            sb_printf(out, "r%d", (int)r);
     }
     sb_puts(out, " <-");
     if (s->op) sb_printf(out, " %s", s->op->key);

@@ -2,21 +2,22 @@
 /*
  * conform.c - makes unpickled values what the static types of a program say they are.
  *
- * A pickle says little about types: before file version 3 a List[int] is a plain list, a named tuple is always a
- * plain tuple, an untagged list loads at any version. Compiled code relies on static types without
- * looking again, so whatever enters an attribute is checked here, deeply, and adjusted where the type
- * asks for a representation: flat lists, element types of containers, names of tuples.
+ * A pickle says little about types: before file version 3 a List[int] is a plain list, a named
+ * tuple is always a plain tuple, an untagged list loads at any version. Compiled code relies on
+ * static types without looking again, so whatever enters an attribute is checked here, deeply, and
+ * adjusted where the type asks for a representation: flat lists, element types of containers, names
+ * of tuples.
  *
- * Invariant: a list or dict that is reachable under two static types is refused unless they are the same; else
- * code compiled for one would see what code compiled for the other stored.
- * Tests: tests/unit/test_pickle.c, tests/corpus
+ * Invariant: a list or dict that is reachable under two static types is refused unless they are the
+ * same; else code compiled for one would see what code compiled for the other stored. Tests:
+ * tests/unit/test_pickle.c, tests/corpus
  */
 #include "runtime/pickle_internal.h"
 
 typedef struct conform_settled {
     value from; /* a reference, so that its address stays taken */
     type *t;
-    value to;   /* tuples: what it became, a reference; else None */
+    value to; /* tuples: what it became, a reference; else None */
 } conform_settled;
 
 typedef struct conform_at {
@@ -42,9 +43,10 @@ static ctsc_status conform_mismatch(conform_at *at, const type *t, value v) {
     type_print_python(t, &want);
     type *found = type_of_value(v);
     if (found) type_print_python(found, &got);
-    ctsc_status s = diag_fail(at->c->d, CTSC_BAD_FILE,
-                              "%s: attribute '%s' of %s should be of type '%s', but the value is of type '%s'",
-                              at->c->record, at->name, at->owner, sb_str(&want), sb_str(&got));
+    ctsc_status s =
+        diag_fail(at->c->d, CTSC_BAD_FILE,
+                  "%s: attribute '%s' of %s should be of type '%s', but the value is of type '%s'",
+                  at->c->record, at->name, at->owner, sb_str(&want), sb_str(&got));
     sb_free(&want);
     sb_free(&got);
     return s;
@@ -94,9 +96,11 @@ static ctsc_status conform_dict(conform_at *at, type *t, value *v) {
     return s;
 }
 
-/* Tuples cannot be changed: one with a name, or with parts that became something else, is made anew. */
+/* Tuples cannot be changed: one with a name, or with parts that became something else, is made
+ * anew. */
 static ctsc_status conform_tuple(conform_at *at, type *t, value *v) {
-    if (v->tag != V_TUPLE || v->u.tuple->len != (size_t)t->nelems) return conform_mismatch(at, t, *v);
+    if (v->tag != V_TUPLE || v->u.tuple->len != (size_t)t->nelems)
+        return conform_mismatch(at, t, *v);
     const conform_settled *seen = ptrmap_get(&at->c->settled, v->u.refs);
     if (seen && seen->t == t) {
         value_set(v, value_ref(seen->to));
@@ -110,7 +114,8 @@ static ctsc_status conform_tuple(conform_at *at, type *t, value *v) {
     for (size_t i = 0; i < from->len; i++) made->items[i] = value_ref(from->items[i]);
     for (size_t i = 0; i < from->len && s == CTSC_OK; i++) {
         s = conform_value(at, t->elems[i], &made->items[i]);
-        if (value_is_counted(from->items[i]) && made->items[i].u.refs != from->items[i].u.refs) same = false;
+        if (value_is_counted(from->items[i]) && made->items[i].u.refs != from->items[i].u.refs)
+            same = false;
     }
     value result = same ? value_ref(*v) : value_tuple_take(made);
     if (same) value_unref(value_tuple_take(made));
@@ -140,10 +145,11 @@ static ctsc_status conform_union(conform_at *at, type *t, value *v) {
     return conform_mismatch(at, t, *v);
 }
 
-/* Under Any a value keeps the type it has. That is noted as well: the program may find out by isinstance, and use it
- * under that type. */
+/* Under Any a value keeps the type it has. That is noted as well: the program may find out by
+ * isinstance, and use it under that type. */
 static ctsc_status conform_any(conform_at *at, value v) {
-    if ((v.tag != V_LIST && v.tag != V_DICT && v.tag != V_TUPLE) || ptrmap_get(&at->c->settled, v.u.refs))
+    if ((v.tag != V_LIST && v.tag != V_DICT && v.tag != V_TUPLE) ||
+        ptrmap_get(&at->c->settled, v.u.refs))
         return CTSC_OK;
     type *t = NULL; /* not known: no static type will equal it */
     if (v.tag == V_LIST && v.u.list->elem)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * crc.c - CRC-32 at memory speed, so that every record of an archive can be checked when it is opened.
+ * crc.c - CRC-32 at memory speed, so that every record of an archive can be checked when it is
+ * opened.
  *
  * Method: on x86 with carry-less multiplication, four 128-bit accumulators are folded over the
  * data (V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", 2009): an
- * accumulator A stands for A * x^512 once the next 64 bytes have been added, so it is replaced by its
- * two halves times x^(512+64) and x^512 modulo the polynomial. What is left in the end is a 16-byte
- * message with the same remainder, which zlib finishes, together with the tail. Elsewhere zlib does
- * all of it.
- * Tests: tests/unit/test_archive.c (against zlib, all lengths and alignments)
+ * accumulator A stands for A * x^512 once the next 64 bytes have been added, so it is replaced by
+ * its two halves times x^(512+64) and x^512 modulo the polynomial. What is left in the end is a
+ * 16-byte message with the same remainder, which zlib finishes, together with the tail. Elsewhere
+ * zlib does all of it. Tests: tests/unit/test_archive.c (against zlib, all lengths and alignments)
  */
 #include "runtime/archive_internal.h"
 
@@ -21,7 +21,8 @@ static uint32_t crc32_zlib(uint32_t crc, const uint8_t *p, size_t len) {
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-/* x^(512+32), x^(512-32), x^(128+32), x^(128-32) modulo the polynomial, bit-reflected and shifted left by one. */
+/* x^(512+32), x^(512-32), x^(128+32), x^(128-32) modulo the polynomial, bit-reflected and shifted
+ * left by one. */
 #define CRC_FOLD_64 0x154442bd4ull, 0x1c6e41596ull
 #define CRC_FOLD_16 0x1751997d0ull, 0x0ccaa009eull
 

@@ -8,11 +8,11 @@
  *      ((offset, (([string number, ...], file name number, first line), begin, end), tag), ...))
  *
  * sorted by offset into NAME.py: from there on, up to the next entry, the code was printed for the
- * characters [begin, end) of the text that the strings make when joined, which starts at that line of that file. Older
- * archives have the list alone, with texts instead of numbers.
+ * characters [begin, end) of the text that the strings make when joined, which starts at that line
+ * of that file. Older archives have the list alone, with texts instead of numbers.
  *
- * It is read when the first message needs it. Damage in it only means that places are shown in the archive's
- * own code.
+ * It is read when the first message needs it. Damage in it only means that places are shown in the
+ * archive's own code.
  *
  * Ownership: a source holds its debuginfo, which holds the archive and the sources it has made.
  * Threads: a lock; sources are shared by running threads.
@@ -91,7 +91,8 @@ static value debuginfo_find(const debuginfo *di, uint32_t at) {
 
 static const str *debuginfo_string(const debuginfo *di, value v) {
     if (v.tag == V_STR) return di->strings ? NULL : v.u.str;
-    if (v.tag != V_INT || !di->strings || v.u.i < 0 || (uint64_t)v.u.i >= di->strings->len) return NULL;
+    if (v.tag != V_INT || !di->strings || v.u.i < 0 || (uint64_t)v.u.i >= di->strings->len)
+        return NULL;
     value s = di->strings->items[v.u.i];
     return s.tag == V_STR ? s.u.str : NULL;
 }
@@ -104,15 +105,18 @@ static bool debuginfo_text(const debuginfo *di, value v, strbuf *out) {
     bool flat = v.tag == V_LIST && v.u.list->kind == LIST_INT;
     size_t n = flat ? v.u.list->len : debuginfo_len(v);
     for (size_t i = 0; i < n; i++) {
-        const str *s = debuginfo_string(di, flat ? value_int(v.u.list->u.ints[i]) : debuginfo_item(v, i));
-        if (!s || s->len > DEBUGINFO_MAX_TEXT || out->len > DEBUGINFO_MAX_TEXT - s->len) return false;
+        const str *s =
+            debuginfo_string(di, flat ? value_int(v.u.list->u.ints[i]) : debuginfo_item(v, i));
+        if (!s || s->len > DEBUGINFO_MAX_TEXT || out->len > DEBUGINFO_MAX_TEXT - s->len)
+            return false;
         sb_write(out, s->bytes, s->len);
     }
     return true;
 }
 
 /* The source of this text, made once. NULL: no memory. */
-static source *debuginfo_source(debuginfo *di, const char *name, const strbuf *text, uint32_t line) {
+static source *debuginfo_source(debuginfo *di, const char *name, const strbuf *text,
+                                uint32_t line) {
     for (size_t i = 0; i < di->sources.len; i++) {
         source *s = di->sources.data[i];
         if (s->first_line == line && s->len == text->len && !strcmp(s->name, name) &&
@@ -131,16 +135,19 @@ static source *debuginfo_source(debuginfo *di, const char *name, const strbuf *t
 }
 
 static bool debuginfo_range(debuginfo *di, value range, source_range *out) {
-    value src = debuginfo_item(range, 0), begin = debuginfo_item(range, 1), end = debuginfo_item(range, 2);
+    value src = debuginfo_item(range, 0), begin = debuginfo_item(range, 1),
+          end = debuginfo_item(range, 2);
     value line = debuginfo_item(src, 2);
     const str *name = debuginfo_string(di, debuginfo_item(src, 1));
-    if (begin.tag != V_INT || end.tag != V_INT || line.tag != V_INT || !name || name->len == 0) return false;
+    if (begin.tag != V_INT || end.tag != V_INT || line.tag != V_INT || !name || name->len == 0)
+        return false;
     if (line.u.i < 0 || line.u.i > INT32_MAX) return false;
     strbuf text = STRBUF_INIT;
     bool ok = debuginfo_text(di, debuginfo_item(src, 0), &text) && !text.failed && text.len > 0 &&
               text.len <= DEBUGINFO_MAX_TEXT && begin.u.i >= 0 && begin.u.i <= end.u.i &&
               (uint64_t)end.u.i <= text.len;
-    source *s = ok ? debuginfo_source(di, name->bytes, &text, line.u.i ? (uint32_t)line.u.i : 1) : NULL;
+    source *s =
+        ok ? debuginfo_source(di, name->bytes, &text, line.u.i ? (uint32_t)line.u.i : 1) : NULL;
     sb_free(&text);
     if (s) *out = (source_range){s, (uint32_t)begin.u.i, (uint32_t)end.u.i};
     return s != NULL;

@@ -2,16 +2,15 @@
 /*
  * interp.c - the interpreter's loop, its frames, and the ways in.
  *
- * Method: one C call per call of the program. A frame is a run of slots on a stack of chunks; registers are
- * empty (None) before their first and after their last use, so that ending a frame, in whatever way,
- * is releasing its registers.
- * Limits: the depth of calls; the runtime's steps, of which a call takes as many as its code has instructions and
- * a loop's step as many as its body has.
- * Tests: tests/unit/test_interp.c
+ * Method: one C call per call of the program. A frame is a run of slots on a stack of chunks;
+ * registers are empty (None) before their first and after their last use, so that ending a frame,
+ * in whatever way, is releasing its registers. Limits: the depth of calls; the runtime's steps, of
+ * which a call takes as many as its code has instructions and a loop's step as many as its body
+ * has. Tests: tests/unit/test_interp.c
  */
 #include "runtime/interp_internal.h"
 
-/* ---- the stack ------------------------------------------------------------------------------------ */
+/* ---- the stack ------------------------------------------------------------------------------- */
 
 enum { STACK_FIRST = 256, STACK_NEXT = 4096 };
 
@@ -72,7 +71,7 @@ static void stack_free(interp *in) {
     }
 }
 
-/* ---- budget ------------------------------------------------------------------------------------------ */
+/* ---- budget ---------------------------------------------------------------------------------- */
 
 static ctsc_status interp_spend_slow(interp *in, uint64_t steps) {
     runtime *rt = in->rt;
@@ -92,7 +91,7 @@ static inline ctsc_status interp_spend(interp *in, uint64_t steps) {
     return interp_spend_slow(in, steps);
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------------ */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static const site_fn site_functions[BC_COUNT] = {
 #define OPCODE(name, form, meaning)
@@ -105,7 +104,7 @@ static const site_fn site_functions[BC_COUNT] = {
 };
 
 /* Wrapping arithmetic, as PyTorch's on int64. */
-#define WRAP(x, op, y) ((int64_t)((uint64_t)(x) op (uint64_t)(y)))
+#define WRAP(x, op, y) ((int64_t)((uint64_t)(x)op(uint64_t)(y)))
 
 #define FAST_CASE(name, in_tag, make)                                                              \
     case BC_##name: {                                                                              \
@@ -145,14 +144,17 @@ static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
         case BC_JUMP: i = code + i->a - 1; break;
         case BC_JUMP_FALSE: {
             const value *v = operand_at(f, i->b);
-            if (v->tag != V_BOOL) s = diag_fail(f->in->d, CTSC_INTERNAL, "a condition is not a bool");
-            else if (!v->u.b) i = code + i->a - 1;
+            if (v->tag != V_BOOL)
+                s = diag_fail(f->in->d, CTSC_INTERNAL, "a condition is not a bool");
+            else if (!v->u.b)
+                i = code + i->a - 1;
             break;
         }
         case BC_LOOP_TEST:
             if (f->regs[i->b].tag != V_INT || f->regs[i->c].tag != V_INT)
                 s = diag_fail(f->in->d, CTSC_INTERNAL, "a loop's limit is not an int");
-            else if (f->regs[i->b].u.i >= f->regs[i->c].u.i) i = code + i->a - 1;
+            else if (f->regs[i->b].u.i >= f->regs[i->c].u.i)
+                i = code + i->a - 1;
             break;
         case BC_LOOP_NEXT:
             if (++f->regs[i->b].u.i >= f->regs[i->c].u.i) break;
@@ -165,26 +167,26 @@ static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
             if (i->a >= 0) *v = value_none();
             return CTSC_OK;
         }
-        FAST_CASE(ADD_INT, V_INT, value_int(WRAP(x->u.i, +, y->u.i)))
-        FAST_CASE(SUB_INT, V_INT, value_int(WRAP(x->u.i, -, y->u.i)))
-        FAST_CASE(MUL_INT, V_INT, value_int(WRAP(x->u.i, *, y->u.i)))
-        FAST_CASE(NEG_INT, V_INT, value_int(WRAP(0, -, x->u.i)))
-        FAST_CASE(LT_INT, V_INT, value_bool(x->u.i < y->u.i))
-        FAST_CASE(LE_INT, V_INT, value_bool(x->u.i <= y->u.i))
-        FAST_CASE(GT_INT, V_INT, value_bool(x->u.i > y->u.i))
-        FAST_CASE(GE_INT, V_INT, value_bool(x->u.i >= y->u.i))
-        FAST_CASE(EQ_INT, V_INT, value_bool(x->u.i == y->u.i))
-        FAST_CASE(NE_INT, V_INT, value_bool(x->u.i != y->u.i))
-        FAST_CASE(AND_BOOL, V_BOOL, value_bool(x->u.b && y->u.b))
-        FAST_CASE(OR_BOOL, V_BOOL, value_bool(x->u.b || y->u.b))
-        FAST_CASE(NOT_BOOL, V_BOOL, value_bool(!x->u.b))
-        FAST_CASE(ADD_FLOAT, V_FLOAT, value_float(x->u.f + y->u.f))
-        FAST_CASE(SUB_FLOAT, V_FLOAT, value_float(x->u.f - y->u.f))
-        FAST_CASE(MUL_FLOAT, V_FLOAT, value_float(x->u.f * y->u.f))
-        FAST_CASE(LT_FLOAT, V_FLOAT, value_bool(x->u.f < y->u.f))
-        FAST_CASE(LE_FLOAT, V_FLOAT, value_bool(x->u.f <= y->u.f))
-        FAST_CASE(GT_FLOAT, V_FLOAT, value_bool(x->u.f > y->u.f))
-        FAST_CASE(GE_FLOAT, V_FLOAT, value_bool(x->u.f >= y->u.f))
+            FAST_CASE(ADD_INT, V_INT, value_int(WRAP(x->u.i, +, y->u.i)))
+            FAST_CASE(SUB_INT, V_INT, value_int(WRAP(x->u.i, -, y->u.i)))
+            FAST_CASE(MUL_INT, V_INT, value_int(WRAP(x->u.i, *, y->u.i)))
+            FAST_CASE(NEG_INT, V_INT, value_int(WRAP(0, -, x->u.i)))
+            FAST_CASE(LT_INT, V_INT, value_bool(x->u.i < y->u.i))
+            FAST_CASE(LE_INT, V_INT, value_bool(x->u.i <= y->u.i))
+            FAST_CASE(GT_INT, V_INT, value_bool(x->u.i > y->u.i))
+            FAST_CASE(GE_INT, V_INT, value_bool(x->u.i >= y->u.i))
+            FAST_CASE(EQ_INT, V_INT, value_bool(x->u.i == y->u.i))
+            FAST_CASE(NE_INT, V_INT, value_bool(x->u.i != y->u.i))
+            FAST_CASE(AND_BOOL, V_BOOL, value_bool(x->u.b && y->u.b))
+            FAST_CASE(OR_BOOL, V_BOOL, value_bool(x->u.b || y->u.b))
+            FAST_CASE(NOT_BOOL, V_BOOL, value_bool(!x->u.b))
+            FAST_CASE(ADD_FLOAT, V_FLOAT, value_float(x->u.f + y->u.f))
+            FAST_CASE(SUB_FLOAT, V_FLOAT, value_float(x->u.f - y->u.f))
+            FAST_CASE(MUL_FLOAT, V_FLOAT, value_float(x->u.f * y->u.f))
+            FAST_CASE(LT_FLOAT, V_FLOAT, value_bool(x->u.f < y->u.f))
+            FAST_CASE(LE_FLOAT, V_FLOAT, value_bool(x->u.f <= y->u.f))
+            FAST_CASE(GT_FLOAT, V_FLOAT, value_bool(x->u.f > y->u.f))
+            FAST_CASE(GE_FLOAT, V_FLOAT, value_bool(x->u.f >= y->u.f))
         case BC_GET_ITEM: fast_get_item(f, &i); break;
         case BC_LIST_LEN: {
             const value *x = operand_at(f, i->b);
@@ -209,7 +211,7 @@ static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
     }
 }
 
-/* ---- frames -------------------------------------------------------------------------------------------- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 static bool interp_has_place(const diag *d) {
     for (size_t i = 0; i < d->items.len; i++)
@@ -221,11 +223,14 @@ static bool interp_has_place(const diag *d) {
 static void interp_note_place(frame *f, const instr *at) {
     source_range r = f->c->ranges.data[at - f->c->instrs.data];
     diag *d = f->in->d;
-    if (interp_has_place(d)) diag_frame(d, r, f->c->name);
-    else diag_locate(d, r);
+    if (interp_has_place(d))
+        diag_frame(d, r, f->c->name);
+    else
+        diag_locate(d, r);
 }
 
-/* After a failure: the __exit__ methods that this frame owes, innermost first. What they raise is lost, as in PyTorch. */
+/* After a failure: the __exit__ methods that this frame owes, innermost first. What they raise is
+ * lost, as in PyTorch. */
 static void interp_leave_entered(interp *in) {
     diag *outer = in->d;
     while (in->entered.len > 0 && vec_last(&in->entered).depth >= in->rt->depth) {
@@ -241,8 +246,8 @@ static void interp_leave_entered(interp *in) {
 
 static ctsc_status interp_enter(interp *in, const code *c, int n) {
     if (n != c->nparams)
-        return diag_fail(in->d, CTSC_INTERNAL, "%s takes %d arguments, but is called with %d", c->name,
-                         c->nparams, n);
+        return diag_fail(in->d, CTSC_INTERNAL, "%s takes %d arguments, but is called with %d",
+                         c->name, c->nparams, n);
     if (in->rt->depth >= INTERP_MAX_DEPTH)
         return diag_fail(in->d, CTSC_LIMIT, "calls are nested too deeply (more than %d levels)",
                          INTERP_MAX_DEPTH);
@@ -280,7 +285,7 @@ ctsc_status interp_run_function(interp *in, function *fn, int n, value *args, va
     return s;
 }
 
-/* ---- the ways in ------------------------------------------------------------------------------------------ */
+/* ---- the ways in ----------------------------------------------------------------------------- */
 
 static ctsc_status code_ensure_locked(function *f, diag *d) {
     if (f->code) return CTSC_OK;
@@ -316,7 +321,8 @@ static ctsc_status interp_call_borrowed(interp *in, function *f, int nargs, cons
     return s;
 }
 
-ctsc_status interp_call(runtime *rt, function *f, int nargs, const value *args, diag *d, value *out) {
+ctsc_status interp_call(runtime *rt, function *f, int nargs, const value *args, diag *d,
+                        value *out) {
     diag own = {0};
     interp in = {.rt = rt, .d = d ? d : &own};
     ctsc_status s = interp_call_borrowed(&in, f, nargs, args, out);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interp_args.c - arguments from outside: checked against a function's schema, and brought into the form that its types ask for.
+ * interp_args.c - arguments from outside: checked against a function's schema, and brought into the
+ * form that its types ask for.
  *
- * Converted are, as PyTorch's Python binding does: bool and int to float, int to complex, bool to int; a tuple to a
- * list; the elements of containers likewise; a plain tuple to the NamedTuple asked for. A container that fits already is
- * shared, not copied.
- * Tests: tests/unit/test_interp.c
+ * Converted are, as PyTorch's Python binding does: bool and int to float, int to complex, bool to
+ * int; a tuple to a list; the elements of containers likewise; a plain tuple to the NamedTuple
+ * asked for. A container that fits already is shared, not copied. Tests: tests/unit/test_interp.c
  */
 #include "runtime/interp.h"
 
@@ -16,19 +16,27 @@ static conversion convert(value in, type *t, value *out);
 static conversion convert_scalar(value in, type_kind k, value *out) {
     switch (k) {
     case T_INT:
-        if (in.tag == V_INT) *out = in;
-        else if (in.tag == V_BOOL) *out = value_int(in.u.b);
-        else return UNFIT;
+        if (in.tag == V_INT)
+            *out = in;
+        else if (in.tag == V_BOOL)
+            *out = value_int(in.u.b);
+        else
+            return UNFIT;
         return CONVERTED;
     case T_FLOAT:
-        if (in.tag == V_FLOAT) *out = in;
-        else if (in.tag == V_INT) *out = value_float((double)in.u.i);
-        else if (in.tag == V_BOOL) *out = value_float(in.u.b);
-        else return UNFIT;
+        if (in.tag == V_FLOAT)
+            *out = in;
+        else if (in.tag == V_INT)
+            *out = value_float((double)in.u.i);
+        else if (in.tag == V_BOOL)
+            *out = value_float(in.u.b);
+        else
+            return UNFIT;
         return CONVERTED;
     default: break;
     }
-    if (in.tag != V_COMPLEX && in.tag != V_FLOAT && in.tag != V_INT && in.tag != V_BOOL) return UNFIT;
+    if (in.tag != V_COMPLEX && in.tag != V_FLOAT && in.tag != V_INT && in.tag != V_BOOL)
+        return UNFIT;
     if (k == T_NUMBER || in.tag == V_COMPLEX) {
         *out = value_ref(in);
         return CONVERTED;
@@ -65,8 +73,10 @@ static conversion convert_list(value in, type *t, value *out) {
         if (c == CONVERTED && !list_append_take(l, v)) c = NO_MEMORY;
         value_unref(old);
     }
-    if (c == CONVERTED) *out = value_list_take(l);
-    else if (l) value_unref(value_list_take(l));
+    if (c == CONVERTED)
+        *out = value_list_take(l);
+    else if (l)
+        value_unref(value_list_take(l));
     return c;
 }
 
@@ -93,8 +103,10 @@ static conversion convert_dict(value in, type *t, value *out) {
     conversion c = d ? CONVERTED : NO_MEMORY;
     for (size_t i = 0; i < from->used && c == CONVERTED; i++)
         if (from->entries[i].key.tag != V_UNINIT) c = convert_entry(d, &from->entries[i], t);
-    if (c == CONVERTED) *out = value_dict_take(d);
-    else if (d) value_unref(value_dict_take(d));
+    if (c == CONVERTED)
+        *out = value_dict_take(d);
+    else if (d)
+        value_unref(value_dict_take(d));
     return c;
 }
 
@@ -109,8 +121,10 @@ static conversion convert_tuple(value in, type *t, value *out) {
         c = convert(from->items[i], t->elems[i], &v);
         if (c == CONVERTED) to->items[i] = v;
     }
-    if (c == CONVERTED) *out = value_tuple_take(to);
-    else value_unref(value_tuple_take(to));
+    if (c == CONVERTED)
+        *out = value_tuple_take(to);
+    else
+        value_unref(value_tuple_take(to));
     return c;
 }
 
@@ -132,11 +146,15 @@ static conversion convert_union(value in, const type *t, value *out) {
 
 static conversion convert(value in, type *t, value *out) {
     switch (t->kind) {
-    case T_INT: case T_FLOAT: case T_COMPLEX: case T_NUMBER: return convert_scalar(in, t->kind, out);
+    case T_INT:
+    case T_FLOAT:
+    case T_COMPLEX:
+    case T_NUMBER: return convert_scalar(in, t->kind, out);
     case T_LIST: return convert_list(in, t, out);
     case T_DICT: return convert_dict(in, t, out);
     case T_TUPLE: return convert_tuple(in, t, out);
-    case T_OPTIONAL: case T_UNION: return convert_union(in, t, out);
+    case T_OPTIONAL:
+    case T_UNION: return convert_union(in, t, out);
     default:
         if (!type_admits_value(t, in)) return UNFIT;
         *out = value_ref(in);
@@ -144,7 +162,7 @@ static conversion convert(value in, type *t, value *out) {
     }
 }
 
-/* ---- messages ------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void args_declaration(const function *f, strbuf *out) {
     sb_puts(out, "Declaration: ");
@@ -184,7 +202,8 @@ static ctsc_status args_too_many(const function *f, int nargs, diag *d) {
     return args_fail(d, &text);
 }
 
-ctsc_status interp_check_args(const function *f, int nargs, const value *args, diag *d, value *full) {
+ctsc_status interp_check_args(const function *f, int nargs, const value *args, diag *d,
+                              value *full) {
     const schema *sc = f->schema;
     if (nargs > sc->nargs) return args_too_many(f, nargs, d);
     int done = 0;
@@ -203,6 +222,6 @@ ctsc_status interp_check_args(const function *f, int nargs, const value *args, d
         break;
     }
     if (s != CTSC_OK)
-        for (int i = 0; i < done; i++) value_unref(full[i]);
+        for (int i = 0; i < done; i++) value_set(&full[i], value_none());
     return s;
 }

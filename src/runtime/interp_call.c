@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interp_call.c - instructions that run something else: operators, functions, methods, forks, with blocks.
+ * interp_call.c - instructions that run something else: operators, functions, methods, forks, with
+ * blocks.
  *
- * A fork runs at once, to its end, on the same thread; its future holds the result or the error, which
- * aten::wait raises.
- * Tests: tests/unit/test_interp.c
+ * A fork runs at once, to its end, on the same thread; its future holds the result or the error,
+ * which aten::wait raises. Tests: tests/unit/test_interp.c
  */
 #include "runtime/interp_internal.h"
 
@@ -19,13 +19,16 @@ static ctsc_status call_op_many(frame *f, const site *s, const value *args, int 
     ctsc_status st = s->op->fn(&f->cx, args, results);
     if (st != CTSC_OK) return st;
     for (int i = 0; i < returns; i++) {
-        if (i < s->nresults) site_result(f, s, i, results[i]);
-        else value_unref(results[i]);
+        if (i < s->nresults)
+            site_result(f, s, i, results[i]);
+        else
+            value_unref(results[i]);
     }
     return CTSC_OK;
 }
 
-/* Arguments are borrowed: gathered without counting, released behind the call if this was their last use. */
+/* Arguments are borrowed: gathered without counting, released behind the call if this was their
+ * last use. */
 ctsc_status bc_call_op(frame *f, const site *s) {
     const op *o = s->op;
     const int32_t *operands = site_operands(f, s);
@@ -71,9 +74,9 @@ ctsc_status bc_call(frame *f, const site *s) {
 /* Through an interface: the method is looked up on the object. */
 ctsc_status bc_call_method(frame *f, const site *s) {
     const value *self = s->nargs ? site_arg(f, s, 0) : NULL;
-    function *fn = self && self->tag == V_OBJECT ? class_find_method(self->u.object->cls, s->name) : NULL;
-    if (!fn)
-        return diag_fail(f->in->d, CTSC_FAILED, "the object has no method '%s'", s->name);
+    function *fn =
+        self && self->tag == V_OBJECT ? class_find_method(self->u.object->cls, s->name) : NULL;
+    if (!fn) return diag_fail(f->in->d, CTSC_FAILED, "the object has no method '%s'", s->name);
     return call_function(f, s, fn);
 }
 
@@ -81,12 +84,14 @@ ctsc_status bc_unsupported(frame *f, const site *s) {
     return diag_fail(f->in->d, CTSC_UNSUPPORTED, "operator %s is not supported", s->name);
 }
 
-/* ---- with -------------------------------------------------------------------------------------------- */
+/* ---- with ------------------------------------------------------------------------------------ */
 
 ctsc_status interp_call_hook(interp *in, value object, const char *name, value *out) {
     enum { HOOK_PARAMS = 4 }; /* __exit__(self, type, value, traceback) */
     function *fn = object.tag == V_OBJECT ? class_find_method(object.u.object->cls, name) : NULL;
-    if (!fn) return diag_fail(in->d, CTSC_FAILED, "the object of a with statement has no method '%s'", name);
+    if (!fn)
+        return diag_fail(in->d, CTSC_FAILED, "the object of a with statement has no method '%s'",
+                         name);
     int n = fn->schema ? fn->schema->nargs : 1;
     if (n > HOOK_PARAMS || n < 1)
         return diag_fail(in->d, CTSC_FAILED, "method '%s' has the wrong number of arguments", name);
@@ -130,7 +135,7 @@ ctsc_status bc_exit(frame *f, const site *s) {
     return CTSC_OK;
 }
 
-/* ---- fork and wait -------------------------------------------------------------------------------------- */
+/* ---- fork and wait --------------------------------------------------------------------------- */
 
 static ctsc_status fork_run(frame *f, const site *s, value *out) {
     value *args = call_window(f);
@@ -167,9 +172,12 @@ static ctsc_status wait_raise(diag *d, const diag *error) {
     for (size_t i = 0; i < error->items.len; i++) {
         const diag_item *item = &error->items.data[i];
         const char *text = item->text ? item->text : "";
-        if (item->kind == DIAG_ERROR) diag_fail_at(d, error->status, item->range, "%s", text);
-        else if (item->kind == DIAG_NOTE) diag_note(d, item->range, "%s", text);
-        else diag_frame(d, item->range, text);
+        if (item->kind == DIAG_ERROR)
+            diag_fail_at(d, error->status, item->range, "%s", text);
+        else if (item->kind == DIAG_NOTE)
+            diag_note(d, item->range, "%s", text);
+        else
+            diag_frame(d, item->range, text);
     }
     if (error->exception && !d->exception) d->exception = mem_strdup(error->exception);
     return diag_fail(d, error->status, "a forked function failed"); /* what comes first counts */

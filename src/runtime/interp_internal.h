@@ -34,7 +34,7 @@ typedef struct interp {
 typedef struct frame {
     interp *in;
     const code *c;
-    value *regs;   /* c->nregisters of them, then c->window more */
+    value *regs; /* c->nregisters of them, then c->window more */
     op_ctx cx;
 } frame;
 
@@ -76,15 +76,18 @@ static inline void site_release(frame *f, const site *s) {
 /* Stores a result, whose reference is taken. */
 static inline void site_result(frame *f, const site *s, int i, value v) {
     int32_t r = site_operands(f, s)[s->nargs + i];
-    if (r == SITE_UNUSED) value_unref(v);
-    else value_set(&f->regs[r], v);
+    if (r == SITE_UNUSED)
+        value_unref(v);
+    else
+        value_set(&f->regs[r], v);
 }
 
 /* Runs c with n arguments, which are taken (also on failure); *out is the caller's. */
 ctsc_status interp_run(interp *in, const code *c, int n, value *args_take, value *out);
 /* fn with arguments as above: translates it if need be. */
 ctsc_status interp_run_function(interp *in, function *fn, int n, value *args_take, value *out);
-/* Calls method `name` of object with itself and then None for every further parameter, if it has the method. */
+/* Calls method `name` of object with itself and then None for every further parameter, if it has
+ * the method. */
 ctsc_status interp_call_hook(interp *in, value object, const char *name, value *out);
 
 #endif

@@ -7,10 +7,10 @@
 
 #include <inttypes.h>
 
-/* ---- objects -------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
-/* The slot that a site's attribute has in the object; the class was fixed at translation, the object's size is
- * checked all the same. */
+/* The slot that a site's attribute has in the object; the class was fixed at translation, the
+ * object's size is checked all the same. */
 static ctsc_status object_slot(frame *f, const site *s, value **slot) {
     const value *v = site_arg(f, s, 0);
     if (v->tag != V_OBJECT || (uint64_t)s->imm >= v->u.object->nslots)
@@ -24,7 +24,8 @@ ctsc_status bc_get_attr(frame *f, const site *s) {
     ctsc_status st = object_slot(f, s, &slot);
     if (st != CTSC_OK) return st;
     if (slot->tag == V_UNINIT)
-        return diag_fail(f->in->d, CTSC_FAILED, "attribute '%s' was read before it was assigned", s->name);
+        return diag_fail(f->in->d, CTSC_FAILED, "attribute '%s' was read before it was assigned",
+                         s->name);
     value v = value_ref(*slot);
     site_release(f, s);
     site_result(f, s, 0, v);
@@ -53,8 +54,10 @@ ctsc_status bc_new_object(frame *f, const site *s) {
 ctsc_status bc_container_index(frame *f, const site *s) {
     const value *container = site_arg(f, s, 0), *index = site_arg(f, s, 1);
     strbuf name = STRBUF_INIT;
-    if (index->tag == V_INT) sb_printf(&name, "%" PRId64, index->u.i);
-    else if (index->tag == V_STR) sb_write(&name, index->u.str->bytes, index->u.str->len);
+    if (index->tag == V_INT)
+        sb_printf(&name, "%" PRId64, index->u.i);
+    else if (index->tag == V_STR)
+        sb_write(&name, index->u.str->bytes, index->u.str->len);
     ctsc_status st = CTSC_OK;
     value v = value_none();
     if (name.failed) {
@@ -62,8 +65,11 @@ ctsc_status bc_container_index(frame *f, const site *s) {
     } else {
         const object *o = container->tag == V_OBJECT ? container->u.object : NULL;
         int slot = o ? class_find_attribute(o->cls, sb_str(&name)) : -1;
-        if (slot >= 0 && (size_t)slot < o->nslots) v = value_ref(o->slots[slot]);
-        else st = diag_fail(f->in->d, CTSC_FAILED, "the module container has no member '%s'", sb_str(&name));
+        if (slot >= 0 && (size_t)slot < o->nslots)
+            v = value_ref(o->slots[slot]);
+        else
+            st = diag_fail(f->in->d, CTSC_FAILED, "the module container has no member '%s'",
+                           sb_str(&name));
     }
     sb_free(&name);
     if (st != CTSC_OK) return st;
@@ -82,7 +88,7 @@ ctsc_status bc_isinstance(frame *f, const site *s) {
     return CTSC_OK;
 }
 
-/* ---- lists, tuples, dicts ------------------------------------------------------------------------- */
+/* ---- lists, tuples, dicts -------------------------------------------------------------------- */
 
 ctsc_status bc_new_list(frame *f, const site *s) {
     type *elem = s->type->kind == T_LIST ? type_elem(s->type) : NULL;
@@ -96,8 +102,10 @@ ctsc_status bc_new_list(frame *f, const site *s) {
         else if (!list_append_take(l, site_take(f, s, i)))
             st = diag_no_memory(f->in->d);
     }
-    if (st != CTSC_OK) value_unref(value_list_take(l));
-    else site_result(f, s, 0, value_list_take(l));
+    if (st != CTSC_OK)
+        value_unref(value_list_take(l));
+    else
+        site_result(f, s, 0, value_list_take(l));
     return st;
 }
 
@@ -126,7 +134,8 @@ ctsc_status bc_new_dict(frame *f, const site *s) {
 
 ctsc_status bc_unpack_list(frame *f, const site *s) {
     const value *v = site_arg(f, s, 0);
-    if (v->tag != V_LIST) return diag_fail(f->in->d, CTSC_INTERNAL, "prim::ListUnpack needs a list");
+    if (v->tag != V_LIST)
+        return diag_fail(f->in->d, CTSC_INTERNAL, "prim::ListUnpack needs a list");
     list *l = v->u.list;
     if (l->len != (size_t)s->nresults)
         return diag_fail(f->in->d, CTSC_FAILED, "Expected %d elements in a list but found %zu",
@@ -188,7 +197,7 @@ ctsc_status bc_tuple_slice(frame *f, const site *s) {
     return CTSC_OK;
 }
 
-/* ---- tolist ----------------------------------------------------------------------------------------- */
+/* ---- tolist ---------------------------------------------------------------------------------- */
 
 typedef struct tolist {
     const char *data;
@@ -241,17 +250,20 @@ static bool tolist_dtype_fits(dtype dt, type_kind k) {
 /* The result's static type says how deep and of what the lists are to be. */
 ctsc_status bc_tolist(frame *f, const site *s) {
     const value *v = s->nargs ? site_arg(f, s, 0) : NULL;
-    if (!v || v->tag != V_TENSOR) return diag_fail(f->in->d, CTSC_INTERNAL, "tolist needs a tensor");
+    if (!v || v->tag != V_TENSOR)
+        return diag_fail(f->in->d, CTSC_INTERNAL, "tolist needs a tensor");
     const tensor *t = v->u.tensor;
     type *base = s->type;
     int dims = 0;
     for (; base->kind == T_LIST; base = type_elem(base)) dims++;
     if (!tolist_dtype_fits(t->dtype, base->kind))
-        return diag_fail(f->in->d, CTSC_FAILED, "Output annotation element type and runtime tensor element "
-                                               "type must match for tolist()");
+        return diag_fail(f->in->d, CTSC_FAILED,
+                         "Output annotation element type and runtime tensor element "
+                         "type must match for tolist()");
     if (dims != t->ndim)
-        return diag_fail(f->in->d, CTSC_FAILED, "Output annotation list dimension and runtime tensor "
-                                               "dimension must match for tolist()");
+        return diag_fail(f->in->d, CTSC_FAILED,
+                         "Output annotation list dimension and runtime tensor "
+                         "dimension must match for tolist()");
     tensor *c = NULL;
     ctsc_status st = tensor_contiguous(f->in->d, v->u.tensor, &c);
     if (st != CTSC_OK) return st;
@@ -265,7 +277,7 @@ ctsc_status bc_tolist(frame *f, const site *s) {
     return CTSC_OK;
 }
 
-/* ---- output, exceptions ------------------------------------------------------------------------------- */
+/* ---- output, exceptions ---------------------------------------------------------------------- */
 
 ctsc_status bc_print(frame *f, const site *s) {
     strbuf text = STRBUF_INIT;
@@ -291,7 +303,8 @@ ctsc_status bc_raise(frame *f, const site *s) {
     const value *cls = s->nargs > 1 ? site_arg(f, s, 1) : NULL;
     strbuf text = STRBUF_INIT;
     if (msg) value_print(*msg, &text);
-    ctsc_status st = text.failed ? diag_no_memory(d) : diag_fail(d, CTSC_FAILED, "%s", sb_str(&text));
+    ctsc_status st =
+        text.failed ? diag_no_memory(d) : diag_fail(d, CTSC_FAILED, "%s", sb_str(&text));
     sb_free(&text);
     if (cls && cls->tag == V_STR && !d->exception) d->exception = mem_strdup(cls->u.str->bytes);
     return st;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module.c - loads a TorchScript archive: code through the importer, attributes through the unpickler.
+ * module.c - loads a TorchScript archive: code through the importer, attributes through the
+ * unpickler.
  *
- * Order: version, constants.pkl (CONSTANTS.cN of the code), then data.pkl. Classes are pulled from code/ when a
- * pickle names them. An object's state is a dict with one entry per attribute of its class, each conforming to
- * the attribute's static type; or, if the class has __setstate__, whatever that method takes: it is the
- * one part of a program that runs while loading, under the limits of MODULE_SETSTATE_STEPS and without access to
- * files.
+ * Order: version, constants.pkl (CONSTANTS.cN of the code), then data.pkl. Classes are pulled from
+ * code/ when a pickle names them. An object's state is a dict with one entry per attribute of its
+ * class, each conforming to the attribute's static type; or, if the class has __setstate__,
+ * whatever that method takes: it is the one part of a program that runs while loading, under the
+ * limits of MODULE_SETSTATE_STEPS and without access to files.
  *
- * Ownership: a module owns its unit and its root object. Tensors of the module are slices of the file's mapping
- * and keep it alive by themselves.
- * Tests: tests/corpus, tests/fuzz/fuzz_archive.c
+ * Ownership: a module owns its unit and its root object. Tensors of the module are slices of the
+ * file's mapping and keep it alive by themselves. Tests: tests/corpus, tests/fuzz/fuzz_archive.c
  */
 #include "runtime/module.h"
-#include "passes/passes.h"
 #include "frontend/importer.h"
+#include "passes/passes.h"
 #include "runtime/archive_internal.h"
 #include "runtime/interp.h"
 
@@ -22,7 +22,7 @@
 
 enum { MODULE_MIN_VERSION = 1, MODULE_MAX_VERSION = 10 };
 #define MODULE_SETSTATE_STEPS 100000000ull
-#define MODULE_MAX_CODE ((size_t)64 << 20)
+#define MODULE_MAX_CODE       ((size_t)64 << 20)
 
 typedef struct module_loader {
     diag *d;
@@ -33,9 +33,11 @@ typedef struct module_loader {
     conformer conform;
 } module_loader;
 
-/* ---- what kind of archive ------------------------------------------------------------------------------ */
+/* ---- what kind of archive
+ * ------------------------------------------------------------------------------ */
 
-static ctsc_status module_parse_version(diag *d, const char *record, const storage *st, int64_t *out) {
+static ctsc_status module_parse_version(diag *d, const char *record, const storage *st,
+                                        int64_t *out) {
     const char *p = st->data;
     size_t n = st->nbytes;
     while (n && (p[n - 1] == '\n' || p[n - 1] == '\r' || p[n - 1] == ' ')) n--;
@@ -47,13 +49,17 @@ static ctsc_status module_parse_version(diag *d, const char *record, const stora
     }
     if (!ok) return diag_fail(d, CTSC_BAD_FILE, "record %s: not a version number", record);
     if (v < MODULE_MIN_VERSION)
-        return diag_fail(d, CTSC_BAD_FILE,
-                         "Attempted to read a PyTorch file with version %lld, but the minimum supported "
-                         "version for reading is %d", (long long)v, MODULE_MIN_VERSION);
+        return diag_fail(
+            d, CTSC_BAD_FILE,
+            "Attempted to read a PyTorch file with version %lld, but the minimum supported "
+            "version for reading is %d",
+            (long long)v, MODULE_MIN_VERSION);
     if (v > MODULE_MAX_VERSION)
-        return diag_fail(d, CTSC_UNSUPPORTED,
-                         "Attempted to read a PyTorch file with version %lld, but the maximum supported file "
-                         "format version is %d", (long long)v, MODULE_MAX_VERSION);
+        return diag_fail(
+            d, CTSC_UNSUPPORTED,
+            "Attempted to read a PyTorch file with version %lld, but the maximum supported file "
+            "format version is %d",
+            (long long)v, MODULE_MAX_VERSION);
     *out = v;
     return CTSC_OK;
 }
@@ -61,17 +67,21 @@ static ctsc_status module_parse_version(diag *d, const char *record, const stora
 static ctsc_status module_version(module_loader *l) {
     const char *record = archive_has(l->a, ".data/version") ? ".data/version" : "version";
     if (archive_has(l->a, "model.json"))
-        return diag_fail(l->d, CTSC_UNSUPPORTED,
-                         "the file was written by PyTorch 1.2 or older (model.json); load and save it "
-                         "with a newer version");
+        return diag_fail(
+            l->d, CTSC_UNSUPPORTED,
+            "the file was written by PyTorch 1.2 or older (model.json); load and save it "
+            "with a newer version");
     if (archive_has(l->a, "archive_format"))
-        return diag_fail(l->d, CTSC_UNSUPPORTED, "archives of torch.export (.pt2) are not supported");
+        return diag_fail(l->d, CTSC_UNSUPPORTED,
+                         "archives of torch.export (.pt2) are not supported");
     if (!archive_has(l->a, record))
         return diag_fail(l->d, CTSC_BAD_FILE, "record version: missing, not an archive of PyTorch");
     if (!archive_has(l->a, "constants.pkl"))
         return diag_fail(l->d, CTSC_BAD_FILE,
                          "PytorchStreamReader failed locating file constants.pkl: file not found%s",
-                         archive_has(l->a, "data.pkl") ? " (a file from torch.save(), not torch.jit.save()?)" : "");
+                         archive_has(l->a, "data.pkl")
+                             ? " (a file from torch.save(), not torch.jit.save()?)"
+                             : "");
     storage *st = NULL;
     ctsc_status s = archive_read(l->a, l->d, record, &st);
     if (s == CTSC_OK) s = module_parse_version(l->d, record, st, &l->version);
@@ -79,9 +89,11 @@ static ctsc_status module_version(module_loader *l) {
     return s;
 }
 
-/* ---- code ---------------------------------------------------------------------------------------------- */
+/* ---- code
+ * ---------------------------------------------------------------------------------------------- */
 
-static ctsc_status module_code_source(archive *a, diag *d, const char *record, const char *debug, source **out) {
+static ctsc_status module_code_source(archive *a, diag *d, const char *record, const char *debug,
+                                      source **out) {
     storage *st = NULL;
     ctsc_status s = archive_read(a, d, record, &st);
     if (s != CTSC_OK) return s;
@@ -120,9 +132,11 @@ static void module_code_free(void *ctx) {
     archive_unref(ctx);
 }
 
-/* ---- objects ------------------------------------------------------------------------------------------- */
+/* ---- objects
+ * ------------------------------------------------------------------------------------------- */
 
-static ctsc_status module_storage(void *ctx, diag *d, const char *key, dtype dt, uint64_t numel, storage **out) {
+static ctsc_status module_storage(void *ctx, diag *d, const char *key, dtype dt, uint64_t numel,
+                                  storage **out) {
     return archive_storages_get(&((module_loader *)ctx)->storages, d, key, dt, numel, out);
 }
 
@@ -131,7 +145,8 @@ static ctsc_status module_class_type(void *ctx, diag *d, const char *qualified, 
     function *fn = NULL;
     type *cls = NULL;
     if (!strncmp(qualified, "__torch__.torch.classes.", 24))
-        return diag_fail(d, CTSC_UNSUPPORTED, "objects of C++ classes (%s) are not supported", qualified);
+        return diag_fail(d, CTSC_UNSUPPORTED, "objects of C++ classes (%s) are not supported",
+                         qualified);
     ctsc_status s = unit_resolve(l->u, d, qualified, &cls, &fn);
     if (s == CTSC_OK) *out = cls;
     return s;
@@ -141,16 +156,18 @@ static ctsc_status module_parse_type(void *ctx, diag *d, const char *text, type 
     return importer_parse_type(((module_loader *)ctx)->u, d, text, out);
 }
 
-static ctsc_status module_missing(module_loader *l, const type *cls, const attribute *at, const char *why) {
+static ctsc_status module_missing(module_loader *l, const type *cls, const attribute *at,
+                                  const char *why) {
     strbuf t = STRBUF_INIT;
     type_print_python(at->type, &t);
-    ctsc_status s = diag_fail(l->d, CTSC_BAD_FILE, "%s: attribute '%s' of %s (type '%s') %s", l->conform.record,
-                              at->name, class_name(cls), sb_str(&t), why);
+    ctsc_status s = diag_fail(l->d, CTSC_BAD_FILE, "%s: attribute '%s' of %s (type '%s') %s",
+                              l->conform.record, at->name, class_name(cls), sb_str(&t), why);
     sb_free(&t);
     return s;
 }
 
-static ctsc_status module_set_attribute(module_loader *l, object *o, size_t slot, const dict *state) {
+static ctsc_status module_set_attribute(module_loader *l, object *o, size_t slot,
+                                        const dict *state) {
     const attribute *at = &o->cls->cls->attributes.data[slot];
     str *name = str_new(at->name, strlen(at->name));
     if (!name) return diag_no_memory(l->d);
@@ -170,10 +187,12 @@ static ctsc_status module_set_attribute(module_loader *l, object *o, size_t slot
 /* obj.__setstate__(state) */
 static ctsc_status module_set_state(module_loader *l, object *o, function *f, value state) {
     if (f->schema->nargs != 2)
-        return diag_fail(l->d, CTSC_BAD_FILE, "%s: %s does not take one state", l->conform.record, f->qualified);
+        return diag_fail(l->d, CTSC_BAD_FILE, "%s: %s does not take one state", l->conform.record,
+                         f->qualified);
     value args[2] = {{.tag = V_OBJECT, .u.object = o}, value_ref(state)}, result = value_none();
     runtime *rt = NULL;
-    ctsc_status s = conform(&l->conform, f->schema->args[1].type, &args[1], class_name(o->cls), "__setstate__");
+    ctsc_status s =
+        conform(&l->conform, f->schema->args[1].type, &args[1], class_name(o->cls), "__setstate__");
     if (s == CTSC_OK && !(rt = mem_zalloc(sizeof *rt))) s = diag_no_memory(l->d);
     if (s == CTSC_OK) {
         runtime_init(rt);
@@ -205,12 +224,14 @@ static ctsc_status module_build(void *ctx, diag *d, object *o, value state) {
         return diag_fail(d, CTSC_BAD_FILE, "%s: the state of a %s is not a dict", l->conform.record,
                          class_name(o->cls));
     ctsc_status s = CTSC_OK;
-    for (size_t i = 0; i < o->nslots && s == CTSC_OK; i++) s = module_set_attribute(l, o, i, state.u.dict);
+    for (size_t i = 0; i < o->nslots && s == CTSC_OK; i++)
+        s = module_set_attribute(l, o, i, state.u.dict);
     return s;
 }
 
 /* One pickle with its folder of storages. */
-static ctsc_status module_unpickle(module_loader *l, const char *record, const char *folder, value *out) {
+static ctsc_status module_unpickle(module_loader *l, const char *record, const char *folder,
+                                   value *out) {
     unpickle_host host = {l, module_storage, module_class_type, module_build, module_parse_type};
     storage *st = NULL;
     size_t pos = 0;
@@ -224,7 +245,8 @@ static ctsc_status module_unpickle(module_loader *l, const char *record, const c
     return s;
 }
 
-/* ---- loading -------------------------------------------------------------------------------------------- */
+/* ---- loading
+ * -------------------------------------------------------------------------------------------- */
 
 static ctsc_status module_load_code(module_loader *l) {
     importer_host host = {archive_ref(l->a), module_read_code, module_code_free};

@@ -27,8 +27,8 @@ static const struct numpy_type {
     const char *descr;
     dtype dt;
 } numpy_types[] = {
-    {"<f4", DT_FLOAT32}, {"<f8", DT_FLOAT64}, {"<f2", DT_FLOAT16},   {"|u1", DT_UINT8},
-    {"|i1", DT_INT8},    {"<i2", DT_INT16},   {"<i4", DT_INT32},     {"<i8", DT_INT64},
+    {"<f4", DT_FLOAT32}, {"<f8", DT_FLOAT64},   {"<f2", DT_FLOAT16},     {"|u1", DT_UINT8},
+    {"|i1", DT_INT8},    {"<i2", DT_INT16},     {"<i4", DT_INT32},       {"<i8", DT_INT64},
     {"|b1", DT_BOOL},    {"<c8", DT_COMPLEX64}, {"<c16", DT_COMPLEX128},
 };
 
@@ -52,7 +52,8 @@ static bool numpy_shape(const char *p, numpy_header *h) {
         if (*p < '0' || *p > '9' || h->ndim == TENSOR_MAX_DIMS) return false;
         int64_t n = 0;
         for (; *p >= '0' && *p <= '9'; p++)
-            if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *p - '0', &n)) return false;
+            if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *p - '0', &n))
+                return false;
         if (*p == 'L') p++; /* Python 2 */
         h->sizes[h->ndim++] = n;
     }
@@ -65,19 +66,23 @@ static ctsc_status numpy_literal(diag *d, const char *name, const char *text, nu
     h->fortran = !strncmp(order, "True", 4);
     for (size_t i = 0; i < sizeof numpy_types / sizeof *numpy_types; i++) {
         size_t n = strlen(numpy_types[i].descr);
-        if (descr[0] == '\'' && !strncmp(descr + 1, numpy_types[i].descr, n) && descr[n + 1] == '\'') {
+        if (descr[0] == '\'' && !strncmp(descr + 1, numpy_types[i].descr, n) &&
+            descr[n + 1] == '\'') {
             h->dt = numpy_types[i].dt;
             return CTSC_OK;
         }
     }
-    return diag_fail(d, CTSC_UNSUPPORTED, "%s: arrays of type %.12s are not supported", name, descr);
+    return diag_fail(d, CTSC_UNSUPPORTED, "%s: arrays of type %.12s are not supported", name,
+                     descr);
 }
 
-static ctsc_status numpy_header_read(diag *d, const char *name, const storage *st, numpy_header *h) {
+static ctsc_status numpy_header_read(diag *d, const char *name, const storage *st,
+                                     numpy_header *h) {
     const uint8_t *p = st->data;
     if (st->nbytes < 12 || memcmp(p, "\x93NUMPY", 6) != 0)
         return diag_fail(d, CTSC_BAD_FILE, "%s: not an array of NumPy", name);
-    if (p[6] < 1 || p[6] > 3) return diag_fail(d, CTSC_UNSUPPORTED, "%s: format version %d", name, p[6]);
+    if (p[6] < 1 || p[6] > 3)
+        return diag_fail(d, CTSC_UNSUPPORTED, "%s: format version %d", name, p[6]);
     size_t start = p[6] == 1 ? 10 : 12, len = p[6] == 1 ? le16(p + 8) : le32(p + 8);
     if (len > NUMPY_MAX_HEADER || len > st->nbytes - start)
         return diag_fail(d, CTSC_BAD_FILE, "%s: damaged array header", name);

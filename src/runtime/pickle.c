@@ -2,9 +2,9 @@
 /*
  * pickle.c - the unpickler: a stack machine for the opcodes of pickle protocol 2 that data needs.
  *
- * A pickle is a program. This machine knows the opcodes that PyTorch's two writers use (torch.jit's own and
- * CPython's), the constructors of pickle_make.c, and nothing else: anything unknown is refused by name and offset.
- * It cannot call into the program it loads except through the host.
+ * A pickle is a program. This machine knows the opcodes that PyTorch's two writers use (torch.jit's
+ * own and CPython's), the constructors of pickle_make.c, and nothing else: anything unknown is
+ * refused by name and offset. It cannot call into the program it loads except through the host.
  *
  * Limits: nodes, depth, memo, stack and string length; and the weight of the result, because
  * shared parts make a small file describe an exponentially large tree.
@@ -15,7 +15,8 @@
 
 #include <stdio.h>
 
-/* ---- messages ---------------------------------------------------------------------------------- */
+/* ---- messages ----------------------------------------------------------------------------------
+ */
 
 static ctsc_status pickle_fail_v(pickle_vm *vm, ctsc_status status, const char *fmt, va_list ap) {
     char text[512];
@@ -41,7 +42,8 @@ ctsc_status pickle_unsupported(pickle_vm *vm, const char *fmt, ...) {
     return s;
 }
 
-static ctsc_status pickle_limit(pickle_vm *vm, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static ctsc_status pickle_limit(pickle_vm *vm, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 static ctsc_status pickle_limit(pickle_vm *vm, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
@@ -50,7 +52,8 @@ static ctsc_status pickle_limit(pickle_vm *vm, const char *fmt, ...) {
     return s;
 }
 
-/* ---- input --------------------------------------------------------------------------------------- */
+/* ---- input
+ * --------------------------------------------------------------------------------------- */
 
 static ctsc_status pickle_take(pickle_vm *vm, size_t n, const uint8_t **out) {
     if (n > vm->len - vm->pos) return pickle_bad(vm, "the pickle ends in the middle of an opcode");
@@ -65,14 +68,16 @@ static ctsc_status pickle_line(pickle_vm *vm, char *buf, size_t room) {
     const uint8_t *nl = memchr(from, '\n', vm->len - vm->pos);
     if (!nl) return pickle_bad(vm, "the pickle ends in the middle of an opcode");
     size_t n = (size_t)(nl - from);
-    if (n >= room || memchr(from, '\0', n)) return pickle_bad(vm, "a name that is too long or not text");
+    if (n >= room || memchr(from, '\0', n))
+        return pickle_bad(vm, "a name that is too long or not text");
     memcpy(buf, from, n);
     buf[n] = '\0';
     vm->pos += n + 1;
     return CTSC_OK;
 }
 
-/* ---- stack --------------------------------------------------------------------------------------- */
+/* ---- stack
+ * --------------------------------------------------------------------------------------- */
 
 static const pickle_item pickle_no_item = {.v = {.tag = V_UNINIT}};
 
@@ -93,11 +98,13 @@ static ctsc_status pickle_push_value(pickle_vm *vm, value v) {
 
 /* A list, dict or object that can be filled. */
 static ctsc_status pickle_push_container(pickle_vm *vm, value v, bool unbuilt) {
-    if (!vec_push(&vm->containers, ((pickle_container){.weight = 1, .depth = 1, .unbuilt = unbuilt}))) {
+    if (!vec_push(&vm->containers,
+                  ((pickle_container){.weight = 1, .depth = 1, .unbuilt = unbuilt}))) {
         value_unref(v);
         return diag_no_memory(vm->d);
     }
-    return pickle_push(vm, (pickle_item){.v = v, .id = (uint32_t)vm->containers.len, .weight = 1, .depth = 1});
+    return pickle_push(
+        vm, (pickle_item){.v = v, .id = (uint32_t)vm->containers.len, .weight = 1, .depth = 1});
 }
 
 /* Items above the innermost mark belong to it; below it nothing may be taken. */
@@ -149,12 +156,15 @@ static ctsc_status pickle_seal_parts(pickle_vm *vm, pickle_item *items, size_t n
         sum += items[i].weight;
         if (items[i].depth >= *depth) *depth = (uint16_t)(items[i].depth + 1);
         if (items[i].special) {
-            if (!special) return pickle_bad(vm, "a constructor or storage where a value is expected");
+            if (!special)
+                return pickle_bad(vm, "a constructor or storage where a value is expected");
             *special = true;
         }
-        if (sum > PICKLE_MAX_WEIGHT) return pickle_limit(vm, "shared parts describe too large a structure");
+        if (sum > PICKLE_MAX_WEIGHT)
+            return pickle_limit(vm, "shared parts describe too large a structure");
     }
-    if (*depth > PICKLE_MAX_DEPTH) return pickle_limit(vm, "nested deeper than %d", PICKLE_MAX_DEPTH);
+    if (*depth > PICKLE_MAX_DEPTH)
+        return pickle_limit(vm, "nested deeper than %d", PICKLE_MAX_DEPTH);
     *weight = (uint32_t)sum;
     return CTSC_OK;
 }
@@ -172,21 +182,23 @@ static ctsc_status pickle_open(pickle_vm *vm, size_t first, value_tag tag, const
 
 static ctsc_status pickle_grow(pickle_vm *vm, pickle_item target, size_t first) {
     pickle_container *c = &vm->containers.data[target.id - 1];
-    /* A container among its own parts is sealed by that, and then its size is taken too early; but then
-     * this is a cycle of one, refused here. */
+    /* A container among its own parts is sealed by that, and then its size is taken too early; but
+     * then this is a cycle of one, refused here. */
     ctsc_status s = pickle_seal_parts(vm, vm->stack.data + first, vm->stack.len - first, &c->weight,
                                       &c->depth, NULL);
     if (s == CTSC_OK && c->sealed) s = pickle_bad(vm, "something would contain itself");
     return s;
 }
 
-/* ---- opcodes: scalars ------------------------------------------------------------------------------ */
+/* ---- opcodes: scalars
+ * ------------------------------------------------------------------------------ */
 
 static ctsc_status pickle_op_proto(pickle_vm *vm) {
     const uint8_t *p = NULL;
     ctsc_status s = pickle_take(vm, 1, &p);
     if (s != CTSC_OK) return s;
-    if (*p != 2) return pickle_bad(vm, "Only Pickle protocol 2 is supported, this is protocol %d", *p);
+    if (*p != 2)
+        return pickle_bad(vm, "Only Pickle protocol 2 is supported, this is protocol %d", *p);
     return CTSC_OK;
 }
 
@@ -272,7 +284,8 @@ static ctsc_status pickle_op_short_binstring(pickle_vm *vm) {
     return s == CTSC_OK ? pickle_push_str(vm, *p) : s;
 }
 
-/* ---- opcodes: containers ----------------------------------------------------------------------------- */
+/* ---- opcodes: containers
+ * ----------------------------------------------------------------------------- */
 
 static ctsc_status pickle_op_mark(pickle_vm *vm) {
     if (vm->marks.len >= PICKLE_MAX_DEPTH * 2)
@@ -283,7 +296,8 @@ static ctsc_status pickle_op_mark(pickle_vm *vm) {
 static ctsc_status pickle_make_tuple(pickle_vm *vm, size_t first) {
     size_t n = vm->stack.len - first;
     pickle_item it = {.weight = 1, .depth = 1};
-    ctsc_status s = pickle_seal_parts(vm, vm->stack.data + first, n, &it.weight, &it.depth, &it.special);
+    ctsc_status s =
+        pickle_seal_parts(vm, vm->stack.data + first, n, &it.weight, &it.depth, &it.special);
     if (s == CTSC_OK) s = pickle_count(vm);
     if (s != CTSC_OK) return s;
     tuple *t = tuple_new(n, NULL);
@@ -341,7 +355,8 @@ static ctsc_status pickle_append_from(pickle_vm *vm, size_t first) {
     size_t n = vm->stack.len - first;
     if (n > 1 && !list_reserve(l, l->len + n)) return diag_no_memory(vm->d);
     for (size_t i = 0; i < n; i++)
-        if (!list_append_take(l, value_ref(vm->stack.data[first + i].v))) return diag_no_memory(vm->d);
+        if (!list_append_take(l, value_ref(vm->stack.data[first + i].v)))
+            return diag_no_memory(vm->d);
     pickle_drop(vm, first);
     return CTSC_OK;
 }
@@ -358,8 +373,8 @@ static ctsc_status pickle_op_appends(pickle_vm *vm) {
 }
 
 static bool pickle_is_key(value v) {
-    return v.tag == V_BOOL || v.tag == V_INT || v.tag == V_FLOAT || v.tag == V_STR || v.tag == V_COMPLEX ||
-           v.tag == V_DEVICE || v.tag == V_TENSOR;
+    return v.tag == V_BOOL || v.tag == V_INT || v.tag == V_FLOAT || v.tag == V_STR ||
+           v.tag == V_COMPLEX || v.tag == V_DEVICE || v.tag == V_TENSOR;
 }
 
 static ctsc_status pickle_set_from(pickle_vm *vm, size_t first) {
@@ -370,7 +385,8 @@ static ctsc_status pickle_set_from(pickle_vm *vm, size_t first) {
     for (size_t i = first; i < vm->stack.len && s == CTSC_OK; i += 2) {
         value key = vm->stack.data[i].v, val = vm->stack.data[i + 1].v;
         if (!pickle_is_key(key))
-            s = pickle_bad(vm, "a key of a dict must be int, float, bool, str, complex, Device or Tensor");
+            s = pickle_bad(
+                vm, "a key of a dict must be int, float, bool, str, complex, Device or Tensor");
         else if (!dict_set_take(target.v.u.dict, value_ref(key), value_ref(val)))
             s = diag_no_memory(vm->d);
     }
@@ -389,7 +405,8 @@ static ctsc_status pickle_op_setitems(pickle_vm *vm) {
     return s == CTSC_OK ? pickle_set_from(vm, first) : s;
 }
 
-/* LIST and DICT make the container from what stands above the mark: put an empty one below and fill it. */
+/* LIST and DICT make the container from what stands above the mark: put an empty one below and fill
+ * it. */
 static ctsc_status pickle_from_mark(pickle_vm *vm, ctsc_status (*make)(pickle_vm *),
                                     ctsc_status (*fill)(pickle_vm *, size_t)) {
     size_t first = 0;
@@ -411,12 +428,14 @@ static ctsc_status pickle_op_dict(pickle_vm *vm) {
     return pickle_from_mark(vm, pickle_op_empty_dict, pickle_set_from);
 }
 
-/* ---- opcodes: memo ----------------------------------------------------------------------------------- */
+/* ---- opcodes: memo
+ * ----------------------------------------------------------------------------------- */
 
 static ctsc_status pickle_put(pickle_vm *vm, size_t i) {
     ctsc_status s = pickle_need(vm, 1);
     if (s != CTSC_OK) return s;
-    if (i >= PICKLE_MAX_MEMO) return pickle_limit(vm, "a memo of more than %d entries", PICKLE_MAX_MEMO);
+    if (i >= PICKLE_MAX_MEMO)
+        return pickle_limit(vm, "a memo of more than %d entries", PICKLE_MAX_MEMO);
     /* Writers number their entries one after the other. */
     if (i > vm->puts + 256) return pickle_bad(vm, "memo entry %zu out of order", i);
     vm->puts++;
@@ -460,7 +479,8 @@ static ctsc_status pickle_op_long_binget(pickle_vm *vm) {
     return s == CTSC_OK ? pickle_get(vm, le32(p)) : s;
 }
 
-/* ---- opcodes: constructors --------------------------------------------------------------------------- */
+/* ---- opcodes: constructors
+ * --------------------------------------------------------------------------- */
 
 static ctsc_status pickle_op_global(pickle_vm *vm) {
     char module[512], name[512];
@@ -500,7 +520,8 @@ static ctsc_status pickle_op_newobj(pickle_vm *vm) {
     if (s != CTSC_OK) return s;
     value args = vec_last(&vm->stack).v;
     type *cls = pickle_capsule_of(vm->stack.data[vm->stack.len - 2].v, pickle_kind_class);
-    if (!cls || cls->kind != T_CLASS) return pickle_bad(vm, "a new object of something that is not a class");
+    if (!cls || cls->kind != T_CLASS)
+        return pickle_bad(vm, "a new object of something that is not a class");
     if (args.tag != V_TUPLE || args.u.tuple->len != 0)
         return pickle_bad(vm, "a new object takes no arguments");
     object *o = object_new(cls, cls->cls->attributes.len);
@@ -514,7 +535,8 @@ static ctsc_status pickle_op_build(pickle_vm *vm) {
     if (s != CTSC_OK) return s;
     size_t last = vm->stack.len - 1;
     pickle_item target = vm->stack.data[last - 1];
-    if (target.v.tag == V_DICT) { /* attributes set on an OrderedDict (_metadata of a state_dict): of no use here */
+    if (target.v.tag ==
+        V_DICT) { /* attributes set on an OrderedDict (_metadata of a state_dict): of no use here */
         pickle_drop(vm, last);
         return CTSC_OK;
     }
@@ -542,9 +564,11 @@ static ctsc_status pickle_op_binpersid(pickle_vm *vm) {
     return pickle_push(vm, made);
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------- */
+/* ---- the table
+ * ----------------------------------------------------------------------------------------- */
 
 /* Every opcode up to protocol 5, so that refusals have a name; without a function: refused. */
+/* clang-format off */
 #define PICKLE_OPS(X)                                                                              \
     X('(', "MARK", mark)  X('.', "STOP", stop)  X('0', "POP", NO)  X('1', "POP_MARK", NO)            \
     X('2', "DUP", NO)  X('F', "FLOAT", NO)  X('I', "INT", NO)  X('J', "BININT", binint)              \
@@ -568,6 +592,7 @@ static ctsc_status pickle_op_binpersid(pickle_vm *vm) {
     X(0x90, "ADDITEMS", NO)  X(0x91, "FROZENSET", NO)  X(0x92, "NEWOBJ_EX", NO)                     \
     X(0x93, "STACK_GLOBAL", NO)  X(0x94, "MEMOIZE", NO)  X(0x95, "FRAME", NO)                       \
     X(0x96, "BYTEARRAY8", NO)  X(0x97, "NEXT_BUFFER", NO)  X(0x98, "READONLY_BUFFER", NO)
+/* clang-format on */
 
 #define pickle_op_NO NULL
 
@@ -580,7 +605,8 @@ static const struct pickle_opcode {
 #undef PICKLE_ROW
 };
 
-/* ---- running --------------------------------------------------------------------------------------------- */
+/* ---- running
+ * --------------------------------------------------------------------------------------------- */
 
 static ctsc_status pickle_step(pickle_vm *vm) {
     const uint8_t *p = NULL;
@@ -589,7 +615,9 @@ static ctsc_status pickle_step(pickle_vm *vm) {
     ctsc_status s = pickle_take(vm, 1, &p);
     if (s != CTSC_OK) return s;
     const struct pickle_opcode *op = &pickle_opcodes[*p];
-    if (!op->run) return pickle_bad(vm, "opcode 0x%02x (%s) is not allowed", *p, op->name ? op->name : "unknown");
+    if (!op->run)
+        return pickle_bad(vm, "opcode 0x%02x (%s) is not allowed", *p,
+                          op->name ? op->name : "unknown");
     return op->run(vm);
 }
 
@@ -609,10 +637,15 @@ static ctsc_status pickle_run(pickle_vm *vm, value *out) {
 ctsc_status unpickle(diag *d, const char *record, const void *data, size_t len, size_t *pos,
                      const unpickle_host *host, value *out) {
     static const unpickle_host no_host;
-    pickle_vm vm = {.d = d, .record = record, .p = data, .len = len, .pos = *pos,
+    pickle_vm vm = {.d = d,
+                    .record = record,
+                    .p = data,
+                    .len = len,
+                    .pos = *pos,
                     .host = host ? host : &no_host};
-    ctsc_status s = *pos > len ? diag_fail(d, CTSC_BAD_FILE, "%s: no pickle at offset %zu", record, *pos)
-                               : pickle_run(&vm, out);
+    ctsc_status s = *pos > len
+                        ? diag_fail(d, CTSC_BAD_FILE, "%s: no pickle at offset %zu", record, *pos)
+                        : pickle_run(&vm, out);
     if (s == CTSC_OK) *pos = vm.pos;
     pickle_drop(&vm, 0);
     for (size_t i = 0; i < vm.memo.len; i++) value_unref(vm.memo.data[i].v);

@@ -2,10 +2,10 @@
 /*
  * pickle_make.c - the constructors a pickle may name, and what they make.
  *
- * The table at the end is the whole list: names of PyTorch's writers, with the function that stands in for
- * each. Besides it there are two families, storage types (torch FloatStorage) and dtypes (torch float32), and the
- * classes of the program being loaded (__torch__...), which the host looks up. No other name
- * resolves to anything.
+ * The table at the end is the whole list: names of PyTorch's writers, with the function that stands
+ * in for each. Besides it there are two families, storage types (torch FloatStorage) and dtypes
+ * (torch float32), and the classes of the program being loaded (__torch__...), which the host looks
+ * up. No other name resolves to anything.
  *
  * Tensors are checked here: every element of a view lies inside its storage.
  * Tests: tests/unit/test_pickle.c
@@ -24,7 +24,8 @@ typedef struct pickle_global {
     bool fresh; /* makes a container that the pickle goes on to fill */
 } pickle_global;
 
-ctsc_status pickle_capsule(pickle_vm *vm, const char *kind, void *ptr, void (*free)(void *ptr), value *out) {
+ctsc_status pickle_capsule(pickle_vm *vm, const char *kind, void *ptr, void (*free)(void *ptr),
+                           value *out) {
     capsule *c = mem_alloc(sizeof *c);
     if (!c) {
         if (free) free(ptr);
@@ -44,7 +45,8 @@ static ctsc_status pickle_bad_args(pickle_vm *vm, const char *constructor) {
     return pickle_bad(vm, "wrong arguments for %s", constructor);
 }
 
-/* ---- lists ----------------------------------------------------------------------------------------- */
+/* ---- lists
+ * ----------------------------------------------------------------------------------------- */
 
 ctsc_status list_retype(diag *d, list *l, list_kind kind, type *elem, bool *ok) {
     *ok = true;
@@ -99,8 +101,8 @@ ctsc_status pickle_settle_list(pickle_vm *vm, list *l) {
     }
 }
 
-static ctsc_status make_list(pickle_vm *vm, const char *name, const value *args, size_t n, list_kind kind,
-                             type *elem, value *out) {
+static ctsc_status make_list(pickle_vm *vm, const char *name, const value *args, size_t n,
+                             list_kind kind, type *elem, value *out) {
     if (n != 1 || args[0].tag != V_LIST) return pickle_bad_args(vm, name);
     bool ok;
     ctsc_status s = list_retype(vm->d, args[0].u.list, kind, elem, &ok);
@@ -122,7 +124,8 @@ static ctsc_status make_tensorlist(pickle_vm *vm, const value *args, size_t n, v
     return make_list(vm, "build_tensorlist", args, n, LIST_TENSOR, TYPE_TENSOR, out);
 }
 
-/* ---- type tags ------------------------------------------------------------------------------------- */
+/* ---- type tags
+ * ------------------------------------------------------------------------------------- */
 
 static ctsc_status tag_list(pickle_vm *vm, list *l, type *t, const char *text) {
     bool ok = true;
@@ -168,7 +171,8 @@ static ctsc_status make_tagged(pickle_vm *vm, const value *args, size_t n, value
     return s;
 }
 
-/* ---- small things ------------------------------------------------------------------------------------ */
+/* ---- small things
+ * ------------------------------------------------------------------------------------ */
 
 static bool make_number(value v, double *out) {
     if (v.tag != V_INT && v.tag != V_FLOAT) return false;
@@ -195,7 +199,8 @@ static ctsc_status make_device(pickle_vm *vm, const value *args, size_t n, value
     if (!strncmp(text, "cuda:", 5)) {
         index = 0;
         for (const char *p = text + 5; *p; p++) {
-            if (*p < '0' || *p > '9' || index > 255) return pickle_bad(vm, "invalid device %s", text);
+            if (*p < '0' || *p > '9' || index > 255)
+                return pickle_bad(vm, "invalid device %s", text);
             index = index * 10 + (*p - '0');
         }
     } else if (!strncmp(text, "cpu:", 4) || !strcmp(text, "cpu")) {
@@ -204,7 +209,8 @@ static ctsc_status make_device(pickle_vm *vm, const value *args, size_t n, value
     } else if (strcmp(text, "cuda") != 0) {
         return pickle_unsupported(vm, "device %s", text);
     }
-    if (index < 0 || index > 255) return pickle_bad(vm, "invalid device index %lld", (long long)index);
+    if (index < 0 || index > 255)
+        return pickle_bad(vm, "invalid device index %lld", (long long)index);
     *out = value_device(index + 1);
     return CTSC_OK;
 }
@@ -241,7 +247,8 @@ static ctsc_status make_ordered_dict(pickle_vm *vm, const value *args, size_t n,
     return s;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------- */
+/* ---- tensors
+ * ------------------------------------------------------------------------------------------- */
 
 static void pickled_storage_free(void *ptr) {
     pickled_storage *p = ptr;
@@ -261,7 +268,8 @@ static int make_dims(value v, int64_t *out) {
 }
 
 /* Are offset and all of offset + sum(index * stride) below numel? */
-static bool make_inside(int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset, uint64_t numel) {
+static bool make_inside(int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset,
+                        uint64_t numel) {
     int64_t last = offset, count = 1;
     bool empty = false;
     for (int i = 0; i < ndim; i++) {
@@ -276,8 +284,8 @@ static bool make_inside(int ndim, const int64_t *sizes, const int64_t *strides, 
     return empty ? (uint64_t)offset <= numel : (uint64_t)last < numel;
 }
 
-static ctsc_status make_tensor_as(pickle_vm *vm, const value *args, dtype dt, uint64_t numel, storage *st,
-                                  bool requires_grad, value *out) {
+static ctsc_status make_tensor_as(pickle_vm *vm, const value *args, dtype dt, uint64_t numel,
+                                  storage *st, bool requires_grad, value *out) {
     int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
     int ndim = make_dims(args[2], sizes), nstrides = make_dims(args[3], strides);
     if (args[1].tag != V_INT || args[1].u.i < 0 || ndim < 0 || nstrides != ndim)
@@ -330,24 +338,42 @@ static ctsc_status make_quantised(pickle_vm *vm, const value *args, size_t n, va
     return pickle_unsupported(vm, "quantized tensors (_rebuild_qtensor) are not supported");
 }
 
+/* Layouts are ints in programs. */
+static ctsc_status make_layout(pickle_vm *vm, const value *args, size_t n, value *out) {
+    static const char *const layouts[] = {"torch.strided",   "torch.sparse_coo", "torch.sparse_csr",
+                                          "torch._mkldnn",   "torch.sparse_csc", "torch.sparse_bsr",
+                                          "torch.sparse_bsc"};
+    for (size_t i = 0; n == 1 && args[0].tag == V_STR && i < sizeof layouts / sizeof *layouts;
+         i++) {
+        if (!strcmp(args[0].u.str->bytes, layouts[i])) {
+            *out = value_int((int64_t)i);
+            return CTSC_OK;
+        }
+    }
+    return pickle_bad_args(vm, "_get_layout");
+}
+
 static ctsc_status make_sparse(pickle_vm *vm, const value *args, size_t n, value *out) {
     (void)args, (void)n, (void)out;
     return pickle_unsupported(vm, "sparse tensors (_rebuild_sparse_tensor) are not supported");
 }
 
-/* ---- storages -------------------------------------------------------------------------------------------- */
+/* ---- storages
+ * -------------------------------------------------------------------------------------------- */
 
 ctsc_status pickle_persistent(pickle_vm *vm, value id, value *out) {
     const tuple *t = id.tag == V_TUPLE ? id.u.tuple : NULL;
-    if (!t || t->len < 5 || t->len > 6 || t->items[0].tag != V_STR || strcmp(t->items[0].u.str->bytes, "storage") ||
-        t->items[2].tag != V_STR || t->items[3].tag != V_STR || t->items[4].tag != V_INT || t->items[4].u.i < 0)
+    if (!t || t->len < 5 || t->len > 6 || t->items[0].tag != V_STR ||
+        strcmp(t->items[0].u.str->bytes, "storage") || t->items[2].tag != V_STR ||
+        t->items[3].tag != V_STR || t->items[4].tag != V_INT || t->items[4].u.i < 0)
         return pickle_bad(vm, "a reference to something that is not a storage");
     const dtype_info *info = pickle_capsule_of(t->items[1], pickle_kind_storage_type);
     if (!info) return pickle_bad(vm, "a storage of unknown type");
     if (t->len == 6 && t->items[5].tag != V_NONE)
         return pickle_unsupported(vm, "a storage that is a view on another one");
     const str *key = t->items[2].u.str;
-    if (key->len == 0 || key->len > 256 || strlen(key->bytes) != key->len || strpbrk(key->bytes, "/\\"))
+    if (key->len == 0 || key->len > 256 || strlen(key->bytes) != key->len ||
+        strpbrk(key->bytes, "/\\"))
         return pickle_bad(vm, "a storage with an impossible key");
     if (!vm->host->storage) return pickle_bad(vm, "tensors are not expected here");
     pickled_storage *ps = mem_zalloc(sizeof *ps);
@@ -362,8 +388,10 @@ ctsc_status pickle_persistent(pickle_vm *vm, value id, value *out) {
     return pickle_capsule(vm, pickle_kind_storage, ps, pickled_storage_free, out);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------- */
+/* ---- the table
+ * ------------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 /*    module                  name                      function      makes a container to fill */
 static const pickle_global pickle_globals[] = {
     {"torch._utils",          "_rebuild_tensor",        make_tensor,      false},
@@ -373,6 +401,9 @@ static const pickle_global pickle_globals[] = {
     {"torch._utils",          "_rebuild_qtensor",       make_quantised,   false},
     {"torch._utils",          "_rebuild_sparse_tensor", make_sparse,      false},
     {"torch._utils",          "_rebuild_sparse_csr_tensor", make_sparse,  false},
+    {"torch",                 "per_tensor_affine",      make_quantised,   false},
+    {"torch",                 "per_channel_affine",     make_quantised,   false},
+    {"torch.serialization",   "_get_layout",            make_layout,      false},
     {"torch.jit._pickle",     "build_intlist",          make_intlist,     false},
     {"torch.jit._pickle",     "build_doublelist",       make_doublelist,  false},
     {"torch.jit._pickle",     "build_boollist",         make_boollist,    false},
@@ -384,9 +415,11 @@ static const pickle_global pickle_globals[] = {
     {"torch",                 "device",                 make_device,      false},
     {"torch",                 "Size",                   make_size,        false},
 };
+/* clang-format on */
 
 static bool pickle_storage_type(const char *module, const char *name, dtype *out) {
-    if (!strcmp(module, "torch.storage") && !strcmp(name, "UntypedStorage")) return *out = DT_UINT8, true;
+    if (!strcmp(module, "torch.storage") && !strcmp(name, "UntypedStorage"))
+        return *out = DT_UINT8, true;
     if (strcmp(module, "torch") != 0 && strcmp(module, "torch.cuda") != 0) return false;
     for (int i = 0; i < DT_COUNT; i++)
         if (!strcmp(name, dtype_table[i].storage)) return *out = (dtype)i, true;
@@ -414,11 +447,13 @@ static ctsc_status pickle_class(pickle_vm *vm, const char *module, const char *n
     return pickle_capsule(vm, pickle_kind_class, t, NULL, out);
 }
 
-ctsc_status pickle_global_find(pickle_vm *vm, const char *module, const char *name, value *out, bool *special) {
+ctsc_status pickle_global_find(pickle_vm *vm, const char *module, const char *name, value *out,
+                               bool *special) {
     dtype dt;
     *special = true;
     if (pickle_storage_type(module, name, &dt))
-        return pickle_capsule(vm, pickle_kind_storage_type, (void *)(uintptr_t)&dtype_table[dt], NULL, out);
+        return pickle_capsule(vm, pickle_kind_storage_type, (void *)(uintptr_t)&dtype_table[dt],
+                              NULL, out);
     if (pickle_dtype(module, name, out)) {
         *special = false;
         return CTSC_OK;
@@ -428,7 +463,8 @@ ctsc_status pickle_global_find(pickle_vm *vm, const char *module, const char *na
         if (!strcmp(module, g->module) && !strcmp(name, g->name))
             return pickle_capsule(vm, pickle_kind_global, (void *)(uintptr_t)g, NULL, out);
     }
-    if (vm->host->class_type && (!strcmp(module, "__torch__") || !strncmp(module, "__torch__.", 10)))
+    if (vm->host->class_type &&
+        (!strcmp(module, "__torch__") || !strncmp(module, "__torch__.", 10)))
         return pickle_class(vm, module, name, out);
     return pickle_bad(vm, "Unknown type name '%s.%s'", module, name);
 }

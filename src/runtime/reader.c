@@ -2,10 +2,10 @@
 /*
  * reader.c - where the bytes of an archive come from: a mapped file, or memory of the caller.
  *
- * Files are mapped, so that weights are paged in when used and shared between processes; a file that cannot be
- * mapped (a pipe does not qualify, it has no size) is read with pread. A mapped file must not
- * be truncated while it is in use: the kernel answers an access beyond the new end with SIGBUS. Replace model
- * files by renaming a new one over them.
+ * Files are mapped, so that weights are paged in when used and shared between processes; a file
+ * that cannot be mapped (a pipe does not qualify, it has no size) is read with pread. A mapped file
+ * must not be truncated while it is in use: the kernel answers an access beyond the new end with
+ * SIGBUS. Replace model files by renaming a new one over them.
  *
  * Ownership: a reader is closed by whoever took it over; memory readers borrow.
  * Tests: tests/unit/test_archive.c
@@ -26,9 +26,9 @@ void reader_close(reader *r) {
 /* ---- files ------------------------------------------------------------------------------- */
 
 typedef struct file_reader {
-    int fd;         /* -1 once mapped */
+    int fd; /* -1 once mapped */
     uint64_t size;
-    void *map;      /* NULL: not mapped */
+    void *map; /* NULL: not mapped */
 } file_reader;
 
 static ctsc_status file_reader_size(void *ctx, diag *d, uint64_t *out) {
@@ -40,7 +40,8 @@ static ctsc_status file_reader_size(void *ctx, diag *d, uint64_t *out) {
 static ctsc_status file_reader_read(void *ctx, diag *d, uint64_t offset, void *buf, size_t len) {
     file_reader *f = ctx;
     if (offset > f->size || len > f->size - offset)
-        return diag_fail(d, CTSC_BAD_FILE, "the file ends at offset %llu, wanted %zu bytes at offset %llu",
+        return diag_fail(d, CTSC_BAD_FILE,
+                         "the file ends at offset %llu, wanted %zu bytes at offset %llu",
                          (unsigned long long)f->size, len, (unsigned long long)offset);
     if (f->map) {
         memcpy(buf, (char *)f->map + offset, len);
@@ -50,10 +51,8 @@ static ctsc_status file_reader_read(void *ctx, diag *d, uint64_t offset, void *b
     while (len) {
         ssize_t n = pread(f->fd, to, len, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0)
-            return diag_fail(d, CTSC_ENVIRONMENT, "reading failed: %s", strerror(errno));
-        if (n == 0)
-            return diag_fail(d, CTSC_BAD_FILE, "the file became shorter while it was read");
+        if (n < 0) return diag_fail(d, CTSC_ENVIRONMENT, "reading failed: %s", strerror(errno));
+        if (n == 0) return diag_fail(d, CTSC_BAD_FILE, "the file became shorter while it was read");
         to += n;
         offset += (uint64_t)n;
         len -= (size_t)n;
@@ -120,8 +119,9 @@ static ctsc_status memory_reader_size(void *ctx, diag *d, uint64_t *out) {
 static ctsc_status memory_reader_read(void *ctx, diag *d, uint64_t offset, void *buf, size_t len) {
     memory_reader *m = ctx;
     if (offset > m->len || len > m->len - offset)
-        return diag_fail(d, CTSC_BAD_FILE, "the file ends at offset %zu, wanted %zu bytes at offset %llu",
-                         m->len, len, (unsigned long long)offset);
+        return diag_fail(d, CTSC_BAD_FILE,
+                         "the file ends at offset %zu, wanted %zu bytes at offset %llu", m->len,
+                         len, (unsigned long long)offset);
     if (len) memcpy(buf, m->data + offset, len);
     return CTSC_OK;
 }
@@ -153,14 +153,15 @@ ctsc_status reader_contents(diag *d, reader r, storage **out) {
     uint64_t size;
     ctsc_status s = r.size(r.ctx, d, &size);
     storage *st = NULL;
-    if (s == CTSC_OK && size > PTRDIFF_MAX)
-        s = diag_fail(d, CTSC_LIMIT, "the file is too large");
+    if (s == CTSC_OK && size > PTRDIFF_MAX) s = diag_fail(d, CTSC_LIMIT, "the file is too large");
     if (s != CTSC_OK) goto out;
     uint64_t mapped = 0;
     const void *map = r.map ? r.map(r.ctx, &mapped) : NULL;
     if (map && mapped == size) {
         reader *keep = mem_alloc(sizeof *keep);
-        if (keep) st = storage_borrow((void *)(uintptr_t)map, (size_t)size, reader_contents_release, keep);
+        if (keep)
+            st =
+                storage_borrow((void *)(uintptr_t)map, (size_t)size, reader_contents_release, keep);
         if (!st) {
             mem_free(keep);
             s = diag_no_memory(d);

@@ -2,9 +2,9 @@
 /*
  * runtime.c - a runtime's initial state, and PyTorch's random generator.
  *
- * The generator is the 32-bit Mersenne twister: M. Matsumoto, T. Nishimura, "Mersenne Twister: a 623-dimensionally
- * equidistributed uniform pseudo-random number generator", 1998, in the form PyTorch's CPU generator has.
- * Tests: tests/unit/test_interp.c
+ * The generator is the 32-bit Mersenne twister: M. Matsumoto, T. Nishimura, "Mersenne Twister: a
+ * 623-dimensionally equidistributed uniform pseudo-random number generator", 1998, in the form
+ * PyTorch's CPU generator has. Tests: tests/unit/test_interp.c
  */
 #include "runtime/runtime.h"
 

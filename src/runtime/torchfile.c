@@ -2,8 +2,8 @@
 /*
  * torchfile.c - files written by torch.save.
  *
- * Since PyTorch 1.6 that is a zip like those of torch.jit.save, with the pickle in data.pkl and one record
- * per storage in data/. The older format is plain:
+ * Since PyTorch 1.6 that is a zip like those of torch.jit.save, with the pickle in data.pkl and one
+ * record per storage in data/. The older format is plain:
  *
  *     pickle: magic number 0x1950a86a20f9469cfc6c
  *     pickle: protocol version 1001
@@ -12,23 +12,25 @@
  *     pickle: [key, ...]
  *     for each key: number of elements (8 bytes), the elements
  *
- * There, storages are announced before their content is reached: they are made while the object is unpickled and
- * filled at the end, each of them exactly once.
- * Tests: tests/unit/test_pickle.c
+ * There, storages are announced before their content is reached: they are made while the object is
+ * unpickled and filled at the end, each of them exactly once. Tests: tests/unit/test_pickle.c
  */
 #include "runtime/archive_internal.h"
 
-/* ---- zip ------------------------------------------------------------------------------------------- */
+/* ---- zip
+ * ------------------------------------------------------------------------------------------- */
 
 static ctsc_status torchfile_check(diag *d, archive *a) {
     storage *st = NULL;
     if (archive_has(a, "constants.pkl"))
-        return diag_fail(d, CTSC_BAD_FILE, "a TorchScript archive where a file of values is expected");
+        return diag_fail(d, CTSC_BAD_FILE,
+                         "a TorchScript archive where a file of values is expected");
     if (!archive_has(a, "byteorder")) return CTSC_OK;
     ctsc_status s = archive_read(a, d, "byteorder", &st);
     if (s != CTSC_OK) return s;
     if (st->nbytes < 6 || memcmp(st->data, "little", 6) != 0)
-        s = diag_fail(d, CTSC_UNSUPPORTED, "record byteorder: only little-endian files are supported");
+        s = diag_fail(d, CTSC_UNSUPPORTED,
+                      "record byteorder: only little-endian files are supported");
     storage_unref(st);
     return s;
 }
@@ -50,7 +52,8 @@ static ctsc_status torchfile_zip(diag *d, reader r, value *out) {
     return s;
 }
 
-/* ---- the older format -------------------------------------------------------------------------------- */
+/* ---- the older format
+ * -------------------------------------------------------------------------------- */
 
 static const uint8_t torchfile_magic[] = {0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46,
                                           0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, 0x2e};
@@ -80,7 +83,8 @@ static void old_file_free(old_file *f) {
     strmap_free(&f->by_key);
 }
 
-static ctsc_status old_file_storage(void *ctx, diag *d, const char *key, dtype dt, uint64_t numel, storage **out) {
+static ctsc_status old_file_storage(void *ctx, diag *d, const char *key, dtype dt, uint64_t numel,
+                                    storage **out) {
     old_file *f = ctx;
     size_t nbytes;
     if (numel > SIZE_MAX || !size_mul((size_t)numel, dtype_size(dt), &nbytes))
@@ -110,11 +114,14 @@ static ctsc_status old_file_storage(void *ctx, diag *d, const char *key, dtype d
 
 static ctsc_status old_file_fill(old_file *f, diag *d, const char *key) {
     old_storage *os = strmap_get(&f->by_key, key);
-    if (!os || os->filled) return diag_fail(d, CTSC_BAD_FILE, "storage %s (offset %zu): not expected", key, f->pos);
+    if (!os || os->filled)
+        return diag_fail(d, CTSC_BAD_FILE, "storage %s (offset %zu): not expected", key, f->pos);
     if (f->len - f->pos < 8 || f->len - f->pos - 8 < os->s->nbytes)
-        return diag_fail(d, CTSC_BAD_FILE, "storage %s (offset %zu): the file is cut short", key, f->pos);
+        return diag_fail(d, CTSC_BAD_FILE, "storage %s (offset %zu): the file is cut short", key,
+                         f->pos);
     if (le64(f->p + f->pos) != os->numel)
-        return diag_fail(d, CTSC_BAD_FILE, "storage %s (offset %zu): has another size than announced", key, f->pos);
+        return diag_fail(d, CTSC_BAD_FILE,
+                         "storage %s (offset %zu): has another size than announced", key, f->pos);
     if (os->s->nbytes) memcpy(os->s->data, f->p + f->pos + 8, os->s->nbytes);
     f->pos += 8 + os->s->nbytes;
     os->filled = true;
@@ -123,12 +130,14 @@ static ctsc_status old_file_fill(old_file *f, diag *d, const char *key) {
 
 static ctsc_status old_file_fill_all(old_file *f, diag *d, value keys) {
     size_t n = keys.tag == V_LIST ? keys.u.list->len : 0;
-    if (keys.tag != V_LIST) return diag_fail(d, CTSC_BAD_FILE, "offset %zu: no list of storages", f->pos);
+    if (keys.tag != V_LIST)
+        return diag_fail(d, CTSC_BAD_FILE, "offset %zu: no list of storages", f->pos);
     ctsc_status s = CTSC_OK;
     for (size_t i = 0; i < n && s == CTSC_OK; i++) {
         value key = list_get(keys.u.list, i);
-        s = key.tag == V_STR ? old_file_fill(f, d, key.u.str->bytes)
-                             : diag_fail(d, CTSC_BAD_FILE, "offset %zu: a storage without key", f->pos);
+        s = key.tag == V_STR
+                ? old_file_fill(f, d, key.u.str->bytes)
+                : diag_fail(d, CTSC_BAD_FILE, "offset %zu: a storage without key", f->pos);
         value_unref(key);
     }
     for (size_t i = 0; i < f->storages.len && s == CTSC_OK; i++)
@@ -143,7 +152,8 @@ static ctsc_status old_file_header(old_file *f, diag *d) {
     f->pos = sizeof torchfile_magic;
     ctsc_status s = unpickle(d, "protocol version", f->p, f->len, &f->pos, NULL, &version);
     if (s == CTSC_OK && (version.tag != V_INT || version.u.i != 1001))
-        s = diag_fail(d, CTSC_UNSUPPORTED, "offset %zu: unknown protocol version", sizeof torchfile_magic);
+        s = diag_fail(d, CTSC_UNSUPPORTED, "offset %zu: unknown protocol version",
+                      sizeof torchfile_magic);
     if (s == CTSC_OK) s = unpickle(d, "system information", f->p, f->len, &f->pos, NULL, &info);
     if (s == CTSC_OK) {
         str *name = str_new("little_endian", 13);
@@ -154,7 +164,8 @@ static ctsc_status old_file_header(old_file *f, diag *d) {
     }
     if (s == CTSC_OK && (info.tag != V_DICT || !dict_get(info.u.dict, key, &little) ||
                          little.tag != V_BOOL || !little.u.b))
-        s = diag_fail(d, CTSC_UNSUPPORTED, "offset %zu: only little-endian files are supported", f->pos);
+        s = diag_fail(d, CTSC_UNSUPPORTED, "offset %zu: only little-endian files are supported",
+                      f->pos);
     value_unref(version);
     value_unref(info);
     value_unref(key);
@@ -187,9 +198,11 @@ ctsc_status load_pickled_file(diag *d, reader r, value *out) {
     uint64_t size = 0;
     ctsc_status s = r.size(r.ctx, d, &size);
     if (s == CTSC_OK && size < sizeof head)
-        s = diag_fail(d, CTSC_BAD_FILE, "not a file from torch.save(): only %llu bytes", (unsigned long long)size);
+        s = diag_fail(d, CTSC_BAD_FILE, "not a file from torch.save(): only %llu bytes",
+                      (unsigned long long)size);
     if (s == CTSC_OK) s = r.read(r.ctx, d, 0, head, sizeof head);
-    if (s == CTSC_OK && !memcmp(head, torchfile_magic, sizeof head)) return torchfile_old(d, r, out);
+    if (s == CTSC_OK && !memcmp(head, torchfile_magic, sizeof head))
+        return torchfile_old(d, r, out);
     if (s == CTSC_OK && !memcmp(head, "PK\3\4", 4)) return torchfile_zip(d, r, out);
     uint8_t tar[5] = {0};
     if (s == CTSC_OK && size > 512) s = r.read(r.ctx, d, 257, tar, sizeof tar);

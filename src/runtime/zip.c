@@ -3,13 +3,14 @@
  * zip.c - the container: opens it, checks it, hands out records without copying them.
  *
  * Method: the directory is read twice, by zipdir.c and by libzip with its consistency checks, and
- * the file is refused unless both see the same. From then on only the offsets are needed: a stored record is
- * a slice of the mapping, a deflated one is inflated. Content is checked against its CRC when it is first read;
- * a CRC of 0 means that the writer did not compute it (torch.save can be told so).
+ * the file is refused unless both see the same. From then on only the offsets are needed: a stored
+ * record is a slice of the mapping, a deflated one is inflated. Content is checked against its CRC
+ * when it is first read; a CRC of 0 means that the writer did not compute it (torch.save can be
+ * told so).
  *
- * Ownership: an archive is counted; storages that are slices hold a reference, so the mapping goes when the last
- * of them does. An open archive does not change (but for flags that say "checked"), so threads may share it.
- * Tests: tests/unit/test_archive.c, tests/fuzz/fuzz_archive.c
+ * Ownership: an archive is counted; storages that are slices hold a reference, so the mapping goes
+ * when the last of them does. An open archive does not change (but for flags that say "checked"),
+ * so threads may share it. Tests: tests/unit/test_archive.c, tests/fuzz/fuzz_archive.c
  */
 #include "runtime/archive_internal.h"
 
@@ -25,10 +26,10 @@ struct archive {
     uint64_t size;
     const uint8_t *map; /* NULL: read through r */
     zip_dir dir;
-    size_t prefix;      /* length of the top folder, with its slash */
+    size_t prefix; /* length of the top folder, with its slash */
     const zip_entry **records;
     size_t nrecords;
-    strmap by_name;     /* name without the top folder -> zip_entry */
+    strmap by_name;       /* name without the top folder -> zip_entry */
     atomic_bool *checked; /* per entry of dir: CRC seen to be right */
 };
 
@@ -52,7 +53,8 @@ static zip_int64_t zip_stream_read(zip_stream *z, void *data, zip_uint64_t len) 
 }
 
 /* The callback of a libzip source: our reader as a seekable stream. */
-static zip_int64_t zip_stream_command(void *ctx, void *data, zip_uint64_t len, zip_source_cmd_t cmd) {
+static zip_int64_t zip_stream_command(void *ctx, void *data, zip_uint64_t len,
+                                      zip_source_cmd_t cmd) {
     zip_stream *z = ctx;
     switch (cmd) {
     case ZIP_SOURCE_OPEN: z->at = 0; return 0;
@@ -76,10 +78,9 @@ static zip_int64_t zip_stream_command(void *ctx, void *data, zip_uint64_t len, z
         return sizeof *st;
     }
     case ZIP_SOURCE_SUPPORTS:
-        return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE,
-                                              ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE,
-                                              ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_SUPPORTS,
-                                              -1);
+        return zip_source_make_command_bitmap(
+            ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR,
+            ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_SUPPORTS, -1);
     default: zip_error_set(&z->error, ZIP_ER_OPNOTSUPP, 0); return -1;
     }
 }
@@ -88,7 +89,8 @@ static bool zip_same_entry(zip_t *za, size_t i, const zip_entry *e) {
     const zip_uint64_t need = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_CRC |
                               ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
     zip_stat_t st;
-    if (zip_stat_index(za, i, ZIP_FL_ENC_RAW | ZIP_FL_UNCHANGED, &st) != 0 || (st.valid & need) != need)
+    if (zip_stat_index(za, i, ZIP_FL_ENC_RAW | ZIP_FL_UNCHANGED, &st) != 0 ||
+        (st.valid & need) != need)
         return false;
     return !strcmp(st.name, e->name) && st.size == e->usize && st.comp_size == e->csize &&
            st.crc == e->crc && st.comp_method == e->method && st.encryption_method == ZIP_EM_NONE;
@@ -120,7 +122,8 @@ static ctsc_status zip_agree(diag *d, const reader *r, uint64_t size, const zip_
         if (src) zip_source_free(src);
         s = zip_error_code_zip(&error) == ZIP_ER_MEMORY
                 ? diag_no_memory(d)
-                : diag_fail(d, CTSC_BAD_FILE, "not a readable archive: %s", zip_error_strerror(&error));
+                : diag_fail(d, CTSC_BAD_FILE, "not a readable archive: %s",
+                            zip_error_strerror(&error));
     }
     zip_error_fini(&error);
     zip_error_fini(&z.error);
@@ -143,8 +146,9 @@ static ctsc_status archive_index(diag *d, archive *a, bool flat) {
         const char *name = e->name + a->prefix;
         if (!*name || name[strlen(name) - 1] == '/') continue;
         if (strmap_get(&a->by_name, name))
-            return diag_fail(d, CTSC_BAD_FILE, "record %s (offset %llu): there are two of this name",
-                             name, (unsigned long long)e->header);
+            return diag_fail(d, CTSC_BAD_FILE,
+                             "record %s (offset %llu): there are two of this name", name,
+                             (unsigned long long)e->header);
         if (!strmap_put(&a->by_name, name, (void *)(uintptr_t)e)) return diag_no_memory(d);
         a->records[a->nrecords++] = e;
     }
@@ -154,17 +158,21 @@ static ctsc_status archive_index(diag *d, archive *a, bool flat) {
 /* Messages for files that are something else. */
 static ctsc_status archive_recognise(diag *d, const reader *r, uint64_t size) {
     uint8_t head[8] = {0};
-    if (size < sizeof head) return diag_fail(d, CTSC_BAD_FILE, "not an archive: only %llu bytes",
-                                             (unsigned long long)size);
+    if (size < sizeof head)
+        return diag_fail(d, CTSC_BAD_FILE, "not an archive: only %llu bytes",
+                         (unsigned long long)size);
     ctsc_status s = r->read(r->ctx, d, 0, head, sizeof head);
     if (s != CTSC_OK) return s;
     if (!memcmp(head, "PYTORCH1", 8))
-        return diag_fail(d, CTSC_UNSUPPORTED, "File is an unsupported archive format from the preview release.");
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "File is an unsupported archive format from the preview release.");
     if (!memcmp(head + 4, "PTMF", 4))
-        return diag_fail(d, CTSC_UNSUPPORTED, "flatbuffer files of the lite interpreter are not supported");
+        return diag_fail(d, CTSC_UNSUPPORTED,
+                         "flatbuffer files of the lite interpreter are not supported");
     if (head[0] == 0x80 && head[1] == 0x02)
-        return diag_fail(d, CTSC_BAD_FILE,
-                         "not a zip archive: it begins like a file from torch.save() in its old format");
+        return diag_fail(
+            d, CTSC_BAD_FILE,
+            "not a zip archive: it begins like a file from torch.save() in its old format");
     if (memcmp(head, "PK\3\4", 4) != 0) return diag_fail(d, CTSC_BAD_FILE, "not a zip archive");
     return CTSC_OK;
 }
@@ -228,16 +236,19 @@ const char *archive_record_name(const archive *a, size_t i) {
     return a->records[i]->name + a->prefix;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading -----------------------------------------------------------------------------------
+ */
 
 static ctsc_status archive_check(archive *a, diag *d, const zip_entry *e, const void *data) {
     atomic_bool *checked = &a->checked[e - a->dir.entries];
     if (e->crc == 0 || atomic_load_explicit(checked, memory_order_relaxed)) return CTSC_OK;
     if (crc32_update(0, data, (size_t)e->usize) != e->crc)
-        return diag_fail(d, CTSC_BAD_FILE, "record %s (offset %llu): damaged, its checksum is wrong",
+        return diag_fail(d, CTSC_BAD_FILE,
+                         "record %s (offset %llu): damaged, its checksum is wrong",
                          e->name + a->prefix, (unsigned long long)e->data);
     /* Only what stays in the mapping need not be looked at again. */
-    if (a->map && e->method == ZIP_STORED) atomic_store_explicit(checked, true, memory_order_relaxed);
+    if (a->map && e->method == ZIP_STORED)
+        atomic_store_explicit(checked, true, memory_order_relaxed);
     return CTSC_OK;
 }
 
@@ -253,7 +264,8 @@ static void archive_zfree(voidpf ctx, voidpf p) {
 }
 
 /* Inflates exactly e->usize bytes from exactly e->csize. */
-static ctsc_status archive_inflate(archive *a, diag *d, const zip_entry *e, const uint8_t *in, void *out) {
+static ctsc_status archive_inflate(archive *a, diag *d, const zip_entry *e, const uint8_t *in,
+                                   void *out) {
     z_stream z = {.zalloc = archive_zalloc, .zfree = archive_zfree};
     if (inflateInit2(&z, -MAX_WBITS) != Z_OK) return diag_no_memory(d);
     uint64_t in_left = e->csize, out_left = e->usize;
@@ -334,10 +346,11 @@ ctsc_status archive_read(archive *a, diag *d, const char *record, storage **out)
     return s;
 }
 
-/* ---- storages of tensors ------------------------------------------------------------------------- */
+/* ---- storages of tensors
+ * ------------------------------------------------------------------------- */
 
-static ctsc_status archive_storages_load(archive_storages *as, diag *d, const char *key, size_t nbytes,
-                                         storage **out) {
+static ctsc_status archive_storages_load(archive_storages *as, diag *d, const char *key,
+                                         size_t nbytes, storage **out) {
     strbuf record = STRBUF_INIT;
     sb_printf(&record, "%s%s", as->folder, key);
     ctsc_status s;

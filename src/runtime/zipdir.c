@@ -2,10 +2,10 @@
 /*
  * zipdir.c - our own reading of a zip's directory: where the content of each entry lies.
  *
- * libzip keeps the offsets of entries to itself, and mapping weights needs them. This reader accepts a
- * strict form of the format only, within fixed limits; zip.c then asks libzip about the same
- * file and refuses it unless both agree entry for entry, so that no file means one thing to us and another
- * to other tools.
+ * libzip keeps the offsets of entries to itself, and mapping weights needs them. This reader
+ * accepts a strict form of the format only, within fixed limits; zip.c then asks libzip about the
+ * same file and refuses it unless both agree entry for entry, so that no file means one thing to us
+ * and another to other tools.
  *
  *   [local header + name + extra][content][descriptor]   per entry, not overlapping
  *   [central directory: one record per entry]
@@ -23,8 +23,8 @@ enum {
     ZIP_MAX_ENTRIES = 65536,
     ZIP_MAX_NAME = 512,
     ZIP_MAX_DIRECTORY = 64 << 20,
-    ZIP_MAX_RATIO = 200,       /* of entries that inflate to more than */
-    ZIP_RATIO_FREE = 1 << 20,  /* this */
+    ZIP_MAX_RATIO = 200,      /* of entries that inflate to more than */
+    ZIP_RATIO_FREE = 1 << 20, /* this */
     ZIP_MAX_INFLATED = 1 << 30,
     ZIP_END_SIZE = 22,
     ZIP_LOCATOR_SIZE = 20,
@@ -33,11 +33,11 @@ enum {
     ZIP_CENTRAL_SIZE = 46,
 };
 
-#define ZIP_SIG_LOCAL 0x04034b50u
+#define ZIP_SIG_LOCAL   0x04034b50u
 #define ZIP_SIG_CENTRAL 0x02014b50u
-#define ZIP_SIG_END 0x06054b50u
+#define ZIP_SIG_END     0x06054b50u
 #define ZIP_SIG_LOCATOR 0x07064b50u
-#define ZIP_SIG_END64 0x06064b50u
+#define ZIP_SIG_END64   0x06064b50u
 
 enum { ZIP_FLAG_DESCRIPTOR = 0x8, ZIP_FLAGS_KNOWN = 0x2 | 0x4 | 0x8 | 0x800 };
 
@@ -69,7 +69,8 @@ static ctsc_status zipdir_end64(diag *d, const reader *r, uint64_t locator_at, z
     ctsc_status s = r->read(r->ctx, d, locator_at, p, ZIP_LOCATOR_SIZE);
     if (s != CTSC_OK || le32(p) != ZIP_SIG_LOCATOR) return s;
     uint64_t at = le64(p + 8);
-    if (le32(p + 4) != 0 || le32(p + 16) > 1) return zipdir_bad(d, "in several volumes", locator_at);
+    if (le32(p + 4) != 0 || le32(p + 16) > 1)
+        return zipdir_bad(d, "in several volumes", locator_at);
     if (at > locator_at || locator_at - at < ZIP_END64_SIZE)
         return zipdir_bad(d, "bad zip64 locator", locator_at);
     s = r->read(r->ctx, d, at, p, ZIP_END64_SIZE);
@@ -103,7 +104,8 @@ static ctsc_status zipdir_end(diag *d, const reader *r, uint64_t size, zip_end *
     if (!tail) return diag_no_memory(d);
     ctsc_status s = r->read(r->ctx, d, size - len, tail, len);
     ptrdiff_t found = s == CTSC_OK ? zipdir_find_end(tail, len) : -1;
-    if (s == CTSC_OK && found < 0) s = zipdir_bad(d, "no end record, the file may be cut short", size);
+    if (s == CTSC_OK && found < 0)
+        s = zipdir_bad(d, "no end record, the file may be cut short", size);
     if (s == CTSC_OK) {
         const uint8_t *p = tail + found;
         end->at = size - len + (uint64_t)found;
@@ -183,7 +185,8 @@ static ctsc_status zipdir_check_entry(diag *d, const zip_entry *e, uint16_t flag
         (e->usize / ZIP_MAX_RATIO > e->csize || e->usize > ZIP_MAX_INFLATED))
         return zipdir_bad_record(d, e, "inflates to an unreasonable size");
     size_t len = strlen(e->name);
-    if (e->name[len - 1] == '/' && e->usize != 0) return zipdir_bad_record(d, e, "a folder with content");
+    if (e->name[len - 1] == '/' && e->usize != 0)
+        return zipdir_bad_record(d, e, "a folder with content");
     return CTSC_OK;
 }
 
@@ -218,7 +221,8 @@ static ctsc_status zipdir_central(diag *d, const uint8_t **p, const uint8_t *end
 }
 
 /* Finds the content behind the local header, which must tell the same story as the directory. */
-static ctsc_status zipdir_local(diag *d, const reader *r, uint64_t limit, uint8_t *buf, zip_entry *e) {
+static ctsc_status zipdir_local(diag *d, const reader *r, uint64_t limit, uint8_t *buf,
+                                zip_entry *e) {
     ctsc_status s = r->read(r->ctx, d, e->header, buf, ZIP_LOCAL_SIZE);
     if (s != CTSC_OK) return s;
     if (le32(buf) != ZIP_SIG_LOCAL) return zipdir_bad_record(d, e, "no local header");
@@ -239,7 +243,8 @@ static ctsc_status zipdir_local(diag *d, const reader *r, uint64_t limit, uint8_
     uint64_t *fields[] = {&usize, &csize};
     if (big && !zipdir_zip64(buf + name, extra, fields, 2) && !streamed)
         return zipdir_bad_record(d, e, "damaged extra field");
-    if (streamed && crc == 0 && (csize == 0 || csize == UINT32_MAX) && (usize == 0 || usize == UINT32_MAX))
+    if (streamed && crc == 0 && (csize == 0 || csize == UINT32_MAX) &&
+        (usize == 0 || usize == UINT32_MAX))
         return CTSC_OK; /* they stand behind the content */
     if (crc != e->crc || csize != e->csize || usize != e->usize)
         return zipdir_bad_record(d, e, "local header and directory disagree");

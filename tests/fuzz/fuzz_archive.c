@@ -2,11 +2,11 @@
 /*
  * fuzz_archive.c - any bytes given to the loaders: a status comes back, and nothing else happens.
  *
- * The input is tried as a TorchScript archive, as a file from torch.save, as an archive whose every record is
- * read, and as a bare pickle. What loads is printed in full, so that broken values are noticed.
- * Most damage to a zip is found by its checksums; to get behind them the mutator damages one record
- * and writes the archive anew around it.
- * Seeds: the .pt files of the corpus. Build: make fuzz; without libFuzzer: replay_main.c.
+ * The input is tried as a TorchScript archive, as a file from torch.save, as an archive whose every
+ * record is read, and as a bare pickle. What loads is printed in full, so that broken values are
+ * noticed. Most damage to a zip is found by its checksums; to get behind them the mutator damages
+ * one record and writes the archive anew around it. Seeds: the .pt files of the corpus. Build: make
+ * fuzz; without libFuzzer: replay_main.c.
  */
 #include "runtime/archive_internal.h"
 #include "runtime/module.h"
@@ -38,7 +38,9 @@ static void fuzz_values(const uint8_t *data, size_t size) {
     reader r;
     diag d = {0};
     value v;
-    if (reader_open_memory(&d, data, size, &r) == CTSC_OK && load_pickled_file(&d, r, &v) == CTSC_OK) fuzz_print(v);
+    if (reader_open_memory(&d, data, size, &r) == CTSC_OK &&
+        load_pickled_file(&d, r, &v) == CTSC_OK)
+        fuzz_print(v);
     diag_clear(&d);
 }
 
@@ -72,7 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
-/* ---- the mutator ------------------------------------------------------------------------------------ */
+/* ---- the mutator
+ * ------------------------------------------------------------------------------------ */
 
 static void mutator_int(strbuf *sb, uint64_t v, int n) {
     for (int i = 0; i < n; i++, v >>= 8) sb_putc(sb, (char)v);
@@ -89,7 +92,8 @@ static void mutator_sizes(strbuf *sb, const char *name, uint32_t crc, size_t len
     mutator_int(sb, 0, 2);
 }
 
-static void mutator_record(strbuf *zip, strbuf *dir, const char *name, const void *data, size_t len) {
+static void mutator_record(strbuf *zip, strbuf *dir, const char *name, const void *data,
+                           size_t len) {
     uint32_t crc = crc32_update(0, data, len);
     size_t at = zip->len;
     mutator_int(zip, 0x04034b50, 4);
@@ -122,13 +126,16 @@ static void mutator_copy(archive *a, size_t i, bool damage, strbuf *zip, strbuf 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
     reader r;
     archive *a;
-    if (seed % 8 == 0 || reader_open_memory(NULL, data, size, &r) != CTSC_OK || archive_open(NULL, r, &a) != CTSC_OK)
+    if (seed % 8 == 0 || reader_open_memory(NULL, data, size, &r) != CTSC_OK ||
+        archive_open(NULL, r, &a) != CTSC_OK)
         return LLVMFuzzerMutate(data, size, max_size);
     strbuf zip = STRBUF_INIT, dir = STRBUF_INIT;
     size_t n = archive_count(a), start;
     /* Records of weights come in numbers; most have nothing to damage. */
     size_t target = n ? seed / 8 % n : 0;
-    for (size_t tries = 0; tries < n && !strncmp(archive_record_name(a, target), "data/", 5); tries++)
+    for (size_t tries = 0; tries < n && (!strncmp(archive_record_name(a, target), "data/", 5) ||
+                                         !strcmp(archive_record_name(a, target), "version"));
+         tries++)
         target = (target + 1) % n;
     for (size_t i = 0; i < n; i++) mutator_copy(a, i, i == target, &zip, &dir);
     archive_unref(a);

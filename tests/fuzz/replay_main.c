@@ -3,7 +3,8 @@
  * replay_main.c - runs a fuzz target on files: replays findings and seeds without libFuzzer.
  *
  *     replay FILE...        each file as it is
- *     replay -m N FILE...   and N damaged copies of each, made by a fixed generator and the target's mutator
+ *     replay -m N FILE...   and N damaged copies of each, made by a fixed generator and the
+ * target's mutator
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-__attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+__attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
+                                                     unsigned seed);
 
 static uint64_t replay_state = 88172645463325252ull;
 
@@ -42,14 +44,16 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size) {
     return size;
 }
 
-/* Damages a copy in a block of its exact size, where a sanitizer sees every access outside of it. */
+/* Damages a copy in a block of its exact size, where a sanitizer sees every access outside of it.
+ */
 static int replay_damaged(const uint8_t *data, size_t size) {
     size_t room = size * 2 + 4096;
     uint8_t *p = malloc(room);
     if (!p) return 1;
     if (size) memcpy(p, data, size);
-    size_t len = LLVMFuzzerCustomMutator ? LLVMFuzzerCustomMutator(p, size, room, (unsigned)replay_random())
-                                         : LLVMFuzzerMutate(p, size, room);
+    size_t len = LLVMFuzzerCustomMutator
+                     ? LLVMFuzzerCustomMutator(p, size, room, (unsigned)replay_random())
+                     : LLVMFuzzerMutate(p, size, room);
     uint8_t *exact = realloc(p, len ? len : 1);
     if (!exact) {
         free(p);

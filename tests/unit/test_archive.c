@@ -2,7 +2,8 @@
 /*
  * test_archive.c - the container: what is accepted, what is refused, and that damage is noticed.
  *
- * Well-formed archives come from libzip; hostile ones from a small writer below that writes whatever it is told.
+ * Well-formed archives come from libzip; hostile ones from a small writer below that writes
+ * whatever it is told.
  */
 #include "runtime/archive_internal.h"
 
@@ -14,23 +15,24 @@
 
 #include <cmocka.h>
 
-/* ---- a writer that does as it is told ---------------------------------------------------------------- */
+/* ---- a writer that does as it is told
+ * ---------------------------------------------------------------- */
 
 typedef struct raw_entry {
     const char *name;
     const char *data;
     size_t len;
     /* Deviations from a correct file; 0: none. */
-    int method;            /* of the directory */
+    int method; /* of the directory */
     int flags;
     const char *local_name;
-    uint32_t claim_usize;  /* in both headers */
-    uint32_t local_usize;  /* in the local header only */
-    uint32_t mode;         /* Unix mode */
+    uint32_t claim_usize; /* in both headers */
+    uint32_t local_usize; /* in the local header only */
+    uint32_t mode;        /* Unix mode */
     bool no_crc;
     bool wrong_crc;
-    long shift;            /* added to the local header's offset */
-    size_t align;          /* pad the data to this */
+    long shift;   /* added to the local header's offset */
+    size_t align; /* pad the data to this */
 } raw_entry;
 
 typedef struct bytes {
@@ -140,7 +142,8 @@ static bytes raw_zip(const raw_entry *e, size_t n, bool zip64) {
     return b;
 }
 
-/* ---- opening -------------------------------------------------------------------------------------------- */
+/* ---- opening
+ * -------------------------------------------------------------------------------------------- */
 
 static ctsc_status open_bytes(diag *d, const bytes *b, archive **out) {
     reader r;
@@ -153,7 +156,8 @@ static void assert_refused(const raw_entry *e, size_t n, const char *text) {
     diag d = {0};
     archive *a = NULL;
     assert_int_equal(open_bytes(&d, &b, &a), CTSC_BAD_FILE);
-    if (!strstr(diag_message(&d), text)) fail_msg("\"%s\" does not say \"%s\"", diag_message(&d), text);
+    if (!strstr(diag_message(&d), text))
+        fail_msg("\"%s\" does not say \"%s\"", diag_message(&d), text);
     diag_clear(&d);
     free(b.p);
 }
@@ -168,8 +172,9 @@ static void assert_record(archive *a, const char *name, const void *want, size_t
     diag_clear(&d);
 }
 
-static const raw_entry two[] = {{.name = "m/data.pkl", .data = "hello", .len = 5},
-                                {.name = "m/data/0", .data = "0123456789abcdef", .len = 16, .align = 64}};
+static const raw_entry two[] = {
+    {.name = "m/data.pkl", .data = "hello", .len = 5},
+    {.name = "m/data/0", .data = "0123456789abcdef", .len = 16, .align = 64}};
 
 /* An archive as libzip writes it: one record stored, one deflated. */
 static bytes libzip_archive(const char *text, size_t len) {
@@ -194,7 +199,8 @@ static bytes libzip_archive(const char *text, size_t len) {
     return b;
 }
 
-/* ---- what is accepted ------------------------------------------------------------------------------------- */
+/* ---- what is accepted
+ * ------------------------------------------------------------------------------------- */
 
 static void test_libzip_archive(void **state) {
     (void)state;
@@ -212,7 +218,8 @@ static void test_libzip_archive(void **state) {
     diag d = {0};
     storage *st;
     assert_int_equal(archive_read(a, &d, "data/7", &st), CTSC_BAD_FILE);
-    assert_string_equal(diag_message(&d), "PytorchStreamReader failed locating file data/7: file not found");
+    assert_string_equal(diag_message(&d),
+                        "PytorchStreamReader failed locating file data/7: file not found");
     diag_clear(&d);
     archive_unref(a);
     free(b.p);
@@ -252,8 +259,8 @@ static void test_variants(void **state) {
         const char *record, *want;
         size_t records;
     } cases[] = {
-        {two, 2, true, "data.pkl", "hello", 2}, {no_crc, 1, false, "a", "abc", 1},
-        {outside, 2, false, "a", "abc", 1},     {empty, 1, false, "a", "", 1},
+        {two, 2, true, "data.pkl", "hello", 2},   {no_crc, 1, false, "a", "abc", 1},
+        {outside, 2, false, "a", "abc", 1},       {empty, 1, false, "a", "", 1},
         {dots, 1, false, ".data/a..b", "abc", 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -268,7 +275,8 @@ static void test_variants(void **state) {
     }
 }
 
-/* ---- what is refused -------------------------------------------------------------------------------------- */
+/* ---- what is refused
+ * -------------------------------------------------------------------------------------- */
 
 static void test_names(void **state) {
     (void)state;
@@ -276,9 +284,11 @@ static void test_names(void **state) {
     memset(longest, 'a', sizeof longest);
     longest[1] = '/';
     longest[512] = '\0';
-    const char *bad[] = {"../x", "m/../x", "m/..", "/abs", "m//x", "m/./x", "m\\x/y", "m/a\nb", "m/a\177", "m/./"};
+    const char *bad[] = {"../x",  "m/../x", "m/..",   "/abs",    "m//x",
+                         "m/./x", "m\\x/y", "m/a\nb", "m/a\177", "m/./"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_refused(&(raw_entry){.name = bad[i], .data = "", .len = 0}, 1, "name that is not allowed");
+        assert_refused(&(raw_entry){.name = bad[i], .data = "", .len = 0}, 1,
+                       "name that is not allowed");
     bytes b = raw_zip(&(raw_entry){.name = longest, .data = "x", .len = 1}, 1, false);
     archive *a;
     assert_int_equal(open_bytes(NULL, &b, &a), CTSC_OK);
@@ -286,8 +296,10 @@ static void test_names(void **state) {
     free(b.p);
     longest[512] = 'a';
     longest[513] = '\0';
-    assert_refused(&(raw_entry){.name = longest, .data = "x", .len = 1}, 1, "name that is not allowed");
-    assert_refused(&(raw_entry){.name = "data.pkl", .data = "", .len = 0}, 1, "not in a subdirectory");
+    assert_refused(&(raw_entry){.name = longest, .data = "x", .len = 1}, 1,
+                   "name that is not allowed");
+    assert_refused(&(raw_entry){.name = "data.pkl", .data = "", .len = 0}, 1,
+                   "not in a subdirectory");
 }
 
 static void test_hostile_entries(void **state) {
@@ -319,14 +331,16 @@ static void test_hostile_entries(void **state) {
 /* The same bytes under two names by pointing at one local header. */
 static void test_overlap(void **state) {
     (void)state;
-    raw_entry e[2] = {{.name = "m/a", .data = "abcdefgh", .len = 8}, {.name = "m/a", .data = "abcdefgh", .len = 8}};
+    raw_entry e[2] = {{.name = "m/a", .data = "abcdefgh", .len = 8},
+                      {.name = "m/a", .data = "abcdefgh", .len = 8}};
     e[1].shift = -(long)(30 + 3 + 8);
     assert_refused(e, 2, "overlaps");
 }
 
 static void test_wrong_crc(void **state) {
     (void)state;
-    bytes b = raw_zip(&(raw_entry){.name = "m/a", .data = "abc", .len = 3, .wrong_crc = true}, 1, false);
+    bytes b =
+        raw_zip(&(raw_entry){.name = "m/a", .data = "abc", .len = 3, .wrong_crc = true}, 1, false);
     archive *a;
     diag d = {0};
     storage *st;
@@ -363,7 +377,9 @@ static void test_not_archives(void **state) {
     }
 }
 
-/* ---- damage ----------------------------------------------------------------------------------------------- */
+/* ---- damage
+ * -----------------------------------------------------------------------------------------------
+ */
 
 /* Opens and reads everything; true if all of it is there and as it was. */
 static bool same_content(const bytes *b) {
@@ -377,7 +393,9 @@ static bool same_content(const bytes *b) {
             same = false;
             continue;
         }
-        const raw_entry *e = !strcmp(name, "data.pkl") ? &two[0] : !strcmp(name, "data/0") ? &two[1] : NULL;
+        const raw_entry *e = !strcmp(name, "data.pkl") ? &two[0]
+                             : !strcmp(name, "data/0") ? &two[1]
+                                                       : NULL;
         if (e) assert_true(st->nbytes == e->len && !memcmp(st->data, e->data, e->len));
         storage_unref(st);
     }
@@ -400,8 +418,8 @@ static void test_truncation(void **state) {
     }
 }
 
-/* A flipped bit is noticed, or does not matter: a record under its name has its content. (A flip in both
- * headers' name would rename a record; one alone cannot.) */
+/* A flipped bit is noticed, or does not matter: a record under its name has its content. (A flip in
+ * both headers' name would rename a record; one alone cannot.) */
 static void test_bit_flips(void **state) {
     (void)state;
     for (int zip64 = 0; zip64 < 2; zip64++) {
@@ -439,7 +457,8 @@ static void test_inflate_damage(void **state) {
     free(b.p);
 }
 
-/* ---- failing readers and allocations ------------------------------------------------------------------------ */
+/* ---- failing readers and allocations
+ * ------------------------------------------------------------------------ */
 
 typedef struct bad_reader {
     const bytes *b;
@@ -520,7 +539,9 @@ static void test_no_memory(void **state) {
     free(b.p);
 }
 
-/* ---- parts -------------------------------------------------------------------------------------------------- */
+/* ---- parts
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static void test_crc(void **state) {
     (void)state;
@@ -528,7 +549,8 @@ static void test_crc(void **state) {
     for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)(i * 2654435761u >> 13);
     for (size_t len = 0; len < 1000; len += len < 300 ? 1 : 37)
         for (size_t at = 0; at < 20; at += 3)
-            assert_int_equal(crc32_update((uint32_t)len, data + at, len), crc32(len, data + at, (uInt)len));
+            assert_int_equal(crc32_update((uint32_t)len, data + at, len),
+                             crc32(len, data + at, (uInt)len));
     assert_int_equal(crc32_update(0, "123456789", 9), 0xcbf43926u);
 }
 
@@ -555,15 +577,18 @@ static void test_files(void **state) {
 
 /* ("FORMAT_WITH_STRING_TABLE", ("", "line 1\n", "line 2\n", "a.py"),
  *  ((0, (([], 0, 0), 0, 0), 0), (10, (([1, 2], 3, 40), 7, 11), 1))) */
+/* clang-format off */
 static const char debug_pkl[] =
     "\x80\x02(X\x18\0\0\0FORMAT_WITH_STRING_TABLE(X\0\0\0\0X\x07\0\0\0line 1\nX\x07\0\0\0line 2\nX\x04\0\0\0a.pyt"
     "K\0]K\0K\0\x87K\0K\0\x87K\0\x87"
     "K\x0a](K\1K\2eK\3K\x28\x87K\7K\x0b\x87K\1\x87\x86t.";
+/* clang-format on */
 
 static void test_debuginfo(void **state) {
     (void)state;
-    const raw_entry e[] = {{.name = "m/x.debug_pkl", .data = debug_pkl, .len = sizeof debug_pkl - 1},
-                           {.name = "m/bad.debug_pkl", .data = "\x80\x02]", .len = 3}};
+    const raw_entry e[] = {
+        {.name = "m/x.debug_pkl", .data = debug_pkl, .len = sizeof debug_pkl - 1},
+        {.name = "m/bad.debug_pkl", .data = "\x80\x02]", .len = 3}};
     bytes b = raw_zip(e, 2, false);
     archive *a;
     assert_int_equal(open_bytes(NULL, &b, &a), CTSC_OK);
@@ -589,14 +614,14 @@ static void test_debuginfo(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_libzip_archive), cmocka_unit_test(test_nothing_is_copied),
-        cmocka_unit_test(test_variants),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_libzip_archive),  cmocka_unit_test(test_nothing_is_copied),
+        cmocka_unit_test(test_variants),        cmocka_unit_test(test_names),
         cmocka_unit_test(test_hostile_entries), cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_wrong_crc),      cmocka_unit_test(test_not_archives),
-        cmocka_unit_test(test_truncation),     cmocka_unit_test(test_bit_flips),
-        cmocka_unit_test(test_inflate_damage), cmocka_unit_test(test_failing_reads),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_crc),
-        cmocka_unit_test(test_files),          cmocka_unit_test(test_debuginfo),
+        cmocka_unit_test(test_wrong_crc),       cmocka_unit_test(test_not_archives),
+        cmocka_unit_test(test_truncation),      cmocka_unit_test(test_bit_flips),
+        cmocka_unit_test(test_inflate_damage),  cmocka_unit_test(test_failing_reads),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_crc),
+        cmocka_unit_test(test_files),           cmocka_unit_test(test_debuginfo),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_parser.c - lexer and parser: trees as S-expressions, ranges, messages, hostile text, no memory.
+ * test_parser.c - lexer and parser: trees as S-expressions, ranges, messages, hostile text, no
+ * memory.
  */
 #include "frontend/ast.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- trees as text -------------------------------------------------------------------------------- */
+/* ---- trees as text --------------------------------------------------------------------------- */
 
 static void show(const expr *e, strbuf *out);
 
@@ -26,8 +27,11 @@ static void show_list(const expr_list *l, strbuf *out) {
 static void show_params(const param *params, size_t n, strbuf *out) {
     for (size_t i = 0; i < n; i++) {
         const param *p = &params[i];
-        sb_printf(out, "%s%s%s%s", i ? " " : "", p->star ? "*" : p->star_star ? "**" : "", p->name,
-                  p->kwarg_only ? "!" : "");
+        sb_printf(out, "%s%s%s%s", i ? " " : "",
+                  p->star        ? "*"
+                  : p->star_star ? "**"
+                                 : "",
+                  p->name, p->kwarg_only ? "!" : "");
         if (p->annotation) sb_putc(out, ':'), show(p->annotation, out);
         if (p->default_value) sb_putc(out, '='), show(p->default_value, out);
     }
@@ -71,8 +75,10 @@ static void show_slice(const expr *e, strbuf *out) {
     const expr *parts[] = {e->a, e->b, e->c};
     for (int i = 0; i < 3; i++) {
         sb_putc(out, ' ');
-        if (parts[i]) show(parts[i], out);
-        else sb_putc(out, '_');
+        if (parts[i])
+            show(parts[i], out);
+        else
+            sb_putc(out, '_');
     }
     sb_putc(out, ')');
 }
@@ -115,9 +121,10 @@ static void show(const expr *e, strbuf *out) {
     case E_FALSE: sb_puts(out, "False"); break;
     case E_NONE: sb_puts(out, "None"); break;
     case E_ELLIPSIS: sb_puts(out, "..."); break;
-    case E_UNARY: case E_BINARY: case E_BOOLOP: case E_COMPARE:
-        show_parts(operator_text(e->op), e, out);
-        break;
+    case E_UNARY:
+    case E_BINARY:
+    case E_BOOLOP:
+    case E_COMPARE: show_parts(operator_text(e->op), e, out); break;
     case E_CHAIN: show_chain(e, out); break;
     case E_TERNARY: show_parts("if", e, out); break;
     case E_ATTR:
@@ -215,7 +222,7 @@ static void show_body(const stmt_list *body, strbuf *out) {
     sb_putc(out, '}');
 }
 
-/* ---- running --------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct parsed {
     arena a;
@@ -335,7 +342,8 @@ static void test_displays(void **state) {
     expect_expr("[a for b in c for d in e]",
                 "(unsupported Only a single generator is currently supported)");
     expect_expr("(y := f(x))", "(:= y (call f x))");
-    expect_expr("x[1:2, ::3, :, ..., None]", "(index* x (slice 1 2 _) (slice _ _ 3) (slice _ _ _) ... None)");
+    expect_expr("x[1:2, ::3, :, ..., None]",
+                "(index* x (slice 1 2 _) (slice _ _ 3) (slice _ _ _) ... None)");
     expect_expr("x[(a, b)]", "(index* x a b)");
     expect_expr("x[a,]", "(index* x a)");
     expect_expr("f(*a, b, k=c, **d,)", "(call f (star a) b k=c **=d)");
@@ -367,26 +375,30 @@ static void test_statements(void **state) {
     expect_tree("with _4 as z, c:\n  pass", "(WITH _4 as z c {(PASS)})");
     expect_tree("with (a as b,\n      c,):\n  pass", "(WITH a as b c {(PASS)})");
     expect_tree("with (a).b:\n  pass", "(WITH a.b {(PASS)})");
-    expect_tree("import a.b as c, d\nfrom . import e\nfrom f.g import (h as i, j,)\nfrom k import *",
-                "(IMPORT a.b/-/c d/-/-)(IMPORT -/e/-)(IMPORT f.g/h/i f.g/j/-)(IMPORT k/*/-)");
+    expect_tree(
+        "import a.b as c, d\nfrom . import e\nfrom f.g import (h as i, j,)\nfrom k import *",
+        "(IMPORT a.b/-/c d/-/-)(IMPORT -/e/-)(IMPORT f.g/h/i f.g/j/-)(IMPORT k/*/-)");
     expect_tree("global a, b", "(GLOBAL a b)");
     expect_tree("try:\n  a\nexcept E as e:\n  b\nfinally:\n  c",
                 "(TRY {(EXPR a)} else {(EXPR b)(EXPR c)})");
-    expect_tree("op_version_set = 1\nclass A(Module):\n  x : int\n  def f(self) -> int:\n    return 1\n",
-                "(ASSIGN op_version_set = 1)(CLASS A Module {(ANN_ASSIGN x : int)"
-                "(def f [self] -> int {(RETURN 1)})})");
+    expect_tree(
+        "op_version_set = 1\nclass A(Module):\n  x : int\n  def f(self) -> int:\n    return 1\n",
+        "(ASSIGN op_version_set = 1)(CLASS A Module {(ANN_ASSIGN x : int)"
+        "(def f [self] -> int {(RETURN 1)})})");
 }
 
 static void test_functions(void **state) {
     (void)state;
-    expect_tree("@torch.jit.script\ndef f(x, y: int = 1, *, z=None, **kw):\n    # type: (...) -> int\n    pass",
+    expect_tree("@torch.jit.script\ndef f(x, y: int = 1, *, z=None, **kw):\n    # type: (...) -> "
+                "int\n    pass",
                 "(def f [x y:int=1 z!=None **kw!] #(...) -> int @ torch.jit.script {(PASS)})");
     expect_tree("def f(x): # type: (int) -> int\n  return x",
                 "(def f [x] #(int) -> int {(RETURN x)})");
     expect_tree("def f(x):\n  '''doc'''\n  # type: (int) -> int\n  return x",
                 "(def f [x] #(int) -> int {(EXPR 'doc')(RETURN x)})");
-    expect_tree("def f(a,  # type: Tensor\n      b  # type: int\n      ):\n  # type: (...) -> int\n  pass",
-                "(def f [a b] #(Tensor, int) -> int {(PASS)})");
+    expect_tree(
+        "def f(a,  # type: Tensor\n      b  # type: int\n      ):\n  # type: (...) -> int\n  pass",
+        "(def f [a b] #(Tensor, int) -> int {(PASS)})");
     expect_tree("def f(a, /, *args): return a", "(def f [a *args] {(RETURN a)})");
     expect_tree("def f():\n  def g(): return 1\n  return g()",
                 "(def f [] {(def g [] {(RETURN 1)})(RETURN (call g))})");
@@ -394,7 +406,8 @@ static void test_functions(void **state) {
 
 static void test_layout(void **state) {
     (void)state;
-    expect_tree("\xef\xbb\xbf# hello\r\n\r\na = (1,\r\n  # inside\r\n     2)\r\n", "(ASSIGN a = (tuple 1 2))");
+    expect_tree("\xef\xbb\xbf# hello\r\n\r\na = (1,\r\n  # inside\r\n     2)\r\n",
+                "(ASSIGN a = (tuple 1 2))");
     expect_tree("a = 1 + \\\n  2\n", "(ASSIGN a = (+ 1 2))");
     expect_tree("if a:\n\tb\n        c\n\n# back\nd", "(IF a {(EXPR b)(EXPR c)})(EXPR d)");
     expect_tree("if a:\n  if b:\n    c\n\n", "(IF a {(IF b {(EXPR c)})})");
@@ -426,8 +439,10 @@ static void test_messages(void **state) {
     expect_error("a.1", "expected end of line, but found a number", ".1");
     expect_error("a$", "unexpected character '$'", "$");
     expect_error("x = '\\xg'", "truncated \\x escape: 2 hexadecimal digits must follow", "\\x");
-    expect_error("x = 012", "leading zeros in decimal integer literals are not permitted; use an 0o "
-                            "prefix for octal integers", "012");
+    expect_error("x = 012",
+                 "leading zeros in decimal integer literals are not permitted; use an 0o "
+                 "prefix for octal integers",
+                 "012");
     expect_error("x = 1z", "invalid number", "1z");
     expect_error("x = f'{a'", "f-string: expecting '}'", "{a");
     expect_error("x = f'{a b}'", "expected the end of the expression, but found a name", "b");
@@ -477,9 +492,9 @@ static ctsc_status nest(const char *open, const char *close, int n) {
 static void test_depth(void **state) {
     (void)state;
     static const char *const pairs[][2] = {
-        {"(", ")"}, {"[", "]"}, {"-", ""}, {"not ", ""}, {"x[", "]"}, {"f(", ")"}, {"{1:", "}"},
-        {"x ** ", ""}, {"lambda: ", ""}, {"x if x else ", ""}, {"", " + x"}, {"", ".x"},
-        {"", " and x"}, {"await ", ""},
+        {"(", ")"},   {"[", "]"},   {"-", ""},      {"not ", ""},     {"x[", "]"},
+        {"f(", ")"},  {"{1:", "}"}, {"x ** ", ""},  {"lambda: ", ""}, {"x if x else ", ""},
+        {"", " + x"}, {"", ".x"},   {"", " and x"}, {"await ", ""},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         assert_int_equal(nest(pairs[i][0], pairs[i][1], 150), CTSC_OK);
@@ -490,8 +505,10 @@ static void test_depth(void **state) {
 
 /* Every prefix of a program, and every program with one byte changed, parses or fails, no more. */
 static const char *const sample =
-    "class A(Module):\n  __parameters__ = [\"w\", ]\n  w : Tensor\n  def forward(self: __torch__.A,\n"
-    "    x: Tensor=1.5e3) -> Tuple[int, str]:\n    # type: (int) -> int\n    _0 = f'{x!r:>{3}}' 'b\\x41'\n"
+    "class A(Module):\n  __parameters__ = [\"w\", ]\n  w : Tensor\n  def forward(self: "
+    "__torch__.A,\n"
+    "    x: Tensor=1.5e3) -> Tuple[int, str]:\n    # type: (int) -> int\n    _0 = f'{x!r:>{3}}' "
+    "'b\\x41'\n"
     "    if bool(_0):\n      y, z, = {1: [a for a in b if not c], **d}\n    else:\n      pass\n"
     "    with (a as b, c): return (x[1:, ...], -0x7f,)\n";
 
@@ -515,7 +532,7 @@ static void test_hostile(void **state) {
     free(copy);
 }
 
-/* ---- no memory ----------------------------------------------------------------------------------- */
+/* ---- no memory ------------------------------------------------------------------------------- */
 
 static void *failing_hook(void *ctx, void *p, size_t size) {
     long *left = ctx;
@@ -543,8 +560,10 @@ static void test_no_memory(void **state) {
             p.names.a = &p.a;
             p.status = parse_module(&p.d, &p.a, &p.names, p.src, &p.body);
             done = left >= 0;
-            if (!done) assert_int_equal(p.status, CTSC_LIMIT);
-            else assert_int_equal(p.status, CTSC_OK);
+            if (!done)
+                assert_int_equal(p.status, CTSC_LIMIT);
+            else
+                assert_int_equal(p.status, CTSC_OK);
         }
         parsed_free(&p);
         mem_set_hook(NULL, NULL);

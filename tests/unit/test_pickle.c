@@ -14,11 +14,13 @@
 
 #define BYTES(s) (s), sizeof(s) - 1
 
-/* ---- a host with a few storages ------------------------------------------------------------------------ */
+/* ---- a host with a few storages
+ * ------------------------------------------------------------------------ */
 
 static storage *host_storage; /* 8 floats */
 
-static ctsc_status host_get(void *ctx, diag *d, const char *key, dtype dt, uint64_t numel, storage **out) {
+static ctsc_status host_get(void *ctx, diag *d, const char *key, dtype dt, uint64_t numel,
+                            storage **out) {
     (void)ctx;
     if (strcmp(key, "0") != 0 || numel * dtype_size(dt) != host_storage->nbytes)
         return diag_fail(d, CTSC_BAD_FILE, "no storage %s", key);
@@ -28,10 +30,14 @@ static ctsc_status host_get(void *ctx, diag *d, const char *key, dtype dt, uint6
 
 static ctsc_status host_type(void *ctx, diag *d, const char *text, type **out) {
     (void)ctx;
-    if (!strcmp(text, "List[Optional[int]]")) *out = type_list(type_optional(TYPE_INT));
-    else if (!strcmp(text, "List[str]")) *out = type_list(TYPE_STR);
-    else if (!strcmp(text, "Dict[str, int]")) *out = type_dict(TYPE_STR, TYPE_INT);
-    else return diag_fail(d, CTSC_BAD_FILE, "no type %s", text);
+    if (!strcmp(text, "List[Optional[int]]"))
+        *out = type_list(type_optional(TYPE_INT));
+    else if (!strcmp(text, "List[str]"))
+        *out = type_list(TYPE_STR);
+    else if (!strcmp(text, "Dict[str, int]"))
+        *out = type_dict(TYPE_STR, TYPE_INT);
+    else
+        return diag_fail(d, CTSC_BAD_FILE, "no type %s", text);
     return CTSC_OK;
 }
 
@@ -77,7 +83,8 @@ static void assert_refused(const char *p, size_t len, ctsc_status status, const 
     diag_clear(&d);
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------- */
+/* ---- values
+ * ---------------------------------------------------------------------------------------------- */
 
 static void test_values(void **state) {
     (void)state;
@@ -99,11 +106,21 @@ static void test_values(void **state) {
     assert_makes(BYTES("\x80\2(K\1K\2l."), "[1, 2]");
     assert_makes(BYTES("\x80\2}X\1\0\0\0aK\1s."), "{a: 1}");
     assert_makes(BYTES("\x80\2(X\1\0\0\0aK\1d."), "{a: 1}");
-    assert_makes(BYTES("\x80\2" "ctorch\nfloat64\n."), "7");
-    assert_makes(BYTES("\x80\2" "ctorch\nSize\n(K\2K\3t\x85R."), "(2, 3)");
-    assert_makes(BYTES("\x80\2" "ctorch\ndevice\nX\6\0\0\0cuda:1\x85R."), "cuda:1");
-    assert_makes(BYTES("\x80\2" "ccollections\nOrderedDict\n)R(X\1\0\0\0aK\1u}b."), "{a: 1}");
-    assert_makes(BYTES("\x80\2" "ccollections\nOrderedDict\n](](X\1\0\0\0aK\1ee\x85R."), "{a: 1}");
+    assert_makes(BYTES("\x80\2"
+                       "ctorch\nfloat64\n."),
+                 "7");
+    assert_makes(BYTES("\x80\2"
+                       "ctorch\nSize\n(K\2K\3t\x85R."),
+                 "(2, 3)");
+    assert_makes(BYTES("\x80\2"
+                       "ctorch\ndevice\nX\6\0\0\0cuda:1\x85R."),
+                 "cuda:1");
+    assert_makes(BYTES("\x80\2"
+                       "ccollections\nOrderedDict\n)R(X\1\0\0\0aK\1u}b."),
+                 "{a: 1}");
+    assert_makes(BYTES("\x80\2"
+                       "ccollections\nOrderedDict\n](](X\1\0\0\0aK\1ee\x85R."),
+                 "{a: 1}");
 }
 
 static void test_list_kinds(void **state) {
@@ -116,16 +133,32 @@ static void test_list_kinds(void **state) {
     } cases[] = {
         {BYTES("\x80\2](K\1K\2e."), LIST_INT, TYPE_INT},
         {BYTES("\x80\2](G\0\0\0\0\0\0\0\0e."), LIST_FLOAT, TYPE_FLOAT},
-        {BYTES("\x80\2](\x88\x89" "e."), LIST_BOOL, TYPE_BOOL},
-        {BYTES("\x80\2](K\1\x88" "e."), LIST_VALUE, NULL},
+        {BYTES("\x80\2](\x88\x89"
+               "e."),
+         LIST_BOOL, TYPE_BOOL},
+        {BYTES("\x80\2](K\1\x88"
+               "e."),
+         LIST_VALUE, NULL},
         {BYTES("\x80\2]."), LIST_VALUE, NULL},
-        {BYTES("\x80\2" "ctorch.jit._pickle\nbuild_intlist\n]\x85R."), LIST_INT, TYPE_INT},
-        {BYTES("\x80\2" "ctorch.jit._pickle\nbuild_doublelist\n]\x85R."), LIST_FLOAT, TYPE_FLOAT},
-        {BYTES("\x80\2" "ctorch.jit._pickle\nbuild_boollist\n]\x85R."), LIST_BOOL, TYPE_BOOL},
-        {BYTES("\x80\2" "ctorch.jit._pickle\nbuild_tensorlist\n]\x85R."), LIST_TENSOR, TYPE_TENSOR},
-        {BYTES("\x80\2" "ctorch.jit._pickle\nrestore_type_tag\n](K\1K\2eX\x13\0\0\0List[Optional[int]]\x86R."),
+        {BYTES("\x80\2"
+               "ctorch.jit._pickle\nbuild_intlist\n]\x85R."),
+         LIST_INT, TYPE_INT},
+        {BYTES("\x80\2"
+               "ctorch.jit._pickle\nbuild_doublelist\n]\x85R."),
+         LIST_FLOAT, TYPE_FLOAT},
+        {BYTES("\x80\2"
+               "ctorch.jit._pickle\nbuild_boollist\n]\x85R."),
+         LIST_BOOL, TYPE_BOOL},
+        {BYTES("\x80\2"
+               "ctorch.jit._pickle\nbuild_tensorlist\n]\x85R."),
+         LIST_TENSOR, TYPE_TENSOR},
+        {BYTES(
+             "\x80\2"
+             "ctorch.jit._pickle\nrestore_type_tag\n](K\1K\2eX\x13\0\0\0List[Optional[int]]\x86R."),
          LIST_VALUE, type_optional(TYPE_INT)},
-        {BYTES("\x80\2" "ctorch.jit._pickle\nrestore_type_tag\n]X\x9\0\0\0List[str]\x86R."), LIST_VALUE, TYPE_STR},
+        {BYTES("\x80\2"
+               "ctorch.jit._pickle\nrestore_type_tag\n]X\x9\0\0\0List[str]\x86R."),
+         LIST_VALUE, TYPE_STR},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         value v;
@@ -135,10 +168,15 @@ static void test_list_kinds(void **state) {
         assert_ptr_equal(v.u.list->elem, cases[i].elem);
         value_unref(v);
     }
-    assert_refused(BYTES("\x80\2" "ctorch.jit._pickle\nbuild_intlist\n](\x88" "e\x85R."), CTSC_BAD_FILE, "build_intlist");
-    assert_refused(BYTES("\x80\2" "ctorch.jit._pickle\nrestore_type_tag\n](K\1eX\x9\0\0\0List[str]\x86R."),
+    assert_refused(BYTES("\x80\2"
+                         "ctorch.jit._pickle\nbuild_intlist\n](\x88"
+                         "e\x85R."),
+                   CTSC_BAD_FILE, "build_intlist");
+    assert_refused(BYTES("\x80\2"
+                         "ctorch.jit._pickle\nrestore_type_tag\n](K\1eX\x9\0\0\0List[str]\x86R."),
                    CTSC_BAD_FILE, "not a List[str]");
-    assert_refused(BYTES("\x80\2" "ctorch.jit._pickle\nrestore_type_tag\n}X\x9\0\0\0List[str]\x86R."),
+    assert_refused(BYTES("\x80\2"
+                         "ctorch.jit._pickle\nrestore_type_tag\n}X\x9\0\0\0List[str]\x86R."),
                    CTSC_BAD_FILE, "with the type List[str]");
 }
 
@@ -152,11 +190,14 @@ static void test_sharing(void **state) {
     value_unref(v);
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------------------- */
+/* ---- tensors
+ * -----------------------------------------------------------------------------------------------
+ */
 
-/* _rebuild_tensor_v2(storage 0 of `numel` floats, offset, (s0, s1), (t0, t1), False, OrderedDict()) */
-static ctsc_status load_tensor(diag *d, int numel, int64_t offset, int64_t s0, int64_t s1, int64_t t0, int64_t t1,
-                               value *out) {
+/* _rebuild_tensor_v2(storage 0 of `numel` floats, offset, (s0, s1), (t0, t1), False, OrderedDict())
+ */
+static ctsc_status load_tensor(diag *d, int numel, int64_t offset, int64_t s0, int64_t s1,
+                               int64_t t0, int64_t t1, value *out) {
     strbuf sb = STRBUF_INIT;
     const int64_t dims[] = {offset, s0, s1, t0, t1};
     char text[5][10];
@@ -165,8 +206,10 @@ static ctsc_status load_tensor(diag *d, int numel, int64_t offset, int64_t s0, i
         text[i][1] = 8;
         for (int k = 0; k < 8; k++) text[i][2 + k] = (char)((uint64_t)dims[i] >> 8 * k);
     }
-    sb_write(&sb, BYTES("\x80\2" "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\n"
-                        "X\1\0\0\0000X\3\0\0\0cpuK"));
+    sb_write(&sb,
+             BYTES("\x80\2"
+                   "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\n"
+                   "X\1\0\0\0000X\3\0\0\0cpuK"));
     sb_putc(&sb, (char)numel);
     sb_write(&sb, BYTES("tQ"));
     sb_write(&sb, text[0], 10);
@@ -175,7 +218,8 @@ static ctsc_status load_tensor(diag *d, int numel, int64_t offset, int64_t s0, i
         sb_write(&sb, text[2 + 2 * i], 10);
         sb_putc(&sb, '\x86');
     }
-    sb_write(&sb, BYTES("\x89" "ccollections\nOrderedDict\n)RtR."));
+    sb_write(&sb, BYTES("\x89"
+                        "ccollections\nOrderedDict\n)RtR."));
     ctsc_status s = load(d, sb.data, sb.len, out);
     sb_free(&sb);
     return s;
@@ -197,7 +241,8 @@ static void test_tensor(void **state) {
 /* Against 128-bit arithmetic. */
 static void test_tensor_bounds(void **state) {
     (void)state;
-    const int64_t some[] = {0, 1, 2, 3, 4, 7, 8, 9, -1, INT64_MAX, INT64_MIN, INT64_MAX / 2 + 1, (int64_t)1 << 32};
+    const int64_t some[] = {
+        0, 1, 2, 3, 4, 7, 8, 9, -1, INT64_MAX, INT64_MIN, INT64_MAX / 2 + 1, (int64_t)1 << 32};
     enum { N = sizeof some / sizeof *some };
     size_t accepted = 0;
     for (int i = 0; i < N * N * N * N * N; i++) {
@@ -234,17 +279,27 @@ static void test_bad_tensors(void **state) {
     diag_clear(&d);
     assert_int_equal(load_tensor(&d, 9, 0, 3, 3, 3, 1, &v), CTSC_BAD_FILE);
     diag_clear(&d);
-    assert_refused(BYTES("\x80\2" "ctorch._utils\n_rebuild_tensor_v2\nK\1K\2K\3\x87R."), CTSC_BAD_FILE, "_rebuild_tensor");
-    assert_refused(BYTES("\x80\2" "ctorch._utils\n_rebuild_qtensor\n)R."), CTSC_UNSUPPORTED, "quantized");
-    assert_refused(BYTES("\x80\2" "ctorch._utils\n_rebuild_sparse_tensor\n)R."), CTSC_UNSUPPORTED, "sparse");
+    assert_refused(BYTES("\x80\2"
+                         "ctorch._utils\n_rebuild_tensor_v2\nK\1K\2K\3\x87R."),
+                   CTSC_BAD_FILE, "_rebuild_tensor");
+    assert_refused(BYTES("\x80\2"
+                         "ctorch._utils\n_rebuild_qtensor\n)R."),
+                   CTSC_UNSUPPORTED, "quantized");
+    assert_refused(BYTES("\x80\2"
+                         "ctorch._utils\n_rebuild_sparse_tensor\n)R."),
+                   CTSC_UNSUPPORTED, "sparse");
     assert_refused(BYTES("\x80\2K\1Q."), CTSC_BAD_FILE, "not a storage");
-    assert_refused(BYTES("\x80\2(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\x8tQ."),
-                   CTSC_BAD_FILE, "a constructor or storage where a value is expected");
-    assert_refused(BYTES("\x80\2(X\7\0\0\0storagectorch\nFloatStorage\nX\4\0\0\0../0X\3\0\0\0cpuK\x8tQ."),
-                   CTSC_BAD_FILE, "impossible key");
+    assert_refused(
+        BYTES("\x80\2(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\x8tQ."),
+        CTSC_BAD_FILE, "a constructor or storage where a value is expected");
+    assert_refused(
+        BYTES("\x80\2(X\7\0\0\0storagectorch\nFloatStorage\nX\4\0\0\0../0X\3\0\0\0cpuK\x8tQ."),
+        CTSC_BAD_FILE, "impossible key");
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------ */
+/* ---- refusals
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void test_every_opcode(void **state) {
     (void)state;
@@ -272,18 +327,50 @@ static void test_every_opcode(void **state) {
 static void test_globals(void **state) {
     (void)state;
     const char *gadgets[] = {
-        "os\nsystem", "posix\nsystem", "nt\nsystem", "builtins\neval", "builtins\nexec", "__builtin__\neval",
-        "builtins\ngetattr", "builtins\n__import__", "subprocess\nPopen", "subprocess\ncheck_output",
-        "runpy\n_run_code", "importlib\nimport_module", "torch\nload", "torch.hub\nload", "torch.serialization\nload",
-        "torch._utils\n_import_dotted_name", "torch\nfrom_file", "pickle\nloads", "marshal\nloads", "types\nCodeType",
-        "types\nFunctionType", "operator\nattrgetter", "functools\npartial", "webbrowser\nopen", "pty\nspawn",
-        "socket\nsocket", "shutil\nrmtree", "ctypes\nCDLL", "code\nInteractiveInterpreter", "timeit\ntimeit",
-        "pip\nmain", "numpy.testing._private.utils\nrunstring", "torch.jit._pickle\nbuild_tensor_from_id",
-        "torch\nFloatTensor", "torch.nn.modules.linear\nLinear", "__main__\nX", "__torch__\nX", "\n", "torch\n",
+        "os\nsystem",
+        "posix\nsystem",
+        "nt\nsystem",
+        "builtins\neval",
+        "builtins\nexec",
+        "__builtin__\neval",
+        "builtins\ngetattr",
+        "builtins\n__import__",
+        "subprocess\nPopen",
+        "subprocess\ncheck_output",
+        "runpy\n_run_code",
+        "importlib\nimport_module",
+        "torch\nload",
+        "torch.hub\nload",
+        "torch.serialization\nload",
+        "torch._utils\n_import_dotted_name",
+        "torch\nfrom_file",
+        "pickle\nloads",
+        "marshal\nloads",
+        "types\nCodeType",
+        "types\nFunctionType",
+        "operator\nattrgetter",
+        "functools\npartial",
+        "webbrowser\nopen",
+        "pty\nspawn",
+        "socket\nsocket",
+        "shutil\nrmtree",
+        "ctypes\nCDLL",
+        "code\nInteractiveInterpreter",
+        "timeit\ntimeit",
+        "pip\nmain",
+        "numpy.testing._private.utils\nrunstring",
+        "torch.jit._pickle\nbuild_tensor_from_id",
+        "torch\nFloatTensor",
+        "torch.nn.modules.linear\nLinear",
+        "__main__\nX",
+        "__torch__\nX",
+        "\n",
+        "torch\n",
     };
     for (size_t i = 0; i < sizeof gadgets / sizeof *gadgets; i++) {
         strbuf sb = STRBUF_INIT;
-        sb_write(&sb, BYTES("\x80\2" "c"));
+        sb_write(&sb, BYTES("\x80\2"
+                            "c"));
         sb_puts(&sb, gadgets[i]);
         sb_write(&sb, BYTES("\n)R."));
         assert_refused(sb.data, sb.len, CTSC_BAD_FILE, "data.pkl, offset 2: Unknown type name '");
@@ -301,7 +388,9 @@ static void test_damage(void **state) {
     assert_refused(BYTES("\x80\2N(."), CTSC_BAD_FILE, "at the end");
     assert_refused(BYTES("\x80\2K"), CTSC_BAD_FILE, "middle of an opcode");
     assert_refused(BYTES("\x80\2X\5\0\0\0abc"), CTSC_BAD_FILE, "middle of an opcode");
-    assert_refused(BYTES("\x80\2X\xff\xff\xff\xff" "abc"), CTSC_LIMIT, "string");
+    assert_refused(BYTES("\x80\2X\xff\xff\xff\xff"
+                         "abc"),
+                   CTSC_LIMIT, "string");
     assert_refused(BYTES("\x80\2\x8a\x9\0\0\0\0\0\0\0\0\1."), CTSC_BAD_FILE, "does not fit");
     assert_refused(BYTES("\x80\2\x85."), CTSC_BAD_FILE, "underflow");
     assert_refused(BYTES("\x80\2N(\x85t."), CTSC_BAD_FILE, "underflow");
@@ -316,22 +405,30 @@ static void test_damage(void **state) {
     assert_refused(BYTES("\x80\2K\1)R."), CTSC_BAD_FILE, "not a constructor");
     assert_refused(BYTES("\x80\2K\1)\x81."), CTSC_BAD_FILE, "not a class");
     assert_refused(BYTES("\x80\2]}b."), CTSC_BAD_FILE, "not a new object");
-    assert_refused(BYTES("\x80\2](K\1" "ctorch\nSize\ne."), CTSC_BAD_FILE, "a constructor or storage");
-    assert_refused(BYTES("\x80\2" "ctorch\nSize\n\x85."), CTSC_BAD_FILE, "a constructor or storage");
+    assert_refused(BYTES("\x80\2](K\1"
+                         "ctorch\nSize\ne."),
+                   CTSC_BAD_FILE, "a constructor or storage");
+    assert_refused(BYTES("\x80\2"
+                         "ctorch\nSize\n\x85."),
+                   CTSC_BAD_FILE, "a constructor or storage");
 }
 
 static void test_cycles(void **state) {
     (void)state;
     assert_refused(BYTES("\x80\2]q\0h\0a."), CTSC_BAD_FILE, "contain itself");
     assert_refused(BYTES("\x80\2]q\0(]h\0ae."), CTSC_BAD_FILE, "contain itself");
-    assert_refused(BYTES("\x80\2]q\0h\0\x85" "a."), CTSC_BAD_FILE, "contain itself");
+    assert_refused(BYTES("\x80\2]q\0h\0\x85"
+                         "a."),
+                   CTSC_BAD_FILE, "contain itself");
     assert_refused(BYTES("\x80\2}q\0K\1h\0s."), CTSC_BAD_FILE, "contain itself");
 }
 
-/* ---- limits ---------------------------------------------------------------------------------------------------- */
+/* ---- limits
+ * ----------------------------------------------------------------------------------------------------
+ */
 
-static ctsc_status load_repeated(const char *op, size_t n, size_t times, const char *before, const char *after,
-                                 size_t nafter, value *out) {
+static ctsc_status load_repeated(const char *op, size_t n, size_t times, const char *before,
+                                 const char *after, size_t nafter, value *out) {
     strbuf sb = STRBUF_INIT;
     sb_write(&sb, BYTES("\x80\2"));
     sb_puts(&sb, before);
@@ -378,8 +475,10 @@ static void test_no_memory(void **state) {
     (void)state;
     static const char p[] =
         "\x80\2}q\0(X\1\0\0\0a](K\1K\2eX\1\0\0\0b"
-        "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpu"
-        "K\x8tQK\0K\2K\2\x86K\2K\1\x86\x89" "ccollections\nOrderedDict\n)RtRX\1\0\0\0c"
+        "ctorch._utils\n_rebuild_tensor_v2\n(("
+        "X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpu"
+        "K\x8tQK\0K\2K\2\x86K\2K\1\x86\x89"
+        "ccollections\nOrderedDict\n)RtRX\1\0\0\0c"
         "cbuiltins\ncomplex\nK\1K\2\x86RX\1\0\0\0d"
         "ctorch.jit._pickle\nrestore_type_tag\n}X\xe\0\0\0Dict[str, int]\x86Ru.";
     value v;
@@ -404,9 +503,13 @@ static void test_no_memory(void **state) {
     host_storage = keep;
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------------- */
+/* ---- files
+ * -------------------------------------------------------------------------------------------------------
+ */
 
-/* (torch.tensor([1., 2.]), 7) as torch.save(..., _use_new_zipfile_serialization=False) writes it. */
+/* (torch.tensor([1., 2.]), 7) as torch.save(..., _use_new_zipfile_serialization=False) writes it.
+ */
+/* clang-format off */
 #define OLD_HEAD                                                                                    \
     "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."                                        \
     "\x80\2M\xe9\3."                                                                                \
@@ -415,6 +518,7 @@ static void test_no_memory(void **state) {
     "X\4\0\0\0" "1234X\3\0\0\0cpuK\2NtQK\0K\2\x85K\1\x85\x89" "ccollections\nOrderedDict\n)RtRK\7\x86."
 #define OLD_KEYS "\x80\2]X\4\0\0\0" "1234a."
 #define OLD_DATA "\2\0\0\0\0\0\0\0" "\0\0\x80\x3f" "\0\0\0\x40"
+/* clang-format on */
 
 static ctsc_status load_file(diag *d, const char *p, size_t len, value *out) {
     reader r;
@@ -425,7 +529,9 @@ static ctsc_status load_file(diag *d, const char *p, size_t len, value *out) {
 static void test_old_file(void **state) {
     (void)state;
     static const char good[] = OLD_HEAD OLD_KEYS OLD_DATA, no_key[] = OLD_HEAD "\x80\2].",
-                      twice[] = OLD_HEAD "\x80\2](X\4\0\0\0" "1234X\4\0\0\0" "1234e." OLD_DATA OLD_DATA;
+                      twice[] = OLD_HEAD "\x80\2](X\4\0\0\0"
+                                         "1234X\4\0\0\0"
+                                         "1234e." OLD_DATA OLD_DATA;
     diag d = {0};
     value v;
     if (load_file(&d, BYTES(good), &v) != CTSC_OK) fail_msg("%s", diag_message(&d));
@@ -433,7 +539,8 @@ static void test_old_file(void **state) {
     assert_true(TENSOR_AT(t, float)[0] == 1.0f && TENSOR_AT(t, float)[1] == 2.0f);
     assert_int_equal(v.u.tuple->items[1].u.i, 7);
     value_unref(v);
-    for (size_t len = 0; len < sizeof good - 1; len++) assert_int_not_equal(load_file(NULL, good, len, &v), CTSC_OK);
+    for (size_t len = 0; len < sizeof good - 1; len++)
+        assert_int_not_equal(load_file(NULL, good, len, &v), CTSC_OK);
     assert_int_equal(load_file(&d, BYTES(no_key), &v), CTSC_BAD_FILE);
     assert_string_equal(diag_message(&d), "storage 1234: has no content");
     diag_clear(&d);
@@ -472,11 +579,13 @@ static void test_numpy(void **state) {
     const int32_t six[] = {1, 2, 3, 4, 5, 6};
     value v;
     diag d = {0};
-    size_t n = make_npy(file, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }\n", six, sizeof six);
+    size_t n = make_npy(file, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }\n", six,
+                        sizeof six);
     if (load_npy(&d, file, n, &v) != CTSC_OK) fail_msg("%s", diag_message(&d));
     const tensor *t = v.u.tensor;
     assert_int_equal(t->dtype, DT_INT32);
-    assert_true(t->ndim == 2 && t->sizes[0] == 2 && t->sizes[1] == 3 && t->strides[0] == 1 && t->strides[1] == 2);
+    assert_true(t->ndim == 2 && t->sizes[0] == 2 && t->sizes[1] == 3 && t->strides[0] == 1 &&
+                t->strides[1] == 2);
     assert_memory_equal(tensor_data(t), six, sizeof six);
     value_unref(v);
     assert_int_equal(load_npy(NULL, file, n - 1, &v), CTSC_BAD_FILE);
@@ -488,8 +597,10 @@ static void test_numpy(void **state) {
         const char *header;
         ctsc_status status;
     } bad[] = {
-        {"{'descr': '<i4', 'fortran_order': False, 'shape': (9223372036854775807, 4), }", CTSC_BAD_FILE},
-        {"{'descr': '<i4', 'fortran_order': False, 'shape': (99999999999999999999,), }", CTSC_BAD_FILE},
+        {"{'descr': '<i4', 'fortran_order': False, 'shape': (9223372036854775807, 4), }",
+         CTSC_BAD_FILE},
+        {"{'descr': '<i4', 'fortran_order': False, 'shape': (99999999999999999999,), }",
+         CTSC_BAD_FILE},
         {"{'descr': '<i4', 'fortran_order': False, 'shape': (-1,), }", CTSC_BAD_FILE},
         {"{'descr': '>i4', 'fortran_order': False, 'shape': (2,), }", CTSC_UNSUPPORTED},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (2,), }", CTSC_UNSUPPORTED},
@@ -504,7 +615,9 @@ static void test_numpy(void **state) {
     assert_int_equal(load_npy(NULL, "", 0, &v), CTSC_BAD_FILE);
 }
 
-/* ---- static types ------------------------------------------------------------------------------------------------ */
+/* ---- static types
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static ctsc_status conform_one(type *t, value *v) {
     conformer c = {.record = "data.pkl"};
@@ -531,7 +644,10 @@ static void test_conform(void **state) {
     assert_conforms(type_list(TYPE_FLOAT), BYTES("\x80\2](K\1K\2e."), false);
     assert_conforms(type_list(TYPE_FLOAT), BYTES("\x80\2]."), true);
     assert_conforms(opt_ints, BYTES("\x80\2](K\1Ne."), true);
-    assert_conforms(opt_ints, BYTES("\x80\2](K\1\x88" "e."), false);
+    assert_conforms(opt_ints,
+                    BYTES("\x80\2](K\1\x88"
+                          "e."),
+                    false);
     assert_conforms(type_optional(TYPE_INT), BYTES("\x80\2N."), true);
     assert_conforms(type_tuple(2, int_str), BYTES("\x80\2K\1X\1\0\0\0a\x86."), true);
     assert_conforms(type_tuple(2, int_str), BYTES("\x80\2K\1K\1\x86."), false);
@@ -540,7 +656,8 @@ static void test_conform(void **state) {
     assert_conforms(type_union(2, int_str), BYTES("\x80\2X\1\0\0\0a."), true);
     assert_conforms(type_union(2, int_str), BYTES("\x80\2\x88."), false);
     /* one list under two static types */
-    type *both[] = {type_list(TYPE_INT), opt_ints}, *same[] = {opt_ints, opt_ints}, *any[] = {TYPE_ANY, opt_ints};
+    type *both[] = {type_list(TYPE_INT), opt_ints}, *same[] = {opt_ints, opt_ints},
+         *any[] = {TYPE_ANY, opt_ints};
     assert_conforms(type_tuple(2, both), BYTES("\x80\2]q\0(K\1K\2eh\0\x86."), false);
     assert_conforms(type_tuple(2, any), BYTES("\x80\2]q\0(K\1K\2eh\0\x86."), false);
     assert_conforms(type_tuple(2, same), BYTES("\x80\2]q\0(K\1K\2eh\0\x86."), true);
@@ -548,12 +665,14 @@ static void test_conform(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),        cmocka_unit_test(test_list_kinds), cmocka_unit_test(test_sharing),
-        cmocka_unit_test(test_tensor),        cmocka_unit_test(test_tensor_bounds),
-        cmocka_unit_test(test_bad_tensors),   cmocka_unit_test(test_every_opcode),
-        cmocka_unit_test(test_globals),       cmocka_unit_test(test_damage),     cmocka_unit_test(test_cycles),
-        cmocka_unit_test(test_limits),        cmocka_unit_test(test_no_memory),  cmocka_unit_test(test_old_file),
-        cmocka_unit_test(test_numpy),         cmocka_unit_test(test_conform),
+        cmocka_unit_test(test_values),        cmocka_unit_test(test_list_kinds),
+        cmocka_unit_test(test_sharing),       cmocka_unit_test(test_tensor),
+        cmocka_unit_test(test_tensor_bounds), cmocka_unit_test(test_bad_tensors),
+        cmocka_unit_test(test_every_opcode),  cmocka_unit_test(test_globals),
+        cmocka_unit_test(test_damage),        cmocka_unit_test(test_cycles),
+        cmocka_unit_test(test_limits),        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_old_file),      cmocka_unit_test(test_numpy),
+        cmocka_unit_test(test_conform),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

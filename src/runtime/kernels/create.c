@@ -315,7 +315,7 @@ static ctsc_status create_from_list(op_ctx *cx, const list *l, const value *want
     int ndim;
     value leaf;
     type *elem;
-    dtype natural, dt;
+    dtype natural = DT_FLOAT32, dt;
     TRY(create_list_sizes(cx, l, &ndim, sizes, &leaf, &elem));
     TRY(create_list_dtype(cx, &leaf, elem, &natural));
     TRY(arg_dtype(cx, want, natural, &dt));

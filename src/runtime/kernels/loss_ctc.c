@@ -48,7 +48,7 @@ static void ctc_range(void *ctx, int64_t begin, int64_t end) {
             for (int64_t t = 0; t < steps; t++) {
                 const T *logs = (const T *)j->logs + (t * j->batch + b) * j->labels;
                 T *now = alpha + t * j->width;
-                const T *was = now - j->width;
+                const T *was = t ? now - j->width : now;
                 for (int64_t s = 0; s <= 2 * length; s++) {
                     int64_t symbol = s % 2 ? target[s / 2] : j->blank;
                     if (t == 0) {
@@ -61,7 +61,7 @@ static void ctc_range(void *ctx, int64_t begin, int64_t end) {
                     now[s] = (T)(sum + (double)logs[symbol]);
                 }
             }
-            const T *last = alpha + (steps - 1) * j->width;
+            const T *last = steps ? alpha + (steps - 1) * j->width : alpha;
             double total = steps == 0 ? (length ? -INFINITY : 0)
                                       : ctc_log_add((double)last[2 * length],
                                                     length ? (double)last[2 * length - 1] : -INFINITY,
@@ -178,6 +178,7 @@ out:
     if (st != CTSC_OK) {
         tensor_unref(out[0]);
         tensor_unref(out[1]);
+        out[0] = out[1] = NULL;
     }
     return st;
 }

@@ -38,6 +38,25 @@ static ctsc_status matmul_refuse_unless_supported(op_ctx *cx, const tensor *t, c
     return gemm_supports((dtype)t->dtype) ? CTSC_OK : op_refuse_dtype(cx, name, (dtype)t->dtype);
 }
 
+/* An in-place form must not broadcast self. */
+static ctsc_status matmul_check_inplace(op_ctx *cx, const value *args, int ndim,
+                                        const int64_t *sizes) {
+    int index;
+    tensor *self = op_target(cx, args, &index);
+    bool same = !self || index != 0 || self->ndim == ndim;
+    for (int i = 0; same && self && index == 0 && i < ndim; i++) same = self->sizes[i] == sizes[i];
+    if (same) return CTSC_OK;
+    strbuf have = STRBUF_INIT, want = STRBUF_INIT;
+    tensor_print_sizes(self->ndim, self->sizes, &have);
+    tensor_print_sizes(ndim, sizes, &want);
+    diag_fail(cx->diag, CTSC_FAILED,
+              "Bad in-place call: input tensor size %s and output tensor size %s should match",
+              sb_str(&have), sb_str(&want));
+    sb_free(&have);
+    sb_free(&want);
+    return CTSC_FAILED;
+}
+
 static ctsc_status addmm_compute(op_ctx *cx, const value *args, tensor **out) {
     diag *d = cx->diag;
     tensor *self = arg_tensor(&args[0]), *a = arg_tensor(&args[1]), *b = arg_tensor(&args[2]), *t;
@@ -58,6 +77,7 @@ static ctsc_status addmm_compute(op_ctx *cx, const value *args, tensor **out) {
     if (self->dtype != b->dtype)
         return diag_fail(d, CTSC_FAILED, "self and mat2 must have the same dtype");
     TRY(matmul_refuse_unless_supported(cx, a, "addmm_impl_cpu_"));
+    TRY(matmul_check_inplace(cx, args, 2, sizes));
     TRY(matmul_start(d, self, (dtype)a->dtype, 2, sizes, beta, &t));
     ctsc_status st = gemm_run(d, (dtype)a->dtype, m, n, k, alpha, gemm_of(a), gemm_of(b), beta,
                               tensor_data(t), n);
@@ -101,6 +121,7 @@ ctsc_status op_addmv(op_ctx *cx, const value *args, value *results) {
         return diag_fail(d, CTSC_FAILED, "expected scalar type %s but found %s",
                          dtype_table[a->dtype].ir_name, dtype_table[v->dtype].ir_name);
     TRY(matmul_refuse_unless_supported(cx, a, "addmv_impl_cpu"));
+    TRY(matmul_check_inplace(cx, args, 1, &m));
     TRY(matmul_start(d, self, (dtype)a->dtype, 1, &m, beta, &t));
     gemm_matrix col = {tensor_data(v), v->strides[0], 1};
     ctsc_status st = gemm_run(d, (dtype)a->dtype, m, 1, k, alpha, gemm_of(a), col, beta,
@@ -200,6 +221,7 @@ ctsc_status op_baddbmm(op_ctx *cx, const value *args, value *results) {
     TRY(addbmm_check_dims(d, a, b));
     int64_t n = a->sizes[0], sizes[3] = {n, a->sizes[1], b->sizes[2]};
     TRY(addbmm_check_dtypes(cx, a, b));
+    TRY(matmul_check_inplace(cx, args, 3, sizes));
     TRY(matmul_start(d, self, (dtype)a->dtype, 3, sizes, beta, &t));
     ctsc_status st = CTSC_OK;
     if (b->sizes[0] != n || b->sizes[1] != a->sizes[2])

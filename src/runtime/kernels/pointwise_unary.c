@@ -79,7 +79,14 @@ static const pw_op pw_sign = {
     "sign_cpu", PW_SAME, {PW_REAL_ROW(sign), PW_INT_ROW(sign), [DT_BOOL] = sign_u8_loop}};
 OPERATOR(sign) { return pw_run(cx, args, 1, args, &pw_sign, NULL, results); }
 
-/* `+x`, real(x), conj(x): the tensor itself. */
+/* conj(x), real(x) of real tensors: the tensor itself. */
+OPERATOR(conj) {
+    if (dtype_is_complex((dtype)args[0].u.tensor->dtype))
+        return op_refuse_dtype(cx, cx->op ? cx->op->key : "conj",
+                               (dtype)args[0].u.tensor->dtype);
+    return op_return_self(results, args);
+}
+/* +x */
 OPERATOR(positive) {
     if (unary_is_bool(args))
         return diag_fail(cx->diag, CTSC_FAILED,

@@ -21,6 +21,7 @@ enum {
     REDUCE_TILE = 64,       /* results side by side */
     REDUCE_BUFFER = 4096,   /* elements in the transposing buffer */
     REDUCE_GRAIN = 1 << 15, /* values worth a thread */
+    REDUCE_LINE = 16,       /* neighbouring results that share cache lines of the input */
 };
 
 /* ---- arguments ----------------------------------------------------------------------------- */
@@ -76,6 +77,18 @@ static const char *reduce_cpp_name(dtype dt) {
     return names[dt] ? names[dt] : dtype_table[dt].ir_name;
 }
 
+static ctsc_status reduce_expect_dtype(op_ctx *cx, dtype want, const tensor *out) {
+    if (out->dtype == want) return CTSC_OK;
+    return diag_fail(cx->diag, CTSC_FAILED,
+                     "Expected out tensor to have dtype %s, but got %s instead",
+                     reduce_cpp_name(want), reduce_cpp_name((dtype)out->dtype));
+}
+
+ctsc_status reduce_check_out(op_ctx *cx, const value *args, dtype dt) {
+    const tensor *out = op_target(cx, args, NULL);
+    return out ? reduce_expect_dtype(cx, dt, out) : CTSC_OK;
+}
+
 ctsc_status reduce_finish_two(op_ctx *cx, const value *args, tensor *first, tensor *second,
                               value *results) {
     tensor *made[2] = {first, second};
@@ -84,16 +97,10 @@ ctsc_status reduce_finish_two(op_ctx *cx, const value *args, tensor *first, tens
     ctsc_status st = CTSC_OK;
     for (int i = 0; i < s->nargs && s->has_alias_write && n < 2; i++) {
         if (!s->args[i].alias || !s->args[i].alias->write) continue;
-        dtype want = (dtype)made[n]->dtype, have = (dtype)args[i].u.tensor->dtype;
-        if (want != have) {
-            st = diag_fail(cx->diag, CTSC_FAILED,
-                           "Expected out tensor to have dtype %s, but got %s instead",
-                           reduce_cpp_name(want), reduce_cpp_name(have));
-        } else {
-            st = op_finish_out(cx, &args[i], made[n], &results[n]);
-            made[n] = NULL; /* taken */
-            n++;
-        }
+        st = reduce_expect_dtype(cx, (dtype)made[n]->dtype, args[i].u.tensor);
+        if (st != CTSC_OK) break;
+        st = op_finish_out(cx, &args[i], made[n], &results[n]);
+        made[n++] = NULL; /* taken */
         if (st != CTSC_OK) break;
     }
     if (st == CTSC_OK && n == 0) {
@@ -332,7 +339,8 @@ ctsc_status reduce_run(op_ctx *cx, reduce_job *j, const tensor *in, const bool *
         st = diag_no_memory(cx->diag);
     } else {
         int64_t work = reduce_max_i64(reduce_min_i64(j->inner, REDUCE_CHUNK), 1);
-        pool_for(units, reduce_max_i64(REDUCE_GRAIN / work, 1), reduce_range, j);
+        int64_t least = reduce_is_plain(j) && j->sr == 1 ? 1 : REDUCE_LINE;
+        pool_for(units, reduce_max_i64(REDUCE_GRAIN / work, least), reduce_range, j);
         if (j->parts) reduce_fold_parts(j);
     }
     mem_free(j->parts);

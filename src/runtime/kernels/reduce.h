@@ -79,6 +79,8 @@ ctsc_status reduce_dtype(op_ctx *cx, const value *args, dtype other, dtype *out)
 ctsc_status reduce_mask(op_ctx *cx, const value *dim, int ndim, bool *mask);
 /* Dims of an operator without identity: fails if a masked dim is empty. */
 ctsc_status reduce_check_nonempty(op_ctx *cx, const char *name, const tensor *in, const bool *mask);
+/* Fails unless the overload's out= argument, if it has one, has dtype dt. */
+ctsc_status reduce_check_out(op_ctx *cx, const value *args, dtype dt);
 /* Returns two results, into the overload's two out= arguments if it has them. Takes both. */
 ctsc_status reduce_finish_two(op_ctx *cx, const value *args, tensor *first, tensor *second,
                               value *results);

@@ -72,7 +72,7 @@ ctsc_status op_is_contiguous(op_ctx *cx, const value *args, value *results) {
     return op_return(results, value_bool(answer));
 }
 
-ctsc_status op_is_same_size(op_ctx *cx, const value *args, value *results) {
+ctsc_status op_same_size(op_ctx *cx, const value *args, value *results) {
     (void)cx;
     return op_return(results,
                      value_bool(tensor_same_shape(arg_tensor(&args[0]), arg_tensor(&args[1]))));
@@ -94,7 +94,7 @@ ctsc_status op_has_same_storage_numel(op_ctx *cx, const value *args, value *resu
                                          b->storage->nbytes / dtype_size((dtype)b->dtype)));
 }
 
-ctsc_status op_shape_as_tensor(op_ctx *cx, const value *args, value *results) {
+ctsc_status op_sizes_tensor(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
     const int64_t n = t->ndim;
     tensor *shape;

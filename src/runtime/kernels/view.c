@@ -17,46 +17,47 @@ static ctsc_status view_wrap_dim(op_ctx *cx, const tensor *t, int64_t dim, int *
     return tensor_wrap_dim(cx->diag, dim, t->ndim, out);
 }
 
-static ctsc_status view_return(value *results, ctsc_status status, tensor *view) {
-    return status ? status : op_return_tensor(results, view);
+/* view: where the call that gave the status put the tensor. */
+static ctsc_status view_return(value *results, ctsc_status status, tensor *const *view) {
+    return status ? status : op_return_tensor(results, *view);
 }
 
 /* ---- view and reshape ---------------------------------------------------------------------- */
 
-ctsc_status op_alias(op_ctx *cx, const value *args, value *results) {
-    tensor *view = NULL;
-    return view_return(results, tensor_alias(cx->diag, arg_tensor(&args[0]), &view), view);
+ctsc_status op_view_alias(op_ctx *cx, const value *args, value *results) {
+    tensor *view;
+    return view_return(results, tensor_alias(cx->diag, arg_tensor(&args[0]), &view), &view);
 }
 
 ctsc_status op_view(op_ctx *cx, const value *args, value *results) {
     const int64_t *sizes;
     int n = arg_ints(&args[1], &sizes);
-    tensor *view = NULL;
-    return view_return(results, tensor_view(cx->diag, arg_tensor(&args[0]), n, sizes, &view), view);
+    tensor *view;
+    return view_return(results, tensor_view(cx->diag, arg_tensor(&args[0]), n, sizes, &view), &view);
 }
 
 ctsc_status op_reshape(op_ctx *cx, const value *args, value *results) {
     const int64_t *sizes;
     int n = arg_ints(&args[1], &sizes);
-    tensor *view = NULL;
+    tensor *view;
     return view_return(results, tensor_reshape(cx->diag, arg_tensor(&args[0]), n, sizes, &view),
-                       view);
+                       &view);
 }
 
 /* view_as, reshape_as: the sizes of a template. */
 ctsc_status op_view_as(op_ctx *cx, const value *args, value *results) {
     const tensor *like = arg_tensor(&args[1]);
-    tensor *view = NULL;
+    tensor *view;
     return view_return(
-        results, tensor_view(cx->diag, arg_tensor(&args[0]), like->ndim, like->sizes, &view), view);
+        results, tensor_view(cx->diag, arg_tensor(&args[0]), like->ndim, like->sizes, &view), &view);
 }
 
 ctsc_status op_reshape_as(op_ctx *cx, const value *args, value *results) {
     const tensor *like = arg_tensor(&args[1]);
-    tensor *view = NULL;
+    tensor *view;
     return view_return(
         results, tensor_reshape(cx->diag, arg_tensor(&args[0]), like->ndim, like->sizes, &view),
-        view);
+        &view);
 }
 
 ctsc_status op_reshape_from_tensor(op_ctx *cx, const value *args, value *results) {
@@ -67,7 +68,7 @@ ctsc_status op_reshape_from_tensor(op_ctx *cx, const value *args, value *results
     ctsc_status status = tensor_reshape(cx->diag, arg_tensor(&args[0]), (int)shape->numel,
                                         TENSOR_AT(shape, int64_t), &view);
     tensor_unref(shape);
-    return view_return(results, status, view);
+    return view_return(results, status, &view);
 }
 
 /* Sizes of a view of another element size: only the last dimension changes. */
@@ -127,9 +128,9 @@ ctsc_status op_view_dtype(op_ctx *cx, const value *args, value *results) {
     if (dtype_size(dt) != dtype_size((dtype)t->dtype))
         TRY(view_dtype_geometry(cx, t, dt, sizes, strides, &offset));
     tensor as = {.dtype = (uint8_t)dt, .storage = t->storage};
-    tensor *view = NULL;
+    tensor *view;
     return view_return(
-        results, tensor_view_raw(cx->diag, &as, t->ndim, sizes, strides, offset, &view), view);
+        results, tensor_view_raw(cx->diag, &as, t->ndim, sizes, strides, offset, &view), &view);
 }
 
 ctsc_status op_flatten(op_ctx *cx, const value *args, value *results) {
@@ -149,8 +150,8 @@ ctsc_status op_flatten(op_ctx *cx, const value *args, value *results) {
     sizes[n++] = joined;
     for (int i = end + 1; i < t->ndim; i++)
         sizes[n++] = t->sizes[i];
-    tensor *view = NULL;
-    return view_return(results, tensor_reshape(cx->diag, t, n, sizes, &view), view);
+    tensor *view;
+    return view_return(results, tensor_reshape(cx->diag, t, n, sizes, &view), &view);
 }
 
 ctsc_status op_unflatten(op_ctx *cx, const value *args, value *results) {
@@ -187,44 +188,44 @@ ctsc_status op_unflatten(op_ctx *cx, const value *args, value *results) {
         sb_free(&sb);
         return status;
     }
-    tensor *view = NULL;
-    return view_return(results, tensor_view(cx->diag, t, n, sizes, &view), view);
+    tensor *view;
+    return view_return(results, tensor_view(cx->diag, t, n, sizes, &view), &view);
 }
 
 ctsc_status op_ravel(op_ctx *cx, const value *args, value *results) {
     const int64_t whole = -1;
     const tensor *t = arg_tensor(&args[0]);
-    tensor *view = NULL;
+    tensor *view;
     const int64_t *sizes = t->numel ? &whole : &t->numel;
-    return view_return(results, tensor_reshape(cx->diag, t, 1, sizes, &view), view);
+    return view_return(results, tensor_reshape(cx->diag, t, 1, sizes, &view), &view);
 }
 
 /* ---- dimensions come, go and move ------------------------------------------------------------ */
 
 ctsc_status op_squeeze(op_ctx *cx, const value *args, value *results) {
-    tensor *view = NULL;
-    return view_return(results, tensor_squeeze(cx->diag, arg_tensor(&args[0]), &view), view);
+    tensor *view;
+    return view_return(results, tensor_squeeze(cx->diag, arg_tensor(&args[0]), &view), &view);
 }
 
 ctsc_status op_squeeze_dim(op_ctx *cx, const value *args, value *results) {
-    tensor *view = NULL;
+    tensor *view;
     return view_return(
         results, tensor_squeeze_dim(cx->diag, arg_tensor(&args[0]), arg_int(&args[1]), &view),
-        view);
+        &view);
 }
 
 ctsc_status op_unsqueeze(op_ctx *cx, const value *args, value *results) {
-    tensor *view = NULL;
+    tensor *view;
     return view_return(
-        results, tensor_unsqueeze(cx->diag, arg_tensor(&args[0]), arg_int(&args[1]), &view), view);
+        results, tensor_unsqueeze(cx->diag, arg_tensor(&args[0]), arg_int(&args[1]), &view), &view);
 }
 
 ctsc_status op_transpose(op_ctx *cx, const value *args, value *results) {
-    tensor *view = NULL;
+    tensor *view;
     return view_return(results,
                        tensor_transpose(cx->diag, arg_tensor(&args[0]), arg_int(&args[1]),
                                         arg_int(&args[2]), &view),
-                       view);
+                       &view);
 }
 
 ctsc_status op_t(op_ctx *cx, const value *args, value *results) {
@@ -232,8 +233,8 @@ ctsc_status op_t(op_ctx *cx, const value *args, value *results) {
     if (t->ndim > 2)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "t() expects a tensor with <= 2 dimensions, but self is %dD", t->ndim);
-    tensor *view = NULL;
-    return view_return(results, tensor_transpose(cx->diag, t, 0, t->ndim < 2 ? 0 : 1, &view), view);
+    tensor *view;
+    return view_return(results, tensor_transpose(cx->diag, t, 0, t->ndim < 2 ? 0 : 1, &view), &view);
 }
 
 /* The last two dimensions exchanged; name: what the error calls it. */
@@ -245,7 +246,7 @@ static ctsc_status view_adjoint(op_ctx *cx, const value *args, const char *name,
                          "tensor.%s is only supported on matrices or batches of matrices. Got 1-D "
                          "tensor.",
                          name);
-    tensor *view = NULL;
+    tensor *view;
     if (t->ndim == 0) {
         TRY(tensor_alias(cx->diag, t, &view));
     } else {
@@ -284,16 +285,16 @@ ctsc_status op_numpy_T(op_ctx *cx, const value *args, value *results) {
     int64_t dims[TENSOR_MAX_DIMS];
     for (int i = 0; i < t->ndim; i++)
         dims[i] = t->ndim - 1 - i;
-    tensor *view = NULL;
-    return view_return(results, tensor_permute(cx->diag, t, t->ndim, dims, &view), view);
+    tensor *view;
+    return view_return(results, tensor_permute(cx->diag, t, t->ndim, dims, &view), &view);
 }
 
 ctsc_status op_permute(op_ctx *cx, const value *args, value *results) {
     const int64_t *dims;
     int n = arg_ints(&args[1], &dims);
-    tensor *view = NULL;
+    tensor *view;
     return view_return(results, tensor_permute(cx->diag, arg_tensor(&args[0]), n, dims, &view),
-                       view);
+                       &view);
 }
 
 /* "[0, 1]" twice into a message. */
@@ -341,8 +342,8 @@ static ctsc_status view_movedim(op_ctx *cx, const tensor *t, int n, const int64_
         while (taken[next]) next++;
         order[at] = next++;
     }
-    tensor *view = NULL;
-    return view_return(results, tensor_permute(cx->diag, t, t->ndim, order, &view), view);
+    tensor *view;
+    return view_return(results, tensor_permute(cx->diag, t, t->ndim, order, &view), &view);
 }
 
 ctsc_status op_movedim(op_ctx *cx, const value *args, value *results) {
@@ -361,36 +362,36 @@ ctsc_status op_movedim_int(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_expand(op_ctx *cx, const value *args, value *results) {
     const int64_t *sizes;
     int n = arg_ints(&args[1], &sizes);
-    tensor *view = NULL;
+    tensor *view;
     return view_return(results, tensor_expand(cx->diag, arg_tensor(&args[0]), n, sizes, &view),
-                       view);
+                       &view);
 }
 
 ctsc_status op_expand_as(op_ctx *cx, const value *args, value *results) {
     const tensor *like = arg_tensor(&args[1]);
-    tensor *view = NULL;
+    tensor *view;
     return view_return(
         results, tensor_expand(cx->diag, arg_tensor(&args[0]), like->ndim, like->sizes, &view),
-        view);
+        &view);
 }
 
 /* ---- parts of a dimension ---------------------------------------------------------------------- */
 
 ctsc_status op_select_int(op_ctx *cx, const value *args, value *results) {
-    tensor *view = NULL;
+    tensor *view;
     return view_return(results,
                        tensor_select(cx->diag, arg_tensor(&args[0]), arg_int(&args[1]),
                                      arg_int(&args[2]), &view),
-                       view);
+                       &view);
 }
 
 ctsc_status op_slice_tensor(op_ctx *cx, const value *args, value *results) {
     int64_t start = arg_int_or(&args[2], 0), end = arg_int_or(&args[3], INT64_MAX);
-    tensor *view = NULL;
+    tensor *view;
     return view_return(results,
                        tensor_slice(cx->diag, arg_tensor(&args[0]), arg_int(&args[1]), start, end,
                                     arg_int(&args[4]), &view),
-                       view);
+                       &view);
 }
 
 static ctsc_status view_narrow(op_ctx *cx, const tensor *t, int64_t dim, int64_t start,
@@ -420,22 +421,22 @@ static ctsc_status view_narrow(op_ctx *cx, const tensor *t, int64_t dim, int64_t
 }
 
 ctsc_status op_narrow(op_ctx *cx, const value *args, value *results) {
-    tensor *view = NULL;
+    tensor *view;
     return view_return(results,
                        view_narrow(cx, arg_tensor(&args[0]), arg_int(&args[1]), arg_int(&args[2]),
                                    arg_int(&args[3]), false, &view),
-                       view);
+                       &view);
 }
 
 ctsc_status op_narrow_tensor(op_ctx *cx, const value *args, value *results) {
     const tensor *start = arg_tensor(&args[2]);
     if (start->ndim != 0 || !dtype_is_int((dtype)start->dtype))
         return diag_fail(cx->diag, CTSC_FAILED, "start must be an 0-dim integral Tensor.");
-    tensor *view = NULL;
+    tensor *view;
     return view_return(results,
                        view_narrow(cx, arg_tensor(&args[0]), arg_int(&args[1]),
                                    tensor_item_int(start), arg_int(&args[3]), false, &view),
-                       view);
+                       &view);
 }
 
 ctsc_status op_narrow_copy(op_ctx *cx, const value *args, value *results) {
@@ -454,11 +455,11 @@ ctsc_status op_as_strided(op_ctx *cx, const value *args, value *results) {
     const int64_t *sizes, *strides;
     int n = arg_ints(&args[1], &sizes), m = arg_ints(&args[2], &strides);
     if (n != m) return diag_fail(cx->diag, CTSC_FAILED, "mismatch in length of strides and shape");
-    tensor *view = NULL;
+    tensor *view;
     return view_return(results,
                        tensor_as_strided(cx->diag, t, n, sizes, strides,
                                          arg_int_or(&args[3], t->offset), &view),
-                       view);
+                       &view);
 }
 
 /* _reshape_alias: reshape, whose strides the caller worked out already. */
@@ -467,9 +468,9 @@ ctsc_status op_reshape_alias(op_ctx *cx, const value *args, value *results) {
     const int64_t *sizes, *strides;
     int n = arg_ints(&args[1], &sizes), m = arg_ints(&args[2], &strides);
     if (n != m) return diag_fail(cx->diag, CTSC_FAILED, "mismatch in length of strides and shape");
-    tensor *view = NULL;
+    tensor *view;
     return view_return(
-        results, tensor_as_strided(cx->diag, t, n, sizes, strides, t->offset, &view), view);
+        results, tensor_as_strided(cx->diag, t, n, sizes, strides, t->offset, &view), &view);
 }
 
 ctsc_status op_diagonal(op_ctx *cx, const value *args, value *results) {
@@ -498,9 +499,9 @@ ctsc_status op_diagonal(op_ctx *cx, const value *args, value *results) {
     }
     sizes[n] = length;
     strides[n++] = t->strides[a] + t->strides[b];
-    tensor *view = NULL;
+    tensor *view;
     return view_return(results, tensor_view_raw(cx->diag, t, n, sizes, strides, offset, &view),
-                       view);
+                       &view);
 }
 
 ctsc_status op_unfold(op_ctx *cx, const value *args, value *results) {
@@ -527,12 +528,12 @@ ctsc_status op_unfold(op_ctx *cx, const value *args, value *results) {
     }
     sizes[n] = size;
     strides[n] = stride;
-    tensor *view = NULL;
+    tensor *view;
     /* Checked against the storage only where the size makes no sense: otherwise it lies inside t. */
     ctsc_status status =
         size < 0 ? tensor_as_strided(cx->diag, t, n + 1, sizes, strides, t->offset, &view)
                  : tensor_view_raw(cx->diag, t, n + 1, sizes, strides, t->offset, &view);
-    return view_return(results, status, view);
+    return view_return(results, status, &view);
 }
 
 /* ---- in-place and copying forms ------------------------------------------------------------------ */
@@ -569,7 +570,7 @@ static ctsc_status view_copy(op_ctx *cx, op_fn plain, const value *args, value *
     ctsc_status name(op_ctx *cx, const value *args, value *results) {                              \
         return view_copy(cx, plain, args, results);                                                \
     }
-VIEW_COPY(op_alias_copy, op_alias)
+VIEW_COPY(op_alias_copy, op_view_alias)
 VIEW_COPY(op_view_copy, op_view)
 VIEW_COPY(op_reshape_copy, op_reshape)
 VIEW_COPY(op_flatten_copy, op_flatten)

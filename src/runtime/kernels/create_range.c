@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * create_range.c - tensors with a pattern: arange, linspace, logspace, eye, triangles, window functions.
+ * Tests: tests/unit/test_pointwise.c
+ */
+#include "runtime/kernels/create.h"
+#include "runtime/kernels/pointwise.h"
+
+#include <string.h>
+
+#define OPERATOR(name)                                                                             \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
+
+/* ---- arange, range --------------------------------------------------------------------------------- */
+
+typedef struct range_spec {
+    value start, end, step;
+} range_spec;
+
+static bool range_is_float(const range_spec *r) {
+    return r->start.tag == V_FLOAT || r->end.tag == V_FLOAT || r->step.tag == V_FLOAT;
+}
+
+/* Number of elements; end itself counts when inclusive. */
+static ctsc_status range_length(op_ctx *cx, const range_spec *r, dtype dt, bool inclusive,
+                                int64_t *out) {
+    double start = arg_float(&r->start), end = arg_float(&r->end), step = arg_float(&r->step), n;
+    if (step == 0 || step != step)
+        return diag_fail(cx->diag, CTSC_FAILED, "step must be nonzero");
+    if (start - start != 0 || end - end != 0)
+        return diag_fail(cx->diag, CTSC_FAILED, "unsupported range: %g -> %g", start, end);
+    if ((step > 0 && end < start) || (step < 0 && end > start))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "upper bound and %s bound inconsistent with step sign",
+                         inclusive ? "lower" : "larger");
+    if (dt == DT_INT64 && !inclusive && !range_is_float(r)) {
+        int64_t a = arg_int(&r->start), b = arg_int(&r->end), s = arg_int(&r->step);
+        uint64_t distance = s > 0 ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
+        uint64_t width = s > 0 ? (uint64_t)s : 0 - (uint64_t)s;
+        n = ceil((double)(distance / width)) + (distance % width != 0);
+    } else {
+        n = inclusive ? floor((end - start) / step) + 1 : ceil((end - start) / step);
+    }
+    if (!(n >= 0 && n <= 9.0e18))
+        return diag_fail(cx->diag, CTSC_FAILED, "invalid size, possible overflow?");
+    *out = (int64_t)n;
+    return CTSC_OK;
+}
+
+static ctsc_status range_fill(op_ctx *cx, const range_spec *r, tensor *t) {
+    double start = arg_float(&r->start), step = arg_float(&r->step);
+    int64_t first = r->start.tag == V_FLOAT ? (int64_t)start : arg_int(&r->start);
+    int64_t by = r->step.tag == V_FLOAT ? (int64_t)step : arg_int(&r->step), n = t->numel;
+    if (dtype_is_integral((dtype)t->dtype)) {
+        DISPATCH_INT(t->dtype, cx, "arange_cpu", {
+            T *p = tensor_data(t);
+            for (int64_t i = 0; i < n; i++)
+                p[i] = (T)((uint64_t)first + (uint64_t)by * (uint64_t)i);
+        })
+        return CTSC_OK;
+    }
+    DISPATCH_FLOAT(t->dtype, cx, "arange_cpu", {
+        T *p = tensor_data(t);
+        for (int64_t i = 0; i < n; i++) STORE(&p[i], (ACC)(start + step * (double)i));
+    })
+    return CTSC_OK;
+}
+
+static ctsc_status range_make(op_ctx *cx, const value *args, const range_spec *r, bool inclusive,
+                              value *results) {
+    dtype dt;
+    int64_t n;
+    TRY(create_options(cx, args, inclusive || range_is_float(r) ? DT_FLOAT32 : DT_INT64, &dt));
+    TRY(range_length(cx, r, dt, inclusive, &n));
+    tensor *t;
+    TRY(tensor_new(cx->diag, dt, 1, &n, &t));
+    ctsc_status st = range_fill(cx, r, t);
+    if (st == CTSC_OK) return op_finish(cx, args, t, results);
+    tensor_unref(t);
+    return st;
+}
+
+/* Overloads: (end), (start, end), (start, end, step) */
+static range_spec range_args(op_ctx *cx, const value *args) {
+    const value *start = create_arg(cx, args, "start"), *step = create_arg(cx, args, "step");
+    return (range_spec){start ? *start : value_int(0), *create_arg(cx, args, "end"),
+                        step ? *step : value_int(1)};
+}
+OPERATOR(arange) {
+    range_spec r = range_args(cx, args);
+    return range_make(cx, args, &r, false, results);
+}
+OPERATOR(range) {
+    range_spec r = range_args(cx, args);
+    return range_make(cx, args, &r, true, results);
+}
+
+/* ---- linspace, logspace ----------------------------------------------------------------------------------- */
+
+/* Symmetric, so that both ends are exact: the first half counts from start, the second from end. */
+static ctsc_status range_spread(op_ctx *cx, double start, double end, double base, tensor *t) {
+    int64_t n = t->numel;
+    if (t->dtype == DT_FLOAT32 && base == 0) {
+        float a = (float)start, b = (float)end, step = n > 1 ? (b - a) / (float)(n - 1) : 0;
+        float *p = tensor_data(t);
+        for (int64_t i = 0; i < n; i++)
+            p[i] = i < n / 2 || n == 1 ? a + step * (float)i : b - step * (float)(n - i - 1);
+        return CTSC_OK;
+    }
+    double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
+    bool integral = dtype_is_integral((dtype)t->dtype);
+    DISPATCH_REAL(t->dtype, cx, base == 0 ? "linspace_cpu" : "logspace_cpu", {
+        T *p = tensor_data(t);
+        for (int64_t i = 0; i < n; i++) {
+            double v = i < n / 2 || n == 1 ? start + step * (double)i
+                                           : end - step * (double)(n - i - 1);
+            if (base != 0) v = pow(base, v);
+            STORE(&p[i], integral ? (ACC)(int64_t)v : (ACC)v);
+        }
+    })
+    return CTSC_OK;
+}
+
+static ctsc_status range_spread_op(op_ctx *cx, const value *args, double base, value *results) {
+    dtype dt;
+    int64_t n = arg_int_or(&args[2], 100);
+    TRY(create_options(cx, args, DT_FLOAT32, &dt));
+    if (n < 0)
+        return diag_fail(cx->diag, CTSC_FAILED, "number of steps must be non-negative");
+    tensor *t;
+    TRY(tensor_new(cx->diag, dt, 1, &n, &t));
+    ctsc_status st = range_spread(cx, arg_float(&args[0]), arg_float(&args[1]), base, t);
+    if (st == CTSC_OK) return op_finish(cx, args, t, results);
+    tensor_unref(t);
+    return st;
+}
+/* linspace(start, end, steps), logspace(start, end, steps, base=10) */
+OPERATOR(linspace) { return range_spread_op(cx, args, 0, results); }
+OPERATOR(logspace) { return range_spread_op(cx, args, arg_float(&args[3]), results); }
+
+/* ---- eye, triangles --------------------------------------------------------------------------------------- */
+
+/* eye(n), eye(n, m) */
+OPERATOR(eye) {
+    const value *columns = create_arg(cx, args, "m");
+    int64_t sizes[2] = {arg_int(&args[0]), columns ? arg_int(columns) : arg_int(&args[0])};
+    dtype dt;
+    for (int i = 0; i < 2; i++)
+        if (sizes[i] < 0)
+            return diag_fail(cx->diag, CTSC_FAILED, "%s must be greater or equal to 0, got %lld",
+                             i ? "m" : "n", (long long)sizes[i]);
+    TRY(create_options(cx, args, DT_FLOAT32, &dt));
+    tensor *t;
+    TRY(tensor_zeros(cx->diag, dt, 2, sizes, &t));
+    size_t size = dtype_size(dt);
+    for (int64_t i = 0; i < sizes[0] && i < sizes[1]; i++) {
+        char *p = (char *)tensor_data(t) + (size_t)(i * (sizes[1] + 1)) * size;
+        if (dtype_is_integral(dt)) dtype_store_int(dt, p, 1);
+        else dtype_store_float(dt, p, 1);
+    }
+    return op_finish(cx, args, t, results);
+}
+
+/* Zeroes what is above (lower) or below (upper) the diagonal of each matrix of contiguous t. */
+static void range_zero_triangle(tensor *t, int64_t diagonal, bool lower) {
+    int64_t rows = t->sizes[t->ndim - 2], cols = t->sizes[t->ndim - 1];
+    int64_t size = (int64_t)dtype_size((dtype)t->dtype), area = rows * cols;
+    int64_t matrices = area > 0 ? t->numel / area : 0;
+    for (int64_t k = 0; k < matrices * rows; k++) {
+        int64_t row = k % rows;
+        /* the columns in [begin, end) go */
+        int64_t edge = diagonal > cols ? cols : diagonal < -rows ? -rows : diagonal;
+        int64_t begin = lower ? row + edge + 1 : 0, end = lower ? cols : row + edge;
+        begin = begin < 0 ? 0 : begin;
+        end = end > cols ? cols : end;
+        if (begin < end)
+            memset((char *)tensor_data(t) + (k * cols + begin) * size, 0,
+                   (size_t)((end - begin) * size));
+    }
+}
+
+static ctsc_status range_triangle(op_ctx *cx, const value *args, bool lower, value *results) {
+    tensor *self = args[0].u.tensor, *t;
+    if (self->ndim < 2)
+        return diag_fail(cx->diag, CTSC_FAILED, "%s: input tensor must have at least 2 dimensions",
+                         lower ? "tril" : "triu");
+    TRY(tensor_clone(cx->diag, self, &t));
+    range_zero_triangle(t, arg_int(&args[1]), lower);
+    return op_finish(cx, args, t, results);
+}
+OPERATOR(tril) { return range_triangle(cx, args, true, results); }
+OPERATOR(triu) { return range_triangle(cx, args, false, results); }
+
+/* tril_indices(row, col, offset=0), triu_indices: (2, n) in row order. */
+static ctsc_status range_triangle_indices(op_ctx *cx, const value *args, bool lower,
+                                          value *results) {
+    int64_t rows = arg_int(&args[0]), cols = arg_int(&args[1]), offset = arg_int(&args[2]), n = 0;
+    dtype dt;
+    TRY(create_options(cx, args, DT_INT64, &dt));
+    if (rows < 0)
+        return diag_fail(cx->diag, CTSC_FAILED, "row must be non-negative, got%lld",
+                         (long long)rows);
+    if (cols < 0)
+        return diag_fail(cx->diag, CTSC_FAILED, "col must be non-negative, got%lld",
+                         (long long)cols);
+    offset = offset > cols ? cols : offset < -rows ? -rows : offset;
+    if (rows > INT32_MAX || cols > INT32_MAX)
+        return diag_fail(cx->diag, CTSC_FAILED, "invalid size, possible overflow?");
+    tensor *t = NULL;
+    for (int pass = 0; pass < 2; pass++) {
+        int64_t at = 0;
+        for (int64_t row = 0; row < rows; row++) {
+            int64_t begin = lower ? 0 : row + offset, end = lower ? row + offset + 1 : cols;
+            begin = begin < 0 ? 0 : begin > cols ? cols : begin;
+            end = end > cols ? cols : end < begin ? begin : end;
+            for (int64_t col = begin; pass && col < end; col++) {
+                char *p = tensor_data(t);
+                size_t size = dtype_size(dt);
+                dtype_store_int(dt, p + (size_t)(at + col - begin) * size, row);
+                dtype_store_int(dt, p + (size_t)(n + at + col - begin) * size, col);
+            }
+            at += end - begin;
+        }
+        if (pass) break;
+        n = at;
+        int64_t sizes[2] = {2, n};
+        TRY(tensor_new(cx->diag, dt, 2, sizes, &t));
+    }
+    return op_finish(cx, args, t, results);
+}
+OPERATOR(tril_indices) { return range_triangle_indices(cx, args, true, results); }
+OPERATOR(triu_indices) { return range_triangle_indices(cx, args, false, results); }
+
+/* ---- windows ---------------------------------------------------------------------------------------------- */
+
+/* x runs over [0, last], a, b are the window's parameters. */
+typedef double (*range_window)(double x, double last, double a, double b);
+
+static double range_cosine_window(double x, double last, double alpha, double beta) {
+    return alpha - beta * cos(2 * SCALAR_PI * x / last);
+}
+static double range_blackman(double x, double last, double a, double b) {
+    (void)a, (void)b;
+    double w = 2 * SCALAR_PI * x / last;
+    return 0.42 - 0.5 * cos(w) + 0.08 * cos(2 * w);
+}
+static double range_bartlett(double x, double last, double a, double b) {
+    (void)a, (void)b;
+    return x <= last / 2 ? 2 * x / last : 2 - 2 * x / last;
+}
+static double range_kaiser(double x, double last, double beta, double b) {
+    (void)b;
+    double r = 2 * x / last - 1, inside = 1 - r * r;
+    return scalar_i0_f64(beta * sqrt(inside > 0 ? inside : 0)) / scalar_i0_f64(beta);
+}
+
+static ctsc_status range_make_window(op_ctx *cx, const value *args, const char *name,
+                                     range_window window, double a, double b, value *results) {
+    int64_t n = arg_int(&args[0]);
+    const value *periodic = create_arg(cx, args, "periodic");
+    dtype dt;
+    TRY(create_options(cx, args, DT_FLOAT32, &dt));
+    if (!dtype_is_float(dt))
+        return diag_fail(cx->diag, CTSC_FAILED, "%s expects floating point dtypes, got: %s", name,
+                         dtype_table[dt].ir_name);
+    if (n < 0)
+        return diag_fail(cx->diag, CTSC_FAILED, "%s requires non-negative window_length, got "
+                         "window_length=%lld", name, (long long)n);
+    tensor *t;
+    TRY(tensor_new(cx->diag, dt, 1, &n, &t));
+    /* a periodic window is one longer, and loses its last element */
+    double last = (double)(!periodic || arg_bool(periodic) ? n : n - 1);
+    for (int64_t i = 0; i < n; i++)
+        dtype_store_float(dt, (char *)tensor_data(t) + (size_t)i * dtype_size(dt),
+                          n == 1 ? 1 : window((double)i, last, a, b));
+    return op_finish(cx, args, t, results);
+}
+OPERATOR(hann_window) {
+    return range_make_window(cx, args, "hann_window", range_cosine_window, 0.5, 0.5, results);
+}
+OPERATOR(hamming_window) {
+    const value *alpha = create_arg(cx, args, "alpha"), *beta = create_arg(cx, args, "beta");
+    return range_make_window(cx, args, "hamming_window", range_cosine_window,
+                             alpha ? arg_float(alpha) : 0.54, beta ? arg_float(beta) : 0.46,
+                             results);
+}
+OPERATOR(blackman_window) {
+    return range_make_window(cx, args, "blackman_window", range_blackman, 0, 0, results);
+}
+OPERATOR(bartlett_window) {
+    return range_make_window(cx, args, "bartlett_window", range_bartlett, 0, 0, results);
+}
+OPERATOR(kaiser_window) {
+    const value *beta = create_arg(cx, args, "beta");
+    return range_make_window(cx, args, "kaiser_window", range_kaiser, beta ? arg_float(beta) : 12,
+                             0, results);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reduce_vec.h - vectors and loop templates of the reduction kinds.
+ */
+#ifndef CTSC_RUNTIME_KERNELS_REDUCE_VEC_H
+#define CTSC_RUNTIME_KERNELS_REDUCE_VEC_H
+
+#include "runtime/kernels/reduce.h"
+
+#include <string.h>
+
+typedef float reduce_v8f __attribute__((vector_size(32)));
+typedef int32_t reduce_v8i __attribute__((vector_size(32)));
+typedef double reduce_v4d __attribute__((vector_size(32)));
+typedef int64_t reduce_v4l __attribute__((vector_size(32)));
+
+enum {
+    REDUCE_LANES = 64,  /* at least as many as a tile has results */
+    REDUCE_STEPS = 16,  /* vectors that a lane adds up before it is widened */
+};
+
+/* A step function: body sees x (const T *), n, a, j, first. */
+#define REDUCE_STEP(name, T, ...)                                                                  \
+    static void name(const reduce_job *j, reduce_acc *a, const void *data, int64_t n,              \
+                     int64_t first) {                                                              \
+        const T *x = data;                                                                         \
+        (void)j, (void)first;                                                                      \
+        __VA_ARGS__                                                                                \
+    }
+
+/* double name(const T *x, int64_t n): the sum of EXPR over the values. Each of 4 vectors adds REDUCE_STEPS terms
+ * in T; what comes out is added in double. VEXPR is EXPR on a vector V, VI the integer vector of its shape. */
+#define REDUCE_VECTOR_SUM(name, T, V, VI, L, VEXPR, EXPR)                                          \
+    REDUCE_HOT static double name(const T *x, int64_t n) {                                         \
+        double total = 0;                                                                          \
+        while (n >= 4 * (L)) {                                                                     \
+            int64_t steps = reduce_min_i64(n / (4 * (L)), REDUCE_STEPS);                           \
+            V s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, v0, v1, v2, v3;                              \
+            for (int64_t k = 0; k < steps; k++, x += 4 * (L)) {                                    \
+                memcpy(&v0, x, sizeof v0), memcpy(&v1, x + (L), sizeof v1);                        \
+                memcpy(&v2, x + 2 * (L), sizeof v2), memcpy(&v3, x + 3 * (L), sizeof v3);          \
+                s0 += VEXPR(v0, VI), s1 += VEXPR(v1, VI);                                          \
+                s2 += VEXPR(v2, VI), s3 += VEXPR(v3, VI);                                          \
+            }                                                                                      \
+            s0 = (s0 + s1) + (s2 + s3);                                                            \
+            double part = 0;                                                                       \
+            for (int k = 0; k < (L); k++) part += (double)s0[k];                                   \
+            total += part;                                                                         \
+            n -= steps * 4 * (L);                                                                  \
+        }                                                                                          \
+        for (int64_t k = 0; k < n; k++) total += (double)EXPR(x[k]);                               \
+        return total;                                                                              \
+    }
+
+#endif

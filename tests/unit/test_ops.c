@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_ops.c - the operator registry: looking up, registering, calling; and that every row of ops.def
+ * names an operator of schemas.txt.
+ */
+#include "ir/op.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* ---- memory: the first test, while nothing is known yet --------------------------------------------- */
+
+static long allocations_left;
+
+static void *failing_hook(void *ctx, void *p, size_t size) {
+    (void)ctx;
+    if (size == 0) {
+        free(p);
+        return NULL;
+    }
+    return allocations_left-- > 0 ? realloc(p, size) : NULL;
+}
+
+/* Growing steps, since the index alone takes many allocations. */
+static void test_no_memory(void **state) {
+    (void)state;
+    const op *o = NULL;
+    for (long n = 0; !o; n += n / 8 + 1) {
+        assert_true(n < 1000000);
+        allocations_left = n;
+        mem_set_hook(failing_hook, NULL);
+        o = op_find("aten::conv2d");
+        mem_set_hook(NULL, NULL);
+    }
+    for (long n = 0;; n++) {
+        allocations_left = n;
+        mem_set_hook(failing_hook, NULL);
+        o = op_find("aten::batch_norm");
+        mem_set_hook(NULL, NULL);
+        if (o) break;
+        assert_true(n < 1000);
+    }
+    assert_string_equal(o->key, "aten::batch_norm");
+}
+
+/* ---- looking up ----------------------------------------------------------------------------------------- */
+
+static void test_find(void **state) {
+    (void)state;
+    int n;
+    const op *const *ops = op_overloads("aten::add", &n);
+    assert_true(n > 5);
+    assert_string_equal(ops[0]->key, "aten::add.Tensor");
+    for (int i = 0; i < n; i++) {
+        assert_string_equal(ops[i]->schema->name, "aten::add");
+        assert_ptr_equal(op_find(ops[i]->key), ops[i]);
+    }
+    assert_ptr_equal(op_overloads("aten::add", &n), ops);
+    assert_null(op_overloads("aten::no_such_thing", &n));
+    assert_int_equal(n, 0);
+    assert_null(op_find("aten::add.NoSuchOverload"));
+    assert_null(op_find("add"));
+    const char *near[3];
+    assert_true(op_similar("aten::sigmod", near, 3) >= 1);
+    assert_string_equal(near[0], "aten::sigmoid");
+    assert_true(op_similar("reul", near, 3) >= 1);
+}
+
+static void test_bindings(void **state) {
+    (void)state;
+    for (const op_binding *b = op_builtin_bindings; b->key; b++) {
+        const op *o = op_find(b->key);
+        if (!o) fail_msg("%s of ops.def is not in schemas.txt", b->key);
+        if (o->fn != b->fn || o->flags != b->flags) fail_msg("%s stands twice in ops.def", b->key);
+    }
+}
+
+static void visit(void *ctx, const op *o) {
+    assert_non_null(o->schema);
+    ++*(int *)ctx;
+}
+
+static void test_visit(void **state) {
+    (void)state;
+    int n = 0;
+    op_visit(visit, &n);
+    assert_true(n > 4000);
+}
+
+static void *look_up(void *ctx) {
+    static const char *const names[] = {"aten::mul", "aten::sub", "aten::div", "aten::sum", "aten::where"};
+    const op *const **found = ctx;
+    int n;
+    for (int i = 0; i < 5; i++)
+        found[i] = op_overloads(names[i], &n);
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    pthread_t threads[4];
+    const op *const *found[4][5];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, look_up, found[i]), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 1; i < 4; i++)
+        assert_memory_equal(found[0], found[i], sizeof found[0]);
+}
+
+/* ---- registering and calling ------------------------------------------------------------------------------ */
+
+static ctsc_status test_sum(op_ctx *cx, const value *args, value *results) {
+    list *l = list_new(LIST_INT, TYPE_INT, 0);
+    if (!l) return diag_no_memory(cx->diag);
+    results[0] = value_list_take(l);
+    if (args[1].u.i == 0) return diag_fail(cx->diag, CTSC_FAILED, "no zeros please");
+    int64_t sum = args[0].u.i + args[1].u.i;
+    for (size_t i = 0; i < args[2].u.list->len; i++)
+        sum += args[2].u.list->u.ints[i];
+    return list_append_take(l, value_int(sum)) ? CTSC_OK : diag_no_memory(cx->diag);
+}
+
+static void test_register(void **state) {
+    (void)state;
+    diag d = {0};
+    assert_int_equal(op_register(&d, "mine::sum(int a, int b=3, int[2] c=10) -> int[]", test_sum, NULL, 0),
+                     CTSC_OK);
+    const op *o = op_find("mine::sum");
+    assert_non_null(o);
+    assert_true(op_is_pure(o));
+    op_ctx cx = {.diag = &d};
+    value args[] = {value_int(4), value_int(0)}, result;
+    assert_int_equal(op_call(&cx, "mine::sum", 1, args, &result), CTSC_OK);
+    assert_int_equal(result.u.list->u.ints[0], 27);
+    value_unref(result);
+    assert_int_equal(op_call(&cx, "mine::sum", 2, args, &result), CTSC_FAILED);
+    assert_int_equal(result.tag, V_NONE);
+    diag_clear(&d);
+    assert_int_equal(op_call(&cx, "mine::sum", 0, args, &result), CTSC_USAGE);
+    assert_string_equal(diag_message(&d), "mine::sum() is missing value for argument 'a'");
+    diag_clear(&d);
+    /* A further overload, and one in the place of another. */
+    assert_int_equal(op_register(&d, "mine::sum.float(float a) -> float", NULL, NULL, OP_RANDOM), CTSC_OK);
+    int n;
+    const op *const *ops = op_overloads("mine::sum", &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(ops[1]->key, "mine::sum.float");
+    assert_int_equal(op_call(&cx, "mine::sum.float", 0, NULL, &result), CTSC_UNSUPPORTED);
+    assert_string_equal(diag_message(&d), "operator mine::sum.float is not supported");
+    diag_clear(&d);
+    assert_int_equal(op_register(&d, "mine::sum(int a) -> int", NULL, NULL, 0), CTSC_OK);
+    ops = op_overloads("mine::sum", &n);
+    assert_int_equal(n, 2);
+    assert_int_equal(ops[0]->schema->nargs, 1);
+    assert_int_equal(o->schema->nargs, 3); /* what was handed out stays valid */
+    /* Of a name that PyTorch has. */
+    assert_int_equal(op_register(&d, "aten::relu.mine(int a) -> int", NULL, NULL, 0), CTSC_OK);
+    ops = op_overloads("aten::relu", &n);
+    assert_string_equal(ops[n - 1]->key, "aten::relu.mine");
+    assert_int_equal(op_register(&d, "mine::broken(", NULL, NULL, 0), CTSC_FAILED);
+    diag_clear(&d);
+    assert_int_equal(op_register(&d, "nospace(int a) -> int", NULL, NULL, 0), CTSC_USAGE);
+    diag_clear(&d);
+}
+
+static void test_purity(void **state) {
+    (void)state;
+    static const schema reads = {.name = "x"}, writes = {.name = "x", .has_alias_write = true};
+    op o = {.schema = &reads, .fn = test_sum};
+    assert_true(op_is_pure(&o));
+    o.flags = OP_SIDE_EFFECT;
+    assert_false(op_is_pure(&o));
+    o.flags = OP_RANDOM;
+    assert_false(op_is_pure(&o));
+    o.flags = 0;
+    o.schema = &writes;
+    assert_false(op_is_pure(&o));
+    o.schema = &reads;
+    o.fn = NULL;
+    assert_false(op_is_pure(&o));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_find),     cmocka_unit_test(test_bindings),
+        cmocka_unit_test(test_visit),     cmocka_unit_test(test_threads),  cmocka_unit_test(test_register),
+        cmocka_unit_test(test_purity),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
