@@ -182,6 +182,28 @@ static bool emit_finish_return(emitter *e, const func_def *def) {
     return true;
 }
 
+/* Nodes that PyTorch makes without a place of their own. */
+static bool emit_has_no_place(const node *n) {
+    switch (n->kind) {
+    case N_LIST_CONSTRUCT: case N_LIST_UNPACK: case N_TUPLE_CONSTRUCT: case N_TUPLE_UNPACK: case N_TUPLE_INDEX:
+    case N_TUPLE_SLICE: case N_DICT_CONSTRUCT: case N_GET_ATTR: case N_SET_ATTR: case N_UNCHECKED_CAST:
+    case N_UNINITIALIZED: case N_ISINSTANCE: case N_ENTER: case N_EXIT: case N_CONTAINER_INDEX:
+        return true;
+    case N_CONSTANT: return n->outputs.len && n->outputs.data[0]->type->kind == T_NONE;
+    case N_OP:
+        return node_is_op(n, "prim::dtype") || node_is_op(n, "prim::device") || node_is_op(n, "prim::type") ||
+               node_is_op(n, "prim::EnumName") || node_is_op(n, "prim::EnumValue");
+    default: return false;
+    }
+}
+
+static void emit_hide_ranges(block *b) {
+    for (node *n = b->first; n; n = n->next) {
+        n->range_hidden = emit_has_no_place(n);
+        for (size_t i = 0; i < n->blocks.len; i++) emit_hide_ranges(n->blocks.data[i]);
+    }
+}
+
 static ctsc_status emit_body(emitter *e, const func_def *def, const schema *sc) {
     emit_push_frame(e, e->g->root);
     bool ok = emit_parameters(e, def, sc) && emit_statements(e, &def->body) &&
@@ -189,7 +211,9 @@ static ctsc_status emit_body(emitter *e, const func_def *def, const schema *sc) 
     while (e->env) emit_pop_frame(e);
     if (e->diag->status != CTSC_OK) return e->diag->status;
     if (!ok || emit_failed(e)) return diag_no_memory(e->diag);
-    return ssa_convert(e->g, e->diag);
+    ctsc_status s = ssa_convert(e->g, e->diag);
+    if (s == CTSC_OK) emit_hide_ranges(e->g->root);
+    return s;
 }
 
 ctsc_status emit_function(function *f, diag *d) {

@@ -190,10 +190,33 @@ static ir_value *call_no_overload(emitter *e, source_range r, const char *name, 
     return NULL;
 }
 
+static match_result *call_match(emitter *e, source_range r, const schema *s, int nargs, const actual *args) {
+    match_result *m = match_schema(e, r, s, nargs, args, true, NULL);
+    if (m || emit_failed(e)) return m;
+    strbuf sb = STRBUF_INIT;
+    schema_print(s, &sb);
+    sb_puts(&sb, ":\n");
+    match_schema(e, r, s, nargs, args, true, &sb);
+    emit_fail(e, r, "%s", sb_str(&sb));
+    sb_free(&sb);
+    return NULL;
+}
+
+/* An operator of an older archive: the body of the function that stands for it takes the call's place. */
+static ir_value *call_upgrader(emitter *e, source_range r, function *up, int nargs, const actual *args) {
+    if (function_ensure_compiled(up, e->diag) != CTSC_OK) return NULL;
+    match_result *m = call_match(e, r, up->schema, nargs, args);
+    ir_value *out = NULL;
+    if (!m) return NULL;
+    e->g->range = r;
+    graph_inline(e->g, e->g->insert_block, e->g->insert_before, up->graph, m->inputs, &out);
+    return emit_failed(e) ? (diag_no_memory(e->diag), NULL) : out;
+}
+
 ir_value *emit_builtin(emitter *e, source_range r, const char *name, int nargs, const actual *args) {
     function *up = upgrader_for(e->unit, e->diag, name, nargs, args);
     if (e->diag->status != CTSC_OK) return NULL;
-    if (up) return emit_function_call(e, r, up, nargs, args);
+    if (up) return call_upgrader(e, r, up, nargs, args);
     int n = 0;
     const op *const *ops = op_overloads(name, &n);
     if (!n) {
@@ -221,18 +244,6 @@ ir_value *emit_builtin_values(emitter *e, source_range r, const char *name, int 
 static type *call_return_type(emitter *e, function *f) {
     if (!f->return_declared && function_ensure_compiled(f, e->diag) != CTSC_OK) return NULL;
     return f->schema->returns[0].type;
-}
-
-static match_result *call_match(emitter *e, source_range r, const schema *s, int nargs, const actual *args) {
-    match_result *m = match_schema(e, r, s, nargs, args, true, NULL);
-    if (m || emit_failed(e)) return m;
-    strbuf sb = STRBUF_INIT;
-    schema_print(s, &sb);
-    sb_puts(&sb, ":\n");
-    match_schema(e, r, s, nargs, args, true, &sb);
-    emit_fail(e, r, "%s", sb_str(&sb));
-    sb_free(&sb);
-    return NULL;
 }
 
 ir_value *emit_function_call(emitter *e, source_range r, function *f, int nargs, const actual *args) {

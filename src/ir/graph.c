@@ -13,7 +13,7 @@
 
 #include <ctype.h>
 
-/* ---- the graph ----------------------------------------------------------------------------------- */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 static block *block_new(graph *g, node *parent) {
     block *b = arena_new(&g->arena, block);
@@ -40,14 +40,10 @@ graph *graph_new(void) {
 
 void graph_free(graph *g) {
     if (!g) return;
-    for (size_t i = 0; i < g->subgraphs.len; i++)
-        graph_free(g->subgraphs.data[i]);
-    for (size_t i = 0; i < g->held.len; i++)
-        value_unref(g->held.data[i]);
-    for (size_t i = 0; i < g->sources.len; i++)
-        source_unref(g->sources.data[i]);
-    for (size_t i = 0; i < g->units.len; i++)
-        unit_unref(g->units.data[i]);
+    for (size_t i = 0; i < g->subgraphs.len; i++) graph_free(g->subgraphs.data[i]);
+    for (size_t i = 0; i < g->held.len; i++) value_unref(g->held.data[i]);
+    for (size_t i = 0; i < g->sources.len; i++) source_unref(g->sources.data[i]);
+    for (size_t i = 0; i < g->units.len; i++) unit_unref(g->units.data[i]);
     vec_free(&g->subgraphs);
     vec_free(&g->held);
     vec_free(&g->sources);
@@ -78,7 +74,7 @@ void graph_hold_unit(graph *g, struct unit *u) {
         g->arena.failed = true;
 }
 
-/* ---- values and uses ------------------------------------------------------------------------------ */
+/* ---- values and uses ------------------------------------------------------------------------- */
 
 static graph *value_graph(const ir_value *v) {
     return v->def ? v->def->g : v->owner->g;
@@ -126,7 +122,7 @@ static void use_shift(ir_value **vs, size_t n, size_t from, int by, const node *
 
 typedef VEC(ir_value *) value_list;
 
-/* inputs of a node and returns of a block are handled alike: (user, blk) is (n, NULL) or (NULL, b). */
+/* Inputs of a node and returns of a block are alike: (user, blk) is (n, NULL) or (NULL, b). */
 static void values_insert(graph *g, value_list *l, size_t at, ir_value *v, node *user, block *blk) {
     if (!avec_push(&g->arena, l, v)) return;
     if (at > l->len - 1) at = l->len - 1;
@@ -155,21 +151,19 @@ static void defs_insert(graph *g, value_list *l, size_t at, ir_value *v) {
     if (at > l->len - 1) at = l->len - 1;
     memmove(l->data + at + 1, l->data + at, (l->len - 1 - at) * sizeof *l->data);
     l->data[at] = v;
-    for (size_t i = at; i < l->len; i++)
-        l->data[i]->index = (int)i;
+    for (size_t i = at; i < l->len; i++) l->data[i]->index = (int)i;
 }
 
 static void defs_remove(value_list *l, size_t at) {
     value_set_name(l->data[at], "");
     memmove(l->data + at, l->data + at + 1, (l->len - 1 - at) * sizeof *l->data);
     l->len--;
-    for (size_t i = at; i < l->len; i++)
-        l->data[i]->index = (int)i;
+    for (size_t i = at; i < l->len; i++) l->data[i]->index = (int)i;
 }
 
-#define INPUTS(n) ((value_list *)(void *)&(n)->inputs)
+#define INPUTS(n)  ((value_list *)(void *)&(n)->inputs)
 #define OUTPUTS(n) ((value_list *)(void *)&(n)->outputs)
-#define PARAMS(b) ((value_list *)(void *)&(b)->params)
+#define PARAMS(b)  ((value_list *)(void *)&(b)->params)
 #define RETURNS(b) ((value_list *)(void *)&(b)->returns)
 
 void node_add_input(node *n, ir_value *v) {
@@ -189,8 +183,7 @@ void node_remove_input(node *n, int i) {
 }
 
 void node_clear_inputs(node *n) {
-    for (size_t i = n->inputs.len; i-- > 0;)
-        use_remove(n->inputs.data[i], n, NULL, (int)i);
+    for (size_t i = n->inputs.len; i-- > 0;) use_remove(n->inputs.data[i], n, NULL, (int)i);
     n->inputs.len = 0;
 }
 
@@ -254,7 +247,7 @@ void value_replace_uses(ir_value *old, ir_value *with) {
     old->uses.len = 0;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 node *node_new(graph *g, node_kind kind, int ninputs, ir_value *const *inputs, int noutputs) {
     node *n = arena_new(&g->arena, node);
@@ -263,10 +256,8 @@ node *node_new(graph *g, node_kind kind, int ninputs, ir_value *const *inputs, i
     n->op_name = "";
     n->range = g->range;
     graph_hold_source(g, g->range.src);
-    for (int i = 0; i < ninputs; i++)
-        node_add_input(n, inputs[i]);
-    for (int i = 0; i < noutputs; i++)
-        node_add_output(n, TYPE_TENSOR);
+    for (int i = 0; i < ninputs; i++) node_add_input(n, inputs[i]);
+    for (int i = 0; i < noutputs; i++) node_add_output(n, TYPE_TENSOR);
     return n;
 }
 
@@ -276,7 +267,8 @@ node *node_new_op(graph *g, const op *o, int ninputs, ir_value *const *inputs) {
     n->op_name = o->schema->name;
     type_bindings b = {0};
     for (int i = 0; i < ninputs && i < o->schema->nargs; i++)
-        if (o->schema->args[i].type->has_var) type_match(o->schema->args[i].type, inputs[i]->type, &b);
+        if (o->schema->args[i].type->has_var)
+            type_match(o->schema->args[i].type, inputs[i]->type, &b);
     for (int i = 0; i < o->schema->nreturns; i++) {
         type *t = type_substitute(o->schema->returns[i].type, &b);
         node_add_output(n, t ? t : TYPE_ANY);
@@ -303,8 +295,7 @@ static void node_link(block *b, node *n, node *at) {
         at->prev = n;
     else
         b->last = n;
-    for (size_t i = 0; i < n->outputs.len; i++)
-        n->outputs.data[i]->owner = b;
+    for (size_t i = 0; i < n->outputs.len; i++) n->outputs.data[i]->owner = b;
 }
 
 static void node_unlink(node *n) {
@@ -362,25 +353,20 @@ void node_move_after(node *n, node *at) {
 }
 
 static void block_dissolve(block *b) {
-    for (size_t i = b->returns.len; i-- > 0;)
-        use_remove(b->returns.data[i], NULL, b, (int)i);
+    for (size_t i = b->returns.len; i-- > 0;) use_remove(b->returns.data[i], NULL, b, (int)i);
     b->returns.len = 0;
-    while (b->last)
-        node_remove(b->last);
-    for (size_t i = 0; i < b->params.len; i++)
-        value_set_name(b->params.data[i], "");
+    while (b->last) node_remove(b->last);
+    for (size_t i = 0; i < b->params.len; i++) value_set_name(b->params.data[i], "");
 }
 
 void node_remove(node *n) {
-    for (size_t i = 0; i < n->blocks.len; i++)
-        block_dissolve(n->blocks.data[i]);
+    for (size_t i = 0; i < n->blocks.len; i++) block_dissolve(n->blocks.data[i]);
     node_clear_inputs(n);
-    for (size_t i = 0; i < n->outputs.len; i++)
-        value_set_name(n->outputs.data[i], "");
+    for (size_t i = 0; i < n->outputs.len; i++) value_set_name(n->outputs.data[i], "");
     node_unlink(n);
 }
 
-/* ---- names -------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Splits "x.12" into "x" and 12; anything else is its own base with the number 1. */
 static size_t name_split(const char *name, uint64_t *suffix) {

@@ -126,6 +126,7 @@ struct node {
     VEC(block *) blocks;
     attr *attrs;
     source_range range;
+    bool range_hidden;   /* for messages only: PyTorch's graph text shows no place for this node */
     const char *scope;   /* of traced nodes: "__module.conv1", printed as ", scope: ..."; NULL: none */
     void *scratch;
     int mark;

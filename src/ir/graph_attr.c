@@ -6,7 +6,7 @@
  */
 #include "ir/graph.h"
 
-/* ---- attributes ------------------------------------------------------------------------------------ */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 attr *node_attr(const node *n, const char *name) {
     for (attr *a = n->attrs; a; a = a->next)
@@ -25,8 +25,7 @@ void node_remove_attr(node *n, const char *name) {
 /* The attribute to fill in: the one of that name, or a new one at the end. */
 static attr *attr_make(node *n, const char *name, attr_kind kind) {
     attr **p = &n->attrs;
-    while (*p && strcmp((*p)->name, name))
-        p = &(*p)->next;
+    while (*p && strcmp((*p)->name, name)) p = &(*p)->next;
     attr *a = *p;
     if (!a) {
         a = arena_new(&n->g->arena, attr);
@@ -99,7 +98,7 @@ int64_t node_int(const node *n, const char *name) {
     return a && a->kind == ATTR_INT ? a->u.i : 0;
 }
 
-/* ---- constants --------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 ir_value *graph_constant_take(graph *g, value v, type *t) {
     node *n = node_new(g, N_CONSTANT, 0, NULL, 0);
@@ -146,7 +145,7 @@ bool ir_value_constant(const ir_value *v, value *out) {
     return true;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 #define NODE_TEXT(k, text, pure) text,
 static const char *const node_texts[N_KIND_COUNT] = {NODE_KINDS(NODE_TEXT)};
@@ -192,19 +191,17 @@ bool node_before(const node *a, const node *b) {
 }
 
 bool node_dominates(const node *a, const node *b) {
-    while (b && b->owner != a->owner)
-        b = b->owner ? b->owner->parent : NULL;
+    while (b && b->owner != a->owner) b = b->owner ? b->owner->parent : NULL;
     return b && node_before(a, b);
 }
 
 int block_depth(const block *b) {
     int depth = 0;
-    for (; b->parent; b = b->parent->owner)
-        depth++;
+    for (; b->parent; b = b->parent->owner) depth++;
     return depth;
 }
 
-/* ---- overloads ------------------------------------------------------------------------------------------ */
+/* ---- overloads ------------------------------------------------------------------------------- */
 
 static bool op_takes(const op *o, int ninputs, ir_value *const *inputs) {
     const schema *s = o->schema;

@@ -2,8 +2,8 @@
 /*
  * graph_clone.c - copies nodes, bodies and whole graphs.
  *
- * Method: values are created in the order in which PyTorch creates them (a node's outputs before what is in
- * its blocks), so that unnamed values get the numbers PyTorch would print.
+ * Method: values are created in the order in which PyTorch creates them (a node's outputs before
+ * what is in its blocks), so that unnamed values get the numbers PyTorch would print.
  * Tests: tests/unit/test_graph.c
  */
 #include "ir/graph.h"
@@ -55,6 +55,7 @@ static node *clone_node(graph *dst, const node *n, clone_map *m) {
     dst->range = n->range;
     node *c = node_new(dst, n->kind, 0, NULL, 0);
     dst->range = saved;
+    c->range_hidden = n->range_hidden;
     c->op = n->op;
     c->op_name = intern(&dst->names, n->op_name);
     if (n->scope) c->scope = intern(&dst->names, n->scope);
@@ -93,8 +94,7 @@ static void clone_finish(graph *g, clone_map *m) {
 }
 
 static void clone_units(graph *dst, const graph *src) {
-    for (size_t i = 0; i < src->units.len; i++)
-        graph_hold_unit(dst, src->units.data[i]);
+    for (size_t i = 0; i < src->units.len; i++) graph_hold_unit(dst, src->units.data[i]);
 }
 
 node *node_clone(graph *dst, const node *n, ir_value *(*map)(void *ctx, ir_value *v), void *ctx) {
@@ -111,7 +111,8 @@ void graph_inline(graph *dst, block *blk, node *at, const graph *src, ir_value *
     clone_units(dst, src);
     for (size_t i = 0; i < src->root->params.len; i++)
         clone_bind(&m, src->root->params.data[i], args[i]);
-    for (const node *n = src->root->first; n && !m.failed && !arena_failed(&dst->arena); n = n->next) {
+    for (const node *n = src->root->first; n && !m.failed && !arena_failed(&dst->arena);
+         n = n->next) {
         node *c = clone_node(dst, n, &m);
         if (at)
             node_insert_before(c, at);

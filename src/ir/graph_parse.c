@@ -2,14 +2,14 @@
 /*
  * graph_parse.c - reads graphs from the text that graph_print.c writes.
  *
- *     graph := "graph(" [def {"," def}] "):" {node} "return (" [name {"," name}] ")" {"with" kind "_" N "=" graph}
- *     node  := [def {"," def}] "=" kind ["_" N] ["[" attrs "]"] "(" [name {"," name}] ")"
+ *     graph := "graph(" [defs] "):" {node} "return (" [names] ")" {"with" kind "_" N "=" graph}
+ *     node  := [defs] "=" kind ["_" N] ["[" attrs "]"] "(" [names] ")"
  *              [", scope: " text] ["# " file ":" line ":" column] newline {block}
  *     block := "block" N "(" [defs] "):" {node} "->" "(" [names] ")"
  *     def   := name ":" type
  *
- * Lines that begin with '#' are comments. The text does not say which overload a node calls; the first that
- * takes the inputs' types is chosen.
+ * Lines that begin with '#' are comments. The text does not say which overload a node calls; the
+ * first that takes the inputs' types is chosen.
  * Tests: tests/unit/test_graph.c, tests/ir/
  */
 #include "ir/graph_parse.h"
@@ -21,25 +21,25 @@ enum { PARSE_MAX_COLUMN = 4000, PARSE_MAX_ID = 1 << 30 };
 /* One graph being read. */
 typedef struct graph_scope {
     graph *g;
-    strmap values;              /* name without '%' -> value */
-    VEC(ir_value *) defs;       /* all of them */
-    VEC(node *) groups;         /* nodes whose graphs follow */
+    strmap values;        /* name without '%' -> value */
+    VEC(ir_value *) defs; /* all of them */
+    VEC(node *) groups;   /* nodes whose graphs follow */
     int max_id;
 } graph_scope;
 
-/* ---- tokens ----------------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 ctsc_status parse_error(graph_parser *p, const char *what) {
     uint32_t at = (uint32_t)(p->at - p->src->text);
     source_range r = {p->src, at, at + (p->at < p->end)};
     uint32_t line, column;
     source_position(p->src, at, &line, &column);
-    return diag_fail_at(p->diag, CTSC_BAD_FILE, r, "%s:%u:%u: %s", p->src->name, line, column, what);
+    return diag_fail_at(p->diag, CTSC_BAD_FILE, r, "%s:%u:%u: %s", p->src->name, line, column,
+                        what);
 }
 
 void parse_skip(graph_parser *p) {
-    while (p->at < p->end && (*p->at == ' ' || *p->at == '\t' || *p->at == '\r'))
-        p->at++;
+    while (p->at < p->end && (*p->at == ' ' || *p->at == '\t' || *p->at == '\r')) p->at++;
 }
 
 /* Newlines and comment lines as well. */
@@ -49,8 +49,7 @@ static void parse_skip_lines(graph_parser *p) {
         if (p->at < p->end && *p->at == '\n') {
             p->at++;
         } else if (p->at < p->end && *p->at == '#') {
-            while (p->at < p->end && *p->at != '\n')
-                p->at++;
+            while (p->at < p->end && *p->at != '\n') p->at++;
         } else {
             return;
         }
@@ -94,8 +93,7 @@ bool parse_int(graph_parser *p, int64_t *out) {
     if (q >= p->end || !isdigit((unsigned char)*q)) return false;
     int64_t v = 0;
     for (; q < p->end && isdigit((unsigned char)*q); q++)
-        if (__builtin_mul_overflow(v, 10, &v) ||
-            __builtin_sub_overflow(v, (int64_t)(*q - '0'), &v))
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_sub_overflow(v, (int64_t)(*q - '0'), &v))
             return false;
     if (!minus && __builtin_sub_overflow((int64_t)0, v, &v)) return false;
     *out = v;
@@ -103,7 +101,7 @@ bool parse_int(graph_parser *p, int64_t *out) {
     return true;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool parse_name_char(char c) {
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-' || (unsigned char)c >= 128;
@@ -112,8 +110,7 @@ static bool parse_name_char(char c) {
 static size_t parse_name(graph_parser *p, const char **out) {
     if (!parse_accept(p, "%")) return 0;
     const char *b = p->at;
-    while (p->at < p->end && parse_name_char(*p->at))
-        p->at++;
+    while (p->at < p->end && parse_name_char(*p->at)) p->at++;
     *out = b;
     return (size_t)(p->at - b);
 }
@@ -178,7 +175,7 @@ static ctsc_status parse_uses(graph_parser *p, graph_scope *sc, node *n, block *
     return s;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 #define PARSE_KIND(k, text, pure) text,
 static const char *const parse_kinds[N_KIND_COUNT] = {NODE_KINDS(PARSE_KIND)};
@@ -189,12 +186,15 @@ static node_kind parse_known_kind(const char *text) {
     return N_OP;
 }
 
-/* "prim::fork_3" with three groups before it is a fork with a subgraph, unless there is such an operator. */
+/* "prim::fork_3" with three groups before it is a fork with a subgraph, unless there is such an
+ * operator. */
 static bool parse_group_suffix(graph_scope *sc, char *text) {
     char suffix[32];
     int n;
-    size_t len = strlen(text), tail = (size_t)snprintf(suffix, sizeof suffix, "_%zu", sc->groups.len);
-    if (len <= tail || strcmp(text + len - tail, suffix) || strncmp(text, "prim::", 6)) return false;
+    size_t len = strlen(text),
+           tail = (size_t)snprintf(suffix, sizeof suffix, "_%zu", sc->groups.len);
+    if (len <= tail || strcmp(text + len - tail, suffix) || strncmp(text, "prim::", 6))
+        return false;
     op_overloads(text, &n);
     if (n) return false;
     text[len - tail] = '\0';
@@ -216,13 +216,14 @@ static ctsc_status parse_kind(graph_parser *p, graph_scope *sc, node *n) {
     return CTSC_OK;
 }
 
-/* A source that renders as exactly this place: an excerpt that begins at the line and is blank up to the
- * column. */
+/* A source that renders as exactly this place: an excerpt that begins at the line and is blank up
+ * to the column. */
 static source *parse_location_source(const char *file, size_t len, uint32_t line, uint32_t column) {
     strbuf name = STRBUF_INIT, blank = STRBUF_INIT;
     sb_write(&name, file, len);
     sb_fill(&blank, ' ', column);
-    source *s = name.failed || blank.failed ? NULL : source_new(sb_str(&name), sb_str(&blank), column);
+    source *s =
+        name.failed || blank.failed ? NULL : source_new(sb_str(&name), sb_str(&blank), column);
     if (s) s->first_line = line;
     sb_free(&name);
     sb_free(&blank);
@@ -251,8 +252,7 @@ static bool parse_location_text(const char *b, const char *e, const char **file_
 static ctsc_status parse_location(graph_parser *p, node *n) {
     parse_skip(p);
     const char *b = p->at, *file_end;
-    while (p->at < p->end && *p->at != '\n')
-        p->at++;
+    while (p->at < p->end && *p->at != '\n') p->at++;
     uint32_t line, column;
     if (!parse_location_text(b, p->at, &file_end, &line, &column)) return CTSC_OK;
     source *s = strmap_getn(&p->locations, b, (size_t)(p->at - b));
@@ -273,8 +273,7 @@ static ctsc_status parse_location(graph_parser *p, node *n) {
 static ctsc_status parse_scope(graph_parser *p, node *n) {
     parse_skip(p);
     const char *b = p->at;
-    while (p->at < p->end && *p->at != '\n' && strncmp(p->at, " # ", 3))
-        p->at++;
+    while (p->at < p->end && *p->at != '\n' && strncmp(p->at, " # ", 3)) p->at++;
     n->scope = intern_n(&n->g->names, b, (size_t)(p->at - b));
     return CTSC_OK;
 }
@@ -338,7 +337,7 @@ static ctsc_status parse_block(graph_parser *p, graph_scope *sc, block *b) {
     return s;
 }
 
-/* ---- graphs --------------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 static ctsc_status parse_graph(graph_parser *p, graph **out);
 

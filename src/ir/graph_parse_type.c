@@ -4,9 +4,10 @@
  *
  *     type   := base { "[]" | "?" }
  *     base   := "(" types ")" | NamedTuple "(" name ":" type {...} ")" | Dict "(" type "," type ")"
- *             | Union "(" types ")" | Future "[" type "]" | RRef "[" type "]" | Enum "<" name ">" | InterfaceType "<" name ">"
- *             | tensor | name
- *     tensor := Float | FloatTensor | Tensor, with ["(" {dim | strides=[...] | requires_grad=0 | device=cpu} ")"]
+ *             | Union "(" types ")" | Future "[" type "]" | RRef "[" type "]"
+ *             | Enum "<" name ">" | InterfaceType "<" name ">" | tensor | name
+ *     tensor := (Float | FloatTensor | Tensor)
+ *               ["(" {dim | strides=[...] | requires_grad=0 | device=cpu} ")"]
  *
  * A dotted name is a class of the graph's own.
  * Tests: tests/unit/test_graph.c
@@ -20,7 +21,7 @@ static bool word_is(const char *word, size_t len, const char *text) {
     return strlen(text) == len && !memcmp(word, text, len);
 }
 
-/* ---- tensors --------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 /* "Float" gives FLOAT32 and a known rank, "FloatTensor" FLOAT32, "Tensor" nothing. */
 static bool parse_tensor_name(const char *word, size_t len, tensor_info *ti) {
@@ -88,7 +89,8 @@ static ctsc_status parse_tensor(graph_parser *p, tensor_info *ti, type **out) {
         if (parse_accept(p, "strides=")) {
             s = parse_strides(p, strides, &nstrides);
         } else if (parse_accept(p, "requires_grad=")) {
-            if (!parse_int(p, &flag) || flag < 0 || flag > 1) return parse_error(p, "expected 0 or 1");
+            if (!parse_int(p, &flag) || flag < 0 || flag > 1)
+                return parse_error(p, "expected 0 or 1");
             ti->requires_grad = (int8_t)flag;
         } else if (parse_accept(p, "device=")) {
             s = parse_device(p, ti);
@@ -109,7 +111,7 @@ static ctsc_status parse_tensor(graph_parser *p, tensor_info *ti, type **out) {
     return CTSC_OK;
 }
 
-/* ---- the other types ---------------------------------------------------------------------------------- */
+/* ---- the other types ------------------------------------------------------------------------- */
 
 /* Up to `close`. Empty members, which PyTorch prints in some unions, are passed over. */
 ctsc_status graph_parse_types(graph_parser *p, const char *close, int *n, type ***out) {
@@ -131,8 +133,7 @@ ctsc_status graph_parse_types(graph_parser *p, const char *close, int *n, type *
 /* A default ("y : int = 3") is not part of our types; it ends at the next ',' or ')'. */
 static void parse_field_default(graph_parser *p) {
     if (!parse_accept(p, "=")) return;
-    while (p->at < p->end && *p->at != ',' && *p->at != ')' && *p->at != '\n')
-        p->at++;
+    while (p->at < p->end && *p->at != ',' && *p->at != ')' && *p->at != '\n') p->at++;
 }
 
 static ctsc_status parse_named_tuple(graph_parser *p, type **out) {

@@ -2,9 +2,9 @@
 /*
  * graph_parse_value.c - reads attributes: numbers, strings, types, and constants of every kind.
  *
- * A constant is read with its type at hand, since 1 may be an int or a bool, and "cpu" a string or a device.
- * Tensors are built from what the text shows: <Tensor> becomes zeros, a small tensor has the digits that were
- * printed.
+ * A constant is read with its type at hand, since 1 may be an int or a bool, and "cpu" a string or
+ * a device. Tensors are built from what the text shows: <Tensor> becomes zeros, a small tensor has
+ * the digits that were printed.
  * Tests: tests/unit/test_graph.c
  */
 #include "ir/graph_parse.h"
@@ -15,7 +15,7 @@
 
 enum { PARSE_TENSOR_MAX = 1 << 24 };
 
-/* ---- numbers and strings ---------------------------------------------------------------------------- */
+/* ---- numbers and strings --------------------------------------------------------------------- */
 
 /* The text is NUL-terminated, so that strtod stops. Hexadecimal floats are not ours. */
 static bool parse_float(graph_parser *p, double *out) {
@@ -37,8 +37,7 @@ static ctsc_status parse_number(graph_parser *p, const type *t, value *out) {
     const char *b = p->at;
     int64_t i;
     double f;
-    if (t->kind != T_FLOAT && parse_int(p, &i) &&
-        (p->at >= p->end || !strchr(".eEijn", *p->at))) {
+    if (t->kind != T_FLOAT && parse_int(p, &i) && (p->at >= p->end || !strchr(".eEijn", *p->at))) {
         *out = t->kind == T_BOOL ? value_bool(i != 0) : value_int(i);
         return CTSC_OK;
     }
@@ -70,8 +69,7 @@ static ctsc_status parse_escape(graph_parser *p, strbuf *sb) {
     }
     if (p->end - p->at < 3) return parse_error(p, "unknown escape");
     int c = 0;
-    for (int i = 0; i < 3; i++)
-        c = c * 8 + (p->at[i] - '0');
+    for (int i = 0; i < 3; i++) c = c * 8 + (p->at[i] - '0');
     if (c < -128 || c > 255) return parse_error(p, "unknown escape");
     p->at += 3;
     sb_putc(sb, (char)c);
@@ -114,10 +112,10 @@ static ctsc_status parse_string_value(graph_parser *p, const type *t, value *out
     return s;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
-static ctsc_status parse_tensor_shape(graph_parser *p, int64_t numel, int ndim, const int64_t *sizes,
-                                      dtype dt, tensor **out) {
+static ctsc_status parse_tensor_shape(graph_parser *p, int64_t numel, int ndim,
+                                      const int64_t *sizes, dtype dt, tensor **out) {
     for (int i = 0; i < ndim; i++)
         if (sizes[i] < 0 || sizes[i] > PARSE_TENSOR_MAX ||
             (numel *= sizes[i] > 0 ? sizes[i] : 1) > PARSE_TENSOR_MAX)
@@ -214,7 +212,8 @@ static ctsc_status parse_tensor_tail(graph_parser *p, dtype *dt, int *ndim, int6
     int found = -1;
     for (int d = 0; d < DT_COUNT; d++) {
         size_t n = strlen(dtype_table[d].ir_name);
-        if (len == n + 4 && !memcmp(word, dtype_table[d].ir_name, n) && !memcmp(word + n, "Type", 4))
+        if (len == n + 4 && !memcmp(word, dtype_table[d].ir_name, n) &&
+            !memcmp(word + n, "Type", 4))
             found = d;
     }
     if (found < 0 || !parse_accept(p, "{")) return parse_error(p, "malformed tensor");
@@ -230,8 +229,7 @@ static ctsc_status parse_tensor_tail(graph_parser *p, dtype *dt, int *ndim, int6
 
 static ctsc_status parse_tensor_text(graph_parser *p, tensor **out) {
     const char *begin = p->at, *bracket = begin;
-    while (bracket < p->end && *bracket != '[' && *bracket != '\n')
-        bracket++;
+    while (bracket < p->end && *bracket != '[' && *bracket != '\n') bracket++;
     p->at = bracket;
     int64_t sizes[TENSOR_MAX_DIMS];
     int ndim = 0;
@@ -269,7 +267,7 @@ static ctsc_status parse_tensor_value(graph_parser *p, const type *t, value *out
     return s;
 }
 
-/* ---- containers ------------------------------------------------------------------------------------------ */
+/* ---- containers ------------------------------------------------------------------------------ */
 
 static ctsc_status parse_value(graph_parser *p, const type *t, value *out);
 
@@ -356,8 +354,11 @@ static const type *parse_union_member(graph_parser *p, const type *t) {
     char c = *p->at;
     for (int i = 0; i < t->nelems; i++) {
         type_kind k = t->elems[i]->kind;
-        if (c == '"' ? k == T_STR || k == T_DEVICE
-                     : c == '[' ? k == T_LIST : c == '(' ? k == T_TUPLE : c == '{' ? k == T_DICT : false)
+        if (c == '"'   ? k == T_STR || k == T_DEVICE
+            : c == '[' ? k == T_LIST
+            : c == '(' ? k == T_TUPLE
+            : c == '{' ? k == T_DICT
+                       : false)
             return t->elems[i];
     }
     return TYPE_ANY;
@@ -410,7 +411,7 @@ static ctsc_status parse_value(graph_parser *p, const type *t, value *out) {
     return s;
 }
 
-/* ---- attributes --------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static ctsc_status parse_attr_ints(graph_parser *p, node *n, const char *name) {
     VEC(int64_t) ints = {0};

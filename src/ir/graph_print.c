@@ -13,8 +13,8 @@
  *     with prim::fork_0 = graph(%x.1 : Tensor):
  *       ...
  *
- * Nodes that carry a Subgraph are numbered, and their graphs follow. Constants of up to ten elements are
- * written out, larger ones as <Tensor>.
+ * Nodes that carry a Subgraph are numbered, and their graphs follow. Constants of up to ten
+ * elements are written out, larger ones as <Tensor>.
  * Tests: tests/unit/test_graph.c, tests/ir/
  */
 #include "ir/graph.h"
@@ -31,7 +31,7 @@ typedef struct graph_printer {
     int depth;
 } graph_printer;
 
-/* ---- values ---------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void print_name(const ir_value *v, strbuf *out) {
     if (value_has_name(v))
@@ -56,13 +56,12 @@ static void print_definitions(size_t n, ir_value *const *vs, const char *separat
     }
 }
 
-/* PyTorch computes with a signed char, so that bytes above 127 come out as three odd characters. The
- * parser undoes exactly this. */
+/* PyTorch computes with a signed char, so that bytes above 127 come out as three odd characters.
+ * The parser undoes exactly this. */
 static void print_octal(signed char c, strbuf *out) {
     int s = c;
     char buf[4] = "000";
-    for (int i = 2; i >= 0; i--, s /= 8)
-        buf[i] = (char)(buf[i] + s % 8);
+    for (int i = 2; i >= 0; i--, s /= 8) buf[i] = (char)(buf[i] + s % 8);
     sb_putc(out, '\\');
     sb_write(out, buf, 3);
 }
@@ -121,8 +120,8 @@ static void print_repr(graph_printer *p, value v);
 /* Elements that do not tell the container's type call for an annotation; so does having none. */
 static bool print_is_annotated(size_t len, const type *elem) {
     if (!elem) return false;
-    return len == 0 || elem->kind == T_UNION || elem->kind == T_OPTIONAL || elem->kind == T_NUMBER ||
-           elem->kind == T_ANY || elem->kind == T_INTERFACE;
+    return len == 0 || elem->kind == T_UNION || elem->kind == T_OPTIONAL ||
+           elem->kind == T_NUMBER || elem->kind == T_ANY || elem->kind == T_INTERFACE;
 }
 
 static void print_list(graph_printer *p, const list *l) {
@@ -222,7 +221,7 @@ static void print_constant(graph_printer *p, value v) {
     }
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static void print_attr(graph_printer *p, const attr *a) {
     strbuf *out = p->out;
@@ -279,10 +278,10 @@ static void print_kind(graph_printer *p, const node *n) {
         print_attrs(p, n, grouped);
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void print_location(const node *n, strbuf *out) {
-    if (!n->range.src) return;
+    if (!n->range.src || n->range_hidden) return;
     source_range r = source_original(n->range);
     if (!r.src || !r.src->name[0]) return;
     uint32_t line, column;
@@ -297,8 +296,7 @@ static void print_block(graph_printer *p, const block *b, size_t index, int leve
     sb_printf(p->out, "block%zu(", index);
     print_definitions(b->params.len, b->params.data, ", ", p->out);
     sb_puts(p->out, "):\n");
-    for (const node *n = b->first; n; n = n->next)
-        print_node(p, n, level + 2);
+    for (const node *n = b->first; n; n = n->next) print_node(p, n, level + 2);
     sb_fill(p->out, ' ', 2 * (size_t)(level + 2));
     sb_puts(p->out, "-> (");
     print_names(b->returns.len, b->returns.data, p->out);
@@ -317,8 +315,7 @@ static void print_node(graph_printer *p, const node *n, int level) {
     if (n->scope) sb_printf(out, ", scope: %s", n->scope);
     if (p->options->locations) print_location(n, out);
     sb_putc(out, '\n');
-    for (size_t i = 0; i < n->blocks.len; i++)
-        print_block(p, n->blocks.data[i], i, level);
+    for (size_t i = 0; i < n->blocks.len; i++) print_block(p, n->blocks.data[i], i, level);
 }
 
 static const graph_print_options print_defaults = {.locations = true};
@@ -328,8 +325,7 @@ static void print_graph(const graph *g, const graph_print_options *o, strbuf *ou
     sb_puts(out, "graph(");
     print_definitions(g->root->params.len, g->root->params.data, ",\n      ", out);
     sb_puts(out, "):\n");
-    for (const node *n = g->root->first; n; n = n->next)
-        print_node(&p, n, 1);
+    for (const node *n = g->root->first; n; n = n->next) print_node(&p, n, 1);
     sb_puts(out, "  return (");
     print_names(g->root->returns.len, g->root->returns.data, out);
     sb_puts(out, ")\n");

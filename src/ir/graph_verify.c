@@ -2,8 +2,8 @@
 /*
  * graph_verify.c - checks the invariants that graph.h states.
  *
- * Method: one walk in execution order. A map holds the values defined so far in the block and those around
- * it; leaving a block takes its values out again.
+ * Method: one walk in execution order. A map holds the values defined so far in the block and those
+ * around it; leaving a block takes its values out again.
  * Tests: tests/unit/test_graph.c
  */
 #include "ir/graph.h"
@@ -40,7 +40,8 @@ static ctsc_status verify_fail(verifier *v, const node *n, const char *fmt, ...)
 static ctsc_status verify_block(verifier *v, const block *b, const node *parent);
 
 /* A value as its definition: numbered, typed, and each use leads back to it. */
-static ctsc_status verify_definition(verifier *v, ir_value *val, const node *n, const block *b, int i) {
+static ctsc_status verify_definition(verifier *v, ir_value *val, const node *n, const block *b,
+                                     int i) {
     if (val->index != i) return verify_fail(v, n, "value %d has the wrong index", val->id);
     if (val->def != n) return verify_fail(v, n, "value %d has the wrong definition", val->id);
     if (val->owner != b) return verify_fail(v, n, "value %d has the wrong owner", val->id);
@@ -52,8 +53,7 @@ static ctsc_status verify_definition(verifier *v, ir_value *val, const node *n, 
         size_t len = u->user ? u->user->inputs.len : u->blk ? u->blk->returns.len : 0;
         if (u->index < 0 || (size_t)u->index >= len)
             return verify_fail(v, n, "use %zu of value %d leads nowhere", k, val->id);
-        ir_value *back =
-            u->user ? u->user->inputs.data[u->index] : u->blk->returns.data[u->index];
+        ir_value *back = u->user ? u->user->inputs.data[u->index] : u->blk->returns.data[u->index];
         if (back != val) return verify_fail(v, n, "use %zu of value %d is of another", k, val->id);
     }
     if (!ptrmap_put(&v->visible, val, val)) return diag_no_memory(v->diag);
@@ -78,7 +78,8 @@ static bool verify_type(const ir_value *val, type_kind k) {
 static ctsc_status verify_if(verifier *v, const node *n) {
     if (n->inputs.len != 1 || n->blocks.len != 2)
         return verify_fail(v, n, "an If has one condition and two blocks");
-    if (!verify_type(n->inputs.data[0], T_BOOL)) return verify_fail(v, n, "the condition is no bool");
+    if (!verify_type(n->inputs.data[0], T_BOOL))
+        return verify_fail(v, n, "the condition is no bool");
     for (int i = 0; i < 2; i++) {
         const block *b = n->blocks.data[i];
         if (b->params.len) return verify_fail(v, n, "a branch has parameters");
@@ -114,7 +115,8 @@ static ctsc_status verify_kind(verifier *v, const node *n) {
     if (!s) return CTSC_OK;
     size_t nargs = (size_t)s->nargs;
     if (s->vararg ? n->inputs.len < nargs : n->inputs.len != nargs)
-        return verify_fail(v, n, "%s takes %zu arguments, not %zu", n->op->key, nargs, n->inputs.len);
+        return verify_fail(v, n, "%s takes %zu arguments, not %zu", n->op->key, nargs,
+                           n->inputs.len);
     if (!s->varret && n->outputs.len != (size_t)s->nreturns)
         return verify_fail(v, n, "%s gives %d results, not %zu", n->op->key, s->nreturns,
                            n->outputs.len);
@@ -141,12 +143,12 @@ static ctsc_status verify_node(verifier *v, const node *n, const block *b) {
 
 /* Values that go out of scope; the map keeps their keys, without a value. */
 static void verify_hide(verifier *v, size_t n, ir_value *const *vals) {
-    for (size_t i = 0; i < n; i++)
-        ptrmap_put(&v->visible, vals[i], NULL);
+    for (size_t i = 0; i < n; i++) ptrmap_put(&v->visible, vals[i], NULL);
 }
 
 static ctsc_status verify_block(verifier *v, const block *b, const node *parent) {
-    if (b->g != v->g || b->parent != parent) return verify_fail(v, parent, "a block with the wrong owner");
+    if (b->g != v->g || b->parent != parent)
+        return verify_fail(v, parent, "a block with the wrong owner");
     ctsc_status s = CTSC_OK;
     for (size_t i = 0; s == CTSC_OK && i < b->params.len; i++)
         s = verify_definition(v, b->params.data[i], NULL, b, (int)i);

@@ -2,10 +2,10 @@
 /*
  * op.c - the operator registry.
  *
- * Method: at first use the embedded schema text is cut into lines and indexed by name, without parsing. A
- * name's overloads are parsed when it is first looked up and published as one immutable array
- * (an op_set), so that lookups of known names take no lock. Registering makes a new array; arrays that were handed out stay
- * valid, since nothing here is ever freed.
+ * Method: at first use the embedded schema text is cut into lines and indexed by name, without
+ * parsing. A name's overloads are parsed when it is first looked up and published as one immutable
+ * array (an op_set), so that lookups of known names take no lock. Registering makes a new array;
+ * arrays that were handed out stay valid, since nothing here is ever freed.
  *
  * Ownership: all of it lives as long as the process and stays reachable from the statics below.
  * Tests: tests/unit/test_ops.c
@@ -44,7 +44,8 @@ typedef struct op_index {
     arena arena;
 } op_index;
 
-/* Schemas are parsed into the newest arena; one that ran out of memory is left behind with what it holds. */
+/* Schemas are parsed into the newest arena; one that ran out of memory is left behind with what it
+ * holds. */
 typedef struct op_arena {
     arena arena;
     struct op_arena *older;
@@ -54,17 +55,17 @@ static pthread_mutex_t op_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(op_index *) op_builtin;
 static op_arena *op_arenas;
 static pthread_rwlock_t op_user_lock = PTHREAD_RWLOCK_INITIALIZER;
-static strmap op_user; /* names that only registered operators have; its keys are the groups' names */
+static strmap
+    op_user; /* names that only registered operators have; its keys are the groups' names */
 static atomic_bool op_user_any;
 static VEC(op_group *) op_user_order;
 
-/* ---- the index ------------------------------------------------------------------------------------ */
+/* ---- the index ------------------------------------------------------------------------------- */
 
 /* Length of the name in "aten::add.Tensor(...": up to the first '.' or '('. */
 static size_t op_name_length(const char *text, size_t len) {
     size_t n = 0;
-    while (n < len && text[n] != '.' && text[n] != '(')
-        n++;
+    while (n < len && text[n] != '.' && text[n] != '(') n++;
     return n;
 }
 
@@ -134,7 +135,7 @@ static op_group *op_group_find(const char *name, size_t len) {
     return g;
 }
 
-/* ---- parsing ---------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 /* An arena with memory left, with the lock held; NULL without memory. */
 static arena *op_arena_get(void) {
@@ -177,8 +178,7 @@ static op_set *op_set_new(int n) {
 /* Parses all lines of the group; with the lock held. */
 static op_set *op_group_parse(op_group *g, const op_index *x) {
     int n = 0;
-    for (const op_line *l = g->first; l; l = l->next)
-        n++;
+    for (const op_line *l = g->first; l; l = l->next) n++;
     arena *a = op_arena_get();
     op_set *s = a ? op_set_new(n) : NULL;
     if (!s) return NULL;
@@ -194,8 +194,7 @@ static op_set *op_group_parse(op_group *g, const op_index *x) {
         s->ops[n++] = o;
     }
     if (n == s->n) return s;
-    for (int i = 0; i < n; i++)
-        schema_free_values((schema *)s->ops[i]->schema);
+    for (int i = 0; i < n; i++) schema_free_values((schema *)s->ops[i]->schema);
     mem_free(s);
     return NULL;
 }
@@ -211,7 +210,7 @@ static op_set *op_group_set(op_group *g) {
     return s;
 }
 
-/* ---- looking up --------------------------------------------------------------------------------------- */
+/* ---- looking up ------------------------------------------------------------------------------ */
 
 const op *const *op_overloads(const char *name, int *n) {
     op_group *g = op_group_find(name, strlen(name));
@@ -234,14 +233,12 @@ void op_visit(void (*visit)(void *ctx, const op *o), void *ctx) {
     op_index *x = op_index_get();
     for (size_t i = 0; x && i < x->order.len; i++) {
         op_set *s = op_group_set(x->order.data[i]);
-        for (int k = 0; s && k < s->n; k++)
-            visit(ctx, s->ops[k]);
+        for (int k = 0; s && k < s->n; k++) visit(ctx, s->ops[k]);
     }
     pthread_rwlock_rdlock(&op_user_lock);
     for (size_t i = 0; i < op_user_order.len; i++) {
         op_set *s = atomic_load(&op_user_order.data[i]->set);
-        for (int k = 0; s && k < s->n; k++)
-            visit(ctx, s->ops[k]);
+        for (int k = 0; s && k < s->n; k++) visit(ctx, s->ops[k]);
     }
     pthread_rwlock_unlock(&op_user_lock);
 }
@@ -251,7 +248,7 @@ bool op_is_pure(const op *o) {
     return !(o->flags & (OP_SIDE_EFFECT | OP_RANDOM | OP_UNSAFE)) && !o->schema->has_alias_write;
 }
 
-/* ---- registering ---------------------------------------------------------------------------------------- */
+/* ---- registering ----------------------------------------------------------------------------- */
 
 /* The group of that name, made if need be; with the lock held. */
 static op_group *op_group_make(const char *name) {
@@ -280,16 +277,14 @@ static bool op_group_add(op_group *g, const op *o) {
     op_set *old = atomic_load(&g->set);
     if (!old && g->first && !(old = op_group_parse(g, op_builtin))) return false;
     int n = old ? old->n : 0, at = 0;
-    while (at < n && strcmp(old->ops[at]->schema->overload, o->schema->overload))
-        at++;
+    while (at < n && strcmp(old->ops[at]->schema->overload, o->schema->overload)) at++;
     op_set *s = op_set_new(at < n ? n : n + 1);
     if (!s) {
         /* What was parsed above is as good as it was. */
         atomic_store_explicit(&g->set, old, memory_order_release);
         return false;
     }
-    for (int i = 0; i < n; i++)
-        s->ops[i] = old->ops[i];
+    for (int i = 0; i < n; i++) s->ops[i] = old->ops[i];
     s->ops[at] = o;
     s->older = old;
     atomic_store_explicit(&g->set, s, memory_order_release);
@@ -318,7 +313,7 @@ ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx
     return s;
 }
 
-/* ---- similar names ----------------------------------------------------------------------------------------- */
+/* ---- similar names --------------------------------------------------------------------------- */
 
 enum { SIMILAR_LONGEST = 64, SIMILAR_DISTANCE = 3 };
 
@@ -327,8 +322,7 @@ static int op_distance(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
     if (n > SIMILAR_LONGEST || m > SIMILAR_LONGEST) return SIMILAR_DISTANCE + 1;
     int row[SIMILAR_LONGEST + 1];
-    for (size_t j = 0; j <= m; j++)
-        row[j] = (int)j;
+    for (size_t j = 0; j <= m; j++) row[j] = (int)j;
     for (size_t i = 1; i <= n; i++) {
         int diagonal = row[0];
         row[0] = (int)i;
@@ -358,17 +352,17 @@ int op_similar(const char *name, const char **out, int max) {
     return n;
 }
 
-/* ---- calling ------------------------------------------------------------------------------------------------- */
+/* ---- calling --------------------------------------------------------------------------------- */
 
 enum { OP_CALL_ARGS = 32 };
 
 static ctsc_status op_fill(diag *d, const op *o, int nargs, const value *args, value *full) {
     const schema *s = o->schema;
     if (nargs > s->nargs && !s->vararg)
-        return diag_fail(d, CTSC_USAGE, "%s() expected at most %d argument(s) but received %d argument(s)",
-                         o->key, s->nargs, nargs);
-    for (int i = 0; i < nargs; i++)
-        full[i] = args[i];
+        return diag_fail(d, CTSC_USAGE,
+                         "%s() expected at most %d argument(s) but received %d argument(s)", o->key,
+                         s->nargs, nargs);
+    for (int i = 0; i < nargs; i++) full[i] = args[i];
     for (int i = nargs; i < s->nargs; i++) {
         if (!s->args[i].has_default)
             return diag_fail(d, CTSC_USAGE, "%s() is missing value for argument '%s'", o->key,
@@ -389,8 +383,7 @@ ctsc_status op_call(op_ctx *cx, const char *key, int nargs, const value *args, v
     value few[OP_CALL_ARGS], *full = few;
     if (room > OP_CALL_ARGS && !(full = mem_alloc((size_t)room * sizeof *full)))
         return diag_no_memory(cx->diag);
-    for (int i = 0; i < o->schema->nreturns; i++)
-        results[i] = value_none();
+    for (int i = 0; i < o->schema->nreturns; i++) results[i] = value_none();
     ctsc_status s = op_fill(cx->diag, o, nargs, args, full);
     if (s == CTSC_OK) {
         op_ctx inner = *cx;
@@ -400,8 +393,7 @@ ctsc_status op_call(op_ctx *cx, const char *key, int nargs, const value *args, v
         s = o->fn(&inner, full, results);
     }
     if (s != CTSC_OK)
-        for (int i = 0; i < o->schema->nreturns; i++)
-            value_set(&results[i], value_none());
+        for (int i = 0; i < o->schema->nreturns; i++) value_set(&results[i], value_none());
     if (full != few) mem_free(full);
     return s;
 }

@@ -59,7 +59,9 @@ SCALAR_FN REAL OP_NAME(minimum)(REAL a, REAL b) {
 SCALAR_FN REAL OP_NAME(fmax)(REAL a, REAL b) { return MATH(fmax)(a, b); }
 SCALAR_FN REAL OP_NAME(fmin)(REAL a, REAL b) { return MATH(fmin)(a, b); }
 SCALAR_FN REAL OP_NAME(clamp)(REAL x, REAL lo, REAL hi) {
-    return OP_NAME(minimum)(OP_NAME(maximum)(x, lo), hi);
+    REAL r = x >= lo ? x : lo;
+    r = (r > hi) | (hi != hi) ? hi : r;
+    return x != x ? x : r;
 }
 /* Exact at both ends: weight 0 gives a, weight 1 gives b. */
 SCALAR_FN REAL OP_NAME(lerp)(REAL a, REAL b, REAL weight) {
@@ -183,7 +185,8 @@ SCALAR_FN REAL OP_NAME(hardshrink)(REAL x, REAL lambda) {
 }
 SCALAR_FN REAL OP_NAME(logit)(REAL x) { return OP_NAME(log)(x / (C(1.0) - x)); }
 SCALAR_FN REAL OP_NAME(logit_eps)(REAL x, REAL eps) {
-    REAL z = x < eps ? eps : x > C(1.0) - eps ? C(1.0) - eps : x;
+    REAL z = x < eps ? eps : x;
+    z = z > C(1.0) - eps ? C(1.0) - eps : z;
     return OP_NAME(log)(z / (C(1.0) - z));
 }
 SCALAR_FN REAL OP_NAME(glu)(REAL a, REAL b) { return a * OP_NAME(sigmoid)(b); }

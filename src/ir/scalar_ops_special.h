@@ -278,11 +278,15 @@ SCALAR_FN double scalar_airy_ai_f64(double x) {
 
 /* ---- orthogonal polynomials, by their three-term recurrences (DLMF 18.9) --------------------------- */
 
+/* The degree as an integer; -1, for which all polynomials are 0, if there is none. */
+SCALAR_FN int64_t scalar_degree_f64(double n) { return n > -1 && n < 9e18 ? (int64_t)n : -1; }
+
 /* p(0), p(1) given; p(k + 1) = 2 x p(k) - p(k - 1). */
-SCALAR_FN double scalar_chebyshev_f64(double x, double n, double first, double second) {
+SCALAR_FN double scalar_chebyshev_f64(double x, double degree, double first, double second) {
+    int64_t n = scalar_degree_f64(degree);
     if (n < 0) return 0;
     double p = first, q = second, r = n < 1 ? p : q;
-    for (int64_t k = 2; k <= (int64_t)n; k++) {
+    for (int64_t k = 2; k <= n; k++) {
         r = (x + x) * q - p;
         p = q;
         q = r;
@@ -291,8 +295,10 @@ SCALAR_FN double scalar_chebyshev_f64(double x, double n, double first, double s
     return r;
 }
 SCALAR_FN double scalar_chebyshev_t_f64(double x, double n) {
-    if (fabs(x) == 1) return x > 0 || fmod(trunc(n), 2.0) == 0 ? (n < 0 ? 0 : 1) : (n < 0 ? 0 : -1);
-    if (n > 6 && fabs(x) < 1) return cos(trunc(n) * acos(x));
+    int64_t degree = scalar_degree_f64(n);
+    if (degree < 0) return 0;
+    if (fabs(x) == 1) return x > 0 || degree % 2 == 0 ? 1 : -1;
+    if (degree > 6 && fabs(x) < 1) return cos((double)degree * acos(x));
     return scalar_chebyshev_f64(x, n, 1, x);
 }
 SCALAR_FN double scalar_chebyshev_u_f64(double x, double n) {
@@ -316,10 +322,11 @@ SCALAR_FN double scalar_shifted_v_f64(double x, double n) {
 SCALAR_FN double scalar_shifted_w_f64(double x, double n) {
     return scalar_chebyshev_w_f64(x + x - 1, n);
 }
-SCALAR_FN double scalar_hermite_h_f64(double x, double n) {
+SCALAR_FN double scalar_hermite_h_f64(double x, double degree) {
+    int64_t n = scalar_degree_f64(degree);
     if (n < 0) return 0;
     double p = 1, q = x + x, r = n < 1 ? p : q;
-    for (int64_t k = 2; k < 2 * (int64_t)n; k += 2) {
+    for (int64_t k = 2; k / 2 < n; k += 2) {
         r = (x + x) * q - (double)k * p;
         p = q;
         q = r;
@@ -327,10 +334,11 @@ SCALAR_FN double scalar_hermite_h_f64(double x, double n) {
     }
     return r;
 }
-SCALAR_FN double scalar_hermite_he_f64(double x, double n) {
+SCALAR_FN double scalar_hermite_he_f64(double x, double degree) {
+    int64_t n = scalar_degree_f64(degree);
     if (n < 0) return 0;
     double p = 1, q = x, r = n < 1 ? p : q;
-    for (int64_t k = 1; k < (int64_t)n; k++) {
+    for (int64_t k = 1; k < n; k++) {
         r = x * q - (double)k * p;
         p = q;
         q = r;
@@ -338,10 +346,11 @@ SCALAR_FN double scalar_hermite_he_f64(double x, double n) {
     }
     return r;
 }
-SCALAR_FN double scalar_laguerre_l_f64(double x, double n) {
+SCALAR_FN double scalar_laguerre_l_f64(double x, double degree) {
+    int64_t n = scalar_degree_f64(degree);
     if (n < 0) return 0;
     double p = 1, q = 1 - x, r = n < 1 ? p : q;
-    for (int64_t k = 1; k < (int64_t)n; k++) {
+    for (int64_t k = 1; k < n; k++) {
         r = ((double)(k + k) + (1 - x)) * q;
         r = (r - (double)k * p) / (double)(k + 1);
         p = q;
@@ -350,10 +359,11 @@ SCALAR_FN double scalar_laguerre_l_f64(double x, double n) {
     }
     return r;
 }
-SCALAR_FN double scalar_legendre_p_f64(double x, double n) {
+SCALAR_FN double scalar_legendre_p_f64(double x, double degree) {
+    int64_t n = scalar_degree_f64(degree);
     if (n < 0) return 0;
     double p = 1, q = x, r = n < 1 ? p : q;
-    for (int64_t k = 1; k < (int64_t)n; k++) {
+    for (int64_t k = 1; k < n; k++) {
         r = ((double)(k + k + 1) * x * q - (double)k * p) / (double)(k + 1);
         p = q;
         q = r;

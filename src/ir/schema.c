@@ -6,8 +6,10 @@
  *     item     := "*" | "..." | type name ["=" default]
  *     returns  := "..." | type [name] | "(" [type [name] {"," type [name]}] ")"
  *     type     := base [alias] { "[" [N] "]" [alias] | "?" }
- *     base     := Tensor | int | ... | Dict "(" type "," type ")" | Future "(" type ")" | "(" types ")" | t
- *     alias    := "(" set ["!"] ["->" set] ")"      set := "*" | a {"|" a}
+ *     base     := Tensor | int | ... | Dict "(" type "," type ")" | Future "(" type ")"
+ *               | "(" types ")" | t
+ *     alias    := "(" set ["!"] ["->" set] ")"
+ *     set      := "*" | a {"|" a}
  *
  * Tests: tests/unit/test_schema.c
  */
@@ -17,16 +19,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- characters ---------------------------------------------------------------------------------- */
+/* ---- characters ------------------------------------------------------------------------------ */
 
 static ctsc_status schema_error(schema_parser *p, const char *what) {
-    return diag_fail(p->diag, CTSC_FAILED, "schema '%.*s': %s at column %d", (int)(p->end - p->text),
-                     p->text, what, (int)(p->at - p->text) + 1);
+    return diag_fail(p->diag, CTSC_FAILED, "schema '%.*s': %s at column %d",
+                     (int)(p->end - p->text), p->text, what, (int)(p->at - p->text) + 1);
 }
 
 static void schema_skip(schema_parser *p) {
-    while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t'))
-        p->at++;
+    while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t')) p->at++;
 }
 
 static bool schema_is(schema_parser *p, const char *token) {
@@ -49,19 +50,17 @@ static bool schema_word_char(char c) {
 static const char *schema_word(schema_parser *p, bool dotted) {
     schema_skip(p);
     const char *b = p->at;
-    while (p->at < p->end && (schema_word_char(*p->at) || (dotted && *p->at == '.')))
-        p->at++;
+    while (p->at < p->end && (schema_word_char(*p->at) || (dotted && *p->at == '.'))) p->at++;
     if (p->at == b) return NULL;
     return arena_strndup(p->arena, b, (size_t)(p->at - b));
 }
 
-/* ---- aliases ------------------------------------------------------------------------------------- */
+/* ---- aliases --------------------------------------------------------------------------------- */
 
 static const char *schema_alias_set(schema_parser *p) {
     schema_skip(p);
     const char *b = p->at;
-    while (p->at < p->end && (schema_word_char(*p->at) || *p->at == '|' || *p->at == '*'))
-        p->at++;
+    while (p->at < p->end && (schema_word_char(*p->at) || *p->at == '|' || *p->at == '*')) p->at++;
     return p->at == b ? NULL : arena_strndup(p->arena, b, (size_t)(p->at - b));
 }
 
@@ -81,24 +80,42 @@ static ctsc_status schema_alias(schema_parser *p, alias_info **out) {
     return CTSC_OK;
 }
 
-/* ---- types ----------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 /* Names that say more than the IR type they stand for. */
-static const struct { const char *text; type_kind kind; bool keep; } schema_names[] = {
-    {"Tensor", T_TENSOR, false},     {"int", T_INT, false},
-    {"float", T_FLOAT, false},       {"bool", T_BOOL, false},
-    {"str", T_STR, false},           {"complex", T_COMPLEX, false},
-    {"Scalar", T_NUMBER, false},     {"NoneType", T_NONE, false},
-    {"Any", T_ANY, false},           {"Device", T_DEVICE, false},
-    {"Generator", T_GENERATOR, false}, {"Storage", T_STORAGE, false},
-    {"Stream", T_STREAM, false},     {"QScheme", T_QSCHEME, false},
-    {"Capsule", T_CAPSULE, false},   {"Function", T_FUNCTION, false},
-    {"list", T_ANY_LIST, false},     {"tuple", T_ANY_TUPLE, false},
-    {"AnyEnumType", T_ANY_ENUM, false}, {"AnyClassType", T_ANY_CLASS, false},
-    {"ScalarType", T_INT, true},     {"Layout", T_INT, true},
-    {"MemoryFormat", T_INT, true},   {"SymInt", T_INT, true},
-    {"Dimname", T_STR, true},        {"number", T_NUMBER, true},
-    {"AnyListType", T_ANY_LIST, true}, {"AnyTupleType", T_ANY_TUPLE, true},
+static const struct {
+    const char *text;
+    type_kind kind;
+    bool keep;
+} schema_names[] = {
+    {"Tensor", T_TENSOR, false},
+    {"int", T_INT, false},
+    {"float", T_FLOAT, false},
+    {"bool", T_BOOL, false},
+    {"str", T_STR, false},
+    {"complex", T_COMPLEX, false},
+    {"Scalar", T_NUMBER, false},
+    {"NoneType", T_NONE, false},
+    {"Any", T_ANY, false},
+    {"Device", T_DEVICE, false},
+    {"Generator", T_GENERATOR, false},
+    {"Storage", T_STORAGE, false},
+    {"Stream", T_STREAM, false},
+    {"QScheme", T_QSCHEME, false},
+    {"Capsule", T_CAPSULE, false},
+    {"Function", T_FUNCTION, false},
+    {"list", T_ANY_LIST, false},
+    {"tuple", T_ANY_TUPLE, false},
+    {"AnyEnumType", T_ANY_ENUM, false},
+    {"AnyClassType", T_ANY_CLASS, false},
+    {"ScalarType", T_INT, true},
+    {"Layout", T_INT, true},
+    {"MemoryFormat", T_INT, true},
+    {"SymInt", T_INT, true},
+    {"Dimname", T_STR, true},
+    {"number", T_NUMBER, true},
+    {"AnyListType", T_ANY_LIST, true},
+    {"AnyTupleType", T_ANY_TUPLE, true},
 };
 
 static ctsc_status schema_type(schema_parser *p, schema_type_info *out);
@@ -203,12 +220,23 @@ static ctsc_status schema_type(schema_parser *p, schema_type_info *out) {
     return s;
 }
 
-/* ---- defaults ---------------------------------------------------------------------------------------- */
+/* ---- defaults -------------------------------------------------------------------------------- */
 
-static const struct { const char *text; int64_t i; } schema_constants[] = {
-    {"contiguous_format", 0}, {"preserve_format", 1}, {"channels_last", 2}, {"channels_last_3d", 3},
-    {"Mean", 1},              {"Sum", 2},             {"strided", 0},       {"long", 4},
-    {"float", 6},             {"double", 7},          {"bool", 11},
+static const struct {
+    const char *text;
+    int64_t i;
+} schema_constants[] = {
+    {"contiguous_format", 0},
+    {"preserve_format", 1},
+    {"channels_last", 2},
+    {"channels_last_3d", 3},
+    {"Mean", 1},
+    {"Sum", 2},
+    {"strided", 0},
+    {"long", 4},
+    {"float", 6},
+    {"double", 7},
+    {"bool", 11},
 };
 
 static ctsc_status schema_number(schema_parser *p, const type *t, value *out) {
@@ -312,7 +340,7 @@ static ctsc_status schema_default(schema_parser *p, type *t, int fixed_size, val
     return schema_number(p, bare, out);
 }
 
-/* ---- arguments --------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static ctsc_status schema_argument(schema_parser *p, argument *a, bool is_return) {
     schema_type_info t = {0};
@@ -340,9 +368,10 @@ static ctsc_status schema_argument(schema_parser *p, argument *a, bool is_return
 
 typedef VEC(argument) argument_list;
 
-/* Up to the closing parenthesis. Arguments are pushed before they are looked at, so that a failure finds
- * their default values in the list. */
-static ctsc_status schema_items(schema_parser *p, argument_list *items, bool is_return, bool *dots) {
+/* Up to the closing parenthesis. Arguments are pushed before they are looked at, so that a failure
+ * finds their default values in the list. */
+static ctsc_status schema_items(schema_parser *p, argument_list *items, bool is_return,
+                                bool *dots) {
     bool kwarg_only = false;
     for (bool first = true; !schema_accept(p, ")"); first = false) {
         if (!first && !schema_accept(p, ",")) return schema_error(p, "expected ','");
@@ -372,7 +401,7 @@ static ctsc_status schema_returns(schema_parser *p, schema *sc, argument_list *r
         sc->varret = true;
         return CTSC_OK;
     }
-    /* "(Tensor, Tensor)" is a list of returns; "(Tensor, int)[]" is one return of a tuple's list. */
+    /* "(Tensor, Tensor)" is a list of returns; "(Tensor, int)[]" is one return. */
     const char *b = p->at;
     if (schema_accept(p, "(")) {
         ctsc_status s = schema_items(p, returns, true, &sc->varret);
@@ -423,8 +452,7 @@ ctsc_status schema_parse(diag *d, arena *a, const char *text, size_t len, schema
     sc->nargs = (int)args.len;
     sc->returns = returns.data;
     sc->nreturns = (int)returns.len;
-    for (int i = 0; i < sc->nargs; i++)
-        sc->has_alias_write |= schema_writes(sc->args[i].alias);
+    for (int i = 0; i < sc->nargs; i++) sc->has_alias_write |= schema_writes(sc->args[i].alias);
     if (s == CTSC_OK && (arena_failed(a) || type_table_failed())) s = diag_no_memory(d);
     if (s == CTSC_OK)
         *out = sc;
@@ -434,8 +462,7 @@ ctsc_status schema_parse(diag *d, arena *a, const char *text, size_t len, schema
 }
 
 void schema_free_values(schema *s) {
-    for (int i = 0; i < s->nargs; i++)
-        value_set(&s->args[i].default_value, value_none());
+    for (int i = 0; i < s->nargs; i++) value_set(&s->args[i].default_value, value_none());
 }
 
 int schema_find_arg(const schema *s, const char *name) {

@@ -2,9 +2,9 @@
 /*
  * type.c - makes types, each structure once.
  *
- * Method: a type is one block of memory holding the node, its element pointers and its strings. Tables
- * of interned types are open-addressing hash sets; elements are interned already, so that two
- * types are equal when their fields are. One lock guards all tables.
+ * Method: a type is one block of memory holding the node, its element pointers and its strings.
+ * Tables of interned types are open-addressing hash sets; elements are interned already, so that
+ * two types are equal when their fields are. One lock guards all tables.
  *
  * Ownership: the process-wide table is never freed (it stays reachable from here); a unit's table
  * holds what mentions its classes and is freed with it.
@@ -32,17 +32,15 @@ bool type_table_failed(void) {
 }
 
 void type_table_free(type_table *t) {
-    for (size_t i = 0; i < t->cap; i++)
-        mem_free(t->slots[i]);
+    for (size_t i = 0; i < t->cap; i++) mem_free(t->slots[i]);
     mem_free(t->slots);
     *t = (type_table){0};
 }
 
-/* ---- hashing and comparing ---------------------------------------------------------------- */
+/* ---- hashing and comparing ------------------------------------------------------------------- */
 
 static uint64_t type_hash_ints(uint64_t h, int n, const int64_t *p) {
-    for (int i = 0; p && i < n; i++)
-        h = hash_u64(h ^ (uint64_t)p[i]);
+    for (int i = 0; p && i < n; i++) h = hash_u64(h ^ (uint64_t)p[i]);
     return h;
 }
 
@@ -87,7 +85,7 @@ static bool type_same(const type *a, const type *b) {
     return type_same_details(a->tensor, b->tensor);
 }
 
-/* ---- interning ------------------------------------------------------------------------------ */
+/* ---- interning ------------------------------------------------------------------------------- */
 
 /* Carves `size` bytes off the block being filled. */
 static void *type_carve(char **at, const void *from, size_t size) {
@@ -108,8 +106,7 @@ static type *type_copy(const type *m) {
     if (m->name) size += type_padded(strlen(m->name) + 1);
     if (m->field_names) {
         size += n * sizeof *m->field_names;
-        for (size_t i = 0; i < n; i++)
-            size += type_padded(strlen(m->field_names[i]) + 1);
+        for (size_t i = 0; i < n; i++) size += type_padded(strlen(m->field_names[i]) + 1);
     }
     if (m->tensor) size += type_padded(sizeof *m->tensor) + 2 * dims * sizeof(int64_t);
     char *at = mem_zalloc(size);
@@ -140,8 +137,7 @@ static bool type_table_grow(type_table *t) {
     for (size_t i = 0; i < t->cap; i++) {
         if (!t->slots[i]) continue;
         size_t j = (size_t)t->slots[i]->hash & (bigger.cap - 1);
-        while (bigger.slots[j])
-            j = (j + 1) & (bigger.cap - 1);
+        while (bigger.slots[j]) j = (j + 1) & (bigger.cap - 1);
         bigger.slots[j] = t->slots[i];
     }
     mem_free(t->slots);
@@ -181,7 +177,7 @@ static type *type_intern(type *m) {
     return TYPE_ANY;
 }
 
-/* ---- makers ----------------------------------------------------------------------------------- */
+/* ---- makers ---------------------------------------------------------------------------------- */
 
 static type *type_of_one(type_kind k, type *elem) {
     type m = {.kind = k, .nelems = 1, .elems = &elem};
@@ -255,15 +251,14 @@ type *type_class_new(struct unit *owner, type_kind kind, const char *qualified_n
     return t;
 }
 
-/* ---- unions ------------------------------------------------------------------------------------- */
+/* ---- unions ---------------------------------------------------------------------------------- */
 
 enum { UNION_MAX = 64 };
 
 /* Appends t's members; more than UNION_MAX are dropped into Any by the caller. */
 static int union_flatten(type *t, type **out, int n) {
     if (t->kind == T_UNION) {
-        for (int i = 0; i < t->nelems; i++)
-            n = union_flatten(t->elems[i], out, n);
+        for (int i = 0; i < t->nelems; i++) n = union_flatten(t->elems[i], out, n);
         return n;
     }
     if (t->kind == T_OPTIONAL) {
@@ -297,13 +292,13 @@ static int union_merge(type **t, int n) {
 
 /* Members are printed, and compared, in the order of PyTorch's TypeKind. */
 static const uint8_t union_rank[T_KIND_COUNT] = {
-    [T_ANY] = 0,     [T_ENUM] = 1,    [T_ANY_ENUM] = 2,   [T_TENSOR] = 3,    [T_STORAGE] = 4,
-    [T_TUPLE] = 5,   [T_LIST] = 6,    [T_DICT] = 7,       [T_NUMBER] = 8,    [T_FLOAT] = 9,
-    [T_COMPLEX] = 10, [T_FUTURE] = 11, [T_RREF] = 12,     [T_INT] = 13,      [T_NONE] = 14,
-    [T_STR] = 15,    [T_GENERATOR] = 16, [T_QSCHEME] = 17, [T_BOOL] = 18,    [T_OPTIONAL] = 19,
-    [T_VAR] = 20,    [T_DEVICE] = 21, [T_STREAM] = 22,    [T_FUNCTION] = 23, [T_CLASS] = 24,
-    [T_CAPSULE] = 25, [T_INTERFACE] = 26, [T_ANY_LIST] = 27, [T_ANY_TUPLE] = 28,
-    [T_ANY_CLASS] = 29, [T_UNION] = 30,
+    [T_ANY] = 0,      [T_ENUM] = 1,       [T_ANY_ENUM] = 2,  [T_TENSOR] = 3,     [T_STORAGE] = 4,
+    [T_TUPLE] = 5,    [T_LIST] = 6,       [T_DICT] = 7,      [T_NUMBER] = 8,     [T_FLOAT] = 9,
+    [T_COMPLEX] = 10, [T_FUTURE] = 11,    [T_RREF] = 12,     [T_INT] = 13,       [T_NONE] = 14,
+    [T_STR] = 15,     [T_GENERATOR] = 16, [T_QSCHEME] = 17,  [T_BOOL] = 18,      [T_OPTIONAL] = 19,
+    [T_VAR] = 20,     [T_DEVICE] = 21,    [T_STREAM] = 22,   [T_FUNCTION] = 23,  [T_CLASS] = 24,
+    [T_CAPSULE] = 25, [T_INTERFACE] = 26, [T_ANY_LIST] = 27, [T_ANY_TUPLE] = 28, [T_ANY_CLASS] = 29,
+    [T_UNION] = 30,
 };
 
 static bool union_before(const type *a, const type *b) {
@@ -329,8 +324,7 @@ static void union_sort(type **t, int n) {
 type *type_union(int n, type *const *elems) {
     type *t[UNION_MAX];
     int count = 0;
-    for (int i = 0; i < n; i++)
-        count = union_flatten(elems[i], t, count);
+    for (int i = 0; i < n; i++) count = union_flatten(elems[i], t, count);
     if (count == 0 || count > UNION_MAX) return TYPE_ANY;
     count = union_merge(t, count);
     if (count == 1) return t[0];
@@ -347,7 +341,7 @@ type *type_union(int n, type *const *elems) {
     return type_intern(&m);
 }
 
-/* ---- classes -------------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 int class_find_attribute(const type *cls, const char *name) {
     const class_info *c = cls->cls;

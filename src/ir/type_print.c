@@ -2,9 +2,9 @@
 /*
  * type_print.c - types as text: in graphs, inside containers, and as Python annotations.
  *
- * PyTorch has three forms. In a graph, tensors show what is known of them and NamedTuples their fields;
- * inside Dict(...) and Union(...) a tensor is just "Tensor" and a NamedTuple its name; annotations
- * are Python's.
+ * PyTorch has three forms. In a graph, tensors show what is known of them and NamedTuples their
+ * fields; inside Dict(...) and Union(...) a tensor is just "Tensor" and a NamedTuple its name;
+ * annotations are Python's.
  * Tests: tests/unit/test_type.c
  */
 #include "ir/type.h"
@@ -95,8 +95,7 @@ static bool type_is_number(const type *t) {
 /* Members that make up Scalar together are printed as one, last, with PyTorch's odd comma. */
 static void type_print_union(const type *t, type_form form, strbuf *out) {
     int numbers = 0;
-    for (int i = 0; i < t->nelems; i++)
-        numbers += type_is_number(t->elems[i]);
+    for (int i = 0; i < t->nelems; i++) numbers += type_is_number(t->elems[i]);
     sb_puts(out, form == FORM_PYTHON ? "Union[" : "Union(");
     for (int i = 0; i < t->nelems; i++) {
         if (numbers == 3 && type_is_number(t->elems[i])) continue;

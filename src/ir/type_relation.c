@@ -2,13 +2,13 @@
 /*
  * type_relation.c - subtypes, common types, type variables, and which values fit a type.
  *
- * The rules are PyTorch 1.13's. Tuples are covariant; lists and dicts, being mutable, are invariant; what a
- * tensor type knows beyond "Tensor" does not count inside them.
+ * The rules are PyTorch 1.13's. Tuples are covariant; lists and dicts, being mutable, are
+ * invariant; what a tensor type knows beyond "Tensor" does not count inside them.
  * Tests: tests/unit/test_type.c
  */
 #include "ir/unit.h"
 
-/* ---- subtypes ---------------------------------------------------------------------------------- */
+/* ---- subtypes -------------------------------------------------------------------------------- */
 
 static bool type_holds_dims(int n, const int64_t *sub, const int64_t *super) {
     for (int i = 0; i < n; i++)
@@ -119,7 +119,7 @@ bool type_is_subtype(const type *sub, const type *super) {
     return sub->kind == super->kind && type_same_shape_subtype(sub, super);
 }
 
-/* ---- rebuilding ----------------------------------------------------------------------------------- */
+/* ---- rebuilding ------------------------------------------------------------------------------ */
 
 /* The same type around other elements. */
 static type *type_rebuild(type *t, type **elems) {
@@ -179,7 +179,7 @@ bool type_admits_none(const type *t) {
     return type_is_subtype(TYPE_NONE, t);
 }
 
-/* ---- unification ------------------------------------------------------------------------------------- */
+/* ---- unification ----------------------------------------------------------------------------- */
 
 /* What two tensor types agree on. */
 static type *type_join_details(const tensor_info *a, const tensor_info *b) {
@@ -245,7 +245,7 @@ type *type_unify(type *a, type *b, bool with_union) {
     return type_union(2, both);
 }
 
-/* ---- type variables ---------------------------------------------------------------------------------- */
+/* ---- type variables -------------------------------------------------------------------------- */
 
 static bool type_bind(const type *var, type *actual, type_bindings *b) {
     for (int i = 0; i < b->n; i++) {

@@ -36,8 +36,8 @@ static type *type_of_tensor(const tensor *t) {
 }
 
 static type *type_of_list(const list *l, bool details, int depth) {
-    static const type_kind flat[] = {[LIST_INT] = T_INT, [LIST_FLOAT] = T_FLOAT,
-                                     [LIST_BOOL] = T_BOOL, [LIST_TENSOR] = T_TENSOR};
+    static const type_kind flat[] = {
+        [LIST_INT] = T_INT, [LIST_FLOAT] = T_FLOAT, [LIST_BOOL] = T_BOOL, [LIST_TENSOR] = T_TENSOR};
     if (l->elem) return type_list(l->elem);
     if (l->kind != LIST_VALUE) return type_list(type_of_kind(flat[l->kind]));
     type *elem = NULL;
@@ -65,8 +65,7 @@ static type *type_of_tuple(const tuple *tp, bool details, int depth) {
     if (tp->type) return tp->type;
     type *few[8] = {NULL}, **elems = few;
     if (tp->len > 8 && !(elems = mem_alloc(tp->len * sizeof *elems))) return TYPE_ANY;
-    for (size_t i = 0; i < tp->len; i++)
-        elems[i] = type_of_depth(tp->items[i], details, depth + 1);
+    for (size_t i = 0; i < tp->len; i++) elems[i] = type_of_depth(tp->items[i], details, depth + 1);
     type *t = type_tuple((int)tp->len, elems);
     if (elems != few) mem_free(elems);
     return t;
@@ -93,9 +92,8 @@ static type *type_of_depth(value v, bool details, int depth) {
         return type_future(v.u.future->done ? type_of_depth(v.u.future->result, details, depth + 1)
                                             : TYPE_ANY);
     case V_CAPSULE:
-        return type_of_kind(v.u.capsule->kind && !strcmp(v.u.capsule->kind, "Generator")
-                                ? T_GENERATOR
-                                : T_CAPSULE);
+        return type_of_kind(
+            v.u.capsule->kind && !strcmp(v.u.capsule->kind, "Generator") ? T_GENERATOR : T_CAPSULE);
     case V_UNINIT: break;
     }
     return TYPE_ANY;
@@ -109,7 +107,7 @@ type *type_of_constant(value v) {
     return type_of_depth(v, true, 0);
 }
 
-/* ---- fitting --------------------------------------------------------------------------------------- */
+/* ---- fitting --------------------------------------------------------------------------------- */
 
 static bool type_admits_depth(const type *t, value v, int depth);
 
@@ -126,7 +124,9 @@ static bool type_admits_list(const type *elem, const list *l, int depth) {
             fits = type_admits_depth(elem, value_float(l->u.floats[i]), depth + 1);
             break;
         case LIST_BOOL: fits = type_admits_depth(elem, value_bool(l->u.bools[i]), depth + 1); break;
-        case LIST_TENSOR: fits = elem->kind == T_TENSOR || type_is_subtype(TYPE_TENSOR, elem); break;
+        case LIST_TENSOR:
+            fits = elem->kind == T_TENSOR || type_is_subtype(TYPE_TENSOR, elem);
+            break;
         default: fits = type_admits_depth(elem, l->u.values[i], depth + 1); break;
         }
         if (!fits) return false;
@@ -136,15 +136,16 @@ static bool type_admits_list(const type *elem, const list *l, int depth) {
 
 static bool type_admits_dict(const type *t, const dict *d, int depth) {
     type *key = t->elems[0], *val = t->elems[1];
-    bool known = d->key_type && d->val_type && d->key_type->kind != T_ANY &&
-                 d->val_type->kind != T_ANY;
+    bool known =
+        d->key_type && d->val_type && d->key_type->kind != T_ANY && d->val_type->kind != T_ANY;
     if (known)
         return type_without_details(d->key_type) == type_without_details(key) &&
                type_without_details(d->val_type) == type_without_details(val);
     for (size_t i = 0; i < d->used; i++) {
         const dict_entry *e = &d->entries[i];
         if (e->key.tag == V_UNINIT) continue;
-        if (!type_admits_depth(key, e->key, depth + 1) || !type_admits_depth(val, e->val, depth + 1))
+        if (!type_admits_depth(key, e->key, depth + 1) ||
+            !type_admits_depth(val, e->val, depth + 1))
             return false;
     }
     return true;

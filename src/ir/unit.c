@@ -2,14 +2,14 @@
 /*
  * unit.c - compilation units: their life, their names, and compiling functions on demand.
  *
- * Method: values that mention a unit's types keep the unit alive (value_type_ref). What the unit itself holds (constants,
- * enum members, defaults, constants in graphs) may be such values; unit_close releases them, which
- * breaks the cycle, and the last reference frees the rest.
+ * Method: values that mention a unit's types keep the unit alive (value_type_ref). What the unit
+ * itself holds (constants, enum members, defaults, constants in graphs) may be such values;
+ * unit_close releases them, which breaks the cycle, and the last reference frees the rest.
  * Tests: tests/unit/test_unit.c
  */
 #include "ir/unit.h"
 
-/* ---- references ------------------------------------------------------------------------------------ */
+/* ---- references ------------------------------------------------------------------------------ */
 
 static void unit_type_ref(struct type *t) {
     if (t && t->owner) unit_ref(t->owner);
@@ -72,8 +72,7 @@ void unit_close(unit *u) {
     u->closed = true;
     for (size_t i = 0; i < u->all_functions.len; i++)
         unit_release_function(u, u->all_functions.data[i]);
-    for (size_t i = 0; i < u->all_types.len; i++)
-        unit_release_class(u->all_types.data[i]);
+    for (size_t i = 0; i < u->all_types.len; i++) unit_release_class(u->all_types.data[i]);
     value_set(&u->constants, value_none());
     pthread_mutex_unlock(&u->lock);
 }
@@ -86,8 +85,7 @@ static void unit_free(unit *u) {
         if (e) diag_clear(e);
         mem_free(e);
     }
-    for (size_t i = 0; i < u->sources.len; i++)
-        source_unref(u->sources.data[i]);
+    for (size_t i = 0; i < u->sources.len; i++) source_unref(u->sources.data[i]);
     vec_free(&u->sources);
     vec_free(&u->all_functions);
     vec_free(&u->all_types);
@@ -104,7 +102,7 @@ void unit_unref(unit *u) {
     if (u && atomic_fetch_sub_explicit(&u->refs, 1, memory_order_acq_rel) == 1) unit_free(u);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 function *unit_add_function(unit *u, const char *qualified, type *cls) {
     function *f = arena_new(&u->arena, function);
@@ -136,7 +134,7 @@ ctsc_status unit_resolve(unit *u, diag *d, const char *qualified, type **cls, fu
     return CTSC_OK;
 }
 
-/* ---- compiling ----------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 /* Appends what `from` says to a diag that says nothing yet. */
 static ctsc_status unit_copy_diag(diag *to, const diag *from) {
@@ -173,8 +171,8 @@ static ctsc_status function_failed(function *f, diag *d, diag *why) {
 static ctsc_status function_compile(function *f, diag *d) {
     unit *u = f->unit;
     if (u->closed || !u->compile)
-        return diag_fail_at(d, CTSC_FAILED, f->range, "function '%s' cannot be compiled: its program is closed",
-                            f->name);
+        return diag_fail_at(d, CTSC_FAILED, f->range,
+                            "function '%s' cannot be compiled: its program is closed", f->name);
     diag why = {0};
     f->state = FUNCTION_COMPILING;
     ctsc_status s = u->compile(f, &why);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_graph.c - graphs: text and back, building and changing, names, cloning, verification, memory.
+ * test_graph.c - graphs: text and back, building and changing, names, cloning, verification,
+ * memory.
  */
 #include "ir/unit.h"
 
@@ -12,12 +13,13 @@
 
 #include <cmocka.h>
 
-/* ---- helpers ------------------------------------------------------------------------------------------- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
 static graph *parse(const char *text) {
     diag d = {0};
     graph *g = NULL;
-    if (graph_parse(&d, "test.ir", text, strlen(text), &g) != CTSC_OK) fail_msg("%s", diag_message(&d));
+    if (graph_parse(&d, "test.ir", text, strlen(text), &g) != CTSC_OK)
+        fail_msg("%s", diag_message(&d));
     return g;
 }
 
@@ -51,28 +53,35 @@ static ir_value *named(graph *g, const char *name) {
     return v;
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static const char *const round_trips[] = {
     "graph():\n  return ()\n",
     "graph(%x.1 : Tensor):\n  return (%x.1)\n",
     "graph(%x.1 : Tensor,\n      %n.1 : int):\n"
     "  %2 : int = prim::Constant[value=1]() # net.py:3:12\n"
-    "  %y : Tensor = aten::add(%x.1, %x.1, %2), scope: __module.a/__module.a.b # /usr/lib/a b.py:10:0\n"
+    "  %y : Tensor = aten::add(%x.1, %x.1, %2), scope: __module.a/__module.a.b # /usr/lib/a "
+    "b.py:10:0\n"
     "  return (%y)\n",
     "graph(%c : bool,\n      %x : Tensor):\n"
     "  %2 : int = prim::Constant[value=9223372036854775807]()\n"
-    "  %y : Tensor = prim::If(%c)\n    block0():\n      %3 : Tensor = aten::relu(%x)\n      -> (%3)\n"
-    "    block1():\n       = prim::If(%c)\n        block0():\n          -> ()\n        block1():\n          -> ()\n"
+    "  %y : Tensor = prim::If(%c)\n    block0():\n      %3 : Tensor = aten::relu(%x)\n      -> "
+    "(%3)\n"
+    "    block1():\n       = prim::If(%c)\n        block0():\n          -> ()\n        block1():\n "
+    "         -> ()\n"
     "      -> (%x)\n"
     "  %z : Tensor = prim::Loop(%2, %c, %y)\n    block0(%i : int, %a : Tensor):\n"
     "      %7 : Tensor = aten::mul(%a, %y)\n      -> (%c, %7)\n"
     "  return (%z)\n",
-    "graph(%s : __torch__.a.___torch_mangle_3.Main,\n      %l : int[][],\n      %o : Dict(str, Tensor?)?,\n"
+    "graph(%s : __torch__.a.___torch_mangle_3.Main,\n      %l : int[][],\n      %o : Dict(str, "
+    "Tensor?)?,\n"
     "      %t : (int, (str, float), ()),\n      %u : Union(int, NoneType, str),\n"
-    "      %f : Future[(int, Tensor)][],\n      %e : Enum<__torch__.C>,\n      %n : NamedTuple(x : Tensor, y : int),\n"
-    "      %d : Device,\n      %a : Any,\n      %r : RRef[int],\n      %w : Float(2, *, strides=[3, 1], requires_grad=1, device=cuda:1),\n"
-    "      %v : HalfTensor,\n      %q : Tensor(requires_grad=0),\n      %p : InterfaceType<I>,\n      %h : Function,\n"
+    "      %f : Future[(int, Tensor)][],\n      %e : Enum<__torch__.C>,\n      %n : NamedTuple(x : "
+    "Tensor, y : int),\n"
+    "      %d : Device,\n      %a : Any,\n      %r : RRef[int],\n      %w : Float(2, *, "
+    "strides=[3, 1], requires_grad=1, device=cuda:1),\n"
+    "      %v : HalfTensor,\n      %q : Tensor(requires_grad=0),\n      %p : InterfaceType<I>,\n   "
+    "   %h : Function,\n"
     "      %g : Union(, str, Scalar),\n      %k : Bool()):\n"
     "  %w.1 : Tensor = prim::GetAttr[name=\"w\"](%s)\n"
     "   = prim::SetAttr[name=\"w\"](%s, %w.1)\n"
@@ -92,11 +101,14 @@ static const char *const round_trips[] = {
     "  %7 : Device = prim::Constant[value=\"cuda:0\"]()\n"
     "  %8 : int[] = prim::Constant[value=[1, -2]]()\n"
     "  %9 : (int, str?, (bool)) = prim::Constant[value=(1, None, (True,))]()\n"
-    "  %10 : Dict(str, int[]) = prim::Constant[value={\"a\": [1], \"b\": annotate(List[int], [])}]()\n"
+    "  %10 : Dict(str, int[]) = prim::Constant[value={\"a\": [1], \"b\": annotate(List[int], "
+    "[])}]()\n"
     "  %11 : Long(requires_grad=0, device=cpu) = prim::Constant[value={-7}]()\n"
     "  %12 : Double(requires_grad=0, device=cpu) = prim::Constant[value={0.353553}]()\n"
-    "  %13 : Float(4, 3, strides=[3, 1], requires_grad=0, device=cpu) = prim::Constant[value=<Tensor>]()\n"
-    "  %14 : Float(2, strides=[1], requires_grad=0, device=cpu) = prim::Constant[value= 1.5000 -2.0000 [ CPUFloatType{2} ]]()\n"
+    "  %13 : Float(4, 3, strides=[3, 1], requires_grad=0, device=cpu) = "
+    "prim::Constant[value=<Tensor>]()\n"
+    "  %14 : Float(2, strides=[1], requires_grad=0, device=cpu) = prim::Constant[value= 1.5000 "
+    "-2.0000 [ CPUFloatType{2} ]]()\n"
     "  %15 : Function = prim::Constant[name=\"f\"]()\n"
     "  %16 : Enum<__torch__.C> = prim::Constant[value=__torch__.C.RED]()\n"
     "  %17 : complex = prim::Constant[value=2.+3.j]()\n"
@@ -148,8 +160,14 @@ static void test_text_of_pytorch(void **state) {
 static void test_text_errors(void **state) {
     (void)state;
     static const char *const bad[] = {
-        "", "graph", "graph(", "graph():\n", "graph():\n  return (%x)\n", "graph(%x : Tensor):\n  return (%x",
-        "graph(%x : Tensor,\n  %x : int):\n  return (%x)\n", "graph(%x : Nonsense):\n  return (%x)\n",
+        "",
+        "graph",
+        "graph(",
+        "graph():\n",
+        "graph():\n  return (%x)\n",
+        "graph(%x : Tensor):\n  return (%x",
+        "graph(%x : Tensor,\n  %x : int):\n  return (%x)\n",
+        "graph(%x : Nonsense):\n  return (%x)\n",
         "graph(%x : Tensor):\n  %y : int = prim::Constant[value=a]()\n  return (%y)\n",
         "graph(%x : Tensor):\n  %y : int = prim::Constant[value=1()\n  return (%y)\n",
         "graph(%x : Tensor):\n  %y : str = prim::Constant[value=\"]()\n  return (%y)\n",
@@ -159,21 +177,29 @@ static void test_text_errors(void **state) {
         "graph(%x : Tensor):\n  %y : Tensor = aten::relu(%x) junk\n  return (%y)\n",
         "graph(%x : Tensor):\n   = prim::If(%x)\n    block0():\n  return (%x)\n",
         "graph(%x : Tensor):\n  %f : Future[Tensor] = prim::fork_0(%x)\n  return (%x)\n",
-        "graph(%x : Float(2, strides=[1, 2])):\n  return (%x)\n", "graph(%x : Float(2):\n  return (%x)\n",
-        "graph(%x : Float(99999999999999999999)):\n  return (%x)\n", "graph(%x : (int):\n  return (%x)\n",
-        "graph(%99999999999 : int):\n  return (%99999999999)\n", "graph():\n  return ()\ngraph():\n",
+        "graph(%x : Float(2, strides=[1, 2])):\n  return (%x)\n",
+        "graph(%x : Float(2):\n  return (%x)\n",
+        "graph(%x : Float(99999999999999999999)):\n  return (%x)\n",
+        "graph(%x : (int):\n  return (%x)\n",
+        "graph(%99999999999 : int):\n  return (%99999999999)\n",
+        "graph():\n  return ()\ngraph():\n",
         "graph():\n  %y : (int, int) = prim::Constant[value=(1, [2])]()\n  return (%y)\n",
         "graph():\n  %y : int[] = prim::Constant[value=[1, \"a\"]]()\n  return (%y)\n",
-        "graph():\n  %y : Dict(str, int) = prim::Constant[value={\"a\": 1, \"b\"}]()\n  return (%y)\n",
-        "graph():\n  %y : Float(9999999, 9999999) = prim::Constant[value=<Tensor>]()\n  return (%y)\n",
-        "graph():\n  %y : Tensor = prim::Constant[value= 1 2 [ CPUFloatType{1} ]]()\n  return (%y)\n",
-        "graph():\n  %y : Tensor = prim::Constant[value=(3,.,.) = 1 [ CPUFloatType{1,1,1} ]]()\n  return (%y)\n",
+        "graph():\n  %y : Dict(str, int) = prim::Constant[value={\"a\": 1, \"b\"}]()\n  return "
+        "(%y)\n",
+        "graph():\n  %y : Float(9999999, 9999999) = prim::Constant[value=<Tensor>]()\n  return "
+        "(%y)\n",
+        "graph():\n  %y : Tensor = prim::Constant[value= 1 2 [ CPUFloatType{1} ]]()\n  return "
+        "(%y)\n",
+        "graph():\n  %y : Tensor = prim::Constant[value=(3,.,.) = 1 [ CPUFloatType{1,1,1} ]]()\n  "
+        "return (%y)\n",
         "graph():\n  %y : Enum<a.C> = prim::Constant[value=b.D.X]()\n  return (%y)\n",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         diag d = {0};
         graph *g;
-        if (graph_parse(&d, "bad.ir", bad[i], strlen(bad[i]), &g) == CTSC_OK) fail_msg("accepted: %s", bad[i]);
+        if (graph_parse(&d, "bad.ir", bad[i], strlen(bad[i]), &g) == CTSC_OK)
+            fail_msg("accepted: %s", bad[i]);
         assert_int_equal(d.status, CTSC_BAD_FILE);
         diag_clear(&d);
     }
@@ -188,8 +214,7 @@ static void test_text_depth(void **state) {
         diag d = {0};
         graph *g;
         sb_puts(&sb, "graph(%x : ");
-        for (int i = 0; i < 100000; i++)
-            sb_puts(&sb, open[k]);
+        for (int i = 0; i < 100000; i++) sb_puts(&sb, open[k]);
         assert_int_equal(graph_parse(&d, "deep.ir", sb_str(&sb), sb.len, &g), CTSC_BAD_FILE);
         diag_clear(&d);
         sb_free(&sb);
@@ -198,8 +223,7 @@ static void test_text_depth(void **state) {
     diag d = {0};
     graph *g;
     sb_puts(&sb, "graph(%c : bool):\n");
-    for (int i = 0; i < 5000; i++)
-        sb_puts(&sb, " = prim::If(%c)\nblock0():\n");
+    for (int i = 0; i < 5000; i++) sb_puts(&sb, " = prim::If(%c)\nblock0():\n");
     assert_int_equal(graph_parse(&d, "deep.ir", sb_str(&sb), sb.len, &g), CTSC_BAD_FILE);
     diag_clear(&d);
     sb_free(&sb);
@@ -221,7 +245,7 @@ static void test_overloads(void **state) {
     graph_free(g);
 }
 
-/* ---- building ------------------------------------------------------------------------------------------------ */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static void test_building(void **state) {
     (void)state;
@@ -240,9 +264,10 @@ static void test_building(void **state) {
     block_add_return(g->root, add->outputs.data[0]);
     block_add_return(g->root, get->outputs.data[0]);
     expect_sound(g);
-    expect_text(g, "graph(%x : Tensor):\n  %1 : int = prim::Constant[value=1]()\n"
-                   "  %2 : Tensor = aten::add(%x, %x, %1)\n  %3 : Tensor[] = prim::ListConstruct(%x, %x)\n"
-                   "  %4 : Tensor = aten::__getitem__(%3, %1)\n  return (%2, %4)\n");
+    expect_text(
+        g, "graph(%x : Tensor):\n  %1 : int = prim::Constant[value=1]()\n"
+           "  %2 : Tensor = aten::add(%x, %x, %1)\n  %3 : Tensor[] = prim::ListConstruct(%x, %x)\n"
+           "  %4 : Tensor = aten::__getitem__(%3, %1)\n  return (%2, %4)\n");
     /* Inputs and returns come and go anywhere; uses follow. */
     assert_int_equal(x->uses.len, 4);
     node_insert_input(list, 0, add->outputs.data[0]);
@@ -257,9 +282,10 @@ static void test_building(void **state) {
     block_remove_return(g->root, 2);
     block_set_return(g->root, 0, add->outputs.data[0]);
     expect_sound(g);
-    expect_text(g, "graph(%x : Tensor):\n  %1 : int = prim::Constant[value=1]()\n"
-                   "  %2 : Tensor = aten::add(%x, %x, %1)\n  %3 : Tensor[] = prim::ListConstruct(%x, %2)\n"
-                   "  %4 : Tensor = aten::__getitem__(%3, %1)\n  return (%2, %x, %4)\n");
+    expect_text(
+        g, "graph(%x : Tensor):\n  %1 : int = prim::Constant[value=1]()\n"
+           "  %2 : Tensor = aten::add(%x, %x, %1)\n  %3 : Tensor[] = prim::ListConstruct(%x, %2)\n"
+           "  %4 : Tensor = aten::__getitem__(%3, %1)\n  return (%2, %x, %4)\n");
     value_replace_uses(add->outputs.data[0], x);
     assert_int_equal(add->outputs.data[0]->uses.len, 0);
     node_remove(add);
@@ -280,9 +306,11 @@ static void test_building(void **state) {
 
 static void test_blocks(void **state) {
     (void)state;
-    graph *g = parse("graph(%c : bool,\n      %x : Tensor):\n  %n : int = prim::Constant[value=2]()\n"
-                     "  %y : Tensor = prim::If(%c)\n    block0():\n      %a : Tensor = aten::relu(%x)\n      -> (%a)\n"
-                     "    block1():\n      -> (%x)\n  %b : Tensor = aten::neg(%y)\n  return (%b)\n");
+    graph *g =
+        parse("graph(%c : bool,\n      %x : Tensor):\n  %n : int = prim::Constant[value=2]()\n"
+              "  %y : Tensor = prim::If(%c)\n    block0():\n      %a : Tensor = aten::relu(%x)\n   "
+              "   -> (%a)\n"
+              "    block1():\n      -> (%x)\n  %b : Tensor = aten::neg(%y)\n  return (%b)\n");
     node *iff = named(g, "y")->def, *relu = named(g, "a")->def, *neg = named(g, "b")->def;
     node *n = named(g, "n")->def;
     assert_true(node_dominates(n, relu) && node_dominates(n, neg) && node_dominates(iff, neg));
@@ -319,7 +347,8 @@ static void test_attributes(void **state) {
     node_set_type(n, "t", TYPE_TENSOR);
     node_set_types(n, "types", 2, types);
     node_set_int(n, "i", 8);
-    expect_text(g, "graph():\n   = my::op[i=8, s=\"a\\\"b\", f=2., ints=[1, 2], t=Tensor, types=[int, str]]()\n  return ()\n");
+    expect_text(g, "graph():\n   = my::op[i=8, s=\"a\\\"b\", f=2., ints=[1, 2], t=Tensor, "
+                   "types=[int, str]]()\n  return ()\n");
     assert_int_equal(node_int(n, "i"), 8);
     assert_string_equal(node_str(n, "s"), "a\"b");
     assert_string_equal(node_str(n, "none"), "");
@@ -328,15 +357,15 @@ static void test_attributes(void **state) {
     graph_free(g);
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* The latest owner keeps a name; the former gets the base with the next number (PyTorch's setDebugName). */
+/* The latest owner keeps a name; the former gets the base with the next number (PyTorch's
+ * setDebugName). */
 static void test_names(void **state) {
     (void)state;
     graph *g = graph_new();
     ir_value *v[6];
-    for (int i = 0; i < 6; i++)
-        v[i] = block_add_param(g->root, TYPE_INT);
+    for (int i = 0; i < 6; i++) v[i] = block_add_param(g->root, TYPE_INT);
     value_set_name(v[0], "x");
     value_set_name(v[1], "x");
     assert_string_equal(v[0]->name, "x.1");
@@ -359,7 +388,7 @@ static void test_names(void **state) {
     graph_free(g);
 }
 
-/* ---- copying --------------------------------------------------------------------------------------------------- */
+/* ---- copying --------------------------------------------------------------------------------- */
 
 static void test_clone(void **state) {
     (void)state;
@@ -371,22 +400,26 @@ static void test_clone(void **state) {
     expect_text(c, round_trips[6]);
     graph_free(c);
     /* Values without names are numbered afresh, in order. */
-    g = parse("graph(%x : Tensor):\n  %40 : Tensor = aten::relu(%x)\n  %z : Tensor = aten::neg(%40)\n"
-              "  %7 : Tensor = aten::abs(%z)\n  return (%7)\n");
+    g = parse(
+        "graph(%x : Tensor):\n  %40 : Tensor = aten::relu(%x)\n  %z : Tensor = aten::neg(%40)\n"
+        "  %7 : Tensor = aten::abs(%z)\n  return (%7)\n");
     c = graph_clone(g);
-    expect_text(c, "graph(%x : Tensor):\n  %1 : Tensor = aten::relu(%x)\n  %z : Tensor = aten::neg(%1)\n"
-                   "  %3 : Tensor = aten::abs(%z)\n  return (%3)\n");
+    expect_text(
+        c, "graph(%x : Tensor):\n  %1 : Tensor = aten::relu(%x)\n  %z : Tensor = aten::neg(%1)\n"
+           "  %3 : Tensor = aten::abs(%z)\n  return (%3)\n");
     graph_free(g);
     graph_free(c);
 }
 
 static void test_inline(void **state) {
     (void)state;
-    graph *g = parse("graph(%x.1 : Tensor):\n  %f : Function = prim::Constant[name=\"f\"]()\n"
-                     "  %y : Tensor = prim::CallFunction(%f, %x.1)\n  %z : Tensor = prim::CallFunction(%f, %y)\n"
-                     "  return (%z)\n");
+    graph *g = parse(
+        "graph(%x.1 : Tensor):\n  %f : Function = prim::Constant[name=\"f\"]()\n"
+        "  %y : Tensor = prim::CallFunction(%f, %x.1)\n  %z : Tensor = prim::CallFunction(%f, %y)\n"
+        "  return (%z)\n");
     graph *f = parse("graph(%a : Tensor):\n  %c : bool = prim::Constant[value=1]()\n"
-                     "  %r : Tensor = prim::If(%c)\n    block0():\n      %n : Tensor = aten::neg(%a)\n      -> (%n)\n"
+                     "  %r : Tensor = prim::If(%c)\n    block0():\n      %n : Tensor = "
+                     "aten::neg(%a)\n      -> (%n)\n"
                      "    block1():\n      -> (%a)\n  return (%r)\n");
     for (int i = 0; i < 2; i++) {
         node *call = named(g, i ? "z" : "y")->def;
@@ -407,7 +440,7 @@ static void test_inline(void **state) {
     graph_free(g);
 }
 
-/* ---- verification ----------------------------------------------------------------------------------------------- */
+/* ---- verification ---------------------------------------------------------------------------- */
 
 static void expect_broken(graph *g, const char *why) {
     diag d = {0};
@@ -419,9 +452,11 @@ static void expect_broken(graph *g, const char *why) {
 
 static const char verify_text[] =
     "graph(%c : bool,\n      %x : Tensor):\n  %n : int = prim::Constant[value=2]()\n"
-    "  %y : Tensor = prim::If(%c)\n    block0():\n      %a : Tensor = aten::relu(%x)\n      -> (%a)\n"
+    "  %y : Tensor = prim::If(%c)\n    block0():\n      %a : Tensor = aten::relu(%x)\n      -> "
+    "(%a)\n"
     "    block1():\n      -> (%x)\n"
-    "  %z : Tensor = prim::Loop(%n, %c, %y)\n    block0(%i : int, %w : Tensor):\n      -> (%c, %w)\n  return (%z)\n";
+    "  %z : Tensor = prim::Loop(%n, %c, %y)\n    block0(%i : int, %w : Tensor):\n      -> (%c, "
+    "%w)\n  return (%z)\n";
 
 static void test_verify(void **state) {
     (void)state;
@@ -463,7 +498,7 @@ static void test_verify(void **state) {
     expect_broken(g, "list of nodes");
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static long allocations_left;
 
@@ -476,7 +511,8 @@ static void *failing_hook(void *ctx, void *p, size_t size) {
     return allocations_left-- > 0 ? realloc(p, size) : NULL;
 }
 
-/* Parses, copies, inlines and prints with the n-th allocation failing; leaks show in the sanitizer. */
+/* Parses, copies, inlines and prints with the n-th allocation failing; leaks show in the sanitizer.
+ */
 static bool without_memory(const char *text, long n) {
     diag d = {0};
     graph *g = NULL, *c = NULL;
@@ -488,8 +524,7 @@ static bool without_memory(const char *text, long n) {
     if (s == CTSC_OK && !(c = graph_clone(g))) s = CTSC_LIMIT;
     if (s == CTSC_OK && g->root->returns.len < 4) {
         ir_value *outs[4], *args[32];
-        for (size_t i = 0; i < c->root->params.len; i++)
-            args[i] = c->root->params.data[i];
+        for (size_t i = 0; i < c->root->params.len; i++) args[i] = c->root->params.data[i];
         graph_inline(c, c->root, NULL, g, args, outs);
         if (arena_failed(&c->arena)) s = CTSC_LIMIT;
     }
@@ -508,18 +543,17 @@ static bool without_memory(const char *text, long n) {
 static void test_no_memory(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof round_trips / sizeof *round_trips; i++)
-        for (long n = 0; !without_memory(round_trips[i], n); n++)
-            assert_true(n < 100000);
+        for (long n = 0; !without_memory(round_trips[i], n); n++) assert_true(n < 100000);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),      cmocka_unit_test(test_text_of_pytorch),
+        cmocka_unit_test(test_text),        cmocka_unit_test(test_text_of_pytorch),
         cmocka_unit_test(test_text_errors), cmocka_unit_test(test_text_depth),
-        cmocka_unit_test(test_overloads), cmocka_unit_test(test_building),
-        cmocka_unit_test(test_blocks),    cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_clone),
-        cmocka_unit_test(test_inline),    cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_overloads),   cmocka_unit_test(test_building),
+        cmocka_unit_test(test_blocks),      cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_names),       cmocka_unit_test(test_clone),
+        cmocka_unit_test(test_inline),      cmocka_unit_test(test_verify),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_ops.c - the operator registry: looking up, registering, calling; and that every row of ops.def
- * names an operator of schemas.txt.
+ * test_ops.c - the operator registry: looking up, registering, calling; and that every row of
+ * ops.def names an operator of schemas.txt.
  */
 #include "ir/op.h"
 
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* ---- memory: the first test, while nothing is known yet --------------------------------------------- */
+/* ---- memory: the first test, while nothing is known yet -------------------------------------- */
 
 static long allocations_left;
 
@@ -48,7 +48,7 @@ static void test_no_memory(void **state) {
     assert_string_equal(o->key, "aten::batch_norm");
 }
 
-/* ---- looking up ----------------------------------------------------------------------------------------- */
+/* ---- looking up ------------------------------------------------------------------------------ */
 
 static void test_find(void **state) {
     (void)state;
@@ -93,11 +93,11 @@ static void test_visit(void **state) {
 }
 
 static void *look_up(void *ctx) {
-    static const char *const names[] = {"aten::mul", "aten::sub", "aten::div", "aten::sum", "aten::where"};
+    static const char *const names[] = {"aten::mul", "aten::sub", "aten::div", "aten::sum",
+                                        "aten::where"};
     const op *const **found = ctx;
     int n;
-    for (int i = 0; i < 5; i++)
-        found[i] = op_overloads(names[i], &n);
+    for (int i = 0; i < 5; i++) found[i] = op_overloads(names[i], &n);
     return NULL;
 }
 
@@ -107,13 +107,11 @@ static void test_threads(void **state) {
     const op *const *found[4][5];
     for (int i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, look_up, found[i]), 0);
-    for (int i = 0; i < 4; i++)
-        pthread_join(threads[i], NULL);
-    for (int i = 1; i < 4; i++)
-        assert_memory_equal(found[0], found[i], sizeof found[0]);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    for (int i = 1; i < 4; i++) assert_memory_equal(found[0], found[i], sizeof found[0]);
 }
 
-/* ---- registering and calling ------------------------------------------------------------------------------ */
+/* ---- registering and calling ----------------------------------------------------------------- */
 
 static ctsc_status test_sum(op_ctx *cx, const value *args, value *results) {
     list *l = list_new(LIST_INT, TYPE_INT, 0);
@@ -121,16 +119,16 @@ static ctsc_status test_sum(op_ctx *cx, const value *args, value *results) {
     results[0] = value_list_take(l);
     if (args[1].u.i == 0) return diag_fail(cx->diag, CTSC_FAILED, "no zeros please");
     int64_t sum = args[0].u.i + args[1].u.i;
-    for (size_t i = 0; i < args[2].u.list->len; i++)
-        sum += args[2].u.list->u.ints[i];
+    for (size_t i = 0; i < args[2].u.list->len; i++) sum += args[2].u.list->u.ints[i];
     return list_append_take(l, value_int(sum)) ? CTSC_OK : diag_no_memory(cx->diag);
 }
 
 static void test_register(void **state) {
     (void)state;
     diag d = {0};
-    assert_int_equal(op_register(&d, "mine::sum(int a, int b=3, int[2] c=10) -> int[]", test_sum, NULL, 0),
-                     CTSC_OK);
+    assert_int_equal(
+        op_register(&d, "mine::sum(int a, int b=3, int[2] c=10) -> int[]", test_sum, NULL, 0),
+        CTSC_OK);
     const op *o = op_find("mine::sum");
     assert_non_null(o);
     assert_true(op_is_pure(o));
@@ -146,7 +144,8 @@ static void test_register(void **state) {
     assert_string_equal(diag_message(&d), "mine::sum() is missing value for argument 'a'");
     diag_clear(&d);
     /* A further overload, and one in the place of another. */
-    assert_int_equal(op_register(&d, "mine::sum.float(float a) -> float", NULL, NULL, OP_RANDOM), CTSC_OK);
+    assert_int_equal(op_register(&d, "mine::sum.float(float a) -> float", NULL, NULL, OP_RANDOM),
+                     CTSC_OK);
     int n;
     const op *const *ops = op_overloads("mine::sum", &n);
     assert_int_equal(n, 2);
@@ -188,8 +187,9 @@ static void test_purity(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_find),     cmocka_unit_test(test_bindings),
-        cmocka_unit_test(test_visit),     cmocka_unit_test(test_threads),  cmocka_unit_test(test_register),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_find),
+        cmocka_unit_test(test_bindings),  cmocka_unit_test(test_visit),
+        cmocka_unit_test(test_threads),   cmocka_unit_test(test_register),
         cmocka_unit_test(test_purity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

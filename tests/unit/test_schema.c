@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_schema.c - schema text: every line of src/ir/schemas.txt comes back unchanged, and what a parsed
- * schema says.
+ * test_schema.c - schema text: every line of src/ir/schemas.txt comes back unchanged, and what a
+ * parsed schema says.
  */
 #include "ir/schema.h"
 
@@ -52,9 +52,11 @@ static void test_fields(void **state) {
     (void)state;
     arena a;
     assert_true(arena_init(&a));
-    schema *s = parse(&a, "aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, "
-                          "float p=2, *, ScalarType? dtype=None, str mode=\"a\\n\", bool[3] m=[True, False, True], "
-                          "MemoryFormat f=contiguous_format, Tensor(a!)[] out) -> (Tensor(a!), int[] n)");
+    schema *s = parse(
+        &a,
+        "aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, "
+        "float p=2, *, ScalarType? dtype=None, str mode=\"a\\n\", bool[3] m=[True, False, True], "
+        "MemoryFormat f=contiguous_format, Tensor(a!)[] out) -> (Tensor(a!), int[] n)");
     assert_string_equal(s->name, "aten::conv2d");
     assert_string_equal(s->overload, "");
     assert_int_equal(s->nargs, 10);
@@ -91,25 +93,38 @@ static void test_fields(void **state) {
 static void test_errors(void **state) {
     (void)state;
     static const char *const bad[] = {
-        "", "aten::x", "aten::x(", "aten::x() ->", "aten::x(Tensor) -> Tensor", "aten::x(Nonsense a) -> int",
-        "aten::x(int a=) -> int", "aten::x(int a=foo) -> int", "aten::x(int[ a) -> int",
-        "aten::x(int a) -> int int int", "aten::x(str a=\"b) -> int", "aten::x(int[2] a=[1, \"b\"]) -> int",
-        "aten::x(Tensor(a! a) -> int", "aten::x(Dict(int) a) -> int", "aten x(int a) -> int",
-        "aten::x(int[99999999] a) -> int", "aten::x((((((((((((((((((((((((((((((((((((int a) -> int",
+        "",
+        "aten::x",
+        "aten::x(",
+        "aten::x() ->",
+        "aten::x(Tensor) -> Tensor",
+        "aten::x(Nonsense a) -> int",
+        "aten::x(int a=) -> int",
+        "aten::x(int a=foo) -> int",
+        "aten::x(int[ a) -> int",
+        "aten::x(int a) -> int int int",
+        "aten::x(str a=\"b) -> int",
+        "aten::x(int[2] a=[1, \"b\"]) -> int",
+        "aten::x(Tensor(a! a) -> int",
+        "aten::x(Dict(int) a) -> int",
+        "aten x(int a) -> int",
+        "aten::x(int[99999999] a) -> int",
+        "aten::x((((((((((((((((((((((((((((((((((((int a) -> int",
     };
     arena a;
     assert_true(arena_init(&a));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         diag d = {0};
         schema *s;
-        if (schema_parse(&d, &a, bad[i], strlen(bad[i]), &s) == CTSC_OK) fail_msg("accepted: %s", bad[i]);
+        if (schema_parse(&d, &a, bad[i], strlen(bad[i]), &s) == CTSC_OK)
+            fail_msg("accepted: %s", bad[i]);
         assert_int_equal(d.status, CTSC_FAILED);
         diag_clear(&d);
     }
     arena_free(&a);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static long allocations_left;
 
@@ -124,7 +139,8 @@ static void *failing_hook(void *ctx, void *p, size_t size) {
 
 static void test_no_memory(void **state) {
     (void)state;
-    static const char text[] = "aten::x(int[2] a=1, str b=\"some text\", str[2] c=[\"x\", \"y\"]) -> Tensor";
+    static const char text[] =
+        "aten::x(int[2] a=1, str b=\"some text\", str[2] c=[\"x\", \"y\"]) -> Tensor";
     for (long n = 0;; n++) {
         allocations_left = n;
         mem_set_hook(failing_hook, NULL);

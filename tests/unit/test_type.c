@@ -10,14 +10,13 @@
 
 #include <cmocka.h>
 
-/* ---- helpers ------------------------------------------------------------------------------------- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
 static type *tuple_of(int n, ...) {
     type *elems[8];
     va_list ap;
     va_start(ap, n);
-    for (int i = 0; i < n; i++)
-        elems[i] = va_arg(ap, type *);
+    for (int i = 0; i < n; i++) elems[i] = va_arg(ap, type *);
     va_end(ap);
     return type_tuple(n, elems);
 }
@@ -26,8 +25,7 @@ static type *union_of(int n, ...) {
     type *elems[8];
     va_list ap;
     va_start(ap, n);
-    for (int i = 0; i < n; i++)
-        elems[i] = va_arg(ap, type *);
+    for (int i = 0; i < n; i++) elems[i] = va_arg(ap, type *);
     va_end(ap);
     return type_union(n, elems);
 }
@@ -48,30 +46,31 @@ static type *detailed(dtype dt, int n, const int64_t *sizes, const int64_t *stri
     return type_tensor_details(&ti);
 }
 
-/* ---- making ---------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static void test_interning(void **state) {
     (void)state;
     assert_ptr_equal(type_list(TYPE_INT), type_list(TYPE_INT));
     assert_ptr_not_equal(type_list(TYPE_INT), type_list(TYPE_FLOAT));
     assert_ptr_equal(tuple_of(2, TYPE_INT, TYPE_STR), tuple_of(2, TYPE_INT, TYPE_STR));
-    assert_ptr_equal(type_dict(TYPE_STR, type_list(TYPE_INT)), type_dict(TYPE_STR, type_list(TYPE_INT)));
+    assert_ptr_equal(type_dict(TYPE_STR, type_list(TYPE_INT)),
+                     type_dict(TYPE_STR, type_list(TYPE_INT)));
     assert_ptr_equal(type_var("t"), type_var("t"));
     assert_ptr_equal(type_optional(type_optional(TYPE_INT)), type_optional(TYPE_INT));
     assert_ptr_equal(type_optional(TYPE_NONE), TYPE_NONE);
     int64_t sizes[] = {2, 3}, strides[] = {3, 1};
-    assert_ptr_equal(detailed(DT_FLOAT32, 2, sizes, strides), detailed(DT_FLOAT32, 2, sizes, strides));
-    assert_ptr_not_equal(detailed(DT_FLOAT32, 2, sizes, strides), detailed(DT_FLOAT64, 2, sizes, strides));
+    assert_ptr_equal(detailed(DT_FLOAT32, 2, sizes, strides),
+                     detailed(DT_FLOAT32, 2, sizes, strides));
+    assert_ptr_not_equal(detailed(DT_FLOAT32, 2, sizes, strides),
+                         detailed(DT_FLOAT64, 2, sizes, strides));
     assert_ptr_equal(detailed(DT_FLOAT32, 2, sizes, strides)->tensor->sizes + 0,
                      detailed(DT_FLOAT32, 2, sizes, strides)->tensor->sizes);
     assert_true(type_var("t")->has_var && type_list(type_var("t"))->has_var);
     /* Enough of them to make the table grow. */
     type *t = TYPE_INT;
-    for (int i = 0; i < 300; i++)
-        t = type_list(t);
+    for (int i = 0; i < 300; i++) t = type_list(t);
     type *u = TYPE_INT;
-    for (int i = 0; i < 300; i++)
-        u = type_list(u);
+    for (int i = 0; i < 300; i++) u = type_list(u);
     assert_ptr_equal(t, u);
 }
 
@@ -83,7 +82,8 @@ static void test_printing(void **state) {
     expect_text(type_list(type_optional(TYPE_TENSOR)), "Tensor?[]", "List[Optional[Tensor]]");
     expect_text(tuple_of(1, TYPE_INT), "(int)", "Tuple[int]");
     expect_text(type_tuple(0, NULL), "()", "Tuple[()]");
-    expect_text(type_optional(tuple_of(2, TYPE_INT, TYPE_STR)), "(int, str)?", "Optional[Tuple[int, str]]");
+    expect_text(type_optional(tuple_of(2, TYPE_INT, TYPE_STR)), "(int, str)?",
+                "Optional[Tuple[int, str]]");
     expect_text(type_dict(TYPE_STR, type_future(TYPE_INT)), "Dict(str, Future(int))",
                 "Dict[str, Future[int]]");
     expect_text(type_list(type_future(TYPE_INT)), "Future[int][]", "List[Future[int]]");
@@ -108,7 +108,8 @@ static void test_unions(void **state) {
                 "Union[List[int], int, str]");
     expect_text(union_of(2, TYPE_INT, TYPE_FLOAT), "Union(float, int)", "Union[float, int]");
     expect_text(union_of(3, TYPE_INT, TYPE_FLOAT, TYPE_COMPLEX), "Scalar", "number");
-    expect_text(union_of(4, TYPE_INT, TYPE_FLOAT, TYPE_COMPLEX, TYPE_NONE), "Scalar?", "Optional[number]");
+    expect_text(union_of(4, TYPE_INT, TYPE_FLOAT, TYPE_COMPLEX, TYPE_NONE), "Scalar?",
+                "Optional[number]");
     expect_text(union_of(4, TYPE_INT, TYPE_FLOAT, TYPE_COMPLEX, TYPE_STR), "Union(, str, Scalar)",
                 "Union[, str, number]");
     expect_text(union_of(2, TYPE_INT, type_optional(TYPE_STR)), "Union(int, NoneType, str)",
@@ -124,13 +125,14 @@ static void test_unions(void **state) {
     assert_ptr_equal(type_without_none(type_optional(TYPE_INT)), TYPE_INT);
 }
 
-/* ---- relations ---------------------------------------------------------------------------------------- */
+/* ---- relations ------------------------------------------------------------------------------- */
 
 static void test_subtypes(void **state) {
     (void)state;
     type *opt_int = type_optional(TYPE_INT), *is = union_of(2, TYPE_INT, TYPE_STR);
     assert_true(type_is_subtype(TYPE_INT, TYPE_ANY));
-    assert_true(type_is_subtype(TYPE_INT, TYPE_NUMBER) && type_is_subtype(TYPE_COMPLEX, TYPE_NUMBER));
+    assert_true(type_is_subtype(TYPE_INT, TYPE_NUMBER) &&
+                type_is_subtype(TYPE_COMPLEX, TYPE_NUMBER));
     assert_false(type_is_subtype(TYPE_BOOL, TYPE_NUMBER) || type_is_subtype(TYPE_NUMBER, TYPE_INT));
     assert_false(type_is_subtype(TYPE_BOOL, TYPE_INT) || type_is_subtype(TYPE_INT, TYPE_FLOAT));
     assert_true(type_is_subtype(TYPE_NONE, opt_int) && type_is_subtype(TYPE_INT, opt_int));
@@ -158,7 +160,8 @@ static void test_named_tuples(void **state) {
     (void)state;
     const char *xk[] = {"x", "k"}, *ab[] = {"a", "b"};
     type *elems[] = {TYPE_INT, TYPE_INT}, *plain = type_tuple(2, elems);
-    type *p = type_named_tuple(NULL, "P", 2, xk, elems), *q = type_named_tuple(NULL, "Q", 2, xk, elems);
+    type *p = type_named_tuple(NULL, "P", 2, xk, elems),
+         *q = type_named_tuple(NULL, "Q", 2, xk, elems);
     type *r = type_named_tuple(NULL, "R", 2, ab, elems);
     assert_true(type_is_subtype(p, plain));
     assert_false(type_is_subtype(plain, p));
@@ -171,8 +174,9 @@ static void test_unify(void **state) {
     assert_ptr_equal(type_unify(TYPE_INT, TYPE_NONE, false), type_optional(TYPE_INT));
     assert_null(type_unify(TYPE_INT, TYPE_FLOAT, false));
     assert_ptr_equal(type_unify(TYPE_INT, TYPE_FLOAT, true), union_of(2, TYPE_INT, TYPE_FLOAT));
-    assert_ptr_equal(type_unify(tuple_of(2, TYPE_INT, TYPE_NONE), tuple_of(2, TYPE_NONE, TYPE_STR), false),
-                     tuple_of(2, type_optional(TYPE_INT), type_optional(TYPE_STR)));
+    assert_ptr_equal(
+        type_unify(tuple_of(2, TYPE_INT, TYPE_NONE), tuple_of(2, TYPE_NONE, TYPE_STR), false),
+        tuple_of(2, type_optional(TYPE_INT), type_optional(TYPE_STR)));
     assert_null(type_unify(tuple_of(1, TYPE_INT), tuple_of(2, TYPE_INT, TYPE_INT), false));
     assert_null(type_unify(type_list(TYPE_INT), type_list(TYPE_FLOAT), false));
     int64_t a[] = {2, 3}, b[] = {2, 4}, both[] = {2, -1};
@@ -200,7 +204,7 @@ static void test_variables(void **state) {
     assert_ptr_equal(type_substitute(t, &b), TYPE_INT);
 }
 
-/* ---- classes -------------------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static function *add_method(unit *u, type *cls, const char *qualified, type *arg, type *ret) {
     function *f = unit_add_function(u, qualified, cls);
@@ -221,7 +225,8 @@ static void test_classes(void **state) {
     (void)state;
     unit *u = unit_new();
     assert_non_null(u);
-    type *a = type_class_new(u, T_CLASS, "__torch__.A"), *b = type_class_new(u, T_CLASS, "__torch__.B");
+    type *a = type_class_new(u, T_CLASS, "__torch__.A"),
+         *b = type_class_new(u, T_CLASS, "__torch__.B");
     type *i = type_class_new(u, T_INTERFACE, "__torch__.I");
     type *e = type_class_new(u, T_ENUM, "__torch__.Color");
     add_method(u, i, "__torch__.I.go", TYPE_INT, TYPE_NUMBER);
@@ -230,7 +235,8 @@ static void test_classes(void **state) {
     assert_true(type_is_subtype(a, i));
     assert_false(type_is_subtype(b, i) || type_is_subtype(a, b));
     assert_true(type_is_subtype(a, type_optional(a)));
-    assert_true(type_is_subtype(e, type_of_kind(T_ANY_ENUM)) && type_is_subtype(a, type_of_kind(T_ANY_CLASS)));
+    assert_true(type_is_subtype(e, type_of_kind(T_ANY_ENUM)) &&
+                type_is_subtype(a, type_of_kind(T_ANY_CLASS)));
     expect_text(type_list(a), "__torch__.A[]", "List[__torch__.A]");
     expect_text(i, "InterfaceType<I>", "__torch__.I");
     expect_text(e, "Enum<__torch__.Color>", "__torch__.Color");
@@ -247,7 +253,7 @@ static void test_classes(void **state) {
     unit_unref(u);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void test_values(void **state) {
     (void)state;
@@ -298,10 +304,10 @@ static void test_values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_interning), cmocka_unit_test(test_printing),
-        cmocka_unit_test(test_unions),    cmocka_unit_test(test_subtypes),
+        cmocka_unit_test(test_interning),    cmocka_unit_test(test_printing),
+        cmocka_unit_test(test_unions),       cmocka_unit_test(test_subtypes),
         cmocka_unit_test(test_named_tuples), cmocka_unit_test(test_unify),
-        cmocka_unit_test(test_variables), cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_variables),    cmocka_unit_test(test_classes),
         cmocka_unit_test(test_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_unit.c - compilation units: names, compiling on demand, recursion, failures, and the cycle between a
- * unit and the values it holds.
+ * test_unit.c - compilation units: names, compiling on demand, recursion, failures, and the cycle
+ * between a unit and the values it holds.
  */
 #include "ir/unit.h"
 
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* ---- a front end of sorts -------------------------------------------------------------------------------- */
+/* ---- a front end of sorts -------------------------------------------------------------------- */
 
 static int compiled;
 
@@ -36,12 +36,14 @@ static ctsc_status test_compile(function *f, diag *d) {
 }
 
 static ctsc_status test_import(unit *u, diag *d, const char *qualified) {
-    if (!strcmp(qualified, "__torch__.broken")) return diag_fail(d, CTSC_BAD_FILE, "cannot read it");
+    if (!strcmp(qualified, "__torch__.broken"))
+        return diag_fail(d, CTSC_BAD_FILE, "cannot read it");
     if (!strcmp(qualified, "__torch__.C")) {
         type *c = type_class_new(u, T_CLASS, qualified);
         return strmap_put(&u->classes, class_name(c), c) ? CTSC_OK : diag_no_memory(d);
     }
-    if (!strcmp(qualified, "__torch__.f") && !unit_add_function(u, qualified, NULL)) return diag_no_memory(d);
+    if (!strcmp(qualified, "__torch__.f") && !unit_add_function(u, qualified, NULL))
+        return diag_no_memory(d);
     return CTSC_OK;
 }
 
@@ -60,7 +62,7 @@ static void expect_error(ctsc_status got, ctsc_status want, diag *d, const char 
     diag_clear(d);
 }
 
-/* ---- tests -------------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void test_resolve(void **state) {
     (void)state;
@@ -78,7 +80,8 @@ static void test_resolve(void **state) {
     assert_string_equal(f->name, "f");
     assert_int_equal(unit_resolve(u, &d, "__torch__.nothing", &t, &f), CTSC_OK);
     assert_true(!t && !f);
-    expect_error(unit_resolve(u, &d, "__torch__.broken", &t, &f), CTSC_BAD_FILE, &d, "cannot read it");
+    expect_error(unit_resolve(u, &d, "__torch__.broken", &t, &f), CTSC_BAD_FILE, &d,
+                 "cannot read it");
     unit_unref(u);
 }
 
@@ -175,8 +178,7 @@ static bool without_memory(long n) {
 
 static void test_no_memory(void **state) {
     (void)state;
-    for (long n = 0; !without_memory(n); n++)
-        assert_true(n < 1000);
+    for (long n = 0; !without_memory(n); n++) assert_true(n < 1000);
 }
 
 int main(void) {

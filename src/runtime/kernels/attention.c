@@ -104,13 +104,14 @@ static ctsc_status sdpa_drop(op_ctx *cx, double p, tensor *v, tensor **out, tens
     return CTSC_OK;
 }
 
-/* (query, key, value, attn_mask, dropout_p, need_attn_weights, is_causal) */
+/* (query, key, value, attn_mask, dropout_p, need_attn_weights, is_causal). PyTorch's CPU kernel returns the
+ * weights whether they are asked for or not, and so do we. */
 ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
     tensor *q = arg_tensor(&args[0]), *k = arg_tensor(&args[1]), *v = arg_tensor(&args[2]);
     tensor *mask = arg_tensor_or_null(&args[3]), *add = NULL, *weights = NULL, *out = NULL;
     double p = arg_float(&args[4]);
-    bool need = arg_bool(&args[5]), causal = arg_bool(&args[6]);
+    bool causal = arg_bool(&args[6]);
     TRY(sdpa_check(cx, q, k, v, mask, causal));
     int nb;
     int64_t sizes[TENSOR_MAX_DIMS];
@@ -128,7 +129,7 @@ ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value
         tensor_unref(add);
         add = wider;
     }
-    if (st == CTSC_OK && (need || p > 0)) st = tensor_new(d, work, nb + 2, sizes, &weights);
+    if (st == CTSC_OK) st = tensor_new(d, work, nb + 2, sizes, &weights);
     sizes[nb + 1] = v->sizes[v->ndim - 1];
     if (st == CTSC_OK) st = tensor_new(d, work, nb + 2, sizes, &out);
     int64_t depth = q->sizes[q->ndim - 1];
@@ -138,15 +139,14 @@ ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value
     }
     if (st == CTSC_OK && p > 0) st = sdpa_drop(cx, p, v, &out, &weights);
     if (st == CTSC_OK) st = attention_convert(d, &out, dt);
-    if (st == CTSC_OK && need) st = attention_convert(d, &weights, dt);
+    if (st == CTSC_OK) st = attention_convert(d, &weights, dt);
     tensor_unref(q);
     tensor_unref(k);
     tensor_unref(v);
     tensor_unref(add);
     if (st == CTSC_OK) {
         results[0] = value_tensor_take(out);
-        if (need) results[1] = value_tensor_take(weights);
-        else tensor_unref(weights);
+        results[1] = value_tensor_take(weights);
         return CTSC_OK;
     }
     tensor_unref(out);

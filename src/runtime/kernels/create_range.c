@@ -26,6 +26,11 @@ static bool range_is_float(const range_spec *r) {
 static ctsc_status range_length(op_ctx *cx, const range_spec *r, dtype dt, bool inclusive,
                                 int64_t *out) {
     double start = arg_float(&r->start), end = arg_float(&r->end), step = arg_float(&r->step), n;
+    if (dt == DT_INT64) {
+        TRY(pw_require_fits(cx, &r->start, dt));
+        TRY(pw_require_fits(cx, &r->end, dt));
+        TRY(pw_require_fits(cx, &r->step, dt));
+    }
     if (step == 0 || step != step)
         return diag_fail(cx->diag, CTSC_FAILED, "step must be nonzero");
     if (start - start != 0 || end - end != 0)
@@ -67,15 +72,26 @@ static ctsc_status range_fill(op_ctx *cx, const range_spec *r, tensor *t) {
     return CTSC_OK;
 }
 
+/* Integer ranges count in integers: 2.7 is 2. What does not fit stays, and is refused. */
+static void range_truncate(value *v) {
+    if (v->tag == V_FLOAT && v->u.f >= -0x1p63 && v->u.f < 0x1p63) *v = value_int((int64_t)v->u.f);
+}
+
 static ctsc_status range_make(op_ctx *cx, const value *args, const range_spec *r, bool inclusive,
                               value *results) {
+    range_spec whole = *r;
     dtype dt;
     int64_t n;
     TRY(create_options(cx, args, inclusive || range_is_float(r) ? DT_FLOAT32 : DT_INT64, &dt));
-    TRY(range_length(cx, r, dt, inclusive, &n));
+    if (dtype_is_integral(dt)) {
+        range_truncate(&whole.start);
+        range_truncate(&whole.end);
+        range_truncate(&whole.step);
+    }
+    TRY(range_length(cx, dt == DT_INT64 ? &whole : r, dt, inclusive, &n));
     tensor *t;
     TRY(tensor_new(cx->diag, dt, 1, &n, &t));
-    ctsc_status st = range_fill(cx, r, t);
+    ctsc_status st = range_fill(cx, &whole, t);
     if (st == CTSC_OK) return op_finish(cx, args, t, results);
     tensor_unref(t);
     return st;
@@ -108,8 +124,9 @@ static ctsc_status range_spread(op_ctx *cx, double start, double end, double bas
             p[i] = i < n / 2 || n == 1 ? a + step * (float)i : b - step * (float)(n - i - 1);
         return CTSC_OK;
     }
-    double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
     bool integral = dtype_is_integral((dtype)t->dtype);
+    if (integral) start = trunc(start), end = trunc(end);
+    double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
     DISPATCH_REAL(t->dtype, cx, base == 0 ? "linspace_cpu" : "logspace_cpu", {
         T *p = tensor_data(t);
         for (int64_t i = 0; i < n; i++) {

@@ -292,7 +292,8 @@ static ctsc_status embedding_bag_run(op_ctx *cx, const embedding_bags *b, tensor
     int64_t *sizes = mem_alloc(sizeof *sizes * (size_t)nn_max(b->bags, 1));
     if (!sizes) return diag_no_memory(cx->diag);
     TRY_OUT(tensor_new(cx->diag, dt, 2, shape, &out[0]));
-    bool fast = sum && b->padding < 0; /* PyTorch's fast path does not make offset2bag */
+    /* PyTorch's fast path does not make offset2bag. */
+    bool fast = sum && b->padding < 0 && b->weight->dtype != DT_FLOAT64 && b->weight->strides[1] == 1;
     TRY_OUT(tensor_zeros(cx->diag, DT_INT64, 1, fast ? &none : &count, &out[1]));
     TRY_OUT(tensor_zeros(cx->diag, DT_INT64, 1, &kept, &out[2]));
     TRY_OUT(tensor_zeros(cx->diag, DT_INT64, max ? 2 : 1, max ? shape : &kept, &out[3]));

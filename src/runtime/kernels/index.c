@@ -205,7 +205,8 @@ static ctsc_status index_plan_make(op_ctx *cx, const tensor *self, const value *
         p->offsets = size_mul((size_t)p->count, sizeof *p->offsets, &bytes) ? mem_zalloc(bytes) : NULL;
         if (!p->offsets) status = diag_no_memory(cx->diag);
     }
-    for (int i = 0; !status && i < s.n; i++)
+    /* PyTorch checks bounds while it moves elements, so not at all when there are none. */
+    for (int i = 0; !status && p->numel > 0 && i < s.n; i++)
         if (s.at[i]) status = index_add_offsets(cx, self, i, s.at[i], nindex, sizes, p);
     if (status) mem_free(p->offsets);
     index_set_free(&s);

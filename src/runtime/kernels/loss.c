@@ -158,7 +158,10 @@ static double loss_huber(const double *x, const double *p) {
 ctsc_status op_huber_loss(op_ctx *cx, const value *args, value *results) {
     double delta = arg_float(&args[3]);
     if (delta <= 0) return nn_fail(cx, "huber_loss does not support non-positive values for delta.");
-    return loss_pair(cx, args, "huber_cpu", loss_huber, &delta, arg_int(&args[2]), results);
+    tensor *operands[2] = {arg_tensor(&args[0]), arg_tensor(&args[1])};
+    dtype dt = (dtype)operands[0]->dtype; /* the target's does not count here */
+    if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "huber_cpu", dt);
+    return loss_finish(cx, args, 2, operands, dt, loss_huber, &delta, arg_int(&args[2]), results);
 }
 
 /* log(exp(-x y) + 1). p[0]: the largest number of the dtype, beyond which exp is infinite. */

@@ -121,6 +121,7 @@ typedef struct norm_batch {
     bool training;
     double momentum, eps;
     int64_t channels;
+    int64_t instances; /* how often PyTorch repeats the parameters: instance norm */
 } norm_batch;
 
 static int64_t norm_channels(const tensor *input) {
@@ -128,10 +129,10 @@ static int64_t norm_channels(const tensor *input) {
 }
 
 static ctsc_status norm_check_channels(op_ctx *cx, const char *name, const tensor *t,
-                                       int64_t channels) {
-    if (!t || t->numel == channels) return CTSC_OK;
-    return nn_fail(cx, "%s should contain %lld elements not %lld", name, (long long)channels,
-                   (long long)t->numel);
+                                       const norm_batch *b) {
+    if (!t || t->numel == b->channels) return CTSC_OK;
+    return nn_fail(cx, "%s should contain %lld elements not %lld", name,
+                   (long long)(b->channels * b->instances), (long long)(t->numel * b->instances));
 }
 
 /* Parameters have the input's dtype; beside half and bfloat16 inputs they may also be float. */
@@ -146,15 +147,15 @@ static ctsc_status norm_check_param_dtype(op_ctx *cx, const norm_batch *b, const
 
 static ctsc_status norm_batch_check(op_ctx *cx, const norm_batch *b) {
     if (b->mean)
-        TRY(norm_check_channels(cx, "running_mean", b->mean, b->channels));
+        TRY(norm_check_channels(cx, "running_mean", b->mean, b));
     else if (!b->training)
         return nn_fail(cx, "running_mean must be defined in evaluation mode");
     if (b->var)
-        TRY(norm_check_channels(cx, "running_var", b->var, b->channels));
+        TRY(norm_check_channels(cx, "running_var", b->var, b));
     else if (!b->training)
         return nn_fail(cx, "running_var must be defined in evaluation mode");
-    TRY(norm_check_channels(cx, "weight", b->weight, b->channels));
-    TRY(norm_check_channels(cx, "bias", b->bias, b->channels));
+    TRY(norm_check_channels(cx, "weight", b->weight, b));
+    TRY(norm_check_channels(cx, "bias", b->bias, b));
     if (!dtype_is_float((dtype)b->input->dtype))
         return op_refuse_dtype(cx, "batch_norm", (dtype)b->input->dtype);
     TRY(norm_check_param_dtype(cx, b, b->weight));
@@ -278,6 +279,7 @@ static ctsc_status norm_batch_all(op_ctx *cx, const value *args, tensor **out) {
     ctsc_status st;
     double *memory = NULL;
     b.channels = norm_channels(b.input);
+    b.instances = 1;
     TRY(norm_batch_check(cx, &b));
     bool empty = b.input->numel == 0;
     if (b.training && !empty) {
@@ -291,7 +293,9 @@ static ctsc_status norm_batch_all(op_ctx *cx, const value *args, tensor **out) {
         TRY_OUT(norm_batch_run(cx, &b, b.input->sizes[0], b.channels,
                                nn_product(b.input, 2, b.input->ndim), &stats, &out[0]));
     dtype in = (dtype)b.input->dtype;
-    bool mixed = (b.weight && b.weight->dtype != in) || (b.mean && b.mean->dtype != in);
+    const tensor *params[] = {b.weight, b.bias, b.mean, b.var};
+    bool mixed = false;
+    for (int i = 0; i < 4; i++) mixed |= params[i] && params[i]->dtype != in;
     dtype saved = mixed ? nn_compute(in) : in;
     TRY_OUT(norm_saved(cx, saved, b.channels, stats.mean, &out[1]));
     TRY_OUT(norm_saved(cx, saved, b.channels, stats.square, &out[2]));
@@ -343,6 +347,7 @@ ctsc_status op_instance_norm(op_ctx *cx, const value *args, value *results) {
     if (!b.training && (!b.mean || !b.var))
         return nn_fail(cx, "Expected running_mean and running_var to be defined when use_input_stats is false");
     b.channels = norm_channels(b.input);
+    b.instances = b.input->ndim ? b.input->sizes[0] : 1;
     TRY(norm_batch_check(cx, &b));
     tensor *y;
     if (b.input->numel == 0) {
@@ -509,15 +514,16 @@ ctsc_status op_native_layer_norm(op_ctx *cx, const value *args, value *results) 
 
 /* ---- group norm -------------------------------------------------------------------------------- */
 
+/* PyTorch tells the shape of the weight in both cases. */
 static ctsc_status norm_group_param(op_ctx *cx, const char *name, const value *v, int64_t channels,
-                                    const tensor *input) {
+                                    const tensor *weight, const tensor *input) {
     const tensor *t = arg_tensor_or_null(v);
     if (!t || (t->ndim == 1 && t->numel == channels)) return CTSC_OK;
     nn_text have, in;
     return nn_fail(cx,
                    "Expected %s to be a vector of size equal to the number of channels in input, but "
                    "got %s of shape %s and input of shape %s",
-                   name, name, nn_shape(t, &have), nn_shape(input, &in));
+                   name, name, weight ? nn_shape(weight, &have) : "[0]", nn_shape(input, &in));
 }
 
 static ctsc_status norm_group_all(op_ctx *cx, tensor *input, const value *weight, const value *bias,
@@ -531,8 +537,8 @@ static ctsc_status norm_group_all(op_ctx *cx, tensor *input, const value *weight
                        "Expected number of channels in input to be divisible by num_groups, but got "
                        "input of shape %s and num_groups=%lld",
                        nn_shape(input, &text), (long long)groups);
-    TRY(norm_group_param(cx, "weight", weight, channels, input));
-    TRY(norm_group_param(cx, "bias", bias, channels, input));
+    TRY(norm_group_param(cx, "weight", weight, channels, arg_tensor_or_null(weight), input));
+    TRY(norm_group_param(cx, "bias", bias, channels, arg_tensor_or_null(weight), input));
     int64_t count;
     if (batch < 0 || channels < 0 || inner < 0 || __builtin_mul_overflow(batch, channels, &count) ||
         __builtin_mul_overflow(count, inner, &count) || count != input->numel)

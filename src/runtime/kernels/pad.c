@@ -113,7 +113,13 @@ static ctsc_status pad_gather(op_ctx *cx, tensor *self, int n, const int64_t *pa
         goto out;
     }
     for (int i = 0; y->numel && i < 3; i++) {
-        int64_t left = i >= 3 - n ? pad[2 * (2 - i)] : 0;
+        int64_t left = i >= 3 - n ? pad[2 * (2 - i)] : 0, right = i >= 3 - n ? pad[2 * (2 - i) + 1] : 0;
+        /* What is cropped does not take part in the circle. */
+        int64_t crop = nn_max(-left, 0), kept = in[i] - crop - nn_max(-right, 0);
+        if (mode == PAD_CIRCULAR && kept <= 0) {
+            st = nn_fail(cx, "Padding value causes wrapping around more than once.");
+            goto out;
+        }
         if (!(at[i] = mem_alloc(sizeof *at[i] * (size_t)size[i]))) {
             st = diag_no_memory(cx->diag);
             goto out;
@@ -121,7 +127,7 @@ static ctsc_status pad_gather(op_ctx *cx, tensor *self, int n, const int64_t *pa
         for (int64_t o = 0; o < size[i]; o++) {
             int64_t v = o - left;
             if (mode == PAD_REPLICATE) v = nn_max(nn_min(v, in[i] - 1), 0);
-            else if (mode == PAD_CIRCULAR) v = (v % in[i] + in[i]) % in[i];
+            else if (mode == PAD_CIRCULAR) v = ((v - crop) % kept + kept) % kept + crop;
             else v = v < 0 ? -v : v >= in[i] ? 2 * (in[i] - 1) - v : v;
             at[i][o] = v;
         }

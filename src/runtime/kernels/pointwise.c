@@ -141,7 +141,7 @@ typedef struct pw_output {
 static ctsc_status pw_check_target(op_ctx *cx, const tensor *target, int n, pw_operand *operands,
                                    bool *shared) {
     *shared = false;
-    for (int i = 0; i < target->ndim; i++)
+    for (int i = 0; i < target->ndim && target->numel > 0; i++)
         if (target->sizes[i] > 1 && target->strides[i] == 0)
             return diag_fail(cx->diag, CTSC_FAILED,
                              "unsupported operation: more than one element of the written-to tensor "
@@ -168,7 +168,8 @@ static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_oper
     tensor *target = op_target(cx, args, &index);
     out->is_target = false;
     if (!target) return tensor_new(cx->diag, dt, ndim, sizes, &out->t);
-    bool shared = false;
+    bool shared;
+    TRY(pw_check_target(cx, target, n, operands, &shared));
     if (!dtype_can_cast(dt, (dtype)target->dtype))
         return diag_fail(cx->diag, CTSC_FAILED,
                          "result type %s can't be cast to the desired output type %s",
@@ -176,7 +177,6 @@ static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_oper
     bool fits = target->ndim == ndim &&
                 (!ndim || !memcmp(target->sizes, sizes, sizeof *sizes * (size_t)ndim));
     if (index == 0) TRY(op_check_inplace_shape(cx, target, ndim, sizes));
-    if (fits) TRY(pw_check_target(cx, target, n, operands, &shared));
     if (!fits || shared || target->dtype != dt)
         return tensor_new(cx->diag, dt, ndim, sizes, &out->t);
     TRY(tensor_make_writable(cx->diag, target));

@@ -39,12 +39,23 @@ OPERATOR(gelu) {
     return pw_run(cx, args, 1, args, op, NULL, results);
 }
 
-/* log_sigmoid_forward(self) -> (Tensor output, Tensor buffer); the buffer serves gradients: empty here. */
+/* log_sigmoid_forward(self) -> (Tensor output, Tensor buffer); the buffer, exp(-|self|), serves gradients. */
+PW_LOOP1(log_sigmoid_buffer_loop, , double, double, , *o = exp(-fabs(x)))
 OPERATOR(log_sigmoid_forward) {
-    const int64_t none = 0;
-    tensor *buffer;
-    TRY(tensor_new(cx->diag, (dtype)args[0].u.tensor->dtype, 1, &none, &buffer));
-    ctsc_status st = pw_run(cx, args, 1, args, &pw_log_sigmoid, NULL, results);
+    tensor *self = args[0].u.tensor, *buffer;
+    pw_operand operand;
+    value wide = value_none();
+    if (!pw_log_sigmoid.loops[self->dtype])
+        return op_refuse_dtype(cx, pw_log_sigmoid.name, (dtype)self->dtype);
+    TRY(pw_operand_init(cx, &operand, args, DT_FLOAT64));
+    ctsc_status st =
+        pw_loop(cx, args, 1, &operand, DT_FLOAT64, log_sigmoid_buffer_loop, NULL, &wide);
+    pw_operand_free(&operand);
+    TRY(st);
+    st = tensor_to_dtype(cx->diag, wide.u.tensor, (dtype)self->dtype, &buffer);
+    value_unref(wide);
+    TRY(st);
+    st = pw_run(cx, args, 1, args, &pw_log_sigmoid, NULL, results);
     if (st == CTSC_OK) results[1] = value_tensor_take(buffer);
     else tensor_unref(buffer);
     return st;

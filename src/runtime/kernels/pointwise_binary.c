@@ -221,7 +221,6 @@ BINARY_EXTREME(fmin, "fmin_cpu", minimum, mul_bool_loop)
     X(xlogy, "xlogy_cpu", PW_REAL)                                                                 \
     X(xlog1py, "xlog1py_cpu", PW_REAL)                                                             \
     X(hypot, "hypot_cpu", PW_SAME)                                                                 \
-    X(nextafter, "nextafter_cpu", PW_SAME)                                                         \
     X(logaddexp, "logaddexp_cpu", PW_SAME)                                                         \
     X(logaddexp2, "logaddexp2_cpu", PW_SAME)                                                       \
     X(ldexp, "ldexp_cpu", PW_REAL)
@@ -230,6 +229,26 @@ BINARY_EXTREME(fmin, "fmin_cpu", minimum, mul_bool_loop)
     static const pw_op pw_##op = {label, kind, {PW_REAL_ROW(op)}};                                 \
     OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
 BINARY_FUNCTIONS(BINARY_DEFINE)
+
+/* nextafter: in half and bfloat16 too, neighbours are neighbouring bit patterns. */
+static uint16_t binary_next16(uint16_t bits, float a, float b) {
+    if (a == 0) return (uint16_t)((scalar_bits_f32(b) >> 16 & 0x8000u) | 1u);
+    return (uint16_t)((a < b) == (a > 0) ? bits + 1 : bits - 1);
+}
+#define BINARY_NEXT(sfx, T)                                                                        \
+    static T binary_nextafter_##sfx(T x, T y) {                                                    \
+        float a = LOAD(x), b = LOAD(y);                                                            \
+        if (a != a || b != b) return a != a ? x : y;                                               \
+        return a == b ? y : (T){binary_next16(x.bits, a, b)};                                      \
+    }
+BINARY_NEXT(f16, float16)
+BINARY_NEXT(bf16, bfloat16)
+PW_LOOP2(nextafter_f32_loop, , float, float, , *o = scalar_nextafter_f32(x, y))
+PW_LOOP2(nextafter_f64_loop, , double, double, , *o = scalar_nextafter_f64(x, y))
+PW_LOOP2(nextafter_f16_loop, , float16, float16, , *o = binary_nextafter_f16(x, y))
+PW_LOOP2(nextafter_bf16_loop, , bfloat16, bfloat16, , *o = binary_nextafter_bf16(x, y))
+static const pw_op pw_nextafter = {"nextafter_cpu", PW_SAME, {PW_REAL_ROW(nextafter)}};
+OPERATOR(nextafter) { return pw_run(cx, args, 2, args, &pw_nextafter, NULL, results); }
 
 /* heaviside(self, values): both of one dtype, any. */
 PW_REAL_LOOPS(heaviside, 2, 0)

@@ -14,7 +14,7 @@
 PW_REAL_LOOPS(clamp, 3, 0)
 PW_INT_LOOPS(clamp, 3, 0)
 static const pw_op pw_clamp_tensors = {
-    "clamp_cpu", PW_SAME, {PW_REAL_ROW(clamp), PW_INT_ROW(clamp)}};
+    "clamp_cpu", PW_SAME, {PW_REAL_ROW(clamp), PW_INT_ROW(clamp), [DT_BOOL] = clamp_u8_loop}};
 
 /* Between numbers: one input, bounds hoisted. */
 #define TERNARY_CLAMP1(sfx, T, C, L, m, S)                                                         \
@@ -32,15 +32,17 @@ PW_LOOP1(clamp_numbers_f16_loop, , float16, float16, PW_NUMS2(float, f),
 PW_LOOP1(clamp_numbers_bf16_loop, , bfloat16, bfloat16, PW_NUMS2(float, f),
          STORE(o, scalar_clamp_f32(LOAD(x), n0, n1)))
 static const pw_op pw_clamp_numbers = {
-    "clamp_scalar_cpu", PW_SAME, {PW_REAL_ROW(clamp_numbers), PW_INT_ROW(clamp_numbers)}};
+    "clamp_scalar_cpu", PW_SAME,
+    {PW_REAL_ROW(clamp_numbers), PW_INT_ROW(clamp_numbers), [DT_BOOL] = clamp_numbers_u8_loop}};
 
 /* The bounds that change nothing. */
 static void ternary_open_bounds(dtype dt, pw_numbers *n) {
     n->f[0] = -SCALAR_INF;
     n->f[1] = SCALAR_INF;
     int bits = (int)dtype_size(dt) * 8;
-    n->i[0] = dt == DT_UINT8 ? 0 : bits >= 64 ? INT64_MIN : -((int64_t)1 << (bits - 1));
-    n->i[1] = dt == DT_UINT8 ? 255 : bits >= 64 ? INT64_MAX : ((int64_t)1 << (bits - 1)) - 1;
+    bool is_unsigned = dt == DT_UINT8 || dt == DT_BOOL;
+    n->i[0] = is_unsigned ? 0 : bits >= 64 ? INT64_MIN : -((int64_t)1 << (bits - 1));
+    n->i[1] = is_unsigned ? 255 : bits >= 64 ? INT64_MAX : ((int64_t)1 << (bits - 1)) - 1;
 }
 
 /* Bounds are numbers, tensors or None; integers are promoted by float bounds. */
@@ -55,7 +57,7 @@ static ctsc_status ternary_clamp(op_ctx *cx, const value *args, const value *low
     if (tensors || !dtype_is_float(dt)) dt = promote_operands(3, operands);
     int index;
     const tensor *target = op_target(cx, args, &index);
-    if (target && index == 0 && dt != target->dtype)
+    if (target && index == 0 && !tensors && dt != target->dtype)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "result type %s can't be cast to the desired output type %s",
                          dtype_table[dt].ir_name, pw_cpp_name((dtype)target->dtype));

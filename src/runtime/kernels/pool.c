@@ -162,14 +162,15 @@ static bool pool_has_empty_dim(const tensor *input, int n) {
     return false;
 }
 
-static ctsc_status pool_check_shape(op_ctx *cx, const tensor *input, int n, pool_geometry *g) {
+static ctsc_status pool_check_shape(op_ctx *cx, const char *name, const tensor *input, int n,
+                                    pool_geometry *g) {
     nn_text text;
     if (n == 2 && pool_has_empty_dim(input, n))
         return nn_fail(cx, "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:%s",
                        nn_shape(input, &text));
     if (n == 3 && pool_has_empty_dim(input, n))
-        return nn_fail(cx, "Expected input's non-batch dimensions to have positive length, but input has a shape of %s",
-                       nn_shape(input, &text));
+        return nn_fail(cx, "%s(): Expected input's non-batch dimensions to have positive length, but input has a shape of %s and non-batch dimension 0 has length zero!",
+                       name, nn_shape(input, &text));
     for (int i = 3 - n; i < 3; i++)
         if (g->out[i] < 1) return pool_too_small(cx, input, n, g);
     return CTSC_OK;
@@ -435,7 +436,7 @@ static ctsc_status pool_max_op(op_ctx *cx, const pool_words *w, const value *arg
                            nn_sizes(t->ndim + 1, wide, &text));
     }
     if (w->dims == 1 && g.out[2] < 1) return pool_too_small(cx, arg_tensor(&args[0]), 1, &g);
-    if (w->dims > 1) TRY(pool_check_shape(cx, arg_tensor(&args[0]), w->dims, &g));
+    if (w->dims > 1) TRY(pool_check_shape(cx, "max_pool3d_with_indices_out_cpu_template", arg_tensor(&args[0]), w->dims, &g));
     TRY(pool_max(cx, w, args, &g, with_indices, out));
     return nn_finish_all(cx, args, with_indices ? 2 : 1, out, results);
 }
@@ -503,7 +504,7 @@ static ctsc_status pool_avg_op(op_ctx *cx, const pool_words *w, const value *arg
                        (long long)g.in[0], (long long)g.in[1], (long long)g.in[2],
                        (long long)g.kernel[0], (long long)g.kernel[1], (long long)g.kernel[2]);
     if (w->dims == 1 && g.out[2] < 1) return pool_too_small(cx, input, 1, &g);
-    if (w->dims > 1) TRY(pool_check_shape(cx, input, w->dims, &g));
+    if (w->dims > 1) TRY(pool_check_shape(cx, "avg_pool3d", input, w->dims, &g));
     pool_result_sizes(input, w->dims, &g, sizes);
     if (input->dtype == DT_INT64)
         TRY(nn_as(cx, input, DT_INT64, &x));

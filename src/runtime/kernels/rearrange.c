@@ -313,6 +313,10 @@ static ctsc_status rearrange_interleave_evenly(op_ctx *cx, const tensor *t, int 
 static ctsc_status rearrange_interleave_input(op_ctx *cx, const value *args, tensor **input,
                                               int *dim) {
     tensor *self = arg_tensor(&args[0]);
+    if (args[2].tag != V_NONE && self->ndim == 0)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Dimension specified as %" PRId64 " but tensor has no dimensions",
+                         arg_int(&args[2]));
     if (args[2].tag != V_NONE) {
         TRY(tensor_wrap_dim(cx->diag, arg_int(&args[2]), self->ndim, dim));
         *input = tensor_ref(self);
@@ -456,25 +460,34 @@ ctsc_status op_diag_embed(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_trace(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
     dtype dt = (dtype)t->dtype;
+    bool whole = dtype_is_int(dt), pairs = dt == DT_COMPLEX64 || dt == DT_COMPLEX128;
     if (t->ndim != 2)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "trace: expected a matrix, but got tensor with dim %d", t->ndim);
-    if (!dtype_is_int(dt) && dt != DT_FLOAT32 && dt != DT_FLOAT64)
+    if (!whole && !pairs && dt != DT_FLOAT32 && dt != DT_FLOAT64)
         return op_refuse_dtype(cx, "trace", dt);
     int64_t n = t->sizes[0] < t->sizes[1] ? t->sizes[0] : t->sizes[1];
     int64_t step = (t->strides[0] + t->strides[1]) * (int64_t)dtype_size(dt);
     const char *at = tensor_data(t);
-    uint64_t whole = 0;
-    double sum = 0;
+    dtype part = dt == DT_COMPLEX64 ? DT_FLOAT32 : dt == DT_COMPLEX128 ? DT_FLOAT64 : dt;
+    uint64_t count = 0;
+    double sum[2] = {0, 0};
     for (int64_t i = 0; i < n; i++, at += step) {
-        if (dtype_is_int(dt)) whole += (uint64_t)dtype_load_int(dt, at);
-        else sum += dtype_load_float(dt, at);
+        if (whole) {
+            count += (uint64_t)dtype_load_int(dt, at);
+            continue;
+        }
+        sum[0] += dtype_load_float(part, at);
+        if (pairs) sum[1] += dtype_load_float(part, at + dtype_size(part));
     }
     tensor *out;
-    if (dtype_is_int(dt)) {
-        TRY(tensor_scalar_int(cx->diag, DT_INT64, (int64_t)whole, &out));
+    TRY(tensor_new(cx->diag, whole ? DT_INT64 : dt, 0, NULL, &out));
+    char *to = tensor_data(out);
+    if (whole) {
+        dtype_store_int(DT_INT64, to, (int64_t)count);
     } else {
-        TRY(tensor_scalar_float(cx->diag, dt, sum, &out));
+        dtype_store_float(part, to, sum[0]);
+        if (pairs) dtype_store_float(part, to + dtype_size(part), sum[1]);
     }
     return op_finish(cx, args, out, results);
 }

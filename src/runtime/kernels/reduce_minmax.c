@@ -172,23 +172,35 @@ static ctsc_status minmax_need_dim(op_ctx *cx, const char *name, const char *mor
 }
 #define MINMAX_MORE " Specify the reduction dim with the 'dim' argument."
 
+/* Refuses an empty tensor unless what is reduced is not; names the dim as it was given. */
+static ctsc_status minmax_check_dims(op_ctx *cx, const char *name, const tensor *in,
+                                     const value *list) {
+    const int64_t *dims;
+    int n = arg_ints(list, &dims), dim;
+    if (in->numel == 0 && n == 0) return minmax_need_dim(cx, name, MINMAX_MORE);
+    for (int i = 0; i < n; i++) {
+        TRY(tensor_wrap_dim(cx->diag, dims[i], in->ndim, &dim));
+        if (in->ndim && in->sizes[dim] == 0)
+            return diag_fail(cx->diag, CTSC_FAILED,
+                             "%s(): Expected reduction dim %lld to have non-zero size.", name,
+                             (long long)dims[i]);
+    }
+    return CTSC_OK;
+}
+
 /* amax and amin: any dims, an empty list being all. */
 static ctsc_status minmax_dims(op_ctx *cx, const value *args, bool max, value *results) {
     const char *name = max ? "amax" : "amin";
     tensor *in = arg_tensor(&args[0]), *out;
     const tensor *target = op_target(cx, args, NULL);
-    const int64_t *dims;
     bool mask[TENSOR_MAX_DIMS];
+    TRY(minmax_check_dims(cx, name, in, &args[1]));
     TRY(reduce_mask(cx, &args[1], in->ndim, mask));
     if (target && target->dtype != in->dtype)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "Expected the dtype for input and out to match, but got %s for input's "
                          "dtype and %s for out's dtype.",
                          dtype_table[in->dtype].ir_name, dtype_table[target->dtype].ir_name);
-    if (in->numel == 0) {
-        if (arg_ints(&args[1], &dims) == 0) return minmax_need_dim(cx, name, MINMAX_MORE);
-        TRY(reduce_check_nonempty(cx, max ? "amax()" : "amin()", in, mask));
-    }
     TRY(reduce_to_new(cx, max ? &reduce_kind_max : &reduce_kind_min, 0, in, mask,
                       arg_bool(&args[2]), (dtype)in->dtype, &out));
     return op_finish(cx, args, out, results);

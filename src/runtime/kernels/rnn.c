@@ -346,6 +346,10 @@ static ctsc_status rnn_run_call(op_ctx *cx, rnn_call *call, tensor *data, value 
     if (!dtype_is_float(call->dt)) return op_refuse_dtype(cx, "addmm_impl_cpu_", call->dt);
     call->work = call->dt == DT_FLOAT64 ? DT_FLOAT64 : DT_FLOAT32;
     TRY(rnn_check_call(d, call));
+    if (call->params->len && call->params->u.tensors[0]->dtype != data->dtype)
+        return diag_fail(d, CTSC_FAILED, "expected scalar type %s but found %s",
+                         dtype_table[call->dt].ir_name,
+                         dtype_table[call->params->u.tensors[0]->dtype].ir_name);
     call->hidden_out = call->h0->sizes[2];
     tensor *input = NULL, *out = NULL;
     ctsc_status st = rnn_contiguous(d, call->dt, call->work, data, &input);

@@ -308,9 +308,10 @@ ctsc_status op_bincount(op_ctx *cx, const value *args, value *results) {
     return status ? status : op_finish(cx, args, out, results);
 }
 
-/* The bin of v, or -1; in float arithmetic for float tensors, as PyTorch computes it. */
+/* The bin of v, or -1; in float arithmetic for float tensors, as PyTorch computes it. NaN counts in
+ * the first bin, as there. */
 static int64_t search_bin(double v, double least, double most, int64_t bins, bool narrow) {
-    if (!(v >= least && v <= most)) return -1;
+    if (v < least || v > most) return -1;
     double at = narrow ? (float)((float)((float)v - (float)least) * (float)bins) /
                              (float)((float)most - (float)least)
                        : (v - least) * (double)bins / (most - least);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * select.c - the selection algorithms behind topk and kthvalue.
+ * select.c - the selection algorithms behind topk and kthvalue, and the unstable sort.
  *
- * Which of several equal elements topk reports depends on the algorithm, and programs use those
+ * Which of several equal elements topk reports, and in which order sort leaves them, depends on the algorithm, and programs use those
  * indices; so the algorithms here are, step for step, those of PyTorch on the CPU: heap selection for a
  * small k (partial_sort of GNU's C++ library), introselect followed by introsort otherwise (its
  * nth_element and sort), and a median-of-three quickselect for kthvalue. The textbook
@@ -134,7 +134,7 @@ static void select_sort_coarse(sort_pair *a, int64_t n, int64_t depth) {
     }
 }
 
-static void select_sort(sort_pair *a, int64_t n) {
+void select_sort(sort_pair *a, int64_t n) {
     if (n < 2) return;
     select_sort_coarse(a, n, 2 * select_log2(n));
     select_insertion(a, n > SELECT_SMALL ? SELECT_SMALL : n);

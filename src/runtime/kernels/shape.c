@@ -461,9 +461,11 @@ ctsc_status op_dsplit(op_ctx *cx, const value *args, value *results) {
 }
 
 ctsc_status op_unbind(op_ctx *cx, const value *args, value *results) {
+    const tensor *t = arg_tensor(&args[0]);
     shape_pieces p;
-    TRY(shape_wrap_dim(cx, arg_tensor(&args[0]), arg_int(&args[1]), &p.dim));
-    TRY(shape_pieces_begin(cx, args, p.dim, (size_t)arg_tensor(&args[0])->sizes[p.dim], &p));
+    int dim;
+    TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), t->ndim, &dim));
+    TRY(shape_pieces_begin(cx, args, dim, t->ndim ? (size_t)t->sizes[dim] : 0, &p));
     ctsc_status status = CTSC_OK;
     for (int64_t i = 0; !status && i < p.t->sizes[p.dim]; i++) {
         tensor *piece;

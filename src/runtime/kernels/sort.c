@@ -4,13 +4,15 @@
  *
  * Method: an element becomes an unsigned integer that orders as the element does; a line of a tensor becomes
  * pairs of such a key and a position. Sorting is then a least-significant-digit radix sort of bytes, which is stable
- * and skips the digits all keys share; short lines are sorted by insertion. Lines are divided among the
- * threads.
+ * and skips the digits all keys share; short lines are sorted by insertion. PyTorch's default sort is not stable,
+ * and programs see the indices: lines with equal elements are sorted again by its algorithm (select.c) unless
+ * stable=True. Lines are divided among the threads.
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/sort.h"
 
-enum { SORT_INSERTION = 48, SORT_GRAIN = 1 << 14 };
+/* PyTorch sorts lines of up to SORT_STABLE_ANYWAY elements by insertion. */
+enum { SORT_INSERTION = 48, SORT_GRAIN = 1 << 14, SORT_STABLE_ANYWAY = 16 };
 
 /* ---- keys -------------------------------------------------------------------------------------- */
 
@@ -118,7 +120,7 @@ typedef struct sort_job {
     const tensor *t;
     int dim;
     sort_what what;
-    bool descending, in_order;
+    bool descending, in_order, stable;
     int64_t n, first, count; /* n: length of a line */
     tensor *values, *indices;
     atomic_bool no_memory;
@@ -135,6 +137,21 @@ static int64_t sort_line_offset(const tensor *t, int dim, int64_t line) {
     return offset;
 }
 
+/* In order; equal elements as PyTorch leaves them, which is the introsort's order unless stable. */
+static void sort_line_all(const sort_job *job, const char *src, int64_t step, sort_pair *pairs,
+                          sort_pair *scratch) {
+    dtype dt = (dtype)job->t->dtype;
+    int64_t n = job->n;
+    sort_pairs(pairs, scratch, n, dtype_size(dt));
+    if (job->stable || n <= SORT_STABLE_ANYWAY) return;
+    for (int64_t i = 1; i < n; i++) {
+        if (pairs[i].key != pairs[i - 1].key) continue;
+        sort_make_keys(dt, src, step, n, job->descending, pairs);
+        select_sort(pairs, n);
+        return;
+    }
+}
+
 static void sort_line(const sort_job *job, int64_t line, sort_pair *pairs, sort_pair *scratch) {
     dtype dt = (dtype)job->t->dtype;
     int64_t item = (int64_t)dtype_size(dt), n = job->n;
@@ -142,7 +159,7 @@ static void sort_line(const sort_job *job, int64_t line, sort_pair *pairs, sort_
     const char *src = (const char *)tensor_data(job->t) +
                       sort_line_offset(job->t, job->dim, line) * item;
     sort_make_keys(dt, src, step, n, job->descending, pairs);
-    if (job->what == SORT_ALL) sort_pairs(pairs, scratch, n, (size_t)item);
+    if (job->what == SORT_ALL) sort_line_all(job, src, step, pairs, scratch);
     else if (job->what == SORT_RANK) select_rank(pairs, n, job->first);
     else if (job->count <= n / 64) select_first_sorted(pairs, n, job->count);
     else select_first(pairs, n, job->count, job->in_order);
@@ -209,34 +226,40 @@ static ctsc_status sort_begin(op_ctx *cx, const tensor *t, int64_t dim, const ch
 /* ---- sort -------------------------------------------------------------------------------------- */
 
 static ctsc_status sort_all(op_ctx *cx, const tensor *t, int64_t dim, bool descending,
-                            tensor **out) {
+                            bool stable, tensor **out) {
     sort_job job;
     TRY(sort_begin(cx, t, dim, "sorting_kernel_method_name", &job));
     job.what = SORT_ALL;
     job.descending = descending;
     job.count = job.n;
+    job.stable = stable;
     return sort_run(cx, &job, job.n, out);
 }
 
-/* sort(self, dim, descending) and sort(self, *, stable, dim, descending) */
-ctsc_status op_sort_tensor(op_ctx *cx, const value *args, value *results) {
+/* (self, dim, descending, ...) or (self, *, stable, dim, descending, ...) */
+static ctsc_status sort_by_args(op_ctx *cx, const value *args, tensor **out) {
     int at = schema_find_arg(cx->op->schema, "dim");
+    bool stable = at == 2 && args[1].tag == V_BOOL && arg_bool(&args[1]);
+    return sort_all(cx, arg_tensor(&args[0]), arg_int(&args[at]), arg_bool(&args[at + 1]), stable,
+                    out);
+}
+
+ctsc_status op_sort_tensor(op_ctx *cx, const value *args, value *results) {
     tensor *out[2];
-    TRY(sort_all(cx, arg_tensor(&args[0]), arg_int(&args[at]), arg_bool(&args[at + 1]), out));
+    TRY(sort_by_args(cx, args, out));
     return move_finish_many(cx, args, 2, out, results);
 }
 
 ctsc_status op_argsort(op_ctx *cx, const value *args, value *results) {
-    int at = schema_find_arg(cx->op->schema, "dim");
     tensor *out[2];
-    TRY(sort_all(cx, arg_tensor(&args[0]), arg_int(&args[at]), arg_bool(&args[at + 1]), out));
+    TRY(sort_by_args(cx, args, out));
     tensor_unref(out[0]);
     return op_finish(cx, args, out[1], results);
 }
 
 ctsc_status op_msort(op_ctx *cx, const value *args, value *results) {
     tensor *out[2];
-    TRY(sort_all(cx, arg_tensor(&args[0]), 0, false, out));
+    TRY(sort_all(cx, arg_tensor(&args[0]), 0, false, true, out)); /* the order shows in no index */
     tensor_unref(out[1]);
     return op_finish(cx, args, out[0], results);
 }
@@ -251,7 +274,7 @@ ctsc_status op_topk(op_ctx *cx, const value *args, value *results) {
     int64_t k = arg_int(&args[1]);
     if (k < 0 || k > job.n)
         return diag_fail(cx->diag, CTSC_FAILED, "selected index k out of range");
-    if (t->dtype == DT_BOOL) return op_refuse_dtype(cx, "topk_cpu", DT_BOOL);
+    if (t->dtype == DT_BOOL && t->ndim) return op_refuse_dtype(cx, "topk_cpu", DT_BOOL);
     if (t->ndim == 0) k = 1;
     job.what = SORT_TOP;
     job.descending = arg_bool(&args[3]);
@@ -290,7 +313,7 @@ ctsc_status op_kthvalue(op_ctx *cx, const value *args, value *results) {
         return diag_fail(cx->diag, CTSC_FAILED,
                          "kthvalue(): selected number k out of range for dimension %" PRId64,
                          arg_int(&args[2]) < 0 ? (int64_t)job.dim : arg_int(&args[2]));
-    if (t->dtype == DT_BOOL) return op_refuse_dtype(cx, "kthvalue_cpu", DT_BOOL);
+    if (t->dtype == DT_BOOL && t->ndim) return op_refuse_dtype(cx, "kthvalue_cpu", DT_BOOL);
     job.what = SORT_RANK;
     job.first = k - 1;
     job.count = 1;

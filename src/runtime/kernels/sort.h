@@ -26,6 +26,8 @@ void sort_pairs(sort_pair *a, sort_pair *scratch, int64_t n, size_t item);
 
 /* Selections that put equal elements in the same order as the C++ library PyTorch is built with,
  * because programs see the indices (select.c). */
+/* All in order. */
+void select_sort(sort_pair *a, int64_t n);
 /* The first k in order. */
 void select_first_sorted(sort_pair *a, int64_t n, int64_t k);
 /* The first k of the order in front; in order if `sorted`. */

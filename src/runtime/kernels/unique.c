@@ -246,7 +246,8 @@ ctsc_status op_unique(op_ctx *cx, const value *args, value *results) { /* _uniqu
 
 ctsc_status op_unique2(op_ctx *cx, const value *args, value *results) { /* _unique2 */
     tensor *out[3];
-    TRY(unique_all(cx, arg_tensor(&args[0]), false, arg_bool(&args[2]), arg_bool(&args[3]), out));
+    bool counts = arg_bool(&args[3]), inverse = arg_bool(&args[2]) || counts; /* as PyTorch does */
+    TRY(unique_all(cx, arg_tensor(&args[0]), false, inverse, counts, out));
     return move_finish_many(cx, args, 3, out, results);
 }
 
@@ -264,7 +265,7 @@ ctsc_status op_unique_dim_consecutive(op_ctx *cx, const value *args, value *resu
 
 ctsc_status op_unique_consecutive(op_ctx *cx, const value *args, value *results) {
     tensor *t = arg_tensor(&args[0]), *out[3];
-    if (args[3].tag == V_NONE) {
+    if (args[3].tag == V_NONE || (arg_int(&args[3]) == 0 && t->ndim == 1)) {
         TRY(unique_all(cx, t, true, arg_bool(&args[1]), arg_bool(&args[2]), out));
     } else {
         TRY(unique_dim(cx, t, arg_int(&args[3]), true, out));

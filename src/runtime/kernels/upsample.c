@@ -56,7 +56,11 @@ static double upsample_source(dtype dt, double step, int64_t o, bool align, bool
     return !align && !cubic && v < 0 ? 0 : v;
 }
 
-static void upsample_nearest_table(upsample_table *t, dtype dt, bool exact, double given) {
+/* shortcut: PyTorch's code for channels-last tensors does not look at the scale for sizes that stay or double. */
+static void upsample_nearest_table(upsample_table *t, dtype dt, bool exact, bool shortcut, double given) {
+    int shift = t->out == t->in ? 0 : t->out == 2 * t->in ? 1 : -1;
+    for (int64_t o = 0; shortcut && shift >= 0 && o < t->out; o++) t->at[o] = o >> shift;
+    if (shortcut && shift >= 0) return;
     double step = upsample_step(dt, t->in, t->out, false, given);
     for (int64_t o = 0; o < t->out; o++) {
         /* PyTorch takes the floor of a float, also for double data. */
@@ -138,7 +142,7 @@ static void upsample_aa_table(upsample_table *t, dtype dt, bool cubic, double st
 }
 
 static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_mode mode, dtype dt,
-                                       bool align, double given) {
+                                       bool align, bool shortcut, double given) {
     double step = upsample_step(dt, t->in, t->out, align, given);
     double wide = mode < UPSAMPLE_LINEAR_AA ? 0
                                             : ceil(upsample_aa_support(step, mode == UPSAMPLE_CUBIC_AA)) * 2 + 1;
@@ -157,7 +161,7 @@ static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_m
     switch (mode) {
         case UPSAMPLE_NEAREST:
         case UPSAMPLE_NEAREST_EXACT:
-            upsample_nearest_table(t, dt, mode == UPSAMPLE_NEAREST_EXACT, given);
+            upsample_nearest_table(t, dt, mode == UPSAMPLE_NEAREST_EXACT, shortcut, given);
             break;
         case UPSAMPLE_LINEAR: upsample_linear_table(t, dt, align, given); break;
         case UPSAMPLE_CUBIC: upsample_cubic_table(t, dt, align, given); break;
@@ -375,6 +379,19 @@ static ctsc_status upsample_weighted(op_ctx *cx, tensor *input, const upsample_t
     return st;
 }
 
+/* Sizes of 1 have any stride. */
+static bool upsample_is_channels_last(const tensor *x) {
+    int64_t expected = 1;
+    if (x->ndim < 4) return false;
+    for (int k = 0; k < x->ndim; k++) {
+        int dim = k == 0 ? 1 : k == x->ndim - 1 ? 0 : x->ndim - k; /* C, then W, H, D, then N */
+        if (x->sizes[dim] == 1) continue;
+        if (x->strides[dim] != expected) return false;
+        expected *= x->sizes[dim];
+    }
+    return true;
+}
+
 static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample_spec *s, tensor **out) {
     upsample_table t[3] = {{0}};
     TRY(upsample_check(cx, input, noutput, s));
@@ -386,12 +403,14 @@ static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample
         return op_refuse_dtype(cx, name, dt);
     }
     ctsc_status st = CTSC_OK;
+    bool last = nearest && upsample_is_channels_last(input);
+    dtype table_dt = dt == DT_FLOAT64 && !last ? DT_FLOAT64 : DT_FLOAT32;
     for (int i = 0; i < 3 && st == CTSC_OK; i++) {
         t[i].in = s->in[i], t[i].out = s->out[i];
         /* The dims that are not there stay as they are. */
         bool absent = i < 3 - s->dims;
         st = upsample_table_make(cx, &t[i], absent && !nearest ? UPSAMPLE_LINEAR : s->mode,
-                                 dt == DT_FLOAT64 ? DT_FLOAT64 : DT_FLOAT32, s->align, s->scale[i]);
+                                 table_dt, s->align, last && s->mode == UPSAMPLE_NEAREST, s->scale[i]);
     }
     if (st == CTSC_OK)
         st = nearest ? upsample_nearest(cx, input, t, out) : upsample_weighted(cx, input, t, out);

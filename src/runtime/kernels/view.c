@@ -3,8 +3,8 @@
  * view.c - operators that show the same elements in another geometry: view, reshape, transpose, slice, ...
  *
  * Method: each op_X here computes a view and returns it. The in-place forms (squeeze_, t_, ...) exchange the
- * geometry of self with that of the view; the ..._copy forms clone it. Both are made from the plain form by
- * VIEW_IN_PLACE and VIEW_COPY.
+ * geometry of self with that of the view; the ..._copy forms clone it (view_copy never fails for strides: it
+ * is a reshape). Both are made from the plain form by VIEW_IN_PLACE and VIEW_COPY.
  * Tests: tests/unit/test_shape.c
  */
 #include "runtime/kernels/move.h"
@@ -232,7 +232,8 @@ ctsc_status op_t(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
     if (t->ndim > 2)
         return diag_fail(cx->diag, CTSC_FAILED,
-                         "t() expects a tensor with <= 2 dimensions, but self is %dD", t->ndim);
+                         "%s() expects a tensor with <= 2 dimensions, but self is %dD",
+                         move_in_place(cx) ? "t_" : "t", t->ndim);
     tensor *view;
     return view_return(results, tensor_transpose(cx->diag, t, 0, t->ndim < 2 ? 0 : 1, &view), &view);
 }
@@ -394,24 +395,21 @@ ctsc_status op_slice_tensor(op_ctx *cx, const value *args, value *results) {
                        &view);
 }
 
+/* A start beyond the end is refused as an index, or (narrow_copy) as a range. */
 static ctsc_status view_narrow(op_ctx *cx, const tensor *t, int64_t dim, int64_t start,
-                               int64_t length, bool may_start_anywhere, tensor **out) {
+                               int64_t length, bool may_start_beyond, tensor **out) {
     int k;
     if (t->ndim == 0)
         return diag_fail(cx->diag, CTSC_FAILED, "narrow() cannot be applied to a 0-dim tensor.");
     TRY(tensor_wrap_dim(cx->diag, dim, t->ndim, &k));
-    int64_t size = t->sizes[k];
-    if (start != size && !may_start_anywhere) {
-        int64_t n = size > 0 ? size : 1;
-        if (start < -n || start >= n)
-            return diag_fail(cx->diag, CTSC_FAILED,
-                             "Dimension out of range (expected to be in range of [%" PRId64
-                             ", %" PRId64 "], but got %" PRId64 ")",
-                             -n, n - 1, start);
-        if (start < 0) start += n;
-    } else if (start < 0 && start >= -size) {
-        start += size;
-    }
+    int64_t size = t->sizes[k], n = size > 0 ? size : 1;
+    bool too_large = start >= n && start != size && !may_start_beyond;
+    if (start < -n || too_large)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Dimension out of range (expected to be in range of [%" PRId64 ", %" PRId64
+                         "], but got %" PRId64 ")",
+                         -n, n - 1, start);
+    if (start < 0) start += n;
     if (length < 0 || start < 0 || start > size || length > size - start)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "start (%" PRId64 ") + length (%" PRId64 ") exceeds dimension size (%" PRId64
@@ -523,7 +521,7 @@ ctsc_status op_unfold(op_ctx *cx, const value *args, value *results) {
     memcpy(sizes, t->sizes, n * sizeof *sizes);
     memcpy(strides, t->strides, n * sizeof *strides);
     if (n > 0) {
-        sizes[dim] = size < 0 ? -1 : (length - size) / step + 1;
+        sizes[dim] = (length - (size < -INT32_MAX ? -1 : size)) / step + 1;
         if (__builtin_mul_overflow(stride, step, &strides[dim])) strides[dim] = stride;
     }
     sizes[n] = size;
@@ -534,6 +532,67 @@ ctsc_status op_unfold(op_ctx *cx, const value *args, value *results) {
         size < 0 ? tensor_as_strided(cx->diag, t, n + 1, sizes, strides, t->offset, &view)
                  : tensor_view_raw(cx->diag, t, n + 1, sizes, strides, t->offset, &view);
     return view_return(results, status, &view);
+}
+
+/* ---- complex numbers as pairs ---------------------------------------------------------------------- */
+
+static dtype view_pair_dtype(dtype complex) {
+    return complex == DT_COMPLEX128 ? DT_FLOAT64 : complex == DT_COMPLEX64 ? DT_FLOAT32 : DT_FLOAT16;
+}
+
+ctsc_status op_view_as_real(op_ctx *cx, const value *args, value *results) {
+    const tensor *t = arg_tensor(&args[0]);
+    dtype dt = (dtype)t->dtype;
+    int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
+    int n = t->ndim;
+    if (!dtype_is_complex(dt))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "view_as_real is only supported for complex tensors");
+    if (n == TENSOR_MAX_DIMS)
+        return diag_fail(cx->diag, CTSC_LIMIT, "tensors have at most %d dimensions",
+                         TENSOR_MAX_DIMS);
+    for (int i = 0; i < n; i++) {
+        sizes[i] = t->sizes[i];
+        strides[i] = 2 * t->strides[i];
+    }
+    sizes[n] = 2;
+    strides[n] = 1;
+    tensor as = {.dtype = (uint8_t)view_pair_dtype(dt), .storage = t->storage};
+    tensor *view;
+    return view_return(
+        results, tensor_view_raw(cx->diag, &as, n + 1, sizes, strides, 2 * t->offset, &view),
+        &view);
+}
+
+ctsc_status op_view_as_complex(op_ctx *cx, const value *args, value *results) {
+    const tensor *t = arg_tensor(&args[0]);
+    int64_t strides[TENSOR_MAX_DIMS];
+    int n = t->ndim - 1;
+    dtype dt = t->dtype == DT_FLOAT64   ? DT_COMPLEX128
+               : t->dtype == DT_FLOAT32 ? DT_COMPLEX64
+                                        : DT_COMPLEX32;
+    if (!dtype_is_float((dtype)t->dtype) || t->dtype == DT_BFLOAT16)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "view_as_complex is only supported for half, float and double tensors, but "
+                         "got a tensor of scalar type: %s",
+                         dtype_table[t->dtype].ir_name);
+    if (n < 0) return diag_fail(cx->diag, CTSC_FAILED, "Input tensor must have one or more dimensions");
+    if (t->sizes[n] != 2)
+        return diag_fail(cx->diag, CTSC_FAILED, "Tensor must have a last dimension of size 2");
+    if (t->strides[n] != 1)
+        return diag_fail(cx->diag, CTSC_FAILED, "Tensor must have a last dimension with stride 1");
+    for (int i = 0; i < n; i++) {
+        strides[i] = t->strides[i] / 2;
+        if (t->strides[i] % 2)
+            return diag_fail(cx->diag, CTSC_FAILED,
+                             "Tensor must have a stride divisible by 2 for all but last dimension");
+    }
+    if (t->offset % 2)
+        return diag_fail(cx->diag, CTSC_FAILED, "Tensor must have a storage_offset divisible by 2");
+    tensor as = {.dtype = (uint8_t)dt, .storage = t->storage};
+    tensor *view;
+    return view_return(
+        results, tensor_view_raw(cx->diag, &as, n, t->sizes, strides, t->offset / 2, &view), &view);
 }
 
 /* ---- in-place and copying forms ------------------------------------------------------------------ */
@@ -571,7 +630,7 @@ static ctsc_status view_copy(op_ctx *cx, op_fn plain, const value *args, value *
         return view_copy(cx, plain, args, results);                                                \
     }
 VIEW_COPY(op_alias_copy, op_view_alias)
-VIEW_COPY(op_view_copy, op_view)
+VIEW_COPY(op_view_copy, op_reshape)
 VIEW_COPY(op_reshape_copy, op_reshape)
 VIEW_COPY(op_flatten_copy, op_flatten)
 VIEW_COPY(op_view_dtype_copy, op_view_dtype)
@@ -589,6 +648,8 @@ VIEW_COPY(op_slice_copy, op_slice_tensor)
 VIEW_COPY(op_as_strided_copy, op_as_strided)
 VIEW_COPY(op_diagonal_copy, op_diagonal)
 VIEW_COPY(op_unfold_copy, op_unfold)
+VIEW_COPY(op_view_as_real_copy, op_view_as_real)
+VIEW_COPY(op_view_as_complex_copy, op_view_as_complex)
 
 /* ---- writing into a view: select_scatter and its like ------------------------------------------------ */
 
