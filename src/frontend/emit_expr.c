@@ -128,6 +128,8 @@ static sugar *expr_object_attribute(emitter *e, source_range r, ir_value *obj, c
         node_set_str(n, "name", name);
         graph_insert(e->g, n);
         n->outputs.data[0]->type = cls->cls->attributes.data[slot].type;
+        bool number = name[0] >= '0' && name[0] <= '9';
+        value_set_name(n->outputs.data[0], number ? arena_printf(e->scratch, "_%s", name) : name);
         return sugar_of_value(e, n->outputs.data[0]);
     }
     const constant_attribute *ca = class_find_constant(cls, name);

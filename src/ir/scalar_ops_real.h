@@ -178,7 +178,7 @@ SCALAR_FN REAL OP_NAME(softplus)(REAL x, REAL beta, REAL threshold) {
     return y > threshold ? x : soft;
 }
 SCALAR_FN REAL OP_NAME(softshrink)(REAL x, REAL lambda) {
-    return x > lambda ? x - lambda : x < -lambda ? x + lambda : x * C(0.0);
+    return x > lambda ? x - lambda : x < -lambda ? x + lambda : C(0.0); /* NaN gives 0 */
 }
 SCALAR_FN REAL OP_NAME(hardshrink)(REAL x, REAL lambda) {
     return (x >= -lambda) & (x <= lambda) ? C(0.0) : x;
@@ -199,6 +199,22 @@ SCALAR_FN uint8_t OP_NAME(isfinite)(REAL x) { return MATH(fabs)(x) < (REAL)__bui
 SCALAR_FN uint8_t OP_NAME(isposinf)(REAL x) { return x == (REAL)__builtin_inf(); }
 SCALAR_FN uint8_t OP_NAME(isneginf)(REAL x) { return x == -(REAL)__builtin_inf(); }
 SCALAR_FN uint8_t OP_NAME(signbit)(REAL x) { return MATH(copysign)(C(1.0), x) < C(0.0); }
+
+/* Reflection, upward recurrence, asymptotic series (DLMF 5.15.6, 5.15.5, 5.15.8). In the computing type: near the poles
+ * the result is what sin(pi x) rounds to, and PyTorch's is as well. */
+SCALAR_FN REAL OP_NAME(trigamma)(REAL x) {
+    REAL result = C(0.0), sign = C(1.0);
+    if (x < C(0.5)) {
+        REAL s = MATH(sin)(C(3.14159265358979323846) * x);
+        sign = -C(1.0);
+        result = -C(9.86960440108935861883) / (s * s);
+        x = C(1.0) - x;
+    }
+    for (int i = 0; i < 6; i++, x += C(1.0)) result += C(1.0) / (x * x);
+    REAL z = C(1.0) / (x * x);
+    REAL series = C(1.0) / C(6.0) - z * (C(1.0) / C(30.0) - z * (C(1.0) / C(42.0)));
+    return sign * (result + (C(1.0) + C(1.0) / (C(2.0) * x) + z * series) / x);
+}
 
 /* ---- special functions that exist in double only ------------------------------------------------- */
 

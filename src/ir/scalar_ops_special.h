@@ -115,19 +115,21 @@ SCALAR_FN double scalar_igammac_fraction_f64(double a, double x) {
     return h * scalar_igamma_factor_f64(a, x);
 }
 SCALAR_FN double scalar_igamma_f64(double a, double x) {
-    if (a != a || x != x || x < 0 || a < 0) return SCALAR_NAN;
+    if (x < 0 || a < 0) return SCALAR_NAN;
     if (a == 0) return x > 0 ? 1 : SCALAR_NAN;
     if (x == 0) return 0;
-    if (a - a != 0) return x - x != 0 ? SCALAR_NAN : 0; /* infinite a */
-    if (x - x != 0) return 1;
+    if (a == SCALAR_INF) return x == SCALAR_INF ? SCALAR_NAN : 0; /* whatever x is, as in PyTorch */
+    if (x == SCALAR_INF) return 1;
+    if (a != a || x != x) return SCALAR_NAN;
     return x < a + 1 ? scalar_igamma_series_f64(a, x) : 1 - scalar_igammac_fraction_f64(a, x);
 }
 SCALAR_FN double scalar_igammac_f64(double a, double x) {
-    if (a != a || x != x || x < 0 || a < 0) return SCALAR_NAN;
+    if (x < 0 || a < 0) return SCALAR_NAN;
     if (a == 0) return x > 0 ? 0 : SCALAR_NAN;
     if (x == 0) return 1;
-    if (a - a != 0) return x - x != 0 ? SCALAR_NAN : 1;
-    if (x - x != 0) return 0;
+    if (a == SCALAR_INF) return x == SCALAR_INF ? SCALAR_NAN : 1;
+    if (x == SCALAR_INF) return 0;
+    if (a != a || x != x) return SCALAR_NAN;
     return x < a + 1 ? 1 - scalar_igamma_series_f64(a, x) : scalar_igammac_fraction_f64(a, x);
 }
 

@@ -75,14 +75,14 @@ static void file_reader_close(void *ctx) {
 
 ctsc_status reader_open_file(diag *d, const char *path, reader *out) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return diag_fail(d, CTSC_ENVIRONMENT, "cannot open %s: %s", path, strerror(errno));
+    if (fd < 0) return diag_fail(d, CTSC_BAD_FILE, "cannot open %s: %s", path, strerror(errno));
     struct stat st;
     file_reader *f = NULL;
     ctsc_status s = CTSC_OK;
     if (fstat(fd, &st) != 0)
-        s = diag_fail(d, CTSC_ENVIRONMENT, "cannot open %s: %s", path, strerror(errno));
+        s = diag_fail(d, CTSC_BAD_FILE, "cannot open %s: %s", path, strerror(errno));
     else if (!S_ISREG(st.st_mode))
-        s = diag_fail(d, CTSC_ENVIRONMENT, "cannot open %s: not a regular file", path);
+        s = diag_fail(d, CTSC_BAD_FILE, "cannot open %s: not a regular file", path);
     else if (!(f = mem_zalloc(sizeof *f)))
         s = diag_no_memory(d);
     if (s != CTSC_OK) {

@@ -568,10 +568,10 @@ static void test_files(void **state) {
     assert_true(read_all(r));
     remove(path);
     diag d = {0};
-    assert_int_equal(reader_open_file(&d, path, &r), CTSC_ENVIRONMENT);
+    assert_int_equal(reader_open_file(&d, path, &r), CTSC_BAD_FILE);
     assert_non_null(strstr(diag_message(&d), "No such file"));
     diag_clear(&d);
-    assert_int_equal(reader_open_file(NULL, "/tmp", &r), CTSC_ENVIRONMENT);
+    assert_int_equal(reader_open_file(NULL, "/tmp", &r), CTSC_BAD_FILE);
     free(b.p);
 }
 

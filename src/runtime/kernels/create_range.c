@@ -199,9 +199,8 @@ static void range_zero_triangle(tensor *t, int64_t diagonal, bool lower) {
 
 static ctsc_status range_triangle(op_ctx *cx, const value *args, bool lower, value *results) {
     tensor *self = args[0].u.tensor, *t;
-    if (self->ndim < 2)
-        return diag_fail(cx->diag, CTSC_FAILED, "%s: input tensor must have at least 2 dimensions",
-                         lower ? "tril" : "triu");
+    int rows;
+    TRY(tensor_wrap_dim(cx->diag, -2, self->ndim, &rows));
     TRY(tensor_clone(cx->diag, self, &t));
     range_zero_triangle(t, arg_int(&args[1]), lower);
     return op_finish(cx, args, t, results);

@@ -10,7 +10,7 @@
  */
 #include "runtime/kernels/move.h"
 
-enum { JOIN_GRAIN = 1 << 17 };
+enum { JOIN_GRAIN = 1 << 17, JOIN_SMALL = 64 }; /* bytes */
 
 /* The tensors to join, owned, and their blocks. */
 typedef struct join_list {
@@ -81,6 +81,19 @@ static void join_move(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
+/* The whole result, tensor by tensor: for blocks so small that finding them would cost more. */
+static void join_move_small(const join_list *j, const tensor *out, int64_t rows, int64_t row) {
+    size_t item = dtype_size((dtype)out->dtype);
+    for (size_t i = 0; i < j->n; i++) {
+        int64_t start = i ? j->ends[i - 1] : 0, block = j->ends[i] - start;
+        move_geometry g = {0};
+        if (block == 0) continue;
+        move_add_dim(&g, rows, row, block);
+        move_add_dim(&g, block / (int64_t)item, (int64_t)item, (int64_t)item);
+        move_copy(&g, item, (char *)tensor_data(out) + start, tensor_data(j->tensors[i]));
+    }
+}
+
 /* Copies each tensor into its slice of the result. */
 static ctsc_status join_copy(op_ctx *cx, const join_list *j, int dim, tensor *out) {
     int64_t start = 0;
@@ -120,7 +133,8 @@ static ctsc_status join_blocks(op_ctx *cx, join_list *j, dtype dt, int dim, tens
             j->ends[i] = (i ? j->ends[i - 1] : 0) + inner * j->tensors[i]->sizes[dim];
         join_job job = {j, tensor_data(result), inner * sizes[dim]};
         int64_t bytes = result->numel * (int64_t)dtype_size(dt);
-        if (bytes <= JOIN_GRAIN) join_move(&job, 0, bytes);
+        if (job.row / (int64_t)j->n < JOIN_SMALL) join_move_small(j, result, bytes / job.row, job.row);
+        else if (bytes <= JOIN_GRAIN) join_move(&job, 0, bytes);
         else pool_for(bytes, JOIN_GRAIN, join_move, &job);
     }
     if (status) tensor_unref(result);

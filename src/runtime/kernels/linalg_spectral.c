@@ -268,14 +268,14 @@ static ctsc_status eigh_uplo(op_ctx *cx, const value *v, bool *upper) {
 
 /* (self, UPLO) */
 ctsc_status op_linalg_eigh(op_ctx *cx, const value *args, value *results) {
-    bool upper;
+    bool upper = false;
     tensor *r[2];
     TRY(eigh_uplo(cx, &args[1], &upper));
     TRY(eigh_run(cx, arg_tensor(&args[0]), upper, true, r));
     return linalg_finish(cx, args, 2, r, results);
 }
 ctsc_status op_linalg_eigvalsh(op_ctx *cx, const value *args, value *results) {
-    bool upper;
+    bool upper = false;
     tensor *r[2];
     TRY(eigh_uplo(cx, &args[1], &upper));
     TRY(eigh_run(cx, arg_tensor(&args[0]), upper, false, r));
@@ -288,7 +288,8 @@ ctsc_status op_symeig(op_ctx *cx, const value *args, value *results) {
     int64_t none = 0;
     TRY(eigh_run(cx, a, arg_bool(&args[2]), vectors, r));
     if (!vectors) {
-        ctsc_status st = tensor_new(cx->diag, (dtype)a->dtype, 1, &none, &r[1]);
+        ctsc_status st = a->numel ? tensor_new(cx->diag, (dtype)a->dtype, 1, &none, &r[1])
+                                  : tensor_new_like(cx->diag, a, (dtype)a->dtype, &r[1]);
         if (st != CTSC_OK) {
             tensor_unref(r[0]);
             return st;
@@ -426,6 +427,9 @@ static ctsc_status rank_run(op_ctx *cx, const value *args, const rank_tolerance 
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *s, *r;
     TRY(linalg_check_matrix(d, a, "torch.linalg.matrix_rank", "input"));
+    if (!dtype_is_float((dtype)a->dtype) && !dtype_is_complex((dtype)a->dtype))
+        return diag_fail(d, CTSC_FAILED,
+                         "This function doesn't handle types other than float and double");
     TRY(rank_values(cx, a, t->hermitian, &s));
     ctsc_status st = linalg_new(d, a, DT_INT64, 0, NULL, &r);
     if (st != CTSC_OK) {
@@ -589,6 +593,11 @@ static ctsc_status cond_norm(op_ctx *cx, tensor *a, const value *p, tensor **out
 static ctsc_status cond_by_inverse(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *inverse = NULL, *info = NULL, *na = NULL, *ni = NULL;
+    if (a->numel == 0) {
+        TRY(linalg_new(d, a, (dtype)a->dtype, 0, NULL, &na));
+        memset(tensor_data(na), 0, (size_t)na->numel * dtype_size((dtype)na->dtype));
+        return linalg_finish(cx, args, 1, &na, results);
+    }
     TRY(linalg_inverse_compute(d, a, &inverse, &info));
     ctsc_status st = cond_norm(cx, a, &args[1], &na);
     if (st == CTSC_OK) st = cond_norm(cx, inverse, &args[1], &ni);

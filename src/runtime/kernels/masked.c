@@ -152,24 +152,23 @@ static ctsc_status masked_check(op_ctx *cx, const tensor *mask) {
 
 typedef struct masked_select_job {
     const masked_flags *f;
-    size_t item;
-    const char *src;
-    char *dst;
+    dtype dt;
+    const void *src;
+    void *dst;
 } masked_select_job;
 
 static void masked_select_chunks(void *ctx, int64_t begin, int64_t end) {
     const masked_select_job *job = ctx;
     const masked_flags *f = job->f;
-    size_t item = job->item;
     for (int64_t c = begin; c < end; c++) {
-        char *to = job->dst + (size_t)f->before[c] * item;
         int64_t first = c * MASKED_CHUNK;
         int64_t last = first + MASKED_CHUNK < f->n ? first + MASKED_CHUNK : f->n;
-        for (int64_t i = first; i < last; i++) {
-            if (!f->at[i]) continue;
-            memcpy(to, job->src + (size_t)i * item, item);
-            to += item;
-        }
+        DISPATCH_BITS(job->dt, {
+            const T *src = job->src;
+            T *to = (T *)job->dst + f->before[c];
+            for (int64_t i = first; i < last; i++)
+                if (f->at[i]) *to++ = src[i];
+        });
     }
 }
 
@@ -192,7 +191,7 @@ ctsc_status op_masked_select(op_ctx *cx, const value *args, value *results) {
         int64_t total = masked_total(&f);
         status = tensor_new(cx->diag, (dtype)self->dtype, 1, &total, &out);
         if (!status) {
-            masked_select_job job = {&f, dtype_size((dtype)self->dtype), tensor_data(flat),
+            masked_select_job job = {&f, (dtype)self->dtype, tensor_data(flat),
                                      tensor_data(out)};
             pool_for(f.chunks, 4, masked_select_chunks, &job);
         }
@@ -219,15 +218,12 @@ static void masked_scatter_run(void *ctx, int64_t n, char *const *p, const int64
     }
 }
 
-/* target where mask: the elements of source in turn. */
-static ctsc_status masked_scatter(op_ctx *cx, tensor *target, const tensor *mask,
-                                  const tensor *source) {
-    tensor *wide, *flat;
+/* target where mask: the elements of source in turn. Both are of one shape. */
+static ctsc_status masked_scatter(op_ctx *cx, tensor *target, tensor *wide, const tensor *source) {
+    tensor *flat;
     masked_flags f;
-    TRY(tensor_expand(cx->diag, mask, target->ndim, target->sizes, &wide));
-    ctsc_status status = masked_flags_make(cx, wide, &f);
-    tensor_unref(wide);
-    if (status) return status;
+    TRY(masked_flags_make(cx, wide, &f));
+    ctsc_status status = CTSC_OK;
     if (source->numel < masked_total(&f))
         status = diag_fail(cx->diag, CTSC_FAILED,
                            "Number of elements of source < number of ones in mask");
@@ -239,6 +235,28 @@ static ctsc_status masked_scatter(op_ctx *cx, tensor *target, const tensor *mask
         tensor_unref(flat);
     }
     masked_flags_free(&f);
+    return status;
+}
+
+/* The same in the order in which target lies in memory: where PyTorch writes in place, this is the order in which
+ * a transposed tensor takes up its elements. */
+static ctsc_status masked_scatter_in_memory_order(op_ctx *cx, tensor *target, const tensor *mask,
+                                                  const tensor *source) {
+    int64_t order[TENSOR_MAX_DIMS];
+    tensor *wide, *to = NULL, *by = NULL;
+    for (int i = 0; i < target->ndim; i++) {
+        int at = i;
+        for (; at > 0 && target->strides[order[at - 1]] < target->strides[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    TRY(tensor_expand(cx->diag, mask, target->ndim, target->sizes, &wide));
+    ctsc_status status = tensor_permute(cx->diag, target, target->ndim, order, &to);
+    if (!status) status = tensor_permute(cx->diag, wide, target->ndim, order, &by);
+    if (!status) status = masked_scatter(cx, to, by, source);
+    tensor_unref(wide);
+    tensor_unref(to);
+    tensor_unref(by);
     return status;
 }
 
@@ -266,7 +284,7 @@ ctsc_status op_masked_scatter(op_ctx *cx, const value *args, value *results) {
         tensor_unref(wide);
         if (status) return status;
     }
-    status = masked_scatter(cx, target, mask, source);
+    status = masked_scatter_in_memory_order(cx, target, mask, source);
     if (!status) return move_finish(cx, args, target, results);
     tensor_unref(target);
     return status;

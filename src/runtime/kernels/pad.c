@@ -35,6 +35,22 @@ static void pad_fill(tensor *t, const value *v) { /* t is new: contiguous */
     }
 }
 
+/* Negative padding cuts off at most what is there. */
+static ctsc_status pad_check_crop(op_ctx *cx, const tensor *self, int n, const int64_t *pad) {
+    for (int dim = self->ndim - n / 2; dim < self->ndim; dim++) {
+        int64_t size = self->sizes[dim];
+        for (int side = 0; side < 2; side++) {
+            int64_t by = pad[2 * (self->ndim - 1 - dim) + side];
+            if (by >= 0) continue;
+            if (by < -size)
+                return nn_fail(cx, "start (%lld) + length (%lld) exceeds dimension size (%lld).",
+                               side ? 0LL : (long long)(0 - (uint64_t)by), (long long)(size + by), (long long)size);
+            size += by;
+        }
+    }
+    return CTSC_OK;
+}
+
 static ctsc_status pad_constant(op_ctx *cx, tensor *self, int n, const int64_t *pad, const value *fill,
                                 tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS], from[TENSOR_MAX_DIMS] = {0}, to[TENSOR_MAX_DIMS];
@@ -43,15 +59,19 @@ static ctsc_status pad_constant(op_ctx *cx, tensor *self, int n, const int64_t *
         return nn_fail(cx, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is %dwhile the input has %ddimensions.",
                        n, self->ndim);
     for (int i = 0; i < self->ndim; i++) sizes[i] = to[i] = self->sizes[i];
-    for (int k = 0; k < n / 2; k++) {
-        int dim = self->ndim - 1 - k;
-        int64_t size;
-        if (__builtin_add_overflow(self->sizes[dim], pad[2 * k], &size) ||
-            __builtin_add_overflow(size, pad[2 * k + 1], &size) || size < 0)
+    TRY(pad_check_crop(cx, self, n, pad));
+    bool grows = false;
+    for (int i = 0; i < n; i++) grows |= pad[i] > 0;
+    for (int dim = self->ndim - n / 2; dim < self->ndim; dim++) {
+        int64_t left = pad[2 * (self->ndim - 1 - dim)], right = pad[2 * (self->ndim - 1 - dim) + 1], size;
+        bool fits = !__builtin_add_overflow(self->sizes[dim], left, &size) &&
+                    !__builtin_add_overflow(size, right, &size);
+        if (!fits) return nn_fail(cx, "padding size is too large");
+        if (size < grows)
             return nn_fail(cx, "The input size %lld, plus negative padding %lld and %lld resulted in a negative output size, which is invalid. Check dimension %d of your input.",
-                           (long long)self->sizes[dim], (long long)pad[2 * k],
-                           (long long)pad[2 * k + 1], dim);
-        from[dim] = pad[2 * k], to[dim] = pad[2 * k] + self->sizes[dim], sizes[dim] = size;
+                           (long long)self->sizes[dim], (long long)left, (long long)right,
+                           dim - (self->ndim - n / 2));
+        from[dim] = left, to[dim] = left + self->sizes[dim], sizes[dim] = size;
     }
     tensor *y;
     TRY(tensor_new(cx->diag, (dtype)self->dtype, self->ndim, sizes, &y));

@@ -150,10 +150,31 @@ static ctsc_status pick_align(op_ctx *cx, const tensor *self, int dim, tensor *s
     return tensor_view_raw(cx->diag, source, self->ndim, sizes, strides, source->offset, out);
 }
 
+/* source * alpha in source's dtype; source itself when alpha is 1. */
+static ctsc_status pick_scale(op_ctx *cx, tensor *source, const value *alpha, tensor **out) {
+    dtype dt = (dtype)source->dtype;
+    tensor *factor, *product;
+    bool whole = dtype_is_integral(dt);
+    value number = whole && alpha->tag == V_FLOAT ? value_int((int64_t)alpha->u.f) : *alpha;
+    if (number.tag != V_COMPLEX && arg_float(&number) == 1) {
+        *out = tensor_ref(source);
+        return CTSC_OK;
+    }
+    TRY(operand_to_tensor(cx, &number, dt, &factor));
+    ctsc_status status = tensor_clone(cx->diag, source, &product);
+    if (!status) {
+        int64_t item = (int64_t)dtype_size(dt);
+        move_kernel_for(MOVE_MUL, dt).run(product->numel, tensor_data(product), item,
+                                          tensor_data(factor), 0);
+        *out = product;
+    }
+    tensor_unref(factor);
+    return status;
+}
+
 ctsc_status op_index_add(op_ctx *cx, const value *args, value *results) {
     tensor *self = arg_tensor(&args[0]), *given = arg_tensor(&args[2]), *source;
-    tensor *index = NULL, *target = NULL, *aligned = NULL;
-    const value *alpha = &args[4];
+    tensor *index = NULL, *target = NULL, *aligned = NULL, *scaled;
     int dim;
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), self->ndim, &dim));
     source = arg_tensor(&args[3]);
@@ -161,25 +182,11 @@ ctsc_status op_index_add(op_ctx *cx, const value *args, value *results) {
     if (self->ndim > 1) TRY(pick_check_slices(cx, self, dim, source));
     if (!move_kernel_for(MOVE_ADD, (dtype)self->dtype).run)
         return op_refuse_dtype(cx, "index_add", (dtype)self->dtype);
-    bool whole = !dtype_is_float((dtype)self->dtype) && !dtype_is_complex((dtype)self->dtype);
-    value factor = whole && alpha->tag == V_FLOAT ? value_int((int64_t)alpha->u.f) : *alpha;
-    value scaled = value_ref(args[3]);
-    if (factor.tag == V_COMPLEX || arg_float(&factor) != 1) {
-        const value product[] = {args[3], factor};
-        value made = value_none();
-        value_unref(scaled);
-        TRY(op_call(cx, "aten::mul.Scalar", 2, product, &made));
-        scaled = made;
-        tensor *same;
-        ctsc_status cast = tensor_to_dtype(cx->diag, made.u.tensor, (dtype)self->dtype, &same);
-        value_unref(scaled);
-        if (cast) return cast;
-        scaled = value_tensor_take(same);
-    }
+    TRY(pick_scale(cx, source, &args[4], &scaled));
     ctsc_status status = move_index_int64(cx, given, &index);
     if (!status && index_find_outside(index, self->ndim ? self->sizes[dim] : 1, false) < index->numel)
         status = diag_fail(cx->diag, CTSC_FAILED, "index out of range in self");
-    if (!status) status = pick_align(cx, self, dim, scaled.u.tensor, &aligned);
+    if (!status) status = pick_align(cx, self, dim, scaled, &aligned);
     if (!status && aligned->storage == self->storage && move_in_place(cx)) {
         tensor *copy;
         status = tensor_clone(cx->diag, aligned, &copy);
@@ -190,7 +197,7 @@ ctsc_status op_index_add(op_ctx *cx, const value *args, value *results) {
     if (!status) status = pick_write(cx, target, dim, index, aligned, MOVE_ADD);
     tensor_unref(index);
     tensor_unref(aligned);
-    value_unref(scaled);
+    tensor_unref(scaled);
     if (!status) return move_finish(cx, args, target, results);
     tensor_unref(target);
     return status;

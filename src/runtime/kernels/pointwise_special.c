@@ -65,10 +65,14 @@ SPECIAL_BINARY(SPECIAL_BINARY_DEFINE)
 PW_REAL_LOOPS(polygamma, 1, 1)
 static const pw_op pw_polygamma = {"polygamma", PW_REAL, {PW_REAL_ROW(polygamma)}};
 
+PW_REAL_LOOPS(trigamma, 1, 0)
+static const pw_op pw_trigamma = {"polygamma", PW_REAL, {PW_REAL_ROW(trigamma)}};
+
 static ctsc_status special_polygamma(op_ctx *cx, const value *args, const value *self,
                                      const value *order, value *results) {
     if (arg_int(order) < 0)
         return diag_fail(cx->diag, CTSC_FAILED, "polygamma(n, x) does not support negative n.");
+    if (arg_int(order) == 1) return pw_run(cx, args, 1, self, &pw_trigamma, NULL, results);
     pw_numbers numbers;
     pw_number(&numbers, 0, order);
     return pw_run(cx, args, 1, self, &pw_polygamma, &numbers, results);

@@ -184,8 +184,14 @@ static bool reduce_describe(reduce_job *j, const tensor *in, const bool *mask, b
     return true;
 }
 
-/* A contiguous copy with the reduced dims last. */
-static ctsc_status reduce_copy(op_ctx *cx, const tensor *in, const bool *mask, tensor **out) {
+int64_t reduce_count(const tensor *in, const bool *mask) {
+    int64_t count = 1;
+    for (int i = 0; i < in->ndim; i++)
+        if (mask[i]) count *= in->sizes[i];
+    return count;
+}
+
+ctsc_status reduce_rows(op_ctx *cx, const tensor *in, const bool *mask, dtype dt, tensor **out) {
     int64_t order[TENSOR_MAX_DIMS];
     int n = 0;
     for (int pass = 0; pass < 2; pass++)
@@ -193,7 +199,8 @@ static ctsc_status reduce_copy(op_ctx *cx, const tensor *in, const bool *mask, t
             if (mask[i] == (pass == 1)) order[n++] = i;
     tensor *permuted;
     TRY(tensor_permute(cx->diag, in, n, order, &permuted));
-    ctsc_status st = tensor_clone(cx->diag, permuted, out);
+    ctsc_status st = permuted->dtype == dt ? tensor_clone(cx->diag, permuted, out)
+                                           : tensor_to_dtype(cx->diag, permuted, dt, out);
     tensor_unref(permuted);
     return st;
 }
@@ -324,7 +331,7 @@ ctsc_status reduce_run(op_ctx *cx, reduce_job *j, const tensor *in, const bool *
         *j = (reduce_job){.kind = j->kind, .out = j->out, .indices = j->indices, .p = j->p,
                           .row = j->row, .dt = j->dt, .outer = 1, .cols = j->out->numel, .sr = 1};
     } else if (!reduce_describe(j, in, mask, ordered)) {
-        TRY(reduce_copy(cx, in, mask, &copy));
+        TRY(reduce_rows(cx, in, mask, j->dt, &copy));
         j->data = tensor_data(copy);
         j->outer = 1, j->so = 0;
         j->cols = j->out->numel;

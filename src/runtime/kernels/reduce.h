@@ -67,6 +67,9 @@ ctsc_status reduce_run(op_ctx *cx, reduce_job *j, const tensor *in, const bool *
 ctsc_status reduce_to_new(op_ctx *cx, const reduce_kind *kind, double p, const tensor *in,
                           const bool *mask, bool keepdim, dtype dt, tensor **out);
 
+/* A contiguous copy of `in` as dtype dt with the masked dims last: one row of values per result. */
+ctsc_status reduce_rows(op_ctx *cx, const tensor *in, const bool *mask, dtype dt, tensor **out);
+
 /* Stores a number as the job's output dtype (bool: != 0). */
 void reduce_store(const reduce_job *j, int64_t result, double f, int64_t i);
 
@@ -84,6 +87,9 @@ ctsc_status reduce_check_out(op_ctx *cx, const value *args, dtype dt);
 /* Returns two results, into the overload's two out= arguments if it has them. Takes both. */
 ctsc_status reduce_finish_two(op_ctx *cx, const value *args, tensor *first, tensor *second,
                               value *results);
+
+/* Numbers of masked elements: the product of their sizes. */
+int64_t reduce_count(const tensor *in, const bool *mask);
 
 extern const reduce_kind reduce_kind_sum, reduce_kind_max, reduce_kind_min, reduce_kind_count;
 

@@ -265,7 +265,7 @@ static ctsc_status minmax_arg(op_ctx *cx, const value *args, bool max, value *re
     TRY(reduce_mask(cx, &args[1], in->ndim, mask));
     TRY(reduce_check_nonempty(cx, max ? "argmax()" : "argmin()", in, mask));
     TRY(reduce_check_out(cx, args, DT_INT64));
-    if (in->dtype == DT_BOOL) return op_refuse_dtype(cx, j.kind->name, DT_BOOL);
+    if (in->dtype == DT_BOOL && in->numel) return op_refuse_dtype(cx, j.kind->name, DT_BOOL);
     TRY(reduce_new_out(cx, in, mask, arg_bool(&args[2]), DT_INT64, &j.out));
     j.indices = j.out;
     ctsc_status st = reduce_run(cx, &j, in, mask, true);

@@ -225,7 +225,6 @@ static ctsc_status norm_run(op_ctx *cx, const value *args, const tensor *in, dou
     bool mask[TENSOR_MAX_DIMS];
     dtype from = (dtype)in->dtype, dt = from;
     const value *given = reduce_arg(cx, args, "dtype");
-    TRY(reduce_mask(cx, dim, in->ndim, mask));
     TRY(arg_dtype(cx, given, from, &dt));
     if (dtype_is_integral(dt))
         return diag_fail(cx->diag, CTSC_FAILED,
@@ -234,6 +233,7 @@ static ctsc_status norm_run(op_ctx *cx, const value *args, const tensor *in, dou
                          given->tag == V_NONE ? "input" : "the desired output",
                          dtype_table[dt].ir_name);
     if (dtype_is_complex(dt) || dtype_is_complex(from)) return op_refuse_dtype(cx, "norm_cpu", dt);
+    TRY(reduce_mask(cx, dim, in->ndim, mask));
     return norm_vector(cx, in, p, mask, reduce_keepdim(cx, args), dt, out);
 }
 

@@ -187,8 +187,8 @@ ctsc_status op_mean(op_ctx *cx, const value *args, value *results) {
     tensor *in = arg_tensor(&args[0]), *input, *out;
     bool mask[TENSOR_MAX_DIMS];
     dtype dt;
-    TRY(reduce_mask(cx, reduce_arg(cx, args, "dim"), in->ndim, mask));
     TRY(mean_dtype(cx, args, in, &dt));
+    TRY(reduce_mask(cx, reduce_arg(cx, args, "dim"), in->ndim, mask));
     if (!dtype_is_float(dt) || dtype_is_complex((dtype)in->dtype))
         return op_refuse_dtype(cx, "mean_cpu", dtype_is_float(dt) ? (dtype)in->dtype : dt);
     double count = 1;

@@ -483,10 +483,18 @@ static ctsc_status shape_at_least(op_ctx *cx, tensor *t, int least, tensor **out
         *out = tensor_ref(t);
         return CTSC_OK;
     }
-    int64_t n = t->ndim > 0 ? t->sizes[0] : 1;
-    const int64_t shapes[][3] = {{n}, {1, n}, {1, n, 1}, {n, t->ndim > 1 ? t->sizes[1] : 1, 1}};
-    int row = t->ndim == 2 ? 3 : least - 1;
-    return tensor_reshape(cx->diag, t, least, shapes[row], out);
+    static const int64_t ones[] = {1, 1, 1};
+    if (t->ndim == 0) return tensor_reshape(cx->diag, t, least, ones, out);
+    if (t->ndim == 2) return tensor_unsqueeze(cx->diag, t, 2, out);
+    tensor *row;
+    TRY(tensor_unsqueeze(cx->diag, t, 0, &row));
+    if (least == 2) {
+        *out = row;
+        return CTSC_OK;
+    }
+    ctsc_status status = tensor_unsqueeze(cx->diag, row, 2, out);
+    tensor_unref(row);
+    return status;
 }
 
 static ctsc_status shape_at_least_op(op_ctx *cx, const value *args, int least, value *results) {

@@ -34,26 +34,27 @@ typedef struct upsample_table {
     void *weight; /* likewise, of the compute dtype; unused taps have weight 0 */
 } upsample_table;
 
-/* A value computed in float when the data is float. */
+/* What a value becomes in the type positions are computed in: double, float or bfloat16. Each step rounds. */
 static inline double upsample_round(dtype dt, double v) {
-    return dt == DT_FLOAT64 ? v : (double)(float)v;
+    if (dt == DT_FLOAT64) return v;
+    return dt == DT_BFLOAT16 ? (double)bfloat16_to_float(bfloat16_from_float((float)v)) : (double)(float)v;
 }
 
 /* Input steps per output step. given: the scale factor, if one was passed (else <= 0). */
 static double upsample_step(dtype dt, int64_t in, int64_t out, bool align, double given) {
-    if (align) return out > 1 ? upsample_round(dt, (double)(in - 1) / (double)(out - 1)) : 0;
-    if (given > 0) return upsample_round(dt, 1.0 / given);
-    return dt == DT_FLOAT64 ? (double)in / (double)out : (double)((float)in / (float)out);
+    if (align && out <= 1) return 0;
+    if (!align && given > 0) return upsample_round(dt, 1.0 / given);
+    double a = upsample_round(dt, (double)(in - align)), b = upsample_round(dt, (double)(out - align));
+    return upsample_round(dt, a / b);
 }
 
 /* The position in the input of output o. */
 static double upsample_source(dtype dt, double step, int64_t o, bool align, bool cubic) {
-    if (dt == DT_FLOAT64) {
-        double v = align ? step * (double)o : step * ((double)o + 0.5) - 0.5;
-        return !align && !cubic && v < 0 ? 0 : v;
-    }
-    float s = (float)step, v = align ? s * (float)o : s * ((float)o + 0.5f) - 0.5f;
-    return !align && !cubic && v < 0 ? 0 : v;
+    double at = upsample_round(dt, (double)o);
+    if (align) return upsample_round(dt, step * at);
+    /* One rounding for both steps: PyTorch's compiler fuses them. */
+    double v = upsample_round(dt, step * upsample_round(dt, at + 0.5) - 0.5);
+    return !cubic && v < 0 ? 0 : v;
 }
 
 /* shortcut: PyTorch's code for channels-last tensors does not look at the scale for sizes that stay or double. */
@@ -62,11 +63,11 @@ static void upsample_nearest_table(upsample_table *t, dtype dt, bool exact, bool
     for (int64_t o = 0; shortcut && shift >= 0 && o < t->out; o++) t->at[o] = o >> shift;
     if (shortcut && shift >= 0) return;
     double step = upsample_step(dt, t->in, t->out, false, given);
+    if (dt == DT_BFLOAT16) dt = DT_FLOAT32; /* only the step is rounded that much */
     for (int64_t o = 0; o < t->out; o++) {
         /* PyTorch takes the floor of a float, also for double data. */
-        double v = exact ? upsample_source(dt, step, o, false, false) + 0.5
-                         : upsample_round(dt, step * (double)o);
-        if (dt != DT_FLOAT64) v = (double)(float)v;
+        double v = upsample_source(dt, step, o, !exact, false);
+        if (exact) v = upsample_round(dt, v + 0.5);
         t->at[o] = nn_min((int64_t)floorf((float)v), t->in - 1);
     }
 }
@@ -404,7 +405,10 @@ static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample
     }
     ctsc_status st = CTSC_OK;
     bool last = nearest && upsample_is_channels_last(input);
-    dtype table_dt = dt == DT_FLOAT64 && !last ? DT_FLOAT64 : DT_FLOAT32;
+    dtype table_dt = last                                ? DT_FLOAT32
+                     : dt == DT_BFLOAT16 && nearest ? DT_BFLOAT16
+                     : dt == DT_FLOAT64             ? DT_FLOAT64
+                                                         : DT_FLOAT32;
     for (int i = 0; i < 3 && st == CTSC_OK; i++) {
         t[i].in = s->in[i], t[i].out = s->out[i];
         /* The dims that are not there stay as they are. */

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * opcase.h - operator tests as rows of text: the operator, its arguments, what PyTorch 1.13.1 answers.
+ *
+ *     {"aten::flip", "f32[2,3]{1 2 3 4 5 6} [1]", "f32[2,3]{3 2 1 6 5 4}"},
+ *
+ *     f32[2,3]{...}    a tensor: dtype, sizes, elements in row-major order; f32[2,3]^{...}: the same, laid out in
+ *                      memory with the first dimension fastest, from element 1 of its storage on
+ *     (T T None)       a list of tensors      [1 2]      a list of ints
+ *     None true 1 1.5 'text'                 !message   the operator fails with it
+ *
+ * dtypes: u8 i8 i16 i32 i64 f16 f32 f64 c64 c128 b bf16; an element of c64 is re:im. Missing arguments take the
+ * schema's default. Each row also runs with every allocation failing in turn.
+ */
+#ifndef CTSC_TESTS_OPCASE_H
+#define CTSC_TESTS_OPCASE_H
+
+#include "support.h"
+
+#include "ir/op.h"
+#include "runtime/runtime.h"
+
+typedef struct opcase {
+    const char *op, *args, *want;
+} opcase;
+
+static const struct { const char *name; dtype dt; } opcase_dtypes[] = {
+    {"u8", DT_UINT8},    {"i8", DT_INT8},      {"i16", DT_INT16},   {"i32", DT_INT32},
+    {"i64", DT_INT64},   {"f16", DT_FLOAT16},  {"f32", DT_FLOAT32}, {"f64", DT_FLOAT64},
+    {"c64", DT_COMPLEX64}, {"c128", DT_COMPLEX128}, {"bf16", DT_BFLOAT16}, {"b", DT_BOOL},
+};
+
+static const dtype opcase_part(dtype dt) { /* of an element: complex numbers have two */
+    return dt == DT_COMPLEX64 ? DT_FLOAT32 : dt == DT_COMPLEX128 ? DT_FLOAT64 : dt;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------- */
+
+static void opcase_space(const char **at) {
+    while (**at == ' ' || **at == ',') (*at)++;
+}
+
+static void opcase_store(dtype dt, char *p, const char **at) {
+    char *end;
+    for (int part = 0; part <= dtype_is_complex(dt); part++) {
+        dtype d = opcase_part(dt);
+        if (dtype_is_float(d)) dtype_store_float(d, p + (size_t)part * dtype_size(d), strtod(*at, &end));
+        else dtype_store_int(d, p, strtoll(*at, &end, 10));
+        *at = *end == ':' ? end + 1 : end;
+    }
+}
+
+static tensor *opcase_tensor(const char **at) {
+    size_t which = 0, len = strcspn(*at, "[");
+    while (strlen(opcase_dtypes[which].name) != len || strncmp(opcase_dtypes[which].name, *at, len))
+        which++;
+    dtype dt = opcase_dtypes[which].dt;
+    int64_t sizes[8], strides[8];
+    int n = 0;
+    for (*at += len + 1; **at != ']'; opcase_space(at))
+        sizes[n++] = strtoll(*at, (char **)at, 10);
+    ++*at;
+    bool first_fastest = **at == '^';
+    *at += first_fastest;
+    int64_t numel = 1, offset = first_fastest;
+    for (int i = 0; i < n; i++) {
+        int d = first_fastest ? i : n - 1 - i;
+        strides[d] = numel;
+        numel *= sizes[d];
+    }
+    storage *s = storage_new((size_t)(numel + offset) * dtype_size(dt));
+    assert_non_null(s);
+    ++*at; /* { */
+    for (int64_t k = 0; k < numel; k++) {
+        int64_t rest = k, place = offset;
+        for (int d = n - 1; d >= 0; d--) {
+            place += rest % sizes[d] * strides[d];
+            rest /= sizes[d];
+        }
+        opcase_space(at);
+        opcase_store(dt, (char *)s->data + (size_t)place * dtype_size(dt), at);
+    }
+    opcase_space(at);
+    assert_int_equal(**at, '}');
+    ++*at;
+    tensor *t;
+    assert_int_equal(tensor_on_storage(NULL, s, dt, n, sizes, strides, offset, &t), CTSC_OK);
+    storage_unref(s);
+    return t;
+}
+
+static value opcase_value(const char **at) {
+    opcase_space(at);
+    if (strncmp(*at, "None", 4) == 0) return *at += 4, value_none();
+    if (strncmp(*at, "true", 4) == 0) return *at += 4, value_bool(true);
+    if (strncmp(*at, "false", 5) == 0) return *at += 5, value_bool(false);
+    if (**at == '\'') {
+        size_t len = strcspn(*at + 1, "'");
+        value v = value_str_take(str_new(*at + 1, len));
+        *at += len + 2;
+        return v;
+    }
+    if (**at == '[' || **at == '(') {
+        bool tensors = **at == '(';
+        list *l = list_new(tensors ? LIST_VALUE : LIST_INT, tensors ? NULL : TYPE_INT, 0);
+        for (++*at, opcase_space(at); **at != ']' && **at != ')'; opcase_space(at))
+            list_append_take(l, opcase_value(at));
+        ++*at;
+        bool none = false; /* of Tensor?[] only */
+        for (size_t i = 0; tensors && i < l->len; i++) none |= l->u.values[i].tag == V_NONE;
+        if (!tensors || none) return value_list_take(l);
+        list *flat = list_new(LIST_TENSOR, TYPE_TENSOR, l->len);
+        for (size_t i = 0; i < l->len; i++) list_append_take(flat, value_ref(l->u.values[i]));
+        value_unref(value_list_take(l));
+        return value_list_take(flat);
+    }
+    if ((**at >= '0' && **at <= '9') || **at == '-') {
+        char *end;
+        double f = strtod(*at, &end);
+        bool whole = strcspn(*at, ".eni ])") >= (size_t)(end - *at);
+        int64_t i = strtoll(*at, NULL, 10);
+        *at = end;
+        return whole ? value_int(i) : value_float(f);
+    }
+    return value_tensor_take(opcase_tensor(at));
+}
+
+/* ---- writing ----------------------------------------------------------------------------------- */
+
+static void opcase_print_tensor(const tensor *t, strbuf *sb) {
+    dtype dt = (dtype)t->dtype, d = opcase_part(dt);
+    size_t which = 0;
+    while (opcase_dtypes[which].dt != dt) which++;
+    sb_printf(sb, "%s[", opcase_dtypes[which].name);
+    for (int i = 0; i < t->ndim; i++) sb_printf(sb, i ? ",%ld" : "%ld", (long)t->sizes[i]);
+    sb_puts(sb, "]{");
+    for (int64_t k = 0; k < t->numel; k++) {
+        int64_t rest = k, place = 0;
+        for (int i = t->ndim - 1; i >= 0; i--) {
+            place += rest % t->sizes[i] * t->strides[i];
+            rest /= t->sizes[i];
+        }
+        const char *p = (const char *)tensor_data(t) + place * (int64_t)dtype_size(dt);
+        if (k) sb_putc(sb, ' ');
+        for (int part = 0; part <= dtype_is_complex(dt); part++, p += dtype_size(d)) {
+            double f = dtype_load_float(d, p);
+            if (part) sb_putc(sb, ':');
+            if (!dtype_is_float(d)) sb_printf(sb, "%ld", (long)dtype_load_int(d, p));
+            else if (f != f) sb_puts(sb, "nan");
+            else sb_printf(sb, "%.6g", f);
+        }
+    }
+    sb_putc(sb, '}');
+}
+
+static void opcase_print(value v, strbuf *sb) {
+    if (v.tag == V_TENSOR) opcase_print_tensor(v.u.tensor, sb);
+    else if (v.tag == V_BOOL) sb_puts(sb, v.u.b ? "true" : "false");
+    else if (v.tag == V_INT) sb_printf(sb, "%ld", (long)v.u.i);
+    else if (v.tag == V_LIST) {
+        sb_putc(sb, v.u.list->kind == LIST_TENSOR ? '(' : '[');
+        for (size_t i = 0; i < v.u.list->len; i++) {
+            value item = list_get(v.u.list, i);
+            if (i) sb_putc(sb, ' ');
+            opcase_print(item, sb);
+            value_unref(item);
+        }
+        sb_putc(sb, v.u.list->kind == LIST_TENSOR ? ')' : ']');
+    }
+}
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+enum { OPCASE_MAX_ARGS = 10 };
+
+/* Runs the row once, with allocation number fail_at (0: none) of the operator failing; the text of the results, or
+ * of the failure, goes to sb. */
+static ctsc_status opcase_once(const opcase *c, counting *count, long fail_at, strbuf *sb) {
+    value args[OPCASE_MAX_ARGS], results[4] = {value_none()};
+    diag d = {0};
+    runtime *rt = calloc(1, sizeof *rt);
+    const op *o = op_find(c->op);
+    if (!o || !o->fn) fail_msg("%s is not implemented", c->op);
+    int n = 0;
+    const char *at = c->args;
+    for (opcase_space(&at); *at; opcase_space(&at)) args[n++] = opcase_value(&at);
+    runtime_init(rt);
+    op_ctx cx = {.diag = &d, .op = o, .rt = rt};
+    count->requests = 0;
+    count->fail_at = fail_at;
+    ctsc_status status = op_call(&cx, c->op, n, args, results);
+    count->fail_at = 0;
+    if (status) {
+        sb_printf(sb, "!%s", diag_message(&d));
+        for (int i = 0; i < 4; i++) assert_int_equal(results[i].tag, V_NONE);
+    }
+    for (int i = 0; !status && i < o->schema->nreturns; i++) {
+        if (i) sb_putc(sb, ' ');
+        opcase_print(results[i], sb);
+    }
+    bool in_place = o->schema->nargs && o->schema->args[0].alias && o->schema->args[0].alias->write;
+    if (!status && in_place && results[0].tag == V_TENSOR)
+        assert_ptr_equal(results[0].u.tensor, args[0].u.tensor);
+    for (int i = 0; i < 4; i++) value_unref(results[i]);
+    for (int i = 0; i < n; i++) value_unref(args[i]);
+    diag_clear(&d);
+    free(rt);
+    return status;
+}
+
+static void opcase_run(const opcase *cases, size_t n) {
+    static counting count;
+    mem_set_hook(counting_hook, &count);
+    for (size_t i = 0; i < n; i++) {
+        strbuf got = STRBUF_INIT;
+        opcase_once(&cases[i], &count, 0, &got); /* the tables of the process are full after this */
+        if (strcmp(sb_str(&got), cases[i].want) != 0)
+            fail_msg("%s %s\n  gives %s\n  not   %s", cases[i].op, cases[i].args, sb_str(&got),
+                     cases[i].want);
+        sb_clear(&got);
+        long live = count.live;
+        opcase_once(&cases[i], &count, 0, &got);
+        long total = count.requests;
+        sb_clear(&got);
+        for (long k = 1; k <= total; k++) {
+            ctsc_status status = opcase_once(&cases[i], &count, k, &got);
+            bool fine = status == CTSC_LIMIT || strcmp(sb_str(&got), cases[i].want) == 0;
+            if (!fine || count.live != live)
+                fail_msg("%s %s\n  allocation %ld of %ld fails: %s; %ld blocks left", cases[i].op,
+                         cases[i].args, k, total, sb_str(&got), count.live - live);
+            sb_clear(&got);
+        }
+        sb_free(&got);
+    }
+}
+
+#endif
