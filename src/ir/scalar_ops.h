@@ -3,18 +3,20 @@
  * scalar_ops.h - what each pointwise operator does to one element: the single definition.
  *
  * Three consumers: the interpreter's loops (runtime/kernels/pointwise*.c), and the CPU and GPU code
- * generators. Everything is a `static inline` function over scalars, in the subset C and CUDA share;
- * nothing but <math.h> is called.
+ * generators. Everything is a `static inline` function over scalars, in the subset C and CUDA
+ * share; nothing but <math.h> is called.
  *
- * Names: scalar_OP_T, T being f32, f64 (scalar_ops_real.h, read once for each) or u8, i8, i16, i32, i64
- * (scalar_ops_int.h). half and bfloat16 compute as f32; bool computes as u8 where an operator admits it.
- * Operands come first, then the operator's numbers: scalar_leaky_relu_f32(x, slope).
+ * Names: scalar_OP_T, T being f32, f64 (scalar_ops_real.h, read once for each) or u8, i8, i16, i32,
+ * i64 (scalar_ops_int.h). half and bfloat16 compute as f32; bool computes as u8 where an operator
+ * admits it. Operands come first, then the operator's numbers: scalar_leaky_relu_f32(x, slope).
  *
- * Method: the float forms of exp, log, tanh, erf and what is built on them are polynomials written without
- * branches, so that a loop over them becomes vector code; the double forms call libm. The polynomials are
- * minimax fits of our own (Remez exchange), each good to about one unit in the last place on its range.
+ * Method: the float forms of exp, log, tanh, erf and what is built on them are polynomials written
+ * without branches, so that a loop over them becomes vector code; the double forms call libm. The
+ * polynomials are minimax fits of our own (Remez exchange), each good to about one unit in the last
+ * place on its range.
  * Tests: tests/unit/test_pointwise.c
  */
+/* clang-format off: operators of one line */
 #ifndef CTSC_IR_SCALAR_OPS_H
 #define CTSC_IR_SCALAR_OPS_H
 
@@ -30,12 +32,18 @@
 #define SCALAR_INF_F32 (__builtin_inff())
 
 SCALAR_FN uint32_t scalar_bits_f32(float x) {
-    union { float f; uint32_t u; } v;
+    union {
+        float f;
+        uint32_t u;
+    } v;
     v.f = x;
     return v.u;
 }
 SCALAR_FN float scalar_from_bits_f32(uint32_t bits) {
-    union { uint32_t u; float f; } v;
+    union {
+        uint32_t u;
+        float f;
+    } v;
     v.u = bits;
     return v.f;
 }
@@ -62,7 +70,7 @@ SCALAR_FN float scalar_expm1_small_f32(float r) {
 
 /* x = n log 2 + r; 2^n is applied in two halves, so that results may be denormal. */
 SCALAR_FN float scalar_exp_f32(float x) {
-    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
+    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it leaves an integer in the low bits */
     float c = x < -104.0f ? -104.0f : x;
     c = c > 89.0f ? 89.0f : c;
     float shifted = c * 1.44269504f + magic;
@@ -165,11 +173,12 @@ SCALAR_FN double scalar_erf_f64(double x) { return erf(x); }
 
 #include "ir/scalar_ops_special.h"
 
-/* Real operators: REAL is the type, OP(name) the function's name, MATH(f) libm's function, C(x) a constant. */
-#define REAL float
-#define OP_NAME(name) scalar_##name##_f32
-#define MATH(fn) fn##f
-#define C(x) x##f
+/* Real operators: REAL is the type, OP(name) the function's name, MATH(f) libm's function, C(x) a
+ * constant. */
+#define REAL             float
+#define OP_NAME(name)    scalar_##name##_f32
+#define MATH(fn)         fn##f
+#define C(x)             x##f
 #define VIA_DOUBLE(name) (float)scalar_##name##_f64
 #include "ir/scalar_ops_real.h"
 #undef REAL
@@ -178,10 +187,10 @@ SCALAR_FN double scalar_erf_f64(double x) { return erf(x); }
 #undef C
 #undef VIA_DOUBLE
 
-#define REAL double
+#define REAL          double
 #define OP_NAME(name) scalar_##name##_f64
-#define MATH(fn) fn
-#define C(x) x
+#define MATH(fn)      fn
+#define C(x)          x
 #define SCALAR_REAL_IS_DOUBLE
 #include "ir/scalar_ops_real.h"
 #undef REAL
@@ -190,11 +199,12 @@ SCALAR_FN double scalar_erf_f64(double x) { return erf(x); }
 #undef C
 #undef SCALAR_REAL_IS_DOUBLE
 
-/* Integer operators: INT is the type, UINT an unsigned type at least as wide in which nothing overflows. */
-#define INT uint8_t
-#define UINT uint32_t
-#define INT_BITS 8
-#define INT_SIGNED 0
+/* Integer operators: INT is the type, UINT an unsigned type at least as wide in which nothing
+ * overflows. */
+#define INT           uint8_t
+#define UINT          uint32_t
+#define INT_BITS      8
+#define INT_SIGNED    0
 #define OP_NAME(name) scalar_##name##_u8
 #include "ir/scalar_ops_int.h"
 #undef INT
@@ -202,25 +212,25 @@ SCALAR_FN double scalar_erf_f64(double x) { return erf(x); }
 #undef INT_SIGNED
 #undef OP_NAME
 
-#define INT_SIGNED 1
-#define INT int8_t
-#define INT_BITS 8
+#define INT_SIGNED    1
+#define INT           int8_t
+#define INT_BITS      8
 #define OP_NAME(name) scalar_##name##_i8
 #include "ir/scalar_ops_int.h"
 #undef INT
 #undef INT_BITS
 #undef OP_NAME
 
-#define INT int16_t
-#define INT_BITS 16
+#define INT           int16_t
+#define INT_BITS      16
 #define OP_NAME(name) scalar_##name##_i16
 #include "ir/scalar_ops_int.h"
 #undef INT
 #undef INT_BITS
 #undef OP_NAME
 
-#define INT int32_t
-#define INT_BITS 32
+#define INT           int32_t
+#define INT_BITS      32
 #define OP_NAME(name) scalar_##name##_i32
 #include "ir/scalar_ops_int.h"
 #undef INT
@@ -228,9 +238,9 @@ SCALAR_FN double scalar_erf_f64(double x) { return erf(x); }
 #undef INT_BITS
 #undef OP_NAME
 
-#define INT int64_t
-#define UINT uint64_t
-#define INT_BITS 64
+#define INT           int64_t
+#define UINT          uint64_t
+#define INT_BITS      64
 #define OP_NAME(name) scalar_##name##_i64
 #include "ir/scalar_ops_int.h"
 #undef INT
@@ -240,3 +250,4 @@ SCALAR_FN double scalar_erf_f64(double x) { return erf(x); }
 #undef OP_NAME
 
 #endif
+/* clang-format on */

@@ -2,9 +2,10 @@
 /*
  * scalar_ops_int.h - the integer operators of scalar_ops.h; read once per type (no include guard).
  *
- * Arithmetic wraps. It is done in UINT, where wrapping is defined, and narrowed. Division by zero is the
- * caller's to refuse before; here it gives 0.
+ * Arithmetic wraps. It is done in UINT, where wrapping is defined, and narrowed. Division by zero
+ * is the caller's to refuse before; here it gives 0.
  */
+/* clang-format off: operators of one line */
 
 SCALAR_FN INT OP_NAME(add)(INT a, INT b) { return (INT)((UINT)a + (UINT)b); }
 SCALAR_FN INT OP_NAME(sub)(INT a, INT b) { return (INT)((UINT)a - (UINT)b); }
@@ -105,3 +106,4 @@ SCALAR_FN INT OP_NAME(lcm)(INT a, INT b) {
     INT g = OP_NAME(gcd)(a, b);
     return g == 0 ? (INT)0 : OP_NAME(abs)((INT)((UINT)OP_NAME(div_trunc)(a, g) * (UINT)b));
 }
+/* clang-format on */

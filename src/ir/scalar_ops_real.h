@@ -2,11 +2,12 @@
 /*
  * scalar_ops_real.h - the real operators of scalar_ops.h; read once per type (no include guard).
  *
- * NaN: an operand that is NaN gives NaN, except where a comment says otherwise. Comparisons are written so that
- * a NaN falls through to the operand.
+ * NaN: an operand that is NaN gives NaN, except where a comment says otherwise. Comparisons are
+ * written so that a NaN falls through to the operand.
  */
+/* clang-format off: operators of one line */
 
-/* ---- arithmetic -------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------- */
 
 SCALAR_FN REAL OP_NAME(add)(REAL a, REAL b) { return a + b; }
 SCALAR_FN REAL OP_NAME(sub)(REAL a, REAL b) { return a - b; }
@@ -90,7 +91,7 @@ SCALAR_FN REAL OP_NAME(heaviside)(REAL x, REAL at_zero) {
 }
 SCALAR_FN REAL OP_NAME(ldexp)(REAL x, REAL e) { return x * MATH(exp2)(e); }
 
-/* ---- elementary functions --------------------------------------------------------------------- */
+/* ---- elementary functions --------------------------------------------------------------- */
 
 SCALAR_FN REAL OP_NAME(exp2)(REAL x) { return MATH(exp2)(x); }
 SCALAR_FN REAL OP_NAME(log2)(REAL x) { return MATH(log2)(x); }
@@ -118,7 +119,7 @@ SCALAR_FN REAL OP_NAME(angle)(REAL x) {
     return x < C(0.0) ? C(3.14159265358979323846) : x != x ? x : C(0.0);
 }
 
-/* ---- rounding -------------------------------------------------------------------------------- */
+/* ---- rounding --------------------------------------------------------------------------- */
 
 SCALAR_FN REAL OP_NAME(floor)(REAL x) { return MATH(floor)(x); }
 SCALAR_FN REAL OP_NAME(ceil)(REAL x) { return MATH(ceil)(x); }
@@ -134,7 +135,7 @@ SCALAR_FN REAL OP_NAME(nan_to_num)(REAL x, REAL nan, REAL high, REAL low) {
     return x != x ? nan : r;
 }
 
-/* ---- activations ------------------------------------------------------------------------------ */
+/* ---- activations ------------------------------------------------------------------------ */
 
 SCALAR_FN REAL OP_NAME(relu)(REAL x) { return x < C(0.0) ? C(0.0) : x; }
 SCALAR_FN REAL OP_NAME(sigmoid)(REAL x) { return C(1.0) / (C(1.0) + OP_NAME(exp)(-x)); }
@@ -191,7 +192,7 @@ SCALAR_FN REAL OP_NAME(logit_eps)(REAL x, REAL eps) {
 }
 SCALAR_FN REAL OP_NAME(glu)(REAL a, REAL b) { return a * OP_NAME(sigmoid)(b); }
 
-/* ---- tests (1 or 0) -------------------------------------------------------------------------- */
+/* ---- tests (1 or 0) --------------------------------------------------------------------- */
 
 SCALAR_FN uint8_t OP_NAME(isnan)(REAL x) { return x != x; }
 SCALAR_FN uint8_t OP_NAME(isinf)(REAL x) { return MATH(fabs)(x) == (REAL)__builtin_inf(); }
@@ -200,8 +201,8 @@ SCALAR_FN uint8_t OP_NAME(isposinf)(REAL x) { return x == (REAL)__builtin_inf();
 SCALAR_FN uint8_t OP_NAME(isneginf)(REAL x) { return x == -(REAL)__builtin_inf(); }
 SCALAR_FN uint8_t OP_NAME(signbit)(REAL x) { return MATH(copysign)(C(1.0), x) < C(0.0); }
 
-/* Reflection, upward recurrence, asymptotic series (DLMF 5.15.6, 5.15.5, 5.15.8). In the computing type: near the poles
- * the result is what sin(pi x) rounds to, and PyTorch's is as well. */
+/* Reflection, upward recurrence, asymptotic series (DLMF 5.15.6, 5.15.5, 5.15.8). In the computing
+ * type: near the poles the result is what sin(pi x) rounds to, and PyTorch's is as well. */
 SCALAR_FN REAL OP_NAME(trigamma)(REAL x) {
     REAL result = C(0.0), sign = C(1.0);
     if (x < C(0.5)) {
@@ -216,7 +217,7 @@ SCALAR_FN REAL OP_NAME(trigamma)(REAL x) {
     return sign * (result + (C(1.0) + C(1.0) / (C(2.0) * x) + z * series) / x);
 }
 
-/* ---- special functions that exist in double only ------------------------------------------------- */
+/* ---- special functions that exist in double only ---------------------------------------- */
 
 #ifndef SCALAR_REAL_IS_DOUBLE
 SCALAR_FN float scalar_lgamma_f32(float x) { return VIA_DOUBLE(lgamma)(x); }
@@ -258,3 +259,4 @@ SCALAR_FN float scalar_hermite_he_f32(float x, float n) { return VIA_DOUBLE(herm
 SCALAR_FN float scalar_laguerre_l_f32(float x, float n) { return VIA_DOUBLE(laguerre_l)(x, n); }
 SCALAR_FN float scalar_legendre_p_f32(float x, float n) { return VIA_DOUBLE(legendre_p)(x, n); }
 #endif
+/* clang-format on */

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scalar_ops_special.h - the special functions of scalar_ops.h, in double (float calls them and rounds).
+ * scalar_ops_special.h - the special functions of scalar_ops.h, in double (float calls them and
+ * rounds).
  *
  * Method: power series where terms have one sign or stay small, asymptotic series or continued
- * fractions far out, the trapezoidal rule on integrals that decay doubly exponentially, Halley steps for inverses.
- * Tables of fitted coefficients would be faster; these functions are rare and the short forms can be
- * checked by reading. Formula numbers "DLMF" refer to the NIST Digital Library of Mathematical Functions.
+ * fractions far out, the trapezoidal rule on integrals that decay doubly exponentially, Halley
+ * steps for inverses. Tables of fitted coefficients would be faster; these functions are rare and
+ * the short forms can be checked by reading. Formula numbers "DLMF" refer to the NIST Digital
+ * Library of Mathematical Functions.
  */
+/* clang-format off: operators of one line */
 #ifndef CTSC_IR_SCALAR_OPS_SPECIAL_H
 #define CTSC_IR_SCALAR_OPS_SPECIAL_H
 
-#define SCALAR_PI 3.14159265358979323846
+#define SCALAR_PI      3.14159265358979323846
 #define SCALAR_SQRT1_2 0.70710678118654752440
-#define SCALAR_INF (__builtin_inf())
-#define SCALAR_NAN (__builtin_nan(""))
+#define SCALAR_INF     (__builtin_inf())
+#define SCALAR_NAN     (__builtin_nan(""))
 
-/* ---- gamma family ------------------------------------------------------------------------------- */
+/* ---- gamma family ----------------------------------------------------------------------- */
 
 /* Reflection, upward recurrence to 10, then the asymptotic series (DLMF 5.5.4, 5.5.2, 5.11.2). */
 SCALAR_FN double scalar_digamma_f64(double x) {
@@ -29,11 +32,11 @@ SCALAR_FN double scalar_digamma_f64(double x) {
     }
     for (; x < 10; x += 1) result -= 1 / x;
     double z = 1 / (x * x);
-    double tail = z * (1.0 / 12 -
-                       z * (1.0 / 120 -
-                            z * (1.0 / 252 -
-                                 z * (1.0 / 240 -
-                                      z * (1.0 / 132 - z * (691.0 / 32760 - z * (1.0 / 12)))))));
+    double tail =
+        z * (1.0 / 12 -
+             z * (1.0 / 120 -
+                  z * (1.0 / 252 -
+                       z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z * (1.0 / 12)))))));
     return x > 1e17 ? log(x) + result : log(x) - 0.5 / x - tail + result;
 }
 
@@ -133,7 +136,7 @@ SCALAR_FN double scalar_igammac_f64(double a, double x) {
     return x < a + 1 ? 1 - scalar_igamma_series_f64(a, x) : scalar_igammac_fraction_f64(a, x);
 }
 
-/* ---- error function family --------------------------------------------------------------------- */
+/* ---- error function family -------------------------------------------------------------- */
 
 /* e^(x^2) erfc(x); far out by the continued fraction DLMF 7.9.3. */
 SCALAR_FN double scalar_erfcx_f64(double x) {
@@ -177,8 +180,8 @@ SCALAR_FN double scalar_erfinv_f64(double y) {
     if (a == 1) return copysign(SCALAR_INF, y);
     if (a > 0.5) return copysign(scalar_ndtri_tail_f64(0.5 * (1 - a)) * SCALAR_SQRT1_2, y);
     double w = SCALAR_PI * y * y; /* Maclaurin's series, then Newton steps */
-    double x = 0.88622692545275801365 * y *
-               (1 + w * (1.0 / 12 + w * (7.0 / 480 + w * (127.0 / 40320))));
+    double x =
+        0.88622692545275801365 * y * (1 + w * (1.0 / 12 + w * (7.0 / 480 + w * (127.0 / 40320))));
     for (int i = 0; i < 3; i++) x -= (erf(x) - y) * 0.88622692545275801365 * exp(x * x);
     return x;
 }
@@ -188,7 +191,7 @@ SCALAR_FN double scalar_entr_f64(double x) {
     return x > 0 ? -x * log(x) : x == 0 ? 0 : -SCALAR_INF;
 }
 
-/* ---- Bessel functions ------------------------------------------------------------------------------ */
+/* ---- Bessel functions ------------------------------------------------------------------- */
 
 /* e^-|x| I_order(|x|), order 0 or 1: DLMF 10.25.2 (all terms positive) and 10.40.1. */
 SCALAR_FN double scalar_bessel_ie_f64(double x, int order) {
@@ -243,10 +246,11 @@ SCALAR_FN double scalar_bessel_y1_f64(double x) { return x < 0 ? SCALAR_NAN : y1
 SCALAR_FN double scalar_spherical_j0_f64(double x) {
     double z = x * x;
     if (z == SCALAR_INF) return 0;
-    return z < 0.25 ? 1 - z / 6 * (1 - z / 20 * (1 - z / 42 * (1 - z / 72 * (1 - z / 110)))) : sin(x) / x;
+    return z < 0.25 ? 1 - z / 6 * (1 - z / 20 * (1 - z / 42 * (1 - z / 72 * (1 - z / 110))))
+                    : sin(x) / x;
 }
-/* Maclaurin's series near 0 (DLMF 9.4.1), K_1/3 for larger x (9.6.2), the oscillating asymptotic series
- * for negative x (9.7.9). */
+/* Maclaurin's series near 0 (DLMF 9.4.1), K_1/3 for larger x (9.6.2), the oscillating asymptotic
+ * series for negative x (9.7.9). */
 SCALAR_FN double scalar_airy_ai_f64(double x) {
     if (x != x) return x;
     double a = fabs(x), xi = 2.0 / 3 * a * sqrt(a);
@@ -270,15 +274,17 @@ SCALAR_FN double scalar_airy_ai_f64(double x) {
     for (int k = 1; k < 24; k++) {
         u *= (6.0 * k - 5) * (6.0 * k - 3) * (6.0 * k - 1) / (216.0 * k * (2.0 * k - 1)) / xi;
         double sign = (k / 2) % 2 ? -1 : 1;
-        if (k % 2) odd += sign * u;
-        else even += sign * u;
+        if (k % 2)
+            odd += sign * u;
+        else
+            even += sign * u;
         if (u < 1e-17) break;
     }
     double phase = xi - SCALAR_PI / 4;
     return (cos(phase) * even + sin(phase) * odd) / (sqrt(SCALAR_PI) * sqrt(sqrt(a)));
 }
 
-/* ---- orthogonal polynomials, by their three-term recurrences (DLMF 18.9) --------------------------- */
+/* ---- orthogonal polynomials, by their three-term recurrences (DLMF 18.9) ---------------- */
 
 /* The degree as an integer; -1, for which all polynomials are 0, if there is none. */
 SCALAR_FN int64_t scalar_degree_f64(double n) { return n > -1 && n < 9e18 ? (int64_t)n : -1; }
@@ -375,3 +381,4 @@ SCALAR_FN double scalar_legendre_p_f64(double x, double degree) {
 }
 
 #endif
+/* clang-format on */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_pointwise.c - pointwise, creation, conversion and random operators against stored results of PyTorch, and
- * what those rows cannot say: aliasing, writable copies, overlap, scalar functions over their range, lack of memory.
+ * test_pointwise.c - pointwise, creation, conversion and random operators against stored results of
+ * PyTorch, and what those rows cannot say: aliasing, writable copies, overlap, scalar functions
+ * over their range, lack of memory.
  *
- * A row of pointwise_cases.h is an operator, its arguments and its results as text: f32[2,3]{1,2,3,4,5,6} is a
- * tensor (a trailing t: transposed view), (1,2) an int[], 'x' a string; "!text" is the error. Random operators run
- * with seed 42.
+ * A row of pointwise_cases.h is an operator, its arguments and its results as text:
+ * f32[2,3]{1,2,3,4,5,6} is a tensor (a trailing t: transposed view), (1,2) an int[], 'x' a string;
+ * "!text" is the error. Random operators run with seed 42.
  */
 #include "support.h"
 
@@ -14,13 +15,18 @@
 
 #include <math.h>
 
-typedef struct pointwise_case { const char *key, *args, *want; } pointwise_case;
+typedef struct pointwise_case {
+    const char *key, *args, *want;
+} pointwise_case;
 
 #include "pointwise_cases.h"
 
-/* ---- values from text ------------------------------------------------------------------------------ */
+/* ---- values from text ------------------------------------------------------------------- */
 
-static const struct { const char *name; dtype dt; } pointwise_names[] = {
+static const struct {
+    const char *name;
+    dtype dt;
+} pointwise_names[] = {
     {"f32", DT_FLOAT32}, {"f64", DT_FLOAT64}, {"f16", DT_FLOAT16}, {"bf16", DT_BFLOAT16},
     {"i64", DT_INT64},   {"i32", DT_INT32},   {"i16", DT_INT16},   {"i8", DT_INT8},
     {"u8", DT_UINT8},    {"b", DT_BOOL},
@@ -41,8 +47,10 @@ static value pointwise_tensor(const char **text, dtype dt) {
     assert_int_equal(tensor_new(NULL, dt, ndim, sizes, &t), CTSC_OK);
     for (int64_t i = 0; i < t->numel; i++, p += *p == ',') {
         char *at = (char *)tensor_data(t) + (size_t)i * dtype_size(dt);
-        if (dtype_is_float(dt)) dtype_store_float(dt, at, strtod(p, (char **)&p));
-        else dtype_store_int(dt, at, strtoll(p, (char **)&p, 10));
+        if (dtype_is_float(dt))
+            dtype_store_float(dt, at, strtod(p, (char **)&p));
+        else
+            dtype_store_int(dt, at, strtoll(p, (char **)&p, 10));
     }
     p++;
     if (*p == 't') {
@@ -97,7 +105,7 @@ static void pointwise_release(int n, value *v) {
     for (int i = 0; i < n; i++) value_set(&v[i], value_none());
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------------- */
+/* ---- comparing -------------------------------------------------------------------------- */
 
 static bool pointwise_close(double got, double want, double tol) {
     return got == want || (got != got && want != want) ||
@@ -106,7 +114,8 @@ static bool pointwise_close(double got, double want, double tol) {
 
 static void pointwise_compare(const pointwise_case *c, value got, value want) {
     if (want.tag != V_TENSOR) {
-        if (got.tag != want.tag || (want.tag == V_FLOAT ? got.u.f != want.u.f : got.u.i != want.u.i))
+        if (got.tag != want.tag ||
+            (want.tag == V_FLOAT ? got.u.f != want.u.f : got.u.i != want.u.i))
             fail_msg("%s(%s): another result", c->key, c->args);
         return;
     }
@@ -114,17 +123,22 @@ static void pointwise_compare(const pointwise_case *c, value got, value want) {
     if (g->dtype != w->dtype || !tensor_same_shape(g, w))
         fail_msg("%s(%s): dtype or shape differs", c->key, c->args);
     dtype dt = (dtype)w->dtype;
-    double tol = dt == DT_FLOAT64 ? 2e-7 : dt == DT_FLOAT16 ? 2e-3 : dt == DT_BFLOAT16 ? 2e-2 : 1e-5;
+    double tol = dt == DT_FLOAT64    ? 2e-7
+                 : dt == DT_FLOAT16  ? 2e-3
+                 : dt == DT_BFLOAT16 ? 2e-2
+                                     : 1e-5;
     tensor *flat, *same;
     assert_int_equal(tensor_contiguous(NULL, (tensor *)g, &flat), CTSC_OK);
     assert_int_equal(tensor_contiguous(NULL, (tensor *)w, &same), CTSC_OK);
     for (int64_t i = 0; i < g->numel; i++) {
         size_t at = (size_t)i * dtype_size(dt);
-        const char *a = (const char *)tensor_data(flat) + at, *b = (const char *)tensor_data(same) + at;
+        const char *a = (const char *)tensor_data(flat) + at,
+                   *b = (const char *)tensor_data(same) + at;
         if (!dtype_is_float(dt) && dtype_load_int(dt, a) != dtype_load_int(dt, b))
             fail_msg("%s(%s): element %d is %lld", c->key, c->args, (int)i,
                      (long long)dtype_load_int(dt, a));
-        if (dtype_is_float(dt) && !pointwise_close(dtype_load_float(dt, a), dtype_load_float(dt, b), tol))
+        if (dtype_is_float(dt) &&
+            !pointwise_close(dtype_load_float(dt, a), dtype_load_float(dt, b), tol))
             fail_msg("%s(%s): element %d is %.9g, not %.9g", c->key, c->args, (int)i,
                      dtype_load_float(dt, a), dtype_load_float(dt, b));
     }
@@ -132,7 +146,7 @@ static void pointwise_compare(const pointwise_case *c, value got, value want) {
     tensor_unref(same);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------- */
+/* ---- running ---------------------------------------------------------------------------- */
 
 static ctsc_status pointwise_call(runtime *rt, diag *d, const char *key, int n, value *args,
                                   value *results) {
@@ -178,9 +192,11 @@ POINTWISE_TABLE(creations)
 POINTWISE_TABLE(random)
 POINTWISE_TABLE(special)
 
-/* ---- in place ------------------------------------------------------------------------------------------- */
+/* ---- in place --------------------------------------------------------------------------- */
 
-static value pointwise_one(const char *text) { return pointwise_value(&text); }
+static value pointwise_one(const char *text) {
+    return pointwise_value(&text);
+}
 
 /* A row of a matrix changes through its view, and nothing else does. */
 static void pointwise_inplace_view(void **state) {
@@ -202,7 +218,8 @@ static void pointwise_inplace_view(void **state) {
 }
 
 static const char overlap_inside[] =
-    "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory "
     "location. Please clone() the tensor before performing the operation.";
 static const char overlap_between[] =
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
@@ -269,7 +286,8 @@ static void pointwise_integer_edges(void **state) {
     assert_true(scalar_gcd_i64(INT64_MIN, 0) == INT64_MIN);
 }
 
-/* The polynomials of scalar_ops.h stay within four units in the last place of libm's double functions. */
+/* The polynomials of scalar_ops.h stay within four units in the last place of libm's double
+ * functions. */
 static void pointwise_precision(void **state) {
     (void)state;
     static const struct {
@@ -278,20 +296,24 @@ static void pointwise_precision(void **state) {
         double (*want)(double);
         float low, high;
     } functions[] = {
-        {"exp", scalar_exp_f32, exp, -87, 88},        {"expm1", scalar_expm1_f32, expm1, -30, 88},
-        {"log", scalar_log_f32, log, 1e-38f, 1e38f},  {"log1p", scalar_log1p_f32, log1p, -0.99f, 1e6f},
-        {"tanh", scalar_tanh_f32, tanh, -12, 12},     {"erf", scalar_erf_f32, erf, -6, 6},
+        {"exp", scalar_exp_f32, exp, -87, 88},
+        {"expm1", scalar_expm1_f32, expm1, -30, 88},
+        {"log", scalar_log_f32, log, 1e-38f, 1e38f},
+        {"log1p", scalar_log1p_f32, log1p, -0.99f, 1e6f},
+        {"tanh", scalar_tanh_f32, tanh, -12, 12},
+        {"erf", scalar_erf_f32, erf, -6, 6},
     };
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
         for (int i = 0; i <= 40000; i++) {
-            float x = functions[k].low + (functions[k].high - functions[k].low) * ((float)i / 40000);
+            float x =
+                functions[k].low + (functions[k].high - functions[k].low) * ((float)i / 40000);
             double want = functions[k].want(x), got = functions[k].got(x);
             if (fabs(got - want) > 4.8e-7 * fabs(want) + 1e-38)
                 fail_msg("%s(%.9g) is %.9g, not %.9g", functions[k].name, (double)x, got, want);
         }
 }
 
-/* ---- lack of memory -------------------------------------------------------------------------------------- */
+/* ---- lack of memory --------------------------------------------------------------------- */
 
 static counting count;
 

@@ -4,7 +4,7 @@
  *
  * Window o of dim i covers [floor(o * in / out), ceil((o + 1) * in / out)). As in pool.c, one and two dims are
  * three with sizes of 1.
- * Tests: tests/unit/test_nn.c
+ * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/pool.h"
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * combine.c - the inner loops that set, add to, multiply, raise or lower elements: along a line, and through an index.
+ * combine.c - the inner loops that set, add to, multiply, raise or lower elements: along a line,
+ * and through an index.
  *
- * Each dtype's arithmetic is given by a row of COMBINE_TYPES: how an element becomes a number to compute
- * with, how it is stored again, and its sum and product. COMBINE expands a row and an operation to the
- * two loops of a move_kernel.
+ * Each dtype's arithmetic is given by a row of COMBINE_TYPES: how an element becomes a number to
+ * compute with, how it is stored again, and its sum and product. COMBINE expands a row and an
+ * operation to the two loops of a move_kernel.
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/move.h"
 
 typedef struct move16 { uint64_t w[2]; } move16;
 
-/* ---- copying, by element size ------------------------------------------------------------------ */
+/* ---- copying, by element size ---------------------------------------------------------------- */
 
 #define COMBINE_COPY(T, suffix)                                                                    \
     static void combine_run_##suffix(int64_t n, char *dst, int64_t ds, const char *src,            \
@@ -62,7 +63,7 @@ static move_kernel combine_copy(size_t item) {
     }
 }
 
-/* ---- arithmetic ---------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 static inline complex64 combine_add_c64(complex64 a, complex64 b) {
     return (complex64){a.re + b.re, a.im + b.im};

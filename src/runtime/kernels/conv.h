@@ -3,8 +3,8 @@
  * conv.h - what the convolution operators share.
  *
  * All of them are seen as three-dimensional: a convolution over fewer dims has leading dims of size 1.
- * conv.c checks arguments and serves the forward operators, conv_kernels.c computes them,
- * conv_transpose.c computes the transposed ones.
+ * conv.c checks arguments and serves the operators; conv_kernels.c and conv_depthwise.c compute the forward
+ * ones, conv_transpose.c the transposed ones.
  * Tests: tests/unit/test_conv.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_CONV_H
@@ -15,7 +15,10 @@
 /* Compiled for several instruction sets, of which the loader picks: for loops that BLAS does not cover. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CONV_HOT __attribute__((optimize("O3"), target_clones("avx512f", "avx2", "default")))
+/* unroll-and-jam would swap the loops over taps and lanes and leave scalar code */
+#define CONV_HOT                                                                                   \
+    __attribute__((optimize("O3", "no-loop-unroll-and-jam"),                                       \
+                   target_clones("avx512f", "avx2", "default")))
 #else
 #define CONV_HOT
 #endif
@@ -37,6 +40,10 @@ ctsc_status conv_compute(diag *d, const conv_shape *s, dtype dt, const void *inp
                          const void *weight, const void *bias, void *out);
 ctsc_status conv_transpose_compute(diag *d, const conv_shape *s, dtype dt, const void *input,
                                    const void *weight, const void *bias, void *out);
+
+/* Does the convolution if it is a depthwise one that conv_depthwise.c covers, and says so in *done. */
+ctsc_status conv_depthwise(diag *d, const conv_shape *s, dtype dt, const void *input,
+                           const void *weight, const void *bias, void *out, bool *done);
 
 /* Output positions whose input coordinate (o * stride - pad + tap * dilation) lies in [0, in): [*lo, *hi). */
 void conv_valid_range(const conv_shape *s, int dim, int64_t tap, int64_t *lo, int64_t *hi);

@@ -4,9 +4,8 @@
  *
  * Method: the columns of an image's unfolded matrix (one per output position, one row per channel and kernel tap) are
  * made block by block in a scratch buffer and multiplied by the weights (im2col). Convolutions of
- * kernel size 1 multiply the image itself. Depthwise ones, whose products would be too thin for
- * BLAS, run along output rows instead. Threads share images, groups and blocks, or, when these are
- * few, the single products.
+ * kernel size 1 multiply the image itself. Threads share images, groups and blocks, or, when these are
+ * few, the single products. Depthwise convolutions are conv_depthwise.c's.
  * Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv.h"
@@ -178,63 +177,6 @@ static int64_t conv_block_columns(const conv_shape *s) {
     return block > s->out_size ? s->out_size : block;
 }
 
-/* ---- depthwise --------------------------------------------------------------------------------- */
-
-#define CONV_DEPTHWISE(T)                                                                          \
-    static CONV_HOT void conv_axpy_##T(T *restrict out, const T *restrict in, T w, int64_t n,      \
-                                       int64_t stride) {                                           \
-        if (stride == 1)                                                                           \
-            for (int64_t i = 0; i < n; i++) out[i] += w * in[i];                                   \
-        else if (stride == 2)                                                                      \
-            for (int64_t i = 0; i < n; i++) out[i] += w * in[2 * i];                               \
-        else                                                                                       \
-            for (int64_t i = 0; i < n; i++) out[i] += w * in[i * stride];                          \
-    }                                                                                              \
-    static void conv_plane_row_##T(const conv_shape *s, const T *in, const T *weight, int64_t od,  \
-                                   int64_t oh, T *out) {                                           \
-        for (int64_t kd = 0; kd < s->kernel[0]; kd++)                                              \
-            for (int64_t kh = 0; kh < s->kernel[1]; kh++) {                                        \
-                int64_t id = od * s->stride[0] - s->pad[0] + kd * s->dilation[0];                  \
-                int64_t ih = oh * s->stride[1] - s->pad[1] + kh * s->dilation[1];                  \
-                if (id < 0 || id >= s->in[0] || ih < 0 || ih >= s->in[1]) continue;                \
-                const T *row = in + (id * s->in[1] + ih) * s->in[2];                               \
-                const T *w = weight + (kd * s->kernel[1] + kh) * s->kernel[2];                     \
-                for (int64_t kw = 0; kw < s->kernel[2]; kw++) {                                    \
-                    int64_t lo, hi;                                                                \
-                    conv_valid_range(s, 2, kw, &lo, &hi);                                          \
-                    if (hi > lo)                                                                   \
-                        conv_axpy_##T(out + lo,                                                    \
-                                      row + lo * s->stride[2] - s->pad[2] + kw * s->dilation[2],   \
-                                      w[kw], hi - lo, s->stride[2]);                               \
-                }                                                                                  \
-            }                                                                                      \
-    }                                                                                              \
-    /* Planes [begin, end) of batch * out_channels. */                                             \
-    static void conv_planes_##T(void *ctx, int64_t begin, int64_t end) {                           \
-        const conv_job *job = ctx;                                                                 \
-        const conv_shape *s = job->s;                                                              \
-        int64_t multiplier = s->out_channels / s->groups;                                          \
-        for (int64_t i = begin; i < end; i++) {                                                    \
-            int64_t n = i / s->out_channels, c = i % s->out_channels;                              \
-            const T *in = (const T *)job->input + (n * s->groups + c / multiplier) * s->in_size;   \
-            const T *weight = (const T *)job->weight + c * s->kernel_size;                         \
-            T *out = (T *)job->out + i * s->out_size;                                              \
-            T bias = job->bias ? ((const T *)job->bias)[c] : 0;                                    \
-            for (int64_t od = 0; od < s->out[0]; od++)                                             \
-                for (int64_t oh = 0; oh < s->out[1]; oh++, out += s->out[2]) {                     \
-                    for (int64_t x = 0; x < s->out[2]; x++) out[x] = bias;                         \
-                    conv_plane_row_##T(s, in, weight, od, oh, out);                                \
-                }                                                                                  \
-        }                                                                                          \
-    }
-
-CONV_DEPTHWISE(float)
-CONV_DEPTHWISE(double)
-
-static bool conv_is_depthwise(const conv_shape *s, dtype dt) {
-    return s->groups > 1 && s->groups == s->in_channels && (dt == DT_FLOAT32 || dt == DT_FLOAT64);
-}
-
 /* ---- entry ------------------------------------------------------------------------------------------- */
 
 static bool conv_is_pointwise(const conv_shape *s) {
@@ -248,12 +190,9 @@ ctsc_status conv_compute(diag *d, const conv_shape *s, dtype dt, const void *inp
                          const void *weight, const void *bias, void *out) {
     if (s->batch == 0 || s->out_size == 0 || s->out_channels == 0) return CTSC_OK;
     conv_job job = {.s = s, .dt = dt, .input = input, .weight = weight, .bias = bias, .out = out};
-    if (conv_is_depthwise(s, dt)) {
-        int64_t grain = 65536 / (s->out_size * s->kernel_size + 1) + 1;
-        pool_for(s->batch * s->out_channels, grain,
-                 dt == DT_FLOAT32 ? conv_planes_float : conv_planes_double, &job);
-        return CTSC_OK;
-    }
+    bool done;
+    ctsc_status st = conv_depthwise(d, s, dt, input, weight, bias, out, &done);
+    if (done) return st;
     job.pointwise = conv_is_pointwise(s);
     job.block = conv_block_columns(s);
     job.blocks = conv_ceil_div(s->out_size, job.block);

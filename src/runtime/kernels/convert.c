@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convert.c - conversions of tensors (to, clone, copy_, item) and questions about them (dtype, device, ...).
+ * convert.c - conversions of tensors (to, clone, copy_, item) and questions about them (dtype,
+ * device, ...).
  * Tests: tests/unit/test_pointwise.c
  */
 #include "runtime/kernels/create.h"
@@ -11,17 +12,20 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* ---- to ----------------------------------------------------------------------------------------------- */
+/* ---- to --------------------------------------------------------------------------------- */
 
 /* The tensor itself if it has the dtype already, unless a copy is asked for. */
 static ctsc_status convert_to(op_ctx *cx, tensor *t, dtype dt, bool copy, value *results) {
     tensor *out;
-    if (copy && t->dtype == dt) TRY(tensor_clone(cx->diag, t, &out));
-    else TRY(tensor_to_dtype(cx->diag, t, dt, &out));
+    if (copy && t->dtype == dt)
+        TRY(tensor_clone(cx->diag, t, &out));
+    else
+        TRY(tensor_to_dtype(cx->diag, t, dt, &out));
     return op_return_tensor(results, out);
 }
 
-/* All overloads of aten::to: dtype, device, copy are where the schema names them; `other` gives its dtype. */
+/* All overloads of aten::to: dtype, device, copy are where the schema names them; `other` gives its
+ * dtype. */
 OPERATOR(to) {
     tensor *t = args[0].u.tensor;
     const value *other = create_arg(cx, args, "other"), *want = create_arg(cx, args, "dtype");
@@ -40,15 +44,19 @@ OPERATOR(to_copy) {
     TRY(create_check_device(cx, create_arg(cx, args, "device")));
     if (want) TRY(arg_dtype(cx, want, dt, &dt));
     tensor *t;
-    if (dt == args[0].u.tensor->dtype) TRY(tensor_clone(cx->diag, args[0].u.tensor, &t));
-    else TRY(tensor_to_dtype(cx->diag, args[0].u.tensor, dt, &t));
+    if (dt == args[0].u.tensor->dtype)
+        TRY(tensor_clone(cx->diag, args[0].u.tensor, &t));
+    else
+        TRY(tensor_to_dtype(cx->diag, args[0].u.tensor, dt, &t));
     return op_finish(cx, args, t, results);
 }
 OPERATOR(type_as) {
     return convert_to(cx, args[0].u.tensor, (dtype)args[1].u.tensor->dtype, false, results);
 }
 #define CONVERT_CAST(name, dt)                                                                     \
-    OPERATOR(cast_##name) { return convert_to(cx, args[0].u.tensor, dt, false, results); }
+    OPERATOR(cast_##name) {                                                                        \
+        return convert_to(cx, args[0].u.tensor, dt, false, results);                               \
+    }
 CONVERT_CAST(byte, DT_UINT8)
 CONVERT_CAST(char, DT_INT8)
 CONVERT_CAST(short, DT_INT16)
@@ -63,7 +71,7 @@ OPERATOR(cuda) {
     return diag_fail(cx->diag, CTSC_ENVIRONMENT, "Torch not compiled with CUDA enabled");
 }
 
-/* ---- the same tensor, or a copy ------------------------------------------------------------------------- */
+/* ---- the same tensor, or a copy --------------------------------------------------------- */
 
 OPERATOR(contiguous) {
     tensor *t;
@@ -105,8 +113,10 @@ OPERATOR(requires_grad_) {
 OPERATOR(copy_) {
     tensor *self = args[0].u.tensor;
     TRY(tensor_make_writable(cx->diag, self));
-    if (args[1].tag != V_TENSOR) TRY(create_fill(cx, self, &args[1]));
-    else if (args[1].u.tensor != self) TRY(tensor_copy(cx->diag, self, args[1].u.tensor));
+    if (args[1].tag != V_TENSOR)
+        TRY(create_fill(cx, self, &args[1]));
+    else if (args[1].u.tensor != self)
+        TRY(tensor_copy(cx->diag, self, args[1].u.tensor));
     return op_return_self(results, args);
 }
 /* copy(self, src): src in self's shape and dtype. */
@@ -119,7 +129,7 @@ OPERATOR(copy) {
     return st;
 }
 
-/* ---- numbers from tensors --------------------------------------------------------------------------------- */
+/* ---- numbers from tensors --------------------------------------------------------------- */
 
 static ctsc_status convert_item(op_ctx *cx, const tensor *t, value *out) {
     dtype dt = (dtype)t->dtype;
@@ -130,12 +140,12 @@ static ctsc_status convert_item(op_ctx *cx, const tensor *t, value *out) {
     if (dtype_is_quantised(dt)) return op_refuse_dtype(cx, "_local_scalar_dense_cpu", dt);
     if (dtype_is_complex(dt)) {
         const void *p = tensor_data(t);
-        complex_box *c =
-            dt == DT_COMPLEX128 ? complex_new(((const complex128 *)p)->re, ((const complex128 *)p)->im)
-            : dt == DT_COMPLEX64
-                ? complex_new(((const complex64 *)p)->re, ((const complex64 *)p)->im)
-                : complex_new(float16_to_float(((const complex32 *)p)->re),
-                              float16_to_float(((const complex32 *)p)->im));
+        complex_box *c = dt == DT_COMPLEX128
+                             ? complex_new(((const complex128 *)p)->re, ((const complex128 *)p)->im)
+                         : dt == DT_COMPLEX64
+                             ? complex_new(((const complex64 *)p)->re, ((const complex64 *)p)->im)
+                             : complex_new(float16_to_float(((const complex32 *)p)->re),
+                                           float16_to_float(((const complex32 *)p)->im));
         if (!c) return diag_no_memory(cx->diag);
         *out = (value){.tag = V_COMPLEX, .u.complex = c};
     } else if (dt == DT_BOOL) {
@@ -159,7 +169,9 @@ static ctsc_status convert_to_int(op_ctx *cx, const value *v, value *results) {
     return op_return(results, value_int((int64_t)v->u.f));
 }
 
-OPERATOR(item) { return convert_item(cx, args[0].u.tensor, results); }
+OPERATOR(item) {
+    return convert_item(cx, args[0].u.tensor, results);
+}
 OPERATOR(int_tensor) {
     value v;
     TRY(convert_item(cx, args[0].u.tensor, &v));
@@ -215,7 +227,8 @@ OPERATOR(tensor_to_list) {
     TRY(st);
     list *l = list_new(LIST_INT, TYPE_INT, (size_t)flat->numel);
     if (l) {
-        if (flat->numel) memcpy(l->u.ints, tensor_data(flat), (size_t)flat->numel * sizeof(int64_t));
+        if (flat->numel)
+            memcpy(l->u.ints, tensor_data(flat), (size_t)flat->numel * sizeof(int64_t));
         l->len = (size_t)flat->numel;
     }
     tensor_unref(flat);
@@ -229,7 +242,7 @@ OPERATOR(list_to_tensor) {
     if (n) memcpy(tensor_data(t), data, (size_t)n * sizeof *data);
     return op_return_tensor(results, t);
 }
-/* ---- questions ------------------------------------------------------------------------------------------- */
+/* ---- questions -------------------------------------------------------------------------- */
 
 #define QUESTION(name, answer)                                                                     \
     OPERATOR(name) {                                                                               \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * create.c - tensors from nothing: zeros, ones, full, empty, their *_like and new_* forms; fill; and tensors
- * from lists and numbers.
+ * create.c - tensors from nothing: zeros, ones, full, empty, their *_like and new_* forms; fill;
+ * and tensors from lists and numbers.
  * Tests: tests/unit/test_pointwise.c
  */
 #include "runtime/kernels/create.h"
@@ -13,7 +13,7 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* ---- options -------------------------------------------------------------------------------------- */
+/* ---- options ---------------------------------------------------------------------------- */
 
 const value *create_arg(op_ctx *cx, const value *args, const char *name) {
     const schema *s = cx->op ? cx->op->schema : NULL;
@@ -52,7 +52,7 @@ ctsc_status create_sized(op_ctx *cx, const value *sizes, dtype dt, tensor **out)
     return tensor_new(cx->diag, dt, n, data, out);
 }
 
-/* ---- filling --------------------------------------------------------------------------------------- */
+/* ---- filling ---------------------------------------------------------------------------- */
 
 static void create_fill_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const tensor *v = ctx;
@@ -102,11 +102,10 @@ static ctsc_status create_fill_value(op_ctx *cx, const value *v, value *number) 
                          "fill_ only supports 0-dimension value tensor but got tensor with %d "
                          "dimensions.",
                          t->ndim);
-    if (dtype_is_complex((dtype)t->dtype))
-        return op_refuse_dtype(cx, "fill_", (dtype)t->dtype);
-    *number = t->dtype == DT_BOOL                ? value_bool(tensor_item_int(t))
+    if (dtype_is_complex((dtype)t->dtype)) return op_refuse_dtype(cx, "fill_", (dtype)t->dtype);
+    *number = t->dtype == DT_BOOL               ? value_bool(tensor_item_int(t))
               : dtype_is_float((dtype)t->dtype) ? value_float(tensor_item_float(t))
-                                                 : value_int(tensor_item_int(t));
+                                                : value_int(tensor_item_int(t));
     return CTSC_OK;
 }
 
@@ -127,13 +126,14 @@ OPERATOR(fill) {
     TRY(create_fill_value(cx, &args[1], &number));
     return create_fill_all(cx, args, number, results);
 }
-OPERATOR(zero) { return create_fill_all(cx, args, value_int(0), results); }
+OPERATOR(zero) {
+    return create_fill_all(cx, args, value_int(0), results);
+}
 
 /* fill_diagonal_(self, fill_value, wrap=False) */
 OPERATOR(fill_diagonal) {
     tensor *t = args[0].u.tensor, *view;
-    if (t->ndim < 2)
-        return diag_fail(cx->diag, CTSC_FAILED, "dimensions must larger than 1");
+    if (t->ndim < 2) return diag_fail(cx->diag, CTSC_FAILED, "dimensions must larger than 1");
     int64_t size = t->sizes[0], step = 0;
     for (int i = 0; i < t->ndim; i++) {
         if (t->ndim > 2 && t->sizes[i] != t->sizes[0])
@@ -160,9 +160,10 @@ OPERATOR(fill_diagonal) {
     return st == CTSC_OK ? op_return_self(results, args) : st;
 }
 
-/* ---- by size, by example ------------------------------------------------------------------------------- */
+/* ---- by size, by example ---------------------------------------------------------------- */
 
-/* What the overload's first arguments say about size and default dtype: (size), (self), (self, size). */
+/* What the overload's first arguments say about size and default dtype: (size), (self), (self,
+ * size). */
 static ctsc_status create_shaped(op_ctx *cx, const value *args, dtype fallback, tensor **out) {
     dtype dt;
     const tensor *like = args[0].tag == V_TENSOR ? args[0].u.tensor : NULL;
@@ -177,10 +178,17 @@ static ctsc_status create_constant(op_ctx *cx, const value *args, int number, va
     TRY(create_shaped(cx, args, DT_FLOAT32, &t));
     return create_filled(cx, args, t, value_int(number), results);
 }
-OPERATOR(zeros) { return create_constant(cx, args, 0, results); }
-OPERATOR(ones) { return create_constant(cx, args, 1, results); }
-/* What PyTorch leaves uninitialised is 0 here, so that no program can read what was there before. */
-OPERATOR(empty) { return create_constant(cx, args, 0, results); }
+OPERATOR(zeros) {
+    return create_constant(cx, args, 0, results);
+}
+OPERATOR(ones) {
+    return create_constant(cx, args, 1, results);
+}
+/* What PyTorch leaves uninitialised is 0 here, so that no program can read what was there before.
+ */
+OPERATOR(empty) {
+    return create_constant(cx, args, 0, results);
+}
 
 /* full(size, fill_value), full_like(self, fill_value), new_full(self, size, fill_value) */
 OPERATOR(full) {
@@ -206,8 +214,7 @@ OPERATOR(empty_strided) {
     TRY(create_options(cx, args, fallback, &dt));
     int n = arg_ints(sizes, &size);
     if (n != arg_ints(steps, &stride))
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "mismatch in length of strides and shape");
+        return diag_fail(cx->diag, CTSC_FAILED, "mismatch in length of strides and shape");
     int64_t span = 1;
     for (int i = 0; i < n; i++) {
         if (size[i] < 0 || stride[i] < 0)
@@ -224,13 +231,13 @@ OPERATOR(empty_strided) {
     return st == CTSC_OK ? op_finish(cx, args, t, results) : st;
 }
 
-/* ---- from numbers and lists ------------------------------------------------------------------------------ */
+/* ---- from numbers and lists ------------------------------------------------------------- */
 
 static dtype create_dtype_of(const value *v) {
-    return v->tag == V_BOOL    ? DT_BOOL
-           : v->tag == V_INT   ? DT_INT64
+    return v->tag == V_BOOL      ? DT_BOOL
+           : v->tag == V_INT     ? DT_INT64
            : v->tag == V_COMPLEX ? DT_COMPLEX64
-                               : DT_FLOAT32;
+                                 : DT_FLOAT32;
 }
 
 static ctsc_status create_number(op_ctx *cx, const value *v, dtype dt, tensor **out) {
@@ -238,7 +245,8 @@ static ctsc_status create_number(op_ctx *cx, const value *v, dtype dt, tensor **
     return operand_to_tensor(cx, v, dt, out);
 }
 
-/* Sizes of a nested list from its first elements. Fails beyond TENSOR_MAX_DIMS (lists may be cyclic). */
+/* Sizes of a nested list from its first elements. Fails beyond TENSOR_MAX_DIMS (lists may be
+ * cyclic). */
 static ctsc_status create_list_sizes(op_ctx *cx, const list *l, int *ndim, int64_t *sizes,
                                      value *leaf, type **elem) {
     *ndim = 0;
@@ -267,8 +275,9 @@ static ctsc_status create_list_dtype(op_ctx *cx, const value *leaf, const type *
         return CTSC_OK;
     }
     if (leaf->tag == V_NONE && (!elem || elem->kind != T_TENSOR)) {
-        *dt = elem && elem->kind == T_INT ? DT_INT64 : elem && elem->kind == T_BOOL ? DT_BOOL
-                                                                                    : DT_FLOAT32;
+        *dt = elem && elem->kind == T_INT    ? DT_INT64
+              : elem && elem->kind == T_BOOL ? DT_BOOL
+                                             : DT_FLOAT32;
         return CTSC_OK;
     }
     return diag_fail(cx->diag, CTSC_FAILED, "Input must be of ints, floats, or bools, got %s",
@@ -294,16 +303,17 @@ static ctsc_status create_list_store(op_ctx *cx, const list *l, int level, tenso
         char *p = (char *)tensor_data(t) + (size_t)(*at)++ * size;
         ctsc_status st = CTSC_OK;
         if (v.tag == V_COMPLEX && dt == DT_COMPLEX64)
-            *(complex64 *)(void *)p =
-                (complex64){(float)v.u.complex->re, (float)v.u.complex->im};
+            *(complex64 *)(void *)p = (complex64){(float)v.u.complex->re, (float)v.u.complex->im};
         else if (v.tag == V_COMPLEX && dt == DT_COMPLEX128)
             *(complex128 *)(void *)p = (complex128){v.u.complex->re, v.u.complex->im};
-        else if (v.tag == V_COMPLEX) st = op_refuse_dtype(cx, "tensor", DT_COMPLEX64);
+        else if (v.tag == V_COMPLEX)
+            st = op_refuse_dtype(cx, "tensor", DT_COMPLEX64);
         else if (v.tag != V_INT && v.tag != V_FLOAT && v.tag != V_BOOL)
             st = diag_fail(cx->diag, CTSC_FAILED, "Expected a number at dim %d", level);
         else if ((st = pw_require_fits(cx, &v, dt)) == CTSC_OK && v.tag == V_FLOAT)
             dtype_store_float(dt, p, v.u.f);
-        else if (st == CTSC_OK) dtype_store_int(dt, p, arg_int(&v));
+        else if (st == CTSC_OK)
+            dtype_store_int(dt, p, arg_int(&v));
         value_unref(v);
         TRY(st);
     }
@@ -322,12 +332,15 @@ static ctsc_status create_from_list(op_ctx *cx, const list *l, const value *want
     tensor *t;
     TRY(tensor_new(cx->diag, dt, ndim, sizes, &t));
     ctsc_status st = create_list_store(cx, l, 0, t, &at);
-    if (st == CTSC_OK) *out = t;
-    else tensor_unref(t);
+    if (st == CTSC_OK)
+        *out = t;
+    else
+        tensor_unref(t);
     return st;
 }
 
-/* tensor(data, dtype, device, requires_grad), as_tensor(data, dtype, device), scalar_tensor(s, ...) */
+/* tensor(data, dtype, device, requires_grad), as_tensor(data, dtype, device), scalar_tensor(s, ...)
+ */
 OPERATOR(tensor) {
     static const value none = {V_NONE, {0}};
     const value *want = create_arg(cx, args, "dtype"), *grad;

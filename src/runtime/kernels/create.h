@@ -7,8 +7,8 @@
 
 #include "runtime/kernels/kernel.h"
 
-/* The dtype a creation operator is asked for: that of `out` in an out= overload, the argument `dtype`, or fallback.
- * Refuses devices other than the CPU and layouts other than strided. */
+/* The dtype a creation operator is asked for: that of `out` in an out= overload, the argument
+ * `dtype`, or fallback. Refuses devices other than the CPU and layouts other than strided. */
 ctsc_status create_options(op_ctx *cx, const value *args, dtype fallback, dtype *dt);
 /* Only the CPU exists here. */
 ctsc_status create_check_device(op_ctx *cx, const value *device);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * create_range.c - tensors with a pattern: arange, linspace, logspace, eye, triangles, window functions.
+ * create_range.c - tensors with a pattern: arange, linspace, logspace, eye, triangles, window
+ * functions.
  * Tests: tests/unit/test_pointwise.c
  */
 #include "runtime/kernels/create.h"
@@ -12,7 +13,7 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* ---- arange, range --------------------------------------------------------------------------------- */
+/* ---- arange, range ---------------------------------------------------------------------- */
 
 typedef struct range_spec {
     value start, end, step;
@@ -31,8 +32,7 @@ static ctsc_status range_length(op_ctx *cx, const range_spec *r, dtype dt, bool 
         TRY(pw_require_fits(cx, &r->end, dt));
         TRY(pw_require_fits(cx, &r->step, dt));
     }
-    if (step == 0 || step != step)
-        return diag_fail(cx->diag, CTSC_FAILED, "step must be nonzero");
+    if (step == 0 || step != step) return diag_fail(cx->diag, CTSC_FAILED, "step must be nonzero");
     if (start - start != 0 || end - end != 0)
         return diag_fail(cx->diag, CTSC_FAILED, "unsupported range: %g -> %g", start, end);
     if ((step > 0 && end < start) || (step < 0 && end > start))
@@ -112,7 +112,7 @@ OPERATOR(range) {
     return range_make(cx, args, &r, true, results);
 }
 
-/* ---- linspace, logspace ----------------------------------------------------------------------------------- */
+/* ---- linspace, logspace ----------------------------------------------------------------- */
 
 /* Symmetric, so that both ends are exact: the first half counts from start, the second from end. */
 static ctsc_status range_spread(op_ctx *cx, double start, double end, double base, tensor *t) {
@@ -130,8 +130,8 @@ static ctsc_status range_spread(op_ctx *cx, double start, double end, double bas
     DISPATCH_REAL(t->dtype, cx, base == 0 ? "linspace_cpu" : "logspace_cpu", {
         T *p = tensor_data(t);
         for (int64_t i = 0; i < n; i++) {
-            double v = i < n / 2 || n == 1 ? start + step * (double)i
-                                           : end - step * (double)(n - i - 1);
+            double v =
+                i < n / 2 || n == 1 ? start + step * (double)i : end - step * (double)(n - i - 1);
             if (base != 0) v = pow(base, v);
             STORE(&p[i], integral ? (ACC)(int64_t)v : (ACC)v);
         }
@@ -143,8 +143,7 @@ static ctsc_status range_spread_op(op_ctx *cx, const value *args, double base, v
     dtype dt;
     int64_t n = arg_int_or(&args[2], 100);
     TRY(create_options(cx, args, DT_FLOAT32, &dt));
-    if (n < 0)
-        return diag_fail(cx->diag, CTSC_FAILED, "number of steps must be non-negative");
+    if (n < 0) return diag_fail(cx->diag, CTSC_FAILED, "number of steps must be non-negative");
     tensor *t;
     TRY(tensor_new(cx->diag, dt, 1, &n, &t));
     ctsc_status st = range_spread(cx, arg_float(&args[0]), arg_float(&args[1]), base, t);
@@ -153,10 +152,14 @@ static ctsc_status range_spread_op(op_ctx *cx, const value *args, double base, v
     return st;
 }
 /* linspace(start, end, steps), logspace(start, end, steps, base=10) */
-OPERATOR(linspace) { return range_spread_op(cx, args, 0, results); }
-OPERATOR(logspace) { return range_spread_op(cx, args, arg_float(&args[3]), results); }
+OPERATOR(linspace) {
+    return range_spread_op(cx, args, 0, results);
+}
+OPERATOR(logspace) {
+    return range_spread_op(cx, args, arg_float(&args[3]), results);
+}
 
-/* ---- eye, triangles --------------------------------------------------------------------------------------- */
+/* ---- eye, triangles --------------------------------------------------------------------- */
 
 /* eye(n), eye(n, m) */
 OPERATOR(eye) {
@@ -173,8 +176,10 @@ OPERATOR(eye) {
     size_t size = dtype_size(dt);
     for (int64_t i = 0; i < sizes[0] && i < sizes[1]; i++) {
         char *p = (char *)tensor_data(t) + (size_t)(i * (sizes[1] + 1)) * size;
-        if (dtype_is_integral(dt)) dtype_store_int(dt, p, 1);
-        else dtype_store_float(dt, p, 1);
+        if (dtype_is_integral(dt))
+            dtype_store_int(dt, p, 1);
+        else
+            dtype_store_float(dt, p, 1);
     }
     return op_finish(cx, args, t, results);
 }
@@ -205,8 +210,12 @@ static ctsc_status range_triangle(op_ctx *cx, const value *args, bool lower, val
     range_zero_triangle(t, arg_int(&args[1]), lower);
     return op_finish(cx, args, t, results);
 }
-OPERATOR(tril) { return range_triangle(cx, args, true, results); }
-OPERATOR(triu) { return range_triangle(cx, args, false, results); }
+OPERATOR(tril) {
+    return range_triangle(cx, args, true, results);
+}
+OPERATOR(triu) {
+    return range_triangle(cx, args, false, results);
+}
 
 /* tril_indices(row, col, offset=0), triu_indices: (2, n) in row order. */
 static ctsc_status range_triangle_indices(op_ctx *cx, const value *args, bool lower,
@@ -245,10 +254,14 @@ static ctsc_status range_triangle_indices(op_ctx *cx, const value *args, bool lo
     }
     return op_finish(cx, args, t, results);
 }
-OPERATOR(tril_indices) { return range_triangle_indices(cx, args, true, results); }
-OPERATOR(triu_indices) { return range_triangle_indices(cx, args, false, results); }
+OPERATOR(tril_indices) {
+    return range_triangle_indices(cx, args, true, results);
+}
+OPERATOR(triu_indices) {
+    return range_triangle_indices(cx, args, false, results);
+}
 
-/* ---- windows ---------------------------------------------------------------------------------------------- */
+/* ---- windows ---------------------------------------------------------------------------- */
 
 /* x runs over [0, last], a, b are the window's parameters. */
 typedef double (*range_window)(double x, double last, double a, double b);
@@ -281,8 +294,10 @@ static ctsc_status range_make_window(op_ctx *cx, const value *args, const char *
         return diag_fail(cx->diag, CTSC_FAILED, "%s expects floating point dtypes, got: %s", name,
                          dtype_table[dt].ir_name);
     if (n < 0)
-        return diag_fail(cx->diag, CTSC_FAILED, "%s requires non-negative window_length, got "
-                         "window_length=%lld", name, (long long)n);
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "%s requires non-negative window_length, got "
+                         "window_length=%lld",
+                         name, (long long)n);
     tensor *t;
     TRY(tensor_new(cx->diag, dt, 1, &n, &t));
     /* a periodic window is one longer, and loses its last element */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fold.c - sliding blocks (im2col, col2im) and the rearrangements of channels: pixel_shuffle, channel_shuffle.
- * Tests: tests/unit/test_nn.c
+ * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/nn.h"
 

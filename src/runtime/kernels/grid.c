@@ -4,7 +4,7 @@
  *
  * A grid position is (x, y) or (x, y, z) in [-1, 1] per dim, the last dim of the input first. For each output
  * position the elements to read and their weights are the same in all channels and are found once.
- * Tests: tests/unit/test_nn.c
+ * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/nn.h"
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * index.c - indexing with tensors: x[i, :, mask] and x[i, :, mask] = y; plans for it and their execution.
+ * index.c - indexing with tensors: x[i, :, mask] and x[i, :, mask] = y; plans for it and their
+ * execution.
  *
- * Method: index_plan turns the indices into three parts of the result's shape: the dimensions in front that
- * are kept, the broadcast shape of the indices, and the kept dimensions behind. Masks become
- * index tensors by nonzero. For every position of the index shape one byte offset into self is
- * worked out, with bounds checked, so that reading and writing only add offsets and move blocks. If kept dimensions
- * stand between indexed ones, the index shape comes first, as in NumPy.
+ * Method: index_plan turns the indices into three parts of the result's shape: the dimensions in
+ * front that are kept, the broadcast shape of the indices, and the kept dimensions behind. Masks
+ * become index tensors by nonzero. For every position of the index shape one byte offset into self
+ * is worked out, with bounds checked, so that reading and writing only add offsets and move
+ * blocks. If kept dimensions stand between indexed ones, the index shape comes first, as in NumPy.
  *
- * Writing goes in row-major order of the index shape, so that of two writes to one element the later wins;
- * several threads divide the reading only.
+ * Writing goes in row-major order of the index shape, so that of two writes to one element the
+ * later wins; several threads divide the reading only.
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/index.h"
@@ -23,8 +24,7 @@ typedef struct index_set {
 } index_set;
 
 static void index_set_free(index_set *s) {
-    for (int i = 0; i < s->n; i++)
-        tensor_unref(s->at[i]);
+    for (int i = 0; i < s->n; i++) tensor_unref(s->at[i]);
     s->n = 0;
 }
 
@@ -42,8 +42,7 @@ static ctsc_status index_add_mask(op_ctx *cx, const tensor *self, tensor *mask, 
         tensor_print_sizes(mask->ndim, mask->sizes, &sb);
         sb_printf(&sb, " at index %d does not match the shape of the indexed tensor ", i);
         tensor_print_sizes(self->ndim, self->sizes, &sb);
-        ctsc_status status =
-            diag_fail(cx->diag, CTSC_FAILED, "%s at index %d", sb_str(&sb), dim);
+        ctsc_status status = diag_fail(cx->diag, CTSC_FAILED, "%s at index %d", sb_str(&sb), dim);
         sb_free(&sb);
         return status;
     }
@@ -136,8 +135,7 @@ static ctsc_status index_add_offsets(op_ctx *cx, const tensor *self, int dim, co
 static ctsc_status index_check_empty(op_ctx *cx, const tensor *self, const index_set *s,
                                      int64_t count) {
     bool indexed_empty = false;
-    for (int i = 0; i < s->n; i++)
-        indexed_empty |= s->at[i] && self->sizes[i] == 0;
+    for (int i = 0; i < s->n; i++) indexed_empty |= s->at[i] && self->sizes[i] == 0;
     if (!indexed_empty || count == 0) return CTSC_OK;
     return diag_fail(cx->diag, CTSC_FAILED, "index is out of bounds for dimension with size 0");
 }
@@ -159,8 +157,7 @@ static ctsc_status index_layout(op_ctx *cx, const tensor *self, const index_set 
                          TENSOR_MAX_DIMS);
     p->nfront = adjacent ? first : 0;
     p->nindex = nindex;
-    for (int i = 0; i < nindex; i++)
-        p->sizes[p->nfront + i] = index_sizes[i];
+    for (int i = 0; i < nindex; i++) p->sizes[p->nfront + i] = index_sizes[i];
     for (int i = 0, front = 0, behind = p->nfront + nindex; i < self->ndim; i++) {
         if (i < s->n && s->at[i]) continue;
         int to = front < p->nfront ? front++ : behind++;
@@ -174,7 +171,8 @@ static ctsc_status index_layout(op_ctx *cx, const tensor *self, const index_set 
         empty |= p->sizes[i] == 0;
         overflow |= __builtin_mul_overflow(p->numel, p->sizes[i] ? p->sizes[i] : 1, &p->numel);
     }
-    if (empty) p->numel = 0;
+    if (empty)
+        p->numel = 0;
     else if (overflow)
         return diag_fail(cx->diag, CTSC_FAILED, "numel: integer multiplication overflow");
     return CTSC_OK;
@@ -192,8 +190,7 @@ static ctsc_status index_plan_make(op_ctx *cx, const tensor *self, const value *
     if (!status) status = index_layout(cx, self, &s, nindex, sizes, p);
     if (!status) {
         bool empty = false;
-        for (int i = 0; i < nindex; i++)
-            empty |= sizes[i] == 0;
+        for (int i = 0; i < nindex; i++) empty |= sizes[i] == 0;
         for (int i = 0; !status && i < nindex; i++)
             if (__builtin_mul_overflow(p->count, empty ? 1 : sizes[i], &p->count))
                 status = diag_fail(cx->diag, CTSC_FAILED, "numel: integer multiplication overflow");
@@ -202,7 +199,8 @@ static ctsc_status index_plan_make(op_ctx *cx, const tensor *self, const value *
     if (!status) status = index_check_empty(cx, self, &s, p->count);
     size_t bytes;
     if (!status) {
-        p->offsets = size_mul((size_t)p->count, sizeof *p->offsets, &bytes) ? mem_zalloc(bytes) : NULL;
+        p->offsets =
+            size_mul((size_t)p->count, sizeof *p->offsets, &bytes) ? mem_zalloc(bytes) : NULL;
         if (!p->offsets) status = diag_no_memory(cx->diag);
     }
     /* PyTorch checks bounds while it moves elements, so not at all when there are none. */
@@ -216,8 +214,7 @@ static ctsc_status index_plan_make(op_ctx *cx, const tensor *self, const value *
 int64_t index_find_outside(const tensor *index, int64_t size, bool wrap) {
     const int64_t *at = TENSOR_AT(index, int64_t), least = wrap ? -size : 0;
     int64_t i = 0;
-    while (i < index->numel && at[i] >= least && at[i] < size)
-        i++;
+    while (i < index->numel && at[i] >= least && at[i] < size) i++;
     return i;
 }
 
@@ -236,15 +233,17 @@ ctsc_status index_plan_dim(op_ctx *cx, const tensor *self, int dim, const tensor
     return CTSC_OK;
 }
 
-/* ---- the moves --------------------------------------------------------------------------------- */
+/* ---- the moves ------------------------------------------------------------------------------- */
 
-/* One block per position of the front and index dimensions. Reading: self -> dense. Writing: dense -> self. */
+/* One block per position of the front and index dimensions. Reading: self -> dense. Writing: dense
+ * -> self. */
 typedef struct index_job {
     const index_plan *p;
-    move_geometry front, block; /* ds: in self; ss: in the dense tensor (0 for a broadcast scalar) */
+    move_geometry front,
+        block; /* ds: in self; ss: in the dense tensor (0 for a broadcast scalar) */
     char *self;
     char *dense;
-    int64_t row;                /* bytes of a block in the dense tensor */
+    int64_t row; /* bytes of a block in the dense tensor */
     int64_t item;
     move_run run;
 } index_job;
@@ -255,16 +254,14 @@ static void index_job_setup(index_job *job, const index_plan *p, size_t item, bo
     job->p = p;
     job->item = (int64_t)item;
     job->row = step;
-    for (int i = behind; i < p->ndim; i++)
-        job->row *= p->sizes[i];
+    for (int i = behind; i < p->ndim; i++) job->row *= p->sizes[i];
     int64_t dense = job->row;
     for (int i = behind; i < p->ndim; i++) {
         dense = p->sizes[i] ? dense / p->sizes[i] : 0;
         move_add_dim(&job->block, p->sizes[i], p->steps[i], dense);
     }
     move_collapse(&job->block);
-    for (int i = 0; i < p->nfront; i++)
-        move_add_dim(&job->front, p->sizes[i], p->steps[i], 0);
+    for (int i = 0; i < p->nfront; i++) move_add_dim(&job->front, p->sizes[i], p->steps[i], 0);
 }
 
 /* Byte offset in self of position n of the front dimensions. */
@@ -318,7 +315,8 @@ ctsc_status index_plan_read(op_ctx *cx, const tensor *self, const index_plan *p,
     tensor *result;
     TRY(tensor_new(cx->diag, (dtype)self->dtype, p->ndim, p->sizes, &result));
     if (result->numel > 0) {
-        index_job job = {.self = tensor_data(self), .dense = tensor_data(result),
+        index_job job = {.self = tensor_data(self),
+                         .dense = tensor_data(result),
                          .run = move_kernel_for(MOVE_SET, (dtype)self->dtype).run};
         index_job_setup(&job, p, item, false);
         int64_t grain = INDEX_GRAIN / job.row;
@@ -343,8 +341,8 @@ static ctsc_status index_fail_values(op_ctx *cx, const tensor *values, const ind
     tensor_print_sizes(values->ndim, values->sizes, &sb);
     sb_puts(&sb, " cannot be broadcast to indexing result of shape ");
     tensor_print_sizes(p->ndim, p->sizes, &sb);
-    ctsc_status status = diag_fail(cx->diag, CTSC_FAILED, "shape mismatch: value tensor of shape %s",
-                                   sb_str(&sb));
+    ctsc_status status =
+        diag_fail(cx->diag, CTSC_FAILED, "shape mismatch: value tensor of shape %s", sb_str(&sb));
     sb_free(&sb);
     return status;
 }
@@ -362,8 +360,7 @@ static bool index_values_fit(const tensor *values, const index_plan *p) {
 static void index_write(const index_job *job, const move_kernel *kernel) {
     const index_plan *p = job->p;
     int64_t rows = 1;
-    for (int i = 0; i < job->front.ndim; i++)
-        rows *= job->front.sizes[i];
+    for (int i = 0; i < job->front.ndim; i++) rows *= job->front.sizes[i];
     for (int64_t i = 0; i < rows; i++) {
         char *self = job->self + index_front_offset(job, i);
         const char *dense = job->dense + i * p->count * job->row;
@@ -407,9 +404,8 @@ static ctsc_status index_put(op_ctx *cx, tensor *self, const value *indices, ten
     if (!move_kernel_for(op, (dtype)self->dtype).run)
         return op_refuse_dtype(cx, "index_put", (dtype)self->dtype);
     TRY(index_plan_make(cx, self, indices, &p));
-    ctsc_status status = index_values_fit(values, &p)
-                             ? index_plan_write(cx, self, &p, values, op)
-                             : index_fail_values(cx, values, &p);
+    ctsc_status status = index_values_fit(values, &p) ? index_plan_write(cx, self, &p, values, op)
+                                                      : index_fail_values(cx, values, &p);
     mem_free(p.offsets);
     return status;
 }
@@ -419,8 +415,10 @@ static bool index_is_fill(const value *indices, const tensor *values) {
     int masks = 0, others = 0;
     for (size_t i = 0; i < indices->u.list->len; i++) {
         const tensor *t = arg_list_tensor(indices, i);
-        if (t && index_is_mask(t)) masks++;
-        else if (t) others++;
+        if (t && index_is_mask(t))
+            masks++;
+        else if (t)
+            others++;
     }
     return values->numel == 1 && masks == 1 && others == 0;
 }
@@ -430,8 +428,7 @@ static ctsc_status index_values(op_ctx *cx, const tensor *self, const value *arg
     tensor *values = arg_tensor(&args[2]);
     if (values->dtype == self->dtype) {
         /* A copy if it shares memory with what is written. */
-        if (values->storage == self->storage)
-            return tensor_clone(cx->diag, values, out);
+        if (values->storage == self->storage) return tensor_clone(cx->diag, values, out);
         *out = tensor_ref(values);
         return CTSC_OK;
     }

@@ -7,15 +7,16 @@
 
 #include "runtime/kernels/move.h"
 
-/* The result of indexing: kept dimensions in front, the shape of the indices, kept dimensions behind. */
+/* The result of indexing: kept dimensions in front, the shape of the indices, kept dimensions
+ * behind. */
 typedef struct index_plan {
-    int nfront, nindex;              /* dimensions of the first two parts; the rest are behind */
+    int nfront, nindex; /* dimensions of the first two parts; the rest are behind */
     int ndim;
-    int64_t sizes[TENSOR_MAX_DIMS];  /* of the result */
-    int64_t steps[TENSOR_MAX_DIMS];  /* bytes in self, of the kept dimensions */
-    int64_t count;                   /* positions of the index shape */
-    int64_t *offsets;                /* bytes, count of them; owned, freed by mem_free */
-    int64_t numel;                   /* of the result */
+    int64_t sizes[TENSOR_MAX_DIMS]; /* of the result */
+    int64_t steps[TENSOR_MAX_DIMS]; /* bytes in self, of the kept dimensions */
+    int64_t count;                  /* positions of the index shape */
+    int64_t *offsets;               /* bytes, count of them; owned, freed by mem_free */
+    int64_t numel;                  /* of the result */
 } index_plan;
 
 /* Position of the first index outside [0, size), or, if wrap, [-size, size); n if there is none. */

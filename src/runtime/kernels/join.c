@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * join.c - operators that put tensors together: cat, stack and their kin, block_diag, meshgrid, products.
+ * join.c - operators that put tensors together: cat, stack and their kin, block_diag, meshgrid,
+ * products.
  *
- * Method: along the joined dimension every tensor contributes, for each index of the dimensions in front,
- * one block; the result is these blocks in turn. Contiguous tensors of the result's dtype
- * are moved block by block with memcpy, from several threads when there is much to move; others are copied
- * into a slice of the result, which converts as well. Stacking is joining along a dimension of size 1.
+ * Method: along the joined dimension every tensor contributes, for each index of the dimensions in
+ * front, one block; the result is these blocks in turn. Contiguous tensors of the result's dtype
+ * are moved block by block with memcpy, from several threads when there is much to move; others
+ * are copied into a slice of the result, which converts as well. Stacking is joining along a
+ * dimension of size 1.
  * Tests: tests/unit/test_shape.c
  */
 #include "runtime/kernels/move.h"
@@ -30,8 +32,7 @@ static ctsc_status join_begin(op_ctx *cx, size_t n, join_list *j) {
 }
 
 static void join_end(join_list *j) {
-    for (size_t i = 0; i < j->n; i++)
-        tensor_unref(j->tensors[i]);
+    for (size_t i = 0; i < j->n; i++) tensor_unref(j->tensors[i]);
     mem_free(j->tensors);
     mem_free(j->ends);
 }
@@ -47,8 +48,11 @@ static dtype join_dtype(const join_list *j) {
         have[zero] = true;
     }
     if (!have[0] || !have[1]) return met[have[1] && !have[0]];
-    bool higher = !dtype_can_cast(met[1], met[0]); /* of a higher category */
-    return higher ? dtype_promote(met[0], met[1]) : met[0];
+    if (dtype_can_cast(met[1], met[0])) return met[0]; /* of no higher category */
+    if (!dtype_is_float(met[0]) || !dtype_is_complex(met[1])) return dtype_promote(met[0], met[1]);
+    return met[0] == DT_FLOAT64   ? DT_COMPLEX128
+           : met[0] == DT_FLOAT16 ? DT_COMPLEX32
+                                  : DT_COMPLEX64;
 }
 
 typedef struct join_job {
@@ -66,8 +70,10 @@ static void join_move(void *ctx, int64_t begin, int64_t end) {
         size_t low = 0, high = job->j->n - 1;
         while (low < high) { /* the first block that ends behind `at` */
             size_t middle = (low + high) / 2;
-            if (ends[middle] > at) high = middle;
-            else low = middle + 1;
+            if (ends[middle] > at)
+                high = middle;
+            else
+                low = middle + 1;
         }
         for (; begin < end && low < job->j->n; low++) {
             int64_t start = low ? ends[low - 1] : 0, block = ends[low] - start;
@@ -127,18 +133,22 @@ static ctsc_status join_blocks(op_ctx *cx, join_list *j, dtype dt, int dim, tens
     if (!plain) {
         status = join_copy(cx, j, dim, result);
     } else if (result->numel > 0) {
-        for (int i = dim + 1; i < first->ndim; i++)
-            inner *= sizes[i];
+        for (int i = dim + 1; i < first->ndim; i++) inner *= sizes[i];
         for (size_t i = 0; i < j->n; i++)
             j->ends[i] = (i ? j->ends[i - 1] : 0) + inner * j->tensors[i]->sizes[dim];
         join_job job = {j, tensor_data(result), inner * sizes[dim]};
         int64_t bytes = result->numel * (int64_t)dtype_size(dt);
-        if (job.row / (int64_t)j->n < JOIN_SMALL) join_move_small(j, result, bytes / job.row, job.row);
-        else if (bytes <= JOIN_GRAIN) join_move(&job, 0, bytes);
-        else pool_for(bytes, JOIN_GRAIN, join_move, &job);
+        if (job.row / (int64_t)j->n < JOIN_SMALL)
+            join_move_small(j, result, bytes / job.row, job.row);
+        else if (bytes <= JOIN_GRAIN)
+            join_move(&job, 0, bytes);
+        else
+            pool_for(bytes, JOIN_GRAIN, join_move, &job);
     }
-    if (status) tensor_unref(result);
-    else *out = result;
+    if (status)
+        tensor_unref(result);
+    else
+        *out = result;
     return status;
 }
 
@@ -204,8 +214,7 @@ static ctsc_status join_cat(op_ctx *cx, join_list *j, int64_t at, tensor **out) 
 static ctsc_status join_take_all(op_ctx *cx, const value *tensors, join_list *j) {
     size_t n = tensors->u.list->len;
     TRY(join_begin(cx, n, j));
-    for (; j->n < n; j->n++)
-        j->tensors[j->n] = tensor_ref(arg_list_tensor(tensors, j->n));
+    for (; j->n < n; j->n++) j->tensors[j->n] = tensor_ref(arg_list_tensor(tensors, j->n));
     return CTSC_OK;
 }
 
@@ -218,14 +227,13 @@ ctsc_status op_cat(op_ctx *cx, const value *args, value *results) {
     return status ? status : op_finish(cx, args, out, results);
 }
 
-/* ---- stack and its kin ------------------------------------------------------------------------------ */
+/* ---- stack and its kin ----------------------------------------------------------------------- */
 
 ctsc_status op_stack(op_ctx *cx, const value *args, value *results) {
     const value *tensors = &args[0];
     size_t n = tensors->u.list->len;
     int dim;
-    if (n == 0)
-        return diag_fail(cx->diag, CTSC_FAILED, "stack expects a non-empty TensorList");
+    if (n == 0) return diag_fail(cx->diag, CTSC_FAILED, "stack expects a non-empty TensorList");
     const tensor *first = arg_list_tensor(tensors, 0);
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), first->ndim + 1, &dim));
     for (size_t i = 1; i < n; i++) {
@@ -235,10 +243,9 @@ ctsc_status op_stack(op_ctx *cx, const value *args, value *results) {
         tensor_print_sizes(first->ndim, first->sizes, &sb);
         sb_puts(&sb, " at entry 0 and ");
         tensor_print_sizes(t->ndim, t->sizes, &sb);
-        ctsc_status status =
-            diag_fail(cx->diag, CTSC_FAILED,
-                      "stack expects each tensor to be equal size, but got %s at entry %zu",
-                      sb_str(&sb), i);
+        ctsc_status status = diag_fail(
+            cx->diag, CTSC_FAILED,
+            "stack expects each tensor to be equal size, but got %s at entry %zu", sb_str(&sb), i);
         sb_free(&sb);
         return status;
     }
@@ -317,7 +324,7 @@ ctsc_status op_column_stack(op_ctx *cx, const value *args, value *results) {
     return join_stack(cx, args, "column_stack", join_column, 1, results);
 }
 
-/* ---- block_diag ----------------------------------------------------------------------------------- */
+/* ---- block_diag ------------------------------------------------------------------------------ */
 
 ctsc_status op_block_diag(op_ctx *cx, const value *args, value *results) {
     size_t n = args[0].u.list->len;
@@ -366,7 +373,7 @@ ctsc_status op_block_diag(op_ctx *cx, const value *args, value *results) {
     return status;
 }
 
-/* ---- grids ------------------------------------------------------------------------------------------ */
+/* ---- grids ----------------------------------------------------------------------------------- */
 
 static ctsc_status join_meshgrid(op_ctx *cx, const value *tensors, bool swap, list **out) {
     size_t n = tensors->u.list->len;
@@ -405,8 +412,10 @@ static ctsc_status join_meshgrid(op_ctx *cx, const value *tensors, bool swap, li
         status = tensor_view_raw(cx->diag, t, (int)n, sizes, strides, t->offset, &grid);
         if (!status) status = move_list_add(cx, l, grid);
     }
-    if (status) value_unref(value_list_take(l));
-    else *out = l;
+    if (status)
+        value_unref(value_list_take(l));
+    else
+        *out = l;
     return status;
 }
 
@@ -432,8 +441,7 @@ ctsc_status op_cartesian_prod(op_ctx *cx, const value *args, value *results) {
         if (arg_list_tensor(&args[0], i)->ndim != 1)
             return move_fail_sizes(cx, "Expect a 1D vector, but got shape ",
                                    arg_list_tensor(&args[0], i), "");
-    if (n == 1)
-        return op_return_tensor(results, tensor_ref(arg_list_tensor(&args[0], 0)));
+    if (n == 1) return op_return_tensor(results, tensor_ref(arg_list_tensor(&args[0], 0)));
     list *grids;
     TRY(join_meshgrid(cx, &args[0], false, &grids));
     join_list j;
@@ -471,11 +479,9 @@ static int64_t join_count_draws(int64_t n, int64_t r, bool repeat) {
 /* The draw after this one, in lexicographic order. */
 static void join_next_draw(int64_t *draw, int64_t n, int64_t r, bool repeat) {
     int64_t i = r - 1;
-    while (i > 0 && draw[i] == (repeat ? n - 1 : n - r + i))
-        i--;
+    while (i > 0 && draw[i] == (repeat ? n - 1 : n - r + i)) i--;
     draw[i]++;
-    for (int64_t k = i + 1; k < r; k++)
-        draw[k] = repeat ? draw[i] : draw[k - 1] + 1;
+    for (int64_t k = i + 1; k < r; k++) draw[k] = repeat ? draw[i] : draw[k - 1] + 1;
 }
 
 ctsc_status op_combinations(op_ctx *cx, const value *args, value *results) {
@@ -495,13 +501,13 @@ ctsc_status op_combinations(op_ctx *cx, const value *args, value *results) {
         return diag_fail(cx->diag, CTSC_LIMIT, "combinations of more than %d elements",
                          TENSOR_MAX_DIMS);
     int64_t n = t->sizes[0], count = join_count_draws(n, r, repeat);
-    if (count < 0) return diag_fail(cx->diag, CTSC_FAILED, "numel: integer multiplication overflow");
+    if (count < 0)
+        return diag_fail(cx->diag, CTSC_FAILED, "numel: integer multiplication overflow");
     const int64_t sizes[] = {count, r};
     TRY(tensor_new(cx->diag, (dtype)t->dtype, 2, sizes, &out));
     int64_t draw[TENSOR_MAX_DIMS], item = (int64_t)dtype_size((dtype)t->dtype);
     move_scatter pick = move_gather_for((size_t)item);
-    for (int64_t i = 0; i < r; i++)
-        draw[i] = repeat ? 0 : i;
+    for (int64_t i = 0; i < r; i++) draw[i] = repeat ? 0 : i;
     for (int64_t row = 0; row < count; row++) {
         pick(r, (char *)tensor_data(out) + row * r * item, item, (const char *)draw, sizeof *draw,
              t->strides[0] * item, tensor_data(t), 0);

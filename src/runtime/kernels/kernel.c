@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernel.c - what operator functions share: dtype checks, promotion, and the in-place and out= forms.
+ * kernel.c - what operator functions share: dtype checks, promotion, and the in-place and out=
+ * forms.
  *
- * Method: an operator is written once, as a function of its inputs. Which form runs follows from the
- * schema of the overload: the argument marked as written, if any, is the target. Most operators compute
- * a fresh tensor and let op_finish copy it; pointwise ones ask op_target first and write in place.
+ * Method: an operator is written once, as a function of its inputs. Which form runs follows from
+ * the schema of the overload: the argument marked as written, if any, is the target. Most operators
+ * compute a fresh tensor and let op_finish copy it; pointwise ones ask op_target first and write in
+ * place.
  * Tests: tests/unit/test_pointwise.c
  */
 #include "runtime/kernels/kernel.h"
 
 #include <string.h>
 
-/* ---- arguments --------------------------------------------------------------------------- */
+/* ---- arguments -------------------------------------------------------------------------- */
 
 ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out) {
     if (v->tag == V_NONE) {
@@ -42,10 +44,11 @@ ctsc_status arg_dim_mask(op_ctx *cx, const value *dims, int ndim, bool *mask) {
     return CTSC_OK;
 }
 
-/* ---- dtypes ------------------------------------------------------------------------------ */
+/* ---- dtypes ----------------------------------------------------------------------------- */
 
 ctsc_status op_refuse_dtype(op_ctx *cx, const char *name, dtype dt) {
-    bool missing = dtype_is_complex(dt) || dtype_is_quantised(dt); /* PyTorch has these, we do not */
+    bool missing =
+        dtype_is_complex(dt) || dtype_is_quantised(dt); /* PyTorch has these, we do not */
     return diag_fail(cx->diag, missing ? CTSC_UNSUPPORTED : CTSC_FAILED,
                      "\"%s\" not implemented for '%s'", name, dtype_table[dt].ir_name);
 }
@@ -117,7 +120,7 @@ ctsc_status operand_to_tensor(op_ctx *cx, const value *operand, dtype dt, tensor
     return tensor_scalar_int(cx->diag, dt, arg_int(operand), out);
 }
 
-/* ---- overlap ------------------------------------------------------------------------------- */
+/* ---- overlap ---------------------------------------------------------------------------- */
 
 /* Bytes [*begin, *end) of the storage that t reaches. */
 static void kernel_extent(const tensor *t, int64_t *begin, int64_t *end) {
@@ -141,7 +144,7 @@ bool tensor_partial_overlap(const tensor *t, const tensor *other) {
     return false;
 }
 
-/* ---- in-place and out= --------------------------------------------------------------------- */
+/* ---- in-place and out= ------------------------------------------------------------------ */
 
 tensor *op_target(const op_ctx *cx, const value *args, int *index) {
     const schema *s = cx->op ? cx->op->schema : NULL;
@@ -161,17 +164,16 @@ static ctsc_status kernel_check_cast(op_ctx *cx, const tensor *computed, const t
                      dtype_table[computed->dtype].ir_name, dtype_table[target->dtype].ir_name);
 }
 
-ctsc_status op_check_inplace_shape(op_ctx *cx, const tensor *self, int ndim,
-                                   const int64_t *sizes) {
+ctsc_status op_check_inplace_shape(op_ctx *cx, const tensor *self, int ndim, const int64_t *sizes) {
     if (self->ndim == ndim &&
         (!ndim || memcmp(self->sizes, sizes, sizeof *sizes * (size_t)ndim) == 0))
         return CTSC_OK;
     strbuf have = STRBUF_INIT, want = STRBUF_INIT;
     tensor_print_sizes(self->ndim, self->sizes, &have);
     tensor_print_sizes(ndim, sizes, &want);
-    ctsc_status st =
-        diag_fail(cx->diag, CTSC_FAILED, "output with shape %s doesn't match the broadcast shape %s",
-                  sb_str(&have), sb_str(&want));
+    ctsc_status st = diag_fail(cx->diag, CTSC_FAILED,
+                               "output with shape %s doesn't match the broadcast shape %s",
+                               sb_str(&have), sb_str(&want));
     sb_free(&have);
     sb_free(&want);
     return st;
@@ -181,8 +183,7 @@ ctsc_status op_finish_inplace(op_ctx *cx, const value *self, tensor *computed, v
     tensor *target = self->u.tensor;
     if (computed == target) return op_return_tensor(results, computed);
     ctsc_status st = kernel_check_cast(cx, computed, target);
-    if (st == CTSC_OK)
-        st = op_check_inplace_shape(cx, target, computed->ndim, computed->sizes);
+    if (st == CTSC_OK) st = op_check_inplace_shape(cx, target, computed->ndim, computed->sizes);
     if (st == CTSC_OK) st = tensor_make_writable(cx->diag, target);
     if (st == CTSC_OK) st = tensor_copy(cx->diag, target, computed);
     tensor_unref(computed);
@@ -214,8 +215,11 @@ static ctsc_status kernel_grow_storage(diag *d, storage *s, size_t nbytes) {
     storage *fresh = storage_new(nbytes);
     if (!fresh) return diag_no_memory(d);
     if (s->nbytes) memcpy(fresh->data, s->data, s->nbytes);
-    storage old = {.data = s->data, .nbytes = s->nbytes, .release = s->release,
-                   .release_ctx = s->release_ctx, .read_only = s->read_only};
+    storage old = {.data = s->data,
+                   .nbytes = s->nbytes,
+                   .release = s->release,
+                   .release_ctx = s->release_ctx,
+                   .read_only = s->read_only};
     s->data = fresh->data, s->nbytes = fresh->nbytes, s->release = fresh->release;
     s->release_ctx = fresh->release_ctx, s->read_only = fresh->read_only;
     fresh->data = old.data, fresh->nbytes = old.nbytes, fresh->release = old.release;
@@ -232,10 +236,9 @@ ctsc_status tensor_resize(diag *d, tensor *t, int ndim, const int64_t *sizes) {
         if (sizes[i] < 0) {
             strbuf text = STRBUF_INIT;
             tensor_print_sizes(ndim, sizes, &text);
-            ctsc_status st =
-                diag_fail(d, CTSC_FAILED,
-                          "Trying to create tensor with negative dimension %lld: %s",
-                          (long long)sizes[i], sb_str(&text));
+            ctsc_status st = diag_fail(d, CTSC_FAILED,
+                                       "Trying to create tensor with negative dimension %lld: %s",
+                                       (long long)sizes[i], sb_str(&text));
             sb_free(&text);
             return st;
         }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * masked.c - operators that select by truth or by position in row-major order: nonzero, masked_select, masked_scatter,
- * take and put.
+ * masked.c - operators that select by truth or by position in row-major order: nonzero,
+ * masked_select, masked_scatter, take and put.
  *
- * Method: a mask becomes a contiguous run of bytes, 0 or 1. Its chunks are counted, the counts summed to
- * starting places, and the chunks then filled in, both passes by several threads.
+ * Method: a mask becomes a contiguous run of bytes, 0 or 1. Its chunks are counted, the counts
+ * summed to starting places, and the chunks then filled in, both passes by several threads.
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/move.h"
@@ -29,8 +29,7 @@ static void masked_count_chunks(void *ctx, int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; c++) {
         int64_t first = c * MASKED_CHUNK, sum = 0;
         int64_t n = f->n - first < MASKED_CHUNK ? f->n - first : MASKED_CHUNK;
-        for (int64_t i = 0; i < n; i++)
-            sum += f->at[first + i] != 0;
+        for (int64_t i = 0; i < n; i++) sum += f->at[first + i] != 0;
         f->before[c + 1] = sum;
     }
 }
@@ -51,8 +50,7 @@ static ctsc_status masked_flags_make(op_ctx *cx, tensor *mask, masked_flags *f) 
         return diag_no_memory(cx->diag);
     }
     pool_for(f->chunks, 4, masked_count_chunks, f);
-    for (int64_t c = 0; c < f->chunks; c++)
-        f->before[c + 1] += f->before[c];
+    for (int64_t c = 0; c < f->chunks; c++) f->before[c + 1] += f->before[c];
     return CTSC_OK;
 }
 
@@ -60,7 +58,7 @@ static int64_t masked_total(const masked_flags *f) {
     return f->before[f->chunks];
 }
 
-/* ---- nonzero ----------------------------------------------------------------------------------- */
+/* ---- nonzero --------------------------------------------------------------------------------- */
 
 typedef struct masked_nonzero_job {
     const masked_flags *f;
@@ -134,7 +132,7 @@ ctsc_status op_nonzero_numpy(op_ctx *cx, const value *args, value *results) {
     return status;
 }
 
-/* ---- masked_select, masked_scatter ------------------------------------------------------------------ */
+/* ---- masked_select, masked_scatter ----------------------------------------------------------- */
 
 /* A mask of bytes must hold 0 and 1 alone. */
 static ctsc_status masked_check(op_ctx *cx, const tensor *mask) {
@@ -143,8 +141,7 @@ static ctsc_status masked_check(op_ctx *cx, const tensor *mask) {
     TRY(tensor_clone(cx->diag, mask, &flat));
     const uint8_t *at = tensor_data(flat);
     bool fine = true;
-    for (int64_t i = 0; i < flat->numel; i++)
-        fine &= at[i] <= 1;
+    for (int64_t i = 0; i < flat->numel; i++) fine &= at[i] <= 1;
     tensor_unref(flat);
     if (fine) return CTSC_OK;
     return diag_fail(cx->diag, CTSC_FAILED, "Mask tensor can take 0 and 1 values only");
@@ -191,8 +188,7 @@ ctsc_status op_masked_select(op_ctx *cx, const value *args, value *results) {
         int64_t total = masked_total(&f);
         status = tensor_new(cx->diag, (dtype)self->dtype, 1, &total, &out);
         if (!status) {
-            masked_select_job job = {&f, (dtype)self->dtype, tensor_data(flat),
-                                     tensor_data(out)};
+            masked_select_job job = {&f, (dtype)self->dtype, tensor_data(flat), tensor_data(out)};
             pool_for(f.chunks, 4, masked_select_chunks, &job);
         }
         masked_flags_free(&f);
@@ -238,8 +234,8 @@ static ctsc_status masked_scatter(op_ctx *cx, tensor *target, tensor *wide, cons
     return status;
 }
 
-/* The same in the order in which target lies in memory: where PyTorch writes in place, this is the order in which
- * a transposed tensor takes up its elements. */
+/* The same in the order in which target lies in memory: where PyTorch writes in place, this is the
+ * order in which a transposed tensor takes up its elements. */
 static ctsc_status masked_scatter_in_memory_order(op_ctx *cx, tensor *target, const tensor *mask,
                                                   const tensor *source) {
     int64_t order[TENSOR_MAX_DIMS];
@@ -290,7 +286,7 @@ ctsc_status op_masked_scatter(op_ctx *cx, const value *args, value *results) {
     return status;
 }
 
-/* ---- take, put --------------------------------------------------------------------------------- */
+/* ---- take, put ------------------------------------------------------------------------------- */
 
 static ctsc_status masked_fail_position(op_ctx *cx, int64_t position, int64_t n) {
     return diag_fail(cx->diag, CTSC_FAILED,
@@ -349,10 +345,11 @@ static ctsc_status masked_check_put(op_ctx *cx, const tensor *self, const tensor
                          "self.dtype = %s and source.dtype = %s",
                          dtype_table[self->dtype].ir_name, dtype_table[source->dtype].ir_name);
     if (index->numel != source->numel)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "put_(): Expected source and index to have the same number of elements, but "
-                         "got source.numel() = %" PRId64 ", index.numel() = %" PRId64,
-                         source->numel, index->numel);
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "put_(): Expected source and index to have the same number of elements, but "
+            "got source.numel() = %" PRId64 ", index.numel() = %" PRId64,
+            source->numel, index->numel);
     if (self->numel == 0 && index->numel > 0)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "put_(): Tried to put elements into an empty tensor");

@@ -34,8 +34,7 @@ void move_collapse(move_geometry *g) {
 
 int64_t move_count(const move_geometry *g) {
     int64_t n = 1;
-    for (int i = 0; i < g->ndim; i++)
-        n *= g->sizes[i];
+    for (int i = 0; i < g->ndim; i++) n *= g->sizes[i];
     return n;
 }
 
@@ -97,7 +96,8 @@ void move_copy(const move_geometry *g, size_t item, char *dst, const char *src) 
                                         : item == 2 ? DT_INT16
                                         : item == 4 ? DT_INT32
                                         : item == 8 ? DT_INT64
-                                                    : DT_COMPLEX128).run;
+                                                    : DT_COMPLEX128)
+                  .run;
     move_collapse(&job.g);
     int64_t n = move_count(&job.g);
     if (n * (int64_t)item <= MOVE_GRAIN || job.g.ndim == 0) {
@@ -111,7 +111,7 @@ void move_copy(const move_geometry *g, size_t item, char *dst, const char *src) 
     }
 }
 
-/* ---- forms of operators -------------------------------------------------------------------- */
+/* ---- forms of operators ---------------------------------------------------------------------- */
 
 bool move_in_place(const op_ctx *cx) {
     const schema *s = cx->op->schema;
@@ -137,12 +137,11 @@ ctsc_status move_finish(op_ctx *cx, const value *args, tensor *target, value *re
 }
 
 ctsc_status move_finish_many(op_ctx *cx, const value *args, int n, tensor *const *computed,
-                           value *results) {
+                             value *results) {
     const schema *s = cx->op->schema;
     const alias_info *last = s->nargs ? s->args[s->nargs - 1].alias : NULL;
     if (!last || !last->write) {
-        for (int i = 0; i < n; i++)
-            results[i] = value_tensor_take(computed[i]);
+        for (int i = 0; i < n; i++) results[i] = value_tensor_take(computed[i]);
         return CTSC_OK;
     }
     ctsc_status status = CTSC_OK;
@@ -152,8 +151,7 @@ ctsc_status move_finish_many(op_ctx *cx, const value *args, int n, tensor *const
         else
             status = op_finish_out(cx, &args[s->nargs - n + i], computed[i], &results[i]);
     }
-    for (int i = 0; status && i < n; i++)
-        value_set(&results[i], value_none());
+    for (int i = 0; status && i < n; i++) value_set(&results[i], value_none());
     return status;
 }
 
@@ -194,18 +192,18 @@ ctsc_status move_fail_sizes(op_ctx *cx, const char *before, const tensor *t, con
 ctsc_status move_refuse_internal_overlap(op_ctx *cx, const tensor *written) {
     for (int i = 0; i < written->ndim; i++)
         if (written->strides[i] == 0 && written->sizes[i] > 1)
-            return diag_fail(cx->diag, CTSC_FAILED,
-                             "unsupported operation: more than one element of the written-to tensor "
-                             "refers to a single memory location. Please clone() the tensor before "
-                             "performing the operation.");
+            return diag_fail(
+                cx->diag, CTSC_FAILED,
+                "unsupported operation: more than one element of the written-to tensor "
+                "refers to a single memory location. Please clone() the tensor before "
+                "performing the operation.");
     return CTSC_OK;
 }
 
 /* Elements from the first to behind the last, where t fills its memory without gaps. */
 static bool op_memory_span(const tensor *t, const char **begin, const char **end) {
     int64_t reach = 1;
-    for (int i = 0; i < t->ndim; i++)
-        reach += (t->sizes[i] - 1) * t->strides[i];
+    for (int i = 0; i < t->ndim; i++) reach += (t->sizes[i] - 1) * t->strides[i];
     *begin = tensor_data(t);
     *end = *begin + reach * (int64_t)dtype_size((dtype)t->dtype);
     return t->numel > 0 && reach == t->numel && !tensor_may_overlap(t);

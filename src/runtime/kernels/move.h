@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * move.h - what the shape and index operators share: strided copies by element size, combining kernels
- * (add, multiply, ...) that write through an index, and results that are lists.
+ * move.h - what the shape and index operators share: strided copies by element size, combining
+ * kernels (add, multiply, ...) that write through an index, and results that are lists.
  *
- * Copies never look at what an element means, only at its size; complex and quantised tensors need no
- * code of their own.
+ * Copies never look at what an element means, only at its size; complex and quantised tensors need
+ * no code of their own.
  */
 #ifndef CTSC_RUNTIME_KERNELS_MOVE_H
 #define CTSC_RUNTIME_KERNELS_MOVE_H
@@ -14,11 +14,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- runs of elements ---------------------------------------------------------------------- */
+/* ---- runs of elements ------------------------------------------------------------------------ */
 
 /* dst[i * ds] op= src[i * ss] for i in [0, n); strides in bytes, of any sign. */
 typedef void (*move_run)(int64_t n, char *dst, int64_t ds, const char *src, int64_t ss);
-/* dst[i * ds + index[i * is] * scale] op= src[i * ss]; scale and strides in bytes, index is int64. */
+/* dst[i * ds + index[i * is] * scale] op= src[i * ss]; scale and strides in bytes, index is int64.
+ */
 typedef void (*move_scatter)(int64_t n, char *dst, int64_t ds, const char *index, int64_t is,
                              int64_t scale, const char *src, int64_t ss);
 
@@ -35,7 +36,7 @@ move_kernel move_kernel_for(move_op op, dtype dt);
 /* dst[i * ds] = src[i * ss + index[i * is] * scale], by element size. */
 move_scatter move_gather_for(size_t item);
 
-/* ---- whole geometries ------------------------------------------------------------------------- */
+/* ---- whole geometries ------------------------------------------------------------------------ */
 
 /* A shape with a byte stride per dimension for two operands. */
 typedef struct move_geometry {
@@ -52,7 +53,7 @@ void move_apply(const move_geometry *g, move_run run, char *dst, const char *src
  * overlap itself or src. */
 void move_copy(const move_geometry *g, size_t item, char *dst, const char *src);
 
-/* ---- forms of operators ------------------------------------------------------------------------- */
+/* ---- forms of operators ---------------------------------------------------------------------- */
 
 /* Does the operator being run write its first argument (relu_, not relu)? */
 bool move_in_place(const op_ctx *cx);
@@ -62,10 +63,10 @@ bool move_key_is(const op_ctx *cx, const char *key);
 ctsc_status move_target(op_ctx *cx, const value *args, tensor **out);
 /* Hands the target over as the result of the form being run. Takes target. */
 ctsc_status move_finish(op_ctx *cx, const value *args, tensor *target, value *results);
-/* Finishes an operator of several tensor results; with out arguments (the last n of the schema) copies into them.
- * Takes the tensors. */
+/* Finishes an operator of several tensor results; with out arguments (the last n of the schema)
+ * copies into them. Takes the tensors. */
 ctsc_status move_finish_many(op_ctx *cx, const value *args, int n, tensor *const *computed,
-                           value *results);
+                             value *results);
 
 ctsc_status move_list_new(op_ctx *cx, size_t reserve, list **out);
 ctsc_status move_list_add(op_ctx *cx, list *l, tensor *t); /* takes t */
@@ -74,7 +75,8 @@ ctsc_status move_return_ints(op_ctx *cx, int n, const int64_t *ints, value *resu
 tensor *arg_list_tensor(const value *v, size_t i);
 /* Fails with "before[2, 3]after". */
 ctsc_status move_fail_sizes(op_ctx *cx, const char *before, const tensor *t, const char *after);
-/* Written tensors whose elements share memory, or overlap with what is read, are refused as PyTorch does. */
+/* Written tensors whose elements share memory, or overlap with what is read, are refused as
+ * PyTorch does. */
 ctsc_status move_refuse_internal_overlap(op_ctx *cx, const tensor *written);
 ctsc_status move_refuse_overlap(op_ctx *cx, const tensor *written, const tensor *read);
 /* Contiguous int64 copy (or a reference) of an index tensor of dtype int32 or int64. */

@@ -4,11 +4,10 @@
  *
  * Method: all but the constant one are gathers: output position o of a dim is input position o - left, brought back inside
  * by the mode's rule. Negative padding crops.
- * Tests: tests/unit/test_nn.c
+ * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/nn.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The numbers of at::native::padding_mode. */
@@ -183,12 +182,9 @@ static ctsc_status pad_check_reflect(op_ctx *cx, const tensor *t, int n, const i
         int dim = t->ndim - 1 - k;
         int64_t size = t->sizes[dim], left = pad[2 * k], right = pad[2 * k + 1];
         if (left < size && right < size) continue;
-        if (n == 2) {
-            nn_text one;
-            snprintf(one.s, sizeof one.s, "%lld", (long long)size);
-            return nn_fail(cx, "Argument #%d: Padding size should be less than the corresponding input dimension, but got: padding (%lld, %lld) at dimension %d of input %s",
-                           4 + 2 * k, (long long)left, (long long)right, dim, one.s);
-        }
+        if (n == 2)
+            return nn_fail(cx, "Argument #%d: Padding size should be less than the corresponding input dimension, but got: padding (%lld, %lld) at dimension %d of input %d",
+                           4 + 2 * k, (long long)left, (long long)right, dim, t->ndim);
         return nn_fail(cx, "Argument #%d: Padding size should be less than the corresponding input dimension, but got: padding (%lld, %lld) at dimension %d of input %s",
                        4 + 2 * k, (long long)left, (long long)right, dim, nn_shape(t, &text));
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pick.c - operators that index along one dimension with a vector: index_select, index_add, index_copy,
- * index_fill and index_reduce.
+ * pick.c - operators that index along one dimension with a vector: index_select, index_add,
+ * index_copy, index_fill and index_reduce.
  *
  * Method: the checks of each operator, then a plan of index.c.
  * Tests: tests/unit/test_index.c
@@ -15,7 +15,7 @@ static ctsc_status pick_at_least_1d(op_ctx *cx, tensor *t, tensor **out) {
     return CTSC_OK;
 }
 
-/* ---- index_select -------------------------------------------------------------------------- */
+/* ---- index_select ---------------------------------------------------------------------------- */
 
 ctsc_status op_index_select(op_ctx *cx, const value *args, value *results) {
     tensor *self = arg_tensor(&args[0]), *given = arg_tensor(&args[2]), *index, *base, *out = NULL;
@@ -34,9 +34,10 @@ ctsc_status op_index_select(op_ctx *cx, const value *args, value *results) {
     ctsc_status status = CTSC_OK;
     int64_t bad = index_find_outside(index, size, false);
     if (bad < index->numel && self->ndim > 1 && (dim == 1 || self->numel == 0))
-        status = diag_fail(cx->diag, CTSC_FAILED,
-                           "INDICES element is out of DATA bounds, id=%" PRId64 " axis_dim=%" PRId64,
-                           TENSOR_AT(index, int64_t)[bad], size);
+        status =
+            diag_fail(cx->diag, CTSC_FAILED,
+                      "INDICES element is out of DATA bounds, id=%" PRId64 " axis_dim=%" PRId64,
+                      TENSOR_AT(index, int64_t)[bad], size);
     else if (bad < index->numel)
         status = diag_fail(cx->diag, CTSC_FAILED, "index out of range in self");
     if (!status && self->ndim == 0) {
@@ -54,7 +55,7 @@ ctsc_status op_index_select(op_ctx *cx, const value *args, value *results) {
     return status ? status : op_finish(cx, args, out, results);
 }
 
-/* ---- writing ------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* target[..., index, ...] op= source along dim; everything is checked. */
 static ctsc_status pick_write(op_ctx *cx, tensor *target, int dim, const tensor *index,
@@ -82,11 +83,11 @@ static ctsc_status pick_check(op_ctx *cx, const char *name, const tensor *self, 
     if (index->ndim > 1) {
         strbuf sb = STRBUF_INIT;
         tensor_print_sizes(index->ndim, index->sizes, &sb);
-        ctsc_status status = diag_fail(cx->diag, CTSC_FAILED,
-                                       "%s(): Index is supposed to be a vector, but got dim: %d with "
-                                       "type: %s and size: %s",
-                                       name, index->ndim, dtype_table[index->dtype].ir_name,
-                                       sb_str(&sb));
+        ctsc_status status =
+            diag_fail(cx->diag, CTSC_FAILED,
+                      "%s(): Index is supposed to be a vector, but got dim: %d with "
+                      "type: %s and size: %s",
+                      name, index->ndim, dtype_table[index->dtype].ir_name, sb_str(&sb));
         sb_free(&sb);
         return status;
     }
@@ -126,7 +127,8 @@ static ctsc_status pick_check_slices(op_ctx *cx, const tensor *self, int dim,
     return op_check_inplace_shape(cx, &slice, n, joint);
 }
 
-/* The slices of source aligned with self's dimensions: leading dimensions of size 1 where it has fewer. */
+/* The slices of source aligned with self's dimensions: leading dimensions of size 1 where it has
+ * fewer. */
 static ctsc_status pick_align(op_ctx *cx, const tensor *self, int dim, tensor *source,
                               tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
@@ -164,8 +166,8 @@ static ctsc_status pick_scale(op_ctx *cx, tensor *source, const value *alpha, te
     ctsc_status status = tensor_clone(cx->diag, source, &product);
     if (!status) {
         int64_t item = (int64_t)dtype_size(dt);
-        move_kernel_for(MOVE_MUL, dt).run(product->numel, tensor_data(product), item,
-                                          tensor_data(factor), 0);
+        move_kernel_for(MOVE_MUL, dt)
+            .run(product->numel, tensor_data(product), item, tensor_data(factor), 0);
         *out = product;
     }
     tensor_unref(factor);
@@ -184,7 +186,8 @@ ctsc_status op_index_add(op_ctx *cx, const value *args, value *results) {
         return op_refuse_dtype(cx, "index_add", (dtype)self->dtype);
     TRY(pick_scale(cx, source, &args[4], &scaled));
     ctsc_status status = move_index_int64(cx, given, &index);
-    if (!status && index_find_outside(index, self->ndim ? self->sizes[dim] : 1, false) < index->numel)
+    if (!status &&
+        index_find_outside(index, self->ndim ? self->sizes[dim] : 1, false) < index->numel)
         status = diag_fail(cx->diag, CTSC_FAILED, "index out of range in self");
     if (!status) status = pick_align(cx, self, dim, scaled, &aligned);
     if (!status && aligned->storage == self->storage && move_in_place(cx)) {
@@ -203,7 +206,7 @@ ctsc_status op_index_add(op_ctx *cx, const value *args, value *results) {
     return status;
 }
 
-/* ---- index_copy ---------------------------------------------------------------------------- */
+/* ---- index_copy ------------------------------------------------------------------------------ */
 
 static ctsc_status pick_check_copy(op_ctx *cx, const tensor *self, int dim, const tensor *index,
                                    const tensor *source) {
@@ -267,10 +270,11 @@ ctsc_status op_index_copy(op_ctx *cx, const value *args, value *results) {
     int64_t size = self->ndim ? self->sizes[dim] : 1, bad = index_find_outside(index, size, false);
     ctsc_status status = CTSC_OK;
     if (bad < index->numel)
-        status = diag_fail(cx->diag, CTSC_FAILED,
-                           "index_copy_(): index %" PRId64 " is out of bounds for dimension %d with "
-                           "size %" PRId64,
-                           TENSOR_AT(index, int64_t)[bad], dim, size);
+        status =
+            diag_fail(cx->diag, CTSC_FAILED,
+                      "index_copy_(): index %" PRId64 " is out of bounds for dimension %d with "
+                      "size %" PRId64,
+                      TENSOR_AT(index, int64_t)[bad], dim, size);
     if (!status) status = move_target(cx, args, &target);
     if (!status) status = pick_write(cx, target, dim, index, source, MOVE_SET);
     tensor_unref(index);
@@ -279,7 +283,7 @@ ctsc_status op_index_copy(op_ctx *cx, const value *args, value *results) {
     return status;
 }
 
-/* ---- index_fill ---------------------------------------------------------------------------- */
+/* ---- index_fill ------------------------------------------------------------------------------ */
 
 ctsc_status op_index_fill(op_ctx *cx, const value *args, value *results) {
     tensor *self = arg_tensor(&args[0]), *given = arg_tensor(&args[2]);
@@ -293,8 +297,7 @@ ctsc_status op_index_fill(op_ctx *cx, const value *args, value *results) {
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), self->ndim, &dim));
     if (given->dtype != DT_INT64)
         return diag_fail(cx->diag, CTSC_FAILED, "index_fill_(): Expected dtype int64 for index.");
-    if (given->ndim > 1)
-        return diag_fail(cx->diag, CTSC_FAILED, "Index has to be a vector/scalar");
+    if (given->ndim > 1) return diag_fail(cx->diag, CTSC_FAILED, "Index has to be a vector/scalar");
     TRY(move_index_int64(cx, given, &index));
     int64_t size = self->ndim ? self->sizes[dim] : 1, bad = index_find_outside(index, size, true);
     ctsc_status status = CTSC_OK;
@@ -317,7 +320,7 @@ ctsc_status op_index_fill(op_ctx *cx, const value *args, value *results) {
     return status;
 }
 
-/* ---- index_reduce -------------------------------------------------------------------------- */
+/* ---- index_reduce ---------------------------------------------------------------------------- */
 
 /* index_reduce is scatter_reduce with the index spread over source's shape. */
 ctsc_status op_index_reduce(op_ctx *cx, const value *args, value *results) {
@@ -327,10 +330,11 @@ ctsc_status op_index_reduce(op_ctx *cx, const value *args, value *results) {
     int dim;
     if (strcmp(reduce, "prod") && strcmp(reduce, "mean") && strcmp(reduce, "amax") &&
         strcmp(reduce, "amin"))
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but "
-                         "got %s.",
-                         reduce);
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but "
+            "got %s.",
+            reduce);
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), self->ndim, &dim));
     TRY(pick_check(cx, "index_reduce", self, dim, given, source));
     if (self->ndim > 1) TRY(pick_check_slices(cx, self, dim, source));
@@ -346,13 +350,16 @@ ctsc_status op_index_reduce(op_ctx *cx, const value *args, value *results) {
                                  index->offset, &spread);
     }
     if (!status) {
-        const value inner[] = {args[0], value_int(dim), value_tensor_take(spread), args[3], args[4],
-                               args[5]};
-        const char *key = move_in_place(cx) ? "aten::scatter_reduce_.two" : "aten::scatter_reduce.two";
+        const value inner[] = {args[0], value_int(dim), value_tensor_take(spread),
+                               args[3], args[4],        args[5]};
+        const char *key =
+            move_in_place(cx) ? "aten::scatter_reduce_.two" : "aten::scatter_reduce.two";
         value made = value_none();
         status = op_call(cx, key, 6, inner, &made);
-        if (!status && move_in_place(cx)) op_return(results, made);
-        else if (!status) status = op_finish(cx, args, made.u.tensor, results);
+        if (!status && move_in_place(cx))
+            op_return(results, made);
+        else if (!status)
+            status = op_finish(cx, args, made.u.tensor, results);
     }
     tensor_unref(spread);
     tensor_unref(index);

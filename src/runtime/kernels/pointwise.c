@@ -2,8 +2,9 @@
 /*
  * pointwise.c - the engine under the pointwise operators (see pointwise.h).
  *
- * Invariants: a loop never sees an output that shares elements with an input at other positions. Where self or
- * out would, PyTorch refuses; where it cannot tell, a fresh tensor is computed and copied.
+ * Invariants: a loop never sees an output that shares elements with an input at other positions.
+ * Where self or out would, PyTorch refuses; where it cannot tell, a fresh tensor is computed and
+ * copied.
  * Tests: tests/unit/test_pointwise.c
  */
 #include "runtime/kernels/pointwise.h"
@@ -12,12 +13,18 @@
 
 const char *pw_cpp_name(dtype dt) {
     static const char *const names[DT_COUNT] = {
-        [DT_UINT8] = "unsigned char", [DT_INT8] = "signed char",
-        [DT_INT16] = "short int",     [DT_INT32] = "int",
-        [DT_INT64] = "long int",      [DT_FLOAT16] = "c10::Half",
-        [DT_FLOAT32] = "float",       [DT_FLOAT64] = "double",
-        [DT_BOOL] = "bool",           [DT_BFLOAT16] = "c10::BFloat16",
-        [DT_COMPLEX64] = "c10::complex<float>", [DT_COMPLEX128] = "c10::complex<double>",
+        [DT_UINT8] = "unsigned char",
+        [DT_INT8] = "signed char",
+        [DT_INT16] = "short int",
+        [DT_INT32] = "int",
+        [DT_INT64] = "long int",
+        [DT_FLOAT16] = "c10::Half",
+        [DT_FLOAT32] = "float",
+        [DT_FLOAT64] = "double",
+        [DT_BOOL] = "bool",
+        [DT_BFLOAT16] = "c10::BFloat16",
+        [DT_COMPLEX64] = "c10::complex<float>",
+        [DT_COMPLEX128] = "c10::complex<double>",
     };
     return names[dt] ? names[dt] : dtype_table[dt].ir_name;
 }
@@ -36,11 +43,16 @@ void pw_number(pw_numbers *n, int k, const value *v) {
     }
 }
 
-/* What a number may be turned into dt: c10's overflows(). A negative one may wrap in an unsigned type. */
+/* What a number may be turned into dt: c10's overflows(). A negative one may wrap in an unsigned
+ * type. */
 static bool pw_fits(const value *v, dtype dt) {
     static const double largest[DT_COUNT] = {
-        [DT_UINT8] = 255, [DT_INT8] = 127, [DT_INT16] = 32767, [DT_INT32] = 2147483647.0,
-        [DT_FLOAT16] = 65504.0, [DT_BFLOAT16] = 3.3895313892515355e38,
+        [DT_UINT8] = 255,
+        [DT_INT8] = 127,
+        [DT_INT16] = 32767,
+        [DT_INT32] = 2147483647.0,
+        [DT_FLOAT16] = 65504.0,
+        [DT_BFLOAT16] = 3.3895313892515355e38,
         [DT_FLOAT32] = 3.4028234663852886e38,
     };
     double x = v->tag == V_FLOAT ? v->u.f : (double)arg_int(v);
@@ -52,8 +64,8 @@ static bool pw_fits(const value *v, dtype dt) {
 
 ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt) {
     static const char *const names[DT_COUNT] = {
-        [DT_UINT8] = "uint8_t", [DT_INT8] = "int8_t",    [DT_INT16] = "int16_t",
-        [DT_INT32] = "int",     [DT_INT64] = "int64_t",  [DT_FLOAT16] = "at::Half",
+        [DT_UINT8] = "uint8_t", [DT_INT8] = "int8_t",           [DT_INT16] = "int16_t",
+        [DT_INT32] = "int",     [DT_INT64] = "int64_t",         [DT_FLOAT16] = "at::Half",
         [DT_FLOAT32] = "float", [DT_BFLOAT16] = "at::BFloat16",
     };
     if (v->tag == V_COMPLEX) return op_refuse_dtype(cx, cx->op ? cx->op->key : "", DT_COMPLEX64);
@@ -62,7 +74,7 @@ ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt) {
                      names[dt] ? names[dt] : dtype_table[dt].ir_name);
 }
 
-/* ---- operands ---------------------------------------------------------------------------------- */
+/* ---- operands --------------------------------------------------------------------------- */
 
 static void pw_operand_scalar(pw_operand *o, dtype dt) {
     o->scalar_storage = (storage){.data = o->scalar_data, .nbytes = sizeof o->scalar_data};
@@ -87,15 +99,18 @@ ctsc_status pw_operand_init(op_ctx *cx, pw_operand *o, const value *v, dtype dt)
         }
         pw_operand_scalar(o, dt);
         if (dtype_is_float((dtype)t->dtype))
-            dtype_store_float(dt, o->scalar_data, dtype_load_float((dtype)t->dtype, tensor_data(t)));
+            dtype_store_float(dt, o->scalar_data,
+                              dtype_load_float((dtype)t->dtype, tensor_data(t)));
         else
             dtype_store_int(dt, o->scalar_data, dtype_load_int((dtype)t->dtype, tensor_data(t)));
         return CTSC_OK;
     }
     if (v->tag == V_COMPLEX) return op_refuse_dtype(cx, cx->op ? cx->op->key : "", DT_COMPLEX64);
     pw_operand_scalar(o, dt);
-    if (v->tag == V_FLOAT) dtype_store_float(dt, o->scalar_data, v->u.f);
-    else dtype_store_int(dt, o->scalar_data, arg_int(v));
+    if (v->tag == V_FLOAT)
+        dtype_store_float(dt, o->scalar_data, v->u.f);
+    else
+        dtype_store_int(dt, o->scalar_data, arg_int(v));
     return CTSC_OK;
 }
 
@@ -130,7 +145,7 @@ ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt) {
     return zero ? diag_fail(cx->diag, CTSC_FAILED, "ZeroDivisionError") : CTSC_OK;
 }
 
-/* ---- outputs ------------------------------------------------------------------------------------- */
+/* ---- outputs ---------------------------------------------------------------------------- */
 
 typedef struct pw_output {
     tensor *t;      /* where the loop writes; owned */
@@ -143,10 +158,11 @@ static ctsc_status pw_check_target(op_ctx *cx, const tensor *target, int n, pw_o
     *shared = false;
     for (int i = 0; i < target->ndim && target->numel > 0; i++)
         if (target->sizes[i] > 1 && target->strides[i] == 0)
-            return diag_fail(cx->diag, CTSC_FAILED,
-                             "unsupported operation: more than one element of the written-to tensor "
-                             "refers to a single memory location. Please clone() the tensor before "
-                             "performing the operation.");
+            return diag_fail(
+                cx->diag, CTSC_FAILED,
+                "unsupported operation: more than one element of the written-to tensor "
+                "refers to a single memory location. Please clone() the tensor before "
+                "performing the operation.");
     bool dense = !tensor_may_overlap(target) && tensor_is_contiguous(target);
     for (int i = 0; i < n; i++) {
         tensor *t = operands[i].t;

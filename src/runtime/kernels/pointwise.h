@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pointwise.h - the engine under the pointwise operators: operands, outputs, and the loop templates.
+ * pointwise.h - the engine under the pointwise operators: operands, outputs, and the loop
+ * templates.
  *
  * An operator is a pw_op: one loop per dtype it computes in, and how its dtypes are found. pw_run
- * brings the operands to the computing dtype (numbers and 0-dim tensors without allocating), finds the output
- * (a fresh tensor, or self or out where writing there at once is safe) and lets iter_run call the loop.
+ * brings the operands to the computing dtype (numbers and 0-dim tensors without allocating), finds
+ * the output (a fresh tensor, or self or out where writing there at once is safe) and lets iter_run
+ * call the loop.
  *
- * The loops are macros over the functions of ir/scalar_ops.h. Each has a form for contiguous operands, one for
- * each operand that stays the same, and a strided one; the first ones become vector code.
+ * The loops are macros over the functions of ir/scalar_ops.h. Each has a form for contiguous
+ * operands, one for each operand that stays the same, and a strided one; the first ones become
+ * vector code.
  */
 #ifndef CTSC_RUNTIME_KERNELS_POINTWISE_H
 #define CTSC_RUNTIME_KERNELS_POINTWISE_H
@@ -27,7 +30,8 @@
 #define PW_IVDEP _Pragma("GCC ivdep")
 #endif
 
-/* One more copy of a loop for processors with AVX2. The sanitizers' start-up does not bear resolvers. */
+/* One more copy of a loop for processors with AVX2. The sanitizers' start-up does not bear
+ * resolvers. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define PW_CLONES __attribute__((target_clones("avx2", "default")))
@@ -37,7 +41,8 @@
 
 enum { PW_MAX_OPERANDS = 4, PW_MAX_NUMBERS = 4 };
 
-/* The numbers of an operator (slope, alpha, bounds): f for real computing dtypes, i for integer ones. */
+/* The numbers of an operator (slope, alpha, bounds): f for real computing dtypes, i for integer
+ * ones. */
 typedef struct pw_numbers {
     double f[PW_MAX_NUMBERS];
     int64_t i[PW_MAX_NUMBERS];
@@ -55,7 +60,8 @@ typedef struct pw_op {
     iter_kernel loops[DT_COUNT]; /* NULL: refused */
 } pw_op;
 
-/* Operand v (tensor, number) as a tensor of dtype dt. `t` is borrowed, converted, or on the stack. */
+/* Operand v (tensor, number) as a tensor of dtype dt. `t` is borrowed, converted, or on the stack.
+ */
 typedef struct pw_operand {
     tensor *t;
     bool owned;
@@ -67,8 +73,9 @@ typedef struct pw_operand {
 ctsc_status pw_operand_init(op_ctx *cx, pw_operand *o, const value *v, dtype dt);
 void pw_operand_free(pw_operand *o);
 
-/* Runs loop over the broadcast shape of n operands. The output has dtype dt; it is returned or goes where the
- * overload says (op_target). The loop's operand 0 is the output. ctx reaches the loop as it is. */
+/* Runs loop over the broadcast shape of n operands. The output has dtype dt; it is returned or goes
+ * where the overload says (op_target). The loop's operand 0 is the output. ctx reaches the loop as
+ * it is. */
 ctsc_status pw_loop(op_ctx *cx, const value *args, int n, pw_operand *operands, dtype dt,
                     iter_kernel loop, void *ctx, value *results);
 /* The common case: op applied to n operands. numbers may be NULL. */
@@ -89,10 +96,10 @@ ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt);
 void pw_number(pw_numbers *n, int k, const value *v);
 void pw_number_float(pw_numbers *n, int k, double v);
 
-/* ---- loop templates ------------------------------------------------------------------------------ */
+/* ---- loop templates --------------------------------------------------------------------- */
 
-/* A loop function with one, two, three inputs. TO, TI: output and input element types. STEP reads x, y, z (TI) and
- * writes through o (TO *). NUMS declares what STEP needs from `numbers`. */
+/* A loop function with one, two, three inputs. TO, TI: output and input element types. STEP reads
+ * x, y, z (TI) and writes through o (TO *). NUMS declares what STEP needs from `numbers`. */
 #define PW_LOOP1(NAME, ATTR, TO, TI, NUMS, STEP)                                                   \
     ATTR static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                \
         const pw_numbers *numbers = ctx;                                                           \
@@ -187,12 +194,11 @@ void pw_number_float(pw_numbers *n, int k, double v);
 #define PW_NUMS0(T, m)
 #define PW_NUMS1(T, m) const T n0 = (T)numbers->m[0]
 #define PW_NUMS2(T, m) const T n0 = (T)numbers->m[0], n1 = (T)numbers->m[1]
-#define PW_NUMS3(T, m)                                                                             \
-    const T n0 = (T)numbers->m[0], n1 = (T)numbers->m[1], n2 = (T)numbers->m[2]
+#define PW_NUMS3(T, m) const T n0 = (T)numbers->m[0], n1 = (T)numbers->m[1], n2 = (T)numbers->m[2]
 #define PW_COMMA0
-#define PW_COMMA1 , n0
-#define PW_COMMA2 , n0, n1
-#define PW_COMMA3 , n0, n1, n2
+#define PW_COMMA1   , n0
+#define PW_COMMA2   , n0, n1
+#define PW_COMMA3   , n0, n1, n2
 #define PW_ARGS1(L) L(x)
 #define PW_ARGS2(L) L(x), L(y)
 #define PW_ARGS3(L) L(x), L(y), L(z)
@@ -202,12 +208,12 @@ void pw_number_float(pw_numbers *n, int k, double v);
 #define PW_REAL_LOOPS(op, K, N)                                                                    \
     PW_LOOP##K(op##_f32_loop, PW_CLONES, float, float, PW_NUMS##N(float, f),                       \
                *o = scalar_##op##_f32(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))                           \
-    PW_LOOP##K(op##_f64_loop, PW_CLONES, double, double, PW_NUMS##N(double, f),                    \
-               *o = scalar_##op##_f64(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))                           \
-    PW_LOOP##K(op##_f16_loop, , float16, float16, PW_NUMS##N(float, f),                            \
-               STORE(o, scalar_##op##_f32(PW_ARGS##K(LOAD) PW_COMMA##N)))                          \
-    PW_LOOP##K(op##_bf16_loop, , bfloat16, bfloat16, PW_NUMS##N(float, f),                         \
-               STORE(o, scalar_##op##_f32(PW_ARGS##K(LOAD) PW_COMMA##N)))
+        PW_LOOP##K(op##_f64_loop, PW_CLONES, double, double, PW_NUMS##N(double, f),                \
+                   *o = scalar_##op##_f64(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))                       \
+            PW_LOOP##K(op##_f16_loop, , float16, float16, PW_NUMS##N(float, f),                    \
+                       STORE(o, scalar_##op##_f32(PW_ARGS##K(LOAD) PW_COMMA##N)))                  \
+                PW_LOOP##K(op##_bf16_loop, , bfloat16, bfloat16, PW_NUMS##N(float, f),             \
+                           STORE(o, scalar_##op##_f32(PW_ARGS##K(LOAD) PW_COMMA##N)))
 #define PW_INT_LOOP(op, K, N, sfx, T)                                                              \
     PW_LOOP##K(op##_##sfx##_loop, , T, T, PW_NUMS##N(T, i),                                        \
                *o = scalar_##op##_##sfx(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))
@@ -219,10 +225,14 @@ void pw_number_float(pw_numbers *n, int k, double v);
     PW_INT_LOOP(op, K, N, i64, int64_t)
 /* Real functions whose result is 0 or 1. */
 #define PW_TEST_LOOPS(op, K)                                                                       \
-    PW_LOOP##K(op##_f32_loop, PW_CLONES, uint8_t, float, , *o = scalar_##op##_f32(PW_ARGS##K(PW_PLAIN)))   \
-    PW_LOOP##K(op##_f64_loop, PW_CLONES, uint8_t, double, , *o = scalar_##op##_f64(PW_ARGS##K(PW_PLAIN)))  \
-    PW_LOOP##K(op##_f16_loop, , uint8_t, float16, , *o = scalar_##op##_f32(PW_ARGS##K(LOAD)))      \
-    PW_LOOP##K(op##_bf16_loop, , uint8_t, bfloat16, , *o = scalar_##op##_f32(PW_ARGS##K(LOAD)))
+    PW_LOOP##K(op##_f32_loop, PW_CLONES, uint8_t, float, ,                                         \
+               *o = scalar_##op##_f32(PW_ARGS##K(PW_PLAIN)))                                       \
+        PW_LOOP##K(op##_f64_loop, PW_CLONES, uint8_t, double, ,                                    \
+                   *o = scalar_##op##_f64(PW_ARGS##K(PW_PLAIN)))                                   \
+            PW_LOOP##K(op##_f16_loop, , uint8_t, float16, ,                                        \
+                       *o = scalar_##op##_f32(PW_ARGS##K(LOAD)))                                   \
+                PW_LOOP##K(op##_bf16_loop, , uint8_t, bfloat16, ,                                  \
+                           *o = scalar_##op##_f32(PW_ARGS##K(LOAD)))
 
 /* Table entries. */
 #define PW_REAL_ROW(op)                                                                            \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pointwise_activation.c - activation functions; PyTorch admits real tensors only, with a few exceptions.
+ * pointwise_activation.c - activation functions; PyTorch admits real tensors only, with a few
+ * exceptions.
  * Tests: tests/unit/test_pointwise.c
  */
 #include "runtime/kernels/pointwise.h"
@@ -11,12 +12,14 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* ---- without numbers ------------------------------------------------------------------------------ */
+/* ---- without numbers -------------------------------------------------------------------- */
 
 #define ACTIVATION0(op, label)                                                                     \
     PW_REAL_LOOPS(op, 1, 0)                                                                        \
     static const pw_op pw_##op = {label, PW_SAME, {PW_REAL_ROW(op)}};                              \
-    OPERATOR(op) { return pw_run(cx, args, 1, args, &pw_##op, NULL, results); }
+    OPERATOR(op) {                                                                                 \
+        return pw_run(cx, args, 1, args, &pw_##op, NULL, results);                                 \
+    }
 ACTIVATION0(silu, "silu_cpu")
 ACTIVATION0(mish, "mish_cpu")
 ACTIVATION0(hardswish, "hardswish_cpu")
@@ -31,15 +34,18 @@ static const pw_op pw_gelu_tanh = {"GeluKernelImpl", PW_SAME, {PW_REAL_ROW(gelu_
 OPERATOR(gelu) {
     const pw_op *op = NULL;
     const value *how = &args[1];
-    if (how->tag != V_STR || !strcmp(how->u.str->bytes, "none")) op = &pw_gelu;
-    else if (!strcmp(how->u.str->bytes, "tanh")) op = &pw_gelu_tanh;
+    if (how->tag != V_STR || !strcmp(how->u.str->bytes, "none"))
+        op = &pw_gelu;
+    else if (!strcmp(how->u.str->bytes, "tanh"))
+        op = &pw_gelu_tanh;
     if (!op)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "approximate argument must be either none or tanh.");
     return pw_run(cx, args, 1, args, op, NULL, results);
 }
 
-/* log_sigmoid_forward(self) -> (Tensor output, Tensor buffer); the buffer, exp(-|self|), serves gradients. */
+/* log_sigmoid_forward(self) -> (Tensor output, Tensor buffer); the buffer, exp(-|self|), serves
+ * gradients. */
 PW_LOOP1(log_sigmoid_buffer_loop, , double, double, , *o = exp(-fabs(x)))
 OPERATOR(log_sigmoid_forward) {
     tensor *self = args[0].u.tensor, *buffer;
@@ -56,12 +62,14 @@ OPERATOR(log_sigmoid_forward) {
     value_unref(wide);
     TRY(st);
     st = pw_run(cx, args, 1, args, &pw_log_sigmoid, NULL, results);
-    if (st == CTSC_OK) results[1] = value_tensor_take(buffer);
-    else tensor_unref(buffer);
+    if (st == CTSC_OK)
+        results[1] = value_tensor_take(buffer);
+    else
+        tensor_unref(buffer);
     return st;
 }
 
-/* ---- with numbers ---------------------------------------------------------------------------------- */
+/* ---- with numbers ----------------------------------------------------------------------- */
 
 /* leaky_relu(self, negative_slope=0.01) */
 PW_REAL_LOOPS(leaky_relu, 1, 1)
@@ -98,8 +106,7 @@ OPERATOR(selu) {
 OPERATOR(celu) {
     double alpha = arg_float(&args[1]);
     if (alpha == 0)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "ZeroDivisionError: alpha cannot be 0 for CELU");
+        return diag_fail(cx->diag, CTSC_FAILED, "ZeroDivisionError: alpha cannot be 0 for CELU");
     return activation_elu(cx, args, alpha, 1, 1 / alpha, results);
 }
 
@@ -120,9 +127,9 @@ OPERATOR(softshrink) {
     if (arg_float(&args[1]) < 0) {
         strbuf text = STRBUF_INIT;
         sb_printf(&text, "%g", arg_float(&args[1]));
-        ctsc_status st = diag_fail(cx->diag, CTSC_FAILED,
-                                   "lambda must be greater or equal to 0, but found to be %s.",
-                                   sb_str(&text));
+        ctsc_status st =
+            diag_fail(cx->diag, CTSC_FAILED,
+                      "lambda must be greater or equal to 0, but found to be %s.", sb_str(&text));
         sb_free(&text);
         return st;
     }
@@ -169,13 +176,15 @@ static ctsc_status activation_hardtanh(op_ctx *cx, const value *args, const valu
     pw_number(&numbers, 1, high);
     return pw_run(cx, args, 1, args, &pw_hardtanh, &numbers, results);
 }
-OPERATOR(hardtanh) { return activation_hardtanh(cx, args, &args[1], &args[2], results); }
+OPERATOR(hardtanh) {
+    return activation_hardtanh(cx, args, &args[1], &args[2], results);
+}
 OPERATOR(relu6) {
     value low = value_int(0), high = value_int(6);
     return activation_hardtanh(cx, args, &low, &high, results);
 }
 
-/* ---- two tensors --------------------------------------------------------------------------------- */
+/* ---- two tensors ------------------------------------------------------------------------ */
 
 /* prelu(self, weight): one weight, or one per channel (dimension 1). */
 PW_REAL_LOOPS(prelu, 2, 0)

@@ -2,8 +2,8 @@
 /*
  * pointwise_binary.c - arithmetic of two operands, each a tensor or a number.
  *
- * One function serves the Tensor, Scalar, in-place and out= overloads of an operator: operands are looked at by
- * tag, not by overload.
+ * One function serves the Tensor, Scalar, in-place and out= overloads of an operator: operands are
+ * looked at by tag, not by overload.
  * Tests: tests/unit/test_pointwise.c
  */
 #include "runtime/kernels/pointwise.h"
@@ -19,7 +19,7 @@ static bool binary_is_bool(const value *v) {
     return v->tag == V_TENSOR ? v->u.tensor->dtype == DT_BOOL : v->tag == V_BOOL;
 }
 
-/* ---- add, sub, rsub --------------------------------------------------------------------------------- */
+/* ---- add, sub, rsub --------------------------------------------------------------------- */
 
 PW_REAL_LOOPS(add, 2, 0)
 PW_INT_LOOPS(add, 2, 0)
@@ -33,7 +33,8 @@ PW_INT_LOOPS(sub, 2, 0)
 static const pw_op pw_add = {
     "add", PW_SAME, {PW_REAL_ROW(add), PW_INT_ROW(add), [DT_BOOL] = add_bool_loop}};
 static const pw_op pw_add_scaled = {
-    "add", PW_SAME,
+    "add",
+    PW_SAME,
     {PW_REAL_ROW(add_scaled), PW_INT_ROW(add_scaled), [DT_BOOL] = add_scaled_bool_loop}};
 static const pw_op pw_sub = {"sub", PW_SAME, {PW_REAL_ROW(sub), PW_INT_ROW(sub)}};
 
@@ -43,7 +44,8 @@ static ctsc_status binary_add(op_ctx *cx, const value *args, const value *a, con
     value operands[2] = {*a, *b};
     dtype dt = promote_operands(2, operands);
     if (alpha->tag == V_BOOL && dt != DT_BOOL)
-        return diag_fail(cx->diag, CTSC_FAILED, "Boolean alpha only supported for Boolean results.");
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Boolean alpha only supported for Boolean results.");
     if (alpha->tag == V_FLOAT && dtype_is_integral(dt))
         return diag_fail(cx->diag, CTSC_FAILED,
                          "For integral input tensors, argument alpha must not be a floating point "
@@ -62,18 +64,22 @@ static ctsc_status binary_add(op_ctx *cx, const value *args, const value *a, con
 static ctsc_status binary_sub_check(op_ctx *cx, const value *a, const value *b) {
     bool first = binary_is_bool(a), second = binary_is_bool(b);
     if (first && second)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "Subtraction, the `-` operator, with two bool tensors is not supported. Use "
-                         "the `^` or `logical_xor()` operator instead.");
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use "
+            "the `^` or `logical_xor()` operator instead.");
     if (first || second)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "Subtraction, the `-` operator, with a bool tensor is not supported. If you "
-                         "are trying to invert a mask, use the `~` or `logical_not()` operator "
-                         "instead.");
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you "
+            "are trying to invert a mask, use the `~` or `logical_not()` operator "
+            "instead.");
     return CTSC_OK;
 }
 
-OPERATOR(add) { return binary_add(cx, args, &args[0], &args[1], &args[2], 1, results); }
+OPERATOR(add) {
+    return binary_add(cx, args, &args[0], &args[1], &args[2], 1, results);
+}
 OPERATOR(sub) {
     TRY(binary_sub_check(cx, &args[0], &args[1]));
     return binary_add(cx, args, &args[0], &args[1], &args[2], -1, results);
@@ -99,18 +105,22 @@ OPERATOR(add_relu) {
     return st;
 }
 
-/* ---- mul, div ---------------------------------------------------------------------------------------- */
+/* ---- mul, div --------------------------------------------------------------------------- */
 
 PW_REAL_LOOPS(mul, 2, 0)
 PW_INT_LOOPS(mul, 2, 0)
 PW_LOOP2(mul_bool_loop, , uint8_t, uint8_t, , *o = x & y)
 static const pw_op pw_mul = {
     "mul_cpu", PW_SAME, {PW_REAL_ROW(mul), PW_INT_ROW(mul), [DT_BOOL] = mul_bool_loop}};
-OPERATOR(mul) { return pw_run(cx, args, 2, args, &pw_mul, NULL, results); }
+OPERATOR(mul) {
+    return pw_run(cx, args, 2, args, &pw_mul, NULL, results);
+}
 
 PW_REAL_LOOPS(div, 2, 0)
 static const pw_op pw_div = {"div_cpu", PW_REAL, {PW_REAL_ROW(div)}};
-OPERATOR(div) { return pw_run(cx, args, 2, args, &pw_div, NULL, results); }
+OPERATOR(div) {
+    return pw_run(cx, args, 2, args, &pw_div, NULL, results);
+}
 
 PW_REAL_LOOPS(div_trunc, 2, 0)
 PW_INT_LOOPS(div_trunc, 2, 0)
@@ -142,20 +152,26 @@ OPERATOR(div_mode) {
                      "'%s'",
                      mode->u.str->bytes);
 }
-OPERATOR(floor_divide) { return binary_divide(cx, args, &pw_div_floor, results); }
+OPERATOR(floor_divide) {
+    return binary_divide(cx, args, &pw_div_floor, results);
+}
 
 PW_REAL_LOOPS(remainder, 2, 0)
 PW_INT_LOOPS(remainder, 2, 0)
 static const pw_op pw_remainder = {
     "remainder_cpu", PW_SAME, {PW_REAL_ROW(remainder), PW_INT_ROW(remainder)}};
-OPERATOR(remainder) { return binary_divide(cx, args, &pw_remainder, results); }
+OPERATOR(remainder) {
+    return binary_divide(cx, args, &pw_remainder, results);
+}
 
 PW_REAL_LOOPS(fmod, 2, 0)
 PW_INT_LOOPS(fmod, 2, 0)
 static const pw_op pw_fmod = {"fmod_cpu", PW_SAME, {PW_REAL_ROW(fmod), PW_INT_ROW(fmod)}};
-OPERATOR(fmod) { return binary_divide(cx, args, &pw_fmod, results); }
+OPERATOR(fmod) {
+    return binary_divide(cx, args, &pw_fmod, results);
+}
 
-/* ---- pow ----------------------------------------------------------------------------------------------- */
+/* ---- pow -------------------------------------------------------------------------------- */
 
 PW_REAL_LOOPS(pow, 2, 0)
 PW_INT_LOOPS(pow, 2, 0)
@@ -188,17 +204,20 @@ static ctsc_status binary_pow(op_ctx *cx, const value *args, dtype dt, value *re
         if (dtype_is_integral(dt) && arg_int(exponent) < 0)
             return diag_fail(cx->diag, CTSC_FAILED,
                              "Integers to negative integer powers are not allowed.");
-        const pw_op *special =
-            dtype_is_float(dt) ? binary_pow_special(arg_float(exponent)) : NULL;
+        const pw_op *special = dtype_is_float(dt) ? binary_pow_special(arg_float(exponent)) : NULL;
         if (special) return pw_run_as(cx, args, 1, args, special, dt, NULL, results);
         if (dt == DT_BOOL) return op_refuse_dtype(cx, "pow", dt);
     }
     return pw_run_as(cx, args, 2, args, &pw_pow, dt, NULL, results);
 }
-OPERATOR(pow) { return binary_pow(cx, args, promote_operands(2, args), results); }
-OPERATOR(float_power) { return binary_pow(cx, args, DT_FLOAT64, results); }
+OPERATOR(pow) {
+    return binary_pow(cx, args, promote_operands(2, args), results);
+}
+OPERATOR(float_power) {
+    return binary_pow(cx, args, DT_FLOAT64, results);
+}
 
-/* ---- the larger, the smaller ------------------------------------------------------------------------------- */
+/* ---- the larger, the smaller ------------------------------------------------------------ */
 
 PW_INT_LOOPS(maximum, 2, 0)
 PW_INT_LOOPS(minimum, 2, 0)
@@ -206,13 +225,15 @@ PW_INT_LOOPS(minimum, 2, 0)
     PW_REAL_LOOPS(op, 2, 0)                                                                        \
     static const pw_op pw_##op = {                                                                 \
         label, PW_SAME, {PW_REAL_ROW(op), PW_INT_ROW(integer), [DT_BOOL] = bool_loop}};            \
-    OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
+    OPERATOR(op) {                                                                                 \
+        return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
+    }
 BINARY_EXTREME(maximum, "maximum_cpu", maximum, add_bool_loop)
 BINARY_EXTREME(minimum, "minimum_cpu", minimum, mul_bool_loop)
 BINARY_EXTREME(fmax, "fmax_cpu", maximum, add_bool_loop)
 BINARY_EXTREME(fmin, "fmin_cpu", minimum, mul_bool_loop)
 
-/* ---- real functions of two operands -------------------------------------------------------------------------- */
+/* ---- real functions of two operands ----------------------------------------------------- */
 
 /* Columns: operator, name in refusals, what happens to integers. */
 #define BINARY_FUNCTIONS(X)                                                                        \
@@ -227,7 +248,9 @@ BINARY_EXTREME(fmin, "fmin_cpu", minimum, mul_bool_loop)
 #define BINARY_DEFINE(op, label, kind)                                                             \
     PW_REAL_LOOPS(op, 2, 0)                                                                        \
     static const pw_op pw_##op = {label, kind, {PW_REAL_ROW(op)}};                                 \
-    OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
+    OPERATOR(op) {                                                                                 \
+        return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
+    }
 BINARY_FUNCTIONS(BINARY_DEFINE)
 
 /* nextafter: in half and bfloat16 too, neighbours are neighbouring bit patterns. */
@@ -248,7 +271,9 @@ PW_LOOP2(nextafter_f64_loop, , double, double, , *o = scalar_nextafter_f64(x, y)
 PW_LOOP2(nextafter_f16_loop, , float16, float16, , *o = binary_nextafter_f16(x, y))
 PW_LOOP2(nextafter_bf16_loop, , bfloat16, bfloat16, , *o = binary_nextafter_bf16(x, y))
 static const pw_op pw_nextafter = {"nextafter_cpu", PW_SAME, {PW_REAL_ROW(nextafter)}};
-OPERATOR(nextafter) { return pw_run(cx, args, 2, args, &pw_nextafter, NULL, results); }
+OPERATOR(nextafter) {
+    return pw_run(cx, args, 2, args, &pw_nextafter, NULL, results);
+}
 
 /* heaviside(self, values): both of one dtype, any. */
 PW_REAL_LOOPS(heaviside, 2, 0)
@@ -259,7 +284,8 @@ BINARY_STEP(i16, int16_t)
 BINARY_STEP(i32, int32_t)
 BINARY_STEP(i64, int64_t)
 static const pw_op pw_heaviside = {
-    "heaviside_cpu", PW_SAME,
+    "heaviside_cpu",
+    PW_SAME,
     {PW_REAL_ROW(heaviside), PW_INT_ROW(heaviside), [DT_BOOL] = heaviside_u8_loop}};
 OPERATOR(heaviside) {
     if (args[0].u.tensor->dtype != args[1].u.tensor->dtype)
@@ -268,11 +294,15 @@ OPERATOR(heaviside) {
     return pw_run(cx, args, 2, args, &pw_heaviside, NULL, results);
 }
 
-/* ---- integers ---------------------------------------------------------------------------------------------------- */
+/* ---- integers --------------------------------------------------------------------------- */
 
 PW_INT_LOOPS(gcd, 2, 0)
 PW_INT_LOOPS(lcm, 2, 0)
 static const pw_op pw_gcd = {"gcd_cpu", PW_SAME, {PW_INT_ROW(gcd)}};
 static const pw_op pw_lcm = {"lcm_cpu", PW_SAME, {PW_INT_ROW(lcm)}};
-OPERATOR(gcd) { return pw_run(cx, args, 2, args, &pw_gcd, NULL, results); }
-OPERATOR(lcm) { return pw_run(cx, args, 2, args, &pw_lcm, NULL, results); }
+OPERATOR(gcd) {
+    return pw_run(cx, args, 2, args, &pw_gcd, NULL, results);
+}
+OPERATOR(lcm) {
+    return pw_run(cx, args, 2, args, &pw_lcm, NULL, results);
+}

@@ -9,29 +9,30 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* Loops for all dtypes of an expression over x and y that is 0 or 1. L stands for LOAD or nothing. */
+/* Loops for all dtypes of an expression over x and y that is 0 or 1. L stands for LOAD or nothing.
+ */
 #define COMPARE_LOOPS(op, K, EXPR)                                                                 \
-    PW_LOOP##K(op##_u8_loop, , uint8_t, uint8_t, , *o = EXPR(PW_PLAIN))                            \
-    PW_LOOP##K(op##_i8_loop, , uint8_t, int8_t, , *o = EXPR(PW_PLAIN))                             \
-    PW_LOOP##K(op##_i16_loop, , uint8_t, int16_t, , *o = EXPR(PW_PLAIN))                           \
-    PW_LOOP##K(op##_i32_loop, PW_CLONES, uint8_t, int32_t, , *o = EXPR(PW_PLAIN))                  \
-    PW_LOOP##K(op##_i64_loop, PW_CLONES, uint8_t, int64_t, , *o = EXPR(PW_PLAIN))                  \
-    PW_LOOP##K(op##_f32_loop, PW_CLONES, uint8_t, float, , *o = EXPR(PW_PLAIN))                    \
-    PW_LOOP##K(op##_f64_loop, PW_CLONES, uint8_t, double, , *o = EXPR(PW_PLAIN))                   \
-    PW_LOOP##K(op##_f16_loop, , uint8_t, float16, , *o = EXPR(LOAD))                               \
-    PW_LOOP##K(op##_bf16_loop, , uint8_t, bfloat16, , *o = EXPR(LOAD))
+    PW_LOOP##K(op##_u8_loop, , uint8_t, uint8_t, , *o = EXPR(PW_PLAIN)) PW_LOOP##K(                \
+        op##_i8_loop, , uint8_t, int8_t, ,                                                         \
+        *o = EXPR(PW_PLAIN)) PW_LOOP##K(op##_i16_loop, , uint8_t, int16_t, , *o = EXPR(PW_PLAIN))  \
+        PW_LOOP##K(op##_i32_loop, PW_CLONES, uint8_t, int32_t, , *o = EXPR(PW_PLAIN))              \
+            PW_LOOP##K(op##_i64_loop, PW_CLONES, uint8_t, int64_t, , *o = EXPR(PW_PLAIN))          \
+                PW_LOOP##K(op##_f32_loop, PW_CLONES, uint8_t, float, , *o = EXPR(PW_PLAIN))        \
+                    PW_LOOP##K(op##_f64_loop, PW_CLONES, uint8_t, double, , *o = EXPR(PW_PLAIN))   \
+                        PW_LOOP##K(op##_f16_loop, , uint8_t, float16, , *o = EXPR(LOAD))           \
+                            PW_LOOP##K(op##_bf16_loop, , uint8_t, bfloat16, , *o = EXPR(LOAD))
 #define COMPARE_ROW(op) PW_REAL_ROW(op), PW_INT_ROW(op), [DT_BOOL] = op##_u8_loop
 
-/* ---- comparisons and logic ----------------------------------------------------------------------------- */
+/* ---- comparisons and logic -------------------------------------------------------------- */
 
-#define COMPARE_EQ(L) L(x) == L(y)
-#define COMPARE_NE(L) L(x) != L(y)
-#define COMPARE_LT(L) L(x) < L(y)
-#define COMPARE_LE(L) L(x) <= L(y)
-#define COMPARE_GT(L) L(x) > L(y)
-#define COMPARE_GE(L) L(x) >= L(y)
+#define COMPARE_EQ(L)  L(x) == L(y)
+#define COMPARE_NE(L)  L(x) != L(y)
+#define COMPARE_LT(L)  L(x) < L(y)
+#define COMPARE_LE(L)  L(x) <= L(y)
+#define COMPARE_GT(L)  L(x) > L(y)
+#define COMPARE_GE(L)  L(x) >= L(y)
 #define COMPARE_AND(L) (L(x) != 0) & (L(y) != 0)
-#define COMPARE_OR(L) (L(x) != 0) | (L(y) != 0)
+#define COMPARE_OR(L)  (L(x) != 0) | (L(y) != 0)
 #define COMPARE_XOR(L) (L(x) != 0) != (L(y) != 0)
 #define COMPARE_NOT(L) L(x) == 0
 
@@ -49,19 +50,26 @@
 #define COMPARE_DEFINE(op, label, EXPR)                                                            \
     COMPARE_LOOPS(op, 2, EXPR)                                                                     \
     static const pw_op pw_##op = {label, PW_TO_BOOL, {COMPARE_ROW(op)}};                           \
-    OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
+    OPERATOR(op) {                                                                                 \
+        return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
+    }
 COMPARE_OPERATORS(COMPARE_DEFINE)
 
 COMPARE_LOOPS(logical_not, 1, COMPARE_NOT)
 static const pw_op pw_logical_not = {"logical_not_cpu", PW_TO_BOOL, {COMPARE_ROW(logical_not)}};
-OPERATOR(logical_not) { return pw_run(cx, args, 1, args, &pw_logical_not, NULL, results); }
+OPERATOR(logical_not) {
+    return pw_run(cx, args, 1, args, &pw_logical_not, NULL, results);
+}
 
-/* ---- bits ------------------------------------------------------------------------------------------------ */
+/* ---- bits ------------------------------------------------------------------------------- */
 
 #define COMPARE_BITWISE(op)                                                                        \
     PW_INT_LOOPS(op, 2, 0)                                                                         \
-    static const pw_op pw_##op = {#op "_cpu", PW_SAME, {PW_INT_ROW(op), [DT_BOOL] = op##_u8_loop}}; \
-    OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
+    static const pw_op pw_##op = {                                                                 \
+        #op "_cpu", PW_SAME, {PW_INT_ROW(op), [DT_BOOL] = op##_u8_loop}};                          \
+    OPERATOR(op) {                                                                                 \
+        return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
+    }
 COMPARE_BITWISE(bitwise_and)
 COMPARE_BITWISE(bitwise_or)
 COMPARE_BITWISE(bitwise_xor)
@@ -69,16 +77,22 @@ COMPARE_BITWISE(bitwise_xor)
 PW_INT_LOOPS(bitwise_not, 1, 0)
 static const pw_op pw_bitwise_not = {
     "bitwise_not_cpu", PW_SAME, {PW_INT_ROW(bitwise_not), [DT_BOOL] = logical_not_u8_loop}};
-OPERATOR(bitwise_not) { return pw_run(cx, args, 1, args, &pw_bitwise_not, NULL, results); }
+OPERATOR(bitwise_not) {
+    return pw_run(cx, args, 1, args, &pw_bitwise_not, NULL, results);
+}
 
 PW_INT_LOOPS(lshift, 2, 0)
 PW_INT_LOOPS(rshift, 2, 0)
 static const pw_op pw_lshift = {"lshift_cpu", PW_SAME, {PW_INT_ROW(lshift)}};
 static const pw_op pw_rshift = {"rshift_cpu", PW_SAME, {PW_INT_ROW(rshift)}};
-OPERATOR(lshift) { return pw_run(cx, args, 2, args, &pw_lshift, NULL, results); }
-OPERATOR(rshift) { return pw_run(cx, args, 2, args, &pw_rshift, NULL, results); }
+OPERATOR(lshift) {
+    return pw_run(cx, args, 2, args, &pw_lshift, NULL, results);
+}
+OPERATOR(rshift) {
+    return pw_run(cx, args, 2, args, &pw_rshift, NULL, results);
+}
 
-/* ---- closeness -------------------------------------------------------------------------------------------- */
+/* ---- closeness -------------------------------------------------------------------------- */
 
 typedef struct compare_tolerance {
     double rtol, atol;
@@ -125,7 +139,9 @@ static ctsc_status compare_isclose(op_ctx *cx, const value *args, value *results
     pw_operand_free(&operands[0]);
     return st;
 }
-OPERATOR(isclose) { return compare_isclose(cx, args, results); }
+OPERATOR(isclose) {
+    return compare_isclose(cx, args, results);
+}
 
 static bool compare_all_set(const tensor *mask) { /* of a fresh, contiguous result */
     const uint8_t *p = tensor_data(mask);
@@ -160,6 +176,7 @@ OPERATOR(is_nonzero) {
     if (t->numel != 1)
         return diag_fail(cx->diag, CTSC_FAILED, "Boolean value of Tensor with %s is ambiguous",
                          t->numel ? "more than one value" : "no values");
-    bool set = dtype_is_float((dtype)t->dtype) ? tensor_item_float(t) != 0 : tensor_item_int(t) != 0;
+    bool set =
+        dtype_is_float((dtype)t->dtype) ? tensor_item_float(t) != 0 : tensor_item_int(t) != 0;
     return op_return(results, value_bool(set));
 }

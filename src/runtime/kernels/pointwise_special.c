@@ -36,7 +36,9 @@
 #define SPECIAL_UNARY_DEFINE(op, label)                                                            \
     PW_REAL_LOOPS(op, 1, 0)                                                                        \
     static const pw_op pw_##op = {label, PW_REAL, {PW_REAL_ROW(op)}};                              \
-    OPERATOR(op) { return pw_run(cx, args, 1, args, &pw_##op, NULL, results); }
+    OPERATOR(op) {                                                                                 \
+        return pw_run(cx, args, 1, args, &pw_##op, NULL, results);                                 \
+    }
 SPECIAL_UNARY(SPECIAL_UNARY_DEFINE)
 
 /* The first operand is x, the second the order; either may be a number. */
@@ -59,7 +61,9 @@ SPECIAL_UNARY(SPECIAL_UNARY_DEFINE)
 #define SPECIAL_BINARY_DEFINE(op, label, kind)                                                     \
     PW_REAL_LOOPS(op, 2, 0)                                                                        \
     static const pw_op pw_##op = {label, kind, {PW_REAL_ROW(op)}};                                 \
-    OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
+    OPERATOR(op) {                                                                                 \
+        return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
+    }
 SPECIAL_BINARY(SPECIAL_BINARY_DEFINE)
 
 PW_REAL_LOOPS(polygamma, 1, 1)
@@ -78,8 +82,12 @@ static ctsc_status special_polygamma(op_ctx *cx, const value *args, const value 
     return pw_run(cx, args, 1, self, &pw_polygamma, &numbers, results);
 }
 /* polygamma(int n, Tensor self), polygamma_(Tensor self, int n) */
-OPERATOR(polygamma) { return special_polygamma(cx, args, &args[1], &args[0], results); }
-OPERATOR(polygamma_) { return special_polygamma(cx, args, &args[0], &args[1], results); }
+OPERATOR(polygamma) {
+    return special_polygamma(cx, args, &args[1], &args[0], results);
+}
+OPERATOR(polygamma_) {
+    return special_polygamma(cx, args, &args[0], &args[1], results);
+}
 
 /* mvlgamma(self, p): the sum of lgamma(self - i/2), i < p, and a constant. */
 static void special_mvlgamma_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {
@@ -103,8 +111,8 @@ OPERATOR(mvlgamma) {
     op_ctx plain = *cx;
     plain.op = NULL;
     value result = value_none();
-    ctsc_status st = pw_loop(&plain, args, 1, &operand, DT_FLOAT64, special_mvlgamma_loop, &numbers,
-                             &result);
+    ctsc_status st =
+        pw_loop(&plain, args, 1, &operand, DT_FLOAT64, special_mvlgamma_loop, &numbers, &result);
     pw_operand_free(&operand);
     if (st != CTSC_OK) return st;
     tensor *rounded;
@@ -117,7 +125,8 @@ OPERATOR(mvlgamma) {
 OPERATOR(frexp) {
     tensor *t = args[0].u.tensor, *mantissa, *exponent;
     if (!dtype_is_float((dtype)t->dtype))
-        return diag_fail(cx->diag, CTSC_FAILED, "torch.frexp() only supports floating-point dtypes");
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "torch.frexp() only supports floating-point dtypes");
     TRY(tensor_clone(cx->diag, t, &mantissa));
     ctsc_status st = tensor_new_like(cx->diag, t, DT_INT32, &exponent);
     if (st != CTSC_OK) {

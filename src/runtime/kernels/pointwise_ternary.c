@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pointwise_ternary.c - clamp, lerp, addcmul, addcdiv, and selection by a mask (where, masked_fill).
+ * pointwise_ternary.c - clamp, lerp, addcmul, addcdiv, and selection by a mask (where,
+ * masked_fill).
  * Tests: tests/unit/test_pointwise.c
  */
 #include "runtime/kernels/pointwise.h"
@@ -9,7 +10,7 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* ---- clamp ---------------------------------------------------------------------------------------- */
+/* ---- clamp ------------------------------------------------------------------------------ */
 
 PW_REAL_LOOPS(clamp, 3, 0)
 PW_INT_LOOPS(clamp, 3, 0)
@@ -32,7 +33,8 @@ PW_LOOP1(clamp_numbers_f16_loop, , float16, float16, PW_NUMS2(float, f),
 PW_LOOP1(clamp_numbers_bf16_loop, , bfloat16, bfloat16, PW_NUMS2(float, f),
          STORE(o, scalar_clamp_f32(LOAD(x), n0, n1)))
 static const pw_op pw_clamp_numbers = {
-    "clamp_scalar_cpu", PW_SAME,
+    "clamp_scalar_cpu",
+    PW_SAME,
     {PW_REAL_ROW(clamp_numbers), PW_INT_ROW(clamp_numbers), [DT_BOOL] = clamp_numbers_u8_loop}};
 
 /* The bounds that change nothing. */
@@ -82,7 +84,9 @@ static ctsc_status ternary_clamp(op_ctx *cx, const value *args, const value *low
     return pw_run_as(cx, args, 1, operands, &pw_clamp_numbers, dt, &numbers, results);
 }
 
-OPERATOR(clamp) { return ternary_clamp(cx, args, &args[1], &args[2], results); }
+OPERATOR(clamp) {
+    return ternary_clamp(cx, args, &args[1], &args[2], results);
+}
 OPERATOR(clamp_min) {
     value none = value_none();
     return ternary_clamp(cx, args, &args[1], &none, results);
@@ -92,7 +96,7 @@ OPERATOR(clamp_max) {
     return ternary_clamp(cx, args, &none, &args[1], results);
 }
 
-/* ---- lerp, addcmul, addcdiv --------------------------------------------------------------------------- */
+/* ---- lerp, addcmul, addcdiv ------------------------------------------------------------- */
 
 PW_REAL_LOOPS(lerp, 3, 0)
 static const pw_op pw_lerp_tensor = {"lerp_kernel_tensor", PW_SAME, {PW_REAL_ROW(lerp)}};
@@ -125,10 +129,14 @@ OPERATOR(addcdiv) {
         dtype_is_integral((dtype)args[2].u.tensor->dtype))
         return diag_fail(
             cx->diag, CTSC_FAILED,
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv "
-            "will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can "
-            "be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for "
-            "integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+            "Integer division with addcdiv is no longer supported, and in a future  release "
+            "addcdiv "
+            "will perform a true division of tensor1 and tensor2. The historic addcdiv behavior "
+            "can "
+            "be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) "
+            "for "
+            "integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The "
+            "future "
             "addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
             "tensor2), for all dtypes.");
     pw_numbers numbers;
@@ -136,9 +144,10 @@ OPERATOR(addcdiv) {
     return pw_run(cx, args, 3, args, &pw_addcdiv, &numbers, results);
 }
 
-/* ---- selection ------------------------------------------------------------------------------------------ */
+/* ---- selection -------------------------------------------------------------------------- */
 
-/* Operands: output, mask (one byte), value where set, value where not. Elements move by size alone. */
+/* Operands: output, mask (one byte), value where set, value where not. Elements move by size alone.
+ */
 #define TERNARY_SELECT(NAME, T)                                                                    \
     PW_CLONES static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {           \
         (void)ctx;                                                                                 \
@@ -180,8 +189,10 @@ static void ternary_select_16(void *ctx, int64_t n, char *const *p, const int64_
 
 static ctsc_status ternary_select(op_ctx *cx, const value *args, const value *mask, const value *a,
                                   const value *b, dtype dt, value *results) {
-    static const iter_kernel loops[17] = {[1] = ternary_select_1, [2] = ternary_select_2,
-                                          [4] = ternary_select_4, [8] = ternary_select_8,
+    static const iter_kernel loops[17] = {[1] = ternary_select_1,
+                                          [2] = ternary_select_2,
+                                          [4] = ternary_select_4,
+                                          [8] = ternary_select_8,
                                           [16] = ternary_select_16};
     pw_operand operands[3];
     dtype mask_dt = mask->u.tensor->dtype == DT_UINT8 ? DT_UINT8 : DT_BOOL;
@@ -212,7 +223,9 @@ OPERATOR(where) {
 }
 
 /* where(condition) -> Tensor[]: the indices of the set elements. */
-OPERATOR(where_indices) { return op_call(cx, "aten::nonzero_numpy", 1, args, results); }
+OPERATOR(where_indices) {
+    return op_call(cx, "aten::nonzero_numpy", 1, args, results);
+}
 
 /* masked_fill(self, mask, value); value is a number or a 0-dim tensor. */
 OPERATOR(masked_fill) {

@@ -53,23 +53,28 @@ UNARY_REAL(UNARY_REAL_DEFINE)
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* ---- the dtype stays ------------------------------------------------------------------------------ */
+/* ---- the dtype stays -------------------------------------------------------------------- */
 
-static bool unary_is_bool(const value *args) { return args[0].u.tensor->dtype == DT_BOOL; }
+static bool unary_is_bool(const value *args) {
+    return args[0].u.tensor->dtype == DT_BOOL;
+}
 
 PW_REAL_LOOPS(abs, 1, 0)
 PW_INT_LOOPS(abs, 1, 0)
 static const pw_op pw_abs = {"abs_cpu", PW_SAME, {PW_REAL_ROW(abs), PW_INT_ROW(abs)}};
-OPERATOR(abs) { return pw_run(cx, args, 1, args, &pw_abs, NULL, results); }
+OPERATOR(abs) {
+    return pw_run(cx, args, 1, args, &pw_abs, NULL, results);
+}
 
 PW_REAL_LOOPS(neg, 1, 0)
 PW_INT_LOOPS(neg, 1, 0)
 static const pw_op pw_neg = {"neg_cpu", PW_SAME, {PW_REAL_ROW(neg), PW_INT_ROW(neg)}};
 OPERATOR(neg) {
     if (unary_is_bool(args))
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "Negation, the `-` operator, on a bool tensor is not supported. If you are "
-                         "trying to invert a mask, use the `~` or `logical_not()` operator instead.");
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are "
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead.");
     return pw_run(cx, args, 1, args, &pw_neg, NULL, results);
 }
 
@@ -77,13 +82,14 @@ PW_REAL_LOOPS(sign, 1, 0)
 PW_INT_LOOPS(sign, 1, 0)
 static const pw_op pw_sign = {
     "sign_cpu", PW_SAME, {PW_REAL_ROW(sign), PW_INT_ROW(sign), [DT_BOOL] = sign_u8_loop}};
-OPERATOR(sign) { return pw_run(cx, args, 1, args, &pw_sign, NULL, results); }
+OPERATOR(sign) {
+    return pw_run(cx, args, 1, args, &pw_sign, NULL, results);
+}
 
 /* conj(x), real(x) of real tensors: the tensor itself. */
 OPERATOR(conj) {
     if (dtype_is_complex((dtype)args[0].u.tensor->dtype))
-        return op_refuse_dtype(cx, cx->op ? cx->op->key : "conj",
-                               (dtype)args[0].u.tensor->dtype);
+        return op_refuse_dtype(cx, cx->op ? cx->op->key : "conj", (dtype)args[0].u.tensor->dtype);
     return op_return_self(results, args);
 }
 /* +x */
@@ -107,7 +113,9 @@ PW_INT_LOOPS(positive, 1, 0)
 #define UNARY_ROUNDING(op, label)                                                                  \
     PW_REAL_LOOPS(op, 1, 0)                                                                        \
     static const pw_op pw_##op = {label, PW_SAME, {PW_REAL_ROW(op), PW_INT_ROW(positive)}};        \
-    OPERATOR(op) { return pw_run(cx, args, 1, args, &pw_##op, NULL, results); }
+    OPERATOR(op) {                                                                                 \
+        return pw_run(cx, args, 1, args, &pw_##op, NULL, results);                                 \
+    }
 UNARY_ROUNDING(floor, "floor_vml_cpu")
 UNARY_ROUNDING(ceil, "ceil_vml_cpu")
 UNARY_ROUNDING(trunc, "trunc_vml_cpu")
@@ -115,7 +123,9 @@ UNARY_ROUNDING(round, "round_vml_cpu")
 
 PW_REAL_LOOPS(frac, 1, 0)
 static const pw_op pw_frac = {"frac_cpu", PW_SAME, {PW_REAL_ROW(frac)}};
-OPERATOR(frac) { return pw_run(cx, args, 1, args, &pw_frac, NULL, results); }
+OPERATOR(frac) {
+    return pw_run(cx, args, 1, args, &pw_frac, NULL, results);
+}
 
 /* round.decimals(self, *, int decimals) */
 PW_REAL_LOOPS(round_decimals, 1, 2)
@@ -140,7 +150,7 @@ OPERATOR(relu) {
     return pw_run(cx, args, 1, args, &pw_relu, NULL, results);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------ */
 
 /* Of integers all elements have the same answer: 0, or 1 for isfinite. */
 PW_LOOP1(unary_false_loop, , uint8_t, uint8_t, , (void)x; *o = 0)
@@ -149,8 +159,7 @@ PW_LOOP1(unary_true_loop, , uint8_t, uint8_t, , (void)x; *o = 1)
 static ctsc_status unary_test(op_ctx *cx, const value *args, value *results, const pw_op *op,
                               iter_kernel constant) {
     tensor *t = args[0].u.tensor;
-    if (!dtype_is_integral((dtype)t->dtype))
-        return pw_run(cx, args, 1, args, op, NULL, results);
+    if (!dtype_is_integral((dtype)t->dtype)) return pw_run(cx, args, 1, args, op, NULL, results);
     tensor *mask;
     TRY(tensor_new_like(cx->diag, t, DT_BOOL, &mask));
     pw_operand operand = {.t = mask};
@@ -162,7 +171,9 @@ static ctsc_status unary_test(op_ctx *cx, const value *args, value *results, con
 #define UNARY_TEST(op, label, constant)                                                            \
     PW_TEST_LOOPS(op, 1)                                                                           \
     static const pw_op pw_##op = {label, PW_TO_BOOL, {PW_REAL_ROW(op)}};                           \
-    OPERATOR(op) { return unary_test(cx, args, results, &pw_##op, constant); }
+    OPERATOR(op) {                                                                                 \
+        return unary_test(cx, args, results, &pw_##op, constant);                                  \
+    }
 UNARY_TEST(isnan, "isnan", unary_false_loop)
 UNARY_TEST(isinf, "isinf", unary_false_loop)
 UNARY_TEST(isfinite, "isfinite", unary_true_loop)
@@ -175,13 +186,15 @@ UNARY_NEGATIVE(i8, int8_t)
 UNARY_NEGATIVE(i16, int16_t)
 UNARY_NEGATIVE(i32, int32_t)
 UNARY_NEGATIVE(i64, int64_t)
-static const pw_op pw_signbit = {"signbit_cpu",
-                                 PW_TO_BOOL,
-                                 {PW_REAL_ROW(signbit), [DT_INT8] = signbit_i8_loop,
-                                  [DT_INT16] = signbit_i16_loop, [DT_INT32] = signbit_i32_loop,
-                                  [DT_INT64] = signbit_i64_loop, [DT_UINT8] = unary_false_loop,
-                                  [DT_BOOL] = unary_false_loop}};
-OPERATOR(signbit) { return pw_run(cx, args, 1, args, &pw_signbit, NULL, results); }
+static const pw_op pw_signbit = {
+    "signbit_cpu",
+    PW_TO_BOOL,
+    {PW_REAL_ROW(signbit), [DT_INT8] = signbit_i8_loop, [DT_INT16] = signbit_i16_loop,
+     [DT_INT32] = signbit_i32_loop, [DT_INT64] = signbit_i64_loop, [DT_UINT8] = unary_false_loop,
+     [DT_BOOL] = unary_false_loop}};
+OPERATOR(signbit) {
+    return pw_run(cx, args, 1, args, &pw_signbit, NULL, results);
+}
 
 /* isreal: no imaginary part. */
 OPERATOR(isreal) {
@@ -193,18 +206,20 @@ OPERATOR(isreal) {
     return st;
 }
 
-/* ---- with numbers -------------------------------------------------------------------------------- */
+/* ---- with numbers ----------------------------------------------------------------------- */
 
-/* nan_to_num(self, nan=None, posinf=None, neginf=None): absent bounds are the dtype's largest and lowest. */
+/* nan_to_num(self, nan=None, posinf=None, neginf=None): absent bounds are the dtype's largest and
+ * lowest. */
 static void unary_nan_to_num_bounds(dtype dt, double *high) {
-    *high = dt == DT_FLOAT64    ? 1.7976931348623157e308
-            : dt == DT_FLOAT32  ? 3.4028234663852886e38
-            : dt == DT_FLOAT16  ? 65504.0
-                                : 3.3895313892515355e38;
+    *high = dt == DT_FLOAT64   ? 1.7976931348623157e308
+            : dt == DT_FLOAT32 ? 3.4028234663852886e38
+            : dt == DT_FLOAT16 ? 65504.0
+                               : 3.3895313892515355e38;
 }
 PW_REAL_LOOPS(nan_to_num, 1, 3)
 static const pw_op pw_nan_to_num = {
-    "nan_to_num", PW_SAME,
+    "nan_to_num",
+    PW_SAME,
     {PW_REAL_ROW(nan_to_num), PW_INT_ROW(positive), [DT_BOOL] = positive_u8_loop}};
 OPERATOR(nan_to_num) {
     pw_numbers numbers = {0};

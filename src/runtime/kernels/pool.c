@@ -5,7 +5,7 @@
  * Method: one and two dims are three with sizes of 1. Without indices a window is pooled in two steps, first the rows of
  * the window into one row (long loops that vectorise), then along that row. With indices each window
  * is walked in memory order, which is the order that decides ties.
- * Tests: tests/unit/test_nn.c
+ * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/pool.h"
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random.c - the distributions, in the very sequence of PyTorch's CPU code (the generator is in runtime.c).
+ * random.c - the distributions, in the very sequence of PyTorch's CPU code (the generator is in
+ * runtime.c).
  *
- * Method: how many words a draw takes is part of the contract. float32 values take one word (24 bits of it), double ones two; bernoulli with a number,
- * exponential, geometric, Cauchy and small normal fills draw doubles whatever the tensor's dtype. Contiguous
- * normal fills of 16 elements and more first draw uniforms, then transform blocks of 16.
+ * Method: how many words a draw takes is part of the contract. float32 values take one word (24
+ * bits of it), double ones two; bernoulli with a number, exponential, geometric, Cauchy and small
+ * normal fills draw doubles whatever the tensor's dtype. Contiguous normal fills of 16 elements and
+ * more first draw uniforms, then transform blocks of 16.
  * Tests: tests/unit/test_pointwise.c
  */
 #include "runtime/kernels/random.h"
@@ -20,7 +22,7 @@ generator *random_generator(op_ctx *cx) {
     return g;
 }
 
-/* ---- single draws ------------------------------------------------------------------------------------ */
+/* ---- single draws ----------------------------------------------------------------------- */
 
 static double random_uniform_bits(generator *g, int bits) {
     return (double)(generator_u32(g) & ((1u << bits) - 1)) / (double)(1u << bits);
@@ -47,7 +49,7 @@ double random_normal(generator *g) {
     return radius * cos(theta);
 }
 
-/* ---- filling ------------------------------------------------------------------------------------------ */
+/* ---- filling ---------------------------------------------------------------------------- */
 
 /* A view of t whose dimensions stand in the order of their strides. */
 static ctsc_status random_memory_order(op_ctx *cx, tensor *t, tensor **out) {
@@ -132,7 +134,7 @@ ctsc_status random_fill_exponential(op_ctx *cx, tensor *t, double lambda) {
     return random_fill(cx, t, random_draw_exponential, &lambda);
 }
 
-/* ---- normal ------------------------------------------------------------------------------------------------ */
+/* ---- normal ----------------------------------------------------------------------------- */
 
 static double random_draw_normal(generator *g, const void *ctx) {
     const double *mean_std = ctx;
@@ -190,7 +192,7 @@ ctsc_status random_fill_normal(op_ctx *cx, tensor *t, double mean, double std) {
     return random_fill(cx, t, random_draw_normal, mean_std);
 }
 
-/* ---- integers --------------------------------------------------------------------------------------------- */
+/* ---- integers --------------------------------------------------------------------------- */
 
 typedef struct random_integers {
     generator *g;
@@ -206,8 +208,10 @@ static void random_integers_loop(void *ctx, int64_t n, char *const *p, const int
         uint64_t x = job->wide ? generator_u64(job->g) : generator_u32(job->g);
         if (job->span) x %= job->span;
         int64_t v = (int64_t)(x + (uint64_t)job->from);
-        if (dtype_is_float(job->dt)) dtype_store_float(job->dt, p[0] + i * s[0], (double)v);
-        else dtype_store_int(job->dt, p[0] + i * s[0], v);
+        if (dtype_is_float(job->dt))
+            dtype_store_float(job->dt, p[0] + i * s[0], (double)v);
+        else
+            dtype_store_int(job->dt, p[0] + i * s[0], v);
     }
 }
 

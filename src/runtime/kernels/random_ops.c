@@ -20,7 +20,8 @@ OPERATOR(manual_seed) {
     return CTSC_OK;
 }
 
-/* What an overload of form (self, ...) fills: self in place, or a new tensor like it. Takes nothing. */
+/* What an overload of form (self, ...) fills: self in place, or a new tensor like it. Takes
+ * nothing. */
 static ctsc_status random_target(op_ctx *cx, const value *args, tensor **out) {
     tensor *self = args[0].u.tensor;
     int index;
@@ -38,7 +39,7 @@ static ctsc_status random_finish(op_ctx *cx, const value *args, tensor *t, ctsc_
     return st;
 }
 
-/* ---- by size or example: rand, randn, randint --------------------------------------------------------- */
+/* ---- by size or example: rand, randn, randint ------------------------------------------- */
 
 /* rand(size), rand_like(self), and the like: args[0] is a tensor or `size` names the sizes. */
 static ctsc_status random_shaped(op_ctx *cx, const value *args, dtype fallback, tensor **out) {
@@ -92,9 +93,10 @@ static const char *random_type_name(dtype dt) {
 static ctsc_status random_fill_between(op_ctx *cx, tensor *t, int64_t from, int64_t to) {
     dtype dt = (dtype)t->dtype;
     if (from >= to)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
-                         (long long)from, (long long)to);
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
+            (long long)from, (long long)to);
     if (!dtype_is_float(dt) && (from < random_lowest(dt) || from > random_largest(dt)))
         return diag_fail(cx->diag, CTSC_FAILED, "from is out of bounds for %s",
                          random_type_name(dt));
@@ -109,8 +111,8 @@ OPERATOR(randint) {
     const value *low = create_arg(cx, args, "low");
     tensor *t;
     TRY(random_shaped(cx, args, DT_INT64, &t));
-    ctsc_status st = random_fill_between(cx, t, low ? arg_int(low) : 0,
-                                         arg_int(create_arg(cx, args, "high")));
+    ctsc_status st =
+        random_fill_between(cx, t, low ? arg_int(low) : 0, arg_int(create_arg(cx, args, "high")));
     return random_finish(cx, args, t, st, results);
 }
 
@@ -137,21 +139,19 @@ OPERATOR(randperm) {
     return st == CTSC_OK ? op_finish(cx, args, converted, results) : st;
 }
 
-/* ---- fills of the form (self, parameters) ------------------------------------------------------------------- */
+/* ---- fills of the form (self, parameters) ----------------------------------------------- */
 
 OPERATOR(uniform) {
     tensor *t;
     TRY(random_target(cx, args, &t));
-    return random_finish(cx, args, t,
-                         random_fill_uniform(cx, t, arg_float(&args[1]), arg_float(&args[2])),
-                         results);
+    return random_finish(
+        cx, args, t, random_fill_uniform(cx, t, arg_float(&args[1]), arg_float(&args[2])), results);
 }
 OPERATOR(normal_fill) {
     tensor *t;
     TRY(random_target(cx, args, &t));
-    return random_finish(cx, args, t,
-                         random_fill_normal(cx, t, arg_float(&args[1]), arg_float(&args[2])),
-                         results);
+    return random_finish(
+        cx, args, t, random_fill_normal(cx, t, arg_float(&args[1]), arg_float(&args[2])), results);
 }
 OPERATOR(exponential) {
     tensor *t;
@@ -218,7 +218,7 @@ OPERATOR(random) {
     return random_finish(cx, args, t, st, results);
 }
 
-/* ---- bernoulli, poisson, normal with tensors of parameters ---------------------------------------------------- */
+/* ---- bernoulli, poisson, normal with tensors of parameters ------------------------------ */
 
 typedef struct random_parameters {
     generator *g;
@@ -264,23 +264,25 @@ static ctsc_status random_bernoulli_tensor(op_ctx *cx, tensor *t, tensor *p) {
         return op_refuse_dtype(cx, "bernoulli_tensor_cpu_p_", (dtype)p->dtype);
     TRY(random_fill_parameters(cx, t, p, &job));
     if (!job.failed) return CTSC_OK;
-    return diag_fail(cx->diag, CTSC_FAILED,
-                     "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "
-                     "message be improved?  If so, please report an enhancement request to "
-                     "PyTorch.)");
+    return diag_fail(
+        cx->diag, CTSC_FAILED,
+        "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "
+        "message be improved?  If so, please report an enhancement request to "
+        "PyTorch.)");
 }
 /* bernoulli(self): self holds the chances; bernoulli(self, p), bernoulli_(self, p): p does. */
 OPERATOR(bernoulli) {
     const value *p = create_arg(cx, args, "p");
     tensor *t;
     TRY(random_target(cx, args, &t));
-    ctsc_status st = !p ? random_bernoulli_tensor(cx, t, args[0].u.tensor)
+    ctsc_status st = !p                   ? random_bernoulli_tensor(cx, t, args[0].u.tensor)
                      : p->tag == V_TENSOR ? random_bernoulli_tensor(cx, t, p->u.tensor)
                                           : random_fill_bernoulli(cx, t, arg_float(p));
     return random_finish(cx, args, t, st, results);
 }
 
-/* W. Hoermann, "The transformed rejection method for generating Poisson random variables" (1993). */
+/* W. Hoermann, "The transformed rejection method for generating Poisson random variables" (1993).
+ */
 static double random_poisson_large(generator *g, double lambda) {
     double b = 0.931 + 2.53 * sqrt(lambda), a = -0.059 + 0.02483 * b;
     double alpha = 1.1239 + 1.1328 / (b - 3.4), v_r = 0.9277 - 3.6224 / (b - 2);
@@ -353,7 +355,7 @@ OPERATOR(normal) {
     return random_finish(cx, args, t, st, results);
 }
 
-/* ---- multinomial ------------------------------------------------------------------------------------------------- */
+/* ---- multinomial ------------------------------------------------------------------------ */
 
 static ctsc_status random_check_weights(op_ctx *cx, const double *w, int64_t n) {
     double sum = 0;
@@ -375,7 +377,8 @@ static int random_compare(const void *a, const void *b, void *weights) {
     int64_t i = *(const int64_t *)a, k = *(const int64_t *)b;
     return w[i] > w[k] ? -1 : w[i] < w[k] ? 1 : i < k ? -1 : 1;
 }
-/* Without replacement: the `count` largest of weight / exponential variate. Overwrites w; order has n elements. */
+/* Without replacement: the `count` largest of weight / exponential variate. Overwrites w; order has
+ * n elements. */
 static void random_pick_largest(generator *g, double *w, int64_t n, dtype dt, int64_t count,
                                 int64_t *order, int64_t *out) {
     for (int64_t i = 0; i < n; i++) {
@@ -398,8 +401,10 @@ static void random_pick_repeated(generator *g, double *w, int64_t n, int64_t cou
         int64_t low = 0, high = n;
         while (low < high) {
             int64_t middle = low + (high - low) / 2;
-            if (w[middle] < u) low = middle + 1;
-            else high = middle;
+            if (w[middle] < u)
+                low = middle + 1;
+            else
+                high = middle;
         }
         out[k] = low;
     }
@@ -417,8 +422,7 @@ OPERATOR(multinomial) {
                          "multinomial only supports floating-point dtypes for input, got: %s",
                          dtype_table[self->dtype].ir_name);
     int64_t n = self->sizes[self->ndim - 1], rows = self->ndim == 2 ? self->sizes[0] : 1;
-    if (count <= 0)
-        return diag_fail(cx->diag, CTSC_FAILED, "cannot sample n_sample <= 0 samples");
+    if (count <= 0) return diag_fail(cx->diag, CTSC_FAILED, "cannot sample n_sample <= 0 samples");
     if (!again && count > n)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
@@ -440,15 +444,17 @@ OPERATOR(multinomial) {
     for (int64_t i = 0; i < rows && st == CTSC_OK; i++) st = random_check_weights(cx, w + i * n, n);
     for (int64_t i = 0; i < rows && st == CTSC_OK; i++) {
         int64_t *out = TENSOR_AT(t, int64_t) + i * count;
-        if (again) random_pick_repeated(g, w + i * n, n, count, out);
-        else random_pick_largest(g, w + i * n, n, (dtype)self->dtype, count, order, out);
+        if (again)
+            random_pick_repeated(g, w + i * n, n, count, out);
+        else
+            random_pick_largest(g, w + i * n, n, (dtype)self->dtype, count, order, out);
     }
     mem_free(order);
     tensor_unref(weights);
     return random_finish(cx, args, t, st, results);
 }
 
-/* ---- dropout ------------------------------------------------------------------------------------------------------- */
+/* ---- dropout ---------------------------------------------------------------------------- */
 
 typedef struct random_dropout {
     bool feature; /* one draw for each channel */
@@ -466,8 +472,10 @@ static ctsc_status random_noise(op_ctx *cx, const tensor *x, bool feature, doubl
     for (int i = 0; i < x->ndim; i++) sizes[i] = !feature || i < 2 ? x->sizes[i] : 1;
     TRY(tensor_new(cx->diag, (dtype)x->dtype, x->ndim, sizes, &noise));
     ctsc_status st = random_fill_bernoulli(cx, noise, keep);
-    if (st == CTSC_OK) *out = noise;
-    else tensor_unref(noise);
+    if (st == CTSC_OK)
+        *out = noise;
+    else
+        tensor_unref(noise);
     return st;
 }
 
@@ -489,7 +497,8 @@ static ctsc_status random_scale(op_ctx *cx, bool inplace, const value *x, const 
     return op_return(results, product);
 }
 
-/* noise *= factor; noise += addend (both rounded to the tensor's dtype, as PyTorch's in-place operators do). */
+/* noise *= factor; noise += addend (both rounded to the tensor's dtype, as PyTorch's in-place
+ * operators do). */
 static void random_affine(tensor *noise, double factor, double addend, double base) {
     dtype dt = (dtype)noise->dtype;
     size_t size = dtype_size(dt);
@@ -561,8 +570,10 @@ OPERATOR(native_dropout) {
     TRY(tensor_new_like(cx->diag, x, DT_BOOL, &mask));
     ctsc_status st = CTSC_OK;
     value one = value_int(1), scale = value_float(keep == 0 ? 0 : 1 / keep);
-    if (train) st = random_fill_bernoulli(cx, mask, keep);
-    else st = create_fill(cx, mask, &one);
+    if (train)
+        st = random_fill_bernoulli(cx, mask, keep);
+    else
+        st = create_fill(cx, mask, &one);
     value in[2] = {args[0], value_tensor_take(mask)}, product = value_none();
     if (st == CTSC_OK) st = op_call(cx, "aten::mul.Tensor", 2, in, &product);
     if (st == CTSC_OK && train) {
@@ -580,7 +591,7 @@ OPERATOR(native_dropout) {
     return CTSC_OK;
 }
 
-/* ---- rrelu ------------------------------------------------------------------------------------------------------------ */
+/* ---- rrelu ------------------------------------------------------------------------------ */
 
 /* A contiguous tensor of slopes: uniform for elements <= 0, else 1. */
 static ctsc_status random_slopes(op_ctx *cx, tensor *x, double lower, double upper, tensor **out) {
@@ -627,7 +638,9 @@ static ctsc_status random_rrelu(op_ctx *cx, const value *args, const value *nois
     return st == CTSC_OK ? op_finish(cx, args, result.u.tensor, results) : st;
 }
 /* rrelu(self, lower, upper, training), rrelu_with_noise(self, noise, lower, upper, training) */
-OPERATOR(rrelu) { return random_rrelu(cx, args, NULL, &args[1], &args[2], &args[3], results); }
+OPERATOR(rrelu) {
+    return random_rrelu(cx, args, NULL, &args[1], &args[2], &args[3], results);
+}
 OPERATOR(rrelu_with_noise) {
     return random_rrelu(cx, args, &args[1], &args[2], &args[3], &args[4], results);
 }

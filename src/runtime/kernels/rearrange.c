@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rearrange.c - operators that copy elements to other places by a rule: flip, roll, repeat, diag, ...
+ * rearrange.c - operators that copy elements to other places by a rule: flip, roll, repeat, diag,
+ * ...
  *
- * Method: each describes source and destination as one geometry with two strides per dimension (move.h)
- * and lets move_copy do the work; a reversed dimension is a negative stride, a repeated one a stride of 0.
+ * Method: each describes source and destination as one geometry with two strides per dimension
+ * (move.h) and lets move_copy do the work; a reversed dimension is a negative stride, a repeated
+ * one a stride of 0.
  * Tests: tests/unit/test_shape.c
  */
 #include "runtime/kernels/move.h"
 
 #include <stdlib.h>
 
-/* ---- flip and rot90 ------------------------------------------------------------------------------ */
+/* ---- flip and rot90 -------------------------------------------------------------------------- */
 
 static ctsc_status rearrange_flip(op_ctx *cx, const tensor *t, const bool *flipped, tensor **out) {
     int64_t item = (int64_t)dtype_size((dtype)t->dtype);
@@ -52,8 +54,7 @@ ctsc_status op_flip(op_ctx *cx, const value *args, value *results) {
 static ctsc_status rearrange_flip_one(op_ctx *cx, const value *args, int dim, value *results) {
     const tensor *t = arg_tensor(&args[0]);
     bool flipped[TENSOR_MAX_DIMS] = {false};
-    if (t->ndim <= dim)
-        return diag_fail(cx->diag, CTSC_FAILED, "Input must be >= %d-d.", dim + 1);
+    if (t->ndim <= dim) return diag_fail(cx->diag, CTSC_FAILED, "Input must be >= %d-d.", dim + 1);
     flipped[dim] = true;
     tensor *out;
     TRY(rearrange_flip(cx, t, flipped, &out));
@@ -73,14 +74,14 @@ static ctsc_status rearrange_check_rotation(op_ctx *cx, int ndim, int n, const i
         return diag_fail(cx->diag, CTSC_FAILED,
                          "expected total rotation dims == 2, but got dims = %d", n);
     if (ndim < 2)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "expected total dims >= 2, but got total dims = %d", ndim);
+        return diag_fail(cx->diag, CTSC_FAILED, "expected total dims >= 2, but got total dims = %d",
+                         ndim);
     for (int i = 0; i < 2; i++) {
         /* Equal dims are refused first, but only in-range ones can be compared safely. */
         bool out = dims[i] < -ndim || dims[i] >= ndim;
         if (out && dims[0] != dims[1])
-            return diag_fail(cx->diag, CTSC_FAILED,
-                             "Rotation dim%d out of range, dim%d = %" PRId64, i, i, dims[i]);
+            return diag_fail(cx->diag, CTSC_FAILED, "Rotation dim%d out of range, dim%d = %" PRId64,
+                             i, i, dims[i]);
     }
     if (dims[0] == dims[1] || llabs(dims[0] - dims[1]) == ndim)
         return diag_fail(cx->diag, CTSC_FAILED,
@@ -111,7 +112,7 @@ ctsc_status op_rot90(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, out, results);
 }
 
-/* ---- roll ------------------------------------------------------------------------------------------- */
+/* ---- roll ------------------------------------------------------------------------------------ */
 
 static ctsc_status rearrange_roll(op_ctx *cx, const tensor *t, int dim, int64_t shift,
                                   tensor **out) {
@@ -127,7 +128,8 @@ static ctsc_status rearrange_roll(op_ctx *cx, const tensor *t, int dim, int64_t 
         for (int i = 0; i < t->ndim; i++)
             move_add_dim(&g, i == dim ? lengths[part] : t->sizes[i], result->strides[i] * item,
                          t->strides[i] * item);
-        move_copy(&g, (size_t)item, (char *)tensor_data(result) + to[part] * result->strides[dim] * item,
+        move_copy(&g, (size_t)item,
+                  (char *)tensor_data(result) + to[part] * result->strides[dim] * item,
                   (const char *)tensor_data(t) + from[part] * t->strides[dim] * item);
     }
     *out = result;
@@ -180,7 +182,7 @@ ctsc_status op_roll(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, now, results);
 }
 
-/* ---- repeat, tile, repeat_interleave ----------------------------------------------------------------- */
+/* ---- repeat, tile, repeat_interleave --------------------------------------------------------- */
 
 static ctsc_status rearrange_repeat(op_ctx *cx, const tensor *t, int n, const int64_t *repeats,
                                     tensor **out) {
@@ -266,8 +268,10 @@ static ctsc_status rearrange_interleave_index(op_ctx *cx, tensor *repeats, const
         int64_t at = 0;
         for (int64_t i = 0; i < counts->numel; i++)
             for (int64_t k = 0; k < count[i]; k++, at++) {
-                if (repeats->dtype == DT_INT64) TENSOR_AT(index, int64_t)[at] = i;
-                else TENSOR_AT(index, int32_t)[at] = (int32_t)i;
+                if (repeats->dtype == DT_INT64)
+                    TENSOR_AT(index, int64_t)[at] = i;
+                else
+                    TENSOR_AT(index, int32_t)[at] = (int32_t)i;
             }
         *out = index;
     }
@@ -278,7 +282,8 @@ static ctsc_status rearrange_interleave_index(op_ctx *cx, tensor *repeats, const
 ctsc_status op_repeat_interleave(op_ctx *cx, const value *args, value *results) {
     tensor *repeats = arg_tensor(&args[0]), *out;
     if (repeats->ndim == 1 && repeats->dtype != DT_INT64 && repeats->dtype != DT_INT32)
-        return diag_fail(cx->diag, CTSC_FAILED, "\"repeat_interleave_cpu\" not implemented for '%s'",
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "\"repeat_interleave_cpu\" not implemented for '%s'",
                          dtype_table[repeats->dtype].ir_name);
     TRY(rearrange_interleave_index(cx, repeats, &args[1], &out));
     return op_finish(cx, args, out, results);
@@ -358,8 +363,8 @@ ctsc_status op_repeat_interleave_tensor(op_ctx *cx, const value *args, value *re
         status = rearrange_interleave_evenly(cx, input, dim, tensor_item_int(repeats), &out);
         if (!status) status = rearrange_check_output_size(cx, &args[3], out->sizes[dim]);
     } else if (repeats->sizes[0] != length) {
-        status = diag_fail(cx->diag, CTSC_FAILED,
-                           "repeats must have the same size as input along dim");
+        status =
+            diag_fail(cx->diag, CTSC_FAILED, "repeats must have the same size as input along dim");
     } else {
         status = rearrange_interleave_index(cx, repeats, &args[3], &index);
         if (!status) {
@@ -376,7 +381,7 @@ ctsc_status op_repeat_interleave_tensor(op_ctx *cx, const value *args, value *re
     return status;
 }
 
-/* ---- diagonals ------------------------------------------------------------------------------------------ */
+/* ---- diagonals ------------------------------------------------------------------------------- */
 
 ctsc_status op_diagonal(op_ctx *cx, const value *args, value *results); /* view.c */
 
@@ -391,8 +396,10 @@ static ctsc_status rearrange_on_diagonal(op_ctx *cx, const tensor *line, int n,
     ctsc_status status = op_diagonal(cx, inner, &view);
     if (!status) status = tensor_copy(cx->diag, view.u.tensor, line);
     value_unref(view);
-    if (status) tensor_unref(result);
-    else *out = result;
+    if (status)
+        tensor_unref(result);
+    else
+        *out = result;
     return status;
 }
 
@@ -450,8 +457,7 @@ ctsc_status op_diag_embed(op_ctx *cx, const value *args, value *results) {
         return diag_fail(cx->diag, CTSC_LIMIT, "tensors have at most %d dimensions",
                          TENSOR_MAX_DIMS);
     TRY(rearrange_diagonal_size(cx, t->sizes[t->ndim - 1], arg_int(&args[1]), &side));
-    for (int i = 0, from = 0; i < n; i++)
-        sizes[i] = i == a || i == b ? side : t->sizes[from++];
+    for (int i = 0, from = 0; i < n; i++) sizes[i] = i == a || i == b ? side : t->sizes[from++];
     tensor *out;
     TRY(rearrange_on_diagonal(cx, t, n, sizes, arg_int(&args[1]), a, b, &out));
     return op_finish(cx, args, out, results);

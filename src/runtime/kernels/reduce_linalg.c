@@ -41,22 +41,24 @@ static ctsc_status linalg_dtype(op_ctx *cx, const value *args, const char *name,
 /* ---- vectors ----------------------------------------------------------------------------------------------- */
 
 /* Orders without a value for no elements at all. */
-static ctsc_status linalg_check_empty(op_ctx *cx, const tensor *in, const value *dim, double p,
-                                      const bool *mask) {
+static ctsc_status linalg_check_empty(op_ctx *cx, const tensor *in, const value *dim, double p) {
     const int64_t *dims;
+    int n = arg_ints(dim, &dims), d;
     if (in->numel || (p >= 0 && p != INFINITY)) return CTSC_OK;
-    if (arg_ints(dim, &dims) == 0)
+    if (n == 0)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "linalg.vector_norm cannot compute the %g norm on an empty tensor because "
                          "the operation does not have an identity",
                          p);
-    for (int i = 0; i < in->ndim; i++)
-        if (mask[i] && in->sizes[i] == 0)
+    for (int i = 0; i < n; i++) {
+        TRY(tensor_wrap_dim(cx->diag, dims[i], in->ndim, &d));
+        if (in->sizes[d] == 0) /* no space after the number: PyTorch's words */
             return diag_fail(cx->diag, CTSC_FAILED,
-                             "linalg.vector_norm cannot compute the %g norm on the dimension %d"
+                             "linalg.vector_norm cannot compute the %g norm on the dimension %lld"
                              "because this dimension is empty and the operation does not have an "
                              "identity",
-                             p, i);
+                             p, (long long)dims[i]);
+    }
     return CTSC_OK;
 }
 
@@ -66,8 +68,8 @@ static ctsc_status linalg_vector(op_ctx *cx, const value *args, double p, const 
     bool mask[TENSOR_MAX_DIMS];
     dtype dt;
     TRY(linalg_dtype(cx, args, "vector_norm", in, &dt));
+    TRY(linalg_check_empty(cx, in, dim, p));
     TRY(reduce_mask(cx, dim, in->ndim, mask));
-    TRY(linalg_check_empty(cx, in, dim, p, mask));
     return norm_vector(cx, in, p, mask, reduce_keepdim(cx, args), dt, out);
 }
 
@@ -226,9 +228,9 @@ static ctsc_status linalg_matrix(op_ctx *cx, const value *args, const value *ord
     linalg_order order;
     dtype dt;
     int d[2];
+    TRY(linalg_order_read(cx, ord, &order));
     TRY(linalg_dtype(cx, args, "matrix_norm", in, &dt));
     TRY(linalg_matrix_dims(cx, in, dim, d));
-    TRY(linalg_order_read(cx, ord, &order));
     mask[d[0]] = mask[d[1]] = true;
     if (order.named && order.p == 'f') return norm_vector(cx, in, 2, mask, keepdim, dt, out);
     if (!order.named && fabs(order.p) == 1)
@@ -262,8 +264,9 @@ static ctsc_status linalg_norm_dims(op_ctx *cx, const tensor *in, const value *o
         strbuf text = STRBUF_INIT;
         tensor_print_sizes(n, dims, &text);
         ctsc_status st = diag_fail(cx->diag, CTSC_FAILED,
-                                   "linalg.norm: If dim is specified, it must be of length 1 or 2. "
+                                   "linalg.norm: If dim is specified, it %s be of length 1 or 2. "
                                    "Got %s",
+                                   ord->tag == V_STR ? "mut" : "must", /* as PyTorch has it */
                                    sb_str(&text));
         sb_free(&text);
         return st;
@@ -318,6 +321,12 @@ ctsc_status op_nuclear_norm(op_ctx *cx, const value *args, value *results) {
     if (!arg_is_none(dim) && arg_ints(dim, &dims) != 2)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "nuclear norm requires a 'dim' argument of size 2");
+    int a, b;
+    if (!arg_is_none(dim)) {
+        TRY(tensor_wrap_dim(cx->diag, dims[0], in->ndim, &a));
+        TRY(tensor_wrap_dim(cx->diag, dims[1], in->ndim, &b));
+        if (a == b) return diag_fail(cx->diag, CTSC_FAILED, "duplicate or invalid dimensions");
+    }
     TRY(reduce_mask(cx, dim, in->ndim, mask));
     if (in->dtype != DT_FLOAT32 && in->dtype != DT_FLOAT64)
         return op_refuse_dtype(cx, "linalg_svd_cpu", (dtype)in->dtype);

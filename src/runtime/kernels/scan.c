@@ -120,7 +120,8 @@ static ctsc_status scan_dtype(op_ctx *cx, const value *args, dtype *dt) {
         [DT_FLOAT32] = "float", [DT_FLOAT64] = "double", [DT_BOOL] = "bool",
         [DT_BFLOAT16] = "c10::BFloat16"};
     dtype self = (dtype)args[0].u.tensor->dtype;
-    int index = 1;
+    int index = 1, dim;
+    TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), args[0].u.tensor->ndim, &dim));
     if (!op_target(cx, args, &index) || index > 0)
         return reduce_dtype(cx, args, dtype_is_integral(self) ? DT_INT64 : self, dt);
     TRY(arg_dtype(cx, reduce_arg(cx, args, "dtype"), self, dt));

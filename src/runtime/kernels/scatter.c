@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scatter.c - gather, and the scatter family: elements moved along one dimension to where an index tensor says.
+ * scatter.c - gather, and the scatter family: elements moved along one dimension to where an index
+ * tensor says.
  *
- * Method: self is seen with the shape of the index and a stride of 0 along the indexed dimension; walking the
- * three tensors together then gives, for each element, the address of its line in self, to which index times
- * the true stride is added. Bounds are checked run by run, before the run moves. Gathering may use several threads;
- * scattering goes in row-major order, so that of two writes to one element the later wins and sums do
- * not depend on the number of threads.
+ * Method: self is seen with the shape of the index and a stride of 0 along the indexed dimension;
+ * walking the three tensors together then gives, for each element, the address of its line in
+ * self, to which index times the true stride is added. Bounds are checked run by run, before the
+ * run moves. Gathering may use several threads; scattering goes in row-major order, so that of two
+ * writes to one element the later wins and sums do not depend on the number of threads.
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/move.h"
@@ -14,7 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- the walk ---------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 /* Sizes and strides with 0-dim tensors taken as [1]. */
 static int scatter_ndim(const tensor *t) {
@@ -76,13 +77,12 @@ static ctsc_status scatter_fail_outside(op_ctx *cx, tensor *index, int dim, int6
 static ctsc_status scatter_restride(op_ctx *cx, const tensor *t, const tensor *index, int fixed,
                                     tensor **out) {
     int64_t strides[TENSOR_MAX_DIMS];
-    for (int i = 0; i < index->ndim; i++)
-        strides[i] = i == fixed ? 0 : scatter_stride(t, i);
+    for (int i = 0; i < index->ndim; i++) strides[i] = i == fixed ? 0 : scatter_stride(t, i);
     return tensor_view_raw(cx->diag, t, index->ndim, index->sizes, strides, t->offset, out);
 }
 
-/* self[..., index, ...] op= src, or out = self[..., index, ...] (gather: out is `moved`). src of one element
- * stands for a tensor of the index's shape. index has elements. */
+/* self[..., index, ...] op= src, or out = self[..., index, ...] (gather: out is `moved`). src of
+ * one element stands for a tensor of the index's shape. index has elements. */
 static ctsc_status scatter_move(op_ctx *cx, const tensor *self, int dim, tensor *index,
                                 tensor *moved, move_scatter move, bool gather) {
     tensor *line = NULL, *other = NULL;
@@ -98,17 +98,18 @@ static ctsc_status scatter_move(op_ctx *cx, const tensor *self, int dim, tensor 
     }
     if (!status) {
         tensor *gathering[] = {other, index, line}, *scattering[] = {line, index, other};
-        if (gather) iter_run(index->ndim, index->sizes, 3, gathering, scatter_run, &w, 0);
-        else iter_run_ordered(index->ndim, index->sizes, 3, scattering, scatter_run, &w);
-        if (atomic_load(&w.outside))
-            status = scatter_fail_outside(cx, index, dim, w.size);
+        if (gather)
+            iter_run(index->ndim, index->sizes, 3, gathering, scatter_run, &w, 0);
+        else
+            iter_run_ordered(index->ndim, index->sizes, 3, scattering, scatter_run, &w);
+        if (atomic_load(&w.outside)) status = scatter_fail_outside(cx, index, dim, w.size);
     }
     tensor_unref(line);
     tensor_unref(other);
     return status;
 }
 
-/* ---- gather ------------------------------------------------------------------------------------ */
+/* ---- gather ---------------------------------------------------------------------------------- */
 
 static ctsc_status scatter_fail_shapes(op_ctx *cx, const char *before, const tensor *index,
                                        const tensor *self, int dim, const tensor *src) {
@@ -135,12 +136,14 @@ static ctsc_status scatter_gather(op_ctx *cx, const tensor *self, int64_t at, te
         if (index->dtype != DT_INT64)
             return diag_fail(cx->diag, CTSC_FAILED, "gather(): Expected dtype int64 for index");
         if (scatter_ndim(self) != scatter_ndim(index))
-            return diag_fail(cx->diag, CTSC_FAILED,
-                             "Index tensor must have the same number of dimensions as input tensor");
+            return diag_fail(
+                cx->diag, CTSC_FAILED,
+                "Index tensor must have the same number of dimensions as input tensor");
         for (int i = 0; i < index->ndim; i++) {
             if (i == dim || index->sizes[i] <= scatter_size(self, i)) continue;
             char before[80];
-            snprintf(before, sizeof before, "Size does not match at dimension %d expected index ", i);
+            snprintf(before, sizeof before, "Size does not match at dimension %d expected index ",
+                     i);
             return scatter_fail_shapes(cx, before, index, self, dim, NULL);
         }
     }
@@ -150,8 +153,10 @@ static ctsc_status scatter_gather(op_ctx *cx, const tensor *self, int64_t at, te
     if (index->numel > 0)
         status = scatter_move(cx, self, dim, index, result,
                               move_gather_for(dtype_size((dtype)self->dtype)), true);
-    if (status) tensor_unref(result);
-    else *out = result;
+    if (status)
+        tensor_unref(result);
+    else
+        *out = result;
     return status;
 }
 
@@ -182,11 +187,12 @@ ctsc_status op_take_along_dim(op_ctx *cx, const value *args, value *results) {
         if (!status) status = tensor_reshape(cx->diag, given, 1, &given->numel, &index);
     } else {
         if (self->ndim != given->ndim)
-            return diag_fail(cx->diag, CTSC_FAILED,
-                             "torch.take_along_dim(): input and indices should have the same number "
-                             "of dimensions, but got %d dimensions for input, and %d dimensions for "
-                             "indices",
-                             self->ndim, given->ndim);
+            return diag_fail(
+                cx->diag, CTSC_FAILED,
+                "torch.take_along_dim(): input and indices should have the same number "
+                "of dimensions, but got %d dimensions for input, and %d dimensions for "
+                "indices",
+                self->ndim, given->ndim);
         if (given->dtype != DT_INT64)
             return diag_fail(cx->diag, CTSC_FAILED,
                              "torch.take_along_dim(): dtype of indices should be Long but got %s",
@@ -201,7 +207,7 @@ ctsc_status op_take_along_dim(op_ctx *cx, const value *args, value *results) {
     return status ? status : op_finish(cx, args, out, results);
 }
 
-/* ---- scatter ----------------------------------------------------------------------------------- */
+/* ---- scatter --------------------------------------------------------------------------------- */
 
 /* src: NULL for a number. */
 static ctsc_status scatter_check(op_ctx *cx, const tensor *self, int dim, const tensor *index,
@@ -230,8 +236,8 @@ static ctsc_status scatter_check(op_ctx *cx, const tensor *self, int dim, const 
 /* One scatter: what all overloads come to. */
 typedef struct scatter_job {
     int dim;
-    tensor *index; /* borrowed */
-    tensor *src;   /* owned; 0-dim for a number */
+    tensor *index;  /* borrowed */
+    tensor *src;    /* owned; 0-dim for a number */
     tensor *target; /* owned */
 } scatter_job;
 
@@ -303,19 +309,30 @@ ctsc_status op_scatter_with(op_ctx *cx, const value *args, value *results) {
     return scatter_op(cx, args, add ? MOVE_ADD : MOVE_MUL, results);
 }
 
-/* ---- scatter_reduce ---------------------------------------------------------------------------- */
+/* ---- scatter_reduce -------------------------------------------------------------------------- */
 
-typedef enum scatter_kind { SCATTER_SUM, SCATTER_PROD, SCATTER_MEAN, SCATTER_AMAX, SCATTER_AMIN,
-                            SCATTER_KINDS } scatter_kind;
+typedef enum scatter_kind {
+    SCATTER_SUM,
+    SCATTER_PROD,
+    SCATTER_MEAN,
+    SCATTER_AMAX,
+    SCATTER_AMIN,
+    SCATTER_KINDS
+} scatter_kind;
 
 /*                                     name    operation   starts from */
-static const struct { const char *name; move_op op; double identity; } scatter_kinds[] = {
+static const struct {
+    const char *name;
+    move_op op;
+    double identity;
+} scatter_kinds[] = {
     [SCATTER_SUM] = {"sum", MOVE_ADD, 0},          [SCATTER_PROD] = {"prod", MOVE_MUL, 1},
     [SCATTER_MEAN] = {"mean", MOVE_ADD, 0},        [SCATTER_AMAX] = {"amax", MOVE_MAX, -INFINITY},
     [SCATTER_AMIN] = {"amin", MOVE_MIN, INFINITY},
 };
 
-/* The value a reduction starts from, as a 0-dim tensor: for integers the least or greatest number. */
+/* The value a reduction starts from, as a 0-dim tensor: for integers the least or greatest number.
+ */
 static ctsc_status scatter_identity(op_ctx *cx, scatter_kind kind, dtype dt, tensor **out) {
     double v = scatter_kinds[kind].identity;
     if (dtype_is_float(dt) || !isinf(v)) return tensor_scalar_float(cx->diag, dt, v, out);
@@ -346,8 +363,7 @@ static ctsc_status scatter_divide(op_ctx *cx, const scatter_job *job, bool inclu
     tensor *counts, *one = NULL;
     dtype dt = (dtype)job->target->dtype;
     TRY(tensor_zeros(cx->diag, DT_INT64, job->target->ndim, job->target->sizes, &counts));
-    for (int64_t i = 0; include_self && i < counts->numel; i++)
-        TENSOR_AT(counts, int64_t)[i] = 1;
+    for (int64_t i = 0; include_self && i < counts->numel; i++) TENSOR_AT(counts, int64_t)[i] = 1;
     ctsc_status status = tensor_scalar_int(cx->diag, DT_INT64, 1, &one);
     scatter_job count = {.dim = job->dim, .index = job->index, .target = counts};
     if (!status) status = scatter_write(cx, &count, one, MOVE_ADD);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * search.c - operators that look values up or count them: searchsorted, bucketize, isin, bincount, histc.
+ * search.c - operators that look values up or count them: searchsorted, bucketize, isin, bincount,
+ * histc.
  *
- * Method: numbers are compared in int64 if the operands' common type is an integer, else in double, which holds
- * every value of the smaller floating types.
+ * Method: numbers are compared in int64 if the operands' common type is an integer, else in
+ * double, which holds every value of the smaller floating types.
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/sort.h"
@@ -16,8 +17,8 @@ enum { SEARCH_GRAIN = 1 << 12 };
 static ctsc_status search_widen(op_ctx *cx, const value *operand, dtype common, tensor **out) {
     tensor *same, *wide;
     TRY(operand_to_tensor(cx, operand, common, &same));
-    ctsc_status status = tensor_to_dtype(
-        cx->diag, same, dtype_is_float(common) ? DT_FLOAT64 : DT_INT64, &wide);
+    ctsc_status status =
+        tensor_to_dtype(cx->diag, same, dtype_is_float(common) ? DT_FLOAT64 : DT_INT64, &wide);
     tensor_unref(same);
     if (status) return status;
     status = tensor_contiguous(cx->diag, wide, out);
@@ -25,14 +26,14 @@ static ctsc_status search_widen(op_ctx *cx, const value *operand, dtype common, 
     return status;
 }
 
-/* ---- searchsorted, bucketize ------------------------------------------------------------------------ */
+/* ---- searchsorted, bucketize ----------------------------------------------------------------- */
 
 typedef struct search_job {
     const void *edges, *values; /* int64_t or double */
     const int64_t *order;       /* of the edges in their row, or NULL */
     bool floats, right, narrow;
-    int64_t nedges;             /* of a row */
-    int64_t per_row;            /* values that search in one row of edges */
+    int64_t nedges;  /* of a row */
+    int64_t per_row; /* values that search in one row of edges */
     void *out;
 } search_job;
 
@@ -43,8 +44,10 @@ typedef struct search_job {
         while (low < high) {                                                                       \
             int64_t middle = low + (high - low) / 2;                                               \
             T edge = edges[order ? order[middle] : middle];                                        \
-            if (right ? edge > v : edge >= v) high = middle;                                       \
-            else low = middle + 1;                                                                 \
+            if (right ? edge > v : edge >= v)                                                      \
+                high = middle;                                                                     \
+            else                                                                                   \
+                low = middle + 1;                                                                  \
         }                                                                                          \
         return low;                                                                                \
     }
@@ -61,8 +64,10 @@ static void search_range(void *ctx, int64_t begin, int64_t end) {
                                           ((const double *)job->values)[i], job->right)
                          : search_ints((const int64_t *)job->edges + start, order, job->nedges,
                                        ((const int64_t *)job->values)[i], job->right);
-        if (job->narrow) ((int32_t *)job->out)[i] = (int32_t)at;
-        else ((int64_t *)job->out)[i] = at;
+        if (job->narrow)
+            ((int32_t *)job->out)[i] = (int32_t)at;
+        else
+            ((int64_t *)job->out)[i] = at;
     }
 }
 
@@ -90,10 +95,14 @@ static ctsc_status search_sorted(op_ctx *cx, const value *edges, const value *va
         status = tensor_new(cx->diag, narrow ? DT_INT32 : DT_INT64, v->ndim, v->sizes, &result);
     if (!status && result->numel > 0) {
         bool rows = e->ndim > 1;
-        search_job job = {.edges = tensor_data(e), .values = tensor_data(v),
+        search_job job = {.edges = tensor_data(e),
+                          .values = tensor_data(v),
                           .order = order ? tensor_data(order) : NULL,
-                          .floats = e->dtype == DT_FLOAT64, .right = right, .narrow = narrow,
-                          .nedges = nedges, .out = tensor_data(result)};
+                          .floats = e->dtype == DT_FLOAT64,
+                          .right = right,
+                          .narrow = narrow,
+                          .nedges = nedges,
+                          .out = tensor_data(result)};
         job.per_row = rows ? v->sizes[v->ndim - 1] : 0;
         pool_for(result->numel, SEARCH_GRAIN, search_range, &job);
     }
@@ -111,8 +120,7 @@ static ctsc_status search_fail_sizes(op_ctx *cx, const char *before, const tenso
     tensor_print_sizes(a->ndim, a->sizes, &sb);
     sb_puts(&sb, between);
     tensor_print_sizes(b->ndim, b->sizes, &sb);
-    ctsc_status status =
-        diag_fail(cx->diag, CTSC_FAILED, "torch.searchsorted(): %s", sb_str(&sb));
+    ctsc_status status = diag_fail(cx->diag, CTSC_FAILED, "torch.searchsorted(): %s", sb_str(&sb));
     sb_free(&sb);
     return status;
 }
@@ -125,10 +133,11 @@ static ctsc_status search_check_shapes(op_ctx *cx, const tensor *edges, const te
                                  "tensor ",
                                  edges, "and got sorter tensor ", sorter);
     if (sorter && sorter->dtype != DT_INT64)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
-                         "%s",
-                         dtype_table[sorter->dtype].ir_name);
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
+            "%s",
+            dtype_table[sorter->dtype].ir_name);
     if ((!values || values->ndim == 0) && edges->ndim != 1 && edges->ndim != 0)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "torch.searchsorted(): input value can be a scalar only when boundaries "
@@ -141,14 +150,14 @@ static ctsc_status search_check_shapes(op_ctx *cx, const tensor *edges, const te
                          "but got 0 dimension");
     if (edges->ndim == 1) return CTSC_OK;
     bool match = edges->ndim == values->ndim;
-    for (int i = 0; match && i < edges->ndim - 1; i++)
-        match = edges->sizes[i] == values->sizes[i];
+    for (int i = 0; match && i < edges->ndim - 1; i++) match = edges->sizes[i] == values->sizes[i];
     if (match) return CTSC_OK;
-    return search_fail_sizes(cx,
-                             "boundaries tensor should be 1 dimension or the first N-1 dimensions of "
-                             "boundaries tensor and input value tensor must match, but we got "
-                             "boundaries tensor ",
-                             edges, " and input value tensor ", values);
+    return search_fail_sizes(
+        cx,
+        "boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+        "boundaries tensor and input value tensor must match, but we got "
+        "boundaries tensor ",
+        edges, " and input value tensor ", values);
 }
 
 ctsc_status op_searchsorted(op_ctx *cx, const value *args, value *results) {
@@ -183,7 +192,7 @@ ctsc_status op_bucketize(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, out, results);
 }
 
-/* ---- isin -------------------------------------------------------------------------------------- */
+/* ---- isin ------------------------------------------------------------------------------------ */
 
 typedef struct search_isin_job {
     const char *values;
@@ -204,8 +213,10 @@ static void search_isin_range(void *ctx, int64_t begin, int64_t end) {
         int64_t low = 0, high = job->ntests;
         while (low < high) {
             int64_t middle = low + (high - low) / 2;
-            if (job->tests[middle].key >= v.key) high = middle;
-            else low = middle + 1;
+            if (job->tests[middle].key >= v.key)
+                high = middle;
+            else
+                low = middle + 1;
         }
         bool found = low < job->ntests && job->tests[low].key == v.key &&
                      !(job->has_nan && v.key == job->nan);
@@ -237,8 +248,11 @@ ctsc_status op_isin(op_ctx *cx, const value *args, value *results) {
     }
     if (!status) {
         dtype dt = (dtype)tests->dtype;
-        search_isin_job job = {.values = tensor_data(values), .dt = dt, .tests = pairs,
-                               .ntests = tests->numel, .invert = arg_bool(&args[3]),
+        search_isin_job job = {.values = tensor_data(values),
+                               .dt = dt,
+                               .tests = pairs,
+                               .ntests = tests->numel,
+                               .invert = arg_bool(&args[3]),
                                .out = tensor_data(out)};
         job.has_nan = sort_nan_key(dt, &job.nan);
         sort_make_keys(dt, tensor_data(tests), sizeof(int64_t), tests->numel, false, pairs);
@@ -253,7 +267,7 @@ ctsc_status op_isin(op_ctx *cx, const value *args, value *results) {
     return status;
 }
 
-/* ---- bincount, histc --------------------------------------------------------------------------- */
+/* ---- bincount, histc ------------------------------------------------------------------------- */
 
 static ctsc_status search_count(op_ctx *cx, const tensor *at, const tensor *weights, int64_t bins,
                                 tensor **out) {
@@ -262,8 +276,7 @@ static ctsc_status search_count(op_ctx *cx, const tensor *at, const tensor *weig
     tensor *typed, *flat;
     if (!weights) {
         TRY(tensor_zeros(cx->diag, dt, 1, &bins, out));
-        for (int64_t i = 0; i < at->numel; i++)
-            TENSOR_AT(*out, int64_t)[bin[i]]++;
+        for (int64_t i = 0; i < at->numel; i++) TENSOR_AT(*out, int64_t)[bin[i]]++;
         return CTSC_OK;
     }
     TRY(tensor_to_dtype(cx->diag, (tensor *)weights, dt, &typed));
@@ -272,9 +285,9 @@ static ctsc_status search_count(op_ctx *cx, const tensor *at, const tensor *weig
     if (status) return status;
     status = tensor_zeros(cx->diag, dt, 1, &bins, out);
     if (!status)
-        move_kernel_for(MOVE_ADD, dt).scatter(at->numel, tensor_data(*out), 0, (const char *)bin,
-                                              sizeof *bin, (int64_t)dtype_size(dt),
-                                              tensor_data(flat), (int64_t)dtype_size(dt));
+        move_kernel_for(MOVE_ADD, dt)
+            .scatter(at->numel, tensor_data(*out), 0, (const char *)bin, sizeof *bin,
+                     (int64_t)dtype_size(dt), tensor_data(flat), (int64_t)dtype_size(dt));
     tensor_unref(flat);
     return status;
 }

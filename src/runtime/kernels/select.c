@@ -2,12 +2,13 @@
 /*
  * select.c - the selection algorithms behind topk and kthvalue, and the unstable sort.
  *
- * Which of several equal elements topk reports, and in which order sort leaves them, depends on the algorithm, and programs use those
- * indices; so the algorithms here are, step for step, those of PyTorch on the CPU: heap selection for a
- * small k (partial_sort of GNU's C++ library), introselect followed by introsort otherwise (its
- * nth_element and sort), and a median-of-three quickselect for kthvalue. The textbook
- * form of each leaves the order of equal elements open; the choices made here (which of two children,
- * which median, where a partition stops) are the ones that fix it.
+ * Which of several equal elements topk reports, and in which order sort leaves them, depends on
+ * the algorithm, and programs use those indices; so the algorithms here are, step for step, those
+ * of PyTorch on the CPU: heap selection for a small k (partial_sort of GNU's C++ library),
+ * introselect followed by introsort otherwise (its nth_element and sort), and a median-of-three
+ * quickselect for kthvalue. The textbook form of each leaves the order of equal elements open; the
+ * choices made here (which of two children, which median, where a partition stops) are the ones
+ * that fix it.
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/sort.h"
@@ -31,9 +32,10 @@ static int64_t select_log2(int64_t n) {
     return log;
 }
 
-/* ---- heaps (greatest on top) --------------------------------------------------------------------- */
+/* ---- heaps (greatest on top) ----------------------------------------------------------------- */
 
-/* Moves the hole to a leaf along the greater children, then lets v rise from there, not above the start. */
+/* Moves the hole to a leaf along the greater children, then lets v rise from there, not above the
+ * start. */
 static void select_sift(sort_pair *heap, int64_t hole, int64_t n, sort_pair v) {
     const int64_t top = hole;
     int64_t child = hole;
@@ -77,9 +79,10 @@ void select_first_sorted(sort_pair *a, int64_t n, int64_t k) {
     }
 }
 
-/* ---- partitions ---------------------------------------------------------------------------------- */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
-/* Lets a[i] sink to its place among the sorted ones in front; one of them is known not to be greater. */
+/* Lets a[i] sink to its place among the sorted ones in front; one of them is known not to be
+ * greater. */
 static void select_sink(sort_pair *a, int64_t i) {
     sort_pair v = a[i];
     for (; select_before(&v, &a[i - 1]); i--)
@@ -169,7 +172,7 @@ void select_first(sort_pair *a, int64_t n, int64_t k, bool sorted) {
     if (sorted) select_sort(a, k - 1);
 }
 
-/* ---- kthvalue -------------------------------------------------------------------------------------- */
+/* ---- kthvalue -------------------------------------------------------------------------------- */
 
 static bool select_after(const sort_pair *a, const sort_pair *b) {
     return a->key > b->key;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shape.c - operators that ask for a tensor's geometry, change it in place, or split a tensor into views.
+ * shape.c - operators that ask for a tensor's geometry, change it in place, or split a tensor into
+ * views.
  *
  * Tests: tests/unit/test_shape.c
  */
@@ -82,8 +83,7 @@ ctsc_status op_is_set_to(op_ctx *cx, const value *args, value *results) {
     (void)cx;
     const tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[1]);
     bool same = a->storage == b->storage && a->offset == b->offset && tensor_same_shape(a, b);
-    for (int i = 0; same && i < a->ndim; i++)
-        same = a->strides[i] == b->strides[i];
+    for (int i = 0; same && i < a->ndim; i++) same = a->strides[i] == b->strides[i];
     return op_return(results, value_bool(same));
 }
 
@@ -147,9 +147,8 @@ static ctsc_status shape_become(op_ctx *cx, const value *args, tensor *as, value
     tensor *self = arg_tensor(&args[0]);
     if (self->dtype != as->dtype) {
         ctsc_status status = diag_fail(
-            cx->diag, CTSC_FAILED,
-            "Could not set tensor of type %s to a tensor of type %s", dtype_table[as->dtype].ir_name,
-            dtype_table[self->dtype].ir_name);
+            cx->diag, CTSC_FAILED, "Could not set tensor of type %s to a tensor of type %s",
+            dtype_table[as->dtype].ir_name, dtype_table[self->dtype].ir_name);
         tensor_unref(as);
         return status;
     }
@@ -194,7 +193,7 @@ ctsc_status op_set_tensor_geometry(op_ctx *cx, const value *args, value *results
 /* More pieces than this are an attack, not a program. */
 enum { SHAPE_MAX_PIECES = 1 << 24 };
 
-/* ---- splitting ----------------------------------------------------------------------------------- */
+/* ---- splitting ------------------------------------------------------------------------------- */
 
 /* A list under construction with the tensor it takes slices of. */
 typedef struct shape_pieces {
@@ -274,10 +273,11 @@ static ctsc_status shape_split_evenly(op_ctx *cx, const value *args, int64_t siz
     int64_t length = t->sizes[p.dim], start = 0;
     ctsc_status status = CTSC_OK;
     if (size == 0 && length != 0)
-        status = diag_fail(cx->diag, CTSC_FAILED,
-                           "split_size can only be 0 if dimension size is 0, but got dimension size "
-                           "of %" PRId64,
-                           length);
+        status =
+            diag_fail(cx->diag, CTSC_FAILED,
+                      "split_size can only be 0 if dimension size is 0, but got dimension size "
+                      "of %" PRId64,
+                      length);
     do {
         int64_t end = size < length - start ? start + size : length;
         if (!status) status = shape_pieces_slice(&p, start, end);
@@ -294,8 +294,10 @@ static ctsc_status shape_fail_split_sizes(op_ctx *cx, const char *before, int n,
                                           const int64_t *sizes) {
     strbuf sb = STRBUF_INIT;
     tensor_print_sizes(n, sizes, &sb);
-    ctsc_status status = diag_fail(cx->diag, CTSC_FAILED, "split_with_sizes expects split_sizes %s, "
-                                   "but got split_sizes=%s", before, sb_str(&sb));
+    ctsc_status status = diag_fail(cx->diag, CTSC_FAILED,
+                                   "split_with_sizes expects split_sizes %s, "
+                                   "but got split_sizes=%s",
+                                   before, sb_str(&sb));
     sb_free(&sb);
     return status;
 }
@@ -347,8 +349,7 @@ ctsc_status op_chunk(op_ctx *cx, const value *args, value *results) {
     shape_pieces p;
     TRY(shape_pieces_begin(cx, args, dim, (size_t)chunks, &p));
     ctsc_status status = CTSC_OK;
-    for (int64_t i = 0; !status && i < chunks; i++)
-        status = shape_pieces_slice(&p, 0, 0);
+    for (int64_t i = 0; !status && i < chunks; i++) status = shape_pieces_slice(&p, 0, 0);
     return shape_pieces_finish(&p, status, args, results);
 }
 
@@ -411,10 +412,11 @@ ctsc_status op_tensor_split_tensor(op_ctx *cx, const value *args, value *results
                          "but got %s",
                          dtype_table[by->dtype].ir_name);
     if (by->ndim > 1)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "tensor_split expected tensor_indices_or_sections to be a zero-dimensional "
-                         "or one-dimensional tensor, but got a tensor with %d dims",
-                         by->ndim);
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional "
+            "or one-dimensional tensor, but got a tensor with %d dims",
+            by->ndim);
     if (by->ndim == 0)
         return shape_split_sections(cx, args, tensor_item_int(by), arg_int(&args[2]), results);
     TRY(tensor_contiguous(cx->diag, by, &indices));
@@ -424,7 +426,8 @@ ctsc_status op_tensor_split_tensor(op_ctx *cx, const value *args, value *results
     return status;
 }
 
-/* hsplit, vsplit, dsplit: `name` needs at least `least` dimensions; indices, or that many equal parts. */
+/* hsplit, vsplit, dsplit: `name` needs at least `least` dimensions; indices, or that many equal
+ * parts. */
 static ctsc_status shape_split_along(op_ctx *cx, const value *args, const char *name, int least,
                                      int dim, value *results) {
     const tensor *t = arg_tensor(&args[0]);
@@ -475,7 +478,7 @@ ctsc_status op_unbind(op_ctx *cx, const value *args, value *results) {
     return shape_pieces_finish(&p, status, args, results);
 }
 
-/* ---- lists of views ------------------------------------------------------------------------------ */
+/* ---- lists of views -------------------------------------------------------------------------- */
 
 /* At least `least` dimensions, placed as atleast_1d, _2d and _3d do. */
 static ctsc_status shape_at_least(op_ctx *cx, tensor *t, int least, tensor **out) {

@@ -2,11 +2,12 @@
 /*
  * sort.c - sort, argsort, msort, topk and kthvalue.
  *
- * Method: an element becomes an unsigned integer that orders as the element does; a line of a tensor becomes
- * pairs of such a key and a position. Sorting is then a least-significant-digit radix sort of bytes, which is stable
- * and skips the digits all keys share; short lines are sorted by insertion. PyTorch's default sort is not stable,
- * and programs see the indices: lines with equal elements are sorted again by its algorithm (select.c) unless
- * stable=True. Lines are divided among the threads.
+ * Method: an element becomes an unsigned integer that orders as the element does; a line of a
+ * tensor becomes pairs of such a key and a position. Sorting is then a least-significant-digit
+ * radix sort of bytes, which is stable and skips the digits all keys share; short lines are sorted
+ * by insertion. PyTorch's default sort is not stable, and programs see the indices: lines with
+ * equal elements are sorted again by its algorithm (select.c) unless stable=True. Lines are
+ * divided among the threads.
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/sort.h"
@@ -14,7 +15,7 @@
 /* PyTorch sorts lines of up to SORT_STABLE_ANYWAY elements by insertion. */
 enum { SORT_INSERTION = 48, SORT_GRAIN = 1 << 14, SORT_STABLE_ANYWAY = 16 };
 
-/* ---- keys -------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 bool sort_has_order(dtype dt) {
     return !dtype_is_complex(dt) && !dtype_is_quantised(dt);
@@ -111,11 +112,12 @@ void sort_pairs(sort_pair *a, sort_pair *scratch, int64_t n, size_t item) {
     if (from != a) memcpy(a, from, (size_t)n * sizeof *a);
 }
 
-/* ---- lines of a tensor ------------------------------------------------------------------------- */
+/* ---- lines of a tensor ----------------------------------------------------------------------- */
 
 typedef enum sort_what { SORT_ALL, SORT_TOP, SORT_RANK } sort_what;
 
-/* Sorts or selects in each line along dim; writes `count` results from place `first` of the order on. */
+/* Sorts or selects in each line along dim; writes `count` results from place `first` of the order
+ * on. */
 typedef struct sort_job {
     const tensor *t;
     int dim;
@@ -223,7 +225,7 @@ static ctsc_status sort_begin(op_ctx *cx, const tensor *t, int64_t dim, const ch
     return CTSC_OK;
 }
 
-/* ---- sort -------------------------------------------------------------------------------------- */
+/* ---- sort ------------------------------------------------------------------------------------ */
 
 static ctsc_status sort_all(op_ctx *cx, const tensor *t, int64_t dim, bool descending,
                             bool stable, tensor **out) {
@@ -264,7 +266,7 @@ ctsc_status op_msort(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, out[0], results);
 }
 
-/* ---- topk, kthvalue ---------------------------------------------------------------------------- */
+/* ---- topk, kthvalue -------------------------------------------------------------------------- */
 
 ctsc_status op_topk(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);

@@ -2,9 +2,9 @@
 /*
  * unique.c - unique elements and unique slices, sorted or consecutive, with inverse and counts.
  *
- * Method: elements are sorted as keys (sort.h); equal neighbours form a group. NaN equals nothing, not
- * even itself, so every NaN is a group. Slices are compared lexicographically by the keys of their elements.
- * What PyTorch returns in hash order (sorted=False) comes sorted here too.
+ * Method: elements are sorted as keys (sort.h); equal neighbours form a group. NaN equals nothing,
+ * not even itself, so every NaN is a group. Slices are compared lexicographically by the keys of
+ * their elements. What PyTorch returns in hash order (sorted=False) comes sorted here too.
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/sort.h"
@@ -52,8 +52,7 @@ static ctsc_status unique_elements(op_ctx *cx, const tensor *t, bool consecutive
     dtype dt = (dtype)t->dtype;
     int64_t item = (int64_t)dtype_size(dt), n = t->numel;
     size_t bytes;
-    sort_pair *pairs =
-        size_mul((size_t)n, 2 * sizeof *pairs, &bytes) ? mem_alloc(bytes) : NULL;
+    sort_pair *pairs = size_mul((size_t)n, 2 * sizeof *pairs, &bytes) ? mem_alloc(bytes) : NULL;
     if (!pairs) return diag_no_memory(cx->diag);
     ctsc_status status = unique_begin(cx, n, g);
     if (!status) {
@@ -70,7 +69,7 @@ static ctsc_status unique_elements(op_ctx *cx, const tensor *t, bool consecutive
     return status;
 }
 
-/* ---- slices ------------------------------------------------------------------------------------ */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 /* Rows of keys. */
 typedef struct unique_rows {
@@ -123,16 +122,13 @@ static ctsc_status unique_slices(op_ctx *cx, const tensor *rows, int64_t n, bool
     sort_pair *pairs = mem_alloc((size_t)total * sizeof *pairs);
     uint64_t *keys = mem_alloc((size_t)total * sizeof *keys);
     int64_t *order = mem_alloc((size_t)n * 2 * sizeof *order);
-    ctsc_status status =
-        pairs && keys && order ? unique_begin(cx, n, g) : diag_no_memory(cx->diag);
+    ctsc_status status = pairs && keys && order ? unique_begin(cx, n, g) : diag_no_memory(cx->diag);
     if (!status) {
         sort_make_keys(dt, tensor_data(rows), item, total, false, pairs);
-        for (int64_t i = 0; i < total; i++)
-            keys[i] = pairs[i].key;
+        for (int64_t i = 0; i < total; i++) keys[i] = pairs[i].key;
         r.keys = keys;
         r.has_nan = sort_nan_key(dt, &r.nan);
-        for (int64_t i = 0; i < n; i++)
-            order[i] = i;
+        for (int64_t i = 0; i < n; i++) order[i] = i;
         if (!consecutive) unique_sort_rows(&r, order, order + n, n);
         for (int64_t i = 0; i < n; i++)
             unique_add(g, order[i], i > 0 && unique_same_row(&r, order[i - 1], order[i]));
@@ -143,7 +139,7 @@ static ctsc_status unique_slices(op_ctx *cx, const tensor *rows, int64_t n, bool
     return status;
 }
 
-/* ---- results ----------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* An int64 tensor of these numbers; an empty one if they are not wanted. */
 static ctsc_status unique_numbers(op_ctx *cx, bool wanted, int ndim, const int64_t *sizes,
@@ -156,8 +152,7 @@ static ctsc_status unique_numbers(op_ctx *cx, bool wanted, int ndim, const int64
 }
 
 static void unique_release(tensor **out) {
-    for (int i = 0; i < 3; i++)
-        tensor_unref(out[i]);
+    for (int i = 0; i < 3; i++) tensor_unref(out[i]);
 }
 
 static ctsc_status unique_all(op_ctx *cx, tensor *t, bool consecutive, bool inverse, bool counts,
@@ -185,8 +180,7 @@ static ctsc_status unique_all(op_ctx *cx, tensor *t, bool consecutive, bool inve
 
 static ctsc_status unique_check_dim(op_ctx *cx, const tensor *t, int dim) {
     int empty = 0;
-    for (int i = 0; i < t->ndim; i++)
-        empty += t->sizes[i] == 0;
+    for (int i = 0; i < t->ndim; i++) empty += t->sizes[i] == 0;
     if (t->sizes[dim] == 0 && empty != 1)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "Number of zero sized dimensions is more than one, so unique cannot be "
@@ -198,8 +192,7 @@ static ctsc_status unique_check_dim(op_ctx *cx, const tensor *t, int dim) {
     return CTSC_OK;
 }
 
-static ctsc_status unique_dim(op_ctx *cx, tensor *t, int64_t at, bool consecutive,
-                              tensor **out) {
+static ctsc_status unique_dim(op_ctx *cx, tensor *t, int64_t at, bool consecutive, tensor **out) {
     tensor *moved, *rows = NULL;
     int dim;
     unique_groups g;
@@ -235,7 +228,7 @@ static ctsc_status unique_dim(op_ctx *cx, tensor *t, int64_t at, bool consecutiv
     return status;
 }
 
-/* ---- operators --------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 ctsc_status op_unique(op_ctx *cx, const value *args, value *results) { /* _unique */
     tensor *out[3];

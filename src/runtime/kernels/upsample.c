@@ -7,7 +7,7 @@
  * PyTorch nests its sums). Weighting whole rows at once vectorises in all dims but the innermost. The nearest
  * neighbour needs no sums and works on elements of any type.
  * The tables are computed in the type PyTorch computes them in, since a position decides which elements are
- * read. Tests: tests/unit/test_nn.c
+ * read. Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/nn.h"
 
@@ -48,13 +48,11 @@ static double upsample_step(dtype dt, int64_t in, int64_t out, bool align, doubl
     return upsample_round(dt, a / b);
 }
 
-/* The position in the input of output o. */
-static double upsample_source(dtype dt, double step, int64_t o, bool align, bool cubic) {
-    double at = upsample_round(dt, (double)o);
-    if (align) return upsample_round(dt, step * at);
-    /* One rounding for both steps: PyTorch's compiler fuses them. */
-    double v = upsample_round(dt, step * upsample_round(dt, at + 0.5) - 0.5);
-    return !cubic && v < 0 ? 0 : v;
+/* The position in the input of output o. Only the step was rounded: what follows happens in double or in fused
+ * operations in PyTorch as well. */
+static double upsample_source(double step, int64_t o, bool align, bool cubic) {
+    double v = align ? step * (double)o : step * ((double)o + 0.5) - 0.5;
+    return !align && !cubic && v < 0 ? 0 : v;
 }
 
 /* shortcut: PyTorch's code for channels-last tensors does not look at the scale for sizes that stay or double. */
@@ -63,11 +61,9 @@ static void upsample_nearest_table(upsample_table *t, dtype dt, bool exact, bool
     for (int64_t o = 0; shortcut && shift >= 0 && o < t->out; o++) t->at[o] = o >> shift;
     if (shortcut && shift >= 0) return;
     double step = upsample_step(dt, t->in, t->out, false, given);
-    if (dt == DT_BFLOAT16) dt = DT_FLOAT32; /* only the step is rounded that much */
     for (int64_t o = 0; o < t->out; o++) {
         /* PyTorch takes the floor of a float, also for double data. */
-        double v = upsample_source(dt, step, o, !exact, false);
-        if (exact) v = upsample_round(dt, v + 0.5);
+        double v = upsample_source(step, o, !exact, false) + (exact ? 0.5 : 0);
         t->at[o] = nn_min((int64_t)floorf((float)v), t->in - 1);
     }
 }
@@ -91,8 +87,8 @@ static void upsample_put(upsample_table *t, dtype dt, int64_t o, int k, int64_t 
 static void upsample_linear_table(upsample_table *t, dtype dt, bool align, double given) {
     double step = upsample_step(dt, t->in, t->out, align, given);
     for (int64_t o = 0; o < t->out; o++) {
-        double v = t->in == t->out ? (double)o : upsample_source(dt, step, o, align, false);
-        int64_t at = nn_min((int64_t)v, t->in - 1);
+        double v = t->in == t->out ? (double)o : upsample_source(step, o, align, false);
+        int64_t at = nn_min((int64_t)(align ? upsample_round(dt, v) : v), t->in - 1);
         double part = upsample_round(dt, v - (double)at);
         part = part < 0 ? 0 : part > 1 ? 1 : part;
         upsample_put(t, dt, o, 0, at, upsample_round(dt, 1 - part));
@@ -103,7 +99,7 @@ static void upsample_linear_table(upsample_table *t, dtype dt, bool align, doubl
 static void upsample_cubic_table(upsample_table *t, dtype dt, bool align, double given) {
     double step = upsample_step(dt, t->in, t->out, align, given), w[4];
     for (int64_t o = 0; o < t->out; o++) {
-        double v = upsample_source(dt, step, o, align, true);
+        double v = upsample_source(step, o, align, true);
         int64_t at = nn_min((int64_t)floorf((float)v), t->in - 1);
         double part = upsample_round(dt, v - (double)at);
         upsample_cubic_weights(part < 0 ? 0 : part > 1 ? 1 : part, -0.75, w);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * view.c - operators that show the same elements in another geometry: view, reshape, transpose, slice, ...
+ * view.c - operators that show the same elements in another geometry: view, reshape, transpose,
+ * slice, ...
  *
- * Method: each op_X here computes a view and returns it. The in-place forms (squeeze_, t_, ...) exchange the
- * geometry of self with that of the view; the ..._copy forms clone it (view_copy never fails for strides: it
- * is a reshape). Both are made from the plain form by VIEW_IN_PLACE and VIEW_COPY.
+ * Method: each op_X here computes a view and returns it. The in-place forms (squeeze_, t_, ...)
+ * exchange the geometry of self with that of the view; the ..._copy forms clone it (view_copy
+ * never fails for strides: it is a reshape). Both are made from the plain form by VIEW_IN_PLACE
+ * and VIEW_COPY.
  * Tests: tests/unit/test_shape.c
  */
 #include "runtime/kernels/move.h"
@@ -22,7 +24,7 @@ static ctsc_status view_return(value *results, ctsc_status status, tensor *const
     return status ? status : op_return_tensor(results, *view);
 }
 
-/* ---- view and reshape ---------------------------------------------------------------------- */
+/* ---- view and reshape ------------------------------------------------------------------------ */
 
 ctsc_status op_view_alias(op_ctx *cx, const value *args, value *results) {
     tensor *view;
@@ -33,7 +35,8 @@ ctsc_status op_view(op_ctx *cx, const value *args, value *results) {
     const int64_t *sizes;
     int n = arg_ints(&args[1], &sizes);
     tensor *view;
-    return view_return(results, tensor_view(cx->diag, arg_tensor(&args[0]), n, sizes, &view), &view);
+    return view_return(results, tensor_view(cx->diag, arg_tensor(&args[0]), n, sizes, &view),
+                       &view);
 }
 
 ctsc_status op_reshape(op_ctx *cx, const value *args, value *results) {
@@ -48,8 +51,9 @@ ctsc_status op_reshape(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_view_as(op_ctx *cx, const value *args, value *results) {
     const tensor *like = arg_tensor(&args[1]);
     tensor *view;
-    return view_return(
-        results, tensor_view(cx->diag, arg_tensor(&args[0]), like->ndim, like->sizes, &view), &view);
+    return view_return(results,
+                       tensor_view(cx->diag, arg_tensor(&args[0]), like->ndim, like->sizes, &view),
+                       &view);
 }
 
 ctsc_status op_reshape_as(op_ctx *cx, const value *args, value *results) {
@@ -82,14 +86,14 @@ static ctsc_status view_dtype_geometry(op_ctx *cx, const tensor *t, dtype dt, in
                          "self.dim() cannot be 0 to view %s as %s (different element sizes)", from,
                          to);
     if (t->strides[last] != 1)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "self.stride(-1) must be 1 to view %s as %s (different element sizes), but "
-                         "got %" PRId64,
-                         from, to, t->strides[last]);
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "self.stride(-1) must be 1 to view %s as %s (different element sizes), but "
+            "got %" PRId64,
+            from, to, t->strides[last]);
     if (new_size < old_size) {
         int64_t ratio = old_size / new_size;
-        for (int i = 0; i < last; i++)
-            strides[i] *= ratio;
+        for (int i = 0; i < last; i++) strides[i] *= ratio;
         *offset *= ratio;
         if (!__builtin_mul_overflow(sizes[last], ratio, &sizes[last])) return CTSC_OK;
         return diag_fail(cx->diag, CTSC_FAILED, "numel: integer multiplication overflow");
@@ -143,13 +147,10 @@ ctsc_status op_flatten(op_ctx *cx, const value *args, value *results) {
                          "flatten() has invalid args: start_dim cannot come after end_dim");
     if (t->ndim > 0 && start == end) return op_return_self(results, &args[0]);
     int64_t sizes[TENSOR_MAX_DIMS + 1], joined = 1;
-    for (int i = 0; i < start; i++)
-        sizes[n++] = t->sizes[i];
-    for (int i = start; i <= end && i < t->ndim; i++)
-        joined *= t->sizes[i];
+    for (int i = 0; i < start; i++) sizes[n++] = t->sizes[i];
+    for (int i = start; i <= end && i < t->ndim; i++) joined *= t->sizes[i];
     sizes[n++] = joined;
-    for (int i = end + 1; i < t->ndim; i++)
-        sizes[n++] = t->sizes[i];
+    for (int i = end + 1; i < t->ndim; i++) sizes[n++] = t->sizes[i];
     tensor *view;
     return view_return(results, tensor_reshape(cx->diag, t, n, sizes, &view), &view);
 }
@@ -165,8 +166,7 @@ ctsc_status op_unflatten(op_ctx *cx, const value *args, value *results) {
                          TENSOR_MAX_DIMS, count + t->ndim - 1);
     int64_t sizes[TENSOR_MAX_DIMS], known = 1;
     bool bad = false;
-    for (int i = 0; i < dim; i++)
-        sizes[n++] = t->sizes[i];
+    for (int i = 0; i < dim; i++) sizes[n++] = t->sizes[i];
     for (int i = 0; i < count; i++) {
         if (inner[i] == -1 && inferred < 0)
             inferred = n;
@@ -174,8 +174,7 @@ ctsc_status op_unflatten(op_ctx *cx, const value *args, value *results) {
             bad |= inner[i] < 0 || __builtin_mul_overflow(known, inner[i], &known);
         sizes[n++] = inner[i];
     }
-    for (int i = dim + 1; i < t->ndim; i++)
-        sizes[n++] = t->sizes[i];
+    for (int i = dim + 1; i < t->ndim; i++) sizes[n++] = t->sizes[i];
     if (inferred >= 0 && !bad && known > 0 && t->sizes[dim] % known == 0)
         sizes[inferred] = t->sizes[dim] / known;
     else if (bad || inferred >= 0 || known != t->sizes[dim]) {
@@ -209,9 +208,9 @@ ctsc_status op_squeeze(op_ctx *cx, const value *args, value *results) {
 
 ctsc_status op_squeeze_dim(op_ctx *cx, const value *args, value *results) {
     tensor *view;
-    return view_return(
-        results, tensor_squeeze_dim(cx->diag, arg_tensor(&args[0]), arg_int(&args[1]), &view),
-        &view);
+    return view_return(results,
+                       tensor_squeeze_dim(cx->diag, arg_tensor(&args[0]), arg_int(&args[1]), &view),
+                       &view);
 }
 
 ctsc_status op_unsqueeze(op_ctx *cx, const value *args, value *results) {
@@ -235,7 +234,8 @@ ctsc_status op_t(op_ctx *cx, const value *args, value *results) {
                          "%s() expects a tensor with <= 2 dimensions, but self is %dD",
                          move_in_place(cx) ? "t_" : "t", t->ndim);
     tensor *view;
-    return view_return(results, tensor_transpose(cx->diag, t, 0, t->ndim < 2 ? 0 : 1, &view), &view);
+    return view_return(results, tensor_transpose(cx->diag, t, 0, t->ndim < 2 ? 0 : 1, &view),
+                       &view);
 }
 
 /* The last two dimensions exchanged; name: what the error calls it. */
@@ -284,8 +284,7 @@ ctsc_status op_matrix_H(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_numpy_T(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
     int64_t dims[TENSOR_MAX_DIMS];
-    for (int i = 0; i < t->ndim; i++)
-        dims[i] = t->ndim - 1 - i;
+    for (int i = 0; i < t->ndim; i++) dims[i] = t->ndim - 1 - i;
     tensor *view;
     return view_return(results, tensor_permute(cx->diag, t, t->ndim, dims, &view), &view);
 }
@@ -306,9 +305,12 @@ static ctsc_status view_fail_dims(op_ctx *cx, const char *fmt, int an, const int
     tensor_print_sizes(bn, b, &second);
     strbuf text = STRBUF_INIT;
     for (const char *at = fmt; *at; at++) {
-        if (*at == '1') sb_puts(&text, sb_str(&first));
-        else if (*at == '2') sb_puts(&text, sb_str(&second));
-        else sb_putc(&text, *at);
+        if (*at == '1')
+            sb_puts(&text, sb_str(&first));
+        else if (*at == '2')
+            sb_puts(&text, sb_str(&second));
+        else
+            sb_putc(&text, *at);
     }
     ctsc_status status = diag_fail(cx->diag, CTSC_FAILED, "%s", sb_str(&text));
     sb_free(&text);
@@ -336,8 +338,10 @@ static ctsc_status view_movedim(op_ctx *cx, const tensor *t, int n, const int64_
         taken[a] = placed[b] = true;
         order[b] = a;
     }
-    if (twice_from) return view_fail_dims(cx, "movedim: repeated dim in `source` (1)", n, from, 0, NULL);
-    if (twice_to) return view_fail_dims(cx, "movedim: repeated dim in `destination` (1)", m, to, 0, NULL);
+    if (twice_from)
+        return view_fail_dims(cx, "movedim: repeated dim in `source` (1)", n, from, 0, NULL);
+    if (twice_to)
+        return view_fail_dims(cx, "movedim: repeated dim in `destination` (1)", m, to, 0, NULL);
     for (int at = 0, next = 0; at < t->ndim; at++) {
         if (placed[at]) continue;
         while (taken[next]) next++;
@@ -376,14 +380,14 @@ ctsc_status op_expand_as(op_ctx *cx, const value *args, value *results) {
         &view);
 }
 
-/* ---- parts of a dimension ---------------------------------------------------------------------- */
+/* ---- parts of a dimension -------------------------------------------------------------------- */
 
 ctsc_status op_select_int(op_ctx *cx, const value *args, value *results) {
     tensor *view;
-    return view_return(results,
-                       tensor_select(cx->diag, arg_tensor(&args[0]), arg_int(&args[1]),
-                                     arg_int(&args[2]), &view),
-                       &view);
+    return view_return(
+        results,
+        tensor_select(cx->diag, arg_tensor(&args[0]), arg_int(&args[1]), arg_int(&args[2]), &view),
+        &view);
 }
 
 ctsc_status op_slice_tensor(op_ctx *cx, const value *args, value *results) {
@@ -412,8 +416,8 @@ static ctsc_status view_narrow(op_ctx *cx, const tensor *t, int64_t dim, int64_t
     if (start < 0) start += n;
     if (length < 0 || start < 0 || start > size || length > size - start)
         return diag_fail(cx->diag, CTSC_FAILED,
-                         "start (%" PRId64 ") + length (%" PRId64 ") exceeds dimension size (%" PRId64
-                         ").",
+                         "start (%" PRId64 ") + length (%" PRId64
+                         ") exceeds dimension size (%" PRId64 ").",
                          start, length, size);
     return tensor_slice(cx->diag, t, k, start, start + length, 1, out);
 }
@@ -446,7 +450,7 @@ ctsc_status op_narrow_copy(op_ctx *cx, const value *args, value *results) {
     return status ? status : op_finish(cx, args, copy, results);
 }
 
-/* ---- geometry given by numbers ------------------------------------------------------------------- */
+/* ---- geometry given by numbers --------------------------------------------------------------- */
 
 ctsc_status op_as_strided(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
@@ -454,10 +458,10 @@ ctsc_status op_as_strided(op_ctx *cx, const value *args, value *results) {
     int n = arg_ints(&args[1], &sizes), m = arg_ints(&args[2], &strides);
     if (n != m) return diag_fail(cx->diag, CTSC_FAILED, "mismatch in length of strides and shape");
     tensor *view;
-    return view_return(results,
-                       tensor_as_strided(cx->diag, t, n, sizes, strides,
-                                         arg_int_or(&args[3], t->offset), &view),
-                       &view);
+    return view_return(
+        results,
+        tensor_as_strided(cx->diag, t, n, sizes, strides, arg_int_or(&args[3], t->offset), &view),
+        &view);
 }
 
 /* _reshape_alias: reshape, whose strides the caller worked out already. */
@@ -467,8 +471,8 @@ ctsc_status op_reshape_alias(op_ctx *cx, const value *args, value *results) {
     int n = arg_ints(&args[1], &sizes), m = arg_ints(&args[2], &strides);
     if (n != m) return diag_fail(cx->diag, CTSC_FAILED, "mismatch in length of strides and shape");
     tensor *view;
-    return view_return(
-        results, tensor_as_strided(cx->diag, t, n, sizes, strides, t->offset, &view), &view);
+    return view_return(results, tensor_as_strided(cx->diag, t, n, sizes, strides, t->offset, &view),
+                       &view);
 }
 
 ctsc_status op_diagonal(op_ctx *cx, const value *args, value *results) {
@@ -485,8 +489,10 @@ ctsc_status op_diagonal(op_ctx *cx, const value *args, value *results) {
     /* Clamped: a shift past the matrix is as empty as any other. */
     if (shift > columns) shift = columns;
     if (shift < -rows) shift = -rows;
-    if (shift >= 0) columns -= shift;
-    else rows += shift;
+    if (shift >= 0)
+        columns -= shift;
+    else
+        rows += shift;
     int64_t length = rows < columns ? rows : columns;
     if (length > 0) offset += shift >= 0 ? shift * t->strides[b] : -shift * t->strides[a];
     int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
@@ -510,7 +516,8 @@ ctsc_status op_unfold(op_ctx *cx, const value *args, value *results) {
     int64_t length = n ? t->sizes[dim] : 1, stride = n ? t->strides[dim] : 1;
     if (size > length)
         return diag_fail(cx->diag, CTSC_FAILED,
-                         "maximum size for tensor at dimension %d is %" PRId64 " but size is %" PRId64,
+                         "maximum size for tensor at dimension %d is %" PRId64
+                         " but size is %" PRId64,
                          dim, length, size);
     if (step <= 0)
         return diag_fail(cx->diag, CTSC_FAILED, "step is %" PRId64 " but must be > 0", step);
@@ -527,17 +534,20 @@ ctsc_status op_unfold(op_ctx *cx, const value *args, value *results) {
     sizes[n] = size;
     strides[n] = stride;
     tensor *view;
-    /* Checked against the storage only where the size makes no sense: otherwise it lies inside t. */
+    /* Checked against the storage only where the size makes no sense: otherwise it lies inside t.
+     */
     ctsc_status status =
         size < 0 ? tensor_as_strided(cx->diag, t, n + 1, sizes, strides, t->offset, &view)
                  : tensor_view_raw(cx->diag, t, n + 1, sizes, strides, t->offset, &view);
     return view_return(results, status, &view);
 }
 
-/* ---- complex numbers as pairs ---------------------------------------------------------------------- */
+/* ---- complex numbers as pairs ---------------------------------------------------------------- */
 
 static dtype view_pair_dtype(dtype complex) {
-    return complex == DT_COMPLEX128 ? DT_FLOAT64 : complex == DT_COMPLEX64 ? DT_FLOAT32 : DT_FLOAT16;
+    return complex == DT_COMPLEX128  ? DT_FLOAT64
+           : complex == DT_COMPLEX64 ? DT_FLOAT32
+                                     : DT_FLOAT16;
 }
 
 ctsc_status op_view_as_real(op_ctx *cx, const value *args, value *results) {
@@ -559,9 +569,9 @@ ctsc_status op_view_as_real(op_ctx *cx, const value *args, value *results) {
     strides[n] = 1;
     tensor as = {.dtype = (uint8_t)view_pair_dtype(dt), .storage = t->storage};
     tensor *view;
-    return view_return(
-        results, tensor_view_raw(cx->diag, &as, n + 1, sizes, strides, 2 * t->offset, &view),
-        &view);
+    return view_return(results,
+                       tensor_view_raw(cx->diag, &as, n + 1, sizes, strides, 2 * t->offset, &view),
+                       &view);
 }
 
 ctsc_status op_view_as_complex(op_ctx *cx, const value *args, value *results) {
@@ -572,11 +582,13 @@ ctsc_status op_view_as_complex(op_ctx *cx, const value *args, value *results) {
                : t->dtype == DT_FLOAT32 ? DT_COMPLEX64
                                         : DT_COMPLEX32;
     if (!dtype_is_float((dtype)t->dtype) || t->dtype == DT_BFLOAT16)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "view_as_complex is only supported for half, float and double tensors, but "
-                         "got a tensor of scalar type: %s",
-                         dtype_table[t->dtype].ir_name);
-    if (n < 0) return diag_fail(cx->diag, CTSC_FAILED, "Input tensor must have one or more dimensions");
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "view_as_complex is only supported for half, float and double tensors, but "
+            "got a tensor of scalar type: %s",
+            dtype_table[t->dtype].ir_name);
+    if (n < 0)
+        return diag_fail(cx->diag, CTSC_FAILED, "Input tensor must have one or more dimensions");
     if (t->sizes[n] != 2)
         return diag_fail(cx->diag, CTSC_FAILED, "Tensor must have a last dimension of size 2");
     if (t->strides[n] != 1)
@@ -595,7 +607,7 @@ ctsc_status op_view_as_complex(op_ctx *cx, const value *args, value *results) {
         results, tensor_view_raw(cx->diag, &as, n, t->sizes, strides, t->offset / 2, &view), &view);
 }
 
-/* ---- in-place and copying forms ------------------------------------------------------------------ */
+/* ---- in-place and copying forms -------------------------------------------------------------- */
 
 static ctsc_status view_in_place(op_ctx *cx, op_fn plain, const value *args, value *results) {
     value view = value_none();
@@ -651,7 +663,7 @@ VIEW_COPY(op_unfold_copy, op_unfold)
 VIEW_COPY(op_view_as_real_copy, op_view_as_real)
 VIEW_COPY(op_view_as_complex_copy, op_view_as_complex)
 
-/* ---- writing into a view: select_scatter and its like ------------------------------------------------ */
+/* ---- writing into a view: select_scatter and its like ---------------------------------------- */
 
 /* self with src in the place of a view of it. args: self, src, then the view's own arguments. */
 static ctsc_status view_scatter(op_ctx *cx, op_fn plain, int extra, const value *args,
@@ -660,8 +672,7 @@ static ctsc_status view_scatter(op_ctx *cx, op_fn plain, int extra, const value 
     tensor *copy;
     TRY(tensor_clone(cx->diag, arg_tensor(&args[0]), &copy));
     value inner[6] = {value_tensor_take(copy)}, part = value_none();
-    for (int i = 0; i < extra; i++)
-        inner[1 + i] = args[2 + i];
+    for (int i = 0; i < extra; i++) inner[1 + i] = args[2 + i];
     ctsc_status status = plain(cx, inner, &part);
     if (!status && !tensor_same_shape(part.u.tensor, src)) {
         strbuf sb = STRBUF_INIT;
