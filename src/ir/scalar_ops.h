@@ -85,7 +85,7 @@ SCALAR_FN float scalar_exp_f32(float x) {
 
 SCALAR_FN float scalar_expm1_f32(float x) {
     float small = scalar_expm1_small_f32(x), large = scalar_exp_f32(x) - 1.0f;
-    return (x > -0.34f) & (x < 0.34f) ? small : large;
+    return ((x > -0.34f) & (x < 0.34f)) ? small : large;
 }
 
 /* x = m 2^e with m in [sqrt(1/2), sqrt(2)); log m by a polynomial. */

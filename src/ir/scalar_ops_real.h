@@ -61,7 +61,7 @@ SCALAR_FN REAL OP_NAME(fmax)(REAL a, REAL b) { return MATH(fmax)(a, b); }
 SCALAR_FN REAL OP_NAME(fmin)(REAL a, REAL b) { return MATH(fmin)(a, b); }
 SCALAR_FN REAL OP_NAME(clamp)(REAL x, REAL lo, REAL hi) {
     REAL r = x >= lo ? x : lo;
-    r = (r > hi) | (hi != hi) ? hi : r;
+    r = ((r > hi) | (hi != hi)) ? hi : r;
     return x != x ? x : r;
 }
 /* Exact at both ends: weight 0 gives a, weight 1 gives b. */
@@ -182,7 +182,7 @@ SCALAR_FN REAL OP_NAME(softshrink)(REAL x, REAL lambda) {
     return x > lambda ? x - lambda : x < -lambda ? x + lambda : C(0.0); /* NaN gives 0 */
 }
 SCALAR_FN REAL OP_NAME(hardshrink)(REAL x, REAL lambda) {
-    return (x >= -lambda) & (x <= lambda) ? C(0.0) : x;
+    return ((x >= -lambda) & (x <= lambda)) ? C(0.0) : x;
 }
 SCALAR_FN REAL OP_NAME(logit)(REAL x) { return OP_NAME(log)(x / (C(1.0) - x)); }
 SCALAR_FN REAL OP_NAME(logit_eps)(REAL x, REAL eps) {

@@ -295,6 +295,15 @@ static const opcase lookups[] = {
      "!torch.histogram(): bins must be > 0, but got 0 for dimension 0"},
     {"aten::histc", "f32[3]{1 2 3} 3 2 1", "!torch.histc: max must be larger than min"},
     {"aten::histc", "i64[1]{1}", "!\"histogram_cpu\" not implemented for 'Long'"},
+    {"aten::histogram.bin_ct", "f32[4]{0 1 2 3} 3", "f32[3]{1 1 2} f32[4]{0 1 2 3}"},
+    {"aten::histogram.bin_ct", "f32[4]{0 1 2 3} 3 None f32[4]{0 1 2 3} true",
+     "f32[3]{0 0.166667 0.833333} f32[4]{0 1 2 3}"},
+    {"aten::histogram.bin_ct", "f32[3]{1 2 3} 0",
+     "!torch.histogram(): bins must be > 0, but got 0 for dimension 0"},
+    {"aten::histogram.bins_tensor", "f32[4]{0 1 2 3} f32[3]{0 1 4}", "f32[2]{1 3} f32[3]{0 1 4}"},
+    {"aten::histogram.bins_tensor", "f32[3]{1 2 3} f64[3]{0 1 4}",
+     "!torch.histogramdd: input tensor and bins tensors should have the same dtype, but "
+     "got input with dtype float and bins for dimension 0 with dtype double"},
 };
 
 #define INDEX_TEST(table)                                                                          \

@@ -7,6 +7,7 @@
  * Tests: tests/unit/test_attention.c
  */
 #include "runtime/kernels/attention.h"
+#include "runtime/kernels/nested.h"
 
 #include <math.h>
 
@@ -464,12 +465,32 @@ static ctsc_status encoder_layer(op_ctx *cx, const value *args, value *x, value 
     return CTSC_OK;
 }
 
+/* A nested batch: computed with its padding, which attention does not see. */
+static ctsc_status encoder_layer_nested(op_ctx *cx, const value *args, value *x, value *kept) {
+    tensor *padding, *out;
+    value with_mask[20];
+    if (!arg_is_none(&args[18]))
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "a mask for a nested tensor is not supported");
+    memcpy(with_mask, args, sizeof with_mask);
+    TRY(nested_padding(cx->diag, args[0].u.tensor, &padding));
+    with_mask[18] = value_tensor_take(padding);
+    with_mask[19] = value_int(1);
+    ctsc_status st = encoder_layer(cx, with_mask, x, kept);
+    tensor_unref(padding);
+    if (st != CTSC_OK) return st;
+    TRY(nested_new(cx->diag, x->u.tensor, nested_lengths(args[0].u.tensor), &out));
+    value_set(x, value_tensor_take(out));
+    return CTSC_OK;
+}
+
 /* (src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps,
  * norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2,
  * ffn_bias_2, mask, mask_type) */
 ctsc_status op_transformer_encoder_layer_fwd(op_ctx *cx, const value *args, value *results) {
     value x = value_ref(args[0]), kept = value_none();
-    ctsc_status st = encoder_layer(cx, args, &x, &kept);
+    bool nested = nested_lengths(x.u.tensor) != NULL;
+    ctsc_status st = nested ? encoder_layer_nested(cx, args, &x, &kept)
+                            : encoder_layer(cx, args, &x, &kept);
     value_unref(kept);
     if (st != CTSC_OK) {
         value_unref(x);

@@ -219,9 +219,11 @@ static ctsc_status kernel_grow_storage(diag *d, storage *s, size_t nbytes) {
                    .nbytes = s->nbytes,
                    .release = s->release,
                    .release_ctx = s->release_ctx,
+                   .borrowed = s->borrowed,
                    .read_only = s->read_only};
     s->data = fresh->data, s->nbytes = fresh->nbytes, s->release = fresh->release;
     s->release_ctx = fresh->release_ctx, s->read_only = fresh->read_only;
+    s->borrowed = fresh->borrowed, fresh->borrowed = old.borrowed;
     fresh->data = old.data, fresh->nbytes = old.nbytes, fresh->release = old.release;
     fresh->release_ctx = old.release_ctx, fresh->read_only = old.read_only;
     storage_unref(fresh);

@@ -113,7 +113,7 @@ static void minmax_finish(const reduce_job *j, const reduce_acc *a, int64_t resu
         for (int64_t r = 1; r < rows; r++) {                                                       \
             const float *row = x + r * stride;                                                     \
             for (int64_t c = 0; c < cols; c++)                                                     \
-                lane[c] = (row[c] OP lane[c]) | (row[c] != row[c]) ? row[c] : lane[c];             \
+                lane[c] = ((row[c] OP lane[c]) | (row[c] != row[c])) ? row[c] : lane[c];           \
         }                                                                                          \
         for (int64_t c = 0; c < cols; c++)                                                         \
             if (lane[c] OP accs[c].f || lane[c] != lane[c]) accs[c].f = lane[c];                   \

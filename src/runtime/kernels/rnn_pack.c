@@ -184,3 +184,57 @@ ctsc_status op_pad_packed_sequence(op_ctx *cx, const value *args, value *results
     results[1] = value_tensor_take(lengths);
     return CTSC_OK;
 }
+
+/* ---- sequences of differing length, one tensor each ------------------------------------------- */
+
+static ctsc_status pad_sequence_sizes(diag *d, const list *seqs, int64_t *sizes, dtype *dt) {
+    if (seqs->len == 0) return diag_fail(d, CTSC_FAILED, "received an empty list of sequences");
+    const tensor *first = seqs->u.tensors[0];
+    if (first->ndim == 0)
+        return diag_fail(d, CTSC_FAILED, "Dimension specified as 0 but tensor has no dimensions");
+    if (first->ndim >= TENSOR_MAX_DIMS) return diag_fail(d, CTSC_LIMIT, "too many dimensions");
+    *dt = (dtype)first->dtype;
+    sizes[0] = (int64_t)seqs->len;
+    sizes[1] = 0;
+    for (int i = 1; i < first->ndim; i++) sizes[i + 1] = first->sizes[i];
+    for (size_t i = 0; i < seqs->len; i++) {
+        const tensor *t = seqs->u.tensors[i];
+        if (t->ndim == 0)
+            return diag_fail(d, CTSC_FAILED,
+                             "Dimension specified as 0 but tensor has no dimensions");
+        if (t->sizes[0] > sizes[1]) sizes[1] = t->sizes[0];
+    }
+    return CTSC_OK;
+}
+
+/* (sequences, batch_first, padding_value); the dtype is that of the first sequence */
+ctsc_status op_pad_sequence(op_ctx *cx, const value *args, value *results) {
+    diag *d = cx->diag;
+    const list *seqs = args[0].u.list;
+    int64_t sizes[TENSOR_MAX_DIMS];
+    dtype dt;
+    tensor *out, *swapped = NULL;
+    TRY(pad_sequence_sizes(d, seqs, sizes, &dt));
+    TRY(tensor_new(d, dt, seqs->u.tensors[0]->ndim + 1, sizes, &out));
+    pad_fill(out, &args[2]);
+    ctsc_status st = CTSC_OK;
+    for (size_t i = 0; st == CTSC_OK && i < seqs->len; i++) {
+        const tensor *t = seqs->u.tensors[i];
+        tensor *row = NULL, *to = NULL;
+        st = tensor_select(d, out, 0, (int64_t)i, &row);
+        if (st == CTSC_OK) st = tensor_slice(d, row, 0, 0, t->sizes[0], 1, &to);
+        if (st == CTSC_OK) st = tensor_copy(d, to, t);
+        tensor_unref(row);
+        tensor_unref(to);
+    }
+    if (st == CTSC_OK && !arg_bool(&args[1])) {
+        st = tensor_transpose(d, out, 0, 1, &swapped);
+        if (st == CTSC_OK) {
+            tensor_unref(out);
+            return op_return_tensor(results, swapped);
+        }
+    }
+    if (st == CTSC_OK) return op_return_tensor(results, out);
+    tensor_unref(out);
+    return st;
+}

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * search.c - operators that look values up or count them: searchsorted, bucketize, isin, bincount,
- * histc.
+ * search.c - operators that look values up: searchsorted, bucketize, isin.
  *
  * Method: numbers are compared in int64 if the operands' common type is an integer, else in
  * double, which holds every value of the smaller floating types.
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/sort.h"
-
-#include <math.h>
 
 enum { SEARCH_GRAIN = 1 << 12 };
 
@@ -265,128 +262,4 @@ ctsc_status op_isin(op_ctx *cx, const value *args, value *results) {
     if (!status) return op_finish(cx, args, out, results);
     tensor_unref(out);
     return status;
-}
-
-/* ---- bincount, histc ------------------------------------------------------------------------- */
-
-static ctsc_status search_count(op_ctx *cx, const tensor *at, const tensor *weights, int64_t bins,
-                                tensor **out) {
-    const int64_t *bin = TENSOR_AT(at, int64_t);
-    dtype dt = !weights ? DT_INT64 : weights->dtype == DT_FLOAT32 ? DT_FLOAT32 : DT_FLOAT64;
-    tensor *typed, *flat;
-    if (!weights) {
-        TRY(tensor_zeros(cx->diag, dt, 1, &bins, out));
-        for (int64_t i = 0; i < at->numel; i++) TENSOR_AT(*out, int64_t)[bin[i]]++;
-        return CTSC_OK;
-    }
-    TRY(tensor_to_dtype(cx->diag, (tensor *)weights, dt, &typed));
-    ctsc_status status = tensor_contiguous(cx->diag, typed, &flat);
-    tensor_unref(typed);
-    if (status) return status;
-    status = tensor_zeros(cx->diag, dt, 1, &bins, out);
-    if (!status)
-        move_kernel_for(MOVE_ADD, dt)
-            .scatter(at->numel, tensor_data(*out), 0, (const char *)bin, sizeof *bin,
-                     (int64_t)dtype_size(dt), tensor_data(flat), (int64_t)dtype_size(dt));
-    tensor_unref(flat);
-    return status;
-}
-
-ctsc_status op_bincount(op_ctx *cx, const value *args, value *results) {
-    tensor *self = arg_tensor(&args[0]), *weights = arg_tensor_or_null(&args[1]), *at, *out;
-    int64_t bins = arg_int(&args[2]);
-    if (!dtype_is_int((dtype)self->dtype))
-        return op_refuse_dtype(cx, "bincount_cpu", (dtype)self->dtype);
-    if (bins < 0) return diag_fail(cx->diag, CTSC_FAILED, "minlength should be >= 0");
-    if (self->ndim == 1 && self->numel == 0) {
-        TRY(tensor_zeros(cx->diag, DT_INT64, 1, &bins, &out));
-        return op_finish(cx, args, out, results);
-    }
-    TRY(move_index_int64(cx, self, &at));
-    bool fine = self->ndim == 1;
-    for (int64_t i = 0; fine && i < at->numel; i++) {
-        int64_t k = TENSOR_AT(at, int64_t)[i];
-        fine = k >= 0 && k < INT64_MAX;
-        if (k >= bins) bins = k + 1;
-    }
-    ctsc_status status = CTSC_OK;
-    if (!fine)
-        status = diag_fail(cx->diag, CTSC_FAILED,
-                           "bincount only supports 1-d non-negative integral inputs.");
-    else if (weights && (weights->ndim != 1 || weights->sizes[0] != self->sizes[0]))
-        status = diag_fail(cx->diag, CTSC_FAILED,
-                           "weights should be 1-d and have the same length as input");
-    if (!status) status = search_count(cx, at, weights, bins, &out);
-    tensor_unref(at);
-    return status ? status : op_finish(cx, args, out, results);
-}
-
-/* The bin of v, or -1; in float arithmetic for float tensors, as PyTorch computes it. NaN counts in
- * the first bin, as there. */
-static int64_t search_bin(double v, double least, double most, int64_t bins, bool narrow) {
-    if (v < least || v > most) return -1;
-    double at = narrow ? (float)((float)((float)v - (float)least) * (float)bins) /
-                             (float)((float)most - (float)least)
-                       : (v - least) * (double)bins / (most - least);
-    int64_t bin = at >= 0 && at < 0x1p62 ? (int64_t)at : 0;
-    return bin >= bins ? bins - 1 : bin;
-}
-
-/* The bounds: as given or, when equal, those of the data. */
-static ctsc_status search_range_of(op_ctx *cx, const tensor *flat, const value *args, double *least,
-                                   double *most) {
-    *least = arg_float(&args[2]);
-    *most = arg_float(&args[3]);
-    dtype dt = (dtype)flat->dtype;
-    if (dt == DT_FLOAT32) {
-        *least = (float)*least;
-        *most = (float)*most;
-    }
-    if (*least > *most)
-        return diag_fail(cx->diag, CTSC_FAILED, "torch.histc: max must be larger than min");
-    if (*least == *most && flat->numel > 0) {
-        const char *data = tensor_data(flat);
-        *least = INFINITY;
-        *most = -INFINITY;
-        for (int64_t i = 0; i < flat->numel; i++) {
-            double v = dtype_load_float(dt, data + (size_t)i * dtype_size(dt));
-            if (v != v) *least = *most = v;
-            if (v < *least) *least = v;
-            if (v > *most) *most = v;
-        }
-    }
-    if (*least == *most) {
-        *least -= 1;
-        *most += 1;
-    }
-    if (isfinite(*least) && isfinite(*most)) return CTSC_OK;
-    return diag_fail(cx->diag, CTSC_FAILED, "torch.histc: range of [%g, %g] is not finite", *least,
-                     *most);
-}
-
-ctsc_status op_histc(op_ctx *cx, const value *args, value *results) {
-    tensor *self = arg_tensor(&args[0]), *flat, *counts = NULL, *out = NULL;
-    dtype dt = (dtype)self->dtype;
-    int64_t bins = arg_int(&args[1]);
-    double least, most;
-    if (dt != DT_FLOAT32 && dt != DT_FLOAT64) return op_refuse_dtype(cx, "histogram_cpu", dt);
-    if (bins <= 0)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "torch.histogram(): bins must be > 0, but got %" PRId64 " for dimension 0",
-                         bins);
-    TRY(tensor_contiguous(cx->diag, self, &flat));
-    ctsc_status status = search_range_of(cx, flat, args, &least, &most);
-    if (!status) status = tensor_zeros(cx->diag, DT_INT64, 1, &bins, &counts);
-    if (!status) {
-        const char *data = tensor_data(flat);
-        for (int64_t i = 0; i < flat->numel; i++) {
-            double v = dtype_load_float(dt, data + (size_t)i * dtype_size(dt));
-            int64_t bin = search_bin(v, least, most, bins, dt == DT_FLOAT32);
-            if (bin >= 0) TENSOR_AT(counts, int64_t)[bin]++;
-        }
-        status = tensor_to_dtype(cx->diag, counts, dt, &out);
-    }
-    tensor_unref(flat);
-    tensor_unref(counts);
-    return status ? status : op_finish(cx, args, out, results);
 }
