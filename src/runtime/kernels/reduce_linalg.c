@@ -286,7 +286,7 @@ typedef struct linalg_pair {
 } linalg_pair;
 
 static value linalg_pair_value(linalg_pair *pair) {
-    *pair = (linalg_pair){.list = {.kind = LIST_INT, .len = 2, .cap = 2}, .dims = {0, 1}};
+    *pair = (linalg_pair){.list = {.refs = 1, .kind = LIST_INT, .len = 2, .cap = 2}, .dims = {0, 1}};
     pair->list.u.ints = pair->dims;
     return (value){.tag = V_LIST, .u.list = &pair->list};
 }

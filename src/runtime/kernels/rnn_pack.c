@@ -212,7 +212,7 @@ ctsc_status op_pad_sequence(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
     const list *seqs = args[0].u.list;
     int64_t sizes[TENSOR_MAX_DIMS];
-    dtype dt;
+    dtype dt = DT_FLOAT32;
     tensor *out, *swapped = NULL;
     TRY(pad_sequence_sizes(d, seqs, sizes, &dt));
     TRY(tensor_new(d, dt, seqs->u.tensors[0]->ndim + 1, sizes, &out));

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_api.c - ctsc.h as a program uses it: values, tensors without copies, errors, saving, threads. */
+#include "support.h"
+
+#include "ctsc.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+static void api_values(void **state) {
+    (void)state;
+    ctsc_value *items[] = {ctsc_int_new(3), ctsc_float_new(2.5), ctsc_string_new("a\0b", 3), ctsc_none_new(), ctsc_bool_new(true)};
+    ctsc_value *t = ctsc_tuple_new(5, items), *l = ctsc_list_new(2, items);
+    size_t len = 0;
+    assert_int_equal(ctsc_value_kind(t), CTSC_KIND_TUPLE);
+    assert_int_equal(ctsc_value_len(t), 5);
+    ctsc_value *i = ctsc_value_item(t, 0), *s = ctsc_value_item(t, 2);
+    assert_int_equal(ctsc_value_int(i), 3);
+    assert_memory_equal(ctsc_value_string(s, &len), "a\0b", 3);
+    assert_int_equal(len, 3);
+    assert_null(ctsc_value_item(t, 5));
+    /* the wrong kind reads as nothing */
+    assert_int_equal(ctsc_value_int(s), 0);
+    assert_string_equal(ctsc_value_string(i, NULL), "");
+    assert_null(ctsc_tensor_data(i));
+    char *text = ctsc_value_print(l);
+    assert_string_equal(text, "[3, 2.5]");
+    ctsc_string_free(text);
+    ctsc_value_free(i), ctsc_value_free(s), ctsc_value_free(t), ctsc_value_free(l);
+    for (int k = 0; k < 5; k++) ctsc_value_free(items[k]);
+}
+
+static void api_released(void *ctx, void *data) {
+    (void)data;
+    ++*(int *)ctx;
+}
+
+static void api_borrow(void **state) {
+    float data[6] = {1, 2, 3, 4, 5, 6};
+    int64_t sizes[] = {2, 3}, bad[] = {2, -1};
+    int released = 0;
+    ctsc_value *t = NULL, *same = NULL;
+    ctsc_error *e = ctsc_error_new();
+    (void)state;
+    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 2, sizes, data, api_released, &released, &t, e), CTSC_OK);
+    assert_ptr_equal(ctsc_tensor_data(t), data);
+    assert_int_equal(ctsc_tensor_strides(t)[0], 3);
+    assert_int_equal(ctsc_tensor_contiguous(t, &same, e), CTSC_OK);
+    assert_ptr_equal(ctsc_tensor_data(same), data);
+    ctsc_value_free(t);
+    assert_int_equal(released, 0);
+    ctsc_value_free(same);
+    assert_int_equal(released, 1);
+    /* refused: the callback is not called, the caller keeps the memory */
+    t = NULL;
+    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 2, bad, data, api_released, &released, &t, e), CTSC_USAGE);
+    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 65, sizes, data, api_released, &released, &t, e), CTSC_USAGE);
+    assert_int_equal(ctsc_tensor_borrow((ctsc_dtype)99, 2, sizes, data, api_released, &released, &t, e), CTSC_USAGE);
+    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 2, sizes, (char *)data + 1, api_released, &released, &t, e), CTSC_USAGE);
+    assert_null(t);
+    assert_int_equal(released, 1);
+    ctsc_error_free(e);
+}
+
+static void api_errors(void **state) {
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL;
+    ctsc_value *out = NULL, *arg = ctsc_int_new(1);
+    (void)state;
+    assert_int_equal(ctsc_module_load("/nonexistent/x.pt", &m, e), CTSC_BAD_FILE);
+    assert_int_equal(ctsc_error_status(e), CTSC_BAD_FILE);
+    assert_non_null(strstr(ctsc_error_message(e), "/nonexistent/x.pt"));
+    assert_int_equal(ctsc_module_load("/nonexistent/x.pt", &m, NULL), CTSC_BAD_FILE);
+    assert_null(m);
+    assert_int_equal(ctsc_module_load("models/digits_cnn.pt", &m, e), CTSC_OK);
+    assert_int_equal(ctsc_error_status(e), CTSC_OK);
+    assert_int_equal(ctsc_module_run(m, "nope", 0, NULL, NULL, &out, e), CTSC_USAGE);
+    assert_non_null(strstr(ctsc_error_message(e), "classify"));
+    assert_int_equal(ctsc_module_run(m, "forward", 0, NULL, NULL, &out, e), CTSC_USAGE);
+    assert_non_null(strstr(ctsc_error_message(e), "missing"));
+    assert_int_equal(ctsc_module_run(m, "forward", 1, &arg, NULL, &out, e), CTSC_USAGE);
+    assert_non_null(strstr(ctsc_error_message(e), "Expected a value of type 'Tensor'"));
+    assert_null(out);
+    ctsc_value_free(arg);
+    ctsc_module_free(m);
+    assert_int_equal(ctsc_module_load("tests/corpus/lang/raise_value_error/model.pt", &m, e), CTSC_OK);
+    ctsc_value *in = NULL, *args[4];
+    assert_int_equal(ctsc_value_load("tests/corpus/lang/raise_value_error/inputs.pt", &in, e), CTSC_OK);
+    size_t n = ctsc_value_len(in);
+    for (size_t i = 0; i < n; i++) args[i] = ctsc_value_item(in, i);
+    assert_int_equal(ctsc_module_run(m, "forward", n, args, NULL, &out, e), CTSC_FAILED);
+    assert_string_equal(ctsc_error_exception(e), "builtins.ValueError");
+    char *text = ctsc_error_render(e, false);
+    assert_non_null(strstr(text, "source.py:"));
+    assert_non_null(strstr(text, "^"));
+    ctsc_string_free(text);
+    for (size_t i = 0; i < n; i++) ctsc_value_free(args[i]);
+    ctsc_value_free(in);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+}
+
+static void api_step_limit(void **state) {
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL;
+    ctsc_value *args[] = {ctsc_string_new("The", 3), ctsc_int_new(100000)}, *out = NULL;
+    ctsc_run_options o = {.size = sizeof o, .max_steps = 2000};
+    (void)state;
+    assert_int_equal(ctsc_module_load("models/chargpt.pt", &m, e), CTSC_OK);
+    assert_int_equal(ctsc_module_run(m, "generate", 2, args, &o, &out, e), CTSC_LIMIT);
+    assert_null(out);
+    ctsc_value_free(args[0]), ctsc_value_free(args[1]);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+}
+
+static void api_save(void **state) {
+    char path[] = "/tmp/ctsc-test-XXXXXX", *why = NULL;
+    ctsc_error *e = ctsc_error_new();
+    ctsc_value *v = NULL, *back = NULL;
+    (void)state;
+    close(mkstemp(path));
+    assert_int_equal(ctsc_value_load("models/digits_test.pt", &v, e), CTSC_OK);
+    assert_int_equal(ctsc_value_save(v, path, e), CTSC_OK);
+    assert_int_equal(ctsc_value_load(path, &back, e), CTSC_OK);
+    assert_true(ctsc_value_close(back, v, 0, 0, &why));
+    assert_int_equal(ctsc_value_save(v, "/nonexistent/dir/x.pt", e), CTSC_ENVIRONMENT);
+    unlink(path);
+    ctsc_value_free(v), ctsc_value_free(back);
+    ctsc_error_free(e);
+}
+
+typedef struct api_job { const ctsc_module *m; ctsc_value *in, *want; int wrong; } api_job;
+
+static void *api_worker(void *arg) {
+    api_job *j = arg;
+    for (int k = 0; k < 10; k++) {
+        ctsc_value *out = NULL;
+        ctsc_status s = ctsc_module_run(j->m, "forward", 1, &j->in, NULL, &out, NULL);
+        if (s != CTSC_OK || !ctsc_value_close(out, j->want, 0, 1e-4, NULL)) j->wrong++;
+        ctsc_value_free(out);
+    }
+    return NULL;
+}
+
+/* One module, compiled on first use by whichever of eight threads comes first. */
+static void api_threads(void **state) {
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL;
+    ctsc_value *tuple = NULL, *want = NULL;
+    (void)state;
+    assert_int_equal(ctsc_module_load("models/digits_cnn.pt", &m, e), CTSC_OK);
+    assert_int_equal(ctsc_value_load("models/digits_test.pt", &tuple, e), CTSC_OK);
+    assert_int_equal(ctsc_value_load("models/digits_expected.pt", &want, e), CTSC_OK);
+    ctsc_value *in = ctsc_value_item(tuple, 0);
+    pthread_t threads[8];
+    api_job jobs[8];
+    for (int i = 0; i < 8; i++) {
+        jobs[i] = (api_job){m, in, want, 0};
+        assert_int_equal(pthread_create(&threads[i], NULL, api_worker, &jobs[i]), 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(jobs[i].wrong, 0);
+    }
+    ctsc_value_free(in), ctsc_value_free(tuple), ctsc_value_free(want);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(api_values), cmocka_unit_test(api_borrow), cmocka_unit_test(api_errors),
+        cmocka_unit_test(api_step_limit), cmocka_unit_test(api_save), cmocka_unit_test(api_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
