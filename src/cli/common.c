@@ -92,6 +92,46 @@ static json_t *common_dict(const ctsc_value *v) {
     return o;
 }
 
+static json_t *common_element(const void *data, ctsc_dtype dt, int64_t i) {
+    switch (dt) {
+    case CTSC_FLOAT32: return common_real(((const float *)data)[i]);
+    case CTSC_FLOAT64: return common_real(((const double *)data)[i]);
+    case CTSC_INT64: return json_integer(((const int64_t *)data)[i]);
+    case CTSC_INT32: return json_integer(((const int32_t *)data)[i]);
+    case CTSC_INT16: return json_integer(((const int16_t *)data)[i]);
+    case CTSC_INT8: return json_integer(((const int8_t *)data)[i]);
+    case CTSC_UINT8: return json_integer(((const uint8_t *)data)[i]);
+    case CTSC_BOOL: return json_boolean(((const uint8_t *)data)[i]);
+    default: return NULL; /* JSON has no form for the others */
+    }
+}
+
+/* {"dtype": 6, "shape": [2, 3], "data": [...]}: elements in row-major order, null for dtypes without a JSON form. */
+static json_t *common_tensor(const ctsc_value *v) {
+    json_t *o = json_object(), *shape = json_array(), *data = json_array();
+    ctsc_value *flat = NULL;
+    int64_t n = 1;
+    for (int i = 0; i < ctsc_tensor_ndim(v); i++) {
+        json_array_append_new(shape, json_integer(ctsc_tensor_sizes(v)[i]));
+        n *= ctsc_tensor_sizes(v)[i];
+    }
+    if (ctsc_tensor_contiguous(v, &flat, NULL) != CTSC_OK) n = 0;
+    for (int64_t i = 0; i < n; i++) {
+        json_t *x = common_element(ctsc_tensor_data(flat), ctsc_tensor_dtype(v), i);
+        if (!x) {
+            json_decref(data);
+            data = json_null();
+            break;
+        }
+        json_array_append_new(data, x);
+    }
+    ctsc_value_free(flat);
+    json_object_set_new(o, "dtype", json_integer(ctsc_tensor_dtype(v)));
+    json_object_set_new(o, "shape", shape);
+    json_object_set_new(o, "data", data);
+    return o;
+}
+
 json_t *cli_value_json(const ctsc_value *v) {
     switch (ctsc_value_kind(v)) {
     case CTSC_KIND_NONE: return json_null();
@@ -102,17 +142,7 @@ json_t *cli_value_json(const ctsc_value *v) {
     case CTSC_KIND_LIST:
     case CTSC_KIND_TUPLE: return common_items(v);
     case CTSC_KIND_DICT: return common_dict(v);
-    case CTSC_KIND_TENSOR: {
-        json_t *o = json_object(), *shape = json_array();
-        for (int i = 0; i < ctsc_tensor_ndim(v); i++)
-            json_array_append_new(shape, json_integer(ctsc_tensor_sizes(v)[i]));
-        char *text = ctsc_value_print(v);
-        json_object_set_new(o, "dtype", json_integer(ctsc_tensor_dtype(v)));
-        json_object_set_new(o, "shape", shape);
-        json_object_set_new(o, "text", json_string_nocheck(text ? text : ""));
-        ctsc_string_free(text);
-        return o;
-    }
+    case CTSC_KIND_TENSOR: return common_tensor(v);
     default: {
         char *text = ctsc_value_print(v);
         json_t *j = json_string_nocheck(text ? text : "");
