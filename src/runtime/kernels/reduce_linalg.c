@@ -15,21 +15,24 @@
 
 /* ---- dtypes ------------------------------------------------------------------------------------------------ */
 
+static ctsc_status linalg_check_input(op_ctx *cx, const char *name, const tensor *in) {
+    if (dtype_is_complex((dtype)in->dtype)) return op_refuse_dtype(cx, name, (dtype)in->dtype);
+    if (dtype_is_float((dtype)in->dtype)) return CTSC_OK;
+    return diag_fail(cx->diag, CTSC_FAILED,
+                     "linalg.%s: Expected a floating point or complex tensor as input. Got %s", name,
+                     dtype_table[in->dtype].ir_name);
+}
+
+/* dtype=, which may widen only. */
 static ctsc_status linalg_dtype(op_ctx *cx, const value *args, const char *name, const tensor *in,
                                 dtype *dt) {
     dtype from = (dtype)in->dtype;
-    const value *given = reduce_arg(cx, args, "dtype");
-    if (dtype_is_integral(from))
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "linalg.%s: Expected a floating point or complex tensor as input. Got %s",
-                         name, dtype_table[from].ir_name);
-    TRY(arg_dtype(cx, given, from, dt));
+    TRY(arg_dtype(cx, reduce_arg(cx, args, "dtype"), from, dt));
     if (dtype_is_integral(*dt))
         return diag_fail(cx->diag, CTSC_FAILED,
                          "linalg.%s: dtype should be floating point or complex, but got %s", name,
                          dtype_table[*dt].ir_name);
-    if (dtype_is_complex(from) || dtype_is_complex(*dt))
-        return op_refuse_dtype(cx, name, dtype_is_complex(from) ? from : *dt);
+    if (dtype_is_complex(*dt)) return op_refuse_dtype(cx, name, *dt);
     if (dtype_promote(from, *dt) != *dt)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "linalg.%s: the dtype of the input (%s) should be convertible without "
@@ -67,6 +70,7 @@ static ctsc_status linalg_vector(op_ctx *cx, const value *args, double p, const 
     tensor *in = arg_tensor(&args[0]);
     bool mask[TENSOR_MAX_DIMS];
     dtype dt;
+    TRY(linalg_check_input(cx, "vector_norm", in));
     TRY(linalg_dtype(cx, args, "vector_norm", in, &dt));
     TRY(linalg_check_empty(cx, in, dim, p));
     TRY(reduce_mask(cx, dim, in->ndim, mask));
@@ -129,6 +133,21 @@ typedef struct linalg_order {
     const char *text; /* as the program wrote it, for the error */
 } linalg_order;
 
+/* PyTorch's svd refuses them too; so no rotation sees a NaN. m: matrices of n values. */
+static ctsc_status linalg_check_finite(op_ctx *cx, const tensor *m, bool batch, int64_t n) {
+    const double *x = tensor_data(m);
+    for (int64_t i = 0; i < m->numel; i++) {
+        if (isfinite(x[i])) continue;
+        char which[48] = "";
+        if (batch) snprintf(which, sizeof which, "(Batch element %lld): ", (long long)(i / n));
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "linalg.svd: %sThe algorithm failed to converge because the input matrix "
+                         "contained non-finite values.",
+                         which);
+    }
+    return CTSC_OK;
+}
+
 /* [batch..., rows, columns] in double; op is 2, -2 or 'n'. */
 static ctsc_status linalg_by_singular(op_ctx *cx, const tensor *in, const bool *mask, bool keepdim,
                                       double op, dtype dt, tensor **out) {
@@ -149,7 +168,8 @@ static ctsc_status linalg_by_singular(op_ctx *cx, const tensor *in, const bool *
         if (st != CTSC_OK) return st;
         m = dense;
     }
-    ctsc_status st = reduce_new_out(cx, in, mask, keepdim, dt, &result);
+    ctsc_status st = linalg_check_finite(cx, m, in->ndim > 2, sizes[0] * sizes[1]);
+    if (st == CTSC_OK) st = reduce_new_out(cx, in, mask, keepdim, dt, &result);
     for (int64_t i = 0; st == CTSC_OK && i < result->numel; i++) {
         double most = 0, least = 0, sum = 0;
         if (m->numel)
@@ -185,9 +205,6 @@ static ctsc_status linalg_by_sums(op_ctx *cx, const tensor *in, int sum, int pic
 static ctsc_status linalg_matrix_dims(op_ctx *cx, const tensor *in, const value *dim, int *d) {
     const int64_t *dims;
     int n = arg_ints(dim, &dims);
-    if (in->ndim < 2)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.");
     if (n != 2) {
         strbuf text = STRBUF_INIT;
         for (int i = 0; i < n; i++) sb_printf(&text, i ? ", %lld" : "%lld", (long long)dims[i]);
@@ -229,18 +246,23 @@ static ctsc_status linalg_matrix(op_ctx *cx, const value *args, const value *ord
     dtype dt;
     int d[2];
     TRY(linalg_order_read(cx, ord, &order));
-    TRY(linalg_dtype(cx, args, "matrix_norm", in, &dt));
+    if (in->ndim < 2)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.");
+    TRY(linalg_check_input(cx, "matrix_norm", in));
+    bool singular = order.named ? order.p == 'n' : fabs(order.p) == 2;
+    if (singular && in->dtype != DT_FLOAT32 && in->dtype != DT_FLOAT64)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "linalg.matrix_norm: Low precision dtypes not supported. Got %s",
+                         dtype_table[in->dtype].ir_name);
     TRY(linalg_matrix_dims(cx, in, dim, d));
+    TRY(linalg_dtype(cx, args, "matrix_norm", in, &dt));
     mask[d[0]] = mask[d[1]] = true;
     if (order.named && order.p == 'f') return norm_vector(cx, in, 2, mask, keepdim, dt, out);
     if (!order.named && fabs(order.p) == 1)
         return linalg_by_sums(cx, in, d[0], d[1], order.p > 0, keepdim, dt, out);
     if (!order.named && isinf(order.p))
         return linalg_by_sums(cx, in, d[1], d[0], order.p > 0, keepdim, dt, out);
-    if (dt != DT_FLOAT32 && dt != DT_FLOAT64)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "linalg.matrix_norm: Low precision dtypes not supported. Got %s",
-                         dtype_table[dt].ir_name);
     if (!order.named && (in->sizes[d[0]] == 0 || in->sizes[d[1]] == 0))
         return diag_fail(cx->diag, CTSC_FAILED,
                          "%s(): Expected reduction dim -1 to have non-zero size.",

@@ -172,10 +172,12 @@ static ctsc_status trapezoid_run(op_ctx *cx, const value *args, bool cumulative,
     tensor *y = arg_tensor(&args[0]), *x = args[1].tag == V_TENSOR ? args[1].u.tensor : NULL;
     int dim;
     TRY(trapezoid_check(cx, name, y, x));
+    if (y->ndim == 0 && cumulative)
+        return diag_fail(cx->diag, CTSC_FAILED, "slice() cannot be applied to a 0-dim tensor.");
     if (y->ndim == 0)
-        return diag_fail(cx->diag, CTSC_FAILED, "%s",
-                         cumulative ? "slice() cannot be applied to a 0-dim tensor."
-                                    : "Dimension specified as -1 but tensor has no dimensions");
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Dimension specified as %lld but tensor has no dimensions",
+                         (long long)arg_int(&args[2]));
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[2]), y->ndim, &dim));
     if (y->sizes[dim] == 0 && !cumulative) {
         bool mask[TENSOR_MAX_DIMS] = {false};
@@ -305,9 +307,11 @@ static ctsc_status cov_run(op_ctx *cx, tensor *in, const tensor *f, const tensor
     return st;
 }
 
-/* The matrix in the result's dtype; of a single variable it has no dims. */
-static ctsc_status cov_result(op_ctx *cx, const tensor *in, tensor *matrix, tensor **out) {
+/* The matrix (taken) in the result's dtype; of a single variable it has no dims. */
+static ctsc_status cov_result(op_ctx *cx, const tensor *in, const tensor *weights, tensor *matrix,
+                              tensor **out) {
     dtype dt = dtype_is_float((dtype)in->dtype) ? (dtype)in->dtype : DT_FLOAT32;
+    if (weights) dt = dtype_promote(dt, (dtype)weights->dtype);
     tensor *cast;
     ctsc_status st = tensor_to_dtype(cx->diag, matrix, dt, &cast);
     tensor_unref(matrix);
@@ -335,7 +339,7 @@ ctsc_status op_cov(op_ctx *cx, const value *args, value *results) {
     TRY(cov_check(cx, "cov", in));
     TRY(cov_run(cx, in, arg_tensor_or_null(&args[2]), arg_tensor_or_null(&args[3]),
                 (double)arg_int(&args[1]), &matrix));
-    TRY(cov_result(cx, in, matrix, &out));
+    TRY(cov_result(cx, in, arg_tensor_or_null(&args[3]), matrix, &out));
     return op_return_tensor(results, out);
 }
 
@@ -355,6 +359,6 @@ ctsc_status op_corrcoef(op_ctx *cx, const value *args, value *results) {
             m[i * n + k] = v > 1 ? 1 : v < -1 ? -1 : v;
         }
     tensor_unref(spread);
-    TRY(cov_result(cx, in, matrix, &out));
+    TRY(cov_result(cx, in, NULL, matrix, &out));
     return op_return_tensor(results, out);
 }

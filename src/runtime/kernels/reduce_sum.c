@@ -180,6 +180,11 @@ static ctsc_status mean_dtype(op_ctx *cx, const value *args, const tensor *in, d
                          "mean(): could not infer output dtype. %s dtype must be either a floating "
                          "point or complex dtype. Got: %s",
                          arg_is_none(given) ? "Input" : "Optional", dtype_table[*dt].ir_name);
+    const tensor *target = op_target(cx, args, NULL);
+    if (target && dtype_is_integral((dtype)target->dtype))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "result type %s can't be cast to the desired output type %s",
+                         dtype_table[*dt].ir_name, dtype_table[target->dtype].ir_name);
     return reduce_dtype(cx, args, *dt, dt);
 }
 
@@ -354,6 +359,11 @@ static const reduce_kind sum_kind_logsumexp = {
 ctsc_status op_logsumexp(op_ctx *cx, const value *args, value *results) {
     tensor *in = arg_tensor(&args[0]), *input, *out;
     bool mask[TENSOR_MAX_DIMS];
+    const tensor *target = op_target(cx, args, NULL);
+    if (target && !dtype_is_float((dtype)target->dtype))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "logsumexp(): Expected floating point type for result tensor, but got: %s",
+                         dtype_table[target->dtype].ir_name);
     TRY(reduce_mask(cx, &args[1], in->ndim, mask));
     dtype dt = dtype_is_integral((dtype)in->dtype) ? DT_FLOAT32 : (dtype)in->dtype;
     TRY(tensor_to_dtype(cx->diag, in, dt, &input));
@@ -380,7 +390,7 @@ ctsc_status op_sum_to_size(op_ctx *cx, const value *args, value *results) {
     tensor *in = arg_tensor(&args[0]), *out, *shaped;
     const int64_t *sizes;
     int n = arg_ints(&args[1], &sizes), lead = in->ndim - n;
-    bool mask[TENSOR_MAX_DIMS] = {false}, any = lead > 0;
+    bool mask[TENSOR_MAX_DIMS] = {false}, any = lead > 0 || n == 0;
     if (lead < 0) return sum_refuse_size(cx, in, n, sizes);
     for (int i = 0; i < in->ndim; i++) {
         int64_t want = i < lead ? 1 : sizes[i - lead];
