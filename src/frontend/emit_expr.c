@@ -213,8 +213,13 @@ sugar *emit_attribute(emitter *e, source_range r, sugar *base, const char *name)
             return sugar_of_value(e, n->outputs.data[0]);
         }
     }
-    if (t->kind == T_ENUM && (!strcmp(name, "name") || !strcmp(name, "value")))
-        return sugar_of_value(e, emit_builtin_values(e, r, *name == 'n' ? "prim::EnumName" : "prim::EnumValue", 1, &v));
+    if (t->kind == T_ENUM && !strcmp(name, "name"))
+        return sugar_of_value(e, emit_builtin_values(e, r, "prim::EnumName", 1, &v));
+    if (t->kind == T_ENUM && !strcmp(name, "value")) {
+        ir_value *member = emit_builtin_values(e, r, "prim::EnumValue", 1, &v);
+        if (member) member->type = t->cls->enum_value_type; /* the overloads differ in that alone */
+        return sugar_of_value(e, member);
+    }
     if (t->kind == T_TENSOR) {
         const char *op = expr_tensor_property(name);
         if (op) return sugar_of_value(e, emit_builtin_values(e, r, op, 1, &v));

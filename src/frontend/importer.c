@@ -287,6 +287,26 @@ static void importer_mark_attributes(type *cls, const class_def *def) {
     }
 }
 
+/* __forward_pre_hooks__ = ["name", ], __forward_hooks__ likewise: methods, run around a call from outside. */
+static ctsc_status importer_hooks(unit *u, diag *d, type *cls, const class_def *def) {
+    for (size_t i = 0; i < def->body.len; i++) {
+        const stmt *st = def->body.data[i];
+        if (st->kind != S_ASSIGN || st->targets.len != 1 || st->targets.data[0]->kind != E_NAME) continue;
+        bool pre = !strcmp(st->targets.data[0]->name, "__forward_pre_hooks__");
+        if (!pre && strcmp(st->targets.data[0]->name, "__forward_hooks__")) continue;
+        const expr *names = st->value;
+        for (size_t k = 0; names->kind == E_LIST && k < names->items.len; k++) {
+            const expr *x = names->items.data[k];
+            function *f = x->kind == E_STR ? class_find_method(cls, x->s) : NULL;
+            if (!f) return diag_fail_at(d, CTSC_BAD_FILE, x->range, "a hook is not a method of the class");
+            if (!(pre ? avec_push(&u->arena, &cls->cls->forward_pre_hooks, f)
+                      : avec_push(&u->arena, &cls->cls->forward_hooks, f)))
+                return diag_no_memory(d);
+        }
+    }
+    return CTSC_OK;
+}
+
 static ctsc_status importer_enum_members(unit *u, diag *d, type *cls, const class_def *def) {
     for (size_t i = 0; i < def->body.len; i++) {
         const stmt *st = def->body.data[i];
@@ -348,7 +368,7 @@ static ctsc_status importer_class(unit *u, diag *d, const class_def *def, const 
         if (s != CTSC_OK) return s;
     }
     importer_mark_attributes(cls, def);
-    return CTSC_OK;
+    return importer_hooks(u, d, cls, def);
 }
 
 /* ---- resolution ------------------------------------------------------------------------------------------ */

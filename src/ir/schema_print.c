@@ -62,7 +62,8 @@ static void schema_print_returns(const schema *s, strbuf *out) {
         sb_puts(out, "...");
         return;
     }
-    bool parens = s->nreturns != 1 || s->parenthesised_return || s->varret;
+    bool tuple = s->nreturns == 1 && s->returns[0].type->kind == T_TUPLE && !s->returns[0].type->field_names;
+    bool parens = s->nreturns != 1 || s->parenthesised_return || s->varret || tuple;
     if (parens) sb_putc(out, '(');
     for (int i = 0; i < s->nreturns; i++) {
         if (i) sb_puts(out, ", ");

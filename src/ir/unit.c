@@ -19,10 +19,15 @@ static void unit_type_unref(struct type *t) {
     if (t && t->owner) unit_unref(t->owner);
 }
 
+static const char *unit_type_name(const struct type *t) {
+    return t && t->cls ? t->cls->name : "";
+}
+
 /* Values need no hooks before the first type that belongs to a unit exists. */
 static void unit_install_hooks(void) {
     value_type_ref = unit_type_ref;
     value_type_unref = unit_type_unref;
+    value_type_name = unit_type_name;
 }
 
 unit *unit_new(void) {

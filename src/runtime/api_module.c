@@ -123,30 +123,24 @@ ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nar
     diag own, *d = api_enter(e, &own);
     function *f = NULL;
     runtime *rt = NULL;
-    value *given = NULL, *full = NULL, result = value_none();
+    value *given = NULL, result = value_none();
     ctsc_status s = api_method(m, d, method, &f);
     if (s != CTSC_OK) return api_leave(e, &own, s);
-    size_t total = (size_t)f->schema->nargs;
     rt = mem_alloc(sizeof *rt);
     given = mem_alloc((nargs + 1) * sizeof *given);
-    full = mem_zalloc((total + 1) * sizeof *full);
-    if (!rt || !given || !full) {
+    if (!rt || !given) {
         s = diag_no_memory(d);
         goto out;
     }
     api_runtime(rt, o);
-    given[0] = m->m->root;
-    for (size_t i = 0; i < nargs; i++) given[i + 1] = args[i]->v;
-    s = interp_check_args(f, (int)nargs + 1, given, d, full);
-    if (s == CTSC_OK) s = interp_call(rt, f, f->schema->nargs, full, d, &result);
+    for (size_t i = 0; i < nargs; i++) given[i] = args[i]->v;
+    s = module_call(m->m, f, rt, nargs, given, d, &result);
     if (s == CTSC_OK) {
         ctsc_value *h = api_wrap_take(result);
         if (h) *out = h;
         else s = diag_no_memory(d);
     }
 out:
-    for (size_t i = 0; full && i < total; i++) value_unref(full[i]);
-    mem_free(full);
     mem_free(given);
     mem_free(rt);
     return api_leave(e, &own, s);

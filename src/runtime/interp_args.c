@@ -4,7 +4,7 @@
  * form that its types ask for.
  *
  * Converted are, as PyTorch's Python binding does: bool and int to float, int to complex, bool to
- * int; a tuple to a list; the elements of containers likewise; a plain tuple to the NamedTuple
+ * int, a tensor of one element to a number; a tuple to a list; the elements of containers likewise; a plain tuple to the NamedTuple
  * asked for. A container that fits already is shared, not copied. Tests: tests/unit/test_interp.c
  */
 #include "runtime/interp.h"
@@ -13,7 +13,17 @@ typedef enum conversion { CONVERTED, UNFIT, NO_MEMORY } conversion;
 
 static conversion convert(value in, type *t, value *out);
 
+/* A tensor of one element for a number: any for a float, an integer one for an int. */
+static bool convert_element(value *in, type_kind k) {
+    const tensor *t = in->u.tensor;
+    if (t->numel != 1 || dtype_is_complex((dtype)t->dtype)) return false;
+    if (k == T_INT && dtype_is_float((dtype)t->dtype)) return false;
+    *in = k == T_INT ? value_int(tensor_item_int(t)) : value_float(tensor_item_float(t));
+    return true;
+}
+
 static conversion convert_scalar(value in, type_kind k, value *out) {
+    if (in.tag == V_TENSOR && (k == T_INT || k == T_FLOAT) && !convert_element(&in, k)) return UNFIT;
     switch (k) {
     case T_INT:
         if (in.tag == V_INT)

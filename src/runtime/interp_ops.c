@@ -171,7 +171,7 @@ ctsc_status bc_tuple_index(frame *f, const site *s) {
     const value *index = site_arg(f, s, 1);
     int64_t n = (int64_t)t->len, k = index->tag == V_INT ? index->u.i : n;
     if (k < 0) k += n;
-    if (k < 0 || k >= n) return diag_fail(f->in->d, CTSC_FAILED, "Tuple index out of range");
+    if (k < 0 || k >= n) return diag_fail(f->in->d, CTSC_FAILED, "Tuple list index out of range");
     value v = value_ref(t->items[k]);
     site_release(f, s);
     site_result(f, s, 0, v);

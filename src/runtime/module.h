@@ -7,6 +7,8 @@
 
 #include "runtime/archive.h"
 
+struct runtime; /* runtime/runtime.h */
+
 typedef struct module {
     unit *unit;
     value root; /* V_OBJECT of a module class */
@@ -16,5 +18,10 @@ typedef struct module {
 ctsc_status module_load(diag *d, reader r, module **out);
 void module_free(module *m);
 struct function *module_method(const module *m, const char *name); /* NULL: none */
+
+/* Runs a method as a caller from outside: arguments are checked and converted, and around `forward` run the
+ * hooks of the module's class. args are borrowed, without self (module_call.c). */
+ctsc_status module_call(const module *m, struct function *f, struct runtime *rt, size_t nargs, const value *args,
+                        diag *d, value *result);
 
 #endif

@@ -17,8 +17,7 @@ enum { PRINT_LINE = 80, PRINT_MAX_DEPTH = 64 };
 /* ---- numbers --------------------------------------------------------------------------------------- */
 
 void print_float(double f, strbuf *out) {
-    if (isfinite(f) && fabs(f) < 1e10 && f == trunc(f)) {
-        if (f == 0 && signbit(f)) sb_putc(out, '-');
+    if (isfinite(f) && fabs(f) < 1e10 && f == trunc(f)) { /* -0.0 as "0." */
         sb_printf(out, "%lld.", (long long)f);
         return;
     }
@@ -221,6 +220,12 @@ static void print_tuple(const tuple *t, int depth, strbuf *out) {
     sb_putc(out, ')');
 }
 
+/* Enum<Color.RED> */
+static void print_enum(const enum_value *e, strbuf *out) {
+    const char *name = value_type_name ? value_type_name(e->cls) : "", *dot = strrchr(name, '.');
+    sb_printf(out, "Enum<%s.%s>", dot ? dot + 1 : name, e->name);
+}
+
 static void print_value(value v, int depth, strbuf *out) {
     if (depth > PRINT_MAX_DEPTH || out->failed) { /* a list can hold itself */
         sb_puts(out, "...");
@@ -233,6 +238,7 @@ static void print_value(value v, int depth, strbuf *out) {
     case V_FLOAT: print_float(v.u.f, out); break;
     case V_DEVICE:
         if (v.u.device == 0) sb_puts(out, "cpu");
+        else if (v.u.device == VALUE_DEVICE_CUDA) sb_puts(out, "cuda");
         else sb_printf(out, "cuda:%lld", (long long)v.u.device - 1);
         break;
     case V_FUNCTION: sb_puts(out, "<function>"); break;
@@ -244,7 +250,7 @@ static void print_value(value v, int depth, strbuf *out) {
     case V_DICT: print_dict(v.u.dict, depth, out); break;
     case V_TUPLE: print_tuple(v.u.tuple, depth, out); break;
     case V_OBJECT: sb_printf(out, "<object at %p>", (void *)v.u.object); break;
-    case V_ENUM: sb_printf(out, "Enum<%s>", v.u.enumv->name); break;
+    case V_ENUM: print_enum(v.u.enumv, out); break;
     case V_FUTURE: sb_puts(out, "Future"); break;
     case V_CAPSULE: sb_printf(out, "Capsule<%s>", v.u.capsule->kind); break;
     }

@@ -19,6 +19,7 @@ static void value_ignore_type(struct type *t) {
 
 void (*value_type_ref)(struct type *t) = value_ignore_type;
 void (*value_type_unref)(struct type *t) = value_ignore_type;
+const char *(*value_type_name)(const struct type *t);
 
 static struct type *value_hold_type(struct type *t) {
     if (t) value_type_ref(t);

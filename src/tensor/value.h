@@ -25,7 +25,7 @@ typedef enum value_tag {
     V_BOOL,
     V_INT,
     V_FLOAT,
-    V_DEVICE,   /* u.device: only "cpu" (0) and "cuda:i" (i + 1) exist */
+    V_DEVICE,   /* u.device: "cpu" (0), "cuda:i" (i + 1), "cuda" (VALUE_DEVICE_CUDA) */
     V_FUNCTION, /* u.function, not counted: functions live as long as their unit */
     V_UNINIT,   /* prim::Uninitialized: never read by a correct program */
     V_COMPLEX,  /* counted from here on */
@@ -39,6 +39,8 @@ typedef enum value_tag {
     V_FUTURE,
     V_CAPSULE, /* an opaque host object, or a generator */
 } value_tag;
+
+enum { VALUE_DEVICE_CUDA = -1 };
 
 typedef struct value {
     uint8_t tag; /* enum value_tag */
@@ -151,6 +153,8 @@ static inline void value_set(value *slot, value v) {
  * ir/type.c installs these; NULL types are fine. */
 extern void (*value_type_ref)(struct type *t);
 extern void (*value_type_unref)(struct type *t);
+/* The qualified name of a class or enum type, for printing. */
+extern const char *(*value_type_name)(const struct type *t);
 
 static inline value value_none(void) { return (value){.tag = V_NONE}; }
 static inline value value_uninit(void) { return (value){.tag = V_UNINIT}; }

@@ -184,7 +184,7 @@ static void opcase_print(value v, strbuf *sb) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-enum { OPCASE_MAX_ARGS = 10 };
+enum { OPCASE_MAX_ARGS = 24 };
 
 /* Runs the row once, with allocation number fail_at (0: none) of the operator failing; the text of
  * the results, or of the failure, goes to sb. */

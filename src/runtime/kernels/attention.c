@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attention.c - the attention operators: scaled dot product, multi-head, and the encoder layer made of it.
+ * attention.c - the attention operators: scaled dot product, multi-head, and the encoder layer made
+ * of it.
  *
- * They prepare views of the heads, so that attention_core.c reads the projections where they lie and writes
- * its result where the next product wants it.
- * Tests: tests/unit/test_attention.c
+ * They prepare views of the heads, so that attention_core.c reads the projections where they lie
+ * and writes its result where the next product wants it. Tests: tests/unit/test_attention.c
  */
 #include "runtime/kernels/attention.h"
 #include "runtime/kernels/nested.h"
@@ -25,7 +25,8 @@ static ctsc_status attention_convert(diag *d, tensor **t, dtype dt) {
 }
 
 /* A mask to be added: a bool mask becomes 0 and -inf, -inf where it equals `hidden`. */
-static ctsc_status attention_additive(diag *d, tensor *mask, bool hidden, dtype work, tensor **out) {
+static ctsc_status attention_additive(diag *d, tensor *mask, bool hidden, dtype work,
+                                      tensor **out) {
     if (mask->dtype != DT_BOOL) return tensor_to_dtype(d, mask, work, out);
     tensor *flat, *t;
     TRY(tensor_contiguous(d, mask, &flat));
@@ -45,7 +46,7 @@ static ctsc_status attention_additive(diag *d, tensor *mask, bool hidden, dtype 
     return st;
 }
 
-/* ---- scaled dot product ---------------------------------------------------------------------------- */
+/* ---- scaled dot product --------------------------------------------------------------------- */
 
 static ctsc_status sdpa_check(op_ctx *cx, const tensor *q, const tensor *k, const tensor *v,
                               const tensor *mask, bool causal) {
@@ -105,8 +106,8 @@ static ctsc_status sdpa_drop(op_ctx *cx, double p, tensor *v, tensor **out, tens
     return CTSC_OK;
 }
 
-/* (query, key, value, attn_mask, dropout_p, need_attn_weights, is_causal). PyTorch's CPU kernel returns the
- * weights whether they are asked for or not, and so do we. */
+/* (query, key, value, attn_mask, dropout_p, need_attn_weights, is_causal). PyTorch's CPU kernel
+ * returns the weights whether they are asked for or not, and so do we. */
 ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
     tensor *q = arg_tensor(&args[0]), *k = arg_tensor(&args[1]), *v = arg_tensor(&args[2]);
@@ -155,7 +156,7 @@ ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value
     return st;
 }
 
-/* ---- multi-head -------------------------------------------------------------------------------------- */
+/* ---- multi-head ----------------------------------------------------------------------------- */
 
 typedef struct mha_call {
     tensor *query, *key, *value;
@@ -174,7 +175,8 @@ static ctsc_status mha_check(op_ctx *cx, const mha_call *c) {
         return diag_fail(d, CTSC_FAILED,
                          "passed-in embed_dim %lld didn't match last dim of query %lld",
                          (long long)c->dim, (long long)q->sizes[2]);
-    if (k->ndim != 3) return diag_fail(d, CTSC_FAILED, "expected 3-D `key`, got %d-D tensor", k->ndim);
+    if (k->ndim != 3)
+        return diag_fail(d, CTSC_FAILED, "expected 3-D `key`, got %d-D tensor", k->ndim);
     if (v->ndim != 3)
         return diag_fail(d, CTSC_FAILED, "expected 3-D `value`, got %d-D tensor", v->ndim);
     if (k->sizes[0] != q->sizes[0] || v->sizes[0] != q->sizes[0] || k->sizes[1] != v->sizes[1] ||
@@ -239,8 +241,10 @@ static ctsc_status mha_project(op_ctx *cx, const mha_call *c, tensor *x, int64_t
     return st;
 }
 
-/* The part-th of the projections side by side in t [B, T, parts * dim], seen as [B, H, T, dim / H]. */
-static ctsc_status mha_heads(diag *d, const mha_call *c, const tensor *t, int64_t part, tensor **out) {
+/* The part-th of the projections side by side in t [B, T, parts * dim], seen as [B, H, T, dim / H].
+ */
+static ctsc_status mha_heads(diag *d, const mha_call *c, const tensor *t, int64_t part,
+                             tensor **out) {
     int64_t width = c->dim / c->heads, row = t->sizes[2];
     int64_t sizes[4] = {t->sizes[0], c->heads, t->sizes[1], width};
     int64_t strides[4] = {t->sizes[1] * row, width, row, 1};
@@ -297,7 +301,8 @@ static ctsc_status mha_compute(op_ctx *cx, const mha_call *c, tensor **out, tens
     dtype dt = (dtype)c->query->dtype, work = attention_work(dt);
     int64_t b = c->query->sizes[0], l = c->query->sizes[1], s = c->key->sizes[1];
     int64_t sizes[3] = {b, l, c->dim}, square[4] = {b, c->heads, l, s};
-    tensor *heads[3] = {NULL}, *mask = NULL, *joined = NULL, *view = NULL, *w = NULL, *result = NULL;
+    tensor *heads[3] = {NULL}, *mask = NULL, *joined = NULL, *view = NULL, *w = NULL,
+           *result = NULL;
     ctsc_status st = mha_qkv(cx, c, work, heads);
     if (st == CTSC_OK && c->mask) st = mha_mask(d, c, work, &mask);
     if (st == CTSC_OK) st = tensor_new(d, work, 3, sizes, &joined);
@@ -326,13 +331,16 @@ static ctsc_status mha_compute(op_ctx *cx, const mha_call *c, tensor **out, tens
     return CTSC_OK;
 }
 
-/* (query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights,
- * average_attn_weights, mask_type) */
+/* (query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask,
+ * need_weights, average_attn_weights, mask_type) */
 ctsc_status op_native_multi_head_attention(op_ctx *cx, const value *args, value *results) {
-    mha_call c = {arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor(&args[2]), arg_int(&args[3]),
-                  arg_int(&args[4]), arg_tensor(&args[5]), arg_tensor(&args[6]),
-                  arg_tensor(&args[7]), arg_tensor(&args[8]), arg_tensor_or_null(&args[9]),
-                  arg_int_or(&args[12], -1), arg_bool(&args[10]), arg_bool(&args[11])};
+    mha_call c = {arg_tensor(&args[0]),      arg_tensor(&args[1]),
+                  arg_tensor(&args[2]),      arg_int(&args[3]),
+                  arg_int(&args[4]),         arg_tensor(&args[5]),
+                  arg_tensor(&args[6]),      arg_tensor(&args[7]),
+                  arg_tensor(&args[8]),      arg_tensor_or_null(&args[9]),
+                  arg_int_or(&args[12], -1), arg_bool(&args[10]),
+                  arg_bool(&args[11])};
     tensor *out, *weights;
     TRY(mha_check(cx, &c));
     TRY(mha_compute(cx, &c, &out, &weights));
@@ -402,7 +410,7 @@ ctsc_status op_masked_softmax(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, out.u.tensor, results);
 }
 
-/* ---- encoder layer --------------------------------------------------------------------------------------- */
+/* ---- encoder layer -------------------------------------------------------------------------- */
 
 static ctsc_status encoder_norm(op_ctx *cx, value *x, int64_t dim, const value *weight,
                                 const value *bias, double eps) {
@@ -435,9 +443,19 @@ static ctsc_status encoder_linear(op_ctx *cx, value *x, const value *weight, con
 
 static ctsc_status encoder_attend(op_ctx *cx, value *x, const value *args) {
     tensor *in = x->u.tensor, *out, *weights;
-    mha_call c = {in, in, in, arg_int(&args[1]), arg_int(&args[2]), arg_tensor(&args[3]),
-                  arg_tensor(&args[4]), arg_tensor(&args[5]), arg_tensor(&args[6]),
-                  arg_tensor_or_null(&args[18]), arg_int_or(&args[19], -1), false, true};
+    mha_call c = {in,
+                  in,
+                  in,
+                  arg_int(&args[1]),
+                  arg_int(&args[2]),
+                  arg_tensor(&args[3]),
+                  arg_tensor(&args[4]),
+                  arg_tensor(&args[5]),
+                  arg_tensor(&args[6]),
+                  arg_tensor_or_null(&args[18]),
+                  arg_int_or(&args[19], -1),
+                  false,
+                  true};
     TRY(mha_check(cx, &c));
     TRY(mha_compute(cx, &c, &out, &weights));
     value_set(x, value_tensor_take(out));
@@ -483,14 +501,14 @@ static ctsc_status encoder_layer_nested(op_ctx *cx, const value *args, value *x,
     return CTSC_OK;
 }
 
-/* (src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps,
- * norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2,
- * ffn_bias_2, mask, mask_type) */
+/* (src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first,
+ * eps, norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1,
+ * ffn_weight_2, ffn_bias_2, mask, mask_type) */
 ctsc_status op_transformer_encoder_layer_fwd(op_ctx *cx, const value *args, value *results) {
     value x = value_ref(args[0]), kept = value_none();
     bool nested = nested_lengths(x.u.tensor) != NULL;
-    ctsc_status st = nested ? encoder_layer_nested(cx, args, &x, &kept)
-                            : encoder_layer(cx, args, &x, &kept);
+    ctsc_status st =
+        nested ? encoder_layer_nested(cx, args, &x, &kept) : encoder_layer(cx, args, &x, &kept);
     value_unref(kept);
     if (st != CTSC_OK) {
         value_unref(x);

@@ -8,14 +8,14 @@
 
 #include "runtime/kernels/gemm.h"
 
-/* q: [..., L, E], k: [..., S, E], v: [..., S, V], any strides, one dtype (float or double); the leading
- * dims broadcast to those of out. */
+/* q: [..., L, E], k: [..., S, E], v: [..., S, V], any strides, one dtype (float or double); the
+ * leading dims broadcast to those of out. */
 typedef struct attention_call {
     tensor *q, *k, *v;
-    tensor *mask;   /* added to the scores, broadcast to [..., L, S]; NULL: none */
-    bool causal;    /* row i sees columns 0 to i */
+    tensor *mask; /* added to the scores, broadcast to [..., L, S]; NULL: none */
+    bool causal;  /* row i sees columns 0 to i */
     double scale;
-    tensor *out;    /* [..., L, V], made by the caller; elements of a row adjoin */
+    tensor *out;     /* [..., L, V], made by the caller; elements of a row adjoin */
     tensor *weights; /* [..., L, S], contiguous, or NULL if nobody wants them */
 } attention_call;
 

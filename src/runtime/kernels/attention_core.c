@@ -2,10 +2,10 @@
 /*
  * attention_core.c - softmax(scale * q k' + mask) v.
  *
- * Method: some rows of one head at a time: their scores go to a scratch buffer (or to the weights, if
- * these are wanted), are turned to weights there and multiplied by v, so that the whole matrix of scores
- * never exists. Threads share heads and blocks of rows.
- * Tests: tests/unit/test_attention.c
+ * Method: some rows of one head at a time: their scores go to a scratch buffer (or to the weights,
+ * if these are wanted), are turned to weights there and multiplied by v, so that the whole matrix
+ * of scores never exists. Threads share heads and blocks of rows. Tests:
+ * tests/unit/test_attention.c
  */
 #include "runtime/kernels/attention.h"
 #include "runtime/kernels/conv.h"
@@ -22,12 +22,16 @@ typedef struct attention_job {
     atomic_int failed;                        /* a ctsc_status */
 } attention_job;
 
-/* e^x for x <= 0 to the last bit or two: x = n ln 2 + r, a polynomial for e^r (Taylor, degree 7), and n
- * put into the exponent. Written without branches, so that the compiler can vectorise it. */
+/* e^x for x <= 0 to the last bit or two: x = n ln 2 + r, a polynomial for e^r (Taylor, degree 7),
+ * and n put into the exponent. Written without branches, so that the compiler can vectorise it. */
 static inline float attention_exp(float x) {
-    const float shifter = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
+    const float shifter =
+        12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
     float low = x < -87.0f ? -87.0f : x;
-    union { float f; uint32_t u; } n = {low * 1.44269504f + shifter}, scale;
+    union {
+        float f;
+        uint32_t u;
+    } n = {low * 1.44269504f + shifter}, scale;
     float whole = n.f - shifter;
     float r = low - whole * 0.693359375f + whole * 2.12194440e-4f;
     float p = 1.98412698e-4f;
@@ -102,14 +106,17 @@ static ctsc_status attention_item(const attention_job *job, diag *d, int64_t ite
     size_t size = dtype_size(job->dt);
     int64_t head = item / job->blocks, begin = item % job->blocks * ATTENTION_ROWS;
     int64_t end = job->rows - begin < ATTENTION_ROWS ? job->rows : begin + ATTENTION_ROWS;
-    gemm_matrix q = attention_at(c->q, job->q[head], size), k = attention_at(c->k, job->k[head], size);
-    gemm_matrix v = attention_at(c->v, job->v[head], size), out = attention_at(c->out, job->out[head], size);
+    gemm_matrix q = attention_at(c->q, job->q[head], size),
+                k = attention_at(c->k, job->k[head], size);
+    gemm_matrix v = attention_at(c->v, job->v[head], size),
+                out = attention_at(c->out, job->out[head], size);
     gemm_matrix turned = {k.p, k.cs, k.rs}, s = {scratch, job->cols, 1};
     if (c->weights)
-        s.p = (char *)tensor_data(c->weights) + (size_t)((head * job->rows + begin) * job->cols) * size;
+        s.p = (char *)tensor_data(c->weights) +
+              (size_t)((head * job->rows + begin) * job->cols) * size;
     q.p = (const char *)q.p + begin * q.rs * (int64_t)size;
-    TRY(gemm_run(d, job->dt, end - begin, job->cols, job->depth, (gemm_scale){c->scale, 0}, q, turned,
-                 gemm_zero, (void *)s.p, job->cols));
+    TRY(gemm_run(d, job->dt, end - begin, job->cols, job->depth, (gemm_scale){c->scale, 0}, q,
+                 turned, gemm_zero, (void *)s.p, job->cols));
     if (job->dt == DT_FLOAT32)
         attention_softmax_float(job, head, begin, end, (float *)s.p);
     else
@@ -137,7 +144,6 @@ static void attention_piece(void *ctx, int64_t begin, int64_t end) {
     if (st != CTSC_OK) atomic_store(&job->failed, (int)st);
 }
 
-/* The distance of out's rows must serve BLAS even where there is one row only. */
 ctsc_status attention_compute(diag *d, const attention_call *call) {
     const tensor *out = call->out;
     int nb = out->ndim - 2;
@@ -151,11 +157,17 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
     const tensor *operands[5] = {call->q, call->k, call->v, call->out, call->mask};
     for (int i = 0; i < 5; i++)
         if (operands[i]) gemm_offsets(operands[i], nb, out->sizes, heads, offsets + i * heads);
-    attention_job job = {.call = call, .dt = (dtype)call->q->dtype, .rows = out->sizes[nb],
+    attention_job job = {.call = call,
+                         .dt = (dtype)call->q->dtype,
+                         .rows = out->sizes[nb],
                          .cols = call->k->sizes[call->k->ndim - 2],
-                         .depth = call->q->sizes[call->q->ndim - 1], .width = out->sizes[nb + 1],
-                         .q = offsets, .k = offsets + heads, .v = offsets + 2 * heads,
-                         .out = offsets + 3 * heads, .mask = offsets + 4 * heads};
+                         .depth = call->q->sizes[call->q->ndim - 1],
+                         .width = out->sizes[nb + 1],
+                         .q = offsets,
+                         .k = offsets + heads,
+                         .v = offsets + 2 * heads,
+                         .out = offsets + 3 * heads,
+                         .mask = offsets + 4 * heads};
     job.blocks = (job.rows + ATTENTION_ROWS - 1) / ATTENTION_ROWS;
     double cost = (double)(job.rows < ATTENTION_ROWS ? job.rows : ATTENTION_ROWS) *
                   (double)(job.cols + 1) * (double)(job.depth + job.width);

@@ -87,7 +87,7 @@ ctsc_status op_list_pop(op_ctx *cx, const value *args, value *results) {
     list *l = container_list(args);
     int64_t i = arg_int(&args[1]);
     if (!l->len) return diag_fail(cx->diag, CTSC_FAILED, "pop from empty list");
-    if (!container_index(l, &i)) return diag_fail(cx->diag, CTSC_FAILED, "pop index out of range");
+    if (!container_index(l, &i)) return container_range_error(cx);
     return op_return(results, list_remove_at(l, (size_t)i));
 }
 ctsc_status op_list_extend(op_ctx *cx, const value *args, value *results) {
@@ -159,7 +159,7 @@ ctsc_status op_list_imul(op_ctx *cx, const value *args, value *results) {
 static ctsc_status container_slice_range(op_ctx *cx, const value *args, int64_t n, int64_t *first, int64_t *step,
                                          int64_t *count) {
     int64_t st = arg_int_or(&args[2], 1);
-    if (st == 0) return diag_fail(cx->diag, CTSC_FAILED, "slice step cannot be zero");
+    if (st == 0) return diag_fail(cx->diag, CTSC_FAILED, "List slice should have non-zero step");
     int64_t lo = st > 0 ? 0 : -1, hi = st > 0 ? n : n - 1;
     int64_t a = arg_int_or(&args[0], st > 0 ? 0 : INT64_MAX), b = arg_int_or(&args[1], st > 0 ? INT64_MAX : INT64_MIN);
     if (a < 0) a = a < -n ? lo : a + n;
@@ -524,9 +524,10 @@ static ctsc_status container_pair(op_ctx *cx, const dict_entry *e, value *out) {
     *out = value_tuple_take(t);
     return CTSC_OK;
 }
+/* The oldest entry, unlike Python. */
 ctsc_status op_dict_popitem(op_ctx *cx, const value *args, value *results) {
     dict *d = container_dict(args);
-    for (size_t i = d->used; i-- > 0;) {
+    for (size_t i = 0; i < d->used; i++) {
         if (d->entries[i].key.tag == V_UNINIT) continue;
         TRY(container_pair(cx, &d->entries[i], &results[0]));
         dict_delete(d, d->entries[i].key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv.c - the convolution operators: arguments, checks and shapes. conv_kernels.c and conv_transpose.c
- * compute.
+ * conv.c - the convolution operators: arguments, checks and shapes. conv_kernels.c and
+ * conv_transpose.c compute.
  *
  * Every operator gathers its arguments in a conv_call, whatever their order in its schema; conv_run
  * checks them as PyTorch's _convolution does, with its messages.
@@ -13,10 +13,10 @@
 #include <string.h>
 
 typedef struct conv_call {
-    tensor *input, *weight, *bias; /* bias may be NULL */
+    tensor *input, *weight, *bias;                             /* bias may be NULL */
     const value *stride, *padding, *dilation, *output_padding; /* int lists; NULL: the default */
-    const char *mode;  /* padding given as text: "same", "valid"; else NULL */
-    const char *name;  /* "conv2d": takes unbatched input, and says so in messages; else NULL */
+    const char *mode; /* padding given as text: "same", "valid"; else NULL */
+    const char *name; /* "conv2d": takes unbatched input, and says so in messages; else NULL */
     int64_t groups;
     bool transposed;
 } conv_call;
@@ -27,7 +27,7 @@ typedef struct conv_lists {
     int64_t stride[CONV_DIMS], padding[CONV_DIMS], dilation[CONV_DIMS], output_padding[CONV_DIMS];
 } conv_lists;
 
-/* ---- messages ------------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------- */
 
 /* "[2, 3]" written into buf. */
 static const char *conv_sizes_text(char *buf, size_t cap, int n, const int64_t *sizes) {
@@ -49,7 +49,7 @@ static const char *conv_times_text(char *buf, size_t cap, int n, const int64_t *
 
 enum { CONV_TEXT = 200 };
 
-/* ---- checks ---------------------------------------------------------------------------------------- */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 static ctsc_status conv_read_list(diag *d, const value *list, const char *name, int n,
                                   int64_t other, int64_t *out) {
@@ -57,10 +57,11 @@ static ctsc_status conv_read_list(diag *d, const value *list, const char *name, 
     int len = list ? arg_ints(list, &v) : 1;
     if (len != 1 && len != n) {
         char text[CONV_TEXT];
-        return diag_fail(d, CTSC_FAILED,
-                         "expected %s to be a single integer value or a list of %d values to match the "
-                         "convolution dimensions, but got %s=%s",
-                         name, n, name, conv_sizes_text(text, sizeof text, len, v));
+        return diag_fail(
+            d, CTSC_FAILED,
+            "expected %s to be a single integer value or a list of %d values to match the "
+            "convolution dimensions, but got %s=%s",
+            name, n, name, conv_sizes_text(text, sizeof text, len, v));
     }
     for (int i = 0; i < n; i++) out[i] = v[len == 1 ? 0 : i];
     return CTSC_OK;
@@ -102,23 +103,26 @@ static ctsc_status conv_check_weight(diag *d, const conv_call *c) {
                          w->ndim, w->ndim, wt, in->ndim, it);
     long long groups = c->groups;
     if (w->sizes[0] < groups)
-        return diag_fail(d, CTSC_FAILED,
-                         "Given groups=%lld, expected weight to be at least %lld at dimension 0, but "
-                         "got weight of size %s instead",
-                         groups, groups, wt);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Given groups=%lld, expected weight to be at least %lld at dimension 0, but "
+            "got weight of size %s instead",
+            groups, groups, wt);
     if (w->sizes[0] % groups != 0)
-        return diag_fail(d, CTSC_FAILED,
-                         "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, "
-                         "but got weight of size [%s] instead",
-                         groups, groups, wt);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, "
+            "but got weight of size [%s] instead",
+            groups, groups, wt);
     int64_t want = c->transposed ? w->sizes[0] : w->sizes[1] * groups;
     if (in->sizes[1] != want) {
         char given[40];
         snprintf(given, sizeof given, c->transposed ? "transposed=1" : "groups=%lld", groups);
-        return diag_fail(d, CTSC_FAILED,
-                         "Given %s, weight of size %s, expected input%s to have %lld channels, but got "
-                         "%lld channels instead",
-                         given, wt, it, (long long)want, (long long)in->sizes[1]);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Given %s, weight of size %s, expected input%s to have %lld channels, but got "
+            "%lld channels instead",
+            given, wt, it, (long long)want, (long long)in->sizes[1]);
     }
     int64_t out_channels = c->transposed ? w->sizes[1] * groups : w->sizes[0];
     if (c->bias && (c->bias->ndim != 1 || c->bias->sizes[0] != out_channels))
@@ -132,16 +136,16 @@ static ctsc_status conv_check_weight(diag *d, const conv_call *c) {
 
 static const char *conv_cpp_name(dtype dt) {
     switch (dt) {
-        case DT_UINT8: return "unsigned char";
-        case DT_INT8: return "signed char";
-        case DT_INT16: return "short int";
-        case DT_INT32: return "int";
-        case DT_INT64: return "long int";
-        case DT_FLOAT16: return "c10::Half";
-        case DT_FLOAT32: return "float";
-        case DT_FLOAT64: return "double";
-        case DT_BFLOAT16: return "c10::BFloat16";
-        default: return dtype_table[dt].torch_name;
+    case DT_UINT8: return "unsigned char";
+    case DT_INT8: return "signed char";
+    case DT_INT16: return "short int";
+    case DT_INT32: return "int";
+    case DT_INT64: return "long int";
+    case DT_FLOAT16: return "c10::Half";
+    case DT_FLOAT32: return "float";
+    case DT_FLOAT64: return "double";
+    case DT_BFLOAT16: return "c10::BFloat16";
+    default: return dtype_table[dt].torch_name;
     }
 }
 
@@ -157,7 +161,7 @@ static ctsc_status conv_check_dtypes(op_ctx *cx, const conv_call *c) {
     return gemm_supports(in) ? CTSC_OK : op_refuse_dtype(cx, "slow_conv2d_cpu", in);
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------- */
+/* ---- shapes --------------------------------------------------------------------------------- */
 
 static ctsc_status conv_check_kernel(diag *d, int n, const int64_t *kernel) {
     static const char *const names[CONV_DIMS] = {"depth", "height", "width"};
@@ -195,11 +199,11 @@ static ctsc_status conv_forward_sizes(diag *d, const conv_call *c, const conv_li
     }
     if (!fits) {
         char a[CONV_TEXT], b[CONV_TEXT];
-        return diag_fail(d, CTSC_FAILED,
-                         "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel "
-                         "size can't be greater than actual input size",
-                         conv_times_text(a, sizeof a, l->n, padded),
-                         conv_times_text(b, sizeof b, l->n, extent));
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel "
+            "size can't be greater than actual input size",
+            conv_times_text(a, sizeof a, l->n, padded), conv_times_text(b, sizeof b, l->n, extent));
     }
     TRY(conv_check_kernel(d, l->n, c->weight->sizes + 2));
     for (int i = 0; i < l->n; i++) out[i] = (padded[i] - extent[i]) / l->stride[i] + 1;
@@ -230,7 +234,8 @@ static ctsc_status conv_check_output_padding(diag *d, const conv_lists *l) {
         for (int i = 0; i < n; i++)
             sb_printf(&sb, " %s_%s: %lld", what[k], names[CONV_DIMS - n + i], (long long)v[k][i]);
     diag_fail(d, CTSC_FAILED,
-              "output padding must be smaller than either stride or dilation, but got%s", sb_str(&sb));
+              "output padding must be smaller than either stride or dilation, but got%s",
+              sb_str(&sb));
     sb_free(&sb);
     return CTSC_FAILED;
 }
@@ -253,11 +258,11 @@ static ctsc_status conv_transpose_sizes(diag *d, const conv_call *c, const conv_
     int64_t wide_in[CONV_DIMS + 1], wide_out[CONV_DIMS + 1];
     int n = conv_widen(l->n, in, 1, wide_in);
     conv_widen(l->n, out, 1, wide_out);
-    return diag_fail(d, CTSC_FAILED,
-                     "Given input size per channel: (%s). Calculated output size per channel: (%s). "
-                     "Output size is too small",
-                     conv_times_text(a, sizeof a, n, wide_in),
-                     conv_times_text(b, sizeof b, n, wide_out));
+    return diag_fail(
+        d, CTSC_FAILED,
+        "Given input size per channel: (%s). Calculated output size per channel: (%s). "
+        "Output size is too small",
+        conv_times_text(a, sizeof a, n, wide_in), conv_times_text(b, sizeof b, n, wide_out));
 }
 
 static ctsc_status conv_make_shape(diag *d, const conv_call *c, const conv_lists *l,
@@ -267,10 +272,13 @@ static ctsc_status conv_make_shape(diag *d, const conv_call *c, const conv_lists
     TRY(conv_extents(d, l, w->sizes + 2, extent));
     TRY(c->transposed ? conv_transpose_sizes(d, c, l, extent, out)
                       : conv_forward_sizes(d, c, l, extent, out));
-    *s = (conv_shape){.batch = c->input->sizes[0], .groups = c->groups,
+    *s = (conv_shape){.batch = c->input->sizes[0],
+                      .groups = c->groups,
                       .in_channels = c->input->sizes[1],
                       .out_channels = c->transposed ? w->sizes[1] * c->groups : w->sizes[0],
-                      .in_size = 1, .kernel_size = 1, .out_size = 1};
+                      .in_size = 1,
+                      .kernel_size = 1,
+                      .out_size = 1};
     for (int i = 0; i < CONV_DIMS; i++)
         s->in[i] = s->kernel[i] = s->out[i] = s->stride[i] = s->dilation[i] = 1;
     for (int i = 0, to = CONV_DIMS - l->n; i < l->n; i++, to++) {
@@ -290,7 +298,7 @@ static ctsc_status conv_make_shape(diag *d, const conv_call *c, const conv_lists
     return CTSC_OK;
 }
 
-/* ---- running ---------------------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------------- */
 
 /* Contiguous and in the dtype to compute in. */
 static ctsc_status conv_prepare(diag *d, tensor *t, dtype work, tensor **out) {
@@ -308,9 +316,9 @@ static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_
     if (st == CTSC_OK && c->bias) st = conv_prepare(d, c->bias, work, &bias);
     if (st == CTSC_OK) st = tensor_new(d, work, ndim, sizes, &t);
     if (st == CTSC_OK)
-        st = (c->transposed ? conv_transpose_compute : conv_compute)(
-            d, s, work, tensor_data(in), tensor_data(weight), bias ? tensor_data(bias) : NULL,
-            tensor_data(t));
+        st = (c->transposed ? conv_transpose_compute
+                            : conv_compute)(d, s, work, tensor_data(in), tensor_data(weight),
+                                            bias ? tensor_data(bias) : NULL, tensor_data(t));
     if (st == CTSC_OK && work != dt) {
         tensor *rounded;
         st = tensor_to_dtype(d, t, dt, &rounded);
@@ -334,8 +342,7 @@ static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_
 static ctsc_status conv_run_batched(op_ctx *cx, const conv_call *c, tensor **out) {
     diag *d = cx->diag;
     conv_lists l = {.n = c->weight->ndim - 2};
-    if (l.n < 1)
-        return diag_fail(d, CTSC_FAILED, "weight should have at least three dimensions");
+    if (l.n < 1) return diag_fail(d, CTSC_FAILED, "weight should have at least three dimensions");
     if (c->groups <= 0) return diag_fail(d, CTSC_FAILED, "non-positive groups is not supported");
     if (l.n > CONV_DIMS)
         return diag_fail(d, CTSC_UNSUPPORTED, "convolution over %d dimensions", l.n);
@@ -388,13 +395,17 @@ static ctsc_status conv_return(op_ctx *cx, const conv_call *c, const value *args
     return op_finish(cx, args, t, results);
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------------ */
+/* ---- operators ------------------------------------------------------------------------------ */
 
 /* (input, weight, bias, stride, padding, dilation, groups) */
 static ctsc_status conv_plain(op_ctx *cx, const char *name, const value *args, value *results) {
-    conv_call c = {.input = arg_tensor(&args[0]), .weight = arg_tensor(&args[1]),
-                   .bias = arg_tensor_or_null(&args[2]), .stride = &args[3], .dilation = &args[5],
-                   .groups = arg_int(&args[6]), .name = name};
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[2]),
+                   .stride = &args[3],
+                   .dilation = &args[5],
+                   .groups = arg_int(&args[6]),
+                   .name = name};
     if (args[4].tag == V_STR) {
         c.mode = args[4].u.str->bytes;
         if (strcmp(c.mode, "same") != 0 && strcmp(c.mode, "valid") != 0)
@@ -419,11 +430,18 @@ ctsc_status op_convolution_mode(op_ctx *cx, const value *args, value *results) {
 }
 
 /* (input, weight, bias, stride, padding, output_padding, groups, dilation) */
-static ctsc_status conv_transposed(op_ctx *cx, const char *name, const value *args, value *results) {
-    conv_call c = {.input = arg_tensor(&args[0]), .weight = arg_tensor(&args[1]),
-                   .bias = arg_tensor_or_null(&args[2]), .stride = &args[3], .padding = &args[4],
-                   .output_padding = &args[5], .groups = arg_int(&args[6]), .dilation = &args[7],
-                   .transposed = true, .name = name};
+static ctsc_status conv_transposed(op_ctx *cx, const char *name, const value *args,
+                                   value *results) {
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[2]),
+                   .stride = &args[3],
+                   .padding = &args[4],
+                   .output_padding = &args[5],
+                   .groups = arg_int(&args[6]),
+                   .dilation = &args[7],
+                   .transposed = true,
+                   .name = name};
     return conv_return(cx, &c, args, results);
 }
 
@@ -440,35 +458,51 @@ ctsc_status op_conv_transpose3d(op_ctx *cx, const value *args, value *results) {
 /* convolution, _convolution and their kin:
  * (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, ...) */
 ctsc_status op_convolution(op_ctx *cx, const value *args, value *results) {
-    conv_call c = {.input = arg_tensor(&args[0]), .weight = arg_tensor(&args[1]),
-                   .bias = arg_tensor_or_null(&args[2]), .stride = &args[3], .padding = &args[4],
-                   .dilation = &args[5], .transposed = arg_bool(&args[6]),
-                   .output_padding = &args[7], .groups = arg_int(&args[8])};
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[2]),
+                   .stride = &args[3],
+                   .padding = &args[4],
+                   .dilation = &args[5],
+                   .transposed = arg_bool(&args[6]),
+                   .output_padding = &args[7],
+                   .groups = arg_int(&args[8])};
     return conv_return(cx, &c, args, results);
 }
 
 /* mkldnn_convolution: (self, weight, bias, padding, stride, dilation, groups) */
 ctsc_status op_mkldnn_convolution(op_ctx *cx, const value *args, value *results) {
-    conv_call c = {.input = arg_tensor(&args[0]), .weight = arg_tensor(&args[1]),
-                   .bias = arg_tensor_or_null(&args[2]), .padding = &args[3], .stride = &args[4],
-                   .dilation = &args[5], .groups = arg_int(&args[6])};
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[2]),
+                   .padding = &args[3],
+                   .stride = &args[4],
+                   .dilation = &args[5],
+                   .groups = arg_int(&args[6])};
     return conv_return(cx, &c, args, results);
 }
 
 /* _nnpack_spatial_convolution: (input, weight, bias, padding, stride) */
 ctsc_status op_nnpack_convolution(op_ctx *cx, const value *args, value *results) {
-    conv_call c = {.input = arg_tensor(&args[0]), .weight = arg_tensor(&args[1]),
-                   .bias = arg_tensor_or_null(&args[2]), .padding = &args[3], .stride = &args[4],
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[2]),
+                   .padding = &args[3],
+                   .stride = &args[4],
                    .groups = 1};
     return conv_return(cx, &c, args, results);
 }
 
-/* thnn_conv2d, slow_conv3d, slow_conv_dilated2d, ...: (self, weight, kernel_size, bias, stride, padding
+/* thnn_conv2d, slow_conv3d, slow_conv_dilated2d, ...: (self, weight, kernel_size, bias, stride,
+ * padding
  * [, dilation]). The kernel size is the weight's. */
 ctsc_status op_slow_conv(op_ctx *cx, const value *args, value *results) {
     int nargs = cx->op->schema->nargs;
-    conv_call c = {.input = arg_tensor(&args[0]), .weight = arg_tensor(&args[1]),
-                   .bias = arg_tensor_or_null(&args[3]), .stride = &args[4], .padding = &args[5],
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[3]),
+                   .stride = &args[4],
+                   .padding = &args[5],
                    .groups = 1};
     if (nargs > 6 && args[6].tag == V_LIST) c.dilation = &args[6];
     return conv_return(cx, &c, args, results);
@@ -476,30 +510,40 @@ ctsc_status op_slow_conv(op_ctx *cx, const value *args, value *results) {
 
 /* _conv_depthwise2d, conv_depthwise3d: the same arguments, one group per input channel */
 ctsc_status op_conv_depthwise(op_ctx *cx, const value *args, value *results) {
-    conv_call c = {.input = arg_tensor(&args[0]), .weight = arg_tensor(&args[1]),
-                   .bias = arg_tensor_or_null(&args[3]), .stride = &args[4], .padding = &args[5],
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[3]),
+                   .stride = &args[4],
+                   .padding = &args[5],
                    .dilation = &args[6]};
     c.groups = c.input->ndim > 1 ? c.input->sizes[1] : 1;
     return conv_return(cx, &c, args, results);
 }
 
-/* slow_conv_transpose2d, 3d: (self, weight, kernel_size, bias, stride, padding, output_padding, dilation) */
+/* slow_conv_transpose2d, 3d: (self, weight, kernel_size, bias, stride, padding, output_padding,
+ * dilation) */
 ctsc_status op_slow_conv_transpose(op_ctx *cx, const value *args, value *results) {
-    conv_call c = {.input = arg_tensor(&args[0]), .weight = arg_tensor(&args[1]),
-                   .bias = arg_tensor_or_null(&args[3]), .stride = &args[4], .padding = &args[5],
-                   .output_padding = &args[6], .dilation = &args[7], .groups = 1,
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[3]),
+                   .stride = &args[4],
+                   .padding = &args[5],
+                   .output_padding = &args[6],
+                   .dilation = &args[7],
+                   .groups = 1,
                    .transposed = true};
     return conv_return(cx, &c, args, results);
 }
 
-/* ---- conv_tbc -------------------------------------------------------------------------------------------------- */
+/* ---- conv_tbc ------------------------------------------------------------------------------- */
 
 static ctsc_status conv_tbc_check(diag *d, const tensor *in, const tensor *w, const tensor *bias) {
     if (in->ndim != 3)
         return diag_fail(d, CTSC_FAILED, "Input must have 3 dims: time, batch, in_channel");
     if (w->ndim != 3)
-        return diag_fail(d, CTSC_FAILED,
-                         "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.");
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.");
     if (bias->ndim != 1) return diag_fail(d, CTSC_FAILED, "Bias must be 1-D");
     if (in->sizes[2] != w->sizes[1])
         return diag_fail(d, CTSC_FAILED,
@@ -518,8 +562,8 @@ static ctsc_status conv_tbc_taps(diag *d, const tensor *in, const tensor *w, int
         int64_t lo = tap < pad ? pad - tap : 0, hi = in->sizes[0] + pad - tap;
         if (hi > out->sizes[0]) hi = out->sizes[0];
         if (hi <= lo) continue;
-        const char *from = (const char *)tensor_data(in) +
-                           (lo + tap - pad) * batch * in->sizes[2] * size;
+        const char *from =
+            (const char *)tensor_data(in) + (lo + tap - pad) * batch * in->sizes[2] * size;
         gemm_matrix b = {(const char *)tensor_data(w) + tap * w->sizes[1] * n * size, n, 1};
         TRY(gemm_run(d, (dtype)in->dtype, (hi - lo) * batch, n, in->sizes[2], gemm_one,
                      (gemm_matrix){from, in->sizes[2], 1}, b, gemm_one,

@@ -2,12 +2,12 @@
 /*
  * conv_depthwise.c - computes depthwise convolutions: one input channel per group.
  *
- * Method: matrix products would be one row thin, so each output plane is summed directly. The input plane is
- * copied to a buffer with its padding, and split by stride: what the outputs of one tap read lies
- * together there, and a whole output plane (rows as wide as the buffer's; the surplus is dropped) is one run of
- * sums over taps at constant offsets, which stay in vector registers.
- * Alternative: loops over output rows; their runs are short where planes are small, as late in networks.
- * Tests: tests/unit/test_conv.c
+ * Method: matrix products would be one row thin, so each output plane is summed directly. The input
+ * plane is copied to a buffer with its padding, and split by stride: what the outputs of one tap
+ * read lies together there, and a whole output plane (rows as wide as the buffer's; the surplus is
+ * dropped) is one run of sums over taps at constant offsets, which stay in vector registers.
+ * Alternative: loops over output rows; their runs are short where planes are small, as late in
+ * networks. Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv.h"
 
@@ -19,14 +19,16 @@ typedef struct depthwise_job {
     const conv_shape *s;
     const char *input, *weight, *bias;
     char *out;
-    int64_t cells[CONV_DIMS]; /* extent of a part of the buffer; there is one per phase of the strides */
+    int64_t cells[CONV_DIMS]; /* extent of a part of the buffer; there is one per phase of the
+                                 strides */
     int64_t part, phases;     /* elements of a part; parts */
     int64_t run;              /* outputs computed, surplus included; a multiple of the chunk */
     int64_t offsets[DEPTHWISE_MAX_TAPS];
-    atomic_int failed;        /* a ctsc_status */
+    atomic_int failed; /* a ctsc_status */
 } depthwise_job;
 
-/* Lays the buffer out. False if it would be out of proportion (great dilations), or taps too many. */
+/* Lays the buffer out. False if it would be out of proportion (great dilations), or taps too many.
+ */
 static bool depthwise_plan(const conv_shape *s, depthwise_job *job) {
     job->s = s;
     job->part = job->phases = 1;
@@ -98,8 +100,9 @@ static bool depthwise_plan(const conv_shape *s, depthwise_job *job) {
                 int64_t cz = pz / s->stride[0], cy = py / s->stride[1];                            \
                 if (cz >= job->cells[0] || cy >= job->cells[1]) continue;                          \
                 int64_t phase = pz % s->stride[0] * s->stride[1] + py % s->stride[1];              \
-                depthwise_row_##T(job, in, buffer + phase * s->stride[2] * job->part +             \
-                                               (cz * job->cells[1] + cy) * job->cells[2]);         \
+                depthwise_row_##T(job, in,                                                         \
+                                  buffer + phase * s->stride[2] * job->part +                      \
+                                      (cz * job->cells[1] + cy) * job->cells[2]);                  \
             }                                                                                      \
     }                                                                                              \
     /* Planes [begin, end) of batch * out_channels. */                                             \

@@ -2,21 +2,21 @@
 /*
  * conv_kernels.c - computes convolutions.
  *
- * Method: the columns of an image's unfolded matrix (one per output position, one row per channel and kernel tap) are
- * made block by block in a scratch buffer and multiplied by the weights (im2col). Convolutions of
- * kernel size 1 multiply the image itself. Threads share images, groups and blocks, or, when these are
- * few, the single products. Depthwise convolutions are conv_depthwise.c's.
- * Tests: tests/unit/test_conv.c
+ * Method: the columns of an image's unfolded matrix (one per output position, one row per channel
+ * and kernel tap) are made block by block in a scratch buffer and multiplied by the weights
+ * (im2col). Convolutions of kernel size 1 multiply the image itself. Threads share images, groups
+ * and blocks, or, when these are few, the single products. Depthwise convolutions are
+ * conv_depthwise.c's. Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv.h"
 
 #include <string.h>
 
 enum {
-    CONV_BLOCK = 1 << 17,      /* elements of a scratch buffer, roughly: what a core's L2 cache holds */
+    CONV_BLOCK = 1 << 17, /* elements of a scratch buffer, roughly: what a core's L2 cache holds */
     CONV_MIN_COLUMNS = 128,
-    CONV_ITEMS = 16,           /* blocks to aim for in all */
-    CONV_FEW_ITEMS = 4,        /* up to this many run one after the other, each spread over threads */
+    CONV_ITEMS = 16,    /* blocks to aim for in all */
+    CONV_FEW_ITEMS = 4, /* up to this many run one after the other, each spread over threads */
 };
 
 static int64_t conv_ceil_div(int64_t a, int64_t b) { /* b > 0 */
@@ -33,7 +33,8 @@ void conv_valid_range(const conv_shape *s, int dim, int64_t tap, int64_t *lo, in
 
 /* ---- im2col --------------------------------------------------------------------------------- */
 
-/* One row of the unfolded matrix: channel plane `in`, tap (kd, kh, kw), output positions [begin, end). */
+/* One row of the unfolded matrix: channel plane `in`, tap (kd, kh, kw), output positions [begin,
+ * end). */
 #define CONV_UNFOLD(U)                                                                             \
     static void conv_unfold_row_##U(const conv_shape *s, const U *in, const int64_t *tap,          \
                                     int64_t begin, int64_t end, U *dst) {                          \
@@ -81,10 +82,10 @@ CONV_UNFOLD(uint64_t)
 static void conv_unfold(const conv_shape *s, size_t size, const void *image, int64_t channels,
                         int64_t begin, int64_t end, void *cols) {
     switch (size) {
-        case 1: conv_unfold_uint8_t(s, image, channels, begin, end, cols); break;
-        case 2: conv_unfold_uint16_t(s, image, channels, begin, end, cols); break;
-        case 4: conv_unfold_uint32_t(s, image, channels, begin, end, cols); break;
-        default: conv_unfold_uint64_t(s, image, channels, begin, end, cols); break;
+    case 1: conv_unfold_uint8_t(s, image, channels, begin, end, cols); break;
+    case 2: conv_unfold_uint16_t(s, image, channels, begin, end, cols); break;
+    case 4: conv_unfold_uint32_t(s, image, channels, begin, end, cols); break;
+    default: conv_unfold_uint64_t(s, image, channels, begin, end, cols); break;
     }
 }
 
@@ -93,9 +94,9 @@ typedef struct conv_job {
     dtype dt;
     const char *input, *weight, *bias;
     char *out;
-    bool pointwise;             /* the image is its own unfolded matrix */
-    int64_t block, blocks;      /* columns of a block, blocks of an image */
-    atomic_int failed;          /* a ctsc_status */
+    bool pointwise;        /* the image is its own unfolded matrix */
+    int64_t block, blocks; /* columns of a block, blocks of an image */
+    atomic_int failed;     /* a ctsc_status */
 } conv_job;
 
 #define CONV_ADD_BIAS(T)                                                                           \
@@ -113,13 +114,13 @@ static void conv_add_bias(const conv_job *job, char *out, int64_t channel, int64
     const conv_shape *s = job->s;
     if (!job->bias) return;
     switch (job->dt) {
-        case DT_FLOAT32: CONV_ADD_BIAS(float); break;
-        case DT_FLOAT64: CONV_ADD_BIAS(double); break;
-        case DT_UINT8: CONV_ADD_BIAS(uint8_t); break;
-        case DT_INT8: CONV_ADD_BIAS(int8_t); break;
-        case DT_INT16: CONV_ADD_BIAS(int16_t); break;
-        case DT_INT32: CONV_ADD_BIAS(uint32_t); break;
-        default: CONV_ADD_BIAS(uint64_t); break;
+    case DT_FLOAT32: CONV_ADD_BIAS(float); break;
+    case DT_FLOAT64: CONV_ADD_BIAS(double); break;
+    case DT_UINT8: CONV_ADD_BIAS(uint8_t); break;
+    case DT_INT8: CONV_ADD_BIAS(int8_t); break;
+    case DT_INT16: CONV_ADD_BIAS(int16_t); break;
+    case DT_INT32: CONV_ADD_BIAS(uint32_t); break;
+    default: CONV_ADD_BIAS(uint64_t); break;
     }
 }
 
@@ -177,7 +178,7 @@ static int64_t conv_block_columns(const conv_shape *s) {
     return block > s->out_size ? s->out_size : block;
 }
 
-/* ---- entry ------------------------------------------------------------------------------------------- */
+/* ---- entry ---------------------------------------------------------------------------------- */
 
 static bool conv_is_pointwise(const conv_shape *s) {
     for (int i = 0; i < CONV_DIMS; i++)

@@ -2,11 +2,10 @@
 /*
  * conv_transpose.c - computes transposed convolutions.
  *
- * Method: transposed weights times the image give, for every input position, what each kernel tap adds to the
- * output (the columns of im2col); col2im adds them up. The work is cut into groups of output
- * channels, so that no two threads add to the same element, and in each of them into blocks of
- * input positions, added in order.
- * Tests: tests/unit/test_conv.c
+ * Method: transposed weights times the image give, for every input position, what each kernel tap
+ * adds to the output (the columns of im2col); col2im adds them up. The work is cut into groups of
+ * output channels, so that no two threads add to the same element, and in each of them into blocks
+ * of input positions, added in order. Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv.h"
 
@@ -17,13 +16,14 @@ typedef struct convt_job {
     dtype dt;
     const char *input, *weight, *bias;
     char *out;
-    int64_t chunk, chunks;  /* output channels taken together; of those, in a group */
-    int64_t block;          /* input positions taken together */
-    atomic_int failed;      /* a ctsc_status */
+    int64_t chunk, chunks; /* output channels taken together; of those, in a group */
+    int64_t block;         /* input positions taken together */
+    atomic_int failed;     /* a ctsc_status */
 } convt_job;
 
-/* Adds one row of columns (input positions [begin, end) at one tap) to an output plane. Here the roles of
- * conv_shape's in and out are exchanged: a position of the input lands at p * stride - pad + tap * dilation. */
+/* Adds one row of columns (input positions [begin, end) at one tap) to an output plane. Here the
+ * roles of conv_shape's in and out are exchanged: a position of the input lands at p * stride - pad
+ * + tap * dilation. */
 #define CONVT_ADD(T)                                                                               \
     static void convt_add_##T(const conv_shape *s, const int64_t *tap, int64_t begin, int64_t end, \
                               const void *row, void *plane) {                                      \
@@ -65,10 +65,10 @@ static convt_ops convt_ops_of(dtype dt) {
     if (dt == DT_FLOAT32) return (convt_ops){convt_add_float, convt_start_float};
     if (dt == DT_FLOAT64) return (convt_ops){convt_add_double, convt_start_double};
     switch (dtype_size(dt)) { /* sums that wrap around are the same, signed or not */
-        case 1: return (convt_ops){convt_add_uint8_t, convt_start_uint8_t};
-        case 2: return (convt_ops){convt_add_uint16_t, convt_start_uint16_t};
-        case 4: return (convt_ops){convt_add_uint32_t, convt_start_uint32_t};
-        default: return (convt_ops){convt_add_uint64_t, convt_start_uint64_t};
+    case 1: return (convt_ops){convt_add_uint8_t, convt_start_uint8_t};
+    case 2: return (convt_ops){convt_add_uint16_t, convt_start_uint16_t};
+    case 4: return (convt_ops){convt_add_uint32_t, convt_start_uint32_t};
+    default: return (convt_ops){convt_add_uint64_t, convt_start_uint64_t};
     }
 }
 

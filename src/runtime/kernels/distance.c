@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * distance.c - distances and similarities of vectors: cdist, pdist, pairwise_distance, cosine_similarity.
+ * distance.c - distances and similarities of vectors: cdist, pdist, pairwise_distance,
+ * cosine_similarity.
  *
- * Method: p-norms of differences, row against row. As in PyTorch, euclidean distances of many rows are
- * |x|^2 + |y|^2 - 2 x.y with the last term a matrix product, which is fast but loses digits where rows
- * nearly agree.
- * Tests: tests/unit/test_matmul.c
+ * Method: p-norms of differences, row against row. As in PyTorch, euclidean distances of many rows
+ * are |x|^2 + |y|^2 - 2 x.y with the last term a matrix product, which is fast but loses digits
+ * where rows nearly agree. Tests: tests/unit/test_matmul.c
  */
 #include "runtime/kernels/gemm.h"
 
 #include <math.h>
 
-/* ---- row against row --------------------------------------------------------------------------------- */
+/* ---- row against row ------------------------------------------------------------------------ */
 
 #define DISTANCE_ROWS(T, FABS, POW, SQRT)                                                          \
     static T distance_##T(const T *x, const T *y, int64_t n, double p) {                           \
@@ -95,15 +95,16 @@ typedef struct cdist_job {
 CDIST_PIECE(float)
 CDIST_PIECE(double)
 
-/* ---- cdist ------------------------------------------------------------------------------------------------ */
+/* ---- cdist ---------------------------------------------------------------------------------- */
 
 static ctsc_status cdist_check(op_ctx *cx, const tensor *a, const tensor *b, double p) {
     diag *d = cx->diag;
     const tensor *both[2] = {a, b};
     for (int i = 0; i < 2; i++)
         if (both[i]->ndim < 2)
-            return diag_fail(d, CTSC_FAILED, "cdist only supports at least 2D tensors, X%d got: %dD",
-                             i + 1, both[i]->ndim);
+            return diag_fail(d, CTSC_FAILED,
+                             "cdist only supports at least 2D tensors, X%d got: %dD", i + 1,
+                             both[i]->ndim);
     if (a->sizes[a->ndim - 1] != b->sizes[b->ndim - 1])
         return diag_fail(d, CTSC_FAILED,
                          "X1 and X2 must have the same number of columns. X1: %lld X2: %lld",
@@ -129,8 +130,16 @@ static ctsc_status cdist_run(diag *d, const tensor *a, const tensor *b, double p
     gemm_offsets(a, nb, out->sizes, batches, offsets);
     gemm_offsets(b, nb, out->sizes, batches, offsets + batches);
     bool wide = a->dtype == DT_FLOAT64;
-    cdist_job job = {wide, a->sizes[a->ndim - 2], b->sizes[b->ndim - 2], a->sizes[a->ndim - 1], p,
-                     tensor_data(a), tensor_data(b), offsets, offsets + batches, tensor_data(out)};
+    cdist_job job = {wide,
+                     a->sizes[a->ndim - 2],
+                     b->sizes[b->ndim - 2],
+                     a->sizes[a->ndim - 1],
+                     p,
+                     tensor_data(a),
+                     tensor_data(b),
+                     offsets,
+                     offsets + batches,
+                     tensor_data(out)};
     int64_t rows = batches * job.rows1;
     int64_t grain = 16384 / (job.rows2 * (job.width + 1)) + 1;
     ctsc_status st = CTSC_OK;
@@ -140,7 +149,8 @@ static ctsc_status cdist_run(diag *d, const tensor *a, const tensor *b, double p
                         (gemm_scale){-2, -2}, gemm_of(a), offsets, turned, offsets + batches,
                         gemm_zero, tensor_data(out));
         if (st == CTSC_OK) {
-            pool_for(rows, grain, wide ? cdist_from_products_double : cdist_from_products_float, &job);
+            pool_for(rows, grain, wide ? cdist_from_products_double : cdist_from_products_float,
+                     &job);
             wide ? cdist_finish_products_double(&job, batches)
                  : cdist_finish_products_float(&job, batches);
         }
@@ -202,7 +212,8 @@ ctsc_status op_cdist(op_ctx *cx, const value *args, value *results) {
     if (mode < 0 || mode > 2)
         return diag_fail(cx->diag, CTSC_FAILED, "possible modes: 0, 1, 2, but was: %lld",
                          (long long)mode);
-    TRY(cdist_compute(cx, arg_tensor(&args[0]), arg_tensor(&args[1]), arg_float(&args[2]), mode, &t));
+    TRY(cdist_compute(cx, arg_tensor(&args[0]), arg_tensor(&args[1]), arg_float(&args[2]), mode,
+                      &t));
     return op_finish(cx, args, t, results);
 }
 
@@ -213,7 +224,7 @@ ctsc_status op_euclidean_dist(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, t, results);
 }
 
-/* ---- pdist -------------------------------------------------------------------------------------------------- */
+/* ---- pdist ---------------------------------------------------------------------------------- */
 
 /* (self, p): distances of all pairs of rows, (0, 1), (0, 2), ... */
 ctsc_status op_pdist(op_ctx *cx, const value *args, value *results) {
@@ -237,12 +248,12 @@ ctsc_status op_pdist(op_ctx *cx, const value *args, value *results) {
             for (int64_t j = i + 1; j < n; j++, at++)
                 if (a->dtype == DT_FLOAT64) {
                     const double *rows = tensor_data(a);
-                    TENSOR_AT(t, double)[at] =
-                        distance_double(rows + i * width, rows + j * width, width, p);
+                    TENSOR_AT(t, double)
+                    [at] = distance_double(rows + i * width, rows + j * width, width, p);
                 } else {
                     const float *rows = tensor_data(a);
-                    TENSOR_AT(t, float)[at] =
-                        distance_float(rows + i * width, rows + j * width, width, p);
+                    TENSOR_AT(t, float)
+                    [at] = distance_float(rows + i * width, rows + j * width, width, p);
                 }
         st = distance_round(d, (dtype)x->dtype, &t);
         if (st != CTSC_OK) tensor_unref(t);
@@ -251,7 +262,7 @@ ctsc_status op_pdist(op_ctx *cx, const value *args, value *results) {
     return st == CTSC_OK ? op_finish(cx, args, t, results) : st;
 }
 
-/* ---- pairs ---------------------------------------------------------------------------------------------------- */
+/* ---- pairs ---------------------------------------------------------------------------------- */
 
 /* (x1, x2, p, eps, keepdim): norm(x1 - x2 + eps) over the last dim */
 ctsc_status op_pairwise_distance(op_ctx *cx, const value *args, value *results) {

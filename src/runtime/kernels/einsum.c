@@ -2,11 +2,11 @@
 /*
  * einsum.c - torch.einsum, and tensordot with it.
  *
- * Method: every operand becomes a view with one dim per subscript of the equation: those of the result first,
- * the ellipsis's dims among them, then those summed over. Dims an operand lacks have size 1, repeated
- * subscripts are a diagonal (their strides added). Pairs of operands are then contracted by one batched matrix
- * product each, as soon as nobody else has a dim it is summed over.
- * Tests: tests/unit/test_einsum.c
+ * Method: every operand becomes a view with one dim per subscript of the equation: those of the
+ * result first, the ellipsis's dims among them, then those summed over. Dims an operand lacks have
+ * size 1, repeated subscripts are a diagonal (their strides added). Pairs of operands are then
+ * contracted by one batched matrix product each, as soon as nobody else has a dim it is summed
+ * over. Tests: tests/unit/test_einsum.c
  */
 #include "runtime/kernels/gemm.h"
 
@@ -23,11 +23,11 @@ typedef struct einsum_term {
 
 typedef struct einsum_plan {
     int operands;
-    einsum_term *terms;             /* one per operand */
-    int ellipsis_dims;              /* most dims that an ellipsis stands for */
-    int count[EINSUM_LABELS];       /* in how many places of operands the label stands */
-    int place[EINSUM_LABELS + 1];   /* its dim in the views, -1: none; of the ellipsis: the first */
-    int out_dims, dims;             /* of the result, and of the views */
+    einsum_term *terms;           /* one per operand */
+    int ellipsis_dims;            /* most dims that an ellipsis stands for */
+    int count[EINSUM_LABELS];     /* in how many places of operands the label stands */
+    int place[EINSUM_LABELS + 1]; /* its dim in the views, -1: none; of the ellipsis: the first */
+    int out_dims, dims;           /* of the result, and of the views */
 } einsum_plan;
 
 static int einsum_label(char c) {
@@ -39,7 +39,7 @@ static char einsum_letter(int label) {
     return (char)(label < 26 ? 'A' + label : 'a' + label - 26);
 }
 
-/* ---- reading the equation ------------------------------------------------------------------------- */
+/* ---- reading the equation ------------------------------------------------------------------- */
 
 static ctsc_status einsum_push(diag *d, einsum_term *t, int label) {
     if (t->n == EINSUM_MAX_TERMS) return diag_fail(d, CTSC_LIMIT, "einsum(): too many subscripts");
@@ -62,20 +62,22 @@ static ctsc_status einsum_parse_inputs(diag *d, einsum_plan *p, const char *eq, 
         if (eq[i] == ' ') continue;
         if (eq[i] == '.') {
             if (t->has_ellipsis)
-                return diag_fail(d, CTSC_FAILED,
-                                 "einsum(): found '.' for operand %d for which an ellipsis was already "
-                                 "found",
-                                 op);
+                return diag_fail(
+                    d, CTSC_FAILED,
+                    "einsum(): found '.' for operand %d for which an ellipsis was already "
+                    "found",
+                    op);
             if (i + 2 >= len || eq[i + 1] != '.' || eq[i + 2] != '.')
-                return diag_fail(d, CTSC_FAILED,
-                                 "einsum(): found '.' for operand %d that is not part of any ellipsis",
-                                 op);
+                return diag_fail(
+                    d, CTSC_FAILED,
+                    "einsum(): found '.' for operand %d that is not part of any ellipsis", op);
             i += 2;
             TRY(einsum_push(d, t, EINSUM_ELLIPSIS));
         } else if (eq[i] == ',') {
             if (++op >= p->operands)
-                return diag_fail(d, CTSC_FAILED,
-                                 "einsum(): fewer operands were provided than specified in the equation");
+                return diag_fail(
+                    d, CTSC_FAILED,
+                    "einsum(): fewer operands were provided than specified in the equation");
         } else {
             int label = einsum_label(eq[i]);
             if (label < 0) return einsum_bad_subscript(d, i);
@@ -114,10 +116,11 @@ static ctsc_status einsum_parse_output(diag *d, einsum_plan *p, const char *eq, 
         int label = einsum_label(eq[i]);
         if (label < 0) return einsum_bad_subscript(d, i);
         if (p->count[label] == 0)
-            return diag_fail(d, CTSC_FAILED,
-                             "einsum(): output subscript %c does not appear in the equation for any "
-                             "input operand",
-                             eq[i]);
+            return diag_fail(
+                d, CTSC_FAILED,
+                "einsum(): output subscript %c does not appear in the equation for any "
+                "input operand",
+                eq[i]);
         if (p->place[label] >= 0)
             return diag_fail(d, CTSC_FAILED,
                              "einsum(): output subscript %c appears more than once in the output",
@@ -133,20 +136,22 @@ static ctsc_status einsum_check_ranks(diag *d, einsum_plan *p, const list *ops) 
         const einsum_term *t = &p->terms[i];
         int ndim = ops->u.tensors[i]->ndim, named = t->n - (t->has_ellipsis ? 1 : 0);
         if (t->has_ellipsis ? named > ndim : named != ndim)
-            return diag_fail(d, CTSC_FAILED,
-                             "einsum(): the number of subscripts in the equation (%d)%s(%d) for operand "
-                             "%d%s",
-                             named,
-                             t->has_ellipsis ? " is more than the number of dimensions "
-                                             : " does not match the number of dimensions ",
-                             ndim, i, t->has_ellipsis ? "" : " and no ellipsis was given");
+            return diag_fail(
+                d, CTSC_FAILED,
+                "einsum(): the number of subscripts in the equation (%d)%s(%d) for operand "
+                "%d%s",
+                named,
+                t->has_ellipsis ? " is more than the number of dimensions "
+                                : " does not match the number of dimensions ",
+                ndim, i, t->has_ellipsis ? "" : " and no ellipsis was given");
         if (t->has_ellipsis && ndim - named > p->ellipsis_dims) p->ellipsis_dims = ndim - named;
     }
     return CTSC_OK;
 }
 
 /* Gives every subscript its dim: the result's first, then the others. */
-static ctsc_status einsum_place_all(diag *d, einsum_plan *p, const char *eq, size_t arrow, size_t len) {
+static ctsc_status einsum_place_all(diag *d, einsum_plan *p, const char *eq, size_t arrow,
+                                    size_t len) {
     for (int i = 0; i <= EINSUM_LABELS; i++) p->place[i] = -1;
     if (arrow < len) {
         TRY(einsum_parse_output(d, p, eq, arrow + 2, len));
@@ -163,9 +168,10 @@ static ctsc_status einsum_place_all(diag *d, einsum_plan *p, const char *eq, siz
                                       : diag_fail(d, CTSC_LIMIT, "einsum(): too many dimensions");
 }
 
-/* ---- operands as views ------------------------------------------------------------------------------- */
+/* ---- operands as views ---------------------------------------------------------------------- */
 
-static ctsc_status einsum_view(diag *d, const einsum_plan *p, int op, const tensor *t, tensor **out) {
+static ctsc_status einsum_view(diag *d, const einsum_plan *p, int op, const tensor *t,
+                               tensor **out) {
     const einsum_term *term = &p->terms[op];
     int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
     bool seen[EINSUM_LABELS] = {false};
@@ -181,11 +187,11 @@ static ctsc_status einsum_view(diag *d, const einsum_plan *p, int op, const tens
             continue;
         }
         if (seen[label] && sizes[at] != t->sizes[dim])
-            return diag_fail(d, CTSC_FAILED,
-                             "einsum(): subscript %c is repeated for operand %d but the sizes don't "
-                             "match, %lld != %lld",
-                             einsum_letter(label), op, (long long)t->sizes[dim],
-                             (long long)sizes[at]);
+            return diag_fail(
+                d, CTSC_FAILED,
+                "einsum(): subscript %c is repeated for operand %d but the sizes don't "
+                "match, %lld != %lld",
+                einsum_letter(label), op, (long long)t->sizes[dim], (long long)sizes[at]);
         seen[label] = true;
         sizes[at] = t->sizes[dim];
         strides[at] += t->strides[dim++];
@@ -206,21 +212,23 @@ static ctsc_status einsum_check_sizes(diag *d, const einsum_plan *p, tensor *con
             }
             for (int label = 0; label < EINSUM_LABELS; label++)
                 if (p->place[label] == dim)
-                    return diag_fail(d, CTSC_FAILED,
-                                     "einsum(): subscript %c has size %lld for operand %d which does "
-                                     "not broadcast with previously seen size %lld",
-                                     einsum_letter(label), (long long)own, i, (long long)size);
-            return diag_fail(d, CTSC_FAILED,
-                             "einsum(): dimension %d covered by ellipsis in operand %dhas size %lld which "
-                             "does not broadcast with previously seen ellipsis with size %lld for the "
-                             "respective dimension",
-                             dim - p->place[EINSUM_ELLIPSIS], i, (long long)own, (long long)size);
+                    return diag_fail(
+                        d, CTSC_FAILED,
+                        "einsum(): subscript %c has size %lld for operand %d which does "
+                        "not broadcast with previously seen size %lld",
+                        einsum_letter(label), (long long)own, i, (long long)size);
+            return diag_fail(
+                d, CTSC_FAILED,
+                "einsum(): dimension %d covered by ellipsis in operand %dhas size %lld which "
+                "does not broadcast with previously seen ellipsis with size %lld for the "
+                "respective dimension",
+                dim - p->place[EINSUM_ELLIPSIS], i, (long long)own, (long long)size);
         }
     }
     return CTSC_OK;
 }
 
-/* ---- contraction --------------------------------------------------------------------------------------- */
+/* ---- contraction ---------------------------------------------------------------------------- */
 
 /* Replaces *t by its sum over the n dims, which stay as size 1. */
 static ctsc_status einsum_sum(op_ctx *cx, tensor **t, int n, const int64_t *dims) {
@@ -248,7 +256,8 @@ typedef struct einsum_split {
         sum[TENSOR_MAX_DIMS];
 } einsum_split;
 
-static int64_t einsum_copy_dims(const tensor *t, int n, const int64_t *dims, int64_t *order, int *at) {
+static int64_t einsum_copy_dims(const tensor *t, int n, const int64_t *dims, int64_t *order,
+                                int *at) {
     int64_t size = 1;
     for (int i = 0; i < n; i++) {
         order[(*at)++] = dims[i];
@@ -291,20 +300,28 @@ static ctsc_status einsum_unfold(diag *d, const tensor *product, const tensor *a
     return tensor_view_raw(d, product, a->ndim, sizes, strides, product->offset, out);
 }
 
-/* Multiplies a and b and sums over the dims whose `summed` is set; all dims stay, those with size 1. */
-static ctsc_status einsum_pair(op_ctx *cx, tensor **a, tensor **b, const bool *summed, tensor **out) {
+/* Multiplies a and b and sums over the dims whose `summed` is set; all dims stay, those with
+ * size 1. */
+static ctsc_status einsum_pair(op_ctx *cx, tensor **a, tensor **b, const bool *summed,
+                               tensor **out) {
     diag *d = cx->diag;
     einsum_split s = {0};
     int64_t only_a[TENSOR_MAX_DIMS], only_b[TENSOR_MAX_DIMS];
     int na = 0, nb = 0;
     for (int i = 0; i < (*a)->ndim; i++) {
         bool in_a = (*a)->sizes[i] != 1, in_b = (*b)->sizes[i] != 1;
-        if (summed[i] && in_a && in_b) s.sum[s.nsum++] = i;
-        else if (summed[i] && in_a) only_a[na++] = i;
-        else if (summed[i] && in_b) only_b[nb++] = i;
-        else if (in_a && in_b) s.batch[s.nbatch++] = i;
-        else if (in_a) s.left[s.nleft++] = i;
-        else if (in_b) s.right[s.nright++] = i;
+        if (summed[i] && in_a && in_b)
+            s.sum[s.nsum++] = i;
+        else if (summed[i] && in_a)
+            only_a[na++] = i;
+        else if (summed[i] && in_b)
+            only_b[nb++] = i;
+        else if (in_a && in_b)
+            s.batch[s.nbatch++] = i;
+        else if (in_a)
+            s.left[s.nleft++] = i;
+        else if (in_b)
+            s.right[s.nright++] = i;
     }
     TRY(einsum_sum(cx, a, na, only_a));
     TRY(einsum_sum(cx, b, nb, only_b));
@@ -326,10 +343,10 @@ static ctsc_status einsum_pair(op_ctx *cx, tensor **a, tensor **b, const bool *s
     return st;
 }
 
-/* Contracts views i and j of the n there are; the result takes the place of the first, or, for a given
- * path, goes to the end, as the path counts on. */
-static ctsc_status einsum_step(op_ctx *cx, const einsum_plan *p, tensor **views, int n, int i, int j,
-                               bool to_end) {
+/* Contracts views i and j of the n there are; the result takes the place of the first, or, for a
+ * given path, goes to the end, as the path counts on. */
+static ctsc_status einsum_step(op_ctx *cx, const einsum_plan *p, tensor **views, int n, int i,
+                               int j, bool to_end) {
     bool summed[TENSOR_MAX_DIMS] = {false};
     for (int dim = p->out_dims; dim < p->dims; dim++) {
         summed[dim] = true;
@@ -352,14 +369,15 @@ static ctsc_status einsum_step(op_ctx *cx, const einsum_plan *p, tensor **views,
 }
 
 /* *n: how many views are left, also after a failure. */
-static ctsc_status einsum_contract(op_ctx *cx, const einsum_plan *p, const list *path, tensor **views,
-                                   int *n) {
+static ctsc_status einsum_contract(op_ctx *cx, const einsum_plan *p, const list *path,
+                                   tensor **views, int *n) {
     diag *d = cx->diag;
     if (path && path->len != (size_t)(p->operands == 1 ? 1 : (p->operands - 1) * 2))
-        return diag_fail(d, CTSC_FAILED,
-                         "einsum(): expected contraction path given in path parameter to be of length "
-                         "%d, but got length %zu",
-                         p->operands == 1 ? 1 : (p->operands - 1) * 2, path->len);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "einsum(): expected contraction path given in path parameter to be of length "
+            "%d, but got length %zu",
+            p->operands == 1 ? 1 : (p->operands - 1) * 2, path->len);
     for (int step = 0; *n > 1; step++) {
         int64_t i = path ? path->u.ints[2 * step] : 0, j = path ? path->u.ints[2 * step + 1] : 1;
         if (i < 0 || j < 0 || i >= *n || j >= *n || i == j)
@@ -386,8 +404,7 @@ static ctsc_status einsum_run(op_ctx *cx, einsum_plan *p, const str *eq, const l
     tensor *views[EINSUM_MAX_OPERANDS];
     int n = 0;
     ctsc_status st = CTSC_OK;
-    while (n < p->operands &&
-           (st = einsum_view(d, p, n, ops->u.tensors[n], &views[n])) == CTSC_OK)
+    while (n < p->operands && (st = einsum_view(d, p, n, ops->u.tensors[n], &views[n])) == CTSC_OK)
         n++;
     if (st == CTSC_OK) st = einsum_check_sizes(d, p, views);
     if (st == CTSC_OK) st = einsum_contract(cx, p, path, views, &n);
@@ -409,13 +426,13 @@ ctsc_status op_einsum(op_ctx *cx, const value *args, value *results) {
     p.terms = mem_zalloc(ops->len * sizeof *p.terms);
     if (!p.terms) return diag_no_memory(cx->diag);
     tensor *t;
-    ctsc_status st = einsum_run(cx, &p, args[0].u.str, ops,
-                                args[2].tag == V_LIST ? args[2].u.list : NULL, &t);
+    ctsc_status st =
+        einsum_run(cx, &p, args[0].u.str, ops, args[2].tag == V_LIST ? args[2].u.list : NULL, &t);
     mem_free(p.terms);
     return st == CTSC_OK ? op_return_tensor(results, t) : st;
 }
 
-/* ---- tensordot ------------------------------------------------------------------------------------------ */
+/* ---- tensordot ------------------------------------------------------------------------------ */
 
 typedef struct tensordot_side {
     int nfree, nsum;
@@ -429,7 +446,8 @@ static ctsc_status tensordot_split(diag *d, const tensor *t, int n, const int64_
         int dim;
         TRY(tensor_wrap_dim(d, dims[i], t->ndim, &dim));
         if (used[dim])
-            return diag_fail(d, CTSC_FAILED, "dim %d appears multiple times in the list of dims", dim);
+            return diag_fail(d, CTSC_FAILED, "dim %d appears multiple times in the list of dims",
+                             dim);
         used[dim] = true;
         s->sum[s->nsum++] = dim;
     }
@@ -445,14 +463,16 @@ static ctsc_status tensordot_match(op_ctx *cx, tensor **a, tensor **b, const ten
     for (int i = 0; i < sa->nsum; i++) {
         int64_t da = sa->sum[i], db = sb->sum[i], na = (*a)->sizes[da], nb = (*b)->sizes[db];
         if (na == nb) continue;
-        if (nb == 1) TRY(einsum_sum(cx, a, 1, &da));
-        else if (na == 1) TRY(einsum_sum(cx, b, 1, &db));
+        if (nb == 1)
+            TRY(einsum_sum(cx, a, 1, &da));
+        else if (na == 1)
+            TRY(einsum_sum(cx, b, 1, &db));
         else
-            return diag_fail(cx->diag, CTSC_FAILED,
-                             "contracted dimensions need to match, but first has size %lld in dim %lld "
-                             "and second has size %lld in dim %lld",
-                             (long long)na, (long long)dims_a[i], (long long)nb,
-                             (long long)dims_b[i]);
+            return diag_fail(
+                cx->diag, CTSC_FAILED,
+                "contracted dimensions need to match, but first has size %lld in dim %lld "
+                "and second has size %lld in dim %lld",
+                (long long)na, (long long)dims_a[i], (long long)nb, (long long)dims_b[i]);
     }
     return CTSC_OK;
 }
@@ -468,7 +488,8 @@ static ctsc_status tensordot_product(op_ctx *cx, const tensor *a, const tensor *
     for (int i = 0; i < sb->nfree; i++) sizes[sa->nfree + i] = b->sizes[sb->free[i]];
     tensor *fa = NULL, *fb = NULL, *product = NULL;
     const int na[3] = {0, sa->nfree, sa->nsum}, nb[3] = {0, sb->nsum, sb->nfree};
-    const int64_t *const da[3] = {NULL, sa->free, sa->sum}, *const db[3] = {NULL, sb->sum, sb->free};
+    const int64_t *const da[3] = {NULL, sa->free, sa->sum}, *const db[3] = {NULL, sb->sum,
+                                                                            sb->free};
     ctsc_status st = einsum_fold(d, a, na, da, &fa);
     if (st == CTSC_OK) st = einsum_fold(d, b, nb, db, &fb);
     if (st == CTSC_OK) st = matmul_batched(d, fa, fb, &product);
@@ -485,8 +506,7 @@ ctsc_status op_tensordot(op_ctx *cx, const value *args, value *results) {
     tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[1]), *t;
     const int64_t *dims_a, *dims_b;
     int na = arg_ints(&args[2], &dims_a), nb = arg_ints(&args[3], &dims_b);
-    if (na != nb)
-        return diag_fail(d, CTSC_FAILED, "both dimension lists should have same length");
+    if (na != nb) return diag_fail(d, CTSC_FAILED, "both dimension lists should have same length");
     if (na > TENSOR_MAX_DIMS) return diag_fail(d, CTSC_LIMIT, "too many dimensions");
     tensordot_side sa = {0}, sb = {0};
     TRY(tensordot_split(d, a, na, dims_a, &sa));

@@ -2,11 +2,10 @@
 /*
  * gemm.c - matrix products on raw strided memory.
  *
- * Method: an operand whose rows or columns are without gaps is handed to BLAS as it lies (transposed or
- * not), any other is packed first. A large product is cut along its longer side into pieces that
- * the pool spreads over threads; within a piece BLAS runs serially. Products too small to
- * repay a BLAS call are three plain loops.
- * Tests: tests/unit/test_matmul.c
+ * Method: an operand whose rows or columns are without gaps is handed to BLAS as it lies
+ * (transposed or not), any other is packed first. A large product is cut along its longer side into
+ * pieces that the pool spreads over threads; within a piece BLAS runs serially. Products too small
+ * to repay a BLAS call are three plain loops. Tests: tests/unit/test_matmul.c
  */
 /* Comes first: OpenBLAS declares a type bfloat16 of its own and brings in complex.h's macros. */
 #define bfloat16 openblas_bfloat16
@@ -21,10 +20,10 @@
 #include <string.h>
 
 enum {
-    GEMM_TINY = 512,          /* multiplications below which BLAS is not worth its call */
-    GEMM_PIECE = 1 << 20,     /* multiplications worth a thread of their own */
-    GEMM_MIN_COLUMNS = 64,    /* of a piece, so that packing the other operand again is paid for */
-    GEMM_INT_BLOCK = 64,      /* columns an integer product accumulates at a time */
+    GEMM_TINY = 512,       /* multiplications below which BLAS is not worth its call */
+    GEMM_PIECE = 1 << 20,  /* multiplications worth a thread of their own */
+    GEMM_MIN_COLUMNS = 64, /* of a piece, so that packing the other operand again is paid for */
+    GEMM_INT_BLOCK = 64,   /* columns an integer product accumulates at a time */
 };
 
 static void gemm_setup_once(void) {
@@ -48,7 +47,7 @@ gemm_scale gemm_scale_of(const value *v) {
     return (gemm_scale){f, fits ? (int64_t)f : 0};
 }
 
-/* ---- one product, as the pieces of it see it ----------------------------------------------- */
+/* ---- one product, as the pieces of it see it ------------------------------------------------ */
 
 typedef struct gemm_job {
     dtype dt;
@@ -77,7 +76,11 @@ static gemm_job gemm_part(const gemm_job *job, int64_t begin, int64_t end) {
 }
 
 /* How BLAS sees an operand: row-major with ld between rows, or the transpose of that. */
-typedef struct gemm_layout { CBLAS_TRANSPOSE trans; int64_t ld; bool ok; } gemm_layout;
+typedef struct gemm_layout {
+    CBLAS_TRANSPOSE trans;
+    int64_t ld;
+    bool ok;
+} gemm_layout;
 
 static gemm_layout gemm_layout_of(int64_t rows, int64_t cols, int64_t rs, int64_t cs) {
     if ((cs == 1 || cols == 1) && (rows == 1 || rs >= cols))
@@ -163,7 +166,7 @@ GEMM_INT(int16_t)
 GEMM_INT(int32_t)
 GEMM_INT(int64_t)
 
-/* ---- packing ------------------------------------------------------------------------------- */
+/* ---- packing -------------------------------------------------------------------------------- */
 
 /* A contiguous copy of a matrix; half and bfloat16 become float. NULL without memory. */
 static void *gemm_pack(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat) {
@@ -245,8 +248,8 @@ static ctsc_status gemm_narrow(diag *d, gemm_job *g) {
         out = mem_alloc(bytes);
     ctsc_status st = pa && pb && out ? CTSC_OK : diag_no_memory(d);
     if (st == CTSC_OK) {
-        gemm_job wide = {DT_FLOAT32, g->m, g->n, g->k, gemm_one, gemm_zero, a, b,
-                         (char *)out, g->n, false};
+        gemm_job wide = {DT_FLOAT32, g->m, g->n,        g->k, gemm_one, gemm_zero,
+                         a,          b,    (char *)out, g->n, false};
         st = gemm_wide(d, &wide);
     }
     float alpha = (float)g->alpha.f, beta = (float)g->beta.f;
@@ -272,22 +275,22 @@ ctsc_status gemm_run(diag *d, dtype dt, int64_t m, int64_t n, int64_t k, gemm_sc
     if (m == 0 || n == 0) return CTSC_OK;
     gemm_job g = {dt, m, n, k, alpha, beta, a, b, c, ldc, false};
     switch (dt) {
-        case DT_FLOAT32:
-        case DT_FLOAT64: return gemm_wide(d, &g);
-        case DT_FLOAT16:
-        case DT_BFLOAT16: return gemm_narrow(d, &g);
-        case DT_UINT8: gemm_spread(&g, gemm_piece_uint8_t); return CTSC_OK;
-        case DT_INT8: gemm_spread(&g, gemm_piece_int8_t); return CTSC_OK;
-        case DT_INT16: gemm_spread(&g, gemm_piece_int16_t); return CTSC_OK;
-        case DT_INT32: gemm_spread(&g, gemm_piece_int32_t); return CTSC_OK;
-        case DT_INT64: gemm_spread(&g, gemm_piece_int64_t); return CTSC_OK;
-        default:
-            return diag_fail(d, CTSC_UNSUPPORTED, "matrix product not implemented for '%s'",
-                             dtype_table[dt].ir_name);
+    case DT_FLOAT32:
+    case DT_FLOAT64: return gemm_wide(d, &g);
+    case DT_FLOAT16:
+    case DT_BFLOAT16: return gemm_narrow(d, &g);
+    case DT_UINT8: gemm_spread(&g, gemm_piece_uint8_t); return CTSC_OK;
+    case DT_INT8: gemm_spread(&g, gemm_piece_int8_t); return CTSC_OK;
+    case DT_INT16: gemm_spread(&g, gemm_piece_int16_t); return CTSC_OK;
+    case DT_INT32: gemm_spread(&g, gemm_piece_int32_t); return CTSC_OK;
+    case DT_INT64: gemm_spread(&g, gemm_piece_int64_t); return CTSC_OK;
+    default:
+        return diag_fail(d, CTSC_UNSUPPORTED, "matrix product not implemented for '%s'",
+                         dtype_table[dt].ir_name);
     }
 }
 
-/* ---- batches --------------------------------------------------------------------------------- */
+/* ---- batches -------------------------------------------------------------------------------- */
 
 typedef struct gemm_batch_job {
     gemm_job one;

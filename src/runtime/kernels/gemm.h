@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm.h - matrix products on raw strided memory: what every operator that multiplies matrices stands on.
+ * gemm.h - matrix products on raw strided memory: what every operator that multiplies matrices
+ * stands on.
  *
- * Float and double go to BLAS; half and bfloat16 are computed in float and rounded once; integers have
- * loops of their own and wrap around. Work is cut by shape alone, never by the number of threads, so
- * results do not depend on it: BLAS itself runs on one thread and the pool runs several BLAS calls.
- * Tests: tests/unit/test_matmul.c
+ * Float and double go to BLAS; half and bfloat16 are computed in float and rounded once; integers
+ * have loops of their own and wrap around. Work is cut by shape alone, never by the number of
+ * threads, so results do not depend on it: BLAS itself runs on one thread and the pool runs several
+ * BLAS calls. Tests: tests/unit/test_matmul.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_GEMM_H
 #define CTSC_RUNTIME_KERNELS_GEMM_H
@@ -31,26 +32,27 @@ bool gemm_supports(dtype dt); /* real numbers but bool */
 /* Makes BLAS and LAPACK run on the calling thread. Call before the first use of either. */
 void gemm_setup(void);
 
-/* c = alpha * a b + beta * c with a: m x k, b: k x n, c: m x n, rows of c ldc apart and each without gaps.
- * beta == 0 ignores what c holds, NaN too. Fails only without memory or beyond BLAS's 31-bit sizes. */
+/* c = alpha * a b + beta * c with a: m x k, b: k x n, c: m x n, rows of c ldc apart and each
+ * without gaps. beta == 0 ignores what c holds, NaN too. Fails only without memory or beyond BLAS's
+ * 31-bit sizes. */
 ctsc_status gemm_run(diag *d, dtype dt, int64_t m, int64_t n, int64_t k, gemm_scale alpha,
                      gemm_matrix a, gemm_matrix b, gemm_scale beta, void *c, int64_t ldc);
 
-/* count products of one shape: the i-th takes a moved by a_offsets[i] elements, b by b_offsets[i], and
- * writes c[i * m * n ...]. */
+/* count products of one shape: the i-th takes a moved by a_offsets[i] elements, b by b_offsets[i],
+ * and writes c[i * m * n ...]. */
 ctsc_status gemm_batch(diag *d, dtype dt, int64_t count, int64_t m, int64_t n, int64_t k,
                        gemm_scale alpha, gemm_matrix a, const int64_t *a_offsets, gemm_matrix b,
                        const int64_t *b_offsets, gemm_scale beta, void *c);
 
-/* ---- on tensors (matmul.c) --------------------------------------------------------------- */
+/* ---- on tensors (matmul.c) ------------------------------------------------------------------ */
 
 /* Rows and columns are the last two dims; t has at least two. */
 gemm_matrix gemm_of(const tensor *t);
-/* Offsets of the matrices of t (all dims but the last two) as its batch dims broadcast to the nb sizes of
- * `batch`, in row-major order of these; count is their product. */
+/* Offsets of the matrices of t (all dims but the last two) as its batch dims broadcast to the nb
+ * sizes of `batch`, in row-major order of these; count is their product. */
 void gemm_offsets(const tensor *t, int nb, const int64_t *batch, int64_t count, int64_t *offsets);
-/* Contiguous product over the last two dims, the others broadcast: torch.matmul for ndim >= 2. Inner
- * sizes and dtypes must agree already. */
+/* Contiguous product over the last two dims, the others broadcast: torch.matmul for ndim >= 2.
+ * Inner sizes and dtypes must agree already. */
 ctsc_status matmul_batched(diag *d, const tensor *a, const tensor *b, tensor **out);
 /* torch.matmul and torch.nn.functional.linear with their checks. */
 ctsc_status matmul_tensors(op_ctx *cx, tensor *a, tensor *b, tensor **out);

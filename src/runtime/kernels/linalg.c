@@ -13,8 +13,8 @@ ctsc_status linalg_describe(diag *d, const tensor *t, linalg_batch *out) {
         return diag_fail(d, CTSC_LIMIT, "matrix too large for LAPACK");
     for (int i = 0; i < t->ndim - 2; i++) count *= t->sizes[i];
     gemm_setup();
-    *out = (linalg_batch){count, (int)m, (int)n, t->dtype == DT_FLOAT64,
-                          dtype_size((dtype)t->dtype)};
+    *out =
+        (linalg_batch){count, (int)m, (int)n, t->dtype == DT_FLOAT64, dtype_size((dtype)t->dtype)};
     return CTSC_OK;
 }
 
@@ -32,7 +32,8 @@ ctsc_status linalg_rows(diag *d, tensor *t, tensor **out) {
     return st;
 }
 
-ctsc_status linalg_new(diag *d, const tensor *t, dtype dt, int n, const int64_t *tail, tensor **out) {
+ctsc_status linalg_new(diag *d, const tensor *t, dtype dt, int n, const int64_t *tail,
+                       tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS + 2];
     int nb = t->ndim - 2;
     for (int i = 0; i < nb; i++) sizes[i] = t->sizes[i];
@@ -51,7 +52,7 @@ void linalg_keep_triangle(tensor *t, int64_t rows, int64_t cols, bool upper) {
     }
 }
 
-/* ---- checks ---------------------------------------------------------------------------------------- */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 ctsc_status linalg_check_matrix(diag *d, const tensor *t, const char *op, const char *arg) {
     if (t->ndim >= 2) return CTSC_OK;
@@ -80,10 +81,11 @@ ctsc_status linalg_check_float(op_ctx *cx, const tensor *t, const char *op, cons
 
 ctsc_status linalg_check_same_dtype(diag *d, const tensor *a, const tensor *b, const char *op) {
     if (a->dtype == b->dtype) return CTSC_OK;
-    return diag_fail(d, CTSC_FAILED,
-                     "%s: Expected A and B to have the same dtype, but found A of type %s and B of type "
-                     "%s instead",
-                     op, dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
+    return diag_fail(
+        d, CTSC_FAILED,
+        "%s: Expected A and B to have the same dtype, but found A of type %s and B of type "
+        "%s instead",
+        op, dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
 }
 
 ctsc_status linalg_broadcast(diag *d, tensor *a, tensor *b, tensor **wide_a, tensor **wide_b) {

@@ -10,8 +10,8 @@
 
 LAPACK_DECLARE(potrf, const char *uplo, const int *n, void *a, const int *lda, int *info);
 LAPACK_DECLARE(potri, const char *uplo, const int *n, void *a, const int *lda, int *info);
-LAPACK_DECLARE(potrs, const char *uplo, const int *n, const int *nrhs, const void *a, const int *lda,
-               void *b, const int *ldb, int *info);
+LAPACK_DECLARE(potrs, const char *uplo, const int *n, const int *nrhs, const void *a,
+               const int *lda, void *b, const int *ldb, int *info);
 LAPACK_DECLARE(geqrf, const int *m, const int *n, void *a, const int *lda, void *tau, void *work,
                const int *lwork, int *info);
 LAPACK_DECLARE(orgqr, const int *m, const int *n, const int *k, void *a, const int *lda,
@@ -19,19 +19,19 @@ LAPACK_DECLARE(orgqr, const int *m, const int *n, const int *k, void *a, const i
 LAPACK_DECLARE(ormqr, const char *side, const char *trans, const int *m, const int *n, const int *k,
                const void *a, const int *lda, const void *tau, void *c, const int *ldc, void *work,
                const int *lwork, int *info);
-LAPACK_DECLARE(sytrf, const char *uplo, const int *n, void *a, const int *lda, int *pivots, void *work,
-               const int *lwork, int *info);
-LAPACK_DECLARE(sytrs, const char *uplo, const int *n, const int *nrhs, const void *a, const int *lda,
-               const int *pivots, void *b, const int *ldb, int *info);
+LAPACK_DECLARE(sytrf, const char *uplo, const int *n, void *a, const int *lda, int *pivots,
+               void *work, const int *lwork, int *info);
+LAPACK_DECLARE(sytrs, const char *uplo, const int *n, const int *nrhs, const void *a,
+               const int *lda, const int *pivots, void *b, const int *ldb, int *info);
 LAPACK_DECLARE(trsm, const char *side, const char *uplo, const char *trans, const char *unit,
-               const int *m, const int *n, const void *alpha, const void *a, const int *lda, void *b,
-               const int *ldb);
+               const int *m, const int *n, const void *alpha, const void *a, const int *lda,
+               void *b, const int *ldb);
 
 static int factor_ld(int n) {
     return n > 1 ? n : 1;
 }
 
-/* ---- cholesky ------------------------------------------------------------------------------------------ */
+/* ---- cholesky ------------------------------------------------------------------------------- */
 
 /* r: the factor, info */
 static ctsc_status cholesky_compute(diag *d, const tensor *a, bool upper, tensor **r) {
@@ -73,10 +73,11 @@ static ctsc_status cholesky_run(op_ctx *cx, const value *args, const char *name,
         if (r[1]->ndim) snprintf(batch, sizeof batch, "(Batch element %lld): ", (long long)index);
         tensor_unref(r[0]);
         tensor_unref(r[1]);
-        return diag_fail(d, CTSC_FAILED,
-                         "%s: %sThe factorization could not be completed because the input is not "
-                         "positive-definite (the leading minor of order %d is not positive-definite).",
-                         name, batch, error);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "%s: %sThe factorization could not be completed because the input is not "
+            "positive-definite (the leading minor of order %d is not positive-definite).",
+            name, batch, error);
     }
     if (nresults == 1) tensor_unref(r[1]);
     return linalg_finish(cx, args, nresults, r, results);
@@ -111,7 +112,8 @@ ctsc_status op_cholesky_inverse(op_ctx *cx, const value *args, value *results) {
         for (int64_t c = 0; c < n; c++) /* only one triangle was written */
             for (int64_t row = 0; row < c; row++) {
                 int64_t high = c * n + row, low = row * n + c;
-                linalg_put(b.wide, p, upper ? low : high, linalg_get(b.wide, p, upper ? high : low));
+                linalg_put(b.wide, p, upper ? low : high,
+                           linalg_get(b.wide, p, upper ? high : low));
             }
     }
     TRY(linalg_rows(d, f, &r));
@@ -121,7 +123,8 @@ ctsc_status op_cholesky_inverse(op_ctx *cx, const value *args, value *results) {
 /* (self, input2, upper): solves A x = self, input2 the factor of A */
 ctsc_status op_cholesky_solve(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
-    tensor *x = arg_tensor(&args[0]), *a = arg_tensor(&args[1]), *wa, *wx, *fa = NULL, *fx = NULL, *r;
+    tensor *x = arg_tensor(&args[0]), *a = arg_tensor(&args[1]), *wa, *wx, *fa = NULL, *fx = NULL,
+           *r;
     if (x->ndim < 2 || a->ndim < 2)
         return diag_fail(d, CTSC_FAILED,
                          "%s should have at least 2 dimensions, but has %d dimensions instead",
@@ -129,12 +132,14 @@ ctsc_status op_cholesky_solve(op_ctx *cx, const value *args, value *results) {
     long long m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], rows = x->sizes[x->ndim - 2];
     if (m != n)
         return diag_fail(d, CTSC_FAILED,
-                         "A must be batches of square matrices, but they are %lld by %lld matrices", m, n);
+                         "A must be batches of square matrices, but they are %lld by %lld matrices",
+                         m, n);
     if (rows != n)
-        return diag_fail(d, CTSC_FAILED,
-                         "Incompatible matrix sizes for cholesky_solve: each A matrix is %lld by %lld but "
-                         "each b matrix is %lld by %lld",
-                         n, n, rows, (long long)x->sizes[x->ndim - 1]);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Incompatible matrix sizes for cholesky_solve: each A matrix is %lld by %lld but "
+            "each b matrix is %lld by %lld",
+            n, n, rows, (long long)x->sizes[x->ndim - 1]);
     TRY(linalg_check_float(cx, x, NULL, "cholesky_solve_cpu"));
     TRY(linalg_check_same_dtype(d, a, x, "cholesky_solve"));
     TRY(linalg_broadcast(d, a, x, &wa, &wx));
@@ -152,12 +157,14 @@ ctsc_status op_cholesky_solve(op_ctx *cx, const value *args, value *results) {
     tensor_unref(wa);
     tensor_unref(wx);
     tensor_unref(fa);
-    if (st == CTSC_OK) st = linalg_rows(d, fx, &r);
-    else tensor_unref(fx);
+    if (st == CTSC_OK)
+        st = linalg_rows(d, fx, &r);
+    else
+        tensor_unref(fx);
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &r, results) : st;
 }
 
-/* ---- QR --------------------------------------------------------------------------------------------------- */
+/* ---- QR ------------------------------------------------------------------------------------- */
 
 /* Householder form of all matrices of A: f column-major [.., n, m], tau [.., k] */
 static ctsc_status qr_factor(diag *d, const tensor *a, tensor **f, tensor **tau) {
@@ -183,7 +190,8 @@ static ctsc_status qr_factor(diag *d, const tensor *a, tensor **f, tensor **tau)
     return CTSC_OK;
 }
 
-/* q: column-major [.., cols, m] whose first columns hold reflectors, tau.sizes[-1] of them; becomes Q. */
+/* q: column-major [.., cols, m] whose first columns hold reflectors, tau.sizes[-1] of them; becomes
+ * Q. */
 static ctsc_status qr_expand(diag *d, tensor *q, const tensor *tau, int64_t count) {
     int m = (int)q->sizes[q->ndim - 1], n = (int)q->sizes[q->ndim - 2];
     int k = (int)tau->sizes[tau->ndim - 1], lda = factor_ld(m), lwork = factor_ld(n) * 32, failed;
@@ -239,8 +247,10 @@ static ctsc_status qr_compute(diag *d, const tensor *a, char mode, tensor **r) {
             qr_copy_columns(f, q, m, n, cols, count);
             st = qr_expand(d, q, tau, count);
         }
-        if (st == CTSC_OK) st = linalg_rows(d, q, &r[0]);
-        else tensor_unref(q);
+        if (st == CTSC_OK)
+            st = linalg_rows(d, q, &r[0]);
+        else
+            tensor_unref(q);
     }
     if (st == CTSC_OK) {
         st = qr_make_r(d, f, cols, &r[1]);
@@ -257,13 +267,16 @@ ctsc_status op_linalg_qr(op_ctx *cx, const value *args, value *results) {
     const char *mode = args[1].u.str->bytes;
     TRY(linalg_check_matrix(cx->diag, a, "linalg.qr", "A"));
     TRY(linalg_check_float(cx, a, "linalg.qr", "geqrf_cpu"));
-    char m = strcmp(mode, "reduced") == 0 ? 'r' : strcmp(mode, "complete") == 0 ? 'c'
-             : strcmp(mode, "r") == 0 ? 'R' : 0;
+    char m = strcmp(mode, "reduced") == 0    ? 'r'
+             : strcmp(mode, "complete") == 0 ? 'c'
+             : strcmp(mode, "r") == 0        ? 'R'
+                                             : 0;
     if (!m)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "qr received unrecognized mode '%s' but expected one of 'reduced' (default), "
-                         "'r', or 'complete'",
-                         mode);
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "qr received unrecognized mode '%s' but expected one of 'reduced' (default), "
+            "'r', or 'complete'",
+            mode);
     TRY(qr_compute(cx->diag, a, m, r));
     return linalg_finish(cx, args, 2, r, results);
 }
@@ -291,18 +304,21 @@ ctsc_status op_geqrf(op_ctx *cx, const value *args, value *results) {
     return linalg_finish(cx, args, 2, r, results);
 }
 
-static ctsc_status householder_check(op_ctx *cx, const tensor *a, const tensor *tau, const char *name) {
+static ctsc_status householder_check(op_ctx *cx, const tensor *a, const tensor *tau,
+                                     const char *name) {
     diag *d = cx->diag;
     if (a->ndim < 2)
         return diag_fail(d, CTSC_FAILED, "%s: input must have at least 2 dimensions.", name);
     long long m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
     if (m < n)
         return diag_fail(d, CTSC_FAILED,
-                         "%s: input.shape[-2] must be greater than or equal to input.shape[-1]", name);
+                         "%s: input.shape[-2] must be greater than or equal to input.shape[-1]",
+                         name);
     bool fits = tau->ndim == a->ndim - 1;
     if (fits && n < tau->sizes[tau->ndim - 1])
         return diag_fail(d, CTSC_FAILED,
-                         "%s: input.shape[-1] must be greater than or equal to tau.shape[-1]", name);
+                         "%s: input.shape[-1] must be greater than or equal to tau.shape[-1]",
+                         name);
     for (int i = 0; fits && i < tau->ndim - 1; i++) fits = tau->sizes[i] == a->sizes[i];
     if (!fits)
         return diag_fail(d, CTSC_FAILED,
@@ -326,8 +342,10 @@ ctsc_status op_householder_product(op_ctx *cx, const value *args, value *results
     ctsc_status st = linalg_columns(d, a, &q);
     if (st == CTSC_OK) st = qr_expand(d, q, flat, b.count);
     tensor_unref(flat);
-    if (st == CTSC_OK) st = linalg_rows(d, q, &r);
-    else tensor_unref(q);
+    if (st == CTSC_OK)
+        st = linalg_rows(d, q, &r);
+    else
+        tensor_unref(q);
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &r, results) : st;
 }
 
@@ -362,12 +380,14 @@ ctsc_status op_ormqr(op_ctx *cx, const value *args, value *results) {
     mem_free(work);
     tensor_unref(fa);
     tensor_unref(flat);
-    if (st == CTSC_OK) st = linalg_rows(d, fc, &r);
-    else tensor_unref(fc);
+    if (st == CTSC_OK)
+        st = linalg_rows(d, fc, &r);
+    else
+        tensor_unref(fc);
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &r, results) : st;
 }
 
-/* ---- LDL ---------------------------------------------------------------------------------------------------- */
+/* ---- LDL ------------------------------------------------------------------------------------ */
 
 /* r: LD, pivots, info */
 static ctsc_status ldl_compute(diag *d, const tensor *a, tensor **r) {
@@ -406,7 +426,8 @@ static ctsc_status ldl_compute(diag *d, const tensor *a, tensor **r) {
 }
 
 /* (self, hermitian[, check_errors]) */
-static ctsc_status ldl_run(op_ctx *cx, const value *args, int nresults, bool check, value *results) {
+static ctsc_status ldl_run(op_ctx *cx, const value *args, int nresults, bool check,
+                           value *results) {
     tensor *a = arg_tensor(&args[0]), *r[3];
     int64_t index;
     TRY(linalg_check_square(cx->diag, a, "torch.linalg.ldl_factor_ex"));
@@ -437,11 +458,12 @@ static ctsc_status ldl_solve_check(op_ctx *cx, const tensor *ld, const tensor *p
     TRY(linalg_check_matrix(d, b, name, "B"));
     TRY(linalg_check_float(cx, ld, name, "ldl_solve_cpu"));
     if (b->sizes[b->ndim - 2] != ld->sizes[ld->ndim - 1])
-        return diag_fail(d, CTSC_FAILED,
-                         "%s: Incompatible matrix sizes: each LD matrix is %lld by %lld but each B matrix "
-                         "has %lld rows",
-                         name, (long long)ld->sizes[ld->ndim - 1], (long long)ld->sizes[ld->ndim - 1],
-                         (long long)b->sizes[b->ndim - 2]);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "%s: Incompatible matrix sizes: each LD matrix is %lld by %lld but each B matrix "
+            "has %lld rows",
+            name, (long long)ld->sizes[ld->ndim - 1], (long long)ld->sizes[ld->ndim - 1],
+            (long long)b->sizes[b->ndim - 2]);
     bool fits = pivots->ndim == ld->ndim - 1;
     for (int i = 0; fits && i < pivots->ndim; i++) fits = pivots->sizes[i] == ld->sizes[i];
     if (!fits)
@@ -494,14 +516,18 @@ ctsc_status op_linalg_ldl_solve(op_ctx *cx, const value *args, value *results) {
     tensor_unref(p);
     tensor_unref(wp);
     tensor_unref(flat);
-    if (st == CTSC_OK) st = linalg_rows(d, fb, &r);
-    else tensor_unref(fb);
+    if (st == CTSC_OK)
+        st = linalg_rows(d, fb, &r);
+    else
+        tensor_unref(fb);
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &r, results) : st;
 }
 
-/* ---- triangular systems ----------------------------------------------------------------------------------------- */
+/* ---- triangular systems --------------------------------------------------------------------- */
 
-typedef struct triangular_call { bool left, upper, transposed, unit; } triangular_call;
+typedef struct triangular_call {
+    bool left, upper, transposed, unit;
+} triangular_call;
 
 /* *x: solution (rows); *coefficient, if not NULL: A broadcast and copied */
 static ctsc_status triangular_solve(diag *d, tensor *a, tensor *b, triangular_call c, tensor **x,
@@ -540,8 +566,8 @@ static ctsc_status triangular_solve(diag *d, tensor *a, tensor *b, triangular_ca
 ctsc_status op_linalg_solve_triangular(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[1]), *x;
-    triangular_call c = {.upper = arg_bool(&args[2]), .left = arg_bool(&args[3]),
-                         .unit = arg_bool(&args[4])};
+    triangular_call c = {
+        .upper = arg_bool(&args[2]), .left = arg_bool(&args[3]), .unit = arg_bool(&args[4])};
     const char *name = "linalg.solve_triangular";
     TRY(linalg_check_matrix(d, a, name, "A"));
     TRY(linalg_check_matrix(d, b, name, "B"));
@@ -562,30 +588,36 @@ ctsc_status op_linalg_solve_triangular(op_ctx *cx, const value *args, value *res
 ctsc_status op_triangular_solve(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
     tensor *b = arg_tensor(&args[0]), *a = arg_tensor(&args[1]), *r[2];
-    triangular_call c = {.left = true, .upper = arg_bool(&args[2]), .transposed = arg_bool(&args[3]),
+    triangular_call c = {.left = true,
+                         .upper = arg_bool(&args[2]),
+                         .transposed = arg_bool(&args[3]),
                          .unit = arg_bool(&args[4])};
     if (a->dtype != b->dtype)
-        return diag_fail(d, CTSC_FAILED,
-                         "Expected b and A to have the same dtype, but found b of type %s and A of type "
-                         "%s instead.",
-                         dtype_table[b->dtype].ir_name, dtype_table[a->dtype].ir_name);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Expected b and A to have the same dtype, but found b of type %s and A of type "
+            "%s instead.",
+            dtype_table[b->dtype].ir_name, dtype_table[a->dtype].ir_name);
     for (int i = 0; i < 2; i++) {
         const tensor *t = i ? a : b;
         if (t->ndim < 2)
-            return diag_fail(d, CTSC_FAILED,
-                             "torch.triangular_solve: Expected %s to have at least 2 dimensions, but it "
-                             "has %d dimensions instead",
-                             i ? "A" : "b", t->ndim);
+            return diag_fail(
+                d, CTSC_FAILED,
+                "torch.triangular_solve: Expected %s to have at least 2 dimensions, but it "
+                "has %d dimensions instead",
+                i ? "A" : "b", t->ndim);
     }
     long long m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], rows = b->sizes[b->ndim - 2];
     if (m != n)
         return diag_fail(d, CTSC_FAILED,
-                         "A must be batches of square matrices, but they are %lld by %lld matrices", m, n);
+                         "A must be batches of square matrices, but they are %lld by %lld matrices",
+                         m, n);
     if (rows != n)
-        return diag_fail(d, CTSC_FAILED,
-                         "Incompatible matrix sizes for triangular_solve: each A matrix is %lld by %lld "
-                         "but each b matrix is %lld by %lld",
-                         n, n, rows, (long long)b->sizes[b->ndim - 1]);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Incompatible matrix sizes for triangular_solve: each A matrix is %lld by %lld "
+            "but each b matrix is %lld by %lld",
+            n, n, rows, (long long)b->sizes[b->ndim - 1]);
     TRY(linalg_check_float(cx, a, NULL, "triangular_solve_cpu"));
     TRY(triangular_solve(d, a, b, c, &r[0], &r[1]));
     return linalg_finish(cx, args, 2, r, results);

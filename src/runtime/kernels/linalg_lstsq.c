@@ -11,8 +11,8 @@
 LAPACK_DECLARE(gels, const char *trans, const int *m, const int *n, const int *nrhs, void *a,
                const int *lda, void *b, const int *ldb, void *work, const int *lwork, int *info);
 LAPACK_DECLARE(gelsy, const int *m, const int *n, const int *nrhs, void *a, const int *lda, void *b,
-               const int *ldb, int *jpvt, const void *rcond, int *rank, void *work, const int *lwork,
-               int *info);
+               const int *ldb, int *jpvt, const void *rcond, int *rank, void *work,
+               const int *lwork, int *info);
 LAPACK_DECLARE(gelss, const int *m, const int *n, const int *nrhs, void *a, const int *lda, void *b,
                const int *ldb, void *s, const void *rcond, int *rank, void *work, const int *lwork,
                int *info);
@@ -27,11 +27,12 @@ typedef struct lstsq_call {
     linalg_batch size; /* of A */
     int nrhs, rows;    /* rows of the buffer for B and the solution: max(m, n) */
     double rcond;
-    tensor *a, *b;        /* column-major, overwritten */
-    tensor *rank, *s;     /* may be NULL */
+    tensor *a, *b;    /* column-major, overwritten */
+    tensor *rank, *s; /* may be NULL */
 } lstsq_call;
 
-/* One matrix, or, with lwork == -1, the question for the room needed (answered in work[0], iwork[0]). */
+/* One matrix, or, with lwork == -1, the question for the room needed (answered in work[0],
+ * iwork[0]). */
 static int lstsq_one(const lstsq_call *c, int64_t i, void *work, int lwork, int *iwork) {
     const linalg_batch *z = &c->size;
     int lda = z->m > 1 ? z->m : 1, ldb = c->rows > 1 ? c->rows : 1, failed = 0, rank = 0;
@@ -41,22 +42,22 @@ static int lstsq_one(const lstsq_call *c, int64_t i, void *work, int lwork, int 
     void *b = linalg_at(z, c->b, i, (int64_t)c->rows * c->nrhs);
     void *s = c->s ? linalg_at(z, c->s, i, z->m < z->n ? z->m : z->n) : NULL;
     switch (c->driver) {
-        case LSTSQ_GELS:
-            LAPACK(z->wide, gels, "N", &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, work, &lwork, &failed);
-            break;
-        case LSTSQ_GELSY:
-            if (lwork != -1) memset(iwork, 0, (size_t)z->n * sizeof(int));
-            LAPACK(z->wide, gelsy, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, iwork, rcond, &rank, work,
-                   &lwork, &failed);
-            break;
-        case LSTSQ_GELSS:
-            LAPACK(z->wide, gelss, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond, &rank, work,
-                   &lwork, &failed);
-            break;
-        case LSTSQ_GELSD:
-            LAPACK(z->wide, gelsd, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond, &rank, work,
-                   &lwork, iwork, &failed);
-            break;
+    case LSTSQ_GELS:
+        LAPACK(z->wide, gels, "N", &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, work, &lwork, &failed);
+        break;
+    case LSTSQ_GELSY:
+        if (lwork != -1) memset(iwork, 0, (size_t)z->n * sizeof(int));
+        LAPACK(z->wide, gelsy, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, iwork, rcond, &rank, work,
+               &lwork, &failed);
+        break;
+    case LSTSQ_GELSS:
+        LAPACK(z->wide, gelss, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond, &rank, work,
+               &lwork, &failed);
+        break;
+    case LSTSQ_GELSD:
+        LAPACK(z->wide, gelsd, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond, &rank, work,
+               &lwork, iwork, &failed);
+        break;
     }
     if (lwork != -1 && c->driver != LSTSQ_GELS) TENSOR_AT(c->rank, int64_t)[i] = rank;
     return failed;
@@ -84,14 +85,16 @@ static ctsc_status lstsq_solve(diag *d, lstsq_call *c) {
     mem_free(work);
     mem_free(iwork);
     if (st == CTSC_OK && failed)
-        st = diag_fail(d, CTSC_FAILED,
-                       "torch.linalg.lstsq: The least squares solution could not be computed because the "
-                       "input matrix does not have full rank (error code: %d).",
-                       failed);
+        st = diag_fail(
+            d, CTSC_FAILED,
+            "torch.linalg.lstsq: The least squares solution could not be computed because the "
+            "input matrix does not have full rank (error code: %d).",
+            failed);
     return st;
 }
 
-/* Sums of squares of what lies below the solution, if there is such and every matrix has full rank. */
+/* Sums of squares of what lies below the solution, if there is such and every matrix has full rank.
+ */
 static ctsc_status lstsq_residuals(diag *d, const lstsq_call *c, const tensor *like, tensor **out) {
     int64_t none = 0, nrhs = c->nrhs;
     bool full = c->size.m > c->size.n && c->driver != LSTSQ_GELSY;
@@ -120,8 +123,9 @@ static ctsc_status lstsq_driver_of(diag *d, const value *v, lstsq_driver *out) {
             *out = (lstsq_driver)i;
             return CTSC_OK;
         }
-    return diag_fail(d, CTSC_FAILED,
-                     "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)");
+    return diag_fail(
+        d, CTSC_FAILED,
+        "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)");
 }
 
 /* B in a column-major buffer of max(m, n) rows. */
@@ -161,7 +165,8 @@ static ctsc_status lstsq_run(diag *d, const tensor *a, const tensor *b, lstsq_dr
                              const value *rcond, bool vector, tensor **r) {
     lstsq_call c = {.driver = driver};
     TRY(linalg_describe(d, a, &c.size));
-    if (b->sizes[b->ndim - 1] > INT32_MAX) return diag_fail(d, CTSC_LIMIT, "matrix too large for LAPACK");
+    if (b->sizes[b->ndim - 1] > INT32_MAX)
+        return diag_fail(d, CTSC_LIMIT, "matrix too large for LAPACK");
     c.nrhs = (int)b->sizes[b->ndim - 1];
     c.rows = c.size.m > c.size.n ? c.size.m : c.size.n;
     c.rcond = rcond->tag != V_NONE ? arg_float(rcond)
@@ -201,21 +206,24 @@ ctsc_status op_linalg_lstsq(op_ctx *cx, const value *args, value *results) {
     const char *name = "torch.linalg.lstsq";
     if (a->ndim < 2)
         return diag_fail(d, CTSC_FAILED, "%s: input must have at least 2 dimensions.", name);
-    if (b->ndim < 1) return diag_fail(d, CTSC_FAILED, "%s: other must have at least 1 dimension.", name);
+    if (b->ndim < 1)
+        return diag_fail(d, CTSC_FAILED, "%s: other must have at least 1 dimension.", name);
     if (a->dtype != b->dtype)
-        return diag_fail(d, CTSC_FAILED,
-                         "%s: Expected input and other to have the same dtype, but got input's dtype %s "
-                         "and other's dtype %s",
-                         name, dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "%s: Expected input and other to have the same dtype, but got input's dtype %s "
+            "and other's dtype %s",
+            name, dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
     TRY(linalg_check_float(cx, a, NULL, "torch.linalg.lstsq_cpu"));
     lstsq_driver driver;
     TRY(lstsq_driver_of(d, &args[3], &driver));
     bool vector = b->ndim == a->ndim - 1;
     if (b->ndim != a->ndim && !vector)
-        return diag_fail(d, CTSC_FAILED,
-                         "%s: input.dim() must be greater or equal to other.dim() and (input.dim() - "
-                         "other.dim()) <= 1",
-                         name);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "%s: input.dim() must be greater or equal to other.dim() and (input.dim() - "
+            "other.dim()) <= 1",
+            name);
     if (b->sizes[vector ? b->ndim - 1 : b->ndim - 2] != a->sizes[a->ndim - 2])
         return diag_fail(d, CTSC_FAILED,
                          vector ? "%s: input.size(-2) should match other.size(-1)"

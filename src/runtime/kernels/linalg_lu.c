@@ -10,10 +10,11 @@
 #include <string.h>
 
 LAPACK_DECLARE(getrf, const int *m, const int *n, void *a, const int *lda, int *pivots, int *info);
-LAPACK_DECLARE(getrs, const char *trans, const int *n, const int *nrhs, const void *a, const int *lda,
-               const int *pivots, void *b, const int *ldb, int *info);
+LAPACK_DECLARE(getrs, const char *trans, const int *n, const int *nrhs, const void *a,
+               const int *lda, const int *pivots, void *b, const int *ldb, int *info);
 
-ctsc_status linalg_lu_compute(diag *d, const tensor *a, tensor **lu, tensor **pivots, tensor **info) {
+ctsc_status linalg_lu_compute(diag *d, const tensor *a, tensor **lu, tensor **pivots,
+                              tensor **info) {
     linalg_batch b;
     TRY(linalg_describe(d, a, &b));
     int k = b.m < b.n ? b.m : b.n, lda = b.m > 1 ? b.m : 1;
@@ -50,13 +51,13 @@ ctsc_status linalg_lu_solve_columns(diag *d, const tensor *lu, const tensor *piv
     int nrhs = (int)nrhs64;
     if (n == 0 || nrhs == 0) return CTSC_OK;
     for (int64_t i = 0; i < f.count; i++)
-        LAPACK(f.wide, getrs, transposed ? "T" : "N", &n, &nrhs, linalg_at(&f, lu, i, (int64_t)n * n),
-               &lda, TENSOR_AT(pivots, int32_t) + i * n, linalg_at(&f, b, i, nrhs64 * n), &lda,
-               &failed);
+        LAPACK(f.wide, getrs, transposed ? "T" : "N", &n, &nrhs,
+               linalg_at(&f, lu, i, (int64_t)n * n), &lda, TENSOR_AT(pivots, int32_t) + i * n,
+               linalg_at(&f, b, i, nrhs64 * n), &lda, &failed);
     return CTSC_OK;
 }
 
-/* ---- factors as results ---------------------------------------------------------------------------------- */
+/* ---- factors as results --------------------------------------------------------------------- */
 
 static ctsc_status lu_check(op_ctx *cx, const tensor *a, bool pivot, const char *name) {
     if (a->ndim < 2) {
@@ -80,11 +81,12 @@ static ctsc_status lu_check_info(diag *d, const tensor *info, const char *name) 
     if (!error) return CTSC_OK;
     char batch[48] = "";
     if (info->ndim) snprintf(batch, sizeof batch, "(Batch element %lld): ", (long long)index);
-    return diag_fail(d, CTSC_FAILED,
-                     "%s: %sU[%d,%d] is zero and using it on lu_solve would result in a division by "
-                     "zero. If you still want to perform the factorization, consider calling "
-                     "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
-                     name, batch, error, error);
+    return diag_fail(
+        d, CTSC_FAILED,
+        "%s: %sU[%d,%d] is zero and using it on lu_solve would result in a division by "
+        "zero. If you still want to perform the factorization, consider calling "
+        "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+        name, batch, error, error);
 }
 
 /* nresults: 2 (LU, pivots) or 3 (and info) */
@@ -121,7 +123,8 @@ ctsc_status op_lu_with_info(op_ctx *cx, const value *args, value *results) {
 }
 
 /* Permutation matrices of pivots: P such that P L U = A. */
-static ctsc_status lu_permutation(diag *d, const tensor *pivots, int64_t count, int64_t m, tensor *p) {
+static ctsc_status lu_permutation(diag *d, const tensor *pivots, int64_t count, int64_t m,
+                                  tensor *p) {
     int64_t k = pivots->sizes[pivots->ndim - 1];
     size_t bytes;
     if (!size_mul((size_t)m, sizeof(int64_t), &bytes)) return diag_no_memory(d);
@@ -160,7 +163,9 @@ static void lu_triangles(const tensor *lu, int64_t m, int64_t n, tensor *l, tens
         for (int64_t r = 0; r < m; r++)
             for (int64_t c = 0; c < k; c++)
                 linalg_put(wide, pl, r * k + c,
-                           r == c ? 1 : r > c ? linalg_get(wide, p, r * n + c) : 0);
+                           r == c  ? 1
+                           : r > c ? linalg_get(wide, p, r * n + c)
+                                   : 0);
         for (int64_t r = 0; r < k; r++)
             for (int64_t c = 0; c < n; c++)
                 linalg_put(wide, pu, r * n + c, r <= c ? linalg_get(wide, p, r * n + c) : 0);
@@ -168,13 +173,15 @@ static void lu_triangles(const tensor *lu, int64_t m, int64_t n, tensor *l, tens
 }
 
 /* r: P, L, U; an unwanted one is an empty tensor of one dim */
-static ctsc_status lu_unpack(diag *d, tensor *lu, tensor *pivots, bool data, bool permute, tensor **r) {
+static ctsc_status lu_unpack(diag *d, tensor *lu, tensor *pivots, bool data, bool permute,
+                             tensor **r) {
     int64_t m = lu->sizes[lu->ndim - 2], n = lu->sizes[lu->ndim - 1], k = m < n ? m : n, none = 0;
     int64_t square[2] = {m, m}, left[2] = {m, k}, right[2] = {k, n}, count = 1;
     for (int i = 0; i < lu->ndim - 2; i++) count *= lu->sizes[i];
     dtype dt = (dtype)lu->dtype;
     tensor *rows = NULL, *flat = NULL;
-    ctsc_status st = permute ? linalg_new(d, lu, dt, 2, square, &r[0]) : tensor_new(d, dt, 1, &none, &r[0]);
+    ctsc_status st =
+        permute ? linalg_new(d, lu, dt, 2, square, &r[0]) : tensor_new(d, dt, 1, &none, &r[0]);
     if (st == CTSC_OK)
         st = data ? linalg_new(d, lu, dt, 2, left, &r[1]) : tensor_new(d, dt, 1, &none, &r[1]);
     if (st == CTSC_OK)
@@ -230,7 +237,7 @@ ctsc_status op_lu_unpack(op_ctx *cx, const value *args, value *results) {
     return linalg_finish(cx, args, 3, r, results);
 }
 
-/* ---- determinants ----------------------------------------------------------------------------------------- */
+/* ---- determinants --------------------------------------------------------------------------- */
 
 /* det, or sign and log |det|, of the factors of each matrix */
 static void lu_determinants(const tensor *lu, const tensor *pivots, tensor *det, tensor *sign,
@@ -257,7 +264,8 @@ static void lu_determinants(const tensor *lu, const tensor *pivots, tensor *det,
 }
 
 /* r: det (or sign, logabsdet), LU, pivots */
-static ctsc_status lu_det(op_ctx *cx, const tensor *a, const char *name, bool logarithm, tensor **r) {
+static ctsc_status lu_det(op_ctx *cx, const tensor *a, const char *name, bool logarithm,
+                          tensor **r) {
     diag *d = cx->diag;
     TRY(linalg_check_square(d, a, name));
     TRY(linalg_check_float(cx, a, name, "lu_cpu"));
@@ -312,7 +320,7 @@ ctsc_status op_logdet(op_ctx *cx, const value *args, value *results) {
     return op_return_tensor(results, r[1]);
 }
 
-/* ---- inverse ------------------------------------------------------------------------------------------------ */
+/* ---- inverse -------------------------------------------------------------------------------- */
 
 ctsc_status linalg_inverse_compute(diag *d, const tensor *a, tensor **out, tensor **info) {
     tensor *lu = NULL, *pivots = NULL, *e = NULL, *x = NULL;
@@ -323,7 +331,8 @@ ctsc_status linalg_inverse_compute(diag *d, const tensor *a, tensor **out, tenso
         bool wide = a->dtype == DT_FLOAT64;
         memset(tensor_data(x), 0, (size_t)x->numel * dtype_size((dtype)x->dtype));
         for (int64_t i = 0; n && i < x->numel / (n * n); i++)
-            for (int64_t k = 0; k < n; k++) linalg_put(wide, linalg_at(NULL, x, i, n * n), k * n + k, 1);
+            for (int64_t k = 0; k < n; k++)
+                linalg_put(wide, linalg_at(NULL, x, i, n * n), k * n + k, 1);
         st = linalg_lu_solve_columns(d, lu, pivots, x, false);
     }
     tensor_unref(lu);
@@ -334,12 +343,15 @@ ctsc_status linalg_inverse_compute(diag *d, const tensor *a, tensor **out, tenso
         return st;
     }
     st = linalg_rows(d, x, out);
-    if (st != CTSC_OK) tensor_unref(e);
-    else *info = e;
+    if (st != CTSC_OK)
+        tensor_unref(e);
+    else
+        *info = e;
     return st;
 }
 
-static ctsc_status inverse_run(op_ctx *cx, const tensor *a, bool check, const char *name, tensor **r) {
+static ctsc_status inverse_run(op_ctx *cx, const tensor *a, bool check, const char *name,
+                               tensor **r) {
     diag *d = cx->diag;
     TRY(linalg_check_square(d, a, "linalg.inv"));
     if (dtype_is_integral((dtype)a->dtype))
@@ -376,7 +388,7 @@ ctsc_status op_linalg_inv_ex(op_ctx *cx, const value *args, value *results) {
     return linalg_finish(cx, args, 2, r, results);
 }
 
-/* ---- solving ------------------------------------------------------------------------------------------------ */
+/* ---- solving -------------------------------------------------------------------------------- */
 
 static bool solve_is_vector(const tensor *a, const tensor *b) {
     if (b->ndim == 1) return true;
@@ -392,9 +404,10 @@ static ctsc_status solve_check_shapes(diag *d, const tensor *a, const tensor *b,
     TRY(linalg_check_square(d, a, name));
     long long n = a->sizes[a->ndim - 1], m = b->sizes[b->ndim - 2], k = b->sizes[b->ndim - 1];
     if ((left ? m : k) == n) return CTSC_OK;
-    return diag_fail(d, CTSC_FAILED,
-                     "%s: Incompatible shapes of A and B for the equation %s (%lldx%lld and %lldx%lld)",
-                     name, left ? "AX = B" : "XA = B", n, n, m, k);
+    return diag_fail(
+        d, CTSC_FAILED,
+        "%s: Incompatible shapes of A and B for the equation %s (%lldx%lld and %lldx%lld)", name,
+        left ? "AX = B" : "XA = B", n, n, m, k);
 }
 
 /* b as columns to solve for (of its transpose when it stands to the right), and back. */
@@ -435,9 +448,10 @@ static ctsc_status solve_run(op_ctx *cx, tensor *a, tensor *b, bool left, const 
     TRY(linalg_check_square(d, a, "linalg.solve"));
     bool vector = solve_is_vector(a, b);
     if (vector && !left)
-        return diag_fail(d, CTSC_FAILED,
-                         "linalg.solve: Vector broadcasting of the left hand side is not supported for "
-                         "left=False");
+        return diag_fail(
+            d, CTSC_FAILED,
+            "linalg.solve: Vector broadcasting of the left hand side is not supported for "
+            "left=False");
     tensor *matrix;
     TRY(vector ? tensor_unsqueeze(d, b, -1, &matrix) : tensor_alias(d, b, &matrix));
     ctsc_status st = solve_check_shapes(d, a, matrix, left, "linalg.solve");
@@ -449,8 +463,9 @@ static ctsc_status solve_run(op_ctx *cx, tensor *a, tensor *b, bool left, const 
     char batch[48] = "";
     if (checked && linalg_first_error(r[3], &index)) {
         if (r[3]->ndim) snprintf(batch, sizeof batch, "(Batch element %lld): ", (long long)index);
-        st = diag_fail(d, CTSC_FAILED, "%s: %sThe solver failed because the input matrix is singular.",
-                       checked, batch);
+        st = diag_fail(d, CTSC_FAILED,
+                       "%s: %sThe solver failed because the input matrix is singular.", checked,
+                       batch);
     }
     if (st == CTSC_OK && vector) {
         tensor *flat;
@@ -493,15 +508,16 @@ ctsc_status op_linalg_solve_ex_full(op_ctx *cx, const value *args, value *result
     return st == CTSC_OK ? linalg_finish(cx, args, 4, r, results) : st;
 }
 
-static ctsc_status lu_solve_check(op_ctx *cx, const tensor *lu, const tensor *pivots, const tensor *b,
-                                  bool left) {
+static ctsc_status lu_solve_check(op_ctx *cx, const tensor *lu, const tensor *pivots,
+                                  const tensor *b, bool left) {
     diag *d = cx->diag;
     TRY(linalg_check_float(cx, lu, "linalg.lu_solve", "linalg.lu_solve"));
     if (lu->dtype != b->dtype)
-        return diag_fail(d, CTSC_FAILED,
-                         "linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "
-                         "%s and B of type %s instead",
-                         dtype_table[lu->dtype].ir_name, dtype_table[b->dtype].ir_name);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "
+            "%s and B of type %s instead",
+            dtype_table[lu->dtype].ir_name, dtype_table[b->dtype].ir_name);
     if (pivots->dtype != DT_INT32)
         return diag_fail(d, CTSC_FAILED,
                          "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32");
@@ -511,10 +527,11 @@ static ctsc_status lu_solve_check(op_ctx *cx, const tensor *lu, const tensor *pi
     if (!fits) {
         strbuf sb = STRBUF_INIT;
         tensor_print_sizes(pivots->ndim, pivots->sizes, &sb);
-        diag_fail(d, CTSC_FAILED,
-                  "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got "
-                  "pivots with shape %s instead",
-                  sb_str(&sb));
+        diag_fail(
+            d, CTSC_FAILED,
+            "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got "
+            "pivots with shape %s instead",
+            sb_str(&sb));
         sb_free(&sb);
         return CTSC_FAILED;
     }
@@ -526,9 +543,10 @@ static ctsc_status lu_check_pivots(diag *d, const tensor *pivots, int64_t n) {
     for (int64_t i = 0; i < pivots->numel; i++) {
         int32_t v = TENSOR_AT(pivots, int32_t)[i];
         if (v < 1 || v > n)
-            return diag_fail(d, CTSC_FAILED, "Pivots given to lu_solve must all be greater or equal to 1 "
-                                             "and not beyond LU.size(-2). Did you properly pass the result "
-                                             "of lu_factor?");
+            return diag_fail(d, CTSC_FAILED,
+                             "Pivots given to lu_solve must all be greater or equal to 1 "
+                             "and not beyond LU.size(-2). Did you properly pass the result "
+                             "of lu_factor?");
     }
     return CTSC_OK;
 }
@@ -537,7 +555,8 @@ static ctsc_status lu_solve(op_ctx *cx, const value *args, tensor *lu, tensor *p
                             bool left, bool adjoint, value *results) {
     diag *d = cx->diag;
     TRY(lu_solve_check(cx, lu, pivots, b, left));
-    tensor *wide_lu = NULL, *wide_b = NULL, *f = NULL, *p = NULL, *wide_p = NULL, *x = NULL, *r = NULL;
+    tensor *wide_lu = NULL, *wide_b = NULL, *f = NULL, *p = NULL, *wide_p = NULL, *x = NULL,
+           *r = NULL;
     ctsc_status st = linalg_broadcast(d, lu, b, &wide_lu, &wide_b);
     if (st == CTSC_OK) st = linalg_columns(d, wide_lu, &f);
     if (st == CTSC_OK) { /* pivots broadcast along */
@@ -569,6 +588,6 @@ ctsc_status op_linalg_lu_solve(op_ctx *cx, const value *args, value *results) {
 }
 /* (self, LU_data, LU_pivots) */
 ctsc_status op_lu_solve(op_ctx *cx, const value *args, value *results) {
-    return lu_solve(cx, args, arg_tensor(&args[1]), arg_tensor(&args[2]), arg_tensor(&args[0]), true,
-                    false, results);
+    return lu_solve(cx, args, arg_tensor(&args[1]), arg_tensor(&args[2]), arg_tensor(&args[0]),
+                    true, false, results);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * linalg_power.c - powers and the exponential of matrices, Vandermonde matrices, tensorinv and tensorsolve.
- * Tests: tests/unit/test_linalg.c
+ * linalg_power.c - powers and the exponential of matrices, Vandermonde matrices, tensorinv and
+ * tensorsolve. Tests: tests/unit/test_linalg.c
  */
 #include "runtime/kernels/linalg.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- powers ----------------------------------------------------------------------------------------------- */
+/* ---- powers --------------------------------------------------------------------------------- */
 
 /* *t = *t * by */
 static ctsc_status power_multiply(diag *d, tensor **t, const tensor *by) {
@@ -39,8 +39,10 @@ static ctsc_status power_compute(diag *d, tensor *a, uint64_t n, tensor **out) {
     ctsc_status st = CTSC_OK;
     for (; st == CTSC_OK && n; n >>= 1) {
         if (n & 1) {
-            if (result) st = power_multiply(d, &result, square);
-            else result = tensor_ref(square);
+            if (result)
+                st = power_multiply(d, &result, square);
+            else
+                result = tensor_ref(square);
         }
         if (st == CTSC_OK && n > 1) st = power_multiply(d, &square, square);
     }
@@ -73,21 +75,33 @@ ctsc_status op_linalg_matrix_power(op_ctx *cx, const value *args, value *results
     ctsc_status st = CTSC_OK;
     if (!gemm_supports((dtype)base->dtype)) st = op_refuse_dtype(cx, "bmm", (dtype)base->dtype);
     uint64_t times = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
-    if (st == CTSC_OK) st = times == 1 ? tensor_clone(d, base, &t) : power_compute(d, base, times, &t);
+    if (st == CTSC_OK)
+        st = times == 1 ? tensor_clone(d, base, &t) : power_compute(d, base, times, &t);
     tensor_unref(base);
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &t, results) : st;
 }
 
-/* ---- exponential ---------------------------------------------------------------------------------------------- */
+/* ---- exponential ---------------------------------------------------------------------------- */
 
 /*
- * e^A by scaling and squaring with the Pade approximant of order 13 (N. Higham, "The scaling and squaring method for the
- * matrix exponential revisited", 2005, whose constants these are), always in double.
+ * e^A by scaling and squaring with the Pade approximant of order 13 (N. Higham, "The scaling and
+ * squaring method for the matrix exponential revisited", 2005, whose constants these are), always
+ * in double.
  */
-static const double exp_pade[14] = {
-    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
-    129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0,
-    960960.0, 16380.0, 182.0, 1.0};
+static const double exp_pade[14] = {64764752532480000.0,
+                                    32382376266240000.0,
+                                    7771770303897600.0,
+                                    1187353796428800.0,
+                                    129060195264000.0,
+                                    10559470521600.0,
+                                    670442572800.0,
+                                    33522128640.0,
+                                    1323241920.0,
+                                    40840800.0,
+                                    960960.0,
+                                    16380.0,
+                                    182.0,
+                                    1.0};
 static const double exp_theta = 5.371920351148152;
 
 /* Of one n x n matrix: the largest column sum of absolute values. */
@@ -114,7 +128,8 @@ static void exp_combine(int64_t n, const double *a6, double x, const double *a4,
 }
 
 /* The numerator's odd (u) and even (v) part for a scaled matrix; room: 5 matrices. */
-static ctsc_status exp_parts(diag *d, int64_t n, const double *a, double *room, double *u, double *v) {
+static ctsc_status exp_parts(diag *d, int64_t n, const double *a, double *room, double *u,
+                             double *v) {
     const double *b = exp_pade;
     double *a2 = room, *a4 = a2 + n * n, *a6 = a4 + n * n, *t = a6 + n * n, *s = t + n * n;
     TRY(exp_product(d, n, a, a, a2));
@@ -209,7 +224,7 @@ ctsc_status op_matrix_exp(op_ctx *cx, const value *args, value *results) {
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &rounded, results) : st;
 }
 
-/* ---- vander ----------------------------------------------------------------------------------------------------- */
+/* ---- vander --------------------------------------------------------------------------------- */
 
 /* (x, N): powers 0 to N - 1 along a new last dim */
 ctsc_status op_linalg_vander(op_ctx *cx, const value *args, value *results) {
@@ -218,9 +233,10 @@ ctsc_status op_linalg_vander(op_ctx *cx, const value *args, value *results) {
     dtype dt = (dtype)x->dtype;
     int64_t n = arg_int_or(&args[1], x->ndim ? x->sizes[x->ndim - 1] : 1), sizes[TENSOR_MAX_DIMS];
     if (dt == DT_BOOL)
-        return diag_fail(d, CTSC_FAILED,
-                         "linalg.vander supports floating point, complex, and integer tensors, but got "
-                         "Bool");
+        return diag_fail(
+            d, CTSC_FAILED,
+            "linalg.vander supports floating point, complex, and integer tensors, but got "
+            "Bool");
     if (x->ndim == 0 || n <= 1) return diag_fail(d, CTSC_FAILED, "N must be greater than 1.");
     if (dtype_is_complex(dt)) return op_refuse_dtype(cx, "linalg.vander", dt);
     if (x->ndim == TENSOR_MAX_DIMS) return diag_fail(d, CTSC_LIMIT, "too many dimensions");
@@ -235,8 +251,10 @@ ctsc_status op_linalg_vander(op_ctx *cx, const value *args, value *results) {
         double v = dtype_load_float((dtype)x->dtype, p), power = 1;
         uint64_t w = dt == DT_INT64 ? (uint64_t)dtype_load_int((dtype)x->dtype, p) : 0, whole = 1;
         for (int64_t k = 0; k < n; k++, q += dtype_size(dt)) {
-            if (dt == DT_INT64) dtype_store_int(dt, q, (int64_t)whole);
-            else dtype_store_float(dt, q, power);
+            if (dt == DT_INT64)
+                dtype_store_int(dt, q, (int64_t)whole);
+            else
+                dtype_store_float(dt, q, power);
             whole *= w;
             power = dt == DT_FLOAT64 ? power * v : (double)((float)power * (float)v);
         }
@@ -245,7 +263,7 @@ ctsc_status op_linalg_vander(op_ctx *cx, const value *args, value *results) {
     return st == CTSC_OK ? op_return_tensor(results, t) : st;
 }
 
-/* ---- tensorinv, tensorsolve ------------------------------------------------------------------------------------------ */
+/* ---- tensorinv, tensorsolve ----------------------------------------------------------------- */
 
 static ctsc_status tensorinv_mismatch(diag *d, const char *index, int64_t right, int64_t left) {
     return diag_fail(d, CTSC_FAILED,
@@ -260,7 +278,8 @@ ctsc_status op_linalg_tensorinv(op_ctx *cx, const value *args, value *results) {
     tensor *a = arg_tensor(&args[0]), *matrix, *t = NULL;
     int64_t ind = arg_int(&args[1]), sizes[TENSOR_MAX_DIMS], left = 1, right = 1;
     if (ind <= 0)
-        return diag_fail(d, CTSC_FAILED, "Expected a strictly positive integer for 'ind', but got %lld",
+        return diag_fail(d, CTSC_FAILED,
+                         "Expected a strictly positive integer for 'ind', but got %lld",
                          (long long)ind);
     int n = 0;
     for (int64_t i = ind; i < a->ndim; i++) right *= sizes[n++] = a->sizes[i];
@@ -282,12 +301,12 @@ static ctsc_status tensorsolve_move(diag *d, const tensor *a, const value *dims,
     int n = arg_ints(dims, &list), at = 0;
     int64_t order[TENSOR_MAX_DIMS];
     bool moved[TENSOR_MAX_DIMS] = {false};
-    if (n > a->ndim) return diag_fail(d, CTSC_FAILED, "movedim: Invalid source or destination dims");
+    if (n > a->ndim)
+        return diag_fail(d, CTSC_FAILED, "movedim: Invalid source or destination dims");
     for (int i = 0; i < n; i++) {
         int dim;
         TRY(tensor_wrap_dim(d, list[i], a->ndim, &dim));
-        if (moved[dim])
-            return diag_fail(d, CTSC_FAILED, "movedim: repeated dim in `source`");
+        if (moved[dim]) return diag_fail(d, CTSC_FAILED, "movedim: repeated dim in `source`");
         moved[dim] = true;
         order[a->ndim - n + i] = dim;
     }
@@ -303,8 +322,8 @@ ctsc_status op_linalg_tensorsolve(op_ctx *cx, const value *args, value *results)
     TRY(tensorsolve_move(d, arg_tensor(&args[0]), &args[2], &a));
     int64_t left = 1, right = 1, square[2], flat = b->numel;
     for (int i = 0; i < a->ndim; i++) *(i < b->ndim ? &left : &right) *= a->sizes[i];
-    ctsc_status st = left == right && left == flat ? CTSC_OK
-                                                  : tensorinv_mismatch(d, "other.ndim", right, flat);
+    ctsc_status st =
+        left == right && left == flat ? CTSC_OK : tensorinv_mismatch(d, "other.ndim", right, flat);
     square[0] = left, square[1] = right;
     if (st == CTSC_OK) st = tensor_reshape(d, a, 2, square, &matrix);
     if (st == CTSC_OK) st = tensor_reshape(d, b, 1, &flat, &vector);

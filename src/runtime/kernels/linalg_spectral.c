@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * linalg_spectral.c - singular values and eigenvalues, and what is decided by them: pinv, matrix_rank, cond.
- * Tests: tests/unit/test_linalg.c
+ * linalg_spectral.c - singular values and eigenvalues, and what is decided by them: pinv,
+ * matrix_rank, cond. Tests: tests/unit/test_linalg.c
  */
 #include "runtime/kernels/linalg.h"
 
@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-LAPACK_DECLARE(gesdd, const char *jobz, const int *m, const int *n, void *a, const int *lda, void *s,
-               void *u, const int *ldu, void *vt, const int *ldvt, void *work, const int *lwork,
-               int *iwork, int *info);
-LAPACK_DECLARE(syevd, const char *jobz, const char *uplo, const int *n, void *a, const int *lda, void *w,
-               void *work, const int *lwork, int *iwork, const int *liwork, int *info);
+LAPACK_DECLARE(gesdd, const char *jobz, const int *m, const int *n, void *a, const int *lda,
+               void *s, void *u, const int *ldu, void *vt, const int *ldvt, void *work,
+               const int *lwork, int *iwork, int *info);
+LAPACK_DECLARE(syevd, const char *jobz, const char *uplo, const int *n, void *a, const int *lda,
+               void *w, void *work, const int *lwork, int *iwork, const int *liwork, int *info);
 LAPACK_DECLARE(geev, const char *jobvl, const char *jobvr, const int *n, void *a, const int *lda,
                void *wr, void *wi, void *vl, const int *ldvl, void *vr, const int *ldvr, void *work,
                const int *lwork, int *info);
@@ -29,18 +29,19 @@ static int spectral_lwork(bool wide, const void *work) {
     return n > INT32_MAX - 1 ? INT32_MAX : (int)n + 1;
 }
 
-/* ---- singular values ----------------------------------------------------------------------------------- */
+/* ---- singular values ------------------------------------------------------------------------ */
 
 static void svd_identity(tensor *t, int64_t n) {
     bool wide = t->dtype == DT_FLOAT64;
     memset(tensor_data(t), 0, (size_t)t->numel * dtype_size((dtype)t->dtype));
     for (int64_t i = 0; n && i < t->numel / (n * n); i++)
-        for (int64_t k = 0; k < n; k++) linalg_put(wide, linalg_at(NULL, t, i, n * n), k * n + k, 1);
+        for (int64_t k = 0; k < n; k++)
+            linalg_put(wide, linalg_at(NULL, t, i, n * n), k * n + k, 1);
 }
 
 /* a is overwritten. Returns LAPACK's code. */
-static ctsc_status svd_batches(diag *d, const linalg_batch *b, char job, tensor *a, tensor *u, tensor *s,
-                               tensor *vh, int *failed, int64_t *index) {
+static ctsc_status svd_batches(diag *d, const linalg_batch *b, char job, tensor *a, tensor *u,
+                               tensor *s, tensor *vh, int *failed, int64_t *index) {
     int k = b->m < b->n ? b->m : b->n, lda = spectral_ld(b->m), ucols = job == 'A' ? b->m : k;
     int ldvt = spectral_ld(job == 'A' ? b->n : k), lwork = -1, one = 1;
     double asked = 0;
@@ -48,8 +49,8 @@ static ctsc_status svd_batches(diag *d, const linalg_batch *b, char job, tensor 
     size_t bytes;
     int *iwork = mem_alloc((size_t)k * 8 * sizeof(int));
     if (!iwork) return diag_no_memory(d);
-    LAPACK(b->wide, gesdd, text, &b->m, &b->n, tensor_data(a), &lda, tensor_data(s), NULL, &lda, NULL,
-           &ldvt, &asked, &lwork, iwork, failed);
+    LAPACK(b->wide, gesdd, text, &b->m, &b->n, tensor_data(a), &lda, tensor_data(s), NULL, &lda,
+           NULL, &ldvt, &asked, &lwork, iwork, failed);
     lwork = spectral_lwork(b->wide, &asked);
     void *work = size_mul((size_t)lwork, b->item, &bytes) ? mem_alloc(bytes) : NULL;
     *failed = 0;
@@ -57,8 +58,8 @@ static ctsc_status svd_batches(diag *d, const linalg_batch *b, char job, tensor 
         void *pu = job == 'N' ? NULL : linalg_at(b, u, i, (int64_t)b->m * ucols);
         void *pv = job == 'N' ? NULL : linalg_at(b, vh, i, (int64_t)b->n * ldvt);
         LAPACK(b->wide, gesdd, text, &b->m, &b->n, linalg_at(b, a, i, (int64_t)b->m * b->n), &lda,
-               linalg_at(b, s, i, k), pu, job == 'N' ? &one : &lda, pv, job == 'N' ? &one : &ldvt, work,
-               &lwork, iwork, failed);
+               linalg_at(b, s, i, k), pu, job == 'N' ? &one : &lda, pv, job == 'N' ? &one : &ldvt,
+               work, &lwork, iwork, failed);
         *index = i;
     }
     mem_free(iwork);
@@ -195,7 +196,7 @@ ctsc_status op_svd(op_ctx *cx, const value *args, value *results) {
     return linalg_finish(cx, args, 3, r, results);
 }
 
-/* ---- symmetric eigenvalues -------------------------------------------------------------------------------- */
+/* ---- symmetric eigenvalues ------------------------------------------------------------------ */
 
 static ctsc_status eigh_batches(diag *d, const linalg_batch *b, const char *job, const char *uplo,
                                 tensor *f, tensor *w, int *failed) {
@@ -260,8 +261,8 @@ static ctsc_status eigh_uplo(op_ctx *cx, const value *v, bool *upper) {
     const str *s = v->u.str;
     char c = s->len ? s->bytes[0] : 0;
     if (s->len != 1 || (c != 'L' && c != 'l' && c != 'U' && c != 'u'))
-        return diag_fail(cx->diag, CTSC_FAILED, "Expected UPLO argument to be 'L' or 'U', but got %s",
-                         s->bytes);
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Expected UPLO argument to be 'L' or 'U', but got %s", s->bytes);
     *upper = c == 'U' || c == 'u';
     return CTSC_OK;
 }
@@ -298,7 +299,7 @@ ctsc_status op_symeig(op_ctx *cx, const value *args, value *results) {
     return linalg_finish(cx, args, 2, r, results);
 }
 
-/* ---- general eigenvalues: complex ----------------------------------------------------------------------------- */
+/* ---- general eigenvalues: complex ----------------------------------------------------------- */
 
 static void eig_store(bool wide, tensor *t, int64_t i, double re, double im) {
     if (wide)
@@ -307,8 +308,10 @@ static void eig_store(bool wide, tensor *t, int64_t i, double re, double im) {
         TENSOR_AT(t, complex64)[i] = (complex64){(float)re, (float)im};
 }
 
-/* Real eigenvectors come in pairs of columns, real and imaginary part, for a pair of conjugate values. */
-static void eig_vectors(bool wide, int64_t n, const void *wi, const void *vr, tensor *out, int64_t base) {
+/* Real eigenvectors come in pairs of columns, real and imaginary part, for a pair of conjugate
+ * values. */
+static void eig_vectors(bool wide, int64_t n, const void *wi, const void *vr, tensor *out,
+                        int64_t base) {
     for (int64_t c = 0; c < n; c++) {
         bool pair = linalg_get(wide, wi, c) != 0 && c + 1 < n;
         for (int64_t r = 0; r < n; r++) {
@@ -332,7 +335,8 @@ static ctsc_status eig_run(op_ctx *cx, const tensor *a, tensor **values, tensor 
     tensor *f = NULL, *w = NULL, *v = NULL;
     ctsc_status st = linalg_columns(d, a, &f);
     if (st == CTSC_OK && !svd_finite(f))
-        st = diag_fail(d, CTSC_FAILED, "torch.linalg.eig: input tensor should not contain infs or NaNs.");
+        st = diag_fail(d, CTSC_FAILED,
+                       "torch.linalg.eig: input tensor should not contain infs or NaNs.");
     if (st == CTSC_OK) st = linalg_new(d, a, dt, 1, &n, &w);
     if (st == CTSC_OK && vectors) st = linalg_new(d, a, dt, 2, square, &v);
     size_t bytes = (size_t)(n * n + 2 * n + 64 * n + 8) * b.item; /* n < 2^29: no overflow */
@@ -342,13 +346,14 @@ static ctsc_status eig_run(op_ctx *cx, const tensor *a, tensor **values, tensor 
     for (int64_t i = 0; st == CTSC_OK && n && i < b.count; i++) {
         char *wr = room, *wi = wr + (size_t)n * b.item, *vr = wi + (size_t)n * b.item;
         char *work = vr + (size_t)(n * n) * b.item;
-        LAPACK(b.wide, geev, "N", vectors ? "V" : "N", &b.n, linalg_at(&b, f, i, n * n), &lda, wr, wi,
-               NULL, &one, vr, &lda, work, &lwork, &failed);
+        LAPACK(b.wide, geev, "N", vectors ? "V" : "N", &b.n, linalg_at(&b, f, i, n * n), &lda, wr,
+               wi, NULL, &one, vr, &lda, work, &lwork, &failed);
         if (failed > 0)
-            st = diag_fail(d, CTSC_FAILED,
-                           "linalg.eig: The algorithm failed to converge because the input matrix is "
-                           "ill-conditioned or has too many repeated eigenvalues (error code: %d).",
-                           failed);
+            st = diag_fail(
+                d, CTSC_FAILED,
+                "linalg.eig: The algorithm failed to converge because the input matrix is "
+                "ill-conditioned or has too many repeated eigenvalues (error code: %d).",
+                failed);
         for (int64_t k = 0; k < n; k++)
             eig_store(b.wide, w, i * n + k, linalg_get(b.wide, wr, k), linalg_get(b.wide, wi, k));
         if (vectors) eig_vectors(b.wide, n, wi, vr, v, i * n * n);
@@ -376,10 +381,14 @@ ctsc_status op_linalg_eigvals(op_ctx *cx, const value *args, value *results) {
     return linalg_finish(cx, args, 1, r, results);
 }
 
-/* ---- tolerances --------------------------------------------------------------------------------------------------- */
+/* ---- tolerances ----------------------------------------------------------------------------- */
 
-/* Singular values up to max(absolute, relative * largest) count as zero. NULL members: not given. */
-typedef struct rank_tolerance { const value *absolute, *relative; bool hermitian; } rank_tolerance;
+/* Singular values up to max(absolute, relative * largest) count as zero. NULL members: not given.
+ */
+typedef struct rank_tolerance {
+    const value *absolute, *relative;
+    bool hermitian;
+} rank_tolerance;
 
 /* The i-th of a tolerance that is a number or a tensor that broadcasts to the batch. */
 static ctsc_status rank_read(diag *d, const value *v, const tensor *a, int64_t i, double *out) {
@@ -404,14 +413,17 @@ static bool rank_given(const value *v) {
     return v && v->tag != V_NONE;
 }
 
-static ctsc_status rank_cutoff(diag *d, const rank_tolerance *t, const tensor *a, int64_t i, double largest,
-                               double *out) {
+static ctsc_status rank_cutoff(diag *d, const rank_tolerance *t, const tensor *a, int64_t i,
+                               double largest, double *out) {
     int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
     double absolute = 0;
-    double relative = (a->dtype == DT_FLOAT64 ? DBL_EPSILON : (double)FLT_EPSILON) * (double)(m > n ? m : n);
+    double relative =
+        (a->dtype == DT_FLOAT64 ? DBL_EPSILON : (double)FLT_EPSILON) * (double)(m > n ? m : n);
     if (rank_given(t->absolute)) TRY(rank_read(d, t->absolute, a, i, &absolute));
-    if (rank_given(t->relative)) TRY(rank_read(d, t->relative, a, i, &relative));
-    else if (rank_given(t->absolute) && absolute > 0) relative = 0;
+    if (rank_given(t->relative))
+        TRY(rank_read(d, t->relative, a, i, &relative));
+    else if (rank_given(t->absolute) && absolute > 0)
+        relative = 0;
     *out = fmax(absolute, relative * largest);
     return CTSC_OK;
 }
@@ -423,7 +435,8 @@ static ctsc_status rank_values(op_ctx *cx, const tensor *a, bool hermitian, tens
     return linalg_svd_compute(cx, a, false, NULL, s, NULL);
 }
 
-static ctsc_status rank_run(op_ctx *cx, const value *args, const rank_tolerance *t, value *results) {
+static ctsc_status rank_run(op_ctx *cx, const value *args, const rank_tolerance *t,
+                            value *results) {
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *s, *r;
     TRY(linalg_check_matrix(d, a, "torch.linalg.matrix_rank", "input"));
@@ -467,7 +480,7 @@ ctsc_status op_linalg_matrix_rank(op_ctx *cx, const value *args, value *results)
     return rank_run(cx, args, &t, results);
 }
 
-/* ---- pseudo-inverse ------------------------------------------------------------------------------------------------ */
+/* ---- pseudo-inverse ------------------------------------------------------------------------- */
 
 /* u: column-major [.., k, m], v: [.., k, n] with vectors as rows; out[n, m] = sum of v s^-1 u' */
 static ctsc_status pinv_products(diag *d, const rank_tolerance *t, const tensor *a, tensor *u,
@@ -513,16 +526,18 @@ static ctsc_status pinv_vectors(op_ctx *cx, const tensor *a, bool hermitian, ten
     return st;
 }
 
-static ctsc_status pinv_run(op_ctx *cx, const value *args, const rank_tolerance *t, value *results) {
+static ctsc_status pinv_run(op_ctx *cx, const value *args, const rank_tolerance *t,
+                            value *results) {
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *u = NULL, *s = NULL, *v = NULL, *out = NULL;
     if (a->ndim < 2 || (a->dtype != DT_FLOAT32 && a->dtype != DT_FLOAT64)) {
         strbuf sb = STRBUF_INIT;
         tensor_print_sizes(a->ndim, a->sizes, &sb);
-        diag_fail(d, CTSC_FAILED,
-                  "linalg.pinv(%s{%s}): expected a tensor with 2 or more dimensions of float, double, "
-                  "cfloat or cdouble types",
-                  dtype_table[a->dtype].ir_name, sb_str(&sb));
+        diag_fail(
+            d, CTSC_FAILED,
+            "linalg.pinv(%s{%s}): expected a tensor with 2 or more dimensions of float, double, "
+            "cfloat or cdouble types",
+            dtype_table[a->dtype].ir_name, sb_str(&sb));
         sb_free(&sb);
         return CTSC_FAILED;
     }
@@ -559,7 +574,7 @@ ctsc_status op_pinverse(op_ctx *cx, const value *args, value *results) {
     return pinv_run(cx, args, &t, results);
 }
 
-/* ---- condition ------------------------------------------------------------------------------------------------------- */
+/* ---- condition ------------------------------------------------------------------------------ */
 
 static ctsc_status cond_by_values(op_ctx *cx, const value *args, bool inverted, value *results) {
     tensor *a = arg_tensor(&args[0]), *s, *r;
@@ -571,7 +586,8 @@ static ctsc_status cond_by_values(op_ctx *cx, const value *args, bool inverted, 
         bool wide = s->dtype == DT_FLOAT64;
         for (int64_t i = 0; i < r->numel; i++) {
             const void *p = linalg_at(NULL, s, i, k);
-            double first = k ? linalg_get(wide, p, 0) : 0, last = k ? linalg_get(wide, p, k - 1) : 0;
+            double first = k ? linalg_get(wide, p, 0) : 0,
+                   last = k ? linalg_get(wide, p, k - 1) : 0;
             double v = inverted ? last / first : first / last;
             linalg_put(wide, tensor_data(r), i, k == 0 ? 0 : v);
         }
@@ -583,8 +599,9 @@ static ctsc_status cond_by_values(op_ctx *cx, const value *args, bool inverted, 
 
 static ctsc_status cond_norm(op_ctx *cx, tensor *a, const value *p, tensor **out) {
     value args[2] = {value_tensor_take(a), *p}, r = value_none();
-    TRY(op_call(cx, p->tag == V_STR ? "aten::linalg_matrix_norm.str_ord" : "aten::linalg_matrix_norm", 2,
-                args, &r));
+    TRY(op_call(cx,
+                p->tag == V_STR ? "aten::linalg_matrix_norm.str_ord" : "aten::linalg_matrix_norm",
+                2, args, &r));
     *out = r.u.tensor;
     return CTSC_OK;
 }
@@ -627,7 +644,8 @@ ctsc_status op_linalg_cond(op_ctx *cx, const value *args, value *results) {
     char name[40];
     if (p->tag == V_STR) {
         if (strcmp(p->u.str->bytes, "fro") != 0 && strcmp(p->u.str->bytes, "nuc") != 0)
-            return diag_fail(d, CTSC_FAILED, "linalg.cond got an invalid norm type: %s", p->u.str->bytes);
+            return diag_fail(d, CTSC_FAILED, "linalg.cond got an invalid norm type: %s",
+                             p->u.str->bytes);
         snprintf(name, sizeof name, "linalg.cond(ord=%s)", p->u.str->bytes);
     } else if (p->tag != V_NONE) {
         double v = arg_float(p);

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * matmul.c - products of tensors: mm, bmm, mv, dot, matmul, linear and the forms that add to a tensor.
+ * matmul.c - products of tensors: mm, bmm, mv, dot, matmul, linear and the forms that add to a
+ * tensor.
  *
- * Method: everything ends in gemm_run or gemm_batch on the operands as they lie in memory. A batch that
- * broadcasts, or is permuted, becomes a list of offsets instead of a copy; a batch of matrices that
- * meets a single one becomes one tall matrix.
- * Tests: tests/unit/test_matmul.c
+ * Method: everything ends in gemm_run or gemm_batch on the operands as they lie in memory. A batch
+ * that broadcasts, or is permuted, becomes a list of offsets instead of a copy; a batch of matrices
+ * that meets a single one becomes one tall matrix. Tests: tests/unit/test_matmul.c
  */
 #include "runtime/kernels/gemm.h"
 
-/* ---- checks ---------------------------------------------------------------------------------- */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 static ctsc_status matmul_check_dtypes(op_ctx *cx, const tensor *a, const tensor *b,
                                        const char *name) {
     if (a->dtype != b->dtype)
         return diag_fail(cx->diag, CTSC_FAILED, "expected scalar type %s but found %s",
                          dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
-    return gemm_supports((dtype)a->dtype) ? CTSC_OK
-                                          : op_refuse_dtype(cx, name, (dtype)a->dtype);
+    return gemm_supports((dtype)a->dtype) ? CTSC_OK : op_refuse_dtype(cx, name, (dtype)a->dtype);
 }
 
 static ctsc_status matmul_mismatch(diag *d, int64_t m, int64_t k1, int64_t k2, int64_t n) {
@@ -38,13 +37,12 @@ gemm_matrix gemm_of(const tensor *t) {
     return (gemm_matrix){tensor_data(t), t->strides[t->ndim - 2], t->strides[t->ndim - 1]};
 }
 
-/* ---- batches ------------------------------------------------------------------------------------- */
+/* ---- batches -------------------------------------------------------------------------------- */
 
 void gemm_offsets(const tensor *t, int nb, const int64_t *batch, int64_t count, int64_t *offsets) {
     int64_t index[TENSOR_MAX_DIMS] = {0}, stride[TENSOR_MAX_DIMS] = {0};
     int own = t->ndim - 2;
-    for (int i = 0; i < own; i++)
-        stride[nb - own + i] = t->sizes[i] == 1 ? 0 : t->strides[i];
+    for (int i = 0; i < own; i++) stride[nb - own + i] = t->sizes[i] == 1 ? 0 : t->strides[i];
     int64_t at = 0;
     for (int64_t i = 0; i < count; i++) {
         offsets[i] = at;
@@ -109,8 +107,8 @@ ctsc_status matmul_batched(diag *d, const tensor *a, const tensor *b, tensor **o
     ctsc_status st;
     if (b_count == 1 && matmul_is_tall(a) && t->numel) {
         gemm_matrix tall = {tensor_data(a), matmul_tall_stride(a), a->strides[a->ndim - 1]};
-        st = gemm_run(d, (dtype)a->dtype, count * sizes[nb], sizes[nb + 1], matmul_cols(a), gemm_one,
-                      tall, gemm_of(b), gemm_zero, tensor_data(t), sizes[nb + 1]);
+        st = gemm_run(d, (dtype)a->dtype, count * sizes[nb], sizes[nb + 1], matmul_cols(a),
+                      gemm_one, tall, gemm_of(b), gemm_zero, tensor_data(t), sizes[nb + 1]);
     } else {
         st = matmul_batch_into(d, a, b, nb, sizes, count, t);
     }
@@ -122,29 +120,30 @@ ctsc_status matmul_batched(diag *d, const tensor *a, const tensor *b, tensor **o
     return CTSC_OK;
 }
 
-/* ---- matmul ------------------------------------------------------------------------------------------ */
+/* ---- matmul --------------------------------------------------------------------------------- */
 
 static ctsc_status matmul_dot(op_ctx *cx, const tensor *a, const tensor *b, tensor **out) {
     diag *d = cx->diag;
     if (a->ndim != 1 || b->ndim != 1)
-        return diag_fail(d, CTSC_FAILED, "1D tensors expected, but got %dD and %dD tensors", a->ndim,
-                         b->ndim);
+        return diag_fail(d, CTSC_FAILED, "1D tensors expected, but got %dD and %dD tensors",
+                         a->ndim, b->ndim);
     if (a->dtype != b->dtype)
         return diag_fail(d, CTSC_FAILED,
                          "dot : expected both vectors to have same dtype, but found %s and %s",
                          dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
     long long an = a->sizes[0], bn = b->sizes[0];
     if (an != bn)
-        return diag_fail(d, CTSC_FAILED,
-                         "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the "
-                         "same number of elements, but got %lld and %lld elements respectively",
-                         an, bn, an, bn);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the "
+            "same number of elements, but got %lld and %lld elements respectively",
+            an, bn, an, bn);
     if (!gemm_supports((dtype)a->dtype)) return op_refuse_dtype(cx, "dot", (dtype)a->dtype);
     tensor *t;
     TRY(tensor_new(d, (dtype)a->dtype, 0, NULL, &t));
     gemm_matrix row = {tensor_data(a), 0, a->strides[0]}, col = {tensor_data(b), b->strides[0], 1};
-    ctsc_status st = gemm_run(d, (dtype)a->dtype, 1, 1, an, gemm_one, row, col, gemm_zero,
-                              tensor_data(t), 1);
+    ctsc_status st =
+        gemm_run(d, (dtype)a->dtype, 1, 1, an, gemm_one, row, col, gemm_zero, tensor_data(t), 1);
     if (st != CTSC_OK) {
         tensor_unref(t);
         return st;
@@ -174,18 +173,20 @@ static ctsc_status matmul_check_inner(diag *d, const tensor *a, const tensor *b)
     int64_t batch[TENSOR_MAX_DIMS], count = 1;
     TRY(broadcast_sizes(d, a->ndim - 2, a->sizes, b->ndim - 2, b->sizes, &nb, batch));
     for (int i = 0; i < nb; i++) count *= batch[i];
-    return diag_fail(d, CTSC_FAILED,
-                     "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but "
-                     "got: [%lld, %lld].",
-                     (long long)count, (long long)k1, (long long)count, (long long)k2);
+    return diag_fail(
+        d, CTSC_FAILED,
+        "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but "
+        "got: [%lld, %lld].",
+        (long long)count, (long long)k1, (long long)count, (long long)k2);
 }
 
 ctsc_status matmul_tensors(op_ctx *cx, tensor *a, tensor *b, tensor **out) {
     diag *d = cx->diag;
     if (a->ndim == 0 || b->ndim == 0)
-        return diag_fail(d, CTSC_FAILED,
-                         "both arguments to matmul need to be at least 1D, but they are %dD and %dD",
-                         a->ndim, b->ndim);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "both arguments to matmul need to be at least 1D, but they are %dD and %dD", a->ndim,
+            b->ndim);
     if (a->ndim == 1 && b->ndim == 1) return matmul_dot(cx, a, b, out);
     TRY(matmul_check_inner(d, a, b));
     TRY(matmul_check_dtypes(cx, a, b, a->ndim > 2 && b->ndim > 2 ? "bmm" : "addmm_impl_cpu_"));
@@ -254,11 +255,12 @@ static ctsc_status matmul_check_batches(op_ctx *cx, const tensor *a, const tenso
     if (a->ndim != 3) return diag_fail(d, CTSC_FAILED, "batch1 must be a 3D tensor");
     if (b->ndim != 3) return diag_fail(d, CTSC_FAILED, "batch2 must be a 3D tensor");
     if (a->sizes[0] != b->sizes[0] || a->sizes[2] != b->sizes[1])
-        return diag_fail(d, CTSC_FAILED,
-                         "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] "
-                         "but got: [%lld, %lld].",
-                         (long long)a->sizes[0], (long long)a->sizes[2], (long long)b->sizes[0],
-                         (long long)b->sizes[1]);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] "
+            "but got: [%lld, %lld].",
+            (long long)a->sizes[0], (long long)a->sizes[2], (long long)b->sizes[0],
+            (long long)b->sizes[1]);
     return matmul_check_dtypes(cx, a, b, "bmm");
 }
 
@@ -314,9 +316,10 @@ ctsc_status op_inner(op_ctx *cx, const value *args, value *results) {
         strbuf sa = STRBUF_INIT, sb = STRBUF_INIT;
         tensor_print_sizes(a->ndim, a->sizes, &sa);
         tensor_print_sizes(b->ndim, b->sizes, &sb);
-        diag_fail(cx->diag, CTSC_FAILED,
-                  "inner() the last dimension must match on both input tensors but got shapes %s and %s",
-                  sb_str(&sa), sb_str(&sb));
+        diag_fail(
+            cx->diag, CTSC_FAILED,
+            "inner() the last dimension must match on both input tensors but got shapes %s and %s",
+            sb_str(&sa), sb_str(&sb));
         sb_free(&sa);
         sb_free(&sb);
         return CTSC_FAILED;
@@ -326,7 +329,7 @@ ctsc_status op_inner(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, t, results);
 }
 
-/* ---- linear -------------------------------------------------------------------------------------------- */
+/* ---- linear --------------------------------------------------------------------------------- */
 
 static ctsc_status linear_check(op_ctx *cx, const tensor *input, const tensor *weight,
                                 const tensor *bias, int64_t rows) {
@@ -334,10 +337,10 @@ static ctsc_status linear_check(op_ctx *cx, const tensor *input, const tensor *w
     int64_t k = input->sizes[input->ndim - 1];
     if (k != weight->sizes[1])
         return matmul_mismatch(d, rows, k, weight->sizes[1], weight->sizes[0]);
-    if (bias && input->dtype != weight->dtype)
-        return diag_fail(d, CTSC_FAILED, "mat1 and mat2 must have the same dtype");
     if (bias && bias->dtype != weight->dtype)
         return diag_fail(d, CTSC_FAILED, "self and mat2 must have the same dtype");
+    if (bias && input->dtype != weight->dtype)
+        return diag_fail(d, CTSC_FAILED, "mat1 and mat2 must have the same dtype");
     return matmul_check_dtypes(cx, input, weight, "addmm_impl_cpu_");
 }
 
@@ -380,9 +383,9 @@ ctsc_status matmul_linear(op_ctx *cx, tensor *input, tensor *weight, tensor *bia
     diag *d = cx->diag;
     if (weight->ndim > 2)
         return diag_fail(d, CTSC_FAILED,
-                         "t() expects a tensor with <= 2 dimensions, but self is %dD", weight->ndim);
-    if (weight->ndim < 2 || input->ndim == 0)
-        return linear_by_vector(cx, input, weight, bias, out);
+                         "t() expects a tensor with <= 2 dimensions, but self is %dD",
+                         weight->ndim);
+    if (weight->ndim < 2 || input->ndim == 0) return linear_by_vector(cx, input, weight, bias, out);
     int64_t sizes[TENSOR_MAX_DIMS], rows = 1, n = weight->sizes[0], k = weight->sizes[1];
     for (int i = 0; i < input->ndim - 1; i++) rows *= sizes[i] = input->sizes[i];
     sizes[input->ndim - 1] = n;

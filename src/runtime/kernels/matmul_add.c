@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * matmul_add.c - products added to a tensor: addmm, addmv, addr, addbmm, baddbmm; and outer products.
+ * matmul_add.c - products added to a tensor: addmm, addmv, addr, addbmm, baddbmm; and outer
+ * products.
  *
- * Each makes a new tensor that holds `self` broadcast to the result's shape, and lets BLAS scale it and add
- * the product. The in-place and out= forms copy that result.
- * Tests: tests/unit/test_matmul.c
+ * Each makes a new tensor that holds `self` broadcast to the result's shape, and lets BLAS scale it
+ * and add the product. The in-place and out= forms copy that result. Tests:
+ * tests/unit/test_matmul.c
  */
 #include "runtime/kernels/gemm.h"
 
-/* A new tensor of the given shape holding self, broadcast and converted; only the shape is checked if beta
- * is 0, because then nothing of self shows. */
+/* A new tensor of the given shape holding self, broadcast and converted; only the shape is checked
+ * if beta is 0, because then nothing of self shows. */
 static ctsc_status matmul_start(diag *d, const tensor *self, dtype dt, int ndim,
                                 const int64_t *sizes, gemm_scale beta, tensor **out) {
     tensor *wide, *t;
@@ -70,12 +71,10 @@ static ctsc_status addmm_compute(op_ctx *cx, const value *args, tensor **out) {
         return diag_fail(d, CTSC_FAILED,
                          "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
                          (long long)m, (long long)k, (long long)b->sizes[0], (long long)n);
-    if (a->dtype != b->dtype)
-        return diag_fail(d, CTSC_FAILED, self->dtype == a->dtype
-                                             ? "self and mat2 must have the same dtype"
-                                             : "mat1 and mat2 must have the same dtype");
     if (self->dtype != b->dtype)
         return diag_fail(d, CTSC_FAILED, "self and mat2 must have the same dtype");
+    if (a->dtype != b->dtype)
+        return diag_fail(d, CTSC_FAILED, "mat1 and mat2 must have the same dtype");
     TRY(matmul_refuse_unless_supported(cx, a, "addmm_impl_cpu_"));
     TRY(matmul_check_inplace(cx, args, 2, sizes));
     TRY(matmul_start(d, self, (dtype)a->dtype, 2, sizes, beta, &t));
@@ -116,7 +115,8 @@ ctsc_status op_addmv(op_ctx *cx, const value *args, value *results) {
     int64_t m = a->sizes[0], k = a->sizes[1];
     if (k != v->sizes[0] || (self->numel != m && self->numel != 1))
         return diag_fail(d, CTSC_FAILED, "size mismatch, got %lld, %lldx%lld,%lld",
-                         (long long)self->numel, (long long)m, (long long)k, (long long)v->sizes[0]);
+                         (long long)self->numel, (long long)m, (long long)k,
+                         (long long)v->sizes[0]);
     if (a->dtype != v->dtype)
         return diag_fail(d, CTSC_FAILED, "expected scalar type %s but found %s",
                          dtype_table[a->dtype].ir_name, dtype_table[v->dtype].ir_name);
@@ -124,8 +124,8 @@ ctsc_status op_addmv(op_ctx *cx, const value *args, value *results) {
     TRY(matmul_check_inplace(cx, args, 1, &m));
     TRY(matmul_start(d, self, (dtype)a->dtype, 1, &m, beta, &t));
     gemm_matrix col = {tensor_data(v), v->strides[0], 1};
-    ctsc_status st = gemm_run(d, (dtype)a->dtype, m, 1, k, alpha, gemm_of(a), col, beta,
-                              tensor_data(t), 1);
+    ctsc_status st =
+        gemm_run(d, (dtype)a->dtype, m, 1, k, alpha, gemm_of(a), col, beta, tensor_data(t), 1);
     return matmul_end(cx, st, args, t, results);
 }
 
@@ -183,9 +183,11 @@ ctsc_status op_outer(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[1]), *col, *row;
     if (a->ndim != 1)
-        return diag_fail(d, CTSC_FAILED, "outer: Expected 1-D argument self, but got %d-D", a->ndim);
+        return diag_fail(d, CTSC_FAILED, "outer: Expected 1-D argument self, but got %d-D",
+                         a->ndim);
     if (b->ndim != 1)
-        return diag_fail(d, CTSC_FAILED, "outer: Expected 1-D argument vec2, but got %d-D", b->ndim);
+        return diag_fail(d, CTSC_FAILED, "outer: Expected 1-D argument vec2, but got %d-D",
+                         b->ndim);
     TRY(tensor_unsqueeze(d, a, 1, &col));
     ctsc_status st = tensor_unsqueeze(d, b, 0, &row);
     value product = value_none();
@@ -199,7 +201,7 @@ ctsc_status op_outer(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, product.u.tensor, results);
 }
 
-/* ---- batches ------------------------------------------------------------------------------------- */
+/* ---- batches -------------------------------------------------------------------------------- */
 
 static ctsc_status addbmm_check_dims(diag *d, const tensor *a, const tensor *b) {
     if (a->ndim != 3) return diag_fail(d, CTSC_FAILED, "batch1 must be a 3D tensor");
@@ -225,11 +227,11 @@ ctsc_status op_baddbmm(op_ctx *cx, const value *args, value *results) {
     TRY(matmul_start(d, self, (dtype)a->dtype, 3, sizes, beta, &t));
     ctsc_status st = CTSC_OK;
     if (b->sizes[0] != n || b->sizes[1] != a->sizes[2])
-        st = diag_fail(d, CTSC_FAILED,
-                       "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] "
-                       "but got: [%lld, %lld].",
-                       (long long)n, (long long)a->sizes[2], (long long)b->sizes[0],
-                       (long long)b->sizes[1]);
+        st = diag_fail(
+            d, CTSC_FAILED,
+            "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] "
+            "but got: [%lld, %lld].",
+            (long long)n, (long long)a->sizes[2], (long long)b->sizes[0], (long long)b->sizes[1]);
     int64_t *offsets = st == CTSC_OK ? mem_alloc((size_t)n * 2 * sizeof *offsets) : NULL;
     if (st == CTSC_OK && !offsets) st = diag_no_memory(d);
     if (st == CTSC_OK) {
@@ -255,8 +257,9 @@ ctsc_status op_addbmm(op_ctx *cx, const value *args, value *results) {
                          "batch1 and batch2 must have same number of batches, got %lld and %lld",
                          (long long)a->sizes[0], (long long)b->sizes[0]);
     if (a->sizes[2] != b->sizes[1])
-        return diag_fail(d, CTSC_FAILED, "Incompatible matrix sizes for bmm (%lldx%lld and %lldx%lld)",
-                         (long long)m, (long long)a->sizes[2], (long long)b->sizes[1], (long long)n);
+        return diag_fail(
+            d, CTSC_FAILED, "Incompatible matrix sizes for bmm (%lldx%lld and %lldx%lld)",
+            (long long)m, (long long)a->sizes[2], (long long)b->sizes[1], (long long)n);
     TRY(addbmm_check_dtypes(cx, a, b));
     TRY(matmul_start(d, self, (dtype)a->dtype, 2, sizes, beta, &t));
     gemm_matrix ma = gemm_of(a), mb = gemm_of(b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * products.c - products made of other products: multi_dot, kron, bilinear, cross, vecdot, matrix powers.
- * Tests: tests/unit/test_matmul.c
+ * products.c - products made of other products: multi_dot, kron, bilinear, cross, vecdot, matrix
+ * powers. Tests: tests/unit/test_matmul.c
  */
 #include "runtime/kernels/gemm.h"
 
@@ -13,11 +13,12 @@ static ctsc_status products_call2(op_ctx *cx, const char *key, tensor *a, tensor
     return CTSC_OK;
 }
 
-/* ---- chains ---------------------------------------------------------------------------------------- */
+/* ---- chains --------------------------------------------------------------------------------- */
 
 enum { CHAIN_MAX = 128 };
 
-/* The cheapest order: best[i][j] of the product of matrices i to j splits it behind matrix split[i][j]. */
+/* The cheapest order: best[i][j] of the product of matrices i to j splits it behind matrix
+ * split[i][j]. */
 typedef struct chain_plan {
     double best[CHAIN_MAX][CHAIN_MAX];
     uint8_t split[CHAIN_MAX][CHAIN_MAX];
@@ -30,8 +31,9 @@ static void chain_order(chain_plan *p, tensor *const *m, int n) {
             int j = i + len - 1;
             p->best[i][j] = -1;
             for (int k = i; k < j; k++) {
-                double cost = p->best[i][k] + p->best[k + 1][j] +
-                              (double)m[i]->sizes[0] * (double)m[k]->sizes[1] * (double)m[j]->sizes[1];
+                double cost =
+                    p->best[i][k] + p->best[k + 1][j] +
+                    (double)m[i]->sizes[0] * (double)m[k]->sizes[1] * (double)m[j]->sizes[1];
                 if (p->best[i][j] >= 0 && cost >= p->best[i][j]) continue;
                 p->best[i][j] = cost;
                 p->split[i][j] = (uint8_t)k;
@@ -75,11 +77,11 @@ static ctsc_status chain_check(op_ctx *cx, tensor *const *m, int n, tensor *cons
             return diag_fail(d, CTSC_FAILED, "multi_dot(): tensor %d must be 2D but got %dD", i,
                              m[i]->ndim);
         if (m[i]->dtype != m[0]->dtype) {
-            return diag_fail(d, CTSC_FAILED,
-                             "multi_dot(): all tensors must have be the same dtype but tensor 0 is %s and "
-                             "tensor %d %s",
-                             dtype_table[m[0]->dtype].torch_name, i,
-                             dtype_table[m[i]->dtype].torch_name);
+            return diag_fail(
+                d, CTSC_FAILED,
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is %s and "
+                "tensor %d %s",
+                dtype_table[m[0]->dtype].torch_name, i, dtype_table[m[i]->dtype].torch_name);
         }
     }
     if (!gemm_supports((dtype)m[0]->dtype))
@@ -90,8 +92,8 @@ static ctsc_status chain_check(op_ctx *cx, tensor *const *m, int n, tensor *cons
             tensor_print_sizes(given[i]->ndim, given[i]->sizes, &a);
             tensor_print_sizes(given[i + 1]->ndim, given[i + 1]->sizes, &b);
             diag_fail(d, CTSC_FAILED,
-                      "multi_dot(): tensors %d and %d with shapes %s and %s cannot be multiplied", i,
-                      i + 1, sb_str(&a), sb_str(&b));
+                      "multi_dot(): tensors %d and %d with shapes %s and %s cannot be multiplied",
+                      i, i + 1, sb_str(&a), sb_str(&b));
             sb_free(&a);
             sb_free(&b);
             return CTSC_FAILED;
@@ -148,13 +150,13 @@ ctsc_status op_chain_matmul(op_ctx *cx, const value *args, value *results) {
         return diag_fail(cx->diag, CTSC_FAILED, "chain_matmul(): Expected one or more matrices");
     for (size_t i = 0; i < l->len; i++)
         if (l->u.tensors[i]->ndim != 2)
-            return diag_fail(cx->diag, CTSC_FAILED,
-                             "Tensor dimension is %d, expected 2 instead.", l->u.tensors[i]->ndim);
+            return diag_fail(cx->diag, CTSC_FAILED, "Tensor dimension is %d, expected 2 instead.",
+                             l->u.tensors[i]->ndim);
     if (l->len == 1) return op_finish(cx, args, tensor_ref(l->u.tensors[0]), results);
     return op_linalg_multi_dot(cx, args, results);
 }
 
-/* ---- kron -------------------------------------------------------------------------------------------- */
+/* ---- kron ----------------------------------------------------------------------------------- */
 
 /* (self, other): dim by dim, a[i] next to b[j] becomes index i * |b| + j */
 ctsc_status op_kron(op_ctx *cx, const value *args, value *results) {
@@ -183,7 +185,7 @@ ctsc_status op_kron(op_ctx *cx, const value *args, value *results) {
     return st == CTSC_OK ? op_finish(cx, args, t, results) : st;
 }
 
-/* ---- bilinear ----------------------------------------------------------------------------------------- */
+/* ---- bilinear ------------------------------------------------------------------------------- */
 
 static ctsc_status bilinear_check(op_ctx *cx, const tensor *x, const tensor *y, const tensor *w,
                                   const tensor *bias) {
@@ -195,33 +197,39 @@ static ctsc_status bilinear_check(op_ctx *cx, const tensor *x, const tensor *y, 
         return diag_fail(d, CTSC_FAILED, "bilinear(): expected a 3-dimensional weight");
     for (int i = 0; i < x->ndim - 1; i++)
         if (x->sizes[i] != y->sizes[i])
-            return diag_fail(d, CTSC_FAILED,
-                             "bilinear(): input batch dimensions do not match at dim %d: got %lld and "
-                             "%lld",
-                             i, (long long)x->sizes[i], (long long)y->sizes[i]);
+            return diag_fail(
+                d, CTSC_FAILED,
+                "bilinear(): input batch dimensions do not match at dim %d: got %lld and "
+                "%lld",
+                i, (long long)x->sizes[i], (long long)y->sizes[i]);
     for (int i = 1; i <= 2; i++) {
         const tensor *t = i == 1 ? x : y;
         if (t->sizes[t->ndim - 1] != w->sizes[i])
-            return diag_fail(d, CTSC_FAILED,
-                             "bilinear(): input%d size does not match weight size: got %lld but expected "
-                             "%lld",
-                             i, (long long)t->sizes[t->ndim - 1], (long long)w->sizes[i]);
+            return diag_fail(
+                d, CTSC_FAILED,
+                "bilinear(): input%d size does not match weight size: got %lld but expected "
+                "%lld",
+                i, (long long)t->sizes[t->ndim - 1], (long long)w->sizes[i]);
     }
     if (bias && (bias->ndim != 1 || bias->sizes[0] != w->sizes[0]))
-        return diag_fail(d, CTSC_FAILED,
-                         "bilinear(): bias size does not match weight size: got %lld but expected %lld",
-                         bias->ndim ? (long long)bias->sizes[0] : 1LL, (long long)w->sizes[0]);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "bilinear(): bias size does not match weight size: got %lld but expected %lld",
+            bias->ndim ? (long long)bias->sizes[0] : 1LL, (long long)w->sizes[0]);
     if (x->dtype != w->dtype || y->dtype != w->dtype || (bias && bias->dtype != w->dtype))
-        return diag_fail(d, CTSC_FAILED, "All tensors must have the same dtype, got input1: %s, "
-                         "input2: %s, weight: %s", dtype_table[x->dtype].torch_name,
-                         dtype_table[y->dtype].torch_name, dtype_table[w->dtype].torch_name);
+        return diag_fail(d, CTSC_FAILED,
+                         "All tensors must have the same dtype, got input1: %s, "
+                         "input2: %s, weight: %s",
+                         dtype_table[x->dtype].torch_name, dtype_table[y->dtype].torch_name,
+                         dtype_table[w->dtype].torch_name);
     return gemm_supports((dtype)w->dtype) ? CTSC_OK : op_refuse_dtype(cx, "bmm", (dtype)w->dtype);
 }
 
 /* x: [n, i], y: [n, j], w: [o, i, j] -> [n, o]: x times w is [n, o, j], whose rows meet y. */
 static ctsc_status bilinear_product(diag *d, tensor *x, tensor *y, tensor *w, tensor **out) {
     int64_t n = x->sizes[0], o = w->sizes[0], i = w->sizes[1], j = w->sizes[2];
-    const int64_t order[3] = {1, 0, 2}, flat[2] = {i, o * j}, split[3] = {n, o, j}, size[2] = {n, o};
+    const int64_t order[3] = {1, 0, 2}, flat[2] = {i, o * j}, split[3] = {n, o, j},
+                  size[2] = {n, o};
     tensor *turned = NULL, *wide = NULL, *xw = NULL, *rows = NULL, *col = NULL, *t = NULL;
     ctsc_status st = tensor_permute(d, w, 3, order, &turned);
     if (st == CTSC_OK) st = tensor_reshape(d, turned, 2, flat, &wide);
@@ -265,9 +273,10 @@ ctsc_status op_bilinear(op_ctx *cx, const value *args, value *results) {
     return st == CTSC_OK ? op_return_tensor(results, t) : st;
 }
 
-/* ---- cross ---------------------------------------------------------------------------------------------- */
+/* ---- cross ---------------------------------------------------------------------------------- */
 
-static ctsc_status cross_check(diag *d, const tensor *a, const tensor *b, int64_t dim, int *wrapped) {
+static ctsc_status cross_check(diag *d, const tensor *a, const tensor *b, int64_t dim,
+                               int *wrapped) {
     if (a->ndim != b->ndim)
         return diag_fail(d, CTSC_FAILED,
                          "linalg.cross: inputs must have the same number of dimensions.");
@@ -344,7 +353,7 @@ ctsc_status op_linalg_cross(op_ctx *cx, const value *args, value *results) {
     return cross_compute(cx, args, arg_int(&args[2]), results);
 }
 
-/* ---- vecdot ----------------------------------------------------------------------------------------------- */
+/* ---- vecdot --------------------------------------------------------------------------------- */
 
 /* Sum of t over the dims of an int list, or over one dim. Takes nothing. */
 static ctsc_status products_sum(op_ctx *cx, tensor *t, int n, const int64_t *dims, tensor **out) {
@@ -366,14 +375,16 @@ static ctsc_status products_sum(op_ctx *cx, tensor *t, int n, const int64_t *dim
 ctsc_status op_linalg_vecdot(op_ctx *cx, const value *args, value *results) {
     tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[1]), *p, *t;
     if (a->dtype != b->dtype)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "linalg.vecdot: Expected x and y to have the same dtype, but found x of type %s "
-                         "and y of type %s instead",
-                         dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type %s "
+            "and y of type %s instead",
+            dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
     if (!dtype_is_float((dtype)a->dtype) && !dtype_is_complex((dtype)a->dtype))
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "linalg.vecdot: Expected a floating point or complex tensor as input. Got %s",
-                         dtype_table[a->dtype].ir_name);
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "linalg.vecdot: Expected a floating point or complex tensor as input. Got %s",
+            dtype_table[a->dtype].ir_name);
     TRY(products_call2(cx, "aten::mul.Tensor", a, b, &p));
     int64_t dim = arg_int(&args[2]);
     ctsc_status st = products_sum(cx, p, 1, &dim, &t);
@@ -381,7 +392,7 @@ ctsc_status op_linalg_vecdot(op_ctx *cx, const value *args, value *results) {
     return st == CTSC_OK ? op_finish(cx, args, t, results) : st;
 }
 
-/* ---- trilinear ------------------------------------------------------------------------------------------------ */
+/* ---- trilinear ------------------------------------------------------------------------------ */
 
 /* Views t with dims of size 1 put in at the (sorted) places of an int list. */
 static ctsc_status trilinear_expand(diag *d, tensor *t, const value *dims, tensor **out) {
@@ -408,8 +419,10 @@ ctsc_status op_trilinear(op_ctx *cx, const value *args, value *results) {
         st = trilinear_expand(cx->diag, arg_tensor(&args[i]), &args[3 + i], &v[i]);
     if (st == CTSC_OK) st = products_call2(cx, "aten::mul.Tensor", v[0], v[1], &p);
     if (st == CTSC_OK) st = products_call2(cx, "aten::mul.Tensor", p, v[2], &q);
-    if (st == CTSC_OK && n) st = products_sum(cx, q, n, dims, &t);
-    else if (st == CTSC_OK) t = tensor_ref(q);
+    if (st == CTSC_OK && n)
+        st = products_sum(cx, q, n, dims, &t);
+    else if (st == CTSC_OK)
+        t = tensor_ref(q);
     for (int i = 0; i < 3; i++) tensor_unref(v[i]);
     tensor_unref(p);
     tensor_unref(q);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rnn.c - lstm, gru, rnn_tanh and rnn_relu over sequences, padded or packed, and their single-step cells.
+ * rnn.c - lstm, gru, rnn_tanh and rnn_relu over sequences, padded or packed, and their single-step
+ * cells.
  *
- * Method: a padded batch is a packed one whose steps all have the same batch size, so both share one
- * path. Of each layer and direction, the products with the input are taken for all steps at once; what is
- * left per step is the product with the hidden state and the cell's arithmetic. Directions of a layer
- * run in parallel. The state of (layer, direction) is kept in its slice of the returned h_n and c_n:
- * rows whose sequence has ended, or, backwards, has not begun, are simply not touched.
- * half and bfloat16 compute in float.
- * Tests: tests/unit/test_rnn.c
+ * Method: a padded batch is a packed one whose steps all have the same batch size, so both share
+ * one path. Of each layer and direction, the products with the input are taken for all steps at
+ * once; what is left per step is the product with the hidden state and the cell's arithmetic.
+ * Directions of a layer run in parallel. The state of (layer, direction) is kept in its slice of
+ * the returned h_n and c_n: rows whose sequence has ended, or, backwards, has not begun, are simply
+ * not touched. half and bfloat16 compute in float. Tests: tests/unit/test_rnn.c
  */
 #include "runtime/kernels/gemm.h"
 
@@ -33,18 +33,19 @@ typedef struct rnn_run {
     int64_t steps, hidden, hidden_out; /* hidden_out: of the projection, if there is one */
     const int64_t *sizes, *offsets;    /* per step: rows, and the first row in gates and out */
     const rnn_weights *w;
-    tensor *gates;   /* [rows, gates * hidden]: products with the input */
-    char *h, *c;     /* state, [batch, hidden_out] and [batch, hidden]; c NULL unless LSTM */
-    char *out;       /* first output row */
+    tensor *gates; /* [rows, gates * hidden]: products with the input */
+    char *h, *c;   /* state, [batch, hidden_out] and [batch, hidden]; c NULL unless LSTM */
+    char *out;     /* first output row */
     int64_t out_stride;
-    void *scratch;   /* GRU: hidden products [batch, 3 * hidden]; projection: [batch, hidden] */
-    int64_t step;    /* the current one */
+    void *scratch; /* GRU: hidden products [batch, 3 * hidden]; projection: [batch, hidden] */
+    int64_t step;  /* the current one */
     ctsc_status status;
 } rnn_run;
 
-/* ---- cells ---------------------------------------------------------------------------------------- */
+/* ---- cells ---------------------------------------------------------------------------------- */
 
-/* Rows [begin, end) of the current step. Hidden products are in gates already, except for the GRU. */
+/* Rows [begin, end) of the current step. Hidden products are in gates already, except for the GRU.
+ */
 #define RNN_CELLS(T, EXP, TANH)                                                                    \
     static inline T rnn_sigmoid_##T(T x) {                                                         \
         return 1 / (1 + EXP(-x));                                                                  \
@@ -129,7 +130,7 @@ static void rnn_directions(void *ctx, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) runs[i].status = rnn_all_steps(&runs[i], NULL);
 }
 
-/* ---- checks ------------------------------------------------------------------------------------------ */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 static ctsc_status rnn_size_mismatch(diag *d, int64_t a, int64_t b, int dim) {
     return diag_fail(d, CTSC_FAILED,
@@ -164,7 +165,7 @@ static ctsc_status rnn_check_weights(diag *d, rnn_kind kind, const rnn_weights *
     return CTSC_OK;
 }
 
-/* ---- one layer ------------------------------------------------------------------------------------------ */
+/* ---- one layer ------------------------------------------------------------------------------ */
 
 typedef struct rnn_call {
     rnn_kind kind;
@@ -174,7 +175,8 @@ typedef struct rnn_call {
     bool has_biases, projects, train;
     double dropout;
     tensor *h0, *c0; /* as given; borrowed */
-    tensor *h, *c;   /* h_n, c_n in the work dtype: [layers * directions, batch, ...]; c NULL unless LSTM */
+    tensor *h,
+        *c; /* h_n, c_n in the work dtype: [layers * directions, batch, ...]; c NULL unless LSTM */
     const list *params;
 } rnn_call;
 
@@ -300,7 +302,7 @@ static ctsc_status rnn_layers(op_ctx *cx, const rnn_call *call, tensor *input, t
     return CTSC_OK;
 }
 
-/* ---- a whole call ------------------------------------------------------------------------------------------ */
+/* ---- a whole call --------------------------------------------------------------------------- */
 
 static ctsc_status rnn_check_call(diag *d, const rnn_call *call) {
     size_t per = (call->has_biases ? 4 : 2) + (call->projects ? 1 : 0);
@@ -339,7 +341,8 @@ static ctsc_status rnn_return(diag *d, const rnn_call *call, tensor *t, value *r
     return CTSC_OK;
 }
 
-/* data: [rows, features]; the step sizes are set. results[0] becomes [rows, directions * hidden_out]. */
+/* data: [rows, features]; the step sizes are set. results[0] becomes [rows, directions *
+ * hidden_out]. */
 static ctsc_status rnn_run_call(op_ctx *cx, rnn_call *call, tensor *data, value *results) {
     diag *d = cx->diag;
     call->dt = (dtype)data->dtype;
@@ -462,16 +465,20 @@ static ctsc_status rnn_sequence(op_ctx *cx, rnn_kind kind, const value *args, va
     bool packed = args[1].tag == V_TENSOR && args[2].tag != V_LIST;
     if (kind == RNN_LSTM) packed = args[1].tag == V_TENSOR;
     const value *hx = &args[packed ? 2 : 1], *rest = hx + 1;
-    rnn_call call = {.kind = kind, .params = rest[0].u.list, .has_biases = arg_bool(&rest[1]),
-                     .layers = arg_int(&rest[2]), .dropout = arg_float(&rest[3]),
-                     .train = arg_bool(&rest[4]), .directions = arg_bool(&rest[5]) ? 2 : 1};
+    rnn_call call = {.kind = kind,
+                     .params = rest[0].u.list,
+                     .has_biases = arg_bool(&rest[1]),
+                     .layers = arg_int(&rest[2]),
+                     .dropout = arg_float(&rest[3]),
+                     .train = arg_bool(&rest[4]),
+                     .directions = arg_bool(&rest[5]) ? 2 : 1};
     if (kind == RNN_LSTM) {
         if (hx->u.list->len != 2)
             return diag_fail(cx->diag, CTSC_FAILED, "lstm expects two hidden states");
         call.h0 = hx->u.list->u.tensors[0];
         call.c0 = hx->u.list->u.tensors[1];
-        call.projects = call.h0->ndim == 3 && call.c0->ndim == 3 &&
-                        call.h0->sizes[2] != call.c0->sizes[2];
+        call.projects =
+            call.h0->ndim == 3 && call.c0->ndim == 3 && call.h0->sizes[2] != call.c0->sizes[2];
     } else {
         call.h0 = arg_tensor(hx);
     }
@@ -491,7 +498,7 @@ ctsc_status op_rnn_relu(op_ctx *cx, const value *args, value *results) {
     return rnn_sequence(cx, RNN_RELU, args, results);
 }
 
-/* ---- cells ---------------------------------------------------------------------------------------------------- */
+/* ---- cells ---------------------------------------------------------------------------------- */
 
 static ctsc_status rnn_check_cell(diag *d, const tensor *input, const tensor *h, const tensor *w_ih,
                                   const tensor *w_hh, int index) {
@@ -503,7 +510,8 @@ static ctsc_status rnn_check_cell(diag *d, const tensor *input, const tensor *h,
     if (w_ih->ndim != 2 || w_hh->ndim != 2)
         return diag_fail(d, CTSC_FAILED, "mat2 must be a matrix");
     if (input->sizes[1] != w_ih->sizes[1])
-        return diag_fail(d, CTSC_FAILED, "input has inconsistent input_size: got %lld expected %lld",
+        return diag_fail(d, CTSC_FAILED,
+                         "input has inconsistent input_size: got %lld expected %lld",
                          (long long)input->sizes[1], (long long)w_ih->sizes[1]);
     if (input->sizes[0] != h->sizes[0])
         return diag_fail(d, CTSC_FAILED,
@@ -535,9 +543,18 @@ static ctsc_status rnn_cell(op_ctx *cx, rnn_kind kind, tensor *h0, tensor *c0, c
     if (st == CTSC_OK) st = tensor_unsqueeze(d, h0, 0, &h);
     if (st == CTSC_OK && c0) st = tensor_unsqueeze(d, c0, 0, &c);
     if (st == CTSC_OK) {
-        rnn_call call = {.kind = kind, .steps = 1, .batch = batch, .rows = batch, .layers = 1,
-                         .directions = 1, .sizes = &batch, .offsets = &offset,
-                         .has_biases = biased, .h0 = h, .c0 = c, .params = &sets};
+        rnn_call call = {.kind = kind,
+                         .steps = 1,
+                         .batch = batch,
+                         .rows = batch,
+                         .layers = 1,
+                         .directions = 1,
+                         .sizes = &batch,
+                         .offsets = &offset,
+                         .has_biases = biased,
+                         .h0 = h,
+                         .c0 = c,
+                         .params = &sets};
         value full[3] = {{0}};
         st = rnn_run_call(cx, &call, input, full);
         tensor *state = NULL;

@@ -2,9 +2,9 @@
 /*
  * rnn_pack.c - packed sequences: batches of sequences of differing length without their padding.
  *
- * Packed data holds, step by step, the rows of the sequences that are long enough; batch_sizes says how many.
- * Sequences are ordered by falling length, so the rows of a step are the first ones of the batch.
- * Tests: tests/unit/test_rnn.c
+ * Packed data holds, step by step, the rows of the sequences that are long enough; batch_sizes says
+ * how many. Sequences are ordered by falling length, so the rows of a step are the first ones of
+ * the batch. Tests: tests/unit/test_rnn.c
  */
 #include "runtime/kernels/kernel.h"
 
@@ -12,9 +12,10 @@
 
 static ctsc_status pack_check_index(diag *d, const tensor *t) {
     if (t->ndim != 1 || t->dtype != DT_INT64)
-        return diag_fail(d, CTSC_FAILED,
-                         "'lengths' argument should be a 1D CPU int64 tensor, but got %dD cpu %s tensor",
-                         t->ndim, dtype_table[t->dtype].ir_name);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "'lengths' argument should be a 1D CPU int64 tensor, but got %dD cpu %s tensor",
+            t->ndim, dtype_table[t->dtype].ir_name);
     return CTSC_OK;
 }
 
@@ -22,7 +23,8 @@ static int64_t pack_index(const tensor *t, int64_t i) {
     return TENSOR_AT(t, int64_t)[i * t->strides[0]];
 }
 
-static ctsc_status pack_check_lengths(diag *d, const tensor *lengths, int64_t steps, int64_t batch) {
+static ctsc_status pack_check_lengths(diag *d, const tensor *lengths, int64_t steps,
+                                      int64_t batch) {
     int64_t n = lengths->sizes[0];
     if (n != batch)
         return diag_fail(d, CTSC_FAILED,
@@ -35,11 +37,12 @@ static ctsc_status pack_check_lengths(diag *d, const tensor *lengths, int64_t st
                          "'lengths' that is <= 0");
     for (int64_t i = 0; i + 1 < n; i++)
         if (pack_index(lengths, i) < pack_index(lengths, i + 1))
-            return diag_fail(d, CTSC_FAILED,
-                             "`lengths` array must be sorted in decreasing order when `enforce_sorted` "
-                             "is True. You can pass `enforce_sorted=False` to pack_padded_sequence "
-                             "and/or pack_sequence to sidestep this requirement if you do not need ONNX "
-                             "exportability.");
+            return diag_fail(
+                d, CTSC_FAILED,
+                "`lengths` array must be sorted in decreasing order when `enforce_sorted` "
+                "is True. You can pass `enforce_sorted=False` to pack_padded_sequence "
+                "and/or pack_sequence to sidestep this requirement if you do not need ONNX "
+                "exportability.");
     if (pack_index(lengths, 0) > steps)
         return diag_fail(d, CTSC_FAILED, "start (0) + length (%lld) exceeds dimension size (%lld).",
                          (long long)pack_index(lengths, 0), (long long)steps);
@@ -49,7 +52,8 @@ static ctsc_status pack_check_lengths(diag *d, const tensor *lengths, int64_t st
 /* timed: [steps, batch, ...], contiguous. */
 static ctsc_status pack_rows(diag *d, const tensor *timed, const tensor *lengths, tensor **data,
                              tensor **batch_sizes) {
-    int64_t batch = timed->sizes[1], longest = pack_index(lengths, 0), total = 0, sizes[TENSOR_MAX_DIMS];
+    int64_t batch = timed->sizes[1], longest = pack_index(lengths, 0), total = 0,
+            sizes[TENSOR_MAX_DIMS];
     for (int64_t i = 0; i < batch; i++) total += pack_index(lengths, i);
     sizes[0] = total;
     for (int i = 2; i < timed->ndim; i++) sizes[i - 1] = timed->sizes[i];
@@ -100,8 +104,7 @@ static ctsc_status pad_check(diag *d, const tensor *data, const tensor *batch_si
                              int64_t *steps) {
     TRY(pack_check_index(d, batch_sizes));
     int64_t n = batch_sizes->sizes[0], rows = 0;
-    if (n == 0 || data->ndim == 0)
-        return diag_fail(d, CTSC_FAILED, "batch_sizes can not be empty");
+    if (n == 0 || data->ndim == 0) return diag_fail(d, CTSC_FAILED, "batch_sizes can not be empty");
     for (int64_t i = 0; i < n; i++) {
         int64_t alive = pack_index(batch_sizes, i);
         if (alive <= 0 || (i && alive > pack_index(batch_sizes, i - 1)) ||
@@ -112,10 +115,11 @@ static ctsc_status pad_check(diag *d, const tensor *data, const tensor *batch_si
     *steps = n;
     if (total > 0) {
         if (total < n)
-            return diag_fail(d, CTSC_FAILED,
-                             "Expected total_length to be at least the length of the longest sequence in "
-                             "input, but got total_length=%lld and max sequence length being %lld",
-                             (long long)total, (long long)n);
+            return diag_fail(
+                d, CTSC_FAILED,
+                "Expected total_length to be at least the length of the longest sequence in "
+                "input, but got total_length=%lld and max sequence length being %lld",
+                (long long)total, (long long)n);
         *steps = total;
     }
     return CTSC_OK;
@@ -185,7 +189,7 @@ ctsc_status op_pad_packed_sequence(op_ctx *cx, const value *args, value *results
     return CTSC_OK;
 }
 
-/* ---- sequences of differing length, one tensor each ------------------------------------------- */
+/* ---- sequences of differing length, one tensor each ----------------------------------------- */
 
 static ctsc_status pad_sequence_sizes(diag *d, const list *seqs, int64_t *sizes, dtype *dt) {
     if (seqs->len == 0) return diag_fail(d, CTSC_FAILED, "received an empty list of sequences");

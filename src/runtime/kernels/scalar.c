@@ -6,7 +6,7 @@
  * and the Scalar form are rows of one definition. Integers wrap around at 64 bits, as in PyTorch.
  * Tests: tests/unit/test_builtins.c, tests/corpus
  */
-#include "runtime/kernels/kernel.h"
+#include "runtime/kernels/complex.h"
 
 #include <math.h>
 
@@ -16,8 +16,9 @@ static bool scalar_is_int(const value *v) {
 static bool scalar_both_int(const value *a) {
     return scalar_is_int(&a[0]) && scalar_is_int(&a[1]);
 }
-static ctsc_status scalar_refuse_complex(op_ctx *cx) {
-    return diag_fail(cx->diag, CTSC_UNSUPPORTED, "%s is not supported for complex numbers", cx->op->key);
+static ctsc_status scalar_refuse_complex(op_ctx *cx, const value *args, value *results) {
+    (void)args, (void)results;
+    return diag_fail(cx->diag, CTSC_FAILED, "%s is not defined for complex numbers", cx->op->key);
 }
 static bool scalar_has_complex(const value *a, int n) {
     for (int i = 0; i < n; i++)
@@ -42,10 +43,10 @@ static double scalar_mod_float(double a, double b) {
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-/* name, int result, float result (a and b of that type) */
-#define SCALAR_BINARY(name, int_expr, float_expr)                                                  \
+/* name, function for complex numbers, int result, float result (a and b of that type) */
+#define SCALAR_BINARY_OR(name, complex_fn, int_expr, float_expr)                                   \
     ctsc_status op_scalar_##name(op_ctx *cx, const value *args, value *results) {                  \
-        if (scalar_has_complex(args, 2)) return scalar_refuse_complex(cx);                         \
+        if (scalar_has_complex(args, 2)) return complex_fn(cx, args, results);                     \
         if (scalar_both_int(args)) {                                                               \
             int64_t a = arg_int(&args[0]), b = arg_int(&args[1]);                                  \
             return op_return(results, int_expr);                                                   \
@@ -53,24 +54,26 @@ static double scalar_mod_float(double a, double b) {
         double a = arg_float(&args[0]), b = arg_float(&args[1]);                                   \
         return op_return(results, float_expr);                                                     \
     }
+#define SCALAR_BINARY(name, int_expr, float_expr)                                                  \
+    SCALAR_BINARY_OR(name, scalar_refuse_complex, int_expr, float_expr)
 
 #define WRAP(op) value_int((int64_t)((uint64_t)a op (uint64_t)b))
-SCALAR_BINARY(add, WRAP(+), value_float(a + b))
-SCALAR_BINARY(sub, WRAP(-), value_float(a - b))
-SCALAR_BINARY(mul, WRAP(*), value_float(a * b))
-SCALAR_BINARY(div, value_float((double)a / (double)b), value_float(a / b))
-SCALAR_BINARY(pow, value_float(pow((double)a, (double)b)), value_float(pow(a, b)))
+SCALAR_BINARY_OR(add, op_complex_add, WRAP(+), value_float(a + b))
+SCALAR_BINARY_OR(sub, op_complex_sub, WRAP(-), value_float(a - b))
+SCALAR_BINARY_OR(mul, op_complex_mul, WRAP(*), value_float(a * b))
+SCALAR_BINARY_OR(div, op_complex_div, value_float((double)a / (double)b), value_float(a / b))
+SCALAR_BINARY_OR(pow, op_complex_pow, value_float(pow((double)a, (double)b)), value_float(pow(a, b)))
 SCALAR_BINARY(fmod, value_float(fmod((double)a, (double)b)), value_float(fmod(a, b)))
 SCALAR_BINARY(mathremainder, value_float(remainder((double)a, (double)b)), value_float(remainder(a, b)))
 SCALAR_BINARY(atan2, value_float(atan2((double)a, (double)b)), value_float(atan2(a, b)))
 SCALAR_BINARY(copysign, value_float(copysign((double)a, (double)b)), value_float(copysign(a, b)))
-SCALAR_BINARY(log_base, value_float(log((double)a) / log((double)b)), value_float(log(a) / log(b)))
+SCALAR_BINARY_OR(log_base, op_complex_log_base, value_float(log((double)a) / log((double)b)), value_float(log(a) / log(b)))
 SCALAR_BINARY(lt, value_bool(a < b), value_bool(a < b))
 SCALAR_BINARY(le, value_bool(a <= b), value_bool(a <= b))
 SCALAR_BINARY(gt, value_bool(a > b), value_bool(a > b))
 SCALAR_BINARY(ge, value_bool(a >= b), value_bool(a >= b))
-SCALAR_BINARY(eq, value_bool(a == b), value_bool(a == b))
-SCALAR_BINARY(ne, value_bool(a != b), value_bool(a != b))
+SCALAR_BINARY_OR(eq, op_complex_eq, value_bool(a == b), value_bool(a == b))
+SCALAR_BINARY_OR(ne, op_complex_ne, value_bool(a != b), value_bool(a != b))
 SCALAR_BINARY(min, value_int(b < a ? b : a), value_float(b < a ? b : a))
 SCALAR_BINARY(max, value_int(b > a ? b : a), value_float(b > a ? b : a))
 
@@ -84,9 +87,7 @@ ctsc_status op_scalar_floordiv(op_ctx *cx, const value *args, value *results) {
         if (!b) return scalar_zero_division(cx, "division by 0");
         return op_return(results, value_int(scalar_floordiv_int(arg_int(&args[0]), b)));
     }
-    double b = arg_float(&args[1]);
-    if (b == 0) return scalar_zero_division(cx, "division by 0");
-    return op_return(results, value_float(floor(arg_float(&args[0]) / b)));
+    return op_return(results, value_float(floor(arg_float(&args[0]) / arg_float(&args[1]))));
 }
 
 ctsc_status op_scalar_remainder(op_ctx *cx, const value *args, value *results) {
@@ -130,13 +131,13 @@ ctsc_status op_scalar_pow_int_to_int(op_ctx *cx, const value *args, value *resul
 }
 
 ctsc_status op_scalar_neg(op_ctx *cx, const value *args, value *results) {
-    if (args[0].tag == V_COMPLEX) return scalar_refuse_complex(cx);
+    if (args[0].tag == V_COMPLEX) return op_complex_neg(cx, args, results);
     if (scalar_is_int(&args[0])) return op_return(results, value_int((int64_t)(0 - (uint64_t)arg_int(&args[0]))));
     return op_return(results, value_float(-args[0].u.f));
 }
 
 ctsc_status op_scalar_abs(op_ctx *cx, const value *args, value *results) {
-    if (args[0].tag == V_COMPLEX) return scalar_refuse_complex(cx);
+    if (args[0].tag == V_COMPLEX) return op_complex_abs(cx, args, results);
     if (scalar_is_int(&args[0])) {
         int64_t i = arg_int(&args[0]);
         return op_return(results, value_int(i < 0 ? (int64_t)(0 - (uint64_t)i) : i));
@@ -210,40 +211,42 @@ ctsc_status op_scalar_derive_index(op_ctx *cx, const value *args, value *results
 
 /* ---- mathematics ------------------------------------------------------------------------------------------ */
 
-#define SCALAR_UNARY(name, expr)                                                                   \
+#define SCALAR_UNARY_OR(name, complex_fn, expr)                                                    \
     ctsc_status op_scalar_##name(op_ctx *cx, const value *args, value *results) {                  \
-        if (args[0].tag == V_COMPLEX) return scalar_refuse_complex(cx);                            \
+        if (args[0].tag == V_COMPLEX) return complex_fn(cx, args, results);                        \
         double x = arg_float(&args[0]);                                                            \
         return op_return(results, value_float(expr));                                              \
     }
+#define SCALAR_UNARY(name, expr)   SCALAR_UNARY_OR(name, scalar_refuse_complex, expr)
+#define SCALAR_UNARY_C(name, expr) SCALAR_UNARY_OR(name, op_complex_##name, expr)
 static const double scalar_pi = 3.14159265358979323846;
-SCALAR_UNARY(acos, acos(x))
-SCALAR_UNARY(acosh, acosh(x))
-SCALAR_UNARY(asin, asin(x))
-SCALAR_UNARY(asinh, asinh(x))
-SCALAR_UNARY(atan, atan(x))
-SCALAR_UNARY(atanh, atanh(x))
-SCALAR_UNARY(cos, cos(x))
-SCALAR_UNARY(cosh, cosh(x))
-SCALAR_UNARY(sin, sin(x))
-SCALAR_UNARY(sinh, sinh(x))
-SCALAR_UNARY(tan, tan(x))
-SCALAR_UNARY(tanh, tanh(x))
+SCALAR_UNARY_C(acos, acos(x))
+SCALAR_UNARY_C(acosh, acosh(x))
+SCALAR_UNARY_C(asin, asin(x))
+SCALAR_UNARY_C(asinh, asinh(x))
+SCALAR_UNARY_C(atan, atan(x))
+SCALAR_UNARY_C(atanh, atanh(x))
+SCALAR_UNARY_C(cos, cos(x))
+SCALAR_UNARY_C(cosh, cosh(x))
+SCALAR_UNARY_C(sin, sin(x))
+SCALAR_UNARY_C(sinh, sinh(x))
+SCALAR_UNARY_C(tan, tan(x))
+SCALAR_UNARY_C(tanh, tanh(x))
 SCALAR_UNARY(degrees, x * 180.0 / scalar_pi)
 SCALAR_UNARY(radians, x * scalar_pi / 180.0)
 SCALAR_UNARY(erf, erf(x))
 SCALAR_UNARY(erfc, erfc(x))
-SCALAR_UNARY(exp, exp(x))
+SCALAR_UNARY_C(exp, exp(x))
 SCALAR_UNARY(expm1, expm1(x))
 SCALAR_UNARY(fabs, fabs(x))
 SCALAR_UNARY(gamma, tgamma(x))
 SCALAR_UNARY(lgamma, lgamma(x))
-SCALAR_UNARY(log, log(x))
-SCALAR_UNARY(log10, log10(x))
+SCALAR_UNARY_C(log, log(x))
+SCALAR_UNARY_C(log10, log10(x))
 SCALAR_UNARY(log1p, log1p(x))
-SCALAR_UNARY(sqrt, sqrt(x))
+SCALAR_UNARY_C(sqrt, sqrt(x))
 SCALAR_UNARY(round, rint(x)) /* to even, as Python's round */
-SCALAR_UNARY(angle, isnan(x) ? x : x < 0 ? scalar_pi : 0.0)
+SCALAR_UNARY_C(angle, isnan(x) ? x : x < 0 ? scalar_pi : 0.0)
 
 /* A double as an int, out-of-range values included: what the machine gives, without undefined behaviour. */
 static int64_t scalar_to_int(double x) {
@@ -297,12 +300,12 @@ ctsc_status op_scalar_to_bool(op_ctx *cx, const value *args, value *results) {
     return op_return(results, value_bool(args[0].tag == V_FLOAT ? args[0].u.f != 0 : arg_bool(&args[0])));
 }
 ctsc_status op_scalar_to_int(op_ctx *cx, const value *args, value *results) {
-    if (args[0].tag == V_COMPLEX) return scalar_refuse_complex(cx);
+    if (args[0].tag == V_COMPLEX) return scalar_refuse_complex(cx, args, results);
     if (args[0].tag == V_FLOAT) return op_return(results, value_int(scalar_to_int(args[0].u.f)));
     return op_return(results, value_int(arg_int(&args[0])));
 }
 ctsc_status op_scalar_to_float(op_ctx *cx, const value *args, value *results) {
-    if (args[0].tag == V_COMPLEX) return scalar_refuse_complex(cx);
+    if (args[0].tag == V_COMPLEX) return scalar_refuse_complex(cx, args, results);
     return op_return(results, value_float(arg_float(&args[0])));
 }
 
@@ -315,6 +318,23 @@ ctsc_status op_scalar_is(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_scalar_isnot(op_ctx *cx, const value *args, value *results) {
     (void)cx;
     return op_return(results, value_bool(!value_is(args[0], args[1])));
+}
+/* Numbers hash to themselves as std::hash of C++'s library makes them; the rest only consistently. */
+ctsc_status op_scalar_hash(op_ctx *cx, const value *args, value *results) {
+    uint64_t h = 0xcbf29ce484222325u;
+    if (scalar_is_int(&args[0])) return op_return(results, value_int(arg_int(&args[0])));
+    if (args[0].tag == V_FLOAT) {
+        double x = args[0].u.f == 0 ? 0 : args[0].u.f;
+        for (size_t i = 0; i < sizeof x && x != 0; i++) h = (h ^ ((const uint8_t *)&x)[i]) * 0x100000001b3u;
+        return op_return(results, value_int(x == 0 ? 0 : (int64_t)h));
+    }
+    if (args[0].tag == V_STR) {
+        for (size_t i = 0; i < args[0].u.str->len; i++) h = (h ^ (uint8_t)args[0].u.str->bytes[i]) * 0x100000001b3u;
+        return op_return(results, value_int((int64_t)h));
+    }
+    if (args[0].tag == V_NONE) return op_return(results, value_int(0));
+    if (args[0].tag == V_TENSOR) return op_return(results, value_int((int64_t)(uintptr_t)args[0].u.tensor));
+    return diag_fail(cx->diag, CTSC_FAILED, "Can't hash this value");
 }
 ctsc_status op_scalar_unwrap_optional(op_ctx *cx, const value *args, value *results) {
     if (args[0].tag == V_NONE) return diag_fail(cx->diag, CTSC_FAILED, "Unwrapping null optional");
@@ -343,7 +363,7 @@ ctsc_status op_device_from_str(op_ctx *cx, const value *args, value *results) {
     const char *s = args[0].u.str->bytes;
     int index = 0, used = 0;
     if (!strcmp(s, "cpu") || !strcmp(s, "cpu:0")) return op_return(results, value_device(0));
-    if (!strcmp(s, "cuda")) return op_return(results, value_device(1));
+    if (!strcmp(s, "cuda")) return op_return(results, value_device(VALUE_DEVICE_CUDA));
     if (sscanf(s, "cuda:%d%n", &index, &used) == 1 && !s[used] && index >= 0)
         return op_return(results, value_device(index + 1));
     return diag_fail(cx->diag, CTSC_FAILED, "Expected one of cpu, cuda device type at start of device string: %s", s);
@@ -355,7 +375,7 @@ ctsc_status op_device_type(op_ctx *cx, const value *args, value *results) {
 }
 ctsc_status op_device_index(op_ctx *cx, const value *args, value *results) {
     (void)cx;
-    return op_return(results, args[0].u.device ? value_int(args[0].u.device - 1) : value_none());
+    return op_return(results, args[0].u.device > 0 ? value_int(args[0].u.device - 1) : value_none());
 }
 ctsc_status op_enum_name(op_ctx *cx, const value *args, value *results) {
     const char *s = args[0].u.enumv->name;

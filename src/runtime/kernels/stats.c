@@ -192,8 +192,10 @@ static void stats_quantile_row(const stats_job *j, int64_t r, stats_pair *pairs)
         if (j->interpolation == QUANTILE_NEAREST) rank = nearbyint(rank);
         if (!lost) {
             double below = floor(rank), above = ceil(rank), w = rank - below;
-            if (j->interpolation == QUANTILE_MIDPOINT) w = 0.5;
-            v = stats_blend(single, x[pairs[(int64_t)below].at], x[pairs[(int64_t)above].at], w);
+            bool blends = j->interpolation == QUANTILE_LINEAR;
+            if (j->interpolation == QUANTILE_MIDPOINT) blends = true, w = 0.5;
+            v = x[pairs[(int64_t)below].at];
+            if (blends) v = stats_blend(single, v, x[pairs[(int64_t)above].at], w);
         }
         if (single) TENSOR_AT(j->values, float)[i * results + r] = (float)v;
         else TENSOR_AT(j->values, double)[i * results + r] = v;

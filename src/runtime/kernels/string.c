@@ -137,11 +137,12 @@ ctsc_status op_str_istitle(op_ctx *cx, const value *args, value *results) {
     }
     return op_return(results, value_bool(any));
 }
+/* Python 2's rule without the underscore: letters and digits. */
 ctsc_status op_str_isidentifier(op_ctx *cx, const value *args, value *results) {
     text t = string_arg(&args[0]);
     bool ok = t.n > 0 && !isdigit((unsigned char)t.p[0]);
     (void)cx;
-    for (size_t i = 0; ok && i < t.n; i++) ok = isalnum((unsigned char)t.p[i]) || t.p[i] == '_';
+    for (size_t i = 0; ok && i < t.n; i++) ok = isalnum((unsigned char)t.p[i]) != 0;
     return op_return(results, value_bool(ok));
 }
 
@@ -345,18 +346,21 @@ ctsc_status op_str_rsplit(op_ctx *cx, const value *args, value *results) {
     }
     return string_return_list(cx, results, l, ok);
 }
+/* As PyTorch does: every byte of a line separator separates ("\r\n" twice, and the bytes of U+2028 and
+ * U+2029 one by one), and a kept separator is an element of its own. */
 ctsc_status op_str_splitlines(op_ctx *cx, const value *args, value *results) {
+    static const char breaks[] = "\n\r\v\f\x1c\x1d\x1e\x85\xe2\x80\xa8\xa9";
     text t = string_arg(&args[0]);
     bool keep = arg_bool(&args[1]);
     list *l = string_list();
     bool ok = l != NULL;
-    for (size_t i = 0; ok && i < t.n;) {
-        size_t b = i, e;
-        while (i < t.n && t.p[i] != '\n' && t.p[i] != '\r' && t.p[i] != '\v' && t.p[i] != '\f') i++;
-        e = i;
-        if (i < t.n) i += t.p[i] == '\r' && i + 1 < t.n && t.p[i + 1] == '\n' ? 2 : 1;
-        ok = string_push(l, t.p + b, (keep ? i : e) - b);
+    size_t from = 0;
+    for (size_t i = 0; ok && i < t.n; i++) {
+        if (!t.p[i] || !strchr(breaks, t.p[i])) continue;
+        ok = string_push(l, t.p + from, i - from) && (!keep || string_push(l, t.p + i, 1));
+        from = i + 1;
     }
+    if (ok && from < t.n) ok = string_push(l, t.p + from, t.n - from);
     return string_return_list(cx, results, l, ok);
 }
 static ctsc_status string_partition(op_ctx *cx, const value *args, value *results, bool back) {
@@ -473,7 +477,6 @@ ctsc_status op_str_to_float(op_ctx *cx, const value *args, value *results) {
     const char *s = args[0].u.str->bytes;
     char *end;
     double x = strtod(s, &end);
-    while (isspace((unsigned char)*end)) end++;
     if (end == s || *end)
         return diag_fail(cx->diag, CTSC_FAILED, "could not convert string to float: '%s'", s);
     return op_return(results, value_float(x));
@@ -492,7 +495,7 @@ ctsc_status op_str_of(op_ctx *cx, const value *args, value *results) {
     value_print(args[0], &sb);
     return string_return_buffer(cx, results, &sb);
 }
-/* "{} and {}".format(a, b): braces only, in order */
+/* "{} and {}".format(a, b): braces only, in order; values that no brace asks for are ignored */
 ctsc_status op_str_format(op_ctx *cx, const value *args, value *results) {
     text t = string_arg(&args[0]);
     strbuf sb = STRBUF_INIT;
@@ -510,11 +513,23 @@ ctsc_status op_str_format(op_ctx *cx, const value *args, value *results) {
         value_print(args[next++], &sb);
         i += 2;
     }
-    if (next < cx->nargs) {
-        sb_free(&sb);
-        return diag_fail(cx->diag, CTSC_FAILED, "Too many arguments for format string: %s", t.p);
-    }
     return string_return_buffer(cx, results, &sb);
+}
+
+/* The name that PyTorch's messages give a value's kind. */
+static const char *string_kind(value v) {
+    switch ((value_tag)v.tag) {
+    case V_NONE: return "None";
+    case V_STR: return "String";
+    case V_TENSOR: return "Tensor";
+    case V_LIST: return "GenericList";
+    case V_DICT: return "GenericDict";
+    case V_TUPLE: return "Tuple";
+    case V_COMPLEX: return "ComplexDouble";
+    case V_DEVICE: return "Device";
+    case V_ENUM: return "Enum";
+    default: return "Object";
+    }
 }
 
 static ctsc_status string_percent_one(op_ctx *cx, char spec, value v, strbuf *sb) {
@@ -545,7 +560,8 @@ static ctsc_status string_percent_one(op_ctx *cx, char spec, value v, strbuf *sb
         return diag_fail(cx->diag, CTSC_FAILED,
                          "The specifier %s is not supported in TorchScript format strings", fmt);
     }
-    return diag_fail(cx->diag, CTSC_FAILED, "%%%c requires a number for formatting", spec);
+    return diag_fail(cx->diag, CTSC_FAILED, "%%%c requires a number for formatting, but got %s", spec,
+                     string_kind(v));
 }
 /* "%d items" % n */
 ctsc_status op_str_percent(op_ctx *cx, const value *args, value *results) {

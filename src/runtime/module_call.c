@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * module_call.c - calls a method of a loaded module, with the hooks of its class around forward.
+ *
+ * Hooks of submodules need nothing here: the compiler that wrote the archive put their calls into the code.
+ * Tests: tests/corpus, tests/lang
+ */
+#include "runtime/interp.h"
+#include "runtime/module.h"
+
+static ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args, diag *d, value *result) {
+    size_t total = (size_t)f->schema->nargs;
+    value *full = mem_zalloc((total + 1) * sizeof *full);
+    if (!full) return diag_no_memory(d);
+    ctsc_status s = interp_check_args(f, (int)nargs, args, d, full);
+    if (s == CTSC_OK) s = interp_call(rt, f, (int)total, full, d, result);
+    for (size_t i = 0; i < total; i++) value_unref(full[i]);
+    mem_free(full);
+    return s;
+}
+
+/* The arguments behind self as one tuple. */
+static tuple *call_pack(size_t nargs, const value *args) {
+    tuple *t = tuple_new(nargs - 1, NULL);
+    for (size_t i = 1; t && i < nargs; i++) t->items[i - 1] = value_ref(args[i]);
+    return t;
+}
+
+/* hook(self, (args...)): what it returns takes the arguments' place, None leaves them. */
+static ctsc_status call_pre_hook(function *hook, runtime *rt, value **args, size_t *nargs, diag *d) {
+    tuple *packed = call_pack(*nargs, *args);
+    if (!packed) return diag_no_memory(d);
+    value in[2] = {(*args)[0], value_tuple_take(packed)}, out = value_none();
+    ctsc_status s = call_checked(hook, rt, 2, in, d, &out);
+    value_unref(in[1]);
+    if (s != CTSC_OK || out.tag == V_NONE) return s;
+    size_t n = out.tag == V_TUPLE ? out.u.tuple->len : 1;
+    value *next = mem_alloc((n + 1) * sizeof *next);
+    if (next) {
+        next[0] = value_ref((*args)[0]);
+        for (size_t i = 0; i < n; i++) next[i + 1] = value_ref(out.tag == V_TUPLE ? out.u.tuple->items[i] : out);
+        for (size_t i = 0; i < *nargs; i++) value_unref((*args)[i]);
+        mem_free(*args);
+        *args = next;
+        *nargs = n + 1;
+    }
+    value_unref(out);
+    return next ? CTSC_OK : diag_no_memory(d);
+}
+
+/* hook(self, (args...), result): likewise for the result. */
+static ctsc_status call_hook(function *hook, runtime *rt, const value *args, size_t nargs, diag *d, value *result) {
+    tuple *packed = call_pack(nargs, args);
+    if (!packed) return diag_no_memory(d);
+    value in[3] = {args[0], value_tuple_take(packed), *result}, out = value_none();
+    ctsc_status s = call_checked(hook, rt, 3, in, d, &out);
+    value_unref(in[1]);
+    if (s == CTSC_OK && out.tag != V_NONE) value_set(result, out);
+    return s;
+}
+
+ctsc_status module_call(const module *m, struct function *f, struct runtime *rt, size_t nargs, const value *args,
+                        diag *d, value *result) {
+    const class_info *c = m->root.u.object->cls->cls;
+    bool hooked = f == module_method(m, "forward");
+    size_t n = nargs + 1;
+    value *full = mem_alloc(n * sizeof *full);
+    ctsc_status s = CTSC_OK;
+    if (!full) return diag_no_memory(d);
+    full[0] = value_ref(m->root);
+    for (size_t i = 0; i < nargs; i++) full[i + 1] = value_ref(args[i]);
+    for (size_t i = 0; hooked && i < c->forward_pre_hooks.len && s == CTSC_OK; i++)
+        s = call_pre_hook(c->forward_pre_hooks.data[i], rt, &full, &n, d);
+    value out = value_none();
+    if (s == CTSC_OK) s = call_checked(f, rt, n, full, d, &out);
+    for (size_t i = 0; hooked && i < c->forward_hooks.len && s == CTSC_OK; i++)
+        s = call_hook(c->forward_hooks.data[i], rt, full, n, d, &out);
+    for (size_t i = 0; i < n; i++) value_unref(full[i]);
+    mem_free(full);
+    if (s == CTSC_OK) *result = out;
+    else value_unref(out);
+    return s;
+}
