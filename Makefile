@@ -99,7 +99,7 @@ unit: $(UNIT_BIN)
 # Everything that tests/run.py needs; it prints "N passed, N failed" and fails if anything did.
 # OPENBLAS_*: a setting for another machine would only slow the matrix products down.
 test: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) all unit examples
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 
 # Fuzz targets, with libFuzzer: build-fuzz/fuzz_NAME [-max_total_time=60] tests/fuzz/seeds/NAME

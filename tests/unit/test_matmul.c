@@ -168,6 +168,8 @@ static const opcase sums_with_products[] = {
     {"aten::linear", "f32[2,3]{-3 3 1 -3 -3 -1} f32[2,3]{0 2 -2 -2 2 1} f32[3]{-2 -3 1}",
      "!The expanded size of the tensor (2) must match the existing size (3) at non-singleton "
      "dimension 1.  Target sizes: [2, 2].  Tensor sizes: [3]"},
+    {"aten::linear", "f32[2,3]{2 0 0 2 -2 2} f64[2,3]{1 1 -1 3 -2 1} f32[2]{1 -1}",
+     "!self and mat2 must have the same dtype"},
     {"aten::linear", "f32[2,3]{-2 0 3 -2 0 -2} f32[2,3,1]{1 2 2 -1 3 2} None",
      "!t() expects a tensor with <= 2 dimensions, but self is 3D"},
     {"aten::linear", "f32[2,3]{-1 1 0 -2 -1 3} f32[3]{1 0 -1} f32[1]{2}",

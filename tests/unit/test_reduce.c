@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_reduce.c - reductions, scans and order statistics against stored results of PyTorch
- * (reduce_cases.h), and what those rows are too small for: chunks, tiles, columns, precision, threads.
+ * (reduce_cases.h), and what those rows are too small for: chunks, tiles, columns, precision,
+ * threads.
  */
 #include "opcase.h"
 
@@ -26,8 +27,8 @@ RUN_CASES(orders)
 
 /* ---- large tensors --------------------------------------------------------------------------- */
 
-/* Element k of every large tensor: small enough that int sums are exact, with no pattern of a chunk's
- * length. */
+/* Element k of every large tensor: small enough that int sums are exact, with no pattern of a
+ * chunk's length. */
 static int64_t pattern(int64_t k) {
     return (int64_t)((uint64_t)k * 2654435761u >> 7) % 1000 - 500;
 }
@@ -54,7 +55,8 @@ static value one_dim(int64_t dim) {
     return value_list_take(l);
 }
 
-/* Sums and extremes over either dim, and over all, of shapes around the sizes at which the engine cuts. */
+/* Sums and extremes over either dim, and over all, of shapes around the sizes at which the engine
+ * cuts. */
 static void check_large(dtype dt, int64_t rows, int64_t columns) {
     tensor *t = large(dt, rows, columns);
     for (int dim = 0; dim < 2; dim++) {
@@ -72,9 +74,8 @@ static void check_large(dtype dt, int64_t rows, int64_t columns) {
             dtype st = (dtype)sum->dtype;
             assert_int_equal(
                 dtype_load_int(st, (char *)tensor_data(sum) + (size_t)r * dtype_size(st)), total);
-            assert_int_equal(dtype_load_int(dt, (char *)tensor_data(top) +
-                                                    (size_t)r * dtype_size(dt)),
-                             best);
+            assert_int_equal(
+                dtype_load_int(dt, (char *)tensor_data(top) + (size_t)r * dtype_size(dt)), best);
             assert_int_equal(TENSOR_AT(place, int64_t)[r], at);
         }
         tensor_unref(sum);
@@ -87,8 +88,8 @@ static void check_large(dtype dt, int64_t rows, int64_t columns) {
 
 static void test_large(void **state) {
     (void)state;
-    static const int64_t shapes[][2] = {{3, 70001}, {70001, 3}, {130, 200}, {65, 65}, {1, 131073},
-                                        {5000, 17}, {2, 65536}};
+    static const int64_t shapes[][2] = {{3, 70001},  {70001, 3}, {130, 200}, {65, 65},
+                                        {1, 131073}, {5000, 17}, {2, 65536}};
     static const dtype dtypes[] = {DT_FLOAT32, DT_FLOAT64, DT_INT64, DT_INT16};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++)
@@ -116,9 +117,9 @@ static void test_precision(void **state) {
 /* The same bits from one thread and from four. */
 static void test_threads(void **state) {
     (void)state;
-    static const char *const keys[] = {"aten::sum",    "aten::mean", "aten::var", "aten::norm.Scalar",
-                                       "aten::prod",   "aten::max",  "aten::argmin",
-                                       "aten::median", "aten::any"};
+    static const char *const keys[] = {"aten::sum",         "aten::mean",   "aten::var",
+                                       "aten::norm.Scalar", "aten::prod",   "aten::max",
+                                       "aten::argmin",      "aten::median", "aten::any"};
     tensor *t = large(DT_FLOAT32, 700, 500);
     for (int64_t k = 0; k < t->numel; k++) TENSOR_AT(t, float)[k] *= 0.37F;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {

@@ -237,14 +237,16 @@ ctsc_status op_linalg_vander(op_ctx *cx, const value *args, value *results) {
             d, CTSC_FAILED,
             "linalg.vander supports floating point, complex, and integer tensors, but got "
             "Bool");
-    if (x->ndim == 0 || n <= 1) return diag_fail(d, CTSC_FAILED, "N must be greater than 1.");
+    if (n <= 1) return diag_fail(d, CTSC_FAILED, "N must be greater than 1.");
     if (dtype_is_complex(dt)) return op_refuse_dtype(cx, "linalg.vander", dt);
     if (x->ndim == TENSOR_MAX_DIMS) return diag_fail(d, CTSC_LIMIT, "too many dimensions");
     if (dtype_is_int(dt)) dt = DT_INT64; /* what cumprod makes of integers */
+    int ndim = x->ndim ? x->ndim : 1; /* a 0-dim tensor counts as one of one element */
+    sizes[0] = 1;
     for (int i = 0; i < x->ndim; i++) sizes[i] = x->sizes[i];
-    sizes[x->ndim] = n;
+    sizes[ndim] = n;
     TRY(tensor_contiguous(d, x, &flat));
-    ctsc_status st = tensor_new(d, dt, x->ndim + 1, sizes, &t);
+    ctsc_status st = tensor_new(d, dt, ndim + 1, sizes, &t);
     for (int64_t i = 0; st == CTSC_OK && i < x->numel; i++) {
         const char *p = (char *)tensor_data(flat) + (size_t)i * dtype_size((dtype)x->dtype);
         char *q = (char *)tensor_data(t) + (size_t)(i * n) * dtype_size(dt);

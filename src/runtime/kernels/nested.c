@@ -5,7 +5,7 @@
  * Method: the data stay padded, the lengths hang on the storage. What computes on a nested tensor computes on
  * padding too and masks it out where sequences mix (attention), so results agree with PyTorch's.
  * Ownership: the storage of a nested tensor holds the tensor that owns the memory, and the lengths.
- * Tests: tests/unit/test_rnn.c
+ * Tests: tests/unit/test_nested.c
  */
 #include "runtime/kernels/nested.h"
 

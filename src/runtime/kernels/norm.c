@@ -591,6 +591,7 @@ static ctsc_status norm_except(op_ctx *cx, const tensor *x, double p, int dim, t
     double *sums = mem_zalloc(sizeof *sums * (size_t)nn_max(len, 1));
     if (!sums) {
         tensor_unref(*out);
+        *out = NULL;
         return diag_no_memory(cx->diag);
     }
     NN_WIDE(x->dtype, {

@@ -2,15 +2,14 @@
 /*
  * reduce.c - the engine behind every operator that folds dimensions away.
  *
- * Method: the kept dims collapse to at most two strided groups and the reduced ones to one; a tensor that
- * does not allow it is copied with its reduced dims last. Values that lie together are handed to the kind as they
- * are; others are transposed (and widened) through a small buffer on the stack, a tile of results at a time,
- * so that no case needs code of its own and no worker allocates. Long reductions are cut into chunks, whose
- * partial results are folded in order.
- * Rejected: an iterator with a kernel per dtype and stride pattern; many times the code for the same speed in the
- * cases that occur.
- * Invariants: the borders of chunks and tiles depend on shapes alone, so results do not depend on threads.
- * Tests: tests/unit/test_reduce.c
+ * Method: the kept dims collapse to at most two strided groups and the reduced ones to one; a
+ * tensor that does not allow it is copied with its reduced dims last. Values that lie together are
+ * handed to the kind as they are; others are transposed (and widened) through a small buffer on the
+ * stack, a tile of results at a time, so that no case needs code of its own and no worker
+ * allocates. Long reductions are cut into chunks, whose partial results are folded in order.
+ * Rejected: an iterator with a kernel per dtype and stride pattern; many times the code for the
+ * same speed in the cases that occur. Invariants: the borders of chunks and tiles depend on shapes
+ * alone, so results do not depend on threads. Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce.h"
 
@@ -21,10 +20,11 @@ enum {
     REDUCE_TILE = 64,       /* results side by side */
     REDUCE_BUFFER = 4096,   /* elements in the transposing buffer */
     REDUCE_GRAIN = 1 << 15, /* values worth a thread */
+    REDUCE_LEAST_RUN = 16,  /* shorter runs are copied together first */
     REDUCE_LINE = 16,       /* neighbouring results that share cache lines of the input */
 };
 
-/* ---- arguments ----------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 const value *reduce_arg(const op_ctx *cx, const value *args, const char *name) {
     static const value none = {.tag = V_NONE};
@@ -70,10 +70,11 @@ ctsc_status reduce_check_nonempty(op_ctx *cx, const char *name, const tensor *in
 
 static const char *reduce_cpp_name(dtype dt) {
     static const char *const names[DT_COUNT] = {
-        [DT_UINT8] = "unsigned char", [DT_INT8] = "signed char", [DT_INT16] = "short int",
-        [DT_INT32] = "int", [DT_INT64] = "long int", [DT_FLOAT16] = "c10::Half",
-        [DT_FLOAT32] = "float", [DT_FLOAT64] = "double", [DT_BOOL] = "bool",
-        [DT_BFLOAT16] = "c10::BFloat16"};
+        [DT_UINT8] = "unsigned char", [DT_INT8] = "signed char",
+        [DT_INT16] = "short int",     [DT_INT32] = "int",
+        [DT_INT64] = "long int",      [DT_FLOAT16] = "c10::Half",
+        [DT_FLOAT32] = "float",       [DT_FLOAT64] = "double",
+        [DT_BOOL] = "bool",           [DT_BFLOAT16] = "c10::BFloat16"};
     return names[dt] ? names[dt] : dtype_table[dt].ir_name;
 }
 
@@ -115,15 +116,17 @@ ctsc_status reduce_finish_two(op_ctx *cx, const value *args, tensor *first, tens
     return st;
 }
 
-/* ---- output -------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 ctsc_status reduce_new_out(op_ctx *cx, const tensor *in, const bool *mask, bool keepdim, dtype dt,
                            tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS];
     int n = 0;
     for (int i = 0; i < in->ndim; i++) {
-        if (!mask[i]) sizes[n++] = in->sizes[i];
-        else if (keepdim) sizes[n++] = 1;
+        if (!mask[i])
+            sizes[n++] = in->sizes[i];
+        else if (keepdim)
+            sizes[n++] = 1;
     }
     return tensor_new(cx->diag, dt, n, sizes, out);
 }
@@ -132,19 +135,24 @@ void reduce_store(const reduce_job *j, int64_t result, double f, int64_t i) {
     dtype dt = (dtype)j->out->dtype;
     char *p = (char *)tensor_data(j->out) + (size_t)result * dtype_size(dt);
     bool whole = j->row >= REDUCE_I64;
-    if (dt == DT_FLOAT32) *(float *)p = whole ? (float)i : (float)f;
-    else if (dt == DT_BOOL) *(uint8_t *)p = whole ? i != 0 : f != 0;
-    else if (whole) dtype_store_int(dt, p, i);
-    else dtype_store_float(dt, p, f);
+    if (dt == DT_FLOAT32)
+        *(float *)p = whole ? (float)i : (float)f;
+    else if (dt == DT_BOOL)
+        *(uint8_t *)p = whole ? i != 0 : f != 0;
+    else if (whole)
+        dtype_store_int(dt, p, i);
+    else
+        dtype_store_float(dt, p, f);
 }
 
-/* ---- geometry ------------------------------------------------------------------------------ */
+/* ---- geometry -------------------------------------------------------------------------------- */
 
 typedef struct reduce_group {
     int64_t size, stride;
 } reduce_group;
 
-/* Dims with mask[i] == reduced, merged where they step evenly. sorted: the order of the values is free. */
+/* Dims with mask[i] == reduced, merged where they step evenly. sorted: the order of the values is
+ * free. */
 static int reduce_collapse(const tensor *t, const bool *mask, bool reduced, bool sorted,
                            reduce_group *g) {
     int n = 0, merged = 0;
@@ -173,10 +181,13 @@ static bool reduce_describe(reduce_job *j, const tensor *in, const bool *mask, b
     reduce_group kept[TENSOR_MAX_DIMS], gone[TENSOR_MAX_DIMS];
     int nkept = reduce_collapse(in, mask, false, false, kept);
     int ngone = reduce_collapse(in, mask, true, !ordered, gone);
-    if (nkept > 2 || ngone > 1) return false;
+    if (nkept > 2 || ngone > 2) return false;
+    if (ngone == 2 && gone[1].size < REDUCE_LEAST_RUN) return false;
     j->data = tensor_data(in);
-    j->inner = ngone ? gone[0].size : 1;
-    j->sr = ngone ? gone[0].stride : 1;
+    j->run = ngone ? gone[ngone - 1].size : 1;
+    j->sr = ngone ? gone[ngone - 1].stride : 1;
+    j->sq = ngone > 1 ? gone[0].stride : 0;
+    j->inner = ngone > 1 ? j->run * gone[0].size : j->run;
     j->outer = nkept > 1 ? kept[0].size : 1;
     j->so = nkept > 1 ? kept[0].stride : 0;
     j->cols = nkept ? kept[nkept - 1].size : 1;
@@ -205,15 +216,20 @@ ctsc_status reduce_rows(op_ctx *cx, const tensor *in, const bool *mask, dtype dt
     return st;
 }
 
-/* ---- running ------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static bool reduce_pick_row(reduce_job *j) {
     dtype dt = j->dt;
-    if (dt == DT_FLOAT64) j->row = REDUCE_F64;
-    else if (dtype_is_float(dt)) j->row = REDUCE_F32;
-    else if ((dt == DT_UINT8 || dt == DT_BOOL) && j->kind->step[REDUCE_U8]) j->row = REDUCE_U8;
-    else if (dtype_is_integral(dt)) j->row = REDUCE_I64;
-    else return false;
+    if (dt == DT_FLOAT64)
+        j->row = REDUCE_F64;
+    else if (dtype_is_float(dt))
+        j->row = REDUCE_F32;
+    else if ((dt == DT_UINT8 || dt == DT_BOOL) && j->kind->step[REDUCE_U8])
+        j->row = REDUCE_U8;
+    else if (dtype_is_integral(dt))
+        j->row = REDUCE_I64;
+    else
+        return false;
     return j->kind->step[j->row] != NULL;
 }
 
@@ -222,7 +238,8 @@ static bool reduce_is_plain(const reduce_job *j) {
     return j->dt == DT_FLOAT32 || j->dt == DT_FLOAT64 || j->dt == DT_INT64 || j->row == REDUCE_U8;
 }
 
-/* buffer[c * rows + r] = the values at p + c * sc + r * sr. Reads along whichever side is denser. */
+/* buffer[c * rows + r] = the values at p + c * sc + r * sr. Reads along whichever side is denser.
+ */
 #define REDUCE_GATHER(R, T, GET)                                                                   \
     do {                                                                                           \
         const T *src_ = (const T *)p;                                                              \
@@ -247,8 +264,10 @@ static void reduce_gather(const reduce_job *j, const char *p, int64_t rows, int6
     case DT_FLOAT32: REDUCE_GATHER(float, float, REDUCE_AS_IS); break;
     case DT_FLOAT64: REDUCE_GATHER(double, double, REDUCE_AS_IS); break;
     case DT_FLOAT16:
-        if (sr == 1 && cols == 1) float16_to_floats((const float16 *)p, buffer, (size_t)rows);
-        else REDUCE_GATHER(float, float16, float16_to_float);
+        if (sr == 1 && cols == 1)
+            float16_to_floats((const float16 *)p, buffer, (size_t)rows);
+        else
+            REDUCE_GATHER(float, float16, float16_to_float);
         break;
     case DT_BFLOAT16: REDUCE_GATHER(float, bfloat16, bfloat16_to_float); break;
     case DT_INT64: REDUCE_GATHER(int64_t, int64_t, REDUCE_AS_IS); break;
@@ -256,39 +275,57 @@ static void reduce_gather(const reduce_job *j, const char *p, int64_t rows, int6
     case DT_INT16: REDUCE_GATHER(int64_t, int16_t, REDUCE_AS_IS); break;
     case DT_INT8: REDUCE_GATHER(int64_t, int8_t, REDUCE_AS_IS); break;
     case DT_UINT8:
-        if (j->row == REDUCE_U8) REDUCE_GATHER(uint8_t, uint8_t, REDUCE_AS_IS);
-        else REDUCE_GATHER(int64_t, uint8_t, REDUCE_AS_IS);
+        if (j->row == REDUCE_U8)
+            REDUCE_GATHER(uint8_t, uint8_t, REDUCE_AS_IS);
+        else
+            REDUCE_GATHER(int64_t, uint8_t, REDUCE_AS_IS);
         break;
     case DT_BOOL:
-        if (j->row == REDUCE_U8) REDUCE_GATHER(uint8_t, uint8_t, REDUCE_TRUTH);
-        else REDUCE_GATHER(int64_t, uint8_t, REDUCE_TRUTH);
+        if (j->row == REDUCE_U8)
+            REDUCE_GATHER(uint8_t, uint8_t, REDUCE_TRUTH);
+        else
+            REDUCE_GATHER(int64_t, uint8_t, REDUCE_TRUTH);
         break;
     default: break;
     }
 }
 
-/* Folds values [first, first + n) of `cols` neighbouring results, which start at p, into accs. */
-static void reduce_tile(const reduce_job *j, reduce_acc *accs, const char *p, int64_t cols,
-                        int64_t first, int64_t n) {
+/* Folds values [first, first + n) of `cols` neighbouring results into accs. The values lie in one
+ * run, the first one of the first result at p. */
+static void reduce_tile_run(const reduce_job *j, reduce_acc *accs, const char *p, int64_t cols,
+                            int64_t first, int64_t n) {
     static const uint8_t row_size[REDUCE_ROWS] = {4, 8, 8, 1};
     const reduce_kind *kind = j->kind;
-    size_t size = dtype_size(j->dt);
+    int64_t size = (int64_t)dtype_size(j->dt);
     double buffer[REDUCE_BUFFER];
     if (reduce_is_plain(j) && (j->sr == 1 || n == 1)) {
         for (int64_t c = 0; c < cols; c++)
-            kind->step[j->row](j, &accs[c], p + (c * j->sc + first * j->sr) * (int64_t)size, n, first);
+            kind->step[j->row](j, &accs[c], p + c * j->sc * size, n, first);
         return;
     }
     if (kind->columns && j->dt == DT_FLOAT32 && j->sc == 1 && cols >= 4) {
-        kind->columns(j, accs, (const float *)p + first * j->sr, n, j->sr, cols, first);
+        kind->columns(j, accs, (const float *)p, n, j->sr, cols, first);
         return;
     }
     int64_t room = REDUCE_BUFFER / cols;
     for (int64_t done = 0; done < n; done += room) {
-        int64_t rows = reduce_min_i64(room, n - done), at = first + done;
-        reduce_gather(j, p + at * j->sr * (int64_t)size, rows, cols, buffer);
+        int64_t rows = reduce_min_i64(room, n - done);
+        reduce_gather(j, p + done * j->sr * size, rows, cols, buffer);
         for (int64_t c = 0; c < cols; c++)
-            kind->step[j->row](j, &accs[c], (char *)buffer + c * rows * row_size[j->row], rows, at);
+            kind->step[j->row](j, &accs[c], (char *)buffer + c * rows * row_size[j->row], rows,
+                               first + done);
+    }
+}
+
+/* The same for values of several runs; p is where the results begin. */
+static void reduce_tile(const reduce_job *j, reduce_acc *accs, const char *p, int64_t cols,
+                        int64_t first, int64_t n) {
+    int64_t size = (int64_t)dtype_size(j->dt);
+    while (n > 0) {
+        int64_t q = first / j->run, r = first % j->run, part = reduce_min_i64(n, j->run - r);
+        reduce_tile_run(j, accs, p + (q * j->sq + r * j->sr) * size, cols, first, part);
+        first += part;
+        n -= part;
     }
 }
 
@@ -315,7 +352,8 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end) {
 static void reduce_fold_parts(reduce_job *j) {
     for (int64_t r = 0; r < j->results; r++) {
         reduce_acc all = j->parts[r];
-        for (int64_t k = 1; k < j->chunks; k++) j->kind->combine(&all, &j->parts[k * j->results + r]);
+        for (int64_t k = 1; k < j->chunks; k++)
+            j->kind->combine(&all, &j->parts[k * j->results + r]);
         j->kind->finish(j, &all, r);
     }
 }
@@ -328,15 +366,23 @@ ctsc_status reduce_run(op_ctx *cx, reduce_job *j, const tensor *in, const bool *
     if (j->out->numel == 0) return CTSC_OK;
     tensor *copy = NULL;
     if (in->numel == 0) {
-        *j = (reduce_job){.kind = j->kind, .out = j->out, .indices = j->indices, .p = j->p,
-                          .row = j->row, .dt = j->dt, .outer = 1, .cols = j->out->numel, .sr = 1};
+        *j = (reduce_job){.kind = j->kind,
+                          .out = j->out,
+                          .indices = j->indices,
+                          .p = j->p,
+                          .row = j->row,
+                          .dt = j->dt,
+                          .outer = 1,
+                          .cols = j->out->numel,
+                          .run = 1,
+                          .sr = 1};
     } else if (!reduce_describe(j, in, mask, ordered)) {
         TRY(reduce_rows(cx, in, mask, j->dt, &copy));
         j->data = tensor_data(copy);
         j->outer = 1, j->so = 0;
         j->cols = j->out->numel;
-        j->inner = j->sc = in->numel / j->out->numel;
-        j->sr = 1;
+        j->inner = j->run = j->sc = in->numel / j->out->numel;
+        j->sq = 0, j->sr = 1;
     }
     j->results = j->outer * j->cols;
     j->chunks = reduce_max_i64((j->inner + REDUCE_CHUNK - 1) / REDUCE_CHUNK, 1);
@@ -360,7 +406,9 @@ ctsc_status reduce_to_new(op_ctx *cx, const reduce_kind *kind, double p, const t
     reduce_job j = {.kind = kind, .p = p};
     TRY(reduce_new_out(cx, in, mask, keepdim, dt, &j.out));
     ctsc_status st = reduce_run(cx, &j, in, mask, false);
-    if (st != CTSC_OK) tensor_unref(j.out);
-    else *out = j.out;
+    if (st != CTSC_OK)
+        tensor_unref(j.out);
+    else
+        *out = j.out;
     return st;
 }

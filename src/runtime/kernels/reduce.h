@@ -3,17 +3,17 @@
  * reduce.h - the engine behind every operator that folds dimensions away.
  *
  * A reduction is a kind (what to do with values) run over a plan (where the values lie). The engine
- * hands stretches of contiguous values to the kind; the kind never sees strides, and sees four element types
- * only: float (also for half and bfloat16), double, int64 (for all integers and bool) and, where a kind cares to
- * provide it, bytes.
- * Tests: tests/unit/test_reduce.c
+ * hands stretches of contiguous values to the kind; the kind never sees strides, and sees four
+ * element types only: float (also for half and bfloat16), double, int64 (for all integers and bool)
+ * and, where a kind cares to provide it, bytes. Tests: tests/unit/test_reduce.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_REDUCE_H
 #define CTSC_RUNTIME_KERNELS_REDUCE_H
 
 #include "runtime/kernels/kernel.h"
 
-/* Loops worth a version with wider vectors, chosen at start-up. Sanitizers run before the resolvers may. */
+/* Loops worth a version with wider vectors, chosen at start-up. Sanitizers run before the resolvers
+ * may. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define REDUCE_HOT __attribute__((optimize("O3"), target_clones("avx2", "default")))
@@ -40,7 +40,8 @@ typedef struct reduce_kind {
     /* Folds what a later part of the same result has seen. */
     void (*combine)(reduce_acc *a, const reduce_acc *later);
     void (*finish)(const reduce_job *j, const reduce_acc *a, int64_t result);
-    /* The same as step for `cols` neighbouring results at once; float only; NULL: by transposing. */
+    /* The same as step for `cols` neighbouring results at once; float only; NULL: by transposing.
+     */
     void (*columns)(const reduce_job *j, reduce_acc *accs, const float *x, int64_t rows,
                     int64_t stride, int64_t cols, int64_t first);
 } reduce_kind;
@@ -50,10 +51,11 @@ struct reduce_job {
     tensor *out, *indices; /* contiguous; indices (int64) only where the kind makes them */
     double p;              /* the kind's parameter */
     reduce_row row;
-    /* Values: element (a, c, r) of [outer, cols, inner] lies at a * so + c * sc + r * sr; result a * cols + c. */
+    /* Result a * cols + c has `inner` values, in runs of `run`: value q * run + r lies at
+     * a * so + c * sc + q * sq + r * sr. */
     const char *data;
     dtype dt;
-    int64_t outer, cols, inner, so, sc, sr;
+    int64_t outer, cols, inner, run, so, sc, sq, sr;
     int64_t results, chunks;
     reduce_acc *parts; /* chunks * results, if a result is cut into several chunks */
 };
@@ -93,7 +95,11 @@ int64_t reduce_count(const tensor *in, const bool *mask);
 
 extern const reduce_kind reduce_kind_sum, reduce_kind_max, reduce_kind_min, reduce_kind_count;
 
-static inline int64_t reduce_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t reduce_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t reduce_min_i64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static inline int64_t reduce_max_i64(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_linalg.c - the linalg norms: linalg_vector_norm, linalg_matrix_norm, linalg_norm, nuclear_norm.
+ * reduce_linalg.c - the linalg norms: linalg_vector_norm, linalg_matrix_norm, linalg_norm,
+ * nuclear_norm.
  *
- * Method: 1- and inf-norms of matrices are sums followed by extremes. Singular values come from one-sided
- * Jacobi rotations in double (M. R. Hestenes, Inversion of matrices by biorthogonalization and
- * related results, 1958): short, and accurate also for the small ones.
+ * Method: 1- and inf-norms of matrices are sums followed by extremes. Singular values come from
+ * one-sided Jacobi rotations in double (M. R. Hestenes, Inversion of matrices by
+ * biorthogonalization and related results, 1958): short, and accurate also for the small ones.
  * Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce_norm.h"
@@ -13,14 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- dtypes ------------------------------------------------------------------------------------------------ */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static ctsc_status linalg_check_input(op_ctx *cx, const char *name, const tensor *in) {
     if (dtype_is_complex((dtype)in->dtype)) return op_refuse_dtype(cx, name, (dtype)in->dtype);
     if (dtype_is_float((dtype)in->dtype)) return CTSC_OK;
     return diag_fail(cx->diag, CTSC_FAILED,
-                     "linalg.%s: Expected a floating point or complex tensor as input. Got %s", name,
-                     dtype_table[in->dtype].ir_name);
+                     "linalg.%s: Expected a floating point or complex tensor as input. Got %s",
+                     name, dtype_table[in->dtype].ir_name);
 }
 
 /* dtype=, which may widen only. */
@@ -41,7 +42,7 @@ static ctsc_status linalg_dtype(op_ctx *cx, const value *args, const char *name,
     return CTSC_OK;
 }
 
-/* ---- vectors ----------------------------------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 /* Orders without a value for no elements at all. */
 static ctsc_status linalg_check_empty(op_ctx *cx, const tensor *in, const value *dim, double p) {
@@ -84,7 +85,7 @@ ctsc_status op_linalg_vector_norm(op_ctx *cx, const value *args, value *results)
     return op_finish(cx, args, out, results);
 }
 
-/* ---- singular values --------------------------------------------------------------------------------------- */
+/* ---- singular values ------------------------------------------------------------------------- */
 
 enum { SVD_SWEEPS = 60 };
 
@@ -125,7 +126,7 @@ static void linalg_singular(double *vectors, int64_t k, int64_t n, double *most,
     }
 }
 
-/* ---- matrices ---------------------------------------------------------------------------------------------- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 typedef struct linalg_order {
     bool named;
@@ -176,14 +177,17 @@ static ctsc_status linalg_by_singular(op_ctx *cx, const tensor *in, const bool *
             linalg_singular(TENSOR_AT(m, double) + i * sizes[0] * sizes[1], k,
                             reduce_max_i64(sizes[0], sizes[1]), &most, &least, &sum);
         dtype_store_float(dt, (char *)tensor_data(result) + (size_t)i * dtype_size(dt),
-                          op == 2 ? most : op == -2 ? least : sum);
+                          op == 2    ? most
+                          : op == -2 ? least
+                                     : sum);
     }
     tensor_unref(m);
     if (st == CTSC_OK) *out = result;
     return st;
 }
 
-/* Largest (p > 0) or smallest sum of magnitudes: over dim `sum`, then the extreme over dim `pick`. */
+/* Largest (p > 0) or smallest sum of magnitudes: over dim `sum`, then the extreme over dim `pick`.
+ */
 static ctsc_status linalg_by_sums(op_ctx *cx, const tensor *in, int sum, int pick, bool largest,
                                   bool keepdim, dtype dt, tensor **out) {
     bool first[TENSOR_MAX_DIMS] = {false}, second[TENSOR_MAX_DIMS] = {false};
@@ -208,9 +212,9 @@ static ctsc_status linalg_matrix_dims(op_ctx *cx, const tensor *in, const value 
     if (n != 2) {
         strbuf text = STRBUF_INIT;
         for (int i = 0; i < n; i++) sb_printf(&text, i ? ", %lld" : "%lld", (long long)dims[i]);
-        ctsc_status st = diag_fail(cx->diag, CTSC_FAILED,
-                                   "linalg.matrix_norm: dim must be a 2-tuple. Got %s",
-                                   sb_str(&text));
+        ctsc_status st =
+            diag_fail(cx->diag, CTSC_FAILED, "linalg.matrix_norm: dim must be a 2-tuple. Got %s",
+                      sb_str(&text));
         sb_free(&text);
         return st;
     }
@@ -276,7 +280,7 @@ ctsc_status op_linalg_matrix_norm(op_ctx *cx, const value *args, value *results)
     return op_finish(cx, args, out, results);
 }
 
-/* ---- norm of a vector or a matrix, by what is asked for ------------------------------------------------------- */
+/* ---- norm of a vector or a matrix, by what is asked for -------------------------------------- */
 
 static ctsc_status linalg_norm_dims(op_ctx *cx, const tensor *in, const value *ord,
                                     const value *dim) {
@@ -308,7 +312,8 @@ typedef struct linalg_pair {
 } linalg_pair;
 
 static value linalg_pair_value(linalg_pair *pair) {
-    *pair = (linalg_pair){.list = {.refs = 1, .kind = LIST_INT, .len = 2, .cap = 2}, .dims = {0, 1}};
+    *pair =
+        (linalg_pair){.list = {.refs = 1, .kind = LIST_INT, .len = 2, .cap = 2}, .dims = {0, 1}};
     pair->list.u.ints = pair->dims;
     return (value){.tag = V_LIST, .u.list = &pair->list};
 }
@@ -336,13 +341,13 @@ ctsc_status op_nuclear_norm(op_ctx *cx, const value *args, value *results) {
     bool mask[TENSOR_MAX_DIMS];
     const int64_t *dims;
     if (arg_is_none(dim) && in->ndim != 2)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "Expected a tensor with 2 dimensions, but got a tensor with %d dimension%s "
-                         "instead.",
-                         in->ndim, in->ndim == 1 ? "" : "s");
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "Expected a tensor with 2 dimensions, but got a tensor with %d dimension%s "
+            "instead.",
+            in->ndim, in->ndim == 1 ? "" : "s");
     if (!arg_is_none(dim) && arg_ints(dim, &dims) != 2)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "nuclear norm requires a 'dim' argument of size 2");
+        return diag_fail(cx->diag, CTSC_FAILED, "nuclear norm requires a 'dim' argument of size 2");
     int a, b;
     if (!arg_is_none(dim)) {
         TRY(tensor_wrap_dim(cx->diag, dims[0], in->ndim, &a));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_minmax.c - largest and smallest values, with and without their place: amax, amin, aminmax, max, min,
- * argmax, argmin.
+ * reduce_minmax.c - largest and smallest values, with and without their place: amax, amin, aminmax,
+ * max, min, argmax, argmin.
  *
- * Method: a block's extreme is found first, in vectors; only if it beats what was seen before is the block
- * searched for its place. NaN beats everything; of equals the first wins.
- * Tests: tests/unit/test_reduce.c
+ * Method: a block's extreme is found first, in vectors; only if it beats what was seen before is
+ * the block searched for its place. NaN beats everything; of equals the first wins. Tests:
+ * tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce.h"
 #include "runtime/kernels/reduce_vec.h"
@@ -14,10 +14,10 @@
 
 enum { MINMAX_BLOCK = 1024 };
 
-/* ---- the extreme of a stretch ---------------------------------------------------------------------- */
+/* ---- the extreme of a stretch ---------------------------------------------------------------- */
 
-/* T name(const T *x, int64_t n) for n >= 1: m = v where v OP m or v is NaN. A NaN in m stays: nothing compares
- * with it but NaN. */
+/* T name(const T *x, int64_t n) for n >= 1: m = v where v OP m or v is NaN. A NaN in m stays:
+ * nothing compares with it but NaN. */
 #define MINMAX_VECTOR(name, T, V, VI, L, OP)                                                       \
     REDUCE_HOT static T name(const T *x, int64_t n) {                                              \
         T best = x[0];                                                                             \
@@ -56,7 +56,7 @@ MINMAX_SCALAR(minmax_min_i64, int64_t, <)
 MINMAX_SCALAR(minmax_max_u8, uint8_t, >)
 MINMAX_SCALAR(minmax_min_u8, uint8_t, <)
 
-/* ---- steps: f or i the extreme, at its index ------------------------------------------------------------- */
+/* ---- steps: f or i the extreme, at its index ------------------------------------------------- */
 
 #define MINMAX_VALUE_STEP(name, T, FIELD, EXTREME, OP)                                             \
     REDUCE_STEP(name, T, {                                                                         \
@@ -102,14 +102,14 @@ static void minmax_finish(const reduce_job *j, const reduce_acc *a, int64_t resu
     if (j->indices != j->out) reduce_store(j, result, a->f, a->i);
 }
 
-/* ---- columns ----------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 #define MINMAX_COLUMNS(name, OP)                                                                   \
     REDUCE_HOT static void name(const reduce_job *j, reduce_acc *accs, const float *x,             \
                                 int64_t rows, int64_t stride, int64_t cols, int64_t first) {       \
         (void)j, (void)first;                                                                      \
         float lane[REDUCE_LANES];                                                                  \
-        memcpy(lane, x, sizeof *lane * (size_t)cols);                                              \
+        memcpy(lane, x, sizeof *lane *(size_t)cols);                                               \
         for (int64_t r = 1; r < rows; r++) {                                                       \
             const float *row = x + r * stride;                                                     \
             for (int64_t c = 0; c < cols; c++)                                                     \
@@ -128,7 +128,7 @@ MINMAX_COLUMNS(amin_columns, <)
         (void)j;                                                                                   \
         float lane[REDUCE_LANES];                                                                  \
         int32_t place[REDUCE_LANES] = {0};                                                         \
-        memcpy(lane, x, sizeof *lane * (size_t)cols);                                              \
+        memcpy(lane, x, sizeof *lane *(size_t)cols);                                               \
         for (int32_t r = 1; r < (int32_t)rows; r++) {                                              \
             const float *row = x + r * stride;                                                     \
             for (int64_t c = 0; c < cols; c++) {                                                   \
@@ -147,23 +147,26 @@ MINMAX_COLUMNS(amin_columns, <)
 MINMAX_INDEX_COLUMNS(argmax_columns, >)
 MINMAX_INDEX_COLUMNS(argmin_columns, <)
 
-/* ---- kinds -------------------------------------------------------------------------------------------- */
+/* ---- kinds ----------------------------------------------------------------------------------- */
 
-#define MINMAX_TABLE(prefix) {prefix##_f32, prefix##_f64, prefix##_i64, prefix##_u8}
-#define MINMAX_LEAST {.f = -INFINITY, .i = INT64_MIN}
-#define MINMAX_MOST {.f = INFINITY, .i = INT64_MAX}
-const reduce_kind reduce_kind_max = {"max_values_cpu", MINMAX_LEAST, MINMAX_TABLE(amax_step),
-                                     amax_combine, minmax_finish, amax_columns};
-const reduce_kind reduce_kind_min = {"min_values_cpu", MINMAX_MOST, MINMAX_TABLE(amin_step),
-                                     amin_combine, minmax_finish, amin_columns};
-static const reduce_kind minmax_kind_argmax = {"argmax_cpu", MINMAX_LEAST,
-                                               MINMAX_TABLE(argmax_step), amax_combine,
-                                               minmax_finish, argmax_columns};
-static const reduce_kind minmax_kind_argmin = {"argmin_cpu", MINMAX_MOST,
-                                               MINMAX_TABLE(argmin_step), amin_combine,
-                                               minmax_finish, argmin_columns};
+#define MINMAX_TABLE(prefix)                                                                       \
+    { prefix##_f32, prefix##_f64, prefix##_i64, prefix##_u8 }
+#define MINMAX_LEAST                                                                               \
+    { .f = -INFINITY, .i = INT64_MIN }
+#define MINMAX_MOST                                                                                \
+    { .f = INFINITY, .i = INT64_MAX }
+const reduce_kind reduce_kind_max = {"max_values_cpu", MINMAX_LEAST,  MINMAX_TABLE(amax_step),
+                                     amax_combine,     minmax_finish, amax_columns};
+const reduce_kind reduce_kind_min = {"min_values_cpu", MINMAX_MOST,   MINMAX_TABLE(amin_step),
+                                     amin_combine,     minmax_finish, amin_columns};
+static const reduce_kind minmax_kind_argmax = {
+    "argmax_cpu", MINMAX_LEAST,  MINMAX_TABLE(argmax_step),
+    amax_combine, minmax_finish, argmax_columns};
+static const reduce_kind minmax_kind_argmin = {
+    "argmin_cpu", MINMAX_MOST,   MINMAX_TABLE(argmin_step),
+    amin_combine, minmax_finish, argmin_columns};
 
-/* ---- operators ----------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static ctsc_status minmax_need_dim(op_ctx *cx, const char *name, const char *more) {
     return diag_fail(cx->diag, CTSC_FAILED,

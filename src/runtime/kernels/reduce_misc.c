@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_misc.c - what is composed of other operators: diff, trapezoid, trapz, cumulative_trapezoid, cov, corrcoef.
+ * reduce_misc.c - what is composed of other operators: diff, trapezoid, trapz,
+ * cumulative_trapezoid, cov, corrcoef.
  *
- * Method: the definitions of PyTorch's documentation, written with op_call, so that dtypes, promotion and
- * broadcasting are those of the operators used. A helper takes over its operand, which keeps
- * chains of calls free of clean-up.
- * Tests: tests/unit/test_reduce.c
+ * Method: the definitions of PyTorch's documentation, written with op_call, so that dtypes,
+ * promotion and broadcasting are those of the operators used. A helper takes over its operand,
+ * which keeps chains of calls free of clean-up. Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce.h"
 
 #include <math.h>
 
-/* ---- chains ------------------------------------------------------------------------------------------------- */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
 /* *t = op(*t, other): releases the old *t whatever happens; *t is None after a failure. */
 static ctsc_status misc_apply(op_ctx *cx, const char *key, value *t, value other) {
@@ -38,12 +38,14 @@ static ctsc_status misc_neighbours(op_ctx *cx, const char *key, const tensor *t,
     if (st == CTSC_OK) st = misc_slice(cx, t, dim, 0, t->sizes[dim] - 1, &left);
     if (st == CTSC_OK) st = misc_apply(cx, key, &right, left);
     value_unref(left);
-    if (st == CTSC_OK) *out = right;
-    else value_unref(right);
+    if (st == CTSC_OK)
+        *out = right;
+    else
+        value_unref(right);
     return st;
 }
 
-/* ---- diff --------------------------------------------------------------------------------------------------- */
+/* ---- diff ------------------------------------------------------------------------------------ */
 
 static ctsc_status diff_check(op_ctx *cx, const tensor *in, const tensor *more, int dim) {
     if (!more) return CTSC_OK;
@@ -113,10 +115,9 @@ ctsc_status op_diff(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, now.u.tensor, results);
 }
 
-/* ---- trapezoid ---------------------------------------------------------------------------------------------- */
+/* ---- trapezoid ------------------------------------------------------------------------------- */
 
-static ctsc_status trapezoid_check(op_ctx *cx, const char *name, const tensor *y,
-                                   const tensor *x) {
+static ctsc_status trapezoid_check(op_ctx *cx, const char *name, const tensor *y, const tensor *x) {
     if (y->dtype == DT_BOOL || (x && x->dtype == DT_BOOL))
         return diag_fail(cx->diag, CTSC_FAILED,
                          "%s: received a bool input for %s, but bool is not supported", name,
@@ -150,24 +151,21 @@ static ctsc_status trapezoid_fold(op_ctx *cx, const tensor *y, int dim, value wi
                                   bool cumulative, value *results) {
     value area = value_none();
     TRY(misc_neighbours(cx, "aten::add.Tensor", y, dim, &area));
-    ctsc_status st = widths.tag == V_TENSOR
-                         ? misc_apply(cx, "aten::mul.Tensor", &area, widths)
-                         : misc_apply(cx, "aten::mul.Scalar", &area, widths);
+    ctsc_status st = widths.tag == V_TENSOR ? misc_apply(cx, "aten::mul.Tensor", &area, widths)
+                                            : misc_apply(cx, "aten::mul.Scalar", &area, widths);
     int64_t from_end = dim - y->ndim; /* broadcasting may add dims in front */
     if (st == CTSC_OK && cumulative)
         st = misc_apply(cx, "aten::cumsum", &area, value_int(from_end));
     if (st == CTSC_OK && !cumulative) {
         list one = {.refs = 1, .kind = LIST_INT, .len = 1, .cap = 1, .u.ints = &from_end};
-        st = misc_apply(cx, "aten::sum.dim_IntList", &area,
-                        (value){.tag = V_LIST, .u.list = &one});
+        st = misc_apply(cx, "aten::sum.dim_IntList", &area, (value){.tag = V_LIST, .u.list = &one});
     }
     if (st == CTSC_OK) st = misc_apply(cx, "aten::div.Scalar", &area, value_float(2));
     if (st != CTSC_OK) return value_unref(area), st;
     return op_return(results, area);
 }
 
-static ctsc_status trapezoid_run(op_ctx *cx, const value *args, bool cumulative,
-                                 value *results) {
+static ctsc_status trapezoid_run(op_ctx *cx, const value *args, bool cumulative, value *results) {
     const char *name = cumulative ? "cumulative_trapezoid" : "trapezoid";
     tensor *y = arg_tensor(&args[0]), *x = args[1].tag == V_TENSOR ? args[1].u.tensor : NULL;
     int dim;
@@ -200,7 +198,7 @@ ctsc_status op_cumulative_trapezoid(op_ctx *cx, const value *args, value *result
     return trapezoid_run(cx, args, true, results);
 }
 
-/* ---- cov, corrcoef ------------------------------------------------------------------------------------------ */
+/* ---- cov, corrcoef --------------------------------------------------------------------------- */
 
 /* Observations in double with their weights; one block of memory. */
 typedef struct cov_data {
@@ -226,10 +224,9 @@ static ctsc_status cov_check_weights(op_ctx *cx, const tensor *t, const char *na
                          name, name, t->ndim);
     if (dtype_is_complex((dtype)t->dtype)) return op_refuse_dtype(cx, "cov", (dtype)t->dtype);
     if (whole ? !dtype_is_int((dtype)t->dtype) : !dtype_is_float((dtype)t->dtype))
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "cov(): expected %s to have %s dtype but got %s with %s dtype", name,
-                         whole ? "integral" : "floating point", name,
-                         dtype_table[t->dtype].ir_name);
+        return diag_fail(
+            cx->diag, CTSC_FAILED, "cov(): expected %s to have %s dtype but got %s with %s dtype",
+            name, whole ? "integral" : "floating point", name, dtype_table[t->dtype].ir_name);
     if (t->numel != obs)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "cov(): expected %s to have the same numel as there are observations in "
@@ -253,8 +250,7 @@ static ctsc_status cov_weights(op_ctx *cx, cov_data *c, const tensor *f, const t
         squares += c->w[i] * aw;
     }
     if ((f || a) && c->obs && sum == 0)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "cov(): weights sum to zero, can't be normalized");
+        return diag_fail(cx->diag, CTSC_FAILED, "cov(): weights sum to zero, can't be normalized");
     c->norm = a ? sum - correction * squares / sum : sum - correction;
     if (!(c->norm > 0)) c->norm = 0;
     for (int64_t v = 0; v < c->vars; v++) {
@@ -300,8 +296,10 @@ static ctsc_status cov_run(op_ctx *cx, tensor *in, const tensor *f, const tensor
             if (st == CTSC_OK) pool_for(c.vars, 1, cov_range, pair);
             tensor_unref(weights);
         }
-        if (st == CTSC_OK) *out = matrix;
-        else tensor_unref(matrix);
+        if (st == CTSC_OK)
+            *out = matrix;
+        else
+            tensor_unref(matrix);
     }
     tensor_unref(dense);
     return st;

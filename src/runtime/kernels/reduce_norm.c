@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_norm.c - variances, and norms of vectors: var, std, var_mean, std_mean, norm, frobenius_norm,
- * linalg_vector_norm, dist, renorm.
+ * reduce_norm.c - variances, and norms of vectors: var, std, var_mean, std_mean, norm,
+ * frobenius_norm, linalg_vector_norm, dist, renorm.
  *
- * Method: variances are taken block by block, two passes over a block that is in the cache, and the blocks are
- * joined (T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for
- * computing sample variances, 1979).
- * Tests: tests/unit/test_reduce.c
+ * Method: variances are taken block by block, two passes over a block that is in the cache, and the
+ * blocks are joined (T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise
+ * algorithm for computing sample variances, 1979). Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce_norm.h"
 #include "runtime/kernels/reduce_vec.h"
 
 #include <math.h>
 
-/* ---- variance: f mean, g sum of squared differences, n count; p the correction ----------------------------- */
+/* ---- variance: f mean, g sum of squared differences, n count; p the correction --------------- */
 
 enum { VAR_BLOCK = 1024 };
 
-#define VAR_VEC_SELF(v, VI) (v)
+#define VAR_VEC_SELF(v, VI)   (v)
 #define VAR_VEC_SQUARE(v, VI) ((v) * (v))
-#define VAR_SELF(v) (v)
-#define VAR_SQUARE(v) ((v) * (v))
+#define VAR_SELF(v)           (v)
+#define VAR_SQUARE(v)         ((v) * (v))
 REDUCE_VECTOR_SUM(var_sum_f32, float, reduce_v8f, reduce_v8i, 8, VAR_VEC_SELF, VAR_SELF)
 REDUCE_VECTOR_SUM(var_sum_f64, double, reduce_v4d, reduce_v4l, 4, VAR_VEC_SELF, VAR_SELF)
 REDUCE_VECTOR_SUM(norm_squares_f32, float, reduce_v8f, reduce_v8i, 8, VAR_VEC_SQUARE, VAR_SQUARE)
@@ -42,8 +41,8 @@ static void var_join(reduce_acc *a, double mean, double squares, int64_t n) {
             T mean = (T)(SUM(x + b, size) / (double)size);                                         \
             for (int64_t k = 0; k < size; k++) diff[k] = x[b + k] - mean;                          \
             double rest = SUM(diff, size), squares = SQUARES(diff, size);                          \
-            var_join(a, (double)mean + rest / (double)size,                                        \
-                     squares - rest * rest / (double)size, size);                                  \
+            var_join(a, (double)mean + rest / (double)size, squares - rest * rest / (double)size,  \
+                     size);                                                                        \
         }                                                                                          \
     })
 VAR_STEP(var_step_f32, float, var_sum_f32, norm_squares_f32)
@@ -72,9 +71,9 @@ static void std_finish(const reduce_job *j, const reduce_acc *a, int64_t result)
     reduce_store(j, result, sqrt(var_of(j, a)), 0);
 }
 
-static const reduce_kind norm_kind_var = {"var_cpu", {0}, {var_step_f32, var_step_f64},
+static const reduce_kind norm_kind_var = {"var_cpu",   {0},        {var_step_f32, var_step_f64},
                                           var_combine, var_finish, NULL};
-static const reduce_kind norm_kind_std = {"std_cpu", {0}, {var_step_f32, var_step_f64},
+static const reduce_kind norm_kind_std = {"std_cpu",   {0},        {var_step_f32, var_step_f64},
                                           var_combine, std_finish, NULL};
 
 static double var_correction(const op_ctx *cx, const value *args) {
@@ -104,8 +103,7 @@ static ctsc_status var_run(op_ctx *cx, const value *args, const reduce_kind *kin
     return CTSC_OK;
 }
 
-static ctsc_status var_one(op_ctx *cx, const value *args, const reduce_kind *kind,
-                           value *results) {
+static ctsc_status var_one(op_ctx *cx, const value *args, const reduce_kind *kind, value *results) {
     tensor *out;
     dtype dt = (dtype)args[0].u.tensor->dtype;
     if (dtype_is_integral(dt))
@@ -124,13 +122,13 @@ ctsc_status op_std(op_ctx *cx, const value *args, value *results) {
     return var_one(cx, args, &norm_kind_std, results);
 }
 
-static ctsc_status var_two(op_ctx *cx, const value *args, const reduce_kind *kind,
-                           const char *name, value *results) {
+static ctsc_status var_two(op_ctx *cx, const value *args, const reduce_kind *kind, const char *name,
+                           value *results) {
     tensor *out, *mean;
     dtype dt = (dtype)args[0].u.tensor->dtype;
     if (dtype_is_integral(dt))
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "%s only support floating point and complex dtypes", name);
+        return diag_fail(cx->diag, CTSC_FAILED, "%s only support floating point and complex dtypes",
+                         name);
     TRY(var_run(cx, args, kind, dt, &out, &mean));
     return reduce_finish_two(cx, args, out, mean, results);
 }
@@ -142,11 +140,11 @@ ctsc_status op_std_mean(op_ctx *cx, const value *args, value *results) {
     return var_two(cx, args, &norm_kind_std, "std_mean", results);
 }
 
-/* ---- norms: f the sum (or extreme) of powers; p the order --------------------------------------------- */
+/* ---- norms: f the sum (or extreme) of powers; p the order ------------------------------------ */
 
 /* |x| of a vector: the sign bit masked off. */
-#define NORM_VEC_ABS32(v, VI) ((__typeof__(v))((VI)(v) & 0x7fffffff))
-#define NORM_VEC_ABS64(v, VI) ((__typeof__(v))((VI)(v) & INT64_MAX))
+#define NORM_VEC_ABS32(v, VI) ((__typeof__(v))((VI)(v)&0x7fffffff))
+#define NORM_VEC_ABS64(v, VI) ((__typeof__(v))((VI)(v)&INT64_MAX))
 REDUCE_VECTOR_SUM(norm_abs_f32, float, reduce_v8f, reduce_v8i, 8, NORM_VEC_ABS32, fabsf)
 REDUCE_VECTOR_SUM(norm_abs_f64, double, reduce_v4d, reduce_v4l, 4, NORM_VEC_ABS64, fabs)
 
@@ -158,18 +156,22 @@ REDUCE_VECTOR_SUM(norm_abs_f64, double, reduce_v4d, reduce_v4l, 4, NORM_VEC_ABS6
 #define NORM_STEPS(name, ONE, OTHER)                                                               \
     REDUCE_STEP(name##_f32, float, ONE)                                                            \
     REDUCE_STEP(name##_f64, double, OTHER)
-NORM_STEPS(norm_step_two, { a->f += norm_squares_f32(x, n); }, { a->f += norm_squares_f64(x, n); })
-NORM_STEPS(norm_step_one, { a->f += norm_abs_f32(x, n); }, { a->f += norm_abs_f64(x, n); })
+NORM_STEPS(
+    norm_step_two, { a->f += norm_squares_f32(x, n); }, { a->f += norm_squares_f64(x, n); })
+NORM_STEPS(
+    norm_step_one, { a->f += norm_abs_f32(x, n); }, { a->f += norm_abs_f64(x, n); })
 #define NORM_POWER NORM_EACH(a->f += pow(v, j->p))
-#define NORM_ZERO NORM_EACH(a->f += v != 0)
-#define NORM_TOP NORM_EACH(if (v > a->f || isnan(v)) a->f = v)
-#define NORM_LOW NORM_EACH(if (v < a->f || isnan(v)) a->f = v)
-NORM_STEPS(norm_step_power, { NORM_POWER }, { NORM_POWER })
-NORM_STEPS(norm_step_zero, { NORM_ZERO }, { NORM_ZERO })
-NORM_STEPS(norm_step_top, { NORM_TOP }, { NORM_TOP })
-NORM_STEPS(norm_step_low, { NORM_LOW }, { NORM_LOW })
+#define NORM_ZERO  NORM_EACH(a->f += v != 0)
+#define NORM_TOP   NORM_EACH(if (v > a->f || isnan(v)) a->f = v)
+#define NORM_LOW   NORM_EACH(if (v < a->f || isnan(v)) a->f = v)
+NORM_STEPS(norm_step_power, {NORM_POWER}, {NORM_POWER})
+NORM_STEPS(norm_step_zero, {NORM_ZERO}, {NORM_ZERO})
+NORM_STEPS(norm_step_top, {NORM_TOP}, {NORM_TOP})
+NORM_STEPS(norm_step_low, {NORM_LOW}, {NORM_LOW})
 
-static void norm_combine_sum(reduce_acc *a, const reduce_acc *b) { a->f += b->f; }
+static void norm_combine_sum(reduce_acc *a, const reduce_acc *b) {
+    a->f += b->f;
+}
 static void norm_combine_top(reduce_acc *a, const reduce_acc *b) {
     if (b->f > a->f || isnan(b->f)) a->f = b->f;
 }
@@ -188,7 +190,7 @@ static void norm_finish_self(const reduce_job *j, const reduce_acc *a, int64_t r
 }
 
 #define NORM_KIND(which, init, combine, finish)                                                    \
-    {"norm_cpu", init, {norm_step_##which##_f32, norm_step_##which##_f64}, combine, finish, NULL}
+    { "norm_cpu", init, {norm_step_##which##_f32, norm_step_##which##_f64}, combine, finish, NULL }
 static const reduce_kind norm_kind_two = NORM_KIND(two, {0}, norm_combine_sum, norm_finish_root);
 static const reduce_kind norm_kind_one = NORM_KIND(one, {0}, norm_combine_sum, norm_finish_self);
 static const reduce_kind norm_kind_zero = NORM_KIND(zero, {0}, norm_combine_sum, norm_finish_self);
@@ -212,13 +214,14 @@ ctsc_status norm_vector(op_ctx *cx, const tensor *in, double p, const bool *mask
     TRY(tensor_to_dtype(cx->diag, (tensor *)in, dt, &input));
     ctsc_status st = reduce_to_new(cx, norm_pick(p), p, input, mask, keepdim, dt, out);
     tensor_unref(input);
-    /* PyTorch's norm() of nothing is 0 whatever the order; linalg's refuses before it comes here. */
+    /* PyTorch's norm() of nothing is 0 whatever the order; linalg's refuses before it comes here.
+     */
     if (st == CTSC_OK && in->numel == 0 && (*out)->numel && (p < 0 || isnan(p)))
         memset(tensor_data(*out), 0, (size_t)(*out)->numel * dtype_size(dt));
     return st;
 }
 
-/* ---- norm(), dist() ------------------------------------------------------------------------------------ */
+/* ---- norm(), dist() -------------------------------------------------------------------------- */
 
 static ctsc_status norm_run(op_ctx *cx, const value *args, const tensor *in, double p,
                             const value *dim, tensor **out) {
@@ -268,13 +271,13 @@ ctsc_status op_dist(op_ctx *cx, const value *args, value *results) {
     value difference = value_none();
     tensor *out;
     TRY(op_call(cx, "aten::sub.Tensor", 2, args, &difference));
-    ctsc_status st = norm_run(cx, args, difference.u.tensor, arg_float(&args[2]),
-                              &(value){.tag = V_NONE}, &out);
+    ctsc_status st =
+        norm_run(cx, args, difference.u.tensor, arg_float(&args[2]), &(value){.tag = V_NONE}, &out);
     value_unref(difference);
     return st == CTSC_OK ? op_finish(cx, args, out, results) : st;
 }
 
-/* ---- renorm: slices along dim whose p-norm exceeds maxnorm are scaled down to it ------------------------------ */
+/* ---- renorm: slices along dim whose p-norm exceeds maxnorm are scaled down to it ------------- */
 
 static ctsc_status renorm_check(op_ctx *cx, const tensor *in, double p, double maxnorm) {
     if (!(p > 0))
@@ -286,10 +289,11 @@ static ctsc_status renorm_check(op_ctx *cx, const tensor *in, double p, double m
         return diag_fail(cx->diag, CTSC_FAILED,
                          "renorm: input needs at least 2 dimensions, got %d dimensions", in->ndim);
     if (dtype_is_integral((dtype)in->dtype))
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "linalg.vector_norm: Expected a floating point or complex tensor as input. "
-                         "Got %s",
-                         dtype_table[in->dtype].ir_name);
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. "
+            "Got %s",
+            dtype_table[in->dtype].ir_name);
     return CTSC_OK;
 }
 

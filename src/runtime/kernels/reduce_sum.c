@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_sum.c - sums and what is made of them: sum, nansum, prod, mean, nanmean, logsumexp, any, all,
- * count_nonzero, sum_to_size.
+ * reduce_sum.c - sums and what is made of them: sum, nansum, prod, mean, nanmean, logsumexp, any,
+ * all, count_nonzero, sum_to_size.
  *
- * Method: floats are added in vectors over blocks of a few hundred values, and the blocks in double: as exact as
- * PyTorch's cascade, and simple. Integers are added in 64 bits and wrap.
- * Tests: tests/unit/test_reduce.c
+ * Method: floats are added in vectors over blocks of a few hundred values, and the blocks in
+ * double: as exact as PyTorch's cascade, and simple. Integers are added in 64 bits and wrap. Tests:
+ * tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce.h"
 #include "runtime/kernels/reduce_vec.h"
@@ -13,12 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- sum --------------------------------------------------------------------------------------- */
+/* ---- sum ------------------------------------------------------------------------------------- */
 
-#define SUM_VEC_SELF(v, VI) (v)
-#define SUM_SELF(v) (v)
+#define SUM_VEC_SELF(v, VI)   (v)
+#define SUM_SELF(v)           (v)
 #define SUM_VEC_FINITE(v, VI) ((__typeof__(v))((VI)(v) & ((v) == (v))))
-#define SUM_FINITE(v) ((v) == (v) ? (v) : 0)
+#define SUM_FINITE(v)         ((v) == (v) ? (v) : 0)
 
 REDUCE_VECTOR_SUM(sum_plain_f32, float, reduce_v8f, reduce_v8i, 8, SUM_VEC_SELF, SUM_SELF)
 REDUCE_VECTOR_SUM(sum_plain_f64, double, reduce_v4d, reduce_v4l, 4, SUM_VEC_SELF, SUM_SELF)
@@ -68,13 +68,14 @@ REDUCE_HOT static void sum_columns(const reduce_job *j, reduce_acc *accs, const 
 }
 
 const reduce_kind reduce_kind_sum = {
-    "sum_cpu", {0}, {sum_step_f32, sum_step_f64, sum_step_i64, sum_step_u8}, sum_combine,
-    sum_finish, sum_columns};
+    "sum_cpu",   {0},        {sum_step_f32, sum_step_f64, sum_step_i64, sum_step_u8},
+    sum_combine, sum_finish, sum_columns};
 static const reduce_kind sum_kind_nansum = {
-    "nansum_cpu", {0}, {nansum_step_f32, nansum_step_f64, sum_step_i64}, sum_combine, sum_finish,
-    NULL};
+    "nansum_cpu", {0},        {nansum_step_f32, nansum_step_f64, sum_step_i64},
+    sum_combine,  sum_finish, NULL};
 
-/* The tensor a sum with result dtype dt runs over: PyTorch converts first, which a widening row does anyway. */
+/* The tensor a sum with result dtype dt runs over: PyTorch converts first, which a widening row
+ * does anyway. */
 static ctsc_status sum_input(op_ctx *cx, tensor *in, dtype dt, tensor **out) {
     dtype from = (dtype)in->dtype;
     bool widens = (dtype_is_integral(from) && dt == DT_INT64) ||
@@ -92,11 +93,9 @@ static ctsc_status sum_run(op_ctx *cx, const value *args, const reduce_kind *kin
     TRY(reduce_dtype(cx, args, dtype_is_integral((dtype)in->dtype) ? DT_INT64 : (dtype)in->dtype,
                      &dt));
     if (dtype_is_complex(dt) || dtype_is_complex((dtype)in->dtype))
-        return op_refuse_dtype(cx, kind->name,
-                               dtype_is_complex(dt) ? dt : (dtype)in->dtype);
+        return op_refuse_dtype(cx, kind->name, dtype_is_complex(dt) ? dt : (dtype)in->dtype);
     TRY(sum_input(cx, in, dt, &input));
-    ctsc_status st =
-        reduce_to_new(cx, kind, 0, input, mask, reduce_keepdim(cx, args), dt, out);
+    ctsc_status st = reduce_to_new(cx, kind, 0, input, mask, reduce_keepdim(cx, args), dt, out);
     tensor_unref(input);
     return st;
 }
@@ -117,7 +116,7 @@ ctsc_status op_nansum(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, out, results);
 }
 
-/* ---- prod -------------------------------------------------------------------------------------- */
+/* ---- prod ------------------------------------------------------------------------------------ */
 
 REDUCE_STEP(prod_step_f32, float, {
     double lane[4] = {a->f, 1, 1, 1};
@@ -144,8 +143,8 @@ static void prod_combine(reduce_acc *a, const reduce_acc *b) {
 }
 
 static const reduce_kind sum_kind_prod = {
-    "prod_cpu", {.f = 1, .i = 1}, {prod_step_f32, prod_step_f64, prod_step_i64}, prod_combine,
-    sum_finish, NULL};
+    "prod_cpu",   {.f = 1, .i = 1}, {prod_step_f32, prod_step_f64, prod_step_i64},
+    prod_combine, sum_finish,       NULL};
 
 ctsc_status op_prod(op_ctx *cx, const value *args, value *results) {
     tensor *out;
@@ -153,7 +152,7 @@ ctsc_status op_prod(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, out, results);
 }
 
-/* ---- mean -------------------------------------------------------------------------------------- */
+/* ---- mean ------------------------------------------------------------------------------------ */
 
 /* v rounded to dt, as a tensor element of that dtype would hold it. */
 static double sum_round(dtype dt, double v) {
@@ -169,8 +168,8 @@ static void mean_finish(const reduce_job *j, const reduce_acc *a, int64_t result
     reduce_store(j, result, sum_round(dt, a->f) / sum_round(dt, j->p), 0);
 }
 
-static const reduce_kind sum_kind_mean = {
-    "mean_cpu", {0}, {sum_step_f32, sum_step_f64}, sum_combine, mean_finish, sum_columns};
+static const reduce_kind sum_kind_mean = {"mean_cpu",  {0},         {sum_step_f32, sum_step_f64},
+                                          sum_combine, mean_finish, sum_columns};
 
 static ctsc_status mean_dtype(op_ctx *cx, const value *args, const tensor *in, dtype *dt) {
     const value *given = reduce_arg(cx, args, "dtype");
@@ -200,13 +199,13 @@ ctsc_status op_mean(op_ctx *cx, const value *args, value *results) {
     for (int i = 0; i < in->ndim; i++)
         if (mask[i]) count *= (double)in->sizes[i];
     TRY(sum_input(cx, in, dt, &input));
-    ctsc_status st = reduce_to_new(cx, &sum_kind_mean, count, input, mask, reduce_keepdim(cx, args),
-                                   dt, &out);
+    ctsc_status st =
+        reduce_to_new(cx, &sum_kind_mean, count, input, mask, reduce_keepdim(cx, args), dt, &out);
     tensor_unref(input);
     return st == CTSC_OK ? op_finish(cx, args, out, results) : st;
 }
 
-/* ---- nanmean: f sum, n values that are numbers -------------------------------------------------------- */
+/* ---- nanmean: f sum, n values that are numbers ----------------------------------------------- */
 
 static int64_t nanmean_count_f32(const float *x, int64_t n) {
     int64_t count = 0;
@@ -248,7 +247,7 @@ ctsc_status op_nanmean(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, out, results);
 }
 
-/* ---- count_nonzero, any, all: i counts non-zeros, n values ----------------------------------------------- */
+/* ---- count_nonzero, any, all: i counts non-zeros, n values ----------------------------------- */
 
 #define COUNT_STEP(name, T)                                                                        \
     REDUCE_STEP(name, T, {                                                                         \
@@ -276,9 +275,10 @@ static void all_finish(const reduce_job *j, const reduce_acc *a, int64_t result)
     count_store(j, result, a->i == a->n);
 }
 
-#define COUNT_STEPS {count_step_f32, count_step_f64, count_step_i64, count_step_u8}
-const reduce_kind reduce_kind_count = {"count_nonzero_cpu", {0}, COUNT_STEPS, sum_combine,
-                                       count_finish, NULL};
+#define COUNT_STEPS                                                                                \
+    { count_step_f32, count_step_f64, count_step_i64, count_step_u8 }
+const reduce_kind reduce_kind_count = {"count_nonzero_cpu", {0},          COUNT_STEPS,
+                                       sum_combine,         count_finish, NULL};
 static const reduce_kind sum_kind_any = {"any", {0}, COUNT_STEPS, sum_combine, any_finish, NULL};
 static const reduce_kind sum_kind_all = {"all", {0}, COUNT_STEPS, sum_combine, all_finish, NULL};
 
@@ -312,7 +312,7 @@ ctsc_status op_all(op_ctx *cx, const value *args, value *results) {
     return sum_any_all(cx, args, &sum_kind_all, results);
 }
 
-/* ---- logsumexp: g the maximum so far, f the sum of exp(x - g) ---------------------------------------- */
+/* ---- logsumexp: g the maximum so far, f the sum of exp(x - g) -------------------------------- */
 
 enum { LOGSUMEXP_BLOCK = 1024 };
 
@@ -337,8 +337,10 @@ static void logsumexp_join(reduce_acc *a, double g, double f) {
             T shift = top == -INFINITY || top == INFINITY ? 0 : top;                               \
             double sum = 0;                                                                        \
             for (int64_t k = b; k < e; k++) sum += (double)EXP(x[k] - shift);                      \
-            if (top == INFINITY) a->f += sum;                                                      \
-            else logsumexp_join(a, (double)top, sum);                                              \
+            if (top == INFINITY)                                                                   \
+                a->f += sum;                                                                       \
+            else                                                                                   \
+                logsumexp_join(a, (double)top, sum);                                               \
         }                                                                                          \
     })
 LOGSUMEXP_STEP(logsumexp_step_f32, float, expf)
@@ -353,8 +355,8 @@ static void logsumexp_finish(const reduce_job *j, const reduce_acc *a, int64_t r
 }
 
 static const reduce_kind sum_kind_logsumexp = {
-    "logsumexp", {.g = -INFINITY}, {logsumexp_step_f32, logsumexp_step_f64}, logsumexp_combine,
-    logsumexp_finish, NULL};
+    "logsumexp",       {.g = -INFINITY}, {logsumexp_step_f32, logsumexp_step_f64},
+    logsumexp_combine, logsumexp_finish, NULL};
 
 ctsc_status op_logsumexp(op_ctx *cx, const value *args, value *results) {
     tensor *in = arg_tensor(&args[0]), *input, *out;
@@ -367,13 +369,13 @@ ctsc_status op_logsumexp(op_ctx *cx, const value *args, value *results) {
     TRY(reduce_mask(cx, &args[1], in->ndim, mask));
     dtype dt = dtype_is_integral((dtype)in->dtype) ? DT_FLOAT32 : (dtype)in->dtype;
     TRY(tensor_to_dtype(cx->diag, in, dt, &input));
-    ctsc_status st = reduce_to_new(cx, &sum_kind_logsumexp, 0, input, mask, arg_bool(&args[2]), dt,
-                                   &out);
+    ctsc_status st =
+        reduce_to_new(cx, &sum_kind_logsumexp, 0, input, mask, arg_bool(&args[2]), dt, &out);
     tensor_unref(input);
     return st == CTSC_OK ? op_finish(cx, args, out, results) : st;
 }
 
-/* ---- sum_to_size ----------------------------------------------------------------------------------- */
+/* ---- sum_to_size ----------------------------------------------------------------------------- */
 
 static ctsc_status sum_refuse_size(op_ctx *cx, const tensor *in, int n, const int64_t *sizes) {
     strbuf want = STRBUF_INIT, have = STRBUF_INIT;

@@ -15,8 +15,8 @@ typedef double reduce_v4d __attribute__((vector_size(32)));
 typedef int64_t reduce_v4l __attribute__((vector_size(32)));
 
 enum {
-    REDUCE_LANES = 64,  /* at least as many as a tile has results */
-    REDUCE_STEPS = 16,  /* vectors that a lane adds up before it is widened */
+    REDUCE_LANES = 64, /* at least as many as a tile has results */
+    REDUCE_STEPS = 16, /* vectors that a lane adds up before it is widened */
 };
 
 /* A step function: body sees x (const T *), n, a, j, first. */
@@ -28,8 +28,9 @@ enum {
         __VA_ARGS__                                                                                \
     }
 
-/* double name(const T *x, int64_t n): the sum of EXPR over the values. Each of 4 vectors adds REDUCE_STEPS terms
- * in T; what comes out is added in double. VEXPR is EXPR on a vector V, VI the integer vector of its shape. */
+/* double name(const T *x, int64_t n): the sum of EXPR over the values. Each of 4 vectors adds
+ * REDUCE_STEPS terms in T; what comes out is added in double. VEXPR is EXPR on a vector V, VI the
+ * integer vector of its shape. */
 #define REDUCE_VECTOR_SUM(name, T, V, VI, L, VEXPR, EXPR)                                          \
     REDUCE_HOT static double name(const T *x, int64_t n) {                                         \
         double total = 0;                                                                          \
@@ -47,6 +48,16 @@ enum {
             for (int k = 0; k < (L); k++) part += (double)s0[k];                                   \
             total += part;                                                                         \
             n -= steps * 4 * (L);                                                                  \
+        }                                                                                          \
+        if (n >= (L)) {                                                                            \
+            V s = {0}, v;                                                                          \
+            for (; n >= (L); n -= (L), x += (L)) {                                                 \
+                memcpy(&v, x, sizeof v);                                                           \
+                s += VEXPR(v, VI);                                                                 \
+            }                                                                                      \
+            double part = 0;                                                                       \
+            for (int k = 0; k < (L); k++) part += (double)s[k];                                    \
+            total += part;                                                                         \
         }                                                                                          \
         for (int64_t k = 0; k < n; k++) total += (double)EXPR(x[k]);                               \
         return total;                                                                              \

@@ -2,10 +2,9 @@
 /*
  * scan.c - running results along a dim: cumsum, cumprod, cummax, cummin, logcumsumexp.
  *
- * Method: a contiguous copy is [outer, n, inner]; a lane is one line along n. Neighbouring lanes run
- * together, so that memory is read in order.
- * Floats run in double, as in PyTorch; integers wrap in their own width.
- * Tests: tests/unit/test_reduce.c
+ * Method: a contiguous copy is [outer, n, inner]; a lane is one line along n. Neighbouring lanes
+ * run together, so that memory is read in order. Floats run in double, as in PyTorch; integers wrap
+ * in their own width. Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce.h"
 
@@ -24,7 +23,7 @@ typedef struct scan_job {
 
 /* The type a scan of ACC runs in. */
 #define SCAN_WIDE(ACC)                                                                             \
-    __typeof__(_Generic((ACC)0, float: (double)0, double: (double)0, default: (uint64_t)0))
+    __typeof__(_Generic((ACC)0, float : (double)0, double : (double)0, default : (uint64_t)0))
 
 #define SCAN_BODY(START, STEP)                                                                     \
     {                                                                                              \
@@ -33,6 +32,14 @@ typedef struct scan_job {
         const T *x = (const T *)tensor_data(j->in) + base;                                         \
         T *y = (T *)tensor_data(j->out) + base;                                                    \
         for (int64_t c = 0; c < lanes; c++) run[c] = (W)(START);                                   \
+        if (lanes == 1 && j->inner == 1) { /* one line: the running value in a register */         \
+            W one = (W)(START);                                                                    \
+            for (int64_t k = 0; k < j->n; k++) {                                                   \
+                one = STEP(one, (W)LOAD(x[k]));                                                    \
+                STORE(y + k, (ACC)one);                                                            \
+            }                                                                                      \
+            return CTSC_OK;                                                                        \
+        }                                                                                          \
         for (int64_t k = 0; k < j->n; k++, x += j->inner, y += j->inner) {                         \
             for (int64_t c = 0; c < lanes; c++) {                                                  \
                 W v = (W)LOAD(x[c]);                                                               \
@@ -110,15 +117,16 @@ static ctsc_status scan_run(scan_job *j, const tensor *in, int dim) {
     return st;
 }
 
-/* ---- cumsum, cumprod, logcumsumexp ------------------------------------------------------------------- */
+/* ---- cumsum, cumprod, logcumsumexp ----------------------------------------------------------- */
 
 /* In place there is one dtype only. */
 static ctsc_status scan_dtype(op_ctx *cx, const value *args, dtype *dt) {
     static const char *const names[DT_COUNT] = {
-        [DT_UINT8] = "unsigned char", [DT_INT8] = "signed char", [DT_INT16] = "short int",
-        [DT_INT32] = "int", [DT_INT64] = "long int", [DT_FLOAT16] = "c10::Half",
-        [DT_FLOAT32] = "float", [DT_FLOAT64] = "double", [DT_BOOL] = "bool",
-        [DT_BFLOAT16] = "c10::BFloat16"};
+        [DT_UINT8] = "unsigned char", [DT_INT8] = "signed char",
+        [DT_INT16] = "short int",     [DT_INT32] = "int",
+        [DT_INT64] = "long int",      [DT_FLOAT16] = "c10::Half",
+        [DT_FLOAT32] = "float",       [DT_FLOAT64] = "double",
+        [DT_BOOL] = "bool",           [DT_BFLOAT16] = "c10::BFloat16"};
     dtype self = (dtype)args[0].u.tensor->dtype;
     int index = 1, dim;
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), args[0].u.tensor->ndim, &dim));
@@ -162,7 +170,7 @@ ctsc_status op_logcumsumexp(op_ctx *cx, const value *args, value *results) {
     return scan_fold(cx, args, SCAN_LOGSUMEXP, (dtype)args[0].u.tensor->dtype, results);
 }
 
-/* ---- cummax, cummin ------------------------------------------------------------------------------------ */
+/* ---- cummax, cummin -------------------------------------------------------------------------- */
 
 static ctsc_status scan_extreme(op_ctx *cx, const value *args, int what, value *results) {
     tensor *in = arg_tensor(&args[0]);

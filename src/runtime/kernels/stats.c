@@ -2,10 +2,10 @@
 /*
  * stats.c - order statistics: median, nanmedian, mode, quantile, nanquantile.
  *
- * Method: a row's values become int64 keys that compare like the values (NaN last, both zeros equal), paired
- * with their positions. Ties are ordered by position, so results are the same everywhere. Medians select
- * (C. A. R. Hoare, Algorithm 65: Find, 1961), the others sort.
- * Tests: tests/unit/test_reduce.c
+ * Method: a row's values become int64 keys that compare like the values (NaN last, both zeros
+ * equal), paired with their positions. Ties are ordered by position, so results are the same
+ * everywhere. Medians select (C. A. R. Hoare, Algorithm 65: Find, 1961), the others sort. Tests:
+ * tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce.h"
 
@@ -37,8 +37,8 @@ static void stats_swap(stats_pair *a, stats_pair *b) {
     *b = t;
 }
 
-/* Puts the k-th smallest in its place. The pivot is the median of three; a range that does not shrink well
- * still ends, as positions make all pairs different. */
+/* Puts the k-th smallest in its place. The pivot is the median of three; a range that does not
+ * shrink well still ends, as positions make all pairs different. */
 static stats_pair stats_select(stats_pair *p, int64_t n, int64_t k) {
     int64_t low = 0, high = n - 1;
     while (low < high) {
@@ -53,9 +53,12 @@ static stats_pair stats_select(stats_pair *p, int64_t n, int64_t k) {
             while (stats_less(&pivot, &p[j])) j--;
             if (i <= j) stats_swap(&p[i++], &p[j--]);
         }
-        if (k <= j) high = j;
-        else if (k >= i) low = i;
-        else break;
+        if (k <= j)
+            high = j;
+        else if (k >= i)
+            low = i;
+        else
+            break;
     }
     return p[k];
 }
@@ -100,7 +103,7 @@ static void stats_sort(stats_pair *p, int64_t n, int depth) {
     }
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 enum { STATS_GRAIN = 1 << 12, STATS_DEPTH = 64 };
 
@@ -138,8 +141,10 @@ static void stats_put(const stats_job *j, int64_t r, int64_t at) {
     dtype dt = (dtype)j->values->dtype;
     char *p = (char *)tensor_data(j->values) + (size_t)r * dtype_size(dt);
     int64_t from = r * j->n + at;
-    if (j->rows->dtype == DT_INT64) dtype_store_int(dt, p, TENSOR_AT(j->rows, int64_t)[from]);
-    else dtype_store_float(dt, p, TENSOR_AT(j->rows, double)[from]);
+    if (j->rows->dtype == DT_INT64)
+        dtype_store_int(dt, p, TENSOR_AT(j->rows, int64_t)[from]);
+    else
+        dtype_store_float(dt, p, TENSOR_AT(j->rows, double)[from]);
     if (j->indices) TENSOR_AT(j->indices, int64_t)[r] = at;
 }
 
@@ -197,8 +202,10 @@ static void stats_quantile_row(const stats_job *j, int64_t r, stats_pair *pairs)
             v = x[pairs[(int64_t)below].at];
             if (blends) v = stats_blend(single, v, x[pairs[(int64_t)above].at], w);
         }
-        if (single) TENSOR_AT(j->values, float)[i * results + r] = (float)v;
-        else TENSOR_AT(j->values, double)[i * results + r] = v;
+        if (single)
+            TENSOR_AT(j->values, float)[i * results + r] = (float)v;
+        else
+            TENSOR_AT(j->values, double)[i * results + r] = v;
     }
 }
 
@@ -211,9 +218,12 @@ static void stats_range(void *ctx, int64_t begin, int64_t end) {
         return;
     }
     for (int64_t r = begin; r < end; r++) {
-        if (j->what == STATS_MODE) stats_mode_row(j, r, pairs);
-        else if (j->what == STATS_QUANTILE) stats_quantile_row(j, r, pairs);
-        else stats_median_row(j, r, pairs);
+        if (j->what == STATS_MODE)
+            stats_mode_row(j, r, pairs);
+        else if (j->what == STATS_QUANTILE)
+            stats_quantile_row(j, r, pairs);
+        else
+            stats_median_row(j, r, pairs);
     }
     mem_free(pairs);
 }
@@ -231,7 +241,7 @@ static ctsc_status stats_run(op_ctx *cx, stats_job *j, const tensor *in, const b
     return atomic_load(&j->no_memory) ? diag_no_memory(cx->diag) : CTSC_OK;
 }
 
-/* ---- median, mode -------------------------------------------------------------------------------------------- */
+/* ---- median, mode ---------------------------------------------------------------------------- */
 
 static ctsc_status stats_dim(op_ctx *cx, const value *args, int what, const char *name,
                              value *results) {
@@ -285,7 +295,7 @@ ctsc_status op_nanmedian(op_ctx *cx, const value *args, value *results) {
     return stats_all(cx, args, STATS_NANMEDIAN, results);
 }
 
-/* ---- quantile ------------------------------------------------------------------------------------------------ */
+/* ---- quantile -------------------------------------------------------------------------------- */
 
 static ctsc_status quantile_mode(op_ctx *cx, const value *args, int *mode) {
     static const char *const names[] = {"linear", "lower", "higher", "midpoint", "nearest"};
@@ -302,12 +312,16 @@ static ctsc_status quantile_mode(op_ctx *cx, const value *args, int *mode) {
 static ctsc_status quantile_check(op_ctx *cx, const tensor *in, const tensor *q) {
     enum { QUANTILE_MOST = 1 << 24 }; /* ranks are floats */
     const char *why = NULL;
-    if (in->numel == 0) why = "input tensor must be non-empty";
-    else if (q && q->ndim > 1) why = "q must be a scalar or 1D tensor";
+    if (in->numel == 0)
+        why = "input tensor must be non-empty";
+    else if (q && q->ndim > 1)
+        why = "q must be a scalar or 1D tensor";
     else if (in->dtype != DT_FLOAT32 && in->dtype != DT_FLOAT64)
         why = "input tensor must be either float or double dtype";
-    else if (q && q->dtype != in->dtype) why = "q tensor must be same dtype as the input tensor";
-    else if (in->numel > QUANTILE_MOST) why = "input tensor is too large";
+    else if (q && q->dtype != in->dtype)
+        why = "q tensor must be same dtype as the input tensor";
+    else if (in->numel > QUANTILE_MOST)
+        why = "input tensor is too large";
     return why ? diag_fail(cx->diag, CTSC_FAILED, "quantile() %s", why) : CTSC_OK;
 }
 
@@ -319,9 +333,8 @@ static ctsc_status quantile_read(op_ctx *cx, const value *arg, double **q, int64
     if (!data) return diag_no_memory(cx->diag);
     for (int64_t i = 0; i < *n && t; i++) {
         int64_t at = t->ndim ? i * t->strides[0] : 0;
-        data[i] = dtype_load_float((dtype)t->dtype,
-                                   (char *)tensor_data(t) +
-                                       at * (int64_t)dtype_size((dtype)t->dtype));
+        data[i] = dtype_load_float((dtype)t->dtype, (char *)tensor_data(t) +
+                                                        at * (int64_t)dtype_size((dtype)t->dtype));
         if (!(data[i] >= 0 && data[i] <= 1))
             return diag_fail(cx->diag, CTSC_FAILED,
                              "quantile() q values must be in the range [0, 1]");
@@ -342,8 +355,10 @@ static ctsc_status quantile_out(op_ctx *cx, const tensor *in, const bool *mask, 
     int n = 0;
     if (list) sizes[n++] = nq;
     for (int i = 0; i < in->ndim; i++) {
-        if (!mask[i]) sizes[n++] = in->sizes[i];
-        else if (keepdim) sizes[n++] = 1;
+        if (!mask[i])
+            sizes[n++] = in->sizes[i];
+        else if (keepdim)
+            sizes[n++] = 1;
     }
     return tensor_new(cx->diag, (dtype)in->dtype, n, sizes, out);
 }
