@@ -11,6 +11,7 @@
 #   make SAN=1 ...      with AddressSanitizer and UBSan, in build-asan/
 #   make SAN=thread ... with ThreadSanitizer, in build-tsan/
 #   make CC=clang-19    with another compiler
+#   make bench          load and run times of a model (MODEL=, INPUTS=)
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
 
 SAN ?=
@@ -102,6 +103,18 @@ test: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 
+# Times of one model: make bench MODEL=x.pt INPUTS=in.pt [THREADS=1]
+MODEL ?= models/digits_cnn.pt
+INPUTS ?= models/digits_test.pt
+THREADS ?= 1
+bench: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/load
+	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BUILD)/bench/load $(MODEL) $(INPUTS) $(THREADS)
+$(BUILD)/bench/%: bench/%.c include/ctsc.h $(BUILD)/libctsc.a
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+
 # Fuzz targets, with libFuzzer: build-fuzz/fuzz_NAME [-max_total_time=60] tests/fuzz/seeds/NAME
 fuzz: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=build-fuzz CC=clang-19 CCACHE= \
@@ -127,6 +140,6 @@ $(BUILD)/.deps-%: scripts/install-deps
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all unit examples demo test fuzz fuzz-targets deps-build deps-test clean
+.PHONY: all build-all unit examples demo test bench fuzz fuzz-targets deps-build deps-test clean
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d)

@@ -144,11 +144,19 @@ static sugar *expr_object_attribute(emitter *e, source_range r, ir_value *obj, c
     return NULL;
 }
 
+/* Each mention of a member is an object of its own: `is` tells them apart in PyTorch, `==` does not. */
+static sugar *expr_enum_member(emitter *e, type *t, size_t i) {
+    const enum_value *member = t->cls->enum_members[i].u.enumv;
+    enum_value *mention = enum_new(t, member->name, value_ref(member->val));
+    if (!mention) return diag_no_memory(e->diag), NULL;
+    return sugar_of_value(e, emit_constant_take(e, value_enum_take(mention), t));
+}
+
 static sugar *expr_class_attribute(emitter *e, source_range r, type *t, const char *name) {
     if (t->kind == T_ENUM) {
         for (size_t i = 0; i < t->cls->constants.len; i++)
             if (!strcmp(t->cls->constants.data[i].name, name))
-                return sugar_of_value(e, emit_constant_take(e, value_ref(t->cls->enum_members[i]), t));
+                return expr_enum_member(e, t, i);
         emit_fail(e, r, "Enum '%s' has no member '%s'", class_name(t), name);
         return NULL;
     }

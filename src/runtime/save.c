@@ -155,7 +155,9 @@ static bool save_record(zip_t *z, const char *name, const void *data, size_t n) 
         zip_source_free(src);
         return false;
     }
-    return zip_set_file_compression(z, (zip_uint64_t)i, ZIP_CM_STORE, 0) == 0;
+    /* 1 January 1980: the same value gives the same file on any day. */
+    return zip_file_set_dostime(z, (zip_uint64_t)i, 0, 1 << 5 | 1, 0) == 0 &&
+           zip_set_file_compression(z, (zip_uint64_t)i, ZIP_CM_STORE, 0) == 0;
 }
 
 static ctsc_status save_archive(saver *s, const char *path) {

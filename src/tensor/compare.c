@@ -22,12 +22,7 @@ enum { COMPARE_DEPTH = 500 };
 
 bool value_is(value a, value b) {
     if (a.tag != b.tag) return false;
-    if (value_is_counted(a)) {
-        if (a.u.refs == b.u.refs) return true;
-        /* Enum members are one object per member in Python, whatever was made of them here. */
-        return a.tag == V_ENUM && a.u.enumv->cls == b.u.enumv->cls &&
-               strcmp(a.u.enumv->name, b.u.enumv->name) == 0;
-    }
+    if (value_is_counted(a)) return a.u.refs == b.u.refs;
     switch (a.tag) {
     case V_BOOL: return a.u.b == b.u.b;
     case V_INT: return a.u.i == b.u.i;

@@ -17,7 +17,7 @@ enum { PRINT_LINE = 80, PRINT_MAX_DEPTH = 64 };
 /* ---- numbers --------------------------------------------------------------------------------------- */
 
 void print_float(double f, strbuf *out) {
-    if (isfinite(f) && fabs(f) < 1e10 && f == trunc(f)) { /* -0.0 as "0." */
+    if (f >= -0x1p63 && f < 0x1p63 && f == trunc(f)) { /* -0.0 as "0." */
         sb_printf(out, "%lld.", (long long)f);
         return;
     }
@@ -180,8 +180,8 @@ static void print_value(value v, int depth, strbuf *out);
 
 static void print_complex(const complex_box *c, strbuf *out) {
     print_float(c->re, out);
-    sb_putc(out, signbit(c->im) && !isnan(c->im) ? '-' : '+');
-    print_float(isnan(c->im) ? c->im : fabs(c->im), out);
+    sb_putc(out, c->im >= 0 ? '+' : '-');
+    print_float(fabs(c->im), out);
     sb_putc(out, 'j');
 }
 

@@ -96,6 +96,36 @@ static void test_large(void **state) {
             check_large(dtypes[k], shapes[i][0], shapes[i][1]);
 }
 
+/* Values of one result in several runs: dims 0 and 2 of three, in tensors of which they do not
+ * collapse. */
+static void test_runs(void **state) {
+    (void)state;
+    static const int64_t shapes[][3] = {{5, 7, 20}, {3, 2, 40000}, {700, 3, 200}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        int64_t n0 = shapes[i][0], n1 = shapes[i][1], n2 = shapes[i][2];
+        tensor *flat = large(DT_FLOAT32, n0 * n1, n2), *t;
+        assert_int_equal(tensor_view(NULL, flat, 3, shapes[i], &t), CTSC_OK);
+        value dims = one_dim(0);
+        assert_true(list_append_take(dims.u.list, value_int(-1)));
+        tensor *sum = call("aten::sum.dim_IntList", t, dims), *low = call("aten::amin", t, dims);
+        for (int64_t r = 0; r < n1; r++) {
+            int64_t total = 0, best = INT64_MAX;
+            for (int64_t k = 0; k < n0 * n2; k++) {
+                int64_t v = pattern((k / n2 * n1 + r) * n2 + k % n2);
+                total += v;
+                best = v < best ? v : best;
+            }
+            assert_int_equal((int64_t)TENSOR_AT(sum, float)[r], total);
+            assert_int_equal((int64_t)TENSOR_AT(low, float)[r], best);
+        }
+        tensor_unref(sum);
+        tensor_unref(low);
+        value_unref(dims);
+        tensor_unref(t);
+        tensor_unref(flat);
+    }
+}
+
 /* A sum that a float accumulator gets wrong in the second digit. */
 static void test_precision(void **state) {
     (void)state;
@@ -165,7 +195,8 @@ int main(void) {
         cmocka_unit_test(test_spread),  cmocka_unit_test(test_linalg),
         cmocka_unit_test(test_scans),   cmocka_unit_test(test_orders),
         cmocka_unit_test(test_large),   cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_order),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

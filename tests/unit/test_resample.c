@@ -204,6 +204,32 @@ static const opcase resampling[] = {
      "!Must specify exactly one of output_size and scale_factors"},
     {"aten::upsample_nearest1d", "f32[1,0,2]{} [4]",
      "!Non-empty 3D data tensor expected but got a tensor with sizes [1, 0, 2]"},
+    {"aten::__interpolate", "f32[1,1,2]{-1.9 0.4} 5", "f32[1,1,5]{-1.9 -1.9 -1.9 0.4 0.4}"},
+    {"aten::__interpolate", 
+     "f32[1,1,2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} None 1.5 'bilinear' false false",
+     "f32[1,1,3,4]{-1.9 -0.75 0.283333 -0.183333 -1.5 -0.5 0.466667 0.333333 -1.1 -0.25 0.65 "
+     "0.85}"},
+    {"aten::__interpolate", "f32[1,1,2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} None 1.5 'bilinear' "
+                            "false",
+     "f32[1,1,3,4]{-1.9 -0.4625 0.1375 -0.3 -1.5 -0.25 0.425 0.3 -1.1 -0.0375 0.7125 0.9}"},
+    {"aten::__interpolate.size_list", 
+     "f32[1,1,4,4]{0.1 0.6 1.7 -1.8 -1.9 1.9 1.3 1.3 0.2 0.1 -0.9 1.7 -0.8 1.8 -0.4 -0.7} [2 "
+     "2] None 'area'",
+     "f32[1,1,2,2]{0.175 0.625 0.325 -0.075}"},
+    {"aten::__upsample", "f32[1,1,2,2]{-1.9 0.4 -0.3 -1.1} None 2 'bilinear' true",
+     "f32[1,1,4,4]{-1.9 -1.13333 -0.366667 0.4 -1.36667 -0.944444 -0.522222 -0.1 -0.833333 "
+     "-0.755556 -0.677778 -0.6 -0.3 -0.566667 -0.833333 -1.1}"},
+    {"aten::__upsample_nearest", "f32[1,1,2]{-1.9 0.4} None 2", "f32[1,1,4]{-1.9 -1.9 0.4 0.4}"},
+    {"aten::__upsample_bilinear", "f32[1,1,2,2]{-1.9 0.4 -0.3 -1.1} 3",
+     "f32[1,1,3,3]{-1.9 -0.75 0.4 -1.1 -0.725 -0.35 -0.3 -0.7 -1.1}"},
+    {"aten::__interpolate", "f32[1,1,2]{0.6 0.9} 5 None 'bilinear'",
+     "!Got 3D input, but bilinear mode needs 4D input"},
+    {"aten::__interpolate", "f32[1,1,2]{-1.9 0.4} 5 None 'nearest' true",
+     "!align_corners option can only be set with the interpolating modes: linear | bilinear "
+     "| bicubic | trilinear"},
+    {"aten::__interpolate", "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} 5",
+     "!Input Error: Only 3D, 4D and 5D input Tensors supported (got 2D) for the modes: "
+     "nearest | linear | bilinear | trilinear (got nearest) "},
     {"aten::grid_sampler", 
      "f32[1,1,3,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[1,1,3,2]{0.56 1.12 -0.64 -1.52 0.8 -1.2} "
      "0 0 true",

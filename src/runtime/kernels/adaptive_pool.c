@@ -2,8 +2,8 @@
 /*
  * adaptive_pool.c - adaptive average and max pooling in one to three dims.
  *
- * Window o of dim i covers [floor(o * in / out), ceil((o + 1) * in / out)). As in pool.c, one and two dims are
- * three with sizes of 1.
+ * Window o of dim i covers [floor(o * in / out), ceil((o + 1) * in / out)). As in pool.c, one and
+ * two dims are three with sizes of 1.
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/pool.h"
@@ -102,8 +102,12 @@ static ctsc_status adaptive_pool(op_ctx *cx, const char *name, tensor *input, in
     TRY(nn_input(cx, name, input, &x));
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, input->ndim, sizes, &out[0]));
     if (!average) TRY_OUT(tensor_new(cx->diag, DT_INT64, input->ndim, sizes, &out[1]));
-    adaptive_job j = {.g = &g, .dt = (dtype)x->dtype, .x = tensor_data(x), .y = tensor_data(out[0]),
-                      .indices = average ? NULL : tensor_data(out[1]), .average = average};
+    adaptive_job j = {.g = &g,
+                      .dt = (dtype)x->dtype,
+                      .x = tensor_data(x),
+                      .y = tensor_data(out[0]),
+                      .indices = average ? NULL : tensor_data(out[1]),
+                      .average = average};
     adaptive_run(&j);
     TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
 out:
@@ -115,7 +119,7 @@ out:
     return st;
 }
 
-/* ---- average ---------------------------------------------------------------------------------- */
+/* ---- average --------------------------------------------------------------------------------- */
 
 static ctsc_status adaptive_avg(op_ctx *cx, const value *args, int n, value *results) {
     tensor *input = arg_tensor(&args[0]), *out[2] = {NULL};
@@ -125,9 +129,13 @@ static ctsc_status adaptive_avg(op_ctx *cx, const value *args, int n, value *res
     if (n == 1) {
         TRY(pool_check_1d(cx, input, "adaptive_avg_pool1d"));
         if (len != 1)
-            return nn_fail(cx, "adaptive_avg_pool1d() argument 'output_size' should contain one int (got %d)", len);
+            return nn_fail(
+                cx, "adaptive_avg_pool1d() argument 'output_size' should contain one int (got %d)",
+                len);
         if (size[0] < 0)
-            return nn_fail(cx, "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received {1, %lld}",
+            return nn_fail(cx,
+                           "adaptive_avg_pool2d: elements of output_size must be greater than or "
+                           "equal to 0 but received {1, %lld}",
                            (long long)size[0]);
     } else if (len != n) {
         return nn_fail(cx, "adaptive_avg_pool%dd: output_size must be %d", n, n);
@@ -135,28 +143,36 @@ static ctsc_status adaptive_avg(op_ctx *cx, const value *args, int n, value *res
     bool one = true;
     for (int i = 0; i < n; i++) {
         if (size[i] < 0 && n == 2)
-            return nn_fail(cx, "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received {%lld, %lld}",
+            return nn_fail(cx,
+                           "adaptive_avg_pool2d: elements of output_size must be greater than or "
+                           "equal to 0 but received {%lld, %lld}",
                            (long long)size[0], (long long)size[1]);
         if (size[i] < 0)
-            return nn_fail(cx, "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but received {%lld, %lld,%lld}",
+            return nn_fail(cx,
+                           "adaptive_avg_pool2d: elements of output_size must be greater than or "
+                           "equal to 0 but received {%lld, %lld,%lld}",
                            (long long)size[0], (long long)size[1], (long long)size[2]);
         one &= size[i] == 1;
     }
     /* Pooling to a single value is a mean to PyTorch, which asks nothing of the leading dims. */
     if (one ? input->ndim < n : n > 1 && input->ndim != n + 1 && input->ndim != n + 2)
-        return nn_fail(cx, "adaptive_avg_pool%dd(): Expected %dD or %dD tensor, but got %s", n, n + 1,
-                       n + 2, nn_shape(input, &text));
+        return nn_fail(cx, "adaptive_avg_pool%dd(): Expected %dD or %dD tensor, but got %s", n,
+                       n + 1, n + 2, nn_shape(input, &text));
     if (one && dtype_is_integral((dtype)input->dtype))
-        return nn_fail(cx,
-                       "mean(): could not infer output dtype. Input dtype must be either a floating point "
-                       "or complex dtype. Got: %s",
-                       dtype_table[input->dtype].ir_name);
+        return nn_fail(
+            cx,
+            "mean(): could not infer output dtype. Input dtype must be either a floating point "
+            "or complex dtype. Got: %s",
+            dtype_table[input->dtype].ir_name);
     for (int i = 1; !one && n > 1 && i < input->ndim; i++)
         if (input->sizes[i] == 0)
-            return nn_fail(cx, "adaptive_avg_pool%dd(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s with dimension %d being empty",
-                           n, nn_shape(input, &text), i);
-    TRY(adaptive_pool(cx, n == 3 ? "adaptive_avg_pool3d_cpu" : "adaptive_avg_pool2d", input, n, size,
-                      true, out));
+            return nn_fail(
+                cx,
+                "adaptive_avg_pool%dd(): Expected input to have non-zero size for non-batch "
+                "dimensions, but input has sizes %s with dimension %d being empty",
+                n, nn_shape(input, &text), i);
+    TRY(adaptive_pool(cx, n == 3 ? "adaptive_avg_pool3d_cpu" : "adaptive_avg_pool2d", input, n,
+                      size, true, out));
     return nn_finish_all(cx, args, 1, out, results);
 }
 
@@ -170,7 +186,7 @@ ctsc_status op_adaptive_avg_pool3d(op_ctx *cx, const value *args, value *results
     return adaptive_avg(cx, args, 3, results);
 }
 
-/* ---- max -------------------------------------------------------------------------------------- */
+/* ---- max ------------------------------------------------------------------------------------- */
 
 static ctsc_status adaptive_max(op_ctx *cx, const value *args, int n, value *results) {
     tensor *input = arg_tensor(&args[0]), *out[2] = {NULL};
@@ -180,17 +196,23 @@ static ctsc_status adaptive_max(op_ctx *cx, const value *args, int n, value *res
     if (n == 1) {
         TRY(pool_check_1d(cx, input, "adaptive_max_pool1d"));
         if (len != 1)
-            return nn_fail(cx, "adaptive_max_pool1d() argument 'output_size' should contain one int (got %d)", len);
+            return nn_fail(
+                cx, "adaptive_max_pool1d() argument 'output_size' should contain one int (got %d)",
+                len);
     }
     if (n > 1 && input->ndim != n + 1 && input->ndim != n + 2)
-        return nn_fail(cx, "adaptive_max_pool%dd(): Expected %dD or %dD tensor, but got: %s", n, n + 1,
-                       n + 2, nn_shape(input, &text));
+        return nn_fail(cx, "adaptive_max_pool%dd(): Expected %dD or %dD tensor, but got: %s", n,
+                       n + 1, n + 2, nn_shape(input, &text));
     for (int i = 1; i < input->ndim; i++)
         if (input->sizes[i] == 0)
-            return nn_fail(cx, "adaptive_max_pool%dd(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s with dimension %d being empty",
-                           n, nn_shape(input, &text), i);
+            return nn_fail(
+                cx,
+                "adaptive_max_pool%dd(): Expected input to have non-zero size for non-batch "
+                "dimensions, but input has sizes %s with dimension %d being empty",
+                n, nn_shape(input, &text), i);
     if (len != n)
-        return nn_fail(cx, "adaptive_max_pool%dd(): internal error: output_size.size() must be %d", n, n);
+        return nn_fail(cx, "adaptive_max_pool%dd(): internal error: output_size.size() must be %d",
+                       n, n);
     for (int i = 0; i < n; i++)
         if (size[i] < 0) {
             pool_geometry g;
@@ -200,8 +222,8 @@ static ctsc_status adaptive_max(op_ctx *cx, const value *args, int n, value *res
             return nn_fail(cx, "Trying to create tensor with negative dimension %lld: %s",
                            (long long)size[i], nn_sizes(input->ndim, sizes, &text));
         }
-    TRY(adaptive_pool(cx, n == 3 ? "adaptive_max_pool3d_cpu" : "adaptive_max_pool2d", input, n, size,
-                      false, out));
+    TRY(adaptive_pool(cx, n == 3 ? "adaptive_max_pool3d_cpu" : "adaptive_max_pool2d", input, n,
+                      size, false, out));
     return nn_finish_all(cx, args, 2, out, results);
 }
 

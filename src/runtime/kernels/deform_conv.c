@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * deform_conv.c - torchvision's deformable convolution: a convolution whose taps are moved by offsets that
- * the program computed, and optionally weighted by a mask.
+ * deform_conv.c - torchvision's deformable convolution: a convolution whose taps are moved by
+ * offsets that the program computed, and optionally weighted by a mask.
  *
- * Method: the moved taps are read by bilinear interpolation into the columns of a matrix, one per output
- * position, which the weights are multiplied with.
- * Source: J. Dai et al., "Deformable Convolutional Networks", 2017.
+ * Method: the moved taps are read by bilinear interpolation into the columns of a matrix, one per
+ * output position, which the weights are multiplied with. Source: J. Dai et al., "Deformable
+ * Convolutional Networks", 2017.
  * Tests: tests/unit/test_vision.c
  */
 #include "runtime/kernels/nn.h"
@@ -15,7 +15,7 @@
 #include <math.h>
 
 typedef struct deform_shape {
-    int64_t batch, channels, size[2];           /* of the input */
+    int64_t batch, channels, size[2]; /* of the input */
     int64_t out_channels, weight_channels, kernel[2];
     int64_t stride[2], pad[2], dilation[2], out[2];
     int64_t groups, offset_groups;
@@ -43,8 +43,9 @@ typedef struct deform_job {
 DEFORM_SAMPLE(float, floorf)
 DEFORM_SAMPLE(double, floor)
 #define deform_sample(x, height, width, h, w)                                                      \
-    _Generic(*(x), float: deform_sample_float, double: deform_sample_double)((const void *)(x),    \
-                                                                             height, width, h, w)
+    _Generic(*(x), float                                                                           \
+             : deform_sample_float, double                                                         \
+             : deform_sample_double)((const void *)(x), height, width, h, w)
 
 /* A piece is a row of the columns: one channel and one tap. */
 static void deform_range(void *ctx, int64_t begin, int64_t end) {
@@ -59,11 +60,14 @@ static void deform_range(void *ctx, int64_t begin, int64_t end) {
             const T *x = (const T *)j->x + channel * s->size[0] * s->size[1];
             const T *dy = (const T *)j->offset + (group * taps + tap) * 2 * positions;
             const T *dx = dy + positions;
-            const T *mask = s->masked ? (const T *)j->mask + (group * taps + tap) * positions : NULL;
+            const T *mask =
+                s->masked ? (const T *)j->mask + (group * taps + tap) * positions : NULL;
             T *y = (T *)j->columns + r * positions;
             for (int64_t p = 0; p < positions; p++) {
-                T h = (T)(p / s->out[1] * s->stride[0] - s->pad[0] + tap / s->kernel[1] * s->dilation[0]);
-                T w = (T)(p % s->out[1] * s->stride[1] - s->pad[1] + tap % s->kernel[1] * s->dilation[1]);
+                T h = (T)(p / s->out[1] * s->stride[0] - s->pad[0] +
+                          tap / s->kernel[1] * s->dilation[0]);
+                T w = (T)(p % s->out[1] * s->stride[1] - s->pad[1] +
+                          tap % s->kernel[1] * s->dilation[1]);
                 T v = deform_sample(x, s->size[0], s->size[1], h + dy[p], w + dx[p]);
                 y[p] = mask ? mask[p] * v : v;
             }
@@ -71,13 +75,15 @@ static void deform_range(void *ctx, int64_t begin, int64_t end) {
     });
 }
 
-/* ---- checks ------------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static ctsc_status deform_expect(op_ctx *cx, bool ok, const char *what) {
     if (ok) return CTSC_OK;
-    return nn_fail(cx, "Expected %s to be true, but got false.  (Could this error message be improved?  If so, "
-                       "please report an enhancement request to PyTorch.)",
-                   what);
+    return nn_fail(
+        cx,
+        "Expected %s to be true, but got false.  (Could this error message be improved?  If so, "
+        "please report an enhancement request to PyTorch.)",
+        what);
 }
 
 /* args[5..13]: stride, pad, dilation (h and w each), groups, offset_groups; args[13]: use_mask */
@@ -85,15 +91,18 @@ static ctsc_status deform_read(op_ctx *cx, const value *args, deform_shape *s) {
     const tensor *x = arg_tensor(&args[0]), *weight = arg_tensor(&args[1]);
     TRY(deform_expect(cx, x->ndim == 4, "input_c.ndimension() == 4"));
     TRY(deform_expect(cx, arg_tensor(&args[2])->ndim == 4, "offset_c.ndimension() == 4"));
-    TRY(deform_expect(cx, !arg_bool(&args[13]) || arg_tensor(&args[3])->ndim == 4, "mask_c.ndimension() == 4"));
+    TRY(deform_expect(cx, !arg_bool(&args[13]) || arg_tensor(&args[3])->ndim == 4,
+                      "mask_c.ndimension() == 4"));
     TRY(deform_expect(cx, weight->ndim == 4, "weight_c.ndimension() == 4"));
     int64_t *pairs[3] = {s->stride, s->pad, s->dilation};
     for (int i = 0; i < 6; i++) {
         int64_t v = arg_int(&args[5 + i]);
-        if (v > INT32_MAX || v < INT32_MIN) return nn_fail(cx, "deform_conv2d: parameter %lld is out of range", (long long)v);
+        if (v > INT32_MAX || v < INT32_MIN)
+            return nn_fail(cx, "deform_conv2d: parameter %lld is out of range", (long long)v);
         pairs[i / 2][i % 2] = v;
     }
-    s->groups = arg_int(&args[11]), s->offset_groups = arg_int(&args[12]), s->masked = arg_bool(&args[13]);
+    s->groups = arg_int(&args[11]), s->offset_groups = arg_int(&args[12]),
+    s->masked = arg_bool(&args[13]);
     s->batch = x->sizes[0], s->channels = x->sizes[1];
     s->out_channels = weight->sizes[0], s->weight_channels = weight->sizes[1];
     for (int i = 0; i < 2; i++) s->size[i] = x->sizes[2 + i], s->kernel[i] = weight->sizes[2 + i];
@@ -109,10 +118,13 @@ static ctsc_status deform_check_numbers(op_ctx *cx, const deform_shape *s) {
                            (long long)pairs[i][1]);
     if (s->pad[0] < 0 || s->pad[1] < 0)
         return nn_fail(cx, "pad_h: %lld pad_w: %lld", (long long)s->pad[0], (long long)s->pad[1]);
-    TRY(deform_expect(cx, s->groups > 0 && s->offset_groups > 0, "n_weight_grps > 0 && n_offset_grps > 0"));
-    TRY(deform_expect(cx, s->channels % s->groups == 0 && s->weight_channels == s->channels / s->groups,
+    TRY(deform_expect(cx, s->groups > 0 && s->offset_groups > 0,
+                      "n_weight_grps > 0 && n_offset_grps > 0"));
+    TRY(deform_expect(cx,
+                      s->channels % s->groups == 0 && s->weight_channels == s->channels / s->groups,
                       "weight_c.size(1) * n_weight_grps == input_c.size(1)"));
-    TRY(deform_expect(cx, s->out_channels % s->groups == 0, "weight_c.size(0) % n_weight_grps == 0"));
+    TRY(deform_expect(cx, s->out_channels % s->groups == 0,
+                      "weight_c.size(0) % n_weight_grps == 0"));
     return CTSC_OK;
 }
 
@@ -127,13 +139,15 @@ static ctsc_status deform_check_sizes(op_ctx *cx, const value *args, const defor
     if (s->masked && mask->sizes[1] != expected)
         return nn_fail(cx, "mask.shape[1] is not valid: got: %lld expected: %lld",
                        (long long)mask->sizes[1], (long long)expected);
-    TRY(deform_expect(cx, s->channels % s->offset_groups == 0, "input_c.size(1) % n_offset_grps == 0"));
+    TRY(deform_expect(cx, s->channels % s->offset_groups == 0,
+                      "input_c.size(1) % n_offset_grps == 0"));
     if (offset->sizes[0] != s->batch) return nn_fail(cx, "invalid batch size of offset");
     if (offset->sizes[2] != s->out[0] || offset->sizes[3] != s->out[1])
         return nn_fail(cx, "offset output dims: (%lld, %lld) - computed output dims: (%lld, %lld)",
-                       (long long)offset->sizes[2], (long long)offset->sizes[3], (long long)s->out[0],
-                       (long long)s->out[1]);
-    if ((mask->ndim ? mask->sizes[0] : 0) != s->batch) return nn_fail(cx, "invalid batch size of mask");
+                       (long long)offset->sizes[2], (long long)offset->sizes[3],
+                       (long long)s->out[0], (long long)s->out[1]);
+    if ((mask->ndim ? mask->sizes[0] : 0) != s->batch)
+        return nn_fail(cx, "invalid batch size of mask");
     if (s->masked && (mask->sizes[2] != s->out[0] || mask->sizes[3] != s->out[1]))
         return nn_fail(cx, "mask output dims: (%lld, %lld) - computed output dims: (%lld, %lld)",
                        (long long)mask->sizes[2], (long long)mask->sizes[3], (long long)s->out[0],
@@ -146,10 +160,12 @@ static ctsc_status deform_check_sizes(op_ctx *cx, const value *args, const defor
 
 static void deform_out_size(deform_shape *s) {
     for (int i = 0; i < 2; i++)
-        s->out[i] = (s->size[i] + 2 * s->pad[i] - (s->dilation[i] * (s->kernel[i] - 1) + 1)) / s->stride[i] + 1;
+        s->out[i] = (s->size[i] + 2 * s->pad[i] - (s->dilation[i] * (s->kernel[i] - 1) + 1)) /
+                        s->stride[i] +
+                    1;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* One batch item: columns, then a product per group of channels; y starts out with the bias. */
 static ctsc_status deform_item(op_ctx *cx, const deform_job *j, const tensor *weight, void *y) {
@@ -192,7 +208,8 @@ static ctsc_status deform_run(op_ctx *cx, const deform_shape *s, tensor *const *
         deform_job j = {.s = s, .dt = dt, .columns = tensor_data(columns)};
         j.x = (char *)tensor_data(in[0]) + (size_t)(b * nn_product(in[0], 1, 4)) * item;
         j.offset = (char *)tensor_data(in[2]) + (size_t)(b * nn_product(in[2], 1, 4)) * item;
-        if (s->masked) j.mask = (char *)tensor_data(in[3]) + (size_t)(b * nn_product(in[3], 1, 4)) * item;
+        if (s->masked)
+            j.mask = (char *)tensor_data(in[3]) + (size_t)(b * nn_product(in[3], 1, 4)) * item;
         TRY_OUT(deform_item(cx, &j, in[1],
                             (char *)tensor_data(y) + (size_t)(b * nn_product(y, 1, 4)) * item));
     }
@@ -224,7 +241,8 @@ ctsc_status op_vision_deform_conv2d(op_ctx *cx, const value *args, value *result
                            nn_shape(t, &text));
     }
     for (int i = 0; i < 5 && st == CTSC_OK; i++)
-        if (i != 3 || s.masked) st = nn_input(cx, "deformable_im2col", arg_tensor(&args[i]), &in[i]);
+        if (i != 3 || s.masked)
+            st = nn_input(cx, "deformable_im2col", arg_tensor(&args[i]), &in[i]);
     if (st == CTSC_OK) st = deform_run(cx, &s, in, &y);
     for (int i = 0; i < 5; i++) tensor_unref(in[i]);
     return st == CTSC_OK ? nn_finish(cx, args, y, (dtype)input->dtype, results) : st;

@@ -11,13 +11,14 @@
 
 static ctsc_status embedding_check_indices(op_ctx *cx, const tensor *t, int place, const char *op) {
     if (t->dtype == DT_INT64 || t->dtype == DT_INT32) return CTSC_OK;
-    return nn_fail(cx,
-                   "Expected tensor for argument #%d 'indices' to have one of the following scalar types: "
-                   "Long, Int; but got torch.%sTensor instead (while checking arguments for %s)",
-                   place, dtype_table[t->dtype].ir_name, op);
+    return nn_fail(
+        cx,
+        "Expected tensor for argument #%d 'indices' to have one of the following scalar types: "
+        "Long, Int; but got torch.%sTensor instead (while checking arguments for %s)",
+        place, dtype_table[t->dtype].ir_name, op);
 }
 
-/* ---- embedding --------------------------------------------------------------------------------- */
+/* ---- embedding ------------------------------------------------------------------------------- */
 
 typedef struct embedding_job {
     const char *table;
@@ -64,7 +65,7 @@ out:
     return st;
 }
 
-/* ---- renormalisation --------------------------------------------------------------------------- */
+/* ---- renormalisation ------------------------------------------------------------------------- */
 
 static int embedding_compare(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -85,8 +86,10 @@ static void embedding_renorm_row(const tensor *table, int64_t r, double max_norm
         else
             norm += p == 0 ? v != 0 : p == 1 ? v : p == 2 ? v * v : pow(v, p);
     }
-    if (p == 2) norm = sqrt(norm);
-    else if (p != 0 && p != 1 && !isinf(p)) norm = pow(norm, 1 / p);
+    if (p == 2)
+        norm = sqrt(norm);
+    else if (p != 0 && p != 1 && !isinf(p))
+        norm = pow(norm, 1 / p);
     if (dt == DT_FLOAT32) norm = (double)(float)norm;
     if (!(norm > max_norm)) return;
     double scale = max_norm / (norm + 1e-7);
@@ -102,10 +105,11 @@ static ctsc_status embedding_renorm(op_ctx *cx, tensor *table, tensor *indices, 
     tensor *at;
     nn_text text;
     if (table->ndim != 2)
-        return nn_fail(cx,
-                       "Expected 2-dimensional tensor, but got %d-dimensional tensor for argument #1 'self' "
-                       "(while checking arguments for embedding_renorm_)",
-                       table->ndim);
+        return nn_fail(
+            cx,
+            "Expected 2-dimensional tensor, but got %d-dimensional tensor for argument #1 'self' "
+            "(while checking arguments for embedding_renorm_)",
+            table->ndim);
     TRY(embedding_check_indices(cx, indices, 2, "embedding_renorm_"));
     if (!dtype_is_float((dtype)table->dtype))
         return op_refuse_dtype(cx, "embedding_renorm_", (dtype)table->dtype);
@@ -120,10 +124,12 @@ static ctsc_status embedding_renorm(op_ctx *cx, tensor *table, tensor *indices, 
     for (int64_t i = 0; i < at->numel && st == CTSC_OK; i++) {
         if (i && rows[i] == rows[i - 1]) continue;
         if (rows[i] < -table->sizes[0] || rows[i] >= table->sizes[0])
-            st = nn_fail(cx, "select(): index %lld out of range for tensor of size %s at dimension 0",
+            st = nn_fail(cx,
+                         "select(): index %lld out of range for tensor of size %s at dimension 0",
                          (long long)rows[i], nn_shape(table, &text));
         else
-            embedding_renorm_row(table, rows[i] < 0 ? rows[i] + table->sizes[0] : rows[i], max_norm, p);
+            embedding_renorm_row(table, rows[i] < 0 ? rows[i] + table->sizes[0] : rows[i], max_norm,
+                                 p);
     }
     tensor_unref(at);
     return st;
@@ -138,14 +144,14 @@ ctsc_status op_embedding_renorm_(op_ctx *cx, const value *args, value *results) 
 ctsc_status op_embedding_renorm(op_ctx *cx, const value *args, value *results) {
     tensor *copy;
     TRY(tensor_clone(cx->diag, arg_tensor(&args[0]), &copy));
-    ctsc_status st = embedding_renorm(cx, copy, arg_tensor(&args[1]), arg_float(&args[2]),
-                                      arg_float(&args[3]));
+    ctsc_status st =
+        embedding_renorm(cx, copy, arg_tensor(&args[1]), arg_float(&args[2]), arg_float(&args[3]));
     if (st == CTSC_OK) return op_finish(cx, args, copy, results);
     tensor_unref(copy);
     return st;
 }
 
-/* ---- bags -------------------------------------------------------------------------------------- */
+/* ---- bags ------------------------------------------------------------------------------------ */
 
 enum { EMBEDDING_SUM, EMBEDDING_MEAN, EMBEDDING_MAX };
 
@@ -162,16 +168,19 @@ static ctsc_status embedding_bag_types(op_ctx *cx, const tensor *weight, const t
                                        const tensor *offsets) {
     TRY(embedding_check_indices(cx, indices, 1, "embedding_bag"));
     if (offsets->dtype != DT_INT64 && offsets->dtype != DT_INT32)
-        return nn_fail(cx,
-                       "Expected tensor for argument #1 'offsets' to have one of the following scalar types: "
-                       "Long, Int; but got torch.%sTensor instead (while checking arguments for embedding_bag)",
-                       dtype_table[offsets->dtype].ir_name);
+        return nn_fail(
+            cx,
+            "Expected tensor for argument #1 'offsets' to have one of the following scalar types: "
+            "Long, Int; but got torch.%sTensor instead (while checking arguments for "
+            "embedding_bag)",
+            dtype_table[offsets->dtype].ir_name);
     if (!dtype_is_float((dtype)weight->dtype))
-        return nn_fail(cx,
-                       "Expected tensor for argument #1 'weight' to have one of the following scalar types: "
-                       "Half, Float, Double; but got torch.%sTensor instead (while checking arguments for "
-                       "embedding_bag)",
-                       dtype_table[weight->dtype].ir_name);
+        return nn_fail(
+            cx,
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: "
+            "Half, Float, Double; but got torch.%sTensor instead (while checking arguments for "
+            "embedding_bag)",
+            dtype_table[weight->dtype].ir_name);
     return CTSC_OK;
 }
 
@@ -182,19 +191,27 @@ static ctsc_status embedding_bag_check(op_ctx *cx, const embedding_bags *b) {
         return nn_fail(cx, "include_last_offset: number of offset should be at least 1");
     if (n > 0) {
         if (offsets[0] != 0)
-            return nn_fail(cx, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got %lld",
+            return nn_fail(cx,
+                           "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has "
+                           "to start from position 0. However, got %lld",
                            (long long)offsets[0]);
         if (offsets[n - 1] > count)
-            return nn_fail(cx, "offsets[-1] can not be greater than input's length %lld but got offsets[-1] of %lld",
+            return nn_fail(cx,
+                           "offsets[-1] can not be greater than input's length %lld but got "
+                           "offsets[-1] of %lld",
                            (long long)count, (long long)offsets[n - 1]);
     }
     for (int64_t i = 1; i < n; i++)
         if (offsets[i] < offsets[i - 1] || offsets[i] > count)
-            return nn_fail(cx, "embedding_bag: offsets should be non-decreasing and within the input's length");
+            return nn_fail(
+                cx,
+                "embedding_bag: offsets should be non-decreasing and within the input's length");
     for (int64_t i = 0; i < count; i++)
         if (rows[i] < 0 || rows[i] >= b->weight->sizes[0])
-            return nn_fail(cx, "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be %lld",
-                           (long long)rows[i]);
+            return nn_fail(
+                cx,
+                "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be %lld",
+                (long long)rows[i]);
     return CTSC_OK;
 }
 
@@ -203,27 +220,30 @@ static ctsc_status embedding_bag_scale(op_ctx *cx, embedding_bags *b, tensor *sc
     if (b->mode != EMBEDDING_SUM)
         return nn_fail(cx, "embedding_bag: per_sample_weights only supported with mode='sum'");
     if (scale->dtype != b->weight->dtype)
-        return nn_fail(cx,
-                       "Expected tensor for argument #1 'weight' to have the same type as tensor for argument "
-                       "#1 'per_sample_weights'; but type torch.%sTensor does not equal torch.%sTensor (while "
-                       "checking arguments for embedding_bag)",
-                       dtype_table[b->weight->dtype].ir_name, dtype_table[scale->dtype].ir_name);
-    const char *what = scale->ndim != 1 ? "dim() == 1"
+        return nn_fail(
+            cx,
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument "
+            "#1 'per_sample_weights'; but type torch.%sTensor does not equal torch.%sTensor (while "
+            "checking arguments for embedding_bag)",
+            dtype_table[b->weight->dtype].ir_name, dtype_table[scale->dtype].ir_name);
+    const char *what = scale->ndim != 1                    ? "dim() == 1"
                        : scale->numel != b->indices->numel ? "numel() == indices.numel()"
                                                            : NULL;
     if (what)
-        return nn_fail(cx, "Expected per_sample_weights.value().%s to be true, but got false.  (Could this "
-                           "error message be improved?  If so, please report an enhancement request to "
-                           "PyTorch.)",
-                       what);
+        return nn_fail(
+            cx,
+            "Expected per_sample_weights.value().%s to be true, but got false.  (Could this "
+            "error message be improved?  If so, please report an enhancement request to "
+            "PyTorch.)",
+            what);
     return nn_as(cx, scale, nn_compute((dtype)scale->dtype), &b->scale);
 }
 
 static inline float embedding_load_f32(dtype dt, const void *row, int64_t i) {
     switch (dt) {
-        case DT_FLOAT16: return float16_to_float(((const float16 *)row)[i]);
-        case DT_BFLOAT16: return bfloat16_to_float(((const bfloat16 *)row)[i]);
-        default: return ((const float *)row)[i];
+    case DT_FLOAT16: return float16_to_float(((const float16 *)row)[i]);
+    case DT_BFLOAT16: return bfloat16_to_float(((const bfloat16 *)row)[i]);
+    default: return ((const float *)row)[i];
     }
 }
 #define embedding_load(T, dt, row, i)                                                              \
@@ -293,12 +313,14 @@ static ctsc_status embedding_bag_run(op_ctx *cx, const embedding_bags *b, tensor
     if (!sizes) return diag_no_memory(cx->diag);
     TRY_OUT(tensor_new(cx->diag, dt, 2, shape, &out[0]));
     /* PyTorch's fast path does not make offset2bag. */
-    bool fast = sum && b->padding < 0 && b->weight->dtype != DT_FLOAT64 && b->weight->strides[1] == 1;
+    bool fast =
+        sum && b->padding < 0 && b->weight->dtype != DT_FLOAT64 && b->weight->strides[1] == 1;
     TRY_OUT(tensor_zeros(cx->diag, DT_INT64, 1, fast ? &none : &count, &out[1]));
     TRY_OUT(tensor_zeros(cx->diag, DT_INT64, 1, &kept, &out[2]));
     TRY_OUT(tensor_zeros(cx->diag, DT_INT64, max ? 2 : 1, max ? shape : &kept, &out[3]));
     embedding_bag_job j = {b, tensor_data(out[0]), max ? tensor_data(out[3]) : NULL, sizes, dt};
-    if (b->bags) pool_for(b->bags, nn_grain(width * (count / b->bags + 1)), embedding_bag_range, &j);
+    if (b->bags)
+        pool_for(b->bags, nn_grain(width * (count / b->bags + 1)), embedding_bag_range, &j);
     if (!fast) embedding_bag_of_index(b, tensor_data(out[1]));
     for (int64_t i = 0; !sum && i < b->bags; i++) {
         TENSOR_AT(out[2], int64_t)[i] = sizes[i];
@@ -310,12 +332,16 @@ out:
     return st;
 }
 
-/* args: weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, in
- * every overload; padding is wrapped already, -1 for none. */
-static ctsc_status embedding_bag_op(op_ctx *cx, const value *args, int64_t padding, value *results) {
-    tensor *weight = arg_tensor(&args[0]), *indices = arg_tensor(&args[1]), *offsets = arg_tensor(&args[2]);
-    embedding_bags b = {.weight = weight, .mode = (int)arg_int(&args[4]),
-                        .last_offset = arg_bool(&args[7]), .padding = padding};
+/* args: weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+ * include_last_offset, in every overload; padding is wrapped already, -1 for none. */
+static ctsc_status embedding_bag_op(op_ctx *cx, const value *args, int64_t padding,
+                                    value *results) {
+    tensor *weight = arg_tensor(&args[0]), *indices = arg_tensor(&args[1]),
+           *offsets = arg_tensor(&args[2]);
+    embedding_bags b = {.weight = weight,
+                        .mode = (int)arg_int(&args[4]),
+                        .last_offset = arg_bool(&args[7]),
+                        .padding = padding};
     tensor *out[4] = {NULL};
     ctsc_status st;
     int dim;
@@ -350,8 +376,10 @@ ctsc_status op_embedding_bag_padding(op_ctx *cx, const value *args, value *resul
     int64_t padding = arg_int_or(&args[8], -1);
     if (arg_is_none(&args[8])) return embedding_bag_op(cx, args, -1, results);
     if (padding < -rows || padding >= rows)
-        return nn_fail(cx, "padding_idx must be within the number of embeddings, %lld through %lld, but got %lld",
-                       (long long)-rows, (long long)rows - 1, (long long)padding);
+        return nn_fail(
+            cx,
+            "padding_idx must be within the number of embeddings, %lld through %lld, but got %lld",
+            (long long)-rows, (long long)rows - 1, (long long)padding);
     return embedding_bag_op(cx, args, padding < 0 ? padding + rows : padding, results);
 }
 
@@ -360,7 +388,7 @@ ctsc_status op_embedding_bag_internal(op_ctx *cx, const value *args, value *resu
     return embedding_bag_op(cx, args, nn_max(arg_int(&args[8]), -1), results);
 }
 
-/* ---- one hot ----------------------------------------------------------------------------------- */
+/* ---- one hot --------------------------------------------------------------------------------- */
 
 ctsc_status op_one_hot(op_ctx *cx, const value *args, value *results) {
     tensor *t = arg_tensor(&args[0]), *at, *y;

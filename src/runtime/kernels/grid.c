@@ -2,8 +2,9 @@
 /*
  * grid.c - sampling at the positions of a grid (grid_sampler), and affine grids.
  *
- * A grid position is (x, y) or (x, y, z) in [-1, 1] per dim, the last dim of the input first. For each output
- * position the elements to read and their weights are the same in all channels and are found once.
+ * A grid position is (x, y) or (x, y, z) in [-1, 1] per dim, the last dim of the input first. For
+ * each output position the elements to read and their weights are the same in all channels and are
+ * found once.
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/nn.h"
@@ -18,13 +19,13 @@ typedef struct grid_job {
     dtype dt;
     const void *x, *grid;
     void *y;
-    int dims; /* 2 or 3 */
+    int dims;                        /* 2 or 3 */
     int64_t channels, in[3], out[3]; /* sizes of D, H, W; D is 1 for two dims */
     int mode, padding;
     bool align;
 } grid_job;
 
-/* ---- coordinates ---------------------------------------------------------------------------------- */
+/* ---- coordinates ----------------------------------------------------------------------------- */
 
 #define GRID_COORDINATES(T, SUFFIX, FABS, FMOD, FLOOR)                                             \
     static T grid_unnormalize_##SUFFIX(T v, int64_t size, bool align) {                            \
@@ -62,7 +63,7 @@ static double grid_pad(const grid_job *j, double v, int i) {
     return (double)grid_pad_f32((float)v, j->in[i], j->padding, j->align);
 }
 
-/* ---- taps: what one output position reads ---------------------------------------------------------- */
+/* ---- taps: what one output position reads ---------------------------------------------------- */
 
 typedef struct grid_taps {
     int n;
@@ -119,12 +120,13 @@ static void grid_cubic_taps(const grid_job *j, const double c[3], grid_taps *t) 
     grid_cubic_weights(c[2] - x, wx);
     for (int a = 0; a < 4; a++)
         for (int b = 0; b < 4; b++) {
-            int64_t p[3] = {0, (int64_t)grid_pad(j, y - 1 + a, 1), (int64_t)grid_pad(j, x - 1 + b, 2)};
+            int64_t p[3] = {0, (int64_t)grid_pad(j, y - 1 + a, 1),
+                            (int64_t)grid_pad(j, x - 1 + b, 2)};
             grid_add_tap(j, t, p, wy[a] * wx[b]);
         }
 }
 
-/* ---- sampling -------------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
 /* A piece is a row of output positions of one batch item. */
 static void grid_range(void *ctx, int64_t begin, int64_t end) {
@@ -140,8 +142,7 @@ static void grid_range(void *ctx, int64_t begin, int64_t end) {
             for (int64_t o = 0; o < j->out[2]; o++, grid += j->dims) {
                 double c[3] = {0};
                 grid_taps t = {0};
-                for (int i = 0; i < j->dims; i++)
-                    c[2 - i] = grid_source(j, (double)grid[i], 2 - i);
+                for (int i = 0; i < j->dims; i++) c[2 - i] = grid_source(j, (double)grid[i], 2 - i);
                 if (j->mode == GRID_BILINEAR)
                     grid_linear_taps(j, c, &t);
                 else if (j->mode == GRID_NEAREST)
@@ -161,25 +162,35 @@ static void grid_range(void *ctx, int64_t begin, int64_t end) {
 static ctsc_status grid_check(op_ctx *cx, const tensor *x, const tensor *grid, int64_t mode) {
     nn_text a, b;
     if (x->ndim < 1 || grid->ndim < 1 || x->sizes[0] != grid->sizes[0])
-        return nn_fail(cx, "grid_sampler(): expected grid and input to have same batch size, but got input with sizes %s and grid with sizes %s",
+        return nn_fail(cx,
+                       "grid_sampler(): expected grid and input to have same batch size, but got "
+                       "input with sizes %s and grid with sizes %s",
                        nn_shape(x, &a), nn_shape(grid, &b));
     if (grid->sizes[grid->ndim - 1] != x->ndim - 2)
-        return nn_fail(cx, "grid_sampler(): expected grid to have size %d in last dimension, but got grid with sizes %s",
+        return nn_fail(cx,
+                       "grid_sampler(): expected grid to have size %d in last dimension, but got "
+                       "grid with sizes %s",
                        x->ndim - 2, nn_shape(grid, &b));
     for (int i = 2; i < x->ndim; i++)
         if (x->sizes[i] == 0)
-            return nn_fail(cx, "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes %s with dimension %d being empty",
+            return nn_fail(cx,
+                           "grid_sampler(): expected input to have non-empty spatial dimensions, "
+                           "but input has sizes %s with dimension %d being empty",
                            nn_shape(x, &a), i);
     if ((x->ndim != 4 && x->ndim != 5) || x->ndim != grid->ndim)
-        return nn_fail(cx, "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes %s and grid with sizes %s",
+        return nn_fail(cx,
+                       "grid_sampler(): expected 4D or 5D input and grid with same number of "
+                       "dimensions, but got input with sizes %s and grid with sizes %s",
                        nn_shape(x, &a), nn_shape(grid, &b));
     if (x->ndim == 5 && mode == GRID_BICUBIC)
         return nn_fail(cx, "grid_sampler(): bicubic interpolation only supports 4D input");
     if (mode < GRID_BILINEAR || mode > GRID_BICUBIC)
         return nn_fail(cx, "grid_sampler(): unknown interpolation mode %lld", (long long)mode);
     if (!dtype_is_float((dtype)x->dtype))
-        return diag_fail(cx->diag, dtype_is_integral((dtype)x->dtype) ? CTSC_FAILED : CTSC_UNSUPPORTED,
-                         "grid_sampler_%dd_cpu not implemented for %s", x->ndim - 2, dtype_table[x->dtype].ir_name);
+        return diag_fail(cx->diag,
+                         dtype_is_integral((dtype)x->dtype) ? CTSC_FAILED : CTSC_UNSUPPORTED,
+                         "grid_sampler_%dd_cpu not implemented for %s", x->ndim - 2,
+                         dtype_table[x->dtype].ir_name);
     if (x->dtype != grid->dtype)
         return nn_fail(cx, "expected scalar type %s but found %s", dtype_table[x->dtype].ir_name,
                        dtype_table[grid->dtype].ir_name);
@@ -194,8 +205,12 @@ ctsc_status op_grid_sampler(op_ctx *cx, const value *args, value *results) {
     TRY(grid_check(cx, input, grid, arg_int(&args[2])));
     int n = input->ndim - 2;
     int64_t sizes[5] = {input->sizes[0], input->sizes[1]};
-    grid_job j = {.dims = n, .channels = input->sizes[1], .in = {1, 1, 1}, .out = {1, 1, 1},
-                  .mode = (int)arg_int(&args[2]), .align = arg_bool(&args[4])};
+    grid_job j = {.dims = n,
+                  .channels = input->sizes[1],
+                  .in = {1, 1, 1},
+                  .out = {1, 1, 1},
+                  .mode = (int)arg_int(&args[2]),
+                  .align = arg_bool(&args[4])};
     j.padding = arg_int(&args[3]) == GRID_BORDER       ? GRID_BORDER
                 : arg_int(&args[3]) == GRID_REFLECTION ? GRID_REFLECTION
                                                        : GRID_ZEROS;
@@ -208,7 +223,8 @@ ctsc_status op_grid_sampler(op_ctx *cx, const value *args, value *results) {
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, input->ndim, sizes, &y));
     j.dt = (dtype)x->dtype, j.x = tensor_data(x), j.grid = tensor_data(g), j.y = tensor_data(y);
     if (y->numel)
-        pool_for(sizes[0] * j.out[0] * j.out[1], nn_grain(j.out[2] * (j.channels * 8 + 32)), grid_range, &j);
+        pool_for(sizes[0] * j.out[0] * j.out[1], nn_grain(j.out[2] * (j.channels * 8 + 32)),
+                 grid_range, &j);
     st = nn_finish(cx, args, y, (dtype)input->dtype, results);
 out:
     tensor_unref(x);
@@ -216,10 +232,10 @@ out:
     return st;
 }
 
-/* ---- affine grids ------------------------------------------------------------------------------------ */
+/* ---- affine grids ---------------------------------------------------------------------------- */
 
-/* The i-th of n positions from -1 to 1, as linspace computes them; without aligned corners they are the centres of
- * n cells. */
+/* The i-th of n positions from -1 to 1, as linspace computes them; without aligned corners they are
+ * the centres of n cells. */
 static double affine_position(dtype dt, int64_t i, int64_t n, bool align) {
     if (n <= 1) return 0;
     if (dt == DT_FLOAT64) {
@@ -240,7 +256,8 @@ ctsc_status op_affine_grid_generator(op_ctx *cx, const value *args, value *resul
     nn_text text;
     if (n != 2 && n != 3)
         return nn_fail(cx, "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.");
-    if (theta->ndim != 3 || theta->sizes[0] != size[0] || theta->sizes[1] != n || theta->sizes[2] != n + 1)
+    if (theta->ndim != 3 || theta->sizes[0] != size[0] || theta->sizes[1] != n ||
+        theta->sizes[2] != n + 1)
         return nn_fail(cx, "Expected a batch of affine matrices of shape %lldx%dx%d, but got %s.",
                        (long long)size[0], n, n + 1, nn_shape(theta, &text));
     int64_t sizes[5] = {size[0]}, in[3] = {1, 1, 1};
@@ -257,7 +274,8 @@ ctsc_status op_affine_grid_generator(op_ctx *cx, const value *args, value *resul
                 int64_t h = r / in[2] % in[1];
                 int64_t d = r / in[2] / in[1] % in[0];
                 const T *m = TENSOR_AT(x, T) + r / in[2] / in[1] / in[0] * n * (n + 1);
-                T p[4] = {(T)affine_position(dt, w, in[2], align), (T)affine_position(dt, h, in[1], align),
+                T p[4] = {(T)affine_position(dt, w, in[2], align),
+                          (T)affine_position(dt, h, in[1], align),
                           (T)(n == 3 ? affine_position(dt, d, in[0], align) : 1), 1};
                 for (int i = 0; i < n; i++) {
                     T sum = 0;

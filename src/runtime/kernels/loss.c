@@ -2,8 +2,9 @@
 /*
  * loss.c - loss functions that compare element by element, or vector by vector.
  *
- * Method: a loss is a function of one element of each operand. It is computed in double, whatever the dtypes, and
- * rounded once: losses are small and rare, so that exactness is worth more here than speed.
+ * Method: a loss is a function of one element of each operand. It is computed in double, whatever
+ * the dtypes, and rounded once: losses are small and rare, so that exactness is worth more here
+ * than speed.
  * Tests: tests/unit/test_nn.c
  */
 #include "runtime/kernels/loss.h"
@@ -13,7 +14,7 @@
 
 enum { LOSS_MAX_OPERANDS = 4 };
 
-/* ---- reductions ------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 ctsc_status loss_check_reduction(op_ctx *cx, int64_t reduction) {
     if (reduction >= LOSS_NONE && reduction <= LOSS_SUM) return CTSC_OK;
@@ -39,14 +40,16 @@ ctsc_status loss_reduce(op_ctx *cx, tensor *t, int64_t reduction, tensor **out) 
         return CTSC_OK;
     }
     if (st == CTSC_OK && dtype_is_integral(dt) && reduction == LOSS_MEAN)
-        st = nn_fail(cx,
-                     "mean(): could not infer output dtype. Input dtype must be either a floating point or "
-                     "complex dtype. Got: %s",
-                     dtype_table[dt].ir_name);
+        st = nn_fail(
+            cx,
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            "complex dtype. Got: %s",
+            dtype_table[dt].ir_name);
     if (st == CTSC_OK && dtype_is_integral(dt)) {
         uint64_t total = 0;
         for (int64_t i = 0; i < t->numel; i++)
-            total += (uint64_t)dtype_load_int(dt, (char *)tensor_data(t) + (size_t)i * dtype_size(dt));
+            total +=
+                (uint64_t)dtype_load_int(dt, (char *)tensor_data(t) + (size_t)i * dtype_size(dt));
         st = tensor_scalar_int(cx->diag, DT_INT64, (int64_t)total, out);
     } else if (st == CTSC_OK) {
         double total = loss_total(t);
@@ -57,7 +60,7 @@ ctsc_status loss_reduce(op_ctx *cx, tensor *t, int64_t reduction, tensor **out) 
     return st;
 }
 
-/* ---- element by element ------------------------------------------------------------------------ */
+/* ---- element by element ---------------------------------------------------------------------- */
 
 /* x: one element of each operand; p: the numbers of the loss. */
 typedef double (*loss_fn)(const double *x, const double *p);
@@ -93,7 +96,8 @@ static ctsc_status loss_map(op_ctx *cx, int n, tensor *const *operands, dtype dt
     for (int i = 0; i < ndim; i++) sizes[i] = operands[0]->sizes[i];
     for (int k = 1; k < n; k++) {
         int64_t joint[TENSOR_MAX_DIMS];
-        TRY(broadcast_sizes(cx->diag, ndim, sizes, operands[k]->ndim, operands[k]->sizes, &ndim, joint));
+        TRY(broadcast_sizes(cx->diag, ndim, sizes, operands[k]->ndim, operands[k]->sizes, &ndim,
+                            joint));
         for (int i = 0; i < ndim; i++) sizes[i] = joint[i];
     }
     TRY(tensor_new(cx->diag, dt, ndim, sizes, out));
@@ -107,8 +111,9 @@ static ctsc_status loss_map(op_ctx *cx, int n, tensor *const *operands, dtype dt
 }
 
 /* Maps, reduces and finishes the operator. */
-static ctsc_status loss_finish(op_ctx *cx, const value *args, int n, tensor *const *operands, dtype dt,
-                               loss_fn fn, const double *numbers, int64_t reduction, value *results) {
+static ctsc_status loss_finish(op_ctx *cx, const value *args, int n, tensor *const *operands,
+                               dtype dt, loss_fn fn, const double *numbers, int64_t reduction,
+                               value *results) {
     tensor *t, *reduced;
     TRY(loss_check_reduction(cx, reduction));
     TRY(loss_map(cx, n, operands, dt, fn, numbers, &t));
@@ -157,7 +162,8 @@ static double loss_huber(const double *x, const double *p) {
 }
 ctsc_status op_huber_loss(op_ctx *cx, const value *args, value *results) {
     double delta = arg_float(&args[3]);
-    if (delta <= 0) return nn_fail(cx, "huber_loss does not support non-positive values for delta.");
+    if (delta <= 0)
+        return nn_fail(cx, "huber_loss does not support non-positive values for delta.");
     tensor *operands[2] = {arg_tensor(&args[0]), arg_tensor(&args[1])};
     dtype dt = (dtype)operands[0]->dtype; /* the target's does not count here */
     if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "huber_cpu", dt);
@@ -175,7 +181,8 @@ ctsc_status op_soft_margin_loss(op_ctx *cx, const value *args, value *results) {
     if (dtype_is_integral(dt))
         return nn_fail(cx, "result type Float can't be cast to the desired output type %s",
                        dtype_table[dt].ir_name);
-    return loss_pair(cx, args, "soft_margin_loss", loss_soft_margin, &top, arg_int(&args[2]), results);
+    return loss_pair(cx, args, "soft_margin_loss", loss_soft_margin, &top, arg_int(&args[2]),
+                     results);
 }
 
 static double loss_kl_div(const double *x, const double *p) {
@@ -208,7 +215,8 @@ ctsc_status op_poisson_nll_loss(op_ctx *cx, const value *args, value *results) {
     tensor *operands[2] = {arg_tensor(&args[0]), arg_tensor(&args[1])};
     if (dtype_is_integral(dt)) dt = DT_FLOAT32;
     if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "poisson_nll_loss", dt);
-    return loss_finish(cx, args, 2, operands, dt, loss_poisson, numbers, arg_int(&args[5]), results);
+    return loss_finish(cx, args, 2, operands, dt, loss_poisson, numbers, arg_int(&args[5]),
+                       results);
 }
 
 static double loss_hinge_embedding(const double *x, const double *p) {
@@ -220,7 +228,8 @@ ctsc_status op_hinge_embedding_loss(op_ctx *cx, const value *args, value *result
     dtype dt = (dtype)arg_tensor(&args[0])->dtype;
     tensor *operands[2] = {arg_tensor(&args[0]), arg_tensor(&args[1])};
     if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "hinge_embedding_loss", dt);
-    return loss_finish(cx, args, 2, operands, dt, loss_hinge_embedding, &margin, arg_int(&args[3]), results);
+    return loss_finish(cx, args, 2, operands, dt, loss_hinge_embedding, &margin, arg_int(&args[3]),
+                       results);
 }
 
 static double loss_margin_ranking(const double *x, const double *p) {
@@ -231,11 +240,13 @@ ctsc_status op_margin_ranking_loss(op_ctx *cx, const value *args, value *results
     double margin = arg_float(&args[3]);
     dtype dt = promote_operands(3, args);
     tensor *operands[3] = {arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor(&args[2])};
-    if (!dtype_is_float(dt) && !dtype_is_int(dt)) return op_refuse_dtype(cx, "margin_ranking_loss", dt);
-    return loss_finish(cx, args, 3, operands, dt, loss_margin_ranking, &margin, arg_int(&args[4]), results);
+    if (!dtype_is_float(dt) && !dtype_is_int(dt))
+        return op_refuse_dtype(cx, "margin_ranking_loss", dt);
+    return loss_finish(cx, args, 3, operands, dt, loss_margin_ranking, &margin, arg_int(&args[4]),
+                       results);
 }
 
-/* ---- binary cross entropy ----------------------------------------------------------------------- */
+/* ---- binary cross entropy -------------------------------------------------------------------- */
 
 /* p[0]: is there a weight (x[2])? The logarithms are cut off at -100 to stay finite. */
 static double loss_bce(const double *x, const double *p) {
@@ -244,7 +255,8 @@ static double loss_bce(const double *x, const double *p) {
     return p[0] != 0 ? v * x[2] : v;
 }
 
-static ctsc_status loss_bce_check(op_ctx *cx, const tensor *input, const tensor *t, bool same_dtype) {
+static ctsc_status loss_bce_check(op_ctx *cx, const tensor *input, const tensor *t,
+                                  bool same_dtype) {
     int64_t sizes[TENSOR_MAX_DIMS];
     int ndim;
     if (same_dtype && t->dtype != input->dtype)
@@ -300,7 +312,8 @@ ctsc_status op_binary_cross_entropy_with_logits(op_ctx *cx, const value *args, v
     /* PyTorch computes in place in a tensor of the target's shape. */
     for (int i = 0; i < 4; i++) {
         const tensor *t = operands[i];
-        TRY(broadcast_sizes(cx->diag, target->ndim, target->sizes, t->ndim, t->sizes, &ndim, sizes));
+        TRY(broadcast_sizes(cx->diag, target->ndim, target->sizes, t->ndim, t->sizes, &ndim,
+                            sizes));
         TRY(op_check_inplace_shape(cx, target, ndim, sizes));
     }
     dtype dt = promote_operands(2, args);
@@ -308,10 +321,11 @@ ctsc_status op_binary_cross_entropy_with_logits(op_ctx *cx, const value *args, v
         return nn_fail(cx, "result type Float can't be cast to the desired output type %s",
                        dtype_table[dt].ir_name);
     if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "binary_cross_entropy_with_logits", dt);
-    return loss_finish(cx, args, 4, operands, dt, loss_bce_logits, numbers, arg_int(&args[4]), results);
+    return loss_finish(cx, args, 4, operands, dt, loss_bce_logits, numbers, arg_int(&args[4]),
+                       results);
 }
 
-/* ---- vector by vector ---------------------------------------------------------------------------- */
+/* ---- vector by vector ------------------------------------------------------------------------ */
 
 /* n operands broadcast together, as contiguous doubles. */
 static ctsc_status loss_vectors(op_ctx *cx, int n, const value *args, tensor **out) {
@@ -409,14 +423,16 @@ ctsc_status op_cosine_embedding_loss(op_ctx *cx, const value *args, value *resul
     dtype dt = promote_operands(2, args);
     int dims = operands[1]->ndim;
     nn_text ta, tb;
-    if (dims > 1)
-        return nn_fail(cx, "0D or 1D target tensor expected, multi-target not supported");
+    if (dims > 1) return nn_fail(cx, "0D or 1D target tensor expected, multi-target not supported");
     if (a->ndim != dims + 1 || b->ndim != dims + 1)
-        return nn_fail(cx, "%dD target tensor expects %dD input tensors, but found inputs with sizes %s and %s.",
-                       dims, dims + 1, nn_shape(a, &ta), nn_shape(b, &tb));
+        return nn_fail(
+            cx,
+            "%dD target tensor expects %dD input tensors, but found inputs with sizes %s and %s.",
+            dims, dims + 1, nn_shape(a, &ta), nn_shape(b, &tb));
     if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "cosine_embedding_loss", dt);
     TRY(loss_cosines(cx, args, &operands[0]));
-    ctsc_status st = loss_finish(cx, args, 2, operands, dt, loss_cosine, &margin, arg_int(&args[4]), results);
+    ctsc_status st =
+        loss_finish(cx, args, 2, operands, dt, loss_cosine, &margin, arg_int(&args[4]), results);
     tensor_unref(operands[0]);
     return st;
 }

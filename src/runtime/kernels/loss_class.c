@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loss_class.c - loss functions over classes: nll_loss, cross entropy, multi-class and multi-label margins.
+ * loss_class.c - loss functions over classes: nll_loss, cross entropy, multi-class and multi-label
+ * margins.
  *
  * The inputs are seen as [batch, classes, inner]; a target is a class per (batch, inner).
  * Tests: tests/unit/test_nn.c
@@ -32,10 +33,11 @@ static inline void class_put(tensor *t, int64_t i, double v) {
 
 static ctsc_status class_check_target(op_ctx *cx, const tensor *target) {
     if (target->dtype == DT_INT64 || target->dtype == DT_UINT8) return CTSC_OK;
-    return nn_fail(cx, "expected scalar type Long but found %s", dtype_table[target->dtype].ir_name);
+    return nn_fail(cx, "expected scalar type Long but found %s",
+                   dtype_table[target->dtype].ir_name);
 }
 
-/* ---- negative log likelihood ---------------------------------------------------------------------- */
+/* ---- negative log likelihood ----------------------------------------------------------------- */
 
 typedef struct class_nll {
     tensor *x, *target, *weight; /* contiguous: compute dtype, int64, compute dtype or NULL */
@@ -74,8 +76,8 @@ static ctsc_status class_nll_sum(op_ctx *cx, const class_nll *n, tensor *y, doub
     return CTSC_OK;
 }
 
-/* The loss of checked arguments, in input's dtype: out[0] has target's shape without a reduction; out[1], if not NULL,
- * is the total weight. */
+/* The loss of checked arguments, in input's dtype: out[0] has target's shape without a reduction;
+ * out[1], if not NULL, is the total weight. */
 static ctsc_status class_nll_run(op_ctx *cx, tensor *input, tensor *target, tensor *weight,
                                  int64_t reduction, int64_t ignore, tensor **out) {
     class_nll n = {.reduction = reduction, .ignore = ignore, .shape = class_shape_of(input)};
@@ -83,12 +85,13 @@ static ctsc_status class_nll_run(op_ctx *cx, tensor *input, tensor *target, tens
     ctsc_status st;
     TRY(loss_check_reduction(cx, reduction));
     if (!dtype_is_float((dtype)input->dtype))
-        return op_refuse_dtype(cx, input->ndim > 2 ? "nll_loss2d_forward_out_frame" : "nll_loss_out_frame",
-                               (dtype)input->dtype);
+        return op_refuse_dtype(
+            cx, input->ndim > 2 ? "nll_loss2d_forward_out_frame" : "nll_loss_out_frame",
+            (dtype)input->dtype);
     TRY(class_check_target(cx, target));
     if (weight && weight->dtype != input->dtype)
-        return nn_fail(cx, "expected scalar type %s but found %s", dtype_table[input->dtype].ir_name,
-                       dtype_table[weight->dtype].ir_name);
+        return nn_fail(cx, "expected scalar type %s but found %s",
+                       dtype_table[input->dtype].ir_name, dtype_table[weight->dtype].ir_name);
     TRY(nn_input(cx, "nll_loss_out_frame", input, &n.x));
     TRY_OUT(nn_as(cx, target, DT_INT64, &n.target));
     if (weight) TRY_OUT(nn_as(cx, weight, (dtype)n.x->dtype, &n.weight));
@@ -116,7 +119,9 @@ static ctsc_status class_nll_1d(op_ctx *cx, tensor *input, tensor *target, tenso
                        nn_shape(target, &b));
     int64_t classes = input->sizes[input->ndim - 1];
     if (weight && (weight->ndim != 1 || weight->numel != classes))
-        return nn_fail(cx, "weight tensor should be defined either for all %lld classes or no classes but got weight tensor of shape: %s",
+        return nn_fail(cx,
+                       "weight tensor should be defined either for all %lld classes or no classes "
+                       "but got weight tensor of shape: %s",
                        (long long)classes, nn_shape(weight, &a));
     return class_nll_run(cx, input, target, weight, reduction, ignore, out);
 }
@@ -125,11 +130,15 @@ static ctsc_status class_nll_2d(op_ctx *cx, tensor *input, tensor *target, tenso
                                 int64_t reduction, int64_t ignore, tensor **out) {
     nn_text a, b;
     if (target->ndim != 3)
-        return nn_fail(cx, "only batches of spatial targets supported (3D tensors) but got targets of dimension: %d",
+        return nn_fail(cx,
+                       "only batches of spatial targets supported (3D tensors) but got targets of "
+                       "dimension: %d",
                        target->ndim);
     if (input->ndim != 4)
-        return nn_fail(cx, "only batches of spatial inputs supported (4D tensors), but got input of dimension: %d",
-                       input->ndim);
+        return nn_fail(
+            cx,
+            "only batches of spatial inputs supported (4D tensors), but got input of dimension: %d",
+            input->ndim);
     if (weight && weight->numel != input->sizes[1])
         return nn_fail(cx, "weight tensor should be defined either for all or no classes");
     if (input->sizes[0] != target->sizes[0] || input->sizes[2] != target->sizes[1] ||
@@ -143,11 +152,11 @@ static ctsc_status class_nll_2d(op_ctx *cx, tensor *input, tensor *target, tenso
 static ctsc_status class_nll_nd(op_ctx *cx, tensor *input, tensor *target, tensor *weight,
                                 int64_t reduction, int64_t ignore, tensor **out) {
     nn_text a, b;
-    if (input->ndim < 1)
-        return nn_fail(cx, "Expected 1 or more dimensions (got %d)", input->ndim);
+    if (input->ndim < 1) return nn_fail(cx, "Expected 1 or more dimensions (got %d)", input->ndim);
     if (input->ndim != 1 && (target->ndim < 1 || input->sizes[0] != target->sizes[0]))
         return nn_fail(cx, "Expected input batch_size (%lld) to match target batch_size (%lld).",
-                       (long long)input->sizes[0], (long long)(target->ndim ? target->sizes[0] : 0));
+                       (long long)input->sizes[0],
+                       (long long)(target->ndim ? target->sizes[0] : 0));
     if (input->ndim <= 2) return class_nll_1d(cx, input, target, weight, reduction, ignore, out);
     if (input->ndim == 4) return class_nll_2d(cx, input, target, weight, reduction, ignore, out);
     int64_t sizes[TENSOR_MAX_DIMS];
@@ -193,7 +202,7 @@ ctsc_status op_nll_loss_nd(op_ctx *cx, const value *args, value *results) {
     return class_nll_op(cx, args, class_nll_nd, 1, results);
 }
 
-/* ---- cross entropy ------------------------------------------------------------------------------- */
+/* ---- cross entropy --------------------------------------------------------------------------- */
 
 typedef struct class_entropy {
     tensor *input, *target, *weight;
@@ -204,8 +213,8 @@ typedef struct class_entropy {
     class_shape shape;
 } class_entropy;
 
-/* -sum over the classes of weight * p * log(input) at (batch, inner) = i; p: the target's probabilities, contiguous
- * double, or NULL for p = 1. */
+/* -sum over the classes of weight * p * log(input) at (batch, inner) = i; p: the target's
+ * probabilities, contiguous double, or NULL for p = 1. */
 static double class_entropy_at(const class_entropy *e, int64_t i, const double *p) {
     const class_shape *s = &e->shape;
     int64_t at = i / s->inner * s->classes * s->inner + i % s->inner;
@@ -263,7 +272,8 @@ out:
     return st;
 }
 
-/* (1 - smoothing) * nll + smoothing / classes * (-sum of all log probabilities); nll is overwritten. */
+/* (1 - smoothing) * nll + smoothing / classes * (-sum of all log probabilities); nll is
+ * overwritten. */
 static ctsc_status class_entropy_smooth(op_ctx *cx, const class_entropy *e, tensor *nll) {
     tensor *target;
     TRY(nn_as(cx, e->target, DT_INT64, &target));
@@ -301,26 +311,32 @@ static ctsc_status class_entropy_classes(op_ctx *cx, class_entropy *e, tensor **
 static ctsc_status class_entropy_check(op_ctx *cx, const class_entropy *e, bool probabilities) {
     nn_text text;
     if (probabilities && !dtype_is_float((dtype)e->target->dtype))
-        return nn_fail(cx, "Expected floating point type for target with class probabilities, got %s",
+        return nn_fail(cx,
+                       "Expected floating point type for target with class probabilities, got %s",
                        dtype_table[e->target->dtype].ir_name);
     if (probabilities && e->ignore >= 0)
         return nn_fail(cx, "ignore_index is not supported for floating point target");
     if (probabilities && e->weight &&
         (e->weight->ndim != 1 || e->weight->numel != e->shape.classes))
-        return nn_fail(cx, "cross_entropy: weight tensor should be defined either for all %lld classes or no classes but got weight tensor of shape: %s",
+        return nn_fail(cx,
+                       "cross_entropy: weight tensor should be defined either for all %lld classes "
+                       "or no classes but got weight tensor of shape: %s",
                        (long long)e->shape.classes, nn_shape(e->weight, &text));
     if (e->smoothing > 1)
         return nn_fail(cx, "label_smoothing must be between 0.0 and 1.0. Got: %g", e->smoothing);
     if (e->weight && !probabilities && e->weight->dtype != e->input->dtype)
-        return nn_fail(cx, "expected scalar type %s but found %s", dtype_table[e->input->dtype].ir_name,
-                       dtype_table[e->weight->dtype].ir_name);
+        return nn_fail(cx, "expected scalar type %s but found %s",
+                       dtype_table[e->input->dtype].ir_name, dtype_table[e->weight->dtype].ir_name);
     return loss_check_reduction(cx, e->reduction);
 }
 
 ctsc_status op_cross_entropy_loss(op_ctx *cx, const value *args, value *results) {
-    class_entropy e = {.input = arg_tensor(&args[0]), .target = arg_tensor(&args[1]),
-                       .weight = arg_tensor_or_null(&args[2]), .reduction = arg_int(&args[3]),
-                       .ignore = arg_int(&args[4]), .smoothing = arg_float(&args[5])};
+    class_entropy e = {.input = arg_tensor(&args[0]),
+                       .target = arg_tensor(&args[1]),
+                       .weight = arg_tensor_or_null(&args[2]),
+                       .reduction = arg_int(&args[3]),
+                       .ignore = arg_int(&args[4]),
+                       .smoothing = arg_float(&args[5])};
     bool probabilities = tensor_same_shape(e.input, e.target);
     tensor *logs = NULL, *y = NULL;
     ctsc_status st;
@@ -340,9 +356,10 @@ out:
     return st == CTSC_OK ? op_return_tensor(results, y) : st;
 }
 
-/* ---- margins ------------------------------------------------------------------------------------- */
+/* ---- margins --------------------------------------------------------------------------------- */
 
-/* One loss per row of `rows`, reduced; a 0-dim result where scalar. Takes nothing; finishes the operator. */
+/* One loss per row of `rows`, reduced; a 0-dim result where scalar. Takes nothing; finishes the
+ * operator. */
 static ctsc_status class_margin_finish(op_ctx *cx, tensor *rows, int64_t reduction, bool scalar,
                                        dtype dt, tensor **out) {
     tensor *reduced = NULL;
@@ -360,8 +377,8 @@ static bool class_margin_shape_ok(const tensor *input) {
     return input->ndim < 2 || (input->ndim == 2 && input->sizes[1] != 0);
 }
 
-static double class_margin_row(const tensor *x, int64_t row, int64_t classes, int64_t target, double p,
-                               double margin, double weight) {
+static double class_margin_row(const tensor *x, int64_t row, int64_t classes, int64_t target,
+                               double p, double margin, double weight) {
     double sum = 0, own = class_at(x, row * classes + target);
     for (int64_t c = 0; c < classes; c++) {
         double z = margin - own + class_at(x, row * classes + c);
@@ -380,15 +397,17 @@ ctsc_status op_multi_margin_loss(op_ctx *cx, const value *args, value *results) 
     if (p != 1 && p != 2) return nn_fail(cx, "only p == 1 and p == 2 supported");
     TRY(loss_check_reduction(cx, reduction));
     if (!class_margin_shape_ok(input))
-        return nn_fail(cx, "Expected non-empty vector or matrix with optional 0-dim batch size, but got: %s",
-                       nn_shape(input, &text));
+        return nn_fail(
+            cx, "Expected non-empty vector or matrix with optional 0-dim batch size, but got: %s",
+            nn_shape(input, &text));
     class_shape s = class_shape_of(input);
     if (target->ndim > 1 || target->numel != s.batch)
         return nn_fail(cx, "inconsistent target size, got: %s", nn_shape(target, &text));
     if (!dtype_is_float((dtype)input->dtype))
         return op_refuse_dtype(cx, "multi_margin_loss_cpu_kernel", (dtype)input->dtype);
     if (target->dtype != DT_INT64)
-        return nn_fail(cx, "expected scalar type Long but found %s", dtype_table[target->dtype].ir_name);
+        return nn_fail(cx, "expected scalar type Long but found %s",
+                       dtype_table[target->dtype].ir_name);
     TRY(nn_input(cx, "multi_margin_loss_cpu_kernel", input, &x));
     TRY_OUT(nn_as(cx, target, DT_INT64, &at));
     TRY_OUT(nn_as_optional(cx, &args[4], (dtype)x->dtype, &weight));
@@ -403,7 +422,9 @@ ctsc_status op_multi_margin_loss(op_ctx *cx, const value *args, value *results) 
             st = nn_fail(cx, "target out of range");
             goto out;
         }
-        class_put(rows, r, class_margin_row(x, r, s.classes, k, p, margin, weight ? class_at(weight, k) : 1));
+        class_put(
+            rows, r,
+            class_margin_row(x, r, s.classes, k, p, margin, weight ? class_at(weight, k) : 1));
     }
     TRY_OUT(class_margin_finish(cx, rows, reduction, target->ndim == 0, (dtype)input->dtype, &y));
 out:
@@ -439,14 +460,17 @@ static ctsc_status class_multilabel(op_ctx *cx, const value *args, tensor **out)
     ctsc_status st;
     TRY(loss_check_reduction(cx, arg_int(&args[2])));
     if (!class_margin_shape_ok(input))
-        return nn_fail(cx, "Expected non-empty vector or matrix with optional 0-dim batch size, but got: %s",
-                       nn_shape(input, &text));
+        return nn_fail(
+            cx, "Expected non-empty vector or matrix with optional 0-dim batch size, but got: %s",
+            nn_shape(input, &text));
     class_shape s = class_shape_of(input);
     if (input->ndim < 2 ? target->ndim > 1 || target->numel != s.classes
                         : !tensor_same_shape(input, target))
-        return nn_fail(cx, "inconsistent size %s for argument #2 'target'", nn_shape(target, &text));
+        return nn_fail(cx, "inconsistent size %s for argument #2 'target'",
+                       nn_shape(target, &text));
     if (target->dtype != DT_INT64)
-        return nn_fail(cx, "expected scalar type Long but found %s", dtype_table[target->dtype].ir_name);
+        return nn_fail(cx, "expected scalar type Long but found %s",
+                       dtype_table[target->dtype].ir_name);
     TRY(nn_input(cx, "multilabel_margin_loss_forward_out_frame", input, &x));
     TRY_OUT(nn_as(cx, target, DT_INT64, &at));
     for (int64_t i = 0; i < at->numel; i++) {
@@ -458,9 +482,12 @@ static ctsc_status class_multilabel(op_ctx *cx, const value *args, tensor **out)
     TRY_OUT(tensor_new_like(cx->diag, target, (dtype)x->dtype, &out[1]));
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, 1, &s.batch, &rows));
     for (int64_t r = 0; r < s.batch; r++)
-        class_put(rows, r, class_multilabel_row(x, r, s.classes, TENSOR_AT(at, int64_t) + r * s.classes, out[1]));
+        class_put(
+            rows, r,
+            class_multilabel_row(x, r, s.classes, TENSOR_AT(at, int64_t) + r * s.classes, out[1]));
     TRY_OUT(nn_round(cx, &out[1], (dtype)input->dtype));
-    TRY_OUT(class_margin_finish(cx, rows, arg_int(&args[2]), input->ndim < 2, (dtype)input->dtype, &out[0]));
+    TRY_OUT(class_margin_finish(cx, rows, arg_int(&args[2]), input->ndim < 2, (dtype)input->dtype,
+                                &out[0]));
 out:
     tensor_unref(x);
     tensor_unref(at);

@@ -2,9 +2,9 @@
 /*
  * loss_ctc.c - connectionist temporal classification.
  *
- * Method: the forward recursion of A. Graves et al., "Connectionist Temporal Classification" (ICML 2006), in the log
- * domain: alpha(t, s) is the probability of having read the first s symbols of the target, blanks in between,
- * after t steps.
+ * Method: the forward recursion of A. Graves et al., "Connectionist Temporal Classification" (ICML
+ * 2006), in the log domain: alpha(t, s) is the probability of having read the first s symbols of
+ * the target, blanks in between, after t steps.
  * Tests: tests/unit/test_nn.c
  */
 #include "runtime/kernels/loss.h"
@@ -62,16 +62,17 @@ static void ctc_range(void *ctx, int64_t begin, int64_t end) {
                 }
             }
             const T *last = steps ? alpha + (steps - 1) * j->width : alpha;
-            double total = steps == 0 ? (length ? -INFINITY : 0)
-                                      : ctc_log_add((double)last[2 * length],
-                                                    length ? (double)last[2 * length - 1] : -INFINITY,
-                                                    -INFINITY);
+            double total =
+                steps == 0
+                    ? (length ? -INFINITY : 0)
+                    : ctc_log_add((double)last[2 * length],
+                                  length ? (double)last[2 * length - 1] : -INFINITY, -INFINITY);
             ((T *)j->loss)[b] = (T)-total;
         }
     });
 }
 
-/* ---- checks ------------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static ctsc_status ctc_check_targets(op_ctx *cx, const tensor *targets, const tensor *lengths,
                                      int64_t batch, int64_t *max) {
@@ -81,7 +82,9 @@ static ctsc_status ctc_check_targets(op_ctx *cx, const tensor *targets, const te
     for (int64_t b = 0; b < batch; b++) {
         int64_t n = TENSOR_AT(lengths, int64_t)[b];
         if (n < 0 || n > INT32_MAX)
-            return nn_fail(cx, "Expected target_lengths to have value at least 0, but got value %lld (while checking arguments for ctc_loss_cpu)",
+            return nn_fail(cx,
+                           "Expected target_lengths to have value at least 0, but got value %lld "
+                           "(while checking arguments for ctc_loss_cpu)",
                            (long long)n);
         sum += n;
         *max = nn_max(*max, n);
@@ -92,13 +95,15 @@ static ctsc_status ctc_check_targets(op_ctx *cx, const tensor *targets, const te
                        (long long)sum, (long long)targets->sizes[0], where);
     }
     if (targets->ndim != 2)
-        return nn_fail(cx, "Expected 1 to 2 dimensions, but got %d-dimensional tensor %s", targets->ndim, where);
+        return nn_fail(cx, "Expected 1 to 2 dimensions, but got %d-dimensional tensor %s",
+                       targets->ndim, where);
     if (targets->sizes[0] != batch)
         return nn_fail(cx, "Expected tensor to have size %lld at dimension 0, but got size %lld %s",
                        (long long)batch, (long long)targets->sizes[0], where);
     if (targets->sizes[1] < *max)
-        return nn_fail(cx, "Expected tensor to have size at least %lld at dimension 1, but got size %lld %s",
-                       (long long)*max, (long long)targets->sizes[1], where);
+        return nn_fail(
+            cx, "Expected tensor to have size at least %lld at dimension 1, but got size %lld %s",
+            (long long)*max, (long long)targets->sizes[1], where);
     return CTSC_OK;
 }
 
@@ -111,10 +116,14 @@ static ctsc_status ctc_check(op_ctx *cx, const tensor *logs, int64_t blank, cons
     for (int64_t b = 0; b < batch; b++) {
         int64_t n = TENSOR_AT(inputs, int64_t)[b];
         if (n > time)
-            return nn_fail(cx, "Expected input_lengths to have value at most %lld, but got value %lld (while checking arguments for ctc_loss_cpu)",
+            return nn_fail(cx,
+                           "Expected input_lengths to have value at most %lld, but got value %lld "
+                           "(while checking arguments for ctc_loss_cpu)",
                            (long long)time, (long long)n);
         if (n < 0)
-            return nn_fail(cx, "Expected input_lengths to have value at least 0, but got value %lld (while checking arguments for ctc_loss_cpu)",
+            return nn_fail(cx,
+                           "Expected input_lengths to have value at least 0, but got value %lld "
+                           "(while checking arguments for ctc_loss_cpu)",
                            (long long)n);
     }
     return CTSC_OK;
@@ -126,7 +135,8 @@ static ctsc_status ctc_check_labels(op_ctx *cx, const ctc_job *j) {
         const int64_t *target = ctc_target(j, b);
         for (int64_t i = 0; i < j->target_lengths[b]; i++)
             if (target[i] < 0 || target[i] >= j->labels)
-                return nn_fail(cx, "targets must be in label range, but got %lld", (long long)target[i]);
+                return nn_fail(cx, "targets must be in label range, but got %lld",
+                               (long long)target[i]);
     }
     return CTSC_OK;
 }
@@ -145,16 +155,20 @@ static ctsc_status ctc_lengths(op_ctx *cx, const value *v, const char *name, ten
     return CTSC_OK;
 }
 
-/* logs: [time, batch, labels]. out[0]: loss per item, out[1]: the alphas; both in the dtype of logs. */
-static ctsc_status ctc_run(op_ctx *cx, tensor *logs, tensor *targets, tensor *inputs, tensor *lengths,
-                           int64_t blank, tensor **out) {
+/* logs: [time, batch, labels]. out[0]: loss per item, out[1]: the alphas; both in the dtype of
+ * logs. */
+static ctsc_status ctc_run(op_ctx *cx, tensor *logs, tensor *targets, tensor *inputs,
+                           tensor *lengths, int64_t blank, tensor **out) {
     tensor *x = NULL, *labels = NULL;
     int64_t max;
     ctsc_status st;
     if (logs->ndim != 3)
-        return nn_fail(cx, "Expected 3-dimensional tensor, but got %d-dimensional tensor for argument #1 'log_probs' (while checking arguments for ctc_loss_cpu)",
+        return nn_fail(cx,
+                       "Expected 3-dimensional tensor, but got %d-dimensional tensor for argument "
+                       "#1 'log_probs' (while checking arguments for ctc_loss_cpu)",
                        logs->ndim);
-    if (!dtype_is_float((dtype)logs->dtype)) return op_refuse_dtype(cx, "ctc_loss_cpu", (dtype)logs->dtype);
+    if (!dtype_is_float((dtype)logs->dtype))
+        return op_refuse_dtype(cx, "ctc_loss_cpu", (dtype)logs->dtype);
     TRY(ctc_check(cx, logs, blank, inputs, lengths));
     TRY(ctc_check_targets(cx, targets, lengths, logs->sizes[1], &max));
     int64_t sizes[3] = {logs->sizes[1], 0, 2 * max + 1};
@@ -164,11 +178,19 @@ static ctsc_status ctc_run(op_ctx *cx, tensor *logs, tensor *targets, tensor *in
     TRY_OUT(nn_as(cx, targets, DT_INT64, &labels));
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, 1, sizes, &out[0]));
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, 3, sizes, &out[1]));
-    ctc_job j = {.dt = (dtype)x->dtype, .logs = tensor_data(x), .alpha = tensor_data(out[1]),
-                 .loss = tensor_data(out[0]), .time = sizes[1], .batch = sizes[0],
-                 .labels = logs->sizes[2], .width = sizes[2], .blank = blank,
-                 .input_lengths = tensor_data(inputs), .target_lengths = tensor_data(lengths),
-                 .targets = tensor_data(labels), .stride = targets->ndim == 2 ? targets->sizes[1] : 0};
+    ctc_job j = {.dt = (dtype)x->dtype,
+                 .logs = tensor_data(x),
+                 .alpha = tensor_data(out[1]),
+                 .loss = tensor_data(out[0]),
+                 .time = sizes[1],
+                 .batch = sizes[0],
+                 .labels = logs->sizes[2],
+                 .width = sizes[2],
+                 .blank = blank,
+                 .input_lengths = tensor_data(inputs),
+                 .target_lengths = tensor_data(lengths),
+                 .targets = tensor_data(labels),
+                 .stride = targets->ndim == 2 ? targets->sizes[1] : 0};
     TRY_OUT(ctc_check_labels(cx, &j));
     if (j.batch) pool_for(j.batch, nn_grain(j.time * j.width * 32), ctc_range, &j);
     for (int i = 0; i < 2; i++) TRY_OUT(nn_round(cx, &out[i], (dtype)logs->dtype));
@@ -183,7 +205,7 @@ out:
     return st;
 }
 
-/* ---- operators ---------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static void ctc_drop_infinite(tensor *loss) {
     dtype dt = (dtype)loss->dtype;
@@ -199,7 +221,8 @@ ctsc_status op_ctc_loss_internal(op_ctx *cx, const value *args, value *results) 
     ctsc_status st;
     TRY(ctc_lengths(cx, &args[2], "input_lengths", &inputs));
     TRY_OUT(ctc_lengths(cx, &args[3], "target_lengths", &lengths));
-    TRY_OUT(ctc_run(cx, arg_tensor(&args[0]), arg_tensor(&args[1]), inputs, lengths, arg_int(&args[4]), out));
+    TRY_OUT(ctc_run(cx, arg_tensor(&args[0]), arg_tensor(&args[1]), inputs, lengths,
+                    arg_int(&args[4]), out));
 out:
     tensor_unref(inputs);
     tensor_unref(lengths);
@@ -219,7 +242,8 @@ static ctsc_status ctc_reduce(op_ctx *cx, tensor *loss, const tensor *lengths, i
 
 /* log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity */
 ctsc_status op_ctc_loss(op_ctx *cx, const value *args, value *results) {
-    tensor *inputs = NULL, *lengths = NULL, *logs = NULL, *targets = NULL, *out[2] = {NULL}, *y = NULL;
+    tensor *inputs = NULL, *lengths = NULL, *logs = NULL, *targets = NULL, *out[2] = {NULL},
+           *y = NULL;
     bool batched = arg_tensor(&args[0])->ndim != 2;
     ctsc_status st;
     TRY(loss_check_reduction(cx, arg_int(&args[5])));

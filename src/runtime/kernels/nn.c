@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nn.c - what the kernels of neural-network layers share: widening and rounding, several results, gathers, sums.
+ * nn.c - what the kernels of neural-network layers share: widening and rounding, several results,
+ * gathers, sums.
  * Tests: tests/unit/test_nn.c
  */
 #include "runtime/kernels/nn.h"
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- arguments ----------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 ctsc_status nn_as(op_ctx *cx, tensor *t, dtype dt, tensor **out) {
     tensor *converted;
@@ -52,7 +53,7 @@ const char *nn_sizes(int ndim, const int64_t *sizes, nn_text *text) {
     return text->s;
 }
 
-/* ---- results ------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 ctsc_status nn_round(op_ctx *cx, tensor **t, dtype dt) {
     if ((*t)->dtype == dt) return CTSC_OK;
@@ -88,7 +89,7 @@ ctsc_status nn_finish_all(op_ctx *cx, const value *args, int n, tensor *const *c
     return st;
 }
 
-/* ---- gathers ------------------------------------------------------------------------------- */
+/* ---- gathers --------------------------------------------------------------------------------- */
 
 typedef struct nn_gather_job {
     const char *src;
@@ -133,7 +134,11 @@ static void nn_gather_range(void *ctx, int64_t begin, int64_t end) {
 void nn_gather3(const tensor *src, tensor *dst, int64_t planes, const int64_t in[3],
                 const int64_t out[3], int64_t *const at[3]) {
     if (dst->numel == 0) return;
-    nn_gather_job j = {.src = tensor_data(src), .dst = tensor_data(dst), .in = in, .out = out, .at = at,
+    nn_gather_job j = {.src = tensor_data(src),
+                       .dst = tensor_data(dst),
+                       .in = in,
+                       .out = out,
+                       .at = at,
                        .item = dtype_size((dtype)src->dtype)};
     for (int64_t b = 0, e; b < out[2]; b = e) {
         for (e = b + 1; e < out[2] && at[2][e] == at[2][e - 1] + 1;) e++;
@@ -143,7 +148,7 @@ void nn_gather3(const tensor *src, tensor *dst, int64_t planes, const int64_t in
     pool_for(planes * out[0] * out[1], nn_grain(out[2]), nn_gather_range, &j);
 }
 
-/* ---- sums ---------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 enum { NN_LANES = 16, NN_BLOCK = 2048 };
 

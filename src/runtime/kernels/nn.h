@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nn.h - what the kernels of neural-network layers (norm, pool, softmax, loss, upsample, vision) share.
+ * nn.h - what the kernels of neural-network layers (norm, pool, softmax, loss, upsample, vision)
+ * share.
  *
- * These kernels work on contiguous tensors of float or double: half and bfloat16 are widened on the way in
- * and rounded once on the way out (nn_input, nn_finish).
+ * These kernels work on contiguous tensors of float or double: half and bfloat16 are widened on the
+ * way in and rounded once on the way out (nn_input, nn_finish).
  */
 #ifndef CTSC_RUNTIME_KERNELS_NN_H
 #define CTSC_RUNTIME_KERNELS_NN_H
@@ -23,8 +24,8 @@
 
 #define nn_fail(cx, ...) diag_fail((cx)->diag, CTSC_FAILED, __VA_ARGS__)
 
-/* Marks inner loops worth a second copy for processors with AVX2, chosen at load time; the sanitizers'
- * start-up does not bear resolvers. */
+/* Marks inner loops worth a second copy for processors with AVX2, chosen at load time; the
+ * sanitizers' start-up does not bear resolvers. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define NN_HOT __attribute__((target_clones("avx2", "default")))
@@ -44,10 +45,16 @@
         }                                                                                          \
     } while (0)
 
-static inline int64_t nn_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t nn_max(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t nn_min(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static inline int64_t nn_max(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
 /* Items to hand to a thread at once, when each costs `work` element operations. */
-static inline int64_t nn_grain(int64_t work) { return nn_max(1, 32768 / nn_max(work, 1)); }
+static inline int64_t nn_grain(int64_t work) {
+    return nn_max(1, 32768 / nn_max(work, 1));
+}
 
 /* The dtype to compute in: float for half and bfloat16, else dt itself. */
 static inline dtype nn_compute(dtype dt) {
@@ -72,7 +79,9 @@ ctsc_status nn_finish_all(op_ctx *cx, const value *args, int n, tensor *const *c
 ctsc_status nn_round(op_ctx *cx, tensor **t, dtype dt);
 
 /* Room for the text of any size list. */
-typedef struct nn_text { char s[1400]; } nn_text;
+typedef struct nn_text {
+    char s[1400];
+} nn_text;
 /* "[2, 3]" */
 const char *nn_sizes(int ndim, const int64_t *sizes, nn_text *text);
 static inline const char *nn_shape(const tensor *t, nn_text *text) {
@@ -88,8 +97,8 @@ static inline int64_t nn_product(const tensor *t, int from, int to) {
     return n;
 }
 
-/* dst[p, d, h, w] = src[p, at[0][d], at[1][h], at[2][w]] for contiguous tensors of any dtype: what padding by
- * reflection and upsampling by the nearest neighbour have in common. */
+/* dst[p, d, h, w] = src[p, at[0][d], at[1][h], at[2][w]] for contiguous tensors of any dtype: what
+ * padding by reflection and upsampling by the nearest neighbour have in common. */
 void nn_gather3(const tensor *src, tensor *dst, int64_t planes, const int64_t in[3],
                 const int64_t out[3], int64_t *const at[3]);
 
@@ -103,8 +112,10 @@ double nn_sum_f64(const double *p, int64_t n);
 /* Sum of (p[i] - mean)^2. */
 double nn_square_sum_f32(const float *p, int64_t n, float mean);
 double nn_square_sum_f64(const double *p, int64_t n, double mean);
-#define nn_sum(p, n) _Generic(*(p), float: nn_sum_f32, double: nn_sum_f64)((const void *)(p), n)
+#define nn_sum(p, n) _Generic(*(p), float : nn_sum_f32, double : nn_sum_f64)((const void *)(p), n)
 #define nn_square_sum(p, n, mean)                                                                  \
-    _Generic(*(p), float: nn_square_sum_f32, double: nn_square_sum_f64)((const void *)(p), n, mean)
+    _Generic(*(p), float                                                                           \
+             : nn_square_sum_f32, double                                                           \
+             : nn_square_sum_f64)((const void *)(p), n, mean)
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * norm.c - batch, layer, group and instance normalisation, and weight normalisation.
  *
- * Method: every normalisation comes down to y = x * scale + shift over rows of a contiguous tensor; what differs is
- * which elements the mean and the variance are taken over. Statistics are two passes with sums in
- * blocks: as exact as Welford's method here, and simple loops.
+ * Method: every normalisation comes down to y = x * scale + shift over rows of a contiguous tensor;
+ * what differs is which elements the mean and the variance are taken over. Statistics are two
+ * passes with sums in blocks: as exact as Welford's method here, and simple loops.
  * Tests: tests/unit/test_nn.c
  */
 #include "runtime/kernels/nn.h"
@@ -30,19 +30,22 @@ static void norm_row_f64(const double *x, double *y, int64_t n, double a, double
     for (int64_t i = 0; i < n; i++) y[i] = x[i] * a + b;
 }
 #define norm_row(x, y, n, a, b)                                                                    \
-    _Generic(*(x), float: norm_row_f32, double: norm_row_f64)((const void *)(x), (void *)(y), n, a, b)
+    _Generic(*(x), float                                                                           \
+             : norm_row_f32, double                                                                \
+             : norm_row_f64)((const void *)(x), (void *)(y), n, a, b)
 
 NN_HOT static void norm_each_f32(const float *x, float *y, int64_t n, const float *a,
                                  const float *b) {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] * a[i] + b[i];
 }
-static void norm_each_f64(const double *x, double *y, int64_t n, const double *a,
-                          const double *b) {
+static void norm_each_f64(const double *x, double *y, int64_t n, const double *a, const double *b) {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] * a[i] + b[i];
 }
 #define norm_each(x, y, n, a, b)                                                                   \
-    _Generic(*(x), float: norm_each_f32, double: norm_each_f64)((const void *)(x), (void *)(y), n, \
-                                                                (const void *)(a), (const void *)(b))
+    _Generic(*(x), float                                                                           \
+             : norm_each_f32, double                                                               \
+             : norm_each_f64)((const void *)(x), (void *)(y), n, (const void *)(a),                \
+                              (const void *)(b))
 
 static void norm_rows_range(void *ctx, int64_t begin, int64_t end) {
     const norm_rows *j = ctx;
@@ -51,7 +54,8 @@ static void norm_rows_range(void *ctx, int64_t begin, int64_t end) {
         T *y = j->y;
         const T *scale = j->scale;
         const T *shift = j->shift;
-        if (j->inner == 1) { /* one element per row: a stretch of rows runs through scale and shift */
+        if (j->inner ==
+            1) { /* one element per row: a stretch of rows runs through scale and shift */
             for (int64_t r = begin; r < end;) {
                 int64_t at = r % j->period;
                 int64_t n = nn_min(end - r, j->period - at);
@@ -70,7 +74,7 @@ static void norm_rows_run(norm_rows *j, int64_t rows) {
     pool_for(rows, nn_grain(j->inner), norm_rows_range, j);
 }
 
-/* ---- batch norm: statistics per channel ---------------------------------------------------------- */
+/* ---- batch norm: statistics per channel ------------------------------------------------------ */
 
 typedef struct norm_stats {
     dtype dt;
@@ -87,8 +91,7 @@ static void norm_stats_range(void *ctx, int64_t begin, int64_t end) {
         for (int64_t c = begin; c < end; c++) j->mean[c] = j->square[c] = 0;
         if (j->inner == 1) {
             for (int64_t n = 0; n < j->batch; n++)
-                for (int64_t c = begin; c < end; c++)
-                    j->mean[c] += (double)x[n * j->channels + c];
+                for (int64_t c = begin; c < end; c++) j->mean[c] += (double)x[n * j->channels + c];
             for (int64_t c = begin; c < end; c++) j->mean[c] /= count;
             for (int64_t n = 0; n < j->batch; n++) {
                 for (int64_t c = begin; c < end; c++) {
@@ -113,7 +116,7 @@ static void norm_stats_run(norm_stats *j) {
     pool_for(j->channels, nn_grain(2 * j->batch * j->inner), norm_stats_range, j);
 }
 
-/* ---- batch norm ----------------------------------------------------------------------------------- */
+/* ---- batch norm ------------------------------------------------------------------------------ */
 
 /* What batch_norm and instance_norm are given, and what lies between. */
 typedef struct norm_batch {
@@ -176,13 +179,13 @@ static ctsc_status norm_store_all(op_ctx *cx, tensor *t, const double *values) {
     TRY(tensor_make_writable(cx->diag, t));
     size_t size = dtype_size((dtype)t->dtype);
     for (int64_t i = 0; i < t->numel; i++)
-        dtype_store_float((dtype)t->dtype, (char *)tensor_data(t) + (size_t)(i * t->strides[0]) * size,
-                          values[i]);
+        dtype_store_float((dtype)t->dtype,
+                          (char *)tensor_data(t) + (size_t)(i * t->strides[0]) * size, values[i]);
     return CTSC_OK;
 }
 
-/* running = momentum * mean over the instances + (1 - momentum) * running, both statistics. `stats` has
- * `instances` values per channel. */
+/* running = momentum * mean over the instances + (1 - momentum) * running, both statistics. `stats`
+ * has `instances` values per channel. */
 static ctsc_status norm_update_running(op_ctx *cx, const norm_batch *b, const norm_stats *s,
                                        int64_t instances) {
     double count = (double)s->batch * (double)s->inner;
@@ -227,8 +230,9 @@ static void norm_batch_affine(const norm_batch *b, const norm_stats *s, dtype dt
     });
 }
 
-/* Normalises b->input seen as [batch, rows, inner]; rows = channels * instances. In training the statistics are
- * left in stats: the means, and in place of the squares the inverse standard deviations. */
+/* Normalises b->input seen as [batch, rows, inner]; rows = channels * instances. In training the
+ * statistics are left in stats: the means, and in place of the squares the inverse standard
+ * deviations. */
 static ctsc_status norm_batch_run(op_ctx *cx, const norm_batch *b, int64_t batch, int64_t rows,
                                   int64_t inner, norm_stats *stats, tensor **out) {
     tensor *x = NULL, *y = NULL;
@@ -240,8 +244,12 @@ static ctsc_status norm_batch_run(op_ctx *cx, const norm_batch *b, int64_t batch
         st = diag_no_memory(cx->diag);
         goto out;
     }
-    *stats = (norm_stats){.dt = (dtype)x->dtype, .x = tensor_data(x), .batch = batch,
-                          .channels = rows, .inner = inner, .mean = stats->mean,
+    *stats = (norm_stats){.dt = (dtype)x->dtype,
+                          .x = tensor_data(x),
+                          .batch = batch,
+                          .channels = rows,
+                          .inner = inner,
+                          .mean = stats->mean,
                           .square = stats->square};
     if (b->training) {
         norm_stats_run(stats);
@@ -271,10 +279,14 @@ static ctsc_status norm_saved(op_ctx *cx, dtype dt, int64_t n, const double *val
 
 /* out[0..3): normalised input, saved mean, saved inverse standard deviation. */
 static ctsc_status norm_batch_all(op_ctx *cx, const value *args, tensor **out) {
-    norm_batch b = {.input = arg_tensor(&args[0]), .weight = arg_tensor_or_null(&args[1]),
-                    .bias = arg_tensor_or_null(&args[2]), .mean = arg_tensor_or_null(&args[3]),
-                    .var = arg_tensor_or_null(&args[4]), .training = arg_bool(&args[5]),
-                    .momentum = arg_float(&args[6]), .eps = arg_float(&args[7])};
+    norm_batch b = {.input = arg_tensor(&args[0]),
+                    .weight = arg_tensor_or_null(&args[1]),
+                    .bias = arg_tensor_or_null(&args[2]),
+                    .mean = arg_tensor_or_null(&args[3]),
+                    .var = arg_tensor_or_null(&args[4]),
+                    .training = arg_bool(&args[5]),
+                    .momentum = arg_float(&args[6]),
+                    .eps = arg_float(&args[7])};
     norm_stats stats = {.mean = NULL};
     ctsc_status st;
     double *memory = NULL;
@@ -340,12 +352,18 @@ ctsc_status op_batch_norm_impl_index(op_ctx *cx, const value *args, value *resul
 }
 
 ctsc_status op_instance_norm(op_ctx *cx, const value *args, value *results) {
-    norm_batch b = {.input = arg_tensor(&args[0]), .weight = arg_tensor_or_null(&args[1]),
-                    .bias = arg_tensor_or_null(&args[2]), .mean = arg_tensor_or_null(&args[3]),
-                    .var = arg_tensor_or_null(&args[4]), .training = arg_bool(&args[5]),
-                    .momentum = arg_float(&args[6]), .eps = arg_float(&args[7])};
+    norm_batch b = {.input = arg_tensor(&args[0]),
+                    .weight = arg_tensor_or_null(&args[1]),
+                    .bias = arg_tensor_or_null(&args[2]),
+                    .mean = arg_tensor_or_null(&args[3]),
+                    .var = arg_tensor_or_null(&args[4]),
+                    .training = arg_bool(&args[5]),
+                    .momentum = arg_float(&args[6]),
+                    .eps = arg_float(&args[7])};
     if (!b.training && (!b.mean || !b.var))
-        return nn_fail(cx, "Expected running_mean and running_var to be defined when use_input_stats is false");
+        return nn_fail(
+            cx,
+            "Expected running_mean and running_var to be defined when use_input_stats is false");
     b.channels = norm_channels(b.input);
     b.instances = b.input->ndim ? b.input->sizes[0] : 1;
     TRY(norm_batch_check(cx, &b));
@@ -359,12 +377,13 @@ ctsc_status op_instance_norm(op_ctx *cx, const value *args, value *results) {
     double *memory = mem_alloc(2 * sizeof *memory * (size_t)rows);
     if (!memory) return diag_no_memory(cx->diag);
     if (b.training) stats.mean = memory, stats.square = memory + rows;
-    ctsc_status st = norm_batch_run(cx, &b, 1, rows, nn_product(b.input, 2, b.input->ndim), &stats, &y);
+    ctsc_status st =
+        norm_batch_run(cx, &b, 1, rows, nn_product(b.input, 2, b.input->ndim), &stats, &y);
     mem_free(memory);
     return st == CTSC_OK ? op_return_tensor(results, y) : st;
 }
 
-/* ---- layer norm -------------------------------------------------------------------------------- */
+/* ---- layer norm ------------------------------------------------------------------------------ */
 
 typedef struct norm_layer {
     dtype dt;
@@ -380,16 +399,17 @@ NN_HOT static void norm_layer_row_f32(const float *x, float *y, int64_t n, float
     if (w && v)
         for (int64_t i = 0; i < n; i++) y[i] = (x[i] * a + b) * w[i] + v[i];
     else
-        for (int64_t i = 0; i < n; i++)
-            y[i] = (x[i] * a + b) * (w ? w[i] : 1) + (v ? v[i] : 0);
+        for (int64_t i = 0; i < n; i++) y[i] = (x[i] * a + b) * (w ? w[i] : 1) + (v ? v[i] : 0);
 }
 static void norm_layer_row_f64(const double *x, double *y, int64_t n, double a, double b,
                                const double *w, const double *v) {
     for (int64_t i = 0; i < n; i++) y[i] = (x[i] * a + b) * (w ? w[i] : 1) + (v ? v[i] : 0);
 }
 #define norm_layer_row(x, y, n, a, b, w, v)                                                        \
-    _Generic(*(x), float: norm_layer_row_f32, double: norm_layer_row_f64)(                         \
-        (const void *)(x), (void *)(y), n, a, b, (const void *)(w), (const void *)(v))
+    _Generic(*(x), float                                                                           \
+             : norm_layer_row_f32, double                                                          \
+             : norm_layer_row_f64)((const void *)(x), (void *)(y), n, a, b, (const void *)(w),     \
+                                   (const void *)(v))
 
 static void norm_layer_range(void *ctx, int64_t begin, int64_t end) {
     const norm_layer *j = ctx;
@@ -462,18 +482,20 @@ static ctsc_status norm_layer_param(op_ctx *cx, const char *name, const value *v
     if (!t || (t->ndim == n && memcmp(t->sizes, shape, sizeof *shape * (size_t)n) == 0))
         return CTSC_OK;
     nn_text have, want;
-    return nn_fail(cx,
-                   "Expected %s to be of same shape as normalized_shape, but got %s of shape %s and "
-                   "normalized_shape = %s",
-                   name, name, nn_shape(t, &have), nn_sizes(n, shape, &want));
+    return nn_fail(
+        cx,
+        "Expected %s to be of same shape as normalized_shape, but got %s of shape %s and "
+        "normalized_shape = %s",
+        name, name, nn_shape(t, &have), nn_sizes(n, shape, &want));
 }
 
 static ctsc_status norm_layer_check(op_ctx *cx, const tensor *x, int n, const int64_t *shape) {
     if (n <= x->ndim && memcmp(x->sizes + x->ndim - n, shape, sizeof *shape * (size_t)n) == 0)
         return CTSC_OK;
     nn_text have, want;
-    return nn_fail(cx, "Given normalized_shape=%s, expected input with shape [*, %s, but got input of size%s",
-                   nn_sizes(n, shape, &want), want.s + 1, nn_shape(x, &have));
+    return nn_fail(
+        cx, "Given normalized_shape=%s, expected input with shape [*, %s, but got input of size%s",
+        nn_sizes(n, shape, &want), want.s + 1, nn_shape(x, &have));
 }
 
 /* args: input, normalized_shape, weight, bias, eps - the same places in both overloads. */
@@ -482,8 +504,9 @@ static ctsc_status norm_layer_all(op_ctx *cx, const value *args, tensor **out) {
     const int64_t *shape;
     int n = arg_ints(&args[1], &shape);
     if (n < 1)
-        return nn_fail(cx, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
-                           "least one element, but got normalized_shape = []");
+        return nn_fail(
+            cx, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
+                "least one element, but got normalized_shape = []");
     TRY(norm_layer_param(cx, "weight", &args[2], n, shape));
     TRY(norm_layer_param(cx, "bias", &args[3], n, shape));
     TRY(norm_layer_check(cx, input, n, shape));
@@ -512,7 +535,7 @@ ctsc_status op_native_layer_norm(op_ctx *cx, const value *args, value *results) 
     return st;
 }
 
-/* ---- group norm -------------------------------------------------------------------------------- */
+/* ---- group norm ------------------------------------------------------------------------------ */
 
 /* PyTorch tells the shape of the weight in both cases. */
 static ctsc_status norm_group_param(op_ctx *cx, const char *name, const value *v, int64_t channels,
@@ -520,10 +543,11 @@ static ctsc_status norm_group_param(op_ctx *cx, const char *name, const value *v
     const tensor *t = arg_tensor_or_null(v);
     if (!t || (t->ndim == 1 && t->numel == channels)) return CTSC_OK;
     nn_text have, in;
-    return nn_fail(cx,
-                   "Expected %s to be a vector of size equal to the number of channels in input, but "
-                   "got %s of shape %s and input of shape %s",
-                   name, name, weight ? nn_shape(weight, &have) : "[0]", nn_shape(input, &in));
+    return nn_fail(
+        cx,
+        "Expected %s to be a vector of size equal to the number of channels in input, but "
+        "got %s of shape %s and input of shape %s",
+        name, name, weight ? nn_shape(weight, &have) : "[0]", nn_shape(input, &in));
 }
 
 static ctsc_status norm_group_all(op_ctx *cx, tensor *input, const value *weight, const value *bias,
@@ -533,10 +557,11 @@ static ctsc_status norm_group_all(op_ctx *cx, tensor *input, const value *weight
         return nn_fail(cx, "Expected num groups to be greater than 0, got %lld", (long long)groups);
     nn_text text;
     if (channels % groups)
-        return nn_fail(cx,
-                       "Expected number of channels in input to be divisible by num_groups, but got "
-                       "input of shape %s and num_groups=%lld",
-                       nn_shape(input, &text), (long long)groups);
+        return nn_fail(
+            cx,
+            "Expected number of channels in input to be divisible by num_groups, but got "
+            "input of shape %s and num_groups=%lld",
+            nn_shape(input, &text), (long long)groups);
     TRY(norm_group_param(cx, "weight", weight, channels, arg_tensor_or_null(weight), input));
     TRY(norm_group_param(cx, "bias", bias, channels, arg_tensor_or_null(weight), input));
     int64_t count;
@@ -544,17 +569,19 @@ static ctsc_status norm_group_all(op_ctx *cx, tensor *input, const value *weight
         __builtin_mul_overflow(count, inner, &count) || count != input->numel)
         return nn_fail(cx, "Expected X.numel() == N * C * HxW to be true, but got false.");
     int64_t sizes[2] = {batch, groups};
-    norm_layer j = {.inner = channels / groups * inner, .eps = eps, .groups = groups, .channel = inner};
-    return norm_layer_run(cx, "GroupNormKernelImpl", input, weight, bias, &j, batch * groups, 2, sizes, out);
+    norm_layer j = {
+        .inner = channels / groups * inner, .eps = eps, .groups = groups, .channel = inner};
+    return norm_layer_run(cx, "GroupNormKernelImpl", input, weight, bias, &j, batch * groups, 2,
+                          sizes, out);
 }
 
 ctsc_status op_group_norm(op_ctx *cx, const value *args, value *results) {
     tensor *out[3] = {NULL}, *input = arg_tensor(&args[0]);
     int dim;
     TRY(tensor_wrap_dim(cx->diag, 1, input->ndim, &dim));
-    ctsc_status st =
-        norm_group_all(cx, input, &args[2], &args[3], input->sizes[0], input->sizes[1],
-                       nn_product(input, 2, input->ndim), arg_int(&args[1]), arg_float(&args[4]), out);
+    ctsc_status st = norm_group_all(cx, input, &args[2], &args[3], input->sizes[0], input->sizes[1],
+                                    nn_product(input, 2, input->ndim), arg_int(&args[1]),
+                                    arg_float(&args[4]), out);
     norm_release(2, out + 1);
     if (st == CTSC_OK) return op_return_tensor(results, out[0]);
     tensor_unref(out[0]);
@@ -571,7 +598,7 @@ ctsc_status op_native_group_norm(op_ctx *cx, const value *args, value *results) 
     return st;
 }
 
-/* ---- weight norm ------------------------------------------------------------------------------- */
+/* ---- weight norm ----------------------------------------------------------------------------- */
 
 static double norm_power(double v, double p) {
     if (p == 2) return v * v;
@@ -579,8 +606,8 @@ static double norm_power(double v, double p) {
     return pow(fabs(v), p);
 }
 
-/* Norms of v over all dims but `dim` (-1: over all), in v's compute dtype and of shape [1, .., n, .., 1]. x: v made
- * contiguous. */
+/* Norms of v over all dims but `dim` (-1: over all), in v's compute dtype and of shape [1, .., n,
+ * .., 1]. x: v made contiguous. */
 static ctsc_status norm_except(op_ctx *cx, const tensor *x, double p, int dim, tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS];
     for (int i = 0; i < x->ndim; i++) sizes[i] = i == dim ? x->sizes[i] : 1;
@@ -607,9 +634,9 @@ static ctsc_status norm_except(op_ctx *cx, const tensor *x, double p, int dim, t
                         sums[i] += norm_power(a, p);
                 }
         for (int64_t i = 0; i < len; i++)
-            norm[i] = (T)(p == 2                  ? sqrt(sums[i])
+            norm[i] = (T)(p == 2               ? sqrt(sums[i])
                           : p == 0 || isinf(p) ? sums[i]
-                                                  : pow(sums[i], 1 / p));
+                                               : pow(sums[i], 1 / p));
     });
     mem_free(sums);
     return CTSC_OK;

@@ -2,8 +2,8 @@
 /*
  * pad.c - padding by a constant, by reflection, by replication and in a circle.
  *
- * Method: all but the constant one are gathers: output position o of a dim is input position o - left, brought back inside
- * by the mode's rule. Negative padding crops.
+ * Method: all but the constant one are gathers: output position o of a dim is input position o -
+ * left, brought back inside by the mode's rule. Negative padding crops.
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/nn.h"
@@ -13,7 +13,7 @@
 /* The numbers of at::native::padding_mode. */
 enum { PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR, PAD_CONSTANT };
 
-/* ---- constant -------------------------------------------------------------------------------------- */
+/* ---- constant -------------------------------------------------------------------------------- */
 
 static void pad_fill(tensor *t, const value *v) { /* t is new: contiguous */
     dtype dt = (dtype)t->dtype;
@@ -43,33 +43,40 @@ static ctsc_status pad_check_crop(op_ctx *cx, const tensor *self, int n, const i
             if (by >= 0) continue;
             if (by < -size)
                 return nn_fail(cx, "start (%lld) + length (%lld) exceeds dimension size (%lld).",
-                               side ? 0LL : (long long)(0 - (uint64_t)by), (long long)(size + by), (long long)size);
+                               side ? 0LL : (long long)(0 - (uint64_t)by), (long long)(size + by),
+                               (long long)size);
             size += by;
         }
     }
     return CTSC_OK;
 }
 
-static ctsc_status pad_constant(op_ctx *cx, tensor *self, int n, const int64_t *pad, const value *fill,
-                                tensor **out) {
+static ctsc_status pad_constant(op_ctx *cx, tensor *self, int n, const int64_t *pad,
+                                const value *fill, tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS], from[TENSOR_MAX_DIMS] = {0}, to[TENSOR_MAX_DIMS];
     if (n % 2) return nn_fail(cx, "Length of pad must be even but instead it equals %d", n);
     if (n / 2 > self->ndim)
-        return nn_fail(cx, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is %dwhile the input has %ddimensions.",
+        return nn_fail(cx,
+                       "Length of pad should be no more than twice the number of dimensions of the "
+                       "input. Pad length is %dwhile the input has %ddimensions.",
                        n, self->ndim);
     for (int i = 0; i < self->ndim; i++) sizes[i] = to[i] = self->sizes[i];
     TRY(pad_check_crop(cx, self, n, pad));
     bool grows = false;
     for (int i = 0; i < n; i++) grows |= pad[i] > 0;
     for (int dim = self->ndim - n / 2; dim < self->ndim; dim++) {
-        int64_t left = pad[2 * (self->ndim - 1 - dim)], right = pad[2 * (self->ndim - 1 - dim) + 1], size;
+        int64_t left = pad[2 * (self->ndim - 1 - dim)], right = pad[2 * (self->ndim - 1 - dim) + 1],
+                size;
         bool fits = !__builtin_add_overflow(self->sizes[dim], left, &size) &&
                     !__builtin_add_overflow(size, right, &size);
         if (!fits) return nn_fail(cx, "padding size is too large");
         if (size < grows)
-            return nn_fail(cx, "The input size %lld, plus negative padding %lld and %lld resulted in a negative output size, which is invalid. Check dimension %d of your input.",
-                           (long long)self->sizes[dim], (long long)left, (long long)right,
-                           dim - (self->ndim - n / 2));
+            return nn_fail(
+                cx,
+                "The input size %lld, plus negative padding %lld and %lld resulted in a negative "
+                "output size, which is invalid. Check dimension %d of your input.",
+                (long long)self->sizes[dim], (long long)left, (long long)right,
+                dim - (self->ndim - n / 2));
         from[dim] = left, to[dim] = left + self->sizes[dim], sizes[dim] = size;
     }
     tensor *y;
@@ -80,7 +87,8 @@ static ctsc_status pad_constant(op_ctx *cx, tensor *self, int n, const int64_t *
     for (int i = 0; i < self->ndim; i++) {
         int64_t begin = nn_max(from[i], 0);
         inside[i] = nn_max(nn_min(to[i], sizes[i]) - begin, 0);
-        if (inside[i]) src_at += (begin - from[i]) * self->strides[i], dst_at += begin * y->strides[i];
+        if (inside[i])
+            src_at += (begin - from[i]) * self->strides[i], dst_at += begin * y->strides[i];
     }
     tensor *src = NULL, *dst = NULL;
     ctsc_status st;
@@ -108,9 +116,10 @@ ctsc_status op_constant_pad_nd(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, y, results);
 }
 
-/* ---- gathers --------------------------------------------------------------------------------------- */
+/* ---- gathers --------------------------------------------------------------------------------- */
 
-/* Pads the last n dims (n <= 3), pad[0], pad[1] belonging to the last. Sizes and modes are checked already. */
+/* Pads the last n dims (n <= 3), pad[0], pad[1] belonging to the last. Sizes and modes are checked
+ * already. */
 static ctsc_status pad_gather(op_ctx *cx, tensor *self, int n, const int64_t *pad, int mode,
                               tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS], in[3] = {1, 1, 1}, size[3] = {1, 1, 1}, *at[3] = {NULL};
@@ -132,7 +141,8 @@ static ctsc_status pad_gather(op_ctx *cx, tensor *self, int n, const int64_t *pa
         goto out;
     }
     for (int i = 0; y->numel && i < 3; i++) {
-        int64_t left = i >= 3 - n ? pad[2 * (2 - i)] : 0, right = i >= 3 - n ? pad[2 * (2 - i) + 1] : 0;
+        int64_t left = i >= 3 - n ? pad[2 * (2 - i)] : 0,
+                right = i >= 3 - n ? pad[2 * (2 - i) + 1] : 0;
         /* What is cropped does not take part in the circle. */
         int64_t crop = nn_max(-left, 0), kept = in[i] - crop - nn_max(-right, 0);
         if (mode == PAD_CIRCULAR && kept <= 0) {
@@ -145,9 +155,12 @@ static ctsc_status pad_gather(op_ctx *cx, tensor *self, int n, const int64_t *pa
         }
         for (int64_t o = 0; o < size[i]; o++) {
             int64_t v = o - left;
-            if (mode == PAD_REPLICATE) v = nn_max(nn_min(v, in[i] - 1), 0);
-            else if (mode == PAD_CIRCULAR) v = ((v - crop) % kept + kept) % kept + crop;
-            else v = v < 0 ? -v : v >= in[i] ? 2 * (in[i] - 1) - v : v;
+            if (mode == PAD_REPLICATE)
+                v = nn_max(nn_min(v, in[i] - 1), 0);
+            else if (mode == PAD_CIRCULAR)
+                v = ((v - crop) % kept + kept) % kept + crop;
+            else
+                v = v < 0 ? -v : v >= in[i] ? 2 * (in[i] - 1) - v : v;
             at[i][o] = v;
         }
     }
@@ -170,10 +183,13 @@ static bool pad_shape_ok(const tensor *t, int n) {
 
 static ctsc_status pad_bad_shape(op_ctx *cx, const tensor *t, int n, int mode) {
     nn_text text;
-    const char *middle = mode == PAD_REFLECT && n < 3 ? "tensor expected for input, but got:"
-                                                      : "tensor with possibly 0 batch size and other non-zero dimensions for input, but got:";
-    return nn_fail(cx, "%s%dD or %dD (batch mode) %s %s", mode == PAD_REFLECT && n < 3 ? "" : "Expected ",
-                   n + 1, n + 2, middle, nn_shape(t, &text));
+    const char *middle =
+        mode == PAD_REFLECT && n < 3
+            ? "tensor expected for input, but got:"
+            : "tensor with possibly 0 batch size and other non-zero dimensions for input, but got:";
+    return nn_fail(cx, "%s%dD or %dD (batch mode) %s %s",
+                   mode == PAD_REFLECT && n < 3 ? "" : "Expected ", n + 1, n + 2, middle,
+                   nn_shape(t, &text));
 }
 
 static ctsc_status pad_check_reflect(op_ctx *cx, const tensor *t, int n, const int64_t *pad) {
@@ -183,9 +199,13 @@ static ctsc_status pad_check_reflect(op_ctx *cx, const tensor *t, int n, const i
         int64_t size = t->sizes[dim], left = pad[2 * k], right = pad[2 * k + 1];
         if (left < size && right < size) continue;
         if (n == 2)
-            return nn_fail(cx, "Argument #%d: Padding size should be less than the corresponding input dimension, but got: padding (%lld, %lld) at dimension %d of input %d",
+            return nn_fail(cx,
+                           "Argument #%d: Padding size should be less than the corresponding input "
+                           "dimension, but got: padding (%lld, %lld) at dimension %d of input %d",
                            4 + 2 * k, (long long)left, (long long)right, dim, t->ndim);
-        return nn_fail(cx, "Argument #%d: Padding size should be less than the corresponding input dimension, but got: padding (%lld, %lld) at dimension %d of input %s",
+        return nn_fail(cx,
+                       "Argument #%d: Padding size should be less than the corresponding input "
+                       "dimension, but got: padding (%lld, %lld) at dimension %d of input %s",
                        4 + 2 * k, (long long)left, (long long)right, dim, nn_shape(t, &text));
     }
     return CTSC_OK;
@@ -199,13 +219,18 @@ static ctsc_status pad_check_result(op_ctx *cx, const tensor *t, int n, const in
         out[k] = (double)in[k] + (double)pad[2 * k] + (double)pad[2 * k + 1];
     }
     if (n == 1 && out[0] < 1)
-        return nn_fail(cx, "input (W: %lld) is too small. Calculated output W: %.0f", (long long)in[0], out[0]);
+        return nn_fail(cx, "input (W: %lld) is too small. Calculated output W: %.0f",
+                       (long long)in[0], out[0]);
     if (n == 2 && out[0] < 1 && out[1] < 1)
-        return nn_fail(cx, "input (H: %lld, W: %lld) is too small. Calculated output H: %.0f W: %.0f",
+        return nn_fail(cx,
+                       "input (H: %lld, W: %lld) is too small. Calculated output H: %.0f W: %.0f",
                        (long long)in[1], (long long)in[0], out[1], out[0]);
     if (n == 3 && out[0] < 1 && out[1] < 1 && out[2] < 1)
-        return nn_fail(cx, "input (D: %lld H: %lld, W: %lld) is too small. Calculated output D: %.0f H: %.0f W: %.0f",
-                       (long long)in[2], (long long)in[1], (long long)in[0], out[2], out[1], out[0]);
+        return nn_fail(cx,
+                       "input (D: %lld H: %lld, W: %lld) is too small. Calculated output D: %.0f "
+                       "H: %.0f W: %.0f",
+                       (long long)in[2], (long long)in[1], (long long)in[0], out[2], out[1],
+                       out[0]);
     return CTSC_OK;
 }
 
@@ -216,7 +241,8 @@ static ctsc_status pad_mirror(op_ctx *cx, tensor *self, const value *padding, in
         {"replication_pad1d_cpu", "replication_pad2d_cpu", "replication_pad3d_cpu"}};
     const int64_t *pad;
     int dim;
-    if (arg_ints(padding, &pad) != 2 * n) return nn_fail(cx, "padding size is expected to be %d", 2 * n);
+    if (arg_ints(padding, &pad) != 2 * n)
+        return nn_fail(cx, "padding size is expected to be %d", 2 * n);
     if (n > 1 && self->ndim <= n) TRY(tensor_wrap_dim(cx->diag, n, self->ndim, &dim));
     if (!pad_shape_ok(self, n)) return pad_bad_shape(cx, self, n, mode);
     if (mode == PAD_REFLECT) TRY(pad_check_reflect(cx, self, n, pad));
@@ -262,7 +288,7 @@ ctsc_status op_pad_circular(op_ctx *cx, const value *args, value *results) {
     return op_return_tensor(results, y);
 }
 
-/* ---- pad: all modes by name or number -------------------------------------------------------------- */
+/* ---- pad: all modes by name or number -------------------------------------------------------- */
 
 static const char *const pad_mode_names[] = {"reflect", "replicate", "circular", "constant"};
 
@@ -279,8 +305,10 @@ static ctsc_status pad_any(op_ctx *cx, const value *args, int64_t mode, value *r
     if (!arg_is_none(&args[3]) && arg_float(&args[3]) != 0)
         return nn_fail(cx, "Padding mode \"%s\" doesn't take in value argument",
                        mode >= 0 && mode < PAD_CONSTANT ? pad_mode_names[mode] : "");
-    if (mode < 0 || mode > PAD_CONSTANT || n < 1 || n > 3 || (self->ndim != n + 1 && self->ndim != n + 2))
-        return nn_fail(cx, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
+    if (mode < 0 || mode > PAD_CONSTANT || n < 1 || n > 3 ||
+        (self->ndim != n + 1 && self->ndim != n + 2))
+        return nn_fail(
+            cx, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
     if (mode == PAD_CIRCULAR)
         TRY(pad_circular(cx, self, &args[1], &y));
     else

@@ -2,9 +2,9 @@
 /*
  * pool.c - max and average pooling over fixed windows in one to three dims, and max unpooling.
  *
- * Method: one and two dims are three with sizes of 1. Without indices a window is pooled in two steps, first the rows of
- * the window into one row (long loops that vectorise), then along that row. With indices each window
- * is walked in memory order, which is the order that decides ties.
+ * Method: one and two dims are three with sizes of 1. Without indices a window is pooled in two
+ * steps, first the rows of the window into one row (long loops that vectorise), then along that
+ * row. With indices each window is walked in memory order, which is the order that decides ties.
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/pool.h"
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- geometry --------------------------------------------------------------------------------- */
+/* ---- geometry -------------------------------------------------------------------------------- */
 
 /* How an operator words its complaints about its arguments. */
 typedef struct pool_words {
@@ -22,34 +22,50 @@ typedef struct pool_words {
 } pool_words;
 
 static const pool_words pool_max1d = {
-    "max_pool1d", 1,
-    "max_pool1d() kernel_size must be an int, list of ints or tuple of ints of size 1 but got size %d",
-    "max_pool1d() stride must be None, an int, list of ints, or tuple of ints of size 1 but got size %d",
+    "max_pool1d",
+    1,
+    "max_pool1d() kernel_size must be an int, list of ints or tuple of ints of size 1 but got size "
+    "%d",
+    "max_pool1d() stride must be None, an int, list of ints, or tuple of ints of size 1 but got "
+    "size %d",
     "max_pool1d() padding must be an int, list of ints, or tuple of ints of size 1 but got size %d",
-    "max_pool1d() dilation must be an int, list of ints or tuple of ints of size 1 but got size %d"};
+    "max_pool1d() dilation must be an int, list of ints or tuple of ints of size 1 but got size "
+    "%d"};
 static const pool_words pool_max2d = {
-    "max_pool2d", 2, "max_pool2d: kernel_size must either be a single int, or a tuple of two ints",
+    "max_pool2d",
+    2,
+    "max_pool2d: kernel_size must either be a single int, or a tuple of two ints",
     "max_pool2d: stride must either be omitted, a single int, or a tuple of two ints",
     "max_pool2d: padding must be either be a single int, or a tuple of two ints",
     "max_pool2d: dilation must be either a single int, or a tuple of two ints"};
 static const pool_words pool_max3d = {
-    "max_pool3d_with_indices_cpu", 3,
+    "max_pool3d_with_indices_cpu",
+    3,
     "max_pool3d: kernel_size must either be a single int, or a tuple of three ints",
     "max_pool3d: stride must either be omitted, a single int, or a tuple of three ints",
     "max_pool3d: padding must either be a single int, or a tuple of three ints",
     "max_pool3d: dilation must be either a single int, or a tuple of three ints"};
 static const pool_words pool_avg1d = {
-    "avg_pool2d", 1, "avg_pool1d() argument 'kernel_size' should contain one int (got %d)",
+    "avg_pool2d",
+    1,
+    "avg_pool1d() argument 'kernel_size' should contain one int (got %d)",
     "avg_pool1d() argument 'stride' should contain one int (got %d)",
-    "avg_pool1d() argument 'padding' should contain one int (got %d)", ""};
+    "avg_pool1d() argument 'padding' should contain one int (got %d)",
+    ""};
 static const pool_words pool_avg2d = {
-    "avg_pool2d", 2, "avg_pool2d: kernel_size must either be a single int, or a tuple of two ints",
+    "avg_pool2d",
+    2,
+    "avg_pool2d: kernel_size must either be a single int, or a tuple of two ints",
     "avg_pool2d: stride must either be omitted, a single int, or a tuple of two ints",
-    "avg_pool2d: padding must either be a single int, or a tuple of two ints", ""};
+    "avg_pool2d: padding must either be a single int, or a tuple of two ints",
+    ""};
 static const pool_words pool_avg3d = {
-    "avg_pool3d_out_frame", 3, "avg_pool3d: kernel_size must be a single int, or a tuple of three ints",
+    "avg_pool3d_out_frame",
+    3,
+    "avg_pool3d: kernel_size must be a single int, or a tuple of three ints",
     "avg_pool3d: stride must be omitted, a single int, or a tuple of three ints",
-    "avg_pool3d: padding must be a single int, or a tuple of three ints", ""};
+    "avg_pool3d: padding must be a single int, or a tuple of three ints",
+    ""};
 
 static ctsc_status pool_bad_list(op_ctx *cx, const char *words, const value *v) {
     const int64_t *data;
@@ -79,15 +95,20 @@ static ctsc_status pool_read(op_ctx *cx, const pool_words *w, const value *args,
 static ctsc_status pool_bad_dilation(op_ctx *cx, const pool_geometry *g, int n) {
     long long t = g->dilation[0], h = g->dilation[1], w = g->dilation[2];
     if (n == 3)
-        return nn_fail(cx, "dilation should be greater than zero, but got dilationT: %lld dilationH: %lld dilationW: %lld",
+        return nn_fail(cx,
+                       "dilation should be greater than zero, but got dilationT: %lld dilationH: "
+                       "%lld dilationW: %lld",
                        t, h, w);
-    return nn_fail(cx, "dilation should be greater than zero, but got dilationH: %lld dilationW: %lld", h, w);
+    return nn_fail(
+        cx, "dilation should be greater than zero, but got dilationH: %lld dilationW: %lld", h, w);
 }
 
 static ctsc_status pool_bad_kernel(op_ctx *cx, const pool_geometry *g, int n) {
     long long t = g->kernel[0], h = g->kernel[1], w = g->kernel[2];
     if (n == 3)
-        return nn_fail(cx, "kernel size should be greater than zero, but got kT: %lld kH: %lld kW: %lld", t, h, w);
+        return nn_fail(
+            cx, "kernel size should be greater than zero, but got kT: %lld kH: %lld kW: %lld", t, h,
+            w);
     return nn_fail(cx, "kernel size should be greater than zero, but got kH: %lld kW: %lld", h, w);
 }
 
@@ -95,7 +116,8 @@ static ctsc_status pool_bad_stride(op_ctx *cx, const pool_geometry *g, int n) {
     long long t = g->stride[0], h = g->stride[1], w = g->stride[2];
     if (!t || !h || !w) return nn_fail(cx, "stride should not be zero");
     if (n == 3)
-        return nn_fail(cx, "stride should be greater than zero, but got dT: %lld dH: %lld dW: %lld", t, h, w);
+        return nn_fail(cx, "stride should be greater than zero, but got dT: %lld dH: %lld dW: %lld",
+                       t, h, w);
     return nn_fail(cx, "stride should be greater than zero, but got dH: %lld dW: %lld", h, w);
 }
 
@@ -127,8 +149,10 @@ static ctsc_status pool_sizes(op_ctx *cx, const tensor *input, int n, bool ceil_
         if (g->pad[i] < 0)
             return nn_fail(cx, "pad must be non-negative, but got pad: %lld", (long long)g->pad[i]);
         if (g->pad[i] > g->kernel[i] / 2)
-            return nn_fail(cx, "pad should be at most half of kernel size, but got pad=%lld and kernel_size=%lld",
-                           (long long)g->pad[i], (long long)g->kernel[i]);
+            return nn_fail(
+                cx,
+                "pad should be at most half of kernel size, but got pad=%lld and kernel_size=%lld",
+                (long long)g->pad[i], (long long)g->kernel[i]);
         if (g->kernel[i] > limit || g->stride[i] > limit || g->dilation[i] > limit)
             return nn_fail(cx, "pooling window is too large");
     }
@@ -166,10 +190,14 @@ static ctsc_status pool_check_shape(op_ctx *cx, const char *name, const tensor *
                                     pool_geometry *g) {
     nn_text text;
     if (n == 2 && pool_has_empty_dim(input, n))
-        return nn_fail(cx, "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:%s",
+        return nn_fail(cx,
+                       "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for "
+                       "input, but got:%s",
                        nn_shape(input, &text));
     if (n == 3 && pool_has_empty_dim(input, n))
-        return nn_fail(cx, "%s(): Expected input's non-batch dimensions to have positive length, but input has a shape of %s and non-batch dimension 0 has length zero!",
+        return nn_fail(cx,
+                       "%s(): Expected input's non-batch dimensions to have positive length, but "
+                       "input has a shape of %s and non-batch dimension 0 has length zero!",
                        name, nn_shape(input, &text));
     for (int i = 3 - n; i < 3; i++)
         if (g->out[i] < 1) return pool_too_small(cx, input, n, g);
@@ -178,10 +206,11 @@ static ctsc_status pool_check_shape(op_ctx *cx, const char *name, const tensor *
 
 ctsc_status pool_check_1d(op_ctx *cx, const tensor *input, const char *name) {
     if (input->ndim == 2 || input->ndim == 3) return CTSC_OK;
-    return nn_fail(cx,
-                   "Expected 2 to 3 dimensions, but got %d-dimensional tensor for argument #1 'self' "
-                   "(while checking arguments for %s)",
-                   input->ndim, name);
+    return nn_fail(
+        cx,
+        "Expected 2 to 3 dimensions, but got %d-dimensional tensor for argument #1 'self' "
+        "(while checking arguments for %s)",
+        input->ndim, name);
 }
 
 /* Everything up to the output sizes. */
@@ -193,11 +222,12 @@ static ctsc_status pool_prepare(op_ctx *cx, const pool_words *w, const value *ar
     if (n == 1)
         TRY(pool_check_1d(cx, input, dilated ? "max_pool1d" : "avg_pool1d"));
     else if (input->ndim != n + 1 && input->ndim != n + 2)
-        return nn_fail(cx, "non-empty %dD or %dD (batch mode) tensor expected for input", n + 1, n + 2);
+        return nn_fail(cx, "non-empty %dD or %dD (batch mode) tensor expected for input", n + 1,
+                       n + 2);
     return pool_sizes(cx, input, n, ceil_mode, g);
 }
 
-/* ---- the kernels ------------------------------------------------------------------------------ */
+/* ---- the kernels ----------------------------------------------------------------------------- */
 
 enum { POOL_ROW = 2048 }; /* rows longer than this are pooled in one step */
 
@@ -211,7 +241,8 @@ typedef struct pool_job {
     int64_t divisor; /* 0: the window's size */
 } pool_job;
 
-/* The part of window o in dim i that lies inside the input: positions *begin + k * dilation, k < *count. */
+/* The part of window o in dim i that lies inside the input: positions *begin + k * dilation, k <
+ * *count. */
 static inline void pool_window(const pool_geometry *g, int i, int64_t o, int64_t *begin,
                                int64_t *count) {
     int64_t start = o * g->stride[i] - g->pad[i], d = g->dilation[i];
@@ -234,13 +265,16 @@ static inline void pool_window(const pool_geometry *g, int i, int64_t o, int64_t
 POOL_FOLD(float)
 POOL_FOLD(double)
 #define pool_max_into(acc, row, n)                                                                 \
-    _Generic(*(acc), float: pool_max_into_float, double: pool_max_into_double)(                    \
-        (void *)(acc), (const void *)(row), n)
+    _Generic(*(acc), float                                                                         \
+             : pool_max_into_float, double                                                         \
+             : pool_max_into_double)((void *)(acc), (const void *)(row), n)
 #define pool_add_into(acc, row, n)                                                                 \
-    _Generic(*(acc), float: pool_add_into_float, double: pool_add_into_double)(                    \
-        (void *)(acc), (const void *)(row), n)
+    _Generic(*(acc), float                                                                         \
+             : pool_add_into_float, double                                                         \
+             : pool_add_into_double)((void *)(acc), (const void *)(row), n)
 
-/* One output row of max pooling without indices: `acc` receives the maximum of the window's rows. */
+/* One output row of max pooling without indices: `acc` receives the maximum of the window's rows.
+ */
 static void pool_max_row(const pool_job *j, int64_t plane, int64_t od, int64_t oh, void *acc,
                          void *dst) {
     const pool_geometry *g = j->g;
@@ -253,7 +287,9 @@ static void pool_max_row(const pool_job *j, int64_t plane, int64_t od, int64_t o
         T *y = dst;
         for (int64_t a = 0; a < dn; a++)
             for (int64_t b = 0; b < hn; b++) {
-                const T *row = base + ((d0 + a * g->dilation[0]) * g->in[1] + h0 + b * g->dilation[1]) * g->in[2];
+                const T *row =
+                    base +
+                    ((d0 + a * g->dilation[0]) * g->in[1] + h0 + b * g->dilation[1]) * g->in[2];
                 if (dn * hn == 1) {
                     line = row;
                 } else if (a + b == 0) {
@@ -292,7 +328,9 @@ static void pool_max_row_indices(const pool_job *j, int64_t plane, int64_t od, i
             int64_t best = (d0 * g->in[1] + h0) * g->in[2] + w0;
             for (int64_t a = 0; a < dn; a++)
                 for (int64_t b = 0; b < hn; b++) {
-                    int64_t at = ((d0 + a * g->dilation[0]) * g->in[1] + h0 + b * g->dilation[1]) * g->in[2] + w0;
+                    int64_t at = ((d0 + a * g->dilation[0]) * g->in[1] + h0 + b * g->dilation[1]) *
+                                     g->in[2] +
+                                 w0;
                     for (int64_t k = 0; k < wn; k++, at += g->dilation[2]) {
                         T v = base[at];
                         if (v > m || v != v) m = v, best = at;
@@ -372,14 +410,16 @@ static void pool_range(void *ctx, int64_t begin, int64_t end) {
     bool fits = g->in[2] <= POOL_ROW && g->out[2] * 4 >= g->in[2];
     size_t item = dtype_size(j->dt);
     for (int64_t r = begin; r < end; r++) {
-        int64_t oh = r % g->out[1], od = r / g->out[1] % g->out[0], plane = r / g->out[1] / g->out[0];
+        int64_t oh = r % g->out[1], od = r / g->out[1] % g->out[0],
+                plane = r / g->out[1] / g->out[0];
         void *y = (char *)j->y + (size_t)(r * g->out[2]) * item;
         if (j->average && j->dt == DT_INT64)
             pool_avg_row_int(j, plane, od, oh, y);
         else if (j->average)
             pool_avg_row(j, plane, od, oh, fits ? acc : NULL, y);
         else if (j->indices || !fits)
-            pool_max_row_indices(j, plane, od, oh, y, j->indices ? j->indices + r * g->out[2] : NULL);
+            pool_max_row_indices(j, plane, od, oh, y,
+                                 j->indices ? j->indices + r * g->out[2] : NULL);
         else
             pool_max_row(j, plane, od, oh, acc, y);
     }
@@ -392,7 +432,7 @@ static void pool_run(pool_job *j) {
         pool_for(g->planes * g->out[0] * g->out[1], nn_grain(work), pool_range, j);
 }
 
-/* ---- max pooling ------------------------------------------------------------------------------ */
+/* ---- max pooling ----------------------------------------------------------------------------- */
 
 /* out[0]: maxima; out[1]: their places, if wanted. */
 static ctsc_status pool_max(op_ctx *cx, const pool_words *w, const value *args,
@@ -407,7 +447,10 @@ static ctsc_status pool_max(op_ctx *cx, const pool_words *w, const value *args,
     TRY(nn_input(cx, name, input, &x));
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, input->ndim, sizes, &out[0]));
     if (with_indices) TRY_OUT(tensor_new(cx->diag, DT_INT64, input->ndim, sizes, &out[1]));
-    pool_job j = {.g = g, .dt = (dtype)x->dtype, .x = tensor_data(x), .y = tensor_data(out[0]),
+    pool_job j = {.g = g,
+                  .dt = (dtype)x->dtype,
+                  .x = tensor_data(x),
+                  .y = tensor_data(out[0]),
                   .indices = with_indices ? tensor_data(out[1]) : NULL};
     pool_run(&j);
     TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
@@ -432,11 +475,15 @@ static ctsc_status pool_max_op(op_ctx *cx, const pool_words *w, const value *arg
         for (int i = 0; i < t->ndim; i++) wide[i + (i == t->ndim - 1)] = t->sizes[i];
         wide[t->ndim - 1] = 1;
         if (t->ndim == 2 || t->sizes[1] * t->sizes[2] == 0)
-            return nn_fail(cx, "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:%s",
+            return nn_fail(cx,
+                           "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size "
+                           "for input, but got:%s",
                            nn_sizes(t->ndim + 1, wide, &text));
     }
     if (w->dims == 1 && g.out[2] < 1) return pool_too_small(cx, arg_tensor(&args[0]), 1, &g);
-    if (w->dims > 1) TRY(pool_check_shape(cx, "max_pool3d_with_indices_out_cpu_template", arg_tensor(&args[0]), w->dims, &g));
+    if (w->dims > 1)
+        TRY(pool_check_shape(cx, "max_pool3d_with_indices_out_cpu_template", arg_tensor(&args[0]),
+                             w->dims, &g));
     TRY(pool_max(cx, w, args, &g, with_indices, out));
     return nn_finish_all(cx, args, with_indices ? 2 : 1, out, results);
 }
@@ -463,17 +510,23 @@ ctsc_status op_max_pool1d(op_ctx *cx, const value *args, value *results) {
     pool_geometry g;
     nn_text text;
     if ((x->ndim != 2 && x->ndim != 3) || pool_has_empty_dim(x, 1))
-        return nn_fail(cx, "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:%s",
+        return nn_fail(cx,
+                       "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim "
+                       "batch size for input, but got:%s",
                        nn_shape(x, &text));
     TRY(pool_read(cx, &pool_max1d, args + 1, true, &g));
     long long kernel = g.kernel[2], pad = g.pad[2];
     if (kernel <= 0)
-        return nn_fail(cx, "max_pool1d() kernel_size must be greater than zero, but got %lld", kernel);
+        return nn_fail(cx, "max_pool1d() kernel_size must be greater than zero, but got %lld",
+                       kernel);
     if (g.stride[2] <= 0)
-        return nn_fail(cx, "max_pool1d() stride must be greater than zero, but got %lld", (long long)g.stride[2]);
+        return nn_fail(cx, "max_pool1d() stride must be greater than zero, but got %lld",
+                       (long long)g.stride[2]);
     if (pad < 0) return nn_fail(cx, "max_pool1d() padding must be non-negative, but got %lld", pad);
     if (pad > kernel / 2)
-        return nn_fail(cx, "max_pool1d() padding should be at most half of kernel size, but got padding=%lld and kernel_size=%lld",
+        return nn_fail(cx,
+                       "max_pool1d() padding should be at most half of kernel size, but got "
+                       "padding=%lld and kernel_size=%lld",
                        pad, kernel);
     if (g.dilation[2] <= 0)
         return nn_fail(cx, "max_pool1d() dilation must be greater than zero, but got %lld",
@@ -486,7 +539,7 @@ ctsc_status op_max_pool1d(op_ctx *cx, const value *args, value *results) {
     return op_return_tensor(results, out[0]);
 }
 
-/* ---- average pooling -------------------------------------------------------------------------- */
+/* ---- average pooling ------------------------------------------------------------------------- */
 
 static ctsc_status pool_avg_op(op_ctx *cx, const pool_words *w, const value *args, value *results) {
     tensor *input = arg_tensor(&args[0]), *x = NULL, *y = NULL;
@@ -498,11 +551,12 @@ static ctsc_status pool_avg_op(op_ctx *cx, const pool_words *w, const value *arg
     if (override && arg_int(&args[6]) == 0) return nn_fail(cx, "divisor must be not zero");
     if (w->dims == 3 && !pool_has_empty_dim(input, 3) &&
         (g.out[0] < 1 || g.out[1] < 1 || g.out[2] < 1))
-        return nn_fail(cx,
-                       "input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: %lld "
-                       "kW: %lld)",
-                       (long long)g.in[0], (long long)g.in[1], (long long)g.in[2],
-                       (long long)g.kernel[0], (long long)g.kernel[1], (long long)g.kernel[2]);
+        return nn_fail(
+            cx,
+            "input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: %lld "
+            "kW: %lld)",
+            (long long)g.in[0], (long long)g.in[1], (long long)g.in[2], (long long)g.kernel[0],
+            (long long)g.kernel[1], (long long)g.kernel[2]);
     if (w->dims == 1 && g.out[2] < 1) return pool_too_small(cx, input, 1, &g);
     if (w->dims > 1) TRY(pool_check_shape(cx, "avg_pool3d", input, w->dims, &g));
     pool_result_sizes(input, w->dims, &g, sizes);
@@ -511,8 +565,12 @@ static ctsc_status pool_avg_op(op_ctx *cx, const pool_words *w, const value *arg
     else
         TRY(nn_input(cx, w->name, input, &x));
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, input->ndim, sizes, &y));
-    pool_job j = {.g = &g, .dt = (dtype)x->dtype, .x = tensor_data(x), .y = tensor_data(y),
-                  .average = true, .count_padding = arg_bool(&args[5]),
+    pool_job j = {.g = &g,
+                  .dt = (dtype)x->dtype,
+                  .x = tensor_data(x),
+                  .y = tensor_data(y),
+                  .average = true,
+                  .count_padding = arg_bool(&args[5]),
                   .divisor = override ? arg_int(&args[6]) : 0};
     pool_run(&j);
     tensor_unref(x);
@@ -535,7 +593,7 @@ ctsc_status op_avg_pool3d(op_ctx *cx, const value *args, value *results) {
     return pool_avg_op(cx, &pool_avg3d, args, results);
 }
 
-/* ---- max unpooling ---------------------------------------------------------------------------- */
+/* ---- max unpooling --------------------------------------------------------------------------- */
 
 static ctsc_status pool_unpool_check(op_ctx *cx, const tensor *x, const tensor *indices, int n) {
     nn_text a, b;
@@ -544,17 +602,22 @@ static ctsc_status pool_unpool_check(op_ctx *cx, const tensor *x, const tensor *
                        dtype_table[indices->dtype].ir_name);
     if (indices->dtype != DT_INT64) return nn_fail(cx, "elements in indices should be type int64");
     if (x->ndim != n + 1 && x->ndim != n + 2)
-        return nn_fail(cx, "Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor with %d dimensions.",
+        return nn_fail(cx,
+                       "Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor "
+                       "with %d dimensions.",
                        n, n + 1, n + 2, x->ndim);
     if (!tensor_same_shape(x, indices))
-        return nn_fail(cx, "Expected shape of indices to be same as that of the input tensor (%s) but got indices tensor with shape: %s",
+        return nn_fail(cx,
+                       "Expected shape of indices to be same as that of the input tensor (%s) but "
+                       "got indices tensor with shape: %s",
                        nn_shape(x, &a), nn_shape(indices, &b));
     for (int i = 1; i < x->ndim; i++)
         if (x->sizes[i] == 0)
-            return nn_fail(cx,
-                           "max_unpooling%dd_forward_out_cpu(): Expected input to have non-zero size for "
-                           "non-batch dimensions, but got %s with dimension %d being empty.",
-                           n, nn_shape(x, &a), i);
+            return nn_fail(
+                cx,
+                "max_unpooling%dd_forward_out_cpu(): Expected input to have non-zero size for "
+                "non-batch dimensions, but got %s with dimension %d being empty.",
+                n, nn_shape(x, &a), i);
     return CTSC_OK;
 }
 
@@ -576,11 +639,15 @@ static ctsc_status pool_unpool(op_ctx *cx, const value *args, int n, const int64
     for (int64_t i = 0; i < x->numel; i++) {
         int64_t k = TENSOR_AT(at, int64_t)[i];
         if (k >= 0 && k < volume) continue;
-        st = n == 2 ? nn_fail(cx, "Found an invalid max index: %lld (output volumes are of size %lldx%lld",
-                              (long long)k, (long long)size[0], (long long)size[1])
-                    : nn_fail(cx, "Found an invalid max index: %lld (output volumes are of size %lldx%lldx%lld",
-                              (long long)k, (long long)size[0], (long long)size[1],
-                              (long long)size[2]);
+        st =
+            n == 2
+                ? nn_fail(cx,
+                          "Found an invalid max index: %lld (output volumes are of size %lldx%lld",
+                          (long long)k, (long long)size[0], (long long)size[1])
+                : nn_fail(
+                      cx,
+                      "Found an invalid max index: %lld (output volumes are of size %lldx%lldx%lld",
+                      (long long)k, (long long)size[0], (long long)size[1], (long long)size[2]);
         goto out;
     }
     NN_WIDE(x->dtype, {
@@ -602,7 +669,10 @@ ctsc_status op_max_unpool2d(op_ctx *cx, const value *args, value *results) {
     const int64_t *size;
     int n = arg_ints(&args[2], &size);
     if (n != 2)
-        return nn_fail(cx, "There should be exactly two elements (height, width) in output_size, but got %d elements.", n);
+        return nn_fail(cx,
+                       "There should be exactly two elements (height, width) in output_size, but "
+                       "got %d elements.",
+                       n);
     return pool_unpool(cx, args, 2, size, results);
 }
 
@@ -611,11 +681,20 @@ ctsc_status op_max_unpool3d(op_ctx *cx, const value *args, value *results) {
     int n = arg_ints(&args[2], &size);
     nn_text text;
     if (n != 3)
-        return nn_fail(cx, "There should be exactly three elements (depth, height, width) in output_size, but got %d elements.", n);
+        return nn_fail(cx,
+                       "There should be exactly three elements (depth, height, width) in "
+                       "output_size, but got %d elements.",
+                       n);
     if ((n = arg_ints(&args[3], &stride)) != 3)
-        return nn_fail(cx, "There should be exactly three elements (depth, height, width) in stride, but got: %d elements.", n);
+        return nn_fail(cx,
+                       "There should be exactly three elements (depth, height, width) in stride, "
+                       "but got: %d elements.",
+                       n);
     if ((n = arg_ints(&args[4], &other)) != 3)
-        return nn_fail(cx, "There should be exactly three elements (depth, height, width) in padding, but got: %d elements.", n);
+        return nn_fail(cx,
+                       "There should be exactly three elements (depth, height, width) in padding, "
+                       "but got: %d elements.",
+                       n);
     if (stride[0] <= 0 || stride[1] <= 0 || stride[2] <= 0)
         return nn_fail(cx, "strides should be greater than zero, but got stride: %s",
                        nn_sizes(3, stride, &text));

@@ -2,14 +2,16 @@
 /*
  * reduce.c - the engine behind every operator that folds dimensions away.
  *
- * Method: the kept dims collapse to at most two strided groups and the reduced ones to one; a
- * tensor that does not allow it is copied with its reduced dims last. Values that lie together are
- * handed to the kind as they are; others are transposed (and widened) through a small buffer on the
- * stack, a tile of results at a time, so that no case needs code of its own and no worker
- * allocates. Long reductions are cut into chunks, whose partial results are folded in order.
+ * Method: the kept dims collapse to at most two strided groups, the reduced ones too; a tensor that
+ * does not allow it is copied with its reduced dims last. Values that lie together are handed to
+ * the kind as they are; others are transposed (and widened) through a small buffer on the stack, a
+ * tile of results at a time, so that no case needs code of its own and no worker allocates. Long
+ * reductions are cut into chunks, whose partial results are folded in order.
  * Rejected: an iterator with a kernel per dtype and stride pattern; many times the code for the
- * same speed in the cases that occur. Invariants: the borders of chunks and tiles depend on shapes
- * alone, so results do not depend on threads. Tests: tests/unit/test_reduce.c
+ * same speed in the cases that occur.
+ * Invariants: the borders of chunks and tiles depend on shapes alone, so results do not depend on
+ * threads.
+ * Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce.h"
 

@@ -5,7 +5,8 @@
  * A reduction is a kind (what to do with values) run over a plan (where the values lie). The engine
  * hands stretches of contiguous values to the kind; the kind never sees strides, and sees four
  * element types only: float (also for half and bfloat16), double, int64 (for all integers and bool)
- * and, where a kind cares to provide it, bytes. Tests: tests/unit/test_reduce.c
+ * and, where a kind cares to provide it, bytes.
+ * Tests: tests/unit/test_reduce.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_REDUCE_H
 #define CTSC_RUNTIME_KERNELS_REDUCE_H

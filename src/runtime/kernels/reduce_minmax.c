@@ -4,8 +4,8 @@
  * max, min, argmax, argmin.
  *
  * Method: a block's extreme is found first, in vectors; only if it beats what was seen before is
- * the block searched for its place. NaN beats everything; of equals the first wins. Tests:
- * tests/unit/test_reduce.c
+ * the block searched for its place. NaN beats everything; of equals the first wins.
+ * Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce.h"
 #include "runtime/kernels/reduce_vec.h"

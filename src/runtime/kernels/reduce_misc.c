@@ -5,7 +5,8 @@
  *
  * Method: the definitions of PyTorch's documentation, written with op_call, so that dtypes,
  * promotion and broadcasting are those of the operators used. A helper takes over its operand,
- * which keeps chains of calls free of clean-up. Tests: tests/unit/test_reduce.c
+ * which keeps chains of calls free of clean-up.
+ * Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce.h"
 

@@ -5,7 +5,8 @@
  *
  * Method: variances are taken block by block, two passes over a block that is in the cache, and the
  * blocks are joined (T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise
- * algorithm for computing sample variances, 1979). Tests: tests/unit/test_reduce.c
+ * algorithm for computing sample variances, 1979).
+ * Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce_norm.h"
 #include "runtime/kernels/reduce_vec.h"

@@ -4,8 +4,8 @@
  * all, count_nonzero, sum_to_size.
  *
  * Method: floats are added in vectors over blocks of a few hundred values, and the blocks in
- * double: as exact as PyTorch's cascade, and simple. Integers are added in 64 bits and wrap. Tests:
- * tests/unit/test_reduce.c
+ * double: as exact as PyTorch's cascade, and simple. Integers are added in 64 bits and wrap.
+ * Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce.h"
 #include "runtime/kernels/reduce_vec.h"

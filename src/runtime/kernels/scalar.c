@@ -366,7 +366,10 @@ ctsc_status op_device_from_str(op_ctx *cx, const value *args, value *results) {
     if (!strcmp(s, "cuda")) return op_return(results, value_device(VALUE_DEVICE_CUDA));
     if (sscanf(s, "cuda:%d%n", &index, &used) == 1 && !s[used] && index >= 0)
         return op_return(results, value_device(index + 1));
-    return diag_fail(cx->diag, CTSC_FAILED, "Expected one of cpu, cuda device type at start of device string: %s", s);
+    return diag_fail(cx->diag, CTSC_FAILED,
+                     "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, ort, xla, "
+                     "lazy, vulkan, mps, meta, hpu, privateuseone device type at start of device string: %s",
+                     s);
 }
 ctsc_status op_device_type(op_ctx *cx, const value *args, value *results) {
     const char *s = args[0].u.device ? "cuda" : "cpu";

@@ -4,7 +4,8 @@
  *
  * Method: a contiguous copy is [outer, n, inner]; a lane is one line along n. Neighbouring lanes
  * run together, so that memory is read in order. Floats run in double, as in PyTorch; integers wrap
- * in their own width. Tests: tests/unit/test_reduce.c
+ * in their own width.
+ * Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce.h"
 

@@ -2,8 +2,8 @@
 /*
  * softmax.c - softmax and log_softmax over one dim.
  *
- * Method: over the last dim a row at a time: maximum, exponentials, sum. Over another dim the same, for a
- * stretch of neighbouring columns at once, so that memory is read in order.
+ * Method: over the last dim a row at a time: maximum, exponentials, sum. Over another dim the same,
+ * for a stretch of neighbouring columns at once, so that memory is read in order.
  * Tests: tests/unit/test_nn.c
  */
 #include "runtime/kernels/nn.h"
@@ -22,7 +22,7 @@ typedef struct softmax_job {
     bool log;
 } softmax_job;
 
-/* ---- loops ------------------------------------------------------------------------------------ */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 #define SOFTMAX_LOOPS(T, SUFFIX, HOT)                                                              \
     HOT static T softmax_max_##SUFFIX(const T *x, int64_t n) {                                     \
@@ -98,7 +98,7 @@ typedef struct softmax_job {
 SOFTMAX_LOOPS(float, f32, NN_HOT)
 SOFTMAX_LOOPS(double, f64, )
 
-/* ---- jobs ------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static void softmax_row_range(void *ctx, int64_t begin, int64_t end) {
     const softmax_job *j = ctx;
@@ -156,9 +156,12 @@ ctsc_status nn_softmax(op_ctx *cx, tensor *input, int64_t dim_arg, dtype dt, boo
     TRY(st);
     TRY_OUT(tensor_new_like(cx->diag, x, (dtype)x->dtype, &y));
     if (x->numel) {
-        softmax_job j = {.dt = (dtype)x->dtype, .x = tensor_data(x), .y = tensor_data(y),
+        softmax_job j = {.dt = (dtype)x->dtype,
+                         .x = tensor_data(x),
+                         .y = tensor_data(y),
                          .dim = x->ndim ? x->sizes[dim] : 1,
-                         .inner = nn_product(x, dim + 1, x->ndim), .log = logarithm};
+                         .inner = nn_product(x, dim + 1, x->ndim),
+                         .log = logarithm};
         softmax_run(&j, x->numel / j.dim / j.inner);
     }
     TRY_OUT(nn_round(cx, &y, dt));
@@ -179,7 +182,8 @@ static ctsc_status softmax_op(op_ctx *cx, const value *args, bool logarithm, val
 }
 
 /* _softmax(self, dim, half_to_float) */
-static ctsc_status softmax_internal_op(op_ctx *cx, const value *args, bool logarithm, value *results) {
+static ctsc_status softmax_internal_op(op_ctx *cx, const value *args, bool logarithm,
+                                       value *results) {
     tensor *input = arg_tensor(&args[0]), *y = NULL;
     if (arg_bool(&args[2]))
         return nn_fail(cx, "softmax with half to float conversion is not supported on CPU");

@@ -4,8 +4,8 @@
  *
  * Method: a row's values become int64 keys that compare like the values (NaN last, both zeros
  * equal), paired with their positions. Ties are ordered by position, so results are the same
- * everywhere. Medians select (C. A. R. Hoare, Algorithm 65: Find, 1961), the others sort. Tests:
- * tests/unit/test_reduce.c
+ * everywhere. Medians select (C. A. R. Hoare, Algorithm 65: Find, 1961), the others sort.
+ * Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce.h"
 

@@ -296,15 +296,15 @@ ctsc_status op_str_contains(op_ctx *cx, const value *args, value *results) {
 
 /* ---- splitting and joining ------------------------------------------------------------------------------------------ */
 
-static ctsc_status string_split_space(op_ctx *cx, text t, int64_t max, value *results) {
+/* Without a separator PyTorch heeds no limit. */
+static ctsc_status string_split_space(op_ctx *cx, text t, value *results) {
     list *l = string_list();
     bool ok = l != NULL;
     size_t i = 0;
-    for (int64_t k = 0; ok; k++) {
+    while (ok) {
         while (i < t.n && isspace((unsigned char)t.p[i])) i++;
         if (i == t.n) break;
         size_t b = i;
-        if (max >= 0 && k == max) i = t.n;
         while (i < t.n && !isspace((unsigned char)t.p[i])) i++;
         ok = string_push(l, t.p + b, i - b);
     }
@@ -313,7 +313,7 @@ static ctsc_status string_split_space(op_ctx *cx, text t, int64_t max, value *re
 ctsc_status op_str_split(op_ctx *cx, const value *args, value *results) {
     text t = string_arg(&args[0]);
     int64_t max = arg_int(&args[2]), at = 0;
-    if (args[1].tag == V_NONE) return string_split_space(cx, t, max, results);
+    if (args[1].tag == V_NONE) return string_split_space(cx, t, results);
     text sep = string_arg(&args[1]);
     if (!sep.n) return diag_fail(cx->diag, CTSC_FAILED, "ValueError: empty separator");
     list *l = string_list();

@@ -2,12 +2,13 @@
 /*
  * upsample.c - resizing by the nearest neighbour, linearly, cubically, and with antialiasing.
  *
- * Method: every mode is separable. A table per dim says which input positions an output position is made of,
- * and with which weights; the dims are then resampled one after the other, the innermost first (the order in which
- * PyTorch nests its sums). Weighting whole rows at once vectorises in all dims but the innermost. The nearest
- * neighbour needs no sums and works on elements of any type.
- * The tables are computed in the type PyTorch computes them in, since a position decides which elements are
- * read. Tests: tests/unit/test_resample.c
+ * Method: every mode is separable. A table per dim says which input positions an output position is
+ * made of, and with which weights; the dims are then resampled one after the other, the innermost
+ * first (the order in which PyTorch nests its sums). Weighting whole rows at once vectorises in all
+ * dims but the innermost. The nearest neighbour needs no sums and works on elements of any type.
+ * The tables are computed in the type PyTorch computes them in, since a position decides which
+ * elements are read.
+ * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/nn.h"
 
@@ -23,7 +24,7 @@ typedef enum upsample_mode {
     UPSAMPLE_CUBIC_AA,
 } upsample_mode;
 
-/* ---- tables ------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 /* One dim: output o is the sum of weight[o * taps + k] * input[begin...]. */
 typedef struct upsample_table {
@@ -34,29 +35,34 @@ typedef struct upsample_table {
     void *weight; /* likewise, of the compute dtype; unused taps have weight 0 */
 } upsample_table;
 
-/* What a value becomes in the type positions are computed in: double, float or bfloat16. Each step rounds. */
+/* What a value becomes in the type positions are computed in: double, float or bfloat16. Each step
+ * rounds. */
 static inline double upsample_round(dtype dt, double v) {
     if (dt == DT_FLOAT64) return v;
-    return dt == DT_BFLOAT16 ? (double)bfloat16_to_float(bfloat16_from_float((float)v)) : (double)(float)v;
+    return dt == DT_BFLOAT16 ? (double)bfloat16_to_float(bfloat16_from_float((float)v))
+                             : (double)(float)v;
 }
 
 /* Input steps per output step. given: the scale factor, if one was passed (else <= 0). */
 static double upsample_step(dtype dt, int64_t in, int64_t out, bool align, double given) {
     if (align && out <= 1) return 0;
     if (!align && given > 0) return upsample_round(dt, 1.0 / given);
-    double a = upsample_round(dt, (double)(in - align)), b = upsample_round(dt, (double)(out - align));
+    double a = upsample_round(dt, (double)(in - align)),
+           b = upsample_round(dt, (double)(out - align));
     return upsample_round(dt, a / b);
 }
 
-/* The position in the input of output o. Only the step was rounded: what follows happens in double or in fused
- * operations in PyTorch as well. */
+/* The position in the input of output o. Only the step was rounded: what follows happens in double
+ * or in fused operations in PyTorch as well. */
 static double upsample_source(double step, int64_t o, bool align, bool cubic) {
     double v = align ? step * (double)o : step * ((double)o + 0.5) - 0.5;
     return !align && !cubic && v < 0 ? 0 : v;
 }
 
-/* shortcut: PyTorch's code for channels-last tensors does not look at the scale for sizes that stay or double. */
-static void upsample_nearest_table(upsample_table *t, dtype dt, bool exact, bool shortcut, double given) {
+/* shortcut: PyTorch's code for channels-last tensors does not look at the scale for sizes that stay
+ * or double. */
+static void upsample_nearest_table(upsample_table *t, dtype dt, bool exact, bool shortcut,
+                                   double given) {
     int shift = t->out == t->in ? 0 : t->out == 2 * t->in ? 1 : -1;
     for (int64_t o = 0; shortcut && shift >= 0 && o < t->out; o++) t->at[o] = o >> shift;
     if (shortcut && shift >= 0) return;
@@ -131,7 +137,8 @@ static void upsample_aa_table(upsample_table *t, dtype dt, bool cubic, double st
         for (int64_t k = 0; k < n; k++)
             total += upsample_filter(((double)(k + begin) - center + 0.5) * shrink, cubic);
         for (int64_t k = 0; k < t->taps; k++) {
-            double w = k < n ? upsample_filter(((double)(k + begin) - center + 0.5) * shrink, cubic) : 0;
+            double w =
+                k < n ? upsample_filter(((double)(k + begin) - center + 0.5) * shrink, cubic) : 0;
             upsample_put(t, dt, o, (int)k, nn_min(begin + nn_min(k, nn_max(n - 1, 0)), t->in - 1),
                          total != 0 ? w / total : w);
         }
@@ -141,28 +148,31 @@ static void upsample_aa_table(upsample_table *t, dtype dt, bool cubic, double st
 static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_mode mode, dtype dt,
                                        bool align, bool shortcut, double given) {
     double step = upsample_step(dt, t->in, t->out, align, given);
-    double wide = mode < UPSAMPLE_LINEAR_AA ? 0
-                                            : ceil(upsample_aa_support(step, mode == UPSAMPLE_CUBIC_AA)) * 2 + 1;
+    double wide = mode < UPSAMPLE_LINEAR_AA
+                      ? 0
+                      : ceil(upsample_aa_support(step, mode == UPSAMPLE_CUBIC_AA)) * 2 + 1;
     t->taps = mode <= UPSAMPLE_NEAREST_EXACT ? 1
               : mode == UPSAMPLE_LINEAR      ? 2
               : mode == UPSAMPLE_CUBIC       ? 4
                                              : (int)fmin(wide, (double)nn_min(t->in, INT32_MAX));
     size_t count, bytes;
-    if (!size_mul((size_t)t->out, (size_t)t->taps, &count) || !size_mul(count, sizeof *t->at, &bytes))
+    if (!size_mul((size_t)t->out, (size_t)t->taps, &count) ||
+        !size_mul(count, sizeof *t->at, &bytes))
         return diag_no_memory(cx->diag);
     t->at = mem_alloc(bytes);
     t->weight = mem_alloc(bytes);
     if (!t->at || !t->weight) return diag_no_memory(cx->diag);
-    /* PyTorch interpolates linearly with weights 1 and 0 then, which is the same but for NaN and infinity. */
+    /* PyTorch interpolates linearly with weights 1 and 0 then, which is the same but for NaN and
+     * infinity. */
     t->identity = t->in == t->out && mode == UPSAMPLE_LINEAR;
     switch (mode) {
-        case UPSAMPLE_NEAREST:
-        case UPSAMPLE_NEAREST_EXACT:
-            upsample_nearest_table(t, dt, mode == UPSAMPLE_NEAREST_EXACT, shortcut, given);
-            break;
-        case UPSAMPLE_LINEAR: upsample_linear_table(t, dt, align, given); break;
-        case UPSAMPLE_CUBIC: upsample_cubic_table(t, dt, align, given); break;
-        default: upsample_aa_table(t, dt, mode == UPSAMPLE_CUBIC_AA, step); break;
+    case UPSAMPLE_NEAREST:
+    case UPSAMPLE_NEAREST_EXACT:
+        upsample_nearest_table(t, dt, mode == UPSAMPLE_NEAREST_EXACT, shortcut, given);
+        break;
+    case UPSAMPLE_LINEAR: upsample_linear_table(t, dt, align, given); break;
+    case UPSAMPLE_CUBIC: upsample_cubic_table(t, dt, align, given); break;
+    default: upsample_aa_table(t, dt, mode == UPSAMPLE_CUBIC_AA, step); break;
     }
     return CTSC_OK;
 }
@@ -172,7 +182,7 @@ static void upsample_table_free(upsample_table *t) {
     mem_free(t->weight);
 }
 
-/* ---- resampling one dim -------------------------------------------------------------------------- */
+/* ---- resampling one dim ---------------------------------------------------------------------- */
 
 /* x is [outer, in, inner], y is [outer, out, inner]. */
 typedef struct upsample_pass {
@@ -235,16 +245,16 @@ static void upsample_pass_range(void *ctx, int64_t begin, int64_t end) {
     }
     for (int64_t r = begin; r < end; r++) {
         if (j->dt == DT_FLOAT64)
-            upsample_gather_double((const double *)j->x + r * t->in, (double *)j->y + r * t->out, t->out,
-                                   t->taps, t->at, t->weight);
+            upsample_gather_double((const double *)j->x + r * t->in, (double *)j->y + r * t->out,
+                                   t->out, t->taps, t->at, t->weight);
         else
-            upsample_gather_float((const float *)j->x + r * t->in, (float *)j->y + r * t->out, t->out,
-                                  t->taps, t->at, t->weight);
+            upsample_gather_float((const float *)j->x + r * t->in, (float *)j->y + r * t->out,
+                                  t->out, t->taps, t->at, t->weight);
     }
 }
 
-/* Resamples dim `dim` (counted from the end of [planes, D, H, W]: 1..3) of *x, whose sizes are kept in sizes[4].
- * Replaces *x. */
+/* Resamples dim `dim` (counted from the end of [planes, D, H, W]: 1..3) of *x, whose sizes are kept
+ * in sizes[4]. Replaces *x. */
 static ctsc_status upsample_dim(op_ctx *cx, tensor **x, int64_t sizes[4], int dim,
                                 const upsample_table *t) {
     if (t->identity) return CTSC_OK;
@@ -266,7 +276,7 @@ static ctsc_status upsample_dim(op_ctx *cx, tensor **x, int64_t sizes[4], int di
     return CTSC_OK;
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 typedef struct upsample_spec {
     const char *name; /* as refused dtypes are told: "linear" */
@@ -284,7 +294,8 @@ static ctsc_status upsample_check(op_ctx *cx, const tensor *x, int noutput, upsa
     if (noutput != n)
         return nn_fail(cx, "It is expected output_size equals to %d, but got size %d", n, noutput);
     if (x->ndim != n + 2)
-        return nn_fail(cx, "It is expected input_size equals to %d, but got size %d", n + 2, x->ndim);
+        return nn_fail(cx, "It is expected input_size equals to %d, but got size %d", n + 2,
+                       x->ndim);
     bool bad = false;
     for (int i = 0; i < 3; i++) {
         in[i] = s->in[i] = i < 3 - n ? 1 : x->sizes[i + n - 1];
@@ -292,17 +303,23 @@ static ctsc_status upsample_check(op_ctx *cx, const tensor *x, int noutput, upsa
         bad |= in[i] <= 0 || out[i] <= 0;
     }
     if (bad && n == 1)
-        return nn_fail(cx, "Input and output sizes should be greater than 0, but got input (W: %lld) and output (W: %lld)",
+        return nn_fail(cx,
+                       "Input and output sizes should be greater than 0, but got input (W: %lld) "
+                       "and output (W: %lld)",
                        in[2], out[2]);
     if (bad && n == 2)
-        return nn_fail(cx, "Input and output sizes should be greater than 0, but got input (H: %lld, W: %lld) output (H: %lld, W: %lld)",
+        return nn_fail(cx,
+                       "Input and output sizes should be greater than 0, but got input (H: %lld, "
+                       "W: %lld) output (H: %lld, W: %lld)",
                        in[1], in[2], out[1], out[2]);
     if (bad)
-        return nn_fail(cx, "Input and output sizes should be greater than 0, but got input (D: %lld, H: %lld, W: %lld) output (D: %lld, H: %lld, W: %lld)",
+        return nn_fail(cx,
+                       "Input and output sizes should be greater than 0, but got input (D: %lld, "
+                       "H: %lld, W: %lld) output (D: %lld, H: %lld, W: %lld)",
                        in[0], in[1], in[2], out[0], out[1], out[2]);
     if (x->sizes[1] == 0)
-        return nn_fail(cx, "Non-empty %dD data tensor expected but got a tensor with sizes %s", n + 2,
-                       nn_shape(x, &text));
+        return nn_fail(cx, "Non-empty %dD data tensor expected but got a tensor with sizes %s",
+                       n + 2, nn_shape(x, &text));
     return CTSC_OK;
 }
 
@@ -314,16 +331,19 @@ static ctsc_status upsample_vec_sizes(op_ctx *cx, const tensor *x, const value *
         return nn_fail(cx, "Must specify exactly one of output_size and scale_factors");
     if (!arg_is_none(size)) {
         *noutput = arg_ints(size, &sizes);
-        for (int i = 0; i < *noutput && *noutput == s->dims; i++) s->out[3 - s->dims + i] = sizes[i];
+        for (int i = 0; i < *noutput && *noutput == s->dims; i++)
+            s->out[3 - s->dims + i] = sizes[i];
         return CTSC_OK;
     }
     const list *l = factors->u.list;
     if (x->ndim != s->dims + 2)
-        return nn_fail(cx, "It is expected input_size equals to %d, but got size %d", s->dims + 2, x->ndim);
+        return nn_fail(cx, "It is expected input_size equals to %d, but got size %d", s->dims + 2,
+                       x->ndim);
     if ((int64_t)l->len != s->dims)
-        return nn_fail(cx, "Expected static_cast<int64_t>(scale_factors->size()) == spatial_dimensions to be "
-                           "true, but got false.  (Could this error message be improved?  If so, please "
-                           "report an enhancement request to PyTorch.)");
+        return nn_fail(
+            cx, "Expected static_cast<int64_t>(scale_factors->size()) == spatial_dimensions to be "
+                "true, but got false.  (Could this error message be improved?  If so, please "
+                "report an enhancement request to PyTorch.)");
     *noutput = s->dims;
     for (int i = 0; i < s->dims; i++) {
         double out = (double)x->sizes[i + 2] * l->u.floats[i];
@@ -334,9 +354,10 @@ static ctsc_status upsample_vec_sizes(op_ctx *cx, const tensor *x, const value *
     return CTSC_OK;
 }
 
-/* ---- running ------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
-static ctsc_status upsample_nearest(op_ctx *cx, tensor *input, const upsample_table *t, tensor **out) {
+static ctsc_status upsample_nearest(op_ctx *cx, tensor *input, const upsample_table *t,
+                                    tensor **out) {
     tensor *x;
     int64_t sizes[5] = {input->sizes[0], input->sizes[1]}, in[3], size[3];
     int64_t *const at[3] = {t[0].at, t[1].at, t[2].at};
@@ -389,7 +410,8 @@ static bool upsample_is_channels_last(const tensor *x) {
     return true;
 }
 
-static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample_spec *s, tensor **out) {
+static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample_spec *s,
+                                tensor **out) {
     upsample_table t[3] = {{0}};
     TRY(upsample_check(cx, input, noutput, s));
     bool nearest = s->mode <= UPSAMPLE_NEAREST_EXACT;
@@ -401,16 +423,17 @@ static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample
     }
     ctsc_status st = CTSC_OK;
     bool last = nearest && upsample_is_channels_last(input);
-    dtype table_dt = last                                ? DT_FLOAT32
+    dtype table_dt = last                           ? DT_FLOAT32
                      : dt == DT_BFLOAT16 && nearest ? DT_BFLOAT16
                      : dt == DT_FLOAT64             ? DT_FLOAT64
-                                                         : DT_FLOAT32;
+                                                    : DT_FLOAT32;
     for (int i = 0; i < 3 && st == CTSC_OK; i++) {
         t[i].in = s->in[i], t[i].out = s->out[i];
         /* The dims that are not there stay as they are. */
         bool absent = i < 3 - s->dims;
-        st = upsample_table_make(cx, &t[i], absent && !nearest ? UPSAMPLE_LINEAR : s->mode,
-                                 table_dt, s->align, last && s->mode == UPSAMPLE_NEAREST, s->scale[i]);
+        st =
+            upsample_table_make(cx, &t[i], absent && !nearest ? UPSAMPLE_LINEAR : s->mode, table_dt,
+                                s->align, last && s->mode == UPSAMPLE_NEAREST, s->scale[i]);
     }
     if (st == CTSC_OK)
         st = nearest ? upsample_nearest(cx, input, t, out) : upsample_weighted(cx, input, t, out);
@@ -418,10 +441,10 @@ static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample
     return st;
 }
 
-/* args: self, output_size, [align_corners,] then one scale per dim, or a list of them. `vec` overloads take
- * the list, and None for what is not given. */
-static ctsc_status upsample_op(op_ctx *cx, const value *args, const char *name, upsample_mode mode, int dims,
-                               bool vec, value *results) {
+/* args: self, output_size, [align_corners,] then one scale per dim, or a list of them. `vec`
+ * overloads take the list, and None for what is not given. */
+static ctsc_status upsample_op(op_ctx *cx, const value *args, const char *name, upsample_mode mode,
+                               int dims, bool vec, value *results) {
     upsample_spec s = {.name = name, .mode = mode, .dims = dims, .out = {1, 1, 1}};
     tensor *input = arg_tensor(&args[0]), *y = NULL;
     int at = 2, noutput = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vision.c - torchvision's operators on regions: nms, roi_align, roi_pool, ps_roi_align, ps_roi_pool.
+ * vision.c - torchvision's operators on regions: nms, roi_align, roi_pool, ps_roi_align,
+ * ps_roi_pool.
  *
- * A region is a row (batch index, x1, y1, x2, y2). Regions are independent of one another and are spread over the
- * threads.
+ * A region is a row (batch index, x1, y1, x2, y2). Regions are independent of one another and are
+ * spread over the threads.
  * Tests: tests/unit/test_vision.c
  */
 #include "runtime/kernels/nn.h"
@@ -18,7 +19,7 @@ ctsc_status op_vision_cuda_version(op_ctx *cx, const value *args, value *results
     return op_return(results, value_int(-1)); /* built without CUDA */
 }
 
-/* ---- nms -------------------------------------------------------------------------------------------- */
+/* ---- nms ------------------------------------------------------------------------------------- */
 
 typedef struct vision_score {
     double score;
@@ -54,12 +55,17 @@ VISION_SUPPRESS(double)
 static ctsc_status vision_nms_check(op_ctx *cx, const tensor *boxes, const tensor *scores) {
     if (boxes->ndim != 2) return nn_fail(cx, "boxes should be a 2d tensor, got %dD", boxes->ndim);
     if (boxes->sizes[1] != 4)
-        return nn_fail(cx, "boxes should have 4 elements in dimension 1, got %lld", (long long)boxes->sizes[1]);
-    if (scores->ndim != 1) return nn_fail(cx, "scores should be a 1d tensor, got %dD", scores->ndim);
+        return nn_fail(cx, "boxes should have 4 elements in dimension 1, got %lld",
+                       (long long)boxes->sizes[1]);
+    if (scores->ndim != 1)
+        return nn_fail(cx, "scores should be a 1d tensor, got %dD", scores->ndim);
     if (boxes->sizes[0] != scores->sizes[0])
-        return nn_fail(cx, "boxes and scores should have same number of elements in dimension 0, got %lld and %lld",
+        return nn_fail(cx,
+                       "boxes and scores should have same number of elements in dimension 0, got "
+                       "%lld and %lld",
                        (long long)boxes->sizes[0], (long long)scores->sizes[0]);
-    if (boxes->dtype != scores->dtype) return nn_fail(cx, "dets should have the same type as scores");
+    if (boxes->dtype != scores->dtype)
+        return nn_fail(cx, "dets should have the same type as scores");
     return CTSC_OK;
 }
 
@@ -81,7 +87,8 @@ static void vision_sort(const tensor *x, const tensor *scores, vision_score *ord
 }
 
 ctsc_status op_vision_nms(op_ctx *cx, const value *args, value *results) {
-    tensor *boxes = arg_tensor(&args[0]), *scores = arg_tensor(&args[1]), *x = NULL, *s = NULL, *y = NULL;
+    tensor *boxes = arg_tensor(&args[0]), *scores = arg_tensor(&args[1]), *x = NULL, *s = NULL,
+           *y = NULL;
     double threshold = arg_float(&args[2]);
     vision_score *order = NULL;
     void *box = NULL;
@@ -119,7 +126,7 @@ out:
     return st;
 }
 
-/* ---- regions ------------------------------------------------------------------------------------------ */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 typedef struct vision_job {
     dtype dt;
@@ -143,7 +150,8 @@ static int64_t vision_grid(const vision_job *j, double size, int64_t bins) {
     return n >= 1 ? (n < VISION_MAX_SAMPLES ? (int64_t)n : VISION_MAX_SAMPLES) : 0;
 }
 
-/* Bilinear interpolation at (y, x): four elements and weights. Outside by more than one element: nothing. */
+/* Bilinear interpolation at (y, x): four elements and weights. Outside by more than one element:
+ * nothing. */
 typedef struct vision_tap {
     int32_t at[4];
     float weight[4];
@@ -173,8 +181,8 @@ VISION_TAP(double, vision_tap_wide)
 
 /* The samples of one region: ph * pw bins of count_h * count_w taps. NULL without memory. */
 #define VISION_TAPS(T, TAP)                                                                        \
-    static TAP *vision_taps_##T(const vision_job *j, T y0, T x0, T bin_h, T bin_w, int64_t count_h, \
-                                int64_t count_w) {                                                 \
+    static TAP *vision_taps_##T(const vision_job *j, T y0, T x0, T bin_h, T bin_w,                 \
+                                int64_t count_h, int64_t count_w) {                                \
         size_t n = (size_t)(j->ph * j->pw * count_h * count_w);                                    \
         TAP *taps = mem_alloc(sizeof *taps * (n ? n : 1)), *t = taps;                              \
         for (int64_t ph = 0; taps && ph < j->ph; ph++)                                             \
@@ -183,7 +191,8 @@ VISION_TAP(double, vision_tap_wide)
                     T y = y0 + (T)ph * bin_h + ((T)iy + (T)0.5) * bin_h / (T)count_h;              \
                     for (int64_t ix = 0; ix < count_w; ix++)                                       \
                         vision_tap_##T(t++, j->height, j->width, y,                                \
-                                       x0 + (T)pw * bin_w + ((T)ix + (T)0.5) * bin_w / (T)count_w); \
+                                       x0 + (T)pw * bin_w +                                        \
+                                           ((T)ix + (T)0.5) * bin_w / (T)count_w);                 \
                 }                                                                                  \
         return taps;                                                                               \
     }                                                                                              \
@@ -218,8 +227,9 @@ VISION_TAPS(double, vision_tap_wide)
             return;                                                                                \
         }                                                                                          \
         /* ps_roi_align divides by the number of samples even where that is 0. */                  \
-        bool none = j->map && (ceil((double)(h / (T)j->ph)) == 0 ||                                \
-                               ceil((double)(w / (T)j->pw)) == 0) && j->sampling <= 0;             \
+        bool none = j->map &&                                                                      \
+                    (ceil((double)(h / (T)j->ph)) == 0 || ceil((double)(w / (T)j->pw)) == 0) &&    \
+                    j->sampling <= 0;                                                              \
         for (int64_t c = 0; c < j->out_channels; c++)                                              \
             for (int64_t b = 0; b < bins; b++) {                                                   \
                 int64_t from = j->map ? c * bins + b : c, at = c * bins + b;                       \
@@ -242,7 +252,7 @@ static void vision_align_range(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- pooled regions -------------------------------------------------------------------------------------- */
+/* ---- pooled regions -------------------------------------------------------------------------- */
 
 /* v as an int where it is one, else a number that is outside of any picture. */
 static int64_t vision_int(double v) {
@@ -297,7 +307,8 @@ static void vision_pool_region(const vision_job *j, int64_t r) {
     });
 }
 
-/* The bin of ps_roi_pool: rounding comes after the start is added, and the last row and column do not count. */
+/* The bin of ps_roi_pool: rounding comes after the start is added, and the last row and column do
+ * not count. */
 static void vision_ps_span(const vision_job *j, int64_t p, double bin, double start, int64_t size,
                            int64_t *begin, int64_t *end) {
     int64_t b = vision_int(floor(vision_narrow(j, vision_narrow(j, (double)p * bin) + start)));
@@ -327,8 +338,7 @@ static void vision_ps_pool_region(const vision_job *j, int64_t r) {
                     int64_t from = (c * j->ph + a) * j->pw + b;
                     T sum = 0;
                     for (int64_t k = h0; k < h1; k++)
-                        for (int64_t l = w0; l < w1; l++)
-                            sum += x[from * plane + k * j->width + l];
+                        for (int64_t l = w0; l < w1; l++) sum += x[from * plane + k * j->width + l];
                     int64_t to = r * j->out_channels * j->ph * j->pw + from;
                     bool empty = h1 <= h0 || w1 <= w0;
                     ((T *)j->y)[to] = empty ? 0 : sum / (T)((h1 - h0) * (w1 - w0));
@@ -345,14 +355,15 @@ static void vision_ps_pool_range(void *ctx, int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; r++) vision_ps_pool_region(ctx, r);
 }
 
-/* ---- operators --------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 typedef enum vision_kind { ROI_ALIGN, ROI_POOL, PS_ROI_ALIGN, PS_ROI_POOL } vision_kind;
 
 /* What the four share: input, rois, spatial_scale, pooled_height, pooled_width, then their own. */
 static ctsc_status vision_check(op_ctx *cx, const value *args, vision_kind kind) {
     static const char *const names[] = {"roi_align_forward_kernel", "roi_pool_forward_kernel",
-                                        "ps_roi_align_forward_kernel", "ps_roi_pool_forward_kernel"};
+                                        "ps_roi_align_forward_kernel",
+                                        "ps_roi_pool_forward_kernel"};
     const tensor *x = arg_tensor(&args[0]), *rois = arg_tensor(&args[1]);
     int64_t ph = arg_int(&args[3]), pw = arg_int(&args[4]), bins;
     bool ps = kind >= PS_ROI_ALIGN;
@@ -360,11 +371,17 @@ static ctsc_status vision_check(op_ctx *cx, const value *args, vision_kind kind)
         return nn_fail(cx, ps ? "Tensor rois should have shape as Tensor[K, 5]"
                               : "rois must have shape as Tensor[K, 5]");
     if (x->dtype != rois->dtype)
-        return nn_fail(cx, "Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'rois'; but type torch.%sTensor does not equal torch.%sTensor (while checking arguments for %s)",
-                       dtype_table[x->dtype].ir_name, dtype_table[rois->dtype].ir_name, names[kind]);
+        return nn_fail(cx,
+                       "Expected tensor for argument #1 'input' to have the same type as tensor "
+                       "for argument #2 'rois'; but type torch.%sTensor does not equal "
+                       "torch.%sTensor (while checking arguments for %s)",
+                       dtype_table[x->dtype].ir_name, dtype_table[rois->dtype].ir_name,
+                       names[kind]);
     if (x->ndim != 4)
-        return nn_fail(cx, "Expected 4-dimensional input, but got %d dimensions (while checking arguments for %s)",
-                       x->ndim, names[kind]);
+        return nn_fail(
+            cx,
+            "Expected 4-dimensional input, but got %d dimensions (while checking arguments for %s)",
+            x->ndim, names[kind]);
     if (ph <= 0 || pw <= 0 || __builtin_mul_overflow(ph, pw, &bins) || bins > VISION_MAX_SAMPLES)
         return nn_fail(cx, "pooled size %lld x %lld is out of range", (long long)ph, (long long)pw);
     if (ps && x->sizes[1] % bins)
@@ -396,10 +413,18 @@ static ctsc_status vision_run(op_ctx *cx, const value *args, vision_kind kind, i
     TRY(nn_input(cx, "roi", input, &x));
     TRY_OUT(nn_input(cx, "roi", arg_tensor(&args[1]), &rois));
     TRY_OUT(vision_check_rois(cx, rois, x));
-    vision_job j = {.dt = (dtype)x->dtype, .x = tensor_data(x), .rois = tensor_data(rois),
-                    .batch = x->sizes[0], .channels = x->sizes[1], .height = x->sizes[2],
-                    .width = x->sizes[3], .scale = arg_float(&args[2]), .ph = arg_int(&args[3]),
-                    .pw = arg_int(&args[4]), .sampling = sampling, .aligned = aligned};
+    vision_job j = {.dt = (dtype)x->dtype,
+                    .x = tensor_data(x),
+                    .rois = tensor_data(rois),
+                    .batch = x->sizes[0],
+                    .channels = x->sizes[1],
+                    .height = x->sizes[2],
+                    .width = x->sizes[3],
+                    .scale = arg_float(&args[2]),
+                    .ph = arg_int(&args[3]),
+                    .pw = arg_int(&args[4]),
+                    .sampling = sampling,
+                    .aligned = aligned};
     j.out_channels = ps ? j.channels / (j.ph * j.pw) : j.channels;
     int64_t sizes[4] = {rois->sizes[0], j.out_channels, j.ph, j.pw};
     TRY_OUT(tensor_new(cx->diag, j.dt, 4, sizes, &out[0]));
