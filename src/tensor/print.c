@@ -17,11 +17,18 @@ enum { PRINT_LINE = 80, PRINT_MAX_DEPTH = 64 };
 /* ---- numbers --------------------------------------------------------------------------------------- */
 
 void print_float(double f, strbuf *out) {
-    if (f >= -0x1p63 && f < 0x1p63 && f == trunc(f)) { /* -0.0 as "0." */
+    if (isfinite(f) && fabs(f) < 1e10 && f == trunc(f)) {
+        if (f == 0 && signbit(f)) sb_putc(out, '-');
         sb_printf(out, "%lld.", (long long)f);
         return;
     }
     sb_printf(out, "%.17g", f);
+}
+
+/* As part of a value: whole numbers that fit 64 bits in full, -0.0 as "0.". */
+static void print_float_value(double f, strbuf *out) {
+    if (f >= -0x1p63 && f < 0x1p63 && f == trunc(f)) sb_printf(out, "%lld.", (long long)f);
+    else sb_printf(out, "%.17g", f);
 }
 
 /* ---- tensors --------------------------------------------------------------------------------------- */
@@ -179,9 +186,9 @@ void tensor_print(const tensor *t, strbuf *out) {
 static void print_value(value v, int depth, strbuf *out);
 
 static void print_complex(const complex_box *c, strbuf *out) {
-    print_float(c->re, out);
+    print_float_value(c->re, out);
     sb_putc(out, c->im >= 0 ? '+' : '-');
-    print_float(fabs(c->im), out);
+    print_float_value(fabs(c->im), out);
     sb_putc(out, 'j');
 }
 
@@ -235,7 +242,7 @@ static void print_value(value v, int depth, strbuf *out) {
     case V_NONE: sb_puts(out, "None"); break;
     case V_BOOL: sb_puts(out, v.u.b ? "True" : "False"); break;
     case V_INT: sb_printf(out, "%lld", (long long)v.u.i); break;
-    case V_FLOAT: print_float(v.u.f, out); break;
+    case V_FLOAT: print_float_value(v.u.f, out); break;
     case V_DEVICE:
         if (v.u.device == 0) sb_puts(out, "cpu");
         else if (v.u.device == VALUE_DEVICE_CUDA) sb_puts(out, "cuda");

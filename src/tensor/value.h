@@ -209,7 +209,7 @@ bool value_close(value got, value want, double rtol, double atol, strbuf *why);
 /* What print(v) and format("{}", v) write: strings bare, also inside containers; floats as C++ does with 17
  * digits ("0.10000000000000001", "1."), tensors as PyTorch's C++ printer. */
 void value_print(value v, strbuf *out);
-/* str(f) / print(f). */
+/* A float constant in a graph or in code: "3.", "-0.", "10000000000", "1e+17". */
 void print_float(double f, strbuf *out);
 /* PyTorch's C++ tensor text, with the closing "[ CPUFloatType{2,3} ]" line. */
 void tensor_print(const tensor *t, strbuf *out);

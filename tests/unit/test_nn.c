@@ -1,63 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_nn.c - normalisation, softmax, embeddings and losses. The expected texts are PyTorch 1.13.1's.
+ * test_nn.c - normalisation, softmax, embeddings and losses. The expected texts are
+ * PyTorch 1.13.1's.
  */
 #include "opcase.h"
 
 static const opcase normalisation[] = {
-    {"aten::batch_norm", 
+    {"aten::batch_norm",
      "f32[2,2,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} f32[2]{-0.8 -1.9} f32[2]{1 -1.5} "
      "f32[2]{-0.3 1.3} f32[2]{0.2 0.3} false 0.1 1e-05 true",
      "f32[2,2,2]{3.8621 -0.252167 4.05016 6.82524 -0.609929 -1.14657 0.581311 -1.84689}"},
-    {"aten::batch_norm", 
+    {"aten::batch_norm",
      "f32[2,2,3]^{0.1 0.6 1.7 -1.8 -1.9 1.9 1.3 1.3 0.2 0.1 -0.9 1.7} None None f32[2]{-0.8 "
      "1.8} f32[2]{0.5 0.1} true 0.1 1e-05 true",
      "f32[2,2,3]{-1.27383 -0.443073 1.3846 -1.07883 -1.14421 1.34036 0.719993 0.719993 "
      "-1.10768 0.163459 -0.490377 1.2096}"},
-    {"aten::batch_norm", 
+    {"aten::batch_norm",
      "f64[3,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9} None f64[2]{0.7 1.4} None None true 0.1 1e-05 true",
      "f64[3,2]{-0.621887 1.79223 0.925688 0.0271966 1.7962 2.38057}"},
-    {"aten::batch_norm", 
+    {"aten::batch_norm",
      "bf16[2,2]{-1.89844 0.400391 -0.300781 -1.10156} None None f32[2]{0.6 0.9} f32[2]{0.8 "
      "0.2} false 0.1 1e-05 true",
      "bf16[2,2]{-2.79688 -1.11719 -1.00781 -4.46875}"},
-    {"aten::native_batch_norm", 
+    {"aten::native_batch_norm",
      "f32[3,2,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5} f32[2]{-0.3 1.3} None "
      "None None true 0.1 1e-05",
      "f32[3,2,2]{0.37731 -0.221182 -0.401378 -1.36469 -0.273224 -0.351288 0.802756 1.64565 "
      "0.0910747 0.37731 1.164 -1.84634} f32[2]{-0.45 0.0333333} f32[2]{0.867378 0.926257}"},
-    {"aten::native_batch_norm", 
+    {"aten::native_batch_norm",
      "f32[1,2,2]{-1.9 0.4 -0.3 -1.1} None None f32[2]{0.6 0.9} f32[2]{0.8 0.2} false 0.1 "
      "1e-05",
      "f32[1,2,2]{-2.79507 -0.223605 -2.68321 -4.47202} f32[0]{} f32[0]{}"},
-    {"aten::batch_norm", 
+    {"aten::batch_norm",
      "f32[2,3]{-0.8 -1.9 1 -1.5 -0.3 1.3} None None f32[2]{-1 1.2} f32[3]{0.1 0.1 0.6} false "
      "0.1 1e-05 true",
      "!running_mean should contain 3 elements not 2"},
-    {"aten::batch_norm", 
+    {"aten::batch_norm",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} None None None None false 0.1 1e-05 true",
      "!running_mean must be defined in evaluation mode"},
     {"aten::batch_norm", "i64[2,3]{1 1 1 1 1 1} None None None None true 0.1 1e-05 true",
      "!\"batch_norm\" not implemented for 'Long'"},
     {"aten::batch_norm", "f32[0,3]{} None None None None true 0.1 1e-05 true", "f32[0,3]{}"},
-    {"aten::instance_norm", 
+    {"aten::instance_norm",
      "f32[2,2,3]{0.1 0.6 1.7 -1.8 -1.9 1.9 1.3 1.3 0.2 0.1 -0.9 1.7} f32[2]{-0.8 1.8} "
      "f32[2]{-0.4 -0.7} None None true 0.1 1e-05 true",
      "f32[2,2,3]{0.437898 -0.1606 -1.4773 -1.92155 -2.02335 1.8449 -0.965675 -0.965675 "
      "0.73135 -1.03619 -2.71713 1.65331}"},
-    {"aten::instance_norm", 
+    {"aten::instance_norm",
      "f32[2,2,3]{-1.3 -1.5 -0.6 -1.8 0.3 1.3 -0.8 -1.6 0.7 1.6 -0.1 0.2} None None None None "
      "false 0.1 1e-05 true",
      "!Expected running_mean and running_var to be defined when use_input_stats is false"},
-    {"aten::layer_norm", 
+    {"aten::layer_norm",
      "f32[2,4]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} [4] f32[4]{-0.8 -1.9 1 -1.5} f32[4]{-0.3 "
      "1.3 -1 1.2}",
      "f32[2,4]{0.791339 -1.18163 -0.506576 1.85306 0.478622 1.3 -1.64885 -1.23319}"},
-    {"aten::layer_norm", "f32[2,2,3]^{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5} "
-                         "[2 3]",
+    {"aten::layer_norm",
+     "f32[2,2,3]^{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5} "
+     "[2 3]",
      "f32[2,2,3]{-1.67883 0.637954 -0.0671531 -0.87299 0.839414 1.1416 0.693001 1.24217 "
      "-0.483793 -1.34678 0.92836 -1.03296}"},
-    {"aten::native_layer_norm", 
+    {"aten::native_layer_norm",
      "f32[2,3]{0.1 0.6 1.7 -1.8 -1.9 1.9} [3] None f32[3]{1.3 1.3 0.2} 1e-05",
      "f32[2,3]{0.252627 1.00075 1.54662 0.621359 0.564806 1.61383} f32[2,1]{0.8 -0.6} "
      "f32[2,1]{1.49625 0.565534}"},
@@ -72,11 +74,11 @@ static const opcase normalisation[] = {
      "and normalized_shape = [3]"},
     {"aten::layer_norm", "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} [3] f64[3]{0.7 1.4 -0.8}",
      "!expected scalar type Float but found Double"},
-    {"aten::group_norm", 
+    {"aten::group_norm",
      "f32[1,4,2]{0.1 0.6 1.7 -1.8 -1.9 1.9 1.3 1.3} 2 f32[4]{0.2 0.1 -0.9 1.7} f32[4]{-0.8 "
      "1.8 -0.4 -0.7}",
      "f32[1,4,2]{-0.8079 -0.728904 1.92244 1.64596 1.1377 -1.15378 0.0403762 0.0403762}"},
-    {"aten::native_group_norm", 
+    {"aten::native_group_norm",
      "f32[1,4,2]{0.1 0.6 1.7 -1.8 -1.9 1.9 1.3 1.3} None f32[4]{0.2 0.1 -0.9 1.7} 1 4 2 2 "
      "1e-05",
      "f32[1,4,2]{0.160502 0.555477 1.32442 -1.4404 -2.60856 -0.0624703 2.13552 2.13552} "
@@ -84,18 +86,21 @@ static const opcase normalisation[] = {
     {"aten::group_norm", "f32[1,4,2]{-0.8 1.8 -0.4 -0.7 -1.3 -1.5 -0.6 -1.8} 3",
      "!Expected number of channels in input to be divisible by num_groups, but got input of "
      "shape [1, 4, 2] and num_groups=3"},
-    {"aten::group_norm", "f32[1,4,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} 2 f32[3]{-0.8 -1.9 "
-                         "1}",
+    {"aten::group_norm",
+     "f32[1,4,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} 2 f32[3]{-0.8 -1.9 "
+     "1}",
      "!Expected weight to be a vector of size equal to the number of channels in input, but "
      "got weight of shape [3] and input of shape [1, 4, 2]"},
-    {"aten::norm_except_dim", "f32[2,3,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 "
-                              "-1.5} 2 1",
+    {"aten::norm_except_dim",
+     "f32[2,3,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 "
+     "-1.5} 2 1",
      "f32[1,3,1]{2.49399 2.35584 2.10238}"},
     {"aten::norm_except_dim", "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} 2 -1", "f32[]{2.498}"},
     {"aten::_weight_norm", "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[2,1]{0.8 0.2} 0",
      "f32[2,3]{-0.77366 0.162876 -0.122157 -0.142605 0.0777844 0.116677}"},
-    {"aten::_weight_norm_interface", "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[1,3]{0.8 0.2 "
-                                     "0.2} 1",
+    {"aten::_weight_norm_interface",
+     "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[1,3]{0.8 0.2 "
+     "0.2} 1",
      "f32[2,3]{-0.692341 0.11094 -0.0632456 -0.400829 0.16641 0.189737} f32[1,3]{2.19545 "
      "0.72111 0.948683}"},
 };
@@ -147,30 +152,30 @@ static const opcase embeddings[] = {
      "f32[3,2]{-1.46782 0.309016 -0.3 -1.1 0.6 0.9}"},
     {"aten::embedding_renorm_", "f32[3,2]{0.7 1.4 -0.8 -1.9 1 -1.5} i64[1]{3} 1.0 2.0",
      "!select(): index 3 out of range for tensor of size [3, 2] at dimension 0"},
-    {"aten::embedding_bag", 
+    {"aten::embedding_bag",
      "f32[4,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} i64[4]{0 1 3 3} i64[2]{0 3}",
      "f32[2,2]{-1.5 0.7 0.7 1.4} i64[0]{} i64[2]{0 0} i64[2]{0 0}"},
-    {"aten::embedding_bag", 
+    {"aten::embedding_bag",
      "f32[4,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} i64[4]{0 1 3 3} i64[2]{0 3} false 1",
      "f32[2,2]{-0.5 0.233333 0.7 1.4} i64[4]{0 0 0 1} i64[2]{3 1} i64[2]{3 1}"},
-    {"aten::embedding_bag", 
+    {"aten::embedding_bag",
      "f32[4,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} i64[4]{0 1 3 2} i64[3]{0 2 2} false 2",
      "f32[3,2]{-0.3 0.4 0 0 0.7 1.4} i64[4]{0 0 2 2} i64[3]{2 0 2} i64[3,2]{1 0 0 0 3 3}"},
-    {"aten::embedding_bag", 
+    {"aten::embedding_bag",
      "f32[4,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} i64[4]{0 1 3 3} i64[3]{0 2 4} false 0 "
      "false f32[4]{-0.8 -1.9 1 -1.5} true",
      "f32[2,2]{2.09 1.77 -0.35 -0.7} i64[0]{} i64[3]{0 0 0} i64[3]{0 0 0}"},
-    {"aten::embedding_bag.padding_idx", 
+    {"aten::embedding_bag.padding_idx",
      "f32[4,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} i64[4]{0 1 3 3} i64[2]{0 2} false 1 false "
      "None false -1",
      "f32[2,2]{-1.1 -0.35 0 0} i64[4]{0 0 1 1} i64[2]{2 0} i64[2]{2 0}"},
     {"aten::embedding_bag", "f32[4,2]{-0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2} i64[2]{0 1} i64[1]{1}",
      "!offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
      "position 0. However, got 1"},
-    {"aten::embedding_bag", 
+    {"aten::embedding_bag",
      "f32[4,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} i64[2]{0 4} i64[1]{0} false 2",
      "!embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be 4"},
-    {"aten::embedding_bag", 
+    {"aten::embedding_bag",
      "f32[4,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} i64[2]{0 1} i64[1]{0} false 1 false "
      "f32[2]{-0.8 -1.9}",
      "!embedding_bag: per_sample_weights only supported with mode='sum'"},
@@ -189,51 +194,52 @@ static const opcase losses[] = {
      "f32[4]{2.25 0.25 0.75 2.25}"},
     {"aten::huber_loss", "f32[4]{-1.9 0.4 -0.3 -1.1} f32[4]{0.6 0.9 0.7 1.4} 0 1.5",
      "f32[4]{2.625 0.125 0.5 2.625}"},
-    {"aten::binary_cross_entropy", "f32[3]{0.9 0.1 0.3} f32[3]{0.7 0.8 0.7} f32[3]{0.8 0.2 "
-                                   "0.2} 0",
+    {"aten::binary_cross_entropy",
+     "f32[3]{0.9 0.1 0.3} f32[3]{0.7 0.8 0.7} f32[3]{0.8 0.2 "
+     "0.2} 0",
      "f32[3]{0.611622 0.372628 0.189957}"},
-    {"aten::binary_cross_entropy_with_logits", 
+    {"aten::binary_cross_entropy_with_logits",
      "f32[3]{-1.9 0.4 -0.3} f32[3]{0.7 0.8 0.7} f32[3]{0.8 0.2 0.2} f32[3]{0.1 0.9 0.3} 0",
      "f32[3]{0.147658 0.110395 0.0691442}"},
     {"aten::kl_div", "f32[3]{-1.9 0.4 -0.3} f32[3]{0.7 0.8 0.7} 0",
      "f32[3]{1.08033 -0.498515 -0.0396725}"},
-    {"aten::nll_loss", 
+    {"aten::nll_loss",
      "f32[3,4]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5} i64[3]{1 -100 3} "
      "f32[4]{0.7 0.4 0.2 0.3} 0",
      "f32[3]{-0.16 0 0.45}"},
-    {"aten::cross_entropy_loss", 
+    {"aten::cross_entropy_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} i64[2]{1 2} f32[3]{0.8 0.2 0.2} 0 -100 0.1",
      "f32[2]{0.168966 0.193763}"},
-    {"aten::cross_entropy_loss", 
+    {"aten::cross_entropy_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[2,3]{0.8 0.2 0.2 0.1 0.9 0.3} f32[3]{0.7 0.4 "
      "0.2} 0",
      "f32[2]{1.63426 0.55632}"},
     {"aten::cross_entropy_loss", "f32[1,2,2]{-1.9 0.4 -0.3 -1.1} i64[1,2]{1 -100} None 0",
      "f32[1,2]{0.183901 0}"},
-    {"aten::multi_margin_loss", 
+    {"aten::multi_margin_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} i64[2]{1 2} 2 1 f32[3]{0.8 0.2 0.2} 0",
      "f32[2]{0.006 0.0326667}"},
-    {"aten::multilabel_margin_loss", 
-     "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} i64[2,3]{1 -1 0 2 0 -1} 0",
-     "f32[2]{0.1 1.13333}"},
+    {"aten::multilabel_margin_loss",
+     "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} i64[2,3]{1 -1 0 2 0 -1} 0", "f32[2]{0.1 1.13333}"},
     {"aten::soft_margin_loss", "f32[3]{-1.9 0.4 -0.3} f32[3]{1 -1 1} 0",
      "f32[3]{2.03939 0.913015 0.854355}"},
     {"aten::hinge_embedding_loss", "f32[3]{-1.9 0.4 -0.3} i64[3]{1 -1 1} 1.0 0",
      "f32[3]{-1.9 0.6 -0.3}"},
-    {"aten::margin_ranking_loss", "f32[3]{-1.9 0.4 -0.3} f32[3]{-1.1 0.6 0.9} f32[3]{1 -1 1} "
-                                  "0.1 0",
+    {"aten::margin_ranking_loss",
+     "f32[3]{-1.9 0.4 -0.3} f32[3]{-1.1 0.6 0.9} f32[3]{1 -1 1} "
+     "0.1 0",
      "f32[3]{0.9 0 1.3}"},
     {"aten::poisson_nll_loss", "f32[3]{-1.9 0.4 -0.3} f32[3]{14 16 14} true true 1e-08 0",
      "f32[3]{51.9348 25.7585 30.1261}"},
-    {"aten::triplet_margin_loss", 
+    {"aten::triplet_margin_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[2,3]{0.7 1.4 -0.8 -1.9 1 -1.5} f32[2,3]{-0.3 "
      "1.3 -1 1.2 1.5 1.7} 1.0 2.0 1e-06 true 0",
      "f32[2]{2.8055 0.965101}"},
-    {"aten::cosine_embedding_loss", 
+    {"aten::cosine_embedding_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[2,3]{0.7 1.4 -0.8 -1.9 1 -1.5} i64[2]{1 -1} "
      "0.1 0",
      "f32[2]{1.15346 0.23163}"},
-    {"aten::ctc_loss.IntList", 
+    {"aten::ctc_loss.IntList",
      "f32[4,2,3]{-2.768 -0.468 -1.168 -2.629 -0.929 -0.629 -1.175 -0.475 -2.675 -3.028 "
      "-0.128 -2.628 -1.864 -0.264 -2.564 -1.386 -1.086 -0.886 -0.391 -2.591 -1.391 -0.836 "
      "-2.436 -0.736} i64[2,2]{1 2 2 2} [4 3] [2 1] 0 0",
@@ -244,49 +250,50 @@ static const opcase losses[] = {
      "f32[]{1.375}"},
     {"aten::huber_loss", "f32[4]{-1.9 0.4 -0.3 -1.1} f32[4]{0.6 0.9 0.7 1.4} 1 1.5",
      "f32[]{1.46875}"},
-    {"aten::binary_cross_entropy", "f32[3]{0.9 0.1 0.3} f32[3]{0.7 0.8 0.7} f32[3]{0.8 0.2 "
-                                   "0.2} 1",
+    {"aten::binary_cross_entropy",
+     "f32[3]{0.9 0.1 0.3} f32[3]{0.7 0.8 0.7} f32[3]{0.8 0.2 "
+     "0.2} 1",
      "f32[]{0.391402}"},
-    {"aten::binary_cross_entropy_with_logits", 
+    {"aten::binary_cross_entropy_with_logits",
      "f32[3]{-1.9 0.4 -0.3} f32[3]{0.7 0.8 0.7} f32[3]{0.8 0.2 0.2} f32[3]{0.1 0.9 0.3} 1",
      "f32[]{0.109066}"},
     {"aten::kl_div", "f32[3]{-1.9 0.4 -0.3} f32[3]{0.7 0.8 0.7} 1", "f32[]{0.180713}"},
-    {"aten::nll_loss", 
+    {"aten::nll_loss",
      "f32[3,4]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5} i64[3]{1 -100 3} "
      "f32[4]{0.7 0.4 0.2 0.3} 1",
      "f32[]{0.414286}"},
-    {"aten::cross_entropy_loss", 
+    {"aten::cross_entropy_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} i64[2]{1 2} f32[3]{0.8 0.2 0.2} 1 -100 0.1",
      "f32[]{0.906822}"},
-    {"aten::cross_entropy_loss", 
+    {"aten::cross_entropy_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[2,3]{0.8 0.2 0.2 0.1 0.9 0.3} f32[3]{0.7 0.4 "
      "0.2} 1",
      "f32[]{1.09529}"},
     {"aten::cross_entropy_loss", "f32[1,2,2]{-1.9 0.4 -0.3 -1.1} i64[1,2]{1 -100} None 1",
      "f32[]{0.183901}"},
-    {"aten::multi_margin_loss", 
+    {"aten::multi_margin_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} i64[2]{1 2} 2 1 f32[3]{0.8 0.2 0.2} 1",
      "f32[]{0.0193333}"},
-    {"aten::multilabel_margin_loss", 
-     "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} i64[2,3]{1 -1 0 2 0 -1} 1",
-     "f32[]{0.616667}"},
+    {"aten::multilabel_margin_loss",
+     "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} i64[2,3]{1 -1 0 2 0 -1} 1", "f32[]{0.616667}"},
     {"aten::soft_margin_loss", "f32[3]{-1.9 0.4 -0.3} f32[3]{1 -1 1} 1", "f32[]{1.26892}"},
     {"aten::hinge_embedding_loss", "f32[3]{-1.9 0.4 -0.3} i64[3]{1 -1 1} 1.0 1",
      "f32[]{-0.533333}"},
-    {"aten::margin_ranking_loss", "f32[3]{-1.9 0.4 -0.3} f32[3]{-1.1 0.6 0.9} f32[3]{1 -1 1} "
-                                  "0.1 1",
+    {"aten::margin_ranking_loss",
+     "f32[3]{-1.9 0.4 -0.3} f32[3]{-1.1 0.6 0.9} f32[3]{1 -1 1} "
+     "0.1 1",
      "f32[]{0.733333}"},
     {"aten::poisson_nll_loss", "f32[3]{-1.9 0.4 -0.3} f32[3]{14 16 14} true true 1e-08 1",
      "f32[]{35.9398}"},
-    {"aten::triplet_margin_loss", 
+    {"aten::triplet_margin_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[2,3]{0.7 1.4 -0.8 -1.9 1 -1.5} f32[2,3]{-0.3 "
      "1.3 -1 1.2 1.5 1.7} 1.0 2.0 1e-06 true 1",
      "f32[]{1.8853}"},
-    {"aten::cosine_embedding_loss", 
+    {"aten::cosine_embedding_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[2,3]{0.7 1.4 -0.8 -1.9 1 -1.5} i64[2]{1 -1} "
      "0.1 1",
      "f32[]{0.692547}"},
-    {"aten::ctc_loss.IntList", 
+    {"aten::ctc_loss.IntList",
      "f32[4,2,3]{-2.768 -0.468 -1.168 -2.629 -0.929 -0.629 -1.175 -0.475 -2.675 -3.028 "
      "-0.128 -2.628 -1.864 -0.264 -2.564 -1.386 -1.086 -0.886 -0.391 -2.591 -1.391 -0.836 "
      "-2.436 -0.736} i64[2,2]{1 2 2 2} [4 3] [2 1] 0 1",
@@ -297,59 +304,60 @@ static const opcase losses[] = {
      "f32[]{5.5}"},
     {"aten::huber_loss", "f32[4]{-1.9 0.4 -0.3 -1.1} f32[4]{0.6 0.9 0.7 1.4} 2 1.5",
      "f32[]{5.875}"},
-    {"aten::binary_cross_entropy", "f32[3]{0.9 0.1 0.3} f32[3]{0.7 0.8 0.7} f32[3]{0.8 0.2 "
-                                   "0.2} 2",
+    {"aten::binary_cross_entropy",
+     "f32[3]{0.9 0.1 0.3} f32[3]{0.7 0.8 0.7} f32[3]{0.8 0.2 "
+     "0.2} 2",
      "f32[]{1.17421}"},
-    {"aten::binary_cross_entropy_with_logits", 
+    {"aten::binary_cross_entropy_with_logits",
      "f32[3]{-1.9 0.4 -0.3} f32[3]{0.7 0.8 0.7} f32[3]{0.8 0.2 0.2} f32[3]{0.1 0.9 0.3} 2",
      "f32[]{0.327198}"},
     {"aten::kl_div", "f32[3]{-1.9 0.4 -0.3} f32[3]{0.7 0.8 0.7} 2", "f32[]{0.54214}"},
-    {"aten::nll_loss", 
+    {"aten::nll_loss",
      "f32[3,4]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5} i64[3]{1 -100 3} "
      "f32[4]{0.7 0.4 0.2 0.3} 2",
      "f32[]{0.29}"},
-    {"aten::cross_entropy_loss", 
+    {"aten::cross_entropy_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} i64[2]{1 2} f32[3]{0.8 0.2 0.2} 2 -100 0.1",
      "f32[]{0.362729}"},
-    {"aten::cross_entropy_loss", 
+    {"aten::cross_entropy_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[2,3]{0.8 0.2 0.2 0.1 0.9 0.3} f32[3]{0.7 0.4 "
      "0.2} 2",
      "f32[]{2.19058}"},
     {"aten::cross_entropy_loss", "f32[1,2,2]{-1.9 0.4 -0.3 -1.1} i64[1,2]{1 -100} None 2",
      "f32[]{0.183901}"},
-    {"aten::multi_margin_loss", 
+    {"aten::multi_margin_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} i64[2]{1 2} 2 1 f32[3]{0.8 0.2 0.2} 2",
      "f32[]{0.0386667}"},
-    {"aten::multilabel_margin_loss", 
-     "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} i64[2,3]{1 -1 0 2 0 -1} 2",
-     "f32[]{1.23333}"},
+    {"aten::multilabel_margin_loss",
+     "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} i64[2,3]{1 -1 0 2 0 -1} 2", "f32[]{1.23333}"},
     {"aten::soft_margin_loss", "f32[3]{-1.9 0.4 -0.3} f32[3]{1 -1 1} 2", "f32[]{3.80676}"},
     {"aten::hinge_embedding_loss", "f32[3]{-1.9 0.4 -0.3} i64[3]{1 -1 1} 1.0 2", "f32[]{-1.6}"},
-    {"aten::margin_ranking_loss", "f32[3]{-1.9 0.4 -0.3} f32[3]{-1.1 0.6 0.9} f32[3]{1 -1 1} "
-                                  "0.1 2",
+    {"aten::margin_ranking_loss",
+     "f32[3]{-1.9 0.4 -0.3} f32[3]{-1.1 0.6 0.9} f32[3]{1 -1 1} "
+     "0.1 2",
      "f32[]{2.2}"},
     {"aten::poisson_nll_loss", "f32[3]{-1.9 0.4 -0.3} f32[3]{14 16 14} true true 1e-08 2",
      "f32[]{107.819}"},
-    {"aten::triplet_margin_loss", 
+    {"aten::triplet_margin_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[2,3]{0.7 1.4 -0.8 -1.9 1 -1.5} f32[2,3]{-0.3 "
      "1.3 -1 1.2 1.5 1.7} 1.0 2.0 1e-06 true 2",
      "f32[]{3.7706}"},
-    {"aten::cosine_embedding_loss", 
+    {"aten::cosine_embedding_loss",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[2,3]{0.7 1.4 -0.8 -1.9 1 -1.5} i64[2]{1 -1} "
      "0.1 2",
      "f32[]{1.38509}"},
-    {"aten::ctc_loss.IntList", 
+    {"aten::ctc_loss.IntList",
      "f32[4,2,3]{-2.768 -0.468 -1.168 -2.629 -0.929 -0.629 -1.175 -0.475 -2.675 -3.028 "
      "-0.128 -2.628 -1.864 -0.264 -2.564 -1.386 -1.086 -0.886 -0.391 -2.591 -1.391 -0.836 "
      "-2.436 -0.736} i64[2,2]{1 2 2 2} [4 3] [2 1] 0 2",
      "f32[]{5.12424}"},
     {"aten::binary_cross_entropy", "f32[2]{1 0} f32[2]{1 1}", "f32[]{50}"},
     {"aten::nll_loss2d", "f32[1,2,1,2]{-1.9 0.4 -0.3 -1.1} i64[1,1,2]{1 0}", "f32[]{-0.05}"},
-    {"aten::nll_loss_nd", 
+    {"aten::nll_loss_nd",
      "f32[2,2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5} i64[2,3]{1 0 1 1 1 0} "
      "None 0",
      "f32[2,3]{1.1 -0.4 -0.9 1.9 -1 0.8}"},
-    {"aten::nll_loss_forward", 
+    {"aten::nll_loss_forward",
      "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} i64[2]{1 2} f32[3]{0.8 0.2 0.2} 1 -100",
      "f32[]{-0.65} f32[]{0.4}"},
     {"aten::multilabel_margin_loss_forward", "f32[3]{-1.9 0.4 -0.3} i64[3]{1 -1 0} 1",
@@ -381,32 +389,32 @@ static const opcase losses[] = {
     {"aten::nll_loss", "f32[2,3]{-1.8 1.2 -0.3 0.8 1.6 1.4} i64[2]{1 2} f32[2]{-1.5 -1.7}",
      "!weight tensor should be defined either for all 3 classes or no classes but got weight "
      "tensor of shape: [2]"},
-    {"aten::nll_loss_nd", 
+    {"aten::nll_loss_nd",
      "f32[2,3,4]{-2 -0.7 -0.3 0.6 -1.9 1 -1 0.3 1 -0.8 1.8 -1.6 -1.5 -1 2 -0.3 -1.8 1.3 0.7 "
      "0.3 1.2 -1.6 -1.6 1.3} i64[2,3]{0 0 0 0 0 0}",
      "!Expected target size [2, 4], got [2, 3]"},
     {"aten::cross_entropy_loss", "f32[2,3]{-0.9 1.8 -1.6 -2 1.3 1.4} i64[2,3]{1 1 1 1 1 1}",
      "!Expected floating point type for target with class probabilities, got Long"},
-    {"aten::cross_entropy_loss", 
+    {"aten::cross_entropy_loss",
      "f32[2,3]{1.3 1.9 0.4 1.9 -0.6 -2} f32[2,3]{0.2 0.6 0.8 0.8 0.9 0.2} None 1 0",
      "!ignore_index is not supported for floating point target"},
     {"aten::multi_margin_loss", "f32[2,3]{-0.9 2 -1.7 0.7 -1.3 -0.8} i64[2]{1 5}",
      "!target out of range"},
     {"aten::multilabel_margin_loss", "f32[3]{-0.6 0.6 0} i64[3]{1 9 -1}",
      "!argument #2 'target' is out of range"},
-    {"aten::triplet_margin_loss", 
+    {"aten::triplet_margin_loss",
      "f32[2,3]{-1.5 -1.1 0 -1.4 -1.8 0.7} f32[3]{0.9 1.5 0.1} f32[3]{1.2 -1.4 0.9}",
      "!All inputs should have same dimension but got 2D, 1D and 1D inputs."},
     {"aten::cosine_embedding_loss", "f32[3]{-0.6 1.3 1.6} f32[3]{-1 1.7 -0.7} i64[2]{1 1}",
      "!1D target tensor expects 2D input tensors, but found inputs with sizes [3] and [3]."},
-    {"aten::ctc_loss.IntList", 
+    {"aten::ctc_loss.IntList",
      "f32[4,1,3]{-0.5 1 -0.9 -0.7 1.1 -1.5 -0.3 1.2 -0.8 -2 0.8 1.4} i64[2]{1 2} [5] [2]",
      "!Expected input_lengths to have value at most 4, but got value 5 (while checking "
      "arguments for ctc_loss_cpu)"},
-    {"aten::ctc_loss.IntList", 
+    {"aten::ctc_loss.IntList",
      "f32[4,1,3]{1.5 -1.5 -1.3 1.4 1.7 -2 -0.5 0.6 1.1 -1.3 0.5 0.4} i64[2]{1 2} [4] [2] 3",
      "!blank must be in label range"},
-    {"aten::_ctc_loss", 
+    {"aten::_ctc_loss",
      "f32[4,1,3]{-1.8 1.5 1 -1.3 -1.4 -0.4 0.5 -0.7 -1.6 0.8 -1 0.4} i64[1]{1} [4] [2]",
      "!Expected tensor to have size 2 at dimension 0, but got size 1 for argument #2 "
      "'targets' (while checking arguments for ctc_loss_cpu)"},
@@ -419,8 +427,15 @@ static void test_running_statistics(void **state) {
     (void)state;
     const char *at = "f32[2,1,2]{1 2 3 6} f32[1]{10} f32[1]{1}";
     value x = opcase_value(&at), mean = opcase_value(&at), var = opcase_value(&at);
-    value args[] = {x, value_none(), value_none(), mean, var, value_bool(true), value_float(0.25),
-                    value_float(1e-5), value_bool(true)};
+    value args[] = {x,
+                    value_none(),
+                    value_none(),
+                    mean,
+                    var,
+                    value_bool(true),
+                    value_float(0.25),
+                    value_float(1e-5),
+                    value_bool(true)};
     value results[MAX_RESULTS] = {value_none()};
     op_ctx cx = {0};
     assert_int_equal(op_call(&cx, "aten::_batch_norm_impl_index", 9, args, results), CTSC_OK);

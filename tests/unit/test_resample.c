@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_resample.c - pooling, upsampling, grid sampling, padding and sliding blocks. The expected texts are
- * PyTorch 1.13.1's.
+ * test_resample.c - pooling, upsampling, grid sampling, padding and sliding blocks. The expected
+ * texts are PyTorch 1.13.1's.
  */
 #include "opcase.h"
 
 #include "base/pool.h"
 
 static const opcase pooling[] = {
-    {"aten::max_pool2d", 
+    {"aten::max_pool2d",
      "f32[1,4,4]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2} [2]",
      "f32[1,2,2]{0.9 1.4 1.3 1.2}"},
-    {"aten::max_pool2d", 
+    {"aten::max_pool2d",
      "f32[1,2,3,4]^{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2 1.5 "
      "1.7 0.3 -1.9 -0.7 0.1 -1.5 0.2} [3 2] [1 2] [1 0] [1 1] true",
      "f32[1,2,3,2]{0.9 1.4 0.9 1.4 0.9 1.4 1.7 1.2 1.7 1.2 1.7 0.3}"},
     {"aten::max_pool2d", "f32[1,2,3]{1 nan 3 4 5 6} [2] [1]", "f32[1,1,2]{nan nan}"},
-    {"aten::max_pool2d_with_indices", 
+    {"aten::max_pool2d_with_indices",
      "f32[1,5,5]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2 1.5 1.7 "
      "0.3 -1.9 -0.7 0.1 -1.5 0.2 0.6} [3] [2] [1]",
      "f32[1,3,3]{0.9 1.4 0.6 1.5 1.7 1.3 1.5 1.7 0.6} i64[1,3,3]{5 7 4 16 17 13 16 17 24}"},
-    {"aten::max_pool3d_with_indices", 
+    {"aten::max_pool3d_with_indices",
      "f32[1,2,3,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2 1.5 "
      "1.7} [2] [1] [1 0 1]",
      "f32[1,3,2,4]{-1.1 0.6 0.9 0.9 0.7 1.4 1.4 0.9 -0.3 1.3 1.3 0.9 1.2 1.5 1.7 1.7 -0.3 "
@@ -31,21 +31,21 @@ static const opcase pooling[] = {
     {"aten::max_pool1d", "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} [4]", "f32[2,0]{}"},
     {"aten::max_pool1d_with_indices", "f32[1,6]{-1.9 0.4 -0.3 -1.1 0.6 0.9} [3] [1] [1] [2]",
      "f32[1,4]{0.4 0.6 0.9 0.6} i64[1,4]{1 4 5 4}"},
-    {"aten::max_pool3d", 
+    {"aten::max_pool3d",
      "f32[1,1,3,3,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2 1.5 "
      "1.7 0.3 -1.9 -0.7 0.1 -1.5 0.2 0.6 1.3 1.7} [2 3 2]",
      "f32[1,1,1,1,1]{1.5}"},
     {"aten::max_pool2d", "f32[2,3]{-1.3 0.6 -1.6 0.6 -0.7 -0.1} [2]",
      "!non-empty 3D or 4D (batch mode) tensor expected for input"},
-    {"aten::max_pool2d", 
+    {"aten::max_pool2d",
      "f32[2,3,4]{0.8 -0.6 -1 -0.2 1.2 -1.2 1.8 -2 -0.9 -1.9 -1.7 -1.8 0.3 1.6 -1.4 1 0.2 "
      "-1.8 1.2 -0.3 0.8 1.6 1.4 -1.5} [2 2 2]",
      "!max_pool2d: kernel_size must either be a single int, or a tuple of two ints"},
-    {"aten::max_pool2d", 
+    {"aten::max_pool2d",
      "f32[2,3,4]{-1.7 -2 -0.7 -0.3 0.6 -1.9 1 -1 0.3 1 -0.8 1.8 -1.6 -1.5 -1 2 -0.3 -1.8 1.3 "
      "0.7 0.3 1.2 -1.6 -1.6} [2] [1] [2]",
      "!pad should be at most half of kernel size, but got pad=2 and kernel_size=2"},
-    {"aten::max_pool2d", 
+    {"aten::max_pool2d",
      "f32[2,3,4]{1.3 -0.9 1.8 -1.6 -2 1.3 1.4 1.3 1.9 0.4 1.9 -0.6 -2 -1.8 0.5 -0.5 1.2 -1.4 "
      "1.3 -0.9 2 -1.7 0.7 -1.3} [2] [0]",
      "!stride should not be zero"},
@@ -54,7 +54,7 @@ static const opcase pooling[] = {
     {"aten::max_pool2d", "f32[2,0,4]{} [2]",
      "!Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but "
      "got:[2, 0, 4]"},
-    {"aten::max_pool2d", 
+    {"aten::max_pool2d",
      "f32[2,3,4]{-1.5 -1.1 0 -1.4 -1.8 0.7 0.9 1.5 0.1 1.2 -1.4 0.9 -0.6 1.3 1.6 -1 1.7 -0.7 "
      "-0.5 1 -0.9 -0.7 1.1 -1.5} [2] [1] [0] [0]",
      "!dilation should be greater than zero, but got dilationH: 0 dilationW: 0"},
@@ -68,21 +68,21 @@ static const opcase pooling[] = {
     {"aten::max_pool3d", "f32[1,2,2,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} [3]",
      "!Given input size: (1x2x2x2). Calculated output size: (1x0x0x0). Output size is too "
      "small"},
-    {"aten::avg_pool2d", 
+    {"aten::avg_pool2d",
      "f32[1,4,4]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2} [2]",
      "f32[1,2,2]{0 0.175 -0.425 -0.075}"},
-    {"aten::avg_pool2d", 
+    {"aten::avg_pool2d",
      "f32[1,3,5]^{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1} [3 2] [2] "
      "[1] true false",
      "f32[1,2,3]{-0.5 0.55 -0.8 0.95 0.075 -0.6}"},
-    {"aten::avg_pool2d", 
+    {"aten::avg_pool2d",
      "f32[1,3,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8} [2] [1] [1] false true 3",
      "f32[1,4,4]{-0.633333 -0.5 0.0333333 -0.1 -1 -0.666667 0.533333 0.2 -0.133333 0.533333 "
      "0.7 0.0333333 0.233333 0.7 0.2 -0.266667}"},
     {"aten::avg_pool2d", "i64[1,2,2]{1 2 3 5} [2]", "i64[1,1,1]{2}"},
     {"aten::avg_pool1d", "f32[2,5]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9} [3] [2] [1]",
      "f32[2,3]{-0.5 -0.333333 -0.166667 0.533333 0.433333 -0.9}"},
-    {"aten::avg_pool3d", 
+    {"aten::avg_pool3d",
      "f32[1,2,2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5} [2] [1]",
      "f32[1,1,1,2]{-0.1 0.2125}"},
     {"aten::avg_pool2d", "f32[1,2,2]{-0.3 1.3 -1 1.2} [2] [1] [0] false true 0",
@@ -91,33 +91,33 @@ static const opcase pooling[] = {
      "!Dimension out of range (expected to be in range of [-2, 1], but got -3)"},
     {"aten::avg_pool3d", "f32[1,2,2,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} [3]",
      "!input image (T: 2 H: 2 W: 2) smaller than kernel size (kT: 3 kH: 3 kW: 3)"},
-    {"aten::adaptive_avg_pool2d", 
+    {"aten::adaptive_avg_pool2d",
      "f32[1,5,7]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2 1.5 1.7 "
      "0.3 -1.9 -0.7 0.1 -1.5 0.2 0.6 1.3 1.7 -1.3 0.6 -1.6 0.6 -0.7 -0.1 0.8 -0.6} [2 3]",
      "f32[1,2,3]{-0.155556 0.0333333 -0.0666667 0.0111111 0.6 -0.0555555}"},
-    {"aten::adaptive_avg_pool2d", 
+    {"aten::adaptive_avg_pool2d",
      "f32[2,3,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2 1.5 "
      "1.7} [1 1]",
      "f32[2,1,1]{-0.0111111 0.222222}"},
     {"aten::adaptive_avg_pool1d", "f32[2,5]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9} [3]",
      "f32[2,3]{-0.75 -0.333333 -0.25 0.8 0.433333 -1.35}"},
-    {"aten::adaptive_avg_pool3d", 
+    {"aten::adaptive_avg_pool3d",
      "f32[1,2,3,4]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2 1.5 "
      "1.7 0.3 -1.9 -0.7 0.1 -1.5 0.2} [1 2 2]",
      "f32[1,1,2,2]{0.525 -0.0875 0.175 -0.1625}"},
-    {"aten::adaptive_max_pool2d", 
+    {"aten::adaptive_max_pool2d",
      "f32[1,3,5]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1} [2 2]",
      "f32[1,2,2]{1.4 1.4 1.4 1.4} i64[1,2,2]{7 7 7 7}"},
     {"aten::adaptive_max_pool1d", "f32[1,5]{-1.9 0.4 -0.3 -1.1 0.6} [2]",
      "f32[1,2]{0.4 0.6} i64[1,2]{1 4}"},
-    {"aten::adaptive_max_pool3d", 
+    {"aten::adaptive_max_pool3d",
      "f32[1,2,3,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5} [2 1 2]",
      "f32[1,2,1,2]{0.6 0.9 1 1.4} i64[1,2,1,2]{4 5 10 7}"},
-    {"aten::adaptive_avg_pool2d", 
+    {"aten::adaptive_avg_pool2d",
      "f32[2,3,3]{-0.3 1.3 -1 1.2 1.5 1.7 0.3 -1.9 -0.7 0.1 -1.5 0.2 0.6 1.3 1.7 -1.3 0.6 "
      "-1.6} [1]",
      "!adaptive_avg_pool2d: output_size must be 2"},
-    {"aten::adaptive_avg_pool2d", 
+    {"aten::adaptive_avg_pool2d",
      "f32[2,3,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2 1.5 "
      "1.7} [-1 1]",
      "!adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but "
@@ -134,7 +134,7 @@ static const opcase pooling[] = {
 static const opcase resampling[] = {
     {"aten::upsample_nearest1d", "f32[1,2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} [7]",
      "f32[1,2,7]{-1.9 -1.9 -1.9 0.4 0.4 -0.3 -0.3 -1.1 -1.1 -1.1 0.6 0.6 0.9 0.9}"},
-    {"aten::upsample_nearest2d", 
+    {"aten::upsample_nearest2d",
      "f32[1,2,2,3]^{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5} [3 5]",
      "f32[1,2,3,5]{-1.9 -1.9 0.4 0.4 -0.3 -1.9 -1.9 0.4 0.4 -0.3 -1.1 -1.1 0.6 0.6 0.9 0.7 "
      "0.7 1.4 1.4 -0.8 0.7 0.7 1.4 1.4 -0.8 -1.9 -1.9 1 1 -1.5}"},
@@ -153,16 +153,17 @@ static const opcase resampling[] = {
      "f32[1,1,5]{-1.9 -0.98 0.4 -0.0200001 -0.3}"},
     {"aten::upsample_bilinear2d", "f32[1,1,2,3]^{-1.9 0.4 -0.3 -1.1 0.6 0.9} [3 4] false",
      "f32[1,1,3,4]{-1.9 -0.4625 0.1375 -0.3 -1.5 -0.25 0.425 0.3 -1.1 -0.0375 0.7125 0.9}"},
-    {"aten::upsample_bicubic2d", "f32[1,1,3,3]{0.1 0.6 1.7 -1.8 -1.9 1.9 1.3 1.3 0.2} [2 4] "
-                                 "false",
+    {"aten::upsample_bicubic2d",
+     "f32[1,1,3,3]{0.1 0.6 1.7 -1.8 -1.9 1.9 1.3 1.3 0.2} [2 4] "
+     "false",
      "f32[1,1,2,4]{-0.465332 -0.415811 0.639601 1.94031 0.534 0.491331 0.520168 0.59973}"},
     {"aten::upsample_trilinear3d", "f32[1,1,2,2,1]{-1.9 0.4 -0.3 -1.1} [3 2 2] false",
      "f32[1,1,3,2,2]{-1.9 -1.9 0.4 0.4 -1.1 -1.1 -0.35 -0.35 -0.3 -0.3 -1.1 -1.1}"},
-    {"aten::_upsample_bilinear2d_aa", 
+    {"aten::_upsample_bilinear2d_aa",
      "f32[1,1,4,5]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2 1.5 "
      "1.7 0.3 -1.9} [2 3] false",
      "f32[1,1,2,3]{-0.0530612 0.155556 -0.669388 0.655102 0.593651 -0.620408}"},
-    {"aten::_upsample_bicubic2d_aa", 
+    {"aten::_upsample_bicubic2d_aa",
      "f32[1,1,5,3]{1.8 2 -0.6 -0.5 1.4 1.5 1.6 0.6 -1.7 1.2 0.2 -1.8 0.4 0.3 -1.6} [2 4] "
      "false",
      "f32[1,1,2,4]{0.791482 1.29352 0.931374 -0.067932 0.98322 0.685563 -0.46628 -1.75021}"},
@@ -171,16 +172,17 @@ static const opcase resampling[] = {
     {"aten::upsample_bilinear2d", "f32[1,1,2,3]^{-1.9 0.4 -0.3 -1.1 0.6 0.9} [3 4] true",
      "f32[1,1,3,4]{-1.9 -0.366667 0.166667 -0.3 -1.5 -0.166667 0.433333 0.3 -1.1 0.0333334 "
      "0.7 0.9}"},
-    {"aten::upsample_bicubic2d", "f32[1,1,3,3]{0.1 0.6 1.7 -1.8 -1.9 1.9 1.3 1.3 0.2} [2 4] "
-                                 "true",
+    {"aten::upsample_bicubic2d",
+     "f32[1,1,3,3]{0.1 0.6 1.7 -1.8 -1.9 1.9 1.3 1.3 0.2} [2 4] "
+     "true",
      "f32[1,1,2,4]{0.1 0.32037 1.00185 1.7 1.3 1.42222 0.953704 0.2}"},
     {"aten::upsample_trilinear3d", "f32[1,1,2,2,1]{-1.9 0.4 -0.3 -1.1} [3 2 2] true",
      "f32[1,1,3,2,2]{-1.9 -1.9 0.4 0.4 -1.1 -1.1 -0.35 -0.35 -0.3 -0.3 -1.1 -1.1}"},
-    {"aten::_upsample_bilinear2d_aa", 
+    {"aten::_upsample_bilinear2d_aa",
      "f32[1,1,4,5]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2 1.5 "
      "1.7 0.3 -1.9} [2 3] true",
      "f32[1,1,2,3]{0.271429 0.03125 -0.840625 0.847619 0.4875 -1.04167}"},
-    {"aten::_upsample_bicubic2d_aa", 
+    {"aten::_upsample_bicubic2d_aa",
      "f32[1,1,5,3]{0.1 0.6 1.7 -1.8 -1.9 1.9 1.3 1.3 0.2 0.1 -0.9 1.7 -0.8 1.8 -0.4} [2 4] "
      "true",
      "f32[1,1,2,4]{-0.181452 -0.172023 0.136561 1.01872 -0.407493 0.369394 0.997449 0.274428}"},
@@ -205,14 +207,15 @@ static const opcase resampling[] = {
     {"aten::upsample_nearest1d", "f32[1,0,2]{} [4]",
      "!Non-empty 3D data tensor expected but got a tensor with sizes [1, 0, 2]"},
     {"aten::__interpolate", "f32[1,1,2]{-1.9 0.4} 5", "f32[1,1,5]{-1.9 -1.9 -1.9 0.4 0.4}"},
-    {"aten::__interpolate", 
+    {"aten::__interpolate",
      "f32[1,1,2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} None 1.5 'bilinear' false false",
      "f32[1,1,3,4]{-1.9 -0.75 0.283333 -0.183333 -1.5 -0.5 0.466667 0.333333 -1.1 -0.25 0.65 "
      "0.85}"},
-    {"aten::__interpolate", "f32[1,1,2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} None 1.5 'bilinear' "
-                            "false",
+    {"aten::__interpolate",
+     "f32[1,1,2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} None 1.5 'bilinear' "
+     "false",
      "f32[1,1,3,4]{-1.9 -0.4625 0.1375 -0.3 -1.5 -0.25 0.425 0.3 -1.1 -0.0375 0.7125 0.9}"},
-    {"aten::__interpolate.size_list", 
+    {"aten::__interpolate.size_list",
      "f32[1,1,4,4]{0.1 0.6 1.7 -1.8 -1.9 1.9 1.3 1.3 0.2 0.1 -0.9 1.7 -0.8 1.8 -0.4 -0.7} [2 "
      "2] None 'area'",
      "f32[1,1,2,2]{0.175 0.625 0.325 -0.075}"},
@@ -230,59 +233,59 @@ static const opcase resampling[] = {
     {"aten::__interpolate", "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} 5",
      "!Input Error: Only 3D, 4D and 5D input Tensors supported (got 2D) for the modes: "
      "nearest | linear | bilinear | trilinear (got nearest) "},
-    {"aten::grid_sampler", 
+    {"aten::grid_sampler",
      "f32[1,1,3,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[1,1,3,2]{0.56 1.12 -0.64 -1.52 0.8 -1.2} "
      "0 0 true",
      "f32[1,1,1,3]{0.73392 -0.71328 0.136}"},
-    {"aten::grid_sampler", 
+    {"aten::grid_sampler",
      "f32[1,1,3,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[1,1,3,2]{0.56 1.12 -0.64 -1.52 0.8 -1.2} "
      "0 1 false",
      "f32[1,1,1,3]{0.9 -1.9 0.4}"},
-    {"aten::grid_sampler", 
+    {"aten::grid_sampler",
      "f32[1,1,3,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[1,1,3,2]{0.56 1.12 -0.64 -1.52 0.8 -1.2} "
      "0 2 false",
      "f32[1,1,1,3]{0.9 -1.452 0.4}"},
-    {"aten::grid_sampler", 
+    {"aten::grid_sampler",
      "f32[1,1,3,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[1,1,3,2]{0.56 1.12 -0.64 -1.52 0.8 -1.2} "
      "1 0 false",
      "f32[1,1,1,3]{0 0 0}"},
-    {"aten::grid_sampler", 
+    {"aten::grid_sampler",
      "f32[1,1,3,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[1,1,3,2]{0.56 1.12 -0.64 -1.52 0.8 -1.2} "
      "1 1 true",
      "f32[1,1,1,3]{0.9 -1.9 0.4}"},
-    {"aten::grid_sampler", 
+    {"aten::grid_sampler",
      "f32[1,1,3,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[1,1,3,2]{0.56 1.12 -0.64 -1.52 0.8 -1.2} "
      "1 2 false",
      "f32[1,1,1,3]{0.9 -1.9 0.4}"},
-    {"aten::grid_sampler", 
+    {"aten::grid_sampler",
      "f32[1,1,3,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[1,1,3,2]{0.56 1.12 -0.64 -1.52 0.8 -1.2} "
      "2 0 false",
      "f32[1,1,1,3]{0.362852 0.201811 0.129546}"},
-    {"aten::grid_sampler", 
+    {"aten::grid_sampler",
      "f32[1,1,3,2]{-1 -1.6 0.4 -1.2 2 0.3} f32[1,1,3,2]{0.96 -0.08 0.64 -0.4 0.64 -0.96} 2 1 "
      "false",
      "f32[1,1,1,3]{-1.49473 -1.62897 -1.67995}"},
-    {"aten::grid_sampler", 
+    {"aten::grid_sampler",
      "f32[1,1,3,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9} f32[1,1,3,2]{0.56 1.12 -0.64 -1.52 0.8 -1.2} "
      "2 2 true",
      "f32[1,1,1,3]{0.795865 -1.22253 0.175283}"},
-    {"aten::grid_sampler", 
+    {"aten::grid_sampler",
      "f32[1,2,2,2,2]^{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2} "
      "f32[1,1,1,2,3]{0.1 0.1 0.6 0.4 0.9 0.3} 0 1 true",
      "f32[1,2,1,1,2]{0.61425 0.470125 0.1335 0.08325}"},
-    {"aten::grid_sampler_3d", 
+    {"aten::grid_sampler_3d",
      "f32[1,1,2,2,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} f32[1,1,1,2,3]{-0.8 -1.9 1 -1.5 "
      "-0.3 1.3} 1 2 false",
      "f32[1,1,1,1,2]{0.6 0.6}"},
     {"aten::affine_grid_generator", "f32[1,2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} [1 1 2 2] false",
      "f32[1,2,2,2]{0.45 1.15 -1.45 0.05 0.85 1.75 -1.05 0.65}"},
-    {"aten::affine_grid_generator", 
+    {"aten::affine_grid_generator",
      "f32[1,3,4]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5} [1 1 1 2 2] true",
      "f32[1,1,2,2,3]{0.4 -0.1 1.2 -3.4 1.1 -0.4 1.2 1.7 -2.6 -2.6 2.9 -4.2}"},
     {"aten::grid_sampler", "f32[1,1,2,2]{-0.3 1.3 -1 1.2} f32[1,1,1,3]{1.5 1.7 0.3} 0 0 false",
      "!grid_sampler(): expected grid to have size 2 in last dimension, but got grid with "
      "sizes [1, 1, 1, 3]"},
-    {"aten::grid_sampler", 
+    {"aten::grid_sampler",
      "f32[1,1,2,2]{-1.9 -0.7 0.1 -1.5} f32[2,1,1,2]{0.2 0.6 1.3 1.7} 0 0 false",
      "!grid_sampler(): expected grid and input to have same batch size, but got input with "
      "sizes [1, 1, 2, 2] and grid with sizes [2, 1, 1, 2]"},
@@ -305,8 +308,9 @@ static const opcase padding[] = {
     {"aten::pad", "f32[1,1,4]{-1.9 0.4 -0.3 -1.1} [2 1] 'circular'",
      "f32[1,1,7]{-0.3 -1.1 -1.9 0.4 -0.3 -1.1 -1.9}"},
     {"aten::pad", "f32[2]{-1.9 0.4} [1 2] 'constant'", "f32[5]{0 -1.9 0.4 0 0}"},
-    {"aten::reflection_pad3d", "f32[1,2,2,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} [1 0 0 1 1 "
-                               "0]",
+    {"aten::reflection_pad3d",
+     "f32[1,2,2,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} [1 0 0 1 1 "
+     "0]",
      "f32[1,3,3,3]{0.9 0.6 0.9 1.4 0.7 1.4 0.9 0.6 0.9 0.4 -1.9 0.4 -1.1 -0.3 -1.1 0.4 -1.9 "
      "0.4 0.9 0.6 0.9 1.4 0.7 1.4 0.9 0.6 0.9}"},
     {"aten::replication_pad2d", "f32[1,2,2]{-1.9 0.4 -0.3 -1.1} [1 -1 0 1]",
@@ -338,17 +342,19 @@ static const opcase padding[] = {
      "length is 4while the input has 1dimensions."},
     {"aten::constant_pad_nd", "f32[2]{-1.6 0.6} [-1 -2]",
      "!start (0) + length (-1) exceeds dimension size (1)."},
-    {"aten::im2col", "f32[1,3,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8} [2 2] [1 1] [0 0] "
-                     "[1 1]",
+    {"aten::im2col",
+     "f32[1,3,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8} [2 2] [1 1] [0 0] "
+     "[1 1]",
      "f32[4,4]{-1.9 0.4 -1.1 0.6 0.4 -0.3 0.6 0.9 -1.1 0.6 0.7 1.4 0.6 0.9 1.4 -0.8}"},
     {"aten::im2col", "f32[1,1,3,2]^{-1.9 0.4 -0.3 -1.1 0.6 0.9} [2 1] [1 1] [1 0] [2 1]",
      "f32[1,2,4]{0 0 -0.3 -1.1 -1.9 0.4 0.6 0.9}"},
-    {"aten::col2im", 
+    {"aten::col2im",
      "f32[4,4]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3 1.3 -1 1.2} [3 3] [2 "
      "2] [1 1] [0 0] [1 1]",
      "f32[1,3,3]{-1.9 1 0.9 -1.1 -2.6 2.7 1 -2.5 1.2}"},
-    {"aten::col2im", "f32[1,2,4]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} [3 3] [2 1] [2 1] [1 0] "
-                     "[2 2]",
+    {"aten::col2im",
+     "f32[1,2,4]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} [3 3] [2 1] [2 1] [1 0] "
+     "[2 2]",
      "f32[1,1,3,3]{0 0 0 0.3 0 -0.2 0 0 0}"},
     {"aten::pixel_shuffle", "f32[4,1,2]{-1.9 0.4 -0.3 -1.1 0.6 0.9 0.7 1.4} 2",
      "f32[1,2,4]{-1.9 -0.3 0.4 -1.1 0.6 0.7 0.9 1.4}"},
@@ -358,15 +364,17 @@ static const opcase padding[] = {
      "f32[1,4,2]{-1.9 0.4 0.6 0.9 -0.3 -1.1 0.7 1.4}"},
     {"aten::native_channel_shuffle", "f32[1,4,1,1]{-1.9 0.4 -0.3 -1.1} 2",
      "f32[1,4,1,1]{-1.9 -0.3 0.4 -1.1}"},
-    {"aten::im2col", "f32[1,1,3,3]{0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3} [4 2] [1 1] [0 0] "
-                     "[1 1]",
+    {"aten::im2col",
+     "f32[1,1,3,3]{0.6 0.9 0.7 1.4 -0.8 -1.9 1 -1.5 -0.3} [4 2] [1 1] [0 0] "
+     "[1 1]",
      "!Given input with spatial size (3, 3), kernel_size=(4, 2), dilation=(1, 1), "
      "padding=(0, 0), calculated shape of the array of sliding blocks as (0, 2), but its "
      "components must be at least one."},
-    {"aten::im2col", "f32[1,3,3]{1.3 -1 1.2 1.5 1.7 0.3 -1.9 -0.7 0.1} [2 2] [0 1] [0 0] [1 "
-                     "1]",
+    {"aten::im2col",
+     "f32[1,3,3]{1.3 -1 1.2 1.5 1.7 0.3 -1.9 -0.7 0.1} [2 2] [0 1] [0 0] [1 "
+     "1]",
      "!dilation should be greater than zero, but got dilation_height: 0 dilation_width: 1"},
-    {"aten::col2im", 
+    {"aten::col2im",
      "f32[4,5]{-1.5 0.2 0.6 1.3 1.7 -1.3 0.6 -1.6 0.6 -0.7 -0.1 0.8 -0.6 -1 -0.2 1.2 -1.2 "
      "1.8 -2 -0.9} [3 3] [2 2] [1 1] [0 0] [1 1]",
      "!Given output_size=(3, 3), kernel_size=(2, 2), dilation=(1, 1), padding=(0, 0), "
@@ -375,15 +383,17 @@ static const opcase padding[] = {
     {"aten::pixel_shuffle", "f32[3,1,2]{-1.9 -1.7 -1.8 0.3 1.6 -1.4} 2",
      "!pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
      "of upscale_factor, but input.size(-3)=3 is not divisible by 4"},
-    {"aten::pixel_unshuffle", "f32[1,3,4]{1 0.2 -1.8 1.2 -0.3 0.8 1.6 1.4 -1.5 -1.7 -2 -0.7} "
-                              "2",
+    {"aten::pixel_unshuffle",
+     "f32[1,3,4]{1 0.2 -1.8 1.2 -0.3 0.8 1.6 1.4 -1.5 -1.7 -2 -0.7} "
+     "2",
      "!pixel_unshuffle expects height to be divisible by downscale_factor, but "
      "input.size(-2)=3 is not divisible by 2"},
     {"aten::channel_shuffle", "f32[1,3,2]{-0.3 0.6 -1.9 1 -1 0.3} 2",
      "!Number of channels must be divisible by groups. Got 3 channels and 2 groups."},
 };
 
-/* ---- what rows cannot say --------------------------------------------------------------------- */
+/* ---- what rows cannot say ---------------------------------------------------------------------
+ */
 
 /* Half is computed in float: PyTorch has no half here. */
 static const opcase half[] = {
@@ -433,15 +443,21 @@ static void test_threads(void **state) {
     value pool[] = {value_tensor_take(t), opcase_value(&at), opcase_value(&at), opcase_value(&at)};
     value resize[] = {pool[0], opcase_value(&up), opcase_value(&up)};
     value soft[] = {pool[0], opcase_value(&all)};
-    const struct { const char *op; int n; const value *args; } runs[] = {
-        {"aten::max_pool2d", 4, pool}, {"aten::avg_pool2d", 4, pool},
-        {"aten::upsample_bilinear2d", 3, resize}, {"aten::softmax.int", 2, soft}};
+    const struct {
+        const char *op;
+        int n;
+        const value *args;
+    } runs[] = {{"aten::max_pool2d", 4, pool},
+                {"aten::avg_pool2d", 4, pool},
+                {"aten::upsample_bilinear2d", 3, resize},
+                {"aten::softmax.int", 2, soft}};
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
         value results[2] = {value_none(), value_none()};
         op_ctx cx = {0};
         for (int i = 0; i < 2; i++) {
             pool_set_threads(i ? 4 : 1);
-            assert_int_equal(op_call(&cx, runs[k].op, runs[k].n, runs[k].args, &results[i]), CTSC_OK);
+            assert_int_equal(op_call(&cx, runs[k].op, runs[k].n, runs[k].args, &results[i]),
+                             CTSC_OK);
         }
         tensor *a = results[0].u.tensor, *b = results[1].u.tensor;
         assert_memory_equal(tensor_data(a), tensor_data(b), (size_t)a->numel * sizeof(float));
@@ -470,8 +486,8 @@ static void test_padding(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pooling), cmocka_unit_test(test_resampling),
-        cmocka_unit_test(test_padding), cmocka_unit_test(test_half),
+        cmocka_unit_test(test_pooling),       cmocka_unit_test(test_resampling),
+        cmocka_unit_test(test_padding),       cmocka_unit_test(test_half),
         cmocka_unit_test(test_scale_factors), cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

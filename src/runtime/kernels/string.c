@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct text { const char *p; size_t n; } text;
@@ -252,13 +253,15 @@ ctsc_status op_str_count(op_ctx *cx, const value *args, value *results) {
     string_bounds(args + 2, t, &from, &to);
     if (from > to) return op_return(results, value_int(0));
     if (!needle.n) return op_return(results, value_int(to - from + 1));
-    for (int64_t i; (i = string_search(t, needle, from, to)) >= 0; from = i + (int64_t)needle.n) n++;
+    /* PyTorch asks only where an occurrence begins */
+    for (int64_t i; (i = string_search(t, needle, from, (int64_t)t.n)) >= 0 && i < to; from = i + (int64_t)needle.n) n++;
     return op_return(results, value_int(n));
 }
 static ctsc_status string_affix(const value *args, value *results, bool end) {
     text t = string_arg(&args[0]), a = string_arg(&args[1]);
     int64_t from, to;
     string_bounds(args + 2, t, &from, &to);
+    if (to < from && from <= (int64_t)t.n) to = (int64_t)t.n; /* an end before the start: none, as in PyTorch */
     bool ok = to - from >= (int64_t)a.n && !memcmp(t.p + (end ? to - (int64_t)a.n : from), a.p, a.n);
     return op_return(results, value_bool(ok));
 }
@@ -534,31 +537,29 @@ static const char *string_kind(value v) {
 
 static ctsc_status string_percent_one(op_ctx *cx, char spec, value v, strbuf *sb) {
     bool number = v.tag == V_INT || v.tag == V_FLOAT || v.tag == V_BOOL;
-    char fmt[4] = {'%', spec, 0, 0};
+    bool letter = v.tag == V_STR && v.u.str->len == 1;
+    double single = number ? (float)arg_float(&v) : 0; /* PyTorch formats a float32 */
     switch (spec) {
-    case 's': case 'r': value_print(v, sb); return CTSC_OK;
+    case 's': value_print(v, sb); return CTSC_OK;
     case 'd': case 'i':
         if (!number) break;
-        sb_printf(sb, "%lld", (long long)(v.tag == V_FLOAT ? (int64_t)v.u.f : arg_int(&v)));
+        if (v.tag != V_FLOAT) sb_printf(sb, "%lld", (long long)arg_int(&v));
+        else if (fabs(v.u.f) < 0x1p31) sb_printf(sb, "%d", (int)v.u.f);
+        else sb_printf(sb, "%d", INT32_MIN); /* the machine's conversion to int, without undefined behaviour */
         return CTSC_OK;
-    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G':
+    case 'f': case 'F': case 'e': case 'E':
         if (!number) break;
-        switch (spec) {
-        case 'f': case 'F': sb_printf(sb, "%f", arg_float(&v)); break;
-        case 'e': sb_printf(sb, "%e", arg_float(&v)); break;
-        case 'E': sb_printf(sb, "%E", arg_float(&v)); break;
-        case 'g': sb_printf(sb, "%g", arg_float(&v)); break;
-        default: sb_printf(sb, "%G", arg_float(&v)); break;
-        }
+        sb_printf(sb, spec == 'e' ? "%e" : spec == 'E' ? "%E" : "%f", single);
         return CTSC_OK;
     case 'c':
-        if (v.tag == V_INT) sb_putc(sb, (char)v.u.i);
-        else if (v.tag == V_STR && v.u.str->len == 1) sb_putc(sb, v.u.str->bytes[0]);
-        else break;
+        if (v.tag != V_INT && !letter)
+            return diag_fail(cx->diag, CTSC_FAILED, "%%c requires an int or char for formatting, but got %s",
+                             string_kind(v));
+        sb_putc(sb, v.tag == V_INT ? (char)v.u.i : v.u.str->bytes[0]);
         return CTSC_OK;
     default:
         return diag_fail(cx->diag, CTSC_FAILED,
-                         "The specifier %s is not supported in TorchScript format strings", fmt);
+                         "The specifier %%%c is not supported in TorchScript format strings", spec);
     }
     return diag_fail(cx->diag, CTSC_FAILED, "%%%c requires a number for formatting, but got %s", spec,
                      string_kind(v));
