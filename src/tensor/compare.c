@@ -100,6 +100,8 @@ static bool compare_equal(value a, value b, int depth) {
     case V_LIST: return compare_lists(a.u.list, b.u.list, depth + 1);
     case V_DICT: return compare_dicts(a.u.dict, b.u.dict, depth + 1);
     case V_TUPLE: return compare_tuples(a.u.tuple, b.u.tuple, depth + 1);
+    case V_ENUM: /* each mention of a member is an object of its own */
+        return a.u.enumv->cls == b.u.enumv->cls && !strcmp(a.u.enumv->name, b.u.enumv->name);
     default: return value_is(a, b);
     }
 }

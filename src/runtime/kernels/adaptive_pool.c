@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+enum { ADAPTIVE_ROW = 1024 };
+
 typedef struct adaptive_job {
     const pool_geometry *g;
     dtype dt;
@@ -19,19 +21,70 @@ typedef struct adaptive_job {
     bool average;
 } adaptive_job;
 
-/* o * in / out without overflow: in, out are sizes of tensors, o < out or o == out. */
-static inline int64_t adaptive_scale(int64_t o, int64_t in, int64_t out) {
-    return (int64_t)((unsigned __int128)o * (unsigned __int128)in / (unsigned __int128)out);
+/* o * in / out, rounded down after `round` was added, without overflow. in and out are sizes, o <=
+ * out. */
+static inline int64_t adaptive_scale(int64_t o, int64_t in, int64_t out, int64_t round) {
+    if ((o | in | out) <= INT32_MAX) /* a fast division where it will do, that is always */
+        return (int64_t)(((uint64_t)o * (uint64_t)in + (uint64_t)round) / (uint64_t)out);
+    return (int64_t)(((unsigned __int128)o * (unsigned __int128)in + (unsigned __int128)round) /
+                     (unsigned __int128)out);
 }
 static inline void adaptive_window(const pool_geometry *g, int i, int64_t o, int64_t *begin,
                                    int64_t *end) {
-    *begin = adaptive_scale(o, g->in[i], g->out[i]);
-    *end = (int64_t)(((unsigned __int128)(o + 1) * (unsigned __int128)g->in[i] +
-                      (unsigned __int128)(g->out[i] - 1)) /
-                     (unsigned __int128)g->out[i]);
+    *begin = adaptive_scale(o, g->in[i], g->out[i], 0);
+    *end = adaptive_scale(o + 1, g->in[i], g->out[i], g->out[i] - 1);
 }
 
-static void adaptive_row(const adaptive_job *j, int64_t plane, int64_t od, int64_t oh, int64_t at) {
+NN_HOT static void adaptive_add_f32(float *acc, const float *row, int64_t n) {
+    for (int64_t i = 0; i < n; i++) acc[i] += row[i];
+}
+static void adaptive_add_f64(double *acc, const double *row, int64_t n) {
+    for (int64_t i = 0; i < n; i++) acc[i] += row[i];
+}
+#define adaptive_add(acc, row, n)                                                                  \
+    _Generic(*(acc), float                                                                         \
+             : adaptive_add_f32, double                                                            \
+             : adaptive_add_f64)((void *)(acc), (const void *)(row), n)
+
+/* The window's rows are added up into one, then that row's stretches; a row that does not fit into
+ * acc, or that is wanted as a whole, is summed up where it lies. */
+static void adaptive_avg_row(const adaptive_job *j, int64_t plane, int64_t od, int64_t oh,
+                             int64_t at) {
+    const pool_geometry *g = j->g;
+    int64_t d0, d1, h0, h1, w0, w1, width = g->in[2];
+    _Alignas(32) double memory[ADAPTIVE_ROW];
+    bool fold = width <= ADAPTIVE_ROW && g->out[2] > 1;
+    adaptive_window(g, 0, od, &d0, &d1);
+    adaptive_window(g, 1, oh, &h0, &h1);
+    NN_WIDE(j->dt, {
+        const T *base = (const T *)j->x + plane * g->in[0] * g->in[1] * width;
+        T *y = (T *)j->y + at;
+        T *acc = (T *)(void *)memory;
+        for (int64_t i = 0; fold && i < width; i++) acc[i] = 0;
+        for (int64_t d = d0; fold && d < d1; d++)
+            for (int64_t h = h0; h < h1; h++)
+                adaptive_add(acc, base + (d * g->in[1] + h) * width, width);
+        for (int64_t o = 0; o < g->out[2]; o++) {
+            adaptive_window(g, 2, o, &w0, &w1);
+            T row = 0;
+            double sum = 0;
+            for (int64_t w = w0; fold && w < w1; w++) row += acc[w];
+            for (int64_t d = d0; !fold && d < d1; d++) {
+                if (w1 - w0 == width) { /* whole rows lie one after the other */
+                    sum += nn_sum(base + (d * g->in[1] + h0) * width, (h1 - h0) * width);
+                    continue;
+                }
+                for (int64_t h = h0; h < h1; h++)
+                    sum += nn_sum(base + (d * g->in[1] + h) * width + w0, w1 - w0);
+            }
+            int64_t count = (d1 - d0) * (h1 - h0) * (w1 - w0);
+            y[o] = fold ? row / (T)count : (T)(sum / (double)count);
+        }
+    });
+}
+
+static void adaptive_max_row(const adaptive_job *j, int64_t plane, int64_t od, int64_t oh,
+                             int64_t at) {
     const pool_geometry *g = j->g;
     int64_t d0, d1, h0, h1, w0, w1;
     adaptive_window(g, 0, od, &d0, &d1);
@@ -41,16 +94,6 @@ static void adaptive_row(const adaptive_job *j, int64_t plane, int64_t od, int64
         T *y = (T *)j->y + at;
         for (int64_t o = 0; o < g->out[2]; o++) {
             adaptive_window(g, 2, o, &w0, &w1);
-            if (j->average) {
-                /* Whole rows lie one after the other: sum them up in one go. */
-                int64_t run = w1 - w0 == g->in[2] ? (h1 - h0) * g->in[2] : w1 - w0;
-                double sum = 0;
-                for (int64_t d = d0; d < d1; d++)
-                    for (int64_t h = h0; h < h1; h += run == w1 - w0 ? 1 : h1 - h0)
-                        sum += nn_sum(base + (d * g->in[1] + h) * g->in[2] + w0, run);
-                y[o] = (T)(sum / (double)((d1 - d0) * (h1 - h0) * (w1 - w0)));
-                continue;
-            }
             T m = (T)-INFINITY;
             int64_t best = (d0 * g->in[1] + h0) * g->in[2] + w0;
             for (int64_t d = d0; d < d1; d++)
@@ -68,9 +111,13 @@ static void adaptive_row(const adaptive_job *j, int64_t plane, int64_t od, int64
 static void adaptive_range(void *ctx, int64_t begin, int64_t end) {
     const adaptive_job *j = ctx;
     const pool_geometry *g = j->g;
-    for (int64_t r = begin; r < end; r++)
-        adaptive_row(j, r / g->out[1] / g->out[0], r / g->out[1] % g->out[0], r % g->out[1],
-                     r * g->out[2]);
+    for (int64_t r = begin; r < end; r++) {
+        int64_t plane = r / g->out[1] / g->out[0], od = r / g->out[1] % g->out[0];
+        if (j->average)
+            adaptive_avg_row(j, plane, od, r % g->out[1], r * g->out[2]);
+        else
+            adaptive_max_row(j, plane, od, r % g->out[1], r * g->out[2]);
+    }
 }
 
 static void adaptive_run(adaptive_job *j) {

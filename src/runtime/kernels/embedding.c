@@ -249,6 +249,11 @@ static inline float embedding_load_f32(dtype dt, const void *row, int64_t i) {
 #define embedding_load(T, dt, row, i)                                                              \
     (sizeof(T) == 8 ? (T)((const double *)(row))[i] : (T)embedding_load_f32(dt, row, i))
 
+NN_HOT static void embedding_add_f32(float *restrict y, const float *restrict row, int64_t n,
+                                     float scale) {
+    for (int64_t k = 0; k < n; k++) y[k] += row[k] * scale;
+}
+
 typedef struct embedding_bag_job {
     const embedding_bags *b;
     void *y;
@@ -273,6 +278,11 @@ static void embedding_bag_range(void *ctx, int64_t begin, int64_t end) {
             for (int64_t i = offsets[bag]; i < stop; i++) {
                 if (rows[i] == b->padding) continue;
                 const void *row = (const char *)tensor_data(b->table) + (size_t)rows[i] * stride;
+                if (from == DT_FLOAT32 && b->mode != EMBEDDING_MAX) {
+                    embedding_add_f32((float *)(void *)y, row, width, scale ? (float)scale[i] : 1);
+                    used++;
+                    continue;
+                }
                 for (int64_t k = 0; k < width; k++) {
                     T v = embedding_load(T, from, row, k);
                     if (b->mode != EMBEDDING_MAX) {

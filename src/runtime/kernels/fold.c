@@ -61,6 +61,20 @@ typedef struct fold_job {
     dtype dt;
 } fold_job;
 
+/* n elements, each a stride after the other. */
+static void fold_copy_row(const fold_job *j, const char *src, char *dst, int64_t n) {
+    int64_t stride = j->f->stride[1];
+    if (stride == 1) {
+        memcpy(dst, src, (size_t)n * j->item);
+        return;
+    }
+    DISPATCH_BITS(j->dt, {
+        const T *p = (const T *)(const void *)src;
+        T *q = (T *)(void *)dst;
+        for (int64_t i = 0; i < n; i++) q[i] = p[i * stride];
+    })
+}
+
 static void fold_im2col_range(void *ctx, int64_t begin, int64_t end) {
     const fold_job *j = ctx;
     const fold_shape *f = j->f;
@@ -69,15 +83,22 @@ static void fold_im2col_range(void *ctx, int64_t begin, int64_t end) {
         int64_t kw = r % f->kernel[1], kh = r / f->kernel[1] % f->kernel[0], plane = r / kernel;
         const char *x = j->x + (size_t)(plane * f->size[0] * f->size[1]) * j->item;
         char *y = j->y + (size_t)(r * f->blocks[0] * f->blocks[1]) * j->item;
-        for (int64_t a = 0; a < f->blocks[0]; a++) {
+        int64_t w = kw * f->dilation[1] - f->pad[1], stride = f->stride[1];
+        /* Blocks [lo, hi) read inside the row. */
+        int64_t lo = nn_min(w < 0 ? (-w + stride - 1) / stride : 0, f->blocks[1]);
+        int64_t hi = w >= f->size[1] ? lo : nn_min((f->size[1] - 1 - w) / stride + 1, f->blocks[1]);
+        hi = nn_max(lo, hi);
+        for (int64_t a = 0; a < f->blocks[0]; a++, y += (size_t)f->blocks[1] * j->item) {
             int64_t h = a * f->stride[0] - f->pad[0] + kh * f->dilation[0];
-            int64_t w = kw * f->dilation[1] - f->pad[1];
-            for (int64_t b = 0; b < f->blocks[1]; b++, w += f->stride[1], y += j->item) {
-                if (h >= 0 && h < f->size[0] && w >= 0 && w < f->size[1])
-                    memcpy(y, x + (size_t)(h * f->size[1] + w) * j->item, j->item);
-                else
-                    memset(y, 0, j->item);
+            if (h < 0 || h >= f->size[0]) {
+                memset(y, 0, (size_t)f->blocks[1] * j->item);
+                continue;
             }
+            memset(y, 0, (size_t)lo * j->item);
+            memset(y + (size_t)hi * j->item, 0, (size_t)(f->blocks[1] - hi) * j->item);
+            if (lo < hi)
+                fold_copy_row(j, x + (size_t)(h * f->size[1] + lo * stride + w) * j->item,
+                              y + (size_t)lo * j->item, hi - lo);
         }
     }
 }
@@ -144,8 +165,11 @@ ctsc_status op_im2col(op_ctx *cx, const value *args, value *results) {
     TRY(tensor_contiguous(cx->diag, input, &x));
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, f.batched ? 3 : 2, f.batched ? sizes : sizes + 1,
                        &y));
-    fold_job j = {
-        .f = &f, .x = tensor_data(x), .y = tensor_data(y), .item = dtype_size((dtype)x->dtype)};
+    fold_job j = {.f = &f,
+                  .x = tensor_data(x),
+                  .y = tensor_data(y),
+                  .item = dtype_size((dtype)x->dtype),
+                  .dt = (dtype)x->dtype};
     if (y->numel) pool_for(f.batch * sizes[1], nn_grain(sizes[2]), fold_im2col_range, &j);
     st = op_finish(cx, args, y, results);
 out:

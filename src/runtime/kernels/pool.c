@@ -252,26 +252,56 @@ static inline void pool_window(const pool_geometry *g, int i, int64_t o, int64_t
     *count = nn_max(nn_min(g->kernel[i], last) - skip, 0);
 }
 
-#define POOL_FOLD(T)                                                                               \
-    NN_HOT static void pool_max_into_##T(T *acc, const T *row, int64_t n) {                        \
+/* Outputs [*lo, *hi) of dim i have their whole window inside the input. */
+static void pool_interior(const pool_geometry *g, int i, int64_t *lo, int64_t *hi) {
+    int64_t room = g->in[i] - 1 - (g->kernel[i] - 1) * g->dilation[i] + g->pad[i];
+    *lo = nn_min((g->pad[i] + g->stride[i] - 1) / g->stride[i], g->out[i]);
+    *hi = room < 0 ? *lo : nn_max(nn_min(room / g->stride[i] + 1, g->out[i]), *lo);
+}
+
+#define POOL_MAX(m, v) ((v) > (m) || (v) != (v) ? (v) : (m))
+#define POOL_ADD(m, v) ((m) + (v))
+
+/* y[o] = FOLD over k of line[o * step + k * dilation]; the usual steps get code of their own. */
+#define POOL_ALONG_STEP(T, FOLD, step)                                                             \
+    for (int64_t o = 0; o < n; o++) y[o] = line[o * (step)];                                       \
+    for (int64_t k = 1; k < kernel; k++) {                                                         \
+        const T *x = line + k * dilation;                                                          \
+        for (int64_t o = 0; o < n; o++) {                                                          \
+            T v = x[o * (step)], m = y[o];                                                         \
+            y[o] = FOLD(m, v);                                                                     \
+        }                                                                                          \
+    }
+#define POOL_FOLD(T, name, FOLD)                                                                   \
+    NN_HOT static void pool_##name##_into_##T(T *acc, const T *row, int64_t n) {                   \
         for (int64_t i = 0; i < n; i++) {                                                          \
             T v = row[i], m = acc[i];                                                              \
-            acc[i] = v > m || v != v ? v : m;                                                      \
+            acc[i] = FOLD(m, v);                                                                   \
         }                                                                                          \
     }                                                                                              \
-    NN_HOT static void pool_add_into_##T(T *acc, const T *row, int64_t n) {                        \
-        for (int64_t i = 0; i < n; i++) acc[i] += row[i];                                          \
+    NN_HOT static void pool_##name##_along_##T(T *restrict y, const T *restrict line, int64_t n,   \
+                                               int64_t stride, int64_t kernel, int64_t dilation) { \
+        if (stride == 1) {                                                                         \
+            POOL_ALONG_STEP(T, FOLD, 1)                                                            \
+        } else if (stride == 2) {                                                                  \
+            POOL_ALONG_STEP(T, FOLD, 2)                                                            \
+        } else {                                                                                   \
+            POOL_ALONG_STEP(T, FOLD, stride)                                                       \
+        }                                                                                          \
     }
-POOL_FOLD(float)
-POOL_FOLD(double)
-#define pool_max_into(acc, row, n)                                                                 \
+POOL_FOLD(float, max, POOL_MAX)
+POOL_FOLD(double, max, POOL_MAX)
+POOL_FOLD(float, add, POOL_ADD)
+POOL_FOLD(double, add, POOL_ADD)
+#define pool_into(name, acc, row, n)                                                               \
     _Generic(*(acc), float                                                                         \
-             : pool_max_into_float, double                                                         \
-             : pool_max_into_double)((void *)(acc), (const void *)(row), n)
-#define pool_add_into(acc, row, n)                                                                 \
-    _Generic(*(acc), float                                                                         \
-             : pool_add_into_float, double                                                         \
-             : pool_add_into_double)((void *)(acc), (const void *)(row), n)
+             : pool_##name##_into_float, double                                                    \
+             : pool_##name##_into_double)((void *)(acc), (const void *)(row), n)
+#define pool_along(name, y, line, n, stride, kernel, dilation)                                     \
+    _Generic(*(y), float                                                                           \
+             : pool_##name##_along_float, double                                                   \
+             : pool_##name##_along_double)((void *)(y), (const void *)(line), n, stride, kernel,   \
+                                           dilation)
 
 /* One output row of max pooling without indices: `acc` receives the maximum of the window's rows.
  */
@@ -296,17 +326,25 @@ static void pool_max_row(const pool_job *j, int64_t plane, int64_t od, int64_t o
                     memcpy(acc, row, sizeof *row * (size_t)g->in[2]);
                     line = acc;
                 } else {
-                    pool_max_into((T *)acc, row, g->in[2]);
+                    pool_into(max, (T *)acc, row, g->in[2]);
                 }
             }
+        int64_t lo;
+        int64_t hi;
+        pool_interior(g, 2, &lo, &hi);
+        if (!line) lo = hi = 0;
+        if (lo < hi)
+            pool_along(max, y + lo, line + lo * g->stride[2] - g->pad[2], hi - lo, g->stride[2],
+                       g->kernel[2], g->dilation[2]);
         for (int64_t o = 0; o < g->out[2]; o++) {
+            if (o == lo && lo < hi) o = hi;
+            if (o == g->out[2]) break;
             pool_window(g, 2, o, &w0, &wn);
             T m = (T)-INFINITY;
-            if (line)
-                for (int64_t k = 0; k < wn; k++) {
-                    T v = line[w0 + k * g->dilation[2]];
-                    m = v > m || v != v ? v : m;
-                }
+            for (int64_t k = 0; line && k < wn; k++) {
+                T v = line[w0 + k * g->dilation[2]];
+                m = POOL_MAX(m, v);
+            }
             y[o] = m;
         }
     });
@@ -362,13 +400,26 @@ static void pool_avg_row(const pool_job *j, int64_t plane, int64_t od, int64_t o
     pool_window(g, 1, oh, &h0, &hn);
     NN_WIDE(j->dt, {
         const T *base = (const T *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
-        T *y = dst;
         const T *line = acc;
+        T *y = dst;
+        int64_t lo;
+        int64_t hi;
+        pool_interior(g, 2, &lo, &hi);
         if (acc) memset(acc, 0, sizeof *line * (size_t)g->in[2]);
         for (int64_t a = 0; acc && a < dn; a++)
             for (int64_t b = 0; b < hn; b++)
-                pool_add_into((T *)acc, base + ((d0 + a) * g->in[1] + h0 + b) * g->in[2], g->in[2]);
+                pool_into(add, (T *)acc, base + ((d0 + a) * g->in[1] + h0 + b) * g->in[2],
+                          g->in[2]);
+        if (acc && lo < hi) {
+            const int64_t at[3] = {od, oh, lo}; /* all of them have the same divisor */
+            int64_t by = pool_divisor(j, at, dn * hn * g->kernel[2]);
+            pool_along(add, y + lo, line + lo * g->stride[2] - g->pad[2], hi - lo, g->stride[2],
+                       g->kernel[2], 1);
+            for (int64_t o = lo; o < hi; o++) y[o] = by ? y[o] / (T)by : 0;
+        }
         for (int64_t o = 0; o < g->out[2]; o++) {
+            if (acc && o == lo && lo < hi) o = hi;
+            if (o == g->out[2]) break;
             pool_window(g, 2, o, &w0, &wn);
             T sum = 0;
             for (int64_t k = 0; acc && k < wn; k++) sum += line[w0 + k];
@@ -407,6 +458,7 @@ static void pool_range(void *ctx, int64_t begin, int64_t end) {
     const pool_job *j = ctx;
     const pool_geometry *g = j->g;
     _Alignas(32) double acc[POOL_ROW];
+    bool one_row = g->kernel[0] == 1 && g->kernel[1] == 1; /* needs no place to fold rows into */
     bool fits = g->in[2] <= POOL_ROW && g->out[2] * 4 >= g->in[2];
     size_t item = dtype_size(j->dt);
     for (int64_t r = begin; r < end; r++) {
@@ -417,7 +469,7 @@ static void pool_range(void *ctx, int64_t begin, int64_t end) {
             pool_avg_row_int(j, plane, od, oh, y);
         else if (j->average)
             pool_avg_row(j, plane, od, oh, fits ? acc : NULL, y);
-        else if (j->indices || !fits)
+        else if (j->indices || !(fits || one_row))
             pool_max_row_indices(j, plane, od, oh, y,
                                  j->indices ? j->indices + r * g->out[2] : NULL);
         else
