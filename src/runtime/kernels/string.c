@@ -194,11 +194,9 @@ ctsc_status op_str_zfill(op_ctx *cx, const value *args, value *results) {
     text t = string_arg(&args[0]);
     int64_t width = arg_int(&args[1]), pad = width > (int64_t)t.n ? width - (int64_t)t.n : 0;
     if (width > STRING_MAX) return diag_no_memory(cx->diag);
-    size_t sign = t.n && (t.p[0] == '-' || t.p[0] == '+');
     strbuf sb = STRBUF_INIT;
-    sb_write(&sb, t.p, sign);
-    sb_fill(&sb, '0', (size_t)pad);
-    sb_write(&sb, t.p + sign, t.n - sign);
+    sb_fill(&sb, '0', (size_t)pad); /* before a sign, too */
+    sb_write(&sb, t.p, t.n);
     return string_return_buffer(cx, results, &sb);
 }
 ctsc_status op_str_expandtabs(op_ctx *cx, const value *args, value *results) {
