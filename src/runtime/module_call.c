@@ -2,13 +2,14 @@
 /*
  * module_call.c - calls a method of a loaded module, with the hooks of its class around forward.
  *
- * Hooks of submodules need nothing here: the compiler that wrote the archive put their calls into the code.
- * Tests: tests/corpus, tests/lang
+ * Hooks of submodules need nothing here: the compiler that wrote the archive put their calls into
+ * the code. Tests: tests/corpus, tests/lang
  */
 #include "runtime/interp.h"
 #include "runtime/module.h"
 
-static ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args, diag *d, value *result) {
+static ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args, diag *d,
+                                value *result) {
     size_t total = (size_t)f->schema->nargs;
     value *full = mem_zalloc((total + 1) * sizeof *full);
     if (!full) return diag_no_memory(d);
@@ -27,7 +28,8 @@ static tuple *call_pack(size_t nargs, const value *args) {
 }
 
 /* hook(self, (args...)): what it returns takes the arguments' place, None leaves them. */
-static ctsc_status call_pre_hook(function *hook, runtime *rt, value **args, size_t *nargs, diag *d) {
+static ctsc_status call_pre_hook(function *hook, runtime *rt, value **args, size_t *nargs,
+                                 diag *d) {
     tuple *packed = call_pack(*nargs, *args);
     if (!packed) return diag_no_memory(d);
     value in[2] = {(*args)[0], value_tuple_take(packed)}, out = value_none();
@@ -38,7 +40,8 @@ static ctsc_status call_pre_hook(function *hook, runtime *rt, value **args, size
     value *next = mem_alloc((n + 1) * sizeof *next);
     if (next) {
         next[0] = value_ref((*args)[0]);
-        for (size_t i = 0; i < n; i++) next[i + 1] = value_ref(out.tag == V_TUPLE ? out.u.tuple->items[i] : out);
+        for (size_t i = 0; i < n; i++)
+            next[i + 1] = value_ref(out.tag == V_TUPLE ? out.u.tuple->items[i] : out);
         for (size_t i = 0; i < *nargs; i++) value_unref((*args)[i]);
         mem_free(*args);
         *args = next;
@@ -49,7 +52,8 @@ static ctsc_status call_pre_hook(function *hook, runtime *rt, value **args, size
 }
 
 /* hook(self, (args...), result): likewise for the result. */
-static ctsc_status call_hook(function *hook, runtime *rt, const value *args, size_t nargs, diag *d, value *result) {
+static ctsc_status call_hook(function *hook, runtime *rt, const value *args, size_t nargs, diag *d,
+                             value *result) {
     tuple *packed = call_pack(nargs, args);
     if (!packed) return diag_no_memory(d);
     value in[3] = {args[0], value_tuple_take(packed), *result}, out = value_none();
@@ -59,8 +63,8 @@ static ctsc_status call_hook(function *hook, runtime *rt, const value *args, siz
     return s;
 }
 
-ctsc_status module_call(const module *m, struct function *f, struct runtime *rt, size_t nargs, const value *args,
-                        diag *d, value *result) {
+ctsc_status module_call(const module *m, struct function *f, struct runtime *rt, size_t nargs,
+                        const value *args, diag *d, value *result) {
     const class_info *c = m->root.u.object->cls->cls;
     bool hooked = f == module_method(m, "forward");
     size_t n = nargs + 1;
@@ -77,7 +81,9 @@ ctsc_status module_call(const module *m, struct function *f, struct runtime *rt,
         s = call_hook(c->forward_hooks.data[i], rt, full, n, d, &out);
     for (size_t i = 0; i < n; i++) value_unref(full[i]);
     mem_free(full);
-    if (s == CTSC_OK) *result = out;
-    else value_unref(out);
+    if (s == CTSC_OK)
+        *result = out;
+    else
+        value_unref(out);
     return s;
 }

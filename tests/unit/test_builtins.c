@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_builtins.c - strings, lists, dicts and numbers: the operators behind Python's builtins, against
- * answers of PyTorch (builtin_cases.h), and against expectations written here where an argument changes.
+ * test_builtins.c - strings, lists, dicts and numbers: the operators behind Python's builtins,
+ * against answers of PyTorch (builtin_cases.h), and against expectations written here where an
+ * argument changes.
  */
 #include "support.h"
 
@@ -10,11 +11,14 @@
 
 #include <math.h>
 
-typedef struct builtin_case { const char *op, *args, *want, *error; } builtin_case;
+typedef struct builtin_case {
+    const char *op, *args, *want, *error;
+} builtin_case;
 
 #include "builtin_cases.h"
 
-/* ---- literals --------------------------------------------------------------------------------------- */
+/* ---- literals
+ * --------------------------------------------------------------------------------------- */
 
 static value literal(const char **at, type *t);
 
@@ -110,11 +114,17 @@ static value literal(const char **at, type *t) {
     return literal_number(at);
 }
 
-/* ---- running ---------------------------------------------------------------------------------------- */
+/* ---- running
+ * ---------------------------------------------------------------------------------------- */
 
 enum { BUILTIN_ARGS = 8 };
 
-typedef struct call { value args[BUILTIN_ARGS]; int n; strbuf text; ctsc_status status; } call;
+typedef struct call {
+    value args[BUILTIN_ARGS];
+    int n;
+    strbuf text;
+    ctsc_status status;
+} call;
 
 /* Runs the operator with allocation fail_at of it failing (0: none). */
 static void call_run(call *c, const char *key, const char *args, counting *count, long fail_at) {
@@ -136,8 +146,10 @@ static void call_run(call *c, const char *key, const char *args, counting *count
     count->fail_at = 0;
     int n = o->schema->nreturns;
     sb_clear(&c->text);
-    if (c->status != CTSC_OK) sb_puts(&c->text, diag_message(&d));
-    else if (n > 1) sb_putc(&c->text, '(');
+    if (c->status != CTSC_OK)
+        sb_puts(&c->text, diag_message(&d));
+    else if (n > 1)
+        sb_putc(&c->text, '(');
     for (int i = 0; c->status == CTSC_OK && i < n; i++) {
         if (i) sb_puts(&c->text, ", ");
         value_print(results[i], &c->text);
@@ -184,11 +196,14 @@ static bool builtin_check(const builtin_case *b, counting *count) {
     long live = count->live;
     call_run(&c, b->op, b->args, count, 0);
     call_release(&c);
-    long requests = count->requests; /* of what follows the operator too: failing those does no harm */
+    long requests =
+        count->requests; /* of what follows the operator too: failing those does no harm */
     for (long k = 1; k <= requests && k < 64; k++) {
         call_run(&c, b->op, b->args, count, k);
-        right = c.status == CTSC_LIMIT || (b->want ? text_close(sb_str(&c.text), b->want) : c.status != CTSC_OK);
-        if (!right) print_error("%s(%s), allocation %ld fails: %s\n", b->op, b->args, k, sb_str(&c.text));
+        right = c.status == CTSC_LIMIT ||
+                (b->want ? text_close(sb_str(&c.text), b->want) : c.status != CTSC_OK);
+        if (!right)
+            print_error("%s(%s), allocation %ld fails: %s\n", b->op, b->args, k, sb_str(&c.text));
         met &= right;
         call_release(&c);
         c.n = 0;
@@ -212,12 +227,14 @@ static void test_answers(void **state) {
     builtin_check_all(builtin_cases, sizeof builtin_cases / sizeof *builtin_cases);
 }
 
-/* ---- what PyTorch answers otherwise than Python, or with words of its own --------------------------------- */
+/* ---- what PyTorch answers otherwise than Python, or with words of its own
+ * --------------------------------- */
 
 static void test_peculiar(void **state) {
     (void)state;
     static const builtin_case rows[] = {
-        {"aten::remainder.int", "1, 0", NULL, "integer division or modulo by zero"}, /* PyTorch: a crash */
+        {"aten::remainder.int", "1, 0", NULL,
+         "integer division or modulo by zero"}, /* PyTorch: a crash */
         {"aten::replace", "'ab', '', '-', -1", "-a-b-", NULL},
         {"aten::count", "'ab', '', 0, -1", "3", NULL},
         {"aten::__getitem__.str", "'abc', 3", NULL, "string index out of range"},
@@ -250,9 +267,12 @@ static void test_generic(void **state) {
         {"aten::percentFormat", "'%i%%', 3", "3%", NULL},
         {"aten::percentFormat", "'%c%c', 65, 'z'", "Az", NULL},
         {"aten::percentFormat", "'%d %d', 2.9, -2.9", "2 -2", NULL},
-        {"aten::percentFormat", "'%d', 'x'", NULL, "%d requires a number for formatting, but got String"},
-        {"aten::percentFormat", "'%c', 'xy'", NULL, "%c requires an int or char for formatting, but got String"},
-        {"aten::percentFormat", "'%g', 1.0", NULL, "The specifier %g is not supported in TorchScript format strings"},
+        {"aten::percentFormat", "'%d', 'x'", NULL,
+         "%d requires a number for formatting, but got String"},
+        {"aten::percentFormat", "'%c', 'xy'", NULL,
+         "%c requires an int or char for formatting, but got String"},
+        {"aten::percentFormat", "'%g', 1.0", NULL,
+         "The specifier %g is not supported in TorchScript format strings"},
         {"aten::percentFormat", "'%s %s', 1", NULL, "Too few arguments for format string: %s %s"},
         {"aten::percentFormat", "'%s', 1, 2", NULL, "Too many arguments for format string: %s"},
         {"aten::percentFormat", "'%', 1", NULL, "Incomplete format specifier"},
@@ -286,9 +306,12 @@ static void test_generic(void **state) {
     builtin_check_all(rows, sizeof rows / sizeof *rows);
 }
 
-/* ---- methods that change their object ---------------------------------------------------------------------- */
+/* ---- methods that change their object
+ * ---------------------------------------------------------------------- */
 
-typedef struct method_case { const char *op, *args, *after, *want; } method_case;
+typedef struct method_case {
+    const char *op, *args, *after, *want;
+} method_case;
 
 static void test_methods(void **state) {
     (void)state;
@@ -336,9 +359,10 @@ static void test_methods(void **state) {
         strbuf after = STRBUF_INIT;
         call_run(&c, rows[i].op, rows[i].args, &count, 0);
         value_print(c.args[0], &after);
-        if (strcmp(sb_str(&after), rows[i].after) || (rows[i].want && !strstr(sb_str(&c.text), rows[i].want)))
-            fail_msg("%s(%s)\n  gives %s and leaves %s\n  not   %s", rows[i].op, rows[i].args, sb_str(&c.text),
-                     sb_str(&after), rows[i].after);
+        if (strcmp(sb_str(&after), rows[i].after) ||
+            (rows[i].want && !strstr(sb_str(&c.text), rows[i].want)))
+            fail_msg("%s(%s)\n  gives %s and leaves %s\n  not   %s", rows[i].op, rows[i].args,
+                     sb_str(&c.text), sb_str(&after), rows[i].after);
         call_release(&c);
         sb_free(&c.text);
         sb_free(&after);

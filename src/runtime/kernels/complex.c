@@ -2,8 +2,8 @@
 /*
  * complex.c - arithmetic and mathematics on Python's complex numbers.
  *
- * Arguments may be of any number type, or 0-dim tensors where an overload says so; one function serves all
- * overloads of an operator. Tests: tests/unit/test_builtins.c
+ * Arguments may be of any number type, or 0-dim tensors where an overload says so; one function
+ * serves all overloads of an operator. Tests: tests/unit/test_builtins.c
  */
 #include "runtime/kernels/complex.h"
 
@@ -19,12 +19,13 @@ static cdouble complex_arg(const value *v) {
 }
 static ctsc_status complex_return(op_ctx *cx, value *results, cdouble z) {
     complex_box *c = complex_new(creal(z), cimag(z));
-    return c ? op_return(results, (value){.tag = V_COMPLEX, .u.complex = c}) : diag_no_memory(cx->diag);
+    return c ? op_return(results, (value){.tag = V_COMPLEX, .u.complex = c})
+             : diag_no_memory(cx->diag);
 }
 
 #define COMPLEX_BINARY(name, expr)                                                                 \
     ctsc_status op_complex_##name(op_ctx *cx, const value *args, value *results) {                 \
-        cdouble a = complex_arg(&args[0]), b = complex_arg(&args[1]);                       \
+        cdouble a = complex_arg(&args[0]), b = complex_arg(&args[1]);                              \
         return complex_return(cx, results, expr);                                                  \
     }
 COMPLEX_BINARY(add, a + b)
@@ -36,7 +37,7 @@ COMPLEX_BINARY(log_base, clog(a) / clog(b))
 
 #define COMPLEX_UNARY(name, expr)                                                                  \
     ctsc_status op_complex_##name(op_ctx *cx, const value *args, value *results) {                 \
-        cdouble a = complex_arg(&args[0]);                                                  \
+        cdouble a = complex_arg(&args[0]);                                                         \
         return complex_return(cx, results, expr);                                                  \
     }
 COMPLEX_UNARY(neg, -a)
@@ -59,7 +60,7 @@ COMPLEX_UNARY(tanh, ctanh(a))
 
 #define COMPLEX_ASK(name, make, expr)                                                              \
     ctsc_status op_complex_##name(op_ctx *cx, const value *args, value *results) {                 \
-        cdouble a = complex_arg(&args[0]);                                                  \
+        cdouble a = complex_arg(&args[0]);                                                         \
         (void)cx;                                                                                  \
         return op_return(results, make(expr));                                                     \
     }
@@ -78,7 +79,8 @@ ctsc_status op_complex_ne(op_ctx *cx, const value *args, value *results) {
     return op_return(results, value_bool(complex_arg(&args[0]) != complex_arg(&args[1])));
 }
 
-/* ---- making ------------------------------------------------------------------------------------------ */
+/* ---- making
+ * ------------------------------------------------------------------------------------------ */
 
 ctsc_status op_complex_polar(op_ctx *cx, const value *args, value *results) {
     double r = arg_float(&args[0]), phi = arg_float(&args[1]);
@@ -93,7 +95,8 @@ static ctsc_status complex_part(op_ctx *cx, const value *v, double *out) {
     bool real = number.tag != V_COMPLEX;
     if (real) *out = arg_float(&number);
     value_unref(number);
-    return real ? CTSC_OK : diag_fail(cx->diag, CTSC_FAILED, "a part of a complex number must be real");
+    return real ? CTSC_OK
+                : diag_fail(cx->diag, CTSC_FAILED, "a part of a complex number must be real");
 }
 ctsc_status op_complex_make(op_ctx *cx, const value *args, value *results) {
     double re = 0, im = 0;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * complex.h - the complex counterparts of scalar.c's functions, which turn to them when an argument of a
- * Scalar overload is complex.
+ * complex.h - the complex counterparts of scalar.c's functions, which turn to them when an argument
+ * of a Scalar overload is complex.
  */
 #ifndef CTSC_RUNTIME_KERNELS_COMPLEX_H
 #define CTSC_RUNTIME_KERNELS_COMPLEX_H
 
 #include "runtime/kernels/kernel.h"
 
-#define COMPLEX_FN(name) ctsc_status op_complex_##name(op_ctx *cx, const value *args, value *results)
+#define COMPLEX_FN(name)                                                                           \
+    ctsc_status op_complex_##name(op_ctx *cx, const value *args, value *results)
 COMPLEX_FN(add);
 COMPLEX_FN(sub);
 COMPLEX_FN(mul);
