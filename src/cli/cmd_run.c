@@ -29,7 +29,7 @@ static const struct argp_option run_options[] = {
     {"strict", OPT_STRICT, 0, 0, "refuse a model that mentions unsupported operators, even unused ones", 0},
     {"json", OPT_JSON, 0, 0, "print the result as JSON", 0},
     {"threads", OPT_THREADS, "N", 0, "threads to use (all cores)", 0},
-    {"opt", OPT_OPT, "N", 0, "optimisation level, 0 to 3 (every level interprets for now)", 0},
+    {"opt", OPT_OPT, "N", 0, "optimisation level, 0 to 3: accepted, all of them interpret", 0},
     {"device", OPT_DEVICE, "NAME", 0, "cpu", 0},
     {"max-steps", OPT_MAX_STEPS, "N", 0, "stop after this many interpreter steps", 0},
     {0}};

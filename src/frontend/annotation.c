@@ -2,7 +2,7 @@
 /*
  * annotation.c - type expressions: "List[int]", "Optional[Tensor]", "__torch__.Main".
  *
- * Tests: tests/lang, tests/corpus
+ * Tests: tests/corpus
  */
 #include "frontend/emit.h"
 #include "frontend/importer.h"

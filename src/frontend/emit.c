@@ -2,12 +2,10 @@
 /*
  * emit.c - functions and variables: the outer part of AST -> graph.
  *
- * Tests: tests/corpus, tests/lang
+ * Tests: tests/corpus
  */
 #include "frontend/emit.h"
 #include "frontend/upgraders.h"
-
-enum { EMIT_MAX_NODES = 2000000 };
 
 bool emit_failed(const emitter *e) {
     return e->diag->status != CTSC_OK || arena_failed(e->scratch) || arena_failed(&e->g->arena) ||

@@ -2,7 +2,7 @@
 /*
  * emit_call.c - calls: builtins, functions, methods, constructors, and the forms with rules of their own.
  *
- * Tests: tests/corpus, tests/lang
+ * Tests: tests/corpus
  */
 #include "frontend/emit.h"
 #include "frontend/upgraders.h"

@@ -2,7 +2,7 @@
 /*
  * emit_expr.c - expressions.
  *
- * Tests: tests/corpus, tests/lang
+ * Tests: tests/corpus
  */
 #include "frontend/emit.h"
 #include "frontend/importer.h"
@@ -596,7 +596,8 @@ static ir_value *expr_value(emitter *e, const expr *x, type *hint) {
     case E_LIST: return expr_list_literal(e, x, hint);
     case E_DICT: return expr_dict_literal(e, x, hint);
     default:
-        diag_fail_at(e->diag, CTSC_UNSUPPORTED, x->range, "this expression is not supported");
+        diag_fail_at(e->diag, CTSC_UNSUPPORTED, x->range, "%s",
+                     x->kind == E_UNSUPPORTED ? x->s : "this expression is not supported");
         return NULL;
     }
 }

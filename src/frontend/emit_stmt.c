@@ -5,7 +5,7 @@
  * A prim::If gets its outputs, and a prim::Loop its carried values, only in ssa.c, from the
  * Loads and Stores in their blocks. What is decided here is which variables stay visible after the
  * statement, and with which type.
- * Tests: tests/corpus, tests/lang
+ * Tests: tests/corpus
  */
 #include "frontend/emit.h"
 

@@ -7,7 +7,7 @@
  * body is compiled when it is first needed. A class is entered in the unit before its members are looked at, so
  * that classes may mention each other.
  *
- * Tests: tests/corpus, tests/unit/test_importer.c
+ * Tests: tests/corpus
  */
 #include "frontend/importer.h"
 #include "frontend/emit.h"

@@ -6,7 +6,7 @@
  * behind in the graph; only the one that fits emits its conversions. The conversions are
  * PyTorch's: a 0-dim tensor or a number for an int or float, one int for int[N], a tuple for a list, a string for a
  * device, T for Optional[T], and trailing arguments collected into a last list argument.
- * Tests: tests/unit/test_frontend.c, tests/corpus
+ * Tests: tests/corpus
  */
 #include "frontend/emit.h"
 

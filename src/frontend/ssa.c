@@ -12,7 +12,7 @@
  *   3. every Load is replaced by the value of the Store it sees
  *
  * Variables are handled in order of their names, as PyTorch does, so that the result is deterministic.
- * Tests: tests/unit/test_frontend.c
+ * Tests: tests/corpus
  */
 #include "frontend/emit.h"
 

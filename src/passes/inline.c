@@ -8,7 +8,7 @@
  * Bodies are inlined before they are copied, so that each call is visited once. A method called through an
  * interface has no single body and stays a call. Depth and size are capped: nested calls can double
  * the graph at each level.
- * Tests: tests/ir/inline/
+ * Tests: tests/cli/show.test
  */
 #include "passes/passes.h"
 

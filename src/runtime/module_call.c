@@ -3,7 +3,7 @@
  * module_call.c - calls a method of a loaded module, with the hooks of its class around forward.
  *
  * Hooks of submodules need nothing here: the compiler that wrote the archive put their calls into
- * the code. Tests: tests/corpus, tests/lang
+ * the code. Tests: tests/corpus
  */
 #include "runtime/interp.h"
 #include "runtime/module.h"

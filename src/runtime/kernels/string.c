@@ -289,11 +289,6 @@ ctsc_status op_str_replace(op_ctx *cx, const value *args, value *results) {
     if (at < n) sb_write(&sb, t.p + at, (size_t)(n - at));
     return string_return_buffer(cx, results, &sb);
 }
-ctsc_status op_str_contains(op_ctx *cx, const value *args, value *results) {
-    text t = string_arg(&args[0]);
-    (void)cx;
-    return op_return(results, value_bool(string_search(t, string_arg(&args[1]), 0, (int64_t)t.n) >= 0));
-}
 
 /* ---- splitting and joining ------------------------------------------------------------------------------------------ */
 
