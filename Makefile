@@ -12,6 +12,7 @@
 #   make SAN=thread ... with ThreadSanitizer, in build-tsan/
 #   make CC=clang-19    with another compiler
 #   make bench          load and run times of a model (MODEL=, INPUTS=)
+#   make test-torch     archives to and from real PyTorch, where it is installed
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
 
 SAN ?=
@@ -63,6 +64,8 @@ $(BUILD)/%.o: %.c Makefile
 
 # Assembled in with .incbin, which the compiler's dependency output does not see.
 $(BUILD)/src/ir/schemas_data.o: src/ir/schemas.txt
+$(BUILD)/src/frontend/upgraders.o: src/frontend/prelude/upgraders.py
+$(BUILD)/src/frontend/prelude.o: $(shell find src/frontend/prelude -name '*.py')
 
 $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@rm -f $@
@@ -103,6 +106,13 @@ test: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 
+# What only real PyTorch can tell: both directions, for every program of the corpus and the examples. Skips without PyTorch
+# (Debian's python3-torch); TORCH_PYTHON names another Python that has it.
+TORCH_PYTHON ?= /usr/bin/python3
+test-torch: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@status=0; for t in tests/interop/*.py tests/prelude/*.py; do echo "$$t"; $(TORCH_PYTHON) $$t --ctsc $(BUILD)/ctsc || status=1; done; exit $$status
+
 # Times of one model: make bench MODEL=x.pt INPUTS=in.pt [THREADS=1]
 MODEL ?= models/digits_cnn.pt
 INPUTS ?= models/digits_test.pt
@@ -140,6 +150,6 @@ $(BUILD)/.deps-%: scripts/install-deps
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all unit examples demo test bench fuzz fuzz-targets deps-build deps-test clean
+.PHONY: all build-all unit examples demo test test-torch bench fuzz fuzz-targets deps-build deps-test clean
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d)

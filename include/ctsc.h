@@ -167,7 +167,34 @@ CTSC_API ctsc_status ctsc_module_load(const char *path, ctsc_module **out, ctsc_
 /* The same from memory, which must stay valid and unchanged until ctsc_module_free. */
 CTSC_API ctsc_status ctsc_module_load_memory(const void *data, size_t len, ctsc_module **out,
                                              ctsc_error *e);
-CTSC_API void ctsc_module_free(ctsc_module *m);
+CTSC_API void ctsc_module_free(ctsc_module *m); /* m may be NULL */
+
+typedef struct ctsc_compile_options {
+    size_t size;         /* sizeof(ctsc_compile_options), for later growth */
+    const char *entry;   /* function or class to compile; NULL: see ctsc_module_compile */
+    const char *weights; /* file with the parameters and buffers to use: a state_dict of torch.save, or an archive; NULL: as
+                            the constructors initialise them */
+    uint64_t seed;       /* torch.manual_seed before the module is built */
+    bool skip_init;      /* leave weights uninitialised (zero) where random numbers would fill them: for a look at the code */
+    uint64_t max_steps;  /* statements and calls the program may take while it is set up; 0: 50 million */
+    void (*print)(void *ctx, const char *text, size_t len); /* print() while the program is set up; NULL: stdout */
+    void (*warn)(void *ctx, const char *text);              /* its warnings; NULL: dropped */
+    void *ctx;
+} ctsc_compile_options;
+
+/* Compiles a Python file: functions as torch.jit.script compiles them, or a class derived from torch.nn.Module, which is
+ * constructed at compile time. The entry is `o->entry`, else the function `forward`, else the class `Main` (built without arguments),
+ * else the only scripted function or the only module class that no other one uses. A function becomes the method `forward` of a
+ * module. Modules that the file imports are searched beside it. o may be NULL.
+ * Errors: CTSC_FAILED with the places in the source, several where they are independent. */
+CTSC_API ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o, ctsc_module **out, ctsc_error *e);
+/* The same for source in memory, which is copied. name: what messages and class names call it ("net.py"). Imports find only
+ * what ctsc itself has. */
+CTSC_API ctsc_status ctsc_module_compile_text(const char *name, const char *text, size_t len, const ctsc_compile_options *o,
+                                              ctsc_module **out, ctsc_error *e);
+/* Writes an archive that ctsc and PyTorch's torch.jit.load read. The file appears whole or not at all: a failed or interrupted
+ * save leaves an older file as it was. */
+CTSC_API ctsc_status ctsc_module_save(const ctsc_module *m, const char *path, ctsc_error *e);
 /* Methods of the top-level module, in the order of the archive. */
 CTSC_API size_t ctsc_module_method_count(const ctsc_module *m);
 CTSC_API const char *ctsc_module_method_name(const ctsc_module *m, size_t i); /* NULL out of range */

@@ -10,14 +10,19 @@ Groups:
   ir      tests/ir, IR text through lit and FileCheck
   cli     tests/cli, the command's behaviour through lit and FileCheck
   corpus  tests/corpus, archives with inputs and results from real PyTorch
+  lang    tests/lang, programs with what they print, or the errors they must give, beside the line
+  source  the same programs compiled from their source.py: results, and graphs against PyTorch's graph.txt
+  examples  every file of examples/models compiles and runs
   demo    the demo's numbers
 """
 import argparse
 import concurrent.futures
+import difflib
 import glob
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -117,11 +122,11 @@ def same_text(got, want, rtol, atol):
     return True
 
 
-def corpus_case(folder, env, threads):
+def corpus_case(folder, env, model):
+    """Runs model (what stands before the inputs on the command line) on a case's inputs."""
     with open(os.path.join(folder, "case.json")) as f:
         case = json.load(f)
-    cmd = [env["CTSC"], "run", os.path.join(folder, "model.pt"), "--inputs", os.path.join(folder, "inputs.pt"),
-           "--threads", str(threads)]
+    cmd = [env["CTSC"], "run"] + model + ["--inputs", os.path.join(folder, "inputs.pt"), "--threads", "1"]
     if case["raises"] is None:
         cmd += ["--expect", os.path.join(folder, "expected.pt"), "--rtol", repr(case["rtol"]), "--atol",
                 repr(case["atol"])]
@@ -137,11 +142,111 @@ def corpus_case(folder, env, threads):
     return ok, "exit %d\n%s\n%s" % (code, out[-1000:], err)
 
 
+def corpus_folders(name):
+    return sorted(os.path.dirname(p) for p in glob.glob(os.path.join(HERE, "corpus", "*", "*", name)))
+
+
 def group_corpus(tally, args, env):
-    folders = sorted(os.path.dirname(p) for p in glob.glob(os.path.join(HERE, "corpus", "*", "*", "case.json")))
+    folders = corpus_folders("case.json")
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for folder, (ok, text) in zip(folders, pool.map(lambda d: corpus_case(d, env, 1), folders)):
+        results = pool.map(lambda d: corpus_case(d, env, [os.path.join(d, "model.pt")]), folders)
+        for folder, (ok, text) in zip(folders, results):
             tally.add("corpus", os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
+
+
+def graph_structure(text):
+    """The operators of a graph's text, each with its depth: what two compilers' graphs have in common. Constants are left
+    out: how many of them are merged depends on where they were written."""
+    rows = []
+    for line in text.splitlines():
+        line = line.split(" # ")[0]
+        m = re.match(r"( *)(?:%[^=]*?|)= ([a-zA-Z_]+::\w+)", line)
+        if m and m.group(2) != "prim::Constant":
+            rows.append("%s%s" % (m.group(1), m.group(2)))
+        elif re.match(r" *(block\d+\(|-> \(|return \()", line):
+            rows.append(re.sub(r"\(.*", "", line))
+    return rows
+
+
+def source_graph(folder, env, model):
+    """Compares `ctsc graph` of a compiled source with PyTorch's graph: a function's .graph, a module's .inlined_graph."""
+    with open(os.path.join(folder, "graph.txt"), encoding="utf-8") as f:
+        want = f.read()
+    inlined = ["--inlined"] if re.match(r"graph\(%self", want) else []
+    code, out, err = run([env["CTSC"], "graph"] + inlined + model, env, 300)
+    a, b = graph_structure(out), graph_structure(want)
+    if code == 0 and a == b:
+        return True, ""
+    return False, "exit %d\n%s\n%s" % (code, "\n".join(difflib.unified_diff(b, a, "PyTorch", "ctsc", lineterm="")), err)
+
+
+def source_model(folder):
+    """A program's own weights were drawn when its case was made, and changed: they come from the archive."""
+    src = os.path.join(folder, "source.py")
+    with open(src, encoding="utf-8") as f:
+        is_module = "class Main" in f.read()
+    return [src, "--weights", os.path.join(folder, "model.pt")] if is_module and "/models/" in folder else [src]
+
+
+def group_source(tally, args, env):
+    folders = corpus_folders("source.py")
+    with open(os.path.join(HERE, "corpus", "graphs-differ.txt")) as f:
+        differ = {line.split()[0] for line in f if line.strip() and not line.startswith("#")}
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        results = pool.map(lambda d: corpus_case(d, env, source_model(d)), folders)
+        for folder, (ok, text) in zip(folders, results):
+            tally.add("source", os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
+        folders = [d for d in corpus_folders("graph.txt")
+                   if os.path.relpath(d, os.path.join(HERE, "corpus")) not in differ and not d.endswith("_trace")]
+        results = pool.map(lambda d: source_graph(d, env, source_model(d)), folders)
+        for folder, (ok, text) in zip(folders, results):
+            tally.add("source", "graph of " + os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
+
+
+def lang_case(path, env):
+    """A program that prints what its "# expect:" comments say, in their order, or is refused with each "# error:" text at the
+    line it stands on, and no other error. "# args:" gives more of the command line."""
+    with open(path, encoding="utf-8") as f:
+        lines = f.read().split("\n")
+    note = lambda word: [(n, m.group(1).strip()) for n, m in
+                         ((n, re.search(r"# %s: ?(.*)" % word, line)) for n, line in enumerate(lines, 1)) if m]
+    expect, errors = [t for _, t in note("expect")], note("error")
+    cmd = [env["CTSC"], "run", path] + [a for _, t in note("args") for a in shlex.split(t)]
+    code, out, err = run(cmd, env, 60)
+    text = "exit %d\n%s\n%s" % (code, out, err)
+    if not errors:
+        got = [line.rstrip() for line in out.rstrip("\n").split("\n")]
+        return code == 0 and got[:len(expect)] == expect and len(expect) > 0, text
+    found = re.findall(r"^error: (.*)\n(?: *--> (.*?):(\d+):\d+)?", err, re.M)
+    places = [int(line) for _, name, line in found if name and os.path.basename(name) == os.path.basename(path)]
+    ok = 0 < code < 70 and sorted(places) == [n for n, _ in errors]
+    for n, want in errors: # a message may go on in further lines, up to its place
+        ok = ok and re.search(r"%s(?:(?!\nerror:)[\s\S])*?--> [^\n]*:%d:" % (re.escape(want), n), err) is not None
+    return ok, text
+
+
+def group_lang(tally, args, env):
+    paths = sorted(glob.glob(os.path.join(HERE, "lang", "*.py")))
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for path, (ok, text) in zip(paths, pool.map(lambda p: lang_case(p, env), paths)):
+            tally.add("lang", os.path.basename(path), ok, text)
+
+
+def example_case(path, env):
+    """Compiles an example, and runs what the comment at its top says."""
+    with open(path, encoding="utf-8") as f:
+        command = re.search(r"# ctsc (run .*)", f.read())
+    if not command:
+        return False, "no '# ctsc run' line"
+    code, out, err = run([env["CTSC"]] + shlex.split(command.group(1)), env, 300)
+    return code == 0 and len(out) > 0, "exit %d\n%s\n%s" % (code, out[-500:], err)
+
+
+def group_examples(tally, args, env):
+    paths = sorted(glob.glob(os.path.join(ROOT, "examples", "models", "*.py")))
+    for path in paths:
+        ok, text = example_case(path, env)
+        tally.add("examples", os.path.basename(path), ok, text)
 
 
 def group_demo(tally, args, env):
@@ -167,6 +272,9 @@ def main():
         "ir": lambda: group_lit(tally, args, env, "ir"),
         "cli": lambda: group_lit(tally, args, env, "cli"),
         "corpus": lambda: group_corpus(tally, args, env),
+        "lang": lambda: group_lang(tally, args, env),
+        "examples": lambda: group_examples(tally, args, env),
+        "source": lambda: group_source(tally, args, env),
         "demo": lambda: group_demo(tally, args, env),
     }
     chosen = args.only.split(",") if args.only else list(groups)

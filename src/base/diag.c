@@ -139,6 +139,21 @@ void diag_frame(diag *d, source_range r, const char *function) {
     if (d) diag_add_take(d, DIAG_FRAME, r, mem_strdup(function));
 }
 
+void diag_append(diag *to, diag *from) {
+    if (to->status == CTSC_OK) {
+        to->status = from->status;
+        to->exception = from->exception;
+        from->exception = NULL;
+    }
+    for (size_t i = 0; i < from->items.len; i++) {
+        diag_item *item = &from->items.data[i];
+        diag_add_take(to, item->kind, item->range, item->text); /* takes a reference on the source */
+        source_unref(item->range.src);
+    }
+    vec_free(&from->items);
+    diag_clear(from);
+}
+
 static diag_item *diag_error_item(const diag *d) {
     for (size_t i = 0; i < d->items.len; i++)
         if (d->items.data[i].kind == DIAG_ERROR) return &d->items.data[i];
@@ -256,26 +271,34 @@ static void diag_render_frame(const diag_item *item, strbuf *out) {
 /* A recursion's call chain is as long as the recursion: of a long one, the middle is left out. */
 enum { DIAG_FRAMES_SHOWN = 40 };
 
-void diag_render(const diag *d, strbuf *out, bool colour) {
-    if (d->status == CTSC_OK) return;
-    const diag_style *style = colour ? &diag_coloured : &diag_plain;
-    const diag_item *error = diag_error_item(d);
-    sb_printf(out, "%serror:%s %s\n", style->error, style->off, diag_message(d));
-    if (error) diag_render_range(error->range, style, out);
-    size_t frames = 0, seen = 0;
-    for (size_t i = 0; i < d->items.len; i++) frames += d->items.data[i].kind == DIAG_FRAME;
-    for (size_t i = 0; i < d->items.len; i++) {
+/* One error with what belongs to it: the items from `i` to the next error. Returns where that is. */
+static size_t diag_render_error(const diag *d, size_t i, const diag_style *style, strbuf *out) {
+    size_t end = i + 1, frames = 0, seen = 0;
+    while (end < d->items.len && d->items.data[end].kind != DIAG_ERROR) end++;
+    sb_printf(out, "%serror:%s %s\n", style->error, style->off, d->items.data[i].text);
+    diag_render_range(d->items.data[i].range, style, out);
+    for (size_t k = i; k < end; k++) frames += d->items.data[k].kind == DIAG_FRAME;
+    for (i++; i < end; i++) {
         const diag_item *item = &d->items.data[i];
         if (item->kind == DIAG_NOTE) {
             sb_printf(out, "%snote:%s %s\n", style->note, style->off, item->text);
             diag_render_range(item->range, style, out);
-        } else if (item->kind == DIAG_FRAME) {
-            size_t k = seen++;
-            if (frames <= DIAG_FRAMES_SHOWN || k < DIAG_FRAMES_SHOWN / 2 ||
-                k >= frames - DIAG_FRAMES_SHOWN / 2)
-                diag_render_frame(item, out);
-            else if (k == DIAG_FRAMES_SHOWN / 2)
-                sb_printf(out, "  ... %zu more calls ...\n", frames - DIAG_FRAMES_SHOWN);
+            continue;
         }
+        size_t k = seen++;
+        if (frames <= DIAG_FRAMES_SHOWN || k < DIAG_FRAMES_SHOWN / 2 || k >= frames - DIAG_FRAMES_SHOWN / 2)
+            diag_render_frame(item, out);
+        else if (k == DIAG_FRAMES_SHOWN / 2)
+            sb_printf(out, "  ... %zu more calls ...\n", frames - DIAG_FRAMES_SHOWN);
     }
+    return end;
+}
+
+void diag_render(const diag *d, strbuf *out, bool colour) {
+    if (d->status == CTSC_OK) return;
+    const diag_style *style = colour ? &diag_coloured : &diag_plain;
+    size_t i = 0;
+    while (i < d->items.len && d->items.data[i].kind != DIAG_ERROR) i++;
+    if (i == d->items.len) sb_printf(out, "%serror:%s %s\n", style->error, style->off, diag_message(d));
+    while (i < d->items.len) i = diag_render_error(d, i, style, out);
 }

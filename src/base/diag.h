@@ -71,6 +71,8 @@ ctsc_status diag_fail_at(diag *d, ctsc_status status, source_range r, const char
     __attribute__((format(printf, 4, 5)));
 ctsc_status diag_no_memory(diag *d); /* CTSC_LIMIT, "out of memory" */
 void diag_note(diag *d, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Moves what `from` says to the end of `to` (both failures): a second, independent error. from is clear afterwards. */
+void diag_append(diag *to, diag *from);
 void diag_frame(diag *d, source_range r, const char *function);
 /* Gives the error a place if it has none yet. */
 void diag_locate(diag *d, source_range r);

@@ -14,11 +14,13 @@
 enum { CLI_MISMATCH = 1 };
 
 #define COMMANDS(X)                                                                                \
+    X(compile, "compile SRC.py",      "compile Python source to an archive")                        \
     X(run,     "run MODEL [inputs]",  "run a model and print or compare its result")                \
     X(graph,   "graph MODEL",         "print the graph of a method")                                \
     X(code,    "code MODEL",          "print the TorchScript source of a method")                   \
+    X(bench,   "bench MODEL [inputs]", "time a method")                                             \
     X(inspect, "inspect MODEL",       "list methods, parameters, operators, and what is unsupported") \
-    X(opt,     "opt FILE",            "run passes on a graph in text form")                             \
+    X(opt,     "opt FILE",            "run passes on a graph in text form")                         \
     X(ops,     "ops [PATTERN]",       "list operators and their schemas")
 
 #define COMMAND_PROTOTYPE(name, usage, text) int cmd_##name(int argc, char **argv);
@@ -43,8 +45,15 @@ ctsc_status cli_parse_input(const char *spec, ctsc_value **out);
 int cli_report(ctsc_error *e);
 /* "ctsc: message" on stderr; returns status. */
 int cli_complain(ctsc_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Loads MODEL; reports and returns the exit code on failure, 0 on success. */
-int cli_load(const char *path, ctsc_module **out, ctsc_error *e);
+/* MODEL, an archive, or Python source (.py) with how to compile it: the argument and the options --entry, --weights, --seed
+ * that all commands with a MODEL share, parsed by cli_model_argp as a child (its input is a cli_model). */
+typedef struct cli_model { const char *path; ctsc_compile_options compile; bool compile_option; } cli_model;
+extern const struct argp cli_model_argp;
+#define CLI_MODEL_CHILD {{&cli_model_argp, 0, NULL, 0}, {0}}
+/* Loads or compiles it; reports and returns the exit code on failure, 0 on success. */
+int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
+bool cli_is_source(const char *path); /* ends in .py */
+void cli_warn(void *ctx, const char *text); /* a script's warning, on stderr */
 /* Prints JSON and frees it; CTSC_LIMIT without memory. */
 int cli_print_json(json_t *j);
 json_t *cli_value_json(const ctsc_value *v); /* NULL without memory */

@@ -4,7 +4,7 @@
 
 enum { OPT_METHOD = 256, OPT_INLINED, OPT_NO_LOCATIONS };
 
-typedef struct graph_args { const char *model, *method; unsigned flags; bool is_code; } graph_args;
+typedef struct graph_args { cli_model model; const char *method; unsigned flags; bool is_code; } graph_args;
 
 static const struct argp_option graph_options[] = {
     {"method", OPT_METHOD, "NAME", 0, "method to show (forward)", 0},
@@ -21,23 +21,19 @@ static error_t graph_parse_option(int key, char *arg, struct argp_state *state) 
     case OPT_METHOD: a->method = arg; break;
     case OPT_INLINED: a->flags |= CTSC_GRAPH_INLINED; break;
     case OPT_NO_LOCATIONS: a->flags &= ~(unsigned)CTSC_GRAPH_LOCATIONS; break;
-    case ARGP_KEY_ARG:
-        if (a->model) argp_error(state, "one MODEL only, '%s' is too much", arg);
-        a->model = arg;
-        break;
-    case ARGP_KEY_END:
-        if (!a->model) argp_error(state, "MODEL is missing");
-        break;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
 
+static const struct argp_child graph_children[] = CLI_MODEL_CHILD;
+
 static int graph_show(const graph_args *a) {
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL;
     char *text = NULL;
-    int code = cli_load(a->model, &m, e);
+    int code = cli_load(&a->model, &m, e);
     if (!code) {
         ctsc_status s = a->is_code ? ctsc_module_code(m, a->method, &text, e)
                                    : ctsc_module_graph(m, a->method, a->flags, &text, e);
@@ -53,7 +49,7 @@ static int graph_show(const graph_args *a) {
 int cmd_graph(int argc, char **argv) {
     static const struct argp argp = {graph_options, graph_parse_option, "MODEL",
                                      "Prints the graph of a method, before optimisation, as PyTorch prints it.",
-                                     NULL, NULL, NULL};
+                                     graph_children, NULL, NULL};
     graph_args a = {.method = "forward", .flags = CTSC_GRAPH_LOCATIONS};
     cli_parse_args(&argp, argc, argv, &a);
     return graph_show(&a);
@@ -61,7 +57,7 @@ int cmd_graph(int argc, char **argv) {
 
 int cmd_code(int argc, char **argv) {
     static const struct argp argp = {code_options, graph_parse_option, "MODEL",
-                                     "Prints the TorchScript source of a method.", NULL, NULL, NULL};
+                                     "Prints the TorchScript source of a method.", graph_children, NULL, NULL};
     graph_args a = {.method = "forward", .is_code = true};
     cli_parse_args(&argp, argc, argv, &a);
     return graph_show(&a);

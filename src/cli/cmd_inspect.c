@@ -7,21 +7,16 @@
 
 enum { OPT_JSON = 256 };
 
-typedef struct inspect_args { const char *model; bool json; } inspect_args;
+typedef struct inspect_args { cli_model model; bool json; } inspect_args;
 
 static const struct argp_option inspect_options[] = {{"json", OPT_JSON, 0, 0, "print JSON", 0}, {0}};
 
 static error_t inspect_parse(int key, char *arg, struct argp_state *state) {
+    (void)arg;
     inspect_args *a = state->input;
     switch (key) {
     case OPT_JSON: a->json = true; break;
-    case ARGP_KEY_ARG:
-        if (a->model) argp_error(state, "one MODEL only, '%s' is too much", arg);
-        a->model = arg;
-        break;
-    case ARGP_KEY_END:
-        if (!a->model) argp_error(state, "MODEL is missing");
-        break;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -151,14 +146,15 @@ static int inspect_print(const json_t *root) {
 }
 
 int cmd_inspect(int argc, char **argv) {
+    static const struct argp_child children[] = CLI_MODEL_CHILD;
     static const struct argp argp = {inspect_options, inspect_parse, "MODEL",
-                                     "Lists methods, tensors and operators of an archive, and what of it ctsc does not "
-                                     "support.", NULL, NULL, NULL};
+                                     "Lists methods, tensors and operators of a model, and what of it ctsc does not "
+                                     "support.", children, NULL, NULL};
     inspect_args a = {0};
     cli_parse_args(&argp, argc, argv, &a);
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL;
-    int code = cli_load(a.model, &m, e);
+    int code = cli_load(&a.model, &m, e);
     if (!code) {
         json_t *root = inspect_gather(m, e);
         if (!root) {

@@ -9,7 +9,8 @@ enum { OPT_INPUT = 256, OPT_INPUTS, OPT_METHOD, OPT_EXPECT, OPT_RTOL, OPT_ATOL, 
        OPT_STRICT, OPT_JSON, OPT_MAX_STEPS, OPT_OPT, OPT_DEVICE };
 
 typedef struct run_args {
-    const char *model, *method, *expect, *output;
+    cli_model model;
+    const char *method, *expect, *output;
     cli_inputs inputs;
     double rtol, atol;
     int threads;
@@ -69,22 +70,10 @@ static error_t run_parse(int key, char *arg, struct argp_state *state) {
         a->max_steps = (uint64_t)n;
         break;
     }
-    case ARGP_KEY_ARG:
-        if (a->model) argp_error(state, "one MODEL only, '%s' is too much", arg);
-        a->model = arg;
-        break;
-    case ARGP_KEY_END:
-        if (!a->model) argp_error(state, "MODEL is missing");
-        break;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
-}
-
-static void run_warn(void *ctx, const char *text) {
-    (void)ctx;
-    fflush(stdout);
-    fprintf(stderr, "ctsc: warning: %s\n", text);
 }
 
 static void run_print(void *ctx, const char *text, size_t len) {
@@ -133,8 +122,8 @@ static int run_show(const run_args *a, const ctsc_value *result, ctsc_error *e) 
 static int run_with(run_args *a, ctsc_error *e) {
     ctsc_module *m = NULL;
     ctsc_value *result = NULL;
-    ctsc_run_options o = {.size = sizeof o, .max_steps = a->max_steps, .print = run_print, .warn = run_warn};
-    int code = cli_load(a->model, &m, e);
+    ctsc_run_options o = {.size = sizeof o, .max_steps = a->max_steps, .print = run_print, .warn = cli_warn};
+    int code = cli_load(&a->model, &m, e);
     if (!code && a->strict) code = run_strict(m, e);
     if (!code) code = cli_read_inputs(&a->inputs, e);
     if (!code && ctsc_module_run(m, a->method, a->inputs.nvalues, a->inputs.values, &o, &result, e) != CTSC_OK)
@@ -147,10 +136,11 @@ static int run_with(run_args *a, ctsc_error *e) {
 }
 
 int cmd_run(int argc, char **argv) {
+    static const struct argp_child children[] = CLI_MODEL_CHILD;
     static const struct argp argp = {run_options, run_parse, "MODEL",
-                                     "Runs a method of a TorchScript archive.\v"
+                                     "Runs a method of a TorchScript archive or of Python source.\v"
                                      "Without --expect and --output the result is printed as TorchScript's print does.",
-                                     NULL, NULL, NULL};
+                                     children, NULL, NULL};
     run_args a = {.method = "forward", .rtol = 1e-5, .atol = 1e-8};
     a.inputs.specs = calloc((size_t)argc + 1, sizeof *a.inputs.specs);
     ctsc_error *e = ctsc_error_new();

@@ -30,13 +30,68 @@ int cli_complain(ctsc_status status, const char *fmt, ...) {
     return status;
 }
 
-int cli_load(const char *path, ctsc_module **out, ctsc_error *e) {
-    if (!e) return cli_complain(CTSC_LIMIT, "out of memory");
+/* ---- MODEL --------------------------------------------------------------------------------------- */
+
+enum { OPT_ENTRY = 0x4000, OPT_WEIGHTS, OPT_SEED };
+
+static const struct argp_option model_options[] = {
+    {0, 0, 0, 0, "Where MODEL is Python source (.py):", 1},
+    {"entry", OPT_ENTRY, "NAME", 0, "function or class to compile", 1},
+    {"weights", OPT_WEIGHTS, "FILE", 0, "take parameters and buffers from a state_dict or an archive", 1},
+    {"seed", OPT_SEED, "N", 0, "torch.manual_seed before the module is built (0)", 1},
+    {0}};
+
+static error_t model_parse(int key, char *arg, struct argp_state *state) {
+    cli_model *m = state->input;
+    switch (key) {
+    case OPT_ENTRY: m->compile.entry = arg; break;
+    case OPT_WEIGHTS: m->compile.weights = arg; break;
+    case OPT_SEED: {
+        char *end;
+        m->compile.seed = strtoull(arg, &end, 10);
+        if (end == arg || *end || *arg == '-') argp_error(state, "--seed: '%s' is not a number from 0 on", arg);
+        break;
+    }
+    case ARGP_KEY_ARG:
+        if (m->path) argp_error(state, "one MODEL only, '%s' is too much", arg);
+        m->path = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!m->path) argp_error(state, "MODEL is missing");
+        if (m->compile_option && !cli_is_source(m->path))
+            argp_error(state, "--entry, --weights and --seed are for Python source, and %s does not end in .py", m->path);
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    m->compile_option = true;
+    return 0;
+}
+
+const struct argp cli_model_argp = {model_options, model_parse, NULL, NULL, NULL, NULL, NULL};
+
+bool cli_is_source(const char *path) {
     size_t n = strlen(path);
-    if (n > 3 && !strcmp(path + n - 3, ".py"))
-        return cli_complain(CTSC_UNSUPPORTED, "%s: compiling Python source is not supported yet; "
-                                              "save the module with torch.jit.save", path);
-    return ctsc_module_load(path, out, e) == CTSC_OK ? 0 : cli_report(e);
+    return n > 3 && !strcmp(path + n - 3, ".py");
+}
+
+void cli_warn(void *ctx, const char *text) {
+    (void)ctx;
+    fflush(stdout);
+    fprintf(stderr, "ctsc: warning: %s\n", text);
+}
+
+int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
+    if (!e) return cli_complain(CTSC_LIMIT, "out of memory");
+    ctsc_status s;
+    if (cli_is_source(m->path)) {
+        ctsc_compile_options o = m->compile;
+        o.size = sizeof o;
+        o.warn = cli_warn;
+        s = ctsc_module_compile(m->path, &o, out, e);
+    } else {
+        s = ctsc_module_load(m->path, out, e);
+    }
+    return s == CTSC_OK ? 0 : cli_report(e);
 }
 
 void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into) {

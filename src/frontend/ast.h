@@ -50,7 +50,9 @@ typedef struct stmt stmt;
     X(GENERATOR)    /* (a for target in b if ...) as a call's argument */                             \
     X(LAMBDA)       /* params, a */                                                                 \
     X(WALRUS)       /* (name := a) */                                                               \
-    X(UNSUPPORTED)  /* s: why. Python that TorchScript lacks (yield, bytes, sets made by comprehension) */
+    X(UNSUPPORTED)  /* s: why. Python that TorchScript lacks; name: which, for those who run it all the same: \
+                     * "yield", "yield from": a or NULL; "several": a comprehension, c of which is the next    \
+                     * clause (target, b, items, c); "set": a comprehension; "**": a */
 
 typedef enum expr_kind {
 #define EXPR_ENUM(k) E_##k,
@@ -130,7 +132,7 @@ struct expr {
     X(CLASS)        /* cls */                                                                       \
     X(IMPORT)       /* imports */                                                                    \
     X(GLOBAL)       /* names in targets */                                                           \
-    X(TRY)          /* body; refused by typing */
+    X(TRY)          /* body, handlers, orelse, final; refused by typing */
 
 typedef enum stmt_kind {
 #define STMT_ENUM(k) S_##k,
@@ -152,6 +154,7 @@ typedef struct func_def {
     source_range range;      /* of the whole definition */
     source_range name_range;
     source *src;
+    bool is_generator; /* it yields */
 } func_def;
 
 typedef struct class_def {
@@ -170,14 +173,22 @@ typedef struct import_name {
     const char *alias;  /* as ...; or NULL */
 } import_name;
 
+typedef struct except_handler {
+    expr *type;       /* NULL: everything */
+    const char *name; /* as ...; or NULL */
+    stmt_list body;
+} except_handler;
+
 struct stmt {
     stmt_kind kind;
+    bool nonlocal; /* GLOBAL */
     operator_kind op;
     source_range range;
     expr_list targets;
     expr *value, *annotation, *message, *cause;
     const char *type_comment; /* of "x = []  # type: List[int]", or NULL */
-    stmt_list body, orelse;
+    stmt_list body, orelse, final;
+    VEC(except_handler) handlers;
     VEC(with_item) items;
     VEC(import_name) imports;
     func_def *def;

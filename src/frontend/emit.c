@@ -32,6 +32,7 @@ ir_value *emit_fail(emitter *e, source_range r, const char *fmt, ...) {
 frame *emit_push_frame(emitter *e, block *b) {
     frame *f = arena_new(e->scratch, frame);
     f->blk = b;
+    f->names = e->env ? e->env->names : 0;
     f->next = e->env;
     e->env = f;
     return f;
@@ -64,13 +65,31 @@ static bool emit_put_variable(emitter *e, const char *name, variable v) {
     return true;
 }
 
-static void emit_type_clash(emitter *e, source_range r, const char *name, type *was, type *is) {
+/* The variable that an inner block's assignment to `name` is to go on with. A comprehension's names are its own. */
+static variable *emit_find_outer(const emitter *e, const char *name) {
+    int names = e->env->names;
+    for (const frame *f = e->env->next; f && f->names == names; f = f->next) {
+        variable *v = strmap_get(&f->vars, name);
+        if (v) return v;
+    }
+    return NULL;
+}
+
+static void emit_type_clash(emitter *e, source_range r, const char *name, const variable *was, type *is) {
     strbuf a = STRBUF_INIT, b = STRBUF_INIT;
-    type_print_python(was, &a);
+    type_print_python(was->type, &a);
     type_print_python(is, &b);
+    bool fresh = e->diag->status == CTSC_OK;
     emit_fail(e, r,
-              "Variable '%s' previously had type %s but is now being assigned to a value of type %s",
-              name, sb_str(&a), sb_str(&b));
+              "Variable '%s' previously had type %s but is now being assigned to a value of type %s%s",
+              name, sb_str(&a), sb_str(&b),
+              was->type->kind == T_LIST && is->kind == T_LIST
+                  ? "\nEmpty lists default to List[Tensor]. Add a variable annotation to the assignment to create an "
+                    "empty list of another type (torch.jit.annotate(List[T, []]) where T is the type of elements in "
+                    "the list for Python 2)"
+                  : "");
+    if (fresh && was->where.src)
+        diag_note(e->diag, was->where, "'%s' was assigned a value of type %s here", name, sb_str(&a));
     sb_free(&a);
     sb_free(&b);
 }
@@ -83,46 +102,86 @@ static bool emit_meaningful_name(const char *name) {
     return false;
 }
 
+static bool emit_store(emitter *e, source_range r, const char *name, ir_value *v, type *t) {
+    const char *slot = name;
+    const variable *known = strmap_get(&e->env->vars, name);
+    const variable *outer = known ? known : emit_find_outer(e, name);
+    if (outer && outer->slot) slot = outer->slot;
+    else if (e->env->names) slot = arena_printf(e->scratch, "%s$%d", name, e->env->names);
+    node *st = node_new(e->g, N_STORE, 1, &v, 0);
+    node_set_str(st, "name", slot);
+    graph_insert(e->g, st);
+    return emit_put_variable(e, name, (variable){.type = t, .slot = slot, .where = r});
+}
+
 bool emit_set_value(emitter *e, source_range r, const char *name, ir_value *v) {
-    const variable *outer = emit_find_from(e->env->next, name);
-    if (outer && outer->type && !type_is_subtype(v->type, outer->type)) {
-        emit_type_clash(e, r, name, outer->type, v->type);
-        return false;
-    }
     block *home = v->def ? v->def->owner : v->owner;
     if (!value_has_name(v) && emit_meaningful_name(name) && home == e->env->blk)
         value_set_name(v, name);
-    node *st = node_new(e->g, N_STORE, 1, &v, 0);
-    node_set_str(st, "name", name);
-    graph_insert(e->g, st);
-    return emit_put_variable(e, name, (variable){.type = v->type});
+    const variable *outer = emit_find_outer(e, name);
+    if (outer && outer->type && !type_is_subtype(v->type, outer->type)) {
+        type *is = v->type;
+        v = match_convert(e, r, outer->type, v, true);
+        if (!v) return false;
+        if (!type_is_subtype(v->type, outer->type)) {
+            emit_type_clash(e, r, name, outer, is);
+            return false;
+        }
+    }
+    return emit_store(e, r, name, v, v->type);
+}
+
+/* x: T = value */
+static bool emit_set_annotated(emitter *e, source_range r, const char *name, ir_value *v, type *t) {
+    const variable *outer = emit_find_outer(e, name);
+    if (outer && outer->type) {
+        bool fresh = e->diag->status == CTSC_OK;
+        emit_fail(e, r, "Attempting to declare and annotate the type of variable '%s' that is already defined in an outer block",
+                  name);
+        if (fresh && outer->where.src) diag_note(e->diag, outer->where, "'%s' is defined here", name);
+        return false;
+    }
+    v = match_convert(e, r, t, v, true);
+    if (!v) return false;
+    if (!type_is_subtype(v->type, t)) {
+        strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+        type_print_python(t, &a);
+        type_print_python(v->type, &b);
+        emit_fail(e, r, "Variable '%s' is annotated with type %s but is being assigned to a value of type %s", name,
+                  sb_str(&a), sb_str(&b));
+        sb_free(&a);
+        sb_free(&b);
+        return false;
+    }
+    if (!emit_set_value(e, r, name, v)) return false;
+    ((variable *)strmap_get(&e->env->vars, name))->type = t;
+    return true;
 }
 
 bool emit_set_sugar(emitter *e, source_range r, const char *name, sugar *s, type *annotated) {
     if (s->kind == SUGAR_VALUE || annotated) {
         ir_value *v = emit_as_value(e, r, s);
         if (!v) return false;
-        if (annotated) {
-            v = match_convert(e, r, annotated, v, true);
-            if (!v) return false;
-            if (!type_is_subtype(v->type, annotated)) {
-                strbuf a = STRBUF_INIT, b = STRBUF_INIT;
-                type_print_python(annotated, &a);
-                type_print_python(v->type, &b);
-                emit_fail(e, r,
-                          "Variable '%s' is annotated with type %s but is being assigned to a value "
-                          "of type %s",
-                          name, sb_str(&a), sb_str(&b));
-                sb_free(&a);
-                sb_free(&b);
-                return false;
-            }
-        }
-        if (!emit_set_value(e, r, name, v)) return false;
-        if (annotated) ((variable *)strmap_get(&e->env->vars, name))->type = annotated;
-        return true;
+        return annotated ? emit_set_annotated(e, r, name, v, annotated) : emit_set_value(e, r, name, v);
     }
-    return emit_put_variable(e, name, (variable){.sugar = s});
+    const variable *outer = emit_find_outer(e, name);
+    if (outer && !outer->error) {
+        ir_value *v = outer->type ? emit_as_value(e, r, s) : NULL; /* a function may be a value, too */
+        if (v) return emit_set_value(e, r, name, v);
+        emit_fail(e, r, "Cannot re-assign '%s' because it is not a first-class value. Only reassignments to first-class "
+                        "values are allowed", name);
+        return false;
+    }
+    return emit_put_variable(e, name, (variable){.sugar = s, .where = r});
+}
+
+static void emit_undefined_here(emitter *e, source_range r, const char *name, const variable *v) {
+    bool fresh = e->diag->status == CTSC_OK;
+    emit_fail(e, r, "%s", v->error);
+    if (!fresh) return;
+    if (v->where.src) diag_note(e->diag, v->where, "the branches of this statement do not agree on '%s'", name);
+    for (int i = 0; i < 2; i++)
+        if (v->defs[i].src) diag_note(e->diag, v->defs[i], "'%s' is assigned here", name);
 }
 
 sugar *emit_get_variable(emitter *e, source_range r, const char *name) {
@@ -135,11 +194,11 @@ sugar *emit_get_variable(emitter *e, source_range r, const char *name) {
     if (!v) return NULL;
     if (v->sugar) return v->sugar;
     if (v->error) {
-        emit_fail(e, r, "%s", v->error);
+        emit_undefined_here(e, r, name, v);
         return NULL;
     }
     node *ld = node_new(e->g, N_LOAD, 0, NULL, 1);
-    node_set_str(ld, "name", name);
+    node_set_str(ld, "name", v->slot ? v->slot : name);
     ld->outputs.data[0]->type = v->type;
     graph_insert(e->g, ld);
     /* the Load goes again; its name makes older values of the variable x.1, x.2, ... as in PyTorch */
@@ -159,24 +218,33 @@ static bool emit_parameters(emitter *e, const func_def *def, const schema *sc) {
     return true;
 }
 
+/* The end of the body, and a return value of the right type until exits.c puts the real one in place. */
 static bool emit_finish_return(emitter *e, const func_def *def) {
-    if (e->g->root->returns.len) return true;
-    if (e->return_type && e->return_type->kind != T_NONE && !e->returned) {
-        emit_fail(e, def->name_range,
-                  "Function was not annotated as having type None, but does not return along all paths");
-        return false;
+    if (!e->returned) {
+        if (e->return_type && e->return_type->kind != T_NONE) {
+            emit_fail(e, def->name_range,
+                      "Function was not annotated as having type None, but does not return along all paths");
+            return false;
+        }
+        type *u = e->merged_return ? type_unify(e->merged_return, TYPE_NONE, false) : TYPE_NONE;
+        if (!u) {
+            strbuf sb = STRBUF_INIT;
+            type_print_python(e->merged_return, &sb);
+            emit_fail(e, def->name_range,
+                      "Previous return statement returned a value of type %s but this return statement returns a value "
+                      "of type NoneType", sb_str(&sb));
+            sb_free(&sb);
+            return false;
+        }
+        e->merged_return = u;
+        ir_value *none = graph_constant_none(e->g);
+        graph_insert(e->g, node_new(e->g, N_RETURN, 1, &none, 0));
     }
-    ir_value *v;
-    if (e->returned && e->return_type && e->return_type->kind != T_NONE) { /* only raises */
-        node *n = node_new(e->g, N_UNINITIALIZED, 0, NULL, 1);
-        n->outputs.data[0]->type = e->return_type;
-        graph_insert(e->g, n);
-        v = n->outputs.data[0];
-    } else {
-        v = graph_constant_none(e->g);
-        e->return_type = TYPE_NONE;
-    }
-    block_add_return(e->g->root, v);
+    if (!e->merged_return) e->merged_return = e->return_type ? e->return_type : TYPE_NONE; /* it always raises */
+    node *n = node_new(e->g, N_UNINITIALIZED, 0, NULL, 1);
+    n->outputs.data[0]->type = e->merged_return;
+    block_prepend(e->g->root, n);
+    block_add_return(e->g->root, n->outputs.data[0]);
     return true;
 }
 
@@ -210,6 +278,7 @@ static ctsc_status emit_body(emitter *e, const func_def *def, const schema *sc) 
     if (e->diag->status != CTSC_OK) return e->diag->status;
     if (!ok || emit_failed(e)) return diag_no_memory(e->diag);
     ctsc_status s = ssa_convert(e->g, e->diag);
+    if (s == CTSC_OK) s = exits_transform(e->g, e->diag);
     if (s == CTSC_OK) emit_hide_ranges(e->g->root);
     return s;
 }
@@ -223,11 +292,11 @@ ctsc_status emit_function(function *f, diag *d) {
         if (g) graph_free(g);
         return diag_no_memory(d);
     }
-    emitter e = {.unit = f->unit, .fn = f, .g = g, .diag = d, .scratch = &scratch};
+    emitter e = {.unit = f->unit, .fn = f, .g = g, .diag = d, .scratch = &scratch, .scope = f->scope};
     if (f->return_declared) e.return_type = f->schema->returns[0].type;
     g->range = def->name_range;
     ctsc_status s = emit_body(&e, def, f->schema);
-    if (s == CTSC_OK && !f->return_declared && e.return_type) f->schema->returns[0].type = e.return_type;
+    if (s == CTSC_OK && !f->return_declared) f->schema->returns[0].type = e.merged_return;
     arena_free(&scratch);
     if (s == CTSC_OK && f->unit->simplify) s = f->unit->simplify(g, d);
     if (s != CTSC_OK) {
@@ -248,7 +317,7 @@ ir_value *emit_captured(emitter *e, const char *name, ir_value *outer) {
     frame *root = e->env;
     while (root->next) root = root->next;
     variable *v = arena_new(e->scratch, variable);
-    v->type = outer->type;
+    *v = (variable){.type = outer->type, .slot = name};
     if (!strmap_put(&root->vars, name, v)) diag_no_memory(e->diag);
     node *st = node_new(e->g, N_STORE, 1, &p, 0);
     node_set_str(st, "name", name);
@@ -266,7 +335,7 @@ ir_value *emit_fork(emitter *e, const func_def *def, source_range r) {
     node *fork = node_new(e->g, N_FORK, 0, NULL, 1);
     schema none = {.name = def->name, .overload = ""};
     emitter inner = {.unit = e->unit, .g = g, .diag = e->diag, .scratch = e->scratch,
-                     .outer = e, .capture = fork, .depth = e->depth};
+                     .scope = e->scope, .outer = e, .capture = fork, .depth = e->depth};
     g->range = r;
     if (emit_body(&inner, def, &none) != CTSC_OK) {
         graph_free(g);
@@ -274,7 +343,7 @@ ir_value *emit_fork(emitter *e, const func_def *def, source_range r) {
     }
     graph_insert(e->g, fork);
     fork->range = r;
-    fork->outputs.data[0]->type = type_future(g->root->returns.data[0]->type);
+    fork->outputs.data[0]->type = type_future(inner.merged_return);
     node_set_graph(fork, "Subgraph", g); /* owns g now; frees it without memory */
     return fork->outputs.data[0];
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_expr.c - expressions.
+ * emit_expr.c - expressions: names, attributes, operators, literals.
  *
- * Tests: tests/corpus
+ * Every expression evaluates to a sugar (emit.h); where a value is needed, emit_as_value makes one of it or explains why
+ * there is none. Conditions, subscripts, calls and formatted strings have files of their own.
+ * Tests: tests/corpus, tests/lang
  */
-#include "frontend/emit.h"
-#include "frontend/importer.h"
+#include "frontend/source.h"
 
 #include <stdlib.h>
 
@@ -24,8 +25,38 @@ sugar *sugar_of_value(emitter *e, ir_value *v) {
     return s;
 }
 
+const char *sugar_kind_text(const sugar *s) {
+    switch (s->kind) {
+    case SUGAR_VALUE: return "value";
+    case SUGAR_NAMESPACE:
+    case SUGAR_QUALIFIED: return "module";
+    case SUGAR_CONSTANTS: return "module";
+    case SUGAR_SPECIAL: return s->name ? s->name : "special form";
+    case SUGAR_FUNCTION: return "function";
+    case SUGAR_METHOD: return "method";
+    case SUGAR_CLASS: return s->type && s->type->kind == T_ENUM ? "EnumClass" : "class";
+    case SUGAR_CLOSURE: return "closure";
+    case SUGAR_RANGE: return "range";
+    case SUGAR_TUPLE: return "SugaredTuple";
+    case SUGAR_ZIP: return "zip";
+    case SUGAR_ENUMERATE: return "enumerate";
+    case SUGAR_REVERSED: return "reversed";
+    case SUGAR_SLICE: return "slice";
+    case SUGAR_PY: return "python value";
+    default: return "builtin";
+    }
+}
+
 ir_value *emit_constant_take(emitter *e, value v, type *t) {
     return graph_constant_take(e->g, v, t);
+}
+
+ir_value *emit_hidden_int(emitter *e, int64_t i) {
+    source_range place = e->g->range;
+    e->g->range = (source_range){0};
+    ir_value *v = emit_constant_take(e, value_int(i), NULL);
+    e->g->range = place;
+    return v;
 }
 
 /* A function as a value: prim::Constant[name="f"] of type Function. */
@@ -36,15 +67,26 @@ static ir_value *expr_function_value(emitter *e, function *f) {
     return c;
 }
 
+
 ir_value *emit_as_value(emitter *e, source_range r, sugar *s) {
-    switch (s->kind) {
-    case SUGAR_VALUE: return s->value;
-    case SUGAR_FUNCTION: return expr_function_value(e, s->fn);
-    case SUGAR_NAMESPACE:
-    case SUGAR_QUALIFIED: return emit_fail(e, r, "module '%s' cannot be used as a value", s->name);
-    case SUGAR_CLASS: return emit_fail(e, r, "a class cannot be used as a value");
-    default: return emit_fail(e, r, "this name cannot be used as a value");
+    if (s->kind == SUGAR_VALUE) return s->value;
+    if (s->kind == SUGAR_FUNCTION && !s->nitems) return expr_function_value(e, s->fn);
+    if (s->kind == SUGAR_TUPLE) { /* a tuple of values, if all of them are */
+        ir_value **v = arena_array(e->scratch, ir_value *, s->nitems + 1);
+        if (!v) return diag_no_memory(e->diag), NULL;
+        for (int i = 0; i < s->nitems; i++)
+            if (!(v[i] = emit_as_value(e, r, s->items[i]))) return NULL;
+        return emit_tuple(e, r, NULL, s->nitems, v);
     }
+    if (s->kind == SUGAR_NAMESPACE || s->kind == SUGAR_QUALIFIED)
+        return emit_fail(e, r, "module '%s' cannot be used as a value", s->name);
+    if (s->kind == SUGAR_PY && e->scope) {
+        sugar *made = source_sugar(e, r, s->py);
+        if (emit_failed(e)) return NULL;
+        if (made && made->kind == SUGAR_VALUE) return made->value;
+        return emit_fail(e, r, "python value of type '%s' cannot be used as a value", py_type_name(s->py));
+    }
+    return emit_fail(e, r, "%s cannot be used as a value", sugar_kind_text(s));
 }
 
 ir_value *emit_list(emitter *e, source_range r, type *elem, int n, ir_value *const *values) {
@@ -70,6 +112,11 @@ ir_value *emit_tuple(emitter *e, source_range r, type *t, int n, ir_value *const
 bool emit_unpack(emitter *e, source_range r, ir_value *v, size_t expected, ir_value ***out, int *n) {
     type *t = v->type;
     e->g->range = r;
+    if (t->kind == T_TUPLE && v->def && v->def->kind == N_TUPLE_CONSTRUCT) { /* just made: its parts are at hand */
+        *out = v->def->inputs.data;
+        *n = (int)v->def->inputs.len;
+        return true;
+    }
     if (t->kind == T_TUPLE) {
         node *nd = graph_insert(e->g, node_new(e->g, N_TUPLE_UNPACK, 1, &v, 0));
         for (int i = 0; i < t->nelems; i++) node_add_output(nd, t->elems[i]);
@@ -91,56 +138,101 @@ bool emit_unpack(emitter *e, source_range r, ir_value *v, size_t expected, ir_va
     return false;
 }
 
-/* ---- names and attributes ------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------------------------- */
+
+static void expr_suggest_name(emitter *e, const char *name) {
+    suggestion close = {.wanted = name};
+    for (const frame *f = e->env; f; f = f->next)
+        for (size_t i = 0; i < f->vars.cap; i++)
+            if (f->vars.slots[i].key && f->vars.slots[i].key[0] != '$') suggest_try(&close, f->vars.slots[i].key);
+    if (e->scope && e->scope->env)
+        for (const py_env *env = e->scope->env; env; env = env->outer) {
+            const py_dict *d = env->vars;
+            const py_object *module = env->module;
+            for (int k = 0; k < 2; k++, d = module && module->kind == PY_MODULE ? module->u.mod.globals : NULL)
+                for (size_t i = 0; d && i < d->entries.len; i++) {
+                    const py_object *key = d->entries.data[i].key;
+                    if (key && key->kind == PY_VALUE && key->u.v.tag == V_STR) suggest_try(&close, key->u.v.u.str->bytes);
+                }
+        }
+    suggest_note(e->diag, &close);
+}
 
 static sugar *expr_name(emitter *e, const expr *x) {
     sugar *s = emit_get_variable(e, x->range, x->name);
     if (s || emit_failed(e)) return s;
-    s = emit_builtin_name(e, x->name);
-    if (s) return s;
+    s = e->scope ? source_name(e, x->range, x->name) : emit_builtin_name(e, x->name);
+    if (s || emit_failed(e)) return s;
     emit_fail(e, x->range, "undefined value %s", x->name);
+    expr_suggest_name(e, x->name);
     return NULL;
 }
 
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
+
 /* Attributes of tensors that are operators in disguise. */
+static const struct { const char *name, *op; } expr_properties[] = {
+    {"dtype", "prim::dtype"},   {"device", "prim::device"},     {"shape", "aten::size"},
+    {"grad", "prim::grad"},     {"data", "prim::data"},         {"is_cuda", "prim::is_cuda"},
+    {"is_cpu", "prim::is_cpu"}, {"is_sparse", "prim::is_sparse"}, {"layout", "prim::layout"},
+    {"is_quantized", "prim::is_quantized"}, {"requires_grad", "prim::requires_grad"},
+    {"is_leaf", "aten::is_leaf"}, {"ndim", "aten::dim"},        {"T", "aten::numpy_T"},
+    {"H", "aten::matrix_H"},    {"mT", "aten::mT"},             {"mH", "aten::mH"},
+    {"real", "aten::real"},     {"imag", "aten::imag"},         {"is_mkldnn", "prim::is_mkldnn"},
+    {"itemsize", "prim::itemsize"}, {"nbytes", "prim::nbytes"}, {"name", "prim::name"},
+    {"is_meta", "prim::is_meta"}, {"is_nested", "prim::is_nested"}, {"retains_grad", "aten::retains_grad"},
+    {"is_sparse_csr", "prim::is_sparse_csr"}, {"is_xpu", "prim::is_xpu"}, {"is_mps", "prim::is_mps"},
+    {"is_ipu", "prim::is_ipu"}, {"is_vulkan", "prim::is_vulkan"}};
+
 static const char *expr_tensor_property(const char *name) {
-    static const struct { const char *name, *op; } table[] = {
-        {"dtype", "prim::dtype"},   {"device", "prim::device"},     {"shape", "aten::size"},
-        {"grad", "prim::grad"},     {"data", "prim::data"},         {"is_cuda", "prim::is_cuda"},
-        {"is_cpu", "prim::is_cpu"}, {"is_sparse", "prim::is_sparse"}, {"layout", "prim::layout"},
-        {"is_quantized", "prim::is_quantized"}, {"requires_grad", "prim::requires_grad"},
-        {"is_leaf", "aten::is_leaf"}, {"ndim", "aten::dim"},        {"T", "aten::numpy_T"},
-        {"H", "aten::matrix_H"},    {"mT", "aten::mT"},             {"mH", "aten::mH"},
-        {"real", "aten::real"},     {"imag", "aten::imag"},         {"is_mkldnn", "prim::is_mkldnn"},
-        {"itemsize", "prim::itemsize"}, {"nbytes", "prim::nbytes"}, {"name", "prim::name"},
-        {"is_meta", "prim::is_meta"}, {"is_nested", "prim::is_nested"}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (!strcmp(table[i].name, name)) return table[i].op;
+    for (size_t i = 0; i < sizeof expr_properties / sizeof *expr_properties; i++)
+        if (!strcmp(expr_properties[i].name, name)) return expr_properties[i].op;
     return NULL;
+}
+
+static sugar *expr_get_slot(emitter *e, source_range r, ir_value *obj, const char *name, type *t) {
+    e->g->range = r;
+    node *n = node_new(e->g, N_GET_ATTR, 1, &obj, 1);
+    node_set_str(n, "name", name);
+    graph_insert(e->g, n);
+    n->outputs.data[0]->type = t;
+    bool number = name[0] >= '0' && name[0] <= '9';
+    value_set_name(n->outputs.data[0], number ? arena_printf(e->scratch, "_%s", name) : name);
+    return sugar_of_value(e, n->outputs.data[0]);
+}
+
+static void expr_unknown_member(emitter *e, source_range r, const type *cls, const char *name) {
+    suggestion close = {.wanted = name};
+    const class_info *c = cls->cls;
+    for (size_t i = 0; i < c->attributes.len; i++) suggest_try(&close, c->attributes.data[i].name);
+    for (size_t i = 0; i < c->constants.len; i++) suggest_try(&close, c->constants.data[i].name);
+    for (size_t i = 0; i < c->methods.len; i++) suggest_try(&close, c->methods.data[i]->name);
+    const char *short_name = strrchr(class_name(cls), '.') ? strrchr(class_name(cls), '.') + 1 : class_name(cls);
+    if (c->source) emit_fail(e, r, "Module '%s' has no attribute '%s'", short_name, name);
+    else
+        emit_fail(e, r, "'%s' object has no attribute or method '%s'.%s", class_name(cls), name,
+                  cls->kind == T_CLASS ? " Did you forget to initialize an attribute in __init__()?" : "");
+    suggest_note(e->diag, &close);
 }
 
 static sugar *expr_object_attribute(emitter *e, source_range r, ir_value *obj, const char *name) {
     type *cls = obj->type;
     int slot = cls->kind == T_CLASS ? class_find_attribute(cls, name) : -1;
-    if (slot >= 0) {
-        e->g->range = r;
-        node *n = node_new(e->g, N_GET_ATTR, 1, &obj, 1);
-        node_set_str(n, "name", name);
-        graph_insert(e->g, n);
-        n->outputs.data[0]->type = cls->cls->attributes.data[slot].type;
-        bool number = name[0] >= '0' && name[0] <= '9';
-        value_set_name(n->outputs.data[0], number ? arena_printf(e->scratch, "_%s", name) : name);
-        return sugar_of_value(e, n->outputs.data[0]);
-    }
+    if (slot >= 0) return expr_get_slot(e, r, obj, name, cls->cls->attributes.data[slot].type);
     const constant_attribute *ca = class_find_constant(cls, name);
     if (ca) return sugar_of_value(e, emit_constant_take(e, value_ref(ca->val), ca->type));
-    if (class_find_method(cls, name)) {
-        sugar *s = sugar_new(e, SUGAR_METHOD);
+    sugar *s = NULL;
+    if (!class_find_method(cls, name)) {
+        s = e->scope ? source_object_attribute(e, r, obj, name) : NULL;
+        if (s || emit_failed(e)) return s;
+    }
+    if (emit_find_method(e, r, cls, name)) {
+        s = sugar_new(e, SUGAR_METHOD);
         s->value = obj;
         s->name = name;
         return s;
     }
-    emit_fail(e, r, "object of type '%s' has no attribute or method '%s'", class_name(cls), name);
+    if (!emit_failed(e)) expr_unknown_member(e, r, cls, name);
     return NULL;
 }
 
@@ -154,10 +246,13 @@ static sugar *expr_enum_member(emitter *e, type *t, size_t i) {
 
 static sugar *expr_class_attribute(emitter *e, source_range r, type *t, const char *name) {
     if (t->kind == T_ENUM) {
-        for (size_t i = 0; i < t->cls->constants.len; i++)
-            if (!strcmp(t->cls->constants.data[i].name, name))
-                return expr_enum_member(e, t, i);
+        suggestion close = {.wanted = name};
+        for (size_t i = 0; i < t->cls->constants.len; i++) {
+            if (!strcmp(t->cls->constants.data[i].name, name)) return expr_enum_member(e, t, i);
+            suggest_try(&close, t->cls->constants.data[i].name);
+        }
         emit_fail(e, r, "Enum '%s' has no member '%s'", class_name(t), name);
+        suggest_note(e->diag, &close);
         return NULL;
     }
     if (t->kind == T_CLASS && !strcmp(name, "__new__")) {
@@ -171,14 +266,15 @@ static sugar *expr_class_attribute(emitter *e, source_range r, type *t, const ch
         s->fn = f;
         return s;
     }
+    sugar *found = e->scope ? source_class_attribute(e, r, t, name) : NULL;
+    if (found || emit_failed(e)) return found;
     emit_fail(e, r, "class has no attribute '%s'", name);
     return NULL;
 }
 
-static sugar *expr_qualified(emitter *e, source_range r, const char *name) {
+static sugar *expr_qualified(emitter *e, const char *name) {
     type *cls = NULL;
     function *fn = NULL;
-    (void)r;
     if (unit_resolve(e->unit, e->diag, name, &cls, &fn) != CTSC_OK) return NULL;
     sugar *s = sugar_new(e, cls ? SUGAR_CLASS : fn ? SUGAR_FUNCTION : SUGAR_QUALIFIED);
     s->type = cls;
@@ -199,378 +295,540 @@ static sugar *expr_constants_member(emitter *e, source_range r, const char *name
     return sugar_of_value(e, emit_constant_take(e, value_ref(v), type_of_value(v)));
 }
 
+static sugar *expr_named_field(emitter *e, source_range r, ir_value *v, const char *name) {
+    type *t = v->type;
+    for (int i = 0; i < t->nelems; i++) {
+        if (strcmp(t->field_names[i], name)) continue;
+        e->g->range = r;
+        ir_value *in[] = {v, emit_hidden_int(e, i)};
+        node *n = graph_insert(e->g, node_new(e->g, N_TUPLE_INDEX, 2, in, 1));
+        n->outputs.data[0]->type = t->elems[i];
+        return sugar_of_value(e, n->outputs.data[0]);
+    }
+    return NULL;
+}
+
+/* Attributes that are operators; NULL without an error: none. */
+static sugar *expr_builtin_property(emitter *e, source_range r, ir_value *v, const char *name) {
+    const char *op = NULL;
+    switch (v->type->kind) {
+    case T_ENUM:
+        if (!strcmp(name, "name")) op = "prim::EnumName";
+        else if (!strcmp(name, "value")) op = "prim::EnumValue";
+        break;
+    case T_TENSOR: op = expr_tensor_property(name); break;
+    case T_DEVICE:
+        if (!strcmp(name, "type")) op = "prim::type";
+        else if (!strcmp(name, "index")) op = "prim::index";
+        break;
+    case T_COMPLEX:
+        if (!strcmp(name, "real")) op = "aten::real";
+        else if (!strcmp(name, "imag")) op = "aten::imag";
+        break;
+    default: break;
+    }
+    if (!op) return NULL;
+    ir_value *made = emit_builtin_values(e, r, op, 1, &v);
+    if (made && !strcmp(op, "prim::EnumValue")) made->type = v->type->cls->enum_value_type; /* overloads differ in that alone */
+    return sugar_of_value(e, made);
+}
+
+/* The operator that x.name() calls, for a value of a builtin type. */
+static const char *expr_method_operator(emitter *e, const type *t, const char *name) {
+    int n = 0;
+    if (t->kind == T_TENSOR && !strcmp(name, "type")) name = "to";
+    const char *op = arena_printf(e->scratch, "aten::%s", name);
+    op_overloads(op, &n);
+    return n ? op : NULL;
+}
+
+static void expr_unknown_method(emitter *e, source_range r, const type *t, const char *name) {
+    strbuf sb = STRBUF_INIT;
+    const char *close[1];
+    suggestion best = {.wanted = name};
+    type_print_python(t, &sb);
+    emit_fail(e, r, "'%s' object has no attribute or method '%s'.", sb_str(&sb), name);
+    sb_free(&sb);
+    for (size_t i = 0; t->kind == T_TENSOR && i < sizeof expr_properties / sizeof *expr_properties; i++)
+        suggest_try(&best, expr_properties[i].name);
+    for (int i = 0; t->field_names && i < t->nelems; i++) suggest_try(&best, t->field_names[i]);
+    if (!best.best && t->kind == T_TENSOR && op_similar(name, close, 1) == 1) suggest_try(&best, close[0] + strlen("aten::"));
+    suggest_note(e->diag, &best);
+}
+
+static sugar *expr_value_attribute(emitter *e, source_range r, ir_value *v, const char *name) {
+    type *t = v->type;
+    if (t->kind == T_CLASS || t->kind == T_INTERFACE) return expr_object_attribute(e, r, v, name);
+    sugar *s = t->kind == T_TENSOR ? emit_tensor_method(e, v, name) : NULL;
+    if (!s && t->field_names) s = expr_named_field(e, r, v, name);
+    if (!s) s = expr_builtin_property(e, r, v, name);
+    if (s || emit_failed(e)) return s;
+    const char *op = expr_method_operator(e, t, name);
+    if (!op) return expr_unknown_method(e, r, t, name), NULL;
+    s = sugar_new(e, SUGAR_BUILTIN);
+    s->name = op;
+    s->value = v;
+    return s;
+}
+
 sugar *emit_attribute(emitter *e, source_range r, sugar *base, const char *name) {
     switch (base->kind) {
-    case SUGAR_QUALIFIED:
-        return expr_qualified(e, r, arena_printf(e->scratch, "%s.%s", base->name, name));
+    case SUGAR_QUALIFIED: return expr_qualified(e, arena_printf(e->scratch, "%s.%s", base->name, name));
     case SUGAR_NAMESPACE: return emit_namespace_member(e, r, base, name);
     case SUGAR_CONSTANTS: return expr_constants_member(e, r, name);
     case SUGAR_CLASS: return expr_class_attribute(e, r, base->type, name);
-    case SUGAR_VALUE: break;
-    default: emit_fail(e, r, "attribute lookup is not defined on this name"); return NULL;
+    case SUGAR_PY: return source_attribute(e, r, base, name);
+    case SUGAR_VALUE: return expr_value_attribute(e, r, base->value, name);
+    default: emit_fail(e, r, "attribute lookup is not defined on %s", sugar_kind_text(base)); return NULL;
     }
-    ir_value *v = base->value;
-    type *t = v->type;
-    if (t->kind == T_CLASS || t->kind == T_INTERFACE) return expr_object_attribute(e, r, v, name);
-    if (t->kind == T_TUPLE && t->field_names) {
-        for (int i = 0; i < t->nelems; i++) {
-            if (strcmp(t->field_names[i], name)) continue;
-            ir_value *in[] = {v, graph_constant_int(e->g, i)};
-            node *n = graph_insert(e->g, node_new(e->g, N_TUPLE_INDEX, 2, in, 1));
-            n->outputs.data[0]->type = t->elems[i];
-            return sugar_of_value(e, n->outputs.data[0]);
-        }
+}
+
+/* Asks by trying, in a place that is thrown away: attributes of Python objects can be found in many ways. */
+static bool expr_try_attribute(emitter *e, sugar *base, const char *name) {
+    graph *g = e->g;
+    diag *real = e->diag, ours = {0};
+    block *ib = g->insert_block;
+    node *in = g->insert_before, *hold = node_new(g, N_IF, 0, NULL, 0); /* never inserted */
+    graph_set_insert(g, node_add_block(hold), NULL);
+    e->diag = &ours;
+    bool found = emit_attribute(e, g->range, base, name) != NULL;
+    if (ours.status == CTSC_LIMIT) diag_append(real, &ours);
+    e->diag = real;
+    diag_clear(&ours);
+    graph_set_insert(g, ib, in);
+    while (hold->blocks.data[0]->last) node_remove(hold->blocks.data[0]->last);
+    return found;
+}
+
+bool emit_has_attribute(emitter *e, sugar *base, const char *name) {
+    const type *t = base->kind == SUGAR_VALUE ? base->value->type : NULL;
+    if (t && (t->kind == T_CLASS || t->kind == T_INTERFACE)) {
+        if (t->kind == T_CLASS && class_find_attribute(t, name) >= 0) return true;
+        if (class_find_constant(t, name) || class_find_method(t, name)) return true;
+        if (!e->scope) return false;
     }
-    if (t->kind == T_ENUM && !strcmp(name, "name"))
-        return sugar_of_value(e, emit_builtin_values(e, r, "prim::EnumName", 1, &v));
-    if (t->kind == T_ENUM && !strcmp(name, "value")) {
-        ir_value *member = emit_builtin_values(e, r, "prim::EnumValue", 1, &v);
-        if (member) member->type = t->cls->enum_value_type; /* the overloads differ in that alone */
-        return sugar_of_value(e, member);
-    }
-    if (t->kind == T_TENSOR) {
-        const char *op = expr_tensor_property(name);
-        if (op) return sugar_of_value(e, emit_builtin_values(e, r, op, 1, &v));
-    }
-    if (t->kind == T_DEVICE && (!strcmp(name, "type") || !strcmp(name, "index")))
-        return sugar_of_value(e, emit_builtin_values(e, r, *name == 't' ? "prim::type" : "prim::index", 1, &v));
-    /* a method of a builtin type: an operator whose first argument is the value */
-    sugar *s = sugar_new(e, SUGAR_BUILTIN);
-    s->name = arena_printf(e->scratch, "aten::%s", name);
-    s->value = v;
-    int n = 0;
-    op_overloads(s->name, &n);
-    if (!n && strcmp(name, "tolist")) {
-        strbuf sb = STRBUF_INIT;
-        type_print_python(t, &sb);
-        emit_fail(e, r, "'%s' object has no attribute or method '%s'", sb_str(&sb), name);
-        sb_free(&sb);
-        return NULL;
-    }
-    return s;
+    for (int i = 0; t && t->field_names && i < t->nelems; i++)
+        if (!strcmp(t->field_names[i], name)) return true;
+    return expr_try_attribute(e, base, name);
 }
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
-static const struct { const char *op, *magic; } expr_operators[O_COUNT] = {
-    [O_ADD] = {"aten::add", "__add__"},         [O_SUB] = {"aten::sub", "__sub__"},
-    [O_MUL] = {"aten::mul", "__mul__"},         [O_DIV] = {"aten::div", "__truediv__"},
-    [O_FLOORDIV] = {"aten::floordiv", "__floordiv__"}, [O_MOD] = {"aten::remainder", "__mod__"},
-    [O_POW] = {"aten::pow", "__pow__"},         [O_MATMUL] = {"aten::matmul", "__matmul__"},
-    [O_AND] = {"aten::__and__", "__and__"},     [O_OR] = {"aten::__or__", "__or__"},
-    [O_XOR] = {"aten::__xor__", "__xor__"},     [O_LSHIFT] = {"aten::__lshift__", "__lshift__"},
-    [O_RSHIFT] = {"aten::__rshift__", "__rshift__"}, [O_EQ] = {"aten::eq", "__eq__"},
-    [O_NE] = {"aten::ne", "__ne__"},            [O_LT] = {"aten::lt", "__lt__"},
-    [O_LE] = {"aten::le", "__le__"},            [O_GT] = {"aten::gt", "__gt__"},
-    [O_GE] = {"aten::ge", "__ge__"},            [O_IS] = {"aten::__is__", NULL},
-    [O_ISNOT] = {"aten::__isnot__", NULL},      [O_NEG] = {"aten::neg", "__neg__"},
-    [O_INVERT] = {"aten::bitwise_not", "__invert__"},
+static const struct { const char *op, *magic, *reflected; } expr_operators[O_COUNT] = {
+    [O_ADD] = {"aten::add", "__add__", "__radd__"},      [O_SUB] = {"aten::sub", "__sub__", "__rsub__"},
+    [O_MUL] = {"aten::mul", "__mul__", "__rmul__"},      [O_DIV] = {"aten::div", "__truediv__", "__rtruediv__"},
+    [O_FLOORDIV] = {"aten::floordiv", "__floordiv__", "__rfloordiv__"},
+    [O_MOD] = {"aten::remainder", "__mod__", "__rmod__"}, [O_POW] = {"aten::pow", "__pow__", "__rpow__"},
+    [O_MATMUL] = {"aten::matmul", "__matmul__", "__rmatmul__"},
+    [O_AND] = {"aten::__and__", "__and__", "__rand__"},  [O_OR] = {"aten::__or__", "__or__", "__ror__"},
+    [O_XOR] = {"aten::__xor__", "__xor__", "__rxor__"},
+    [O_LSHIFT] = {"aten::__lshift__", "__lshift__", "__rlshift__"},
+    [O_RSHIFT] = {"aten::__rshift__", "__rshift__", "__rrshift__"},
+    [O_EQ] = {"aten::eq", "__eq__", "__eq__"},           [O_NE] = {"aten::ne", "__ne__", "__ne__"},
+    [O_LT] = {"aten::lt", "__lt__", "__gt__"},           [O_LE] = {"aten::le", "__le__", "__ge__"},
+    [O_GT] = {"aten::gt", "__gt__", "__lt__"},           [O_GE] = {"aten::ge", "__ge__", "__le__"},
+    [O_IS] = {"aten::__is__"},                           [O_ISNOT] = {"aten::__isnot__"},
+    [O_NEG] = {"aten::neg", "__neg__"},                  [O_INVERT] = {"aten::bitwise_not", "__invert__"},
 };
 
-static ir_value *expr_binary_values(emitter *e, source_range r, operator_kind op, ir_value *a, ir_value *b) {
+/* a op= b: {in place on tensors and lists, otherwise} */
+static const struct { const char *inplace, *plain; } expr_augmented[O_COUNT] = {
+    [O_ADD] = {"aten::add_", "aten::add"},           [O_SUB] = {"aten::sub_", "aten::sub"},
+    [O_MUL] = {"aten::mul_", "aten::mul"},           [O_DIV] = {"aten::div_", "aten::div"},
+    [O_MOD] = {"aten::fmod_", "aten::fmod"},         [O_POW] = {"aten::pow_", "aten::pow"},
+    [O_AND] = {"aten::__iand__", "aten::__and__"},   [O_OR] = {"aten::__ior__", "aten::__or__"},
+    [O_XOR] = {"aten::__ixor__", "aten::__xor__"},   [O_LSHIFT] = {"aten::__ilshift__", "aten::__lshift__"},
+    [O_RSHIFT] = {"aten::__irshift__", "aten::__rshift__"},
+    [O_FLOORDIV] = {"aten::floor_divide_", "aten::floordiv"},
+    [O_MATMUL] = {NULL, "aten::matmul"},
+};
+
+const char *emit_augmented_operator(operator_kind op, const type *t) {
+    bool mutable = t->kind == T_TENSOR || (t->kind == T_LIST && (op == O_ADD || op == O_MUL));
+    const char *inplace = expr_augmented[op].inplace;
+    return mutable && inplace ? inplace : expr_augmented[op].plain;
+}
+
+static ir_value *expr_contains(emitter *e, source_range r, operator_kind op, ir_value *item, ir_value *in) {
+    ir_value *args[] = {in, item}, *v;
+    actual arg = {NULL, item, r};
+    if (in->type->kind == T_CLASS && in->type->cls->is_module && e->scope) {
+        /* "key" in a ModuleDict is known */
+        sugar *keys = source_sequence(e, r, in);
+        value want = value_none(), have = value_none();
+        bool found = false;
+        if (!keys && emit_failed(e)) return NULL;
+        if (keys && ir_value_constant(item, &want) && want.tag == V_STR) {
+            for (int i = 0; i < keys->nitems; i++)
+                found = found || (keys->items[i]->kind == SUGAR_VALUE && ir_value_constant(keys->items[i]->value, &have) &&
+                                  have.tag == V_STR && !strcmp(have.u.str->bytes, want.u.str->bytes));
+            e->g->range = r;
+            return graph_constant_bool(e->g, found == (op == O_IN));
+        }
+    }
+    if (in->type->kind == T_CLASS) v = emit_method(e, r, in, "__contains__", 1, &arg);
+    else v = emit_builtin_values(e, r, "aten::__contains__", 2, args);
+    return v && op == O_NOTIN ? emit_builtin_values(e, r, "aten::__not__", 1, &v) : v;
+}
+
+static ir_value *expr_concatenate_tuples(emitter *e, source_range r, ir_value *a, ir_value *b) {
+    ir_value **pa, **pb;
+    int na, nb;
+    if (!emit_unpack(e, r, a, 0, &pa, &na) || !emit_unpack(e, r, b, 0, &pb, &nb)) return NULL;
+    ir_value **all = arena_array(e->scratch, ir_value *, na + nb + 1);
+    if (!all) return diag_no_memory(e->diag), NULL;
+    if (na) memcpy(all, pa, (size_t)na * sizeof *all);
+    if (nb) memcpy(all + na, pb, (size_t)nb * sizeof *all);
+    return emit_tuple(e, r, NULL, na + nb, all);
+}
+
+/* Tuples of one element type compare as lists; others element by element. */
+static bool expr_compares_elements(const type *a, const type *b) {
+    if (a->kind != T_TUPLE || b->kind != T_TUPLE) return false;
+    if (a->nelems != b->nelems || !a->nelems) return true;
+    type_kind k = a->elems[0]->kind;
+    bool listed = k == T_INT || k == T_FLOAT || k == T_BOOL || k == T_STR || k == T_TENSOR;
+    for (int i = 0; i < a->nelems; i++)
+        if (!listed || a->elems[i] != a->elems[0] || b->elems[i] != a->elems[0]) return true;
+    return false;
+}
+
+static ir_value *expr_compare_elements(emitter *e, source_range r, operator_kind op, ir_value *a, ir_value *b) {
+    ir_value **pa, **pb, *all = NULL;
+    int na, nb;
+    e->g->range = r;
+    if (a->type->nelems != b->type->nelems) return graph_constant_bool(e->g, op == O_NE);
+    if (!emit_unpack(e, r, a, 0, &pa, &na) || !emit_unpack(e, r, b, 0, &pb, &nb)) return NULL;
+    for (int i = 0; i < na; i++) {
+        ir_value *one = emit_binary_values(e, r, op, pa[i], pb[i]);
+        if (one) one = emit_truth(e, r, one);
+        ir_value *two[] = {all, one};
+        if (!one) return NULL;
+        all = all ? emit_builtin_values(e, r, op == O_EQ ? "aten::__and__" : "aten::__or__", 2, two) : one;
+        if (!all) return NULL;
+    }
+    return all ? all : graph_constant_bool(e->g, op == O_EQ);
+}
+
+/* "ab" * 3 has no operator: "".join(["ab"] * 3) */
+static ir_value *expr_repeat_string(emitter *e, source_range r, ir_value *s, ir_value *n) {
+    ir_value *one = emit_list(e, r, TYPE_STR, 1, &s);
+    ir_value *args[] = {one, n};
+    ir_value *many = emit_builtin_values(e, r, "aten::mul", 2, args);
+    if (!many) return NULL;
+    ir_value *join[] = {graph_constant_str(e->g, "", 0), many};
+    return emit_builtin_values(e, r, "aten::join", 2, join);
+}
+
+ir_value *emit_binary_values(emitter *e, source_range r, operator_kind op, ir_value *a, ir_value *b) {
     ir_value *args[] = {a, b};
-    if (op == O_IN || op == O_NOTIN) {
-        ir_value *in[] = {b, a};
-        actual item = {NULL, a, r};
-        ir_value *v = b->type->kind == T_CLASS ? emit_method(e, r, b, "__contains__", 1, &item)
-                                               : emit_builtin_values(e, r, "aten::__contains__", 2, in);
-        return v && op == O_NOTIN ? emit_builtin_values(e, r, "aten::__not__", 1, &v) : v;
-    }
-    const char *magic = expr_operators[op].magic;
-    if (a->type->kind == T_CLASS && magic && class_find_method(a->type, magic)) {
+    type_kind ka = a->type->kind, kb = b->type->kind;
+    if (op == O_IN || op == O_NOTIN) return expr_contains(e, r, op, a, b);
+    const char *magic = expr_operators[op].magic, *reflected = expr_operators[op].reflected;
+    if (magic && (ka == T_CLASS || (ka == T_INTERFACE && class_find_method(a->type, magic)))) {
         actual arg = {NULL, b, r};
-        return emit_method(e, r, a, magic, 1, &arg);
+        if (emit_find_method(e, r, a->type, magic) || kb != T_CLASS || !reflected ||
+            !emit_find_method(e, r, b->type, reflected))
+            return emit_failed(e) ? NULL : emit_method(e, r, a, magic, 1, &arg);
     }
+    if (kb == T_CLASS && reflected && emit_find_method(e, r, b->type, reflected)) {
+        actual arg = {NULL, a, r};
+        return emit_method(e, r, b, reflected, 1, &arg);
+    }
+    if (emit_failed(e)) return NULL;
+    if (op == O_ADD && ka == T_TUPLE && kb == T_TUPLE) return expr_concatenate_tuples(e, r, a, b);
+    if ((op == O_EQ || op == O_NE) && expr_compares_elements(a->type, b->type))
+        return expr_compare_elements(e, r, op, a, b);
+    if (op == O_MUL && ka == T_STR && kb == T_INT) return expr_repeat_string(e, r, a, b);
+    if (op == O_MUL && ka == T_INT && kb == T_STR) return expr_repeat_string(e, r, b, a);
     return emit_builtin_values(e, r, expr_operators[op].op, 2, args);
 }
 
 static ir_value *expr_binary(emitter *e, const expr *x) {
     ir_value *a = emit_expr(e, x->a, NULL);
+    if (a && x->op == O_MOD && a->type->kind == T_STR) return emit_percent(e, x, a);
     ir_value *b = a ? emit_expr(e, x->b, NULL) : NULL;
-    return b ? expr_binary_values(e, x->range, x->op, a, b) : NULL;
+    return b ? emit_binary_values(e, x->range, x->op, a, b) : NULL;
+}
+
+static bool expr_literal_number(const expr *x) {
+    return x->kind == E_INT || x->kind == E_FLOAT || x->kind == E_IMAGINARY;
 }
 
 static ir_value *expr_unary(emitter *e, const expr *x) {
-    if (x->op == O_NEG && (x->a->kind == E_INT || x->a->kind == E_FLOAT)) {
-        e->g->range = x->range;
-        return emit_constant_take(e, x->a->kind == E_INT ? value_int((int64_t)(0 - (uint64_t)x->a->i))
-                                                         : value_float(-x->a->f), NULL);
-    }
-    if (x->op == O_NOT) {
-        ir_value *c = emit_condition(e, x->a);
-        return c ? emit_builtin_values(e, x->range, "aten::__not__", 1, &c) : NULL;
-    }
+    source_range r = x->range;
+    e->g->range = r;
+    if (x->op == O_NEG && x->a->kind == E_INT) return emit_constant_take(e, value_int((int64_t)(0 - (uint64_t)x->a->i)), NULL);
+    if (x->op == O_NEG && x->a->kind == E_FLOAT) return emit_constant_take(e, value_float(-x->a->f), NULL);
     ir_value *a = emit_expr(e, x->a, NULL);
-    if (!a || x->op == O_POS) return a;
-    const char *magic = expr_operators[x->op].magic;
-    if (a->type->kind == T_CLASS && class_find_method(a->type, magic))
-        return emit_method(e, x->range, a, magic, 0, NULL);
-    return emit_builtin_values(e, x->range, expr_operators[x->op].op, 1, &a);
+    if (!a || (x->op == O_POS && expr_literal_number(x->a))) return a;
+    type_kind k = a->type->kind;
+    if (x->op == O_POS) {
+        if (k == T_CLASS) return emit_method(e, r, a, "__pos__", 0, NULL);
+        if (k == T_TENSOR || k == T_INT || k == T_FLOAT || k == T_COMPLEX || k == T_NUMBER) return a;
+        return emit_fail(e, r, "bad operand type for unary +");
+    }
+    if (k == T_CLASS) return emit_method(e, r, a, expr_operators[x->op].magic, 0, NULL);
+    if (x->op == O_INVERT && k == T_INT) { /* ~n is -1 - n; no operator takes ints */
+        ir_value *args[] = {emit_hidden_int(e, -1), a};
+        return emit_builtin_values(e, r, "aten::sub", 2, args);
+    }
+    return emit_builtin_values(e, r, expr_operators[x->op].op, 1, &a);
+}
+
+/* ---- conditions as values --------------------------------------------------------------------------------------- */
+
+ir_value *emit_truth(emitter *e, source_range r, ir_value *v) {
+    type_kind k = v->type->kind;
+    if (k == T_BOOL) return v;
+    bool number = k == T_TENSOR || k == T_INT || k == T_FLOAT || k == T_NUMBER || k == T_COMPLEX;
+    bool container = k == T_LIST || k == T_STR || k == T_DICT || k == T_TUPLE;
+    bool object = k == T_CLASS && emit_find_method(e, r, v->type, "__bool__");
+    bool sized = k == T_CLASS && !object && emit_find_method(e, r, v->type, "__len__");
+    if (emit_failed(e)) return NULL;
+    if (sized) {
+        ir_value *args[] = {emit_method(e, r, v, "__len__", 0, NULL), emit_hidden_int(e, 0)};
+        return args[0] ? emit_builtin_values(e, r, "aten::gt", 2, args) : NULL;
+    }
+    if (number || container || object) return emit_cast(e, r, T_BOOL, v);
+    strbuf sb = STRBUF_INIT;
+    type_print_python(v->type, &sb);
+    emit_fail(e, r, "Could not cast value of type %s to bool", sb_str(&sb));
+    sb_free(&sb);
+    return NULL;
 }
 
 ir_value *emit_condition(emitter *e, const expr *x) {
-    ir_value *v = emit_expr(e, x, NULL);
-    if (!v || v->type->kind == T_BOOL) return v;
-    strbuf sb = STRBUF_INIT;
-    type_print_python(v->type, &sb);
-    type_kind k = v->type->kind;
-    if (k != T_TENSOR && k != T_INT && k != T_FLOAT && k != T_NUMBER && k != T_CLASS)
-        v = emit_fail(e, x->range, "Could not cast value of type %s to bool", sb_str(&sb));
-    else v = emit_cast(e, x->range, T_BOOL, v);
-    sb_free(&sb);
-    return v;
+    condition c;
+    return emit_condition_parts(e, x, &c) ? c.value : NULL;
 }
 
-/* One arm of a conditional expression. */
-static ir_value *expr_arm(emitter *e, block *b, const expr *x, bool as_bool, type *hint) {
+/* a < b < c as (a < b) and (b < c): b is evaluated twice, as PyTorch does it. */
+static expr *expr_unchain(emitter *e, const expr *x) {
+    expr *all = NULL;
+    for (size_t i = 0; i + 1 < x->items.len; i++) {
+        expr *one = arena_new(e->scratch, expr);
+        one->kind = E_COMPARE;
+        one->op = x->ops.data[i];
+        one->range = (source_range){x->range.src, x->items.data[i]->range.begin, x->items.data[i + 1]->range.end};
+        one->a = x->items.data[i];
+        one->b = x->items.data[i + 1];
+        if (!all) {
+            all = one;
+            continue;
+        }
+        expr *both = arena_new(e->scratch, expr);
+        both->kind = E_BOOLOP;
+        both->op = O_BOOL_AND;
+        both->range = x->range;
+        both->a = all;
+        both->b = one;
+        all = both;
+    }
+    return all;
+}
+
+/* One arm of a conditional expression, with what the condition says of types there. */
+static ir_value *expr_arm(emitter *e, block *b, const expr *x, const refinement *learnt, type *hint) {
     block *ib = e->g->insert_block;
     node *in = e->g->insert_before;
     graph_set_insert(e->g, b, NULL);
     emit_push_frame(e, b);
-    ir_value *v = as_bool ? emit_condition(e, x) : emit_expr(e, x, hint);
+    ir_value *v = emit_refine(e, x->range, learnt) ? emit_expr(e, x, hint) : NULL;
     emit_pop_frame(e);
     graph_set_insert(e->g, ib, in);
     return v;
 }
 
-static ir_value *expr_select(emitter *e, source_range r, ir_value *cond, const expr *t, const expr *f,
-                             bool as_bool, bool known, type *hint) {
-    e->g->range = r;
-    node *n = graph_insert(e->g, node_new(e->g, N_IF, 1, &cond, 0));
-    block *bt = node_add_block(n), *bf = node_add_block(n);
-    block *short_arm = known ? bt : bf;
-    ir_value *v[2];
-    for (int k = 0; k < 2; k++) {
-        const expr *x = k == 0 ? t : f;
-        block *b = k == 0 ? bt : bf;
-        if (x) {
-            v[k] = expr_arm(e, b, x, as_bool, hint);
-        } else { /* the short-circuited arm of and / or */
-            block *ib = e->g->insert_block;
-            node *in = e->g->insert_before;
-            graph_set_insert(e->g, short_arm, NULL);
-            v[k] = graph_constant_bool(e->g, known);
-            graph_set_insert(e->g, ib, in);
-        }
-        if (!v[k]) return NULL;
+static ir_value *expr_ternary(emitter *e, const expr *x, type *hint) {
+    condition c;
+    if (!emit_condition_parts(e, x->b, &c)) return NULL;
+    if (c.known >= 0) { /* only one side exists */
+        emit_push_frame(e, e->env->blk);
+        bool ok = emit_refine(e, x->range, c.known ? c.when_true : c.when_false);
+        ir_value *v = ok ? emit_expr(e, c.known ? x->a : x->c, hint) : NULL;
+        emit_pop_frame(e);
+        return v;
     }
-    type *u = type_unify(v[0]->type, v[1]->type, false);
+    e->g->range = x->range;
+    node *n = graph_insert(e->g, node_new(e->g, N_IF, 1, &c.value, 0));
+    block *bt = node_add_block(n), *bf = node_add_block(n);
+    ir_value *t = expr_arm(e, bt, x->a, c.when_true, hint);
+    ir_value *f = t ? expr_arm(e, bf, x->c, c.when_false, hint) : NULL;
+    if (!f) return NULL;
+    type *u = type_unify(t->type, f->type, false);
+    if (!u && hint && type_is_subtype(t->type, hint) && type_is_subtype(f->type, hint)) u = hint;
     if (!u) {
         strbuf a = STRBUF_INIT, b = STRBUF_INIT;
-        type_print_python(v[0]->type, &a);
-        type_print_python(v[1]->type, &b);
-        emit_fail(e, r, "If-expression has mismatched types: %s and %s", sb_str(&a), sb_str(&b));
+        type_print_python(t->type, &a);
+        type_print_python(f->type, &b);
+        emit_fail(e, x->range, "if-expression's true branch has type %s but false branch has type %s", sb_str(&a), sb_str(&b));
         sb_free(&a);
         sb_free(&b);
         return NULL;
     }
-    block_add_return(bt, v[0]);
-    block_add_return(bf, v[1]);
+    block_add_return(bt, t);
+    block_add_return(bf, f);
     return node_add_output(n, u);
-}
-
-static ir_value *expr_boolop(emitter *e, const expr *x) {
-    ir_value *a = emit_condition(e, x->a);
-    if (!a) return NULL;
-    bool is_or = x->op == O_BOOL_OR;
-    return expr_select(e, x->range, a, is_or ? NULL : x->b, is_or ? x->b : NULL, true, is_or, NULL);
-}
-
-static ir_value *expr_ternary(emitter *e, const expr *x, type *hint) {
-    ir_value *c = emit_condition(e, x->b);
-    return c ? expr_select(e, x->range, c, x->a, x->c, false, false, hint) : NULL;
 }
 
 /* ---- literals ---------------------------------------------------------------------------------------------- */
 
-static ir_value **expr_items(emitter *e, const expr_list *xs, type *hint, int *n) {
-    ir_value **vals = arena_array(e->scratch, ir_value *, xs->len + 1);
-    if (!vals) return diag_no_memory(e->diag), NULL;
-    for (size_t i = 0; i < xs->len; i++)
-        if (!(vals[i] = emit_expr(e, xs->data[i], hint))) return NULL;
-    *n = (int)xs->len;
-    return vals;
+/* The values of a list's or tuple's elements, starred ones spread out. hint: of each element, by position if it is a tuple's. */
+static ir_value **expr_items(emitter *e, const expr_list *xs, type *hint, bool by_position, int *n) {
+    VEC(ir_value *) vals = {0};
+    for (size_t i = 0; i < xs->len; i++) {
+        const expr *x = xs->data[i];
+        if (x->kind == E_STARRED) {
+            sugar *s = emit_sugar(e, x->a, NULL);
+            ir_value **parts;
+            int np;
+            if (!s || !emit_spread(e, x->range, s, &parts, &np)) return NULL;
+            for (int k = 0; k < np; k++) avec_push(e->scratch, &vals, parts[k]);
+            continue;
+        }
+        ir_value *v = emit_expr(e, x, !hint ? NULL : by_position ? hint->elems[i] : hint);
+        if (!v) return NULL;
+        avec_push(e->scratch, &vals, v);
+    }
+    if (emit_failed(e)) return diag_no_memory(e->diag), NULL;
+    static ir_value *none[1];
+    *n = (int)vals.len;
+    return vals.data ? vals.data : none;
+}
+
+static type *expr_unify_list(int n, ir_value *const *v) {
+    type *t = n ? v[0]->type : TYPE_TENSOR;
+    for (int i = 1; i < n; i++) t = type_unify(t, v[i]->type, true);
+    return t;
+}
+
+/* A hint of Optional[List[T]] is good for lists, and the literal becomes what is hinted. */
+static ir_value *expr_as_hinted(emitter *e, ir_value *v, type *hint) {
+    if (!hint || hint->kind != T_OPTIONAL || type_elem(hint) != v->type) return v;
+    node *n = graph_insert(e->g, node_new(e->g, N_UNCHECKED_CAST, 1, &v, 1));
+    n->outputs.data[0]->type = hint;
+    return n->outputs.data[0];
+}
+
+/* The type within a hint that a literal of this kind has: T of Optional[T], the only such member of a Union. */
+static type *expr_literal_hint(type *hint, type_kind kind) {
+    if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
+    if (hint && hint->kind == T_UNION) {
+        type *only = NULL;
+        for (int i = 0; i < hint->nelems; i++) {
+            if (hint->elems[i]->kind != kind) continue;
+            if (only) return NULL;
+            only = hint->elems[i];
+        }
+        hint = only;
+    }
+    return hint && hint->kind == kind ? hint : NULL;
 }
 
 static ir_value *expr_list_literal(emitter *e, const expr *x, type *hint) {
-    if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
-    type *elem = hint && hint->kind == T_LIST ? type_elem(hint) : NULL;
+    type *want = expr_literal_hint(hint, T_LIST), *elem = want ? type_elem(want) : NULL;
     int n = 0;
-    ir_value **v = expr_items(e, &x->items, elem, &n);
+    ir_value **v = expr_items(e, &x->items, elem, false, &n);
     if (!v) return NULL;
-    if (!elem) {
-        elem = n ? v[0]->type : TYPE_TENSOR;
-        for (int i = 1; i < n; i++) {
-            type *u = type_unify(elem, v[i]->type, true);
-            elem = u ? u : TYPE_ANY;
-        }
-    } else {
-        for (int i = 0; i < n; i++) {
-            v[i] = match_convert(e, x->range, elem, v[i], true);
-            if (!v[i]) return NULL;
-            if (type_is_subtype(v[i]->type, elem)) continue;
-            strbuf a = STRBUF_INIT, b = STRBUF_INIT;
-            type_print_python(elem, &a);
-            type_print_python(v[i]->type, &b);
-            emit_fail(e, x->range, "List type annotation `List[%s]` did not match the types of the given list elements, which were unified to %s",
-                      sb_str(&a), sb_str(&b));
-            sb_free(&a);
-            sb_free(&b);
-            return NULL;
-        }
+    if (!elem) return emit_list(e, x->range, expr_unify_list(n, v), n, v);
+    for (int i = 0; i < n; i++) {
+        v[i] = match_convert(e, x->range, elem, v[i], false);
+        if (!v[i]) return NULL;
     }
-    return emit_list(e, x->range, elem, n, v);
+    bool ok = true;
+    for (int i = 0; i < n; i++) ok = ok && type_is_subtype(v[i]->type, elem);
+    if (!ok) {
+        strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+        type_print_python(want, &a);
+        type_print_python(expr_unify_list(n, v), &b);
+        emit_fail(e, x->range,
+                  "List type annotation `%s` did not match the types of the given list elements, which were unified to %s",
+                  sb_str(&a), sb_str(&b));
+        sb_free(&a);
+        sb_free(&b);
+        return NULL;
+    }
+    return expr_as_hinted(e, emit_list(e, x->range, elem, n, v), hint);
 }
 
 static ir_value *expr_tuple_literal(emitter *e, const expr *x, type *hint) {
-    int n = (int)x->items.len;
-    ir_value **v = arena_array(e->scratch, ir_value *, n + 1);
-    if (!v) return diag_no_memory(e->diag), NULL;
-    if (hint && (hint->kind != T_TUPLE || hint->nelems != n)) hint = NULL;
-    for (int i = 0; i < n; i++)
-        if (!(v[i] = emit_expr(e, x->items.data[i], hint ? hint->elems[i] : NULL))) return NULL;
-    return emit_tuple(e, x->range, NULL, n, v);
+    int n = 0;
+    bool starred = false;
+    hint = expr_literal_hint(hint, T_TUPLE);
+    for (size_t i = 0; i < x->items.len; i++) starred = starred || x->items.data[i]->kind == E_STARRED;
+    if (hint && (starred || hint->nelems != (int)x->items.len)) hint = NULL;
+    ir_value **v = expr_items(e, &x->items, hint, true, &n);
+    return v ? emit_tuple(e, x->range, NULL, n, v) : NULL;
+}
+
+static ir_value *expr_fail_types(emitter *e, source_range r, const char *before, const type *a, const char *between,
+                                 const type *b, const char *after) {
+    strbuf ta = STRBUF_INIT, tb = STRBUF_INIT;
+    type_print_python(a, &ta);
+    type_print_python(b, &tb);
+    emit_fail(e, r, "%s%s%s%s%s", before, sb_str(&ta), between, sb_str(&tb), after);
+    sb_free(&ta);
+    sb_free(&tb);
+    return NULL;
+}
+
+/* The types of a dictionary: those hinted, or those found. */
+static type *expr_dict_type(emitter *e, const expr *x, type *want, size_t n, ir_value **in) {
+    type *kt = want ? want->elems[0] : n ? in[0]->type : TYPE_STR;
+    type *vt = want ? want->elems[1] : n ? in[1]->type : TYPE_TENSOR;
+    for (size_t i = 0; i < n; i++) {
+        source_range at = x->keys.data[i]->range;
+        if (!type_is_subtype(in[2 * i]->type, kt))
+            return expr_fail_types(e, at, "Dict keys must contain only a single type. Expected: ", kt, " but found ",
+                                   in[2 * i]->type, " instead"), NULL;
+        if (!want) vt = type_unify(vt, in[2 * i + 1]->type, true);
+        else if (!type_is_subtype(in[2 * i + 1]->type, vt))
+            return expr_fail_types(e, x->range, "Type annotation was inferred to be `", want,
+                                   "`, but the type of values given by the dict literal is ", in[2 * i + 1]->type, ""), NULL;
+    }
+    return want ? want : type_dict(kt, vt);
 }
 
 static ir_value *expr_dict_literal(emitter *e, const expr *x, type *hint) {
-    if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
-    type *kt = NULL, *vt = NULL;
-    if (hint && hint->kind == T_DICT) kt = hint->elems[0], vt = hint->elems[1];
+    type *want = expr_literal_hint(hint, T_DICT);
     size_t n = x->items.len;
     ir_value **in = arena_array(e->scratch, ir_value *, 2 * n + 1);
     if (!in) return diag_no_memory(e->diag), NULL;
     for (size_t i = 0; i < n; i++) {
-        ir_value *k = emit_expr(e, x->keys.data[i], kt);
-        ir_value *v = k ? emit_expr(e, x->items.data[i], vt) : NULL;
+        if (!x->keys.data[i]) return emit_fail(e, x->range, "dictionaries cannot be unpacked into a dictionary literal");
+        ir_value *k = emit_expr(e, x->keys.data[i], want ? want->elems[0] : NULL);
+        ir_value *v = k ? emit_expr(e, x->items.data[i], want ? want->elems[1] : NULL) : NULL;
+        if (v && want) v = match_convert(e, x->range, want->elems[1], v, false);
         if (!v) return NULL;
-        if (hint) k = match_convert(e, x->range, kt, k, true), v = match_convert(e, x->range, vt, v, true);
-        if (!k || !v) return NULL;
         in[2 * i] = k;
         in[2 * i + 1] = v;
     }
-    if (!kt) {
-        kt = n ? in[0]->type : TYPE_STR;
-        vt = n ? in[1]->type : TYPE_TENSOR;
-        for (size_t i = 1; i < n; i++) {
-            vt = type_unify(vt, in[2 * i + 1]->type, true);
-            if (!vt) return emit_fail(e, x->range, "Dict values must be of one type");
-        }
-    }
-    for (size_t i = 0; i < n; i++)
-        if (!type_is_subtype(in[2 * i]->type, kt) || !type_is_subtype(in[2 * i + 1]->type, vt))
-            return emit_fail(e, x->range, "Dict keys and values must be of one type each");
+    type *t = expr_dict_type(e, x, want, n, in);
+    if (!t) return NULL;
     e->g->range = x->range;
     node *nd = graph_insert(e->g, node_new(e->g, N_DICT_CONSTRUCT, (int)(2 * n), in, 1));
-    nd->outputs.data[0]->type = type_dict(kt, vt);
-    return nd->outputs.data[0];
+    nd->outputs.data[0]->type = t;
+    return expr_as_hinted(e, nd->outputs.data[0], hint);
 }
 
-/* ---- subscripts ------------------------------------------------------------------------------------------------ */
-
-static ir_value *expr_slice(emitter *e, const expr *x, ir_value *base, const expr *s) {
-    ir_value *bound[3];
-    const expr *parts[] = {s->a, s->b, s->c};
-    for (int i = 0; i < 3; i++) {
-        bound[i] = parts[i] ? emit_expr(e, parts[i], NULL)
-                            : i == 2 ? graph_constant_int(e->g, 1) : graph_constant_none(e->g);
-        if (!bound[i]) return NULL;
-    }
-    if (base->type->kind == T_TENSOR) {
-        ir_value *args[] = {base, graph_constant_int(e->g, 0), bound[0], bound[1], bound[2]};
-        return emit_builtin_values(e, x->range, "aten::slice", 5, args);
-    }
-    ir_value *args[] = {base, bound[0], bound[1], bound[2]};
-    return emit_builtin_values(e, x->range, "aten::slice", 4, args);
-}
-
-static ir_value *expr_tuple_index(emitter *e, const expr *x, ir_value *base, ir_value *index) {
-    value c = value_none();
-    type *t = base->type;
-    if (ir_value_constant(index, &c) && c.tag == V_INT) {
-        int64_t i = c.u.i < 0 ? c.u.i + t->nelems : c.u.i;
-        if (i < 0 || i >= t->nelems)
-            return emit_fail(e, x->range, "Tuple index out of range. Tuple is length %d and index is %lld",
-                             t->nelems, (long long)c.u.i);
-        ir_value *in[] = {base, index};
-        node *n = graph_insert(e->g, node_new(e->g, N_TUPLE_INDEX, 2, in, 1));
-        n->outputs.data[0]->type = t->elems[i];
-        return n->outputs.data[0];
-    }
-    for (int i = 1; i < t->nelems; i++)
-        if (t->elems[i] != t->elems[0])
-            return emit_fail(e, x->range, "Cannot index into a tuple with a non-integer literal because we cannot resolve the output type");
-    ir_value *in[] = {base, index};
-    node *n = graph_insert(e->g, node_new(e->g, N_TUPLE_INDEX, 2, in, 1));
-    n->outputs.data[0]->type = t->nelems ? t->elems[0] : TYPE_NONE;
-    return n->outputs.data[0];
-}
-
-/* x[i, 1:2, None, mask]: selects, slices and unsqueezes dimension by dimension, then one aten::index. */
-static ir_value *expr_tensor_index(emitter *e, const expr *x, ir_value *v) {
-    int dim = 0;
-    ir_value *indices[64];
-    int nindices = 0, advanced = 0;
-    for (size_t i = 0; i < x->items.len && dim < 60; i++) {
-        const expr *it = x->items.data[i];
-        if (it->kind == E_ELLIPSIS)
-            return emit_fail(e, it->range, "an ellipsis in an index is not supported here");
-        if (it->kind == E_SLICE) {
-            ir_value *b[3];
-            const expr *parts[] = {it->a, it->b, it->c};
-            for (int k = 0; k < 3; k++) {
-                b[k] = parts[k] ? emit_expr(e, parts[k], NULL)
-                                : k == 2 ? graph_constant_int(e->g, 1) : graph_constant_none(e->g);
-                if (!b[k]) return NULL;
-            }
-            ir_value *args[] = {v, graph_constant_int(e->g, dim++), b[0], b[1], b[2]};
-            v = emit_builtin_values(e, x->range, "aten::slice", 5, args);
-        } else if (it->kind == E_NONE) {
-            ir_value *args[] = {v, graph_constant_int(e->g, dim++)};
-            v = emit_builtin_values(e, x->range, "aten::unsqueeze", 2, args);
-        } else {
-            ir_value *ix = emit_expr(e, it, NULL);
-            if (!ix) return NULL;
-            if (ix->type->kind == T_INT) {
-                ir_value *args[] = {v, graph_constant_int(e->g, dim), ix};
-                v = emit_builtin_values(e, x->range, "aten::select", 3, args);
-            } else {
-                while (nindices < dim) indices[nindices++] = graph_constant_none(e->g);
-                if (ix->type->kind == T_LIST) ix = emit_builtin_values(e, x->range, "aten::tensor", 1, &ix);
-                if (!ix) return NULL;
-                indices[nindices++] = ix;
-                advanced++;
-                dim++;
-            }
-        }
-        if (!v) return NULL;
-    }
-    if (!advanced) return v;
-    ir_value *l = emit_list(e, x->range, type_optional(TYPE_TENSOR), nindices, indices);
-    ir_value *args[] = {v, l};
-    return emit_builtin_values(e, x->range, "aten::index", 2, args);
-}
-
-ir_value *emit_subscript(emitter *e, const expr *x, type *hint) {
-    (void)hint;
-    ir_value *base = emit_expr(e, x->a, NULL);
-    if (!base) return NULL;
-    if (base->type->kind == T_TENSOR) return expr_tensor_index(e, x, base);
-    if (x->items.len != 1) return emit_fail(e, x->range, "only tensors can be indexed by several indices");
-    const expr *ix = x->items.data[0];
-    if (ix->kind == E_SLICE) return expr_slice(e, x, base, ix);
-    ir_value *index = emit_expr(e, ix, NULL);
-    if (!index) return NULL;
-    e->g->range = x->range;
-    if (base->type->kind == T_TUPLE) return expr_tuple_index(e, x, base, index);
-    if (base->type->kind == T_CLASS) {
-        actual arg = {NULL, index, ix->range};
-        return emit_method(e, x->range, base, "__getitem__", 1, &arg);
-    }
-    ir_value *args[] = {base, index};
-    return emit_builtin_values(e, x->range, "aten::__getitem__", 2, args);
+/* (name := value) */
+static ir_value *expr_walrus(emitter *e, const expr *x, type *hint) {
+    ir_value *v = emit_expr(e, x->a, hint);
+    return v && emit_set_value(e, x->range, x->name, v) ? v : NULL;
 }
 
 /* ---- dispatch -------------------------------------------------------------------------------------------------- */
+
+static ir_value *expr_refused(emitter *e, const expr *x) {
+    static const struct { expr_kind kind; const char *what; } names[] = {
+        {E_LAMBDA, "Lambda"}, {E_SET, "Set"}, {E_STARRED, "Starred"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].kind == x->kind) return emit_fail(e, x->range, "%s aren't supported", names[i].what);
+    diag_fail_at(e->diag, CTSC_UNSUPPORTED, x->range, "%s",
+                 x->kind == E_UNSUPPORTED ? x->s : "this expression is not supported");
+    return NULL;
+}
 
 static ir_value *expr_value(emitter *e, const expr *x, type *hint) {
     e->g->range = x->range;
@@ -586,19 +844,23 @@ static ir_value *expr_value(emitter *e, const expr *x, type *hint) {
     case E_TRUE: return graph_constant_bool(e->g, true);
     case E_FALSE: return graph_constant_bool(e->g, false);
     case E_NONE: return graph_constant_none(e->g);
-    case E_UNARY: return expr_unary(e, x);
-    case E_BINARY:
-    case E_COMPARE: return expr_binary(e, x);
-    case E_BOOLOP: return expr_boolop(e, x);
+    case E_UNARY: return x->op == O_NOT ? emit_condition(e, x) : expr_unary(e, x);
+    case E_COMPARE:
+        if (x->op == O_IS || x->op == O_ISNOT) return emit_condition(e, x);
+        return expr_binary(e, x);
+    case E_BINARY: return expr_binary(e, x);
+    case E_BOOLOP: return emit_condition(e, x);
+    case E_CHAIN: return emit_condition(e, expr_unchain(e, x));
     case E_TERNARY: return expr_ternary(e, x, hint);
-    case E_SUBSCRIPT: return emit_subscript(e, x, hint);
     case E_TUPLE: return expr_tuple_literal(e, x, hint);
     case E_LIST: return expr_list_literal(e, x, hint);
     case E_DICT: return expr_dict_literal(e, x, hint);
-    default:
-        diag_fail_at(e->diag, CTSC_UNSUPPORTED, x->range, "%s",
-                     x->kind == E_UNSUPPORTED ? x->s : "this expression is not supported");
-        return NULL;
+    case E_LIST_COMP:
+    case E_DICT_COMP:
+    case E_GENERATOR: return emit_comprehension(e, x, hint);
+    case E_FSTRING: return emit_fstring(e, x);
+    case E_WALRUS: return expr_walrus(e, x, hint);
+    default: return expr_refused(e, x);
     }
 }
 
@@ -614,6 +876,8 @@ sugar *emit_sugar(emitter *e, const expr *x, type *hint) {
         if (base) s = emit_attribute(e, x->range, base, x->name);
     } else if (x->kind == E_CALL) {
         s = emit_call(e, x, hint);
+    } else if (x->kind == E_SUBSCRIPT) {
+        s = emit_subscript_sugar(e, x, hint);
     } else {
         s = sugar_of_value(e, expr_value(e, x, hint));
     }

@@ -1,223 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_stmt.c - statements.
+ * emit_stmt.c - statements, except assignments and loops.
  *
- * A prim::If gets its outputs, and a prim::Loop its carried values, only in ssa.c, from the
- * Loads and Stores in their blocks. What is decided here is which variables stay visible after the
- * statement, and with which type.
- * Tests: tests/corpus
+ * A prim::If gets its outputs only in ssa.c, from the Loads and Stores in its blocks. What is decided here is
+ * which variables stay visible after the statement, and with which type. return, break and
+ * continue are nodes of their own until exits.c.
+ * Tests: tests/lang, tests/corpus
  */
-#include "frontend/emit.h"
+#include "frontend/source.h"
 
 #include <stdlib.h>
 
-/* ---- assignment ------------------------------------------------------------------------------------ */
-
-static bool stmt_assign_items(emitter *e, const expr *target, sugar *s) {
-    source_range r = target->range;
-    ir_value *v = emit_as_value(e, r, s);
-    if (!v) return false;
-    int n = 0, star = -1;
-    for (size_t i = 0; i < target->items.len; i++)
-        if (target->items.data[i]->kind == E_STARRED) star = (int)i;
-    ir_value **parts = NULL;
-    size_t want = star < 0 ? target->items.len : 0;
-    if (!emit_unpack(e, r, v, want, &parts, &n)) return false;
-    int ntargets = (int)target->items.len;
-    if (star < 0 ? n != ntargets : n < ntargets - 1) {
-        emit_fail(e, r, "Provided %d values, but %d were expected", n, ntargets);
-        return false;
-    }
-    for (int i = 0, k = 0; i < ntargets; i++) {
-        const expr *t = target->items.data[i];
-        ir_value *part;
-        if (i == star) {
-            int rest = n - (ntargets - 1);
-            part = emit_tuple(e, r, NULL, rest, parts + k);
-            k += rest;
-            t = t->a;
-        } else {
-            part = parts[k++];
-        }
-        if (!part || !emit_assign_target(e, t, sugar_of_value(e, part), NULL)) return false;
-    }
-    return true;
-}
-
-static bool stmt_assign_attribute(emitter *e, const expr *target, sugar *s) {
-    ir_value *obj = emit_expr(e, target->a, NULL);
-    if (!obj) return false;
-    if (obj->type->kind != T_CLASS) {
-        emit_fail(e, target->range, "Tried to set an attribute: %s on a value that has none", target->name);
-        return false;
-    }
-    int slot = class_find_attribute(obj->type, target->name);
-    if (slot < 0) {
-        emit_fail(e, target->range,
-                  "Tried to set nonexistent attribute: %s. Did you forget to initialize it in __init__()?",
-                  target->name);
-        return false;
-    }
-    type *want = obj->type->cls->attributes.data[slot].type;
-    ir_value *v = emit_as_value(e, target->range, s);
-    if (v) v = match_convert(e, target->range, want, v, true);
-    if (!v) return false;
-    if (!type_is_subtype(v->type, want)) {
-        strbuf a = STRBUF_INIT, b = STRBUF_INIT;
-        type_print_python(want, &a);
-        type_print_python(v->type, &b);
-        emit_fail(e, target->range, "Wrong type for attribute assignment. Expected %s but got %s",
-                  sb_str(&a), sb_str(&b));
-        sb_free(&a);
-        sb_free(&b);
-        return false;
-    }
-    ir_value *in[] = {obj, v};
-    node *n = node_new(e->g, N_SET_ATTR, 2, in, 0);
-    node_set_str(n, "name", target->name);
-    graph_insert(e->g, n);
-    return true;
-}
-
-static bool stmt_assign_subscript(emitter *e, const expr *target, sugar *s) {
-    ir_value *base = emit_expr(e, target->a, NULL);
-    ir_value *v = base ? emit_as_value(e, target->range, s) : NULL;
-    if (!v) return false;
-    if (target->items.len != 1 || target->items.data[0]->kind == E_SLICE) {
-        emit_fail(e, target->range, "Sliced expression not yet supported for subscripted assignment");
-        return false;
-    }
-    ir_value *index = emit_expr(e, target->items.data[0], NULL);
-    if (!index) return false;
-    if (base->type->kind == T_CLASS) {
-        actual args[] = {{NULL, index, target->range}, {NULL, v, target->range}};
-        return emit_method(e, target->range, base, "__setitem__", 2, args) != NULL;
-    }
-    ir_value *args[] = {base, index, v};
-    if (base->type->kind == T_TENSOR) { /* x[i] = v: write through the view */
-        ir_value *zero = graph_constant_int(e->g, 0);
-        ir_value *sel[] = {base, zero, index};
-        ir_value *view = emit_builtin_values(e, target->range, "aten::select", 3, sel);
-        if (!view) return false;
-        if (v->type->kind != T_TENSOR) {
-            ir_value *fill[] = {view, v};
-            return emit_builtin_values(e, target->range, "aten::fill_", 2, fill) != NULL;
-        }
-        ir_value *copy[] = {view, v};
-        return emit_builtin_values(e, target->range, "aten::copy_", 2, copy) != NULL;
-    }
-    return emit_builtin_values(e, target->range, "aten::_set_item", 3, args) != NULL;
-}
-
-bool emit_assign_target(emitter *e, const expr *target, sugar *s, type *annotated) {
-    switch (target->kind) {
-    case E_NAME: return emit_set_sugar(e, target->range, target->name, s, annotated);
-    case E_TUPLE:
-    case E_LIST: return stmt_assign_items(e, target, s);
-    case E_ATTR: return stmt_assign_attribute(e, target, s);
-    case E_SUBSCRIPT: return stmt_assign_subscript(e, target, s);
-    default: emit_fail(e, target->range, "this cannot be assigned to"); return false;
-    }
-}
-
-/* a, b = x, y without a tuple in between */
-static bool stmt_assign_pairwise(emitter *e, const expr *target, const expr *value) {
-    size_t n = value->items.len;
-    sugar **vals = arena_array(e->scratch, sugar *, n);
-    if (!vals) return diag_no_memory(e->diag), false;
-    for (size_t i = 0; i < n; i++)
-        if (!(vals[i] = emit_sugar(e, value->items.data[i], NULL))) return false;
-    for (size_t i = 0; i < n; i++)
-        if (!emit_assign_target(e, target->items.data[i], vals[i], NULL)) return false;
-    return true;
-}
-
-static bool stmt_has_star(const expr_list *xs) {
-    for (size_t i = 0; i < xs->len; i++)
-        if (xs->data[i]->kind == E_STARRED) return true;
-    return false;
-}
-
-static bool stmt_assign(emitter *e, const stmt *st) {
-    const expr *target = st->targets.data[0];
-    if (st->targets.len == 1 && target->kind == E_TUPLE && st->value->kind == E_TUPLE &&
-        target->items.len == st->value->items.len && !stmt_has_star(&target->items) &&
-        !stmt_has_star(&st->value->items))
-        return stmt_assign_pairwise(e, target, st->value);
-    sugar *s = emit_sugar(e, st->value, NULL);
-    if (!s) return false;
-    for (size_t i = 0; i < st->targets.len; i++)
-        if (!emit_assign_target(e, st->targets.data[i], s, NULL)) return false;
-    return true;
-}
-
-/* x: I = modules[i] indexes a module container at run time */
-static sugar *stmt_container_index(emitter *e, const expr *x, type *t) {
-    if (x->kind != E_SUBSCRIPT || x->items.len != 1 || t->kind != T_INTERFACE) return NULL;
-    ir_value *base = emit_expr(e, x->a, NULL);
-    ir_value *index = base ? emit_expr(e, x->items.data[0], NULL) : NULL;
-    if (!index) return NULL;
-    ir_value *in[] = {base, index};
-    node *n = graph_insert(e->g, node_new(e->g, N_CONTAINER_INDEX, 2, in, 1));
-    n->outputs.data[0]->type = t;
-    return sugar_of_value(e, n->outputs.data[0]);
-}
-
-static bool stmt_ann_assign(emitter *e, const stmt *st) {
-    type *t = NULL;
-    if (annotation_type(e->unit, e->diag, st->annotation, &t) != CTSC_OK) return false;
-    if (!st->value) {
-        emit_fail(e, st->range, "a variable cannot be declared without a value");
-        return false;
-    }
-    sugar *s = NULL;
-    if (t->kind == T_INTERFACE) s = stmt_container_index(e, st->value, t);
-    if (!s && !emit_failed(e)) s = emit_sugar(e, st->value, t);
-    return s && emit_assign_target(e, st->targets.data[0], s, t);
-}
-
-static bool stmt_aug_assign(emitter *e, const stmt *st) {
-    static const char *const inplace[O_COUNT] = {
-        [O_ADD] = "aten::add_", [O_SUB] = "aten::sub_", [O_MUL] = "aten::mul_", [O_DIV] = "aten::div_",
-        [O_MOD] = "aten::fmod_", [O_POW] = "aten::pow_", [O_AND] = "aten::__iand__",
-        [O_OR] = "aten::__ior__", [O_XOR] = "aten::__ixor__", [O_LSHIFT] = "aten::__lshift__",
-        [O_RSHIFT] = "aten::__rshift__", [O_FLOORDIV] = "aten::floor_divide_"};
-    static const char *const plain[O_COUNT] = {
-        [O_ADD] = "aten::add", [O_SUB] = "aten::sub", [O_MUL] = "aten::mul", [O_DIV] = "aten::div",
-        [O_MOD] = "aten::fmod", [O_POW] = "aten::pow", [O_AND] = "aten::__and__",
-        [O_OR] = "aten::__or__", [O_XOR] = "aten::__xor__", [O_LSHIFT] = "aten::__lshift__",
-        [O_RSHIFT] = "aten::__rshift__", [O_FLOORDIV] = "aten::floordiv"};
-    const expr *target = st->targets.data[0];
-    ir_value *old = emit_expr(e, target, NULL);
-    ir_value *rhs = old ? emit_expr(e, st->value, NULL) : NULL;
-    if (!rhs) return false;
-    bool mutable = old->type->kind == T_TENSOR || (old->type->kind == T_LIST && (st->op == O_ADD || st->op == O_MUL));
-    const char *name = (mutable ? inplace : plain)[st->op];
-    if (!name) {
-        emit_fail(e, st->range, "unsupported kind of augmented assignment: %s=", operator_text(st->op));
-        return false;
-    }
-    ir_value *args[] = {old, rhs};
-    ir_value *v = emit_builtin_values(e, st->range, name, 2, args);
-    if (!v) return false;
-    if (mutable && target->kind != E_NAME) return true;
-    return emit_assign_target(e, target, sugar_of_value(e, v), NULL);
-}
-
 /* ---- if ----------------------------------------------------------------------------------------------- */
 
-typedef struct branch { frame env; bool returned; } branch;
+typedef struct branch { block *blk; strmap vars; bool exits; } branch;
 
-static bool stmt_branch(emitter *e, block *b, const stmt_list *body, branch *out) {
+/* What a branch runs: statements, or the failure of an assertion. */
+typedef bool (*branch_fn)(emitter *e, const void *ctx);
+
+static bool stmt_branch_statements(emitter *e, const void *ctx) {
+    return emit_statements(e, ctx);
+}
+
+static bool stmt_branch(emitter *e, source_range r, const refinement *learnt, branch_fn body, const void *ctx,
+                        branch *out) {
     bool before = e->returned;
     block *ib = e->g->insert_block;
     node *in = e->g->insert_before;
-    graph_set_insert(e->g, b, NULL);
+    graph_set_insert(e->g, out->blk, NULL);
     e->returned = false;
-    emit_push_frame(e, b);
-    bool ok = emit_statements(e, body);
-    out->returned = e->returned;
-    out->env = *e->env;     /* keeps the variables; freed by the caller */
+    emit_push_frame(e, out->blk);
+    bool ok = emit_refine(e, r, learnt) && (!body || body(e, ctx));
+    out->exits = e->returned;
+    out->vars = e->env->vars; /* freed by the caller */
     e->env = e->env->next;
     e->returned = before;
     graph_set_insert(e->g, ib, in);
@@ -228,249 +43,319 @@ static int stmt_compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Makes variables set in the branches visible after the If, where both define them (or one leaves). */
-static bool stmt_join_branches(emitter *e, branch *b) {
-    VEC(const char *) names = {0};
+/* After a branch that leaves, variables of the other one are as they were set there; this one needs some value. */
+static void stmt_store_nothing(emitter *e, block *b, const variable *like, const char *name) {
+    node *n = node_new(e->g, N_UNINITIALIZED, 0, NULL, 1);
+    n->outputs.data[0]->type = like->type;
+    block_append(b, n);
+    node *st = node_new(e->g, N_STORE, 1, n->outputs.data, 0);
+    node_set_str(st, "name", like->slot ? like->slot : name);
+    block_append(b, st);
+}
+
+static void stmt_disagree(emitter *e, source_range r, const char *name, variable *const v[2], variable *out) {
+    *out = (variable){.where = r};
     for (int k = 0; k < 2; k++)
-        for (size_t i = 0; i < b[k].env.vars.cap; i++) {
-            const char *name = b[k].env.vars.slots[i].key;
-            if (name && !(k == 1 && strmap_get(&b[0].env.vars, name)))
+        if (v[k]) out->defs[k] = v[k]->where;
+    if (!v[0] || !v[1]) {
+        out->error = arena_printf(e->scratch, "%s is not defined in the %s branch", name, v[0] ? "false" : "true");
+    } else if (v[0]->error || v[1]->error) {
+        *out = *(v[0]->error ? v[0] : v[1]);
+    } else if (v[0]->sugar || v[1]->sugar) {
+        out->error = arena_printf(e->scratch, "%s is not a first-class value", name);
+    } else {
+        strbuf t = STRBUF_INIT, f = STRBUF_INIT;
+        type_print_python(v[0]->type, &t);
+        type_print_python(v[1]->type, &f);
+        out->error = arena_printf(e->scratch, "Type mismatch: %s is set to type %s in the true branch and type %s in the false branch",
+                                  name, sb_str(&t), sb_str(&f));
+        sb_free(&t);
+        sb_free(&f);
+    }
+}
+
+/* The variable `name` after an If whose branches do not both leave. */
+static bool stmt_join_variable(emitter *e, source_range r, branch *b, const char *name) {
+    variable *v[2], *outer = emit_find_variable(e, name), *joined = arena_new(e->scratch, variable);
+    for (int k = 0; k < 2; k++) {
+        v[k] = strmap_get(&b[k].vars, name);
+        if (!v[k]) v[k] = outer;
+    }
+    for (int k = 0; k < 2; k++) {
+        variable *other = v[1 - k];
+        if (!b[k].exits || !other) continue;
+        if (other->type) stmt_store_nothing(e, b[k].blk, other, name);
+        v[k] = other;
+    }
+    bool simple = v[0] && v[1] && v[0]->type && v[1]->type && !v[0]->error && !v[1]->error;
+    type *t = simple ? type_unify(v[0]->type, v[1]->type, false) : NULL;
+    if (simple && !t && outer) t = outer->type; /* both are subtypes of what it is annotated as */
+    if (t) *joined = (variable){.type = t, .slot = v[0]->slot, .where = v[b[0].exits ? 1 : 0]->where};
+    else if (v[0] && v[0] == v[1]) *joined = *v[0];
+    else stmt_disagree(e, r, name, v, joined);
+    return strmap_put(&e->env->vars, name, joined) || (diag_no_memory(e->diag), false);
+}
+
+/* Makes variables set in the branches visible after the If, where both define them (or one leaves). */
+static bool stmt_join_branches(emitter *e, source_range r, branch *b) {
+    VEC(const char *) names = {0};
+    if (b[0].exits && b[1].exits) return true;
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < b[k].vars.cap; i++) {
+            const char *name = b[k].vars.slots[i].key;
+            if (name && !(k == 1 && strmap_get(&b[0].vars, name)))
                 avec_push(e->scratch, &names, name);
         }
+    if (emit_failed(e)) return diag_no_memory(e->diag), false;
     if (names.len) qsort(names.data, names.len, sizeof *names.data, stmt_compare_names);
-    for (size_t i = 0; i < names.len; i++) {
-        const char *name = names.data[i];
-        variable *v[2];
-        for (int k = 0; k < 2; k++) {
-            v[k] = strmap_get(&b[k].env.vars, name);
-            if (!v[k]) v[k] = emit_find_variable(e, name);
-        }
-        if (b[0].returned && b[1].returned) continue;
-        if (b[0].returned) v[0] = v[1];
-        if (b[1].returned) v[1] = v[0];
-        variable *joined = arena_new(e->scratch, variable);
-        const variable *outer = emit_find_variable(e, name);
-        if (!v[0] || !v[1]) {
-            joined->error = arena_printf(e->scratch, "%s is not defined in the %s branch", name,
-                                         v[0] ? "false" : "true");
-        } else if (v[0]->error || v[1]->error) {
-            joined->error = v[0]->error ? v[0]->error : v[1]->error;
-        } else if (v[0]->sugar || v[1]->sugar) {
-            if (v[0]->sugar != v[1]->sugar)
-                joined->error = arena_printf(e->scratch, "%s is not a first-class value", name);
-            else joined->sugar = v[0]->sugar;
-        } else {
-            joined->type = outer && outer->type ? outer->type : type_unify(v[0]->type, v[1]->type, false);
-            if (!joined->type) {
-                strbuf t = STRBUF_INIT, f = STRBUF_INIT;
-                type_print_python(v[0]->type, &t);
-                type_print_python(v[1]->type, &f);
-                joined->error = arena_printf(
-                    e->scratch,
-                    "Type mismatch: %s is set to type %s in the true branch and type %s in the false branch",
-                    name, sb_str(&t), sb_str(&f));
-                sb_free(&t);
-                sb_free(&f);
-            }
-        }
-        if (!strmap_put(&e->env->vars, name, joined)) return diag_no_memory(e->diag), false;
-    }
+    for (size_t i = 0; i < names.len; i++)
+        if (!stmt_join_variable(e, r, b, names.data[i])) return false;
     return true;
 }
 
-static bool stmt_if(emitter *e, const stmt *st) {
-    ir_value *cond = emit_condition(e, st->value);
-    if (!cond) return false;
-    e->g->range = st->range;
+static bool stmt_branches(emitter *e, source_range r, const condition *c, branch_fn then_body, const void *then_ctx,
+                          branch_fn else_body, const void *else_ctx) {
+    if (c->known >= 0) { /* the other branch is not even looked at */
+        if (!emit_refine(e, r, c->known ? c->when_true : c->when_false)) return false;
+        branch_fn body = c->known ? then_body : else_body;
+        return !body || body(e, c->known ? then_ctx : else_ctx);
+    }
+    e->g->range = r;
+    ir_value *cond = c->value;
     node *n = graph_insert(e->g, node_new(e->g, N_IF, 1, &cond, 0));
-    block *blocks[2] = {node_add_block(n), node_add_block(n)};
-    branch b[2] = {0};
-    bool ok = stmt_branch(e, blocks[0], &st->body, &b[0]) &&
-              stmt_branch(e, blocks[1], &st->orelse, &b[1]) && stmt_join_branches(e, b);
-    strmap_free(&b[0].env.vars);
-    strmap_free(&b[1].env.vars);
-    if (b[0].returned && b[1].returned) e->returned = true;
+    branch b[2] = {{.blk = node_add_block(n)}, {.blk = node_add_block(n)}};
+    bool ok = stmt_branch(e, r, c->when_true, then_body, then_ctx, &b[0]) &&
+              stmt_branch(e, r, c->when_false, else_body, else_ctx, &b[1]) && stmt_join_branches(e, r, b);
+    strmap_free(&b[0].vars);
+    strmap_free(&b[1].vars);
+    if (b[0].exits && b[1].exits) e->returned = true;
     return ok;
 }
 
-/* ---- loops ---------------------------------------------------------------------------------------------- */
-
-/* What `for target in iterable` steps through: the trip count and how to get an element. */
-typedef struct iteration { ir_value *count; sugar *range; ir_value *sequence; } iteration;
-
-static bool stmt_iteration(emitter *e, const expr *x, iteration *it) {
-    sugar *s = emit_sugar(e, x, NULL);
-    if (!s) return false;
-    if (s->kind == SUGAR_RANGE) {
-        it->range = s;
-        it->count = s->length;
-        return true;
-    }
-    ir_value *v = emit_as_value(e, x->range, s);
-    if (!v) return false;
-    if (v->type->kind == T_DICT) v = emit_builtin_values(e, x->range, "aten::keys", 1, &v);
-    if (!v) return false;
-    it->sequence = v;
-    it->count = emit_builtin_values(e, x->range, "aten::len", 1, &v);
-    return it->count != NULL;
+static bool stmt_if(emitter *e, const stmt *st) {
+    condition c;
+    return emit_condition_parts(e, st->value, &c) &&
+           stmt_branches(e, st->range, &c, stmt_branch_statements, &st->body, stmt_branch_statements, &st->orelse);
 }
 
-static ir_value *stmt_iteration_element(emitter *e, const iteration *it, ir_value *i, source_range r) {
-    if (it->range) {
-        if (!it->range->start) return i;
-        ir_value *args[] = {i, it->range->start, it->range->step};
-        return emit_builtin_values(e, r, "aten::__derive_index", 3, args);
-    }
-    if (it->sequence->type->kind == T_TENSOR) {
-        ir_value *args[] = {it->sequence, graph_constant_int(e->g, 0), i};
-        return emit_builtin_values(e, r, "aten::select", 3, args);
-    }
-    ir_value *args[] = {it->sequence, i};
-    return emit_builtin_values(e, r, "aten::__getitem__", 2, args);
+/* ---- leaving -------------------------------------------------------------------------------------------------- */
+
+/* A value returned where the return type is declared. */
+static ir_value *stmt_declared_return(emitter *e, const stmt *st, ir_value *v) {
+    type *t = e->return_type;
+    if (t->kind != T_ANY) v = match_convert(e, st->range, t, v, true);
+    if (!v || type_is_subtype(v->type, t)) return v;
+    strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+    type_print_python(t, &a);
+    type_print_python(v->type, &b);
+    emit_fail(e, st->range, "Return value was annotated as having type %s but is actually of type %s", sb_str(&a), sb_str(&b));
+    sb_free(&a);
+    sb_free(&b);
+    return NULL;
 }
 
-/* The condition is emitted into a second block, which ssa.c moves in front of the loop and to the end of its
- * body, so that it sees the variables of both places. */
-static bool stmt_loop(emitter *e, const stmt *st, iteration *it) {
-    graph *g = e->g;
-    ir_value *trip = it ? it->count : emit_constant_take(e, value_int(INT64_MAX), NULL);
-    if (!trip) return false;
-    g->range = st->range;
-    node *n = node_new(g, N_LOOP, 1, &trip, 0);
-    graph_insert(g, n);
-    block *body = node_add_block(n), *condition = node_add_block(n);
-    block *ib = g->insert_block;
-    node *in = g->insert_before;
-    bool ok = true;
-    emit_push_frame(e, condition);
-    ir_value *cond;
-    if (it) {
-        graph_set_insert(g, n->owner, n);
-        cond = emit_constant_take(e, value_bool(true), NULL);
-    } else {
-        graph_set_insert(g, condition, NULL);
-        cond = emit_condition(e, st->value);
-    }
-    emit_pop_frame(e);
-    ok = cond != NULL;
-    if (ok) {
-        block_add_return(condition, cond);
-        ir_value *i = block_add_param(body, TYPE_INT);
-        graph_set_insert(g, body, NULL);
-        bool before = e->returned;
-        e->returned = false;
-        emit_push_frame(e, body);
-        if (it) {
-            ir_value *elem = stmt_iteration_element(e, it, i, st->targets.data[0]->range);
-            ok = elem && emit_assign_target(e, st->targets.data[0], sugar_of_value(e, elem), NULL);
-        }
-        ok = ok && emit_statements(e, &st->body);
-        emit_pop_frame(e);
-        e->returned = before;
-    }
-    graph_set_insert(g, ib, in);
-    return ok;
+static type *stmt_merged_return(emitter *e, const stmt *st, type *t) {
+    type *before = e->merged_return, *u = before ? type_unify(before, t, false) : t;
+    if (u) return u;
+    strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+    type_print_python(before, &a);
+    type_print_python(t, &b);
+    emit_fail(e, st->range,
+              "Previous return statement returned a value of type %s but this return statement returns a value of type %s",
+              sb_str(&a), sb_str(&b));
+    sb_free(&a);
+    sb_free(&b);
+    return NULL;
 }
-
-static bool stmt_for(emitter *e, const stmt *st) {
-    iteration it = {0};
-    if (st->orelse.len) {
-        emit_fail(e, st->range, "else branches of for loops aren't supported");
-        return false;
-    }
-    return stmt_iteration(e, st->value, &it) && stmt_loop(e, st, &it);
-}
-
-static bool stmt_while(emitter *e, const stmt *st) {
-    if (st->orelse.len) {
-        emit_fail(e, st->range, "else branches of while loops aren't supported");
-        return false;
-    }
-    return stmt_loop(e, st, NULL);
-}
-
-/* ---- the others ---------------------------------------------------------------------------------------------- */
 
 static bool stmt_return(emitter *e, const stmt *st) {
     ir_value *v = st->value ? emit_expr(e, st->value, e->return_type) : graph_constant_none(e->g);
     if (!v) return false;
-    if (e->env->blk != e->g->root) {
-        diag_fail_at(e->diag, CTSC_UNSUPPORTED, st->range,
-                     "a return statement inside a branch or loop is not supported in archives");
+    if (e->return_type) {
+        v = stmt_declared_return(e, st, v);
+        if (!v) return false;
+        e->merged_return = e->return_type;
+    } else {
+        e->merged_return = stmt_merged_return(e, st, v->type);
+        if (!e->merged_return) return false;
+    }
+    e->g->range = st->range;
+    if (e->merged_return->kind == T_ANY && v->type->kind != T_ANY) { /* so that all returns have one type */
+        node *n = graph_insert(e->g, node_new(e->g, N_UNCHECKED_CAST, 1, &v, 1));
+        v = n->outputs.data[0];
+        v->type = TYPE_ANY;
+    }
+    graph_insert(e->g, node_new(e->g, N_RETURN, 1, &v, 0));
+    e->returned = true;
+    return true;
+}
+
+static bool stmt_jump(emitter *e, const stmt *st) {
+    const char *what = st->kind == S_BREAK ? "break" : "continue";
+    if (e->unrolled) {
+        emit_fail(e, st->range,
+                  "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support break or "
+                  "continue inside the body of these loops");
         return false;
     }
-    if (e->return_type && e->return_type->kind != T_ANY) {
-        v = match_convert(e, st->range, e->return_type, v, true);
-        if (!v) return false;
-        if (!type_is_subtype(v->type, e->return_type)) {
-            strbuf a = STRBUF_INIT, b = STRBUF_INIT;
-            type_print_python(e->return_type, &a);
-            type_print_python(v->type, &b);
-            emit_fail(e, st->range, "Return value was annotated as having type %s but is actually of type %s",
-                      sb_str(&a), sb_str(&b));
-            sb_free(&a);
-            sb_free(&b);
-            return false;
-        }
+    if (!e->loops) {
+        emit_fail(e, st->range, "SyntaxError: '%s' outside loop", what);
+        return false;
     }
-    if (!e->return_type) e->return_type = v->type;
-    block_add_return(e->g->root, v);
+    graph_insert(e->g, node_new(e->g, st->kind == S_BREAK ? N_BREAK : N_CONTINUE, 0, NULL, 0));
+    e->returned = true;
+    return true;
+}
+
+/* The qualified name of the exception class that x names; false: it names none. */
+static bool stmt_exception(emitter *e, const expr *x, const char **out) {
+    if (!e->scope) { /* archives name builtin ones alone */
+        *out = x->kind == E_NAME ? arena_printf(e->scratch, "builtins.%s", x->name) : NULL;
+        return *out != NULL;
+    }
+    if (x->kind != E_NAME && x->kind != E_ATTR) return false;
+    const sugar *s = emit_sugar(e, x, NULL);
+    if (!s || s->kind != SUGAR_PY || !s->py || s->py->kind != PY_CLASS || s->py->u.cls->kind != PYC_EXCEPTION) return false;
+    const py_class *c = s->py->u.cls;
+    *out = arena_printf(e->scratch, "%s.%s", c->module ? c->module->u.mod.name : "builtins", c->name);
+    return true;
+}
+
+/* E("text"), E(a, b): what the exception says. */
+static ir_value *stmt_exception_message(emitter *e, const expr *call) {
+    actual *args;
+    int n;
+    if (!emit_arguments(e, call, 0, &args, &n)) return NULL;
+    if (n == 0) return graph_constant_str(e->g, "", 0);
+    if (n == 1) return args[0].value;
+    ir_value **values = arena_array(e->scratch, ir_value *, n);
+    if (!values) return diag_no_memory(e->diag), NULL;
+    for (int i = 0; i < n; i++) values[i] = args[i].value;
+    return emit_tuple(e, call->range, NULL, n, values);
+}
+
+static bool stmt_insert_raise(emitter *e, source_range r, ir_value *message, ir_value *cls) {
+    if (message->type->kind != T_STR) message = emit_builtin_values(e, r, "aten::str", 1, &message);
+    if (!message) return false;
+    ir_value *in[] = {message, cls};
+    e->g->range = r;
+    graph_insert(e->g, node_new(e->g, N_RAISE, 2, in, 0));
     e->returned = true;
     return true;
 }
 
 static bool stmt_raise(emitter *e, const stmt *st) {
     const expr *x = st->value;
-    ir_value *args[2];
-    const char *cls = "RuntimeError";
-    const expr *msg = NULL;
-    if (x && x->kind == E_NAME) cls = x->name;
-    if (x && x->kind == E_CALL && x->a->kind == E_NAME) {
-        cls = x->a->name;
-        if (x->items.len) msg = x->items.data[0];
+    const char *name = NULL;
+    if (!x || !stmt_exception(e, x->kind == E_CALL ? x->a : x, &name)) {
+        emit_fail(e, st->range, "exceptions must derive from BaseException");
+        return false;
     }
-    args[0] = msg ? emit_expr(e, msg, NULL) : graph_constant_str(e->g, "", 0);
-    if (!args[0]) return false;
-    if (args[0]->type->kind != T_STR) args[0] = emit_builtin_values(e, st->range, "aten::str", 1, args);
-    const char *q = arena_printf(e->scratch, "builtins.%s", cls);
-    args[1] = graph_constant_str(e->g, q, strlen(q));
-    if (!args[0] || !args[1]) return false;
-    graph_insert(e->g, node_new(e->g, N_RAISE, 2, args, 0));
-    e->returned = true;
-    return true;
+    bool call = x->kind == E_CALL;
+    ir_value *message = call ? stmt_exception_message(e, x) : graph_constant_str(e->g, "", 0);
+    if (!message) return false;
+    e->g->range = x->range;
+    ir_value *cls = call ? graph_constant_str(e->g, name, strlen(name)) : graph_constant_none(e->g);
+    return stmt_insert_raise(e, st->range, message, cls);
+}
+
+/* "AssertionError: " and the message, as PyTorch 1.13 raises it: without a class. */
+static bool stmt_assertion_fails(emitter *e, const void *ctx) {
+    static const char prefix[] = "AssertionError: ";
+    const stmt *st = ctx;
+    const expr *x = st->message;
+    ir_value *message;
+    e->g->range = st->range;
+    if (!x || x->kind == E_STR) {
+        size_t n = x ? x->slen : 0, k = sizeof prefix - 1;
+        char *text = arena_array(e->scratch, char, k + n + 1);
+        if (!text) return diag_no_memory(e->diag), false;
+        memcpy(text, prefix, k);
+        if (n) memcpy(text + k, x->s, n);
+        message = graph_constant_str(e->g, text, k + n);
+    } else {
+        message = emit_expr(e, x, NULL);
+        if (message && message->type->kind != T_STR) message = emit_builtin_values(e, st->range, "aten::str", 1, &message);
+        if (!message) return false;
+        e->g->range = st->range;
+        ir_value *both[] = {graph_constant_str(e->g, prefix, sizeof prefix - 1), message};
+        message = emit_builtin_values(e, st->range, "aten::add", 2, both);
+    }
+    return message && stmt_insert_raise(e, st->range, message, graph_constant_none(e->g));
 }
 
 static bool stmt_assert(emitter *e, const stmt *st) {
-    ir_value *cond = emit_condition(e, st->value);
-    if (!cond) return false;
-    node *n = graph_insert(e->g, node_new(e->g, N_IF, 1, &cond, 0));
-    node_add_block(n);
-    block *fails = node_add_block(n);
-    block *ib = e->g->insert_block;
-    node *in = e->g->insert_before;
-    graph_set_insert(e->g, fails, NULL);
+    condition c;
+    return emit_condition_parts(e, st->value, &c) &&
+           stmt_branches(e, st->range, &c, NULL, NULL, stmt_assertion_fails, st);
+}
+
+/* ---- the others ---------------------------------------------------------------------------------------------- */
+
+static bool stmt_delete_element(emitter *e, const expr *t) {
+    if (t->items.len != 1 || t->items.data[0]->kind == E_SLICE) {
+        emit_fail(e, t->range, "del statements only support deletion at a single index, slicing is not supported");
+        return false;
+    }
     ir_value *args[2];
-    args[0] = st->message ? emit_expr(e, st->message, NULL) : graph_constant_str(e->g, "", 0);
-    args[1] = graph_constant_str(e->g, "builtins.AssertionError", 23);
-    if (args[0] && args[1]) graph_insert(e->g, node_new(e->g, N_RAISE, 2, args, 0));
-    graph_set_insert(e->g, ib, in);
-    return args[0] && args[1];
+    args[0] = emit_expr(e, t->a, NULL);
+    args[1] = args[0] ? emit_expr(e, t->items.data[0], NULL) : NULL;
+    if (!args[1]) return false;
+    if (args[0]->type->kind != T_CLASS) return emit_builtin_values(e, t->range, "aten::Delete", 2, args) != NULL;
+    if (!emit_find_method(e, t->range, args[0]->type, "__delitem__")) {
+        emit_fail(e, t->range, "Class does not define __delitem__");
+        return false;
+    }
+    actual index = {.value = args[1], .range = t->items.data[0]->range};
+    return emit_method(e, t->range, args[0], "__delitem__", 1, &index) != NULL;
+}
+
+static bool stmt_delete_target(emitter *e, const expr *t) {
+    if (t->kind == E_TUPLE || t->kind == E_LIST) {
+        for (size_t i = 0; i < t->items.len; i++)
+            if (!stmt_delete_target(e, t->items.data[i])) return false;
+        return true;
+    }
+    if (t->kind == E_SUBSCRIPT) return stmt_delete_element(e, t);
+    if (t->kind != E_NAME) {
+        emit_fail(e, t->range, "del statements are only supported for deleting list and dict items and variables");
+        return false;
+    }
+    if (!emit_find_variable(e, t->name)) {
+        emit_fail(e, t->range, "undefined value %s", t->name);
+        return false;
+    }
+    variable *gone = arena_new(e->scratch, variable);
+    *gone = (variable){.error = arena_printf(e->scratch, "undefined value %s", t->name), .defs = {t->range}};
+    return strmap_put(&e->env->vars, t->name, gone) || (diag_no_memory(e->diag), false);
 }
 
 static bool stmt_delete(emitter *e, const stmt *st) {
-    for (size_t i = 0; i < st->targets.len; i++) {
-        const expr *t = st->targets.data[i];
-        if (t->kind == E_NAME) continue; /* the name merely goes out of use */
-        if (t->kind != E_SUBSCRIPT || t->items.len != 1) {
-            emit_fail(e, t->range, "'del' is only supported for local variables and elements of lists and dicts");
-            return false;
-        }
-        ir_value *args[2];
-        args[0] = emit_expr(e, t->a, NULL);
-        args[1] = args[0] ? emit_expr(e, t->items.data[0], NULL) : NULL;
-        if (!args[1] || !emit_builtin_values(e, t->range, "aten::Delete", 2, args)) return false;
-    }
+    for (size_t i = 0; i < st->targets.len; i++)
+        if (!stmt_delete_target(e, st->targets.data[i])) return false;
     return true;
+}
+
+/* __enter__ of an object that can stand in a with statement. */
+static function *stmt_enter_method(emitter *e, source_range r, type *t) {
+    function *enter = NULL, *leave = NULL;
+    if (t->kind != T_CLASS) return emit_fail(e, r, "With item expression must return an object"), NULL;
+    enter = emit_find_method(e, r, t, "__enter__");
+    leave = enter ? emit_find_method(e, r, t, "__exit__") : NULL;
+    if (emit_failed(e)) return NULL;
+    if (!enter || !leave)
+        return emit_fail(e, r, "Object returned by with item expression does not define __enter__ and __exit__ methods"), NULL;
+    if (enter->schema->nargs != 1)
+        return emit_fail(e, r, "__enter__ must have only one argument and one return value"), NULL;
+    if (leave->schema->nargs != 4) return emit_fail(e, r, "__exit__ must have four arguments"), NULL;
+    for (int i = 1; i < 4; i++)
+        if (leave->schema->args[i].type->kind != T_ANY)
+            return emit_fail(e, r,
+                             "argument %d of __exit__ must have Any type; TorchScript does not support passing exception "
+                             "type, value, or traceback to the __exit__ function.", i), NULL;
+    if (function_ensure_compiled(enter, e->diag) != CTSC_OK || function_ensure_compiled(leave, e->diag) != CTSC_OK)
+        return NULL;
+    return enter;
 }
 
 static bool stmt_with(emitter *e, const stmt *st) {
@@ -478,13 +363,9 @@ static bool stmt_with(emitter *e, const stmt *st) {
     for (size_t i = 0; i < st->items.len; i++) {
         const with_item *w = &st->items.data[i];
         ir_value *obj = emit_expr(e, w->context, NULL);
-        if (!obj) return false;
-        function *enter = obj->type->kind == T_CLASS ? class_find_method(obj->type, "__enter__") : NULL;
-        if (!enter || !class_find_method(obj->type, "__exit__")) {
-            emit_fail(e, w->context->range, "With item expression must return an object with __enter__ and __exit__");
-            return false;
-        }
-        if (function_ensure_compiled(enter, e->diag) != CTSC_OK) return false;
+        function *enter = obj ? stmt_enter_method(e, w->context->range, obj->type) : NULL;
+        if (!enter) return false;
+        e->g->range = st->range;
         node *n = graph_insert(e->g, node_new(e->g, N_ENTER, 1, &obj, 1));
         n->outputs.data[0]->type = enter->schema->returns[0].type;
         if (w->target &&
@@ -492,41 +373,46 @@ static bool stmt_with(emitter *e, const stmt *st) {
             return false;
         avec_push(e->scratch, &entered, obj);
     }
+    if (emit_failed(e)) return diag_no_memory(e->diag), false;
     if (!emit_statements(e, &st->body)) return false;
-    for (size_t i = entered.len; i-- > 0;) {
-        node *n = graph_insert(e->g, node_new(e->g, N_EXIT, 1, &entered.data[i], 1));
-        n->outputs.data[0]->type = TYPE_NONE;
-    }
+    e->g->range = st->range;
+    for (size_t i = entered.len; i-- > 0;) graph_insert(e->g, node_new(e->g, N_EXIT, 1, &entered.data[i], 1));
     return true;
 }
 
 static bool stmt_def(emitter *e, const stmt *st) {
+    if (e->scope) return emit_fail(e, st->range, "function definitions aren't supported"), false;
     sugar *s = sugar_new(e, SUGAR_CLOSURE);
     s->def = st->def;
     return emit_set_sugar(e, st->range, st->def->name, s, NULL);
 }
 
+static bool stmt_expr(emitter *e, const stmt *st) {
+    expr_kind k = st->value->kind;
+    return k == E_STR || k == E_ELLIPSIS || emit_sugar(e, st->value, NULL) != NULL;
+}
+
+static bool stmt_pass(emitter *e, const stmt *st) {
+    (void)e, (void)st;
+    return true;
+}
+
+/* Statements of Python that TorchScript does not have. */
+static bool stmt_refused(emitter *e, const stmt *st) {
+    static const char *const names[S_KIND_COUNT] = {
+        [S_CLASS] = "class definitions", [S_IMPORT] = "import statements", [S_GLOBAL] = "global variables", [S_TRY] = "try blocks"};
+    emit_fail(e, st->range, "%s aren't supported", names[st->kind] ? names[st->kind] : "these statements");
+    return false;
+}
+
 static bool emit_statement(emitter *e, const stmt *st) {
+    static bool (*const table[S_KIND_COUNT])(emitter *, const stmt *) = {
+        [S_EXPR] = stmt_expr, [S_ASSIGN] = emit_assign, [S_ANN_ASSIGN] = emit_annotated_assign, [S_AUG_ASSIGN] = emit_augmented_assign,
+        [S_IF] = stmt_if, [S_WHILE] = emit_while, [S_FOR] = emit_for, [S_RETURN] = stmt_return, [S_RAISE] = stmt_raise,
+        [S_ASSERT] = stmt_assert, [S_PASS] = stmt_pass, [S_BREAK] = stmt_jump, [S_CONTINUE] = stmt_jump,
+        [S_DELETE] = stmt_delete, [S_WITH] = stmt_with, [S_DEF] = stmt_def};
     e->g->range = st->range;
-    switch (st->kind) {
-    case S_EXPR: return st->value->kind == E_STR || emit_sugar(e, st->value, NULL) != NULL;
-    case S_ASSIGN: return stmt_assign(e, st);
-    case S_ANN_ASSIGN: return stmt_ann_assign(e, st);
-    case S_AUG_ASSIGN: return stmt_aug_assign(e, st);
-    case S_IF: return stmt_if(e, st);
-    case S_WHILE: return stmt_while(e, st);
-    case S_FOR: return stmt_for(e, st);
-    case S_RETURN: return stmt_return(e, st);
-    case S_RAISE: return stmt_raise(e, st);
-    case S_ASSERT: return stmt_assert(e, st);
-    case S_PASS: return true;
-    case S_DELETE: return stmt_delete(e, st);
-    case S_WITH: return stmt_with(e, st);
-    case S_DEF: return stmt_def(e, st);
-    default:
-        diag_fail_at(e->diag, CTSC_UNSUPPORTED, st->range, "this statement is not supported");
-        return false;
-    }
+    return table[st->kind] ? table[st->kind](e, st) : stmt_refused(e, st);
 }
 
 bool emit_statements(emitter *e, const stmt_list *body) {

@@ -160,7 +160,7 @@ static ctsc_status lex_indentation(lexer *lx, bool *indent) {
 
 static token_kind lex_keyword(const char *s, size_t len) {
     for (int i = 0; i < KEYWORD_COUNT; i++)
-        if (keywords[i].len == len && memcmp(keywords[i].text, s, len) == 0)
+        if (keywords[i].text[0] == *s && keywords[i].len == len && memcmp(keywords[i].text, s, len) == 0)
             return (token_kind)(TK_FALSE + i);
     return TK_NAME;
 }
@@ -188,7 +188,7 @@ static ctsc_status lex_punctuation(lexer *lx, token *t) {
     size_t left = lx->end - lx->pos;
     for (int i = 0; i < PUNCTUATION_COUNT; i++) {
         const token_spelling *s = &punctuation[i];
-        if (s->len > left || memcmp(s->text, at, s->len) != 0) continue;
+        if (s->text[0] != *at || s->len > left || memcmp(s->text, at, s->len) != 0) continue;
         t->kind = (token_kind)(TK_ELLIPSIS + i);
         lx->pos += (uint32_t)s->len;
         if (t->kind == TK_LPAREN || t->kind == TK_LBRACKET || t->kind == TK_LBRACE) {

@@ -242,6 +242,11 @@ static bool parser_global(parser *p, stmt *s) {
     return parser_memory(p);
 }
 
+static bool parser_nonlocal(parser *p, stmt *s) {
+    s->nonlocal = true;
+    return parser_global(p, s);
+}
+
 static bool parser_return(parser *p, stmt *s) {
     return parser_ends_statement(p) || (s->value = parser_expr_list(p)) != NULL;
 }
@@ -263,7 +268,7 @@ static const simple_statement simple_statements[] = {
     {TK_BREAK, S_BREAK, parser_nothing},    {TK_CONTINUE, S_CONTINUE, parser_nothing},
     {TK_DEL, S_DELETE, parser_delete},      {TK_IMPORT, S_IMPORT, parser_import},
     {TK_FROM, S_IMPORT, parser_from},       {TK_GLOBAL, S_GLOBAL, parser_global},
-    {TK_NONLOCAL, S_GLOBAL, parser_global},
+    {TK_NONLOCAL, S_GLOBAL, parser_nonlocal},
 };
 
 static stmt *parser_simple(parser *p, stmt_list *out) {
@@ -385,18 +390,30 @@ static bool parser_with(parser *p, stmt_list *out) {
     return parser_block(p, "the items of 'with'", &s->body) && parser_stmt_done(p, s, out);
 }
 
-/* Handlers and finally are read into orelse; the typing refuses the statement by its kind. */
+/* At `except`. */
+static bool parser_handler(parser *p, stmt *s) {
+    except_handler h = {0};
+    if (!parser_advance(p)) return false;
+    if (!parser_is(p, TK_COLON)) {
+        if (!(h.type = parser_expr(p))) return false;
+        if (parser_accept(p, TK_AS) && !(h.name = parser_name(p, "'as'"))) return false;
+    }
+    if (!parser_block(p, "the head of the handler", &h.body)) return false;
+    (void)avec_push(p->a, &s->handlers, h);
+    return parser_memory(p);
+}
+
 static bool parser_try(parser *p, stmt_list *out) {
     stmt *s = parser_stmt_node(p, S_TRY);
     if (!s || !parser_advance(p) || !parser_block(p, "'try'", &s->body)) return false;
-    while (parser_is(p, TK_EXCEPT) || parser_is(p, TK_FINALLY) || parser_is(p, TK_ELSE)) {
-        bool except = parser_is(p, TK_EXCEPT);
-        if (!parser_advance(p)) return false;
-        if (except && !parser_is(p, TK_COLON)) {
-            if (!parser_expr(p)) return false;
-            if (parser_accept(p, TK_AS) && !parser_name(p, "'as'")) return false;
-        }
-        if (!parser_block(p, "the head of the handler", &s->orelse)) return false;
+    while (parser_is(p, TK_EXCEPT))
+        if (!parser_handler(p, s)) return false;
+    if (s->handlers.len > 0 && parser_accept(p, TK_ELSE) && !parser_block(p, "'else'", &s->orelse))
+        return false;
+    if (parser_accept(p, TK_FINALLY)) {
+        if (!parser_block(p, "'finally'", &s->final)) return false;
+    } else if (s->handlers.len == 0) {
+        return parser_error_at(p, parser_here(p), "expected 'except' or 'finally' block");
     }
     return parser_stmt_done(p, s, out);
 }
@@ -519,6 +536,8 @@ static bool parser_def(parser *p, uint32_t begin, const expr_list *decorators, s
     f->decorators = *decorators;
     f->name_range = parser_here(p);
     strbuf comments = STRBUF_INIT;
+    bool outer_yields = p->yields;
+    p->yields = false;
     bool ok = (f->name = parser_name(p, "'def'")) &&
               parser_expect(p, TK_LPAREN, "the function's name") &&
               parser_def_params(p, f, &comments) && parser_expect(p, TK_RPAREN, "the parameters");
@@ -526,6 +545,8 @@ static bool parser_def(parser *p, uint32_t begin, const expr_list *decorators, s
     ok = ok && p->status == CTSC_OK && parser_def_body(p, f);
     f->range = s->range = parser_range(p, begin);
     ok = ok && parser_merge_comments(p, f, &comments);
+    f->is_generator = p->yields;
+    p->yields = outer_yields;
     sb_free(&comments);
     return ok && parser_stmt_done(p, s, out);
 }

@@ -211,8 +211,15 @@ expr *parser_expr(parser *p) {
     return e;
 }
 
+/* May the token behind cur begin with c? Saves most of the reading ahead. */
+static bool parser_may_follow(const parser *p, char c) {
+    uint32_t at = p->lex.pos;
+    while (at < p->lex.end && (p->src->text[at] == ' ' || p->src->text[at] == '\t')) at++;
+    return at < p->lex.end && (p->src->text[at] == c || strchr("\n\r\f\\#", p->src->text[at]));
+}
+
 expr *parser_named_expr(parser *p) {
-    if (!parser_is(p, TK_NAME) || parser_peek(p) != TK_COLON_ASSIGN) return parser_expr(p);
+    if (!parser_is(p, TK_NAME) || !parser_may_follow(p, ':') || parser_peek(p) != TK_COLON_ASSIGN) return parser_expr(p);
     uint32_t begin = p->cur.begin;
     const char *name = p->cur.name;
     if (!parser_advance(p) || !parser_advance(p)) return NULL;
@@ -364,7 +371,7 @@ static bool parser_keyword_argument(parser *p, expr *call) {
 
 static bool parser_argument(parser *p, expr *call) {
     bool named = parser_is(p, TK_NAME) || token_is_keyword(p->cur.kind);
-    if (parser_is(p, TK_POW) || (named && parser_peek(p) == TK_ASSIGN))
+    if (parser_is(p, TK_POW) || (named && parser_may_follow(p, '=') && parser_peek(p) == TK_ASSIGN))
         return parser_keyword_argument(p, call);
     if (call->kwargs.len > 0 && !parser_is(p, TK_STAR))
         return parser_error_at(p, parser_here(p), "positional argument follows keyword argument");
@@ -475,18 +482,19 @@ static expr *parser_comprehension(parser *p, expr_kind k, expr *key, expr *eleme
     e->b = parser_or(p);
     while (e->b && parser_accept(p, TK_IF))
         if (!parser_push(p, &e->items, parser_or(p))) return NULL;
-    bool several = parser_is(p, TK_FOR);
-    while (parser_accept(p, TK_FOR)) {
-        if (!parser_target_list(p) || !parser_expect(p, TK_IN, "the target of the comprehension") ||
-            !parser_or(p))
-            return NULL;
-        while (parser_accept(p, TK_IF))
-            if (!parser_or(p)) return NULL;
-    }
-    if (several)
-        return parser_unsupported(p, begin, "Only a single generator is currently supported");
     e->range = parser_range(p, begin);
-    return e->b && p->status == CTSC_OK ? e : NULL;
+    if (!e->b || p->status != CTSC_OK) return NULL;
+    if (!parser_is(p, TK_FOR)) return e;
+    if (!parser_enter(p)) return NULL;
+    expr *next = parser_comprehension(p, E_GENERATOR, NULL, NULL, p->cur.begin);
+    parser_leave(p);
+    if (!next) return NULL;
+    e->c = next->kind == E_UNSUPPORTED ? next->a : next;
+    expr *several = parser_unsupported(p, begin, "Only a single generator is currently supported");
+    if (!several) return NULL;
+    several->name = intern(p->names, "several");
+    several->a = e;
+    return several;
 }
 
 /* "(" ")" | "(" expr ")" | "(" expr "," ... ")" | "(" expr "for" ... ")" */
@@ -528,8 +536,11 @@ static expr *parser_list(parser *p) {
 /* One "key: value" of a dict, or an element of a set, into e. *comprehension: what e became. */
 static bool parser_brace_item(parser *p, expr *e, uint32_t begin, expr **comprehension) {
     if (parser_is(p, TK_POW)) { /* {**other} */
-        if (!parser_advance(p) || !parser_operand(p)) return false;
-        expr *other = parser_unsupported(p, begin, "dictionary unpacking (**) is not supported");
+        expr *a = parser_advance(p) ? parser_operand(p) : NULL;
+        expr *other = a ? parser_unsupported(p, begin, "dictionary unpacking (**) is not supported") : NULL;
+        if (!other) return false;
+        other->name = intern(p->names, "**");
+        other->a = a;
         return parser_push(p, &e->keys, other) && parser_push(p, &e->items, other);
     }
     expr *key = parser_starred(p, parser_named_expr);
@@ -544,8 +555,13 @@ static bool parser_brace_item(parser *p, expr *e, uint32_t begin, expr **compreh
     if (pair && (!parser_advance(p) || !(item = parser_expr(p)))) return false;
     if (parser_is(p, TK_FOR) && e->items.len == 0) {
         *comprehension = parser_comprehension(p, E_DICT_COMP, key, item, begin);
-        if (*comprehension && !pair)
-            *comprehension = parser_unsupported(p, begin, "SetComp aren't supported");
+        if (*comprehension && !pair) {
+            expr *set = parser_unsupported(p, begin, "SetComp aren't supported");
+            if (!set) return false;
+            set->name = intern(p->names, "set");
+            set->a = (*comprehension)->kind == E_UNSUPPORTED ? (*comprehension)->a : *comprehension;
+            *comprehension = set;
+        }
         return *comprehension != NULL;
     }
     return (!pair || parser_push(p, &e->keys, key)) && parser_push(p, &e->items, item);
@@ -579,10 +595,16 @@ static expr *parser_simple_atom(parser *p, expr_kind k) {
 static expr *parser_yield(parser *p) {
     uint32_t begin = p->cur.begin;
     if (!parser_enter(p) || !parser_advance(p)) return NULL;
-    (void)parser_accept(p, TK_FROM);
-    if (parser_begins_expr(p->cur.kind) && !parser_expr_list(p)) return NULL;
+    bool from = parser_accept(p, TK_FROM);
+    expr *a = NULL;
+    if (parser_begins_expr(p->cur.kind) && !(a = parser_expr_list(p))) return NULL;
     parser_leave(p);
-    return parser_unsupported(p, begin, "Yield aren't supported");
+    p->yields = true;
+    expr *e = parser_unsupported(p, begin, "Yield aren't supported");
+    if (!e) return NULL;
+    e->name = intern(p->names, from ? "yield from" : "yield");
+    e->a = a;
+    return e;
 }
 
 static expr *parser_await(parser *p) {

@@ -20,6 +20,7 @@ typedef struct parser {
     token cur;
     uint32_t last_end;  /* end of the token before cur */
     int depth;          /* nesting of expressions and blocks */
+    bool yields;        /* the function being read does */
     ctsc_status status; /* of the first error */
 } parser;
 

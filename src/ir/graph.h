@@ -70,6 +70,7 @@ typedef struct ir_value ir_value;
                                                            are transformed */                         \
     X(BREAK,             "prim::BreakStmt",          0)                                              \
     X(CONTINUE,          "prim::ContinueStmt",       0)                                              \
+    X(WITH,              "prim::With",               0) /* while exits are transformed */            \
     X(CLOSURE,           "prim::Closure",            1)                                              \
     X(FUSION_GROUP,      "prim::FusionGroup",        0)
 

@@ -29,6 +29,7 @@ typedef struct argument {
     int fixed_size;   /* int[2]: 2, a single int is broadcast to it; 0: none */
     bool kwarg_only;
     bool has_default;
+    bool inferred;    /* a Tensor only because the source gives no type: said in error messages */
     value default_value; /* owned by the schema */
     const char *default_text; /* as written */
     const alias_info *alias;  /* NULL: no annotation */

@@ -73,6 +73,8 @@ typedef struct class_info {
     VEC(struct function *) forward_hooks, forward_pre_hooks;
     struct type *enum_value_type; /* of an enum */
     value *enum_members;          /* of an enum: V_ENUM values parallel to constants */
+    struct module_type *source;   /* of a module made from Python source (frontend/source.h); else NULL */
+    bool is_dict, is_list;        /* a module container: ModuleDict, ModuleList, Sequential, ... */
 } class_info;
 
 typedef struct type {
@@ -82,6 +84,7 @@ typedef struct type {
     int nelems;         /* LIST, OPTIONAL, FUTURE, RREF: 1; DICT: 2 (key, value); TUPLE, UNION: any */
     struct type **elems;
     const char **field_names;  /* NamedTuple: nelems names; else NULL */
+    const value *field_defaults; /* NamedTuple of a source program: nelems, V_UNINIT where there is none; or NULL */
     const char *name;          /* NamedTuple's qualified name; VAR's name */
     const tensor_info *tensor; /* TENSOR with details; NULL: plain Tensor */
     class_info *cls;           /* CLASS, INTERFACE, ENUM */

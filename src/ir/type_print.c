@@ -73,11 +73,11 @@ static void type_print_elems(const type *t, type_form form, strbuf *out) {
 }
 
 static void type_print_tuple(const type *t, type_form form, strbuf *out) {
-    if (t->field_names && form != FORM_GRAPH) {
-        sb_puts(out, t->name ? t->name : "NamedTuple");
+    if (t->field_names && t->name && form != FORM_GRAPH) {
+        sb_puts(out, t->name);
         return;
     }
-    if (form == FORM_PYTHON) {
+    if (form == FORM_PYTHON) { /* an operator's named results have no class */
         sb_puts(out, t->nelems ? "Tuple[" : "Tuple[()");
         type_print_elems(t, form, out);
         sb_putc(out, ']');

@@ -30,7 +30,7 @@ static ctsc_status pipeline_run(graph *g, diag *d, const char *const *names) {
 }
 
 ctsc_status pipeline_simplify(graph *g, diag *d) {
-    static const char *const names[] = {"lower-tuples", "dce", "pool-constants", "order-outputs", NULL};
+    static const char *const names[] = {"normalize-ops", "lower-tuples", "fold-constants", "dce", "pool-constants", "order-outputs", NULL};
     return pipeline_run(g, d, names);
 }
 

@@ -4,9 +4,10 @@
  *
  * Tests: tests/unit/test_api.c, tests/cli
  */
-#include "frontend/ast.h"
+#include "frontend/print_code.h"
 #include "passes/passes.h"
 #include "runtime/api.h"
+#include "runtime/export.h"
 #include "runtime/interp.h"
 
 #include <string.h>
@@ -42,6 +43,11 @@ ctsc_status ctsc_module_load_memory(const void *data, size_t len, ctsc_module **
     ctsc_status s = reader_open_memory(d, data, len, &r);
     if (s == CTSC_OK) s = api_load(d, r, out);
     return api_leave(e, &own, s);
+}
+
+ctsc_status ctsc_module_save(const ctsc_module *m, const char *path, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    return api_leave(e, &own, module_save(d, m->m, path));
 }
 
 void ctsc_module_free(ctsc_module *m) {
@@ -173,29 +179,13 @@ ctsc_status ctsc_module_graph(const ctsc_module *m, const char *method, unsigned
 ctsc_status ctsc_module_code(const ctsc_module *m, const char *method, char **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     function *f = NULL;
+    strbuf sb = STRBUF_INIT;
     ctsc_status s = api_method(m, d, method, &f);
-    if (s == CTSC_OK) {
-        const func_def *def = f->def;
-        const source *src = def->range.src;
-        uint32_t b = def->range.begin, end = def->range.end;
-        while (b > 0 && src->text[b - 1] == ' ') b--; /* the whole first line, then all lines dedented alike */
-        uint32_t indent = def->range.begin - b;
-        while (end > b && (src->text[end - 1] == '\n' || src->text[end - 1] == ' ')) end--;
-        strbuf sb = STRBUF_INIT;
-        for (uint32_t p = b; p < end;) {
-            uint32_t skip = 0;
-            while (skip < indent && src->text[p + skip] == ' ') skip++;
-            p += skip;
-            const char *nl = memchr(src->text + p, '\n', end - p);
-            uint32_t q = nl ? (uint32_t)(nl - src->text) : end;
-            sb_write(&sb, src->text + p, q - p);
-            sb_putc(&sb, '\n');
-            p = q + 1;
-        }
-        char *text = sb_take(&sb);
-        if (text) *out = text;
-        else s = diag_no_memory(d);
-    }
+    if (s == CTSC_OK) s = code_print_method(d, f, &sb);
+    char *text = s == CTSC_OK ? sb_take(&sb) : NULL;
+    if (text) *out = text;
+    else if (s == CTSC_OK) s = diag_no_memory(d);
+    sb_free(&sb);
     return api_leave(e, &own, s);
 }
 

@@ -13,6 +13,7 @@ typedef struct module {
     unit *unit;
     value root; /* V_OBJECT of a module class */
     int64_t version;
+    struct function *entry; /* of a program compiled from a function: that function, which `forward` wraps; else NULL */
 } module;
 
 ctsc_status module_load(diag *d, reader r, module **out);

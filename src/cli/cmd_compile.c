@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_compile.c - ctsc compile: Python source, or an archive, to an archive that ctsc and PyTorch load. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct compile_args { cli_model model; const char *output; } compile_args;
+
+static const struct argp_option compile_options[] = {
+    {"output", 'o', "FILE", 0, "archive to write (SRC with the ending .pt)", 0},
+    {0}};
+
+static error_t compile_parse(int key, char *arg, struct argp_state *state) {
+    compile_args *a = state->input;
+    switch (key) {
+    case 'o': a->output = arg; break;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* net.py -> net.pt; an archive is not overwritten by accident. NULL: no memory, or nothing to go by. */
+static char *compile_output(const cli_model *m) {
+    if (!cli_is_source(m->path)) return NULL;
+    char *out = strdup(m->path);
+    if (out) strcpy(out + strlen(out) - 3, ".pt");
+    return out;
+}
+
+int cmd_compile(int argc, char **argv) {
+    static const struct argp_child children[] = CLI_MODEL_CHILD;
+    static const struct argp argp = {compile_options, compile_parse, "SRC.py",
+                                     "Compiles Python source to an archive, as torch.jit.script(...).save(...) would.\v"
+                                     "The entry is --entry, else the function 'forward', else the class 'Main', else the only "
+                                     "scripted function or the only module class that no other one uses. An archive instead "
+                                     "of source is read and written again.",
+                                     children, NULL, NULL};
+    compile_args a = {0};
+    cli_parse_args(&argp, argc, argv, &a);
+    char *output = a.output ? NULL : compile_output(&a.model);
+    const char *path = a.output ? a.output : output;
+    if (!path) return cli_complain(CTSC_USAGE, "compile: say with -o where the archive goes");
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL;
+    int code = cli_load(&a.model, &m, e);
+    if (!code && ctsc_module_save(m, path, e) != CTSC_OK) code = cli_report(e);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+    free(output);
+    return code;
+}

@@ -1,0 +1,841 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * emit_special.c - Python's builtins, and forms of call with rules of their own.
+ *
+ * One table says what each builtin name is: an operator, a cast, a helper written in TorchScript, or a form whose arguments
+ * are types, unevaluated, or no values. The names are Python's, with dots; archives use the same table for the few names they know.
+ * Tests: tests/corpus, tests/lang
+ */
+#include "frontend/emit.h"
+
+/* Forms that are not operators.
+ *    form            what it is */
+#define SPECIAL_FORMS(X)                                                                           \
+    X(ANNOTATE)       /* annotate(T, v) */                                                          \
+    X(CAST_TYPE)      /* typing.cast(T, v): v itself */                                              \
+    X(UNCHECKED_CAST) /* unchecked_cast(T, v) */                                                    \
+    X(UNINITIALIZED)  /* uninitialized(T) */                                                        \
+    X(ISINSTANCE) X(GETATTR) X(HASATTR) X(PRINT) X(FORK)                                             \
+    X(RANGE) X(ENUMERATE) X(ZIP) X(REVERSED) X(SLICE)                                                \
+    X(LIST) X(TUPLE) X(DICT)                                                                         \
+    X(INT) X(FLOAT) X(BOOL) X(STR) X(COMPLEX)                                                        \
+    X(TENSOR_CAST)    /* x.float(): value, name */                                                   \
+    X(TOLIST)         /* x.tolist(): value */                                                        \
+    X(TENSOR_GETITEM) /* x.__getitem__(i): value */                                                  \
+    X(MAGIC)          /* name: an operator, or a class's method: len, round, ... */                  \
+    X(HELPER)         /* name: of builtin_helper */                                                  \
+    X(ROUND) X(SUM) X(MINMAX) X(SORTED)                                                              \
+    X(TRUE) X(FALSE)  /* torch.jit.is_scripting() */                                                 \
+    X(IDENTITY)       /* a decorator's or marker's call: its only argument */                         \
+    X(DEVICE) X(WARN)
+
+enum special_form {
+    SPECIAL_NONE,
+#define SPECIAL_ENUM(k) SPECIAL_##k,
+    SPECIAL_FORMS(SPECIAL_ENUM)
+#undef SPECIAL_ENUM
+};
+
+typedef struct special_row {
+    const char *name; /* Python's */
+    int form;         /* SPECIAL_NONE: a plain operator */
+    const char *op;   /* the operator, helper or method */
+} special_row;
+
+#define OP_ROW(name, op) {name, SPECIAL_NONE, op},
+#define FORM_ROW(name, form) {name, SPECIAL_##form, name},
+#define HELPER_ROW(name, helper) {name, SPECIAL_HELPER, helper},
+
+static const special_row special_table[] = {
+    /* Python's */
+    {"len", SPECIAL_MAGIC, "aten::len"},       {"hex", SPECIAL_MAGIC, "aten::hex"},
+    {"oct", SPECIAL_MAGIC, "aten::oct"},       {"round", SPECIAL_ROUND, "aten::round"},
+    {"abs", SPECIAL_MAGIC, "prim::abs"},       {"hash", SPECIAL_MAGIC, "aten::hash"},
+    {"bin", SPECIAL_MAGIC, "aten::bin"},       {"min", SPECIAL_MINMAX, "prim::min"},
+    {"max", SPECIAL_MINMAX, "prim::max"},      {"sum", SPECIAL_SUM, "aten::sum"},
+    {"sorted", SPECIAL_SORTED, "aten::sorted"},
+    OP_ROW("id", "prim::id")           OP_ROW("all", "aten::all")         OP_ROW("any", "aten::any")
+    OP_ROW("divmod", "aten::divmod")   OP_ROW("ord", "aten::ord")         OP_ROW("chr", "aten::chr")
+    OP_ROW("pow", "aten::pow")
+    FORM_ROW("isinstance", ISINSTANCE) FORM_ROW("getattr", GETATTR)       FORM_ROW("hasattr", HASATTR)
+    FORM_ROW("print", PRINT)           FORM_ROW("range", RANGE)           FORM_ROW("enumerate", ENUMERATE)
+    FORM_ROW("zip", ZIP)               FORM_ROW("reversed", REVERSED)     FORM_ROW("slice", SLICE)
+    FORM_ROW("list", LIST)             FORM_ROW("tuple", TUPLE)           FORM_ROW("dict", DICT)
+    FORM_ROW("int", INT)               FORM_ROW("float", FLOAT)           FORM_ROW("bool", BOOL)
+    FORM_ROW("str", STR)               FORM_ROW("complex", COMPLEX)
+    {"collections.OrderedDict", SPECIAL_DICT, "dict"},
+    /* archives' */
+    FORM_ROW("annotate", ANNOTATE)     FORM_ROW("unchecked_cast", UNCHECKED_CAST)
+    FORM_ROW("uninitialized", UNINITIALIZED) FORM_ROW("fork", FORK)
+    /* typing, torch.jit, warnings */
+    FORM_ROW("torch.jit.annotate", ANNOTATE)   FORM_ROW("typing.cast", CAST_TYPE)
+    FORM_ROW("torch.jit.isinstance", ISINSTANCE) FORM_ROW("torch.jit.fork", FORK)
+    FORM_ROW("torch.jit._fork", FORK)          FORM_ROW("torch.jit.is_scripting", TRUE)
+    FORM_ROW("torch.jit._script.is_scripting", TRUE) FORM_ROW("torch._jit_internal.is_scripting", TRUE)
+    FORM_ROW("torch.jit.is_tracing", FALSE)    FORM_ROW("torch.jit._trace.is_tracing", FALSE)
+    FORM_ROW("torch.jit.unused", IDENTITY)     FORM_ROW("torch.jit.export", IDENTITY)
+    FORM_ROW("torch.jit.ignore", IDENTITY)
+    OP_ROW("torch.jit.wait", "aten::wait")     OP_ROW("torch.jit._wait", "aten::wait")
+    OP_ROW("torch.jit._unwrap_optional", "aten::_unwrap_optional")
+    OP_ROW("torch._jit_internal._unwrap_optional", "aten::_unwrap_optional")
+    FORM_ROW("warnings.warn", WARN)            FORM_ROW("torch.device", DEVICE)
+    FORM_ROW("torch.overrides.has_torch_function", FALSE) FORM_ROW("torch.overrides.has_torch_function_unary", FALSE)
+    FORM_ROW("torch.overrides.has_torch_function_variadic", FALSE)
+    FORM_ROW("torch.overrides.is_tensor_like", TRUE)
+    /* math */
+    OP_ROW("math.ceil", "aten::ceil")          OP_ROW("math.copysign", "aten::copysign")
+    OP_ROW("math.erf", "aten::erf")            OP_ROW("math.erfc", "aten::erfc")
+    OP_ROW("math.exp", "aten::exp")            OP_ROW("math.expm1", "aten::expm1")
+    OP_ROW("math.fabs", "aten::fabs")          OP_ROW("math.floor", "aten::floor")
+    OP_ROW("math.gamma", "aten::gamma")        OP_ROW("math.lgamma", "aten::lgamma")
+    OP_ROW("math.log", "aten::log")            OP_ROW("math.log10", "aten::log10")
+    OP_ROW("math.log1p", "aten::log1p")        OP_ROW("math.pow", "aten::pow")
+    OP_ROW("math.sqrt", "aten::sqrt")          OP_ROW("math.isnan", "aten::isnan")
+    OP_ROW("math.isinf", "aten::isinf")        OP_ROW("math.isfinite", "aten::isfinite")
+    OP_ROW("math.sinh", "aten::sinh")          OP_ROW("math.cosh", "aten::cosh")
+    OP_ROW("math.tanh", "aten::tanh")          OP_ROW("math.asinh", "aten::asinh")
+    OP_ROW("math.acosh", "aten::acosh")        OP_ROW("math.atanh", "aten::atanh")
+    OP_ROW("math.sin", "aten::sin")            OP_ROW("math.cos", "aten::cos")
+    OP_ROW("math.tan", "aten::tan")            OP_ROW("math.asin", "aten::asin")
+    OP_ROW("math.acos", "aten::acos")          OP_ROW("math.atan", "aten::atan")
+    OP_ROW("math.atan2", "aten::atan2")        OP_ROW("math.fmod", "aten::fmod")
+    OP_ROW("math.modf", "aten::modf")          OP_ROW("math.frexp", "aten::frexp")
+    OP_ROW("math.ldexp", "aten::ldexp")        OP_ROW("math.factorial", "aten::factorial")
+    OP_ROW("math.degrees", "aten::degrees")    OP_ROW("math.radians", "aten::radians")
+    OP_ROW("math.gcd", "aten::gcd")            OP_ROW("math.remainder", "aten::mathremainder")
+    HELPER_ROW("math.log2", "log2")            HELPER_ROW("math.exp2", "exp2")
+    HELPER_ROW("math.hypot", "hypot")          HELPER_ROW("math.trunc", "trunc")
+    HELPER_ROW("math.isclose", "isclose")      HELPER_ROW("math.lcm", "lcm")
+    HELPER_ROW("math.isqrt", "isqrt")          HELPER_ROW("math.comb", "comb")
+    HELPER_ROW("math.perm", "perm")
+    /* cmath */
+    OP_ROW("cmath.isnan", "aten::isnan")       OP_ROW("cmath.isfinite", "aten::isfinite")
+    OP_ROW("cmath.isinf", "aten::isinf")       OP_ROW("cmath.phase", "aten::angle")
+    OP_ROW("cmath.rect", "aten::polar")        OP_ROW("cmath.log", "aten::log")
+    OP_ROW("cmath.log10", "aten::log10")       OP_ROW("cmath.sqrt", "aten::sqrt")
+    OP_ROW("cmath.exp", "aten::exp")           OP_ROW("cmath.sin", "aten::sin")
+    OP_ROW("cmath.tan", "aten::tan")           OP_ROW("cmath.cos", "aten::cos")
+    OP_ROW("cmath.asin", "aten::asin")         OP_ROW("cmath.acos", "aten::acos")
+    OP_ROW("cmath.atan", "aten::atan")         OP_ROW("cmath.sinh", "aten::sinh")
+    OP_ROW("cmath.cosh", "aten::cosh")         OP_ROW("cmath.tanh", "aten::tanh")
+    OP_ROW("cmath.asinh", "aten::asinh")       OP_ROW("cmath.acosh", "aten::acosh")
+    OP_ROW("cmath.atanh", "aten::atanh")
+    /* torch's functions that are no operator of the same name */
+    OP_ROW("torch._assert", "aten::_assert")
+    OP_ROW("torch.autograd.grad", "aten::grad")
+    OP_ROW("torch.autograd.backward", "aten::backward")
+    OP_ROW("torch.functional.stft", "aten::stft") OP_ROW("torch.functional.istft", "aten::istft")
+    OP_ROW("torch.functional.cdist", "aten::cdist") OP_ROW("torch.functional.norm", "aten::norm")
+    OP_ROW("torch.functional.unique_consecutive", "aten::unique_consecutive")
+    OP_ROW("torch.nn.modules.utils._single", "aten::_single")
+    OP_ROW("torch.nn.modules.utils._pair", "aten::_pair")
+    OP_ROW("torch.nn.modules.utils._triple", "aten::_triple")
+    OP_ROW("torch.nn.modules.utils._quadruple", "aten::_quadruple")
+    OP_ROW("torch.nn.modules.utils._list_with_default", "aten::list_with_default")
+    OP_ROW("torch.nn.functional._no_grad_embedding_renorm_", "aten::_no_grad_embedding_renorm_")
+    OP_ROW("torch.nn.functional.assert_int_or_pair", "aten::_assert_int_or_pair")
+    OP_ROW("torch.nn.init._no_grad_fill_", "aten::_no_grad_fill_")
+    OP_ROW("torch.nn.init._no_grad_normal_", "aten::_no_grad_normal_")
+    OP_ROW("torch.nn.init._no_grad_uniform_", "aten::_no_grad_uniform_")
+    OP_ROW("torch.nn.init._no_grad_zero_", "aten::_no_grad_zero_")
+    OP_ROW("torch.backends.cudnn.is_acceptable", "aten::cudnn_is_acceptable")
+    OP_ROW("torch._C._infer_size", "aten::_infer_size")
+    OP_ROW("torch._C._get_tracing_state", "aten::_get_tracing_state")
+};
+
+/* ---- names ---------------------------------------------------------------------------------------------------- */
+
+static sugar *special_namespace(emitter *e, const char *name) {
+    sugar *s = sugar_new(e, SUGAR_NAMESPACE);
+    s->name = name;
+    return s;
+}
+
+static sugar *special_operator(emitter *e, const char *op) {
+    sugar *s = sugar_new(e, SUGAR_BUILTIN);
+    s->name = op;
+    return s;
+}
+
+static sugar *special_row_sugar(emitter *e, const special_row *row) {
+    if (row->form == SPECIAL_NONE) return special_operator(e, row->op);
+    sugar *s = sugar_new(e, SUGAR_SPECIAL);
+    s->special = row->form;
+    s->name = row->op;
+    return s;
+}
+
+static bool special_known_operator(const char *op) {
+    static const char *const kinds[] = {
+#define SPECIAL_KIND(k, text, pure) text,
+        NODE_KINDS(SPECIAL_KIND)
+#undef SPECIAL_KIND
+    };
+    int n = 0;
+    op_overloads(op, &n);
+    for (size_t i = 0; !n && i < N_KIND_COUNT; i++) /* prim kinds that have no schema */
+        if (!strcmp(kinds[i], op)) n = 1;
+    return n > 0;
+}
+
+/* torch.relu, torch.nn.functional.relu6, torch._C._nn.gelu, torch.linalg.det, torch.special.erf, torch.fft.fft, ... */
+static sugar *special_torch_function(emitter *e, const char *dotted) {
+    static const struct { const char *prefix, *op; } spaces[] = {
+        {"torch._C._nn.", "aten::"},        {"torch._C._linalg.", "aten::"},     {"torch._C._fft.", "aten::"},
+        {"torch._C._special.", "aten::"},   {"torch._C._sparse.", "aten::"},     {"torch._C._nested.", "aten::"},
+        {"torch._C._VariableFunctions.", "aten::"}, {"torch._VF.", "aten::"},
+        {"torch.linalg.", "aten::linalg_"}, {"torch.fft.", "aten::fft_"},        {"torch.special.", "aten::special_"},
+        {"torch.nn.functional.", "aten::"}, {"torch.functional.", "aten::"},     {"torch.sparse.", "aten::_sparse_"},
+        {"torch._C.", "aten::"},            {"torch.", "aten::"}};
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+        size_t n = strlen(spaces[i].prefix);
+        if (strncmp(dotted, spaces[i].prefix, n) || strchr(dotted + n, '.')) continue;
+        const char *op = arena_printf(e->scratch, "%s%s", spaces[i].op, dotted + n);
+        if (special_known_operator(op)) return special_operator(e, op);
+    }
+    return NULL;
+}
+
+static sugar *special_float(emitter *e, double f) {
+    return sugar_of_value(e, emit_constant_take(e, value_float(f), NULL));
+}
+
+/* Names that only archives have. */
+static sugar *special_archive_name(emitter *e, const char *name) {
+    if (!strcmp(name, "torch") || !strcmp(name, "ops") || !strcmp(name, "math"))
+        return special_namespace(e, intern(&e->unit->names, name));
+    if (!strcmp(name, "__torch__")) {
+        sugar *s = sugar_new(e, SUGAR_QUALIFIED);
+        s->name = "__torch__";
+        return s;
+    }
+    if (!strcmp(name, "CONSTANTS")) return sugar_new(e, SUGAR_CONSTANTS);
+    if (!strcmp(name, "inf")) return special_float(e, __builtin_inf());
+    if (!strcmp(name, "nan")) return special_float(e, __builtin_nan(""));
+    if (!strcmp(name, "infj") || !strcmp(name, "nanj")) {
+        complex_box *c = complex_new(0, *name == 'i' ? __builtin_inf() : __builtin_nan(""));
+        if (!c) return diag_no_memory(e->diag), NULL;
+        return sugar_of_value(e, emit_constant_take(e, (value){.tag = V_COMPLEX, .u.complex = c}, NULL));
+    }
+    return NULL;
+}
+
+sugar *emit_builtin_name(emitter *e, const char *name) {
+    if (!strncmp(name, "builtins.", 9)) name += 9;
+    for (size_t i = 0; i < sizeof special_table / sizeof *special_table; i++)
+        if (!strcmp(special_table[i].name, name)) return special_row_sugar(e, &special_table[i]);
+    if (!e->scope) {
+        sugar *s = special_archive_name(e, name);
+        if (s || emit_failed(e)) return s;
+    }
+    return strncmp(name, "torch.", 6) ? NULL : special_torch_function(e, name);
+}
+
+/* torch.add -> aten::add; ops.prim.dtype -> prim::dtype */
+sugar *emit_namespace_member(emitter *e, source_range r, const sugar *ns, const char *name) {
+    const char *path = ns->name;
+    if (!strcmp(path, "ops")) return special_namespace(e, arena_printf(e->scratch, "ops.%s", name));
+    if (!strcmp(path, "math")) {
+        const char *dotted = arena_printf(e->scratch, "math.%s", name);
+        for (size_t i = 0; i < sizeof special_table / sizeof *special_table; i++)
+            if (!strcmp(special_table[i].name, dotted)) return special_row_sugar(e, &special_table[i]);
+        static const struct { const char *name; double f; } constants[] = {
+            {"pi", 3.14159265358979323846}, {"e", 2.71828182845904523536}, {"tau", 6.28318530717958647692}};
+        for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+            if (!strcmp(constants[i].name, name)) return special_float(e, constants[i].f);
+        if (!strcmp(name, "inf") || !strcmp(name, "nan")) return special_archive_name(e, name);
+    }
+    const char *prefix = !strncmp(path, "ops.", 4) ? path + 4 : "aten";
+    const char *op = arena_printf(e->scratch, "%s::%s", prefix, name);
+    if (special_known_operator(op)) return special_operator(e, op);
+    static const char *const spaces[] = {"autograd", "jit", "ops", "special", "linalg", "fft"};
+    for (size_t i = 0; !strcmp(path, "torch") && i < sizeof spaces / sizeof *spaces; i++)
+        if (!strcmp(name, spaces[i]))
+            return special_namespace(e, !strcmp(name, "ops") ? "ops" : arena_printf(e->scratch, "torch.%s", name));
+    const char *close[1];
+    if (op_similar(op, close, 1) == 1) emit_fail(e, r, "Unknown builtin op: %s. Did you mean %s?", op, close[0]);
+    else emit_fail(e, r, "Unknown builtin op: %s", op);
+    return NULL;
+}
+
+/* ---- casts ---------------------------------------------------------------------------------------------------- */
+
+ir_value *emit_cast(emitter *e, source_range r, type_kind to, ir_value *v) {
+    static const struct { type_kind kind; const char *op, *magic; } casts[] = {
+        {T_INT, "aten::Int", "__int__"},   {T_FLOAT, "aten::Float", "__float__"},
+        {T_BOOL, "aten::Bool", "__bool__"}, {T_STR, "aten::str", "__str__"},
+        {T_COMPLEX, "aten::Complex", "__complex__"}};
+    type_kind from = v->type->kind;
+    if (from == to) return v;
+    for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
+        if (casts[i].kind != to) continue;
+        if (from == T_CLASS) return emit_method(e, r, v, casts[i].magic, 0, NULL);
+        if (to == T_BOOL && (from == T_LIST || from == T_STR || from == T_DICT || from == T_TUPLE)) {
+            ir_value *zero = emit_hidden_int(e, 0); /* containers are true unless empty */
+            ir_value *n = from == T_TUPLE ? emit_hidden_int(e, v->type->nelems) : emit_builtin_values(e, r, "aten::len", 1, &v);
+            ir_value *args[] = {n, zero};
+            return n ? emit_builtin_values(e, r, "aten::gt", 2, args) : NULL;
+        }
+        return emit_builtin_values(e, r, casts[i].op, 1, &v);
+    }
+    return NULL;
+}
+
+static type_kind special_cast_kind(int form) {
+    switch (form) {
+    case SPECIAL_INT: return T_INT;
+    case SPECIAL_FLOAT: return T_FLOAT;
+    case SPECIAL_BOOL: return T_BOOL;
+    case SPECIAL_STR: return T_STR;
+    default: return T_COMPLEX;
+    }
+}
+
+/* Calls a helper function; ints are good for its floats, as in Python's math. */
+static ir_value *special_helper(emitter *e, source_range r, const char *name, int n, actual *args) {
+    function *f = builtin_helper(e->unit, e->diag, name);
+    if (!f) return NULL;
+    for (int i = 0; i < n; i++) {
+        int at = args[i].name ? schema_find_arg(f->schema, args[i].name) : i;
+        type_kind have = args[i].value->type->kind;
+        bool number = have == T_INT || have == T_NUMBER || have == T_TENSOR;
+        if (at < 0 || at >= f->schema->nargs || f->schema->args[at].type->kind != T_FLOAT || !number) continue;
+        if (!(args[i].value = emit_cast(e, args[i].range, T_FLOAT, args[i].value))) return NULL;
+    }
+    return emit_function_call(e, r, f, n, args);
+}
+
+static ir_value *special_cast(emitter *e, const expr *x, int form) {
+    type_kind to = special_cast_kind(form);
+    actual *a;
+    int n;
+    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    source_range r = x->a->range;
+    e->g->range = r;
+    if (n == 0) { /* Python's int() is 0 */
+        if (to == T_STR) return graph_constant_str(e->g, "", 0);
+        if (to == T_COMPLEX) return emit_fail(e, r, "complex() without arguments is not supported");
+        return emit_constant_take(e, to == T_INT ? value_int(0) : to == T_BOOL ? value_bool(false) : value_float(0), NULL);
+    }
+    if (n == 1 && !a[0].name) return emit_cast(e, r, to, a[0].value);
+    if (n == 2 && to == T_INT && a[0].value->type->kind == T_STR) {
+        a[1].name = NULL; /* base= */
+        return special_helper(e, r, "parse_int", n, a);
+    }
+    if (to == T_COMPLEX) {
+        for (int i = 0; i < n; i++) a[i].name = NULL; /* real=, imag= */
+        return emit_builtin(e, r, "aten::Complex", n, a);
+    }
+    return emit_fail(e, r, "a cast takes one argument");
+}
+
+/* ---- forms about types -------------------------------------------------------------------------------------------- */
+
+static ir_value *special_node(emitter *e, node_kind kind, ir_value *in, type *t) {
+    node *n = graph_insert(e->g, node_new(e->g, kind, in != NULL, &in, 1));
+    n->outputs.data[0]->type = t;
+    return n->outputs.data[0];
+}
+
+/* annotate(T, v): v with the conversions towards T. None becomes a None that knows its type. */
+static ir_value *special_annotate(emitter *e, const expr *x, type *t, ir_value *v) {
+    v = match_convert(e, x->range, t, v, true);
+    if (!v) return NULL;
+    if (v->type->kind == T_NONE && t->kind == T_OPTIONAL) {
+        ir_value *none = graph_constant_none(e->g);
+        if (none) none->type = t;
+        return none;
+    }
+    if (type_is_subtype(v->type, t)) return v;
+    strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+    type_print_python(t, &a);
+    type_print_python(v->type, &b);
+    emit_fail(e, x->range, "expected an expression of type %s but found %s", sb_str(&a), sb_str(&b));
+    sb_free(&a);
+    sb_free(&b);
+    return NULL;
+}
+
+static ir_value *special_typed(emitter *e, const expr *x, int form) {
+    type *t = NULL;
+    size_t want = form == SPECIAL_UNINITIALIZED ? 1 : 2;
+    if (x->items.len + x->kwargs.len != want || !x->items.len)
+        return emit_fail(e, x->range, "expected %zu arguments: a type%s", want, want == 2 ? " and a value" : "");
+    if (annotation_type(e->unit, e->scope, e->diag, x->items.data[0], &t) != CTSC_OK) return NULL;
+    if (form == SPECIAL_UNINITIALIZED) return special_node(e, N_UNINITIALIZED, NULL, t);
+    ir_value *v = emit_expr(e, x->items.len == 2 ? x->items.data[1] : x->kwargs.data[0].value, t);
+    if (!v) return NULL;
+    e->g->range = x->range;
+    if (form == SPECIAL_ANNOTATE) return special_annotate(e, x, t, v);
+    if (form == SPECIAL_CAST_TYPE && type_is_subtype(v->type, t)) return v;
+    if (v->def && v->def->kind == N_UNCHECKED_CAST && v->type == t) return v; /* archives have them already */
+    return special_node(e, N_UNCHECKED_CAST, v, t);
+}
+
+/* x.tolist() is typed by what is expected of it. */
+static ir_value *special_tolist(emitter *e, source_range r, ir_value *self, type *hint) {
+    if (!hint) return emit_fail(e, r, "Expected type hint for result of tolist()");
+    type *base = hint;
+    int dims = 0;
+    while (base->kind == T_LIST) base = type_elem(base), dims++;
+    if (base->kind != T_INT && base->kind != T_FLOAT && base->kind != T_BOOL && base->kind != T_COMPLEX)
+        return emit_fail(e, r, "Only bool, int, float and complex are supported as the elements of a list made by tolist()");
+    ir_value *v = special_node(e, N_TOLIST, self, hint);
+    node_set_int(v->def, "dim", dims);
+    return v;
+}
+
+/* x.float(), x.long(), ...: aten::to with a dtype */
+static ir_value *special_tensor_cast(emitter *e, const expr *x, const sugar *s) {
+    static const struct { const char *name; int dtype; } casts[] = {
+        {"byte", 0}, {"char", 1}, {"short", 2}, {"int", 3}, {"long", 4}, {"half", 5}, {"float", 6}, {"double", 7},
+        {"cfloat", 9}, {"cdouble", 10}, {"bool", 11}, {"bfloat16", 15}};
+    source_range r = x->a->range;
+    if (x->items.len || x->kwargs.len) return emit_fail(e, r, "Tensor.%s() takes no arguments here", s->name);
+    for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
+        if (strcmp(casts[i].name, s->name)) continue;
+        e->g->range = r;
+        actual args[] = {{NULL, s->value, r, true},
+                         {"dtype", emit_constant_take(e, value_int(casts[i].dtype), NULL), r}};
+        return emit_builtin(e, r, "aten::to", 2, args);
+    }
+    return emit_fail(e, r, "Tensor has no method '%s'", s->name);
+}
+
+/* ---- attributes by name -------------------------------------------------------------------------------------------- */
+
+static const char *special_attribute_name(emitter *e, const expr *x, const char *form, size_t max) {
+    if (x->items.len < 2 || x->items.len > max || x->kwargs.len || x->items.data[1]->kind != E_STR) {
+        emit_fail(e, x->range, "%s's second argument must be a string literal", form);
+        return NULL;
+    }
+    return intern(&e->unit->names, x->items.data[1]->s);
+}
+
+static sugar *special_getattr(emitter *e, const expr *x, type *hint) {
+    const char *name = special_attribute_name(e, x, "getattr", 3);
+    sugar *obj = name ? emit_sugar(e, x->items.data[0], NULL) : NULL;
+    if (!obj) return NULL;
+    if (x->items.len == 3 && !emit_has_attribute(e, obj, name))
+        return emit_failed(e) ? NULL : emit_sugar(e, x->items.data[2], hint);
+    return emit_attribute(e, x->range, obj, name);
+}
+
+static ir_value *special_hasattr(emitter *e, const expr *x) {
+    const char *name = special_attribute_name(e, x, "hasattr", 2);
+    sugar *obj = name ? emit_sugar(e, x->items.data[0], NULL) : NULL;
+    if (!obj) return NULL;
+    bool has = emit_has_attribute(e, obj, name);
+    e->g->range = x->range;
+    return emit_failed(e) ? NULL : graph_constant_bool(e->g, has);
+}
+
+/* ---- sequences -------------------------------------------------------------------------------------------------------- */
+
+static bool special_int(emitter *e, source_range r, const char *what, actual *a) {
+    if (a->value->type->kind == T_INT) return true;
+    a->value = match_convert(e, r, TYPE_INT, a->value, true);
+    if (a->value && a->value->type->kind == T_INT) return true;
+    emit_fail(e, a->range, "all inputs of %s must be ints, found another type", what);
+    return false;
+}
+
+static sugar *special_range(emitter *e, const expr *x) {
+    actual *a;
+    int n;
+    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    if (n < 1 || n > 3 || x->kwargs.len) {
+        emit_fail(e, x->range, n < 1 ? "range expected at least 1 arguments, got 0" : "range expected at most 3 arguments, got %d", n);
+        return NULL;
+    }
+    for (int i = 0; i < n; i++)
+        if (!special_int(e, x->range, "range", &a[i])) return NULL;
+    sugar *s = sugar_new(e, SUGAR_RANGE);
+    if (n == 1) {
+        s->length = a[0].value;
+        return s;
+    }
+    e->g->range = x->range;
+    s->start = a[0].value;
+    s->step = n == 3 ? a[2].value : graph_constant_int(e->g, 1);
+    ir_value *args[] = {s->start, a[1].value, s->step};
+    s->length = emit_builtin_values(e, x->range, "aten::__range_length", 3, args);
+    return s->length ? s : NULL;
+}
+
+/* zip(a, b), enumerate(a, start), reversed(a): sugars that for and comprehensions step through */
+static sugar *special_iterable(emitter *e, const expr *x, int form) {
+    const char *name = form == SPECIAL_ZIP ? "zip" : form == SPECIAL_ENUMERATE ? "enumerate" : "reversed";
+    sugar *s = sugar_new(e, form == SPECIAL_ZIP ? SUGAR_ZIP : form == SPECIAL_ENUMERATE ? SUGAR_ENUMERATE : SUGAR_REVERSED);
+    size_t n = x->items.len, max = form == SPECIAL_ZIP ? SIZE_MAX : form == SPECIAL_ENUMERATE ? 2 : 1;
+    if (n < 1 || n > max) {
+        emit_fail(e, x->range, "%s expected at %s %d arguments, got %zu", name, n < 1 ? "least" : "most", n < 1 ? 1 : (int)max, n);
+        return NULL;
+    }
+    size_t count = form == SPECIAL_ZIP ? n : 1;
+    const expr *start = form == SPECIAL_ENUMERATE && n == 2 ? x->items.data[1] : NULL;
+    for (size_t i = 0; i < x->kwargs.len; i++) {
+        const keyword *k = &x->kwargs.data[i];
+        if (form != SPECIAL_ENUMERATE || start || !k->name || strcmp(k->name, "start")) {
+            emit_fail(e, k->range, "%s has no such keyword argument", name);
+            return NULL;
+        }
+        start = k->value;
+    }
+    s->items = arena_array(e->scratch, sugar *, count);
+    if (!s->items) return diag_no_memory(e->diag), NULL;
+    for (size_t i = 0; i < count; i++)
+        if (!(s->items[i] = emit_sugar(e, x->items.data[i], NULL))) return NULL;
+    s->nitems = (int)count;
+    if (start && !(s->start = emit_expr(e, start, NULL))) return NULL;
+    return s;
+}
+
+static sugar *special_slice(emitter *e, const expr *x) {
+    ir_value *v[3] = {NULL};
+    size_t n = x->items.len;
+    if (n < 1 || n > 3 || x->kwargs.len) {
+        emit_fail(e, x->range, "slice expected 1 to 3 arguments, got %zu", n);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!(v[i] = emit_expr(e, x->items.data[i], NULL))) return NULL;
+    sugar *s = sugar_new(e, SUGAR_SLICE);
+    s->start = n > 1 ? v[0] : NULL;
+    s->length = n > 1 ? v[1] : v[0];
+    s->step = v[2];
+    if (s->step && s->step->type->kind == T_NONE) s->step = NULL;
+    return s;
+}
+
+static expr *special_expr(emitter *e, expr_kind kind, source_range r) {
+    expr *x = arena_new(e->scratch, expr);
+    x->kind = kind;
+    x->range = r;
+    return x;
+}
+
+static expr *special_variable(emitter *e, source_range r, const char *name) {
+    expr *x = special_expr(e, E_NAME, r);
+    x->name = name;
+    return x;
+}
+
+/* list(x) is [elem for elem in x]; dict(x) is {key: item for key, item in x}. */
+static ir_value *special_comprehension(emitter *e, const expr *x, sugar *from, bool dict, type *hint) {
+    source_range r = x->range;
+    static const char iter[] = "$_iter";
+    if (!emit_set_sugar(e, r, iter, from, NULL)) return NULL;
+    expr *c = special_expr(e, dict ? E_DICT_COMP : E_LIST_COMP, r);
+    c->b = special_variable(e, r, iter);
+    c->a = special_variable(e, r, "$_elem");
+    c->target = c->a;
+    if (dict) {
+        expr *key = special_variable(e, r, "$_key");
+        c->target = special_expr(e, E_TUPLE, r);
+        avec_push(e->scratch, &c->keys, key);
+        avec_push(e->scratch, &c->target->items, key);
+        avec_push(e->scratch, &c->target->items, c->a);
+    }
+    return emit_failed(e) ? NULL : emit_comprehension(e, c, hint);
+}
+
+static ir_value *special_list(emitter *e, const expr *x, type *hint) {
+    if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
+    if (hint && hint->kind != T_LIST) hint = NULL;
+    if (x->kwargs.len || x->items.len > 1) return emit_fail(e, x->range, "list expected at most 1 argument");
+    if (!x->items.len) return emit_list(e, x->range, hint ? type_elem(hint) : TYPE_TENSOR, 0, NULL);
+    sugar *s = emit_sugar(e, x->items.data[0], NULL);
+    if (!s) return NULL;
+    if (s->kind == SUGAR_VALUE && (s->value->type->kind == T_LIST || s->value->type->kind == T_STR))
+        return emit_builtin_values(e, x->range, "aten::list", 1, &s->value);
+    return special_comprehension(e, x, s, false, hint);
+}
+
+static ir_value *special_tuple(emitter *e, const expr *x) {
+    ir_value **v = NULL;
+    int n = 0;
+    if (x->kwargs.len || x->items.len > 1) return emit_fail(e, x->range, "tuple expected at most 1 argument");
+    if (!x->items.len) return emit_tuple(e, x->range, NULL, 0, NULL);
+    sugar *s = emit_sugar(e, x->items.data[0], NULL);
+    if (!s || !emit_spread(e, x->range, s, &v, &n)) return NULL;
+    return emit_tuple(e, x->range, NULL, n, v);
+}
+
+/* dict(a=1, b=2): as dict([("a", 1), ("b", 2)]) */
+static expr *special_pairs(emitter *e, const expr *x) {
+    expr *list = special_expr(e, E_LIST, x->range);
+    for (size_t i = 0; i < x->kwargs.len; i++) {
+        const keyword *k = &x->kwargs.data[i];
+        if (!k->name) return emit_fail(e, k->range, "keyword-arg expansion is not supported"), NULL;
+        expr *key = special_expr(e, E_STR, k->range), *pair = special_expr(e, E_TUPLE, k->range);
+        key->s = k->name;
+        key->slen = strlen(k->name);
+        avec_push(e->scratch, &pair->items, key);
+        avec_push(e->scratch, &pair->items, k->value);
+        avec_push(e->scratch, &list->items, pair);
+    }
+    return list;
+}
+
+static ir_value *special_dict(emitter *e, const expr *x, type *hint) {
+    if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
+    if (hint && hint->kind != T_DICT) hint = NULL;
+    if (x->items.len > 1) return emit_fail(e, x->range, "dict expected at most 1 positional argument");
+    const expr *from = x->items.len ? x->items.data[0] : NULL;
+    bool empty = from && (from->kind == E_LIST || from->kind == E_DICT || from->kind == E_TUPLE) && !from->items.len;
+    ir_value *d = NULL, *more = NULL;
+    if (from && !empty && from->kind == E_DICT_COMP) {
+        d = emit_expr(e, from, hint);
+        if (!d) return NULL;
+    } else if (from && !empty) {
+        sugar *s = emit_sugar(e, from, from->kind == E_DICT ? hint : NULL);
+        if (!s) return NULL;
+        bool is_dict = s->kind == SUGAR_VALUE && s->value->type->kind == T_DICT;
+        d = is_dict ? emit_builtin_values(e, x->range, "aten::dict", 1, &s->value)
+                    : special_comprehension(e, x, s, true, hint);
+        if (!d) return NULL;
+    }
+    if (x->kwargs.len) {
+        expr *pairs = special_pairs(e, x);
+        sugar *s = pairs ? emit_sugar(e, pairs, NULL) : NULL;
+        more = s ? special_comprehension(e, x, s, true, d ? d->type : hint) : NULL;
+        if (!more) return NULL;
+        if (!d) return more;
+        ir_value *args[] = {d, more};
+        return emit_builtin_values(e, x->range, "aten::update", 2, args) ? d : NULL;
+    }
+    if (d) return d;
+    e->g->range = x->range;
+    node *n = graph_insert(e->g, node_new(e->g, N_DICT_CONSTRUCT, 0, NULL, 1));
+    n->outputs.data[0]->type = hint ? hint : type_dict(TYPE_STR, TYPE_TENSOR);
+    return n->outputs.data[0];
+}
+
+/* ---- builtins with a rule of their own ------------------------------------------------------------------------------------ */
+
+/* len and its kin: classes define them by methods. */
+static ir_value *special_magic(emitter *e, const expr *x, const sugar *s) {
+    static const struct { const char *op, *magic; } table[] = {
+        {"aten::len", "__len__"}, {"aten::hex", "__hex__"}, {"aten::oct", "__oct__"}, {"aten::round", "__round__"},
+        {"prim::abs", "__abs__"}, {"aten::hash", "__hash__"}, {"aten::bin", "__index__"}};
+    source_range r = x->a->range;
+    if (x->items.len == 1 && !x->kwargs.len && x->items.data[0]->kind != E_STARRED) {
+        sugar *arg = emit_sugar(e, x->items.data[0], NULL);
+        if (!arg) return NULL;
+        if (!strcmp(s->name, "aten::len")) { /* of a module container: known */
+            bool value = arg->kind == SUGAR_VALUE;
+            bool module = value && arg->value->type->kind == T_CLASS && arg->value->type->cls->is_module;
+            sugar *items = value && !module ? NULL : emit_static_elements(e, r, arg);
+            e->g->range = r;
+            if (items) return graph_constant_int(e->g, items->nitems);
+            if (emit_failed(e)) return NULL;
+            if (arg->kind == SUGAR_RANGE) return arg->length;
+            if (value && arg->value->type->kind == T_TUPLE) return graph_constant_int(e->g, arg->value->type->nelems);
+        }
+        ir_value *v = emit_as_value(e, x->items.data[0]->range, arg);
+        if (!v) return NULL;
+        for (size_t i = 0; v->type->kind == T_CLASS && i < sizeof table / sizeof *table; i++)
+            if (!strcmp(table[i].op, s->name)) return emit_method(e, r, v, table[i].magic, 0, NULL);
+        return emit_builtin_values(e, r, s->name, 1, &v);
+    }
+    actual *a;
+    int n;
+    return emit_arguments(e, x, 0, &a, &n) ? emit_builtin(e, r, s->name, n, a) : NULL;
+}
+
+/* round(x, n): a float with n decimals, an int with n < 0 */
+static ir_value *special_round(emitter *e, const expr *x, const sugar *s) {
+    actual *a;
+    int n;
+    if (x->items.len + x->kwargs.len == 1) return special_magic(e, x, s);
+    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    source_range r = x->a->range;
+    type_kind k = n ? a[0].value->type->kind : T_NONE;
+    if (n == 2 && (k == T_FLOAT || k == T_INT) && a[1].value->type->kind == T_INT) {
+        a[1].name = NULL; /* ndigits= */
+        return special_helper(e, r, k == T_INT ? "round_int" : "round_digits", n, a);
+    }
+    return emit_builtin(e, r, s->name, n, a);
+}
+
+/* min and max: also of more than two values, taken two at a time */
+static ir_value *special_minmax(emitter *e, const expr *x, const sugar *s) {
+    actual *a;
+    int n;
+    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    source_range r = x->a->range;
+    if (n == 1 && !a[0].name && a[0].value->type->kind == T_TUPLE) {
+        ir_value **parts;
+        if (!emit_unpack(e, r, a[0].value, 0, &parts, &n)) return NULL;
+        a = arena_array(e->scratch, actual, n + 1);
+        if (!a) return diag_no_memory(e->diag), NULL;
+        for (int i = 0; i < n; i++) a[i] = (actual){NULL, parts[i], r};
+        if (n == 1) return a[0].value;
+    }
+    for (int i = 0; i < n; i++)
+        if (a[i].name) return emit_builtin(e, r, s->name, n, a);
+    if (n < 3) return emit_builtin(e, r, s->name, n, a);
+    ir_value *best = a[0].value;
+    for (int i = 1; i < n && best; i++) {
+        ir_value *two[] = {best, a[i].value};
+        best = emit_builtin_values(e, r, s->name, 2, two);
+    }
+    return best;
+}
+
+/* sum(list, start) */
+static ir_value *special_sum(emitter *e, const expr *x, const sugar *s) {
+    actual *a;
+    int n;
+    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    source_range r = x->a->range;
+    bool list = n && a[0].value->type->kind == T_LIST;
+    bool start = n == 2 && list && (!a[1].name || !strcmp(a[1].name, "start"));
+    ir_value *v = emit_builtin(e, r, s->name, start ? 1 : n, a);
+    return v && start ? emit_binary_values(e, r, O_ADD, a[1].value, v) : v;
+}
+
+/* sorted(list, reverse=True) has no operator: a sorted copy is turned by aten::sort. */
+static ir_value *special_sorted(emitter *e, const expr *x, const sugar *s) {
+    actual *a;
+    int n;
+    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    source_range r = x->a->range;
+    if (n != 2 || !a[1].name || strcmp(a[1].name, "reverse")) return emit_builtin(e, r, s->name, n, a);
+    ir_value *copy = emit_builtin(e, r, s->name, 1, a);
+    if (!copy) return NULL;
+    actual sort[] = {{NULL, copy, r, true}, a[1]};
+    return emit_builtin(e, r, "aten::sort", 2, sort) ? copy : NULL;
+}
+
+static ir_value *special_print(emitter *e, const expr *x) {
+    actual *a;
+    int n;
+    if (x->kwargs.len) return emit_fail(e, x->a->range, "print doesn't accept any keyword arguments");
+    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    e->g->range = x->a->range;
+    node *nd = node_new(e->g, N_PRINT, 0, NULL, 0);
+    for (int i = 0; i < n; i++) node_add_input(nd, a[i].value);
+    graph_insert(e->g, nd);
+    return graph_constant_none(e->g);
+}
+
+/* torch.device("cuda", 1) and torch.device(type=, index=): a text while compiling */
+static ir_value *special_device(emitter *e, const expr *x) {
+    actual *a;
+    int n;
+    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    source_range r = x->a->range;
+    value type = value_none(), index = value_none();
+    if (n == 2 && ir_value_constant(a[0].value, &type) && type.tag == V_STR && ir_value_constant(a[1].value, &index) &&
+        index.tag == V_INT) {
+        const char *text = arena_printf(e->scratch, "%s:%lld", type.u.str->bytes, (long long)index.u.i);
+        e->g->range = r;
+        a[0] = (actual){NULL, graph_constant_str(e->g, text, strlen(text)), r};
+        n = 1;
+    } else if (n == 1 && a[0].value->type->kind == T_DEVICE) {
+        return a[0].value;
+    }
+    return emit_builtin(e, r, "aten::device", n, a);
+}
+
+/* warnings.warn(message, category, stacklevel): the category is a class, which no operator takes */
+static ir_value *special_warn(emitter *e, const expr *x) {
+    if (!x->items.len) return emit_fail(e, x->range, "warn expects a message");
+    ir_value *message = emit_expr(e, x->items.data[0], NULL);
+    if (!message) return NULL;
+    source_range r = x->a->range;
+    actual args[2] = {{NULL, message, r}, {0}};
+    int n = 1;
+    for (size_t i = 0; i < x->kwargs.len; i++)
+        if (x->kwargs.data[i].name && !strcmp(x->kwargs.data[i].name, "stacklevel")) {
+            args[n] = (actual){"stacklevel", emit_expr(e, x->kwargs.data[i].value, NULL), r};
+            if (!args[n++].value) return NULL;
+            break;
+        }
+    return emit_builtin(e, r, "aten::warn", n, args);
+}
+
+static ir_value *special_fork(emitter *e, const expr *x) {
+    if (x->items.len < 1) return emit_fail(e, x->range, "Expected at least one argument to fork()");
+    sugar *s = emit_sugar(e, x->items.data[0], NULL);
+    actual *args;
+    int n;
+    if (!s) return NULL;
+    if (s->kind == SUGAR_CLOSURE) return emit_fork(e, s->def, x->range);
+    return emit_arguments(e, x, 1, &args, &n) ? emit_fork_call(e, x->range, s, n, args) : NULL;
+}
+
+/* x.__getitem__(i) on a tensor */
+static ir_value *special_getitem(emitter *e, const expr *x) {
+    expr *sub = special_expr(e, E_SUBSCRIPT, x->range);
+    sub->a = x->a->a;
+    sub->items = x->items;
+    return emit_subscript(e, sub, NULL);
+}
+
+static ir_value *special_called_helper(emitter *e, const expr *x, const sugar *s) {
+    actual *a;
+    int n;
+    return emit_arguments(e, x, 0, &a, &n) ? special_helper(e, x->a->range, s->name, n, a) : NULL;
+}
+
+sugar *emit_special_call(emitter *e, const expr *x, const sugar *s, type *hint) {
+    ir_value *v = NULL;
+    switch (s->special) {
+    case SPECIAL_ANNOTATE:
+    case SPECIAL_CAST_TYPE:
+    case SPECIAL_UNCHECKED_CAST:
+    case SPECIAL_UNINITIALIZED: v = special_typed(e, x, s->special); break;
+    case SPECIAL_ISINSTANCE: v = emit_isinstance(e, x); break;
+    case SPECIAL_GETATTR: return special_getattr(e, x, hint);
+    case SPECIAL_HASATTR: v = special_hasattr(e, x); break;
+    case SPECIAL_PRINT: v = special_print(e, x); break;
+    case SPECIAL_FORK: v = special_fork(e, x); break;
+    case SPECIAL_RANGE: return special_range(e, x);
+    case SPECIAL_ENUMERATE:
+    case SPECIAL_ZIP:
+    case SPECIAL_REVERSED: return special_iterable(e, x, s->special);
+    case SPECIAL_SLICE: return special_slice(e, x);
+    case SPECIAL_LIST: v = special_list(e, x, hint); break;
+    case SPECIAL_TUPLE: v = special_tuple(e, x); break;
+    case SPECIAL_DICT: v = special_dict(e, x, hint); break;
+    case SPECIAL_TENSOR_CAST: v = special_tensor_cast(e, x, s); break;
+    case SPECIAL_TOLIST: v = special_tolist(e, x->a->range, s->value, hint); break;
+    case SPECIAL_TENSOR_GETITEM: v = special_getitem(e, x); break;
+    case SPECIAL_MAGIC: v = special_magic(e, x, s); break;
+    case SPECIAL_HELPER: v = special_called_helper(e, x, s); break;
+    case SPECIAL_ROUND: v = special_round(e, x, s); break;
+    case SPECIAL_SUM: v = special_sum(e, x, s); break;
+    case SPECIAL_MINMAX: v = special_minmax(e, x, s); break;
+    case SPECIAL_SORTED: v = special_sorted(e, x, s); break;
+    case SPECIAL_DEVICE: v = special_device(e, x); break;
+    case SPECIAL_WARN: v = special_warn(e, x); break;
+    case SPECIAL_TRUE:
+    case SPECIAL_FALSE:
+        e->g->range = x->range;
+        v = graph_constant_bool(e->g, s->special == SPECIAL_TRUE);
+        break;
+    case SPECIAL_IDENTITY:
+        if (x->items.len == 1) return emit_sugar(e, x->items.data[0], hint);
+        emit_fail(e, x->range, "one argument is expected");
+        return NULL;
+    default: v = special_cast(e, x, s->special); break;
+    }
+    return sugar_of_value(e, v);
+}
+
+sugar *emit_tensor_method(emitter *e, ir_value *self, const char *name) {
+    static const char *const casts[] = {"byte", "char", "short", "int", "long", "half", "float", "double",
+                                        "cfloat", "cdouble", "bool", "bfloat16"};
+    int form = !strcmp(name, "tolist") ? SPECIAL_TOLIST : !strcmp(name, "__getitem__") ? SPECIAL_TENSOR_GETITEM : SPECIAL_NONE;
+    for (size_t i = 0; i < sizeof casts / sizeof *casts; i++)
+        if (!strcmp(casts[i], name)) form = SPECIAL_TENSOR_CAST;
+    if (form == SPECIAL_NONE) return NULL;
+    sugar *s = sugar_new(e, SUGAR_SPECIAL);
+    s->special = form;
+    s->name = name;
+    s->value = self;
+    return s;
+}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# __init__.py - torch.nn.utils: names imported when they are first asked for.
+_places = {
+    'weight_norm': 'torch.nn.utils.weight_norm', 'remove_weight_norm': 'torch.nn.utils.weight_norm',
+    'spectral_norm': 'torch.nn.utils.spectral_norm', 'remove_spectral_norm': 'torch.nn.utils.spectral_norm',
+    'fuse_conv_bn_eval': 'torch.nn.utils.fusion', 'fuse_conv_bn_weights': 'torch.nn.utils.fusion',
+    'fuse_linear_bn_eval': 'torch.nn.utils.fusion', 'fuse_linear_bn_weights': 'torch.nn.utils.fusion',
+    'parameters_to_vector': 'torch.nn.utils.convert_parameters',
+    'vector_to_parameters': 'torch.nn.utils.convert_parameters',
+    'skip_init': 'torch.nn.utils.init',
+}
+
+
+def __getattr__(name):
+    import importlib
+    if name not in _places:
+        raise AttributeError("module 'torch.nn.utils' has no attribute '{}'".format(name))
+    return getattr(importlib.import_module(_places[name]), name)

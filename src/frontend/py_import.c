@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * py_import.c - the evaluator's beginning and end, and modules: running a file, import, attributes of modules.
+ *
+ * A module's globals are filled by C (py_builtin_module) and then by the prelude's text of the same name; what has neither is
+ * looked for beside the program. Submodules of the prelude are read when first looked up, so that a program pays for
+ * the layers it uses.
+ * Tests: tests/unit/test_py.c
+ */
+#include "frontend/py_internal.h"
+
+/* ---- beginning, end -------------------------------------------------------------------------------------- */
+
+static py_object *import_new(py *p, const char *name) {
+    py_object *o = py_new(p, PY_MODULE);
+    o->u.mod.name = intern(p->names, name);
+    o->u.mod.globals = py_dict_new(p);
+    return o;
+}
+
+bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host) {
+    *p = (py){.a = a, .names = names, .diag = d, .host = *host};
+    p->none = py_new(p, PY_VALUE);
+    p->true_ = py_new(p, PY_VALUE);
+    p->false_ = py_new(p, PY_VALUE);
+    p->true_->u.v = value_bool(true);
+    p->false_->u.v = value_bool(false);
+    p->ellipsis = py_new(p, PY_ELLIPSIS);
+    p->not_implemented = py_new(p, PY_NOT_IMPLEMENTED);
+    p->builtins = import_new(p, "builtins");
+    p->builtins->u.mod.ready = true;
+    if (!py_memory(p) || !py_builtins_init(p)) return false;
+    if (strmap_put(&p->modules, "builtins", p->builtins)) return true;
+    diag_no_memory(d);
+    return false;
+}
+
+void py_free(py *p) {
+    for (size_t i = 0; i < p->held.len; i++) value_unref(p->held.data[i]);
+    vec_free(&p->held);
+    for (size_t i = 0; i < p->maps.len; i++) strmap_free(p->maps.data[i]);
+    vec_free(&p->maps);
+    for (size_t i = 0; i < p->own_sources.len; i++) source_unref(p->own_sources.data[i]);
+    vec_free(&p->own_sources);
+    strmap_free(&p->modules);
+    strmap_free(&p->strings);
+}
+
+bool py_hold_source(py *p, source *src) {
+    if (src && (p->sources ? vec_push(p->sources, src) : vec_push(&p->own_sources, src))) return true;
+    source_unref(src);
+    diag_no_memory(p->diag);
+    return false;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------- */
+
+/* Runs src, whose reference is the evaluator's, in mod. */
+static bool import_run(py *p, py_object *mod, source *src) {
+    stmt_list *body = arena_new(p->a, stmt_list);
+    if (parse_module(p->diag, p->a, p->names, src, body) != CTSC_OK) {
+        if (p->diag->status == CTSC_FAILED && !p->diag->exception) p->diag->exception = mem_strdup("builtins.SyntaxError");
+        return false;
+    }
+    mod->u.mod.src = src;
+    py_env *env = arena_new(p->a, py_env);
+    *env = (py_env){.vars = mod->u.mod.globals, .module = mod, .qualname = "<module>"};
+    py_object *file = py_text(p, src->name);
+    if (!file || !py_dict_set(p, env->vars, "__file__", file)) return false;
+    const char *caller = p->where;
+    p->where = "<module>";
+    bool ok = py_deeper(p, (source_range){0});
+    if (ok) {
+        ok = py_exec(p, env, body);
+        p->depth--;
+    }
+    p->where = caller;
+    return ok;
+}
+
+static py_object *import_begin(py *p, const char *name) {
+    py_object *mod = import_new(p, name), *text = py_text(p, name);
+    if (!text || !py_memory(p) || !py_dict_set(p, mod->u.mod.globals, "__name__", text)) return NULL;
+    if (strmap_put(&p->modules, mod->u.mod.name, mod)) return mod;
+    diag_no_memory(p->diag);
+    return NULL;
+}
+
+static py_object *import_forget(py *p, py_object *mod) {
+    (void)strmap_put(&p->modules, mod->u.mod.name, NULL);
+    return NULL;
+}
+
+py_object *py_run_module(py *p, const char *name, source *src) {
+    if (!py_hold_source(p, source_ref(src))) return NULL;
+    py_object *mod = import_begin(p, name);
+    if (!mod || !import_run(p, mod, src)) return NULL;
+    mod->u.mod.ready = true;
+    return mod;
+}
+
+/* ---- import ---------------------------------------------------------------------------------------------------- */
+
+static bool import_prelude(py *p, py_object *mod, bool *found) {
+    size_t len;
+    bool is_package;
+    const char *text = prelude_text(mod->u.mod.name, &len, &is_package);
+    if (!text) {
+        *found = *found || prelude_has(mod->u.mod.name);
+        return true;
+    }
+    *found = true;
+    mod->u.mod.is_package = is_package;
+    char name[256];
+    snprintf(name, sizeof name, "<ctsc>/%s", mod->u.mod.name);
+    source *src = source_new(name, text, len);
+    return py_hold_source(p, src) && import_run(p, mod, src);
+}
+
+static bool import_file(py *p, py_object *mod, bool *found) {
+    source *src = NULL;
+    if (!p->host.read_module) return true;
+    if (p->host.read_module(p->host.ctx, p->diag, mod->u.mod.name, &src) != CTSC_OK) return false;
+    if (!src) return true;
+    *found = true;
+    const char *slash = strrchr(src->name, '/');
+    mod->u.mod.is_package = !strcmp(slash ? slash + 1 : src->name, "__init__.py");
+    return py_hold_source(p, src) && import_run(p, mod, src);
+}
+
+static py_object *import_load(py *p, source_range r, const char *dotted) {
+    py_object *mod = import_begin(p, dotted);
+    if (!mod) return NULL;
+    bool found = py_builtin_module(p, mod->u.mod.name, mod);
+    bool ok = !py_failed(p) && import_prelude(p, mod, &found) && (found || import_file(p, mod, &found));
+    if (ok && !found) {
+        py_fail(p, r, "ModuleNotFoundError", "No module named '%s'", dotted);
+        ok = false;
+    }
+    if (!ok) {
+        if (py_failed(p)) diag_frame(p->diag, r, p->where ? p->where : "<module>");
+        return import_forget(p, mod);
+    }
+    mod->u.mod.ready = true;
+    return mod;
+}
+
+enum { IMPORT_MAX_NAME = 200 };
+
+py_object *py_import(py *p, source_range r, const char *dotted) {
+    py_object *mod = strmap_get(&p->modules, dotted);
+    if (mod) return mod;
+    const char *dot = strrchr(dotted, '.');
+    if (strlen(dotted) > IMPORT_MAX_NAME) return py_fail(p, r, "ModuleNotFoundError", "the module's name is too long");
+    py_object *parent = NULL;
+    if (dot) {
+        char name[IMPORT_MAX_NAME + 1];
+        snprintf(name, sizeof name, "%.*s", (int)(dot - dotted), dotted);
+        if (!py_deeper(p, r)) return NULL;
+        parent = py_import(p, r, name);
+        p->depth--;
+        if (!parent) return NULL;
+        if ((mod = strmap_get(&p->modules, dotted))) return mod; /* the parent imported it */
+    }
+    if (!(mod = import_load(p, r, dotted))) return NULL;
+    return !parent || py_dict_set(p, parent->u.mod.globals, dot + 1, mod) ? mod : NULL;
+}
+
+py_object *py_module_attribute(py *p, source_range r, py_object *mod, const char *name) {
+    py_object *o = py_dict_get(mod->u.mod.globals, name);
+    if (o) return o;
+    if (!strcmp(name, "__dict__")) return py_dict_object(p, mod->u.mod.globals);
+    o = py_module_missing(p, mod, name);
+    if (o || py_failed(p)) return o;
+    char dotted[IMPORT_MAX_NAME + 1];
+    size_t n = (size_t)snprintf(dotted, sizeof dotted, "%s.%s", mod->u.mod.name, name);
+    if (n < sizeof dotted && prelude_has(dotted)) return py_import(p, r, dotted);
+    py_object *get = py_dict_get(mod->u.mod.globals, "__getattr__");
+    if (get && get->kind == PY_FUNCTION) {
+        py_object *text = py_text(p, name);
+        return text ? py_call1(p, r, get, text) : NULL;
+    }
+    /* "from package import module" */
+    if (mod->u.mod.is_package && mod->u.mod.ready && n < sizeof dotted && p->host.read_module) {
+        o = py_import(p, r, dotted);
+        if (o || !p->diag->exception || strcmp(p->diag->exception, "builtins.ModuleNotFoundError")) return o;
+        diag_clear(p->diag);
+    }
+    return NULL;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * source.c - compiles a Python file: runs it, finds its entry, builds the module, compiles all that the entry can reach.
+ *
+ * Every function is compiled on its own, so that one run reports every independent error; a function that fails because one it calls
+ * fails brings the same error again, which is dropped.
+ * Ownership: the program is the unit's import_ctx and dies with it. Objects made while compiling are held until the end, then only the
+ * root keeps them.
+ * Tests: tests/lang, tests/corpus
+ */
+#include "frontend/source.h"
+
+static void source_release(program *g) {
+    for (size_t i = 0; i < g->held.len; i++) value_unref(g->held.data[i]);
+    for (size_t i = 0; i < g->class_types.cap; i++) { /* defaults could keep the unit alive for ever */
+        class_source *c = g->class_types.slots[i].value;
+        if (c && c->type->field_defaults) c->type->field_defaults = NULL;
+    }
+    for (size_t i = 0; i < g->defaults.len; i++) value_unref(g->defaults.data[i]);
+    vec_free(&g->held);
+    vec_free(&g->defaults);
+    ptrmap_free(&g->objects);
+}
+
+static void source_free(void *ctx) {
+    program *g = ctx;
+    source_release(g);
+    py_free(&g->py);
+    ptrmap_free(&g->functions);
+    ptrmap_free(&g->classes);
+    ptrmap_free(&g->class_types);
+    ptrmap_free(&g->modules);
+    vec_free(&g->module_types);
+    vec_free(&g->pending);
+    mem_free(g);
+}
+
+/* ---- the entry ------------------------------------------------------------------------------------------------------- */
+
+static bool source_mentions_stmts(const stmt_list *body, const char *name);
+
+static bool source_mentions(const expr *x, const char *name) {
+    if (!x) return false;
+    if (x->kind == E_NAME) return !strcmp(x->name, name);
+    if (source_mentions(x->a, name) || source_mentions(x->b, name) || source_mentions(x->c, name)) return true;
+    for (size_t i = 0; i < x->items.len; i++)
+        if (source_mentions(x->items.data[i], name)) return true;
+    for (size_t i = 0; i < x->keys.len; i++)
+        if (source_mentions(x->keys.data[i], name)) return true;
+    for (size_t i = 0; i < x->kwargs.len; i++)
+        if (source_mentions(x->kwargs.data[i].value, name)) return true;
+    return false;
+}
+
+static bool source_mentions_list(const expr_list *xs, const char *name) {
+    for (size_t i = 0; i < xs->len; i++)
+        if (source_mentions(xs->data[i], name)) return true;
+    return false;
+}
+
+static bool source_mentions_def(const func_def *def, const char *name) {
+    for (size_t i = 0; i < def->params.len; i++)
+        if (source_mentions(def->params.data[i].annotation, name) || source_mentions(def->params.data[i].default_value, name))
+            return true;
+    return source_mentions_stmts(&def->body, name);
+}
+
+static bool source_mentions_class(const class_def *c, const char *name) {
+    return source_mentions_list(&c->bases, name) || source_mentions_stmts(&c->body, name);
+}
+
+static bool source_mentions_stmts(const stmt_list *body, const char *name) {
+    for (size_t i = 0; i < body->len; i++) {
+        const stmt *st = body->data[i];
+        if (source_mentions_list(&st->targets, name) || source_mentions(st->value, name) || source_mentions(st->annotation, name) ||
+            source_mentions(st->message, name) || source_mentions_stmts(&st->body, name) || source_mentions_stmts(&st->orelse, name))
+            return true;
+        for (size_t k = 0; k < st->items.len; k++)
+            if (source_mentions(st->items.data[k].context, name)) return true;
+        if ((st->def && source_mentions_def(st->def, name)) || (st->cls && source_mentions_class(st->cls, name))) return true;
+    }
+    return false;
+}
+
+/* What a file offers: its own functions and classes. */
+typedef enum source_offer { OFFER_NONE, OFFER_MODULE, OFFER_SCRIPTED, OFFER_FUNCTION, OFFER_INSTANCE } source_offer;
+
+static source_offer source_offers(const program *g, const py_object *o) {
+    if (o->kind == PY_CLASS && o->u.cls->kind == PYC_MODULE && o->u.cls->def && o->u.cls->module == g->main) return OFFER_MODULE;
+    if (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE) return OFFER_INSTANCE;
+    if (o->kind != PY_FUNCTION || !o->u.fn->def || o->u.fn->module != g->main) return OFFER_NONE;
+    return o->u.fn->mode == PY_SCRIPT ? OFFER_SCRIPTED : OFFER_FUNCTION;
+}
+
+/* Is it used by another function or class of the file? */
+static bool source_used(const program *g, const char *name, const py_object *self) {
+    const py_dict *d = g->main->u.mod.globals;
+    for (size_t i = 0; i < d->entries.len; i++) {
+        const py_dict_entry *en = &d->entries.data[i];
+        if (!en->key || en->val == self) continue;
+        const py_object *o = en->val;
+        if (o->kind == PY_CLASS && o->u.cls->def && o->u.cls->module == g->main && source_mentions_class(o->u.cls->def, name)) return true;
+        if (o->kind == PY_FUNCTION && o->u.fn->def && o->u.fn->module == g->main && source_mentions_def(o->u.fn->def, name)) return true;
+    }
+    return false;
+}
+
+/* The only unused one of a kind; NULL with *n counting them otherwise. */
+static py_object *source_only(const program *g, source_offer kind, int *n) {
+    const py_dict *d = g->main->u.mod.globals;
+    py_object *found = NULL;
+    *n = 0;
+    for (size_t i = 0; i < d->entries.len; i++) {
+        const py_dict_entry *en = &d->entries.data[i];
+        if (!en->key || en->key->kind != PY_VALUE || en->key->u.v.tag != V_STR || source_offers(g, en->val) != kind) continue;
+        if (source_used(g, en->key->u.v.u.str->bytes, en->val)) continue;
+        if (en->val != found) ++*n;
+        found = en->val;
+    }
+    return *n == 1 ? found : NULL;
+}
+
+static void source_list_candidates(program *g, strbuf *out) {
+    static const char *const what[] = {"", "class", "function", "function", "module"};
+    const py_dict *d = g->main->u.mod.globals;
+    int n = 0;
+    for (size_t i = 0; i < d->entries.len; i++) {
+        const py_dict_entry *en = &d->entries.data[i];
+        source_offer o = en->key ? source_offers(g, en->val) : OFFER_NONE;
+        if (o == OFFER_NONE || en->key->kind != PY_VALUE || en->key->u.v.tag != V_STR) continue;
+        sb_printf(out, "%s%s %s", n++ ? ", " : "", what[o], en->key->u.v.u.str->bytes);
+    }
+    if (!n) sb_puts(out, "none");
+}
+
+static py_object *source_no_entry(program *g, const char *name, const char *why) {
+    strbuf sb = STRBUF_INIT;
+    source_list_candidates(g, &sb);
+    diag_fail(g->py.diag, CTSC_FAILED, "%s: %s; candidates: %s", name, why, sb_str(&sb));
+    sb_free(&sb);
+    return NULL;
+}
+
+static py_object *source_entry(program *g, const source_options *o, const char *name) {
+    const py_dict *globals = g->main->u.mod.globals;
+    if (o->entry) {
+        py_object *e = py_dict_get(globals, o->entry);
+        if (e && source_offers(g, e) == OFFER_NONE && e->kind == PY_CLASS && e->u.cls->kind == PYC_MODULE) return e; /* imported */
+        if (e && (source_offers(g, e) != OFFER_NONE || e->kind == PY_FUNCTION)) return e;
+        char text[256];
+        snprintf(text, sizeof text, "there is no function or module class '%.100s'", o->entry);
+        return source_no_entry(g, name, text);
+    }
+    py_object *e = py_dict_get(globals, "forward");
+    if (e && e->kind == PY_FUNCTION) return e;
+    e = py_dict_get(globals, "Main");
+    if (e && source_offers(g, e) == OFFER_MODULE) return e;
+    int scripted, modules, functions, n;
+    py_object *function = source_only(g, OFFER_SCRIPTED, &scripted), *module = source_only(g, OFFER_MODULE, &modules);
+    if (scripted + modules == 1) return function ? function : module;
+    if (scripted + modules == 0) {
+        e = source_only(g, OFFER_FUNCTION, &functions);
+        if (!e) e = source_only(g, OFFER_INSTANCE, &n);
+        if (e) return e;
+        return source_no_entry(g, name, "nothing to compile was found");
+    }
+    return source_no_entry(g, name, "several entries are possible, name one (--entry)");
+}
+
+/* ---- compiling ------------------------------------------------------------------------------------------------------------ */
+
+static const diag_item *source_error_of(const diag *d) {
+    for (size_t i = 0; i < d->items.len; i++)
+        if (d->items.data[i].kind == DIAG_ERROR) return &d->items.data[i];
+    return NULL;
+}
+
+/* Adds an error unless it is there already: a caller fails with its callee's error. */
+static void source_add_error(diag *all, diag *one) {
+    const diag_item *e = source_error_of(one);
+    for (size_t i = 0; e && i < all->items.len; i++) {
+        const diag_item *k = &all->items.data[i];
+        if (k->kind == DIAG_ERROR && !strcmp(k->text, e->text) && k->range.src == e->range.src && k->range.begin == e->range.begin) {
+            diag_clear(one);
+            return;
+        }
+    }
+    diag_append(all, one);
+}
+
+/* Everything declared, and what that declares on the way. */
+static ctsc_status source_compile_all(program *g, diag *d) {
+    unit *u = g->unit;
+    diag all = {0};
+    for (size_t i = 0; i < u->all_functions.len; i++) {
+        function *f = u->all_functions.data[i];
+        if (f->state == FUNCTION_READY || !f->scope || !f->schema || (f->cls && f->cls->kind == T_INTERFACE)) continue;
+        diag one = {0};
+        if (function_ensure_compiled(f, &one) != CTSC_OK) source_add_error(&all, &one);
+        g->py.diag = d;
+        if (all.status == CTSC_LIMIT) break;
+    }
+    if (all.status == CTSC_OK) return CTSC_OK;
+    ctsc_status s = all.status;
+    diag_append(d, &all);
+    return s;
+}
+
+/* A function as torch.jit.save writes it: the method forward of a module that has nothing else. */
+static bool source_placeholder(program *g, function *f, value *root) {
+    unit *u = g->unit;
+    diag *d = g->py.diag;
+    type *t = type_class_new(u, T_CLASS, "__torch__.PlaceholderModule");
+    t->cls->is_module = true;
+    attribute training = {.name = intern(&u->names, "training"), .type = TYPE_BOOL};
+    function *m = unit_add_function(u, "__torch__.PlaceholderModule.forward", t);
+    graph *copy = graph_clone(f->graph);
+    if (!m || !copy || !strmap_put(&u->classes, class_name(t), t) || !avec_push(&u->arena, &t->cls->attributes, training) ||
+        !avec_push(&u->arena, &t->cls->methods, m)) {
+        if (copy) graph_free(copy);
+        return diag_no_memory(d), false;
+    }
+    m->graph = copy;
+    schema *sc = m->schema = arena_new(&u->arena, schema);
+    *sc = *f->schema;
+    sc->name = m->name;
+    sc->nargs = f->schema->nargs + 1;
+    sc->args = arena_array(&u->arena, argument, sc->nargs);
+    if (!sc->args) return sc->nargs = 0, diag_no_memory(d), false;
+    sc->args[0] = (argument){.name = "self", .type = t};
+    for (int i = 1; i < sc->nargs; i++) {
+        sc->args[i] = f->schema->args[i - 1];
+        value_ref(sc->args[i].default_value);
+    }
+    m->return_declared = true;
+    m->range = f->range;
+    ir_value *self = block_insert_param(copy->root, 0, t);
+    if (arena_failed(&copy->arena) || arena_failed(&u->arena)) return diag_no_memory(d), false;
+    value_set_name(self, "self");
+    m->state = FUNCTION_READY;
+    object *o = object_new(t, 1);
+    if (!o) return diag_no_memory(d), false;
+    o->slots[0] = value_bool(true);
+    *root = value_object_take(o);
+    return true;
+}
+
+static bool source_build(program *g, const source_options *o, const char *name, source_result *out) {
+    diag *d = g->py.diag;
+    py_object *entry = source_entry(g, o, name);
+    if (!entry) return false;
+    if (entry->kind == PY_FUNCTION) {
+        function *f = source_function(g, entry->u.fn->def->range, entry);
+        if (!f || source_compile_all(g, d) != CTSC_OK || !source_placeholder(g, f, &out->root)) return false;
+        out->entry = f;
+        return true;
+    }
+    source_range r = {0};
+    if (entry->kind == PY_CLASS) {
+        r = entry->u.cls->def ? entry->u.cls->def->range : r;
+        if (g->py.host.seed) g->py.host.seed(g->py.host.ctx, o->seed);
+        entry = py_call(&g->py, r, entry, 0, NULL, 0, NULL, NULL);
+        if (!entry) return false;
+    }
+    if (!source_module_object(g, r, entry, &out->root)) return false;
+    return source_compile_all(g, d) == CTSC_OK;
+}
+
+ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o, const char *name, source *src,
+                           source_result *out) {
+    program *g = mem_zalloc(sizeof *g);
+    if (!g) return diag_no_memory(d);
+    g->unit = u;
+    u->compile = emit_function;
+    u->import_ctx = g;
+    u->import_ctx_free = source_free;
+    source_result r = {.root = value_none()};
+    bool ok = py_init(&g->py, &u->arena, &u->names, d, host);
+    g->py.sources = (void *)&u->sources;
+    g->main = ok ? py_run_module(&g->py, name, src) : NULL;
+    ok = g->main && source_build(g, o, name, &r);
+    if (ok && arena_failed(&u->arena)) ok = false;
+    source_release(g);
+    if (!ok) {
+        value_unref(r.root);
+        return d->status != CTSC_OK ? d->status : diag_no_memory(d);
+    }
+    *out = r;
+    return CTSC_OK;
+}

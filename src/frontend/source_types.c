@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * source_types.c - Python's types and annotations as types of the IR, types inferred from objects, and objects as values.
+ *
+ * Method: an annotation is read as an expression, not evaluated: names in it are looked up, constructors (List[...])
+ * are applied to the types of their arguments. So a forward reference resolves wherever it stands, and a message points at the part that is
+ * wrong. Aliases (Pair = Tuple[int, int]) are objects of the evaluator and are taken apart as such.
+ *
+ * Ownership: types are interned; values are references.
+ * Tests: tests/lang
+ */
+#include "frontend/source.h"
+
+enum { TYPES_MAX_DEPTH = 60, TYPES_MAX_ARGS = 256 };
+
+static type *types_fail(program *g, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static type *types_fail(program *g, source_range r, const char *fmt, ...) {
+    strbuf sb = STRBUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    sb_vprintf(&sb, fmt, ap);
+    va_end(ap);
+    diag_fail_at(g->py.diag, CTSC_FAILED, r, "%s", sb_str(&sb));
+    sb_free(&sb);
+    return NULL;
+}
+
+/* ---- constructors -------------------------------------------------------------------------------------------- */
+
+typedef enum types_constructor {
+    TYPES_NONE, TYPES_LIST, TYPES_DICT, TYPES_TUPLE, TYPES_OPTIONAL, TYPES_UNION, TYPES_FUTURE, TYPES_RREF, TYPES_SAME,
+} types_constructor;
+
+/*  name, constructor, number of parameters (-1: any), what PyTorch says of it without parameters (NULL: nothing) */
+static const struct {
+    const char *name;
+    types_constructor constructor;
+    int nargs;
+    const char *example;
+} types_constructors[] = {
+    {"List", TYPES_LIST, 1, "List[int]"},
+    {"list", TYPES_LIST, 1, "list[int]"},
+    {"Dict", TYPES_DICT, 2, "Dict[int, int]"},
+    {"dict", TYPES_DICT, 2, "dict[int, int]"},
+    {"OrderedDict", TYPES_DICT, 2, NULL},
+    {"Tuple", TYPES_TUPLE, -1, "Tuple[int]"},
+    {"tuple", TYPES_TUPLE, -1, "tuple[int]"},
+    {"Optional", TYPES_OPTIONAL, 1, "Optional[int]"},
+    {"Union", TYPES_UNION, -1, NULL},
+    {"Future", TYPES_FUTURE, 1, NULL},
+    {"RRef", TYPES_RREF, 1, NULL},
+    {"Final", TYPES_SAME, 1, NULL},
+    {"ClassVar", TYPES_SAME, 1, NULL},
+    {"BroadcastingList1", TYPES_LIST, 1, NULL},
+    {"BroadcastingList2", TYPES_LIST, 1, NULL},
+    {"BroadcastingList3", TYPES_LIST, 1, NULL},
+    {"BroadcastingList4", TYPES_LIST, 1, NULL},
+    {"BroadcastingList5", TYPES_LIST, 1, NULL},
+    {"BroadcastingList6", TYPES_LIST, 1, NULL},
+};
+enum { TYPES_NCONSTRUCTORS = sizeof types_constructors / sizeof *types_constructors };
+
+static bool types_dict_key(const type *t) {
+    switch (t->kind) {
+    case T_INT: case T_FLOAT: case T_BOOL: case T_STR: case T_COMPLEX: case T_TENSOR: case T_DEVICE: case T_ANY:
+    case T_NUMBER: case T_ENUM: return true;
+    default: return false;
+    }
+}
+
+static type *types_dict(program *g, source_range r, type *key, type *val) {
+    if (types_dict_key(key)) return type_dict(key, val);
+    strbuf sb = STRBUF_INIT;
+    type_print_python(key, &sb);
+    types_fail(g, r, "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string keys are supported",
+               sb_str(&sb));
+    sb_free(&sb);
+    return NULL;
+}
+
+static type *types_construct(program *g, source_range r, const char *name, int n, type **args) {
+    for (int i = 0; i < TYPES_NCONSTRUCTORS; i++) {
+        if (strcmp(types_constructors[i].name, name)) continue;
+        int want = types_constructors[i].nargs;
+        if (want >= 0 && n != want)
+            return types_fail(g, r, "%s expects exactly %d element type%s but got %d", name, want, want == 1 ? "" : "s", n);
+        switch (types_constructors[i].constructor) {
+        case TYPES_LIST: return type_list(args[0]);
+        case TYPES_DICT: return types_dict(g, r, args[0], args[1]);
+        case TYPES_TUPLE: return type_tuple(n, args);
+        case TYPES_OPTIONAL: return type_optional(args[0]);
+        case TYPES_UNION: return n ? type_union(n, args) : types_fail(g, r, "Union expects at least one element type");
+        case TYPES_FUTURE: return type_future(args[0]);
+        case TYPES_RREF: return type_rref(args[0]);
+        default: return args[0];
+        }
+    }
+    return types_fail(g, r, "Unknown type constructor %s", name);
+}
+
+/* List, Dict, ... without parameters. */
+static type *types_bare(program *g, source_range r, const char *name) {
+    for (int i = 0; i < TYPES_NCONSTRUCTORS; i++)
+        if (!strcmp(types_constructors[i].name, name) && types_constructors[i].example)
+            return types_fail(g, r, "Attempted to use %s without a contained type. Please add a contained type, e.g. %s",
+                              name, types_constructors[i].example);
+    return types_fail(g, r, "Unknown type name '%s'", name);
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------- */
+
+static type *types_builtin(const char *name) {
+    static const struct { const char *name; type_kind kind; } table[] = {
+        {"int", T_INT}, {"float", T_FLOAT}, {"bool", T_BOOL}, {"str", T_STR}, {"complex", T_COMPLEX},
+        {"NoneType", T_NONE}, {"Any", T_ANY}, {"Tensor", T_TENSOR}, {"Parameter", T_TENSOR}, {"Buffer", T_TENSOR},
+        {"device", T_DEVICE}, {"dtype", T_INT}, {"layout", T_INT}, {"memory_format", T_INT}, {"qscheme", T_QSCHEME},
+        {"FloatTensor", T_TENSOR}, {"DoubleTensor", T_TENSOR}, {"HalfTensor", T_TENSOR}, {"LongTensor", T_TENSOR},
+        {"IntTensor", T_TENSOR}, {"ShortTensor", T_TENSOR}, {"CharTensor", T_TENSOR}, {"ByteTensor", T_TENSOR},
+        {"BoolTensor", T_TENSOR}, {"Stream", T_STREAM},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (!strcmp(table[i].name, name)) return type_of_kind(table[i].kind);
+    return !strcmp(name, "Size") ? type_list(TYPE_INT) : NULL;
+}
+
+static type *types_of_object(program *g, py_env *env, source_range r, py_object *o, int depth);
+static type *types_of_expr(program *g, py_env *env, const expr *x, int depth);
+
+static type *types_of_class(program *g, source_range r, py_object *o) {
+    const py_class *c = o->u.cls;
+    if (c->kind == PYC_BUILTIN) {
+        type *t = types_builtin(c->name);
+        return t ? t : types_bare(g, r, c->name);
+    }
+    if (c->kind == PYC_MODULE && !c->def) return types_fail(g, r, "Unknown type name '%s'", c->name);
+    return source_class(g, r, o);
+}
+
+static type *types_of_generic(program *g, py_env *env, source_range r, py_object *o, int depth) {
+    const char *name = o->u.type.name;
+    type *args[TYPES_MAX_ARGS];
+    int n = o->u.type.nargs;
+    if (n < 0) {
+        type *t = types_builtin(name);
+        return t ? t : types_bare(g, r, name);
+    }
+    if (n > TYPES_MAX_ARGS) return types_fail(g, r, "too many parameters of a type");
+    if (n == 1 && o->u.type.args[0]->kind == PY_TUPLE && !o->u.type.args[0]->u.seq.items.len) n = 0; /* Tuple[()] */
+    bool known = false;
+    for (int i = 0; i < TYPES_NCONSTRUCTORS; i++) known |= !strcmp(types_constructors[i].name, name);
+    if (!known) return types_fail(g, r, "Unknown type constructor %s", name);
+    for (int i = 0; i < n; i++)
+        if (!(args[i] = types_of_object(g, env, r, o->u.type.args[i], depth + 1))) return NULL;
+    return types_construct(g, r, name, n, args);
+}
+
+static type *types_of_object(program *g, py_env *env, source_range r, py_object *o, int depth) {
+    if (depth > TYPES_MAX_DEPTH) return types_fail(g, r, "types nest too deeply");
+    switch (o->kind) {
+    case PY_VALUE:
+        if (o->u.v.tag == V_NONE) return TYPE_NONE;
+        if (o->u.v.tag == V_STR) {
+            expr *x = source_parse_text(g, r, o->u.v.u.str->bytes);
+            return x ? types_of_expr(g, env, x, depth + 1) : NULL;
+        }
+        break;
+    case PY_ELLIPSIS: return types_fail(g, r, "Expression of type dots cannot be used in a type expression");
+    case PY_TYPE: return types_of_generic(g, env, r, o, depth);
+    case PY_CLASS: return types_of_class(g, r, o);
+    default: break;
+    }
+    return types_fail(g, r, "'%s' object cannot be used as a type", py_type_name(o));
+}
+
+type *source_type_of_object(program *g, source_range r, py_object *o) {
+    py_env env = {.module = g->main};
+    return types_of_object(g, &env, r, o, 0);
+}
+
+/* ---- annotations --------------------------------------------------------------------------------------------- */
+
+/* The object that a name or a dotted name means; NULL without an error: unknown. */
+static py_object *types_lookup(program *g, const py_env *env, const expr *x) {
+    if (x->kind == E_NAME) return py_lookup(&g->py, env, x->name);
+    if (x->kind != E_ATTR) return NULL;
+    py_object *base = types_lookup(g, env, x->a);
+    return base ? py_find(&g->py, x->range, base, x->name) : NULL;
+}
+
+static bool types_dotted(const expr *x, strbuf *out) {
+    if (x->kind == E_ATTR) {
+        if (!types_dotted(x->a, out)) return false;
+        sb_putc(out, '.');
+    } else if (x->kind != E_NAME) {
+        return false;
+    }
+    sb_puts(out, x->name);
+    return true;
+}
+
+static type *types_unknown(program *g, const expr *x, const char *what) {
+    strbuf sb = STRBUF_INIT;
+    types_dotted(x, &sb);
+    types_fail(g, x->range, "Unknown type %s%s%s%s", what, *what == 'n' ? " '" : " ", sb_str(&sb), *what == 'n' ? "'" : "");
+    sb_free(&sb);
+    return NULL;
+}
+
+static type *types_of_name(program *g, py_env *env, const expr *x, int depth) {
+    py_object *o = types_lookup(g, env, x);
+    if (g->py.diag->status != CTSC_OK) return NULL;
+    if (o && (o->kind == PY_CLASS || o->kind == PY_TYPE || o->kind == PY_VALUE))
+        return types_of_object(g, env, x->range, o, depth);
+    type *t = !o && x->kind == E_NAME ? types_builtin(x->name) : NULL; /* type comments know Tensor without an import */
+    return t ? t : types_unknown(g, x, "name");
+}
+
+static const char *types_constructor_name(program *g, py_env *env, const expr *x) {
+    py_object *o = types_lookup(g, env, x);
+    if (o && o->kind == PY_TYPE && o->u.type.nargs < 0) return o->u.type.name;
+    if (o && o->kind == PY_CLASS) return o->u.cls->name;
+    return x->kind == E_NAME || x->kind == E_ATTR ? x->name : NULL;
+}
+
+static type *types_of_subscript(program *g, py_env *env, const expr *x, int depth) {
+    const char *name = types_constructor_name(g, env, x->a);
+    if (g->py.diag->status != CTSC_OK) return NULL;
+    if (!name) return types_fail(g, x->range, "Subscripted type must be a type identifier");
+    bool known = false;
+    for (int i = 0; i < TYPES_NCONSTRUCTORS; i++) known |= !strcmp(types_constructors[i].name, name);
+    if (!known) return types_unknown(g, x->a, "constructor");
+    type *args[TYPES_MAX_ARGS];
+    size_t n = x->items.len;
+    if (n == 1 && x->items.data[0]->kind == E_TUPLE && !x->items.data[0]->items.len) n = 0; /* Tuple[()] */
+    if (n > TYPES_MAX_ARGS) return types_fail(g, x->range, "too many parameters of a type");
+    for (size_t i = 0; i < n; i++)
+        if (!(args[i] = types_of_expr(g, env, x->items.data[i], depth + 1))) return NULL;
+    return types_construct(g, x->range, name, (int)n, args);
+}
+
+static type *types_of_expr(program *g, py_env *env, const expr *x, int depth) {
+    if (depth > TYPES_MAX_DEPTH) return types_fail(g, x->range, "types nest too deeply");
+    switch (x->kind) {
+    case E_NONE: return TYPE_NONE;
+    case E_STR: {
+        expr *inner = source_parse_text(g, x->range, x->s);
+        return inner ? types_of_expr(g, env, inner, depth + 1) : NULL;
+    }
+    case E_NAME:
+    case E_ATTR: return types_of_name(g, env, x, depth);
+    case E_SUBSCRIPT: return types_of_subscript(g, env, x, depth);
+    case E_BINARY:
+        if (x->op == O_OR) { /* int | None */
+            type *both[2] = {types_of_expr(g, env, x->a, depth + 1)};
+            both[1] = both[0] ? types_of_expr(g, env, x->b, depth + 1) : NULL;
+            return both[1] ? type_union(2, both) : NULL;
+        }
+        break;
+    case E_ELLIPSIS: return types_fail(g, x->range, "Expression of type dots cannot be used in a type expression");
+    default: break;
+    }
+    return types_fail(g, x->range, "this expression cannot be used in a type expression");
+}
+
+type *source_type_of_expr(program *g, py_env *env, const expr *x) {
+    if (++g->depth > SOURCE_MAX_DEPTH) {
+        g->depth--;
+        return types_fail(g, x->range, "types nest too deeply");
+    }
+    type *t = types_of_expr(g, env, x, 0);
+    g->depth--;
+    return t;
+}
+
+ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out) {
+    diag *before = s->prog->py.diag;
+    s->prog->py.diag = d;
+    type *t = source_type_of_expr(s->prog, s->env, x);
+    s->prog->py.diag = before;
+    if (!t) return d->status != CTSC_OK ? d->status : diag_fail_at(d, CTSC_FAILED, x->range, "not a type");
+    *out = t;
+    return CTSC_OK;
+}
+
+expr *source_parse_text(program *g, source_range r, const char *text) {
+    unit *u = g->unit;
+    expr *x = NULL;
+    size_t n = strlen(text);
+    source *src = r.src;
+    const char *at = src && r.begin <= r.end && r.end <= src->len && n ? strstr(src->text + r.begin, text) : NULL;
+    if (at && at + n <= src->text + r.end) { /* errors then point into the file */
+        uint32_t begin = (uint32_t)(at - src->text);
+        return parse_expression(g->py.diag, &u->arena, &u->names, src, begin, begin + (uint32_t)n, &x) == CTSC_OK ? x : NULL;
+    }
+    src = source_new("<type>", text, n);
+    if (!src || !vec_push(&u->sources, src)) {
+        source_unref(src);
+        diag_no_memory(g->py.diag);
+        return NULL;
+    }
+    return parse_expression(g->py.diag, &u->arena, &u->names, src, 0, (uint32_t)n, &x) == CTSC_OK ? x : NULL;
+}
+
+bool source_is_final(program *g, py_env *env, const expr *x) {
+    if (x->kind == E_STR) {
+        diag ignored = {0}, *before = g->py.diag;
+        g->py.diag = &ignored;
+        const expr *inner = source_parse_text(g, x->range, x->s);
+        g->py.diag = before;
+        diag_clear(&ignored);
+        return inner && inner->kind != E_STR && source_is_final(g, env, inner);
+    }
+    const expr *name = x->kind == E_SUBSCRIPT ? x->a : x;
+    py_object *o = types_lookup(g, env, name);
+    return o && o->kind == PY_TYPE && !strcmp(o->u.type.name, "Final");
+}
+
+/* ---- inference ------------------------------------------------------------------------------------------------ */
+
+static type *types_infer(program *g, py_object *o, strbuf *why, int depth);
+
+static type *types_mismatch(strbuf *why, const char *what, const type *a, const type *b) {
+    sb_puts(why, what);
+    type_print_python(a, why);
+    sb_puts(why, " and ");
+    type_print_python(b, why);
+    return NULL;
+}
+
+static type *types_infer_list(program *g, py_object *o, strbuf *why, int depth) {
+    type *elem = NULL;
+    if (!o->u.seq.items.len) return sb_puts(why, "List trace inputs must have elements"), NULL;
+    for (size_t i = 0; i < o->u.seq.items.len; i++) {
+        strbuf inner = STRBUF_INIT;
+        type *t = types_infer(g, o->u.seq.items.data[i], &inner, depth + 1);
+        if (!t) sb_printf(why, "Could not infer type of list element: %s", sb_str(&inner));
+        sb_free(&inner);
+        if (!t) return NULL;
+        type *both = elem ? type_unify(elem, t, false) : t;
+        if (!both)
+            return types_mismatch(why, "List inputs to traced functions must have consistent element type. Found ", elem, t);
+        elem = both;
+    }
+    return type_list(elem);
+}
+
+static type *types_infer_tuple(program *g, py_object *o, strbuf *why, int depth) {
+    if (o->u.seq.seq_cls) return source_class(g, (source_range){0}, o->u.seq.seq_cls);
+    type *elems[TYPES_MAX_ARGS];
+    size_t n = o->u.seq.items.len;
+    if (n > TYPES_MAX_ARGS) return sb_puts(why, "the tuple has too many elements"), NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!(elems[i] = types_infer(g, o->u.seq.items.data[i], why, depth + 1))) return NULL;
+    return type_tuple((int)n, elems);
+}
+
+static type *types_infer_dict(program *g, py_object *o, strbuf *why, int depth) {
+    type *key = NULL, *val = NULL;
+    for (size_t i = 0; i < o->u.dict->entries.len; i++) {
+        const py_dict_entry *en = &o->u.dict->entries.data[i];
+        if (!en->key) continue;
+        type *k = types_infer(g, en->key, why, depth + 1), *v = k ? types_infer(g, en->val, why, depth + 1) : NULL;
+        if (!v) return NULL;
+        type *keys = key ? type_unify(key, k, false) : k, *vals = val ? type_unify(val, v, false) : v;
+        static const char text[] = "Dictionary inputs to traced functions must have consistent type. Found ";
+        if (!keys) return types_mismatch(why, text, key, k);
+        if (!vals) return types_mismatch(why, text, val, v);
+        key = keys;
+        val = vals;
+    }
+    if (!key) return sb_puts(why, "Dictionary inputs must have entries"), NULL;
+    if (!types_dict_key(key)) {
+        sb_puts(why, "Cannot create dict for key type '");
+        type_print_python(key, why);
+        sb_puts(why, "', only int, float, complex, Tensor, device and string keys are supported");
+        return NULL;
+    }
+    return type_dict(key, val);
+}
+
+static type *types_infer_instance(program *g, py_object *o, strbuf *why) {
+    py_object *cls = o->u.inst.cls;
+    const py_class *c = cls->u.cls;
+    if (c->kind == PYC_MODULE || c->is_module) return sb_puts(why, "Cannot infer concrete type of torch.nn.Module"), NULL;
+    if (c->kind == PYC_ENUM) return source_class(g, (source_range){0}, cls);
+    if (c->is_script || ptrmap_get(&g->classes, c)) return source_class(g, (source_range){0}, cls);
+    return NULL;
+}
+
+static type *types_infer(program *g, py_object *o, strbuf *why, int depth) {
+    if (depth > TYPES_MAX_DEPTH) return sb_puts(why, "the value nests too deeply"), NULL;
+    type *t = NULL;
+    switch (o->kind) {
+    case PY_VALUE: t = type_without_details(type_of_value(o->u.v)); break;
+    case PY_SYMBOL: t = o->u.symbol == PY_MEMORY_FORMAT ? NULL : TYPE_INT; break;
+    case PY_LIST: return types_infer_list(g, o, why, depth);
+    case PY_TUPLE: return types_infer_tuple(g, o, why, depth);
+    case PY_DICT: return types_infer_dict(g, o, why, depth);
+    case PY_INSTANCE: t = types_infer_instance(g, o, why); break;
+    default: break;
+    }
+    if (!t && !why->len && g->py.diag->status == CTSC_OK)
+        sb_printf(why, "Only tensors and (possibly nested) tuples of tensors, lists, or dictsare supported as inputs or outputs of "
+                       "traced functions, but instead got value of type %s.", py_type_name(o));
+    return t;
+}
+
+type *source_infer_type(program *g, py_object *o, strbuf *why) {
+    return types_infer(g, o, why, 0);
+}
+
+/* ---- values --------------------------------------------------------------------------------------------------- */
+
+static bool types_value(program *g, source_range r, py_object *o, type *t, value *out, int depth);
+
+static bool types_value_mismatch(program *g, source_range r, const py_object *o, const type *t) {
+    strbuf sb = STRBUF_INIT;
+    type_print_python(t, &sb);
+    types_fail(g, r, "Expected a value of type '%s' but got an object of type '%s'", sb_str(&sb), py_type_name(o));
+    sb_free(&sb);
+    return false;
+}
+
+static bool types_no_memory(program *g) {
+    diag_no_memory(g->py.diag);
+    return false;
+}
+
+static bool types_list_value(program *g, source_range r, py_object *o, type *elem, value *out, int depth) {
+    size_t n = o->u.seq.items.len;
+    list *l = list_new(type_list_kind(elem), elem, n);
+    if (!l) return types_no_memory(g);
+    for (size_t i = 0; i < n; i++) {
+        value v = value_none();
+        bool ok = types_value(g, r, o->u.seq.items.data[i], elem, &v, depth + 1);
+        if (ok && !list_fits((list_kind)l->kind, v)) {
+            value_unref(v);
+            ok = types_value_mismatch(g, r, o->u.seq.items.data[i], elem);
+        } else if (ok && !list_append_take(l, v)) {
+            ok = types_no_memory(g);
+        }
+        if (!ok) return value_unref(value_list_take(l)), false;
+    }
+    *out = value_list_take(l);
+    return true;
+}
+
+static bool types_tuple_value(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
+    size_t n = o->u.seq.items.len;
+    if ((size_t)t->nelems != n) return types_value_mismatch(g, r, o, t);
+    tuple *tp = tuple_new(n, t->field_names ? t : NULL);
+    if (!tp) return types_no_memory(g);
+    for (size_t i = 0; i < n; i++)
+        if (!types_value(g, r, o->u.seq.items.data[i], t->elems[i], &tp->items[i], depth + 1))
+            return value_unref(value_tuple_take(tp)), false;
+    *out = value_tuple_take(tp);
+    return true;
+}
+
+static bool types_dict_value(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
+    dict *d = dict_new(t->elems[0], t->elems[1]);
+    if (!d) return types_no_memory(g);
+    for (size_t i = 0; i < o->u.dict->entries.len; i++) {
+        const py_dict_entry *en = &o->u.dict->entries.data[i];
+        value k = value_none(), v = value_none();
+        if (!en->key) continue;
+        bool ok = types_value(g, r, en->key, t->elems[0], &k, depth + 1);
+        if (ok && !types_value(g, r, en->val, t->elems[1], &v, depth + 1)) {
+            value_unref(k);
+            ok = false;
+        } else if (ok && !dict_set_take(d, k, v)) {
+            ok = types_no_memory(g);
+        }
+        if (!ok) return value_unref((value){.tag = V_DICT, .u.dict = d}), false;
+    }
+    *out = value_dict_take(d);
+    return true;
+}
+
+static bool types_enum_value(program *g, source_range r, py_object *o, type *t, value *out) {
+    const char *name = NULL;
+    py_object *member = o->kind == PY_INSTANCE ? py_dict_get(o->u.inst.attrs, "_name_") : NULL;
+    if (!member && o->kind == PY_INSTANCE) member = py_dict_get(o->u.inst.attrs, "name");
+    if (member && member->kind == PY_VALUE && member->u.v.tag == V_STR) name = member->u.v.u.str->bytes;
+    for (size_t i = 0; name && i < t->cls->constants.len; i++)
+        if (!strcmp(t->cls->constants.data[i].name, name)) {
+            *out = value_ref(t->cls->enum_members[i]);
+            return true;
+        }
+    return types_value_mismatch(g, r, o, t);
+}
+
+/* An instance of a script class: its attributes, as they are now. One instance makes one object. */
+static bool types_object_value(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
+    if (o->kind != PY_INSTANCE) return types_value_mismatch(g, r, o, t);
+    if (t->cls->is_module) return source_module_object(g, r, o, out);
+    object *known = ptrmap_get(&g->objects, o);
+    if (known) {
+        *out = value_ref(value_object_take(known));
+        return true;
+    }
+    object *made = object_new(t, t->cls->attributes.len);
+    if (!made) return types_no_memory(g);
+    value v = value_object_take(made);
+    if (!vec_push(&g->held, v)) return value_unref(v), types_no_memory(g);
+    if (!ptrmap_put(&g->objects, o, made)) return types_no_memory(g);
+    for (size_t i = 0; i < made->nslots; i++) {
+        const attribute *a = &t->cls->attributes.data[i];
+        py_object *av = py_dict_get(o->u.inst.attrs, a->name);
+        if (!av) {
+            types_fail(g, r, "the '%s' object has no attribute '%s'", class_name(t), a->name);
+            return false;
+        }
+        if (!types_value(g, r, av, a->type, &made->slots[i], depth + 1)) return false;
+    }
+    *out = value_ref(v);
+    return true;
+}
+
+static bool types_plain_value(program *g, source_range r, py_object *o, type *t, value *out) {
+    if (o->kind == PY_SYMBOL && t->kind == T_INT) {
+        *out = value_ref(o->u.v);
+        return true;
+    }
+    if (o->kind != PY_VALUE) return types_value_mismatch(g, r, o, t);
+    value v = o->u.v;
+    if (t->kind == T_FLOAT && v.tag == V_INT) {
+        *out = value_float((double)v.u.i);
+        return true;
+    }
+    if (!type_admits_value(t, v)) return types_value_mismatch(g, r, o, t);
+    *out = value_ref(v);
+    return true;
+}
+
+static bool types_value(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
+    if (depth > TYPES_MAX_DEPTH) return types_fail(g, r, "the value nests too deeply"), false;
+    switch (t->kind) {
+    case T_ANY: case T_UNION: case T_NUMBER: {
+        strbuf why = STRBUF_INIT;
+        type *own = py_is_none(o) ? TYPE_NONE : types_infer(g, o, &why, depth + 1);
+        sb_free(&why);
+        if (!own || own->kind == T_UNION || !type_is_subtype(own, t)) return types_value_mismatch(g, r, o, t);
+        return types_value(g, r, o, own, out, depth + 1);
+    }
+    case T_OPTIONAL:
+        if (!py_is_none(o)) return types_value(g, r, o, type_elem(t), out, depth + 1);
+        *out = value_none();
+        return true;
+    case T_LIST:
+        if (o->kind != PY_LIST && o->kind != PY_TUPLE) return types_value_mismatch(g, r, o, t);
+        return types_list_value(g, r, o, type_elem(t), out, depth);
+    case T_TUPLE:
+        if (o->kind != PY_LIST && o->kind != PY_TUPLE) return types_value_mismatch(g, r, o, t);
+        return types_tuple_value(g, r, o, t, out, depth);
+    case T_DICT:
+        if (o->kind != PY_DICT) return types_value_mismatch(g, r, o, t);
+        return types_dict_value(g, r, o, t, out, depth);
+    case T_ENUM: return types_enum_value(g, r, o, t, out);
+    case T_CLASS: return types_object_value(g, r, o, t, out, depth);
+    case T_INTERFACE: {
+        const py_class *c = o->kind == PY_INSTANCE ? o->u.inst.cls->u.cls : NULL;
+        if (c && (c->kind == PYC_MODULE || c->is_module)) return source_module_object(g, r, o, out);
+        type *own = c ? source_class(g, r, o->u.inst.cls) : NULL;
+        return own ? types_object_value(g, r, o, own, out, depth) : types_value_mismatch(g, r, o, t);
+    }
+    default: return types_plain_value(g, r, o, t, out);
+    }
+}
+
+bool source_value(program *g, source_range r, py_object *o, type *t, value *out) {
+    return types_value(g, r, o, t, out, 0);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * suggest.c - "did you mean": the name closest to one that is unknown.
+ *
+ * Closeness is the number of letters inserted, removed, replaced or swapped with their neighbour, up to a third of the
+ * name's length.
+ * Tests: tests/lang
+ */
+#include "frontend/emit.h"
+
+enum { SUGGEST_MAX_LENGTH = 64 };
+
+static int suggest_least(int a, int b) {
+    return a < b ? a : b;
+}
+
+static int suggest_distance(const char *a, const char *b) {
+    int rows[3][SUGGEST_MAX_LENGTH + 1];
+    int n = (int)strlen(a), m = (int)strlen(b);
+    int *before = rows[0], *last = rows[1], *now = rows[2];
+    memset(rows, 0, sizeof rows);
+    for (int j = 0; j <= m; j++) last[j] = j;
+    for (int i = 1; i <= n; i++) {
+        now[0] = i;
+        for (int j = 1; j <= m; j++) {
+            int replaced = last[j - 1] + (a[i - 1] != b[j - 1]);
+            now[j] = suggest_least(replaced, suggest_least(last[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                now[j] = suggest_least(now[j], before[j - 2] + 1);
+        }
+        int *spare = before;
+        before = last;
+        last = now;
+        now = spare;
+    }
+    return last[m];
+}
+
+void suggest_try(suggestion *s, const char *candidate) {
+    size_t n = strlen(s->wanted), m = strlen(candidate);
+    if (n > SUGGEST_MAX_LENGTH || m > SUGGEST_MAX_LENGTH || !m) return;
+    int limit = n < 3 ? 1 : (int)(n + 2) / 3;
+    int d = suggest_distance(s->wanted, candidate);
+    if (d == 0 || d > limit || d >= (int)(n > m ? n : m)) return;
+    if (s->best && s->distance <= d) return;
+    s->best = candidate;
+    s->distance = d;
+}
+
+void suggest_note(diag *d, const suggestion *s) {
+    if (s->best) diag_note(d, (source_range){0}, "did you mean '%s'?", s->best);
+}

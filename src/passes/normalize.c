@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * normalize.c - one name for operators that have several, so that other passes see fewer of them.
+ *
+ *     before:  %y : Tensor = aten::multiply(%a, %b)          after:  %y : Tensor = aten::mul(%a, %b)
+ *
+ * The table is PyTorch's: what its graphs show of each alias. Tests: tests/ir/normalize-ops
+ */
+#include "passes/passes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* In-place forms ("x_" -> "y_") follow from these. */
+static const struct { const char *alias, *name; } normalize_names[] = {
+    {"absolute", "abs"}, {"adjoint", "mH"}, {"arccos", "acos"}, {"arccosh", "acosh"}, {"arcsin", "asin"}, {"arcsinh", "asinh"},
+    {"arctan", "atan"}, {"arctan2", "atan2"}, {"arctanh", "atanh"}, {"clip", "clamp"}, {"concat", "cat"}, {"concatenate", "cat"},
+    {"det", "linalg_det"}, {"divide", "div"}, {"fix", "trunc"}, {"ger", "outer"}, {"greater", "gt"}, {"greater_equal", "ge"},
+    {"inverse", "linalg_inv"}, {"less", "lt"}, {"less_equal", "le"}, {"linalg_matmul", "matmul"}, {"matrix_exp", "linalg_matrix_exp"},
+    {"matrix_power", "linalg_matrix_power"}, {"moveaxis", "movedim"}, {"multiply", "mul"}, {"negative", "neg"}, {"not_equal", "ne"},
+    {"orgqr", "linalg_householder_product"}, {"row_stack", "vstack"}, {"special_digamma", "digamma"}, {"special_erf", "erf"},
+    {"special_erfc", "erfc"}, {"special_erfinv", "erfinv"}, {"special_exp2", "exp2"}, {"special_expit", "sigmoid"},
+    {"special_expm1", "expm1"}, {"special_gammainc", "igamma"}, {"special_gammaincc", "igammac"}, {"special_gammaln", "lgamma"},
+    {"special_i0", "i0"}, {"special_log1p", "log1p"}, {"special_log_softmax", "log_softmax"}, {"special_logit", "logit"},
+    {"special_logsumexp", "logsumexp"}, {"special_multigammaln", "mvlgamma"}, {"special_psi", "digamma"}, {"special_round", "round"},
+    {"special_sinc", "sinc"}, {"special_softmax", "softmax"}, {"special_xlogy", "xlogy"}, {"subtract", "sub"},
+    {"swapaxes", "transpose"}, {"swapdims", "transpose"}, {"true_divide", "div"},
+};
+
+static const char *normalize_name(const char *text, size_t len) {
+    for (size_t i = 0; i < sizeof normalize_names / sizeof *normalize_names; i++)
+        if (strlen(normalize_names[i].alias) == len && !memcmp(normalize_names[i].alias, text, len)) return normalize_names[i].name;
+    return NULL;
+}
+
+static bool normalize_node(node *n) {
+    if (n->kind != N_OP || !n->op || strncmp(n->op_name, "aten::", 6)) return false;
+    const char *text = n->op_name + 6;
+    size_t len = strlen(text);
+    bool inplace = len > 1 && text[len - 1] == '_' && text[len - 2] != '_';
+    const char *name = normalize_name(text, len - inplace);
+    if (!name) return false;
+    char full[64];
+    snprintf(full, sizeof full, "aten::%s%s", name, inplace ? "_" : "");
+    const op *o = op_match(full, (int)n->inputs.len, n->inputs.data);
+    if (!o || o->schema->nreturns != (int)n->outputs.len) return false;
+    n->op = o;
+    n->op_name = o->schema->name;
+    return true;
+}
+
+static bool normalize_block(block *b) {
+    bool changed = false;
+    for (node *n = b->first; n; n = n->next) {
+        changed |= normalize_node(n);
+        for (size_t i = 0; i < n->blocks.len; i++) changed |= normalize_block(n->blocks.data[i]);
+    }
+    return changed;
+}
+
+bool pass_normalize_ops(pass_ctx *cx, graph *g) {
+    (void)cx;
+    return normalize_block(g->root);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * compile.c - the part of ctsc.h that compiles Python source into a module.
+ *
+ * The front end does the work (frontend/source.h); this file lends it what lies above: files, operators with a random
+ * generator, and weights from elsewhere.
+ *
+ * Ownership: sources belong to the unit, which belongs to the module. The runtime that module-level code runs in
+ * lives for the call only.
+ * Tests: tests/cli, tests/lang
+ */
+#include "frontend/source.h"
+#include "passes/passes.h"
+#include "runtime/api.h"
+#include "runtime/runtime.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { COMPILE_MAX_SOURCE = 64 << 20 };
+
+typedef struct compile_host {
+    const char *folder; /* of the program's file, "" or with a slash at its end; NULL: no files beside it */
+    runtime *rt;
+} compile_host;
+
+/* ---- files ------------------------------------------------------------------------------------------- */
+
+/* *out = NULL without an error if there is no such file. */
+static ctsc_status compile_read_file(diag *d, const char *path, source **out) {
+    struct stat st;
+    *out = NULL;
+    if (stat(path, &st) != 0 && errno == ENOENT) return CTSC_OK;
+    FILE *f = fopen(path, "rbe");
+    if (!f) return diag_fail(d, CTSC_BAD_FILE, "cannot open %s: %s", path, strerror(errno));
+    ctsc_status s = CTSC_OK;
+    char *text = NULL;
+    size_t len = 0;
+    if (fstat(fileno(f), &st) != 0 || S_ISDIR(st.st_mode))
+        s = diag_fail(d, CTSC_BAD_FILE, "cannot read %s: it is a folder", path);
+    size_t cap = s == CTSC_OK && st.st_size > 0 && st.st_size < COMPILE_MAX_SOURCE ? (size_t)st.st_size + 1 : 4096;
+    while (s == CTSC_OK) { /* the size is only a hint: pipes have none */
+        char *more = mem_resize(text, cap);
+        if (!more) {
+            s = diag_no_memory(d);
+            break;
+        }
+        text = more;
+        len += fread(text + len, 1, cap - len, f);
+        if (len < cap) break;
+        if (cap > COMPILE_MAX_SOURCE) s = diag_fail(d, CTSC_LIMIT, "%s: larger than 64 MiB", path);
+        cap *= 2;
+    }
+    if (s == CTSC_OK && ferror(f)) s = diag_fail(d, CTSC_BAD_FILE, "cannot read %s: %s", path, strerror(errno));
+    fclose(f);
+    if (s == CTSC_OK && !(*out = source_new(path, text, len))) s = diag_no_memory(d);
+    mem_free(text);
+    return s;
+}
+
+/* Module a.b beside the program: a/b.py, else a/b/__init__.py. */
+static ctsc_status compile_read_module(void *ctx, diag *d, const char *dotted, source **out) {
+    static const char *const endings[] = {".py", "/__init__.py"};
+    const compile_host *h = ctx;
+    ctsc_status s = CTSC_OK;
+    *out = NULL;
+    for (size_t i = 0; i < 2 && s == CTSC_OK && !*out; i++) {
+        strbuf path = STRBUF_INIT;
+        sb_printf(&path, "%s", h->folder);
+        for (const char *p = dotted; *p; p++) sb_putc(&path, *p == '.' ? '/' : *p);
+        sb_puts(&path, endings[i]);
+        s = path.failed ? diag_no_memory(d) : compile_read_file(d, sb_str(&path), out);
+        sb_free(&path);
+    }
+    return s;
+}
+
+/* ---- weights ------------------------------------------------------------------------------------------- */
+
+static bool compile_put_weight(dict *out, const char *name, value v) {
+    str *key = str_new(name, strlen(name));
+    return key && dict_set_take(out, value_str_take(key), value_ref(v));
+}
+
+typedef struct compile_collect { dict *out; bool failed; } compile_collect;
+
+static void compile_collect_weight(void *ctx, const ctsc_attribute_info *a) {
+    compile_collect *c = ctx;
+    if (!a->is_parameter && !a->is_buffer) return;
+    if (!c->failed) c->failed = !compile_put_weight(c->out, a->name, a->value->v);
+}
+
+/* The parameters and buffers of an archive, named as in a state_dict. */
+static ctsc_status compile_archive_weights(diag *d, const char *path, value *out) {
+    reader r;
+    ctsc_module h = {0};
+    ctsc_status s = reader_open_file(d, path, &r);
+    if (s == CTSC_OK) s = module_load(d, r, &h.m);
+    if (s != CTSC_OK) return s;
+    compile_collect c = {dict_new(TYPE_STR, TYPE_TENSOR), false};
+    if (c.out) ctsc_module_attributes(&h, compile_collect_weight, &c);
+    module_free(h.m);
+    if (!c.out || c.failed) {
+        if (c.out) value_unref(value_dict_take(c.out));
+        return diag_no_memory(d);
+    }
+    *out = value_dict_take(c.out);
+    return CTSC_OK;
+}
+
+/* A state_dict written by torch.save, or an archive of torch.jit.save. */
+static ctsc_status compile_weights(diag *d, const char *path, value *out) {
+    reader r;
+    archive *a = NULL;
+    diag zip = {0};
+    ctsc_status s = reader_open_file(d, path, &r);
+    if (s != CTSC_OK) return s;
+    bool is_archive = archive_open(&zip, r, &a) == CTSC_OK && archive_has(a, "constants.pkl");
+    archive_unref(a);
+    diag_clear(&zip);
+    if (is_archive) return compile_archive_weights(d, path, out);
+    value v = value_none();
+    s = reader_open_file(d, path, &r);
+    if (s == CTSC_OK) s = load_pickled_file(d, r, &v);
+    if (s == CTSC_OK && v.tag != V_DICT) {
+        value_unref(v);
+        s = diag_fail(d, CTSC_BAD_FILE, "%s does not hold a state_dict (a dict of names and tensors)", path);
+    }
+    if (s == CTSC_OK) *out = v;
+    return s;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------------------- */
+
+static void compile_seed(void *ctx, uint64_t seed) {
+    generator_seed(&((compile_host *)ctx)->rt->rng, seed);
+}
+
+static void compile_print(void *ctx, const char *text, size_t len) {
+    const runtime *rt = ((compile_host *)ctx)->rt;
+    rt->print(rt->sink_ctx, text, len);
+}
+
+static void compile_print_stdout(void *ctx, const char *text, size_t len) {
+    (void)ctx;
+    fwrite(text, 1, len, stdout);
+}
+
+static ctsc_status compile_module(diag *d, compile_host *h, const char *name, source *src,
+                                  const ctsc_compile_options *o, const value *state, module **out) {
+    op_ctx ops = {.diag = d, .rt = h->rt};
+    py_host host = {.ctx = h, .ops = &ops, .seed = compile_seed, .skip_init = state != NULL || o->skip_init,
+                    .max_steps = o->max_steps};
+    host.print = compile_print;
+    if (h->folder) host.read_module = compile_read_module;
+    source_options so = {.entry = o->entry, .seed = o->seed, .state = state};
+    source_result r = {.root = value_none()};
+    module *m = mem_zalloc(sizeof *m);
+    if (!m || !(m->unit = unit_new())) {
+        module_free(m);
+        return diag_no_memory(d);
+    }
+    m->unit->simplify = pipeline_simplify;
+    m->version = 3;
+    ctsc_status s = source_compile(d, m->unit, &host, &so, name, src, &r);
+    m->root = r.root;
+    m->entry = r.entry;
+    if (s == CTSC_OK) *out = m;
+    else module_free(m);
+    return s;
+}
+
+/* name: dotted name of the program's module; takes src's reference. */
+static ctsc_status compile_source(diag *d, const char *folder, const char *name, source *src,
+                                  const ctsc_compile_options *options, ctsc_module **out) {
+    ctsc_compile_options o = {0};
+    if (options) memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    value state = value_none();
+    module *m = NULL;
+    ctsc_module *h = mem_zalloc(sizeof *h);
+    runtime *rt = mem_alloc(sizeof *rt);
+    ctsc_status s = h && rt ? CTSC_OK : diag_no_memory(d);
+    if (s == CTSC_OK && o.weights) s = compile_weights(d, o.weights, &state);
+    if (s == CTSC_OK) {
+        compile_host host = {.folder = folder, .rt = rt};
+        runtime_init(rt);
+        rt->print = o.print ? o.print : compile_print_stdout;
+        rt->warn = o.warn;
+        rt->sink_ctx = o.ctx;
+        s = compile_module(d, &host, name, src, &o, o.weights ? &state : NULL, &m);
+    }
+    value_unref(state);
+    mem_free(rt);
+    source_unref(src);
+    if (s == CTSC_OK) {
+        h->m = m;
+        *out = h;
+    } else {
+        mem_free(h);
+    }
+    return s;
+}
+
+/* "dir/my-net.py" -> "my_net": what Python's import would call it, as far as that is a name. */
+static char *compile_stem(const char *path) {
+    const char *base = strrchr(path, '/');
+    base = base ? base + 1 : path;
+    size_t n = strlen(base);
+    if (n > 3 && !strcmp(base + n - 3, ".py")) n -= 3;
+    char *out = mem_strndup(base, n);
+    for (char *p = out; p && *p; p++) {
+        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_' || (*p & 0x80) ||
+                    (*p >= '0' && *p <= '9' && p > out);
+        if (!word) *p = '_';
+    }
+    return out;
+}
+
+ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o, ctsc_module **out, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    source *src = NULL;
+    char *stem = compile_stem(path);
+    const char *slash = strrchr(path, '/');
+    char *folder = mem_strndup(path, slash ? (size_t)(slash + 1 - path) : 0);
+    ctsc_status s = stem && folder ? compile_read_file(d, path, &src) : diag_no_memory(d);
+    if (s == CTSC_OK && !src) s = diag_fail(d, CTSC_BAD_FILE, "cannot open %s: %s", path, strerror(ENOENT));
+    if (s == CTSC_OK) s = compile_source(d, folder, *stem ? stem : "program", src, o, out);
+    mem_free(stem);
+    mem_free(folder);
+    return api_leave(e, &own, s);
+}
+
+ctsc_status ctsc_module_compile_text(const char *name, const char *text, size_t len, const ctsc_compile_options *o,
+                                     ctsc_module **out, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    char *stem = compile_stem(name);
+    source *src = stem ? source_new(name, text, len) : NULL;
+    ctsc_status s = src ? compile_source(d, NULL, *stem ? stem : "program", src, o, out) : diag_no_memory(d);
+    mem_free(stem);
+    return api_leave(e, &own, s);
+}

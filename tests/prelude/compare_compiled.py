@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""compare_compiled.py - what ctsc makes of calls to torch.nn.functional and torch.functional, against PyTorch.
+
+For each function a file with one caller is written. Both compilers compile it to an archive; PyTorch loads both, inlines
+the functions called, and the graphs are compared (modulo names, places, messages, and the order of constants).
+
+Needs PyTorch 1.13 (Debian: python3-torch); without it the test is skipped.
+Usage: compare_compiled.py [-v] CTSC [NAME...]
+"""
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import types
+import warnings
+
+import compare_functional as functions
+import torch
+import torch._jit_internal as jit_internal
+
+HEADER = """import torch
+import torch.nn.functional as F
+from typing import *
+from torch import Tensor
+
+
+"""
+
+
+def parameters(f):
+    """'name: type' of each parameter of a compiled function, and how a caller passes them on."""
+    inputs = list(f.graph.inputs())
+    names = [v.debugName().split(".")[0] for v in inputs]
+    return ", ".join("%s: %s" % (n, v.type().annotation_str.replace("number", "float")) for n, v in zip(names, inputs)), ", ".join(
+        "%s=%s" % (n, n) for n in names
+    )
+
+
+def callers(wanted):
+    """(name, source of a file with a function `forward`)."""
+    for prefix, module in (("F.", functions.real_functional), ("torch.", torch.functional)):
+        for name, f in functions.names(module):
+            if name.startswith("_") or (wanted and name not in wanted) or not isinstance(f, types.FunctionType):
+                continue
+            if prefix == "torch." and (not hasattr(torch, name) or f.__module__ != "torch.functional"):
+                continue
+            if torch.jit._builtins._find_builtin(f):
+                continue
+            if f in jit_internal.boolean_dispatched:
+                d = jit_internal.boolean_dispatched[f]
+                if d["if_true"] in jit_internal.boolean_dispatched:
+                    continue  # unique: two flags
+                for flag, key in ((True, "if_true"), (False, "if_false")):
+                    given, passed = parameters(torch.jit.script(d[key]))
+                    given = ", ".join(p for p in given.split(", ") if not p.startswith(d["arg_name"] + ":"))
+                    passed = passed.replace("%s=%s" % (d["arg_name"], d["arg_name"]), "%s=%s" % (d["arg_name"], flag))
+                    yield "%s %s" % (name, flag), caller(prefix + name, given, passed)
+                continue
+            overloads = functions.script_overloads(f)
+            if not overloads:
+                try:
+                    overloads = [torch.jit.script(f)]
+                except Exception:
+                    continue
+            for i, g in enumerate(overloads):
+                given, passed = parameters(g)
+                yield name + (" %d" % i if i else ""), caller(prefix + name, given, passed)
+    for name, body in EXTRA.items():
+        if not wanted or name in wanted:
+            yield name, HEADER + "def forward(x: Tensor, i: Tensor):\n    return " + body + "\n"
+
+
+# Default values, and one number where a list is meant.
+EXTRA = {
+    "pool defaults": "F.max_pool2d(x, 2), F.max_pool2d(x, 2, return_indices=True), F.max_pool1d(x, (2,), 1, 1), F.avg_pool2d(x, 2), "
+    "F.adaptive_avg_pool2d(x, 1), F.adaptive_max_pool3d(x, [1, 2, 3]), F.lp_pool2d(x, 2.0, 3)",
+    "activation defaults": "F.relu(x), F.relu(x, True), F.softmax(x, -1), F.softmax(x, dim=1, dtype=torch.float64), F.gelu(x), "
+    "F.gelu(x, approximate='tanh'), F.leaky_relu(x), F.hardtanh(x, 0.0, 2.0), F.threshold(x, 0.5, 1.0), F.glu(x)",
+    "loss defaults": "F.cross_entropy(x, i), F.nll_loss(x, i, reduction='sum'), F.mse_loss(x, x), F.l1_loss(x, x, reduction='none')",
+    "pad and interpolate": "F.pad(x, (1, 2)), F.pad(x, [1, 1, 2, 2], mode='reflect'), F.interpolate(x, scale_factor=2.0), "
+    "F.interpolate(x, size=[3, 4], mode='bilinear', align_corners=True), F.interpolate(x, size=7), F.upsample(x, 3)",
+    "others": "F.dropout(x), F.dropout(x, 0.2, training=False), F.normalize(x), F.one_hot(i, 5), F.embedding(i, x), F.unfold(x, 3), "
+    "F.layer_norm(x, [4]), F.cosine_similarity(x, x), F.pairwise_distance(x, x), F.pixel_shuffle(x, 2), F.linear(x, x)",
+    "unique": "torch.unique(x), torch.unique(x, return_inverse=True), torch.unique(x, True, False, True), "
+    "torch.unique(x, return_inverse=True, return_counts=True, dim=0), torch.unique_consecutive(x, True)",
+    "torch": "torch.norm(x), torch.norm(x, 2, 1), torch.norm(x, 'fro', [0, 1], True), x.norm(2, 1), torch.cdist(x, x), "
+    "torch.tensordot(x, x, 1), torch.einsum('ij,jk->ik', x, x), torch.split(x, 2), torch.meshgrid(x, x), torch.stft(x, 8)",
+}
+
+
+def caller(function, given, passed):
+    return HEADER + "def forward(%s):\n    return %s(%s)\n" % (given, function, passed)
+
+
+def inlined(path):
+    module = torch.jit.load(path)
+    graph = module.forward.graph
+    torch._C._jit_pass_inline(graph)
+    torch._C._jit_pass_constant_propagation_immutable_types(graph)
+    torch._C._jit_pass_constant_pooling(graph)
+    torch._C._jit_pass_dce(graph)
+    text = functions.canonical(graph)
+    return text.split("\n", 1)[1]
+
+
+class Wrapper(torch.nn.Module):
+    pass
+
+
+def by_pytorch(path, out):
+    spec = importlib.util.spec_from_file_location("caller", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    torch.jit.save(torch.jit.script(module.forward), out)
+
+
+def main():
+    warnings.simplefilter("ignore")
+    verbose = "-v" in sys.argv
+    arguments = [a for a in sys.argv[1:] if a != "-v"]
+    ctsc, wanted = arguments[0], set(arguments[1:])
+    done = failed = 0
+    with tempfile.TemporaryDirectory() as d:
+        for name, text in callers(wanted):
+            source = os.path.join(d, "caller%d.py" % done)
+            with open(source, "w") as f:
+                f.write(text)
+            done += 1
+            theirs, ours = os.path.join(d, "theirs.pt"), os.path.join(d, "ours.pt")
+            by_pytorch(source, theirs)
+            run = subprocess.run([ctsc, "compile", source, "-o", ours], capture_output=True, text=True)
+            if run.returncode:
+                what = run.stderr
+            else:
+                try:
+                    a, b = inlined(theirs), inlined(ours)
+                    what = "" if a == b else functions.diff(a, b)
+                except Exception as e:
+                    what = "PyTorch does not load it: " + str(e)
+            failed += bool(what)
+            if what or verbose:
+                print("%s %s" % ("not ok" if what else "ok", name))
+            if what:
+                print("    " + what.strip().replace("\n", "\n    "))
+    print("compare_compiled: %d of %d equal" % (done - failed, done))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
