@@ -175,6 +175,8 @@ typedef struct ctsc_compile_options {
     const char *weights; /* file with the parameters and buffers to use: a state_dict of torch.save, or an archive; NULL: as
                             the constructors initialise them */
     uint64_t seed;       /* torch.manual_seed before the module is built */
+    bool training;       /* leave modules in training mode, as constructors make them; else .eval() is called, since ctsc is for
+                            inference: dropout does nothing, batch norm uses its running statistics */
     bool skip_init;      /* leave weights uninitialised (zero) where random numbers would fill them: for a look at the code */
     uint64_t max_steps;  /* statements and calls the program may take while it is set up; 0: 50 million */
     void (*print)(void *ctx, const char *text, size_t len); /* print() while the program is set up; NULL: stdout */

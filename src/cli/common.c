@@ -32,12 +32,13 @@ int cli_complain(ctsc_status status, const char *fmt, ...) {
 
 /* ---- MODEL --------------------------------------------------------------------------------------- */
 
-enum { OPT_ENTRY = 0x4000, OPT_WEIGHTS, OPT_SEED };
+enum { OPT_ENTRY = 0x4000, OPT_WEIGHTS, OPT_SEED, OPT_TRAINING };
 
 static const struct argp_option model_options[] = {
     {0, 0, 0, 0, "Where MODEL is Python source (.py):", 1},
     {"entry", OPT_ENTRY, "NAME", 0, "function or class to compile", 1},
     {"weights", OPT_WEIGHTS, "FILE", 0, "take parameters and buffers from a state_dict or an archive", 1},
+    {"training", OPT_TRAINING, 0, 0, "leave the module in training mode (.eval() is called otherwise)", 1},
     {"seed", OPT_SEED, "N", 0, "torch.manual_seed before the module is built (0)", 1},
     {0}};
 
@@ -46,6 +47,7 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
     switch (key) {
     case OPT_ENTRY: m->compile.entry = arg; break;
     case OPT_WEIGHTS: m->compile.weights = arg; break;
+    case OPT_TRAINING: m->compile.training = true; break;
     case OPT_SEED: {
         char *end;
         m->compile.seed = strtoull(arg, &end, 10);
@@ -59,7 +61,7 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
     case ARGP_KEY_END:
         if (!m->path) argp_error(state, "MODEL is missing");
         if (m->compile_option && !cli_is_source(m->path))
-            argp_error(state, "--entry, --weights and --seed are for Python source, and %s does not end in .py", m->path);
+            argp_error(state, "--entry, --weights, --training and --seed are for Python source, and %s does not end in .py", m->path);
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

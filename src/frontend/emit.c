@@ -136,7 +136,7 @@ static bool emit_set_annotated(emitter *e, source_range r, const char *name, ir_
     const variable *outer = emit_find_outer(e, name);
     if (outer && outer->type) {
         bool fresh = e->diag->status == CTSC_OK;
-        emit_fail(e, r, "Attempting to declare and annotate the type of variable '%s' that is already defined in an outer block",
+        emit_fail(e, r, "Attempting to declare and annotate the type of variable '%s' but it is already defined in an outer block",
                   name);
         if (fresh && outer->where.src) diag_note(e->diag, outer->where, "'%s' is defined here", name);
         return false;
@@ -175,13 +175,11 @@ bool emit_set_sugar(emitter *e, source_range r, const char *name, sugar *s, type
     return emit_put_variable(e, name, (variable){.sugar = s, .where = r});
 }
 
-static void emit_undefined_here(emitter *e, source_range r, const char *name, const variable *v) {
+static void emit_undefined_here(emitter *e, source_range r, const variable *v) {
     bool fresh = e->diag->status == CTSC_OK;
     emit_fail(e, r, "%s", v->error);
-    if (!fresh) return;
-    if (v->where.src) diag_note(e->diag, v->where, "the branches of this statement do not agree on '%s'", name);
-    for (int i = 0; i < 2; i++)
-        if (v->defs[i].src) diag_note(e->diag, v->defs[i], "'%s' is assigned here", name);
+    for (size_t i = 0; fresh && i < sizeof v->notes / sizeof *v->notes; i++)
+        if (v->notes[i].text) diag_note(e->diag, v->notes[i].range, "%s", v->notes[i].text);
 }
 
 sugar *emit_get_variable(emitter *e, source_range r, const char *name) {
@@ -194,7 +192,7 @@ sugar *emit_get_variable(emitter *e, source_range r, const char *name) {
     if (!v) return NULL;
     if (v->sugar) return v->sugar;
     if (v->error) {
-        emit_undefined_here(e, r, name, v);
+        emit_undefined_here(e, r, v);
         return NULL;
     }
     node *ld = node_new(e->g, N_LOAD, 0, NULL, 1);
@@ -213,6 +211,11 @@ static bool emit_parameters(emitter *e, const func_def *def, const schema *sc) {
         ir_value *p = block_add_param(e->g->root, sc->args[i].type);
         if (arena_failed(&e->g->arena)) return diag_no_memory(e->diag), false;
         value_set_name(p, sc->args[i].name);
+        if (i == 0 && e->scope && e->fn && e->fn->cls && e->fn->cls->cls->is_module) {
+            /* never stored: a module is no value that could be assigned anew, and so keeps its name */
+            if (!emit_put_variable(e, sc->args[i].name, (variable){.sugar = sugar_of_value(e, p)})) return false;
+            continue;
+        }
         if (!emit_set_value(e, def->params.data[i].range, sc->args[i].name, p)) return false;
     }
     return true;
@@ -229,10 +232,12 @@ static bool emit_finish_return(emitter *e, const func_def *def) {
         type *u = e->merged_return ? type_unify(e->merged_return, TYPE_NONE, false) : TYPE_NONE;
         if (!u) {
             strbuf sb = STRBUF_INIT;
+            bool fresh = e->diag->status == CTSC_OK;
             type_print_python(e->merged_return, &sb);
             emit_fail(e, def->name_range,
                       "Previous return statement returned a value of type %s but this return statement returns a value "
                       "of type NoneType", sb_str(&sb));
+            if (fresh) diag_note(e->diag, e->first_return, "a value of type %s is returned here", sb_str(&sb));
             sb_free(&sb);
             return false;
         }
@@ -337,7 +342,8 @@ ir_value *emit_fork(emitter *e, const func_def *def, source_range r) {
     emitter inner = {.unit = e->unit, .g = g, .diag = e->diag, .scratch = e->scratch,
                      .scope = e->scope, .outer = e, .capture = fork, .depth = e->depth};
     g->range = r;
-    if (emit_body(&inner, def, &none) != CTSC_OK) {
+    if (emit_body(&inner, def, &none) != CTSC_OK ||
+        (e->unit->simplify && e->unit->simplify(g, e->diag) != CTSC_OK)) {
         graph_free(g);
         return NULL;
     }

@@ -14,9 +14,10 @@
  *   emit.c        functions, variables        emit_stmt.c    statements
  *   emit_assign.c assignments                 refine.c       conditions, refined types
  *   emit_loop.c   loops, comprehensions
- *   emit_expr.c   names, attributes, operators, literals
+ *   emit_expr.c   operators, literals         emit_name.c    names, attributes
  *   emit_index.c  subscripts                  emit_format.c  f-strings, % and format
- *   emit_call.c   calls                       emit_special.c forms with rules of their own, Python's builtins
+ *   emit_call.c   calls                       emit_builtin.c what builtin names stand for
+ *   emit_special.c forms of call with rules of their own
  *   builtin_functions.c  builtins in TorchScript  suggest.c  "did you mean"
  *   match.c       overload resolution         ssa.c          Load/Store -> SSA
  *   exits.c       break, continue, return -> values
@@ -73,8 +74,8 @@ typedef struct variable {
     sugar *sugar;      /* of one that is no value */
     const char *error; /* why it may not be used here (defined in one branch only) */
     const char *slot;  /* what its Loads and Stores call it: its name, or "x$3" inside a comprehension */
-    source_range where; /* of the assignment; with `error`: of the statement to blame */
-    source_range defs[2]; /* with `error`: the assignments that do not agree */
+    source_range where; /* of the assignment */
+    struct { source_range range; const char *text; } notes[3]; /* with `error`: how it came to that */
 } variable;
 
 typedef struct frame {
@@ -100,6 +101,7 @@ typedef struct emitter {
     frame *env;
     type *return_type; /* declared, or NULL: inferred from the return statements */
     type *merged_return; /* of the return statements so far */
+    source_range first_return; /* the first of them */
     bool returned;     /* the block being emitted has returned or raised */
     const struct scope *scope; /* of source programs (source.h): where free names are looked up; NULL: an archive's code */
     int loops;         /* inside a loop that break and continue can leave */
@@ -181,8 +183,11 @@ ir_value *emit_as_value(emitter *e, source_range r, sugar *s);
 sugar *sugar_of_value(emitter *e, ir_value *v);
 sugar *sugar_new(emitter *e, sugar_kind kind);
 const char *sugar_kind_text(const sugar *s); /* "builtin", "module": for "... cannot be used as a value" */
+/* emit_name.c */
+sugar *emit_name(emitter *e, const expr *x);
 sugar *emit_attribute(emitter *e, source_range r, sugar *base, const char *name);
 bool emit_has_attribute(emitter *e, sugar *base, const char *name); /* would emit_attribute find it? Emits nothing. */
+/* emit_expr.c again */
 /* a op b, as an expression */
 ir_value *emit_binary_values(emitter *e, source_range r, operator_kind op, ir_value *a, ir_value *b);
 /* The operator of `a op= b` for a target of type t: in place on tensors and lists. NULL: Python has none. */
@@ -211,11 +216,12 @@ ir_value *emit_fork_call(emitter *e, source_range r, sugar *callee, int nargs, c
 /* The values that *s in a call, or tuple(s), stands for: of tuples, module containers and sequences known while compiling. */
 bool emit_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n);
 
-/* emit_special.c */
+/* emit_builtin.c */
 /* Builtins by their dotted Python names: "len", "builtins.zip", "math.floor", "torch.jit.annotate", "typing.cast", "warnings.warn",
  * ... and, in archives, "torch", "ops", "CONSTANTS". NULL without an error: unknown. */
 sugar *emit_builtin_name(emitter *e, const char *name);
 sugar *emit_namespace_member(emitter *e, source_range r, const sugar *ns, const char *name);
+/* emit_special.c */
 sugar *emit_special_call(emitter *e, const expr *call, const sugar *form, type *hint);
 ir_value *emit_cast(emitter *e, source_range r, type_kind to, ir_value *v); /* int(x), bool(x), ... */
 /* x.float, x.tolist, ...: methods of tensors that are no operators; NULL: none of them. */

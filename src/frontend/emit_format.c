@@ -14,24 +14,27 @@
 
 typedef struct format_text {
     strbuf text; /* with {} for each value */
+    bool open;   /* it ends with a brace that is meant literally */
     VEC(actual) values;
 } format_text;
 
 static void format_add_value(emitter *e, format_text *f, ir_value *v, source_range r) {
     actual a = {NULL, v, r};
     sb_puts(&f->text, "{}");
+    f->open = false;
     avec_push(e->scratch, &f->values, a);
 }
 
 /* A literal part. Where it reads {}, that is a value itself. */
 static void format_add_literal(emitter *e, format_text *f, const char *s, size_t n, source_range r) {
     for (size_t i = 0; i < n; i++) {
-        if (s[i] == '{' && i + 1 < n && s[i + 1] == '}') {
+        if (s[i] == '}' && f->open && f->text.len) {
+            f->text.len--;
             e->g->range = r;
             format_add_value(e, f, graph_constant_str(e->g, "{}", 2), r);
-            i++;
         } else {
             sb_putc(&f->text, s[i]);
+            f->open = s[i] == '{';
         }
     }
 }
@@ -126,11 +129,6 @@ static ir_value *format_plain(emitter *e, source_range r, ir_value *v) {
     return emit_builtin_values(e, r, "aten::format", 2, args);
 }
 
-static ir_value *format_percent_one(emitter *e, source_range r, const char *spec, ir_value *v) {
-    ir_value *args[] = {format_str_constant(e, spec), v};
-    return emit_builtin_values(e, r, "aten::percentFormat", 2, args);
-}
-
 static ir_value *format_join(emitter *e, source_range r, ir_value *a, const char *b) {
     ir_value *args[] = {a, format_str_constant(e, b)};
     return a ? emit_builtin_values(e, r, "aten::add", 2, args) : NULL;
@@ -150,30 +148,26 @@ static ir_value *format_base(emitter *e, source_range r, const format_spec *f, i
 
 static ir_value *format_float(emitter *e, source_range r, const format_spec *f, const char *spec, ir_value *v) {
     int precision = f->precision < 0 ? 6 : f->precision;
-    if (f->alternate) return format_refuse(e, r, spec, v->type);
-    switch (f->type) {
-    case '\0':
-    case 'n':
-        if (f->precision >= 0 || f->type) return format_refuse(e, r, spec, v->type);
-        return format_plain(e, r, v);
-    case '%': {
+    char kind = f->type;
+    if (f->alternate || precision > 1000) return format_refuse(e, r, spec, v->type);
+    if (kind == '\0' && f->precision < 0) return format_plain(e, r, v);
+    if (kind == '%') {
         ir_value *args[] = {v, emit_constant_take(e, value_float(100), NULL)};
         v = emit_builtin_values(e, r, "aten::mul", 2, args);
         if (!v) return NULL;
-    } /* fall through */
-    case 'f':
-    case 'F': {
-        if (precision > 15) return format_refuse(e, r, spec, v->type);
-        ir_value *args[] = {v, emit_constant_take(e, value_int(precision), NULL)};
-        ir_value *text = format_helper(e, r, "format_fixed", 2, args);
-        if (text && f->type == 'F') text = emit_builtin_values(e, r, "aten::upper", 1, &text);
-        return f->type == '%' ? format_join(e, r, text, "%") : text;
     }
-    case 'e': case 'E': case 'g': case 'G':
-        if (precision != 6) return format_refuse(e, r, spec, v->type);
-        return format_percent_one(e, r, f->type == 'e' ? "%e" : f->type == 'E' ? "%E" : f->type == 'g' ? "%g" : "%G", v);
+    ir_value *args[] = {v, emit_constant_take(e, value_int(precision), NULL), NULL}, *text;
+    switch (kind) {
+    case '%': case 'f': case 'F': text = format_helper(e, r, "format_fixed", 2, args); break;
+    case 'e': case 'E': text = format_helper(e, r, "format_exponent", 2, args); break;
+    case 'g': case 'G': case '\0':
+        args[2] = graph_constant_bool(e->g, kind == '\0');
+        text = format_helper(e, r, "format_general", 3, args);
+        break;
     default: return format_refuse(e, r, spec, v->type);
     }
+    if (text && (kind == 'F' || kind == 'E' || kind == 'G')) text = emit_builtin_values(e, r, "aten::upper", 1, &text);
+    return kind == '%' ? format_join(e, r, text, "%") : text;
 }
 
 /* A number without its field: digits, sign and grouping. */
@@ -252,6 +246,7 @@ static ir_value *format_value(emitter *e, source_range r, ir_value *v, const cha
 
 /* !r, !s, !a */
 static ir_value *format_convert(emitter *e, source_range r, ir_value *v, char conversion) {
+    if (!strchr("rsa", conversion)) return emit_fail(e, r, "invalid conversion character '%c': expected 's', 'r' or 'a'", conversion);
     if (conversion == 's') return v->type->kind == T_STR ? v : emit_builtin_values(e, r, "aten::str", 1, &v);
     if (v->type->kind == T_STR) return format_helper(e, r, "repr_str", 1, &v);
     return format_plain(e, r, v);

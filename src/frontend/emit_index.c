@@ -200,13 +200,17 @@ static ir_value *index_apply(emitter *e, source_range r, ir_value *v, index_item
     return emit_builtin_values(e, r, "aten::select", 3, args);
 }
 
-/* Emits the part of x[items] that makes views. *indices: a list of optional tensors for aten::index, NULL if there is no index
- * tensor. NULL: failed. */
-static ir_value *index_views(emitter *e, source_range r, ir_value *v, const expr_list *items, ir_value **indices) {
+/* Index tensors by dimension, None where there is none: what aten::index takes. */
+typedef struct index_tensors { int n; ir_value *at[INDEX_MAX]; } index_tensors;
+
+static ir_value *index_tensor_list(emitter *e, source_range r, index_tensors *t) {
+    return emit_list(e, r, type_optional(TYPE_TENSOR), t->n, t->at);
+}
+
+/* Emits the part of x[items] that makes views, and gathers index tensors. NULL: failed. */
+static ir_value *index_views(emitter *e, source_range r, ir_value *v, const expr_list *items, index_tensors *tensors) {
     index_list *l = arena_new(e->scratch, index_list);
-    ir_value *tensors[INDEX_MAX] = {NULL};
-    int ntensors = 0;
-    *indices = NULL;
+    *tensors = (index_tensors){0};
     for (size_t i = 0; i < items->len; i++)
         if (!index_add_expr(e, r, l, items->data[i])) return NULL;
     if (!index_dimensions(e, r, l)) return NULL;
@@ -214,23 +218,22 @@ static ir_value *index_views(emitter *e, source_range r, ir_value *v, const expr
         index_item *it = &l->items[i];
         if (it->kind == INDEX_ELLIPSIS) continue;
         if (it->kind == INDEX_TENSOR) {
-            tensors[it->dim] = it->value;
-            ntensors = (int)it->dim + 1;
+            tensors->at[it->dim] = it->value;
+            tensors->n = (int)it->dim + 1;
         } else if (!(v = index_apply(e, r, v, it))) {
             return NULL;
         }
     }
-    if (!ntensors) return v;
-    for (int i = 0; i < ntensors; i++)
-        if (!tensors[i]) tensors[i] = graph_constant_none(e->g);
-    *indices = emit_list(e, r, type_optional(TYPE_TENSOR), ntensors, tensors);
+    for (int i = 0; i < tensors->n; i++)
+        if (!tensors->at[i]) tensors->at[i] = graph_constant_none(e->g);
     return v;
 }
 
 static ir_value *index_tensor(emitter *e, source_range r, ir_value *base, const expr_list *items) {
-    ir_value *indices, *v = index_views(e, r, base, items, &indices);
-    if (!v || !indices) return v;
-    ir_value *args[] = {v, indices};
+    index_tensors tensors;
+    ir_value *v = index_views(e, r, base, items, &tensors);
+    if (!v || !tensors.n) return v;
+    ir_value *args[] = {v, index_tensor_list(e, r, &tensors)};
     return emit_builtin_values(e, r, "aten::index", 2, args);
 }
 
@@ -478,9 +481,10 @@ static bool index_assign(emitter *e, const expr *target, ir_value *base, ir_valu
     source_range r = target->range;
     const expr *ix = target->items.data[0];
     if (base->type->kind == T_TENSOR) {
-        ir_value *indices, *view = index_views(e, r, base, &target->items, &indices);
+        index_tensors tensors;
+        ir_value *view = index_views(e, r, base, &target->items, &tensors);
         if (view) v = index_as_tensor(e, r, v, view);
-        return view && v && index_put(e, r, view, indices, v);
+        return view && v && index_put(e, r, view, tensors.n ? index_tensor_list(e, r, &tensors) : NULL, v);
     }
     if (target->items.len != 1) {
         emit_fail(e, r, "Sliced expression not yet supported for subscripted assignment. File a bug if you want this");
@@ -518,10 +522,12 @@ static ir_value *index_augmented(emitter *e, const stmt *st, ir_value *old, ir_v
 }
 
 static bool index_augment_tensor(emitter *e, const stmt *st, const expr *target, ir_value *base) {
-    ir_value *indices, *view = index_views(e, target->range, base, &target->items, &indices);
+    index_tensors tensors;
+    ir_value *view = index_views(e, target->range, base, &target->items, &tensors);
     ir_value *v = view ? emit_expr(e, st->value, NULL) : NULL;
     if (!v) return false;
     source_range r = st->range;
+    ir_value *indices = tensors.n ? index_tensor_list(e, r, &tensors) : NULL;
     if (!indices) return index_augmented(e, st, view, v, view->type) != NULL;
     ir_value *in[] = {view, indices};
     ir_value *old = emit_builtin_values(e, r, "aten::index", 2, in);

@@ -61,14 +61,16 @@ static sugar *loop_value(emitter *e, source_range r, ir_value *v) {
     return NULL;
 }
 
-/* An Enum class is stepped through as the list of its members. */
-static sugar *loop_enum(emitter *e, source_range r, type *t) {
-    int n = (int)t->cls->constants.len;
-    ir_value **members = arena_array(e->scratch, ir_value *, n + 1);
-    if (!members) return diag_no_memory(e->diag), NULL;
-    for (int i = 0; i < n; i++)
-        if (!(members[i] = emit_constant_take(e, value_ref(t->cls->enum_members[i]), t))) return NULL;
-    return sugar_of_value(e, emit_list(e, r, t, n, members));
+/* An Enum class is stepped through as a constant list of its members. */
+static sugar *loop_enum(emitter *e, type *t) {
+    list *l = list_new(type_list_kind(t), t, t->cls->constants.len);
+    bool ok = l != NULL;
+    for (size_t i = 0; ok && i < t->cls->constants.len; i++) ok = list_append_take(l, value_ref(t->cls->enum_members[i]));
+    if (!ok) {
+        if (l) value_unref(value_list_take(l));
+        return diag_no_memory(e->diag), NULL;
+    }
+    return sugar_of_value(e, emit_constant_take(e, value_list_take(l), type_list(t)));
 }
 
 static sugar *loop_iterable(emitter *e, source_range r, sugar *s, int depth);
@@ -90,12 +92,28 @@ static sugar *loop_iterable(emitter *e, source_range r, sugar *s, int depth) {
     case SUGAR_RANGE: case SUGAR_TUPLE: return s;
     case SUGAR_ZIP: case SUGAR_ENUMERATE: case SUGAR_REVERSED: return loop_iterable_parts(e, r, s, depth);
     case SUGAR_CLASS:
-        if (s->type && s->type->kind == T_ENUM) return loop_enum(e, r, s->type);
+        if (s->type && s->type->kind == T_ENUM) return loop_enum(e, s->type);
         break;
     default: break;
     }
     ir_value *v = emit_as_value(e, r, s);
     return v ? loop_value(e, r, v) : NULL;
+}
+
+/* A range's length if its bounds are constants; -1: they are not. */
+static int loop_constant_length(const ir_value *length) {
+    value c[3];
+    const node *n = length->def;
+    if (ir_value_constant(length, &c[0]) && c[0].tag == V_INT) return c[0].u.i < 0 ? 0 : c[0].u.i > INT_MAX ? -1 : (int)c[0].u.i;
+    if (!n || !node_is_op(n, "aten::__range_length") || n->inputs.len != 3) return -1;
+    for (int i = 0; i < 3; i++)
+        if (!ir_value_constant(n->inputs.data[i], &c[i]) || c[i].tag != V_INT || c[i].u.i > INT_MAX || c[i].u.i < -INT_MAX)
+            return -1;
+    int64_t lo = c[0].u.i, hi = c[1].u.i, step = c[2].u.i;
+    if (step > 0 && hi > lo) lo = (hi - lo + step - 1) / step;
+    else if (step < 0 && hi < lo) lo = (lo - hi - step - 1) / -step;
+    else return step ? 0 : -1;
+    return lo > INT_MAX ? -1 : (int)lo;
 }
 
 /* The number of elements if it is known because of what s is; -1: it is not. */
@@ -104,11 +122,7 @@ static int loop_static_length(const sugar *s) {
     switch (s->kind) {
     case SUGAR_TUPLE: return s->nitems;
     case SUGAR_ENUMERATE: case SUGAR_REVERSED: return loop_static_length(s->items[0]);
-    case SUGAR_RANGE: {
-        value c;
-        bool known = ir_value_constant(s->length, &c) && c.tag == V_INT && c.u.i <= INT_MAX;
-        return known ? c.u.i < 0 ? 0 : (int)c.u.i : -1;
-    }
+    case SUGAR_RANGE: return loop_constant_length(s->length);
     case SUGAR_ZIP:
         for (int i = 0; i < s->nitems; i++) {
             int k = loop_static_length(s->items[i]);

@@ -53,14 +53,33 @@ static void stmt_store_nothing(emitter *e, block *b, const variable *like, const
     block_append(b, st);
 }
 
+static const char *stmt_assigned_here(emitter *e, const char *name, const type *t) {
+    strbuf sb = STRBUF_INIT;
+    if (t) type_print_python(t, &sb);
+    const char *text = t ? arena_printf(e->scratch, "'%s' is assigned a value of type %s here", name, sb_str(&sb))
+                         : arena_printf(e->scratch, "'%s' is assigned here", name);
+    sb_free(&sb);
+    return text;
+}
+
+/* A variable that cannot be used behind the If at r, and why. */
 static void stmt_disagree(emitter *e, source_range r, const char *name, variable *const v[2], variable *out) {
-    *out = (variable){.where = r};
+    int n = 0;
     for (int k = 0; k < 2; k++)
-        if (v[k]) out->defs[k] = v[k]->where;
+        if (v[k] && v[k]->error) {
+            *out = *v[k];
+            return;
+        }
+    *out = (variable){.where = r};
+    out->notes[n].range = r;
+    out->notes[n++].text = "the branches of this statement do not agree";
+    for (int k = 0; k < 2; k++) {
+        if (!v[k] || !v[k]->where.src) continue;
+        out->notes[n].range = v[k]->where;
+        out->notes[n++].text = stmt_assigned_here(e, name, v[k]->type);
+    }
     if (!v[0] || !v[1]) {
         out->error = arena_printf(e->scratch, "%s is not defined in the %s branch", name, v[0] ? "false" : "true");
-    } else if (v[0]->error || v[1]->error) {
-        *out = *(v[0]->error ? v[0] : v[1]);
     } else if (v[0]->sugar || v[1]->sugar) {
         out->error = arena_printf(e->scratch, "%s is not a first-class value", name);
     } else {
@@ -156,13 +175,16 @@ static ir_value *stmt_declared_return(emitter *e, const stmt *st, ir_value *v) {
 
 static type *stmt_merged_return(emitter *e, const stmt *st, type *t) {
     type *before = e->merged_return, *u = before ? type_unify(before, t, false) : t;
+    if (!before) e->first_return = st->range;
     if (u) return u;
     strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+    bool fresh = e->diag->status == CTSC_OK;
     type_print_python(before, &a);
     type_print_python(t, &b);
     emit_fail(e, st->range,
               "Previous return statement returned a value of type %s but this return statement returns a value of type %s",
               sb_str(&a), sb_str(&b));
+    if (fresh) diag_note(e->diag, e->first_return, "a value of type %s is returned here", sb_str(&a));
     sb_free(&a);
     sb_free(&b);
     return NULL;
@@ -326,7 +348,9 @@ static bool stmt_delete_target(emitter *e, const expr *t) {
         return false;
     }
     variable *gone = arena_new(e->scratch, variable);
-    *gone = (variable){.error = arena_printf(e->scratch, "undefined value %s", t->name), .defs = {t->range}};
+    *gone = (variable){.error = arena_printf(e->scratch, "undefined value %s", t->name)};
+    gone->notes[0].range = t->range;
+    gone->notes[0].text = "it is deleted here";
     return strmap_put(&e->env->vars, t->name, gone) || (diag_no_memory(e->diag), false);
 }
 

@@ -387,11 +387,20 @@ static bool exits_merge_ifs(graph *g, node *first) {
     return true;
 }
 
-static void exits_merge_block(graph *g, block *b) {
-    for (node *n = b->first; n && !arena_failed(&g->arena);) {
-        for (size_t i = 0; i < n->blocks.len; i++) exits_merge_block(g, n->blocks.data[i]);
-        if (!exits_merge_ifs(g, n)) n = n->next;
+/* Merges what can be merged into n. Where two blocks now meet, the node at the seam may go on with it. */
+static void exits_merge_into(graph *g, node *n) {
+    while (n->kind == N_IF && !arena_failed(&g->arena)) {
+        node *seam[2] = {n->blocks.data[0]->last, n->blocks.data[1]->last};
+        if (!exits_merge_ifs(g, n)) return;
+        for (int i = 0; i < 2; i++)
+            if (seam[i]) exits_merge_into(g, seam[i]);
     }
+}
+
+static void exits_merge_block(graph *g, block *b) {
+    for (node *n = b->first; n; n = n->next)
+        for (size_t i = 0; i < n->blocks.len; i++) exits_merge_block(g, n->blocks.data[i]);
+    for (node *n = b->first; n; n = n->next) exits_merge_into(g, n);
 }
 
 /* ---- loops that may end early ------------------------------------------------------------------------------- */
@@ -441,10 +450,11 @@ static void exits_count_block(graph *g, block *b) {
 
 /* ---- a graph ------------------------------------------------------------------------------------------------ */
 
-/* Is there any exit but a return at the function's end? */
+/* Is there any exit but a return at the function's end, or anything behind a raise? */
 static bool exits_exist(const block *b) {
     for (const node *n = b->first; n; n = n->next) {
         if (n->kind == N_CONTINUE || (n->kind == N_RETURN && (b->parent || n->next))) return true;
+        if (n->kind == N_RAISE && n->next) return true;
         for (size_t i = 0; i < n->blocks.len; i++)
             if (exits_exist(n->blocks.data[i])) return true;
     }

@@ -65,7 +65,7 @@ static bool match_bind_parts(match_vars *vars, const type *formal, type *actual,
 
 static bool match_bind(match_vars *vars, const type *formal, type *actual, strbuf *why) {
     static const struct { type_kind kind; const char *name; } kinds[] = {
-        {T_LIST, "a list"}, {T_DICT, "a dict"}, {T_TUPLE, "a tuple"}, {T_FUTURE, "a future"}, {T_RREF, "a rref"}};
+        {T_DICT, "a dict"}, {T_TUPLE, "a tuple"}, {T_FUTURE, "a future"}, {T_RREF, "a rref"}};
     if (!formal->has_var) return true;
     if (formal->kind == T_VAR) return match_bind_variable(vars, formal, actual, why);
     if (formal->kind == T_OPTIONAL) {
@@ -78,11 +78,11 @@ static bool match_bind(match_vars *vars, const type *formal, type *actual, strbu
     size_t before = why ? why->len : 0;
     if (formal->kind == T_LIST ? match_bind_list(vars, formal, actual, why) : match_bind_parts(vars, formal, actual, why))
         return true;
-    for (size_t i = 0; why && why->len == before && i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i].kind == formal->kind) {
-            sb_printf(why, "Cannot match %s to ", kinds[i].name);
-            type_print_python(actual, why);
-        }
+    if (!why || why->len != before) return false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].kind == formal->kind) sb_printf(why, "Cannot match %s to ", kinds[i].name);
+    if (formal->kind == T_LIST) match_put_type(why, "Cannot match ", formal, " to ");
+    type_print_python(actual, why);
     return false;
 }
 

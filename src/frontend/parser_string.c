@@ -94,6 +94,7 @@ static bool fstring_part(parser *p, expr_list *list, uint32_t *at, uint32_t end)
         stop += 2;
     }
     if (stop < end && text[stop] == ':') {
+        if (documenting && text[stop - 2] != '!') e->name = NULL; /* f"{x=:.2f}" formats x itself */
         uint32_t spec = stop + 1;
         for (int depth = 0; stop < end && (depth > 0 || text[stop] != '}'); stop++)
             depth += text[stop] == '{' ? 1 : text[stop] == '}' ? -1 : 0;

@@ -341,24 +341,50 @@ static void code_print_assignment(code_printer *p, size_t n, ir_value *const *to
     code_put_values(p, p->out, n, from, "", "\n");
 }
 
-/* One output is given the type that the branch's value lacks; of several, values say it themselves where joining the
- * types of both branches, which the parser does, would not find it. */
-static void code_print_results(code_printer *p, const node *n, const block *b, const block *other) {
+/* Does the parser need to be told the variable's type, which first gets a value of type `from`? As in PyTorch, types with members
+ * are always spelled out. */
+static bool code_needs_type(const ir_value *to, type *from) {
+    return to->type->kind == T_OPTIONAL || to->type->kind == T_UNION || type_without_details(to->type) != from;
+}
+
+/* What the parser makes of the two branches' values; NULL: nothing. */
+static type *code_joined_type(const ir_value *a, const ir_value *b) {
+    return type_unify(type_without_details(a->type), type_without_details(b->type), false);
+}
+
+static void code_put_result(code_printer *p, const ir_value *v, type *want, type *joined) {
+    bool cast = joined != type_without_details(want);
+    if (cast) {
+        code_puts(p, p->out, "unchecked_cast(");
+        code_put_type(p, p->out, want);
+        code_puts(p, p->out, ", ");
+    }
+    code_put_value(p, p->out, v);
+    if (cast) code_puts(p, p->out, ")");
+}
+
+/* A single output gets its type where it is first assigned. Of several, values say it themselves where joining the types
+ * of both branches, which the parser does, would not find it. */
+static void code_print_results(code_printer *p, const node *n, int which) {
     size_t count = n->outputs.len;
+    const block *b = n->blocks.data[which], *other = n->blocks.data[!which];
     const ir_value *out = n->outputs.data[0];
     code_indent(p);
-    if (count == 1 && type_without_details(out->type) != type_without_details(b->returns.data[0]->type)) {
+    if (count == 1) {
+        bool typed = which == 0 && code_needs_type(out, code_joined_type(b->returns.data[0], other->returns.data[0]));
         code_put_value(p, p->out, out);
-        code_puts(p, p->out, " : ");
-        code_put_type(p, p->out, out->type);
+        if (typed) {
+            code_puts(p, p->out, " : ");
+            code_put_type(p, p->out, out->type);
+        }
         code_puts(p, p->out, " = ");
         code_put_value(p, p->out, b->returns.data[0]);
     } else {
         code_put_values(p, p->out, count, n->outputs.data, "", " = ");
         for (size_t i = 0; i < count; i++) {
             if (i) code_puts(p, p->out, ", ");
-            code_put_branch_value(p, p->out, b->returns.data[i], n->outputs.data[i]->type,
-                                  other->returns.data[i]->type);
+            code_put_result(p, b->returns.data[i], n->outputs.data[i]->type,
+                            code_joined_type(b->returns.data[i], other->returns.data[i]));
         }
     }
     code_puts(p, p->out, "\n");
@@ -368,7 +394,7 @@ static void code_print_branch(code_printer *p, const node *n, int which) {
     p->level++;
     size_t begin = p->out->text.len;
     code_print_block(p, n->blocks.data[which]);
-    if (n->outputs.len) code_print_results(p, n, n->blocks.data[which], n->blocks.data[!which]);
+    if (n->outputs.len) code_print_results(p, n, which);
     code_end_body(p, begin);
     p->level--;
 }
@@ -411,7 +437,7 @@ static void code_print_carried(code_printer *p, const node *n) {
         const ir_value *out = n->outputs.data[i], *in = n->inputs.data[i + 2];
         code_indent(p);
         code_put_value(p, p->out, out);
-        if (type_without_details(out->type) != type_without_details(in->type)) {
+        if (code_needs_type(out, type_without_details(in->type))) {
             code_puts(p, p->out, ": ");
             code_put_type(p, p->out, out->type);
         }

@@ -567,11 +567,3 @@ void code_put_node(code_printer *p, code_text *t, const node *n) {
     }
     code_put_call(p, t, n);
 }
-
-void code_put_branch_value(code_printer *p, code_text *t, const ir_value *v, type *want, type *other) {
-    type *joined = type_unify(type_without_details(v->type), type_without_details(other), false);
-    bool cast = joined != type_without_details(want);
-    if (cast) code_open_annotate(p, t, "unchecked_cast", want);
-    code_put_value(p, t, v);
-    if (cast) code_puts(p, t, ")");
-}

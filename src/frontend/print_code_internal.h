@@ -48,8 +48,6 @@ void code_put_type(code_printer *p, code_text *t, type *ty);
 void code_put_constant(code_printer *p, code_text *t, value v, const type *static_type);
 /* The right-hand side of a node that is an expression. */
 void code_put_node(code_printer *p, code_text *t, const node *n);
-/* Fits a branch's value into an output of another type, where assigning it would not tell that type. */
-void code_put_branch_value(code_printer *p, code_text *t, const ir_value *v, type *want, type *other);
 
 /* print_code_class.c */
 void code_note_function(code_program *p, function *f);

@@ -135,7 +135,7 @@ struct py_object {
     py_kind kind;
     union {
         struct { value v; bool param; py_symbol symbol; const char *name; }; /* VALUE, SYMBOL */
-        struct { VEC(py_object *) items; py_object *seq_cls; } seq;
+        struct { VEC(py_object *) items; union { py_object *seq_cls; struct py_set_index *set_index; }; } seq;
         py_dict *dict;
         struct { int64_t start, stop, step; } range;
         struct { py_object *start, *stop, *step; } slice;

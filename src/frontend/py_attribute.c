@@ -123,11 +123,11 @@ static py_object *attribute_of_class(py *p, source_range r, py_object *o, const 
     if (!strcmp(name, "__annotations__")) return attribute_annotations(p, r, o);
     if (!strcmp(name, "__members__") && c->kind == PYC_ENUM) {
         py_dict *d = py_dict_new(p);
-        py_object **items;
-        int n;
-        if (!py_enum_members(p, o, &items, &n)) return NULL;
-        for (int i = 0; i < n; i++)
-            if (!py_dict_set_key(p, d, py_dict_get(items[i]->u.inst.attrs, "name"), items[i])) return NULL;
+        for (size_t i = 0; i < c->attrs->entries.len; i++) { /* aliases too */
+            const py_dict_entry e = c->attrs->entries.data[i];
+            bool member = e.key && e.val->kind == PY_INSTANCE && e.val->u.inst.cls == o;
+            if (member && !py_dict_set_key(p, d, e.key, e.val)) return NULL;
+        }
         return py_dict_object(p, d);
     }
     return NULL;
@@ -174,7 +174,7 @@ static py_object *attribute_of_function(py *p, py_object *o, const char *name) {
     if (!strcmp(name, "__defaults__")) {
         py_object *all = py_tuple(p, 0, NULL);
         for (size_t i = 0; i < f->def->params.len; i++)
-            if (f->defaults && f->defaults[i] && !py_append(p, all, f->defaults[i])) return NULL;
+            if (f->defaults && f->defaults[i] && !f->def->params.data[i].kwarg_only && !py_append(p, all, f->defaults[i])) return NULL;
         return all->u.seq.items.len ? all : p->none;
     }
     if (!strcmp(name, "__annotations__")) {

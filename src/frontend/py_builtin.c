@@ -615,7 +615,8 @@ bool py_builtins_init(py *p) {
     if (!p->object_class) return false;
     py_dict *g = p->builtins->u.mod.globals;
     for (size_t i = 0; i < sizeof builtin_types / sizeof *builtin_types; i++) {
-        py_object *cls = py_class_new(p, NULL, builtin_types[i].name, 0, NULL, PYC_BUILTIN);
+        py_object *base = !strcmp(builtin_types[i].name, "bool") ? py_builtin_class(p, "int") : p->object_class;
+        py_object *cls = py_class_new(p, NULL, builtin_types[i].name, 1, &base, PYC_BUILTIN);
         if (!cls) return false;
         cls->u.cls->make = builtin_types[i].make;
         if (!builtin_add_methods(p, builtin_types[i].name)) return false;

@@ -70,6 +70,25 @@ static const char *classes_caller(const py *p, source_range r) {
     return "__main__";
 }
 
+py_object *py_tuple_class(py *p, py_object *mod, const char *name) {
+    return py_class_new(p, mod, name, 0, NULL, PYC_NAMED_TUPLE);
+}
+
+static py_object *classes_named_tuple_class(py *p, source_range r, const char *name) {
+    py_object *mod = py_new(p, PY_MODULE);
+    mod->u.mod.name = classes_caller(p, r);
+    mod->u.mod.globals = py_dict_new(p);
+    return py_tuple_class(p, mod, intern(p->names, name));
+}
+
+static bool classes_make_room(py *p, py_class *c, size_t fields) {
+    c->field_defaults = arena_array(p->a, py_object *, fields + 1);
+    c->field_types = arena_array(p->a, const expr *, fields + 1);
+    if (c->field_defaults && c->field_types) return true;
+    diag_no_memory(p->diag);
+    return false;
+}
+
 static py_object *classes_namedtuple(PY_BUILTIN_PARAMS) {
     py_object *a[5], **defaults = NULL;
     (void)self;
@@ -78,18 +97,52 @@ static py_object *classes_namedtuple(PY_BUILTIN_PARAMS) {
     const char *name = py_as_text(a[0]);
     if (!name) return py_fail(p, r, "TypeError", "namedtuple() takes a name");
     if (a[3] && !py_is_none(a[3]) && !py_iterate(p, r, a[3], &defaults, &n)) return NULL;
-    py_object *mod = py_new(p, PY_MODULE);
-    mod->u.mod.name = classes_caller(p, r);
-    mod->u.mod.globals = py_dict_new(p);
-    py_object *o = py_class_new(p, mod, intern(p->names, name), 0, NULL, PYC_NAMED_TUPLE);
+    py_object *o = classes_named_tuple_class(p, r, name);
     if (!o || !classes_fields(p, r, o->u.cls, a[1])) return NULL;
     py_class *c = o->u.cls;
     size_t all = c->fields.len;
     if ((size_t)n > all) return py_fail(p, r, "TypeError", "Got more default values than field names");
-    c->field_defaults = arena_array(p->a, py_object *, all + 1);
-    c->field_types = arena_array(p->a, const expr *, all + 1);
-    if (!c->field_defaults || !c->field_types) return diag_no_memory(p->diag), NULL;
+    if (!classes_make_room(p, c, all)) return NULL;
     for (int i = 0; i < n; i++) c->field_defaults[all - (size_t)n + (size_t)i] = defaults[i];
+    return o;
+}
+
+/* An annotation that is an object already: a name in a scope made for it, as the readers of field_types expect expressions. */
+static bool classes_field_type(py *p, source_range r, py_class *c, size_t i, py_object *type) {
+    expr *x = arena_new(p->a, expr);
+    x->kind = E_NAME;
+    x->range = r;
+    x->name = intern(p->names, arena_printf(p->a, "_%zu", i));
+    c->field_types[i] = x;
+    return py_dict_set(p, c->env->vars, x->name, type);
+}
+
+/* typing.NamedTuple("P", [("x", int), ("y", str)]). self: the class NamedTuple. */
+static py_object *classes_typed_tuple(PY_BUILTIN_PARAMS) {
+    py_object *a[2], **fields, **pair;
+    (void)self;
+    int n, two;
+    if (!py_bind(p, r, "NamedTuple", "typename fields", PY_GIVEN, a)) return NULL;
+    const char *name = py_as_text(a[0]);
+    if (!name) return py_fail(p, r, "TypeError", "NamedTuple() takes a name");
+    if (!py_iterate(p, r, a[1], &fields, &n)) return NULL;
+    py_object *o = classes_named_tuple_class(p, r, name);
+    py_class *c = o ? o->u.cls : NULL;
+    if (!o || !classes_make_room(p, c, (size_t)n)) return NULL;
+    c->env = arena_new(p->a, py_env);
+    *c->env = (py_env){.vars = py_dict_new(p), .module = c->module};
+    for (int i = 0; i < n; i++) {
+        if (!py_iterate(p, r, fields[i], &pair, &two)) return NULL;
+        const char *field = two == 2 ? py_as_text(pair[0]) : NULL;
+        if (!field) return py_fail(p, r, "TypeError", "a field of a NamedTuple is a pair of a name and a type");
+        if (!classes_add_field(p, r, c, field, strlen(field)) || !classes_field_type(p, r, c, (size_t)i, pair[1])) return NULL;
+    }
+    return o;
+}
+
+py_object *py_named_tuple_base(py *p, py_object *mod) {
+    py_object *o = py_tuple_class(p, mod, "NamedTuple");
+    if (o) o->u.cls->make = classes_typed_tuple;
     return o;
 }
 

@@ -170,6 +170,7 @@ static py_object *list_reverse(PY_ARGS) {
 static py_object *list_empty(PY_ARGS) {
     TAKE("clear", "", NULL);
     self->u.seq.items.len = 0;
+    if (self->kind == PY_SET) py_set_moved(self);
     return p->none;
 }
 
@@ -394,13 +395,14 @@ static py_object *set_add(PY_ARGS) {
 static void set_drop(py_object *set, int64_t i) {
     py_object **d = set->u.seq.items.data;
     memmove(d + i, d + i + 1, sizeof *d * (set->u.seq.items.len - (size_t)i - 1));
+    py_set_moved(set);
     set->u.seq.items.len--;
 }
 
 static py_object *set_discard(PY_ARGS) {
     py_object *a[1];
     TAKE("discard", "object", a);
-    int64_t i = py_set_index(p, self, a[0]);
+    int64_t i = py_set_find(p, self, a[0]);
     if (i >= 0) set_drop(self, i);
     return p->none;
 }
@@ -408,7 +410,7 @@ static py_object *set_discard(PY_ARGS) {
 static py_object *set_remove(PY_ARGS) {
     py_object *a[1];
     TAKE("remove", "object", a);
-    int64_t i = py_set_index(p, self, a[0]);
+    int64_t i = py_set_find(p, self, a[0]);
     if (i >= 0) {
         set_drop(self, i);
         return p->none;
@@ -468,6 +470,7 @@ static py_object *set_symmetric_difference(PY_ARGS) {
 static py_object *set_update(PY_ARGS) {
     py_object *o = set_combine(p, r, self, nargs, args, nkw, names, kwargs, O_OR);
     if (o) memcpy(&self->u.seq.items, &o->u.seq.items, sizeof self->u.seq.items);
+    py_set_moved(self);
     return o ? p->none : NULL;
 }
 

@@ -535,11 +535,14 @@ static const char *percent_one(percent *c, const char *s, const char *end, strbu
         if (!number) return py_fail(c->p, c->r, "TypeError", "must be real number, not %s", py_type_name(o)), NULL;
         return spec_float(c->p, c->r, &f, x, out) ? s + 1 : NULL;
     }
-    if (*s != 's' && *s != 'r' && *s != 'a') return py_fail(c->p, c->r, "ValueError", "unsupported format character '%c'", *s), NULL;
+    if (*s == 'c' && number && rank < 2) {
+        if (!(o = py_call1(c->p, c->r, py_dict_get(c->p->builtins->u.mod.globals, "chr"), o))) return NULL;
+    } else if (*s != 's' && *s != 'r' && *s != 'a' && !(*s == 'c' && py_str_of(o)))
+        return py_fail(c->p, c->r, "ValueError", "unsupported format character '%c'", *s), NULL;
     strbuf text = STRBUF_INIT;
     f.type = 's';
     if (!f.align) f.align = '>';
-    bool ok = py_str(c->p, c->r, o, *s != 's', &text) && spec_text(c->p, c->r, &f, o, sb_str(&text), text.len, out);
+    bool ok = py_str(c->p, c->r, o, *s == 'r' || *s == 'a', &text) && spec_text(c->p, c->r, &f, o, sb_str(&text), text.len, out);
     sb_free(&text);
     return ok ? s + 1 : NULL;
 }

@@ -180,11 +180,5 @@ py_object *py_module_attribute(py *p, source_range r, py_object *mod, const char
         py_object *text = py_text(p, name);
         return text ? py_call1(p, r, get, text) : NULL;
     }
-    /* "from package import module" */
-    if (mod->u.mod.is_package && mod->u.mod.ready && n < sizeof dotted && p->host.read_module) {
-        o = py_import(p, r, dotted);
-        if (o || !p->diag->exception || strcmp(p->diag->exception, "builtins.ModuleNotFoundError")) return o;
-        diag_clear(p->diag);
-    }
     return NULL;
 }

@@ -18,6 +18,7 @@ int64_t py_range_len(const py_object *o) {
 static bool index_as_int(py *p, source_range r, const py_object *o, int64_t *out) {
     double f;
     int rank;
+    o = py_enum_plain(o);
     if (py_number(o, out, &f, &rank) && rank < 2) return true;
     if (o->kind == PY_SYMBOL) {
         *out = o->u.v.u.i;
@@ -38,6 +39,7 @@ bool py_index_in(py *p, source_range r, const py_object *index, int64_t len, con
     int64_t i;
     double f;
     int rank;
+    index = py_enum_plain(index);
     if (!(py_number(index, &i, &f, &rank) && rank < 2)) {
         bool special = py_is_tensor(index) || (index->kind == PY_INSTANCE && py_class_find(index->u.inst.cls, "__index__"));
         if (!special) {
@@ -449,7 +451,7 @@ bool py_contains(py *p, source_range r, py_object *o, py_object *item, bool *out
         if (!py_hash(p, r, item, &hash)) return false;
         *out = py_dict_get_key(p, o->u.dict, item) != NULL;
         return true;
-    case PY_SET: *out = py_set_index(p, o, item) >= 0; return true;
+    case PY_SET: *out = py_set_find(p, o, item) >= 0; return true;
     case PY_VALUE:
         if (py_str_of(o)) return contains_text(p, r, py_str_of(o), item, out);
         break;

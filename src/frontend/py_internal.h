@@ -30,7 +30,8 @@ bool py_number(const py_object *o, int64_t *i, double *f, int *rank); /* rank: 0
 py_object *py_dict_object(py *p, py_dict *d);
 py_object *py_set_new(py *p);
 bool py_set_add(py *p, source_range r, py_object *set, py_object *item);
-int64_t py_set_index(py *p, const py_object *set, const py_object *item); /* -1: absent */
+int64_t py_set_find(py *p, const py_object *set, const py_object *item); /* -1: absent */
+void py_set_moved(py_object *set); /* items were removed or exchanged */
 const py_object *py_enum_plain(const py_object *o); /* the value of a member of an enum that is an int or a str too */
 bool py_memory(py *p); /* false, with the diagnostic, if the arena found no memory */
 

@@ -292,6 +292,7 @@ static bool jit_fill(py *p, py_object *mod) {
     py_object *cls = py_class_new(p, mod, "Attribute", 0, NULL, PYC_BUILTIN);
     if (!cls) return false;
     cls->u.cls->make = jit_make_attribute;
+    if (!py_module_set_take(p, mod, "Error", py_dict_get(p->builtins->u.mod.globals, "RuntimeError"))) return false;
     return py_module_set(p, mod, "Attribute", cls);
 }
 

@@ -335,7 +335,7 @@ static bool py_equal_kinds(py *p, const py_object *a, const py_object *b) {
     case PY_SET:
         if (a->u.seq.items.len != b->u.seq.items.len) return false;
         for (size_t i = 0; i < a->u.seq.items.len; i++)
-            if (py_set_index(p, b, a->u.seq.items.data[i]) < 0) return false;
+            if (py_set_find(p, b, a->u.seq.items.data[i]) < 0) return false;
         return true;
     case PY_DICT: return py_equal_dicts(p, a->u.dict, b->u.dict);
     case PY_RANGE:
@@ -345,6 +345,16 @@ static bool py_equal_kinds(py *p, const py_object *a, const py_object *b) {
     case PY_SLICE:
         return py_equal(p, a->u.slice.start, b->u.slice.start) && py_equal(p, a->u.slice.stop, b->u.slice.stop) &&
                py_equal(p, a->u.slice.step, b->u.slice.step);
+    case PY_INSTANCE: {
+        const py_class *c = a->u.inst.cls->u.cls;
+        if (a->u.inst.cls != b->u.inst.cls || !c->is_dataclass) return false;
+        for (size_t i = 0; i < c->fields.len; i++) {
+            const py_object *x = py_dict_get(a->u.inst.attrs, c->fields.data[i]);
+            const py_object *y = py_dict_get(b->u.inst.attrs, c->fields.data[i]);
+            if (!x || !y || !py_equal(p, x, y)) return false;
+        }
+        return true;
+    }
     case PY_METHOD: return a->u.method.self == b->u.method.self && py_same(a->u.method.fn, b->u.method.fn);
     case PY_TYPE:
         if (strcmp(a->u.type.name, b->u.type.name) || a->u.type.nargs != b->u.type.nargs) return false;
@@ -491,17 +501,64 @@ py_object *py_set_new(py *p) {
     return py_new(p, PY_SET);
 }
 
-int64_t py_set_index(py *p, const py_object *set, const py_object *item) {
-    p->steps += set->u.seq.items.len / 8;
-    for (size_t i = 0; i < set->u.seq.items.len; i++)
-        if (py_equal(p, set->u.seq.items.data[i], item)) return (int64_t)i;
+/* Of larger sets: hash -> item + 1. Made when first asked for; dropped when items move. */
+typedef struct py_set_index {
+    uint32_t *slots, nslots;
+    size_t len; /* items it knows: the first so many */
+} py_set_index;
+
+enum { PY_SET_LINEAR = 8 };
+
+static void set_index_put(py_set_index *x, const py_object *item, size_t at) {
+    uint64_t hash = 0;
+    (void)py_hash(NULL, (source_range){0}, item, &hash);
+    uint32_t mask = x->nslots - 1, i = (uint32_t)hash & mask;
+    while (x->slots[i]) i = (i + 1) & mask;
+    x->slots[i] = (uint32_t)at + 1;
+}
+
+/* NULL: search one by one. */
+static py_set_index *set_index_of(py *p, py_object *set) {
+    size_t n = set->u.seq.items.len;
+    py_set_index *x = set->u.seq.set_index;
+    if (n < PY_SET_LINEAR) return NULL;
+    if (!x || x->len > n || x->nslots < 2 * n) {
+        uint32_t want = 32;
+        while (want < 4 * n && want < (UINT32_C(1) << 30)) want *= 2;
+        x = arena_new(p->a, py_set_index);
+        x->slots = arena_array(p->a, uint32_t, want);
+        x->nslots = want;
+        if (!x->slots || arena_failed(p->a)) return NULL;
+        p->steps += n / 4;
+        set->u.seq.set_index = x;
+    }
+    for (; x->len < n; x->len++) set_index_put(x, set->u.seq.items.data[x->len], x->len);
+    return x;
+}
+
+void py_set_moved(py_object *set) {
+    set->u.seq.set_index = NULL;
+}
+
+int64_t py_set_find(py *p, const py_object *set, const py_object *item) {
+    const py_set_index *x = set_index_of(p, (py_object *)set);
+    uint64_t hash;
+    if (!x) {
+        for (size_t i = 0; i < set->u.seq.items.len; i++)
+            if (py_equal(p, set->u.seq.items.data[i], item)) return (int64_t)i;
+        return -1;
+    }
+    if (!py_hash(NULL, (source_range){0}, item, &hash)) return -1;
+    uint32_t mask = x->nslots - 1;
+    for (uint32_t i = (uint32_t)hash & mask; x->slots[i]; i = (i + 1) & mask)
+        if (py_equal(p, set->u.seq.items.data[x->slots[i] - 1], item)) return (int64_t)x->slots[i] - 1;
     return -1;
 }
 
 bool py_set_add(py *p, source_range r, py_object *set, py_object *item) {
     uint64_t hash;
     if (!py_hash(p, r, item, &hash)) return false;
-    return py_set_index(p, set, item) >= 0 || (py_step(p, r) && py_append(p, set, item));
+    return py_set_find(p, set, item) >= 0 || (py_step(p, r) && py_append(p, set, item));
 }
 
 /* ---- classes of objects -------------------------------------------------------------------------- */
@@ -608,7 +665,6 @@ bool py_isinstance(py *p, const py_object *o, const py_object *cls) {
         return py_is_abstract(p, o, cls->u.type.name);
     }
     if (cls->kind != PY_CLASS) return false;
-    if (o->kind == PY_VALUE && o->u.v.tag == V_BOOL && cls->u.cls->module == NULL && !strcmp(cls->u.cls->name, "int"))
-        return true;
+    if (o->kind == PY_TUPLE && !cls->u.cls->module && !strcmp(cls->u.cls->name, "tuple")) return true; /* named ones too */
     return py_is_subclass(py_class_of(p, o), cls);
 }

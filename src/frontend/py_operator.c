@@ -19,9 +19,10 @@ static py_object *number_overflow(py *p, source_range r) {
 }
 
 static py_object *number_zero(py *p, source_range r, operator_kind op, bool is_float) {
-    const char *what = op == O_DIV ? (is_float ? "float division by zero" : "division by zero")
-                       : is_float  ? "float modulo"
-                                   : "integer division or modulo by zero";
+    const char *what = op == O_DIV   ? (is_float ? "float division by zero" : "division by zero")
+                       : op == O_MOD ? (is_float ? "float modulo" : "integer modulo by zero")
+                       : is_float    ? "float floor division by zero"
+                                     : "integer division or modulo by zero";
     return py_fail(p, r, "ZeroDivisionError", "%s", what);
 }
 
@@ -199,12 +200,12 @@ static py_object *set_binary(py *p, source_range r, operator_kind op, const py_o
     py_object *o = py_set_new(p);
     for (size_t i = 0; i < a->u.seq.items.len; i++) {
         py_object *x = a->u.seq.items.data[i];
-        bool both = op != O_OR && py_set_index(p, b, x) >= 0;
+        bool both = op != O_OR && py_set_find(p, b, x) >= 0;
         if ((op == O_AND ? both : !both) && !py_set_add(p, r, o, x)) return NULL;
     }
     for (size_t i = 0; (op == O_OR || op == O_XOR) && i < b->u.seq.items.len; i++) {
         py_object *x = b->u.seq.items.data[i];
-        if ((op == O_OR || py_set_index(p, a, x) < 0) && !py_set_add(p, r, o, x)) return NULL;
+        if ((op == O_OR || py_set_find(p, a, x) < 0) && !py_set_add(p, r, o, x)) return NULL;
     }
     return o;
 }
@@ -280,12 +281,17 @@ static py_object *method_call(py *p, source_range r, py_object *o, const char *n
     return m ? py_call1(p, r, m, other) : NULL;
 }
 
+static bool operator_is_comparison(operator_kind op) {
+    return op >= O_EQ && op <= O_NOTIN;
+}
+
 /* NULL without an error: neither class defines it. */
 static py_object *method_binary(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
     for (size_t i = 0; i < sizeof operator_methods / sizeof *operator_methods; i++) {
         if (operator_methods[i].op != op) continue;
         py_object *o = method_call(p, r, a, operator_methods[i].name, b);
         if (py_failed(p) || (o && o->kind != PY_NOT_IMPLEMENTED)) return o;
+        if (!operator_is_comparison(op) && py_class_of(p, a) == py_class_of(p, b)) return NULL;
         o = method_call(p, r, b, operator_methods[i].reflected, a);
         return o && o->kind != PY_NOT_IMPLEMENTED ? o : NULL;
     }
@@ -341,7 +347,7 @@ static py_object *compare_sequences(py *p, source_range r, operator_kind op, con
 
 static bool compare_subset(py *p, const py_object *a, const py_object *b) {
     for (size_t i = 0; i < a->u.seq.items.len; i++)
-        if (py_set_index(p, b, a->u.seq.items.data[i]) < 0) return false;
+        if (py_set_find(p, b, a->u.seq.items.data[i]) < 0) return false;
     return true;
 }
 
@@ -417,10 +423,6 @@ bool py_less(py *p, source_range r, py_object *a, py_object *b, bool *out) {
 
 /* ---- operators ------------------------------------------------------------------------------------------------------------ */
 
-static bool operator_is_comparison(operator_kind op) {
-    return op >= O_EQ && op <= O_NOTIN;
-}
-
 /* What Python's classes do, without the in-place form. NULL without an error: nothing fits. */
 static py_object *operator_apply(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
     if (py_is_tensor(a) || py_is_tensor(b)) {
@@ -466,6 +468,7 @@ py_object *py_inplace(py *p, source_range r, operator_kind op, py_object *a, py_
     if (a->kind == PY_SET && b->kind == PY_SET) {
         py_object *o = py_binary(p, r, op, a, b);
         if (o) memcpy(&a->u.seq.items, &o->u.seq.items, sizeof a->u.seq.items);
+        py_set_moved(a);
         return o ? a : NULL;
     }
     if (py_is_tensor(a)) {

@@ -96,14 +96,23 @@ static bool ops_bool(ops_fit *f, const py_object *o, value *out) {
     return false;
 }
 
+/* What operators run in; its diag is the caller's to set. */
+static bool ops_context(py *p, op_ctx *cx) {
+    if (!p->host.ops) return false;
+    *cx = *p->host.ops;
+    cx->out_types = NULL;
+    return true;
+}
+
 static bool ops_device(ops_fit *f, const py_object *o, value *out) {
     if (o->kind != PY_VALUE) return false;
     if (o->u.v.tag == V_DEVICE) return ops_give(o->u.v, out);
     if (!f->convert) return false;
     if (o->u.v.tag == V_INT && o->u.v.u.i >= 0) return ops_give(value_device(o->u.v.u.i + 1), out);
     if (o->u.v.tag != V_STR) return false;
-    op_ctx cx = *f->p->host.ops;
+    op_ctx cx;
     diag ignored = {0};
+    if (!ops_context(f->p, &cx)) return false;
     cx.diag = &ignored;
     value v = value_none();
     bool ok = op_call(&cx, "aten::device", 1, &o->u.v, &v) == CTSC_OK && v.tag == V_DEVICE;
@@ -491,7 +500,7 @@ static py_object *ops_tuple_class(py *p, const schema *s) {
     py_object *mod = py_new(p, PY_MODULE); /* of its own: classes of the same name may differ */
     mod->u.mod.name = "torch.return_types";
     mod->u.mod.globals = py_dict_new(p);
-    py_object *cls = py_class_new(p, mod, intern(p->names, name ? name + 2 : s->name), 0, NULL, PYC_NAMED_TUPLE);
+    py_object *cls = py_tuple_class(p, mod, intern(p->names, name ? name + 2 : s->name));
     if (!cls) return NULL;
     cls->u.cls->field_defaults = arena_array(p->a, py_object *, s->nreturns);
     cls->u.cls->field_types = arena_array(p->a, const expr *, s->nreturns);
@@ -524,7 +533,8 @@ py_object *py_kernel_failed(py *p, source_range r) {
 }
 
 bool py_run_op(py *p, source_range r, const char *key, int nargs, const value *args, value *result) {
-    op_ctx cx = *p->host.ops;
+    op_ctx cx;
+    if (!ops_context(p, &cx)) return py_unsupported(p, r, "operators cannot run here"), false;
     cx.diag = p->diag;
     value out[2] = {value_none(), value_none()};
     if (op_call(&cx, key, nargs, args, out) != CTSC_OK) return py_kernel_failed(p, r), false;
@@ -539,12 +549,12 @@ static py_object *ops_run(ops_call *c, const op *o) {
         return py_unsupported(c->p, c->range, "operator %s is not supported", o->key);
     if (s->nreturns > OPS_MAX_ARGS) return py_unsupported(c->p, c->range, "operator %s has too many results", o->key);
     value results[OPS_MAX_ARGS];
+    op_ctx cx;
+    if (!ops_context(c->p, &cx)) return py_unsupported(c->p, c->range, "operators cannot run here");
     for (int i = 0; i < s->nreturns; i++) results[i] = value_none();
-    op_ctx cx = *c->p->host.ops;
     cx.diag = c->p->diag;
     cx.op = o;
     cx.nargs = s->nargs;
-    cx.out_types = NULL;
     if (o->fn(&cx, c->full, results) == CTSC_OK) return ops_results(c, s, results);
     for (int i = 0; i < s->nreturns; i++) value_unref(results[i]);
     return py_kernel_failed(c->p, c->range);

@@ -217,6 +217,15 @@ static bool stmt_import_one(py *p, py_env *env, source_range r, const import_nam
     if (!strcmp(n->name, "*")) return stmt_import_all(p, env, r, mod);
     py_object *o = py_find(p, r, mod, n->name);
     if (!o && py_failed(p)) return false;
+    if (!o && mod->u.mod.is_package) { /* "from package import module" */
+        char dotted[256];
+        bool fits = snprintf(dotted, sizeof dotted, "%s.%s", module, n->name) < (int)sizeof dotted;
+        o = fits ? py_import(p, r, dotted) : NULL;
+        if (py_failed(p)) {
+            if (!p->diag->exception || strcmp(p->diag->exception, "builtins.ModuleNotFoundError")) return false;
+            diag_clear(p->diag);
+        }
+    }
     if (!o) {
         py_fail(p, r, "ImportError", "cannot import name '%s' from '%s'", n->name, module);
         return false;

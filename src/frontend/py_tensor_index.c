@@ -50,6 +50,12 @@ static bool index_int(index_walk *w, int64_t i) {
         return index_fail(w, "IndexError", w->view->ndim ? "too many indices for tensor"
                                                          : "invalid index of a 0-dim tensor. Use `tensor.item()` in Python "
                                                            "or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+    int64_t size = w->view->sizes[w->dim];
+    if (i < -size || i >= size) {
+        py_fail(w->p, w->range, "IndexError", "index %lld is out of bounds for dimension %d with size %lld", (long long)i, w->dim,
+                (long long)size);
+        return false;
+    }
     return index_view(w, tensor_select(w->p->diag, w->view, w->dim, i, &t), &t);
 }
 
@@ -102,6 +108,7 @@ static bool index_item(index_walk *w, py_object *o, int ndim, int given) {
     if (py_is_tensor(o)) return index_tensor(w, o);
     if (o->kind == PY_VALUE && o->u.v.tag == V_BOOL) return index_bool(w, o->u.v.u.b);
     if (o->kind == PY_VALUE && o->u.v.tag == V_INT) return index_int(w, o->u.v.u.i);
+    if (py_is_string(o)) return index_fail(w, "TypeError", "a tensor has no elements by name: the index is a 'str'");
     return index_fail(w, "IndexError",
                       "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices");
 }

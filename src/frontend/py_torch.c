@@ -7,6 +7,7 @@
  * torch.linalg.NAME is aten::linalg_NAME, and so on.
  * Tests: tests/unit/test_py_torch.c
  */
+#include "frontend/py_internal.h"
 #include "frontend/py_torch.h"
 
 #include <float.h>
@@ -57,7 +58,23 @@ static const char *const torch_functional[] = {
     "cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "pca_lowrank", "split", "stft", "svd_lowrank",
     "tensordot", "unique", "unique_consecutive"};
 
-static const char *const torch_grad_modes[] = {"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"};
+/* Names that one module shows and another one, written in Python, defines. */
+static const struct { const char *module, *name, *home; } torch_elsewhere[] = {
+    {"torch", "no_grad", "torch.autograd.grad_mode"},
+    {"torch", "enable_grad", "torch.autograd.grad_mode"},
+    {"torch", "set_grad_enabled", "torch.autograd.grad_mode"},
+    {"torch", "inference_mode", "torch.autograd.grad_mode"},
+    {"torch", "autocast", "torch.amp.autocast_mode"},
+    {"torch.amp", "autocast", "torch.amp.autocast_mode"},
+    {"torch.cuda.amp", "autocast", "torch.amp.autocast_mode"},
+    {"torch.cuda.amp", "custom_fwd", "torch.amp.autocast_mode"},
+    {"torch.cuda.amp", "custom_bwd", "torch.amp.autocast_mode"},
+    {"torch.autograd", "no_grad", "torch.autograd.grad_mode"},
+    {"torch.autograd", "enable_grad", "torch.autograd.grad_mode"},
+    {"torch.autograd", "set_grad_enabled", "torch.autograd.grad_mode"},
+    {"torch.autograd", "inference_mode", "torch.autograd.grad_mode"},
+    {"torch.autograd.function", "Function", "torch.autograd"},
+};
 
 static bool torch_listed(const char *const *list, size_t n, const char *name) {
     for (size_t i = 0; i < n; i++)
@@ -466,6 +483,8 @@ static const struct { const char *name, *prefix; } torch_modules[] = {
     {"torch.sparse", "aten::_sparse_"},
     {"torch.ops", NULL},
     {"torch.cuda", NULL},
+    {"torch.cuda.amp", NULL},
+    {"torch.amp", NULL},
     {"torch.backends", NULL},
     {"torch.backends.cudnn", NULL},
     {"torch.backends.cuda", NULL},
@@ -492,8 +511,7 @@ static const char *const torch_absent[] = {
     "torch.hub",          "torch.optim",       "torch.optim.lr_scheduler", "torch.quantization", "torch.ao", "torch.ao.quantization",
     "torch.testing",      "torch.distributions", "torch.profiler",         "torch.serialization", "torch.multiprocessing",
     "torch.package",      "torch.storage",     "torch._utils",             "torch.utils.data",   "torch.utils.data.dataset",
-    "torch.utils.data.dataloader", "torch.utils.tensorboard", "torch.utils.model_zoo", "torch.utils.hooks", "torch.cuda.amp",
-    "torch.amp",          "torch.mps",         "torch.classes",            "torch.autograd.profiler", "torch.nn.parallel",
+    "torch.utils.data.dataloader", "torch.utils.tensorboard", "torch.utils.model_zoo", "torch.utils.hooks", "torch.mps",         "torch.classes",            "torch.autograd.profiler", "torch.nn.parallel",
     "torch.autograd.gradcheck", "torch.utils.cpp_extension", "torch.distributed.rpc", "torch.fx.node", "torch.jit._builtins"};
 
 static bool torch_fill(py *p, py_object *mod) {
@@ -504,6 +522,9 @@ static bool torch_fill(py *p, py_object *mod) {
             return false;
     for (size_t i = 0; i < sizeof torch_numbers / sizeof *torch_numbers; i++)
         if (!py_module_set_take(p, mod, torch_numbers[i].name, py_float(p, torch_numbers[i].v))) return false;
+    static const char *const lacking[] = {"has_cuda", "has_cudnn", "has_mkl", "has_mkldnn", "has_mps", "has_openmp"};
+    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
+        if (!py_module_set(p, mod, lacking[i], p->false_)) return false;
     return py_module_set_take(p, mod, "__version__", py_text(p, "1.13.1"));
 }
 
@@ -511,6 +532,8 @@ static bool torch_fill_other(py *p, py_object *mod, const char *dotted) {
     if (!strcmp(dotted, "torch.version"))
         return py_module_set_take(p, mod, "__version__", py_text(p, "1.13.1")) && py_module_set(p, mod, "cuda", p->none) &&
                py_module_set(p, mod, "hip", p->none);
+    if (!strcmp(dotted, "torch.linalg")) /* kernels fail with a RuntimeError */
+        return py_module_set_take(p, mod, "LinAlgError", py_dict_get(p->builtins->u.mod.globals, "RuntimeError"));
     if (!strncmp(dotted, "torch.backends.cud", 18))
         return py_module_set(p, mod, "enabled", p->true_) && py_module_set(p, mod, "benchmark", p->false_) &&
                py_module_set(p, mod, "deterministic", p->false_) && py_module_set(p, mod, "allow_tf32", p->true_);
@@ -556,6 +579,7 @@ static py_object *torch_submodule(py *p, const char *module, const char *name) {
     const char *dotted = arena_printf(p->a, "%s.%s", module, name);
     bool known = TORCH_LISTED(torch_absent, dotted);
     for (size_t i = 0; i < sizeof torch_modules / sizeof *torch_modules; i++) known |= !strcmp(torch_modules[i].name, dotted);
+    known |= prelude_has(dotted);
     return known ? py_import(p, nowhere, dotted) : NULL;
 }
 
@@ -564,13 +588,10 @@ py_object *py_torch_missing(py *p, py_object *mod, const char *name) {
     source_range nowhere = {0};
     if (strncmp(module, "torch", 5) || !strncmp(name, "__", 2)) return NULL;
     if (!strncmp(module, "torch.ops", 9)) return torch_ops_member(p, module, name);
-    if (!strcmp(module, "torch.autograd") &&
-        (!strcmp(name, "grad_mode") || TORCH_LISTED(torch_grad_modes, name)))
-        return !strcmp(name, "grad_mode") ? py_import(p, nowhere, "torch.autograd.grad_mode")
-                                          : torch_member_of(p, "torch.autograd.grad_mode", name);
-    if (!strcmp(module, "torch.autograd.function") && !strcmp(name, "Function")) return torch_member_of(p, "torch.autograd", name);
+    for (size_t i = 0; i < sizeof torch_elsewhere / sizeof *torch_elsewhere; i++)
+        if (!strcmp(torch_elsewhere[i].module, module) && !strcmp(torch_elsewhere[i].name, name))
+            return torch_member_of(p, torch_elsewhere[i].home, name);
     if (!strcmp(module, "torch")) {
-        if (TORCH_LISTED(torch_grad_modes, name)) return torch_member_of(p, "torch.autograd.grad_mode", name);
         if (TORCH_LISTED(torch_submodules, name)) return py_import(p, nowhere, arena_printf(p->a, "torch.%s", name));
         if (TORCH_LISTED(torch_functional, name)) {
             py_object *o = torch_member_of(p, "torch.functional", name);

@@ -51,6 +51,8 @@ bool py_math_module(py *p, const char *dotted, py_object *mod);    /* py_math.c 
 bool py_classes_module(py *p, const char *dotted, py_object *mod); /* py_classes.c: enum, collections.namedtuple, dataclasses, copy */
 py_object *py_jit_missing(py *p, py_object *mod, const char *name);
 py_object *py_plain_type(py *p, const char *name); /* a PY_TYPE without subscript */
+py_object *py_named_tuple_base(py *p, py_object *mod); /* typing.NamedTuple */
+py_object *py_tuple_class(py *p, py_object *mod, const char *name); /* a named tuple's class, without fields so far */
 /* MODULE.NAME of a module that may be imported only: using it fails, and says so. */
 py_object *py_absent(py *p, const char *module, const char *name);
 py_object *py_torch_missing(py *p, py_object *mod, const char *name);

@@ -124,7 +124,7 @@ static const py_row typing_rows[] = {
 
 static const char *const typing_types[] = {
     "List", "Dict", "Tuple", "Optional", "Union", "Any", "Callable", "Final", "ClassVar", "Type", "Iterable", "Iterator", "Sequence",
-    "Mapping", "MutableMapping", "MutableSequence", "Set", "FrozenSet", "AbstractSet", "Generic", "Literal", "NoReturn", "NamedTuple",
+    "Mapping", "MutableMapping", "MutableSequence", "Set", "FrozenSet", "AbstractSet", "Generic", "Literal", "NoReturn",
     "Awaitable", "Generator", "Hashable", "Sized", "Collection", "Container", "Deque", "DefaultDict", "OrderedDict", "Counter",
     "AnyStr", "Protocol", "TypedDict", "IO", "TextIO", "BinaryIO", "Pattern", "Match", "SupportsInt", "SupportsFloat", "SupportsIndex",
     "Annotated", "TypeAlias", "Self", "Concatenate", "ContextManager", "Reversible", "Coroutine", "AsyncIterator", "ByteString",
@@ -135,6 +135,7 @@ bool py_typing_module(py *p, const char *dotted, py_object *mod) {
     for (size_t i = 0; i < sizeof typing_types / sizeof *typing_types; i++)
         if (!py_module_set_take(p, mod, typing_types[i], py_plain_type(p, typing_types[i]))) return false;
     if (!strcmp(dotted, "collections.abc")) return true;
+    if (!py_named_tuple_base(p, mod)) return false;
     for (const py_row *row = typing_rows; row->name; row++)
         if (!py_module_set_take(p, mod, row->name + strlen("typing."), py_builtin(p, row->name, row->fn))) return false;
     py_object *str = py_dict_get(p->builtins->u.mod.globals, "str");

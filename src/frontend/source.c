@@ -188,6 +188,46 @@ static void source_add_error(diag *all, diag *one) {
     diag_append(all, one);
 }
 
+static void source_declare_mentioned(program *g, const scope *s, const stmt_list *body);
+
+/* Declares the function that an expression calls: name(...) or self.name(...). */
+static void source_declare_called(program *g, const scope *s, const expr *x) {
+    if (!x) return;
+    const expr *f = x->kind == E_CALL ? x->a : NULL;
+    py_object *o = f && f->kind == E_NAME ? py_lookup(&g->py, s->env, f->name) : NULL;
+    if (o && o->kind == PY_FUNCTION && o->u.fn->def && o->u.fn->module == g->main && o->u.fn->mode <= PY_SCRIPT &&
+        !o->u.fn->overloads.len)
+        source_function(g, x->range, o);
+    if (f && f->kind == E_ATTR && f->a->kind == E_NAME && s->module && s->fn->u.fn->def->params.len &&
+        !strcmp(f->a->name, s->fn->u.fn->def->params.data[0].name))
+        source_module_method(g, x->range, s->module, f->name);
+    source_declare_called(g, s, x->a);
+    source_declare_called(g, s, x->b);
+    source_declare_called(g, s, x->c);
+    for (size_t i = 0; i < x->items.len; i++) source_declare_called(g, s, x->items.data[i]);
+    for (size_t i = 0; i < x->kwargs.len; i++) source_declare_called(g, s, x->kwargs.data[i].value);
+}
+
+static void source_declare_mentioned(program *g, const scope *s, const stmt_list *body) {
+    for (size_t i = 0; i < body->len; i++) {
+        const stmt *st = body->data[i];
+        source_declare_called(g, s, st->value);
+        source_declare_mentioned(g, s, &st->body);
+        source_declare_mentioned(g, s, &st->orelse);
+    }
+}
+
+/* What a function that failed would have called is compiled all the same, for its errors. */
+static void source_after_failure(program *g, const function *f, diag *all) {
+    diag d = {0};
+    const scope *s = f->scope;
+    if (s->fn->u.fn->module != g->main) return;
+    g->py.diag = &d;
+    source_declare_mentioned(g, s, &((const func_def *)f->def)->body);
+    if (d.status != CTSC_OK) source_add_error(all, &d);
+    diag_clear(&d);
+}
+
 /* Everything declared, and what that declares on the way. */
 static ctsc_status source_compile_all(program *g, diag *d) {
     unit *u = g->unit;
@@ -196,7 +236,10 @@ static ctsc_status source_compile_all(program *g, diag *d) {
         function *f = u->all_functions.data[i];
         if (f->state == FUNCTION_READY || !f->scope || !f->schema || (f->cls && f->cls->kind == T_INTERFACE)) continue;
         diag one = {0};
-        if (function_ensure_compiled(f, &one) != CTSC_OK) source_add_error(&all, &one);
+        if (function_ensure_compiled(f, &one) != CTSC_OK) {
+            source_add_error(&all, &one);
+            source_after_failure(g, f, &all);
+        }
         g->py.diag = d;
         if (all.status == CTSC_LIMIT) break;
     }
@@ -245,6 +288,20 @@ static bool source_placeholder(program *g, function *f, value *root) {
     return true;
 }
 
+/* module.name(args) */
+static bool source_call_method(program *g, source_range r, py_object *module, const char *name, int nargs, py_object **args) {
+    py_object *method = py_getattr(&g->py, r, module, name);
+    return method && py_call(&g->py, r, method, nargs, args, 0, NULL, NULL);
+}
+
+static bool source_prepare(program *g, source_range r, py_object *module, const source_options *o) {
+    if (o->state) {
+        py_object *state = py_from_value(&g->py, value_ref(*o->state));
+        if (!state || !source_call_method(g, r, module, "load_state_dict", 1, &state)) return false;
+    }
+    return !o->eval || source_call_method(g, r, module, "eval", 0, NULL);
+}
+
 static bool source_build(program *g, const source_options *o, const char *name, source_result *out) {
     diag *d = g->py.diag;
     py_object *entry = source_entry(g, o, name);
@@ -262,6 +319,11 @@ static bool source_build(program *g, const source_options *o, const char *name, 
         entry = py_call(&g->py, r, entry, 0, NULL, 0, NULL, NULL);
         if (!entry) return false;
     }
+    if (o->state) {
+        py_object *load = py_getattr(&g->py, r, entry, "load_state_dict"), *state = py_from_value(&g->py, value_ref(*o->state));
+        if (!load || !state || !py_call(&g->py, r, load, 1, &state, 0, NULL, NULL)) return false;
+    }
+    if (!source_prepare(g, r, entry, o)) return false;
     if (!source_module_object(g, r, entry, &out->root)) return false;
     return source_compile_all(g, d) == CTSC_OK;
 }

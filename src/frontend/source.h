@@ -101,6 +101,7 @@ typedef struct module_type {
 typedef struct source_options {
     const char *entry;   /* function or class; NULL: chosen (see below) */
     uint64_t seed;       /* torch.manual_seed before the entry's module is built */
+    bool eval;           /* module.eval() before it is converted */
     const value *state;  /* a state_dict for the module built (its load_state_dict is called), or NULL */
 } source_options;
 
@@ -131,6 +132,8 @@ sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char
  * name: properties, static methods, functions kept as attributes, a container's keys/values/items/children/..., reasons of failed
  * attributes. NULL without an error: nothing known. */
 sugar *source_object_attribute(emitter *e, source_range r, ir_value *obj, const char *name);
+/* A constant attribute: a tuple is made of its elements' constants, as PyTorch does it. */
+sugar *source_constant(emitter *e, source_range r, value v, type *t);
 /* C.name where C is a class made from source: static methods. NULL without an error: nothing known. */
 sugar *source_class_attribute(emitter *e, source_range r, const type *t, const char *name);
 /* A call of SUGAR_PY. */
@@ -169,6 +172,7 @@ function *source_class_method(program *g, class_source *c, const char *name); /*
 module_type *source_module_type(program *g, source_range r, py_object *instance);
 bool source_module_object(program *g, source_range r, py_object *instance, value *out);
 function *source_module_method(program *g, source_range r, module_type *m, const char *name);
+function *source_module_super(program *g, source_range r, module_type *m, const py_object *behind, const char *name);
 /* Declares a function from an AST definition: parameters from annotations, type comment or defaults; unannotated ones are
  * Tensor, `self` is cls. name: of the method; qualified: full name. fn: PY_FUNCTION. */
 function *source_declare(program *g, source_range r, py_object *fn, const char *qualified, type *cls, module_type *module);

@@ -358,7 +358,8 @@ static bool plan_keys(module_plan *p) {
 
 static bool plan_fill(module_plan *p) {
     if (!module_dict(p->instance, "_parameters"))
-        return module_fail(p->g, p->r, "'%s' has not been initialized, did you forget to call 'super()'?", p->cls->name) != NULL;
+        return module_fail(p->g, p->r, "'%s.%s' has not been initialized, did you forget to call 'super()'?",
+                           p->cls->module ? p->cls->module->u.mod.name : "builtins", p->cls->name) != NULL;
     return module_names(p->g, p->r, p->instance, "__jit_ignored_attributes__", &p->ignored, &p->nignored) &&
            plan_tensors(p, "_parameters", true) && plan_tensors(p, "_buffers", false) && plan_children(p) && plan_constants(p) &&
            plan_others(p) && plan_hooks(p) && plan_keys(p);
@@ -450,6 +451,7 @@ function *source_module_method(program *g, source_range r, module_type *m, const
     function *known = class_find_method(m->cls, name);
     if (known) return known;
     py_object *o = py_class_find(m->py_class, name);
+    if (o && o->kind == PY_CLASSMETHOD) o = o->u.fn_object; /* cls is the module, as in PyTorch */
     if (o && o->kind == PY_FUNCTION && o->u.fn->def && !module_dropped(o) && !o->u.fn->overloads.len)
         return module_add_method(g, r, m, o, name);
     const char *property = module_between(g, name, "__", "_getter");
@@ -459,6 +461,21 @@ function *source_module_method(program *g, source_range r, module_type *m, const
     if (!o || o->kind != PY_PROPERTY) return NULL;
     o = get ? o->u.property.getter : o->u.property.setter;
     return o && o->kind == PY_FUNCTION && o->u.fn->def ? module_add_method(g, r, m, o, name) : NULL;
+}
+
+/* What super().name means in a method of class `behind`: a method under a name of its own. */
+function *source_module_super(program *g, source_range r, module_type *m, const py_object *behind, const char *name) {
+    const py_class *c = m->py_class->u.cls;
+    size_t i = 0;
+    while (i < c->mro.len && c->mro.data[i]->u.cls != behind->u.cls) i++;
+    for (i++; i < c->mro.len; i++) {
+        const py_class *base = c->mro.data[i]->u.cls;
+        py_object *o = base->attrs ? py_dict_get(base->attrs, name) : NULL;
+        if (!o) continue;
+        if (o->kind != PY_FUNCTION || !o->u.fn->def || module_dropped(o)) return NULL;
+        return module_add_method(g, r, m, o, intern(&g->unit->names, arena_printf(&g->unit->arena, "__super_%s_%s", base->name, name)));
+    }
+    return NULL;
 }
 
 /* forward__0, ...: the signature of one @overload, the body of the definition. */

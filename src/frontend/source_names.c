@@ -167,6 +167,9 @@ sugar *source_sugar(emitter *e, source_range r, py_object *o) {
         return s;
     }
     case PY_CLASS: return names_class(e, r, o);
+    case PY_METHOD:
+        if (o->u.method.fn->kind == PY_BUILTIN) return names_builtin(e, r, o->u.method.fn);
+        return names_python(e, o);
     case PY_INSTANCE: return names_instance(e, r, o);
     default: return names_python(e, o);
     }
@@ -194,9 +197,21 @@ static void names_suggest(emitter *e, const py_object *o, const char *name) {
     suggest_note(e->diag, &s);
 }
 
+/* super().name */
+static sugar *names_super_attribute(emitter *e, source_range r, const sugar *obj, const char *name) {
+    function *f = source_module_super(names_program(e), r, e->scope->module, obj->py->u.super.cls, name);
+    if (!f && !emit_failed(e)) emit_fail(e, r, "'super' object has no attribute '%s'", name);
+    if (!f) return NULL;
+    sugar *s = sugar_new(e, SUGAR_METHOD);
+    s->value = obj->value;
+    s->name = f->name;
+    return s;
+}
+
 sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char *name) {
     program *g = names_program(e);
     py_object *o = obj->py;
+    if (o && o->kind == PY_SUPER && obj->value) return names_super_attribute(e, r, obj, name);
     if (!o) return emit_fail(e, r, "attribute lookup is not defined on %s", obj->name ? obj->name : "this"), NULL;
     if (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE) {
         emit_fail(e, r, "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global variable? If so, please "
@@ -323,6 +338,21 @@ sugar *source_object_attribute(emitter *e, source_range r, ir_value *obj, const 
     if (t->cls->source) return names_module_attribute(e, r, t->cls->source, obj, name);
     class_source *cs = source_class_of(g, t);
     return cs ? names_script_attribute(e, r, cs, obj, name) : NULL;
+}
+
+sugar *source_constant(emitter *e, source_range r, value v, type *t) {
+    if (v.tag != V_TUPLE || t->kind != T_TUPLE || (size_t)t->nelems != v.u.tuple->len) {
+        e->g->range = r;
+        return sugar_of_value(e, emit_constant_take(e, value_ref(v), t));
+    }
+    ir_value **items = arena_array(e->scratch, ir_value *, t->nelems + 1);
+    if (!items) return diag_no_memory(e->diag), NULL;
+    for (int i = 0; i < t->nelems; i++) {
+        sugar *s = source_constant(e, r, v.u.tuple->items[i], t->elems[i]);
+        if (!s) return NULL;
+        items[i] = s->value;
+    }
+    return sugar_of_value(e, emit_tuple(e, r, t, t->nelems, items));
 }
 
 sugar *source_class_attribute(emitter *e, source_range r, const type *t, const char *name) {
@@ -515,6 +545,22 @@ static sugar *names_call_dispatch(emitter *e, source_range r, const py_object *o
     return callee ? emit_call_sugar(e, r, callee, nargs, args, hint) : NULL;
 }
 
+/* super() in a method of a module */
+static sugar *names_call_super(emitter *e, source_range r, int nargs) {
+    const py_object *fn = e->scope->fn;
+    if (nargs || !e->scope->module || !fn->u.fn->cls || !fn->u.fn->def->params.len) {
+        emit_fail(e, r, nargs ? "super() takes no arguments in a script function" : "super() can only be used in methods of modules");
+        return NULL;
+    }
+    const sugar *self = emit_get_variable(e, r, fn->u.fn->def->params.data[0].name);
+    if (!self || self->kind != SUGAR_VALUE) return NULL;
+    py_object *o = py_new(&e->scope->prog->py, PY_SUPER);
+    o->u.super.cls = fn->u.fn->cls;
+    sugar *s = names_python(e, o);
+    s->value = self->value;
+    return s;
+}
+
 sugar *source_call_values(emitter *e, source_range r, const sugar *callee, int nargs, const actual *args, type *hint) {
     py_object *o = callee->py;
     if (!o) return names_unroll(e, r, callee->value, callee->name);
@@ -528,6 +574,7 @@ sugar *source_call_values(emitter *e, source_range r, const sugar *callee, int n
         return names_call_dropped(e, r, callee, n, all);
     }
     if (names_is_dispatch(o)) return names_call_dispatch(e, r, o, nargs, args, hint);
+    if (o->kind == PY_CLASS && !strcmp(o->u.cls->name, "super")) return names_call_super(e, r, nargs);
     if (o->kind == PY_CLASS) emit_fail(e, r, "Cannot instantiate class '%s' in a script function", o->u.cls->name);
     else if (o->kind == PY_MODULE) emit_fail(e, r, "module '%s' cannot be called", o->u.mod.name);
     else if (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE)

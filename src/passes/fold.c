@@ -68,8 +68,24 @@ static bool fold_run(const node *n, const value *args, value *result) {
     return ok;
 }
 
+/* The elements of a constant tuple. */
+static bool fold_unpack(graph *g, node *n) {
+    value v;
+    if (!fold_immutable(n->inputs.data[0]->type) || !ir_value_constant(n->inputs.data[0], &v) || v.tag != V_TUPLE ||
+        v.u.tuple->len != n->outputs.len)
+        return false;
+    for (size_t i = 0; i < n->outputs.len; i++) {
+        ir_value *c = fold_constant(g, n, value_ref(v.u.tuple->items[i]), NULL);
+        if (!c || arena_failed(&g->arena)) return false;
+        value_replace_uses(n->outputs.data[i], c);
+    }
+    node_remove(n);
+    return true;
+}
+
 static bool fold_node(graph *g, node *n) {
     value args[FOLD_MAX_ARGS], result;
+    if (n->kind == N_TUPLE_UNPACK) return fold_unpack(g, n);
     if (n->outputs.len != 1 || !fold_immutable(n->outputs.data[0]->type) || !fold_constant_inputs(n, args)) return false;
     if (n->kind == N_TUPLE_CONSTRUCT) {
         if (n->outputs.data[0]->type->field_names) return false;

@@ -5,14 +5,22 @@
  *     %y = prim::CallMethod[name="forward"](%m, %x)     ->     %w = prim::GetAttr[name="weight"](%m)
  *                                                             %y = aten::linear(%x, %w, %b)
  *
- * Bodies are inlined before they are copied, so that each call is visited once. A method called through an
- * interface has no single body and stays a call. Depth and size are capped: nested calls can double
- * the graph at each level.
- * Tests: tests/cli/show.test
+ * Method. Each function called gets one body, made when first needed: a copy of its graph whose own calls are inlined and which
+ * is then tidied (pipeline_body): the arguments its calls give are constants often enough that most branches go. Bodies are shared by
+ * all calls. That is what PyTorch does; its inlined graphs look so. A method called through an interface has
+ * no single body and stays a call. Depth and size are capped: nested calls can double the graph at each level.
+ * Tests: tests/cli/show.test, tests/corpus (graph.txt)
  */
 #include "passes/passes.h"
 
 enum { INLINE_MAX_DEPTH = 128, INLINE_MAX_BYTES = 256 << 20 };
+
+typedef struct inliner {
+    pass_ctx *cx;
+    ptrmap bodies;       /* function * -> graph * */
+    VEC(graph *) made;
+    int depth;
+} inliner;
 
 static function *inline_callee(const node *n) {
     value v;
@@ -23,19 +31,33 @@ static function *inline_callee(const node *n) {
     return NULL;
 }
 
-static bool inline_block(pass_ctx *cx, graph *g, block *b, int depth);
+static bool inline_block(inliner *in, graph *g, block *b);
 
-static bool inline_call(pass_ctx *cx, graph *g, node *n, function *f, int depth) {
-    if (depth > INLINE_MAX_DEPTH || g->arena.total > INLINE_MAX_BYTES) {
-        diag_fail_at(cx->diag, CTSC_LIMIT, n->range, "calls nest too deeply to be inlined");
+static graph *inline_make_body(inliner *in, function *f) {
+    diag *d = in->cx->diag;
+    if (function_ensure_compiled(f, d) != CTSC_OK) return NULL;
+    graph *body = graph_clone(f->graph);
+    if (!body || !vec_push(&in->made, body) || !ptrmap_put(&in->bodies, f, body)) {
+        if (body && (!in->made.len || vec_last(&in->made) != body)) graph_free(body);
+        diag_no_memory(d);
+        return NULL;
+    }
+    in->depth++;
+    bool ok = inline_block(in, body, body->root) && pipeline_body(body, d) == CTSC_OK;
+    in->depth--;
+    return ok ? body : NULL;
+}
+
+static bool inline_call(inliner *in, graph *g, node *n, function *f) {
+    if (in->depth > INLINE_MAX_DEPTH || g->arena.total > INLINE_MAX_BYTES) {
+        diag_fail_at(in->cx->diag, CTSC_LIMIT, n->range, "calls nest too deeply to be inlined");
         return false;
     }
-    if (function_ensure_compiled(f, cx->diag) != CTSC_OK) return false;
+    graph *body = ptrmap_get(&in->bodies, f);
+    if (!body && !(body = inline_make_body(in, f))) return false;
     size_t skip = n->kind == N_CALL_FUNCTION;
     ir_value *outs[1];
-    node *before = n->prev;
-    block *home = n->owner;
-    graph_inline(g, home, n, f->graph, n->inputs.data + skip, outs);
+    graph_inline(g, n->owner, n, body, n->inputs.data + skip, outs);
     if (arena_failed(&g->arena)) return false;
     if (value_has_name(n->outputs.data[0]) && !value_has_name(outs[0])) {
         const char *name = n->outputs.data[0]->name;
@@ -43,32 +65,29 @@ static bool inline_call(pass_ctx *cx, graph *g, node *n, function *f, int depth)
         value_set_name(outs[0], name);
     }
     value_replace_uses(n->outputs.data[0], outs[0]);
-    for (node *m = before ? before->next : home->first, *next; m != n; m = next) {
-        next = m->next;
-        function *inner = inline_callee(m);
-        if (inner) {
-            if (!inline_call(cx, g, m, inner, depth + 1)) return false;
-        } else {
-            for (size_t i = 0; i < m->blocks.len; i++)
-                if (!inline_block(cx, g, m->blocks.data[i], depth + 1)) return false;
-        }
-    }
+    ir_value *callee = skip ? n->inputs.data[0] : NULL;
     node_remove(n);
+    if (callee && !callee->uses.len) node_remove(callee->def); /* the constant that named the function */
     return true;
 }
 
-static bool inline_block(pass_ctx *cx, graph *g, block *b, int depth) {
+static bool inline_block(inliner *in, graph *g, block *b) {
     for (node *n = b->first, *next; n; n = next) {
         next = n->next;
         function *f = inline_callee(n);
-        if (f && !inline_call(cx, g, n, f, depth)) return false;
+        if (f && !inline_call(in, g, n, f)) return false;
         if (f) continue;
         for (size_t i = 0; i < n->blocks.len; i++)
-            if (!inline_block(cx, g, n->blocks.data[i], depth)) return false;
+            if (!inline_block(in, g, n->blocks.data[i])) return false;
     }
     return true;
 }
 
 bool pass_inline(pass_ctx *cx, graph *g) {
-    return inline_block(cx, g, g->root, 0);
+    inliner in = {.cx = cx};
+    bool ok = inline_block(&in, g, g->root);
+    for (size_t i = 0; i < in.made.len; i++) graph_free(in.made.data[i]);
+    vec_free(&in.made);
+    ptrmap_free(&in.bodies);
+    return ok;
 }

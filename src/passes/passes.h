@@ -23,6 +23,8 @@ const pass *pass_find(const char *name);
 
 /* After emission: what PyTorch does before it shows a .graph. Has the type of unit->simplify. */
 ctsc_status pipeline_simplify(graph *g, diag *d);
+/* A function's graph, before it takes the place of calls. */
+ctsc_status pipeline_body(graph *g, diag *d);
 /* For `graph --inlined`: every call replaced by its body. */
 ctsc_status pipeline_inline(graph *g, diag *d);
 

@@ -34,7 +34,18 @@ ctsc_status pipeline_simplify(graph *g, diag *d) {
     return pipeline_run(g, d, names);
 }
 
+/* Dead code goes only where something changed, as in PyTorch: its inlined graphs still read submodules whose methods
+ * use nothing of them. */
+ctsc_status pipeline_body(graph *g, diag *d) {
+    static bool (*const steps[])(pass_ctx *, graph *) = {pass_peephole, pass_fold_constants};
+    pass_ctx cx = {d};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (steps[i](&cx, g)) pass_dce(&cx, g);
+    pass_pool_constants(&cx, g);
+    return d->status != CTSC_OK ? d->status : arena_failed(&g->arena) ? diag_no_memory(d) : CTSC_OK;
+}
+
 ctsc_status pipeline_inline(graph *g, diag *d) {
-    static const char *const names[] = {"inline", "lower-tuples", "dce", NULL};
+    static const char *const names[] = {"inline", NULL};
     return pipeline_run(g, d, names);
 }

@@ -87,7 +87,7 @@ typedef struct compile_collect { dict *out; bool failed; } compile_collect;
 
 static void compile_collect_weight(void *ctx, const ctsc_attribute_info *a) {
     compile_collect *c = ctx;
-    if (!a->is_parameter && !a->is_buffer) return;
+    if ((!a->is_parameter && !a->is_buffer) || a->value->v.tag != V_TENSOR) return; /* None: no such parameter */
     if (!c->failed) c->failed = !compile_put_weight(c->out, a->name, a->value->v);
 }
 
@@ -154,7 +154,7 @@ static ctsc_status compile_module(diag *d, compile_host *h, const char *name, so
                     .max_steps = o->max_steps};
     host.print = compile_print;
     if (h->folder) host.read_module = compile_read_module;
-    source_options so = {.entry = o->entry, .seed = o->seed, .state = state};
+    source_options so = {.entry = o->entry, .seed = o->seed, .state = state, .eval = !o->training};
     source_result r = {.root = value_none()};
     module *m = mem_zalloc(sizeof *m);
     if (!m || !(m->unit = unit_new())) {

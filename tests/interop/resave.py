@@ -6,7 +6,7 @@
     tests/interop/resave.py --ctsc build/ctsc --corpus DIR ...    other corpora
     tests/interop/resave.py ... --filter 'lang/str_*'
 
-Each case's model.pt is read and written again by ctsc (`ctsc compile model.pt -o out.pt`); PyTorch loads both
+Besides, the programs of programs.py are scripted and saved here. Each case's model.pt is read and written again by ctsc (`ctsc compile model.pt -o out.pt`); PyTorch loads both
 and runs them on the case's inputs. Results, printed text and errors must be equal, and so must the file version.
 Then, unless --no-text is given, PyTorch writes both archives once more: the code in these must be equal, which says
 that PyTorch sees the same graphs in both. Differences of that kind are counted, and fail only with --strict.
@@ -16,10 +16,9 @@ Debug records: where a case raises, both archives must name the same line of the
 Needs python3-torch (and torchvision for the cases that use its operators); exits 77 without it.
 """
 import argparse
-import concurrent.futures
 import fnmatch
 import io
-import json
+import itertools
 import math
 import os
 import re
@@ -39,14 +38,12 @@ except ImportError:
     torchvision = None
 
 
-def find_cases(roots, patterns):
+def find_cases(roots):
     for root in roots:
         for folder, dirs, files in sorted(os.walk(root)):
-            if "model.pt" not in files:
-                continue
-            name = os.path.relpath(folder, root)
-            if not patterns or any(fnmatch.fnmatch(name, p) for p in patterns):
-                yield name, folder
+            if "model.pt" in files:
+                inputs = os.path.join(folder, "inputs.pt")
+                yield os.path.relpath(folder, root), os.path.join(folder, "model.pt"), [inputs] * os.path.exists(inputs)
 
 
 def same(a, b):
@@ -103,11 +100,6 @@ def run(path, inputs):
             return None, (text.strip().splitlines()[-1] if text.strip() else "", PLACE.findall(text))
 
 
-def records(path):
-    with zipfile.ZipFile(path) as z:
-        return {n.split("/", 1)[1]: z.read(n) for n in z.namelist()}
-
-
 def resaved_code(path):
     """The code in what PyTorch makes of the archive."""
     out = io.BytesIO()
@@ -116,17 +108,9 @@ def resaved_code(path):
         return {n.split("/", 1)[1]: z.read(n) for n in z.namelist() if n.endswith(".py")}
 
 
-def check(ctsc, folder, out, text):
-    """Reasons why the case failed, and whether the code differs."""
-    model = os.path.join(folder, "model.pt")
-    p = subprocess.run([ctsc, "compile", model, "-o", out], capture_output=True, text=True)
-    if p.returncode:
-        return ["ctsc: exit %d: %s" % (p.returncode, p.stderr.strip()[:600])], False
-    if not os.path.exists(os.path.join(folder, "inputs.pt")):
-        torch.jit.load(out)
-        return [], False
+def compare(model, out, inputs):
+    """Reasons why running the two on the inputs in this file differs."""
     reasons = []
-    inputs = os.path.join(folder, "inputs.pt")
     with Output() as want_out:
         want, want_error = run(model, inputs)
     with Output() as got_out:
@@ -144,8 +128,35 @@ def check(ctsc, folder, out, text):
         reasons.append("result %.300r instead of %.300r" % (got, want))
     if got_out.text != want_out.text:
         reasons.append("printed %.200r instead of %.200r" % (got_out.text, want_out.text))
+    return reasons
+
+
+def check(ctsc, model, inputs, out, text):
+    """Reasons why the case failed, and whether the code differs."""
+    p = subprocess.run([ctsc, "compile", model, "-o", out], capture_output=True, text=True)
+    if p.returncode:
+        return ["ctsc: exit %d: %s" % (p.returncode, p.stderr.strip()[:600])], False
+    torch.jit.load(out)
+    reasons = [r for i in inputs for r in compare(model, out, i)]
     differs = text and not reasons and resaved_code(model) != resaved_code(out)
     return reasons, differs
+
+
+def make_programs(tmp):
+    """The programs of programs.py as cases: name, archive, files of inputs."""
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import programs
+    for make in programs.all_programs():
+        program, inputs = make()
+        model = os.path.join(tmp, make.__name__ + ".model.pt")
+        if not isinstance(program, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
+            program = torch.jit.script(program)
+        torch.jit.save(program, model)
+        files = []
+        for i, args in enumerate(inputs):
+            files.append(os.path.join(tmp, "%s.%d.pt" % (make.__name__, i)))
+            torch.save(args, files[-1])
+        yield "programs/" + make.__name__, model, files
 
 
 def main():
@@ -162,10 +173,12 @@ def main():
     roots = args.corpus or [os.path.join(here, "..", "corpus")]
     passed = failed = different = 0
     with tempfile.TemporaryDirectory() as tmp:
-        for name, folder in find_cases(roots, args.filter):
+        for name, model, inputs in itertools.chain(make_programs(tmp), find_cases(roots)):
+            if args.filter and not any(fnmatch.fnmatch(name, p) for p in args.filter):
+                continue
             out = os.path.join(args.keep or tmp, name.replace("/", "__") + ".pt")
             try:
-                reasons, differs = check(args.ctsc, folder, out, not args.no_text)
+                reasons, differs = check(args.ctsc, model, inputs, out, not args.no_text)
             except Exception as e:  # PyTorch cannot read what was written
                 reasons, differs = ["%s: %.600s" % (type(e).__name__, e)], False
             if differs:

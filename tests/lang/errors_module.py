@@ -10,5 +10,5 @@ class Net(nn.Module):
         self.stuff = {1, 2}
 
     def forward(self, x):
-        y = self.fd(x)  # error: has no attribute or method 'fd'
+        y = self.fd(x)  # error: Module 'Net' has no attribute 'fd'
         return y

@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compare_compiled.py - what ctsc makes of calls to torch.nn.functional and torch.functional, against PyTorch.
+"""compare_compiled.py - what ctsc makes of calls to torch.nn.functional, torch.functional and torch.nn's layers, against PyTorch.
 
-For each function a file with one caller is written. Both compilers compile it to an archive; PyTorch loads both, inlines
+For each function, and each layer of compare.py and compare_layers.py, a file with one caller is written. Both compilers compile it to an archive; PyTorch loads both, inlines
 the functions called, and the graphs are compared (modulo names, places, messages, and the order of constants).
 
 Needs PyTorch 1.13 (Debian: python3-torch); without it the test is skipped.
-Usage: compare_compiled.py [-v] CTSC [NAME...]
+Usage: compare_compiled.py [-v] CTSC [FUNCTION or FILE or CLASS...]
 """
 import importlib.util
+import itertools
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import types
 import warnings
+import zipfile
 
+try:
+    import torch
+except ImportError:
+    print("compare_compiled: no PyTorch here, skipped")
+    sys.exit(0)
+
+import compare
 import compare_functional as functions
-import torch
+import compare_layers
 import torch._jit_internal as jit_internal
 
 HEADER = """import torch
@@ -93,6 +103,52 @@ def caller(function, given, passed):
     return HEADER + "def forward(%s):\n    return %s(%s)\n" % (given, function, passed)
 
 
+NET = """import torch
+from typing import *
+from collections import OrderedDict
+from torch import Tensor
+from torch.nn import *
+
+
+class Main(Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = %s
+
+    def forward(self%s):
+        return self.layer(%s)
+"""
+
+
+def type_of(v):
+    if isinstance(v, torch.Tensor):
+        return "Tensor"
+    if isinstance(v, tuple):
+        return "Tuple[%s]" % ", ".join(type_of(i) for i in v)
+    if isinstance(v, list):
+        return "List[%s]" % type_of(v[0])
+    return type(v).__name__
+
+
+def layers(wanted):
+    """The same for layers that PyTorch builds, calls and scripts."""
+    for cases in (compare_layers.CASES, compare.CASES):
+        for file, list_of_cases in cases.items():
+            for text, *calls in list_of_cases:
+                if not calls or compare.NOSCRIPT in calls or "edit(" in text:
+                    continue
+                if wanted and not any(w == file or text.startswith(w + "(") for w in wanted):
+                    continue
+                args = calls[0]
+                if not isinstance(args, tuple):
+                    args = tuple(calls)
+                if any(a is None for a in args):
+                    continue
+                names = ["a%d" % i for i in range(len(args))]
+                given = "".join(", %s: %s" % (n, type_of(a)) for n, a in zip(names, args))
+                yield text, NET % (text, given, ", ".join(names))
+
+
 def inlined(path):
     module = torch.jit.load(path)
     graph = module.forward.graph
@@ -101,18 +157,32 @@ def inlined(path):
     torch._C._jit_pass_constant_pooling(graph)
     torch._C._jit_pass_dce(graph)
     text = functions.canonical(graph)
-    return text.split("\n", 1)[1]
+    return text.split("\n", 1)[1] + "\n" + classes(path) + "\n" + "\n".join(sorted(module.state_dict()))
 
 
-class Wrapper(torch.nn.Module):
-    pass
+def classes(path):
+    """What the classes of an archive declare: parameters, buffers, attributes with types, constants."""
+    found = []
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            if name.endswith(".py") and "/code/" in name:
+                code = re.sub(r"___torch_mangle_\d+\.", "", archive.read(name).decode())
+                code = re.sub(r"__torch__\.(caller\d*\.)?", "", code)
+                found += re.findall(r"^class \w+\(.*\n(?:  (?!def ).*\n)*", code, flags=re.M)
+    # PyTorch writes constants in the order of a set.
+    return "\n".join(sorted("\n".join(sorted(c.split("\n"))) for c in found))
 
 
 def by_pytorch(path, out):
     spec = importlib.util.spec_from_file_location("caller", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    torch.jit.save(torch.jit.script(module.forward), out)
+    # Scripting a class leaves it with empty annotations of its own, which hide its bases' from the next time.
+    for c in vars(torch.nn).values():
+        if isinstance(c, type) and c.__dict__.get("__annotations__") == {}:
+            del c.__annotations__
+    torch.manual_seed(0)
+    torch.jit.save(torch.jit.script(module.Main() if hasattr(module, "Main") else module.forward), out)
 
 
 def main():
@@ -122,13 +192,19 @@ def main():
     ctsc, wanted = arguments[0], set(arguments[1:])
     done = failed = 0
     with tempfile.TemporaryDirectory() as d:
-        for name, text in callers(wanted):
+        for name, text in itertools.chain(callers(wanted), layers(wanted)):
             source = os.path.join(d, "caller%d.py" % done)
             with open(source, "w") as f:
                 f.write(text)
             done += 1
             theirs, ours = os.path.join(d, "theirs.pt"), os.path.join(d, "ours.pt")
-            by_pytorch(source, theirs)
+            try:
+                by_pytorch(source, theirs)
+            except Exception as e:
+                if verbose:
+                    print("skipped %s: %s" % (name, str(e).strip().split("\n")[0]))
+                done -= 1
+                continue
             run = subprocess.run([ctsc, "compile", source, "-o", ours], capture_output=True, text=True)
             if run.returncode:
                 what = run.stderr

@@ -66,8 +66,8 @@ def canonical(graph):
     text = re.sub(r"__torch__\.(%s\.)?" % PACKAGE, "", text)
     text = re.sub(r"___torch_mangle_\d+\.", "", text)
     text = re.sub(r"warn_id=\d+", "warn_id", text)
-    constants = dict(re.findall(r"^ *(%[\w.]+) : (.* = prim::Constant.*)\n", text, flags=re.M))
-    text = re.sub(r"^ *%[\w.]+ : .* = prim::Constant.*\n", "", text, flags=re.M)
+    constants = dict(re.findall(r"^ *(%[\w.]+) : (.* = prim::(?:Constant|Uninitialized).*)\n", text, flags=re.M))
+    text = re.sub(r"^ *%[\w.]+ : .* = prim::(?:Constant|Uninitialized).*\n", "", text, flags=re.M)
     text = re.sub(r"%[\w.]+", lambda m: "{%s}" % constants[m.group()] if m.group() in constants else m.group(), text)
     numbers = {}
     return re.sub(r"%[\w.]+", lambda m: "%%%d" % numbers.setdefault(m.group(), len(numbers)), text)

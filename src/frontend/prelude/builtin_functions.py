@@ -136,60 +136,159 @@ def _quadruple__int(x: List[int]) -> List[int]:
 
 # ---- what no operator does ---------------------------------------------------------------------------
 
-# x with `digits` decimals, correctly rounded (half to even): format(x, ".2f"). digits <= 15. The part after the
-# point times 10**digits is computed as p + err without a rounding error, so that ties are told apart.
-def format_fixed(x: float, digits: int) -> str:
-    text = ""
-    negative = math.copysign(1.0, x) < 0.0
-    a = math.fabs(x)
-    if math.isnan(x):
-        text = "nan"
-        negative = False
-    elif math.isinf(x):
-        text = "inf"
-    elif a >= 4503599627370496.0:
-        text = "%f" % a
-        text = text[:-7]
-        if digits > 0:
-            text = text + "." + "0".ljust(digits, "0")
-    else:
-        whole = int(a)
-        part = a - float(whole)
-        scale = math.pow(10.0, float(digits))
-        p = part * scale
-        t = 134217729.0 * part
-        part_high = t - (t - part)
-        part_low = part - part_high
-        t = 134217729.0 * scale
-        scale_high = t - (t - scale)
-        scale_low = scale - scale_high
-        err = part_high * scale_high - p
-        err = err + part_high * scale_low
-        err = err + part_low * scale_high
-        err = err + part_low * scale_low
-        q = int(p)
-        rest = p - float(q)
-        odd = q % 2 == 1
-        if digits == 0:
-            odd = whole % 2 == 1
-        up = rest > 0.5
-        if rest == 0.5:
-            up = err > 0.0
-            if err == 0.0:
-                up = odd
+# The decimal digits of a finite number >= 0, all of them, and how many of them stand behind the point. A number is
+# m * 2**e: with a negative e that is m * 5**-e / 10**-e. The long integer is a list of limbs, nine digits each.
+def decimal_digits(x: float) -> Tuple[str, int]:
+    part, exponent = math.frexp(x)
+    m = int(part * 9007199254740992.0)
+    e = exponent - 53
+    while e < 0 and m % 2 == 0 and m > 0:
+        m = m // 2
+        e = e + 1
+    decimals = 0
+    limbs = [m % 1000000000, m // 1000000000]
+    factor = 2
+    batch = 29
+    left = e
+    if e < 0:
+        decimals = -e
+        factor = 5
+        batch = 13
+        left = -e
+    while left > 0:
+        step = batch
+        if left < batch:
+            step = left
+        left = left - step
+        by = 1
+        for i in range(step):
+            by = by * factor
+        carry = 0
+        for i in range(len(limbs)):
+            v = limbs[i] * by + carry
+            limbs[i] = v % 1000000000
+            carry = v // 1000000000
+        while carry > 0:
+            limbs.append(carry % 1000000000)
+            carry = carry // 1000000000
+    digits = ""
+    for limb in limbs:
+        digits = str(limb).zfill(9) + digits
+    return digits.lstrip("0"), decimals
+
+# A decimal number without its last n digits, rounded half to even.
+def decimal_cut(digits: str, n: int) -> str:
+    text = digits
+    if n > 0:
+        text = digits.zfill(n)
+        rest = text[len(text) - n:]
+        text = text[:len(text) - n]
+        half = "5".ljust(n, "0")
+        up = rest > half
+        if rest == half and len(text) > 0:
+            up = ord(text[len(text) - 1:]) % 2 == 1
         if up:
-            q = q + 1
-        if float(q) >= scale:
-            q = 0
-            whole = whole + 1
-        text = str(whole)
-        if digits > 0:
-            text = text + "." + str(q).zfill(digits)
-    if negative:
-        text = "-" + text
+            nines = text.rstrip("9")
+            zeros = len(text) - len(nines)
+            last = "1"
+            if len(nines) > 0:
+                last = nines[:len(nines) - 1] + chr(ord(nines[len(nines) - 1:]) + 1)
+            text = last.ljust(len(last) + zeros, "0")
     return text
 
-# text, a number's if `number`, in a field of that width; align: "<", ">", "^", "=".
+# "nan" and "inf" with their sign, or an empty string
+def format_special(x: float) -> str:
+    text = ""
+    if math.isnan(x):
+        text = "nan"
+    elif math.isinf(x):
+        text = "inf"
+        if x < 0.0:
+            text = "-inf"
+    return text
+
+# x with `digits` decimals: format(x, ".2f")
+def format_fixed(x: float, digits: int) -> str:
+    text = __torch__.ctsc.builtins.format_special(x)
+    if text == "":
+        all, decimals = __torch__.ctsc.builtins.decimal_digits(math.fabs(x))
+        cut = decimals - digits
+        if cut > 0:
+            text = __torch__.ctsc.builtins.decimal_cut(all, cut)
+        else:
+            text = all.ljust(len(all) - cut, "0")
+        text = text.zfill(digits + 1)
+        if digits > 0:
+            text = text[:len(text) - digits] + "." + text[len(text) - digits:]
+        if math.copysign(1.0, x) < 0.0:
+            text = "-" + text
+    return text
+
+# `digits` significant digits of a finite number >= 0, and the power of ten of the first
+def decimal_significant(x: float, digits: int) -> Tuple[str, int]:
+    all, decimals = __torch__.ctsc.builtins.decimal_digits(x)
+    exponent = 0
+    text = all
+    if len(all) > 0:
+        exponent = len(all) - 1 - decimals
+        if len(all) > digits:
+            text = __torch__.ctsc.builtins.decimal_cut(all, len(all) - digits)
+        if len(text) > digits:
+            text = text[:digits]
+            exponent = exponent + 1
+    return text.ljust(digits, "0"), exponent
+
+def format_power(digits: str, exponent: int) -> str:
+    text = digits[:1]
+    if len(digits) > 1:
+        text = text + "." + digits[1:]
+    if exponent < 0:
+        text = text + "e-" + str(-exponent).zfill(2)
+    else:
+        text = text + "e+" + str(exponent).zfill(2)
+    return text
+
+# format(x, ".3e")
+def format_exponent(x: float, digits: int) -> str:
+    text = __torch__.ctsc.builtins.format_special(x)
+    if text == "":
+        significant, exponent = __torch__.ctsc.builtins.decimal_significant(math.fabs(x), digits + 1)
+        text = __torch__.ctsc.builtins.format_power(significant, exponent)
+        if math.copysign(1.0, x) < 0.0:
+            text = "-" + text
+    return text
+
+# format(x, ".3g"); point: format(x, ".3"), which shows a digit behind the point
+def format_general(x: float, precision: int, point: bool) -> str:
+    text = __torch__.ctsc.builtins.format_special(x)
+    if text == "":
+        p = precision
+        if p < 1:
+            p = 1
+        significant, exponent = __torch__.ctsc.builtins.decimal_significant(math.fabs(x), p)
+        least = p
+        if point:
+            least = p - 1
+        if exponent < -4 or exponent >= least:
+            shown = significant.rstrip("0")
+            if shown == "":
+                shown = "0"
+            text = __torch__.ctsc.builtins.format_power(shown, exponent)
+        else:
+            if exponent < 0:
+                significant = significant.rjust(len(significant) - exponent, "0")
+                exponent = 0
+            text = significant[:exponent + 1]
+            tail = significant[exponent + 1:].rstrip("0")
+            if len(tail) > 0:
+                text = text + "." + tail
+            elif point:
+                text = text + ".0"
+        if math.copysign(1.0, x) < 0.0:
+            text = "-" + text
+    return text
+
+# text in a field of that width; align: "<", ">", "^", "=".
 def format_pad(text: str, width: int, align: str, fill: str) -> str:
     out = text
     if align == "<":
@@ -239,29 +338,21 @@ def repr_str(text: str) -> str:
     quote = "'"
     if text.find("'") >= 0 and text.find('"') < 0:
         quote = '"'
-    out = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    out = text.replace(chr(92), chr(92) + chr(92)).replace("\n", chr(92) + "n")
+    out = out.replace(chr(13), chr(92) + "r").replace(chr(9), chr(92) + "t")
     if quote == "'":
-        out = out.replace("'", "\\'")
+        out = out.replace("'", chr(92) + "'")
     return quote + out + quote
 
 def round_digits(x: float, digits: int) -> float:
     out = x
-    if digits > 15:
-        raise ValueError("round() with more than 15 digits is not supported")
-    if math.isfinite(x):
+    if math.isfinite(x) and digits < 324:
         if digits >= 0:
-            out = float(format_fixed(x, digits))
+            out = float(__torch__.ctsc.builtins.format_fixed(x, digits))
         else:
-            a = math.fabs(x)
-            if a >= 9007199254740992.0 or digits < -15:
-                raise ValueError("round() of a number of this size is not supported")
-            whole = int(a)
-            q = round_int(whole, digits)
-            part = a - float(whole)
-            unit = int(math.pow(10.0, float(-digits)))
-            if part > 0.0 and (whole % unit) * 2 == unit and q < whole:
-                q = q + unit
-            out = math.copysign(float(q), x)
+            all, decimals = __torch__.ctsc.builtins.decimal_digits(math.fabs(x))
+            text = __torch__.ctsc.builtins.decimal_cut(all, decimals - digits)
+            out = math.copysign(float("0" + text + "e" + str(-digits)), x)
     return out
 
 def round_int(x: int, digits: int) -> int:
@@ -278,6 +369,12 @@ def round_int(x: int, digits: int) -> int:
             q = q + 1
         out = q * unit
     return out
+
+def complex_real(x: complex) -> float:
+    return float(torch.item(torch.select(torch.view_as_real(torch.tensor(x, dtype=10)), 0, 0)))
+
+def complex_imag(x: complex) -> float:
+    return float(torch.item(torch.select(torch.view_as_real(torch.tensor(x, dtype=10)), 0, 1)))
 
 def log2(x: float) -> float:
     return float(torch.item(torch.log2(torch.tensor(x, dtype=7))))

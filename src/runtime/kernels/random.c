@@ -92,23 +92,38 @@ ctsc_status random_fill(op_ctx *cx, tensor *t, random_draw draw, const void *ctx
     return random_walk(cx, t, random_draw_loop, &job);
 }
 
+/* x as dtype dt keeps it: every step is rounded to the tensor's precision. */
+static double random_round(dtype dt, double x) {
+    if (dt == DT_FLOAT64) return x;
+    if (dt == DT_FLOAT32) return (float)x;
+    return dt == DT_FLOAT16 ? float16_to_float(float16_from_float((float)x))
+                            : bfloat16_to_float(bfloat16_from_float((float)x));
+}
+
+/* x * scale + shift with one rounding, in float but for float64: PyTorch's kernels are compiled with fused multiply-add. */
+static double random_affine(dtype dt, double x, double scale, double shift) {
+    return dt == DT_FLOAT64 ? fma(x, scale, shift) : fmaf((float)x, (float)scale, (float)shift);
+}
+
 typedef struct random_range {
     dtype dt;
-    double from, to;
+    double from, length; /* as dt keeps them */
 } random_range;
 
 static double random_draw_uniform(generator *g, const void *ctx) {
     const random_range *r = ctx;
-    return random_uniform(g, r->dt) * (r->to - r->from) + r->from;
+    return random_affine(r->dt, random_uniform(g, r->dt), r->length, r->from);
 }
 
 ctsc_status random_fill_uniform(op_ctx *cx, tensor *t, double from, double to) {
-    random_range range = {(dtype)t->dtype, from, to};
+    random_range range = {(dtype)t->dtype, 0, 0};
     if (!dtype_is_float(range.dt)) return op_refuse_dtype(cx, "check_uniform_bounds", range.dt);
     if (from > to)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "uniform_ expects to return a [from, to) range, but found from=%g > to=%g",
                          from, to);
+    range.from = random_round(range.dt, from);
+    range.length = random_round(range.dt, random_round(range.dt, to) - range.from);
     return random_fill(cx, t, random_draw_uniform, &range);
 }
 
@@ -138,33 +153,7 @@ ctsc_status random_fill_exponential(op_ctx *cx, tensor *t, double lambda) {
 
 static double random_draw_normal(generator *g, const void *ctx) {
     const double *mean_std = ctx;
-    return random_normal(g) * mean_std[1] + mean_std[0];
-}
-
-/* x as dtype dt keeps it: every step of a block is rounded to the tensor's precision. */
-static double random_round(dtype dt, double x) {
-    if (dt == DT_FLOAT64) return x;
-    if (dt == DT_FLOAT32) return (float)x;
-    return dt == DT_FLOAT16 ? float16_to_float(float16_from_float((float)x))
-                            : bfloat16_to_float(bfloat16_from_float((float)x));
-}
-
-/* 16 uniforms at p become normals: 8 radii, 8 angles. */
-static void random_normal_block(char *p, dtype dt, double mean, double std) {
-    size_t size = dtype_size(dt);
-    for (size_t i = 0; i < 8; i++) {
-        char *first = p + i * size, *second = p + (i + 8) * size;
-        double u1 = random_round(dt, 1 - dtype_load_float(dt, first));
-        double u2 = dtype_load_float(dt, second);
-        double radius = random_round(dt, log(u1));
-        radius = random_round(dt, sqrt(-2 * radius));
-        double theta = random_round(dt, (double)(float)(2 * RANDOM_PI) * u2);
-        if (dt != DT_FLOAT32) theta = random_round(dt, 2 * RANDOM_PI * u2);
-        double a = random_round(dt, radius * random_round(dt, cos(theta)));
-        double b = random_round(dt, radius * random_round(dt, sin(theta)));
-        dtype_store_float(dt, first, random_round(dt, a * std) + mean);
-        dtype_store_float(dt, second, random_round(dt, b * std) + mean);
-    }
+    return fma(random_normal(g), mean_std[1], mean_std[0]);
 }
 
 static void random_normal_blocks(generator *g, tensor *t, double mean, double std) {

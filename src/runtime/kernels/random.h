@@ -22,6 +22,8 @@ ctsc_status random_fill_uniform(op_ctx *cx, tensor *t, double from, double to);
 ctsc_status random_fill_normal(op_ctx *cx, tensor *t, double mean, double std);
 ctsc_status random_fill_bernoulli(op_ctx *cx, tensor *t, double p);
 ctsc_status random_fill_exponential(op_ctx *cx, tensor *t, double lambda);
+/* 16 uniforms at p, of dtype dt, become normals (random_normal.c). */
+void random_normal_block(char *p, dtype dt, double mean, double std);
 /* Integers in [from, to]; a range of all 2^64 numbers is span 0. */
 ctsc_status random_fill_integers(op_ctx *cx, tensor *t, int64_t from, uint64_t span);
 

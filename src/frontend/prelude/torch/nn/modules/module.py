@@ -489,8 +489,8 @@ class Module:
             if value.dim() == 0 and given.dim() == 1:
                 given = given[0]
             if list(given.shape) != list(value.shape):
-                error_msgs.append('size mismatch for {}: copying a param with shape {} from checkpoint, the shape in current '
-                                  'model is {}.'.format(key, given.shape, value.shape))
+                error_msgs.append('size mismatch for {}: copying a param with shape {} from checkpoint, the shape in '
+                                  'current model is {}.'.format(key, given.shape, value.shape))
                 continue
             with torch.no_grad():
                 value.copy_(given)

@@ -46,8 +46,8 @@ class CrossMapLRN2d(Module):
         self.k = k
 
     def forward(self, input: Tensor) -> Tensor:
-        # Sums squares over the channels c - reach ... c + reach; an even size counts as the next smaller odd one. The running
-        # sum that PyTorch keeps never lets go of channel 0.
+        # Sums squares over the channels c - reach ... c + reach; an even size counts as the next smaller odd one.
+        # The running sum that PyTorch keeps never lets go of channel 0.
         reach = (self.size - 1) // 2
         square = input.pow(2)
         total = square.clone()
