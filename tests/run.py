@@ -235,7 +235,7 @@ def group_lang(tally, args, env):
 def example_case(path, env):
     """Compiles an example, and runs what the comment at its top says."""
     with open(path, encoding="utf-8") as f:
-        command = re.search(r"# ctsc (run .*)", f.read())
+        command = re.search(r"# +ctsc (run .*)", f.read())
     if not command:
         return False, "no '# ctsc run' line"
     code, out, err = run([env["CTSC"]] + shlex.split(command.group(1)), env, 300)

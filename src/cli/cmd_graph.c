@@ -50,7 +50,7 @@ int cmd_graph(int argc, char **argv) {
     static const struct argp argp = {graph_options, graph_parse_option, "MODEL",
                                      "Prints the graph of a method, before optimisation, as PyTorch prints it.",
                                      graph_children, NULL, NULL};
-    graph_args a = {.method = "forward", .flags = CTSC_GRAPH_LOCATIONS};
+    graph_args a = {.model.compile.skip_init = true, .method = "forward", .flags = CTSC_GRAPH_LOCATIONS};
     cli_parse_args(&argp, argc, argv, &a);
     return graph_show(&a);
 }
@@ -58,7 +58,7 @@ int cmd_graph(int argc, char **argv) {
 int cmd_code(int argc, char **argv) {
     static const struct argp argp = {code_options, graph_parse_option, "MODEL",
                                      "Prints the TorchScript source of a method.", graph_children, NULL, NULL};
-    graph_args a = {.method = "forward", .is_code = true};
+    graph_args a = {.model.compile.skip_init = true, .method = "forward", .is_code = true};
     cli_parse_args(&argp, argc, argv, &a);
     return graph_show(&a);
 }

@@ -48,7 +48,7 @@ typedef struct stmt stmt;
     X(LIST_COMP)    /* [a for target in b if conds...]: a, target, b, items = conditions */           \
     X(DICT_COMP)    /* {keys[0]: a for target in b if ...} */                                        \
     X(GENERATOR)    /* (a for target in b if ...) as a call's argument */                             \
-    X(LAMBDA)       /* params, a */                                                                 \
+    X(LAMBDA)       /* params, a; i: it yields */                                                                 \
     X(WALRUS)       /* (name := a) */                                                               \
     X(UNSUPPORTED)  /* s: why. Python that TorchScript lacks; name: which, for those who run it all the same: \
                      * "yield", "yield from": a or NULL; "several": a comprehension, c of which is the next    \

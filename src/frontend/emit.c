@@ -27,7 +27,7 @@ ir_value *emit_fail(emitter *e, source_range r, const char *fmt, ...) {
     return NULL;
 }
 
-/* ---- variables -------------------------------------------------------------------------------- */
+/* ---- variables -------------------------------------------------------------------- */
 
 frame *emit_push_frame(emitter *e, block *b) {
     frame *f = arena_new(e->scratch, frame);
@@ -65,7 +65,8 @@ static bool emit_put_variable(emitter *e, const char *name, variable v) {
     return true;
 }
 
-/* The variable that an inner block's assignment to `name` is to go on with. A comprehension's names are its own. */
+/* The variable that an inner block's assignment to `name` is to go on with. A comprehension's names are its
+ * own. */
 static variable *emit_find_outer(const emitter *e, const char *name) {
     int names = e->env->names;
     for (const frame *f = e->env->next; f && f->names == names; f = f->next) {
@@ -80,13 +81,12 @@ static void emit_type_clash(emitter *e, source_range r, const char *name, const 
     type_print_python(was->type, &a);
     type_print_python(is, &b);
     bool fresh = e->diag->status == CTSC_OK;
-    emit_fail(e, r,
-              "Variable '%s' previously had type %s but is now being assigned to a value of type %s%s",
+    emit_fail(e, r, "Variable '%s' previously had type %s but is now being assigned to a value of type %s%s",
               name, sb_str(&a), sb_str(&b),
               was->type->kind == T_LIST && is->kind == T_LIST
-                  ? "\nEmpty lists default to List[Tensor]. Add a variable annotation to the assignment to create an "
-                    "empty list of another type (torch.jit.annotate(List[T, []]) where T is the type of elements in "
-                    "the list for Python 2)"
+                  ? "\nEmpty lists default to List[Tensor]. Add a variable annotation to the assignment to "
+                    "create an empty list of another type (torch.jit.annotate(List[T, []]) where T is the "
+                    "type of elements in the list for Python 2)"
                   : "");
     if (fresh && was->where.src)
         diag_note(e->diag, was->where, "'%s' was assigned a value of type %s here", name, sb_str(&a));
@@ -136,7 +136,9 @@ static bool emit_set_annotated(emitter *e, source_range r, const char *name, ir_
     const variable *outer = emit_find_outer(e, name);
     if (outer && outer->type) {
         bool fresh = e->diag->status == CTSC_OK;
-        emit_fail(e, r, "Attempting to declare and annotate the type of variable '%s' but it is already defined in an outer block",
+        emit_fail(e, r,
+                  "Attempting to declare and annotate the type of variable '%s' but it is already defined in "
+                  "an outer block",
                   name);
         if (fresh && outer->where.src) diag_note(e->diag, outer->where, "'%s' is defined here", name);
         return false;
@@ -147,8 +149,8 @@ static bool emit_set_annotated(emitter *e, source_range r, const char *name, ir_
         strbuf a = STRBUF_INIT, b = STRBUF_INIT;
         type_print_python(t, &a);
         type_print_python(v->type, &b);
-        emit_fail(e, r, "Variable '%s' is annotated with type %s but is being assigned to a value of type %s", name,
-                  sb_str(&a), sb_str(&b));
+        emit_fail(e, r, "Variable '%s' is annotated with type %s but is being assigned to a value of type %s",
+                  name, sb_str(&a), sb_str(&b));
         sb_free(&a);
         sb_free(&b);
         return false;
@@ -168,8 +170,11 @@ bool emit_set_sugar(emitter *e, source_range r, const char *name, sugar *s, type
     if (outer && !outer->error) {
         ir_value *v = outer->type ? emit_as_value(e, r, s) : NULL; /* a function may be a value, too */
         if (v) return emit_set_value(e, r, name, v);
-        emit_fail(e, r, "Cannot re-assign '%s' because it is not a first-class value. Only reassignments to first-class "
-                        "values are allowed", name);
+        emit_fail(
+            e, r,
+            "Cannot re-assign '%s' because it is not a first-class value. Only reassignments to first-class "
+            "values are allowed",
+            name);
         return false;
     }
     return emit_put_variable(e, name, (variable){.sugar = s, .where = r});
@@ -204,7 +209,7 @@ sugar *emit_get_variable(emitter *e, source_range r, const char *name) {
     return sugar_of_value(e, ld->outputs.data[0]);
 }
 
-/* ---- functions ------------------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------ */
 
 static bool emit_parameters(emitter *e, const func_def *def, const schema *sc) {
     for (int i = 0; i < sc->nargs; i++) {
@@ -213,7 +218,8 @@ static bool emit_parameters(emitter *e, const func_def *def, const schema *sc) {
         value_set_name(p, sc->args[i].name);
         if (i == 0 && e->scope && e->fn && e->fn->cls && e->fn->cls->cls->is_module) {
             /* never stored: a module is no value that could be assigned anew, and so keeps its name */
-            if (!emit_put_variable(e, sc->args[i].name, (variable){.sugar = sugar_of_value(e, p)})) return false;
+            if (!emit_put_variable(e, sc->args[i].name, (variable){.sugar = sugar_of_value(e, p)}))
+                return false;
             continue;
         }
         if (!emit_set_value(e, def->params.data[i].range, sc->args[i].name, p)) return false;
@@ -235,8 +241,9 @@ static bool emit_finish_return(emitter *e, const func_def *def) {
             bool fresh = e->diag->status == CTSC_OK;
             type_print_python(e->merged_return, &sb);
             emit_fail(e, def->name_range,
-                      "Previous return statement returned a value of type %s but this return statement returns a value "
-                      "of type NoneType", sb_str(&sb));
+                      "Previous return statement returned a value of type %s but this return statement "
+                      "returns a value of type NoneType",
+                      sb_str(&sb));
             if (fresh) diag_note(e->diag, e->first_return, "a value of type %s is returned here", sb_str(&sb));
             sb_free(&sb);
             return false;
@@ -245,7 +252,8 @@ static bool emit_finish_return(emitter *e, const func_def *def) {
         ir_value *none = graph_constant_none(e->g);
         graph_insert(e->g, node_new(e->g, N_RETURN, 1, &none, 0));
     }
-    if (!e->merged_return) e->merged_return = e->return_type ? e->return_type : TYPE_NONE; /* it always raises */
+    if (!e->merged_return)
+        e->merged_return = e->return_type ? e->return_type : TYPE_NONE; /* it always raises */
     node *n = node_new(e->g, N_UNINITIALIZED, 0, NULL, 1);
     n->outputs.data[0]->type = e->merged_return;
     block_prepend(e->g->root, n);
@@ -312,7 +320,7 @@ ctsc_status emit_function(function *f, diag *d) {
     return CTSC_OK;
 }
 
-/* ---- closures ----------------------------------------------------------------------------------------- */
+/* ---- closures ----------------------------------------------------------------------------- */
 
 ir_value *emit_captured(emitter *e, const char *name, ir_value *outer) {
     ir_value *p = block_add_param(e->g->root, outer->type);

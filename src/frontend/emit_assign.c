@@ -8,9 +8,10 @@
  */
 #include "frontend/source.h"
 
-/* ---- assignment ------------------------------------------------------------------------------------ */
+/* ---- assignment ------------------------------------------------------------------------ */
 
-/* What an unpacked value consists of; want: how many parts a list must have, 0: unknown. NULL: the diagnostic is filled. */
+/* What an unpacked value consists of; want: how many parts a list must have, 0: unknown. NULL: the diagnostic
+ * is filled. */
 static sugar *assign_parts(emitter *e, source_range r, sugar *s, size_t want) {
     sugar *fixed = emit_static_elements(e, r, s);
     if (fixed || emit_failed(e)) return fixed;
@@ -55,7 +56,8 @@ static bool assign_items(emitter *e, const expr *target, sugar *s) {
     if (!parts) return false;
     int rest = parts->nitems - (n - 1), need = star < 0 ? n : n - 1;
     if (parts->nitems < need) {
-        emit_fail(e, r, "need %s%d values to unpack but found only %d", star < 0 ? "" : "at least ", need, parts->nitems);
+        emit_fail(e, r, "need %s%d values to unpack but found only %d", star < 0 ? "" : "at least ", need,
+                  parts->nitems);
         return false;
     }
     if (star < 0 && parts->nitems > n) {
@@ -78,10 +80,30 @@ static bool assign_declares(const emitter *e, const type *cls) {
            e->g->root->params.len && e->g->root->params.data[0]->type == cls;
 }
 
+/* Does a value of type t hold a cls? No archive can: its code declares a class before naming it. steps: a bound. */
+static bool assign_holds_class(const type *t, const type *cls, int *steps) {
+    if (t == cls) return true;
+    if (--*steps < 0) return false;
+    for (int i = 0; i < t->nelems; i++)
+        if (assign_holds_class(t->elems[i], cls, steps)) return true;
+    for (size_t i = 0; t->kind == T_CLASS && i < t->cls->attributes.len; i++)
+        if (assign_holds_class(t->cls->attributes.data[i].type, cls, steps)) return true;
+    return false;
+}
+
 static bool assign_declare_attribute(emitter *e, const expr *target, type *cls, type *t) {
     if (e->g->insert_block != e->g->root) {
         emit_fail(e, target->range,
-                  "First assignment cannot be in a control-flow block. Initialize the field at the top level first.");
+                  "First assignment cannot be in a control-flow block. Initialize the field at the top level "
+                  "first.");
+        return false;
+    }
+    int steps = 10000;
+    if (assign_holds_class(t, cls, &steps)) {
+        emit_fail(e, target->range,
+                  "Assignment to attribute '%s' cannot be of a type that contains class '%s'.\n"
+                  "Classes that recursively contain instances of themselves are not yet supported",
+                  target->name, class_name(cls));
         return false;
     }
     attribute a = {.name = target->name, .type = t};
@@ -102,7 +124,8 @@ static bool assign_set_property(emitter *e, const expr *target, ir_value *obj, i
         emit_fail(e, target->range, "Tried to set read-only attribute: %s", target->name);
     else
         emit_fail(e, target->range,
-                  "Tried to set nonexistent attribute: %s. Did you forget to initialize it in __init__()?", target->name);
+                  "Tried to set nonexistent attribute: %s. Did you forget to initialize it in __init__()?",
+                  target->name);
     return false;
 }
 
@@ -110,7 +133,8 @@ static bool assign_set_attribute(emitter *e, const expr *target, ir_value *obj, 
     if (obj->type->kind != T_CLASS) {
         strbuf sb = STRBUF_INIT;
         type_print_python(obj->type, &sb);
-        emit_fail(e, target->range, "Tried to set an attribute: %s on a non-class: %s", target->name, sb_str(&sb));
+        emit_fail(e, target->range, "Tried to set an attribute: %s on a non-class: %s", target->name,
+                  sb_str(&sb));
         sb_free(&sb);
         return false;
     }
@@ -127,7 +151,8 @@ static bool assign_set_attribute(emitter *e, const expr *target, ir_value *obj, 
         strbuf a = STRBUF_INIT, b = STRBUF_INIT;
         type_print_python(want, &a);
         type_print_python(v->type, &b);
-        emit_fail(e, target->range, "Wrong type for attribute assignment. Expected %s but got %s", sb_str(&a), sb_str(&b));
+        emit_fail(e, target->range, "Wrong type for attribute assignment. Expected %s but got %s", sb_str(&a),
+                  sb_str(&b));
         sb_free(&a);
         sb_free(&b);
         return false;
@@ -165,7 +190,8 @@ bool emit_assign_target(emitter *e, const expr *target, sugar *s, type *annotate
     case E_SUBSCRIPT: return emit_assign_subscript(e, target, s);
     case E_STARRED:
         emit_fail(e, target->range,
-                  "A Starred expression may only appear on the lhs within the presence of another non-starred expression");
+                  "A Starred expression may only appear on the lhs within the presence of another "
+                  "non-starred expression");
         return false;
     default: emit_fail(e, target->range, "unexpected expression on the left-hand side"); return false;
     }
@@ -202,7 +228,8 @@ bool emit_assign(emitter *e, const stmt *st) {
     const expr *target = st->targets.data[0];
     type *t = NULL;
     if (st->type_comment && e->scope && st->targets.len == 1) { /* x = []  # type: List[int] */
-        expr text = {.kind = E_STR, .range = st->range, .s = st->type_comment, .slen = strlen(st->type_comment)};
+        expr text = {
+            .kind = E_STR, .range = st->range, .s = st->type_comment, .slen = strlen(st->type_comment)};
         if (annotation_type(e->unit, e->scope, e->diag, &text, &t) != CTSC_OK) return false;
     } else if (st->targets.len == 1 && target->kind == E_TUPLE && st->value->kind == E_TUPLE &&
                target->items.len == st->value->items.len && !assign_has_star(&target->items) &&
@@ -241,20 +268,22 @@ bool emit_annotated_assign(emitter *e, const stmt *st) {
     return s && emit_assign_target(e, st->targets.data[0], s, t);
 }
 
-/* ---- augmented assignment ---------------------------------------------------------------------------------- */
+/* ---- augmented assignment ---------------------------------------------------------------------- */
 
 /* a op= b of an object: __iadd__ and its like, or __add__. */
 static ir_value *assign_augment_object(emitter *e, const stmt *st, ir_value *old, ir_value *rhs) {
     static const char *const names[O_COUNT] = {
-        [O_ADD] = "add", [O_SUB] = "sub", [O_MUL] = "mul", [O_DIV] = "truediv", [O_FLOORDIV] = "floordiv",
-        [O_MOD] = "mod", [O_POW] = "pow", [O_MATMUL] = "matmul", [O_AND] = "and", [O_OR] = "or", [O_XOR] = "xor",
-        [O_LSHIFT] = "lshift", [O_RSHIFT] = "rshift"};
+        [O_ADD] = "add",           [O_SUB] = "sub", [O_MUL] = "mul", [O_DIV] = "truediv",
+        [O_FLOORDIV] = "floordiv", [O_MOD] = "mod", [O_POW] = "pow", [O_MATMUL] = "matmul",
+        [O_AND] = "and",           [O_OR] = "or",   [O_XOR] = "xor", [O_LSHIFT] = "lshift",
+        [O_RSHIFT] = "rshift"};
     const char *in_place = arena_printf(e->scratch, "__i%s__", names[st->op]);
     const char *plain = arena_printf(e->scratch, "__%s__", names[st->op]);
     const char *name = emit_find_method(e, st->range, old->type, in_place) ? in_place : plain;
     if (emit_failed(e)) return NULL;
     if (name == plain && !emit_find_method(e, st->range, old->type, plain))
-        return emit_fail(e, st->range, "Cannot emit %s= on an object of type '%s': it defines neither %s nor %s",
+        return emit_fail(e, st->range,
+                         "Cannot emit %s= on an object of type '%s': it defines neither %s nor %s",
                          operator_text(st->op), class_name(old->type), in_place, plain);
     actual arg = {.value = rhs, .range = st->value->range};
     return emit_method(e, st->range, old, name, 1, &arg);
@@ -280,7 +309,8 @@ bool emit_augmented_assign(emitter *e, const stmt *st) {
         return v && emit_set_value(e, target->range, target->name, v);
     }
     if (target->kind != E_ATTR) {
-        emit_fail(e, st->range, "left-hand side of augmented assignment must be a variable, an attribute or an element");
+        emit_fail(e, st->range,
+                  "left-hand side of augmented assignment must be a variable, an attribute or an element");
         return false;
     }
     sugar *obj = emit_sugar(e, target->a, NULL); /* evaluated once */

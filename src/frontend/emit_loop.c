@@ -2,11 +2,11 @@
 /*
  * emit_loop.c - for, while and comprehensions, and what can be stepped through.
  *
- * Method. What `for` steps through is brought into one of a few forms (loop_iterable): a range, a list, string or tensor
- * value, a sequence of known length (a tuple, a module container), or a zip, enumerate or reversed of these. Sequences of
- * known length are unrolled, since their elements may differ in type and may be modules; all others
- * become a prim::Loop that asks for the length once and for an element per iteration. A comprehension is a loop that
- * appends; the names it sets are its own (frame.names).
+ * Method. What `for` steps through is brought into one of a few forms (loop_iterable): a range, a list,
+ * string or tensor value, a sequence of known length (a tuple, a module container), or a zip, enumerate or
+ * reversed of these. Sequences of known length are unrolled, since their elements may differ in type and may
+ * be modules; all others become a prim::Loop that asks for the length once and for an element per iteration.
+ * A comprehension is a loop that appends; the names it sets are its own (frame.names).
  *
  * Tests: tests/lang, tests/corpus
  */
@@ -20,10 +20,10 @@ typedef struct loop_body {
     void *ctx;
 } loop_body;
 
-static const char loop_mixed_lengths[] =
-    "Can not iterate over a module list or tuple with a value that does not have a statically determinable length";
+static const char loop_mixed_lengths[] = "Can not iterate over a module list or tuple with a value that does "
+                                         "not have a statically determinable length";
 
-/* ---- iterables ------------------------------------------------------------------------------------------ */
+/* ---- iterables ------------------------------------------------------------------------------ */
 
 static sugar *loop_tuple(emitter *e, int n, sugar **items) {
     sugar *s = sugar_new(e, SUGAR_TUPLE);
@@ -65,7 +65,8 @@ static sugar *loop_value(emitter *e, source_range r, ir_value *v) {
 static sugar *loop_enum(emitter *e, type *t) {
     list *l = list_new(type_list_kind(t), t, t->cls->constants.len);
     bool ok = l != NULL;
-    for (size_t i = 0; ok && i < t->cls->constants.len; i++) ok = list_append_take(l, value_ref(t->cls->enum_members[i]));
+    for (size_t i = 0; ok && i < t->cls->constants.len; i++)
+        ok = list_append_take(l, value_ref(t->cls->enum_members[i]));
     if (!ok) {
         if (l) value_unref(value_list_take(l));
         return diag_no_memory(e->diag), NULL;
@@ -104,10 +105,12 @@ static sugar *loop_iterable(emitter *e, source_range r, sugar *s, int depth) {
 static int loop_constant_length(const ir_value *length) {
     value c[3];
     const node *n = length->def;
-    if (ir_value_constant(length, &c[0]) && c[0].tag == V_INT) return c[0].u.i < 0 ? 0 : c[0].u.i > INT_MAX ? -1 : (int)c[0].u.i;
+    if (ir_value_constant(length, &c[0]) && c[0].tag == V_INT)
+        return c[0].u.i < 0 ? 0 : c[0].u.i > INT_MAX ? -1 : (int)c[0].u.i;
     if (!n || !node_is_op(n, "aten::__range_length") || n->inputs.len != 3) return -1;
     for (int i = 0; i < 3; i++)
-        if (!ir_value_constant(n->inputs.data[i], &c[i]) || c[i].tag != V_INT || c[i].u.i > INT_MAX || c[i].u.i < -INT_MAX)
+        if (!ir_value_constant(n->inputs.data[i], &c[i]) || c[i].tag != V_INT || c[i].u.i > INT_MAX ||
+            c[i].u.i < -INT_MAX)
             return -1;
     int64_t lo = c[0].u.i, hi = c[1].u.i, step = c[2].u.i;
     if (step > 0 && hi > lo) lo = (hi - lo + step - 1) / step;
@@ -143,9 +146,10 @@ static bool loop_is_unrolled(const sugar *s) {
     return false;
 }
 
-/* ---- lengths and elements at run time ---------------------------------------------------------------------- */
+/* ---- lengths and elements at run time ---------------------------------------------------------- */
 
-/* enumerate counts from start to the largest int: it never is the shorter one, but takes part in the minimum. */
+/* enumerate counts from start to the largest int: it never is the shorter one, but takes part in the minimum.
+ */
 static ir_value *loop_counter_length(emitter *e, source_range r, ir_value *start) {
     value c;
     e->g->range = r;
@@ -236,7 +240,7 @@ static sugar *loop_element(emitter *e, source_range r, sugar *s, ir_value *i) {
     }
 }
 
-/* ---- sequences of known length -------------------------------------------------------------------------------- */
+/* ---- sequences of known length -------------------------------------------------------------------- */
 
 /* start + i, folded where start is a constant. */
 static ir_value *loop_offset(emitter *e, source_range r, ir_value *start, ir_value *step, int64_t i) {
@@ -316,7 +320,7 @@ sugar *emit_static_elements(emitter *e, source_range r, sugar *s) {
     return loop_tuple(e, n, items);
 }
 
-/* ---- loops -------------------------------------------------------------------------------------------------------- */
+/* ---- loops -------------------------------------------------------------------------------------------- */
 
 static bool loop_assign(emitter *e, source_range r, const expr *target, sugar *elem) {
     if (elem->kind != SUGAR_VALUE && target->kind != E_TUPLE && target->kind != E_LIST) {
@@ -395,7 +399,8 @@ static bool loop_looped(emitter *e, source_range r, const expr *target, sugar *i
     return ok;
 }
 
-static bool loop_over(emitter *e, source_range r, const expr *target, const expr *iterable, const loop_body *body) {
+static bool loop_over(emitter *e, source_range r, const expr *target, const expr *iterable,
+                      const loop_body *body) {
     sugar *s = emit_sugar(e, iterable, NULL);
     sugar *it = s ? loop_iterable(e, iterable->range, s, 0) : NULL;
     if (!it) return false;
@@ -408,7 +413,8 @@ static bool loop_statements(emitter *e, void *ctx) {
 }
 
 static bool loop_refuses_else(emitter *e, const stmt *st, const char *what) {
-    if (st->orelse.len) emit_fail(e, st->orelse.data[0]->range, "else branches of %s loops aren't supported", what);
+    if (st->orelse.len)
+        emit_fail(e, st->orelse.data[0]->range, "else branches of %s loops aren't supported", what);
     return st->orelse.len != 0;
 }
 
@@ -422,7 +428,7 @@ bool emit_while(emitter *e, const stmt *st) {
     return !loop_refuses_else(e, st, "while") && loop_looped(e, st->range, NULL, NULL, st->value, &body);
 }
 
-/* ---- comprehensions --------------------------------------------------------------------------------------------------- */
+/* ---- comprehensions --------------------------------------------------------------------------------------- */
 
 typedef struct comprehension {
     const expr *top;   /* with the element, and the key of a dict */
@@ -436,18 +442,21 @@ static bool loop_no_common_type(emitter *e, source_range r, type *a, type *b) {
     strbuf sa = STRBUF_INIT, sb = STRBUF_INIT;
     type_print_python(a, &sa);
     type_print_python(b, &sb);
-    emit_fail(e, r, "Elements of a comprehension must be of one type, but found %s and %s", sb_str(&sa), sb_str(&sb));
+    emit_fail(e, r, "Elements of a comprehension must be of one type, but found %s and %s", sb_str(&sa),
+              sb_str(&sb));
     sb_free(&sa);
     sb_free(&sb);
     return false;
 }
 
-/* An element's value, fitted to the type wanted; with none wanted, *seen (of the elements before) takes it in. */
+/* An element's value, fitted to the type wanted; with none wanted, *seen (of the elements before) takes it
+ * in. */
 static ir_value *loop_fit(emitter *e, const expr *x, type *wanted, type **seen) {
     ir_value *v = emit_expr(e, x, wanted);
     if (v && wanted) {
         v = match_convert(e, x->range, wanted, v, true);
-        if (v && !type_is_subtype(v->type, wanted)) return loop_no_common_type(e, x->range, wanted, v->type), NULL;
+        if (v && !type_is_subtype(v->type, wanted))
+            return loop_no_common_type(e, x->range, wanted, v->type), NULL;
     } else if (v) {
         type *u = *seen ? type_unify(*seen, v->type, true) : v->type;
         if (!u) return loop_no_common_type(e, x->range, *seen, v->type), NULL;
@@ -513,7 +522,8 @@ static bool loop_comprehension_body(emitter *e, void *ctx) {
 static bool loop_level(emitter *e, comprehension *c, const expr *level) {
     loop_body body = {loop_comprehension_body, c};
     c->level = level;
-    if (++e->depth > 2 * PARSE_MAX_DEPTH) return emit_fail(e, level->range, "expressions nest too deeply"), false;
+    if (++e->depth > 2 * PARSE_MAX_DEPTH)
+        return emit_fail(e, level->range, "expressions nest too deeply"), false;
     bool ok = loop_over(e, c->top->range, level->target, level->b, &body);
     e->depth--;
     return ok;

@@ -381,7 +381,8 @@ static ir_value *special_magic(emitter *e, const expr *x, const sugar *s) {
         if (!arg) return NULL;
         if (!strcmp(s->name, "aten::len")) { /* of a module container: known */
             bool value = arg->kind == SUGAR_VALUE;
-            bool module = value && arg->value->type->kind == T_CLASS && arg->value->type->cls->is_module;
+            bool module = value && arg->value->type->kind == T_CLASS && arg->value->type->cls->is_module &&
+                          !class_find_method(arg->value->type, "__len__"); /* containers of modules have one: a call, as in PyTorch */
             sugar *items = value && !module ? NULL : emit_static_elements(e, r, arg);
             e->g->range = r;
             if (items) return graph_constant_int(e->g, items->nitems);

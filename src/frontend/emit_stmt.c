@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* ---- if ----------------------------------------------------------------------------------------------- */
+/* ---- if ----------------------------------------------------------------------------------- */
 
 typedef struct branch { block *blk; strmap vars; bool exits; } branch;
 
@@ -43,7 +43,8 @@ static int stmt_compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* After a branch that leaves, variables of the other one are as they were set there; this one needs some value. */
+/* After a branch that leaves, variables of the other one are as they were set there; this one needs some
+ * value. */
 static void stmt_store_nothing(emitter *e, block *b, const variable *like, const char *name) {
     node *n = node_new(e->g, N_UNINITIALIZED, 0, NULL, 1);
     n->outputs.data[0]->type = like->type;
@@ -56,8 +57,9 @@ static void stmt_store_nothing(emitter *e, block *b, const variable *like, const
 static const char *stmt_assigned_here(emitter *e, const char *name, const type *t) {
     strbuf sb = STRBUF_INIT;
     if (t) type_print_python(t, &sb);
-    const char *text = t ? arena_printf(e->scratch, "'%s' is assigned a value of type %s here", name, sb_str(&sb))
-                         : arena_printf(e->scratch, "'%s' is assigned here", name);
+    const char *text =
+        t ? arena_printf(e->scratch, "'%s' is assigned a value of type %s here", name, sb_str(&sb))
+          : arena_printf(e->scratch, "'%s' is assigned here", name);
     sb_free(&sb);
     return text;
 }
@@ -79,15 +81,18 @@ static void stmt_disagree(emitter *e, source_range r, const char *name, variable
         out->notes[n++].text = stmt_assigned_here(e, name, v[k]->type);
     }
     if (!v[0] || !v[1]) {
-        out->error = arena_printf(e->scratch, "%s is not defined in the %s branch", name, v[0] ? "false" : "true");
+        out->error =
+            arena_printf(e->scratch, "%s is not defined in the %s branch", name, v[0] ? "false" : "true");
     } else if (v[0]->sugar || v[1]->sugar) {
         out->error = arena_printf(e->scratch, "%s is not a first-class value", name);
     } else {
         strbuf t = STRBUF_INIT, f = STRBUF_INIT;
         type_print_python(v[0]->type, &t);
         type_print_python(v[1]->type, &f);
-        out->error = arena_printf(e->scratch, "Type mismatch: %s is set to type %s in the true branch and type %s in the false branch",
-                                  name, sb_str(&t), sb_str(&f));
+        out->error = arena_printf(
+            e->scratch,
+            "Type mismatch: %s is set to type %s in the true branch and type %s in the false branch", name,
+            sb_str(&t), sb_str(&f));
         sb_free(&t);
         sb_free(&f);
     }
@@ -132,8 +137,8 @@ static bool stmt_join_branches(emitter *e, source_range r, branch *b) {
     return true;
 }
 
-static bool stmt_branches(emitter *e, source_range r, const condition *c, branch_fn then_body, const void *then_ctx,
-                          branch_fn else_body, const void *else_ctx) {
+static bool stmt_branches(emitter *e, source_range r, const condition *c, branch_fn then_body,
+                          const void *then_ctx, branch_fn else_body, const void *else_ctx) {
     if (c->known >= 0) { /* the other branch is not even looked at */
         if (!emit_refine(e, r, c->known ? c->when_true : c->when_false)) return false;
         branch_fn body = c->known ? then_body : else_body;
@@ -154,10 +159,11 @@ static bool stmt_branches(emitter *e, source_range r, const condition *c, branch
 static bool stmt_if(emitter *e, const stmt *st) {
     condition c;
     return emit_condition_parts(e, st->value, &c) &&
-           stmt_branches(e, st->range, &c, stmt_branch_statements, &st->body, stmt_branch_statements, &st->orelse);
+           stmt_branches(e, st->range, &c, stmt_branch_statements, &st->body, stmt_branch_statements,
+                         &st->orelse);
 }
 
-/* ---- leaving -------------------------------------------------------------------------------------------------- */
+/* ---- leaving -------------------------------------------------------------------------------------- */
 
 /* A value returned where the return type is declared. */
 static ir_value *stmt_declared_return(emitter *e, const stmt *st, ir_value *v) {
@@ -167,7 +173,8 @@ static ir_value *stmt_declared_return(emitter *e, const stmt *st, ir_value *v) {
     strbuf a = STRBUF_INIT, b = STRBUF_INIT;
     type_print_python(t, &a);
     type_print_python(v->type, &b);
-    emit_fail(e, st->range, "Return value was annotated as having type %s but is actually of type %s", sb_str(&a), sb_str(&b));
+    emit_fail(e, st->range, "Return value was annotated as having type %s but is actually of type %s",
+              sb_str(&a), sb_str(&b));
     sb_free(&a);
     sb_free(&b);
     return NULL;
@@ -182,7 +189,8 @@ static type *stmt_merged_return(emitter *e, const stmt *st, type *t) {
     type_print_python(before, &a);
     type_print_python(t, &b);
     emit_fail(e, st->range,
-              "Previous return statement returned a value of type %s but this return statement returns a value of type %s",
+              "Previous return statement returned a value of type %s but this return statement returns a "
+              "value of type %s",
               sb_str(&a), sb_str(&b));
     if (fresh) diag_note(e->diag, e->first_return, "a value of type %s is returned here", sb_str(&a));
     sb_free(&a);
@@ -216,8 +224,8 @@ static bool stmt_jump(emitter *e, const stmt *st) {
     const char *what = st->kind == S_BREAK ? "break" : "continue";
     if (e->unrolled) {
         emit_fail(e, st->range,
-                  "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support break or "
-                  "continue inside the body of these loops");
+                  "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support "
+                  "break or continue inside the body of these loops");
         return false;
     }
     if (!e->loops) {
@@ -237,7 +245,8 @@ static bool stmt_exception(emitter *e, const expr *x, const char **out) {
     }
     if (x->kind != E_NAME && x->kind != E_ATTR) return false;
     const sugar *s = emit_sugar(e, x, NULL);
-    if (!s || s->kind != SUGAR_PY || !s->py || s->py->kind != PY_CLASS || s->py->u.cls->kind != PYC_EXCEPTION) return false;
+    if (!s || s->kind != SUGAR_PY || !s->py || s->py->kind != PY_CLASS || s->py->u.cls->kind != PYC_EXCEPTION)
+        return false;
     const py_class *c = s->py->u.cls;
     *out = arena_printf(e->scratch, "%s.%s", c->module ? c->module->u.mod.name : "builtins", c->name);
     return true;
@@ -297,7 +306,8 @@ static bool stmt_assertion_fails(emitter *e, const void *ctx) {
         message = graph_constant_str(e->g, text, k + n);
     } else {
         message = emit_expr(e, x, NULL);
-        if (message && message->type->kind != T_STR) message = emit_builtin_values(e, st->range, "aten::str", 1, &message);
+        if (message && message->type->kind != T_STR)
+            message = emit_builtin_values(e, st->range, "aten::str", 1, &message);
         if (!message) return false;
         e->g->range = st->range;
         ir_value *both[] = {graph_constant_str(e->g, prefix, sizeof prefix - 1), message};
@@ -312,18 +322,20 @@ static bool stmt_assert(emitter *e, const stmt *st) {
            stmt_branches(e, st->range, &c, NULL, NULL, stmt_assertion_fails, st);
 }
 
-/* ---- the others ---------------------------------------------------------------------------------------------- */
+/* ---- the others ---------------------------------------------------------------------------------- */
 
 static bool stmt_delete_element(emitter *e, const expr *t) {
     if (t->items.len != 1 || t->items.data[0]->kind == E_SLICE) {
-        emit_fail(e, t->range, "del statements only support deletion at a single index, slicing is not supported");
+        emit_fail(e, t->range,
+                  "del statements only support deletion at a single index, slicing is not supported");
         return false;
     }
     ir_value *args[2];
     args[0] = emit_expr(e, t->a, NULL);
     args[1] = args[0] ? emit_expr(e, t->items.data[0], NULL) : NULL;
     if (!args[1]) return false;
-    if (args[0]->type->kind != T_CLASS) return emit_builtin_values(e, t->range, "aten::Delete", 2, args) != NULL;
+    if (args[0]->type->kind != T_CLASS)
+        return emit_builtin_values(e, t->range, "aten::Delete", 2, args) != NULL;
     if (!emit_find_method(e, t->range, args[0]->type, "__delitem__")) {
         emit_fail(e, t->range, "Class does not define __delitem__");
         return false;
@@ -340,7 +352,8 @@ static bool stmt_delete_target(emitter *e, const expr *t) {
     }
     if (t->kind == E_SUBSCRIPT) return stmt_delete_element(e, t);
     if (t->kind != E_NAME) {
-        emit_fail(e, t->range, "del statements are only supported for deleting list and dict items and variables");
+        emit_fail(e, t->range,
+                  "del statements are only supported for deleting list and dict items and variables");
         return false;
     }
     if (!emit_find_variable(e, t->name)) {
@@ -368,16 +381,22 @@ static function *stmt_enter_method(emitter *e, source_range r, type *t) {
     leave = enter ? emit_find_method(e, r, t, "__exit__") : NULL;
     if (emit_failed(e)) return NULL;
     if (!enter || !leave)
-        return emit_fail(e, r, "Object returned by with item expression does not define __enter__ and __exit__ methods"), NULL;
+        return emit_fail(
+                   e, r,
+                   "Object returned by with item expression does not define __enter__ and __exit__ methods"),
+               NULL;
     if (enter->schema->nargs != 1)
         return emit_fail(e, r, "__enter__ must have only one argument and one return value"), NULL;
     if (leave->schema->nargs != 4) return emit_fail(e, r, "__exit__ must have four arguments"), NULL;
     for (int i = 1; i < 4; i++)
         if (leave->schema->args[i].type->kind != T_ANY)
             return emit_fail(e, r,
-                             "argument %d of __exit__ must have Any type; TorchScript does not support passing exception "
-                             "type, value, or traceback to the __exit__ function.", i), NULL;
-    if (function_ensure_compiled(enter, e->diag) != CTSC_OK || function_ensure_compiled(leave, e->diag) != CTSC_OK)
+                             "argument %d of __exit__ must have Any type; TorchScript does not support "
+                             "passing exception type, value, or traceback to the __exit__ function.",
+                             i),
+                   NULL;
+    if (function_ensure_compiled(enter, e->diag) != CTSC_OK ||
+        function_ensure_compiled(leave, e->diag) != CTSC_OK)
         return NULL;
     return enter;
 }
@@ -424,17 +443,22 @@ static bool stmt_pass(emitter *e, const stmt *st) {
 /* Statements of Python that TorchScript does not have. */
 static bool stmt_refused(emitter *e, const stmt *st) {
     static const char *const names[S_KIND_COUNT] = {
-        [S_CLASS] = "class definitions", [S_IMPORT] = "import statements", [S_GLOBAL] = "global variables", [S_TRY] = "try blocks"};
+        [S_CLASS] = "class definitions", [S_IMPORT] = "import statements",
+        [S_GLOBAL] = "global variables", [S_TRY] = "try blocks",
+    };
     emit_fail(e, st->range, "%s aren't supported", names[st->kind] ? names[st->kind] : "these statements");
     return false;
 }
 
 static bool emit_statement(emitter *e, const stmt *st) {
     static bool (*const table[S_KIND_COUNT])(emitter *, const stmt *) = {
-        [S_EXPR] = stmt_expr, [S_ASSIGN] = emit_assign, [S_ANN_ASSIGN] = emit_annotated_assign, [S_AUG_ASSIGN] = emit_augmented_assign,
-        [S_IF] = stmt_if, [S_WHILE] = emit_while, [S_FOR] = emit_for, [S_RETURN] = stmt_return, [S_RAISE] = stmt_raise,
-        [S_ASSERT] = stmt_assert, [S_PASS] = stmt_pass, [S_BREAK] = stmt_jump, [S_CONTINUE] = stmt_jump,
-        [S_DELETE] = stmt_delete, [S_WITH] = stmt_with, [S_DEF] = stmt_def};
+        [S_EXPR] = stmt_expr,     [S_ASSIGN] = emit_assign,   [S_ANN_ASSIGN] = emit_annotated_assign,
+        [S_IF] = stmt_if,         [S_WHILE] = emit_while,     [S_AUG_ASSIGN] = emit_augmented_assign,
+        [S_FOR] = emit_for,       [S_RETURN] = stmt_return,   [S_RAISE] = stmt_raise,
+        [S_ASSERT] = stmt_assert, [S_PASS] = stmt_pass,       [S_BREAK] = stmt_jump,
+        [S_WITH] = stmt_with,     [S_DELETE] = stmt_delete,   [S_CONTINUE] = stmt_jump,
+        [S_DEF] = stmt_def,
+    };
     e->g->range = st->range;
     return table[st->kind] ? table[st->kind](e, st) : stmt_refused(e, st);
 }

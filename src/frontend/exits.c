@@ -2,9 +2,9 @@
 /*
  * exits.c - break, continue and return become values and branches.
  *
- * Method. PyTorch's scheme, so that graphs have its structure. Jumps of loops are removed first, then returns.
- * A block that may have exited yields a bool "has exited" and the values that travel to the exit's target;
- * what follows in the block moves into the other branch of an If on that bool:
+ * Method. PyTorch's scheme, so that graphs have its structure. Jumps of loops are removed first, then
+ * returns. A block that may have exited yields a bool "has exited" and the values that travel to the exit's
+ * target; what follows in the block moves into the other branch of an If on that bool:
  *     before:                          after:
  *       prim::If(%c)                     %done, %r = prim::If(%c)
  *         block0():                        block0():
@@ -16,11 +16,12 @@
  *                                            -> (%r)
  *                                          block1():
  *                                            rest...
- * A loop whose body may return carries both, and ends. Then an If whose condition is a constant in either branch of the If
- * before it is merged into that one, and a `for` that may end early becomes a `while` with a counter.
+ * A loop whose body may return carries both, and ends. Then an If whose condition is a constant in either
+ * branch of the If before it is merged into that one, and a `for` that may end early becomes a `while` with a
+ * counter.
  *
- * Between Enter and Exit of a `with` statement the nodes stand in the body of a prim::With for the time being, so that an
- * exit from there skips the rest of the body, but not the Exit.
+ * Between Enter and Exit of a `with` statement the nodes stand in the body of a prim::With for the time
+ * being, so that an exit from there skips the rest of the body, but not the Exit.
  *
  * Tests: tests/lang, tests/corpus
  */
@@ -56,7 +57,10 @@ static ir_value *exits_unit(exits *x, type *t) {
 }
 
 static exit_status exits_status(const exits *x, const exit_pair *p) {
-    return p->done == x->yes ? EXITS_WILL : p->done == x->no ? EXITS_WONT : p->done == x->threw ? EXITS_THROWS : EXITS_MIGHT;
+    return p->done == x->yes     ? EXITS_WILL
+           : p->done == x->no    ? EXITS_WONT
+           : p->done == x->threw ? EXITS_THROWS
+                                 : EXITS_MIGHT;
 }
 
 static bool exits_failed(const exits *x) {
@@ -88,7 +92,7 @@ static node *exits_new_if(exits *x, ir_value *cond) {
     return n;
 }
 
-/* ---- the transform ------------------------------------------------------------------------------------ */
+/* ---- the transform ------------------------------------------------------------------------ */
 
 static exit_pair exits_block(exits *x, block *b);
 
@@ -129,7 +133,8 @@ static bool exits_has_values(exit_status s) {
 static exit_pair exits_if(exits *x, node *n) {
     exit_pair t = exits_block(x, n->blocks.data[0]), f = exits_block(x, n->blocks.data[1]);
     exit_status ts = exits_status(x, &t), fs = exits_status(x, &f), s = exits_either(ts, fs);
-    if (!exits_has_values(s) || exits_failed(x)) return (exit_pair){.done = s == EXITS_THROWS ? x->threw : x->no};
+    if (!exits_has_values(s) || exits_failed(x))
+        return (exit_pair){.done = s == EXITS_THROWS ? x->threw : x->no};
     if (!exits_has_values(ts)) t.values = exits_units_like(x, f.values.data, f.values.len);
     else if (!exits_has_values(fs)) f.values = exits_units_like(x, t.values.data, t.values.len);
     exit_pair out = {.done = s == EXITS_WILL ? x->yes : exits_if_output(n, t.done, f.done)};
@@ -243,7 +248,7 @@ static void exits_remove(graph *g, diag *d, node_kind kind) {
     if (!arena_failed(&g->arena)) exits_block(&x, g->root);
 }
 
-/* ---- with ------------------------------------------------------------------------------------------------ */
+/* ---- with ------------------------------------------------------------------------------------ */
 
 static bool exits_inside(const block *b, const block *of) {
     for (; b; b = b->parent ? b->parent->owner : NULL)
@@ -325,7 +330,7 @@ static void exits_unfold_withs(graph *g, block *b) {
     }
 }
 
-/* ---- consecutive Ifs --------------------------------------------------------------------------------------- */
+/* ---- consecutive Ifs --------------------------------------------------------------------------- */
 
 static bool exits_constant_bool(const ir_value *v, bool *out) {
     value c;
@@ -403,7 +408,7 @@ static void exits_merge_block(graph *g, block *b) {
     for (node *n = b->first; n; n = n->next) exits_merge_into(g, n);
 }
 
-/* ---- loops that may end early ------------------------------------------------------------------------------- */
+/* ---- loops that may end early ------------------------------------------------------------------- */
 
 /* A loop with both a trip count and a condition counts by itself. */
 static void exits_count_trips(graph *g, node *n) {
@@ -438,7 +443,8 @@ static void exits_count_trips(graph *g, node *n) {
     block_add_return(body, lt[0]);
     and[0] = graph_insert(g, node_new_op(g, op_find("aten::lt.int"), 2, lt))->outputs.data[0];
     and[1] = body->returns.data[0];
-    block_set_return(body, 0, graph_insert(g, node_new_op(g, op_find("aten::__and__.bool"), 2, and))->outputs.data[0]);
+    block_set_return(body, 0,
+                     graph_insert(g, node_new_op(g, op_find("aten::__and__.bool"), 2, and))->outputs.data[0]);
 }
 
 static void exits_count_block(graph *g, block *b) {
@@ -448,7 +454,7 @@ static void exits_count_block(graph *g, block *b) {
     }
 }
 
-/* ---- a graph ------------------------------------------------------------------------------------------------ */
+/* ---- a graph ------------------------------------------------------------------------------------ */
 
 /* Is there any exit but a return at the function's end, or anything behind a raise? */
 static bool exits_exist(const block *b) {

@@ -184,7 +184,11 @@ static expr *parser_lambda(parser *p) {
     if (!e || !parser_params(p, TK_COLON, false, &e->params) ||
         !parser_expect(p, TK_COLON, "the parameters of the lambda"))
         return NULL;
+    bool outer_yields = p->yields;
+    p->yields = false;
     e->a = parser_expr(p);
+    e->i = p->yields; /* a generator */
+    p->yields = outer_yields;
     e->range = parser_range(p, begin);
     return e->a ? e : NULL;
 }

@@ -4,10 +4,11 @@
  *
  * A code_program collects the code files of one program. What is printed mentions other classes and functions;
  * these are noted in the order in which they are met, and printed in that order, each into the file of its
- * qualified name: __torch__.a.b.C goes to the file of module __torch__.a.b. Tensors, objects and strings that source text
- * cannot carry go to a table of constants, CONSTANTS.c0, c1, ...
+ * qualified name: __torch__.a.b.C goes to the file of module __torch__.a.b. Tensors, objects and strings that
+ * source text cannot carry go to a table of constants, CONSTANTS.c0, c1, ...
  *
- *   print_code.c        functions: names, statements, which expressions are written in place
+ *   print_code.c        functions: names, which expressions are written in place
+ *   print_code_stmt.c   statements
  *   print_code_expr.c   expressions, constants, types
  *   print_code_class.c  classes, files, the table of constants
  *

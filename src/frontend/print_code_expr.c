@@ -3,8 +3,8 @@
  * print_code_expr.c - expressions, constants and types of printed code.
  *
  * Operators are called by name, torch.add(x, y), and the parser finds the overload again from the types of the
- * arguments. What the types do not say is spelled out: empty lists, None of an optional type, lists of optionals are
- * wrapped in annotate(T, ...). Trailing arguments that equal their defaults are left out.
+ * arguments. What the types do not say is spelled out: empty lists, None of an optional type, lists of
+ * optionals are wrapped in annotate(T, ...). Trailing arguments that equal their defaults are left out.
  * Tests: tests/unit/test_export.c, tests/interop/resave.py
  */
 #include "frontend/print_code_internal.h"

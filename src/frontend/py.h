@@ -12,10 +12,15 @@
  * noted in `held` and released when the evaluator goes. Python exceptions are a failed diag whose `exception` is the class name
  * ("builtins.ValueError"); try/except looks at it.
  *
- *   py_object.c  objects, dicts, attributes        py_eval.c   expressions and calls
- *   py_stmt.c    statements, functions, classes    py_builtin.c  Python's builtins and container methods
- *   py_ops.c     torch operators on objects        py_torch.c    the module `torch` and what lies under it
- *   py_modules.c  import; math, typing, enum, collections, ...   prelude.c   the embedded files
+ *   py_object.c     objects, dicts, equality       py_attribute.c  o.name, variables
+ *   py_eval.c       expressions                    py_operator.c   + - < and their kin, truth
+ *   py_call.c       calls, binding of arguments    py_index.c      o[i], len, in, iteration
+ *   py_stmt.c       statements                     py_class.c      classes, instances, enums, exceptions
+ *   py_builtin.c    Python's builtins              py_reflect.c    builtins about objects: isinstance, super, type
+ *   py_container.c  methods of containers          py_str.c        methods of strings
+ *   py_format.c     str, repr, formatting          py_import.c     modules, import
+ *   prelude.c       the embedded Python files      py_modules.c    math, typing, enum, collections, ...
+ *   py_ops.c        torch operators on objects     py_torch.c      the module `torch` and what lies under it
  *
  * Errors: functions returning py_object * or bool give NULL / false with the diagnostic filled in p->diag.
  * Threads: one evaluator belongs to one thread.

@@ -2,9 +2,9 @@
 /*
  * py_attribute.c - o.name, o.name = v, del o.name and variables, with Python's rules.
  *
- * Method: instances look for a property in the class, then in their own attributes, then for anything else in the class
- * (functions are bound), then ask __getattr__. Classes bind class methods; modules may load a submodule.
- * Tests: tests/unit/test_py.c
+ * Method: instances look for a property in the class, then in their own attributes, then for anything else in
+ * the class (functions are bound), then ask __getattr__. Classes bind class methods; modules may load a
+ * submodule. Tests: tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
 
@@ -44,7 +44,8 @@ static py_object *attribute_bind(py *p, source_range r, py_object *found, py_obj
     switch (found->kind) {
     case PY_FUNCTION: return self ? py_method(p, self, found) : found;
     case PY_BUILTIN: return self && found->u.builtin.method ? py_method(p, self, found) : found;
-    case PY_PROPERTY: return self && found->u.property.getter ? py_call1(p, r, found->u.property.getter, self) : found;
+    case PY_PROPERTY:
+        return self && found->u.property.getter ? py_call1(p, r, found->u.property.getter, self) : found;
     case PY_STATICMETHOD: return found->u.fn_object;
     case PY_CLASSMETHOD: return py_method(p, cls, found->u.fn_object);
     case PY_INSTANCE: {
@@ -73,7 +74,8 @@ static py_object *attribute_annotations(py *p, source_range r, const py_object *
     py_dict *d = py_dict_new(p);
     const py_class *c = cls->u.cls;
     for (size_t i = 0; i < c->annotations.len; i++) {
-        py_object *t = c->annotations.data[i].type ? py_eval(p, c->env, c->annotations.data[i].type) : p->none;
+        py_object *t =
+            c->annotations.data[i].type ? py_eval(p, c->env, c->annotations.data[i].type) : p->none;
         if (!t || !py_dict_set(p, d, c->annotations.data[i].name, t)) return NULL;
     }
     (void)r;
@@ -102,7 +104,9 @@ static py_object *attribute_of_named_tuple(py *p, py_object *o, const char *name
     if (strcmp(name, "_field_defaults")) return NULL;
     py_dict *d = py_dict_new(p);
     for (size_t i = 0; i < c->fields.len; i++)
-        if (c->field_defaults && c->field_defaults[i] && !py_dict_set(p, d, c->fields.data[i], c->field_defaults[i])) return NULL;
+        if (c->field_defaults && c->field_defaults[i] &&
+            !py_dict_set(p, d, c->fields.data[i], c->field_defaults[i]))
+            return NULL;
     return py_dict_object(p, d);
 }
 
@@ -110,7 +114,8 @@ static py_object *attribute_of_class(py *p, source_range r, py_object *o, const 
     const py_class *c = o->u.cls;
     py_object *found = py_class_find(o, name);
     if (found) return attribute_bind(p, r, found, NULL, o);
-    if (c->kind == PYC_NAMED_TUPLE && name[0] == '_' && name[1] != '_') return attribute_of_named_tuple(p, o, name);
+    if (c->kind == PYC_NAMED_TUPLE && name[0] == '_' && name[1] != '_')
+        return attribute_of_named_tuple(p, o, name);
     if (strncmp(name, "__", 2)) return NULL;
     if (!strcmp(name, "__name__")) return py_text(p, c->name);
     if (!strcmp(name, "__qualname__")) return py_text(p, c->qualname ? c->qualname : c->name);
@@ -174,7 +179,9 @@ static py_object *attribute_of_function(py *p, py_object *o, const char *name) {
     if (!strcmp(name, "__defaults__")) {
         py_object *all = py_tuple(p, 0, NULL);
         for (size_t i = 0; i < f->def->params.len; i++)
-            if (f->defaults && f->defaults[i] && !f->def->params.data[i].kwarg_only && !py_append(p, all, f->defaults[i])) return NULL;
+            if (f->defaults && f->defaults[i] && !f->def->params.data[i].kwarg_only &&
+                !py_append(p, all, f->defaults[i]))
+                return NULL;
         return all->u.seq.items.len ? all : p->none;
     }
     if (!strcmp(name, "__annotations__")) {
@@ -308,7 +315,8 @@ static py_object *attribute_of_builtin(py *p, const char *dotted, const char *na
 static py_object *attribute_of_type(py *p, const py_object *o, const char *name) {
     if (!strcmp(name, "__origin__")) return py_text(p, o->u.type.name);
     if (!strcmp(name, "__name__") || !strcmp(name, "_name")) return py_text(p, o->u.type.name);
-    if (!strcmp(name, "__args__")) return py_tuple(p, o->u.type.nargs < 0 ? 0 : o->u.type.nargs, o->u.type.args);
+    if (!strcmp(name, "__args__"))
+        return py_tuple(p, o->u.type.nargs < 0 ? 0 : o->u.type.nargs, o->u.type.args);
     return NULL;
 }
 
@@ -354,8 +362,11 @@ py_object *py_find(py *p, source_range r, py_object *o, const char *name) {
 py_object *py_getattr(py *p, source_range r, py_object *o, const char *name) {
     py_object *found = attribute_find(p, r, o, name);
     if (found || py_failed(p)) return found;
-    if (o->kind == PY_MODULE) return py_fail(p, r, "AttributeError", "module '%s' has no attribute '%s'", o->u.mod.name, name);
-    if (o->kind == PY_CLASS) return py_fail(p, r, "AttributeError", "type object '%s' has no attribute '%s'", o->u.cls->name, name);
+    if (o->kind == PY_MODULE)
+        return py_fail(p, r, "AttributeError", "module '%s' has no attribute '%s'", o->u.mod.name, name);
+    if (o->kind == PY_CLASS)
+        return py_fail(p, r, "AttributeError", "type object '%s' has no attribute '%s'", o->u.cls->name,
+                       name);
     return py_fail(p, r, "AttributeError", "'%s' object has no attribute '%s'", py_type_name(o), name);
 }
 

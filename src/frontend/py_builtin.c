@@ -11,16 +11,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TAKE(function, spec, out)                                                                  \
+#define TAKE(function, spec, out)                                                                            \
     if (!py_bind(p, r, function, spec, nargs, args, nkw, names, kwargs, out)) return NULL
 
-/* ---- numbers ----------------------------------------------------------------------------------------------- */
+/* ---- numbers
+ * ----------------------------------------------------------------------------------------------- */
 
 bool py_as_float(py *p, source_range r, const py_object *o, double *out) {
     int64_t i;
     int rank;
     if (py_number(o, &i, out, &rank)) return true;
-    py_object *m = py_is_tensor(o) ? py_getattr(p, r, (py_object *)o, "item") : py_find_special(p, (py_object *)o, "__float__");
+    py_object *m = py_is_tensor(o) ? py_getattr(p, r, (py_object *)o, "item")
+                                   : py_find_special(p, (py_object *)o, "__float__");
     py_object *v = m ? py_call0(p, r, m) : NULL;
     if (v && py_number(v, &i, out, &rank)) return true;
     if (!py_failed(p)) py_fail(p, r, "TypeError", "must be real number, not %s", py_type_name(o));
@@ -53,7 +55,8 @@ static py_object *int_of_text(py *p, source_range r, const py_object *o, int64_t
     if (end == digits || *end || n + 1 >= sizeof digits) {
         strbuf text = STRBUF_INIT;
         if (py_str(p, r, (py_object *)o, true, &text))
-            py_fail(p, r, "ValueError", "invalid literal for int() with base %d: %s", (int)base, sb_str(&text));
+            py_fail(p, r, "ValueError", "invalid literal for int() with base %d: %s", (int)base,
+                    sb_str(&text));
         sb_free(&text);
         return NULL;
     }
@@ -70,7 +73,8 @@ static py_object *make_int(PY_ARGS) {
     TAKE("int", "x? base?", a);
     if (!a[0]) return py_int(p, 0);
     if (a[1] && !py_as_int(p, r, a[1], &base)) return NULL;
-    if (base < 0 || base == 1 || base > 36) return py_fail(p, r, "ValueError", "int() base must be >= 2 and <= 36, or 0");
+    if (base < 0 || base == 1 || base > 36)
+        return py_fail(p, r, "ValueError", "int() base must be >= 2 and <= 36, or 0");
     if (py_str_of(a[0])) return int_of_text(p, r, a[0], base);
     if (a[1]) return py_fail(p, r, "TypeError", "int() can't convert non-string with explicit base");
     const py_object *o = py_enum_plain(a[0]);
@@ -78,14 +82,19 @@ static py_object *make_int(PY_ARGS) {
         py_object *m = py_is_tensor(o) ? py_getattr(p, r, a[0], "item") : py_find_special(p, a[0], "__int__");
         if (!m && !py_failed(p) && !py_is_tensor(o)) m = py_find_special(p, a[0], "__index__");
         py_object *v = m ? py_call0(p, r, m) : NULL;
-        if (v && py_number(v, &i, &f, &rank)) o = v;
+        if (v && py_number(v, &i, &f, &rank))
+            o = v;
         else if (!py_failed(p))
-            py_fail(p, r, "TypeError", "int() argument must be a string, a bytes-like object or a real number, not '%s'", py_type_name(o));
+            py_fail(p, r, "TypeError",
+                    "int() argument must be a string, a bytes-like object or a real number, not '%s'",
+                    py_type_name(o));
         if (py_failed(p)) return NULL;
     }
     if (rank < 2) return py_int(p, i);
     if (isnan(f)) return py_fail(p, r, "ValueError", "cannot convert float NaN to integer");
-    if (!(fabs(f) < 0x1p63)) return py_fail(p, r, "OverflowError", "cannot convert float %s to integer", isinf(f) ? "infinity" : "of this size");
+    if (!(fabs(f) < 0x1p63))
+        return py_fail(p, r, "OverflowError", "cannot convert float %s to integer",
+                       isinf(f) ? "infinity" : "of this size");
     return py_int(p, (int64_t)f);
 }
 
@@ -103,7 +112,8 @@ static py_object *make_float(PY_ARGS) {
     f = strtod(text, &end);
     if (len && len < sizeof text && !*end && !strpbrk(text, "xXpP(")) return py_float(p, f);
     strbuf quoted = STRBUF_INIT;
-    if (py_str(p, r, a[0], true, &quoted)) py_fail(p, r, "ValueError", "could not convert string to float: %s", sb_str(&quoted));
+    if (py_str(p, r, a[0], true, &quoted))
+        py_fail(p, r, "ValueError", "could not convert string to float: %s", sb_str(&quoted));
     sb_free(&quoted);
     return NULL;
 }
@@ -143,14 +153,16 @@ static py_object *builtin_round(PY_ARGS) {
     bool whole = !a[1] || py_is_none(a[1]);
     if (!whole && !py_as_int(p, r, a[1], &digits)) return NULL;
     if (!py_number(a[0], &i, &f, &rank)) {
-        py_object *m = py_is_tensor(a[0]) ? py_getattr(p, r, a[0], "round") : py_find_special(p, a[0], "__round__");
+        py_object *m =
+            py_is_tensor(a[0]) ? py_getattr(p, r, a[0], "round") : py_find_special(p, a[0], "__round__");
         if (m) return whole ? py_call0(p, r, m) : py_call1(p, r, m, a[1]);
         return py_fail(p, r, "TypeError", "type %s doesn't define __round__ method", py_type_name(a[0]));
     }
     if (rank < 2 && digits >= 0) return py_int(p, i);
     if (!isfinite(f)) {
         if (!whole) return py_float(p, f);
-        return py_fail(p, r, isnan(f) ? "ValueError" : "OverflowError", "cannot convert float %s to integer", isnan(f) ? "NaN" : "infinity");
+        return py_fail(p, r, isnan(f) ? "ValueError" : "OverflowError", "cannot convert float %s to integer",
+                       isnan(f) ? "NaN" : "infinity");
     }
     if (whole) {
         f = nearbyint(f);
@@ -179,7 +191,8 @@ static py_object *builtin_abs(PY_ARGS) {
         if (rank == 2) return py_float(p, fabs(f));
         return i < 0 ? py_unary(p, r, O_NEG, a[0]) : py_int(p, i);
     }
-    if (a[0]->kind == PY_VALUE && a[0]->u.v.tag == V_COMPLEX) return py_float(p, hypot(a[0]->u.v.u.complex->re, a[0]->u.v.u.complex->im));
+    if (a[0]->kind == PY_VALUE && a[0]->u.v.tag == V_COMPLEX)
+        return py_float(p, hypot(a[0]->u.v.u.complex->re, a[0]->u.v.u.complex->im));
     py_object *m = py_is_tensor(a[0]) ? py_getattr(p, r, a[0], "abs") : py_find_special(p, a[0], "__abs__");
     if (m) return py_call0(p, r, m);
     return py_fail(p, r, "TypeError", "bad operand type for abs(): '%s'", py_type_name(a[0]));
@@ -191,8 +204,10 @@ static py_object *builtin_pow(PY_ARGS) {
     (void)self;
     TAKE("pow", "base exp mod?", a);
     if (!a[2] || py_is_none(a[2])) return py_binary(p, r, O_POW, a[0], a[1]);
-    if (!py_as_int(p, r, a[0], &base) || !py_as_int(p, r, a[1], &e) || !py_as_int(p, r, a[2], &m)) return NULL;
-    if (m == 0 || e < 0) return py_fail(p, r, "ValueError", "pow() with this third argument is not supported");
+    if (!py_as_int(p, r, a[0], &base) || !py_as_int(p, r, a[1], &e) || !py_as_int(p, r, a[2], &m))
+        return NULL;
+    if (m == 0 || e < 0)
+        return py_fail(p, r, "ValueError", "pow() with this third argument is not supported");
     base %= m;
     for (result %= m; e > 0; e >>= 1) {
         if (e & 1) result = (int64_t)((__int128)result * base % m);
@@ -242,10 +257,14 @@ static py_object *builtin_chr(PY_ARGS) {
     TAKE("chr", "i", a);
     if (!py_as_int(p, r, a[0], &c)) return NULL;
     if (c < 0 || c > 0x10ffff) return py_fail(p, r, "ValueError", "chr() arg not in range(0x110000)");
-    if (c < 0x80) s[n++] = (char)c;
-    else if (c < 0x800) s[n++] = (char)(0xc0 | c >> 6);
-    else if (c < 0x10000) s[n++] = (char)(0xe0 | c >> 12);
-    else s[n++] = (char)(0xf0 | c >> 18);
+    if (c < 0x80)
+        s[n++] = (char)c;
+    else if (c < 0x800)
+        s[n++] = (char)(0xc0 | c >> 6);
+    else if (c < 0x10000)
+        s[n++] = (char)(0xe0 | c >> 12);
+    else
+        s[n++] = (char)(0xf0 | c >> 18);
     for (int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3; more > 0; more--)
         s[n++] = (char)(0x80 | (c >> (6 * (more - 1)) & 0x3f));
     return py_string(p, s, n);
@@ -256,14 +275,16 @@ static py_object *builtin_ord(PY_ARGS) {
     (void)self;
     TAKE("ord", "c", a);
     const str *s = py_str_of(a[0]);
-    if (!s || py_text_len(s->bytes, s->len) != 1) return py_fail(p, r, "TypeError", "ord() expected a character");
+    if (!s || py_text_len(s->bytes, s->len) != 1)
+        return py_fail(p, r, "TypeError", "ord() expected a character");
     unsigned char first = (unsigned char)s->bytes[0];
     int64_t c = s->len == 1 ? first : first & (0xff >> (s->len + 1));
     for (size_t i = 1; i < s->len; i++) c = c << 6 | ((unsigned char)s->bytes[i] & 0x3f);
     return py_int(p, c);
 }
 
-/* ---- text, containers ------------------------------------------------------------------------------------------ */
+/* ---- text, containers
+ * ------------------------------------------------------------------------------------------ */
 
 static py_object *builtin_text(py *p, source_range r, py_object *o, bool repr) {
     strbuf out = STRBUF_INIT;
@@ -292,7 +313,8 @@ static py_object *builtin_format(PY_ARGS) {
     TAKE("format", "value format_spec?", a);
     const str *spec = a[1] ? py_str_of(a[1]) : NULL;
     strbuf out = STRBUF_INIT;
-    if (py_format_value(p, r, a[0], spec ? spec->bytes : "", spec ? spec->len : 0, &out)) return py_from_buffer(p, &out);
+    if (py_format_value(p, r, a[0], spec ? spec->bytes : "", spec ? spec->len : 0, &out))
+        return py_from_buffer(p, &out);
     sb_free(&out);
     return NULL;
 }
@@ -303,7 +325,9 @@ static py_object *make_sequence(PY_ARGS, const char *name, py_kind k) {
     (void)self;
     TAKE(name, "iterable?", a);
     if (a[0] && !py_iterate(p, r, a[0], &items, &n)) return NULL;
-    py_object *o = k == PY_TUPLE ? py_tuple(p, n, items) : k == PY_LIST ? py_list(p, n, items) : py_set_new(p);
+    py_object *o = k == PY_TUPLE  ? py_tuple(p, n, items)
+                   : k == PY_LIST ? py_list(p, n, items)
+                                  : py_set_new(p);
     for (int i = 0; k == PY_SET && i < n; i++)
         if (!py_set_add(p, r, o, items[i])) return NULL;
     return o;
@@ -334,7 +358,8 @@ static py_object *make_dict(PY_ARGS) {
 static py_object *make_range(PY_ARGS) {
     int64_t v[3] = {0, 0, 1};
     (void)self, (void)names, (void)kwargs;
-    if (nargs < 1 || nargs > 3 || nkw) return py_fail(p, r, "TypeError", "range expected 1 to 3 arguments, got %d", nargs);
+    if (nargs < 1 || nargs > 3 || nkw)
+        return py_fail(p, r, "TypeError", "range expected 1 to 3 arguments, got %d", nargs);
     for (int i = 0; i < nargs; i++)
         if (!py_as_int(p, r, args[i], &v[nargs == 1 ? 1 : i])) return NULL;
     if (v[2] == 0) return py_fail(p, r, "ValueError", "range() arg 3 must not be zero");
@@ -347,7 +372,8 @@ static py_object *make_range(PY_ARGS) {
 
 static py_object *make_slice(PY_ARGS) {
     (void)self, (void)names, (void)kwargs;
-    if (nargs < 1 || nargs > 3 || nkw) return py_fail(p, r, "TypeError", "slice expected 1 to 3 arguments, got %d", nargs);
+    if (nargs < 1 || nargs > 3 || nkw)
+        return py_fail(p, r, "TypeError", "slice expected 1 to 3 arguments, got %d", nargs);
     py_object *o = py_new(p, PY_SLICE);
     o->u.slice.start = nargs > 1 ? args[0] : p->none;
     o->u.slice.stop = nargs > 1 ? args[1] : args[0];
@@ -453,8 +479,10 @@ static py_object *builtin_next(PY_ARGS) {
     py_object *a[2];
     (void)self;
     TAKE("next", "iterator default?", a);
-    py_object *m = a[0]->kind == PY_ITERATOR || a[0]->kind == PY_INSTANCE ? py_find(p, r, a[0], "__next__") : NULL;
-    if (!m && !py_failed(p)) return py_fail(p, r, "TypeError", "'%s' object is not an iterator", py_type_name(a[0]));
+    py_object *m =
+        a[0]->kind == PY_ITERATOR || a[0]->kind == PY_INSTANCE ? py_find(p, r, a[0], "__next__") : NULL;
+    if (!m && !py_failed(p))
+        return py_fail(p, r, "TypeError", "'%s' object is not an iterator", py_type_name(a[0]));
     py_object *o = m ? py_call0(p, r, m) : NULL;
     if (o || !a[1] || !p->diag->exception || strcmp(p->diag->exception, "builtins.StopIteration")) return o;
     diag_clear(p->diag);
@@ -467,9 +495,12 @@ static py_object *builtin_extreme(PY_ARGS, const char *name, operator_kind op) {
     int n = nargs;
     (void)self;
     for (int i = 0; i < nkw; i++) {
-        if (!strcmp(names[i], "key") && !py_is_none(kwargs[i])) key = kwargs[i];
-        else if (!strcmp(names[i], "default")) otherwise = kwargs[i];
-        else if (strcmp(names[i], "key")) return py_fail(p, r, "TypeError", "'%s' is an invalid keyword argument for %s()", names[i], name);
+        if (!strcmp(names[i], "key") && !py_is_none(kwargs[i]))
+            key = kwargs[i];
+        else if (!strcmp(names[i], "default"))
+            otherwise = kwargs[i];
+        else if (strcmp(names[i], "key"))
+            return py_fail(p, r, "TypeError", "'%s' is an invalid keyword argument for %s()", names[i], name);
     }
     if (nargs == 0) return py_fail(p, r, "TypeError", "%s expected at least 1 argument, got 0", name);
     if (nargs == 1 && !py_iterate(p, r, args[0], &items, &n)) return NULL;
@@ -502,7 +533,8 @@ static py_object *builtin_sum(PY_ARGS) {
     TAKE("sum", "iterable start?", a);
     if (!py_iterate(p, r, a[0], &items, &n)) return NULL;
     py_object *total = a[1] ? a[1] : py_int(p, 0);
-    for (int i = 0; total && i < n; i++) total = py_step(p, r) ? py_binary(p, r, O_ADD, total, items[i]) : NULL;
+    for (int i = 0; total && i < n; i++)
+        total = py_step(p, r) ? py_binary(p, r, O_ADD, total, items[i]) : NULL;
     return total;
 }
 
@@ -528,43 +560,91 @@ static py_object *builtin_all(PY_ARGS) {
     return builtin_quantifier(p, r, self, nargs, args, nkw, names, kwargs, "all", false);
 }
 
-/* ---- table --------------------------------------------------------------------------------------------------------- */
+/* ---- table
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
-static const struct { const char *name; py_builtin_fn make; } builtin_types[] = {
-    {"int", make_int},     {"float", make_float}, {"bool", make_bool},   {"complex", make_complex}, {"str", make_str},
-    {"list", make_list},   {"tuple", make_tuple}, {"set", make_set},     {"frozenset", make_set},   {"dict", make_dict},
-    {"range", make_range}, {"slice", make_slice},
+static const struct {
+    const char *name;
+    py_builtin_fn make;
+} builtin_types[] = {
+    {"int", make_int},       {"float", make_float}, {"bool", make_bool},   {"complex", make_complex},
+    {"str", make_str},       {"list", make_list},   {"tuple", make_tuple}, {"set", make_set},
+    {"frozenset", make_set}, {"dict", make_dict},   {"range", make_range}, {"slice", make_slice},
 };
 
-static const struct { const char *name; py_builtin_fn fn; } builtin_functions[] = {
-    {"len", builtin_len},       {"enumerate", builtin_enumerate}, {"zip", builtin_zip},   {"map", builtin_map},
-    {"filter", builtin_filter}, {"reversed", builtin_reversed},   {"sorted", py_sorted},  {"min", builtin_min},
-    {"max", builtin_max},       {"sum", builtin_sum},             {"any", builtin_any},   {"all", builtin_all},
-    {"abs", builtin_abs},       {"round", builtin_round},         {"divmod", builtin_divmod}, {"pow", builtin_pow},
-    {"repr", builtin_repr},     {"format", builtin_format},       {"iter", builtin_iter}, {"next", builtin_next},
-    {"ord", builtin_ord},       {"chr", builtin_chr},             {"hex", builtin_hex},   {"bin", builtin_bin},
+static const struct {
+    const char *name;
+    py_builtin_fn fn;
+} builtin_functions[] = {
+    {"len", builtin_len},       {"enumerate", builtin_enumerate},
+    {"zip", builtin_zip},       {"map", builtin_map},
+    {"filter", builtin_filter}, {"reversed", builtin_reversed},
+    {"sorted", py_sorted},      {"min", builtin_min},
+    {"max", builtin_max},       {"sum", builtin_sum},
+    {"any", builtin_any},       {"all", builtin_all},
+    {"abs", builtin_abs},       {"round", builtin_round},
+    {"divmod", builtin_divmod}, {"pow", builtin_pow},
+    {"repr", builtin_repr},     {"format", builtin_format},
+    {"iter", builtin_iter},     {"next", builtin_next},
+    {"ord", builtin_ord},       {"chr", builtin_chr},
+    {"hex", builtin_hex},       {"bin", builtin_bin},
     {"oct", builtin_oct},
 };
 
 /* name, base; a base stands before what derives from it */
 static const char *const builtin_exceptions[][2] = {
-    {"BaseException", NULL}, {"Exception", "BaseException"}, {"KeyboardInterrupt", "BaseException"},
-    {"SystemExit", "BaseException"}, {"GeneratorExit", "BaseException"},
-    {"ArithmeticError", "Exception"}, {"OverflowError", "ArithmeticError"}, {"ZeroDivisionError", "ArithmeticError"},
-    {"FloatingPointError", "ArithmeticError"}, {"AssertionError", "Exception"}, {"AttributeError", "Exception"},
-    {"BufferError", "Exception"}, {"EOFError", "Exception"}, {"ImportError", "Exception"},
-    {"ModuleNotFoundError", "ImportError"}, {"LookupError", "Exception"}, {"IndexError", "LookupError"},
-    {"KeyError", "LookupError"}, {"MemoryError", "Exception"}, {"NameError", "Exception"},
-    {"UnboundLocalError", "NameError"}, {"OSError", "Exception"}, {"IOError", "OSError"}, {"FileNotFoundError", "OSError"},
-    {"PermissionError", "OSError"}, {"TimeoutError", "OSError"}, {"ConnectionError", "OSError"},
-    {"ReferenceError", "Exception"}, {"RuntimeError", "Exception"}, {"NotImplementedError", "RuntimeError"},
-    {"RecursionError", "RuntimeError"}, {"StopIteration", "Exception"}, {"StopAsyncIteration", "Exception"},
-    {"SyntaxError", "Exception"}, {"IndentationError", "SyntaxError"}, {"SystemError", "Exception"},
-    {"TypeError", "Exception"}, {"ValueError", "Exception"}, {"UnicodeError", "ValueError"},
-    {"UnicodeDecodeError", "UnicodeError"}, {"UnicodeEncodeError", "UnicodeError"},
-    {"Warning", "Exception"}, {"UserWarning", "Warning"}, {"DeprecationWarning", "Warning"},
-    {"PendingDeprecationWarning", "Warning"}, {"RuntimeWarning", "Warning"}, {"FutureWarning", "Warning"},
-    {"ImportWarning", "Warning"}, {"UnicodeWarning", "Warning"}, {"ResourceWarning", "Warning"}, {"SyntaxWarning", "Warning"},
+    {"BaseException", NULL},
+    {"Exception", "BaseException"},
+    {"KeyboardInterrupt", "BaseException"},
+    {"SystemExit", "BaseException"},
+    {"GeneratorExit", "BaseException"},
+    {"ArithmeticError", "Exception"},
+    {"OverflowError", "ArithmeticError"},
+    {"ZeroDivisionError", "ArithmeticError"},
+    {"FloatingPointError", "ArithmeticError"},
+    {"AssertionError", "Exception"},
+    {"AttributeError", "Exception"},
+    {"BufferError", "Exception"},
+    {"EOFError", "Exception"},
+    {"ImportError", "Exception"},
+    {"ModuleNotFoundError", "ImportError"},
+    {"LookupError", "Exception"},
+    {"IndexError", "LookupError"},
+    {"KeyError", "LookupError"},
+    {"MemoryError", "Exception"},
+    {"NameError", "Exception"},
+    {"UnboundLocalError", "NameError"},
+    {"OSError", "Exception"},
+    {"IOError", "OSError"},
+    {"FileNotFoundError", "OSError"},
+    {"PermissionError", "OSError"},
+    {"TimeoutError", "OSError"},
+    {"ConnectionError", "OSError"},
+    {"ReferenceError", "Exception"},
+    {"RuntimeError", "Exception"},
+    {"NotImplementedError", "RuntimeError"},
+    {"RecursionError", "RuntimeError"},
+    {"StopIteration", "Exception"},
+    {"StopAsyncIteration", "Exception"},
+    {"SyntaxError", "Exception"},
+    {"IndentationError", "SyntaxError"},
+    {"SystemError", "Exception"},
+    {"TypeError", "Exception"},
+    {"ValueError", "Exception"},
+    {"UnicodeError", "ValueError"},
+    {"UnicodeDecodeError", "UnicodeError"},
+    {"UnicodeEncodeError", "UnicodeError"},
+    {"Warning", "Exception"},
+    {"UserWarning", "Warning"},
+    {"DeprecationWarning", "Warning"},
+    {"PendingDeprecationWarning", "Warning"},
+    {"RuntimeWarning", "Warning"},
+    {"FutureWarning", "Warning"},
+    {"ImportWarning", "Warning"},
+    {"UnicodeWarning", "Warning"},
+    {"ResourceWarning", "Warning"},
+    {"SyntaxWarning", "Warning"},
 };
 
 static py_object *exception_init(PY_ARGS) {
@@ -584,7 +664,8 @@ static bool builtin_add_exceptions(py *p) {
         py_object *from = base ? py_builtin_class(p, base) : p->object_class;
         if (!py_class_new(p, NULL, builtin_exceptions[i][0], 1, &from, PYC_EXCEPTION)) return false;
     }
-    py_object *init = py_builtin(p, "__init__", exception_init), *trace = py_builtin(p, "with_traceback", exception_with_traceback);
+    py_object *init = py_builtin(p, "__init__", exception_init),
+              *trace = py_builtin(p, "with_traceback", exception_with_traceback);
     init->u.builtin.method = trace->u.builtin.method = true;
     py_dict *root = py_builtin_class(p, "BaseException")->u.cls->attrs;
     return py_dict_set(p, root, "__init__", init) && py_dict_set(p, root, "with_traceback", trace);
@@ -592,8 +673,17 @@ static bool builtin_add_exceptions(py *p) {
 
 /* Types that are only looked at: type(None), type(f), ... */
 static const char *const builtin_shadow_types[] = {
-    "NoneType", "function", "method", "builtin_function_or_method", "module", "ellipsis", "NotImplementedType", "generator",
-    "_GenericAlias", "ScriptFunction", "bytes",
+    "NoneType",
+    "function",
+    "method",
+    "builtin_function_or_method",
+    "module",
+    "ellipsis",
+    "NotImplementedType",
+    "generator",
+    "_GenericAlias",
+    "ScriptFunction",
+    "bytes",
 };
 
 static bool builtin_add_methods(py *p, const char *type) {
@@ -615,7 +705,8 @@ bool py_builtins_init(py *p) {
     if (!p->object_class) return false;
     py_dict *g = p->builtins->u.mod.globals;
     for (size_t i = 0; i < sizeof builtin_types / sizeof *builtin_types; i++) {
-        py_object *base = !strcmp(builtin_types[i].name, "bool") ? py_builtin_class(p, "int") : p->object_class;
+        py_object *base =
+            !strcmp(builtin_types[i].name, "bool") ? py_builtin_class(p, "int") : p->object_class;
         py_object *cls = py_class_new(p, NULL, builtin_types[i].name, 1, &base, PYC_BUILTIN);
         if (!cls) return false;
         cls->u.cls->make = builtin_types[i].make;
@@ -624,9 +715,11 @@ bool py_builtins_init(py *p) {
     for (size_t i = 0; i < sizeof builtin_shadow_types / sizeof *builtin_shadow_types; i++)
         if (!py_class_new(p, NULL, builtin_shadow_types[i], 0, NULL, PYC_BUILTIN)) return false;
     for (size_t i = 0; i < sizeof builtin_functions / sizeof *builtin_functions; i++)
-        if (!py_dict_set(p, g, builtin_functions[i].name, py_builtin(p, builtin_functions[i].name, builtin_functions[i].fn)))
+        if (!py_dict_set(p, g, builtin_functions[i].name,
+                         py_builtin(p, builtin_functions[i].name, builtin_functions[i].fn)))
             return false;
-    bool ok = py_dict_set(p, g, "Ellipsis", p->ellipsis) && py_dict_set(p, g, "NotImplemented", p->not_implemented) &&
+    bool ok = py_dict_set(p, g, "Ellipsis", p->ellipsis) &&
+              py_dict_set(p, g, "NotImplemented", p->not_implemented) &&
               py_dict_set(p, g, "__debug__", p->true_) && builtin_add_exceptions(p) && py_objects_init(p);
     return ok && py_memory(p);
 }

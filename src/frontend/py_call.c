@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_call.c - calls: binding arguments to parameters, running functions, and calling everything else that can be called.
+ * py_call.c - calls: binding arguments to parameters, running functions, and calling everything else that can
+ * be called.
  *
  * A call of a generator function runs it to its end and gives an iterator over what it yielded.
  * Tests: tests/unit/test_py.c
@@ -28,7 +29,8 @@ py_object *py_function_new(py *p, py_env *env, const func_def *def) {
         if (x && !(f->defaults[i] = py_eval(p, env, x))) return NULL;
     }
     if (env->qualname && strcmp(env->qualname, "<module>"))
-        f->qualname = arena_printf(p->a, env->is_class ? "%s.%s" : "%s.<locals>.%s", env->qualname, def->name);
+        f->qualname =
+            arena_printf(p->a, env->is_class ? "%s.%s" : "%s.<locals>.%s", env->qualname, def->name);
     else
         f->qualname = def->name;
     return py_memory(p) ? o : NULL;
@@ -40,9 +42,9 @@ typedef struct call_binding {
     py *p;
     source_range r;
     const py_function *f;
-    py_object **slots; /* per parameter */
+    py_object **slots;   /* per parameter */
     int star, star_star; /* parameters *args and **kwargs; -1: none */
-    int positional;    /* parameters that positional arguments fill */
+    int positional;      /* parameters that positional arguments fill */
 } call_binding;
 
 static bool call_too_many(const call_binding *b, int given) {
@@ -52,8 +54,8 @@ static bool call_too_many(const call_binding *b, int given) {
         py_fail(b->p, b->r, "TypeError", "%s() takes from %d to %d positional arguments but %d %s given",
                 b->f->def->name, least, needed, given, given == 1 ? "was" : "were");
     else
-        py_fail(b->p, b->r, "TypeError", "%s() takes %d positional argument%s but %d %s given", b->f->def->name, needed,
-                needed == 1 ? "" : "s", given, given == 1 ? "was" : "were");
+        py_fail(b->p, b->r, "TypeError", "%s() takes %d positional argument%s but %d %s given",
+                b->f->def->name, needed, needed == 1 ? "" : "s", given, given == 1 ? "was" : "were");
     return false;
 }
 
@@ -73,7 +75,8 @@ static bool call_bind_keyword(call_binding *b, const char *name, py_object *v) {
         const param *q = &b->f->def->params.data[i];
         if (q->star || q->star_star || (q->name != name && strcmp(q->name, name))) continue;
         if (b->slots[i]) {
-            py_fail(b->p, b->r, "TypeError", "%s() got multiple values for argument '%s'", b->f->def->name, name);
+            py_fail(b->p, b->r, "TypeError", "%s() got multiple values for argument '%s'", b->f->def->name,
+                    name);
             return false;
         }
         b->slots[i] = v;
@@ -95,7 +98,12 @@ static bool call_missing(const call_binding *b, bool keyword_only) {
                 count++;
                 continue;
             }
-            sb_printf(&names, "%s'%s'", seen == 0 ? "" : seen < count - 1 ? ", " : count > 2 ? ", and " : " and ", q->name);
+            sb_printf(&names, "%s'%s'",
+                      seen == 0          ? ""
+                      : seen < count - 1 ? ", "
+                      : count > 2        ? ", and "
+                                         : " and ",
+                      q->name);
             seen++;
         }
     py_fail(b->p, b->r, "TypeError", "%s() missing %d required %s argument%s: %s", b->f->def->name, count,
@@ -116,13 +124,17 @@ static bool call_fill_defaults(call_binding *b) {
     return true;
 }
 
-static bool call_bind(call_binding *b, int nargs, py_object **args, int nkw, const char *const *names, py_object **kwargs) {
+static bool call_bind(call_binding *b, int nargs, py_object **args, int nkw, const char *const *names,
+                      py_object **kwargs) {
     b->star = b->star_star = -1;
     for (size_t i = 0; i < b->f->def->params.len; i++) {
         const param *q = &b->f->def->params.data[i];
-        if (q->star_star) b->star_star = (int)i;
-        else if (q->star) b->star = (int)i;
-        else if (!q->kwarg_only) b->positional++;
+        if (q->star_star)
+            b->star_star = (int)i;
+        else if (q->star)
+            b->star = (int)i;
+        else if (!q->kwarg_only)
+            b->positional++;
     }
     if (b->star_star >= 0) b->slots[b->star_star] = py_dict_object(b->p, py_dict_new(b->p));
     if (!call_bind_positional(b, nargs, args)) return false;
@@ -131,7 +143,8 @@ static bool call_bind(call_binding *b, int nargs, py_object **args, int nkw, con
     return call_fill_defaults(b);
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------------------------
+ */
 
 static py_object *call_body(py *p, const py_function *f, py_env *env) {
     env->qualname = f->qualname;
@@ -146,7 +159,8 @@ static py_object *call_function(py *p, source_range r, py_object *fn, int nargs,
     const py_function *f = fn->u.fn;
     size_t n = f->def->params.len;
     py_env *env = arena_new(p->a, py_env);
-    *env = (py_env){.vars = py_dict_new(p), .outer = f->closure, .module = f->module, .def = f->def, .cls = f->cls};
+    *env = (py_env){
+        .vars = py_dict_new(p), .outer = f->closure, .module = f->module, .def = f->def, .cls = f->cls};
     if (env->outer && f->module && env->outer->vars == f->module->u.mod.globals) env->outer = NULL;
     call_binding b = {p, r, f, .slots = n ? arena_array(p->a, py_object *, n) : NULL};
     if ((n && !b.slots) || !py_memory(p)) {
@@ -167,14 +181,16 @@ static py_object *call_function(py *p, source_range r, py_object *fn, int nargs,
 static py_object *call_shifted(PY_ARGS) {
     /* callee in self's place: a builtin method taken from its class */
     py_object *fn = self;
-    if (nargs < 1) return py_fail(p, r, "TypeError", "unbound method %s() needs an argument", fn->u.builtin.name);
+    if (nargs < 1)
+        return py_fail(p, r, "TypeError", "unbound method %s() needs an argument", fn->u.builtin.name);
     return fn->u.builtin.fn(p, r, args[0], nargs - 1, args + 1, nkw, names, kwargs);
 }
 
 static py_object *call_method(py *p, source_range r, py_object *m, int nargs, py_object **args, int nkw,
                               const char *const *names, py_object **kwargs) {
     py_object *fn = m->u.method.fn, *few[8], **all = few;
-    if (fn->kind == PY_BUILTIN) return fn->u.builtin.fn(p, r, m->u.method.self, nargs, args, nkw, names, kwargs);
+    if (fn->kind == PY_BUILTIN)
+        return fn->u.builtin.fn(p, r, m->u.method.self, nargs, args, nkw, names, kwargs);
     if (nargs + 1 > 8 && !(all = arena_array(p->a, py_object *, nargs + 1))) {
         diag_no_memory(p->diag);
         return NULL;
@@ -198,8 +214,8 @@ static py_object *call_any(py *p, source_range r, py_object *callee, int nargs, 
     case PY_TYPE:
         /* typing.List[int]() and the like make the plain container. */
         if (!strcmp(callee->u.type.name, "List") || !strcmp(callee->u.type.name, "Dict"))
-            return py_construct(p, r, py_builtin_class(p, callee->u.type.name[0] == 'L' ? "list" : "dict"), nargs, args,
-                                nkw, names, kwargs);
+            return py_construct(p, r, py_builtin_class(p, callee->u.type.name[0] == 'L' ? "list" : "dict"),
+                                nargs, args, nkw, names, kwargs);
         break;
     default: break;
     }
@@ -214,7 +230,8 @@ py_object *py_call(py *p, source_range r, py_object *callee, int nargs, py_objec
     if (!py_step(p, r) || !py_deeper(p, r)) return NULL;
     py_object *o = call_any(p, r, callee, nargs, args, nkw, names, kwargs);
     p->depth--;
-    if (!o && !py_failed(p)) diag_fail_at(p->diag, CTSC_INTERNAL, r, "a call of %s failed without a reason", py_type_name(callee));
+    if (!o && !py_failed(p))
+        diag_fail_at(p->diag, CTSC_INTERNAL, r, "a call of %s failed without a reason", py_type_name(callee));
     if (!o) diag_locate(p->diag, r);
     return o;
 }
@@ -232,7 +249,8 @@ py_object *py_call2(py *p, source_range r, py_object *callee, py_object *a, py_o
     return py_call(p, r, callee, 2, args, 0, NULL, NULL);
 }
 
-/* ---- arguments of builtins -------------------------------------------------------------------------------- */
+/* ---- arguments of builtins --------------------------------------------------------------------------------
+ */
 
 static const char *bind_word(const char *spec, size_t *len) {
     while (*spec == ' ') spec++;
@@ -240,8 +258,8 @@ static const char *bind_word(const char *spec, size_t *len) {
     return spec;
 }
 
-bool py_bind(py *p, source_range r, const char *function, const char *spec, int nargs, py_object **args, int nkw,
-             const char *const *names, py_object **kwargs, py_object **out) {
+bool py_bind(py *p, source_range r, const char *function, const char *spec, int nargs, py_object **args,
+             int nkw, const char *const *names, py_object **kwargs, py_object **out) {
     int n = 0, used = 0;
     size_t len;
     for (const char *w = bind_word(spec, &len); len; w = bind_word(w + len, &len), n++) {
@@ -258,12 +276,14 @@ bool py_bind(py *p, source_range r, const char *function, const char *spec, int 
             used++;
         }
         if (!out[n] && !optional) {
-            py_fail(p, r, "TypeError", "%s() missing required argument '%.*s' (pos %d)", function, (int)word, w, n + 1);
+            py_fail(p, r, "TypeError", "%s() missing required argument '%.*s' (pos %d)", function, (int)word,
+                    w, n + 1);
             return false;
         }
     }
     if (nargs > n) {
-        py_fail(p, r, "TypeError", "%s() takes at most %d argument%s (%d given)", function, n, n == 1 ? "" : "s", nargs);
+        py_fail(p, r, "TypeError", "%s() takes at most %d argument%s (%d given)", function, n,
+                n == 1 ? "" : "s", nargs);
         return false;
     }
     for (int k = 0; k < nkw && used < nkw; k++) {

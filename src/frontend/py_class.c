@@ -2,9 +2,8 @@
 /*
  * py_class.c - class statements, making instances, enums, named tuples, and exceptions.
  *
- * The order of bases is Python's (C3). A class takes its kind from its bases; that of torch.nn's Module starts with the
- * class itself, which the prelude defines.
- * Tests: tests/unit/test_py.c
+ * The order of bases is Python's (C3). A class takes its kind from its bases; that of torch.nn's Module
+ * starts with the class itself, which the prelude defines. Tests: tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
 
@@ -12,7 +11,10 @@
 
 enum { CLASS_MAX_BASES = 32, CLASS_MAX_MRO = 256 };
 
-typedef struct class_row { py_object **data; size_t len; } class_row;
+typedef struct class_row {
+    py_object **data;
+    size_t len;
+} class_row;
 
 static bool class_in_tail(const class_row *rows, size_t n, const py_object *c) {
     for (size_t i = 0; i < n; i++)
@@ -32,14 +34,16 @@ static bool class_merge(py *p, source_range r, py_object *cls) {
     py_class *c = cls->u.cls;
     class_row rows[CLASS_MAX_BASES + 1];
     size_t n = 0, left = 0;
-    for (; n < c->bases.len; n++) rows[n] = (class_row){c->bases.data[n]->u.cls->mro.data, c->bases.data[n]->u.cls->mro.len};
+    for (; n < c->bases.len; n++)
+        rows[n] = (class_row){c->bases.data[n]->u.cls->mro.data, c->bases.data[n]->u.cls->mro.len};
     rows[n++] = (class_row){c->bases.data, c->bases.len};
     (void)avec_push(p->a, &c->mro, cls);
     for (size_t i = 0; i < n; i++) left += rows[i].len;
     while (left > 0) {
         py_object *next = class_next(rows, n);
         if (!next) {
-            py_fail(p, r, "TypeError", "Cannot create a consistent method resolution order (MRO) for bases of '%s'", c->name);
+            py_fail(p, r, "TypeError",
+                    "Cannot create a consistent method resolution order (MRO) for bases of '%s'", c->name);
             return false;
         }
         if (c->mro.len >= CLASS_MAX_MRO) {
@@ -61,7 +65,8 @@ static void class_inherit(py_class *c) {
     for (size_t i = 0; i < c->bases.len; i++) {
         const py_class *b = c->bases.data[i]->u.cls;
         c->is_module = c->is_module || b->is_module;
-        if (c->kind == PYC_PLAIN && (b->kind == PYC_MODULE || b->kind == PYC_ENUM || b->kind == PYC_NAMED_TUPLE || b->kind == PYC_EXCEPTION))
+        if (c->kind == PYC_PLAIN && (b->kind == PYC_MODULE || b->kind == PYC_ENUM ||
+                                     b->kind == PYC_NAMED_TUPLE || b->kind == PYC_EXCEPTION))
             c->kind = b->kind;
         if (b->fields.len && !c->fields.len && !c->is_dataclass && b->kind == PYC_NAMED_TUPLE) {
             memcpy(&c->fields, &b->fields, sizeof c->fields);
@@ -70,7 +75,8 @@ static void class_inherit(py_class *c) {
             c->field_types = b->field_types;
         }
     }
-    bool is_root = c->module && !strcmp(c->module->u.mod.name, "torch.nn.modules.module") && !strcmp(c->name, "Module");
+    bool is_root =
+        c->module && !strcmp(c->module->u.mod.name, "torch.nn.modules.module") && !strcmp(c->name, "Module");
     if (is_root) c->kind = PYC_MODULE;
     c->is_module = c->is_module || c->kind == PYC_MODULE;
 }
@@ -87,12 +93,14 @@ bool py_class_finish(py *p, source_range r, py_object *cls) {
                 py_fail(p, r, "TypeError", "duplicate base class %s", c->bases.data[i]->u.cls->name);
                 return false;
             }
-    if (c->bases.len == 0 && p->object_class && cls != p->object_class) (void)avec_push(p->a, &c->bases, p->object_class);
+    if (c->bases.len == 0 && p->object_class && cls != p->object_class)
+        (void)avec_push(p->a, &c->bases, p->object_class);
     class_inherit(c);
     return class_merge(p, r, cls);
 }
 
-py_object *py_class_new(py *p, py_object *module, const char *name, int nbases, py_object **bases, py_class_kind k) {
+py_object *py_class_new(py *p, py_object *module, const char *name, int nbases, py_object **bases,
+                        py_class_kind k) {
     py_object *o = py_new(p, PY_CLASS);
     py_class *c = o->u.cls = arena_new(p->a, py_class);
     c->name = name;
@@ -106,7 +114,8 @@ py_object *py_class_new(py *p, py_object *module, const char *name, int nbases, 
     return !into || py_dict_set(p, into->u.mod.globals, name, o) ? o : NULL;
 }
 
-/* ---- fields of named tuples ------------------------------------------------------------------------------ */
+/* ---- fields of named tuples ------------------------------------------------------------------------------
+ */
 
 static bool class_take_fields(py *p, source_range r, py_object *cls) {
     py_class *c = cls->u.cls;
@@ -123,7 +132,8 @@ static bool class_take_fields(py *p, source_range r, py_object *cls) {
         py_object *text = py_text(p, name);
         if (!text) return false;
         c->field_defaults[i] = py_dict_get(c->attrs, name);
-        if (c->field_defaults[i]) py_dict_remove(p, c->attrs, text);
+        if (c->field_defaults[i])
+            py_dict_remove(p, c->attrs, text);
         else if (i && c->field_defaults[i - 1]) {
             py_fail(p, r, "TypeError", "non-default namedtuple field %s cannot follow default field %s", name,
                     c->fields.data[i - 1]);
@@ -139,20 +149,23 @@ int py_field_index(const py_class *c, const char *name) {
     return -1;
 }
 
-/* ---- enums ---------------------------------------------------------------------------------------------------- */
+/* ---- enums
+ * ---------------------------------------------------------------------------------------------------- */
 
 static bool enum_is_member(const py_object *cls, const char *name, const py_object *v) {
     (void)cls;
-    if (name[0] == '_' && (name[1] == '_' || !strcmp(name, "_ignore_") || !strcmp(name, "_order_"))) return false;
-    return v->kind != PY_FUNCTION && v->kind != PY_PROPERTY && v->kind != PY_STATICMETHOD && v->kind != PY_CLASSMETHOD &&
-           v->kind != PY_BUILTIN && v->kind != PY_CLASS;
+    if (name[0] == '_' && (name[1] == '_' || !strcmp(name, "_ignore_") || !strcmp(name, "_order_")))
+        return false;
+    return v->kind != PY_FUNCTION && v->kind != PY_PROPERTY && v->kind != PY_STATICMETHOD &&
+           v->kind != PY_CLASSMETHOD && v->kind != PY_BUILTIN && v->kind != PY_CLASS;
 }
 
 static py_object *enum_member_with(py *p, const py_object *cls, const py_object *val) {
     const py_dict *d = cls->u.cls->attrs;
     for (size_t i = 0; i < d->entries.len; i++) {
         py_object *o = d->entries.data[i].key ? d->entries.data[i].val : NULL;
-        if (o && o->kind == PY_INSTANCE && o->u.inst.cls == cls && py_equal(p, py_dict_get(o->u.inst.attrs, "value"), val))
+        if (o && o->kind == PY_INSTANCE && o->u.inst.cls == cls &&
+            py_equal(p, py_dict_get(o->u.inst.attrs, "value"), val))
             return o;
     }
     return NULL;
@@ -178,8 +191,10 @@ static bool enum_make_members(py *p, py_object *cls) {
             continue;
         }
         py_object *o = py_instance(p, cls);
-        if (!py_dict_set(p, o->u.inst.attrs, "name", e->key) || !py_dict_set(p, o->u.inst.attrs, "value", val) ||
-            !py_dict_set(p, o->u.inst.attrs, "_name_", e->key) || !py_dict_set(p, o->u.inst.attrs, "_value_", val))
+        if (!py_dict_set(p, o->u.inst.attrs, "name", e->key) ||
+            !py_dict_set(p, o->u.inst.attrs, "value", val) ||
+            !py_dict_set(p, o->u.inst.attrs, "_name_", e->key) ||
+            !py_dict_set(p, o->u.inst.attrs, "_value_", val))
             return false;
         d->entries.data[i].val = o;
     }
@@ -205,12 +220,14 @@ py_object *py_enum_lookup(py *p, source_range r, py_object *cls, py_object *val)
     py_object *o = enum_member_with(p, cls, val);
     if (o) return o;
     strbuf text = STRBUF_INIT;
-    if (py_str(p, r, val, true, &text)) py_fail(p, r, "ValueError", "%s is not a valid %s", sb_str(&text), cls->u.cls->name);
+    if (py_str(p, r, val, true, &text))
+        py_fail(p, r, "ValueError", "%s is not a valid %s", sb_str(&text), cls->u.cls->name);
     sb_free(&text);
     return NULL;
 }
 
-/* ---- class statements ------------------------------------------------------------------------------------------ */
+/* ---- class statements
+ * ------------------------------------------------------------------------------------------ */
 
 static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) {
     if (base->kind == PY_TYPE) { /* typing's: Generic[T], Protocol, NamedTuple, List[int] */
@@ -218,7 +235,8 @@ static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) 
         return true;
     }
     if (base->kind != PY_CLASS) {
-        py_fail(p, r, "TypeError", "the base of class '%s' is no class but a %s", c->name, py_type_name(base));
+        py_fail(p, r, "TypeError", "the base of class '%s' is no class but a %s", c->name,
+                py_type_name(base));
         return false;
     }
     return avec_push(p->a, &c->bases, base);
@@ -232,8 +250,8 @@ static py_object *class_begin(py *p, py_env *env, const class_def *def) {
     c->def = def;
     c->attrs = py_dict_new(p);
     const char *outer = env->qualname && strcmp(env->qualname, "<module>") ? env->qualname : NULL;
-    c->qualname = !outer ? def->name
-                         : arena_printf(p->a, env->is_class ? "%s.%s" : "%s.<locals>.%s", outer, def->name);
+    c->qualname =
+        !outer ? def->name : arena_printf(p->a, env->is_class ? "%s.%s" : "%s.<locals>.%s", outer, def->name);
     for (size_t i = 0; i < def->bases.len; i++) {
         const expr *x = def->bases.data[i];
         py_object *base = py_eval(p, env, x);
@@ -242,12 +260,40 @@ static py_object *class_begin(py *p, py_env *env, const class_def *def) {
     return py_class_finish(p, def->range, o) ? o : NULL;
 }
 
+/* __set_name__ of descriptors in the class, __init_subclass__ of its bases. */
+static bool class_announce(py *p, source_range r, py_object *cls) {
+    const py_class *c = cls->u.cls;
+    for (size_t i = 0; i < c->attrs->entries.len; i++) {
+        const py_dict_entry e = c->attrs->entries.data[i];
+        if (!e.key || e.val->kind != PY_INSTANCE || c->kind == PYC_ENUM) continue;
+        py_object *set = py_class_find(e.val->u.inst.cls, "__set_name__"), *args[] = {e.val, cls, e.key};
+        if (set && !py_call(p, r, set, 3, args, 0, NULL, NULL)) return false;
+    }
+    py_object *own = py_dict_get(c->attrs, "__init_subclass__"); /* a class method without saying so */
+    if (own && own->kind == PY_FUNCTION) {
+        py_object *wrapped = py_new(p, PY_CLASSMETHOD);
+        wrapped->u.fn_object = own;
+        if (!py_dict_set(p, c->attrs, "__init_subclass__", wrapped)) return false;
+    }
+    for (size_t i = 1; i < c->mro.len && c->mro.data[i] != p->object_class; i++) {
+        py_object *hook = py_dict_get(c->mro.data[i]->u.cls->attrs, "__init_subclass__");
+        if (!hook) continue;
+        if (hook->kind == PY_CLASSMETHOD) hook = hook->u.fn_object;
+        return py_call1(p, r, hook, cls) != NULL;
+    }
+    return true;
+}
+
 py_object *py_class_statement(py *p, py_env *env, const class_def *def) {
     py_object *o = class_begin(p, env, def);
     if (!o) return NULL;
     py_class *c = o->u.cls;
     py_env *body = arena_new(p->a, py_env);
-    *body = (py_env){.vars = c->attrs, .outer = env, .module = env->module, .cls = o, .is_class = true,
+    *body = (py_env){.vars = c->attrs,
+                     .outer = env,
+                     .module = env->module,
+                     .cls = o,
+                     .is_class = true,
                      .qualname = c->qualname};
     c->env = body;
     const char *caller = p->where;
@@ -260,6 +306,7 @@ py_object *py_class_statement(py *p, py_env *env, const class_def *def) {
     }
     if (c->kind == PYC_NAMED_TUPLE && !class_take_fields(p, def->range, o)) return NULL;
     if (c->kind == PYC_ENUM && !enum_make_members(p, o)) return NULL;
+    if (!class_announce(p, def->range, o)) return NULL;
     const stmt *first = def->body.len ? def->body.data[0] : NULL;
     if (first && first->kind == S_EXPR && first->value->kind == E_STR && !py_dict_get(c->attrs, "__doc__")) {
         py_object *doc = py_string(p, first->value->s, first->value->slen);
@@ -268,7 +315,8 @@ py_object *py_class_statement(py *p, py_env *env, const class_def *def) {
     return py_memory(p) ? o : NULL;
 }
 
-/* ---- instances ---------------------------------------------------------------------------------------------------- */
+/* ---- instances
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* The arguments by field, defaults filled in. */
 static bool class_bind_fields(PY_ARGS, py_object **out) {
@@ -351,7 +399,8 @@ py_object *py_construct(PY_ARGS) {
     }
     if (c->kind == PYC_NAMED_TUPLE) return construct_named_tuple(p, r, self, nargs, args, nkw, names, kwargs);
     if (construct_is_derived_builtin(c)) {
-        diag_fail_at(p->diag, CTSC_UNSUPPORTED, r, "class '%s' derives from a builtin type, which is not supported", c->name);
+        diag_fail_at(p->diag, CTSC_UNSUPPORTED, r,
+                     "class '%s' derives from a builtin type, which is not supported", c->name);
         return NULL;
     }
     py_object *o = py_instance(p, self);
@@ -362,11 +411,13 @@ py_object *py_construct(PY_ARGS) {
     return construct_init(p, r, self, nargs, args, nkw, names, kwargs, o) ? o : NULL;
 }
 
-/* ---- exceptions ------------------------------------------------------------------------------------------------------- */
+/* ---- exceptions
+ * ------------------------------------------------------------------------------------------------------- */
 
 static const char *exception_qualified(py *p, const py_object *cls) {
     const py_class *c = cls->u.cls;
-    return arena_printf(p->a, "%s.%s", c->module ? c->module->u.mod.name : "builtins", c->qualname ? c->qualname : c->name);
+    return arena_printf(p->a, "%s.%s", c->module ? c->module->u.mod.name : "builtins",
+                        c->qualname ? c->qualname : c->name);
 }
 
 bool py_throw(py *p, source_range r, py_object *e) {
@@ -398,9 +449,11 @@ py_object *py_caught(py *p) {
     const char *text = diag_message(p->diag), *dot = strrchr(name, '.');
     name = dot ? dot + 1 : name;
     py_object *cls = py_dict_get(p->builtins->u.mod.globals, name);
-    if (!cls || cls->kind != PY_CLASS || cls->u.cls->kind != PYC_EXCEPTION) cls = py_builtin_class(p, "RuntimeError");
+    if (!cls || cls->kind != PY_CLASS || cls->u.cls->kind != PYC_EXCEPTION)
+        cls = py_builtin_class(p, "RuntimeError");
     size_t len = strlen(name);
-    if (!strncmp(text, name, len) && (!text[len] || !strncmp(text + len, ": ", 2))) text += text[len] ? len + 2 : len;
+    if (!strncmp(text, name, len) && (!text[len] || !strncmp(text + len, ": ", 2)))
+        text += text[len] ? len + 2 : len;
     py_object *e = py_instance(p, cls), *message = py_string(p, text, strlen(text));
     py_object *args = message ? py_tuple(p, *text ? 1 : 0, &message) : NULL;
     return args && py_dict_set(p, e->u.inst.attrs, "args", args) ? e : NULL;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_classes.c - enum, namedtuple, dataclasses and copy: modules that make or take apart classes and their instances.
+ * py_classes.c - enum, namedtuple, dataclasses and copy: modules that make or take apart classes and their
+ * instances.
  *
- * Method. A dataclass keeps its fields in py_class as named tuples do; its __init__ is a builtin that binds them. A deep copy
- * walks objects with a memo, so that shared parts stay shared and cycles end.
+ * Method. A dataclass keeps its fields in py_class as named tuples do; its __init__ is a builtin that binds
+ * them. A deep copy walks objects with a memo, so that shared parts stay shared and cycles end.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/py_torch.h"
 
-/* ---- enum ------------------------------------------------------------------------------------------------- */
+/* ---- enum ------------------------------------------------------------------------------------ */
 
 static py_object *classes_identity(PY_BUILTIN_PARAMS) {
     py_object *a[1];
@@ -27,12 +28,14 @@ static bool classes_fill_enum(py *p, py_object *mod) {
     return py_add_rows(p, mod, classes_enum_rows);
 }
 
-/* ---- collections.namedtuple --------------------------------------------------------------------------------- */
+/* ---- collections.namedtuple ------------------------------------------------------------------ */
 
 static bool classes_add_field(py *p, source_range r, py_class *c, const char *name, size_t len) {
     const char *field = intern_n(p->names, name, len);
     if (!len || field[0] == '_' || (field[0] >= '0' && field[0] <= '9'))
-        return py_fail(p, r, "ValueError", "Type names and field names must be valid identifiers: '%s'", field), false;
+        return py_fail(p, r, "ValueError", "Type names and field names must be valid identifiers: '%s'",
+                       field),
+               false;
     for (size_t i = 0; i < c->fields.len; i++)
         if (!strcmp(c->fields.data[i], field))
             return py_fail(p, r, "ValueError", "Encountered duplicate field name: '%s'", field), false;
@@ -55,7 +58,10 @@ static bool classes_fields(py *p, source_range r, py_class *c, py_object *given)
     if (!py_iterate(p, r, given, &items, &n)) return false;
     for (int i = 0; i < n; i++) {
         const char *name = py_as_text(items[i]);
-        if (!name) return py_fail(p, r, "TypeError", "a field name must be a string, not %s", py_type_name(items[i])), false;
+        if (!name)
+            return py_fail(p, r, "TypeError", "a field name must be a string, not %s",
+                           py_type_name(items[i])),
+                   false;
         if (!classes_add_field(p, r, c, name, strlen(name))) return false;
     }
     return true;
@@ -93,7 +99,8 @@ static py_object *classes_namedtuple(PY_BUILTIN_PARAMS) {
     py_object *a[5], **defaults = NULL;
     (void)self;
     int n = 0;
-    if (!py_bind(p, r, "namedtuple", "typename field_names rename? defaults? module?", PY_GIVEN, a)) return NULL;
+    if (!py_bind(p, r, "namedtuple", "typename field_names rename? defaults? module?", PY_GIVEN, a))
+        return NULL;
     const char *name = py_as_text(a[0]);
     if (!name) return py_fail(p, r, "TypeError", "namedtuple() takes a name");
     if (a[3] && !py_is_none(a[3]) && !py_iterate(p, r, a[3], &defaults, &n)) return NULL;
@@ -107,7 +114,8 @@ static py_object *classes_namedtuple(PY_BUILTIN_PARAMS) {
     return o;
 }
 
-/* An annotation that is an object already: a name in a scope made for it, as the readers of field_types expect expressions. */
+/* An annotation that is an object already: a name in a scope made for it, as the readers of field_types
+ * expect expressions. */
 static bool classes_field_type(py *p, source_range r, py_class *c, size_t i, py_object *type) {
     expr *x = arena_new(p->a, expr);
     x->kind = E_NAME;
@@ -134,8 +142,11 @@ static py_object *classes_typed_tuple(PY_BUILTIN_PARAMS) {
     for (int i = 0; i < n; i++) {
         if (!py_iterate(p, r, fields[i], &pair, &two)) return NULL;
         const char *field = two == 2 ? py_as_text(pair[0]) : NULL;
-        if (!field) return py_fail(p, r, "TypeError", "a field of a NamedTuple is a pair of a name and a type");
-        if (!classes_add_field(p, r, c, field, strlen(field)) || !classes_field_type(p, r, c, (size_t)i, pair[1])) return NULL;
+        if (!field)
+            return py_fail(p, r, "TypeError", "a field of a NamedTuple is a pair of a name and a type");
+        if (!classes_add_field(p, r, c, field, strlen(field)) ||
+            !classes_field_type(p, r, c, (size_t)i, pair[1]))
+            return NULL;
     }
     return o;
 }
@@ -146,14 +157,16 @@ py_object *py_named_tuple_base(py *p, py_object *mod) {
     return o;
 }
 
-static const py_row classes_collections_rows[] = {{"_collections.namedtuple", classes_namedtuple}, {NULL, NULL}};
+static const py_row classes_collections_rows[] = {{"_collections.namedtuple", classes_namedtuple},
+                                                  {NULL, NULL}};
 
 static bool classes_fill_collections(py *p, py_object *mod) {
-    py_object *dict = py_dict_get(p->builtins->u.mod.globals, "dict"); /* dicts are ordered: one class serves both */
+    py_object *dict =
+        py_dict_get(p->builtins->u.mod.globals, "dict"); /* dicts are ordered: one class serves both */
     return py_add_rows(p, mod, classes_collections_rows) && py_module_set_take(p, mod, "OrderedDict", dict);
 }
 
-/* ---- dataclasses ----------------------------------------------------------------------------------------------- */
+/* ---- dataclasses ----------------------------------------------------------------------------- */
 
 static bool classes_is_field(const py_object *o) {
     return o && o->kind == PY_INSTANCE && !strcmp(o->u.inst.cls->u.cls->name, "Field");
@@ -176,7 +189,8 @@ static py_object *classes_data_init(PY_BUILTIN_PARAMS) {
     if (!self && nargs) self = args[0], args++, nargs--;
     const py_object *cls = self && self->kind == PY_INSTANCE ? self->u.inst.cls : NULL;
     while (cls && !cls->u.cls->is_dataclass && cls->u.cls->bases.len) cls = cls->u.cls->bases.data[0];
-    if (!cls || !cls->u.cls->is_dataclass) return py_fail(p, r, "TypeError", "__init__() of a dataclass needs an instance");
+    if (!cls || !cls->u.cls->is_dataclass)
+        return py_fail(p, r, "TypeError", "__init__() of a dataclass needs an instance");
     const py_class *c = cls->u.cls;
     int used = 0, used_kw = 0;
     for (size_t i = 0; i < c->fields.len; i++) {
@@ -185,16 +199,20 @@ static py_object *classes_data_init(PY_BUILTIN_PARAMS) {
         if (classes_init_field(d) && used < nargs) v = args[used++];
         for (int k = 0; k < nkw; k++) {
             if (strcmp(names[k], name)) continue;
-            if (v) return py_fail(p, r, "TypeError", "%s.__init__() got multiple values for argument '%s'", c->name, name);
+            if (v)
+                return py_fail(p, r, "TypeError", "%s.__init__() got multiple values for argument '%s'",
+                               c->name, name);
             v = kwargs[k];
             used_kw++;
         }
         if (!v) v = classes_default(p, r, d);
         if (!v && p->diag->status == CTSC_OK)
-            py_fail(p, r, "TypeError", "%s.__init__() missing 1 required positional argument: '%s'", c->name, name);
+            py_fail(p, r, "TypeError", "%s.__init__() missing 1 required positional argument: '%s'", c->name,
+                    name);
         if (!v || !py_setattr(p, r, self, name, v)) return NULL;
     }
-    if (used < nargs || used_kw < nkw) return py_fail(p, r, "TypeError", "%s.__init__() got arguments it does not have", c->name);
+    if (used < nargs || used_kw < nkw)
+        return py_fail(p, r, "TypeError", "%s.__init__() got arguments it does not have", c->name);
     py_object *post = py_class_find(self->u.inst.cls, "__post_init__");
     return post ? py_call(p, r, post, 1, &self, 0, NULL, NULL) : p->none;
 }
@@ -205,7 +223,8 @@ static int classes_field_index(const py_class *c, const char *name) {
     return -1;
 }
 
-static bool classes_put_field(py *p, py_class *c, const char *name, py_object *d, const expr *type, size_t room) {
+static bool classes_put_field(py *p, py_class *c, const char *name, py_object *d, const expr *type,
+                              size_t room) {
     int at = classes_field_index(c, name);
     if (at < 0) {
         if (c->fields.len == room || !avec_push(p->a, &c->fields, name)) return false;
@@ -226,18 +245,24 @@ static bool classes_take_fields(py *p, source_range r, py_class *c) {
     for (size_t i = c->mro.len; i-- > 1;) {
         const py_class *b = c->mro.data[i]->u.cls;
         for (size_t k = 0; b->is_dataclass && k < b->fields.len; k++)
-            if (!classes_put_field(p, c, b->fields.data[k], b->field_defaults[k], b->field_types[k], room)) return false;
+            if (!classes_put_field(p, c, b->fields.data[k], b->field_defaults[k], b->field_types[k], room))
+                return false;
     }
     for (size_t i = 0; i < c->annotations.len; i++) {
         const expr *t = c->annotations.data[i].type, *head = t && t->kind == E_SUBSCRIPT ? t->a : t;
-        if (head && (head->kind == E_NAME || head->kind == E_ATTR) && head->name && !strcmp(head->name, "ClassVar")) continue;
+        if (head && (head->kind == E_NAME || head->kind == E_ATTR) && head->name &&
+            !strcmp(head->name, "ClassVar"))
+            continue;
         const char *name = c->annotations.data[i].name;
-        py_object *d = py_dict_get(c->attrs, name), *plain = classes_is_field(d) ? py_dict_get(d->u.inst.attrs, "default") : NULL;
+        py_object *d = py_dict_get(c->attrs, name),
+                  *plain = classes_is_field(d) ? py_dict_get(d->u.inst.attrs, "default") : NULL;
         if (plain && !py_dict_set(p, c->attrs, name, plain)) return false;
         if (plain) d = plain;
         if (d && (d->kind == PY_LIST || d->kind == PY_DICT || d->kind == PY_SET))
-            return py_fail(p, r, "ValueError", "mutable default <class '%s'> for field %s is not allowed: use default_factory",
-                           py_type_name(d), name), false;
+            return py_fail(p, r, "ValueError",
+                           "mutable default <class '%s'> for field %s is not allowed: use default_factory",
+                           py_type_name(d), name),
+                   false;
         if (!classes_put_field(p, c, name, d, t, room)) return false;
     }
     return true;
@@ -245,7 +270,8 @@ static bool classes_take_fields(py *p, source_range r, py_class *c) {
 
 static py_object *classes_dataclass_of(py *p, source_range r, py_object *cls) {
     if (cls->kind != PY_CLASS) return py_fail(p, r, "TypeError", "dataclass() takes a class");
-    if (!classes_take_fields(p, r, cls->u.cls)) return p->diag->status == CTSC_OK ? (diag_no_memory(p->diag), NULL) : NULL;
+    if (!classes_take_fields(p, r, cls->u.cls))
+        return p->diag->status == CTSC_OK ? (diag_no_memory(p->diag), NULL) : NULL;
     cls->u.cls->is_dataclass = true;
     if (py_dict_get(cls->u.cls->attrs, "__init__")) return cls;
     py_object *init = py_builtin(p, "dataclasses.__init__", classes_data_init);
@@ -263,7 +289,8 @@ static py_object *classes_dataclass_decorator(PY_BUILTIN_PARAMS) {
 static py_object *classes_dataclass(PY_BUILTIN_PARAMS) {
     py_object *a[11];
     (void)self;
-    if (!py_bind(p, r, "dataclass", "cls? init? repr? eq? order? unsafe_hash? frozen? match_args? kw_only? slots? weakref_slot?",
+    if (!py_bind(p, r, "dataclass",
+                 "cls? init? repr? eq? order? unsafe_hash? frozen? match_args? kw_only? slots? weakref_slot?",
                  PY_GIVEN, a))
         return NULL;
     if (a[0] && !py_is_none(a[0])) return classes_dataclass_of(p, r, a[0]);
@@ -274,7 +301,9 @@ static py_object *classes_field(PY_BUILTIN_PARAMS) {
     static const char *const fields[] = {"default", "default_factory", "init"};
     py_object *a[8];
     (void)self;
-    if (!py_bind(p, r, "field", "default? default_factory? init? repr? hash? compare? metadata? kw_only?", PY_GIVEN, a)) return NULL;
+    if (!py_bind(p, r, "field", "default? default_factory? init? repr? hash? compare? metadata? kw_only?",
+                 PY_GIVEN, a))
+        return NULL;
     py_object *cls = py_module_member(p, "dataclasses", "Field");
     py_object *o = cls ? py_instance(p, cls) : NULL;
     for (int i = 0; o && i < 3; i++)
@@ -314,7 +343,7 @@ static const py_row classes_data_rows[] = {
     {NULL, NULL},
 };
 
-/* ---- copy --------------------------------------------------------------------------------------------------------- */
+/* ---- copy ------------------------------------------------------------------------------------ */
 
 typedef struct copy_walk {
     py *p;
@@ -376,7 +405,8 @@ static py_object *copy_contents(copy_walk *w, py_object *o) {
 static py_object *copy_deep(copy_walk *w, py_object *o) {
     py_object *made = ptrmap_get(&w->memo, o);
     if (made) return made;
-    if (w->depth >= COPY_MAX_DEPTH) return py_fail(w->p, w->range, "RecursionError", "maximum recursion depth exceeded");
+    if (w->depth >= COPY_MAX_DEPTH)
+        return py_fail(w->p, w->range, "RecursionError", "maximum recursion depth exceeded");
     w->depth++;
     made = copy_contents(w, o);
     w->depth--;
@@ -397,7 +427,9 @@ static py_object *classes_deepcopy(PY_BUILTIN_PARAMS) {
 
 static bool copy_entries(py *p, const py_dict *from, py_dict *to) {
     for (size_t i = 0; i < from->entries.len; i++)
-        if (from->entries.data[i].key && !py_dict_set_key(p, to, from->entries.data[i].key, from->entries.data[i].val)) return false;
+        if (from->entries.data[i].key &&
+            !py_dict_set_key(p, to, from->entries.data[i].key, from->entries.data[i].val))
+            return false;
     return true;
 }
 
@@ -414,9 +446,10 @@ static py_object *classes_copy(PY_BUILTIN_PARAMS) {
     return copy_entries(p, o->u.inst.attrs, made->u.inst.attrs) ? made : NULL;
 }
 
-static const py_row classes_copy_rows[] = {{"copy.copy", classes_copy}, {"copy.deepcopy", classes_deepcopy}, {NULL, NULL}};
+static const py_row classes_copy_rows[] = {
+    {"copy.copy", classes_copy}, {"copy.deepcopy", classes_deepcopy}, {NULL, NULL}};
 
-/* ---- the modules ----------------------------------------------------------------------------------------------------- */
+/* ---- the modules ----------------------------------------------------------------------------- */
 
 bool py_classes_module(py *p, const char *dotted, py_object *mod) {
     if (!strcmp(dotted, "enum")) return classes_fill_enum(p, mod);

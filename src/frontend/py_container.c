@@ -9,13 +9,14 @@
 
 #include <math.h>
 
-#define TAKE(method, spec, out)                                                                    \
+#define TAKE(method, spec, out)                                                                              \
     if (!py_bind(p, r, method, spec, nargs, args, nkw, names, kwargs, out)) return NULL
 
 /* ---- sorting ------------------------------------------------------------------------------------------ */
 
 /* A stable merge sort of items by keys; false after an error in a comparison. */
-static bool sort_merge(py *p, source_range r, py_object **items, py_object **keys, py_object **spare, size_t n, bool reverse) {
+static bool sort_merge(py *p, source_range r, py_object **items, py_object **keys, py_object **spare,
+                       size_t n, bool reverse) {
     if (n < 2) return true;
     size_t half = n / 2, i = 0, k = half;
     if (!sort_merge(p, r, items, keys, spare, half, reverse) ||
@@ -24,7 +25,8 @@ static bool sort_merge(py *p, source_range r, py_object **items, py_object **key
     for (size_t out = 0; out < n; out++) {
         bool right = i >= half;
         if (!right && k < n) {
-            bool ok = reverse ? py_less(p, r, keys[i], keys[k], &right) : py_less(p, r, keys[k], keys[i], &right);
+            bool ok =
+                reverse ? py_less(p, r, keys[i], keys[k], &right) : py_less(p, r, keys[k], keys[i], &right);
             if (!ok) return false;
         }
         size_t from = right ? k++ : i++;
@@ -42,12 +44,14 @@ static bool list_sort_in_place(py *p, source_range r, py_object *list, py_object
     size_t n = list->u.seq.items.len;
     bool backwards = false;
     if (reverse && !py_truth(p, r, reverse, &backwards)) return false;
-    py_object **keys = arena_array(p->a, py_object *, n + 1), **spare = arena_array(p->a, py_object *, 2 * n + 1);
+    py_object **keys = arena_array(p->a, py_object *, n + 1),
+              **spare = arena_array(p->a, py_object *, 2 * n + 1);
     if (!keys || !spare) return diag_no_memory(p->diag), false;
     for (size_t i = 0; i < n; i++) {
         keys[i] = list->u.seq.items.data[i];
         if (key && !py_is_none(key) && !(keys[i] = py_call1(p, r, key, keys[i]))) return false;
-        if (list->u.seq.items.len != n) return py_fail(p, r, "ValueError", "list modified during sort"), false;
+        if (list->u.seq.items.len != n)
+            return py_fail(p, r, "ValueError", "list modified during sort"), false;
     }
     return sort_merge(p, r, list->u.seq.items.data, keys, spare, n, backwards);
 }
@@ -113,7 +117,8 @@ static py_object *list_pop(PY_ARGS) {
 static int64_t list_position(py *p, source_range r, py_object *self, py_object *x) {
     for (size_t i = 0; i < self->u.seq.items.len; i++) {
         bool same = py_same(self->u.seq.items.data[i], x);
-        if (!same && !py_is_tensor(x) && !py_equal_objects(p, r, self->u.seq.items.data[i], x, &same)) return -2;
+        if (!same && !py_is_tensor(x) && !py_equal_objects(p, r, self->u.seq.items.data[i], x, &same))
+            return -2;
         if (same) return (int64_t)i;
     }
     return -1;
@@ -139,7 +144,9 @@ static py_object *list_index(PY_ARGS) {
     }
     strbuf text = STRBUF_INIT;
     if (py_str(p, r, a[0], true, &text))
-        py_fail(p, r, "ValueError", self->kind == PY_LIST ? "%s is not in list" : "tuple.index(x): x not in tuple%.0s", sb_str(&text));
+        py_fail(p, r, "ValueError",
+                self->kind == PY_LIST ? "%s is not in list" : "tuple.index(x): x not in tuple%.0s",
+                sb_str(&text));
     sb_free(&text);
     return NULL;
 }
@@ -213,7 +220,8 @@ static py_object *any_contains(PY_ARGS) {
     return py_contains(p, r, self, a[0], &yes) ? py_bool(p, yes) : NULL;
 }
 
-/* ---- named tuples ------------------------------------------------------------------------------------------ */
+/* ---- named tuples
+ * ------------------------------------------------------------------------------------------ */
 
 static py_object *tuple_asdict(PY_ARGS) {
     py_dict *d = py_dict_new(p);
@@ -225,7 +233,8 @@ static py_object *tuple_asdict(PY_ARGS) {
 }
 
 static py_object *tuple_replace(PY_ARGS) {
-    py_object *cls = self->u.seq.seq_cls, *o = py_tuple(p, (int)self->u.seq.items.len, self->u.seq.items.data);
+    py_object *cls = self->u.seq.seq_cls,
+              *o = py_tuple(p, (int)self->u.seq.items.len, self->u.seq.items.data);
     if (!cls || nargs) return py_fail(p, r, "TypeError", "_replace() expects the fields of a named tuple");
     for (int k = 0; o && k < nkw; k++) {
         int i = py_field_index(cls->u.cls, names[k]);
@@ -237,7 +246,8 @@ static py_object *tuple_replace(PY_ARGS) {
     return o;
 }
 
-/* ---- dicts ------------------------------------------------------------------------------------------------------ */
+/* ---- dicts
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* what: 'k' keys, 'v' values, 'i' items */
 static py_object *dict_list(py *p, const py_dict *d, char what) {
@@ -336,7 +346,8 @@ bool py_dict_merge(py *p, source_range r, py_dict *into, py_object *from) {
         if (keys) continue;
         if (!py_iterate(p, r, items[i], &pair, &two)) return false;
         if (two != 2) {
-            py_fail(p, r, "ValueError", "dictionary update sequence element #%d has length %d; 2 is required", i, two);
+            py_fail(p, r, "ValueError", "dictionary update sequence element #%d has length %d; 2 is required",
+                    i, two);
             return false;
         }
         if (!py_dict_set_key(p, into, pair[0], pair[1])) return false;
@@ -384,7 +395,8 @@ static py_object *dict_move_to_end(PY_ARGS) {
     return p->none;
 }
 
-/* ---- sets -------------------------------------------------------------------------------------------------------- */
+/* ---- sets
+ * -------------------------------------------------------------------------------------------------------- */
 
 static py_object *set_add(PY_ARGS) {
     py_object *a[1];
@@ -495,7 +507,8 @@ static py_object *set_isdisjoint(PY_ARGS) {
     return both ? py_bool(p, both->u.seq.items.len == 0) : NULL;
 }
 
-/* ---- numbers, iterators ---------------------------------------------------------------------------------------------- */
+/* ---- numbers, iterators
+ * ---------------------------------------------------------------------------------------------- */
 
 static py_object *int_bit_length(PY_ARGS) {
     int64_t i;
@@ -540,34 +553,77 @@ static py_object *iterator_close(PY_ARGS) {
 }
 
 const py_method_row py_container_methods[] = {
-    {"list", "append", list_append},     {"list", "extend", list_extend},   {"list", "insert", list_insert},
-    {"list", "pop", list_pop},           {"list", "remove", list_remove},   {"list", "index", list_index},
-    {"list", "count", list_count},       {"list", "reverse", list_reverse}, {"list", "clear", list_empty},
-    {"list", "copy", seq_copy},          {"list", "sort", list_sort},       {"list", "__iter__", list_iter},
-    {"list", "__len__", any_len},        {"list", "__getitem__", any_getitem}, {"list", "__setitem__", any_setitem},
+    {"list", "append", list_append},
+    {"list", "extend", list_extend},
+    {"list", "insert", list_insert},
+    {"list", "pop", list_pop},
+    {"list", "remove", list_remove},
+    {"list", "index", list_index},
+    {"list", "count", list_count},
+    {"list", "reverse", list_reverse},
+    {"list", "clear", list_empty},
+    {"list", "copy", seq_copy},
+    {"list", "sort", list_sort},
+    {"list", "__iter__", list_iter},
+    {"list", "__len__", any_len},
+    {"list", "__getitem__", any_getitem},
+    {"list", "__setitem__", any_setitem},
     {"list", "__contains__", any_contains},
-    {"tuple", "index", list_index},      {"tuple", "count", list_count},    {"tuple", "__iter__", list_iter},
-    {"tuple", "__len__", any_len},       {"tuple", "__getitem__", any_getitem}, {"tuple", "_asdict", tuple_asdict},
-    {"tuple", "_replace", tuple_replace}, {"tuple", "__contains__", any_contains},
-    {"dict", "keys", dict_keys},         {"dict", "values", dict_values},   {"dict", "items", dict_items},
-    {"dict", "get", dict_get_or},           {"dict", "pop", dict_pop},         {"dict", "popitem", dict_popitem},
-    {"dict", "setdefault", dict_setdefault}, {"dict", "update", dict_update}, {"dict", "clear", dict_empty},
-    {"dict", "copy", dict_copy},         {"dict", "move_to_end", dict_move_to_end}, {"dict", "__iter__", list_iter},
-    {"dict", "__len__", any_len},        {"dict", "__getitem__", any_getitem}, {"dict", "__setitem__", any_setitem},
+    {"tuple", "index", list_index},
+    {"tuple", "count", list_count},
+    {"tuple", "__iter__", list_iter},
+    {"tuple", "__len__", any_len},
+    {"tuple", "__getitem__", any_getitem},
+    {"tuple", "_asdict", tuple_asdict},
+    {"tuple", "_replace", tuple_replace},
+    {"tuple", "__contains__", any_contains},
+    {"dict", "keys", dict_keys},
+    {"dict", "values", dict_values},
+    {"dict", "items", dict_items},
+    {"dict", "get", dict_get_or},
+    {"dict", "pop", dict_pop},
+    {"dict", "popitem", dict_popitem},
+    {"dict", "setdefault", dict_setdefault},
+    {"dict", "update", dict_update},
+    {"dict", "clear", dict_empty},
+    {"dict", "copy", dict_copy},
+    {"dict", "move_to_end", dict_move_to_end},
+    {"dict", "__iter__", list_iter},
+    {"dict", "__len__", any_len},
+    {"dict", "__getitem__", any_getitem},
+    {"dict", "__setitem__", any_setitem},
     {"dict", "__contains__", any_contains},
-    {"set", "add", set_add},             {"set", "discard", set_discard},   {"set", "remove", set_remove},
-    {"set", "pop", set_pop},             {"set", "clear", list_empty},      {"set", "copy", seq_copy},
-    {"set", "union", set_union},         {"set", "intersection", set_intersection},
-    {"set", "difference", set_difference}, {"set", "symmetric_difference", set_symmetric_difference},
-    {"set", "update", set_update},       {"set", "issubset", set_issubset}, {"set", "issuperset", set_issuperset},
-    {"set", "isdisjoint", set_isdisjoint}, {"set", "__len__", any_len},     {"set", "__iter__", list_iter},
+    {"set", "add", set_add},
+    {"set", "discard", set_discard},
+    {"set", "remove", set_remove},
+    {"set", "pop", set_pop},
+    {"set", "clear", list_empty},
+    {"set", "copy", seq_copy},
+    {"set", "union", set_union},
+    {"set", "intersection", set_intersection},
+    {"set", "difference", set_difference},
+    {"set", "symmetric_difference", set_symmetric_difference},
+    {"set", "update", set_update},
+    {"set", "issubset", set_issubset},
+    {"set", "issuperset", set_issuperset},
+    {"set", "isdisjoint", set_isdisjoint},
+    {"set", "__len__", any_len},
+    {"set", "__iter__", list_iter},
     {"set", "__contains__", any_contains},
-    {"range", "__len__", any_len},       {"range", "__iter__", list_iter},  {"range", "__getitem__", any_getitem},
-    {"str", "__len__", any_len},         {"str", "__contains__", any_contains}, {"str", "__iter__", list_iter},
-    {"int", "bit_length", int_bit_length}, {"int", "conjugate", complex_conjugate}, {"bool", "bit_length", int_bit_length},
-    {"float", "is_integer", float_is_integer}, {"float", "conjugate", complex_conjugate},
+    {"range", "__len__", any_len},
+    {"range", "__iter__", list_iter},
+    {"range", "__getitem__", any_getitem},
+    {"str", "__len__", any_len},
+    {"str", "__contains__", any_contains},
+    {"str", "__iter__", list_iter},
+    {"int", "bit_length", int_bit_length},
+    {"int", "conjugate", complex_conjugate},
+    {"bool", "bit_length", int_bit_length},
+    {"float", "is_integer", float_is_integer},
+    {"float", "conjugate", complex_conjugate},
     {"complex", "conjugate", complex_conjugate},
-    {"generator", "__next__", iterator_next}, {"generator", "__iter__", iterator_self},
+    {"generator", "__next__", iterator_next},
+    {"generator", "__iter__", iterator_self},
     {"generator", "close", iterator_close},
     {0},
 };

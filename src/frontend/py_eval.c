@@ -2,8 +2,8 @@
 /*
  * py_eval.c - expressions, and assignment to targets.
  *
- * Comprehensions run in a scope of their own, as in Python; generator expressions are run to their end at once.
- * Tests: tests/unit/test_py.c
+ * Comprehensions run in a scope of their own, as in Python; generator expressions are run to their end at
+ * once. Tests: tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
 
@@ -27,7 +27,8 @@ static bool eval_declared(const py_env *env, const char *name, bool global) {
 }
 
 bool py_store(py *p, py_env *env, const char *name, py_object *v) {
-    if (env->globals.len && eval_declared(env, name, true)) return py_dict_set(p, env->module->u.mod.globals, name, v);
+    if (env->globals.len && eval_declared(env, name, true))
+        return py_dict_set(p, env->module->u.mod.globals, name, v);
     if (env->nonlocals.len && eval_declared(env, name, false))
         for (py_env *at = env->outer; at; at = at->outer)
             if (!at->is_class && py_dict_get(at->vars, name)) return py_dict_set(p, at->vars, name, v);
@@ -210,13 +211,14 @@ static py_object *eval_dict(py *p, py_env *env, const expr *x) {
     return py_dict_object(p, d);
 }
 
-/* ---- comprehensions -------------------------------------------------------------------------------------- */
+/* ---- comprehensions --------------------------------------------------------------------------------------
+ */
 
 typedef struct eval_loop {
     py *p;
-    py_env *env;         /* the comprehension's own */
-    const expr *whole;   /* has the element, and the key of a dict */
-    py_object *out;      /* LIST, SET, DICT or ITERATOR */
+    py_env *env;       /* the comprehension's own */
+    const expr *whole; /* has the element, and the key of a dict */
+    py_object *out;    /* LIST, SET, DICT or ITERATOR */
 } eval_loop;
 
 static bool eval_loop_element(eval_loop *l) {
@@ -260,7 +262,10 @@ static py_object *eval_comprehension_as(py *p, py_env *env, const expr *x, py_ob
     py_object *source = py_eval(p, env, x->b);
     if (!source) return NULL;
     py_env *own = arena_new(p->a, py_env);
-    *own = (py_env){.vars = py_dict_new(p), .outer = env, .module = env->module, .is_comprehension = true,
+    *own = (py_env){.vars = py_dict_new(p),
+                    .outer = env,
+                    .module = env->module,
+                    .is_comprehension = true,
                     .qualname = env->qualname};
     eval_loop l = {p, own, x, out};
     return eval_loop_clause(&l, x, source) ? out : NULL;
@@ -297,7 +302,8 @@ static py_object *eval_unsupported(py *p, py_env *env, const expr *x) {
     return NULL;
 }
 
-/* ---- operators --------------------------------------------------------------------------------------------- */
+/* ---- operators
+ * --------------------------------------------------------------------------------------------- */
 
 static py_object *eval_unary(py *p, py_env *env, const expr *x) {
     py_object *a = py_eval(p, env, x->a);
@@ -349,11 +355,13 @@ static py_object *eval_lambda(py *p, py_env *env, const expr *x) {
     memcpy(&def->params, &x->params, sizeof def->params);
     def->range = def->name_range = x->range;
     def->src = x->range.src;
+    def->is_generator = x->i;
     (void)avec_push(p->a, &def->body, s);
     return py_memory(p) ? py_function_new(p, env, def) : NULL;
 }
 
-/* ---- attributes, subscripts -------------------------------------------------------------------------------- */
+/* ---- attributes, subscripts
+ * -------------------------------------------------------------------------------- */
 
 static py_object *eval_attr(py *p, py_env *env, const expr *x) {
     py_object *o = py_eval(p, env, x->a);
@@ -382,7 +390,8 @@ static py_object *eval_starred(py *p, py_env *env, const expr *x) {
     return py_fail(p, x->range, "SyntaxError", "can't use starred expression here");
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------------- */
+/* ---- calls
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* Calls with *args or **kwargs. */
 static py_object *eval_spread_call(py *p, py_env *env, const expr *x, py_object *callee) {
@@ -432,21 +441,42 @@ static py_object *eval_call(py *p, py_env *env, const expr *x) {
     return py_call(p, x->range, callee, (int)x->items.len, args, (int)x->kwargs.len, names, kwargs);
 }
 
-/* ---- dispatch ----------------------------------------------------------------------------------------------------- */
+/* ---- dispatch
+ * ----------------------------------------------------------------------------------------------------- */
 
 typedef py_object *(*eval_fn)(py *p, py_env *env, const expr *x);
 
 static const eval_fn eval_table[E_KIND_COUNT] = {
-    [E_NAME] = eval_name,         [E_INT] = eval_int,           [E_FLOAT] = eval_float,
-    [E_IMAGINARY] = eval_imaginary, [E_STR] = eval_str,         [E_FSTRING] = eval_fstring,
-    [E_TRUE] = eval_true,         [E_FALSE] = eval_false,       [E_NONE] = eval_none,
-    [E_ELLIPSIS] = eval_ellipsis, [E_UNARY] = eval_unary,       [E_BINARY] = eval_binary,
-    [E_BOOLOP] = eval_boolop,     [E_COMPARE] = eval_binary,    [E_CHAIN] = eval_chain,
-    [E_TERNARY] = eval_ternary,   [E_ATTR] = eval_attr,         [E_SUBSCRIPT] = eval_subscript,
-    [E_SLICE] = eval_slice,       [E_CALL] = eval_call,         [E_STARRED] = eval_starred,
-    [E_TUPLE] = eval_tuple,       [E_LIST] = eval_list,         [E_DICT] = eval_dict,
-    [E_SET] = eval_set,           [E_LIST_COMP] = eval_comprehension, [E_DICT_COMP] = eval_comprehension,
-    [E_GENERATOR] = eval_comprehension, [E_LAMBDA] = eval_lambda, [E_WALRUS] = eval_walrus,
+    [E_NAME] = eval_name,
+    [E_INT] = eval_int,
+    [E_FLOAT] = eval_float,
+    [E_IMAGINARY] = eval_imaginary,
+    [E_STR] = eval_str,
+    [E_FSTRING] = eval_fstring,
+    [E_TRUE] = eval_true,
+    [E_FALSE] = eval_false,
+    [E_NONE] = eval_none,
+    [E_ELLIPSIS] = eval_ellipsis,
+    [E_UNARY] = eval_unary,
+    [E_BINARY] = eval_binary,
+    [E_BOOLOP] = eval_boolop,
+    [E_COMPARE] = eval_binary,
+    [E_CHAIN] = eval_chain,
+    [E_TERNARY] = eval_ternary,
+    [E_ATTR] = eval_attr,
+    [E_SUBSCRIPT] = eval_subscript,
+    [E_SLICE] = eval_slice,
+    [E_CALL] = eval_call,
+    [E_STARRED] = eval_starred,
+    [E_TUPLE] = eval_tuple,
+    [E_LIST] = eval_list,
+    [E_DICT] = eval_dict,
+    [E_SET] = eval_set,
+    [E_LIST_COMP] = eval_comprehension,
+    [E_DICT_COMP] = eval_comprehension,
+    [E_GENERATOR] = eval_comprehension,
+    [E_LAMBDA] = eval_lambda,
+    [E_WALRUS] = eval_walrus,
     [E_UNSUPPORTED] = eval_unsupported,
 };
 
@@ -457,7 +487,8 @@ py_object *py_eval(py *p, py_env *env, const expr *x) {
     py_object *o = fn(p, env, x);
     p->depth--;
     if (!o) {
-        if (!py_failed(p)) diag_fail_at(p->diag, CTSC_INTERNAL, x->range, "the evaluation failed without a reason");
+        if (!py_failed(p))
+            diag_fail_at(p->diag, CTSC_INTERNAL, x->range, "the evaluation failed without a reason");
         diag_locate(p->diag, x->range);
     }
     return o;
@@ -471,7 +502,9 @@ py_object *py_eval_text(py *p, py_env *env, source_range r, const char *text) {
     return py_eval(p, env, x);
 }
 
-/* ---- targets --------------------------------------------------------------------------------------------------------- */
+/* ---- targets
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static bool assign_unpack(py *p, py_env *env, const expr *target, py_object *v) {
     py_object **items;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_format.c - str() and repr() of objects, format specs, and the three ways of formatting: f"{x:.2f}", "{:>8}".format(x)
- * and "%d" % x.
+ * py_format.c - str() and repr() of objects, format specs, and the three ways of formatting: f"{x:.2f}",
+ * "{:>8}".format(x) and "%d" % x.
  *
  * Tests: tests/unit/test_py.c
  */
@@ -17,7 +17,8 @@ py_object *py_from_buffer(py *p, strbuf *sb) {
     return o;
 }
 
-/* ---- numbers and text as repr shows them ------------------------------------------------------------------ */
+/* ---- numbers and text as repr shows them ------------------------------------------------------------------
+ */
 
 /* The shortest digits that read back as f, in Python's notation. */
 void py_float_repr(double f, strbuf *out) {
@@ -64,19 +65,27 @@ static void format_quoted(const str *s, strbuf *out) {
     sb_putc(out, quote);
     for (size_t i = 0; i < s->len; i++) {
         unsigned char c = (unsigned char)s->bytes[i];
-        if (c == (unsigned char)quote || c == '\\') sb_printf(out, "\\%c", c);
-        else if (c == '\n') sb_puts(out, "\\n");
-        else if (c == '\t') sb_puts(out, "\\t");
-        else if (c == '\r') sb_puts(out, "\\r");
-        else if (c < 0x20 || c == 0x7f) sb_printf(out, "\\x%02x", c);
-        else sb_putc(out, (char)c);
+        if (c == (unsigned char)quote || c == '\\')
+            sb_printf(out, "\\%c", c);
+        else if (c == '\n')
+            sb_puts(out, "\\n");
+        else if (c == '\t')
+            sb_puts(out, "\\t");
+        else if (c == '\r')
+            sb_puts(out, "\\r");
+        else if (c < 0x20 || c == 0x7f)
+            sb_printf(out, "\\x%02x", c);
+        else
+            sb_putc(out, (char)c);
     }
     sb_putc(out, quote);
 }
 
-/* ---- str, repr ----------------------------------------------------------------------------------------------- */
+/* ---- str, repr
+ * ----------------------------------------------------------------------------------------------- */
 
-static bool format_items(py *p, source_range r, const py_object *o, const char *open, const char *close, strbuf *out) {
+static bool format_items(py *p, source_range r, const py_object *o, const char *open, const char *close,
+                         strbuf *out) {
     size_t n = o->u.seq.items.len;
     sb_puts(out, open);
     for (size_t i = 0; i < n; i++) {
@@ -152,7 +161,8 @@ static bool format_instance(py *p, source_range r, py_object *o, bool repr, strb
     const char *name = repr ? "__repr__" : "__str__";
     py_object *m = py_find_special(p, o, name);
     const py_class *c = o->u.inst.cls->u.cls;
-    if (!m && !repr && !py_failed(p) && c->kind != PYC_EXCEPTION && c->kind != PYC_ENUM) m = py_find_special(p, o, name = "__repr__");
+    if (!m && !repr && !py_failed(p) && c->kind != PYC_EXCEPTION && c->kind != PYC_ENUM)
+        m = py_find_special(p, o, name = "__repr__");
     if (m) return format_by_method(p, r, m, name, out);
     if (py_failed(p)) return false;
     if (c->kind == PYC_EXCEPTION) return format_exception(p, r, o, repr, out);
@@ -165,7 +175,8 @@ static bool format_instance(py *p, source_range r, py_object *o, bool repr, strb
         return true;
     }
     if (c->is_dataclass) return format_fields(p, r, o, c, out);
-    sb_printf(out, "<%s.%s object at %p>", format_module_of(c), c->qualname ? c->qualname : c->name, (void *)o);
+    sb_printf(out, "<%s.%s object at %p>", format_module_of(c), c->qualname ? c->qualname : c->name,
+              (void *)o);
     return true;
 }
 
@@ -192,8 +203,10 @@ static bool format_value(py *p, source_range r, py_object *o, bool repr, strbuf 
     case V_FLOAT: py_float_repr(o->u.v.u.f, out); return true;
     case V_COMPLEX: format_complex(o->u.v.u.complex, out); return true;
     case V_STR:
-        if (repr) format_quoted(o->u.v.u.str, out);
-        else sb_write(out, o->u.v.u.str->bytes, o->u.v.u.str->len);
+        if (repr)
+            format_quoted(o->u.v.u.str, out);
+        else
+            sb_write(out, o->u.v.u.str->bytes, o->u.v.u.str->len);
         return true;
     case V_DEVICE:
         if (repr) {
@@ -220,7 +233,8 @@ static bool format_any(py *p, source_range r, py_object *o, bool repr, strbuf *o
         if (o->u.seq.seq_cls) {
             py_object *m = py_find_special(p, o, repr ? "__repr__" : "__str__");
             if (m || py_failed(p)) return m && format_by_method(p, r, m, repr ? "__repr__" : "__str__", out);
-            if (o->u.seq.seq_cls->u.cls->fields.len) return format_fields(p, r, o, o->u.seq.seq_cls->u.cls, out);
+            if (o->u.seq.seq_cls->u.cls->fields.len)
+                return format_fields(p, r, o, o->u.seq.seq_cls->u.cls, out);
         }
         return format_items(p, r, o, "(", ")", out);
     case PY_SET:
@@ -267,7 +281,8 @@ bool py_str(py *p, source_range r, py_object *o, bool repr, strbuf *out) {
     return ok && py_room(p, r, (int64_t)out->len);
 }
 
-/* ---- format specs -------------------------------------------------------------------------------------------- */
+/* ---- format specs
+ * -------------------------------------------------------------------------------------------- */
 
 typedef struct format_spec {
     char fill[8];
@@ -321,7 +336,8 @@ static void spec_fill(const format_spec *f, int64_t n, strbuf *out) {
 }
 
 /* text, whose first `prefix` bytes are sign and "0x", into the width. */
-static void spec_pad(const format_spec *f, const char *text, size_t len, size_t prefix, char default_align, strbuf *out) {
+static void spec_pad(const format_spec *f, const char *text, size_t len, size_t prefix, char default_align,
+                     strbuf *out) {
     int64_t room = f->width - (int64_t)py_text_len(text, len);
     char align = f->align ? f->align : default_align;
     if (room < 0) room = 0;
@@ -366,8 +382,10 @@ static void spec_binary(uint64_t n, strbuf *out) {
 static bool spec_int(py *p, source_range r, const format_spec *f, int64_t i, strbuf *out) {
     strbuf text = STRBUF_INIT;
     uint64_t n = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
-    if (i < 0) sb_putc(&text, '-');
-    else if (f->sign == '+' || f->sign == ' ') sb_putc(&text, f->sign);
+    if (i < 0)
+        sb_putc(&text, '-');
+    else if (f->sign == '+' || f->sign == ' ')
+        sb_putc(&text, f->sign);
     if (f->alternate && f->type && strchr("xXob", f->type)) sb_printf(&text, "0%c", f->type);
     size_t prefix = text.len;
     switch (f->type) {
@@ -393,15 +411,22 @@ static bool spec_int(py *p, source_range r, const format_spec *f, int64_t i, str
 
 static bool spec_float(py *p, source_range r, const format_spec *f, double x, strbuf *out) {
     strbuf text = STRBUF_INIT;
-    if (signbit(x) && !isnan(x)) sb_putc(&text, '-');
-    else if (f->sign == '+' || f->sign == ' ') sb_putc(&text, f->sign);
+    if (signbit(x) && !isnan(x))
+        sb_putc(&text, '-');
+    else if (f->sign == '+' || f->sign == ' ')
+        sb_putc(&text, f->sign);
     size_t prefix = text.len;
     double m = fabs(x);
     int digits = f->precision < 0 ? 6 : (int)f->precision;
     char conversion[8] = {'%', f->alternate ? '#' : '.', '.', '*', f->type, '\0'};
     if (!f->alternate) memmove(conversion + 1, conversion + 2, 4);
     switch (f->type) {
-    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G':
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G':
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
         sb_printf(&text, conversion, digits, m);
@@ -429,9 +454,11 @@ static bool spec_float(py *p, source_range r, const format_spec *f, double x, st
     return true;
 }
 
-static bool spec_text(py *p, source_range r, const format_spec *f, const py_object *o, const char *s, size_t len, strbuf *out) {
+static bool spec_text(py *p, source_range r, const format_spec *f, const py_object *o, const char *s,
+                      size_t len, strbuf *out) {
     if (f->type && f->type != 's') {
-        py_fail(p, r, "ValueError", "Unknown format code '%c' for object of type '%s'", f->type, py_type_name(o));
+        py_fail(p, r, "ValueError", "Unknown format code '%c' for object of type '%s'", f->type,
+                py_type_name(o));
         return false;
     }
     if (f->align == '=' && !f->zero) {
@@ -472,7 +499,8 @@ bool py_format_value(py *p, source_range r, py_object *o, const char *spec, size
     return ok && py_room(p, r, (int64_t)out->len);
 }
 
-/* ---- "%d" % x ---------------------------------------------------------------------------------------------------- */
+/* ---- "%d" % x
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct percent {
     py *p;
@@ -502,10 +530,14 @@ static const char *percent_one(percent *c, const char *s, const char *end, strbu
         s = close + 1;
     }
     for (; s < end && strchr("-+ #0", *s); s++) {
-        if (*s == '-') f.align = '<';
-        else if (*s == '#') f.alternate = true;
-        else if (*s != '0') f.sign = *s;
-        else if (!f.align) f.align = '=', strcpy(f.fill, "0");
+        if (*s == '-')
+            f.align = '<';
+        else if (*s == '#')
+            f.alternate = true;
+        else if (*s != '0')
+            f.sign = *s;
+        else if (!f.align)
+            f.align = '=', strcpy(f.fill, "0");
     }
     if (s < end && *s == '*') {
         py_object *w = percent_next(c);
@@ -518,7 +550,8 @@ static const char *percent_one(percent *c, const char *s, const char *end, strbu
         s++;
         f.precision = spec_number(&s, end);
     }
-    if (s == end || f.width >= PY_MAX_ITEMS || f.precision >= 4096) return py_fail(c->p, c->r, "ValueError", "incomplete format"), NULL;
+    if (s == end || f.width >= PY_MAX_ITEMS || f.precision >= 4096)
+        return py_fail(c->p, c->r, "ValueError", "incomplete format"), NULL;
     if (!o && !(o = percent_next(c))) return NULL;
     int64_t i;
     double x;
@@ -526,13 +559,18 @@ static const char *percent_one(percent *c, const char *s, const char *end, strbu
     bool number = py_number(o, &i, &x, &rank);
     f.type = *s;
     if (strchr("diuxXo", *s)) {
-        if (!number) return py_fail(c->p, c->r, "TypeError", "%%%c format: a number is required, not %s", *s, py_type_name(o)), NULL;
+        if (!number)
+            return py_fail(c->p, c->r, "TypeError", "%%%c format: a number is required, not %s", *s,
+                           py_type_name(o)),
+                   NULL;
         if (strchr("diu", *s)) f.type = 'd';
         f.precision = -1;
-        return spec_int(c->p, c->r, &f, rank == 2 ? (fabs(x) < 9e18 ? (int64_t)x : 0) : i, out) ? s + 1 : NULL;
+        return spec_int(c->p, c->r, &f, rank == 2 ? (fabs(x) < 9e18 ? (int64_t)x : 0) : i, out) ? s + 1
+                                                                                                : NULL;
     }
     if (strchr("fFeEgG", *s)) {
-        if (!number) return py_fail(c->p, c->r, "TypeError", "must be real number, not %s", py_type_name(o)), NULL;
+        if (!number)
+            return py_fail(c->p, c->r, "TypeError", "must be real number, not %s", py_type_name(o)), NULL;
         return spec_float(c->p, c->r, &f, x, out) ? s + 1 : NULL;
     }
     if (*s == 'c' && number && rank < 2) {
@@ -542,7 +580,8 @@ static const char *percent_one(percent *c, const char *s, const char *end, strbu
     strbuf text = STRBUF_INIT;
     f.type = 's';
     if (!f.align) f.align = '>';
-    bool ok = py_str(c->p, c->r, o, *s == 'r' || *s == 'a', &text) && spec_text(c->p, c->r, &f, o, sb_str(&text), text.len, out);
+    bool ok = py_str(c->p, c->r, o, *s == 'r' || *s == 'a', &text) &&
+              spec_text(c->p, c->r, &f, o, sb_str(&text), text.len, out);
     sb_free(&text);
     return ok ? s + 1 : NULL;
 }
@@ -563,13 +602,15 @@ py_object *py_format_percent(py *p, source_range r, const py_object *format, py_
         }
     }
     size_t given = values->kind == PY_TUPLE ? values->u.seq.items.len : values->kind == PY_DICT ? c.next : 1;
-    if (s && c.next < given) s = (const char *)py_fail(p, r, "TypeError", "not all arguments converted during string formatting");
+    if (s && c.next < given)
+        s = (const char *)py_fail(p, r, "TypeError", "not all arguments converted during string formatting");
     if (s) return py_from_buffer(p, &out);
     sb_free(&out);
     return NULL;
 }
 
-/* ---- "{}".format(x) ---------------------------------------------------------------------------------------------------- */
+/* ---- "{}".format(x)
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct fields {
     py *p;
@@ -582,13 +623,15 @@ typedef struct fields {
 static py_object *fields_root(fields *c, const char *s, size_t len) {
     if (len == 0) {
         if (c->next < c->nargs) return c->args[c->next++];
-        return py_fail(c->p, c->r, "IndexError", "Replacement index %d out of range for positional args tuple", c->next);
+        return py_fail(c->p, c->r, "IndexError",
+                       "Replacement index %d out of range for positional args tuple", c->next);
     }
     if (*s >= '0' && *s <= '9') {
         const char *at = s;
         int64_t i = spec_number(&at, s + len);
         if (i < c->nargs) return c->args[i];
-        return py_fail(c->p, c->r, "IndexError", "Replacement index %lld out of range for positional args tuple", (long long)i);
+        return py_fail(c->p, c->r, "IndexError",
+                       "Replacement index %lld out of range for positional args tuple", (long long)i);
     }
     for (int i = 0; i < c->nkw; i++)
         if (strlen(c->names[i]) == len && !memcmp(c->names[i], s, len)) return c->kwargs[i];
@@ -656,15 +699,16 @@ static bool fields_write(fields *c, const char *s, size_t len, int depth, strbuf
         } else {
             size_t begin = ++i;
             for (int open = 1; i < len && (open += s[i] == '{' ? 1 : s[i] == '}' ? -1 : 0) > 0;) i++;
-            if (i >= len) return py_fail(c->p, c->r, "ValueError", "expected '}' before end of string"), false;
+            if (i >= len)
+                return py_fail(c->p, c->r, "ValueError", "expected '}' before end of string"), false;
             if (!fields_one(c, s + begin, i - begin, depth, out)) return false;
         }
     }
     return true;
 }
 
-py_object *py_format_fields(py *p, source_range r, const char *format, size_t len, int nargs, py_object **args, int nkw,
-                            const char *const *names, py_object **kwargs) {
+py_object *py_format_fields(py *p, source_range r, const char *format, size_t len, int nargs,
+                            py_object **args, int nkw, const char *const *names, py_object **kwargs) {
     fields c = {p, r, nargs, nkw, 0, args, kwargs, names};
     strbuf out = STRBUF_INIT;
     if (fields_write(&c, format, len, 0, &out)) return py_from_buffer(p, &out);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_import.c - the evaluator's beginning and end, and modules: running a file, import, attributes of modules.
+ * py_import.c - the evaluator's beginning and end, and modules: running a file, import, attributes of
+ * modules.
  *
- * A module's globals are filled by C (py_builtin_module) and then by the prelude's text of the same name; what has neither is
- * looked for beside the program. Submodules of the prelude are read when first looked up, so that a program pays for
- * the layers it uses.
- * Tests: tests/unit/test_py.c
+ * A module's globals are filled by C (py_builtin_module) and then by the prelude's text of the same name;
+ * what has neither is looked for beside the program. Submodules of the prelude are read when first looked up,
+ * so that a program pays for the layers it uses. Tests: tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
 
-/* ---- beginning, end -------------------------------------------------------------------------------------- */
+/* ---- beginning, end --------------------------------------------------------------------------------------
+ */
 
 static py_object *import_new(py *p, const char *name) {
     py_object *o = py_new(p, PY_MODULE);
@@ -53,13 +54,15 @@ bool py_hold_source(py *p, source *src) {
     return false;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------- */
+/* ---- running
+ * ----------------------------------------------------------------------------------------------- */
 
 /* Runs src, whose reference is the evaluator's, in mod. */
 static bool import_run(py *p, py_object *mod, source *src) {
     stmt_list *body = arena_new(p->a, stmt_list);
     if (parse_module(p->diag, p->a, p->names, src, body) != CTSC_OK) {
-        if (p->diag->status == CTSC_FAILED && !p->diag->exception) p->diag->exception = mem_strdup("builtins.SyntaxError");
+        if (p->diag->status == CTSC_FAILED && !p->diag->exception)
+            p->diag->exception = mem_strdup("builtins.SyntaxError");
         return false;
     }
     mod->u.mod.src = src;
@@ -99,7 +102,8 @@ py_object *py_run_module(py *p, const char *name, source *src) {
     return mod;
 }
 
-/* ---- import ---------------------------------------------------------------------------------------------------- */
+/* ---- import
+ * ---------------------------------------------------------------------------------------------------- */
 
 static bool import_prelude(py *p, py_object *mod, bool *found) {
     size_t len;
@@ -151,7 +155,8 @@ py_object *py_import(py *p, source_range r, const char *dotted) {
     py_object *mod = strmap_get(&p->modules, dotted);
     if (mod) return mod;
     const char *dot = strrchr(dotted, '.');
-    if (strlen(dotted) > IMPORT_MAX_NAME) return py_fail(p, r, "ModuleNotFoundError", "the module's name is too long");
+    if (strlen(dotted) > IMPORT_MAX_NAME)
+        return py_fail(p, r, "ModuleNotFoundError", "the module's name is too long");
     py_object *parent = NULL;
     if (dot) {
         char name[IMPORT_MAX_NAME + 1];

@@ -7,11 +7,13 @@
  */
 #include "frontend/py_internal.h"
 
-/* ---- positions ------------------------------------------------------------------------------------------ */
+/* ---- positions ------------------------------------------------------------------------------------------
+ */
 
 int64_t py_range_len(const py_object *o) {
     int64_t start = o->u.range.start, stop = o->u.range.stop, step = o->u.range.step;
-    if (step > 0) return start < stop ? (int64_t)(((uint64_t)stop - (uint64_t)start - 1) / (uint64_t)step + 1) : 0;
+    if (step > 0)
+        return start < stop ? (int64_t)(((uint64_t)stop - (uint64_t)start - 1) / (uint64_t)step + 1) : 0;
     return start > stop ? (int64_t)(((uint64_t)start - (uint64_t)stop - 1) / (0 - (uint64_t)step) + 1) : 0;
 }
 
@@ -24,10 +26,12 @@ static bool index_as_int(py *p, source_range r, const py_object *o, int64_t *out
         *out = o->u.v.u.i;
         return true;
     }
-    py_object *m = py_is_tensor(o) ? py_getattr(p, r, (py_object *)o, "__index__") : py_find_special(p, (py_object *)o, "__index__");
+    py_object *m = py_is_tensor(o) ? py_getattr(p, r, (py_object *)o, "__index__")
+                                   : py_find_special(p, (py_object *)o, "__index__");
     py_object *v = m ? py_call0(p, r, m) : NULL;
     if (v && py_number(v, out, &f, &rank) && rank < 2) return true;
-    if (!py_failed(p)) py_fail(p, r, "TypeError", "'%s' object cannot be interpreted as an integer", py_type_name(o));
+    if (!py_failed(p))
+        py_fail(p, r, "TypeError", "'%s' object cannot be interpreted as an integer", py_type_name(o));
     return false;
 }
 
@@ -41,9 +45,11 @@ bool py_index_in(py *p, source_range r, const py_object *index, int64_t len, con
     int rank;
     index = py_enum_plain(index);
     if (!(py_number(index, &i, &f, &rank) && rank < 2)) {
-        bool special = py_is_tensor(index) || (index->kind == PY_INSTANCE && py_class_find(index->u.inst.cls, "__index__"));
+        bool special = py_is_tensor(index) ||
+                       (index->kind == PY_INSTANCE && py_class_find(index->u.inst.cls, "__index__"));
         if (!special) {
-            py_fail(p, r, "TypeError", "%s indices must be integers or slices, not %s", what, py_type_name(index));
+            py_fail(p, r, "TypeError", "%s indices must be integers or slices, not %s", what,
+                    py_type_name(index));
             return false;
         }
         if (!index_as_int(p, r, index, &i)) return false;
@@ -57,7 +63,8 @@ bool py_index_in(py *p, source_range r, const py_object *index, int64_t len, con
     return true;
 }
 
-static bool index_bound(py *p, source_range r, const py_object *o, int64_t len, int64_t absent, bool backwards, int64_t *out) {
+static bool index_bound(py *p, source_range r, const py_object *o, int64_t len, int64_t absent,
+                        bool backwards, int64_t *out) {
     if (py_is_none(o)) {
         *out = absent;
         return true;
@@ -69,8 +76,8 @@ static bool index_bound(py *p, source_range r, const py_object *o, int64_t len, 
     return true;
 }
 
-bool py_slice_bounds(py *p, source_range r, const py_object *slice, int64_t len, int64_t *start, int64_t *step,
-                     int64_t *count) {
+bool py_slice_bounds(py *p, source_range r, const py_object *slice, int64_t len, int64_t *start,
+                     int64_t *step, int64_t *count) {
     int64_t stop;
     *step = 1;
     if (!py_is_none(slice->u.slice.step) && !index_as_int(p, r, slice->u.slice.step, step)) return false;
@@ -87,12 +94,15 @@ bool py_slice_bounds(py *p, source_range r, const py_object *slice, int64_t len,
     return true;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------- */
+/* ---- reading
+ * ------------------------------------------------------------------------------------------------- */
 
 static py_object *index_sequence(py *p, source_range r, const py_object *o, const py_object *index) {
     int64_t len = (int64_t)o->u.seq.items.len, i, step, n;
     if (index->kind != PY_SLICE)
-        return py_index_in(p, r, index, len, o->kind == PY_LIST ? "list" : "tuple", &i) ? o->u.seq.items.data[i] : NULL;
+        return py_index_in(p, r, index, len, o->kind == PY_LIST ? "list" : "tuple", &i)
+                   ? o->u.seq.items.data[i]
+                   : NULL;
     if (!py_slice_bounds(p, r, index, len, &i, &step, &n)) return NULL;
     py_object *out = py_new(p, o->kind);
     for (int64_t k = 0; k < n; k++, i += step)
@@ -139,7 +149,9 @@ static py_object *index_dict(py *p, source_range r, const py_object *o, py_objec
 static py_object *index_range(py *p, source_range r, const py_object *o, const py_object *index) {
     int64_t len = py_range_len(o), i, step, n;
     if (index->kind != PY_SLICE)
-        return py_index_in(p, r, index, len, "range object", &i) ? py_int(p, o->u.range.start + i * o->u.range.step) : NULL;
+        return py_index_in(p, r, index, len, "range object", &i)
+                   ? py_int(p, o->u.range.start + i * o->u.range.step)
+                   : NULL;
     if (!py_slice_bounds(p, r, index, len, &i, &step, &n)) return NULL;
     py_object *out = py_new(p, PY_RANGE);
     out->u.range.start = o->u.range.start + i * o->u.range.step;
@@ -190,7 +202,8 @@ py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index) {
     return py_fail(p, r, "TypeError", "'%s' object is not subscriptable", py_type_name(o));
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------- */
+/* ---- writing
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* l[a:b] = items, and with a step the same number of items. */
 static bool index_set_slice(py *p, source_range r, py_object *o, const py_object *slice, py_object *v) {
@@ -198,10 +211,14 @@ static bool index_set_slice(py *p, source_range r, py_object *o, const py_object
     py_object **items, **old = o->u.seq.items.data;
     int n;
     size_t len = o->u.seq.items.len;
-    if (!py_slice_bounds(p, r, slice, (int64_t)len, &start, &step, &count) || !py_iterate(p, r, v, &items, &n)) return false;
+    if (!py_slice_bounds(p, r, slice, (int64_t)len, &start, &step, &count) ||
+        !py_iterate(p, r, v, &items, &n))
+        return false;
     if (step != 1) {
         if (n != count) {
-            py_fail(p, r, "ValueError", "attempt to assign sequence of size %d to extended slice of size %lld", n, (long long)count);
+            py_fail(p, r, "ValueError",
+                    "attempt to assign sequence of size %d to extended slice of size %lld", n,
+                    (long long)count);
             return false;
         }
         for (int i = 0; i < n; i++) old[start + i * step] = items[i];
@@ -249,7 +266,8 @@ bool py_delete_subscript(py *p, source_range r, py_object *o, py_object *index) 
         int64_t len = (int64_t)o->u.seq.items.len;
         if (index->kind != PY_SLICE) {
             if (!py_index_in(p, r, index, len, "list", &i)) return false;
-            memmove(o->u.seq.items.data + i, o->u.seq.items.data + i + 1, sizeof(py_object *) * (size_t)(len - i - 1));
+            memmove(o->u.seq.items.data + i, o->u.seq.items.data + i + 1,
+                    sizeof(py_object *) * (size_t)(len - i - 1));
             o->u.seq.items.len--;
             return true;
         }
@@ -269,11 +287,14 @@ bool py_delete_subscript(py *p, source_range r, py_object *o, py_object *index) 
     if (o->kind == PY_DICT) return py_dict_remove(p, o->u.dict, index) || index_dict(p, r, o, index);
     py_object *own = py_find_special(p, o, "__delitem__");
     if (own) return py_call1(p, r, own, index) != NULL;
-    if (!py_failed(p)) py_fail(p, r, "TypeError", "'%s' object doesn't support item deletion", py_type_name(o));
+    if (!py_failed(p))
+        py_fail(p, r, "TypeError", "'%s' object doesn't support item deletion", py_type_name(o));
     return false;
 }
 
-/* ---- iteration ------------------------------------------------------------------------------------------------------------ */
+/* ---- iteration
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static bool iterate_range(py *p, source_range r, const py_object *o, py_object *list) {
     int64_t n = py_range_len(o), at = o->u.range.start;
@@ -398,7 +419,9 @@ bool py_iterate(py *p, source_range r, py_object *o, py_object ***items, int *n)
     return py_memory(p);
 }
 
-/* ---- len, in -------------------------------------------------------------------------------------------------------------------- */
+/* ---- len, in
+ * --------------------------------------------------------------------------------------------------------------------
+ */
 
 bool py_length(py *p, source_range r, py_object *o, int64_t *out) {
     py_object *v = NULL;
@@ -437,7 +460,8 @@ bool py_length(py *p, source_range r, py_object *o, int64_t *out) {
 static bool contains_text(py *p, source_range r, const str *s, const py_object *item, bool *out) {
     const str *part = py_str_of(item);
     if (!part) {
-        py_fail(p, r, "TypeError", "'in <string>' requires string as left operand, not %s", py_type_name(item));
+        py_fail(p, r, "TypeError", "'in <string>' requires string as left operand, not %s",
+                py_type_name(item));
         return false;
     }
     *out = part->len == 0 || memmem(s->bytes, s->len, part->bytes, part->len) != NULL;

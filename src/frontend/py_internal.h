@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_internal.h - what the files of the evaluator's core share: py_object.c, py_attribute.c, py_eval.c, py_call.c, py_stmt.c,
- * py_class.c, py_operator.c, py_index.c, py_builtin.c, py_container.c, py_str.c, py_format.c, py_import.c.
+ * py_internal.h - what the files of the evaluator's core share: py_object.c, py_attribute.c, py_eval.c,
+ * py_call.c, py_stmt.c, py_class.c, py_operator.c, py_index.c, py_builtin.c, py_container.c, py_str.c,
+ * py_format.c, py_import.c.
  */
 #ifndef CTSC_FRONTEND_PY_INTERNAL_H
 #define CTSC_FRONTEND_PY_INTERNAL_H
 
 #include "frontend/py.h"
 
-#define PY_ARGS                                                                                               \
-    py *p, source_range r, py_object *self, int nargs, py_object **args, int nkw, const char *const *names,   \
+#define PY_ARGS                                                                                              \
+    py *p, source_range r, py_object *self, int nargs, py_object **args, int nkw, const char *const *names,  \
         py_object **kwargs
 
 /* One method of a builtin type: found by (class, name). */
-typedef struct py_method_row { const char *type, *name; py_builtin_fn fn; } py_method_row;
-extern const py_method_row py_container_methods[], py_string_methods[], py_object_methods[]; /* end: type NULL */
+typedef struct py_method_row {
+    const char *type, *name;
+    py_builtin_fn fn;
+} py_method_row;
+extern const py_method_row py_container_methods[], py_string_methods[],
+    py_object_methods[]; /* end: type NULL */
 
 /* ---- py_object.c */
-bool py_step(py *p, source_range r);  /* counts a step; false when a limit is reached */
+bool py_step(py *p, source_range r);   /* counts a step; false when a limit is reached */
 bool py_deeper(py *p, source_range r); /* one level of nesting more; p->depth-- undoes it */
 bool py_hash(py *p, source_range r, const py_object *o, uint64_t *out); /* p NULL: no error is recorded */
 py_object *py_dict_find(const py_dict *d, const char *name, size_t len, uint64_t hash);
@@ -31,15 +36,17 @@ py_object *py_dict_object(py *p, py_dict *d);
 py_object *py_set_new(py *p);
 bool py_set_add(py *p, source_range r, py_object *set, py_object *item);
 int64_t py_set_find(py *p, const py_object *set, const py_object *item); /* -1: absent */
-void py_set_moved(py_object *set); /* items were removed or exchanged */
-const py_object *py_enum_plain(const py_object *o); /* the value of a member of an enum that is an int or a str too */
-bool py_memory(py *p); /* false, with the diagnostic, if the arena found no memory */
+void py_set_moved(py_object *set);                                       /* items were removed or exchanged */
+const py_object *
+py_enum_plain(const py_object *o); /* the value of a member of an enum that is an int or a str too */
+bool py_memory(py *p);             /* false, with the diagnostic, if the arena found no memory */
 
 /* ---- py_attribute.c */
 /* A method of the class, bound, for dunders; not those of `object`. */
 py_object *py_find_special(py *p, py_object *o, const char *name);
 bool py_delattr(py *p, source_range r, py_object *o, const char *name);
-bool py_set_plain(py *p, source_range r, py_object *o, const char *name, py_object *v); /* object.__setattr__ */
+bool py_set_plain(py *p, source_range r, py_object *o, const char *name,
+                  py_object *v); /* object.__setattr__ */
 bool py_method_of_type(py *p, const char *type, const char *name, py_object **out);
 
 /* ---- py_call.c */
@@ -57,7 +64,7 @@ bool py_class_finish(py *p, source_range r, py_object *cls); /* mro, kind */
 int py_field_index(const py_class *c, const char *name);     /* of a named tuple; -1: none */
 
 /* ---- exceptions (py_class.c) */
-bool py_throw(py *p, source_range r, py_object *exception);    /* always false */
+bool py_throw(py *p, source_range r, py_object *exception); /* always false */
 py_object *py_caught(py *p); /* the exception object of the failure in p->diag; NULL: it cannot be caught */
 
 /* ---- py_eval.c */
@@ -68,8 +75,8 @@ py_env *py_function_env(const py_env *env);
 
 /* ---- py_index.c */
 bool py_delete_subscript(py *p, source_range r, py_object *o, py_object *index);
-bool py_slice_bounds(py *p, source_range r, const py_object *slice, int64_t len, int64_t *start, int64_t *step,
-                     int64_t *count);
+bool py_slice_bounds(py *p, source_range r, const py_object *slice, int64_t len, int64_t *start,
+                     int64_t *step, int64_t *count);
 bool py_index_in(py *p, source_range r, const py_object *index, int64_t len, const char *what, int64_t *out);
 bool py_contains(py *p, source_range r, py_object *container, py_object *item, bool *out);
 int64_t py_range_len(const py_object *o);
@@ -77,8 +84,8 @@ int64_t py_range_len(const py_object *o);
 /* ---- py_format.c */
 bool py_format_value(py *p, source_range r, py_object *o, const char *spec, size_t len, strbuf *out);
 py_object *py_format_percent(py *p, source_range r, const py_object *format, py_object *values);
-py_object *py_format_fields(py *p, source_range r, const char *format, size_t len, int nargs, py_object **args, int nkw,
-                            const char *const *names, py_object **kwargs);
+py_object *py_format_fields(py *p, source_range r, const char *format, size_t len, int nargs,
+                            py_object **args, int nkw, const char *const *names, py_object **kwargs);
 py_object *py_from_buffer(py *p, strbuf *sb); /* frees it */
 void py_float_repr(double f, strbuf *out);
 
@@ -101,7 +108,8 @@ py_object *py_inplace(py *p, source_range r, operator_kind op, py_object *a, py_
 /* ---- py_builtin.c, py_import.c */
 bool py_builtins_init(py *p);
 bool py_objects_init(py *p); /* py_reflect.c */
-py_object *py_module_attribute(py *p, source_range r, py_object *mod, const char *name); /* NULL: none, or an error */
+py_object *py_module_attribute(py *p, source_range r, py_object *mod,
+                               const char *name); /* NULL: none, or an error */
 bool py_failed(const py *p);
 bool py_hold_source(py *p, source *src_take);
 bool prelude_has(const char *dotted); /* a module, or the beginning of a module's name */

@@ -2,11 +2,11 @@
 /*
  * py_jit.c - torch.jit as module-level code sees it: decorators that say how a function is to be compiled.
  *
- * Method. Nothing is compiled here: @torch.jit.script and its kin leave a mark on the function or class (py_function.mode,
- * py_class.is_script), and whoever compiles the program reads it. Inside compiled functions the names of these builtins are
- * forms of the emitter's.
- * An overload declared by @torch.jit._overload is a function whose `overloads` end with itself; the definition that follows in the same
- * scope takes the list over (py_stmt.c), the function's own name being found there.
+ * Method. Nothing is compiled here: @torch.jit.script and its kin leave a mark on the function or class
+ * (py_function.mode, py_class.is_script), and whoever compiles the program reads it. Inside compiled
+ * functions the names of these builtins are forms of the emitter's. An overload declared by
+ * @torch.jit._overload is a function whose `overloads` end with itself; the definition that follows in the
+ * same scope takes the list over (py_stmt.c), the function's own name being found there.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/py_torch.h"
@@ -29,13 +29,15 @@ static py_function *jit_function(py_object *o) {
 
 static bool jit_is_module_class(const py_object *o) { return o->kind == PY_CLASS && o->u.cls->is_module; }
 
-/* ---- script ------------------------------------------------------------------------------------------------ */
+/* ---- script ---------------------------------------------------------------------------------- */
 
 static py_object *jit_script_class(py *p, source_range r, py_object *cls) {
     if (jit_is_module_class(cls))
         return py_fail(p, r, "RuntimeError",
-                       "Type '<class '%s'>' cannot be compiled since it inherits from nn.Module, consider passing an instance "
-                       "instead", cls->u.cls->name);
+                       "Type '<class '%s'>' cannot be compiled since it inherits from nn.Module, consider "
+                       "passing an instance "
+                       "instead",
+                       cls->u.cls->name);
     cls->u.cls->is_script = true;
     return cls;
 }
@@ -43,22 +45,27 @@ static py_object *jit_script_class(py *p, source_range r, py_object *cls) {
 static py_object *jit_script(PY_BUILTIN_PARAMS) {
     py_object *a[5];
     (void)self;
-    if (!py_bind(p, r, "torch.jit.script", "obj optimize? _frames_up? _rcb? example_inputs?", PY_GIVEN, a)) return NULL;
+    if (!py_bind(p, r, "torch.jit.script", "obj optimize? _frames_up? _rcb? example_inputs?", PY_GIVEN, a))
+        return NULL;
     py_object *o = a[0];
     if (o->kind == PY_CLASS) return jit_script_class(p, r, o);
     if (o->kind == PY_INSTANCE || o->kind == PY_OPERATOR || o->kind == PY_BUILTIN) return o;
     py_function *fn = jit_function(o);
-    if (!fn) return py_fail(p, r, "RuntimeError", "torch.jit.script cannot compile an object of type '%s'", py_type_name(o));
+    if (!fn)
+        return py_fail(p, r, "RuntimeError", "torch.jit.script cannot compile an object of type '%s'",
+                       py_type_name(o));
     if (fn->mode == PY_DEFAULT) fn->mode = PY_SCRIPT;
     return o;
 }
 
-/* ---- marks ------------------------------------------------------------------------------------------------- */
+/* ---- marks ----------------------------------------------------------------------------------- */
 
 static py_object *jit_mark(py *p, source_range r, py_object *o, py_script_mode mode, const char *decorator) {
     py_function *fn = jit_function(o);
     if (!fn && o->kind == PY_CLASS) return o;
-    if (!fn) return py_fail(p, r, "RuntimeError", "Argument to @torch.jit.%s must be a function, not %s", decorator, py_type_name(o));
+    if (!fn)
+        return py_fail(p, r, "RuntimeError", "Argument to @torch.jit.%s must be a function, not %s",
+                       decorator, py_type_name(o));
     fn->mode = mode;
     if (o->kind == PY_PROPERTY && o->u.property.setter) {
         fn = jit_function(o->u.property.setter);
@@ -93,7 +100,9 @@ static py_object *jit_ignore(PY_BUILTIN_PARAMS) {
     if (!py_bind(p, r, "torch.jit.ignore", "drop? drop_on_export?", PY_GIVEN, a)) return NULL;
     if (a[0] && jit_function(a[0])) return jit_mark(p, r, a[0], PY_IGNORE, "ignore");
     if (a[0] && (a[0]->kind != PY_VALUE || a[0]->u.v.tag != V_BOOL))
-        return py_fail(p, r, "RuntimeError", "Argument to @torch.jit.ignore must be a bool or a function but got %s", py_type_name(a[0]));
+        return py_fail(p, r, "RuntimeError",
+                       "Argument to @torch.jit.ignore must be a bool or a function but got %s",
+                       py_type_name(a[0]));
     for (int i = 0; i < 2; i++) {
         bool one = false;
         if (a[i] && !py_truth(p, r, a[i], &one)) return NULL;
@@ -121,7 +130,7 @@ static py_object *jit_interface(PY_BUILTIN_PARAMS) {
     return a[0];
 }
 
-/* ---- overloads ----------------------------------------------------------------------------------------------- */
+/* ---- overloads ------------------------------------------------------------------------------- */
 
 /* Is o a declaration by @torch.jit._overload, and not an implementation? */
 bool py_is_overload(const py_object *o) {
@@ -133,11 +142,12 @@ static py_object *jit_overload(PY_BUILTIN_PARAMS) {
     (void)self;
     if (!py_bind(p, r, "torch.jit._overload", "func", PY_GIVEN, a)) return NULL;
     if (a[0]->kind != PY_FUNCTION) return py_fail(p, r, "TypeError", "@torch.jit._overload takes a function");
-    if (!py_is_overload(a[0]) && !avec_push(p->a, &a[0]->u.fn->overloads, a[0])) return diag_no_memory(p->diag), NULL;
+    if (!py_is_overload(a[0]) && !avec_push(p->a, &a[0]->u.fn->overloads, a[0]))
+        return diag_no_memory(p->diag), NULL;
     return a[0];
 }
 
-/* ---- plain functions -------------------------------------------------------------------------------------------- */
+/* ---- plain functions ------------------------------------------------------------------------- */
 
 static py_object *jit_annotate(PY_BUILTIN_PARAMS) {
     py_object *a[2];
@@ -157,7 +167,8 @@ static bool jit_is_dict(py *p, const py_object *o, const py_object *t, int depth
     if (o->kind != PY_DICT) return false;
     for (size_t i = 0; t->u.type.nargs == 2 && i < o->u.dict->entries.len; i++) {
         const py_dict_entry *e = &o->u.dict->entries.data[i];
-        if (e->key && (!jit_is(p, e->key, t->u.type.args[0], depth + 1) || !jit_is(p, e->val, t->u.type.args[1], depth + 1)))
+        if (e->key && (!jit_is(p, e->key, t->u.type.args[0], depth + 1) ||
+                       !jit_is(p, e->val, t->u.type.args[1], depth + 1)))
             return false;
     }
     return true;
@@ -183,7 +194,8 @@ static bool jit_is(py *p, const py_object *o, const py_object *t, int depth) {
     if (py_is_none(t)) return py_is_none(o);
     if (t->kind != PY_TYPE) return py_isinstance(p, o, t);
     const char *name = t->u.type.name;
-    if (!strcmp(name, "List")) return o->kind == PY_LIST && (t->u.type.nargs != 1 || jit_all(p, o, t->u.type.args[0], depth));
+    if (!strcmp(name, "List"))
+        return o->kind == PY_LIST && (t->u.type.nargs != 1 || jit_all(p, o, t->u.type.args[0], depth));
     if (!strcmp(name, "Dict")) return jit_is_dict(p, o, t, depth);
     if (!strcmp(name, "Tuple")) return jit_is_tuple(p, o, t, depth);
     if (!strcmp(name, "Any")) return true;
@@ -230,13 +242,16 @@ static py_object *jit_identity(PY_BUILTIN_PARAMS) {
 
 static py_object *jit_no_trace(PY_BUILTIN_PARAMS) {
     PY_UNUSED_PARAMS;
-    return py_unsupported(p, r, "torch.jit.trace records a program while it runs, and nothing runs here: use torch.jit.script, or "
-                                "trace with PyTorch and load the archive");
+    return py_unsupported(
+        p, r,
+        "torch.jit.trace records a program while it runs, and nothing runs here: use torch.jit.script, or "
+        "trace with PyTorch and load the archive");
 }
 
 static py_object *jit_no_file(PY_BUILTIN_PARAMS) {
     PY_UNUSED_PARAMS;
-    return py_unsupported(p, r, "torch.jit.save, load and freeze are not available while a program is being compiled");
+    return py_unsupported(
+        p, r, "torch.jit.save, load and freeze are not available while a program is being compiled");
 }
 
 /* torch.jit.Attribute(value, type): an instance that holds both. */
@@ -244,7 +259,10 @@ static py_object *jit_make_attribute(PY_BUILTIN_PARAMS) {
     py_object *a[2];
     if (!py_bind(p, r, "torch.jit.Attribute", "value type", PY_GIVEN, a)) return NULL;
     py_object *o = py_instance(p, self);
-    return o && py_dict_set(p, o->u.inst.attrs, "value", a[0]) && py_dict_set(p, o->u.inst.attrs, "type", a[1]) ? o : NULL;
+    return o && py_dict_set(p, o->u.inst.attrs, "value", a[0]) &&
+                   py_dict_set(p, o->u.inst.attrs, "type", a[1])
+               ? o
+               : NULL;
 }
 
 static const py_row jit_rows[] = {
@@ -292,7 +310,8 @@ static bool jit_fill(py *p, py_object *mod) {
     py_object *cls = py_class_new(p, mod, "Attribute", 0, NULL, PYC_BUILTIN);
     if (!cls) return false;
     cls->u.cls->make = jit_make_attribute;
-    if (!py_module_set_take(p, mod, "Error", py_dict_get(p->builtins->u.mod.globals, "RuntimeError"))) return false;
+    if (!py_module_set_take(p, mod, "Error", py_dict_get(p->builtins->u.mod.globals, "RuntimeError")))
+        return false;
     return py_module_set(p, mod, "Attribute", cls);
 }
 
@@ -302,7 +321,8 @@ bool py_jit_module(py *p, const char *dotted, py_object *mod) {
     return false;
 }
 
-/* torch.jit.ScriptModule is nn.Module, which is read when somebody asks. What torch._jit_internal has beyond its Python part. */
+/* torch.jit.ScriptModule is nn.Module, which is read when somebody asks. What torch._jit_internal has beyond
+ * its Python part. */
 py_object *py_jit_missing(py *p, py_object *mod, const char *name) {
     source_range nowhere = {0};
     if (strcmp(mod->u.mod.name, "torch.jit")) return NULL;

@@ -2,9 +2,9 @@
 /*
  * py_math.c - the modules math and cmath.
  *
- * Method. Functions of one or two doubles are rows of a table with a C function each, called by one builtin per row (the X-macros
- * make them); domain and range errors are told from the result as Python does: NaN out of numbers is a ValueError, infinity out
- * of finite numbers an OverflowError or, at a pole, a ValueError.
+ * Method. Functions of one or two doubles are rows of a table with a C function each, called by one builtin
+ * per row (the X-macros make them); domain and range errors are told from the result as Python does: NaN out
+ * of numbers is a ValueError, infinity out of finite numbers an OverflowError or, at a pole, a ValueError.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/py_torch.h"
@@ -19,19 +19,21 @@ static py_object *math_result(py *p, source_range r, double out, double x, doubl
     return py_float(p, out);
 }
 
-static py_object *math_call1(py *p, source_range r, const char *name, double (*f)(double), int nargs, py_object **args, int nkw,
-                             const char *const *names, py_object **kwargs) {
+static py_object *math_call1(py *p, source_range r, const char *name, double (*f)(double), int nargs,
+                             py_object **args, int nkw, const char *const *names, py_object **kwargs) {
     py_object *a[1];
     double x;
     if (!py_bind(p, r, name, "x", PY_GIVEN, a) || !py_as_float(p, r, a[0], &x)) return NULL;
     return math_result(p, r, f(x), x, 0);
 }
 
-static py_object *math_call2(py *p, source_range r, const char *name, double (*f)(double, double), int nargs, py_object **args,
-                             int nkw, const char *const *names, py_object **kwargs) {
+static py_object *math_call2(py *p, source_range r, const char *name, double (*f)(double, double), int nargs,
+                             py_object **args, int nkw, const char *const *names, py_object **kwargs) {
     py_object *a[2];
     double x, y;
-    if (!py_bind(p, r, name, "x y", PY_GIVEN, a) || !py_as_float(p, r, a[0], &x) || !py_as_float(p, r, a[1], &y)) return NULL;
+    if (!py_bind(p, r, name, "x y", PY_GIVEN, a) || !py_as_float(p, r, a[0], &x) ||
+        !py_as_float(p, r, a[1], &y))
+        return NULL;
     return math_result(p, r, f(x, y), x, y);
 }
 
@@ -52,7 +54,9 @@ static double math_exp2_of(double x) { return exp2(x); }
     X(cosh, cosh) X(tanh, tanh) X(asinh, asinh) X(acosh, acosh) X(atanh, math_atanh_of) X(erf, erf) X(erfc, erfc)         \
     X(gamma, math_gamma_of) X(lgamma, math_lgamma_of) X(fabs, fabs) X(degrees, math_degrees_of)                           \
     X(radians, math_radians_of) X(cbrt, cbrt)
-#define MATH_TWO(X) X(atan2, atan2) X(pow, math_pow_of) X(copysign, copysign) X(fmod, fmod) X(remainder, remainder) X(nextafter, nextafter)
+#define MATH_TWO(X)                                                                                          \
+    X(atan2, atan2)                                                                                          \
+    X(pow, math_pow_of) X(copysign, copysign) X(fmod, fmod) X(remainder, remainder) X(nextafter, nextafter)
 
 #define MATH_ONE_FN(name, f)                                                                         \
     static py_object *math_##name(PY_BUILTIN_PARAMS) {                                               \
@@ -75,12 +79,13 @@ static py_object *math_log(PY_BUILTIN_PARAMS) {
     if (a[1] && !py_as_float(p, r, a[1], &base)) return NULL;
     if (x <= 0 || (a[1] && base <= 0)) return py_fail(p, r, "ValueError", "math domain error");
     if (!a[1]) return py_float(p, log(x));
-    return base == 1 ? py_fail(p, r, "ZeroDivisionError", "float division by zero") : py_float(p, log(x) / log(base));
+    return base == 1 ? py_fail(p, r, "ZeroDivisionError", "float division by zero")
+                     : py_float(p, log(x) / log(base));
 }
 
 /* floor, ceil, trunc: ints. */
-static py_object *math_whole(py *p, source_range r, const char *name, double (*f)(double), int nargs, py_object **args, int nkw,
-                             const char *const *names, py_object **kwargs) {
+static py_object *math_whole(py *p, source_range r, const char *name, double (*f)(double), int nargs,
+                             py_object **args, int nkw, const char *const *names, py_object **kwargs) {
     py_object *a[1];
     double x;
     if (!py_bind(p, r, name, "x", PY_GIVEN, a)) return NULL;
@@ -89,12 +94,19 @@ static py_object *math_whole(py *p, source_range r, const char *name, double (*f
     if (isnan(x)) return py_fail(p, r, "ValueError", "cannot convert float NaN to integer");
     if (isinf(x)) return py_fail(p, r, "OverflowError", "cannot convert float infinity to integer");
     x = f(x);
-    if (x < -0x1p63 || x >= 0x1p63) return py_fail(p, r, "OverflowError", "the integer does not fit in 64 bits");
+    if (x < -0x1p63 || x >= 0x1p63)
+        return py_fail(p, r, "OverflowError", "the integer does not fit in 64 bits");
     return py_int(p, (int64_t)x);
 }
-static py_object *math_floor(PY_BUILTIN_PARAMS) { return (void)self, math_whole(p, r, "floor", floor, PY_GIVEN); }
-static py_object *math_ceil(PY_BUILTIN_PARAMS) { return (void)self, math_whole(p, r, "ceil", ceil, PY_GIVEN); }
-static py_object *math_trunc(PY_BUILTIN_PARAMS) { return (void)self, math_whole(p, r, "trunc", trunc, PY_GIVEN); }
+static py_object *math_floor(PY_BUILTIN_PARAMS) {
+    return (void)self, math_whole(p, r, "floor", floor, PY_GIVEN);
+}
+static py_object *math_ceil(PY_BUILTIN_PARAMS) {
+    return (void)self, math_whole(p, r, "ceil", ceil, PY_GIVEN);
+}
+static py_object *math_trunc(PY_BUILTIN_PARAMS) {
+    return (void)self, math_whole(p, r, "trunc", trunc, PY_GIVEN);
+}
 
 static py_object *math_modf(PY_BUILTIN_PARAMS) {
     py_object *a[1];
@@ -122,7 +134,9 @@ static py_object *math_ldexp(PY_BUILTIN_PARAMS) {
     (void)self;
     double x;
     int64_t i;
-    if (!py_bind(p, r, "ldexp", "x i", PY_GIVEN, a) || !py_as_float(p, r, a[0], &x) || !py_as_int(p, r, a[1], &i)) return NULL;
+    if (!py_bind(p, r, "ldexp", "x i", PY_GIVEN, a) || !py_as_float(p, r, a[0], &x) ||
+        !py_as_int(p, r, a[1], &i))
+        return NULL;
     if (i > 100000) i = 100000;
     if (i < -100000) i = -100000;
     return math_result(p, r, ldexp(x, (int)i), x, 0);
@@ -147,11 +161,12 @@ static py_object *math_isclose(PY_BUILTIN_PARAMS) {
     if (!py_bind(p, r, "isclose", "a b rel_tol? abs_tol?", PY_GIVEN, a)) return NULL;
     if (!py_as_float(p, r, a[0], &x) || !py_as_float(p, r, a[1], &y)) return NULL;
     if ((a[2] && !py_as_float(p, r, a[2], &rel)) || (a[3] && !py_as_float(p, r, a[3], &abs_tol))) return NULL;
-    bool close = x == y || (isfinite(x) && isfinite(y) && fabs(x - y) <= fmax(rel * fmax(fabs(x), fabs(y)), abs_tol));
+    bool close =
+        x == y || (isfinite(x) && isfinite(y) && fabs(x - y) <= fmax(rel * fmax(fabs(x), fabs(y)), abs_tol));
     return py_bool(p, close);
 }
 
-/* ---- ints ---------------------------------------------------------------------------------------------- */
+/* ---- ints ------------------------------------------------------------------------------------ */
 
 static uint64_t math_gcd_of(uint64_t a, uint64_t b) {
     while (b) {
@@ -206,11 +221,12 @@ static py_object *math_factorial(PY_BUILTIN_PARAMS) {
 }
 
 /* n! / (n-k)!, divided by k! if `choose`. */
-static py_object *math_count(py *p, source_range r, const char *name, bool choose, int nargs, py_object **args, int nkw,
-                             const char *const *names, py_object **kwargs) {
+static py_object *math_count(py *p, source_range r, const char *name, bool choose, int nargs,
+                             py_object **args, int nkw, const char *const *names, py_object **kwargs) {
     py_object *a[2];
     int64_t n, k, out = 1;
-    if (!py_bind(p, r, name, "n k", PY_GIVEN, a) || !py_as_int(p, r, a[0], &n) || !py_as_int(p, r, a[1], &k)) return NULL;
+    if (!py_bind(p, r, name, "n k", PY_GIVEN, a) || !py_as_int(p, r, a[0], &n) || !py_as_int(p, r, a[1], &k))
+        return NULL;
     if (n < 0 || k < 0) return py_fail(p, r, "ValueError", "%s() takes non-negative integers", name);
     if (k > n) return py_int(p, 0);
     if (choose && k > n - k) k = n - k;
@@ -222,8 +238,12 @@ static py_object *math_count(py *p, source_range r, const char *name, bool choos
     }
     return py_int(p, out);
 }
-static py_object *math_comb(PY_BUILTIN_PARAMS) { return (void)self, math_count(p, r, "comb", true, PY_GIVEN); }
-static py_object *math_perm(PY_BUILTIN_PARAMS) { return (void)self, math_count(p, r, "perm", false, PY_GIVEN); }
+static py_object *math_comb(PY_BUILTIN_PARAMS) {
+    return (void)self, math_count(p, r, "comb", true, PY_GIVEN);
+}
+static py_object *math_perm(PY_BUILTIN_PARAMS) {
+    return (void)self, math_count(p, r, "perm", false, PY_GIVEN);
+}
 
 static py_object *math_isqrt(PY_BUILTIN_PARAMS) {
     py_object *a[1];
@@ -237,13 +257,14 @@ static py_object *math_isqrt(PY_BUILTIN_PARAMS) {
     return py_int(p, s);
 }
 
-/* ---- sequences ------------------------------------------------------------------------------------------- */
+/* ---- sequences ------------------------------------------------------------------------------- */
 
 static py_object *math_prod(PY_BUILTIN_PARAMS) {
     py_object *a[2], **items;
     (void)self;
     int n;
-    if (!py_bind(p, r, "prod", "iterable start?", PY_GIVEN, a) || !py_iterate(p, r, a[0], &items, &n)) return NULL;
+    if (!py_bind(p, r, "prod", "iterable start?", PY_GIVEN, a) || !py_iterate(p, r, a[0], &items, &n))
+        return NULL;
     py_object *out = a[1] ? a[1] : py_int(p, 1);
     for (int i = 0; out && i < n; i++) out = py_binary(p, r, O_MUL, out, items[i]);
     return out;
@@ -280,7 +301,9 @@ static py_object *math_dist(PY_BUILTIN_PARAMS) {
     (void)self;
     int n, m;
     double h = 0;
-    if (!py_bind(p, r, "dist", "p q", PY_GIVEN, a) || !py_iterate(p, r, a[0], &x, &n) || !py_iterate(p, r, a[1], &y, &m)) return NULL;
+    if (!py_bind(p, r, "dist", "p q", PY_GIVEN, a) || !py_iterate(p, r, a[0], &x, &n) ||
+        !py_iterate(p, r, a[1], &y, &m))
+        return NULL;
     if (n != m) return py_fail(p, r, "ValueError", "both points must have the same number of dimensions");
     for (int i = 0; i < n; i++) {
         double u, v;
@@ -290,7 +313,7 @@ static py_object *math_dist(PY_BUILTIN_PARAMS) {
     return py_float(p, h);
 }
 
-/* ---- complex ----------------------------------------------------------------------------------------------- */
+/* ---- complex --------------------------------------------------------------------------------- */
 
 static bool math_as_complex(py *p, source_range r, const py_object *o, double _Complex *out) {
     double x;
@@ -341,7 +364,8 @@ static py_object *cmath_rect(PY_BUILTIN_PARAMS) {
     py_object *a[2];
     (void)self;
     double length, phi;
-    if (!py_bind(p, r, "cmath.rect", "r phi", PY_GIVEN, a) || !py_as_float(p, r, a[0], &length) || !py_as_float(p, r, a[1], &phi))
+    if (!py_bind(p, r, "cmath.rect", "r phi", PY_GIVEN, a) || !py_as_float(p, r, a[0], &length) ||
+        !py_as_float(p, r, a[1], &phi))
         return NULL;
     return math_complex(p, CMPLX(length * cos(phi), length * sin(phi)));
 }
@@ -355,21 +379,21 @@ static py_object *cmath_polar(PY_BUILTIN_PARAMS) {
     return py_tuple(p, 2, both);
 }
 
-/* ---- the modules ------------------------------------------------------------------------------------------- */
+/* ---- the modules ----------------------------------------------------------------------------- */
 
 static const py_row math_rows[] = {
 #define MATH_ROW(name, f) {"math." #name, math_##name},
-    MATH_ONE(MATH_ROW) MATH_TWO(MATH_ROW)
-    MATH_ROW(log, 0) MATH_ROW(floor, 0) MATH_ROW(ceil, 0) MATH_ROW(trunc, 0) MATH_ROW(modf, 0) MATH_ROW(frexp, 0)
-    MATH_ROW(ldexp, 0) MATH_ROW(isnan, 0) MATH_ROW(isinf, 0) MATH_ROW(isfinite, 0) MATH_ROW(isclose, 0) MATH_ROW(gcd, 0)
-    MATH_ROW(lcm, 0) MATH_ROW(factorial, 0) MATH_ROW(comb, 0) MATH_ROW(perm, 0) MATH_ROW(isqrt, 0) MATH_ROW(prod, 0)
-    MATH_ROW(fsum, 0) MATH_ROW(hypot, 0) MATH_ROW(dist, 0)
+    MATH_ONE(MATH_ROW) MATH_TWO(MATH_ROW) MATH_ROW(log, 0) MATH_ROW(floor, 0) MATH_ROW(ceil, 0)
+        MATH_ROW(trunc, 0) MATH_ROW(modf, 0) MATH_ROW(frexp, 0) MATH_ROW(ldexp, 0) MATH_ROW(isnan, 0)
+            MATH_ROW(isinf, 0) MATH_ROW(isfinite, 0) MATH_ROW(isclose, 0) MATH_ROW(gcd, 0) MATH_ROW(lcm, 0)
+                MATH_ROW(factorial, 0) MATH_ROW(comb, 0) MATH_ROW(perm, 0) MATH_ROW(isqrt, 0)
+                    MATH_ROW(prod, 0) MATH_ROW(fsum, 0) MATH_ROW(hypot, 0) MATH_ROW(dist, 0)
 #undef MATH_ROW
 #define MATH_ROW(name, f) {"cmath." #name, cmath_##name},
-    MATH_COMPLEX(MATH_ROW)
-    MATH_ROW(phase, 0) MATH_ROW(isnan, 0) MATH_ROW(isinf, 0) MATH_ROW(isfinite, 0) MATH_ROW(rect, 0) MATH_ROW(polar, 0)
+                        MATH_COMPLEX(MATH_ROW) MATH_ROW(phase, 0) MATH_ROW(isnan, 0) MATH_ROW(isinf, 0)
+                            MATH_ROW(isfinite, 0) MATH_ROW(rect, 0) MATH_ROW(polar, 0)
 #undef MATH_ROW
-    {NULL, NULL},
+                                {NULL, NULL},
 };
 
 bool py_math_module(py *p, const char *dotted, py_object *mod) {

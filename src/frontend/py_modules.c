@@ -2,14 +2,15 @@
 /*
  * py_modules.c - the modules that the evaluator knows: who fills which, and the small ones.
  *
- * Method. Modules made in C are filled when they are first imported, from tables of rows; those that are better written in Python
- * stand in prelude/. Modules that make no sense while compiling (os, argparse, numpy, ...) can be imported, for many files do so
- * without using them here; what is named in them fails only when it is called.
+ * Method. Modules made in C are filled when they are first imported, from tables of rows; those that are
+ * better written in Python stand in prelude/. Modules that make no sense while compiling (os, argparse,
+ * numpy, ...) can be imported, for many files do so without using them here; what is named in them fails only
+ * when it is called.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/py_torch.h"
 
-/* ---- helpers of all library files ------------------------------------------------------------------------ */
+/* ---- helpers of all library files ------------------------------------------------------------ */
 
 bool py_module_set(py *p, py_object *mod, const char *name, py_object *v) {
     return py_dict_set(p, mod->u.mod.globals, name, v);
@@ -57,24 +58,26 @@ py_object *py_unsupported(py *p, source_range r, const char *fmt, ...) {
     return NULL;
 }
 
-/* ---- modules without use here -------------------------------------------------------------------------------- */
+/* ---- modules without use here ---------------------------------------------------------------- */
 
 static const char *const modules_absent[] = {
-    "os",        "os.path",   "random",      "json",       "argparse",   "time",        "datetime",  "pathlib", "re",       "string",
-    "inspect",   "io",          "pickle",     "uuid",       "tempfile",    "unittest",  "heapq",   "bisect",   "statistics",
-    "textwrap",  "pprint",    "subprocess",  "threading",  "queue",      "hashlib",     "base64",    "struct",  "traceback", "gc",
-    "glob",      "shutil",    "csv",         "platform",   "signal",     "weakref",     "socket",    "tqdm",    "matplotlib", "matplotlib.pyplot",
-    "numpy",     "numpy.random", "numpy.linalg", "numpy.typing", "scipy", "scipy.stats", "pandas",  "sklearn", "PIL",      "PIL.Image",
-    "cv2",       "yaml",      "requests",    "urllib",     "urllib.request", "zipfile", "tarfile",   "gzip",    "fractions", "decimal",
-    "array",    "ctypes",      "multiprocessing", "concurrent", "concurrent.futures", "asyncio", "getpass", "configparser",
-    "locale",    "unittest.mock", "doctest", "timeit",     "cProfile",   "atexit",      "errno",     "secrets", "sysconfig", "pytest",
-    "tensorboard", "wandb",   "einops",      "pytorch_lightning", "lightning", "hydra",  "omegaconf", "h5py",   "fvcore",   "safetensors",
-    "transformers", "timm",   "networkx",    "ast",        "dis",        "keyword", "token",  "tokenize", "calendar"};
+    "os", "os.path", "random", "json", "argparse", "time", "datetime", "pathlib", "re", "string", "inspect",
+    "io", "pickle", "uuid", "tempfile", "unittest", "heapq", "bisect", "statistics", "textwrap", "pprint",
+    "subprocess", "threading", "queue", "hashlib", "base64", "struct", "traceback", "gc", "glob", "shutil",
+    "csv", "platform", "signal", "weakref", "socket", "tqdm", "matplotlib", "matplotlib.pyplot", "numpy",
+    "numpy.random", "numpy.linalg", "numpy.typing", "scipy", "scipy.stats", "pandas", "sklearn", "PIL",
+    "PIL.Image", "cv2", "yaml", "requests", "urllib", "urllib.request", "zipfile", "tarfile", "gzip",
+    "fractions", "decimal", "array", "ctypes", "multiprocessing", "concurrent", "concurrent.futures",
+    "asyncio", "getpass", "configparser", "locale", "unittest.mock", "doctest", "timeit", "cProfile",
+    "atexit", "errno", "secrets", "sysconfig", "pytest", "tensorboard", "wandb", "einops",
+    "pytorch_lightning", "lightning", "hydra", "omegaconf", "h5py", "fvcore", "safetensors", "transformers",
+    "timm", "networkx", "ast", "dis", "keyword", "token", "tokenize", "calendar"};
 
 static py_object *modules_unavailable(PY_BUILTIN_PARAMS) {
     (void)nargs, (void)args, (void)nkw, (void)names, (void)kwargs;
     const char *name = self ? py_as_text(self) : NULL;
-    return py_unsupported(p, r, "%s is not available while a program is being compiled", name ? name : "this function");
+    return py_unsupported(p, r, "%s is not available while a program is being compiled",
+                          name ? name : "this function");
 }
 
 py_object *py_absent(py *p, const char *module, const char *name) {
@@ -94,7 +97,7 @@ static py_object *modules_identity(PY_BUILTIN_PARAMS) {
     return py_bind(p, r, "decorator", "funcobj", PY_GIVEN, a) ? a[0] : NULL;
 }
 
-/* ---- warnings, importlib, operator --------------------------------------------------------------------------------- */
+/* ---- warnings, importlib, operator ----------------------------------------------------------- */
 
 static py_object *modules_none(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, p->none; }
 
@@ -225,18 +228,21 @@ static const py_row modules_rows[] = {
     {NULL, NULL},
 };
 
-/* ---- constants of modules -------------------------------------------------------------------------------------------- */
+/* ---- constants of modules -------------------------------------------------------------------- */
 
-static py_object *modules_builtin(const py *p, const char *name) { return py_dict_get(p->builtins->u.mod.globals, name); }
+static py_object *modules_builtin(const py *p, const char *name) {
+    return py_dict_get(p->builtins->u.mod.globals, name);
+}
 
 /* isinstance(x, numbers.Number): a tuple of classes serves as one. */
 static bool modules_fill_numbers(py *p, py_object *mod) {
-    py_object *all[] = {modules_builtin(p, "int"), modules_builtin(p, "float"), modules_builtin(p, "complex")};
+    py_object *all[] = {modules_builtin(p, "int"), modules_builtin(p, "float"),
+                        modules_builtin(p, "complex")};
     if (!all[0] || !all[1] || !all[2]) return false;
     return py_module_set_take(p, mod, "Number", py_tuple(p, 3, all)) &&
            py_module_set_take(p, mod, "Complex", py_tuple(p, 3, all)) &&
-           py_module_set_take(p, mod, "Real", py_tuple(p, 2, all)) && py_module_set(p, mod, "Integral", all[0]) &&
-           py_module_set(p, mod, "Rational", all[0]);
+           py_module_set_take(p, mod, "Real", py_tuple(p, 2, all)) &&
+           py_module_set(p, mod, "Integral", all[0]) && py_module_set(p, mod, "Rational", all[0]);
 }
 
 static bool modules_fill_sys(py *p, py_object *mod) {
@@ -246,23 +252,27 @@ static bool modules_fill_sys(py *p, py_object *mod) {
            py_module_set_take(p, mod, "platform", py_text(p, "linux")) &&
            py_module_set_take(p, mod, "byteorder", py_text(p, "little")) &&
            py_module_set_take(p, mod, "maxsize", py_int(p, INT64_MAX)) &&
-           py_module_set_take(p, mod, "argv", py_list(p, 0, NULL)) && py_module_set_take(p, mod, "path", py_list(p, 0, NULL));
+           py_module_set_take(p, mod, "argv", py_list(p, 0, NULL)) &&
+           py_module_set_take(p, mod, "path", py_list(p, 0, NULL));
 }
 
 static bool modules_fill_abc(py *p, py_object *mod) {
-    return py_class_new(p, mod, "ABC", 0, NULL, PYC_PLAIN) && py_class_new(p, mod, "ABCMeta", 0, NULL, PYC_PLAIN);
+    return py_class_new(p, mod, "ABC", 0, NULL, PYC_PLAIN) &&
+           py_class_new(p, mod, "ABCMeta", 0, NULL, PYC_PLAIN);
 }
 
 static bool modules_fill_types(py *p, py_object *mod) {
-    static const char *const names[] = {"ModuleType", "FunctionType", "MethodType", "BuiltinFunctionType", "LambdaType", "GeneratorType"};
+    static const char *const names[] = {"ModuleType",          "FunctionType", "MethodType",
+                                        "BuiltinFunctionType", "LambdaType",   "GeneratorType"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!py_class_new(p, mod, names[i], 0, NULL, PYC_PLAIN)) return false;
     return true;
 }
 
 static bool modules_fill_future(py *p, py_object *mod) {
-    static const char *const features[] = {"annotations", "division", "print_function", "absolute_import", "unicode_literals",
-                                           "generator_stop", "with_statement", "nested_scopes", "generators"};
+    static const char *const features[] = {
+    "annotations", "division", "print_function", "absolute_import", "unicode_literals", "generator_stop",
+    "with_statement", "nested_scopes", "generators"};
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
         if (!py_module_set(p, mod, features[i], p->none)) return false;
     return true;
@@ -286,8 +296,8 @@ static bool modules_fill_absent(py *p, py_object *mod, const char *dotted) {
     if (!strcmp(dotted, "os")) {
         py_object *environ = py_new(p, PY_DICT);
         environ->u.dict = py_dict_new(p);
-        return py_module_set(p, mod, "environ", environ) && py_module_set_take(p, mod, "sep", py_text(p, "/")) &&
-               py_add_rows(p, mod, modules_rows);
+        return py_module_set(p, mod, "environ", environ) &&
+               py_module_set_take(p, mod, "sep", py_text(p, "/")) && py_add_rows(p, mod, modules_rows);
     }
     if (strcmp(dotted, "numpy")) return py_add_rows(p, mod, modules_rows);
     return py_module_set_take(p, mod, "pi", py_float(p, 3.14159265358979323846)) &&
@@ -299,7 +309,8 @@ static bool modules_fill_absent(py *p, py_object *mod, const char *dotted) {
 bool py_builtin_module(py *p, const char *dotted, py_object *mod) {
     static bool (*const families[])(py *p, const char *dotted, py_object *mod) = {
         py_torch_module, py_jit_module, py_typing_module, py_math_module, py_classes_module};
-    if (!strncmp(dotted, "torchvision", 11) || !strncmp(dotted, "torchaudio", 10) || !strncmp(dotted, "torchtext", 9)) {
+    if (!strncmp(dotted, "torchvision", 11) || !strncmp(dotted, "torchaudio", 10) ||
+        !strncmp(dotted, "torchtext", 9)) {
         source_range nowhere = {0};
         py_unsupported(p, nowhere, "the package '%s' is not available: ctsc has torch itself only", dotted);
         return false;
@@ -309,7 +320,8 @@ bool py_builtin_module(py *p, const char *dotted, py_object *mod) {
         if (p->diag->status != CTSC_OK) return false;
     }
     for (size_t i = 0; i < sizeof modules_filled / sizeof *modules_filled; i++)
-        if (!strcmp(modules_filled[i].name, dotted)) return modules_filled[i].fill(p, mod) && py_add_rows(p, mod, modules_rows);
+        if (!strcmp(modules_filled[i].name, dotted))
+            return modules_filled[i].fill(p, mod) && py_add_rows(p, mod, modules_rows);
     return modules_is_absent(dotted) && modules_fill_absent(p, mod, dotted);
 }
 
@@ -325,5 +337,6 @@ py_object *py_module_missing(py *p, py_object *mod, const char *name) {
         if (!path || (o = py_dict_get(path->u.mod.globals, name))) return o;
     }
     const char *inner = arena_printf(p->a, "%s.%s", dotted, name);
-    return modules_is_absent(inner) ? py_import(p, nowhere, intern(p->names, inner)) : py_absent(p, dotted, name);
+    return modules_is_absent(inner) ? py_import(p, nowhere, intern(p->names, inner))
+                                    : py_absent(p, dotted, name);
 }

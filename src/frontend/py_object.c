@@ -2,11 +2,10 @@
 /*
  * py_object.c - the evaluator's objects: making them, dicts, hashing, equality, classes of objects, failures.
  *
- * Method: objects are arena memory and never freed before the evaluator; counted values inside PY_VALUE are noted in
- * p->held. A dict keeps its entries in order and, from nine entries on, an open-addressing index of them; removed
- * entries stay behind as holes until the next growth.
- * Invariants: an entry whose key is NULL is a hole, and may still be named by the index.
- * Tests: tests/unit/test_py.c
+ * Method: objects are arena memory and never freed before the evaluator; counted values inside PY_VALUE are
+ * noted in p->held. A dict keeps its entries in order and, from nine entries on, an open-addressing index of
+ * them; removed entries stay behind as holes until the next growth. Invariants: an entry whose key is NULL is
+ * a hole, and may still be named by the index. Tests: tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
 
@@ -43,7 +42,8 @@ bool py_memory(py *p) {
 
 bool py_step(py *p, source_range r) {
     if (++p->steps > PY_MAX_STEPS) {
-        diag_fail_at(p->diag, CTSC_LIMIT, r, "the module-level code runs for too long (more than %d steps)", PY_MAX_STEPS);
+        diag_fail_at(p->diag, CTSC_LIMIT, r, "the module-level code runs for too long (more than %d steps)",
+                     PY_MAX_STEPS);
         return false;
     }
     if (p->a->total > PY_MAX_BYTES) {
@@ -221,13 +221,15 @@ static bool py_hash_value(const py_object *o, uint64_t *out) {
     if (v.tag == V_STR)
         *out = hash_bytes(v.u.str->bytes, v.u.str->len);
     else if (v.tag == V_COMPLEX)
-        *out = v.u.complex->im == 0 ? py_hash_number(0, v.u.complex->re, 2) : hash_bytes(&v.u.complex->re, 16);
+        *out =
+            v.u.complex->im == 0 ? py_hash_number(0, v.u.complex->re, 2) : hash_bytes(&v.u.complex->re, 16);
     else if (v.tag == V_LIST || v.tag == V_DICT)
         return false;
     else if (v.tag == V_DEVICE)
         *out = hash_u64((uint64_t)v.u.device + 77);
     else
-        *out = hash_u64((uint64_t)(uintptr_t)(value_is_counted(v) ? (const void *)v.u.refs : (const void *)o) + v.tag);
+        *out = hash_u64(
+            (uint64_t)(uintptr_t)(value_is_counted(v) ? (const void *)v.u.refs : (const void *)o) + v.tag);
     return true;
 }
 
@@ -261,7 +263,9 @@ bool py_hash(py *p, source_range r, const py_object *o, uint64_t *out) {
         }
         break;
     case PY_OPERATOR: *out = hash_bytes(o->u.op_name, strlen(o->u.op_name)); break;
-    case PY_METHOD: *out = hash_u64((uint64_t)(uintptr_t)o->u.method.self ^ (uint64_t)(uintptr_t)o->u.method.fn); break;
+    case PY_METHOD:
+        *out = hash_u64((uint64_t)(uintptr_t)o->u.method.self ^ (uint64_t)(uintptr_t)o->u.method.fn);
+        break;
     default: *out = hash_u64((uint64_t)(uintptr_t)o); break;
     }
     if (!ok && p) py_fail(p, r, "TypeError", "unhashable type: '%s'", py_type_name(o));
@@ -282,7 +286,8 @@ bool py_same(const py_object *a, const py_object *b) {
     case PY_SYMBOL: return a->u.symbol == b->u.symbol && a->u.v.u.i == b->u.v.u.i;
     case PY_OPERATOR: return !strcmp(a->u.op_name, b->u.op_name);
     case PY_DICT: return a->u.dict == b->u.dict;
-    case PY_TYPE: return a->u.type.nargs < 0 && b->u.type.nargs < 0 && !strcmp(a->u.type.name, b->u.type.name);
+    case PY_TYPE:
+        return a->u.type.nargs < 0 && b->u.type.nargs < 0 && !strcmp(a->u.type.name, b->u.type.name);
     case PY_ELLIPSIS:
     case PY_NOT_IMPLEMENTED: return true;
     default: return false;
@@ -311,8 +316,10 @@ static bool py_equal_values(const py_object *a, const py_object *b) {
     double f, g;
     int m, n;
     if (py_number(a, &i, &f, &m) && py_number(b, &j, &g, &n)) return m < 2 && n < 2 ? i == j : f == g;
-    if (a->u.v.tag == V_COMPLEX && py_number(b, &j, &g, &n)) return a->u.v.u.complex->re == g && a->u.v.u.complex->im == 0;
-    if (b->u.v.tag == V_COMPLEX && py_number(a, &i, &f, &m)) return b->u.v.u.complex->re == f && b->u.v.u.complex->im == 0;
+    if (a->u.v.tag == V_COMPLEX && py_number(b, &j, &g, &n))
+        return a->u.v.u.complex->re == g && a->u.v.u.complex->im == 0;
+    if (b->u.v.tag == V_COMPLEX && py_number(a, &i, &f, &m))
+        return b->u.v.u.complex->re == f && b->u.v.u.complex->im == 0;
     return value_equal(a->u.v, b->u.v);
 }
 
@@ -322,7 +329,8 @@ const py_object *py_enum_plain(const py_object *o) {
     const py_class *c = o->u.inst.cls->u.cls;
     for (size_t i = 0; i < c->mro.len; i++) {
         const char *n = c->mro.data[i]->u.cls->name;
-        if (!strcmp(n, "int") || !strcmp(n, "str") || !strcmp(n, "IntEnum")) return py_dict_get(o->u.inst.attrs, "value");
+        if (!strcmp(n, "int") || !strcmp(n, "str") || !strcmp(n, "IntEnum"))
+            return py_dict_get(o->u.inst.attrs, "value");
     }
     return o;
 }
@@ -343,8 +351,8 @@ static bool py_equal_kinds(py *p, const py_object *a, const py_object *b) {
                (py_range_len(a) == 0 || (a->u.range.start == b->u.range.start &&
                                          (py_range_len(a) == 1 || a->u.range.step == b->u.range.step)));
     case PY_SLICE:
-        return py_equal(p, a->u.slice.start, b->u.slice.start) && py_equal(p, a->u.slice.stop, b->u.slice.stop) &&
-               py_equal(p, a->u.slice.step, b->u.slice.step);
+        return py_equal(p, a->u.slice.start, b->u.slice.start) &&
+               py_equal(p, a->u.slice.stop, b->u.slice.stop) && py_equal(p, a->u.slice.step, b->u.slice.step);
     case PY_INSTANCE: {
         const py_class *c = a->u.inst.cls->u.cls;
         if (a->u.inst.cls != b->u.inst.cls || !c->is_dataclass) return false;
@@ -569,20 +577,35 @@ py_object *py_builtin_class(py *p, const char *name) {
 }
 
 static const char *const py_value_names[] = {
-    [V_NONE] = "NoneType", [V_BOOL] = "bool",     [V_INT] = "int",       [V_FLOAT] = "float",
-    [V_DEVICE] = "device", [V_FUNCTION] = "ScriptFunction", [V_UNINIT] = "object", [V_COMPLEX] = "complex",
-    [V_STR] = "str",       [V_TENSOR] = "Tensor", [V_LIST] = "list",     [V_DICT] = "dict",
-    [V_TUPLE] = "tuple",   [V_OBJECT] = "object", [V_ENUM] = "Enum",     [V_FUTURE] = "Future",
-    [V_CAPSULE] = "Generator",
+    [V_NONE] = "NoneType", [V_BOOL] = "bool",         [V_INT] = "int",
+    [V_FLOAT] = "float",   [V_DEVICE] = "device",     [V_FUNCTION] = "ScriptFunction",
+    [V_UNINIT] = "object", [V_COMPLEX] = "complex",   [V_STR] = "str",
+    [V_TENSOR] = "Tensor", [V_LIST] = "list",         [V_DICT] = "dict",
+    [V_TUPLE] = "tuple",   [V_OBJECT] = "object",     [V_ENUM] = "Enum",
+    [V_FUTURE] = "Future", [V_CAPSULE] = "Generator",
 };
 
 static const char *const py_kind_names[PY_KIND_COUNT] = {
-    [PY_LIST] = "list", [PY_TUPLE] = "tuple", [PY_SET] = "set", [PY_DICT] = "dict", [PY_RANGE] = "range",
-    [PY_SLICE] = "slice", [PY_ELLIPSIS] = "ellipsis", [PY_NOT_IMPLEMENTED] = "NotImplementedType",
-    [PY_MODULE] = "module", [PY_FUNCTION] = "function", [PY_METHOD] = "method",
-    [PY_BUILTIN] = "builtin_function_or_method", [PY_OPERATOR] = "builtin_function_or_method", [PY_CLASS] = "type",
-    [PY_PROPERTY] = "property", [PY_STATICMETHOD] = "staticmethod", [PY_CLASSMETHOD] = "classmethod",
-    [PY_TYPE] = "_GenericAlias", [PY_SUPER] = "super", [PY_ITERATOR] = "generator",
+    [PY_LIST] = "list",
+    [PY_TUPLE] = "tuple",
+    [PY_SET] = "set",
+    [PY_DICT] = "dict",
+    [PY_RANGE] = "range",
+    [PY_SLICE] = "slice",
+    [PY_ELLIPSIS] = "ellipsis",
+    [PY_NOT_IMPLEMENTED] = "NotImplementedType",
+    [PY_MODULE] = "module",
+    [PY_FUNCTION] = "function",
+    [PY_METHOD] = "method",
+    [PY_BUILTIN] = "builtin_function_or_method",
+    [PY_OPERATOR] = "builtin_function_or_method",
+    [PY_CLASS] = "type",
+    [PY_PROPERTY] = "property",
+    [PY_STATICMETHOD] = "staticmethod",
+    [PY_CLASSMETHOD] = "classmethod",
+    [PY_TYPE] = "_GenericAlias",
+    [PY_SUPER] = "super",
+    [PY_ITERATOR] = "generator",
 };
 
 const char *py_type_name(const py_object *o) {
@@ -603,7 +626,8 @@ const py_object *py_class_of(py *p, const py_object *o) {
         if (o->u.seq.seq_cls) return o->u.seq.seq_cls;
         break;
     case PY_VALUE:
-        if (o->u.v.tag == V_TENSOR || o->u.v.tag == V_DEVICE || o->u.v.tag == V_CAPSULE) return py_torch_class(p, o);
+        if (o->u.v.tag == V_TENSOR || o->u.v.tag == V_DEVICE || o->u.v.tag == V_CAPSULE)
+            return py_torch_class(p, o);
         break;
     case PY_SYMBOL: return py_torch_class(p, o);
     default: break;
@@ -633,12 +657,14 @@ static bool py_is_abstract(py *p, const py_object *o, const char *name) {
     if (!strcmp(name, "Tuple")) return o->kind == PY_TUPLE;
     if (!strcmp(name, "Set") || !strcmp(name, "FrozenSet")) return o->kind == PY_SET;
     if (!strcmp(name, "Iterator") || !strcmp(name, "Generator")) return o->kind == PY_ITERATOR;
-    const char *dunder = !strcmp(name, "Callable") ? "__call__" : !strcmp(name, "Hashable") ? "__hash__"
-                         : !strcmp(name, "Sized")  ? "__len__"  : "__iter__";
+    const char *dunder = !strcmp(name, "Callable")   ? "__call__"
+                         : !strcmp(name, "Hashable") ? "__hash__"
+                         : !strcmp(name, "Sized")    ? "__len__"
+                                                     : "__iter__";
     if (o->kind == PY_INSTANCE) return py_class_find(o->u.inst.cls, dunder) != NULL;
     if (!strcmp(name, "Callable"))
-        return o->kind == PY_FUNCTION || o->kind == PY_METHOD || o->kind == PY_BUILTIN || o->kind == PY_OPERATOR ||
-               o->kind == PY_CLASS;
+        return o->kind == PY_FUNCTION || o->kind == PY_METHOD || o->kind == PY_BUILTIN ||
+               o->kind == PY_OPERATOR || o->kind == PY_CLASS;
     if (!strcmp(name, "Hashable")) {
         uint64_t hash;
         return py_hash(NULL, (source_range){0}, o, &hash);
@@ -665,6 +691,7 @@ bool py_isinstance(py *p, const py_object *o, const py_object *cls) {
         return py_is_abstract(p, o, cls->u.type.name);
     }
     if (cls->kind != PY_CLASS) return false;
-    if (o->kind == PY_TUPLE && !cls->u.cls->module && !strcmp(cls->u.cls->name, "tuple")) return true; /* named ones too */
+    if (o->kind == PY_TUPLE && !cls->u.cls->module && !strcmp(cls->u.cls->name, "tuple"))
+        return true; /* named ones too */
     return py_is_subclass(py_class_of(p, o), cls);
 }

@@ -2,9 +2,9 @@
 /*
  * py_operator.c - a + b, a < b, -a, a += b and the truth of objects.
  *
- * Method: tensors first (py_tensor_operator), then numbers, then containers and text, then the methods that a class of the
- * program defines. Integers have 64 bits; what does not fit is an OverflowError.
- * Tests: tests/unit/test_py.c
+ * Method: tensors first (py_tensor_operator), then numbers, then containers and text, then the methods that a
+ * class of the program defines. Integers have 64 bits; what does not fit is an OverflowError. Tests:
+ * tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
 
@@ -12,7 +12,11 @@
 
 /* ---- numbers ------------------------------------------------------------------------------------------ */
 
-typedef struct operand { int64_t i; double f; int rank; } operand; /* rank: 0 bool, 1 int, 2 float */
+typedef struct operand {
+    int64_t i;
+    double f;
+    int rank;
+} operand; /* rank: 0 bool, 1 int, 2 float */
 
 static py_object *number_overflow(py *p, source_range r) {
     return py_fail(p, r, "OverflowError", "the result does not fit in a 64 bit integer");
@@ -84,7 +88,8 @@ static double number_floor_mod(double x, double y) {
     return m == 0 ? copysign(0, y) : m;
 }
 
-static py_object *number_complex(py *p, source_range r, operator_kind op, double ar, double ai, double br, double bi);
+static py_object *number_complex(py *p, source_range r, operator_kind op, double ar, double ai, double br,
+                                 double bi);
 
 static py_object *number_floats(py *p, source_range r, operator_kind op, double x, double y) {
     switch (op) {
@@ -98,14 +103,16 @@ static py_object *number_floats(py *p, source_range r, operator_kind op, double 
         return py_float(p, floor((x - number_floor_mod(x, y)) / y + 0.5));
     case O_MOD: return y != 0 ? py_float(p, number_floor_mod(x, y)) : number_zero(p, r, op, true);
     case O_POW:
-        if (x == 0 && y < 0) return py_fail(p, r, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
+        if (x == 0 && y < 0)
+            return py_fail(p, r, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
         if (x < 0 && y != floor(y) && isfinite(y)) return number_complex(p, r, op, x, 0, y, 0);
         return py_float(p, pow(x, y));
     default: return NULL;
     }
 }
 
-static py_object *number_complex(py *p, source_range r, operator_kind op, double ar, double ai, double br, double bi) {
+static py_object *number_complex(py *p, source_range r, operator_kind op, double ar, double ai, double br,
+                                 double bi) {
     double re, im, d = br * br + bi * bi;
     switch (op) {
     case O_ADD: re = ar + br, im = ai + bi; break;
@@ -144,7 +151,8 @@ static bool number_as_complex(const py_object *o, double *re, double *im) {
 }
 
 /* NULL without an error: these are no numbers, or numbers do not have the operator. */
-static py_object *number_binary(py *p, source_range r, operator_kind op, const py_object *a, const py_object *b) {
+static py_object *number_binary(py *p, source_range r, operator_kind op, const py_object *a,
+                                const py_object *b) {
     operand x, y;
     bool left = py_number(a, &x.i, &x.f, &x.rank), right = py_number(b, &y.i, &y.f, &y.rank);
     if (left && right) {
@@ -152,11 +160,13 @@ static py_object *number_binary(py *p, source_range r, operator_kind op, const p
         return number_floats(p, r, op, x.f, y.f);
     }
     double ar, ai, br, bi;
-    if (number_as_complex(a, &ar, &ai) && number_as_complex(b, &br, &bi)) return number_complex(p, r, op, ar, ai, br, bi);
+    if (number_as_complex(a, &ar, &ai) && number_as_complex(b, &br, &bi))
+        return number_complex(p, r, op, ar, ai, br, bi);
     return NULL;
 }
 
-/* ---- containers and text ---------------------------------------------------------------------------------- */
+/* ---- containers and text ----------------------------------------------------------------------------------
+ */
 
 static py_object *sequence_concat(py *p, source_range r, const py_object *a, const py_object *b) {
     if (!py_room(p, r, (int64_t)(a->u.seq.items.len + b->u.seq.items.len))) return NULL;
@@ -196,7 +206,8 @@ static py_object *sequence_repeat(py *p, source_range r, const py_object *a, int
     return o;
 }
 
-static py_object *set_binary(py *p, source_range r, operator_kind op, const py_object *a, const py_object *b) {
+static py_object *set_binary(py *p, source_range r, operator_kind op, const py_object *a,
+                             const py_object *b) {
     py_object *o = py_set_new(p);
     for (size_t i = 0; i < a->u.seq.items.len; i++) {
         py_object *x = a->u.seq.items.data[i];
@@ -237,9 +248,12 @@ static py_object *container_binary(py *p, source_range r, operator_kind op, py_o
     int64_t times;
     if (op == O_MOD && py_str_of(a)) return py_format_percent(p, r, a, b);
     if (op == O_ADD && py_str_of(a) && py_str_of(b)) return text_concat(p, r, py_str_of(a), py_str_of(b));
-    if (op == O_ADD && a->kind == b->kind && (a->kind == PY_LIST || a->kind == PY_TUPLE)) return sequence_concat(p, r, a, b);
-    if (op == O_MUL && operator_is_sequence(a) && operator_is_int(b, &times)) return sequence_repeat(p, r, a, times);
-    if (op == O_MUL && operator_is_sequence(b) && operator_is_int(a, &times)) return sequence_repeat(p, r, b, times);
+    if (op == O_ADD && a->kind == b->kind && (a->kind == PY_LIST || a->kind == PY_TUPLE))
+        return sequence_concat(p, r, a, b);
+    if (op == O_MUL && operator_is_sequence(a) && operator_is_int(b, &times))
+        return sequence_repeat(p, r, a, times);
+    if (op == O_MUL && operator_is_sequence(b) && operator_is_int(a, &times))
+        return sequence_repeat(p, r, b, times);
     if (a->kind == PY_SET && b->kind == PY_SET && (op == O_OR || op == O_AND || op == O_XOR || op == O_SUB))
         return set_binary(p, r, op, a, b);
     if (op == O_OR && a->kind == PY_DICT && b->kind == PY_DICT) {
@@ -251,10 +265,14 @@ static py_object *container_binary(py *p, source_range r, operator_kind op, py_o
     return NULL;
 }
 
-/* ---- the program's own classes -------------------------------------------------------------------------------- */
+/* ---- the program's own classes
+ * -------------------------------------------------------------------------------- */
 
 /*   operator, method, method of the right operand, method of a op= b */
-static const struct { operator_kind op; const char *name, *reflected, *inplace; } operator_methods[] = {
+static const struct {
+    operator_kind op;
+    const char *name, *reflected, *inplace;
+} operator_methods[] = {
     {O_ADD, "__add__", "__radd__", "__iadd__"},
     {O_SUB, "__sub__", "__rsub__", "__isub__"},
     {O_MUL, "__mul__", "__rmul__", "__imul__"},
@@ -298,7 +316,8 @@ static py_object *method_binary(py *p, source_range r, operator_kind op, py_obje
     return NULL;
 }
 
-/* ---- comparison ---------------------------------------------------------------------------------------------------- */
+/* ---- comparison
+ * ---------------------------------------------------------------------------------------------------- */
 
 static bool operator_is_own(const py_object *o) {
     return o->kind == PY_INSTANCE || (o->kind == PY_TUPLE && o->u.seq.seq_cls);
@@ -329,12 +348,14 @@ static bool compare_result(operator_kind op, int order) {
     return op == O_LT ? order < 0 : op == O_LE ? order <= 0 : op == O_GT ? order > 0 : order >= 0;
 }
 
-static py_object *compare_unsupported(py *p, source_range r, operator_kind op, const py_object *a, const py_object *b) {
-    return py_fail(p, r, "TypeError", "'%s' not supported between instances of '%s' and '%s'", operator_text(op),
-                   py_type_name(a), py_type_name(b));
+static py_object *compare_unsupported(py *p, source_range r, operator_kind op, const py_object *a,
+                                      const py_object *b) {
+    return py_fail(p, r, "TypeError", "'%s' not supported between instances of '%s' and '%s'",
+                   operator_text(op), py_type_name(a), py_type_name(b));
 }
 
-static py_object *compare_sequences(py *p, source_range r, operator_kind op, const py_object *a, const py_object *b) {
+static py_object *compare_sequences(py *p, source_range r, operator_kind op, const py_object *a,
+                                    const py_object *b) {
     size_t n = a->u.seq.items.len, m = b->u.seq.items.len;
     for (size_t i = 0; i < n && i < m; i++) {
         py_object *x = a->u.seq.items.data[i], *y = b->u.seq.items.data[i];
@@ -421,7 +442,9 @@ bool py_less(py *p, source_range r, py_object *a, py_object *b, bool *out) {
     return o && py_truth(p, r, o, out);
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------------------------ */
+/* ---- operators
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 /* What Python's classes do, without the in-place form. NULL without an error: nothing fits. */
 static py_object *operator_apply(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
@@ -464,7 +487,8 @@ static py_object *inplace_list(py *p, source_range r, operator_kind op, py_objec
 
 py_object *py_inplace(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
     if (a->kind == PY_LIST && (op == O_ADD || op == O_MUL)) return inplace_list(p, r, op, a, b);
-    if (a->kind == PY_DICT && b->kind == PY_DICT && op == O_OR) return dict_update(p, a->u.dict, b->u.dict) ? a : NULL;
+    if (a->kind == PY_DICT && b->kind == PY_DICT && op == O_OR)
+        return dict_update(p, a->u.dict, b->u.dict) ? a : NULL;
     if (a->kind == PY_SET && b->kind == PY_SET) {
         py_object *o = py_binary(p, r, op, a, b);
         if (o) memcpy(&a->u.seq.items, &o->u.seq.items, sizeof a->u.seq.items);
@@ -502,16 +526,22 @@ py_object *py_unary(py *p, source_range r, operator_kind op, py_object *a) {
         const complex_box *c = a->u.v.u.complex;
         return op == O_POS ? a : number_complex(p, r, O_SUB, 0, 0, c->re, c->im);
     } else {
-        py_object *m = py_find_special(p, a, op == O_NEG ? "__neg__" : op == O_POS ? "__pos__" : "__invert__");
+        py_object *m = py_find_special(p, a,
+                                       op == O_NEG   ? "__neg__"
+                                       : op == O_POS ? "__pos__"
+                                                     : "__invert__");
         if (m) return py_call0(p, r, m);
         if (py_failed(p)) return NULL;
         const py_object *plain = operator_plain(a);
         if (plain != a) return py_unary(p, r, op, (py_object *)plain);
     }
-    return py_fail(p, r, "TypeError", "bad operand type for unary %s: '%s'", operator_text(op), py_type_name(a));
+    return py_fail(p, r, "TypeError", "bad operand type for unary %s: '%s'", operator_text(op),
+                   py_type_name(a));
 }
 
-/* ---- truth ------------------------------------------------------------------------------------------------------------------- */
+/* ---- truth
+ * -------------------------------------------------------------------------------------------------------------------
+ */
 
 static bool truth_of_instance(py *p, source_range r, py_object *o, bool *out) {
     *out = true;
@@ -534,10 +564,14 @@ bool py_truth(py *p, source_range r, py_object *o, bool *out) {
     *out = true;
     switch (o->kind) {
     case PY_VALUE:
-        if (py_number(o, &n.i, &n.f, &n.rank)) *out = n.rank == 2 ? n.f != 0 : n.i != 0;
-        else if (o->u.v.tag == V_NONE) *out = false;
-        else if (o->u.v.tag == V_STR) *out = o->u.v.u.str->len > 0;
-        else if (o->u.v.tag == V_COMPLEX) *out = o->u.v.u.complex->re != 0 || o->u.v.u.complex->im != 0;
+        if (py_number(o, &n.i, &n.f, &n.rank))
+            *out = n.rank == 2 ? n.f != 0 : n.i != 0;
+        else if (o->u.v.tag == V_NONE)
+            *out = false;
+        else if (o->u.v.tag == V_STR)
+            *out = o->u.v.u.str->len > 0;
+        else if (o->u.v.tag == V_COMPLEX)
+            *out = o->u.v.u.complex->re != 0 || o->u.v.u.complex->im != 0;
         else if (o->u.v.tag == V_TENSOR) {
             py_object *v = py_call_operator(p, r, "aten::Bool", 1, &o, 0, NULL, NULL);
             return v && !py_is_tensor(v) && py_truth(p, r, v, out);

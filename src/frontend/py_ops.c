@@ -2,11 +2,11 @@
 /*
  * py_ops.c - operators called from Python: overload resolution over objects, and values from and to objects.
  *
- * Method. Overloads are tried in the order of ir/schemas.txt, first as the arguments are, then with conversions: an int or a
- * 0-dim tensor for a float, a string for a device, several trailing ints for int[]. Fitting an argument makes its
- * value at once; the values of an overload that does not fit are dropped again. That is simpler than typing objects first, and these
- * calls are few.
- * Ownership: values made here are released here; results become objects of the evaluator.
+ * Method. Overloads are tried in the order of ir/schemas.txt, first as the arguments are, then with
+ * conversions: an int or a 0-dim tensor for a float, a string for a device, several trailing ints for int[].
+ * Fitting an argument makes its value at once; the values of an overload that does not fit are dropped again.
+ * That is simpler than typing objects first, and these calls are few. Ownership: values made here are
+ * released here; results become objects of the evaluator.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/py_torch.h"
@@ -15,7 +15,7 @@
 
 enum { OPS_MAX_ARGS = 64, OPS_MAX_NESTING = 60 };
 
-/* ---- one object as a value of a type --------------------------------------------------------------- */
+/* ---- one object as a value of a type --------------------------------------------------------- */
 
 typedef struct ops_fit {
     py *p;
@@ -144,13 +144,15 @@ static bool ops_list(ops_fit *f, type *t, const argument *arg, const py_object *
 }
 
 static bool ops_tuple(ops_fit *f, type *t, const py_object *o, value *out) {
-    if ((o->kind != PY_TUPLE && !(f->convert && o->kind == PY_LIST)) || o->u.seq.items.len != (size_t)t->nelems)
+    if ((o->kind != PY_TUPLE && !(f->convert && o->kind == PY_LIST)) ||
+        o->u.seq.items.len != (size_t)t->nelems)
         return false;
     tuple *made = tuple_new((size_t)t->nelems, t->field_names ? t : NULL);
     if (!made) return ops_no_memory(f);
     f->depth++;
     bool ok = f->depth < OPS_MAX_NESTING;
-    for (int i = 0; ok && i < t->nelems; i++) ok = ops_fits(f, t->elems[i], NULL, o->u.seq.items.data[i], &made->items[i]);
+    for (int i = 0; ok && i < t->nelems; i++)
+        ok = ops_fits(f, t->elems[i], NULL, o->u.seq.items.data[i], &made->items[i]);
     f->depth--;
     if (ok) return ops_give(value_tuple_take(made), out);
     value_unref(value_tuple_take(made));
@@ -180,7 +182,8 @@ static bool ops_dict(ops_fit *f, type *t, const py_object *o, value *out) {
     return false;
 }
 
-/* Can o stand for an argument of type t? *out: its value, owned. Failing says nothing in the diag but a lack of memory. */
+/* Can o stand for an argument of type t? *out: its value, owned. Failing says nothing in the diag but a lack
+ * of memory. */
 static bool ops_fits(ops_fit *f, type *t, const argument *arg, const py_object *o, value *out) {
     switch (t->kind) {
     case T_TENSOR: return py_is_tensor(o) && ops_give(value_ref(o->u.v), out);
@@ -215,7 +218,7 @@ static bool ops_fits(ops_fit *f, type *t, const argument *arg, const py_object *
     }
 }
 
-/* ---- values of objects whose type is not given -------------------------------------------------------- */
+/* ---- values of objects whose type is not given ----------------------------------------------- */
 
 /* The type of n inferred values together; NULL: they have none in common. */
 static type *ops_unified(const value *v, size_t n, size_t step) {
@@ -313,17 +316,21 @@ bool py_to_value(py *p, source_range r, const py_object *o, type *t, value *out)
         return true;
     }
     if (p->diag->status != CTSC_OK) return false;
-    if (!t) return py_fail(p, r, "TypeError", "an object of type '%s' is no TorchScript value", py_type_name(o)), false;
+    if (!t)
+        return py_fail(p, r, "TypeError", "an object of type '%s' is no TorchScript value", py_type_name(o)),
+               false;
     strbuf text = STRBUF_INIT;
     type_print_python(t, &text);
-    py_fail(p, r, "TypeError", "expected a value of type '%s' but found one of type '%s'", sb_str(&text), py_type_name(o));
+    py_fail(p, r, "TypeError", "expected a value of type '%s' but found one of type '%s'", sb_str(&text),
+            py_type_name(o));
     sb_free(&text);
     return false;
 }
 
-/* ---- objects of values ------------------------------------------------------------------------------------ */
+/* ---- objects of values ----------------------------------------------------------------------- */
 
-static py_object *ops_sequence(py *p, py_kind kind, size_t n, value (*get)(const void *from, size_t i), const void *from) {
+static py_object *ops_sequence(py *p, py_kind kind, size_t n, value (*get)(const void *from, size_t i),
+                               const void *from) {
     py_object *o = py_new(p, kind);
     for (size_t i = 0; i < n; i++) {
         py_object *item = py_from_value(p, get(from, i));
@@ -361,7 +368,7 @@ py_object *py_from_value(py *p, value v) {
     return o;
 }
 
-/* ---- overloads --------------------------------------------------------------------------------------------- */
+/* ---- overloads ------------------------------------------------------------------------------- */
 
 typedef struct ops_call {
     py *p;
@@ -473,14 +480,14 @@ static py_object *ops_misfit(ops_call *c, const char *op_name, int n, const op *
 }
 
 static bool ops_random_fill(const char *name) {
-    static const char *const fills[] = {"uniform_", "normal_",    "random_",      "exponential_", "bernoulli_",
-                                        "cauchy_",  "geometric_", "log_normal_"};
+    static const char *const fills[] = {
+    "uniform_", "normal_", "random_", "exponential_", "bernoulli_", "cauchy_", "geometric_", "log_normal_"};
     for (size_t i = 0; i < sizeof fills / sizeof *fills; i++)
         if (!strcmp(name, fills[i])) return true;
     return false;
 }
 
-/* ---- results ----------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* The object whose tensor a result is: operators that return an argument return its object. */
 static py_object *ops_result(ops_call *c, const schema *s, value v) {
@@ -521,7 +528,8 @@ static py_object *ops_results(ops_call *c, const schema *s, value *results) {
 }
 
 py_object *py_kernel_failed(py *p, source_range r) {
-    static const char *const index_errors[] = {"Dimension out of range", "index ", "too many indices", "Dimension specified"};
+    static const char *const index_errors[] = {"Dimension out of range", "index ", "too many indices",
+                                               "Dimension specified"};
     diag *d = p->diag;
     diag_locate(d, r);
     if (d->status != CTSC_FAILED || d->exception) return NULL;
@@ -547,7 +555,8 @@ static py_object *ops_run(ops_call *c, const op *o) {
     const schema *s = o->schema;
     if (!o->fn)
         return py_unsupported(c->p, c->range, "operator %s is not supported", o->key);
-    if (s->nreturns > OPS_MAX_ARGS) return py_unsupported(c->p, c->range, "operator %s has too many results", o->key);
+    if (s->nreturns > OPS_MAX_ARGS)
+        return py_unsupported(c->p, c->range, "operator %s has too many results", o->key);
     value results[OPS_MAX_ARGS];
     op_ctx cx;
     if (!ops_context(c->p, &cx)) return py_unsupported(c->p, c->range, "operators cannot run here");
@@ -560,7 +569,7 @@ static py_object *ops_run(ops_call *c, const op *o) {
     return py_kernel_failed(c->p, c->range);
 }
 
-/* ---- the call ------------------------------------------------------------------------------------------------ */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 /* Factory functions take requires_grad, which their schemas do not have: takes it out of the keywords. */
 static bool ops_take_requires_grad(ops_call *c, int n, const op *const *overloads, bool *wanted) {
@@ -604,12 +613,15 @@ py_object *py_call_operator(py *p, source_range r, const char *op_name, int narg
     if (!n) return py_fail(p, r, "AttributeError", "there is no operator %s", op_name);
     const char *base = strstr(op_name, "::");
     bool grad;
-    if (!strcmp(op_name, "aten::set_grad_enabled") && nargs == 1) /* behind no_grad; noted, nothing depends on it */
+    if (!strcmp(op_name, "aten::set_grad_enabled") &&
+        nargs == 1) /* behind no_grad; noted, nothing depends on it */
         return py_truth(p, r, args[0], &grad) ? (p->no_grad = !grad, p->none) : NULL;
-    if (p->host.skip_init && nargs && py_is_tensor(args[0]) && base && ops_random_fill(base + 2)) return args[0];
+    if (p->host.skip_init && nargs && py_is_tensor(args[0]) && base && ops_random_fill(base + 2))
+        return args[0];
     ops_call *c = mem_zalloc(sizeof *c);
     if (!c) return diag_no_memory(p->diag), NULL;
-    *c = (ops_call){.p = p, .range = r, .nargs = nargs, .args = args, .nkw = nkw, .names = names, .kwargs = kwargs};
+    *c = (ops_call){
+        .p = p, .range = r, .nargs = nargs, .args = args, .nkw = nkw, .names = names, .kwargs = kwargs};
     bool wants_grad;
     py_object *o = NULL;
     if (nkw > 63)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_reflect.c - the builtins about objects themselves: isinstance, getattr, type, super, property, print, and the methods of
- * the class `object`.
+ * py_reflect.c - the builtins about objects themselves: isinstance, getattr, type, super, property, print,
+ * and the methods of the class `object`.
  *
  * Tests: tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
 
-#define TAKE(function, spec, out)                                                                  \
+#define TAKE(function, spec, out)                                                                            \
     if (!py_bind(p, r, function, spec, nargs, args, nkw, names, kwargs, out)) return NULL
 
-/* ---- attributes, classes ------------------------------------------------------------------------------------- */
+/* ---- attributes, classes
+ * ------------------------------------------------------------------------------------- */
 
 static bool reflect_is_class(const py_object *o) {
     if (o->kind != PY_TUPLE) return o->kind == PY_CLASS || o->kind == PY_TYPE || py_is_none(o);
@@ -85,7 +86,11 @@ static py_object *reflect_callable(PY_ARGS) {
     (void)self;
     TAKE("callable", "obj", a);
     switch (a[0]->kind) {
-    case PY_FUNCTION: case PY_METHOD: case PY_BUILTIN: case PY_OPERATOR: case PY_CLASS: return p->true_;
+    case PY_FUNCTION:
+    case PY_METHOD:
+    case PY_BUILTIN:
+    case PY_OPERATOR:
+    case PY_CLASS: return p->true_;
     case PY_INSTANCE: return py_bool(p, py_class_find(a[0]->u.inst.cls, "__call__") != NULL);
     default: return p->false_;
     }
@@ -97,7 +102,9 @@ static py_object *reflect_id(PY_ARGS) {
     TAKE("id", "obj", a);
     const py_object *o = a[0];
     bool counted = o->kind == PY_VALUE && value_is_counted(o->u.v);
-    return py_int(p, (int64_t)(uintptr_t)(counted ? (const void *)o->u.v.u.refs : o->kind == PY_DICT ? (const void *)o->u.dict : o));
+    return py_int(p, (int64_t)(uintptr_t)(counted              ? (const void *)o->u.v.u.refs
+                                          : o->kind == PY_DICT ? (const void *)o->u.dict
+                                                               : o));
 }
 
 static py_object *reflect_hash(PY_ARGS) {
@@ -114,7 +121,8 @@ static py_object *reflect_hash(PY_ARGS) {
 static py_object *reflect_new_type(py *p, source_range r, py_object *const *a) {
     const char *name = reflect_name(p, r, "type", a[0]);
     if (!name) return NULL;
-    if (a[1]->kind != PY_TUPLE || a[2]->kind != PY_DICT) return py_fail(p, r, "TypeError", "type() expects a tuple and a dict");
+    if (a[1]->kind != PY_TUPLE || a[2]->kind != PY_DICT)
+        return py_fail(p, r, "TypeError", "type() expects a tuple and a dict");
     py_object *o = py_new(p, PY_CLASS);
     py_class *c = o->u.cls = arena_new(p->a, py_class);
     c->name = name;
@@ -186,7 +194,8 @@ static py_object *make_classmethod(PY_ARGS) {
     return reflect_wrap(p, r, self, nargs, args, nkw, names, kwargs, "classmethod", PY_CLASSMETHOD);
 }
 
-/* ---- scopes, output ------------------------------------------------------------------------------------------------ */
+/* ---- scopes, output
+ * ------------------------------------------------------------------------------------------------ */
 
 static py_object *reflect_vars(PY_ARGS) {
     py_object *a[1];
@@ -203,9 +212,19 @@ static py_object *reflect_globals(PY_ARGS) {
     return py_dict_object(p, p->env->module->u.mod.globals);
 }
 
+static py_object *reflect_import(PY_ARGS) {
+    py_object *a[5];
+    (void)self;
+    TAKE("__import__", "name globals? locals? fromlist? level?", a);
+    const char *name = reflect_name(p, r, "__import__", a[0]);
+    if (!name || !py_import(p, r, name)) return NULL;
+    return py_import(p, r, a[3] ? name : intern_n(p->names, name, strcspn(name, ".")));
+}
+
 static bool reflect_dir_add(py *p, py_object *set, const py_dict *d) {
     for (size_t i = 0; d && i < d->entries.len; i++)
-        if (d->entries.data[i].key && !py_set_add(p, (source_range){0}, set, d->entries.data[i].key)) return false;
+        if (d->entries.data[i].key && !py_set_add(p, (source_range){0}, set, d->entries.data[i].key))
+            return false;
     return true;
 }
 
@@ -213,10 +232,16 @@ static py_object *reflect_dir(PY_ARGS) {
     py_object *a[1], *set = py_set_new(p);
     (void)self;
     TAKE("dir", "object?", a);
-    const py_object *o = a[0], *cls = o && o->kind == PY_INSTANCE ? o->u.inst.cls : o && o->kind == PY_CLASS ? o : NULL;
-    bool ok = reflect_dir_add(p, set, !o ? p->env->vars : o->kind == PY_MODULE ? o->u.mod.globals
-                                      : o->kind == PY_INSTANCE ? o->u.inst.attrs : NULL);
-    for (size_t i = 0; ok && cls && i < cls->u.cls->mro.len; i++) ok = reflect_dir_add(p, set, cls->u.cls->mro.data[i]->u.cls->attrs);
+    const py_object *o = a[0], *cls = o && o->kind == PY_INSTANCE ? o->u.inst.cls
+                                      : o && o->kind == PY_CLASS  ? o
+                                                                  : NULL;
+    bool ok = reflect_dir_add(p, set,
+                              !o                       ? p->env->vars
+                              : o->kind == PY_MODULE   ? o->u.mod.globals
+                              : o->kind == PY_INSTANCE ? o->u.inst.attrs
+                                                       : NULL);
+    for (size_t i = 0; ok && cls && i < cls->u.cls->mro.len; i++)
+        ok = reflect_dir_add(p, set, cls->u.cls->mro.data[i]->u.cls->attrs);
     return ok ? py_sorted(p, r, NULL, 1, &set, 0, NULL, NULL) : NULL;
 }
 
@@ -241,7 +266,8 @@ static py_object *reflect_print(PY_ARGS) {
     return py_failed(p) ? NULL : p->none;
 }
 
-/* ---- the class object ------------------------------------------------------------------------------------------------ */
+/* ---- the class object
+ * ------------------------------------------------------------------------------------------------ */
 
 static py_object *object_init(PY_ARGS) {
     (void)r, (void)self, (void)nargs, (void)args, (void)nkw, (void)names, (void)kwargs;
@@ -250,7 +276,8 @@ static py_object *object_init(PY_ARGS) {
 
 static py_object *object_make(PY_ARGS) {
     (void)self, (void)nkw, (void)names, (void)kwargs;
-    if (nargs < 1 || args[0]->kind != PY_CLASS) return py_fail(p, r, "TypeError", "object.__new__(X): X is not a type object");
+    if (nargs < 1 || args[0]->kind != PY_CLASS)
+        return py_fail(p, r, "TypeError", "object.__new__(X): X is not a type object");
     py_object *cls = args[0];
     if (cls->u.cls->kind != PYC_NAMED_TUPLE) return py_instance(p, cls);
     py_object *o = py_tuple(p, nargs - 1, args + 1);
@@ -281,7 +308,8 @@ static py_object *object_getattribute(PY_ARGS) {
     if (!name) return NULL;
     py_object *own = self->kind == PY_INSTANCE ? py_dict_get(self->u.inst.attrs, name) : NULL;
     if (own) return own;
-    if (self->kind != PY_INSTANCE || py_class_find(self->u.inst.cls, name) || !strncmp(name, "__", 2)) return py_getattr(p, r, self, name);
+    if (self->kind != PY_INSTANCE || py_class_find(self->u.inst.cls, name) || !strncmp(name, "__", 2))
+        return py_getattr(p, r, self, name);
     return py_fail(p, r, "AttributeError", "'%s' object has no attribute '%s'", py_type_name(self), name);
 }
 
@@ -313,40 +341,71 @@ static py_object *object_hash(PY_ARGS) {
 }
 
 static py_object *object_dir(PY_ARGS) {
-    return nargs ? py_fail(p, r, "TypeError", "__dir__() takes no arguments") : reflect_dir(p, r, NULL, 1, &self, nkw, names, kwargs);
+    return nargs ? py_fail(p, r, "TypeError", "__dir__() takes no arguments")
+                 : reflect_dir(p, r, NULL, 1, &self, nkw, names, kwargs);
     (void)args;
 }
 
 const py_method_row py_object_methods[] = {
-    {"object", "__init__", object_init},       {"object", "__setattr__", object_setattr},
-    {"object", "__delattr__", object_delattr}, {"object", "__getattribute__", object_getattribute},
-    {"object", "__repr__", object_repr},       {"object", "__str__", object_repr},
-    {"object", "__eq__", object_eq},           {"object", "__ne__", object_ne},
-    {"object", "__hash__", object_hash},       {"object", "__dir__", object_dir},
+    {"object", "__init__", object_init},
+    {"object", "__setattr__", object_setattr},
+    {"object", "__delattr__", object_delattr},
+    {"object", "__getattribute__", object_getattribute},
+    {"object", "__repr__", object_repr},
+    {"object", "__str__", object_repr},
+    {"object", "__eq__", object_eq},
+    {"object", "__ne__", object_ne},
+    {"object", "__hash__", object_hash},
+    {"object", "__dir__", object_dir},
     {"object", "__init_subclass__", object_init},
     {0},
 };
 
-static const struct { const char *name; py_builtin_fn fn; } reflect_types[] = {
-    {"type", make_type},         {"super", make_super},       {"property", make_property},
-    {"staticmethod", make_staticmethod}, {"classmethod", make_classmethod},
+static const struct {
+    const char *name;
+    py_builtin_fn fn;
+} reflect_types[] = {
+    {"type", make_type},
+    {"super", make_super},
+    {"property", make_property},
+    {"staticmethod", make_staticmethod},
+    {"classmethod", make_classmethod},
 };
 
-static const struct { const char *name; py_builtin_fn fn; } reflect_functions[] = {
-    {"isinstance", reflect_isinstance}, {"issubclass", reflect_issubclass}, {"hasattr", reflect_hasattr},
-    {"getattr", reflect_getattr},       {"setattr", reflect_setattr},       {"delattr", reflect_delattr},
-    {"callable", reflect_callable},     {"id", reflect_id},                 {"hash", reflect_hash},
-    {"vars", reflect_vars},             {"locals", reflect_vars},           {"globals", reflect_globals},
-    {"dir", reflect_dir},               {"print", reflect_print},
+static const struct {
+    const char *name;
+    py_builtin_fn fn;
+} reflect_functions[] = {
+    {"isinstance", reflect_isinstance},
+    {"issubclass", reflect_issubclass},
+    {"hasattr", reflect_hasattr},
+    {"getattr", reflect_getattr},
+    {"setattr", reflect_setattr},
+    {"delattr", reflect_delattr},
+    {"callable", reflect_callable},
+    {"id", reflect_id},
+    {"hash", reflect_hash},
+    {"vars", reflect_vars},
+    {"locals", reflect_vars},
+    {"globals", reflect_globals},
+    {"dir", reflect_dir},
+    {"print", reflect_print},
+    {"__import__", reflect_import},
 };
 
 bool py_objects_init(py *p) {
     for (const py_method_row *m = py_object_methods; m->type; m++) {
         py_object *fn = py_builtin(p, m->name, m->fn);
         fn->u.builtin.method = true;
+        if (!strcmp(m->name, "__init_subclass__")) {
+            py_object *wrapped = py_new(p, PY_CLASSMETHOD);
+            wrapped->u.fn_object = fn;
+            fn = wrapped;
+        }
         if (!py_dict_set(p, p->object_class->u.cls->attrs, m->name, fn)) return false;
     }
-    if (!py_dict_set(p, p->object_class->u.cls->attrs, "__new__", py_builtin(p, "__new__", object_make))) return false;
+    if (!py_dict_set(p, p->object_class->u.cls->attrs, "__new__", py_builtin(p, "__new__", object_make)))
+        return false;
     for (size_t i = 0; i < sizeof reflect_types / sizeof *reflect_types; i++) {
         py_object *cls = py_class_new(p, NULL, reflect_types[i].name, 0, NULL, PYC_BUILTIN);
         if (!cls) return false;

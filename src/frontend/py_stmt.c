@@ -2,8 +2,8 @@
 /*
  * py_stmt.c - statements, and running a file as a module.
  *
- * Method: a statement ends in one of five ways (flow); a return leaves its value in the scope it returns from. An exception
- * is a failed diag; try takes it out of the diag, as an object, and finally puts it back.
+ * Method: a statement ends in one of five ways (flow); a return leaves its value in the scope it returns
+ * from. An exception is a failed diag; try takes it out of the diag, as an object, and finally puts it back.
  * Tests: tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
@@ -77,8 +77,10 @@ static flow stmt_return(py *p, py_env *env, const stmt *s) {
 
 static flow stmt_raise(py *p, py_env *env, const stmt *s) {
     if (!s->value) {
-        if (p->handled) py_throw(p, s->range, p->handled);
-        else py_fail(p, s->range, "RuntimeError", "No active exception to reraise");
+        if (p->handled)
+            py_throw(p, s->range, p->handled);
+        else
+            py_fail(p, s->range, "RuntimeError", "No active exception to reraise");
         return FLOW_ERROR;
     }
     py_object *o = py_eval(p, env, s->value);
@@ -165,7 +167,8 @@ static bool stmt_import_all(py *p, py_env *env, source_range r, py_object *mod) 
     if (!all) {
         for (size_t i = 0; i < d->entries.len; i++) {
             const py_dict_entry e = d->entries.data[i];
-            if (e.key && py_str_of(e.key)->bytes[0] != '_' && !py_dict_set_key(p, env->vars, e.key, e.val)) return false;
+            if (e.key && py_str_of(e.key)->bytes[0] != '_' && !py_dict_set_key(p, env->vars, e.key, e.val))
+                return false;
         }
         return true;
     }
@@ -174,7 +177,8 @@ static bool stmt_import_all(py *p, py_env *env, source_range r, py_object *mod) 
     if (!py_iterate(p, r, all, &items, &n)) return false;
     for (int i = 0; i < n; i++) {
         const char *name = py_as_text(items[i]);
-        py_object *o = name ? py_getattr(p, r, mod, name) : py_fail(p, r, "TypeError", "__all__ must hold strings");
+        py_object *o =
+            name ? py_getattr(p, r, mod, name) : py_fail(p, r, "TypeError", "__all__ must hold strings");
         if (!o || !py_store(p, env, name, o)) return false;
     }
     return true;
@@ -222,7 +226,8 @@ static bool stmt_import_one(py *p, py_env *env, source_range r, const import_nam
         bool fits = snprintf(dotted, sizeof dotted, "%s.%s", module, n->name) < (int)sizeof dotted;
         o = fits ? py_import(p, r, dotted) : NULL;
         if (py_failed(p)) {
-            if (!p->diag->exception || strcmp(p->diag->exception, "builtins.ModuleNotFoundError")) return false;
+            if (!p->diag->exception || strcmp(p->diag->exception, "builtins.ModuleNotFoundError"))
+                return false;
             diag_clear(p->diag);
         }
     }
@@ -239,7 +244,8 @@ static flow stmt_import(py *p, py_env *env, const stmt *s) {
     return FLOW_NEXT;
 }
 
-/* ---- control flow ---------------------------------------------------------------------------------------- */
+/* ---- control flow ----------------------------------------------------------------------------------------
+ */
 
 static flow stmt_if(py *p, py_env *env, const stmt *s) {
     py_object *c = py_eval(p, env, s->value);
@@ -290,9 +296,11 @@ static flow stmt_for(py *p, py_env *env, const stmt *s) {
     return f == FLOW_NEXT ? stmt_block(p, env, &s->orelse) : f;
 }
 
-/* ---- with, try ---------------------------------------------------------------------------------------------- */
+/* ---- with, try
+ * ---------------------------------------------------------------------------------------------- */
 
-/* Takes the failure out of the diag, for code that runs before it is handled or goes on. NULL: it cannot be caught. */
+/* Takes the failure out of the diag, for code that runs before it is handled or goes on. NULL: it cannot be
+ * caught. */
 static py_object *stmt_set_aside(py *p, diag *saved) {
     py_object *e = py_caught(p);
     if (!e) return NULL;
@@ -397,7 +405,8 @@ static flow stmt_try(py *p, py_env *env, const stmt *s) {
     return e ? stmt_put_back(p, &saved, e) : f;
 }
 
-/* ---- definitions ------------------------------------------------------------------------------------------------- */
+/* ---- definitions
+ * ------------------------------------------------------------------------------------------------- */
 
 static flow stmt_decorate(py *p, py_env *env, const expr_list *decorators, const char *name, py_object *o) {
     for (size_t i = decorators->len; i > 0 && o; i--) {
@@ -409,15 +418,16 @@ static flow stmt_decorate(py *p, py_env *env, const expr_list *decorators, const
     return stmt_ok(o && py_store(p, env, name, o));
 }
 
-/* Decorators are evaluated after the definition here; Python does so before, which no program can tell apart that does not
- * mean to. */
+/* Decorators are evaluated after the definition here; Python does so before, which no program can tell apart
+ * that does not mean to. */
 static flow stmt_def(py *p, py_env *env, const stmt *s) {
     py_object *o = py_function_new(p, env, s->def);
     if (!o) return FLOW_ERROR;
     const py_dict *scope = env->vars ? env->vars : env->module->u.mod.globals;
     py_object *before = py_dict_get(scope, s->def->name);
     for (size_t i = 0; before && py_is_overload(before) && i < before->u.fn->overloads.len; i++)
-        if (!avec_push(p->a, &o->u.fn->overloads, before->u.fn->overloads.data[i])) return diag_no_memory(p->diag), FLOW_ERROR;
+        if (!avec_push(p->a, &o->u.fn->overloads, before->u.fn->overloads.data[i]))
+            return diag_no_memory(p->diag), FLOW_ERROR;
     return stmt_decorate(p, env, &s->def->decorators, s->def->name, o);
 }
 
@@ -426,18 +436,32 @@ static flow stmt_class(py *p, py_env *env, const stmt *s) {
     return o ? stmt_decorate(p, env, &s->cls->decorators, s->cls->name, o) : FLOW_ERROR;
 }
 
-/* ---- dispatch ------------------------------------------------------------------------------------------------------ */
+/* ---- dispatch
+ * ------------------------------------------------------------------------------------------------------ */
 
 typedef flow (*stmt_fn)(py *p, py_env *env, const stmt *s);
 
 static const stmt_fn stmt_table[S_KIND_COUNT] = {
-    [S_EXPR] = stmt_expr,       [S_ASSIGN] = stmt_assign, [S_ANN_ASSIGN] = stmt_ann_assign,
-    [S_AUG_ASSIGN] = stmt_aug_assign, [S_IF] = stmt_if,   [S_WHILE] = stmt_while,
-    [S_FOR] = stmt_for,         [S_RETURN] = stmt_return, [S_RAISE] = stmt_raise,
-    [S_ASSERT] = stmt_assert,   [S_PASS] = stmt_pass,     [S_BREAK] = stmt_break,
-    [S_CONTINUE] = stmt_continue, [S_DELETE] = stmt_delete, [S_WITH] = stmt_with,
-    [S_DEF] = stmt_def,         [S_CLASS] = stmt_class,   [S_IMPORT] = stmt_import,
-    [S_GLOBAL] = stmt_global,   [S_TRY] = stmt_try,
+    [S_EXPR] = stmt_expr,
+    [S_ASSIGN] = stmt_assign,
+    [S_ANN_ASSIGN] = stmt_ann_assign,
+    [S_AUG_ASSIGN] = stmt_aug_assign,
+    [S_IF] = stmt_if,
+    [S_WHILE] = stmt_while,
+    [S_FOR] = stmt_for,
+    [S_RETURN] = stmt_return,
+    [S_RAISE] = stmt_raise,
+    [S_ASSERT] = stmt_assert,
+    [S_PASS] = stmt_pass,
+    [S_BREAK] = stmt_break,
+    [S_CONTINUE] = stmt_continue,
+    [S_DELETE] = stmt_delete,
+    [S_WITH] = stmt_with,
+    [S_DEF] = stmt_def,
+    [S_CLASS] = stmt_class,
+    [S_IMPORT] = stmt_import,
+    [S_GLOBAL] = stmt_global,
+    [S_TRY] = stmt_try,
 };
 
 static flow stmt_block(py *p, py_env *env, const stmt_list *body) {
@@ -448,7 +472,8 @@ static flow stmt_block(py *p, py_env *env, const stmt_list *body) {
         const stmt *s = body->data[i];
         f = py_step(p, s->range) ? stmt_table[s->kind](p, env, s) : FLOW_ERROR;
         if (f == FLOW_ERROR) {
-            if (!py_failed(p)) diag_fail_at(p->diag, CTSC_INTERNAL, s->range, "a statement failed without a reason");
+            if (!py_failed(p))
+                diag_fail_at(p->diag, CTSC_INTERNAL, s->range, "a statement failed without a reason");
             diag_locate(p->diag, s->range);
         }
     }

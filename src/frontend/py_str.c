@@ -37,7 +37,8 @@ static const str *str_argument(py *p, source_range r, const char *method, const 
     return s;
 }
 
-/* ---- case and kinds of characters ------------------------------------------------------------------------- */
+/* ---- case and kinds of characters -------------------------------------------------------------------------
+ */
 
 static py_object *str_mapped(py *p, const str *s, void (*map)(char *bytes, size_t len)) {
     str *t = str_new(s->bytes, s->len);
@@ -78,12 +79,16 @@ static void map_title(char *s, size_t n) {
     }
 }
 
-#define STR_MAP(name)                                                                              \
-    static py_object *str_##name(PY_ARGS) {                                                        \
-        if (!py_bind(p, r, #name, "", nargs, args, nkw, names, kwargs, NULL)) return NULL;         \
-        return str_mapped(p, py_str_of(self), map_##name);                                         \
+#define STR_MAP(name)                                                                                        \
+    static py_object *str_##name(PY_ARGS) {                                                                  \
+        if (!py_bind(p, r, #name, "", nargs, args, nkw, names, kwargs, NULL)) return NULL;                   \
+        return str_mapped(p, py_str_of(self), map_##name);                                                   \
     }
-STR_MAP(upper) STR_MAP(lower) STR_MAP(swapcase) STR_MAP(capitalize) STR_MAP(title)
+STR_MAP(upper)
+STR_MAP(lower)
+STR_MAP(swapcase)
+STR_MAP(capitalize)
+STR_MAP(title)
 
 static bool str_all(const str *s, int (*is)(int)) {
     for (size_t i = 0; i < s->len; i++)
@@ -91,11 +96,11 @@ static bool str_all(const str *s, int (*is)(int)) {
     return s->len > 0;
 }
 
-#define STR_TEST(name, condition)                                                                  \
-    static py_object *str_##name(PY_ARGS) {                                                        \
-        if (!py_bind(p, r, #name, "", nargs, args, nkw, names, kwargs, NULL)) return NULL;         \
-        const str *s = py_str_of(self);                                                            \
-        return py_bool(p, condition);                                                              \
+#define STR_TEST(name, condition)                                                                            \
+    static py_object *str_##name(PY_ARGS) {                                                                  \
+        if (!py_bind(p, r, #name, "", nargs, args, nkw, names, kwargs, NULL)) return NULL;                   \
+        const str *s = py_str_of(self);                                                                      \
+        return py_bool(p, condition);                                                                        \
     }
 static bool str_has_case(const str *s, int (*wrong)(int), int (*right)(int)) {
     bool any = false;
@@ -108,7 +113,8 @@ static bool str_has_case(const str *s, int (*wrong)(int), int (*right)(int)) {
 
 static bool str_names(const str *s) {
     for (size_t i = 0; i < s->len; i++)
-        if (!(isalnum((unsigned char)s->bytes[i]) || s->bytes[i] == '_' || (unsigned char)s->bytes[i] > 127)) return false;
+        if (!(isalnum((unsigned char)s->bytes[i]) || s->bytes[i] == '_' || (unsigned char)s->bytes[i] > 127))
+            return false;
     return s->len > 0 && !isdigit((unsigned char)s->bytes[0]);
 }
 
@@ -120,16 +126,19 @@ STR_TEST(isupper, str_has_case(s, islower, isupper))
 STR_TEST(islower, str_has_case(s, isupper, islower))
 STR_TEST(isidentifier, str_names(s))
 
-/* ---- searching --------------------------------------------------------------------------------------------------- */
+/* ---- searching
+ * --------------------------------------------------------------------------------------------------- */
 
 /* Bounds of "find(sub, start, end)" as bytes. */
-static bool str_bounds(py *p, source_range r, const str *s, py_object *from, py_object *to, size_t *begin, size_t *end) {
+static bool str_bounds(py *p, source_range r, const str *s, py_object *from, py_object *to, size_t *begin,
+                       size_t *end) {
     py_object slice = {.kind = PY_SLICE, .u.slice = {from ? from : p->none, to ? to : p->none, p->none}};
     int64_t start, step, count;
     *begin = 0;
     *end = s->len;
     if (!from && !to) return true;
-    if (!py_slice_bounds(p, r, &slice, (int64_t)py_text_len(s->bytes, s->len), &start, &step, &count)) return false;
+    if (!py_slice_bounds(p, r, &slice, (int64_t)py_text_len(s->bytes, s->len), &start, &step, &count))
+        return false;
     *begin = py_text_at(s->bytes, s->len, (size_t)start);
     *end = py_text_at(s->bytes, s->len, (size_t)(start + count));
     return true;
@@ -191,7 +200,8 @@ static py_object *str_affix(PY_ARGS, const char *method, bool suffix) {
     if (!str_bounds(p, r, s, a[1], a[2], &begin, &end)) return NULL;
     size_t n = a[0]->kind == PY_TUPLE ? a[0]->u.seq.items.len : 1;
     for (size_t i = 0; i < n; i++) {
-        const str *part = str_argument(p, r, method, a[0]->kind == PY_TUPLE ? a[0]->u.seq.items.data[i] : a[0]);
+        const str *part =
+            str_argument(p, r, method, a[0]->kind == PY_TUPLE ? a[0]->u.seq.items.data[i] : a[0]);
         if (!part) return NULL;
         if (part->len > end - begin) continue;
         if (!memcmp(s->bytes + (suffix ? end - part->len : begin), part->bytes, part->len)) return p->true_;
@@ -212,7 +222,8 @@ static py_object *str_without(PY_ARGS, const char *method, bool suffix) {
     if (!py_bind(p, r, method, "affix", nargs, args, nkw, names, kwargs, a)) return NULL;
     const str *s = py_str_of(self), *part = str_argument(p, r, method, a[0]);
     if (!part) return NULL;
-    if (part->len > s->len || memcmp(s->bytes + (suffix ? s->len - part->len : 0), part->bytes, part->len)) return self;
+    if (part->len > s->len || memcmp(s->bytes + (suffix ? s->len - part->len : 0), part->bytes, part->len))
+        return self;
     return py_string(p, s->bytes + (suffix ? 0 : part->len), s->len - part->len);
 }
 
@@ -224,7 +235,8 @@ static py_object *str_removesuffix(PY_ARGS) {
     return str_without(p, r, self, nargs, args, nkw, names, kwargs, "removesuffix", true);
 }
 
-/* ---- trimming, padding ------------------------------------------------------------------------------------------------- */
+/* ---- trimming, padding
+ * ------------------------------------------------------------------------------------------------- */
 
 static bool str_in_set(const str *set, char c) {
     return set ? memchr(set->bytes, c, set->len) != NULL : isspace((unsigned char)c) != 0;
@@ -233,7 +245,8 @@ static bool str_in_set(const str *set, char c) {
 static py_object *str_trim(PY_ARGS, const char *method, bool left, bool right) {
     py_object *a[1];
     if (!py_bind(p, r, method, "chars?", nargs, args, nkw, names, kwargs, a)) return NULL;
-    const str *s = py_str_of(self), *set = a[0] && !py_is_none(a[0]) ? str_argument(p, r, method, a[0]) : NULL;
+    const str *s = py_str_of(self),
+              *set = a[0] && !py_is_none(a[0]) ? str_argument(p, r, method, a[0]) : NULL;
     if (py_failed(p)) return NULL;
     size_t begin = 0, end = s->len;
     while (left && begin < end && str_in_set(set, s->bytes[begin])) begin++;
@@ -290,7 +303,8 @@ static py_object *str_zfill(PY_ARGS) {
     return str_pad(p, r, self, nargs, args, nkw, names, kwargs, "zfill", '0');
 }
 
-/* ---- taking apart, putting together ---------------------------------------------------------------------------------------- */
+/* ---- taking apart, putting together
+ * ---------------------------------------------------------------------------------------- */
 
 static bool str_push(py *p, source_range r, py_object *list, const char *s, size_t n) {
     py_object *o = py_string(p, s, n);
@@ -305,18 +319,23 @@ static bool str_split_space(py *p, source_range r, const str *s, int64_t max, bo
         size_t a = begin, b = end;
         if (max == 0) return str_push(p, r, list, s->bytes + begin, end - begin);
         if (!last) {
-            for (b = a; b < end && !isspace((unsigned char)s->bytes[b]); b++) {}
-            for (begin = b; begin < end && isspace((unsigned char)s->bytes[begin]); begin++) {}
+            for (b = a; b < end && !isspace((unsigned char)s->bytes[b]); b++) {
+            }
+            for (begin = b; begin < end && isspace((unsigned char)s->bytes[begin]); begin++) {
+            }
         } else {
-            for (a = b; a > begin && !isspace((unsigned char)s->bytes[a - 1]); a--) {}
-            for (end = a; end > begin && isspace((unsigned char)s->bytes[end - 1]); end--) {}
+            for (a = b; a > begin && !isspace((unsigned char)s->bytes[a - 1]); a--) {
+            }
+            for (end = a; end > begin && isspace((unsigned char)s->bytes[end - 1]); end--) {
+            }
         }
         if (!str_push(p, r, list, s->bytes + a, b - a)) return false;
     }
     return true;
 }
 
-static bool str_split_at(py *p, source_range r, const str *s, const str *sep, int64_t max, bool last, py_object *list) {
+static bool str_split_at(py *p, source_range r, const str *s, const str *sep, int64_t max, bool last,
+                         py_object *list) {
     size_t begin = 0, end = s->len;
     for (; max != 0; max--) {
         int64_t at = str_search(s, begin, end, sep, last);
@@ -324,8 +343,10 @@ static bool str_split_at(py *p, source_range r, const str *s, const str *sep, in
         bool ok = last ? str_push(p, r, list, s->bytes + at + sep->len, end - (size_t)at - sep->len)
                        : str_push(p, r, list, s->bytes + begin, (size_t)at - begin);
         if (!ok) return false;
-        if (last) end = (size_t)at;
-        else begin = (size_t)at + sep->len;
+        if (last)
+            end = (size_t)at;
+        else
+            begin = (size_t)at + sep->len;
     }
     return str_push(p, r, list, s->bytes + begin, end - begin);
 }
@@ -403,7 +424,8 @@ static py_object *str_join(PY_ARGS) {
     for (int i = 0; i < n; i++) {
         const str *t = py_str_of(items[i]);
         if (!t) {
-            py_fail(p, r, "TypeError", "sequence item %d: expected str instance, %s found", i, py_type_name(items[i]));
+            py_fail(p, r, "TypeError", "sequence item %d: expected str instance, %s found", i,
+                    py_type_name(items[i]));
         } else if (py_room(p, r, (int64_t)(out.len + t->len + s->len))) {
             if (i) sb_write(&out, s->bytes, s->len);
             sb_write(&out, t->bytes, t->len);
@@ -419,7 +441,8 @@ static py_object *str_replace(PY_ARGS) {
     py_object *a[3];
     int64_t max = -1;
     if (!py_bind(p, r, "replace", "old new count?", nargs, args, nkw, names, kwargs, a)) return NULL;
-    const str *s = py_str_of(self), *from = str_argument(p, r, "replace", a[0]), *to = from ? str_argument(p, r, "replace", a[1]) : NULL;
+    const str *s = py_str_of(self), *from = str_argument(p, r, "replace", a[0]),
+              *to = from ? str_argument(p, r, "replace", a[1]) : NULL;
     if (!to || (a[2] && !py_as_int(p, r, a[2], &max))) return NULL;
     if (!py_room(p, r, (int64_t)((s->len + 1) / (from->len ? from->len : 1) * to->len + s->len))) return NULL;
     strbuf out = STRBUF_INIT;
@@ -453,25 +476,45 @@ static py_object *str_encode(PY_ARGS) {
 }
 
 const py_method_row py_string_methods[] = {
-    {"str", "upper", str_upper},           {"str", "lower", str_lower},
-    {"str", "swapcase", str_swapcase},     {"str", "capitalize", str_capitalize},
-    {"str", "title", str_title},           {"str", "casefold", str_lower},
-    {"str", "isdigit", str_isdigit},       {"str", "isdecimal", str_isdigit},
-    {"str", "isnumeric", str_isdigit},     {"str", "isalpha", str_isalpha},
-    {"str", "isalnum", str_isalnum},       {"str", "isspace", str_isspace},
-    {"str", "isupper", str_isupper},       {"str", "islower", str_islower},
-    {"str", "isidentifier", str_isidentifier}, {"str", "find", str_find},
-    {"str", "rfind", str_rfind},           {"str", "index", str_index},
-    {"str", "rindex", str_rindex},         {"str", "count", str_count},
-    {"str", "startswith", str_startswith}, {"str", "endswith", str_endswith},
-    {"str", "removeprefix", str_removeprefix}, {"str", "removesuffix", str_removesuffix},
-    {"str", "strip", str_strip},           {"str", "lstrip", str_lstrip},
-    {"str", "rstrip", str_rstrip},         {"str", "ljust", str_ljust},
-    {"str", "rjust", str_rjust},           {"str", "center", str_center},
-    {"str", "zfill", str_zfill},           {"str", "split", str_split},
-    {"str", "rsplit", str_rsplit},         {"str", "splitlines", str_splitlines},
-    {"str", "partition", str_partition},   {"str", "rpartition", str_rpartition},
-    {"str", "join", str_join},             {"str", "replace", str_replace},
-    {"str", "format", str_format},         {"str", "encode", str_encode},
+    {"str", "upper", str_upper},
+    {"str", "lower", str_lower},
+    {"str", "swapcase", str_swapcase},
+    {"str", "capitalize", str_capitalize},
+    {"str", "title", str_title},
+    {"str", "casefold", str_lower},
+    {"str", "isdigit", str_isdigit},
+    {"str", "isdecimal", str_isdigit},
+    {"str", "isnumeric", str_isdigit},
+    {"str", "isalpha", str_isalpha},
+    {"str", "isalnum", str_isalnum},
+    {"str", "isspace", str_isspace},
+    {"str", "isupper", str_isupper},
+    {"str", "islower", str_islower},
+    {"str", "isidentifier", str_isidentifier},
+    {"str", "find", str_find},
+    {"str", "rfind", str_rfind},
+    {"str", "index", str_index},
+    {"str", "rindex", str_rindex},
+    {"str", "count", str_count},
+    {"str", "startswith", str_startswith},
+    {"str", "endswith", str_endswith},
+    {"str", "removeprefix", str_removeprefix},
+    {"str", "removesuffix", str_removesuffix},
+    {"str", "strip", str_strip},
+    {"str", "lstrip", str_lstrip},
+    {"str", "rstrip", str_rstrip},
+    {"str", "ljust", str_ljust},
+    {"str", "rjust", str_rjust},
+    {"str", "center", str_center},
+    {"str", "zfill", str_zfill},
+    {"str", "split", str_split},
+    {"str", "rsplit", str_rsplit},
+    {"str", "splitlines", str_splitlines},
+    {"str", "partition", str_partition},
+    {"str", "rpartition", str_rpartition},
+    {"str", "join", str_join},
+    {"str", "replace", str_replace},
+    {"str", "format", str_format},
+    {"str", "encode", str_encode},
     {0},
 };

@@ -2,20 +2,21 @@
 /*
  * py_tensor.c - tensors, devices and dtypes as Python objects: attributes, methods, operators.
  *
- * Method. A method that is an operator (t.relu) is that operator bound to the tensor; tables hold the rest: attributes, and
- * the methods whose Python meaning differs from the operator's. Python's operators are a table too, with a column for what
- * happens when the number stands on the left.
+ * Method. A method that is an operator (t.relu) is that operator bound to the tensor; tables hold the rest:
+ * attributes, and the methods whose Python meaning differs from the operator's. Python's operators are a
+ * table too, with a column for what happens when the number stands on the left.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/py_torch.h"
 
 py_object *py_tensor_take(py *p, tensor *t) { return py_value_take(p, value_tensor_take(t)); }
 
-/* ---- dtypes and their like -------------------------------------------------------------------------- */
+/* ---- dtypes and their like ------------------------------------------------------------------- */
 
-static const char *const symbol_layouts[] = {"torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch._mkldnn"};
-static const char *const symbol_formats[] = {"torch.contiguous_format", "torch.preserve_format", "torch.channels_last",
-                                             "torch.channels_last_3d"};
+static const char *const symbol_layouts[] = {"torch.strided", "torch.sparse_coo", "torch.sparse_csr",
+                                             "torch._mkldnn"};
+static const char *const symbol_formats[] = {"torch.contiguous_format", "torch.preserve_format",
+                                             "torch.channels_last", "torch.channels_last_3d"};
 static const char *const symbol_schemes[] = {"torch.per_tensor_affine", "torch.per_channel_affine",
                                              "torch.per_tensor_symmetric", "torch.per_channel_symmetric"};
 static const char *const symbol_dtypes[DT_COUNT] = {
@@ -28,7 +29,8 @@ py_object *py_symbol_object(py *p, source_range r, py_symbol kind, int64_t v) {
     static const struct { const char *const *names; int n; } sets[] = {
         [PY_DTYPE] = {symbol_dtypes, DT_COUNT}, [PY_LAYOUT] = {symbol_layouts, 4},
         [PY_MEMORY_FORMAT] = {symbol_formats, 4}, [PY_QSCHEME] = {symbol_schemes, 4}};
-    if (v < 0 || v >= sets[kind].n) return py_fail(p, r, "RuntimeError", "there is no such dtype or layout: %lld", (long long)v);
+    if (v < 0 || v >= sets[kind].n)
+        return py_fail(p, r, "RuntimeError", "there is no such dtype or layout: %lld", (long long)v);
     py_object *o = py_new(p, PY_SYMBOL);
     o->u.v = value_int(v);
     o->u.symbol = kind;
@@ -37,8 +39,10 @@ py_object *py_symbol_object(py *p, source_range r, py_symbol kind, int64_t v) {
 }
 
 const py_object *py_torch_class(py *p, const py_object *o) {
-    static const char *const symbol_classes[] = {
-        [PY_DTYPE] = "dtype", [PY_LAYOUT] = "layout", [PY_MEMORY_FORMAT] = "memory_format", [PY_QSCHEME] = "qscheme"};
+    static const char *const symbol_classes[] = {[PY_DTYPE] = "dtype",
+                                                 [PY_LAYOUT] = "layout",
+                                                 [PY_MEMORY_FORMAT] = "memory_format",
+                                                 [PY_QSCHEME] = "qscheme"};
     const char *name = o->kind == PY_SYMBOL        ? symbol_classes[o->u.symbol]
                        : o->u.v.tag == V_DEVICE    ? "device"
                        : o->u.v.tag == V_TENSOR    ? "Tensor"
@@ -50,20 +54,25 @@ const py_object *py_torch_class(py *p, const py_object *o) {
     return mod ? py_dict_get(mod->u.mod.globals, parameter ? "Parameter" : name) : NULL;
 }
 
-/* ---- elements ------------------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 static value tensor_element(dtype dt, const char *at, diag *d) {
     double re = 0, im = 0;
     switch (dt) {
     case DT_BOOL: return value_bool(*(const uint8_t *)at != 0);
-    case DT_COMPLEX64: re = ((const complex64 *)(const void *)at)->re, im = ((const complex64 *)(const void *)at)->im; break;
-    case DT_COMPLEX128: re = ((const complex128 *)(const void *)at)->re, im = ((const complex128 *)(const void *)at)->im; break;
+    case DT_COMPLEX64:
+        re = ((const complex64 *)(const void *)at)->re, im = ((const complex64 *)(const void *)at)->im;
+        break;
+    case DT_COMPLEX128:
+        re = ((const complex128 *)(const void *)at)->re, im = ((const complex128 *)(const void *)at)->im;
+        break;
     case DT_COMPLEX32:
         re = float16_to_float(((const complex32 *)(const void *)at)->re);
         im = float16_to_float(((const complex32 *)(const void *)at)->im);
         break;
     default:
-        return dtype_is_integral(dt) ? value_int(dtype_load_int(dt, at)) : value_float(dtype_load_float(dt, at));
+        return dtype_is_integral(dt) ? value_int(dtype_load_int(dt, at))
+                                     : value_float(dtype_load_float(dt, at));
     }
     complex_box *c = complex_new(re, im);
     if (!c) diag_no_memory(d);
@@ -93,7 +102,7 @@ py_object *py_tensor_tolist(py *p, source_range r, const tensor *t) {
     return tensor_list(p, t, 0, 0);
 }
 
-/* ---- attributes -------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 typedef py_object *(*tensor_getter)(py *p, source_range r, py_object *o);
 
@@ -142,16 +151,22 @@ static py_object *tensor_get_data(py *p, source_range r, py_object *o) {
 
 static py_object *tensor_get_none(py *p, source_range r, py_object *o) { return (void)r, (void)o, p->none; }
 static py_object *tensor_get_true(py *p, source_range r, py_object *o) { return (void)r, (void)o, p->true_; }
-static py_object *tensor_get_false(py *p, source_range r, py_object *o) { return (void)r, (void)o, p->false_; }
+static py_object *tensor_get_false(py *p, source_range r, py_object *o) {
+    return (void)r, (void)o, p->false_;
+}
 
-static const struct { const char *name; tensor_getter get; } tensor_attributes[] = {
-    {"shape", tensor_get_shape},       {"dtype", tensor_get_dtype},     {"device", tensor_get_device},
-    {"layout", tensor_get_layout},     {"data", tensor_get_data},       {"requires_grad", tensor_get_requires_grad},
-    {"ndim", tensor_get_ndim},         {"grad", tensor_get_none},       {"grad_fn", tensor_get_none},
-    {"is_leaf", tensor_get_true},      {"is_cpu", tensor_get_true},     {"is_cuda", tensor_get_false},
-    {"is_sparse", tensor_get_false},   {"is_sparse_csr", tensor_get_false}, {"is_quantized", tensor_get_false},
-    {"is_mkldnn", tensor_get_false},   {"is_meta", tensor_get_false},   {"is_nested", tensor_get_false},
-    {"is_xla", tensor_get_false},      {"is_mps", tensor_get_false},
+static const struct { const char *name; tensor_getter get;
+} tensor_attributes[] = {
+    {"shape", tensor_get_shape},        {"dtype", tensor_get_dtype},
+    {"device", tensor_get_device},      {"layout", tensor_get_layout},
+    {"data", tensor_get_data},          {"requires_grad", tensor_get_requires_grad},
+    {"ndim", tensor_get_ndim},          {"grad", tensor_get_none},
+    {"grad_fn", tensor_get_none},       {"is_leaf", tensor_get_true},
+    {"is_cpu", tensor_get_true},        {"is_cuda", tensor_get_false},
+    {"is_sparse", tensor_get_false},    {"is_sparse_csr", tensor_get_false},
+    {"is_quantized", tensor_get_false}, {"is_mkldnn", tensor_get_false},
+    {"is_meta", tensor_get_false},      {"is_nested", tensor_get_false},
+    {"is_xla", tensor_get_false},       {"is_mps", tensor_get_false},
 };
 
 /* Attributes that are operators without arguments. */
@@ -160,7 +175,7 @@ static const struct { const char *name, *op; } tensor_views[] = {
     {"real", "aten::real"}, {"imag", "aten::imag"},
 };
 
-/* ---- methods that are no operators, or differ from them ------------------------------------------------------ */
+/* ---- methods that are no operators, or differ from them -------------------------------------- */
 
 static bool tensor_self(py *p, source_range r, py_object **self, int *nargs, py_object ***args) {
     if (!*self && *nargs) {
@@ -184,12 +199,15 @@ static py_object *tensor_dims(PY_BUILTIN_PARAMS, const char *name, bool strides)
     if (!py_as_int(p, r, a[0], &dim)) return NULL;
     if (tensor_wrap_dim(p->diag, dim, t->ndim, &at) != CTSC_OK) return py_kernel_failed(p, r);
     if (t->ndim == 0)
-        return py_fail(p, r, "IndexError", "dimension specified as %lld but tensor has no dimensions", (long long)dim);
+        return py_fail(p, r, "IndexError", "dimension specified as %lld but tensor has no dimensions",
+                       (long long)dim);
     return py_int(p, all[at]);
 }
 
 static py_object *tensor_size(PY_BUILTIN_PARAMS) { return tensor_dims(p, r, self, PY_GIVEN, "size", false); }
-static py_object *tensor_stride(PY_BUILTIN_PARAMS) { return tensor_dims(p, r, self, PY_GIVEN, "stride", true); }
+static py_object *tensor_stride(PY_BUILTIN_PARAMS) {
+    return tensor_dims(p, r, self, PY_GIVEN, "stride", true);
+}
 
 static py_object *tensor_tolist(PY_BUILTIN_PARAMS) {
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "tolist", "", PY_GIVEN, NULL)) return NULL;
@@ -197,22 +215,26 @@ static py_object *tensor_tolist(PY_BUILTIN_PARAMS) {
 }
 
 static py_object *tensor_numel(PY_BUILTIN_PARAMS) {
-    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "nelement", "", PY_GIVEN, NULL)) return NULL;
+    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "nelement", "", PY_GIVEN, NULL))
+        return NULL;
     return py_int(p, self->u.v.u.tensor->numel);
 }
 
 static py_object *tensor_dim(PY_BUILTIN_PARAMS) {
-    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "ndimension", "", PY_GIVEN, NULL)) return NULL;
+    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "ndimension", "", PY_GIVEN, NULL))
+        return NULL;
     return py_int(p, self->u.v.u.tensor->ndim);
 }
 
 static py_object *tensor_element_size(PY_BUILTIN_PARAMS) {
-    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "element_size", "", PY_GIVEN, NULL)) return NULL;
+    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "element_size", "", PY_GIVEN, NULL))
+        return NULL;
     return py_int(p, (int64_t)dtype_size((dtype)self->u.v.u.tensor->dtype));
 }
 
 static py_object *tensor_len(PY_BUILTIN_PARAMS) {
-    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "__len__", "", PY_GIVEN, NULL)) return NULL;
+    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "__len__", "", PY_GIVEN, NULL))
+        return NULL;
     if (!self->u.v.u.tensor->ndim) return py_fail(p, r, "TypeError", "len() of a 0-d tensor");
     return py_int(p, self->u.v.u.tensor->sizes[0]);
 }
@@ -245,20 +267,25 @@ TENSOR_CAST(cdouble, DT_COMPLEX128)
 /* t.type() is "torch.FloatTensor"; t.type(dtype or such a name) converts. */
 static py_object *tensor_type(PY_BUILTIN_PARAMS) {
     py_object *a[2];
-    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "type", "dtype? non_blocking?", PY_GIVEN, a)) return NULL;
+    if (!tensor_self(p, r, &self, &nargs, &args) ||
+        !py_bind(p, r, "type", "dtype? non_blocking?", PY_GIVEN, a))
+        return NULL;
     const char *name = a[0] ? py_as_text(a[0]) : NULL;
     if (!a[0] || py_is_none(a[0]))
-        return py_text(p, arena_printf(p->a, "torch.%sTensor", dtype_table[self->u.v.u.tensor->dtype].ir_name));
+        return py_text(p,
+                       arena_printf(p->a, "torch.%sTensor", dtype_table[self->u.v.u.tensor->dtype].ir_name));
     if (a[0]->kind == PY_SYMBOL && a[0]->u.symbol == PY_DTYPE) return tensor_cast(p, r, self, a[0]->u.v.u.i);
     if (!name && a[0]->kind == PY_CLASS) name = arena_printf(p->a, "torch.%s", a[0]->u.cls->name);
     for (int i = 0; name && i < DT_COUNT; i++)
-        if (!strcmp(name, arena_printf(p->a, "torch.%sTensor", dtype_table[i].ir_name))) return tensor_cast(p, r, self, i);
+        if (!strcmp(name, arena_printf(p->a, "torch.%sTensor", dtype_table[i].ir_name)))
+            return tensor_cast(p, r, self, i);
     return py_fail(p, r, "TypeError", "dtype must be a type, str, or dtype object");
 }
 
 static py_object *tensor_cpu(PY_BUILTIN_PARAMS) {
     py_object *a[1];
-    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "cpu", "memory_format?", PY_GIVEN, a)) return NULL;
+    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "cpu", "memory_format?", PY_GIVEN, a))
+        return NULL;
     return self;
 }
 
@@ -277,9 +304,15 @@ static py_object *tensor_refuse(py *p, source_range r, const char *what) {
 }
 static py_object *tensor_numpy(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, tensor_refuse(p, r, "numpy"); }
 static py_object *tensor_cuda(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, tensor_refuse(p, r, "cuda"); }
-static py_object *tensor_backward(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, tensor_refuse(p, r, "backward"); }
-static py_object *tensor_hook(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, tensor_refuse(p, r, "register_hook"); }
-static py_object *tensor_data_ptr(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, tensor_refuse(p, r, "data_ptr"); }
+static py_object *tensor_backward(PY_BUILTIN_PARAMS) {
+    return PY_UNUSED_PARAMS, tensor_refuse(p, r, "backward");
+}
+static py_object *tensor_hook(PY_BUILTIN_PARAMS) {
+    return PY_UNUSED_PARAMS, tensor_refuse(p, r, "register_hook");
+}
+static py_object *tensor_data_ptr(PY_BUILTIN_PARAMS) {
+    return PY_UNUSED_PARAMS, tensor_refuse(p, r, "data_ptr");
+}
 
 static py_object *tensor_share(PY_BUILTIN_PARAMS) {
     PY_UNUSED_PARAMS;
@@ -369,14 +402,16 @@ py_object *py_tensor_attribute(py *p, source_range r, py_object *o, const char *
     for (size_t i = 0; i < sizeof tensor_attributes / sizeof *tensor_attributes; i++)
         if (!strcmp(tensor_attributes[i].name, name)) return tensor_attributes[i].get(p, r, o);
     for (size_t i = 0; i < sizeof tensor_views / sizeof *tensor_views; i++)
-        if (!strcmp(tensor_views[i].name, name)) return py_call_operator(p, r, tensor_views[i].op, 1, &o, 0, NULL, NULL);
+        if (!strcmp(tensor_views[i].name, name))
+            return py_call_operator(p, r, tensor_views[i].op, 1, &o, 0, NULL, NULL);
     py_object *fn = tensor_function(p, r, name);
     return fn ? py_method(p, o, fn) : NULL;
 }
 
 bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py_object *v) {
     bool flag;
-    if (!py_is_tensor(o)) return py_fail(p, r, "AttributeError", "attribute '%s' is not writable", name), false;
+    if (!py_is_tensor(o))
+        return py_fail(p, r, "AttributeError", "attribute '%s' is not writable", name), false;
     if (!strcmp(name, "requires_grad")) {
         if (!py_truth(p, r, v, &flag)) return false;
         o->u.v.u.tensor->requires_grad = flag;
@@ -385,7 +420,9 @@ bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py
     if (!strcmp(name, "grad")) return true; /* there are no gradients here */
     if (strcmp(name, "data"))
         return py_unsupported(p, r, "setting the attribute '%s' of a tensor is not supported", name), false;
-    if (!py_is_tensor(v)) return py_fail(p, r, "TypeError", "Variable data has to be a tensor, but got %s", py_type_name(v)), false;
+    if (!py_is_tensor(v))
+        return py_fail(p, r, "TypeError", "Variable data has to be a tensor, but got %s", py_type_name(v)),
+               false;
     tensor *t;
     if (tensor_alias(p->diag, v->u.v.u.tensor, &t) != CTSC_OK) return false;
     t->requires_grad = o->u.v.u.tensor->requires_grad;
@@ -395,7 +432,7 @@ bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py
     return true;
 }
 
-/* ---- Python's operators ------------------------------------------------------------------------------------- */
+/* ---- Python's operators ---------------------------------------------------------------------- */
 
 /*    op    operator                number on the left: operator, and who comes first     in place */
 enum tensor_left { LEFT_SWAP, LEFT_KEEP, LEFT_RECIPROCAL, LEFT_TENSOR };
@@ -416,7 +453,8 @@ static const struct tensor_operator {
     {"|", "aten::bitwise_or", "aten::bitwise_or", LEFT_SWAP, "aten::bitwise_or_"},
     {"^", "aten::bitwise_xor", "aten::bitwise_xor", LEFT_SWAP, "aten::bitwise_xor_"},
     {"<<", "aten::bitwise_left_shift", "aten::bitwise_left_shift", LEFT_TENSOR, "aten::bitwise_left_shift_"},
-    {">>", "aten::bitwise_right_shift", "aten::bitwise_right_shift", LEFT_TENSOR, "aten::bitwise_right_shift_"},
+    {">>", "aten::bitwise_right_shift", "aten::bitwise_right_shift", LEFT_TENSOR,
+     "aten::bitwise_right_shift_"},
     {"==", "aten::eq", "aten::eq", LEFT_SWAP, NULL},
     {"!=", "aten::ne", "aten::ne", LEFT_SWAP, NULL},
     {"<", "aten::lt", "aten::gt", LEFT_SWAP, NULL},
@@ -426,7 +464,9 @@ static const struct tensor_operator {
 };
 
 static py_object *tensor_unary(py *p, source_range r, const char *op, py_object *a) {
-    const char *name = !strcmp(op, "-") ? "aten::neg" : !strcmp(op, "~") ? "aten::bitwise_not" : "aten::positive";
+    const char *name = !strcmp(op, "-")   ? "aten::neg"
+                       : !strcmp(op, "~") ? "aten::bitwise_not"
+                                          : "aten::positive";
     return py_call_operator(p, r, name, 1, &a, 0, NULL, NULL);
 }
 
@@ -439,18 +479,21 @@ static py_object *tensor_of_number(py *p, py_object *number, const tensor *besid
     tensor *t;
     double f = is_float ? number->u.v.u.f : 0;
     int64_t i = is_float ? 0 : number->u.v.tag == V_BOOL ? number->u.v.u.b : number->u.v.u.i;
-    ctsc_status s = is_float ? tensor_scalar_float(p->diag, dt, f, &t) : tensor_scalar_int(p->diag, dt, i, &t);
+    ctsc_status s =
+        is_float ? tensor_scalar_float(p->diag, dt, f, &t) : tensor_scalar_int(p->diag, dt, i, &t);
     return s == CTSC_OK ? py_tensor_take(p, t) : NULL;
 }
 
-static py_object *tensor_number_left(py *p, source_range r, const struct tensor_operator *row, py_object *a, py_object *b) {
+static py_object *tensor_number_left(py *p, source_range r, const struct tensor_operator *row, py_object *a,
+                                     py_object *b) {
     py_object *args[] = {a, b};
     if (row->left == LEFT_SWAP) args[0] = b, args[1] = a;
     if (row->left == LEFT_RECIPROCAL) {
         args[0] = py_call_operator(p, r, "aten::reciprocal", 1, &b, 0, NULL, NULL);
         args[1] = a;
     }
-    if (row->left == LEFT_TENSOR && a->u.v.tag != V_COMPLEX) args[0] = tensor_of_number(p, a, b->u.v.u.tensor);
+    if (row->left == LEFT_TENSOR && a->u.v.tag != V_COMPLEX)
+        args[0] = tensor_of_number(p, a, b->u.v.u.tensor);
     return args[0] ? py_call_operator(p, r, row->left_op, 2, args, 0, NULL, NULL) : NULL;
 }
 
@@ -459,7 +502,8 @@ py_object *py_tensor_operator(py *p, source_range r, const char *op, py_object *
     size_t len = strlen(op);
     static const char compares[][3] = {"==", "!=", "<=", ">="};
     bool in_place = len > 1 && op[len - 1] == '=';
-    for (size_t i = 0; i < sizeof compares / sizeof *compares; i++) in_place = in_place && strcmp(op, compares[i]);
+    for (size_t i = 0; i < sizeof compares / sizeof *compares; i++)
+        in_place = in_place && strcmp(op, compares[i]);
     if (in_place) len--;
     for (size_t i = 0; i < sizeof tensor_operators / sizeof *tensor_operators; i++) {
         const struct tensor_operator *row = &tensor_operators[i];
@@ -472,7 +516,9 @@ py_object *py_tensor_operator(py *p, source_range r, const char *op, py_object *
         if (!py_is_tensor(a) && !row->left_op) break;
         if (!py_is_tensor(a)) return tensor_number_left(p, r, row, a, b);
         py_object *args[] = {a, b};
-        return py_call_operator(p, r, in_place && row->in_place ? row->in_place : row->op, 2, args, 0, NULL, NULL);
+        return py_call_operator(p, r, in_place && row->in_place ? row->in_place : row->op, 2, args, 0, NULL,
+                                NULL);
     }
-    return py_fail(p, r, "TypeError", "unsupported operand type(s) for %s: '%s' and '%s'", op, py_type_name(a), py_type_name(b));
+    return py_fail(p, r, "TypeError", "unsupported operand type(s) for %s: '%s' and '%s'", op,
+                   py_type_name(a), py_type_name(b));
 }

@@ -3,8 +3,8 @@
  * py_tensor_data.c - tensors of nested sequences of numbers: torch.tensor([[1, 2], [3, 4]]).
  *
  * Method. One walk finds the shape along the first elements and the dtype over all, a second one stores.
- * The dtype is PyTorch's: complex64 if there is a complex number, else float32, int64, bool; tensors among the elements count with
- * their own.
+ * The dtype is PyTorch's: complex64 if there is a complex number, else float32, int64, bool; tensors among
+ * the elements count with their own.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/py_torch.h"
@@ -29,7 +29,8 @@ static bool data_shape(data_walk *w, const py_object *o) {
     int64_t total = 1;
     while (o) {
         if (data_is_sequence(o)) {
-            if (w->ndim == TENSOR_MAX_DIMS) return py_fail(w->p, w->range, "ValueError", "too many dimensions"), false;
+            if (w->ndim == TENSOR_MAX_DIMS)
+                return py_fail(w->p, w->range, "ValueError", "too many dimensions"), false;
             int64_t n = (int64_t)o->u.seq.items.len;
             w->sizes[w->ndim++] = n;
             if (n && (total *= n) > PY_MAX_ITEMS)
@@ -39,7 +40,8 @@ static bool data_shape(data_walk *w, const py_object *o) {
         }
         if (!py_is_tensor(o)) return true;
         const tensor *t = o->u.v.u.tensor;
-        if (w->ndim + t->ndim > TENSOR_MAX_DIMS) return py_fail(w->p, w->range, "ValueError", "too many dimensions"), false;
+        if (w->ndim + t->ndim > TENSOR_MAX_DIMS)
+            return py_fail(w->p, w->range, "ValueError", "too many dimensions"), false;
         for (int i = 0; i < t->ndim; i++) w->sizes[w->ndim++] = t->sizes[i];
         return true;
     }
@@ -62,15 +64,19 @@ static int data_dtype_of(const py_object *o) {
 static bool data_check(data_walk *w, const py_object *o, int dim) {
     if (data_is_sequence(o)) {
         if (dim >= w->ndim || (int64_t)o->u.seq.items.len != w->sizes[dim])
-            return py_fail(w->p, w->range, "ValueError", "expected sequence of length %lld at dim %d (got %zu)",
-                           dim < w->ndim ? (long long)w->sizes[dim] : 0, dim, o->u.seq.items.len), false;
+            return py_fail(w->p, w->range, "ValueError",
+                           "expected sequence of length %lld at dim %d (got %zu)",
+                           dim < w->ndim ? (long long)w->sizes[dim] : 0, dim, o->u.seq.items.len),
+                   false;
         for (size_t i = 0; i < o->u.seq.items.len; i++)
             if (!data_check(w, o->u.seq.items.data[i], dim + 1)) return false;
         return true;
     }
     int dt = data_dtype_of(o);
     if (dt < 0)
-        return py_fail(w->p, w->range, "TypeError", "new(): data must be a sequence of numbers (got %s)", py_type_name(o)), false;
+        return py_fail(w->p, w->range, "TypeError", "new(): data must be a sequence of numbers (got %s)",
+                       py_type_name(o)),
+               false;
     bool fits = dim == w->ndim;
     if (py_is_tensor(o)) {
         const tensor *t = o->u.v.u.tensor;
@@ -78,7 +84,9 @@ static bool data_check(data_walk *w, const py_object *o, int dim) {
         for (int i = 0; fits && i < t->ndim; i++) fits = t->sizes[i] == w->sizes[dim + i];
     }
     if (!fits)
-        return py_fail(w->p, w->range, "TypeError", "not a sequence: elements of a nested list differ in their shape"), false;
+        return py_fail(w->p, w->range, "TypeError",
+                       "not a sequence: elements of a nested list differ in their shape"),
+               false;
     w->dtype = w->dtype < 0 ? dt : (int)dtype_promote((dtype)w->dtype, (dtype)dt);
     return true;
 }
@@ -86,7 +94,8 @@ static bool data_check(data_walk *w, const py_object *o, int dim) {
 static void data_store_complex(dtype dt, void *at, double re, double im) {
     if (dt == DT_COMPLEX128) *(complex128 *)at = (complex128){re, im};
     if (dt == DT_COMPLEX64) *(complex64 *)at = (complex64){(float)re, (float)im};
-    if (dt == DT_COMPLEX32) *(complex32 *)at = (complex32){float16_from_float((float)re), float16_from_float((float)im)};
+    if (dt == DT_COMPLEX32)
+        *(complex32 *)at = (complex32){float16_from_float((float)re), float16_from_float((float)im)};
 }
 
 static bool data_store_tensor(data_walk *w, const tensor *from) {
@@ -96,7 +105,8 @@ static bool data_store_tensor(data_walk *w, const tensor *from) {
         step *= from->sizes[i];
     }
     tensor *part;
-    ctsc_status s = tensor_view_raw(w->p->diag, w->to, from->ndim, from->sizes, strides, w->to->offset + w->at, &part);
+    ctsc_status s =
+        tensor_view_raw(w->p->diag, w->to, from->ndim, from->sizes, strides, w->to->offset + w->at, &part);
     if (s == CTSC_OK) {
         s = tensor_copy(w->p->diag, part, from);
         tensor_unref(part);
@@ -115,7 +125,10 @@ static bool data_store(data_walk *w, const py_object *o) {
     if (v.tag == V_TENSOR) return data_store_tensor(w, v.u.tensor);
     dtype dt = (dtype)w->to->dtype;
     void *at = (char *)tensor_data(w->to) + (size_t)w->at++ * dtype_size(dt);
-    double re = v.tag == V_FLOAT ? v.u.f : v.tag == V_INT ? (double)v.u.i : v.tag == V_BOOL ? v.u.b : v.u.complex->re;
+    double re = v.tag == V_FLOAT  ? v.u.f
+                : v.tag == V_INT  ? (double)v.u.i
+                : v.tag == V_BOOL ? v.u.b
+                                  : v.u.complex->re;
     double im = v.tag == V_COMPLEX ? v.u.complex->im : 0;
     if (dtype_is_complex(dt)) {
         data_store_complex(dt, at, re, im);
@@ -132,7 +145,8 @@ static bool data_store(data_walk *w, const py_object *o) {
     return true;
 }
 
-/* Ranges and iterators among the data become lists; a self-containing list ends at the depth limit of the shape. */
+/* Ranges and iterators among the data become lists; a self-containing list ends at the depth limit of the
+ * shape. */
 static const py_object *data_listed(py *p, source_range r, const py_object *o) {
     if (o->kind != PY_RANGE) return o;
     py_object **items;
@@ -146,7 +160,8 @@ bool py_tensor_from_data(py *p, source_range r, const py_object *data, int64_t d
     if (!data_shape(&w, data) || !data_check(&w, data, 0)) return false;
     if (dtype >= 0) w.dtype = (int)dtype;
     if (w.dtype < 0) w.dtype = DT_FLOAT32;
-    if (tensor_new(p->diag, (enum dtype)w.dtype, w.ndim, w.sizes, &w.to) != CTSC_OK) return py_kernel_failed(p, r), false;
+    if (tensor_new(p->diag, (enum dtype)w.dtype, w.ndim, w.sizes, &w.to) != CTSC_OK)
+        return py_kernel_failed(p, r), false;
     if (data_store(&w, data)) {
         *out = w.to;
         return true;

@@ -15,7 +15,8 @@ typedef struct index_walk {
     source_range range;
     tensor *view;             /* owned */
     int dim;                  /* of the view, where the next item stands */
-    value indices[INDEX_MAX]; /* per dimension of the view: an index tensor or None; borrowed from held objects */
+    value indices[INDEX_MAX]; /* per dimension of the view: an index tensor or None; borrowed from held
+                                 objects */
     int nindices;
 } index_walk;
 
@@ -47,13 +48,15 @@ static bool index_insert(index_walk *w) {
 static bool index_int(index_walk *w, int64_t i) {
     tensor *t = NULL;
     if (w->dim >= w->view->ndim)
-        return index_fail(w, "IndexError", w->view->ndim ? "too many indices for tensor"
-                                                         : "invalid index of a 0-dim tensor. Use `tensor.item()` in Python "
-                                                           "or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+        return index_fail(w, "IndexError",
+                          w->view->ndim
+                              ? "too many indices for tensor"
+                              : "invalid index of a 0-dim tensor. Use `tensor.item()` in Python "
+                                "or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
     int64_t size = w->view->sizes[w->dim];
     if (i < -size || i >= size) {
-        py_fail(w->p, w->range, "IndexError", "index %lld is out of bounds for dimension %d with size %lld", (long long)i, w->dim,
-                (long long)size);
+        py_fail(w->p, w->range, "IndexError", "index %lld is out of bounds for dimension %d with size %lld",
+                (long long)i, w->dim, (long long)size);
         return false;
     }
     return index_view(w, tensor_select(w->p->diag, w->view, w->dim, i, &t), &t);
@@ -64,7 +67,8 @@ static bool index_bool(index_walk *w, bool b) {
     int64_t size = b;
     tensor *t;
     if (!index_insert(w)) return false;
-    if (tensor_zeros(w->p->diag, DT_INT64, 1, &size, &t) != CTSC_OK) return py_kernel_failed(w->p, w->range), false;
+    if (tensor_zeros(w->p->diag, DT_INT64, 1, &size, &t) != CTSC_OK)
+        return py_kernel_failed(w->p, w->range), false;
     py_object *o = py_tensor_take(w->p, t);
     return o && index_record(w, o->u.v);
 }
@@ -72,10 +76,14 @@ static bool index_bool(index_walk *w, bool b) {
 static bool index_slice(index_walk *w, const py_object *s) {
     int64_t start = 0, stop = INT64_MAX, step = 1;
     py *p = w->p;
-    if (s->u.slice.step && !py_is_none(s->u.slice.step) && !py_as_int(p, w->range, s->u.slice.step, &step)) return false;
+    if (s->u.slice.step && !py_is_none(s->u.slice.step) && !py_as_int(p, w->range, s->u.slice.step, &step))
+        return false;
     if (step <= 0) return index_fail(w, "ValueError", "step must be greater than zero");
-    if (s->u.slice.start && !py_is_none(s->u.slice.start) && !py_as_int(p, w->range, s->u.slice.start, &start)) return false;
-    if (s->u.slice.stop && !py_is_none(s->u.slice.stop) && !py_as_int(p, w->range, s->u.slice.stop, &stop)) return false;
+    if (s->u.slice.start && !py_is_none(s->u.slice.start) &&
+        !py_as_int(p, w->range, s->u.slice.start, &start))
+        return false;
+    if (s->u.slice.stop && !py_is_none(s->u.slice.stop) && !py_as_int(p, w->range, s->u.slice.stop, &stop))
+        return false;
     if (w->dim >= w->view->ndim) return index_fail(w, "IndexError", "too many indices for tensor");
     tensor *t = NULL;
     return index_view(w, tensor_slice(p->diag, w->view, w->dim++, start, stop, step, &t), &t);
@@ -108,9 +116,11 @@ static bool index_item(index_walk *w, py_object *o, int ndim, int given) {
     if (py_is_tensor(o)) return index_tensor(w, o);
     if (o->kind == PY_VALUE && o->u.v.tag == V_BOOL) return index_bool(w, o->u.v.u.b);
     if (o->kind == PY_VALUE && o->u.v.tag == V_INT) return index_int(w, o->u.v.u.i);
-    if (py_is_string(o)) return index_fail(w, "TypeError", "a tensor has no elements by name: the index is a 'str'");
-    return index_fail(w, "IndexError",
-                      "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices");
+    if (py_is_string(o))
+        return index_fail(w, "TypeError", "a tensor has no elements by name: the index is a 'str'");
+    return index_fail(
+        w, "IndexError",
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices");
 }
 
 /* Lists, ranges and nested tuples in a subscript are index tensors. */
@@ -175,14 +185,15 @@ py_object *py_tensor_getitem(py *p, source_range r, py_object *t, py_object *key
     value view = value_tensor_take(w.view);
     if (!w.nindices) return py_value_take(p, view);
     if (index_list(&w, &indices)) {
-        if (py_run_op(p, r, "aten::index.Tensor", 2, (value[]){view, indices}, &result)) o = py_from_value(p, result);
+        if (py_run_op(p, r, "aten::index.Tensor", 2, (value[]){view, indices}, &result))
+            o = py_from_value(p, result);
         value_unref(indices);
     }
     value_unref(view);
     return o;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* v as a tensor of the target's dtype; leading dimensions of size 1 beyond the target's are dropped. */
 static bool index_source(py *p, source_range r, py_object *v, const tensor *target, tensor **out) {
@@ -197,16 +208,19 @@ static bool index_source(py *p, source_range r, py_object *v, const tensor *targ
         *out = t;
         return true;
     }
-    ctsc_status s = tensor_view_raw(p->diag, t, t->ndim - skip, t->sizes + skip, t->strides + skip, t->offset, out);
+    ctsc_status s =
+        tensor_view_raw(p->diag, t, t->ndim - skip, t->sizes + skip, t->strides + skip, t->offset, out);
     tensor_unref(t);
     return s == CTSC_OK || (py_kernel_failed(p, r), false);
 }
 
 static bool index_write(index_walk *w, tensor *from) {
-    if (!w->nindices) return tensor_copy(w->p->diag, w->view, from) == CTSC_OK || (py_kernel_failed(w->p, w->range), false);
+    if (!w->nindices)
+        return tensor_copy(w->p->diag, w->view, from) == CTSC_OK || (py_kernel_failed(w->p, w->range), false);
     value indices, source = value_tensor_take(from), view = value_tensor_take(w->view), result, converted;
     if (!index_list(w, &indices)) return false;
-    bool ok = py_run_op(w->p, w->range, "aten::to.dtype", 2, (value[]){source, value_int(w->view->dtype)}, &converted);
+    bool ok = py_run_op(w->p, w->range, "aten::to.dtype", 2, (value[]){source, value_int(w->view->dtype)},
+                        &converted);
     if (ok) {
         ok = py_run_op(w->p, w->range, "aten::index_put_", 3, (value[]){view, indices, converted}, &result);
         if (ok) value_unref(result);
@@ -219,7 +233,8 @@ static bool index_write(index_walk *w, tensor *from) {
 bool py_tensor_setitem(py *p, source_range r, py_object *t, py_object *key, py_object *v) {
     index_walk w = {.p = p, .range = r};
     tensor *from = NULL;
-    bool ok = index_walk_all(&w, t->u.v.u.tensor, key) && index_source(p, r, v, w.view, &from) && index_write(&w, from);
+    bool ok = index_walk_all(&w, t->u.v.u.tensor, key) && index_source(p, r, v, w.view, &from) &&
+              index_write(&w, from);
     if (from) tensor_unref(from);
     if (w.view) tensor_unref(w.view);
     return ok;

@@ -2,9 +2,9 @@
 /*
  * py_torch.c - the module `torch` and the modules of operators below it.
  *
- * Method. Names are found in this order: the tables here (dtypes, constants, classes, functions that are no operators), then
- * the submodules, then what PyTorch writes in Python in torch/functional.py, then the operators: torch.NAME is aten::NAME,
- * torch.linalg.NAME is aten::linalg_NAME, and so on.
+ * Method. Names are found in this order: the tables here (dtypes, constants, classes, functions that are no
+ * operators), then the submodules, then what PyTorch writes in Python in torch/functional.py, then the
+ * operators: torch.NAME is aten::NAME, torch.linalg.NAME is aten::linalg_NAME, and so on.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/py_internal.h"
@@ -13,7 +13,7 @@
 #include <float.h>
 #include <math.h>
 
-/* ---- names of things that are no functions -------------------------------------------------------------- */
+/* ---- names of things that are no functions --------------------------------------------------- */
 
 static const struct { const char *name; py_symbol kind; int v; } torch_symbols[] = {
 #define TORCH_DTYPE(e, id, size, ir, torch, storage, ctype) {torch, PY_DTYPE, id},
@@ -47,16 +47,16 @@ static const struct { const char *name; double v; } torch_numbers[] = {
 
 /* Modules below torch that come into being when they are named. */
 static const char *const torch_submodules[] = {
-    "nn",    "jit",     "ops",  "functional",   "linalg",      "special",       "fft",          "cuda",    "backends", "autograd",
-    "utils", "version", "random", "types",      "onnx",        "distributed",   "hub",          "optim",   "fx",       "quantization",
-    "ao",    "overrides", "_C", "_VF",          "_jit_internal", "testing",     "distributions", "profiler", "serialization",
+    "nn", "jit", "ops", "functional", "linalg", "special", "fft", "cuda", "backends", "autograd", "utils",
+    "version", "random", "types", "onnx", "distributed", "hub", "optim", "fx", "quantization", "ao",
+    "overrides", "_C", "_VF", "_jit_internal", "testing", "distributions", "profiler", "serialization",
     "multiprocessing", "package", "sparse", "storage", "_utils", "classes", "amp", "mps"};
 
 /* What torch/functional.py defines in PyTorch: those names are Python functions, not operators. */
 static const char *const torch_functional[] = {
-    "align_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
-    "cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "pca_lowrank", "split", "stft", "svd_lowrank",
-    "tensordot", "unique", "unique_consecutive"};
+    "align_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes",
+    "broadcast_tensors", "cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm",
+    "pca_lowrank", "split", "stft", "svd_lowrank", "tensordot", "unique", "unique_consecutive"};
 
 /* Names that one module shows and another one, written in Python, defines. */
 static const struct { const char *module, *name, *home; } torch_elsewhere[] = {
@@ -83,7 +83,7 @@ static bool torch_listed(const char *const *list, size_t n, const char *name) {
 }
 #define TORCH_LISTED(list, name) torch_listed((list), sizeof(list) / sizeof *(list), (name))
 
-/* ---- making tensors from data ------------------------------------------------------------------------------ */
+/* ---- making tensors from data ---------------------------------------------------------------- */
 
 static bool torch_dtype_of(py *p, source_range r, const py_object *o, int64_t *out) {
     *out = -1;
@@ -98,7 +98,8 @@ static bool torch_dtype_of(py *p, source_range r, const py_object *o, int64_t *o
 static bool torch_on_cpu(py *p, source_range r, const py_object *device) {
     if (!device || py_is_none(device)) return true;
     const char *name = py_as_text(device);
-    bool cpu = name ? !strncmp(name, "cpu", 3) : device->kind == PY_VALUE && device->u.v.tag == V_DEVICE && !device->u.v.u.device;
+    bool cpu = name ? !strncmp(name, "cpu", 3)
+                    : device->kind == PY_VALUE && device->u.v.tag == V_DEVICE && !device->u.v.u.device;
     if (!cpu) py_unsupported(p, r, "tensors can be made on the CPU only");
     return cpu;
 }
@@ -149,7 +150,8 @@ static py_object *torch_make_tensor(PY_BUILTIN_PARAMS) {
     for (int i = 0; i < DT_COUNT; i++) {
         const char *ir = dtype_table[i].ir_name;
         size_t n = strlen(ir);
-        if (!strncmp(name, ir, n) && !strcmp(name + n, "Tensor")) return torch_typed(p, r, (dtype)i, nargs, args);
+        if (!strncmp(name, ir, n) && !strcmp(name + n, "Tensor"))
+            return torch_typed(p, r, (dtype)i, nargs, args);
     }
     return torch_typed(p, r, DT_FLOAT32, nargs, args);
 }
@@ -184,7 +186,8 @@ static py_object *torch_make_device(PY_BUILTIN_PARAMS) {
     const char *name = py_as_text(a[0]);
     if (!name && !py_as_int(p, r, a[0], &index)) return NULL;
     if (!name) name = "cuda";
-    py_object *text = index >= 0 ? py_text(p, arena_printf(p->a, "%s:%lld", name, (long long)index)) : py_text(p, name);
+    py_object *text =
+        index >= 0 ? py_text(p, arena_printf(p->a, "%s:%lld", name, (long long)index)) : py_text(p, name);
     value v;
     if (!text || !py_run_op(p, r, "aten::device", 1, &text->u.v, &v)) return NULL;
     return py_from_value(p, v);
@@ -205,13 +208,17 @@ static py_object *torch_refuse_class(PY_BUILTIN_PARAMS) {
                           self && self->kind == PY_CLASS ? self->u.cls->name : "object");
 }
 
-/* ---- numbers about dtypes ------------------------------------------------------------------------------------ */
+/* ---- numbers about dtypes -------------------------------------------------------------------- */
 
 static bool torch_set(py *p, py_object *o, const char *name, py_object *v) {
     return v && py_dict_set(p, o->u.inst.attrs, name, v);
 }
 
-static const struct torch_float_row { int dt; double max, eps, tiny, resolution; int bits; } torch_float_info[] = {
+static const struct torch_float_row {
+    int dt;
+    double max, eps, tiny, resolution;
+    int bits;
+} torch_float_info[] = {
     {DT_FLOAT16, 65504, 0x1p-10, 0x1p-14, 1e-3, 16},
     {DT_BFLOAT16, 0x1.fep127, 0x1p-7, 0x1p-126, 1e-2, 16},
     {DT_FLOAT32, FLT_MAX, FLT_EPSILON, FLT_MIN, 1e-6, 32},
@@ -221,22 +228,27 @@ static const struct torch_float_row { int dt; double max, eps, tiny, resolution;
 static py_object *torch_finfo(PY_BUILTIN_PARAMS) {
     py_object *a[1];
     int64_t dt = DT_FLOAT32;
-    if (!py_bind(p, r, "finfo", "type?", PY_GIVEN, a) || (a[0] && !torch_dtype_of(p, r, a[0], &dt))) return NULL;
+    if (!py_bind(p, r, "finfo", "type?", PY_GIVEN, a) || (a[0] && !torch_dtype_of(p, r, a[0], &dt)))
+        return NULL;
     if (dt == DT_COMPLEX64) dt = DT_FLOAT32;
     if (dt == DT_COMPLEX128) dt = DT_FLOAT64;
     for (size_t i = 0; i < sizeof torch_float_info / sizeof *torch_float_info; i++) {
         const struct torch_float_row *f = &torch_float_info[i];
         if (f->dt != dt) continue;
         py_object *o = py_instance(p, self);
-        if (!o || !torch_set(p, o, "max", py_float(p, f->max)) || !torch_set(p, o, "min", py_float(p, -f->max)) ||
-            !torch_set(p, o, "eps", py_float(p, f->eps)) || !torch_set(p, o, "tiny", py_float(p, f->tiny)) ||
+        if (!o || !torch_set(p, o, "max", py_float(p, f->max)) ||
+            !torch_set(p, o, "min", py_float(p, -f->max)) || !torch_set(p, o, "eps", py_float(p, f->eps)) ||
+            !torch_set(p, o, "tiny", py_float(p, f->tiny)) ||
             !torch_set(p, o, "smallest_normal", py_float(p, f->tiny)) ||
             !torch_set(p, o, "resolution", py_float(p, f->resolution)) ||
-            !torch_set(p, o, "bits", py_int(p, f->bits)) || !torch_set(p, o, "dtype", py_text(p, dtype_table[dt].torch_name)))
+            !torch_set(p, o, "bits", py_int(p, f->bits)) ||
+            !torch_set(p, o, "dtype", py_text(p, dtype_table[dt].torch_name)))
             return NULL;
         return o;
     }
-    return py_fail(p, r, "TypeError", "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'");
+    return py_fail(
+        p, r, "TypeError",
+        "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'");
 }
 
 static py_object *torch_iinfo(PY_BUILTIN_PARAMS) {
@@ -249,13 +261,15 @@ static py_object *torch_iinfo(PY_BUILTIN_PARAMS) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].dt != dt) continue;
         py_object *o = py_instance(p, self);
-        if (!o || !torch_set(p, o, "min", py_int(p, rows[i].min)) || !torch_set(p, o, "max", py_int(p, rows[i].max)) ||
+        if (!o || !torch_set(p, o, "min", py_int(p, rows[i].min)) ||
+            !torch_set(p, o, "max", py_int(p, rows[i].max)) ||
             !torch_set(p, o, "bits", py_int(p, 8 * (int64_t)dtype_table[dt].size)) ||
             !torch_set(p, o, "dtype", py_text(p, dtype_table[dt].torch_name)))
             return NULL;
         return o;
     }
-    return py_fail(p, r, "TypeError", "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'");
+    return py_fail(p, r, "TypeError",
+                   "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'");
 }
 
 static py_object *torch_get_default_dtype(PY_BUILTIN_PARAMS) {
@@ -271,7 +285,9 @@ static py_object *torch_set_default_dtype(PY_BUILTIN_PARAMS) {
     if (a[0]->kind == PY_CLASS && !strcmp(a[0]->u.cls->name, "FloatTensor")) return p->none;
     if (py_as_text(a[0]) && !strcmp(py_as_text(a[0]), "torch.FloatTensor")) return p->none;
     if (!torch_dtype_of(p, r, a[0], &dt)) return NULL;
-    return dt == DT_FLOAT32 ? p->none : py_unsupported(p, r, "the default dtype is torch.float32; others are not supported");
+    return dt == DT_FLOAT32
+               ? p->none
+               : py_unsupported(p, r, "the default dtype is torch.float32; others are not supported");
 }
 
 static py_object *torch_promote_types(PY_BUILTIN_PARAMS) {
@@ -284,7 +300,7 @@ static py_object *torch_promote_types(PY_BUILTIN_PARAMS) {
                           : py_symbol_object(p, r, PY_DTYPE, dtype_promote((dtype)x, (dtype)y));
 }
 
-/* ---- random numbers, gradients, questions -------------------------------------------------------------------- */
+/* ---- random numbers, gradients, questions ---------------------------------------------------- */
 
 static py_object *torch_manual_seed(PY_BUILTIN_PARAMS) {
     py_object *a[1];
@@ -319,14 +335,16 @@ static py_object *torch_numel(PY_BUILTIN_PARAMS) {
     (void)self;
     if (!py_bind(p, r, "numel", "input", PY_GIVEN, a)) return NULL;
     return py_is_tensor(a[0]) ? py_int(p, a[0]->u.v.u.tensor->numel)
-                              : py_fail(p, r, "TypeError", "numel(): argument 'input' must be Tensor, not %s", py_type_name(a[0]));
+                              : py_fail(p, r, "TypeError", "numel(): argument 'input' must be Tensor, not %s",
+                                        py_type_name(a[0]));
 }
 
 static py_object *torch_assert(PY_BUILTIN_PARAMS) {
     py_object *a[2];
     (void)self;
     bool ok;
-    if (!py_bind(p, r, "_assert", "condition message", PY_GIVEN, a) || !py_truth(p, r, a[0], &ok)) return NULL;
+    if (!py_bind(p, r, "_assert", "condition message", PY_GIVEN, a) || !py_truth(p, r, a[0], &ok))
+        return NULL;
     const char *text = py_as_text(a[1]);
     return ok ? p->none : py_fail(p, r, "AssertionError", "%s", text ? text : "");
 }
@@ -418,7 +436,7 @@ static const py_row torch_rows[] = {
     {NULL, NULL},
 };
 
-/* ---- classes --------------------------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static const struct { const char *module, *name; py_builtin_fn make; } torch_classes[] = {
     {"torch", "Tensor", torch_make_tensor},
@@ -463,7 +481,7 @@ static bool torch_add_classes(py *p, py_object *mod) {
     return true;
 }
 
-/* ---- modules --------------------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 /* Modules with nothing but the rows above, or operators: of "torch.linalg", NAME is aten::linalg_NAME. */
 static const struct { const char *name, *prefix; } torch_modules[] = {
@@ -508,11 +526,13 @@ static const struct { const char *name, *prefix; } torch_modules[] = {
 
 /* Modules that may be imported, but not used. */
 static const char *const torch_absent[] = {
-    "torch.hub",          "torch.optim",       "torch.optim.lr_scheduler", "torch.quantization", "torch.ao", "torch.ao.quantization",
-    "torch.testing",      "torch.distributions", "torch.profiler",         "torch.serialization", "torch.multiprocessing",
-    "torch.package",      "torch.storage",     "torch._utils",             "torch.utils.data",   "torch.utils.data.dataset",
-    "torch.utils.data.dataloader", "torch.utils.tensorboard", "torch.utils.model_zoo", "torch.utils.hooks", "torch.mps",         "torch.classes",            "torch.autograd.profiler", "torch.nn.parallel",
-    "torch.autograd.gradcheck", "torch.utils.cpp_extension", "torch.distributed.rpc", "torch.fx.node", "torch.jit._builtins"};
+    "torch.hub", "torch.optim", "torch.optim.lr_scheduler", "torch.quantization", "torch.ao",
+    "torch.ao.quantization", "torch.testing", "torch.distributions", "torch.profiler",
+    "torch.serialization", "torch.multiprocessing", "torch.package", "torch.storage", "torch._utils",
+    "torch.utils.data", "torch.utils.data.dataset", "torch.utils.data.dataloader",
+    "torch.utils.tensorboard", "torch.utils.model_zoo", "torch.utils.hooks", "torch.mps", "torch.classes",
+    "torch.autograd.profiler", "torch.nn.parallel", "torch.autograd.gradcheck", "torch.utils.cpp_extension",
+    "torch.distributed.rpc", "torch.fx.node", "torch.jit._builtins"};
 
 static bool torch_fill(py *p, py_object *mod) {
     source_range nowhere = {0};
@@ -522,7 +542,8 @@ static bool torch_fill(py *p, py_object *mod) {
             return false;
     for (size_t i = 0; i < sizeof torch_numbers / sizeof *torch_numbers; i++)
         if (!py_module_set_take(p, mod, torch_numbers[i].name, py_float(p, torch_numbers[i].v))) return false;
-    static const char *const lacking[] = {"has_cuda", "has_cudnn", "has_mkl", "has_mkldnn", "has_mps", "has_openmp"};
+    static const char *const lacking[] = {"has_cuda",   "has_cudnn", "has_mkl",
+                                          "has_mkldnn", "has_mps",   "has_openmp"};
     for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
         if (!py_module_set(p, mod, lacking[i], p->false_)) return false;
     return py_module_set_take(p, mod, "__version__", py_text(p, "1.13.1"));
@@ -530,13 +551,15 @@ static bool torch_fill(py *p, py_object *mod) {
 
 static bool torch_fill_other(py *p, py_object *mod, const char *dotted) {
     if (!strcmp(dotted, "torch.version"))
-        return py_module_set_take(p, mod, "__version__", py_text(p, "1.13.1")) && py_module_set(p, mod, "cuda", p->none) &&
-               py_module_set(p, mod, "hip", p->none);
+        return py_module_set_take(p, mod, "__version__", py_text(p, "1.13.1")) &&
+               py_module_set(p, mod, "cuda", p->none) && py_module_set(p, mod, "hip", p->none);
     if (!strcmp(dotted, "torch.linalg")) /* kernels fail with a RuntimeError */
-        return py_module_set_take(p, mod, "LinAlgError", py_dict_get(p->builtins->u.mod.globals, "RuntimeError"));
+        return py_module_set_take(p, mod, "LinAlgError",
+                                  py_dict_get(p->builtins->u.mod.globals, "RuntimeError"));
     if (!strncmp(dotted, "torch.backends.cud", 18))
         return py_module_set(p, mod, "enabled", p->true_) && py_module_set(p, mod, "benchmark", p->false_) &&
-               py_module_set(p, mod, "deterministic", p->false_) && py_module_set(p, mod, "allow_tf32", p->true_);
+               py_module_set(p, mod, "deterministic", p->false_) &&
+               py_module_set(p, mod, "allow_tf32", p->true_);
     return true;
 }
 
@@ -544,13 +567,14 @@ bool py_torch_module(py *p, const char *dotted, py_object *mod) {
     if (strncmp(dotted, "torch", 5)) return false;
     if (!strncmp(dotted, "torch.ops.", 10)) return true;
     bool known = TORCH_LISTED(torch_absent, dotted);
-    for (size_t i = 0; i < sizeof torch_modules / sizeof *torch_modules; i++) known |= !strcmp(torch_modules[i].name, dotted);
+    for (size_t i = 0; i < sizeof torch_modules / sizeof *torch_modules; i++)
+        known |= !strcmp(torch_modules[i].name, dotted);
     if (!known) return false;
     if (!strcmp(dotted, "torch") && !torch_fill(p, mod)) return false;
     return torch_fill_other(p, mod, dotted) && torch_add_classes(p, mod) && py_add_rows(p, mod, torch_rows);
 }
 
-/* ---- members on demand ------------------------------------------------------------------------------------------- */
+/* ---- members on demand ----------------------------------------------------------------------- */
 
 static py_object *torch_operator(py *p, const char *name) {
     int n;
@@ -578,7 +602,8 @@ static py_object *torch_submodule(py *p, const char *module, const char *name) {
     source_range nowhere = {0};
     const char *dotted = arena_printf(p->a, "%s.%s", module, name);
     bool known = TORCH_LISTED(torch_absent, dotted);
-    for (size_t i = 0; i < sizeof torch_modules / sizeof *torch_modules; i++) known |= !strcmp(torch_modules[i].name, dotted);
+    for (size_t i = 0; i < sizeof torch_modules / sizeof *torch_modules; i++)
+        known |= !strcmp(torch_modules[i].name, dotted);
     known |= prelude_has(dotted);
     return known ? py_import(p, nowhere, dotted) : NULL;
 }
@@ -592,7 +617,8 @@ py_object *py_torch_missing(py *p, py_object *mod, const char *name) {
         if (!strcmp(torch_elsewhere[i].module, module) && !strcmp(torch_elsewhere[i].name, name))
             return torch_member_of(p, torch_elsewhere[i].home, name);
     if (!strcmp(module, "torch")) {
-        if (TORCH_LISTED(torch_submodules, name)) return py_import(p, nowhere, arena_printf(p->a, "torch.%s", name));
+        if (TORCH_LISTED(torch_submodules, name))
+            return py_import(p, nowhere, arena_printf(p->a, "torch.%s", name));
         if (TORCH_LISTED(torch_functional, name)) {
             py_object *o = torch_member_of(p, "torch.functional", name);
             if (o || p->diag->status != CTSC_OK) return o;

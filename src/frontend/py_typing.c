@@ -2,8 +2,9 @@
 /*
  * py_typing.c - the module typing, and types as objects: List[int], list[int], int | None.
  *
- * A PY_TYPE is a name without its module and what stood in brackets behind it. typing's names and Python's own generic classes
- * make the same object, so that whoever reads annotations knows one spelling. Tests: tests/unit/test_py_torch.c
+ * A PY_TYPE is a name without its module and what stood in brackets behind it. typing's names and Python's
+ * own generic classes make the same object, so that whoever reads annotations knows one spelling.
+ * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/py_torch.h"
 
@@ -25,8 +26,9 @@ static py_object *typing_make(py *p, const char *name, int n, py_object **args) 
 
 /* Python's generic classes, by typing's names. */
 static const char *typing_name_of(const py_object *o) {
-    static const struct { const char *cls, *name; } classes[] = {
-        {"list", "List"}, {"dict", "Dict"}, {"tuple", "Tuple"}, {"set", "Set"}, {"frozenset", "FrozenSet"}, {"type", "Type"}};
+    static const struct { const char *cls, *name;
+    } classes[] = {{"list", "List"}, {"dict", "Dict"},           {"tuple", "Tuple"},
+                   {"set", "Set"},   {"frozenset", "FrozenSet"}, {"type", "Type"}};
     if (o->kind == PY_TYPE) return o->u.type.name;
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (py_is_builtin_class(o, classes[i].cls)) return classes[i].name;
@@ -61,7 +63,8 @@ py_object *py_type_union(py *p, source_range r, py_object *a, py_object *b) {
     for (int i = 0; i < 2; i++) {
         bool type = py_is_none(both[i]) || both[i]->kind == PY_CLASS || both[i]->kind == PY_TYPE;
         if (!type)
-            return py_fail(p, r, "TypeError", "unsupported operand type(s) for |: '%s' and '%s'", py_type_name(a), py_type_name(b));
+            return py_fail(p, r, "TypeError", "unsupported operand type(s) for |: '%s' and '%s'",
+                           py_type_name(a), py_type_name(b));
     }
     return typing_union(p, r, 2, both);
 }
@@ -78,12 +81,13 @@ py_object *py_type_subscript(py *p, source_range r, py_object *o, py_object *key
         n = (int)key->u.seq.items.len;
     }
     if (!strcmp(name, "Union")) return typing_union(p, r, n, args);
-    if (!strcmp(name, "Optional") && n != 1) return py_fail(p, r, "TypeError", "Optional requires a single type.");
+    if (!strcmp(name, "Optional") && n != 1)
+        return py_fail(p, r, "TypeError", "Optional requires a single type.");
     if (!strcmp(name, "Annotated")) return n ? args[0] : p->none;
     return typing_make(p, name, n, args);
 }
 
-/* ---- the module ----------------------------------------------------------------------------------------- */
+/* ---- the module ------------------------------------------------------------------------------ */
 
 static py_object *typing_cast(PY_BUILTIN_PARAMS) {
     py_object *a[2];
@@ -94,7 +98,8 @@ static py_object *typing_cast(PY_BUILTIN_PARAMS) {
 static py_object *typing_type_var(PY_BUILTIN_PARAMS) {
     (void)self, (void)nkw, (void)names, (void)kwargs;
     const char *name = nargs ? py_as_text(args[0]) : NULL;
-    return name ? py_plain_type(p, intern(p->names, name)) : py_fail(p, r, "TypeError", "TypeVar() misses its name");
+    return name ? py_plain_type(p, intern(p->names, name))
+                : py_fail(p, r, "TypeError", "TypeVar() misses its name");
 }
 
 static py_object *typing_new_type(PY_BUILTIN_PARAMS) {
@@ -123,21 +128,25 @@ static const py_row typing_rows[] = {
 };
 
 static const char *const typing_types[] = {
-    "List", "Dict", "Tuple", "Optional", "Union", "Any", "Callable", "Final", "ClassVar", "Type", "Iterable", "Iterator", "Sequence",
-    "Mapping", "MutableMapping", "MutableSequence", "Set", "FrozenSet", "AbstractSet", "Generic", "Literal", "NoReturn",
-    "Awaitable", "Generator", "Hashable", "Sized", "Collection", "Container", "Deque", "DefaultDict", "OrderedDict", "Counter",
-    "AnyStr", "Protocol", "TypedDict", "IO", "TextIO", "BinaryIO", "Pattern", "Match", "SupportsInt", "SupportsFloat", "SupportsIndex",
-    "Annotated", "TypeAlias", "Self", "Concatenate", "ContextManager", "Reversible", "Coroutine", "AsyncIterator", "ByteString",
-    "KeysView", "ValuesView", "ItemsView", "LiteralString", "Never", "Required", "NotRequired", "Unpack"};
+    "List", "Dict", "Tuple", "Optional", "Union", "Any", "Callable", "Final", "ClassVar", "Type",
+    "Iterable", "Iterator", "Sequence", "Mapping", "MutableMapping", "MutableSequence", "Set", "FrozenSet",
+    "AbstractSet", "Generic", "Literal", "NoReturn", "Awaitable", "Generator", "Hashable", "Sized",
+    "Collection", "Container", "Deque", "DefaultDict", "OrderedDict", "Counter", "AnyStr", "Protocol",
+    "TypedDict", "IO", "TextIO", "BinaryIO", "Pattern", "Match", "SupportsInt", "SupportsFloat",
+    "SupportsIndex", "Annotated", "TypeAlias", "Self", "Concatenate", "ContextManager", "Reversible",
+    "Coroutine", "AsyncIterator", "ByteString", "KeysView", "ValuesView", "ItemsView", "LiteralString",
+    "Never", "Required", "NotRequired", "Unpack"};
 
 bool py_typing_module(py *p, const char *dotted, py_object *mod) {
-    if (strcmp(dotted, "typing") && strcmp(dotted, "typing_extensions") && strcmp(dotted, "collections.abc")) return false;
+    if (strcmp(dotted, "typing") && strcmp(dotted, "typing_extensions") && strcmp(dotted, "collections.abc"))
+        return false;
     for (size_t i = 0; i < sizeof typing_types / sizeof *typing_types; i++)
         if (!py_module_set_take(p, mod, typing_types[i], py_plain_type(p, typing_types[i]))) return false;
     if (!strcmp(dotted, "collections.abc")) return true;
     if (!py_named_tuple_base(p, mod)) return false;
     for (const py_row *row = typing_rows; row->name; row++)
-        if (!py_module_set_take(p, mod, row->name + strlen("typing."), py_builtin(p, row->name, row->fn))) return false;
+        if (!py_module_set_take(p, mod, row->name + strlen("typing."), py_builtin(p, row->name, row->fn)))
+            return false;
     py_object *str = py_dict_get(p->builtins->u.mod.globals, "str");
     return py_module_set(p, mod, "TYPE_CHECKING", p->false_) && (!str || py_module_set(p, mod, "Text", str));
 }

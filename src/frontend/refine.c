@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refine.c - conditions: what is known of them while compiling, and what a branch learns about the types of variables.
+ * refine.c - conditions: what is known of them while compiling, and what a branch learns about the types of
+ * variables.
  *
- * Method. A condition is a bool value and three facts: whether it is known already (then the branch not taken is never
- * looked at, so it may hold code that has no type here), and which variables have narrower types where it is true and
- * where it is false. `x is None` and isinstance are the sources of facts; `and`, `or` and `not` combine them. Only
- * variables are refined: an attribute or an element may be another object at the next look.
- * Known are constants: literals, Final attributes, hasattr, is_scripting(), `is None` of what always or never is None, isinstance that
- * the static types decide.
+ * Method. A condition is a bool value and three facts: whether it is known already (then the branch not taken
+ * is never looked at, so it may hold code that has no type here), and which variables have narrower types
+ * where it is true and where it is false. `x is None` and isinstance are the sources of facts; `and`, `or`
+ * and `not` combine them. Only variables are refined: an attribute or an element may be another object at the
+ * next look. Known are constants: literals, Final attributes, hasattr, is_scripting(), `is None` of what
+ * always or never is None, isinstance that the static types decide.
  *
  * Tests: tests/lang, tests/corpus
  */
 #include "frontend/emit.h"
 
-/* ---- sets of refinements ------------------------------------------------------------------------------ */
+/* ---- sets of refinements ------------------------------------------------------------------ */
 
 static const refinement *refine_find(const refinement *l, const char *name) {
     for (; l; l = l->next)
@@ -69,7 +70,7 @@ static void refine_known(emitter *e, source_range r, bool known, condition *out)
     out->value = graph_constant_bool(e->g, known);
 }
 
-/* ---- is None --------------------------------------------------------------------------------------------- */
+/* ---- is None --------------------------------------------------------------------------------- */
 
 typedef enum none_status { NONE_ALWAYS, NONE_MAYBE, NONE_NEVER } none_status;
 
@@ -108,7 +109,7 @@ static bool refine_is(emitter *e, const expr *x, condition *out) {
     return true;
 }
 
-/* ---- isinstance --------------------------------------------------------------------------------------------- */
+/* ---- isinstance --------------------------------------------------------------------------------- */
 
 typedef VEC(type *) type_vector;
 
@@ -230,7 +231,7 @@ static bool refine_calls_isinstance(emitter *e, const expr *x) {
     return s && s->kind == SUGAR_SPECIAL;
 }
 
-/* ---- and, or, not -------------------------------------------------------------------------------------------- */
+/* ---- and, or, not -------------------------------------------------------------------------------- */
 
 /* The right operand, in a block where the left one did not decide. */
 static bool refine_right(emitter *e, block *b, const expr *x, const refinement *learnt, condition *out) {
@@ -287,7 +288,7 @@ static bool refine_not(emitter *e, const expr *x, condition *out) {
     return out->value != NULL;
 }
 
-/* ---- dispatch -------------------------------------------------------------------------------------------------- */
+/* ---- dispatch -------------------------------------------------------------------------------------- */
 
 static bool refine_value(emitter *e, const expr *x, condition *out) {
     ir_value *v = emit_expr(e, x, NULL);

@@ -295,6 +295,7 @@ static bool source_call_method(program *g, source_range r, py_object *module, co
 }
 
 static bool source_prepare(program *g, source_range r, py_object *module, const source_options *o) {
+    if (!source_module_initialized(g, r, module)) return false;
     if (o->state) {
         py_object *state = py_from_value(&g->py, value_ref(*o->state));
         if (!state || !source_call_method(g, r, module, "load_state_dict", 1, &state)) return false;

@@ -170,6 +170,7 @@ class_source *source_class_of(program *g, const type *t); /* NULL: not one of th
 function *source_class_method(program *g, class_source *c, const char *name); /* one inherited from a base; NULL: none */
 /* The type and object for an instance of nn.Module. */
 module_type *source_module_type(program *g, source_range r, py_object *instance);
+bool source_module_initialized(program *g, source_range r, const py_object *instance); /* false with PyTorch's error: it is not */
 bool source_module_object(program *g, source_range r, py_object *instance, value *out);
 function *source_module_method(program *g, source_range r, module_type *m, const char *name);
 function *source_module_super(program *g, source_range r, module_type *m, const py_object *behind, const char *name);

@@ -199,16 +199,11 @@ static type *class_interface(program *g, py_object *o) {
 
 /* ---- script classes -------------------------------------------------------------------------------------------------- */
 
-static function *class_add_method(program *g, class_source *cs, py_object *fn, const char *name, bool is_static) {
+static function *class_add_method(program *g, class_source *cs, py_object *fn, const char *name) {
     unit *u = g->unit;
     const char *q = arena_printf(&u->arena, "%s.%s", class_name(cs->type), name);
-    function *f = source_declare(g, fn->u.fn->def->range, fn, q, is_static ? NULL : cs->type, NULL);
+    function *f = source_declare(g, fn->u.fn->def->range, fn, q, cs->type, NULL);
     if (!f) return NULL;
-    if (is_static) {
-        f->is_static = true;
-        if (!ptrmap_put(&g->functions, fn->u.fn, f)) return diag_no_memory(g->py.diag), NULL;
-        return f;
-    }
     if (!avec_push(&u->arena, &cs->type->cls->methods, f)) return diag_no_memory(g->py.diag), NULL;
     return f;
 }
@@ -217,21 +212,19 @@ static bool class_property(program *g, class_source *cs, const char *name, const
     unit *u = g->unit;
     py_object *get = property->u.property.getter, *set = property->u.property.setter;
     if (get && get->kind == PY_FUNCTION &&
-        !class_add_method(g, cs, get, arena_printf(&u->arena, "__%s_getter", name), false))
+        !class_add_method(g, cs, get, arena_printf(&u->arena, "__%s_getter", name)))
         return false;
-    return !set || set->kind != PY_FUNCTION || class_add_method(g, cs, set, arena_printf(&u->arena, "__%s_setter", name), false);
+    return !set || set->kind != PY_FUNCTION || class_add_method(g, cs, set, arena_printf(&u->arena, "__%s_setter", name));
 }
 
 static bool class_dropped(const py_object *fn) {
     return fn->u.fn->mode == PY_IGNORE || fn->u.fn->mode == PY_UNUSED;
 }
 
+/* Static methods are free functions, declared when they are called. */
 static bool class_member(program *g, class_source *cs, const char *name, py_object *o) {
     switch (o->kind) {
-    case PY_FUNCTION: return class_dropped(o) || !o->u.fn->def || class_add_method(g, cs, o, name, false);
-    case PY_STATICMETHOD:
-        if (o->u.fn_object->kind != PY_FUNCTION || class_dropped(o->u.fn_object)) return true;
-        return class_add_method(g, cs, o->u.fn_object, name, true) != NULL;
+    case PY_FUNCTION: return class_dropped(o) || !o->u.fn->def || class_add_method(g, cs, o, name);
     case PY_PROPERTY: return class_property(g, cs, name, o);
     default: return true;
     }
@@ -275,7 +268,7 @@ static function *class_synthesize(program *g, class_source *cs, const char *name
         def->params.data[i].annotation = (expr *)c->field_types[i - 1];
         fn->u.fn->defaults[i] = c->field_defaults ? c->field_defaults[i - 1] : NULL;
     }
-    function *f = class_add_method(g, cs, fn, name, false);
+    function *f = class_add_method(g, cs, fn, name);
     if (f && !fields && f->schema->nargs == 2) f->schema->args[1].type = cs->type; /* other */
     return f;
 }
@@ -344,7 +337,7 @@ function *source_class_method(program *g, class_source *cs, const char *name) {
     if (cs->type->kind != T_CLASS) return NULL;
     function *f = class_find_method(cs->type, name);
     py_object *o = f ? NULL : py_class_find(cs->cls, name);
-    return o && o->kind == PY_FUNCTION && o->u.fn->def && !class_dropped(o) ? class_add_method(g, cs, o, name, false) : f;
+    return o && o->kind == PY_FUNCTION && o->u.fn->def && !class_dropped(o) ? class_add_method(g, cs, o, name) : f;
 }
 
 static bool class_inherits(const py_class *c) {

@@ -356,11 +356,17 @@ static bool plan_keys(module_plan *p) {
     return true;
 }
 
+bool source_module_initialized(program *g, source_range r, const py_object *instance) {
+    const py_class *c = instance->u.inst.cls->u.cls;
+    if (module_dict(instance, "_parameters")) return true;
+    module_fail(g, r, "'%s.%s' has not been initialized, did you forget to call 'super()'?",
+                c->module ? c->module->u.mod.name : "builtins", c->name);
+    return false;
+}
+
 static bool plan_fill(module_plan *p) {
-    if (!module_dict(p->instance, "_parameters"))
-        return module_fail(p->g, p->r, "'%s.%s' has not been initialized, did you forget to call 'super()'?",
-                           p->cls->module ? p->cls->module->u.mod.name : "builtins", p->cls->name) != NULL;
-    return module_names(p->g, p->r, p->instance, "__jit_ignored_attributes__", &p->ignored, &p->nignored) &&
+    return source_module_initialized(p->g, p->r, p->instance) &&
+           module_names(p->g, p->r, p->instance, "__jit_ignored_attributes__", &p->ignored, &p->nignored) &&
            plan_tensors(p, "_parameters", true) && plan_tensors(p, "_buffers", false) && plan_children(p) && plan_constants(p) &&
            plan_others(p) && plan_hooks(p) && plan_keys(p);
 }

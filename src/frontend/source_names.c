@@ -127,13 +127,23 @@ static sugar *names_function(emitter *e, source_range r, py_object *o) {
     return s->fn ? s : NULL;
 }
 
+static sugar *names_no_builtin(emitter *e, source_range r, const char *name) {
+    const char *dot = strrchr(name, '.');
+    return emit_fail(e, r, "Python builtin <built-in function %s> is currently not supported in Torchscript", dot ? dot + 1 : name), NULL;
+}
+
 static sugar *names_builtin(emitter *e, source_range r, py_object *o) {
     const char *name = o->u.builtin.name;
     if (!strncmp(name, "builtins.", 9)) name += 9;
     sugar *s = emit_builtin_name(e, name);
-    if (s || emit_failed(e)) return s;
-    const char *dot = strrchr(name, '.');
-    return emit_fail(e, r, "Python builtin <built-in function %s> is currently not supported in Torchscript", dot ? dot + 1 : name), NULL;
+    return s || emit_failed(e) ? s : names_no_builtin(e, r, name);
+}
+
+/* A builtin bound to something. Modules that the evaluator lacks have functions bound to their names ("os.getcwd"). */
+static sugar *names_builtin_method(emitter *e, source_range r, py_object *o) {
+    const py_object *self = o->u.method.self;
+    bool named = !strcmp(o->u.method.fn->u.builtin.name, "unavailable") && self->kind == PY_VALUE && self->u.v.tag == V_STR;
+    return named ? names_no_builtin(e, r, self->u.v.u.str->bytes) : names_builtin(e, r, o->u.method.fn);
 }
 
 static sugar *names_instance(emitter *e, source_range r, py_object *o) {
@@ -168,7 +178,7 @@ sugar *source_sugar(emitter *e, source_range r, py_object *o) {
     }
     case PY_CLASS: return names_class(e, r, o);
     case PY_METHOD:
-        if (o->u.method.fn->kind == PY_BUILTIN) return names_builtin(e, r, o->u.method.fn);
+        if (o->u.method.fn->kind == PY_BUILTIN) return names_builtin_method(e, r, o);
         return names_python(e, o);
     case PY_INSTANCE: return names_instance(e, r, o);
     default: return names_python(e, o);

@@ -3,14 +3,14 @@
  * ssa.c - from prim::Load and prim::Store of variables to SSA.
  *
  * Four steps, each over the whole graph:
- *   1. control flow gets explicit Loads and Stores: a variable assigned in a branch, and known after both, becomes
- *      a return of both blocks, an output of the If, and a Store behind it; a variable assigned in a loop's
- *      body and known before it becomes a carried value
+ *   1. control flow gets explicit Loads and Stores: a variable assigned in a branch, and known after both,
+ *      becomes a return of both blocks, an output of the If, and a Store behind it; a variable assigned in a
+ *      loop's body and known before it becomes a carried value
  *          before:  y = Store; If { y = Store }        after:  %y = If { -> (%1) } { -> (%y.1) }
- *   2. break and continue say what they carry: both become ContinueStmt(condition, carried values...), which exits.c
- *      turns into the returns of the loop's body
- *   3. loop conditions move: a copy in front of the loop gives the initial condition, the block itself goes to
- *      the end of the body
+ *   2. break and continue say what they carry: both become ContinueStmt(condition, carried values...), which
+ *      exits.c turns into the returns of the loop's body
+ *   3. loop conditions move: a copy in front of the loop gives the initial condition, the block itself goes
+ *      to the end of the body
  *   4. every Load is replaced by the value of the Store it sees
  * The block with a loop's condition takes no part in the first two: nothing assigned there outlives it.
  *
@@ -21,7 +21,7 @@
 
 #include <stdlib.h>
 
-/* ---- 1: control flow --------------------------------------------------------------------------------------- */
+/* ---- 1: control flow --------------------------------------------------------------------------- */
 
 typedef struct ssa_env { strmap vars; struct ssa_env *next; } ssa_env; /* name -> type */
 
@@ -147,7 +147,7 @@ static void ssa_flow_block(ssa_state *s, block *b, ssa_env *outer, ssa_env *env)
     }
 }
 
-/* ---- 2: break and continue ----------------------------------------------------------------------------------- */
+/* ---- 2: break and continue ----------------------------------------------------------------------- */
 
 static bool ssa_copy_block(graph *g, const block *from, node *at, ir_value *v, ir_value **out);
 
@@ -190,7 +190,7 @@ static bool ssa_jumps(graph *g, block *b, const node *loop) {
     return true;
 }
 
-/* ---- 3: loop conditions ------------------------------------------------------------------------------- */
+/* ---- 3: loop conditions ------------------------------------------------------------------- */
 
 static ir_value *ssa_mapped(void *ctx, ir_value *v) {
     ir_value *to = ptrmap_get(ctx, v);
@@ -235,7 +235,7 @@ static bool ssa_inline_conditions(graph *g, block *b) {
     return true;
 }
 
-/* ---- 4: Loads and Stores go ---------------------------------------------------------------------------------- */
+/* ---- 4: Loads and Stores go ---------------------------------------------------------------------- */
 
 static ir_value *ssa_value_of(const ssa_env *env, const char *name) {
     for (; env; env = env->next) {
@@ -255,7 +255,8 @@ static void ssa_erase_block(ssa_state *s, block *b, ssa_env *outer) {
         } else if (n->kind == N_LOAD) {
             ir_value *v = ssa_value_of(&env, node_str(n, "name"));
             if (!v) {
-                diag_fail_at(s->d, CTSC_INTERNAL, n->range, "variable %s has no value here", node_str(n, "name"));
+                diag_fail_at(s->d, CTSC_INTERNAL, n->range, "variable %s has no value here",
+                             node_str(n, "name"));
                 s->failed = true;
                 break;
             }

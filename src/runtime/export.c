@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export.c - writes a module as torch.jit.save does: its objects as a pickle, its classes and functions as code.
+ * export.c - writes a module as torch.jit.save does: its objects as a pickle, its classes and functions as
+ * code.
  *
  * Order of the records, which is PyTorch's: data/N, data.pkl, each code file and its debug record, constants/N,
  * constants.pkl, version. Classes are printed in the order in which the pickle names them, then everything that
@@ -29,8 +30,10 @@ typedef struct exporter {
 
 /* As PyTorch has it: __getstate__(self) -> T and __setstate__(self, T) -> None. */
 bool module_has_own_state(const type *cls) {
-    const function *get = class_find_method(cls, "__getstate__"), *set = class_find_method(cls, "__setstate__");
+    function *get = class_find_method(cls, "__getstate__"), *set = class_find_method(cls, "__setstate__");
     if (!get || !set) return false;
+    /* its type may be known only then */
+    if (!get->return_declared && function_ensure_compiled(get, NULL) != CTSC_OK) return false;
     return get->schema->nargs == 1 && set->schema->nargs == 2 &&
            set->schema->args[1].type == get->schema->returns[0].type;
 }

@@ -2,12 +2,14 @@
 /*
  * export_pickle.c - writes values as pickles of protocol 2, as PyTorch's own pickler does.
  *
- * Two dialects. A program's pickles carry the types of lists and dicts (build_intlist, restore_type_tag), objects of its
- * classes and enum members. Plain ones, for torch.save, have lists and dicts only, as Python writes them.
+ * Two dialects. A program's pickles carry the types of lists and dicts (build_intlist, restore_type_tag),
+ * objects of its classes and enum members. Plain ones, for torch.save, have lists and dicts only, as Python
+ * writes them.
  *
- * Sharing. Strings, globals and storages are written once and referred to by number afterwards; so are containers,
- * tensors and objects that more than one place may hold. Tensors keep their storages, offsets and strides, so what shared memory does
- * so again after loading; a storage seen under two element types is written once for each.
+ * Sharing. Strings, globals and storages are written once and referred to by number afterwards; so are
+ * containers, tensors and objects that more than one place may hold. Tensors keep their storages, offsets and
+ * strides, so what shared memory does so again after loading; a storage seen under two element types is
+ * written once for each.
  *
  * Invariant: an address in w->values stays taken, because w->held holds what lives there.
  * Tests: tests/unit/test_export.c, tests/interop/resave.py

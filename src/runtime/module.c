@@ -5,7 +5,7 @@
  *
  * Order: version, constants.pkl (CONSTANTS.cN of the code), then data.pkl. Classes are pulled from
  * code/ when a pickle names them. An object's state is a dict with one entry per attribute of its
- * class, each conforming to the attribute's static type; or, if the class has __setstate__,
+ * class, each conforming to the attribute's static type; or, if the class has __getstate__ and __setstate__,
  * whatever that method takes: it is the one part of a program that runs while loading, under the
  * limits of MODULE_SETSTATE_STEPS and without access to files.
  *
@@ -16,6 +16,7 @@
 #include "frontend/importer.h"
 #include "passes/passes.h"
 #include "runtime/archive_internal.h"
+#include "runtime/export.h"
 #include "runtime/interp.h"
 
 #include <stdio.h>
@@ -218,7 +219,7 @@ static ctsc_status module_build(void *ctx, diag *d, object *o, value state) {
     if (o->nslots != o->cls->cls->attributes.len)
         return diag_fail(d, CTSC_BAD_FILE, "%s: %s changed while it was loaded", l->conform.record,
                          class_name(o->cls));
-    function *set_state = class_find_method(o->cls, "__setstate__");
+    function *set_state = module_has_own_state(o->cls) ? class_find_method(o->cls, "__setstate__") : NULL;
     if (set_state) return module_set_state(l, o, set_state, state);
     if (state.tag != V_DICT)
         return diag_fail(d, CTSC_BAD_FILE, "%s: the state of a %s is not a dict", l->conform.record,

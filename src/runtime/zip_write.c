@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zip_write.c - writes the container: a zip whose records can be mapped, in a file that appears whole or not at all.
+ * zip_write.c - writes the container: a zip whose records can be mapped, in a file that appears whole or not
+ * at all.
  *
  * Layout of a record, the padding chosen so that data begins at a multiple of 64 (as PyTorch does):
  *
@@ -8,13 +9,13 @@
  *
  * Zip64 fields are written where a size or an offset needs them, and only there.
  *
- * Method. The headers are written here and not by libzip, because libzip offers no way to align data: it lays the file out
- * itself when it is closed. Writing them also lets data go from the tensor's memory to the file without a copy, uses the fast
- * checksum of crc.c, and makes waiting for the disk possible.
+ * Method. The headers are written here and not by libzip, because libzip offers no way to align data: it lays
+ * the file out itself when it is closed. Writing them also lets data go from the tensor's memory to the file
+ * without a copy, uses the fast checksum of crc.c, and makes waiting for the disk possible.
  *
- * The file is written beside its target under a name of its own, synced, and renamed over the target: a crash leaves the old
- * file or the new one. The new file takes the old one's permissions. A target that is no regular file (a pipe, a device)
- * is written to directly.
+ * The file is written beside its target under a name of its own, synced, and renamed over the target: a crash
+ * leaves the old file or the new one. The new file takes the old one's permissions. A target that is no
+ * regular file (a pipe, a device) is written to directly.
  * Tests: tests/unit/test_export.c
  */
 #include "runtime/archive_internal.h"

@@ -6,10 +6,12 @@
     tests/interop/resave.py --ctsc build/ctsc --corpus DIR ...    other corpora
     tests/interop/resave.py ... --filter 'lang/str_*'
 
-Besides, the programs of programs.py are scripted and saved here. Each case's model.pt is read and written again by ctsc (`ctsc compile model.pt -o out.pt`); PyTorch loads both
+Besides, the programs of programs/programs.py are scripted and saved here. Each case's model.pt is read and written again by ctsc (`ctsc compile model.pt -o out.pt`); PyTorch loads both
 and runs them on the case's inputs. Results, printed text and errors must be equal, and so must the file version.
 Then, unless --no-text is given, PyTorch writes both archives once more: the code in these must be equal, which says
 that PyTorch sees the same graphs in both. Differences of that kind are counted, and fail only with --strict.
+
+With --source the archives to compare are those that ctsc makes of the cases' source.py.
 
 Debug records: where a case raises, both archives must name the same line of the same file.
 
@@ -120,8 +122,8 @@ def compare(model, out, inputs):
     elif want_error is not None:
         if want_error[0] != got_error[0]:
             reasons.append("message %r instead of %r" % (got_error[0], want_error[0]))
-        ours = [p for p in got_error[1] if not p[0].startswith("code/")]
-        theirs = [p for p in want_error[1] if not p[0].startswith("code/")]
+        ours, theirs = ([(os.path.basename(f), line) for f, line in places if not f.startswith("code/")]
+                        for places in (got_error[1], want_error[1]))
         if ours != theirs:
             reasons.append("places %r instead of %r" % (ours, theirs))
     elif not same(got, want):
@@ -131,9 +133,9 @@ def compare(model, out, inputs):
     return reasons
 
 
-def check(ctsc, model, inputs, out, text):
+def check(ctsc, model, source, inputs, out, text):
     """Reasons why the case failed, and whether the code differs."""
-    p = subprocess.run([ctsc, "compile", model, "-o", out], capture_output=True, text=True)
+    p = subprocess.run([ctsc, "compile", source or model, "-o", out], capture_output=True, text=True)
     if p.returncode:
         return ["ctsc: exit %d: %s" % (p.returncode, p.stderr.strip()[:600])], False
     torch.jit.load(out)
@@ -144,7 +146,7 @@ def check(ctsc, model, inputs, out, text):
 
 def make_programs(tmp):
     """The programs of programs.py as cases: name, archive, files of inputs."""
-    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs"))
     import programs
     for make in programs.all_programs():
         program, inputs = make()
@@ -167,6 +169,7 @@ def main():
     ap.add_argument("--filter", action="append")
     ap.add_argument("--no-text", action="store_true", help="do not compare code")
     ap.add_argument("--strict", action="store_true", help="different code is a failure")
+    ap.add_argument("--source", action="store_true", help="compile each case's source.py instead of reading its archive")
     ap.add_argument("--keep", metavar="DIR", help="keep the archives that ctsc wrote")
     args = ap.parse_args()
     torch.set_num_threads(1)
@@ -177,8 +180,11 @@ def main():
             if args.filter and not any(fnmatch.fnmatch(name, p) for p in args.filter):
                 continue
             out = os.path.join(args.keep or tmp, name.replace("/", "__") + ".pt")
+            source = os.path.join(os.path.dirname(model), "source.py") if args.source else None
+            if source and not os.path.exists(source):
+                continue
             try:
-                reasons, differs = check(args.ctsc, model, inputs, out, not args.no_text)
+                reasons, differs = check(args.ctsc, model, source, inputs, out, not args.no_text)
             except Exception as e:  # PyTorch cannot read what was written
                 reasons, differs = ["%s: %.600s" % (type(e).__name__, e)], False
             if differs:

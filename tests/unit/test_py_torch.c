@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_py_torch.c - the evaluator's library: torch, torch.jit, math, typing, enum, copy and the rest. Whole programs against what
- * PyTorch prints (py_torch_cases.h), errors, the marks that decorators leave, objects as values, and every allocation failing in turn.
+ * test_py_torch.c - the evaluator's library: torch, torch.jit, math, typing, enum, copy and the rest. Whole
+ * programs against what PyTorch prints (py_torch_cases.h), errors, the marks that decorators leave, objects
+ * as values, and every allocation failing in turn.
  */
 #include "support.h"
 
 #include "frontend/py_torch.h"
 #include "py_torch_cases.h"
 #include "runtime/runtime.h"
+
+static counting count;
 
 typedef struct evaluation {
     arena a;
@@ -20,19 +23,25 @@ typedef struct evaluation {
     op_ctx ops;
 } evaluation;
 
-static void evaluation_print(void *ctx, const char *text, size_t len) { sb_write(&((evaluation *)ctx)->printed, text, len); }
+static void evaluation_print(void *ctx, const char *text, size_t len) {
+    sb_write(&((evaluation *)ctx)->printed, text, len);
+}
 static void evaluation_warn(void *ctx, const char *text) { sb_puts(&((evaluation *)ctx)->warned, text); }
 static void evaluation_seed(void *ctx, uint64_t seed) { generator_seed(&((evaluation *)ctx)->rt.rng, seed); }
 
 static void evaluation_run_with(evaluation *e, const char *text, bool skip_init) {
     memset(e, 0, sizeof *e);
-    arena_init(&e->a);
+    if (!arena_init(&e->a)) {
+        diag_no_memory(&e->d);
+        return;
+    }
     e->names.a = &e->a;
     runtime_init(&e->rt);
     e->rt.warn = evaluation_warn;
     e->rt.sink_ctx = e;
     e->ops = (op_ctx){.diag = &e->d, .rt = &e->rt};
-    py_host host = {.ctx = e, .print = evaluation_print, .seed = evaluation_seed, .ops = &e->ops, .skip_init = skip_init};
+    py_host host = {
+        .ctx = e, .print = evaluation_print, .seed = evaluation_seed, .ops = &e->ops, .skip_init = skip_init};
     source *src = source_new("test.py", text, strlen(text));
     if (!src) diag_no_memory(&e->d);
     if (src && py_init(&e->p, &e->a, &e->names, &e->d, &host)) e->module = py_run_module(&e->p, "test", src);
@@ -65,7 +74,7 @@ static py_object *evaluation_global(const evaluation *e, const char *name) {
     return o;
 }
 
-/* ---- programs -------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static void test_programs(void **state) {
     (void)state;
@@ -88,19 +97,26 @@ static void test_warnings(void **state) {
     evaluation_free(&e);
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void test_errors(void **state) {
     (void)state;
-    static const struct { const char *program, *exception, *text; } cases[] = {
-        {"import torch\ntorch.zeros(2) + torch.zeros(3)\n", "builtins.RuntimeError", "must match the size of tensor b (3)"},
-        {"import torch\ntorch.relu('a')\n", "builtins.TypeError", "relu() received an invalid combination of arguments - got (str)"},
-        {"import torch\ntorch.zeros(2)[5]\n", "builtins.IndexError", "index 5 is out of bounds for dimension 0 with size 2"},
-        {"import torch\ntorch.zeros(2)[0, 0]\n", "builtins.IndexError", "too many indices for tensor of dimension 1"},
+    static const struct { const char *program, *exception, *text;
+    } cases[] = {
+        {"import torch\ntorch.zeros(2) + torch.zeros(3)\n", "builtins.RuntimeError",
+         "must match the size of tensor b (3)"},
+        {"import torch\ntorch.relu('a')\n", "builtins.TypeError",
+         "relu() received an invalid combination of arguments - got (str)"},
+        {"import torch\ntorch.zeros(2)[5]\n", "builtins.IndexError",
+         "index 5 is out of bounds for dimension 0 with size 2"},
+        {"import torch\ntorch.zeros(2)[0, 0]\n", "builtins.IndexError",
+         "too many indices for tensor of dimension 1"},
         {"import torch\ntorch.zeros(2, 3).sum(7)\n", "builtins.IndexError", "Dimension out of range"},
-        {"import torch\ntorch.tensor([[1, 2], [3]])\n", "builtins.ValueError", "expected sequence of length 2 at dim 1 (got 1)"},
+        {"import torch\ntorch.tensor([[1, 2], [3]])\n", "builtins.ValueError",
+         "expected sequence of length 2 at dim 1 (got 1)"},
         {"import torch\ntorch.tensor(['a'])\n", "builtins.TypeError", "must be a sequence of numbers"},
-        {"import torch\nl = []\nl.append(l)\ntorch.tensor(l)\n", "builtins.ValueError", "too many dimensions"},
+        {"import torch\nl = []\nl.append(l)\ntorch.tensor(l)\n", "builtins.ValueError",
+         "too many dimensions"},
         {"import torch\nl = []\nl.append(l)\ntorch.cat(l)\n", "builtins.TypeError", "invalid combination"},
         {"import torch\ntorch.nothing\n", "builtins.AttributeError", "nothing"},
         {"import torch\ntorch.set_default_dtype(torch.float64)\n", NULL, "are not supported"},
@@ -108,17 +124,23 @@ static void test_errors(void **state) {
         {"import torch\ntorch.jit.script(3)\n", NULL, "cannot compile an object of type 'int'"},
         {"import torch\ntorch.zeros(2).cuda()\n", NULL, "Tensor.cuda is not available"},
         {"import torch\ntorch.tensor(1, device='cuda')\n", NULL, "CPU only"},
-        {"import torch\nt = torch.zeros(2)\nt.colour = 1\n", NULL, "setting the attribute 'colour' of a tensor"},
-        {"import torch\ntorch.zeros(1, 2) @ [1]\n", "builtins.TypeError", "unsupported operand type(s) for @"},
+        {"import torch\nt = torch.zeros(2)\nt.colour = 1\n", NULL,
+         "setting the attribute 'colour' of a tensor"},
+        {"import torch\ntorch.zeros(1, 2) @ [1]\n", "builtins.TypeError",
+         "unsupported operand type(s) for @"},
         {"import os\nos.getcwd()\n", NULL, "os.getcwd is not available while a program is being compiled"},
         {"import numpy as np\nnp.zeros(3)\n", NULL, "numpy.zeros is not available"},
         {"import torchvision\n", NULL, "torchvision"},
         {"import math\nmath.sqrt(-1)\n", "builtins.ValueError", "math domain error"},
         {"import math\nmath.factorial(30)\n", "builtins.OverflowError", "64 bits"},
-        {"import collections\ncollections.namedtuple('P', 'x x')\n", "builtins.ValueError", "duplicate field name"},
-        {"from dataclasses import dataclass\n@dataclass\nclass D:\n    x: int\nD()\n", "builtins.TypeError", "missing 1 required"},
-        {"import copy\nl = []\nfor i in range(3000):\n    l = [l]\ncopy.deepcopy(l)\n", "builtins.RecursionError", "recursion"},
-        {"from typing import Optional\nOptional[int, str]\n", "builtins.TypeError", "Optional requires a single type"},
+        {"import collections\ncollections.namedtuple('P', 'x x')\n", "builtins.ValueError",
+         "duplicate field name"},
+        {"from dataclasses import dataclass\n@dataclass\nclass D:\n    x: int\nD()\n", "builtins.TypeError",
+         "missing 1 required"},
+        {"import copy\nl = []\nfor i in range(3000):\n    l = [l]\ncopy.deepcopy(l)\n",
+         "builtins.RecursionError", "recursion"},
+        {"from typing import Optional\nOptional[int, str]\n", "builtins.TypeError",
+         "Optional requires a single type"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         evaluation e;
@@ -135,7 +157,7 @@ static void test_errors(void **state) {
     }
 }
 
-/* ---- marks ------------------------------------------------------------------------------------------------- */
+/* ---- marks ----------------------------------------------------------------------------------- */
 
 static void test_marks(void **state) {
     (void)state;
@@ -154,8 +176,9 @@ static void test_marks(void **state) {
                        "@torch.jit.interface\nclass I: pass\n"
                        "T = Union[int, Optional[str]]\nU = int | None\nV = dict[str, List[int]]\n");
     evaluation_succeeded(&e);
-    static const struct { const char *name; py_script_mode mode; } modes[] = {
-        {"a", PY_SCRIPT}, {"b", PY_EXPORT}, {"c", PY_IGNORE}, {"d", PY_UNUSED}, {"f", PY_UNUSED}, {"g", PY_DEFAULT}};
+    static const struct { const char *name; py_script_mode mode;
+    } modes[] = {{"a", PY_SCRIPT}, {"b", PY_EXPORT}, {"c", PY_IGNORE},
+                 {"d", PY_UNUSED}, {"f", PY_UNUSED}, {"g", PY_DEFAULT}};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         assert_int_equal(evaluation_global(&e, modes[i].name)->u.fn->mode, modes[i].mode);
     assert_true(evaluation_global(&e, "g")->u.fn->is_script_if_tracing);
@@ -174,16 +197,21 @@ static void test_marks(void **state) {
     evaluation_free(&e);
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void test_values(void **state) {
     (void)state;
     evaluation e;
-    evaluation_run(&e, "import torch\na = [1, 2]\nb = {'x': [torch.zeros(1)]}\nc = (1, 'x', None, 2.5)\nd = []\nf = [1, 'x']\n"
+    evaluation_run(&e, "import torch\na = [1, 2]\nb = {'x': [torch.zeros(1)]}\nc = (1, 'x', None, 2.5)\nd = "
+                       "[]\nf = [1, 'x']\n"
                        "g = torch.float16\nh = print\n");
     evaluation_succeeded(&e);
-    static const struct { const char *name, *type; } inferred[] = {
-        {"a", "int[]"}, {"b", "Dict(str, Tensor[])"}, {"c", "(int, str, NoneType, float)"}, {"d", "Tensor[]"}, {"g", "int"}};
+    static const struct { const char *name, *type;
+    } inferred[] = {{"a", "int[]"},
+                    {"b", "Dict(str, Tensor[])"},
+                    {"c", "(int, str, NoneType, float)"},
+                    {"d", "Tensor[]"},
+                    {"g", "int"}};
     source_range nowhere = {0};
     for (size_t i = 0; i < sizeof inferred / sizeof *inferred; i++) {
         value v;
@@ -192,7 +220,8 @@ static void test_values(void **state) {
         type_print(type_of_value(v), &text);
         assert_string_equal(sb_str(&text), inferred[i].type);
         py_object *back = py_from_value(&e.p, v);
-        if (strcmp(inferred[i].name, "g")) assert_true(py_equal(&e.p, back, evaluation_global(&e, inferred[i].name)) || i == 1);
+        if (strcmp(inferred[i].name, "g"))
+            assert_true(py_equal(&e.p, back, evaluation_global(&e, inferred[i].name)) || i == 1);
         sb_free(&text);
     }
     value v;
@@ -201,7 +230,8 @@ static void test_values(void **state) {
     value_unref(v);
     static const struct { const char *name; bool typed; } bad[] = {{"f", false}, {"h", false}, {"c", true}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_false(py_to_value(&e.p, nowhere, evaluation_global(&e, bad[i].name), bad[i].typed ? type_list(TYPE_INT) : NULL, &v));
+        assert_false(py_to_value(&e.p, nowhere, evaluation_global(&e, bad[i].name),
+                                 bad[i].typed ? type_list(TYPE_INT) : NULL, &v));
         assert_int_equal(e.d.status, CTSC_FAILED);
         diag_clear(&e.d);
     }
@@ -211,7 +241,9 @@ static void test_values(void **state) {
 static void test_skip_init(void **state) {
     (void)state;
     evaluation e;
-    evaluation_run_with(&e, "import torch\nx = torch.zeros(3)\ny = x.uniform_(1, 2)\nz = torch.ones(1).normal_().item()\n", true);
+    evaluation_run_with(
+        &e, "import torch\nx = torch.zeros(3)\ny = x.uniform_(1, 2)\nz = torch.ones(1).normal_().item()\n",
+        true);
     evaluation_succeeded(&e);
     assert_ptr_equal(evaluation_global(&e, "x"), evaluation_global(&e, "y"));
     assert_true(tensor_item_float(evaluation_global(&e, "x")->u.v.u.tensor) == 0);
@@ -219,36 +251,42 @@ static void test_skip_init(void **state) {
     evaluation_free(&e);
 }
 
-/* ---- no memory ---------------------------------------------------------------------------------------------------- */
+/* ---- no memory ------------------------------------------------------------------------------- */
 
 static void test_faults(void **state) {
     (void)state;
     static const char program[] =
         "import torch, math, copy\nfrom typing import List\nfrom collections import namedtuple\n"
-        "x = torch.arange(6).view(2, 3)\nx[0, 1:] = torch.tensor([7, 8])\ny = (x[:, None] * 2 + 1).float().sum(dim=1)\n"
-        "P = namedtuple('P', 'a b')\nq = copy.deepcopy([P(x, {'k': [1.5]})])\nm = x.max(1).values\nt = List[int]\n"
+        "x = torch.arange(6).view(2, 3)\nx[0, 1:] = torch.tensor([7, 8])\ny = (x[:, None] * 2 + "
+        "1).float().sum(dim=1)\n"
+        "P = namedtuple('P', 'a b')\nq = copy.deepcopy([P(x, {'k': [1.5]})])\nm = x.max(1).values\nt = "
+        "List[int]\n"
         "z = torch.cat([y, y])[torch.tensor([True, False, True, False])].tolist()\n";
-    counting c = {0};
     evaluation e;
-    evaluation_run(&e, program); /* what lives as long as the process */
-    evaluation_succeeded(&e);
-    evaluation_free(&e);
-    mem_set_hook(counting_hook, &c);
-    for (long n = 1; n < 100000; n++) {
-        c = (counting){.fail_at = n};
+    for (int i = 0; i < 2; i++) { /* once for what lives as long as the process */
+        count.requests = 0;
         evaluation_run(&e, program);
-        bool failed = e.d.status != CTSC_OK;
+        evaluation_succeeded(&e);
         evaluation_free(&e);
-        assert_int_equal(c.live, 0);
-        if (!failed && c.requests < n) break;
     }
-    mem_set_hook(NULL, NULL);
+    long live = count.live, total = count.requests;
+    for (long k = 1; k <= total; k++) {
+        count.requests = 0;
+        count.fail_at = k;
+        evaluation_run(&e, program);
+        count.fail_at = 0;
+        evaluation_free(&e);
+        if (count.live != live)
+            fail_msg("allocation %ld of %ld: %ld blocks leaked", k, total, (long)count.live - live);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_programs), cmocka_unit_test(test_warnings),  cmocka_unit_test(test_errors), cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_values),   cmocka_unit_test(test_skip_init), cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_programs), cmocka_unit_test(test_warnings), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_marks),    cmocka_unit_test(test_values),   cmocka_unit_test(test_skip_init),
+        cmocka_unit_test(test_faults),
     };
+    mem_set_hook(counting_hook, &count);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
