@@ -293,7 +293,11 @@ static ir_value *assign_augmented(emitter *e, const stmt *st, ir_value *old) {
     ir_value *rhs = emit_expr(e, st->value, NULL);
     if (!rhs) return NULL;
     if (old->type->kind == T_CLASS) return assign_augment_object(e, st, old, rhs);
-    const char *op = emit_augmented_operator(st->op, old->type);
+    static const char *const rebinds[O_COUNT] = { /* `x |= y` gives x a new tensor in PyTorch, as `x = x | y` does */
+        [O_AND] = "aten::bitwise_and", [O_OR] = "aten::bitwise_or", [O_XOR] = "aten::bitwise_xor",
+        [O_LSHIFT] = "aten::__lshift__", [O_POW] = "aten::pow"};
+    const char *op = old->type->kind == T_TENSOR ? rebinds[st->op] : NULL;
+    if (!op) op = emit_augmented_operator(st->op, old->type);
     if (!op)
         return emit_fail(e, st->range, "unsupported kind of augmented assignment: %s=", operator_text(st->op));
     ir_value *args[] = {old, rhs};

@@ -275,6 +275,16 @@ static bool stmt_insert_raise(emitter *e, source_range r, ir_value *message, ir_
     return true;
 }
 
+/* "AssertionError: " in front of a message: PyTorch 1.13 raises that one without a class. */
+static ir_value *stmt_assertion_message(emitter *e, source_range r, ir_value *message) {
+    static const char prefix[] = "AssertionError: ";
+    if (message->type->kind != T_STR) message = emit_builtin_values(e, r, "aten::str", 1, &message);
+    if (!message) return NULL;
+    e->g->range = r;
+    ir_value *both[] = {graph_constant_str(e->g, prefix, sizeof prefix - 1), message};
+    return emit_builtin_values(e, r, "aten::add", 2, both);
+}
+
 static bool stmt_raise(emitter *e, const stmt *st) {
     const expr *x = st->value;
     const char *name = NULL;
@@ -286,33 +296,19 @@ static bool stmt_raise(emitter *e, const stmt *st) {
     ir_value *message = call ? stmt_exception_message(e, x) : graph_constant_str(e->g, "", 0);
     if (!message) return false;
     e->g->range = x->range;
+    if (call && e->scope && !strcmp(name, "builtins.AssertionError")) {
+        message = stmt_assertion_message(e, x->range, message);
+        return message && stmt_insert_raise(e, st->range, message, graph_constant_none(e->g));
+    }
     ir_value *cls = call ? graph_constant_str(e->g, name, strlen(name)) : graph_constant_none(e->g);
     return stmt_insert_raise(e, st->range, message, cls);
 }
 
-/* "AssertionError: " and the message, as PyTorch 1.13 raises it: without a class. */
 static bool stmt_assertion_fails(emitter *e, const void *ctx) {
-    static const char prefix[] = "AssertionError: ";
     const stmt *st = ctx;
-    const expr *x = st->message;
-    ir_value *message;
     e->g->range = st->range;
-    if (!x || x->kind == E_STR) {
-        size_t n = x ? x->slen : 0, k = sizeof prefix - 1;
-        char *text = arena_array(e->scratch, char, k + n + 1);
-        if (!text) return diag_no_memory(e->diag), false;
-        memcpy(text, prefix, k);
-        if (n) memcpy(text + k, x->s, n);
-        message = graph_constant_str(e->g, text, k + n);
-    } else {
-        message = emit_expr(e, x, NULL);
-        if (message && message->type->kind != T_STR)
-            message = emit_builtin_values(e, st->range, "aten::str", 1, &message);
-        if (!message) return false;
-        e->g->range = st->range;
-        ir_value *both[] = {graph_constant_str(e->g, prefix, sizeof prefix - 1), message};
-        message = emit_builtin_values(e, st->range, "aten::add", 2, both);
-    }
+    ir_value *message = st->message ? emit_expr(e, st->message, NULL) : graph_constant_str(e->g, "", 0);
+    if (message) message = stmt_assertion_message(e, st->range, message);
     return message && stmt_insert_raise(e, st->range, message, graph_constant_none(e->g));
 }
 

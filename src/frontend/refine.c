@@ -263,8 +263,12 @@ static bool refine_boolop(emitter *e, const expr *x, condition *out) {
     block *ib = e->g->insert_block;
     node *in = e->g->insert_before;
     graph_set_insert(e->g, decided, NULL);
+    emit_push_frame(e, decided);
+    bool ok = emit_refine(e, x->range, is_or ? a.when_true : a.when_false); /* PyTorch's graphs have it, though nothing uses it */
+    emit_pop_frame(e);
     block_add_return(decided, graph_constant_bool(e->g, is_or));
     graph_set_insert(e->g, ib, in);
+    if (!ok) return false;
     block_add_return(open, b.value);
     out->value = node_add_output(n, TYPE_BOOL);
     if (b.known == is_or) out->known = b.known;

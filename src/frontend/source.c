@@ -228,13 +228,20 @@ static void source_after_failure(program *g, const function *f, diag *all) {
     diag_clear(&d);
 }
 
+/* Is it a method of a class whose attributes are unknown, because __init__ failed? */
+static bool source_is_orphan(const function *f) {
+    const function *init = f->cls && !f->cls->cls->is_module ? class_find_method(f->cls, "__init__") : NULL;
+    return init && init != f && init->state == FUNCTION_FAILED;
+}
+
 /* Everything declared, and what that declares on the way. */
 static ctsc_status source_compile_all(program *g, diag *d) {
     unit *u = g->unit;
     diag all = {0};
     for (size_t i = 0; i < u->all_functions.len; i++) {
         function *f = u->all_functions.data[i];
-        if (f->state == FUNCTION_READY || !f->scope || !f->schema || (f->cls && f->cls->kind == T_INTERFACE)) continue;
+        if (f->state == FUNCTION_READY || !f->scope || !f->schema || (f->cls && f->cls->kind == T_INTERFACE) || source_is_orphan(f))
+            continue;
         diag one = {0};
         if (function_ensure_compiled(f, &one) != CTSC_OK) {
             source_add_error(&all, &one);

@@ -33,12 +33,19 @@ static const char *normalize_name(const char *text, size_t len) {
     return NULL;
 }
 
+/* `a is b` on bools is `a == b`. */
+static const char *normalize_identity(const node *n) {
+    bool bools = n->inputs.len == 2 && n->inputs.data[0]->type->kind == T_BOOL && n->inputs.data[1]->type->kind == T_BOOL;
+    return !bools ? NULL : node_is_op(n, "aten::__is__") ? "eq" : node_is_op(n, "aten::__isnot__") ? "ne" : NULL;
+}
+
 static bool normalize_node(node *n) {
     if (n->kind != N_OP || !n->op || strncmp(n->op_name, "aten::", 6)) return false;
     const char *text = n->op_name + 6;
     size_t len = strlen(text);
     bool inplace = len > 1 && text[len - 1] == '_' && text[len - 2] != '_';
     const char *name = normalize_name(text, len - inplace);
+    if (!name) name = normalize_identity(n);
     if (!name) return false;
     char full[64];
     snprintf(full, sizeof full, "aten::%s%s", name, inplace ? "_" : "");
