@@ -13,6 +13,10 @@
 #undef complex /* a member of value is called that */
 #include <math.h>
 
+#ifndef CMPLX /* glibc's is for gcc alone */
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#endif
+
 static py_object *math_result(py *p, source_range r, double out, double x, double y) {
     if (isnan(out) && !isnan(x) && !isnan(y)) return py_fail(p, r, "ValueError", "math domain error");
     if (isinf(out) && isfinite(x) && isfinite(y)) return py_fail(p, r, "OverflowError", "math range error");

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.c - compiles a Python file: runs it, finds its entry, builds the module, compiles all that the entry can reach.
+ * source.c - compiles a Python file: runs it, finds its entry, builds the module, compiles all that the
+ * entry can reach.
  *
- * Every function is compiled on its own, so that one run reports every independent error; a function that fails because one it calls
- * fails brings the same error again, which is dropped.
- * Ownership: the program is the unit's import_ctx and dies with it. Objects made while compiling are held until the end, then only the
- * root keeps them.
+ * Every function is compiled on its own, so that one run reports every independent error; a function that
+ * fails because one it calls fails brings the same error again, which is dropped.
+ * Ownership: the program is
+ * the unit's import_ctx and dies with it. Objects made while compiling are held until the end, then only
+ * the root keeps them.
  * Tests: tests/lang, tests/corpus
  */
 #include "frontend/source.h"
@@ -35,14 +37,15 @@ static void source_free(void *ctx) {
     mem_free(g);
 }
 
-/* ---- the entry ------------------------------------------------------------------------------------------------------- */
+/* ---- the entry ------------------------------------------------------------------------------- */
 
 static bool source_mentions_stmts(const stmt_list *body, const char *name);
 
 static bool source_mentions(const expr *x, const char *name) {
     if (!x) return false;
     if (x->kind == E_NAME) return !strcmp(x->name, name);
-    if (source_mentions(x->a, name) || source_mentions(x->b, name) || source_mentions(x->c, name)) return true;
+    if (source_mentions(x->a, name) || source_mentions(x->b, name) || source_mentions(x->c, name))
+        return true;
     for (size_t i = 0; i < x->items.len; i++)
         if (source_mentions(x->items.data[i], name)) return true;
     for (size_t i = 0; i < x->keys.len; i++)
@@ -60,7 +63,8 @@ static bool source_mentions_list(const expr_list *xs, const char *name) {
 
 static bool source_mentions_def(const func_def *def, const char *name) {
     for (size_t i = 0; i < def->params.len; i++)
-        if (source_mentions(def->params.data[i].annotation, name) || source_mentions(def->params.data[i].default_value, name))
+        if (source_mentions(def->params.data[i].annotation, name) ||
+            source_mentions(def->params.data[i].default_value, name))
             return true;
     return source_mentions_stmts(&def->body, name);
 }
@@ -72,21 +76,31 @@ static bool source_mentions_class(const class_def *c, const char *name) {
 static bool source_mentions_stmts(const stmt_list *body, const char *name) {
     for (size_t i = 0; i < body->len; i++) {
         const stmt *st = body->data[i];
-        if (source_mentions_list(&st->targets, name) || source_mentions(st->value, name) || source_mentions(st->annotation, name) ||
-            source_mentions(st->message, name) || source_mentions_stmts(&st->body, name) || source_mentions_stmts(&st->orelse, name))
+        if (source_mentions_list(&st->targets, name) || source_mentions(st->value, name) ||
+            source_mentions(st->annotation, name) || source_mentions(st->message, name) ||
+            source_mentions_stmts(&st->body, name) || source_mentions_stmts(&st->orelse, name))
             return true;
         for (size_t k = 0; k < st->items.len; k++)
             if (source_mentions(st->items.data[k].context, name)) return true;
-        if ((st->def && source_mentions_def(st->def, name)) || (st->cls && source_mentions_class(st->cls, name))) return true;
+        if ((st->def && source_mentions_def(st->def, name)) ||
+            (st->cls && source_mentions_class(st->cls, name)))
+            return true;
     }
     return false;
 }
 
 /* What a file offers: its own functions and classes. */
-typedef enum source_offer { OFFER_NONE, OFFER_MODULE, OFFER_SCRIPTED, OFFER_FUNCTION, OFFER_INSTANCE } source_offer;
+typedef enum source_offer {
+    OFFER_NONE,
+    OFFER_MODULE,
+    OFFER_SCRIPTED,
+    OFFER_FUNCTION,
+    OFFER_INSTANCE
+} source_offer;
 
 static source_offer source_offers(const program *g, const py_object *o) {
-    if (o->kind == PY_CLASS && o->u.cls->kind == PYC_MODULE && o->u.cls->def && o->u.cls->module == g->main) return OFFER_MODULE;
+    if (o->kind == PY_CLASS && o->u.cls->kind == PYC_MODULE && o->u.cls->def && o->u.cls->module == g->main)
+        return OFFER_MODULE;
     if (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE) return OFFER_INSTANCE;
     if (o->kind != PY_FUNCTION || !o->u.fn->def || o->u.fn->module != g->main) return OFFER_NONE;
     return o->u.fn->mode == PY_SCRIPT ? OFFER_SCRIPTED : OFFER_FUNCTION;
@@ -99,8 +113,12 @@ static bool source_used(const program *g, const char *name, const py_object *sel
         const py_dict_entry *en = &d->entries.data[i];
         if (!en->key || en->val == self) continue;
         const py_object *o = en->val;
-        if (o->kind == PY_CLASS && o->u.cls->def && o->u.cls->module == g->main && source_mentions_class(o->u.cls->def, name)) return true;
-        if (o->kind == PY_FUNCTION && o->u.fn->def && o->u.fn->module == g->main && source_mentions_def(o->u.fn->def, name)) return true;
+        if (o->kind == PY_CLASS && o->u.cls->def && o->u.cls->module == g->main &&
+            source_mentions_class(o->u.cls->def, name))
+            return true;
+        if (o->kind == PY_FUNCTION && o->u.fn->def && o->u.fn->module == g->main &&
+            source_mentions_def(o->u.fn->def, name))
+            return true;
     }
     return false;
 }
@@ -112,7 +130,9 @@ static py_object *source_only(const program *g, source_offer kind, int *n) {
     *n = 0;
     for (size_t i = 0; i < d->entries.len; i++) {
         const py_dict_entry *en = &d->entries.data[i];
-        if (!en->key || en->key->kind != PY_VALUE || en->key->u.v.tag != V_STR || source_offers(g, en->val) != kind) continue;
+        if (!en->key || en->key->kind != PY_VALUE || en->key->u.v.tag != V_STR ||
+            source_offers(g, en->val) != kind)
+            continue;
         if (source_used(g, en->key->u.v.u.str->bytes, en->val)) continue;
         if (en->val != found) ++*n;
         found = en->val;
@@ -145,7 +165,8 @@ static py_object *source_entry(program *g, const source_options *o, const char *
     const py_dict *globals = g->main->u.mod.globals;
     if (o->entry) {
         py_object *e = py_dict_get(globals, o->entry);
-        if (e && source_offers(g, e) == OFFER_NONE && e->kind == PY_CLASS && e->u.cls->kind == PYC_MODULE) return e; /* imported */
+        if (e && source_offers(g, e) == OFFER_NONE && e->kind == PY_CLASS && e->u.cls->kind == PYC_MODULE)
+            return e; /* imported */
         if (e && (source_offers(g, e) != OFFER_NONE || e->kind == PY_FUNCTION)) return e;
         char text[256];
         snprintf(text, sizeof text, "there is no function or module class '%.100s'", o->entry);
@@ -156,7 +177,8 @@ static py_object *source_entry(program *g, const source_options *o, const char *
     e = py_dict_get(globals, "Main");
     if (e && source_offers(g, e) == OFFER_MODULE) return e;
     int scripted, modules, functions, n;
-    py_object *function = source_only(g, OFFER_SCRIPTED, &scripted), *module = source_only(g, OFFER_MODULE, &modules);
+    py_object *function = source_only(g, OFFER_SCRIPTED, &scripted),
+              *module = source_only(g, OFFER_MODULE, &modules);
     if (scripted + modules == 1) return function ? function : module;
     if (scripted + modules == 0) {
         e = source_only(g, OFFER_FUNCTION, &functions);
@@ -167,7 +189,7 @@ static py_object *source_entry(program *g, const source_options *o, const char *
     return source_no_entry(g, name, "several entries are possible, name one (--entry)");
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------------------------------ */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static const diag_item *source_error_of(const diag *d) {
     for (size_t i = 0; i < d->items.len; i++)
@@ -180,7 +202,8 @@ static void source_add_error(diag *all, diag *one) {
     const diag_item *e = source_error_of(one);
     for (size_t i = 0; e && i < all->items.len; i++) {
         const diag_item *k = &all->items.data[i];
-        if (k->kind == DIAG_ERROR && !strcmp(k->text, e->text) && k->range.src == e->range.src && k->range.begin == e->range.begin) {
+        if (k->kind == DIAG_ERROR && !strcmp(k->text, e->text) && k->range.src == e->range.src &&
+            k->range.begin == e->range.begin) {
             diag_clear(one);
             return;
         }
@@ -195,8 +218,8 @@ static void source_declare_called(program *g, const scope *s, const expr *x) {
     if (!x) return;
     const expr *f = x->kind == E_CALL ? x->a : NULL;
     py_object *o = f && f->kind == E_NAME ? py_lookup(&g->py, s->env, f->name) : NULL;
-    if (o && o->kind == PY_FUNCTION && o->u.fn->def && o->u.fn->module == g->main && o->u.fn->mode <= PY_SCRIPT &&
-        !o->u.fn->overloads.len)
+    if (o && o->kind == PY_FUNCTION && o->u.fn->def && o->u.fn->module == g->main &&
+        o->u.fn->mode <= PY_SCRIPT && !o->u.fn->overloads.len)
         source_function(g, x->range, o);
     if (f && f->kind == E_ATTR && f->a->kind == E_NAME && s->module && s->fn->u.fn->def->params.len &&
         !strcmp(f->a->name, s->fn->u.fn->def->params.data[0].name))
@@ -240,7 +263,8 @@ static ctsc_status source_compile_all(program *g, diag *d) {
     diag all = {0};
     for (size_t i = 0; i < u->all_functions.len; i++) {
         function *f = u->all_functions.data[i];
-        if (f->state == FUNCTION_READY || !f->scope || !f->schema || (f->cls && f->cls->kind == T_INTERFACE) || source_is_orphan(f))
+        if (f->state == FUNCTION_READY || !f->scope || !f->schema ||
+            (f->cls && f->cls->kind == T_INTERFACE) || source_is_orphan(f))
             continue;
         diag one = {0};
         if (function_ensure_compiled(f, &one) != CTSC_OK) {
@@ -265,7 +289,8 @@ static bool source_placeholder(program *g, function *f, value *root) {
     attribute training = {.name = intern(&u->names, "training"), .type = TYPE_BOOL};
     function *m = unit_add_function(u, "__torch__.PlaceholderModule.forward", t);
     graph *copy = graph_clone(f->graph);
-    if (!m || !copy || !strmap_put(&u->classes, class_name(t), t) || !avec_push(&u->arena, &t->cls->attributes, training) ||
+    if (!m || !copy || !strmap_put(&u->classes, class_name(t), t) ||
+        !avec_push(&u->arena, &t->cls->attributes, training) ||
         !avec_push(&u->arena, &t->cls->methods, m)) {
         if (copy) graph_free(copy);
         return diag_no_memory(d), false;
@@ -296,7 +321,8 @@ static bool source_placeholder(program *g, function *f, value *root) {
 }
 
 /* module.name(args) */
-static bool source_call_method(program *g, source_range r, py_object *module, const char *name, int nargs, py_object **args) {
+static bool source_call_method(program *g, source_range r, py_object *module, const char *name, int nargs,
+                               py_object **args) {
     py_object *method = py_getattr(&g->py, r, module, name);
     return method && py_call(&g->py, r, method, nargs, args, 0, NULL, NULL);
 }
@@ -316,7 +342,8 @@ static bool source_build(program *g, const source_options *o, const char *name, 
     if (!entry) return false;
     if (entry->kind == PY_FUNCTION) {
         function *f = source_function(g, entry->u.fn->def->range, entry);
-        if (!f || source_compile_all(g, d) != CTSC_OK || !source_placeholder(g, f, &out->root)) return false;
+        if (!f || source_compile_all(g, d) != CTSC_OK || !source_placeholder(g, f, &out->root))
+            return false;
         out->entry = f;
         return true;
     }
@@ -324,11 +351,14 @@ static bool source_build(program *g, const source_options *o, const char *name, 
     if (entry->kind == PY_CLASS) {
         r = entry->u.cls->def ? entry->u.cls->def->range : r;
         if (g->py.host.seed) g->py.host.seed(g->py.host.ctx, o->seed);
+        const char *cls = entry->u.cls->name;
         entry = py_call(&g->py, r, entry, 0, NULL, 0, NULL, NULL);
-        if (!entry) return false;
+        if (!entry)
+            return diag_note(d, r, "'%s' was built as the program's entry, without arguments", cls), false;
     }
     if (o->state) {
-        py_object *load = py_getattr(&g->py, r, entry, "load_state_dict"), *state = py_from_value(&g->py, value_ref(*o->state));
+        py_object *load = py_getattr(&g->py, r, entry, "load_state_dict"),
+                  *state = py_from_value(&g->py, value_ref(*o->state));
         if (!load || !state || !py_call(&g->py, r, load, 1, &state, 0, NULL, NULL)) return false;
     }
     if (!source_prepare(g, r, entry, o)) return false;
@@ -336,8 +366,8 @@ static bool source_build(program *g, const source_options *o, const char *name, 
     return source_compile_all(g, d) == CTSC_OK;
 }
 
-ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o, const char *name, source *src,
-                           source_result *out) {
+ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o, const char *name,
+                           source *src, source_result *out) {
     program *g = mem_zalloc(sizeof *g);
     if (!g) return diag_no_memory(d);
     g->unit = u;

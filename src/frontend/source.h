@@ -2,16 +2,21 @@
 /*
  * source.h - programs from Python source: between the evaluator's objects (py.h) and the emitter (emit.h).
  *
- * The evaluator leaves Python objects: functions, classes, instances of nn.Module. This file's functions make
- * functions, class types and runtime objects of them, the way torch.jit.script does:
+ * The evaluator leaves Python objects: functions, classes, instances of nn.Module. This file's functions
+ * make functions, class types and runtime objects of them, the way torch.jit.script does:
  *
- *   source.c         the program: entry, compile everything reachable, options
- *   source_names.c   what a free name or an attribute of a Python object is to the emitter: sugars; their calls
- *   source_types.c   Python types and annotations -> IR types; types inferred from objects
- *   source_class.c   script classes, NamedTuples, enums, interfaces, dataclasses
- *   source_module.c  an nn.Module instance -> class type (shared between equal modules, else mangled) and object
+ *   source.c           the program: entry, compile everything reachable, options
+ *   source_names.c     what a free name or an attribute of a Python object is to the emitter: sugars
+ *   source_call.c      calls of those that are no values
+ *   source_types.c     Python types and annotations -> IR types; types inferred from objects
+ *   source_value.c     objects -> runtime values
+ *   source_function.c  names and signatures of functions
+ *   source_class.c     script classes, NamedTuples, enums, interfaces, dataclasses
+ *   source_plan.c      what an nn.Module instance has
+ *   source_module.c    an nn.Module instance -> class type (shared between equal modules, else mangled), object
  *
- * Names: "__torch__." + the module's dotted name + the class's or function's; the program's own file is named by its stem.
+ * Names: "__torch__." + the module's dotted name + the class's or function's; the program's own file is
+ * named by its stem.
  * Ownership: everything lives in the unit's arena; the evaluator lives as long as the unit can compile.
  * Tests: tests/lang, tests/corpus
  */
@@ -23,9 +28,9 @@
 
 /* A script class, enum, named tuple or interface. */
 typedef struct class_source {
-    py_object *cls;  /* PY_CLASS */
+    py_object *cls; /* PY_CLASS */
     type *type;
-    bool failed;     /* and why */
+    bool failed; /* and why */
     const char *why;
     source_range where;
 } class_source;
@@ -34,28 +39,27 @@ typedef struct class_source {
 typedef struct program {
     unit *unit;
     py py;
-    py_object *main;      /* the program's own module */
-    ptrmap functions;     /* py_function * -> function * (of free functions and static methods) */
-    ptrmap classes;       /* py_class * -> class_source * */
-    ptrmap class_types;   /* type * -> class_source * */
-    ptrmap modules;       /* py_object * (instance) -> struct module_type * */
-    ptrmap objects;       /* py_object * (instance) -> object *: kept by `held` while compiling */
+    py_object *main;    /* the program's own module */
+    ptrmap functions;   /* py_function * -> function * (of free functions and static methods) */
+    ptrmap classes;     /* py_class * -> class_source * */
+    ptrmap class_types; /* type * -> class_source * */
+    ptrmap modules;     /* py_object * (instance) -> struct module_type * */
+    ptrmap objects;     /* py_object * (instance) -> object *: kept by `held` while compiling */
     VEC(struct module_type *) module_types;
-    VEC(value) held;      /* released when the program is compiled */
-    VEC(value) defaults;  /* of named tuples: released with the program */
-    diag *errors;         /* of functions compiled: all of them (source_compile) */
-    int mangled;          /* next ___torch_mangle_N */
-    int depth;            /* of nested declarations */
-    int declaring;        /* classes being declared */
-    VEC(type *) pending;  /* script classes in order of declaration; ... */
-    size_t finished;      /* ... the first ones have their attributes */
+    VEC(value) held;     /* released when the program is compiled */
+    VEC(value) defaults; /* of named tuples: released with the program */
+    int mangled;         /* next ___torch_mangle_N */
+    int depth;           /* of nested declarations */
+    int declaring;       /* classes being declared */
+    VEC(type *) pending; /* script classes in order of declaration; ... */
+    size_t finished;     /* ... the first ones have their attributes */
 } program;
 enum { SOURCE_MAX_DEPTH = 150 };
 
 /* Where the body of a function finds its names: function->scope. */
 typedef struct scope {
     program *prog;
-    py_env *env;               /* globals and closures around the definition */
+    py_env *env;                /* globals and closures around the definition */
     struct module_type *module; /* of a module's method; NULL otherwise */
     py_object *fn;              /* the Python function */
 } scope;
@@ -80,57 +84,56 @@ typedef struct module_failed {
     const char *why; /* PyTorch's hint, in parentheses */
 } module_failed;
 
-/* The Python side of a module's class type: class_info->source points at it. Two instances of one Python class share it if
- * everything here that a method could notice is equal. */
+/* The Python side of a module's class type: class_info->source points at it. Two instances of one Python
+ * class share it if everything here that a method could notice is equal. */
 typedef struct module_type {
     program *prog;
     type *cls;
-    py_object *py_class;     /* PY_CLASS of the instances */
-    py_object *instance;     /* the first of them */
+    py_object *py_class; /* PY_CLASS of the instances */
+    py_object *instance; /* the first of them */
     container_kind container;
-    VEC(const char *) keys;  /* of a container: attribute names of its elements, in order */
-    VEC(attribute) attributes;          /* data, in PyTorch's order; submodules follow in `children` */
-    VEC(attribute) children;            /* submodules: module class types or interfaces */
+    VEC(const char *) keys;    /* of a container: attribute names of its elements, in order */
+    VEC(attribute) attributes; /* data, in PyTorch's order; submodules follow in `children` */
+    VEC(attribute) children;   /* submodules: module class types or interfaces */
     VEC(constant_attribute) constants;
-    VEC(module_member) functions;       /* attributes that are functions */
-    VEC(module_failed) failed;          /* attributes without a TorchScript type */
+    VEC(module_member) functions; /* attributes that are functions */
+    VEC(module_failed) failed;    /* attributes without a TorchScript type */
     VEC(py_object *) hooks, pre_hooks;
-    VEC(function *) overloads;          /* forward__0, ... */
+    VEC(function *) overloads; /* forward__0, ... */
 } module_type;
 
 typedef struct source_options {
-    const char *entry;   /* function or class; NULL: chosen (see below) */
-    uint64_t seed;       /* torch.manual_seed before the entry's module is built */
-    bool eval;           /* module.eval() before it is converted */
-    const value *state;  /* a state_dict for the module built (its load_state_dict is called), or NULL */
+    const char *entry;  /* function or class; NULL: chosen (see below) */
+    uint64_t seed;      /* torch.manual_seed before the entry's module is built */
+    bool eval;          /* module.eval() before it is converted */
+    const value *state; /* a state_dict for the module built (its load_state_dict is called), or NULL */
 } source_options;
 
 typedef struct source_result {
-    value root;          /* the module's object: a reference */
-    function *entry;     /* of a function program: the function (its module wrapper has it as `forward`); else NULL */
+    value root;      /* the module's object: a reference */
+    function *entry; /* of a function program: the function, which its module has as `forward`; else NULL */
 } source_result;
 
-/* Runs src and compiles its entry: `entry`, else the function `forward`, else the class `Main` (built without arguments), else
- * the only scripted function or the only module class that no other one uses. name: dotted module name ("net"). A function becomes
- * the method `forward` of a module of class __torch__.PlaceholderModule, as torch.jit.save does it. All functions and methods
- * that the result can reach are compiled; independent errors are all reported (diag_append). */
-ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o, const char *name, source *src,
-                           source_result *out);
+/* Runs src and compiles its entry: `entry`, else the function `forward`, else the class `Main` (built
+ * without arguments), else the only scripted function or the only module class that no other one uses.
+ * name: dotted module name ("net"). A function becomes the method `forward` of a module of class
+ * __torch__.PlaceholderModule, as torch.jit.save does it. All functions and methods that the result can
+ * reach are compiled; independent errors are all reported (diag_append). */
+ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o, const char *name,
+                           source *src, source_result *out);
 
-/* ---- for the emitter: each is called only if the function being compiled has a scope ------------------------ */
+/* ---- for the emitter: each is called only if the function being compiled has a scope ---------------------- */
 
-static inline const scope *emit_scope(const emitter *e) {
-    return e->scope;
-}
 /* A free name: NULL without an error if it is unknown. */
 sugar *source_name(emitter *e, source_range r, const char *name);
-/* The sugar for a Python object: constants become values, functions and classes are declared, the rest is SUGAR_PY. */
+/* The sugar for a Python object: constants become values, functions and classes are declared, the rest is
+ * SUGAR_PY. */
 sugar *source_sugar(emitter *e, source_range r, py_object *o);
 /* obj.name where obj is SUGAR_PY. */
 sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char *name);
-/* obj.name where obj is a value of a class made from source, and the class has no attribute, constant or method of that
- * name: properties, static methods, functions kept as attributes, a container's keys/values/items/children/..., reasons of failed
- * attributes. NULL without an error: nothing known. */
+/* obj.name where obj is a value of a class made from source, and the class has no attribute, constant or
+ * method of that name: properties, static methods, functions kept as attributes, a container's
+ * keys/values/items/children/..., reasons of failed attributes. NULL without an error: nothing known. */
 sugar *source_object_attribute(emitter *e, source_range r, ir_value *obj, const char *name);
 /* A constant attribute: a tuple is made of its elements' constants, as PyTorch does it. */
 sugar *source_constant(emitter *e, source_range r, value v, type *t);
@@ -138,23 +141,34 @@ sugar *source_constant(emitter *e, source_range r, value v, type *t);
 sugar *source_class_attribute(emitter *e, source_range r, const type *t, const char *name);
 /* A call of SUGAR_PY. */
 sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint);
-sugar *source_call_values(emitter *e, source_range r, const sugar *callee, int nargs, const actual *args, type *hint);
-/* A module or container as a fixed sequence (SUGAR_TUPLE) to step through or unpack; NULL without an error: it is none. */
+sugar *source_call_values(emitter *e, source_range r, const sugar *callee, int nargs, const actual *args,
+                          type *hint);
+/* A module or container as a fixed sequence (SUGAR_TUPLE) to step through or unpack; NULL without an error:
+ * it is none. */
 sugar *source_sequence(emitter *e, source_range r, ir_value *v);
-/* A method of an object's class, declared when first needed (methods that only forward reaches); NULL: none. */
+/* A method of an object's class, declared when first needed (methods that only forward reaches); NULL:
+ * none. */
 function *source_method(emitter *e, source_range r, type *cls, const char *name);
 /* Annotations, evaluated in the scope. */
 ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out);
 
-/* ---- between the files of this part; failures are described in g->py.diag ----------------------------------------- */
+/* ---- between the files of this part; failures are described in g->py.diag --------------------------------- */
 
+/* The emitter's program, whose evaluator reports to the emitter's diagnostic from here on. */
+program *source_enter(emitter *e);
+bool source_dropped(const py_object *fn);         /* marked with torch.jit.unused or ignore */
+sugar *source_new_sequence(emitter *e, int room); /* SUGAR_TUPLE without items */
+sugar *source_string(emitter *e, const char *text);
+sugar *source_element(emitter *e, source_range r, ir_value *v, const char *key); /* v.key */
 /* The IR type that an annotation means in env. */
 type *source_type_of_expr(program *g, py_env *env, const expr *x);
-/* The same for text: a string annotation or a type comment that begins at r (its own range if it is found there). */
+/* The same for text: a string annotation or a type comment that begins at r (its own range if it is found
+ * there). */
 expr *source_parse_text(program *g, source_range r, const char *text);
 /* The IR type that a Python object names when used as a type; NULL with the reason in the diag. */
 type *source_type_of_object(program *g, source_range r, py_object *o);
-/* The type of a Python object used as a value (attributes, constants); NULL without an error, and the reason in why: it has none. */
+/* The type of a Python object used as a value (attributes, constants); NULL without an error, and the
+ * reason in why: it has none. */
 type *source_infer_type(program *g, py_object *o, strbuf *why);
 /* The object as a runtime value of type t: a reference. */
 bool source_value(program *g, source_range r, py_object *o, type *t, value *out);
@@ -167,17 +181,30 @@ function *source_function(program *g, source_range r, py_object *fn);
 /* The class type for a Python class, declared; a named tuple's is a T_TUPLE. */
 type *source_class(program *g, source_range r, py_object *cls);
 class_source *source_class_of(program *g, const type *t); /* NULL: not one of this program's */
-function *source_class_method(program *g, class_source *c, const char *name); /* one inherited from a base; NULL: none */
+/* One inherited from a base; NULL: none. */
+function *source_class_method(program *g, class_source *c, const char *name);
+/* What an instance of nn.Module has, without a type yet; NULL: an error. source_plan_drop releases what it
+ * holds. */
+module_type *source_plan(program *g, source_range r, py_object *instance);
+void source_plan_drop(module_type *m);
+bool source_is_module(const py_object *o); /* an instance of nn.Module */
+/* instance._parameters and its like */
+const py_dict *source_module_dict(const py_object *instance, const char *name);
 /* The type and object for an instance of nn.Module. */
 module_type *source_module_type(program *g, source_range r, py_object *instance);
-bool source_module_initialized(program *g, source_range r, const py_object *instance); /* false with PyTorch's error: it is not */
+/* false with PyTorch's error: super().__init__() has not run. */
+bool source_module_initialized(program *g, source_range r, const py_object *instance);
 bool source_module_object(program *g, source_range r, py_object *instance, value *out);
 function *source_module_method(program *g, source_range r, module_type *m, const char *name);
-function *source_module_super(program *g, source_range r, module_type *m, const py_object *behind, const char *name);
-/* Declares a function from an AST definition: parameters from annotations, type comment or defaults; unannotated ones are
- * Tensor, `self` is cls. name: of the method; qualified: full name. fn: PY_FUNCTION. */
-function *source_declare(program *g, source_range r, py_object *fn, const char *qualified, type *cls, module_type *module);
+function *source_module_super(program *g, source_range r, module_type *m, const py_object *behind,
+                              const char *name);
+/* Declares a function from an AST definition: parameters from annotations, type comment or defaults;
+ * unannotated ones are Tensor, `self` is cls. name: of the method; qualified: full name. fn: PY_FUNCTION.
+ */
+function *source_declare(program *g, source_range r, py_object *fn, const char *qualified, type *cls,
+                         module_type *module);
 /* Declares what an interface's method, or a dropped one, needs: the signature only. */
-bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema **out, bool *return_declared);
+bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema **out,
+                      bool *return_declared);
 
 #endif

@@ -2,14 +2,16 @@
 /*
  * source_class.c - Python classes as types: script classes, dataclasses, named tuples, enums, interfaces.
  *
- * A script class is entered in the unit before its methods are declared, so that classes may mention each other. Its attributes are
- * what __init__ assigns to self, and known once that is compiled (emit_stmt.c makes them). All classes that one declaration drags
- * in are declared first, then their __init__s are compiled, inner ones first.
+ * A script class is entered in the unit before its methods are declared, so that classes may mention each
+ * other. Its attributes are what __init__ assigns to self, and known once that is compiled (the emitter
+ * makes them). All classes that one declaration drags in are declared first, then their __init__s are
+ * compiled, inner ones first.
  * Tests: tests/lang
  */
 #include "frontend/source.h"
 
-static type *class_fail(program *g, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static type *class_fail(program *g, source_range r, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 static type *class_fail(program *g, source_range r, const char *fmt, ...) {
     strbuf sb = STRBUF_INIT;
     va_list ap;
@@ -42,7 +44,7 @@ static class_source *class_enter(program *g, py_object *o, type *t, const char *
     return cs;
 }
 
-/* ---- enums ----------------------------------------------------------------------------------------------------- */
+/* ---- enums ----------------------------------------------------------------------------------- */
 
 static py_object *class_member_value(const py_object *member) {
     py_object *v = py_dict_get(member->u.inst.attrs, "value");
@@ -55,8 +57,8 @@ static int class_enum_members(const py_object *o, int max, const char **names, p
     int n = 0;
     for (size_t i = 0; i < attrs->entries.len; i++) {
         const py_dict_entry *en = &attrs->entries.data[i];
-        if (!en->key || en->key->kind != PY_VALUE || en->key->u.v.tag != V_STR || en->val->kind != PY_INSTANCE ||
-            en->val->u.inst.cls->u.cls != o->u.cls)
+        if (!en->key || en->key->kind != PY_VALUE || en->key->u.v.tag != V_STR ||
+            en->val->kind != PY_INSTANCE || en->val->u.inst.cls->u.cls != o->u.cls)
             continue;
         bool seen = false;
         for (int k = 0; k < n && k < max; k++) seen |= members[k] == en->val;
@@ -78,13 +80,16 @@ static type *class_enum_value_type(program *g, source_range r, int n, py_object 
         type *vt = v ? source_infer_type(g, v, &why) : NULL;
         sb_free(&why);
         if (!vt || (vt->kind != T_INT && vt->kind != T_FLOAT && vt->kind != T_STR))
-            return class_fail(g, r, "Cannot create Enum with value type 'Any', only int, float and string are supported");
+            return class_fail(
+                g, r, "Cannot create Enum with value type 'Any', only int, float and string are supported");
         if (t && t != vt) {
             strbuf a = STRBUF_INIT, b = STRBUF_INIT;
             type_print_python(vt, &a);
             type_print_python(t, &b);
-            class_fail(g, r, "Could not unify type list since element %d of type %s did not match the types before it (%s)", i,
-                       sb_str(&a), sb_str(&b));
+            class_fail(g, r,
+                       "Could not unify type list since element %d of type %s did not match the types "
+                       "before it (%s)",
+                       i, sb_str(&a), sb_str(&b));
             sb_free(&a);
             sb_free(&b);
             return NULL;
@@ -114,7 +119,8 @@ static type *class_enum(program *g, source_range r, py_object *o) {
     for (int i = 0; i < n; i++) {
         constant_attribute ca = {.name = intern(&u->names, names[i]), .type = t};
         if (!source_value(g, r, class_member_value(members[i]), vt, &ca.val)) return NULL;
-        if (!avec_push(&u->arena, &t->cls->constants, ca)) return value_unref(ca.val), diag_no_memory(g->py.diag), NULL;
+        if (!avec_push(&u->arena, &t->cls->constants, ca))
+            return value_unref(ca.val), diag_no_memory(g->py.diag), NULL;
         enum_value *ev = enum_new(t, ca.name, value_ref(ca.val));
         if (!ev) return diag_no_memory(g->py.diag), NULL;
         t->cls->enum_members[i] = value_enum_take(ev);
@@ -122,9 +128,10 @@ static type *class_enum(program *g, source_range r, py_object *o) {
     return t;
 }
 
-/* ---- named tuples ------------------------------------------------------------------------------------------------ */
+/* ---- named tuples ---------------------------------------------------------------------------- */
 
-static bool class_field_default(program *g, source_range r, const py_class *c, size_t i, type *t, value *out) {
+static bool class_field_default(program *g, source_range r, const py_class *c, size_t i, type *t,
+                                value *out) {
     *out = value_uninit();
     if (!c->field_defaults || !c->field_defaults[i]) return true;
     if (!source_value(g, r, c->field_defaults[i], t, out)) return false;
@@ -148,7 +155,9 @@ static type *class_named_tuple(program *g, source_range r, py_object *o) {
     for (size_t i = 0; i < n; i++) {
         names[i] = c->fields.data[i];
         types[i] = TYPE_TENSOR;
-        if (c->field_types && c->field_types[i] && !(types[i] = source_type_of_expr(g, c->env, c->field_types[i]))) return NULL;
+        if (c->field_types && c->field_types[i] &&
+            !(types[i] = source_type_of_expr(g, c->env, c->field_types[i])))
+            return NULL;
         if (!class_field_default(g, class_place(c, r), c, i, types[i], &defaults[i])) return NULL;
         any |= defaults[i].tag != V_UNINIT;
     }
@@ -159,12 +168,13 @@ static type *class_named_tuple(program *g, source_range r, py_object *o) {
     return class_enter(g, o, t, q) ? t : NULL;
 }
 
-/* ---- interfaces ---------------------------------------------------------------------------------------------------- */
+/* ---- interfaces ------------------------------------------------------------------------------ */
 
 static bool class_interface_body(const func_def *def) {
     for (size_t i = 0; i < def->body.len; i++) {
         const stmt *st = def->body.data[i];
-        bool docstring = st->kind == S_EXPR && st->value && (st->value->kind == E_STR || st->value->kind == E_ELLIPSIS);
+        bool docstring =
+            st->kind == S_EXPR && st->value && (st->value->kind == E_STR || st->value->kind == E_ELLIPSIS);
         if (st->kind != S_PASS && !docstring) return false;
     }
     return true;
@@ -174,13 +184,16 @@ static bool class_interface_method(program *g, type *t, py_object *fn) {
     const func_def *def = fn->u.fn->def;
     unit *u = g->unit;
     if (!class_interface_body(def))
-        return class_fail(g, def->range, "interfaces declarations should only contain a single 'pass' statement."), false;
+        return class_fail(g, def->range,
+                          "interfaces declarations should only contain a single 'pass' statement."),
+               false;
     function *f = unit_add_function(u, arena_printf(&u->arena, "%s.%s", class_name(t), def->name), t);
     if (!f) return diag_no_memory(g->py.diag), false;
     f->range = def->name_range;
     if (!source_signature(g, fn, fn->u.fn->closure, t, &f->schema, &f->return_declared)) return false;
     if (!f->return_declared)
-        return class_fail(g, def->range, "interface declarations must have a return type annotated."), false;
+        return class_fail(g, def->range, "interface declarations must have a return type annotated."),
+               false;
     return avec_push(&u->arena, &t->cls->methods, f) || (diag_no_memory(g->py.diag), false);
 }
 
@@ -192,12 +205,14 @@ static type *class_interface(program *g, py_object *o) {
     if (!class_enter(g, o, t, q)) return NULL;
     for (size_t i = 0; i < c->attrs->entries.len; i++) {
         const py_dict_entry *en = &c->attrs->entries.data[i];
-        if (en->key && en->val->kind == PY_FUNCTION && en->val->u.fn->def && !class_interface_method(g, t, en->val)) return NULL;
+        if (en->key && en->val->kind == PY_FUNCTION && en->val->u.fn->def &&
+            !class_interface_method(g, t, en->val))
+            return NULL;
     }
     return t;
 }
 
-/* ---- script classes -------------------------------------------------------------------------------------------------- */
+/* ---- script classes -------------------------------------------------------------------------- */
 
 static function *class_add_method(program *g, class_source *cs, py_object *fn, const char *name) {
     unit *u = g->unit;
@@ -214,23 +229,20 @@ static bool class_property(program *g, class_source *cs, const char *name, const
     if (get && get->kind == PY_FUNCTION &&
         !class_add_method(g, cs, get, arena_printf(&u->arena, "__%s_getter", name)))
         return false;
-    return !set || set->kind != PY_FUNCTION || class_add_method(g, cs, set, arena_printf(&u->arena, "__%s_setter", name));
-}
-
-static bool class_dropped(const py_object *fn) {
-    return fn->u.fn->mode == PY_IGNORE || fn->u.fn->mode == PY_UNUSED;
+    return !set || set->kind != PY_FUNCTION ||
+           class_add_method(g, cs, set, arena_printf(&u->arena, "__%s_setter", name));
 }
 
 /* Static methods are free functions, declared when they are called. */
 static bool class_member(program *g, class_source *cs, const char *name, py_object *o) {
     switch (o->kind) {
-    case PY_FUNCTION: return class_dropped(o) || !o->u.fn->def || class_add_method(g, cs, o, name);
+    case PY_FUNCTION: return source_dropped(o) || !o->u.fn->def || class_add_method(g, cs, o, name);
     case PY_PROPERTY: return class_property(g, cs, name, o);
     default: return true;
     }
 }
 
-/* ---- dataclasses ---- */
+/* ---- dataclasses ----------------------------------------------------------------------------- */
 
 static bool class_dataclass_option(const py_class *c, const char *option, bool otherwise) {
     for (size_t i = 0; c->def && i < c->def->decorators.len; i++) {
@@ -243,7 +255,8 @@ static bool class_dataclass_option(const py_class *c, const char *option, bool o
 }
 
 /* Parses `text` as one function of the class and declares it as a method. */
-static function *class_synthesize(program *g, class_source *cs, const char *name, const strbuf *text, bool fields) {
+static function *class_synthesize(program *g, class_source *cs, const char *name, const strbuf *text,
+                                  bool fields) {
     unit *u = g->unit;
     py_class *c = cs->cls->u.cls;
     stmt_list body = {0};
@@ -279,16 +292,20 @@ static function *class_dataclass_init(program *g, class_source *cs) {
     sb_puts(&sb, "def __init__(self");
     for (size_t i = 0; i < c->fields.len; i++) sb_printf(&sb, ", %s", c->fields.data[i]);
     sb_puts(&sb, ") -> None:\n");
-    for (size_t i = 0; i < c->fields.len; i++) sb_printf(&sb, "    self.%s = %s\n", c->fields.data[i], c->fields.data[i]);
-    if (py_dict_get(c->attrs, "__post_init__")) sb_puts(&sb, "    self.__post_init__()\n");
-    else if (!c->fields.len) sb_puts(&sb, "    pass\n");
+    for (size_t i = 0; i < c->fields.len; i++)
+        sb_printf(&sb, "    self.%s = %s\n", c->fields.data[i], c->fields.data[i]);
+    if (py_dict_get(c->attrs, "__post_init__"))
+        sb_puts(&sb, "    self.__post_init__()\n");
+    else if (!c->fields.len)
+        sb_puts(&sb, "    pass\n");
     function *f = class_synthesize(g, cs, "__init__", &sb, true);
     sb_free(&sb);
     return f;
 }
 
 /* One comparison, field by field. An Optional field is refined before its values are compared. */
-static function *class_dataclass_compare(program *g, class_source *cs, const char *name, const char *op, bool ordering, bool equal) {
+static function *class_dataclass_compare(program *g, class_source *cs, const char *name, const char *op,
+                                         bool ordering, bool equal) {
     const py_class *c = cs->cls->u.cls;
     strbuf sb = STRBUF_INIT;
     sb_printf(&sb, "def %s(self, other) -> bool:\n", name);
@@ -300,12 +317,15 @@ static function *class_dataclass_compare(program *g, class_source *cs, const cha
         sb_printf(&sb, "    val1 = self.%s\n    val2 = other.%s\n", c->fields.data[i], c->fields.data[i]);
         if (optional) sb_puts(&sb, "    if val1 is not None and val2 is not None:\n");
         if (ordering)
-            sb_printf(&sb, "    %sif val1 %s val2: return True\n    %selif val2 %s val1: return False\n", in, op, in, op);
+            sb_printf(&sb, "    %sif val1 %s val2: return True\n    %selif val2 %s val1: return False\n",
+                      in, op, in, op);
         else
             sb_printf(&sb, "    %sif val1 %s val2: return False\n", in, op);
         if (optional) sb_puts(&sb, "    elif (val1 is None) != (val2 is None):\n");
-        if (optional && ordering) sb_printf(&sb, "        raise TypeError('Cannot compare %s with None')\n", c->name);
-        else if (optional) sb_puts(&sb, "        return False\n");
+        if (optional && ordering)
+            sb_printf(&sb, "        raise TypeError('Cannot compare %s with None')\n", c->name);
+        else if (optional)
+            sb_puts(&sb, "        return False\n");
     }
     sb_printf(&sb, "    return %s\n", equal ? "True" : "False");
     function *f = g->py.diag->status == CTSC_OK ? class_synthesize(g, cs, name, &sb, false) : NULL;
@@ -314,7 +334,10 @@ static function *class_dataclass_compare(program *g, class_source *cs, const cha
 }
 
 static bool class_dataclass(program *g, class_source *cs) {
-    static const struct { const char *name, *op; bool ordering, equal; } methods[] = {
+    static const struct {
+        const char *name, *op;
+        bool ordering, equal;
+    } methods[] = {
         {"__eq__", "!=", false, true}, {"__ne__", "==", false, true}, {"__lt__", "<", true, false},
         {"__le__", "<", true, true},   {"__gt__", ">", true, false},  {"__ge__", ">", true, true},
     };
@@ -325,19 +348,24 @@ static bool class_dataclass(program *g, class_source *cs) {
         bool wanted = methods[i].ordering ? class_dataclass_option(c, "order", false)
                                           : i == 0 && class_dataclass_option(c, "eq", true);
         if (!wanted || class_find_method(cs->type, methods[i].name)) continue;
-        if (!class_dataclass_compare(g, cs, methods[i].name, methods[i].op, methods[i].ordering, methods[i].equal)) return false;
+        if (!class_dataclass_compare(g, cs, methods[i].name, methods[i].op, methods[i].ordering,
+                                     methods[i].equal))
+            return false;
     }
     return true;
 }
 
-/* ---- declaring ---- */
+/* ---- declaring ------------------------------------------------------------------------------- */
 
-/* Classes that are only used, not marked with torch.jit.script, may have bases: what they inherit is declared when it is called. */
+/* Classes that are only used, not marked with torch.jit.script, may have bases: what they inherit is
+ * declared when it is called. */
 function *source_class_method(program *g, class_source *cs, const char *name) {
     if (cs->type->kind != T_CLASS) return NULL;
     function *f = class_find_method(cs->type, name);
     py_object *o = f ? NULL : py_class_find(cs->cls, name);
-    return o && o->kind == PY_FUNCTION && o->u.fn->def && !class_dropped(o) ? class_add_method(g, cs, o, name) : f;
+    return o && o->kind == PY_FUNCTION && o->u.fn->def && !source_dropped(o)
+               ? class_add_method(g, cs, o, name)
+               : f;
 }
 
 static bool class_inherits(const py_class *c) {
@@ -349,8 +377,9 @@ static bool class_inherits(const py_class *c) {
 static type *class_plain(program *g, source_range r, py_object *o) {
     const py_class *c = o->u.cls;
     if (c->is_script && class_inherits(c))
-        return class_fail(g, class_place(c, r),
-                          "TorchScript classes does not support inheritance yet. Please directly inherit from 'object'.");
+        return class_fail(
+            g, class_place(c, r),
+            "TorchScript classes does not support inheritance yet. Please directly inherit from 'object'.");
     const char *q = source_qualify(g, c->module, c->name);
     type *t = type_class_new(g->unit, T_CLASS, q);
     class_source *cs = class_enter(g, o, t, q);
@@ -359,7 +388,8 @@ static type *class_plain(program *g, source_range r, py_object *o) {
         const py_dict_entry *en = &c->attrs->entries.data[i];
         if (!en->key || en->key->kind != PY_VALUE || en->key->u.v.tag != V_STR) continue;
         const char *name = intern(&g->unit->names, en->key->u.v.u.str->bytes);
-        bool made = c->is_dataclass && en->val->kind != PY_FUNCTION; /* what the decorator made is made again */
+        bool made =
+            c->is_dataclass && en->val->kind != PY_FUNCTION; /* what the decorator made is made again */
         if (!made && !class_member(g, cs, name, en->val)) return NULL;
     }
     if (c->is_dataclass && !class_dataclass(g, cs)) return NULL;
@@ -410,7 +440,8 @@ type *source_class(program *g, source_range r, py_object *o) {
     const py_class *c = o->u.cls;
     if (c->kind == PYC_MODULE) return class_of_modules(g, r, o);
     class_source *cs = ptrmap_get(&g->classes, c);
-    if (cs && cs->failed) return class_fail(g, cs->where, "%s", cs->why ? cs->why : "the class does not compile");
+    if (cs && cs->failed)
+        return class_fail(g, cs->where, "%s", cs->why ? cs->why : "the class does not compile");
     if (cs) return cs->type;
     if (g->depth >= SOURCE_MAX_DEPTH) return class_fail(g, r, "declarations nest too deeply");
     g->depth++;

@@ -2,16 +2,19 @@
 /*
  * source_function.c - declares functions: names, signatures, default values.
  *
- * A parameter's type comes from its annotation, else from the type comment, else it is Tensor; a default value is what the
- * evaluator computed when the definition ran. Bodies are compiled later, in the scope that is made here.
+ * A parameter's type comes from its annotation, else from the type comment, else it is Tensor; a default
+ * value is what the evaluator computed when the definition ran. Bodies are compiled later, in the scope
+ * that is made here.
  * Tests: tests/lang
  */
 #include "frontend/source.h"
 
-#define FUNCTION_VARARGS                                                                                       \
-    "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults"
+#define FUNCTION_VARARGS                                                                                   \
+    "Compiled functions can't take variable number of arguments or use keyword-only arguments with "       \
+    "defaults"
 
-static bool function_fail(program *g, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static bool function_fail(program *g, source_range r, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 static bool function_fail(program *g, source_range r, const char *fmt, ...) {
     strbuf sb = STRBUF_INIT;
     va_list ap;
@@ -23,7 +26,7 @@ static bool function_fail(program *g, source_range r, const char *fmt, ...) {
     return false;
 }
 
-/* ---- names ---------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool function_name_taken(const unit *u, const char *qualified) {
     return strmap_get(&u->classes, qualified) || strmap_get(&u->functions, qualified);
@@ -35,7 +38,9 @@ static const char *function_identifier(program *g, const char *name) {
     char *s = arena_strdup(&g->unit->arena, name);
     if (!s) return "_";
     for (char *p = s; *p; p++)
-        if (*p != '_' && !(*p >= '0' && *p <= '9') && !((*p | 32) >= 'a' && (*p | 32) <= 'z') && !(*p & 0x80)) *p = '_';
+        if (*p != '_' && !(*p >= '0' && *p <= '9') && !((*p | 32) >= 'a' && (*p | 32) <= 'z') &&
+            !(*p & 0x80))
+            *p = '_';
     return s;
 }
 
@@ -45,20 +50,26 @@ const char *source_qualify(program *g, const py_object *module, const char *name
     name = function_identifier(g, name);
     const char *q = intern(&u->names, arena_printf(&u->arena, "__torch__.%s.%s", in, name));
     while (function_name_taken(u, q) && !arena_failed(&u->arena))
-        q = intern(&u->names, arena_printf(&u->arena, "__torch__.%s.___torch_mangle_%d.%s", in, g->mangled++, name));
+        q = intern(&u->names,
+                   arena_printf(&u->arena, "__torch__.%s.___torch_mangle_%d.%s", in, g->mangled++, name));
     return q;
 }
 
-/* ---- type comments -------------------------------------------------------------------------------------------- */
+/* ---- type comments --------------------------------------------------------------------------- */
 
 /* "(Tensor, int) -> Tensor": the types of the parameters and of the result, as expressions. */
-typedef struct function_comment { expr **params; int n; expr *result; } function_comment;
+typedef struct function_comment {
+    expr **params;
+    int n;
+    expr *result;
+} function_comment;
 
 static bool function_parse_comment(program *g, const func_def *def, function_comment *out) {
     arena *a = &g->unit->arena;
     const char *text = def->type_comment, *arrow = NULL;
     for (const char *p = strstr(text, "->"); p; p = strstr(p + 2, "->")) arrow = p;
-    if (!arrow) return function_fail(g, def->name_range, "Syntax error in type annotation (couldn't find `->`)");
+    if (!arrow)
+        return function_fail(g, def->name_range, "Syntax error in type annotation (couldn't find `->`)");
     char *left = arena_strndup(a, text, (size_t)(arrow - text)), *right = arena_strdup(a, arrow + 2);
     if (!left || !right) return diag_no_memory(g->py.diag), false;
     while (*left == ' ') left++;
@@ -71,7 +82,8 @@ static bool function_parse_comment(program *g, const func_def *def, function_com
     if (!empty) {
         expr *params = source_parse_text(g, def->range, left);
         if (!params) return false;
-        /* (Tensor) is one parameter, (Tensor, int) a tuple of two; List[int] without parentheses is one as well */
+        /* (Tensor) is one parameter, (Tensor, int) a tuple of two; List[int] without parentheses is one as
+         * well */
         bool tuple = params->kind == E_TUPLE;
         out->n = tuple ? (int)params->items.len : 1;
         out->params = tuple ? params->items.data : arena_array(a, expr *, 1);
@@ -81,25 +93,30 @@ static bool function_parse_comment(program *g, const func_def *def, function_com
     return out->result != NULL;
 }
 
-/* ---- default values --------------------------------------------------------------------------------------------- */
+/* ---- default values -------------------------------------------------------------------------- */
 
 /* BroadcastingList2[int]: a list, for which a single int stands as well. */
 static int function_fixed_size(const expr *x) {
-    if (x && x->kind == E_SUBSCRIPT && x->a->name && !strcmp(x->a->name, "Optional") && x->items.len) x = x->items.data[0];
+    if (x && x->kind == E_SUBSCRIPT && x->a->name && !strcmp(x->a->name, "Optional") && x->items.len)
+        x = x->items.data[0];
     static const char prefix[] = "BroadcastingList";
     if (!x || x->kind != E_SUBSCRIPT || (x->a->kind != E_NAME && x->a->kind != E_ATTR)) return 0;
     const char *name = x->a->name;
     size_t n = sizeof prefix - 1;
-    return !strncmp(name, prefix, n) && name[n] >= '1' && name[n] <= '9' && !name[n + 1] ? name[n] - '0' : 0;
+    return !strncmp(name, prefix, n) && name[n] >= '1' && name[n] <= '9' && !name[n + 1] ? name[n] - '0'
+                                                                                         : 0;
 }
 
 static bool function_default(program *g, const param *p, py_object *o, argument *a) {
     if (o->kind == PY_LIST || o->kind == PY_DICT || o->kind == PY_SET)
-        return function_fail(g, p->range,
-                             "Mutable default parameters are not supported because Python binds them to the function and they "
-                             "persist across function calls.\nAs a workaround, make the default None and instantiate the default "
-                             "parameter within the body of the function. Found <class '%s'> on parameter %s",
-                             py_type_name(o), p->name);
+        return function_fail(
+            g, p->range,
+            "Mutable default parameters are not supported because Python binds them to the function and "
+            "they "
+            "persist across function calls.\nAs a workaround, make the default None and instantiate the "
+            "default "
+            "parameter within the body of the function. Found <class '%s'> on parameter %s",
+            py_type_name(o), p->name);
     if (py_is_none(o) && a->type->kind == T_TENSOR) { /* PyTorch: a tensor that is not defined */
         a->has_default = true;
         return true;
@@ -120,17 +137,20 @@ static bool function_default(program *g, const param *p, py_object *o, argument 
     if (memory) return diag_no_memory(g->py.diag), false;
     strbuf t = STRBUF_INIT;
     type_print_python(a->type, &t);
-    function_fail(g, p->range, "Expected a default value of type %s%s on parameter \"%s\".%s%s%s", sb_str(&t),
-                  p->annotation ? "" : " (inferred)", p->name, p->annotation ? "" : "Because \"",
-                  p->annotation ? "" : p->name,
-                  p->annotation ? "" : "\" was not annotated with an explicit type it is assumed to be type 'Tensor'.");
+    function_fail(g, p->range, "Expected a default value of type %s%s on parameter \"%s\".%s%s%s",
+                  sb_str(&t), p->annotation ? "" : " (inferred)", p->name,
+                  p->annotation ? "" : "Because \"", p->annotation ? "" : p->name,
+                  p->annotation
+                      ? ""
+                      : "\" was not annotated with an explicit type it is assumed to be type 'Tensor'.");
     sb_free(&t);
     return false;
 }
 
-/* ---- signatures ------------------------------------------------------------------------------------------------- */
+/* ---- signatures ------------------------------------------------------------------------------ */
 
-static bool function_parameter(program *g, py_object *fn, py_env *env, int i, type *self, const expr *comment, argument *a) {
+static bool function_parameter(program *g, py_object *fn, py_env *env, int i, type *self,
+                               const expr *comment, argument *a) {
     const func_def *def = fn->u.fn->def;
     const param *p = &def->params.data[i];
     if (p->star || p->star_star) return function_fail(g, p->range, FUNCTION_VARARGS);
@@ -149,7 +169,8 @@ static bool function_parameter(program *g, py_object *fn, py_env *env, int i, ty
     return !o || function_default(g, p, o, a);
 }
 
-bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema **out, bool *return_declared) {
+bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema **out,
+                      bool *return_declared) {
     arena *a = &g->unit->arena;
     const func_def *def = fn->u.fn->def;
     int n = (int)def->params.len, first = self ? 1 : 0;
@@ -161,7 +182,8 @@ bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema
         if (!function_parse_comment(g, def, &comment)) return false;
         if (comment.n != n - first && comment.n != n)
             return function_fail(g, def->name_range,
-                                 "Number of type annotations for function parameters (%d) does not match the number of parameters "
+                                 "Number of type annotations for function parameters (%d) does not match "
+                                 "the number of parameters "
                                  "on the function (%d)!",
                                  comment.n, n - first);
     }
@@ -190,7 +212,8 @@ bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema
     return false;
 }
 
-function *source_declare(program *g, source_range r, py_object *fn, const char *qualified, type *cls, module_type *module) {
+function *source_declare(program *g, source_range r, py_object *fn, const char *qualified, type *cls,
+                         module_type *module) {
     unit *u = g->unit;
     (void)r;
     function *f = unit_add_function(u, qualified, cls);

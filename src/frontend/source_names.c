@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_names.c - what names and attributes of a source program are to the emitter, and calls of what is no value.
+ * source_names.c - what names and attributes of a source program are to the emitter.
  *
- * A free name is looked up among the evaluator's objects, in the scopes around the function's definition. Immutable objects become constants,
- * functions and classes are declared, operators and builtins are the emitter's own; the rest stays a Python object (SUGAR_PY) of which
- * attributes can be taken or which has a way of being called that is known here.
+ * A free name is looked up among the evaluator's objects, in the scopes around the function's definition.
+ * Immutable objects become constants, functions and classes are declared, operators and builtins are the
+ * emitter's own; the rest stays a Python object (SUGAR_PY) of which attributes can be taken or which has a
+ * way of being called that is known here.
  * Tests: tests/lang
  */
 #include "frontend/source.h"
 
-#define NAMES_IGNORED "This Python function is annotated to be ignored and cannot be run"
+enum { NAMES_MAX_DEPTH = 400 };
 
 /* The evaluator reports to the emitter's diagnostic from here on. */
-static program *names_program(emitter *e) {
+program *source_enter(emitter *e) {
     program *g = e->scope->prog;
     g->py.diag = e->diag;
     return g;
@@ -24,7 +25,7 @@ static sugar *names_python(emitter *e, py_object *o) {
     return s;
 }
 
-/* ---- objects ------------------------------------------------------------------------------------------------------ */
+/* ---- objects ---------------------------------------------------------------------------------- */
 
 static sugar *names_tuple(emitter *e, source_range r, py_object *o) {
     int n = (int)o->u.seq.items.len;
@@ -32,7 +33,7 @@ static sugar *names_tuple(emitter *e, source_range r, py_object *o) {
     ir_value **vals = arena_array(e->scratch, ir_value *, n + 1);
     if (!items || !vals) return diag_no_memory(e->diag), NULL;
     bool values = true;
-    if (++e->depth > SOURCE_MAX_DEPTH) return emit_fail(e, r, "the value nests too deeply"), NULL;
+    if (++e->depth > NAMES_MAX_DEPTH) return emit_fail(e, r, "the value nests too deeply"), NULL;
     for (int i = 0; i < n; i++) {
         if (!(items[i] = source_sugar(e, r, o->u.seq.items.data[i]))) return NULL;
         values &= items[i]->kind == SUGAR_VALUE;
@@ -40,7 +41,7 @@ static sugar *names_tuple(emitter *e, source_range r, py_object *o) {
     }
     e->depth--;
     if (values) {
-        program *g = names_program(e);
+        program *g = source_enter(e);
         type *t = o->u.seq.seq_cls ? source_class(g, r, o->u.seq.seq_cls) : NULL;
         if (o->u.seq.seq_cls && !t) return NULL;
         return sugar_of_value(e, emit_tuple(e, r, t, n, vals));
@@ -54,9 +55,13 @@ static sugar *names_tuple(emitter *e, source_range r, py_object *o) {
 static sugar *names_value(emitter *e, source_range r, py_object *o) {
     value v = o->u.v;
     switch (v.tag) {
-    case V_NONE: case V_BOOL: case V_INT: case V_FLOAT: case V_STR: case V_COMPLEX: case V_DEVICE:
-        e->g->range = r;
-        return sugar_of_value(e, emit_constant_take(e, value_ref(v), NULL));
+    case V_NONE:
+    case V_BOOL:
+    case V_INT:
+    case V_FLOAT:
+    case V_STR:
+    case V_COMPLEX:
+    case V_DEVICE: e->g->range = r; return sugar_of_value(e, emit_constant_take(e, value_ref(v), NULL));
     default: return names_python(e, o);
     }
 }
@@ -74,11 +79,12 @@ static sugar *names_class(emitter *e, source_range r, py_object *o) {
         if (c->kind != PYC_NAMED_TUPLE) return names_python(e, o);
     }
     if (c->kind == PYC_EXCEPTION || c->kind == PYC_MODULE) return names_python(e, o);
-    if (c->kind == PYC_PLAIN && !strncmp(names_class_path(e, c), "torch.", 6)) { /* of the layer library: no_grad, ... */
+    if (c->kind == PYC_PLAIN &&
+        !strncmp(names_class_path(e, c), "torch.", 6)) { /* of the layer library: no_grad, ... */
         sugar *s = emit_builtin_name(e, names_class_path(e, c));
         if (s || emit_failed(e)) return s;
     }
-    program *g = names_program(e);
+    program *g = source_enter(e);
     sugar *s = sugar_new(e, SUGAR_CLASS);
     s->type = source_class(g, r, o);
     s->py = o;
@@ -86,13 +92,13 @@ static sugar *names_class(emitter *e, source_range r, py_object *o) {
     return s->type ? s : NULL;
 }
 
-static bool names_dropped(const py_object *fn) {
+bool source_dropped(const py_object *fn) {
     return fn->u.fn->mode == PY_IGNORE || fn->u.fn->mode == PY_UNUSED;
 }
 
 /* @torch.jit._overload: every signature with the body of the definition. */
 static sugar *names_overloads(emitter *e, source_range r, py_object *o) {
-    program *g = names_program(e);
+    program *g = source_enter(e);
     arena *a = &e->unit->arena;
     size_t n = o->u.fn->overloads.len;
     sugar *s = sugar_new(e, SUGAR_FUNCTION);
@@ -120,16 +126,19 @@ static sugar *names_overloads(emitter *e, source_range r, py_object *o) {
 }
 
 static sugar *names_function(emitter *e, source_range r, py_object *o) {
-    if (names_dropped(o) || !o->u.fn->def) return names_python(e, o);
+    if (source_dropped(o) || !o->u.fn->def) return names_python(e, o);
     if (o->u.fn->overloads.len) return names_overloads(e, r, o);
     sugar *s = sugar_new(e, SUGAR_FUNCTION);
-    s->fn = source_function(names_program(e), r, o);
+    s->fn = source_function(source_enter(e), r, o);
     return s->fn ? s : NULL;
 }
 
 static sugar *names_no_builtin(emitter *e, source_range r, const char *name) {
     const char *dot = strrchr(name, '.');
-    return emit_fail(e, r, "Python builtin <built-in function %s> is currently not supported in Torchscript", dot ? dot + 1 : name), NULL;
+    return emit_fail(e, r,
+                     "Python builtin <built-in function %s> is currently not supported in Torchscript",
+                     dot ? dot + 1 : name),
+           NULL;
 }
 
 static sugar *names_builtin(emitter *e, source_range r, py_object *o) {
@@ -139,22 +148,25 @@ static sugar *names_builtin(emitter *e, source_range r, py_object *o) {
     return s || emit_failed(e) ? s : names_no_builtin(e, r, name);
 }
 
-/* A builtin bound to something. Modules that the evaluator lacks have functions bound to their names ("os.getcwd"). */
+/* A builtin bound to something. Modules that the evaluator lacks have functions bound to their names
+ * ("os.getcwd"). */
 static sugar *names_builtin_method(emitter *e, source_range r, py_object *o) {
     const py_object *self = o->u.method.self;
-    bool named = !strcmp(o->u.method.fn->u.builtin.name, "unavailable") && self->kind == PY_VALUE && self->u.v.tag == V_STR;
+    bool named = !strcmp(o->u.method.fn->u.builtin.name, "unavailable") && self->kind == PY_VALUE &&
+                 self->u.v.tag == V_STR;
     return named ? names_no_builtin(e, r, self->u.v.u.str->bytes) : names_builtin(e, r, o->u.method.fn);
 }
 
 static sugar *names_instance(emitter *e, source_range r, py_object *o) {
     py_object *cls = o->u.inst.cls;
     if (cls->u.cls->kind != PYC_ENUM) return names_python(e, o);
-    program *g = names_program(e);
+    program *g = source_enter(e);
     type *t = source_class(g, r, cls);
     value v = value_none();
     g->py.diag = e->diag;
     if (!t || !source_value(g, r, o, t, &v)) return NULL;
-    enum_value *mention = enum_new(t, v.u.enumv->name, value_ref(v.u.enumv->val)); /* each mention is an object of its own */
+    enum_value *mention =
+        enum_new(t, v.u.enumv->name, value_ref(v.u.enumv->val)); /* each mention is an object of its own */
     value_unref(v);
     if (!mention) return diag_no_memory(e->diag), NULL;
     e->g->range = r;
@@ -186,7 +198,7 @@ sugar *source_sugar(emitter *e, source_range r, py_object *o) {
 }
 
 sugar *source_name(emitter *e, source_range r, const char *name) {
-    program *g = names_program(e);
+    program *g = source_enter(e);
     py_object *o = py_lookup(&g->py, e->scope->env, name);
     if (o) return source_sugar(e, r, o);
     if (emit_failed(e)) return NULL;
@@ -194,12 +206,14 @@ sugar *source_name(emitter *e, source_range r, const char *name) {
     return emit_builtin_name(e, arena_printf(e->scratch, "builtins.%s", name));
 }
 
-/* ---- attributes ------------------------------------------------------------------------------------------------------ */
+/* ---- attributes ------------------------------------------------------------------------------- */
 
 /* Names close to the one that a module lacks. */
 static void names_suggest(emitter *e, const py_object *o, const char *name) {
     suggestion s = {.wanted = name};
-    const py_dict *d = o->kind == PY_MODULE ? o->u.mod.globals : o->kind == PY_CLASS ? o->u.cls->attrs : NULL;
+    const py_dict *d = o->kind == PY_MODULE  ? o->u.mod.globals
+                       : o->kind == PY_CLASS ? o->u.cls->attrs
+                                             : NULL;
     for (size_t i = 0; d && i < d->entries.len; i++) {
         const py_object *k = d->entries.data[i].key;
         if (k && k->kind == PY_VALUE && k->u.v.tag == V_STR) suggest_try(&s, k->u.v.u.str->bytes);
@@ -209,7 +223,7 @@ static void names_suggest(emitter *e, const py_object *o, const char *name) {
 
 /* super().name */
 static sugar *names_super_attribute(emitter *e, source_range r, const sugar *obj, const char *name) {
-    function *f = source_module_super(names_program(e), r, e->scope->module, obj->py->u.super.cls, name);
+    function *f = source_module_super(source_enter(e), r, e->scope->module, obj->py->u.super.cls, name);
     if (!f && !emit_failed(e)) emit_fail(e, r, "'super' object has no attribute '%s'", name);
     if (!f) return NULL;
     sugar *s = sugar_new(e, SUGAR_METHOD);
@@ -219,28 +233,34 @@ static sugar *names_super_attribute(emitter *e, source_range r, const sugar *obj
 }
 
 sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char *name) {
-    program *g = names_program(e);
+    program *g = source_enter(e);
     py_object *o = obj->py;
     if (o && o->kind == PY_SUPER && obj->value) return names_super_attribute(e, r, obj, name);
-    if (!o) return emit_fail(e, r, "attribute lookup is not defined on %s", obj->name ? obj->name : "this"), NULL;
+    if (!o)
+        return emit_fail(e, r, "attribute lookup is not defined on %s", obj->name ? obj->name : "this"),
+               NULL;
     if (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE) {
-        emit_fail(e, r, "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global variable? If so, please "
-                        "consider passing it in as an argument or use a local varible instead.",
+        emit_fail(e, r,
+                  "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global "
+                  "variable? If so, please "
+                  "consider passing it in as an argument or use a local varible instead.",
                   py_type_name(o));
         return NULL;
     }
     py_object *member = py_find(&g->py, r, o, name);
     if (member) return source_sugar(e, r, member);
     if (emit_failed(e)) return NULL;
-    if (o->kind == PY_MODULE) emit_fail(e, r, "module '%s' has no attribute '%s'", o->u.mod.name, name);
-    else emit_fail(e, r, "object has no attribute %s", name);
+    if (o->kind == PY_MODULE)
+        emit_fail(e, r, "module '%s' has no attribute '%s'", o->u.mod.name, name);
+    else
+        emit_fail(e, r, "object has no attribute %s", name);
     names_suggest(e, o, name);
     return NULL;
 }
 
 /* Methods of modules that are unrolled while compiling. */
-static const char *const names_unrolled[] = {"children", "named_children", "modules", "named_modules", "parameters",
-                                             "named_parameters", "buffers", "named_buffers"};
+static const char *const names_unrolled[] = {"children",   "named_children",   "modules", "named_modules",
+                                             "parameters", "named_parameters", "buffers", "named_buffers"};
 static const char *const names_of_dicts[] = {"keys", "values", "items"};
 
 static bool names_listed(const char *const *list, size_t n, const char *name) {
@@ -256,7 +276,8 @@ static bool names_is_dict(const module_type *m) {
 /* A class attribute that can be a constant. */
 static bool names_immutable(const py_object *o) {
     if (o->kind == PY_SYMBOL) return true;
-    if (o->kind != PY_VALUE) return o->kind == PY_TUPLE || (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_ENUM);
+    if (o->kind != PY_VALUE)
+        return o->kind == PY_TUPLE || (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_ENUM);
     return o->u.v.tag <= V_DEVICE || o->u.v.tag == V_STR || o->u.v.tag == V_COMPLEX;
 }
 
@@ -300,26 +321,30 @@ static const module_failed *names_failed(const module_type *m, const char *name)
 }
 
 /* What the Python class of a module has under that name. */
-static sugar *names_class_member(emitter *e, source_range r, const module_type *m, ir_value *obj, const char *name) {
+static sugar *names_class_member(emitter *e, source_range r, const module_type *m, ir_value *obj,
+                                 const char *name) {
     py_object *o = py_class_find(m->py_class, name);
     if (!o) return NULL;
     switch (o->kind) {
     case PY_PROPERTY: return names_property(e, r, obj, name);
     case PY_STATICMETHOD: return source_sugar(e, r, o->u.fn_object);
     case PY_FUNCTION:
-        if (names_dropped(o)) return names_bound(e, obj, o, name);
+        if (source_dropped(o)) return names_bound(e, obj, o, name);
         return o->u.fn->overloads.len ? names_method_overloads(e, m, obj, name) : NULL;
-    case PY_BUILTIN: case PY_OPERATOR: return source_sugar(e, r, o);
+    case PY_BUILTIN:
+    case PY_OPERATOR: return source_sugar(e, r, o);
     default: return names_immutable(o) ? source_sugar(e, r, o) : NULL;
     }
 }
 
-static sugar *names_module_attribute(emitter *e, source_range r, module_type *m, ir_value *obj, const char *name) {
+static sugar *names_module_attribute(emitter *e, source_range r, module_type *m, ir_value *obj,
+                                     const char *name) {
     if (names_listed(names_unrolled, sizeof names_unrolled / sizeof *names_unrolled, name) ||
         (names_is_dict(m) && names_listed(names_of_dicts, 3, name)))
         return names_bound(e, obj, NULL, name);
     for (size_t i = 0; i < m->functions.len; i++)
-        if (!strcmp(m->functions.data[i].name, name)) return source_sugar(e, r, m->functions.data[i].object);
+        if (!strcmp(m->functions.data[i].name, name))
+            return source_sugar(e, r, m->functions.data[i].object);
     const module_failed *f = names_failed(m, name);
     if (f) {
         emit_fail(e, r, "Module '%s' has no attribute '%s' %s", m->py_class->u.cls->name, name, f->why);
@@ -328,15 +353,18 @@ static sugar *names_module_attribute(emitter *e, source_range r, module_type *m,
     return names_class_member(e, r, m, obj, name);
 }
 
-static sugar *names_script_attribute(emitter *e, source_range r, class_source *cs, ir_value *obj, const char *name) {
+static sugar *names_script_attribute(emitter *e, source_range r, class_source *cs, ir_value *obj,
+                                     const char *name) {
     py_object *o = py_class_find(cs->cls, name);
     if (!o) return NULL;
     if (o->kind == PY_PROPERTY) return names_property(e, r, obj, name);
     if (o->kind == PY_STATICMETHOD) return source_sugar(e, r, o->u.fn_object);
-    if (o->kind == PY_FUNCTION && names_dropped(o)) return names_bound(e, obj, o, name);
+    if (o->kind == PY_FUNCTION && source_dropped(o)) return names_bound(e, obj, o, name);
     if (o->kind == PY_FUNCTION || o->kind == PY_CLASSMETHOD) return NULL;
-    emit_fail(e, r, "'%s' object has no attribute or method '%s'. '%s' is defined as a class attribute which currently is not supported. "
-                    "Consider converting this to an instance attribute.",
+    emit_fail(e, r,
+              "'%s' object has no attribute or method '%s'. '%s' is defined as a class attribute which "
+              "currently is not supported. "
+              "Consider converting this to an instance attribute.",
               class_name(cs->type), name, name);
     return NULL;
 }
@@ -344,7 +372,7 @@ static sugar *names_script_attribute(emitter *e, source_range r, class_source *c
 sugar *source_object_attribute(emitter *e, source_range r, ir_value *obj, const char *name) {
     const type *t = obj->type;
     if (!e->scope || t->kind != T_CLASS) return NULL;
-    program *g = names_program(e);
+    program *g = source_enter(e);
     if (t->cls->source) return names_module_attribute(e, r, t->cls->source, obj, name);
     class_source *cs = source_class_of(g, t);
     return cs ? names_script_attribute(e, r, cs, obj, name) : NULL;
@@ -366,7 +394,7 @@ sugar *source_constant(emitter *e, source_range r, value v, type *t) {
 }
 
 sugar *source_class_attribute(emitter *e, source_range r, const type *t, const char *name) {
-    class_source *cs = e->scope ? source_class_of(names_program(e), t) : NULL;
+    class_source *cs = e->scope ? source_class_of(source_enter(e), t) : NULL;
     py_object *o = cs ? py_class_find(cs->cls, name) : NULL;
     if (o && (o->kind == PY_STATICMETHOD || o->kind == PY_INSTANCE)) return source_sugar(e, r, o);
     return NULL;
@@ -376,26 +404,26 @@ function *source_method(emitter *e, source_range r, type *cls, const char *name)
     if (cls->kind != T_CLASS && cls->kind != T_INTERFACE) return NULL;
     function *f = class_find_method(cls, name);
     if (f || !e->scope) return f;
-    program *g = names_program(e);
+    program *g = source_enter(e);
     if (cls->cls->source) return source_module_method(g, r, cls->cls->source, name);
     class_source *cs = source_class_of(g, cls);
     return cs ? source_class_method(g, cs, name) : NULL;
 }
 
-/* ---- containers ---------------------------------------------------------------------------------------------------------- */
+/* ---- containers ------------------------------------------------------------------------------- */
 
-static sugar *names_sequence(emitter *e, int room) {
+sugar *source_new_sequence(emitter *e, int room) {
     sugar *s = sugar_new(e, SUGAR_TUPLE);
     s->items = arena_array(e->scratch, sugar *, room + 1);
     if (!s->items) return diag_no_memory(e->diag), NULL;
     return s;
 }
 
-static sugar *names_string(emitter *e, const char *text) {
+sugar *source_string(emitter *e, const char *text) {
     return sugar_of_value(e, graph_constant_str(e->g, text, strlen(text)));
 }
 
-static sugar *names_element(emitter *e, source_range r, ir_value *v, const char *key) {
+sugar *source_element(emitter *e, source_range r, ir_value *v, const char *key) {
     return emit_attribute(e, r, sugar_of_value(e, v), key);
 }
 
@@ -407,197 +435,12 @@ static module_type *names_container(const ir_value *v) {
 
 sugar *source_sequence(emitter *e, source_range r, ir_value *v) {
     module_type *m = names_container(v);
-    sugar *s = m ? names_sequence(e, (int)m->keys.len) : NULL;
+    sugar *s = m ? source_new_sequence(e, (int)m->keys.len) : NULL;
     for (size_t i = 0; s && i < m->keys.len; i++) {
-        sugar *item = names_is_dict(m) ? names_string(e, m->keys.data[i]) : names_element(e, r, v, m->keys.data[i]);
+        sugar *item =
+            names_is_dict(m) ? source_string(e, m->keys.data[i]) : source_element(e, r, v, m->keys.data[i]);
         if (!item) return NULL;
         s->items[s->nitems++] = item;
     }
     return s;
-}
-
-/* ---- children(), modules(), items(), ... */
-
-typedef struct names_walk {
-    emitter *e;
-    source_range r;
-    const char *what;
-    VEC(sugar *) items;
-    bool named;
-} names_walk;
-
-static bool names_add(names_walk *w, const char *name, sugar *item) {
-    emitter *e = w->e;
-    if (!item) return false;
-    if (w->named) {
-        sugar *pair = names_sequence(e, 2);
-        if (!pair) return false;
-        pair->items[0] = names_string(e, name);
-        pair->items[1] = item;
-        pair->nitems = pair->items[0] ? 2 : 0;
-        if (!pair->nitems) return false;
-        item = pair;
-    }
-    return avec_push(e->scratch, &w->items, item) || (diag_no_memory(e->diag), false);
-}
-
-static const char *names_join(emitter *e, const char *prefix, const char *name) {
-    return *prefix ? arena_printf(e->scratch, "%s.%s", prefix, name) : name;
-}
-
-static bool names_is_module(const type *t) {
-    return t->kind == T_CLASS && t->cls->is_module;
-}
-
-/* modules and named_modules: itself, then everything below; parameters and buffers of all of these. */
-static bool names_walk_all(names_walk *w, ir_value *v, const char *prefix, int depth) {
-    emitter *e = w->e;
-    if (depth > SOURCE_MAX_DEPTH) return emit_fail(e, w->r, "modules nest too deeply"), false;
-    bool modules = strstr(w->what, "modules") != NULL, parameters = strstr(w->what, "parameters") != NULL;
-    if (modules && !names_add(w, prefix, sugar_of_value(e, v))) return false;
-    const class_info *c = v->type->cls;
-    for (size_t i = 0; i < c->attributes.len; i++) {
-        const attribute *a = &c->attributes.data[i];
-        const char *name = names_join(e, prefix, a->name);
-        bool data = !modules && (parameters ? a->is_parameter : a->is_buffer) && a->type->kind != T_NONE;
-        if (data && !names_add(w, name, names_element(e, w->r, v, a->name))) return false;
-        if (!names_is_module(a->type)) continue;
-        sugar *child = names_element(e, w->r, v, a->name);
-        if (!child || !names_walk_all(w, child->value, name, depth + 1)) return false;
-    }
-    return true;
-}
-
-static sugar *names_unroll(emitter *e, source_range r, ir_value *v, const char *name) {
-    names_walk w = {.e = e, .r = r, .what = name};
-    w.named = !strncmp(name, "named_", 6) || !strcmp(name, "items");
-    const module_type *m = v->type->cls->source;
-    bool keys = !strcmp(name, "keys"), of_dict = keys || !strcmp(name, "items") || !strcmp(name, "values"), ok = true;
-    if (of_dict) {
-        for (size_t i = 0; i < m->keys.len && ok; i++) {
-            const char *k = m->keys.data[i];
-            ok = names_add(&w, k, keys ? names_string(e, k) : names_element(e, r, v, k));
-        }
-    } else if (strstr(name, "children")) {
-        const class_info *c = v->type->cls;
-        for (size_t i = 0; i < c->attributes.len && ok; i++)
-            if (names_is_module(c->attributes.data[i].type) || c->attributes.data[i].type->kind == T_INTERFACE)
-                ok = names_add(&w, c->attributes.data[i].name, names_element(e, r, v, c->attributes.data[i].name));
-    } else {
-        ok = names_walk_all(&w, v, "", 0);
-    }
-    if (!ok) return NULL;
-    sugar *s = sugar_new(e, SUGAR_TUPLE);
-    s->items = w.items.data;
-    s->nitems = (int)w.items.len;
-    return s;
-}
-
-/* ---- calls -------------------------------------------------------------------------------------------------------------------- */
-
-/* A function marked with torch.jit.unused or ignore: the call raises, its result has the declared type. (PyTorch keeps calls of
- * ignored functions as calls back into Python, which no archive can hold.) */
-static sugar *names_call_dropped(emitter *e, source_range r, const sugar *callee, int nargs, const actual *args) {
-    program *g = names_program(e);
-    py_object *fn = callee->py;
-    type *result = TYPE_TENSOR;
-    bool varargs = false, declared = false;
-    for (size_t i = 0; i < fn->u.fn->def->params.len; i++)
-        varargs |= fn->u.fn->def->params.data[i].star || fn->u.fn->def->params.data[i].star_star;
-    if (!varargs) {
-        schema *sc = NULL;
-        if (!source_signature(g, fn, fn->u.fn->closure, callee->value ? callee->value->type : NULL, &sc, &declared)) return NULL;
-        if (declared) result = sc->returns[0].type;
-        const schema *one = sc;
-        int which = 0;
-        bool ok = match_schemas(e, r, &one, 1, nargs, args, &which) != NULL;
-        schema_free_values(sc);
-        if (!ok) return NULL;
-    }
-    e->g->range = r;
-    ir_value *in[] = {graph_constant_str(e->g, NAMES_IGNORED, strlen(NAMES_IGNORED)), graph_constant_none(e->g)};
-    graph_insert(e->g, node_new(e->g, N_RAISE, 2, in, 0));
-    node *n = graph_insert(e->g, node_new(e->g, N_UNINITIALIZED, 0, NULL, 1));
-    n->outputs.data[0]->type = result;
-    return sugar_of_value(e, n->outputs.data[0]);
-}
-
-static py_object *names_member(const py_object *o, const char *name) {
-    return o->kind == PY_INSTANCE ? py_dict_get(o->u.inst.attrs, name) : NULL;
-}
-
-static bool names_is_dispatch(const py_object *o) {
-    return o->kind == PY_INSTANCE && !strcmp(o->u.inst.cls->u.cls->name, "BooleanDispatch") && names_member(o, "if_true") &&
-           names_member(o, "if_false") && names_member(o, "arg_name");
-}
-
-/* max_pool2d and its kin: which of two functions is called depends on a constant bool among the arguments. */
-static sugar *names_call_dispatch(emitter *e, source_range r, const py_object *o, int nargs, const actual *args, type *hint) {
-    const py_object *name = names_member(o, "arg_name"), *index = names_member(o, "arg_index"), *def = names_member(o, "default");
-    const char *wanted = name->kind == PY_VALUE && name->u.v.tag == V_STR ? name->u.v.u.str->bytes : "";
-    int64_t at = index && index->kind == PY_VALUE && index->u.v.tag == V_INT ? index->u.v.u.i : -1;
-    bool flag = def && def->kind == PY_VALUE && def->u.v.tag == V_BOOL && def->u.v.u.b;
-    for (int i = 0; i < nargs; i++) {
-        bool here = args[i].name ? !strcmp(args[i].name, wanted) : i == at;
-        value v;
-        if (!here) continue;
-        if (!ir_value_constant(args[i].value, &v) || v.tag != V_BOOL) {
-            if (args[i].name)
-                emit_fail(e, r, "Keyword argument '%s' for boolean dispatch at position was not constant", wanted);
-            else
-                emit_fail(e, r, "Argument for boolean dispatch at position %d was not constant", (int)at);
-            return NULL;
-        }
-        flag = v.u.b;
-    }
-    sugar *callee = source_sugar(e, r, names_member(o, flag ? "if_true" : "if_false"));
-    if (callee && callee->kind == SUGAR_PY) return source_call_values(e, r, callee, nargs, args, hint);
-    return callee ? emit_call_sugar(e, r, callee, nargs, args, hint) : NULL;
-}
-
-/* super() in a method of a module */
-static sugar *names_call_super(emitter *e, source_range r, int nargs) {
-    const py_object *fn = e->scope->fn;
-    if (nargs || !e->scope->module || !fn->u.fn->cls || !fn->u.fn->def->params.len) {
-        emit_fail(e, r, nargs ? "super() takes no arguments in a script function" : "super() can only be used in methods of modules");
-        return NULL;
-    }
-    const sugar *self = emit_get_variable(e, r, fn->u.fn->def->params.data[0].name);
-    if (!self || self->kind != SUGAR_VALUE) return NULL;
-    py_object *o = py_new(&e->scope->prog->py, PY_SUPER);
-    o->u.super.cls = fn->u.fn->cls;
-    sugar *s = names_python(e, o);
-    s->value = self->value;
-    return s;
-}
-
-sugar *source_call_values(emitter *e, source_range r, const sugar *callee, int nargs, const actual *args, type *hint) {
-    py_object *o = callee->py;
-    if (!o) return names_unroll(e, r, callee->value, callee->name);
-    names_program(e);
-    if (o->kind == PY_FUNCTION && names_dropped(o)) {
-        actual *all = arena_array(e->scratch, actual, nargs + 1);
-        if (!all) return diag_no_memory(e->diag), NULL;
-        int n = 0;
-        if (callee->value) all[n++] = (actual){.value = callee->value, .range = r};
-        for (int i = 0; i < nargs; i++) all[n++] = args[i];
-        return names_call_dropped(e, r, callee, n, all);
-    }
-    if (names_is_dispatch(o)) return names_call_dispatch(e, r, o, nargs, args, hint);
-    if (o->kind == PY_CLASS && !strcmp(o->u.cls->name, "super")) return names_call_super(e, r, nargs);
-    if (o->kind == PY_CLASS) emit_fail(e, r, "Cannot instantiate class '%s' in a script function", o->u.cls->name);
-    else if (o->kind == PY_MODULE) emit_fail(e, r, "module '%s' cannot be called", o->u.mod.name);
-    else if (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE)
-        emit_fail(e, r, "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global variable? If so, please "
-                        "consider passing it in as an argument or use a local varible instead.",
-                  py_type_name(o));
-    else emit_fail(e, r, "'%s' object is not callable in a script function", py_type_name(o));
-    return NULL;
-}
-
-sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint) {
-    actual *args = NULL;
-    int n = 0;
-    if (!emit_arguments(e, call, 0, &args, &n)) return NULL;
-    return source_call_values(e, call->range, callee, n, args, hint);
 }

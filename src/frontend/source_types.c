@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_types.c - Python's types and annotations as types of the IR, types inferred from objects, and objects as values.
+ * source_types.c - Python's types and annotations as types of the IR, types inferred from objects.
  *
- * Method: an annotation is read as an expression, not evaluated: names in it are looked up, constructors (List[...])
- * are applied to the types of their arguments. So a forward reference resolves wherever it stands, and a message points at the part that is
- * wrong. Aliases (Pair = Tuple[int, int]) are objects of the evaluator and are taken apart as such.
+ * Method: an annotation is read as an expression, not evaluated: names in it are looked up, constructors
+ * (List[...]) are applied to the types of their arguments. So a forward reference resolves wherever it
+ * stands, and a message points at the part that is wrong. Aliases (Pair = Tuple[int, int]) are objects of
+ * the evaluator and are taken apart as such.
  *
- * Ownership: types are interned; values are references.
  * Tests: tests/lang
  */
 #include "frontend/source.h"
 
 enum { TYPES_MAX_DEPTH = 60, TYPES_MAX_ARGS = 256 };
 
-static type *types_fail(program *g, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static type *types_fail(program *g, source_range r, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 static type *types_fail(program *g, source_range r, const char *fmt, ...) {
     strbuf sb = STRBUF_INIT;
     va_list ap;
@@ -25,13 +26,22 @@ static type *types_fail(program *g, source_range r, const char *fmt, ...) {
     return NULL;
 }
 
-/* ---- constructors -------------------------------------------------------------------------------------------- */
+/* ---- constructors ---------------------------------------------------------------------------- */
 
 typedef enum types_constructor {
-    TYPES_NONE, TYPES_LIST, TYPES_DICT, TYPES_TUPLE, TYPES_OPTIONAL, TYPES_UNION, TYPES_FUTURE, TYPES_RREF, TYPES_SAME,
+    TYPES_NONE,
+    TYPES_LIST,
+    TYPES_DICT,
+    TYPES_TUPLE,
+    TYPES_OPTIONAL,
+    TYPES_UNION,
+    TYPES_FUTURE,
+    TYPES_RREF,
+    TYPES_SAME,
 } types_constructor;
 
-/*  name, constructor, number of parameters (-1: any), what PyTorch says of it without parameters (NULL: nothing) */
+/*  name, constructor, number of parameters (-1: any), what PyTorch says of it without parameters (NULL:
+ * nothing) */
 static const struct {
     const char *name;
     types_constructor constructor;
@@ -62,8 +72,16 @@ enum { TYPES_NCONSTRUCTORS = sizeof types_constructors / sizeof *types_construct
 
 static bool types_dict_key(const type *t) {
     switch (t->kind) {
-    case T_INT: case T_FLOAT: case T_BOOL: case T_STR: case T_COMPLEX: case T_TENSOR: case T_DEVICE: case T_ANY:
-    case T_NUMBER: case T_ENUM: return true;
+    case T_INT:
+    case T_FLOAT:
+    case T_BOOL:
+    case T_STR:
+    case T_COMPLEX:
+    case T_TENSOR:
+    case T_DEVICE:
+    case T_ANY:
+    case T_NUMBER:
+    case T_ENUM: return true;
     default: return false;
     }
 }
@@ -72,7 +90,9 @@ static type *types_dict(program *g, source_range r, type *key, type *val) {
     if (types_dict_key(key)) return type_dict(key, val);
     strbuf sb = STRBUF_INIT;
     type_print_python(key, &sb);
-    types_fail(g, r, "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string keys are supported",
+    types_fail(g, r,
+               "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string "
+               "keys are supported",
                sb_str(&sb));
     sb_free(&sb);
     return NULL;
@@ -83,13 +103,15 @@ static type *types_construct(program *g, source_range r, const char *name, int n
         if (strcmp(types_constructors[i].name, name)) continue;
         int want = types_constructors[i].nargs;
         if (want >= 0 && n != want)
-            return types_fail(g, r, "%s expects exactly %d element type%s but got %d", name, want, want == 1 ? "" : "s", n);
+            return types_fail(g, r, "%s expects exactly %d element type%s but got %d", name, want,
+                              want == 1 ? "" : "s", n);
         switch (types_constructors[i].constructor) {
         case TYPES_LIST: return type_list(args[0]);
         case TYPES_DICT: return types_dict(g, r, args[0], args[1]);
         case TYPES_TUPLE: return type_tuple(n, args);
         case TYPES_OPTIONAL: return type_optional(args[0]);
-        case TYPES_UNION: return n ? type_union(n, args) : types_fail(g, r, "Union expects at least one element type");
+        case TYPES_UNION:
+            return n ? type_union(n, args) : types_fail(g, r, "Union expects at least one element type");
         case TYPES_FUTURE: return type_future(args[0]);
         case TYPES_RREF: return type_rref(args[0]);
         default: return args[0];
@@ -102,21 +124,44 @@ static type *types_construct(program *g, source_range r, const char *name, int n
 static type *types_bare(program *g, source_range r, const char *name) {
     for (int i = 0; i < TYPES_NCONSTRUCTORS; i++)
         if (!strcmp(types_constructors[i].name, name) && types_constructors[i].example)
-            return types_fail(g, r, "Attempted to use %s without a contained type. Please add a contained type, e.g. %s",
-                              name, types_constructors[i].example);
+            return types_fail(
+                g, r, "Attempted to use %s without a contained type. Please add a contained type, e.g. %s",
+                name, types_constructors[i].example);
     return types_fail(g, r, "Unknown type name '%s'", name);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static type *types_builtin(const char *name) {
-    static const struct { const char *name; type_kind kind; } table[] = {
-        {"int", T_INT}, {"float", T_FLOAT}, {"bool", T_BOOL}, {"str", T_STR}, {"complex", T_COMPLEX},
-        {"NoneType", T_NONE}, {"Any", T_ANY}, {"Tensor", T_TENSOR}, {"Parameter", T_TENSOR}, {"Buffer", T_TENSOR},
-        {"device", T_DEVICE}, {"dtype", T_INT}, {"layout", T_INT}, {"memory_format", T_INT}, {"qscheme", T_QSCHEME},
-        {"FloatTensor", T_TENSOR}, {"DoubleTensor", T_TENSOR}, {"HalfTensor", T_TENSOR}, {"LongTensor", T_TENSOR},
-        {"IntTensor", T_TENSOR}, {"ShortTensor", T_TENSOR}, {"CharTensor", T_TENSOR}, {"ByteTensor", T_TENSOR},
-        {"BoolTensor", T_TENSOR}, {"Stream", T_STREAM},
+    static const struct {
+        const char *name;
+        type_kind kind;
+    } table[] = {
+        {"int", T_INT},
+        {"float", T_FLOAT},
+        {"bool", T_BOOL},
+        {"str", T_STR},
+        {"complex", T_COMPLEX},
+        {"NoneType", T_NONE},
+        {"Any", T_ANY},
+        {"Tensor", T_TENSOR},
+        {"Parameter", T_TENSOR},
+        {"Buffer", T_TENSOR},
+        {"device", T_DEVICE},
+        {"dtype", T_INT},
+        {"layout", T_INT},
+        {"memory_format", T_INT},
+        {"qscheme", T_QSCHEME},
+        {"FloatTensor", T_TENSOR},
+        {"DoubleTensor", T_TENSOR},
+        {"HalfTensor", T_TENSOR},
+        {"LongTensor", T_TENSOR},
+        {"IntTensor", T_TENSOR},
+        {"ShortTensor", T_TENSOR},
+        {"CharTensor", T_TENSOR},
+        {"ByteTensor", T_TENSOR},
+        {"BoolTensor", T_TENSOR},
+        {"Stream", T_STREAM},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(table[i].name, name)) return type_of_kind(table[i].kind);
@@ -145,7 +190,8 @@ static type *types_of_generic(program *g, py_env *env, source_range r, py_object
         return t ? t : types_bare(g, r, name);
     }
     if (n > TYPES_MAX_ARGS) return types_fail(g, r, "too many parameters of a type");
-    if (n == 1 && o->u.type.args[0]->kind == PY_TUPLE && !o->u.type.args[0]->u.seq.items.len) n = 0; /* Tuple[()] */
+    if (n == 1 && o->u.type.args[0]->kind == PY_TUPLE && !o->u.type.args[0]->u.seq.items.len)
+        n = 0; /* Tuple[()] */
     bool known = false;
     for (int i = 0; i < TYPES_NCONSTRUCTORS; i++) known |= !strcmp(types_constructors[i].name, name);
     if (!known) return types_fail(g, r, "Unknown type constructor %s", name);
@@ -164,7 +210,8 @@ static type *types_of_object(program *g, py_env *env, source_range r, py_object 
             return x ? types_of_expr(g, env, x, depth + 1) : NULL;
         }
         break;
-    case PY_ELLIPSIS: return types_fail(g, r, "Expression of type dots cannot be used in a type expression");
+    case PY_ELLIPSIS:
+        return types_fail(g, r, "Expression of type dots cannot be used in a type expression");
     case PY_TYPE: return types_of_generic(g, env, r, o, depth);
     case PY_CLASS: return types_of_class(g, r, o);
     default: break;
@@ -177,7 +224,7 @@ type *source_type_of_object(program *g, source_range r, py_object *o) {
     return types_of_object(g, &env, r, o, 0);
 }
 
-/* ---- annotations --------------------------------------------------------------------------------------------- */
+/* ---- annotations ----------------------------------------------------------------------------- */
 
 /* The object that a name or a dotted name means; NULL without an error: unknown. */
 static py_object *types_lookup(program *g, const py_env *env, const expr *x) {
@@ -201,7 +248,8 @@ static bool types_dotted(const expr *x, strbuf *out) {
 static type *types_unknown(program *g, const expr *x, const char *what) {
     strbuf sb = STRBUF_INIT;
     types_dotted(x, &sb);
-    types_fail(g, x->range, "Unknown type %s%s%s%s", what, *what == 'n' ? " '" : " ", sb_str(&sb), *what == 'n' ? "'" : "");
+    types_fail(g, x->range, "Unknown type %s%s%s%s", what, *what == 'n' ? " '" : " ", sb_str(&sb),
+               *what == 'n' ? "'" : "");
     sb_free(&sb);
     return NULL;
 }
@@ -211,7 +259,8 @@ static type *types_of_name(program *g, py_env *env, const expr *x, int depth) {
     if (g->py.diag->status != CTSC_OK) return NULL;
     if (o && (o->kind == PY_CLASS || o->kind == PY_TYPE || o->kind == PY_VALUE))
         return types_of_object(g, env, x->range, o, depth);
-    type *t = !o && x->kind == E_NAME ? types_builtin(x->name) : NULL; /* type comments know Tensor without an import */
+    type *t = !o && x->kind == E_NAME ? types_builtin(x->name)
+                                      : NULL; /* type comments know Tensor without an import */
     return t ? t : types_unknown(g, x, "name");
 }
 
@@ -256,7 +305,8 @@ static type *types_of_expr(program *g, py_env *env, const expr *x, int depth) {
             return both[1] ? type_union(2, both) : NULL;
         }
         break;
-    case E_ELLIPSIS: return types_fail(g, x->range, "Expression of type dots cannot be used in a type expression");
+    case E_ELLIPSIS:
+        return types_fail(g, x->range, "Expression of type dots cannot be used in a type expression");
     default: break;
     }
     return types_fail(g, x->range, "this expression cannot be used in a type expression");
@@ -287,10 +337,14 @@ expr *source_parse_text(program *g, source_range r, const char *text) {
     expr *x = NULL;
     size_t n = strlen(text);
     source *src = r.src;
-    const char *at = src && r.begin <= r.end && r.end <= src->len && n ? strstr(src->text + r.begin, text) : NULL;
+    const char *at =
+        src && r.begin <= r.end && r.end <= src->len && n ? strstr(src->text + r.begin, text) : NULL;
     if (at && at + n <= src->text + r.end) { /* errors then point into the file */
         uint32_t begin = (uint32_t)(at - src->text);
-        return parse_expression(g->py.diag, &u->arena, &u->names, src, begin, begin + (uint32_t)n, &x) == CTSC_OK ? x : NULL;
+        return parse_expression(g->py.diag, &u->arena, &u->names, src, begin, begin + (uint32_t)n, &x) ==
+                       CTSC_OK
+                   ? x
+                   : NULL;
     }
     src = source_new("<type>", text, n);
     if (!src || !vec_push(&u->sources, src)) {
@@ -298,7 +352,8 @@ expr *source_parse_text(program *g, source_range r, const char *text) {
         diag_no_memory(g->py.diag);
         return NULL;
     }
-    return parse_expression(g->py.diag, &u->arena, &u->names, src, 0, (uint32_t)n, &x) == CTSC_OK ? x : NULL;
+    return parse_expression(g->py.diag, &u->arena, &u->names, src, 0, (uint32_t)n, &x) == CTSC_OK ? x
+                                                                                                  : NULL;
 }
 
 bool source_is_final(program *g, py_env *env, const expr *x) {
@@ -315,7 +370,7 @@ bool source_is_final(program *g, py_env *env, const expr *x) {
     return o && o->kind == PY_TYPE && !strcmp(o->u.type.name, "Final");
 }
 
-/* ---- inference ------------------------------------------------------------------------------------------------ */
+/* ---- inference ------------------------------------------------------------------------------- */
 
 static type *types_infer(program *g, py_object *o, strbuf *why, int depth);
 
@@ -338,7 +393,8 @@ static type *types_infer_list(program *g, py_object *o, strbuf *why, int depth) 
         if (!t) return NULL;
         type *both = elem ? type_unify(elem, t, false) : t;
         if (!both)
-            return types_mismatch(why, "List inputs to traced functions must have consistent element type. Found ", elem, t);
+            return types_mismatch(
+                why, "List inputs to traced functions must have consistent element type. Found ", elem, t);
         elem = both;
     }
     return type_list(elem);
@@ -359,10 +415,12 @@ static type *types_infer_dict(program *g, py_object *o, strbuf *why, int depth) 
     for (size_t i = 0; i < o->u.dict->entries.len; i++) {
         const py_dict_entry *en = &o->u.dict->entries.data[i];
         if (!en->key) continue;
-        type *k = types_infer(g, en->key, why, depth + 1), *v = k ? types_infer(g, en->val, why, depth + 1) : NULL;
+        type *k = types_infer(g, en->key, why, depth + 1),
+             *v = k ? types_infer(g, en->val, why, depth + 1) : NULL;
         if (!v) return NULL;
         type *keys = key ? type_unify(key, k, false) : k, *vals = val ? type_unify(val, v, false) : v;
-        static const char text[] = "Dictionary inputs to traced functions must have consistent type. Found ";
+        static const char text[] =
+            "Dictionary inputs to traced functions must have consistent type. Found ";
         if (!keys) return types_mismatch(why, text, key, k);
         if (!vals) return types_mismatch(why, text, val, v);
         key = keys;
@@ -381,7 +439,8 @@ static type *types_infer_dict(program *g, py_object *o, strbuf *why, int depth) 
 static type *types_infer_instance(program *g, py_object *o, strbuf *why) {
     py_object *cls = o->u.inst.cls;
     const py_class *c = cls->u.cls;
-    if (c->kind == PYC_MODULE || c->is_module) return sb_puts(why, "Cannot infer concrete type of torch.nn.Module"), NULL;
+    if (c->kind == PYC_MODULE || c->is_module)
+        return sb_puts(why, "Cannot infer concrete type of torch.nn.Module"), NULL;
     if (c->kind == PYC_ENUM) return source_class(g, (source_range){0}, cls);
     if (c->is_script || ptrmap_get(&g->classes, c)) return source_class(g, (source_range){0}, cls);
     return NULL;
@@ -400,174 +459,14 @@ static type *types_infer(program *g, py_object *o, strbuf *why, int depth) {
     default: break;
     }
     if (!t && !why->len && g->py.diag->status == CTSC_OK)
-        sb_printf(why, "Only tensors and (possibly nested) tuples of tensors, lists, or dictsare supported as inputs or outputs of "
-                       "traced functions, but instead got value of type %s.", py_type_name(o));
+        sb_printf(why,
+                  "Only tensors and (possibly nested) tuples of tensors, lists, or dictsare supported as "
+                  "inputs or outputs of "
+                  "traced functions, but instead got value of type %s.",
+                  py_type_name(o));
     return t;
 }
 
 type *source_infer_type(program *g, py_object *o, strbuf *why) {
     return types_infer(g, o, why, 0);
-}
-
-/* ---- values --------------------------------------------------------------------------------------------------- */
-
-static bool types_value(program *g, source_range r, py_object *o, type *t, value *out, int depth);
-
-static bool types_value_mismatch(program *g, source_range r, const py_object *o, const type *t) {
-    strbuf sb = STRBUF_INIT;
-    type_print_python(t, &sb);
-    types_fail(g, r, "Expected a value of type '%s' but got an object of type '%s'", sb_str(&sb), py_type_name(o));
-    sb_free(&sb);
-    return false;
-}
-
-static bool types_no_memory(program *g) {
-    diag_no_memory(g->py.diag);
-    return false;
-}
-
-static bool types_list_value(program *g, source_range r, py_object *o, type *elem, value *out, int depth) {
-    size_t n = o->u.seq.items.len;
-    list *l = list_new(type_list_kind(elem), elem, n);
-    if (!l) return types_no_memory(g);
-    for (size_t i = 0; i < n; i++) {
-        value v = value_none();
-        bool ok = types_value(g, r, o->u.seq.items.data[i], elem, &v, depth + 1);
-        if (ok && !list_fits((list_kind)l->kind, v)) {
-            value_unref(v);
-            ok = types_value_mismatch(g, r, o->u.seq.items.data[i], elem);
-        } else if (ok && !list_append_take(l, v)) {
-            ok = types_no_memory(g);
-        }
-        if (!ok) return value_unref(value_list_take(l)), false;
-    }
-    *out = value_list_take(l);
-    return true;
-}
-
-static bool types_tuple_value(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
-    size_t n = o->u.seq.items.len;
-    if ((size_t)t->nelems != n) return types_value_mismatch(g, r, o, t);
-    tuple *tp = tuple_new(n, t->field_names ? t : NULL);
-    if (!tp) return types_no_memory(g);
-    for (size_t i = 0; i < n; i++)
-        if (!types_value(g, r, o->u.seq.items.data[i], t->elems[i], &tp->items[i], depth + 1))
-            return value_unref(value_tuple_take(tp)), false;
-    *out = value_tuple_take(tp);
-    return true;
-}
-
-static bool types_dict_value(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
-    dict *d = dict_new(t->elems[0], t->elems[1]);
-    if (!d) return types_no_memory(g);
-    for (size_t i = 0; i < o->u.dict->entries.len; i++) {
-        const py_dict_entry *en = &o->u.dict->entries.data[i];
-        value k = value_none(), v = value_none();
-        if (!en->key) continue;
-        bool ok = types_value(g, r, en->key, t->elems[0], &k, depth + 1);
-        if (ok && !types_value(g, r, en->val, t->elems[1], &v, depth + 1)) {
-            value_unref(k);
-            ok = false;
-        } else if (ok && !dict_set_take(d, k, v)) {
-            ok = types_no_memory(g);
-        }
-        if (!ok) return value_unref((value){.tag = V_DICT, .u.dict = d}), false;
-    }
-    *out = value_dict_take(d);
-    return true;
-}
-
-static bool types_enum_value(program *g, source_range r, py_object *o, type *t, value *out) {
-    const char *name = NULL;
-    py_object *member = o->kind == PY_INSTANCE ? py_dict_get(o->u.inst.attrs, "_name_") : NULL;
-    if (!member && o->kind == PY_INSTANCE) member = py_dict_get(o->u.inst.attrs, "name");
-    if (member && member->kind == PY_VALUE && member->u.v.tag == V_STR) name = member->u.v.u.str->bytes;
-    for (size_t i = 0; name && i < t->cls->constants.len; i++)
-        if (!strcmp(t->cls->constants.data[i].name, name)) {
-            *out = value_ref(t->cls->enum_members[i]);
-            return true;
-        }
-    return types_value_mismatch(g, r, o, t);
-}
-
-/* An instance of a script class: its attributes, as they are now. One instance makes one object. */
-static bool types_object_value(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
-    if (o->kind != PY_INSTANCE) return types_value_mismatch(g, r, o, t);
-    if (t->cls->is_module) return source_module_object(g, r, o, out);
-    object *known = ptrmap_get(&g->objects, o);
-    if (known) {
-        *out = value_ref(value_object_take(known));
-        return true;
-    }
-    object *made = object_new(t, t->cls->attributes.len);
-    if (!made) return types_no_memory(g);
-    value v = value_object_take(made);
-    if (!vec_push(&g->held, v)) return value_unref(v), types_no_memory(g);
-    if (!ptrmap_put(&g->objects, o, made)) return types_no_memory(g);
-    for (size_t i = 0; i < made->nslots; i++) {
-        const attribute *a = &t->cls->attributes.data[i];
-        py_object *av = py_dict_get(o->u.inst.attrs, a->name);
-        if (!av) {
-            types_fail(g, r, "the '%s' object has no attribute '%s'", class_name(t), a->name);
-            return false;
-        }
-        if (!types_value(g, r, av, a->type, &made->slots[i], depth + 1)) return false;
-    }
-    *out = value_ref(v);
-    return true;
-}
-
-static bool types_plain_value(program *g, source_range r, py_object *o, type *t, value *out) {
-    if (o->kind == PY_SYMBOL && t->kind == T_INT) {
-        *out = value_ref(o->u.v);
-        return true;
-    }
-    if (o->kind != PY_VALUE) return types_value_mismatch(g, r, o, t);
-    value v = o->u.v;
-    if (t->kind == T_FLOAT && v.tag == V_INT) {
-        *out = value_float((double)v.u.i);
-        return true;
-    }
-    if (!type_admits_value(t, v)) return types_value_mismatch(g, r, o, t);
-    *out = value_ref(v);
-    return true;
-}
-
-static bool types_value(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
-    if (depth > TYPES_MAX_DEPTH) return types_fail(g, r, "the value nests too deeply"), false;
-    switch (t->kind) {
-    case T_ANY: case T_UNION: case T_NUMBER: {
-        strbuf why = STRBUF_INIT;
-        type *own = py_is_none(o) ? TYPE_NONE : types_infer(g, o, &why, depth + 1);
-        sb_free(&why);
-        if (!own || own->kind == T_UNION || !type_is_subtype(own, t)) return types_value_mismatch(g, r, o, t);
-        return types_value(g, r, o, own, out, depth + 1);
-    }
-    case T_OPTIONAL:
-        if (!py_is_none(o)) return types_value(g, r, o, type_elem(t), out, depth + 1);
-        *out = value_none();
-        return true;
-    case T_LIST:
-        if (o->kind != PY_LIST && o->kind != PY_TUPLE) return types_value_mismatch(g, r, o, t);
-        return types_list_value(g, r, o, type_elem(t), out, depth);
-    case T_TUPLE:
-        if (o->kind != PY_LIST && o->kind != PY_TUPLE) return types_value_mismatch(g, r, o, t);
-        return types_tuple_value(g, r, o, t, out, depth);
-    case T_DICT:
-        if (o->kind != PY_DICT) return types_value_mismatch(g, r, o, t);
-        return types_dict_value(g, r, o, t, out, depth);
-    case T_ENUM: return types_enum_value(g, r, o, t, out);
-    case T_CLASS: return types_object_value(g, r, o, t, out, depth);
-    case T_INTERFACE: {
-        const py_class *c = o->kind == PY_INSTANCE ? o->u.inst.cls->u.cls : NULL;
-        if (c && (c->kind == PYC_MODULE || c->is_module)) return source_module_object(g, r, o, out);
-        type *own = c ? source_class(g, r, o->u.inst.cls) : NULL;
-        return own ? types_object_value(g, r, o, own, out, depth) : types_value_mismatch(g, r, o, t);
-    }
-    default: return types_plain_value(g, r, o, t, out);
-    }
-}
-
-bool source_value(program *g, source_range r, py_object *o, type *t, value *out) {
-    return types_value(g, r, o, t, out, 0);
 }

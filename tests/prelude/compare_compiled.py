@@ -7,6 +7,7 @@ the functions called, and the graphs are compared (modulo names, places, message
 Needs PyTorch 1.13 (Debian: python3-torch); without it the test is skipped.
 Usage: compare_compiled.py [-v] CTSC [FUNCTION or FILE or CLASS...]
 """
+import argparse
 import importlib.util
 import itertools
 import os
@@ -185,11 +186,19 @@ def by_pytorch(path, out):
     torch.jit.save(torch.jit.script(module.Main() if hasattr(module, "Main") else module.forward), out)
 
 
+def options():
+    """The command line: every script of `make test-torch` is given --ctsc."""
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--ctsc", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/ctsc"))
+    ap.add_argument("-v", action="store_true")
+    ap.add_argument("names", nargs="*")
+    return ap.parse_args()
+
+
 def main():
     warnings.simplefilter("ignore")
-    verbose = "-v" in sys.argv
-    arguments = [a for a in sys.argv[1:] if a != "-v"]
-    ctsc, wanted = arguments[0], set(arguments[1:])
+    args = options()
+    verbose, ctsc, wanted = args.v, os.path.abspath(args.ctsc), set(args.names)
     done = failed = 0
     with tempfile.TemporaryDirectory() as d:
         for name, text in itertools.chain(callers(wanted), layers(wanted)):

@@ -8,6 +8,7 @@ names, places and the wording of messages), and results on a set of inputs.
 Needs PyTorch 1.13 (Debian: python3-torch); without it the test is skipped.
 Usage: compare_functional.py [-v] [NAME...]
 """
+import argparse
 import builtins
 import inspect
 import os
@@ -385,7 +386,11 @@ def names(module):
 
 def main():
     warnings.simplefilter("ignore")
-    wanted = set(a for a in sys.argv[1:] if a != "-v")
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--ctsc", help="not needed here; every script of `make test-torch` is given it")
+    ap.add_argument("-v", action="store_true")
+    ap.add_argument("names", nargs="*")
+    wanted = set(ap.parse_args().names)
     # Not part of the interface: helpers of PyTorch's own Python.
     skipped = set(
         "boolean_dispatch has_torch_function has_torch_function_unary has_torch_function_variadic handle_torch_function "
