@@ -217,12 +217,13 @@ def lang_case(path, env):
     if not errors:
         got = [line.rstrip() for line in out.rstrip("\n").split("\n")]
         return code == 0 and got[:len(expect)] == expect and len(expect) > 0, text
-    found = re.findall(r"^error: (.*)\n(?: *--> (.*?):(\d+):\d+)?", err, re.M)
-    places = [int(line) for _, name, line in found if name and os.path.basename(name) == os.path.basename(path)]
-    ok = 0 < code < 70 and sorted(places) == [n for n, _ in errors]
-    for n, want in errors: # a message may go on in further lines, up to its place
-        ok = ok and re.search(r"%s(?:(?!\nerror:)[\s\S])*?--> [^\n]*:%d:" % (re.escape(want), n), err) is not None
-    return ok, text
+    found = []
+    for report in re.split(r"^error: ", err, flags=re.M)[1:]:
+        message, _, place = report.partition("\n --> ")
+        at = re.match(r"([^\n]*):(\d+):\d+\n", place)
+        found.append((int(at.group(2)) if at and os.path.samefile(os.path.join(ROOT, at.group(1)), path) else 0, message))
+    ok = 0 < code < 70 and sorted(n for n, _ in found) == [n for n, _ in errors]
+    return ok and all(any(n == at and want in message for at, message in found) for n, want in errors), text
 
 
 def group_lang(tally, args, env):

@@ -336,12 +336,26 @@ static bool source_prepare(program *g, source_range r, py_object *module, const 
     return !o->eval || source_call_method(g, r, module, "eval", 0, NULL);
 }
 
+/* What the file marks with @torch.jit.script is compiled whether or not the entry uses it: PyTorch does so when it meets the mark. */
+static void source_declare_scripted(program *g) {
+    const py_dict *globals = g->main->u.mod.globals;
+    for (size_t i = 0; i < globals->entries.len; i++) {
+        const py_dict_entry *e = &globals->entries.data[i];
+        if (!e->key) continue;
+        if (e->val->kind == PY_FUNCTION && e->val->u.fn->mode == PY_SCRIPT && e->val->u.fn->module == g->main)
+            source_function(g, e->val->u.fn->def->range, e->val);
+        else if (e->val->kind == PY_CLASS && e->val->u.cls->is_script && e->val->u.cls->module == g->main && e->val->u.cls->def)
+            source_class(g, e->val->u.cls->def->range, e->val);
+    }
+}
+
 static bool source_build(program *g, const source_options *o, const char *name, source_result *out) {
     diag *d = g->py.diag;
     py_object *entry = source_entry(g, o, name);
     if (!entry) return false;
     if (entry->kind == PY_FUNCTION) {
         function *f = source_function(g, entry->u.fn->def->range, entry);
+        if (f) source_declare_scripted(g);
         if (!f || source_compile_all(g, d) != CTSC_OK || !source_placeholder(g, f, &out->root))
             return false;
         out->entry = f;
@@ -363,6 +377,7 @@ static bool source_build(program *g, const source_options *o, const char *name, 
     }
     if (!source_prepare(g, r, entry, o)) return false;
     if (!source_module_object(g, r, entry, &out->root)) return false;
+    source_declare_scripted(g);
     return source_compile_all(g, d) == CTSC_OK;
 }
 

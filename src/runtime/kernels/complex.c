@@ -11,6 +11,10 @@
 #undef complex /* a member of value's */
 #include <math.h>
 
+#ifndef CMPLX /* glibc's is for gcc alone */
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#endif
+
 typedef double _Complex cdouble;
 
 static cdouble complex_arg(const value *v) {
