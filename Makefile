@@ -11,7 +11,9 @@
 #   make SAN=1 ...      with AddressSanitizer and UBSan, in build-asan/
 #   make SAN=thread ... with ThreadSanitizer, in build-tsan/
 #   make CC=clang-19    with another compiler
+#   make LLVM=0         without the compiler for kernels (libctsc-jit.so); programs then run in the interpreter alone
 #   make bench          load and run times of a model (MODEL=, INPUTS=)
+#   make bench-kernels  speed of generated code against memcpy
 #   make test-torch     archives to and from real PyTorch, where it is installed
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
 
@@ -48,14 +50,27 @@ LDFLAGS += -pthread $(SANFLAGS)
 LDLIBS += -lzip -lopenblas -ljansson -lz -lm -ldl
 
 LIB_DIRS := base tensor ir frontend passes codegen runtime runtime/kernels
-LIB_SRC := $(foreach d,$(LIB_DIRS),$(wildcard src/$(d)/*.c))
+# What libctsc-jit.so is made of, and what clang turns into bitcode for it.
+JIT_SRC := src/codegen/llvm_jit.c src/codegen/scalar_bitcode_data.c
+BITCODE_SRC := src/codegen/scalar_bitcode.c
+LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC),$(foreach d,$(LIB_DIRS),$(wildcard src/$(d)/*.c)))
 CLI_SRC := $(wildcard src/cli/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 
+# The compiler for kernels: LLVM 19, in a library of its own that ctsc opens when it needs it.
+LLVM ?= 1
+ifneq ($(LLVM),0)
+LLVM_CONFIG ?= $(shell command -v llvm-config-19 2>/dev/null)
+LLVM_CLANG ?= $(shell command -v clang-19 2>/dev/null)
+ifneq ($(and $(LLVM_CONFIG),$(LLVM_CLANG)),)
+JIT := $(BUILD)/libctsc-jit.so
+endif
+endif
+
 all: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
-build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc
+build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -75,6 +90,26 @@ $(BUILD)/libctsc.a: $(LIB_OBJ)
 $(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libctsc.a
 	@echo "  LD    $@"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+ifneq ($(JIT),)
+jit: $(JIT)
+$(BUILD)/scalar_ops.bc: $(BITCODE_SRC) Makefile
+	@mkdir -p $(@D)
+	@echo "  BC    $<"
+	$(Q)$(LLVM_CLANG) $(CPPFLAGS) -std=c11 -O2 -fPIC -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fno-math-errno \
+	    -ffp-contract=off -fno-strict-aliasing -MMD -MP -MF $(@:.bc=.d) -MT $@ -emit-llvm -c $< -o $@
+# The hash makes objects on disk that another build left stale.
+$(JIT): $(JIT_SRC) $(BUILD)/scalar_ops.bc src/codegen/jit.h Makefile
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -I$$($(LLVM_CONFIG) --includedir) -DBITCODE_FILE='"$(BUILD)/scalar_ops.bc"' \
+	    -DLLVM_VERSION_TEXT='"'$$($(LLVM_CONFIG) --version)'"' \
+	    -DJIT_SOURCE_HASH='"'$$(cat $(BUILD)/scalar_ops.bc src/codegen/llvm_jit.c | cksum | tr ' ' '-')'"' \
+	    -shared -o $@ $(JIT_SRC) $(LDFLAGS) $$($(LLVM_CONFIG) --ldflags --link-shared --libs core orcjit native) -lm
+-include $(BUILD)/scalar_ops.d
+else
+jit:
+	@echo "ctsc: building without the compiler for kernels ($(if $(filter 0,$(LLVM)),LLVM=0,no llvm-config-19 and clang-19 here))"
+endif
 
 # Programs against ctsc.h alone.
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
@@ -96,9 +131,9 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
 	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@.o
-	$(Q)$(CC) $(LDFLAGS) -o $@ $@.o $(BUILD)/libctsc.a -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -Wl,-rpath,$(abspath $(BUILD)) -o $@ $@.o $(BUILD)/libctsc.a -lcmocka $(LDLIBS)
 
-unit: $(UNIT_BIN)
+unit: $(UNIT_BIN) jit
 
 # Everything that tests/run.py needs; it prints "N passed, N failed" and fails if anything did.
 # OPENBLAS_*: a setting for another machine would only slow the matrix products down.
@@ -125,6 +160,15 @@ $(BUILD)/bench/%: bench/%.c include/ctsc.h $(BUILD)/libctsc.a
 	@echo "  LD    $@"
 	$(Q)$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
 
+# Generated code against memcpy, one thread.
+bench-kernels: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/kernels jit
+	@$(BUILD)/bench/kernels
+$(BUILD)/bench/kernels: bench/kernels.c $(BUILD)/libctsc.a
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,$(abspath $(BUILD)) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+
 # Fuzz targets, with libFuzzer: build-fuzz/fuzz_NAME [-max_total_time=60] tests/fuzz/seeds/NAME
 fuzz: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=build-fuzz CC=clang-19 CCACHE= \
@@ -150,6 +194,6 @@ $(BUILD)/.deps-%: scripts/install-deps
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all unit examples demo test test-torch bench fuzz fuzz-targets deps-build deps-test clean
+.PHONY: all build-all jit unit examples demo test test-torch bench bench-kernels fuzz fuzz-targets deps-build deps-test clean
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d)

@@ -178,10 +178,11 @@ typedef struct ctsc_compile_options {
     bool training;       /* leave modules in training mode, as constructors make them; else .eval() is called, since ctsc is for
                             inference: dropout does nothing, batch norm uses its running statistics */
     bool skip_init;      /* leave weights uninitialised (zero) where random numbers would fill them: for a look at the code */
-    uint64_t max_steps;  /* statements and calls the program may take while it is set up; 0: 50 million */
+    uint64_t max_steps;  /* statements, calls and kilo-items of data the program may take while it is set up; 0: 50 million */
     void (*print)(void *ctx, const char *text, size_t len); /* print() while the program is set up; NULL: stdout */
     void (*warn)(void *ctx, const char *text);              /* its warnings; NULL: dropped */
     void *ctx;
+    uint64_t max_bytes;  /* memory for the tensors and other data it makes meanwhile; 0: three quarters of the machine's */
 } ctsc_compile_options;
 
 /* Compiles a Python file: functions as torch.jit.script compiles them, or a class derived from torch.nn.Module, which is
@@ -197,6 +198,10 @@ CTSC_API ctsc_status ctsc_module_compile_text(const char *name, const char *text
 /* Writes an archive that ctsc and PyTorch's torch.jit.load read. The file appears whole or not at all: a failed or interrupted
  * save leaves an older file as it was. */
 CTSC_API ctsc_status ctsc_module_save(const ctsc_module *m, const char *path, ctsc_error *e);
+/* Freezes a module in eval mode, as torch.jit.freeze: what is left is forward, with parameters and other attributes that nothing
+ * changes as constants. fold_weights: batch norms and constant factors go into the weights of the layers before them, which changes
+ * results by rounding. Nobody else may use m meanwhile. On failure m is as it was. */
+CTSC_API ctsc_status ctsc_module_freeze(ctsc_module *m, bool fold_weights, ctsc_error *e);
 /* Methods of the top-level module, in the order of the archive. */
 CTSC_API size_t ctsc_module_method_count(const ctsc_module *m);
 CTSC_API const char *ctsc_module_method_name(const ctsc_module *m, size_t i); /* NULL out of range */

@@ -10,6 +10,7 @@ Groups:
   ir      tests/ir, IR text through lit and FileCheck
   cli     tests/cli, the command's behaviour through lit and FileCheck
   corpus  tests/corpus, archives with inputs and results from real PyTorch
+  passes  the same archives after passes of the optimiser, each alone and all together: the results stay
   lang    tests/lang, programs with what they print, or the errors they must give, beside the line
   source  the same programs compiled from their source.py: results, and graphs against PyTorch's graph.txt
   examples  every file of examples/models compiles and runs
@@ -154,6 +155,20 @@ def group_corpus(tally, args, env):
             tally.add("corpus", os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
 
 
+# Run one by one on every case, verified each time, and in the end together.
+PASSES = ["cse", "dce-writes", "licm", "unroll", "remove-mutation",
+          "pool-constants,remove-mutation,unroll,[fold-constants,peephole,cse,licm,dce-writes]"]
+
+
+def group_passes(tally, args, env):
+    folders = corpus_folders("case.json")
+    for passes in PASSES:
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            results = pool.map(lambda d: corpus_case(d, env, [os.path.join(d, "model.pt"), "--passes", passes]), folders)
+            for folder, (ok, text) in zip(folders, results):
+                tally.add("passes", passes + " " + os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
+
+
 def graph_structure(text):
     """The operators of a graph's text, each with its depth: what two compilers' graphs have in common. Constants are left
     out: how many of them are merged depends on where they were written."""
@@ -273,6 +288,7 @@ def main():
         "ir": lambda: group_lit(tally, args, env, "ir"),
         "cli": lambda: group_lit(tally, args, env, "cli"),
         "corpus": lambda: group_corpus(tally, args, env),
+        "passes": lambda: group_passes(tally, args, env),
         "lang": lambda: group_lang(tally, args, env),
         "examples": lambda: group_examples(tally, args, env),
         "source": lambda: group_source(tally, args, env),

@@ -98,8 +98,7 @@ static void diag_add(diag *d, diag_kind kind, source_range r, const char *fmt, v
     diag_add_take(d, kind, r, sb_take(&sb));
 }
 
-static ctsc_status diag_fail_v(diag *d, ctsc_status status, source_range r, const char *fmt,
-                               va_list ap) {
+ctsc_status diag_fail_v(diag *d, ctsc_status status, source_range r, const char *fmt, va_list ap) {
     if (!d) return status;
     if (d->status != CTSC_OK) return d->status;
     d->status = status;

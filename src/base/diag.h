@@ -69,6 +69,8 @@ ctsc_status diag_fail(diag *d, ctsc_status status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 ctsc_status diag_fail_at(diag *d, ctsc_status status, source_range r, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+ctsc_status diag_fail_v(diag *d, ctsc_status status, source_range r, const char *fmt, va_list ap)
+    __attribute__((format(printf, 4, 0)));
 ctsc_status diag_no_memory(diag *d); /* CTSC_LIMIT, "out of memory" */
 void diag_note(diag *d, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Moves what `from` says to the end of `to` (both failures): a second, independent error. from is clear afterwards. */

@@ -32,6 +32,20 @@ MEM_SANITIZER_OPTIONS(__asan_default_options)
 MEM_SANITIZER_OPTIONS(__tsan_default_options)
 #endif
 
+/* Under AddressSanitizer what an arena has not handed out is poisoned, with a gap behind each block, so that writing past
+ * a block is seen although it stays inside the arena's memory. */
+#if defined(__SANITIZE_ADDRESS__)
+void __asan_poison_memory_region(void const volatile *addr, size_t size);
+void __asan_unpoison_memory_region(void const volatile *addr, size_t size);
+enum { ARENA_GAP = 16 };
+#define ARENA_POISON(p, n) __asan_poison_memory_region(p, n)
+#define ARENA_UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
+#else
+enum { ARENA_GAP = 0 };
+#define ARENA_POISON(p, n) ((void)0)
+#define ARENA_UNPOISON(p, n) ((void)0)
+#endif
+
 /* ---- the allocator ----------------------------------------------------------------------- */
 
 static void *mem_default_hook(void *ctx, void *p, size_t size) {
@@ -110,6 +124,7 @@ bool arena_init(arena *a) {
 void arena_free(arena *a) {
     for (arena_chunk *c = a->chunks; c;) {
         arena_chunk *older = c->older;
+        ARENA_UNPOISON(c + 1, c->size);
         mem_free(c);
         c = older;
     }
@@ -139,6 +154,7 @@ static bool arena_add_chunk(arena *a, size_t size, void **own) {
     arena_chunk *c = mem_alloc(bytes);
     if (!c) return false;
     c->size = room;
+    ARENA_POISON(c + 1, room);
     if (separate) {
         c->older = a->chunks->older;
         a->chunks->older = c;
@@ -154,18 +170,20 @@ static bool arena_add_chunk(arena *a, size_t size, void **own) {
 
 void *arena_alloc(arena *a, size_t size) {
     size_t rounded;
-    if (!size_add(size ? size : 1, ARENA_ALIGN - 1, &rounded)) return arena_from_reserve(a, size);
+    size += size == 0;
+    if (!size_add(size, ARENA_ALIGN - 1 + ARENA_GAP, &rounded)) return arena_from_reserve(a, size);
     rounded &= ~(size_t)(ARENA_ALIGN - 1);
-    if (a->failed) return arena_from_reserve(a, rounded);
+    if (a->failed) return arena_from_reserve(a, rounded - ARENA_GAP);
     void *p = NULL;
     if (rounded > (size_t)(a->end - a->next) && !arena_add_chunk(a, rounded, &p))
-        return arena_from_reserve(a, rounded);
+        return arena_from_reserve(a, rounded - ARENA_GAP);
     if (!p) {
         p = a->next;
         a->next += rounded;
     }
     a->total += rounded;
-    return memset(p, 0, rounded);
+    ARENA_UNPOISON(p, size);
+    return memset(p, 0, size);
 }
 
 void *arena_grow(arena *a, const void *p, size_t old_size, size_t new_size) {

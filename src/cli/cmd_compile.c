@@ -5,16 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct compile_args { cli_model model; const char *output; } compile_args;
+enum { OPT_FREEZE = 256, OPT_EXACT };
+
+typedef struct compile_args { cli_model model; const char *output; bool freeze, exact; } compile_args;
 
 static const struct argp_option compile_options[] = {
     {"output", 'o', "FILE", 0, "archive to write (SRC with the ending .pt)", 0},
+    {"freeze", OPT_FREEZE, 0, 0, "make parameters and other fixed attributes constants of forward, as torch.jit.freeze does", 0},
+    {"exact", OPT_EXACT, 0, 0, "with --freeze: leave batch norms alone, whose folding changes results by rounding", 0},
     {0}};
 
 static error_t compile_parse(int key, char *arg, struct argp_state *state) {
     compile_args *a = state->input;
     switch (key) {
     case 'o': a->output = arg; break;
+    case OPT_FREEZE: a->freeze = true; break;
+    case OPT_EXACT: a->exact = true; break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -45,6 +51,7 @@ int cmd_compile(int argc, char **argv) {
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL;
     int code = cli_load(&a.model, &m, e);
+    if (!code && a.freeze && ctsc_module_freeze(m, !a.exact, e) != CTSC_OK) code = cli_report(e);
     if (!code && ctsc_module_save(m, path, e) != CTSC_OK) code = cli_report(e);
     ctsc_module_free(m);
     ctsc_error_free(e);

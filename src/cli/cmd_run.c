@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_run.c - ctsc run: runs a method and prints its result, or compares it with an expected one. */
 #include "cli/cli.h"
+#include "ctsc_compiler.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { OPT_INPUT = 256, OPT_INPUTS, OPT_METHOD, OPT_EXPECT, OPT_RTOL, OPT_ATOL, OPT_OUTPUT, OPT_THREADS,
-       OPT_STRICT, OPT_JSON, OPT_MAX_STEPS, OPT_OPT, OPT_DEVICE };
+       OPT_STRICT, OPT_JSON, OPT_MAX_STEPS, OPT_OPT, OPT_DEVICE, OPT_PASSES };
 
 typedef struct run_args {
     cli_model model;
-    const char *method, *expect, *output;
+    const char *method, *expect, *output, *passes;
     cli_inputs inputs;
     double rtol, atol;
     int threads;
@@ -33,6 +34,8 @@ static const struct argp_option run_options[] = {
     {"opt", OPT_OPT, "N", 0, "optimisation level, 0 to 3: accepted, all of them interpret", 0},
     {"device", OPT_DEVICE, "NAME", 0, "cpu", 0},
     {"max-steps", OPT_MAX_STEPS, "N", 0, "stop after this many interpreter steps", 0},
+    {"passes", OPT_PASSES, "A,B,C", 0, "for work on the compiler: inline the method's calls and run these passes on it first "
+                                       "(ctsc opt --list)", 0},
     {0}};
 
 static error_t run_parse(int key, char *arg, struct argp_state *state) {
@@ -42,6 +45,7 @@ static error_t run_parse(int key, char *arg, struct argp_state *state) {
     case OPT_INPUTS: a->inputs.file = arg; break;
     case OPT_METHOD: a->method = arg; break;
     case OPT_EXPECT: a->expect = arg; break;
+    case OPT_PASSES: a->passes = arg; break;
     case OPT_OUTPUT: a->output = arg; break;
     case OPT_RTOL: a->rtol = cli_number(state, "rtol", arg); break;
     case OPT_ATOL: a->atol = cli_number(state, "atol", arg); break;
@@ -125,6 +129,7 @@ static int run_with(run_args *a, ctsc_error *e) {
     ctsc_run_options o = {.size = sizeof o, .max_steps = a->max_steps, .print = run_print, .warn = cli_warn};
     int code = cli_load(&a->model, &m, e);
     if (!code && a->strict) code = run_strict(m, e);
+    if (!code && a->passes && ctsc_module_apply_passes(m, a->method, a->passes, e) != CTSC_OK) code = cli_report(e);
     if (!code) code = cli_read_inputs(&a->inputs, e);
     if (!code && ctsc_module_run(m, a->method, a->inputs.nvalues, a->inputs.values, &o, &result, e) != CTSC_OK)
         code = cli_report(e);

@@ -6,7 +6,7 @@
  * bodies take the place of the call. Beyond that stand helpers for what Python has and PyTorch's operators lack (round(x, n),
  * format specs): calls of them are calls of ordinary functions, so that an archive can hold them and PyTorch run them.
  *
- * Ownership: the functions belong to the program's unit, which declares them when it first asks for one.
+ * Ownership: the functions belong to the program's unit, which declares each when it first asks for it.
  * Tests: tests/lang
  */
 #include "frontend/emit.h"
@@ -48,18 +48,40 @@ static ctsc_status builtin_declare(unit *u, diag *d, const func_def *def) {
     return CTSC_OK;
 }
 
-static ctsc_status builtin_declare_all(unit *u, diag *d) {
-    if (strmap_get(&u->functions, BUILTIN_OVERLOADS "sub__int")) return CTSC_OK;
-    source *src = source_new("<string>", prelude_builtin_functions,
-                             (size_t)(prelude_builtin_functions_end - prelude_builtin_functions));
+/* The text of one definition: from its `def` to the next line that begins with anything but a blank. NULL: there is none. */
+static const char *builtin_text(const char *name, size_t *len, uint32_t *line) {
+    const char *at = prelude_builtin_functions, *end = prelude_builtin_functions_end;
+    size_t n = strlen(name);
+    for (*line = 1; at; ++*line, at = memchr(at, '\n', (size_t)(end - at)), at = at ? at + 1 : NULL) {
+        if ((size_t)(end - at) < n + 5 || memcmp(at, "def ", 4) || memcmp(at + 4, name, n) || at[4 + n] != '(') continue;
+        const char *stop = at;
+        do stop = memchr(stop, '\n', (size_t)(end - stop)), stop = stop ? stop + 1 : end;
+        while (stop < end && (*stop == ' ' || *stop == '\n'));
+        *len = (size_t)(stop - at);
+        return at;
+    }
+    return NULL;
+}
+
+/* Declared when first asked for; *out = NULL without an error: there is none. */
+static ctsc_status builtin_find(unit *u, diag *d, const char *name, bool helper, function **out) {
+    char q[96];
+    size_t len;
+    uint32_t line;
+    snprintf(q, sizeof q, "%s%s", helper ? BUILTIN_HELPERS : BUILTIN_OVERLOADS, name);
+    const char *text = builtin_text(name, &len, &line);
+    *out = text ? strmap_get(&u->functions, q) : NULL;
+    if (*out || !text) return CTSC_OK;
+    source *src = source_new("<string>", text, len);
     if (!src || !vec_push(&u->sources, src)) {
         source_unref(src);
         return diag_no_memory(d);
     }
+    src->first_line = line;
     stmt_list body = {0};
     ctsc_status s = parse_module(d, &u->arena, &u->names, src, &body);
-    for (size_t i = 0; s == CTSC_OK && i < body.len; i++)
-        if (body.data[i]->kind == S_DEF) s = builtin_declare(u, d, body.data[i]->def);
+    if (s == CTSC_OK && body.len == 1 && body.data[0]->kind == S_DEF) s = builtin_declare(u, d, body.data[0]->def);
+    if (s == CTSC_OK) *out = strmap_get(&u->functions, q);
     return s;
 }
 
@@ -79,11 +101,11 @@ int builtin_functions(unit *u, diag *d, const char *op_name, function **out, int
     int n = 0;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].op, op_name)) continue;
-        if (builtin_declare_all(u, d) != CTSC_OK) return 0;
         for (int k = 0; k < 4 && table[i].variants[k] && n < max; k++) {
-            char q[96];
-            snprintf(q, sizeof q, BUILTIN_OVERLOADS "%s__%s", op_name + 6, table[i].variants[k]);
-            function *f = strmap_get(&u->functions, q);
+            char name[64];
+            function *f;
+            snprintf(name, sizeof name, "%s__%s", op_name + 6, table[i].variants[k]);
+            if (builtin_find(u, d, name, false, &f) != CTSC_OK) return 0;
             if (f) out[n++] = f;
         }
     }
@@ -91,10 +113,14 @@ int builtin_functions(unit *u, diag *d, const char *op_name, function **out, int
 }
 
 function *builtin_helper(unit *u, diag *d, const char *name) {
-    char q[96];
-    snprintf(q, sizeof q, BUILTIN_HELPERS "%s", name);
-    if (builtin_declare_all(u, d) != CTSC_OK) return NULL;
-    function *f = strmap_get(&u->functions, q);
+    function *f;
+    if (builtin_find(u, d, name, true, &f) != CTSC_OK) return NULL;
     if (!f) diag_fail(d, CTSC_INTERNAL, "no builtin function %s", name);
     return f;
+}
+
+function *builtin_qualified(unit *u, diag *d, const char *name) {
+    function *f = NULL;
+    if (strncmp(name, BUILTIN_HELPERS, sizeof BUILTIN_HELPERS - 1)) return NULL;
+    return builtin_find(u, d, name + sizeof BUILTIN_HELPERS - 1, true, &f) == CTSC_OK ? f : NULL;
 }

@@ -7,6 +7,8 @@
 #include "frontend/emit.h"
 #include "frontend/upgraders.h"
 
+static ir_value *emit_captured(emitter *e, const char *name, ir_value *outer);
+
 bool emit_failed(const emitter *e) {
     return e->diag->status != CTSC_OK || arena_failed(e->scratch) || arena_failed(&e->g->arena) ||
            arena_failed(&e->unit->arena);
@@ -16,13 +18,10 @@ ir_value *emit_fail(emitter *e, source_range r, const char *fmt, ...) {
     if (e->diag->status == CTSC_OK && emit_failed(e)) {
         diag_no_memory(e->diag); /* what looks wrong may only be garbage */
     } else if (e->diag->status == CTSC_OK) {
-        strbuf sb = STRBUF_INIT;
         va_list ap;
         va_start(ap, fmt);
-        sb_vprintf(&sb, fmt, ap);
+        diag_fail_v(e->diag, CTSC_FAILED, r, fmt, ap);
         va_end(ap);
-        diag_fail_at(e->diag, CTSC_FAILED, r, "%s", sb_str(&sb));
-        sb_free(&sb);
     }
     return NULL;
 }
@@ -322,7 +321,7 @@ ctsc_status emit_function(function *f, diag *d) {
 
 /* ---- closures ----------------------------------------------------------------------------- */
 
-ir_value *emit_captured(emitter *e, const char *name, ir_value *outer) {
+static ir_value *emit_captured(emitter *e, const char *name, ir_value *outer) {
     ir_value *p = block_add_param(e->g->root, outer->type);
     if (emit_meaningful_name(name)) value_set_name(p, name);
     node_add_input(e->capture, outer);

@@ -63,8 +63,9 @@ typedef struct sugar {
     function *fn;
     type *type;
     const func_def *def;
-    ir_value *start, *step, *length; /* RANGE; start NULL: from 0 by 1 */
+    ir_value *start, *step, *length; /* RANGE: length is where it stops; start NULL: from 0 by 1 */
     struct py_object *py;
+    bool chain;           /* TUPLE: the elements of a Sequential */
     struct sugar **items; /* of FUNCTION and METHOD: the overloads, if nitems > 0 (sugars of the same kind) */
     int nitems;
 } sugar;
@@ -124,7 +125,6 @@ bool emit_set_sugar(emitter *e, source_range r, const char *name, sugar *s, type
 sugar *emit_get_variable(emitter *e, source_range r, const char *name); /* NULL without error: unknown */
 ir_value *emit_fail(emitter *e, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool emit_failed(const emitter *e);
-ir_value *emit_captured(emitter *e, const char *name, ir_value *outer);
 ir_value *emit_fork(emitter *e, const func_def *def, source_range r);
 
 /* emit_stmt.c */
@@ -143,6 +143,7 @@ ir_value *emit_comprehension(emitter *e, const expr *x, type *hint); /* LIST_COM
 /* The elements of s if their number is known while compiling (tuples, SUGAR_TUPLE, module containers, zip and enumerate of
  * those), as a SUGAR_TUPLE; NULL without an error: it is not. */
 sugar *emit_static_elements(emitter *e, source_range r, sugar *s);
+ir_value *emit_range_length(emitter *e, source_range r, const sugar *s); /* of a RANGE */
 
 /* refine.c: conditions, what is known while compiling, and what a branch learns about types */
 typedef struct refinement {
@@ -210,7 +211,7 @@ ir_value *emit_builtin_values(emitter *e, source_range r, const char *name, int 
 ir_value *emit_method(emitter *e, source_range r, ir_value *self, const char *name, int nargs, const actual *args);
 ir_value *emit_function_call(emitter *e, source_range r, function *f, int nargs, const actual *args);
 /* A method by name, also one that a source class declares only when needed; NULL: none. */
-function *emit_find_method(emitter *e, source_range r, type *cls, const char *name);
+function *emit_find_method(emitter *e, type *cls, const char *name);
 /* torch.jit.fork(callee, args...): the call, in a subgraph of its own. */
 ir_value *emit_fork_call(emitter *e, source_range r, sugar *callee, int nargs, const actual *args);
 /* The values that *s in a call, or tuple(s), stands for: of tuples, module containers and sequences known while compiling. */
@@ -220,6 +221,7 @@ bool emit_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n);
 /* Builtins by their dotted Python names: "len", "builtins.zip", "math.floor", "torch.jit.annotate", "typing.cast", "warnings.warn",
  * ... and, in archives, "torch", "ops", "CONSTANTS". NULL without an error: unknown. */
 sugar *emit_builtin_name(emitter *e, const char *name);
+sugar *emit_builtin_of_library(emitter *e, const char *name);
 sugar *emit_namespace_member(emitter *e, source_range r, const sugar *ns, const char *name);
 /* emit_special.c */
 sugar *emit_special_call(emitter *e, const expr *call, const sugar *form, type *hint);
@@ -232,6 +234,8 @@ sugar *emit_tensor_method(emitter *e, ir_value *self, const char *name);
 int builtin_functions(unit *u, diag *d, const char *op_name, function **out, int max);
 /* A function for what no operator does: round(x, n), format specs. Called like the program's own functions. */
 function *builtin_helper(unit *u, diag *d, const char *name);
+/* The same by its full name; NULL without an error: it is none. */
+function *builtin_qualified(unit *u, diag *d, const char *name);
 
 /* suggest.c: names close to an unknown one */
 typedef struct suggestion {
@@ -252,7 +256,6 @@ match_result *match_schema(emitter *e, source_range r, const schema *s, int narg
 match_result *match_schemas(emitter *e, source_range r, const schema *const *list, int n, int nargs, const actual *args, int *which);
 /* Converts v for a destination of type t as assignments and returns do; v itself if nothing helps. */
 ir_value *match_convert(emitter *e, source_range r, type *t, ir_value *v, bool convert);
-bool match_is_empty_list(const ir_value *v); /* a literal [] without a type of its own */
 
 /* annotation.c */
 /* scope: of a source program's function; NULL: an archive's names. */

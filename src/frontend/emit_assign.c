@@ -113,14 +113,14 @@ static bool assign_declare_attribute(emitter *e, const expr *target, type *cls, 
 /* obj.x = v for a class without attribute x: a property's setter. */
 static bool assign_set_property(emitter *e, const expr *target, ir_value *obj, ir_value *v) {
     const char *name = arena_printf(e->scratch, "__%s_setter", target->name);
-    function *setter = emit_find_method(e, target->range, obj->type, name);
+    function *setter = emit_find_method(e, obj->type, name);
     if (emit_failed(e)) return false;
     if (setter) {
         actual arg = {.value = v, .range = target->range};
         return emit_method(e, target->range, obj, name, 1, &arg) != NULL;
     }
     name = arena_printf(e->scratch, "__%s_getter", target->name);
-    if (emit_find_method(e, target->range, obj->type, name))
+    if (emit_find_method(e, obj->type, name))
         emit_fail(e, target->range, "Tried to set read-only attribute: %s", target->name);
     else
         emit_fail(e, target->range,
@@ -167,7 +167,12 @@ static bool assign_set_attribute(emitter *e, const expr *target, ir_value *obj, 
 
 /* self.x: T = v declares x with type T in __init__; elsewhere the types have to agree. */
 static bool assign_attribute(emitter *e, const expr *target, sugar *s, type *annotated) {
-    ir_value *obj = emit_expr(e, target->a, NULL);
+    sugar *owner = emit_sugar(e, target->a, NULL);
+    if (owner && owner->kind == SUGAR_PY && owner->py) {
+        emit_fail(e, target->range, "attribute assignment is not defined on python value of type '%s'", py_type_name(owner->py));
+        return false;
+    }
+    ir_value *obj = owner ? emit_as_value(e, target->a->range, owner) : NULL;
     ir_value *v = obj ? emit_as_value(e, target->range, s) : NULL;
     if (!v) return false;
     if (annotated) {
@@ -279,9 +284,9 @@ static ir_value *assign_augment_object(emitter *e, const stmt *st, ir_value *old
         [O_RSHIFT] = "rshift"};
     const char *in_place = arena_printf(e->scratch, "__i%s__", names[st->op]);
     const char *plain = arena_printf(e->scratch, "__%s__", names[st->op]);
-    const char *name = emit_find_method(e, st->range, old->type, in_place) ? in_place : plain;
+    const char *name = emit_find_method(e, old->type, in_place) ? in_place : plain;
     if (emit_failed(e)) return NULL;
-    if (name == plain && !emit_find_method(e, st->range, old->type, plain))
+    if (name == plain && !emit_find_method(e, old->type, plain))
         return emit_fail(e, st->range,
                          "Cannot emit %s= on an object of type '%s': it defines neither %s nor %s",
                          operator_text(st->op), class_name(old->type), in_place, plain);

@@ -44,7 +44,6 @@ static const builtin_row builtin_table[] = {
     FORM_ROW("torch.jit.isinstance", ISINSTANCE) FORM_ROW("torch.jit.fork", FORK)
     FORM_ROW("torch.jit._fork", FORK)          FORM_ROW("torch.jit.is_scripting", TRUE)
     FORM_ROW("torch.jit._script.is_scripting", TRUE) FORM_ROW("torch._jit_internal.is_scripting", TRUE)
-    FORM_ROW("torch.jit.is_tracing", FALSE)    FORM_ROW("torch.jit._trace.is_tracing", FALSE)
     FORM_ROW("torch.jit.unused", IDENTITY)     FORM_ROW("torch.jit.export", IDENTITY)
     FORM_ROW("torch.jit.ignore", IDENTITY)
     OP_ROW("torch.jit.wait", "aten::wait")     OP_ROW("torch.jit._wait", "aten::wait")
@@ -201,6 +200,14 @@ sugar *emit_builtin_name(emitter *e, const char *name) {
         if (s || emit_failed(e)) return s;
     }
     return strncmp(name, "torch.", 6) ? NULL : builtin_torch_function(e, name);
+}
+
+/* A function of the layer library that compiled code calls as an operator: torch.nn.modules.utils._pair. NULL: none. */
+sugar *emit_builtin_of_library(emitter *e, const char *name) {
+    if (strncmp(name, "torch.nn.", 9)) return NULL;
+    for (size_t i = 0; i < sizeof builtin_table / sizeof *builtin_table; i++)
+        if (!strcmp(builtin_table[i].name, name)) return builtin_row_sugar(e, &builtin_table[i]);
+    return NULL;
 }
 
 /* torch.add -> aten::add; ops.prim.dtype -> prim::dtype */

@@ -240,14 +240,14 @@ static ir_value *call_methods(emitter *e, source_range r, ir_value *self, functi
     return nd->outputs.data[0];
 }
 
-function *emit_find_method(emitter *e, source_range r, type *cls, const char *name) {
+function *emit_find_method(emitter *e, type *cls, const char *name) {
     if (cls->kind != T_CLASS && cls->kind != T_INTERFACE) return NULL;
     function *f = class_find_method(cls, name);
-    return f || !e->scope || cls->kind != T_CLASS ? f : source_method(e, r, cls, name);
+    return f || !e->scope || cls->kind != T_CLASS ? f : source_method(e, cls, name);
 }
 
 ir_value *emit_method(emitter *e, source_range r, ir_value *self, const char *name, int nargs, const actual *args) {
-    function *f = emit_find_method(e, r, self->type, name);
+    function *f = emit_find_method(e, self->type, name);
     if (emit_failed(e)) return NULL;
     if (f) return call_methods(e, r, self, &f, 1, nargs, args);
     sugar *found = emit_attribute(e, r, sugar_of_value(e, self), name); /* overloads; or its error */
@@ -290,7 +290,7 @@ static sugar *call_class(emitter *e, source_range r, type *t, int nargs, const a
         return NULL;
     }
     ir_value *self = call_create(e, r, t);
-    function *init = emit_find_method(e, r, t, "__init__");
+    function *init = emit_find_method(e, t, "__init__");
     if (emit_failed(e)) return NULL;
     if (!init && (nargs || e->scope)) {
         emit_fail(e, r, "Class %s does not have an __init__ function defined", class_name(t));
@@ -417,6 +417,18 @@ static sugar *call_callable(emitter *e, source_range r, sugar *s, int nargs, con
     return sugar_of_value(e, emit_method(e, r, s->value, s->name, nargs, args));
 }
 
+/* A part of a Sequential */
+static sugar *call_chain(emitter *e, source_range r, const sugar *s, int nargs, const actual *args) {
+    if (nargs != 1 || args[0].name) return emit_fail(e, r, "a part of a Sequential takes one argument"), NULL;
+    actual arg = args[0];
+    for (int i = 0; i < s->nitems; i++) {
+        sugar *out = emit_call_sugar(e, r, s->items[i], 1, &arg, NULL);
+        arg.value = out ? emit_as_value(e, r, out) : NULL;
+        if (!arg.value) return NULL;
+    }
+    return sugar_of_value(e, arg.value);
+}
+
 sugar *emit_call_sugar(emitter *e, source_range r, sugar *s, int nargs, const actual *args, type *hint) {
     (void)hint;
     switch (s->kind) {
@@ -430,6 +442,9 @@ sugar *emit_call_sugar(emitter *e, source_range r, sugar *s, int nargs, const ac
     case SUGAR_CLASS: return call_class(e, r, s->type, nargs, args);
     case SUGAR_VALUE: return call_object(e, r, s->value, nargs, args);
     case SUGAR_QUALIFIED: emit_fail(e, r, "Unknown type name or function '%s'", s->name); return NULL;
+    case SUGAR_TUPLE:
+        if (s->chain) return call_chain(e, r, s, nargs, args);
+        /* fallthrough */
     default: emit_fail(e, r, "cannot call a %s", sugar_kind_text(s)); return NULL;
     }
 }

@@ -191,7 +191,7 @@ static ir_value *expr_contains(emitter *e, source_range r, operator_kind op, ir_
     ir_value *args[] = {in, item}, *v;
     actual arg = {NULL, item, r};
     if (in->type->kind == T_CLASS && in->type->cls->is_module && e->scope) {
-        /* "key" in a ModuleDict is known */
+        /* A key that a ModuleDict lacks: known, so that a branch that takes it is never looked at. */
         sugar *keys = source_sequence(e, r, in);
         value want = value_none(), have = value_none();
         bool found = false;
@@ -201,7 +201,8 @@ static ir_value *expr_contains(emitter *e, source_range r, operator_kind op, ir_
                 found = found || (keys->items[i]->kind == SUGAR_VALUE && ir_value_constant(keys->items[i]->value, &have) &&
                                   have.tag == V_STR && !strcmp(have.u.str->bytes, want.u.str->bytes));
             e->g->range = r;
-            return graph_constant_bool(e->g, found == (op == O_IN));
+            if (!found || !emit_find_method(e, in->type, "__contains__"))
+                return emit_failed(e) ? NULL : graph_constant_bool(e->g, found == (op == O_IN));
         }
     }
     if (in->type->kind == T_CLASS) v = emit_method(e, r, in, "__contains__", 1, &arg);
@@ -265,11 +266,11 @@ ir_value *emit_binary_values(emitter *e, source_range r, operator_kind op, ir_va
     const char *magic = expr_operators[op].magic, *reflected = expr_operators[op].reflected;
     if (magic && (ka == T_CLASS || (ka == T_INTERFACE && class_find_method(a->type, magic)))) {
         actual arg = {NULL, b, r};
-        if (emit_find_method(e, r, a->type, magic) || kb != T_CLASS || !reflected ||
-            !emit_find_method(e, r, b->type, reflected))
+        if (emit_find_method(e, a->type, magic) || kb != T_CLASS || !reflected ||
+            !emit_find_method(e, b->type, reflected))
             return emit_failed(e) ? NULL : emit_method(e, r, a, magic, 1, &arg);
     }
-    if (kb == T_CLASS && reflected && emit_find_method(e, r, b->type, reflected)) {
+    if (kb == T_CLASS && reflected && emit_find_method(e, b->type, reflected)) {
         actual arg = {NULL, a, r};
         return emit_method(e, r, b, reflected, 1, &arg);
     }
@@ -321,8 +322,8 @@ ir_value *emit_truth(emitter *e, source_range r, ir_value *v) {
     if (k == T_BOOL) return v;
     bool number = k == T_TENSOR || k == T_INT || k == T_FLOAT || k == T_NUMBER || k == T_COMPLEX;
     bool container = k == T_LIST || k == T_STR || k == T_DICT || k == T_TUPLE;
-    bool object = k == T_CLASS && emit_find_method(e, r, v->type, "__bool__");
-    bool sized = k == T_CLASS && !object && emit_find_method(e, r, v->type, "__len__");
+    bool object = k == T_CLASS && emit_find_method(e, v->type, "__bool__");
+    bool sized = k == T_CLASS && !object && emit_find_method(e, v->type, "__len__");
     if (emit_failed(e)) return NULL;
     if (sized) {
         ir_value *args[] = {emit_method(e, r, v, "__len__", 0, NULL), emit_hidden_int(e, 0)};

@@ -300,6 +300,7 @@ static sugar *index_static_slice(emitter *e, source_range r, const sugar *s, ir_
     int64_t start = has_start ? index_clamp(b[0], n, low, high) : b[2] < 0 ? n - 1 : 0;
     int64_t stop = has_stop ? index_clamp(b[1], n, low, high) : b[2] < 0 ? -1 : n;
     sugar *out = sugar_new(e, SUGAR_TUPLE);
+    out->chain = s->chain;
     out->items = arena_array(e->scratch, sugar *, n + 1);
     if (!out->items) return diag_no_memory(e->diag), NULL;
     for (int64_t i = start; b[2] < 0 ? i > stop : i < stop; i += b[2]) {

@@ -102,14 +102,11 @@ static sugar *loop_iterable(emitter *e, source_range r, sugar *s, int depth) {
 }
 
 /* A range's length if its bounds are constants; -1: they are not. */
-static int loop_constant_length(const ir_value *length) {
-    value c[3];
-    const node *n = length->def;
-    if (ir_value_constant(length, &c[0]) && c[0].tag == V_INT)
-        return c[0].u.i < 0 ? 0 : c[0].u.i > INT_MAX ? -1 : (int)c[0].u.i;
-    if (!n || !node_is_op(n, "aten::__range_length") || n->inputs.len != 3) return -1;
+static int loop_constant_length(const sugar *s) {
+    value c[3] = {value_int(0), value_none(), value_int(1)};
+    const ir_value *bounds[3] = {s->start, s->length, s->step};
     for (int i = 0; i < 3; i++)
-        if (!ir_value_constant(n->inputs.data[i], &c[i]) || c[i].tag != V_INT || c[i].u.i > INT_MAX ||
+        if ((bounds[i] && !ir_value_constant(bounds[i], &c[i])) || c[i].tag != V_INT || c[i].u.i > INT_MAX ||
             c[i].u.i < -INT_MAX)
             return -1;
     int64_t lo = c[0].u.i, hi = c[1].u.i, step = c[2].u.i;
@@ -125,7 +122,7 @@ static int loop_static_length(const sugar *s) {
     switch (s->kind) {
     case SUGAR_TUPLE: return s->nitems;
     case SUGAR_ENUMERATE: case SUGAR_REVERSED: return loop_static_length(s->items[0]);
-    case SUGAR_RANGE: return loop_constant_length(s->length);
+    case SUGAR_RANGE: return loop_constant_length(s);
     case SUGAR_ZIP:
         for (int i = 0; i < s->nitems; i++) {
             int k = loop_static_length(s->items[i]);
@@ -160,6 +157,12 @@ static ir_value *loop_counter_length(emitter *e, source_range r, ir_value *start
     return emit_builtin_values(e, r, "aten::__range_length", 3, args);
 }
 
+/* Emitted where a loop begins, not where the range was made. */
+ir_value *emit_range_length(emitter *e, source_range r, const sugar *s) {
+    ir_value *args[] = {s->start, s->length, s->step};
+    return s->start ? emit_builtin_values(e, r, "aten::__range_length", 3, args) : s->length;
+}
+
 typedef VEC(ir_value *) length_list;
 
 static ir_value *loop_length(emitter *e, source_range r, sugar *s);
@@ -179,9 +182,9 @@ static bool loop_lengths(emitter *e, source_range r, sugar *s, length_list *out)
 
 static ir_value *loop_length(emitter *e, source_range r, sugar *s) {
     switch (s->kind) {
-    case SUGAR_RANGE: return s->length;
+    case SUGAR_RANGE: return emit_range_length(e, r, s);
     case SUGAR_VALUE: return emit_builtin_values(e, r, "aten::len", 1, &s->value);
-    case SUGAR_REVERSED: return s->length ? s->length : (s->length = loop_length(e, r, s->items[0]));
+    case SUGAR_REVERSED: return s->length = loop_length(e, r, s->items[0]); /* for the elements of the loop that begins here */
     case SUGAR_ZIP: case SUGAR_ENUMERATE: {
         length_list lengths = {0};
         if (!loop_lengths(e, r, s, &lengths)) return NULL;
@@ -197,7 +200,7 @@ static ir_value *loop_length(emitter *e, source_range r, sugar *s) {
 static sugar *loop_element(emitter *e, source_range r, sugar *s, ir_value *i);
 
 static sugar *loop_reversed_element(emitter *e, source_range r, sugar *s, ir_value *i) {
-    ir_value *n = loop_length(e, r, s);
+    ir_value *n = s->length;
     ir_value *left[] = {n, graph_constant_int(e->g, 1)};
     ir_value *last = n ? emit_builtin_values(e, r, "aten::sub", 2, left) : NULL;
     ir_value *at[] = {last, i};

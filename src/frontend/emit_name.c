@@ -100,7 +100,7 @@ static sugar *name_object_attribute(emitter *e, source_range r, ir_value *obj, c
         s = e->scope ? source_object_attribute(e, r, obj, name) : NULL;
         if (s || emit_failed(e)) return s;
     }
-    if (emit_find_method(e, r, cls, name)) {
+    if (emit_find_method(e, cls, name)) {
         s = sugar_new(e, SUGAR_METHOD);
         s->value = obj;
         s->name = name;
@@ -150,6 +150,8 @@ static sugar *name_qualified(emitter *e, const char *name) {
     type *cls = NULL;
     function *fn = NULL;
     if (unit_resolve(e->unit, e->diag, name, &cls, &fn) != CTSC_OK) return NULL;
+    if (!cls && !fn) fn = builtin_qualified(e->unit, e->diag, name);
+    if (emit_failed(e)) return NULL;
     sugar *s = sugar_new(e, cls ? SUGAR_CLASS : fn ? SUGAR_FUNCTION : SUGAR_QUALIFIED);
     s->type = cls;
     s->fn = fn;
@@ -185,12 +187,17 @@ static sugar *name_named_field(emitter *e, source_range r, ir_value *v, const ch
 /* Attributes that are operators; NULL without an error: none. */
 static sugar *name_builtin_property(emitter *e, source_range r, ir_value *v, const char *name) {
     const char *op = NULL;
+    int n = 0;
     switch (v->type->kind) {
     case T_ENUM:
         if (!strcmp(name, "name")) op = "prim::EnumName";
         else if (!strcmp(name, "value")) op = "prim::EnumValue";
         break;
-    case T_TENSOR: op = name_tensor_property(name); break;
+    case T_TENSOR:
+        op = name_tensor_property(name);
+        if (op) op_overloads(op, &n);
+        if (!n) op = NULL;
+        break;
     case T_DEVICE:
         if (!strcmp(name, "type")) op = "prim::type";
         else if (!strcmp(name, "index")) op = "prim::index";
@@ -214,8 +221,11 @@ static const char *name_method_operator(emitter *e, const type *t, const char *n
     int n = 0;
     if (t->kind == T_TENSOR && !strcmp(name, "type")) name = "to";
     const char *op = arena_printf(e->scratch, "aten::%s", name);
-    op_overloads(op, &n);
-    return n ? op : NULL;
+    const struct op *const *list = op_overloads(op, &n);
+    bool number = t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_BOOL || t->kind == T_COMPLEX;
+    for (int i = 0; i < n; i++)
+        if (!number || (list[i]->schema->nargs && list[i]->schema->args[0].type->kind != T_TENSOR)) return op;
+    return NULL; /* none, or of tensors only */
 }
 
 static void name_unknown_method(emitter *e, source_range r, const type *t, const char *name) {

@@ -207,9 +207,8 @@ static sugar *special_range(emitter *e, const expr *x) {
     e->g->range = x->range;
     s->start = a[0].value;
     s->step = n == 3 ? a[2].value : graph_constant_int(e->g, 1);
-    ir_value *args[] = {s->start, a[1].value, s->step};
-    s->length = emit_builtin_values(e, x->range, "aten::__range_length", 3, args);
-    return s->length ? s : NULL;
+    s->length = a[1].value;
+    return s;
 }
 
 /* zip(a, b), enumerate(a, start), reversed(a): sugars that for and comprehensions step through */
@@ -387,7 +386,7 @@ static ir_value *special_magic(emitter *e, const expr *x, const sugar *s) {
             e->g->range = r;
             if (items) return graph_constant_int(e->g, items->nitems);
             if (emit_failed(e)) return NULL;
-            if (arg->kind == SUGAR_RANGE) return arg->length;
+            if (arg->kind == SUGAR_RANGE) return emit_range_length(e, r, arg);
             if (value && arg->value->type->kind == T_TUPLE && !special_is_list_like(arg->value->type))
                 return graph_constant_int(e->g, arg->value->type->nelems);
         }
@@ -417,7 +416,14 @@ static ir_value *special_round(emitter *e, const expr *x, const sugar *s) {
     return emit_builtin(e, r, s->name, n, a);
 }
 
-/* min and max: also of more than two values, taken two at a time */
+static bool special_same_numbers(int n, const actual *a) {
+    type_kind k = a[0].value->type->kind;
+    for (int i = 1; i < n; i++)
+        if (a[i].value->type->kind != k) return false;
+    return k == T_INT || k == T_FLOAT || k == T_BOOL;
+}
+
+/* min and max: also of more than two values, as a list, or taken two at a time */
 static ir_value *special_minmax(emitter *e, const expr *x, const sugar *s) {
     actual *a;
     int n;
@@ -434,6 +440,13 @@ static ir_value *special_minmax(emitter *e, const expr *x, const sugar *s) {
     for (int i = 0; i < n; i++)
         if (a[i].name) return emit_builtin(e, r, s->name, n, a);
     if (n < 3) return emit_builtin(e, r, s->name, n, a);
+    if (special_same_numbers(n, a)) {
+        ir_value **v = arena_array(e->scratch, ir_value *, n), *l;
+        for (int i = 0; v && i < n; i++) v[i] = a[i].value;
+        if (!v) return diag_no_memory(e->diag), NULL;
+        l = emit_list(e, r, v[0]->type, n, v);
+        return l ? emit_builtin_values(e, r, s->name, 1, &l) : NULL;
+    }
     ir_value *best = a[0].value;
     for (int i = 1; i < n && best; i++) {
         ir_value *two[] = {best, a[i].value};

@@ -332,7 +332,7 @@ static bool stmt_delete_element(emitter *e, const expr *t) {
     if (!args[1]) return false;
     if (args[0]->type->kind != T_CLASS)
         return emit_builtin_values(e, t->range, "aten::Delete", 2, args) != NULL;
-    if (!emit_find_method(e, t->range, args[0]->type, "__delitem__")) {
+    if (!emit_find_method(e, args[0]->type, "__delitem__")) {
         emit_fail(e, t->range, "Class does not define __delitem__");
         return false;
     }
@@ -373,8 +373,8 @@ static bool stmt_delete(emitter *e, const stmt *st) {
 static function *stmt_enter_method(emitter *e, source_range r, type *t) {
     function *enter = NULL, *leave = NULL;
     if (t->kind != T_CLASS) return emit_fail(e, r, "With item expression must return an object"), NULL;
-    enter = emit_find_method(e, r, t, "__enter__");
-    leave = enter ? emit_find_method(e, r, t, "__exit__") : NULL;
+    enter = emit_find_method(e, t, "__enter__");
+    leave = enter ? emit_find_method(e, t, "__exit__") : NULL;
     if (emit_failed(e)) return NULL;
     if (!enter || !leave)
         return emit_fail(

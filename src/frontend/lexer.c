@@ -158,7 +158,21 @@ static ctsc_status lex_indentation(lexer *lx, bool *indent) {
     return CTSC_OK;
 }
 
+/* The first spelling in `punctuation` that begins with a byte; what begins alike stands together. 0: none does. */
+static token_kind lex_punctuation_first(char c) {
+    static const uint8_t first[128] = {
+        ['.'] = TK_ELLIPSIS,  ['*'] = TK_POW_ASSIGN, ['/'] = TK_FLOORDIV_ASSIGN, ['<'] = TK_LSHIFT_ASSIGN,
+        ['>'] = TK_RSHIFT_ASSIGN, ['='] = TK_EQ,     ['!'] = TK_NE,        ['-'] = TK_ARROW,
+        ['+'] = TK_ADD_ASSIGN, ['%'] = TK_MOD_ASSIGN, ['@'] = TK_AT_ASSIGN, ['&'] = TK_AND_ASSIGN,
+        ['|'] = TK_OR_ASSIGN, ['^'] = TK_XOR_ASSIGN, ['~'] = TK_TILDE,     [':'] = TK_COLON_ASSIGN,
+        [','] = TK_COMMA,     [';'] = TK_SEMICOLON,  ['('] = TK_LPAREN,    [')'] = TK_RPAREN,
+        ['['] = TK_LBRACKET,  [']'] = TK_RBRACKET,   ['{'] = TK_LBRACE,    ['}'] = TK_RBRACE,
+    };
+    return (unsigned char)c < sizeof first ? (token_kind)first[(unsigned char)c] : TK_EOF;
+}
+
 static token_kind lex_keyword(const char *s, size_t len) {
+    if (len > sizeof "continue" - 1) return TK_NAME;
     for (int i = 0; i < KEYWORD_COUNT; i++)
         if (keywords[i].text[0] == *s && keywords[i].len == len && memcmp(keywords[i].text, s, len) == 0)
             return (token_kind)(TK_FALSE + i);
@@ -186,9 +200,10 @@ static ctsc_status lex_word(lexer *lx, token *t) {
 static ctsc_status lex_punctuation(lexer *lx, token *t) {
     const char *at = lx->src->text + lx->pos;
     size_t left = lx->end - lx->pos;
-    for (int i = 0; i < PUNCTUATION_COUNT; i++) {
+    token_kind first = lex_punctuation_first(*at);
+    for (int i = (int)first - TK_ELLIPSIS; first && i < PUNCTUATION_COUNT && punctuation[i].text[0] == *at; i++) {
         const token_spelling *s = &punctuation[i];
-        if (s->text[0] != *at || s->len > left || memcmp(s->text, at, s->len) != 0) continue;
+        if (s->len > left || memcmp(s->text, at, s->len) != 0) continue;
         t->kind = (token_kind)(TK_ELLIPSIS + i);
         lx->pos += (uint32_t)s->len;
         if (t->kind == TK_LPAREN || t->kind == TK_LBRACKET || t->kind == TK_LBRACE) {

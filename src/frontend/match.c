@@ -14,7 +14,7 @@ enum { MATCH_MAX_ARGS = 512, MATCH_MAX_VARS = 8 };
 
 typedef struct match_vars { int n; const char *names[MATCH_MAX_VARS]; type *types[MATCH_MAX_VARS]; } match_vars;
 
-bool match_is_empty_list(const ir_value *v) {
+static bool match_is_empty_list(const ir_value *v) {
     return v->def && v->def->kind == N_LIST_CONSTRUCT && v->def->inputs.len == 0 && v->uses.len == 0; /* a comprehension's list is appended to */
 }
 

@@ -16,13 +16,10 @@ static bool parser_statement(parser *p, stmt_list *out);
 
 bool parser_error_at(parser *p, source_range r, const char *fmt, ...) {
     if (p->status != CTSC_OK) return false;
-    strbuf text = STRBUF_INIT;
     va_list ap;
     va_start(ap, fmt);
-    sb_vprintf(&text, fmt, ap);
+    p->status = diag_fail_v(p->d, CTSC_FAILED, r, fmt, ap);
     va_end(ap);
-    p->status = diag_fail_at(p->d, CTSC_FAILED, r, "%s", sb_str(&text));
-    sb_free(&text);
     return false;
 }
 
@@ -295,6 +292,11 @@ static bool parser_line(parser *p, stmt_list *out) {
             if (s->kind == S_ASSIGN) s->type_comment = p->cur.comment;
             return parser_is(p, TK_EOF) || parser_advance(p);
         }
+        bool soft = s->kind == S_EXPR && s->value && s->value->kind == E_NAME && !parser_is(p, TK_SEMICOLON);
+        if (soft && (!strcmp(s->value->name, "match") || !strcmp(s->value->name, "print")))
+            return parser_error_at(p, s->value->range, !strcmp(s->value->name, "match")
+                                                           ? "Match aren't supported"
+                                                           : "missing parentheses in call to 'print'");
         if (!parser_is(p, TK_SEMICOLON))
             return parser_error_at(p, parser_here(p), "expected end of line, but found %s",
                                    token_text(p->cur.kind));

@@ -22,13 +22,10 @@ enum { CODE_LONG_LINE = 40 };
 
 ctsc_status code_fail(code_printer *p, ctsc_status s, const char *fmt, ...) {
     if (p->prog->status != CTSC_OK) return p->prog->status;
-    strbuf text = STRBUF_INIT;
     va_list ap;
     va_start(ap, fmt);
-    sb_vprintf(&text, fmt, ap);
+    p->prog->status = diag_fail_v(p->prog->d, s, p->range, fmt, ap);
     va_end(ap);
-    p->prog->status = diag_fail_at(p->prog->d, s, p->range, "%s", sb_str(&text));
-    sb_free(&text);
     return s;
 }
 

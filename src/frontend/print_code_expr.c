@@ -401,7 +401,7 @@ static void form_attribute(code_printer *p, code_text *t, const node *n, const c
 static void form_tuple(code_printer *p, code_text *t, const node *n, const char *text) {
     type *ty = n->outputs.data[0]->type;
     (void)text;
-    bool named = ty->kind == T_TUPLE && ty->field_names;
+    bool named = ty->kind == T_TUPLE && ty->field_names && ty->name; /* results of operators have fields, but no class */
     if (named) code_put_type(p, t, ty);
     code_put_values(p, t, n->inputs.len, n->inputs.data, "(", n->inputs.len == 1 && !named ? ",)" : ")");
 }

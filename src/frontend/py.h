@@ -12,19 +12,28 @@
  * noted in `held` and released when the evaluator goes. Python exceptions are a failed diag whose `exception` is the class name
  * ("builtins.ValueError"); try/except looks at it.
  *
- *   py_object.c     objects, dicts, equality       py_attribute.c  o.name, variables
- *   py_eval.c       expressions                    py_operator.c   + - < and their kin, truth
- *   py_call.c       calls, binding of arguments    py_index.c      o[i], len, in, iteration
- *   py_stmt.c       statements                     py_class.c      classes, instances, enums, exceptions
- *   py_builtin.c    Python's builtins              py_reflect.c    builtins about objects: isinstance, super, type
- *   py_container.c  methods of containers          py_str.c        methods of strings
- *   py_format.c     str, repr, formatting          py_import.c     modules, import
- *   prelude.c       the embedded Python files      py_modules.c    math, typing, enum, collections, ...
- *   py_ops.c        torch operators on objects     py_torch.c      the module `torch` and what lies under it
+ * The language:
+ *   py_object.c     objects, their classes         py_dict.c       dicts, sets, hashing, equality
+ *   py_attribute.c  o.name, variables              py_operator.c   + - < and their kin, truth
+ *   py_eval.c       expressions                    py_index.c      o[i], len, in, iteration
+ *   py_call.c       calls, binding of arguments    py_class.c      classes, instances, enums, exceptions
+ *   py_stmt.c       statements                     py_import.c     modules, import
+ * Python's library:
+ *   py_builtin.c    Python's builtins              py_number.c     those about numbers: int, round, pow, ...
+ *   py_container.c  methods of containers          py_reflect.c    those about objects: isinstance, super, type
+ *   py_str.c        methods of strings             py_repr.c       str, repr
+ *   py_format.c     format specs, %, str.format    py_classes.c    enum, namedtuple, dataclasses, copy
+ *   py_math.c       math, cmath                    py_typing.c     typing, types as objects
+ *   py_modules.c    which module is whose; the small ones
+ * torch (py_torch.h):
+ *   py_torch.c      the module `torch` and those below       py_ops.c          operators on objects
+ *   py_tensor.c     tensors: attributes, methods, operators  py_tensor_data.c  tensors of nested sequences
+ *   py_tensor_index.c  t[...]                                py_jit.c          torch.jit
+ *   prelude.c       the embedded Python files: torch.nn, torch.functional, ...
  *
  * Errors: functions returning py_object * or bool give NULL / false with the diagnostic filled in p->diag.
  * Threads: one evaluator belongs to one thread.
- * Tests: tests/unit/test_py.c, tests/lang
+ * Tests: tests/unit/test_py.c, tests/unit/test_py_torch.c, tests/lang
  */
 #ifndef CTSC_FRONTEND_PY_H
 #define CTSC_FRONTEND_PY_H
@@ -45,7 +54,7 @@ typedef struct py_dict {
 } py_dict;
 
 typedef struct py_env {
-    py_dict *vars;
+    py_dict *vars;         /* NULL: none */
     struct py_env *outer;  /* enclosing function's; NULL: only globals remain */
     py_object *module;     /* PY_MODULE whose globals end the search */
     const func_def *def;   /* of a function's locals */
@@ -104,8 +113,16 @@ typedef struct py_function {
     py_dict *attrs;       /* f.x = ...; NULL: none */
 } py_function;
 
-typedef py_object *(*py_builtin_fn)(py *p, source_range r, py_object *self, int nargs, py_object **args, int nkw,
-                                    const char *const *names, py_object **kwargs);
+/* The parameters of a builtin, a function of C that Python code can call. */
+#define PY_ARGS                                                                                              \
+    py *p, source_range r, py_object *self, int nargs, py_object **args, int nkw, const char *const *names,  \
+        py_object **kwargs
+#define PY_GIVEN nargs, args, nkw, names, kwargs /* py_bind's */
+typedef py_object *(*py_builtin_fn)(PY_ARGS);
+typedef struct py_row {
+    const char *name; /* "len", "math.sqrt"; a table ends with {NULL, NULL} */
+    py_builtin_fn fn;
+} py_row;
 
 typedef enum py_class_kind {
     PYC_PLAIN,
@@ -165,7 +182,8 @@ typedef struct py_host {
     ctsc_status (*read_module)(void *ctx, diag *d, const char *dotted, source **out);
     op_ctx *ops; /* operators run in it: its runtime has the random generator and the sinks for print and warn */
     void (*seed)(void *ctx, uint64_t seed); /* torch.manual_seed */
-    uint64_t max_steps; /* 0: PY_MAX_STEPS */
+    uint64_t max_steps; /* statements and calls; 0: PY_MAX_STEPS */
+    uint64_t max_bytes; /* of the tensors, strings and lists made; 0: three quarters of the machine's memory */
     void (*print)(void *ctx, const char *text, size_t len); /* print() at module level; NULL discards */
     bool skip_init; /* torch.nn.init and random fills do nothing: the weights come from elsewhere */
 } py_host;
@@ -183,7 +201,8 @@ struct py {
     py_object *none, *true_, *false_, *ellipsis, *not_implemented, *object_class;
     py_object *builtins;    /* PY_MODULE "builtins" */
     int depth;         /* nesting of calls and expressions: PY_MAX_DEPTH */
-    uint64_t steps;    /* statements and calls so far: PY_MAX_STEPS */
+    uint64_t steps;    /* statements, calls and PY_STEP_ITEMS items of data each so far: PY_MAX_STEPS */
+    size_t held_bytes; /* of the values in `held` */
     int no_grad;       /* inside torch.no_grad() */
     strmap strings;    /* name -> its string object */
     py_object *raised; /* the exception object of the failure in diag, if there is one */
@@ -192,7 +211,7 @@ struct py {
     py_env *env;       /* of the function, class body or module that runs: for super(), locals() */
 };
 /* PY_MAX_ITEMS: of one list, range or string made by the evaluator. PY_MAX_BYTES: of the arena. */
-enum { PY_MAX_DEPTH = 2000, PY_MAX_STEPS = 50000000, PY_MAX_ITEMS = 10000000, PY_MAX_BYTES = 1 << 30 };
+enum { PY_MAX_DEPTH = 2000, PY_MAX_STEPS = 50000000, PY_MAX_ITEMS = 10000000, PY_MAX_BYTES = 1 << 30, PY_STEP_ITEMS = 1024 };
 
 /* ---- the evaluator ---------------------------------------------------------------------------------- */
 
@@ -203,8 +222,6 @@ py_object *py_run_module(py *p, const char *name, source *src);
 py_object *py_import(py *p, source_range r, const char *dotted); /* "torch.nn.functional" */
 py_object *py_eval(py *p, py_env *env, const expr *x);
 bool py_exec(py *p, py_env *env, const stmt_list *body);
-/* Evaluates text such as a type comment or a string annotation in env. */
-py_object *py_eval_text(py *p, py_env *env, source_range r, const char *text);
 py_object *py_call(py *p, source_range r, py_object *callee, int nargs, py_object **args, int nkw,
                    const char *const *names, py_object **kwargs);
 py_object *py_lookup(py *p, const py_env *env, const char *name); /* locals, closures, globals, builtins; NULL: unknown, no error */
@@ -256,6 +273,8 @@ py_object *py_method(py *p, py_object *self, py_object *fn);
 /* A class made by C with the given bases (none: object); in module's globals too, if there is one. */
 py_object *py_class_new(py *p, py_object *module, const char *name, int nbases, py_object **bases, py_class_kind k);
 py_object *py_instance(py *p, py_object *cls); /* without __init__ */
+/* A builtin of Python, made when first asked for; NULL: there is none of that name. */
+py_object *py_builtin_named(py *p, const char *name);
 bool py_append(py *p, py_object *list, py_object *item);
 py_object *py_list(py *p, int n, py_object **items);
 py_object *py_tuple(py *p, int n, py_object **items);
@@ -281,11 +300,9 @@ py_object *py_from_value(py *p, value v_take);
 bool py_builtin_module(py *p, const char *dotted, py_object *mod);
 /* Members that a C module makes on demand (torch.relu -> OPERATOR); NULL without an error: none. */
 py_object *py_module_missing(py *p, py_object *mod, const char *name);
-/* Attributes of tensors, strings, lists, ... (py_builtin.c, py_ops.c); NULL without an error: none. */
-py_object *py_value_attribute(py *p, source_range r, py_object *o, const char *name);
 
 /* A tensor's attribute or bound method (py_tensor.c), and assignment to one (t.data = ..., t.requires_grad = ...).
- * py_value_attribute and py_setattr send tensors and devices here. NULL without an error: none. */
+ * NULL without an error: none. */
 py_object *py_tensor_attribute(py *p, source_range r, py_object *o, const char *name);
 bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py_object *v);
 /* t[key] and t[key] = v; key is any object: int, slice, None, ellipsis, tuple of these, mask, index tensor. */

@@ -18,12 +18,12 @@ py_object *py_lookup(py *p, const py_env *env, const char *name) {
         if (!strcmp(env->globals.data[i], name)) at = NULL;
     const py_object *module = env ? env->module : NULL;
     for (; at; at = at->outer) {
-        py_object *o = at->is_class && at != env ? NULL : py_dict_find(at->vars, name, len, hash);
+        py_object *o = !at->vars || (at->is_class && at != env) ? NULL : py_dict_find(at->vars, name, len, hash);
         if (o) return o;
     }
     py_object *o = module ? py_dict_find(module->u.mod.globals, name, len, hash) : NULL;
     if (o) return o;
-    return p->builtins ? py_dict_find(p->builtins->u.mod.globals, name, len, hash) : NULL;
+    return p->builtins ? py_builtin_named(p, name) : NULL;
 }
 
 /* ---- classes ------------------------------------------------------------------------------------ */
@@ -255,7 +255,7 @@ static py_object *attribute_of_tuple(py *p, source_range r, py_object *o, const 
 
 static const py_method_row *const attribute_tables[] = {py_container_methods, py_string_methods};
 
-bool py_method_of_type(py *p, const char *type, const char *name, py_object **out) {
+static bool py_method_of_type(py *p, const char *type, const char *name, py_object **out) {
     for (size_t t = 0; t < sizeof attribute_tables / sizeof *attribute_tables; t++)
         for (const py_method_row *m = attribute_tables[t]; m->type; m++)
             if (!strcmp(m->name, name) && !strcmp(m->type, type)) {
@@ -267,7 +267,7 @@ bool py_method_of_type(py *p, const char *type, const char *name, py_object **ou
 }
 
 /* Attributes of numbers, and the methods of the builtin types. */
-py_object *py_value_attribute(py *p, source_range r, py_object *o, const char *name) {
+static py_object *py_value_attribute(py *p, source_range r, py_object *o, const char *name) {
     if (o->kind == PY_VALUE && (o->u.v.tag == V_TENSOR || o->u.v.tag == V_DEVICE || o->u.v.tag == V_CAPSULE))
         return py_tensor_attribute(p, r, o, name);
     if (o->kind == PY_SYMBOL) return py_tensor_attribute(p, r, o, name);

@@ -143,8 +143,7 @@ static bool call_bind(call_binding *b, int nargs, py_object **args, int nkw, con
     return call_fill_defaults(b);
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static py_object *call_body(py *p, const py_function *f, py_env *env) {
     env->qualname = f->qualname;
@@ -249,8 +248,7 @@ py_object *py_call2(py *p, source_range r, py_object *callee, py_object *a, py_o
     return py_call(p, r, callee, 2, args, 0, NULL, NULL);
 }
 
-/* ---- arguments of builtins --------------------------------------------------------------------------------
- */
+/* ---- arguments of builtins ------------------------------------------------------------------- */
 
 static const char *bind_word(const char *spec, size_t *len) {
     while (*spec == ' ') spec++;

@@ -114,8 +114,7 @@ py_object *py_class_new(py *p, py_object *module, const char *name, int nbases, 
     return !into || py_dict_set(p, into->u.mod.globals, name, o) ? o : NULL;
 }
 
-/* ---- fields of named tuples ------------------------------------------------------------------------------
- */
+/* ---- fields of named tuples ------------------------------------------------------------------ */
 
 static bool class_take_fields(py *p, source_range r, py_object *cls) {
     py_class *c = cls->u.cls;
@@ -149,8 +148,7 @@ int py_field_index(const py_class *c, const char *name) {
     return -1;
 }
 
-/* ---- enums
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- enums ----------------------------------------------------------------------------------- */
 
 static bool enum_is_member(const py_object *cls, const char *name, const py_object *v) {
     (void)cls;
@@ -215,7 +213,7 @@ bool py_enum_members(py *p, const py_object *cls, py_object ***items, int *n) {
     return true;
 }
 
-py_object *py_enum_lookup(py *p, source_range r, py_object *cls, py_object *val) {
+static py_object *py_enum_lookup(py *p, source_range r, py_object *cls, py_object *val) {
     if (val->kind == PY_INSTANCE && val->u.inst.cls == cls) return val;
     py_object *o = enum_member_with(p, cls, val);
     if (o) return o;
@@ -226,8 +224,7 @@ py_object *py_enum_lookup(py *p, source_range r, py_object *cls, py_object *val)
     return NULL;
 }
 
-/* ---- class statements
- * ------------------------------------------------------------------------------------------ */
+/* ---- class statements ------------------------------------------------------------------------ */
 
 static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) {
     if (base->kind == PY_TYPE) { /* typing's: Generic[T], Protocol, NamedTuple, List[int] */
@@ -315,8 +312,7 @@ py_object *py_class_statement(py *p, py_env *env, const class_def *def) {
     return py_memory(p) ? o : NULL;
 }
 
-/* ---- instances
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- instances ------------------------------------------------------------------------------- */
 
 /* The arguments by field, defaults filled in. */
 static bool class_bind_fields(PY_ARGS, py_object **out) {
@@ -411,8 +407,7 @@ py_object *py_construct(PY_ARGS) {
     return construct_init(p, r, self, nargs, args, nkw, names, kwargs, o) ? o : NULL;
 }
 
-/* ---- exceptions
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- exceptions ------------------------------------------------------------------------------ */
 
 static const char *exception_qualified(py *p, const py_object *cls) {
     const py_class *c = cls->u.cls;
@@ -448,7 +443,7 @@ py_object *py_caught(py *p) {
     const char *name = p->diag->exception ? p->diag->exception : "builtins.RuntimeError";
     const char *text = diag_message(p->diag), *dot = strrchr(name, '.');
     name = dot ? dot + 1 : name;
-    py_object *cls = py_dict_get(p->builtins->u.mod.globals, name);
+    py_object *cls = py_builtin_named(p, name);
     if (!cls || cls->kind != PY_CLASS || cls->u.cls->kind != PYC_EXCEPTION)
         cls = py_builtin_class(p, "RuntimeError");
     size_t len = strlen(name);

@@ -11,7 +11,7 @@
 
 /* ---- enum ------------------------------------------------------------------------------------ */
 
-static py_object *classes_identity(PY_BUILTIN_PARAMS) {
+static py_object *classes_identity(PY_ARGS) {
     py_object *a[1];
     (void)self;
     return py_bind(p, r, "unique", "enumeration", PY_GIVEN, a) ? a[0] : NULL;
@@ -95,7 +95,7 @@ static bool classes_make_room(py *p, py_class *c, size_t fields) {
     return false;
 }
 
-static py_object *classes_namedtuple(PY_BUILTIN_PARAMS) {
+static py_object *classes_namedtuple(PY_ARGS) {
     py_object *a[5], **defaults = NULL;
     (void)self;
     int n = 0;
@@ -126,7 +126,7 @@ static bool classes_field_type(py *p, source_range r, py_class *c, size_t i, py_
 }
 
 /* typing.NamedTuple("P", [("x", int), ("y", str)]). self: the class NamedTuple. */
-static py_object *classes_typed_tuple(PY_BUILTIN_PARAMS) {
+static py_object *classes_typed_tuple(PY_ARGS) {
     py_object *a[2], **fields, **pair;
     (void)self;
     int n, two;
@@ -162,7 +162,7 @@ static const py_row classes_collections_rows[] = {{"_collections.namedtuple", cl
 
 static bool classes_fill_collections(py *p, py_object *mod) {
     py_object *dict =
-        py_dict_get(p->builtins->u.mod.globals, "dict"); /* dicts are ordered: one class serves both */
+        py_builtin_named(p, "dict"); /* dicts are ordered: one class serves both */
     return py_add_rows(p, mod, classes_collections_rows) && py_module_set_take(p, mod, "OrderedDict", dict);
 }
 
@@ -185,7 +185,7 @@ static bool classes_init_field(const py_object *d) {
 }
 
 /* The __init__ of dataclasses. */
-static py_object *classes_data_init(PY_BUILTIN_PARAMS) {
+static py_object *classes_data_init(PY_ARGS) {
     if (!self && nargs) self = args[0], args++, nargs--;
     const py_object *cls = self && self->kind == PY_INSTANCE ? self->u.inst.cls : NULL;
     while (cls && !cls->u.cls->is_dataclass && cls->u.cls->bases.len) cls = cls->u.cls->bases.data[0];
@@ -279,14 +279,14 @@ static py_object *classes_dataclass_of(py *p, source_range r, py_object *cls) {
     return py_dict_set(p, cls->u.cls->attrs, "__init__", init) ? cls : NULL;
 }
 
-static py_object *classes_dataclass_decorator(PY_BUILTIN_PARAMS) {
+static py_object *classes_dataclass_decorator(PY_ARGS) {
     py_object *a[1];
     (void)self;
     return py_bind(p, r, "dataclass", "cls", PY_GIVEN, a) ? classes_dataclass_of(p, r, a[0]) : NULL;
 }
 
 /* @dataclass, or @dataclass(order=True, ...): the options are read from the source where they matter. */
-static py_object *classes_dataclass(PY_BUILTIN_PARAMS) {
+static py_object *classes_dataclass(PY_ARGS) {
     py_object *a[11];
     (void)self;
     if (!py_bind(p, r, "dataclass",
@@ -297,7 +297,7 @@ static py_object *classes_dataclass(PY_BUILTIN_PARAMS) {
     return py_builtin(p, "dataclasses.dataclass.decorator", classes_dataclass_decorator);
 }
 
-static py_object *classes_field(PY_BUILTIN_PARAMS) {
+static py_object *classes_field(PY_ARGS) {
     static const char *const fields[] = {"default", "default_factory", "init"};
     py_object *a[8];
     (void)self;
@@ -311,7 +311,7 @@ static py_object *classes_field(PY_BUILTIN_PARAMS) {
     return o;
 }
 
-static py_object *classes_is_dataclass(PY_BUILTIN_PARAMS) {
+static py_object *classes_is_dataclass(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "is_dataclass", "obj", PY_GIVEN, a)) return NULL;
@@ -319,7 +319,7 @@ static py_object *classes_is_dataclass(PY_BUILTIN_PARAMS) {
     return py_bool(p, cls->kind == PY_CLASS && cls->u.cls->is_dataclass);
 }
 
-static py_object *classes_asdict(PY_BUILTIN_PARAMS) {
+static py_object *classes_asdict(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "asdict", "obj", PY_GIVEN, a)) return NULL;
@@ -415,7 +415,7 @@ static py_object *copy_deep(copy_walk *w, py_object *o) {
     return made;
 }
 
-static py_object *classes_deepcopy(PY_BUILTIN_PARAMS) {
+static py_object *classes_deepcopy(PY_ARGS) {
     py_object *a[2];
     (void)self;
     if (!py_bind(p, r, "deepcopy", "x memo?", PY_GIVEN, a)) return NULL;
@@ -433,7 +433,7 @@ static bool copy_entries(py *p, const py_dict *from, py_dict *to) {
     return true;
 }
 
-static py_object *classes_copy(PY_BUILTIN_PARAMS) {
+static py_object *classes_copy(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "copy", "x", PY_GIVEN, a)) return NULL;

@@ -9,9 +9,6 @@
 
 #include <math.h>
 
-#define TAKE(method, spec, out)                                                                              \
-    if (!py_bind(p, r, method, spec, nargs, args, nkw, names, kwargs, out)) return NULL
-
 /* ---- sorting ------------------------------------------------------------------------------------------ */
 
 /* A stable merge sort of items by keys; false after an error in a comparison. */
@@ -58,7 +55,7 @@ static bool list_sort_in_place(py *p, source_range r, py_object *list, py_object
 
 static py_object *list_sort(PY_ARGS) {
     py_object *a[2];
-    TAKE("sort", "key? reverse?", a);
+    PY_TAKE("sort", "key? reverse?", a);
     return list_sort_in_place(p, r, self, a[0], a[1]) ? p->none : NULL;
 }
 
@@ -66,7 +63,7 @@ py_object *py_sorted(PY_ARGS) {
     py_object *a[3], **items;
     int n;
     (void)self;
-    TAKE("sorted", "iterable key? reverse?", a);
+    PY_TAKE("sorted", "iterable key? reverse?", a);
     if (!py_iterate(p, r, a[0], &items, &n)) return NULL;
     py_object *list = py_list(p, n, items);
     return list && list_sort_in_place(p, r, list, a[1], a[2]) ? list : NULL;
@@ -76,20 +73,20 @@ py_object *py_sorted(PY_ARGS) {
 
 static py_object *list_append(PY_ARGS) {
     py_object *a[1];
-    TAKE("append", "object", a);
+    PY_TAKE("append", "object", a);
     return py_room(p, r, (int64_t)self->u.seq.items.len + 1) && py_append(p, self, a[0]) ? p->none : NULL;
 }
 
 static py_object *list_extend(PY_ARGS) {
     py_object *a[1];
-    TAKE("extend", "iterable", a);
+    PY_TAKE("extend", "iterable", a);
     return py_inplace(p, r, O_ADD, self, a[0]) ? p->none : NULL;
 }
 
 static py_object *list_insert(PY_ARGS) {
     py_object *a[2];
     int64_t i, len = (int64_t)self->u.seq.items.len;
-    TAKE("insert", "index object", a);
+    PY_TAKE("insert", "index object", a);
     if (!py_as_int(p, r, a[0], &i) || !py_append(p, self, a[1])) return NULL;
     if (i < 0) i += len;
     i = i < 0 ? 0 : i > len ? len : i;
@@ -102,7 +99,7 @@ static py_object *list_insert(PY_ARGS) {
 static py_object *list_pop(PY_ARGS) {
     py_object *a[1];
     int64_t len = (int64_t)self->u.seq.items.len, i = len - 1;
-    TAKE("pop", "index?", a);
+    PY_TAKE("pop", "index?", a);
     if (len == 0) return py_fail(p, r, "IndexError", "pop from empty list");
     if (a[0] && !py_as_int(p, r, a[0], &i)) return NULL;
     if (i < 0) i += len;
@@ -126,7 +123,7 @@ static int64_t list_position(py *p, source_range r, py_object *self, py_object *
 
 static py_object *list_remove(PY_ARGS) {
     py_object *a[1];
-    TAKE("remove", "value", a);
+    PY_TAKE("remove", "value", a);
     int64_t i = list_position(p, r, self, a[0]);
     if (i == -1) return py_fail(p, r, "ValueError", "list.remove(x): x not in list");
     return i >= 0 && py_delete_subscript(p, r, self, py_int(p, i)) ? p->none : NULL;
@@ -135,7 +132,7 @@ static py_object *list_remove(PY_ARGS) {
 static py_object *list_index(PY_ARGS) {
     py_object *a[2];
     int64_t from = 0;
-    TAKE("index", "value start?", a);
+    PY_TAKE("index", "value start?", a);
     if (a[1] && !py_as_int(p, r, a[1], &from)) return NULL;
     for (size_t i = from > 0 ? (size_t)from : 0; i < self->u.seq.items.len; i++) {
         bool same;
@@ -154,7 +151,7 @@ static py_object *list_index(PY_ARGS) {
 static py_object *list_count(PY_ARGS) {
     py_object *a[1];
     int64_t n = 0;
-    TAKE("count", "value", a);
+    PY_TAKE("count", "value", a);
     for (size_t i = 0; i < self->u.seq.items.len; i++) {
         bool same;
         if (!py_equal_objects(p, r, self->u.seq.items.data[i], a[0], &same)) return NULL;
@@ -164,7 +161,7 @@ static py_object *list_count(PY_ARGS) {
 }
 
 static py_object *list_reverse(PY_ARGS) {
-    TAKE("reverse", "", NULL);
+    PY_TAKE("reverse", "", NULL);
     py_object **d = self->u.seq.items.data;
     for (size_t i = 0, n = self->u.seq.items.len; i < n / 2; i++) {
         py_object *swap = d[i];
@@ -175,14 +172,14 @@ static py_object *list_reverse(PY_ARGS) {
 }
 
 static py_object *list_empty(PY_ARGS) {
-    TAKE("clear", "", NULL);
+    PY_TAKE("clear", "", NULL);
     self->u.seq.items.len = 0;
     if (self->kind == PY_SET) py_set_moved(self);
     return p->none;
 }
 
 static py_object *seq_copy(PY_ARGS) {
-    TAKE("copy", "", NULL);
+    PY_TAKE("copy", "", NULL);
     py_object *o = py_list(p, (int)self->u.seq.items.len, self->u.seq.items.data);
     if (o) o->kind = self->kind;
     return o;
@@ -191,41 +188,40 @@ static py_object *seq_copy(PY_ARGS) {
 static py_object *list_iter(PY_ARGS) {
     py_object **items;
     int n;
-    TAKE("__iter__", "", NULL);
+    PY_TAKE("__iter__", "", NULL);
     return py_iterate(p, r, self, &items, &n) ? py_iterator(p, n, items) : NULL;
 }
 
 static py_object *any_len(PY_ARGS) {
     int64_t n;
-    TAKE("__len__", "", NULL);
+    PY_TAKE("__len__", "", NULL);
     return py_length(p, r, self, &n) ? py_int(p, n) : NULL;
 }
 
 static py_object *any_getitem(PY_ARGS) {
     py_object *a[1];
-    TAKE("__getitem__", "key", a);
+    PY_TAKE("__getitem__", "key", a);
     return py_subscript(p, r, self, a[0]);
 }
 
 static py_object *any_setitem(PY_ARGS) {
     py_object *a[2];
-    TAKE("__setitem__", "key value", a);
+    PY_TAKE("__setitem__", "key value", a);
     return py_set_subscript(p, r, self, a[0], a[1]) ? p->none : NULL;
 }
 
 static py_object *any_contains(PY_ARGS) {
     py_object *a[1];
     bool yes;
-    TAKE("__contains__", "key", a);
+    PY_TAKE("__contains__", "key", a);
     return py_contains(p, r, self, a[0], &yes) ? py_bool(p, yes) : NULL;
 }
 
-/* ---- named tuples
- * ------------------------------------------------------------------------------------------ */
+/* ---- named tuples ---------------------------------------------------------------------------- */
 
 static py_object *tuple_asdict(PY_ARGS) {
     py_dict *d = py_dict_new(p);
-    TAKE("_asdict", "", NULL);
+    PY_TAKE("_asdict", "", NULL);
     const py_class *c = self->u.seq.seq_cls ? self->u.seq.seq_cls->u.cls : NULL;
     for (size_t i = 0; c && i < c->fields.len && i < self->u.seq.items.len; i++)
         if (!py_dict_set(p, d, c->fields.data[i], self->u.seq.items.data[i])) return NULL;
@@ -246,8 +242,7 @@ static py_object *tuple_replace(PY_ARGS) {
     return o;
 }
 
-/* ---- dicts
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- dicts ----------------------------------------------------------------------------------- */
 
 /* what: 'k' keys, 'v' values, 'i' items */
 static py_object *dict_list(py *p, const py_dict *d, char what) {
@@ -264,24 +259,24 @@ static py_object *dict_list(py *p, const py_dict *d, char what) {
 }
 
 static py_object *dict_keys(PY_ARGS) {
-    TAKE("keys", "", NULL);
+    PY_TAKE("keys", "", NULL);
     return dict_list(p, self->u.dict, 'k');
 }
 
 static py_object *dict_values(PY_ARGS) {
-    TAKE("values", "", NULL);
+    PY_TAKE("values", "", NULL);
     return dict_list(p, self->u.dict, 'v');
 }
 
 static py_object *dict_items(PY_ARGS) {
-    TAKE("items", "", NULL);
+    PY_TAKE("items", "", NULL);
     return dict_list(p, self->u.dict, 'i');
 }
 
 static py_object *dict_get_or(PY_ARGS) {
     py_object *a[2];
     uint64_t hash;
-    TAKE("get", "key default?", a);
+    PY_TAKE("get", "key default?", a);
     if (!py_hash(p, r, a[0], &hash)) return NULL;
     py_object *o = py_dict_get_key(p, self->u.dict, a[0]);
     return o ? o : a[1] ? a[1] : p->none;
@@ -290,7 +285,7 @@ static py_object *dict_get_or(PY_ARGS) {
 static py_object *dict_pop(PY_ARGS) {
     py_object *a[2];
     uint64_t hash;
-    TAKE("pop", "key default?", a);
+    PY_TAKE("pop", "key default?", a);
     if (!py_hash(p, r, a[0], &hash)) return NULL;
     py_object *o = py_dict_get_key(p, self->u.dict, a[0]);
     if (o) py_dict_remove(p, self->u.dict, a[0]);
@@ -304,7 +299,7 @@ static py_object *dict_pop(PY_ARGS) {
 static py_object *dict_popitem(PY_ARGS) {
     py_object *a[1];
     bool last = true;
-    TAKE("popitem", "last?", a);
+    PY_TAKE("popitem", "last?", a);
     if (a[0] && !py_truth(p, r, a[0], &last)) return NULL;
     const py_dict *d = self->u.dict;
     for (size_t i = 0, n = d->entries.len; i < n; i++) {
@@ -319,7 +314,7 @@ static py_object *dict_popitem(PY_ARGS) {
 
 static py_object *dict_setdefault(PY_ARGS) {
     py_object *a[2];
-    TAKE("setdefault", "key default?", a);
+    PY_TAKE("setdefault", "key default?", a);
     py_object *o = py_dict_get_key(p, self->u.dict, a[0]);
     if (o) return o;
     o = a[1] ? a[1] : p->none;
@@ -364,7 +359,7 @@ static py_object *dict_update(PY_ARGS) {
 }
 
 static py_object *dict_empty(PY_ARGS) {
-    TAKE("clear", "", NULL);
+    PY_TAKE("clear", "", NULL);
     py_object *missing = self->u.dict->missing;
     *self->u.dict = (py_dict){.missing = missing};
     return p->none;
@@ -372,7 +367,7 @@ static py_object *dict_empty(PY_ARGS) {
 
 static py_object *dict_copy(PY_ARGS) {
     py_dict *d = py_dict_new(p);
-    TAKE("copy", "", NULL);
+    PY_TAKE("copy", "", NULL);
     d->missing = self->u.dict->missing;
     return py_dict_merge(p, r, d, self) ? py_dict_object(p, d) : NULL;
 }
@@ -380,7 +375,7 @@ static py_object *dict_copy(PY_ARGS) {
 static py_object *dict_move_to_end(PY_ARGS) {
     py_object *a[2];
     bool last = true;
-    TAKE("move_to_end", "key last?", a);
+    PY_TAKE("move_to_end", "key last?", a);
     if (a[1] && !py_truth(p, r, a[1], &last)) return NULL;
     py_object *v = py_subscript(p, r, self, a[0]);
     py_dict *d = py_dict_new(p), *old = self->u.dict;
@@ -395,12 +390,11 @@ static py_object *dict_move_to_end(PY_ARGS) {
     return p->none;
 }
 
-/* ---- sets
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 static py_object *set_add(PY_ARGS) {
     py_object *a[1];
-    TAKE("add", "object", a);
+    PY_TAKE("add", "object", a);
     return py_set_add(p, r, self, a[0]) ? p->none : NULL;
 }
 
@@ -413,7 +407,7 @@ static void set_drop(py_object *set, int64_t i) {
 
 static py_object *set_discard(PY_ARGS) {
     py_object *a[1];
-    TAKE("discard", "object", a);
+    PY_TAKE("discard", "object", a);
     int64_t i = py_set_find(p, self, a[0]);
     if (i >= 0) set_drop(self, i);
     return p->none;
@@ -421,7 +415,7 @@ static py_object *set_discard(PY_ARGS) {
 
 static py_object *set_remove(PY_ARGS) {
     py_object *a[1];
-    TAKE("remove", "object", a);
+    PY_TAKE("remove", "object", a);
     int64_t i = py_set_find(p, self, a[0]);
     if (i >= 0) {
         set_drop(self, i);
@@ -434,7 +428,7 @@ static py_object *set_remove(PY_ARGS) {
 }
 
 static py_object *set_pop(PY_ARGS) {
-    TAKE("pop", "", NULL);
+    PY_TAKE("pop", "", NULL);
     if (self->u.seq.items.len == 0) return py_fail(p, r, "KeyError", "'pop from an empty set'");
     py_object *o = self->u.seq.items.data[0];
     set_drop(self, 0);
@@ -488,43 +482,42 @@ static py_object *set_update(PY_ARGS) {
 
 static py_object *set_issubset(PY_ARGS) {
     py_object *a[1];
-    TAKE("issubset", "other", a);
+    PY_TAKE("issubset", "other", a);
     py_object *other = set_of(p, r, a[0]);
     return other ? py_compare(p, r, O_LE, self, other) : NULL;
 }
 
 static py_object *set_issuperset(PY_ARGS) {
     py_object *a[1];
-    TAKE("issuperset", "other", a);
+    PY_TAKE("issuperset", "other", a);
     py_object *other = set_of(p, r, a[0]);
     return other ? py_compare(p, r, O_GE, self, other) : NULL;
 }
 
 static py_object *set_isdisjoint(PY_ARGS) {
     py_object *a[1];
-    TAKE("isdisjoint", "other", a);
+    PY_TAKE("isdisjoint", "other", a);
     py_object *other = set_of(p, r, a[0]), *both = other ? py_binary(p, r, O_AND, self, other) : NULL;
     return both ? py_bool(p, both->u.seq.items.len == 0) : NULL;
 }
 
-/* ---- numbers, iterators
- * ---------------------------------------------------------------------------------------------- */
+/* ---- numbers, iterators ---------------------------------------------------------------------- */
 
 static py_object *int_bit_length(PY_ARGS) {
     int64_t i;
-    TAKE("bit_length", "", NULL);
+    PY_TAKE("bit_length", "", NULL);
     if (!py_as_int(p, r, self, &i)) return NULL;
     uint64_t n = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
     return py_int(p, n ? 64 - __builtin_clzll(n) : 0);
 }
 
 static py_object *float_is_integer(PY_ARGS) {
-    TAKE("is_integer", "", NULL);
+    PY_TAKE("is_integer", "", NULL);
     return py_bool(p, floor(self->u.v.u.f) == self->u.v.u.f && isfinite(self->u.v.u.f));
 }
 
 static py_object *complex_conjugate(PY_ARGS) {
-    TAKE("conjugate", "", NULL);
+    PY_TAKE("conjugate", "", NULL);
     if (self->u.v.tag != V_COMPLEX) return self;
     complex_box *c = complex_new(self->u.v.u.complex->re, -self->u.v.u.complex->im);
     if (c) return py_value_take(p, (value){.tag = V_COMPLEX, .u.complex = c});
@@ -532,7 +525,7 @@ static py_object *complex_conjugate(PY_ARGS) {
 }
 
 static py_object *iterator_next(PY_ARGS) {
-    TAKE("__next__", "", NULL);
+    PY_TAKE("__next__", "", NULL);
     if (self->u.seq.items.len == 0) return py_fail(p, r, "StopIteration", "%s", "");
     py_object *o = self->u.seq.items.data[0];
     self->u.seq.items.data++;
@@ -542,12 +535,12 @@ static py_object *iterator_next(PY_ARGS) {
 }
 
 static py_object *iterator_self(PY_ARGS) {
-    TAKE("__iter__", "", NULL);
+    PY_TAKE("__iter__", "", NULL);
     return self;
 }
 
 static py_object *iterator_close(PY_ARGS) {
-    TAKE("close", "", NULL);
+    PY_TAKE("close", "", NULL);
     memset(&self->u.seq.items, 0, sizeof self->u.seq.items);
     return p->none;
 }

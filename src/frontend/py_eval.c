@@ -7,6 +7,8 @@
  */
 #include "frontend/py_internal.h"
 
+static py_object *py_eval_text(py *p, py_env *env, source_range r, const char *text);
+
 /* ---- names ---------------------------------------------------------------------------------------- */
 
 /* The scope of the function, class body or module that a comprehension stands in. */
@@ -211,8 +213,7 @@ static py_object *eval_dict(py *p, py_env *env, const expr *x) {
     return py_dict_object(p, d);
 }
 
-/* ---- comprehensions --------------------------------------------------------------------------------------
- */
+/* ---- comprehensions -------------------------------------------------------------------------- */
 
 typedef struct eval_loop {
     py *p;
@@ -302,8 +303,7 @@ static py_object *eval_unsupported(py *p, py_env *env, const expr *x) {
     return NULL;
 }
 
-/* ---- operators
- * --------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static py_object *eval_unary(py *p, py_env *env, const expr *x) {
     py_object *a = py_eval(p, env, x->a);
@@ -360,8 +360,7 @@ static py_object *eval_lambda(py *p, py_env *env, const expr *x) {
     return py_memory(p) ? py_function_new(p, env, def) : NULL;
 }
 
-/* ---- attributes, subscripts
- * -------------------------------------------------------------------------------- */
+/* ---- attributes, subscripts ------------------------------------------------------------------ */
 
 static py_object *eval_attr(py *p, py_env *env, const expr *x) {
     py_object *o = py_eval(p, env, x->a);
@@ -390,8 +389,7 @@ static py_object *eval_starred(py *p, py_env *env, const expr *x) {
     return py_fail(p, x->range, "SyntaxError", "can't use starred expression here");
 }
 
-/* ---- calls
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* Calls with *args or **kwargs. */
 static py_object *eval_spread_call(py *p, py_env *env, const expr *x, py_object *callee) {
@@ -441,8 +439,7 @@ static py_object *eval_call(py *p, py_env *env, const expr *x) {
     return py_call(p, x->range, callee, (int)x->items.len, args, (int)x->kwargs.len, names, kwargs);
 }
 
-/* ---- dispatch
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- dispatch -------------------------------------------------------------------------------- */
 
 typedef py_object *(*eval_fn)(py *p, py_env *env, const expr *x);
 
@@ -494,7 +491,8 @@ py_object *py_eval(py *p, py_env *env, const expr *x) {
     return o;
 }
 
-py_object *py_eval_text(py *p, py_env *env, source_range r, const char *text) {
+/* Evaluates the text of an expression in env. */
+static py_object *py_eval_text(py *p, py_env *env, source_range r, const char *text) {
     source *src = source_new(r.src ? r.src->name : "<string>", text, strlen(text));
     if (!py_hold_source(p, src)) return NULL;
     expr *x = NULL;
@@ -502,9 +500,7 @@ py_object *py_eval_text(py *p, py_env *env, source_range r, const char *text) {
     return py_eval(p, env, x);
 }
 
-/* ---- targets
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- targets --------------------------------------------------------------------------------- */
 
 static bool assign_unpack(py *p, py_env *env, const expr *target, py_object *v) {
     py_object **items;

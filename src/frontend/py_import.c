@@ -9,8 +9,9 @@
  */
 #include "frontend/py_internal.h"
 
-/* ---- beginning, end --------------------------------------------------------------------------------------
- */
+#include <unistd.h>
+
+/* ---- beginning, end -------------------------------------------------------------------------- */
 
 static py_object *import_new(py *p, const char *name) {
     py_object *o = py_new(p, PY_MODULE);
@@ -19,8 +20,14 @@ static py_object *import_new(py *p, const char *name) {
     return o;
 }
 
+static uint64_t import_machine_bytes(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : (uint64_t)4 << 30;
+}
+
 bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host) {
     *p = (py){.a = a, .names = names, .diag = d, .host = *host};
+    if (!p->host.max_bytes) p->host.max_bytes = import_machine_bytes() / 4 * 3;
     p->none = py_new(p, PY_VALUE);
     p->true_ = py_new(p, PY_VALUE);
     p->false_ = py_new(p, PY_VALUE);
@@ -31,6 +38,7 @@ bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host) {
     p->builtins = import_new(p, "builtins");
     p->builtins->u.mod.ready = true;
     if (!py_memory(p) || !py_builtins_init(p)) return false;
+    p->steps = 0;
     if (strmap_put(&p->modules, "builtins", p->builtins)) return true;
     diag_no_memory(d);
     return false;
@@ -54,8 +62,7 @@ bool py_hold_source(py *p, source *src) {
     return false;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* Runs src, whose reference is the evaluator's, in mod. */
 static bool import_run(py *p, py_object *mod, source *src) {
@@ -102,8 +109,7 @@ py_object *py_run_module(py *p, const char *name, source *src) {
     return mod;
 }
 
-/* ---- import
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- import ---------------------------------------------------------------------------------- */
 
 static bool import_prelude(py *p, py_object *mod, bool *found) {
     size_t len;
@@ -172,7 +178,7 @@ py_object *py_import(py *p, source_range r, const char *dotted) {
 }
 
 py_object *py_module_attribute(py *p, source_range r, py_object *mod, const char *name) {
-    py_object *o = py_dict_get(mod->u.mod.globals, name);
+    py_object *o = mod == p->builtins ? py_builtin_named(p, name) : py_dict_get(mod->u.mod.globals, name);
     if (o) return o;
     if (!strcmp(name, "__dict__")) return py_dict_object(p, mod->u.mod.globals);
     o = py_module_missing(p, mod, name);

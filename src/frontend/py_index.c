@@ -7,8 +7,7 @@
  */
 #include "frontend/py_internal.h"
 
-/* ---- positions ------------------------------------------------------------------------------------------
- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 int64_t py_range_len(const py_object *o) {
     int64_t start = o->u.range.start, stop = o->u.range.stop, step = o->u.range.step;
@@ -39,7 +38,7 @@ bool py_as_int(py *p, source_range r, const py_object *o, int64_t *out) {
     return index_as_int(p, r, o, out);
 }
 
-bool py_index_in(py *p, source_range r, const py_object *index, int64_t len, const char *what, int64_t *out) {
+static bool py_index_in(py *p, source_range r, const py_object *index, int64_t len, const char *what, int64_t *out) {
     int64_t i;
     double f;
     int rank;
@@ -94,8 +93,7 @@ bool py_slice_bounds(py *p, source_range r, const py_object *slice, int64_t len,
     return true;
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static py_object *index_sequence(py *p, source_range r, const py_object *o, const py_object *index) {
     int64_t len = (int64_t)o->u.seq.items.len, i, step, n;
@@ -202,8 +200,7 @@ py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index) {
     return py_fail(p, r, "TypeError", "'%s' object is not subscriptable", py_type_name(o));
 }
 
-/* ---- writing
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* l[a:b] = items, and with a step the same number of items. */
 static bool index_set_slice(py *p, source_range r, py_object *o, const py_object *slice, py_object *v) {
@@ -292,9 +289,7 @@ bool py_delete_subscript(py *p, source_range r, py_object *o, py_object *index) 
     return false;
 }
 
-/* ---- iteration
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- iteration ------------------------------------------------------------------------------- */
 
 static bool iterate_range(py *p, source_range r, const py_object *o, py_object *list) {
     int64_t n = py_range_len(o), at = o->u.range.start;
@@ -419,9 +414,7 @@ bool py_iterate(py *p, source_range r, py_object *o, py_object ***items, int *n)
     return py_memory(p);
 }
 
-/* ---- len, in
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* ---- len, in --------------------------------------------------------------------------------- */
 
 bool py_length(py *p, source_range r, py_object *o, int64_t *out) {
     py_object *v = NULL;

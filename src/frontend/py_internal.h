@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_internal.h - what the files of the evaluator's core share: py_object.c, py_attribute.c, py_eval.c,
- * py_call.c, py_stmt.c, py_class.c, py_operator.c, py_index.c, py_builtin.c, py_container.c, py_str.c,
- * py_format.c, py_import.c.
+ * py_internal.h - what the files of the evaluator's language and of Python's builtins share (the first two
+ * groups in py.h).
  */
 #ifndef CTSC_FRONTEND_PY_INTERNAL_H
 #define CTSC_FRONTEND_PY_INTERNAL_H
 
 #include "frontend/py.h"
 
-#define PY_ARGS                                                                                              \
-    py *p, source_range r, py_object *self, int nargs, py_object **args, int nkw, const char *const *names,  \
-        py_object **kwargs
+/* In a builtin: its arguments by parameter, or a return. */
+#define PY_TAKE(function, spec, out)                                                                         \
+    if (!py_bind(p, r, function, spec, PY_GIVEN, out)) return NULL
 
+extern const py_row py_number_types[], py_number_functions[];
 /* One method of a builtin type: found by (class, name). */
 typedef struct py_method_row {
     const char *type, *name;
     py_builtin_fn fn;
 } py_method_row;
-extern const py_method_row py_container_methods[], py_string_methods[],
-    py_object_methods[]; /* end: type NULL */
+extern const py_method_row py_container_methods[], py_string_methods[]; /* end: type NULL */
 
 /* ---- py_object.c */
 bool py_step(py *p, source_range r);   /* counts a step; false when a limit is reached */
+bool py_work(py *p, source_range r, uint64_t items); /* a step that looks at or makes that many items */
 bool py_deeper(py *p, source_range r); /* one level of nesting more; p->depth-- undoes it */
 bool py_hash(py *p, source_range r, const py_object *o, uint64_t *out); /* p NULL: no error is recorded */
 py_object *py_dict_find(const py_dict *d, const char *name, size_t len, uint64_t hash);
 bool py_same(const py_object *a, const py_object *b); /* a is b */
 py_object *py_builtin_class(py *p, const char *name); /* of Python's builtins */
-const char *py_class_name_of(py *p, const py_object *o);
 bool py_room(py *p, source_range r, int64_t items); /* false with a MemoryError for too many */
 py_object *py_iterator(py *p, int n, py_object **items);
 bool py_number(const py_object *o, int64_t *i, double *f, int *rank); /* rank: 0 bool, 1 int, 2 float */
@@ -47,7 +46,6 @@ py_object *py_find_special(py *p, py_object *o, const char *name);
 bool py_delattr(py *p, source_range r, py_object *o, const char *name);
 bool py_set_plain(py *p, source_range r, py_object *o, const char *name,
                   py_object *v); /* object.__setattr__ */
-bool py_method_of_type(py *p, const char *type, const char *name, py_object **out);
 
 /* ---- py_call.c */
 py_object *py_call0(py *p, source_range r, py_object *callee);
@@ -58,7 +56,6 @@ py_object *py_function_new(py *p, py_env *env, const func_def *def);
 /* ---- py_class.c */
 py_object *py_class_statement(py *p, py_env *env, const class_def *def);
 py_object *py_construct(PY_ARGS); /* self: the class */
-py_object *py_enum_lookup(py *p, source_range r, py_object *cls, py_object *val);
 bool py_enum_members(py *p, const py_object *cls, py_object ***items, int *n);
 bool py_class_finish(py *p, source_range r, py_object *cls); /* mro, kind */
 int py_field_index(const py_class *c, const char *name);     /* of a named tuple; -1: none */
@@ -77,7 +74,6 @@ py_env *py_function_env(const py_env *env);
 bool py_delete_subscript(py *p, source_range r, py_object *o, py_object *index);
 bool py_slice_bounds(py *p, source_range r, const py_object *slice, int64_t len, int64_t *start,
                      int64_t *step, int64_t *count);
-bool py_index_in(py *p, source_range r, const py_object *index, int64_t len, const char *what, int64_t *out);
 bool py_contains(py *p, source_range r, py_object *container, py_object *item, bool *out);
 int64_t py_range_len(const py_object *o);
 
@@ -108,6 +104,7 @@ py_object *py_inplace(py *p, source_range r, operator_kind op, py_object *a, py_
 /* ---- py_builtin.c, py_import.c */
 bool py_builtins_init(py *p);
 bool py_objects_init(py *p); /* py_reflect.c */
+py_object *py_reflect_make(py *p, const char *name); /* one of py_reflect.c's */
 py_object *py_module_attribute(py *p, source_range r, py_object *mod,
                                const char *name); /* NULL: none, or an error */
 bool py_failed(const py *p);

@@ -42,7 +42,7 @@ static py_object *jit_script_class(py *p, source_range r, py_object *cls) {
     return cls;
 }
 
-static py_object *jit_script(PY_BUILTIN_PARAMS) {
+static py_object *jit_script(PY_ARGS) {
     py_object *a[5];
     (void)self;
     if (!py_bind(p, r, "torch.jit.script", "obj optimize? _frames_up? _rcb? example_inputs?", PY_GIVEN, a))
@@ -75,7 +75,7 @@ static py_object *jit_mark(py *p, source_range r, py_object *o, py_script_mode m
 }
 
 #define JIT_MARK(name, mode)                                                                    \
-    static py_object *jit_##name(PY_BUILTIN_PARAMS) {                                           \
+    static py_object *jit_##name(PY_ARGS) {                                           \
         py_object *a[1];                                                                        \
         (void)self;                                                                             \
         if (!py_bind(p, r, "torch.jit." #name, "fn", PY_GIVEN, a)) return NULL;                 \
@@ -86,14 +86,14 @@ JIT_MARK(unused, PY_UNUSED)
 JIT_MARK(script_method, PY_EXPORT)
 
 /* What @torch.jit.ignore(drop=...) returns; self: drop. */
-static py_object *jit_ignore_decorator(PY_BUILTIN_PARAMS) {
+static py_object *jit_ignore_decorator(PY_ARGS) {
     py_object *a[1];
     bool drop = self && self->kind == PY_VALUE && self->u.v.tag == V_BOOL && self->u.v.u.b;
     if (!py_bind(p, r, "torch.jit.ignore", "fn", PY_GIVEN, a)) return NULL;
     return jit_mark(p, r, a[0], drop ? PY_UNUSED : PY_IGNORE, "ignore");
 }
 
-static py_object *jit_ignore(PY_BUILTIN_PARAMS) {
+static py_object *jit_ignore(PY_ARGS) {
     py_object *a[2];
     (void)self;
     bool drop = false;
@@ -111,7 +111,7 @@ static py_object *jit_ignore(PY_BUILTIN_PARAMS) {
     return py_method(p, py_bool(p, drop), py_builtin(p, "torch.jit.ignore.decorator", jit_ignore_decorator));
 }
 
-static py_object *jit_script_if_tracing(PY_BUILTIN_PARAMS) {
+static py_object *jit_script_if_tracing(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "torch.jit.script_if_tracing", "fn", PY_GIVEN, a)) return NULL;
@@ -120,7 +120,7 @@ static py_object *jit_script_if_tracing(PY_BUILTIN_PARAMS) {
     return a[0];
 }
 
-static py_object *jit_interface(PY_BUILTIN_PARAMS) {
+static py_object *jit_interface(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "torch.jit.interface", "obj", PY_GIVEN, a)) return NULL;
@@ -137,7 +137,7 @@ bool py_is_overload(const py_object *o) {
     return o && o->kind == PY_FUNCTION && o->u.fn->overloads.len && vec_last(&o->u.fn->overloads) == o;
 }
 
-static py_object *jit_overload(PY_BUILTIN_PARAMS) {
+static py_object *jit_overload(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "torch.jit._overload", "func", PY_GIVEN, a)) return NULL;
@@ -149,7 +149,7 @@ static py_object *jit_overload(PY_BUILTIN_PARAMS) {
 
 /* ---- plain functions ------------------------------------------------------------------------- */
 
-static py_object *jit_annotate(PY_BUILTIN_PARAMS) {
+static py_object *jit_annotate(PY_ARGS) {
     py_object *a[2];
     (void)self;
     return py_bind(p, r, "torch.jit.annotate", "the_type the_value", PY_GIVEN, a) ? a[1] : NULL;
@@ -205,42 +205,42 @@ static bool jit_is(py *p, const py_object *o, const py_object *t, int depth) {
     return false;
 }
 
-static py_object *jit_isinstance(PY_BUILTIN_PARAMS) {
+static py_object *jit_isinstance(PY_ARGS) {
     py_object *a[2];
     (void)self;
     if (!py_bind(p, r, "torch.jit.isinstance", "obj target_type", PY_GIVEN, a)) return NULL;
     return py_bool(p, jit_is(p, a[0], a[1], 0));
 }
 
-static py_object *jit_false(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, p->false_; }
-static py_object *jit_none(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, p->none; }
+static py_object *jit_false(PY_ARGS) { return PY_UNUSED_PARAMS, p->false_; }
+static py_object *jit_none(PY_ARGS) { return PY_UNUSED_PARAMS, p->none; }
 
 /* fork runs at once: its future is the result. */
-static py_object *jit_fork(PY_BUILTIN_PARAMS) {
+static py_object *jit_fork(PY_ARGS) {
     (void)self;
     if (!nargs) return py_fail(p, r, "TypeError", "fork() misses the function to run");
     return py_call(p, r, args[0], nargs - 1, args + 1, nkw, names, kwargs);
 }
 
-static py_object *jit_wait(PY_BUILTIN_PARAMS) {
+static py_object *jit_wait(PY_ARGS) {
     py_object *a[1];
     (void)self;
     return py_bind(p, r, "torch.jit.wait", "future", PY_GIVEN, a) ? a[0] : NULL;
 }
 
-static py_object *jit_unwrap_optional(PY_BUILTIN_PARAMS) {
+static py_object *jit_unwrap_optional(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "torch.jit._unwrap_optional", "x", PY_GIVEN, a)) return NULL;
     return py_is_none(a[0]) ? py_fail(p, r, "AssertionError", "Unwrapping null optional") : a[0];
 }
 
-static py_object *jit_identity(PY_BUILTIN_PARAMS) {
+static py_object *jit_identity(PY_ARGS) {
     (void)r, (void)self, (void)nkw, (void)names, (void)kwargs;
     return nargs ? args[0] : p->none;
 }
 
-static py_object *jit_no_trace(PY_BUILTIN_PARAMS) {
+static py_object *jit_no_trace(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return py_unsupported(
         p, r,
@@ -248,14 +248,14 @@ static py_object *jit_no_trace(PY_BUILTIN_PARAMS) {
         "trace with PyTorch and load the archive");
 }
 
-static py_object *jit_no_file(PY_BUILTIN_PARAMS) {
+static py_object *jit_no_file(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return py_unsupported(
         p, r, "torch.jit.save, load and freeze are not available while a program is being compiled");
 }
 
 /* torch.jit.Attribute(value, type): an instance that holds both. */
-static py_object *jit_make_attribute(PY_BUILTIN_PARAMS) {
+static py_object *jit_make_attribute(PY_ARGS) {
     py_object *a[2];
     if (!py_bind(p, r, "torch.jit.Attribute", "value type", PY_GIVEN, a)) return NULL;
     py_object *o = py_instance(p, self);
@@ -275,7 +275,6 @@ static const py_row jit_rows[] = {
     {"torch.jit.annotate", jit_annotate},
     {"torch.jit.isinstance", jit_isinstance},
     {"torch.jit.is_scripting", jit_false},
-    {"torch.jit.is_tracing", jit_false},
     {"torch.jit.fork", jit_fork},
     {"torch.jit._fork", jit_fork},
     {"torch.jit.wait", jit_wait},
@@ -310,7 +309,7 @@ static bool jit_fill(py *p, py_object *mod) {
     py_object *cls = py_class_new(p, mod, "Attribute", 0, NULL, PYC_BUILTIN);
     if (!cls) return false;
     cls->u.cls->make = jit_make_attribute;
-    if (!py_module_set_take(p, mod, "Error", py_dict_get(p->builtins->u.mod.globals, "RuntimeError")))
+    if (!py_module_set_take(p, mod, "Error", py_builtin_named(p, "RuntimeError")))
         return false;
     return py_module_set(p, mod, "Attribute", cls);
 }

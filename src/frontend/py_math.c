@@ -63,19 +63,19 @@ static double math_exp2_of(double x) { return exp2(x); }
     X(pow, math_pow_of) X(copysign, copysign) X(fmod, fmod) X(remainder, remainder) X(nextafter, nextafter)
 
 #define MATH_ONE_FN(name, f)                                                                         \
-    static py_object *math_##name(PY_BUILTIN_PARAMS) {                                               \
+    static py_object *math_##name(PY_ARGS) {                                               \
         (void)self;                                                                                  \
         return math_call1(p, r, #name, f, PY_GIVEN);                                                 \
     }
 #define MATH_TWO_FN(name, f)                                                                         \
-    static py_object *math_##name(PY_BUILTIN_PARAMS) {                                               \
+    static py_object *math_##name(PY_ARGS) {                                               \
         (void)self;                                                                                  \
         return math_call2(p, r, #name, f, PY_GIVEN);                                                 \
     }
 MATH_ONE(MATH_ONE_FN)
 MATH_TWO(MATH_TWO_FN)
 
-static py_object *math_log(PY_BUILTIN_PARAMS) {
+static py_object *math_log(PY_ARGS) {
     py_object *a[2];
     (void)self;
     double x, base = 0;
@@ -102,17 +102,17 @@ static py_object *math_whole(py *p, source_range r, const char *name, double (*f
         return py_fail(p, r, "OverflowError", "the integer does not fit in 64 bits");
     return py_int(p, (int64_t)x);
 }
-static py_object *math_floor(PY_BUILTIN_PARAMS) {
+static py_object *math_floor(PY_ARGS) {
     return (void)self, math_whole(p, r, "floor", floor, PY_GIVEN);
 }
-static py_object *math_ceil(PY_BUILTIN_PARAMS) {
+static py_object *math_ceil(PY_ARGS) {
     return (void)self, math_whole(p, r, "ceil", ceil, PY_GIVEN);
 }
-static py_object *math_trunc(PY_BUILTIN_PARAMS) {
+static py_object *math_trunc(PY_ARGS) {
     return (void)self, math_whole(p, r, "trunc", trunc, PY_GIVEN);
 }
 
-static py_object *math_modf(PY_BUILTIN_PARAMS) {
+static py_object *math_modf(PY_ARGS) {
     py_object *a[1];
     (void)self;
     double x, whole;
@@ -122,7 +122,7 @@ static py_object *math_modf(PY_BUILTIN_PARAMS) {
     return py_tuple(p, 2, both);
 }
 
-static py_object *math_frexp(PY_BUILTIN_PARAMS) {
+static py_object *math_frexp(PY_ARGS) {
     py_object *a[1];
     (void)self;
     double x;
@@ -133,7 +133,7 @@ static py_object *math_frexp(PY_BUILTIN_PARAMS) {
     return py_tuple(p, 2, both);
 }
 
-static py_object *math_ldexp(PY_BUILTIN_PARAMS) {
+static py_object *math_ldexp(PY_ARGS) {
     py_object *a[2];
     (void)self;
     double x;
@@ -147,7 +147,7 @@ static py_object *math_ldexp(PY_BUILTIN_PARAMS) {
 }
 
 #define MATH_QUESTION(name, test)                                                                    \
-    static py_object *math_##name(PY_BUILTIN_PARAMS) {                                               \
+    static py_object *math_##name(PY_ARGS) {                                               \
         py_object *a[1];                                                                             \
         (void)self;                                                                                  \
         double x;                                                                                    \
@@ -158,7 +158,7 @@ MATH_QUESTION(isnan, isnan)
 MATH_QUESTION(isinf, isinf)
 MATH_QUESTION(isfinite, isfinite)
 
-static py_object *math_isclose(PY_BUILTIN_PARAMS) {
+static py_object *math_isclose(PY_ARGS) {
     py_object *a[4];
     (void)self;
     double x, y, rel = 1e-9, abs_tol = 0;
@@ -187,7 +187,7 @@ static py_object *math_big(py *p, source_range r) {
     return py_fail(p, r, "OverflowError", "the integer does not fit in 64 bits");
 }
 
-static py_object *math_gcd(PY_BUILTIN_PARAMS) {
+static py_object *math_gcd(PY_ARGS) {
     (void)self, (void)names, (void)kwargs;
     uint64_t g = 0;
     if (nkw) return py_fail(p, r, "TypeError", "gcd() takes no keyword arguments");
@@ -199,7 +199,7 @@ static py_object *math_gcd(PY_BUILTIN_PARAMS) {
     return g > INT64_MAX ? math_big(p, r) : py_int(p, (int64_t)g);
 }
 
-static py_object *math_lcm(PY_BUILTIN_PARAMS) {
+static py_object *math_lcm(PY_ARGS) {
     (void)self, (void)names, (void)kwargs;
     int64_t m = 1;
     if (nkw) return py_fail(p, r, "TypeError", "lcm() takes no keyword arguments");
@@ -213,7 +213,7 @@ static py_object *math_lcm(PY_BUILTIN_PARAMS) {
     return py_int(p, m);
 }
 
-static py_object *math_factorial(PY_BUILTIN_PARAMS) {
+static py_object *math_factorial(PY_ARGS) {
     py_object *a[1];
     (void)self;
     int64_t n, f = 1;
@@ -242,14 +242,14 @@ static py_object *math_count(py *p, source_range r, const char *name, bool choos
     }
     return py_int(p, out);
 }
-static py_object *math_comb(PY_BUILTIN_PARAMS) {
+static py_object *math_comb(PY_ARGS) {
     return (void)self, math_count(p, r, "comb", true, PY_GIVEN);
 }
-static py_object *math_perm(PY_BUILTIN_PARAMS) {
+static py_object *math_perm(PY_ARGS) {
     return (void)self, math_count(p, r, "perm", false, PY_GIVEN);
 }
 
-static py_object *math_isqrt(PY_BUILTIN_PARAMS) {
+static py_object *math_isqrt(PY_ARGS) {
     py_object *a[1];
     (void)self;
     int64_t n;
@@ -263,7 +263,7 @@ static py_object *math_isqrt(PY_BUILTIN_PARAMS) {
 
 /* ---- sequences ------------------------------------------------------------------------------- */
 
-static py_object *math_prod(PY_BUILTIN_PARAMS) {
+static py_object *math_prod(PY_ARGS) {
     py_object *a[2], **items;
     (void)self;
     int n;
@@ -274,7 +274,7 @@ static py_object *math_prod(PY_BUILTIN_PARAMS) {
     return out;
 }
 
-static py_object *math_fsum(PY_BUILTIN_PARAMS) {
+static py_object *math_fsum(PY_ARGS) {
     py_object *a[1], **items;
     (void)self;
     int n;
@@ -288,7 +288,7 @@ static py_object *math_fsum(PY_BUILTIN_PARAMS) {
     return py_float(p, (double)sum);
 }
 
-static py_object *math_hypot(PY_BUILTIN_PARAMS) {
+static py_object *math_hypot(PY_ARGS) {
     (void)self, (void)names, (void)kwargs;
     double h = 0;
     if (nkw) return py_fail(p, r, "TypeError", "hypot() takes no keyword arguments");
@@ -300,7 +300,7 @@ static py_object *math_hypot(PY_BUILTIN_PARAMS) {
     return py_float(p, h);
 }
 
-static py_object *math_dist(PY_BUILTIN_PARAMS) {
+static py_object *math_dist(PY_ARGS) {
     py_object *a[2], **x, **y;
     (void)self;
     int n, m;
@@ -342,7 +342,7 @@ static double _Complex math_clog10(double _Complex z) { return clog(z) / CMPLX(M
     X(acos, cacos) X(atan, catan) X(sinh, csinh) X(cosh, ccosh) X(tanh, ctanh) X(asinh, casinh) X(acosh, cacosh)         \
     X(atanh, catanh)
 #define MATH_COMPLEX_FN(name, f)                                                                                \
-    static py_object *cmath_##name(PY_BUILTIN_PARAMS) {                                                         \
+    static py_object *cmath_##name(PY_ARGS) {                                                         \
         py_object *a[1];                                                                                        \
         (void)self;                                                                                             \
         double _Complex z;                                                                                       \
@@ -352,7 +352,7 @@ static double _Complex math_clog10(double _Complex z) { return clog(z) / CMPLX(M
 MATH_COMPLEX(MATH_COMPLEX_FN)
 
 #define MATH_COMPLEX_ASK(name, answer)                                                                          \
-    static py_object *cmath_##name(PY_BUILTIN_PARAMS) {                                                         \
+    static py_object *cmath_##name(PY_ARGS) {                                                         \
         py_object *a[1];                                                                                        \
         (void)self;                                                                                             \
         double _Complex z;                                                                                       \
@@ -364,7 +364,7 @@ MATH_COMPLEX_ASK(isnan, py_bool(p, isnan(creal(z)) || isnan(cimag(z))))
 MATH_COMPLEX_ASK(isinf, py_bool(p, isinf(creal(z)) || isinf(cimag(z))))
 MATH_COMPLEX_ASK(isfinite, py_bool(p, isfinite(creal(z)) && isfinite(cimag(z))))
 
-static py_object *cmath_rect(PY_BUILTIN_PARAMS) {
+static py_object *cmath_rect(PY_ARGS) {
     py_object *a[2];
     (void)self;
     double length, phi;
@@ -374,7 +374,7 @@ static py_object *cmath_rect(PY_BUILTIN_PARAMS) {
     return math_complex(p, CMPLX(length * cos(phi), length * sin(phi)));
 }
 
-static py_object *cmath_polar(PY_BUILTIN_PARAMS) {
+static py_object *cmath_polar(PY_ARGS) {
     py_object *a[1];
     (void)self;
     double _Complex z;

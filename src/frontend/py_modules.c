@@ -48,13 +48,10 @@ bool py_is_builtin_class(const py_object *o, const char *name) {
 }
 
 py_object *py_unsupported(py *p, source_range r, const char *fmt, ...) {
-    strbuf text = STRBUF_INIT;
     va_list ap;
     va_start(ap, fmt);
-    sb_vprintf(&text, fmt, ap);
+    diag_fail_v(p->diag, CTSC_UNSUPPORTED, r, fmt, ap);
     va_end(ap);
-    diag_fail_at(p->diag, CTSC_UNSUPPORTED, r, "%s", sb_str(&text));
-    sb_free(&text);
     return NULL;
 }
 
@@ -73,7 +70,7 @@ static const char *const modules_absent[] = {
     "pytorch_lightning", "lightning", "hydra", "omegaconf", "h5py", "fvcore", "safetensors", "transformers",
     "timm", "networkx", "ast", "dis", "keyword", "token", "tokenize", "calendar"};
 
-static py_object *modules_unavailable(PY_BUILTIN_PARAMS) {
+static py_object *modules_unavailable(PY_ARGS) {
     (void)nargs, (void)args, (void)nkw, (void)names, (void)kwargs;
     const char *name = self ? py_as_text(self) : NULL;
     return py_unsupported(p, r, "%s is not available while a program is being compiled",
@@ -91,7 +88,7 @@ static bool modules_is_absent(const char *dotted) {
     return false;
 }
 
-static py_object *modules_identity(PY_BUILTIN_PARAMS) {
+static py_object *modules_identity(PY_ARGS) {
     py_object *a[1];
     (void)self;
     return py_bind(p, r, "decorator", "funcobj", PY_GIVEN, a) ? a[0] : NULL;
@@ -99,9 +96,9 @@ static py_object *modules_identity(PY_BUILTIN_PARAMS) {
 
 /* ---- warnings, importlib, operator ----------------------------------------------------------- */
 
-static py_object *modules_none(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, p->none; }
+static py_object *modules_none(PY_ARGS) { return PY_UNUSED_PARAMS, p->none; }
 
-static py_object *modules_warn(PY_BUILTIN_PARAMS) {
+static py_object *modules_warn(PY_ARGS) {
     py_object *a[4];
     (void)self;
     if (!py_bind(p, r, "warn", "message category? stacklevel? source?", PY_GIVEN, a)) return NULL;
@@ -118,7 +115,7 @@ static py_object *modules_warn(PY_BUILTIN_PARAMS) {
 }
 
 /* ".linear" in package "torch.nn" is "torch.nn.linear"; each further dot goes one package up. */
-static py_object *modules_import(PY_BUILTIN_PARAMS) {
+static py_object *modules_import(PY_ARGS) {
     py_object *a[2];
     (void)self;
     if (!py_bind(p, r, "import_module", "name package?", PY_GIVEN, a)) return NULL;
@@ -141,13 +138,13 @@ static py_object *modules_import(PY_BUILTIN_PARAMS) {
 #define MODULES_UNARY(X) X(neg, O_NEG) X(pos, O_POS) X(invert, O_INVERT) X(not_, O_NOT)
 
 #define MODULES_OPERATOR_FN(name, op)                                                                  \
-    static py_object *modules_##name(PY_BUILTIN_PARAMS) {                                              \
+    static py_object *modules_##name(PY_ARGS) {                                              \
         py_object *a[2];                                                                               \
         (void)self;                                                                                    \
         return py_bind(p, r, #name, "a b", PY_GIVEN, a) ? py_binary(p, r, op, a[0], a[1]) : NULL;      \
     }
 #define MODULES_UNARY_FN(name, op)                                                                     \
-    static py_object *modules_##name(PY_BUILTIN_PARAMS) {                                              \
+    static py_object *modules_##name(PY_ARGS) {                                              \
         py_object *a[1];                                                                               \
         (void)self;                                                                                    \
         return py_bind(p, r, #name, "a", PY_GIVEN, a) ? py_unary(p, r, op, a[0]) : NULL;               \
@@ -155,13 +152,13 @@ static py_object *modules_import(PY_BUILTIN_PARAMS) {
 MODULES_OPERATORS(MODULES_OPERATOR_FN)
 MODULES_UNARY(MODULES_UNARY_FN)
 
-static py_object *modules_getitem(PY_BUILTIN_PARAMS) {
+static py_object *modules_getitem(PY_ARGS) {
     py_object *a[2];
     (void)self;
     return py_bind(p, r, "getitem", "a b", PY_GIVEN, a) ? py_subscript(p, r, a[0], a[1]) : NULL;
 }
 
-static py_object *modules_index(PY_BUILTIN_PARAMS) {
+static py_object *modules_index(PY_ARGS) {
     py_object *a[1];
     (void)self;
     int64_t i;
@@ -169,24 +166,24 @@ static py_object *modules_index(PY_BUILTIN_PARAMS) {
 }
 
 /* itemgetter(2) and attrgetter("x") are bound to what they were given. */
-static py_object *modules_get_item(PY_BUILTIN_PARAMS) {
+static py_object *modules_get_item(PY_ARGS) {
     py_object *a[1];
     return py_bind(p, r, "itemgetter", "obj", PY_GIVEN, a) ? py_subscript(p, r, a[0], self) : NULL;
 }
 
-static py_object *modules_get_attribute(PY_BUILTIN_PARAMS) {
+static py_object *modules_get_attribute(PY_ARGS) {
     py_object *a[1];
     return py_bind(p, r, "attrgetter", "obj", PY_GIVEN, a) ? py_getattr(p, r, a[0], py_as_text(self)) : NULL;
 }
 
-static py_object *modules_itemgetter(PY_BUILTIN_PARAMS) {
+static py_object *modules_itemgetter(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "itemgetter", "item", PY_GIVEN, a)) return NULL;
     return py_method(p, a[0], py_builtin(p, "operator.itemgetter.get", modules_get_item));
 }
 
-static py_object *modules_attrgetter(PY_BUILTIN_PARAMS) {
+static py_object *modules_attrgetter(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "attrgetter", "attr", PY_GIVEN, a)) return NULL;
@@ -194,14 +191,14 @@ static py_object *modules_attrgetter(PY_BUILTIN_PARAMS) {
     return py_method(p, a[0], py_builtin(p, "operator.attrgetter.get", modules_get_attribute));
 }
 
-static py_object *modules_getenv(PY_BUILTIN_PARAMS) {
+static py_object *modules_getenv(PY_ARGS) {
     py_object *a[2];
     (void)self;
     if (!py_bind(p, r, "getenv", "key default?", PY_GIVEN, a)) return NULL;
     return a[1] ? a[1] : p->none;
 }
 
-static py_object *modules_exit(PY_BUILTIN_PARAMS) {
+static py_object *modules_exit(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return py_unsupported(p, r, "the program ends itself (sys.exit) while it is being compiled");
 }
@@ -230,8 +227,8 @@ static const py_row modules_rows[] = {
 
 /* ---- constants of modules -------------------------------------------------------------------- */
 
-static py_object *modules_builtin(const py *p, const char *name) {
-    return py_dict_get(p->builtins->u.mod.globals, name);
+static py_object *modules_builtin(py *p, const char *name) {
+    return py_builtin_named(p, name);
 }
 
 /* isinstance(x, numbers.Number): a tuple of classes serves as one. */

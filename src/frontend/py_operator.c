@@ -165,8 +165,7 @@ static py_object *number_binary(py *p, source_range r, operator_kind op, const p
     return NULL;
 }
 
-/* ---- containers and text ----------------------------------------------------------------------------------
- */
+/* ---- containers and text --------------------------------------------------------------------- */
 
 static py_object *sequence_concat(py *p, source_range r, const py_object *a, const py_object *b) {
     if (!py_room(p, r, (int64_t)(a->u.seq.items.len + b->u.seq.items.len))) return NULL;
@@ -265,8 +264,7 @@ static py_object *container_binary(py *p, source_range r, operator_kind op, py_o
     return NULL;
 }
 
-/* ---- the program's own classes
- * -------------------------------------------------------------------------------- */
+/* ---- the program's own classes --------------------------------------------------------------- */
 
 /*   operator, method, method of the right operand, method of a op= b */
 static const struct {
@@ -316,8 +314,7 @@ static py_object *method_binary(py *p, source_range r, operator_kind op, py_obje
     return NULL;
 }
 
-/* ---- comparison
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------------ */
 
 static bool operator_is_own(const py_object *o) {
     return o->kind == PY_INSTANCE || (o->kind == PY_TUPLE && o->u.seq.seq_cls);
@@ -442,9 +439,7 @@ bool py_less(py *p, source_range r, py_object *a, py_object *b, bool *out) {
     return o && py_truth(p, r, o, out);
 }
 
-/* ---- operators
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 /* What Python's classes do, without the in-place form. NULL without an error: nothing fits. */
 static py_object *operator_apply(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
@@ -539,9 +534,7 @@ py_object *py_unary(py *p, source_range r, operator_kind op, py_object *a) {
                    py_type_name(a));
 }
 
-/* ---- truth
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- truth ----------------------------------------------------------------------------------- */
 
 static bool truth_of_instance(py *p, source_range r, py_object *o, bool *out) {
     *out = true;

@@ -7,11 +7,7 @@
  */
 #include "frontend/py_internal.h"
 
-#define TAKE(function, spec, out)                                                                            \
-    if (!py_bind(p, r, function, spec, nargs, args, nkw, names, kwargs, out)) return NULL
-
-/* ---- attributes, classes
- * ------------------------------------------------------------------------------------- */
+/* ---- attributes, classes --------------------------------------------------------------------- */
 
 static bool reflect_is_class(const py_object *o) {
     if (o->kind != PY_TUPLE) return o->kind == PY_CLASS || o->kind == PY_TYPE || py_is_none(o);
@@ -23,7 +19,7 @@ static bool reflect_is_class(const py_object *o) {
 static py_object *reflect_isinstance(PY_ARGS) {
     py_object *a[2];
     (void)self;
-    TAKE("isinstance", "obj class_or_tuple", a);
+    PY_TAKE("isinstance", "obj class_or_tuple", a);
     if (reflect_is_class(a[1])) return py_bool(p, py_isinstance(p, a[0], a[1]));
     return py_fail(p, r, "TypeError", "isinstance() arg 2 must be a type, a tuple of types, or a union");
 }
@@ -31,7 +27,7 @@ static py_object *reflect_isinstance(PY_ARGS) {
 static py_object *reflect_issubclass(PY_ARGS) {
     py_object *a[2];
     (void)self;
-    TAKE("issubclass", "cls class_or_tuple", a);
+    PY_TAKE("issubclass", "cls class_or_tuple", a);
     if (a[0]->kind != PY_CLASS) return py_fail(p, r, "TypeError", "issubclass() arg 1 must be a class");
     if (a[1]->kind != PY_TUPLE) return py_bool(p, py_is_subclass(a[0], a[1]));
     for (size_t i = 0; i < a[1]->u.seq.items.len; i++)
@@ -48,7 +44,7 @@ static const char *reflect_name(py *p, source_range r, const char *function, con
 static py_object *reflect_hasattr(PY_ARGS) {
     py_object *a[2];
     (void)self;
-    TAKE("hasattr", "obj name", a);
+    PY_TAKE("hasattr", "obj name", a);
     const char *name = reflect_name(p, r, "hasattr", a[1]);
     py_object *o = name ? py_find(p, r, a[0], name) : NULL;
     return py_failed(p) ? NULL : py_bool(p, o != NULL);
@@ -57,7 +53,7 @@ static py_object *reflect_hasattr(PY_ARGS) {
 static py_object *reflect_getattr(PY_ARGS) {
     py_object *a[3];
     (void)self;
-    TAKE("getattr", "obj name default?", a);
+    PY_TAKE("getattr", "obj name default?", a);
     const char *name = reflect_name(p, r, "getattr", a[1]);
     if (!name) return NULL;
     if (!a[2]) return py_getattr(p, r, a[0], name);
@@ -68,7 +64,7 @@ static py_object *reflect_getattr(PY_ARGS) {
 static py_object *reflect_setattr(PY_ARGS) {
     py_object *a[3];
     (void)self;
-    TAKE("setattr", "obj name value", a);
+    PY_TAKE("setattr", "obj name value", a);
     const char *name = reflect_name(p, r, "setattr", a[1]);
     return name && py_setattr(p, r, a[0], name, a[2]) ? p->none : NULL;
 }
@@ -76,7 +72,7 @@ static py_object *reflect_setattr(PY_ARGS) {
 static py_object *reflect_delattr(PY_ARGS) {
     py_object *a[2];
     (void)self;
-    TAKE("delattr", "obj name", a);
+    PY_TAKE("delattr", "obj name", a);
     const char *name = reflect_name(p, r, "delattr", a[1]);
     return name && py_delattr(p, r, a[0], name) ? p->none : NULL;
 }
@@ -84,7 +80,7 @@ static py_object *reflect_delattr(PY_ARGS) {
 static py_object *reflect_callable(PY_ARGS) {
     py_object *a[1];
     (void)self;
-    TAKE("callable", "obj", a);
+    PY_TAKE("callable", "obj", a);
     switch (a[0]->kind) {
     case PY_FUNCTION:
     case PY_METHOD:
@@ -99,7 +95,7 @@ static py_object *reflect_callable(PY_ARGS) {
 static py_object *reflect_id(PY_ARGS) {
     py_object *a[1];
     (void)self;
-    TAKE("id", "obj", a);
+    PY_TAKE("id", "obj", a);
     const py_object *o = a[0];
     bool counted = o->kind == PY_VALUE && value_is_counted(o->u.v);
     return py_int(p, (int64_t)(uintptr_t)(counted              ? (const void *)o->u.v.u.refs
@@ -111,7 +107,7 @@ static py_object *reflect_hash(PY_ARGS) {
     py_object *a[1];
     uint64_t hash;
     (void)self;
-    TAKE("hash", "obj", a);
+    PY_TAKE("hash", "obj", a);
     py_object *own = py_find_special(p, a[0], "__hash__");
     if (own || py_failed(p)) return own ? py_call0(p, r, own) : NULL;
     return py_hash(p, r, a[0], &hash) ? py_int(p, (int64_t)(hash >> 1)) : NULL;
@@ -140,7 +136,7 @@ static py_object *reflect_new_type(py *p, source_range r, py_object *const *a) {
 static py_object *make_type(PY_ARGS) {
     py_object *a[3];
     (void)self;
-    TAKE("type", "object bases? dict?", a);
+    PY_TAKE("type", "object bases? dict?", a);
     if (a[1] && a[2]) return reflect_new_type(p, r, a);
     return (py_object *)py_class_of(p, a[0]);
 }
@@ -149,7 +145,7 @@ static py_object *make_type(PY_ARGS) {
 static py_object *make_super(PY_ARGS) {
     py_object *a[2];
     (void)self;
-    TAKE("super", "type? obj?", a);
+    PY_TAKE("super", "type? obj?", a);
     py_object *o = py_new(p, PY_SUPER);
     if (a[0] && a[1]) {
         if (a[0]->kind != PY_CLASS) return py_fail(p, r, "TypeError", "super() argument 1 must be a type");
@@ -171,7 +167,7 @@ static py_object *make_super(PY_ARGS) {
 static py_object *make_property(PY_ARGS) {
     py_object *a[4];
     (void)self;
-    TAKE("property", "fget? fset? fdel? doc?", a);
+    PY_TAKE("property", "fget? fset? fdel? doc?", a);
     py_object *o = py_new(p, PY_PROPERTY);
     o->u.property.getter = a[0] && !py_is_none(a[0]) ? a[0] : NULL;
     o->u.property.setter = a[1] && !py_is_none(a[1]) ? a[1] : NULL;
@@ -181,7 +177,7 @@ static py_object *make_property(PY_ARGS) {
 static py_object *reflect_wrap(PY_ARGS, const char *name, py_kind k) {
     py_object *a[1], *o = py_new(p, k);
     (void)self;
-    TAKE(name, "function", a);
+    PY_TAKE(name, "function", a);
     o->u.fn_object = a[0];
     return o;
 }
@@ -194,13 +190,12 @@ static py_object *make_classmethod(PY_ARGS) {
     return reflect_wrap(p, r, self, nargs, args, nkw, names, kwargs, "classmethod", PY_CLASSMETHOD);
 }
 
-/* ---- scopes, output
- * ------------------------------------------------------------------------------------------------ */
+/* ---- scopes, output -------------------------------------------------------------------------- */
 
 static py_object *reflect_vars(PY_ARGS) {
     py_object *a[1];
     (void)self;
-    TAKE("vars", "object?", a);
+    PY_TAKE("vars", "object?", a);
     if (!a[0]) return py_dict_object(p, py_function_env(p->env)->vars);
     if (a[0]->kind == PY_MODULE) return py_dict_object(p, a[0]->u.mod.globals);
     return py_getattr(p, r, a[0], "__dict__");
@@ -208,14 +203,14 @@ static py_object *reflect_vars(PY_ARGS) {
 
 static py_object *reflect_globals(PY_ARGS) {
     (void)self;
-    TAKE("globals", "", NULL);
+    PY_TAKE("globals", "", NULL);
     return py_dict_object(p, p->env->module->u.mod.globals);
 }
 
 static py_object *reflect_import(PY_ARGS) {
     py_object *a[5];
     (void)self;
-    TAKE("__import__", "name globals? locals? fromlist? level?", a);
+    PY_TAKE("__import__", "name globals? locals? fromlist? level?", a);
     const char *name = reflect_name(p, r, "__import__", a[0]);
     if (!name || !py_import(p, r, name)) return NULL;
     return py_import(p, r, a[3] ? name : intern_n(p->names, name, strcspn(name, ".")));
@@ -231,7 +226,7 @@ static bool reflect_dir_add(py *p, py_object *set, const py_dict *d) {
 static py_object *reflect_dir(PY_ARGS) {
     py_object *a[1], *set = py_set_new(p);
     (void)self;
-    TAKE("dir", "object?", a);
+    PY_TAKE("dir", "object?", a);
     const py_object *o = a[0], *cls = o && o->kind == PY_INSTANCE ? o->u.inst.cls
                                       : o && o->kind == PY_CLASS  ? o
                                                                   : NULL;
@@ -266,8 +261,7 @@ static py_object *reflect_print(PY_ARGS) {
     return py_failed(p) ? NULL : p->none;
 }
 
-/* ---- the class object
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the class object ------------------------------------------------------------------------ */
 
 static py_object *object_init(PY_ARGS) {
     (void)r, (void)self, (void)nargs, (void)args, (void)nkw, (void)names, (void)kwargs;
@@ -287,14 +281,14 @@ static py_object *object_make(PY_ARGS) {
 
 static py_object *object_setattr(PY_ARGS) {
     py_object *a[2];
-    TAKE("__setattr__", "name value", a);
+    PY_TAKE("__setattr__", "name value", a);
     const char *name = reflect_name(p, r, "__setattr__", a[0]);
     return name && py_set_plain(p, r, self, name, a[1]) ? p->none : NULL;
 }
 
 static py_object *object_delattr(PY_ARGS) {
     py_object *a[1];
-    TAKE("__delattr__", "name", a);
+    PY_TAKE("__delattr__", "name", a);
     if (self->kind == PY_INSTANCE && py_dict_remove(p, self->u.inst.attrs, a[0])) return p->none;
     const char *name = reflect_name(p, r, "__delattr__", a[0]);
     return name ? py_fail(p, r, "AttributeError", "%s", name) : NULL;
@@ -303,7 +297,7 @@ static py_object *object_delattr(PY_ARGS) {
 /* Without __getattr__. */
 static py_object *object_getattribute(PY_ARGS) {
     py_object *a[1];
-    TAKE("__getattribute__", "name", a);
+    PY_TAKE("__getattribute__", "name", a);
     const char *name = reflect_name(p, r, "__getattribute__", a[0]);
     if (!name) return NULL;
     py_object *own = self->kind == PY_INSTANCE ? py_dict_get(self->u.inst.attrs, name) : NULL;
@@ -314,7 +308,7 @@ static py_object *object_getattribute(PY_ARGS) {
 }
 
 static py_object *object_repr(PY_ARGS) {
-    TAKE("__repr__", "", NULL);
+    PY_TAKE("__repr__", "", NULL);
     strbuf out = STRBUF_INIT;
     if (self->kind == PY_INSTANCE)
         sb_printf(&out, "<%s object at %p>", self->u.inst.cls->u.cls->name, (void *)self);
@@ -325,18 +319,18 @@ static py_object *object_repr(PY_ARGS) {
 
 static py_object *object_eq(PY_ARGS) {
     py_object *a[1];
-    TAKE("__eq__", "other", a);
+    PY_TAKE("__eq__", "other", a);
     return py_same(self, a[0]) ? p->true_ : p->not_implemented;
 }
 
 static py_object *object_ne(PY_ARGS) {
     py_object *a[1];
-    TAKE("__ne__", "other", a);
+    PY_TAKE("__ne__", "other", a);
     return py_same(self, a[0]) ? p->false_ : p->not_implemented;
 }
 
 static py_object *object_hash(PY_ARGS) {
-    TAKE("__hash__", "", NULL);
+    PY_TAKE("__hash__", "", NULL);
     return py_int(p, (int64_t)((uintptr_t)self >> 4));
 }
 
@@ -346,7 +340,7 @@ static py_object *object_dir(PY_ARGS) {
     (void)args;
 }
 
-const py_method_row py_object_methods[] = {
+static const py_method_row py_object_methods[] = {
     {"object", "__init__", object_init},
     {"object", "__setattr__", object_setattr},
     {"object", "__delattr__", object_delattr},
@@ -406,14 +400,18 @@ bool py_objects_init(py *p) {
     }
     if (!py_dict_set(p, p->object_class->u.cls->attrs, "__new__", py_builtin(p, "__new__", object_make)))
         return false;
+    return true;
+}
+
+py_object *py_reflect_make(py *p, const char *name) {
     for (size_t i = 0; i < sizeof reflect_types / sizeof *reflect_types; i++) {
+        if (strcmp(reflect_types[i].name, name)) continue;
         py_object *cls = py_class_new(p, NULL, reflect_types[i].name, 0, NULL, PYC_BUILTIN);
-        if (!cls) return false;
-        cls->u.cls->make = reflect_types[i].fn;
+        if (cls) cls->u.cls->make = reflect_types[i].fn;
+        return cls;
     }
     for (size_t i = 0; i < sizeof reflect_functions / sizeof *reflect_functions; i++)
-        if (!py_dict_set(p, p->builtins->u.mod.globals, reflect_functions[i].name,
-                         py_builtin(p, reflect_functions[i].name, reflect_functions[i].fn)))
-            return false;
-    return true;
+        if (!strcmp(reflect_functions[i].name, name))
+            return py_builtin(p, reflect_functions[i].name, reflect_functions[i].fn);
+    return NULL;
 }

@@ -244,8 +244,7 @@ static flow stmt_import(py *p, py_env *env, const stmt *s) {
     return FLOW_NEXT;
 }
 
-/* ---- control flow ----------------------------------------------------------------------------------------
- */
+/* ---- control flow ---------------------------------------------------------------------------- */
 
 static flow stmt_if(py *p, py_env *env, const stmt *s) {
     py_object *c = py_eval(p, env, s->value);
@@ -296,8 +295,7 @@ static flow stmt_for(py *p, py_env *env, const stmt *s) {
     return f == FLOW_NEXT ? stmt_block(p, env, &s->orelse) : f;
 }
 
-/* ---- with, try
- * ---------------------------------------------------------------------------------------------- */
+/* ---- with, try ------------------------------------------------------------------------------- */
 
 /* Takes the failure out of the diag, for code that runs before it is handled or goes on. NULL: it cannot be
  * caught. */
@@ -405,8 +403,7 @@ static flow stmt_try(py *p, py_env *env, const stmt *s) {
     return e ? stmt_put_back(p, &saved, e) : f;
 }
 
-/* ---- definitions
- * ------------------------------------------------------------------------------------------------- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 static flow stmt_decorate(py *p, py_env *env, const expr_list *decorators, const char *name, py_object *o) {
     for (size_t i = decorators->len; i > 0 && o; i--) {
@@ -436,8 +433,7 @@ static flow stmt_class(py *p, py_env *env, const stmt *s) {
     return o ? stmt_decorate(p, env, &s->cls->decorators, s->cls->name, o) : FLOW_ERROR;
 }
 
-/* ---- dispatch
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- dispatch -------------------------------------------------------------------------------- */
 
 typedef flow (*stmt_fn)(py *p, py_env *env, const stmt *s);
 

@@ -37,8 +37,7 @@ static const str *str_argument(py *p, source_range r, const char *method, const 
     return s;
 }
 
-/* ---- case and kinds of characters -------------------------------------------------------------------------
- */
+/* ---- case and kinds of characters ------------------------------------------------------------ */
 
 static py_object *str_mapped(py *p, const str *s, void (*map)(char *bytes, size_t len)) {
     str *t = str_new(s->bytes, s->len);
@@ -126,8 +125,7 @@ STR_TEST(isupper, str_has_case(s, islower, isupper))
 STR_TEST(islower, str_has_case(s, isupper, islower))
 STR_TEST(isidentifier, str_names(s))
 
-/* ---- searching
- * --------------------------------------------------------------------------------------------------- */
+/* ---- searching ------------------------------------------------------------------------------- */
 
 /* Bounds of "find(sub, start, end)" as bytes. */
 static bool str_bounds(py *p, source_range r, const str *s, py_object *from, py_object *to, size_t *begin,
@@ -235,8 +233,7 @@ static py_object *str_removesuffix(PY_ARGS) {
     return str_without(p, r, self, nargs, args, nkw, names, kwargs, "removesuffix", true);
 }
 
-/* ---- trimming, padding
- * ------------------------------------------------------------------------------------------------- */
+/* ---- trimming, padding ----------------------------------------------------------------------- */
 
 static bool str_in_set(const str *set, char c) {
     return set ? memchr(set->bytes, c, set->len) != NULL : isspace((unsigned char)c) != 0;
@@ -303,8 +300,7 @@ static py_object *str_zfill(PY_ARGS) {
     return str_pad(p, r, self, nargs, args, nkw, names, kwargs, "zfill", '0');
 }
 
-/* ---- taking apart, putting together
- * ---------------------------------------------------------------------------------------- */
+/* ---- taking apart, putting together ---------------------------------------------------------- */
 
 static bool str_push(py *p, source_range r, py_object *list, const char *s, size_t n) {
     py_object *o = py_string(p, s, n);

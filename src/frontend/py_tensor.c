@@ -97,7 +97,7 @@ static py_object *tensor_list(py *p, const tensor *t, int dim, int64_t at) {
     return o;
 }
 
-py_object *py_tensor_tolist(py *p, source_range r, const tensor *t) {
+static py_object *py_tensor_tolist(py *p, source_range r, const tensor *t) {
     if (t->numel > PY_MAX_ITEMS) return py_fail(p, r, "MemoryError", "more than %d items", PY_MAX_ITEMS);
     return tensor_list(p, t, 0, 0);
 }
@@ -188,7 +188,7 @@ static bool tensor_self(py *p, source_range r, py_object **self, int *nargs, py_
     return false;
 }
 
-static py_object *tensor_dims(PY_BUILTIN_PARAMS, const char *name, bool strides) {
+static py_object *tensor_dims(PY_ARGS, const char *name, bool strides) {
     py_object *a[1];
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, name, "dim?", PY_GIVEN, a)) return NULL;
     const tensor *t = self->u.v.u.tensor;
@@ -204,35 +204,35 @@ static py_object *tensor_dims(PY_BUILTIN_PARAMS, const char *name, bool strides)
     return py_int(p, all[at]);
 }
 
-static py_object *tensor_size(PY_BUILTIN_PARAMS) { return tensor_dims(p, r, self, PY_GIVEN, "size", false); }
-static py_object *tensor_stride(PY_BUILTIN_PARAMS) {
+static py_object *tensor_size(PY_ARGS) { return tensor_dims(p, r, self, PY_GIVEN, "size", false); }
+static py_object *tensor_stride(PY_ARGS) {
     return tensor_dims(p, r, self, PY_GIVEN, "stride", true);
 }
 
-static py_object *tensor_tolist(PY_BUILTIN_PARAMS) {
+static py_object *tensor_tolist(PY_ARGS) {
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "tolist", "", PY_GIVEN, NULL)) return NULL;
     return py_tensor_tolist(p, r, self->u.v.u.tensor);
 }
 
-static py_object *tensor_numel(PY_BUILTIN_PARAMS) {
+static py_object *tensor_numel(PY_ARGS) {
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "nelement", "", PY_GIVEN, NULL))
         return NULL;
     return py_int(p, self->u.v.u.tensor->numel);
 }
 
-static py_object *tensor_dim(PY_BUILTIN_PARAMS) {
+static py_object *tensor_dim(PY_ARGS) {
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "ndimension", "", PY_GIVEN, NULL))
         return NULL;
     return py_int(p, self->u.v.u.tensor->ndim);
 }
 
-static py_object *tensor_element_size(PY_BUILTIN_PARAMS) {
+static py_object *tensor_element_size(PY_ARGS) {
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "element_size", "", PY_GIVEN, NULL))
         return NULL;
     return py_int(p, (int64_t)dtype_size((dtype)self->u.v.u.tensor->dtype));
 }
 
-static py_object *tensor_len(PY_BUILTIN_PARAMS) {
+static py_object *tensor_len(PY_ARGS) {
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "__len__", "", PY_GIVEN, NULL))
         return NULL;
     if (!self->u.v.u.tensor->ndim) return py_fail(p, r, "TypeError", "len() of a 0-d tensor");
@@ -245,7 +245,7 @@ static py_object *tensor_cast(py *p, source_range r, py_object *self, int64_t dt
 }
 
 #define TENSOR_CAST(name, dt)                                                                        \
-    static py_object *tensor_##name(PY_BUILTIN_PARAMS) {                                             \
+    static py_object *tensor_##name(PY_ARGS) {                                             \
         py_object *a[1];                                                                             \
         if (!tensor_self(p, r, &self, &nargs, &args)) return NULL;                                   \
         if (!py_bind(p, r, #name, "memory_format?", PY_GIVEN, a)) return NULL;                       \
@@ -265,7 +265,7 @@ TENSOR_CAST(cfloat, DT_COMPLEX64)
 TENSOR_CAST(cdouble, DT_COMPLEX128)
 
 /* t.type() is "torch.FloatTensor"; t.type(dtype or such a name) converts. */
-static py_object *tensor_type(PY_BUILTIN_PARAMS) {
+static py_object *tensor_type(PY_ARGS) {
     py_object *a[2];
     if (!tensor_self(p, r, &self, &nargs, &args) ||
         !py_bind(p, r, "type", "dtype? non_blocking?", PY_GIVEN, a))
@@ -282,14 +282,14 @@ static py_object *tensor_type(PY_BUILTIN_PARAMS) {
     return py_fail(p, r, "TypeError", "dtype must be a type, str, or dtype object");
 }
 
-static py_object *tensor_cpu(PY_BUILTIN_PARAMS) {
+static py_object *tensor_cpu(PY_ARGS) {
     py_object *a[1];
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "cpu", "memory_format?", PY_GIVEN, a))
         return NULL;
     return self;
 }
 
-static py_object *tensor_new_tensor(PY_BUILTIN_PARAMS) {
+static py_object *tensor_new_tensor(PY_ARGS) {
     py_object *a[4];
     if (!tensor_self(p, r, &self, &nargs, &args)) return NULL;
     if (!py_bind(p, r, "new_tensor", "data dtype? device? requires_grad?", PY_GIVEN, a)) return NULL;
@@ -302,19 +302,19 @@ static py_object *tensor_new_tensor(PY_BUILTIN_PARAMS) {
 static py_object *tensor_refuse(py *p, source_range r, const char *what) {
     return py_unsupported(p, r, "Tensor.%s is not available while a program is being compiled", what);
 }
-static py_object *tensor_numpy(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, tensor_refuse(p, r, "numpy"); }
-static py_object *tensor_cuda(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, tensor_refuse(p, r, "cuda"); }
-static py_object *tensor_backward(PY_BUILTIN_PARAMS) {
+static py_object *tensor_numpy(PY_ARGS) { return PY_UNUSED_PARAMS, tensor_refuse(p, r, "numpy"); }
+static py_object *tensor_cuda(PY_ARGS) { return PY_UNUSED_PARAMS, tensor_refuse(p, r, "cuda"); }
+static py_object *tensor_backward(PY_ARGS) {
     return PY_UNUSED_PARAMS, tensor_refuse(p, r, "backward");
 }
-static py_object *tensor_hook(PY_BUILTIN_PARAMS) {
+static py_object *tensor_hook(PY_ARGS) {
     return PY_UNUSED_PARAMS, tensor_refuse(p, r, "register_hook");
 }
-static py_object *tensor_data_ptr(PY_BUILTIN_PARAMS) {
+static py_object *tensor_data_ptr(PY_ARGS) {
     return PY_UNUSED_PARAMS, tensor_refuse(p, r, "data_ptr");
 }
 
-static py_object *tensor_share(PY_BUILTIN_PARAMS) {
+static py_object *tensor_share(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return tensor_self(p, r, &self, &nargs, &args) ? self : NULL;
 }

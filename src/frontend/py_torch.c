@@ -33,6 +33,7 @@ static const struct { const char *name; py_symbol kind; int v; } torch_symbols[]
     {"sparse_csr", PY_LAYOUT, 2},
     {"_mkldnn", PY_LAYOUT, 3},
     {"contiguous_format", PY_MEMORY_FORMAT, 0},
+    {"legacy_contiguous_format", PY_MEMORY_FORMAT, 0},
     {"preserve_format", PY_MEMORY_FORMAT, 1},
     {"channels_last", PY_MEMORY_FORMAT, 2},
     {"channels_last_3d", PY_MEMORY_FORMAT, 3},
@@ -47,7 +48,7 @@ static const struct { const char *name; double v; } torch_numbers[] = {
 
 /* Modules below torch that come into being when they are named. */
 static const char *const torch_submodules[] = {
-    "nn", "jit", "ops", "functional", "linalg", "special", "fft", "cuda", "backends", "autograd", "utils",
+    "nn", "jit", "ops", "functional", "linalg", "special", "fft", "cuda", "cpu", "backends", "autograd", "utils",
     "version", "random", "types", "onnx", "distributed", "hub", "optim", "fx", "quantization", "ao",
     "overrides", "_C", "_VF", "_jit_internal", "testing", "distributions", "profiler", "serialization",
     "multiprocessing", "package", "sparse", "storage", "_utils", "classes", "amp", "mps"};
@@ -66,9 +67,13 @@ static const struct { const char *module, *name, *home; } torch_elsewhere[] = {
     {"torch", "inference_mode", "torch.autograd.grad_mode"},
     {"torch", "autocast", "torch.amp.autocast_mode"},
     {"torch.amp", "autocast", "torch.amp.autocast_mode"},
-    {"torch.cuda.amp", "autocast", "torch.amp.autocast_mode"},
-    {"torch.cuda.amp", "custom_fwd", "torch.amp.autocast_mode"},
-    {"torch.cuda.amp", "custom_bwd", "torch.amp.autocast_mode"},
+    {"torch.cuda.amp", "autocast", "torch.cuda.amp.autocast_mode"},
+    {"torch.cpu.amp", "autocast", "torch.cpu.amp.autocast_mode"},
+    {"torch.cuda.amp", "custom_fwd", "torch.cuda.amp.autocast_mode"},
+    {"torch.cuda.amp", "custom_bwd", "torch.cuda.amp.autocast_mode"},
+    {"torch.profiler", "record_function", "torch.autograd.profiler"},
+    {"torch.profiler", "profile", "torch.autograd.profiler"},
+    {"torch.jit", "is_tracing", "torch.jit._trace"},
     {"torch.autograd", "no_grad", "torch.autograd.grad_mode"},
     {"torch.autograd", "enable_grad", "torch.autograd.grad_mode"},
     {"torch.autograd", "set_grad_enabled", "torch.autograd.grad_mode"},
@@ -104,7 +109,7 @@ static bool torch_on_cpu(py *p, source_range r, const py_object *device) {
     return cpu;
 }
 
-static py_object *torch_tensor(PY_BUILTIN_PARAMS) {
+static py_object *torch_tensor(PY_ARGS) {
     py_object *a[5];
     (void)self;
     int64_t dt;
@@ -118,7 +123,7 @@ static py_object *torch_tensor(PY_BUILTIN_PARAMS) {
     return py_tensor_take(p, t);
 }
 
-static py_object *torch_as_tensor(PY_BUILTIN_PARAMS) {
+static py_object *torch_as_tensor(PY_ARGS) {
     py_object *a[3];
     (void)self;
     int64_t dt;
@@ -143,7 +148,7 @@ static py_object *torch_typed(py *p, source_range r, dtype dt, int nargs, py_obj
     return py_tensor_take(p, t);
 }
 
-static py_object *torch_make_tensor(PY_BUILTIN_PARAMS) {
+static py_object *torch_make_tensor(PY_ARGS) {
     (void)names, (void)kwargs;
     if (nkw) return py_fail(p, r, "TypeError", "%s() takes no keyword arguments", py_type_name(self));
     const char *name = self && self->kind == PY_CLASS ? self->u.cls->name : "Tensor";
@@ -157,7 +162,7 @@ static py_object *torch_make_tensor(PY_BUILTIN_PARAMS) {
 }
 
 /* A parameter: a handle of its own on the tensor's data, so that its flag is its own. */
-static py_object *torch_make_parameter(PY_BUILTIN_PARAMS) {
+static py_object *torch_make_parameter(PY_ARGS) {
     py_object *a[2];
     (void)self;
     bool grad = true;
@@ -176,7 +181,7 @@ static py_object *torch_make_parameter(PY_BUILTIN_PARAMS) {
     return o;
 }
 
-static py_object *torch_make_device(PY_BUILTIN_PARAMS) {
+static py_object *torch_make_device(PY_ARGS) {
     py_object *a[2];
     (void)self;
     int64_t index = -1;
@@ -193,7 +198,7 @@ static py_object *torch_make_device(PY_BUILTIN_PARAMS) {
     return py_from_value(p, v);
 }
 
-static py_object *torch_make_size(PY_BUILTIN_PARAMS) {
+static py_object *torch_make_size(PY_ARGS) {
     py_object *a[1], **items = NULL;
     (void)self;
     int n = 0;
@@ -202,7 +207,7 @@ static py_object *torch_make_size(PY_BUILTIN_PARAMS) {
     return py_tuple(p, n, items);
 }
 
-static py_object *torch_refuse_class(PY_BUILTIN_PARAMS) {
+static py_object *torch_refuse_class(PY_ARGS) {
     (void)nargs, (void)args, (void)nkw, (void)names, (void)kwargs;
     return py_unsupported(p, r, "torch.%s cannot be made while a program is being compiled",
                           self && self->kind == PY_CLASS ? self->u.cls->name : "object");
@@ -225,7 +230,7 @@ static const struct torch_float_row {
     {DT_FLOAT64, DBL_MAX, DBL_EPSILON, DBL_MIN, 1e-15, 64},
 };
 
-static py_object *torch_finfo(PY_BUILTIN_PARAMS) {
+static py_object *torch_finfo(PY_ARGS) {
     py_object *a[1];
     int64_t dt = DT_FLOAT32;
     if (!py_bind(p, r, "finfo", "type?", PY_GIVEN, a) || (a[0] && !torch_dtype_of(p, r, a[0], &dt)))
@@ -251,7 +256,7 @@ static py_object *torch_finfo(PY_BUILTIN_PARAMS) {
         "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'");
 }
 
-static py_object *torch_iinfo(PY_BUILTIN_PARAMS) {
+static py_object *torch_iinfo(PY_ARGS) {
     static const struct { int dt; int64_t min, max; } rows[] = {
         {DT_UINT8, 0, UINT8_MAX},          {DT_INT8, INT8_MIN, INT8_MAX},    {DT_INT16, INT16_MIN, INT16_MAX},
         {DT_INT32, INT32_MIN, INT32_MAX}, {DT_INT64, INT64_MIN, INT64_MAX}};
@@ -272,12 +277,12 @@ static py_object *torch_iinfo(PY_BUILTIN_PARAMS) {
                    "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'");
 }
 
-static py_object *torch_get_default_dtype(PY_BUILTIN_PARAMS) {
+static py_object *torch_get_default_dtype(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return py_symbol_object(p, r, PY_DTYPE, DT_FLOAT32);
 }
 
-static py_object *torch_set_default_dtype(PY_BUILTIN_PARAMS) {
+static py_object *torch_set_default_dtype(PY_ARGS) {
     py_object *a[1];
     (void)self;
     int64_t dt;
@@ -290,7 +295,7 @@ static py_object *torch_set_default_dtype(PY_BUILTIN_PARAMS) {
                : py_unsupported(p, r, "the default dtype is torch.float32; others are not supported");
 }
 
-static py_object *torch_promote_types(PY_BUILTIN_PARAMS) {
+static py_object *torch_promote_types(PY_ARGS) {
     py_object *a[2];
     (void)self;
     int64_t x, y;
@@ -302,7 +307,7 @@ static py_object *torch_promote_types(PY_BUILTIN_PARAMS) {
 
 /* ---- random numbers, gradients, questions ---------------------------------------------------- */
 
-static py_object *torch_manual_seed(PY_BUILTIN_PARAMS) {
+static py_object *torch_manual_seed(PY_ARGS) {
     py_object *a[1];
     (void)self;
     int64_t seed;
@@ -313,24 +318,24 @@ static py_object *torch_manual_seed(PY_BUILTIN_PARAMS) {
     return p->none;
 }
 
-static py_object *torch_initial_seed(PY_BUILTIN_PARAMS) {
+static py_object *torch_initial_seed(PY_ARGS) {
     PY_UNUSED_PARAMS;
     py_object *seed = py_module_member(p, "torch", "_seed");
     return seed ? seed : py_int(p, 67280421310721);
 }
 
-static py_object *torch_is_grad_enabled(PY_BUILTIN_PARAMS) {
+static py_object *torch_is_grad_enabled(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return py_bool(p, !p->no_grad);
 }
 
-static py_object *torch_is_tensor(PY_BUILTIN_PARAMS) {
+static py_object *torch_is_tensor(PY_ARGS) {
     py_object *a[1];
     (void)self;
     return py_bind(p, r, "is_tensor", "obj", PY_GIVEN, a) ? py_bool(p, py_is_tensor(a[0])) : NULL;
 }
 
-static py_object *torch_numel(PY_BUILTIN_PARAMS) {
+static py_object *torch_numel(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "numel", "input", PY_GIVEN, a)) return NULL;
@@ -339,7 +344,7 @@ static py_object *torch_numel(PY_BUILTIN_PARAMS) {
                                         py_type_name(a[0]));
 }
 
-static py_object *torch_assert(PY_BUILTIN_PARAMS) {
+static py_object *torch_assert(PY_ARGS) {
     py_object *a[2];
     (void)self;
     bool ok;
@@ -349,7 +354,7 @@ static py_object *torch_assert(PY_BUILTIN_PARAMS) {
     return ok ? p->none : py_fail(p, r, "AssertionError", "%s", text ? text : "");
 }
 
-static py_object *torch_typename(PY_BUILTIN_PARAMS) {
+static py_object *torch_typename(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "typename", "o", PY_GIVEN, a)) return NULL;
@@ -357,20 +362,20 @@ static py_object *torch_typename(PY_BUILTIN_PARAMS) {
     return py_text(p, arena_printf(p->a, "torch.%sTensor", dtype_table[a[0]->u.v.u.tensor->dtype].ir_name));
 }
 
-static py_object *torch_false(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, p->false_; }
-static py_object *torch_none(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, p->none; }
-static py_object *torch_zero(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, py_int(p, 0); }
-static py_object *torch_one(PY_BUILTIN_PARAMS) { return PY_UNUSED_PARAMS, py_int(p, 1); }
-static py_object *torch_identity(PY_BUILTIN_PARAMS) {
+static py_object *torch_false(PY_ARGS) { return PY_UNUSED_PARAMS, p->false_; }
+static py_object *torch_none(PY_ARGS) { return PY_UNUSED_PARAMS, p->none; }
+static py_object *torch_zero(PY_ARGS) { return PY_UNUSED_PARAMS, py_int(p, 0); }
+static py_object *torch_one(PY_ARGS) { return PY_UNUSED_PARAMS, py_int(p, 1); }
+static py_object *torch_identity(PY_ARGS) {
     (void)r, (void)self, (void)nkw, (void)names, (void)kwargs;
     return nargs ? args[0] : p->none;
 }
-static py_object *torch_call_first(PY_BUILTIN_PARAMS) {
+static py_object *torch_call_first(PY_ARGS) {
     (void)self;
     if (!nargs) return py_fail(p, r, "TypeError", "a function to call is missing");
     return py_call(p, r, args[0], nargs - 1, args + 1, nkw, names, kwargs);
 }
-static py_object *torch_unavailable(PY_BUILTIN_PARAMS) {
+static py_object *torch_unavailable(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return py_unsupported(p, r, "this function of torch is not available while a program is being compiled");
 }
@@ -502,6 +507,9 @@ static const struct { const char *name, *prefix; } torch_modules[] = {
     {"torch.ops", NULL},
     {"torch.cuda", NULL},
     {"torch.cuda.amp", NULL},
+    {"torch.cpu", NULL},
+    {"torch.cpu.amp", NULL},
+    {"torch.profiler", NULL},
     {"torch.amp", NULL},
     {"torch.backends", NULL},
     {"torch.backends.cudnn", NULL},
@@ -527,11 +535,11 @@ static const struct { const char *name, *prefix; } torch_modules[] = {
 /* Modules that may be imported, but not used. */
 static const char *const torch_absent[] = {
     "torch.hub", "torch.optim", "torch.optim.lr_scheduler", "torch.quantization", "torch.ao",
-    "torch.ao.quantization", "torch.testing", "torch.distributions", "torch.profiler",
+    "torch.ao.quantization", "torch.testing", "torch.distributions",
     "torch.serialization", "torch.multiprocessing", "torch.package", "torch.storage", "torch._utils",
     "torch.utils.data", "torch.utils.data.dataset", "torch.utils.data.dataloader",
     "torch.utils.tensorboard", "torch.utils.model_zoo", "torch.utils.hooks", "torch.mps", "torch.classes",
-    "torch.autograd.profiler", "torch.nn.parallel", "torch.autograd.gradcheck", "torch.utils.cpp_extension",
+    "torch.nn.parallel", "torch.autograd.gradcheck", "torch.utils.cpp_extension",
     "torch.distributed.rpc", "torch.fx.node", "torch.jit._builtins"};
 
 static bool torch_fill(py *p, py_object *mod) {
@@ -555,7 +563,7 @@ static bool torch_fill_other(py *p, py_object *mod, const char *dotted) {
                py_module_set(p, mod, "cuda", p->none) && py_module_set(p, mod, "hip", p->none);
     if (!strcmp(dotted, "torch.linalg")) /* kernels fail with a RuntimeError */
         return py_module_set_take(p, mod, "LinAlgError",
-                                  py_dict_get(p->builtins->u.mod.globals, "RuntimeError"));
+                                  py_builtin_named(p, "RuntimeError"));
     if (!strncmp(dotted, "torch.backends.cud", 18))
         return py_module_set(p, mod, "enabled", p->true_) && py_module_set(p, mod, "benchmark", p->false_) &&
                py_module_set(p, mod, "deterministic", p->false_) &&

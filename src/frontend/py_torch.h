@@ -11,18 +11,8 @@
 
 #include "frontend/py.h"
 
-/* The parameters of a builtin. */
-#define PY_BUILTIN_PARAMS                                                                                     \
-    py *p, source_range r, py_object *self, int nargs, py_object **args, int nkw, const char *const *names, \
-        py_object **kwargs
 #define PY_UNUSED_PARAMS                                                                                     \
     (void)p, (void)r, (void)self, (void)nargs, (void)args, (void)nkw, (void)names, (void)kwargs
-#define PY_GIVEN nargs, args, nkw, names, kwargs
-
-typedef struct py_row {
-    const char *name;
-    py_builtin_fn fn;
-} py_row; /* "math.sqrt"; a table ends with {NULL, NULL} */
 
 /* Adds the rows "MODULE.name" of a table to the globals of mod, whose dotted name is MODULE. */
 bool py_add_rows(py *p, py_object *mod, const py_row *rows);
@@ -43,7 +33,6 @@ py_object *py_module_member(py *p, const char *module,
 /* py_tensor.c */
 py_object *py_tensor_take(py *p, tensor *t);
 value py_tensor_item(const tensor *t, diag *d); /* the only element as bool, int, float or complex */
-py_object *py_tensor_tolist(py *p, source_range r, const tensor *t);
 py_object *py_symbol_object(py *p, source_range r, py_symbol kind, int64_t v); /* torch.float32 */
 
 /* py_tensor_data.c: nested sequences of numbers <-> tensors */

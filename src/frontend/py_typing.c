@@ -89,32 +89,32 @@ py_object *py_type_subscript(py *p, source_range r, py_object *o, py_object *key
 
 /* ---- the module ------------------------------------------------------------------------------ */
 
-static py_object *typing_cast(PY_BUILTIN_PARAMS) {
+static py_object *typing_cast(PY_ARGS) {
     py_object *a[2];
     (void)self;
     return py_bind(p, r, "cast", "typ val", PY_GIVEN, a) ? a[1] : NULL;
 }
 
-static py_object *typing_type_var(PY_BUILTIN_PARAMS) {
+static py_object *typing_type_var(PY_ARGS) {
     (void)self, (void)nkw, (void)names, (void)kwargs;
     const char *name = nargs ? py_as_text(args[0]) : NULL;
     return name ? py_plain_type(p, intern(p->names, name))
                 : py_fail(p, r, "TypeError", "TypeVar() misses its name");
 }
 
-static py_object *typing_new_type(PY_BUILTIN_PARAMS) {
+static py_object *typing_new_type(PY_ARGS) {
     py_object *a[2];
     (void)self;
     return py_bind(p, r, "NewType", "name tp", PY_GIVEN, a) ? a[1] : NULL;
 }
 
-static py_object *typing_identity(PY_BUILTIN_PARAMS) {
+static py_object *typing_identity(PY_ARGS) {
     py_object *a[1];
     (void)self;
     return py_bind(p, r, "decorator", "arg", PY_GIVEN, a) ? a[0] : NULL;
 }
 
-static py_object *typing_hints(PY_BUILTIN_PARAMS) {
+static py_object *typing_hints(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return py_unsupported(p, r, "typing.get_type_hints is not available while a program is being compiled");
 }
@@ -147,6 +147,6 @@ bool py_typing_module(py *p, const char *dotted, py_object *mod) {
     for (const py_row *row = typing_rows; row->name; row++)
         if (!py_module_set_take(p, mod, row->name + strlen("typing."), py_builtin(p, row->name, row->fn)))
             return false;
-    py_object *str = py_dict_get(p->builtins->u.mod.globals, "str");
+    py_object *str = py_builtin_named(p, "str");
     return py_module_set(p, mod, "TYPE_CHECKING", p->false_) && (!str || py_module_set(p, mod, "Text", str));
 }

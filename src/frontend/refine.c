@@ -12,7 +12,7 @@
  *
  * Tests: tests/lang, tests/corpus
  */
-#include "frontend/emit.h"
+#include "frontend/source.h"
 
 /* ---- sets of refinements ------------------------------------------------------------------ */
 
@@ -28,24 +28,29 @@ static refinement *refine_add(emitter *e, refinement *l, const char *name, type 
     return r;
 }
 
-/* What holds where both a and b do; a variable refined in two ways is not refined. */
+static refinement **refine_append(emitter *e, refinement **end, const refinement *r) {
+    *end = refine_add(e, NULL, r->name, r->type);
+    return &(*end)->next;
+}
+
+/* What holds where both a and b do, those of a first; a variable refined in two ways is not refined. */
 static refinement *refine_both(emitter *e, const refinement *a, const refinement *b) {
-    refinement *out = NULL;
+    refinement *out = NULL, **end = &out;
     for (const refinement *r = a; r; r = r->next) {
         const refinement *other = refine_find(b, r->name);
-        if (!other || other->type == r->type) out = refine_add(e, out, r->name, r->type);
+        if (!other || other->type == r->type) end = refine_append(e, end, r);
     }
     for (const refinement *r = b; r; r = r->next)
-        if (!refine_find(a, r->name)) out = refine_add(e, out, r->name, r->type);
+        if (!refine_find(a, r->name)) end = refine_append(e, end, r);
     return out;
 }
 
 /* What holds where a or b does. */
 static refinement *refine_either(emitter *e, const refinement *a, const refinement *b) {
-    refinement *out = NULL;
+    refinement *out = NULL, **end = &out;
     for (const refinement *r = a; r; r = r->next) {
         const refinement *other = refine_find(b, r->name);
-        if (other && other->type == r->type) out = refine_add(e, out, r->name, r->type);
+        if (other && other->type == r->type) end = refine_append(e, end, r);
     }
     return out;
 }
@@ -185,6 +190,13 @@ static bool refine_split(emitter *e, const type_vector *is, const type_vector *a
     return all;
 }
 
+/* Modules are what their Python classes say, which is known; nothing more is learnt of their types. */
+static bool refine_module(emitter *e, const expr *call, const ir_value *v, condition *out) {
+    int is = source_isinstance(e, v->type, call->items.data[1]);
+    if (is >= 0) refine_known(e, call->range, is == 1, out);
+    return is >= 0;
+}
+
 static bool refine_isinstance(emitter *e, const expr *call, condition *out) {
     if (call->items.len != 2 || call->kwargs.len) {
         emit_fail(e, call->range, "isinstance expected exactly 2 arguments but found %zu",
@@ -194,7 +206,10 @@ static bool refine_isinstance(emitter *e, const expr *call, condition *out) {
     const expr *x = call->items.data[0];
     ir_value *v = emit_expr(e, x, NULL);
     type_vector is = {0}, asked = {0}, pass = {0}, fail = {0};
-    if (!v || !refine_gather(e, call->items.data[1], &asked, 0)) return false;
+    if (!v) return false;
+    if (e->scope && v->type->kind == T_CLASS && v->type->cls->is_module && v->type->cls->source)
+        return refine_module(e, call, v, out);
+    if (!refine_gather(e, call->items.data[1], &asked, 0)) return false;
     refine_sort(e, &asked);
     refine_flatten(e, v->type, &is);
     bool all = refine_split(e, &is, &asked, &pass, &fail);

@@ -5,12 +5,20 @@
  *
  * Every function is compiled on its own, so that one run reports every independent error; a function that
  * fails because one it calls fails brings the same error again, which is dropped.
- * Ownership: the program is
- * the unit's import_ctx and dies with it. Objects made while compiling are held until the end, then only
- * the root keeps them.
+ *
+ * Ownership: the program is the unit's import_ctx and dies with it. Objects made while compiling are held
+ * until the end, then only the root keeps them.
  * Tests: tests/lang, tests/corpus
  */
 #include "frontend/source.h"
+
+void *source_fail(program *g, source_range r, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    diag_fail_v(g->py.diag, CTSC_FAILED, r, fmt, ap);
+    va_end(ap);
+    return NULL;
+}
 
 static void source_release(program *g) {
     for (size_t i = 0; i < g->held.len; i++) value_unref(g->held.data[i]);
@@ -130,10 +138,8 @@ static py_object *source_only(const program *g, source_offer kind, int *n) {
     *n = 0;
     for (size_t i = 0; i < d->entries.len; i++) {
         const py_dict_entry *en = &d->entries.data[i];
-        if (!en->key || en->key->kind != PY_VALUE || en->key->u.v.tag != V_STR ||
-            source_offers(g, en->val) != kind)
-            continue;
-        if (source_used(g, en->key->u.v.u.str->bytes, en->val)) continue;
+        const char *name = py_as_text(en->key);
+        if (!name || source_offers(g, en->val) != kind || source_used(g, name, en->val)) continue;
         if (en->val != found) ++*n;
         found = en->val;
     }
@@ -146,9 +152,9 @@ static void source_list_candidates(program *g, strbuf *out) {
     int n = 0;
     for (size_t i = 0; i < d->entries.len; i++) {
         const py_dict_entry *en = &d->entries.data[i];
-        source_offer o = en->key ? source_offers(g, en->val) : OFFER_NONE;
-        if (o == OFFER_NONE || en->key->kind != PY_VALUE || en->key->u.v.tag != V_STR) continue;
-        sb_printf(out, "%s%s %s", n++ ? ", " : "", what[o], en->key->u.v.u.str->bytes);
+        const char *name = py_as_text(en->key);
+        source_offer o = name ? source_offers(g, en->val) : OFFER_NONE;
+        if (o != OFFER_NONE) sb_printf(out, "%s%s %s", n++ ? ", " : "", what[o], name);
     }
     if (!n) sb_puts(out, "none");
 }
@@ -223,7 +229,7 @@ static void source_declare_called(program *g, const scope *s, const expr *x) {
         source_function(g, x->range, o);
     if (f && f->kind == E_ATTR && f->a->kind == E_NAME && s->module && s->fn->u.fn->def->params.len &&
         !strcmp(f->a->name, s->fn->u.fn->def->params.data[0].name))
-        source_module_method(g, x->range, s->module, f->name);
+        source_module_method(g, s->module, f->name);
     source_declare_called(g, s, x->a);
     source_declare_called(g, s, x->b);
     source_declare_called(g, s, x->c);
@@ -336,16 +342,18 @@ static bool source_prepare(program *g, source_range r, py_object *module, const 
     return !o->eval || source_call_method(g, r, module, "eval", 0, NULL);
 }
 
-/* What the file marks with @torch.jit.script is compiled whether or not the entry uses it: PyTorch does so when it meets the mark. */
+/* What the file marks with @torch.jit.script is compiled whether or not the entry uses it: PyTorch does so
+ * when it meets the mark. */
 static void source_declare_scripted(program *g) {
     const py_dict *globals = g->main->u.mod.globals;
     for (size_t i = 0; i < globals->entries.len; i++) {
         const py_dict_entry *e = &globals->entries.data[i];
+        py_object *o = e->val;
         if (!e->key) continue;
-        if (e->val->kind == PY_FUNCTION && e->val->u.fn->mode == PY_SCRIPT && e->val->u.fn->module == g->main)
-            source_function(g, e->val->u.fn->def->range, e->val);
-        else if (e->val->kind == PY_CLASS && e->val->u.cls->is_script && e->val->u.cls->module == g->main && e->val->u.cls->def)
-            source_class(g, e->val->u.cls->def->range, e->val);
+        if (o->kind == PY_FUNCTION && o->u.fn->mode == PY_SCRIPT && o->u.fn->module == g->main)
+            source_function(g, o->u.fn->def->range, o);
+        else if (o->kind == PY_CLASS && o->u.cls->is_script && o->u.cls->module == g->main && o->u.cls->def)
+            source_class(g, o->u.cls->def->range, o);
     }
 }
 
@@ -369,11 +377,6 @@ static bool source_build(program *g, const source_options *o, const char *name, 
         entry = py_call(&g->py, r, entry, 0, NULL, 0, NULL, NULL);
         if (!entry)
             return diag_note(d, r, "'%s' was built as the program's entry, without arguments", cls), false;
-    }
-    if (o->state) {
-        py_object *load = py_getattr(&g->py, r, entry, "load_state_dict"),
-                  *state = py_from_value(&g->py, value_ref(*o->state));
-        if (!load || !state || !py_call(&g->py, r, load, 1, &state, 0, NULL, NULL)) return false;
     }
     if (!source_prepare(g, r, entry, o)) return false;
     if (!source_module_object(g, r, entry, &out->root)) return false;

@@ -135,35 +135,38 @@ sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char
  * method of that name: properties, static methods, functions kept as attributes, a container's
  * keys/values/items/children/..., reasons of failed attributes. NULL without an error: nothing known. */
 sugar *source_object_attribute(emitter *e, source_range r, ir_value *obj, const char *name);
+/* isinstance(module of type t, x), as Python has it: 1, 0, or -1 with the error. */
+int source_isinstance(emitter *e, const type *t, const expr *x);
 /* A constant attribute: a tuple is made of its elements' constants, as PyTorch does it. */
 sugar *source_constant(emitter *e, source_range r, value v, type *t);
 /* C.name where C is a class made from source: static methods. NULL without an error: nothing known. */
 sugar *source_class_attribute(emitter *e, source_range r, const type *t, const char *name);
 /* A call of SUGAR_PY. */
 sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint);
-sugar *source_call_values(emitter *e, source_range r, const sugar *callee, int nargs, const actual *args,
-                          type *hint);
 /* A module or container as a fixed sequence (SUGAR_TUPLE) to step through or unpack; NULL without an error:
  * it is none. */
 sugar *source_sequence(emitter *e, source_range r, ir_value *v);
 /* A method of an object's class, declared when first needed (methods that only forward reaches); NULL:
  * none. */
-function *source_method(emitter *e, source_range r, type *cls, const char *name);
+function *source_method(emitter *e, type *cls, const char *name);
 /* Annotations, evaluated in the scope. */
 ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out);
 
 /* ---- between the files of this part; failures are described in g->py.diag --------------------------------- */
 
+/* Records a failure. Always NULL, and false where a bool is returned. */
+void *source_fail(program *g, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The emitter's program, whose evaluator reports to the emitter's diagnostic from here on. */
 program *source_enter(emitter *e);
 bool source_dropped(const py_object *fn);         /* marked with torch.jit.unused or ignore */
 sugar *source_new_sequence(emitter *e, int room); /* SUGAR_TUPLE without items */
 sugar *source_string(emitter *e, const char *text);
+/* Always NULL, with the error for a module that is a global variable. */
+void *source_fail_global(emitter *e, source_range r, const py_object *o);
 sugar *source_element(emitter *e, source_range r, ir_value *v, const char *key); /* v.key */
 /* The IR type that an annotation means in env. */
 type *source_type_of_expr(program *g, py_env *env, const expr *x);
-/* The same for text: a string annotation or a type comment that begins at r (its own range if it is found
- * there). */
+/* Text (a string annotation, a type comment) as an expression. If it is found at r, it has its ranges there. */
 expr *source_parse_text(program *g, source_range r, const char *text);
 /* The IR type that a Python object names when used as a type; NULL with the reason in the diag. */
 type *source_type_of_object(program *g, source_range r, py_object *o);
@@ -187,6 +190,8 @@ function *source_class_method(program *g, class_source *c, const char *name);
  * holds. */
 module_type *source_plan(program *g, source_range r, py_object *instance);
 void source_plan_drop(module_type *m);
+/* torch.jit.Attribute(value, type): is o one? Its parts. */
+bool source_jit_attribute(py_object *o, py_object **v, py_object **declared);
 bool source_is_module(const py_object *o); /* an instance of nn.Module */
 /* instance._parameters and its like */
 const py_dict *source_module_dict(const py_object *instance, const char *name);
@@ -195,14 +200,15 @@ module_type *source_module_type(program *g, source_range r, py_object *instance)
 /* false with PyTorch's error: super().__init__() has not run. */
 bool source_module_initialized(program *g, source_range r, const py_object *instance);
 bool source_module_object(program *g, source_range r, py_object *instance, value *out);
-function *source_module_method(program *g, source_range r, module_type *m, const char *name);
-function *source_module_super(program *g, source_range r, module_type *m, const py_object *behind,
+function *source_module_method(program *g, module_type *m, const char *name);
+function *source_module_super(program *g, module_type *m, const py_object *behind,
                               const char *name);
 /* Declares a function from an AST definition: parameters from annotations, type comment or defaults;
  * unannotated ones are Tensor, `self` is cls. name: of the method; qualified: full name. fn: PY_FUNCTION.
  */
-function *source_declare(program *g, source_range r, py_object *fn, const char *qualified, type *cls,
-                         module_type *module);
+function *source_declare(program *g, py_object *fn, const char *qualified, type *cls, module_type *module);
+/* A PY_FUNCTION from the text of one `def`; file: what messages call its source. */
+py_object *source_synthesize(program *g, const char *file, const strbuf *text, py_object *module, py_env *env);
 /* Declares what an interface's method, or a dropped one, needs: the signature only. */
 bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema **out,
                       bool *return_declared);

@@ -3,12 +3,13 @@
  * source_call.c - calls of what is no value: functions that are not compiled, boolean_dispatch, super(),
  * and the methods of modules that are unrolled while compiling (children(), items(), ...).
  *
- *
  * Tests: tests/lang
  */
 #include "frontend/source.h"
 
 #define CALL_IGNORED "This Python function is annotated to be ignored and cannot be run"
+
+static sugar *call_values(emitter *e, source_range r, const sugar *callee, int nargs, const actual *args, type *hint);
 
 /* ---- children(), modules(), items(), ... ------------------------------------------------------ */
 
@@ -131,17 +132,16 @@ static bool call_is_dispatch(const py_object *o) {
            call_member(o, "if_true") && call_member(o, "if_false") && call_member(o, "arg_name");
 }
 
-/* max_pool2d and its kin: which of two functions is called depends on a constant bool among the arguments.
- */
+/* max_pool2d and its kin: which of two functions is called depends on a constant bool among the arguments. */
 static sugar *call_dispatch(emitter *e, source_range r, const py_object *o, int nargs, const actual *args,
                             type *hint) {
     const py_object *name = call_member(o, "arg_name"), *index = call_member(o, "arg_index"),
                     *def = call_member(o, "default");
-    const char *wanted = name->kind == PY_VALUE && name->u.v.tag == V_STR ? name->u.v.u.str->bytes : "";
+    const char *wanted = py_as_text(name);
     int64_t at = index && index->kind == PY_VALUE && index->u.v.tag == V_INT ? index->u.v.u.i : -1;
     bool flag = def && def->kind == PY_VALUE && def->u.v.tag == V_BOOL && def->u.v.u.b;
     for (int i = 0; i < nargs; i++) {
-        bool here = args[i].name ? !strcmp(args[i].name, wanted) : i == at;
+        bool here = args[i].name ? wanted && !strcmp(args[i].name, wanted) : i == at;
         value v;
         if (!here) continue;
         if (!ir_value_constant(args[i].value, &v) || v.tag != V_BOOL) {
@@ -155,30 +155,55 @@ static sugar *call_dispatch(emitter *e, source_range r, const py_object *o, int 
         flag = v.u.b;
     }
     sugar *callee = source_sugar(e, r, call_member(o, flag ? "if_true" : "if_false"));
-    if (callee && callee->kind == SUGAR_PY) return source_call_values(e, r, callee, nargs, args, hint);
+    if (callee && callee->kind == SUGAR_PY) return call_values(e, r, callee, nargs, args, hint);
     return callee ? emit_call_sugar(e, r, callee, nargs, args, hint) : NULL;
 }
 
-/* super() in a method of a module */
-static sugar *call_super(emitter *e, source_range r, int nargs) {
-    const py_object *fn = e->scope->fn;
-    if (nargs || !e->scope->module || !fn->u.fn->cls || !fn->u.fn->def->params.len) {
-        emit_fail(e, r,
-                  nargs ? "super() takes no arguments in a script function"
-                        : "super() can only be used in methods of modules");
-        return NULL;
-    }
-    const sugar *self = emit_get_variable(e, r, fn->u.fn->def->params.data[0].name);
+/* super() and super(C, self) in a method of a module: what stands behind C in self's classes. */
+static sugar *call_super_of(emitter *e, py_object *cls, const sugar *self) {
     if (!self || self->kind != SUGAR_VALUE) return NULL;
     py_object *o = py_new(&e->scope->prog->py, PY_SUPER);
-    o->u.super.cls = fn->u.fn->cls;
+    o->u.super.cls = cls;
     sugar *s = sugar_new(e, SUGAR_PY);
     s->py = o;
     s->value = self->value;
     return s;
 }
 
-sugar *source_call_values(emitter *e, source_range r, const sugar *callee, int nargs, const actual *args,
+static sugar *call_super(emitter *e, source_range r, int nargs) {
+    const py_object *fn = e->scope->fn;
+    if (nargs || !e->scope->module || !fn->u.fn->cls || !fn->u.fn->def->params.len) {
+        emit_fail(e, r,
+                  nargs ? "super() takes no arguments, or a class and the object, in a script function"
+                        : "super() can only be used in methods of modules");
+        return NULL;
+    }
+    return call_super_of(e, fn->u.fn->cls, emit_get_variable(e, r, fn->u.fn->def->params.data[0].name));
+}
+
+static sugar *call_super_explicit(emitter *e, const expr *call) {
+    const module_type *m = e->scope->module;
+    const expr *first = call->items.data[0], *second = call->items.data[1];
+    if (!m) return call_super(e, call->range, 0);
+    const sugar *cls = emit_sugar(e, first, NULL), *self = cls ? emit_sugar(e, second, NULL) : NULL;
+    if (!self) return NULL;
+    if (cls->kind != SUGAR_PY || !cls->py || cls->py->kind != PY_CLASS) {
+        emit_fail(e, first->range, "super() argument 1 must be a class");
+        return NULL;
+    }
+    const py_class *c = m->py_class->u.cls;
+    bool found = false;
+    for (size_t i = 0; i < c->mro.len; i++) found |= c->mro.data[i] == cls->py;
+    if (found && self->kind == SUGAR_VALUE && self->value->type == m->cls) return call_super_of(e, cls->py, self);
+    emit_fail(e, second->range, "super(type, obj): obj must be an instance or subtype of type");
+    return NULL;
+}
+
+static bool call_is_super(const py_object *o) {
+    return o && o->kind == PY_CLASS && !strcmp(o->u.cls->name, "super");
+}
+
+static sugar *call_values(emitter *e, source_range r, const sugar *callee, int nargs, const actual *args,
                           type *hint) {
     py_object *o = callee->py;
     if (!o) return call_unroll(e, r, callee->value, callee->name);
@@ -192,17 +217,13 @@ sugar *source_call_values(emitter *e, source_range r, const sugar *callee, int n
         return call_dropped(e, r, callee, n, all);
     }
     if (call_is_dispatch(o)) return call_dispatch(e, r, o, nargs, args, hint);
-    if (o->kind == PY_CLASS && !strcmp(o->u.cls->name, "super")) return call_super(e, r, nargs);
+    if (call_is_super(o)) return call_super(e, r, nargs);
     if (o->kind == PY_CLASS)
         emit_fail(e, r, "Cannot instantiate class '%s' in a script function", o->u.cls->name);
     else if (o->kind == PY_MODULE)
         emit_fail(e, r, "module '%s' cannot be called", o->u.mod.name);
     else if (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE)
-        emit_fail(e, r,
-                  "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global "
-                  "variable? If so, please "
-                  "consider passing it in as an argument or use a local varible instead.",
-                  py_type_name(o));
+        source_fail_global(e, r, o);
     else
         emit_fail(e, r, "'%s' object is not callable in a script function", py_type_name(o));
     return NULL;
@@ -211,6 +232,7 @@ sugar *source_call_values(emitter *e, source_range r, const sugar *callee, int n
 sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint) {
     actual *args = NULL;
     int n = 0;
+    if (call_is_super(callee->py) && call->items.len == 2 && !call->kwargs.len) return call_super_explicit(e, call);
     if (!emit_arguments(e, call, 0, &args, &n)) return NULL;
-    return source_call_values(e, call->range, callee, n, args, hint);
+    return call_values(e, call->range, callee, n, args, hint);
 }

@@ -10,19 +10,6 @@
  */
 #include "frontend/source.h"
 
-static type *class_fail(program *g, source_range r, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static type *class_fail(program *g, source_range r, const char *fmt, ...) {
-    strbuf sb = STRBUF_INIT;
-    va_list ap;
-    va_start(ap, fmt);
-    sb_vprintf(&sb, fmt, ap);
-    va_end(ap);
-    diag_fail_at(g->py.diag, CTSC_FAILED, r, "%s", sb_str(&sb));
-    sb_free(&sb);
-    return NULL;
-}
-
 class_source *source_class_of(program *g, const type *t) {
     return ptrmap_get(&g->class_types, t);
 }
@@ -57,14 +44,13 @@ static int class_enum_members(const py_object *o, int max, const char **names, p
     int n = 0;
     for (size_t i = 0; i < attrs->entries.len; i++) {
         const py_dict_entry *en = &attrs->entries.data[i];
-        if (!en->key || en->key->kind != PY_VALUE || en->key->u.v.tag != V_STR ||
-            en->val->kind != PY_INSTANCE || en->val->u.inst.cls->u.cls != o->u.cls)
-            continue;
+        const char *name = py_as_text(en->key);
+        if (!name || en->val->kind != PY_INSTANCE || en->val->u.inst.cls->u.cls != o->u.cls) continue;
         bool seen = false;
         for (int k = 0; k < n && k < max; k++) seen |= members[k] == en->val;
         if (seen) continue;
         if (n < max) {
-            names[n] = en->key->u.v.u.str->bytes;
+            names[n] = name;
             members[n] = en->val;
         }
         n++;
@@ -80,13 +66,13 @@ static type *class_enum_value_type(program *g, source_range r, int n, py_object 
         type *vt = v ? source_infer_type(g, v, &why) : NULL;
         sb_free(&why);
         if (!vt || (vt->kind != T_INT && vt->kind != T_FLOAT && vt->kind != T_STR))
-            return class_fail(
+            return source_fail(
                 g, r, "Cannot create Enum with value type 'Any', only int, float and string are supported");
         if (t && t != vt) {
             strbuf a = STRBUF_INIT, b = STRBUF_INIT;
             type_print_python(vt, &a);
             type_print_python(t, &b);
-            class_fail(g, r,
+            source_fail(g, r,
                        "Could not unify type list since element %d of type %s did not match the types "
                        "before it (%s)",
                        i, sb_str(&a), sb_str(&b));
@@ -108,7 +94,7 @@ static type *class_enum(program *g, source_range r, py_object *o) {
     py_object **members = arena_array(&u->arena, py_object *, room + 1);
     if (!names || !members) return diag_no_memory(g->py.diag), NULL;
     int n = class_enum_members(o, (int)room, names, members);
-    if (!n) return class_fail(g, class_place(c, r), "No enum values defined for: '%s'", c->name);
+    if (!n) return source_fail(g, class_place(c, r), "No enum values defined for: '%s'", c->name);
     type *vt = class_enum_value_type(g, class_place(c, r), n, members);
     if (!vt) return NULL;
     const char *q = source_qualify(g, c->module, c->name);
@@ -148,7 +134,7 @@ static type *class_named_tuple(program *g, source_range r, py_object *o) {
     size_t n = c->fields.len;
     const char *names[MAX];
     type *types[MAX];
-    if (n > MAX) return class_fail(g, r, "too many fields");
+    if (n > MAX) return source_fail(g, r, "too many fields");
     value *defaults = arena_array(&u->arena, value, n + 1);
     bool any = false;
     if (!defaults) return diag_no_memory(g->py.diag), NULL;
@@ -184,7 +170,7 @@ static bool class_interface_method(program *g, type *t, py_object *fn) {
     const func_def *def = fn->u.fn->def;
     unit *u = g->unit;
     if (!class_interface_body(def))
-        return class_fail(g, def->range,
+        return source_fail(g, def->range,
                           "interfaces declarations should only contain a single 'pass' statement."),
                false;
     function *f = unit_add_function(u, arena_printf(&u->arena, "%s.%s", class_name(t), def->name), t);
@@ -192,7 +178,7 @@ static bool class_interface_method(program *g, type *t, py_object *fn) {
     f->range = def->name_range;
     if (!source_signature(g, fn, fn->u.fn->closure, t, &f->schema, &f->return_declared)) return false;
     if (!f->return_declared)
-        return class_fail(g, def->range, "interface declarations must have a return type annotated."),
+        return source_fail(g, def->range, "interface declarations must have a return type annotated."),
                false;
     return avec_push(&u->arena, &t->cls->methods, f) || (diag_no_memory(g->py.diag), false);
 }
@@ -217,7 +203,7 @@ static type *class_interface(program *g, py_object *o) {
 static function *class_add_method(program *g, class_source *cs, py_object *fn, const char *name) {
     unit *u = g->unit;
     const char *q = arena_printf(&u->arena, "%s.%s", class_name(cs->type), name);
-    function *f = source_declare(g, fn->u.fn->def->range, fn, q, cs->type, NULL);
+    function *f = source_declare(g, fn, q, cs->type, NULL);
     if (!f) return NULL;
     if (!avec_push(&u->arena, &cs->type->cls->methods, f)) return diag_no_memory(g->py.diag), NULL;
     return f;
@@ -259,21 +245,9 @@ static function *class_synthesize(program *g, class_source *cs, const char *name
                                   bool fields) {
     unit *u = g->unit;
     py_class *c = cs->cls->u.cls;
-    stmt_list body = {0};
-    source *src = text->failed ? NULL : source_new("<dataclass>", sb_str(text), text->len);
-    if (!src || !vec_push(&u->sources, src)) {
-        source_unref(src);
-        diag_no_memory(g->py.diag);
-        return NULL;
-    }
-    if (parse_module(g->py.diag, &u->arena, &u->names, src, &body) != CTSC_OK || body.len != 1) return NULL;
-    func_def *def = body.data[0]->def;
-    py_object *fn = py_new(&g->py, PY_FUNCTION);
-    fn->u.fn = arena_new(&u->arena, py_function);
-    fn->u.fn->def = def;
-    fn->u.fn->qualname = name;
-    fn->u.fn->closure = c->env;
-    fn->u.fn->module = c->module;
+    py_object *fn = source_synthesize(g, "<dataclass>", text, c->module, c->env);
+    if (!fn) return NULL;
+    func_def *def = (func_def *)fn->u.fn->def; /* made just now */
     fn->u.fn->cls = cs->cls;
     fn->u.fn->defaults = arena_array(&u->arena, py_object *, def->params.len);
     if (!fn->u.fn->defaults) return diag_no_memory(g->py.diag), NULL;
@@ -338,15 +312,15 @@ static bool class_dataclass(program *g, class_source *cs) {
         const char *name, *op;
         bool ordering, equal;
     } methods[] = {
-        {"__eq__", "!=", false, true}, {"__ne__", "==", false, true}, {"__lt__", "<", true, false},
-        {"__le__", "<", true, true},   {"__gt__", ">", true, false},  {"__ge__", ">", true, true},
+        {"__eq__", "!=", false, true}, {"__lt__", "<", true, false}, {"__le__", "<", true, true},
+        {"__gt__", ">", true, false},  {"__ge__", ">", true, true},
     };
     const py_class *c = cs->cls->u.cls;
     bool has_init = class_find_method(cs->type, "__init__") != NULL;
     if (!has_init && class_dataclass_option(c, "init", true) && !class_dataclass_init(g, cs)) return false;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         bool wanted = methods[i].ordering ? class_dataclass_option(c, "order", false)
-                                          : i == 0 && class_dataclass_option(c, "eq", true);
+                                          : class_dataclass_option(c, "eq", true);
         if (!wanted || class_find_method(cs->type, methods[i].name)) continue;
         if (!class_dataclass_compare(g, cs, methods[i].name, methods[i].op, methods[i].ordering,
                                      methods[i].equal))
@@ -377,7 +351,7 @@ static bool class_inherits(const py_class *c) {
 static type *class_plain(program *g, source_range r, py_object *o) {
     const py_class *c = o->u.cls;
     if (c->is_script && class_inherits(c))
-        return class_fail(
+        return source_fail(
             g, class_place(c, r),
             "TorchScript classes does not support inheritance yet. Please directly inherit from 'object'.");
     const char *q = source_qualify(g, c->module, c->name);
@@ -386,10 +360,11 @@ static type *class_plain(program *g, source_range r, py_object *o) {
     if (!cs) return NULL;
     for (size_t i = 0; i < c->attrs->entries.len; i++) {
         const py_dict_entry *en = &c->attrs->entries.data[i];
-        if (!en->key || en->key->kind != PY_VALUE || en->key->u.v.tag != V_STR) continue;
-        const char *name = intern(&g->unit->names, en->key->u.v.u.str->bytes);
-        bool made =
-            c->is_dataclass && en->val->kind != PY_FUNCTION; /* what the decorator made is made again */
+        const char *text = py_as_text(en->key);
+        if (!text) continue;
+        const char *name = intern(&g->unit->names, text);
+        /* what the decorator made is made again */
+        bool made = c->is_dataclass && en->val->kind != PY_FUNCTION;
         if (!made && !class_member(g, cs, name, en->val)) return NULL;
     }
     if (c->is_dataclass && !class_dataclass(g, cs)) return NULL;
@@ -413,12 +388,12 @@ static bool class_finish(program *g) {
 static type *class_declare(program *g, source_range r, py_object *o) {
     const py_class *c = o->u.cls;
     if (c->kind == PYC_INTERFACE) return class_interface(g, o);
-    if (!c->def && c->kind != PYC_NAMED_TUPLE) return class_fail(g, r, "Unknown type name '%s'", c->name);
+    if (!c->def && c->kind != PYC_NAMED_TUPLE) return source_fail(g, r, "Unknown type name '%s'", c->name);
     switch (c->kind) {
     case PYC_ENUM: return class_enum(g, r, o);
     case PYC_NAMED_TUPLE: return class_named_tuple(g, r, o);
     case PYC_PLAIN: return class_plain(g, r, o);
-    default: return class_fail(g, r, "Unknown type name '%s'", c->name);
+    default: return source_fail(g, r, "Unknown type name '%s'", c->name);
     }
 }
 
@@ -426,12 +401,13 @@ static type *class_declare(program *g, source_range r, py_object *o) {
 static type *class_of_modules(program *g, source_range r, const py_object *o) {
     for (size_t i = 0; i < g->module_types.len; i++)
         if (g->module_types.data[i]->py_class->u.cls == o->u.cls) return g->module_types.data[i]->cls;
-    return class_fail(g, r, "Unknown type name '%s'", o->u.cls->name);
+    return source_fail(g, r, "Unknown type name '%s'", o->u.cls->name);
 }
 
-static void class_remember(class_source *cs, const diag *d) {
+static void class_remember(program *g, class_source *cs) {
+    const diag *d = g->py.diag;
     cs->failed = true;
-    cs->why = d->status == CTSC_LIMIT ? NULL : diag_message(d);
+    cs->why = d->status == CTSC_LIMIT ? NULL : arena_strdup(&g->unit->arena, diag_message(d));
     for (size_t i = 0; i < d->items.len; i++)
         if (d->items.data[i].kind == DIAG_ERROR) cs->where = d->items.data[i].range;
 }
@@ -441,9 +417,9 @@ type *source_class(program *g, source_range r, py_object *o) {
     if (c->kind == PYC_MODULE) return class_of_modules(g, r, o);
     class_source *cs = ptrmap_get(&g->classes, c);
     if (cs && cs->failed)
-        return class_fail(g, cs->where, "%s", cs->why ? cs->why : "the class does not compile");
+        return source_fail(g, cs->where, "%s", cs->why ? cs->why : "the class does not compile");
     if (cs) return cs->type;
-    if (g->depth >= SOURCE_MAX_DEPTH) return class_fail(g, r, "declarations nest too deeply");
+    if (g->depth >= SOURCE_MAX_DEPTH) return source_fail(g, r, "declarations nest too deeply");
     g->depth++;
     g->declaring++;
     type *t = class_declare(g, r, o);
@@ -451,9 +427,6 @@ type *source_class(program *g, source_range r, py_object *o) {
     if (t && !g->declaring && !class_finish(g)) t = NULL;
     g->depth--;
     cs = ptrmap_get(&g->classes, c);
-    if (!t && cs && g->py.diag->status != CTSC_OK) {
-        class_remember(cs, g->py.diag);
-        cs->why = cs->why ? arena_strdup(&g->unit->arena, cs->why) : NULL;
-    }
+    if (!t && cs && g->py.diag->status != CTSC_OK) class_remember(g, cs);
     return t;
 }

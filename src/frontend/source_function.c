@@ -13,19 +13,6 @@
     "Compiled functions can't take variable number of arguments or use keyword-only arguments with "       \
     "defaults"
 
-static bool function_fail(program *g, source_range r, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static bool function_fail(program *g, source_range r, const char *fmt, ...) {
-    strbuf sb = STRBUF_INIT;
-    va_list ap;
-    va_start(ap, fmt);
-    sb_vprintf(&sb, fmt, ap);
-    va_end(ap);
-    diag_fail_at(g->py.diag, CTSC_FAILED, r, "%s", sb_str(&sb));
-    sb_free(&sb);
-    return false;
-}
-
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static bool function_name_taken(const unit *u, const char *qualified) {
@@ -69,7 +56,7 @@ static bool function_parse_comment(program *g, const func_def *def, function_com
     const char *text = def->type_comment, *arrow = NULL;
     for (const char *p = strstr(text, "->"); p; p = strstr(p + 2, "->")) arrow = p;
     if (!arrow)
-        return function_fail(g, def->name_range, "Syntax error in type annotation (couldn't find `->`)");
+        return source_fail(g, def->name_range, "Syntax error in type annotation (couldn't find `->`)");
     char *left = arena_strndup(a, text, (size_t)(arrow - text)), *right = arena_strdup(a, arrow + 2);
     if (!left || !right) return diag_no_memory(g->py.diag), false;
     while (*left == ' ') left++;
@@ -107,15 +94,14 @@ static int function_fixed_size(const expr *x) {
                                                                                          : 0;
 }
 
-static bool function_default(program *g, const param *p, py_object *o, argument *a) {
+/* Of an overload, a default that is of another type is none: it is meant for the other signatures. */
+static bool function_default(program *g, const param *p, py_object *o, bool overload, argument *a) {
     if (o->kind == PY_LIST || o->kind == PY_DICT || o->kind == PY_SET)
-        return function_fail(
+        return source_fail(
             g, p->range,
             "Mutable default parameters are not supported because Python binds them to the function and "
-            "they "
-            "persist across function calls.\nAs a workaround, make the default None and instantiate the "
-            "default "
-            "parameter within the body of the function. Found <class '%s'> on parameter %s",
+            "they persist across function calls.\nAs a workaround, make the default None and instantiate the "
+            "default parameter within the body of the function. Found <class '%s'> on parameter %s",
             py_type_name(o), p->name);
     if (py_is_none(o) && a->type->kind == T_TENSOR) { /* PyTorch: a tensor that is not defined */
         a->has_default = true;
@@ -133,11 +119,11 @@ static bool function_default(program *g, const param *p, py_object *o, argument 
     a->has_default = ok;
     bool memory = why.status == CTSC_LIMIT;
     diag_clear(&why);
-    if (ok) return true;
+    if (ok || (overload && !memory)) return true;
     if (memory) return diag_no_memory(g->py.diag), false;
     strbuf t = STRBUF_INIT;
     type_print_python(a->type, &t);
-    function_fail(g, p->range, "Expected a default value of type %s%s on parameter \"%s\".%s%s%s",
+    source_fail(g, p->range, "Expected a default value of type %s%s on parameter \"%s\".%s%s%s",
                   sb_str(&t), p->annotation ? "" : " (inferred)", p->name,
                   p->annotation ? "" : "Because \"", p->annotation ? "" : p->name,
                   p->annotation
@@ -147,13 +133,31 @@ static bool function_default(program *g, const param *p, py_object *o, argument 
     return false;
 }
 
+/* ---- functions that nobody wrote ---------------------------------------------------------------- */
+
+py_object *source_synthesize(program *g, const char *file, const strbuf *text, py_object *module, py_env *env) {
+    unit *u = g->unit;
+    stmt_list body = {0};
+    source *src = text->failed ? NULL : source_new(file, sb_str(text), text->len);
+    if (!src || !vec_push(&u->sources, src)) {
+        source_unref(src);
+        return diag_no_memory(g->py.diag), NULL;
+    }
+    if (parse_module(g->py.diag, &u->arena, &u->names, src, &body) != CTSC_OK || body.len != 1) return NULL;
+    py_object *fn = py_new(&g->py, PY_FUNCTION);
+    py_function *pf = fn->u.fn = arena_new(&u->arena, py_function);
+    *pf = (py_function){.def = body.data[0]->def, .closure = env, .module = module};
+    pf->qualname = pf->def->name;
+    return fn;
+}
+
 /* ---- signatures ------------------------------------------------------------------------------ */
 
 static bool function_parameter(program *g, py_object *fn, py_env *env, int i, type *self,
                                const expr *comment, argument *a) {
     const func_def *def = fn->u.fn->def;
     const param *p = &def->params.data[i];
-    if (p->star || p->star_star) return function_fail(g, p->range, FUNCTION_VARARGS);
+    if (p->star || p->star_star) return source_fail(g, p->range, FUNCTION_VARARGS);
     a->name = p->name;
     a->kwarg_only = p->kwarg_only;
     a->type = TYPE_TENSOR;
@@ -166,7 +170,7 @@ static bool function_parameter(program *g, py_object *fn, py_env *env, int i, ty
         a->fixed_size = function_fixed_size(x);
     }
     py_object *o = fn->u.fn->defaults ? fn->u.fn->defaults[i] : NULL;
-    return !o || function_default(g, p, o, a);
+    return !o || function_default(g, p, o, py_is_overload(fn), a);
 }
 
 bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema **out,
@@ -174,18 +178,17 @@ bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema
     arena *a = &g->unit->arena;
     const func_def *def = fn->u.fn->def;
     int n = (int)def->params.len, first = self ? 1 : 0;
-    if (self && !n) return function_fail(g, def->name_range, "methods must have a self argument");
+    if (self && !n) return source_fail(g, def->name_range, "methods must have a self argument");
     function_comment comment = {0};
     bool annotated = def->returns != NULL;
     for (int i = 0; i < n; i++) annotated |= def->params.data[i].annotation != NULL;
     if (def->type_comment && !annotated) {
         if (!function_parse_comment(g, def, &comment)) return false;
         if (comment.n != n - first && comment.n != n)
-            return function_fail(g, def->name_range,
-                                 "Number of type annotations for function parameters (%d) does not match "
-                                 "the number of parameters "
-                                 "on the function (%d)!",
-                                 comment.n, n - first);
+            return source_fail(g, def->name_range,
+                               "Number of type annotations for function parameters (%d) does not match "
+                               "the number of parameters on the function (%d)!",
+                               comment.n, n - first);
     }
     schema *sc = arena_new(a, schema);
     sc->name = def->name;
@@ -212,10 +215,9 @@ bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema
     return false;
 }
 
-function *source_declare(program *g, source_range r, py_object *fn, const char *qualified, type *cls,
+function *source_declare(program *g, py_object *fn, const char *qualified, type *cls,
                          module_type *module) {
     unit *u = g->unit;
-    (void)r;
     function *f = unit_add_function(u, qualified, cls);
     if (!f) return diag_no_memory(g->py.diag), NULL;
     scope *s = arena_new(&u->arena, scope);
@@ -233,9 +235,9 @@ function *source_function(program *g, source_range r, py_object *fn) {
     py_function *pf = fn->u.fn;
     function *f = ptrmap_get(&g->functions, pf);
     if (f) return f;
-    if (g->depth >= SOURCE_MAX_DEPTH) return function_fail(g, r, "declarations nest too deeply"), NULL;
+    if (g->depth >= SOURCE_MAX_DEPTH) return source_fail(g, r, "declarations nest too deeply"), NULL;
     g->depth++;
-    f = source_declare(g, r, fn, source_qualify(g, pf->module, pf->def->name), NULL, NULL);
+    f = source_declare(g, fn, source_qualify(g, pf->module, pf->def->name), NULL, NULL);
     g->depth--;
     if (!f) return NULL;
     if (!ptrmap_put(&g->functions, pf, f)) return diag_no_memory(g->py.diag), NULL;

@@ -13,19 +13,6 @@
 
 #include <stdlib.h>
 
-static void *module_fail(program *g, source_range r, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void *module_fail(program *g, source_range r, const char *fmt, ...) {
-    strbuf sb = STRBUF_INIT;
-    va_list ap;
-    va_start(ap, fmt);
-    sb_vprintf(&sb, fmt, ap);
-    va_end(ap);
-    diag_fail_at(g->py.diag, CTSC_FAILED, r, "%s", sb_str(&sb));
-    sb_free(&sb);
-    return NULL;
-}
-
 /* ---- equality -------------------------------------------------------------------------------- */
 
 static bool module_same_attributes(const module_type *a, const module_type *b) {
@@ -89,12 +76,11 @@ static module_type *module_known(const program *g, const module_type *m) {
 
 /* ---- methods --------------------------------------------------------------------------------- */
 
-static function *module_add_method(program *g, source_range r, module_type *m, py_object *fn,
-                                   const char *name) {
+static function *module_add_method(program *g, module_type *m, py_object *fn, const char *name) {
     unit *u = g->unit;
     function *f = class_find_method(m->cls, name);
     if (f) return f;
-    f = source_declare(g, r, fn, arena_printf(&u->arena, "%s.%s", class_name(m->cls), name), m->cls, m);
+    f = source_declare(g, fn, arena_printf(&u->arena, "%s.%s", class_name(m->cls), name), m->cls, m);
     if (!f) return NULL;
     return avec_push(&u->arena, &m->cls->cls->methods, f) ? f : (diag_no_memory(g->py.diag), NULL);
 }
@@ -105,24 +91,24 @@ static const char *module_between(program *g, const char *name, const char *pref
     return intern_n(&g->unit->names, name + a, n - a - b);
 }
 
-function *source_module_method(program *g, source_range r, module_type *m, const char *name) {
+function *source_module_method(program *g, module_type *m, const char *name) {
     function *known = class_find_method(m->cls, name);
     if (known) return known;
     py_object *o = py_class_find(m->py_class, name);
     if (o && o->kind == PY_CLASSMETHOD) o = o->u.fn_object; /* cls is the module, as in PyTorch */
     if (o && o->kind == PY_FUNCTION && o->u.fn->def && !source_dropped(o) && !o->u.fn->overloads.len)
-        return module_add_method(g, r, m, o, name);
+        return module_add_method(g, m, o, name);
     const char *property = module_between(g, name, "__", "_getter");
     bool get = property != NULL;
     if (!property) property = module_between(g, name, "__", "_setter");
     o = property ? py_class_find(m->py_class, property) : NULL;
     if (!o || o->kind != PY_PROPERTY) return NULL;
     o = get ? o->u.property.getter : o->u.property.setter;
-    return o && o->kind == PY_FUNCTION && o->u.fn->def ? module_add_method(g, r, m, o, name) : NULL;
+    return o && o->kind == PY_FUNCTION && o->u.fn->def ? module_add_method(g, m, o, name) : NULL;
 }
 
 /* What super().name means in a method of class `behind`: a method under a name of its own. */
-function *source_module_super(program *g, source_range r, module_type *m, const py_object *behind,
+function *source_module_super(program *g, module_type *m, const py_object *behind,
                               const char *name) {
     const py_class *c = m->py_class->u.cls;
     size_t i = 0;
@@ -133,7 +119,7 @@ function *source_module_super(program *g, source_range r, module_type *m, const 
         if (!o) continue;
         if (o->kind != PY_FUNCTION || !o->u.fn->def || source_dropped(o)) return NULL;
         return module_add_method(
-            g, r, m, o,
+            g, m, o,
             intern(&g->unit->names, arena_printf(&g->unit->arena, "__super_%s_%s", base->name, name)));
     }
     return NULL;
@@ -157,7 +143,7 @@ static bool module_overloads(program *g, module_type *m, const char *name, const
         pf->defaults = over->u.fn->defaults;
         pf->overloads.len = 0;
         const char *mangled = intern(&g->unit->names, arena_printf(a, "%s__%zu", name, i));
-        function *f = module_add_method(g, def->range, m, made, mangled);
+        function *f = module_add_method(g, m, made, mangled);
         if (!f || !avec_push(a, &m->overloads, f)) return diag_no_memory(g->py.diag), false;
     }
     return true;
@@ -175,9 +161,7 @@ static bool module_exported(program *g, const module_type *m, const char ***out,
         const py_dict *attrs = c->mro.data[i]->u.cls->attrs;
         for (size_t k = 0; attrs && k < attrs->entries.len; k++) {
             const py_dict_entry *en = &attrs->entries.data[k];
-            const char *name = en->key && en->key->kind == PY_VALUE && en->key->u.v.tag == V_STR
-                                   ? en->key->u.v.u.str->bytes
-                                   : NULL;
+            const char *name = py_as_text(en->key);
             if (!name || en->val->kind != PY_FUNCTION || py_class_find(m->py_class, name) != en->val)
                 continue;
             if (en->val->u.fn->mode != PY_EXPORT && !en->val->u.fn->overloads.len) continue;
@@ -204,7 +188,7 @@ static bool module_has_forward(const module_type *m) {
 static bool module_same_hook(program *g, const module_type *m, const py_object *fn) {
     const function *f = class_find_method(m->cls, fn->u.fn->def->name);
     if (!f || ((const scope *)f->scope)->fn == fn) return true;
-    module_fail(g, fn->u.fn->def->range,
+    source_fail(g, fn->u.fn->def->range,
                 "Hook '%s' on %s has at least two different python definitions. Please use unique names "
                 "for all hooks.",
                 fn->u.fn->def->name, m->py_class->u.cls->name);
@@ -219,7 +203,7 @@ static bool module_add_hooks(program *g, module_type *m) {
             py_object *fn = (pre ? m->pre_hooks.data : m->hooks.data)[i];
             if (!fn->u.fn->def) continue;
             if (!module_same_hook(g, m, fn)) return false;
-            function *f = module_add_method(g, fn->u.fn->def->range, m, fn, fn->u.fn->def->name);
+            function *f = module_add_method(g, m, fn, fn->u.fn->def->name);
             if (!f) return false;
             if (!(pre ? avec_push(&u->arena, &m->cls->cls->forward_pre_hooks, f)
                       : avec_push(&u->arena, &m->cls->cls->forward_hooks, f)))
@@ -229,27 +213,32 @@ static bool module_add_hooks(program *g, module_type *m) {
     return true;
 }
 
-/* def __len__(self): return n, as PyTorch gives it to containers. */
-static bool module_add_len(program *g, module_type *m) {
-    unit *u = g->unit;
-    if (m->container != CONTAINER_LIST && m->container != CONTAINER_DICT) return true;
-    stmt_list body = {0};
-    char *text = arena_printf(&u->arena, "def __len__(self):\n    return %zu\n", m->keys.len);
-    source *src = source_new("<container>", text, strlen(text));
-    if (!src || !vec_push(&u->sources, src)) return source_unref(src), diag_no_memory(g->py.diag), false;
-    if (parse_module(g->py.diag, &u->arena, &u->names, src, &body) != CTSC_OK || body.len != 1)
-        return false;
-    py_object *fn = py_new(&g->py, PY_FUNCTION);
-    fn->u.fn = arena_new(&u->arena, py_function);
-    fn->u.fn->def = body.data[0]->def;
-    fn->u.fn->qualname = "__len__";
-    fn->u.fn->module = m->py_class->u.cls->module;
-    fn->u.fn->closure = arena_new(&u->arena, py_env);
-    fn->u.fn->closure->module = g->main;
-    return module_add_method(g, (source_range){0}, m, fn, "__len__") != NULL;
+static bool module_add_text(program *g, module_type *m, strbuf *text, const char *name) {
+    py_env *env = arena_new(&g->unit->arena, py_env);
+    env->module = g->main;
+    py_object *fn = source_synthesize(g, "<container>", text, m->py_class->u.cls->module, env);
+    sb_free(text);
+    return fn && module_add_method(g, m, fn, name);
 }
 
-static bool module_methods(program *g, source_range r, module_type *m) {
+/* def __len__(self): return n, and "key in [keys]" for dictionaries, as PyTorch gives it to containers. */
+static bool module_add_container_methods(program *g, module_type *m) {
+    if (m->container != CONTAINER_LIST && m->container != CONTAINER_DICT) return true;
+    strbuf text = STRBUF_INIT;
+    sb_printf(&text, "def __len__(self):\n    return %zu\n", m->keys.len);
+    if (!module_add_text(g, m, &text, "__len__")) return false;
+    if (m->container != CONTAINER_DICT) return true;
+    text = (strbuf)STRBUF_INIT;
+    sb_puts(&text, "def __contains__(self, key: str):\n    return ");
+    for (size_t i = 0; i < m->keys.len; i++) {
+        sb_puts(&text, i ? ", " : "key in [");
+        if (!py_str(&g->py, (source_range){0}, py_text(&g->py, m->keys.data[i]), true, &text)) return sb_free(&text), false;
+    }
+    sb_puts(&text, m->keys.len ? "]\n" : "False\n");
+    return module_add_text(g, m, &text, "__contains__");
+}
+
+static bool module_methods(program *g, module_type *m) {
     const char **names = NULL;
     size_t n = 0;
     if (!module_exported(g, m, &names, &n)) return false;
@@ -257,19 +246,19 @@ static bool module_methods(program *g, source_range r, module_type *m) {
         py_object *fn = py_class_find(m->py_class, names[i]);
         if (fn->u.fn->overloads.len && !module_overloads(g, m, names[i], fn)) return false;
     }
-    if (module_has_forward(m) && !source_module_method(g, r, m, "forward")) return false;
+    if (module_has_forward(m) && !source_module_method(g, m, "forward")) return false;
     for (size_t i = 0; i < n; i++) {
         py_object *fn = py_class_find(m->py_class, names[i]);
-        if (!fn->u.fn->overloads.len && !source_module_method(g, r, m, intern(&g->unit->names, names[i])))
+        if (!fn->u.fn->overloads.len && !source_module_method(g, m, intern(&g->unit->names, names[i])))
             return false;
     }
-    return module_add_hooks(g, m) && module_add_len(g, m);
+    return module_add_hooks(g, m) && module_add_container_methods(g, m);
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
 /* Makes the class type of a plan that is new. */
-static module_type *module_make(program *g, source_range r, module_type *m) {
+static module_type *module_make(program *g, module_type *m) {
     unit *u = g->unit;
     const py_class *c = m->py_class->u.cls;
     const char *q = source_qualify(g, c->module, c->name);
@@ -286,19 +275,19 @@ static module_type *module_make(program *g, source_range r, module_type *m) {
     for (size_t i = 0; i < m->constants.len && ok; i++)
         ok = avec_push(&u->arena, &t->cls->constants, m->constants.data[i]);
     if (!ok || arena_failed(&u->arena)) return diag_no_memory(g->py.diag), NULL;
-    return module_methods(g, r, m) ? m : NULL;
+    return module_methods(g, m) ? m : NULL;
 }
 
 static module_type *module_plan_type(program *g, source_range r, py_object *instance) {
     module_type *m = source_plan(g, r, instance), *known = m ? module_known(g, m) : NULL;
     if (known) source_plan_drop(m);
-    return !m || known ? known : module_make(g, r, m);
+    return !m || known ? known : module_make(g, m);
 }
 
 module_type *source_module_type(program *g, source_range r, py_object *instance) {
     module_type *m = ptrmap_get(&g->modules, instance);
     if (m) return m;
-    if (g->depth >= SOURCE_MAX_DEPTH) return module_fail(g, r, "modules nest too deeply");
+    if (g->depth >= SOURCE_MAX_DEPTH) return source_fail(g, r, "modules nest too deeply");
     g->depth++;
     m = module_plan_type(g, r, instance);
     g->depth--;
@@ -313,16 +302,28 @@ static bool module_fits_interface(program *g, source_range r, module_type *m, co
                                   const char *name) {
     diag *d = g->py.diag;
     for (size_t i = 0; i < interface->cls->methods.len; i++) {
-        function *f = source_module_method(g, r, m, interface->cls->methods.data[i]->name);
+        function *f = source_module_method(g, m, interface->cls->methods.data[i]->name);
         if (f && function_ensure_compiled(f, d) != CTSC_OK) return g->py.diag = d, false;
         g->py.diag = d;
         if (d->status != CTSC_OK) return false;
     }
     if (type_is_subtype(m->cls, interface)) return true;
-    module_fail(
-        g, r,
-        "Expected a value of type '%s' for attribute '%s' but the module '%s' does not have its methods",
-        class_name(interface), name, class_name(m->cls));
+    strbuf why = STRBUF_INIT;
+    for (size_t i = 0; i < interface->cls->methods.len; i++) {
+        const function *want = interface->cls->methods.data[i], *have = class_find_method(m->cls, want->name);
+        strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+        if (have) schema_print(have->schema, &a);
+        if (want->schema) schema_print(want->schema, &b);
+        if (!have) sb_printf(&why, "\nThe module has no method '%s'", want->name);
+        else if (want->schema)
+            sb_printf(&why, "\nMethod on class '%s' (1) may not be compatible with interface '%s' (2)\n  (1) %s\n  (2) %s",
+                      class_name(m->cls), class_name(interface), sb_str(&a), sb_str(&b));
+        sb_free(&a);
+        sb_free(&b);
+    }
+    source_fail(g, r, "Could not cast attribute '%s' to type %s: Object of type %s is not compatible with interface %s%s", name,
+                class_name(interface), class_name(m->cls), class_name(interface), sb_str(&why));
+    sb_free(&why);
     return false;
 }
 
@@ -339,7 +340,7 @@ static py_object *module_data(const py_object *instance, const char *name) {
 static bool module_slot(program *g, source_range r, py_object *instance, const attribute *a, value *slot) {
     py_object *o = module_data(instance, a->name);
     if (!o) {
-        module_fail(g, r, "module '%s' has no attribute '%s'", instance->u.inst.cls->u.cls->name, a->name);
+        source_fail(g, r, "module '%s' has no attribute '%s'", instance->u.inst.cls->u.cls->name, a->name);
         return false;
     }
     if (source_is_module(o)) {
@@ -348,16 +349,8 @@ static bool module_slot(program *g, source_range r, py_object *instance, const a
             return false;
         return source_module_object(g, r, o, slot);
     }
-    const py_object *cls = o->kind == PY_TUPLE      ? o->u.seq.seq_cls
-                           : o->kind == PY_INSTANCE ? o->u.inst.cls
-                                                    : NULL;
-    if (cls && !strcmp(cls->u.cls->name, "Attribute") &&
-        a->type->kind != T_CLASS) { /* torch.jit.Attribute */
-        if (o->kind == PY_TUPLE && o->u.seq.items.len == 2)
-            o = o->u.seq.items.data[0];
-        else if (o->kind == PY_INSTANCE && py_dict_get(o->u.inst.attrs, "value"))
-            o = py_dict_get(o->u.inst.attrs, "value");
-    }
+    py_object *held, *declared;
+    if (a->type->kind != T_CLASS && source_jit_attribute(o, &held, &declared)) o = held;
     return source_value(g, r, o, a->type, slot);
 }
 
@@ -372,7 +365,7 @@ bool source_module_object(program *g, source_range r, py_object *instance, value
     value v = value_object_take(o);
     if (!vec_push(&g->held, v)) return value_unref(v), diag_no_memory(g->py.diag), false;
     if (!ptrmap_put(&g->objects, instance, o)) return diag_no_memory(g->py.diag), false;
-    if (g->depth >= SOURCE_MAX_DEPTH) return module_fail(g, r, "modules nest too deeply") != NULL;
+    if (g->depth >= SOURCE_MAX_DEPTH) return source_fail(g, r, "modules nest too deeply");
     g->depth++;
     bool ok = true;
     for (size_t i = 0; i < o->nslots && ok; i++)

@@ -25,6 +25,12 @@ static sugar *names_python(emitter *e, py_object *o) {
     return s;
 }
 
+static bool names_listed(const char *const *list, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i], name)) return true;
+    return false;
+}
+
 /* ---- objects ---------------------------------------------------------------------------------- */
 
 static sugar *names_tuple(emitter *e, source_range r, py_object *o) {
@@ -125,10 +131,17 @@ static sugar *names_overloads(emitter *e, source_range r, py_object *o) {
     return s->fn ? s : names_python(e, o);
 }
 
+static sugar *names_library_function(emitter *e, const py_object *o) {
+    return emit_builtin_of_library(
+        e, arena_printf(e->scratch, "%s.%s", o->u.fn->module->u.mod.name, o->u.fn->def->name));
+}
+
 static sugar *names_function(emitter *e, source_range r, py_object *o) {
     if (source_dropped(o) || !o->u.fn->def) return names_python(e, o);
     if (o->u.fn->overloads.len) return names_overloads(e, r, o);
-    sugar *s = sugar_new(e, SUGAR_FUNCTION);
+    sugar *s = o->u.fn->cls || !o->u.fn->module ? NULL : names_library_function(e, o);
+    if (s) return s;
+    s = sugar_new(e, SUGAR_FUNCTION);
     s->fn = source_function(source_enter(e), r, o);
     return s->fn ? s : NULL;
 }
@@ -152,9 +165,8 @@ static sugar *names_builtin(emitter *e, source_range r, py_object *o) {
  * ("os.getcwd"). */
 static sugar *names_builtin_method(emitter *e, source_range r, py_object *o) {
     const py_object *self = o->u.method.self;
-    bool named = !strcmp(o->u.method.fn->u.builtin.name, "unavailable") && self->kind == PY_VALUE &&
-                 self->u.v.tag == V_STR;
-    return named ? names_no_builtin(e, r, self->u.v.u.str->bytes) : names_builtin(e, r, o->u.method.fn);
+    const char *name = strcmp(o->u.method.fn->u.builtin.name, "unavailable") ? NULL : py_as_text(self);
+    return name ? names_no_builtin(e, r, name) : names_builtin(e, r, o->u.method.fn);
 }
 
 static sugar *names_instance(emitter *e, source_range r, py_object *o) {
@@ -203,7 +215,10 @@ sugar *source_name(emitter *e, source_range r, const char *name) {
     if (o) return source_sugar(e, r, o);
     if (emit_failed(e)) return NULL;
     /* Python's builtins that the evaluator does without */
-    return emit_builtin_name(e, arena_printf(e->scratch, "builtins.%s", name));
+    sugar *s = emit_builtin_name(e, arena_printf(e->scratch, "builtins.%s", name));
+    static const char *const others[] = {"open", "input", "eval", "exec", "compile", "breakpoint", "memoryview", "help",
+                                         "anext", "aiter", "__import__"};
+    return s || emit_failed(e) || !names_listed(others, sizeof others / sizeof *others, name) ? s : names_no_builtin(e, r, name);
 }
 
 /* ---- attributes ------------------------------------------------------------------------------- */
@@ -215,21 +230,29 @@ static void names_suggest(emitter *e, const py_object *o, const char *name) {
                        : o->kind == PY_CLASS ? o->u.cls->attrs
                                              : NULL;
     for (size_t i = 0; d && i < d->entries.len; i++) {
-        const py_object *k = d->entries.data[i].key;
-        if (k && k->kind == PY_VALUE && k->u.v.tag == V_STR) suggest_try(&s, k->u.v.u.str->bytes);
+        const char *candidate = py_as_text(d->entries.data[i].key);
+        if (candidate) suggest_try(&s, candidate);
     }
     suggest_note(e->diag, &s);
 }
 
 /* super().name */
 static sugar *names_super_attribute(emitter *e, source_range r, const sugar *obj, const char *name) {
-    function *f = source_module_super(source_enter(e), r, e->scope->module, obj->py->u.super.cls, name);
+    function *f = source_module_super(source_enter(e), e->scope->module, obj->py->u.super.cls, name);
     if (!f && !emit_failed(e)) emit_fail(e, r, "'super' object has no attribute '%s'", name);
     if (!f) return NULL;
     sugar *s = sugar_new(e, SUGAR_METHOD);
     s->value = obj->value;
     s->name = f->name;
     return s;
+}
+
+void *source_fail_global(emitter *e, source_range r, const py_object *o) {
+    return emit_fail(e, r,
+                     "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global "
+                     "variable? If so, please consider passing it in as an argument or use a local varible "
+                     "instead.",
+                     py_type_name(o));
 }
 
 sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char *name) {
@@ -239,19 +262,15 @@ sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char
     if (!o)
         return emit_fail(e, r, "attribute lookup is not defined on %s", obj->name ? obj->name : "this"),
                NULL;
-    if (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE) {
-        emit_fail(e, r,
-                  "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global "
-                  "variable? If so, please "
-                  "consider passing it in as an argument or use a local varible instead.",
-                  py_type_name(o));
-        return NULL;
-    }
+    if (source_is_module(o)) return source_fail_global(e, r, o);
     py_object *member = py_find(&g->py, r, o, name);
     if (member) return source_sugar(e, r, member);
     if (emit_failed(e)) return NULL;
     if (o->kind == PY_MODULE)
         emit_fail(e, r, "module '%s' has no attribute '%s'", o->u.mod.name, name);
+    else if (o->kind == PY_CLASS && !strcmp(name, "apply"))
+        return emit_fail(e, r, "Python builtin <built-in method apply of class '%s'> is currently not supported in Torchscript",
+                         o->u.cls->name), NULL;
     else
         emit_fail(e, r, "object has no attribute %s", name);
     names_suggest(e, o, name);
@@ -262,12 +281,6 @@ sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char
 static const char *const names_unrolled[] = {"children",   "named_children",   "modules", "named_modules",
                                              "parameters", "named_parameters", "buffers", "named_buffers"};
 static const char *const names_of_dicts[] = {"keys", "values", "items"};
-
-static bool names_listed(const char *const *list, size_t n, const char *name) {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(list[i], name)) return true;
-    return false;
-}
 
 static bool names_is_dict(const module_type *m) {
     return m->container == CONTAINER_DICT || m->container == CONTAINER_PARAMETER_DICT;
@@ -291,7 +304,7 @@ static sugar *names_bound(emitter *e, ir_value *self, py_object *fn, const char 
 
 static sugar *names_property(emitter *e, source_range r, ir_value *obj, const char *name) {
     const char *getter = intern(&e->unit->names, arena_printf(e->scratch, "__%s_getter", name));
-    if (!source_method(e, r, obj->type, getter)) return NULL;
+    if (!source_method(e, obj->type, getter)) return NULL;
     return sugar_of_value(e, emit_method(e, r, obj, getter, 0, NULL));
 }
 
@@ -363,8 +376,7 @@ static sugar *names_script_attribute(emitter *e, source_range r, class_source *c
     if (o->kind == PY_FUNCTION || o->kind == PY_CLASSMETHOD) return NULL;
     emit_fail(e, r,
               "'%s' object has no attribute or method '%s'. '%s' is defined as a class attribute which "
-              "currently is not supported. "
-              "Consider converting this to an instance attribute.",
+              "currently is not supported. Consider converting this to an instance attribute.",
               class_name(cs->type), name, name);
     return NULL;
 }
@@ -376,6 +388,21 @@ sugar *source_object_attribute(emitter *e, source_range r, ir_value *obj, const 
     if (t->cls->source) return names_module_attribute(e, r, t->cls->source, obj, name);
     class_source *cs = source_class_of(g, t);
     return cs ? names_script_attribute(e, r, cs, obj, name) : NULL;
+}
+
+int source_isinstance(emitter *e, const type *t, const expr *x) {
+    program *g = source_enter(e);
+    const module_type *m = t->cls->source;
+    const py_object *o = py_eval(&g->py, e->scope->env, x);
+    int found = 0;
+    if (!o) return -1;
+    if (o->kind == PY_CLASS) return py_is_subclass(m->py_class, o);
+    if (o->kind != PY_TUPLE) return 0;
+    for (size_t i = 0; i < o->u.seq.items.len && !found; i++) {
+        const py_object *c = o->u.seq.items.data[i];
+        found = c->kind == PY_CLASS && py_is_subclass(m->py_class, c);
+    }
+    return found;
 }
 
 sugar *source_constant(emitter *e, source_range r, value v, type *t) {
@@ -400,12 +427,12 @@ sugar *source_class_attribute(emitter *e, source_range r, const type *t, const c
     return NULL;
 }
 
-function *source_method(emitter *e, source_range r, type *cls, const char *name) {
+function *source_method(emitter *e, type *cls, const char *name) {
     if (cls->kind != T_CLASS && cls->kind != T_INTERFACE) return NULL;
     function *f = class_find_method(cls, name);
     if (f || !e->scope) return f;
     program *g = source_enter(e);
-    if (cls->cls->source) return source_module_method(g, r, cls->cls->source, name);
+    if (cls->cls->source) return source_module_method(g, cls->cls->source, name);
     class_source *cs = source_class_of(g, cls);
     return cs ? source_class_method(g, cs, name) : NULL;
 }
@@ -433,9 +460,17 @@ static module_type *names_container(const ir_value *v) {
     return m && m->container != CONTAINER_NONE ? m : NULL;
 }
 
+/* Calling it calls its elements in turn, so that a part of it can be called as well. */
+static bool names_is_chain(const module_type *m) {
+    const py_object *fn = m->container == CONTAINER_LIST ? py_class_find(m->py_class, "forward") : NULL;
+    return fn && fn->kind == PY_FUNCTION && fn->u.fn->module &&
+           !strcmp(fn->u.fn->module->u.mod.name, "torch.nn.modules.container");
+}
+
 sugar *source_sequence(emitter *e, source_range r, ir_value *v) {
     module_type *m = names_container(v);
     sugar *s = m ? source_new_sequence(e, (int)m->keys.len) : NULL;
+    if (s) s->chain = names_is_chain(m);
     for (size_t i = 0; s && i < m->keys.len; i++) {
         sugar *item =
             names_is_dict(m) ? source_string(e, m->keys.data[i]) : source_element(e, r, v, m->keys.data[i]);

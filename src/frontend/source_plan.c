@@ -13,27 +13,8 @@
  */
 #include "frontend/source.h"
 
-static void *plan_fail(program *g, source_range r, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void *plan_fail(program *g, source_range r, const char *fmt, ...) {
-    strbuf sb = STRBUF_INIT;
-    va_list ap;
-    va_start(ap, fmt);
-    sb_vprintf(&sb, fmt, ap);
-    va_end(ap);
-    diag_fail_at(g->py.diag, CTSC_FAILED, r, "%s", sb_str(&sb));
-    sb_free(&sb);
-    return NULL;
-}
-
 /* ---- what Python knows of the instance ------------------------------------------------------- */
 
-static const char *plan_key(const py_dict_entry *en) {
-    return en->key && en->key->kind == PY_VALUE && en->key->u.v.tag == V_STR ? en->key->u.v.u.str->bytes
-                                                                             : NULL;
-}
-
-/* instance._parameters and its like. */
 const py_dict *source_module_dict(const py_object *instance, const char *name) {
     const py_object *o = py_dict_get(instance->u.inst.attrs, name);
     return o && o->kind == PY_DICT ? o->u.dict : NULL;
@@ -61,10 +42,10 @@ static bool plan_names(program *g, source_range r, py_object *o, const char *att
 }
 
 static bool plan_listed(py_object **items, int n, const char *name) {
-    for (int i = 0; i < n; i++)
-        if (items[i]->kind == PY_VALUE && items[i]->u.v.tag == V_STR &&
-            !strcmp(items[i]->u.v.u.str->bytes, name))
-            return true;
+    for (int i = 0; i < n; i++) {
+        const char *item = py_as_text(items[i]);
+        if (item && !strcmp(item, name)) return true;
+    }
     return false;
 }
 
@@ -102,11 +83,13 @@ static bool plan_failed(module_plan *p, const char *name, const py_object *o, co
                         bool inferred) {
     arena *a = &p->g->unit->arena;
     module_failed f = {plan_name(p, name), NULL};
+    const py_object *cls = py_class_of(&p->g->py, o); /* torch.memory_format, net.Config, list */
+    const py_object *home = cls && cls->kind == PY_CLASS ? cls->u.cls->module : NULL;
+    bool dotted = home && strcmp(home->u.mod.name, "builtins") != 0;
     f.why = arena_printf(a,
                          "(This attribute exists on the Python module, but we failed to convert Python "
-                         "type: '%s' to a TorchScript "
-                         "type. %s. %s)",
-                         py_type_name(o), reason,
+                         "type: '%s%s%s' to a TorchScript type. %s. %s)",
+                         dotted ? home->u.mod.name : "", dotted ? "." : "", py_type_name(o), reason,
                          inferred ? "Its type was inferred; try adding a type annotation for the attribute."
                                   : "");
     return avec_push(a, &p->m->failed, f) || plan_no_memory(p);
@@ -148,7 +131,7 @@ static bool plan_tensors(module_plan *p, const char *dict, bool parameters) {
     bool ok = true;
     for (size_t i = 0; d && i < d->entries.len && ok; i++) {
         const py_dict_entry *en = &d->entries.data[i];
-        const char *name = plan_key(en);
+        const char *name = py_as_text(en->key);
         if (!name || plan_ignored(p, name)) continue;
         strbuf why = STRBUF_INIT;
         bool inferred;
@@ -186,7 +169,7 @@ static bool plan_children(module_plan *p) {
     const py_dict *d = source_module_dict(p->instance, "_modules");
     for (size_t i = 0; d && i < d->entries.len; i++) {
         const py_dict_entry *en = &d->entries.data[i];
-        const char *name = plan_key(en);
+        const char *name = py_as_text(en->key);
         if (!name || plan_ignored(p, name)) continue;
         bool ok = py_is_none(en->val)         ? plan_attribute(p, name, TYPE_NONE, false, false)
                   : source_is_module(en->val) ? plan_child(p, name, en->val)
@@ -233,15 +216,12 @@ static bool plan_constant(module_plan *p, const char *name) {
     if (strmap_get(&p->added, name)) return true; /* a parameter, buffer or submodule: stays what it is */
     py_object *o = py_find(&g->py, p->r, p->instance, name);
     if (!o) return g->py.diag->status == CTSC_OK; /* listed, but never set */
-    if (!plan_valid_constant(o, 0)) {
-        plan_fail(g, p->r,
-                  "'%s' object in attribute '%s.%s' is not a valid constant.\nValid constants are:\n1. a "
-                  "nn.ModuleList\n2. a value of "
-                  "type {bool, float, int, str, NoneType, torch.device, torch.layout, torch.dtype}\n3. a "
-                  "list or tuple of (2)",
-                  py_type_name(o), p->cls->name, name);
-        return false;
-    }
+    if (!plan_valid_constant(o, 0))
+        return source_fail(g, p->r,
+                           "'%s' object in attribute '%s.%s' is not a valid constant.\nValid constants are:\n"
+                           "1. a nn.ModuleList\n2. a value of type {bool, float, int, str, NoneType, "
+                           "torch.device, torch.layout, torch.dtype}\n3. a list or tuple of (2)",
+                           py_type_name(o), p->cls->name, name);
     o = plan_constant_object(&g->py, o);
     strbuf why = STRBUF_INIT;
     constant_attribute c = {.name = plan_name(p, name), .type = o ? source_infer_type(g, o, &why) : NULL};
@@ -255,10 +235,10 @@ static bool plan_constants(module_plan *p) {
     py_object **names = NULL;
     int n = 0;
     if (!plan_names(p->g, p->r, p->instance, "__constants__", &names, &n)) return false;
-    for (int i = 0; i < n; i++)
-        if (names[i]->kind == PY_VALUE && names[i]->u.v.tag == V_STR &&
-            !plan_constant(p, names[i]->u.v.u.str->bytes))
-            return false;
+    for (int i = 0; i < n; i++) {
+        const char *name = py_as_text(names[i]);
+        if (name && !plan_constant(p, name)) return false;
+    }
     for (size_t i = 0; p->annotated && i < p->annotated->annotations.len; i++) {
         const py_annotation *a = &p->annotated->annotations.data[i];
         if (source_is_final(p->g, p->env, a->type) && !plan_constant(p, a->name)) return false;
@@ -291,21 +271,26 @@ static bool plan_is_callable(const py_object *o) {
     return o->kind == PY_FUNCTION || o->kind == PY_BUILTIN || o->kind == PY_OPERATOR;
 }
 
-/* torch.jit.Attribute(value, type): the value, and the type into *t. */
-static py_object *plan_jit_attribute(module_plan *p, py_object *o, type **t) {
-    py_object *v = NULL, *declared = NULL;
+bool source_jit_attribute(py_object *o, py_object **v, py_object **declared) {
     const py_object *cls = o->kind == PY_TUPLE      ? o->u.seq.seq_cls
                            : o->kind == PY_INSTANCE ? o->u.inst.cls
                                                     : NULL;
-    if (!cls || strcmp(cls->u.cls->name, "Attribute")) return o;
+    *v = *declared = NULL;
+    if (!cls || strcmp(cls->u.cls->name, "Attribute")) return false;
     if (o->kind == PY_TUPLE && o->u.seq.items.len == 2) {
-        v = o->u.seq.items.data[0];
-        declared = o->u.seq.items.data[1];
+        *v = o->u.seq.items.data[0];
+        *declared = o->u.seq.items.data[1];
     } else if (o->kind == PY_INSTANCE) {
-        v = py_dict_get(o->u.inst.attrs, "value");
-        declared = py_dict_get(o->u.inst.attrs, "type");
+        *v = py_dict_get(o->u.inst.attrs, "value");
+        *declared = py_dict_get(o->u.inst.attrs, "type");
     }
-    if (!v || !declared) return o;
+    return *v && *declared;
+}
+
+/* An attribute's value; the type into *t where torch.jit.Attribute declares one. */
+static py_object *plan_value(module_plan *p, py_object *o, type **t) {
+    py_object *v, *declared;
+    if (!source_jit_attribute(o, &v, &declared)) return o;
     *t = source_type_of_object(p->g, p->r, declared);
     return *t ? v : NULL;
 }
@@ -320,7 +305,7 @@ static bool plan_other(module_plan *p, const char *name, py_object *o) {
     type *t = NULL;
     bool inferred = false;
     strbuf why = STRBUF_INIT;
-    py_object *v = plan_jit_attribute(p, o, &t);
+    py_object *v = plan_value(p, o, &t);
     if (v && !t) t = plan_type(p, name, v, &inferred, &why);
     bool ok = v != NULL;
     if (ok && t)
@@ -337,7 +322,7 @@ static bool plan_others(module_plan *p) {
     const py_dict *d = p->instance->u.inst.attrs;
     for (size_t i = 0; i < d->entries.len; i++) {
         const py_dict_entry *en = &d->entries.data[i];
-        const char *name = plan_key(en);
+        const char *name = py_as_text(en->key);
         if (!name || plan_internal_name(name) || plan_ignored(p, name) || strmap_get(&p->added, name))
             continue;
         if (!plan_other(p, name, en->val)) return false;
@@ -396,9 +381,8 @@ static bool plan_keys(module_plan *p) {
 bool source_module_initialized(program *g, source_range r, const py_object *instance) {
     const py_class *c = instance->u.inst.cls->u.cls;
     if (source_module_dict(instance, "_parameters")) return true;
-    plan_fail(g, r, "'%s.%s' has not been initialized, did you forget to call 'super()'?",
-              c->module ? c->module->u.mod.name : "builtins", c->name);
-    return false;
+    return source_fail(g, r, "'%s.%s' has not been initialized, did you forget to call 'super()'?",
+                       c->module ? c->module->u.mod.name : "builtins", c->name);
 }
 
 static bool plan_fill(module_plan *p) {

@@ -13,19 +13,6 @@
 
 enum { TYPES_MAX_DEPTH = 60, TYPES_MAX_ARGS = 256 };
 
-static type *types_fail(program *g, source_range r, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static type *types_fail(program *g, source_range r, const char *fmt, ...) {
-    strbuf sb = STRBUF_INIT;
-    va_list ap;
-    va_start(ap, fmt);
-    sb_vprintf(&sb, fmt, ap);
-    va_end(ap);
-    diag_fail_at(g->py.diag, CTSC_FAILED, r, "%s", sb_str(&sb));
-    sb_free(&sb);
-    return NULL;
-}
-
 /* ---- constructors ---------------------------------------------------------------------------- */
 
 typedef enum types_constructor {
@@ -40,13 +27,11 @@ typedef enum types_constructor {
     TYPES_SAME,
 } types_constructor;
 
-/*  name, constructor, number of parameters (-1: any), what PyTorch says of it without parameters (NULL:
- * nothing) */
-static const struct {
+static const struct types_row {
     const char *name;
     types_constructor constructor;
-    int nargs;
-    const char *example;
+    int nargs;           /* -1: any number */
+    const char *example; /* in PyTorch's message for its use without parameters; NULL: there is none */
 } types_constructors[] = {
     {"List", TYPES_LIST, 1, "List[int]"},
     {"list", TYPES_LIST, 1, "list[int]"},
@@ -68,7 +53,13 @@ static const struct {
     {"BroadcastingList5", TYPES_LIST, 1, NULL},
     {"BroadcastingList6", TYPES_LIST, 1, NULL},
 };
-enum { TYPES_NCONSTRUCTORS = sizeof types_constructors / sizeof *types_constructors };
+
+/* NULL: no constructor. */
+static const struct types_row *types_row_of(const char *name) {
+    for (size_t i = 0; i < sizeof types_constructors / sizeof *types_constructors; i++)
+        if (!strcmp(types_constructors[i].name, name)) return &types_constructors[i];
+    return NULL;
+}
 
 static bool types_dict_key(const type *t) {
     switch (t->kind) {
@@ -86,48 +77,45 @@ static bool types_dict_key(const type *t) {
     }
 }
 
+#define TYPES_DICT_KEYS                                                                              \
+    "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string keys " \
+    "are supported"
+
 static type *types_dict(program *g, source_range r, type *key, type *val) {
     if (types_dict_key(key)) return type_dict(key, val);
     strbuf sb = STRBUF_INIT;
     type_print_python(key, &sb);
-    types_fail(g, r,
-               "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string "
-               "keys are supported",
-               sb_str(&sb));
+    source_fail(g, r, TYPES_DICT_KEYS, sb_str(&sb));
     sb_free(&sb);
     return NULL;
 }
 
 static type *types_construct(program *g, source_range r, const char *name, int n, type **args) {
-    for (int i = 0; i < TYPES_NCONSTRUCTORS; i++) {
-        if (strcmp(types_constructors[i].name, name)) continue;
-        int want = types_constructors[i].nargs;
-        if (want >= 0 && n != want)
-            return types_fail(g, r, "%s expects exactly %d element type%s but got %d", name, want,
-                              want == 1 ? "" : "s", n);
-        switch (types_constructors[i].constructor) {
-        case TYPES_LIST: return type_list(args[0]);
-        case TYPES_DICT: return types_dict(g, r, args[0], args[1]);
-        case TYPES_TUPLE: return type_tuple(n, args);
-        case TYPES_OPTIONAL: return type_optional(args[0]);
-        case TYPES_UNION:
-            return n ? type_union(n, args) : types_fail(g, r, "Union expects at least one element type");
-        case TYPES_FUTURE: return type_future(args[0]);
-        case TYPES_RREF: return type_rref(args[0]);
-        default: return args[0];
-        }
+    const struct types_row *row = types_row_of(name);
+    if (!row) return source_fail(g, r, "Unknown type constructor %s", name);
+    if (row->nargs >= 0 && n != row->nargs)
+        return source_fail(g, r, "%s expects exactly %d element type%s but got %d", name, row->nargs,
+                           row->nargs == 1 ? "" : "s", n);
+    switch (row->constructor) {
+    case TYPES_LIST: return type_list(args[0]);
+    case TYPES_DICT: return types_dict(g, r, args[0], args[1]);
+    case TYPES_TUPLE: return type_tuple(n, args);
+    case TYPES_OPTIONAL: return type_optional(args[0]);
+    case TYPES_UNION:
+        return n ? type_union(n, args) : source_fail(g, r, "Union expects at least one element type");
+    case TYPES_FUTURE: return type_future(args[0]);
+    case TYPES_RREF: return type_rref(args[0]);
+    default: return args[0];
     }
-    return types_fail(g, r, "Unknown type constructor %s", name);
 }
 
 /* List, Dict, ... without parameters. */
 static type *types_bare(program *g, source_range r, const char *name) {
-    for (int i = 0; i < TYPES_NCONSTRUCTORS; i++)
-        if (!strcmp(types_constructors[i].name, name) && types_constructors[i].example)
-            return types_fail(
-                g, r, "Attempted to use %s without a contained type. Please add a contained type, e.g. %s",
-                name, types_constructors[i].example);
-    return types_fail(g, r, "Unknown type name '%s'", name);
+    const struct types_row *row = types_row_of(name);
+    if (!row || !row->example) return source_fail(g, r, "Unknown type name '%s'", name);
+    return source_fail(g, r,
+                       "Attempted to use %s without a contained type. Please add a contained type, e.g. %s",
+                       name, row->example);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -142,6 +130,7 @@ static type *types_builtin(const char *name) {
         {"bool", T_BOOL},
         {"str", T_STR},
         {"complex", T_COMPLEX},
+        {"number", T_NUMBER},
         {"NoneType", T_NONE},
         {"Any", T_ANY},
         {"Tensor", T_TENSOR},
@@ -175,9 +164,11 @@ static type *types_of_class(program *g, source_range r, py_object *o) {
     const py_class *c = o->u.cls;
     if (c->kind == PYC_BUILTIN) {
         type *t = types_builtin(c->name);
+        if (!t && c->module && strncmp(c->module->u.mod.name, "typing", 6) && strcmp(c->module->u.mod.name, "builtins"))
+            return source_fail(g, r, "Unknown type name '%s.%s'", c->module->u.mod.name, c->name);
         return t ? t : types_bare(g, r, c->name);
     }
-    if (c->kind == PYC_MODULE && !c->def) return types_fail(g, r, "Unknown type name '%s'", c->name);
+    if (c->kind == PYC_MODULE && !c->def) return source_fail(g, r, "Unknown type name '%s'", c->name);
     return source_class(g, r, o);
 }
 
@@ -189,19 +180,17 @@ static type *types_of_generic(program *g, py_env *env, source_range r, py_object
         type *t = types_builtin(name);
         return t ? t : types_bare(g, r, name);
     }
-    if (n > TYPES_MAX_ARGS) return types_fail(g, r, "too many parameters of a type");
+    if (n > TYPES_MAX_ARGS) return source_fail(g, r, "too many parameters of a type");
     if (n == 1 && o->u.type.args[0]->kind == PY_TUPLE && !o->u.type.args[0]->u.seq.items.len)
         n = 0; /* Tuple[()] */
-    bool known = false;
-    for (int i = 0; i < TYPES_NCONSTRUCTORS; i++) known |= !strcmp(types_constructors[i].name, name);
-    if (!known) return types_fail(g, r, "Unknown type constructor %s", name);
+    if (!types_row_of(name)) return source_fail(g, r, "Unknown type constructor %s", name);
     for (int i = 0; i < n; i++)
         if (!(args[i] = types_of_object(g, env, r, o->u.type.args[i], depth + 1))) return NULL;
     return types_construct(g, r, name, n, args);
 }
 
 static type *types_of_object(program *g, py_env *env, source_range r, py_object *o, int depth) {
-    if (depth > TYPES_MAX_DEPTH) return types_fail(g, r, "types nest too deeply");
+    if (depth > TYPES_MAX_DEPTH) return source_fail(g, r, "types nest too deeply");
     switch (o->kind) {
     case PY_VALUE:
         if (o->u.v.tag == V_NONE) return TYPE_NONE;
@@ -211,12 +200,12 @@ static type *types_of_object(program *g, py_env *env, source_range r, py_object 
         }
         break;
     case PY_ELLIPSIS:
-        return types_fail(g, r, "Expression of type dots cannot be used in a type expression");
+        return source_fail(g, r, "Expression of type dots cannot be used in a type expression");
     case PY_TYPE: return types_of_generic(g, env, r, o, depth);
     case PY_CLASS: return types_of_class(g, r, o);
     default: break;
     }
-    return types_fail(g, r, "'%s' object cannot be used as a type", py_type_name(o));
+    return source_fail(g, r, "'%s' object cannot be used as a type", py_type_name(o));
 }
 
 type *source_type_of_object(program *g, source_range r, py_object *o) {
@@ -248,7 +237,7 @@ static bool types_dotted(const expr *x, strbuf *out) {
 static type *types_unknown(program *g, const expr *x, const char *what) {
     strbuf sb = STRBUF_INIT;
     types_dotted(x, &sb);
-    types_fail(g, x->range, "Unknown type %s%s%s%s", what, *what == 'n' ? " '" : " ", sb_str(&sb),
+    source_fail(g, x->range, "Unknown type %s%s%s%s", what, *what == 'n' ? " '" : " ", sb_str(&sb),
                *what == 'n' ? "'" : "");
     sb_free(&sb);
     return NULL;
@@ -274,21 +263,19 @@ static const char *types_constructor_name(program *g, py_env *env, const expr *x
 static type *types_of_subscript(program *g, py_env *env, const expr *x, int depth) {
     const char *name = types_constructor_name(g, env, x->a);
     if (g->py.diag->status != CTSC_OK) return NULL;
-    if (!name) return types_fail(g, x->range, "Subscripted type must be a type identifier");
-    bool known = false;
-    for (int i = 0; i < TYPES_NCONSTRUCTORS; i++) known |= !strcmp(types_constructors[i].name, name);
-    if (!known) return types_unknown(g, x->a, "constructor");
+    if (!name) return source_fail(g, x->range, "Subscripted type must be a type identifier");
+    if (!types_row_of(name)) return types_unknown(g, x->a, "constructor");
     type *args[TYPES_MAX_ARGS];
     size_t n = x->items.len;
     if (n == 1 && x->items.data[0]->kind == E_TUPLE && !x->items.data[0]->items.len) n = 0; /* Tuple[()] */
-    if (n > TYPES_MAX_ARGS) return types_fail(g, x->range, "too many parameters of a type");
+    if (n > TYPES_MAX_ARGS) return source_fail(g, x->range, "too many parameters of a type");
     for (size_t i = 0; i < n; i++)
         if (!(args[i] = types_of_expr(g, env, x->items.data[i], depth + 1))) return NULL;
     return types_construct(g, x->range, name, (int)n, args);
 }
 
 static type *types_of_expr(program *g, py_env *env, const expr *x, int depth) {
-    if (depth > TYPES_MAX_DEPTH) return types_fail(g, x->range, "types nest too deeply");
+    if (depth > TYPES_MAX_DEPTH) return source_fail(g, x->range, "types nest too deeply");
     switch (x->kind) {
     case E_NONE: return TYPE_NONE;
     case E_STR: {
@@ -306,16 +293,16 @@ static type *types_of_expr(program *g, py_env *env, const expr *x, int depth) {
         }
         break;
     case E_ELLIPSIS:
-        return types_fail(g, x->range, "Expression of type dots cannot be used in a type expression");
+        return source_fail(g, x->range, "Expression of type dots cannot be used in a type expression");
     default: break;
     }
-    return types_fail(g, x->range, "this expression cannot be used in a type expression");
+    return source_fail(g, x->range, "this expression cannot be used in a type expression");
 }
 
 type *source_type_of_expr(program *g, py_env *env, const expr *x) {
     if (++g->depth > SOURCE_MAX_DEPTH) {
         g->depth--;
-        return types_fail(g, x->range, "types nest too deeply");
+        return source_fail(g, x->range, "types nest too deeply");
     }
     type *t = types_of_expr(g, env, x, 0);
     g->depth--;
@@ -428,9 +415,10 @@ static type *types_infer_dict(program *g, py_object *o, strbuf *why, int depth) 
     }
     if (!key) return sb_puts(why, "Dictionary inputs must have entries"), NULL;
     if (!types_dict_key(key)) {
-        sb_puts(why, "Cannot create dict for key type '");
-        type_print_python(key, why);
-        sb_puts(why, "', only int, float, complex, Tensor, device and string keys are supported");
+        strbuf sb = STRBUF_INIT;
+        type_print_python(key, &sb);
+        sb_printf(why, TYPES_DICT_KEYS, sb_str(&sb));
+        sb_free(&sb);
         return NULL;
     }
     return type_dict(key, val);
@@ -461,8 +449,7 @@ static type *types_infer(program *g, py_object *o, strbuf *why, int depth) {
     if (!t && !why->len && g->py.diag->status == CTSC_OK)
         sb_printf(why,
                   "Only tensors and (possibly nested) tuples of tensors, lists, or dictsare supported as "
-                  "inputs or outputs of "
-                  "traced functions, but instead got value of type %s.",
+                  "inputs or outputs of traced functions, but instead got value of type %s.",
                   py_type_name(o));
     return t;
 }

@@ -2,7 +2,6 @@
 /*
  * source_value.c - the evaluator's objects as runtime values of a given type.
  *
- *
  * Ownership: results are references. One instance of a script class or a module makes one object, however
  * often it is mentioned.
  * Tests: tests/lang
@@ -11,25 +10,12 @@
 
 enum { VALUE_MAX_DEPTH = 60 };
 
-static bool value_failed(program *g, source_range r, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static bool value_failed(program *g, source_range r, const char *fmt, ...) {
-    strbuf sb = STRBUF_INIT;
-    va_list ap;
-    va_start(ap, fmt);
-    sb_vprintf(&sb, fmt, ap);
-    va_end(ap);
-    diag_fail_at(g->py.diag, CTSC_FAILED, r, "%s", sb_str(&sb));
-    sb_free(&sb);
-    return false;
-}
-
 static bool value_convert(program *g, source_range r, py_object *o, type *t, value *out, int depth);
 
 static bool value_mismatch(program *g, source_range r, const py_object *o, const type *t) {
     strbuf sb = STRBUF_INIT;
     type_print_python(t, &sb);
-    value_failed(g, r, "Expected a value of type '%s' but got an object of type '%s'", sb_str(&sb),
+    source_fail(g, r, "Expected a value of type '%s' but got an object of type '%s'", sb_str(&sb),
                  py_type_name(o));
     sb_free(&sb);
     return false;
@@ -92,10 +78,9 @@ static bool value_of_dict(program *g, source_range r, py_object *o, type *t, val
 }
 
 static bool value_of_enum(program *g, source_range r, py_object *o, type *t, value *out) {
-    const char *name = NULL;
-    py_object *member = o->kind == PY_INSTANCE ? py_dict_get(o->u.inst.attrs, "_name_") : NULL;
+    const py_object *member = o->kind == PY_INSTANCE ? py_dict_get(o->u.inst.attrs, "_name_") : NULL;
     if (!member && o->kind == PY_INSTANCE) member = py_dict_get(o->u.inst.attrs, "name");
-    if (member && member->kind == PY_VALUE && member->u.v.tag == V_STR) name = member->u.v.u.str->bytes;
+    const char *name = py_as_text(member);
     for (size_t i = 0; name && i < t->cls->constants.len; i++)
         if (!strcmp(t->cls->constants.data[i].name, name)) {
             *out = value_ref(t->cls->enum_members[i]);
@@ -122,7 +107,7 @@ static bool value_of_object(program *g, source_range r, py_object *o, type *t, v
         const attribute *a = &t->cls->attributes.data[i];
         py_object *av = py_dict_get(o->u.inst.attrs, a->name);
         if (!av) {
-            value_failed(g, r, "the '%s' object has no attribute '%s'", class_name(t), a->name);
+            source_fail(g, r, "the '%s' object has no attribute '%s'", class_name(t), a->name);
             return false;
         }
         if (!value_convert(g, r, av, a->type, &made->slots[i], depth + 1)) return false;
@@ -148,7 +133,7 @@ static bool value_of_plain(program *g, source_range r, py_object *o, type *t, va
 }
 
 static bool value_convert(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
-    if (depth > VALUE_MAX_DEPTH) return value_failed(g, r, "the value nests too deeply");
+    if (depth > VALUE_MAX_DEPTH) return source_fail(g, r, "the value nests too deeply");
     switch (t->kind) {
     case T_ANY:
     case T_UNION:

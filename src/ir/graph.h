@@ -42,7 +42,7 @@ typedef struct ir_value ir_value;
     X(IF,                "prim::If",                 0)                                              \
     X(LOOP,              "prim::Loop",               0)                                              \
     X(LIST_CONSTRUCT,    "prim::ListConstruct",      1)                                              \
-    X(LIST_UNPACK,       "prim::ListUnpack",         0)                                              \
+    X(LIST_UNPACK,       "prim::ListUnpack",         1)                                              \
     X(TUPLE_CONSTRUCT,   "prim::TupleConstruct",     1)                                              \
     X(TUPLE_UNPACK,      "prim::TupleUnpack",        1)                                              \
     X(TUPLE_INDEX,       "prim::TupleIndex",         1)                                              \

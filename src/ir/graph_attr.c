@@ -162,7 +162,8 @@ bool node_is_op(const node *n, const char *name) {
 
 static bool op_has_effects(const op *o) {
     if (!o) return true;
-    return (o->flags & (OP_SIDE_EFFECT | OP_UNSAFE)) || o->schema->has_alias_write;
+    bool returns = o->schema->nreturns > 0 || o->schema->varret; /* one without results is there for something else */
+    return !returns || (o->flags & (OP_SIDE_EFFECT | OP_UNSAFE)) || o->schema->has_alias_write;
 }
 
 static bool block_has_effects(const block *b) {

@@ -10,11 +10,11 @@
  * i64 (scalar_ops_int.h). half and bfloat16 compute as f32; bool computes as u8 where an operator
  * admits it. Operands come first, then the operator's numbers: scalar_leaky_relu_f32(x, slope).
  *
- * Method: the float forms of exp, log, tanh, erf and what is built on them are polynomials written
+ * Method: the float forms of exp, log, tanh, erf, sin, cos, pow and what is built on them are polynomials written
  * without branches, so that a loop over them becomes vector code; the double forms call libm. The
  * polynomials are minimax fits of our own (Remez exchange), each good to about one unit in the last
  * place on its range.
- * Tests: tests/unit/test_pointwise.c
+ * Tests: tests/unit/test_pointwise.c, test_scalar_math.c
  */
 /* clang-format off: operators of one line */
 #ifndef CTSC_IR_SCALAR_OPS_H
@@ -25,7 +25,9 @@
 #else
 #include <math.h>
 #include <stdint.h>
+#ifndef SCALAR_FN /* codegen/scalar_bitcode.c wants functions others can link to */
 #define SCALAR_FN static inline __attribute__((unused))
+#endif
 #endif
 
 #define SCALAR_NAN_F32 (__builtin_nanf(""))
@@ -55,6 +57,11 @@ SCALAR_FN float scalar_log_f32(float x) { return logf(x); }
 SCALAR_FN float scalar_log1p_f32(float x) { return log1pf(x); }
 SCALAR_FN float scalar_tanh_f32(float x) { return tanhf(x); }
 SCALAR_FN float scalar_erf_f32(float x) { return erff(x); }
+SCALAR_FN float scalar_sin_f32(float x) { return sinf(x); }
+SCALAR_FN float scalar_cos_f32(float x) { return cosf(x); }
+SCALAR_FN float scalar_exp2_f32(float x) { return exp2f(x); }
+SCALAR_FN float scalar_log2_f32(float x) { return log2f(x); }
+SCALAR_FN float scalar_pow_f32(float x, float y) { return powf(x, y); }
 SCALAR_FN double scalar_lgamma_f64(double x) { return lgamma(x); }
 #else
 
@@ -158,6 +165,8 @@ SCALAR_FN float scalar_erf_f32(float x) {
     return a < 1.0f ? small : large;
 }
 
+#include "ir/scalar_ops_math.h"
+
 SCALAR_FN double scalar_lgamma_f64(double x) {
     int sign; /* the plain form writes a global */
     return lgamma_r(x, &sign);
@@ -170,6 +179,11 @@ SCALAR_FN double scalar_log_f64(double x) { return log(x); }
 SCALAR_FN double scalar_log1p_f64(double x) { return log1p(x); }
 SCALAR_FN double scalar_tanh_f64(double x) { return tanh(x); }
 SCALAR_FN double scalar_erf_f64(double x) { return erf(x); }
+SCALAR_FN double scalar_sin_f64(double x) { return sin(x); }
+SCALAR_FN double scalar_cos_f64(double x) { return cos(x); }
+SCALAR_FN double scalar_exp2_f64(double x) { return exp2(x); }
+SCALAR_FN double scalar_log2_f64(double x) { return log2(x); }
+SCALAR_FN double scalar_pow_f64(double x, double y) { return pow(x, y); }
 
 #include "ir/scalar_ops_special.h"
 

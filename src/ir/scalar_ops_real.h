@@ -43,7 +43,6 @@ SCALAR_FN REAL OP_NAME(div_floor)(REAL a, REAL b) {
     REAL whole = MATH(floor)(q);
     return q - whole > C(0.5) ? whole + C(1.0) : whole;
 }
-SCALAR_FN REAL OP_NAME(pow)(REAL a, REAL b) { return MATH(pow)(a, b); }
 SCALAR_FN REAL OP_NAME(atan2)(REAL a, REAL b) { return MATH(atan2)(a, b); }
 SCALAR_FN REAL OP_NAME(hypot)(REAL a, REAL b) { return MATH(hypot)(a, b); }
 SCALAR_FN REAL OP_NAME(copysign)(REAL a, REAL b) { return MATH(copysign)(a, b); }
@@ -84,20 +83,16 @@ SCALAR_FN REAL OP_NAME(logaddexp)(REAL a, REAL b) {
 SCALAR_FN REAL OP_NAME(logaddexp2)(REAL a, REAL b) {
     if (a == b && MATH(fabs)(a) > C(1e38) && a - a != C(0.0)) return a;
     REAL m = OP_NAME(maximum)(a, b);
-    return m + OP_NAME(log1p)(MATH(exp2)(-MATH(fabs)(a - b))) * C(1.4426950408889634);
+    return m + OP_NAME(log1p)(OP_NAME(exp2)(-MATH(fabs)(a - b))) * C(1.4426950408889634);
 }
 SCALAR_FN REAL OP_NAME(heaviside)(REAL x, REAL at_zero) {
     return x == C(0.0) ? at_zero : (REAL)(x > C(0.0));
 }
-SCALAR_FN REAL OP_NAME(ldexp)(REAL x, REAL e) { return x * MATH(exp2)(e); }
+SCALAR_FN REAL OP_NAME(ldexp)(REAL x, REAL e) { return x * OP_NAME(exp2)(e); }
 
 /* ---- elementary functions --------------------------------------------------------------- */
 
-SCALAR_FN REAL OP_NAME(exp2)(REAL x) { return MATH(exp2)(x); }
-SCALAR_FN REAL OP_NAME(log2)(REAL x) { return MATH(log2)(x); }
 SCALAR_FN REAL OP_NAME(log10)(REAL x) { return MATH(log10)(x); }
-SCALAR_FN REAL OP_NAME(sin)(REAL x) { return MATH(sin)(x); }
-SCALAR_FN REAL OP_NAME(cos)(REAL x) { return MATH(cos)(x); }
 SCALAR_FN REAL OP_NAME(tan)(REAL x) { return MATH(tan)(x); }
 SCALAR_FN REAL OP_NAME(asin)(REAL x) { return MATH(asin)(x); }
 SCALAR_FN REAL OP_NAME(acos)(REAL x) { return MATH(acos)(x); }
@@ -112,7 +107,7 @@ SCALAR_FN REAL OP_NAME(deg2rad)(REAL x) { return x * C(0.017453292519943295); }
 SCALAR_FN REAL OP_NAME(rad2deg)(REAL x) { return x * C(57.29577951308232); }
 SCALAR_FN REAL OP_NAME(sinc)(REAL x) {
     REAL y = x * C(3.14159265358979323846);
-    return x == C(0.0) ? C(1.0) : MATH(sin)(y) / y;
+    return x == C(0.0) ? C(1.0) : OP_NAME(sin)(y) / y;
 }
 /* 0 or pi: the argument of a real number. */
 SCALAR_FN REAL OP_NAME(angle)(REAL x) {
@@ -138,7 +133,11 @@ SCALAR_FN REAL OP_NAME(nan_to_num)(REAL x, REAL nan, REAL high, REAL low) {
 /* ---- activations ------------------------------------------------------------------------ */
 
 SCALAR_FN REAL OP_NAME(relu)(REAL x) { return x < C(0.0) ? C(0.0) : x; }
-SCALAR_FN REAL OP_NAME(sigmoid)(REAL x) { return C(1.0) / (C(1.0) + OP_NAME(exp)(-x)); }
+/* e^-|x| cannot overflow, so small results keep their digits. */
+SCALAR_FN REAL OP_NAME(sigmoid)(REAL x) {
+    REAL e = OP_NAME(exp)(-MATH(fabs)(x));
+    return (x < C(0.0) ? e : C(1.0)) / (C(1.0) + e);
+}
 SCALAR_FN REAL OP_NAME(log_sigmoid)(REAL x) {
     REAL low = x < C(0.0) ? x : x != x ? x : C(0.0);
     return low - OP_NAME(log1p)(OP_NAME(exp)(-MATH(fabs)(x)));

@@ -56,14 +56,23 @@ static tuple *fold_tuple(const node *n, const value *args) {
     return t;
 }
 
+/* Could the result be a string much longer than any a person would write? "x" * 10**9, s.ljust(10**9) */
+static bool fold_explodes(const node *n, const value *args) {
+    if (n->outputs.data[0]->type->kind != T_STR) return false;
+    for (size_t i = 0; i < n->inputs.len; i++)
+        if (args[i].tag == V_INT && args[i].u.i > FOLD_MAX_STRING) return true;
+    return false;
+}
+
 static bool fold_run(const node *n, const value *args, value *result) {
     op_ctx cx = {.op = n->op, .nargs = (int)n->inputs.len, .out_types = &n->outputs.data[0]->type};
     diag d = {0};
+    if (fold_explodes(n, args)) return false;
     cx.diag = &d;
     *result = value_none();
     bool ok = n->op->fn(&cx, args, result) == CTSC_OK;
     diag_clear(&d);
-    if (ok && result->tag == V_STR && result->u.str->len > FOLD_MAX_STRING) ok = false; /* "x" * 10**9 */
+    if (ok && result->tag == V_STR && result->u.str->len > FOLD_MAX_STRING) ok = false;
     if (!ok) value_unref(*result);
     return ok;
 }

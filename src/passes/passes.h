@@ -4,22 +4,55 @@
  *
  * A pass is `bool pass_x(pass_ctx *, graph *)`: true if it changed something. It leaves a valid graph
  * behind, whatever it was given, unless memory ran out (arena_failed) or ctx->diag says otherwise. passes.def lists them.
- * Tests: tests/ir/<pass>/
+ *
+ * Lists of passes are text (pass_run_list), in pipeline.c as on the command line.
+ * Tests: tests/ir/<pass>/, tests/cli/opt.test
  */
 #ifndef CTSC_PASSES_PASSES_H
 #define CTSC_PASSES_PASSES_H
 
 #include "ir/unit.h"
 
-typedef struct pass_ctx { diag *diag; } pass_ctx;
+/* What a person who works on the compiler wants to see of a run. The library never prints: text goes to `print`. */
+typedef struct pass_options {
+    bool print_after_all;    /* the graph after each pass */
+    const char *print_after; /* after the pass of this name; NULL: none */
+    bool verify_each;        /* the verifier after each pass: a failure names the pass */
+    void (*print)(void *ctx, const char *text, size_t len);
+    void *print_ctx;
+} pass_options;
+
+typedef struct pass_time { int runs, changed; uint64_t nanoseconds; } pass_time;
+
+typedef struct pass_ctx {
+    diag *diag;
+    object *self;                /* the module whose method the graph is: what `freeze` reads; NULL: not known; borrowed */
+    const pass_options *options; /* NULL: none */
+    pass_time *times;            /* PASS_COUNT of them; NULL: not measured */
+} pass_ctx;
 
 #define PASS(name, fn, text) bool fn(pass_ctx *cx, graph *g);
 #include "passes/passes.def"
 #undef PASS
 
+/* How many there are. */
+enum {
+#define PASS(name, fn, text) PASS_NUMBER_##fn,
+#include "passes/passes.def"
+#undef PASS
+    PASS_COUNT
+};
+
 typedef struct pass { const char *name; bool (*fn)(pass_ctx *, graph *); const char *text; } pass;
 extern const pass pass_table[]; /* terminated by name == NULL */
 const pass *pass_find(const char *name);
+
+/* Runs passes in order: "inline,[peephole,fold-constants,dce],pool-constants". What stands in brackets is repeated until
+ * nothing changes any more, PASS_MAX_ROUNDS times at most. *changed (may be NULL): did anything change? */
+enum { PASS_MAX_ROUNDS = 16, PASS_MAX_NESTING = 8 };
+ctsc_status pass_run_list(pass_ctx *cx, graph *g, const char *list, bool *changed);
+/* A table of cx->times: how often each pass ran, how often it changed something, how long it took. */
+void pass_print_times(const pass_ctx *cx, strbuf *out);
 
 /* After emission: what PyTorch does before it shows a .graph. Has the type of unit->simplify. */
 ctsc_status pipeline_simplify(graph *g, diag *d);
@@ -27,5 +60,8 @@ ctsc_status pipeline_simplify(graph *g, diag *d);
 ctsc_status pipeline_body(graph *g, diag *d);
 /* For `graph --inlined`: every call replaced by its body. */
 ctsc_status pipeline_inline(graph *g, diag *d);
+/* The graph of a method of a module in eval mode becomes that of the frozen module. cx->self is the module; calls are
+ * inlined first. fold: batch norms and constant factors go into the weights as well, which changes results by rounding. */
+ctsc_status pipeline_freeze(pass_ctx *cx, graph *g, bool fold);
 
 #endif

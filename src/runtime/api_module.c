@@ -50,6 +50,11 @@ ctsc_status ctsc_module_save(const ctsc_module *m, const char *path, ctsc_error 
     return api_leave(e, &own, module_save(d, m->m, path));
 }
 
+ctsc_status ctsc_module_freeze(ctsc_module *m, bool fold_weights, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    return api_leave(e, &own, module_freeze(d, m->m, fold_weights));
+}
+
 void ctsc_module_free(ctsc_module *m) {
     if (!m) return;
     module_free(m->m);

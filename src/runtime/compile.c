@@ -151,7 +151,7 @@ static ctsc_status compile_module(diag *d, compile_host *h, const char *name, so
                                   const ctsc_compile_options *o, const value *state, module **out) {
     op_ctx ops = {.diag = d, .rt = h->rt};
     py_host host = {.ctx = h, .ops = &ops, .seed = compile_seed, .skip_init = state != NULL || o->skip_init,
-                    .max_steps = o->max_steps};
+                    .max_steps = o->max_steps, .max_bytes = o->max_bytes};
     host.print = compile_print;
     if (h->folder) host.read_module = compile_read_module;
     source_options so = {.entry = o->entry, .seed = o->seed, .state = state, .eval = !o->training};

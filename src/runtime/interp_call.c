@@ -99,9 +99,24 @@ ctsc_status interp_call_hook(interp *in, value object, const char *name, value *
     return interp_run_function(in, fn, n, args, out);
 }
 
+/* torch.autocast for the CPU makes PyTorch compute in another dtype. For other devices, or not enabled, it changes nothing here. */
+static ctsc_status call_check_autocast(interp *in, value v) {
+    static const char suffix[] = ".autocast_mode.autocast";
+    const char *name = v.tag == V_OBJECT ? class_name(v.u.object->cls) : "";
+    size_t n = strlen(name), k = sizeof suffix - 1;
+    if (n < k || strcmp(name + n - k, suffix) != 0) return CTSC_OK;
+    int enabled = class_find_attribute(v.u.object->cls, "_enabled"), device = class_find_attribute(v.u.object->cls, "device");
+    if (enabled < 0 || device < 0) return CTSC_OK;
+    const value *on = &v.u.object->slots[enabled], *where = &v.u.object->slots[device];
+    if (on->tag != V_BOOL || !on->u.b || where->tag != V_STR || strncmp(where->u.str->bytes, "cpu", 3) != 0) return CTSC_OK;
+    return diag_fail(in->d, CTSC_UNSUPPORTED, "torch.autocast on the CPU is not supported");
+}
+
 ctsc_status bc_enter(frame *f, const site *s) {
     interp *in = f->in;
     value object = *site_arg(f, s, 0), result = value_none();
+    ctsc_status allowed = call_check_autocast(in, object);
+    if (allowed != CTSC_OK) return allowed;
     if (object.tag != V_NONE) {
         ctsc_status st = interp_call_hook(in, object, "__enter__", &result);
         if (st != CTSC_OK) return st;

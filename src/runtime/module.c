@@ -34,8 +34,7 @@ typedef struct module_loader {
     conformer conform;
 } module_loader;
 
-/* ---- what kind of archive
- * ------------------------------------------------------------------------------ */
+/* ---- what kind of archive -------------------------------------------------------------------- */
 
 static ctsc_status module_parse_version(diag *d, const char *record, const storage *st,
                                         int64_t *out) {
@@ -90,8 +89,7 @@ static ctsc_status module_version(module_loader *l) {
     return s;
 }
 
-/* ---- code
- * ---------------------------------------------------------------------------------------------- */
+/* ---- code ------------------------------------------------------------------------------------ */
 
 static ctsc_status module_code_source(archive *a, diag *d, const char *record, const char *debug,
                                       source **out) {
@@ -133,8 +131,7 @@ static void module_code_free(void *ctx) {
     archive_unref(ctx);
 }
 
-/* ---- objects
- * ------------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static ctsc_status module_storage(void *ctx, diag *d, const char *key, dtype dt, uint64_t numel,
                                   storage **out) {
@@ -246,8 +243,7 @@ static ctsc_status module_unpickle(module_loader *l, const char *record, const c
     return s;
 }
 
-/* ---- loading
- * -------------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static ctsc_status module_load_code(module_loader *l) {
     importer_host host = {archive_ref(l->a), module_read_code, module_code_free};

@@ -19,6 +19,9 @@ typedef struct module {
 ctsc_status module_load(diag *d, reader r, module **out);
 void module_free(module *m);
 struct function *module_method(const module *m, const char *name); /* NULL: none */
+/* Makes m the frozen module (freeze.c): one method, forward; attributes that nothing changes are constants of its graph. fold:
+ * batch norms and constant factors go into weights. On failure m is as it was. Nobody else may use m meanwhile. */
+ctsc_status module_freeze(diag *d, module *m, bool fold);
 
 /* Runs a method as a caller from outside: arguments are checked and converted, and around `forward` run the
  * hooks of the module's class. args are borrowed, without self (module_call.c). */

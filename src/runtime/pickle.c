@@ -15,8 +15,7 @@
 
 #include <stdio.h>
 
-/* ---- messages ----------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static ctsc_status pickle_fail_v(pickle_vm *vm, ctsc_status status, const char *fmt, va_list ap) {
     char text[512];
@@ -52,8 +51,7 @@ static ctsc_status pickle_limit(pickle_vm *vm, const char *fmt, ...) {
     return s;
 }
 
-/* ---- input
- * --------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 static ctsc_status pickle_take(pickle_vm *vm, size_t n, const uint8_t **out) {
     if (n > vm->len - vm->pos) return pickle_bad(vm, "the pickle ends in the middle of an opcode");
@@ -76,8 +74,7 @@ static ctsc_status pickle_line(pickle_vm *vm, char *buf, size_t room) {
     return CTSC_OK;
 }
 
-/* ---- stack
- * --------------------------------------------------------------------------------------- */
+/* ---- stack ----------------------------------------------------------------------------------- */
 
 static const pickle_item pickle_no_item = {.v = {.tag = V_UNINIT}};
 
@@ -190,8 +187,7 @@ static ctsc_status pickle_grow(pickle_vm *vm, pickle_item target, size_t first) 
     return s;
 }
 
-/* ---- opcodes: scalars
- * ------------------------------------------------------------------------------ */
+/* ---- opcodes: scalars ------------------------------------------------------------------------ */
 
 static ctsc_status pickle_op_proto(pickle_vm *vm) {
     const uint8_t *p = NULL;
@@ -284,8 +280,7 @@ static ctsc_status pickle_op_short_binstring(pickle_vm *vm) {
     return s == CTSC_OK ? pickle_push_str(vm, *p) : s;
 }
 
-/* ---- opcodes: containers
- * ----------------------------------------------------------------------------- */
+/* ---- opcodes: containers --------------------------------------------------------------------- */
 
 static ctsc_status pickle_op_mark(pickle_vm *vm) {
     if (vm->marks.len >= PICKLE_MAX_DEPTH * 2)
@@ -428,8 +423,7 @@ static ctsc_status pickle_op_dict(pickle_vm *vm) {
     return pickle_from_mark(vm, pickle_op_empty_dict, pickle_set_from);
 }
 
-/* ---- opcodes: memo
- * ----------------------------------------------------------------------------------- */
+/* ---- opcodes: memo --------------------------------------------------------------------------- */
 
 static ctsc_status pickle_put(pickle_vm *vm, size_t i) {
     ctsc_status s = pickle_need(vm, 1);
@@ -479,8 +473,7 @@ static ctsc_status pickle_op_long_binget(pickle_vm *vm) {
     return s == CTSC_OK ? pickle_get(vm, le32(p)) : s;
 }
 
-/* ---- opcodes: constructors
- * --------------------------------------------------------------------------- */
+/* ---- opcodes: constructors ------------------------------------------------------------------- */
 
 static ctsc_status pickle_op_global(pickle_vm *vm) {
     char module[512], name[512];
@@ -564,8 +557,7 @@ static ctsc_status pickle_op_binpersid(pickle_vm *vm) {
     return pickle_push(vm, made);
 }
 
-/* ---- the table
- * ----------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* Every opcode up to protocol 5, so that refusals have a name; without a function: refused. */
 /* clang-format off */
@@ -605,8 +597,7 @@ static const struct pickle_opcode {
 #undef PICKLE_ROW
 };
 
-/* ---- running
- * --------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static ctsc_status pickle_step(pickle_vm *vm) {
     const uint8_t *p = NULL;

@@ -45,8 +45,7 @@ static ctsc_status pickle_bad_args(pickle_vm *vm, const char *constructor) {
     return pickle_bad(vm, "wrong arguments for %s", constructor);
 }
 
-/* ---- lists
- * ----------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 ctsc_status list_retype(diag *d, list *l, list_kind kind, type *elem, bool *ok) {
     *ok = true;
@@ -124,8 +123,7 @@ static ctsc_status make_tensorlist(pickle_vm *vm, const value *args, size_t n, v
     return make_list(vm, "build_tensorlist", args, n, LIST_TENSOR, TYPE_TENSOR, out);
 }
 
-/* ---- type tags
- * ------------------------------------------------------------------------------------- */
+/* ---- type tags ------------------------------------------------------------------------------- */
 
 static ctsc_status tag_list(pickle_vm *vm, list *l, type *t, const char *text) {
     bool ok = true;
@@ -171,8 +169,7 @@ static ctsc_status make_tagged(pickle_vm *vm, const value *args, size_t n, value
     return s;
 }
 
-/* ---- small things
- * ------------------------------------------------------------------------------------ */
+/* ---- small things ---------------------------------------------------------------------------- */
 
 static bool make_number(value v, double *out) {
     if (v.tag != V_INT && v.tag != V_FLOAT) return false;
@@ -247,8 +244,7 @@ static ctsc_status make_ordered_dict(pickle_vm *vm, const value *args, size_t n,
     return s;
 }
 
-/* ---- tensors
- * ------------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 static void pickled_storage_free(void *ptr) {
     pickled_storage *p = ptr;
@@ -358,8 +354,7 @@ static ctsc_status make_sparse(pickle_vm *vm, const value *args, size_t n, value
     return pickle_unsupported(vm, "sparse tensors (_rebuild_sparse_tensor) are not supported");
 }
 
-/* ---- storages
- * -------------------------------------------------------------------------------------------- */
+/* ---- storages -------------------------------------------------------------------------------- */
 
 ctsc_status pickle_persistent(pickle_vm *vm, value id, value *out) {
     const tuple *t = id.tag == V_TUPLE ? id.u.tuple : NULL;
@@ -388,8 +383,7 @@ ctsc_status pickle_persistent(pickle_vm *vm, value id, value *out) {
     return pickle_capsule(vm, pickle_kind_storage, ps, pickled_storage_free, out);
 }
 
-/* ---- the table
- * ------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* clang-format off */
 /*    module                  name                      function      makes a container to fill */

@@ -17,8 +17,7 @@
  */
 #include "runtime/archive_internal.h"
 
-/* ---- zip
- * ------------------------------------------------------------------------------------------- */
+/* ---- zip ------------------------------------------------------------------------------------- */
 
 static ctsc_status torchfile_check(diag *d, archive *a) {
     storage *st = NULL;
@@ -52,8 +51,7 @@ static ctsc_status torchfile_zip(diag *d, reader r, value *out) {
     return s;
 }
 
-/* ---- the older format
- * -------------------------------------------------------------------------------- */
+/* ---- the older format ------------------------------------------------------------------------ */
 
 static const uint8_t torchfile_magic[] = {0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46,
                                           0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, 0x2e};

@@ -236,8 +236,7 @@ const char *archive_record_name(const archive *a, size_t i) {
     return a->records[i]->name + a->prefix;
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static ctsc_status archive_check(archive *a, diag *d, const zip_entry *e, const void *data) {
     atomic_bool *checked = &a->checked[e - a->dir.entries];
@@ -346,8 +345,7 @@ ctsc_status archive_read(archive *a, diag *d, const char *record, storage **out)
     return s;
 }
 
-/* ---- storages of tensors
- * ------------------------------------------------------------------------- */
+/* ---- storages of tensors --------------------------------------------------------------------- */
 
 static ctsc_status archive_storages_load(archive_storages *as, diag *d, const char *key,
                                          size_t nbytes, storage **out) {

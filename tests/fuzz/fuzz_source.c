@@ -19,7 +19,8 @@ static void fuzz_drop(void *ctx, const char *text, size_t len) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    ctsc_compile_options o = {.size = sizeof o, .skip_init = true, .print = fuzz_drop, .max_steps = 20000};
+    ctsc_compile_options o = {.size = sizeof o, .skip_init = true, .print = fuzz_drop, .max_steps = 20000,
+                              .max_bytes = 64 << 20};
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL;
     char *text = NULL;

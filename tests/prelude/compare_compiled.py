@@ -182,6 +182,10 @@ def by_pytorch(path, out):
     for c in vars(torch.nn).values():
         if isinstance(c, type) and c.__dict__.get("__annotations__") == {}:
             del c.__annotations__
+    # Types left from the case before would make this one's names, and isinstance, others.
+    torch._C._jit_clear_class_registry()
+    torch.jit._recursive.concrete_type_store = torch.jit._recursive.ConcreteTypeStore()
+    torch.jit._state._clear_class_state()
     torch.manual_seed(0)
     torch.jit.save(torch.jit.script(module.Main() if hasattr(module, "Main") else module.forward), out)
 

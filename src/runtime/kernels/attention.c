@@ -106,17 +106,14 @@ static ctsc_status sdpa_drop(op_ctx *cx, double p, tensor *v, tensor **out, tens
     return CTSC_OK;
 }
 
-/* (query, key, value, attn_mask, dropout_p, need_attn_weights, is_causal). PyTorch's CPU kernel
- * returns the weights whether they are asked for or not, and so do we. */
-ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value *results) {
+/* Result and weights of softmax(q k^T scale + mask) v, both new references. */
+static ctsc_status sdpa_run(op_ctx *cx, tensor *q, tensor *k, tensor *v, tensor *mask, double p, bool causal, double scale,
+                            tensor **result, tensor **attention) {
     diag *d = cx->diag;
-    tensor *q = arg_tensor(&args[0]), *k = arg_tensor(&args[1]), *v = arg_tensor(&args[2]);
-    tensor *mask = arg_tensor_or_null(&args[3]), *add = NULL, *weights = NULL, *out = NULL;
-    double p = arg_float(&args[4]);
-    bool causal = arg_bool(&args[6]);
-    TRY(sdpa_check(cx, q, k, v, mask, causal));
+    tensor *add = NULL, *weights = NULL, *out = NULL;
     int nb;
     int64_t sizes[TENSOR_MAX_DIMS];
+    TRY(sdpa_check(cx, q, k, v, mask, causal));
     TRY(sdpa_sizes(d, q, k, v, mask, &nb, sizes));
     dtype dt = (dtype)q->dtype, work = attention_work(dt);
     tensor_ref(q), tensor_ref(k), tensor_ref(v);
@@ -134,9 +131,8 @@ ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value
     if (st == CTSC_OK) st = tensor_new(d, work, nb + 2, sizes, &weights);
     sizes[nb + 1] = v->sizes[v->ndim - 1];
     if (st == CTSC_OK) st = tensor_new(d, work, nb + 2, sizes, &out);
-    int64_t depth = q->sizes[q->ndim - 1];
     if (st == CTSC_OK) {
-        attention_call call = {q, k, v, add, causal, 1 / sqrt((double)depth), out, weights};
+        attention_call call = {q, k, v, add, causal, scale, out, weights};
         st = attention_compute(d, &call);
     }
     if (st == CTSC_OK && p > 0) st = sdpa_drop(cx, p, v, &out, &weights);
@@ -147,13 +143,39 @@ ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value
     tensor_unref(v);
     tensor_unref(add);
     if (st == CTSC_OK) {
-        results[0] = value_tensor_take(out);
-        results[1] = value_tensor_take(weights);
-        return CTSC_OK;
+        *result = out;
+        *attention = weights;
+    } else {
+        tensor_unref(out);
+        tensor_unref(weights);
     }
-    tensor_unref(out);
-    tensor_unref(weights);
     return st;
+}
+
+static double sdpa_scale(const tensor *q) {
+    return q->ndim ? 1 / sqrt((double)q->sizes[q->ndim - 1]) : 1;
+}
+
+/* (query, key, value, attn_mask, dropout_p, need_attn_weights, is_causal). PyTorch's CPU kernel
+ * returns the weights whether they are asked for or not, and so do we. */
+ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value *results) {
+    tensor *q = arg_tensor(&args[0]), *out, *weights;
+    TRY(sdpa_run(cx, q, arg_tensor(&args[1]), arg_tensor(&args[2]), arg_tensor_or_null(&args[3]), arg_float(&args[4]),
+                 arg_bool(&args[6]), sdpa_scale(q), &out, &weights));
+    results[0] = value_tensor_take(out);
+    results[1] = value_tensor_take(weights);
+    return CTSC_OK;
+}
+
+/* PyTorch 2's public form: (query, key, value, attn_mask, dropout_p, is_causal, scale). */
+ctsc_status op_attention_of_heads(op_ctx *cx, const value *args, value *results) {
+    tensor *q = arg_tensor(&args[0]), *out, *weights;
+    double scale = args[6].tag == V_NONE ? sdpa_scale(q) : arg_float(&args[6]);
+    TRY(sdpa_run(cx, q, arg_tensor(&args[1]), arg_tensor(&args[2]), arg_tensor_or_null(&args[3]), arg_float(&args[4]),
+                 arg_bool(&args[5]), scale, &out, &weights));
+    tensor_unref(weights);
+    results[0] = value_tensor_take(out);
+    return CTSC_OK;
 }
 
 /* ---- multi-head ----------------------------------------------------------------------------- */

@@ -83,8 +83,7 @@ ctsc_status op_complex_ne(op_ctx *cx, const value *args, value *results) {
     return op_return(results, value_bool(complex_arg(&args[0]) != complex_arg(&args[1])));
 }
 
-/* ---- making
- * ------------------------------------------------------------------------------------------ */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 ctsc_status op_complex_polar(op_ctx *cx, const value *args, value *results) {
     double r = arg_float(&args[0]), phi = arg_float(&args[1]);

@@ -136,8 +136,7 @@ ctsc_status op_histc(op_ctx *cx, const value *args, value *results) {
     return status ? status : op_finish(cx, args, out, results);
 }
 
-/* ---- histogram ---------------------------------------------------------------------------------
- */
+/* ---- histogram ------------------------------------------------------------------------------- */
 
 /* What histogram adds up: values, contiguous, and their weights (NULL: 1 each), into bins between
  * edges. */

@@ -1,31 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# autocast_mode.py - torch.autocast: accepted, and without effect, as ctsc computes in the dtypes that a program asks for.
+# autocast_mode.py - torch.autocast, by attributes that the runtime looks at when the object is entered.
+# It computes in the dtypes that a program asks for: it refuses to enter where PyTorch would compute in others.
+from typing import Any, Optional
+
+import torch
 
 
 class autocast:
-    def __init__(self, device_type='cuda', dtype=None, enabled=True, cache_enabled=None):
+    def __init__(self, device_type: str, dtype: Optional[torch.dtype] = None, enabled: bool = True,
+                 cache_enabled: Optional[bool] = None):
+        self._enabled = enabled
         self.device = device_type
         self.fast_dtype = dtype
-        self._enabled = enabled
 
     def __enter__(self):
-        pass
+        return self
 
-    def __exit__(self, exc_type, exc_val, exc_tb):
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any):
         pass
 
     def __call__(self, func):
         return func
-
-
-def custom_fwd(fwd=None, **kwargs):
-    if fwd is not None:
-        return fwd
-
-    def decorator(fn):
-        return fn
-    return decorator
-
-
-def custom_bwd(bwd):
-    return bwd

@@ -12,10 +12,21 @@ def _ntuple(n, name='parse'):
     return parse
 
 
-_single = _ntuple(1, '_single')
-_pair = _ntuple(2, '_pair')
-_triple = _ntuple(3, '_triple')
-_quadruple = _ntuple(4, '_quadruple')
+# Compiled code calls these four as operators.
+def _single(x):
+    return _ntuple(1)(x)
+
+
+def _pair(x):
+    return _ntuple(2)(x)
+
+
+def _triple(x):
+    return _ntuple(3)(x)
+
+
+def _quadruple(x):
+    return _ntuple(4)(x)
 
 
 def _reverse_repeat_tuple(t, n):

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cache.h - loop nests to native functions, each compiled once: in memory by content, and on disk.
+ *
+ * A codegen is a processor to compile for, the kernels made so far, and a folder of objects. A kernel is
+ * known by its LLVM IR, the processor and the build of the compiler library; the same content gives
+ * the same kernel. Thread-safe: two threads that ask for one kernel wait for one compilation.
+ *
+ * The folder is $XDG_CACHE_HOME/ctsc, or ~/.cache/ctsc. A file holds the whole key, a
+ * checksum and the object; it is used only if all of it fits, and only if nobody but the user can write the
+ * folder. Files are written under a temporary name and renamed, so processes may share the folder. When it grows over its
+ * limit, the files used longest ago go. CTSC_CACHE=0 in the environment turns it off, CTSC_CACHE=DIR moves it.
+ *
+ * Without libctsc-jit.so every request fails with CTSC_ENVIRONMENT, and codegen_available says so beforehand.
+ * Tests: tests/unit/test_codegen.c
+ */
+#ifndef CTSC_CODEGEN_CACHE_H
+#define CTSC_CODEGEN_CACHE_H
+
+#include "codegen/nest.h"
+
+/* What a nest compiles to. buffers, ints, floats: the nest's parameters in the order they were added. [begin, end): a piece of
+ * the parallel loop's range, ignored by nests without one. 0: done. Otherwise the code of the nest's fail, whose value is
+ * in *fault then (it must not be NULL if the nest can fail). Any number of threads may call it at once. */
+typedef int64_t (*kernel_fn)(void *const *buffers, const int64_t *ints, const double *floats, int64_t begin, int64_t end,
+                             int64_t *fault);
+
+typedef enum kernel_origin { KERNEL_COMPILED, KERNEL_FROM_DISK } kernel_origin;
+
+typedef struct kernel {
+    kernel_fn fn;
+    kernel_origin origin;
+    double milliseconds; /* it took to compile, or to load */
+    size_t code_bytes;   /* of the object */
+} kernel;
+
+typedef struct codegen codegen;
+
+typedef struct codegen_options {
+    const char *cpu;     /* NULL or "host"; "sse2", "avx2", "avx512"; or a name of LLVM's */
+    const char *folder;  /* of the disk cache; NULL: as above; "": none */
+    int64_t disk_limit;  /* bytes; 0: 256 MiB */
+    const char *library; /* path of libctsc-jit.so; NULL: beside the program or library, then the system's search */
+} codegen_options;
+
+/* NULL without memory. A missing compiler library is found out at the first request. o may be NULL. */
+codegen *codegen_new(const codegen_options *o);
+/* No kernel of it may run any more. */
+void codegen_free(codegen *c);
+/* The process's own, for the host; made at the first call, never freed. NULL without memory. */
+codegen *codegen_shared(void);
+
+/* Opens the compiler library if that was not done. d: why not (may be NULL). */
+bool codegen_available(codegen *c, diag *d);
+/* Whether this machine can run what c compiles. */
+bool codegen_runnable(codegen *c);
+
+/* The kernel of n, which lives as long as c. */
+ctsc_status codegen_kernel(codegen *c, nest *n, const kernel **out, diag *d);
+/* What the kernel of n looks like; the text is mem_free'd by the caller. */
+typedef enum codegen_text { CODEGEN_IR, CODEGEN_OPTIMISED_IR, CODEGEN_ASSEMBLY } codegen_text;
+ctsc_status codegen_describe(codegen *c, nest *n, codegen_text what, char **out, diag *d);
+
+typedef struct codegen_stats {
+    int64_t compiled, from_disk, from_memory;
+    double compile_ms;
+} codegen_stats;
+codegen_stats codegen_get_stats(codegen *c);
+
+#endif

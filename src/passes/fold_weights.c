@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fold_weights.c - batch norms and constant factors behind a convolution or a linear layer go into its constant weights.
+ *
+ *     %y = aten::conv2d(%x, %w, %b, ...)
+ *     %z = aten::batch_norm(%y, %gamma, %beta, %mean, %var, %false, ...)     ->     %z = aten::conv2d(%x, %w2, %b2, ...)
+ *
+ *     batch norm while not training:  scale = gamma / sqrt(var + eps),  shift = beta - mean * scale
+ *     y * c: scale c;  y / c: scale 1 / c;  y + c: shift c;  y - c: shift -c     (c: one number, or one per output channel)
+ *     w2 = w * scale of w's output channel,  b2 = b * scale + shift
+ *
+ * Computed in float64 and rounded once. Results differ from the two steps by rounding, which is why this is a pass of its own, for frozen modules.
+ * The first result may have no reader but the second step, apart from questions about its shape. As in PyTorch, a
+ * convolution's input is taken to have a batch dimension; a linear layer's rank has to be known for a batch norm.
+ * Tests: tests/ir/fold-weights, tests/interop/freeze.py
+ */
+#include "passes/facts.h"
+#include "passes/passes.h"
+
+#include <math.h>
+#include <string.h>
+
+/*    operator                 groups  transposed                spatial dimensions */
+static const struct { const char *op; int groups; bool transposed; int spatial; } weights_layers[] = {
+    {"aten::linear",           -1,     false,                    0},
+    {"aten::conv1d",           6,      false,                    1},
+    {"aten::conv2d",           6,      false,                    2},
+    {"aten::conv3d",           6,      false,                    3},
+    {"aten::conv_transpose1d", 6,      true,                     1},
+    {"aten::conv_transpose2d", 6,      true,                     2},
+    {"aten::conv_transpose3d", 6,      true,                     3},
+    {"aten::_convolution",     8,      false /* argument 6 */,   -1 /* the weight's */},
+};
+
+typedef struct weights_layer {
+    node *n;         /* inputs 1 and 2 are weight and bias */
+    tensor *weight, *bias; /* borrowed; bias may be NULL */
+    bool transposed; /* weight: (in, out / groups, ...); else (out, in / groups, ...) */
+    int spatial;
+    int64_t groups, channels; /* output channels */
+} weights_layer;
+
+/* What happens to output channel c: y * scale[c] + shift[c]. */
+typedef struct weights_affine { double *scale, *shift; int64_t n; } weights_affine;
+
+/* ---- finding ------------------------------------------------------------------------------------------- */
+
+static bool weights_is_real(const tensor *t) {
+    return dtype_is_float((dtype)t->dtype) && t->numel > 0;
+}
+
+static bool weights_find_layer(ir_value *y, weights_layer *l) {
+    size_t row = 0, rows = sizeof weights_layers / sizeof *weights_layers;
+    node *n = y->def;
+    if (!n || n->kind != N_OP || !n->op) return false;
+    while (row < rows && strcmp(weights_layers[row].op, n->op_name)) row++;
+    if (row == rows || n->inputs.len < 3) return false;
+    *l = (weights_layer){n, NULL, NULL, weights_layers[row].transposed, weights_layers[row].spatial, 1, 0};
+    if (!fact_tensor(n->inputs.data[1], &l->weight) || !weights_is_real(l->weight)) return false;
+    if (!fact_is_none(n->inputs.data[2]) && !fact_tensor(n->inputs.data[2], &l->bias)) return false;
+    int groups = weights_layers[row].groups;
+    if (groups >= 0 && (!fact_int(n->inputs.data[groups], &l->groups) || l->groups < 1)) return false;
+    if (l->spatial < 0) {
+        l->spatial = l->weight->ndim - 2;
+        if (!fact_bool(n->inputs.data[6], &l->transposed)) return false;
+    }
+    if (l->weight->ndim != l->spatial + 2 || l->spatial < 0) return false;
+    l->channels = l->transposed ? l->weight->sizes[1] * l->groups : l->weight->sizes[0];
+    if (l->transposed && l->weight->sizes[0] % l->groups) return false;
+    return !l->bias || (l->bias->ndim == 1 && l->bias->numel == l->channels && l->bias->dtype == l->weight->dtype);
+}
+
+/* Is `by`, in the same block, the only one that reads y's elements? */
+static bool weights_only_reader(const ir_value *y, const node *by) {
+    static const char *const shape[] = {"aten::dim", "aten::size", "aten::numel"};
+    if (y->def->owner != by->owner) return false;
+    int times = 0;
+    for (size_t i = 0; i < y->uses.len; i++) {
+        const node *n = y->uses.data[i].user;
+        bool asks = false;
+        for (size_t k = 0; n && k < sizeof shape / sizeof *shape; k++) asks |= node_is_op(n, shape[k]);
+        if (n == by) times++;
+        else if (!asks) return false;
+    }
+    return times == 1;
+}
+
+/* ---- the second step ------------------------------------------------------------------------------------- */
+
+static bool weights_affine_new(weights_affine *a, int64_t n) {
+    a->n = n;
+    a->scale = mem_alloc((size_t)n * 2 * sizeof(double));
+    if (!a->scale) return false;
+    a->shift = a->scale + n;
+    for (int64_t i = 0; i < n; i++) a->scale[i] = 1, a->shift[i] = 0;
+    return true;
+}
+
+/* out[i] = element i of a constant of n elements, or of one; absent counts as None where that is allowed. */
+static bool weights_read(const weights_layer *l, const ir_value *v, bool optional, double absent, double *out) {
+    tensor *t, *d, *c;
+    if (optional && fact_is_none(v)) {
+        for (int64_t i = 0; i < l->channels; i++) out[i] = absent;
+        return true;
+    }
+    if (!fact_tensor(v, &t) || t->dtype != l->weight->dtype || (t->numel != l->channels && t->numel != 1)) return false;
+    if (tensor_to_dtype(NULL, t, DT_FLOAT64, &d) != CTSC_OK) return false;
+    ctsc_status s = tensor_contiguous(NULL, d, &c);
+    tensor_unref(d);
+    if (s != CTSC_OK) return false;
+    for (int64_t i = 0; i < l->channels; i++) out[i] = TENSOR_AT(c, double)[t->numel == 1 ? 0 : i];
+    tensor_unref(c);
+    return true;
+}
+
+static bool weights_batch_norm(const weights_layer *l, const node *n, weights_affine *a) {
+    bool training;
+    value eps;
+    tensor *mean, *var;
+    if (n->inputs.len != 9 || !fact_bool(n->inputs.data[5], &training) || training || !ir_value_constant(n->inputs.data[7], &eps) ||
+        eps.tag != V_FLOAT || (l->spatial == 0 && fact_rank(l->n->inputs.data[0]) != 2))
+        return false;
+    if (!fact_tensor(n->inputs.data[3], &mean) || !fact_tensor(n->inputs.data[4], &var) || mean->numel != l->channels ||
+        var->numel != l->channels)
+        return false;
+    double *m = mem_alloc((size_t)l->channels * 2 * sizeof *m), *v = m ? m + l->channels : NULL;
+    bool ok = m && weights_read(l, n->inputs.data[1], true, 1, a->scale) && weights_read(l, n->inputs.data[2], true, 0, a->shift) &&
+              weights_read(l, n->inputs.data[3], false, 0, m) && weights_read(l, n->inputs.data[4], false, 0, v);
+    for (int64_t i = 0; ok && i < l->channels; i++) {
+        a->scale[i] /= sqrt(v[i] + eps.u.f);
+        a->shift[i] -= m[i] * a->scale[i];
+    }
+    mem_free(m);
+    return ok;
+}
+
+/* Does a constant tensor have one element, or one per channel, and not more dimensions than the result? */
+static bool weights_broadcasts(const weights_layer *l, const tensor *t) {
+    int least = l->spatial ? l->spatial + 2 : 1; /* of the result */
+    int channel = t->ndim - 1 - l->spatial;      /* the dimension of channels in t */
+    if (t->dtype != l->weight->dtype || t->ndim > least) return false;
+    if (t->numel == 1) return true;
+    return channel >= 0 && t->numel == l->channels && t->sizes[channel] == l->channels;
+}
+
+static bool weights_operand(const weights_layer *l, const ir_value *v, double *out) {
+    value c;
+    if (!ir_value_constant(v, &c)) return false;
+    if (c.tag == V_TENSOR) return weights_broadcasts(l, c.u.tensor) && weights_read(l, v, false, 0, out);
+    if (c.tag != V_INT && c.tag != V_FLOAT) return false;
+    for (int64_t i = 0; i < l->channels; i++) out[i] = c.tag == V_INT ? (double)c.u.i : c.u.f;
+    return true;
+}
+
+static bool weights_arithmetic(const weights_layer *l, const node *n, int other, weights_affine *a) {
+    bool mul = node_is_op(n, "aten::mul"), div = node_is_op(n, "aten::div"), sub = node_is_op(n, "aten::sub");
+    int64_t alpha = 1;
+    if (n->inputs.len == 3 && (mul || div || !fact_int(n->inputs.data[2], &alpha) || alpha != 1)) return false;
+    if (other == 0 && (div || sub)) return false;
+    if (!weights_operand(l, n->inputs.data[other], mul || div ? a->scale : a->shift)) return false;
+    for (int64_t i = 0; i < a->n; i++) {
+        if (div) a->scale[i] = 1 / a->scale[i];
+        if (sub) a->shift[i] = -a->shift[i];
+    }
+    return true;
+}
+
+/* ---- new weights --------------------------------------------------------------------------------------------- */
+
+static tensor *weights_scaled(diag *d, const weights_layer *l, const weights_affine *a) {
+    tensor *wide, *out = NULL;
+    if (tensor_to_dtype(d, l->weight, DT_FLOAT64, &wide) != CTSC_OK) return NULL;
+    tensor *w = NULL;
+    if (tensor_clone(d, wide, &w) == CTSC_OK) {
+        double *x = TENSOR_AT(w, double);
+        int64_t rows = w->sizes[0], columns = l->transposed ? w->sizes[1] : 1, inner = w->numel / (rows * columns);
+        int64_t per_group = l->transposed ? rows / l->groups : 1;
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < columns; c++) {
+                double s = a->scale[l->transposed ? r / per_group * columns + c : r];
+                for (int64_t i = 0; i < inner; i++) *x++ *= s;
+            }
+        if (tensor_to_dtype(d, w, (dtype)l->weight->dtype, &out) != CTSC_OK) out = NULL;
+    }
+    tensor_unref(w);
+    tensor_unref(wide);
+    return out;
+}
+
+static tensor *weights_shifted(diag *d, const weights_layer *l, const weights_affine *a) {
+    tensor *b, *out = NULL;
+    if (tensor_zeros(d, DT_FLOAT64, 1, &l->channels, &b) != CTSC_OK) return NULL;
+    double *x = TENSOR_AT(b, double);
+    if (l->bias && !weights_read(l, l->n->inputs.data[2], false, 0, x)) diag_no_memory(d);
+    else {
+        for (int64_t i = 0; i < l->channels; i++) x[i] = x[i] * a->scale[i] + a->shift[i];
+        if (tensor_to_dtype(d, b, (dtype)l->weight->dtype, &out) != CTSC_OK) out = NULL;
+    }
+    tensor_unref(b);
+    return out;
+}
+
+/* A constant in front of n, with the name of the one it replaces. */
+static void weights_set(graph *g, node *n, int i, tensor *t) {
+    block *b = g->insert_block;
+    node *before = g->insert_before;
+    graph_set_insert(g, n->owner, n);
+    g->range = (source_range){0};
+    ir_value *old = n->inputs.data[i], *c = graph_constant_take(g, value_tensor_take(t), NULL);
+    if (value_has_name(old)) value_set_name(c, old->name);
+    node_set_input(n, i, c);
+    graph_set_insert(g, b, before);
+}
+
+static bool weights_fold(pass_ctx *cx, const weights_layer *l, node *n, const weights_affine *a) {
+    tensor *w = weights_scaled(cx->diag, l, a), *b = w ? weights_shifted(cx->diag, l, a) : NULL;
+    if (!b) {
+        tensor_unref(w);
+        return false;
+    }
+    weights_set(n->g, l->n, 1, w);
+    weights_set(n->g, l->n, 2, b);
+    value_replace_uses(n->outputs.data[0], l->n->outputs.data[0]);
+    node_remove(n);
+    return true;
+}
+
+static bool weights_node(pass_ctx *cx, node *n) {
+    bool norm = node_is_op(n, "aten::batch_norm");
+    if (n->kind != N_OP || !n->op || n->outputs.len != 1 || n->outputs.data[0]->type->kind != T_TENSOR || n->inputs.len < 2) return false;
+    if (!norm && ((strcmp(n->op->schema->overload, "Tensor") && strcmp(n->op->schema->overload, "Scalar")) ||
+                  !(node_is_op(n, "aten::mul") || node_is_op(n, "aten::add") || node_is_op(n, "aten::sub") || node_is_op(n, "aten::div"))))
+        return false;
+    for (int i = 0; i < (norm ? 1 : 2); i++) {
+        ir_value *y = n->inputs.data[i];
+        weights_layer l;
+        weights_affine a = {0};
+        if (!weights_find_layer(y, &l) || !weights_only_reader(y, n)) continue;
+        bool ok = weights_affine_new(&a, l.channels) && (norm ? weights_batch_norm(&l, n, &a) : weights_arithmetic(&l, n, 1 - i, &a)) &&
+                  weights_fold(cx, &l, n, &a);
+        mem_free(a.scale);
+        if (ok) return true;
+    }
+    return false;
+}
+
+static bool weights_block(pass_ctx *cx, block *b) {
+    bool changed = false;
+    for (node *n = b->first, *next; n && cx->diag->status == CTSC_OK && !arena_failed(&b->g->arena); n = next) {
+        next = n->next;
+        for (size_t i = 0; i < n->blocks.len; i++) changed |= weights_block(cx, n->blocks.data[i]);
+        changed |= weights_node(cx, n);
+    }
+    return changed;
+}
+
+bool pass_fold_weights(pass_ctx *cx, graph *g) {
+    return weights_block(cx, g->root);
+}

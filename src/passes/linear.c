@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * linear.c - the ways to write a linear layer become aten::linear.
+ *
+ *     %t = aten::t(%w)  %y = aten::addmm(%b, %x, %t, %beta=1, %alpha=1)     ->     %y = aten::linear(%x, %w, %b)
+ *     %t = aten::t(%w)  %y = aten::matmul(%x, %t)                          ->     %y = aten::linear(%x, %w, %none)
+ *     %y = aten::linear(%x, %w, %none)  %z = aten::add(%y, %b, %alpha=1)   ->     %z = aten::linear(%x, %w, %b)
+ *
+ * The first two compute the same bits; the third may round differently, which is why it asks for a bias whose dtype and size are known to
+ * be the layer's. w must have two dimensions, b one: known from constants, types, or operators that take nothing else.
+ * Tests: tests/ir/fuse-linear
+ */
+#include "passes/facts.h"
+#include "passes/passes.h"
+
+#include <string.h>
+
+/* w of a transposed matrix; NULL: it is not one. matrix: the operator that reads it takes matrices only. */
+static ir_value *linear_transposed(const ir_value *v, bool matrix) {
+    const node *n = v->def;
+    int64_t a, b;
+    if (!n || n->kind != N_OP || !n->op) return NULL;
+    ir_value *w = n->inputs.data[0];
+    if (!matrix && fact_rank(w) != 2) return NULL;
+    if (node_is_op(n, "aten::t") || node_is_op(n, "aten::numpy_T")) return w;
+    if (!node_is_op(n, "aten::transpose") || !fact_int(n->inputs.data[1], &a) || !fact_int(n->inputs.data[2], &b)) return NULL;
+    if (a < 0) a += 2;
+    if (b < 0) b += 2;
+    return (a == 0 && b == 1) || (a == 1 && b == 0) ? w : NULL;
+}
+
+static bool linear_is_one(const ir_value *v) {
+    return fact_number_is(v, 1);
+}
+
+static bool linear_replace(node *n, ir_value *x, ir_value *w, ir_value *b) {
+    graph *g = n->g;
+    const op *o = op_find("aten::linear");
+    block *blk = g->insert_block;
+    node *before = g->insert_before;
+    if (!o) return false;
+    graph_set_insert(g, n->owner, n);
+    g->range = (source_range){0};
+    if (!b) b = graph_constant_none(g);
+    g->range = n->range;
+    ir_value *args[] = {x, w, b};
+    node *made = graph_insert(g, node_new_op(g, o, 3, args));
+    g->range = (source_range){0};
+    made->range_hidden = n->range_hidden;
+    made->scope = n->scope;
+    graph_set_insert(g, blk, before);
+    ir_value *y = n->outputs.data[0];
+    made->outputs.data[0]->type = y->type;
+    if (value_has_name(y)) {
+        const char *name = y->name;
+        value_set_name(y, "");
+        value_set_name(made->outputs.data[0], name);
+    }
+    value_replace_uses(y, made->outputs.data[0]);
+    node_remove(n);
+    return true;
+}
+
+/* A bias as wide as the layer, of its dtype. */
+static bool linear_bias_fits(const ir_value *b, const ir_value *w) {
+    return fact_rank(b) == 1 && fact_size(b, 0) >= 0 && fact_size(b, 0) == fact_size(w, 0) && fact_dtype(b) >= 0 &&
+           fact_dtype(b) == fact_dtype(w) && dtype_is_float((dtype)fact_dtype(b));
+}
+
+static bool linear_add(node *n) {
+    if (n->inputs.len != 3 || !linear_is_one(n->inputs.data[2])) return false;
+    for (int i = 0; i < 2; i++) {
+        const ir_value *y = n->inputs.data[i];
+        const node *l = y->def;
+        ir_value *b = n->inputs.data[1 - i];
+        if (!l || !node_is_op(l, "aten::linear") || l->inputs.len != 3 || !fact_is_none(l->inputs.data[2]) || y->uses.len != 1 ||
+            l->owner != n->owner || !linear_bias_fits(b, l->inputs.data[1]))
+            continue;
+        /* nothing between the two may write what the layer reads */
+        if (fact_graph_writes(n->g) && l->next != n) continue;
+        return linear_replace(n, l->inputs.data[0], l->inputs.data[1], b);
+    }
+    return false;
+}
+
+static bool linear_node(node *n) {
+    if (n->kind != N_OP || !n->op || !n->op->schema->nreturns || n->outputs.len != 1) return false;
+    if (node_is_op(n, "aten::add")) return linear_add(n);
+    bool addmm = node_is_op(n, "aten::addmm"), mm = node_is_op(n, "aten::mm");
+    if (!(addmm || mm || node_is_op(n, "aten::matmul")) || n->op->schema->has_alias_write) return false;
+    size_t first = addmm ? 1 : 0;
+    ir_value *w = linear_transposed(n->inputs.data[first + 1], addmm || mm);
+    if (!w) return false;
+    if (!addmm) return linear_replace(n, n->inputs.data[0], w, NULL);
+    ir_value *b = n->inputs.data[0];
+    if (fact_rank(b) != 1 || !linear_is_one(n->inputs.data[3]) || !linear_is_one(n->inputs.data[4])) return false;
+    return linear_replace(n, n->inputs.data[1], w, b);
+}
+
+static bool linear_block(block *b) {
+    bool changed = false;
+    for (node *n = b->first, *next; n && !arena_failed(&b->g->arena); n = next) {
+        next = n->next;
+        for (size_t i = 0; i < n->blocks.len; i++) changed |= linear_block(n->blocks.data[i]);
+        changed |= linear_node(n);
+    }
+    return changed;
+}
+
+bool pass_fuse_linear(pass_ctx *cx, graph *g) {
+    (void)cx;
+    return linear_block(g->root);
+}
