@@ -131,7 +131,7 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
 	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@.o
-	$(Q)$(CC) $(LDFLAGS) -Wl,-rpath,$(abspath $(BUILD)) -o $@ $@.o $(BUILD)/libctsc.a -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $@.o $(BUILD)/libctsc.a -lcmocka $(LDLIBS)
 
 unit: $(UNIT_BIN) jit
 
@@ -167,7 +167,7 @@ bench-kernels: deps-build
 $(BUILD)/bench/kernels: bench/kernels.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,$(abspath $(BUILD)) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
 
 # Fuzz targets, with libFuzzer: build-fuzz/fuzz_NAME [-max_total_time=60] tests/fuzz/seeds/NAME
 fuzz: deps-test
@@ -188,7 +188,7 @@ $(BUILD)/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay_main.c $(BUILD)/libctsc
 deps-build: $(BUILD)/.deps-build
 deps-test: $(BUILD)/.deps-test
 $(BUILD)/.deps-%: scripts/install-deps
-	@scripts/install-deps $*
+	@scripts/install-deps $(if $(filter build0,$*$(LLVM)),core,$*)
 	@mkdir -p $(@D) && touch $@
 
 clean:

@@ -4,8 +4,8 @@
  *
  *     kernels [CPU [--asm|--ir NAME]]        (make bench-kernels)
  *
- * Times are the best of many calls; a call follows a call of memcpy, so both meet the same machine. Bytes are what the kernel
- * must read and write. The disk cache is off, so compile times are real.
+ * Times are the best of many calls; a call follows a call of memcpy, so both meet the same machine. Bytes are
+ * what the kernel must read and write. The disk cache is off, so compile times are real.
  */
 #include "codegen/cache.h"
 
@@ -43,7 +43,9 @@ static nest *bench_map(arena *a, const char *f) {
     nest_expr *i = nest_for(n, "i", nest_int(n, 0), nest_add_int(n, "n"), NEST_PARALLEL | NEST_VECTOR);
     nest_expr *v = nest_load(n, x, i);
     n->contract = true;
-    nest_store(n, out, i, strcmp(f, "pow") ? nest_call1(n, f, v) : nest_call(n, f, 2, (nest_expr *[]){v, nest_const_float(n, NEST_F32, 2.5)}));
+    nest_store(n, out, i,
+               strcmp(f, "pow") ? nest_call1(n, f, v)
+                                : nest_call(n, f, 2, (nest_expr *[]){v, nest_const_float(n, NEST_F32, 2.5)}));
     nest_end(n);
     return n;
 }
@@ -65,7 +67,12 @@ static const bench_case bench_cases[] = {
     {"x*x ten times, 4 M", bench_power, {4 * MI, 4 * MI}, 2, {4 * MI}, 4 * MI},
     {"softmax 2048x1024", bench_softmax, {2048 * 1024, 2048 * 1024}, 2, {2048, 1024}, 2048},
     {"gelu+norm 2048x768", bench_gelu_norm, {2048 * 768, 768, 768, 2048 * 768}, 4, {2048, 768}, 2048, {1e-5}},
-    {"distance 1000x2000x10", bench_distance, {10000, 20000, 2000000}, 3, {1000, 2000}, (2000 + NESTS_TILE - 1) / NESTS_TILE},
+    {"distance 1000x2000x10",
+     bench_distance,
+     {10000, 20000, 2000000},
+     3,
+     {1000, 2000},
+     (2000 + NESTS_TILE - 1) / NESTS_TILE},
     {"exp 1 M", bench_exp, {MI, MI}, 2, {MI}, MI},
     {"tanh 1 M", bench_tanh, {MI, MI}, 2, {MI}, MI},
     {"erf 1 M", bench_erf, {MI, MI}, 2, {MI}, MI},
@@ -87,7 +94,8 @@ static void bench_run(const bench_case *b, const kernel *k) {
         size_t size = (size_t)b->floats[i] * 4;
         buffers[i] = aligned_alloc(64, (size + 63) / 64 * 64);
         bytes += (int64_t)size;
-        for (int64_t j = 0; j < b->floats[i]; j++) ((float *)buffers[i])[j] = 0.5f + (float)(j % 1000) * 1e-3f;
+        for (int64_t j = 0; j < b->floats[i]; j++)
+            ((float *)buffers[i])[j] = 0.5f + (float)(j % 1000) * 1e-3f;
     }
     copy = aligned_alloc(64, (size_t)(bytes + 63) / 64 * 64);
     to = aligned_alloc(64, (size_t)(bytes + 63) / 64 * 64);
@@ -107,8 +115,10 @@ static void bench_run(const bench_case *b, const kernel *k) {
         if ((t1 - t0) / inner < best_copy) best_copy = (t1 - t0) / inner;
         if ((t2 - t1) / inner < best) best = (t2 - t1) / inner;
     }
-    printf("%-24s %10.3f us  %7.2f GB/s  memcpy %10.3f us %7.2f GB/s  ratio %5.2f  compile %6.2f ms, %5zu bytes\n", b->name, best,
-           (double)bytes / best * 1e-3, best_copy, (double)bytes / best_copy * 1e-3, best / best_copy, k->milliseconds, k->code_bytes);
+    printf("%-24s %10.3f us  %7.2f GB/s  memcpy %10.3f us %7.2f GB/s  ratio %5.2f  compile %6.2f ms, %5zu "
+           "bytes\n",
+           b->name, best, (double)bytes / best * 1e-3, best_copy, (double)bytes / best_copy * 1e-3,
+           best / best_copy, k->milliseconds, k->code_bytes);
     for (int i = 0; i < b->nbuffers; i++) free(buffers[i]);
     free(copy);
     free(to);
@@ -130,10 +140,14 @@ int main(int argc, char **argv) {
         nest *n = bench_cases[i].build(&a);
         char *text;
         if (argc > 3) {
-            codegen_text what = strcmp(argv[2], "--asm") == 0 ? CODEGEN_ASSEMBLY : strcmp(argv[2], "--raw") == 0 ? CODEGEN_IR : CODEGEN_OPTIMISED_IR;
+            codegen_text what = strcmp(argv[2], "--asm") == 0   ? CODEGEN_ASSEMBLY
+                                : strcmp(argv[2], "--raw") == 0 ? CODEGEN_IR
+                                                                : CODEGEN_OPTIMISED_IR;
             if (strncmp(bench_cases[i].name, argv[3], strlen(argv[3])) == 0) {
-                if (codegen_describe(c, n, what, &text, &d) == CTSC_OK) puts(text);
-                else puts(diag_message(&d));
+                if (codegen_describe(c, n, what, &text, &d) == CTSC_OK)
+                    puts(text);
+                else
+                    puts(diag_message(&d));
             }
         } else if (codegen_kernel(c, n, &k, &d) != CTSC_OK) {
             printf("%s: %s\n", bench_cases[i].name, diag_message(&d));
@@ -141,7 +155,8 @@ int main(int argc, char **argv) {
         } else if (codegen_runnable(c)) {
             bench_run(&bench_cases[i], k);
         } else {
-            printf("%-24s compile %6.2f ms, %5zu bytes (this machine cannot run it)\n", bench_cases[i].name, k->milliseconds, k->code_bytes);
+            printf("%-24s compile %6.2f ms, %5zu bytes (this machine cannot run it)\n", bench_cases[i].name,
+                   k->milliseconds, k->code_bytes);
         }
         arena_free(&a);
     }

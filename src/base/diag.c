@@ -166,6 +166,37 @@ void diag_locate(diag *d, source_range r) {
     source_ref(r.src);
 }
 
+/* The error at `i` and what belongs to it, up to `end`: a call in the program takes the error's place, and calls inside the
+ * library are dropped. */
+static void diag_blame_one(diag *d, size_t i, size_t end) {
+    diag_item *error = &d->items.data[i];
+    if (!error->range.src || !error->range.src->library) return;
+    size_t caller = i + 1;
+    while (caller < end && (!d->items.data[caller].range.src || d->items.data[caller].range.src->library)) caller++;
+    if (caller == end) return;
+    diag_item *call = &d->items.data[caller];
+    source_range inside = error->range;
+    error->range = call->range;
+    call->range = inside;
+    if (call->kind == DIAG_NOTE) return;
+    char *text = mem_strdup("raised here, in what ctsc brings along");
+    if (!text) return;
+    mem_free(call->text);
+    call->text = text;
+    call->kind = DIAG_NOTE;
+    for (size_t k = i + 1; k < caller; k++)
+        if (d->items.data[k].kind == DIAG_FRAME) d->items.data[k].kind = DIAG_DROPPED;
+}
+
+void diag_blame_caller(diag *d) {
+    for (size_t i = 0; i < d->items.len;) {
+        size_t end = i + 1;
+        while (end < d->items.len && d->items.data[end].kind != DIAG_ERROR) end++;
+        if (d->items.data[i].kind == DIAG_ERROR) diag_blame_one(d, i, end);
+        i = end;
+    }
+}
+
 const char *diag_message(const diag *d) {
     const diag_item *e = diag_error_item(d);
     if (e) return e->text;
@@ -196,6 +227,18 @@ static void diag_render_padding(const char *text, size_t begin, size_t end, char
         if (!source_is_continuation(text[i])) sb_putc(out, text[i] == '\t' ? '\t' : fill);
 }
 
+/* Of a long line this much is shown, with its place near the beginning. */
+enum { EXCERPT_MAX = 300, EXCERPT_BEFORE = 100 };
+
+/* Cuts [*from, *to) of a line to what is shown of it, between characters. */
+static void diag_cut_line(const source *s, size_t place, size_t *from, size_t *to) {
+    if (*to - *from <= EXCERPT_MAX) return;
+    if (place - *from > EXCERPT_BEFORE) *from = place - EXCERPT_BEFORE;
+    if (*to - *from > EXCERPT_MAX) *to = *from + EXCERPT_MAX;
+    while (*from < place && source_is_continuation(s->text[*from])) ++*from;
+    while (*to > place && source_is_continuation(s->text[*to])) --*to;
+}
+
 /*
  *      |
  *   12 |     return self.conv(x)
@@ -221,6 +264,8 @@ static void diag_render_excerpt(source_range r, const diag_style *style, strbuf 
 
     sb_printf(out, "%s%s |%s\n", style->place, gutter, style->off);
     sb_printf(out, "%s%s |%s ", style->place, sb_str(&number), style->off);
+    diag_cut_line(s, begin, &line_begin, &shown);
+    if (end > shown) end = shown;
     sb_write(out, s->text + line_begin, shown - line_begin);
     sb_printf(out, "\n%s%s |%s ", style->place, gutter, style->off);
     diag_render_padding(s->text, line_begin, begin, ' ', out);
@@ -282,8 +327,8 @@ static size_t diag_render_error(const diag *d, size_t i, const diag_style *style
         if (item->kind == DIAG_NOTE) {
             sb_printf(out, "%snote:%s %s\n", style->note, style->off, item->text);
             diag_render_range(item->range, style, out);
-            continue;
         }
+        if (item->kind != DIAG_FRAME) continue;
         size_t k = seen++;
         if (frames <= DIAG_FRAMES_SHOWN || k < DIAG_FRAMES_SHOWN / 2 || k >= frames - DIAG_FRAMES_SHOWN / 2)
             diag_render_frame(item, out);

@@ -28,6 +28,7 @@ typedef struct source {
     char *text; /* NUL-terminated copy */
     size_t len;
     uint32_t first_line; /* the number of the text's first line: 1, unless it is an excerpt */
+    bool library;        /* comes with ctsc: what fails in it is its caller's doing (diag_blame_caller) */
     /* Where this text was generated from (an archive's code has an original Python file):
      * maps a range here to a range in the original, false if unknown. May be NULL. */
     bool (*origin)(struct source *s, uint32_t begin, struct source_range *out);
@@ -48,7 +49,7 @@ void source_position(const source *s, uint32_t offset, uint32_t *line, uint32_t 
 /* The range in the text a person wrote: the origin if there is one, else r itself. */
 source_range source_original(source_range r);
 
-typedef enum diag_kind { DIAG_ERROR, DIAG_NOTE, DIAG_FRAME } diag_kind;
+typedef enum diag_kind { DIAG_ERROR, DIAG_NOTE, DIAG_FRAME, DIAG_DROPPED } diag_kind;
 
 typedef struct diag_item {
     diag_kind kind;
@@ -78,6 +79,8 @@ void diag_append(diag *to, diag *from);
 void diag_frame(diag *d, source_range r, const char *function);
 /* Gives the error a place if it has none yet. */
 void diag_locate(diag *d, source_range r);
+/* An error inside the library's own sources moves to the place in the program that called it; its own place becomes a note. */
+void diag_blame_caller(diag *d);
 const char *diag_message(const diag *d); /* the error's text, "" if none */
 /* Renders all of it for a person: message, place, excerpt with a caret range, notes, call chain. */
 void diag_render(const diag *d, strbuf *out, bool colour);

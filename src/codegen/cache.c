@@ -3,8 +3,9 @@
  * cache.c - finds or makes the kernel of a loop nest (cache.h).
  *
  * Method: a table from key to entry under one lock. Whoever misses enters an entry without a kernel, compiles
- * without the lock, and wakes those who found the entry in the meantime. An entry that failed is kept with its message: the
- * same nest would fail again. The key is a line about the processor and the build, and the nest's IR.
+ * without the lock, and wakes those who found the entry in the meantime. An entry that failed is kept with
+ * its message: the same nest would fail again. The key is a line about the processor and the build, and the
+ * nest's IR.
  *
  * Ownership: a codegen owns its entries, their keys, and the engine that holds the machine code.
  */
@@ -91,11 +92,12 @@ bool codegen_runnable(codegen *c) {
 #if defined(__x86_64__)
     if (!strcmp(name, "sse2")) return true;
     if (!strcmp(name, "avx2"))
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
-               __builtin_cpu_supports("bmi2");
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+               __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
     if (!strcmp(name, "avx512"))
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
 #endif
     return false;
 }
@@ -216,7 +218,8 @@ static void cache_make(codegen *c, cache_entry *e, size_t ir) {
             return;
         }
     }
-    bool ok = c->jit->compile(e->key + ir, e->key_len - ir, &c->cpu, e->name, JIT_OBJECT, &object, &size, &error);
+    bool ok =
+        c->jit->compile(e->key + ir, e->key_len - ir, &c->cpu, e->name, JIT_OBJECT, &object, &size, &error);
     if (ok) {
         ok = cache_load(c, e, object, size, &error);
         e->k.milliseconds = cache_now_ms() - start;
@@ -236,7 +239,8 @@ static cache_entry *cache_find(codegen *c, strbuf *key, bool *made) {
     e = mem_zalloc(sizeof *e);
     if (!e) return NULL;
     e->key_len = key->len;
-    snprintf(e->name, sizeof e->name, "k%016llx%016llx", (unsigned long long)disk_hash(key->data, key->len, 1),
+    snprintf(e->name, sizeof e->name, "k%016llx%016llx",
+             (unsigned long long)disk_hash(key->data, key->len, 1),
              (unsigned long long)disk_hash(key->data, key->len, 2));
     if (!strmap_putn(&c->table, key->data, key->len, e)) {
         mem_free(e);
@@ -258,8 +262,10 @@ static cache_entry *cache_get(codegen *c, strbuf *key, size_t ir) {
         cache_make(c, e, ir);
         pthread_mutex_lock(&c->lock);
         e->state = e->status == CTSC_OK ? ENTRY_READY : ENTRY_FAILED;
-        if (e->k.origin == KERNEL_FROM_DISK) c->stats.from_disk++;
-        else c->stats.compiled++, c->stats.compile_ms += e->k.milliseconds;
+        if (e->k.origin == KERNEL_FROM_DISK)
+            c->stats.from_disk++;
+        else
+            c->stats.compiled++, c->stats.compile_ms += e->k.milliseconds;
         pthread_cond_broadcast(&c->ready);
     } else if (e) {
         c->stats.from_memory++;
@@ -276,9 +282,12 @@ ctsc_status codegen_kernel(codegen *c, nest *n, const kernel **out, diag *d) {
     ctsc_status st = cache_key(c, n, &key, &ir, d);
     if (st == CTSC_OK) {
         cache_entry *e = cache_get(c, &key, ir);
-        if (!e) st = diag_no_memory(d);
-        else if (e->state == ENTRY_FAILED) st = diag_fail(d, e->status, "%s", e->message);
-        else *out = &e->k;
+        if (!e)
+            st = diag_no_memory(d);
+        else if (e->state == ENTRY_FAILED)
+            st = diag_fail(d, e->status, "%s", e->message);
+        else
+            *out = &e->k;
     }
     sb_free(&key);
     return st;
@@ -304,8 +313,10 @@ ctsc_status codegen_describe(codegen *c, nest *n, codegen_text what, char **out,
         text = mem_strndup(data, size);
         c->jit->release(data);
     }
-    if (text) *out = text;
-    else st = diag_no_memory(d);
+    if (text)
+        *out = text;
+    else
+        st = diag_no_memory(d);
 out:
     sb_free(&key);
     return st;

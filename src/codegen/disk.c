@@ -10,8 +10,8 @@
  *   5. the key, the object, nothing more.
  * NAME is a hash of the key, so two keys can meet in one file: then the last one written stays.
  *
- * Objects are native code: the folder must belong to the user and be writable by nobody else, and links are not
- * followed. Reading a file marks it as used (its modification time).
+ * Objects are native code: the folder must belong to the user and be writable by nobody else, and links are
+ * not followed. Reading a file marks it as used (its modification time).
  */
 #include "codegen/cache_internal.h"
 
@@ -28,7 +28,8 @@
 enum { DISK_HEADER = 32, DISK_MAX_FILE = 1 << 24 };
 static const char disk_magic[] = "ctsc-k01";
 
-/* FNV-1a over words, with a multiplication and shift per word to spread them (constants: FNV and splitmix64). */
+/* FNV-1a over words, with a multiplication and shift per word to spread them (constants: FNV and splitmix64).
+ */
 uint64_t disk_hash(const void *p, size_t len, uint64_t seed) {
     const unsigned char *bytes = p;
     uint64_t h = seed ^ 0xcbf29ce484222325u ^ len;
@@ -46,7 +47,8 @@ uint64_t disk_hash(const void *p, size_t len, uint64_t seed) {
 
 static bool disk_trusted(const char *folder) {
     struct stat s;
-    return lstat(folder, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() && !(s.st_mode & (S_IWGRP | S_IWOTH));
+    return lstat(folder, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() &&
+           !(s.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 /* Makes the folder and those above it. */
@@ -66,11 +68,16 @@ void disk_open(disk *k, const char *folder, int64_t limit) {
     int n = -1;
     k->limit = limit > 0 ? limit : (int64_t)256 << 20;
     k->folder = NULL;
-    if (folder) n = snprintf(path, sizeof path, "%s", folder);
-    else if (env && !strcmp(env, "0")) return;
-    else if (env && *env) n = snprintf(path, sizeof path, "%s", env);
-    else if (xdg && *xdg == '/') n = snprintf(path, sizeof path, "%s/ctsc", xdg);
-    else if (home && *home == '/') n = snprintf(path, sizeof path, "%s/.cache/ctsc", home);
+    if (folder)
+        n = snprintf(path, sizeof path, "%s", folder);
+    else if (env && !strcmp(env, "0"))
+        return;
+    else if (env && *env)
+        n = snprintf(path, sizeof path, "%s", env);
+    else if (xdg && *xdg == '/')
+        n = snprintf(path, sizeof path, "%s/ctsc", xdg);
+    else if (home && *home == '/')
+        n = snprintf(path, sizeof path, "%s/.cache/ctsc", home);
     if (n <= 0 || n >= (int)sizeof path) return;
     disk_make(path);
     if (disk_trusted(path)) k->folder = mem_strdup(path);
@@ -94,11 +101,13 @@ static bool disk_read_all(int fd, unsigned char *p, size_t n) {
     return true;
 }
 
-static bool disk_parse(const unsigned char *file, size_t size, const char *key, size_t key_len, void **data, size_t *out) {
+static bool disk_parse(const unsigned char *file, size_t size, const char *key, size_t key_len, void **data,
+                       size_t *out) {
     uint64_t lengths[3];
     memcpy(lengths, file + 8, sizeof lengths);
     if (memcmp(file, disk_magic, 8) != 0 || lengths[0] != key_len || lengths[1] > size) return false;
-    if (DISK_HEADER + lengths[0] + lengths[1] != size || memcmp(file + DISK_HEADER, key, key_len) != 0) return false;
+    if (DISK_HEADER + lengths[0] + lengths[1] != size || memcmp(file + DISK_HEADER, key, key_len) != 0)
+        return false;
     if (lengths[2] != disk_hash(file + DISK_HEADER, size - DISK_HEADER, 0)) return false;
     void *object = mem_alloc((size_t)lengths[1]);
     if (!object) return false;
@@ -111,14 +120,17 @@ static bool disk_parse(const unsigned char *file, size_t size, const char *key, 
 bool disk_read(const disk *k, const char *name, const char *key, size_t key_len, void **data, size_t *size) {
     char path[4200];
     struct stat s;
-    if (!k->folder || snprintf(path, sizeof path, "%s/%s.o", k->folder, name) >= (int)sizeof path) return false;
+    if (!k->folder || snprintf(path, sizeof path, "%s/%s.o", k->folder, name) >= (int)sizeof path)
+        return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) return false;
     bool ok = false;
     unsigned char *file = NULL;
-    if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size >= DISK_HEADER && s.st_size <= DISK_MAX_FILE && s.st_uid == geteuid())
+    if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size >= DISK_HEADER && s.st_size <= DISK_MAX_FILE &&
+        s.st_uid == geteuid())
         file = mem_alloc((size_t)s.st_size);
-    if (file && disk_read_all(fd, file, (size_t)s.st_size)) ok = disk_parse(file, (size_t)s.st_size, key, key_len, data, size);
+    if (file && disk_read_all(fd, file, (size_t)s.st_size))
+        ok = disk_parse(file, (size_t)s.st_size, key, key_len, data, size);
     if (ok && time(NULL) - s.st_mtime > 3600) futimens(fd, NULL);
     mem_free(file);
     close(fd);
@@ -178,12 +190,14 @@ static void disk_trim(const disk *k) {
     closedir(dir);
 }
 
-void disk_write(const disk *k, const char *name, const char *key, size_t key_len, const void *data, size_t size) {
+void disk_write(const disk *k, const char *name, const char *key, size_t key_len, const void *data,
+                size_t size) {
     char path[4200], temporary[4200];
     unsigned char header[DISK_HEADER];
     if (!k->folder || key_len + size > DISK_MAX_FILE - DISK_HEADER) return;
     if (snprintf(path, sizeof path, "%s/%s.o", k->folder, name) >= (int)sizeof path) return;
-    if (snprintf(temporary, sizeof temporary, "%s/%s.XXXXXX", k->folder, name) >= (int)sizeof temporary) return;
+    if (snprintf(temporary, sizeof temporary, "%s/%s.XXXXXX", k->folder, name) >= (int)sizeof temporary)
+        return;
     char *body = mem_alloc(key_len + size);
     if (!body) return;
     memcpy(body, key, key_len);
@@ -195,8 +209,10 @@ void disk_write(const disk *k, const char *name, const char *key, size_t key_len
     if (fd >= 0) {
         bool ok = disk_write_all(fd, header, sizeof header) && disk_write_all(fd, body, key_len + size);
         ok = close(fd) == 0 && ok;
-        if (!ok || rename(temporary, path) != 0) unlink(temporary);
-        else disk_trim(k);
+        if (!ok || rename(temporary, path) != 0)
+            unlink(temporary);
+        else
+            disk_trim(k);
     }
     mem_free(body);
 }

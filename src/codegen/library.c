@@ -2,8 +2,9 @@
 /*
  * library.c - opens libctsc-jit.so when the first kernel is to be compiled.
  *
- * It is looked for beside the program or library that contains this code, in ../lib from there, and then where the
- * loader looks (the run path, LD_LIBRARY_PATH, the system). ctsc works without it.
+ * It is looked for beside the program or library that contains this code, in ../lib from there, one and two
+ * folders up (programs in the build folder), and then where the loader looks (the run path, LD_LIBRARY_PATH,
+ * the system). ctsc works without it.
  */
 #include "codegen/cache_internal.h"
 
@@ -32,14 +33,16 @@ static const jit_interface *library_try(const char *path, char *why, size_t size
 }
 
 static const jit_interface *library_search(char *why, size_t size) {
-    static const char *const places[] = {"", "../lib/"};
+    static const char *const places[] = {"", "../lib/", "../", "../../"};
     Dl_info self;
     char path[4096];
     if (dladdr((void *)library_name, &self) && self.dli_fname) {
         const char *slash = strrchr(self.dli_fname, '/');
         int len = slash ? (int)(slash - self.dli_fname) + 1 : 0;
         for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
-            if (snprintf(path, sizeof path, "%.*s%s%s", len, self.dli_fname, places[i], library_name) >= (int)sizeof path) continue;
+            if (snprintf(path, sizeof path, "%.*s%s%s", len, self.dli_fname, places[i], library_name) >=
+                (int)sizeof path)
+                continue;
             const jit_interface *found = library_try(path, why, size);
             if (found) return found;
         }
@@ -53,9 +56,12 @@ const jit_interface *library_open(const char *path, diag *d) {
     char why[512] = "";
     const jit_interface *found = NULL;
     pthread_mutex_lock(&lock);
-    if (path) found = library_try(path, why, sizeof why);
-    else if (!shared) found = shared = library_search(why, sizeof why);
-    else found = shared;
+    if (path)
+        found = library_try(path, why, sizeof why);
+    else if (!shared)
+        found = shared = library_search(why, sizeof why);
+    else
+        found = shared;
     pthread_mutex_unlock(&lock);
     if (!found) diag_fail(d, CTSC_ENVIRONMENT, "no compiler for kernels: %s", why);
     return found;

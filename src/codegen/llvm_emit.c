@@ -2,13 +2,14 @@
 /*
  * llvm_emit.c - prints a loop nest as LLVM IR.
  *
- * Method: text rather than LLVM's builder functions, because it needs no LLVM in this library, can be read and
- * tested anywhere, serves as the cache's key, and is parsed in a tenth of a millisecond. Mutable variables are allocas that
- * mem2reg turns into phis; lets are SSA names. Loops come rotated: a guard, a body, a latch with the test.
+ * Method: text rather than LLVM's builder functions, because it needs no LLVM in this library, can be read
+ * and tested anywhere, serves as the cache's key, and is parsed in a tenth of a millisecond. Mutable
+ * variables are allocas that mem2reg turns into phis; lets are SSA names. Loops come rotated: a guard, a
+ * body, a latch with the test.
  *
- * What makes vector code: the memory accesses of a loop marked vector carry an access group that the loop lists as
- * parallel, so the vectoriser asks for no run-time alias checks; `reassoc` stands on accumulations and nowhere else;
- * functions of scalar_ops.h are calls that llvm_jit.c links in and inlines.
+ * What makes vector code: the memory accesses of a loop marked vector carry an access group that the loop
+ * lists as parallel, so the vectoriser asks for no run-time alias checks; `reassoc` stands on accumulations
+ * and nowhere else; functions of scalar_ops.h are calls that llvm_jit.c links in and inlines.
  *
  * Metadata nodes are numbered as they are needed and printed after the function.
  * Tests: tests/unit/test_codegen.c
@@ -91,8 +92,10 @@ static void emit_declare(emit_state *e, const char *fmt, ...) {
     va_end(ap);
     for (int i = 0; i < e->ncalls; i++)
         if (!strcmp(e->calls[i], text)) return;
-    if (e->ncalls == EMIT_MAX_CALLS || len >= (int)sizeof text) e->too_many = true;
-    else strcpy(e->calls[e->ncalls++], text);
+    if (e->ncalls == EMIT_MAX_CALLS || len >= (int)sizeof text)
+        e->too_many = true;
+    else
+        strcpy(e->calls[e->ncalls++], text);
 }
 
 /* ---- metadata --------------------------------------------------------------------------- */
@@ -166,9 +169,12 @@ static emit_value emit_const(const nest_expr *x) {
         uint64_t u;
     } bits;
     bits.f = x->type == NEST_F32 ? (double)(float)x->u.f : x->u.f;
-    if (nest_is_float(x->type)) snprintf(v.s, sizeof v.s, "0x%016llX", (unsigned long long)bits.u);
-    else if (x->type == NEST_BOOL) snprintf(v.s, sizeof v.s, "%s", x->u.i ? "true" : "false");
-    else snprintf(v.s, sizeof v.s, "%lld", (long long)x->u.i);
+    if (nest_is_float(x->type))
+        snprintf(v.s, sizeof v.s, "0x%016llX", (unsigned long long)bits.u);
+    else if (x->type == NEST_BOOL)
+        snprintf(v.s, sizeof v.s, "%s", x->u.i ? "true" : "false");
+    else
+        snprintf(v.s, sizeof v.s, "%lld", (long long)x->u.i);
     return v;
 }
 
@@ -188,7 +194,8 @@ static const char *emit_memory_type(const emit_state *e, dtype dt) {
 
 static emit_value emit_address(emit_state *e, const nest_buffer *b, nest_expr *index) {
     emit_value i = emit_expr(e, index), p = emit_temp(e);
-    emit_line(e, "%s = getelementptr inbounds %s, ptr %%%s%d, i64 %s", p.s, emit_memory_type(e, b->dt), b->local ? "l" : "b", b->index, i.s);
+    emit_line(e, "%s = getelementptr inbounds %s, ptr %%%s%d, i64 %s", p.s, emit_memory_type(e, b->dt),
+              b->local ? "l" : "b", b->index, i.s);
     return p;
 }
 
@@ -243,8 +250,10 @@ static emit_value emit_float_to_int(emit_state *e, nest_type to, nest_type from,
     nest_type via = to == NEST_I64 || to == NEST_U8 ? NEST_I64 : NEST_I32;
     const char *suffix = nest_types[from].name;
     emit_value v = emit_temp(e);
-    emit_declare(e, "declare %s @nest_to_%s_%s(%s)", emit_llvm(via), nest_types[via].name, suffix, emit_llvm(from));
-    emit_line(e, "%s = call %s @nest_to_%s_%s(%s %s)", v.s, emit_llvm(via), nest_types[via].name, suffix, emit_llvm(from), x.s);
+    emit_declare(e, "declare %s @nest_to_%s_%s(%s)", emit_llvm(via), nest_types[via].name, suffix,
+                 emit_llvm(from));
+    emit_line(e, "%s = call %s @nest_to_%s_%s(%s %s)", v.s, emit_llvm(via), nest_types[via].name, suffix,
+              emit_llvm(from), x.s);
     if (via == to) return v;
     emit_value narrow = emit_temp(e);
     emit_line(e, "%s = trunc %s %s to %s", narrow.s, emit_llvm(via), v.s, emit_llvm(to));
@@ -258,15 +267,21 @@ static emit_value emit_cast(emit_state *e, nest_expr *x) {
     if (nest_is_float(from) && t->is_int) return emit_float_to_int(e, to, from, a);
     emit_value v = emit_temp(e);
     if (to == NEST_BOOL) {
-        if (f->is_int) emit_line(e, "%s = icmp ne %s %s, 0", v.s, f->llvm, a.s);
-        else emit_line(e, "%s = fcmp une %s %s, 0.0", v.s, f->llvm, a.s);
+        if (f->is_int)
+            emit_line(e, "%s = icmp ne %s %s, 0", v.s, f->llvm, a.s);
+        else
+            emit_line(e, "%s = fcmp une %s %s, 0.0", v.s, f->llvm, a.s);
         return v;
     }
     const char *how;
-    if (nest_is_float(from)) how = to == NEST_F64 ? "fpext" : "fptrunc";
-    else if (nest_is_float(to)) how = f->is_signed ? "sitofp" : "uitofp";
-    else if (from == NEST_BOOL || t->bytes > f->bytes) how = f->is_signed ? "sext" : "zext";
-    else how = t->bytes < f->bytes ? "trunc" : "bitcast";
+    if (nest_is_float(from))
+        how = to == NEST_F64 ? "fpext" : "fptrunc";
+    else if (nest_is_float(to))
+        how = f->is_signed ? "sitofp" : "uitofp";
+    else if (from == NEST_BOOL || t->bytes > f->bytes)
+        how = f->is_signed ? "sext" : "zext";
+    else
+        how = t->bytes < f->bytes ? "trunc" : "bitcast";
     emit_line(e, "%s = %s %s %s to %s", v.s, how, f->llvm, a.s, t->llvm);
     return v;
 }
@@ -279,7 +294,8 @@ static emit_value emit_call(emit_state *e, nest_expr *x) {
     for (int i = 0; i < x->nargs; i++) {
         args[i] = emit_expr(e, x->args[i]);
         snprintf(types + strlen(types), sizeof types - strlen(types), "%s%s", i ? ", " : "", emit_llvm(t));
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s %s", i ? ", " : "", emit_llvm(t), args[i].s);
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s %s", i ? ", " : "", emit_llvm(t),
+                 args[i].s);
     }
     v = emit_temp(e);
     emit_declare(e, "declare %s @scalar_%s_%s(%s)", result, x->u.name, nest_types[t].name, types);
@@ -313,7 +329,8 @@ static emit_value emit_compare(emit_state *e, nest_expr *x, emit_value a, emit_v
     nest_type t = x->args[0]->type;
     emit_value v = emit_temp(e);
     if (nest_is_float(t)) {
-        emit_line(e, "%s = fcmp %s%s %s %s, %s", v.s, x->op == NEST_NE ? "u" : "o", c, emit_llvm(t), a.s, b.s);
+        emit_line(e, "%s = fcmp %s%s %s %s, %s", v.s, x->op == NEST_NE ? "u" : "o", c, emit_llvm(t), a.s,
+                  b.s);
     } else {
         const char *sign = x->op == NEST_EQ || x->op == NEST_NE ? "" : nest_types[t].is_signed ? "s" : "u";
         emit_line(e, "%s = icmp %s%s %s %s, %s", v.s, sign, c, emit_llvm(t), a.s, b.s);
@@ -325,9 +342,9 @@ static emit_value emit_operator(emit_state *e, nest_expr *x) {
     static const struct {
         const char *of_int, *of_float;
     } names[NEST_OP_COUNT] = {
-        [NEST_ADD] = {"add", "fadd"}, [NEST_SUB] = {"sub", "fsub"}, [NEST_MUL] = {"mul", "fmul"},
+        [NEST_ADD] = {"add", "fadd"},  [NEST_SUB] = {"sub", "fsub"},    [NEST_MUL] = {"mul", "fmul"},
         [NEST_DIV] = {"sdiv", "fdiv"}, [NEST_DIV_INDEX] = {"udiv", ""}, [NEST_MOD_INDEX] = {"urem", ""},
-        [NEST_AND] = {"and", ""},     [NEST_OR] = {"or", ""},       [NEST_XOR] = {"xor", ""},
+        [NEST_AND] = {"and", ""},      [NEST_OR] = {"or", ""},          [NEST_XOR] = {"xor", ""},
     };
     emit_value a = emit_expr(e, x->args[0]), b = a;
     if (x->nargs == 2) b = emit_expr(e, x->args[1]);
@@ -341,7 +358,8 @@ static emit_value emit_operator(emit_state *e, nest_expr *x) {
     } else if (x->op == NEST_NOT) {
         emit_line(e, "%s = xor %s %s, %s", v.s, emit_llvm(t), a.s, t == NEST_BOOL ? "true" : "-1");
     } else {
-        emit_line(e, "%s = %s %s%s %s, %s", v.s, real ? names[x->op].of_float : names[x->op].of_int, real ? e->fast : "", emit_llvm(t), a.s, b.s);
+        emit_line(e, "%s = %s %s%s %s, %s", v.s, real ? names[x->op].of_float : names[x->op].of_int,
+                  real ? e->fast : "", emit_llvm(t), a.s, b.s);
     }
     return v;
 }
@@ -374,7 +392,8 @@ static emit_value emit_expr(emit_state *e, nest_expr *x) {
     } else if (x->op == NEST_SELECT) {
         emit_value c = emit_expr(e, x->args[0]), a = emit_expr(e, x->args[1]), b = emit_expr(e, x->args[2]);
         v = emit_temp(e);
-        emit_line(e, "%s = select i1 %s, %s %s, %s %s", v.s, c.s, emit_llvm(x->type), a.s, emit_llvm(x->type), b.s);
+        emit_line(e, "%s = select i1 %s, %s %s, %s %s", v.s, c.s, emit_llvm(x->type), a.s, emit_llvm(x->type),
+                  b.s);
     } else {
         v = emit_operator(e, x);
     }
@@ -391,7 +410,8 @@ static void emit_block(emit_state *e, const nest_block *b);
 static int emit_loop_node(emit_state *e, const nest_stmt *s) {
     if (!(s->flags & (NEST_VECTOR | NEST_UNROLL))) return -1;
     int extra[2] = {0}, n = 0;
-    if (s->flags & NEST_VECTOR) extra[n++] = emit_node(e, "!{!\"llvm.loop.parallel_accesses\", !%d}", e->groups[e->ngroups - 1]);
+    if (s->flags & NEST_VECTOR)
+        extra[n++] = emit_node(e, "!{!\"llvm.loop.parallel_accesses\", !%d}", e->groups[e->ngroups - 1]);
     if (s->flags & NEST_UNROLL) extra[n++] = emit_node(e, "!{!\"llvm.loop.unroll.full\"}");
     int self = e->nodes;
     if (n == 2) return emit_node(e, "distinct !{!%d, !%d, !%d}", self, extra[0], extra[1]);
@@ -435,7 +455,8 @@ static void emit_for(emit_state *e, nest_stmt *s) {
     }
     emit_jump(e, "body", label);
     emit_label(e, "body", label);
-    emit_line(e, "%%k%d = phi i64 [ %s, %%enter%d ], [ %%next%d, %%latch%d ]", label, first.s, label, label, label);
+    emit_line(e, "%%k%d = phi i64 [ %s, %%enter%d ], [ %%next%d, %%latch%d ]", label, first.s, label, label,
+              label);
     emit_value var;
     if (simple) {
         snprintf(var.s, sizeof var.s, "%%k%d", label);
@@ -482,7 +503,8 @@ static void emit_while(emit_state *e, nest_stmt *s) {
 static void emit_if(emit_state *e, nest_stmt *s) {
     int label = e->labels++;
     emit_value c = emit_expr(e, s->value);
-    sb_printf(e->out, "  br i1 %s, label %%then%d, label %%%s%d", c.s, label, s->other.first ? "else" : "done", label);
+    sb_printf(e->out, "  br i1 %s, label %%then%d, label %%%s%d", c.s, label,
+              s->other.first ? "else" : "done", label);
     if (s->unlikely) {
         if (e->weights < 0) e->weights = emit_node(e, "!{!\"branch_weights\", i32 1, i32 100000}");
         sb_printf(e->out, ", !prof !%d", e->weights);
@@ -507,8 +529,10 @@ static void emit_accumulate(emit_state *e, nest_stmt *s) {
     } else {
         const char *op = s->acc == NEST_ACC_SUM ? "add" : "mul";
         v = emit_temp(e);
-        if (nest_is_float(t)) emit_line(e, "%s = f%s reassoc %s%s %s, %s", v.s, op, e->fast, emit_llvm(t), old.s, x.s);
-        else emit_line(e, "%s = %s %s %s, %s", v.s, op, emit_llvm(t), old.s, x.s);
+        if (nest_is_float(t))
+            emit_line(e, "%s = f%s reassoc %s%s %s, %s", v.s, op, e->fast, emit_llvm(t), old.s, x.s);
+        else
+            emit_line(e, "%s = %s %s %s, %s", v.s, op, emit_llvm(t), old.s, x.s);
     }
     emit_line(e, "store %s %s, ptr %s", emit_llvm(t), v.s, e->vars[s->var->index].s);
 }
@@ -560,12 +584,14 @@ static void emit_inputs(emit_state *e) {
     const int counts[] = {e->n->nbuffers, e->n->nints, e->n->nfloats};
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < counts[k]; i++) {
-            emit_line(e, "%%p%s%d = getelementptr inbounds i64, ptr %%%s, i64 %d", rows[k].prefix, i, rows[k].array, i);
+            emit_line(e, "%%p%s%d = getelementptr inbounds i64, ptr %%%s, i64 %d", rows[k].prefix, i,
+                      rows[k].array, i);
             emit_line(e, "%%%s%d = load %s, ptr %%p%s%d", rows[k].prefix, i, rows[k].type, rows[k].prefix, i);
         }
     for (int i = 0; i < e->n->nlocals; i++) {
         const nest_buffer *b = e->n->locals[i];
-        emit_line(e, "%%l%d = alloca [%lld x %s], align 64", i, (long long)b->length, emit_memory_type(e, b->dt));
+        emit_line(e, "%%l%d = alloca [%lld x %s], align 64", i, (long long)b->length,
+                  emit_memory_type(e, b->dt));
     }
 }
 
@@ -577,8 +603,11 @@ static void emit_module(emit_state *e, strbuf *out) {
     if (!e->ended) emit_line(e, "ret i64 0");
     e->out = &inputs;
     emit_inputs(e);
-    sb_printf(out, "; %s\ndefine i64 @kernel(ptr noalias readonly %%buffers, ptr noalias readonly %%ints, ptr noalias readonly %%floats, "
-                   "i64 %%begin, i64 %%end, ptr noalias %%fault) #0 {\nentry:\n", e->n->name);
+    sb_printf(out,
+              "; %s\ndefine i64 @kernel(ptr noalias readonly %%buffers, ptr noalias readonly %%ints, ptr "
+              "noalias readonly %%floats, "
+              "i64 %%begin, i64 %%end, ptr noalias %%fault) #0 {\nentry:\n",
+              e->n->name);
     sb_puts(out, sb_str(&inputs));
     sb_puts(out, sb_str(&e->entry));
     sb_puts(out, "  br label %start\nstart:\n");
@@ -602,10 +631,17 @@ ctsc_status nest_emit_llvm(nest *n, const emit_target *target, strbuf *out, diag
         st = diag_no_memory(d);
         goto out;
     }
-    *e = (emit_state){.n = n, .target = target, .vars = vars, .access = -1, .weights = -1, .fast = n->contract ? "contract " : ""};
+    *e = (emit_state){.n = n,
+                      .target = target,
+                      .vars = vars,
+                      .access = -1,
+                      .weights = -1,
+                      .fast = n->contract ? "contract " : ""};
     emit_module(e, out);
-    if (e->too_many) st = diag_fail(d, CTSC_LIMIT, "loop nest %s calls too many functions", n->name);
-    else if (out->failed) st = diag_no_memory(d);
+    if (e->too_many)
+        st = diag_fail(d, CTSC_LIMIT, "loop nest %s calls too many functions", n->name);
+    else if (out->failed)
+        st = diag_no_memory(d);
     sb_free(&e->meta);
     sb_free(&e->entry);
 out:

@@ -2,14 +2,14 @@
 /*
  * llvm_jit.c - LLVM behind jit.h: IR text to object code, and objects to addresses. All of libctsc-jit.so.
  *
- * Method: compiling and loading are apart, because objects come from the disk cache as well. Compiling: parse; link in the
- * functions of scalar_ops that the kernel calls (the bitcode is opened lazily, and the linker takes linkonce functions only where
- * they are used); inline; a short list of passes, chosen for compile time: what -O2 adds to it changes kernels little and costs as much
- * again. Loading: ORC's LLJIT. Objects see the functions of libm named in the table below and nothing else of the process.
+ * Method: compiling and loading are apart, because objects come from the disk cache as well. Compiling:
+ * parse; link in the functions of scalar_ops that the kernel calls (the bitcode is opened lazily, and the
+ * linker takes linkonce functions only where they are used); inline; a short list of passes, chosen for
+ * compile time: what -O2 adds to it changes kernels little and costs as much again. Loading: ORC's LLJIT.
+ * Objects see the functions of libm named in the table below and nothing else of the process.
  *
- * No fast-math: the only flags are those in the text (reassoc on accumulations), and `contract` throughout where the
- * kernel has the attribute "ctsc-contract".
- * Tests: tests/unit/test_codegen.c
+ * No fast-math: the only flags are those in the text (reassoc on accumulations), and `contract` throughout
+ * where the kernel has the attribute "ctsc-contract". Tests: tests/unit/test_codegen.c
  */
 #include "codegen/jit.h"
 
@@ -80,8 +80,11 @@ static LLVMTargetMachineRef jit_machine(const jit_cpu *cpu, jit_error *error) {
     char *triple = LLVMGetDefaultTargetTriple(), *message = NULL;
     LLVMTargetRef target;
     LLVMTargetMachineRef machine = NULL;
-    if (LLVMGetTargetFromTriple(triple, &target, &message)) jit_fail(error, "no code generator for this machine", message);
-    else machine = LLVMCreateTargetMachine(target, triple, cpu->name, cpu->features, LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelJITDefault);
+    if (LLVMGetTargetFromTriple(triple, &target, &message))
+        jit_fail(error, "no code generator for this machine", message);
+    else
+        machine = LLVMCreateTargetMachine(target, triple, cpu->name, cpu->features, LLVMCodeGenLevelDefault,
+                                          LLVMRelocPIC, LLVMCodeModelJITDefault);
     if (message) LLVMDisposeMessage(message);
     LLVMDisposeMessage(triple);
     return machine;
@@ -102,7 +105,8 @@ static bool jit_is_intrinsic(const char *name) {
     return strncmp(name, "llvm.", 5) == 0;
 }
 
-/* A call of a function that exists with another type would be undefined behaviour without a word from LLVM. */
+/* A call of a function that exists with another type would be undefined behaviour without a word from LLVM.
+ */
 static bool jit_check_calls(LLVMModuleRef m, LLVMModuleRef scalars, jit_error *error) {
     size_t len;
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
@@ -110,7 +114,8 @@ static bool jit_check_calls(LLVMModuleRef m, LLVMModuleRef scalars, jit_error *e
         if (!LLVMIsDeclaration(f) || jit_is_intrinsic(name)) continue;
         LLVMValueRef found = LLVMGetNamedFunction(scalars, name);
         if (!found) return jit_fail(error, "a kernel calls a function that does not exist", name);
-        if (LLVMGlobalGetValueType(found) != LLVMGlobalGetValueType(f)) return jit_fail(error, "a kernel passes arguments of other types to", name);
+        if (LLVMGlobalGetValueType(found) != LLVMGlobalGetValueType(f))
+            return jit_fail(error, "a kernel passes arguments of other types to", name);
     }
     return true;
 }
@@ -125,9 +130,10 @@ static bool jit_has_calls(LLVMModuleRef m) {
 static bool jit_link_scalars(LLVMModuleRef m, jit_error *error) {
     LLVMContextRef context = LLVMGetModuleContext(m);
     LLVMModuleRef scalars;
-    LLVMMemoryBufferRef bytes =
-        LLVMCreateMemoryBufferWithMemoryRange(jit_scalar_bitcode, (size_t)(jit_scalar_bitcode_end - jit_scalar_bitcode), "scalar_ops", 0);
-    if (LLVMGetBitcodeModuleInContext2(context, bytes, &scalars)) return jit_fail(error, "LLVM", "the embedded functions cannot be read");
+    LLVMMemoryBufferRef bytes = LLVMCreateMemoryBufferWithMemoryRange(
+        jit_scalar_bitcode, (size_t)(jit_scalar_bitcode_end - jit_scalar_bitcode), "scalar_ops", 0);
+    if (LLVMGetBitcodeModuleInContext2(context, bytes, &scalars))
+        return jit_fail(error, "LLVM", "the embedded functions cannot be read");
     if (!jit_check_calls(m, scalars, error)) {
         LLVMDisposeModule(scalars);
         return false;
@@ -141,7 +147,8 @@ static bool jit_link_scalars(LLVMModuleRef m, jit_error *error) {
     if (used) LLVMDeleteGlobal(used);
     LLVMSetTarget(scalars, LLVMGetTarget(m));
     LLVMSetModuleDataLayout(scalars, LLVMGetModuleDataLayout(m));
-    if (LLVMLinkModules2(m, scalars)) return error->text[0] ? false : jit_fail(error, "LLVM", "linking failed");
+    if (LLVMLinkModules2(m, scalars))
+        return error->text[0] ? false : jit_fail(error, "LLVM", "linking failed");
     return true;
 }
 
@@ -163,17 +170,21 @@ static void jit_set_contract(LLVMValueRef f) {
 
 /* Linked functions become part of the kernel: its processor, its contraction, inlined. */
 static void jit_adopt(LLVMModuleRef m, LLVMValueRef kernel) {
-    static const char *const theirs[] = {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "stack-protector-buffer-size"};
+    static const char *const theirs[] = {"target-cpu", "target-features", "tune-cpu", "frame-pointer",
+                                         "stack-protector-buffer-size"};
     static const char *const kinds[] = {"noinline", "optnone"};
-    bool contract = LLVMGetStringAttributeAtIndex(kernel, LLVMAttributeFunctionIndex, "ctsc-contract", 13) != NULL;
+    bool contract =
+        LLVMGetStringAttributeAtIndex(kernel, LLVMAttributeFunctionIndex, "ctsc-contract", 13) != NULL;
     unsigned inlined = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
     LLVMAttributeRef always = LLVMCreateEnumAttribute(LLVMGetModuleContext(m), inlined, 0);
     for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f) || f == kernel) continue;
         for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++)
-            LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, theirs[i], (unsigned)strlen(theirs[i]));
+            LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, theirs[i],
+                                             (unsigned)strlen(theirs[i]));
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-            LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, LLVMGetEnumAttributeKindForName(kinds[i], strlen(kinds[i])));
+            LLVMRemoveEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                                           LLVMGetEnumAttributeKindForName(kinds[i], strlen(kinds[i])));
         LLVMSetLinkage(f, LLVMInternalLinkage);
         LLVMSetVisibility(f, LLVMDefaultVisibility);
         if (contract) jit_set_contract(f);
@@ -183,8 +194,7 @@ static void jit_adopt(LLVMModuleRef m, LLVMValueRef kernel) {
 
 static bool jit_optimise(LLVMModuleRef m, LLVMTargetMachineRef machine, jit_error *error) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    const char *passes = getenv("CTSC_JIT_PASSES") ? getenv("CTSC_JIT_PASSES") : jit_passes;
-    LLVMErrorRef failed = LLVMRunPasses(m, passes, machine, options);
+    LLVMErrorRef failed = LLVMRunPasses(m, jit_passes, machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (!failed) return true;
     char *text = LLVMGetErrorMessage(failed);
@@ -203,7 +213,8 @@ static bool jit_output_copy(const char *bytes, size_t size, void **data, size_t 
     return true;
 }
 
-static bool jit_write(LLVMModuleRef m, LLVMTargetMachineRef machine, jit_output want, void **data, size_t *size, jit_error *error) {
+static bool jit_write(LLVMModuleRef m, LLVMTargetMachineRef machine, jit_output want, void **data,
+                      size_t *size, jit_error *error) {
     bool ok;
     char *message = NULL;
     if (want == JIT_IR) {
@@ -213,7 +224,8 @@ static bool jit_write(LLVMModuleRef m, LLVMTargetMachineRef machine, jit_output 
         return ok;
     }
     LLVMMemoryBufferRef bytes;
-    if (LLVMTargetMachineEmitToMemoryBuffer(machine, m, want == JIT_OBJECT ? LLVMObjectFile : LLVMAssemblyFile, &message, &bytes)) {
+    if (LLVMTargetMachineEmitToMemoryBuffer(
+            machine, m, want == JIT_OBJECT ? LLVMObjectFile : LLVMAssemblyFile, &message, &bytes)) {
         jit_fail(error, "LLVM", message);
         LLVMDisposeMessage(message);
         return false;
@@ -245,8 +257,8 @@ static bool jit_build(LLVMModuleRef m, LLVMTargetMachineRef machine, const char 
     return jit_optimise(m, machine, error);
 }
 
-static bool jit_compile(const char *ir, size_t len, const jit_cpu *cpu, const char *symbol, jit_output want, void **data, size_t *size,
-                        jit_error *error) {
+static bool jit_compile(const char *ir, size_t len, const jit_cpu *cpu, const char *symbol, jit_output want,
+                        void **data, size_t *size, jit_error *error) {
     pthread_once(&jit_once, jit_init);
     error->text[0] = 0;
     bool ok = false;
@@ -278,11 +290,11 @@ out:
 
 /* What code made from loop nests may call. */
 #define JIT_MATH(X)                                                                                          \
-    X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)     \
-    X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(floor) X(ceil) X(trunc) X(rint)       \
-    X(nearbyint) X(round) X(roundeven) X(sqrt) X(fabs) X(frexp) X(modf)
-#define JIT_MATH2(X)                                                                                         \
-    X(pow) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter) X(fmax) X(fmin) X(ldexp)
+    X(exp)                                                                                                   \
+    X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh)   \
+        X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(floor) X(ceil) X(trunc) X(rint)          \
+            X(nearbyint) X(round) X(roundeven) X(sqrt) X(fabs) X(frexp) X(modf)
+#define JIT_MATH2(X) X(pow) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter) X(fmax) X(fmin) X(ldexp)
 #define JIT_OTHER(X) X(lgamma_r) X(j0) X(j1) X(y0) X(y1) X(memcpy) X(memmove) X(memset) X(fma) X(fmaf)
 
 typedef struct jit_symbol {
@@ -315,9 +327,12 @@ static bool jit_define_symbols(LLVMOrcLLJITRef jit, jit_error *error) {
     for (int i = 0; i < JIT_SYMBOLS; i++) {
         pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit, jit_symbols[i].name);
         pairs[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)jit_symbols[i].address;
-        pairs[i].Sym.Flags = (LLVMJITSymbolFlags){LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0};
+        pairs[i].Sym.Flags =
+            (LLVMJITSymbolFlags){LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0};
     }
-    return !jit_failed(LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit), LLVMOrcAbsoluteSymbols(pairs, JIT_SYMBOLS)), error);
+    return !jit_failed(
+        LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit), LLVMOrcAbsoluteSymbols(pairs, JIT_SYMBOLS)),
+        error);
 }
 
 static jit_engine *jit_engine_new(jit_error *error) {
@@ -332,7 +347,8 @@ static jit_engine *jit_engine_new(jit_error *error) {
         free(e);
         return NULL;
     }
-    LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(e->jit), jit_on_session_error, NULL);
+    LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(e->jit), jit_on_session_error,
+                                            NULL);
     if (!jit_define_symbols(e->jit, error)) {
         jit_failed(LLVMOrcDisposeLLJIT(e->jit), NULL);
         free(e);
@@ -352,10 +368,12 @@ static void jit_unload(jit_engine *e, void *handle) {
     LLVMOrcReleaseResourceTracker(handle);
 }
 
-static bool jit_load(jit_engine *e, const char *symbol, const void *data, size_t size, void **address, void **handle, jit_error *error) {
+static bool jit_load(jit_engine *e, const char *symbol, const void *data, size_t size, void **address,
+                     void **handle, jit_error *error) {
     error->text[0] = 0;
     LLVMMemoryBufferRef bytes = LLVMCreateMemoryBufferWithMemoryRangeCopy(data, size, symbol);
-    LLVMOrcResourceTrackerRef tracker = LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(e->jit));
+    LLVMOrcResourceTrackerRef tracker =
+        LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(e->jit));
     LLVMOrcExecutorAddress at;
     if (jit_failed(LLVMOrcLLJITAddObjectFileWithRT(e->jit, tracker, bytes), error) || /* takes bytes */
         jit_failed(LLVMOrcLLJITLookup(e->jit, &at, symbol), error)) {

@@ -24,8 +24,9 @@ bool nest_type_of(dtype dt, nest_type *out) {
         dtype dt;
         nest_type type;
     } rows[] = {
-        {DT_BOOL, NEST_BOOL}, {DT_UINT8, NEST_U8},    {DT_INT8, NEST_I8},     {DT_INT16, NEST_I16},    {DT_INT32, NEST_I32},
-        {DT_INT64, NEST_I64}, {DT_FLOAT16, NEST_F32}, {DT_BFLOAT16, NEST_F32}, {DT_FLOAT32, NEST_F32}, {DT_FLOAT64, NEST_F64},
+        {DT_BOOL, NEST_BOOL},   {DT_UINT8, NEST_U8},    {DT_INT8, NEST_I8},     {DT_INT16, NEST_I16},
+        {DT_INT32, NEST_I32},   {DT_INT64, NEST_I64},   {DT_FLOAT16, NEST_F32}, {DT_BFLOAT16, NEST_F32},
+        {DT_FLOAT32, NEST_F32}, {DT_FLOAT64, NEST_F64},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].dt == dt) {
@@ -50,8 +51,10 @@ static nest_buffer *nest_buffer_new(nest *n, nest_buffer **list, int *count, con
     b->name = arena_strdup(n->a, name);
     b->dt = dt;
     b->index = *count;
-    if (*count == NEST_MAX_BUFFERS) n->overflow = true;
-    else list[(*count)++] = b;
+    if (*count == NEST_MAX_BUFFERS)
+        n->overflow = true;
+    else
+        list[(*count)++] = b;
     return b;
 }
 
@@ -79,8 +82,10 @@ static nest_expr *nest_expr_new(nest *n, nest_op op, nest_type t) {
 static nest_expr *nest_input(nest *n, const char **names, int *count, const char *name, nest_type t) {
     nest_expr *e = nest_expr_new(n, NEST_INPUT, t);
     e->u.input = *count;
-    if (*count == NEST_MAX_BUFFERS) n->overflow = true;
-    else names[(*count)++] = arena_strdup(n->a, name);
+    if (*count == NEST_MAX_BUFFERS)
+        n->overflow = true;
+    else
+        names[(*count)++] = arena_strdup(n->a, name);
     return e;
 }
 nest_expr *nest_add_int(nest *n, const char *name) {
@@ -184,8 +189,10 @@ static nest_stmt *nest_append(nest *n, nest_stmt_kind kind) {
         nest_stmt *o = n->open[n->nopen - 1];
         b = n->in_else[n->nopen - 1] ? &o->other : &o->body;
     }
-    if (b->last) b->last->next = s;
-    else b->first = s;
+    if (b->last)
+        b->last->next = s;
+    else
+        b->first = s;
     b->last = s;
     return s;
 }
@@ -239,7 +246,8 @@ void nest_store(nest *n, nest_buffer *b, nest_expr *index, nest_expr *value) {
     b->written = true;
 }
 
-nest_expr *nest_for_step(nest *n, const char *name, nest_expr *begin, nest_expr *end, int64_t step, unsigned flags) {
+nest_expr *nest_for_step(nest *n, const char *name, nest_expr *begin, nest_expr *end, int64_t step,
+                         unsigned flags) {
     nest_stmt *s = nest_append(n, NEST_FOR);
     s->begin = begin;
     s->end = end;
@@ -265,8 +273,10 @@ void nest_else(nest *n) {
     if (n->nopen) n->in_else[n->nopen - 1] = true;
 }
 void nest_end(nest *n) {
-    if (n->nopen) n->nopen--;
-    else n->overflow = true;
+    if (n->nopen)
+        n->nopen--;
+    else
+        n->overflow = true;
 }
 void nest_break(nest *n) {
     nest_append(n, NEST_BREAK);
@@ -297,7 +307,8 @@ typedef struct verify_state {
 } verify_state;
 
 static ctsc_status verify_fail(verify_state *v, const char *what, const char *name) {
-    return diag_fail(v->d, CTSC_INTERNAL, "loop nest %s: %s%s%s", v->n->name, what, name ? " " : "", name ? name : "");
+    return diag_fail(v->d, CTSC_INTERNAL, "loop nest %s: %s%s%s", v->n->name, what, name ? " " : "",
+                     name ? name : "");
 }
 
 static bool verify_has_buffer(const nest *n, const nest_buffer *b) {
@@ -308,7 +319,8 @@ static bool verify_has_buffer(const nest *n, const nest_buffer *b) {
 static ctsc_status verify_types(verify_state *v, const nest_expr *e) {
     nest_type t = e->nargs ? e->args[0]->type : e->type;
     for (int i = 1; i < e->nargs; i++)
-        if (e->args[i]->type != t && e->op != NEST_SELECT) return verify_fail(v, "operands of two types", nest_ops[e->op].text);
+        if (e->args[i]->type != t && e->op != NEST_SELECT)
+            return verify_fail(v, "operands of two types", nest_ops[e->op].text);
     bool ok = true;
     switch (nest_ops[e->op].cls) {
     case 'N': ok = t != NEST_BOOL || e->op == NEST_MIN || e->op == NEST_MAX; break;
@@ -318,19 +330,23 @@ static ctsc_status verify_types(verify_state *v, const nest_expr *e) {
     }
     if (e->op == NEST_DIV_INDEX || e->op == NEST_MOD_INDEX) ok = t == NEST_I64;
     if (e->op == NEST_LOAD) {
-        if (!verify_has_buffer(v->n, e->u.buffer)) return verify_fail(v, "a load from a buffer of another nest", NULL);
+        if (!verify_has_buffer(v->n, e->u.buffer))
+            return verify_fail(v, "a load from a buffer of another nest", NULL);
         ok = t == NEST_I64;
     }
     if (e->op == NEST_SELECT) ok = t == NEST_BOOL && e->args[1]->type == e->args[2]->type;
     if (e->op == NEST_CALL) ok = e->nargs > 0 && t != NEST_BOOL;
-    return ok ? CTSC_OK : verify_fail(v, "an operand of a type it cannot have:", e->op == NEST_CALL ? e->u.name : nest_ops[e->op].text);
+    return ok ? CTSC_OK
+              : verify_fail(v, "an operand of a type it cannot have:",
+                            e->op == NEST_CALL ? e->u.name : nest_ops[e->op].text);
 }
 
 static ctsc_status verify_expr(verify_state *v, nest_expr *e) {
     if (!e) return verify_fail(v, "an expression is missing", NULL);
     if (e->mark == v->mark) return CTSC_OK;
     e->mark = v->mark;
-    if (e->op == NEST_VAR && !v->known[e->u.var->index]) return verify_fail(v, "a variable outside its block:", e->u.var->name);
+    if (e->op == NEST_VAR && !v->known[e->u.var->index])
+        return verify_fail(v, "a variable outside its block:", e->u.var->name);
     if (e->op == NEST_INPUT && e->u.input >= (e->type == NEST_I64 ? v->n->nints : v->n->nfloats))
         return verify_fail(v, "an input of another nest", NULL);
     for (int i = 0; i < e->nargs; i++) {
@@ -343,7 +359,9 @@ static ctsc_status verify_expr(verify_state *v, nest_expr *e) {
 static ctsc_status verify_typed(verify_state *v, nest_expr *e, nest_type want) {
     v->mark = nest_fresh_mark(v->n);
     ctsc_status st = verify_expr(v, e);
-    return st != CTSC_OK || e->type == want ? st : verify_fail(v, "another type is wanted than", nest_types[e->type].name);
+    return st != CTSC_OK || e->type == want
+               ? st
+               : verify_fail(v, "another type is wanted than", nest_types[e->type].name);
 }
 
 static ctsc_status verify_block(verify_state *v, const nest_block *b);
@@ -354,9 +372,11 @@ static ctsc_status verify_for(verify_state *v, nest_stmt *s) {
     if (st != CTSC_OK) return st;
     if (s->step == 0 || s->step == INT64_MIN) return verify_fail(v, "a loop's step is", "0");
     if (s->flags & NEST_PARALLEL) {
-        if (v->loops || v->parallels++ || s->step != 1) return verify_fail(v, "only one loop at the top can be", "parallel");
+        if (v->loops || v->parallels++ || s->step != 1)
+            return verify_fail(v, "only one loop at the top can be", "parallel");
         for (nest_stmt *o = v->n->body.first; o; o = o->next)
-            if (o != s && (o->kind != NEST_DECLARE || s->next)) return verify_fail(v, "statements beside the parallel loop", NULL);
+            if (o != s && (o->kind != NEST_DECLARE || s->next))
+                return verify_fail(v, "statements beside the parallel loop", NULL);
     }
     if (s->flags & NEST_UNROLL && (s->begin->op != NEST_CONST || s->end->op != NEST_CONST))
         return verify_fail(v, "unroll wants constant bounds:", s->var->name);
@@ -371,7 +391,8 @@ static ctsc_status verify_for(verify_state *v, nest_stmt *s) {
 }
 
 static ctsc_status verify_assigned(verify_state *v, nest_stmt *s) {
-    if (!s->var || !s->var->is_mutable || !v->known[s->var->index]) return verify_fail(v, "only a known variable can be assigned", NULL);
+    if (!s->var || !s->var->is_mutable || !v->known[s->var->index])
+        return verify_fail(v, "only a known variable can be assigned", NULL);
     nest_type t = s->var->type;
     if (s->kind == NEST_ACCUMULATE && t == NEST_BOOL && s->acc != NEST_ACC_MIN && s->acc != NEST_ACC_MAX)
         return verify_fail(v, "bools have no sums", NULL);
@@ -389,7 +410,8 @@ static ctsc_status verify_stmt(verify_state *v, nest_stmt *s) {
     case NEST_SET:
     case NEST_ACCUMULATE: return verify_assigned(v, s);
     case NEST_STORE:
-        if (!verify_has_buffer(v->n, s->buffer)) return verify_fail(v, "a store to a buffer of another nest", NULL);
+        if (!verify_has_buffer(v->n, s->buffer))
+            return verify_fail(v, "a store to a buffer of another nest", NULL);
         nest_type_of(s->buffer->dt, &t);
         if ((st = verify_typed(v, s->index, NEST_I64)) != CTSC_OK) return st;
         return verify_typed(v, s->value, t);
@@ -433,7 +455,8 @@ ctsc_status nest_verify(nest *n, diag *d) {
     if (n->nopen) return verify_fail(&v, "a block was not ended", NULL);
     nest_type t = NEST_BOOL;
     for (int i = 0; i < n->nbuffers; i++)
-        if (!nest_type_of(n->buffers[i]->dt, &t)) return verify_fail(&v, "a dtype without arithmetic in buffer", n->buffers[i]->name);
+        if (!nest_type_of(n->buffers[i]->dt, &t))
+            return verify_fail(&v, "a dtype without arithmetic in buffer", n->buffers[i]->name);
     for (int i = 0; i < n->nlocals; i++)
         if (!nest_type_of(n->locals[i]->dt, &t) || n->locals[i]->length <= 0 || n->locals[i]->length > 65536)
             return verify_fail(&v, "a bad dtype or length of local buffer", n->locals[i]->name);

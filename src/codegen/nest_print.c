@@ -34,10 +34,14 @@ static bool print_is_leaf(const nest_expr *e) {
 }
 
 static void print_const(print_state *p, const nest_expr *e) {
-    if (e->type == NEST_BOOL) sb_puts(p->out, e->u.i ? "true" : "false");
-    else if (!nest_is_float(e->type)) sb_printf(p->out, "%lld", (long long)e->u.i);
-    else if (e->u.f == floor(e->u.f) && fabs(e->u.f) < 1e6 && !(e->u.f == 0 && signbit(e->u.f))) sb_printf(p->out, "%.1f", e->u.f);
-    else sb_printf(p->out, "%.*g", e->type == NEST_F32 ? 9 : 17, e->u.f);
+    if (e->type == NEST_BOOL)
+        sb_puts(p->out, e->u.i ? "true" : "false");
+    else if (!nest_is_float(e->type))
+        sb_printf(p->out, "%lld", (long long)e->u.i);
+    else if (e->u.f == floor(e->u.f) && fabs(e->u.f) < 1e6 && !(e->u.f == 0 && signbit(e->u.f)))
+        sb_printf(p->out, "%.1f", e->u.f);
+    else
+        sb_printf(p->out, "%.*g", e->type == NEST_F32 ? 9 : 17, e->u.f);
 }
 
 static void print_expr(print_state *p, const nest_expr *e, bool top);
@@ -72,7 +76,9 @@ static void print_expr(print_state *p, const nest_expr *e, bool top) {
     }
     switch (e->op) {
     case NEST_CONST: print_const(p, e); break;
-    case NEST_INPUT: sb_puts(p->out, e->type == NEST_I64 ? p->n->ints[e->u.input] : p->n->floats[e->u.input]); break;
+    case NEST_INPUT:
+        sb_puts(p->out, e->type == NEST_I64 ? p->n->ints[e->u.input] : p->n->floats[e->u.input]);
+        break;
     case NEST_VAR: print_var(p, e->u.var); break;
     case NEST_LOAD:
         sb_printf(p->out, "%s[", e->u.buffer->name);
@@ -137,7 +143,9 @@ static void print_block(print_state *p, const nest_block *b) {
         if (s->kind != NEST_WHILE) print_prepare(p, roots, nroots, "\n");
         print_indent(p);
         switch (s->kind) {
-        case NEST_DECLARE: sb_printf(p->out, "%s%s ", s->var->is_mutable ? "" : "let ", nest_types[s->var->type].name); /* fall through */
+        case NEST_DECLARE:
+            sb_printf(p->out, "%s%s ", s->var->is_mutable ? "" : "let ",
+                      nest_types[s->var->type].name); /* fall through */
         case NEST_SET:
         case NEST_ACCUMULATE:
             print_var(p, s->var);
@@ -151,8 +159,8 @@ static void print_block(print_state *p, const nest_block *b) {
             print_expr(p, s->value, true);
             break;
         case NEST_FOR:
-            sb_printf(p->out, "%s%s%sfor (", s->flags & NEST_PARALLEL ? "parallel " : "", s->flags & NEST_VECTOR ? "vector " : "",
-                      s->flags & NEST_UNROLL ? "unroll " : "");
+            sb_printf(p->out, "%s%s%sfor (", s->flags & NEST_PARALLEL ? "parallel " : "",
+                      s->flags & NEST_VECTOR ? "vector " : "", s->flags & NEST_UNROLL ? "unroll " : "");
             print_var(p, s->var);
             sb_puts(p->out, " = ");
             print_expr(p, s->begin, true);
@@ -201,12 +209,14 @@ void nest_print(nest *n, strbuf *out) {
     const char *comma = "";
     sb_printf(out, "nest %s(", n->name);
     for (int i = 0; i < n->nbuffers; i++, comma = ", ")
-        sb_printf(out, "%s%s *%s%s", comma, dtype_table[n->buffers[i]->dt].torch_name, n->buffers[i]->is_restrict ? "restrict " : "", n->buffers[i]->name);
+        sb_printf(out, "%s%s *%s%s", comma, dtype_table[n->buffers[i]->dt].torch_name,
+                  n->buffers[i]->is_restrict ? "restrict " : "", n->buffers[i]->name);
     for (int i = 0; i < n->nints; i++, comma = ", ") sb_printf(out, "%sint %s", comma, n->ints[i]);
     for (int i = 0; i < n->nfloats; i++, comma = ", ") sb_printf(out, "%sfloat %s", comma, n->floats[i]);
     sb_printf(out, ")%s {\n", n->contract ? " contract" : "");
     for (int i = 0; i < n->nlocals; i++)
-        sb_printf(out, "    local %s %s[%lld]\n", dtype_table[n->locals[i]->dt].torch_name, n->locals[i]->name, (long long)n->locals[i]->length);
+        sb_printf(out, "    local %s %s[%lld]\n", dtype_table[n->locals[i]->dt].torch_name,
+                  n->locals[i]->name, (long long)n->locals[i]->length);
     print_block(&p, &n->body);
     sb_puts(out, "}\n");
 }

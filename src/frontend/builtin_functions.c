@@ -78,6 +78,7 @@ static ctsc_status builtin_find(unit *u, diag *d, const char *name, bool helper,
         return diag_no_memory(d);
     }
     src->first_line = line;
+    src->library = true;
     stmt_list body = {0};
     ctsc_status s = parse_module(d, &u->arena, &u->names, src, &body);
     if (s == CTSC_OK && body.len == 1 && body.data[0]->kind == S_DEF) s = builtin_declare(u, d, body.data[0]->def);

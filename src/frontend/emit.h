@@ -246,16 +246,20 @@ void suggest_try(suggestion *s, const char *candidate);
 void suggest_note(diag *d, const suggestion *s); /* "did you mean 'relu'?" */
 
 /* match.c */
-/* Fits args to a schema and emits the conversions; inputs receives one value per argument, in order (more for varargs).
- * NULL: no fit, the reason appended to why (if not NULL). */
+/* inputs: one value per argument of the schema, in order (more for varargs), conversions emitted. */
 typedef struct match_result { int ninputs; ir_value **inputs; int nreturns; type **returns; } match_result;
-match_result *match_schema(emitter *e, source_range r, const schema *s, int nargs, const actual *args,
-                           bool convert, strbuf *why);
-/* The first of n schemas that fits, tried without conversions and then with; *which: its index. NULL: an error that names every
- * candidate and why it does not fit. */
+/* The first of n schemas that fits, tried without conversions and then with; *which: its index. NULL: match_explain's error. */
 match_result *match_schemas(emitter *e, source_range r, const schema *const *list, int n, int nargs, const actual *args, int *which);
 /* Converts v for a destination of type t as assignments and returns do; v itself if nothing helps. */
 ir_value *match_convert(emitter *e, source_range r, type *t, ir_value *v, bool convert);
+
+/* Why args do not fit a schema, appended to why, and which of them is to blame; NULL: one that is missing. */
+const actual *match_reason(emitter *e, const schema *s, int nargs, const actual *args, strbuf *why);
+/* How far args are from fitting: 0 is closest. Counts every argument, where match_reason stops at the first. */
+int match_distance(emitter *e, const schema *s, int nargs, const actual *args);
+
+/* explain.c: the error of a call that fits none of n schemas: the closest ones, each with its reason. */
+void match_explain(emitter *e, source_range r, const schema *const *list, int n, int nargs, const actual *args);
 
 /* annotation.c */
 /* scope: of a source program's function; NULL: an archive's names. */

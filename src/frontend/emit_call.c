@@ -188,6 +188,13 @@ static bool call_compile(emitter *e, source_range r, function *f) {
     return false;
 }
 
+/* Where the program defines what is called. What ctsc brings along has no place of interest. */
+static void call_note_definition(emitter *e, const function *f) {
+    const func_def *def = f->def;
+    if (!e->scope || !def || !def->name_range.src || def->name_range.src->library) return;
+    diag_note(e->diag, def->name_range, "'%s' is defined here", f->name);
+}
+
 /* One of several functions: of a function or method with overloads. */
 static match_result *call_match(emitter *e, source_range r, function *const *list, int n, int nargs, const actual *args,
                                 function **out) {
@@ -199,6 +206,7 @@ static match_result *call_match(emitter *e, source_range r, function *const *lis
         schemas[i] = list[i]->schema;
     }
     match_result *m = match_schemas(e, r, schemas, n, nargs, args, &which);
+    if (!m && n == 1) call_note_definition(e, list[0]);
     *out = list[which];
     return m;
 }

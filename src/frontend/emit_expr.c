@@ -624,6 +624,10 @@ sugar *emit_sugar(emitter *e, const expr *x, type *hint) {
         s = sugar_of_value(e, expr_value(e, x, hint));
     }
     e->depth--;
+    if (s && s->kind == SUGAR_VALUE && s->value && type_is_huge(s->value->type)) {
+        emit_fail(e, x->range, "the type of this value is too large");
+        return NULL;
+    }
     return s;
 }
 

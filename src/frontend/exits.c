@@ -27,7 +27,7 @@
  */
 #include "frontend/emit.h"
 
-enum { EXITS_MAX_DEPTH = 1000 }; /* each early exit nests what follows it */
+enum { EXITS_MAX_DEPTH = 1000, EXITS_MAX_MOVES = 10000000 }; /* each early exit nests what follows it */
 
 typedef VEC(ir_value *) value_list;
 
@@ -43,7 +43,7 @@ typedef struct exits {
     ir_value *yes, *no, *threw;
     block *target;  /* where they lead */
     VEC(ir_value *) units; /* Uninitialized values, one per type */
-    int depth;
+    int depth, moved; /* nesting; nodes moved in all: depth times length is quadratic */
 } exits;
 
 static ir_value *exits_unit(exits *x, type *t) {
@@ -150,7 +150,7 @@ static exit_pair exits_guard(exits *x, block *b, const exit_pair *p, node *first
     block *exited = n->blocks.data[0], *rest = n->blocks.data[1];
     node *end = node_new(x->g, N_CONSTANT, 0, NULL, 0);
     block_append(rest, end);
-    while (n->next) node_move_before(n->next, end);
+    for (; n->next; x->moved++) node_move_before(n->next, end);
     node_remove(end);
     for (size_t i = 0; i < b->returns.len; i++) {
         ir_value *v = b->returns.data[i];
@@ -220,7 +220,7 @@ static exit_pair exits_nodes(exits *x, block *b) {
 
 static exit_pair exits_block(exits *x, block *b) {
     exit_pair p = {.done = x->no};
-    if (x->depth >= EXITS_MAX_DEPTH) {
+    if (x->depth >= EXITS_MAX_DEPTH || x->moved > EXITS_MAX_MOVES) {
         diag_fail_at(x->d, CTSC_FAILED, b->parent ? b->parent->range : x->g->range,
                      "too many statements that leave a loop or a function early follow one another");
         return p;

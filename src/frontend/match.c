@@ -257,6 +257,7 @@ typedef struct match_plan {
     int collect;                      /* schema argument that takes the rest as a list, -1: none */
     int first_extra;                  /* index of the first positional argument not bound singly */
     int positional;                   /* positional arguments given, what the method was called on included */
+    const actual *blamed;             /* the one that does not fit; NULL: one is missing */
     uint64_t used_keywords;
 } match_plan;
 
@@ -284,28 +285,49 @@ static bool match_collect(emitter *e, const schema *s, int i, int used, const ac
     match_vars none = {0};
     p->collect = i;
     p->first_extra = used;
-    for (; used < p->positional; used++)
+    for (; used < p->positional; used++) {
+        p->blamed = &args[used];
         if (!match_argument(e, &elem, args[used].value, convert, &none, why)) return false;
+    }
     return true;
 }
 
-static bool match_unused(const schema *s, int used, int nargs, const actual *args, const match_plan *p, strbuf *why) {
+static bool match_knows_keyword(const schema *s, const char *name) {
+    for (int i = 0; i < s->nargs; i++)
+        if (match_keyword(s, s->args[i].name, name)) return true;
+    return false;
+}
+
+static void match_unknown_keyword(const schema *s, const actual *a, match_plan *p, strbuf *why) {
+    bool known = match_knows_keyword(s, a->name);
+    p->blamed = a;
+    if (!why) return;
+    sb_printf(why, "Keyword argument %s %s.\n", a->name, known ? "specified twice" : "unknown");
+    suggestion close = {.wanted = a->name};
+    for (int i = 0; !known && i < s->nargs; i++) suggest_try(&close, s->args[i].name);
+    if (close.best) sb_printf(why, "Did you mean '%s'?\n", close.best);
+}
+
+/* A misspelt keyword is the likelier reason for a missing argument. */
+static void match_missing(const schema *s, const argument *arg, int nargs, const actual *args, match_plan *p, strbuf *why) {
+    p->blamed = NULL;
+    for (int k = p->positional; k < nargs; k++)
+        if (!match_knows_keyword(s, args[k].name)) return match_unknown_keyword(s, &args[k], p, why);
+    if (why) sb_printf(why, "Argument %s not provided.\n", arg->name);
+}
+
+static bool match_unused(const schema *s, int used, int nargs, const actual *args, match_plan *p, strbuf *why) {
     int given = p->positional;
     if (used < given && !s->vararg) {
         int self = given && args[0].is_self;
+        p->blamed = &args[used];
         if (why)
             sb_printf(why, "Expected at most %d arguments but found %d positional arguments.\n", used - self, given - self);
         return false;
     }
     for (int k = given; k < nargs; k++) {
         if (p->used_keywords >> (k - given) & 1) continue;
-        if (why) {
-            bool known = schema_find_arg(s, args[k].name) >= 0;
-            sb_printf(why, "Keyword argument %s %s.\n", args[k].name, known ? "specified twice" : "unknown");
-            suggestion close = {.wanted = args[k].name};
-            for (int i = 0; !known && i < s->nargs; i++) suggest_try(&close, s->args[i].name);
-            if (close.best) sb_printf(why, "Did you mean '%s'?\n", close.best);
-        }
+        match_unknown_keyword(s, &args[k], p, why);
         return false;
     }
     return true;
@@ -341,12 +363,14 @@ static bool match_plan_call(emitter *e, const schema *s, int nargs, const actual
         }
         if (!p->of[i]) {
             if (arg->has_default) continue;
-            if (why) sb_printf(why, "Argument %s not provided.\n", arg->name);
+            match_missing(s, arg, nargs, args, p, why);
             return false;
         }
+        p->blamed = p->of[i];
         if (!match_argument(e, arg, p->of[i]->value, convert, vars, why)) return false;
     }
     if (self_pending) {
+        p->blamed = &args[0];
         if (why) sb_puts(why, "Provided self argument not used in schema.\n");
         return false;
     }
@@ -410,43 +434,63 @@ static match_result *match_emit(emitter *e, source_range r, const schema *s, con
     return m;
 }
 
-match_result *match_schema(emitter *e, source_range r, const schema *s, int nargs, const actual *args, bool convert,
-                           strbuf *why) {
+static match_result *match_schema(emitter *e, source_range r, const schema *s, int nargs, const actual *args, bool convert) {
     match_plan p;
     match_vars vars = {0};
     p.used_keywords = 0;
-    if (!match_plan_call(e, s, nargs, args, convert, &p, &vars, why) || why) return NULL;
+    if (!match_plan_call(e, s, nargs, args, convert, &p, &vars, NULL)) return NULL;
     return match_emit(e, r, s, args, convert, &p, &vars);
 }
 
-static void match_explain(emitter *e, source_range r, const schema *const *list, int n, int nargs, const actual *args) {
-    strbuf sb = STRBUF_INIT;
-    if (n > 1) sb_puts(&sb, "Arguments for call are not valid.\nThe following variants are available:\n");
-    const char *indent = n > 1 ? "  " : "";
-    for (int i = 0; i < n; i++) {
-        strbuf why = STRBUF_INIT;
-        match_schema(e, r, list[i], nargs, args, true, &why);
-        if (n > 1) sb_printf(&sb, "%s\n", indent);
-        sb_puts(&sb, indent);
-        schema_print(list[i], &sb);
-        sb_puts(&sb, ":\n");
-        for (const char *p = sb_str(&why); *p;) {
-            size_t len = strcspn(p, "\n");
-            sb_printf(&sb, "%s%.*s\n", indent, (int)len, p);
-            p += len + (p[len] == '\n');
-        }
-        sb_free(&why);
+const actual *match_reason(emitter *e, const schema *s, int nargs, const actual *args, strbuf *why) {
+    match_plan p;
+    match_vars vars = {0};
+    p.used_keywords = 0;
+    p.blamed = NULL;
+    return match_plan_call(e, s, nargs, args, true, &p, &vars, why) ? NULL : p.blamed;
+}
+
+/* A type that stands for another one: None where a value is wanted, a number of another kind. */
+static bool match_is_near(const type *to, type *from) {
+    bool number = from->kind == T_INT || from->kind == T_FLOAT || from->kind == T_BOOL;
+    if (from->kind == T_OPTIONAL) return type_is_subtype(type_elem(from), (type *)to);
+    return from->kind == T_NONE || (number && (to->kind == T_INT || to->kind == T_FLOAT)) || from->kind == to->kind;
+}
+
+/* What a wrong argument costs: MATCH_FAR; what it is called on, or an operator's left side, says most of what is meant. */
+enum { MATCH_NEAR = 1, MATCH_MISSING = 2, MATCH_FAR = 3, MATCH_FIRST = 6, MATCH_OUT = 12 };
+
+static int match_argument_cost(emitter *e, const argument *arg, const actual *a, bool first) {
+    match_vars none = {0};
+    if (match_argument(e, arg, a->value, true, &none, NULL)) return 0;
+    if (match_is_near(arg->type, a->value->type)) return MATCH_NEAR;
+    return first ? MATCH_FIRST : MATCH_FAR;
+}
+
+int match_distance(emitter *e, const schema *s, int nargs, const actual *args) {
+    int cost = 0, at = 0, npos = 0;
+    while (npos < nargs && !args[npos].name) npos++;
+    for (int i = 0; i < s->nargs && i < MATCH_MAX_ARGS; i++) {
+        const argument *arg = &s->args[i];
+        const actual *given = NULL;
+        if (!arg->kwarg_only && at < npos) given = &args[at++];
+        for (int k = npos; k < nargs && !given; k++)
+            if (match_keyword(s, arg->name, args[k].name)) given = &args[k];
+        if (given)
+            cost += match_collects(s, i) && at < npos ? 0 : match_argument_cost(e, arg, given, i == 0);
+        else if (!arg->has_default)
+            cost += arg->kwarg_only ? MATCH_OUT : MATCH_MISSING;
+        if (match_collects(s, i)) at = npos;
     }
-    sb_puts(&sb, n > 1 ? "\nThe original call is" : "");
-    emit_fail(e, r, "%s", sb_str(&sb));
-    sb_free(&sb);
+    for (int k = npos; k < nargs; k++) cost += match_knows_keyword(s, args[k].name) ? 0 : MATCH_NEAR;
+    return cost + MATCH_FAR * (s->vararg ? 0 : npos - at);
 }
 
 match_result *match_schemas(emitter *e, source_range r, const schema *const *list, int n, int nargs, const actual *args,
                             int *which) {
     for (int pass = n == 1; pass < 2; pass++)
         for (int i = 0; i < n; i++) {
-            match_result *m = match_schema(e, r, list[i], nargs, args, pass == 1, NULL);
+            match_result *m = match_schema(e, r, list[i], nargs, args, pass == 1);
             if (m) return *which = i, m;
             if (emit_failed(e)) return diag_no_memory(e->diag), NULL;
         }

@@ -387,9 +387,12 @@ static bool parser_with(parser *p, stmt_list *out) {
             if (!item.target || !parser_check_target(p, item.target)) return false;
         }
         (void)avec_push(p->a, &s->items, item);
+        if (!parser_enter(p)) return false; /* each item is a block around the next */
     } while (parser_accept(p, TK_COMMA));
     if (parens && !parser_expect(p, TK_RPAREN, "the items of 'with'")) return false;
-    return parser_block(p, "the items of 'with'", &s->body) && parser_stmt_done(p, s, out);
+    if (!parser_block(p, "the items of 'with'", &s->body)) return false;
+    p->depth -= (int)s->items.len;
+    return parser_stmt_done(p, s, out);
 }
 
 /* At `except`. */

@@ -240,8 +240,9 @@ expr *parser_named_expr(parser *p) {
 static expr *parser_starred(parser *p, expr *(*inner)(parser *)) {
     if (!parser_is(p, TK_STAR)) return inner(p);
     uint32_t begin = p->cur.begin;
-    if (!parser_advance(p)) return NULL;
+    if (!parser_enter(p) || !parser_advance(p)) return NULL;
     expr *a = parser_operand(p);
+    p->depth--;
     expr *e = a ? parser_node(p, E_STARRED, begin) : NULL;
     if (e) e->a = a;
     return e;

@@ -201,7 +201,7 @@ struct py {
     py_object *none, *true_, *false_, *ellipsis, *not_implemented, *object_class;
     py_object *builtins;    /* PY_MODULE "builtins" */
     int depth;         /* nesting of calls and expressions: PY_MAX_DEPTH */
-    uint64_t steps;    /* statements, calls and PY_STEP_ITEMS items of data each so far: PY_MAX_STEPS */
+    uint64_t steps;    /* statements and calls so far, and what takes as long as so many: PY_MAX_STEPS */
     size_t held_bytes; /* of the values in `held` */
     int no_grad;       /* inside torch.no_grad() */
     strmap strings;    /* name -> its string object */
@@ -210,8 +210,9 @@ struct py {
     const char *where; /* qualified name of the function that runs, for error frames */
     py_env *env;       /* of the function, class body or module that runs: for super(), locals() */
 };
-/* PY_MAX_ITEMS: of one list, range or string made by the evaluator. PY_MAX_BYTES: of the arena. */
-enum { PY_MAX_DEPTH = 2000, PY_MAX_STEPS = 50000000, PY_MAX_ITEMS = 10000000, PY_MAX_BYTES = 1 << 30, PY_STEP_ITEMS = 1024 };
+/* PY_MAX_ITEMS: of one list, range or string made by the evaluator. PY_MAX_BYTES: of the arena. PY_STEP_ITEMS objects or
+ * PY_STEP_BYTES of data can be looked at in the time of a step. */
+enum { PY_MAX_DEPTH = 2000, PY_MAX_STEPS = 50000000, PY_MAX_ITEMS = 10000000, PY_MAX_BYTES = 1 << 30, PY_STEP_ITEMS = 8, PY_STEP_BYTES = 4096 };
 
 /* ---- the evaluator ---------------------------------------------------------------------------------- */
 
@@ -237,6 +238,8 @@ const py_object *py_class_of(py *p, const py_object *o); /* the class of any obj
 py_object *py_fail(py *p, source_range r, const char *exception, const char *fmt, ...)
     __attribute__((format(printf, 4, 5))); /* exception: "TypeError"; returns NULL */
 bool py_truth(py *p, source_range r, py_object *o, bool *out);
+/* Counts work that takes as long as so many statements; false when a limit is reached. */
+bool py_work(py *p, source_range r, uint64_t steps);
 /* Items of anything iterable, made now. */
 bool py_iterate(py *p, source_range r, py_object *o, py_object ***items, int *n);
 const char *py_type_name(const py_object *o); /* "int", "Tensor", "Net": for messages */
@@ -285,6 +288,10 @@ py_object *py_dict_get_key(py *p, const py_dict *d, const py_object *key);
 bool py_dict_set_key(py *p, py_dict *d, py_object *key, py_object *v);
 bool py_dict_remove(py *p, py_dict *d, const py_object *key);
 static inline bool py_is_none(const py_object *o) { return o->kind == PY_VALUE && o->u.v.tag == V_NONE; }
+/* A torch.Size: a tuple of that class; the other tuples of a class are named ones. */
+static inline bool py_is_size(const py_object *o) {
+    return o->kind == PY_TUPLE && o->u.seq.seq_cls && o->u.seq.seq_cls->u.cls->kind == PYC_BUILTIN;
+}
 static inline bool py_is_tensor(const py_object *o) { return o->kind == PY_VALUE && o->u.v.tag == V_TENSOR; }
 
 /* ---- torch ------------------------------------------------------------------------------------------------ */
@@ -301,6 +308,7 @@ bool py_builtin_module(py *p, const char *dotted, py_object *mod);
 /* Members that a C module makes on demand (torch.relu -> OPERATOR); NULL without an error: none. */
 py_object *py_module_missing(py *p, py_object *mod, const char *name);
 
+py_object *py_size_take(py *p, py_object *tuple); /* makes it a torch.Size; NULL stays NULL (py_tensor.c) */
 /* A tensor's attribute or bound method (py_tensor.c), and assignment to one (t.data = ..., t.requires_grad = ...).
  * NULL without an error: none. */
 py_object *py_tensor_attribute(py *p, source_range r, py_object *o, const char *name);

@@ -177,19 +177,31 @@ static py_object *call_function(py *p, source_range r, py_object *fn, int nargs,
     return result;
 }
 
+/* Builtins may look at every byte of a string they are given. */
+static uint64_t call_weight(const py_object *o) {
+    const str *s = o ? py_str_of(o) : NULL;
+    return s ? s->len / (PY_STEP_BYTES / 16) : 0;
+}
+
+static py_object *call_builtin(PY_ARGS, py_builtin_fn fn) {
+    uint64_t weight = call_weight(self);
+    for (int i = 0; i < nargs; i++) weight += call_weight(args[i]);
+    return py_work(p, r, weight) ? fn(p, r, self, nargs, args, nkw, names, kwargs) : NULL;
+}
+
 static py_object *call_shifted(PY_ARGS) {
     /* callee in self's place: a builtin method taken from its class */
     py_object *fn = self;
     if (nargs < 1)
         return py_fail(p, r, "TypeError", "unbound method %s() needs an argument", fn->u.builtin.name);
-    return fn->u.builtin.fn(p, r, args[0], nargs - 1, args + 1, nkw, names, kwargs);
+    return call_builtin(p, r, args[0], nargs - 1, args + 1, nkw, names, kwargs, fn->u.builtin.fn);
 }
 
 static py_object *call_method(py *p, source_range r, py_object *m, int nargs, py_object **args, int nkw,
                               const char *const *names, py_object **kwargs) {
     py_object *fn = m->u.method.fn, *few[8], **all = few;
     if (fn->kind == PY_BUILTIN)
-        return fn->u.builtin.fn(p, r, m->u.method.self, nargs, args, nkw, names, kwargs);
+        return call_builtin(p, r, m->u.method.self, nargs, args, nkw, names, kwargs, fn->u.builtin.fn);
     if (nargs + 1 > 8 && !(all = arena_array(p->a, py_object *, nargs + 1))) {
         diag_no_memory(p->diag);
         return NULL;
@@ -206,7 +218,7 @@ static py_object *call_any(py *p, source_range r, py_object *callee, int nargs, 
     case PY_METHOD: return call_method(p, r, callee, nargs, args, nkw, names, kwargs);
     case PY_BUILTIN:
         if (callee->u.builtin.method) return call_shifted(p, r, callee, nargs, args, nkw, names, kwargs);
-        return callee->u.builtin.fn(p, r, NULL, nargs, args, nkw, names, kwargs);
+        return call_builtin(p, r, NULL, nargs, args, nkw, names, kwargs, callee->u.builtin.fn);
     case PY_OPERATOR: return py_call_operator(p, r, callee->u.op_name, nargs, args, nkw, names, kwargs);
     case PY_CLASS: return py_construct(p, r, callee, nargs, args, nkw, names, kwargs);
     case PY_STATICMETHOD: return py_call(p, r, callee->u.fn_object, nargs, args, nkw, names, kwargs);

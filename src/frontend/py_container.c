@@ -91,6 +91,7 @@ static py_object *list_insert(PY_ARGS) {
     if (i < 0) i += len;
     i = i < 0 ? 0 : i > len ? len : i;
     py_object **d = self->u.seq.items.data;
+    p->steps += (uint64_t)(len - i) * sizeof *d / PY_STEP_BYTES;
     memmove(d + i + 1, d + i, sizeof *d * (size_t)(len - i));
     d[i] = a[1];
     return p->none;
@@ -105,6 +106,7 @@ static py_object *list_pop(PY_ARGS) {
     if (i < 0) i += len;
     if (i < 0 || i >= len) return py_fail(p, r, "IndexError", "pop index out of range");
     py_object **d = self->u.seq.items.data, *o = d[i];
+    p->steps += (uint64_t)(len - i) * sizeof *d / PY_STEP_BYTES;
     memmove(d + i, d + i + 1, sizeof *d * (size_t)(len - i - 1));
     self->u.seq.items.len--;
     return o;
@@ -112,6 +114,7 @@ static py_object *list_pop(PY_ARGS) {
 
 /* -1: absent, -2: an error */
 static int64_t list_position(py *p, source_range r, py_object *self, py_object *x) {
+    if (!py_work(p, r, self->u.seq.items.len / PY_STEP_ITEMS)) return -2;
     for (size_t i = 0; i < self->u.seq.items.len; i++) {
         bool same = py_same(self->u.seq.items.data[i], x);
         if (!same && !py_is_tensor(x) && !py_equal_objects(p, r, self->u.seq.items.data[i], x, &same))
@@ -134,6 +137,7 @@ static py_object *list_index(PY_ARGS) {
     int64_t from = 0;
     PY_TAKE("index", "value start?", a);
     if (a[1] && !py_as_int(p, r, a[1], &from)) return NULL;
+    if (!py_work(p, r, self->u.seq.items.len / PY_STEP_ITEMS)) return NULL;
     for (size_t i = from > 0 ? (size_t)from : 0; i < self->u.seq.items.len; i++) {
         bool same;
         if (!py_equal_objects(p, r, self->u.seq.items.data[i], a[0], &same)) return NULL;
@@ -152,6 +156,7 @@ static py_object *list_count(PY_ARGS) {
     py_object *a[1];
     int64_t n = 0;
     PY_TAKE("count", "value", a);
+    if (!py_work(p, r, self->u.seq.items.len / PY_STEP_ITEMS)) return NULL;
     for (size_t i = 0; i < self->u.seq.items.len; i++) {
         bool same;
         if (!py_equal_objects(p, r, self->u.seq.items.data[i], a[0], &same)) return NULL;
@@ -162,6 +167,7 @@ static py_object *list_count(PY_ARGS) {
 
 static py_object *list_reverse(PY_ARGS) {
     PY_TAKE("reverse", "", NULL);
+    if (!py_work(p, r, self->u.seq.items.len / PY_STEP_ITEMS)) return NULL;
     py_object **d = self->u.seq.items.data;
     for (size_t i = 0, n = self->u.seq.items.len; i < n / 2; i++) {
         py_object *swap = d[i];
@@ -180,6 +186,7 @@ static py_object *list_empty(PY_ARGS) {
 
 static py_object *seq_copy(PY_ARGS) {
     PY_TAKE("copy", "", NULL);
+    p->steps += self->u.seq.items.len * sizeof *args / PY_STEP_BYTES;
     py_object *o = py_list(p, (int)self->u.seq.items.len, self->u.seq.items.data);
     if (o) o->kind = self->kind;
     return o;

@@ -59,42 +59,51 @@ static bool py_hash_value(const py_object *o, uint64_t *out) {
     return true;
 }
 
-bool py_hash(py *p, source_range r, const py_object *o, uint64_t *out) {
-    bool ok = true;
-    switch (o->kind) {
-    case PY_VALUE: ok = py_hash_value(o, out); break;
-    case PY_SYMBOL: *out = hash_u64((uint64_t)o->u.v.u.i * 8 + o->u.symbol + 1000); break;
-    case PY_TUPLE: {
-        uint64_t h = hash_u64(o->u.seq.items.len);
-        for (size_t i = 0; i < o->u.seq.items.len && ok; i++) {
-            uint64_t one = 0;
-            if (p && !py_deeper(p, r)) return false;
-            ok = py_hash(p, r, o->u.seq.items.data[i], &one);
-            if (p) p->depth--;
-            h = hash_u64(h ^ one) + i;
-        }
-        if (!ok) return false;
-        *out = h;
-        break;
+/* What a hash looks at: tuples may share their items, and are as deep as a loop makes them. */
+enum { HASH_MAX_DEPTH = 50, HASH_MAX_ITEMS = 10000 };
+
+typedef struct hash_walk { int items; const py_object *unhashable; } hash_walk;
+
+static bool hash_object(const py_object *o, int depth, hash_walk *w, uint64_t *out);
+
+/* Equal sequences have their items looked at up to the same one. */
+static bool hash_items(size_t n, py_object *const *data, int depth, hash_walk *w, uint64_t *out) {
+    for (size_t i = 0; i < n && depth < HASH_MAX_DEPTH && w->items < HASH_MAX_ITEMS; i++) {
+        uint64_t one = 0;
+        w->items++;
+        if (!hash_object(data[i], depth + 1, w, &one)) return false;
+        *out = hash_u64(*out ^ one) + i;
     }
+    return true;
+}
+
+/* false: it has no hash */
+static bool hash_object(const py_object *o, int depth, hash_walk *w, uint64_t *out) {
+    switch (o->kind) {
+    case PY_VALUE: return py_hash_value(o, out);
+    case PY_SYMBOL: *out = hash_u64((uint64_t)o->u.v.u.i * 8 + o->u.symbol + 1000); break;
+    case PY_TUPLE:
+        *out = hash_u64(o->u.seq.items.len);
+        return hash_items(o->u.seq.items.len, o->u.seq.items.data, depth, w, out);
     case PY_LIST:
     case PY_DICT:
-    case PY_SET: ok = false; break;
+    case PY_SET: w->unhashable = o; return false;
     case PY_TYPE:
         *out = hash_bytes(o->u.type.name, strlen(o->u.type.name));
-        for (int i = 0; i < o->u.type.nargs; i++) {
-            uint64_t one = 0;
-            if (!py_hash(p, r, o->u.type.args[i], &one)) return false;
-            *out = hash_u64(*out ^ one);
-        }
-        break;
+        return hash_items(o->u.type.nargs > 0 ? (size_t)o->u.type.nargs : 0, o->u.type.args, depth, w, out);
     case PY_OPERATOR: *out = hash_bytes(o->u.op_name, strlen(o->u.op_name)); break;
     case PY_METHOD:
         *out = hash_u64((uint64_t)(uintptr_t)o->u.method.self ^ (uint64_t)(uintptr_t)o->u.method.fn);
         break;
     default: *out = hash_u64((uint64_t)(uintptr_t)o); break;
     }
-    if (!ok && p) py_fail(p, r, "TypeError", "unhashable type: '%s'", py_type_name(o));
+    return true;
+}
+
+bool py_hash(py *p, source_range r, const py_object *o, uint64_t *out) {
+    hash_walk w = {0, o};
+    bool ok = hash_object(o, 0, &w, out);
+    if (!ok && p) py_fail(p, r, "TypeError", "unhashable type: '%s'", py_type_name(w.unhashable));
     return ok;
 }
 
@@ -122,6 +131,8 @@ bool py_same(const py_object *a, const py_object *b) {
 
 static bool py_equal_items(py *p, const py_object *a, const py_object *b) {
     if (a->u.seq.items.len != b->u.seq.items.len) return false;
+    p->steps += 1 + a->u.seq.items.len / PY_STEP_ITEMS;
+    if (py_worn_out(p)) return false; /* the next step says so */
     for (size_t i = 0; i < a->u.seq.items.len; i++)
         if (!py_equal(p, a->u.seq.items.data[i], b->u.seq.items.data[i])) return false;
     return true;
@@ -129,6 +140,8 @@ static bool py_equal_items(py *p, const py_object *a, const py_object *b) {
 
 static bool py_equal_dicts(py *p, const py_dict *a, const py_dict *b) {
     if (a->len != b->len) return false;
+    p->steps += 1 + a->len / 2;
+    if (py_worn_out(p)) return false;
     for (size_t i = 0; i < a->entries.len; i++) {
         const py_dict_entry *e = &a->entries.data[i];
         py_object *other = e->key ? py_dict_get_key(p, b, e->key) : NULL;
@@ -163,12 +176,15 @@ const py_object *py_enum_plain(const py_object *o) {
 
 static bool py_equal_kinds(py *p, const py_object *a, const py_object *b) {
     switch (a->kind) {
-    case PY_VALUE: return py_equal_values(a, b);
+    case PY_VALUE:
+        if (a->u.v.tag == V_STR) p->steps += a->u.v.u.str->len / PY_STEP_BYTES;
+        return py_equal_values(a, b);
     case PY_LIST:
     case PY_TUPLE: return py_equal_items(p, a, b);
     case PY_SET:
         if (a->u.seq.items.len != b->u.seq.items.len) return false;
-        for (size_t i = 0; i < a->u.seq.items.len; i++)
+        p->steps += 1 + a->u.seq.items.len / 2;
+        for (size_t i = 0; i < a->u.seq.items.len && !py_worn_out(p); i++)
             if (py_set_find(p, b, a->u.seq.items.data[i]) < 0) return false;
         return true;
     case PY_DICT: return py_equal_dicts(p, a->u.dict, b->u.dict);

@@ -124,6 +124,7 @@ static bool import_prelude(py *p, py_object *mod, bool *found) {
     char name[256];
     snprintf(name, sizeof name, "<ctsc>/%s", mod->u.mod.name);
     source *src = source_new(name, text, len);
+    if (src) src->library = true;
     return py_hold_source(p, src) && import_run(p, mod, src);
 }
 

@@ -103,6 +103,7 @@ static py_object *index_sequence(py *p, source_range r, const py_object *o, cons
                    : NULL;
     if (!py_slice_bounds(p, r, index, len, &i, &step, &n)) return NULL;
     py_object *out = py_new(p, o->kind);
+    p->steps += (uint64_t)n / PY_STEP_ITEMS;
     for (int64_t k = 0; k < n; k++, i += step)
         if (!py_append(p, out, o->u.seq.items.data[i])) return NULL;
     return out;
@@ -110,6 +111,7 @@ static py_object *index_sequence(py *p, source_range r, const py_object *o, cons
 
 static py_object *index_text(py *p, source_range r, const str *s, const py_object *index) {
     int64_t len = (int64_t)py_text_len(s->bytes, s->len), i, step = 1, n = 1;
+    p->steps += s->len / PY_STEP_BYTES;
     if (index->kind == PY_SLICE) {
         if (!py_slice_bounds(p, r, index, len, &i, &step, &n)) return NULL;
     } else if (!py_index_in(p, r, index, len, "string", &i)) {
@@ -184,7 +186,9 @@ py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index) {
     case PY_TUPLE: {
         py_object *own = py_find_special(p, o, "__getitem__");
         if (py_failed(p)) return NULL;
-        return own ? py_call1(p, r, own, index) : index_sequence(p, r, o, index);
+        if (own) return py_call1(p, r, own, index);
+        py_object *part = index_sequence(p, r, o, index);
+        return part && py_is_size(o) && index->kind == PY_SLICE ? py_size_take(p, part) : part;
     }
     case PY_VALUE:
         if (py_is_tensor(o)) return py_tensor_getitem(p, r, o, index);
@@ -488,7 +492,7 @@ bool py_contains(py *p, source_range r, py_object *o, py_object *item, bool *out
     int n;
     *out = false;
     if (!py_iterate(p, r, o, &items, &n)) return false;
-    p->steps += (uint64_t)n / 8;
+    if (!py_work(p, r, (uint64_t)n / PY_STEP_ITEMS)) return false;
     for (int i = 0; i < n && !*out; i++) {
         *out = py_same(items[i], item);
         if (!*out && !py_is_tensor(items[i]) && !py_equal_objects(p, r, items[i], item, out)) return false;

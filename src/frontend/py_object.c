@@ -42,9 +42,13 @@ static uint64_t object_max_steps(const py *p) {
     return p->host.max_steps ? p->host.max_steps : PY_MAX_STEPS;
 }
 
-bool py_work(py *p, source_range r, uint64_t items) {
-    p->steps += 1 + items / PY_STEP_ITEMS;
-    if (p->steps > object_max_steps(p)) {
+bool py_worn_out(const py *p) {
+    return p->steps > object_max_steps(p);
+}
+
+bool py_work(py *p, source_range r, uint64_t steps) {
+    p->steps += steps;
+    if (py_worn_out(p)) {
         diag_fail_at(p->diag, CTSC_LIMIT, r, "the module-level code runs for too long (more than %llu steps)",
                      (unsigned long long)object_max_steps(p));
         return false;
@@ -57,7 +61,7 @@ bool py_work(py *p, source_range r, uint64_t items) {
 }
 
 bool py_step(py *p, source_range r) {
-    return py_work(p, r, 0);
+    return py_work(p, r, 1);
 }
 
 bool py_deeper(py *p, source_range r) {
@@ -101,7 +105,7 @@ py_object *py_value_take(py *p, value v) {
     if (value_is_counted(v)) {
         size_t bytes = object_bytes(v);
         p->held_bytes += bytes;
-        if (!py_work(p, (source_range){0}, bytes / sizeof(float)) || !vec_push(&p->held, v)) {
+        if (!py_work(p, (source_range){0}, bytes / PY_STEP_BYTES) || !vec_push(&p->held, v)) {
             value_unref(v);
             diag_no_memory(p->diag);
             return NULL;

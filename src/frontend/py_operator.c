@@ -168,7 +168,8 @@ static py_object *number_binary(py *p, source_range r, operator_kind op, const p
 /* ---- containers and text --------------------------------------------------------------------- */
 
 static py_object *sequence_concat(py *p, source_range r, const py_object *a, const py_object *b) {
-    if (!py_room(p, r, (int64_t)(a->u.seq.items.len + b->u.seq.items.len))) return NULL;
+    size_t both = a->u.seq.items.len + b->u.seq.items.len;
+    if (!py_room(p, r, (int64_t)both) || !py_work(p, r, both / PY_STEP_ITEMS)) return NULL;
     py_object *o = py_new(p, a->kind);
     for (size_t i = 0; i < a->u.seq.items.len; i++)
         if (!py_append(p, o, a->u.seq.items.data[i])) return NULL;
@@ -191,7 +192,7 @@ static py_object *sequence_repeat(py *p, source_range r, const py_object *a, int
     int64_t len = (int64_t)(s ? s->len : a->u.seq.items.len), total;
     if (times < 0) times = 0;
     if (__builtin_mul_overflow(len, times, &total)) total = INT64_MAX;
-    if (!py_room(p, r, total)) return NULL;
+    if (!py_room(p, r, total) || !py_work(p, r, (uint64_t)total / (s ? PY_STEP_BYTES : PY_STEP_ITEMS))) return NULL;
     if (s) {
         str *t = str_new_raw((size_t)total);
         if (!t) return diag_no_memory(p->diag), NULL;
@@ -208,6 +209,7 @@ static py_object *sequence_repeat(py *p, source_range r, const py_object *a, int
 static py_object *set_binary(py *p, source_range r, operator_kind op, const py_object *a,
                              const py_object *b) {
     py_object *o = py_set_new(p);
+    if (!py_work(p, r, (a->u.seq.items.len + b->u.seq.items.len) / 2)) return NULL;
     for (size_t i = 0; i < a->u.seq.items.len; i++) {
         py_object *x = a->u.seq.items.data[i];
         bool both = op != O_OR && py_set_find(p, b, x) >= 0;
@@ -221,6 +223,7 @@ static py_object *set_binary(py *p, source_range r, operator_kind op, const py_o
 }
 
 static bool dict_update(py *p, py_dict *into, const py_dict *from) {
+    p->steps += from->len / 2;
     for (size_t i = 0; i < from->entries.len; i++) {
         const py_dict_entry e = from->entries.data[i];
         if (e.key && !py_dict_set_key(p, into, e.key, e.val)) return false;
@@ -242,15 +245,20 @@ static bool operator_is_type(const py_object *o) {
     return o->kind == PY_TYPE || o->kind == PY_CLASS || py_is_none(o);
 }
 
+/* What is made of a torch.Size is one. */
+static py_object *operator_as(py *p, const py_object *a, py_object *made) {
+    return made && py_is_size(a) ? py_size_take(p, made) : made;
+}
+
 /* NULL without an error: no such operation. */
 static py_object *container_binary(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
     int64_t times;
     if (op == O_MOD && py_str_of(a)) return py_format_percent(p, r, a, b);
     if (op == O_ADD && py_str_of(a) && py_str_of(b)) return text_concat(p, r, py_str_of(a), py_str_of(b));
     if (op == O_ADD && a->kind == b->kind && (a->kind == PY_LIST || a->kind == PY_TUPLE))
-        return sequence_concat(p, r, a, b);
+        return operator_as(p, a, sequence_concat(p, r, a, b));
     if (op == O_MUL && operator_is_sequence(a) && operator_is_int(b, &times))
-        return sequence_repeat(p, r, a, times);
+        return operator_as(p, a, sequence_repeat(p, r, a, times));
     if (op == O_MUL && operator_is_sequence(b) && operator_is_int(a, &times))
         return sequence_repeat(p, r, b, times);
     if (a->kind == PY_SET && b->kind == PY_SET && (op == O_OR || op == O_AND || op == O_XOR || op == O_SUB))
@@ -329,6 +337,7 @@ bool py_equal_objects(py *p, source_range r, py_object *a, py_object *b, bool *o
     if (a->kind == b->kind && (a->kind == PY_LIST || a->kind == PY_TUPLE) && a != b) {
         size_t n = a->u.seq.items.len;
         *out = n == b->u.seq.items.len;
+        if (!py_work(p, r, 1 + n / PY_STEP_ITEMS)) return false;
         for (size_t i = 0; i < n && *out; i++) {
             if (!py_deeper(p, r)) return false;
             bool ok = py_equal_objects(p, r, a->u.seq.items.data[i], b->u.seq.items.data[i], out);
@@ -354,6 +363,7 @@ static py_object *compare_unsupported(py *p, source_range r, operator_kind op, c
 static py_object *compare_sequences(py *p, source_range r, operator_kind op, const py_object *a,
                                     const py_object *b) {
     size_t n = a->u.seq.items.len, m = b->u.seq.items.len;
+    if (!py_work(p, r, 1 + (n < m ? n : m) / PY_STEP_ITEMS)) return NULL;
     for (size_t i = 0; i < n && i < m; i++) {
         py_object *x = a->u.seq.items.data[i], *y = b->u.seq.items.data[i];
         bool same;
@@ -364,6 +374,7 @@ static py_object *compare_sequences(py *p, source_range r, operator_kind op, con
 }
 
 static bool compare_subset(py *p, const py_object *a, const py_object *b) {
+    p->steps += a->u.seq.items.len / 2;
     for (size_t i = 0; i < a->u.seq.items.len; i++)
         if (py_set_find(p, b, a->u.seq.items.data[i]) < 0) return false;
     return true;

@@ -606,6 +606,14 @@ static py_object *ops_resolve(ops_call *c, const char *op_name, int n, const op 
     return ops_misfit(c, op_name, n, overloads);
 }
 
+/* An operator may look at every element, and an expanded tensor has more than memory holds. */
+static bool ops_count_work(py *p, source_range r, int nargs, py_object **args) {
+    uint64_t elements = 0;
+    for (int i = 0; i < nargs; i++)
+        if (py_is_tensor(args[i])) elements += (uint64_t)args[i]->u.v.u.tensor->numel / (PY_STEP_BYTES / 4);
+    return py_work(p, r, elements);
+}
+
 py_object *py_call_operator(py *p, source_range r, const char *op_name, int nargs, py_object **args, int nkw,
                             const char *const *names, py_object **kwargs) {
     int n;
@@ -618,6 +626,7 @@ py_object *py_call_operator(py *p, source_range r, const char *op_name, int narg
         return py_truth(p, r, args[0], &grad) ? (p->no_grad = !grad, p->none) : NULL;
     if (p->host.skip_init && nargs && py_is_tensor(args[0]) && base && ops_random_fill(base + 2))
         return args[0];
+    if (!ops_count_work(p, r, nargs, args)) return NULL;
     ops_call *c = mem_zalloc(sizeof *c);
     if (!c) return diag_no_memory(p->diag), NULL;
     *c = (ops_call){

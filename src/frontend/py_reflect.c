@@ -24,14 +24,21 @@ static py_object *reflect_isinstance(PY_ARGS) {
     return py_fail(p, r, "TypeError", "isinstance() arg 2 must be a type, a tuple of types, or a union");
 }
 
+/* Named tuples, and torch.Size, are tuples. */
+static bool reflect_derives(const py_object *cls, const py_object *base) {
+    const py_class *c = cls->u.cls;
+    bool tuple = base->kind == PY_CLASS && !base->u.cls->module && !strcmp(base->u.cls->name, "tuple");
+    return py_is_subclass(cls, base) || (tuple && (c->kind == PYC_NAMED_TUPLE || (c->module && !strcmp(c->name, "Size"))));
+}
+
 static py_object *reflect_issubclass(PY_ARGS) {
     py_object *a[2];
     (void)self;
     PY_TAKE("issubclass", "cls class_or_tuple", a);
     if (a[0]->kind != PY_CLASS) return py_fail(p, r, "TypeError", "issubclass() arg 1 must be a class");
-    if (a[1]->kind != PY_TUPLE) return py_bool(p, py_is_subclass(a[0], a[1]));
+    if (a[1]->kind != PY_TUPLE) return py_bool(p, reflect_derives(a[0], a[1]));
     for (size_t i = 0; i < a[1]->u.seq.items.len; i++)
-        if (py_is_subclass(a[0], a[1]->u.seq.items.data[i])) return p->true_;
+        if (reflect_derives(a[0], a[1]->u.seq.items.data[i])) return p->true_;
     return p->false_;
 }
 

@@ -227,6 +227,10 @@ static bool format_any(py *p, source_range r, py_object *o, bool repr, strbuf *o
     case PY_SYMBOL: sb_puts(out, o->u.name); return true;
     case PY_LIST: return format_items(p, r, o, "[", "]", out);
     case PY_TUPLE:
+        if (py_is_size(o)) {
+            sb_puts(out, "torch.Size");
+            return format_items(p, r, o, "([", "])", out);
+        }
         if (o->u.seq.seq_cls) {
             py_object *m = py_find_special(p, o, repr ? "__repr__" : "__str__");
             if (m || py_failed(p)) return m && format_by_method(p, r, m, repr ? "__repr__" : "__str__", out);

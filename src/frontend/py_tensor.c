@@ -112,9 +112,16 @@ static py_object *tensor_ints(py *p, int n, const int64_t *v) {
     return py_tuple(p, n, items);
 }
 
+py_object *py_size_take(py *p, py_object *tuple) {
+    source_range nowhere = {0};
+    py_object *torch = tuple ? py_import(p, nowhere, "torch") : NULL;
+    if (torch) tuple->u.seq.seq_cls = py_dict_get(torch->u.mod.globals, "Size");
+    return torch ? tuple : NULL;
+}
+
 static py_object *tensor_get_shape(py *p, source_range r, py_object *o) {
     (void)r;
-    return tensor_ints(p, o->u.v.u.tensor->ndim, o->u.v.u.tensor->sizes);
+    return py_size_take(p, tensor_ints(p, o->u.v.u.tensor->ndim, o->u.v.u.tensor->sizes));
 }
 
 static py_object *tensor_get_dtype(py *p, source_range r, py_object *o) {
@@ -193,7 +200,10 @@ static py_object *tensor_dims(PY_ARGS, const char *name, bool strides) {
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, name, "dim?", PY_GIVEN, a)) return NULL;
     const tensor *t = self->u.v.u.tensor;
     const int64_t *all = strides ? t->strides : t->sizes;
-    if (!a[0] || py_is_none(a[0])) return tensor_ints(p, t->ndim, all);
+    if (!a[0] || py_is_none(a[0])) {
+        py_object *ints = tensor_ints(p, t->ndim, all);
+        return strides ? ints : py_size_take(p, ints);
+    }
     int64_t dim;
     int at;
     if (!py_as_int(p, r, a[0], &dim)) return NULL;

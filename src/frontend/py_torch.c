@@ -203,8 +203,23 @@ static py_object *torch_make_size(PY_ARGS) {
     (void)self;
     int n = 0;
     if (!py_bind(p, r, "Size", "sizes?", PY_GIVEN, a)) return NULL;
+    int64_t size;
     if (a[0] && !py_iterate(p, r, a[0], &items, &n)) return NULL;
-    return py_tuple(p, n, items);
+    for (int i = 0; i < n; i++)
+        if (!py_as_int(p, r, items[i], &size)) return NULL;
+    return py_size_take(p, py_tuple(p, n, items));
+}
+
+static py_object *torch_size_numel(PY_ARGS) {
+    int64_t n = 1, size;
+    if (!self) self = nargs ? args[0] : NULL;
+    if (!self || !py_is_size(self)) return py_fail(p, r, "TypeError", "numel() needs a torch.Size");
+    (void)nkw, (void)names, (void)kwargs;
+    for (size_t i = 0; i < self->u.seq.items.len; i++) {
+        if (!py_as_int(p, r, self->u.seq.items.data[i], &size)) return NULL;
+        n = (int64_t)((uint64_t)n * (uint64_t)size);
+    }
+    return py_int(p, n);
 }
 
 static py_object *torch_refuse_class(PY_ARGS) {
@@ -482,6 +497,12 @@ static bool torch_add_classes(py *p, py_object *mod) {
         if (!cls) return false;
         cls->u.cls->make = torch_classes[i].make;
         if (!py_module_set(p, mod, torch_classes[i].name, cls)) return false;
+        if (torch_classes[i].make == torch_make_size) {
+            py_object *numel = py_builtin(p, "torch.Size.numel", torch_size_numel);
+            if (!numel) return false;
+            numel->u.builtin.method = true;
+            if (!py_dict_set(p, cls->u.cls->attrs, "numel", numel)) return false;
+        }
     }
     return true;
 }

@@ -388,7 +388,7 @@ static type *types_infer_list(program *g, py_object *o, strbuf *why, int depth) 
 }
 
 static type *types_infer_tuple(program *g, py_object *o, strbuf *why, int depth) {
-    if (o->u.seq.seq_cls) return source_class(g, (source_range){0}, o->u.seq.seq_cls);
+    if (o->u.seq.seq_cls && !py_is_size(o)) return source_class(g, (source_range){0}, o->u.seq.seq_cls);
     type *elems[TYPES_MAX_ARGS];
     size_t n = o->u.seq.items.len;
     if (n > TYPES_MAX_ARGS) return sb_puts(why, "the tuple has too many elements"), NULL;

@@ -253,14 +253,35 @@ bool alias_writes_value(const alias_db *db, const node *n, const ir_value *v) {
     return alias_written(db, v, alias_order(db, n), alias_end(db, n), READ_DEEP, NULL);
 }
 
-bool alias_writes_outside(const alias_db *db, const node *n) {
-    if (alias_node_unknown(n)) return true;
-    for (size_t i = 0; i < n->inputs.len; i++)
-        if (node_writes_input(n, (int)i) && alias_escapes(db, n->inputs.data[i])) return true;
-    for (size_t i = 0; i < n->blocks.len; i++)
-        for (const node *m = n->blocks.data[i]->first; m; m = m->next)
-            if (alias_writes_outside(db, m)) return true;
+/* Where n writes through input i; Tensor(a!)[] writes the elements. */
+static void alias_set_written(const alias_db *db, const node *n, size_t i, alias_set *s) {
+    const argument *a = n->kind == N_OP && i < (size_t)n->op->schema->nargs ? &n->op->schema->args[i] : NULL;
+    if (node_writes_input(n, (int)i)) alias_set_value(db, s, n->inputs.data[i], a && a->alias && a->alias->elem);
+}
+
+static bool alias_is_world(const alias_db *db, int l) {
+    for (int f = 0; f < FAMILY_COUNT; f++)
+        if (l == db->world[f]) return true;
     return false;
+}
+
+/* Does n write the world, or with `returned` also what the graph returns? */
+static bool alias_writes_seen(const alias_db *db, const node *n, bool returned) {
+    alias_set s = {0};
+    if (alias_node_unknown(n)) return true;
+    for (size_t i = 0; i < n->inputs.len; i++) alias_set_written(db, n, i, &s);
+    for (int i = 0; i < s.n; i++) s.all |= returned ? db->locations.data[s.at[i]].escapes : alias_is_world(db, s.at[i]);
+    for (size_t i = 0; i < n->blocks.len && !s.all; i++)
+        for (const node *m = n->blocks.data[i]->first; m && !s.all; m = m->next) s.all = alias_writes_seen(db, m, returned);
+    return s.all;
+}
+
+bool alias_writes_outside(const alias_db *db, const node *n) {
+    return alias_writes_seen(db, n, true);
+}
+
+bool alias_writes_world(const alias_db *db, const node *n) {
+    return alias_writes_seen(db, n, false);
 }
 
 bool alias_ever_written(const alias_db *db, const ir_value *v) {
@@ -285,7 +306,7 @@ static const node *alias_loop_around(const node *n, const node *outside) {
 
 bool alias_written_after(const alias_db *db, const ir_value *v, const node *n) {
     const node *loop = alias_loop_around(n, NULL);
-    if (loop && alias_written(db, v, alias_order(db, loop), alias_order(db, n) - 1, READ_DEEP, NULL)) return true;
+    if (loop && alias_written(db, v, alias_order(db, loop), alias_end(db, n), READ_DEEP, NULL)) return true;
     return alias_written(db, v, alias_end(db, n) + 1, INT_MAX - 1, READ_DEEP, NULL);
 }
 
@@ -322,10 +343,8 @@ static void alias_footprint_of(const alias_db *db, const node *n, alias_footprin
         const ir_value *v = n->inputs.data[i];
         node_read how = node_reads_input(n, (int)i);
         if (how != READ_NONE) alias_set_value(db, how == READ_SHAPE ? &f->shapes : &f->reads, v, how == READ_DEEP);
-        if (!node_writes_input(n, (int)i)) continue;
-        bool held = n->kind == N_OP && v->type->kind == T_LIST && type_elem(v->type)->kind == T_TENSOR;
-        alias_set_value(db, &f->writes, v, held); /* Tensor(a!)[] writes the elements */
-        if (reshapes) alias_set_value(db, &f->reshapes, v, held);
+        alias_set_written(db, n, i, &f->writes);
+        if (reshapes) alias_set_written(db, n, i, &f->reshapes);
     }
     for (size_t i = 0; i < n->blocks.len; i++)
         for (const node *m = n->blocks.data[i]->first; m; m = m->next) alias_footprint_of(db, m, f);
@@ -354,7 +373,7 @@ static void alias_mover_of(const alias_db *db, const node *n, alias_mover *m) {
     alias_footprint_of(db, n, &m->print);
     m->effects = node_has_visible_effects(n) || node_is_random(n);
     m->raises = node_may_raise(n);
-    m->outside = alias_writes_outside(db, n);
+    m->outside = alias_writes_world(db, n);
 }
 
 static bool alias_swappable(const alias_mover *a, const alias_mover *b) {

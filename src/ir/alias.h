@@ -57,9 +57,10 @@ bool alias_visit_locations(const alias_db *db, const ir_value *v, bool deep, voi
 bool alias_writes(const alias_db *db, const node *n); /* anything at all, nested blocks included */
 bool alias_writes_value(const alias_db *db, const node *n, const ir_value *v); /* v or what it holds */
 bool alias_writes_outside(const alias_db *db, const node *n); /* memory that escapes */
+bool alias_writes_world(const alias_db *db, const node *n); /* memory seen outside even if the run fails: not only returned */
 bool alias_ever_written(const alias_db *db, const ir_value *v);
 bool alias_ever_reshaped(const alias_db *db, const ir_value *v); /* a write that may change sizes, strides or length */
-bool alias_written_after(const alias_db *db, const ir_value *v, const node *n); /* n's own writes excluded */
+bool alias_written_after(const alias_db *db, const ir_value *v, const node *n); /* n's own count only in a later round of a loop */
 /* Between the end of a and the start of b, a dominating b. All rounds of loops that hold b but not a count. */
 bool alias_written_between(const alias_db *db, const ir_value *v, const node *a, const node *b);
 /* Would b compute what its equal a computed? No input, as far as b reads it, is written between them. */

@@ -90,7 +90,14 @@ typedef struct type {
     class_info *cls;           /* CLASS, INTERFACE, ENUM */
     struct unit *owner;        /* NULL: process-wide */
     uint64_t hash;
+    uint32_t weight, depth;    /* types in it, each counted wherever it stands; longest chain of them. 0: it has no elements */
 } type;
+
+/* What a program may make: types are walked by recursion, and equal parts are walked each time. */
+enum { TYPE_MAX_WEIGHT = 200000, TYPE_MAX_DEPTH = 250 };
+static inline bool type_is_huge(const type *t) {
+    return t->weight > TYPE_MAX_WEIGHT || t->depth > TYPE_MAX_DEPTH;
+}
 
 /* Singletons, valid from the start: type_of_kind(T_INT) and so on for the kinds with a text. */
 type *type_of_kind(type_kind k);

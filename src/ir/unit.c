@@ -173,7 +173,30 @@ static ctsc_status function_failed(function *f, diag *d, diag *why) {
     return s;
 }
 
+/* What the stack holds of compilations that began one inside the other; each may need as much again. */
+enum { COMPILE_MAX_STACK = 2 << 20 };
+
+/* How far the stack has grown since the outermost of the compilations under way, which is this one if *outermost. */
+static size_t function_stack(unit *u, bool *outermost) {
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    *outermost = u->stack_base == 0;
+    if (*outermost) u->stack_base = here;
+    return here < u->stack_base ? u->stack_base - here : here - u->stack_base;
+}
+
+static ctsc_status function_compile_here(function *f, diag *d);
+
 static ctsc_status function_compile(function *f, diag *d) {
+    bool outermost;
+    if (function_stack(f->unit, &outermost) > COMPILE_MAX_STACK)
+        return diag_fail_at(d, CTSC_LIMIT, f->range, "calls of functions that are not compiled yet nest too deeply at '%s'",
+                            f->name);
+    ctsc_status s = function_compile_here(f, d);
+    if (outermost) f->unit->stack_base = 0;
+    return s;
+}
+
+static ctsc_status function_compile_here(function *f, diag *d) {
     unit *u = f->unit;
     if (u->closed || !u->compile)
         return diag_fail_at(d, CTSC_FAILED, f->range,

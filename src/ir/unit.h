@@ -42,6 +42,7 @@ typedef struct unit {
     arena arena;
     interner names;
     pthread_mutex_t lock; /* recursive: compiling one function compiles others */
+    uintptr_t stack_base; /* where the outermost of the compilations under way stands on the stack; 0: none is */
     strmap classes;       /* qualified name -> type */
     strmap functions;     /* qualified name -> function */
     VEC(type *) all_types;   /* classes, interfaces, enums: for releasing their constants */

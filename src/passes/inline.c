@@ -13,13 +13,19 @@
  */
 #include "passes/passes.h"
 
-enum { INLINE_MAX_DEPTH = 128, INLINE_MAX_BYTES = 256 << 20 };
+enum { INLINE_MAX_DEPTH = 128, INLINE_MAX_BYTES = 256 << 20, INLINE_MAX_NESTING = 1500 };
+
+typedef struct inline_body {
+    graph *g;
+    int nesting; /* of its blocks */
+} inline_body;
 
 typedef struct inliner {
     pass_ctx *cx;
-    ptrmap bodies;       /* function * -> graph * */
-    VEC(graph *) made;
+    ptrmap bodies;       /* function * -> inline_body * */
+    VEC(inline_body *) made;
     int depth;
+    size_t bytes;        /* of the bodies made */
 } inliner;
 
 static function *inline_callee(const node *n) {
@@ -33,31 +39,57 @@ static function *inline_callee(const node *n) {
 
 static bool inline_block(inliner *in, graph *g, block *b);
 
-static graph *inline_make_body(inliner *in, function *f) {
+static int inline_nesting(const block *b) {
+    int most = 0;
+    for (const node *n = b->first; n; n = n->next)
+        for (size_t i = 0; i < n->blocks.len; i++) {
+            int depth = 1 + inline_nesting(n->blocks.data[i]);
+            if (depth > most) most = depth;
+        }
+    return most;
+}
+
+static const inline_body *inline_make_body(inliner *in, function *f) {
     diag *d = in->cx->diag;
     if (function_ensure_compiled(f, d) != CTSC_OK) return NULL;
-    graph *body = graph_clone(f->graph);
-    if (!body || !vec_push(&in->made, body) || !ptrmap_put(&in->bodies, f, body)) {
-        if (body && (!in->made.len || vec_last(&in->made) != body)) graph_free(body);
+    graph *g = graph_clone(f->graph);
+    inline_body *body = g ? mem_zalloc(sizeof *body) : NULL;
+    if (!body || !vec_push(&in->made, body)) {
+        if (g) graph_free(g);
+        mem_free(body);
         diag_no_memory(d);
         return NULL;
     }
+    body->g = g;
+    if (!ptrmap_put(&in->bodies, f, body)) return diag_no_memory(d), NULL;
     in->depth++;
-    bool ok = inline_block(in, body, body->root) && pipeline_body(body, d) == CTSC_OK;
+    bool ok = inline_block(in, g, g->root) && pipeline_body(g, d) == CTSC_OK;
     in->depth--;
+    body->nesting = inline_nesting(g->root);
+    in->bytes += g->arena.total;
     return ok ? body : NULL;
 }
 
+static int inline_level(const block *b) {
+    int level = 0;
+    for (; b->parent; b = b->parent->owner) level++;
+    return level;
+}
+
 static bool inline_call(inliner *in, graph *g, node *n, function *f) {
-    if (in->depth > INLINE_MAX_DEPTH || g->arena.total > INLINE_MAX_BYTES) {
+    if (in->depth > INLINE_MAX_DEPTH || in->bytes + g->arena.total > INLINE_MAX_BYTES) {
         diag_fail_at(in->cx->diag, CTSC_LIMIT, n->range, "calls nest too deeply to be inlined");
         return false;
     }
-    graph *body = ptrmap_get(&in->bodies, f);
+    const inline_body *body = ptrmap_get(&in->bodies, f);
     if (!body && !(body = inline_make_body(in, f))) return false;
+    if (body->nesting + inline_level(n->owner) > INLINE_MAX_NESTING) {
+        diag_fail_at(in->cx->diag, CTSC_LIMIT, n->range, "the blocks of calls nest too deeply to be inlined");
+        return false;
+    }
     size_t skip = n->kind == N_CALL_FUNCTION;
     ir_value *outs[1];
-    graph_inline(g, n->owner, n, body, n->inputs.data + skip, outs);
+    graph_inline(g, n->owner, n, body->g, n->inputs.data + skip, outs);
     if (arena_failed(&g->arena)) return false;
     if (value_has_name(n->outputs.data[0]) && !value_has_name(outs[0])) {
         const char *name = n->outputs.data[0]->name;
@@ -86,7 +118,10 @@ static bool inline_block(inliner *in, graph *g, block *b) {
 bool pass_inline(pass_ctx *cx, graph *g) {
     inliner in = {.cx = cx};
     bool ok = inline_block(&in, g, g->root);
-    for (size_t i = 0; i < in.made.len; i++) graph_free(in.made.data[i]);
+    for (size_t i = 0; i < in.made.len; i++) {
+        graph_free(in.made.data[i]->g);
+        mem_free(in.made.data[i]);
+    }
     vec_free(&in.made);
     ptrmap_free(&in.bodies);
     return ok;

@@ -59,7 +59,7 @@ static bool licm_loop(const alias_db *db, node *loop) {
         if (licm_movable(db, n, loop, may_fail)) {
             node_move_before(n, loop);
             changed = true;
-        } else if (node_has_visible_effects(n) || alias_writes_outside(db, n)) {
+        } else if (node_has_visible_effects(n) || alias_writes_world(db, n)) {
             may_fail = false;
         }
     }

@@ -19,6 +19,7 @@ diag *api_enter(ctsc_error *e, diag *own) {
 }
 
 ctsc_status api_leave(ctsc_error *e, diag *own, ctsc_status s) {
+    if (s != CTSC_OK && e) diag_blame_caller(&e->d);
     if (!e) diag_clear(own);
     return s;
 }

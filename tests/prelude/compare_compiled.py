@@ -174,18 +174,31 @@ def classes(path):
     return "\n".join(sorted("\n".join(sorted(c.split("\n"))) for c in found))
 
 
+def alone(f, *args):
+    """Runs f in a process of its own: types of the cases before would change names, isinstance, and inherited annotations."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        text = ""
+        try:
+            f(*args)
+        except Exception as e:
+            text = str(e).strip() or type(e).__name__
+        os.write(write, text.encode()[:4000])
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as f:
+        text = f.read().decode()
+    status = os.waitpid(child, 0)[1]
+    if status or text:
+        raise RuntimeError(text or "ended with status %d" % status)
+
+
 def by_pytorch(path, out):
     spec = importlib.util.spec_from_file_location("caller", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    # Scripting a class leaves it with empty annotations of its own, which hide its bases' from the next time.
-    for c in vars(torch.nn).values():
-        if isinstance(c, type) and c.__dict__.get("__annotations__") == {}:
-            del c.__annotations__
-    # Types left from the case before would make this one's names, and isinstance, others.
-    torch._C._jit_clear_class_registry()
-    torch.jit._recursive.concrete_type_store = torch.jit._recursive.ConcreteTypeStore()
-    torch.jit._state._clear_class_state()
     torch.manual_seed(0)
     torch.jit.save(torch.jit.script(module.Main() if hasattr(module, "Main") else module.forward), out)
 
@@ -201,6 +214,7 @@ def options():
 
 def main():
     warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
     args = options()
     verbose, ctsc, wanted = args.v, os.path.abspath(args.ctsc), set(args.names)
     done = failed = 0
@@ -212,7 +226,7 @@ def main():
             done += 1
             theirs, ours = os.path.join(d, "theirs.pt"), os.path.join(d, "ours.pt")
             try:
-                by_pytorch(source, theirs)
+                alone(by_pytorch, source, theirs)
             except Exception as e:
                 if verbose:
                     print("skipped %s: %s" % (name, str(e).strip().split("\n")[0]))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_scalar_math.c - the elementary functions of ir/scalar_ops.h against libm's double functions, over every exponent of
- * float and both signs, special values included.
+ * test_scalar_math.c - the elementary functions of ir/scalar_ops.h against libm's double functions, over
+ * every exponent of float and both signs, special values included.
  *
- * An error is counted in units in the last place of the float nearest to the true result (denormal results: in units of the
- * smallest one). The limits are what the functions reach plus a little.
+ * An error is counted in units in the last place of the float nearest to the true result (denormal results:
+ * in units of the smallest one). The limits are what the functions reach plus a little.
  */
 #include "support.h"
 
@@ -24,18 +24,24 @@ static double math_sigmoid(double x) {
 }
 
 static const math_case math_cases[] = {
-    {"exp", scalar_exp_f32, exp, 1.6},      {"exp2", scalar_exp2_f32, exp2, 1.6},
-    {"expm1", scalar_expm1_f32, expm1, 4},  {"log", scalar_log_f32, log, 1.6},
-    {"log2", scalar_log2_f32, log2, 0.6},   {"log1p", scalar_log1p_f32, log1p, 3.5},
-    {"sin", scalar_sin_f32, sin, 1.6},      {"cos", scalar_cos_f32, cos, 1.6},
-    {"tanh", scalar_tanh_f32, tanh, 2.5},   {"erf", scalar_erf_f32, erf, 3},
+    {"exp", scalar_exp_f32, exp, 1.6},
+    {"exp2", scalar_exp2_f32, exp2, 1.6},
+    {"expm1", scalar_expm1_f32, expm1, 4},
+    {"log", scalar_log_f32, log, 1.6},
+    {"log2", scalar_log2_f32, log2, 0.6},
+    {"log1p", scalar_log1p_f32, log1p, 3.5},
+    {"sin", scalar_sin_f32, sin, 1.6},
+    {"cos", scalar_cos_f32, cos, 1.6},
+    {"tanh", scalar_tanh_f32, tanh, 2.5},
+    {"erf", scalar_erf_f32, erf, 3},
     {"sigmoid", scalar_sigmoid_f32, math_sigmoid, 2.5},
 };
 
 /* The distance in ulp, 0 if both are NaN or the same infinity. */
 static double math_error(float got, double want) {
     if (want != want) return got != got ? 0 : INFINITY;
-    if (fabs(want) >= 0x1.ffffffp127) return isinf(got) && (got > 0) == (want > 0) ? 0 : fabsf(got) >= 0x1.fffffep127f ? 1 : INFINITY;
+    if (fabs(want) >= 0x1.ffffffp127)
+        return isinf(got) && (got > 0) == (want > 0) ? 0 : fabsf(got) >= 0x1.fffffep127f ? 1 : INFINITY;
     if (!isfinite(got)) return INFINITY;
     int e;
     frexp(want, &e);
@@ -65,7 +71,8 @@ static void math_sweep(void **state) {
                 }
         if (getenv("VERBOSE")) printf("%-8s %.3f ulp at %.9g\n", c->name, worst, (double)where);
         if (!(worst <= c->limit))
-            fail_msg("%s(%.9g) is %.9g, not %.17g: %.2f ulp", c->name, (double)where, (double)c->got(where), c->want(where), worst);
+            fail_msg("%s(%.9g) is %.9g, not %.17g: %.2f ulp", c->name, (double)where, (double)c->got(where),
+                     c->want(where), worst);
     }
 }
 
@@ -74,32 +81,38 @@ static void math_angles(void **state) {
     (void)state;
     for (int64_t k = 1; k < 4000000; k = k < 100000 ? k + 1 : k + 977) {
         float x = (float)((double)k * 1.57079632679489661923);
-        assert_true(math_error(scalar_sin_f32(x), sin(x)) <= 1.6 && math_error(scalar_cos_f32(x), cos(x)) <= 1.6);
+        assert_true(math_error(scalar_sin_f32(x), sin(x)) <= 1.6 &&
+                    math_error(scalar_cos_f32(x), cos(x)) <= 1.6);
     }
     assert_true(signbit(scalar_sin_f32(-0.0f)) && scalar_cos_f32(0) == 1);
 }
 
 static void math_pow(void **state) {
     (void)state;
-    static const float special[] = {0, -0.0f, 1, -1, 2, -2, 3, -3, 0.5f, -0.5f, 1.5f, -1.5f, 16777216, 16777215, -8388607, 8388607.5f, 1e-45f, -1e-40f,
-                                    3e38f, -3e38f, INFINITY, -INFINITY, NAN, 0.99999994f, 1.0000001f, -0.99999994f};
+    static const float special[] = {
+        0,     -0.0f,  1,        -1,        2,        -2,          3,          -3,          0.5f,
+        -0.5f, 1.5f,   -1.5f,    16777216,  16777215, -8388607,    8388607.5f, 1e-45f,      -1e-40f,
+        3e38f, -3e38f, INFINITY, -INFINITY, NAN,      0.99999994f, 1.0000001f, -0.99999994f};
     enum { N = sizeof special / sizeof *special };
     double worst = 0;
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
             float got = scalar_pow_f32(special[i], special[j]);
             double want = pow(special[i], special[j]);
-            if (math_error(got, want) > 1 || (want == 0 && signbit(got) != signbit(want)))
-                fail_msg("pow(%g, %g) is %g, not %g", (double)special[i], (double)special[j], (double)got, want);
+            if (math_error(got, want) > 1 || (want == 0 && !signbit(got) != !signbit(want)))
+                fail_msg("pow(%g, %g) is %g, not %g", (double)special[i], (double)special[j], (double)got,
+                         want);
         }
     uint64_t seed = 3;
     for (int i = 0; i < 1000000; i++) {
-        float x = scalar_from_bits_f32(math_random(&seed) << 1), y = ((float)(int32_t)math_random(&seed) - 1073741824.0f) * (i % 2 ? 0x1p-24f : 0x1p-21f);
+        float x = scalar_from_bits_f32(math_random(&seed) << 1),
+              y = ((float)(int32_t)math_random(&seed) - 1073741824.0f) * (i % 2 ? 0x1p-24f : 0x1p-21f);
         if (i % 3 == 0) y = rintf(y);
         float got = scalar_pow_f32(x, y);
         double error = math_error(got, pow(x, y));
         if (error > worst) worst = error;
-        if (!(error <= 1)) fail_msg("pow(%.9g, %.9g) is %.9g, not %.17g", (double)x, (double)y, (double)got, pow(x, y));
+        if (!(error <= 1))
+            fail_msg("pow(%.9g, %.9g) is %.9g, not %.17g", (double)x, (double)y, (double)got, pow(x, y));
     }
     if (getenv("VERBOSE")) printf("pow %.3f ulp\n", worst);
 }
