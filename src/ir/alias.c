@@ -255,7 +255,7 @@ bool alias_writes_value(const alias_db *db, const node *n, const ir_value *v) {
 
 /* Where n writes through input i; Tensor(a!)[] writes the elements. */
 static void alias_set_written(const alias_db *db, const node *n, size_t i, alias_set *s) {
-    const argument *a = n->kind == N_OP && i < (size_t)n->op->schema->nargs ? &n->op->schema->args[i] : NULL;
+    const argument *a = n->kind == N_OP && n->op && i < (size_t)n->op->schema->nargs ? &n->op->schema->args[i] : NULL;
     if (node_writes_input(n, (int)i)) alias_set_value(db, s, n->inputs.data[i], a && a->alias && a->alias->elem);
 }
 

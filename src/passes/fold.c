@@ -42,10 +42,13 @@ static ir_value *fold_constant(graph *g, node *at, value v_take, type *t) {
 
 enum { FOLD_MAX_ARGS = 16, FOLD_MAX_STRING = 4096 };
 
+/* In code that never runs a constant may have a type that is not its own: isinstance(3, str) and then its upper(). */
 static bool fold_constant_inputs(const node *n, value *args) {
     if (n->inputs.len > FOLD_MAX_ARGS) return false;
     for (size_t i = 0; i < n->inputs.len; i++)
-        if (!fold_immutable(n->inputs.data[i]->type) || !ir_value_constant(n->inputs.data[i], &args[i])) return false;
+        if (!fold_immutable(n->inputs.data[i]->type) || !ir_value_constant(n->inputs.data[i], &args[i]) ||
+            !type_admits_value(n->inputs.data[i]->type, args[i]))
+            return false;
     return true;
 }
 
@@ -102,6 +105,7 @@ static bool fold_node(graph *g, node *n) {
         if (!t) return false;
         result = value_tuple_take(t);
     } else if (n->kind == N_UNCHECKED_CAST) {
+        if (!type_admits_value(n->outputs.data[0]->type, args[0])) return false;
         result = value_ref(args[0]);
     } else if (n->kind == N_OP && n->op && n->op->fn && op_is_pure(n->op) && !n->op->schema->vararg &&
                (int)n->inputs.len == n->op->schema->nargs) {
