@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { FREEZE_DEPTH = 64, FREEZE_ROUNDS = 8 };
+enum { FREEZE_DEPTH = 64, FREEZE_ROUNDS = 8, FREEZE_LIST = 256 };
 
 typedef struct freeze_read { node *n; object *o; int slot; } freeze_read;
 
@@ -111,11 +111,14 @@ static void freeze_scan(freezer *f, block *b) {
 
 /* ---- what stays -------------------------------------------------------------------------------------------- */
 
+/* Tensors inside containers cannot be constants of an archive that PyTorch loads. */
 static bool freeze_can_be_constant(value v, int depth) {
     if (depth > FREEZE_DEPTH) return false;
     switch (v.tag) {
-    case V_NONE: case V_BOOL: case V_INT: case V_FLOAT: case V_COMPLEX: case V_STR: case V_DEVICE: case V_TENSOR: return true;
+    case V_NONE: case V_BOOL: case V_INT: case V_FLOAT: case V_COMPLEX: case V_STR: case V_DEVICE: return true;
+    case V_TENSOR: return depth == 0;
     case V_LIST:
+        if (v.u.list->kind == LIST_TENSOR) return false;
         for (size_t i = 0; v.u.list->kind == LIST_VALUE && i < v.u.list->len; i++)
             if (!freeze_can_be_constant(v.u.list->u.values[i], depth + 1)) return false;
         return true;
@@ -141,13 +144,19 @@ static bool freeze_is_kept(const freezer *f, const freeze_read *r) {
     return ptrmap_get(&f->kept, &r->o->slots[r->slot]) != NULL;
 }
 
+/* A list of tensors that is only read is made anew from constants at each read. */
+static bool freeze_is_tensor_list(const freeze_read *r) {
+    value v = r->o->slots[r->slot];
+    return v.tag == V_LIST && v.u.list->kind == LIST_TENSOR && v.u.list->len <= FREEZE_LIST && fact_list_kept(r->n->outputs.data[0]);
+}
+
 static void freeze_decide(freezer *f) {
     bool writes = fact_graph_writes(f->g);
     for (size_t i = 0; i < f->reads.len; i++) {
         const freeze_read *r = &f->reads.data[i];
         value v = r->o->slots[r->slot];
         bool immutable = v.tag < V_TENSOR && v.tag != V_UNINIT;
-        if (strmap_get(&f->set_names, node_str(r->n, "name")) || !freeze_can_be_constant(v, 0) ||
+        if (strmap_get(&f->set_names, node_str(r->n, "name")) || !(freeze_can_be_constant(v, 0) || freeze_is_tensor_list(r)) ||
             (!immutable && writes && !fact_only_read(r->n->outputs.data[0])))
             freeze_keep(f, &r->o->slots[r->slot]);
     }
@@ -175,20 +184,44 @@ static value freeze_value(freezer *f, value v) {
     return value_tensor_take(t);
 }
 
+/* At the top of the graph. */
+static ir_value *freeze_insert(freezer *f, value v, const char *name) {
+    graph *g = f->g;
+    if (v.tag == V_UNINIT) return NULL;
+    graph_set_insert(g, g->root, g->root->first);
+    g->range = (source_range){0};
+    ir_value *c = graph_constant_take(g, v, v.tag == V_TENSOR ? NULL : type_of_value(v));
+    graph_set_insert(g, g->root, NULL);
+    value_set_name(c, name);
+    return c;
+}
+
+static const char *freeze_name(const freezer *f, const freeze_read *r) {
+    const char *path = ptrmap_get(&f->paths, r->o);
+    return arena_printf(&f->g->arena, "%s.%s", path ? path : "self", r->o->cls->cls->attributes.data[r->slot].name);
+}
+
+/* A list of tensors in front of the read. */
+static ir_value *freeze_tensor_list(freezer *f, const freeze_read *r) {
+    const list *l = r->o->slots[r->slot].u.list;
+    ir_value *items[FREEZE_LIST];
+    for (size_t i = 0; i < l->len; i++) {
+        value v = {.tag = V_TENSOR, .u.tensor = l->u.tensors[i]};
+        if (!(items[i] = freeze_insert(f, freeze_value(f, v), arena_printf(&f->g->arena, "%s.%zu", freeze_name(f, r), i)))) return NULL;
+    }
+    node *made = node_new(f->g, N_LIST_CONSTRUCT, (int)l->len, items, 1);
+    made->outputs.data[0]->type = r->n->outputs.data[0]->type;
+    node_insert_before(made, r->n);
+    return made->outputs.data[0];
+}
+
 static ir_value *freeze_constant(freezer *f, const freeze_read *r) {
     value *slot = &r->o->slots[r->slot];
     ir_value *c = ptrmap_get(&f->constants, slot);
     if (c) return c;
-    value v = freeze_value(f, *slot);
-    if (v.tag == V_UNINIT) return NULL;
-    graph *g = f->g;
-    graph_set_insert(g, g->root, g->root->first);
-    g->range = (source_range){0};
-    c = graph_constant_take(g, v, v.tag == V_TENSOR ? NULL : type_of_value(v));
-    graph_set_insert(g, g->root, NULL);
-    const char *path = ptrmap_get(&f->paths, r->o);
-    value_set_name(c, arena_printf(&g->arena, "%s.%s", path, r->o->cls->cls->attributes.data[r->slot].name));
-    if (!ptrmap_put(&f->constants, slot, c)) f->failed = true;
+    if (freeze_is_tensor_list(r)) return freeze_tensor_list(f, r);
+    c = freeze_insert(f, freeze_value(f, *slot), freeze_name(f, r));
+    if (c && !ptrmap_put(&f->constants, slot, c)) f->failed = true;
     return c;
 }
 
