@@ -218,14 +218,21 @@ def group_source(tally, args, env):
             tally.add("source", "graph of " + os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
 
 
+def lang_carets(err):
+    """(line, text under the caret) for each excerpt."""
+    return [(int(m.group(1)), m.group(2)[len(m.group(3)):len(m.group(3)) + len(m.group(4))])
+            for m in re.finditer(r"^ *(\d+) \| ([^\n]*)\n +\| ( *)(\^~*)$", err, flags=re.M)]
+
+
 def lang_case(path, env):
     """A program that prints what its "# expect:" comments say, in their order, or is refused with each "# error:" text at the
-    line it stands on, and no other error. "# args:" gives more of the command line."""
+    line it stands on, and no other error. "# note:" texts are notes at their line, or without a place. "# at:" gives the text
+    that a caret of its line marks. "# args:" gives more of the command line."""
     with open(path, encoding="utf-8") as f:
         lines = f.read().split("\n")
     note = lambda word: [(n, m.group(1).strip()) for n, m in
                          ((n, re.search(r"# %s: ?(.*)" % word, line)) for n, line in enumerate(lines, 1)) if m]
-    expect, errors = [t for _, t in note("expect")], note("error")
+    expect, errors, notes = [t for _, t in note("expect")], note("error"), note("note")
     cmd = [env["CTSC"], "run", path] + [a for _, t in note("args") for a in shlex.split(t)]
     code, out, err = run(cmd, env, 60)
     text = "exit %d\n%s\n%s" % (code, out, err)
@@ -238,7 +245,12 @@ def lang_case(path, env):
         at = re.match(r"([^\n]*):(\d+):\d+\n", place)
         found.append((int(at.group(2)) if at and os.path.samefile(os.path.join(ROOT, at.group(1)), path) else 0, message))
     ok = 0 < code < 70 and sorted(n for n, _ in found) == [n for n, _ in errors]
-    return ok and all(any(n == at and want in message for at, message in found) for n, want in errors), text
+    said = [(int(m.group(2)) if m.group(2) else None, m.group(1)) for m in
+            re.finditer(r"^note: ((?:(?! -->|note:|error:)[^\n]*\n)+)(?: --> [^\n]*:(\d+):\d+\n)?", err, flags=re.M)]
+    carets = lang_carets(err)
+    return ok and all(any(n == at and want in message for at, message in found) for n, want in errors) and \
+        all(any(at in (n, None) and want in message for at, message in said) for n, want in notes) and \
+        all((n, want) in carets for n, want in note("at")), text
 
 
 def group_lang(tally, args, env):

@@ -232,6 +232,8 @@ static bool emit_finish_return(emitter *e, const func_def *def) {
         if (e->return_type && e->return_type->kind != T_NONE) {
             emit_fail(e, def->name_range,
                       "Function was not annotated as having type None, but does not return along all paths");
+            if (e->scope && def->returns && def->returns->range.src)
+                diag_note(e->diag, def->returns->range, "the result's type is declared here, and the end of the body has none");
             return false;
         }
         type *u = e->merged_return ? type_unify(e->merged_return, TYPE_NONE, false) : TYPE_NONE;
@@ -287,6 +289,7 @@ static ctsc_status emit_body(emitter *e, const func_def *def, const schema *sc) 
     bool ok = emit_parameters(e, def, sc) && emit_statements(e, &def->body) &&
               emit_finish_return(e, def);
     while (e->env) emit_pop_frame(e);
+    emit_report(e);
     if (e->diag->status != CTSC_OK) return e->diag->status;
     if (!ok || emit_failed(e)) return diag_no_memory(e->diag);
     ctsc_status s = ssa_convert(e->g, e->diag);

@@ -28,6 +28,7 @@
 #define CTSC_FRONTEND_EMIT_H
 
 #include "frontend/ast.h"
+#include "frontend/suggest.h"
 #include "ir/unit.h"
 
 struct py_object;
@@ -112,6 +113,7 @@ typedef struct emitter {
     int depth;         /* nesting of expressions */
     struct emitter *outer;     /* of a closure's body: where free variables come from */
     node *capture;             /* the fork node that takes captured values as inputs */
+    diag errors;               /* of statements that failed so far (emit_recover.c) */
 } emitter;
 
 /* emit.c */
@@ -126,6 +128,14 @@ sugar *emit_get_variable(emitter *e, source_range r, const char *name); /* NULL 
 ir_value *emit_fail(emitter *e, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool emit_failed(const emitter *e);
 ir_value *emit_fork(emitter *e, const func_def *def, source_range r);
+
+/* emit_recover.c: further errors after a statement that failed */
+typedef struct emit_mark { frame *env; block *blk; node *before; int loops, unrolled, depth; bool returned; } emit_mark;
+emit_mark emit_here(const emitter *e);
+/* Puts the failure aside and goes back to where st began; false: it is no error of the program's, or the last one to show. */
+bool emit_recover(emitter *e, const emit_mark *at, const stmt *st);
+bool emit_fail_silently(emitter *e); /* false: the function fails for errors that have been put aside */
+void emit_report(emitter *e);        /* what was put aside becomes the failure */
 
 /* emit_stmt.c */
 bool emit_statements(emitter *e, const stmt_list *body);
@@ -236,14 +246,6 @@ int builtin_functions(unit *u, diag *d, const char *op_name, function **out, int
 function *builtin_helper(unit *u, diag *d, const char *name);
 /* The same by its full name; NULL without an error: it is none. */
 function *builtin_qualified(unit *u, diag *d, const char *name);
-
-/* suggest.c: names close to an unknown one */
-typedef struct suggestion {
-    const char *wanted, *best; /* best NULL: nothing is close */
-    int distance;
-} suggestion;
-void suggest_try(suggestion *s, const char *candidate);
-void suggest_note(diag *d, const suggestion *s); /* "did you mean 'relu'?" */
 
 /* match.c */
 /* inputs: one value per argument of the schema, in order (more for varargs), conversions emitted. */

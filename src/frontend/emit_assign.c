@@ -153,6 +153,7 @@ static bool assign_set_attribute(emitter *e, const expr *target, ir_value *obj, 
         type_print_python(v->type, &b);
         emit_fail(e, target->range, "Wrong type for attribute assignment. Expected %s but got %s", sb_str(&a),
                   sb_str(&b));
+        source_hint_assigned(e, obj->type, target->name, want, v->type);
         sb_free(&a);
         sb_free(&b);
         return false;

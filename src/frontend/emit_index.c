@@ -249,6 +249,15 @@ static sugar *index_module_key(emitter *e, source_range r, ir_value *base, const
     for (size_t i = 0; i < m->keys.len; i++)
         if (!strcmp(m->keys.data[i], c.u.str->bytes)) return emit_attribute(e, r, sugar_of_value(e, base), m->keys.data[i]);
     emit_fail(e, r, "Key Error, %s", c.u.str->bytes);
+    suggestion close = {.wanted = c.u.str->bytes};
+    strbuf keys = STRBUF_INIT;
+    for (size_t i = 0; i < m->keys.len; i++) {
+        suggest_try(&close, m->keys.data[i]);
+        if (i < 10) sb_printf(&keys, "%s'%s'", i ? ", " : "", m->keys.data[i]);
+    }
+    if (close.best) suggest_note(e->diag, &close);
+    else if (m->keys.len) diag_note(e->diag, (source_range){0}, "its keys are %s%s", sb_str(&keys), m->keys.len > 10 ? ", ..." : "");
+    sb_free(&keys);
     return NULL;
 }
 

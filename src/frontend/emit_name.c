@@ -80,6 +80,7 @@ static void name_unknown_member(emitter *e, source_range r, const type *cls, con
     for (size_t i = 0; i < c->attributes.len; i++) suggest_try(&close, c->attributes.data[i].name);
     for (size_t i = 0; i < c->constants.len; i++) suggest_try(&close, c->constants.data[i].name);
     for (size_t i = 0; i < c->methods.len; i++) suggest_try(&close, c->methods.data[i]->name);
+    r = suggest_word(r, name);
     const char *short_name = strrchr(class_name(cls), '.') ? strrchr(class_name(cls), '.') + 1 : class_name(cls);
     if (c->source) emit_fail(e, r, "Module '%s' has no attribute '%s'", short_name, name);
     else
@@ -230,15 +231,14 @@ static const char *name_method_operator(emitter *e, const type *t, const char *n
 
 static void name_unknown_method(emitter *e, source_range r, const type *t, const char *name) {
     strbuf sb = STRBUF_INIT;
-    const char *close[1];
     suggestion best = {.wanted = name};
     type_print_python(t, &sb);
-    emit_fail(e, r, "'%s' object has no attribute or method '%s'.", sb_str(&sb), name);
+    emit_fail(e, suggest_word(r, name), "'%s' object has no attribute or method '%s'.", sb_str(&sb), name);
     sb_free(&sb);
     for (size_t i = 0; t->kind == T_TENSOR && i < sizeof name_properties / sizeof *name_properties; i++)
         suggest_try(&best, name_properties[i].name);
     for (int i = 0; t->field_names && i < t->nelems; i++) suggest_try(&best, t->field_names[i]);
-    if (!best.best && t->kind == T_TENSOR && op_similar(name, close, 1) == 1) suggest_try(&best, close[0] + strlen("aten::"));
+    if (t->kind == T_TENSOR) suggest_operators(&best);
     suggest_note(e->diag, &best);
 }
 

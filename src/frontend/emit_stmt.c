@@ -175,6 +175,9 @@ static ir_value *stmt_declared_return(emitter *e, const stmt *st, ir_value *v) {
     type_print_python(v->type, &b);
     emit_fail(e, st->range, "Return value was annotated as having type %s but is actually of type %s",
               sb_str(&a), sb_str(&b));
+    const func_def *def = e->fn ? e->fn->def : NULL;
+    if (e->scope && def && def->returns && def->returns->range.src)
+        diag_note(e->diag, def->returns->range, "the result's type is declared here");
     sb_free(&a);
     sb_free(&b);
     return NULL;
@@ -460,13 +463,17 @@ static bool emit_statement(emitter *e, const stmt *st) {
 }
 
 bool emit_statements(emitter *e, const stmt_list *body) {
+    bool ok = true;
     for (size_t i = 0; i < body->len; i++) {
-        if (e->returned) return true; /* unreachable */
-        if (!emit_statement(e, body->data[i])) return false;
-        if (emit_failed(e)) {
+        if (e->returned) break; /* unreachable */
+        emit_mark at = emit_here(e);
+        bool done = emit_statement(e, body->data[i]);
+        if (done && emit_failed(e)) {
             diag_no_memory(e->diag);
             return false;
         }
+        if (!done && !emit_recover(e, &at, body->data[i])) return false;
+        ok = ok && done;
     }
-    return true;
+    return ok || emit_fail_silently(e);
 }

@@ -21,11 +21,17 @@ typedef struct explanation {
     int closest[EXPLAIN_SHOWN], nclosest; /* indices into list */
 } explanation;
 
+/* x.view(torch.int8) is never chosen: see match_plan_call. */
+static bool explain_never(const schema *s) {
+    return s->overload && !strcmp(s->overload, "dtype") && !strcmp(s->name, "aten::view");
+}
+
 /* The closest candidates, in the order of their distances; those much further off than the first are left out. */
 static void explain_choose(explanation *x) {
     int far[EXPLAIN_SHOWN];
     for (int i = 0; i < x->n && i < EXPLAIN_MAX; i++) {
         int d = match_distance(x->e, x->list[i], x->nargs, x->args), at = x->nclosest;
+        if (explain_never(x->list[i])) continue;
         while (at > 0 && far[at - 1] > d) at--;
         if (at == EXPLAIN_SHOWN) continue;
         if (x->nclosest < EXPLAIN_SHOWN) x->nclosest++;
@@ -36,7 +42,7 @@ static void explain_choose(explanation *x) {
         far[at] = d;
         x->closest[at] = i;
     }
-    while (x->nclosest > 1 && far[x->nclosest - 1] > far[0] + 4) x->nclosest--;
+    while (x->nclosest > 1 && far[x->nclosest - 1] > far[0]) x->nclosest--;
 }
 
 /* "aten::add(Tensor, str)" */
@@ -77,10 +83,12 @@ static const char *explain_path(const explanation *x, source_range r) {
 static void explain_optional(const explanation *x, const actual *a) {
     emitter *e = x->e;
     const char *name = explain_path(x, a->range);
+    const node *def = a->value->def;
     strbuf t = STRBUF_INIT;
     if (a->value->type->kind != T_OPTIONAL) return;
+    if (def && def->kind == N_LOAD) name = arena_printf(e->scratch, "%.*s", (int)strcspn(node_str(def, "name"), "$"), node_str(def, "name"));
     type_print_python(a->value->type, &t);
-    if (!name || a->is_self)
+    if (!name || !*name)
         diag_note(e->diag, (source_range){0}, "a value of type %s may be None: check it first", sb_str(&t));
     else if (strchr(name, '.'))
         diag_note(e->diag, (source_range){0},
@@ -167,9 +175,14 @@ static void explain_several(explanation *x) {
         sb_free(&why);
     }
     explain_put_call(x, &text);
+    if (x->nclosest == 1) { /* the reason is the message; what is left of the note is the signature */
+        const char *why = strchr(sb_str(&notes[0]), '\n');
+        if (why) sb_printf(&text, "\n%s", why + 3);
+    }
     emit_fail(e, agree ? explain_place(x, blamed[0]) : x->r, "Arguments for call are not valid: %s", sb_str(&text));
     for (int i = 0; i < x->nclosest; i++) {
-        diag_note(e->diag, (source_range){0}, "%s", sb_str(&notes[i]));
+        int len = x->nclosest == 1 ? (int)strcspn(sb_str(&notes[i]), "\n") : (int)notes[i].len;
+        diag_note(e->diag, (source_range){0}, "%s%.*s", x->nclosest == 1 ? "the closest is " : "", len, sb_str(&notes[i]));
         sb_free(&notes[i]);
     }
     if (x->n > x->nclosest)

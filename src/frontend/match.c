@@ -454,7 +454,8 @@ const actual *match_reason(emitter *e, const schema *s, int nargs, const actual 
 static bool match_is_near(const type *to, type *from) {
     bool number = from->kind == T_INT || from->kind == T_FLOAT || from->kind == T_BOOL;
     if (from->kind == T_OPTIONAL) return type_is_subtype(type_elem(from), (type *)to);
-    return from->kind == T_NONE || (number && (to->kind == T_INT || to->kind == T_FLOAT)) || from->kind == to->kind;
+    return from->kind == T_NONE || (number && (to->kind == T_INT || to->kind == T_FLOAT)) ||
+           (from->kind == T_LIST && to->kind == T_LIST);
 }
 
 /* What a wrong argument costs: MATCH_FAR; what it is called on, or an operator's left side, says most of what is meant. */
@@ -462,7 +463,8 @@ enum { MATCH_NEAR = 1, MATCH_MISSING = 2, MATCH_FAR = 3, MATCH_FIRST = 6, MATCH_
 
 static int match_argument_cost(emitter *e, const argument *arg, const actual *a, bool first) {
     match_vars none = {0};
-    if (match_argument(e, arg, a->value, true, &none, NULL)) return 0;
+    for (int convert = 0; convert < 2; convert++, none.n = 0)
+        if (match_argument(e, arg, a->value, convert, &none, NULL)) return convert * MATCH_NEAR;
     if (match_is_near(arg->type, a->value->type)) return MATCH_NEAR;
     return first ? MATCH_FIRST : MATCH_FAR;
 }

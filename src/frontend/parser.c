@@ -40,10 +40,32 @@ token_kind parser_peek(parser *p) {
     return p->status == CTSC_OK ? t.kind : TK_EOF;
 }
 
+/* Which bracket is open where a closing one is missing: the text up to there, read once more. */
+static void parser_note_bracket(parser *p) {
+    enum { MOST = 64 };
+    source_range open[MOST];
+    int n = 0;
+    lexer lx;
+    token t = {0};
+    diag unused = {0};
+    lex_init(&lx, &unused, p->a, p->names, p->src, 0, p->cur.begin, false);
+    while (lex_next(&lx, &t) == CTSC_OK && t.kind != TK_EOF) {
+        bool opens = t.kind == TK_LPAREN || t.kind == TK_LBRACKET || t.kind == TK_LBRACE;
+        bool closes = t.kind == TK_RPAREN || t.kind == TK_RBRACKET || t.kind == TK_RBRACE;
+        if (opens && n < MOST) open[n] = (source_range){p->src, t.begin, t.end};
+        n += opens - (closes && n > 0);
+    }
+    diag_clear(&unused);
+    if (n > 0 && n <= MOST) diag_note(p->d, open[n - 1], "'%c' was never closed", p->src->text[open[n - 1].begin]);
+}
+
 bool parser_expect(parser *p, token_kind k, const char *after) {
     if (parser_is(p, k)) return parser_advance(p);
-    return parser_error_at(p, parser_here(p), "expected %s after %s, but found %s", token_text(k),
+    bool fresh = p->status == CTSC_OK;
+    parser_error_at(p, parser_here(p), "expected %s after %s, but found %s", token_text(k),
                            after, token_text(p->cur.kind));
+    if (fresh && (k == TK_RPAREN || k == TK_RBRACKET || k == TK_RBRACE)) parser_note_bracket(p);
+    return false;
 }
 
 bool parser_enter(parser *p) {

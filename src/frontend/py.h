@@ -40,6 +40,7 @@
 
 #include "frontend/ast.h"
 #include "ir/op.h"
+#include "frontend/suggest.h"
 
 typedef struct py py;
 typedef struct py_object py_object;
@@ -333,5 +334,8 @@ py_object *py_type_union(py *p, source_range r, py_object *a, py_object *b);
 
 /* The embedded text of module "torch.nn.modules.linear"; NULL: none (prelude.c). */
 const char *prelude_text(const char *dotted, size_t *len, bool *is_package);
+
+/* ---- py_suggest.c: tries the names that o has */
+void py_suggest_members(suggestion *s, const py_object *o);
 
 #endif

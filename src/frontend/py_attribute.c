@@ -359,15 +359,37 @@ py_object *py_find(py *p, source_range r, py_object *o, const char *name) {
     return found;
 }
 
-py_object *py_getattr(py *p, source_range r, py_object *o, const char *name) {
-    py_object *found = attribute_find(p, r, o, name);
-    if (found || py_failed(p)) return found;
+/* Did a __getattr__ that ctsc brings along say that there is no such attribute? */
+static bool attribute_refused(const py *p) {
+    if (!p->diag->exception || strcmp(p->diag->exception, "builtins.AttributeError")) return false;
+    for (size_t i = 0; i < p->diag->items.len; i++) {
+        const source *src = p->diag->items.data[i].range.src;
+        if (p->diag->items.data[i].kind == DIAG_ERROR) return src && src->library;
+    }
+    return false;
+}
+
+static void attribute_missing(py *p, source_range r, const py_object *o, const char *name) {
+    r = suggest_word(r, name);
     if (o->kind == PY_MODULE)
-        return py_fail(p, r, "AttributeError", "module '%s' has no attribute '%s'", o->u.mod.name, name);
-    if (o->kind == PY_CLASS)
-        return py_fail(p, r, "AttributeError", "type object '%s' has no attribute '%s'", o->u.cls->name,
-                       name);
-    return py_fail(p, r, "AttributeError", "'%s' object has no attribute '%s'", py_type_name(o), name);
+        py_fail(p, r, "AttributeError", "module '%s' has no attribute '%s'", o->u.mod.name, name);
+    else if (o->kind == PY_CLASS)
+        py_fail(p, r, "AttributeError", "type object '%s' has no attribute '%s'", o->u.cls->name, name);
+    else
+        py_fail(p, r, "AttributeError", "'%s' object has no attribute '%s'", py_type_name(o), name);
+    py_suggest_attribute(p, o, name);
+}
+
+py_object *py_getattr(py *p, source_range r, py_object *o, const char *name) {
+    bool before = py_failed(p);
+    py_object *found = attribute_find(p, r, o, name);
+    if (found || (py_failed(p) && (before || !attribute_refused(p)))) return found;
+    if (py_failed(p)) {
+        diag_clear(p->diag);
+        p->raised = NULL;
+    }
+    attribute_missing(p, r, o, name);
+    return NULL;
 }
 
 /* ---- assignment ------------------------------------------------------------------------------------- */

@@ -83,7 +83,8 @@ static bool call_bind_keyword(call_binding *b, const char *name, py_object *v) {
         return true;
     }
     if (b->star_star >= 0) return py_dict_set(b->p, b->slots[b->star_star]->u.dict, name, v);
-    py_fail(b->p, b->r, "TypeError", "%s() got an unexpected keyword argument '%s'", b->f->def->name, name);
+    py_fail(b->p, suggest_word(b->r, name), "TypeError", "%s() got an unexpected keyword argument '%s'", b->f->def->name, name);
+    py_suggest_parameter(b->p, b->f->def, name);
     return false;
 }
 

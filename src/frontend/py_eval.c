@@ -43,7 +43,9 @@ static py_object *eval_name(py *p, py_env *env, const expr *x) {
     if (!strcmp(x->name, "__class__"))
         for (const py_env *at = env; at; at = at->outer)
             if (at->cls) return at->cls;
-    return py_fail(p, x->range, "NameError", "name '%s' is not defined", x->name);
+    py_fail(p, x->range, "NameError", "name '%s' is not defined", x->name);
+    py_suggest_variable(p, env, x->name);
+    return NULL;
 }
 
 /* ---- literals ---------------------------------------------------------------------------------------- */

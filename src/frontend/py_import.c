@@ -145,7 +145,8 @@ static py_object *import_load(py *p, source_range r, const char *dotted) {
     bool found = py_builtin_module(p, mod->u.mod.name, mod);
     bool ok = !py_failed(p) && import_prelude(p, mod, &found) && (found || import_file(p, mod, &found));
     if (ok && !found) {
-        py_fail(p, r, "ModuleNotFoundError", "No module named '%s'", dotted);
+        py_fail(p, suggest_word(r, dotted), "ModuleNotFoundError", "No module named '%s'", dotted);
+        py_suggest_module(p, dotted);
         ok = false;
     }
     if (!ok) {

@@ -109,6 +109,12 @@ py_object *py_module_attribute(py *p, source_range r, py_object *mod,
                                const char *name); /* NULL: none, or an error */
 bool py_failed(const py *p);
 bool py_hold_source(py *p, source *src_take);
+
+/* ---- py_suggest.c: notes for the failure in p->diag */
+void py_suggest_attribute(py *p, const py_object *o, const char *name);
+void py_suggest_variable(py *p, const py_env *env, const char *name);
+void py_suggest_module(py *p, const char *name);
+void py_suggest_parameter(py *p, const func_def *def, const char *name);
 bool prelude_has(const char *dotted); /* a module, or the beginning of a module's name */
 
 #endif

@@ -232,7 +232,8 @@ static bool stmt_import_one(py *p, py_env *env, source_range r, const import_nam
         }
     }
     if (!o) {
-        py_fail(p, r, "ImportError", "cannot import name '%s' from '%s'", n->name, module);
+        py_fail(p, suggest_word(r, n->name), "ImportError", "cannot import name '%s' from '%s'", n->name, module);
+        py_suggest_attribute(p, mod, n->name);
         return false;
     }
     return py_store(p, env, n->alias ? n->alias : n->name, o);

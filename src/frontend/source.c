@@ -197,24 +197,34 @@ static py_object *source_entry(program *g, const source_options *o, const char *
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-static const diag_item *source_error_of(const diag *d) {
-    for (size_t i = 0; i < d->items.len; i++)
-        if (d->items.data[i].kind == DIAG_ERROR) return &d->items.data[i];
-    return NULL;
-}
-
-/* Adds an error unless it is there already: a caller fails with its callee's error. */
-static void source_add_error(diag *all, diag *one) {
-    const diag_item *e = source_error_of(one);
-    for (size_t i = 0; e && i < all->items.len; i++) {
+static bool source_has_error(const diag *all, const diag_item *e) {
+    for (size_t i = 0; i < all->items.len; i++) {
         const diag_item *k = &all->items.data[i];
         if (k->kind == DIAG_ERROR && !strcmp(k->text, e->text) && k->range.src == e->range.src &&
-            k->range.begin == e->range.begin) {
-            diag_clear(one);
-            return;
+            k->range.begin == e->range.begin)
+            return true;
+    }
+    return false;
+}
+
+/* Adds the errors that are not there already: a caller fails with its callee's errors. */
+static void source_add_error(diag *all, diag *one) {
+    size_t kept = 0;
+    bool keep = true;
+    for (size_t i = 0; i < one->items.len; i++) {
+        diag_item *it = &one->items.data[i];
+        if (it->kind == DIAG_ERROR) keep = !source_has_error(all, it);
+        if (keep) {
+            one->items.data[kept++] = *it;
+        } else {
+            mem_free(it->text);
+            source_unref(it->range.src);
         }
     }
-    diag_append(all, one);
+    bool any = kept > 0 || one->items.len == 0; /* an error can be without words */
+    one->items.len = kept;
+    if (any) diag_append(all, one);
+    else diag_clear(one);
 }
 
 static void source_declare_mentioned(program *g, const scope *s, const stmt_list *body);
@@ -357,6 +367,12 @@ static void source_declare_scripted(program *g) {
     }
 }
 
+/* That the class is called at its own place is no part of the program: the note says what happened. */
+static void source_drop_frame(diag *d, source_range r) {
+    diag_item *last = d->items.len ? &d->items.data[d->items.len - 1] : NULL;
+    if (last && last->kind == DIAG_FRAME && last->range.src == r.src && last->range.begin == r.begin) last->kind = DIAG_DROPPED;
+}
+
 static bool source_build(program *g, const source_options *o, const char *name, source_result *out) {
     diag *d = g->py.diag;
     py_object *entry = source_entry(g, o, name);
@@ -375,6 +391,7 @@ static bool source_build(program *g, const source_options *o, const char *name, 
         if (g->py.host.seed) g->py.host.seed(g->py.host.ctx, o->seed);
         const char *cls = entry->u.cls->name;
         entry = py_call(&g->py, r, entry, 0, NULL, 0, NULL, NULL);
+        if (!entry) source_drop_frame(d, r);
         if (!entry)
             return diag_note(d, r, "'%s' was built as the program's entry, without arguments", cls), false;
     }

@@ -152,6 +152,10 @@ function *source_method(emitter *e, type *cls, const char *name);
 /* Annotations, evaluated in the scope. */
 ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out);
 
+/* Notes for the error just recorded, about an attribute that the program gives a value in __init__ (source_hint.c): */
+void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was, const type *is); /* of another type */
+void source_hint_untyped(emitter *e, const module_type *m, const char *name); /* that has no type */
+
 /* ---- between the files of this part; failures are described in g->py.diag --------------------------------- */
 
 /* Records a failure. Always NULL, and false where a bool is returned. */

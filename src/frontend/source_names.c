@@ -227,13 +227,7 @@ sugar *source_name(emitter *e, source_range r, const char *name) {
 /* Names close to the one that a module lacks. */
 static void names_suggest(emitter *e, const py_object *o, const char *name) {
     suggestion s = {.wanted = name};
-    const py_dict *d = o->kind == PY_MODULE  ? o->u.mod.globals
-                       : o->kind == PY_CLASS ? o->u.cls->attrs
-                                             : NULL;
-    for (size_t i = 0; d && i < d->entries.len; i++) {
-        const char *candidate = py_as_text(d->entries.data[i].key);
-        if (candidate) suggest_try(&s, candidate);
-    }
+    py_suggest_members(&s, o);
     suggest_note(e->diag, &s);
 }
 
@@ -267,6 +261,7 @@ sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char
     py_object *member = py_find(&g->py, r, o, name);
     if (member) return source_sugar(e, r, member);
     if (emit_failed(e)) return NULL;
+    r = suggest_word(r, name);
     if (o->kind == PY_MODULE)
         emit_fail(e, r, "module '%s' has no attribute '%s'", o->u.mod.name, name);
     else if (o->kind == PY_CLASS && !strcmp(name, "apply"))
@@ -361,7 +356,8 @@ static sugar *names_module_attribute(emitter *e, source_range r, module_type *m,
             return source_sugar(e, r, m->functions.data[i].object);
     const module_failed *f = names_failed(m, name);
     if (f) {
-        emit_fail(e, r, "Module '%s' has no attribute '%s' %s", m->py_class->u.cls->name, name, f->why);
+        emit_fail(e, suggest_word(r, name), "Module '%s' has no attribute '%s' %s", m->py_class->u.cls->name, name, f->why);
+        source_hint_untyped(e, m, name);
         return NULL;
     }
     return names_class_member(e, r, m, obj, name);

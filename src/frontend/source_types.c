@@ -234,12 +234,23 @@ static bool types_dotted(const expr *x, strbuf *out) {
     return true;
 }
 
-static type *types_unknown(program *g, const expr *x, const char *what) {
+static void types_suggest(program *g, const py_env *env, const expr *x) {
+    static const char *const known[] = {"Tensor", "int", "float", "bool", "str", "complex", "List", "Dict", "Tuple", "Optional",
+                                        "Union", "Any", "list", "dict", "tuple"};
+    suggestion s = {.wanted = x->name};
+    const py_object *base = x->kind == E_ATTR ? types_lookup(g, env, x->a) : env->module;
+    for (size_t i = 0; x->kind == E_NAME && i < sizeof known / sizeof *known; i++) suggest_try(&s, known[i]);
+    if (base) py_suggest_members(&s, base);
+    suggest_note(g->py.diag, &s);
+}
+
+static type *types_unknown(program *g, const py_env *env, const expr *x, const char *what) {
     strbuf sb = STRBUF_INIT;
     types_dotted(x, &sb);
-    source_fail(g, x->range, "Unknown type %s%s%s%s", what, *what == 'n' ? " '" : " ", sb_str(&sb),
+    source_fail(g, suggest_word(x->range, x->name), "Unknown type %s%s%s%s", what, *what == 'n' ? " '" : " ", sb_str(&sb),
                *what == 'n' ? "'" : "");
     sb_free(&sb);
+    types_suggest(g, env, x);
     return NULL;
 }
 
@@ -250,7 +261,7 @@ static type *types_of_name(program *g, py_env *env, const expr *x, int depth) {
         return types_of_object(g, env, x->range, o, depth);
     type *t = !o && x->kind == E_NAME ? types_builtin(x->name)
                                       : NULL; /* type comments know Tensor without an import */
-    return t ? t : types_unknown(g, x, "name");
+    return t ? t : types_unknown(g, env, x, "name");
 }
 
 static const char *types_constructor_name(program *g, py_env *env, const expr *x) {
@@ -264,7 +275,7 @@ static type *types_of_subscript(program *g, py_env *env, const expr *x, int dept
     const char *name = types_constructor_name(g, env, x->a);
     if (g->py.diag->status != CTSC_OK) return NULL;
     if (!name) return source_fail(g, x->range, "Subscripted type must be a type identifier");
-    if (!types_row_of(name)) return types_unknown(g, x->a, "constructor");
+    if (!types_row_of(name)) return types_unknown(g, env, x->a, "constructor");
     type *args[TYPES_MAX_ARGS];
     size_t n = x->items.len;
     if (n == 1 && x->items.data[0]->kind == E_TUPLE && !x->items.data[0]->items.len) n = 0; /* Tuple[()] */

@@ -6,7 +6,11 @@
  * name's length.
  * Tests: tests/lang
  */
-#include "frontend/emit.h"
+#include "frontend/suggest.h"
+
+#include "ir/op.h"
+
+#include <string.h>
 
 enum { SUGGEST_MAX_LENGTH = 64 };
 
@@ -45,6 +49,32 @@ void suggest_try(suggestion *s, const char *candidate) {
     if (s->best && s->distance <= d) return;
     s->best = candidate;
     s->distance = d;
+}
+
+static void suggest_try_operator(void *ctx, const op *o) {
+    suggestion *s = ctx;
+    const char *name = o->schema->name;
+    if (!strncmp(name, "aten::", 6) && (name[6] != '_' || s->wanted[0] == '_')) suggest_try(s, name + 6);
+}
+
+void suggest_operators(suggestion *s) {
+    op_visit(suggest_try_operator, s);
+}
+
+static bool suggest_is_word(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+source_range suggest_word(source_range r, const char *word) {
+    size_t n = strlen(word);
+    if (!r.src || !n || r.end > r.src->len || r.end < r.begin + n) return r;
+    const char *text = r.src->text;
+    for (uint32_t at = r.end - (uint32_t)n; at + 1 > r.begin; at--) {
+        bool whole = !memcmp(text + at, word, n) && (at == 0 || !suggest_is_word(text[at - 1])) && !suggest_is_word(text[at + n]);
+        if (whole) return (source_range){r.src, at, at + (uint32_t)n};
+        if (at == 0) break;
+    }
+    return r;
 }
 
 void suggest_note(diag *d, const suggestion *s) {

@@ -144,15 +144,14 @@ ctsc_status unit_resolve(unit *u, diag *d, const char *qualified, type **cls, fu
 /* Appends what `from` says to a diag that says nothing yet. */
 static ctsc_status unit_copy_diag(diag *to, const diag *from) {
     if (!to || to->status != CTSC_OK) return from->status;
-    const char *text = diag_message(from);
-    source_range where = {0};
-    for (size_t i = 0; i < from->items.len; i++)
-        if (from->items.data[i].kind == DIAG_ERROR) where = from->items.data[i].range;
-    diag_fail_at(to, from->status, where, "%s", text);
+    if (!from->items.len) diag_fail(to, from->status, "%s", diag_message(from));
     for (size_t i = 0; i < from->items.len; i++) {
         const diag_item *it = &from->items.data[i];
+        diag more = {0};
+        if (it->kind == DIAG_ERROR) diag_fail_at(to->status == CTSC_OK ? to : &more, from->status, it->range, "%s", it->text);
         if (it->kind == DIAG_NOTE) diag_note(to, it->range, "%s", it->text);
         if (it->kind == DIAG_FRAME) diag_frame(to, it->range, it->text);
+        if (more.status != CTSC_OK) diag_append(to, &more); /* a further error */
     }
     if (from->exception) to->exception = mem_strdup(from->exception);
     return from->status;

@@ -6,7 +6,7 @@ import torch
 
 @torch.jit.script
 def wrong_argument(x: int) -> int:
-    return torch.relu(x).size(0)  # error: Arguments for call are not valid: aten::relu(int)
+    return torch.relu(x).size(0)  # error: Expected a value of type 'Tensor' for argument 'self' but instead found type 'int'
 
 
 @torch.jit.script
