@@ -26,6 +26,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -195,6 +196,18 @@ def source_graph(folder, env, model):
     return False, "exit %d\n%s\n%s" % (code, "\n".join(difflib.unified_diff(b, a, "PyTorch", "ctsc", lineterm="")), err)
 
 
+def source_round_trip(folder, env, model):
+    """What is written for a source says the same when it is read again."""
+    with tempfile.TemporaryDirectory() as d:
+        archive = os.path.join(d, "model.pt")
+        code, out, err = run([env["CTSC"], "compile"] + model + ["-o", archive], env, 300)
+        graphs = [run([env["CTSC"], "graph"] + m, env, 300) for m in (model, [archive])]
+    a, b = (graph_structure(g[1]) for g in graphs)
+    if code == 0 and a == b and a and all(g[0] == 0 for g in graphs):
+        return True, ""
+    return False, "\n".join(difflib.unified_diff(a, b, "source", "archive", lineterm="")) + err + graphs[0][2] + graphs[1][2]
+
+
 def source_model(folder):
     """A program's own weights were drawn when its case was made, and changed: they come from the archive."""
     src = os.path.join(folder, "source.py")
@@ -211,6 +224,9 @@ def group_source(tally, args, env):
         results = pool.map(lambda d: corpus_case(d, env, source_model(d)), folders)
         for folder, (ok, text) in zip(folders, results):
             tally.add("source", os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
+        results = pool.map(lambda d: source_round_trip(d, env, source_model(d)), folders)
+        for folder, (ok, text) in zip(folders, results):
+            tally.add("source", "round trip of " + os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
         folders = [d for d in corpus_folders("graph.txt")
                    if os.path.relpath(d, os.path.join(HERE, "corpus")) not in differ and not d.endswith("_trace")]
         results = pool.map(lambda d: source_graph(d, env, source_model(d)), folders)
@@ -231,7 +247,7 @@ def lang_case(path, env):
     with open(path, encoding="utf-8") as f:
         lines = f.read().split("\n")
     note = lambda word: [(n, m.group(1).strip()) for n, m in
-                         ((n, re.search(r"# %s: ?(.*)" % word, line)) for n, line in enumerate(lines, 1)) if m]
+                         ((n, re.search(r"# %s: ?(.*?)(?= # (?:error|note|at): |$)" % word, line)) for n, line in enumerate(lines, 1)) if m]
     expect, errors, notes = [t for _, t in note("expect")], note("error"), note("note")
     cmd = [env["CTSC"], "run", path] + [a for _, t in note("args") for a in shlex.split(t)]
     code, out, err = run(cmd, env, 60)

@@ -89,7 +89,7 @@ static bool format_items(py *p, source_range r, const py_object *o, const char *
         if (i) sb_puts(out, ", ");
         if (!py_str(p, r, o->u.seq.items.data[i], true, out)) return false;
     }
-    if (o->kind == PY_TUPLE && n == 1) sb_putc(out, ',');
+    if (o->kind == PY_TUPLE && n == 1 && !py_is_size(o)) sb_putc(out, ',');
     sb_puts(out, close);
     return true;
 }

@@ -1,18 +1,34 @@
-"""Several independent errors in one function; what only follows from them is not reported."""
+"""Errors that do not depend on one another are all shown; what uses a wrong value is not."""
+from typing import List
+
 import torch
 import torch.nn as nn
-import torch.nn.functional as F
 
 
-class Net(nn.Module):
+def helper(x, n: int):
+    y = x.foo()  # error: 'Tensor' object has no attribute or method 'foo'.
+    return y + n
+
+
+class Main(nn.Module):
     def __init__(self):
         super().__init__()
-        self.fc1 = nn.Linear(2, 2)
+        self.fc = nn.Linear(4, 4)
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
 
-    def forward(self, x):
-        h = F.rleu(self.fc1(x))  # error: module 'torch.nn.functional' has no attribute 'rleu'
-        for i in range(3):
-            h = h + i
-            k = self.fc2(x)  # error: Module 'Net' has no attribute 'fc2'
-        n: int = "a"  # error: Variable 'n' is annotated with type int but is being assigned to a value of type str
-        return h + k + n
+    def forward(self, x, n: int) -> torch.Tensor:
+        a = torch.nothing_like_it(x)  # error: module 'torch' has no attribute 'nothing_like_it'
+        b = a + 1
+        c: List[int] = [1.5]  # error: List type annotation `List[int]` did not match
+        if n > 3:
+            d = x[unknown]  # error: undefined value unknown
+            x = d + b
+        for layer in self.layers:
+            x = layer(x, n)  # error: Expected at most 2 arguments but found 3 positional arguments.
+        for i in range(n):
+            x = x + a
+            print(self.gone)  # error: Module 'Main' has no attribute 'gone'
+        with torch.no_grad():
+            q = missing  # error: undefined value missing
+        print(q, b, c)
+        return helper(x, n) + self.fc(b)
