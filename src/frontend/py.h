@@ -165,7 +165,8 @@ struct py_object {
         struct { const char *name; py_dict *globals; bool ready, is_package; source *src; } mod;
         py_function *fn;
         struct { py_object *self, *fn; } method;
-        struct { const char *name; py_builtin_fn fn; bool method; } builtin; /* method: without self, args[0] becomes self */
+        struct { const char *name; py_builtin_fn fn; bool method; const char *of; } builtin;
+                              /* method: without self, args[0] becomes self; of: the type that self has to have, NULL: any */
         const char *op_name;
         py_class *cls;
         struct { py_object *cls; py_dict *attrs; } inst;

@@ -110,9 +110,24 @@ static py_object *attribute_of_named_tuple(py *p, py_object *o, const char *name
     return py_dict_object(p, d);
 }
 
+/* dict.__getitem__ and its kind, which a class derived from dict may name: the stand-in's (prelude/derived.py). */
+static py_object *attribute_of_container(py *p, source_range r, const py_object *o, const char *name) {
+    static const char *const names[] = {"__init__", "__getitem__", "__setitem__", "__delitem__", "__contains__",
+                                        "__iter__", "__len__",     "__eq__",      "__repr__"};
+    const char *stand_in = py_derived_name(o);
+    if (!stand_in || name[0] != '_') return NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i], name)) continue;
+        py_object *mod = py_import(p, r, "_derived"), *cls = mod ? py_getattr(p, r, mod, stand_in) : NULL;
+        return cls ? py_class_find(cls, name) : NULL;
+    }
+    return NULL;
+}
+
 static py_object *attribute_of_class(py *p, source_range r, py_object *o, const char *name) {
     const py_class *c = o->u.cls;
-    py_object *found = py_class_find(o, name);
+    py_object *found = attribute_of_container(p, r, o, name);
+    if (!found && !py_failed(p)) found = py_class_find(o, name);
     if (found) return attribute_bind(p, r, found, NULL, o);
     if (c->kind == PYC_NAMED_TUPLE && name[0] == '_' && name[1] != '_')
         return attribute_of_named_tuple(p, o, name);
@@ -261,6 +276,7 @@ static bool py_method_of_type(py *p, const char *type, const char *name, py_obje
             if (!strcmp(m->name, name) && !strcmp(m->type, type)) {
                 *out = py_builtin(p, m->name, m->fn);
                 (*out)->u.builtin.method = true;
+                (*out)->u.builtin.of = m->type;
                 return true;
             }
     return false;

@@ -382,6 +382,7 @@ static py_object *builtin_exception(py *p, const char *name, const char *base) {
     py_object *init = py_builtin(p, "__init__", exception_init),
               *trace = py_builtin(p, "with_traceback", exception_with_traceback);
     init->u.builtin.method = trace->u.builtin.method = true;
+    init->u.builtin.of = trace->u.builtin.of = "BaseException";
     py_dict *root = cls->u.cls->attrs;
     return py_dict_set(p, root, "__init__", init) && py_dict_set(p, root, "with_traceback", trace) ? cls : NULL;
 }
@@ -408,6 +409,7 @@ static bool builtin_add_methods(py *p, const char *type, py_object *cls) {
             if (strcmp(m->type, type)) continue;
             py_object *fn = py_builtin(p, m->name, m->fn);
             fn->u.builtin.method = true;
+            fn->u.builtin.of = type;
             if (!py_dict_set(p, cls->u.cls->attrs, m->name, fn)) return false;
         }
     return true;

@@ -190,19 +190,60 @@ static py_object *call_builtin(PY_ARGS, py_builtin_fn fn) {
     return py_work(p, r, weight) ? fn(p, r, self, nargs, args, nkw, names, kwargs) : NULL;
 }
 
+static bool call_self_fits(const char *of, const py_object *o) {
+    switch (o->kind) {
+    case PY_DICT: return !strcmp(of, "dict");
+    case PY_LIST: return !strcmp(of, "list");
+    case PY_TUPLE: return !strcmp(of, "tuple");
+    case PY_SET: return !strcmp(of, "set");
+    case PY_RANGE: return !strcmp(of, "range");
+    case PY_ITERATOR: return !strcmp(of, "generator");
+    case PY_INSTANCE: return o->u.inst.cls->u.cls->kind == PYC_EXCEPTION && !strcmp(of, "BaseException");
+    case PY_VALUE:
+        switch (o->u.v.tag) {
+        case V_STR: return !strcmp(of, "str");
+        case V_BOOL: return !strcmp(of, "bool") || !strcmp(of, "int");
+        case V_INT: return !strcmp(of, "int");
+        case V_FLOAT: return !strcmp(of, "float");
+        case V_COMPLEX: return !strcmp(of, "complex");
+        default: return false;
+        }
+    default: return false;
+    }
+}
+
+/* The object that a builtin method works on: o, or what an object of a class derived from dict or list holds. */
+static py_object *call_self(py *p, source_range r, const py_object *fn, py_object *o) {
+    const char *of = fn->u.builtin.of;
+    py_object *held = o;
+    if (!of || call_self_fits(of, o)) return o;
+    if (o->kind == PY_INSTANCE) {
+        py_object *plain = py_class_find(o->u.inst.cls, "_plain");
+        bool derived = plain && plain->kind == PY_FUNCTION && plain->u.fn->module &&
+                       !strcmp(plain->u.fn->module->u.mod.name, "_derived");
+        held = derived ? py_call(p, r, plain, 1, &o, 0, NULL, NULL) : (py_object *)py_enum_plain(o);
+        if (!held || call_self_fits(of, held)) return held;
+    }
+    return py_fail(p, r, "TypeError", "descriptor '%s' requires a '%s' object but received '%s'", fn->u.builtin.name, of,
+                   py_type_name(o));
+}
+
 static py_object *call_shifted(PY_ARGS) {
     /* callee in self's place: a builtin method taken from its class */
     py_object *fn = self;
     if (nargs < 1)
         return py_fail(p, r, "TypeError", "unbound method %s() needs an argument", fn->u.builtin.name);
-    return call_builtin(p, r, args[0], nargs - 1, args + 1, nkw, names, kwargs, fn->u.builtin.fn);
+    if (!(self = call_self(p, r, fn, args[0]))) return NULL;
+    return call_builtin(p, r, self, nargs - 1, args + 1, nkw, names, kwargs, fn->u.builtin.fn);
 }
 
 static py_object *call_method(py *p, source_range r, py_object *m, int nargs, py_object **args, int nkw,
                               const char *const *names, py_object **kwargs) {
     py_object *fn = m->u.method.fn, *few[8], **all = few;
-    if (fn->kind == PY_BUILTIN)
-        return call_builtin(p, r, m->u.method.self, nargs, args, nkw, names, kwargs, fn->u.builtin.fn);
+    if (fn->kind == PY_BUILTIN) {
+        py_object *self = call_self(p, r, fn, m->u.method.self);
+        return self ? call_builtin(p, r, self, nargs, args, nkw, names, kwargs, fn->u.builtin.fn) : NULL;
+    }
     if (nargs + 1 > 8 && !(all = arena_array(p->a, py_object *, nargs + 1))) {
         diag_no_memory(p->diag);
         return NULL;

@@ -226,6 +226,14 @@ static py_object *py_enum_lookup(py *p, source_range r, py_object *cls, py_objec
 
 /* ---- class statements ------------------------------------------------------------------------ */
 
+const char *py_derived_name(const py_object *cls) {
+    static const struct { const char *base, *stand_in; } table[] = {{"dict", "Dict"}, {"OrderedDict", "Dict"}, {"list", "List"}};
+    if (cls->kind != PY_CLASS || cls->u.cls->kind != PYC_BUILTIN) return NULL;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (!strcmp(cls->u.cls->name, table[i].base)) return table[i].stand_in;
+    return NULL;
+}
+
 static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) {
     if (base->kind == PY_TYPE) { /* typing's: Generic[T], Protocol, NamedTuple, List[int] */
         if (!strcmp(base->u.type.name, "NamedTuple")) c->kind = PYC_NAMED_TUPLE;
@@ -235,6 +243,12 @@ static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) 
         py_fail(p, r, "TypeError", "the base of class '%s' is no class but a %s", c->name,
                 py_type_name(base));
         return false;
+    }
+    /* dict and list are no classes that others can be made of: what stands in for them comes first */
+    const char *derived = py_derived_name(base);
+    if (derived) {
+        py_object *mod = py_import(p, r, "_derived"), *stand_in = mod ? py_getattr(p, r, mod, derived) : NULL;
+        if (!stand_in || !avec_push(p->a, &c->bases, stand_in)) return false;
     }
     return avec_push(p->a, &c->bases, base);
 }
@@ -368,6 +382,10 @@ static bool construct_init(PY_ARGS, py_object *o) {
 
 /* Classes derived from int, list, Tensor, ... have no representation. */
 static bool construct_is_derived_builtin(const py_class *c) {
+    for (size_t i = 1; i < c->mro.len; i++) {
+        const py_object *home = c->mro.data[i]->u.cls->module;
+        if (home && !strcmp(home->u.mod.name, "_derived")) return false;
+    }
     for (size_t i = 1; i < c->mro.len; i++)
         if (c->mro.data[i]->u.cls->make && c->mro.data[i]->u.cls->kind == PYC_BUILTIN &&
             strcmp(c->mro.data[i]->u.cls->name, "object"))

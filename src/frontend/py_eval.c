@@ -183,15 +183,10 @@ static py_object *eval_set(py *p, py_env *env, const expr *x) {
 }
 
 static bool eval_merge(py *p, source_range r, py_dict *into, py_object *o) {
-    if (o->kind != PY_DICT) {
-        py_fail(p, r, "TypeError", "'%s' object is not a mapping", py_type_name(o));
-        return false;
-    }
-    for (size_t i = 0; i < o->u.dict->entries.len; i++) {
-        const py_dict_entry e = o->u.dict->entries.data[i];
-        if (e.key && !py_dict_set_key(p, into, e.key, e.val)) return false;
-    }
-    return true;
+    bool mapping = o->kind == PY_DICT || (o->kind == PY_INSTANCE && py_find(p, r, o, "keys"));
+    if (mapping) return py_dict_merge(p, r, into, o);
+    if (!py_failed(p)) py_fail(p, r, "TypeError", "'%s' object is not a mapping", py_type_name(o));
+    return false;
 }
 
 static py_object *eval_dict(py *p, py_env *env, const expr *x) {

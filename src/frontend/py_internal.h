@@ -56,6 +56,8 @@ py_object *py_function_new(py *p, py_env *env, const func_def *def);
 /* ---- py_class.c */
 py_object *py_class_statement(py *p, py_env *env, const class_def *def);
 py_object *py_construct(PY_ARGS); /* self: the class */
+/* The class of prelude/derived.py that stands in for a builtin one as a base; NULL: none. */
+const char *py_derived_name(const py_object *cls);
 bool py_enum_members(py *p, const py_object *cls, py_object ***items, int *n);
 bool py_class_finish(py *p, source_range r, py_object *cls); /* mro, kind */
 int py_field_index(const py_class *c, const char *name);     /* of a named tuple; -1: none */

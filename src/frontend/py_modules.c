@@ -61,7 +61,7 @@ static const char *const modules_absent[] = {
     "os", "os.path", "random", "json", "argparse", "time", "datetime", "pathlib", "re", "string", "inspect",
     "io", "pickle", "uuid", "tempfile", "unittest", "heapq", "bisect", "statistics", "textwrap", "pprint",
     "subprocess", "threading", "queue", "hashlib", "base64", "struct", "traceback", "gc", "glob", "shutil",
-    "csv", "platform", "signal", "weakref", "socket", "tqdm", "matplotlib", "matplotlib.pyplot", "numpy",
+    "csv", "platform", "signal", "weakref", "socket", "tqdm", "matplotlib", "matplotlib.pyplot",
     "numpy.random", "numpy.linalg", "numpy.typing", "scipy", "scipy.stats", "pandas", "sklearn", "PIL",
     "PIL.Image", "cv2", "yaml", "requests", "urllib", "urllib.request", "zipfile", "tarfile", "gzip",
     "fractions", "decimal", "array", "ctypes", "multiprocessing", "concurrent", "concurrent.futures",
@@ -212,6 +212,8 @@ static const py_row modules_rows[] = {
     {"abc.abstractmethod", modules_identity},
     {"atexit.register", modules_identity},
     {"os.getenv", modules_getenv},
+    {"numpy.random.seed", modules_none},
+    {"random.seed", modules_none},
     {"sys.setrecursionlimit", modules_none},
     {"sys.exit", modules_exit},
 #define MODULES_ROW(name, op) {"operator." #name, modules_##name},
@@ -288,7 +290,7 @@ static const struct { const char *name; bool (*fill)(py *p, py_object *mod); } m
     {"operator", modules_fill_nothing},
 };
 
-/* os.environ is empty; numpy's constants are plain floats. */
+/* os.environ is empty. */
 static bool modules_fill_absent(py *p, py_object *mod, const char *dotted) {
     if (!strcmp(dotted, "os")) {
         py_object *environ = py_new(p, PY_DICT);
@@ -296,11 +298,7 @@ static bool modules_fill_absent(py *p, py_object *mod, const char *dotted) {
         return py_module_set(p, mod, "environ", environ) &&
                py_module_set_take(p, mod, "sep", py_text(p, "/")) && py_add_rows(p, mod, modules_rows);
     }
-    if (strcmp(dotted, "numpy")) return py_add_rows(p, mod, modules_rows);
-    return py_module_set_take(p, mod, "pi", py_float(p, 3.14159265358979323846)) &&
-           py_module_set_take(p, mod, "e", py_float(p, 2.71828182845904523536)) &&
-           py_module_set_take(p, mod, "inf", py_float(p, __builtin_inf())) &&
-           py_module_set_take(p, mod, "nan", py_float(p, __builtin_nan("")));
+    return py_add_rows(p, mod, modules_rows);
 }
 
 bool py_builtin_module(py *p, const char *dotted, py_object *mod) {
@@ -328,7 +326,8 @@ py_object *py_module_missing(py *p, py_object *mod, const char *name) {
     if (!strncmp(name, "__", 2)) return NULL;
     py_object *o = py_jit_missing(p, mod, name);
     if (!o && p->diag->status == CTSC_OK) o = py_torch_missing(p, mod, name);
-    if (o || p->diag->status != CTSC_OK || !modules_is_absent(dotted)) return o;
+    bool partly = !strcmp(dotted, "numpy"); /* what the prelude lacks of it */
+    if (o || p->diag->status != CTSC_OK || !(partly || modules_is_absent(dotted))) return o;
     if (!strcmp(dotted, "os.path")) { /* what needs no files is Python */
         py_object *path = py_import(p, nowhere, "posixpath");
         if (!path || (o = py_dict_get(path->u.mod.globals, name))) return o;

@@ -312,7 +312,12 @@ static py_object *tensor_new_tensor(PY_ARGS) {
 static py_object *tensor_refuse(py *p, source_range r, const char *what) {
     return py_unsupported(p, r, "Tensor.%s is not available while a program is being compiled", what);
 }
-static py_object *tensor_numpy(PY_ARGS) { return PY_UNUSED_PARAMS, tensor_refuse(p, r, "numpy"); }
+static py_object *tensor_numpy(PY_ARGS) {
+    py_object *a[1];
+    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "numpy", "force?", PY_GIVEN, a)) return NULL;
+    py_object *mod = py_import(p, r, "numpy"), *cls = mod ? py_getattr(p, r, mod, "ndarray") : NULL;
+    return cls ? py_call(p, r, cls, 1, &self, 0, NULL, NULL) : NULL;
+}
 static py_object *tensor_cuda(PY_ARGS) { return PY_UNUSED_PARAMS, tensor_refuse(p, r, "cuda"); }
 static py_object *tensor_backward(PY_ARGS) {
     return PY_UNUSED_PARAMS, tensor_refuse(p, r, "backward");

@@ -145,9 +145,19 @@ static bool data_store(data_walk *w, const py_object *o) {
     return true;
 }
 
+py_object *py_array_tensor(const py_object *o) {
+    const py_object *cls = o->kind == PY_INSTANCE ? o->u.inst.cls : NULL;
+    const py_object *home = cls ? cls->u.cls->module : NULL;
+    if (!home || strcmp(home->u.mod.name, "numpy") || strcmp(cls->u.cls->name, "ndarray")) return NULL;
+    py_object *t = py_dict_get(o->u.inst.attrs, "_t");
+    return t && py_is_tensor(t) ? t : NULL;
+}
+
 /* Ranges and iterators among the data become lists; a self-containing list ends at the depth limit of the
  * shape. */
 static const py_object *data_listed(py *p, source_range r, const py_object *o) {
+    const py_object *array = py_array_tensor(o);
+    if (array) return array;
     if (o->kind != PY_RANGE) return o;
     py_object **items;
     int n;

@@ -123,12 +123,21 @@ static py_object *torch_tensor(PY_ARGS) {
     return py_tensor_take(p, t);
 }
 
+static py_object *torch_from_numpy(PY_ARGS) {
+    py_object *a[1];
+    (void)self;
+    if (!py_bind(p, r, "from_numpy", "ndarray", PY_GIVEN, a)) return NULL;
+    py_object *t = py_array_tensor(a[0]);
+    return t ? t : py_fail(p, r, "TypeError", "expected np.ndarray (got %s)", py_type_name(a[0]));
+}
+
 static py_object *torch_as_tensor(PY_ARGS) {
     py_object *a[3];
     (void)self;
     int64_t dt;
     if (!py_bind(p, r, "as_tensor", "data dtype? device?", PY_GIVEN, a)) return NULL;
     if (!torch_dtype_of(p, r, a[1], &dt) || !torch_on_cpu(p, r, a[2])) return NULL;
+    if (py_array_tensor(a[0])) a[0] = py_array_tensor(a[0]);
     if (py_is_tensor(a[0]) && (dt < 0 || a[0]->u.v.u.tensor->dtype == dt)) return a[0];
     tensor *t;
     return py_tensor_from_data(p, r, a[0], dt, &t) ? py_tensor_take(p, t) : NULL;
@@ -420,7 +429,7 @@ static const py_row torch_rows[] = {
     {"torch.set_num_interop_threads", torch_none},
     {"torch.set_float32_matmul_precision", torch_none},
     {"torch.get_num_threads", torch_one},
-    {"torch.from_numpy", torch_unavailable},
+    {"torch.from_numpy", torch_from_numpy},
     {"torch.save", torch_unavailable},
     {"torch.load", torch_unavailable},
     {"torch.get_rng_state", torch_unavailable},

@@ -36,6 +36,8 @@ value py_tensor_item(const tensor *t, diag *d); /* the only element as bool, int
 py_object *py_symbol_object(py *p, source_range r, py_symbol kind, int64_t v); /* torch.float32 */
 
 /* py_tensor_data.c: nested sequences of numbers <-> tensors */
+/* The tensor of a numpy.ndarray (prelude/numpy); NULL: o is none. */
+py_object *py_array_tensor(const py_object *o);
 bool py_tensor_from_data(py *p, source_range r, const py_object *data, int64_t dtype /* -1: by the data */,
                          tensor **out);
 

@@ -137,22 +137,23 @@ static sugar *names_library_function(emitter *e, const py_object *o) {
         e, arena_printf(e->scratch, "%s.%s", o->u.fn->module->u.mod.name, o->u.fn->def->name));
 }
 
-static sugar *names_function(emitter *e, source_range r, py_object *o) {
-    if (source_dropped(o) || !o->u.fn->def) return names_python(e, o);
-    if (o->u.fn->overloads.len) return names_overloads(e, r, o);
-    sugar *s = o->u.fn->cls || !o->u.fn->module ? NULL : names_library_function(e, o);
-    if (s) return s;
-    s = sugar_new(e, SUGAR_FUNCTION);
-    s->fn = source_function(source_enter(e), r, o);
-    return s->fn ? s : NULL;
-}
-
 static sugar *names_no_builtin(emitter *e, source_range r, const char *name) {
     const char *dot = strrchr(name, '.');
     return emit_fail(e, r,
                      "Python builtin <built-in function %s> is currently not supported in Torchscript",
                      dot ? dot + 1 : name),
            NULL;
+}
+
+static sugar *names_function(emitter *e, source_range r, py_object *o) {
+    if (source_dropped(o) || !o->u.fn->def) return names_python(e, o);
+    if (o->u.fn->module && !strcmp(o->u.fn->module->u.mod.name, "numpy")) return names_no_builtin(e, r, o->u.fn->def->name);
+    if (o->u.fn->overloads.len) return names_overloads(e, r, o);
+    sugar *s = o->u.fn->cls || !o->u.fn->module ? NULL : names_library_function(e, o);
+    if (s) return s;
+    s = sugar_new(e, SUGAR_FUNCTION);
+    s->fn = source_function(source_enter(e), r, o);
+    return s->fn ? s : NULL;
 }
 
 static sugar *names_builtin(emitter *e, source_range r, py_object *o) {

@@ -129,7 +129,7 @@ static void test_errors(void **state) {
         {"import torch\ntorch.zeros(1, 2) @ [1]\n", "builtins.TypeError",
          "unsupported operand type(s) for @"},
         {"import os\nos.getcwd()\n", NULL, "os.getcwd is not available while a program is being compiled"},
-        {"import numpy as np\nnp.zeros(3)\n", NULL, "numpy.zeros is not available"},
+        {"import numpy as np\nnp.polyfit([1], [2], 3)\n", NULL, "numpy.polyfit is not available"},
         {"import torchvision\n", NULL, "torchvision"},
         {"import math\nmath.sqrt(-1)\n", "builtins.ValueError", "math domain error"},
         {"import math\nmath.factorial(30)\n", "builtins.OverflowError", "64 bits"},
