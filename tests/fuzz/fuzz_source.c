@@ -7,15 +7,46 @@
  */
 #include "ctsc.h"
 
+#include "base/mem.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
 static void fuzz_drop(void *ctx, const char *text, size_t len) {
     (void)ctx, (void)text, (void)len;
+}
+
+/* Leaks are counted here, for runs without LeakSanitizer. What is made once in a process (the index of operators) is made
+ * in the first runs; SLACK blocks are left to what comes later. */
+enum { FUZZ_WARM = 2000, FUZZ_SLACK = 1000 };
+static size_t fuzz_live, fuzz_baseline, fuzz_runs;
+
+static void *fuzz_memory(void *ctx, void *p, size_t size) {
+    (void)ctx;
+    void *moved = size ? realloc(p, size) : NULL;
+    if (!size) free(p);
+    if (p && !size) __atomic_sub_fetch(&fuzz_live, 1, __ATOMIC_RELAXED);
+    if (!p && moved) __atomic_add_fetch(&fuzz_live, 1, __ATOMIC_RELAXED);
+    return moved;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+    (void)argc, (void)argv;
+    mem_set_hook(fuzz_memory, NULL);
+    return 0;
+}
+
+static void fuzz_check_leaks(void) {
+    if (++fuzz_runs <= FUZZ_WARM) fuzz_baseline = fuzz_live;
+    if (fuzz_live <= fuzz_baseline + FUZZ_SLACK) return;
+    fprintf(stderr, "%zu blocks live, %zu after the first %d runs\n", fuzz_live, fuzz_baseline, FUZZ_WARM);
+    abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -35,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         ctsc_string_free(ctsc_error_render(e, true));
     }
     ctsc_error_free(e);
+    fuzz_check_leaks();
     return 0;
 }
 
