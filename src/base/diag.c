@@ -80,7 +80,7 @@ void diag_clear(diag *d) {
     }
     vec_free(&d->items);
     mem_free(d->exception);
-    *d = (diag){0};
+    *d = (diag){.max_tensor = d->max_tensor};
 }
 
 /* Appends an item whose text is taken; without memory it is dropped. */

@@ -61,6 +61,7 @@ typedef struct diag {
     ctsc_status status; /* CTSC_OK: nothing happened */
     char *exception;    /* Python class of a raised exception ("builtins.ValueError"), or NULL */
     VEC(diag_item) items; /* the error, then its notes and frames, innermost call first */
+    uint64_t max_tensor; /* bytes that a tensor may take which is made under this diag; 0: no limit. diag_clear keeps it. */
 } diag;
 
 void diag_clear(diag *d);

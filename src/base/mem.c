@@ -70,6 +70,8 @@ void *mem_alloc(size_t size) {
 }
 
 void *mem_zalloc(size_t size) {
+    /* calloc gets large blocks from the system as zeros that cost nothing until they are touched */
+    if (mem_current == mem_default_hook) return size > PTRDIFF_MAX ? NULL : calloc(1, size ? size : 1);
     void *p = mem_alloc(size);
     if (p) memset(p, 0, size);
     return p;

@@ -28,6 +28,7 @@ static uint64_t import_machine_bytes(void) {
 bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host) {
     *p = (py){.a = a, .names = names, .diag = d, .host = *host};
     if (!p->host.max_bytes) p->host.max_bytes = import_machine_bytes() / 4 * 3;
+    d->max_tensor = p->host.max_bytes;
     p->none = py_new(p, PY_VALUE);
     p->true_ = py_new(p, PY_VALUE);
     p->false_ = py_new(p, PY_VALUE);

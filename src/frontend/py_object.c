@@ -105,6 +105,7 @@ py_object *py_value_take(py *p, value v) {
     if (value_is_counted(v)) {
         size_t bytes = object_bytes(v);
         p->held_bytes += bytes;
+        p->diag->max_tensor = p->held_bytes < p->host.max_bytes ? p->host.max_bytes - p->held_bytes : 1;
         if (!py_work(p, (source_range){0}, bytes / PY_STEP_BYTES) || !vec_push(&p->held, v)) {
             value_unref(v);
             diag_no_memory(p->diag);

@@ -131,6 +131,26 @@ static py_object *torch_from_numpy(PY_ARGS) {
     return t ? t : py_fail(p, r, "TypeError", "expected np.ndarray (got %s)", py_type_name(a[0]));
 }
 
+static bool torch_is_whole_storage(const tensor *t) {
+    return tensor_is_contiguous(t) && t->offset == 0 && t->storage->nbytes == (size_t)t->numel * dtype_size((dtype)t->dtype);
+}
+
+/* _load_data(to, from): to.copy_(from). What is mapped from a file is shared with the mapping, so that no memory is touched
+ * before the first use. */
+static py_object *torch_load_data(PY_ARGS) {
+    py_object *a[2];
+    (void)self;
+    if (!py_bind(p, r, "_load_data", "to from", PY_GIVEN, a)) return NULL;
+    if (!py_is_tensor(a[0]) || !py_is_tensor(a[1])) return py_fail(p, r, "TypeError", "_load_data: tensors expected");
+    tensor *to = a[0]->u.v.u.tensor, *from = a[1]->u.v.u.tensor;
+    if (from->storage->read_only && to->dtype == from->dtype && tensor_same_shape(to, from) && torch_is_whole_storage(to) &&
+        torch_is_whole_storage(from)) {
+        storage_share(to->storage, from->storage);
+        return p->none;
+    }
+    return tensor_copy(p->diag, to, from) == CTSC_OK ? p->none : py_kernel_failed(p, r);
+}
+
 static py_object *torch_as_tensor(PY_ARGS) {
     py_object *a[3];
     (void)self;
@@ -437,6 +457,7 @@ static const py_row torch_rows[] = {
     {"torch.seed", torch_unavailable},
     {"torch.random.manual_seed", torch_manual_seed},
     {"torch.random.initial_seed", torch_initial_seed},
+    {"torch._C._load_data", torch_load_data},
     {"torch._C._get_tracing_state", torch_none},
     {"torch._C._log_api_usage_once", torch_none},
     {"torch.cuda.is_available", torch_false},

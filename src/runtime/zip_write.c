@@ -203,7 +203,7 @@ static ctsc_status zip_deflate(diag *d, const void *data, size_t len, uint8_t **
     uint8_t *p = mem_alloc(len);
     *out = NULL;
     if (!p) return diag_no_memory(d);
-    if (deflateInit2(&zs, Z_BEST_COMPRESSION, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL - 1, Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (deflateInit2(&zs, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL - 1, Z_DEFAULT_STRATEGY) != Z_OK) {
         mem_free(p);
         return diag_no_memory(d);
     }

@@ -14,17 +14,21 @@
 
 /* ---- the allocator of tensor data ---------------------------------------------------------- */
 
-static void *storage_default_alloc(void *ctx, size_t nbytes) {
-    (void)ctx;
+static void *storage_block(size_t nbytes, void *(*alloc)(size_t size)) {
     size_t size;
     if (!size_add(nbytes, TENSOR_ALIGNMENT + sizeof(void *), &size)) return NULL;
-    char *raw = mem_alloc(size);
+    char *raw = alloc(size);
     if (!raw) return NULL;
     uintptr_t at = (uintptr_t)raw + sizeof(void *);
     size_t pad = (size_t)(-at & (TENSOR_ALIGNMENT - 1));
     char *data = raw + sizeof(void *) + pad;
     memcpy(data - sizeof(void *), &raw, sizeof(void *));
     return data;
+}
+
+static void *storage_default_alloc(void *ctx, size_t nbytes) {
+    (void)ctx;
+    return storage_block(nbytes, mem_alloc);
 }
 
 static void storage_default_free(void *ctx, void *p, size_t nbytes) {
@@ -45,18 +49,33 @@ void tensor_set_allocator(const tensor_allocator *a) {
 
 /* ---- storages ------------------------------------------------------------------------------ */
 
-storage *storage_new(size_t nbytes) {
+static void *storage_zeros(size_t nbytes) {
+    if (storage_allocator.alloc == storage_default_alloc) return storage_block(nbytes, mem_zalloc);
+    void *data = storage_allocator.alloc(storage_allocator.ctx, nbytes);
+    if (data) memset(data, 0, nbytes);
+    return data;
+}
+
+static storage *storage_of(size_t nbytes, bool zeroed) {
     if (nbytes > PTRDIFF_MAX) return NULL;
     storage *s = mem_zalloc(sizeof *s);
     if (!s) return NULL;
     atomic_init(&s->refs, 1);
     s->nbytes = nbytes;
-    s->data = storage_allocator.alloc(storage_allocator.ctx, nbytes);
+    s->data = zeroed ? storage_zeros(nbytes) : storage_allocator.alloc(storage_allocator.ctx, nbytes);
     if (!s->data) {
         mem_free(s);
         return NULL;
     }
     return s;
+}
+
+storage *storage_new(size_t nbytes) {
+    return storage_of(nbytes, false);
+}
+
+storage *storage_new_zeroed(size_t nbytes) {
+    return storage_of(nbytes, true);
 }
 
 storage *storage_borrow(void *data, size_t nbytes, void (*release)(void *ctx, void *data),
@@ -82,6 +101,20 @@ static void storage_free_data(storage *s) {
         s->release(s->release_ctx, s->data);
     else if (!s->borrowed)
         storage_allocator.free(storage_allocator.ctx, s->data, s->nbytes);
+}
+
+static void storage_release_shared(void *ctx, void *data) {
+    (void)data;
+    storage_unref(ctx);
+}
+
+void storage_share(storage *to, storage *from) {
+    if (to == from) return;
+    storage_free_data(to);
+    to->data = from->data;
+    to->release = storage_release_shared;
+    to->release_ctx = storage_ref(from);
+    to->borrowed = to->read_only = true;
 }
 
 void storage_unref(storage *s) {

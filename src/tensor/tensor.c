@@ -72,17 +72,20 @@ static ctsc_status tensor_plan(diag *d, dtype dt, int ndim, const int64_t *sizes
     if (overflow)
         return tensor_fail_sizes(d, "Storage size calculation overflowed with sizes=", ndim, sizes);
     *numel = empty ? 0 : stride;
+    if (d && d->max_tensor && !empty && (uint64_t)bytes > d->max_tensor)
+        return diag_fail(d, CTSC_LIMIT, "a tensor of %" PRId64 " bytes is more than the memory limit allows", bytes);
     return CTSC_OK;
 }
 
-ctsc_status tensor_new(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
+static ctsc_status tensor_contiguous_on(diag *d, dtype dt, int ndim, const int64_t *sizes, storage *(*make)(size_t nbytes),
+                                        tensor **out) {
     int64_t numel = 0, strides[TENSOR_MAX_DIMS];
     ctsc_status status = tensor_plan(d, dt, ndim, sizes, strides, &numel);
     if (status) return status;
     tensor *t = tensor_new_handle(dt, ndim);
     if (!t) return diag_no_memory(d);
     t->numel = numel;
-    t->storage = storage_new((size_t)numel * dtype_size(dt));
+    t->storage = make((size_t)numel * dtype_size(dt));
     if (!t->storage) {
         tensor_unref(t);
         return diag_no_memory(d);
@@ -95,13 +98,12 @@ ctsc_status tensor_new(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor
     return CTSC_OK;
 }
 
+ctsc_status tensor_new(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
+    return tensor_contiguous_on(d, dt, ndim, sizes, storage_new, out);
+}
+
 ctsc_status tensor_zeros(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
-    tensor *t;
-    ctsc_status status = tensor_new(d, dt, ndim, sizes, &t);
-    if (status) return status;
-    memset(t->storage->data, 0, t->storage->nbytes);
-    *out = t;
-    return CTSC_OK;
+    return tensor_contiguous_on(d, dt, ndim, sizes, storage_new_zeroed, out);
 }
 
 ctsc_status tensor_new_like(diag *d, const tensor *t, dtype dt, tensor **out) {

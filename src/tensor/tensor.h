@@ -36,8 +36,12 @@ typedef struct storage {
 } storage;
 
 storage *storage_new(size_t nbytes); /* uninitialised, aligned to TENSOR_ALIGNMENT; NULL: no memory */
+storage *storage_new_zeroed(size_t nbytes); /* the same, all zero; a large one costs nothing until it is touched */
 storage *storage_borrow(void *data, size_t nbytes, void (*release)(void *ctx, void *data),
                         void *ctx);
+/* Gives to the data of from, which is read-only and as large: either is copied before it is written. Only while no other
+ * thread uses to. */
+void storage_share(storage *to, storage *from);
 storage *storage_ref(storage *s);
 void storage_unref(storage *s);
 /* The allocator of tensor data; a test can put guard pages around every block. NULL restores the default. */

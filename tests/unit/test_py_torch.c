@@ -118,6 +118,7 @@ static void test_errors(void **state) {
         {"import torch\nl = []\nl.append(l)\ntorch.tensor(l)\n", "builtins.ValueError",
          "too many dimensions"},
         {"import torch\nl = []\nl.append(l)\ntorch.cat(l)\n", "builtins.TypeError", "invalid combination"},
+        {"import torch\ntorch.zeros(1 << 40, 1 << 20)\n", NULL, "more than the memory limit allows"},
         {"import torch\ntorch.nothing\n", "builtins.AttributeError", "nothing"},
         {"import torch\ntorch.set_default_dtype(torch.float64)\n", NULL, "are not supported"},
         {"import torch\ntorch.jit.trace(1, 2)\n", NULL, "torch.jit.trace records a program while it runs"},

@@ -44,12 +44,18 @@ ctsc_status create_options(op_ctx *cx, const value *args, dtype fallback, dtype 
     return arg_dtype(cx, v, fallback, dt);
 }
 
-ctsc_status create_sized(op_ctx *cx, const value *sizes, dtype dt, tensor **out) {
+typedef ctsc_status create_fn(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out);
+
+static ctsc_status create_sized_by(op_ctx *cx, const value *sizes, dtype dt, create_fn *make, tensor **out) {
     const int64_t *data;
     int n = arg_ints(sizes, &data);
     if (n > TENSOR_MAX_DIMS)
         return diag_fail(cx->diag, CTSC_FAILED, "tensor has too many (>%d) dims", TENSOR_MAX_DIMS);
-    return tensor_new(cx->diag, dt, n, data, out);
+    return make(cx->diag, dt, n, data, out);
+}
+
+ctsc_status create_sized(op_ctx *cx, const value *sizes, dtype dt, tensor **out) {
+    return create_sized_by(cx, sizes, dt, tensor_new, out);
 }
 
 /* ---- filling ---------------------------------------------------------------------------- */
@@ -164,30 +170,28 @@ OPERATOR(fill_diagonal) {
 
 /* What the overload's first arguments say about size and default dtype: (size), (self), (self,
  * size). */
-static ctsc_status create_shaped(op_ctx *cx, const value *args, dtype fallback, tensor **out) {
+static ctsc_status create_shaped(op_ctx *cx, const value *args, dtype fallback, create_fn *make, tensor **out) {
     dtype dt;
     const tensor *like = args[0].tag == V_TENSOR ? args[0].u.tensor : NULL;
     TRY(create_options(cx, args, like ? (dtype)like->dtype : fallback, &dt));
     const value *sizes = like ? create_arg(cx, args, "size") : &args[0];
-    if (sizes) return create_sized(cx, sizes, dt, out);
-    return tensor_new_like(cx->diag, like, dt, out);
+    return sizes ? create_sized_by(cx, sizes, dt, make, out) : make(cx->diag, dt, like->ndim, like->sizes, out);
 }
 
-static ctsc_status create_constant(op_ctx *cx, const value *args, int number, value *results) {
-    tensor *t;
-    TRY(create_shaped(cx, args, DT_FLOAT32, &t));
-    return create_filled(cx, args, t, value_int(number), results);
-}
 OPERATOR(zeros) {
-    return create_constant(cx, args, 0, results);
+    tensor *t;
+    TRY(create_shaped(cx, args, DT_FLOAT32, tensor_zeros, &t));
+    return op_finish(cx, args, t, results);
 }
 OPERATOR(ones) {
-    return create_constant(cx, args, 1, results);
+    tensor *t;
+    TRY(create_shaped(cx, args, DT_FLOAT32, tensor_new, &t));
+    return create_filled(cx, args, t, value_int(1), results);
 }
 /* What PyTorch leaves uninitialised is 0 here, so that no program can read what was there before.
  */
 OPERATOR(empty) {
-    return create_constant(cx, args, 0, results);
+    return op_zeros(cx, args, results);
 }
 
 /* full(size, fill_value), full_like(self, fill_value), new_full(self, size, fill_value) */
@@ -201,7 +205,7 @@ OPERATOR(full) {
                      : number.tag == V_COMPLEX ? DT_COMPLEX64
                                                : DT_FLOAT32;
     tensor *t;
-    TRY(create_shaped(cx, args, fallback, &t));
+    TRY(create_shaped(cx, args, fallback, tensor_new, &t));
     return create_filled(cx, args, t, number, results);
 }
 

@@ -493,7 +493,7 @@ class Module:
                                   'current model is {}.'.format(key, given.shape, value.shape))
                 continue
             with torch.no_grad():
-                value.copy_(given)
+                torch._C._load_data(value, given)
         if strict:
             for key in state_dict.keys():
                 if key.startswith(prefix):
