@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * group.h - a fusion group, for arguments like those at hand, becomes one kernel.
+ *
+ *     graph(%x : Tensor, %b : Tensor):                      x: float32 (n, m), contiguous; b: float32 (m), contiguous
+ *       %y : Tensor = aten::mul(%x, %x)              ->     nest group(float32 *x, float32 *b, float32 *out, int n, int m)
+ *       %z : Tensor = aten::add(%y, %b, %one)               output: float32 (n, m)
+ *       return (%z)
+ *
+ * A group is a graph of its own (attribute Subgraph of a prim::FusionGroup node): its parameters are the group's arguments, tensors
+ * and ints, floats, bools; everything constant is inside. It is lowered when it is first run with arguments of a
+ * new kind, so dtypes, ranks, layouts and the pattern of broadcasting are known exactly; sizes stay symbolic. The plan says for
+ * which arguments it holds (its conditions), and how numbers that the kernel needs follow from the arguments.
+ *
+ * Numbers: a plan has a list of int64 *slots*, computed in order at each call: sizes and strides of arguments, int arguments,
+ * constants, and arithmetic on earlier slots.
+ *
+ * What cannot be lowered, or would be slower than the operators one by one, has no plan: the operators are then called one by one. So nothing
+ * in here reports errors of programs; arguments that make an operator fail (sizes that do not broadcast) must not fit a plan's conditions.
+ * The only failures a kernel reports itself are those of native loops (index out of range, division by zero): plan->faults words them.
+ *
+ * Ownership: a plan and its nest lie in the arena given to group_lower.
+ * Tests: tests/unit/test_group.c
+ */
+#ifndef CTSC_CODEGEN_GROUP_H
+#define CTSC_CODEGEN_GROUP_H
+
+#include "codegen/nest.h"
+#include "ir/graph.h"
+#include "tensor/tensor.h"
+#include "tensor/value.h"
+
+/* ---- numbers ------------------------------------------------------------------------------------------- */
+
+typedef enum slot_kind {
+    SLOT_SIZE,   /* sizes[b] of tensor argument a */
+    SLOT_STRIDE, /* strides[b] of tensor argument a, in elements */
+    SLOT_INT,    /* int or bool argument a */
+    SLOT_CONST,  /* k */
+    SLOT_ADD, SLOT_SUB, SLOT_MUL, SLOT_MIN, SLOT_MAX, /* of slots a, b */
+    SLOT_DIV,    /* floor division of slot a by slot b; 0 if b is 0 */
+    SLOT_NUMEL,  /* number of elements of tensor argument a */
+} slot_kind;
+
+typedef struct group_slot { slot_kind kind; int a, b; int64_t k; } group_slot;
+
+/* ---- conditions ------------------------------------------------------------------------------------------ */
+
+/* What one argument has to be like. */
+typedef struct group_argument {
+    value_tag tag;     /* V_TENSOR, V_INT, V_FLOAT, V_BOOL, V_NONE */
+    dtype dt;          /* of a tensor */
+    int ndim;
+    bool contiguous;   /* a tensor must be contiguous; else any strides do, but those that `relations` fix */
+    bool written;      /* the kernel writes to it: it must be writable and share no storage with another tensor argument */
+    bool pinned;       /* its value is part of the plan (an int used as a dim, a bool): `pin` */
+    int64_t pin;
+} group_argument;
+
+typedef enum relation_kind { SLOTS_EQUAL, SLOT_IS, SLOT_POSITIVE } relation_kind; /* a == b; a == k; a > 0 */
+typedef struct group_relation { relation_kind kind; int a, b; int64_t k; } group_relation;
+
+/* ---- the plan ---------------------------------------------------------------------------------------------- */
+
+typedef struct group_output {
+    value_tag tag;     /* V_TENSOR: fresh and contiguous; V_INT, V_FLOAT, V_BOOL: one element of int64, float64, bool in a buffer */
+    dtype dt;
+    int ndim;
+    int sizes[TENSOR_MAX_DIMS]; /* slots */
+    int alias;         /* >= 0: no buffer: the output is argument `alias` itself (a tensor that a native loop wrote to); else -1 */
+} group_output;
+
+typedef enum buffer_kind { BUFFER_ARGUMENT, BUFFER_OUTPUT } buffer_kind;
+typedef struct group_buffer { buffer_kind kind; int index; } group_buffer; /* data of a tensor argument, or an output */
+
+/* What a nonzero result of the kernel means: message has one %lld for the fault's value, or none. */
+typedef struct group_fault { int64_t code; const char *exception, *message; source_range range; } group_fault;
+
+typedef struct group_plan {
+    nest *nest;
+    VEC(group_argument) arguments; /* one per parameter */
+    VEC(group_slot) slots;
+    VEC(group_relation) relations;
+    VEC(group_buffer) buffers;     /* in the order of the nest's */
+    VEC(int) ints;                 /* slots, in the order of the nest's ints */
+    VEC(int) floats;               /* float arguments, in the order of the nest's floats */
+    VEC(group_output) outputs;     /* one per return of the graph */
+    VEC(group_fault) faults;
+    int range_begin, range_end;    /* slots: the parallel loop's range; -1: the nest has none */
+    int grain;                     /* slot: pieces of that range worth handing to a thread are at least so long */
+} group_plan;
+
+/* args: one value per parameter of g. *out: the plan, or NULL if there is none for such arguments. Fails only without memory. */
+ctsc_status group_lower(arena *a, const graph *g, const value *args, group_plan **out, diag *d);
+
+/* For builders of plans. Equal slots are made once. */
+int plan_slot(group_plan *p, arena *a, slot_kind kind, int x, int y, int64_t k);
+int plan_size(group_plan *p, arena *a, int argument, int dim);
+int plan_stride(group_plan *p, arena *a, int argument, int dim);
+int plan_const(group_plan *p, arena *a, int64_t k);
+void plan_relate(group_plan *p, arena *a, relation_kind kind, int x, int y, int64_t k); /* once */
+/* The nest's int input for a slot (constants become constants). The same expression for the same slot. */
+nest_expr *plan_expr(group_plan *p, arena *a, int slot);
+
+/* A group whose graph holds loops (group_loop.c). Called by group_lower. */
+ctsc_status group_lower_loop(arena *a, const graph *g, const value *args, group_plan **out, diag *d);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lazy.h - tensors inside a kernel: not memory, but what their element at an index is.
+ *
+ *     %d : Tensor = aten::sub(%a, %b, %one)       lazy_at(d, {i, k}) = a[i * sa + k] - b[k]
+ *
+ * A lazy tensor knows its dtype, its sizes as expressions of the kernel, and how to make the expression of one element: loading it
+ * from a buffer, applying an operator to elements of others, or mapping the index (views). Nothing is computed until
+ * lazy_at is asked, so intermediate tensors cost nothing but what is computed again for each use; a schedule that wants a value once per
+ * element binds it (lazy_bind).
+ *
+ * Sizes: two dims of equal pointers are the same size; a dim that is the constant 1 broadcasts. Where an operator needs two
+ * different expressions to be equal (broadcasting 'n' with 'm'), lazy->equal is asked: it may note a condition and say yes.
+ * dtypes follow PyTorch: numbers (lazy_number) take part in promotion as wrapped numbers, 0-dim tensors as 0-dim tensors.
+ */
+#ifndef CTSC_CODEGEN_LAZY_H
+#define CTSC_CODEGEN_LAZY_H
+
+#include "codegen/nest.h"
+#include "ir/graph.h"
+#include "tensor/tensor.h"
+
+enum { LAZY_MAX_DIMS = 8 };
+
+typedef struct lazy {
+    nest *n;
+    arena *a;
+    /* May x and y be taken as equal sizes from now on? NULL: only if they are the same expression. */
+    bool (*equal)(void *ctx, nest_expr *x, nest_expr *y);
+    /* The size, at specialisation, is it 1? (Then the dim broadcasts; the callee notes the condition.) NULL: constants only. */
+    bool (*is_one)(void *ctx, nest_expr *x);
+    void *ctx;
+} lazy;
+
+typedef struct lazy_tensor {
+    dtype dt;
+    int ndim;
+    bool is_number, number_is_default; /* a Python number: 0-dim, promotes as a wrapped number */
+    nest_expr *sizes[LAZY_MAX_DIMS];
+    /* The element at index (ndim expressions, each within its size), in the type nest_type_of(dt). */
+    nest_expr *(*at)(lazy *l, const struct lazy_tensor *t, nest_expr *const *index);
+    int cost;  /* rough cycles per element, loads included, for deciding what to compute again */
+    void *impl;
+} lazy_tensor;
+
+/* strides: expressions, in elements; offset: NULL for 0. */
+lazy_tensor *lazy_buffer(lazy *l, nest_buffer *b, int ndim, nest_expr *const *sizes, nest_expr *const *strides, nest_expr *offset);
+/* A 0-dim tensor that is the value of an expression; lazy_number: the Python number of an int, float or bool expression. */
+lazy_tensor *lazy_scalar(lazy *l, dtype dt, nest_expr *value);
+lazy_tensor *lazy_number(lazy *l, nest_expr *value);
+/* t, but its element at the index that a loop is at is `value` (computed once, or read back from where it was stored). The index passed to
+ * lazy_at is then not looked at. */
+lazy_tensor *lazy_bind(lazy *l, const lazy_tensor *t, nest_expr *value);
+
+/* An argument of an operator: a tensor, or something else that is known. */
+typedef struct lazy_arg {
+    const lazy_tensor *t; /* tensors, and numbers that are not constant */
+    value constant;       /* t == NULL: the constant (None, bool, int, float, string, list of ints), borrowed */
+} lazy_arg;
+
+/* The tensor that a pointwise operator or a view makes of its arguments (one per schema argument); NULL: it cannot be
+ * expressed so (unknown operator, dtype without a nest type, sizes not known to fit, ...). */
+lazy_tensor *lazy_apply(lazy *l, const node *n, const lazy_arg *args);
+static inline nest_expr *lazy_at(lazy *l, const lazy_tensor *t, nest_expr *const *index) {
+    return t->at(l, t, index);
+}
+/* The same value in another dtype, converted as Tensor.to does. */
+lazy_tensor *lazy_cast(lazy *l, const lazy_tensor *t, dtype dt);
+/* Index of t for an element of a shape that t is broadcast to. */
+void lazy_broadcast_index(const lazy_tensor *t, int ndim, nest_expr *const *index, nest_expr **out);
+/* Sizes of the broadcast of n tensors; false: not known to fit. */
+bool lazy_broadcast_sizes(lazy *l, int n, const lazy_tensor *const *ts, int *ndim, nest_expr **sizes);
+
+#endif
