@@ -73,8 +73,17 @@ typedef struct group_output {
 typedef enum buffer_kind { BUFFER_ARGUMENT, BUFFER_OUTPUT } buffer_kind;
 typedef struct group_buffer { buffer_kind kind; int index; } group_buffer; /* data of a tensor argument, or an output */
 
-/* What a nonzero result of the kernel means: message has one %lld for the fault's value, or none. */
-typedef struct group_fault { int64_t code; const char *exception, *message; source_range range; } group_fault;
+/* What a nonzero result of the kernel means: message has one %lld for the fault's value, or none; %s stands for the sizes
+ * "[2, 3]" of `nsizes` slots. exception: NULL if the interpreter names none either. */
+typedef struct group_fault {
+    int64_t code;
+    const char *exception, *message;
+    source_range range;
+    int nsizes;
+    const int *sizes;
+} group_fault;
+/* The result of a kernel that finds numbers it was not made for: it has done nothing, the group is to be interpreted. */
+enum { GROUP_UNFIT = 1 };
 
 typedef struct group_plan {
     nest *nest;
@@ -88,10 +97,19 @@ typedef struct group_plan {
     VEC(group_fault) faults;
     int range_begin, range_end;    /* slots: the parallel loop's range; -1: the nest has none */
     int grain;                     /* slot: pieces of that range worth handing to a thread are at least so long */
+    VEC(nest_expr *) exprs;        /* of slots, where plan_expr made them; NULL elsewhere */
 } group_plan;
 
 /* args: one value per parameter of g. *out: the plan, or NULL if there is none for such arguments. Fails only without memory. */
 ctsc_status group_lower(arena *a, const graph *g, const value *args, group_plan **out, diag *d);
+
+/* Describes fault `code` (not GROUP_UNFIT) in d, as the interpreter would. slots: the values of p->slots. */
+ctsc_status group_describe_fault(const group_plan *p, const int64_t *slots, int64_t code, int64_t fault, diag *d);
+
+/* Do these arguments fit the plan? If so, slots holds the values of p->slots.len slots. Quick and without allocations: runs at every call. */
+bool plan_fits(const group_plan *p, const value *args, int64_t *slots);
+/* The value of one slot, from those before it. */
+int64_t plan_slot_value(const group_plan *p, int slot, const value *args, const int64_t *slots);
 
 /* For builders of plans. Equal slots are made once. */
 int plan_slot(group_plan *p, arena *a, slot_kind kind, int x, int y, int64_t k);

@@ -47,7 +47,8 @@ typedef struct emit_state {
     int ngroups, access;          /* access: the metadata node that accesses carry, -1: none */
     int scope_sets, weights;      /* first node of the alias scope sets; branch weights; -1: not made */
     bool ended;                   /* the current block has its terminator */
-    const char *fast;             /* "contract " or "" */
+    const char *fast, *fast_sum;  /* "contract " or "": arithmetic; accumulations */
+    const nest_expr *product;     /* the product that is being accumulated */
     char calls[EMIT_MAX_CALLS][192];
     int ncalls;
     bool too_many;
@@ -286,8 +287,17 @@ static emit_value emit_cast(emit_state *e, nest_expr *x) {
     return v;
 }
 
+/* "round_f16": by the processor's conversions, where it has them. */
+static emit_value emit_round_f16(emit_state *e, nest_expr *x) {
+    emit_value a = emit_expr(e, x->args[0]), narrow = emit_temp(e), v = emit_temp(e);
+    emit_line(e, "%s = fptrunc float %s to half", narrow.s, a.s);
+    emit_line(e, "%s = fpext half %s to float", v.s, narrow.s);
+    return v;
+}
+
 static emit_value emit_call(emit_state *e, nest_expr *x) {
     nest_type t = x->args[0]->type;
+    if (e->target->f16c && t == NEST_F32 && !strcmp(x->u.name, "round_f16")) return emit_round_f16(e, x);
     const char *result = x->type == NEST_BOOL ? "i8" : emit_llvm(x->type);
     emit_value args[NEST_MAX_ARGS], v;
     char types[NEST_MAX_ARGS * 10] = "", list[NEST_MAX_ARGS * 48] = "";
@@ -359,7 +369,7 @@ static emit_value emit_operator(emit_state *e, nest_expr *x) {
         emit_line(e, "%s = xor %s %s, %s", v.s, emit_llvm(t), a.s, t == NEST_BOOL ? "true" : "-1");
     } else {
         emit_line(e, "%s = %s %s%s %s, %s", v.s, real ? names[x->op].of_float : names[x->op].of_int,
-                  real ? e->fast : "", emit_llvm(t), a.s, b.s);
+                  !real ? "" : x == e->product ? e->fast_sum : e->fast, emit_llvm(t), a.s, b.s);
     }
     return v;
 }
@@ -523,14 +533,16 @@ static void emit_if(emit_state *e, nest_stmt *s) {
 
 static void emit_accumulate(emit_state *e, nest_stmt *s) {
     nest_type t = s->var->type;
+    e->product = s->value->op == NEST_MUL ? s->value : NULL;
     emit_value x = emit_expr(e, s->value), old = emit_var(e, s->var), v;
+    e->product = NULL;
     if (s->acc == NEST_ACC_MIN || s->acc == NEST_ACC_MAX) {
         v = emit_minmax(e, t, s->acc == NEST_ACC_MAX, old, x);
     } else {
         const char *op = s->acc == NEST_ACC_SUM ? "add" : "mul";
         v = emit_temp(e);
         if (nest_is_float(t))
-            emit_line(e, "%s = f%s reassoc %s%s %s, %s", v.s, op, e->fast, emit_llvm(t), old.s, x.s);
+            emit_line(e, "%s = f%s reassoc %s%s %s, %s", v.s, op, e->fast_sum, emit_llvm(t), old.s, x.s);
         else
             emit_line(e, "%s = %s %s %s, %s", v.s, op, emit_llvm(t), old.s, x.s);
     }
@@ -614,7 +626,8 @@ static void emit_module(emit_state *e, strbuf *out) {
     sb_write(out, sb_str(&body), body.len);
     sb_puts(out, "}\n");
     for (int i = 0; i < e->ncalls; i++) sb_printf(out, "%s\n", e->calls[i]);
-    sb_printf(out, "attributes #0 = { nounwind%s", e->n->contract ? " \"ctsc-contract\"" : "");
+    bool contract = e->n->contract || e->n->contract_inside;
+    sb_printf(out, "attributes #0 = { nounwind%s", contract ? " \"ctsc-contract\"" : "");
     if (e->target->vector_width) sb_printf(out, " \"prefer-vector-width\"=\"%d\"", e->target->vector_width);
     sb_printf(out, " }\n%s", sb_str(&e->meta));
     out->failed |= body.failed | inputs.failed | e->meta.failed | e->entry.failed;
@@ -636,7 +649,8 @@ ctsc_status nest_emit_llvm(nest *n, const emit_target *target, strbuf *out, diag
                       .vars = vars,
                       .access = -1,
                       .weights = -1,
-                      .fast = n->contract ? "contract " : ""};
+                      .fast = n->contract ? "contract " : "",
+                      .fast_sum = n->contract || n->contract_inside ? "contract " : ""};
     emit_module(e, out);
     if (e->too_many)
         st = diag_fail(d, CTSC_LIMIT, "loop nest %s calls too many functions", n->name);

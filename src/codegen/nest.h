@@ -37,7 +37,8 @@
  *      unroll    constant bounds: no loop remains.
  * 7. A restrict buffer shares no byte with another buffer, unless neither of the two is written.
  * 8. fail(code, value) ends the kernel: it returns code (> 0) and stores value through its argument `fault`.
- * 9. nest->contract lets a * b + c become one rounding, in the nest's arithmetic and in the functions called.
+ * 9. nest->contract lets a * b + c become one rounding, in the nest's arithmetic and in the functions called;
+ *    nest->contract_inside lets it inside the functions, and in accumulations of a product.
  *
  * Ownership: everything lies in the arena given to nest_new; look at arena_failed once the nest is built.
  * A nest is built and used by one thread at a time (printers keep notes in the nodes).
@@ -197,7 +198,7 @@ typedef struct nest_stmt {
 typedef struct nest {
     arena *a;
     const char *name;
-    bool contract;
+    bool contract, contract_inside;
     nest_buffer *buffers[NEST_MAX_BUFFERS], *locals[NEST_MAX_BUFFERS];
     const char *ints[NEST_MAX_BUFFERS], *floats[NEST_MAX_BUFFERS]; /* names of the inputs */
     int nbuffers, nlocals, nints, nfloats, nvars;

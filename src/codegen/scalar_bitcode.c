@@ -42,3 +42,7 @@ SCALAR_FN uint16_t nest_store_f16(float x) {
     r = a > 0x7f800000u ? 0x7e00u : r;
     return (uint16_t)(r | sign);
 }
+
+/* What memory of the smaller types would keep. */
+SCALAR_FN float scalar_round_f16_f32(float x) { return nest_load_f16(nest_store_f16(x)); }
+SCALAR_FN float scalar_round_bf16_f32(float x) { return scalar_from_bits_f32((uint32_t)nest_store_bf16(x) << 16); }

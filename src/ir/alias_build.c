@@ -328,8 +328,10 @@ static void build_loop(alias_db *db, const node *n) {
     }
 }
 
-/* Groups compute; what they return may be a view of what they were given. */
+/* Groups compute; what they return may be a view of what they were given. Those made of loops write to tensors. */
 static void build_group(alias_db *db, const node *n) {
+    for (size_t k = 0; k < n->inputs.len; k++)
+        if (node_writes_input(n, (int)k)) build_write(db, n, build_value(db, n->inputs.data[k]));
     for (size_t i = 0; i < n->outputs.len; i++)
         for (size_t k = 0; k < n->inputs.len; k++) build_related(db, n->outputs.data[i], n->inputs.data[k]);
 }

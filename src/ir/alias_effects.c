@@ -10,6 +10,7 @@
  * Tests: tests/unit/test_alias.c
  */
 #include "ir/alias.h"
+#include "ir/loop_ops.h"
 
 #include <string.h>
 
@@ -122,8 +123,31 @@ static bool effects_alias_writes(const alias_info *a) {
     return a && (a->write || effects_alias_writes(a->elem));
 }
 
+/* Does a group with loops write the elements of parameter i? Its graph holds views that loop_viewed knows; a write to anything else that is not
+ * new counts for all. */
+static bool effects_block_writes_param(const block *b, const ir_value *param) {
+    for (const node *n = b->first; n; n = n->next) {
+        for (size_t k = 0; k < n->blocks.len; k++)
+            if (effects_block_writes_param(n->blocks.data[k], param)) return true;
+        if (!loop_op_writes(n)) continue;
+        const ir_value *v = loop_viewed(n->inputs.data[0]);
+        bool is_new = v->def && v->def->kind == N_OP && v->def->op && node_makes_fresh(v->def);
+        bool other = !v->def && v->owner == param->owner && v != param;
+        if (!is_new && !other) return true;
+    }
+    return false;
+}
+
+static bool effects_group_writes(const node *n, int i) {
+    const attr *a = node_attr(n, "Subgraph");
+    if (!a || a->kind != ATTR_GRAPH || i >= (int)a->u.g->root->params.len) return true;
+    const ir_value *param = a->u.g->root->params.data[i];
+    return param->type->kind == T_TENSOR && effects_block_writes_param(a->u.g->root, param);
+}
+
 bool node_writes_input(const node *n, int i) {
     if (n->kind == N_SET_ATTR) return i == 0;
+    if (n->kind == N_FUSION_GROUP) return effects_group_writes(n, i);
     if (n->kind != N_OP || !n->op) return false; /* what may do anything is asked of the database */
     if (i < n->op->schema->nargs && effects_alias_writes(n->op->schema->args[i].alias)) return true;
     const char *name = effects_name(n);
@@ -142,6 +166,7 @@ static const char *const effects_reshaping[] = {
 bool node_write_reshapes(const node *n) {
     const char *name = effects_name(n);
     size_t len = strlen(name);
+    if (n->kind == N_FUSION_GROUP) return false;
     if (n->kind != N_OP || !n->op) return true;
     for (int i = 0; i < n->op->schema->nargs && i < (int)n->inputs.len; i++)
         if (node_writes_input(n, i) && (n->op->schema->args[i].type->kind != T_TENSOR || n->op->schema->args[i].kwarg_only))
@@ -200,7 +225,7 @@ static const char *const effects_unmarked_results[] = {
     "atleast_3d", "broadcast_tensors", "meshgrid", "sorted", "einsum", "chain_matmul", "linalg_multi_dot", "cartesian_prod", "combinations",
     "conj_physical", "data", "cpu", "cuda", "to_dense", "to_mkldnn", "to_sparse", "dequantize", "_cast_Byte", "_cast_Char", "_cast_Double",
     "_cast_Float", "_cast_Half", "_cast_Int", "_cast_Long", "_cast_Short", "matrix_power", "linalg_matrix_power", "pad", "constant_pad_nd",
-    "rot90", "_pack_padded_sequence", "_pad_packed_sequence", "lift", "AutogradAdd", "positive", NULL};
+    "rot90", "_conj_physical", "_pack_padded_sequence", "_pad_packed_sequence", "lift", "AutogradAdd", "positive", NULL};
 
 bool node_returns_unmarked(const node *n) {
     return effects_named(effects_unmarked_results, effects_name(n));

@@ -4,7 +4,7 @@
  *
  * Tests: tests/unit/test_graph.c
  */
-#include "ir/graph.h"
+#include "ir/alias.h"
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
@@ -166,6 +166,13 @@ static bool op_has_effects(const op *o) {
     return !returns || (o->flags & (OP_SIDE_EFFECT | OP_UNSAFE)) || o->schema->has_alias_write;
 }
 
+/* Writes that the schema does not mark, which only the node's constants decide (batch norm's statistics). */
+static bool node_writes_unmarked(const node *n) {
+    for (size_t i = 0; i < n->inputs.len; i++)
+        if (node_writes_input(n, (int)i)) return true;
+    return false;
+}
+
 static bool block_has_effects(const block *b) {
     for (const node *n = b->first; n; n = n->next)
         if (node_has_side_effects(n)) return true;
@@ -174,7 +181,9 @@ static bool block_has_effects(const block *b) {
 
 bool node_has_side_effects(const node *n) {
     bool nested = n->kind == N_IF || n->kind == N_LOOP || n->kind == N_FUSION_GROUP;
-    if (n->kind == N_OP ? op_has_effects(n->op) : !node_pure[n->kind] && !nested) return true;
+    if (n->kind == N_OP ? op_has_effects(n->op) || node_writes_unmarked(n) : !node_pure[n->kind] && !nested) return true;
+    const attr *group = n->kind == N_FUSION_GROUP ? node_attr(n, "Subgraph") : NULL;
+    if (group && block_has_effects(group->u.g->root)) return true;
     for (size_t i = 0; i < n->blocks.len; i++)
         if (block_has_effects(n->blocks.data[i])) return true;
     return false;

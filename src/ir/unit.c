@@ -64,8 +64,10 @@ static void unit_release_class(type *t) {
 }
 
 static void unit_release_function(unit *u, function *f) {
-    if (f->code && u->code_free) u->code_free(f->code);
-    f->code = NULL;
+    for (int i = 0; i < FUNCTION_LEVELS; i++) {
+        if (f->code[i] && u->code_free) u->code_free(f->code[i]);
+        f->code[i] = NULL;
+    }
     graph_free(f->graph);
     f->graph = NULL;
     if (f->schema) schema_free_values(f->schema);

@@ -19,6 +19,8 @@
 
 typedef enum function_state { FUNCTION_DECLARED, FUNCTION_COMPILING, FUNCTION_READY, FUNCTION_FAILED } function_state;
 
+enum { FUNCTION_LEVELS = 3 };
+
 typedef struct function {
     const char *name;       /* "forward" */
     const char *qualified;  /* "__torch__.Main.forward" */
@@ -32,7 +34,7 @@ typedef struct function {
     graph *graph;           /* NULL until compiled */
     const void *def;        /* AST of the definition (frontend) */
     const void *scope;      /* name resolution for the body (frontend) */
-    struct code *code;      /* bytecode (runtime), NULL until first run */
+    struct code *code[FUNCTION_LEVELS]; /* bytecode (runtime): as written, optimised, fused; NULL until first run so */
     source_range range;
     diag *error;            /* why compilation failed, state == FUNCTION_FAILED */
 } function;

@@ -14,5 +14,10 @@ struct ctsc_module { module *m; };
 diag *api_enter(ctsc_error *e, diag *own);
 ctsc_status api_leave(ctsc_error *e, diag *own, ctsc_status s);
 ctsc_value *api_wrap_take(value v); /* NULL without memory: v is released */
+/* A method of the module by name; the failure lists those it has. */
+ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, struct function **out);
+/* All arguments of a method as it takes them: self, those given, defaults. *out: new references, to be freed whatever the status. */
+ctsc_status api_arguments(const ctsc_module *m, const struct function *f, size_t nargs, ctsc_value *const *args, diag *d, value **out);
+void api_free_arguments(const struct function *f, value *full); /* full may be NULL */
 
 #endif

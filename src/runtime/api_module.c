@@ -103,7 +103,7 @@ char *ctsc_module_method_schema(const ctsc_module *m, const char *method) {
     return sb_take(&sb);
 }
 
-static ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, function **out) {
+ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, function **out) {
     *out = module_method(m->m, name);
     if (*out) return CTSC_OK;
     strbuf sb = STRBUF_INIT;
@@ -133,27 +133,28 @@ ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nar
                             const ctsc_run_options *o, ctsc_value **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     function *f = NULL;
-    runtime *rt = NULL;
-    value *given = NULL, result = value_none();
     ctsc_status s = api_method(m, d, method, &f);
     if (s != CTSC_OK) return api_leave(e, &own, s);
-    rt = mem_alloc(sizeof *rt);
-    given = mem_alloc((nargs + 1) * sizeof *given);
-    if (!rt || !given) {
+    workspace *w = workspace_take(&m->m->workspaces);
+    if (!w) return api_leave(e, &own, diag_no_memory(d));
+    size_t bytes = (nargs + 1) * sizeof(value);
+    value *given = recycle_alloc(bytes), result = value_none();
+    if (given) {
+        api_runtime(&w->rt, o);
+        w->rt.ws = w;
+        w->rt.root = m->m->root.u.object;
+        w->rt.opt = m->m->opt;
+        for (size_t i = 0; i < nargs; i++) given[i] = args[i]->v;
+        s = module_call(m->m, f, &w->rt, nargs, given, d, &result);
+        recycle_free(given, bytes);
+    } else {
         s = diag_no_memory(d);
-        goto out;
     }
-    api_runtime(rt, o);
-    for (size_t i = 0; i < nargs; i++) given[i] = args[i]->v;
-    s = module_call(m->m, f, rt, nargs, given, d, &result);
-    if (s == CTSC_OK) {
-        ctsc_value *h = api_wrap_take(result);
-        if (h) *out = h;
-        else s = diag_no_memory(d);
-    }
-out:
-    mem_free(given);
-    mem_free(rt);
+    workspace_give(&m->m->workspaces, w);
+    if (s != CTSC_OK) return api_leave(e, &own, s);
+    ctsc_value *h = api_wrap_take(result);
+    if (h) *out = h;
+    else s = diag_no_memory(d);
     return api_leave(e, &own, s);
 }
 

@@ -14,6 +14,7 @@
  * Tests: tests/unit/test_interp.c
  */
 #include "runtime/bytecode_internal.h"
+#include "runtime/fused.h"
 
 #include <string.h>
 
@@ -493,6 +494,27 @@ static void tr_fork(translator *tr, node *n) {
     tr_site_emit(tr, BC_FORK, &s, n);
 }
 
+static void tr_group(translator *tr, node *n) {
+    attr *a = node_attr(n, "Subgraph");
+    if (!a || a->kind != ATTR_GRAPH || n->inputs.len > FUSED_MAX_VALUES || n->outputs.len > FUSED_MAX_VALUES) {
+        tr_broken(tr, n, "it has no subgraph, or too many values");
+        return;
+    }
+    site s = tr_site(tr, n, 0);
+    tr->status = fused_new(tr->d, a->u.g, &s.group);
+    if (tr->status != CTSC_OK) return;
+    if (!vec_push(&tr->c->groups, s.group)) {
+        fused_free(s.group);
+        tr_no_memory(tr);
+        return;
+    }
+    if (fused_params(s.group) != s.nargs || fused_results(s.group) != s.nresults) {
+        tr_broken(tr, n, "its subgraph has other parameters or returns");
+        return;
+    }
+    tr_site_emit(tr, BC_FUSED, &s, n);
+}
+
 static void tr_isinstance(translator *tr, node *n) {
     attr *a = node_attr(n, "types");
     site s = tr_site(tr, n, 0);
@@ -582,6 +604,7 @@ static void tr_node(translator *tr, node *n) {
     case N_CALL_FUNCTION: tr_call_function(tr, n); return;
     case N_CALL_METHOD: tr_call_method(tr, n); return;
     case N_FORK: tr_fork(tr, n); return;
+    case N_FUSION_GROUP: tr_group(tr, n); return;
     case N_ISINSTANCE: tr_isinstance(tr, n); return;
     case N_UNCHECKED_CAST:
         if (n->inputs.len == 1 && n->outputs.len == 1)

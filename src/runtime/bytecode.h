@@ -10,7 +10,7 @@
  * arguments, then the registers of the results (SITE_UNUSED for one that nobody reads).
  * OPERAND_DIES marks the last use of a register: the instruction takes the value out of it.
  *
- * Ownership: a code owns its arrays and holds references on its constants and sub-codes; types,
+ * Ownership: a code owns its arrays, its sub-codes and groups, and holds references on its constants; types,
  * names, operators and sources are borrowed from the graph and its unit, which outlive it.
  */
 #ifndef CTSC_RUNTIME_BYTECODE_H
@@ -56,6 +56,7 @@ typedef struct site {
     const op *op;
     function *fn;
     struct code *sub;
+    struct fused *group;
     const char *name;
     type *type;
     int types, ntypes; /* run in code->types */
@@ -73,6 +74,8 @@ struct code {
     VEC(value) constants;
     VEC(type *) types;
     VEC(struct code *) subs;
+    VEC(struct fused *) groups;
+    graph *graph; /* owned, if the code was made of a graph of its own (executor.c); else NULL */
     int nparams;
     int nregisters; /* parameters included */
     int window;     /* slots a site's arguments and results need at most */

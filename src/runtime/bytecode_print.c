@@ -3,6 +3,7 @@
  * bytecode_print.c - the table of instructions, disassembly, and the end of a code.
  */
 #include "runtime/bytecode.h"
+#include "runtime/fused.h"
 
 #include <inttypes.h>
 
@@ -20,6 +21,7 @@ void code_free(code *c) {
     if (!c) return;
     for (size_t i = 0; i < c->constants.len; i++) value_unref(c->constants.data[i]);
     for (size_t i = 0; i < c->subs.len; i++) code_free(c->subs.data[i]);
+    for (size_t i = 0; i < c->groups.len; i++) fused_free(c->groups.data[i]);
     vec_free(&c->instrs);
     vec_free(&c->ranges);
     vec_free(&c->sites);
@@ -27,6 +29,8 @@ void code_free(code *c) {
     vec_free(&c->constants);
     vec_free(&c->types);
     vec_free(&c->subs);
+    vec_free(&c->groups);
+    graph_free(c->graph);
     mem_free(c);
 }
 

@@ -163,6 +163,7 @@ static ctsc_status compile_module(diag *d, compile_host *h, const char *name, so
     }
     m->unit->simplify = pipeline_simplify;
     m->version = 3;
+    m->opt = MODULE_OPT_DEFAULT;
     ctsc_status s = source_compile(d, m->unit, &host, &so, name, src, &r);
     d->max_tensor = 0; /* the limit was the compilation's */
     m->root = r.root;

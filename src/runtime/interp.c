@@ -8,7 +8,9 @@
  * which a call takes as many as its code has instructions and a loop's step as many as its body
  * has. Tests: tests/unit/test_interp.c
  */
+#include "runtime/executor.h"
 #include "runtime/interp_internal.h"
+#include "runtime/workspace.h"
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
@@ -61,14 +63,20 @@ static void stack_pop(interp *in, size_t n) {
     if (c->used == 0 && c->prev) in->top = c->prev;
 }
 
-static void stack_free(interp *in) {
+void stack_chunk_free(stack_chunk *first) {
+    if (!first) return;
+    stack_free_after(first);
+    mem_free(first);
+}
+
+/* At the end of the outermost call: the first chunk stays for the next one. */
+static void stack_leave(interp *in) {
     stack_chunk *c = in->top;
+    while (c && c->prev) c = c->prev;
     if (c) stack_free_after(c);
-    while (c) {
-        stack_chunk *prev = c->prev;
-        mem_free(c);
-        c = prev;
-    }
+    workspace *w = in->rt->ws;
+    if (w && !w->stack) w->stack = c;
+    else stack_chunk_free(c);
 }
 
 /* ---- budget ---------------------------------------------------------------------------------- */
@@ -278,34 +286,20 @@ ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out
     return s;
 }
 
+/* The module whose method is called, if it is the one that is run. */
+static const object *interp_self(const interp *in, const function *fn, const value *args) {
+    return fn->cls && in->rt->root && args[0].tag == V_OBJECT && args[0].u.object == in->rt->root ? in->rt->root : NULL;
+}
+
 ctsc_status interp_run_function(interp *in, function *fn, int n, value *args, value *out) {
-    ctsc_status s = code_ensure(fn, in->d);
-    if (s == CTSC_OK) return interp_run(in, fn->code, n, args, out);
+    int level = executor_level(in->rt->opt);
+    ctsc_status s = __atomic_load_n(&fn->code[level], __ATOMIC_ACQUIRE) ? CTSC_OK : code_ensure(fn, level, interp_self(in, fn, args), in->d);
+    if (s == CTSC_OK) return interp_run(in, fn->code[level], n, args, out);
     for (int i = 0; i < n; i++) value_unref(args[i]);
     return s;
 }
 
 /* ---- the ways in ----------------------------------------------------------------------------- */
-
-static ctsc_status code_ensure_locked(function *f, diag *d) {
-    if (f->code) return CTSC_OK;
-    ctsc_status s = f->graph ? CTSC_OK : function_ensure_compiled(f, d);
-    if (s != CTSC_OK) return s;
-    code *c = NULL;
-    s = code_new(d, f->qualified ? f->qualified : f->name, f->graph, &c);
-    if (s != CTSC_OK) return s;
-    if (f->unit) f->unit->code_free = code_free;
-    __atomic_store_n(&f->code, c, __ATOMIC_RELEASE);
-    return CTSC_OK;
-}
-
-ctsc_status code_ensure(function *f, diag *d) {
-    if (__atomic_load_n(&f->code, __ATOMIC_ACQUIRE)) return CTSC_OK;
-    if (f->unit) pthread_mutex_lock(&f->unit->lock);
-    ctsc_status s = code_ensure_locked(f, d);
-    if (f->unit) pthread_mutex_unlock(&f->unit->lock);
-    return s;
-}
 
 /* Borrowed arguments, made into references in slots of the stack. */
 static ctsc_status interp_call_borrowed(interp *in, function *f, int nargs, const value *args,
@@ -325,8 +319,12 @@ ctsc_status interp_call(runtime *rt, function *f, int nargs, const value *args, 
                         value *out) {
     diag own = {0};
     interp in = {.rt = rt, .d = d ? d : &own};
+    if (rt->ws) {
+        in.top = rt->ws->stack;
+        rt->ws->stack = NULL; /* a call from within this one makes its own */
+    }
     ctsc_status s = interp_call_borrowed(&in, f, nargs, args, out);
-    stack_free(&in);
+    stack_leave(&in);
     while (in.entered.len > 0) value_unref(vec_pop(&in.entered).object);
     vec_free(&in.entered);
     diag_clear(&own);

@@ -15,8 +15,9 @@
 
 typedef struct code code;
 
-/* Translates f's graph (compiling it first if need be). Idempotent, thread-safe. */
-ctsc_status code_ensure(function *f, diag *d);
+/* Makes sure that f->code[level] exists (executor.c): level 0 translates f's graph as it is, compiling it first if need be.
+ * self: the module that f is a method of, or NULL. Idempotent, thread-safe. */
+ctsc_status code_ensure(function *f, int level, const object *self, diag *d);
 void code_free(code *c);
 void code_print(const code *c, strbuf *out); /* disassembly, for people */
 

@@ -6,6 +6,7 @@
  * A fork runs at once, to its end, on the same thread; its future holds the result or the error,
  * which aten::wait raises. Tests: tests/unit/test_interp.c
  */
+#include "runtime/fused.h"
 #include "runtime/interp_internal.h"
 
 /* Room behind the registers: arguments, then results. */
@@ -51,6 +52,15 @@ ctsc_status bc_call_op(frame *f, const site *s) {
         st = call_op_many(f, s, args, returns);
     }
     site_release(f, s);
+    return st;
+}
+
+ctsc_status bc_fused(frame *f, const site *s) {
+    value *args = call_window(f), *results = args + s->nargs;
+    for (int i = 0; i < s->nargs; i++) args[i] = *site_arg(f, s, i);
+    ctsc_status st = fused_run(s->group, f->in, args, results);
+    site_release(f, s);
+    for (int i = 0; st == CTSC_OK && i < s->nresults; i++) site_result(f, s, i, results[i]);
     return st;
 }
 

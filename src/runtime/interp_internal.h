@@ -17,6 +17,8 @@ typedef struct stack_chunk {
     value slots[];
 } stack_chunk;
 
+void stack_chunk_free(stack_chunk *first); /* and those behind it; first may be NULL */
+
 /* An object whose __enter__ ran and whose __exit__ has not. */
 typedef struct entered {
     value object;

@@ -286,12 +286,14 @@ ctsc_status module_load(diag *d, reader r, module **out) {
         return s;
     }
     m->version = l.version;
+    m->opt = MODULE_OPT_DEFAULT;
     *out = m;
     return CTSC_OK;
 }
 
 void module_free(module *m) {
     if (!m) return;
+    workspace_pool_free(&m->workspaces);
     value_unref(m->root);
     if (m->unit) {
         unit_close(m->unit);

@@ -6,6 +6,7 @@
 #define CTSC_RUNTIME_MODULE_H
 
 #include "runtime/archive.h"
+#include "runtime/workspace.h"
 
 struct runtime; /* runtime/runtime.h */
 
@@ -14,7 +15,11 @@ typedef struct module {
     value root; /* V_OBJECT of a module class */
     int64_t version;
     struct function *entry; /* of a program compiled from a function: that function, which `forward` wraps; else NULL */
+    workspace_pool workspaces; /* of its calls */
+    int opt; /* level of optimisation, 0 to MODULE_OPT_MAX (ctsc_module_set_opt) */
 } module;
+
+enum { MODULE_OPT_DEFAULT = 2, MODULE_OPT_MAX = 3 };
 
 ctsc_status module_load(diag *d, reader r, module **out);
 void module_free(module *m);

@@ -5,18 +5,21 @@
  * Hooks of submodules need nothing here: the compiler that wrote the archive put their calls into
  * the code. Tests: tests/corpus
  */
+#include "base/recycle.h"
 #include "runtime/interp.h"
 #include "runtime/module.h"
 
 static ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args, diag *d,
                                 value *result) {
     size_t total = (size_t)f->schema->nargs;
-    value *full = mem_zalloc((total + 1) * sizeof *full);
+    size_t bytes = (total + 1) * sizeof(value);
+    value *full = recycle_alloc(bytes);
     if (!full) return diag_no_memory(d);
+    for (size_t i = 0; i < total; i++) full[i] = value_none();
     ctsc_status s = interp_check_args(f, (int)nargs, args, d, full);
     if (s == CTSC_OK) s = interp_call(rt, f, (int)total, full, d, result);
     for (size_t i = 0; i < total; i++) value_unref(full[i]);
-    mem_free(full);
+    recycle_free(full, bytes);
     return s;
 }
 
@@ -37,13 +40,13 @@ static ctsc_status call_pre_hook(function *hook, runtime *rt, value **args, size
     value_unref(in[1]);
     if (s != CTSC_OK || out.tag == V_NONE) return s;
     size_t n = out.tag == V_TUPLE ? out.u.tuple->len : 1;
-    value *next = mem_alloc((n + 1) * sizeof *next);
+    value *next = recycle_alloc((n + 1) * sizeof *next);
     if (next) {
         next[0] = value_ref((*args)[0]);
         for (size_t i = 0; i < n; i++)
             next[i + 1] = value_ref(out.tag == V_TUPLE ? out.u.tuple->items[i] : out);
         for (size_t i = 0; i < *nargs; i++) value_unref((*args)[i]);
-        mem_free(*args);
+        recycle_free(*args, *nargs * sizeof **args);
         *args = next;
         *nargs = n + 1;
     }
@@ -68,7 +71,7 @@ ctsc_status module_call(const module *m, struct function *f, struct runtime *rt,
     const class_info *c = m->root.u.object->cls->cls;
     bool hooked = f == module_method(m, "forward");
     size_t n = nargs + 1;
-    value *full = mem_alloc(n * sizeof *full);
+    value *full = recycle_alloc(n * sizeof *full);
     ctsc_status s = CTSC_OK;
     if (!full) return diag_no_memory(d);
     full[0] = value_ref(m->root);
@@ -80,7 +83,7 @@ ctsc_status module_call(const module *m, struct function *f, struct runtime *rt,
     for (size_t i = 0; hooked && i < c->forward_hooks.len && s == CTSC_OK; i++)
         s = call_hook(c->forward_hooks.data[i], rt, full, n, d, &out);
     for (size_t i = 0; i < n; i++) value_unref(full[i]);
-    mem_free(full);
+    recycle_free(full, n * sizeof *full);
     if (s == CTSC_OK)
         *result = out;
     else

@@ -30,7 +30,14 @@ static void generator_refill(generator *g) {
     g->next = 0;
 }
 
+/* The state of a generator that was reset. */
+static void generator_fill(generator *g) {
+    generator_seed(g, g->seed);
+    g->seeded = false;
+}
+
 uint32_t generator_u32(generator *g) {
+    if (g->left == 0) generator_fill(g);
     if (--g->left <= 0) generator_refill(g);
     uint32_t y = g->state[g->next++];
     y ^= y >> 11;
@@ -45,8 +52,21 @@ uint64_t generator_u64(generator *g) {
     return high << 32 | generator_u32(g);
 }
 
+void generator_reset(generator *g) {
+    g->seed = 67280421310721u;
+    g->left = 0;
+    g->seeded = g->has_next_float_normal = g->has_next_double_normal = false;
+}
+
 void runtime_init(runtime *rt) {
-    *rt = (runtime){.steps_left = UINT64_MAX};
-    generator_seed(&rt->rng, 67280421310721u);
-    rt->rng.seeded = false;
+    generator_reset(&rt->rng);
+    rt->print = NULL;
+    rt->warn = NULL;
+    rt->sink_ctx = NULL;
+    rt->steps_left = UINT64_MAX;
+    rt->cancelled = NULL;
+    rt->root = NULL;
+    rt->ws = NULL;
+    rt->allow_unsafe = false;
+    rt->depth = rt->opt = 0;
 }

@@ -13,7 +13,7 @@
 /* PyTorch's CPU generator: mt19937 (M. Matsumoto, T. Nishimura, 1998), plus the cached second normal. */
 typedef struct generator {
     uint32_t state[624];
-    int left, next;
+    int left, next; /* left 0: state is to be filled from seed first (generator_reset) */
     bool seeded;
     uint64_t seed;
     bool has_next_float_normal, has_next_double_normal;
@@ -22,6 +22,7 @@ typedef struct generator {
 } generator;
 
 void generator_seed(generator *g, uint64_t seed);
+void generator_reset(generator *g); /* as a new program finds it; the state is filled at the first number drawn */
 uint32_t generator_u32(generator *g);
 uint64_t generator_u64(generator *g); /* two u32, high word first, as PyTorch's random64 */
 
@@ -34,8 +35,11 @@ typedef struct runtime {
     const atomic_bool *cancelled; /* set by another thread to stop; NULL: none */
     bool allow_unsafe;            /* operators that touch files */
     int depth;                    /* nesting of calls, for the cap */
+    const object *root;           /* the module that is run; NULL: not known */
+    struct workspace *ws;         /* what it lies in, if in one: the interpreter's stack is kept there (workspace.h) */
+    int opt;                      /* 0 as written, 1 with passes, 2 with fusion, 3 the same, compiled at once (executor.h) */
 } runtime;
 
-void runtime_init(runtime *rt);
+void runtime_init(runtime *rt); /* touches little of rt: cheap enough for every call */
 
 #endif

@@ -8,15 +8,18 @@
  * Ownership: a storage owns its data, or holds what `release` gives back.
  * Tests: tests/unit/test_tensor.c
  */
+#include "base/recycle.h"
 #include "tensor/tensor.h"
 
 #include <string.h>
 
 /* ---- the allocator of tensor data ---------------------------------------------------------- */
 
+enum { STORAGE_EXTRA = TENSOR_ALIGNMENT + sizeof(void *) };
+
 static void *storage_block(size_t nbytes, void *(*alloc)(size_t size)) {
     size_t size;
-    if (!size_add(nbytes, TENSOR_ALIGNMENT + sizeof(void *), &size)) return NULL;
+    if (!size_add(nbytes, STORAGE_EXTRA, &size)) return NULL;
     char *raw = alloc(size);
     if (!raw) return NULL;
     uintptr_t at = (uintptr_t)raw + sizeof(void *);
@@ -28,15 +31,14 @@ static void *storage_block(size_t nbytes, void *(*alloc)(size_t size)) {
 
 static void *storage_default_alloc(void *ctx, size_t nbytes) {
     (void)ctx;
-    return storage_block(nbytes, mem_alloc);
+    return storage_block(nbytes, recycle_alloc);
 }
 
 static void storage_default_free(void *ctx, void *p, size_t nbytes) {
     (void)ctx;
-    (void)nbytes;
     void *raw;
     memcpy(&raw, (char *)p - sizeof(void *), sizeof(void *));
-    mem_free(raw);
+    recycle_free(raw, nbytes + STORAGE_EXTRA);
 }
 
 static const tensor_allocator storage_default_allocator = {storage_default_alloc,
@@ -49,8 +51,14 @@ void tensor_set_allocator(const tensor_allocator *a) {
 
 /* ---- storages ------------------------------------------------------------------------------ */
 
+/* Fresh pages are zero already, and cost nothing until they are touched. */
+static void *storage_zeroed_block(size_t size) {
+    void *p = recycle_take(size);
+    return p ? memset(p, 0, size) : mem_zalloc(recycle_size(size));
+}
+
 static void *storage_zeros(size_t nbytes) {
-    if (storage_allocator.alloc == storage_default_alloc) return storage_block(nbytes, mem_zalloc);
+    if (storage_allocator.alloc == storage_default_alloc) return storage_block(nbytes, storage_zeroed_block);
     void *data = storage_allocator.alloc(storage_allocator.ctx, nbytes);
     if (data) memset(data, 0, nbytes);
     return data;
@@ -58,13 +66,12 @@ static void *storage_zeros(size_t nbytes) {
 
 static storage *storage_of(size_t nbytes, bool zeroed) {
     if (nbytes > PTRDIFF_MAX) return NULL;
-    storage *s = mem_zalloc(sizeof *s);
+    storage *s = recycle_alloc(sizeof *s);
     if (!s) return NULL;
-    atomic_init(&s->refs, 1);
-    s->nbytes = nbytes;
+    *s = (storage){.refs = 1, .nbytes = nbytes};
     s->data = zeroed ? storage_zeros(nbytes) : storage_allocator.alloc(storage_allocator.ctx, nbytes);
     if (!s->data) {
-        mem_free(s);
+        recycle_free(s, sizeof *s);
         return NULL;
     }
     return s;
@@ -80,9 +87,9 @@ storage *storage_new_zeroed(size_t nbytes) {
 
 storage *storage_borrow(void *data, size_t nbytes, void (*release)(void *ctx, void *data),
                         void *ctx) {
-    storage *s = mem_zalloc(sizeof *s);
+    storage *s = recycle_alloc(sizeof *s);
     if (!s) return NULL;
-    atomic_init(&s->refs, 1);
+    *s = (storage){.refs = 1};
     s->data = data;
     s->nbytes = nbytes;
     s->release = release;
@@ -121,7 +128,7 @@ void storage_unref(storage *s) {
     if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
     storage_free_data(s);
     storage_unref(s->replaced);
-    mem_free(s);
+    recycle_free(s, sizeof *s);
 }
 
 ctsc_status tensor_make_writable(diag *d, tensor *t) {
@@ -133,7 +140,7 @@ ctsc_status tensor_make_writable(diag *d, tensor *t) {
     if (!old) return diag_no_memory(d);
     void *copy = storage_allocator.alloc(storage_allocator.ctx, s->nbytes);
     if (!copy) {
-        mem_free(old);
+        recycle_free(old, sizeof *old);
         return diag_no_memory(d);
     }
     if (s->nbytes) memcpy(copy, s->data, s->nbytes);

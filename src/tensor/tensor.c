@@ -6,6 +6,7 @@
  * strides are PyTorch's (a dimension of size 0 counts as 1 in the strides left of it).
  * Tests: tests/unit/test_tensor.c
  */
+#include "base/recycle.h"
 #include "tensor/tensor.h"
 
 #include <inttypes.h>
@@ -18,14 +19,14 @@ void tensor_unref(tensor *t) {
     if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1) return;
     storage_unref(t->storage);
     if (t->sizes != t->inline_dims) mem_free(t->sizes);
-    mem_free(t);
+    recycle_free(t, sizeof *t);
 }
 
 /* A handle without storage and with room for ndim sizes and strides; NULL: no memory. */
 static tensor *tensor_new_handle(dtype dt, int ndim) {
-    tensor *t = mem_zalloc(sizeof *t);
+    tensor *t = recycle_alloc(sizeof *t);
     if (!t) return NULL;
-    atomic_init(&t->refs, 1);
+    *t = (tensor){.refs = 1};
     t->dtype = (uint8_t)dt;
     t->ndim = (uint8_t)ndim;
     t->sizes = t->inline_dims;
@@ -33,7 +34,7 @@ static tensor *tensor_new_handle(dtype dt, int ndim) {
     if (ndim > TENSOR_INLINE_DIMS) {
         t->sizes = mem_alloc(2 * (size_t)ndim * sizeof(int64_t));
         if (!t->sizes) {
-            mem_free(t);
+            recycle_free(t, sizeof *t);
             return NULL;
         }
         t->strides = t->sizes + ndim;

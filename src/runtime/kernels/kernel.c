@@ -11,6 +11,8 @@
  */
 #include "runtime/kernels/kernel.h"
 
+#include "tensor/promote.h"
+
 #include <string.h>
 
 /* ---- arguments -------------------------------------------------------------------------- */
@@ -53,48 +55,28 @@ ctsc_status op_refuse_dtype(op_ctx *cx, const char *name, dtype dt) {
                      "\"%s\" not implemented for '%s'", name, dtype_table[dt].ir_name);
 }
 
-static int kernel_category(dtype dt) {
-    return dtype_is_complex(dt) ? 3 : dtype_is_float(dt) ? 2 : dt == DT_BOOL ? 0 : 1;
-}
-
 bool dtype_can_cast(dtype from, dtype to) {
     if (dtype_is_complex(from)) return dtype_is_complex(to);
     if (dtype_is_float(from)) return dtype_is_float(to) || dtype_is_complex(to);
     return from == DT_BOOL || to != DT_BOOL;
 }
 
-enum { KERNEL_NO_DTYPE = -1 };
-
-static int kernel_promote(int a, int b) {
-    if (a == KERNEL_NO_DTYPE) return b;
-    return b == KERNEL_NO_DTYPE ? a : (int)dtype_promote((dtype)a, (dtype)b);
-}
-
-/* high: what operands of higher priority give. low counts only if its category is higher. */
-static int kernel_combine(int high, int low) {
-    if (high == KERNEL_NO_DTYPE) return low;
-    if (low == KERNEL_NO_DTYPE || kernel_category((dtype)low) <= kernel_category((dtype)high))
-        return high;
-    return kernel_promote(high, low);
-}
-
 dtype promote_operands(int n, const value *operands) {
-    int dims = KERNEL_NO_DTYPE, zero = KERNEL_NO_DTYPE, numbers = KERNEL_NO_DTYPE;
+    promotion p = PROMOTION_INIT;
     for (int i = 0; i < n; i++) {
         const value *v = &operands[i];
-        if (v->tag == V_TENSOR) {
-            int *slot = v->u.tensor->ndim > 0 ? &dims : &zero;
-            *slot = kernel_promote(*slot, v->u.tensor->dtype);
-        } else if (v->tag != V_NONE) {
-            int dt = v->tag == V_BOOL      ? DT_BOOL
-                     : v->tag == V_INT     ? DT_INT64
-                     : v->tag == V_COMPLEX ? DT_COMPLEX64
-                                           : DT_FLOAT32;
-            numbers = kernel_promote(numbers, dt);
-        }
+        if (v->tag == V_TENSOR)
+            promotion_add(&p, (dtype)v->u.tensor->dtype,
+                          v->u.tensor->ndim > 0 ? OPERAND_TENSOR : OPERAND_ZERO_DIM);
+        else if (v->tag != V_NONE)
+            promotion_add(&p,
+                          v->tag == V_BOOL      ? DT_BOOL
+                          : v->tag == V_INT     ? DT_INT64
+                          : v->tag == V_COMPLEX ? DT_COMPLEX64
+                                                : DT_FLOAT32,
+                          OPERAND_NUMBER);
     }
-    int result = kernel_combine(kernel_combine(dims, zero), numbers);
-    return result == KERNEL_NO_DTYPE ? DT_FLOAT32 : (dtype)result;
+    return promotion_result(&p);
 }
 
 ctsc_status operand_to_tensor(op_ctx *cx, const value *operand, dtype dt, tensor **out) {

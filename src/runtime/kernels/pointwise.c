@@ -236,8 +236,47 @@ ctsc_status pw_run_as(op_ctx *cx, const value *args, int n, const value *values,
     return st;
 }
 
+/* Most calls: floating-point tensors of one dtype and shape without gaps, and numbers, small enough for one thread. Nothing is to be
+ * promoted, broadcast or cut then. */
+enum { PW_PLAIN_MAX = 32768 };
+
+static bool pw_is_plain(const op_ctx *cx, int n, const value *values, const pw_op *op) {
+    if (values[0].tag != V_TENSOR || !cx->op || cx->op->schema->has_alias_write) return false;
+    const tensor *t = values[0].u.tensor;
+    if (!dtype_is_float((dtype)t->dtype) || !op->loops[t->dtype] || t->ndim == 0 || t->numel > PW_PLAIN_MAX ||
+        !tensor_is_contiguous(t))
+        return false;
+    for (int i = 1; i < n; i++) {
+        if (values[i].tag == V_FLOAT || values[i].tag == V_INT) continue;
+        const tensor *u = values[i].u.tensor;
+        if (values[i].tag != V_TENSOR || u->dtype != t->dtype || !tensor_same_shape(u, t) || !tensor_is_contiguous(u)) return false;
+    }
+    return true;
+}
+
+static ctsc_status pw_run_plain(op_ctx *cx, int n, const value *values, const pw_op *op, const pw_numbers *numbers,
+                                value *results) {
+    const tensor *t = values[0].u.tensor;
+    dtype dt = (dtype)t->dtype, result = op->kind == PW_TO_BOOL ? DT_BOOL : dt;
+    tensor *out;
+    TRY(tensor_new(cx->diag, result, t->ndim, t->sizes, &out));
+    char *p[PW_MAX_OPERANDS + 1] = {tensor_data(out)};
+    int64_t s[PW_MAX_OPERANDS + 1] = {(int64_t)dtype_size(result)};
+    _Alignas(8) char scalars[PW_MAX_OPERANDS][8];
+    for (int i = 0; i < n; i++) {
+        bool is_tensor = values[i].tag == V_TENSOR;
+        p[i + 1] = is_tensor ? tensor_data(values[i].u.tensor) : scalars[i];
+        s[i + 1] = is_tensor ? (int64_t)dtype_size(dt) : 0;
+        if (values[i].tag == V_FLOAT) dtype_store_float(dt, scalars[i], values[i].u.f);
+        else if (!is_tensor) dtype_store_int(dt, scalars[i], values[i].u.i);
+    }
+    if (t->numel) op->loops[dt]((void *)numbers, t->numel, p, s);
+    return op_return_tensor(results, out);
+}
+
 ctsc_status pw_run(op_ctx *cx, const value *args, int n, const value *values, const pw_op *op,
                    const pw_numbers *numbers, value *results) {
+    if (pw_is_plain(cx, n, values, op)) return pw_run_plain(cx, n, values, op, numbers, results);
     dtype dt = n == 1 && values->tag == V_TENSOR ? (dtype)values->u.tensor->dtype
                                                  : promote_operands(n, values);
     if (op->kind == PW_REAL && dtype_is_integral(dt)) dt = DT_FLOAT32;

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * group.c - a group of tensor operators becomes one loop nest (group.h).
+ *
+ * Method. The graph is read into lazy tensors; a schedule (group_pointwise.c, group_rows.c, group_columns.c) then makes loops around
+ * them. Which arguments the plan holds for is noted on the way: every question about a size ("are these equal?", "is it 1?") is
+ * answered from the arguments at hand, and the answer becomes a relation of the plan. Sizes nobody asked about stay free.
+ *
+ * Everything is done twice, see group_internal.h. The second reading knows which sizes are one.
+ *
+ * Conditions err to one side: a plan never fits arguments for which an operator of the group would fail.
+ * Tests: tests/unit/test_group.c
+ */
+#include "codegen/group_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { GROUP_MAX_ARGS = 24, GROUP_DIMS = LAZY_MAX_DIMS + 1 };
+
+typedef struct group_value {
+    lazy_arg arg;
+    const node *list; /* chunk, split: taken apart by prim::ListUnpack */
+} group_value;
+
+/* ---- numbers ---------------------------------------------------------------------------- */
+
+int64_t group_now(group_state *s, int slot) {
+    while (s->now.len <= (size_t)slot) {
+        int64_t v = plan_slot_value(s->p, (int)s->now.len, s->args, s->now.data);
+        if (!avec_push(s->a, &s->now, v)) return 0;
+    }
+    return s->now.data[slot];
+}
+
+int group_slot_of(group_state *s, const nest_expr *e) {
+    static const struct {
+        nest_op op;
+        slot_kind kind;
+    } rows[] = {{NEST_ADD, SLOT_ADD}, {NEST_SUB, SLOT_SUB}, {NEST_MUL, SLOT_MUL},
+                {NEST_MIN, SLOT_MIN}, {NEST_MAX, SLOT_MAX}, {NEST_DIV_INDEX, SLOT_DIV}};
+    if (e->type != NEST_I64) return -1;
+    if (e->op == NEST_CONST) return plan_const(s->p, s->a, e->u.i);
+    if (e->op == NEST_INPUT) return s->p->ints.data[e->u.input];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].op != e->op) continue;
+        int x = group_slot_of(s, e->args[0]), y = group_slot_of(s, e->args[1]);
+        return x < 0 || y < 0 ? -1 : plan_slot(s->p, s->a, rows[i].kind, x, y, 0);
+    }
+    return -1;
+}
+
+int64_t group_value_of(group_state *s, const nest_expr *e, int64_t other) {
+    int slot = group_slot_of(s, e);
+    return slot < 0 ? other : group_now(s, slot);
+}
+
+nest_expr *group_mul(group_state *s, nest_expr *x, nest_expr *y) {
+    nest_expr *zero = lazy_zero(&s->l), *one = lazy_one(&s->l);
+    if (x == zero || y == zero) return zero;
+    if (x == one) return y;
+    if (y == one) return x;
+    for (size_t i = 0; i < s->products.len; i++)
+        if (s->products.data[i].x == x && s->products.data[i].y == y) return s->products.data[i].xy;
+    nest_expr *xy = lazy_size(&s->l, NEST_MUL, x, y);
+    avec_push(s->a, &s->products, ((group_product){x, y, xy}));
+    return xy;
+}
+
+nest_expr *group_numel(group_state *s, int ndim, nest_expr *const *sizes) {
+    nest_expr *n = lazy_one(&s->l);
+    for (int d = ndim - 1; d >= 0; d--) n = group_mul(s, n, sizes[d]);
+    return n;
+}
+
+/* ---- questions of the lazy tensors ------------------------------------------------------ */
+
+static bool group_equal(void *ctx, nest_expr *x, nest_expr *y) {
+    group_state *s = ctx;
+    int a = group_slot_of(s, x), b = group_slot_of(s, y);
+    if (a < 0 || b < 0 || group_now(s, a) != group_now(s, b)) return false;
+    bool ca = x->op == NEST_CONST, cb = y->op == NEST_CONST;
+    if (ca || cb)
+        plan_relate(s->p, s->a, SLOT_IS, ca ? b : a, 0, ca ? x->u.i : y->u.i);
+    else
+        plan_relate(s->p, s->a, SLOTS_EQUAL, a, b, 0);
+    return true;
+}
+static bool group_pin(void *ctx, nest_expr *x, int64_t *out) {
+    group_state *s = ctx;
+    int a = group_slot_of(s, x);
+    if (a < 0) return false;
+    *out = group_now(s, a);
+    plan_relate(s->p, s->a, SLOT_IS, a, 0, *out);
+    return true;
+}
+static bool group_is_one(void *ctx, nest_expr *x) {
+    group_state *s = ctx;
+    int64_t k;
+    int a = group_slot_of(s, x);
+    return a >= 0 && group_now(s, a) == 1 && group_pin(ctx, x, &k);
+}
+static bool group_positive(void *ctx, nest_expr *x) {
+    group_state *s = ctx;
+    int a = group_slot_of(s, x);
+    if (a < 0 || group_now(s, a) <= 0) return false;
+    plan_relate(s->p, s->a, SLOT_POSITIVE, a, 0, 0);
+    return true;
+}
+static bool group_peek(void *ctx, const nest_expr *x, int64_t *out) {
+    group_state *s = ctx;
+    int a = group_slot_of(s, x);
+    if (a >= 0) *out = group_now(s, a);
+    return a >= 0;
+}
+
+/* ---- arguments -------------------------------------------------------------------------- */
+
+static nest_expr *group_const(group_state *s, int64_t k) {
+    return plan_expr(s->p, s->a, plan_const(s->p, s->a, k));
+}
+
+/* Size `dim` of argument i, or the int argument itself (dim LAZY_MAX_DIMS): under the name that all equal ones have. */
+static nest_expr *group_named(group_state *s, int i, int dim) {
+    bool is_int = dim == LAZY_MAX_DIMS;
+    int slot = is_int ? plan_slot(s->p, s->a, SLOT_INT, i, 0, 0) : plan_size(s->p, s->a, i, dim);
+    const group_name *name = s->names ? &s->names[i * GROUP_DIMS + dim] : NULL;
+    if (name && name->is_const) {
+        plan_relate(s->p, s->a, SLOT_IS, slot, 0, name->k);
+        return group_const(s, name->k);
+    }
+    if (name && name->argument >= 0) {
+        int other = name->dim == LAZY_MAX_DIMS ? plan_slot(s->p, s->a, SLOT_INT, name->argument, 0, 0)
+                                               : plan_size(s->p, s->a, name->argument, name->dim);
+        plan_relate(s->p, s->a, SLOTS_EQUAL, slot, other, 0);
+        slot = other;
+    }
+    return plan_expr(s->p, s->a, slot);
+}
+
+static bool group_read_tensor(group_state *s, int i, lazy_arg *out) {
+    const tensor *t = s->args[i].u.tensor;
+    nest_type type;
+    nest_expr *sizes[LAZY_MAX_DIMS], *strides[LAZY_MAX_DIMS];
+    if (!nest_type_of((dtype)t->dtype, &type) || t->ndim > LAZY_MAX_DIMS) return false;
+    if (s->p->buffers.len == NEST_MAX_BUFFERS - GROUP_MAX_OUTPUTS) return false;
+    group_argument *a = &s->p->arguments.data[i];
+    a->dt = (dtype)t->dtype;
+    a->ndim = t->ndim;
+    a->contiguous = tensor_is_contiguous(t);
+    for (int d = 0; d < t->ndim; d++) sizes[d] = group_named(s, i, d);
+    nest_expr *step = lazy_one(&s->l);
+    for (int d = t->ndim - 1; d >= 0; d--) {
+        int64_t stride = t->strides[d];
+        strides[d] = step;
+        if (a->contiguous) {
+            step = group_mul(s, step, sizes[d]);
+        } else if (stride == 0 || stride == 1) {
+            plan_relate(s->p, s->a, SLOT_IS, plan_stride(s->p, s->a, i, d), 0, stride);
+            strides[d] = group_const(s, stride);
+        } else {
+            strides[d] = plan_expr(s->p, s->a, plan_stride(s->p, s->a, i, d));
+        }
+    }
+    char name[16];
+    snprintf(name, sizeof name, "a%d", i);
+    nest_buffer *b = nest_add_buffer(s->p->nest, name, a->dt, NEST_RESTRICT);
+    avec_push(s->a, &s->p->buffers, ((group_buffer){BUFFER_ARGUMENT, i}));
+    lazy_tensor *lazy = lazy_buffer(&s->l, b, t->ndim, sizes, strides, NULL);
+    lazy->contiguous = a->contiguous;
+    out->t = lazy;
+    return true;
+}
+
+static bool group_read_argument(group_state *s, int i, lazy_arg *out) {
+    char name[16];
+    nest_expr *x;
+    *out = (lazy_arg){.constant = value_none()};
+    avec_push(s->a, &s->p->arguments, ((group_argument){.tag = (value_tag)s->args[i].tag}));
+    switch (s->args[i].tag) {
+    case V_NONE: return true;
+    case V_TENSOR: return group_read_tensor(s, i, out);
+    case V_INT:
+        x = group_named(s, i, LAZY_MAX_DIMS);
+        if (x->op == NEST_CONST)
+            out->constant = value_int(x->u.i);
+        else
+            out->t = lazy_number(&s->l, x);
+        return true;
+    case V_BOOL:
+        s->p->arguments.data[i].pinned = true;
+        s->p->arguments.data[i].pin = s->args[i].u.b;
+        out->constant = s->args[i];
+        return true;
+    case V_FLOAT:
+        snprintf(name, sizeof name, "f%d", i);
+        avec_push(s->a, &s->p->floats, i);
+        out->t = lazy_number(&s->l, nest_add_float(s->p->nest, name));
+        return true;
+    default: return false;
+    }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------ */
+
+static bool group_set(group_state *s, const ir_value *v, lazy_arg arg, const node *list) {
+    group_value *g = arena_new(s->a, group_value);
+    *g = (group_value){arg, list};
+    return ptrmap_put(&s->values, v, g);
+}
+
+static bool group_get(group_state *s, const ir_value *v, lazy_arg *out) {
+    const group_value *g = ptrmap_get(&s->values, v);
+    *out = (lazy_arg){.constant = value_none()};
+    if (g && !g->list) return *out = g->arg, true;
+    return !g && ir_value_constant(v, &out->constant);
+}
+
+static bool group_get_all(group_state *s, const node *n, lazy_arg *args) {
+    if (n->inputs.len > GROUP_MAX_ARGS) return false;
+    for (size_t i = 0; i < n->inputs.len; i++)
+        if (!group_get(s, n->inputs.data[i], &args[i])) return false;
+    return true;
+}
+
+static bool group_read_list(group_state *s, const node *n) {
+    lazy_arg *items = arena_array(s->a, lazy_arg, GROUP_MAX_ARGS);
+    if (!group_get_all(s, n, items)) return false;
+    return group_set(s, n->outputs.data[0], (lazy_arg){.items = items, .nitems = (int)n->inputs.len}, NULL);
+}
+
+static bool group_read_unpack(group_state *s, const node *n) {
+    lazy_arg args[GROUP_MAX_ARGS];
+    lazy_tensor *parts[GROUP_MAX_OUTPUTS];
+    const group_value *list = ptrmap_get(&s->values, n->inputs.data[0]);
+    if (!list || !list->list || n->outputs.len > GROUP_MAX_OUTPUTS || !group_get_all(s, list->list, args)) return false;
+    if (!lazy_apply_list(&s->l, list->list, args, (int)n->outputs.len, parts)) return false;
+    for (size_t i = 0; i < n->outputs.len; i++)
+        if (!group_set(s, n->outputs.data[i], (lazy_arg){.t = parts[i]}, NULL)) return false;
+    return true;
+}
+
+static bool group_read_node(group_state *s, const node *n) {
+    lazy_arg args[GROUP_MAX_ARGS];
+    if (n->kind == N_CONSTANT) return true;
+    if (n->kind == N_LIST_CONSTRUCT) return group_read_list(s, n);
+    if (n->kind == N_LIST_UNPACK) return group_read_unpack(s, n);
+    const fusible *f = n->kind == N_OP ? fusible_find(n->op) : NULL;
+    if (!f || n->outputs.len != 1 || n->inputs.len != (size_t)n->op->schema->nargs) return false;
+    if (n->outputs.data[0]->type->kind == T_LIST) return group_set(s, n->outputs.data[0], (lazy_arg){.t = NULL}, n);
+    if (!group_get_all(s, n, args)) return false;
+    bool reduces = f->kind == FUSIBLE_REDUCE || f->kind == FUSIBLE_ROWS;
+    lazy_tensor *t = reduces ? group_apply_reduce(s, n, f, args) : lazy_apply(&s->l, n, args);
+    if (!t) return false;
+    return group_set(s, n->outputs.data[0], (lazy_arg){.t = group_keep(s, t)}, NULL);
+}
+
+static void group_reset(group_state *s, const group_name *names, bool unroll) {
+    ptrmap_free(&s->values);
+    *s = (group_state){.a = s->a, .g = s->g, .args = s->args, .names = names, .unroll = unroll};
+    s->p = arena_new(s->a, group_plan);
+    s->p->nest = nest_new(s->a, "group");
+    s->p->nest->contract_inside = true; /* operators round as they do one by one; sums and functions need not */
+    s->p->range_begin = s->p->range_end = -1;
+    s->p->grain = plan_const(s->p, s->a, 1);
+    s->l = (lazy){.n = s->p->nest, .a = s->a, .equal = group_equal, .is_one = group_is_one, .positive = group_positive,
+                  .pin = group_pin, .peek = group_peek, .ctx = s};
+    s->l.zero = group_const(s, 0);
+    s->l.one = group_const(s, 1);
+}
+
+static bool group_read(group_state *s) {
+    const block *b = s->g->root;
+    for (size_t i = 0; i < b->params.len; i++) {
+        lazy_arg arg;
+        if (!group_read_argument(s, (int)i, &arg) || !group_set(s, b->params.data[i], arg, NULL)) return false;
+    }
+    for (const node *n = b->first; n; n = n->next)
+        if (!group_read_node(s, n) || arena_failed(s->a)) return false;
+    if (b->returns.len == 0 || b->returns.len > GROUP_MAX_OUTPUTS) return false;
+    for (size_t i = 0; i < b->returns.len; i++) {
+        lazy_arg arg;
+        if (!group_get(s, b->returns.data[i], &arg) || !arg.t || arg.t->is_number) return false;
+        s->outputs[s->noutputs++] = (lazy_tensor *)arg.t;
+    }
+    return true;
+}
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+static int group_root(int *parent, int x) {
+    while (parent[x] != x) x = parent[x] = parent[parent[x]];
+    return x;
+}
+static int group_place(const group_plan *p, int slot) { /* where a slot's name stands; -1: it is arithmetic */
+    const group_slot *s = &p->slots.data[slot];
+    return s->kind == SLOT_SIZE ? s->a * GROUP_DIMS + s->b : s->kind == SLOT_INT ? s->a * GROUP_DIMS + LAZY_MAX_DIMS : -1;
+}
+
+/* What the plan's relations say about sizes and int arguments: which are equal, which are known. */
+static group_name *group_find_names(arena *a, const group_plan *p) {
+    int n = (int)p->arguments.len * GROUP_DIMS, *parent = arena_array(a, int, n + 1);
+    group_name *names = arena_array(a, group_name, n + 1);
+    if (!parent || !names) return NULL;
+    for (int i = 0; i < n; i++) parent[i] = i;
+    for (size_t i = 0; i < p->relations.len; i++) {
+        const group_relation *r = &p->relations.data[i];
+        int x = group_place(p, r->a), y = r->kind == SLOTS_EQUAL ? group_place(p, r->b) : -1;
+        if (r->kind != SLOTS_EQUAL || x < 0 || y < 0) continue;
+        x = group_root(parent, x), y = group_root(parent, y);
+        if (x != y) parent[x > y ? x : y] = x < y ? x : y;
+    }
+    for (size_t i = 0; i < p->relations.len; i++) {
+        const group_relation *r = &p->relations.data[i];
+        int x = r->kind == SLOT_IS ? group_place(p, r->a) : -1;
+        if (x < 0) continue;
+        names[group_root(parent, x)].is_const = true;
+        names[group_root(parent, x)].k = r->k;
+    }
+    for (int i = 0; i < n; i++) {
+        int root = group_root(parent, i);
+        bool is_const = names[root].is_const;
+        names[i] = (group_name){is_const, names[root].k, root == i ? -1 : root / GROUP_DIMS, root % GROUP_DIMS};
+    }
+    return names;
+}
+
+/* ---- the plan --------------------------------------------------------------------------- */
+
+nest_buffer *group_output_buffer(group_state *s, int i) {
+    char name[16];
+    if (s->buffers[i]) return s->buffers[i];
+    snprintf(name, sizeof name, "out%d", i);
+    avec_push(s->a, &s->p->buffers, ((group_buffer){BUFFER_OUTPUT, i}));
+    return s->buffers[i] = nest_add_buffer(s->p->nest, name, s->outputs[i]->dt, NEST_RESTRICT);
+}
+
+void group_set_range(group_state *s, nest_expr *extent, nest_expr *work, int cost) {
+    enum { GRAIN_COST = 64 * 1024 }; /* quarter cycles: some microseconds, ten times what handing over costs */
+    s->p->range_begin = plan_const(s->p, s->a, 0);
+    s->p->range_end = group_slot_of(s, extent);
+    nest_expr *each = group_mul(s, work, group_const(s, cost > 0 ? cost : 1));
+    nest_expr *least = lazy_size(&s->l, NEST_DIV_INDEX, group_const(s, GRAIN_COST), lazy_size(&s->l, NEST_MAX, each, lazy_one(&s->l)));
+    s->p->grain = group_slot_of(s, lazy_size(&s->l, NEST_MAX, least, lazy_one(&s->l)));
+}
+
+static bool group_set_outputs(group_state *s) {
+    for (int i = 0; i < s->noutputs; i++) {
+        const lazy_tensor *t = s->outputs[i];
+        group_output o = {.tag = V_TENSOR, .dt = t->dt, .ndim = t->ndim, .alias = -1};
+        for (int d = 0; d < t->ndim; d++)
+            if ((o.sizes[d] = group_slot_of(s, t->sizes[d])) < 0) return false;
+        if (!avec_push(s->a, &s->p->outputs, o)) return false;
+    }
+    return true;
+}
+
+/* Reductions of a few elements, all of whose results are outputs or smaller: they can be sums in place. */
+static bool group_unrolls(group_state *s) {
+    for (int i = 0; i < s->nreductions; i++) {
+        const group_reduction *r = s->reductions[i];
+        int64_t count = 1, results = 1, outputs;
+        for (int d = 0; d < r->src->ndim; d++) *(r->mask[d] ? &count : &results) *= group_value_of(s, r->src->sizes[d], 1 << 20);
+        if (count < 1 || count > GROUP_UNROLL_LIMIT || r->src->depth > 0) return false;
+        for (int k = 0; k < s->noutputs; k++) {
+            outputs = group_value_of(s, group_numel(s, s->outputs[k]->ndim, s->outputs[k]->sizes), -1);
+            if (outputs != results || results < 8) return false;
+        }
+    }
+    return s->nreductions > 0;
+}
+static bool group_pin_reduced(group_state *s) {
+    int64_t k;
+    for (int i = 0; i < s->nreductions; i++)
+        for (int d = 0; d < s->reductions[i]->src->ndim; d++)
+            if (s->reductions[i]->mask[d] && s->reductions[i]->src->sizes[d]->op != NEST_CONST &&
+                !group_pin(s, s->reductions[i]->src->sizes[d], &k))
+                return false;
+    return true;
+}
+
+static bool group_schedule(group_state *s) {
+    if (s->unroll || !s->nreductions) return group_schedule_pointwise(s);
+    return group_schedule_rows(s) || group_schedule_columns(s);
+}
+
+/* Loops over numbers and elements are another matter (group_loop.c). */
+static bool group_is_loop(const graph *g) {
+    for (const node *n = g->root->first; n; n = n->next) {
+        bool known = n->kind == N_CONSTANT || n->kind == N_LIST_CONSTRUCT || n->kind == N_LIST_UNPACK;
+        if (!known && (n->blocks.len || n->kind != N_OP || !fusible_find(n->op))) return true;
+    }
+    return false;
+}
+
+ctsc_status group_lower(arena *a, const graph *g, const value *args, group_plan **out, diag *d) {
+    if (group_is_loop(g)) return group_lower_loop(a, g, args, out, d);
+    group_state s = {.a = a, .g = g, .args = args};
+    *out = NULL;
+    group_reset(&s, NULL, false);
+    bool ok = group_read(&s);
+    bool unroll = ok && group_unrolls(&s) && group_pin_reduced(&s);
+    const group_name *names = ok ? group_find_names(a, s.p) : NULL;
+    if (ok && names && !arena_failed(a)) {
+        group_reset(&s, names, unroll);
+        ok = group_read(&s) && group_schedule(&s) && !s.l.failed && group_set_outputs(&s);
+        if (ok && nest_verify(s.p->nest, NULL) == CTSC_OK) *out = s.p;
+    }
+    ptrmap_free(&s.values);
+    return arena_failed(a) ? diag_no_memory(d) : CTSC_OK;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * group_internal.h - the lowering of a group of tensor operators: what its files share.
+ *
+ *     group.c            reads the graph into lazy tensors, decides, fills in the plan
+ *     group_reduce.c     reductions, softmax, layer_norm as lazy tensors
+ *     group_walk.c       which memory a value reads, and how the addresses move with the indices
+ *     group_pointwise.c  schedule: every element of the outputs on its own
+ *     group_rows.c       schedule: reductions over the innermost dims, a row at a time
+ *     group_columns.c    schedule: reductions over other dims, a tile of columns at a time
+ *
+ * A graph is read twice. The first reading finds out which sizes have to be equal and which have to be 1 (the plan's relations); in the
+ * second, equal sizes are one expression and known ones are constants, so that addresses can be compared by looking at them.
+ */
+#ifndef CTSC_CODEGEN_GROUP_INTERNAL_H
+#define CTSC_CODEGEN_GROUP_INTERNAL_H
+
+#include "base/map.h"
+#include "codegen/group.h"
+#include "codegen/lazy_internal.h"
+
+enum { GROUP_MAX_OUTPUTS = 32, GROUP_MAX_LOADS = 96, GROUP_MAX_REDUCTIONS = 16, GROUP_UNROLL_LIMIT = 32 };
+
+/* What a size or int argument is in the second reading. */
+typedef struct group_name { bool is_const; int64_t k; int argument, dim; } group_name; /* dim -1: the int argument itself */
+
+typedef struct group_product { nest_expr *x, *y, *xy; } group_product;
+
+/* A reduction: its result is not an expression of the index but what a loop has left in `value`, for the row or column that the loop was
+ * at. In groups where reductions are unrolled, it is a sum in place. */
+typedef struct group_reduction {
+    const lazy_tensor *src;
+    lazy_tensor *t;
+    nest_acc acc;
+    bool mask[LAZY_MAX_DIMS]; /* dims of src that go */
+    bool keepdim;
+    nest_expr *value, *at[LAZY_MAX_DIMS]; /* while code is made: the result, and at which index of t */
+} group_reduction;
+
+/* A value of the graph, which a schedule may compute once and then have read from where it is kept. */
+typedef struct group_kept {
+    lazy_tensor *t;
+    const lazy_tensor *src;
+    nest_expr *value, *at[LAZY_MAX_DIMS];
+} group_kept;
+
+typedef struct group_state {
+    arena *a;
+    const graph *g;
+    const value *args;
+    group_plan *p;
+    lazy l;
+    ptrmap values;          /* ir_value -> group_value */
+    VEC(int64_t) now;       /* what slots are for the arguments at hand */
+    VEC(group_product) products;
+    const group_name *names; /* of the second reading: (LAZY_MAX_DIMS + 1) per argument; NULL in the first */
+    bool unroll;            /* reductions are sums in place */
+    group_reduction *reductions[GROUP_MAX_REDUCTIONS];
+    int nreductions;
+    VEC(group_kept *) kept; /* in the order of computation */
+    lazy_tensor *outputs[GROUP_MAX_OUTPUTS];
+    nest_buffer *buffers[GROUP_MAX_OUTPUTS];
+    int noutputs;
+} group_state;
+
+/* ---- numbers (group.c) --------------------------------------------------------------------- */
+
+/* The slot that computes e; -1: no slots can. */
+int group_slot_of(group_state *s, const nest_expr *e);
+int64_t group_now(group_state *s, int slot);
+/* What e is for the arguments at hand; other: if it is not known. */
+int64_t group_value_of(group_state *s, const nest_expr *e, int64_t other);
+/* x * y, the same expression for the same factors. */
+nest_expr *group_mul(group_state *s, nest_expr *x, nest_expr *y);
+nest_expr *group_numel(group_state *s, int ndim, nest_expr *const *sizes);
+
+/* ---- reductions (group_reduce.c) ----------------------------------------------------------- */
+
+lazy_tensor *group_apply_reduce(group_state *s, const node *n, const fusible *f, const lazy_arg *args);
+lazy_tensor *group_keep(group_state *s, lazy_tensor *t);
+group_reduction *group_reduction_of(const lazy_tensor *t); /* NULL: t is no reduction */
+group_kept *group_kept_of(const lazy_tensor *t);
+/* The value that accumulates nothing, in the type of r's dtype. */
+nest_expr *group_identity(group_state *s, const group_reduction *r);
+/* Sets what a reduction or kept value is at an index; NULL: nothing any more. */
+void group_bind_reduction(group_state *s, group_reduction *r, nest_expr *value, nest_expr *const *at);
+void group_bind_kept(group_state *s, group_kept *k, nest_expr *value, nest_expr *const *at);
+
+/* ---- addresses (group_walk.c) -------------------------------------------------------------- */
+
+typedef struct group_load {
+    nest_expr *load;
+    nest_expr *step[LAZY_MAX_DIMS]; /* by how much the address moves with each index; NULL: not linear in it */
+} group_load;
+
+typedef struct group_walk {
+    int nvars;
+    nest_expr *vars[LAZY_MAX_DIMS], *sizes[LAZY_MAX_DIMS]; /* the indices that the values were asked for, and how far they go */
+    group_load loads[GROUP_MAX_LOADS];
+    int nloads;
+    bool too_many;
+} group_walk;
+
+/* Between begin and end, code that is asked for goes to a nest of its own, which is thrown away; end looks at all loads in it. */
+void group_walk_begin(group_state *s, group_walk *w, int nvars, nest_expr *const *sizes);
+void group_walk_note(group_state *s, group_walk *w, nest_expr *value);
+void group_walk_end(group_state *s, group_walk *w);
+/* Do x and y, integers, look the same? */
+bool group_same(const nest_expr *x, const nest_expr *y);
+
+/* Dims [first, last] as one loop: `extent` long, its variable the index of `last`, the others at 0. */
+typedef struct group_loop { int first, last; nest_expr *extent; } group_loop;
+/* The fewest loops over dims [first, end). */
+int group_loops(group_state *s, const group_walk *w, int first, int end, group_loop *out);
+/* The address of element `index` of a contiguous tensor. */
+nest_expr *group_address(group_state *s, int ndim, nest_expr *const *sizes, nest_expr *const *index);
+
+/* ---- schedules ------------------------------------------------------------------------------ */
+
+/* Fill the nest, buffers of outputs, range and grain. False: this schedule does not do. */
+bool group_schedule_pointwise(group_state *s);
+bool group_schedule_rows(group_state *s);
+bool group_schedule_columns(group_state *s);
+nest_buffer *group_output_buffer(group_state *s, int i);
+/* The parallel loop runs over [0, extent), each round costs about `cost` quarter cycles. */
+void group_set_range(group_state *s, nest_expr *extent, nest_expr *work, int cost);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * group_plan.c - plans: building their slots and relations, and asking whether arguments fit.
+ *
+ * Slots refer to earlier slots only, so one pass computes them. Arithmetic wraps: sizes that fit a tensor never do.
+ * Tests: tests/unit/test_group.c
+ */
+#include "codegen/group.h"
+
+#include <stdio.h>
+
+/* ---- building --------------------------------------------------------------------------- */
+
+int plan_slot(group_plan *p, arena *a, slot_kind kind, int x, int y, int64_t k) {
+    for (size_t i = 0; i < p->slots.len; i++) {
+        const group_slot *s = &p->slots.data[i];
+        if (s->kind == kind && s->a == x && s->b == y && s->k == k) return (int)i;
+    }
+    if (!avec_push(a, &p->slots, ((group_slot){kind, x, y, k}))) return 0;
+    return (int)p->slots.len - 1;
+}
+int plan_size(group_plan *p, arena *a, int argument, int dim) {
+    return plan_slot(p, a, SLOT_SIZE, argument, dim, 0);
+}
+int plan_stride(group_plan *p, arena *a, int argument, int dim) {
+    return plan_slot(p, a, SLOT_STRIDE, argument, dim, 0);
+}
+int plan_const(group_plan *p, arena *a, int64_t k) {
+    return plan_slot(p, a, SLOT_CONST, 0, 0, k);
+}
+
+void plan_relate(group_plan *p, arena *a, relation_kind kind, int x, int y, int64_t k) {
+    if (kind == SLOTS_EQUAL && x == y) return;
+    for (size_t i = 0; i < p->relations.len; i++) {
+        const group_relation *r = &p->relations.data[i];
+        if (r->kind == kind && r->a == x && r->b == y && r->k == k) return;
+    }
+    avec_push(a, &p->relations, ((group_relation){kind, x, y, k}));
+}
+
+nest_expr *plan_expr(group_plan *p, arena *a, int slot) {
+    while (p->exprs.len <= (size_t)slot)
+        if (!avec_push(a, &p->exprs, NULL)) return nest_int(p->nest, 0);
+    nest_expr **e = &p->exprs.data[slot];
+    if (*e) return *e;
+    if (p->slots.data[slot].kind == SLOT_CONST) return *e = nest_int(p->nest, p->slots.data[slot].k);
+    char name[16];
+    snprintf(name, sizeof name, "s%d", slot);
+    avec_push(a, &p->ints, slot);
+    return *e = nest_add_int(p->nest, name);
+}
+
+/* ---- asking ----------------------------------------------------------------------------- */
+
+int64_t plan_slot_value(const group_plan *p, int slot, const value *args, const int64_t *slots) {
+    const group_slot *s = &p->slots.data[slot];
+    switch (s->kind) {
+    case SLOT_SIZE: return args[s->a].u.tensor->sizes[s->b];
+    case SLOT_STRIDE: return args[s->a].u.tensor->strides[s->b];
+    case SLOT_NUMEL: return args[s->a].u.tensor->numel;
+    case SLOT_INT: return args[s->a].tag == V_BOOL ? args[s->a].u.b : args[s->a].u.i;
+    case SLOT_CONST: return s->k;
+    case SLOT_ADD: return (int64_t)((uint64_t)slots[s->a] + (uint64_t)slots[s->b]);
+    case SLOT_SUB: return (int64_t)((uint64_t)slots[s->a] - (uint64_t)slots[s->b]);
+    case SLOT_MUL: return (int64_t)((uint64_t)slots[s->a] * (uint64_t)slots[s->b]);
+    case SLOT_MIN: return slots[s->a] < slots[s->b] ? slots[s->a] : slots[s->b];
+    case SLOT_MAX: return slots[s->a] > slots[s->b] ? slots[s->a] : slots[s->b];
+    case SLOT_DIV: {
+        int64_t x = slots[s->a], y = slots[s->b];
+        if (y == 0 || (y == -1 && x == INT64_MIN)) return 0;
+        return x / y - (x % y != 0 && (x < 0) != (y < 0));
+    }
+    }
+    return 0;
+}
+
+static bool plan_argument_fits(const group_argument *g, const value *v) {
+    if (v->tag != g->tag) return false;
+    if (g->tag == V_TENSOR) {
+        const tensor *t = v->u.tensor;
+        if (t->dtype != g->dt || t->ndim != g->ndim) return false;
+        return !g->contiguous || tensor_is_contiguous(t);
+    }
+    return !g->pinned || (g->tag == V_BOOL ? v->u.b : v->u.i) == g->pin;
+}
+
+/* Nobody else may see what the kernel writes while it runs, and it must be writable. */
+static bool plan_writes_alone(const group_plan *p, const value *args, size_t written) {
+    const storage *s = args[written].u.tensor->storage;
+    if (s->read_only) return false;
+    for (size_t i = 0; i < p->arguments.len; i++)
+        if (i != written && args[i].tag == V_TENSOR && args[i].u.tensor->storage->data == s->data && s->nbytes) return false;
+    return !tensor_may_overlap(args[written].u.tensor);
+}
+
+static bool plan_relation_holds(const group_relation *r, const int64_t *slots) {
+    switch (r->kind) {
+    case SLOTS_EQUAL: return slots[r->a] == slots[r->b];
+    case SLOT_IS: return slots[r->a] == r->k;
+    case SLOT_POSITIVE: return slots[r->a] > 0;
+    }
+    return false;
+}
+
+bool plan_fits(const group_plan *p, const value *args, int64_t *slots) {
+    for (size_t i = 0; i < p->arguments.len; i++)
+        if (!plan_argument_fits(&p->arguments.data[i], &args[i])) return false;
+    for (size_t i = 0; i < p->arguments.len; i++)
+        if (p->arguments.data[i].written && !plan_writes_alone(p, args, i)) return false;
+    for (size_t i = 0; i < p->slots.len; i++) slots[i] = plan_slot_value(p, (int)i, args, slots);
+    for (size_t i = 0; i < p->relations.len; i++)
+        if (!plan_relation_holds(&p->relations.data[i], slots)) return false;
+    return true;
+}

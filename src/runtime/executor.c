@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * executor.c - makes the codes of functions.
+ *
+ * Graphs are optimised under the unit's lock, once per function and level; running needs no lock.
+ * Tests: tests/unit/test_fused.c
+ */
+#include "runtime/executor.h"
+
+#include "passes/passes.h"
+#include "runtime/bytecode.h"
+
+#include <string.h>
+
+#define EXECUTOR_TIDY "[fold-constants,peephole,cse,licm,dce-writes]"
+
+static const char *const executor_passes[FUNCTION_LEVELS] = {
+    [1] = "lower-tuples,pool-constants,remove-mutation,unroll," EXECUTOR_TIDY ",pool-constants",
+    [2] = "lower-tuples,pool-constants,remove-mutation,unroll," EXECUTOR_TIDY ",pool-constants,fuse-loops,fuse,dce",
+};
+
+ctsc_status executor_optimise_graph(graph *g, int level, diag *d) {
+    pass_ctx cx = {.diag = d};
+    return pass_run_list(&cx, g, executor_passes[level], NULL);
+}
+
+/* Is all that can happen to a module of class c in its forward? Then what forward leaves alone stays as it is. */
+static bool executor_only_forward(const class_info *c) {
+    int methods = 0;
+    for (size_t i = 0; i < c->methods.len; i++) methods += strncmp(c->methods.data[i]->name, "__", 2) != 0;
+    return methods == 1 && !c->forward_hooks.len && !c->forward_pre_hooks.len;
+}
+
+static ctsc_status executor_freeze(graph *g, const object *self, diag *d) {
+    if (!self || !executor_only_forward(self->cls->cls)) return CTSC_OK;
+    pass_ctx cx = {.diag = d, .self = (object *)self};
+    return pass_run_list(&cx, g, "[freeze,peephole,fold-constants,lower-tuples,dce]", NULL);
+}
+
+ctsc_status executor_optimise(function *f, int level, const object *self, diag *d, graph **out) {
+    ctsc_status s = f->graph ? CTSC_OK : function_ensure_compiled(f, d);
+    if (s != CTSC_OK) return s;
+    graph *g = graph_clone(f->graph);
+    if (!g) return diag_no_memory(d);
+    s = pipeline_inline(g, d);
+    if (s == CTSC_OK) s = executor_freeze(g, self, d);
+    if (s == CTSC_OK) s = executor_optimise_graph(g, level, d);
+    if (s == CTSC_OK) *out = g;
+    else graph_free(g);
+    return s;
+}
+
+static const char *executor_name(const function *f) {
+    return f->qualified ? f->qualified : f->name;
+}
+
+/* Where f calls what does not compile (and may never be reached), it runs as it is written. */
+static ctsc_status executor_code_optimised(function *f, int level, const object *self, diag *d, code **out) {
+    diag own = {0};
+    graph *g = NULL;
+    ctsc_status s = executor_optimise(f, level, self, &own, &g);
+    if (s == CTSC_OK) s = code_new(&own, executor_name(f), g, out);
+    if (s == CTSC_OK) (*out)->graph = g;
+    else graph_free(g);
+    if (s == CTSC_LIMIT || s == CTSC_INTERNAL || s == CTSC_USAGE) { /* no memory, or a bug of ours */
+        diag_append(d, &own);
+        return s;
+    }
+    diag_clear(&own);
+    return s == CTSC_OK ? CTSC_OK : code_new(d, executor_name(f), f->graph, out);
+}
+
+static ctsc_status code_ensure_locked(function *f, int level, const object *self, diag *d) {
+    if (f->code[level]) return CTSC_OK;
+    ctsc_status s = f->graph ? CTSC_OK : function_ensure_compiled(f, d);
+    if (s != CTSC_OK) return s;
+    code *c = NULL;
+    s = level ? executor_code_optimised(f, level, self, d, &c) : code_new(d, executor_name(f), f->graph, &c);
+    if (s != CTSC_OK) return s;
+    if (f->unit) f->unit->code_free = code_free;
+    __atomic_store_n(&f->code[level], c, __ATOMIC_RELEASE);
+    return CTSC_OK;
+}
+
+ctsc_status code_ensure(function *f, int level, const object *self, diag *d) {
+    if (__atomic_load_n(&f->code[level], __ATOMIC_ACQUIRE)) return CTSC_OK;
+    if (f->unit) pthread_mutex_lock(&f->unit->lock);
+    ctsc_status s = code_ensure_locked(f, level, self, d);
+    if (f->unit) pthread_mutex_unlock(&f->unit->lock);
+    return s;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fused.c - runs fusion groups: finds or makes the kernel for the arguments at hand, and launches it.
+ *
+ * Method. The plan's conditions are checked on each call (plan_fits, which computes its slots on the way): a few comparisons per argument, no
+ * allocation. The kernel gets pointers to the arguments' elements and to new outputs; the range of its parallel loop is cut by pool_for at
+ * borders that depend on sizes alone.
+ * Tests: tests/unit/test_fused.c
+ */
+#include "runtime/fused.h"
+
+#include "base/pool.h"
+#include "codegen/cache.h"
+#include "codegen/group.h"
+#include "runtime/interp_internal.h"
+
+#include <pthread.h>
+#include <string.h>
+
+typedef struct fused_kernel {
+    const group_plan *plan;
+    const kernel *kernel;
+    struct fused_kernel *_Atomic next;
+} fused_kernel;
+
+enum { FUSED_KINDS = 16, FUSED_MAX_SLOTS = 256 };
+
+struct fused {
+    graph *g;
+    code *fallback;
+    int nparams, nresults;
+    bool has_loop;
+    fused_kernel *_Atomic first;
+    pthread_mutex_t lock; /* of what follows */
+    arena arena;          /* plans */
+    int nkernels;
+    bool closed;          /* no more kernels are made */
+    int nkinds;
+    struct { uint64_t kind; bool hopeless; } kinds[FUSED_KINDS]; /* kinds of arguments seen */
+};
+
+/* ---- making ------------------------------------------------------------------------------------------------ */
+
+static bool fused_holds_loop(const block *b) {
+    for (const node *n = b->first; n; n = n->next)
+        if (n->kind == N_LOOP) return true;
+    return false;
+}
+
+ctsc_status fused_new(diag *d, graph *g, fused **out) {
+    fused *f = mem_zalloc(sizeof *f);
+    if (!f) return diag_no_memory(d);
+    f->g = g;
+    f->nparams = (int)g->root->params.len;
+    f->nresults = (int)g->root->returns.len;
+    f->has_loop = fused_holds_loop(g->root);
+    pthread_mutex_init(&f->lock, NULL);
+    ctsc_status s = arena_init(&f->arena) ? code_new(d, "FusionGroup", g, &f->fallback) : diag_no_memory(d);
+    if (s != CTSC_OK) fused_free(f);
+    else *out = f;
+    return s;
+}
+
+void fused_free(fused *f) {
+    if (!f) return;
+    code_free(f->fallback);
+    arena_free(&f->arena);
+    pthread_mutex_destroy(&f->lock);
+    mem_free(f);
+}
+
+int fused_params(const fused *f) {
+    return f->nparams;
+}
+int fused_results(const fused *f) {
+    return f->nresults;
+}
+
+/* ---- kinds of arguments -------------------------------------------------------------------------------------- */
+
+static uint64_t fused_mix(uint64_t h, uint64_t x) { /* FNV-1a, by words */
+    return (h ^ x) * 0x100000001b3u;
+}
+
+/* What lowering may look at, without sizes other than 1: arguments of one kind have one plan, or none. */
+static uint64_t fused_kind(const fused *f, const value *args) {
+    uint64_t h = 0xcbf29ce484222325u;
+    for (int i = 0; i < f->nparams; i++) {
+        h = fused_mix(h, args[i].tag);
+        if (args[i].tag != V_TENSOR) continue;
+        const tensor *t = args[i].u.tensor;
+        uint64_t ones = 0;
+        for (int k = 0; k < t->ndim; k++) ones = ones << 1 | (t->sizes[k] == 1);
+        h = fused_mix(fused_mix(h, (uint64_t)t->dtype << 8 | t->ndim), ones << 1 | tensor_is_contiguous(t));
+    }
+    return h;
+}
+
+/* Is a kernel to be made for these arguments now? Counts the call. */
+static bool fused_wants_kernel(fused *f, const value *args, int opt, int *kind_at) {
+    if (f->closed) return false;
+    uint64_t kind = fused_kind(f, args);
+    for (int i = 0; i < f->nkinds; i++)
+        if (f->kinds[i].kind == kind) return *kind_at = i, !f->kinds[i].hopeless;
+    if (f->nkinds == FUSED_KINDS) {
+        f->closed = true;
+        return false;
+    }
+    f->kinds[f->nkinds].kind = kind;
+    *kind_at = f->nkinds++;
+    return opt >= 3 || f->has_loop;
+}
+
+static fused_kernel *fused_compile(fused *f, const value *args, int kind_at) {
+    diag d = {0};
+    group_plan *plan = NULL;
+    const kernel *k = NULL;
+    codegen *cg = codegen_shared();
+    bool ok = cg && codegen_available(cg, &d) && group_lower(&f->arena, f->g, args, &plan, &d) == CTSC_OK && plan &&
+              plan->slots.len <= FUSED_MAX_SLOTS && !arena_failed(&f->arena) && codegen_kernel(cg, plan->nest, &k, &d) == CTSC_OK;
+    diag_clear(&d);
+    fused_kernel *made = ok ? arena_new(&f->arena, fused_kernel) : NULL;
+    if (!ok || arena_failed(&f->arena)) {
+        f->kinds[kind_at].hopeless = true;
+        return NULL;
+    }
+    made->plan = plan;
+    made->kernel = k;
+    fused_kernel *_Atomic *at = &f->first;
+    for (fused_kernel *x; (x = atomic_load_explicit(at, memory_order_relaxed));) at = &x->next;
+    atomic_store_explicit(at, made, memory_order_release);
+    if (++f->nkernels == FUSED_MAX_KERNELS) f->closed = true;
+    return made;
+}
+
+/* ---- launching ------------------------------------------------------------------------------------------------- */
+
+typedef struct fused_launch {
+    kernel_fn fn;
+    void *buffers[NEST_MAX_BUFFERS];
+    int64_t ints[FUSED_MAX_SLOTS];
+    double floats[FUSED_MAX_VALUES];
+    int64_t scalars[FUSED_MAX_VALUES]; /* outputs that are no tensors */
+    int64_t result, fault;
+} fused_launch;
+
+static void fused_piece(void *ctx, int64_t begin, int64_t end) {
+    fused_launch *l = ctx;
+    int64_t fault = 0, r = l->fn(l->buffers, l->ints, l->floats, begin, end, &fault);
+    if (r) l->result = r, l->fault = fault; /* nests that fail have no parallel loop */
+}
+
+static const group_fault *fused_fault(const group_plan *p, int64_t code) {
+    for (size_t i = 0; i < p->faults.len; i++)
+        if (p->faults.data[i].code == code) return &p->faults.data[i];
+    return NULL;
+}
+
+static ctsc_status fused_failed(const group_plan *p, const fused_launch *l, diag *d) {
+    const group_fault *f = fused_fault(p, l->result);
+    if (!f) return diag_fail(d, CTSC_INTERNAL, "a kernel failed with the unknown code %lld", (long long)l->result);
+    strbuf sb = STRBUF_INIT;
+    const char *at = strstr(f->message, "%lld");
+    if (at) sb_printf(&sb, "%.*s%lld%s", (int)(at - f->message), f->message, (long long)l->fault, at + 4);
+    else sb_puts(&sb, f->message);
+    ctsc_status s = diag_fail_at(d, CTSC_FAILED, f->range, "%s", sb_str(&sb));
+    if (f->exception && d && !d->exception) d->exception = mem_strdup(f->exception);
+    sb_free(&sb);
+    return s;
+}
+
+/* New tensors for the outputs, into results. */
+static ctsc_status fused_outputs(const group_plan *p, const int64_t *slots, const value *args, diag *d, value *results) {
+    for (size_t i = 0; i < p->outputs.len; i++) {
+        const group_output *o = &p->outputs.data[i];
+        if (o->alias >= 0) {
+            results[i] = value_ref(args[o->alias]);
+        } else if (o->tag == V_TENSOR) {
+            int64_t sizes[TENSOR_MAX_DIMS];
+            for (int k = 0; k < o->ndim; k++) sizes[k] = slots[o->sizes[k]];
+            tensor *t;
+            ctsc_status s = tensor_new(d, o->dt, o->ndim, sizes, &t);
+            if (s != CTSC_OK) return s;
+            results[i] = value_tensor_take(t);
+        }
+    }
+    return CTSC_OK;
+}
+
+static ctsc_status fused_bind(fused_launch *l, const group_plan *p, const int64_t *slots, const value *args, diag *d, value *results) {
+    for (size_t i = 0; i < p->arguments.len; i++) {
+        if (!p->arguments.data[i].written) continue;
+        ctsc_status s = tensor_make_writable(d, args[i].u.tensor);
+        if (s != CTSC_OK) return s;
+    }
+    ctsc_status s = fused_outputs(p, slots, args, d, results);
+    if (s != CTSC_OK) return s;
+    for (size_t i = 0; i < p->buffers.len; i++) {
+        const group_buffer *b = &p->buffers.data[i];
+        if (b->kind == BUFFER_ARGUMENT) l->buffers[i] = tensor_data(args[b->index].u.tensor);
+        else if (p->outputs.data[b->index].tag == V_TENSOR) l->buffers[i] = tensor_data(results[b->index].u.tensor);
+        else l->buffers[i] = &l->scalars[b->index];
+    }
+    for (size_t i = 0; i < p->ints.len; i++) l->ints[i] = slots[p->ints.data[i]];
+    for (size_t i = 0; i < p->floats.len; i++) l->floats[i] = args[p->floats.data[i]].u.f;
+    return CTSC_OK;
+}
+
+static void fused_read_scalars(const fused_launch *l, const group_plan *p, value *results) {
+    for (size_t i = 0; i < p->outputs.len; i++) {
+        const group_output *o = &p->outputs.data[i];
+        double f;
+        memcpy(&f, &l->scalars[i], sizeof f);
+        if (o->alias >= 0 || o->tag == V_TENSOR) continue;
+        results[i] = o->tag == V_INT ? value_int(l->scalars[i]) : o->tag == V_FLOAT ? value_float(f) : value_bool(l->scalars[i] & 1);
+    }
+}
+
+static void fused_drop(const fused *f, value *results) {
+    for (int i = 0; i < f->nresults; i++) {
+        value_unref(results[i]);
+        results[i] = value_none();
+    }
+}
+
+static ctsc_status fused_launch_kernel(const fused *f, const fused_kernel *k, const int64_t *slots, const value *args, diag *d,
+                                       value *results) {
+    const group_plan *p = k->plan;
+    fused_launch l;
+    l.fn = k->kernel->fn;
+    l.result = 0;
+    for (int i = 0; i < f->nresults; i++) results[i] = value_none(), l.scalars[i] = 0;
+    ctsc_status s = fused_bind(&l, p, slots, args, d, results);
+    if (s == CTSC_OK) {
+        if (p->range_begin < 0) {
+            fused_piece(&l, 0, 0);
+        } else {
+            int64_t begin = slots[p->range_begin], end = slots[p->range_end], grain = slots[p->grain];
+            if (begin == 0 && end > grain) pool_for(end, grain > 0 ? grain : 1, fused_piece, &l);
+            else if (end > begin) fused_piece(&l, begin, end);
+        }
+        if (l.result) s = fused_failed(p, &l, d);
+    }
+    if (s != CTSC_OK) fused_drop(f, results);
+    else fused_read_scalars(&l, p, results);
+    return s;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------------------------- */
+
+/* The group's operators one by one. */
+static ctsc_status fused_interpret(fused *f, interp *in, const value *args, value *results) {
+    value own[FUSED_MAX_VALUES], out = value_none();
+    for (int i = 0; i < f->nparams; i++) own[i] = value_ref(args[i]);
+    ctsc_status s = interp_run(in, f->fallback, f->nparams, own, &out);
+    if (s != CTSC_OK) return s;
+    if (f->nresults == 1) {
+        results[0] = out;
+        return CTSC_OK;
+    }
+    for (int i = 0; i < f->nresults; i++) results[i] = value_ref(out.u.tuple->items[i]);
+    value_unref(out);
+    return CTSC_OK;
+}
+
+/* Native loops do not count steps. */
+static bool fused_is_bounded(const fused *f, const interp *in) {
+    return f->has_loop && (in->rt->steps_left != UINT64_MAX || in->rt->cancelled);
+}
+
+ctsc_status fused_run(fused *f, interp *in, value *args, value *results) {
+    int64_t slots[FUSED_MAX_SLOTS];
+    if (fused_is_bounded(f, in)) return fused_interpret(f, in, args, results);
+    for (fused_kernel *k = atomic_load_explicit(&f->first, memory_order_acquire); k;
+         k = atomic_load_explicit(&k->next, memory_order_acquire))
+        if (plan_fits(k->plan, args, slots)) return fused_launch_kernel(f, k, slots, args, in->d, results);
+    fused_kernel *made = NULL;
+    int kind_at = 0;
+    pthread_mutex_lock(&f->lock);
+    if (fused_wants_kernel(f, args, in->rt->opt, &kind_at)) made = fused_compile(f, args, kind_at);
+    pthread_mutex_unlock(&f->lock);
+    if (made && plan_fits(made->plan, args, slots)) return fused_launch_kernel(f, made, slots, args, in->d, results);
+    return fused_interpret(f, in, args, results);
+}
+
+void fused_visit(fused *f, void (*visit)(void *ctx, nest *n), void *ctx) {
+    for (fused_kernel *k = atomic_load_explicit(&f->first, memory_order_acquire); k;
+         k = atomic_load_explicit(&k->next, memory_order_acquire))
+        visit(ctx, k->plan->nest);
+}
+
+int fused_kernel_count(const fused *f) {
+    int n = 0;
+    for (fused_kernel *k = atomic_load_explicit(&((fused *)f)->first, memory_order_acquire); k;
+         k = atomic_load_explicit(&k->next, memory_order_acquire))
+        n++;
+    return n;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fused.h - a fusion group at run time: its kernels, and what to do where there is none.
+ *
+ * A group keeps a list of kernels, each with the plan that says which arguments it is for (codegen/group.h). A call looks for one that fits; if
+ * none does, one is made, unless arguments of this kind have been found not to be lowerable, or there are FUSED_MAX_KERNELS already; then the
+ * group's operators are interpreted one by one.
+ *
+ * When kernels are made: at the second call with arguments of a kind, so that programs that run once wait for no compiler;
+ * at the first one for groups with loops, whose first round may already be long, and at --opt 3.
+ *
+ * Ownership: a fused belongs to the code (bytecode.h) that calls it and borrows the graph from the node it was made of. Thread-safe: kernels
+ * are only added, under a lock, and published with a release store.
+ * Tests: tests/unit/test_fused.c, tests/diff
+ */
+#ifndef CTSC_RUNTIME_FUSED_H
+#define CTSC_RUNTIME_FUSED_H
+
+#include "runtime/interp.h"
+
+enum { FUSED_MAX_KERNELS = 8, FUSED_MAX_VALUES = 64 };
+
+typedef struct fused fused;
+struct interp;
+struct nest;
+
+/* g: the group's graph, which outlives the result. */
+ctsc_status fused_new(diag *d, graph *g, fused **out);
+void fused_free(fused *f);
+int fused_params(const fused *f);
+int fused_results(const fused *f);
+
+/* args: borrowed; results: one slot per return of the graph, each a new reference on success. */
+ctsc_status fused_run(fused *f, struct interp *in, value *args, value *results);
+
+/* For graph-for and bench: the kernels made so far. visit gets each plan's nest, in the order they were made. */
+void fused_visit(fused *f, void (*visit)(void *ctx, struct nest *n), void *ctx);
+int fused_kernel_count(const fused *f);
+
+#endif

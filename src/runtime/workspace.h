@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * workspace.h - what calls of a module leave for the next call: the interpreter's stack, freed tensors, a runtime.
+ *
+ * A call takes a workspace and gives it back at its end; a module keeps as many as it had calls at a time (WORKSPACE_SPARE at most). So in the steady state
+ * a call allocates nothing but its results.
+ */
+#ifndef CTSC_RUNTIME_WORKSPACE_H
+#define CTSC_RUNTIME_WORKSPACE_H
+
+#include "base/recycle.h"
+#include "runtime/runtime.h"
+
+#include <stdatomic.h>
+
+enum { WORKSPACE_SPARE = 16 };
+
+typedef struct workspace {
+    runtime rt; /* runtime_init it before use */
+    recycler blocks;
+    recycler *outer;           /* the thread's recycler while the workspace is not in use */
+    struct stack_chunk *stack; /* the first chunk of the interpreter's stack; NULL: none yet */
+} workspace;
+
+typedef struct workspace_pool { workspace *_Atomic spare[WORKSPACE_SPARE]; } workspace_pool;
+
+/* Its recycler becomes the thread's. NULL without memory. */
+workspace *workspace_take(workspace_pool *p);
+void workspace_give(workspace_pool *p, workspace *w);
+void workspace_pool_free(workspace_pool *p);
+
+#endif

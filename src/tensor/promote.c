@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * promote.c - the dtype that operands meet in: written once, for the interpreter's tensors and the compiler's.
+ * Tests: tests/unit/test_pointwise.c
+ */
+#include "tensor/promote.h"
+
+enum { PROMOTE_NONE = -1 };
+
+static int promote_category(dtype dt) {
+    return dtype_is_complex(dt) ? 3 : dtype_is_float(dt) ? 2 : dt == DT_BOOL ? 0 : 1;
+}
+
+static int promote_meet(int a, int b) {
+    if (a == PROMOTE_NONE) return b;
+    return b == PROMOTE_NONE ? a : (int)dtype_promote((dtype)a, (dtype)b);
+}
+
+/* high: what operands of higher rank give. low counts only if its category is higher. */
+static int promote_combine(int high, int low) {
+    if (high == PROMOTE_NONE) return low;
+    if (low == PROMOTE_NONE || promote_category((dtype)low) <= promote_category((dtype)high)) return high;
+    return promote_meet(high, low);
+}
+
+void promotion_add(promotion *p, dtype dt, operand_rank rank) {
+    p->met[rank] = promote_meet(p->met[rank], dt);
+}
+
+dtype promotion_result(const promotion *p) {
+    int result = PROMOTE_NONE;
+    for (int i = 0; i < OPERAND_RANKS; i++) result = promote_combine(result, p->met[i]);
+    return result == PROMOTE_NONE ? DT_FLOAT32 : (dtype)result;
+}
