@@ -12,7 +12,8 @@
 #   make SAN=thread ... with ThreadSanitizer, in build-tsan/
 #   make CC=clang-19    with another compiler
 #   make LLVM=0         without the compiler for kernels (libctsc-jit.so); programs then run in the interpreter alone
-#   make bench          load and run times of a model (MODEL=, INPUTS=)
+#   make bench          the benchmark suite, with PyTorch and ONNX Runtime in the same run where they are installed
+#   make bench-load     load and run times of a model (MODEL=, INPUTS=)
 #   make bench-kernels  speed of generated code against memcpy
 #   make test-torch     archives to and from real PyTorch, where it is installed
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
@@ -149,11 +150,17 @@ test-torch: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@status=0; for t in tests/interop/*.py tests/prelude/*.py; do echo "$$t"; $(TORCH_PYTHON) $$t --ctsc $(BUILD)/ctsc || status=1; done; exit $$status
 
-# Times of one model: make bench MODEL=x.pt INPUTS=in.pt [THREADS=1]
+# The suite: make bench [BENCH="--only softmax --threads 1 --json times.json"]. TORCH_PYTHON, ONNX_PYTHON: Pythons that have the peers.
+ONNX_PYTHON ?= python3
+bench: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/copy
+	@python3 bench/suite.py --ctsc $(BUILD)/ctsc --torch-python $(TORCH_PYTHON) --onnxruntime-python $(ONNX_PYTHON) $(BENCH)
+
+# Times of one model: make bench-load MODEL=x.pt INPUTS=in.pt [THREADS=1]
 MODEL ?= models/digits_cnn.pt
 INPUTS ?= models/digits_test.pt
 THREADS ?= 1
-bench: deps-build
+bench-load: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/load
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BUILD)/bench/load $(MODEL) $(INPUTS) $(THREADS)
 $(BUILD)/bench/%: bench/%.c include/ctsc.h $(BUILD)/libctsc.a
@@ -188,6 +195,20 @@ $(BUILD)/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay_main.c $(BUILD)/libctsc
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< tests/fuzz/replay_main.c $(BUILD)/libctsc.a $(LDLIBS)
 
+# The differential fuzzer: random graphs at different levels of optimisation (tests/diff/diff_main.c says how to look closer).
+# make diff [DIFF_COUNT=1000000] [DIFF_LEVEL_COUNT=20000] [SEED=1]
+DIFF_SRC := $(wildcard tests/diff/*.c)
+$(BUILD)/diff: $(DIFF_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libctsc.a
+	@echo "  LD    $@"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+DIFF_COUNT ?= 1000000
+DIFF_LEVEL_COUNT ?= 20000
+SEED ?= 1
+diff: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/diff jit
+	$(BUILD)/diff --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS)
+	$(BUILD)/diff --seed $(SEED) --count $(DIFF_LEVEL_COUNT) --jobs $(JOBS) --level 3 --vary 6
+
 # Missing packages are installed first (a stamp per set keeps later runs from asking again).
 deps-build: $(BUILD)/.deps-build
 deps-test: $(BUILD)/.deps-test
@@ -198,6 +219,6 @@ $(BUILD)/.deps-%: scripts/install-deps
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all jit unit examples demo test test-torch bench bench-kernels fuzz fuzz-fast fuzz-targets deps-build deps-test clean
+.PHONY: all build-all jit unit examples demo test test-torch bench bench-load bench-kernels fuzz fuzz-fast fuzz-targets deps-build deps-test clean
 .SECONDARY:
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

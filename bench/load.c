@@ -2,7 +2,7 @@
 /*
  * load.c - how long loading and running an archive takes, and how much memory.
  *
- *     load MODEL INPUTS [THREADS]        (make bench MODEL=... INPUTS=...)
+ *     load MODEL INPUTS [THREADS]        (make bench-load MODEL=... INPUTS=...)
  *
  * Five rounds of load, first run, ten more runs, unload; the best and the median of each are printed. Peak memory is that of the
  * process (VmHWM) right after the first load, less what it was before.

@@ -169,6 +169,11 @@ CTSC_API ctsc_status ctsc_module_load_memory(const void *data, size_t len, ctsc_
                                              ctsc_error *e);
 CTSC_API void ctsc_module_free(ctsc_module *m); /* m may be NULL */
 
+/* How much is done to make methods fast: 0, they are interpreted as written; 1, their graphs are optimised first; 2, the
+ * default, operators are also fused into native kernels; 3, more time may go into compiling. Results are the same at every level.
+ * Fails with CTSC_USAGE for other levels. Nobody else may use m meanwhile. */
+CTSC_API ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *e);
+
 typedef struct ctsc_compile_options {
     size_t size;         /* sizeof(ctsc_compile_options), for later growth */
     const char *entry;   /* function or class to compile; NULL: see ctsc_module_compile */
@@ -227,6 +232,17 @@ CTSC_API ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, s
 enum { CTSC_GRAPH_INLINED = 1, /* calls replaced by bodies */ CTSC_GRAPH_LOCATIONS = 2 /* "# file:line:col" */ };
 CTSC_API ctsc_status ctsc_module_graph(const ctsc_module *m, const char *method, unsigned flags,
                                        char **out, ctsc_error *e);
+/* The graph of a method as it is run at the module's level of optimisation, for arguments like these: calls method with args and
+ * gives the optimised graph, in which tensors have the types seen during that call (what differed between rounds of a loop is "*"), and
+ * the graphs of its fusion groups. Without arguments (nargs 0) for a method that needs some, nothing is called and no types are known.
+ * What the method prints and warns is dropped. Free *out with ctsc_string_free. */
+enum {
+    CTSC_GRAPH_KERNELS = 4, /* behind the graph: each group's kernel as a loop nest and as LLVM IR */
+    CTSC_GRAPH_ASM = 8,     /* ... and in assembly language */
+    CTSC_GRAPH_DOT = 16,    /* instead of text a drawing for Graphviz; the two above do not apply */
+};
+CTSC_API ctsc_status ctsc_module_graph_for(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args,
+                                           unsigned flags, char **out, ctsc_error *e);
 /* The TorchScript source of a method. */
 CTSC_API ctsc_status ctsc_module_code(const ctsc_module *m, const char *method, char **out,
                                       ctsc_error *e);

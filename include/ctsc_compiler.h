@@ -35,6 +35,26 @@ CTSC_API ctsc_status ctsc_opt_module(const ctsc_module *m, const char *method, c
                                      ctsc_error *e);
 /* Inlines the calls of a method that has not run yet, runs passes on its graph, verifying after each, and lets it run that way from now on. */
 CTSC_API ctsc_status ctsc_module_apply_passes(ctsc_module *m, const char *method, const char *passes, ctsc_error *e);
+/* What one call of a method has to do, however it is done. */
+typedef struct ctsc_work {
+    size_t size;             /* sizeof(ctsc_work) */
+    int64_t parameter_bytes; /* of the parameters, buffers and constant tensors that it reads */
+    int64_t flops;           /* floating-point operations */
+    const char *uncounted;   /* an operator that was called, but whose operations are not known and not in flops; NULL: none */
+} ctsc_work;
+/* Calls the method once, as written, and counts: two for each multiply-add of matrix products and convolutions, one for each element
+ * of the result of pointwise operators and of the input of sums and the like, one for each operation on numbers; moving data counts nothing. */
+CTSC_API ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args, ctsc_work *out,
+                                            ctsc_error *e);
+/* Native kernels made in this process so far. */
+typedef struct ctsc_kernel_stats {
+    size_t size;         /* sizeof(ctsc_kernel_stats) */
+    int64_t compiled;    /* by the compiler */
+    int64_t from_disk;   /* found in the cache on disk */
+    int64_t from_memory; /* asked for again */
+    double compile_us;   /* the compiler's time */
+} ctsc_kernel_stats;
+CTSC_API void ctsc_get_kernel_stats(ctsc_kernel_stats *out);
 /* Visits the passes in the order of their table. */
 CTSC_API void ctsc_passes(void (*visit)(void *ctx, const char *name, const char *text), void *ctx);
 

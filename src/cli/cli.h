@@ -17,8 +17,9 @@ enum { CLI_MISMATCH = 1 };
     X(compile, "compile SRC.py",      "compile Python source to an archive")                        \
     X(run,     "run MODEL [inputs]",  "run a model and print or compare its result")                \
     X(graph,   "graph MODEL",         "print the graph of a method")                                \
+    X(graph_for, "graph-for MODEL [inputs]", "print the optimised graph, for arguments like these")   \
     X(code,    "code MODEL",          "print the TorchScript source of a method")                   \
-    X(bench,   "bench MODEL [inputs]", "time a method")                                             \
+    X(bench,   "bench MODEL [inputs]", "time a method, as written and optimised")                    \
     X(inspect, "inspect MODEL",       "list methods, parameters, operators, and what is unsupported") \
     X(opt,     "opt FILE",            "run passes on a graph in text form")                         \
     X(ops,     "ops [PATTERN]",       "list operators and their schemas")
@@ -50,6 +51,18 @@ int cli_complain(ctsc_status status, const char *fmt, ...) __attribute__((format
 typedef struct cli_model { const char *path; ctsc_compile_options compile; bool compile_option; } cli_model;
 extern const struct argp cli_model_argp;
 #define CLI_MODEL_CHILD {{&cli_model_argp, 0, NULL, 0}, {0}}
+/* How a method is run: the options --inputs, --input, --method, --threads and --opt, which all commands that run a MODEL share. A
+ * second child (its input is a cli_call). */
+typedef struct cli_call { const char *method; cli_inputs inputs; int threads, opt; } cli_call;
+enum { CLI_OPT_DEFAULT = 2, CLI_OPT_MAX = 3 };
+extern const struct argp cli_call_argp;
+#define CLI_CALL_CHILDREN {{&cli_model_argp, 0, NULL, 0}, {&cli_call_argp, 0, NULL, 0}, {0}}
+/* Before parsing: opt is -1 until --opt is given. False without memory. */
+bool cli_call_init(cli_call *c, int argc);
+/* Inputs and the list of them. */
+void cli_call_free(cli_call *c);
+/* Loads as cli_load and sets the level, the default one for -1. */
+int cli_load_for_call(const cli_model *m, int opt, ctsc_module **out, ctsc_error *e);
 /* Loads or compiles it; reports and returns the exit code on failure, 0 on success. */
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
 bool cli_is_source(const char *path); /* ends in .py */

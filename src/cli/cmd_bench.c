@@ -1,155 +1,268 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_bench.c - ctsc bench: how long a method takes.
+ * cmd_bench.c - ctsc bench: how long a method takes as written, with its graph optimised, and with native kernels.
  *
- * Each call gets the same arguments. After the first call, which compiles and is timed by itself, calls are repeated until
- * they have been run for --seconds and --calls times at least; the figures are of those calls.
+ * Method. Every level has a module and inputs of its own. Each is called a few times, which makes kernels and warms caches; the first
+ * and the last of these results must agree between the levels. Then rounds: in each one every level has a turn of some milliseconds, so that
+ * whatever else happens on the machine meets all of them alike. A turn begins with a call that does not count, for the caches. Calls shorter
+ * than BATCH_US are timed many at once, since looking at the clock costs some 30 ns; the percentiles are then those of means.
+ * The machine's own rates are measured in between, and the work of a call is counted last (it needs a run of its own).
+ * Tests: tests/cli/bench.test
  */
-#include "cli/cli.h"
+#include "cli/bench.h"
+#include "ctsc_compiler.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { OPT_INPUT = 256, OPT_INPUTS, OPT_METHOD, OPT_THREADS, OPT_SECONDS, OPT_CALLS, OPT_JSON };
-
-typedef struct bench_args {
-    cli_model model;
-    const char *method;
-    cli_inputs inputs;
-    int threads, calls;
-    double seconds;
-    bool json;
-} bench_args;
+enum { OPT_SECONDS = 256, OPT_CALLS, OPT_JSON };
+enum { BATCH_US = 20, BATCH_MAX = 100000, TURN_US = 10000, WARM_CALLS = 5 };
 
 static const struct argp_option bench_options[] = {
-    {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple, or a .npy/.npz file", 0},
-    {"input", OPT_INPUT, "SPEC", 0, "one argument, as in `ctsc run`", 0},
-    {"method", OPT_METHOD, "NAME", 0, "method to call (forward)", 0},
-    {"threads", OPT_THREADS, "N", 0, "threads to use (all cores)", 0},
-    {"seconds", OPT_SECONDS, "X", 0, "time to measure for (2)", 0},
-    {"calls", OPT_CALLS, "N", 0, "calls to measure at least (10)", 0},
+    {"seconds", OPT_SECONDS, "X", 0, "time to measure for, all levels together (3)", 0},
+    {"calls", OPT_CALLS, "N", 0, "calls to measure at least, per level (10)", 0},
     {"json", OPT_JSON, 0, 0, "print JSON", 0},
     {0}};
 
 static error_t bench_parse(int key, char *arg, struct argp_state *state) {
-    bench_args *a = state->input;
+    bench *b = state->input;
     double n;
     switch (key) {
-    case OPT_INPUT: a->inputs.specs[a->inputs.nspecs++] = arg; break;
-    case OPT_INPUTS: a->inputs.file = arg; break;
-    case OPT_METHOD: a->method = arg; break;
-    case OPT_JSON: a->json = true; break;
-    case OPT_THREADS:
-        n = cli_number(state, "threads", arg);
-        if (n < 0 || n > 1024 || n != (int)n) argp_error(state, "--threads: 0 to 1024 are possible");
-        a->threads = (int)n;
-        break;
+    case OPT_JSON: b->json = true; break;
     case OPT_SECONDS:
-        a->seconds = cli_number(state, "seconds", arg);
-        if (a->seconds < 0 || a->seconds > 1e6) argp_error(state, "--seconds: 0 to 1e6 are possible");
+        b->seconds = cli_number(state, "seconds", arg);
+        if (b->seconds < 0 || b->seconds > 1e6) argp_error(state, "--seconds: 0 to 1e6 are possible");
         break;
     case OPT_CALLS:
         n = cli_number(state, "calls", arg);
         if (n < 1 || n > 1e8 || n != (int)n) argp_error(state, "--calls: 1 to 1e8 are possible");
-        a->calls = (int)n;
+        b->calls = (int)n;
         break;
-    case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; break;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &b->model;
+        state->child_inputs[1] = &b->call;
+        break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
 
-static double bench_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-static int bench_compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+/* ---- calls ----------------------------------------------------------------------------------------------- */
 
 static void bench_drop(void *ctx, const char *text, size_t len) {
     (void)ctx, (void)text, (void)len; /* what the script prints would drown the figures */
 }
 
-typedef struct bench_times { double first; double *us; size_t n, cap; } bench_times;
-
-static ctsc_status bench_call(const bench_args *a, const ctsc_module *m, double *us, ctsc_error *e) {
+static ctsc_status bench_call(const bench *b, bench_level *l, ctsc_value **out, ctsc_error *e) {
     ctsc_run_options o = {.size = sizeof o, .print = bench_drop};
+    return ctsc_module_run(l->m, b->call.method, l->inputs.nvalues, l->inputs.values, &o, out, e);
+}
+
+/* One sample: the time per call of n calls in a row. *out: the last result. */
+static ctsc_status bench_sample(const bench *b, bench_level *l, int n, double *us, ctsc_value **out, ctsc_error *e) {
     ctsc_value *result = NULL;
-    double start = bench_now();
-    ctsc_status s = ctsc_module_run(m, a->method, a->inputs.nvalues, a->inputs.values, &o, &result, e);
-    *us = bench_now() - start;
-    ctsc_value_free(result);
+    ctsc_status s = CTSC_OK;
+    double start = machine_now();
+    for (int i = 0; i < n && s == CTSC_OK; i++) {
+        ctsc_value_free(result);
+        result = NULL;
+        s = bench_call(b, l, &result, e);
+    }
+    *us = (machine_now() - start) / n;
+    if (out) *out = result;
+    else ctsc_value_free(result);
     return s;
 }
 
-static int bench_measure(const bench_args *a, const ctsc_module *m, bench_times *t, ctsc_error *e) {
-    double us, start;
-    if (bench_call(a, m, &t->first, e) != CTSC_OK) return cli_report(e);
-    for (start = bench_now(); t->n < (size_t)a->calls || bench_now() - start < a->seconds * 1e6;) {
-        if (bench_call(a, m, &us, e) != CTSC_OK) return cli_report(e);
-        if (t->n == t->cap) {
-            size_t cap = t->cap ? 2 * t->cap : 1024;
-            double *more = realloc(t->us, cap * sizeof *more);
-            if (!more) return cli_complain(CTSC_LIMIT, "out of memory");
-            t->us = more;
-            t->cap = cap;
-        }
-        t->us[t->n++] = us;
+/* Loads the level's module, calls it until it is warm, and decides the batch. */
+static int bench_prepare(bench *b, bench_level *l, ctsc_error *e) {
+    ctsc_kernel_stats before = {.size = sizeof before}, after = before;
+    double start = machine_now(), us;
+    int code = cli_load_for_call(&b->model, l->opt, &l->m, e);
+    l->load_us = machine_now() - start;
+    l->inputs = b->call.inputs;
+    l->inputs.values = NULL; /* the texts are shared, what they make is not */
+    l->inputs.nvalues = 0;
+    if (!code) code = cli_read_inputs(&l->inputs, e);
+    if (code) return code;
+    ctsc_get_kernel_stats(&before);
+    if (bench_sample(b, l, 1, &l->first_us, &l->first, e) != CTSC_OK) return cli_report(e);
+    for (int i = 0; i < WARM_CALLS; i++) {
+        ctsc_value_free(l->warm);
+        l->warm = NULL;
+        if (bench_sample(b, l, 1, &us, &l->warm, e) != CTSC_OK) return cli_report(e);
+        if (!i || us < l->call_us) l->call_us = us;
     }
-    qsort(t->us, t->n, sizeof *t->us, bench_compare);
+    ctsc_get_kernel_stats(&after);
+    b->kernels_from_disk = after.from_disk - before.from_disk;
+    b->kernels = after.compiled - before.compiled + b->kernels_from_disk;
+    b->compile_us = after.compile_us - before.compile_us;
+    double batch = l->call_us > 0 ? BATCH_US / l->call_us : BATCH_MAX;
+    l->batch = batch < 1 ? 1 : batch > BATCH_MAX ? BATCH_MAX : (int)batch + 1;
     return 0;
 }
 
-static double bench_quantile(const bench_times *t, double q) {
-    return t->us[(size_t)(q * (double)(t->n - 1) + 0.5)];
+/* ---- measuring ---------------------------------------------------------------------------------------------- */
+
+static bool bench_note(bench_level *l, double us) {
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 1024;
+        double *more = realloc(l->us, cap * sizeof *more);
+        if (!more) return false;
+        l->us = more;
+        l->cap = cap;
+    }
+    l->us[l->n++] = us;
+    return true;
 }
 
-static int bench_show(const bench_args *a, const bench_times *t, double load_us) {
-    double min = t->us[0], median = bench_quantile(t, 0.5), p90 = bench_quantile(t, 0.9), p99 = bench_quantile(t, 0.99);
-    if (a->json)
-        return cli_print_json(json_pack("{s:s, s:s, s:i, s:s, s:f, s:f, s:{s:f, s:f, s:f, s:f, s:I}}", "model", a->model.path,
-                                        "method", a->method, "threads", a->threads, "device", "cpu", "load_us", load_us,
-                                        "first_call_us", t->first, "eager", "min_us", min, "median_us", median, "p90_us", p90,
-                                        "p99_us", p99, "calls", (json_int_t)t->n));
-    printf("%s, method %s, %zu calls\n\n", a->model.path, a->method, t->n);
-    printf("  load        %12.1f us\n  first call  %12.1f us\n", load_us, t->first);
-    printf("  min         %12.1f us\n  median      %12.1f us\n  p90         %12.1f us\n  p99         %12.1f us\n", min, median,
-           p90, p99);
+static int bench_turn(const bench *b, bench_level *l, ctsc_error *e) {
+    double us;
+    if (l->call_us < 2 * TURN_US && bench_sample(b, l, 1, &us, NULL, e) != CTSC_OK) return cli_report(e);
+    double start = machine_now();
+    do {
+        if (bench_sample(b, l, l->batch, &us, NULL, e) != CTSC_OK) return cli_report(e);
+        if (!bench_note(l, us)) return cli_complain(CTSC_LIMIT, "out of memory");
+    } while (machine_now() - start < TURN_US);
     return 0;
 }
 
-static int bench_with(bench_args *a, ctsc_error *e) {
-    ctsc_module *m = NULL;
-    bench_times t = {0};
-    double start = bench_now();
-    int code = cli_load(&a->model, &m, e);
-    double load_us = bench_now() - start;
-    if (!code) code = cli_read_inputs(&a->inputs, e);
-    if (!code) code = bench_measure(a, m, &t, e);
-    if (!code) code = bench_show(a, &t, load_us);
-    free(t.us);
-    cli_free_inputs(&a->inputs);
-    ctsc_module_free(m);
-    return code;
+static int bench_compare_numbers(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Every level is first as often as the others. */
+static int bench_measure(bench *b, ctsc_error *e) {
+    bool enough = false;
+    double start = machine_now();
+    for (int round = 0; !enough; round++) {
+        for (int i = 0; i < b->nlevels; i++) {
+            int code = bench_turn(b, &b->levels[(round + i) % b->nlevels], e);
+            if (code) return code;
+        }
+        enough = machine_now() - start >= b->seconds * 1e6;
+        for (int i = 0; i < b->nlevels; i++) enough &= b->levels[i].n * (size_t)b->levels[i].batch >= (size_t)b->calls;
+    }
+    for (int i = 0; i < b->nlevels; i++) qsort(b->levels[i].us, b->levels[i].n, sizeof(double), bench_compare_numbers);
+    return 0;
+}
+
+/* ---- results and work ------------------------------------------------------------------------------------------ */
+
+/* How exact each type of elements is; a result's coarsest one decides. */
+static const struct { ctsc_dtype dtype; size_t size; double rtol, atol; } bench_dtypes[] = {
+    {CTSC_UINT8, 1, 0, 0}, {CTSC_INT8, 1, 0, 0}, {CTSC_INT16, 2, 0, 0}, {CTSC_INT32, 4, 0, 0}, {CTSC_INT64, 8, 0, 0}, {CTSC_BOOL, 1, 0, 0},
+    {CTSC_FLOAT64, 8, 1e-9, 1e-9}, {CTSC_COMPLEX128, 16, 1e-9, 1e-9}, {CTSC_FLOAT32, 4, 1e-4, 1e-5}, {CTSC_COMPLEX64, 8, 1e-4, 1e-5},
+    {CTSC_FLOAT16, 2, 1e-2, 1e-3}, {CTSC_BFLOAT16, 2, 3e-2, 1e-2}};
+
+/* Calls visit for every tensor in v. */
+static void bench_tensors(const ctsc_value *v, void (*visit)(bench *b, const ctsc_value *t), bench *b, int depth) {
+    ctsc_kind k = ctsc_value_kind(v);
+    if (k == CTSC_KIND_TENSOR) visit(b, v);
+    if ((k != CTSC_KIND_LIST && k != CTSC_KIND_TUPLE && k != CTSC_KIND_DICT) || depth > 50) return;
+    for (size_t i = 0; i < ctsc_value_len(v); i++) {
+        ctsc_value *item = ctsc_value_item(v, i);
+        if (item) bench_tensors(item, visit, b, depth + 1);
+        ctsc_value_free(item);
+    }
+}
+
+static void bench_add_tolerance(bench *b, const ctsc_value *t) {
+    for (size_t i = 0; i < sizeof bench_dtypes / sizeof *bench_dtypes; i++) {
+        if (bench_dtypes[i].dtype != ctsc_tensor_dtype(t) || bench_dtypes[i].rtol <= b->rtol) continue;
+        b->rtol = bench_dtypes[i].rtol;
+        b->atol = bench_dtypes[i].atol;
+    }
+}
+
+static void bench_add_bytes(bench *b, const ctsc_value *t) {
+    int64_t n = 1;
+    for (int i = 0; i < ctsc_tensor_ndim(t); i++) n *= ctsc_tensor_sizes(t)[i];
+    for (size_t i = 0; i < sizeof bench_dtypes / sizeof *bench_dtypes; i++)
+        if (bench_dtypes[i].dtype == ctsc_tensor_dtype(t)) b->bytes += n * (int64_t)bench_dtypes[i].size;
+}
+
+static bool bench_same(bench *b, const bench_level *l, const ctsc_value *got, const ctsc_value *want, const char *which) {
+    char *why = NULL;
+    bool same = ctsc_value_close(got, want, b->rtol, b->atol, &why);
+    if (!same) cli_complain(CTSC_FAILED, "the %s result at level '%s' differs from that at '%s': %s", which, l->name, b->levels[0].name, why ? why : "");
+    ctsc_string_free(why);
+    return same;
+}
+
+/* Numbers in results are float64. */
+static void bench_compare(bench *b) {
+    b->same = true;
+    b->rtol = b->atol = 1e-9;
+    bench_tensors(b->levels[0].first, bench_add_tolerance, b, 0);
+    for (int i = 1; i < b->nlevels; i++) {
+        const bench_level *l = &b->levels[i];
+        b->same &= bench_same(b, l, l->first, b->levels[0].first, "first") && bench_same(b, l, l->warm, b->levels[0].warm, "later");
+    }
+}
+
+/* On inputs as they were at first. A failure leaves the count out, which is no failure of the benchmark. */
+static void bench_count(bench *b, ctsc_error *e) {
+    cli_inputs inputs = b->call.inputs;
+    ctsc_work w = {.size = sizeof w};
+    const bench_level *last = &b->levels[b->nlevels - 1];
+    inputs.values = NULL;
+    inputs.nvalues = 0;
+    bool ok = cli_read_inputs(&inputs, e) == 0;
+    for (size_t i = 0; ok && i < inputs.nvalues; i++) bench_tensors(inputs.values[i], bench_add_bytes, b, 0);
+    bench_tensors(b->levels[0].first, bench_add_bytes, b, 0);
+    ok = ok && ctsc_module_count_work(last->m, b->call.method, inputs.nvalues, inputs.values, &w, e) == CTSC_OK;
+    b->bytes += w.parameter_bytes;
+    b->flops = w.flops;
+    b->counted = ok && !w.uncounted;
+    if (!b->counted) snprintf(b->uncounted, sizeof b->uncounted, "%s", w.uncounted ? w.uncounted : "what it calls");
+    cli_free_inputs(&inputs);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
+
+static void bench_choose_levels(bench *b) {
+    static const char *const names[BENCH_LEVELS] = {"eager", "optimised", "fused"};
+    int opt = b->call.opt;
+    for (int i = 0; i < BENCH_LEVELS; i++)
+        if (opt < 0 || i == (opt < BENCH_LEVELS ? opt : BENCH_LEVELS - 1))
+            b->levels[b->nlevels++] = (bench_level){.name = names[i], .opt = opt < 0 ? i : opt};
+}
+
+static int bench_with(bench *b, ctsc_error *e) {
+    int code = 0;
+    bench_choose_levels(b);
+    for (int i = 0; i < b->nlevels && !code; i++) code = bench_prepare(b, &b->levels[i], e);
+    if (!code) bench_compare(b);
+    if (!code) b->machine = machine_measure(b->threads);
+    if (!code) code = bench_measure(b, e);
+    if (!code) bench_count(b, e);
+    if (!code) code = bench_show(b);
+    for (int i = 0; i < b->nlevels; i++) {
+        bench_level *l = &b->levels[i];
+        ctsc_value_free(l->first);
+        ctsc_value_free(l->warm);
+        cli_free_inputs(&l->inputs);
+        ctsc_module_free(l->m);
+        free(l->us);
+    }
+    return code || b->same ? code : CLI_MISMATCH;
 }
 
 int cmd_bench(int argc, char **argv) {
-    static const struct argp_child children[] = CLI_MODEL_CHILD;
+    static const struct argp_child children[] = CLI_CALL_CHILDREN;
     static const struct argp argp = {bench_options, bench_parse, "MODEL",
-                                     "Times the calls of a method, by the interpreter.", children, NULL, NULL};
-    bench_args a = {.method = "forward", .seconds = 2, .calls = 10};
-    a.inputs.specs = calloc((size_t)argc + 1, sizeof *a.inputs.specs);
+                                     "Times the calls of a method: as written (eager), with its graph optimised, and fused into native kernels, "
+                                     "side by side. The results have to agree.\vWith --opt only that level is measured.", children, NULL, NULL};
+    bench b = {.seconds = 3, .calls = 10};
     ctsc_error *e = ctsc_error_new();
-    if (!a.inputs.specs || !e) return cli_complain(CTSC_LIMIT, "out of memory");
-    cli_parse_args(&argp, argc, argv, &a);
-    ctsc_set_threads(a.threads);
-    int code = bench_with(&a, e);
+    if (!cli_call_init(&b.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
+    cli_parse_args(&argp, argc, argv, &b);
+    ctsc_set_threads(b.call.threads);
+    b.threads = b.call.threads ? b.call.threads : machine_cores();
+    int code = bench_with(&b, e);
     ctsc_error_free(e);
-    free(a.inputs.specs);
+    cli_call_free(&b.call);
     return code;
 }

@@ -96,6 +96,67 @@ int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
     return s == CTSC_OK ? 0 : cli_report(e);
 }
 
+/* ---- calls ---------------------------------------------------------------------------------------- */
+
+enum { OPT_INPUT = 0x4100, OPT_INPUTS, OPT_METHOD, OPT_THREADS, OPT_OPT };
+
+static const struct argp_option call_options[] = {
+    {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple, or a .npy/.npz file", 0},
+    {"input", OPT_INPUT, "SPEC", 0, "one argument: 'float32[1,3,8,8]:rand' (zeros, ones, arange), or a literal; "
+                                    "once per argument", 0},
+    {"method", OPT_METHOD, "NAME", 0, "method to call (forward)", 0},
+    {"threads", OPT_THREADS, "N", 0, "threads to use (all cores)", 0},
+    {"opt", OPT_OPT, "N", 0, "level of optimisation: 0 as written, 1 optimised graphs, 2 fused native kernels (the default), 3 the same "
+                             "with more time for compiling", 0},
+    {0}};
+
+static error_t call_parse(int key, char *arg, struct argp_state *state) {
+    cli_call *c = state->input;
+    double n;
+    switch (key) {
+    case OPT_INPUT: c->inputs.specs[c->inputs.nspecs++] = arg; break;
+    case OPT_INPUTS: c->inputs.file = arg; break;
+    case OPT_METHOD: c->method = arg; break;
+    case OPT_THREADS:
+        n = cli_number(state, "threads", arg);
+        if (n < 0 || n > 1024 || n != (int)n) argp_error(state, "--threads: 0 to 1024 are possible");
+        c->threads = (int)n;
+        break;
+    case OPT_OPT:
+        n = cli_number(state, "opt", arg);
+        if (n < 0 || n > CLI_OPT_MAX || n != (int)n) argp_error(state, "--opt: 0, 1, 2 or 3");
+        c->opt = (int)n;
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+const struct argp cli_call_argp = {call_options, call_parse, NULL, NULL, NULL, NULL, NULL};
+
+bool cli_call_init(cli_call *c, int argc) {
+    *c = (cli_call){.method = "forward", .opt = -1};
+    c->inputs.specs = calloc((size_t)argc + 1, sizeof *c->inputs.specs);
+    return c->inputs.specs != NULL;
+}
+
+void cli_call_free(cli_call *c) {
+    cli_free_inputs(&c->inputs);
+    free(c->inputs.specs);
+}
+
+int cli_load_for_call(const cli_model *m, int opt, ctsc_module **out, ctsc_error *e) {
+    ctsc_module *made = NULL;
+    int code = cli_load(m, &made, e);
+    if (code) return code;
+    if (ctsc_module_set_opt(made, opt < 0 ? CLI_OPT_DEFAULT : opt, e) != CTSC_OK) {
+        ctsc_module_free(made);
+        return cli_report(e);
+    }
+    *out = made;
+    return 0;
+}
+
 void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into) {
     argp_parse(argp, argc, argv, 0, NULL, into);
 }

@@ -19,7 +19,7 @@ static void main_help(FILE *to) {
     fputs("Usage: ctsc COMMAND [OPTION...]\n\n"
           "Runs PyTorch's TorchScript archives without PyTorch.\n\nCommands:\n", to);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        fprintf(to, "  %-22s %s\n", commands[i].usage, commands[i].text);
+        fprintf(to, "  %-24s %s\n", commands[i].usage, commands[i].text);
     fputs("\nOptions:\n"
           "  --help                 this text; `ctsc COMMAND --help` for one command\n"
           "  --version              the version\n\n"
@@ -27,6 +27,13 @@ static void main_help(FILE *to) {
 #define MAIN_STATUS(name, code, text) fprintf(to, "  %-3d %s\n", code, text);
     CTSC_STATUS_MAP(MAIN_STATUS)
 #undef MAIN_STATUS
+}
+
+/* What the user types for a command: '-' where its function's name has '_'. */
+static bool main_is(const char *name, const char *typed) {
+    for (; *name && *typed; name++, typed++)
+        if (*typed != (*name == '_' ? '-' : *name)) return false;
+    return *name == *typed;
 }
 
 /* A result that could not be written is no success. */
@@ -52,7 +59,7 @@ int main(int argc, char **argv) {
         return main_finish(0);
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(commands[i].name, name)) continue;
+        if (!main_is(commands[i].name, name)) continue;
         char full[64];
         snprintf(full, sizeof full, "ctsc %s", name);
         argv[1] = full;

@@ -175,6 +175,7 @@ typedef struct tensor_walk {
     nest_expr *sizes[LAZY_MAX_DIMS];
     int64_t count; /* of all elements, if it is small and fixed; else -1 */
     bool apart;    /* elements are independent */
+    bool vector;   /* being walked in a vector loop */
     void (*visit)(loop_state *s, struct tensor_walk *w, nest_expr *const *index);
     const lazy_tensor *from;
     const loop_view *to;
@@ -199,6 +200,26 @@ static void walk_fix_sizes(loop_state *s, tensor_walk *w) {
     w->count = count;
 }
 
+static void walk_inner(loop_state *s, tensor_walk *w, nest_expr **index, unsigned flags) {
+    index[w->ndim - 1] = nest_for(s->n, "e", nest_int(s->n, 0), w->sizes[w->ndim - 1], flags);
+    lazy_forget(&s->l);
+    w->vector = flags != 0;
+    w->visit(s, w, index);
+    nest_end(s->n);
+}
+
+/* Short sums are faster one by one: adding up the lanes of a vector takes longer. */
+static void walk_outer(loop_state *s, tensor_walk *w, nest_expr **index) {
+    for (int i = 0; i + 1 < w->ndim; i++) index[i] = nest_for(s->n, "e", nest_int(s->n, 0), w->sizes[i], 0);
+    if (w->var) {
+        nest_if(s->n, nest_binary(s->n, NEST_LT, w->sizes[w->ndim - 1], nest_int(s->n, LOOP_SHORT)));
+        walk_inner(s, w, index, 0);
+        nest_else(s->n);
+    }
+    walk_inner(s, w, index, w->apart ? NEST_VECTOR : 0);
+    if (w->var) nest_end(s->n);
+}
+
 static void walk_all(loop_state *s, tensor_walk *w) {
     nest_expr *index[LAZY_MAX_DIMS];
     walk_fix_sizes(s, w);
@@ -214,11 +235,8 @@ static void walk_all(loop_state *s, tensor_walk *w) {
         }
         return;
     }
-    for (int i = 0; i < w->ndim; i++)
-        index[i] = nest_for(s->n, "e", nest_int(s->n, 0), w->sizes[i], w->apart && i == w->ndim - 1 ? NEST_VECTOR : 0);
-    lazy_forget(&s->l);
-    w->visit(s, w, index);
-    for (int i = 0; i < w->ndim; i++) nest_end(s->n);
+    walk_outer(s, w, index);
+    for (int i = 0; i + 1 < w->ndim; i++) nest_end(s->n);
     lazy_forget(&s->l);
 }
 
@@ -227,7 +245,7 @@ static void walk_all(loop_state *s, tensor_walk *w) {
 static void walk_accumulate(loop_state *s, tensor_walk *w, nest_expr *const *index) {
     nest_expr *e = nest_cast(s->n, w->var->type, lazy_at(&s->l, w->from, index));
     static const nest_op ops[] = {[NEST_ACC_SUM] = NEST_ADD, [NEST_ACC_PROD] = NEST_MUL, [NEST_ACC_MIN] = NEST_MIN, [NEST_ACC_MAX] = NEST_MAX};
-    if (w->count >= 0) nest_set(s->n, w->var, nest_binary(s->n, ops[w->acc], w->var, e));
+    if (!w->vector) nest_set(s->n, w->var, nest_binary(s->n, ops[w->acc], w->var, e));
     else nest_accumulate(s->n, w->var, w->acc, e);
 }
 

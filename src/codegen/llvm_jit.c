@@ -37,7 +37,7 @@ static const char jit_passes[] =
     "always-inline,globaldce,"
     "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
     "loop-mssa(licm),loop(indvars,loop-unroll-full),sroa,early-cse,"
-    "loop-vectorize,instcombine<no-verify-fixpoint>,early-cse,loop-mssa(licm),simplifycfg)";
+    "loop-vectorize,loop-load-elim,instcombine<no-verify-fixpoint>,early-cse,loop-mssa(licm),simplifycfg)";
 
 enum { JIT_INLINE_LIMIT = 400 }; /* instructions; functions above stay calls */
 

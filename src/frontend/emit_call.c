@@ -24,7 +24,10 @@ bool emit_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n) 
     }
     sugar *items = s->kind == SUGAR_TUPLE ? s : emit_static_elements(e, r, s);
     if (!items && emit_failed(e)) return false;
-    if (!items) return emit_as_value(e, r, s) && emit_unpack(e, r, s->value, 0, out, n);
+    if (!items) {
+        ir_value *v = emit_as_value(e, r, s);
+        return v && emit_unpack(e, r, v, 0, out, n);
+    }
     *out = arena_array(e->scratch, ir_value *, items->nitems + 1);
     if (!*out) return diag_no_memory(e->diag), false;
     for (int i = 0; i < items->nitems; i++)

@@ -31,10 +31,14 @@ static bool executor_only_forward(const class_info *c) {
     return methods == 1 && !c->forward_hooks.len && !c->forward_pre_hooks.len;
 }
 
-static ctsc_status executor_freeze(graph *g, const object *self, diag *d) {
+/* Folding batch norms into weights changes results by rounding: that is for the level that fuses. */
+static ctsc_status executor_freeze(graph *g, int level, const object *self, diag *d) {
     if (!self || !executor_only_forward(self->cls->cls)) return CTSC_OK;
     pass_ctx cx = {.diag = d, .self = (object *)self};
-    return pass_run_list(&cx, g, "[freeze,peephole,fold-constants,lower-tuples,dce]", NULL);
+    return pass_run_list(&cx, g,
+                         level < 2 ? "[freeze,peephole,fold-constants,lower-tuples,dce]"
+                                   : "[freeze,peephole,fold-constants,lower-tuples,dce,fuse-linear,fold-weights]",
+                         NULL);
 }
 
 ctsc_status executor_optimise(function *f, int level, const object *self, diag *d, graph **out) {
@@ -43,7 +47,7 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
     s = pipeline_inline(g, d);
-    if (s == CTSC_OK) s = executor_freeze(g, self, d);
+    if (s == CTSC_OK) s = executor_freeze(g, level, self, d);
     if (s == CTSC_OK) s = executor_optimise_graph(g, level, d);
     if (s == CTSC_OK) *out = g;
     else graph_free(g);

@@ -221,7 +221,7 @@ static ctsc_status opcase_once(const opcase *c, counting *count, long fail_at, s
     return status;
 }
 
-static void opcase_run(const opcase *cases, size_t n) {
+static inline void opcase_run(const opcase *cases, size_t n) {
     static counting count;
     mem_set_hook(counting_hook, &count);
     for (size_t i = 0; i < n; i++) {

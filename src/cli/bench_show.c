@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench_show.c - the figures of ctsc bench, as a table or as JSON.
+ *
+ * JSON: one object with model, method, threads, device; for each level measured (eager, optimised, fused) an object with min_us, median_us,
+ * p90_us, p99_us and calls; first_call_us, compile_us and kernels of the highest level; bytes and flops of one call (flops null where
+ * they are not all known); copy_gbps and fma_gflops of the machine (null where they could not be measured).
+ * Tests: tests/cli/bench.test
+ */
+#include "cli/bench.h"
+
+#include <string.h>
+
+static double show_quantile(const bench_level *l, double q) {
+    return l->us[(size_t)(q * (double)(l->n - 1) + 0.5)];
+}
+
+static json_t *show_rate(double x) {
+    return x > 0 ? json_real(x) : json_null();
+}
+
+static int show_json(const bench *b) {
+    const bench_level *last = &b->levels[b->nlevels - 1];
+    json_t *j = json_pack("{s:s, s:s, s:i, s:s}", "model", b->model.path, "method", b->call.method, "threads", b->threads, "device", "cpu");
+    for (int i = 0; i < b->nlevels && j; i++) {
+        const bench_level *l = &b->levels[i];
+        json_object_set_new(j, l->name, json_pack("{s:f, s:f, s:f, s:f, s:I}", "min_us", l->us[0], "median_us", show_quantile(l, 0.5), "p90_us",
+                                                  show_quantile(l, 0.9), "p99_us", show_quantile(l, 0.99), "calls",
+                                                  (json_int_t)l->n * l->batch));
+    }
+    json_object_set_new(j, "first_call_us", json_real(last->first_us));
+    json_object_set_new(j, "compile_us", json_real(b->compile_us));
+    json_object_set_new(j, "kernels", json_integer(b->kernels));
+    json_object_set_new(j, "bytes", json_integer(b->bytes));
+    json_object_set_new(j, "flops", b->counted ? json_integer(b->flops) : json_null());
+    json_object_set_new(j, "copy_gbps", show_rate(b->machine.copy_gbps));
+    json_object_set_new(j, "fma_gflops", show_rate(b->machine.fma_gflops));
+    return cli_print_json(j);
+}
+
+/* "12.3 M", three digits. */
+static void show_amount(double x, const char *unit) {
+    static const char *const prefixes[] = {"", "k", "M", "G", "T"};
+    int i = 0;
+    for (; x >= 999.5 && i < 4; i++) x /= 1000;
+    printf("%.*f %s%s", x >= 99.95 || !i ? 0 : x >= 9.995 ? 1 : 2, x, prefixes[i], unit);
+}
+
+/* Microseconds: three digits behind the point where they are few. */
+static void show_us(double us) {
+    printf(" %10.*f", us < 10 ? 3 : us < 1000 ? 2 : 1, us);
+}
+
+static void show_level(const bench *b, const bench_level *l) {
+    double median = show_quantile(l, 0.5);
+    printf("  %-10s", l->name);
+    show_us(l->us[0]);
+    show_us(median);
+    show_us(show_quantile(l, 0.9));
+    show_us(show_quantile(l, 0.99));
+    printf(" %10lld %7d %8.2f", (long long)l->n * l->batch, l->batch, (double)b->bytes / median * 1e-3);
+    if (b->counted) printf(" %9.2f", (double)b->flops / median * 1e-3);
+    else printf(" %9s", "-");
+    show_us(l->first_us);
+    putchar('\n');
+}
+
+static void show_machine(const bench *b) {
+    printf("  the machine  ");
+    if (b->machine.copy_gbps > 0) printf("copies %.1f GB/s", b->machine.copy_gbps);
+    if (b->machine.fma_gflops > 0) printf(", multiplies and adds %.0f GFLOP/s", b->machine.fma_gflops);
+    printf(" (%d thread%s)\n", b->threads, b->threads == 1 ? "" : "s");
+}
+
+static int show_text(const bench *b) {
+    const bench_level *last = &b->levels[b->nlevels - 1];
+    printf("%s, method %s, %d thread%s\n\n", b->model.path, b->call.method, b->threads, b->threads == 1 ? "" : "s");
+    printf("  %-10s %10s %10s %10s %10s %10s %7s %8s %9s %10s\n", "us a call", "min", "median", "p90", "p99", "calls", "batch", "GB/s",
+           "GFLOP/s", "first call");
+    for (int i = 0; i < b->nlevels; i++) show_level(b, &b->levels[i]);
+    printf("\n  loading      %.1f us\n", last->load_us);
+    printf("  compiling    %.1f us, %lld kernel%s", b->compile_us, (long long)b->kernels, b->kernels == 1 ? "" : "s");
+    if (b->kernels_from_disk) printf(" (%lld from the cache on disk)", (long long)b->kernels_from_disk);
+    printf("\n  one call     ");
+    show_amount((double)b->bytes, "B in inputs, parameters and results, ");
+    if (b->counted || b->flops) show_amount((double)b->flops, "FLOP");
+    if (!b->counted) printf("%s%s: not counted", b->flops ? ", " : "operations of ", b->uncounted);
+    putchar('\n');
+    show_machine(b);
+    if (b->nlevels > 1) printf("  results      %s (rtol %g, atol %g)\n", b->same ? "agree" : "DIFFER", b->rtol, b->atol);
+    return 0;
+}
+
+int bench_show(const bench *b) {
+    return b->json ? show_json(b) : show_text(b);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_graph_for.c - ctsc graph-for: the graph of a method as it is run for given arguments, its kernels, and a drawing of it. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+enum { OPT_KERNELS = 256, OPT_ASM, OPT_DOT, OPT_SVG, OPT_NO_LOCATIONS };
+
+typedef struct graph_for_args { cli_model model; cli_call call; unsigned flags; bool svg; } graph_for_args;
+
+static const struct argp_option graph_for_options[] = {
+    {"kernels", OPT_KERNELS, 0, 0, "also print the kernel of each fusion group, as a loop nest and as LLVM IR", 0},
+    {"asm", OPT_ASM, 0, 0, "also print the kernels in assembly language", 0},
+    {"dot", OPT_DOT, 0, 0, "print a drawing of the graph for Graphviz instead", 0},
+    {"svg", OPT_SVG, 0, 0, "print that drawing as SVG (runs Graphviz's dot)", 0},
+    {"no-locations", OPT_NO_LOCATIONS, 0, 0, "leave out the comments with source locations", 0},
+    {0}};
+
+static error_t graph_for_parse(int key, char *arg, struct argp_state *state) {
+    (void)arg;
+    graph_for_args *a = state->input;
+    switch (key) {
+    case OPT_KERNELS: a->flags |= CTSC_GRAPH_KERNELS; break;
+    case OPT_ASM: a->flags |= CTSC_GRAPH_ASM; break;
+    case OPT_SVG: a->svg = true; /* fallthrough */
+    case OPT_DOT: a->flags |= CTSC_GRAPH_DOT; break;
+    case OPT_NO_LOCATIONS: a->flags &= ~(unsigned)CTSC_GRAPH_LOCATIONS; break;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->model;
+        state->child_inputs[1] = &a->call;
+        break;
+    case ARGP_KEY_END:
+        if (a->flags & CTSC_GRAPH_DOT && a->flags & (CTSC_GRAPH_KERNELS | CTSC_GRAPH_ASM))
+            argp_error(state, "--kernels and --asm do not go with --dot and --svg");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* Lets dot draw to stdout. */
+static int graph_for_draw(const char *text) {
+    if (system("command -v dot >/dev/null 2>&1") != 0)
+        return cli_complain(CTSC_ENVIRONMENT, "--svg needs Graphviz's dot, which is not installed (Debian: graphviz); --dot does without");
+    fflush(stdout);
+    FILE *dot = popen("dot -Tsvg", "w");
+    if (!dot) return cli_complain(CTSC_ENVIRONMENT, "cannot run dot");
+    fputs(text, dot);
+    int status = pclose(dot);
+    return status == 0 ? 0 : cli_complain(CTSC_ENVIRONMENT, "dot failed (exit code %d)", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+static int graph_for_with(graph_for_args *a, ctsc_error *e) {
+    ctsc_module *m = NULL;
+    char *text = NULL;
+    int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
+    if (!code) code = cli_read_inputs(&a->call.inputs, e);
+    if (!code && ctsc_module_graph_for(m, a->call.method, a->call.inputs.nvalues, a->call.inputs.values, a->flags, &text, e) != CTSC_OK)
+        code = cli_report(e);
+    if (!code && a->svg) code = graph_for_draw(text);
+    else if (!code) fputs(text, stdout);
+    ctsc_string_free(text);
+    ctsc_module_free(m);
+    return code;
+}
+
+int cmd_graph_for(int argc, char **argv) {
+    static const struct argp_child children[] = CLI_CALL_CHILDREN;
+    static const struct argp argp = {graph_for_options, graph_for_parse, "MODEL",
+                                     "Prints the graph of a method as it is run for arguments like these: optimised, with fusion groups and the "
+                                     "types of tensors.\vThe method is called once with the arguments. Without arguments nothing is called, and no "
+                                     "types of tensors are known.", children, NULL, NULL};
+    graph_for_args a = {.flags = CTSC_GRAPH_LOCATIONS};
+    ctsc_error *e = ctsc_error_new();
+    if (!cli_call_init(&a.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
+    cli_parse_args(&argp, argc, argv, &a);
+    ctsc_set_threads(a.call.threads);
+    int code = graph_for_with(&a, e);
+    ctsc_error_free(e);
+    cli_call_free(&a.call);
+    return code;
+}

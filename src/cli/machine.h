@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* machine.h - what the machine can do at best, measured: the scale on which benchmarks are read. */
+#ifndef CTSC_CLI_MACHINE_H
+#define CTSC_CLI_MACHINE_H
+
+/* Measuring takes some 0.1 s. Negative: could not be measured (no memory, no threads). */
+typedef struct machine_rates {
+    double copy_gbps;  /* memcpy between buffers that fit into no cache; bytes read and bytes written both count */
+    double fma_gflops; /* multiply-adds of float32 in registers; each is two operations */
+} machine_rates;
+
+machine_rates machine_measure(int threads);
+/* Microseconds on a clock that only goes forward. */
+double machine_now(void);
+/* Threads that 0 stands for: the cores this process may use. */
+int machine_cores(void);
+
+#endif

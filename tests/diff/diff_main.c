@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * diff_main.c - the differential fuzzer: random graphs, run as they are written and in other ways that must not make a difference.
+ *
+ *     diff_main --seed 1 --count 1000000 --jobs 2           passes: all those of level 1, and a random list of single ones
+ *     diff_main --level 3 --vary 6                          a level of the executor, each graph on six sets of arguments
+ *     diff_main --passes cse,licm --count 10000             one list
+ *     diff_main --seed 4711 --one                           one graph, in words
+ *
+ * Workers are processes: a crash or an endless loop is a finding like any other. A finding is shrunk (shrink.c) and printed with its
+ * seed, the graph before and after, and the arguments. Exit status 1 if there was any.
+ */
+#include "graph_gen.h"
+#include "passes/passes.h"
+#include "runtime/interp.h"
+#include "shrink.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_JOBS = 64, SECONDS_PER_GRAPH = 20, NOISE_RUNS = 400, TENSOR_LIMIT = 1 << 20, STEP_LIMIT = 200000, PASSES_ROOM = 400 };
+
+static const char *const level_one = "lower-tuples,pool-constants,remove-mutation,unroll,[fold-constants,peephole,cse,licm,dce-writes],pool-constants";
+
+typedef struct options {
+    uint64_t seed, count;
+    int jobs, level, vary, most; /* level -1: passes */
+    const char *passes;
+    double seconds;
+    bool one, no_shrink, strict;
+} options;
+
+/* What the workers tell their parent. */
+typedef struct shared {
+    struct { _Atomic uint64_t seed, graphs, runs, failing, excused, findings; } worker[MAX_JOBS];
+} shared;
+
+/* A way to run a graph. */
+typedef struct config {
+    int level;               /* of the executor; 0: passes below, then the interpreter; -1: node by node */
+    char passes[PASSES_ROOM]; /* "": none */
+} config;
+
+/* ---- running ------------------------------------------------------------------------------------------------------- */
+
+typedef struct runner {
+    function f;
+    graph *g;
+    runtime rt;
+} runner;
+
+static void runner_free(runner *r) {
+    for (int i = 0; i < FUNCTION_LEVELS; i++) code_free(r->f.code[i]);
+    graph_free(r->g);
+}
+
+/* The graph as `c` runs it; fails if a pass does. */
+static ctsc_status runner_new(runner *r, const graph *g, const config *c, diag *d) {
+    static const pass_options verify = {.verify_each = true};
+    pass_ctx cx = {.diag = d, .options = &verify};
+    memset(&r->f, 0, sizeof r->f);
+    r->g = graph_clone(g);
+    r->f = (function){.name = "f", .qualified = "f", .graph = r->g, .state = FUNCTION_READY};
+    runtime_init(&r->rt);
+    r->rt.opt = c->level;
+    r->rt.steps_left = STEP_LIMIT;
+    ctsc_status s = c->passes[0] ? pass_run_list(&cx, r->g, c->passes, NULL) : CTSC_OK;
+    return s == CTSC_OK ? graph_verify(d, r->g) : s;
+}
+
+static void runner_call(runner *r, size_t nargs, const value *args, outcome *o) {
+    value own[GEN_MAX_ARGS], result = value_none();
+    diag d = {.max_tensor = TENSOR_LIMIT};
+    size_t nreturns = r->g->root->returns.len;
+    copy_values(nargs, args, own);
+    r->rt.steps_left = STEP_LIMIT;
+    ctsc_status s = interp_call(&r->rt, &r->f, (int)nargs, own, &d, &result);
+    if (s != CTSC_OK) outcome_record(o, s, &d, nargs, own, 0, NULL);
+    else if (nreturns == 1) outcome_record(o, s, &d, nargs, own, 1, &result);
+    else outcome_record(o, s, &d, nargs, own, nreturns ? nreturns : 0, nreturns ? result.u.tuple->items : NULL);
+    for (size_t i = 0; i < nargs; i++) value_unref(own[i]);
+    value_unref(result);
+    diag_clear(&d);
+}
+
+/* Node by node, without the interpreter. */
+static void evaluate_case(const graph *g, size_t nargs, const value *args, outcome *o) {
+    value own[GEN_MAX_ARGS], results[16];
+    diag d = {.max_tensor = TENSOR_LIMIT};
+    evaluation e;
+    evaluation_init(&e, &d);
+    copy_values(nargs, args, own);
+    ctsc_status s = evaluate_graph(&e, g, own);
+    size_t n = s == CTSC_OK ? g->root->returns.len : 0;
+    for (size_t i = 0; i < n; i++) results[i] = evaluation_get(&e, g->root->returns.data[i]);
+    outcome_record(o, s, &d, nargs, own, n, results);
+    evaluation_free(&e);
+    for (size_t i = 0; i < nargs; i++) value_unref(own[i]);
+    diag_clear(&d);
+}
+
+/* ---- one way against the plain one ------------------------------------------------------------------------------------ */
+
+typedef enum verdict { SAME, EXCUSED, DIFFERENT, BROKEN } verdict; /* EXCUSED: rounding; BROKEN: a pass failed */
+
+typedef struct check {
+    const gen_case *c;
+    const value *args;
+    config config;
+    bool strict;
+    int kind; /* of the finding: which of the two failed; 0: any */
+    int calls; /* of the optimised graph: kernels may be made at a later one */
+} check;
+
+static verdict check_outcomes(const check *k, const graph *g, const outcome *want, const outcome *got) {
+    if (outcome_equal(want, got)) return SAME;
+    if (want->status == CTSC_LIMIT || got->status == CTSC_LIMIT) return EXCUSED;
+    if (want->status != CTSC_OK && got->status != CTSC_OK && want->status == got->status && want->bits.len == got->bits.len &&
+        !memcmp(want->bits.data, got->bits.data, want->bits.len * sizeof *want->bits.data))
+        return SAME;
+    if (k->strict) return DIFFERENT;
+    return outcome_within_noise(g, (size_t)k->c->nargs, k->args, want, got, NOISE_RUNS, 99) ? EXCUSED : DIFFERENT;
+}
+
+static int check_kind(const outcome *want, const outcome *got) {
+    return 1 + 2 * (want->status != CTSC_OK) + (got->status != CTSC_OK);
+}
+
+/* g, which may be smaller than the case's graph. report: says why, if it is different. */
+static verdict check_graph(check *k, const graph *g, const outcome *plain, strbuf *report) {
+    runner r;
+    diag d = {0};
+    outcome want = {0}, got = {0};
+    verdict v = SAME;
+    if (!plain) {
+        config as_is = {0};
+        if (runner_new(&r, g, &as_is, &d) == CTSC_OK) runner_call(&r, (size_t)k->c->nargs, k->args, &want);
+        runner_free(&r);
+        plain = &want;
+    }
+    if (k->config.level < 0) {
+        evaluate_case(g, (size_t)k->c->nargs, k->args, &got);
+        v = check_outcomes(k, g, plain, &got);
+    } else if (runner_new(&r, g, &k->config, &d) != CTSC_OK) {
+        v = BROKEN;
+        if (report) diag_render(&d, report, false);
+        runner_free(&r);
+    } else {
+        for (int i = 0; i < k->calls && v <= EXCUSED; i++) {
+            runner_call(&r, (size_t)k->c->nargs, k->args, &got);
+            v = check_outcomes(k, g, plain, &got);
+        }
+        if (report && v == DIFFERENT && k->config.passes[0]) graph_print(r.g, NULL, report);
+        runner_free(&r);
+    }
+    if (v == DIFFERENT && k->kind && k->kind != check_kind(plain, &got)) v = SAME; /* while shrinking: another story */
+    if (v == DIFFERENT) k->kind = check_kind(plain, &got);
+    if (report && v == DIFFERENT) outcome_explain(plain, &got, report);
+    outcome_free(&want);
+    outcome_free(&got);
+    diag_clear(&d);
+    return v;
+}
+
+/* ---- findings ---------------------------------------------------------------------------------------------------------- */
+
+/* In a process of its own, since it may crash. */
+static bool finding_is_bad(void *ctx, graph *g) {
+    check *k = ctx;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(SECONDS_PER_GRAPH);
+        if (!freopen("/dev/null", "w", stderr)) _exit(0);
+        _exit(check_graph(k, g, NULL, NULL) >= DIFFERENT ? 1 : 0);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) < 0) return false;
+    return WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) != 0);
+}
+
+static void finding_print_arguments(const check *k, strbuf *out) {
+    for (int i = 0; i < k->c->nargs; i++) {
+        sb_printf(out, "argument %d = ", i);
+        value_print(k->args[i], out);
+        if (k->args[i].tag == V_TENSOR) {
+            const tensor *t = k->args[i].u.tensor;
+            sb_puts(out, " strides");
+            for (int j = 0; j < t->ndim; j++) sb_printf(out, " %" PRId64, t->strides[j]);
+        }
+        sb_putc(out, '\n');
+    }
+}
+
+static void finding_report(const options *o, uint64_t seed, check *k) {
+    strbuf out = STRBUF_INIT;
+    graph *g = o->no_shrink ? graph_clone(k->c->g) : shrink_graph(k->c->g, finding_is_bad, k);
+    sb_printf(&out, "\n==== seed %" PRIu64 ", level %d, passes '%s'\n", seed, k->config.level, k->config.passes);
+    graph_print(g, NULL, &out);
+    finding_print_arguments(k, &out);
+    fputs(sb_str(&out), stdout);
+    fflush(stdout);
+    sb_clear(&out);
+    pid_t child = fork(); /* what follows may crash */
+    if (child == 0) {
+        alarm(SECONDS_PER_GRAPH);
+        verdict v = check_graph(k, g, NULL, &out);
+        printf("---- %s\n%s", v == BROKEN ? "a pass failed" : v == DIFFERENT ? "after" : "no difference any more", sb_str(&out));
+        fflush(stdout);
+        _exit(0);
+    }
+    int status = 0;
+    if (child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status))
+        printf("---- ended by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    fflush(stdout);
+    graph_free(g);
+    sb_free(&out);
+}
+
+/* ---- one seed ----------------------------------------------------------------------------------------------------------- */
+
+/* Two to five single passes in any order. */
+static void config_random(rng *r, config *c) {
+    static const char *const single[] = {"lower-tuples", "peephole", "fold-constants", "pool-constants", "dce", "order-outputs", "cse",
+                                         "dce-writes", "licm", "unroll", "remove-mutation", "normalize-ops"};
+    int n = (int)rng_range(r, 1, 5);
+    c->level = 0;
+    c->passes[0] = 0;
+    for (int i = 0; i < n; i++) {
+        if (i) strcat(c->passes, ",");
+        strcat(c->passes, single[rng_next(r) % (sizeof single / sizeof *single)]);
+    }
+}
+
+static int config_list(const options *o, rng *r, config *list) {
+    if (o->passes) {
+        list[0] = (config){0};
+        snprintf(list[0].passes, sizeof list[0].passes, "%s", o->passes);
+        return 1;
+    }
+    if (o->level >= 0) {
+        list[0] = (config){.level = o->level};
+        return 1;
+    }
+    list[0] = (config){.level = -1};
+    list[1] = (config){0};
+    snprintf(list[1].passes, sizeof list[1].passes, "%s", level_one);
+    config_random(r, &list[2]);
+    return 3;
+}
+
+static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng *r, bool report, shared *sh, int worker) {
+    enum { CONFIGS = 3 };
+    config list[CONFIGS], as_is = {0};
+    outcome plain = {0};
+    runner p;
+    diag d = {0};
+    verdict worst = SAME;
+    int n = config_list(o, r, list);
+    if (runner_new(&p, c->g, &as_is, &d) != CTSC_OK) { /* the generator's fault */
+        printf("seed %" PRIu64 ": %s\n", seed, diag_message(&d));
+        worst = BROKEN;
+        n = 0;
+    } else {
+        runner_call(&p, (size_t)c->nargs, c->args, &plain);
+    }
+    runner_free(&p);
+    if (plain.status != CTSC_OK) sh->worker[worker].failing++;
+    if (plain.status == CTSC_LIMIT) n = 0;
+    for (int i = 0; i < n; i++) {
+        check k = {.c = c, .args = c->args, .config = list[i], .strict = o->strict, .calls = list[i].level > 1 ? 2 : 1};
+        verdict v = check_graph(&k, c->g, &plain, NULL);
+        sh->worker[worker].runs++;
+        sh->worker[worker].excused += v == EXCUSED;
+        if (v > worst) worst = v;
+        if (v < DIFFERENT) continue;
+        sh->worker[worker].findings++;
+        if (report) finding_report(o, seed, &k);
+        break;
+    }
+    outcome_free(&plain);
+    diag_clear(&d);
+    return worst;
+}
+
+static verdict seed_check(const options *o, const gen_ops *ops, uint64_t seed, bool report, shared *sh, int worker) {
+    gen_case c;
+    rng r = {seed ^ 0x5bd1e995u};
+    verdict v = SAME;
+    if (gen_case_new(ops, seed, &c)) {
+        if (o->one) {
+            strbuf sb = STRBUF_INIT;
+            graph_print(c.g, NULL, &sb);
+            fputs(sb_str(&sb), stdout);
+            sb_free(&sb);
+        }
+        sh->worker[worker].graphs++;
+        v = seed_check_case(o, seed, &c, &r, report, sh, worker);
+        for (int i = 1; i < o->vary && v < DIFFERENT; i++) {
+            gen_case_vary(&c, &r, 40);
+            v = seed_check_case(o, seed, &c, &r, report, sh, worker);
+        }
+    }
+    gen_case_free(&c);
+    return v;
+}
+
+/* ---- workers ------------------------------------------------------------------------------------------------------------- */
+
+static double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void worker_run(const options *o, const gen_ops *ops, shared *sh, int worker, uint64_t from, double until) {
+    int found = 0;
+    for (uint64_t at = from; at < o->seed + o->count && found < o->most; at += (uint64_t)o->jobs) {
+        sh->worker[worker].seed = at;
+        alarm(SECONDS_PER_GRAPH);
+        if (seed_check(o, ops, at, false, sh, worker) >= DIFFERENT) {
+            alarm(0);
+            found++;
+            seed_check(o, ops, at, true, sh, worker);
+        }
+        if (until > 0 && seconds_now() > until) break;
+    }
+    exit(0);
+}
+
+/* A crash: once more in this process's children, to shrink it. */
+static void worker_crashed(const options *o, const gen_ops *ops, shared *sh, int worker, int sig) {
+    uint64_t seed = sh->worker[worker].seed;
+    printf("\n==== seed %" PRIu64 " ended by signal %d (%s)\n", seed, sig, strsignal(sig));
+    fflush(stdout);
+    sh->worker[worker].findings++;
+    if (o->no_shrink || o->vary > 1) return;
+    pid_t child = fork(); /* making the graph may be what crashes */
+    if (child != 0) {
+        waitpid(child, NULL, 0);
+        return;
+    }
+    gen_case c;
+    rng r = {seed ^ 0x5bd1e995u};
+    config list[3];
+    if (!gen_case_new(ops, seed, &c)) exit(0);
+    int n = config_list(o, &r, list);
+    for (int i = 0; i < n; i++) {
+        check k = {.c = &c, .args = c.args, .config = list[i], .strict = o->strict, .calls = list[i].level > 1 ? 2 : 1};
+        if (!finding_is_bad(&k, c.g)) continue;
+        finding_report(o, seed, &k);
+        break;
+    }
+    exit(0);
+}
+
+static pid_t worker_start(const options *o, const gen_ops *ops, shared *sh, int worker, uint64_t from, double until) {
+    fflush(stdout);
+    pid_t p = fork();
+    if (p == 0) worker_run(o, ops, sh, worker, from, until);
+    return p;
+}
+
+static void run_all(const options *o, const gen_ops *ops, shared *sh) {
+    pid_t pids[MAX_JOBS];
+    double until = o->seconds > 0 ? seconds_now() + o->seconds : 0;
+    int live = o->jobs, crashes = 0;
+    for (int i = 0; i < o->jobs; i++) pids[i] = worker_start(o, ops, sh, i, o->seed + (uint64_t)i, until);
+    while (live > 0) {
+        int status = 0, i = 0;
+        pid_t p = wait(&status);
+        while (i < o->jobs && pids[i] != p) i++;
+        if (i == o->jobs) continue;
+        if (WIFSIGNALED(status) || WEXITSTATUS(status)) {
+            worker_crashed(o, ops, sh, i, WIFSIGNALED(status) ? WTERMSIG(status) : SIGABRT);
+            if (++crashes < o->most) {
+                pids[i] = worker_start(o, ops, sh, i, sh->worker[i].seed + (uint64_t)o->jobs, until);
+                continue;
+            }
+        }
+        live--;
+    }
+}
+
+/* ---- the command ----------------------------------------------------------------------------------------------------------- */
+
+enum { OPT_SEED = 256, OPT_COUNT, OPT_JOBS, OPT_LEVEL, OPT_PASSES, OPT_VARY, OPT_ONE, OPT_SECONDS, OPT_MOST, OPT_NO_SHRINK, OPT_STRICT };
+
+static const struct argp_option option_table[] = {
+    {"seed", OPT_SEED, "N", 0, "the first seed (1)", 0},
+    {"count", OPT_COUNT, "N", 0, "how many seeds (1000)", 0},
+    {"jobs", OPT_JOBS, "N", 0, "processes (1)", 0},
+    {"level", OPT_LEVEL, "N", 0, "compare this level of the executor (1, 2, 3) instead of passes", 0},
+    {"passes", OPT_PASSES, "LIST", 0, "compare these passes", 0},
+    {"vary", OPT_VARY, "N", 0, "sets of arguments for each graph (1)", 0},
+    {"one", OPT_ONE, 0, 0, "only the first seed; print its graph", 0},
+    {"seconds", OPT_SECONDS, "S", 0, "stop after so long", 0},
+    {"most", OPT_MOST, "N", 0, "stop after so many findings (10)", 0},
+    {"strict", OPT_STRICT, 0, 0, "floats must be equal, whatever rounding may do", 0},
+    {"no-shrink", OPT_NO_SHRINK, 0, 0, "print findings as they are", 0},
+    {0}};
+
+static error_t option_parse(int key, char *arg, struct argp_state *state) {
+    options *o = state->input;
+    switch (key) {
+    case OPT_SEED: o->seed = strtoull(arg, NULL, 10); break;
+    case OPT_COUNT: o->count = strtoull(arg, NULL, 10); break;
+    case OPT_JOBS: o->jobs = atoi(arg); break;
+    case OPT_LEVEL: o->level = atoi(arg); break;
+    case OPT_PASSES: o->passes = arg; break;
+    case OPT_VARY: o->vary = atoi(arg); break;
+    case OPT_ONE: o->one = true; o->count = 1; break;
+    case OPT_SECONDS: o->seconds = atof(arg); break;
+    case OPT_MOST: o->most = atoi(arg); break;
+    case OPT_STRICT: o->strict = true; break;
+    case OPT_NO_SHRINK: o->no_shrink = true; break;
+    case ARGP_KEY_END:
+        if (o->jobs < 1 || o->jobs > MAX_JOBS) argp_error(state, "--jobs is between 1 and %d", MAX_JOBS);
+        if (o->passes && strlen(o->passes) >= PASSES_ROOM) argp_error(state, "--passes is too long");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    static const struct argp argp = {option_table, option_parse, NULL, "Random graphs at different levels of optimisation must do the same.", NULL, NULL, NULL};
+    options o = {.seed = 1, .count = 1000, .jobs = 1, .level = -1, .vary = 1, .most = 10};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &o)) return 2;
+    shared *sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (sh == MAP_FAILED) return 2;
+    gen_ops *ops = gen_ops_new();
+    double begin = seconds_now();
+    run_all(&o, ops, sh);
+    uint64_t graphs = 0, runs = 0, failing = 0, excused = 0, findings = 0;
+    for (int i = 0; i < o.jobs; i++) {
+        graphs += sh->worker[i].graphs;
+        runs += sh->worker[i].runs;
+        failing += sh->worker[i].failing;
+        excused += sh->worker[i].excused;
+        findings += sh->worker[i].findings;
+    }
+    double took = seconds_now() - begin;
+    printf("%" PRIu64 " graphs, %" PRIu64 " comparisons, %" PRIu64 " that fail, %" PRIu64 " excused as rounding, %" PRIu64 " findings, %.1f s, %.0f graphs/s\n",
+           graphs, runs, failing, excused, findings, took, (double)graphs / took);
+    gen_ops_free(ops);
+    return findings ? 1 : 0;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * evaluate.c - runs a graph node by node: the generator's way of knowing values while it builds, and the reference with noise.
+ *
+ * Noise stands for what an optimiser may do to floats: other orders of summation, fused multiply-adds, other approximations of functions,
+ * intermediate results kept wider. Every rounded result is moved by up to NOISE_ULPS units in the last place; so are the
+ * operands of operators that sum, since reordering a sum costs in proportion to its terms, not to its result. Results of few
+ * significant bits are taken to be exact (sums of small integers): moving them would turn every tie into a matter of luck.
+ */
+#include "diff.h"
+
+#include "ir/alias.h"
+
+#include <math.h>
+
+enum { NOISE_ULPS = 4 };
+
+/* ---- noise ----------------------------------------------------------------------------------------------------- */
+
+/* Operators without rounding of their own; names without "aten::" and a trailing "_". */
+static const char *const noise_exact[] = {
+    "neg", "abs", "relu", "relu6", "sign", "sgn", "floor", "ceil", "round", "trunc", "fix", "clamp", "clamp_min", "clamp_max", "clip", "hardtanh",
+    "threshold", "maximum", "minimum", "fmax", "fmin", "max", "min", "amax", "amin", "aminmax", "where", "masked_fill", "masked_select",
+    "cat", "concat", "stack", "clone", "contiguous", "copy", "to", "type_as", "_to_copy", "fill", "zero", "view", "reshape", "transpose",
+    "permute", "select", "slice", "squeeze", "unsqueeze", "expand", "expand_as", "repeat", "tile", "flip", "roll", "gather", "index", "index_select", "take",
+    "index_fill", "index_put", "index_copy", "scatter", "embedding", "triu", "tril", "diag", "diagonal", "t", "numpy_T", "unbind", "chunk", "split", "unfold",
+    "item", "Float", "Int", "Bool", "FloatImplicit", "IntImplicit", "ScalarImplicit", "tensor", "full", "full_like", "new_full", "zeros_like", "ones_like", "sort", "topk", "kthvalue",
+    "median", "mode", "cummax", "cummin", "nan_to_num", "copysign", "__getitem__", "pop", "dropout", "detach", "alias", "positive", "real", "resolve_conj",
+    "constant_pad_nd", "pad", "flatten", "narrow", "movedim", "moveaxis", "swapaxes", "view_as", "reshape_as", "masked_scatter", "heaviside", NULL,
+};
+/* Operators that sum. */
+static const char *const noise_sums[] = {
+    "sum", "mean", "nansum", "var", "std", "var_mean", "std_mean", "norm", "logsumexp", "softmax", "log_softmax", "_softmax", "_log_softmax", "layer_norm",
+    "native_layer_norm", "batch_norm", "group_norm", "instance_norm", "cumsum", "cumprod", "logcumsumexp", "prod", "mm", "bmm", "addmm", "baddbmm", "addbmm", "addmv", "addr", "matmul", "linear",
+    "mv", "dot", "vdot", "inner", "outer", "einsum", "tensordot", "chain_matmul", "conv1d", "conv2d", "cdist", "dist", "trace", "avg_pool1d", "avg_pool2d",
+    "mse_loss", "l1_loss", "smooth_l1_loss", "kl_div", "nll_loss", "cosine_similarity", "pairwise_distance", "cross", "bilinear", "addcmul", "addcdiv", NULL,
+};
+
+static bool noise_listed(const char *const *list, const op *o) {
+    const char *name = strstr(o->schema->name, "::") + 2;
+    size_t len = strlen(name);
+    if (len > 1 && name[len - 1] == '_' && name[len - 2] != '_') len--;
+    for (; *list; list++)
+        if (strlen(*list) == len && !memcmp(*list, name, len)) return true;
+    return false;
+}
+
+/* Bits of the significand, and how many of them at most make a number exact. */
+static int noise_digits(dtype dt, int *few) {
+    switch (dt) {
+    case DT_FLOAT64: *few = 26; return 52;
+    case DT_FLOAT32: *few = 12; return 23;
+    case DT_FLOAT16: *few = 4; return 10;
+    default: *few = 2; return 7;
+    }
+}
+
+static double noise_number(evaluation *e, dtype dt, double x) {
+    int few = 0, digits = noise_digits(dt, &few), exponent = 0;
+    if (x == 0 || !isfinite(x)) return x;
+    double scaled = ldexp(frexp(x, &exponent), few + 1);
+    if (scaled == floor(scaled)) return x;
+    return x * (1 + ldexp((double)rng_range(&e->noise, -NOISE_ULPS, NOISE_ULPS), -digits));
+}
+
+static void noise_elements(evaluation *e, dtype dt, char *at, const tensor *t, int dim) {
+    if (dim == t->ndim) {
+        dtype_store_float(dt, at, noise_number(e, dt, dtype_load_float(dt, at)));
+        return;
+    }
+    for (int64_t i = 0; i < t->sizes[dim]; i++)
+        noise_elements(e, dt, at + (size_t)(i * t->strides[dim]) * dtype_size(dt), t, dim + 1);
+}
+
+static void noise_tensor(evaluation *e, tensor *t) {
+    if (dtype_is_float((dtype)t->dtype) && t->numel) noise_elements(e, (dtype)t->dtype, tensor_data(t), t, 0);
+}
+
+/* Copies of a summing operator's operands, with noise. */
+static void noise_operands(evaluation *e, const op *o, int n, value *args) {
+    for (int i = 0; i < n; i++) {
+        const argument *a = i < o->schema->nargs ? &o->schema->args[i] : NULL;
+        bool written = a && ((a->alias && a->alias->write) || !strncmp(a->name, "running_", 8));
+        tensor *copy = NULL;
+        if (args[i].tag != V_TENSOR || written || !dtype_is_float((dtype)args[i].u.tensor->dtype) ||
+            tensor_clone(NULL, args[i].u.tensor, &copy) != CTSC_OK) {
+            value_ref(args[i]);
+        } else {
+            noise_tensor(e, copy);
+            args[i] = value_tensor_take(copy);
+        }
+    }
+}
+
+static void noise_results(evaluation *e, const op *o, int n, const value *args, value *results) {
+    for (int i = 0; i < o->schema->nreturns; i++) {
+        value *r = &results[i];
+        if (r->tag == V_FLOAT) r->u.f = noise_number(e, DT_FLOAT64, r->u.f);
+        if (r->tag != V_TENSOR) continue;
+        bool shared = false;
+        for (int k = 0; k < n && !o->schema->has_alias_write; k++)
+            shared |= args[k].tag == V_TENSOR && args[k].u.tensor->storage == r->u.tensor->storage;
+        if (!shared) noise_tensor(e, r->u.tensor);
+    }
+}
+
+/* ---- operators -------------------------------------------------------------------------------------------------- */
+
+static ctsc_status evaluate_call(evaluation *e, const op *o, int n, const value *args, type *const *out_types, value *results) {
+    op_ctx cx = {.diag = e->d, .op = o, .rt = &e->rt, .nargs = n, .out_types = out_types};
+    for (int i = 0; i < o->schema->nreturns; i++) results[i] = value_none();
+    if (!o->fn) return diag_fail(e->d, CTSC_UNSUPPORTED, "operator %s is not supported", o->key);
+    return o->fn(&cx, args, results);
+}
+
+ctsc_status evaluate_op(evaluation *e, const op *o, int n, const value *args, type *const *out_types, value *results) {
+    if (!e->noisy || noise_listed(noise_exact, o)) return evaluate_call(e, o, n, args, out_types, results);
+    bool sums = noise_listed(noise_sums, o);
+    value moved[32];
+    if (sums && n <= 32) {
+        for (int i = 0; i < n; i++) moved[i] = args[i];
+        noise_operands(e, o, n, moved);
+    }
+    ctsc_status s = evaluate_call(e, o, n, sums ? moved : args, out_types, results);
+    if (s == CTSC_OK) noise_results(e, o, n, args, results);
+    for (int i = 0; sums && i < n; i++) value_unref(moved[i]);
+    return s;
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+
+void evaluation_init(evaluation *e, diag *d) {
+    memset(e, 0, sizeof *e);
+    runtime_init(&e->rt);
+    e->d = d;
+}
+
+void evaluation_clear(evaluation *e) {
+    for (size_t i = 0; i < e->values.len; i++) value_unref(e->values.data[i]);
+    e->values.len = 0;
+    e->steps = 0;
+}
+
+void evaluation_free(evaluation *e) {
+    evaluation_clear(e);
+    vec_free(&e->values);
+}
+
+void evaluation_set_take(evaluation *e, const ir_value *v, value x) {
+    while (e->values.len <= (size_t)v->id) vec_push(&e->values, value_none());
+    value_set(&e->values.data[v->id], x);
+}
+
+static ctsc_status evaluate_if(evaluation *e, const node *n) {
+    const block *b = n->blocks.data[evaluation_get(e, n->inputs.data[0]).u.b ? 0 : 1];
+    ctsc_status s = evaluate_block(e, b);
+    for (size_t i = 0; s == CTSC_OK && i < b->returns.len; i++)
+        evaluation_set_take(e, n->outputs.data[i], value_ref(evaluation_get(e, b->returns.data[i])));
+    return s;
+}
+
+/* What the block returned becomes what it gets next. */
+static void evaluate_carry(evaluation *e, const block *b) {
+    value *next = mem_alloc(sizeof(value) * b->params.len + 1);
+    for (size_t i = 1; i < b->params.len; i++) next[i] = value_ref(evaluation_get(e, b->returns.data[i]));
+    for (size_t i = 1; i < b->params.len; i++) evaluation_set_take(e, b->params.data[i], next[i]);
+    mem_free(next);
+}
+
+ctsc_status evaluate_loop(evaluation *e, const node *n, int64_t from, bool go_on) {
+    const block *b = n->blocks.data[0];
+    int64_t limit = evaluation_get(e, n->inputs.data[0]).u.i;
+    ctsc_status s = CTSC_OK;
+    for (int64_t i = from; s == CTSC_OK && go_on && i < limit; i++) {
+        evaluation_set_take(e, b->params.data[0], value_int(i));
+        s = evaluate_block(e, b);
+        if (s != CTSC_OK) break;
+        go_on = evaluation_get(e, b->returns.data[0]).u.b;
+        evaluate_carry(e, b);
+    }
+    for (size_t i = 0; s == CTSC_OK && i < n->outputs.len; i++)
+        evaluation_set_take(e, n->outputs.data[i], value_ref(evaluation_get(e, b->params.data[i + 1])));
+    return s;
+}
+
+static ctsc_status evaluate_list(evaluation *e, const node *n) {
+    type *elem = type_elem(n->outputs.data[0]->type);
+    list *l = list_new(type_list_kind(elem), elem, n->inputs.len);
+    for (size_t i = 0; i < n->inputs.len; i++) list_append_take(l, value_ref(evaluation_get(e, n->inputs.data[i])));
+    evaluation_set_take(e, n->outputs.data[0], value_list_take(l));
+    return CTSC_OK;
+}
+
+static ctsc_status evaluate_unpack(evaluation *e, const node *n) {
+    value v = evaluation_get(e, n->inputs.data[0]);
+    size_t len = v.tag == V_LIST ? v.u.list->len : v.u.tuple->len;
+    if (len != n->outputs.len) return diag_fail(e->d, CTSC_FAILED, "Expected %zu elements in a list but found %zu", n->outputs.len, len);
+    for (size_t i = 0; i < len; i++)
+        evaluation_set_take(e, n->outputs.data[i], v.tag == V_LIST ? list_get(v.u.list, i) : value_ref(v.u.tuple->items[i]));
+    return CTSC_OK;
+}
+
+static ctsc_status evaluate_tuple(evaluation *e, const node *n) {
+    tuple *t = tuple_new(n->inputs.len, NULL);
+    for (size_t i = 0; i < n->inputs.len; i++) t->items[i] = value_ref(evaluation_get(e, n->inputs.data[i]));
+    evaluation_set_take(e, n->outputs.data[0], value_tuple_take(t));
+    return CTSC_OK;
+}
+
+static ctsc_status evaluate_operator(evaluation *e, const node *n) {
+    enum { ROOM = 64 };
+    value args[ROOM], results[ROOM];
+    type *types[ROOM];
+    if (n->inputs.len > ROOM || n->outputs.len > ROOM || !n->op) return diag_fail(e->d, CTSC_UNSUPPORTED, "%s", node_kind_text(n));
+    for (size_t i = 0; i < n->inputs.len; i++) args[i] = evaluation_get(e, n->inputs.data[i]);
+    for (size_t i = 0; i < n->outputs.len; i++) types[i] = n->outputs.data[i]->type;
+    ctsc_status s = evaluate_op(e, n->op, (int)n->inputs.len, args, types, results);
+    for (size_t i = 0; s == CTSC_OK && i < n->outputs.len; i++) evaluation_set_take(e, n->outputs.data[i], results[i]);
+    return s;
+}
+
+ctsc_status evaluate_node(evaluation *e, const node *n) {
+    value constant = value_none();
+    if (e->steps++ > EVALUATION_STEPS) return diag_fail(e->d, CTSC_LIMIT, "too many steps");
+    switch (n->kind) {
+    case N_CONSTANT:
+        ir_value_constant(n->outputs.data[0], &constant);
+        evaluation_set_take(e, n->outputs.data[0], value_ref(constant));
+        return CTSC_OK;
+    case N_IF: return evaluate_if(e, n);
+    case N_LOOP:
+        for (size_t i = 2; i < n->inputs.len; i++)
+            evaluation_set_take(e, n->blocks.data[0]->params.data[i - 1], value_ref(evaluation_get(e, n->inputs.data[i])));
+        return evaluate_loop(e, n, 0, evaluation_get(e, n->inputs.data[1]).u.b);
+    case N_LIST_CONSTRUCT: return evaluate_list(e, n);
+    case N_TUPLE_CONSTRUCT: return evaluate_tuple(e, n);
+    case N_LIST_UNPACK:
+    case N_TUPLE_UNPACK: return evaluate_unpack(e, n);
+    default: return evaluate_operator(e, n);
+    }
+}
+
+ctsc_status evaluate_block(evaluation *e, const block *b) {
+    ctsc_status s = CTSC_OK;
+    for (const node *n = b->first; n && s == CTSC_OK; n = n->next) s = evaluate_node(e, n);
+    return s;
+}
+
+ctsc_status evaluate_graph(evaluation *e, const graph *g, const value *args) {
+    for (size_t i = 0; i < g->root->params.len; i++) evaluation_set_take(e, g->root->params.data[i], value_ref(args[i]));
+    return evaluate_block(e, g->root);
+}
