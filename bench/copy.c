@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * copy.c - how long memcpy takes, for a given number of bytes and threads: the yardstick of kernels that are bound by memory.
+ * copy.c - how long memcpy takes, for a given number of bytes and threads: the yardstick of kernels that are bound by
+ * memory.
  *
  *     copy BYTES THREADS SECONDS
  *
- * Every thread copies its part of one buffer to another, again and again, so that small ones stay in the caches as they do in
- * benchmarks of models. Threads wait for the next round on a flag, without sleeping. Prints a JSON object with min_us and median_us.
+ * Every thread copies its part of one buffer to another, again and again, so that small ones stay in the caches as
+ * they do in benchmarks of models. Threads wait for the next round on a flag, without sleeping. Prints a JSON object
+ * with min_us and median_us.
  */
 #include <pthread.h>
 #include <stdatomic.h>

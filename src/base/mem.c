@@ -170,6 +170,22 @@ static bool arena_add_chunk(arena *a, size_t size, void **own) {
     return true;
 }
 
+bool arena_ensure(arena *a, size_t size) {
+    if (a->failed || (size_t)(a->end - a->next) >= size) return !a->failed;
+    size_t bytes;
+    arena_chunk *c = size_add(size, sizeof *c, &bytes) ? mem_alloc(bytes) : NULL;
+    if (!c) {
+        a->failed = true;
+        return false;
+    }
+    *c = (arena_chunk){.older = a->chunks, .size = size};
+    ARENA_POISON(c + 1, size);
+    a->chunks = c;
+    a->next = (char *)(c + 1);
+    a->end = a->next + size;
+    return true;
+}
+
 void *arena_alloc(arena *a, size_t size) {
     size_t rounded;
     size += size == 0;

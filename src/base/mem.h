@@ -66,6 +66,9 @@ typedef struct arena {
 
 bool arena_init(arena *a); /* false: no memory (the arena is then usable by arena_free alone) */
 void arena_free(arena *a);
+/* Makes room, so that the next `size` bytes of small allocations cannot fail. False (and arena_failed) without memory. Pages that are
+ * not used afterwards cost nothing. */
+bool arena_ensure(arena *a, size_t size);
 void *arena_alloc(arena *a, size_t size);  /* zeroed, 16-byte aligned */
 /* A block of new_size bytes that begins with the old_size bytes at p; p itself is abandoned. */
 void *arena_grow(arena *a, const void *p, size_t old_size, size_t new_size);

@@ -2,9 +2,10 @@
 /*
  * bench_show.c - the figures of ctsc bench, as a table or as JSON.
  *
- * JSON: one object with model, method, threads, device; for each level measured (eager, optimised, fused) an object with min_us, median_us,
- * p90_us, p99_us and calls; first_call_us, compile_us and kernels of the highest level; bytes and flops of one call (flops null where
- * they are not all known); copy_gbps and fma_gflops of the machine (null where they could not be measured).
+ * JSON: one object with model, method, threads, device; for each level measured (eager, optimised, fused) an object
+ * with min_us, median_us, p90_us, p99_us and calls; first_call_us, compile_us and kernels of the highest level; bytes
+ * and flops of one call (flops null where they are not all known); copy_gbps and fma_gflops of the machine (null
+ * where they could not be measured).
  * Tests: tests/cli/bench.test
  */
 #include "cli/bench.h"
@@ -21,12 +22,14 @@ static json_t *show_rate(double x) {
 
 static int show_json(const bench *b) {
     const bench_level *last = &b->levels[b->nlevels - 1];
-    json_t *j = json_pack("{s:s, s:s, s:i, s:s}", "model", b->model.path, "method", b->call.method, "threads", b->threads, "device", "cpu");
+    json_t *j = json_pack("{s:s, s:s, s:i, s:s}", "model", b->model.path, "method", b->call.method, "threads", b->threads,
+                          "device", "cpu");
     for (int i = 0; i < b->nlevels && j; i++) {
         const bench_level *l = &b->levels[i];
-        json_object_set_new(j, l->name, json_pack("{s:f, s:f, s:f, s:f, s:I}", "min_us", l->us[0], "median_us", show_quantile(l, 0.5), "p90_us",
-                                                  show_quantile(l, 0.9), "p99_us", show_quantile(l, 0.99), "calls",
-                                                  (json_int_t)l->n * l->batch));
+        json_object_set_new(j, l->name,
+                            json_pack("{s:f, s:f, s:f, s:f, s:I}", "min_us", l->us[0], "median_us", show_quantile(l, 0.5),
+                                      "p90_us", show_quantile(l, 0.9), "p99_us", show_quantile(l, 0.99), "calls",
+                                      (json_int_t)l->n * l->batch));
     }
     json_object_set_new(j, "first_call_us", json_real(last->first_us));
     json_object_set_new(j, "compile_us", json_real(b->compile_us));
@@ -75,8 +78,8 @@ static void show_machine(const bench *b) {
 static int show_text(const bench *b) {
     const bench_level *last = &b->levels[b->nlevels - 1];
     printf("%s, method %s, %d thread%s\n\n", b->model.path, b->call.method, b->threads, b->threads == 1 ? "" : "s");
-    printf("  %-10s %10s %10s %10s %10s %10s %7s %8s %9s %10s\n", "us a call", "min", "median", "p90", "p99", "calls", "batch", "GB/s",
-           "GFLOP/s", "first call");
+    printf("  %-10s %10s %10s %10s %10s %10s %7s %8s %9s %10s\n", "us a call", "min", "median", "p90", "p99", "calls",
+           "batch", "GB/s", "GFLOP/s", "first call");
     for (int i = 0; i < b->nlevels; i++) show_level(b, &b->levels[i]);
     printf("\n  loading      %.1f us\n", last->load_us);
     printf("  compiling    %.1f us, %lld kernel%s", b->compile_us, (long long)b->kernels, b->kernels == 1 ? "" : "s");

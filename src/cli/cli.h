@@ -46,13 +46,13 @@ ctsc_status cli_parse_input(const char *spec, ctsc_value **out);
 int cli_report(ctsc_error *e);
 /* "ctsc: message" on stderr; returns status. */
 int cli_complain(ctsc_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* MODEL, an archive, or Python source (.py) with how to compile it: the argument and the options --entry, --weights, --seed
- * that all commands with a MODEL share, parsed by cli_model_argp as a child (its input is a cli_model). */
+/* MODEL, an archive, or Python source (.py) with how to compile it: the argument and the options --entry, --weights,
+ * --seed that all commands with a MODEL share, parsed by cli_model_argp as a child (its input is a cli_model). */
 typedef struct cli_model { const char *path; ctsc_compile_options compile; bool compile_option; } cli_model;
 extern const struct argp cli_model_argp;
 #define CLI_MODEL_CHILD {{&cli_model_argp, 0, NULL, 0}, {0}}
-/* How a method is run: the options --inputs, --input, --method, --threads and --opt, which all commands that run a MODEL share. A
- * second child (its input is a cli_call). */
+/* How a method is run: the options --inputs, --input, --method, --threads and --opt, which all commands that run a
+ * MODEL share. A second child (its input is a cli_call). */
 typedef struct cli_call { const char *method; cli_inputs inputs; int threads, opt; } cli_call;
 enum { CLI_OPT_DEFAULT = 2, CLI_OPT_MAX = 3 };
 extern const struct argp cli_call_argp;

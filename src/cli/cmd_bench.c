@@ -2,11 +2,12 @@
 /*
  * cmd_bench.c - ctsc bench: how long a method takes as written, with its graph optimised, and with native kernels.
  *
- * Method. Every level has a module and inputs of its own. Each is called a few times, which makes kernels and warms caches; the first
- * and the last of these results must agree between the levels. Then rounds: in each one every level has a turn of some milliseconds, so that
- * whatever else happens on the machine meets all of them alike. A turn begins with a call that does not count, for the caches. Calls shorter
- * than BATCH_US are timed many at once, since looking at the clock costs some 30 ns; the percentiles are then those of means.
- * The machine's own rates are measured in between, and the work of a call is counted last (it needs a run of its own).
+ * Method. Every level has a module and inputs of its own. Each is called a few times, which makes kernels and warms
+ * caches; the first and the last of these results must agree between the levels. Then rounds: in each one every level
+ * has a turn of some milliseconds, so that whatever else happens on the machine meets all of them alike. A turn
+ * begins with a call that does not count, for the caches. Calls shorter than BATCH_US are timed many at once, since
+ * looking at the clock costs some 30 ns; the percentiles are then those of means. The machine's own rates are
+ * measured in between, and the work of a call is counted last (it needs a run of its own).
  * Tests: tests/cli/bench.test
  */
 #include "cli/bench.h"
@@ -152,9 +153,18 @@ static int bench_measure(bench *b, ctsc_error *e) {
 
 /* How exact each type of elements is; a result's coarsest one decides. */
 static const struct { ctsc_dtype dtype; size_t size; double rtol, atol; } bench_dtypes[] = {
-    {CTSC_UINT8, 1, 0, 0}, {CTSC_INT8, 1, 0, 0}, {CTSC_INT16, 2, 0, 0}, {CTSC_INT32, 4, 0, 0}, {CTSC_INT64, 8, 0, 0}, {CTSC_BOOL, 1, 0, 0},
-    {CTSC_FLOAT64, 8, 1e-9, 1e-9}, {CTSC_COMPLEX128, 16, 1e-9, 1e-9}, {CTSC_FLOAT32, 4, 1e-4, 1e-5}, {CTSC_COMPLEX64, 8, 1e-4, 1e-5},
-    {CTSC_FLOAT16, 2, 1e-2, 1e-3}, {CTSC_BFLOAT16, 2, 3e-2, 1e-2}};
+    {CTSC_UINT8, 1, 0, 0},
+    {CTSC_INT8, 1, 0, 0},
+    {CTSC_INT16, 2, 0, 0},
+    {CTSC_INT32, 4, 0, 0},
+    {CTSC_INT64, 8, 0, 0},
+    {CTSC_BOOL, 1, 0, 0},
+    {CTSC_FLOAT64, 8, 1e-9, 1e-9},
+    {CTSC_COMPLEX128, 16, 1e-9, 1e-9},
+    {CTSC_FLOAT32, 4, 1e-4, 1e-5},
+    {CTSC_COMPLEX64, 8, 1e-4, 1e-5},
+    {CTSC_FLOAT16, 2, 1e-2, 1e-3},
+    {CTSC_BFLOAT16, 2, 3e-2, 1e-2}};
 
 /* Calls visit for every tensor in v. */
 static void bench_tensors(const ctsc_value *v, void (*visit)(bench *b, const ctsc_value *t), bench *b, int depth) {
@@ -186,7 +196,9 @@ static void bench_add_bytes(bench *b, const ctsc_value *t) {
 static bool bench_same(bench *b, const bench_level *l, const ctsc_value *got, const ctsc_value *want, const char *which) {
     char *why = NULL;
     bool same = ctsc_value_close(got, want, b->rtol, b->atol, &why);
-    if (!same) cli_complain(CTSC_FAILED, "the %s result at level '%s' differs from that at '%s': %s", which, l->name, b->levels[0].name, why ? why : "");
+    if (!same)
+        cli_complain(CTSC_FAILED, "the %s result at level '%s' differs from that at '%s': %s", which, l->name,
+                     b->levels[0].name, why ? why : "");
     ctsc_string_free(why);
     return same;
 }
@@ -198,7 +210,8 @@ static void bench_compare(bench *b) {
     bench_tensors(b->levels[0].first, bench_add_tolerance, b, 0);
     for (int i = 1; i < b->nlevels; i++) {
         const bench_level *l = &b->levels[i];
-        b->same &= bench_same(b, l, l->first, b->levels[0].first, "first") && bench_same(b, l, l->warm, b->levels[0].warm, "later");
+        b->same &= bench_same(b, l, l->first, b->levels[0].first, "first") &&
+                   bench_same(b, l, l->warm, b->levels[0].warm, "later");
     }
 }
 
@@ -253,8 +266,9 @@ static int bench_with(bench *b, ctsc_error *e) {
 int cmd_bench(int argc, char **argv) {
     static const struct argp_child children[] = CLI_CALL_CHILDREN;
     static const struct argp argp = {bench_options, bench_parse, "MODEL",
-                                     "Times the calls of a method: as written (eager), with its graph optimised, and fused into native kernels, "
-                                     "side by side. The results have to agree.\vWith --opt only that level is measured.", children, NULL, NULL};
+                                     "Times the calls of a method: as written (eager), with its graph optimised, and "
+                                     "fused into native kernels, side by side. The results have to agree.\v"
+                                     "With --opt only that level is measured.", children, NULL, NULL};
     bench b = {.seconds = 3, .calls = 10};
     ctsc_error *e = ctsc_error_new();
     if (!cli_call_init(&b.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_graph_for.c - ctsc graph-for: the graph of a method as it is run for given arguments, its kernels, and a drawing of it. */
+/* cmd_graph_for.c - ctsc graph-for: the graph of a method as it is run for given arguments, its kernels, and a
+ * drawing of it. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -42,13 +43,15 @@ static error_t graph_for_parse(int key, char *arg, struct argp_state *state) {
 /* Lets dot draw to stdout. */
 static int graph_for_draw(const char *text) {
     if (system("command -v dot >/dev/null 2>&1") != 0)
-        return cli_complain(CTSC_ENVIRONMENT, "--svg needs Graphviz's dot, which is not installed (Debian: graphviz); --dot does without");
+        return cli_complain(CTSC_ENVIRONMENT, "--svg needs Graphviz's dot, which is not installed (Debian: graphviz); --dot "
+                                              "does without");
     fflush(stdout);
     FILE *dot = popen("dot -Tsvg", "w");
     if (!dot) return cli_complain(CTSC_ENVIRONMENT, "cannot run dot");
     fputs(text, dot);
     int status = pclose(dot);
-    return status == 0 ? 0 : cli_complain(CTSC_ENVIRONMENT, "dot failed (exit code %d)", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    if (status == 0) return 0;
+    return cli_complain(CTSC_ENVIRONMENT, "dot failed (exit code %d)", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
 static int graph_for_with(graph_for_args *a, ctsc_error *e) {
@@ -56,7 +59,8 @@ static int graph_for_with(graph_for_args *a, ctsc_error *e) {
     char *text = NULL;
     int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
     if (!code) code = cli_read_inputs(&a->call.inputs, e);
-    if (!code && ctsc_module_graph_for(m, a->call.method, a->call.inputs.nvalues, a->call.inputs.values, a->flags, &text, e) != CTSC_OK)
+    const cli_inputs *in = &a->call.inputs;
+    if (!code && ctsc_module_graph_for(m, a->call.method, in->nvalues, in->values, a->flags, &text, e) != CTSC_OK)
         code = cli_report(e);
     if (!code && a->svg) code = graph_for_draw(text);
     else if (!code) fputs(text, stdout);
@@ -68,9 +72,10 @@ static int graph_for_with(graph_for_args *a, ctsc_error *e) {
 int cmd_graph_for(int argc, char **argv) {
     static const struct argp_child children[] = CLI_CALL_CHILDREN;
     static const struct argp argp = {graph_for_options, graph_for_parse, "MODEL",
-                                     "Prints the graph of a method as it is run for arguments like these: optimised, with fusion groups and the "
-                                     "types of tensors.\vThe method is called once with the arguments. Without arguments nothing is called, and no "
-                                     "types of tensors are known.", children, NULL, NULL};
+                                     "Prints the graph of a method as it is run for arguments like these: optimised, with "
+                                     "fusion groups and the types of tensors.\vThe method is called once with the "
+                                     "arguments. Without arguments nothing is called, and no types of tensors are known.",
+                                     children, NULL, NULL};
     graph_for_args a = {.flags = CTSC_GRAPH_LOCATIONS};
     ctsc_error *e = ctsc_error_new();
     if (!cli_call_init(&a.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");

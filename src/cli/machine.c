@@ -2,9 +2,10 @@
 /*
  * machine.c - the rates of memory and of arithmetic, with as many threads as the benchmark uses.
  *
- * Copy: every thread copies its own part of a buffer of twice the last cache (at least 64 MiB) to another; the best of
- * five rounds counts, since only disturbances make a round slower. Arithmetic: 12 independent vector accumulators per thread, enough for the
- * latency of a multiply-add (4 or 5 cycles) times the two units of current cores; the widest vectors the processor has.
+ * Copy: every thread copies its own part of a buffer of twice the last cache (at least 64 MiB) to another; the best
+ * of five rounds counts, since only disturbances make a round slower. Arithmetic: 12 independent vector accumulators
+ * per thread, enough for the latency of a multiply-add (4 or 5 cycles) times the two units of current cores; the
+ * widest vectors the processor has.
  */
 #include "cli/machine.h"
 

@@ -94,7 +94,7 @@ static bool group_pin(void *ctx, nest_expr *x, int64_t *out) {
     plan_relate(s->p, s->a, SLOT_IS, a, 0, *out);
     return true;
 }
-static bool group_is_one(void *ctx, nest_expr *x) {
+static bool group_equals_one(void *ctx, nest_expr *x) {
     group_state *s = ctx;
     int64_t k;
     int a = group_slot_of(s, x);
@@ -255,18 +255,21 @@ static bool group_read_node(group_state *s, const node *n) {
     return group_set(s, n->outputs.data[0], (lazy_arg){.t = group_keep(s, t)}, NULL);
 }
 
-static void group_reset(group_state *s, const group_name *names, bool unroll) {
+/* false: no memory. */
+static bool group_reset(group_state *s, const group_name *names, bool unroll) {
     ptrmap_free(&s->values);
     *s = (group_state){.a = s->a, .g = s->g, .args = s->args, .names = names, .unroll = unroll};
     s->p = arena_new(s->a, group_plan);
     s->p->nest = nest_new(s->a, "group");
+    if (arena_failed(s->a)) return false;
     s->p->nest->contract_inside = true; /* operators round as they do one by one; sums and functions need not */
     s->p->range_begin = s->p->range_end = -1;
     s->p->grain = plan_const(s->p, s->a, 1);
-    s->l = (lazy){.n = s->p->nest, .a = s->a, .equal = group_equal, .is_one = group_is_one, .positive = group_positive,
+    s->l = (lazy){.n = s->p->nest, .a = s->a, .equal = group_equal, .is_one = group_equals_one, .positive = group_positive,
                   .pin = group_pin, .peek = group_peek, .ctx = s};
     s->l.zero = group_const(s, 0);
     s->l.one = group_const(s, 1);
+    return true;
 }
 
 static bool group_read(group_state *s) {
@@ -397,13 +400,11 @@ ctsc_status group_lower(arena *a, const graph *g, const value *args, group_plan 
     if (group_is_loop(g)) return group_lower_loop(a, g, args, out, d);
     group_state s = {.a = a, .g = g, .args = args};
     *out = NULL;
-    group_reset(&s, NULL, false);
-    bool ok = group_read(&s);
+    bool ok = group_reset(&s, NULL, false) && group_read(&s);
     bool unroll = ok && group_unrolls(&s) && group_pin_reduced(&s);
     const group_name *names = ok ? group_find_names(a, s.p) : NULL;
     if (ok && names && !arena_failed(a)) {
-        group_reset(&s, names, unroll);
-        ok = group_read(&s) && group_schedule(&s) && !s.l.failed && group_set_outputs(&s);
+        ok = group_reset(&s, names, unroll) && group_read(&s) && group_schedule(&s) && !s.l.failed && group_set_outputs(&s);
         if (ok && nest_verify(s.p->nest, NULL) == CTSC_OK) *out = s.p;
     }
     ptrmap_free(&s.values);

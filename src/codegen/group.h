@@ -111,6 +111,9 @@ bool plan_fits(const group_plan *p, const value *args, int64_t *slots);
 /* The value of one slot, from those before it. */
 int64_t plan_slot_value(const group_plan *p, int slot, const value *args, const int64_t *slots);
 
+/* A copy in another arena, without the nest. Look at arena_failed. */
+group_plan *plan_copy(arena *a, const group_plan *p);
+
 /* For builders of plans. Equal slots are made once. */
 int plan_slot(group_plan *p, arena *a, slot_kind kind, int x, int y, int64_t k);
 int plan_size(group_plan *p, arena *a, int argument, int dim);

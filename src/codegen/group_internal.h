@@ -6,6 +6,7 @@
  *     group_reduce.c     reductions, softmax, layer_norm as lazy tensors
  *     group_walk.c       which memory a value reads, and how the addresses move with the indices
  *     group_pointwise.c  schedule: every element of the outputs on its own
+ *     group_phases.c     reductions that depend on one another: their shape, their order, which values are kept
  *     group_rows.c       schedule: reductions over the innermost dims, a row at a time
  *     group_columns.c    schedule: reductions over other dims, a tile of columns at a time
  *
@@ -58,6 +59,7 @@ typedef struct group_state {
     group_reduction *reductions[GROUP_MAX_REDUCTIONS];
     int nreductions;
     VEC(group_kept *) kept; /* in the order of computation */
+    struct group_staging *staging; /* of loads: a schedule's (group_pointwise.c) */
     lazy_tensor *outputs[GROUP_MAX_OUTPUTS];
     nest_buffer *buffers[GROUP_MAX_OUTPUTS];
     int noutputs;
@@ -105,6 +107,10 @@ typedef struct group_walk {
 void group_walk_begin(group_state *s, group_walk *w, int nvars, nest_expr *const *sizes);
 void group_walk_note(group_state *s, group_walk *w, nest_expr *value);
 void group_walk_end(group_state *s, group_walk *w);
+/* e, a part of what was noted, with other expressions in place of the variables. */
+nest_expr *group_walk_put(group_state *s, const group_walk *w, nest_expr *e, nest_expr *const *with);
+/* Is e that? */
+bool group_walk_is(const group_walk *w, const nest_expr *pattern, nest_expr *const *with, const nest_expr *e);
 /* Do x and y, integers, look the same? */
 bool group_same(const nest_expr *x, const nest_expr *y);
 
@@ -114,6 +120,46 @@ typedef struct group_loop { int first, last; nest_expr *extent; } group_loop;
 int group_loops(group_state *s, const group_walk *w, int first, int end, group_loop *out);
 /* The address of element `index` of a contiguous tensor. */
 nest_expr *group_address(group_state *s, int ndim, nest_expr *const *sizes, nest_expr *const *index);
+
+/* ---- phases (group_phases.c) ----------------------------------------------------------------- */
+
+enum { GROUP_MAX_STORED = 4 };
+
+/* A value of full size that is read back in later phases from where the first has stored it. */
+typedef struct group_stored { group_kept *kept; nest_buffer *buffer; bool local; } group_stored;
+
+/* Reductions of one shape over the same dims, in phases: a reduction whose operand needs another one runs in a phase after it. */
+typedef struct group_phases {
+    group_state *s;
+    int ndim;                            /* of a full value */
+    bool mask[LAZY_MAX_DIMS];            /* dims that are reduced */
+    nest_expr *sizes[LAZY_MAX_DIMS];
+    group_reduction *reductions[GROUP_MAX_REDUCTIONS];
+    int nreductions, last;               /* the last phase, of the outputs; the first is 1 */
+    bool full[GROUP_MAX_OUTPUTS];        /* the output is of full size, else one element per result */
+    group_loop kept[LAZY_MAX_DIMS], reduced[LAZY_MAX_DIMS]; /* loops over dims that stay, and over the others */
+    int nkept, nreduced;
+    nest_expr *index[LAZY_MAX_DIMS];     /* where the code is */
+    group_stored stored[GROUP_MAX_STORED];
+    int nstored;
+    bool used[GROUP_MAX_OUTPUTS];        /* the output holds a stored value until the last phase */
+} group_phases;
+
+/* False: the reductions or the outputs do not fit together. */
+bool group_phases_find(group_state *s, group_phases *f);
+bool group_phases_loops(group_phases *f);
+/* Chooses what to store; local: rows in local buffers are possible. */
+void group_phases_store(group_phases *f, bool local);
+/* At the start of an element in `phase`: what earlier phases have stored is read, what is new is made and stored. */
+void group_phases_use(group_phases *f, int phase);
+void group_phases_forget(group_phases *f);
+/* The index of t, which has one element per result, where the code is. */
+void group_phases_index(const group_phases *f, const lazy_tensor *t, nest_expr *const *index, nest_expr **out);
+void group_phases_bind(group_phases *f, group_reduction *r, nest_expr *value, nest_expr *const *index);
+nest_expr *group_phases_width(const group_phases *f);                               /* elements per result */
+nest_expr *group_phases_address(const group_phases *f, nest_expr *const *index);    /* of a result among all */
+int group_phases_cost(const group_phases *f);                                       /* per element of full size */
+bool group_is_one(const nest_expr *e);
 
 /* ---- schedules ------------------------------------------------------------------------------ */
 

@@ -338,14 +338,12 @@ ctsc_status group_lower_loop(arena *a, const graph *g, const value *args, group_
     if (!s) return diag_no_memory(d);
     *s = (loop_state){.a = a, .g = g, .args = args, .p = arena_new(a, group_plan), .n = nest_new(a, "loop")};
     ctsc_status st = CTSC_OK;
-    if (s->n) {
-        s->p->nest = s->n;
-        s->p->range_begin = s->p->range_end = -1;
-        s->p->grain = plan_const(s->p, a, 1);
-        s->l = (lazy){.n = s->n, .a = a, .equal = loop_equal, .is_one = loop_is_one, .positive = loop_positive, .pin = loop_pin,
-                      .peek = loop_peek, .ctx = s};
-        if (loop_lower(s) && !s->n->overflow) *out = s->p;
-    }
+    s->p->nest = s->n;
+    s->p->range_begin = s->p->range_end = -1;
+    if (!arena_failed(a)) s->p->grain = plan_const(s->p, a, 1);
+    s->l = (lazy){.n = s->n, .a = a, .equal = loop_equal, .is_one = loop_is_one, .positive = loop_positive, .pin = loop_pin,
+                  .peek = loop_peek, .ctx = s};
+    if (!arena_failed(a) && loop_lower(s) && !s->n->overflow) *out = s->p;
     if (s->failed || arena_failed(a)) {
         *out = NULL;
         st = diag_no_memory(d);

@@ -21,6 +21,7 @@ enum {
     LOOP_MAX_BASES = 24,   /* tensor arguments */
     LOOP_MAX_CARRIED = 64, /* values carried through one loop */
     LOOP_WRITE_OUT = 4,    /* up to so many elements are written out, not looped over: their number is part of the plan */
+    LOOP_LANES = 4,
     LOOP_SHORT = 32,       /* sums of fewer elements are not made by vectors */
 };
 
@@ -71,6 +72,7 @@ typedef struct loop_value {
     loop_bound low, high; /* of an int: bounds that it keeps, both ends included */
     nest_expr *root;      /* of an int: it is root + c */
     int64_t c;
+    const struct loop_value *terms[2]; /* of a sum: what was added; else NULL */
     value constant;       /* CONSTANT: None, a device, a string, a list; borrowed */
     struct loop_value **items; /* LIST, of numbers */
     int nitems;
@@ -88,6 +90,7 @@ typedef struct loop_state {
     ptrmap written_new;    /* objects made in the group that are written */
     loop_base bases[LOOP_MAX_BASES];
     int nbases, clock;
+    int questions;         /* asked about one carried int so far */
     nest_stmt *fits;       /* if (...) fail(GROUP_UNFIT), at the top */
     VEC(nest_expr *) conditions; /* what has to hold for the kernel */
     VEC(nest_expr *) slot_exprs; /* by slot */

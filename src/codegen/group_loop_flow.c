@@ -165,7 +165,7 @@ static bool flow_constant_true(const ir_value *v) {
     return ir_value_constant(v, &c) && c.tag == V_BOOL && c.u.b;
 }
 
-enum { FLOW_MAX_DEPTH = 32, FLOW_SMALL_STEP = 1 << 16 };
+enum { FLOW_MAX_DEPTH = 32, FLOW_MAX_QUESTIONS = 1000, FLOW_SMALL_STEP = 1 << 16 };
 
 static bool flow_grows(loop_state *s, const ir_value *v, const ir_value *param, bool bounded, int depth);
 
@@ -192,19 +192,19 @@ static bool flow_grows_node(loop_state *s, const ir_value *v, const node *n, con
 /* Is v, what a round makes of the carried int param, never less than it? */
 static bool flow_grows(loop_state *s, const ir_value *v, const ir_value *param, bool bounded, int depth) {
     if (v == param) return true;
-    if (v->type->kind != T_INT || !v->def || depth > FLOW_MAX_DEPTH) return false;
+    if (v->type->kind != T_INT || !v->def || depth > FLOW_MAX_DEPTH || ++s->questions > FLOW_MAX_QUESTIONS) return false;
     return flow_grows_node(s, v, v->def, param, bounded, depth + 1);
 }
 
 /* The n of a condition `v < n` (or `n > v`) among the terms of c; *equal: it is `v <= n`. */
-static const ir_value *flow_less(const ir_value *c, const ir_value *v, bool *equal, int depth) {
+static const ir_value *flow_less(loop_state *s, const ir_value *c, const ir_value *v, bool *equal, int depth) {
     static const struct { const char *name; int at; bool equal; } rows[] = {
         {"aten::lt", 0, false}, {"aten::le", 0, true}, {"aten::gt", 1, false}, {"aten::ge", 1, true}};
     const node *n = c->def;
-    if (!n || n->inputs.len != 2 || depth > FLOW_MAX_DEPTH) return NULL;
+    if (!n || n->inputs.len != 2 || depth > FLOW_MAX_DEPTH || ++s->questions > FLOW_MAX_QUESTIONS) return NULL;
     if (node_is_op(n, "aten::__and__")) {
-        const ir_value *found = flow_less(n->inputs.data[0], v, equal, depth + 1);
-        return found ? found : flow_less(n->inputs.data[1], v, equal, depth + 1);
+        const ir_value *found = flow_less(s, n->inputs.data[0], v, equal, depth + 1);
+        return found ? found : flow_less(s, n->inputs.data[1], v, equal, depth + 1);
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (node_is_op(n, rows[i].name) && n->inputs.data[rows[i].at] == v) {
@@ -226,10 +226,10 @@ static loop_bound flow_upper(loop_state *s, const node *loop, int k) {
     const block *body = loop->blocks.data[0];
     bool equal = false, equal_first = false;
     value x, y;
-    const ir_value *limit = flow_less(body->returns.data[0], body->returns.data[k + 1], &equal, 0);
+    const ir_value *limit = flow_less(s, body->returns.data[0], body->returns.data[k + 1], &equal, 0);
     const loop_value *l = limit ? loop_get(s, limit) : NULL;
     if (!l || l->kind != LOOP_NUMBER || l->e->type != NEST_I64) return (loop_bound){0};
-    const ir_value *at_first = flow_less(enter, first, &equal_first, 0);
+    const ir_value *at_first = flow_less(s, enter, first, &equal_first, 0);
     bool entered = at_first && equal_first == equal && flow_same_int(at_first, limit);
     if (!entered && flow_constant_true(enter) && ir_value_constant(first, &x) && ir_value_constant(limit, &y) && x.tag == V_INT && y.tag == V_INT)
         entered = equal ? x.u.i <= y.u.i : x.u.i < y.u.i;
@@ -239,6 +239,7 @@ static loop_bound flow_upper(loop_state *s, const node *loop, int k) {
 static void flow_carried_bounds(loop_state *s, const node *loop, int k, const loop_value *init, loop_bound *low, loop_bound *high) {
     const block *body = loop->blocks.data[0];
     *low = (loop_bound){0};
+    s->questions = 0;
     *high = flow_upper(s, loop, k);
     if (init->kind == LOOP_NUMBER && init->e->type == NEST_I64 && init->low.known &&
         flow_grows(s, body->returns.data[k + 1], body->params.data[k + 1], loop_sane(s, *high), 0))

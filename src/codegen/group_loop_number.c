@@ -157,6 +157,7 @@ static bool loop_arith(loop_state *s, const node *n, const char *text) {
         return true;
     }
     int sign = op == NEST_ADD ? 1 : -1;
+    if (sign > 0) r->terms[0] = a, r->terms[1] = b;
     r->low = loop_bound_add(s, a->low, sign > 0 ? b->low : b->high, sign);
     r->high = loop_bound_add(s, a->high, sign > 0 ? b->high : b->low, sign);
     if (!b->root) r->root = a->root, r->c = a->c + sign * b->c;

@@ -111,6 +111,10 @@ static bool tensor_arg(loop_state *s, const ir_value *v, lazy_arg *a, loop_tenso
         return true;
     case LOOP_TENSOR:
         if (!tensor_fresh(s, x->tensor)) return false;
+        if (x->tensor->ndim == 0 && x->tensor->view && !out->shares) { /* one element: read now, as the operator would */
+            a->t = lazy_scalar(&s->l, x->tensor->dt, loop_read_one(s, x->tensor));
+            return true;
+        }
         a->t = tensor_lazy(s, x->tensor);
         tensor_note_read(s, out, x->tensor);
         return true;
@@ -141,9 +145,10 @@ static bool tensor_reads_written(loop_state *s, const loop_tensor *t) {
 
 static bool tensor_pointwise(loop_state *s, const node *n, bool view) {
     loop_tensor *t = arena_new(s->a, loop_tensor);
+    t->shares = view || !node_makes_fresh(n);
     const lazy_tensor *l = n->outputs.len == 1 ? tensor_apply(s, n, n->op, t) : NULL;
     if (!l || s->l.failed) return false;
-    bool may_share = view || !node_makes_fresh(n);
+    bool may_share = t->shares;
     if (may_share && (tensor_reads_written(s, t) || ptrmap_get(&s->written_new, n->outputs.data[0]))) return false;
     for (size_t i = 0; i < n->inputs.len && may_share; i++) {
         const loop_value *x = loop_input(s, n, (int)i);
@@ -179,9 +184,11 @@ typedef struct tensor_walk {
     void (*visit)(loop_state *s, struct tensor_walk *w, nest_expr *const *index);
     const lazy_tensor *from;
     const loop_view *to;
-    nest_expr *var;
+    nest_expr *var, *start; /* of sums: the variable, and what it starts with */
     nest_acc acc;
 } tensor_walk;
+
+static const nest_op walk_combine[] = {[NEST_ACC_SUM] = NEST_ADD, [NEST_ACC_PROD] = NEST_MUL, [NEST_ACC_MIN] = NEST_MIN, [NEST_ACC_MAX] = NEST_MAX};
 
 /* Small sizes become part of the plan: such loops are written out. */
 static void walk_fix_sizes(loop_state *s, tensor_walk *w) {
@@ -208,12 +215,34 @@ static void walk_inner(loop_state *s, tensor_walk *w, nest_expr **index, unsigne
     nest_end(s->n);
 }
 
-/* Short sums are faster one by one: adding up the lanes of a vector takes longer. */
+/* Short sums: adding up the lanes of a vector takes longer than four sums side by side. */
+static void walk_short_sum(loop_state *s, tensor_walk *w, nest_expr **index) {
+    nest_expr *sums[LOOP_LANES], *size = w->sizes[w->ndim - 1];
+    nest_expr *whole = nest_let(s->n, "whole", nest_binary(s->n, NEST_AND, size, nest_int(s->n, -LOOP_LANES)));
+    sums[0] = w->var;
+    w->vector = false;
+    for (int k = 1; k < LOOP_LANES; k++) sums[k] = nest_variable(s->n, "lane", w->start);
+    nest_expr *e = nest_for_step(s->n, "e", nest_int(s->n, 0), whole, LOOP_LANES, 0);
+    for (int k = 0; k < LOOP_LANES; k++) {
+        index[w->ndim - 1] = nest_add(s->n, e, nest_int(s->n, k));
+        w->var = sums[k];
+        lazy_forget(&s->l);
+        w->visit(s, w, index);
+    }
+    nest_end(s->n);
+    w->var = sums[0];
+    for (int k = 1; k < LOOP_LANES; k++) nest_set(s->n, w->var, nest_binary(s->n, walk_combine[w->acc], w->var, sums[k]));
+    index[w->ndim - 1] = nest_for(s->n, "e", whole, size, 0);
+    lazy_forget(&s->l);
+    w->visit(s, w, index);
+    nest_end(s->n);
+}
+
 static void walk_outer(loop_state *s, tensor_walk *w, nest_expr **index) {
     for (int i = 0; i + 1 < w->ndim; i++) index[i] = nest_for(s->n, "e", nest_int(s->n, 0), w->sizes[i], 0);
     if (w->var) {
         nest_if(s->n, nest_binary(s->n, NEST_LT, w->sizes[w->ndim - 1], nest_int(s->n, LOOP_SHORT)));
-        walk_inner(s, w, index, 0);
+        walk_short_sum(s, w, index);
         nest_else(s->n);
     }
     walk_inner(s, w, index, w->apart ? NEST_VECTOR : 0);
@@ -244,8 +273,7 @@ static void walk_all(loop_state *s, tensor_walk *w) {
 
 static void walk_accumulate(loop_state *s, tensor_walk *w, nest_expr *const *index) {
     nest_expr *e = nest_cast(s->n, w->var->type, lazy_at(&s->l, w->from, index));
-    static const nest_op ops[] = {[NEST_ACC_SUM] = NEST_ADD, [NEST_ACC_PROD] = NEST_MUL, [NEST_ACC_MIN] = NEST_MIN, [NEST_ACC_MAX] = NEST_MAX};
-    if (!w->vector) nest_set(s->n, w->var, nest_binary(s->n, ops[w->acc], w->var, e));
+    if (!w->vector) nest_set(s->n, w->var, nest_binary(s->n, walk_combine[w->acc], w->var, e));
     else nest_accumulate(s->n, w->var, w->acc, e);
 }
 
@@ -326,7 +354,7 @@ static bool tensor_reduce_lazy(loop_state *s, const node *n, const reduce_row *r
     nest_expr *init = r->acc == NEST_ACC_MIN || r->acc == NEST_ACC_MAX ? tensor_limit(s, type, r->acc == NEST_ACC_MAX)
                       : nest_is_float(type) ? nest_const_float(s->n, type, r->acc == NEST_ACC_PROD)
                                             : nest_const_int(s->n, type, r->acc == NEST_ACC_PROD);
-    tensor_walk w = {.ndim = l->ndim, .apart = true, .visit = walk_accumulate, .from = l, .acc = r->acc};
+    tensor_walk w = {.ndim = l->ndim, .apart = true, .visit = walk_accumulate, .from = l, .start = init, .acc = r->acc};
     memcpy(w.sizes, l->sizes, sizeof w.sizes);
     w.var = nest_variable(s->n, r->name, init);
     walk_all(s, &w);

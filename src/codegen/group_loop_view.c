@@ -124,9 +124,12 @@ static bool view_at_most(loop_state *s, const loop_value *x, nest_expr *size) {
 static nest_expr *view_length(loop_state *s, const loop_value *start, const loop_value *end, nest_expr *size) {
     bool from_zero = start->e->op == NEST_CONST && start->e->u.i == 0;
     bool fixed = start->root == end->root && end->c > start->c;
-    if (!fixed && !from_zero) return NULL;
+    const loop_value *added = NULL; /* x[i:i+m] has m */
+    for (int i = 0; i < 2 && !fixed; i++)
+        if (end->terms[i] && end->terms[i]->e == start->e) added = end->terms[1 - i];
+    if (!fixed && !from_zero && !(added && loop_not_negative(s, added->low))) return NULL;
     if (!loop_not_negative(s, start->low) || !loop_not_negative(s, end->low) || !view_at_most(s, end, size)) return NULL;
-    return fixed ? nest_int(s->n, end->c - start->c) : end->e;
+    return fixed ? nest_int(s->n, end->c - start->c) : from_zero ? end->e : added->e;
 }
 
 static bool view_slice(loop_state *s, const node *n, const loop_view *from) {

@@ -8,6 +8,7 @@
 #include "codegen/group.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- building --------------------------------------------------------------------------- */
 
@@ -111,4 +112,39 @@ bool plan_fits(const group_plan *p, const value *args, int64_t *slots) {
     for (size_t i = 0; i < p->relations.len; i++)
         if (!plan_relation_holds(&p->relations.data[i], slots)) return false;
     return true;
+}
+
+/* ---- keeping ---------------------------------------------------------------------------- */
+
+#define PLAN_COPY(a, to, from)                                                                                       \
+    do {                                                                                                             \
+        (to).data = arena_alloc(a, ((from).len + 1) * sizeof *(from).data);                                          \
+        (to).len = (to).cap = (to).data ? (from).len : 0;                                                            \
+        if ((to).len) memcpy((to).data, (from).data, (from).len * sizeof *(from).data);                              \
+    } while (0)
+
+group_plan *plan_copy(arena *a, const group_plan *p) {
+    group_plan *q = arena_new(a, group_plan);
+    *q = *p;
+    q->nest = NULL;
+    q->exprs.data = NULL;
+    q->exprs.len = q->exprs.cap = 0;
+    PLAN_COPY(a, q->arguments, p->arguments);
+    PLAN_COPY(a, q->slots, p->slots);
+    PLAN_COPY(a, q->relations, p->relations);
+    PLAN_COPY(a, q->buffers, p->buffers);
+    PLAN_COPY(a, q->ints, p->ints);
+    PLAN_COPY(a, q->floats, p->floats);
+    PLAN_COPY(a, q->outputs, p->outputs);
+    PLAN_COPY(a, q->faults, p->faults);
+    for (size_t i = 0; i < q->faults.len; i++) {
+        group_fault *f = &q->faults.data[i];
+        f->message = f->message ? arena_strdup(a, f->message) : NULL;
+        f->exception = f->exception ? arena_strdup(a, f->exception) : NULL;
+        int *sizes = f->nsizes ? arena_array(a, int, f->nsizes) : NULL;
+        if (sizes) memcpy(sizes, f->sizes, (size_t)f->nsizes * sizeof *sizes);
+        else f->nsizes = 0;
+        f->sizes = sizes;
+    }
+    return q;
 }

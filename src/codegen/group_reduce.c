@@ -334,7 +334,7 @@ static lazy_tensor *reduce_softmax(group_state *s, const char *name, const node 
     if (o->x->ndim == 0 || !reduce_dtype(s, n, args, o->x->dt, &dt) || !dtype_is_float(dt)) return NULL;
     lazy_tensor *x = group_keep(s, reduce_cast(s, reduce_cast(s, o->x, dt), reduce_wide(dt)));
     lazy_tensor *shifted = group_keep(s, reduce_sub(s, x, reduce_beside(s, o, x, NEST_ACC_MAX)));
-    lazy_tensor *e = group_keep(s, reduce_call(s, "exp", shifted)), *sum = reduce_beside(s, o, e, NEST_ACC_SUM);
+    lazy_tensor *e = group_keep(s, reduce_call(s, "exp_below", shifted)), *sum = reduce_beside(s, o, e, NEST_ACC_SUM);
     lazy_tensor *y = log ? reduce_sub(s, shifted, group_keep(s, reduce_call(s, "log", sum)))
                          : reduce_mul(s, e, group_keep(s, reduce_div(s, reduce_constant(s, x->dt, 1), sum)));
     return reduce_cast(s, y, dt);

@@ -70,7 +70,8 @@ static void walk_block(group_state *s, group_walk *w, const nest_block *b, uint3
 
 void group_walk_begin(group_state *s, group_walk *w, int nvars, nest_expr *const *sizes) {
     *w = (group_walk){.nvars = nvars};
-    s->l.n = nest_new(s->a, "walk");
+    nest *aside = nest_new(s->a, "walk");
+    if (!arena_failed(s->a)) s->l.n = aside; /* else nothing of this is used */
     lazy_forget(&s->l);
     for (int i = 0; i < nvars; i++) {
         w->sizes[i] = sizes[i];
@@ -99,6 +100,28 @@ bool group_same(const nest_expr *x, const nest_expr *y) {
     for (int i = 0; i < x->nargs; i++)
         if (!group_same(x->args[i], y->args[i])) return false;
     return true;
+}
+
+static int walk_var(const group_walk *w, const nest_expr *e) {
+    for (int i = 0; e->op == NEST_VAR && i < w->nvars; i++)
+        if (e->u.var == w->vars[i]->u.var) return i;
+    return -1;
+}
+
+nest_expr *group_walk_put(group_state *s, const group_walk *w, nest_expr *e, nest_expr *const *with) {
+    int var = walk_var(w, e);
+    if (var >= 0) return with[var];
+    if (e->nargs != 2) return e;
+    nest_expr *x = group_walk_put(s, w, e->args[0], with), *y = group_walk_put(s, w, e->args[1], with);
+    return x == e->args[0] && y == e->args[1] ? e : nest_binary(s->l.n, e->op, x, y);
+}
+
+bool group_walk_is(const group_walk *w, const nest_expr *pattern, nest_expr *const *with, const nest_expr *e) {
+    int var = walk_var(w, pattern);
+    if (var >= 0) return with[var] == e;
+    if (pattern->nargs != 2) return group_same(pattern, e);
+    return pattern->op == e->op && e->nargs == 2 && group_walk_is(w, pattern->args[0], with, e->args[0]) &&
+           group_walk_is(w, pattern->args[1], with, e->args[1]);
 }
 
 static bool walk_is_one(const nest_expr *e) {

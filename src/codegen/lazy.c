@@ -77,7 +77,8 @@ static nest_expr *lazy_buffer_at(lazy *l, const lazy_tensor *t, nest_expr *const
     const lazy_leaf *leaf = t->impl;
     nest_expr *at = leaf->offset ? leaf->offset : lazy_zero(l);
     for (int i = 0; i < t->ndim; i++) at = nest_add(l->n, at, nest_mul(l->n, index[i], leaf->strides[i]));
-    return nest_load(l->n, leaf->buffer, at);
+    nest_expr *elsewhere = l->load ? l->load(l->ctx, leaf->buffer, at) : NULL;
+    return elsewhere ? elsewhere : nest_load(l->n, leaf->buffer, at);
 }
 
 lazy_tensor *lazy_buffer(lazy *l, nest_buffer *b, int ndim, nest_expr *const *sizes, nest_expr *const *strides,

@@ -36,6 +36,8 @@ typedef struct lazy {
     bool (*positive)(void *ctx, nest_expr *x);                      /* Is x > 0? */
     bool (*pin)(void *ctx, nest_expr *x, int64_t *out);             /* The number x, which becomes a constant of the code. */
     bool (*peek)(void *ctx, const nest_expr *x, int64_t *out);      /* What x is, without a condition: to choose what to ask. */
+    /* The element of a buffer at an address, if it is not to be loaded from there; NULL: it is. */
+    nest_expr *(*load)(void *ctx, nest_buffer *b, nest_expr *address);
     void *ctx;
     /* Owned by lazy.c; zero at the start. */
     nest_expr *zero, *one;

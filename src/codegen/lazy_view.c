@@ -358,8 +358,10 @@ static bool view_reshape_match(lazy *l, const lazy_tensor *t, int n, nest_expr *
             o++;
             continue;
         }
-        if (i == t->ndim) return false;
-        if (o == n) return false;
+        if (i == t->ndim || o == n) { /* what is left over holds one element */
+            if (!lazy_is_one(l, i == t->ndim ? sizes[o++] : t->sizes[i++])) return false;
+            continue;
+        }
         reshape_group g = {i, i + 1, o, o + 1};
         nest_expr *left = t->sizes[i++], *right = sizes[o++];
         while (left != right) {

@@ -39,9 +39,12 @@ bool nest_type_of(dtype dt, nest_type *out) {
 /* ---- parameters ------------------------------------------------------------------------- */
 
 nest *nest_new(arena *a, const char *name) {
-    nest *n = arena_alloc(a, sizeof *n);
-    if (!n) return NULL;
+    nest *n = arena_new(a, nest);
     n->a = a;
+    n->buffers = arena_array(a, nest_buffer *, NEST_MAX_BUFFERS);
+    n->locals = arena_array(a, nest_buffer *, NEST_MAX_BUFFERS);
+    n->ints = arena_array(a, const char *, NEST_MAX_BUFFERS);
+    n->floats = arena_array(a, const char *, NEST_MAX_BUFFERS);
     n->name = arena_strdup(a, name);
     return n;
 }

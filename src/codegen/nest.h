@@ -199,8 +199,8 @@ typedef struct nest {
     arena *a;
     const char *name;
     bool contract, contract_inside;
-    nest_buffer *buffers[NEST_MAX_BUFFERS], *locals[NEST_MAX_BUFFERS];
-    const char *ints[NEST_MAX_BUFFERS], *floats[NEST_MAX_BUFFERS]; /* names of the inputs */
+    nest_buffer **buffers, **locals; /* NEST_MAX_BUFFERS places each, as in the next line */
+    const char **ints, **floats;     /* names of the inputs */
     int nbuffers, nlocals, nints, nfloats, nvars;
     nest_block body;
     nest_stmt *open[NEST_MAX_NESTING]; /* while building: the statements that blocks are open of */

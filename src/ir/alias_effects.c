@@ -225,10 +225,12 @@ static const char *const effects_unmarked_results[] = {
     "atleast_3d", "broadcast_tensors", "meshgrid", "sorted", "einsum", "chain_matmul", "linalg_multi_dot", "cartesian_prod", "combinations",
     "conj_physical", "data", "cpu", "cuda", "to_dense", "to_mkldnn", "to_sparse", "dequantize", "_cast_Byte", "_cast_Char", "_cast_Double",
     "_cast_Float", "_cast_Half", "_cast_Int", "_cast_Long", "_cast_Short", "matrix_power", "linalg_matrix_power", "pad", "constant_pad_nd",
-    "rot90", "_conj_physical", "_pack_padded_sequence", "_pad_packed_sequence", "lift", "AutogradAdd", "positive", NULL};
+    "rot90", "_conj_physical", "_pack_padded_sequence", "_pad_packed_sequence", "lift", "AutogradAdd", "_unsafe_view", "positive", NULL};
 
 bool node_returns_unmarked(const node *n) {
-    return effects_named(effects_unmarked_results, effects_name(n));
+    const char *name = effects_name(n);
+    bool list = n->outputs.len == 1 && n->outputs.data[0]->type->kind == T_LIST;
+    return effects_named(effects_unmarked_results, name) || (list && (!strcmp(name, "max") || !strcmp(name, "min")));
 }
 
 node_result node_makes(const node *n) {

@@ -2,9 +2,10 @@
 /*
  * graph_dot.c - a graph as a drawing: what Graphviz's dot reads.
  *
- * Nodes are boxes named by the address-free number of their visit, so equal graphs give equal text. A value is an arrow from
- * the box that makes it to each box that takes it, with its name and type (of tensors without strides). Constants are written
- * into the boxes that take them, "_" standing for what arrives by arrow. A block is a frame inside the picture with a box for its parameters and one for its returns; the node that owns blocks is the frame's
+ * Nodes are boxes named by the address-free number of their visit, so equal graphs give equal text. A value is an
+ * arrow from the box that makes it to each box that takes it, with its name and type (of tensors without strides).
+ * Constants are written into the boxes that take them, "_" standing for what arrives by arrow. A block is a frame
+ * inside the picture with a box for its parameters and one for its returns; the node that owns blocks is the frame's
  * label and a box of its own, from which its outputs go. A fusion group is a coloured frame around what it computes.
  * Tests: tests/cli/graph-for.test
  */

@@ -73,10 +73,11 @@ bool loop_op_writes(const node *n) {
 
 /* ---- objects -------------------------------------------------------------------------------------------- */
 
-enum { LOOP_MAX_CHAIN = 64 };
+/* Branches multiply the ways to walk: what takes too many steps is an object of its own, which is never wrong. */
+enum { LOOP_MAX_CHAIN = 64, LOOP_MAX_STEPS = 2000 };
 
 /* Parameters of loops that are taken as objects of their own while it is found out what a round makes of them. */
-typedef struct loop_assumed { const ir_value *param; const struct loop_assumed *outer; } loop_assumed;
+typedef struct loop_assumed { const ir_value *param; const struct loop_assumed *outer; int *steps; } loop_assumed;
 
 static const ir_value *loop_find(const ir_value *v, const loop_assumed *assumed, int depth);
 
@@ -84,7 +85,7 @@ static const ir_value *loop_find(const ir_value *v, const loop_assumed *assumed,
 static const ir_value *loop_find_carried(const node *loop, int k, const ir_value *otherwise, const loop_assumed *assumed, int depth) {
     const block *body = loop->blocks.data[0];
     const ir_value *param = body->params.data[k + 1];
-    loop_assumed inner = {param, assumed};
+    loop_assumed inner = {param, assumed, assumed->steps};
     if (loop_find(body->returns.data[k + 1], &inner, depth + 1) != param) return otherwise;
     return loop_find(loop->inputs.data[k + 2], assumed, depth + 1);
 }
@@ -98,7 +99,7 @@ static const ir_value *loop_find(const ir_value *v, const loop_assumed *assumed,
     for (const loop_assumed *a = assumed; a; a = a->outer)
         if (a->param == v) return v;
     const node *n = v->def;
-    if (depth > LOOP_MAX_CHAIN || v->type->kind != T_TENSOR) return v;
+    if (depth > LOOP_MAX_CHAIN || v->type->kind != T_TENSOR || ++*assumed->steps > LOOP_MAX_STEPS) return v;
     if (!n) {
         n = v->owner->parent;
         return n && n->kind == N_LOOP && v->index > 0 ? loop_find_carried(n, v->index - 1, v, assumed, depth) : v;
@@ -110,7 +111,8 @@ static const ir_value *loop_find(const ir_value *v, const loop_assumed *assumed,
 }
 
 const ir_value *loop_object(const ir_value *v) {
-    return loop_find(v, NULL, 0);
+    int steps = 0;
+    return loop_find(v, &(loop_assumed){.steps = &steps}, 0);
 }
 
 const ir_value *loop_viewed(const ir_value *v) {

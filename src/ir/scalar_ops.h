@@ -52,6 +52,7 @@ SCALAR_FN float scalar_from_bits_f32(uint32_t bits) {
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 SCALAR_FN float scalar_exp_f32(float x) { return expf(x); }
+SCALAR_FN float scalar_exp_below_f32(float x) { return expf(x); }
 SCALAR_FN float scalar_expm1_f32(float x) { return expm1f(x); }
 SCALAR_FN float scalar_log_f32(float x) { return logf(x); }
 SCALAR_FN float scalar_log1p_f32(float x) { return log1pf(x); }
@@ -75,19 +76,50 @@ SCALAR_FN float scalar_expm1_small_f32(float r) {
     return r + r * r * q;
 }
 
-/* x = n log 2 + r; 2^n is applied in two halves, so that results may be denormal. */
+/* x = n log 2 + r, e^r by Horner's rule. Returns e^r; *shifted: n + bias in the low bits of the float's. bias: 127 if 2^n is to be one
+ * factor, 254 if two (scalar_two_scales). */
+SCALAR_FN float scalar_exp_split_f32(float x, float bias, uint32_t *shifted) {
+    const float magic = 12582912.0f + bias; /* 1.5 * 2^23: adding it leaves an integer in the low bits */
+    float s = x * 1.44269504f + magic;
+    float n = s - magic;
+    float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+    float q = 0.00138951351f + r * 0.00019176705f;
+    q = 0.00833334889f + r * q;
+    q = 0.041666666f + r * q;
+    q = 0.166666667f + r * q;
+    q = 0.5f + r * q;
+    q = 1.0f + r * q;
+    *shifted = scalar_bits_f32(s);
+    return 1.0f + r * q;
+}
+
+/* y * 2^n in two halves, so that results may be denormal. The upper bits of k, which is n + 254 above 1.5 * 2^23's, are shifted out. */
+SCALAR_FN float scalar_two_scales_f32(float y, uint32_t k) {
+    uint32_t half = k >> 1;
+    return y * scalar_from_bits_f32(half << 23) * scalar_from_bits_f32((k - half) << 23);
+}
+
 SCALAR_FN float scalar_exp_f32(float x) {
-    const float magic = 12582912.0f; /* 1.5 * 2^23: adding it leaves an integer in the low bits */
     float c = x < -104.0f ? -104.0f : x;
     c = c > 89.0f ? 89.0f : c;
-    float shifted = c * 1.44269504f + magic;
-    float n = shifted - magic;
-    float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
-    uint32_t k = scalar_bits_f32(shifted) - scalar_bits_f32(magic) + 512u;
-    uint32_t half = k >> 1;
-    float scale0 = scalar_from_bits_f32((half - 256u + 127u) << 23);
-    float scale1 = scalar_from_bits_f32((k - half - 256u + 127u) << 23);
-    return (scalar_expm1_small_f32(r) + 1.0f) * scale0 * scale1;
+    uint32_t k;
+    float y = scalar_exp_split_f32(c, 254.0f, &k);
+    return scalar_two_scales_f32(y, k);
+}
+
+/* For |x| <= 87, where neither the result nor 2^n is denormal or infinite. */
+SCALAR_FN float scalar_exp_bounded_f32(float x) {
+    uint32_t k;
+    float y = scalar_exp_split_f32(x, 127.0f, &k);
+    return y * scalar_from_bits_f32(k << 23);
+}
+
+/* For differences from a maximum: x <= 0. Results that would be denormal are 0. */
+SCALAR_FN float scalar_exp_below_f32(float x) {
+    uint32_t k;
+    float y = scalar_exp_split_f32(x, 127.0f, &k);
+    y = y * scalar_from_bits_f32(k << 23);
+    return x < -87.0f ? 0.0f : y;
 }
 
 SCALAR_FN float scalar_expm1_f32(float x) {
@@ -136,7 +168,8 @@ SCALAR_FN float scalar_tanh_f32(float x) {
     q = 0.13331329f + z * q;
     q = -0.333332783f + z * q;
     float small = x + x * z * q;
-    float large = 1.0f - 2.0f / (scalar_exp_f32(a + a) + 1.0f);
+    float b = a > 10.0f ? 10.0f : a; /* where 1 is reached */
+    float large = 1.0f - 2.0f / (scalar_exp_bounded_f32(b + b) + 1.0f);
     large = x < 0.0f ? -large : large;
     return a < 0.63f ? small : large;
 }
@@ -174,6 +207,7 @@ SCALAR_FN double scalar_lgamma_f64(double x) {
 #endif
 
 SCALAR_FN double scalar_exp_f64(double x) { return exp(x); }
+SCALAR_FN double scalar_exp_below_f64(double x) { return exp(x); }
 SCALAR_FN double scalar_expm1_f64(double x) { return expm1(x); }
 SCALAR_FN double scalar_log_f64(double x) { return log(x); }
 SCALAR_FN double scalar_log1p_f64(double x) { return log1p(x); }

@@ -90,7 +90,7 @@ SCALAR_FN float scalar_cos_f32(float x) {
 
 /* 2^n * 2^f with |f| <= 1/2; 2^n in two halves, so that results may be denormal. */
 SCALAR_FN float scalar_exp2_f32(float x) {
-    const float magic = 12582912.0f; /* 1.5 * 2^23 */
+    const float magic = 12583166.0f; /* 1.5 * 2^23 + 254 */
     float c = x < -151.0f ? -151.0f : x;
     c = c > 129.0f ? 129.0f : c;
     float shifted = c + magic;
@@ -100,10 +100,7 @@ SCALAR_FN float scalar_exp2_f32(float x) {
     q = 0.0555030970627711852f + f * q;
     q = 0.240226528092997058f + f * q;
     q = 0.693147215403685347f + f * q;
-    uint32_t k = scalar_bits_f32(shifted) - scalar_bits_f32(magic) + 512u, half = k >> 1;
-    float scale0 = scalar_from_bits_f32((half - 256u + 127u) << 23);
-    float scale1 = scalar_from_bits_f32((k - half - 256u + 127u) << 23);
-    return (1.0f + f * q) * scale0 * scale1;
+    return scalar_two_scales_f32(1.0f + f * q, scalar_bits_f32(shifted));
 }
 
 /* log2 of a positive finite number in double, good to 2^-50: x = m 2^e with m in [sqrt(1/2), sqrt(2)), and log m is a series in

@@ -19,7 +19,12 @@
 #include "ir/alias.h"
 #include "passes/passes.h"
 
-typedef struct cse_entry { node *n; uint64_t hash; int below; } cse_entry; /* below: the next entry of the bucket, -1: none */
+typedef struct cse_entry {
+    node *n;
+    uint64_t hash;
+    int below;      /* the next entry of the bucket, -1: none */
+    bool flows_out; /* a node that leaves the graph was merged into this one: the database does not know */
+} cse_entry;
 
 enum { CSE_BUCKETS = 1024, CSE_MAX_CHAIN = 64 };
 
@@ -102,7 +107,8 @@ static bool cse_more_often(const node *a, const node *b) {
 }
 
 /* b's outputs may become a's. */
-static bool cse_may_merge(const cse *c, const node *a, const node *b) {
+static bool cse_may_merge(const cse *c, const cse_entry *e, const node *b) {
+    const node *a = e->n;
     if (!alias_inputs_same(c->alias, a, b)) return false;
     node_result makes = node_makes(b);
     for (size_t i = 0; i < b->outputs.len; i++) {
@@ -110,24 +116,24 @@ static bool cse_may_merge(const cse *c, const node *a, const node *b) {
         if (makes == RESULT_SAME || !alias_type_mutable(y->type)) continue;
         if (makes == RESULT_VIEW && !alias_ever_reshaped(c->alias, x) && !alias_ever_reshaped(c->alias, y)) continue;
         if (makes == RESULT_VIEW || alias_ever_written(c->alias, x) || alias_ever_written(c->alias, y)) return false;
-        if (alias_flows_out(c->alias, y) && (cse_more_often(a, b) || alias_flows_out(c->alias, x))) return false;
+        if (alias_flows_out(c->alias, y) && (cse_more_often(a, b) || e->flows_out || alias_flows_out(c->alias, x))) return false;
     }
     return true;
 }
 
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
-static node *cse_find(const cse *c, const node *n, uint64_t h) {
+static cse_entry *cse_find(const cse *c, const node *n, uint64_t h) {
     int steps = 0;
     for (int i = c->buckets[h % CSE_BUCKETS]; i >= 0 && steps++ < CSE_MAX_CHAIN; i = c->table.data[i].below) {
-        const cse_entry *e = &c->table.data[i];
-        if (e->hash == h && cse_same_node(e->n, n) && cse_may_merge(c, e->n, n)) return e->n;
+        cse_entry *e = &c->table.data[i];
+        if (e->hash == h && cse_same_node(e->n, n) && cse_may_merge(c, e, n)) return e;
     }
     return NULL;
 }
 
 static void cse_enter(cse *c, node *n, uint64_t h) {
-    cse_entry e = {n, h, c->buckets[h % CSE_BUCKETS]};
+    cse_entry e = {n, h, c->buckets[h % CSE_BUCKETS], false};
     if (!vec_push(&c->table, e)) c->failed = true;
     else c->buckets[h % CSE_BUCKETS] = (int)c->table.len - 1;
 }
@@ -139,12 +145,15 @@ static void cse_block(cse *c, block *b) {
         for (size_t i = 0; i < n->blocks.len; i++) cse_block(c, n->blocks.data[i]);
         if (!cse_candidate(c, n)) continue;
         uint64_t h = cse_hash(n);
-        node *same = cse_find(c, n, h);
+        cse_entry *same = cse_find(c, n, h);
         if (!same) {
             cse_enter(c, n, h);
             continue;
         }
-        for (size_t i = 0; i < n->outputs.len; i++) value_replace_uses(n->outputs.data[i], same->outputs.data[i]);
+        for (size_t i = 0; i < n->outputs.len; i++) {
+            same->flows_out |= alias_flows_out(c->alias, n->outputs.data[i]);
+            value_replace_uses(n->outputs.data[i], same->n->outputs.data[i]);
+        }
         node_remove(n);
         c->changed = true;
     }

@@ -27,12 +27,13 @@
 #include "passes/facts.h"
 #include "passes/passes.h"
 
-enum { LOOPS_MAX_VALUES = 48, LOOPS_MAX_NODES = 4000, LOOPS_MAX_DEPTH = 24 };
+enum { LOOPS_MAX_VALUES = 48, LOOPS_MAX_NODES = 4000, LOOPS_MAX_DEPTH = 24, LOOPS_MAX_QUESTIONS = 20000 };
 
 typedef struct loops_state {
     const alias_db *db;
     const node *loop;
     int nodes;
+    int *questions; /* asked about this loop so far */
 } loops_state;
 
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
@@ -73,10 +74,11 @@ static bool loops_makes_one(const node *n) {
     return true;
 }
 
+/* x[0] in front of a loop over x[i]: what x[i] is, it is. */
 static bool loops_one_outside(const ir_value *v) {
     int64_t sizes[FACT_MAX_INTS];
     int n;
-    if (fact_rank(v) == 0 || (v->def && loops_makes_one(v->def))) return true;
+    if (fact_rank(v) == 0 || (v->def && loop_op_class(v->def, NULL) == LOOP_SELECT) || (v->def && loops_makes_one(v->def))) return true;
     if (!fact_sizes(v, sizes, &n)) return false;
     for (int i = 0; i < n; i++)
         if (sizes[i] != 1) return false;
@@ -108,7 +110,7 @@ static bool loops_small_node(const loops_state *s, const ir_value *v, const node
 
 /* Is v a part of a tensor that one round looks at, or a single element? */
 static bool loops_small(const loops_state *s, const ir_value *v, int depth) {
-    if (depth > LOOPS_MAX_DEPTH) return false;
+    if (depth > LOOPS_MAX_DEPTH || ++*s->questions > LOOPS_MAX_QUESTIONS) return false;
     v = loop_object(v);
     if (!loops_inside(s, v)) return loops_one_outside(v);
     if (v->def) return loops_small_node(s, v, v->def, depth + 1);
@@ -122,9 +124,9 @@ static bool loops_takes_op(const loops_state *s, const node *n) {
     loop_class cls = loop_op_class(n, NULL);
     switch (cls) {
     case LOOP_NONE: return false;
-    case LOOP_REDUCE: case LOOP_TRANSPOSE: case LOOP_UNSQUEEZE: case LOOP_VIEW: case LOOP_COPY: case LOOP_FILL: case LOOP_IN_PLACE:
+    case LOOP_REDUCE: case LOOP_TRANSPOSE: case LOOP_UNSQUEEZE: case LOOP_VIEW: case LOOP_FILL:
         return loops_small(s, n->inputs.data[0], 0);
-    case LOOP_POINTWISE: case LOOP_DOT: return loops_small_operand(s, n, 0);
+    case LOOP_COPY: case LOOP_IN_PLACE: case LOOP_POINTWISE: case LOOP_DOT: return loops_small_operand(s, n, 0);
     case LOOP_FILL_NEW: return loops_makes_one(n);
     default: return true;
     }
@@ -224,6 +226,7 @@ typedef struct loops_build {
     ptrmap tensors; /* tensors that the loop uses */
     ir_value *params[LOOPS_MAX_VALUES];
     int nparams;
+    int questions;
     bool failed;
 } loops_build;
 
@@ -234,9 +237,9 @@ static void loops_note_tensors(loops_build *b, const node *n) {
         for (const node *m = n->blocks.data[i]->first; m; m = m->next) loops_note_tensors(b, m);
 }
 
-static bool loops_repeatable(const loops_build *b, const ir_value *v, int depth);
+static bool loops_repeatable(loops_build *b, const ir_value *v, int depth);
 
-static bool loops_repeatable_inputs(const loops_build *b, const node *n, int depth) {
+static bool loops_repeatable_inputs(loops_build *b, const node *n, int depth) {
     for (size_t i = 0; i < n->inputs.len; i++)
         if (!loops_repeatable(b, n->inputs.data[i], depth + 1)) return false;
     return true;
@@ -253,12 +256,12 @@ static bool loops_asks_size(const loops_build *b, const node *n) {
 }
 
 /* Can the group compute the number v again, from its own parameters? */
-static bool loops_repeatable(const loops_build *b, const ir_value *v, int depth) {
+static bool loops_repeatable(loops_build *b, const ir_value *v, int depth) {
     value c;
     const node *n = v->def;
     if (ir_value_constant(v, &c)) return c.tag == V_INT || c.tag == V_BOOL || c.tag == V_FLOAT;
     if (!n || !loop_is_number(v->type)) return loop_is_number(v->type);
-    if (depth > LOOPS_MAX_DEPTH) return true; /* as a parameter */
+    if (depth > LOOPS_MAX_DEPTH || ++b->questions > LOOPS_MAX_QUESTIONS) return true; /* as a parameter */
     if (n->kind == N_LIST_UNPACK) {
         const ir_value *l = n->inputs.data[0];
         return l->uses.len == 1 && l->def && loops_asks_size(b, l->def);
@@ -271,7 +274,7 @@ static bool loops_repeatable(const loops_build *b, const ir_value *v, int depth)
     }
 }
 
-static bool loops_repeats(const loops_build *b, const ir_value *v) {
+static bool loops_repeats(loops_build *b, const ir_value *v) {
     return v->def && v->def->kind != N_CONSTANT && loop_is_number(v->type) && loops_repeatable(b, v, 0);
 }
 
@@ -353,7 +356,8 @@ static bool loops_block(const alias_db *db, graph *g, block *b) {
     bool changed = false;
     for (node *n = b->first, *next; n && !arena_failed(&g->arena); n = next) {
         next = n->next;
-        loops_state s = {.db = db, .loop = n};
+        int questions = 0;
+        loops_state s = {.db = db, .loop = n, .questions = &questions};
         if (n->kind == N_LOOP && loops_takes(&s) && loops_make(&s, g, n)) {
             changed = true;
             continue;

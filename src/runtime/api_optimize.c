@@ -2,10 +2,11 @@
 /*
  * api_optimize.c - the part of ctsc.h about optimisation: the level, and the graph that is run for given arguments.
  *
- * Method of ctsc_module_graph_for: the graph of the module's level is what executor.c makes. It is run once with probes
- * (instrument.c), which note the type of every tensor in it, those inside fusion groups included, and the arguments of each group when it was
- * first reached. The noted types are written into the graph and it is printed; for kernels, each group is lowered for the arguments it
- * had. PyTorch shows what its profiler saw in earlier runs; here the one run is what one sees.
+ * Method of ctsc_module_graph_for: the graph of the module's level is what executor.c makes. It is run once with
+ * probes (instrument.c), which note the type of every tensor in it, those inside fusion groups included, and the
+ * arguments of each group when it was first reached. The noted types are written into the graph and it is printed;
+ * for kernels, each group is lowered for the arguments it had. PyTorch shows what its profiler saw in earlier runs;
+ * here the one run is what one sees.
  * Tests: tests/cli/graph-for.test, tests/unit/test_optimize.c
  */
 #include "codegen/cache.h"
@@ -20,8 +21,8 @@
 ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     ctsc_status s = CTSC_OK;
-    if (level < 0 || level > MODULE_OPT_MAX) s = diag_fail(d, CTSC_USAGE, "there is no optimisation level %d, only 0 to %d", level, MODULE_OPT_MAX);
-    else m->m->opt = level;
+    if (level >= 0 && level <= MODULE_OPT_MAX) m->m->opt = level;
+    else s = diag_fail(d, CTSC_USAGE, "there is no optimisation level %d, only 0 to %d", level, MODULE_OPT_MAX);
     return api_leave(e, &own, s);
 }
 
@@ -41,8 +42,8 @@ typedef struct observer {
 } observer;
 
 static void observe_first(seen *s, const tensor *t) {
-    s->info = (tensor_info){.dtype = (int8_t)t->dtype, .ndim = (int8_t)t->ndim, .requires_grad = t->requires_grad, .has_strides = true,
-                            .sizes = s->sizes, .strides = s->strides};
+    s->info = (tensor_info){.dtype = (int8_t)t->dtype, .ndim = (int8_t)t->ndim, .requires_grad = t->requires_grad,
+                            .has_strides = true, .sizes = s->sizes, .strides = s->strides};
     memcpy(s->sizes, t->sizes, t->ndim * sizeof *s->sizes);
     memcpy(s->strides, t->strides, t->ndim * sizeof *s->strides);
 }
@@ -113,8 +114,10 @@ static ctsc_status observe_run(observer *o, const function *f, graph *g, int nar
 
 /* ---- arguments --------------------------------------------------------------------------------------------- */
 
-ctsc_status api_arguments(const ctsc_module *m, const function *f, size_t nargs, ctsc_value *const *args, diag *d, value **out) {
-    value *full = mem_zalloc(((size_t)f->schema->nargs + 1) * sizeof *full), *given = mem_zalloc((nargs + 1) * sizeof *given);
+ctsc_status api_arguments(const ctsc_module *m, const function *f, size_t nargs, ctsc_value *const *args, diag *d,
+                          value **out) {
+    value *full = mem_zalloc(((size_t)f->schema->nargs + 1) * sizeof *full);
+    value *given = mem_zalloc((nargs + 1) * sizeof *given);
     ctsc_status s = full && given ? CTSC_OK : diag_no_memory(d);
     if (s == CTSC_OK) {
         given[0] = m->m->root;
@@ -167,8 +170,8 @@ static ctsc_status graph_for_print(const observer *o, const graph *g, unsigned f
     return s;
 }
 
-static ctsc_status graph_for(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args, unsigned flags, strbuf *text,
-                             diag *d) {
+static ctsc_status graph_for(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args,
+                             unsigned flags, strbuf *text, diag *d) {
     observer o = {.d = d};
     function *f = NULL;
     graph *g = NULL;

@@ -477,6 +477,7 @@ static void tr_call_method(translator *tr, node *n) {
 static void tr_fork(translator *tr, node *n) {
     attr *a = node_attr(n, "Subgraph");
     site s = tr_site(tr, n, 0);
+    if (tr->status != CTSC_OK) return;
     if (a && a->kind == ATTR_GRAPH) {
         tr->status = code_new(tr->d, "forked function", a->u.g, &s.sub);
         if (tr->status != CTSC_OK) return;
@@ -501,6 +502,7 @@ static void tr_group(translator *tr, node *n) {
         return;
     }
     site s = tr_site(tr, n, 0);
+    if (tr->status != CTSC_OK) return;
     tr->status = fused_new(tr->d, a->u.g, &s.group);
     if (tr->status != CTSC_OK) return;
     if (!vec_push(&tr->c->groups, s.group)) {

@@ -111,21 +111,35 @@ static bool fused_wants_kernel(fused *f, const value *args, int opt, int *kind_a
     return opt >= 3 || f->has_loop;
 }
 
-static fused_kernel *fused_compile(fused *f, const value *args, int kind_at) {
-    diag d = {0};
+/* Lowering allocates in small pieces everywhere; with this much at hand none of them fails. */
+enum { FUSED_SCRATCH = 8 << 20 };
+
+/* The plan and its kernel; the nest and all that led to it are not kept. */
+static fused_kernel *fused_make(fused *f, const value *args, diag *d) {
+    arena scratch;
     group_plan *plan = NULL;
     const kernel *k = NULL;
+    fused_kernel *made = NULL;
     codegen *cg = codegen_shared();
-    bool ok = cg && codegen_available(cg, &d) && group_lower(&f->arena, f->g, args, &plan, &d) == CTSC_OK && plan &&
-              plan->slots.len <= FUSED_MAX_SLOTS && !arena_failed(&f->arena) && codegen_kernel(cg, plan->nest, &k, &d) == CTSC_OK;
+    if (!cg || !codegen_available(cg, d)) return NULL;
+    if (arena_init(&scratch) && arena_ensure(&scratch, FUSED_SCRATCH) && group_lower(&scratch, f->g, args, &plan, d) == CTSC_OK &&
+        plan && plan->slots.len <= FUSED_MAX_SLOTS && codegen_kernel(cg, plan->nest, &k, d) == CTSC_OK) {
+        made = arena_new(&f->arena, fused_kernel);
+        made->plan = plan_copy(&f->arena, plan);
+        made->kernel = k;
+    }
+    arena_free(&scratch);
+    return arena_failed(&f->arena) ? NULL : made;
+}
+
+static fused_kernel *fused_compile(fused *f, const value *args, int kind_at) {
+    diag d = {0};
+    fused_kernel *made = fused_make(f, args, &d);
     diag_clear(&d);
-    fused_kernel *made = ok ? arena_new(&f->arena, fused_kernel) : NULL;
-    if (!ok || arena_failed(&f->arena)) {
+    if (!made) {
         f->kinds[kind_at].hopeless = true;
         return NULL;
     }
-    made->plan = plan;
-    made->kernel = k;
     fused_kernel *_Atomic *at = &f->first;
     for (fused_kernel *x; (x = atomic_load_explicit(at, memory_order_relaxed));) at = &x->next;
     atomic_store_explicit(at, made, memory_order_release);
@@ -148,25 +162,6 @@ static void fused_piece(void *ctx, int64_t begin, int64_t end) {
     fused_launch *l = ctx;
     int64_t fault = 0, r = l->fn(l->buffers, l->ints, l->floats, begin, end, &fault);
     if (r) l->result = r, l->fault = fault; /* nests that fail have no parallel loop */
-}
-
-static const group_fault *fused_fault(const group_plan *p, int64_t code) {
-    for (size_t i = 0; i < p->faults.len; i++)
-        if (p->faults.data[i].code == code) return &p->faults.data[i];
-    return NULL;
-}
-
-static ctsc_status fused_failed(const group_plan *p, const fused_launch *l, diag *d) {
-    const group_fault *f = fused_fault(p, l->result);
-    if (!f) return diag_fail(d, CTSC_INTERNAL, "a kernel failed with the unknown code %lld", (long long)l->result);
-    strbuf sb = STRBUF_INIT;
-    const char *at = strstr(f->message, "%lld");
-    if (at) sb_printf(&sb, "%.*s%lld%s", (int)(at - f->message), f->message, (long long)l->fault, at + 4);
-    else sb_puts(&sb, f->message);
-    ctsc_status s = diag_fail_at(d, CTSC_FAILED, f->range, "%s", sb_str(&sb));
-    if (f->exception && d && !d->exception) d->exception = mem_strdup(f->exception);
-    sb_free(&sb);
-    return s;
 }
 
 /* New tensors for the outputs, into results. */
@@ -223,8 +218,9 @@ static void fused_drop(const fused *f, value *results) {
     }
 }
 
+/* *fits: false if the kernel found that it is not for these arguments; nothing has happened then. */
 static ctsc_status fused_launch_kernel(const fused *f, const fused_kernel *k, const int64_t *slots, const value *args, diag *d,
-                                       value *results) {
+                                       value *results, bool *fits) {
     const group_plan *p = k->plan;
     fused_launch l;
     l.fn = k->kernel->fn;
@@ -239,9 +235,10 @@ static ctsc_status fused_launch_kernel(const fused *f, const fused_kernel *k, co
             if (begin == 0 && end > grain) pool_for(end, grain > 0 ? grain : 1, fused_piece, &l);
             else if (end > begin) fused_piece(&l, begin, end);
         }
-        if (l.result) s = fused_failed(p, &l, d);
+        *fits = l.result != GROUP_UNFIT;
+        if (l.result && *fits) s = group_describe_fault(p, slots, l.result, l.fault, d);
     }
-    if (s != CTSC_OK) fused_drop(f, results);
+    if (s != CTSC_OK || !*fits) fused_drop(f, results);
     else fused_read_scalars(&l, p, results);
     return s;
 }
@@ -268,31 +265,29 @@ static bool fused_is_bounded(const fused *f, const interp *in) {
     return f->has_loop && (in->rt->steps_left != UINT64_MAX || in->rt->cancelled);
 }
 
-ctsc_status fused_run(fused *f, interp *in, value *args, value *results) {
-    int64_t slots[FUSED_MAX_SLOTS];
-    if (fused_is_bounded(f, in)) return fused_interpret(f, in, args, results);
+static const fused_kernel *fused_find(const fused *f, const value *args, int64_t *slots) {
     for (fused_kernel *k = atomic_load_explicit(&f->first, memory_order_acquire); k;
          k = atomic_load_explicit(&k->next, memory_order_acquire))
-        if (plan_fits(k->plan, args, slots)) return fused_launch_kernel(f, k, slots, args, in->d, results);
-    fused_kernel *made = NULL;
+        if (plan_fits(k->plan, args, slots)) return k;
+    return NULL;
+}
+
+/* Called when no kernel fits: one more, if it is time for it. */
+static const fused_kernel *fused_add(fused *f, const value *args, int opt, int64_t *slots) {
+    const fused_kernel *made = NULL;
     int kind_at = 0;
     pthread_mutex_lock(&f->lock);
-    if (fused_wants_kernel(f, args, in->rt->opt, &kind_at)) made = fused_compile(f, args, kind_at);
+    if (fused_wants_kernel(f, args, opt, &kind_at)) made = fused_compile(f, args, kind_at);
     pthread_mutex_unlock(&f->lock);
-    if (made && plan_fits(made->plan, args, slots)) return fused_launch_kernel(f, made, slots, args, in->d, results);
-    return fused_interpret(f, in, args, results);
+    return made && plan_fits(made->plan, args, slots) ? made : NULL;
 }
 
-void fused_visit(fused *f, void (*visit)(void *ctx, nest *n), void *ctx) {
-    for (fused_kernel *k = atomic_load_explicit(&f->first, memory_order_acquire); k;
-         k = atomic_load_explicit(&k->next, memory_order_acquire))
-        visit(ctx, k->plan->nest);
-}
-
-int fused_kernel_count(const fused *f) {
-    int n = 0;
-    for (fused_kernel *k = atomic_load_explicit(&((fused *)f)->first, memory_order_acquire); k;
-         k = atomic_load_explicit(&k->next, memory_order_acquire))
-        n++;
-    return n;
+ctsc_status fused_run(fused *f, interp *in, value *args, value *results) {
+    int64_t slots[FUSED_MAX_SLOTS];
+    bool fits = true;
+    if (fused_is_bounded(f, in)) return fused_interpret(f, in, args, results);
+    const fused_kernel *k = fused_find(f, args, slots);
+    if (!k) k = fused_add(f, args, in->rt->opt, slots);
+    ctsc_status s = k ? fused_launch_kernel(f, k, slots, args, in->d, results, &fits) : CTSC_OK;
+    return k && fits ? s : fused_interpret(f, in, args, results);
 }

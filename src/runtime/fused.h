@@ -22,7 +22,6 @@ enum { FUSED_MAX_KERNELS = 8, FUSED_MAX_VALUES = 64 };
 
 typedef struct fused fused;
 struct interp;
-struct nest;
 
 /* g: the group's graph, which outlives the result. */
 ctsc_status fused_new(diag *d, graph *g, fused **out);
@@ -32,9 +31,5 @@ int fused_results(const fused *f);
 
 /* args: borrowed; results: one slot per return of the graph, each a new reference on success. */
 ctsc_status fused_run(fused *f, struct interp *in, value *args, value *results);
-
-/* For graph-for and bench: the kernels made so far. visit gets each plan's nest, in the order they were made. */
-void fused_visit(fused *f, void (*visit)(void *ctx, struct nest *n), void *ctx);
-int fused_kernel_count(const fused *f);
 
 #endif

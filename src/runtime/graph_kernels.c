@@ -2,8 +2,8 @@
 /*
  * graph_kernels.c - the kernels of a graph's fusion groups as text.
  *
- * Each group is lowered anew for the arguments it was seen with; the result is the kernel that runs, since lowering depends on
- * nothing else. Lines that are not code begin with ';', which LLVM takes for comments.
+ * Each group is lowered anew for the arguments it was seen with; the result is the kernel that runs, since lowering
+ * depends on nothing else. Lines that are not code begin with ';', which LLVM takes for comments.
  * Tests: tests/cli/graph-for.test
  */
 #include "runtime/graph_kernels.h"
@@ -80,13 +80,15 @@ static ctsc_status group_describe_node(const group_records *r, const node *n, in
     return s;
 }
 
-static ctsc_status group_describe_block(const group_records *r, const block *b, int *number, bool assembly, strbuf *out, diag *d) {
+static ctsc_status group_describe_block(const group_records *r, const block *b, int *number, bool assembly, strbuf *out,
+                                        diag *d) {
     ctsc_status s = CTSC_OK;
     for (const node *n = b->first; n && s == CTSC_OK; n = n->next) {
         const attr *sub = node_attr(n, "Subgraph");
         if (n->kind == N_FUSION_GROUP) s = group_describe_node(r, n, *number, assembly, out, d);
         *number += sub && sub->kind == ATTR_GRAPH;
-        for (size_t i = 0; i < n->blocks.len && s == CTSC_OK; i++) s = group_describe_block(r, n->blocks.data[i], number, assembly, out, d);
+        for (size_t i = 0; i < n->blocks.len && s == CTSC_OK; i++)
+            s = group_describe_block(r, n->blocks.data[i], number, assembly, out, d);
     }
     return s;
 }

@@ -2,12 +2,14 @@
 /*
  * instrument.c - the copy of a graph with probes, and its run.
  *
- * Method. The copy is walked in step with the original, which gives every node of the copy its original. A probe is a node of an
- * operator of this file's own, ctsc::probe(...), whose first argument is the number of a record: which node or block it stands for.
- * The interpreter calls it like any operator, so loops, branches and lifetimes need no thought here. (An interpreter with a hook would do
- * without the copy, but pay for the hook at every instruction of every run.)
+ * Method. The copy is walked in step with the original, which gives every node of the copy its original. A probe is a
+ * node of an operator of this file's own, ctsc::probe(...), whose first argument is the number of a record: which
+ * node or block it stands for. The interpreter calls it like any operator, so loops, branches and lifetimes need no
+ * thought here. (An interpreter with a hook would do without the copy, but pay for the hook at every instruction of
+ * every run.)
  *
- * Fusion groups: the body of the copy's group is put in its place, and walked in step with the original group's graph.
+ * Fusion groups: the body of the copy's group is put in its place, and walked in step with the original group's
+ * graph.
  * Ownership: the copy, its operator and its code live for one instrument_run.
  */
 #include "runtime/instrument.h"
@@ -47,7 +49,8 @@ static ctsc_status probe_operator(prober *p, diag *d) {
 }
 
 /* A probe at the insertion point. */
-static void probe_insert(prober *p, probe_record r, size_t ninputs, ir_value *const *inputs, size_t noutputs, ir_value *const *outputs) {
+static void probe_insert(prober *p, probe_record r, size_t ninputs, ir_value *const *inputs, size_t noutputs,
+                         ir_value *const *outputs) {
     node *n = node_new(p->g, N_OP, 0, NULL, 0);
     n->op = &p->op;
     n->op_name = p->op.key;
@@ -82,7 +85,8 @@ static void probe_group(prober *p, const node *n, node *at) {
     if (arena_failed(&p->g->arena)) return;
     probe_nodes(p, body->root, before->next == at ? NULL : before->next);
     graph_set_insert(p->g, at->owner, at);
-    probe_insert(p, (probe_record){.n = n, .ninputs = (int)at->inputs.len}, at->inputs.len, at->inputs.data, at->outputs.len, outs);
+    probe_record r = {.n = n, .ninputs = (int)at->inputs.len};
+    probe_insert(p, r, at->inputs.len, at->inputs.data, at->outputs.len, outs);
     for (size_t i = 0; i < at->outputs.len; i++) value_replace_uses(at->outputs.data[i], outs[i]);
     node_remove(at);
 }
@@ -96,7 +100,8 @@ static void probe_node(prober *p, const node *n, node *at) {
     for (size_t i = 0; i < n->blocks.len; i++) probe_block(p, n->blocks.data[i], at->blocks.data[i]);
     size_t ninputs = n->kind == N_OP ? at->inputs.len : 0;
     graph_set_insert(p->g, at->owner, at->next);
-    probe_insert(p, (probe_record){.n = n, .ninputs = (int)ninputs}, ninputs, at->inputs.data, at->outputs.len, at->outputs.data);
+    probe_record r = {.n = n, .ninputs = (int)ninputs};
+    probe_insert(p, r, ninputs, at->inputs.data, at->outputs.len, at->outputs.data);
 }
 
 /* The nodes of `from`, whose copies begin with `at`. */
@@ -108,8 +113,8 @@ static void probe_nodes(prober *p, const block *from, node *at) {
     }
 }
 
-ctsc_status instrument_run(const instrument *in, const function *f, const graph *g, runtime *rt, int nargs, const value *args, diag *d,
-                           value *out) {
+ctsc_status instrument_run(const instrument *in, const function *f, const graph *g, runtime *rt, int nargs,
+                           const value *args, diag *d, value *out) {
     prober p = {.in = in, .g = graph_clone(g)};
     if (!p.g) return diag_no_memory(d);
     ctsc_status s = probe_operator(&p, d);

@@ -2,9 +2,10 @@
 /*
  * work.c - what a call of a method has to do: floating-point operations and parameters read.
  *
- * The method's graph as written, calls inlined, is run once with probes (instrument.c); each operator's count follows from the sizes
- * of its arguments and results, by the table below. Operators on other than floating-point values, and those that only move data, count
- * nothing. An operator that is in no row and makes floating-point values is reported as not counted: no number is made up for it.
+ * The method's graph as written, calls inlined, is run once with probes (instrument.c); each operator's count follows
+ * from the sizes of its arguments and results, by the table below. Operators on other than floating-point values, and
+ * those that only move data, count nothing. An operator that is in no row and makes floating-point values is reported
+ * as not counted: no number is made up for it.
  * Tests: tests/unit/test_optimize.c, tests/cli/bench.test
  */
 #include "codegen/cache.h"
@@ -19,7 +20,7 @@ typedef enum work_kind {
     WORK_MOVE,      /* nothing */
     WORK_POINTWISE, /* `a` per element of the result */
     WORK_REDUCE,    /* one per element of argument a */
-    WORK_PRODUCT,   /* matrix product with argument a on the left: two per element of the result and of that argument's last dimension */
+    WORK_PRODUCT,   /* matrix product, argument a on the left: two per element of the result and of a's last dimension */
     WORK_LINEAR,    /* WORK_PRODUCT, and one per element of the result if there is an argument 2 */
     WORK_ADDED,     /* WORK_PRODUCT, and one per element of the result */
     WORK_CONV,      /* convolution: two per element of the result and of the weight of one output channel; with bias one more */
@@ -79,7 +80,8 @@ static const work_row *work_find(const char *name) {
 }
 
 static bool work_is_real(value v) {
-    return v.tag == V_FLOAT || (v.tag == V_TENSOR && (dtype_is_float((dtype)v.u.tensor->dtype) || dtype_is_complex((dtype)v.u.tensor->dtype)));
+    if (v.tag != V_TENSOR) return v.tag == V_FLOAT;
+    return dtype_is_float((dtype)v.u.tensor->dtype) || dtype_is_complex((dtype)v.u.tensor->dtype);
 }
 
 static int64_t work_numel(value v) {
@@ -151,7 +153,8 @@ static ctsc_status work_node(void *ctx, const node *n, const value *inputs, cons
         r = &either;
     }
     if (r) c->out->flops += work_of(r, n, inputs, outputs[0]);
-    else if (!c->out->uncounted && (call || (makes && !strncmp(name, "aten::", 6)))) c->out->uncounted = call ? "calls that cannot be inlined" : n->op->schema->name;
+    else if (call && !c->out->uncounted) c->out->uncounted = "calls that cannot be inlined";
+    else if (makes && !strncmp(name, "aten::", 6) && !c->out->uncounted) c->out->uncounted = n->op->schema->name;
     return CTSC_OK;
 }
 

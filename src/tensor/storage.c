@@ -103,6 +103,26 @@ storage *storage_ref(storage *s) {
     return s;
 }
 
+tensor *tensor_block_new(size_t nbytes) {
+    size_t size;
+    if (storage_allocator.alloc != storage_default_alloc || nbytes > PTRDIFF_MAX ||
+        !size_add(nbytes, sizeof(tensor_block) + TENSOR_ALIGNMENT, &size))
+        return NULL;
+    tensor_block *b = recycle_alloc(size);
+    if (!b) return NULL;
+    char *data = (char *)(b + 1);
+    data += -(uintptr_t)data & (TENSOR_ALIGNMENT - 1);
+    b->bytes = size;
+    b->storage = (storage){.refs = 1, .data = data, .nbytes = nbytes, .in_block = true, .borrowed = true};
+    b->handle.storage = &b->storage;
+    return &b->handle;
+}
+
+static void storage_free(storage *s) {
+    if (s->in_block) recycle_free(s, ((tensor_block *)(void *)s)->bytes);
+    else recycle_free(s, sizeof *s);
+}
+
 static void storage_free_data(storage *s) {
     if (s->release)
         s->release(s->release_ctx, s->data);
@@ -128,7 +148,7 @@ void storage_unref(storage *s) {
     if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
     storage_free_data(s);
     storage_unref(s->replaced);
-    recycle_free(s, sizeof *s);
+    storage_free(s);
 }
 
 ctsc_status tensor_make_writable(diag *d, tensor *t) {

@@ -15,31 +15,51 @@
 
 /* ---- making -------------------------------------------------------------------------------- */
 
-void tensor_unref(tensor *t) {
-    if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1) return;
-    storage_unref(t->storage);
-    if (t->sizes != t->inline_dims) mem_free(t->sizes);
-    recycle_free(t, sizeof *t);
+/* The storage of the block that a handle lies in. */
+static storage *tensor_home(tensor *t) {
+    return &((tensor_block *)(void *)((char *)t - offsetof(tensor_block, handle)))->storage;
 }
 
-/* A handle without storage and with room for ndim sizes and strides; NULL: no memory. */
-static tensor *tensor_new_handle(dtype dt, int ndim) {
-    tensor *t = recycle_alloc(sizeof *t);
-    if (!t) return NULL;
-    *t = (tensor){.refs = 1};
+void tensor_unref(tensor *t) {
+    if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1) return;
+    bool in_storage = t->in_storage;
+    storage *home = in_storage ? tensor_home(t) : NULL, *s = t->storage;
+    if (t->sizes != t->inline_dims) mem_free(t->sizes);
+    storage_unref(s); /* t may be gone after that */
+    if (!in_storage) recycle_free(t, sizeof *t);
+    else if (s != home) storage_unref(home);
+}
+
+void tensor_moved(tensor *t, const storage *before) {
+    storage *home = t->in_storage ? tensor_home(t) : NULL;
+    if (!home || t->storage == before) return;
+    if (before == home) storage_ref(home);
+    else if (t->storage == home) storage_unref(home);
+}
+
+/* Sets up a handle on s with room for ndim sizes and strides. false: no memory. */
+static bool tensor_handle_init(tensor *t, dtype dt, int ndim, storage *s, bool in_storage) {
+    atomic_init(&t->refs, 1);
     t->dtype = (uint8_t)dt;
     t->ndim = (uint8_t)ndim;
+    t->requires_grad = false;
+    t->in_storage = in_storage;
+    t->numel = t->offset = 0;
+    t->storage = s;
     t->sizes = t->inline_dims;
     t->strides = t->inline_dims + TENSOR_INLINE_DIMS;
-    if (ndim > TENSOR_INLINE_DIMS) {
-        t->sizes = mem_alloc(2 * (size_t)ndim * sizeof(int64_t));
-        if (!t->sizes) {
-            recycle_free(t, sizeof *t);
-            return NULL;
-        }
-        t->strides = t->sizes + ndim;
-    }
-    return t;
+    if (ndim <= TENSOR_INLINE_DIMS) return true;
+    t->sizes = mem_alloc(2 * (size_t)ndim * sizeof(int64_t));
+    t->strides = t->sizes ? t->sizes + ndim : NULL;
+    return t->sizes != NULL;
+}
+
+/* A handle without storage; NULL: no memory. */
+static tensor *tensor_new_handle(dtype dt, int ndim) {
+    tensor *t = recycle_alloc(sizeof *t);
+    if (!t || tensor_handle_init(t, dt, ndim, NULL, false)) return t;
+    recycle_free(t, sizeof *t);
+    return NULL;
 }
 
 static ctsc_status tensor_fail_sizes(diag *d, const char *what, int ndim, const int64_t *sizes) {
@@ -78,33 +98,42 @@ static ctsc_status tensor_plan(diag *d, dtype dt, int ndim, const int64_t *sizes
     return CTSC_OK;
 }
 
-static ctsc_status tensor_contiguous_on(diag *d, dtype dt, int ndim, const int64_t *sizes, storage *(*make)(size_t nbytes),
-                                        tensor **out) {
+/* A handle on a storage of its own; NULL: no memory. */
+static tensor *tensor_with_storage(dtype dt, int ndim, size_t nbytes, bool zeroed) {
+    tensor *t = zeroed ? NULL : tensor_block_new(nbytes);
+    if (t) {
+        storage *s = t->storage;
+        if (tensor_handle_init(t, dt, ndim, s, true)) return t;
+        storage_unref(s);
+        return NULL;
+    }
+    t = tensor_new_handle(dt, ndim);
+    if (!t || (t->storage = zeroed ? storage_new_zeroed(nbytes) : storage_new(nbytes))) return t;
+    tensor_unref(t);
+    return NULL;
+}
+
+static ctsc_status tensor_make(diag *d, dtype dt, int ndim, const int64_t *sizes, bool zeroed, tensor **out) {
     int64_t numel = 0, strides[TENSOR_MAX_DIMS];
     ctsc_status status = tensor_plan(d, dt, ndim, sizes, strides, &numel);
     if (status) return status;
-    tensor *t = tensor_new_handle(dt, ndim);
+    tensor *t = tensor_with_storage(dt, ndim, (size_t)numel * dtype_size(dt), zeroed);
     if (!t) return diag_no_memory(d);
     t->numel = numel;
-    t->storage = make((size_t)numel * dtype_size(dt));
-    if (!t->storage) {
-        tensor_unref(t);
-        return diag_no_memory(d);
-    }
-    if (ndim) {
-        memcpy(t->sizes, sizes, (size_t)ndim * sizeof *sizes);
-        memcpy(t->strides, strides, (size_t)ndim * sizeof *strides);
+    for (int i = 0; i < ndim; i++) {
+        t->sizes[i] = sizes[i];
+        t->strides[i] = strides[i];
     }
     *out = t;
     return CTSC_OK;
 }
 
 ctsc_status tensor_new(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
-    return tensor_contiguous_on(d, dt, ndim, sizes, storage_new, out);
+    return tensor_make(d, dt, ndim, sizes, false, out);
 }
 
 ctsc_status tensor_zeros(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
-    return tensor_contiguous_on(d, dt, ndim, sizes, storage_new_zeroed, out);
+    return tensor_make(d, dt, ndim, sizes, true, out);
 }
 
 ctsc_status tensor_new_like(diag *d, const tensor *t, dtype dt, tensor **out) {

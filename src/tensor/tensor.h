@@ -31,6 +31,7 @@ typedef struct storage {
     void (*release)(void *ctx, void *data);
     void *release_ctx;
     bool borrowed;
+    bool in_block;  /* a tensor_block: the first data lies in it */
     bool read_only; /* a mapping of a file: writers must copy first (tensor_make_writable) */
     struct storage *replaced; /* the mapping a private copy took the place of; dies with this one */
 } storage;
@@ -57,12 +58,26 @@ typedef struct tensor {
     uint8_t dtype; /* enum dtype */
     uint8_t ndim;
     bool requires_grad; /* carried along and printed; ctsc computes no gradients */
+    bool in_storage;    /* the handle lies in its storage's block (tensor_block), and goes with it */
     int64_t numel;
     int64_t offset; /* elements from the start of the storage to element (0, ..., 0) */
     storage *storage;
     int64_t *sizes, *strides; /* ndim each; point at inline_dims while ndim <= TENSOR_INLINE_DIMS */
     int64_t inline_dims[2 * TENSOR_INLINE_DIMS];
 } tensor;
+
+/* Most tensors are new ones with memory of their own: storage, handle and elements are one block then, which lives as long as the
+ * storage. */
+typedef struct tensor_block {
+    storage storage;
+    tensor handle;
+    size_t bytes; /* of the whole block, as recycle_alloc was asked */
+} tensor_block;
+/* A block with room for nbytes of aligned, uninitialised data; its handle is set up but for the storage it refers to. NULL without memory, and
+ * where the allocator of tensor data is not the default one. */
+tensor *tensor_block_new(size_t nbytes);
+/* t refers to another storage than `before`: a handle in a block holds that block when it no longer refers to its storage. */
+void tensor_moved(tensor *t, const storage *before);
 
 static inline tensor *tensor_ref(tensor *t) {
     atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);

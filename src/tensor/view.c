@@ -372,4 +372,6 @@ void tensor_swap_geometry(tensor *t, tensor *with) {
     VIEW_MOVE(t, b, b_inline);
     VIEW_MOVE(with, a, a_inline);
 #undef VIEW_MOVE
+    tensor_moved(t, a.storage);
+    tensor_moved(with, b.storage);
 }

@@ -64,6 +64,7 @@ void gen_statements(gen *G, int n);
 bool gen_if(gen *G, ir_value *condition);
 bool gen_counted_loop(gen *G);
 void gen_save_scope(gen *G, world *w);
+bool gen_outputs_fit(const gen *G, const node *n); /* n's, and all that is visible */
 
 /* gen_input.c */
 dtype gen_dtype(rng *r);

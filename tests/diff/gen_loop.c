@@ -211,26 +211,29 @@ static bool element_build(element_loop *L, ir_value *count) {
     for (size_t i = 1; i < b->params.len; i++) next[i] = value_ref(gen_value(G, b->returns.data[i]));
     for (size_t i = 1; i < b->params.len; i++) evaluation_set_take(&G->e, b->params.data[i], next[i]);
     G->e.steps = 0;
-    bool ok = evaluate_loop(&G->e, n, 1, go_on) == CTSC_OK;
+    bool fails = evaluate_loop(&G->e, n, 1, go_on) == CTSC_FAILED, ok = !fails && gen_outputs_fit(G, n);
+    if (fails && G->depth == 0 && rng_chance(&G->r, 10)) {
+        G->finished = true;
+        G->failed = n;
+    }
     diag_clear(&G->d);
-    for (size_t i = 0; ok && i < n->outputs.len; i++) {
+    for (size_t i = 0; ok && i < n->outputs.len; i++) { /* as large as may be multiplied again */
         value v = gen_value(G, n->outputs.data[i]);
         ok = v.tag == V_INT || (v.u.f < 1e6 && v.u.f > -1e6);
     }
-    if (!ok) {
-        world_restore(&w);
-        gen_undo(G, m);
-    }
+    if (!ok) world_restore(&w);
+    if (!ok && !G->failed) gen_undo(G, m);
     for (size_t i = 0; ok && i < n->outputs.len; i++) gen_show(G, n->outputs.data[i]);
     world_free(&w);
-    return ok;
+    return ok || G->failed;
 }
 
 static bool element_nest(element_loop *L) {
     gen *G = L->G;
     int dim = gen_tensor(G, L->x)->ndim > L->depth ? L->depth : 0;
     if (gen_tensor(G, L->x)->sizes[dim] == 0) return false;
-    return element_build(L, gen_emit(G, "aten::size.int", false, 2, L->x, gen_int(G, dim)));
+    ir_value *count = gen_emit(G, "aten::size.int", false, 2, L->x, gen_int(G, dim));
+    return count && element_build(L, count);
 }
 
 static ir_value *element_out(element_loop *L) {

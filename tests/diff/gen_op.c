@@ -253,7 +253,8 @@ static ir_value *choice_tensor(choice *c, const argument *a) {
     choice_shape s;
     if (!c->first) {
         ir_value *v = gen_pick_tensor(G);
-        if (v) c->first = gen_tensor(G, v);
+        if (!v || gen_tensor(G, v)->ndim > GEN_MAX_DIMS) return NULL;
+        c->first = gen_tensor(G, v);
         return v;
     }
     if (choice_wants(c, a->name, &s) && rng_chance(&G->r, 90))
@@ -274,9 +275,9 @@ static ir_value *choice_tensors(choice *c) {
     if (v) {
         const list *l = gen_value(G, v).u.list;
         if (l->len) c->first = l->u.tensors[0];
-        return v;
+        return l->len && c->first->ndim > GEN_MAX_DIMS ? NULL : v;
     }
-    if (!(items[k++] = gen_pick_tensor(G))) return NULL;
+    if (!(items[k++] = gen_pick_tensor(G)) || gen_tensor(G, items[0])->ndim > GEN_MAX_DIMS) return NULL;
     c->first = gen_tensor(G, items[0]);
     choice_shape s = {c->first->ndim, {0}, (dtype)c->first->dtype};
     memcpy(s.sizes, c->first->sizes, sizeof(int64_t) * (size_t)s.ndim);
@@ -384,10 +385,8 @@ static int choice_sizes(choice *c, int64_t *out) {
         out[1] = -1;
         return 2;
     }
-    for (n = (int)rng_range(r, 0, 3); n > 0 && !rng_chance(r, 10);) {
-        for (int i = 0; i < n; i++) out[i] = c->G->sizes[rng_next(r) % GEN_SIZES];
-        return n;
-    }
+    n = (int)rng_range(r, 0, 3);
+    for (int i = 0; i < n; i++) out[i] = rng_chance(r, 10) ? rng_range(r, 0, 4) : c->G->sizes[rng_next(r) % GEN_SIZES];
     return n;
 }
 

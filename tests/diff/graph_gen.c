@@ -45,7 +45,12 @@ static bool gen_value_fits(value v) {
             if (!gen_value_fits(value_tensor_take(v.u.list->u.tensors[i]))) return false;
         return v.u.list->kind != LIST_VALUE;
     }
-    if (v.tag != V_TENSOR) return v.tag == V_INT || v.tag == V_BOOL || v.tag == V_DEVICE || v.tag == V_TUPLE;
+    if (v.tag == V_TUPLE) {
+        for (size_t i = 0; i < v.u.tuple->len; i++)
+            if (!gen_value_fits(v.u.tuple->items[i])) return false;
+        return true;
+    }
+    if (v.tag != V_TENSOR) return v.tag == V_INT || v.tag == V_BOOL || v.tag == V_DEVICE;
     const tensor *t = v.u.tensor;
     if (t->ndim > GEN_MAX_DIMS || t->numel > GEN_MAX_NUMEL || t->storage->nbytes > 64 * GEN_MAX_NUMEL) return false;
     if (dtype_is_complex((dtype)t->dtype) || dtype_is_quantised((dtype)t->dtype)) return false;
@@ -309,7 +314,7 @@ static ir_value *gen_condition(gen *G) {
     return v ? v : gen_bool(G, true);
 }
 
-static bool gen_outputs_fit(const gen *G, const node *n) {
+bool gen_outputs_fit(const gen *G, const node *n) {
     for (size_t i = 0; i < n->outputs.len; i++)
         if (!gen_value_fits(gen_value(G, n->outputs.data[i]))) return false;
     for (size_t i = 0; i < G->scope.len; i++)

@@ -178,7 +178,7 @@ static ctsc_status group_interpret(const graph *g, const value *args, value *res
                 group_set_value(&m, n->outputs.data[i], list_get(in[0].u.list, i));
         } else {
             op_ctx cx = {.diag = d, .op = n->op, .rt = rt};
-            st = op_call(&cx, n->op->key, (int)n->inputs.len, in, out);
+            st = n->op ? op_call(&cx, n->op->key, (int)n->inputs.len, in, out) : CTSC_FAILED;
             if (st == CTSC_OK) group_set_value(&m, n->outputs.data[0], out[0]);
         }
     }

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * group_phases.c - reductions that depend on one another: their shape, their order, and which values are kept between phases.
+ *
+ * Phases. All reductions of a group are over the same dims of values of one shape, S; outputs have shape S or one element per result.
+ * A reduction whose operand needs another reduction first runs in a phase after it; outputs of shape S are written in the last phase.
+ *
+ * Stored values. A value of shape S that is dear and that several phases need is stored when it is first made, in an output of its
+ * dtype, which is overwritten last, or in a local row; everything else is computed again from the operands.
+ * Tests: tests/unit/test_group.c
+ */
+#include "codegen/group_internal.h"
+
+#include <string.h>
+
+enum {
+    PHASES_STORE_COST = 8, /* what is cheaper is computed again */
+    PHASES_LOCAL = 8192,   /* elements of a row in a local buffer */
+};
+
+bool group_is_one(const nest_expr *e) {
+    return e->op == NEST_CONST && e->u.i == 1;
+}
+
+/* ---- shape ------------------------------------------------------------------------------ */
+
+static bool phases_reaches(const lazy_tensor *from, const lazy_tensor *t, ptrmap *seen) {
+    if (from == t) return true;
+    if (ptrmap_get(seen, from)) return false;
+    if (!ptrmap_put(seen, from, (void *)from)) return true;
+    for (int i = 0; i < from->ninputs; i++)
+        if (phases_reaches(from->inputs[i], t, seen)) return true;
+    return false;
+}
+static bool phases_is_used(const group_state *s, const lazy_tensor *t) {
+    ptrmap seen = {0};
+    bool used = false;
+    for (int i = 0; i < s->noutputs && !used; i++) used = phases_reaches(s->outputs[i], t, &seen);
+    ptrmap_free(&seen);
+    return used;
+}
+
+static bool phases_same(int n, nest_expr *const *x, nest_expr *const *y) {
+    for (int d = 0; d < n; d++)
+        if (!group_same(x[d], y[d])) return false;
+    return true;
+}
+
+/* All reductions are of one shape, and over the same dims. Whether a dim of size 1 is reduced makes no difference. */
+static bool phases_add_reduction(group_phases *f, group_reduction *r) {
+    int n = r->src->ndim;
+    if (!f->nreductions) {
+        f->ndim = n;
+        memcpy(f->sizes, r->src->sizes, sizeof f->sizes);
+        memcpy(f->mask, r->mask, sizeof f->mask);
+    }
+    if (n != f->ndim || !phases_same(n, r->src->sizes, f->sizes)) return false;
+    for (int d = 0; d < n; d++)
+        if (r->mask[d] != f->mask[d]) return false;
+    f->reductions[f->nreductions++] = r;
+    if (r->t->depth >= f->last) f->last = r->t->depth + 1;
+    return true;
+}
+
+/* Has t the shape of a result, with the reduced dims left out or of size 1? */
+static bool phases_is_result(const group_phases *f, const lazy_tensor *t) {
+    int next = 0;
+    bool with = t->ndim == f->ndim;
+    for (int d = 0; d < f->ndim; d++) {
+        if (f->mask[d] && !with) continue;
+        if (next == t->ndim) return false;
+        const nest_expr *size = t->sizes[next++];
+        if (f->mask[d] ? !group_is_one(size) : !group_same(size, f->sizes[d])) return false;
+    }
+    return next == t->ndim;
+}
+
+bool group_phases_find(group_state *s, group_phases *f) {
+    *f = (group_phases){.s = s};
+    for (int i = 0; i < s->nreductions; i++)
+        if (phases_is_used(s, s->reductions[i]->t) && !phases_add_reduction(f, s->reductions[i])) return false;
+    if (!f->nreductions) return false;
+    for (int i = 0; i < s->noutputs; i++) {
+        const lazy_tensor *t = s->outputs[i];
+        f->full[i] = t->ndim == f->ndim && phases_same(t->ndim, t->sizes, f->sizes);
+        if (!f->full[i] && !phases_is_result(f, t)) return false;
+    }
+    return true;
+}
+
+void group_phases_index(const group_phases *f, const lazy_tensor *t, nest_expr *const *index, nest_expr **out) {
+    int next = 0;
+    bool with = t->ndim == f->ndim;
+    for (int d = 0; d < f->ndim; d++)
+        if (with || !f->mask[d]) out[next++] = f->mask[d] ? lazy_zero(&f->s->l) : index[d];
+}
+
+void group_phases_bind(group_phases *f, group_reduction *r, nest_expr *value, nest_expr *const *index) {
+    nest_expr *at[LAZY_MAX_DIMS];
+    if (value) group_phases_index(f, r->t, index, at);
+    group_bind_reduction(f->s, r, value, at);
+}
+
+nest_expr *group_phases_width(const group_phases *f) {
+    nest_expr *n = lazy_one(&f->s->l);
+    for (int d = f->ndim - 1; d >= 0; d--)
+        if (f->mask[d]) n = group_mul(f->s, n, f->sizes[d]);
+    return n;
+}
+
+nest_expr *group_phases_address(const group_phases *f, nest_expr *const *index) {
+    nest_expr *sizes[LAZY_MAX_DIMS], *at[LAZY_MAX_DIMS];
+    int n = 0;
+    for (int d = 0; d < f->ndim; d++) {
+        if (f->mask[d]) continue;
+        sizes[n] = f->sizes[d];
+        at[n++] = index[d];
+    }
+    return group_address(f->s, n, sizes, at);
+}
+
+int group_phases_cost(const group_phases *f) {
+    int64_t cost = 0;
+    for (int i = 0; i < f->nreductions; i++) cost += f->reductions[i]->src->cost + 1;
+    for (int i = 0; i < f->s->noutputs; i++) cost += f->full[i] ? f->s->outputs[i]->cost + 1 : 0;
+    return cost > 4096 ? 4096 : (int)cost;
+}
+
+/* The loops over dims that are reduced, or over those that are not: dims that are neighbours are joined where that can be done. */
+static int phases_loops(group_phases *f, const group_walk *w, bool reduced, group_loop *out) {
+    int n = 0;
+    for (int d = 0, end; d < f->ndim; d = end) {
+        for (end = d + 1; end < f->ndim && f->mask[end] == f->mask[d];) end++;
+        if (f->mask[d] == reduced) n += group_loops(f->s, w, d, end, out + n);
+    }
+    return n;
+}
+
+bool group_phases_loops(group_phases *f) {
+    group_state *s = f->s;
+    group_walk w;
+    nest_expr *at[LAZY_MAX_DIMS];
+    group_walk_begin(s, &w, f->ndim, f->sizes);
+    for (int i = 0; i < f->nreductions; i++)
+        group_phases_bind(f, f->reductions[i], nest_let(s->l.n, "r", group_identity(s, f->reductions[i])), w.vars);
+    for (int i = 0; i < f->nreductions; i++) group_walk_note(s, &w, lazy_at(&s->l, f->reductions[i]->src, w.vars));
+    for (int i = 0; i < s->noutputs; i++) {
+        group_phases_index(f, s->outputs[i], w.vars, at);
+        group_walk_note(s, &w, lazy_at(&s->l, s->outputs[i], f->full[i] ? w.vars : at));
+    }
+    for (int i = 0; i < f->nreductions; i++) group_phases_bind(f, f->reductions[i], NULL, NULL);
+    group_walk_end(s, &w);
+    f->nkept = phases_loops(f, &w, false, f->kept);
+    f->nreduced = phases_loops(f, &w, true, f->reduced);
+    for (int d = 0; d < f->ndim; d++) f->index[d] = lazy_zero(&s->l);
+    return !w.too_many && !s->l.failed;
+}
+
+/* ---- stored values ---------------------------------------------------------------------- */
+
+static bool phases_is_stored(const group_phases *f, const group_kept *k) {
+    for (int i = 0; i < f->nstored; i++)
+        if (f->stored[i].kept == k) return true;
+    return false;
+}
+
+/* What t costs now that some values are read back. */
+static int phases_cost_of(const group_phases *f, const lazy_tensor *t) {
+    const group_kept *k = group_kept_of(t);
+    if (k && phases_is_stored(f, k)) return 1;
+    if (group_reduction_of(t)) return 0;
+    int cost = t->cost;
+    for (int i = 0; i < t->ninputs; i++) cost -= t->inputs[i]->cost;
+    for (int i = 0; i < t->ninputs && cost < PHASES_STORE_COST; i++) cost += phases_cost_of(f, t->inputs[i]);
+    return cost;
+}
+
+/* Is k computed on the way to t, other than through what is read back or what another phase has left? */
+static bool phases_reads(const group_phases *f, const lazy_tensor *t, const group_kept *k, ptrmap *seen) {
+    const group_kept *own = group_kept_of(t);
+    if (own == k) return true;
+    if ((own && phases_is_stored(f, own)) || group_reduction_of(t) || ptrmap_get(seen, t)) return false;
+    if (!ptrmap_put(seen, t, (void *)t)) return false;
+    for (int i = 0; i < t->ninputs; i++)
+        if (phases_reads(f, t->inputs[i], k, seen)) return true;
+    return false;
+}
+
+static bool phases_needs(const group_phases *f, int phase, const group_kept *k) {
+    ptrmap seen = {0};
+    bool needs = false;
+    for (int i = 0; i < f->nreductions && !needs; i++)
+        if (f->reductions[i]->t->depth == phase) needs = phases_reads(f, f->reductions[i]->src, k, &seen);
+    for (int i = 0; phase == f->last && i < f->s->noutputs && !needs; i++)
+        if (f->full[i]) needs = phases_reads(f, f->s->outputs[i], k, &seen);
+    for (int i = 0; i < f->nstored && !needs; i++) /* the making of another */
+        if (f->stored[i].kept != k && f->stored[i].kept->t->depth + 1 == phase) needs = phases_reads(f, f->stored[i].kept->src, k, &seen);
+    ptrmap_free(&seen);
+    return needs;
+}
+
+/* A place for a value of dtype dt. */
+static bool phases_find_place(group_phases *f, dtype dt, bool local, group_stored *out) {
+    group_state *s = f->s;
+    for (int i = 0; i < s->noutputs; i++) {
+        if (!f->full[i] || f->used[i] || s->outputs[i]->dt != dt) continue;
+        f->used[i] = true;
+        out->buffer = group_output_buffer(s, i);
+        return true;
+    }
+    nest_expr *room = lazy_size(&s->l, NEST_SUB, nest_int(s->l.n, PHASES_LOCAL + 1), group_phases_width(f));
+    if (!local || !lazy_is_positive(&s->l, room)) return false;
+    out->buffer = nest_add_local(s->l.n, "row", dt, PHASES_LOCAL);
+    out->local = true;
+    return true;
+}
+
+/* The latest first: a value behind one that is stored costs nothing any more. */
+void group_phases_store(group_phases *f, bool local) {
+    group_state *s = f->s;
+    for (int depth = 0; depth + 1 < f->last; depth++)
+        for (size_t i = s->kept.len; i-- > 0 && f->nstored < GROUP_MAX_STORED;) {
+            group_kept *k = s->kept.data[i];
+            int phases = 0;
+            if (k->t->depth != depth || k->t->ndim != f->ndim || !phases_same(f->ndim, k->t->sizes, f->sizes)) continue;
+            if (phases_cost_of(f, k->t) < PHASES_STORE_COST) continue;
+            for (int p = depth + 1; p <= f->last; p++) phases += phases_needs(f, p, k);
+            group_stored place = {.kept = k};
+            if (phases > 1 && phases_find_place(f, k->t->dt, local, &place)) f->stored[f->nstored++] = place;
+        }
+}
+
+static nest_expr *phases_place(const group_phases *f, const group_stored *k) {
+    nest_expr *sizes[LAZY_MAX_DIMS], *at[LAZY_MAX_DIMS];
+    int n = 0;
+    if (!k->local) return group_address(f->s, f->ndim, f->sizes, f->index);
+    for (int d = 0; d < f->ndim; d++) {
+        if (!f->mask[d]) continue;
+        sizes[n] = f->sizes[d];
+        at[n++] = f->index[d];
+    }
+    return group_address(f->s, n, sizes, at);
+}
+
+void group_phases_use(group_phases *f, int phase) {
+    nest *n = f->s->l.n;
+    for (int i = 0; i < f->nstored; i++) {
+        group_stored *k = &f->stored[i];
+        int made = k->kept->t->depth + 1;
+        if (made > phase || (made < phase && !phases_needs(f, phase, k->kept))) continue;
+        nest_expr *at = phases_place(f, k), *v;
+        if (made < phase) {
+            v = nest_let(n, "k", nest_load(n, k->buffer, at));
+        } else {
+            v = nest_let(n, "k", lazy_at(&f->s->l, k->kept->t, f->index));
+            nest_store(n, k->buffer, at, v);
+        }
+        group_bind_kept(f->s, k->kept, v, f->index);
+    }
+}
+
+void group_phases_forget(group_phases *f) {
+    for (int i = 0; i < f->nstored; i++) group_bind_kept(f->s, f->stored[i].kept, NULL, NULL);
+}
