@@ -15,6 +15,8 @@
 #   make bench          the benchmark suite, with PyTorch and ONNX Runtime in the same run where they are installed
 #   make bench-load     load and run times of a model (MODEL=, INPUTS=)
 #   make bench-kernels  speed of generated code against memcpy
+#   make test-levels    every program at every level of optimisation
+#   make diff           random graphs at different levels, for long (DIFF_COUNT=, SEED=)
 #   make test-torch     archives to and from real PyTorch, where it is installed
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
 #   make fuzz-fast      the same without sanitizers, five times as fast: for long runs
@@ -140,8 +142,13 @@ unit: $(UNIT_BIN) jit
 # Everything that tests/run.py needs; it prints "N passed, N failed" and fails if anything did.
 # OPENBLAS_*: a setting for another machine would only slow the matrix products down.
 test: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
+
+# Every program at every level of optimisation, with one thread and with two: right, and the same to the last bit.
+test-levels: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --only levels
 
 # What only real PyTorch can tell: both directions, for every program of the corpus and the examples. Skips without PyTorch
 # (Debian's python3-torch); TORCH_PYTHON names another Python that has it.
@@ -219,6 +226,6 @@ $(BUILD)/.deps-%: scripts/install-deps
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all jit unit examples demo test test-torch bench bench-load bench-kernels fuzz fuzz-fast fuzz-targets deps-build deps-test clean
+.PHONY: all build-all jit unit examples demo test test-levels diff test-torch bench bench-load bench-kernels fuzz fuzz-fast fuzz-targets deps-build deps-test clean
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -15,6 +15,8 @@ Groups:
   source  the same programs compiled from their source.py: results, and graphs against PyTorch's graph.txt
   examples  every file of examples/models compiles and runs
   demo    the demo's numbers
+  diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
+  levels  corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
 """
 import argparse
 import concurrent.futures
@@ -124,11 +126,12 @@ def same_text(got, want, rtol, atol):
     return True
 
 
-def corpus_case(folder, env, model):
+def corpus_case(folder, env, model, threads=1, more=()):
     """Runs model (what stands before the inputs on the command line) on a case's inputs."""
     with open(os.path.join(folder, "case.json")) as f:
         case = json.load(f)
-    cmd = [env["CTSC"], "run"] + model + ["--inputs", os.path.join(folder, "inputs.pt"), "--threads", "1"]
+    cmd = [env["CTSC"], "run"] + model + ["--inputs", os.path.join(folder, "inputs.pt"), "--threads", str(threads)]
+    cmd += list(more)
     if case["raises"] is None:
         cmd += ["--expect", os.path.join(folder, "expected.pt"), "--rtol", repr(case["rtol"]), "--atol",
                 repr(case["atol"])]
@@ -168,6 +171,51 @@ def group_passes(tally, args, env):
             results = pool.map(lambda d: corpus_case(d, env, [os.path.join(d, "model.pt"), "--passes", passes]), folders)
             for folder, (ok, text) in zip(folders, results):
                 tally.add("passes", passes + " " + os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
+
+
+def contents(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def level_case(folder, env, model, level):
+    """A case at one level of optimisation: right with one thread and with two, and the same to the last bit."""
+    with tempfile.TemporaryDirectory() as d:
+        files = [os.path.join(d, "%d.pt" % n) for n in (1, 2)]
+        for threads, path in enumerate(files, 1):
+            ok, text = corpus_case(folder, env, model, threads, ["--opt", str(level), "--output", path])
+            if not ok:
+                return False, "%d threads: %s" % (threads, text)
+        made = [os.path.exists(path) for path in files]
+        if made[0] != made[1] or (made[0] and contents(files[0]) != contents(files[1])):
+            return False, "the results with one thread and with two are not the same"
+    return True, ""
+
+
+def group_levels(tally, args, env):
+    """The programs of corpus, source and lang at every level of optimisation."""
+    inside = lambda d: os.path.relpath(d, os.path.join(HERE, "corpus"))
+    work = []
+    for level in args.levels.split(","):
+        for folder in corpus_folders("case.json"):
+            work.append(("corpus %s at %s" % (inside(folder), level), level_case, folder, env, [os.path.join(folder, "model.pt")], level))
+        for folder in corpus_folders("source.py"):
+            work.append(("source of %s at %s" % (inside(folder), level), level_case, folder, env, source_model(folder), level))
+        for path in sorted(glob.glob(os.path.join(HERE, "lang", "*.py"))):
+            work.append(("lang/%s at %s" % (os.path.basename(path), level), lang_case, path, env, ["--opt", level]))
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for item, (ok, text) in zip(work, pool.map(lambda w: w[1](*w[2:]), work)):
+            tally.add("levels", item[0], ok, text)
+
+
+# Ways to run the differential fuzzer that `make test` has time for; `make diff` runs it for long.
+DIFF = [["--count", "2500"], ["--level", "1", "--count", "1000"], ["--level", "3", "--count", "60", "--vary", "3"]]
+
+
+def group_diff(tally, args, env):
+    for options in DIFF:
+        code, out, err = run([os.path.join(args.build, "diff"), "--jobs", str(min(args.jobs, 16))] + options, env, 600)
+        tally.add("diff", " ".join(options), code == 0, out + err)
 
 
 def graph_structure(text):
@@ -240,7 +288,7 @@ def lang_carets(err):
             for m in re.finditer(r"^ *(\d+) \| ([^\n]*)\n +\| ( *)(\^~*)$", err, flags=re.M)]
 
 
-def lang_case(path, env):
+def lang_case(path, env, more=()):
     """A program that prints what its "# expect:" comments say, in their order, or is refused with each "# error:" text at the
     line it stands on, and no other error. "# note:" texts are notes at their line, or without a place. "# at:" gives the text
     that a caret of its line marks. "# args:" gives more of the command line."""
@@ -249,7 +297,7 @@ def lang_case(path, env):
     note = lambda word: [(n, m.group(1).strip()) for n, m in
                          ((n, re.search(r"# %s: ?(.*?)(?= # (?:error|note|at): |$)" % word, line)) for n, line in enumerate(lines, 1)) if m]
     expect, errors, notes = [t for _, t in note("expect")], note("error"), note("note")
-    cmd = [env["CTSC"], "run", path] + [a for _, t in note("args") for a in shlex.split(t)]
+    cmd = [env["CTSC"], "run", path] + [a for _, t in note("args") for a in shlex.split(t)] + list(more)
     code, out, err = run(cmd, env, 60)
     text = "exit %d\n%s\n%s" % (code, out, err)
     if not errors:
@@ -304,6 +352,7 @@ def main():
     ap.add_argument("--build", default="build", help="build folder")
     ap.add_argument("--only", default="", help="groups to run, separated by commas")
     ap.add_argument("--sanitizer", default="", help="the build's sanitizer, for information")
+    ap.add_argument("--levels", default="0,1,2,3", help="levels of optimisation that group 'levels' runs")
     ap.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     ap.add_argument("-v", "--verbose", action="store_true")
     args = ap.parse_args()
@@ -321,8 +370,10 @@ def main():
         "examples": lambda: group_examples(tally, args, env),
         "source": lambda: group_source(tally, args, env),
         "demo": lambda: group_demo(tally, args, env),
+        "diff": lambda: group_diff(tally, args, env),
+        "levels": lambda: group_levels(tally, args, env),
     }
-    chosen = args.only.split(",") if args.only else list(groups)
+    chosen = args.only.split(",") if args.only else [name for name in groups if name != "levels"]
     for name in chosen:
         if name not in groups:
             print("there is no test group '%s'" % name, file=sys.stderr)

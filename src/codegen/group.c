@@ -382,6 +382,25 @@ static bool group_pin_reduced(group_state *s) {
     return true;
 }
 
+bool group_ask_constant(group_state *s, nest_expr *e) {
+    int64_t k;
+    if (e->op != NEST_INPUT || !group_pin(s, e, &k)) return false;
+    return s->again = true;
+}
+
+bool group_side_output(group_state *s, int i) {
+    const lazy_tensor *t = s->outputs[i];
+    nest_expr *index[LAZY_MAX_DIMS];
+    if (t->depth > 0 && !s->unroll) return false;
+    for (int d = 0; d < t->ndim; d++)
+        index[d] = nest_for(s->l.n, "i", lazy_zero(&s->l), t->sizes[d], d == t->ndim - 1 ? NEST_VECTOR : 0);
+    nest_expr *v = nest_let(s->l.n, "v", lazy_at(&s->l, t, index));
+    nest_store(s->l.n, group_output_buffer(s, i), group_address(s, t->ndim, t->sizes, index), v);
+    for (int d = 0; d < t->ndim; d++) nest_end(s->l.n);
+    lazy_forget(&s->l);
+    return true;
+}
+
 static bool group_schedule(group_state *s) {
     if (s->unroll || !s->nreductions) return group_schedule_pointwise(s);
     return group_schedule_rows(s) || group_schedule_columns(s);
@@ -397,16 +416,22 @@ static bool group_is_loop(const graph *g) {
 }
 
 ctsc_status group_lower(arena *a, const graph *g, const value *args, group_plan **out, diag *d) {
+    enum { MAX_READINGS = 4 };
     if (group_is_loop(g)) return group_lower_loop(a, g, args, out, d);
     group_state s = {.a = a, .g = g, .args = args};
     *out = NULL;
-    bool ok = group_reset(&s, NULL, false) && group_read(&s);
+    group_reset(&s, NULL, false);
+    bool ok = group_read(&s), done = false;
     bool unroll = ok && group_unrolls(&s) && group_pin_reduced(&s);
-    const group_name *names = ok ? group_find_names(a, s.p) : NULL;
-    if (ok && names && !arena_failed(a)) {
-        ok = group_reset(&s, names, unroll) && group_read(&s) && group_schedule(&s) && !s.l.failed && group_set_outputs(&s);
-        if (ok && nest_verify(s.p->nest, NULL) == CTSC_OK) *out = s.p;
+    for (int i = 1; ok && !done && i < MAX_READINGS; i++) {
+        const group_name *names = group_find_names(a, s.p);
+        if (!names || arena_failed(a)) break;
+        group_reset(&s, names, unroll);
+        ok = group_read(&s);
+        done = ok && group_schedule(&s) && !s.l.failed && group_set_outputs(&s);
+        ok = ok && s.again;
     }
+    if (done && nest_verify(s.p->nest, NULL) == CTSC_OK) *out = s.p;
     ptrmap_free(&s.values);
     return arena_failed(a) ? diag_no_memory(d) : CTSC_OK;
 }

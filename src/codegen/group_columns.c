@@ -67,44 +67,66 @@ static void columns_close(columns_state *c) {
     group_phases_forget(f);
 }
 
-static void columns_clear(columns_state *c, int phase, bool totals) {
+static void columns_clear(columns_state *c, int phase) {
     nest *n = c->f.s->l.n;
     columns_open(c, 0);
     for (int i = 0; i < c->f.nreductions; i++) {
         const columns_sum *m = &c->sums[i];
         if (m->r->t->depth != phase) continue;
-        if (!totals || !m->total) nest_store(n, m->acc, c->column, group_identity(c->f.s, m->r));
-        if (totals && m->total) nest_store(n, m->total, c->column, nest_const_float(n, NEST_F64, 0));
+        nest_store(n, m->acc, c->column, group_identity(c->f.s, m->r));
+        if (m->total) nest_store(n, m->total, c->column, nest_const_float(n, NEST_F64, 0));
     }
     columns_close(c);
 }
 
 /* ---- phases ----------------------------------------------------------------------------- */
 
-/* The loops over what is reduced, without the loop over columns in them. block: the innermost one from there on, one block. */
-static void columns_open_reduced(columns_state *c, int from, int to, nest_expr *block) {
+/* The loops over what is reduced, but the innermost. */
+static void columns_open_outer(columns_state *c, int loops) {
     group_phases *f = &c->f;
-    nest *n = f->s->l.n;
-    for (int k = from; k < to; k++) {
-        nest_expr *end = f->reduced[k].extent;
-        if (block) end = nest_binary(n, NEST_MIN, end, nest_add(n, block, nest_int(n, COLUMNS_BLOCK)));
-        f->index[f->reduced[k].last] = nest_for(n, "c", block ? block : lazy_zero(&f->s->l), end, 0);
-    }
+    for (int k = 0; k < loops; k++)
+        f->index[f->reduced[k].last] = nest_for(f->s->l.n, "c", lazy_zero(&f->s->l), f->reduced[k].extent, 0);
 }
 
-static void columns_accumulate(columns_state *c, int phase) {
+/* `times` elements of each column, from index c of the innermost reduced dim on. */
+static void columns_accumulate(columns_state *c, int phase, nest_expr *at, int times) {
     group_phases *f = &c->f;
     group_state *s = f->s;
+    nest *n = s->l.n;
+    nest_expr *acc[GROUP_MAX_REDUCTIONS];
     columns_open(c, phase);
-    group_phases_use(f, phase);
-    for (int i = 0; i < f->nreductions; i++) {
-        const columns_sum *m = &c->sums[i];
-        if (m->r->t->depth != phase) continue;
-        nest_expr *acc = nest_variable(s->l.n, "acc", nest_load(s->l.n, m->acc, c->column));
-        nest_accumulate(s->l.n, acc, m->r->acc, lazy_at(&s->l, m->r->src, f->index));
-        nest_store(s->l.n, m->acc, c->column, acc);
+    for (int i = 0; i < f->nreductions; i++)
+        if (c->sums[i].r->t->depth == phase) acc[i] = nest_variable(n, "acc", nest_load(n, c->sums[i].acc, c->column));
+    for (int k = 0; k < times; k++) {
+        if (at) f->index[f->reduced[f->nreduced - 1].last] = k ? nest_let(n, "c", nest_add(n, at, nest_int(n, k))) : at;
+        group_phases_use(f, phase);
+        for (int i = 0; i < f->nreductions; i++)
+            if (c->sums[i].r->t->depth == phase) nest_accumulate(n, acc[i], c->sums[i].r->acc, lazy_at(&s->l, c->sums[i].r->src, f->index));
     }
+    for (int i = 0; i < f->nreductions; i++)
+        if (c->sums[i].r->t->depth == phase) nest_store(n, c->sums[i].acc, c->column, acc[i]);
     columns_close(c);
+}
+
+/* Elements [begin, end) of the innermost reduced dim, four at a time where they are cheap: the accumulators are loaded and stored less. */
+static void columns_reduce(columns_state *c, int phase, nest_expr *begin, nest_expr *end) {
+    enum { TIMES = 4, CHEAP = 8 };
+    group_phases *f = &c->f;
+    nest *n = f->s->l.n;
+    int cost = f->nstored ? CHEAP : 0;
+    for (int i = 0; i < f->nreductions; i++)
+        if (c->sums[i].r->t->depth == phase) cost += c->sums[i].r->src->cost;
+    if (cost < CHEAP) {
+        nest_expr *times = nest_int(n, TIMES), *count = nest_div_index(n, nest_sub(n, end, begin), times);
+        nest_expr *whole = nest_let(n, "whole", nest_add(n, begin, nest_mul(n, count, times)));
+        nest_expr *at = nest_for_step(n, "c", begin, whole, TIMES, 0);
+        columns_accumulate(c, phase, at, TIMES);
+        nest_end(n);
+        begin = whole;
+    }
+    nest_expr *at = nest_for(n, "c", begin, end, 0);
+    columns_accumulate(c, phase, at, 1);
+    nest_end(n);
 }
 
 static void columns_add_totals(columns_state *c, int phase) {
@@ -115,6 +137,7 @@ static void columns_add_totals(columns_state *c, int phase) {
         if (m->r->t->depth != phase || !m->total) continue;
         nest_expr *acc = nest_cast(n, NEST_F64, nest_load(n, m->acc, c->column));
         nest_store(n, m->total, c->column, nest_add(n, nest_load(n, m->total, c->column), acc));
+        nest_store(n, m->acc, c->column, group_identity(c->f.s, m->r));
     }
     columns_close(c);
 }
@@ -143,29 +166,20 @@ static void columns_phase(columns_state *c, int phase) {
     group_phases *f = &c->f;
     nest *n = f->s->l.n;
     int inner = f->nreduced - 1;
-    columns_clear(c, phase, true);
-    if (c->blocks) {
-        columns_open_reduced(c, 0, inner, NULL);
-        nest_expr *b = nest_for_step(n, "b", lazy_zero(&f->s->l), f->reduced[inner].extent, COLUMNS_BLOCK, 0);
-        for (int i = 0; i < f->nreductions; i++) {
-            if (f->reductions[i]->t->depth != phase || !c->sums[i].total) continue;
-            columns_open(c, 0);
-            nest_store(n, c->sums[i].acc, c->column, group_identity(f->s, f->reductions[i]));
-            columns_close(c);
-        }
-        columns_open_reduced(c, inner, f->nreduced, b);
+    columns_clear(c, phase);
+    columns_open_outer(c, inner);
+    if (inner < 0) {
+        columns_accumulate(c, phase, NULL, 1);
+    } else if (!c->blocks) {
+        columns_reduce(c, phase, lazy_zero(&f->s->l), f->reduced[inner].extent);
     } else {
-        columns_open_reduced(c, 0, f->nreduced, NULL);
-    }
-    columns_accumulate(c, phase);
-    if (c->blocks) {
-        nest_end(n);
+        nest_expr *end = f->reduced[inner].extent, *b = nest_for_step(n, "b", lazy_zero(&f->s->l), end, COLUMNS_BLOCK, 0);
+        nest_expr *stop = nest_let(n, "stop", nest_binary(n, NEST_MIN, end, nest_add(n, b, nest_int(n, COLUMNS_BLOCK))));
+        columns_reduce(c, phase, b, stop);
         columns_add_totals(c, phase);
         nest_end(n);
-        for (int k = 0; k < inner; k++) nest_end(n);
-    } else {
-        for (int k = 0; k < f->nreduced; k++) nest_end(n);
     }
+    for (int k = 0; k < inner; k++) nest_end(n);
     columns_keep(c, phase);
 }
 
@@ -176,19 +190,20 @@ static void columns_last_phase(columns_state *c) {
     nest_expr *values[GROUP_MAX_OUTPUTS], *at[LAZY_MAX_DIMS];
     for (int full = 0; full < 2; full++) {
         bool any = false;
-        for (int i = 0; i < s->noutputs; i++) any |= f->full[i] == full;
+        const bool *wanted = full ? f->full : f->result;
+        for (int i = 0; i < s->noutputs; i++) any |= wanted[i];
         if (!any) continue;
-        if (full) columns_open_reduced(c, 0, f->nreduced, NULL);
+        if (full) columns_open_outer(c, f->nreduced);
         columns_open(c, f->last);
         if (full) group_phases_use(f, f->last);
         for (int i = 0; i < s->noutputs; i++) {
-            if (f->full[i] != full) continue;
+            if (!wanted[i]) continue;
             group_phases_index(f, s->outputs[i], f->index, at);
             values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], full ? f->index : at));
         }
         nest_expr *to = full ? group_address(s, f->ndim, f->sizes, f->index) : group_phases_address(f, f->index);
         for (int i = 0; i < s->noutputs; i++)
-            if (f->full[i] == full) nest_store(n, group_output_buffer(s, i), to, values[i]);
+            if (wanted[i]) nest_store(n, group_output_buffer(s, i), to, values[i]);
         columns_close(c);
         for (int k = 0; full && k < f->nreduced; k++) nest_end(n);
     }
@@ -240,6 +255,7 @@ static void columns_nest(columns_state *c) {
     nest_expr *extent = tiles;
     for (int k = 0; k < inner; k++) extent = group_mul(s, extent, f->kept[k].extent);
     nest_expr *t = nest_for(n, "t", lazy_zero(&s->l), extent, NEST_PARALLEL);
+    group_phases_beside(f, t, extent);
     c->first = nest_let(n, "first", nest_mul(n, nest_mod_index(n, t, tiles), tile));
     c->width = nest_let(n, "width", nest_binary(n, NEST_MIN, tile, nest_sub(n, length, c->first)));
     t = nest_let(n, "t", nest_div_index(n, t, tiles));

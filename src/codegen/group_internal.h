@@ -56,6 +56,7 @@ typedef struct group_state {
     VEC(group_product) products;
     const group_name *names; /* of the second reading: (LAZY_MAX_DIMS + 1) per argument; NULL in the first */
     bool unroll;            /* reductions are sums in place */
+    bool again;             /* a schedule has pinned a size, and wants another reading that knows it */
     group_reduction *reductions[GROUP_MAX_REDUCTIONS];
     int nreductions;
     VEC(group_kept *) kept; /* in the order of computation */
@@ -136,7 +137,9 @@ typedef struct group_phases {
     nest_expr *sizes[LAZY_MAX_DIMS];
     group_reduction *reductions[GROUP_MAX_REDUCTIONS];
     int nreductions, last;               /* the last phase, of the outputs; the first is 1 */
-    bool full[GROUP_MAX_OUTPUTS];        /* the output is of full size, else one element per result */
+    bool full[GROUP_MAX_OUTPUTS];        /* the output is of full size, */
+    bool result[GROUP_MAX_OUTPUTS];      /* or has one element per result; the others are made beside, once */
+    int nbeside;
     group_loop kept[LAZY_MAX_DIMS], reduced[LAZY_MAX_DIMS]; /* loops over dims that stay, and over the others */
     int nkept, nreduced;
     nest_expr *index[LAZY_MAX_DIMS];     /* where the code is */
@@ -148,11 +151,13 @@ typedef struct group_phases {
 /* False: the reductions or the outputs do not fit together. */
 bool group_phases_find(group_state *s, group_phases *f);
 bool group_phases_loops(group_phases *f);
+/* In round t of the parallel loop over [0, extent) (t NULL: there is none): the first makes the outputs beside. */
+void group_phases_beside(group_phases *f, nest_expr *t, nest_expr *extent);
 /* Chooses what to store; local: rows in local buffers are possible. */
 void group_phases_store(group_phases *f, bool local);
 /* At the start of an element in `phase`: what earlier phases have stored is read, what is new is made and stored. */
 void group_phases_use(group_phases *f, int phase);
-void group_phases_forget(group_phases *f);
+void group_phases_forget(group_phases *f); /* at the end of a loop */
 /* The index of t, which has one element per result, where the code is. */
 void group_phases_index(const group_phases *f, const lazy_tensor *t, nest_expr *const *index, nest_expr **out);
 void group_phases_bind(group_phases *f, group_reduction *r, nest_expr *value, nest_expr *const *index);
@@ -168,6 +173,10 @@ bool group_schedule_pointwise(group_state *s);
 bool group_schedule_rows(group_state *s);
 bool group_schedule_columns(group_state *s);
 nest_buffer *group_output_buffer(group_state *s, int i);
+/* Output i by loops of its own, for the first round of the parallel loop (or beside none). False: it needs reductions. */
+bool group_side_output(group_state *s, int i);
+/* Makes the size e a constant of the next reading. False: it is one. */
+bool group_ask_constant(group_state *s, nest_expr *e);
 /* The parallel loop runs over [0, extent), each round costs about `cost` quarter cycles. */
 void group_set_range(group_state *s, nest_expr *extent, nest_expr *work, int cost);
 

@@ -16,6 +16,8 @@
 enum {
     PHASES_STORE_COST = 8, /* what is cheaper is computed again */
     PHASES_LOCAL = 8192,   /* elements of a row in a local buffer */
+    PHASES_BESIDE = 4,     /* so many times smaller than S are outputs of other shapes, which one thread makes */
+    PHASES_LITTLE = 4096,  /* or all of it is no more elements than this */
 };
 
 bool group_is_one(const nest_expr *e) {
@@ -79,13 +81,29 @@ bool group_phases_find(group_state *s, group_phases *f) {
     *f = (group_phases){.s = s};
     for (int i = 0; i < s->nreductions; i++)
         if (phases_is_used(s, s->reductions[i]->t) && !phases_add_reduction(f, s->reductions[i])) return false;
+    int64_t beside = 0;
     if (!f->nreductions) return false;
     for (int i = 0; i < s->noutputs; i++) {
         const lazy_tensor *t = s->outputs[i];
         f->full[i] = t->ndim == f->ndim && phases_same(t->ndim, t->sizes, f->sizes);
-        if (!f->full[i] && !phases_is_result(f, t)) return false;
+        f->result[i] = !f->full[i] && phases_is_result(f, t);
+        if (f->full[i] || f->result[i]) continue;
+        f->nbeside++;
+        beside += group_value_of(s, group_numel(s, t->ndim, t->sizes), 0);
+        if (t->depth > 0) return false;
     }
-    return true;
+    int64_t all = group_value_of(s, group_numel(s, f->ndim, f->sizes), 0);
+    return beside * PHASES_BESIDE <= all || beside + all < PHASES_LITTLE;
+}
+
+void group_phases_beside(group_phases *f, nest_expr *t, nest_expr *extent) {
+    group_state *s = f->s;
+    if (!f->nbeside) return;
+    if (t && !lazy_is_positive(&s->l, extent)) s->l.failed = true;
+    if (t) nest_if(s->l.n, nest_binary(s->l.n, NEST_EQ, t, lazy_zero(&s->l)));
+    for (int i = 0; i < s->noutputs; i++)
+        if (!f->full[i] && !f->result[i] && !group_side_output(s, i)) s->l.failed = true;
+    if (t) nest_end(s->l.n);
 }
 
 void group_phases_index(const group_phases *f, const lazy_tensor *t, nest_expr *const *index, nest_expr **out) {
@@ -145,6 +163,7 @@ bool group_phases_loops(group_phases *f) {
         group_phases_bind(f, f->reductions[i], nest_let(s->l.n, "r", group_identity(s, f->reductions[i])), w.vars);
     for (int i = 0; i < f->nreductions; i++) group_walk_note(s, &w, lazy_at(&s->l, f->reductions[i]->src, w.vars));
     for (int i = 0; i < s->noutputs; i++) {
+        if (!f->full[i] && !f->result[i]) continue;
         group_phases_index(f, s->outputs[i], w.vars, at);
         group_walk_note(s, &w, lazy_at(&s->l, s->outputs[i], f->full[i] ? w.vars : at));
     }
@@ -261,4 +280,5 @@ void group_phases_use(group_phases *f, int phase) {
 
 void group_phases_forget(group_phases *f) {
     for (int i = 0; i < f->nstored; i++) group_bind_kept(f->s, f->stored[i].kept, NULL, NULL);
+    lazy_forget(&f->s->l);
 }

@@ -28,16 +28,25 @@ enum {
     POINT_AGAIN_COST = 24,  /* what is dearer is not computed over and over */
     POINT_AGAIN_TIMES = 4,
     POINT_SHARED = 16,      /* rounds that the parallel loop should have */
+    POINT_NARROW = 8,       /* an innermost loop up to this long is unrolled, if the one around is long */
+    POINT_BESIDE = 4,       /* so many times smaller than the domain is what other outputs must be */
+    POINT_LITTLE = 4096,    /* elements that do not matter */
+    POINT_BLOCK = 4096,     /* elements of a round, if there are rounds only to have a first one */
 };
 
-/* All outputs have one shape. */
-static bool point_same_shape(const group_state *s) {
-    const lazy_tensor *t = s->outputs[0];
-    for (int i = 1; i < s->noutputs; i++) {
-        if (s->outputs[i]->ndim != t->ndim) return false;
-        for (int d = 0; d < t->ndim; d++)
-            if (!group_same(s->outputs[i]->sizes[d], t->sizes[d])) return false;
-    }
+/* What is made: outputs of the largest shape by the loops, the others beside them. */
+typedef struct point_state {
+    group_state *s;
+    const lazy_tensor *domain;
+    int outputs[GROUP_MAX_OUTPUTS], noutputs; /* of the domain's shape */
+    int beside[GROUP_MAX_OUTPUTS], nbeside;
+    nest_expr *index[LAZY_MAX_DIMS];
+} point_state;
+
+static bool point_same_shape(const lazy_tensor *x, const lazy_tensor *y) {
+    if (x->ndim != y->ndim) return false;
+    for (int d = 0; d < x->ndim; d++)
+        if (!group_same(x->sizes[d], y->sizes[d])) return false;
     return true;
 }
 
@@ -47,8 +56,19 @@ static int64_t point_numel(group_state *s, const lazy_tensor *t) {
     return n;
 }
 
-static bool point_is_one(const nest_expr *e) {
-    return e->op == NEST_CONST && e->u.i == 1;
+/* The largest output is the domain; what is beside it must be little, as one thread makes it. */
+static bool point_find_domain(point_state *p) {
+    group_state *s = p->s;
+    p->domain = s->outputs[0];
+    for (int i = 1; i < s->noutputs; i++)
+        if (point_numel(s, s->outputs[i]) > point_numel(s, p->domain)) p->domain = s->outputs[i];
+    int64_t numel = point_numel(s, p->domain), little = 0;
+    for (int i = 0; i < s->noutputs; i++) {
+        bool fits = point_same_shape(s->outputs[i], p->domain);
+        if (fits) p->outputs[p->noutputs++] = i;
+        else p->beside[p->nbeside++] = i, little += point_numel(s, s->outputs[i]);
+    }
+    return little * POINT_BESIDE <= numel || numel + little < POINT_LITTLE;
 }
 
 /* Is t dear to make, smaller than the outputs, and different for neighbouring elements of them? */
@@ -56,11 +76,11 @@ static bool point_wastes(group_state *s, const lazy_tensor *t, int64_t numel) {
     int own = t->cost;
     for (int i = 0; i < t->ninputs; i++) own -= t->inputs[i]->cost;
     if (own < POINT_AGAIN_COST) return false;
-    return t->ndim > 0 && !point_is_one(t->sizes[t->ndim - 1]) && point_numel(s, t) * POINT_AGAIN_TIMES <= numel;
+    return t->ndim > 0 && !group_is_one(t->sizes[t->ndim - 1]) && point_numel(s, t) * POINT_AGAIN_TIMES <= numel;
 }
 
-static bool point_any_wastes(group_state *s) {
-    int64_t numel = point_numel(s, s->outputs[0]);
+static bool point_any_wastes(group_state *s, const lazy_tensor *domain) {
+    int64_t numel = point_numel(s, domain);
     for (size_t i = 0; i < s->kept.len; i++)
         if (point_wastes(s, s->kept.data[i]->src, numel)) return true;
     return false;
@@ -72,11 +92,23 @@ static int point_cost(const group_state *s) {
     return cost > 4096 ? 4096 : (int)cost;
 }
 
-static void point_store(group_state *s, nest_expr *const *index) {
+static void point_store(point_state *p) {
+    group_state *s = p->s;
     nest_expr *values[GROUP_MAX_OUTPUTS];
-    for (int i = 0; i < s->noutputs; i++) values[i] = nest_let(s->l.n, "v", lazy_at(&s->l, s->outputs[i], index));
-    nest_expr *at = group_address(s, s->outputs[0]->ndim, s->outputs[0]->sizes, index);
-    for (int i = 0; i < s->noutputs; i++) nest_store(s->l.n, group_output_buffer(s, i), at, values[i]);
+    for (int i = 0; i < p->noutputs; i++) values[i] = nest_let(s->l.n, "v", lazy_at(&s->l, s->outputs[p->outputs[i]], p->index));
+    nest_expr *at = group_address(s, p->domain->ndim, p->domain->sizes, p->index);
+    for (int i = 0; i < p->noutputs; i++) nest_store(s->l.n, group_output_buffer(s, p->outputs[i]), at, values[i]);
+    lazy_forget(&s->l);
+}
+
+/* In round t of the parallel loop: the first one makes the outputs of other shapes. */
+static void point_make_beside(point_state *p, nest_expr *t) {
+    group_state *s = p->s;
+    if (!p->nbeside) return;
+    if (t) nest_if(s->l.n, nest_binary(s->l.n, NEST_EQ, t, lazy_zero(&s->l)));
+    for (int i = 0; i < p->nbeside; i++)
+        if (!group_side_output(s, p->beside[i])) s->l.failed = true;
+    if (t) nest_end(s->l.n);
 }
 
 /* How many of the outer loops the parallel one takes in. */
@@ -89,23 +121,63 @@ static int point_shared(group_state *s, const group_loop *loops, int outer) {
     return outer;
 }
 
-/* The variable of a loop is the index of its last dim. */
-static void point_nest(group_state *s, const group_loop *loops, int nloops, nest_expr **index) {
+/* The innermost loop; or, if it is narrow, the one around it with it unrolled inside. */
+static void point_inner(point_state *p, const group_loop *loop, const group_loop *narrow, unsigned flags) {
+    nest *n = p->s->l.n;
+    int64_t width = 1;
+    p->index[loop->last] = nest_for(n, "j", lazy_zero(&p->s->l), loop->extent, flags | NEST_VECTOR);
+    if (narrow) lazy_is_const(narrow->extent, &width);
+    for (int64_t k = 0; k < width; k++) {
+        if (narrow) p->index[narrow->last] = plan_expr(p->s->p, p->s->a, plan_const(p->s->p, p->s->a, k));
+        point_store(p);
+    }
+    nest_end(n);
+}
+
+/* One loop, and things to be done once: rounds of a block each. */
+static void point_blocks(point_state *p, const group_loop *loop) {
+    group_state *s = p->s;
+    nest *n = s->l.n;
+    nest_expr *block = nest_int(n, POINT_BLOCK);
+    nest_expr *up = lazy_size(&s->l, NEST_ADD, loop->extent, nest_int(n, POINT_BLOCK - 1));
+    /* one round at least: what is beside may be more than nothing where the domain is nothing */
+    nest_expr *rounds = lazy_size(&s->l, NEST_MAX, lazy_size(&s->l, NEST_DIV_INDEX, up, block), lazy_one(&s->l));
+    nest_expr *t = nest_for(n, "t", lazy_zero(&s->l), rounds, NEST_PARALLEL);
+    point_make_beside(p, t);
+    nest_expr *first = nest_let(n, "first", nest_mul(n, t, block));
+    nest_expr *end = nest_binary(n, NEST_MIN, loop->extent, nest_add(n, first, block));
+    p->index[loop->last] = nest_for(n, "j", first, end, NEST_VECTOR);
+    point_store(p);
+    nest_end(n);
+    nest_end(n);
+    group_set_range(s, rounds, block, point_cost(s));
+}
+
+/* The variable of a loop is the index of its last dim. narrow: the loop in the last one, or NULL. */
+static void point_nest(point_state *p, const group_loop *loops, int nloops, const group_loop *narrow) {
+    group_state *s = p->s;
     nest *n = s->l.n;
     int outer = nloops - 1, shared = point_shared(s, loops, outer);
     nest_expr *zero = lazy_zero(&s->l), *extent = lazy_one(&s->l), *work = loops[outer].extent;
     for (int k = 0; k < shared; k++) extent = group_mul(s, extent, loops[k].extent);
     for (int k = shared; k < outer; k++) work = group_mul(s, work, loops[k].extent);
+    if (p->nbeside) extent = lazy_size(&s->l, NEST_MAX, extent, lazy_one(&s->l));
     nest_expr *t = nest_for(n, "t", zero, extent, NEST_PARALLEL);
+    point_make_beside(p, t);
+    if (p->nbeside) { /* the round that is there for them alone */
+        nest_expr *any = lazy_one(&s->l);
+        for (int k = 0; k < shared; k++) any = group_mul(s, any, loops[k].extent);
+        nest_if(n, nest_binary(n, NEST_LT, t, any));
+    }
     for (int k = shared - 1; k > 0; k--) {
-        index[loops[k].last] = nest_let(n, "i", nest_mod_index(n, t, loops[k].extent));
+        p->index[loops[k].last] = nest_let(n, "i", nest_mod_index(n, t, loops[k].extent));
         t = nest_let(n, "t", nest_div_index(n, t, loops[k].extent));
     }
-    index[loops[0].last] = t;
-    for (int k = shared; k < outer; k++) index[loops[k].last] = nest_for(n, "i", zero, loops[k].extent, 0);
-    index[loops[outer].last] = nest_for(n, "j", zero, loops[outer].extent, NEST_VECTOR);
-    point_store(s, index);
-    for (int k = shared; k < nloops; k++) nest_end(n);
+    p->index[loops[0].last] = t;
+    for (int k = shared; k < outer; k++) p->index[loops[k].last] = nest_for(n, "i", zero, loops[k].extent, 0);
+    point_inner(p, &loops[outer], narrow, 0);
+    for (int k = shared; k < outer; k++) nest_end(n);
+    if (p->nbeside) nest_end(n);
     nest_end(n);
     group_set_range(s, extent, work, point_cost(s));
 }
@@ -189,8 +261,10 @@ static nest_expr *point_tiles(group_state *s, nest_expr *extent) {
 }
 
 /* Pieces of the parallel loop: an outer index, a tile of the loop around, a tile of the inner one. */
-static void point_tiled(group_state *s, const group_loop *loops, int nloops, group_staging *g, nest_expr **index) {
+static void point_tiled(point_state *p, const group_loop *loops, int nloops, group_staging *g) {
+    group_state *s = p->s;
     nest *n = s->l.n;
+    nest_expr **index = p->index;
     int inner = nloops - 1, around = nloops - 2;
     nest_expr *zero = lazy_zero(&s->l), *tile = nest_int(n, POINT_TILE), *at[LAZY_MAX_DIMS];
     nest_expr *columns = point_tiles(s, loops[inner].extent), *rows = point_tiles(s, loops[around].extent);
@@ -216,53 +290,65 @@ static void point_tiled(group_state *s, const group_loop *loops, int nloops, gro
     s->staging = g;
     s->l.load = point_staged_load;
     lazy_forget(&s->l);
-    point_store(s, index);
+    point_store(p);
     s->l.load = NULL;
     for (int k = 0; k < 3; k++) nest_end(n);
     group_set_range(s, extent, nest_int(n, POINT_TILE * POINT_TILE), point_cost(s));
 }
 
 /* Asks again, with the loops' variables as indices, so that addresses look as they will in the code. */
-static bool point_tile(group_state *s, const group_loop *loops, int nloops, nest_expr **index) {
+static bool point_tile(point_state *p, const group_loop *loops, int nloops) {
+    group_state *s = p->s;
     group_walk w;
     group_staging *g = arena_new(s->a, group_staging);
     nest_expr *extents[LAZY_MAX_DIMS], *at[LAZY_MAX_DIMS];
-    if (nloops < 2) return false;
-    memcpy(at, index, sizeof at);
+    if (nloops < 2 || p->nbeside) return false;
+    memcpy(at, p->index, sizeof at);
     for (int k = 0; k < nloops; k++) extents[k] = loops[k].extent;
     group_walk_begin(s, &w, nloops, extents);
     for (int k = 0; k < nloops; k++) at[loops[k].last] = w.vars[k];
-    for (int i = 0; i < s->noutputs; i++) group_walk_note(s, &w, lazy_at(&s->l, s->outputs[i], at));
+    for (int i = 0; i < p->noutputs; i++) group_walk_note(s, &w, lazy_at(&s->l, s->outputs[p->outputs[i]], at));
     group_walk_end(s, &w);
     g->w = &w;
     point_find_staged(s, &w, g);
-    if (g->n) point_tiled(s, loops, nloops, g, index);
+    if (g->n) point_tiled(p, loops, nloops, g);
     return g->n > 0;
 }
 
 /* ---- the schedule ----------------------------------------------------------------------- */
 
+/* Is the last loop so short that the one around it is the better vector loop? Then its length is to be known. */
+static bool point_is_narrow(group_state *s, const group_loop *loops, int nloops) {
+    if (nloops < 2 || s->unroll) return false;
+    int64_t width = group_value_of(s, loops[nloops - 1].extent, 0), around = group_value_of(s, loops[nloops - 2].extent, 0);
+    return width > 0 && width <= POINT_NARROW && around >= 4 * POINT_NARROW;
+}
+
 bool group_schedule_pointwise(group_state *s) {
-    const lazy_tensor *out = s->outputs[0];
-    nest_expr *index[LAZY_MAX_DIMS];
+    point_state p = {.s = s};
     group_walk w;
     group_loop loops[LAZY_MAX_DIMS];
-    if (!point_same_shape(s) || point_any_wastes(s)) return false;
-    group_walk_begin(s, &w, out->ndim, out->sizes);
-    for (int i = 0; i < s->noutputs; i++) group_walk_note(s, &w, lazy_at(&s->l, s->outputs[i], w.vars));
+    if (!point_find_domain(&p) || point_any_wastes(s, p.domain)) return false;
+    const lazy_tensor *domain = p.domain;
+    group_walk_begin(s, &w, domain->ndim, domain->sizes);
+    for (int i = 0; i < p.noutputs; i++) group_walk_note(s, &w, lazy_at(&s->l, s->outputs[p.outputs[i]], w.vars));
     group_walk_end(s, &w);
     if (w.too_many || s->l.failed) return false;
-    for (int d = 0; d < out->ndim; d++) index[d] = lazy_zero(&s->l);
-    int n = group_loops(s, &w, 0, out->ndim, loops);
+    for (int d = 0; d < domain->ndim; d++) p.index[d] = lazy_zero(&s->l);
+    int n = group_loops(s, &w, 0, domain->ndim, loops);
+    bool narrow = !p.nbeside && point_is_narrow(s, loops, n);
+    if (narrow && group_ask_constant(s, loops[n - 1].extent)) return false;
+    narrow = narrow && loops[n - 1].extent->op == NEST_CONST;
     if (n == 0) {
-        point_store(s, index);
-    } else if (n == 1) {
-        index[loops[0].last] = nest_for(s->l.n, "i", lazy_zero(&s->l), loops[0].extent, NEST_PARALLEL | NEST_VECTOR);
-        point_store(s, index);
-        nest_end(s->l.n);
-        group_set_range(s, loops[0].extent, lazy_one(&s->l), point_cost(s));
-    } else if (!point_tile(s, loops, n, index)) {
-        point_nest(s, loops, n, index);
+        point_make_beside(&p, NULL);
+        point_store(&p);
+    } else if (n == 1 && p.nbeside) {
+        point_blocks(&p, &loops[0]);
+    } else if (n - narrow == 1) {
+        point_inner(&p, &loops[0], narrow ? &loops[1] : NULL, NEST_PARALLEL);
+        group_set_range(s, loops[0].extent, narrow ? loops[1].extent : lazy_one(&s->l), point_cost(s));
+    } else if (narrow || !point_tile(&p, loops, n)) {
+        point_nest(&p, loops, n - narrow, narrow ? &loops[n - 1] : NULL);
     }
     return !s->l.failed;
 }

@@ -13,6 +13,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Expressions have a limit: parts of deeper ones get a variable, in the loop that the code is in (schedules forget at its end). */
+enum { REDUCE_DEEP = 100 };
+
 /* ---- reductions ------------------------------------------------------------------------- */
 
 static nest_expr *reduce_unrolled(group_state *s, group_reduction *r, nest_expr *const *index) {
@@ -103,7 +106,8 @@ static lazy_tensor *reduce_new(group_state *s, const lazy_tensor *src, const boo
 static nest_expr *reduce_kept_at(lazy *l, const lazy_tensor *t, nest_expr *const *index) {
     const group_kept *k = t->impl;
     if (k->value && (!t->ndim || !memcmp(k->at, index, sizeof *index * (size_t)t->ndim))) return k->value;
-    return lazy_at(l, k->src, index);
+    nest_expr *x = lazy_at(l, k->src, index);
+    return x->depth > REDUCE_DEEP ? nest_let(l->n, "x", x) : x;
 }
 
 group_kept *group_kept_of(const lazy_tensor *t) {

@@ -95,7 +95,7 @@ static void rows_last_phase(group_phases *f) {
         rows_close(f);
     }
     for (int i = 0; i < s->noutputs; i++) {
-        if (f->full[i]) continue;
+        if (!f->result[i]) continue;
         group_phases_index(f, s->outputs[i], f->index, at);
         nest_store(n, group_output_buffer(s, i), group_phases_address(f, f->index), lazy_at(&s->l, s->outputs[i], at));
     }
@@ -107,6 +107,7 @@ static void rows_nest(group_phases *f) {
     nest_expr *t = NULL, *extent = lazy_one(&s->l);
     for (int k = 0; k < f->nkept; k++) extent = group_mul(s, extent, f->kept[k].extent);
     if (f->nkept) t = nest_for(n, "row", lazy_zero(&s->l), extent, NEST_PARALLEL);
+    group_phases_beside(f, t, extent);
     for (int k = f->nkept - 1; k > 0; k--) {
         f->index[f->kept[k].last] = nest_let(n, "i", nest_mod_index(n, t, f->kept[k].extent));
         t = nest_let(n, "t", nest_div_index(n, t, f->kept[k].extent));

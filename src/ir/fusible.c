@@ -83,9 +83,18 @@ static bool fusible_input_is(const node *n, const char *name, bool want) {
     return !v || (ir_value_constant(v, &constant) && constant.tag == V_BOOL && constant.u.b == want);
 }
 
-/* Training keeps statistics and draws random numbers; an infinite or unusual norm has its own kernel. */
+/* The norms that are lowered: 1, 2 and the infinite ones. */
+static bool fusible_order_fits(const ir_value *v) {
+    value p;
+    if (!v || !ir_value_constant(v, &p)) return !v;
+    double order = p.tag == V_FLOAT ? p.u.f : p.tag == V_INT ? (double)p.u.i : p.tag == V_NONE ? 2 : 0;
+    return order == 1 || order == 2 || order == (double)__builtin_inf() || order == -(double)__builtin_inf();
+}
+
+/* Training keeps statistics and draws random numbers. */
 static bool fusible_mode_fits(const node *n, const fusible *f) {
     if (!strcmp(f->key, "aten::batch_norm")) return fusible_input_is(n, "training", false);
+    if (!strcmp(f->function, "norm")) return fusible_order_fits(n->inputs.data[1]);
     return fusible_input_is(n, "train", false);
 }
 

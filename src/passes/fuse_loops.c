@@ -261,7 +261,7 @@ static bool loops_repeatable(loops_build *b, const ir_value *v, int depth) {
     const node *n = v->def;
     if (ir_value_constant(v, &c)) return c.tag == V_INT || c.tag == V_BOOL || c.tag == V_FLOAT;
     if (!n || !loop_is_number(v->type)) return loop_is_number(v->type);
-    if (depth > LOOPS_MAX_DEPTH || ++b->questions > LOOPS_MAX_QUESTIONS) return true; /* as a parameter */
+    if (depth > LOOPS_MAX_DEPTH || ++b->questions > LOOPS_MAX_QUESTIONS) return false;
     if (n->kind == N_LIST_UNPACK) {
         const ir_value *l = n->inputs.data[0];
         return l->uses.len == 1 && l->def && loops_asks_size(b, l->def);

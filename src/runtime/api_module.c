@@ -129,6 +129,8 @@ static void api_runtime(runtime *rt, const ctsc_run_options *o) {
     if (o->max_steps) rt->steps_left = o->max_steps;
 }
 
+enum { API_FEW = 16 }; /* arguments and self that need no allocation */
+
 ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args,
                             const ctsc_run_options *o, ctsc_value **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
@@ -138,15 +140,16 @@ ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nar
     workspace *w = workspace_take(&m->m->workspaces);
     if (!w) return api_leave(e, &own, diag_no_memory(d));
     size_t bytes = (nargs + 1) * sizeof(value);
-    value *given = recycle_alloc(bytes), result = value_none();
+    value few[API_FEW], *given = nargs < API_FEW ? few : recycle_alloc(bytes), result = value_none();
     if (given) {
         api_runtime(&w->rt, o);
         w->rt.ws = w;
         w->rt.root = m->m->root.u.object;
         w->rt.opt = m->m->opt;
-        for (size_t i = 0; i < nargs; i++) given[i] = args[i]->v;
-        s = module_call(m->m, f, &w->rt, nargs, given, d, &result);
-        recycle_free(given, bytes);
+        given[0] = m->m->root;
+        for (size_t i = 0; i < nargs; i++) given[i + 1] = args[i]->v;
+        s = module_call(m->m, f, &w->rt, nargs + 1, given, d, &result);
+        if (given != few) recycle_free(given, bytes);
     } else {
         s = diag_no_memory(d);
     }

@@ -227,14 +227,14 @@ static bool interp_has_place(const diag *d) {
     return false;
 }
 
-/* The error's own place is where it came up; every frame around it says where it called. */
+/* The error's own place is where it came up; every frame around it says where it called. A fusion group is no call of the program's. */
 static void interp_note_place(frame *f, const instr *at) {
     source_range r = f->c->ranges.data[at - f->c->instrs.data];
     diag *d = f->in->d;
-    if (interp_has_place(d))
-        diag_frame(d, r, f->c->name);
-    else
+    if (!interp_has_place(d))
         diag_locate(d, r);
+    else if (at->op != BC_FUSED)
+        diag_frame(d, r, f->c->name);
 }
 
 /* After a failure: the __exit__ methods that this frame owes, innermost first. What they raise is

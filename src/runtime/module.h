@@ -29,7 +29,7 @@ struct function *module_method(const module *m, const char *name); /* NULL: none
 ctsc_status module_freeze(diag *d, module *m, bool fold);
 
 /* Runs a method as a caller from outside: arguments are checked and converted, and around `forward` run the
- * hooks of the module's class. args are borrowed, without self (module_call.c). */
+ * hooks of the module's class. args are borrowed, self first (module_call.c). */
 ctsc_status module_call(const module *m, struct function *f, struct runtime *rt, size_t nargs, const value *args,
                         diag *d, value *result);
 

@@ -9,17 +9,18 @@
 #include "runtime/interp.h"
 #include "runtime/module.h"
 
+enum { CALL_FEW = 16 }; /* arguments that need no allocation */
+
 static ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args, diag *d,
                                 value *result) {
-    size_t total = (size_t)f->schema->nargs;
-    size_t bytes = (total + 1) * sizeof(value);
-    value *full = recycle_alloc(bytes);
+    size_t total = (size_t)f->schema->nargs, bytes = total * sizeof(value);
+    value few[CALL_FEW], *full = total <= CALL_FEW ? few : recycle_alloc(bytes);
     if (!full) return diag_no_memory(d);
     for (size_t i = 0; i < total; i++) full[i] = value_none();
     ctsc_status s = interp_check_args(f, (int)nargs, args, d, full);
     if (s == CTSC_OK) s = interp_call(rt, f, (int)total, full, d, result);
     for (size_t i = 0; i < total; i++) value_unref(full[i]);
-    recycle_free(full, bytes);
+    if (full != few) recycle_free(full, bytes);
     return s;
 }
 
@@ -66,27 +67,25 @@ static ctsc_status call_hook(function *hook, runtime *rt, const value *args, siz
     return s;
 }
 
-ctsc_status module_call(const module *m, struct function *f, struct runtime *rt, size_t nargs,
-                        const value *args, diag *d, value *result) {
-    const class_info *c = m->root.u.object->cls->cls;
-    bool hooked = f == module_method(m, "forward");
-    size_t n = nargs + 1;
-    value *full = recycle_alloc(n * sizeof *full);
+static ctsc_status call_hooked(const class_info *c, function *f, runtime *rt, size_t n, const value *args, diag *d, value *result) {
+    value *full = recycle_alloc(n * sizeof *full), out = value_none();
     ctsc_status s = CTSC_OK;
     if (!full) return diag_no_memory(d);
-    full[0] = value_ref(m->root);
-    for (size_t i = 0; i < nargs; i++) full[i + 1] = value_ref(args[i]);
-    for (size_t i = 0; hooked && i < c->forward_pre_hooks.len && s == CTSC_OK; i++)
+    for (size_t i = 0; i < n; i++) full[i] = value_ref(args[i]);
+    for (size_t i = 0; i < c->forward_pre_hooks.len && s == CTSC_OK; i++)
         s = call_pre_hook(c->forward_pre_hooks.data[i], rt, &full, &n, d);
-    value out = value_none();
     if (s == CTSC_OK) s = call_checked(f, rt, n, full, d, &out);
-    for (size_t i = 0; hooked && i < c->forward_hooks.len && s == CTSC_OK; i++)
+    for (size_t i = 0; i < c->forward_hooks.len && s == CTSC_OK; i++)
         s = call_hook(c->forward_hooks.data[i], rt, full, n, d, &out);
     for (size_t i = 0; i < n; i++) value_unref(full[i]);
     recycle_free(full, n * sizeof *full);
-    if (s == CTSC_OK)
-        *result = out;
-    else
-        value_unref(out);
+    if (s == CTSC_OK) *result = out;
+    else value_unref(out);
     return s;
+}
+
+ctsc_status module_call(const module *m, function *f, runtime *rt, size_t nargs, const value *args, diag *d, value *result) {
+    const class_info *c = m->root.u.object->cls->cls;
+    bool hooked = (c->forward_pre_hooks.len || c->forward_hooks.len) && f == module_method(m, "forward");
+    return hooked ? call_hooked(c, f, rt, nargs, args, d, result) : call_checked(f, rt, nargs, args, d, result);
 }

@@ -12,7 +12,8 @@
  */
 #include "graph_gen.h"
 #include "passes/passes.h"
-#include "runtime/interp.h"
+#include "runtime/bytecode.h"
+#include "runtime/fused.h"
 #include "shrink.h"
 
 #include <argp.h>
@@ -38,7 +39,7 @@ typedef struct options {
 
 /* What the workers tell their parent. */
 typedef struct shared {
-    struct { _Atomic uint64_t seed, graphs, runs, failing, excused, findings; } worker[MAX_JOBS];
+    struct { _Atomic uint64_t seed, graphs, runs, failing, excused, findings, groups, kernels; } worker[MAX_JOBS];
 } shared;
 
 /* A way to run a graph. */
@@ -114,6 +115,7 @@ typedef struct check {
     const value *args;
     config config;
     bool strict;
+    _Atomic uint64_t *groups, *kernels; /* counted, if not NULL */
     bool varied; /* arguments that the graph was not made for: what fails may be something that nobody needs, and be gone */
     int kind; /* of the finding: which of the two failed; 0: any */
     int calls; /* of the optimised graph: kernels may be made at a later one */
@@ -147,6 +149,14 @@ static verdict check_outcomes(const check *k, const graph *g, const outcome *wan
     return outcome_within_noise(g, (size_t)k->c->nargs, k->args, want, got, NOISE_RUNS, 99) ? EXCUSED : DIFFERENT;
 }
 
+static void check_count_kernels(const check *k, const runner *r) {
+    const code *c = r->f.code[FUNCTION_LEVELS - 1];
+    for (size_t i = 0; c && i < c->groups.len; i++) {
+        *k->groups += 1;
+        *k->kernels += (uint64_t)fused_kernel_count(c->groups.data[i]);
+    }
+}
+
 static int check_kind(const outcome *want, const outcome *got) {
     return 1 + 2 * (want->status != CTSC_OK) + (got->status != CTSC_OK);
 }
@@ -175,6 +185,7 @@ static verdict check_graph(check *k, const graph *g, const outcome *plain, strbu
             runner_call(&r, (size_t)k->c->nargs, k->args, &got);
             v = check_outcomes(k, g, plain, &got);
         }
+        if (k->groups) check_count_kernels(k, &r);
         if (report && v == DIFFERENT && k->config.passes[0]) graph_print(r.g, NULL, report);
         runner_free(&r);
     }
@@ -292,7 +303,8 @@ static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng
     if (plain.status != CTSC_OK) sh->worker[worker].failing++;
     if (plain.status == CTSC_LIMIT) n = 0;
     for (int i = 0; i < n; i++) {
-        check k = {.c = c, .args = c->args, .config = list[i], .strict = o->strict, .varied = varied, .calls = list[i].level > 1 ? 2 : 1};
+        check k = {.c = c, .args = c->args, .config = list[i], .strict = o->strict, .varied = varied, .groups = &sh->worker[worker].groups,
+                   .kernels = &sh->worker[worker].kernels, .calls = list[i].level > 1 ? 2 : 1};
         verdict v = check_graph(&k, c->g, &plain, NULL);
         sh->worker[worker].runs++;
         sh->worker[worker].excused += v == EXCUSED;
@@ -456,17 +468,20 @@ int main(int argc, char **argv) {
     gen_ops *ops = gen_ops_new();
     double begin = seconds_now();
     run_all(&o, ops, sh);
-    uint64_t graphs = 0, runs = 0, failing = 0, excused = 0, findings = 0;
+    uint64_t graphs = 0, runs = 0, failing = 0, excused = 0, findings = 0, groups = 0, kernels = 0;
     for (int i = 0; i < o.jobs; i++) {
         graphs += sh->worker[i].graphs;
         runs += sh->worker[i].runs;
         failing += sh->worker[i].failing;
         excused += sh->worker[i].excused;
         findings += sh->worker[i].findings;
+        groups += sh->worker[i].groups;
+        kernels += sh->worker[i].kernels;
     }
     double took = seconds_now() - begin;
     printf("%" PRIu64 " graphs, %" PRIu64 " comparisons, %" PRIu64 " that fail, %" PRIu64 " excused as rounding, %" PRIu64 " findings, %.1f s, %.0f graphs/s\n",
            graphs, runs, failing, excused, findings, took, (double)graphs / took);
+    if (groups) printf("%" PRIu64 " fusion groups, of which were made %" PRIu64 " kernels\n", groups, kernels);
     gen_ops_free(ops);
     return findings ? 1 : 0;
 }

@@ -66,3 +66,10 @@
 {"y = where.self(a, b, c); z = neg(y); return z", "b[3]{1 0 1} f32[3]{1 2 3} f64[]{9}"},
 {"y = floor_divide(a, 3); z = remainder.Scalar(a, 3); w = add.Tensor(y, z); return w", "i64[4]{7 -7 0 5}"},
 {"y = floor_divide(a, b); z = neg(y); return z", "i64[2]{7 -7} i64[2]{1 2}", NULL, NULL, true},
+
+/* ---- outputs of several shapes; narrow and long loops ---- */
+{"y = exp(a); z = mul.Tensor(y, b); return y, z", "f32[2,1]{1 2} f32[2,3]{1 2 3 4 5 6}", "f32[3,1]{1 2 3} f32[3,4]{1 2 3 4 5 6 7 8 9 10 11 12}"},
+{"y = exp(a); z = mul.Tensor(y, b); return y, z", "f32[]{1} f32[3]{1 2 3}", "f32[]{1} f32[0]{}"},
+{"y = exp(a); z = mul.Tensor(y, b); w = softmax.int(z, -1); return y, w", "f32[3]{0.1 0.2 0.3} f32[2,3]{1 2 3 4 5 6}"},
+{"y = add.Tensor(a, b); z = relu(y); return z", "f32[40,2]{1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0} f32[2]{10 -5}",
+ "f32[1,2]{1 2} f32[2]{10 -5}", "f32[1,3]{1 2 3} f32[3]{10 -5 1}"},
