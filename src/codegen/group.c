@@ -2,9 +2,10 @@
 /*
  * group.c - a group of tensor operators becomes one loop nest (group.h).
  *
- * Method. The graph is read into lazy tensors; a schedule (group_pointwise.c, group_rows.c, group_columns.c) then makes loops around
- * them. Which arguments the plan holds for is noted on the way: every question about a size ("are these equal?", "is it 1?") is
- * answered from the arguments at hand, and the answer becomes a relation of the plan. Sizes nobody asked about stay free.
+ * Method. The graph is read into lazy tensors; a schedule (group_pointwise.c, group_rows.c, group_columns.c) then makes
+ * loops around them. Which arguments the plan holds for is noted on the way: every question about a size ("are these
+ * equal?", "is it 1?") is answered from the arguments at hand, and the answer becomes a relation of the plan. Sizes
+ * nobody asked about stay free.
  *
  * Everything is done twice, see group_internal.h. The second reading knows which sizes are one.
  *
@@ -260,13 +261,19 @@ static bool group_reset(group_state *s, const group_name *names, bool unroll) {
     ptrmap_free(&s->values);
     *s = (group_state){.a = s->a, .g = s->g, .args = s->args, .names = names, .unroll = unroll};
     s->p = arena_new(s->a, group_plan);
-    s->p->nest = nest_new(s->a, "group");
+    if (!(s->p->nest = nest_new(s->a, "group"))) return false;
     if (arena_failed(s->a)) return false;
     s->p->nest->contract_inside = true; /* operators round as they do one by one; sums and functions need not */
     s->p->range_begin = s->p->range_end = -1;
     s->p->grain = plan_const(s->p, s->a, 1);
-    s->l = (lazy){.n = s->p->nest, .a = s->a, .equal = group_equal, .is_one = group_equals_one, .positive = group_positive,
-                  .pin = group_pin, .peek = group_peek, .ctx = s};
+    s->l = (lazy){.n = s->p->nest,
+                  .a = s->a,
+                  .equal = group_equal,
+                  .is_one = group_equals_one,
+                  .positive = group_positive,
+                  .pin = group_pin,
+                  .peek = group_peek,
+                  .ctx = s};
     s->l.zero = group_const(s, 0);
     s->l.one = group_const(s, 1);
     return true;
@@ -297,7 +304,9 @@ static int group_root(int *parent, int x) {
 }
 static int group_place(const group_plan *p, int slot) { /* where a slot's name stands; -1: it is arithmetic */
     const group_slot *s = &p->slots.data[slot];
-    return s->kind == SLOT_SIZE ? s->a * GROUP_DIMS + s->b : s->kind == SLOT_INT ? s->a * GROUP_DIMS + LAZY_MAX_DIMS : -1;
+    return s->kind == SLOT_SIZE  ? s->a * GROUP_DIMS + s->b
+           : s->kind == SLOT_INT ? s->a * GROUP_DIMS + LAZY_MAX_DIMS
+                                 : -1;
 }
 
 /* What the plan's relations say about sizes and int arguments: which are equal, which are known. */
@@ -343,7 +352,8 @@ void group_set_range(group_state *s, nest_expr *extent, nest_expr *work, int cos
     s->p->range_begin = plan_const(s->p, s->a, 0);
     s->p->range_end = group_slot_of(s, extent);
     nest_expr *each = group_mul(s, work, group_const(s, cost > 0 ? cost : 1));
-    nest_expr *least = lazy_size(&s->l, NEST_DIV_INDEX, group_const(s, GRAIN_COST), lazy_size(&s->l, NEST_MAX, each, lazy_one(&s->l)));
+    nest_expr *least =
+        lazy_size(&s->l, NEST_DIV_INDEX, group_const(s, GRAIN_COST), lazy_size(&s->l, NEST_MAX, each, lazy_one(&s->l)));
     s->p->grain = group_slot_of(s, lazy_size(&s->l, NEST_MAX, least, lazy_one(&s->l)));
 }
 
@@ -358,18 +368,34 @@ static bool group_set_outputs(group_state *s) {
     return true;
 }
 
-/* Reductions of a few elements, all of whose results are outputs or smaller: they can be sums in place. */
-static bool group_unrolls(group_state *s) {
-    for (int i = 0; i < s->nreductions; i++) {
-        const group_reduction *r = s->reductions[i];
-        int64_t count = 1, results = 1, outputs;
-        for (int d = 0; d < r->src->ndim; d++) *(r->mask[d] ? &count : &results) *= group_value_of(s, r->src->sizes[d], 1 << 20);
-        if (count < 1 || count > GROUP_UNROLL_LIMIT || r->src->depth > 0) return false;
-        for (int k = 0; k < s->noutputs; k++) {
-            outputs = group_value_of(s, group_numel(s, s->outputs[k]->ndim, s->outputs[k]->sizes), -1);
-            if (outputs != results || results < 8) return false;
-        }
+/* Elements of all tensor arguments. */
+static int64_t group_given(const group_state *s) {
+    int64_t n = 0;
+    for (size_t i = 0; i < s->p->arguments.len; i++)
+        if (s->args[i].tag == V_TENSOR) n += s->args[i].u.tensor->numel;
+    return n;
+}
+
+/* Is r a sum of a few elements that is better made in place, next to its neighbours? So where broadcasting made what is
+ * summed (a row of memory serves many sums), and where neighbours lie side by side; rows of memory are better summed
+ * one by one. */
+static bool group_unrolls_one(group_state *s, const group_reduction *r) {
+    enum { TINY = 4 };
+    int64_t count = 1, results = 1;
+    int last = -1;
+    for (int d = 0; d < r->src->ndim; d++) {
+        int64_t size = group_value_of(s, r->src->sizes[d], 1 << 20);
+        *(r->mask[d] ? &count : &results) *= size;
+        if (size != 1) last = d;
     }
+    if (count < 1 || count > GROUP_UNROLL_LIMIT || r->src->depth > 0 || results < 8) return false;
+    for (int i = 0; i < s->noutputs; i++)
+        if (group_value_of(s, group_numel(s, s->outputs[i]->ndim, s->outputs[i]->sizes), -1) != results) return false;
+    return count <= TINY || (last >= 0 && !r->mask[last]) || results * count > 2 * group_given(s);
+}
+static bool group_unrolls(group_state *s) {
+    for (int i = 0; i < s->nreductions; i++)
+        if (!group_unrolls_one(s, s->reductions[i])) return false;
     return s->nreductions > 0;
 }
 static bool group_pin_reduced(group_state *s) {
@@ -388,21 +414,22 @@ bool group_ask_constant(group_state *s, nest_expr *e) {
     return s->again = true;
 }
 
-bool group_side_output(group_state *s, int i) {
+void group_side_output(group_state *s, int i) {
     const lazy_tensor *t = s->outputs[i];
     nest_expr *index[LAZY_MAX_DIMS];
-    if (t->depth > 0 && !s->unroll) return false;
     for (int d = 0; d < t->ndim; d++)
         index[d] = nest_for(s->l.n, "i", lazy_zero(&s->l), t->sizes[d], d == t->ndim - 1 ? NEST_VECTOR : 0);
     nest_expr *v = nest_let(s->l.n, "v", lazy_at(&s->l, t, index));
     nest_store(s->l.n, group_output_buffer(s, i), group_address(s, t->ndim, t->sizes, index), v);
     for (int d = 0; d < t->ndim; d++) nest_end(s->l.n);
     lazy_forget(&s->l);
-    return true;
 }
 
 static bool group_schedule(group_state *s) {
-    if (s->unroll || !s->nreductions) return group_schedule_pointwise(s);
+    int depth = 0;
+    for (int i = 0; i < s->noutputs; i++)
+        if (s->outputs[i]->depth > depth) depth = s->outputs[i]->depth;
+    if (s->unroll || depth == 0) return group_schedule_pointwise(s);
     return group_schedule_rows(s) || group_schedule_columns(s);
 }
 
@@ -420,18 +447,16 @@ ctsc_status group_lower(arena *a, const graph *g, const value *args, group_plan 
     if (group_is_loop(g)) return group_lower_loop(a, g, args, out, d);
     group_state s = {.a = a, .g = g, .args = args};
     *out = NULL;
-    group_reset(&s, NULL, false);
-    bool ok = group_read(&s), done = false;
+    bool ok = group_reset(&s, NULL, false) && group_read(&s), done = false;
     bool unroll = ok && group_unrolls(&s) && group_pin_reduced(&s);
     for (int i = 1; ok && !done && i < MAX_READINGS; i++) {
         const group_name *names = group_find_names(a, s.p);
         if (!names || arena_failed(a)) break;
-        group_reset(&s, names, unroll);
-        ok = group_read(&s);
+        ok = group_reset(&s, names, unroll) && group_read(&s);
         done = ok && group_schedule(&s) && !s.l.failed && group_set_outputs(&s);
         ok = ok && s.again;
     }
-    if (done && nest_verify(s.p->nest, NULL) == CTSC_OK) *out = s.p;
+    if (done && !arena_failed(a) && nest_verify(s.p->nest, NULL) == CTSC_OK) *out = s.p;
     ptrmap_free(&s.values);
     return arena_failed(a) ? diag_no_memory(d) : CTSC_OK;
 }

@@ -7,21 +7,31 @@
  *                                                   for c:  vector for j:  acc[j] = acc[j] + x[c * m + first + j]
  *                                                   vector for j:  out[first + j] = acc[j] }
  *
- * Memory is read in the order it lies in. What each result of the tile needs (accumulators, and dear values made of reductions, such as
- * 1 / sqrt(var)) is kept in local arrays. Phases are as in group_rows.c. Sums of many floats are cut into blocks that are added in double.
+ * Memory is read in the order it lies in. What each result of the tile needs (accumulators, and dear values made of
+ * reductions, such as 1 / sqrt(var)) is kept in local arrays. Phases are as in group_rows.c. Sums of many floats are
+ * cut into blocks that are added in double.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/group_internal.h"
 
 enum {
     COLUMNS_TILE = 128,
-    COLUMNS_BLOCK = 256,  /* floats that are added in float */
+    COLUMNS_BLOCK = 256, /* floats that are added in float */
     COLUMNS_KEEP_COST = 3,
     COLUMNS_MAX_KEPT = 8,
+    COLUMNS_FEW = 4, /* fewer tiles than this, */
+    COLUMNS_ALONE =
+        512 * 1024, /* each of more elements than this, are better left to operators that share them among threads */
 };
 
-typedef struct columns_sum { group_reduction *r; nest_buffer *acc, *total; } columns_sum;
-typedef struct columns_kept { group_kept *k; nest_buffer *value; } columns_kept;
+typedef struct columns_sum {
+    group_reduction *r;
+    nest_buffer *acc, *total;
+} columns_sum;
+typedef struct columns_kept {
+    group_kept *k;
+    nest_buffer *value;
+} columns_kept;
 
 typedef struct columns_state {
     group_phases f;
@@ -101,14 +111,16 @@ static void columns_accumulate(columns_state *c, int phase, nest_expr *at, int t
         if (at) f->index[f->reduced[f->nreduced - 1].last] = k ? nest_let(n, "c", nest_add(n, at, nest_int(n, k))) : at;
         group_phases_use(f, phase);
         for (int i = 0; i < f->nreductions; i++)
-            if (c->sums[i].r->t->depth == phase) nest_accumulate(n, acc[i], c->sums[i].r->acc, lazy_at(&s->l, c->sums[i].r->src, f->index));
+            if (c->sums[i].r->t->depth == phase)
+                nest_accumulate(n, acc[i], c->sums[i].r->acc, lazy_at(&s->l, c->sums[i].r->src, f->index));
     }
     for (int i = 0; i < f->nreductions; i++)
         if (c->sums[i].r->t->depth == phase) nest_store(n, c->sums[i].acc, c->column, acc[i]);
     columns_close(c);
 }
 
-/* Elements [begin, end) of the innermost reduced dim, four at a time where they are cheap: the accumulators are loaded and stored less. */
+/* Elements [begin, end) of the innermost reduced dim, four at a time where they are cheap: the accumulators are loaded
+ * and stored less. */
 static void columns_reduce(columns_state *c, int phase, nest_expr *begin, nest_expr *end) {
     enum { TIMES = 4, CHEAP = 8 };
     group_phases *f = &c->f;
@@ -173,8 +185,10 @@ static void columns_phase(columns_state *c, int phase) {
     } else if (!c->blocks) {
         columns_reduce(c, phase, lazy_zero(&f->s->l), f->reduced[inner].extent);
     } else {
-        nest_expr *end = f->reduced[inner].extent, *b = nest_for_step(n, "b", lazy_zero(&f->s->l), end, COLUMNS_BLOCK, 0);
-        nest_expr *stop = nest_let(n, "stop", nest_binary(n, NEST_MIN, end, nest_add(n, b, nest_int(n, COLUMNS_BLOCK))));
+        nest_expr *end = f->reduced[inner].extent,
+                  *b = nest_for_step(n, "b", lazy_zero(&f->s->l), end, COLUMNS_BLOCK, 0);
+        nest_expr *stop =
+            nest_let(n, "stop", nest_binary(n, NEST_MIN, end, nest_add(n, b, nest_int(n, COLUMNS_BLOCK))));
         columns_reduce(c, phase, b, stop);
         columns_add_totals(c, phase);
         nest_end(n);
@@ -251,7 +265,8 @@ static void columns_nest(columns_state *c) {
     nest *n = s->l.n;
     int inner = f->nkept - 1;
     nest_expr *tile = nest_int(n, COLUMNS_TILE), *length = f->kept[inner].extent;
-    nest_expr *tiles = lazy_size(&s->l, NEST_DIV_INDEX, lazy_size(&s->l, NEST_ADD, length, nest_int(n, COLUMNS_TILE - 1)), tile);
+    nest_expr *tiles =
+        lazy_size(&s->l, NEST_DIV_INDEX, lazy_size(&s->l, NEST_ADD, length, nest_int(n, COLUMNS_TILE - 1)), tile);
     nest_expr *extent = tiles;
     for (int k = 0; k < inner; k++) extent = group_mul(s, extent, f->kept[k].extent);
     nest_expr *t = nest_for(n, "t", lazy_zero(&s->l), extent, NEST_PARALLEL);
@@ -272,6 +287,9 @@ static void columns_nest(columns_state *c) {
 bool group_schedule_columns(group_state *s) {
     columns_state c = {.nkept = 0};
     if (!group_phases_find(s, &c.f) || !group_phases_loops(&c.f) || c.f.nkept == 0) return false;
+    int64_t all = group_value_of(s, group_numel(s, c.f.ndim, c.f.sizes), 0),
+            width = group_value_of(s, group_phases_width(&c.f), 1);
+    if (width > COLUMNS_ALONE / COLUMNS_TILE && all < COLUMNS_FEW * COLUMNS_TILE * width) return false;
     group_phases_store(&c.f, false);
     columns_make_sums(&c);
     columns_choose_kept(&c);

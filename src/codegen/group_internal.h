@@ -10,8 +10,9 @@
  *     group_rows.c       schedule: reductions over the innermost dims, a row at a time
  *     group_columns.c    schedule: reductions over other dims, a tile of columns at a time
  *
- * A graph is read twice. The first reading finds out which sizes have to be equal and which have to be 1 (the plan's relations); in the
- * second, equal sizes are one expression and known ones are constants, so that addresses can be compared by looking at them.
+ * A graph is read twice. The first reading finds out which sizes have to be equal and which have to be 1 (the plan's
+ * relations); in the second, equal sizes are one expression and known ones are constants, so that addresses can be
+ * compared by looking at them.
  */
 #ifndef CTSC_CODEGEN_GROUP_INTERNAL_H
 #define CTSC_CODEGEN_GROUP_INTERNAL_H
@@ -23,12 +24,18 @@
 enum { GROUP_MAX_OUTPUTS = 32, GROUP_MAX_LOADS = 96, GROUP_MAX_REDUCTIONS = 16, GROUP_UNROLL_LIMIT = 32 };
 
 /* What a size or int argument is in the second reading. */
-typedef struct group_name { bool is_const; int64_t k; int argument, dim; } group_name; /* dim -1: the int argument itself */
+typedef struct group_name {
+    bool is_const;
+    int64_t k;
+    int argument, dim;
+} group_name; /* dim -1: the int argument itself */
 
-typedef struct group_product { nest_expr *x, *y, *xy; } group_product;
+typedef struct group_product {
+    nest_expr *x, *y, *xy;
+} group_product;
 
-/* A reduction: its result is not an expression of the index but what a loop has left in `value`, for the row or column that the loop was
- * at. In groups where reductions are unrolled, it is a sum in place. */
+/* A reduction: its result is not an expression of the index but what a loop has left in `value`, for the row or column
+ * that the loop was at. In groups where reductions are unrolled, it is a sum in place. */
 typedef struct group_reduction {
     const lazy_tensor *src;
     lazy_tensor *t;
@@ -51,15 +58,15 @@ typedef struct group_state {
     const value *args;
     group_plan *p;
     lazy l;
-    ptrmap values;          /* ir_value -> group_value */
-    VEC(int64_t) now;       /* what slots are for the arguments at hand */
+    ptrmap values;    /* ir_value -> group_value */
+    VEC(int64_t) now; /* what slots are for the arguments at hand */
     VEC(group_product) products;
     const group_name *names; /* of the second reading: (LAZY_MAX_DIMS + 1) per argument; NULL in the first */
-    bool unroll;            /* reductions are sums in place */
-    bool again;             /* a schedule has pinned a size, and wants another reading that knows it */
+    bool unroll;             /* reductions are sums in place */
+    bool again;              /* a schedule has pinned a size, and wants another reading that knows it */
     group_reduction *reductions[GROUP_MAX_REDUCTIONS];
     int nreductions;
-    VEC(group_kept *) kept; /* in the order of computation */
+    VEC(group_kept *) kept;        /* in the order of computation */
     struct group_staging *staging; /* of loads: a schedule's (group_pointwise.c) */
     lazy_tensor *outputs[GROUP_MAX_OUTPUTS];
     nest_buffer *buffers[GROUP_MAX_OUTPUTS];
@@ -98,13 +105,15 @@ typedef struct group_load {
 
 typedef struct group_walk {
     int nvars;
-    nest_expr *vars[LAZY_MAX_DIMS], *sizes[LAZY_MAX_DIMS]; /* the indices that the values were asked for, and how far they go */
+    nest_expr *vars[LAZY_MAX_DIMS],
+        *sizes[LAZY_MAX_DIMS]; /* the indices that the values were asked for, and how far they go */
     group_load loads[GROUP_MAX_LOADS];
     int nloads;
     bool too_many;
 } group_walk;
 
-/* Between begin and end, code that is asked for goes to a nest of its own, which is thrown away; end looks at all loads in it. */
+/* Between begin and end, code that is asked for goes to a nest of its own, which is thrown away; end looks at all loads
+ * in it. */
 void group_walk_begin(group_state *s, group_walk *w, int nvars, nest_expr *const *sizes);
 void group_walk_note(group_state *s, group_walk *w, nest_expr *value);
 void group_walk_end(group_state *s, group_walk *w);
@@ -116,7 +125,10 @@ bool group_walk_is(const group_walk *w, const nest_expr *pattern, nest_expr *con
 bool group_same(const nest_expr *x, const nest_expr *y);
 
 /* Dims [first, last] as one loop: `extent` long, its variable the index of `last`, the others at 0. */
-typedef struct group_loop { int first, last; nest_expr *extent; } group_loop;
+typedef struct group_loop {
+    int first, last;
+    nest_expr *extent;
+} group_loop;
 /* The fewest loops over dims [first, end). */
 int group_loops(group_state *s, const group_walk *w, int first, int end, group_loop *out);
 /* The address of element `index` of a contiguous tensor. */
@@ -127,25 +139,30 @@ nest_expr *group_address(group_state *s, int ndim, nest_expr *const *sizes, nest
 enum { GROUP_MAX_STORED = 4 };
 
 /* A value of full size that is read back in later phases from where the first has stored it. */
-typedef struct group_stored { group_kept *kept; nest_buffer *buffer; bool local; } group_stored;
+typedef struct group_stored {
+    group_kept *kept;
+    nest_buffer *buffer;
+    bool local;
+} group_stored;
 
-/* Reductions of one shape over the same dims, in phases: a reduction whose operand needs another one runs in a phase after it. */
+/* Reductions of one shape over the same dims, in phases: a reduction whose operand needs another one runs in a phase
+ * after it. */
 typedef struct group_phases {
     group_state *s;
-    int ndim;                            /* of a full value */
-    bool mask[LAZY_MAX_DIMS];            /* dims that are reduced */
+    int ndim;                 /* of a full value */
+    bool mask[LAZY_MAX_DIMS]; /* dims that are reduced */
     nest_expr *sizes[LAZY_MAX_DIMS];
     group_reduction *reductions[GROUP_MAX_REDUCTIONS];
-    int nreductions, last;               /* the last phase, of the outputs; the first is 1 */
-    bool full[GROUP_MAX_OUTPUTS];        /* the output is of full size, */
-    bool result[GROUP_MAX_OUTPUTS];      /* or has one element per result; the others are made beside, once */
+    int nreductions, last;          /* the last phase, of the outputs; the first is 1 */
+    bool full[GROUP_MAX_OUTPUTS];   /* the output is of full size, */
+    bool result[GROUP_MAX_OUTPUTS]; /* or has one element per result; the others are made beside, once */
     int nbeside;
     group_loop kept[LAZY_MAX_DIMS], reduced[LAZY_MAX_DIMS]; /* loops over dims that stay, and over the others */
     int nkept, nreduced;
-    nest_expr *index[LAZY_MAX_DIMS];     /* where the code is */
+    nest_expr *index[LAZY_MAX_DIMS]; /* where the code is */
     group_stored stored[GROUP_MAX_STORED];
     int nstored;
-    bool used[GROUP_MAX_OUTPUTS];        /* the output holds a stored value until the last phase */
+    bool used[GROUP_MAX_OUTPUTS]; /* the output holds a stored value until the last phase */
 } group_phases;
 
 /* False: the reductions or the outputs do not fit together. */
@@ -161,9 +178,9 @@ void group_phases_forget(group_phases *f); /* at the end of a loop */
 /* The index of t, which has one element per result, where the code is. */
 void group_phases_index(const group_phases *f, const lazy_tensor *t, nest_expr *const *index, nest_expr **out);
 void group_phases_bind(group_phases *f, group_reduction *r, nest_expr *value, nest_expr *const *index);
-nest_expr *group_phases_width(const group_phases *f);                               /* elements per result */
-nest_expr *group_phases_address(const group_phases *f, nest_expr *const *index);    /* of a result among all */
-int group_phases_cost(const group_phases *f);                                       /* per element of full size */
+nest_expr *group_phases_width(const group_phases *f);                            /* elements per result */
+nest_expr *group_phases_address(const group_phases *f, nest_expr *const *index); /* of a result among all */
+int group_phases_cost(const group_phases *f);                                    /* per element of full size */
 bool group_is_one(const nest_expr *e);
 
 /* ---- schedules ------------------------------------------------------------------------------ */
@@ -173,8 +190,8 @@ bool group_schedule_pointwise(group_state *s);
 bool group_schedule_rows(group_state *s);
 bool group_schedule_columns(group_state *s);
 nest_buffer *group_output_buffer(group_state *s, int i);
-/* Output i by loops of its own, for the first round of the parallel loop (or beside none). False: it needs reductions. */
-bool group_side_output(group_state *s, int i);
+/* Output i by loops of its own, for the first round of the parallel loop (or beside none). */
+void group_side_output(group_state *s, int i);
 /* Makes the size e a constant of the next reading. False: it is one. */
 bool group_ask_constant(group_state *s, nest_expr *e);
 /* The parallel loop runs over [0, extent), each round costs about `cost` quarter cycles. */

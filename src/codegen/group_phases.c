@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_phases.c - reductions that depend on one another: their shape, their order, and which values are kept between phases.
+ * group_phases.c - reductions that depend on one another: their shape, their order, and which values are kept between
+ * phases.
  *
- * Phases. All reductions of a group are over the same dims of values of one shape, S; outputs have shape S or one element per result.
- * A reduction whose operand needs another reduction first runs in a phase after it; outputs of shape S are written in the last phase.
+ * Phases. All reductions of a group are over the same dims of values of one shape, S; outputs have shape S or one
+ * element per result. A reduction whose operand needs another reduction first runs in a phase after it; outputs of
+ * shape S are written in the last phase.
  *
- * Stored values. A value of shape S that is dear and that several phases need is stored when it is first made, in an output of its
- * dtype, which is overwritten last, or in a local row; everything else is computed again from the operands.
+ * Stored values. A value of shape S that is dear and that several phases need is stored when it is first made, in an
+ * output of its dtype, which is overwritten last, or in a local row; everything else is computed again from the
+ * operands.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/group_internal.h"
@@ -77,6 +80,13 @@ static bool phases_is_result(const group_phases *f, const lazy_tensor *t) {
     return next == t->ndim;
 }
 
+/* One result in all: then what is made of it may have any shape, as it is made after it. */
+static bool phases_is_single(const group_phases *f) {
+    for (int d = 0; d < f->ndim; d++)
+        if (!f->mask[d] && !group_is_one(f->sizes[d])) return false;
+    return true;
+}
+
 bool group_phases_find(group_state *s, group_phases *f) {
     *f = (group_phases){.s = s};
     for (int i = 0; i < s->nreductions; i++)
@@ -90,7 +100,7 @@ bool group_phases_find(group_state *s, group_phases *f) {
         if (f->full[i] || f->result[i]) continue;
         f->nbeside++;
         beside += group_value_of(s, group_numel(s, t->ndim, t->sizes), 0);
-        if (t->depth > 0) return false;
+        if (t->depth > 0 && !phases_is_single(f)) return false;
     }
     int64_t all = group_value_of(s, group_numel(s, f->ndim, f->sizes), 0);
     return beside * PHASES_BESIDE <= all || beside + all < PHASES_LITTLE;
@@ -102,7 +112,7 @@ void group_phases_beside(group_phases *f, nest_expr *t, nest_expr *extent) {
     if (t && !lazy_is_positive(&s->l, extent)) s->l.failed = true;
     if (t) nest_if(s->l.n, nest_binary(s->l.n, NEST_EQ, t, lazy_zero(&s->l)));
     for (int i = 0; i < s->noutputs; i++)
-        if (!f->full[i] && !f->result[i] && !group_side_output(s, i)) s->l.failed = true;
+        if (!f->full[i] && !f->result[i]) group_side_output(s, i);
     if (t) nest_end(s->l.n);
 }
 
@@ -144,7 +154,8 @@ int group_phases_cost(const group_phases *f) {
     return cost > 4096 ? 4096 : (int)cost;
 }
 
-/* The loops over dims that are reduced, or over those that are not: dims that are neighbours are joined where that can be done. */
+/* The loops over dims that are reduced, or over those that are not: dims that are neighbours are joined where that can
+ * be done. */
 static int phases_loops(group_phases *f, const group_walk *w, bool reduced, group_loop *out) {
     int n = 0;
     for (int d = 0, end; d < f->ndim; d = end) {
@@ -213,7 +224,8 @@ static bool phases_needs(const group_phases *f, int phase, const group_kept *k) 
     for (int i = 0; phase == f->last && i < f->s->noutputs && !needs; i++)
         if (f->full[i]) needs = phases_reads(f, f->s->outputs[i], k, &seen);
     for (int i = 0; i < f->nstored && !needs; i++) /* the making of another */
-        if (f->stored[i].kept != k && f->stored[i].kept->t->depth + 1 == phase) needs = phases_reads(f, f->stored[i].kept->src, k, &seen);
+        if (f->stored[i].kept != k && f->stored[i].kept->t->depth + 1 == phase)
+            needs = phases_reads(f, f->stored[i].kept->src, k, &seen);
     ptrmap_free(&seen);
     return needs;
 }

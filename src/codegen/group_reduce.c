@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_reduce.c - reductions as lazy tensors, and softmax, layer_norm, var and others made of them and of pointwise operators.
+ * group_reduce.c - reductions as lazy tensors, and softmax, layer_norm, var and others made of them and of pointwise
+ * operators.
  *
  *     softmax(x)  =  e / sum(e)  with  e = exp(x - max(x))
  *
- * Accuracy and order of operations follow runtime/kernels/reduce_*.c, softmax.c and norm.c: half and bfloat16 are computed in
- * float32 and rounded once, at the end; sums of float32 are made in float32, which schedules cut into blocks.
+ * Accuracy and order of operations follow runtime/kernels/reduce_*.c, softmax.c and norm.c: half and bfloat16 are
+ * computed in float32 and rounded once, at the end; sums of float32 are made in float32, which schedules cut into
+ * blocks.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/group_internal.h"
@@ -13,7 +15,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Expressions have a limit: parts of deeper ones get a variable, in the loop that the code is in (schedules forget at its end). */
+/* Expressions have a limit: parts of deeper ones get a variable, in the loop that the code is in (schedules forget at
+ * its end). */
 enum { REDUCE_DEEP = 100 };
 
 /* ---- reductions ------------------------------------------------------------------------- */
@@ -41,7 +44,10 @@ static nest_expr *reduce_unrolled(group_state *s, group_reduction *r, nest_expr 
     return sum;
 }
 
-typedef struct reduce_impl { group_state *s; group_reduction *r; } reduce_impl;
+typedef struct reduce_impl {
+    group_state *s;
+    group_reduction *r;
+} reduce_impl;
 
 static nest_expr *reduce_at(lazy *l, const lazy_tensor *t, nest_expr *const *index) {
     const reduce_impl *impl = t->impl;
@@ -133,9 +139,9 @@ void group_bind_kept(group_state *s, group_kept *k, nest_expr *value, nest_expr 
 
 /* ---- arithmetic on whole tensors -------------------------------------------------------- */
 
-#define BINARY(name, OP)                                                                                     \
-    static lazy_tensor *reduce_##name(group_state *s, const lazy_tensor *x, const lazy_tensor *y) {          \
-        return x && y ? lazy_binary(&s->l, NEST_##OP, x, y) : NULL;                                          \
+#define BINARY(name, OP)                                                                                               \
+    static lazy_tensor *reduce_##name(group_state *s, const lazy_tensor *x, const lazy_tensor *y) {                    \
+        return x && y ? lazy_binary(&s->l, NEST_##OP, x, y) : NULL;                                                    \
     }
 BINARY(add, ADD)
 BINARY(sub, SUB)
@@ -212,7 +218,8 @@ static bool reduce_dtype(group_state *s, const node *n, const lazy_arg *args, dt
 
 /* ---- sum, mean, prod, extremes ---------------------------------------------------------- */
 
-typedef lazy_tensor *reduce_maker(group_state *s, const char *name, const node *n, const lazy_arg *args, reduce_over *o);
+typedef lazy_tensor *reduce_maker(group_state *s, const char *name, const node *n, const lazy_arg *args,
+                                  reduce_over *o);
 
 static lazy_tensor *reduce_sum_as(group_state *s, const reduce_over *o, dtype dt) {
     const lazy_tensor *x = o->x->dt == dt ? o->x : reduce_cast(s, o->x, dt);
@@ -237,7 +244,8 @@ static lazy_tensor *reduce_prod(group_state *s, const char *name, const node *n,
     const lazy_tensor *x = reduce_cast(s, o->x, dt);
     return reduce_cast(s, reduce_of(s, o, reduce_cast(s, x, dtype_is_float(dt) ? DT_FLOAT64 : dt), NEST_ACC_PROD), dt);
 }
-static lazy_tensor *reduce_extreme(group_state *s, const char *name, const node *n, const lazy_arg *args, reduce_over *o) {
+static lazy_tensor *reduce_extreme(group_state *s, const char *name, const node *n, const lazy_arg *args,
+                                   reduce_over *o) {
     (void)n;
     (void)args;
     if (!lazy_is_positive(&s->l, o->count)) return NULL; /* of nothing there is none */
@@ -269,7 +277,8 @@ static lazy_tensor *reduce_var(group_state *s, const char *name, const node *n, 
     lazy_tensor *x = group_keep(s, reduce_cast(s, o->x, wide));
     lazy_tensor *d = group_keep(s, reduce_sub(s, x, reduce_center(s, o, x)));
     lazy_tensor *sum = reduce_of(s, o, reduce_mul(s, d, d), NEST_ACC_SUM);
-    nest_expr *by = lazy_size(&s->l, NEST_MAX, lazy_size(&s->l, NEST_SUB, o->count, nest_int(s->l.n, less)), lazy_zero(&s->l));
+    nest_expr *by =
+        lazy_size(&s->l, NEST_MAX, lazy_size(&s->l, NEST_SUB, o->count, nest_int(s->l.n, less)), lazy_zero(&s->l));
     lazy_tensor *var = reduce_div(s, sum, lazy_scalar(&s->l, wide, lazy_convert(&s->l, by, DT_INT64, wide)));
     return reduce_cast(s, strcmp(name, "std") ? var : reduce_call(s, "sqrt", var), o->x->dt);
 }
@@ -302,12 +311,14 @@ static lazy_tensor *reduce_norm(group_state *s, const char *name, const node *n,
 static lazy_tensor *reduce_finite(group_state *s, lazy_tensor *m) {
     if (!m) return NULL;
     const lazy_tensor *zero = reduce_constant(s, m->dt, 0);
-    lazy_emitter test = {lazy_emit_test, "isinf", NEST_CALL, 1, true}, select = {lazy_emit_where, NULL, NEST_SELECT, 3, true};
+    lazy_emitter test = {lazy_emit_test, "isinf", NEST_CALL, 1, true},
+                 select = {lazy_emit_where, NULL, NEST_SELECT, 3, true};
     const lazy_tensor *in = m, *mask = lazy_pointwise(&s->l, &test, m->dt, DT_BOOL, 1, &in, NULL, NULL);
     const lazy_tensor *x[3] = {mask, zero, m};
     return lazy_pointwise(&s->l, &select, m->dt, m->dt, 3, x, (const dtype[]){DT_BOOL, m->dt, m->dt}, NULL);
 }
-static lazy_tensor *reduce_logsumexp(group_state *s, const char *name, const node *n, const lazy_arg *args, reduce_over *o) {
+static lazy_tensor *reduce_logsumexp(group_state *s, const char *name, const node *n, const lazy_arg *args,
+                                     reduce_over *o) {
     (void)name;
     (void)n;
     (void)args;
@@ -330,7 +341,8 @@ static lazy_tensor *reduce_logsumexp(group_state *s, const char *name, const nod
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-static lazy_tensor *reduce_softmax(group_state *s, const char *name, const node *n, const lazy_arg *args, reduce_over *o) {
+static lazy_tensor *reduce_softmax(group_state *s, const char *name, const node *n, const lazy_arg *args,
+                                   reduce_over *o) {
     dtype dt;
     bool widen = false, log = !strcmp(name, "log_softmax");
     const lazy_arg *half = reduce_named(n, args, "half_to_float");
@@ -345,7 +357,8 @@ static lazy_tensor *reduce_softmax(group_state *s, const char *name, const node 
 }
 
 /* weight or bias of layer_norm: NULL in *out where there is none. */
-static bool reduce_layer_param(group_state *s, const lazy_arg *a, const lazy_tensor *x, int dims, const lazy_tensor **out) {
+static bool reduce_layer_param(group_state *s, const lazy_arg *a, const lazy_tensor *x, int dims,
+                               const lazy_tensor **out) {
     *out = NULL;
     if (lazy_arg_is_none(a)) return true;
     const lazy_tensor *t = lazy_arg_tensor(&s->l, a);
@@ -355,7 +368,8 @@ static bool reduce_layer_param(group_state *s, const lazy_arg *a, const lazy_ten
     *out = t;
     return true;
 }
-static lazy_tensor *reduce_layer_norm(group_state *s, const char *name, const node *n, const lazy_arg *args, reduce_over *o) {
+static lazy_tensor *reduce_layer_norm(group_state *s, const char *name, const node *n, const lazy_arg *args,
+                                      reduce_over *o) {
     (void)name;
     (void)n;
     nest_expr *shape[LAZY_MAX_DIMS];
@@ -369,7 +383,8 @@ static lazy_tensor *reduce_layer_norm(group_state *s, const char *name, const no
         if (at >= 0 && !lazy_same_size(&s->l, o->x->sizes[d], shape[at])) return NULL;
     }
     reduce_set_count(s, o);
-    if (!reduce_layer_param(s, &args[2], o->x, dims, &weight) || !reduce_layer_param(s, &args[3], o->x, dims, &bias)) return NULL;
+    if (!reduce_layer_param(s, &args[2], o->x, dims, &weight) || !reduce_layer_param(s, &args[3], o->x, dims, &bias))
+        return NULL;
     dtype wide = reduce_wide(o->x->dt);
     const lazy_tensor *number = lazy_arg_tensor(&s->l, &args[4]);
     if (!number) return NULL;
@@ -389,10 +404,22 @@ static const struct {
     const char *name;
     reduce_maker *make;
 } reduce_rows[] = {
-    {"sum", reduce_sum},         {"mean", reduce_mean},          {"prod", reduce_prod},     {"amax", reduce_extreme},
-    {"amin", reduce_extreme},    {"max", reduce_extreme},        {"min", reduce_extreme},   {"any", reduce_any},
-    {"all", reduce_any},         {"var", reduce_var},            {"std", reduce_var},       {"norm", reduce_norm},
-    {"frobenius_norm", reduce_norm}, {"logsumexp", reduce_logsumexp}, {"softmax", reduce_softmax}, {"log_softmax", reduce_softmax},
+    {"sum", reduce_sum},
+    {"mean", reduce_mean},
+    {"prod", reduce_prod},
+    {"amax", reduce_extreme},
+    {"amin", reduce_extreme},
+    {"max", reduce_extreme},
+    {"min", reduce_extreme},
+    {"any", reduce_any},
+    {"all", reduce_any},
+    {"var", reduce_var},
+    {"std", reduce_var},
+    {"norm", reduce_norm},
+    {"frobenius_norm", reduce_norm},
+    {"logsumexp", reduce_logsumexp},
+    {"softmax", reduce_softmax},
+    {"log_softmax", reduce_softmax},
     {"layer_norm", reduce_layer_norm},
 };
 

@@ -9,17 +9,20 @@
  *                                                   vector for c:  out[r, c] = out[r, c] * (1 / sum) }      last phase
  *
  * Rows are short enough to stay in the cache between phases. Long ones are summed in blocks, and the blocks in double.
- * Rejected: one loop over blocks of all rows at once, which needs arrays of accumulators and gains nothing for rows of some hundred elements.
+ * Rejected: one loop over blocks of all rows at once, which needs arrays of accumulators and gains nothing for rows of
+ * some hundred elements.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/group_internal.h"
 
 enum {
     ROWS_BLOCK = 4096,      /* elements that are summed in float */
-    ROWS_ALONE = 64 * 1024, /* a single row longer than this is better shared by threads, which one nest cannot */
+    ROWS_ALONE = 64 * 1024, /* a single row longer than this is better shared by threads, which one nest cannot; */
+    ROWS_FEW = 4,           /* so are a few that are much longer */
 };
 
-/* The loops over a row; the innermost is the vector one. start: where its block of ROWS_BLOCK begins; NULL: all of it. */
+/* The loops over a row; the innermost is the vector one. start: where its block of ROWS_BLOCK begins; NULL: all of it.
+ */
 static void rows_open(group_phases *f, nest_expr *start) {
     nest *n = f->s->l.n;
     nest_expr *zero = lazy_zero(&f->s->l);
@@ -37,7 +40,10 @@ static void rows_close(group_phases *f) {
     group_phases_forget(f);
 }
 
-typedef struct rows_sum { group_reduction *r; nest_expr *value, *total; } rows_sum;
+typedef struct rows_sum {
+    group_reduction *r;
+    nest_expr *value, *total;
+} rows_sum;
 
 static void rows_accumulate(group_phases *f, int phase, nest_expr *start, rows_sum *sums, int nsums) {
     rows_open(f, start);
@@ -58,7 +64,8 @@ static void rows_sum_blocks(group_phases *f, int phase, rows_sum *sums, int nsum
         if (sums[i].total) nest_set(n, sums[i].value, group_identity(f->s, sums[i].r));
     rows_accumulate(f, phase, b, sums, nsums);
     for (int i = 0; i < nsums; i++)
-        if (sums[i].total) nest_set(n, sums[i].total, nest_add(n, sums[i].total, nest_cast(n, NEST_F64, sums[i].value)));
+        if (sums[i].total)
+            nest_set(n, sums[i].total, nest_add(n, sums[i].total, nest_cast(n, NEST_F64, sums[i].value)));
     nest_end(n);
     for (int i = 0; i < nsums; i++)
         if (sums[i].total) sums[i].value = nest_cast(n, sums[i].value->type, sums[i].total);
@@ -91,7 +98,8 @@ static void rows_last_phase(group_phases *f) {
         for (int i = 0; i < s->noutputs; i++)
             if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));
         for (int i = 0; i < s->noutputs; i++)
-            if (f->full[i]) nest_store(n, group_output_buffer(s, i), group_address(s, f->ndim, f->sizes, f->index), values[i]);
+            if (f->full[i])
+                nest_store(n, group_output_buffer(s, i), group_address(s, f->ndim, f->sizes, f->index), values[i]);
         rows_close(f);
     }
     for (int i = 0; i < s->noutputs; i++) {
@@ -107,7 +115,7 @@ static void rows_nest(group_phases *f) {
     nest_expr *t = NULL, *extent = lazy_one(&s->l);
     for (int k = 0; k < f->nkept; k++) extent = group_mul(s, extent, f->kept[k].extent);
     if (f->nkept) t = nest_for(n, "row", lazy_zero(&s->l), extent, NEST_PARALLEL);
-    group_phases_beside(f, t, extent);
+    if (t) group_phases_beside(f, t, extent);
     for (int k = f->nkept - 1; k > 0; k--) {
         f->index[f->kept[k].last] = nest_let(n, "i", nest_mod_index(n, t, f->kept[k].extent));
         t = nest_let(n, "t", nest_div_index(n, t, f->kept[k].extent));
@@ -115,7 +123,10 @@ static void rows_nest(group_phases *f) {
     if (f->nkept) f->index[f->kept[0].last] = t;
     for (int p = 1; p < f->last; p++) rows_phase(f, p);
     rows_last_phase(f);
-    if (!f->nkept) return;
+    if (!f->nkept) {
+        group_phases_beside(f, NULL, NULL);
+        return;
+    }
     nest_end(n);
     group_set_range(s, extent, group_phases_width(f), group_phases_cost(f));
 }
@@ -127,8 +138,10 @@ bool group_schedule_rows(group_state *s) {
     for (int d = 0; d < f.ndim; d++)
         if (!group_is_one(f.sizes[d])) last = d;
     if (last >= 0 && !f.mask[last]) return false;
-    int64_t width = group_value_of(s, group_phases_width(&f), 0), all = group_value_of(s, group_numel(s, f.ndim, f.sizes), 1);
+    int64_t width = group_value_of(s, group_phases_width(&f), 0),
+            all = group_value_of(s, group_numel(s, f.ndim, f.sizes), 1);
     if (width > ROWS_ALONE && all < 2 * width) return false;
+    if (width > 4 * ROWS_ALONE && all < ROWS_FEW * width) return false;
     if (!group_phases_loops(&f)) return false;
     group_phases_store(&f, true);
     rows_nest(&f);

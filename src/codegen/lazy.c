@@ -2,8 +2,8 @@
 /*
  * lazy.c - lazy tensors: leaves, broadcasting, conversion, and the arguments of operators.
  *
- * Method: an element is asked for by index expressions. Equal questions get equal answers (the memo), so a value that a graph uses
- * ten times stands ten times in one expression as one node, which the emitter evaluates once.
+ * Method: an element is asked for by index expressions. Equal questions get equal answers (the memo), so a value that a
+ * graph uses ten times stands ten times in one expression as one node, which the emitter evaluates once.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lazy_internal.h"

@@ -4,18 +4,20 @@
  *
  *     %d : Tensor = aten::sub(%a, %b, %one)       lazy_at(d, {i, k}) = a[i * sa + k] - b[k]
  *
- * A lazy tensor knows its dtype, its sizes as expressions of the kernel, and how to make the expression of one element: loading it
- * from a buffer, applying an operator to elements of others, or mapping the index (views). Nothing is computed until
- * lazy_at is asked, so intermediate tensors cost nothing but what is computed again for each use; a schedule that wants a value once per
- * element binds it (lazy_bind).
+ * A lazy tensor knows its dtype, its sizes as expressions of the kernel, and how to make the expression of one element:
+ * loading it from a buffer, applying an operator to elements of others, or mapping the index (views). Nothing is
+ * computed until lazy_at is asked, so intermediate tensors cost nothing but what is computed again for each use; a
+ * schedule that wants a value once per element binds it (lazy_bind).
  *
- * Sizes: two dims of equal pointers are the same size; a dim that is the constant 1 broadcasts. Where an operator needs two
- * different expressions to be equal (broadcasting 'n' with 'm'), lazy->equal is asked: it may note a condition and say yes.
- * half and bfloat16 elements are f32 expressions, rounded after each operator as memory would round them.
- * dtypes follow PyTorch: numbers (lazy_number) take part in promotion as wrapped numbers, 0-dim tensors as 0-dim tensors.
+ * Sizes: two dims of equal pointers are the same size; a dim that is the constant 1 broadcasts. Where an operator needs
+ * two different expressions to be equal (broadcasting 'n' with 'm'), lazy->equal is asked: it may note a condition and
+ * say yes. half and bfloat16 elements are f32 expressions, rounded after each operator as memory would round them.
+ * dtypes follow PyTorch: numbers (lazy_number) take part in promotion as wrapped numbers, 0-dim tensors as 0-dim
+ * tensors.
  *
  * Files: lazy.c, what all share; lazy_ops.c, pointwise operators; lazy_view.c, views.
- * Ownership: all lies in lazy->a. Tests: tests/unit/test_group.c
+ * Ownership: all lies in lazy->a.
+ * Tests: tests/unit/test_group.c
  */
 #ifndef CTSC_CODEGEN_LAZY_H
 #define CTSC_CODEGEN_LAZY_H
@@ -26,16 +28,17 @@
 
 enum { LAZY_MAX_DIMS = 8, LAZY_MAX_INPUTS = 5, LAZY_MAX_STEPS = 20000 };
 
-/* The callbacks know the arguments that code is made for. Where one says yes, it has noted the condition under which code may rely on it.
- * NULL: only what constants tell. */
+/* The callbacks know the arguments that code is made for. Where one says yes, it has noted the condition under which
+ * code may rely on it. NULL: only what constants tell. */
 typedef struct lazy {
     nest *n;
     arena *a;
-    bool (*equal)(void *ctx, nest_expr *x, nest_expr *y);           /* May x and y be taken as equal sizes from now on? */
-    bool (*is_one)(void *ctx, nest_expr *x);                        /* Is the size 1? Then the dim broadcasts. */
-    bool (*positive)(void *ctx, nest_expr *x);                      /* Is x > 0? */
-    bool (*pin)(void *ctx, nest_expr *x, int64_t *out);             /* The number x, which becomes a constant of the code. */
-    bool (*peek)(void *ctx, const nest_expr *x, int64_t *out);      /* What x is, without a condition: to choose what to ask. */
+    bool (*equal)(void *ctx, nest_expr *x, nest_expr *y); /* May x and y be taken as equal sizes from now on? */
+    bool (*is_one)(void *ctx, nest_expr *x);              /* Is the size 1? Then the dim broadcasts. */
+    bool (*positive)(void *ctx, nest_expr *x);            /* Is x > 0? */
+    bool (*pin)(void *ctx, nest_expr *x, int64_t *out);   /* The number x, which becomes a constant of the code. */
+    /* What x is, without a condition: to choose what to ask. */
+    bool (*peek)(void *ctx, const nest_expr *x, int64_t *out);
     /* The element of a buffer at an address, if it is not to be loaded from there; NULL: it is. */
     nest_expr *(*load)(void *ctx, nest_buffer *b, nest_expr *address);
     void *ctx;
@@ -46,7 +49,10 @@ typedef struct lazy {
     bool failed;    /* an element could not be made (too many steps, a reduction out of place): the nest is of no use */
 } lazy;
 
-typedef struct lazy_memo { nest_expr *index[LAZY_MAX_DIMS], *value; uint32_t epoch; } lazy_memo;
+typedef struct lazy_memo {
+    nest_expr *index[LAZY_MAX_DIMS], *value;
+    uint32_t epoch;
+} lazy_memo;
 
 typedef struct lazy_tensor {
     dtype dt;
@@ -65,18 +71,20 @@ typedef struct lazy_tensor {
 } lazy_tensor;
 
 /* strides: expressions, in elements; offset: NULL for 0. */
-lazy_tensor *lazy_buffer(lazy *l, nest_buffer *b, int ndim, nest_expr *const *sizes, nest_expr *const *strides, nest_expr *offset);
-/* A 0-dim tensor that is the value of an expression; lazy_number: the Python number of an int, float or bool expression. */
+lazy_tensor *lazy_buffer(lazy *l, nest_buffer *b, int ndim, nest_expr *const *sizes, nest_expr *const *strides,
+                         nest_expr *offset);
+/* A 0-dim tensor that is the value of an expression; lazy_number: the Python number of an int, float or bool
+ * expression. */
 lazy_tensor *lazy_scalar(lazy *l, dtype dt, nest_expr *value);
 lazy_tensor *lazy_number(lazy *l, nest_expr *value);
-/* t, but its element at the index that a loop is at is `value` (computed once, or read back from where it was stored). The index passed to
- * lazy_at is then not looked at. */
+/* t, but its element at the index that a loop is at is `value` (computed once, or read back from where it was stored).
+ * The index passed to lazy_at is then not looked at. */
 lazy_tensor *lazy_bind(lazy *l, const lazy_tensor *t, nest_expr *value);
 
 /* An argument of an operator: a tensor, or something else that is known. */
 typedef struct lazy_arg {
-    const lazy_tensor *t; /* tensors, and numbers that are not constant */
-    value constant;       /* t == NULL: the constant (None, bool, int, float, string, list of ints), borrowed */
+    const lazy_tensor *t;         /* tensors, and numbers that are not constant */
+    value constant;               /* t == NULL: the constant (None, bool, int, float, string, list of ints), borrowed */
     const struct lazy_arg *items; /* a list of numbers that are not all constant: nitems of them; else NULL */
     int nitems;
 } lazy_arg;
@@ -84,7 +92,8 @@ typedef struct lazy_arg {
 /* The tensor that a pointwise operator or a view makes of its arguments (one per schema argument); NULL: it cannot be
  * expressed so (unknown operator, dtype without a nest type, sizes not known to fit, ...). */
 lazy_tensor *lazy_apply(lazy *l, const node *n, const lazy_arg *args);
-/* The same of views with several results (chunk, split, unbind): out has room for `count`, which is how many there must be. */
+/* The same of views with several results (chunk, split, unbind): out has room for `count`, which is how many there must
+ * be. */
 bool lazy_apply_list(lazy *l, const node *n, const lazy_arg *args, int count, lazy_tensor **out);
 /* Asked twice with the same index expressions (pointers), it gives the same expression. */
 nest_expr *lazy_at(lazy *l, const lazy_tensor *t, nest_expr *const *index);

@@ -2,8 +2,9 @@
 /*
  * lazy_emit.c - the arithmetic of pointwise operators as expressions of a kernel.
  *
- * What is a line of ir/scalar_ops.h and used by most programs is written here as operations, so that such kernels need no functions
- * linked in, which halves their compile time; all else is a call of the function there. Each must mean what the function there means.
+ * What is a line of ir/scalar_ops.h and used by most programs is written here as operations, so that such kernels need
+ * no functions linked in, which halves their compile time; all else is a call of the function there. Each must mean
+ * what the function there means.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lazy_internal.h"
@@ -41,7 +42,7 @@ EMITTER(neg) {
     UNUSED;
     return nest_unary(l->n, NEST_NEG, x[0]);
 }
-EMITTER(not) {
+EMITTER(not ) {
     UNUSED;
     return nest_unary(l->n, NEST_NOT, x[0]);
 }
@@ -68,7 +69,8 @@ EMITTER(abs) {
     (void)e;
     if (dtype_is_float(dt)) return nest_call1(l->n, "abs", x[0]);
     if (dt == DT_UINT8) return x[0];
-    return nest_select(l->n, nest_binary(l->n, NEST_LT, x[0], lazy_const(l, dt, 0)), nest_unary(l->n, NEST_NEG, x[0]), x[0]);
+    return nest_select(l->n, nest_binary(l->n, NEST_LT, x[0], lazy_const(l, dt, 0)), nest_unary(l->n, NEST_NEG, x[0]),
+                       x[0]);
 }
 EMITTER(sign) {
     (void)e;

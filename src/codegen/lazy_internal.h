@@ -59,7 +59,8 @@ bool lazy_is_one(lazy *l, nest_expr *x);
 
 /* ---- views ------------------------------------------------------------------------------- */
 
-/* index[d] of t is out[from[d]] * step[d] + start[d]; from[d] -1: start[d] alone. step NULL: all 1; start NULL: all 0. */
+/* index[d] of t is out[from[d]] * step[d] + start[d]; from[d] -1: start[d] alone. step NULL: all 1; start NULL: all 0.
+ */
 lazy_tensor *lazy_map(lazy *l, const lazy_tensor *t, int ndim, nest_expr *const *sizes, const int *from,
                       nest_expr *const *step, nest_expr *const *start);
 lazy_tensor *lazy_slice(lazy *l, const lazy_tensor *t, int dim, nest_expr *start, nest_expr *size, int64_t step);
@@ -68,20 +69,21 @@ lazy_tensor *lazy_slice(lazy *l, const lazy_tensor *t, int dim, nest_expr *start
 
 enum { LAZY_MAX_NUMBERS = 4 };
 
-/* An operator's arithmetic: x holds its operands and then its numbers, all in the type of dtype dt, but operands whose dtype the operator
- * fixes (a mask). */
+/* An operator's arithmetic: x holds its operands and then its numbers, all in the type of dtype dt, but operands whose
+ * dtype the operator fixes (a mask). */
 typedef struct lazy_emitter {
     nest_expr *(*emit)(lazy *l, const struct lazy_emitter *e, dtype dt, nest_expr *const *x);
     const char *call; /* a function of ir/scalar_ops.h, for emitters that call one */
     nest_op op;       /* for those that are one operation */
     int nx;           /* operands and numbers */
-    bool exact;       /* gives one of its operands, or another value that half and bfloat16 have if its operands are of them */
+    bool
+        exact; /* gives one of its operands, or another value that half and bfloat16 have if its operands are of them */
 } lazy_emitter;
 
-/* The tensor of result dtype `result` whose elements e makes of n operands, each converted to compute (or to its own dtypes[i], where
- * dtypes is given) and broadcast, and of numbers. NULL: the shapes do not fit. */
-lazy_tensor *lazy_pointwise(lazy *l, const lazy_emitter *e, dtype compute, dtype result, int n, const lazy_tensor *const *operands,
-                            const dtype *dtypes, nest_expr *const *numbers);
+/* The tensor of result dtype `result` whose elements e makes of n operands, each converted to compute (or to its own
+ * dtypes[i], where dtypes is given) and broadcast, and of numbers. NULL: the shapes do not fit. */
+lazy_tensor *lazy_pointwise(lazy *l, const lazy_emitter *e, dtype compute, dtype result, int n,
+                            const lazy_tensor *const *operands, const dtype *dtypes, nest_expr *const *numbers);
 /* Elements made of one operand by a function of ir/scalar_ops.h, or of two by an operation. */
 lazy_tensor *lazy_call(lazy *l, const char *function, const lazy_tensor *t);
 lazy_tensor *lazy_binary(lazy *l, nest_op op, const lazy_tensor *x, const lazy_tensor *y);
@@ -95,10 +97,10 @@ lazy_tensor *lazy_apply_view(lazy *l, const fusible *f, const lazy_arg *args);
 /* ---- emitters (lazy_emit.c) ---------------------------------------------------------------- */
 
 typedef nest_expr *lazy_emit_fn(lazy *l, const lazy_emitter *e, dtype dt, nest_expr *const *x);
-lazy_emit_fn lazy_emit_call, lazy_emit_test, lazy_emit_op, lazy_emit_neg, lazy_emit_not, lazy_emit_copy, lazy_emit_square, lazy_emit_cube,
-    lazy_emit_reciprocal, lazy_emit_relu, lazy_emit_extreme, lazy_emit_logic, lazy_emit_logical_not, lazy_emit_where, lazy_emit_scaled,
-    lazy_emit_addcmul, lazy_emit_addcdiv, lazy_emit_clamp, lazy_emit_threshold, lazy_emit_leaky_relu, lazy_emit_abs, lazy_emit_sign,
-    lazy_emit_batch_norm;
+lazy_emit_fn lazy_emit_call, lazy_emit_test, lazy_emit_op, lazy_emit_neg, lazy_emit_not, lazy_emit_copy,
+    lazy_emit_square, lazy_emit_cube, lazy_emit_reciprocal, lazy_emit_relu, lazy_emit_extreme, lazy_emit_logic,
+    lazy_emit_logical_not, lazy_emit_where, lazy_emit_scaled, lazy_emit_addcmul, lazy_emit_addcdiv, lazy_emit_clamp,
+    lazy_emit_threshold, lazy_emit_leaky_relu, lazy_emit_abs, lazy_emit_sign, lazy_emit_batch_norm;
 /* A constant of dtype dt's type. */
 nest_expr *lazy_const(lazy *l, dtype dt, double x);
 

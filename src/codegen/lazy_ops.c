@@ -2,9 +2,9 @@
 /*
  * lazy_ops.c - pointwise operators as lazy tensors: which operands, in which dtype, with which arithmetic.
  *
- * One row per function of fusible.def. Most are: so many operands that are promoted together, so many numbers, a dtype class, an
- * emitter. The others have a maker of their own, which mirrors the operator in runtime/kernels/pointwise_*.c. What PyTorch refuses
- * is not lowered (NULL): the operator then says so itself.
+ * One row per function of fusible.def. Most are: so many operands that are promoted together, so many numbers, a dtype
+ * class, an emitter. The others have a maker of their own, which mirrors the operator in runtime/kernels/pointwise_*.c.
+ * What PyTorch refuses is not lowered (NULL): the operator then says so itself.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lazy_internal.h"
@@ -56,14 +56,15 @@ static nest_expr *ops_at(lazy *l, const lazy_tensor *t, nest_expr *const *index)
 
 static int ops_cost(const lazy_emitter *e) {
     if (!e->call) return e->op == NEST_DIV ? 3 : 1;
-    static const char *const cheap[] = {"abs", "maximum", "minimum", "floor", "ceil", "trunc", "round", "isnan", "isinf", "isfinite"};
+    static const char *const cheap[] = {"abs",   "maximum", "minimum", "floor", "ceil",
+                                        "trunc", "round",   "isnan",   "isinf", "isfinite"};
     for (size_t i = 0; i < sizeof cheap / sizeof *cheap; i++)
         if (!strcmp(e->call, cheap[i])) return 1;
     return strcmp(e->call, "sqrt") ? 10 : 4;
 }
 
-lazy_tensor *lazy_pointwise(lazy *l, const lazy_emitter *e, dtype compute, dtype result, int n, const lazy_tensor *const *operands,
-                            const dtype *dtypes, nest_expr *const *numbers) {
+lazy_tensor *lazy_pointwise(lazy *l, const lazy_emitter *e, dtype compute, dtype result, int n,
+                            const lazy_tensor *const *operands, const dtype *dtypes, nest_expr *const *numbers) {
     nest_expr *sizes[LAZY_MAX_DIMS];
     nest_type type;
     int ndim;
@@ -131,12 +132,16 @@ static nest_expr *ops_number(lazy *l, const lazy_arg *a, dtype dt) {
     return t->dt == DT_FLOAT64 && dtype_is_integral(dt) && x->op != NEST_CONST ? NULL : x;
 }
 
-/* May the number be turned into dt without a complaint (c10's overflows())? Numbers that are not constant: into dtypes that hold all of
- * theirs. */
+/* May the number be turned into dt without a complaint (c10's overflows())? Numbers that are not constant: into dtypes
+ * that hold all of theirs. */
 static bool ops_number_fits(lazy *l, const lazy_arg *a, dtype dt) {
     static const double largest[DT_COUNT] = {
-        [DT_UINT8] = 255,      [DT_INT8] = 127,      [DT_INT16] = 32767,
-        [DT_INT32] = 2147483647.0, [DT_FLOAT16] = 65504.0, [DT_BFLOAT16] = 3.3895313892515355e38,
+        [DT_UINT8] = 255,
+        [DT_INT8] = 127,
+        [DT_INT16] = 32767,
+        [DT_INT32] = 2147483647.0,
+        [DT_FLOAT16] = 65504.0,
+        [DT_BFLOAT16] = 3.3895313892515355e38,
         [DT_FLOAT32] = 3.4028234663852886e38,
     };
     double x;
@@ -192,7 +197,9 @@ static lazy_tensor *ops_sum(lazy *l, nest_op op, const lazy_tensor *x, const laz
     if ((scale->dt == DT_BOOL && dt != DT_BOOL) || (scale->dt == DT_FLOAT64 && dtype_is_integral(dt))) return NULL;
     if (plain) return ops_with(l, NULL, lazy_emit_op, op, dt, 2, both);
     nest_expr *number = ops_number(l, alpha, dt);
-    return number ? lazy_pointwise(l, &(lazy_emitter){lazy_emit_scaled, NULL, op, 3, false}, dt, dt, 2, both, NULL, &number) : NULL;
+    return number ? lazy_pointwise(l, &(lazy_emitter){lazy_emit_scaled, NULL, op, 3, false}, dt, dt, 2, both, NULL,
+                                   &number)
+                  : NULL;
 }
 static lazy_tensor *ops_add(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)o;
@@ -224,11 +231,14 @@ static lazy_tensor *ops_remainder(lazy *l, const ops_rule *r, const op *o, const
 }
 static lazy_tensor *ops_div_mode(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     if (args[2].t || args[2].items) return NULL;
-    if (args[2].constant.tag == V_NONE) return ops_plain(l, &(ops_rule){"div", ops_plain, OPS_REAL, "f", 2, 0, lazy_emit_op, NEST_DIV}, o, args);
+    if (args[2].constant.tag == V_NONE)
+        return ops_plain(l, &(ops_rule){"div", ops_plain, OPS_REAL, "f", 2, 0, lazy_emit_op, NEST_DIV}, o, args);
     (void)r;
     if (args[2].constant.tag != V_STR) return NULL;
     const char *mode = args[2].constant.u.str->bytes;
-    return !strcmp(mode, "trunc") ? ops_divide(l, "div_trunc", args) : !strcmp(mode, "floor") ? ops_divide(l, "div_floor", args) : NULL;
+    return !strcmp(mode, "trunc")   ? ops_divide(l, "div_trunc", args)
+           : !strcmp(mode, "floor") ? ops_divide(l, "div_floor", args)
+                                    : NULL;
 }
 
 /* The exponents PyTorch treats apart. */
@@ -292,7 +302,8 @@ static lazy_tensor *ops_masked_fill(lazy *l, const ops_rule *r, const op *o, con
     (void)r;
     (void)o;
     const lazy_tensor *x[3];
-    if (!ops_operands(l, 3, args, x) || x[1]->dt != DT_BOOL || x[2]->ndim > 0 || !ops_accepts("fib", x[0]->dt)) return NULL;
+    if (!ops_operands(l, 3, args, x) || x[1]->dt != DT_BOOL || x[2]->ndim > 0 || !ops_accepts("fib", x[0]->dt))
+        return NULL;
     if (x[2]->is_number && !ops_number_fits(l, &args[2], x[0]->dt) && !dtype_is_float(x[0]->dt)) return NULL;
     return ops_select(l, x[1], x[2], x[0], x[0]->dt);
 }
@@ -348,7 +359,8 @@ static lazy_tensor *ops_hardtanh(lazy *l, const ops_rule *r, const op *o, const 
         if (x->dt == DT_UINT8 && (!lazy_arg_float(&bounds[k], &value) || value < 0)) return NULL;
         if (!(numbers[k] = ops_number(l, &bounds[k], x->dt))) return NULL;
     }
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_clamp, NULL, NEST_SELECT, 3, false}, x->dt, x->dt, 1, &x, NULL, numbers);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_clamp, NULL, NEST_SELECT, 3, false}, x->dt, x->dt, 1, &x, NULL,
+                          numbers);
 }
 
 /* ---- functions with modes --------------------------------------------------------------- */
@@ -368,17 +380,21 @@ static lazy_tensor *ops_gelu(lazy *l, const ops_rule *r, const op *o, const lazy
 static lazy_tensor *ops_elu(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)o;
     const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
-    double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946, input = 1; /* of selu */
+    double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946,
+           input = 1; /* of selu */
     if (!x || !dtype_is_float(x->dt)) return NULL;
     if (!strcmp(r->function, "elu")) {
-        if (!lazy_arg_float(&args[1], &alpha) || !lazy_arg_float(&args[2], &scale) || !lazy_arg_float(&args[3], &input)) return NULL;
+        if (!lazy_arg_float(&args[1], &alpha) || !lazy_arg_float(&args[2], &scale) || !lazy_arg_float(&args[3], &input))
+            return NULL;
     } else if (!strcmp(r->function, "celu")) {
         if (!lazy_arg_float(&args[1], &alpha) || alpha == 0) return NULL;
         scale = 1, input = 1 / alpha;
     }
-    nest_expr *numbers[3] = {ops_constant(l, x->dt, alpha * scale), ops_constant(l, x->dt, scale), ops_constant(l, x->dt, input)};
+    nest_expr *numbers[3] = {ops_constant(l, x->dt, alpha * scale), ops_constant(l, x->dt, scale),
+                             ops_constant(l, x->dt, input)};
     if (!strcmp(r->function, "celu")) numbers[0] = ops_constant(l, x->dt, alpha);
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "elu", NEST_CALL, 4, false}, x->dt, x->dt, 1, &x, NULL, numbers);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "elu", NEST_CALL, 4, false}, x->dt, x->dt, 1, &x, NULL,
+                          numbers);
 }
 
 static lazy_tensor *ops_softshrink(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
@@ -394,13 +410,15 @@ static lazy_tensor *ops_test(lazy *l, const ops_rule *r, const op *o, const lazy
     if (!strcmp(r->function, "signbit")) {
         if (x->dt != DT_BOOL && x->dt != DT_UINT8) {
             const lazy_tensor *both[2] = {x, lazy_scalar(l, x->dt, ops_constant(l, x->dt, 0))};
-            return lazy_pointwise(l, &(lazy_emitter){lazy_emit_op, NULL, NEST_LT, 2, true}, x->dt, DT_BOOL, 2, both, NULL, NULL);
+            return lazy_pointwise(l, &(lazy_emitter){lazy_emit_op, NULL, NEST_LT, 2, true}, x->dt, DT_BOOL, 2, both,
+                                  NULL, NULL);
         }
     }
     nest_expr *answer = nest_const_int(l->n, NEST_BOOL, !strcmp(r->function, "isfinite"));
     const lazy_tensor *both[2] = {lazy_scalar(l, DT_BOOL, answer), x};
     const dtype dtypes[2] = {DT_BOOL, x->dt};
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_copy, NULL, NEST_CAST, 2, true}, DT_BOOL, DT_BOOL, 2, both, dtypes, NULL);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_copy, NULL, NEST_CAST, 2, true}, DT_BOOL, DT_BOOL, 2, both,
+                          dtypes, NULL);
 }
 
 /* Rounding leaves integers alone. */
@@ -421,7 +439,8 @@ static lazy_tensor *ops_round_decimals(lazy *l, const ops_rule *r, const op *o, 
     double ten = 1;
     for (int64_t i = decimals < 0 ? -decimals : decimals; i > 0; i--) ten *= 10;
     nest_expr *numbers[2] = {ops_constant(l, x->dt, ten), ops_constant(l, x->dt, decimals < 0)};
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "round_decimals", NEST_CALL, 3, false}, x->dt, x->dt, 1, &x, NULL, numbers);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "round_decimals", NEST_CALL, 3, false}, x->dt, x->dt, 1,
+                          &x, NULL, numbers);
 }
 
 /* nan_to_num(self, nan, posinf, neginf): absent bounds are the dtype's largest and lowest. */
@@ -438,10 +457,12 @@ static lazy_tensor *ops_nan_to_num(lazy *l, const ops_rule *r, const op *o, cons
     double defaults[3] = {0, high, -high};
     nest_expr *numbers[3];
     for (int k = 0; k < 3; k++) {
-        numbers[k] = lazy_arg_is_none(&args[k + 1]) ? ops_constant(l, x->dt, defaults[k]) : ops_number(l, &args[k + 1], x->dt);
+        numbers[k] =
+            lazy_arg_is_none(&args[k + 1]) ? ops_constant(l, x->dt, defaults[k]) : ops_number(l, &args[k + 1], x->dt);
         if (!numbers[k]) return NULL;
     }
-    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "nan_to_num", NEST_CALL, 4, false}, x->dt, x->dt, 1, &x, NULL, numbers);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "nan_to_num", NEST_CALL, 4, false}, x->dt, x->dt, 1, &x,
+                          NULL, numbers);
 }
 
 static lazy_tensor *ops_logit(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
@@ -465,7 +486,8 @@ static const lazy_tensor *ops_channels(lazy *l, const lazy_tensor *v, const lazy
 static lazy_tensor *ops_prelu(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)o;
     const lazy_tensor *x[2];
-    if (!ops_operands(l, 2, args, x) || x[0]->dt != x[1]->dt || !dtype_is_float(x[0]->dt) || x[1]->ndim > 1) return NULL;
+    if (!ops_operands(l, 2, args, x) || x[0]->dt != x[1]->dt || !dtype_is_float(x[0]->dt) || x[1]->ndim > 1)
+        return NULL;
     if (x[1]->ndim == 1 && lazy_is_one(l, x[1]->sizes[0])) {
         x[1] = lazy_map(l, x[1], 0, NULL, (const int[]){-1}, NULL, NULL);
     } else if (x[1]->ndim == 1 && !(x[1] = ops_channels(l, x[1], x[0]))) {
@@ -516,9 +538,11 @@ static const lazy_arg *ops_named(const op *o, const lazy_arg *args, const char *
 /* No other device, no other layout. */
 static bool ops_stays_here(const op *o, const lazy_arg *args) {
     const lazy_arg *device = ops_named(o, args, "device"), *layout = ops_named(o, args, "layout");
-    if (device && (device->t || (device->constant.tag != V_NONE && (device->constant.tag != V_DEVICE || device->constant.u.device != 0))))
+    if (device && (device->t || (device->constant.tag != V_NONE &&
+                                 (device->constant.tag != V_DEVICE || device->constant.u.device != 0))))
         return false;
-    return !layout || (!layout->t && (layout->constant.tag == V_NONE || (layout->constant.tag == V_INT && layout->constant.u.i == 0)));
+    return !layout || (!layout->t && (layout->constant.tag == V_NONE ||
+                                      (layout->constant.tag == V_INT && layout->constant.u.i == 0)));
 }
 static lazy_tensor *ops_to(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
@@ -554,16 +578,27 @@ static lazy_tensor *ops_full_like(lazy *l, const ops_rule *r, const op *o, const
 
 /* ---- the table -------------------------------------------------------------------------- */
 
-#define REAL1(name)          {name, ops_plain, OPS_REAL, "f", 1, 0, lazy_emit_call, NEST_CALL}
-#define REAL2(name)          {name, ops_plain, OPS_REAL, "f", 2, 0, lazy_emit_call, NEST_CALL}
-#define FLOAT(name, x, n)    {name, ops_plain, OPS_SAME, "f", x, n, lazy_emit_call, NEST_CALL}
-#define COMPARE(name, OP)    {name, ops_plain, OPS_TEST, "fib", 2, 0, lazy_emit_op, NEST_##OP, true}
-#define LOGIC(name, OP)      {name, ops_plain, OPS_TEST, "fib", 2, 0, lazy_emit_logic, NEST_##OP, true}
-#define BITS(name, OP)       {name, ops_plain, OPS_SAME, "ib", 2, 0, lazy_emit_op, NEST_##OP}
-#define TEST(name)           {name, ops_test, OPS_TEST, "f", 1, 0, lazy_emit_test, NEST_CALL, true}
-#define ROUNDING(name)       {name, ops_rounding, OPS_SAME, "f", 1, 0, lazy_emit_call, NEST_CALL}
-#define EXTREME(name, OP)    {name, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_extreme, NEST_##OP, true}
-#define MADE(name, maker)    {name, maker, OPS_SAME, "fib", 0, 0, lazy_emit_call, NEST_CALL}
+/* clang-format off: a table */
+#define REAL1(name)                                                                                                    \
+    { name, ops_plain, OPS_REAL, "f", 1, 0, lazy_emit_call, NEST_CALL }
+#define REAL2(name)                                                                                                    \
+    { name, ops_plain, OPS_REAL, "f", 2, 0, lazy_emit_call, NEST_CALL }
+#define FLOAT(name, x, n)                                                                                              \
+    { name, ops_plain, OPS_SAME, "f", x, n, lazy_emit_call, NEST_CALL }
+#define COMPARE(name, OP)                                                                                              \
+    { name, ops_plain, OPS_TEST, "fib", 2, 0, lazy_emit_op, NEST_##OP, true }
+#define LOGIC(name, OP)                                                                                                \
+    { name, ops_plain, OPS_TEST, "fib", 2, 0, lazy_emit_logic, NEST_##OP, true }
+#define BITS(name, OP)                                                                                                 \
+    { name, ops_plain, OPS_SAME, "ib", 2, 0, lazy_emit_op, NEST_##OP }
+#define TEST(name)                                                                                                     \
+    { name, ops_test, OPS_TEST, "f", 1, 0, lazy_emit_test, NEST_CALL, true }
+#define ROUNDING(name)                                                                                                 \
+    { name, ops_rounding, OPS_SAME, "f", 1, 0, lazy_emit_call, NEST_CALL }
+#define EXTREME(name, OP)                                                                                              \
+    { name, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_extreme, NEST_##OP, true }
+#define MADE(name, maker)                                                                                              \
+    { name, maker, OPS_SAME, "fib", 0, 0, lazy_emit_call, NEST_CALL }
 
 static const ops_rule ops_rules[] = {
     /* function, maker, kind, dtypes, operands, numbers, emitter, operation, exact */
@@ -572,52 +607,142 @@ static const ops_rule ops_rules[] = {
     {"rsub", ops_add, OPS_SAME, "fi", 2, 1, NULL, NEST_SUB},
     {"mul", ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_op, NEST_MUL},
     {"div", ops_plain, OPS_REAL, "f", 2, 0, lazy_emit_op, NEST_DIV},
-    MADE("div_mode", ops_div_mode), MADE("floor_divide", ops_remainder), MADE("remainder", ops_remainder),
-    MADE("fmod", ops_remainder), MADE("pow", ops_pow),
-    EXTREME("maximum", GT), EXTREME("minimum", LT), EXTREME("fmax", GT), EXTREME("fmin", LT),
+    MADE("div_mode", ops_div_mode),
+    MADE("floor_divide", ops_remainder),
+    MADE("remainder", ops_remainder),
+    MADE("fmod", ops_remainder),
+    MADE("pow", ops_pow),
+    EXTREME("maximum", GT),
+    EXTREME("minimum", LT),
+    EXTREME("fmax", GT),
+    EXTREME("fmin", LT),
     {"addcmul", ops_addc, OPS_SAME, "fi", 3, 1, lazy_emit_addcmul, NEST_MUL},
     {"addcdiv", ops_addc, OPS_SAME, "f", 3, 1, lazy_emit_addcdiv, NEST_DIV},
     {"lerp", ops_lerp, OPS_SAME, "f", 3, 0, lazy_emit_call, NEST_CALL},
-    REAL2("atan2"), REAL2("copysign"), REAL2("xlogy"), FLOAT("hypot", 2, 0), FLOAT("logaddexp", 2, 0), FLOAT("logaddexp2", 2, 0),
-    COMPARE("eq", EQ), COMPARE("ne", NE), COMPARE("lt", LT), COMPARE("le", LE), COMPARE("gt", GT), COMPARE("ge", GE),
-    LOGIC("logical_and", AND), LOGIC("logical_or", OR), LOGIC("logical_xor", XOR),
+    REAL2("atan2"),
+    REAL2("copysign"),
+    REAL2("xlogy"),
+    FLOAT("hypot", 2, 0),
+    FLOAT("logaddexp", 2, 0),
+    FLOAT("logaddexp2", 2, 0),
+    COMPARE("eq", EQ),
+    COMPARE("ne", NE),
+    COMPARE("lt", LT),
+    COMPARE("le", LE),
+    COMPARE("gt", GT),
+    COMPARE("ge", GE),
+    LOGIC("logical_and", AND),
+    LOGIC("logical_or", OR),
+    LOGIC("logical_xor", XOR),
     {"logical_not", ops_plain, OPS_TEST, "fib", 1, 0, lazy_emit_logical_not, NEST_NOT, true},
-    BITS("bitwise_and", AND), BITS("bitwise_or", OR), BITS("bitwise_xor", XOR),
+    BITS("bitwise_and", AND),
+    BITS("bitwise_or", OR),
+    BITS("bitwise_xor", XOR),
     {"bitwise_not", ops_plain, OPS_SAME, "ib", 1, 0, lazy_emit_not, NEST_NOT},
     {"lshift", ops_plain, OPS_SAME, "i", 2, 0, lazy_emit_call, NEST_CALL},
     {"rshift", ops_plain, OPS_SAME, "i", 2, 0, lazy_emit_call, NEST_CALL},
-    MADE("where", ops_where), MADE("masked_fill", ops_masked_fill),
-    MADE("clamp", ops_clamp), MADE("clamp_min", ops_clamp), MADE("clamp_max", ops_clamp),
-    REAL1("exp"), REAL1("exp2"), REAL1("expm1"), REAL1("log"), REAL1("log2"), REAL1("log10"), REAL1("log1p"), REAL1("sqrt"),
-    REAL1("rsqrt"), {"reciprocal", ops_plain, OPS_REAL, "f", 1, 0, lazy_emit_reciprocal, NEST_DIV},
-    REAL1("sin"), REAL1("cos"), REAL1("tan"), REAL1("asin"), REAL1("acos"), REAL1("atan"), REAL1("sinh"), REAL1("cosh"),
-    REAL1("tanh"), REAL1("asinh"), REAL1("acosh"), REAL1("atanh"), REAL1("erf"), REAL1("erfc"), REAL1("sigmoid"),
-    REAL1("deg2rad"), REAL1("rad2deg"), REAL1("sinc"), REAL1("angle"), REAL1("lgamma"), REAL1("digamma"), REAL1("erfinv"),
+    MADE("where", ops_where),
+    MADE("masked_fill", ops_masked_fill),
+    MADE("clamp", ops_clamp),
+    MADE("clamp_min", ops_clamp),
+    MADE("clamp_max", ops_clamp),
+    REAL1("exp"),
+    REAL1("exp2"),
+    REAL1("expm1"),
+    REAL1("log"),
+    REAL1("log2"),
+    REAL1("log10"),
+    REAL1("log1p"),
+    REAL1("sqrt"),
+    REAL1("rsqrt"),
+    {"reciprocal", ops_plain, OPS_REAL, "f", 1, 0, lazy_emit_reciprocal, NEST_DIV},
+    REAL1("sin"),
+    REAL1("cos"),
+    REAL1("tan"),
+    REAL1("asin"),
+    REAL1("acos"),
+    REAL1("atan"),
+    REAL1("sinh"),
+    REAL1("cosh"),
+    REAL1("tanh"),
+    REAL1("asinh"),
+    REAL1("acosh"),
+    REAL1("atanh"),
+    REAL1("erf"),
+    REAL1("erfc"),
+    REAL1("sigmoid"),
+    REAL1("deg2rad"),
+    REAL1("rad2deg"),
+    REAL1("sinc"),
+    REAL1("angle"),
+    REAL1("lgamma"),
+    REAL1("digamma"),
+    REAL1("erfinv"),
     {"abs", ops_plain, OPS_SAME, "fi", 1, 0, lazy_emit_abs, NEST_CALL, true},
     {"neg", ops_plain, OPS_SAME, "fi", 1, 0, lazy_emit_neg, NEST_NEG, true},
     {"sign", ops_plain, OPS_SAME, "fib", 1, 0, lazy_emit_sign, NEST_CALL, true},
     {"square", ops_plain, OPS_SAME, "fi", 1, 0, lazy_emit_square, NEST_MUL},
-    ROUNDING("floor"), ROUNDING("ceil"), ROUNDING("trunc"), ROUNDING("round"), MADE("round_decimals", ops_round_decimals),
+    ROUNDING("floor"),
+    ROUNDING("ceil"),
+    ROUNDING("trunc"),
+    ROUNDING("round"),
+    MADE("round_decimals", ops_round_decimals),
     FLOAT("frac", 1, 0),
-    TEST("isnan"), TEST("isinf"), TEST("isfinite"), TEST("isposinf"), TEST("isneginf"), TEST("signbit"),
-    MADE("nan_to_num", ops_nan_to_num), {"logit", ops_logit, OPS_REAL, "f", 1, 0, lazy_emit_call, NEST_CALL},
+    TEST("isnan"),
+    TEST("isinf"),
+    TEST("isfinite"),
+    TEST("isposinf"),
+    TEST("isneginf"),
+    TEST("signbit"),
+    MADE("nan_to_num", ops_nan_to_num),
+    {"logit", ops_logit, OPS_REAL, "f", 1, 0, lazy_emit_call, NEST_CALL},
     {"relu", ops_plain, OPS_SAME, "fi", 1, 0, lazy_emit_relu, NEST_SELECT, true},
-    MADE("relu6", ops_hardtanh), MADE("hardtanh", ops_hardtanh), MADE("gelu", ops_gelu),
-    FLOAT("silu", 1, 0), FLOAT("mish", 1, 0), FLOAT("hardswish", 1, 0), FLOAT("hardsigmoid", 1, 0), FLOAT("log_sigmoid", 1, 0),
-    MADE("elu", ops_elu), MADE("selu", ops_elu), MADE("celu", ops_elu),
+    MADE("relu6", ops_hardtanh),
+    MADE("hardtanh", ops_hardtanh),
+    MADE("gelu", ops_gelu),
+    FLOAT("silu", 1, 0),
+    FLOAT("mish", 1, 0),
+    FLOAT("hardswish", 1, 0),
+    FLOAT("hardsigmoid", 1, 0),
+    FLOAT("log_sigmoid", 1, 0),
+    MADE("elu", ops_elu),
+    MADE("selu", ops_elu),
+    MADE("celu", ops_elu),
     {"leaky_relu", ops_plain, OPS_SAME, "f", 1, 1, lazy_emit_leaky_relu, NEST_MUL},
     {"prelu", ops_prelu, OPS_SAME, "f", 2, 0, lazy_emit_leaky_relu, NEST_MUL},
-    FLOAT("softplus", 1, 2), {"softshrink", ops_softshrink, OPS_SAME, "f", 1, 1, lazy_emit_call, NEST_CALL}, FLOAT("hardshrink", 1, 1),
+    FLOAT("softplus", 1, 2),
+    {"softshrink", ops_softshrink, OPS_SAME, "f", 1, 1, lazy_emit_call, NEST_CALL},
+    FLOAT("hardshrink", 1, 1),
     {"threshold", ops_plain, OPS_SAME, "fi", 1, 2, lazy_emit_threshold, NEST_SELECT},
     {"glu", ops_glu, OPS_SAME, "f", 2, 0, lazy_emit_call, NEST_CALL},
     {"batch_norm", ops_batch_norm, OPS_SAME, "f", 5, 1, lazy_emit_batch_norm, NEST_DIV},
-    MADE("to", ops_to), MADE("to_uint8", ops_to), MADE("to_int8", ops_to), MADE("to_int16", ops_to), MADE("to_int32", ops_to),
-    MADE("to_int64", ops_to), MADE("to_float16", ops_to), MADE("to_float32", ops_to), MADE("to_float64", ops_to),
-    MADE("clone", ops_clone), MADE("full_like", ops_full_like), MADE("zeros_like", ops_full_like), MADE("ones_like", ops_full_like),
+    MADE("to", ops_to),
+    MADE("to_uint8", ops_to),
+    MADE("to_int8", ops_to),
+    MADE("to_int16", ops_to),
+    MADE("to_int32", ops_to),
+    MADE("to_int64", ops_to),
+    MADE("to_float16", ops_to),
+    MADE("to_float32", ops_to),
+    MADE("to_float64", ops_to),
+    MADE("clone", ops_clone),
+    MADE("full_like", ops_full_like),
+    MADE("zeros_like", ops_full_like),
+    MADE("ones_like", ops_full_like),
 };
+/* clang-format on */
+
+/* The table of operators knows better what a function costs. */
+static lazy_tensor *ops_price(lazy_tensor *t, const fusible *f) {
+    if (!t || t->at != ops_at) return t;
+    const ops_tensor *p = t->impl;
+    int own = ops_cost(&p->e);
+    if (p->e.call && f->cost > own) t->cost += f->cost - own;
+    return t;
+}
 
 lazy_tensor *lazy_apply_pointwise(lazy *l, const fusible *f, const op *o, const lazy_arg *args) {
     for (size_t i = 0; i < sizeof ops_rules / sizeof *ops_rules; i++)
-        if (!strcmp(ops_rules[i].function, f->function)) return ops_rules[i].make(l, &ops_rules[i], o, args);
+        if (!strcmp(ops_rules[i].function, f->function)) return ops_price(ops_rules[i].make(l, &ops_rules[i], o, args), f);
     return NULL;
 }

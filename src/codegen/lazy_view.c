@@ -2,9 +2,10 @@
 /*
  * lazy_view.c - views as maps of indices.
  *
- * Most views are affine: index d of the viewed tensor is an index of the view times a step plus a start, or fixed (lazy_map). reshape
- * turns an index into a position and back, by division where dims are merged. Sizes of views are expressions; where Python would clamp
- * or wrap a position, lazy->positive is asked which case it is, so that code has no case distinctions.
+ * Most views are affine: index d of the viewed tensor is an index of the view times a step plus a start, or fixed
+ * (lazy_map). reshape turns an index into a position and back, by division where dims are merged. Sizes of views are
+ * expressions; where Python would clamp or wrap a position, lazy->positive is asked which case it is, so that code has
+ * no case distinctions.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lazy_internal.h"
@@ -290,7 +291,8 @@ static lazy_tensor *view_slice(lazy *l, const char *name, const lazy_tensor *t, 
     int dim;
     int64_t step;
     nest_expr *start = lazy_zero(l), *end = NULL;
-    if (t->ndim == 0 || !view_dim(l, &args[1], t->ndim, &dim) || !lazy_arg_int(l, &args[4], &step) || step < 1) return NULL;
+    if (t->ndim == 0 || !view_dim(l, &args[1], t->ndim, &dim) || !lazy_arg_int(l, &args[4], &step) || step < 1)
+        return NULL;
     nest_expr *size = t->sizes[dim];
     if (!lazy_arg_is_none(&args[2]) && !lazy_arg_expr(l, &args[2], &start)) return NULL;
     if (!lazy_arg_is_none(&args[3]) && !lazy_arg_expr(l, &args[3], &end)) return NULL;
@@ -301,7 +303,8 @@ static lazy_tensor *view_slice(lazy *l, const char *name, const lazy_tensor *t, 
     if (start != lazy_zero(l) && !lazy_is_positive(l, lazy_size(l, NEST_ADD, length, lazy_one(l))))
         length = lazy_size(l, NEST_MAX, length, lazy_zero(l));
     if (step > 1)
-        length = lazy_size(l, NEST_DIV_INDEX, lazy_size(l, NEST_ADD, length, nest_int(l->n, step - 1)), nest_int(l->n, step));
+        length = lazy_size(l, NEST_DIV_INDEX, lazy_size(l, NEST_ADD, length, nest_int(l->n, step - 1)),
+                           nest_int(l->n, step));
     return lazy_slice(l, t, dim, start, length, step);
 }
 /* narrow(self, dim, start, length) */
@@ -311,7 +314,9 @@ static lazy_tensor *view_narrow(lazy *l, const char *name, const lazy_tensor *t,
     nest_expr *start, *length, *one = lazy_one(l);
     if (t->ndim == 0 || !view_dim(l, &args[1], t->ndim, &dim)) return NULL;
     if (!lazy_arg_expr(l, &args[2], &start) || !lazy_arg_expr(l, &args[3], &length)) return NULL;
-    if (!lazy_is_positive(l, lazy_size(l, NEST_ADD, start, one)) || !lazy_is_positive(l, lazy_size(l, NEST_ADD, length, one))) return NULL;
+    if (!lazy_is_positive(l, lazy_size(l, NEST_ADD, start, one)) ||
+        !lazy_is_positive(l, lazy_size(l, NEST_ADD, length, one)))
+        return NULL;
     nest_expr *end = lazy_size(l, NEST_ADD, start, length);
     if (!lazy_is_positive(l, lazy_size(l, NEST_ADD, lazy_size(l, NEST_SUB, t->sizes[dim], end), one))) return NULL;
     return lazy_slice(l, t, dim, start, length, 1);
@@ -320,8 +325,13 @@ static lazy_tensor *view_narrow(lazy *l, const char *name, const lazy_tensor *t,
 /* ---- reshaping -------------------------------------------------------------------------- */
 
 /* A stretch of dims of the viewed tensor that holds what a stretch of the view's dims holds. */
-typedef struct reshape_group { int in, in_end, out, out_end; } reshape_group;
-typedef struct view_reshaped { reshape_group groups[LAZY_MAX_DIMS]; int n; } view_reshaped;
+typedef struct reshape_group {
+    int in, in_end, out, out_end;
+} reshape_group;
+typedef struct view_reshaped {
+    reshape_group groups[LAZY_MAX_DIMS];
+    int n;
+} view_reshaped;
 
 static nest_expr *view_reshape_at(lazy *l, const lazy_tensor *t, nest_expr *const *index) {
     const view_reshaped *r = t->impl;
@@ -459,7 +469,8 @@ static lazy_tensor *view_unflatten(lazy *l, const char *name, const lazy_tensor 
     nest_expr *parts[LAZY_MAX_DIMS], *sizes[LAZY_MAX_DIMS];
     int dim, n, total = 0;
     if (t->ndim == 0 || !view_dim(l, &args[1], t->ndim, &dim)) return NULL;
-    if (!lazy_arg_exprs(l, &args[2], LAZY_MAX_DIMS, &n, parts) || n == 0 || t->ndim - 1 + n > LAZY_MAX_DIMS) return NULL;
+    if (!lazy_arg_exprs(l, &args[2], LAZY_MAX_DIMS, &n, parts) || n == 0 || t->ndim - 1 + n > LAZY_MAX_DIMS)
+        return NULL;
     for (int d = 0; d < t->ndim; d++)
         for (int k = 0; k < (d == dim ? n : 1); k++) sizes[total++] = d == dim ? parts[k] : t->sizes[d];
     return view_reshape_to(l, "view", t, total, sizes);
@@ -473,14 +484,16 @@ static bool view_cut(lazy *l, const lazy_tensor *t, int dim, nest_expr *length, 
     bool even = lazy_same_size(l, lazy_size(l, NEST_MUL, length, many), size);
     nest_expr *last = even ? length : lazy_size(l, NEST_SUB, size, lazy_size(l, NEST_MUL, length, before));
     if (!lazy_is_positive(l, length)) return false;
-    if (!even && (!lazy_is_positive(l, last) || !lazy_is_positive(l, lazy_size(l, NEST_SUB, length, last)))) return false;
+    if (!even && (!lazy_is_positive(l, last) || !lazy_is_positive(l, lazy_size(l, NEST_SUB, length, last))))
+        return false;
     for (int k = 0; k < count; k++) {
         nest_expr *start = lazy_size(l, NEST_MUL, length, nest_int(l->n, k));
         if (!(out[k] = lazy_slice(l, t, dim, start, k == count - 1 ? last : length, 1))) return false;
     }
     return true;
 }
-static bool view_split_sizes(lazy *l, const lazy_tensor *t, int dim, const lazy_arg *lengths, int count, lazy_tensor **out) {
+static bool view_split_sizes(lazy *l, const lazy_tensor *t, int dim, const lazy_arg *lengths, int count,
+                             lazy_tensor **out) {
     enum { MAX_PARTS = 64 };
     nest_expr *sizes[MAX_PARTS], *start = lazy_zero(l);
     int n;
@@ -500,7 +513,8 @@ bool lazy_apply_list(lazy *l, const node *n, const lazy_arg *args, int count, la
     int dim, parts;
     int64_t chunks;
     nest_expr *length;
-    if (!t || t->is_number || t->ndim == 0 || count < 1 || !view_dim(l, &args[unbind ? 1 : 2], t->ndim, &dim)) return false;
+    if (!t || t->is_number || t->ndim == 0 || count < 1 || !view_dim(l, &args[unbind ? 1 : 2], t->ndim, &dim))
+        return false;
     if (unbind) {
         if (!lazy_same_size(l, t->sizes[dim], nest_int(l->n, count))) return false;
         for (parts = 0; parts < count; parts++)
@@ -508,12 +522,14 @@ bool lazy_apply_list(lazy *l, const node *n, const lazy_arg *args, int count, la
         return true;
     }
     if (!strcmp(f->function, "split_with_sizes")) return view_split_sizes(l, t, dim, &args[1], count, out);
-    if (!strcmp(f->function, "split")) return lazy_arg_expr(l, &args[1], &length) && view_cut(l, t, dim, length, count, out);
+    if (!strcmp(f->function, "split"))
+        return lazy_arg_expr(l, &args[1], &length) && view_cut(l, t, dim, length, count, out);
     if (strcmp(f->function, "chunk") || !lazy_arg_int(l, &args[1], &chunks) || chunks < 1) return false;
     length = lazy_size(l, NEST_DIV_INDEX, t->sizes[dim], nest_int(l->n, chunks));
     if (chunks == count && lazy_same_size(l, lazy_size(l, NEST_MUL, length, nest_int(l->n, chunks)), t->sizes[dim]))
         return view_cut(l, t, dim, length, count, out);
-    length = lazy_size(l, NEST_DIV_INDEX, lazy_size(l, NEST_ADD, t->sizes[dim], nest_int(l->n, chunks - 1)), nest_int(l->n, chunks));
+    length = lazy_size(l, NEST_DIV_INDEX, lazy_size(l, NEST_ADD, t->sizes[dim], nest_int(l->n, chunks - 1)),
+                       nest_int(l->n, chunks));
     return view_cut(l, t, dim, length, count, out);
 }
 
@@ -523,14 +539,29 @@ static const struct {
     const char *name;
     view_maker *make;
 } view_rows[] = {
-    {"identity", view_same},         {"unsqueeze", view_unsqueeze},   {"transpose", view_transpose},
-    {"t", view_turned},              {"mT", view_turned},             {"numpy_T", view_turned},
-    {"permute", view_permute},       {"movedim", view_movedim},       {"expand", view_expand},
-    {"expand_as", view_expand_as},   {"select", view_select},         {"slice", view_slice},
-    {"narrow", view_narrow},         {"reshape", view_reshape},       {"view", view_reshape},
-    {"reshape_as", view_reshape_as}, {"view_as", view_reshape_as},    {"flatten", view_flatten},
-    {"ravel", view_flatten},         {"unflatten", view_unflatten},   {"contiguous", view_contiguous},
-    {"squeeze", view_squeeze},       {"squeeze_dim", view_squeeze_dim},
+    {"identity", view_same},
+    {"unsqueeze", view_unsqueeze},
+    {"transpose", view_transpose},
+    {"t", view_turned},
+    {"mT", view_turned},
+    {"numpy_T", view_turned},
+    {"permute", view_permute},
+    {"movedim", view_movedim},
+    {"expand", view_expand},
+    {"expand_as", view_expand_as},
+    {"select", view_select},
+    {"slice", view_slice},
+    {"narrow", view_narrow},
+    {"reshape", view_reshape},
+    {"view", view_reshape},
+    {"reshape_as", view_reshape_as},
+    {"view_as", view_reshape_as},
+    {"flatten", view_flatten},
+    {"ravel", view_flatten},
+    {"unflatten", view_unflatten},
+    {"contiguous", view_contiguous},
+    {"squeeze", view_squeeze},
+    {"squeeze_dim", view_squeeze_dim},
 };
 
 lazy_tensor *lazy_apply_view(lazy *l, const fusible *f, const lazy_arg *args) {

@@ -2,8 +2,8 @@
 /*
  * fusible.c - looks operators up in fusible.def, and judges single nodes.
  *
- * An argument that shapes the code (a dim, a dtype, a mode) must be constant; sizes and positions may also be numbers known when the
- * group runs; real numbers may be anything.
+ * An argument that shapes the code (a dim, a dtype, a mode) must be constant; sizes and positions may also be numbers
+ * known when the group runs; real numbers may be anything.
  * Tests: tests/unit/test_group.c, tests/ir/fuse/
  */
 #include "ir/fusible.h"
@@ -45,8 +45,8 @@ const fusible *fusible_find(const op *o) {
 
 /* Ints that may be numbers of the program: sizes, positions, lengths. */
 static bool fusible_is_free(const char *name) {
-    static const char *const names[] = {"size",  "shape",     "start",       "end",   "step",
-                                        "index", "length",    "split_size",  "sizes", "split_sizes"};
+    static const char *const names[] = {"size",  "shape",  "start",      "end",   "step",
+                                        "index", "length", "split_size", "sizes", "split_sizes"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name)) return true;
     return false;

@@ -4,6 +4,7 @@
  *
  * Tests: tests/unit/test_value.c
  */
+#include "base/recycle.h"
 #include "tensor/value.h"
 
 #include <string.h>
@@ -69,7 +70,24 @@ void list_set_take(list *l, size_t i, value v) {
 }
 
 bool list_reserve(list *l, size_t n) {
-    return vec_reserve_raw(&l->u.raw, &l->cap, n, list_item_size(l));
+    if (n <= l->cap) return true;
+    size_t cap = n < l->cap * 2 ? l->cap * 2 : n, bytes;
+    if (l->cap && cap < 8) cap = 8;
+    if (!size_mul(cap, list_item_size(l), &bytes)) return false;
+    void *raw = recycle_alloc(bytes);
+    if (!raw) return false;
+    if (l->len) memcpy(raw, l->u.raw, l->len * list_item_size(l));
+    recycle_free(l->u.raw, l->cap * list_item_size(l));
+    l->u.raw = raw;
+    l->cap = cap;
+    return true;
+}
+
+void list_free_items(list *l) {
+    list_clear(l);
+    recycle_free(l->u.raw, l->cap * list_item_size(l));
+    l->u.raw = NULL;
+    l->cap = 0;
 }
 
 bool list_append_take(list *l, value v) {

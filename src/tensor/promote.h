@@ -14,12 +14,17 @@
 
 #include "tensor/dtype.h"
 
-/* From the first to the last, less say: a 0-dim tensor or a Python number counts only if its category (bool < int < float < complex)
- * is higher than that of all before. */
+/* From the first to the last, less say: a 0-dim tensor or a Python number counts only if its category (bool < int <
+ * float < complex) is higher than that of all before. */
 typedef enum operand_rank { OPERAND_TENSOR, OPERAND_ZERO_DIM, OPERAND_NUMBER, OPERAND_RANKS } operand_rank;
 
-typedef struct promotion { int met[OPERAND_RANKS]; } promotion; /* dtypes; -1: none */
-#define PROMOTION_INIT {{-1, -1, -1}}
+typedef struct promotion {
+    int met[OPERAND_RANKS];
+} promotion; /* dtypes; -1: none */
+#define PROMOTION_INIT                                                                                                 \
+    {                                                                                                                  \
+        { -1, -1, -1 }                                                                                                 \
+    }
 
 /* Of a number: DT_BOOL, DT_INT64, DT_FLOAT32 or DT_COMPLEX64. */
 void promotion_add(promotion *p, dtype dt, operand_rank rank);

@@ -11,6 +11,8 @@
  */
 #include "tensor/value.h"
 
+#include "base/recycle.h"
+
 #include <string.h>
 
 static void value_ignore_type(struct type *t) {
@@ -60,12 +62,11 @@ dict *dict_new(struct type *key, struct type *val) {
 }
 
 list *list_new(list_kind kind, struct type *elem, size_t reserve) {
-    list *l = mem_zalloc(sizeof *l);
+    list *l = recycle_alloc(sizeof *l);
     if (!l) return NULL;
-    atomic_init(&l->refs, 1);
-    l->kind = (uint8_t)kind;
+    *l = (list){.refs = 1, .kind = (uint8_t)kind};
     if (!list_reserve(l, reserve)) {
-        mem_free(l);
+        recycle_free(l, sizeof *l);
         return NULL;
     }
     l->elem = value_hold_type(elem);
@@ -75,8 +76,9 @@ list *list_new(list_kind kind, struct type *elem, size_t reserve) {
 tuple *tuple_new(size_t len, struct type *named) {
     size_t size;
     if (!size_mul(len, sizeof(value), &size) || !size_add(size, sizeof(tuple), &size)) return NULL;
-    tuple *t = mem_zalloc(size);
+    tuple *t = recycle_alloc(size);
     if (!t) return NULL;
+    memset(t, 0, size);
     atomic_init(&t->refs, 1);
     t->len = len;
     t->type = value_hold_type(named);
@@ -151,13 +153,14 @@ static void value_drop_types(value v) {
 static void value_free_contents(value v) {
     switch (v.tag) {
     case V_LIST:
-        list_clear(v.u.list);
-        mem_free(v.u.list->u.raw);
-        break;
+        list_free_items(v.u.list);
+        recycle_free(v.u.list, sizeof(list));
+        return;
     case V_DICT: dict_clear(v.u.dict); break;
     case V_TUPLE:
         for (size_t i = 0; i < v.u.tuple->len; i++) value_unref(v.u.tuple->items[i]);
-        break;
+        recycle_free(v.u.tuple, sizeof(tuple) + v.u.tuple->len * sizeof(value));
+        return;
     case V_OBJECT:
         for (size_t i = 0; i < v.u.object->nslots; i++) value_unref(v.u.object->slots[i]);
         break;

@@ -187,6 +187,7 @@ bool list_append_take(list *l, value v);            /* false: no memory (v is re
 bool list_insert_take(list *l, size_t i, value v);
 value list_remove_at(list *l, size_t i);            /* the element, whose reference moves out */
 bool list_reserve(list *l, size_t n);
+void list_free_items(list *l); /* clears it and gives its memory back */
 void list_clear(list *l);
 bool list_fits(list_kind kind, value v);
 

@@ -4,8 +4,8 @@
  *
  *     y = mul.Tensor(a, b); z = add.Tensor(y, c, 2); return z
  *
- * Arguments are a, b, c, ... in the notation of opcase.h; operators are named with their overload, without "aten::"; arguments left out take
- * their default. `p, q = unpack(l)` takes a list apart.
+ * Arguments are a, b, c, ... in the notation of opcase.h; operators are named with their overload, without "aten::";
+ * arguments left out take their default. `p, q = unpack(l)` takes a list apart.
  */
 #ifndef CTSC_TESTS_GROUP_SUPPORT_H
 #define CTSC_TESTS_GROUP_SUPPORT_H
@@ -20,7 +20,10 @@
 
 /* ---- programs to graphs ------------------------------------------------------------------- */
 
-typedef struct group_text { strbuf out; int constants; } group_text;
+typedef struct group_text {
+    strbuf out;
+    int constants;
+} group_text;
 
 /* One argument: a name as it is, a literal as a constant of its own. Writes the operand to `operand`. */
 static void group_operand(group_text *t, const char *text, size_t len, strbuf *operand) {
@@ -37,7 +40,8 @@ static void group_operand(group_text *t, const char *text, size_t len, strbuf *o
             if (items.len) sb_puts(&items, ", ");
             group_operand(t, p, strlen(p), &items);
         }
-        sb_printf(&t->out, "  %%k%d : int[] = prim::ListConstruct(%s)\n", t->constants, items.len ? sb_str(&items) : "");
+        sb_printf(&t->out, "  %%k%d : int[] = prim::ListConstruct(%s)\n", t->constants,
+                  items.len ? sb_str(&items) : "");
         sb_free(&items);
         sb_printf(operand, "%%k%d", t->constants++);
         return;
@@ -88,19 +92,28 @@ static const char *group_call(group_text *t, const char *p, char targets[][32], 
         const argument *a = &o->schema->args[n];
         strbuf text = STRBUF_INIT;
         if (n) sb_puts(&args, ", ");
-        if (a->default_value.tag == V_STR) sb_printf(&text, "'%s'", a->default_value.u.str->bytes);
-        else if (a->default_value.tag == V_LIST) sb_puts(&text, "[]");
-        else if (a->default_value.tag == V_FLOAT) sb_printf(&text, "%.17g%s", a->default_value.u.f, a->default_value.u.f == floor(a->default_value.u.f) ? "." : "");
-        else if (a->default_value.tag == V_BOOL) sb_puts(&text, a->default_value.u.b ? "True" : "False");
-        else if (a->default_value.tag == V_INT) sb_printf(&text, "%lld", (long long)a->default_value.u.i);
-        else sb_puts(&text, "None");
+        if (a->default_value.tag == V_STR)
+            sb_printf(&text, "'%s'", a->default_value.u.str->bytes);
+        else if (a->default_value.tag == V_LIST)
+            sb_puts(&text, "[]");
+        else if (a->default_value.tag == V_FLOAT)
+            sb_printf(&text, "%.17g%s", a->default_value.u.f,
+                      a->default_value.u.f == floor(a->default_value.u.f) ? "." : "");
+        else if (a->default_value.tag == V_BOOL)
+            sb_puts(&text, a->default_value.u.b ? "True" : "False");
+        else if (a->default_value.tag == V_INT)
+            sb_printf(&text, "%lld", (long long)a->default_value.u.i);
+        else
+            sb_puts(&text, "None");
         group_operand(t, sb_str(&text), text.len, &args);
         sb_free(&text);
     }
     sb_puts(&t->out, "  ");
     bool is_list = o && o->schema->returns[0].type->kind == T_LIST;
-    for (int i = 0; i < ntargets; i++) sb_printf(&t->out, "%s%%%s : Tensor%s", i ? ", " : "", targets[i], is_list ? "[]" : "");
-    sb_printf(&t->out, " = %s%.*s(%s)\n", unpack ? "prim::ListUnpack" : "aten::", unpack ? 0 : (int)strcspn(name, "."), name, sb_str(&args));
+    for (int i = 0; i < ntargets; i++)
+        sb_printf(&t->out, "%s%%%s : Tensor%s", i ? ", " : "", targets[i], is_list ? "[]" : "");
+    sb_printf(&t->out, " = %s%.*s(%s)\n", unpack ? "prim::ListUnpack" : "aten::", unpack ? 0 : (int)strcspn(name, "."),
+              name, sb_str(&args));
     sb_free(&args);
     return p + 1;
 }
@@ -109,7 +122,8 @@ static graph *group_program(const char *program, int nargs, const value *args) {
     group_text t = {.out = STRBUF_INIT};
     sb_puts(&t.out, "graph(");
     for (int i = 0; i < nargs; i++) {
-        static const char *const types[] = {[V_NONE] = "NoneType", [V_BOOL] = "bool", [V_INT] = "int", [V_FLOAT] = "float", [V_TENSOR] = "Tensor"};
+        static const char *const types[] = {
+            [V_NONE] = "NoneType", [V_BOOL] = "bool", [V_INT] = "int", [V_FLOAT] = "float", [V_TENSOR] = "Tensor"};
         sb_printf(&t.out, "%s%%%c : %s", i ? ", " : "", 'a' + i, types[args[i].tag]);
     }
     sb_puts(&t.out, "):\n");
@@ -137,7 +151,8 @@ static graph *group_program(const char *program, int nargs, const value *args) {
     }
     graph *g;
     diag d = {0};
-    if (graph_parse(&d, "group.ir", sb_str(&t.out), t.out.len, &g) != CTSC_OK) fail_msg("%s\n%s", diag_message(&d), sb_str(&t.out));
+    if (graph_parse(&d, "group.ir", sb_str(&t.out), t.out.len, &g) != CTSC_OK)
+        fail_msg("%s\n%s", diag_message(&d), sb_str(&t.out));
     sb_free(&t.out);
     return g;
 }
@@ -197,7 +212,8 @@ static ctsc_status group_interpret(const graph *g, const value *args, value *res
 /* ---- as a kernel --------------------------------------------------------------------------- */
 
 /* slots: of a plan that fits. The range is cut into `pieces`. */
-static void group_launch(const group_plan *p, const kernel *k, const value *args, const int64_t *slots, int pieces, value *results) {
+static void group_launch(const group_plan *p, const kernel *k, const value *args, const int64_t *slots, int pieces,
+                         value *results) {
     void *buffers[NEST_MAX_BUFFERS];
     int64_t ints[NEST_MAX_BUFFERS], fault = 0;
     double floats[NEST_MAX_BUFFERS];

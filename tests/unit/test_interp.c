@@ -31,7 +31,7 @@ static void ir_load(ir_function *t, const char *text) {
 }
 
 static void ir_free(ir_function *t) {
-    code_free(t->f.code);
+    code_free(t->f.code[0]);
     graph_free(t->g);
 }
 
@@ -288,9 +288,9 @@ static void test_disassembly(void **state) {
                 "  %k : int[] = aten::add(%m, %l)\n"
                 "  return (%k)\n");
     diag d = {0};
-    assert_int_equal(code_ensure(&t.f, &d), CTSC_OK);
+    assert_int_equal(code_ensure(&t.f, 0, NULL, &d), CTSC_OK);
     strbuf out = STRBUF_INIT;
-    code_print(t.f.code, &out);
+    code_print(t.f.code[0], &out);
     assert_string_equal(sb_str(&out), "f: 2 parameters, 4 registers\n"
                                       "    0  ADD_INT r2 r0 r0\n"
                                       "    1  CALL_OP r2 <- aten::add.int(r0, r0)\n"

@@ -7,6 +7,7 @@
  * that broadcasts, or is permuted, becomes a list of offsets instead of a copy; a batch of matrices
  * that meets a single one becomes one tall matrix. Tests: tests/unit/test_matmul.c
  */
+#include "base/recycle.h"
 #include "runtime/kernels/gemm.h"
 
 /* ---- checks --------------------------------------------------------------------------------- */
@@ -82,13 +83,13 @@ static ctsc_status matmul_batch_into(diag *d, const tensor *a, const tensor *b, 
     size_t bytes;
     if (out->numel == 0) return CTSC_OK;
     if (!size_mul((size_t)count, 2 * sizeof(int64_t), &bytes)) return diag_no_memory(d);
-    int64_t *offsets = mem_alloc(bytes);
+    int64_t *offsets = recycle_alloc(bytes);
     if (!offsets) return diag_no_memory(d);
     gemm_offsets(a, nb, batch, count, offsets);
     gemm_offsets(b, nb, batch, count, offsets + count);
     ctsc_status st = gemm_batch(d, (dtype)a->dtype, count, m, n, k, gemm_one, gemm_of(a), offsets,
                                 gemm_of(b), offsets + count, gemm_zero, tensor_data(out));
-    mem_free(offsets);
+    recycle_free(offsets, bytes);
     return st;
 }
 
