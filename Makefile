@@ -214,7 +214,7 @@ SEED ?= 1
 diff: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/diff jit
 	$(BUILD)/diff --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS)
-	$(BUILD)/diff --seed $(SEED) --count $(DIFF_LEVEL_COUNT) --jobs $(JOBS) --level 3 --vary 6
+	XDG_CACHE_HOME=$(BUILD)/cache $(BUILD)/diff --seed $(SEED) --count $(DIFF_LEVEL_COUNT) --jobs $(JOBS) --level 3 --vary 6
 
 # Missing packages are installed first (a stamp per set keeps later runs from asking again).
 deps-build: $(BUILD)/.deps-build

@@ -26,7 +26,8 @@
 
 enum { MAX_JOBS = 64, SECONDS_PER_GRAPH = 20, NOISE_RUNS = 400, TENSOR_LIMIT = 1 << 20, STEP_LIMIT = 200000, PASSES_ROOM = 400 };
 
-static const char *const level_one = "lower-tuples,pool-constants,remove-mutation,unroll,[fold-constants,peephole,cse,licm,dce-writes],pool-constants";
+static const char *const level_one =
+    "lower-tuples,pool-constants,remove-mutation,unroll,[fold-constants,peephole,cse,licm,dce-writes],pool-constants";
 
 typedef struct options {
     uint64_t seed, count;
@@ -151,8 +152,9 @@ static verdict check_outcomes(const check *k, const graph *g, const graph *after
     if (want->status == CTSC_LIMIT || got->status == CTSC_LIMIT) return EXCUSED;
     if (want->status != CTSC_OK && k->varied) return EXCUSED;
     if (want->status != CTSC_OK && got->status == CTSC_OK && check_may_succeed(k, g, after)) return EXCUSED;
-    /* Of two operators that fail, either may be first; what was written before then depends on it. */
-    if (want->status != CTSC_OK && got->status != CTSC_OK && strcmp(want->message, got->message)) return EXCUSED;
+    /* Of two operators that fail, as there may be in a loop, either may be first; what was written before depends on it. */
+    bool loop = g->root->last && g->root->last->kind == N_LOOP;
+    if (want->status != CTSC_OK && got->status != CTSC_OK && (loop || strcmp(want->message, got->message))) return EXCUSED;
     if (want->status != CTSC_OK && got->status != CTSC_OK && want->status == got->status && want->bits.len == got->bits.len &&
         !memcmp(want->bits.data, got->bits.data, want->bits.len * sizeof *want->bits.data))
         return SAME;
@@ -287,7 +289,8 @@ static int config_list(const options *o, rng *r, config *list) {
     return 3;
 }
 
-static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng *r, bool varied, bool report, shared *sh, int worker) {
+static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng *r, bool varied, bool report, shared *sh,
+                               int worker) {
     enum { CONFIGS = 3 };
     config list[CONFIGS], as_is = {0};
     outcome plain = {0};
@@ -306,7 +309,8 @@ static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng
     if (plain.status != CTSC_OK) sh->worker[worker].failing++;
     if (plain.status == CTSC_LIMIT) n = 0;
     for (int i = 0; i < n; i++) {
-        check k = {.c = c, .args = c->args, .config = list[i], .strict = o->strict, .varied = varied, .groups = &sh->worker[worker].groups, .calls = list[i].level > 1 ? 2 : 1};
+        check k = {.c = c, .args = c->args, .config = list[i], .strict = o->strict, .varied = varied,
+                   .groups = &sh->worker[worker].groups, .calls = list[i].level > 1 ? 2 : 1};
         verdict v = check_graph(&k, c->g, &plain, NULL);
         sh->worker[worker].runs++;
         sh->worker[worker].excused += v == EXCUSED;
@@ -462,7 +466,8 @@ static error_t option_parse(int key, char *arg, struct argp_state *state) {
 }
 
 int main(int argc, char **argv) {
-    static const struct argp argp = {option_table, option_parse, NULL, "Random graphs at different levels of optimisation must do the same.", NULL, NULL, NULL};
+    static const struct argp argp = {option_table, option_parse, NULL,
+                                     "Random graphs at different levels of optimisation must do the same.", NULL, NULL, NULL};
     options o = {.seed = 1, .count = 1000, .jobs = 1, .level = -1, .vary = 1, .most = 10};
     if (argp_parse(&argp, argc, argv, 0, NULL, &o)) return 2;
     shared *sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -480,7 +485,8 @@ int main(int argc, char **argv) {
         groups += sh->worker[i].groups;
     }
     double took = seconds_now() - begin;
-    printf("%" PRIu64 " graphs, %" PRIu64 " comparisons, %" PRIu64 " that fail, %" PRIu64 " excused as rounding, %" PRIu64 " findings, %.1f s, %.0f graphs/s\n",
+    printf("%" PRIu64 " graphs, %" PRIu64 " comparisons, %" PRIu64 " that fail, %" PRIu64 " excused, %" PRIu64
+           " findings, %.1f s, %.0f graphs/s\n",
            graphs, runs, failing, excused, findings, took, (double)graphs / took);
     if (groups) printf("%" PRIu64 " fusion groups\n", groups);
     gen_ops_free(ops);

@@ -19,21 +19,27 @@ enum { NOISE_ULPS = 4 };
 
 /* Operators without rounding of their own; names without "aten::" and a trailing "_". */
 static const char *const noise_exact[] = {
-    "neg", "abs", "relu", "relu6", "sign", "sgn", "floor", "ceil", "round", "trunc", "fix", "clamp", "clamp_min", "clamp_max", "clip", "hardtanh",
-    "threshold", "maximum", "minimum", "fmax", "fmin", "max", "min", "amax", "amin", "aminmax", "where", "masked_fill", "masked_select",
-    "cat", "concat", "stack", "clone", "contiguous", "copy", "to", "type_as", "_to_copy", "fill", "zero", "view", "reshape", "transpose",
-    "permute", "select", "slice", "squeeze", "unsqueeze", "expand", "expand_as", "repeat", "tile", "flip", "roll", "gather", "index", "index_select", "take",
-    "index_fill", "index_put", "index_copy", "scatter", "embedding", "triu", "tril", "diag", "diagonal", "t", "numpy_T", "unbind", "chunk", "split", "unfold",
-    "item", "Float", "Int", "Bool", "FloatImplicit", "IntImplicit", "ScalarImplicit", "tensor", "full", "full_like", "new_full", "zeros_like", "ones_like", "sort", "topk", "kthvalue",
-    "median", "mode", "cummax", "cummin", "nan_to_num", "copysign", "__getitem__", "pop", "dropout", "detach", "alias", "positive", "real", "resolve_conj",
-    "constant_pad_nd", "pad", "flatten", "narrow", "movedim", "moveaxis", "swapaxes", "view_as", "reshape_as", "masked_scatter", "heaviside", NULL,
+    "neg", "abs", "relu", "relu6", "sign", "sgn", "floor", "ceil", "round", "trunc", "fix", "clamp", "clamp_min",
+    "clamp_max", "clip", "hardtanh", "threshold", "maximum", "minimum", "fmax", "fmin", "max", "min", "amax",
+    "amin", "aminmax", "where", "masked_fill", "masked_select", "cat", "concat", "stack", "clone", "contiguous",
+    "copy", "to", "type_as", "_to_copy", "fill", "zero", "view", "reshape", "transpose", "permute", "select",
+    "slice", "squeeze", "unsqueeze", "expand", "expand_as", "repeat", "tile", "flip", "roll", "gather", "index",
+    "index_select", "take", "index_fill", "index_put", "index_copy", "scatter", "embedding", "triu", "tril", "diag",
+    "diagonal", "t", "numpy_T", "unbind", "chunk", "split", "unfold", "item", "Float", "Int", "Bool",
+    "FloatImplicit", "IntImplicit", "ScalarImplicit", "tensor", "full", "full_like", "new_full", "zeros_like",
+    "ones_like", "sort", "topk", "kthvalue", "median", "mode", "cummax", "cummin", "nan_to_num", "copysign",
+    "__getitem__", "pop", "dropout", "detach", "alias", "positive", "real", "resolve_conj", "constant_pad_nd",
+    "pad", "flatten", "narrow", "movedim", "moveaxis", "swapaxes", "view_as", "reshape_as", "masked_scatter",
+    "heaviside", NULL,
 };
 /* Operators that sum. */
 static const char *const noise_sums[] = {
-    "sum", "mean", "nansum", "var", "std", "var_mean", "std_mean", "norm", "logsumexp", "softmax", "log_softmax", "_softmax", "_log_softmax", "layer_norm",
-    "native_layer_norm", "batch_norm", "group_norm", "instance_norm", "cumsum", "cumprod", "logcumsumexp", "prod", "mm", "bmm", "addmm", "baddbmm", "addbmm", "addmv", "addr", "matmul", "linear",
-    "mv", "dot", "vdot", "inner", "outer", "einsum", "tensordot", "chain_matmul", "conv1d", "conv2d", "cdist", "dist", "trace", "avg_pool1d", "avg_pool2d",
-    "mse_loss", "l1_loss", "smooth_l1_loss", "kl_div", "nll_loss", "cosine_similarity", "pairwise_distance", "cross", "bilinear", "addcmul", "addcdiv", NULL,
+    "sum", "mean", "nansum", "var", "std", "var_mean", "std_mean", "norm", "logsumexp", "softmax", "log_softmax",
+    "_softmax", "_log_softmax", "layer_norm", "native_layer_norm", "batch_norm", "group_norm", "instance_norm",
+    "cumsum", "cumprod", "logcumsumexp", "prod", "mm", "bmm", "addmm", "baddbmm", "addbmm", "addmv", "addr",
+    "matmul", "linear", "mv", "dot", "vdot", "inner", "outer", "einsum", "tensordot", "chain_matmul", "conv1d",
+    "conv2d", "cdist", "dist", "trace", "avg_pool1d", "avg_pool2d", "mse_loss", "l1_loss", "smooth_l1_loss",
+    "kl_div", "nll_loss", "cosine_similarity", "pairwise_distance", "cross", "bilinear", "addcmul", "addcdiv", NULL,
 };
 
 static bool noise_listed(const char *const *list, const op *o) {
@@ -115,9 +121,9 @@ static ctsc_status evaluate_call(evaluation *e, const op *o, int n, const value 
 
 ctsc_status evaluate_op(evaluation *e, const op *o, int n, const value *args, type *const *out_types, value *results) {
     if (!e->noisy || noise_listed(noise_exact, o)) return evaluate_call(e, o, n, args, out_types, results);
-    bool sums = noise_listed(noise_sums, o);
     value moved[32];
-    if (sums && n <= 32) {
+    bool sums = n <= (int)(sizeof moved / sizeof *moved) && noise_listed(noise_sums, o);
+    if (sums) {
         for (int i = 0; i < n; i++) moved[i] = args[i];
         noise_operands(e, o, n, moved);
     }

@@ -56,7 +56,8 @@ ir_value *gen_pick_tensor(gen *G);
 
 /* gen_op.c: one random operator. False: nothing was placed. */
 bool gen_operator(gen *G);
-bool gen_container(gen *G); /* lists and tuples */
+/* gen_container.c: lists and tuples */
+bool gen_container(gen *G);
 /* gen_loop.c */
 bool gen_element_loop(gen *G);
 /* graph_gen.c */

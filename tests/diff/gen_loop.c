@@ -78,13 +78,16 @@ static ir_value *element_scalar(element_loop *L) {
 }
 
 static ir_value *element_arithmetic(element_loop *L) {
-    static const char *const floats[] = {"add", "mul", "sub", "add", "mul", "div"}, *const more[] = {"prim::max.float", "prim::min.float", "aten::pow.float"};
-    static const char *const unary[] = {"aten::neg.float", "aten::sqrt.float", "aten::exp.float", "prim::abs.float", "aten::floor.float", "aten::sin.float", "aten::tanh.float"};
+    static const char *const floats[] = {"add", "mul", "sub", "add", "mul", "div"};
+    static const char *const more[] = {"prim::max.float", "prim::min.float", "aten::pow.float"};
+    static const char *const unary[] = {"aten::neg.float", "aten::sqrt.float", "aten::exp.float", "prim::abs.float",
+                                        "aten::floor.float", "aten::sin.float", "aten::tanh.float"};
     static const char *const ints[] = {"add", "mul", "sub", "floordiv", "remainder"};
     gen *G = L->G;
     char key[40];
     ir_value *a = gen_pick(G, TYPE_FLOAT, NULL, NULL), *b = gen_pick(G, TYPE_FLOAT, NULL, NULL);
-    ir_value *i = gen_pick(G, TYPE_INT, NULL, NULL), *k = rng_chance(&G->r, 50) ? gen_pick(G, TYPE_INT, NULL, NULL) : gen_int(G, rng_range(&G->r, 1, 4));
+    ir_value *i = gen_pick(G, TYPE_INT, NULL, NULL);
+    ir_value *k = rng_chance(&G->r, 50) ? gen_pick(G, TYPE_INT, NULL, NULL) : gen_int(G, rng_range(&G->r, 1, 4));
     switch (rng_range(&G->r, 0, 5)) {
     case 0: return i && k ? (snprintf(key, sizeof key, "aten::%s.int", ints[rng_next(&G->r) % 5]), gen_emit(G, key, true, 2, i, k)) : NULL;
     case 1: return a ? gen_emit(G, unary[rng_next(&G->r) % 7], true, 1, a) : NULL;

@@ -14,45 +14,69 @@ typedef struct gen_family { int weights[FOCUS_COUNT]; const char *names; } gen_f
 
 /*  any  pointwise  scalars */
 static const gen_family gen_families[] = {
-    {{30, 30, 4}, "add sub mul"},
-    {{18, 22, 4}, "div rsub maximum minimum pow fmod remainder floor_divide atan2 fmax fmin copysign lerp addcmul addcdiv add_ sub_ mul_ div_"},
-    {{10, 14, 2}, "neg abs relu sigmoid tanh exp log sqrt rsqrt reciprocal sin cos square"},
-    {{6, 10, 1}, "floor ceil round trunc sign erf gelu silu elu leaky_relu hardtanh hardswish hardsigmoid softplus mish log1p expm1 exp2 log2 log10 atan "
-                 "tan asin acos sinh cosh frac selu relu6 celu threshold nan_to_num erfc sgn logit softshrink hardshrink log_sigmoid asinh acosh atanh "
-                 "positive xlogy logaddexp hypot heaviside glu prelu sinc deg2rad"},
-    {{10, 14, 3}, "eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not isnan isinf isfinite "
-                  "__and__ __or__ __xor__ bitwise_left_shift isclose"},
-    {{8, 12, 1}, "where clamp clamp_min clamp_max masked_fill"},
-    {{7, 10, 1}, "to type_as float_power to to"},
-    {{14, 4, 2}, "sum mean max min amax amin argmax argmin var std norm prod all any logsumexp cumsum std_mean var_mean nansum aminmax cumprod "
-                 "count_nonzero median cummax diff"},
-    {{6, 3, 0}, "softmax log_softmax layer_norm _softmax native_layer_norm batch_norm group_norm"},
-    {{24, 10, 6}, "view reshape transpose permute select slice unsqueeze squeeze expand expand_as chunk split narrow t flatten unbind diagonal movedim view_as "
-                  "reshape_as unfold swapaxes detach alias unflatten tensor_split split_with_sizes numpy_T"},
-    {{8, 4, 2}, "cat stack clone contiguous zeros_like ones_like full_like zeros ones full arange new_zeros new_ones new_full repeat flip roll eye tril triu "
-                "tile repeat_interleave constant_pad_nd"},
-    {{8, 1, 0}, "mm addmm bmm matmul linear mv dot baddbmm addmv outer einsum"},
-    {{4, 1, 0}, "index_select gather index masked_select index_add scatter embedding take topk sort nonzero index_fill one_hot index_put scatter_add"},
-    {{10, 6, 4}, "neg_ abs_ relu_ sigmoid_ tanh_ exp_ sqrt_ square_ floor_ clamp_ clamp_min_ fill_ zero_ copy_ masked_fill_ add_ sub_ mul_ div_ pow_ "
-                 "lerp_ addcmul_ leaky_relu_ hardtanh_ logical_not_ eq_ lt_ bitwise_and_ remainder_ index_put_ index_fill_ scatter_ index_copy_ "
-                 "cumsum_ t_ transpose_ squeeze_ unsqueeze_ triu_ addmm_ round_ sign_ trunc_ elu_ masked_scatter_ index_add_"},
-    {{5, 2, 5}, "size dim numel len is_floating_point is_nonzero item Float Int Bool prim::dtype tensor scalar_tensor"},
-    {{5, 1, 40}, "add sub mul neg floordiv remainder div lt le gt ge eq ne __and__ __or__ __not__ prim::min prim::max abs Int Float Bool floor ceil round sqrt "
-                 "exp pow bitwise_and min max fmod truediv prim::abs sin tanh bool __xor__ __range_length"},
+    {{30, 30, 4},
+     "add sub mul"},
+    {{18, 22, 4},
+     "div rsub maximum minimum pow fmod remainder floor_divide atan2 fmax fmin copysign lerp addcmul "
+     "addcdiv add_ sub_ mul_ div_"},
+    {{10, 14, 2},
+     "neg abs relu sigmoid tanh exp log sqrt rsqrt reciprocal sin cos square"},
+    {{6, 10, 1},
+     "floor ceil round trunc sign erf gelu silu elu leaky_relu hardtanh hardswish hardsigmoid softplus "
+     "mish log1p expm1 exp2 log2 log10 atan tan asin acos sinh cosh frac selu relu6 celu threshold "
+     "nan_to_num erfc sgn logit softshrink hardshrink log_sigmoid asinh acosh atanh positive xlogy "
+     "logaddexp hypot heaviside glu prelu sinc deg2rad"},
+    {{10, 14, 3},
+     "eq ne lt le gt ge logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor "
+     "bitwise_not isnan isinf isfinite __and__ __or__ __xor__ bitwise_left_shift isclose"},
+    {{8, 12, 1},
+     "where clamp clamp_min clamp_max masked_fill"},
+    {{7, 10, 1},
+     "to type_as float_power to to"},
+    {{14, 4, 2},
+     "sum mean max min amax amin argmax argmin var std norm prod all any logsumexp cumsum std_mean "
+     "var_mean nansum aminmax cumprod count_nonzero median cummax diff"},
+    {{6, 3, 0},
+     "softmax log_softmax layer_norm _softmax native_layer_norm batch_norm group_norm"},
+    {{24, 10, 6},
+     "view reshape transpose permute select slice unsqueeze squeeze expand expand_as chunk split narrow t "
+     "flatten unbind diagonal movedim view_as reshape_as unfold swapaxes detach alias unflatten "
+     "tensor_split split_with_sizes numpy_T"},
+    {{8, 4, 2},
+     "cat stack clone contiguous zeros_like ones_like full_like zeros ones full arange new_zeros new_ones "
+     "new_full repeat flip roll eye tril triu tile repeat_interleave constant_pad_nd"},
+    {{8, 1, 0},
+     "mm addmm bmm matmul linear mv dot baddbmm addmv outer einsum"},
+    {{4, 1, 0},
+     "index_select gather index masked_select index_add scatter embedding take topk sort nonzero "
+     "index_fill one_hot index_put scatter_add"},
+    {{10, 6, 4},
+     "neg_ abs_ relu_ sigmoid_ tanh_ exp_ sqrt_ square_ floor_ clamp_ clamp_min_ fill_ zero_ copy_ "
+     "masked_fill_ add_ sub_ mul_ div_ pow_ lerp_ addcmul_ leaky_relu_ hardtanh_ logical_not_ eq_ lt_ "
+     "bitwise_and_ remainder_ index_put_ index_fill_ scatter_ index_copy_ cumsum_ t_ transpose_ squeeze_ "
+     "unsqueeze_ triu_ addmm_ round_ sign_ trunc_ elu_ masked_scatter_ index_add_"},
+    {{5, 2, 5},
+     "size dim numel len is_floating_point is_nonzero item Float Int Bool prim::dtype tensor scalar_tensor"},
+    {{5, 1, 40},
+     "add sub mul neg floordiv remainder div lt le gt ge eq ne __and__ __or__ __not__ prim::min prim::max "
+     "abs Int Float Bool floor ceil round sqrt exp pow bitwise_and min max fmod truediv prim::abs sin tanh "
+     "bool __xor__ __range_length"},
 };
 
 /* Of all the rest, names (and parts of names) whose results cannot be compared, or that nobody should call at random. */
 static const char *const gen_avoid[] = {
-    "empty", "rand", "stride", "is_contiguous", "linalg", "svd", "eig", "lu_", "lstsq", "cholesky", "inverse", "geqrf", "qr", "ormqr", "orgqr",
-    "solve", "det", "resize", "set_", "seed", "storage", "nested", "sparse", "_version", "data_ptr", "bernoulli", "dropout", "normal", "cauchy", "poisson",
-    "exponential", "geometric", "uniform", "multinomial", "out_", "_copy_from", "requires_grad", "retain", "is_leaf", "output_nr", "matrix_power",
-    "matrix_exp", "pinverse", "quantile", "memory_format", "pin_memory", "is_pinned", "names", "rename", "align_", "detach_", "strided", "_list_to_tensor",
-    "list", "manual", "stft", "fft", "hash", "quantize", "dequantize", "fake_quant", "q_", "int_repr", "cuda", "device", "grid_sampl", "lstm", "gru", "rnn", "rrelu",
-    "_coalesce", "renorm", "tensor", "native_norm", "left_t", "right_", "mul_", "warn", "print", "is_set_to", "is_same_size", "polygamma", "igamma", "zeta", "data",
-    "result_type", "version", "save", "logspace", "kaiser", "window", "special_", "ctc", "unique", "backward", NULL,
+    "empty", "rand", "stride", "is_contiguous", "linalg", "svd", "eig", "lu_", "lstsq", "cholesky", "inverse",
+    "geqrf", "qr", "ormqr", "orgqr", "solve", "det", "resize", "set_", "seed", "storage", "nested", "sparse",
+    "_version", "data_ptr", "bernoulli", "dropout", "normal", "cauchy", "poisson", "exponential", "geometric",
+    "uniform", "multinomial", "out_", "_copy_from", "requires_grad", "retain", "is_leaf", "output_nr",
+    "matrix_power", "matrix_exp", "pinverse", "quantile", "memory_format", "pin_memory", "is_pinned", "names",
+    "rename", "align_", "detach_", "strided", "_list_to_tensor", "list", "manual", "stft", "fft", "hash",
+    "quantize", "dequantize", "fake_quant", "q_", "int_repr", "cuda", "device", "grid_sampl", "lstm", "gru", "rnn",
+    "rrelu", "_coalesce", "renorm", "tensor", "native_norm", "left_t", "right_", "mul_", "warn", "print",
+    "is_set_to", "is_same_size", "polygamma", "igamma", "zeta", "data", "result_type", "version", "save",
+    "logspace", "kaiser", "window", "special_", "ctc", "unique", "backward", NULL,
 };
 
-typedef struct gen_op { const op *o; } gen_op;
 typedef VEC(const op *) gen_op_list;
 
 struct gen_ops {
@@ -79,7 +103,8 @@ static bool gen_return_usable(const type *t) {
 
 static bool gen_op_usable(const op *o) {
     const schema *s = o->schema;
-    if (!o->fn || s->vararg || s->varret || (o->flags & (OP_RANDOM | OP_SIDE_EFFECT | OP_UNSAFE | OP_SPECIAL)) || s->nargs > 16 || !s->nreturns) return false;
+    enum { UNFIT = OP_RANDOM | OP_SIDE_EFFECT | OP_UNSAFE | OP_SPECIAL };
+    if (!o->fn || s->vararg || s->varret || (o->flags & UNFIT) || s->nargs > 16 || !s->nreturns) return false;
     if (strstr(s->overload, "out") || strstr(s->overload, "name") || strstr(s->overload, "Dimname") || strstr(s->overload, "complex")) return false;
     for (int i = 0; i < s->nargs; i++) {
         const argument *a = &s->args[i];
@@ -162,6 +187,12 @@ static bool choice_is_one_of(const choice *c, const char *const *names) {
     return false;
 }
 
+static bool choice_has(const char *name, const char *const *list) {
+    for (; *list; list++)
+        if (!strcmp(name, *list)) return true;
+    return false;
+}
+
 /* The dim's size, 1 if there is none. */
 static int64_t choice_size(const choice *c) {
     return c->first && c->first->ndim && c->dim < c->first->ndim ? c->first->sizes[c->dim] : 1;
@@ -196,10 +227,11 @@ static ir_value *choice_of_shape(choice *c, choice_shape *s) {
 /* The shape that an operator wants of argument `name`, given the first tensor: false if any will do. */
 static bool choice_wants(const choice *c, const char *name, choice_shape *s) {
     static const char *const products[] = {"mm", "matmul", "bmm", "linear", "mv", "dot", NULL};
+    static const char *const factors[] = {"mat2", "other", "weight", "vec", "tensor", NULL};
     const tensor *t = c->first;
     rng *r = &c->G->r;
     s->dt = (dtype)t->dtype;
-    if (choice_is_one_of(c, products) && t->ndim >= 1 && (!strcmp(name, "mat2") || !strcmp(name, "other") || !strcmp(name, "weight") || !strcmp(name, "vec") || !strcmp(name, "tensor"))) {
+    if (choice_is_one_of(c, products) && t->ndim >= 1 && choice_has(name, factors)) {
         int64_t k = t->sizes[t->ndim - 1], m = rng_chance(r, 70) ? c->G->sizes[rng_next(r) % GEN_SIZES] : rng_range(r, 1, 5);
         bool vector = choice_is(c, "mv") || choice_is(c, "dot");
         s->ndim = vector ? 1 : choice_is(c, "bmm") ? 3 : 2;
@@ -310,12 +342,6 @@ static int64_t choice_dim(choice *c) {
     return rng_chance(r, 35) ? c->dim - n : c->dim;
 }
 
-static bool choice_has(const char *name, const char *const *list) {
-    for (; *list; list++)
-        if (!strcmp(name, *list)) return true;
-    return false;
-}
-
 static bool gen_int_is_small(gen *G, ir_value *v, void *ctx) {
     int64_t i = gen_value(G, v).u.i;
     (void)ctx;
@@ -323,7 +349,8 @@ static bool gen_int_is_small(gen *G, ir_value *v, void *ctx) {
 }
 
 static ir_value *choice_int(choice *c, const argument *a) {
-    static const char *const dims[] = {"dim", "dim0", "dim1", "axis", "axis0", "axis1", "start_dim", "end_dim", "dimension", "source", "destination", NULL};
+    static const char *const dims[] = {"dim", "dim0", "dim1", "axis", "axis0", "axis1", "start_dim", "end_dim", "dimension",
+                                       "source", "destination", NULL};
     gen *G = c->G;
     rng *r = &G->r;
     ir_value *v;
@@ -523,101 +550,4 @@ bool gen_operator(gen *G) {
         gen_undo(G, m);
     }
     return false;
-}
-
-/* ---- containers ------------------------------------------------------------------------------------------------------------------ */
-
-static bool container_new_list(gen *G) {
-    static const type_kind kinds[] = {T_TENSOR, T_INT, T_TENSOR, T_FLOAT};
-    type *t = type_of_kind(kinds[rng_next(&G->r) % 4]);
-    ir_value *items[4];
-    int n = (int)rng_range(&G->r, 0, 3);
-    for (int i = 0; i < n; i++) {
-        items[i] = gen_pick(G, t, NULL, NULL);
-        if (!items[i] || items[i]->type != t) return false;
-    }
-    gen_show(G, gen_list(G, t, n, items));
-    return true;
-}
-
-static ir_value *container_pick(gen *G) {
-    static const type_kind kinds[] = {T_TENSOR, T_INT, T_TENSOR, T_FLOAT};
-    return gen_pick(G, type_list(type_of_kind(kinds[rng_next(&G->r) % 4])), NULL, NULL);
-}
-
-static ir_value *container_index(gen *G, const list *l) {
-    int64_t n = (int64_t)l->len;
-    return gen_int_like(G, n ? rng_range(&G->r, rng_chance(&G->r, 30) ? -n : 0, n - 1) : 0);
-}
-
-static bool container_use(gen *G) {
-    static const char *const plain[] = {"aten::len.t", "aten::reverse.t", "aten::list.t", "aten::clear.t"};
-    ir_value *l = container_pick(G), *v;
-    if (!l) return false;
-    type *t = type_elem(l->type);
-    list *now = gen_value(G, l).u.list;
-    switch (rng_range(&G->r, 0, 8)) {
-    case 0:
-    case 1:
-    case 2: v = gen_pick(G, t, NULL, NULL); return v && v->type == t && gen_emit(G, "aten::append.t", false, 2, l, v);
-    case 3:
-    case 4: return gen_emit(G, "aten::__getitem__.t", true, 2, l, container_index(G, now)) != NULL;
-    case 5: v = gen_pick(G, t, NULL, NULL); return v && v->type == t && gen_emit(G, "aten::_set_item.t", false, 3, l, container_index(G, now), v);
-    case 6: return now->len && gen_emit(G, "aten::pop.t", true, 2, l, gen_int(G, -1)) != NULL;
-    case 7: return gen_emit(G, "aten::add.t", true, 2, l, l) != NULL;
-    default: {
-        const char *key = plain[rng_next(&G->r) % 4];
-        if (!strcmp(key, "aten::clear.t")) return rng_chance(&G->r, 20) && op_find(key) && gen_place(G, op_find(key), &l, false);
-        return !strcmp(key, "aten::reverse.t") ? gen_place(G, op_find(key), &l, false) != NULL : gen_emit(G, key, true, 1, l) != NULL;
-    }
-    }
-}
-
-static bool container_unpack_list(gen *G) {
-    ir_value *l = container_pick(G);
-    if (!l || !gen_value(G, l).u.list->len || gen_value(G, l).u.list->len > 4) return false;
-    node *n = graph_insert(G->g, node_new(G->g, N_LIST_UNPACK, 1, &l, 0));
-    for (size_t i = 0; i < gen_value(G, l).u.list->len; i++) gen_show(G, node_add_output(n, type_elem(l->type)));
-    gen_evaluate(G, n);
-    return true;
-}
-
-/* A tuple of two or three visible values; sometimes taken apart at once. */
-static bool container_tuple(gen *G) {
-    ir_value *items[3];
-    type *types[3];
-    int n = (int)rng_range(&G->r, 2, 3);
-    for (int i = 0; i < n; i++) {
-        items[i] = G->scope.data[rng_next(&G->r) % G->scope.len];
-        if (items[i]->type->kind == T_DEVICE || items[i]->type->kind == T_TUPLE || items[i]->type->kind == T_NUMBER) return false;
-        types[i] = items[i]->type;
-    }
-    node *made = graph_insert(G->g, node_new(G->g, N_TUPLE_CONSTRUCT, n, items, 1));
-    made->outputs.data[0]->type = type_tuple(n, types);
-    gen_evaluate(G, made);
-    gen_show(G, made->outputs.data[0]);
-    return true;
-}
-
-static bool gen_is_tuple(gen *G, ir_value *v, void *ctx) {
-    (void)ctx;
-    return gen_value(G, v).tag == V_TUPLE && v->type->kind == T_TUPLE;
-}
-
-static bool container_unpack_tuple(gen *G) {
-    ir_value *t = gen_pick(G, TYPE_ANY, gen_is_tuple, NULL);
-    if (!t) return false;
-    node *n = graph_insert(G->g, node_new(G->g, N_TUPLE_UNPACK, 1, &t, 0));
-    for (int i = 0; i < t->type->nelems; i++) gen_show(G, node_add_output(n, t->type->elems[i]));
-    gen_evaluate(G, n);
-    return true;
-}
-
-bool gen_container(gen *G) {
-    gen_mark m = gen_mark_here(G);
-    int what = (int)rng_range(&G->r, 0, 99);
-    bool ok = what < 25 ? container_new_list(G) : what < 70 ? container_use(G) : what < 80 ? container_unpack_list(G)
-            : what < 90 ? container_tuple(G) : container_unpack_tuple(G);
-    if (!ok) gen_undo(G, m);
-    return ok;
 }

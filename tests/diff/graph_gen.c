@@ -503,6 +503,7 @@ void gen_case_vary(gen_case *c, rng *r, int64_t max_size) {
     for (int i = 0; i < GEN_SIZES; i++)
         if (rng_chance(r, 60)) c->sizes[i] = rng_chance(r, 70) ? gen_size(r, max_size) : rng_range(r, 0, max_size);
     for (int i = 0; i < c->nargs; i++)
-        if (c->recipes[i].layout != LAYOUT_VIEW && rng_chance(r, 30)) c->recipes[i].layout = (gen_layout)rng_range(r, LAYOUT_CONTIGUOUS, LAYOUT_EXPANDED);
+        if (c->recipes[i].layout != LAYOUT_VIEW && rng_chance(r, 30))
+            c->recipes[i].layout = (gen_layout)rng_range(r, LAYOUT_CONTIGUOUS, LAYOUT_EXPANDED);
     gen_make_arguments(r, c->nargs, c->recipes, c->sizes, c->args);
 }
