@@ -107,7 +107,7 @@ ir_value *rule_to(peephole *p, node *n) {
     ir_value *x = n->inputs.data[0];
     if ((!prim && !peephole_overload(n, "dtype")) || !fact_int(n->inputs.data[1], &want)) return NULL;
     if (!fact_bool(n->inputs.data[3], &copy) || copy || (!prim && !fact_is_none(n->inputs.data[4]))) return NULL;
-    return fact_dtype(x) == want ? peephole_view_of(p, n, x) : NULL;
+    return want >= 0 && fact_dtype(x) == want ? peephole_view_of(p, n, x) : NULL; /* -1 is what is not known */
 }
 
 static int view_device(const ir_value *v) {

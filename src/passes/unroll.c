@@ -14,9 +14,9 @@
 #include "passes/passes.h"
 
 enum {
-    UNROLL_MAX_ROUNDS = 8,
+    UNROLL_MAX_ROUNDS = 64,
     UNROLL_MAX_BODY = 32,   /* nodes of one round, nested ones included */
-    UNROLL_MAX_NODES = 128, /* nodes that replace the loop */
+    UNROLL_MAX_NODES = 256, /* nodes that replace the loop */
 };
 
 static bool unroll_true(const ir_value *v) {

@@ -14,9 +14,11 @@
 
 #define EXECUTOR_TIDY "[fold-constants,peephole,cse,licm,dce-writes]"
 
+/* Loops over elements become kernels before small ones would be written out. */
 static const char *const executor_passes[FUNCTION_LEVELS] = {
     [1] = "lower-tuples,pool-constants,remove-mutation,unroll," EXECUTOR_TIDY ",pool-constants",
-    [2] = "lower-tuples,pool-constants,remove-mutation,unroll," EXECUTOR_TIDY ",pool-constants,fuse-loops,fuse,dce",
+    [2] = "lower-tuples,pool-constants," EXECUTOR_TIDY ",fuse-loops,remove-mutation,unroll," EXECUTOR_TIDY
+          ",pool-constants,fuse-loops,fuse,dce",
 };
 
 ctsc_status executor_optimise_graph(graph *g, int level, diag *d) {

@@ -42,6 +42,11 @@ static const char *const noise_sums[] = {
     "kl_div", "nll_loss", "cosine_similarity", "pairwise_distance", "cross", "bilinear", "addcmul", "addcdiv", NULL,
 };
 
+/* Operators that add and subtract numbers about 1 on the way: a small result is off by units of 1, not of itself. */
+static const char *const noise_cancels[] = {
+    "log_softmax", "_log_softmax", "logsumexp", "gelu", "mish", "logit", "erfc", "logaddexp", "celu", "selu", "logcumsumexp", NULL,
+};
+
 static bool noise_listed(const char *const *list, const op *o) {
     const char *name = strstr(o->schema->name, "::") + 2;
     size_t len = strlen(name);
@@ -61,25 +66,26 @@ static int noise_digits(dtype dt, int *few) {
     }
 }
 
-static double noise_number(evaluation *e, dtype dt, double x) {
+static double noise_number(evaluation *e, dtype dt, double x, bool cancels) {
     int few = 0, digits = noise_digits(dt, &few), exponent = 0;
+    if (cancels && isfinite(x)) return x + fmax(fabs(x), 1) * ldexp((double)rng_range(&e->noise, -NOISE_ULPS, NOISE_ULPS), -digits);
     if (x == 0 || !isfinite(x)) return x;
     double scaled = ldexp(frexp(x, &exponent), few + 1);
     if (scaled == floor(scaled)) return x;
     return x * (1 + ldexp((double)rng_range(&e->noise, -NOISE_ULPS, NOISE_ULPS), -digits));
 }
 
-static void noise_elements(evaluation *e, dtype dt, char *at, const tensor *t, int dim) {
+static void noise_elements(evaluation *e, dtype dt, char *at, const tensor *t, int dim, bool cancels) {
     if (dim == t->ndim) {
-        dtype_store_float(dt, at, noise_number(e, dt, dtype_load_float(dt, at)));
+        dtype_store_float(dt, at, noise_number(e, dt, dtype_load_float(dt, at), cancels));
         return;
     }
     for (int64_t i = 0; i < t->sizes[dim]; i++)
-        noise_elements(e, dt, at + (size_t)(i * t->strides[dim]) * dtype_size(dt), t, dim + 1);
+        noise_elements(e, dt, at + (size_t)(i * t->strides[dim]) * dtype_size(dt), t, dim + 1, cancels);
 }
 
-static void noise_tensor(evaluation *e, tensor *t) {
-    if (dtype_is_float((dtype)t->dtype) && t->numel) noise_elements(e, (dtype)t->dtype, tensor_data(t), t, 0);
+static void noise_tensor(evaluation *e, tensor *t, bool cancels) {
+    if (dtype_is_float((dtype)t->dtype) && t->numel) noise_elements(e, (dtype)t->dtype, tensor_data(t), t, 0, cancels);
 }
 
 /* Copies of a summing operator's operands, with noise. */
@@ -92,7 +98,7 @@ static void noise_operands(evaluation *e, const op *o, int n, value *args) {
             tensor_clone(NULL, args[i].u.tensor, &copy) != CTSC_OK) {
             value_ref(args[i]);
         } else {
-            noise_tensor(e, copy);
+            noise_tensor(e, copy, false);
             args[i] = value_tensor_take(copy);
         }
     }
@@ -101,12 +107,12 @@ static void noise_operands(evaluation *e, const op *o, int n, value *args) {
 static void noise_results(evaluation *e, const op *o, int n, const value *args, value *results) {
     for (int i = 0; i < o->schema->nreturns; i++) {
         value *r = &results[i];
-        if (r->tag == V_FLOAT) r->u.f = noise_number(e, DT_FLOAT64, r->u.f);
+        if (r->tag == V_FLOAT) r->u.f = noise_number(e, DT_FLOAT64, r->u.f, false);
         if (r->tag != V_TENSOR) continue;
         bool shared = false;
         for (int k = 0; k < n && !o->schema->has_alias_write; k++)
             shared |= args[k].tag == V_TENSOR && args[k].u.tensor->storage == r->u.tensor->storage;
-        if (!shared) noise_tensor(e, r->u.tensor);
+        if (!shared) noise_tensor(e, r->u.tensor, noise_listed(noise_cancels, o));
     }
 }
 
