@@ -24,7 +24,7 @@ static void fuzz_drop(void *ctx, const char *text, size_t len) {
 
 /* Leaks are counted here, for runs without LeakSanitizer. What is made once in a process (the index of operators) is made
  * in the first runs; SLACK blocks are left to what comes later. */
-enum { FUZZ_WARM = 2000, FUZZ_SLACK = 1000 };
+enum { FUZZ_WARM = 20000, FUZZ_SLACK = 20000 };
 static size_t fuzz_live, fuzz_baseline, fuzz_runs;
 
 static void *fuzz_memory(void *ctx, void *p, size_t size) {
