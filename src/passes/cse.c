@@ -106,6 +106,17 @@ static bool cse_more_often(const node *a, const node *b) {
     return false;
 }
 
+/* A container of new tensors: where these go, the database is not asked. Lists of views are as good as any other list of them. */
+static bool cse_new_contents(const node *n, size_t i) {
+    const type *t = n->outputs.data[i]->type;
+    if (n->kind != N_OP || (t->kind != T_LIST && t->kind != T_TUPLE && t->kind != T_DICT)) return false;
+    const schema *s = n->op->schema;
+    if ((int)i >= s->nreturns || s->returns[i].type->has_var || s->returns[i].alias) return false;
+    for (int k = 0; k < t->nelems; k++)
+        if (alias_type_mutable(t->elems[k])) return true;
+    return false;
+}
+
 /* b's outputs may become a's. */
 static bool cse_may_merge(const cse *c, const cse_entry *e, const node *b) {
     const node *a = e->n;
@@ -114,6 +125,7 @@ static bool cse_may_merge(const cse *c, const cse_entry *e, const node *b) {
     for (size_t i = 0; i < b->outputs.len; i++) {
         const ir_value *x = a->outputs.data[i], *y = b->outputs.data[i];
         if (makes == RESULT_SAME || !alias_type_mutable(y->type)) continue;
+        if (cse_new_contents(b, i)) return false;
         if (makes == RESULT_VIEW && !alias_ever_reshaped(c->alias, x) && !alias_ever_reshaped(c->alias, y)) continue;
         if (makes == RESULT_VIEW || alias_ever_written(c->alias, x) || alias_ever_written(c->alias, y)) return false;
         if (alias_flows_out(c->alias, y) && (cse_more_often(a, b) || e->flows_out || alias_flows_out(c->alias, x))) return false;
