@@ -5,6 +5,8 @@
  */
 #include "gen.h"
 
+#include "ir/alias.h"
+
 #include <math.h>
 #include <stdarg.h>
 
@@ -95,6 +97,24 @@ static void gen_place_failing(gen *G, const op *o, ir_value *const *args) {
     G->finished = true;
 }
 
+static bool gen_shares(value a, value b) {
+    if (a.tag == V_LIST && b.tag == V_LIST && a.u.list == b.u.list) return true;
+    for (size_t i = 0; a.tag == V_LIST && a.u.list->kind == LIST_TENSOR && i < a.u.list->len; i++)
+        if (gen_shares(value_tensor_take(a.u.list->u.tensors[i]), b)) return true;
+    return a.tag == V_TENSOR && b.tag == V_TENSOR && a.u.tensor->storage == b.u.tensor->storage;
+}
+
+/* What the compiler takes to be new must be new, whatever else comes of it. */
+static void gen_check_fresh(const node *n, const value *args, const value *results) {
+    for (size_t i = 0; node_makes_fresh(n) && i < n->outputs.len; i++)
+        for (size_t k = 0; k < n->inputs.len; k++)
+            if (gen_shares(results[i], args[k])) {
+                printf("%s returns its argument or a view of it, but ir/alias.h says that its results are new\n", n->op->key);
+                fflush(stdout);
+                abort();
+            }
+}
+
 node *gen_place(gen *G, const op *o, ir_value *const *args, bool show) {
     value in[GEN_ROOM], results[GEN_ROOM];
     int n = o->schema->nargs;
@@ -108,6 +128,7 @@ node *gen_place(gen *G, const op *o, ir_value *const *args, bool show) {
         return NULL;
     }
     node *made = graph_insert(G->g, node_new_op(G->g, o, n, args));
+    gen_check_fresh(made, in, results);
     for (int i = 0; i < o->schema->nreturns; i++) {
         evaluation_set_take(&G->e, made->outputs.data[i], results[i]);
         if (show) gen_show(G, made->outputs.data[i]);
