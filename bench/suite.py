@@ -49,13 +49,17 @@ ROWS = [
 
 
 class Peer:
-    """A peer.py that is kept running; `there` is False where the library is not installed."""
+    """A peer.py that is kept running; `there` is False where the library is not installed.
 
-    def __init__(self, python, library):
-        self.library, self.there, self.version = library, False, ""
+    A process per number of threads: PyTorch's set_num_threads does not reach an OpenBLAS with threads of its own, its environment does.
+    """
+
+    def __init__(self, python, library, threads):
+        self.library, self.there, self.version, self.threads = library, False, "", threads
+        env = dict(os.environ, OPENBLAS_NUM_THREADS=str(threads), OMP_NUM_THREADS=str(threads))
         try:
             self.process = subprocess.Popen([python, os.path.join(HERE, "peer.py"), library], stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env)
             self.there = "ready" in json.loads(self.process.stdout.readline() or "{}")
         except OSError:
             pass
@@ -69,8 +73,8 @@ class Peer:
             self.there = False
             return {"error": "it ended"}
 
-    def load(self, model, row, threads):
-        answer = self.ask(do="load", model=model, inputs=row.inputs, threads=threads) if self.there else {"error": "not installed"}
+    def load(self, model, row):
+        answer = self.ask(do="load", model=model, inputs=row.inputs, threads=self.threads) if self.there else {"error": "not installed"}
         self.version = answer.get("version", self.version)
         return answer.get("error")
 
@@ -92,13 +96,13 @@ def ctsc_command(args, row, threads):
 def measure(args, row, threads, torch, ort, folder):
     """{contender: [medians]}, {contender: why not}, the last object of ctsc bench."""
     times, missing, last = {}, {}, {}
-    missing["torch"] = torch.load(row.model, row, threads)
+    missing["torch"] = torch.load(row.model, row)
     missing["onnxruntime"] = "not installed"
     if ort.there and torch.there:
         onnx = os.path.join(folder, "model.onnx")
         missing["onnxruntime"] = torch.ask(do="export", model=row.model, inputs=row.inputs, to=onnx).get("error") or \
-            ort.load(onnx, row, threads)
-        torch.load(row.model, row, threads)
+            ort.load(onnx, row)
+        torch.load(row.model, row)
     for _ in range(args.rounds):
         got = run_json(ctsc_command(args, row, threads))
         if "error" in got:
@@ -172,16 +176,18 @@ def main():
     p.add_argument("--json", metavar="FILE", help="write all figures there as well")
     args = p.parse_args()
     args.copy = args.copy or os.path.join(os.path.dirname(args.ctsc), "bench", "copy")
-    torch, ort = Peer(args.torch_python, "torch"), Peer(args.onnxruntime_python, "onnxruntime")
+    counts = [int(t) for t in args.threads.split(",")]
+    peers = {t: (Peer(args.torch_python, "torch", t), Peer(args.onnxruntime_python, "onnxruntime", t)) for t in counts}
     print("microseconds a call; \"x torch\", \"x onnx\": times faster than they; \"x copy\": times the time of one memcpy of the bytes")
     print("%-42s %2s %10s %10s %10s %10s %10s %9s %9s %9s  %s" %
           ("work", "th", "eager", "optimised", "fused", "torch", "onnx", "x torch", "x onnx", "x copy", "wanted"))
     results = []
     with tempfile.TemporaryDirectory() as folder:
         for row in ROWS:
-            for threads in [int(t) for t in args.threads.split(",")] if args.only in row.name else ():
-                results.append(result(row, threads, measure(args, row, threads, torch, ort, folder)))
+            for threads in counts if args.only in row.name else ():
+                results.append(result(row, threads, measure(args, row, threads, *peers[threads], folder)))
                 print_row(results[-1])
+    torch, ort = peers[counts[0]]
     for peer, name in ((torch, "PyTorch"), (ort, "ONNX Runtime")):
         print("%s %s" % (name, peer.version if peer.there else "is not installed here, and was left out"))
     if args.json:

@@ -84,7 +84,7 @@ static LLVMTargetMachineRef jit_machine(const jit_cpu *cpu, jit_error *error) {
         jit_fail(error, "no code generator for this machine", message);
     else
         machine = LLVMCreateTargetMachine(target, triple, cpu->name, cpu->features, LLVMCodeGenLevelDefault,
-                                          LLVMRelocPIC, LLVMCodeModelJITDefault);
+                                          LLVMRelocPIC, LLVMCodeModelSmall);
     if (message) LLVMDisposeMessage(message);
     LLVMDisposeMessage(triple);
     return machine;

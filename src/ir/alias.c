@@ -141,7 +141,15 @@ bool alias_escapes(const alias_db *db, const ir_value *v) {
     return l == AT_ANY || (l >= 0 && db->locations.data[l].escapes);
 }
 
-/* Uses that give the value itself, or its storage, to another name; pushed if new. False: it is gone. */
+/* Does a hold something of b: b itself, or what b holds? */
+static bool alias_may_hold_of(const alias_db *db, const ir_value *a, const ir_value *b) {
+    alias_set from = {0}, to = {0};
+    alias_set_value(db, &from, a, true);
+    alias_set_value(db, &to, b, true);
+    return alias_sets_meet(&from, &to);
+}
+
+/* Uses that give the value itself, its storage, or what it holds to another name; pushed if new. False: it is gone. */
 static bool alias_flow_use(const alias_db *db, const ir_value *v, const use *u, const ir_value **todo, int *n) {
     const node *by = u->user;
     if (!by || by->blocks.len || (by->kind != N_OP && by->kind != N_UNCHECKED_CAST)) {
@@ -150,13 +158,13 @@ static bool alias_flow_use(const alias_db *db, const ir_value *v, const use *u, 
     }
     if (by->kind == N_OP && !by->op) return false;
     for (size_t i = 0; i < by->outputs.len; i++) {
-        if (!alias_may_reach(db, by->outputs.data[i], v) || node_makes_fresh(by)) continue;
+        if (!alias_may_hold_of(db, by->outputs.data[i], v) || node_makes_fresh(by)) continue;
         if (*n == ALIAS_FLOW) return false;
         todo[(*n)++] = by->outputs.data[i];
     }
     for (size_t i = 0; i < by->inputs.len; i++) /* append(list, v) */
         if ((int)i != u->index && by->op && by->op->schema->has_alias_write && node_writes_input(by, (int)i) &&
-            alias_may_reach(db, by->inputs.data[i], v) && by->inputs.data[i]->type->kind != T_TENSOR)
+            alias_may_hold_of(db, by->inputs.data[i], v) && by->inputs.data[i]->type->kind != T_TENSOR)
             return false;
     return true;
 }

@@ -52,6 +52,7 @@ SCALAR_FN float scalar_from_bits_f32(uint32_t bits) {
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 SCALAR_FN float scalar_exp_f32(float x) { return expf(x); }
+SCALAR_FN float scalar_exp_short_f32(float x) { return expf(x); }
 SCALAR_FN float scalar_exp_below_f32(float x) { return expf(x); }
 SCALAR_FN float scalar_expm1_f32(float x) { return expm1f(x); }
 SCALAR_FN float scalar_log_f32(float x) { return logf(x); }
@@ -76,21 +77,26 @@ SCALAR_FN float scalar_expm1_small_f32(float r) {
     return r + r * r * q;
 }
 
-/* x = n log 2 + r, e^r by Horner's rule. Returns e^r; *shifted: n + bias in the low bits of the float's. bias: 127 if 2^n is to be one
+/* x = n log 2 + r, |r| <= log(2)/2. Returns r; *shifted: n + bias in the low bits of the float's. bias: 127 if 2^n is to be one
  * factor, 254 if two (scalar_two_scales). */
-SCALAR_FN float scalar_exp_split_f32(float x, float bias, uint32_t *shifted) {
+SCALAR_FN float scalar_exp_reduce_f32(float x, float bias, uint32_t *shifted) {
     const float magic = 12582912.0f + bias; /* 1.5 * 2^23: adding it leaves an integer in the low bits */
     float s = x * 1.44269504f + magic;
     float n = s - magic;
-    float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-    float q = 0.00138951351f + r * 0.00019176705f;
-    q = 0.00833334889f + r * q;
-    q = 0.041666666f + r * q;
-    q = 0.166666667f + r * q;
-    q = 0.5f + r * q;
-    q = 1.0f + r * q;
     *shifted = scalar_bits_f32(s);
-    return 1.0f + r * q;
+    return (x - n * 0.693359375f) + n * 2.12194440e-4f;
+}
+
+/* (e^r - 1 - r) / r^2 to 3e-9 of e^r. By Estrin's scheme: a loop over it waits for the length of the chain of operations, not their number. */
+SCALAR_FN float scalar_exp_tail_f32(float r, float z) {
+    float low = 0.499999934f + r * 0.166665204f;
+    float high = 0.0416683908f + r * 0.00836874511f;
+    return low + z * (high + z * 0.00138145402f);
+}
+
+SCALAR_FN float scalar_exp_split_f32(float x, float bias, uint32_t *shifted) {
+    float r = scalar_exp_reduce_f32(x, bias, shifted), z = r * r;
+    return 1.0f + (r + z * scalar_exp_tail_f32(r, z));
 }
 
 /* y * 2^n in two halves, so that results may be denormal. The upper bits of k, which is n + 254 above 1.5 * 2^23's, are shifted out. */
@@ -107,19 +113,21 @@ SCALAR_FN float scalar_exp_f32(float x) {
     return scalar_two_scales_f32(y, k);
 }
 
-/* For |x| <= 87, where neither the result nor 2^n is denormal or infinite. */
-SCALAR_FN float scalar_exp_bounded_f32(float x) {
+/* For 1 / (1 + e^x): results that would be denormal are 0, and infinite from 2^127.5 on. n is -127 and 128 there, which as an
+ * exponent's bits make the factor 0 and infinity. */
+SCALAR_FN float scalar_exp_short_f32(float x) {
     uint32_t k;
-    float y = scalar_exp_split_f32(x, 127.0f, &k);
+    float c = x < -88.0f ? -88.0f : x;
+    c = c > 89.0f ? 89.0f : c;
+    float y = scalar_exp_split_f32(c, 127.0f, &k);
     return y * scalar_from_bits_f32(k << 23);
 }
 
-/* For differences from a maximum: x <= 0. Results that would be denormal are 0. */
+/* For differences from a maximum, x <= 0; as scalar_exp_short_f32. */
 SCALAR_FN float scalar_exp_below_f32(float x) {
     uint32_t k;
-    float y = scalar_exp_split_f32(x, 127.0f, &k);
-    y = y * scalar_from_bits_f32(k << 23);
-    return x < -87.0f ? 0.0f : y;
+    float y = scalar_exp_split_f32(x < -88.0f ? -88.0f : x, 127.0f, &k);
+    return y * scalar_from_bits_f32(k << 23);
 }
 
 SCALAR_FN float scalar_expm1_f32(float x) {
@@ -161,17 +169,15 @@ SCALAR_FN float scalar_log1p_f32(float x) {
     return x < SCALAR_INF_F32 ? r : x + x;
 }
 
+/* m / (m + 2), where m = e^2|x| - 1 = 2^n (e^r - 1) + (2^n - 1): near 0, n is 0 and no digit is lost. */
 SCALAR_FN float scalar_tanh_f32(float x) {
-    float a = x < 0.0f ? -x : x, z = x * x;
-    float q = 0.0206020079f + z * -0.00566078923f;
-    q = -0.0537292301f + z * q;
-    q = 0.13331329f + z * q;
-    q = -0.333332783f + z * q;
-    float small = x + x * z * q;
-    float b = a > 10.0f ? 10.0f : a; /* where 1 is reached */
-    float large = 1.0f - 2.0f / (scalar_exp_bounded_f32(b + b) + 1.0f);
-    large = x < 0.0f ? -large : large;
-    return a < 0.63f ? small : large;
+    float a = x < 0.0f ? -x : x;
+    uint32_t k;
+    a = a > 10.0f ? 10.0f : a; /* where 1 is reached */
+    float r = scalar_exp_reduce_f32(a + a, 127.0f, &k), z = r * r;
+    float power = scalar_from_bits_f32(k << 23);
+    float m = power * (r + z * scalar_exp_tail_f32(r, z)) + (power - 1.0f);
+    return __builtin_copysignf(m / (m + 2.0f), x);
 }
 
 /* Below 1 a polynomial in x^2; above, 1 - exp(-x^2) times a polynomial in 1 / (1 + x/2). */
@@ -207,6 +213,7 @@ SCALAR_FN double scalar_lgamma_f64(double x) {
 #endif
 
 SCALAR_FN double scalar_exp_f64(double x) { return exp(x); }
+SCALAR_FN double scalar_exp_short_f64(double x) { return exp(x); }
 SCALAR_FN double scalar_exp_below_f64(double x) { return exp(x); }
 SCALAR_FN double scalar_expm1_f64(double x) { return expm1(x); }
 SCALAR_FN double scalar_log_f64(double x) { return log(x); }
