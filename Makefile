@@ -15,6 +15,7 @@
 #   make bench          the benchmark suite, with PyTorch and ONNX Runtime in the same run where they are installed
 #   make bench-load     load and run times of a model (MODEL=, INPUTS=)
 #   make bench-kernels  speed of generated code against memcpy
+#   make bench-gemm     speed of matrix products against OpenBLAS
 #   make test-levels    every program at every level of optimisation
 #   make diff           random graphs at different levels, for long (DIFF_COUNT=, SEED=)
 #   make test-torch     archives to and from real PyTorch, where it is installed
@@ -179,7 +180,11 @@ $(BUILD)/bench/%: bench/%.c include/ctsc.h $(BUILD)/libctsc.a
 bench-kernels: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/kernels jit
 	@$(BUILD)/bench/kernels
-$(BUILD)/bench/kernels: bench/kernels.c $(BUILD)/libctsc.a
+# Matrix products against OpenBLAS, one thread: make bench-gemm [GEMM="--double linear"].
+bench-gemm: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/gemm
+	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE OPENBLAS_NUM_THREADS=1 $(BUILD)/bench/gemm $(GEMM)
+$(BUILD)/bench/kernels $(BUILD)/bench/gemm: $(BUILD)/bench/%: bench/%.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
@@ -226,6 +231,6 @@ $(BUILD)/.deps-%: scripts/install-deps
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all jit unit examples demo test test-levels diff test-torch bench bench-load bench-kernels fuzz fuzz-fast fuzz-targets deps-build deps-test clean
+.PHONY: all build-all jit unit examples demo test test-levels diff test-torch bench bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -247,19 +247,22 @@ static bool group_read_node(group_state *s, const node *n) {
     if (n->kind == N_LIST_CONSTRUCT) return group_read_list(s, n);
     if (n->kind == N_LIST_UNPACK) return group_read_unpack(s, n);
     const fusible *f = n->kind == N_OP ? fusible_find(n->op) : NULL;
-    if (!f || n->outputs.len != 1 || n->inputs.len != (size_t)n->op->schema->nargs) return false;
+    if (!f || n->outputs.len < 1 || n->outputs.len > 2 || n->inputs.len != (size_t)n->op->schema->nargs) return false;
     if (n->outputs.data[0]->type->kind == T_LIST) return group_set(s, n->outputs.data[0], (lazy_arg){.t = NULL}, n);
     if (!group_get_all(s, n, args)) return false;
     bool reduces = f->kind == FUSIBLE_REDUCE || f->kind == FUSIBLE_ROWS;
-    lazy_tensor *t = reduces ? group_apply_reduce(s, n, f, args) : lazy_apply(&s->l, n, args);
-    if (!t) return false;
-    return group_set(s, n->outputs.data[0], (lazy_arg){.t = group_keep(s, t)}, NULL);
+    lazy_tensor *out[2] = {NULL};
+    if (!reduces && n->outputs.len == 1) out[0] = lazy_apply(&s->l, n, args);
+    if (reduces ? !group_apply_reduce(s, n, f, args, out) : !out[0]) return false;
+    for (size_t i = 0; i < n->outputs.len; i++)
+        if (!group_set(s, n->outputs.data[i], (lazy_arg){.t = group_keep(s, out[i])}, NULL)) return false;
+    return true;
 }
 
 /* false: no memory. */
 static bool group_reset(group_state *s, const group_name *names, bool unroll) {
     ptrmap_free(&s->values);
-    *s = (group_state){.a = s->a, .g = s->g, .args = s->args, .names = names, .unroll = unroll};
+    *s = (group_state){.a = s->a, .g = s->g, .args = s->args, .names = names, .unroll = unroll, .generic = s->generic};
     s->p = arena_new(s->a, group_plan);
     if (!(s->p->nest = nest_new(s->a, "group"))) return false;
     if (arena_failed(s->a)) return false;
@@ -410,7 +413,7 @@ static bool group_pin_reduced(group_state *s) {
 
 bool group_ask_constant(group_state *s, nest_expr *e) {
     int64_t k;
-    if (e->op != NEST_INPUT || !group_pin(s, e, &k)) return false;
+    if (s->generic || e->op != NEST_INPUT || !group_pin(s, e, &k)) return false;
     return s->again = true;
 }
 
@@ -430,7 +433,7 @@ static bool group_schedule(group_state *s) {
     for (int i = 0; i < s->noutputs; i++)
         if (s->outputs[i]->depth > depth) depth = s->outputs[i]->depth;
     if (s->unroll || depth == 0) return group_schedule_pointwise(s);
-    return group_schedule_rows(s) || group_schedule_columns(s);
+    return group_schedule_rows(s) || group_schedule_blocks(s) || group_schedule_columns(s);
 }
 
 /* Loops over numbers and elements are another matter (group_loop.c). */
@@ -442,13 +445,13 @@ static bool group_is_loop(const graph *g) {
     return false;
 }
 
-ctsc_status group_lower(arena *a, const graph *g, const value *args, group_plan **out, diag *d) {
+static ctsc_status group_lower_as(arena *a, const graph *g, const value *args, bool generic, group_plan **out, diag *d) {
     enum { MAX_READINGS = 4 };
     if (group_is_loop(g)) return group_lower_loop(a, g, args, out, d);
-    group_state s = {.a = a, .g = g, .args = args};
+    group_state s = {.a = a, .g = g, .args = args, .generic = generic};
     *out = NULL;
     bool ok = group_reset(&s, NULL, false) && group_read(&s), done = false;
-    bool unroll = ok && group_unrolls(&s) && group_pin_reduced(&s);
+    bool unroll = ok && !generic && group_unrolls(&s) && group_pin_reduced(&s);
     for (int i = 1; ok && !done && i < MAX_READINGS; i++) {
         const group_name *names = group_find_names(a, s.p);
         if (!names || arena_failed(a)) break;
@@ -459,4 +462,11 @@ ctsc_status group_lower(arena *a, const graph *g, const value *args, group_plan 
     if (done && !arena_failed(a) && nest_verify(s.p->nest, NULL) == CTSC_OK) *out = s.p;
     ptrmap_free(&s.values);
     return arena_failed(a) ? diag_no_memory(d) : CTSC_OK;
+}
+
+ctsc_status group_lower(arena *a, const graph *g, const value *args, group_plan **out, diag *d) {
+    return group_lower_as(a, g, args, false, out, d);
+}
+ctsc_status group_lower_generic(arena *a, const graph *g, const value *args, group_plan **out, diag *d) {
+    return group_lower_as(a, g, args, true, out, d);
 }

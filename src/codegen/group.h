@@ -70,14 +70,16 @@ typedef struct group_output {
     int alias;         /* >= 0: no buffer: the output is argument `alias` itself (a tensor that a native loop wrote to); else -1 */
 } group_output;
 
-typedef enum buffer_kind { BUFFER_ARGUMENT, BUFFER_OUTPUT } buffer_kind;
-typedef struct group_buffer { buffer_kind kind; int index; } group_buffer; /* data of a tensor argument, or an output */
+/* Data of tensor argument `index`; of output `index`; or memory for the time of the call, as many bytes as slot `index` says. */
+typedef enum buffer_kind { BUFFER_ARGUMENT, BUFFER_OUTPUT, BUFFER_SCRATCH } buffer_kind;
+typedef struct group_buffer { buffer_kind kind; int index; } group_buffer;
 
 /* What a nonzero result of the kernel means: message has one %lld for the fault's value, or none; %s stands for the sizes
  * "[2, 3]" of `nsizes` slots. exception: NULL if the interpreter names none either. */
 typedef struct group_fault {
     int64_t code;
     const char *exception, *message;
+    const call_site *call; /* how the node came there, as range the graph's */
     source_range range;
     int nsizes;
     const int *sizes;
@@ -96,12 +98,17 @@ typedef struct group_plan {
     VEC(group_output) outputs;     /* one per return of the graph */
     VEC(group_fault) faults;
     int range_begin, range_end;    /* slots: the parallel loop's range; -1: the nest has none */
+    VEC(int) stops;                /* slots that grow, the last one range_end: rounds before a stop are done when those after it
+                                      begin; none: there are no such places */
     int grain;                     /* slot: pieces of that range worth handing to a thread are at least so long */
     VEC(nest_expr *) exprs;        /* of slots, where plan_expr made them; NULL elsewhere */
 } group_plan;
 
 /* args: one value per parameter of g. *out: the plan, or NULL if there is none for such arguments. Fails only without memory. */
 ctsc_status group_lower(arena *a, const graph *g, const value *args, group_plan **out, diag *d);
+
+/* The same, but no size becomes a constant for speed alone: for groups that meet many sizes. */
+ctsc_status group_lower_generic(arena *a, const graph *g, const value *args, group_plan **out, diag *d);
 
 /* Describes fault `code` (not GROUP_UNFIT) in d, as the interpreter would. slots: the values of p->slots. */
 ctsc_status group_describe_fault(const group_plan *p, const int64_t *slots, int64_t code, int64_t fault, diag *d);

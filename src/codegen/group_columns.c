@@ -287,6 +287,7 @@ static void columns_nest(columns_state *c) {
 bool group_schedule_columns(group_state *s) {
     columns_state c = {.nkept = 0};
     if (!group_phases_find(s, &c.f) || !group_phases_loops(&c.f) || c.f.nkept == 0) return false;
+    if (group_phases_seeks_plainly(&c.f)) return false;
     int64_t all = group_value_of(s, group_numel(s, c.f.ndim, c.f.sizes), 0),
             width = group_value_of(s, group_phases_width(&c.f), 1);
     if (width > COLUMNS_ALONE / COLUMNS_TILE && all < COLUMNS_FEW * COLUMNS_TILE * width) return false;

@@ -3,11 +3,12 @@
  * group_internal.h - the lowering of a group of tensor operators: what its files share.
  *
  *     group.c            reads the graph into lazy tensors, decides, fills in the plan
- *     group_reduce.c     reductions, softmax, layer_norm as lazy tensors
+ *     group_reduce*.c    reductions, softmax, norms, losses as lazy tensors (group_reduce.h)
  *     group_walk.c       which memory a value reads, and how the addresses move with the indices
  *     group_pointwise.c  schedule: every element of the outputs on its own
  *     group_phases.c     reductions that depend on one another: their shape, their order, which values are kept
  *     group_rows.c       schedule: reductions over the innermost dims, a row at a time
+ *     group_blocks.c     schedule: few reductions of many elements, in blocks
  *     group_columns.c    schedule: reductions over other dims, a tile of columns at a time
  *
  * A graph is read twice. The first reading finds out which sizes have to be equal and which have to be 1 (the plan's
@@ -42,6 +43,7 @@ typedef struct group_reduction {
     nest_acc acc;
     bool mask[LAZY_MAX_DIMS]; /* dims of src that go */
     bool keepdim;
+    const struct group_reduction *place_of; /* it is the first place of this extreme, which is made of the same values; else NULL */
     nest_expr *value, *at[LAZY_MAX_DIMS]; /* while code is made: the result, and at which index of t */
 } group_reduction;
 
@@ -63,6 +65,7 @@ typedef struct group_state {
     VEC(group_product) products;
     const group_name *names; /* of the second reading: (LAZY_MAX_DIMS + 1) per argument; NULL in the first */
     bool unroll;             /* reductions are sums in place */
+    bool generic;            /* sizes become constants only where operators need it */
     bool again;              /* a schedule has pinned a size, and wants another reading that knows it */
     group_reduction *reductions[GROUP_MAX_REDUCTIONS];
     int nreductions;
@@ -86,7 +89,8 @@ nest_expr *group_numel(group_state *s, int ndim, nest_expr *const *sizes);
 
 /* ---- reductions (group_reduce.c) ----------------------------------------------------------- */
 
-lazy_tensor *group_apply_reduce(group_state *s, const node *n, const fusible *f, const lazy_arg *args);
+/* out: the node's results, at most two. False: it cannot be done for these arguments. */
+bool group_apply_reduce(group_state *s, const node *n, const fusible *f, const lazy_arg *args, lazy_tensor **out);
 lazy_tensor *group_keep(group_state *s, lazy_tensor *t);
 group_reduction *group_reduction_of(const lazy_tensor *t); /* NULL: t is no reduction */
 group_kept *group_kept_of(const lazy_tensor *t);
@@ -168,6 +172,7 @@ typedef struct group_phases {
 /* False: the reductions or the outputs do not fit together. */
 bool group_phases_find(group_state *s, group_phases *f);
 bool group_phases_loops(group_phases *f);
+bool group_phases_is_inner(const group_phases *f); /* Is the innermost dim reduced? */
 /* In round t of the parallel loop over [0, extent) (t NULL: there is none): the first makes the outputs beside. */
 void group_phases_beside(group_phases *f, nest_expr *t, nest_expr *extent);
 /* Chooses what to store; local: rows in local buffers are possible. */
@@ -182,12 +187,19 @@ nest_expr *group_phases_width(const group_phases *f);                           
 nest_expr *group_phases_address(const group_phases *f, nest_expr *const *index); /* of a result among all */
 int group_phases_cost(const group_phases *f);                                    /* per element of full size */
 bool group_is_one(const nest_expr *e);
+/* The extreme whose places are all that `phase` looks for; then only the first block that has the extreme matters. NULL: none. */
+const group_reduction *group_phases_sought(const group_phases *f, int phase);
+/* Are places of extremes sought of values that come straight from memory? Then a second look at all of it costs more than the operator. */
+bool group_phases_seeks_plainly(const group_phases *f);
+/* Is v, the extreme r of more elements, to take the place of best? */
+nest_expr *group_is_better(group_state *s, const group_reduction *r, nest_expr *v, nest_expr *best);
 
 /* ---- schedules ------------------------------------------------------------------------------ */
 
 /* Fill the nest, buffers of outputs, range and grain. False: this schedule does not do. */
 bool group_schedule_pointwise(group_state *s);
 bool group_schedule_rows(group_state *s);
+bool group_schedule_blocks(group_state *s);
 bool group_schedule_columns(group_state *s);
 nest_buffer *group_output_buffer(group_state *s, int i);
 /* Output i by loops of its own, for the first round of the parallel loop (or beside none). */

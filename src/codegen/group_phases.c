@@ -129,6 +129,13 @@ void group_phases_bind(group_phases *f, group_reduction *r, nest_expr *value, ne
     group_bind_reduction(f->s, r, value, at);
 }
 
+bool group_phases_is_inner(const group_phases *f) {
+    int last = -1;
+    for (int d = 0; d < f->ndim; d++)
+        if (!group_is_one(f->sizes[d])) last = d;
+    return last < 0 || f->mask[last];
+}
+
 nest_expr *group_phases_width(const group_phases *f) {
     nest_expr *n = lazy_one(&f->s->l);
     for (int d = f->ndim - 1; d >= 0; d--)
@@ -165,6 +172,28 @@ static int phases_loops(group_phases *f, const group_walk *w, bool reduced, grou
     return n;
 }
 
+/* How many loads move by one element with the loop. */
+static int phases_units(const group_walk *w, const group_loop *loop) {
+    int units = 0;
+    for (int i = 0; i < w->nloads; i++) units += w->loads[i].step[loop->last] && group_is_one(w->loads[i].step[loop->last]);
+    return units;
+}
+
+/* Where only results are written, the order of the loops is free: memory is read as it lies. Places of extremes want theirs. */
+static void phases_order(group_phases *f, const group_walk *w) {
+    if (f->nreduced < 2) return;
+    group_loop *inner = &f->reduced[f->nreduced - 1], *best = inner;
+    for (int i = 0; i < f->s->noutputs; i++)
+        if (f->full[i]) return;
+    for (int i = 0; i < f->nreductions; i++)
+        if (f->reductions[i]->place_of) return;
+    for (int k = 0; k < f->nreduced; k++)
+        if (phases_units(w, &f->reduced[k]) > phases_units(w, best)) best = &f->reduced[k];
+    const group_loop other = *inner;
+    *inner = *best;
+    *best = other;
+}
+
 bool group_phases_loops(group_phases *f) {
     group_state *s = f->s;
     group_walk w;
@@ -182,8 +211,37 @@ bool group_phases_loops(group_phases *f) {
     group_walk_end(s, &w);
     f->nkept = phases_loops(f, &w, false, f->kept);
     f->nreduced = phases_loops(f, &w, true, f->reduced);
+    phases_order(f, &w);
     for (int d = 0; d < f->ndim; d++) f->index[d] = lazy_zero(&s->l);
     return !w.too_many && !s->l.failed;
+}
+
+const group_reduction *group_phases_sought(const group_phases *f, int phase) {
+    const group_reduction *extreme = NULL;
+    for (int i = 0; i < f->nreductions; i++) {
+        const group_reduction *r = f->reductions[i];
+        if (r->t->depth != phase) continue;
+        if (!r->place_of || (extreme && r->place_of != extreme)) return NULL;
+        extreme = r->place_of;
+    }
+    for (int i = 0; i < f->nstored; i++) /* made in this phase, and so all of it */
+        if (f->stored[i].kept->t->depth + 1 == phase) return NULL;
+    return extreme && extreme->t->depth == phase - 1 ? extreme : NULL;
+}
+
+bool group_phases_seeks_plainly(const group_phases *f) {
+    enum { PLAIN = 1 };
+    for (int i = 0; i < f->nreductions; i++)
+        if (f->reductions[i]->place_of && f->reductions[i]->place_of->src->cost <= PLAIN) return true;
+    return false;
+}
+
+nest_expr *group_is_better(group_state *s, const group_reduction *r, nest_expr *v, nest_expr *best) {
+    nest *n = s->l.n;
+    nest_expr *beyond = nest_binary(n, r->acc == NEST_ACC_MAX ? NEST_GT : NEST_LT, v, best);
+    if (!nest_is_float(v->type)) return beyond;
+    nest_expr *first_nan = nest_binary(n, NEST_AND, nest_binary(n, NEST_NE, v, v), nest_binary(n, NEST_EQ, best, best));
+    return nest_binary(n, NEST_OR, beyond, first_nan);
 }
 
 /* ---- stored values ---------------------------------------------------------------------- */

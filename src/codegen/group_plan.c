@@ -135,6 +135,7 @@ group_plan *plan_copy(arena *a, const group_plan *p) {
     PLAN_COPY(a, q->relations, p->relations);
     PLAN_COPY(a, q->buffers, p->buffers);
     PLAN_COPY(a, q->ints, p->ints);
+    PLAN_COPY(a, q->stops, p->stops);
     PLAN_COPY(a, q->floats, p->floats);
     PLAN_COPY(a, q->outputs, p->outputs);
     PLAN_COPY(a, q->faults, p->faults);

@@ -17,6 +17,7 @@
 
 enum {
     ROWS_BLOCK = 4096,      /* elements that are summed in float */
+    ROWS_TINY = 64,         /* elements that are quickly looked through */
     ROWS_ALONE = 64 * 1024, /* a single row longer than this is better shared by threads, which one nest cannot; */
     ROWS_FEW = 4,           /* so are a few that are much longer */
 };
@@ -40,9 +41,10 @@ static void rows_close(group_phases *f) {
     group_phases_forget(f);
 }
 
+/* total: of sums of floats, the blocks before this one in double; of an extreme whose place is sought, the extreme so far. */
 typedef struct rows_sum {
     group_reduction *r;
-    nest_expr *value, *total;
+    nest_expr *value, *total, **where; /* where: the first block that has the extreme; NULL: it is not sought */
 } rows_sum;
 
 static void rows_accumulate(group_phases *f, int phase, nest_expr *start, rows_sum *sums, int nsums) {
@@ -53,33 +55,54 @@ static void rows_accumulate(group_phases *f, int phase, nest_expr *start, rows_s
     rows_close(f);
 }
 
+static void rows_note_block(group_phases *f, rows_sum *sum, nest_expr *b) {
+    nest *n = f->s->l.n;
+    nest_if(n, group_is_better(f->s, sum->r, sum->value, sum->total));
+    nest_set(n, sum->total, sum->value);
+    nest_set(n, *sum->where, b);
+    nest_end(n);
+}
+
 /* Sums of floats over one long loop: each block from zero, the blocks in double. */
 static void rows_sum_blocks(group_phases *f, int phase, rows_sum *sums, int nsums) {
     nest *n = f->s->l.n;
     for (int i = 0; i < nsums; i++)
-        if (sums[i].r->acc == NEST_ACC_SUM && nest_is_float(sums[i].value->type))
+        if (sums[i].where)
+            sums[i].total = nest_variable(n, "best", group_identity(f->s, sums[i].r));
+        else if (sums[i].r->acc == NEST_ACC_SUM && nest_is_float(sums[i].value->type))
             sums[i].total = nest_variable(n, "total", nest_const_float(n, NEST_F64, 0));
     nest_expr *b = nest_for_step(n, "b", lazy_zero(&f->s->l), f->reduced[0].extent, ROWS_BLOCK, 0);
     for (int i = 0; i < nsums; i++)
         if (sums[i].total) nest_set(n, sums[i].value, group_identity(f->s, sums[i].r));
     rows_accumulate(f, phase, b, sums, nsums);
     for (int i = 0; i < nsums; i++)
-        if (sums[i].total)
+        if (sums[i].where)
+            rows_note_block(f, &sums[i], b);
+        else if (sums[i].total)
             nest_set(n, sums[i].total, nest_add(n, sums[i].total, nest_cast(n, NEST_F64, sums[i].value)));
     nest_end(n);
     for (int i = 0; i < nsums; i++)
         if (sums[i].total) sums[i].value = nest_cast(n, sums[i].value->type, sums[i].total);
 }
 
-static void rows_phase(group_phases *f, int phase) {
+/* *where: the block that the phase before this one has found, if only that matters; for the phase after it. */
+static void rows_phase(group_phases *f, int phase, nest_expr **where) {
     nest *n = f->s->l.n;
     rows_sum sums[GROUP_MAX_REDUCTIONS];
     int nsums = 0;
     for (int i = 0; i < f->nreductions; i++) {
         group_reduction *r = f->reductions[i];
-        if (r->t->depth == phase) sums[nsums++] = (rows_sum){r, nest_variable(n, "acc", group_identity(f->s, r)), NULL};
+        if (r->t->depth == phase)
+            sums[nsums++] = (rows_sum){.r = r, .value = nest_variable(n, "acc", group_identity(f->s, r))};
     }
-    if (f->nreduced == 1 && group_value_of(f->s, f->reduced[0].extent, 0) > ROWS_BLOCK)
+    bool blocks = f->nreduced == 1 && group_value_of(f->s, f->reduced[0].extent, 0) > ROWS_BLOCK;
+    nest_expr *found = *where;
+    const group_reduction *sought = blocks && phase + 1 < f->last ? group_phases_sought(f, phase + 1) : NULL;
+    *where = sought ? nest_variable(n, "where", lazy_zero(&f->s->l)) : NULL;
+    for (int i = 0; i < nsums; i++) sums[i].where = sums[i].r == sought ? where : NULL;
+    if (found)
+        rows_accumulate(f, phase, found, sums, nsums);
+    else if (blocks)
         rows_sum_blocks(f, phase, sums, nsums);
     else
         rows_accumulate(f, phase, NULL, sums, nsums);
@@ -121,7 +144,8 @@ static void rows_nest(group_phases *f) {
         t = nest_let(n, "t", nest_div_index(n, t, f->kept[k].extent));
     }
     if (f->nkept) f->index[f->kept[0].last] = t;
-    for (int p = 1; p < f->last; p++) rows_phase(f, p);
+    nest_expr *where = NULL;
+    for (int p = 1; p < f->last; p++) rows_phase(f, p, &where);
     rows_last_phase(f);
     if (!f->nkept) {
         group_phases_beside(f, NULL, NULL);
@@ -133,16 +157,15 @@ static void rows_nest(group_phases *f) {
 
 bool group_schedule_rows(group_state *s) {
     group_phases f;
-    int last = -1;
     if (!group_phases_find(s, &f)) return false;
-    for (int d = 0; d < f.ndim; d++)
-        if (!group_is_one(f.sizes[d])) last = d;
-    if (last >= 0 && !f.mask[last]) return false;
+    if (!group_phases_is_inner(&f)) return false;
     int64_t width = group_value_of(s, group_phases_width(&f), 0),
             all = group_value_of(s, group_numel(s, f.ndim, f.sizes), 1);
     if (width > ROWS_ALONE && all < 2 * width) return false;
     if (width > 4 * ROWS_ALONE && all < ROWS_FEW * width) return false;
     if (!group_phases_loops(&f)) return false;
+    bool wide = f.nreductions && dtype_size(f.reductions[0]->src->dt) == 8;
+    if (wide && width > ROWS_TINY && width <= ROWS_BLOCK && group_phases_seeks_plainly(&f)) return false;
     group_phases_store(&f, true);
     rows_nest(&f);
     return !s->l.failed;

@@ -46,7 +46,8 @@ const fusible *fusible_find(const op *o) {
 /* Ints that may be numbers of the program: sizes, positions, lengths. */
 static bool fusible_is_free(const char *name) {
     static const char *const names[] = {"size",  "shape",  "start",      "end",   "step",
-                                        "index", "length", "split_size", "sizes", "split_sizes"};
+                                        "index", "length", "split_size", "sizes", "split_sizes",
+                                        "normalized_shape"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name)) return true;
     return false;
@@ -69,7 +70,7 @@ static bool fusible_argument_fits(const argument *a, const ir_value *v, fusible_
     if (t->kind == T_FLOAT || t->kind == T_NUMBER)
         return v->type->kind == T_FLOAT || v->type->kind == T_INT || v->type->kind == T_BOOL ||
                fusible_is_known(v, false);
-    return fusible_is_known(v, kind == FUSIBLE_VIEW && fusible_is_free(a->name));
+    return fusible_is_known(v, (kind == FUSIBLE_VIEW || kind == FUSIBLE_ROWS) && fusible_is_free(a->name));
 }
 
 static const ir_value *fusible_input(const node *n, const char *name) {
@@ -83,12 +84,10 @@ static bool fusible_input_is(const node *n, const char *name, bool want) {
     return !v || (ir_value_constant(v, &constant) && constant.tag == V_BOOL && constant.u.b == want);
 }
 
-/* The norms that are lowered: 1, 2 and the infinite ones. */
+/* The order of a norm shapes the code. */
 static bool fusible_order_fits(const ir_value *v) {
     value p;
-    if (!v || !ir_value_constant(v, &p)) return !v;
-    double order = p.tag == V_FLOAT ? p.u.f : p.tag == V_INT ? (double)p.u.i : p.tag == V_NONE ? 2 : 0;
-    return order == 1 || order == 2 || order == (double)__builtin_inf() || order == -(double)__builtin_inf();
+    return !v || ir_value_constant(v, &p);
 }
 
 /* Training keeps statistics and draws random numbers. */

@@ -49,8 +49,9 @@ void graph_free(graph *g) {
     vec_free(&g->sources);
     vec_free(&g->units);
     ptrmap_free(&g->source_set);
-    strmap_free(&g->named);
-    strmap_free(&g->name_suffix);
+    ptrmap_free(&g->named);
+    ptrmap_free(&g->name_suffix);
+    strmap_free(&g->call_sites);
     interner_free(&g->names);
     arena_free(&g->arena);
     mem_free(g);
@@ -74,6 +75,18 @@ void graph_hold_unit(graph *g, struct unit *u) {
         g->arena.failed = true;
 }
 
+const call_site *graph_call_site(graph *g, source_range r, const char *callee, const call_site *caller) {
+    call_site key = {.range = r, .callee = intern(&g->names, callee), .caller = caller};
+    const call_site *found = strmap_getn(&g->call_sites, (const char *)&key, sizeof key);
+    if (found) return found;
+    call_site *made = arena_new(&g->arena, call_site);
+    *made = key;
+    graph_hold_source(g, r.src);
+    if (arena_failed(&g->arena)) return NULL;
+    if (!strmap_putn(&g->call_sites, (const char *)made, sizeof *made, made)) g->arena.failed = true;
+    return made;
+}
+
 /* ---- values and uses ------------------------------------------------------------------------- */
 
 static graph *value_graph(const ir_value *v) {
@@ -93,10 +106,17 @@ static void use_add(ir_value *v, node *user, block *blk, int index) {
     avec_push(&value_graph(v)->arena, &v->uses, u);
 }
 
+static bool use_is(const use *u, const node *user, const block *blk, int index) {
+    return u->user == user && u->blk == blk && u->index == index;
+}
+
+/* From both ends: passes that walk a graph either way find the uses of its constants, of which there are thousands, near one. */
 static use *use_find(ir_value *v, const node *user, const block *blk, int index) {
-    for (size_t i = 0; i < v->uses.len; i++) {
-        use *u = &v->uses.data[i];
-        if (u->user == user && u->blk == blk && u->index == index) return u;
+    use *low = v->uses.data, *high = low + v->uses.len;
+    while (low < high) {
+        if (use_is(low, user, blk, index)) return low;
+        if (use_is(--high, user, blk, index)) return high;
+        low++;
     }
     return NULL;
 }
@@ -382,21 +402,36 @@ static size_t name_split(const char *name, uint64_t *suffix) {
     return (size_t)(dot - name);
 }
 
+/* base.suffix, interned. Without printf: inlining names values by the thousand. */
+static const char *name_numbered(graph *g, const char *base, uint64_t suffix) {
+    enum { DIGITS = 20, SMALL = 256 };
+    char digits[DIGITS], small[SMALL];
+    size_t len = strlen(base), n = 0;
+    char *text = len < SMALL - 1 - DIGITS ? small : arena_alloc(&g->arena, len + 1 + DIGITS);
+    if (!text) return "";
+    do digits[n++] = (char)('0' + suffix % 10);
+    while (suffix /= 10);
+    memcpy(text, base, len);
+    text[len++] = '.';
+    while (n) text[len++] = digits[--n];
+    return intern_n(&g->names, text, len);
+}
+
 /* Gives v, whose name was just taken over by another value, the next free name of the same base. */
 static void name_replace(graph *g, ir_value *v, const char *name) {
     uint64_t suffix;
     const char *base = intern_n(&g->names, name, name_split(name, &suffix));
-    uint64_t last = (uint64_t)(uintptr_t)strmap_get(&g->name_suffix, base);
+    uint64_t last = (uint64_t)(uintptr_t)ptrmap_get(&g->name_suffix, base);
     if (last && suffix < last + 1) suffix = last + 1;
     const char *fresh;
     do {
-        fresh = arena_printf(&g->arena, "%s.%llu", base, (unsigned long long)suffix++);
-        if (!fresh || arena_failed(&g->arena)) {
+        fresh = name_numbered(g, base, suffix++);
+        if (arena_failed(&g->arena)) {
             v->name = "";
             return;
         }
-    } while (strmap_get(&g->named, fresh));
-    if (!strmap_put(&g->name_suffix, base, (void *)(uintptr_t)suffix)) g->arena.failed = true;
+    } while (ptrmap_get(&g->named, fresh));
+    if (!ptrmap_put(&g->name_suffix, base, (void *)(uintptr_t)suffix)) g->arena.failed = true;
     v->name = "";
     value_set_name(v, fresh);
 }
@@ -409,14 +444,14 @@ static bool name_is_number(const char *name) {
 
 void value_set_name(ir_value *v, const char *name) {
     graph *g = value_graph(v);
-    if (v->name[0] && strmap_get(&g->named, v->name) == v) strmap_put(&g->named, v->name, NULL);
+    if (v->name[0] && ptrmap_get(&g->named, v->name) == v) ptrmap_put(&g->named, v->name, NULL);
     v->name = "";
     if (!name[0] || name_is_number(name)) return;
     name = intern(&g->names, name);
     if (arena_failed(&g->arena)) return;
-    ir_value *old = strmap_get(&g->named, name);
+    ir_value *old = ptrmap_get(&g->named, name);
     if (old) name_replace(g, old, name);
-    if (strmap_put(&g->named, name, v))
+    if (ptrmap_put(&g->named, name, v))
         v->name = name;
     else
         g->arena.failed = true;

@@ -116,6 +116,13 @@ typedef struct attr {
     struct attr *next;
 } attr;
 
+/* How nodes came into a graph: the call whose place the callee's body took. Chains lead outwards. Equal ones are the same pointer. */
+typedef struct call_site {
+    source_range range;             /* of the call */
+    const char *callee;             /* interned */
+    const struct call_site *caller; /* how the call itself came; NULL: it stood in the graph's own function */
+} call_site;
+
 struct node {
     node_kind kind;
     const op *op;        /* of N_OP, once resolved; also of kinds whose text is an operator's */
@@ -127,6 +134,7 @@ struct node {
     VEC(block *) blocks;
     attr *attrs;
     source_range range;
+    const call_site *call; /* of inlined nodes, for messages; NULL: the graph's own */
     bool range_hidden;   /* for messages only: PyTorch's graph text shows no place for this node */
     const char *scope;   /* of traced nodes: "__module.conv1", printed as ", scope: ..."; NULL: none */
     void *scratch;
@@ -145,10 +153,10 @@ struct graph {
     interner names;   /* attribute names, value names */
     block *root;
     int next_id;
-    strmap named;         /* debug name -> ir_value */
-    strmap name_suffix;   /* base name -> last suffix used (as intptr) */
+    ptrmap named;         /* debug name (interned) -> ir_value */
+    ptrmap name_suffix;   /* base name (interned) -> last suffix used (as intptr) */
     VEC(value) held;      /* references of constants, released by graph_free */
-    VEC(graph *) subgraphs; /* of attributes */
+    VEC(graph *) subgraphs; /* of attributes, and what is left of bodies whose nodes were taken */
     VEC(source *) sources; /* references of ranges */
     ptrmap source_set;     /* the same, for looking up */
     VEC(struct unit *) units; /* references: of a parsed graph's class types */
@@ -156,6 +164,7 @@ struct graph {
     block *insert_block;
     node *insert_before;
     source_range range; /* given to new nodes */
+    strmap call_sites;  /* the bytes of each -> itself */
 };
 
 /* NULL without memory. After building or changing a graph, look at arena_failed(&g->arena). */
@@ -215,6 +224,10 @@ void node_move_after(node *n, node *at);
  *     before:  %y = prim::CallFunction(%f, %x)        after:  ...body of f with %x..., */
 void graph_inline(graph *dst, block *blk, node *at, const graph *src, ir_value *const *args,
                   ir_value **outs);
+/* The same for a call of `callee`, whose arguments are args: its body's nodes come with the call in their chains. take: body is given up, its
+ * nodes are moved instead of copied. The result is the same, down to names and numbers. */
+void graph_inline_call(graph *dst, node *call, const char *callee, graph *body, bool take, ir_value *const *args, ir_value **outs);
+const call_site *graph_call_site(graph *g, source_range r, const char *callee, const call_site *caller);
 node *node_clone(graph *dst, const node *n, ir_value *(*map)(void *ctx, ir_value *v), void *ctx); /* not inserted */
 graph *graph_clone(const graph *g); /* NULL without memory */
 

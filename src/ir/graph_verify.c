@@ -46,7 +46,7 @@ static ctsc_status verify_definition(verifier *v, ir_value *val, const node *n, 
     if (val->def != n) return verify_fail(v, n, "value %d has the wrong definition", val->id);
     if (val->owner != b) return verify_fail(v, n, "value %d has the wrong owner", val->id);
     if (!val->type) return verify_fail(v, NULL, "value %d has no type", val->id);
-    if (val->name[0] && strmap_get(&v->g->named, val->name) != val)
+    if (val->name[0] && ptrmap_get(&v->g->named, val->name) != val)
         return verify_fail(v, n, "the name %s is not its value's", val->name);
     for (size_t k = 0; k < val->uses.len; k++) {
         const use *u = &val->uses.data[k];

@@ -10,7 +10,7 @@
  * Ownership: all of it lives as long as the process and stays reachable from the statics below.
  * Tests: tests/unit/test_ops.c
  */
-#include "ir/op.h"
+#include "ir/op_derive.h"
 
 #include "base/map.h"
 
@@ -175,6 +175,50 @@ static op_set *op_set_new(int n) {
     return s;
 }
 
+/* ---- derived overloads ----------------------------------------------------------------------- */
+
+enum { OP_DERIVE_DEPTH = 4, OP_KEY = 160 };
+
+static bool op_overload_text(void *ctx, const char *name, int i, op_text *out) {
+    const op_group *g = strmap_get(&((op_index *)ctx)->groups, name);
+    const op_line *l = g ? g->first : NULL;
+    while (l && i--) l = l->next;
+    if (l) *out = (op_text){l->text, l->len};
+    return l != NULL;
+}
+
+static bool op_text_key(const op_text *t, char *key) {
+    const char *end = memchr(t->text, '(', t->len);
+    size_t n = end ? (size_t)(end - t->text) : t->len;
+    if (n >= OP_KEY) return false;
+    memcpy(key, t->text, n);
+    key[n] = 0;
+    return true;
+}
+
+/* Gives o, whose schema is t, the function of its row, or else of the overload it follows from. */
+static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int depth) {
+    char key[OP_KEY];
+    op_text base;
+    const op_binding *b = op_text_key(t, key) ? strmap_get(&x->bindings, key) : NULL;
+    if (b) {
+        o->fn = b->fn;
+        o->flags = b->flags;
+        return;
+    }
+    op_derivation how = op_derive(&(op_derive_host){(void *)x, op_overload_text}, t, &base);
+    if (how == DERIVED_NOT || depth == OP_DERIVE_DEPTH) return;
+    op_bind(o, a, x, &base, depth + 1);
+    if (!o->fn) {
+        o->flags = 0;
+    } else if (how != DERIVED_NAME && !(how == DERIVED_WRITE && (o->flags & OP_INTO))) {
+        o->fn = how == DERIVED_COPY ? op_derived_copy : op_derived_write;
+        o->flags &= ~(uint32_t)(OP_COMPOSITE | OP_INTO);
+        o->fn_ctx = op_text_key(&base, key) ? arena_strdup(a, key) : NULL;
+        if (!o->fn_ctx) o->fn = NULL;
+    }
+}
+
 /* Parses all lines of the group; with the lock held. */
 static op_set *op_group_parse(op_group *g, const op_index *x) {
     int n = 0;
@@ -186,11 +230,7 @@ static op_set *op_group_parse(op_group *g, const op_index *x) {
     for (const op_line *l = g->first; l; l = l->next) {
         op *o = op_make(a, NULL, l->text, l->len);
         if (!o) break;
-        const op_binding *b = strmap_get(&x->bindings, o->key);
-        if (b) {
-            o->fn = b->fn;
-            o->flags = b->flags;
-        }
+        op_bind(o, a, x, &(op_text){l->text, l->len}, 0);
         s->ops[n++] = o;
     }
     if (n == s->n) return s;

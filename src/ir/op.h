@@ -10,6 +10,9 @@
  *
  *     OP("aten::relu", op_relu, 0)
  *
+ * In-place and out= overloads, copies of views (`*_copy`) and other names of the same operator have no rows: they are derived
+ * (op_derive.c) from the overload that computes the same. Operators that are made of others are written in TorchScript.
+ *
  * Adding an operator is adding a row and a function (docs/architecture.md shows it).
  * User-registered operators go through op_register as well.
  * Tests: tests/unit/test_ops.c
@@ -41,13 +44,15 @@ enum op_flags {
     OP_RANDOM = 2,       /* result differs from call to call: never merged or folded */
     OP_UNSAFE = 4,       /* touches files or the network: refused unless the program allows it */
     OP_SPECIAL = 8,      /* compiled to bytecode of its own; the function is NULL */
+    OP_INTO = 16,        /* the function serves the in-place and out= overloads too: it looks where its results go (op_target) */
+    OP_COMPOSITE = 32,   /* written in TorchScript (frontend/prelude/operators.py): op_composite_body is what it does */
 };
 
 typedef struct op {
     const schema *schema;
     const char *key; /* "aten::add.Tensor" */
     op_fn fn;        /* NULL: known but not implemented (unless OP_SPECIAL) */
-    void *fn_ctx;    /* of user-registered operators */
+    void *fn_ctx;    /* of user-registered operators; of derived ones, see below */
     uint32_t flags;
 } op;
 
@@ -61,6 +66,13 @@ ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx
 /* Binds the built-in functions (rows of ops.def); runtime/registry.c supplies the table. */
 typedef struct op_binding { const char *key; op_fn fn; uint32_t flags; } op_binding;
 extern const op_binding *op_builtin_bindings; /* sorted by nothing; terminated by key == NULL */
+/* Functions of derived overloads (runtime/derived.c); fn_ctx is the key of the overload they call. */
+ctsc_status op_derived_write(op_ctx *cx, const value *args, value *results);
+ctsc_status op_derived_copy(op_ctx *cx, const value *args, value *results);
+/* Function of OP_COMPOSITE overloads, and what it runs (runtime/composite.c). The body is compiled when first asked for, and free of
+ * calls; NULL says why in d. Thread-safe. */
+ctsc_status op_composite(op_ctx *cx, const value *args, value *results);
+struct function *op_composite_body(const op *o, diag *d);
 /* Calls visit for every known overload, in the order of schemas.txt. */
 void op_visit(void (*visit)(void *ctx, const op *o), void *ctx);
 /* Names close to `name`, for "did you mean": up to max of them. */

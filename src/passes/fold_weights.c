@@ -167,18 +167,51 @@ static bool weights_arithmetic(const weights_layer *l, const node *n, int other,
 
 /* ---- new weights --------------------------------------------------------------------------------------------- */
 
+/* How w's elements are multiplied: `inner` at a time, by the scale of their output channel. */
+typedef struct weights_walk { int64_t rows, columns, per_group, inner; const double *scale; bool transposed; } weights_walk;
+
+static weights_walk weights_walk_of(const weights_layer *l, const weights_affine *a) {
+    const tensor *w = l->weight;
+    weights_walk k = {.rows = w->sizes[0], .columns = l->transposed ? w->sizes[1] : 1, .scale = a->scale, .transposed = l->transposed};
+    k.per_group = l->transposed ? k.rows / l->groups : 1;
+    k.inner = w->numel / (k.rows * k.columns);
+    return k;
+}
+
+static double weights_walk_scale(const weights_walk *k, int64_t row, int64_t column) {
+    return k->scale[k->transposed ? row / k->per_group * k->columns + column : row];
+}
+
+/* float32, the common case, in one sweep: each product is rounded once, as below. */
+static tensor *weights_scaled_float(diag *d, const weights_layer *l, const weights_walk *k) {
+    tensor *in, *out;
+    if (tensor_contiguous(d, l->weight, &in) != CTSC_OK) return NULL;
+    if (tensor_new(d, DT_FLOAT32, in->ndim, in->sizes, &out) == CTSC_OK) {
+        const float *x = TENSOR_AT(in, float);
+        float *y = TENSOR_AT(out, float);
+        for (int64_t r = 0; r < k->rows; r++)
+            for (int64_t c = 0; c < k->columns; c++, x += k->inner, y += k->inner) {
+                double s = weights_walk_scale(k, r, c);
+                for (int64_t i = 0; i < k->inner; i++) y[i] = (float)((double)x[i] * s);
+            }
+    } else
+        out = NULL;
+    tensor_unref(in);
+    return out;
+}
+
 static tensor *weights_scaled(diag *d, const weights_layer *l, const weights_affine *a) {
     tensor *wide, *out = NULL;
+    weights_walk k = weights_walk_of(l, a);
+    if (l->weight->dtype == DT_FLOAT32) return weights_scaled_float(d, l, &k);
     if (tensor_to_dtype(d, l->weight, DT_FLOAT64, &wide) != CTSC_OK) return NULL;
     tensor *w = NULL;
     if (tensor_clone(d, wide, &w) == CTSC_OK) {
         double *x = TENSOR_AT(w, double);
-        int64_t rows = w->sizes[0], columns = l->transposed ? w->sizes[1] : 1, inner = w->numel / (rows * columns);
-        int64_t per_group = l->transposed ? rows / l->groups : 1;
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < columns; c++) {
-                double s = a->scale[l->transposed ? r / per_group * columns + c : r];
-                for (int64_t i = 0; i < inner; i++) *x++ *= s;
+        for (int64_t r = 0; r < k.rows; r++)
+            for (int64_t c = 0; c < k.columns; c++) {
+                double s = weights_walk_scale(&k, r, c);
+                for (int64_t i = 0; i < k.inner; i++) *x++ *= s;
             }
         if (tensor_to_dtype(d, w, (dtype)l->weight->dtype, &out) != CTSC_OK) out = NULL;
     }

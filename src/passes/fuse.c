@@ -14,17 +14,26 @@
  * Invariants. Members write nothing and have no effects; outputs are new tensors, never views: a view joins only if nobody outside
  * reads it. Which dtypes and sizes come is not known here: the runtime decides at each call whether a kernel fits (codegen/group.h), so
  * a wrong guess costs time, not correctness.
- * Tests: tests/ir/fuse/
+ * Splitting. A group that turns out to have no kernel (reductions over different dims, say) is formed again in parts, by pass_split_group: first
+ * of reductions over the same dims, then of one reduction each, then of none.
+ * Tests: tests/ir/fuse/, tests/ir/split-group/
  */
 #include "ir/alias.h"
 #include "ir/fusible.h"
 #include "passes/facts.h"
 #include "passes/passes.h"
 
+#include <string.h>
+
 enum { FUSE_MAX_VALUES = 64, FUSE_MAX_NODES = 256 };
+
+/* Which reductions may be in one group. */
+typedef enum fuse_rule { FUSE_ANY, FUSE_SAME_DIMS, FUSE_ONE, FUSE_NO_REDUCTION } fuse_rule;
 
 typedef struct fuse_group {
     const alias_db *db;
+    fuse_rule rule;
+    const node *reduction; /* the first that joined; NULL: none yet */
     node *first, *last; /* neighbours, in order */
     int nodes, work;    /* work: members that compute; views cost nothing alone */
     bool rows;          /* holds a reduction or something made of reductions */
@@ -90,9 +99,41 @@ static bool fuse_leaves(const fuse_group *g, const node *n) {
     return false;
 }
 
+/* A set of constant dims as bits, dim -8 being bit 0; 0: not known. */
+static unsigned fuse_dim_bit(const ir_value *v) {
+    value k;
+    enum { LOW = -8, HIGH = 8 };
+    if (!ir_value_constant(v, &k) || k.tag != V_INT || k.u.i < LOW || k.u.i >= HIGH) return 0;
+    return 1u << (k.u.i - LOW);
+}
+static unsigned fuse_dims(const node *n) {
+    enum { ALL = 1 << 16 };
+    value k;
+    unsigned dims = 0, bit = 1;
+    if (fusible_node(n) == FUSIBLE_ROWS && strcmp(n->op->key, "aten::softmax.int") && strcmp(n->op->key, "aten::log_softmax.int")) return 0;
+    int at = schema_find_arg(n->op->schema, "dim");
+    if (at < 0) return ALL;
+    const ir_value *v = n->inputs.data[at];
+    const node *list = fuse_number_list(v);
+    if (ir_value_constant(v, &k) && k.tag == V_NONE) return ALL;
+    for (size_t i = 0; list && bit && i < list->inputs.len; i++) dims |= bit = fuse_dim_bit(list->inputs.data[i]);
+    if (list) return !bit ? 0 : dims ? dims : ALL;
+    return fuse_dim_bit(v);
+}
+
+/* Does the group's rule let one more reduction in? */
+static bool fuse_rule_fits(const fuse_group *g, const node *n, fusible_kind kind) {
+    if (g->rule == FUSE_ANY || (kind != FUSIBLE_REDUCE && kind != FUSIBLE_ROWS)) return true;
+    if (g->rule == FUSE_NO_REDUCTION) return false;
+    if (!g->reduction) return true;
+    unsigned dims = fuse_dims(n);
+    return g->rule == FUSE_SAME_DIMS && dims && dims == fuse_dims(g->reduction);
+}
+
 /* May n be computed where the group stands, and its results go where they are read? */
 static bool fuse_may_join(const fuse_group *g, const node *n, fusible_kind kind) {
     if (kind == FUSIBLE_NONE || g->nodes >= FUSE_MAX_NODES || !fuse_inputs_fit(n)) return false;
+    if (!fuse_rule_fits(g, n, kind)) return false;
     if (alias_writes(g->db, n) || node_has_visible_effects(n) || node_is_random(n)) return false;
     bool is_list = n->outputs.len == 1 && n->outputs.data[0]->type->kind == T_LIST;
     if (kind == FUSIBLE_VIEW) return is_list || !fuse_leaves(g, n);
@@ -101,7 +142,8 @@ static bool fuse_may_join(const fuse_group *g, const node *n, fusible_kind kind)
 
 /* ---- growing ----------------------------------------------------------------------------------------------- */
 
-static void fuse_count(fuse_group *g, fusible_kind kind) {
+static void fuse_count(fuse_group *g, const node *n, fusible_kind kind) {
+    if (!g->reduction && (kind == FUSIBLE_ROWS || kind == FUSIBLE_REDUCE)) g->reduction = n;
     g->nodes++;
     g->work += kind != FUSIBLE_VIEW;
     g->rows |= kind == FUSIBLE_ROWS || kind == FUSIBLE_REDUCE;
@@ -114,7 +156,7 @@ static bool fuse_draw_in(fuse_group *g, node *n) {
     if (n->next != g->first && !alias_can_move_after(g->db, n, g->first->prev)) return false;
     if (n->next != g->first) node_move_before(n, g->first);
     g->first = n;
-    fuse_count(g, kind);
+    fuse_count(g, n, kind);
     return true;
 }
 
@@ -223,16 +265,16 @@ static bool fuse_pays(const fuse_group *g) {
     return g->work >= 2 || (g->rows && g->nodes >= 1);
 }
 
-static bool fuse_block(const alias_db *db, graph *g, block *b) {
+static bool fuse_block(const alias_db *db, graph *g, block *b, fuse_rule rule) {
     bool changed = false;
     for (node *n = b->last, *prev; n; n = prev) {
         prev = n->prev;
-        for (size_t i = 0; i < n->blocks.len; i++) changed |= fuse_block(db, g, n->blocks.data[i]);
+        for (size_t i = 0; i < n->blocks.len; i++) changed |= fuse_block(db, g, n->blocks.data[i], rule);
         fusible_kind kind = fuse_kind(n);
         if (kind == FUSIBLE_NONE || kind == FUSIBLE_VIEW) continue;
-        fuse_group group = {.db = db, .first = n, .last = n};
+        fuse_group group = {.db = db, .rule = rule, .first = n, .last = n};
         if (!fuse_may_join(&group, n, kind)) continue;
-        fuse_count(&group, kind);
+        fuse_count(&group, n, kind);
         fuse_grow(&group);
         prev = group.first->prev;
         if (fuse_pays(&group) && fuse_make(&group, g)) changed = true;
@@ -240,13 +282,86 @@ static bool fuse_block(const alias_db *db, graph *g, block *b) {
     return changed;
 }
 
-bool pass_fuse(pass_ctx *cx, graph *g) {
+/* Losses broadcast their operands themselves:
+ *
+ *     %l = prim::ListConstruct(%x, %y)
+ *     %b = aten::broadcast_tensors(%l)
+ *     %p, %q = prim::ListUnpack(%b)
+ *     %z = aten::mse_loss(%p, %q, %r)       ->       %z = aten::mse_loss(%x, %y, %r)                               */
+static bool fuse_is_loss(const node *n) {
+    static const char *const keys[] = {"aten::mse_loss", "aten::l1_loss", "aten::smooth_l1_loss", "aten::huber_loss"};
+    for (size_t i = 0; n->kind == N_OP && n->op && i < sizeof keys / sizeof *keys; i++)
+        if (!strcmp(n->op->key, keys[i])) return n->inputs.len >= 2;
+    return false;
+}
+
+static bool fuse_see_through_broadcast(node *n) {
+    node *unpack = n->inputs.data[0]->def;
+    if (!unpack || unpack->kind != N_LIST_UNPACK || unpack->outputs.len != 2 || unpack->owner != n->owner) return false;
+    if (n->inputs.data[0] != unpack->outputs.data[0] || n->inputs.data[1] != unpack->outputs.data[1]) return false;
+    ir_value *list = unpack->inputs.data[0];
+    node *broadcast = list->def;
+    if (list->uses.len != 1 || !broadcast || broadcast->kind != N_OP || !broadcast->op || broadcast->owner != n->owner) return false;
+    if (strcmp(broadcast->op->key, "aten::broadcast_tensors")) return false;
+    ir_value *given = broadcast->inputs.data[0];
+    node *made = given->def;
+    if (given->uses.len != 1 || !made || made->kind != N_LIST_CONSTRUCT || made->inputs.len != 2) return false;
+    for (int i = 0; i < 2; i++) node_set_input(n, i, made->inputs.data[i]);
+    if (unpack->outputs.data[0]->uses.len || unpack->outputs.data[1]->uses.len) return true;
+    node_remove(unpack);
+    node_remove(broadcast);
+    node_remove(made);
+    return true;
+}
+
+static bool fuse_prepare(block *b) {
+    bool changed = false;
+    for (node *n = b->last, *prev; n; n = prev) {
+        if (fuse_is_loss(n)) changed |= fuse_see_through_broadcast(n);
+        prev = n->prev;
+        for (size_t i = 0; i < n->blocks.len; i++) changed |= fuse_prepare(n->blocks.data[i]);
+    }
+    return changed;
+}
+
+static bool fuse_graph(pass_ctx *cx, graph *g, fuse_rule rule) {
     alias_db *db = alias_new(g);
     if (!db) {
         diag_no_memory(cx->diag);
         return false;
     }
-    bool changed = fuse_block(db, g, g->root);
+    bool changed = fuse_block(db, g, g->root, rule);
     alias_free(db);
     return changed;
+}
+
+bool pass_fuse(pass_ctx *cx, graph *g) {
+    bool changed = fuse_prepare(g->root);
+    return fuse_graph(cx, g, FUSE_ANY) || changed;
+}
+
+/* ---- splitting -------------------------------------------------------------------------------------------------- */
+
+/* Is g one group and nothing beside? */
+static bool fuse_is_whole(const graph *g) {
+    int groups = 0;
+    for (const node *n = g->root->first; n; n = n->next) {
+        groups += n->kind == N_FUSION_GROUP;
+        if (n->kind == N_OP || n->kind == N_LIST_UNPACK) return false;
+    }
+    return groups == 1;
+}
+
+bool pass_split_group(pass_ctx *cx, graph *g) {
+    for (fuse_rule rule = FUSE_SAME_DIMS; rule <= FUSE_NO_REDUCTION; rule++) {
+        graph *trial = graph_clone(g);
+        if (!trial) {
+            diag_no_memory(cx->diag);
+            return false;
+        }
+        bool splits = fuse_graph(cx, trial, rule) && !fuse_is_whole(trial);
+        graph_free(trial);
+        if (splits) return fuse_graph(cx, g, rule);
+    }
+    return false;
 }

@@ -7,7 +7,8 @@
  *
  * Method. Each function called gets one body, made when first needed: a copy of its graph whose own calls are inlined and which
  * is then tidied (pipeline_body): the arguments its calls give are constants often enough that most branches go. Bodies are shared by
- * all calls. That is what PyTorch does; its inlined graphs look so. A method called through an interface has
+ * all calls: copied for each but the last, which takes the body itself, so that code that is called once is not copied at each level of
+ * calls around it. That is what PyTorch's inlined graphs look like. A method called through an interface has
  * no single body and stays a call. Depth and size are capped: nested calls can double the graph at each level.
  * Tests: tests/cli/show.test, tests/corpus (graph.txt)
  */
@@ -16,15 +17,16 @@
 enum { INLINE_MAX_DEPTH = 128, INLINE_MAX_BYTES = 256 << 20, INLINE_MAX_NESTING = 1500 };
 
 typedef struct inline_body {
-    graph *g;
+    graph *g;    /* NULL: not made yet, or taken by the last call */
     int nesting; /* of its blocks */
+    int calls;   /* still to come, as far as counted */
 } inline_body;
 
 typedef struct inliner {
     pass_ctx *cx;
     ptrmap bodies;       /* function * -> inline_body * */
     VEC(inline_body *) made;
-    int depth;
+    int depth;           /* of the bodies being made; while counting, of the functions looked into */
     size_t bytes;        /* of the bodies made */
 } inliner;
 
@@ -49,25 +51,53 @@ static int inline_nesting(const block *b) {
     return most;
 }
 
-static const inline_body *inline_make_body(inliner *in, function *f) {
-    diag *d = in->cx->diag;
-    if (function_ensure_compiled(f, d) != CTSC_OK) return NULL;
-    graph *g = graph_clone(f->graph);
-    inline_body *body = g ? mem_zalloc(sizeof *body) : NULL;
-    if (!body || !vec_push(&in->made, body)) {
-        if (g) graph_free(g);
-        mem_free(body);
-        diag_no_memory(d);
+static inline_body *inline_body_of(inliner *in, function *f) {
+    inline_body *b = ptrmap_get(&in->bodies, f);
+    if (b) return b;
+    b = mem_zalloc(sizeof *b);
+    if (!b || !vec_push(&in->made, b)) {
+        mem_free(b);
+        diag_no_memory(in->cx->diag);
         return NULL;
     }
-    body->g = g;
-    if (!ptrmap_put(&in->bodies, f, body)) return diag_no_memory(d), NULL;
+    return ptrmap_put(&in->bodies, f, b) ? b : (diag_no_memory(in->cx->diag), NULL);
+}
+
+/* How often is each function called? Each is looked into once. Where this counts too few (what lies too deep is not inlined in the end), a body is
+ * made again. */
+static bool inline_count(inliner *in, const block *b) {
+    for (const node *n = b->first; n; n = n->next) {
+        function *f = inline_callee(n);
+        inline_body *body = f ? inline_body_of(in, f) : NULL;
+        if (f && !body) return false;
+        if (f && !body->calls++ && in->depth < INLINE_MAX_DEPTH) {
+            in->depth++;
+            bool ok = function_ensure_compiled(f, in->cx->diag) == CTSC_OK && inline_count(in, f->graph->root);
+            in->depth--;
+            if (!ok) return false;
+        }
+        for (size_t i = 0; i < n->blocks.len; i++)
+            if (!inline_count(in, n->blocks.data[i])) return false;
+    }
+    return true;
+}
+
+static bool inline_make_body(inliner *in, function *f, inline_body *body) {
+    diag *d = in->cx->diag;
+    if (function_ensure_compiled(f, d) != CTSC_OK) return false;
+    graph *g = graph_clone(f->graph);
+    if (!g) return diag_no_memory(d), false;
     in->depth++;
     bool ok = inline_block(in, g, g->root) && pipeline_body(g, d) == CTSC_OK;
     in->depth--;
+    if (!ok) {
+        graph_free(g);
+        return false;
+    }
+    body->g = g;
     body->nesting = inline_nesting(g->root);
     in->bytes += g->arena.total;
-    return ok ? body : NULL;
+    return true;
 }
 
 static int inline_level(const block *b) {
@@ -81,15 +111,17 @@ static bool inline_call(inliner *in, graph *g, node *n, function *f) {
         diag_fail_at(in->cx->diag, CTSC_LIMIT, n->range, "calls nest too deeply to be inlined");
         return false;
     }
-    const inline_body *body = ptrmap_get(&in->bodies, f);
-    if (!body && !(body = inline_make_body(in, f))) return false;
+    inline_body *body = inline_body_of(in, f);
+    if (!body || (!body->g && !inline_make_body(in, f, body))) return false;
     if (body->nesting + inline_level(n->owner) > INLINE_MAX_NESTING) {
         diag_fail_at(in->cx->diag, CTSC_LIMIT, n->range, "the blocks of calls nest too deeply to be inlined");
         return false;
     }
     size_t skip = n->kind == N_CALL_FUNCTION;
     ir_value *outs[1];
-    graph_inline(g, n->owner, n, body->g, n->inputs.data + skip, outs);
+    bool last = --body->calls <= 0;
+    graph_inline_call(g, n, f->qualified ? f->qualified : f->name, body->g, last, n->inputs.data + skip, outs);
+    if (last) body->g = NULL;
     if (arena_failed(&g->arena)) return false;
     if (value_has_name(n->outputs.data[0]) && !value_has_name(outs[0])) {
         const char *name = n->outputs.data[0]->name;
@@ -117,7 +149,7 @@ static bool inline_block(inliner *in, graph *g, block *b) {
 
 bool pass_inline(pass_ctx *cx, graph *g) {
     inliner in = {.cx = cx};
-    bool ok = inline_block(&in, g, g->root);
+    bool ok = inline_count(&in, g->root) && inline_block(&in, g, g->root);
     for (size_t i = 0; i < in.made.len; i++) {
         graph_free(in.made.data[i]->g);
         mem_free(in.made.data[i]);

@@ -46,6 +46,7 @@ static bool linear_replace(node *n, ir_value *x, ir_value *w, ir_value *b) {
     ir_value *args[] = {x, w, b};
     node *made = graph_insert(g, node_new_op(g, o, 3, args));
     g->range = (source_range){0};
+    made->call = n->call;
     made->range_hidden = n->range_hidden;
     made->scope = n->scope;
     graph_set_insert(g, blk, before);

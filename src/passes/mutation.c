@@ -174,6 +174,7 @@ static void mutation_replace(node *m, ir_value *v, ir_value *with) {
 
 static node *mutation_place(graph *g, node *m, node *n) {
     n->range = m->range;
+    n->call = m->call;
     n->scope = m->scope;
     n->mark = m->mark;
     node_insert_before(n, m);

@@ -25,6 +25,7 @@
 static void peephole_insert(peephole *p, node *at, node *n) {
     if (at->scope) n->scope = at->scope;
     n->range = at->range;
+    n->call = at->call;
     n->range_hidden = at->range_hidden;
     graph_hold_source(p->g, n->range.src);
     node_insert_before(n, at);

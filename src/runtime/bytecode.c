@@ -33,11 +33,16 @@ static void tr_broken(translator *tr, const node *n, const char *what) {
                                   node_kind_text(n), what);
 }
 
+static void tr_place(translator *tr, const node *n) {
+    tr->range = n->range;
+    tr->call = n->call;
+}
+
 /* Returns the instruction's place, for patching. */
 static int tr_emit(translator *tr, opcode op, int32_t a, int32_t b, int32_t c) {
     code *k = tr->c;
     instr i = {.op = (uint16_t)op, .a = a, .b = b, .c = c};
-    if (!vec_push(&k->ranges, tr->range) || !vec_push(&k->instrs, i)) {
+    if (!vec_push(&k->ranges, tr->range) || !vec_push(&k->calls, tr->call) || !vec_push(&k->instrs, i)) {
         tr_no_memory(tr);
         return 0;
     }
@@ -301,7 +306,7 @@ static void tr_branch(translator *tr, node *n, int which) {
     const node_life *life = n->scratch;
     tr_block(tr, b);
     if (tr->status != CTSC_OK) return;
-    tr->range = n->range;
+    tr_place(tr, n);
     for (size_t i = 0; i < b->returns.len; i++) {
         const ir_value *out = n->outputs.data[i];
         int32_t dst = out->uses.len ? tr_operand(tr, out) : SITE_UNUSED;
@@ -415,7 +420,7 @@ static void tr_loop(translator *tr, node *n) {
     if (i != SITE_UNUSED) tr_emit(tr, BC_COPY, i, l.count, 0);
     tr_block(tr, b);
     if (tr->status != CTSC_OK) return;
-    tr->range = n->range;
+    tr_place(tr, n);
     const node_life *life = n->scratch;
     /* Before the carried ones are written: the condition may be one of them. */
     if (l.condition >= 0) tr_assign(tr, l.condition, tr_return_operand(tr, b, 0, &life->blocks[0]));
@@ -505,6 +510,7 @@ static void tr_group(translator *tr, node *n) {
     if (tr->status != CTSC_OK) return;
     tr->status = fused_new(tr->d, a->u.g, &s.group);
     if (tr->status != CTSC_OK) return;
+    fused_set_name(s.group, tr->c->name);
     if (!vec_push(&tr->c->groups, s.group)) {
         fused_free(s.group);
         tr_no_memory(tr);
@@ -622,14 +628,14 @@ static void tr_node(translator *tr, node *n) {
 /* The nodes of a block; its returns are the caller's, who gives their registers back. */
 static void tr_block(translator *tr, block *b) {
     const block_life *life = tr_block_life(tr, b);
-    tr->range = b->parent ? b->parent->range : tr->range;
+    if (b->parent) tr_place(tr, b->parent);
     tr_drop_values(tr, &life->drops);
     for (node *n = b->first; n && tr->status == CTSC_OK; n = n->next) {
         const node_life *nl = n->scratch;
-        tr->range = n->range;
+        tr_place(tr, n);
         tr_node(tr, n);
         if (tr->status != CTSC_OK) return;
-        tr->range = n->range;
+        tr_place(tr, n);
         tr_drop_values(tr, &nl->drops);
         for (size_t i = 0; i < nl->ends.len; i++) {
             ir_value *v = nl->ends.data[i];

@@ -69,6 +69,7 @@ struct code {
     const char *name; /* of the function, for call chains */
     VEC(instr) instrs;
     VEC(source_range) ranges; /* parallel to instrs */
+    VEC(const call_site *) calls; /* parallel as well: how inlined instructions came here; the graph's */
     VEC(site) sites;
     VEC(int32_t) operands;
     VEC(value) constants;

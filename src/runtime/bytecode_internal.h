@@ -27,7 +27,8 @@ typedef struct translator {
     code *c;
     arena scratch;
     ctsc_status status;
-    source_range range; /* of what is emitted */
+    source_range range;    /* of what is emitted */
+    const call_site *call; /* likewise */
     VEC(int32_t) free_registers;
     block_life root;
     int depth;

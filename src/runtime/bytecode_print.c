@@ -24,6 +24,7 @@ void code_free(code *c) {
     for (size_t i = 0; i < c->groups.len; i++) fused_free(c->groups.data[i]);
     vec_free(&c->instrs);
     vec_free(&c->ranges);
+    vec_free(&c->calls);
     vec_free(&c->sites);
     vec_free(&c->operands);
     vec_free(&c->constants);

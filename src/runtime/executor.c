@@ -18,7 +18,7 @@
 static const char *const executor_passes[FUNCTION_LEVELS] = {
     [1] = "lower-tuples,pool-constants,remove-mutation,unroll," EXECUTOR_TIDY ",pool-constants",
     [2] = "lower-tuples,pool-constants," EXECUTOR_TIDY ",fuse-loops,remove-mutation,unroll," EXECUTOR_TIDY
-          ",pool-constants,fuse-loops,fuse,dce",
+          ",batch-mm,pool-constants,fuse-loops,fuse,dce,reorder",
 };
 
 ctsc_status executor_optimise_graph(graph *g, int level, diag *d) {
@@ -49,6 +49,7 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
     s = pipeline_inline(g, d);
+    if (s == CTSC_OK) s = pass_run_list(&(pass_ctx){.diag = d}, g, "decompose", NULL);
     if (s == CTSC_OK) s = executor_freeze(g, level, self, d);
     if (s == CTSC_OK) s = executor_optimise_graph(g, level, d);
     if (s == CTSC_OK) *out = g;

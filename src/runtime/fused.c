@@ -12,6 +12,7 @@
 #include "base/pool.h"
 #include "codegen/cache.h"
 #include "codegen/group.h"
+#include "passes/passes.h"
 #include "runtime/interp_internal.h"
 
 #include <pthread.h>
@@ -28,6 +29,7 @@ enum { FUSED_KINDS = 16, FUSED_MAX_SLOTS = 256 };
 struct fused {
     graph *g;
     code *fallback;
+    code *_Atomic split;  /* the same in smaller groups, once one kind of arguments has turned out to be hopeless; NULL: no such thing */
     int nparams, nresults;
     bool has_loop;
     fused_kernel *_Atomic first;
@@ -35,6 +37,8 @@ struct fused {
     arena arena;          /* plans */
     int nkernels;
     bool closed;          /* no more kernels are made */
+    bool tried_split;
+    graph *parts;         /* of split */
     int nkinds;
     struct { uint64_t kind; bool hopeless; } kinds[FUSED_KINDS]; /* kinds of arguments seen */
 };
@@ -63,10 +67,16 @@ ctsc_status fused_new(diag *d, graph *g, fused **out) {
 
 void fused_free(fused *f) {
     if (!f) return;
+    code_free(atomic_load_explicit(&f->split, memory_order_relaxed));
+    graph_free(f->parts);
     code_free(f->fallback);
     arena_free(&f->arena);
     pthread_mutex_destroy(&f->lock);
     mem_free(f);
+}
+
+void fused_set_name(fused *f, const char *function) {
+    f->fallback->name = function;
 }
 
 int fused_params(const fused *f) {
@@ -122,7 +132,9 @@ static fused_kernel *fused_make(fused *f, const value *args, diag *d) {
     fused_kernel *made = NULL;
     codegen *cg = codegen_shared();
     if (!cg || !codegen_available(cg, d)) return NULL;
-    if (arena_init(&scratch) && arena_ensure(&scratch, FUSED_SCRATCH) && group_lower(&scratch, f->g, args, &plan, d) == CTSC_OK &&
+    bool generic = f->nkernels >= FUSED_MAX_KERNELS - FUSED_GENERIC_KERNELS;
+    if (arena_init(&scratch) && arena_ensure(&scratch, FUSED_SCRATCH) &&
+        (generic ? group_lower_generic : group_lower)(&scratch, f->g, args, &plan, d) == CTSC_OK &&
         plan && plan->slots.len <= FUSED_MAX_SLOTS && codegen_kernel(cg, plan->nest, &k, d) == CTSC_OK) {
         made = arena_new(&f->arena, fused_kernel);
         made->plan = plan_copy(&f->arena, plan);
@@ -132,12 +144,25 @@ static fused_kernel *fused_make(fused *f, const value *args, diag *d) {
     return arena_failed(&f->arena) ? NULL : made;
 }
 
+/* What no kernel does as a whole may go in parts. Without them the operators are called one by one. */
+static void fused_make_split(fused *f) {
+    diag d = {0};
+    code *split = NULL;
+    if (f->tried_split || f->has_loop) return;
+    f->tried_split = true;
+    if ((f->parts = graph_clone(f->g)) && pass_split_group(&(pass_ctx){.diag = &d}, f->parts) && !arena_failed(&f->parts->arena) &&
+        code_new(&d, f->fallback->name, f->parts, &split) == CTSC_OK)
+        atomic_store_explicit(&f->split, split, memory_order_release);
+    diag_clear(&d);
+}
+
 static fused_kernel *fused_compile(fused *f, const value *args, int kind_at) {
     diag d = {0};
     fused_kernel *made = fused_make(f, args, &d);
     diag_clear(&d);
     if (!made) {
         f->kinds[kind_at].hopeless = true;
+        fused_make_split(f);
         return NULL;
     }
     fused_kernel *_Atomic *at = &f->first;
@@ -155,13 +180,49 @@ typedef struct fused_launch {
     int64_t ints[FUSED_MAX_SLOTS];
     double floats[FUSED_MAX_VALUES];
     int64_t scalars[FUSED_MAX_VALUES]; /* outputs that are no tensors */
+    int64_t first;                     /* round of the parallel loop that piece 0 is */
+    tensor *scratch;                   /* bytes that buffers share for the time of the call; NULL: none */
     int64_t result, fault;
 } fused_launch;
 
 static void fused_piece(void *ctx, int64_t begin, int64_t end) {
     fused_launch *l = ctx;
-    int64_t fault = 0, r = l->fn(l->buffers, l->ints, l->floats, begin, end, &fault);
+    int64_t fault = 0, r = l->fn(l->buffers, l->ints, l->floats, l->first + begin, l->first + end, &fault);
     if (r) l->result = r, l->fault = fault; /* nests that fail have no parallel loop */
+}
+
+/* A round only begins when those before the stop between them are done. */
+static void fused_stages(fused_launch *l, const group_plan *p, const int64_t *slots) {
+    int64_t grain = slots[p->grain] > 0 ? slots[p->grain] : 1;
+    for (size_t i = 0; i < p->stops.len; i++) {
+        int64_t rounds = slots[p->stops.data[i]] - l->first;
+        if (rounds > grain) pool_for(rounds, grain, fused_piece, l);
+        else if (rounds > 0) fused_piece(l, 0, rounds);
+        l->first += rounds;
+    }
+}
+
+enum { FUSED_ALIGN = 64 };
+
+/* Bytes of a scratch buffer, rounded up. */
+static int64_t fused_scratch_bytes(const group_buffer *b, const int64_t *slots) {
+    int64_t bytes = b->kind == BUFFER_SCRATCH ? slots[b->index] : 0;
+    return bytes > 0 ? (bytes + FUSED_ALIGN - 1) / FUSED_ALIGN * FUSED_ALIGN : 0;
+}
+
+static ctsc_status fused_bind_scratch(fused_launch *l, const group_plan *p, const int64_t *slots, diag *d) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < p->buffers.len; i++) bytes += fused_scratch_bytes(&p->buffers.data[i], slots);
+    if (!bytes) return CTSC_OK;
+    ctsc_status s = tensor_new(d, DT_UINT8, 1, &bytes, &l->scratch);
+    if (s != CTSC_OK) return s;
+    char *at = tensor_data(l->scratch);
+    for (size_t i = 0; i < p->buffers.len; i++) {
+        if (p->buffers.data[i].kind != BUFFER_SCRATCH) continue;
+        l->buffers[i] = at;
+        at += fused_scratch_bytes(&p->buffers.data[i], slots);
+    }
+    return CTSC_OK;
 }
 
 /* New tensors for the outputs, into results. */
@@ -192,13 +253,14 @@ static ctsc_status fused_bind(fused_launch *l, const group_plan *p, const int64_
     if (s != CTSC_OK) return s;
     for (size_t i = 0; i < p->buffers.len; i++) {
         const group_buffer *b = &p->buffers.data[i];
+        if (b->kind == BUFFER_SCRATCH) continue;
         if (b->kind == BUFFER_ARGUMENT) l->buffers[i] = tensor_data(args[b->index].u.tensor);
         else if (p->outputs.data[b->index].tag == V_TENSOR) l->buffers[i] = tensor_data(results[b->index].u.tensor);
         else l->buffers[i] = &l->scalars[b->index];
     }
     for (size_t i = 0; i < p->ints.len; i++) l->ints[i] = slots[p->ints.data[i]];
     for (size_t i = 0; i < p->floats.len; i++) l->floats[i] = args[p->floats.data[i]].u.f;
-    return CTSC_OK;
+    return fused_bind_scratch(l, p, slots, d);
 }
 
 static void fused_read_scalars(const fused_launch *l, const group_plan *p, value *results) {
@@ -218,17 +280,28 @@ static void fused_drop(const fused *f, value *results) {
     }
 }
 
+/* What the interpreter would report, the calls that were inlined included. */
+static ctsc_status fused_fault(const fused *f, const group_plan *p, const int64_t *slots, const fused_launch *l, diag *d) {
+    ctsc_status s = group_describe_fault(p, slots, l->result, l->fault, d);
+    for (size_t i = 0; i < p->faults.len; i++)
+        if (p->faults.data[i].code == l->result) interp_note_calls(d, p->faults.data[i].call, f->fallback->name);
+    return s;
+}
+
 /* *fits: false if the kernel found that it is not for these arguments; nothing has happened then. */
 static ctsc_status fused_launch_kernel(const fused *f, const fused_kernel *k, const int64_t *slots, const value *args, diag *d,
                                        value *results, bool *fits) {
     const group_plan *p = k->plan;
     fused_launch l;
     l.fn = k->kernel->fn;
-    l.result = 0;
+    l.result = l.first = 0;
+    l.scratch = NULL;
     for (int i = 0; i < f->nresults; i++) results[i] = value_none(), l.scalars[i] = 0;
     ctsc_status s = fused_bind(&l, p, slots, args, d, results);
     if (s == CTSC_OK) {
-        if (p->range_begin < 0) {
+        if (p->stops.len) {
+            fused_stages(&l, p, slots);
+        } else if (p->range_begin < 0) {
             fused_piece(&l, 0, 0);
         } else {
             int64_t begin = slots[p->range_begin], end = slots[p->range_end], grain = slots[p->grain];
@@ -236,8 +309,9 @@ static ctsc_status fused_launch_kernel(const fused *f, const fused_kernel *k, co
             else if (end > begin) fused_piece(&l, begin, end);
         }
         *fits = l.result != GROUP_UNFIT;
-        if (l.result && *fits) s = group_describe_fault(p, slots, l.result, l.fault, d);
+        if (l.result && *fits) s = fused_fault(f, p, slots, &l, d);
     }
+    tensor_unref(l.scratch);
     if (s != CTSC_OK || !*fits) fused_drop(f, results);
     else fused_read_scalars(&l, p, results);
     return s;
@@ -249,7 +323,8 @@ static ctsc_status fused_launch_kernel(const fused *f, const fused_kernel *k, co
 static ctsc_status fused_interpret(fused *f, interp *in, const value *args, value *results) {
     value own[FUSED_MAX_VALUES], out = value_none();
     for (int i = 0; i < f->nparams; i++) own[i] = value_ref(args[i]);
-    ctsc_status s = interp_run(in, f->fallback, f->nparams, own, &out);
+    code *split = atomic_load_explicit(&f->split, memory_order_acquire);
+    ctsc_status s = interp_run(in, split ? split : f->fallback, f->nparams, own, &out);
     if (s != CTSC_OK) return s;
     if (f->nresults == 1) {
         results[0] = out;

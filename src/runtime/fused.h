@@ -4,7 +4,7 @@
  *
  * A group keeps a list of kernels, each with the plan that says which arguments it is for (codegen/group.h). A call looks for one that fits; if
  * none does, one is made, unless arguments of this kind have been found not to be lowerable, or there are FUSED_MAX_KERNELS already; then the
- * group's operators are interpreted one by one.
+ * group's operators are interpreted: those that pass_split_group can put into smaller groups as such, the others one by one.
  *
  * When kernels are made: at the second call with arguments of a kind, so that programs that run once wait for no compiler;
  * at the first one for groups with loops, whose first round may already be long, and at --opt 3.
@@ -18,7 +18,8 @@
 
 #include "runtime/interp.h"
 
-enum { FUSED_MAX_KERNELS = 8, FUSED_MAX_VALUES = 64 };
+/* The last of them are generic: they take any size where the earlier ones may have made short rows constants. */
+enum { FUSED_MAX_KERNELS = 8, FUSED_GENERIC_KERNELS = 2, FUSED_MAX_VALUES = 64 };
 
 typedef struct fused fused;
 struct interp;
@@ -26,6 +27,8 @@ struct interp;
 /* g: the group's graph, which outlives the result. */
 ctsc_status fused_new(diag *d, graph *g, fused **out);
 void fused_free(fused *f);
+/* The function whose part the group is, for messages; borrowed. */
+void fused_set_name(fused *f, const char *function);
 int fused_params(const fused *f);
 int fused_results(const fused *f);
 

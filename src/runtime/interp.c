@@ -227,14 +227,25 @@ static bool interp_has_place(const diag *d) {
     return false;
 }
 
-/* The error's own place is where it came up; every frame around it says where it called. A fusion group is no call of the program's. */
-static void interp_note_place(frame *f, const instr *at) {
-    source_range r = f->c->ranges.data[at - f->c->instrs.data];
-    diag *d = f->in->d;
+/* The error's own place is where it came up; every frame around it says where it called. */
+static void interp_note(diag *d, source_range r, const char *function) {
     if (!interp_has_place(d))
         diag_locate(d, r);
-    else if (at->op != BC_FUSED)
-        diag_frame(d, r, f->c->name);
+    else
+        diag_frame(d, r, function);
+}
+
+void interp_note_calls(diag *d, const call_site *call, const char *function) {
+    for (; call; call = call->caller) interp_note(d, call->range, call->caller ? call->caller->callee : function);
+}
+
+/* A fusion group is no call of the program's: its own code has said all. */
+static void interp_note_place(frame *f, const instr *at) {
+    ptrdiff_t k = at - f->c->instrs.data;
+    const call_site *call = f->c->calls.data[k];
+    if (at->op == BC_FUSED && interp_has_place(f->in->d)) return;
+    interp_note(f->in->d, f->c->ranges.data[k], call ? call->callee : f->c->name);
+    interp_note_calls(f->in->d, call, f->c->name);
 }
 
 /* After a failure: the __exit__ methods that this frame owes, innermost first. What they raise is

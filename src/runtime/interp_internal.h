@@ -88,6 +88,8 @@ static inline void site_result(frame *f, const site *s, int i, value v) {
 ctsc_status interp_run(interp *in, const code *c, int n, value *args_take, value *out);
 /* fn with arguments as above: translates it if need be. */
 ctsc_status interp_run_function(interp *in, function *fn, int n, value *args_take, value *out);
+/* Notes the calls that were inlined around a failure in code of `function`, as if they had been made. */
+void interp_note_calls(diag *d, const call_site *call, const char *function);
 /* Calls method `name` of object with itself and then None for every further parameter, if it has
  * the method. */
 ctsc_status interp_call_hook(interp *in, value object, const char *name, value *out);

@@ -5,13 +5,16 @@
 #include "ir/op.h"
 
 #define OP(key, fn, flags) ctsc_status fn(op_ctx *cx, const value *args, value *results);
+#define COMPOSITE(key, flags)
 #define OP_SPECIAL_ROW(key, flags)
 #include "ir/ops.def"
 #undef OP
+#undef COMPOSITE
 #undef OP_SPECIAL_ROW
 
 static const op_binding builtin_bindings[] = {
 #define OP(key, fn, flags) {key, fn, flags},
+#define COMPOSITE(key, flags) {key, op_composite, (flags) | OP_COMPOSITE},
 #define OP_SPECIAL_ROW(key, flags) {key, NULL, (flags) | OP_SPECIAL},
 #include "ir/ops.def"
 #undef OP

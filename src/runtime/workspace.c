@@ -4,9 +4,11 @@
 
 #include "base/mem.h"
 #include "runtime/interp_internal.h"
+#include "runtime/kernels/fft.h"
 
 static void workspace_free(workspace *w) {
     stack_chunk_free(w->stack);
+    fft_cache_free(w->fft);
     recycler_clear(&w->blocks);
     mem_free(w);
 }

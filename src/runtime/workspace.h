@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workspace.h - what calls of a module leave for the next call: the interpreter's stack, freed tensors, a runtime.
+ * workspace.h - what calls of a module leave for the next call: the interpreter's stack, freed tensors, plans of
+ * Fourier transforms, a runtime.
  *
  * A call takes a workspace and gives it back at its end; a module keeps as many as it had calls at a time (WORKSPACE_SPARE at most). So in the steady state
  * a call allocates nothing but its results.
@@ -20,6 +21,7 @@ typedef struct workspace {
     recycler blocks;
     recycler *outer;           /* the thread's recycler while the workspace is not in use */
     struct stack_chunk *stack; /* the first chunk of the interpreter's stack; NULL: none yet */
+    struct fft_cache *fft;     /* plans of Fourier transforms (kernels/fft.h); NULL: none yet */
 } workspace;
 
 typedef struct workspace_pool { workspace *_Atomic spare[WORKSPACE_SPARE]; } workspace_pool;

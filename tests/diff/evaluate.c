@@ -39,12 +39,13 @@ static const char *const noise_sums[] = {
     "cumsum", "cumprod", "logcumsumexp", "prod", "mm", "bmm", "addmm", "baddbmm", "addbmm", "addmv", "addr",
     "matmul", "linear", "mv", "dot", "vdot", "inner", "outer", "einsum", "tensordot", "chain_matmul", "conv1d",
     "conv2d", "cdist", "dist", "trace", "avg_pool1d", "avg_pool2d", "mse_loss", "l1_loss", "smooth_l1_loss",
-    "kl_div", "nll_loss", "cosine_similarity", "pairwise_distance", "cross", "bilinear", "addcmul", "addcdiv", NULL,
+    "kl_div", "huber_loss", "binary_cross_entropy_with_logits", "linalg_vector_norm", "frobenius_norm", "nll_loss", "cosine_similarity", "pairwise_distance", "cross", "bilinear", "addcmul", "addcdiv", NULL,
 };
 
 /* Operators that add and subtract numbers about 1 on the way: a small result is off by units of 1, not of itself. */
 static const char *const noise_cancels[] = {
-    "log_softmax", "_log_softmax", "logsumexp", "gelu", "mish", "logit", "erfc", "logaddexp", "celu", "selu", "logcumsumexp", NULL,
+    "log_softmax", "_log_softmax", "logsumexp", "gelu", "mish", "logit", "erfc", "logaddexp", "celu", "selu", "logcumsumexp",
+    "binary_cross_entropy_with_logits", "layer_norm", "native_layer_norm", "group_norm", "instance_norm", NULL,
 };
 
 static bool noise_listed(const char *const *list, const op *o) {

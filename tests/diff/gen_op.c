@@ -35,9 +35,10 @@ static const gen_family gen_families[] = {
      "to type_as float_power to to"},
     {{14, 4, 2},
      "sum mean max min amax amin argmax argmin var std norm prod all any logsumexp cumsum std_mean "
-     "var_mean nansum aminmax cumprod count_nonzero median cummax diff"},
+     "var_mean nansum aminmax cumprod count_nonzero median cummax diff linalg_vector_norm mse_loss l1_loss "
+     "smooth_l1_loss huber_loss kl_div binary_cross_entropy_with_logits cosine_similarity pairwise_distance"},
     {{6, 3, 0},
-     "softmax log_softmax layer_norm _softmax native_layer_norm batch_norm group_norm"},
+     "softmax log_softmax layer_norm _softmax native_layer_norm batch_norm group_norm instance_norm"},
     {{24, 10, 6},
      "view reshape transpose permute select slice unsqueeze squeeze expand expand_as chunk split narrow t "
      "flatten unbind diagonal movedim view_as reshape_as unfold swapaxes detach alias unflatten "

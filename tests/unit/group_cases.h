@@ -46,6 +46,33 @@
 {"t1 = t(a); y = softmax.int(t1, -1); return y", "f32[2,3]{1 2 3 4 5 9}"},
 {"y = sum.dim_IntList(a, [1]); z = sum.dim_IntList(a, [0]); return y, z", "f32[2,3]{1 2 3 4 5 6}", NULL, NULL, true},
 
+/* ---- where extremes stand ---- */
+{"x = mul.Scalar(a, 2); y = argmax(x, 1); return y", "f32[2,6]{1 7 3 7 5 6 -inf -inf -inf -inf -inf -inf}", "f32[3,7]{1 2 nan 3 4 nan 1 7 7 7 1 1 1 1 inf 0 0 0 inf 0 0}"},
+{"x = neg(a); y = argmin(x, 0, True); return y", "f32[6,3]{1 2 3 4 5 6 7 8 9 7 8 9 1 2 3 4 5 6}", "f32[5,2]{1 2 nan 3 4 nan 1 7 nan 7}"},
+{"y = argmax(a); z = argmin(a); return y, z", "i32[2,6]{1 7 3 7 5 6 -1 -1 9 9 0 -1}", "i32[1,5]{2 2 2 2 2}"},
+{"y = argmax(a); return y", "b[5]{0 0 1 1 0}", NULL, NULL, true},
+{"x = neg(a); y, z = max.dim(x, 1); w = mul.Tensor(y, y); return w, z", "f16[2,6]{1 7 3 7 5 6 4 -1 2 -1 5 6}", "f16[3,5]{1 2 nan 3 4 1 7 7 7 1 inf 0 0 0 inf}"},
+{"x = neg(a); y, z = min.dim(x, -1, True); return y, z", "u8[2,6]{1 7 3 7 5 6 4 0 2 0 5 6}"},
+{"x = add.Tensor(a, a); y, z = max.dim(x, 0); return z", "f32[2,3,2]{1 2 3 4 5 6 1 2 9 4 5 0}", "f32[1,2,2]{1 2 3 4}", "f32[0,2,2]{}"},
+{"y, z = max.dim(a, 0); return y, z", "f32[]{3}"},
+{"x = mul.Scalar(a, 2); y, z = aminmax(x, 1); w = sub.Tensor(z, y); return w, y", "f32[2,6]{1 7 3 7 5 6 4 -1 2 nan 5 6}"},
+
+/* ---- norms, distances, losses ---- */
+{"y = norm.ScalarOpt_dim(a, 3, [1]); z = norm.ScalarOpt_dim(a, 2.5, [1]); w = norm.ScalarOpt_dim(a, 0, [1]); return y, z, w", "f32[2,5]{1 -7 0 7 5 4 -1 2 0 5}"},
+{"y = linalg_vector_norm(a, -1, [1]); z = linalg_vector_norm(a, 0.5, [1], True); return y, z", "f64[2,5]{1 -7 0 7 5 4 -1 2 3 5}"},
+{"y = count_nonzero(a, 1); z = nansum(a, [1]); return z, y", "f32[2,5]{1 -7 0 nan 5 4 -1 2 0 5}"},
+{"x = mul.Scalar(a, 2); y = cosine_similarity(x, b, 1); return y", "f32[2,5]{1 -7 0 7 5 4 -1 2 0 5} f32[2,5]{1 2 3 4 5 0 0 0 0 0}"},
+{"x = mul.Scalar(a, 2); y = pairwise_distance(x, b); return y", "f32[2,5]{1 -7 0 7 5 4 -1 2 0 5} f32[5]{1 2 3 4 5}"},
+{"x = mul.Scalar(a, 2); y = mse_loss(x, b); return y", "f32[2,5]{1 -7 0 7 5 4 -1 2 0 5} f32[5]{1 2 3 4 5}", "f32[0,5]{} f32[5]{1 2 3 4 5}"},
+{"x = mul.Scalar(a, 2); y = smooth_l1_loss(x, b, 2, 3.); z = huber_loss(x, b, 0, 3.); return y, z", "f32[2,5]{1 -7 0 7 5 4 -1 2 0 5} f32[2,5]{1 2 3 4 5 6 7 8 9 0}"},
+{"x = mul.Scalar(a, 0.5); y = kl_div(x, b, 1); z = kl_div(x, b, 2, True); w = l1_loss(x, b); return y, z, w", "f32[2,3]{1 -7 0 7 5 4} f32[2,3]{0 0.25 0.75 0.5 0.25 0.25}"},
+{"x = mul.Scalar(a, 2); y = binary_cross_entropy_with_logits(x, b, None, c); return y", "f32[2,3]{1 -70 0 70 5 4} f32[2,3]{0 0.25 0.75 1 0.25 0} f32[3]{1 2 3}",
+ "f32[1,3]{1 2 3} f32[1,3]{0 1 0} f32[3]{1 2 3}", "f32[2,3]{1 -70 0 70 5 4} f32[1,3]{0 0.25 0.75} f32[3]{1 2 3}"},
+{"y = instance_norm(a, b, c, None, None, True, 0.1, 1e-5, False); z = relu(y); return z", "f32[2,2,3]{1 2 3 4 5 7 9 1 2 3 4 8} f32[2]{1 2} f32[2]{0.5 1}"},
+{"y = group_norm(a, 1, b, c); z = relu(y); return z", "f32[2,2,3]{1 2 3 4 5 7 9 1 2 3 4 8} f32[2]{1 2} f32[2]{0.5 1}"},
+{"y = group_norm(a, 2, b, c); z = relu(y); return z", "f32[2,2,3]{1 2 3 4 5 7 9 1 2 3 4 8} f32[2]{1 2} f32[2]{0.5 1}"},
+{"y = mul.Tensor(a, a); z = layer_norm(y, [b], None, None); return z", "f32[2,3]{1 2 3 4 5 7} 3", "f32[1,5]{1 2 3 4 9} 5", "f32[1,5]{1 2 3 4 9} 4"},
+
 /* ---- views ---- */
 {"g = add.Tensor(a, b); l = chunk(g, 4, 1); i, f, c1, o = unpack(l); i1 = sigmoid(i); f1 = sigmoid(f); c2 = tanh(c1); o1 = sigmoid(o); x = mul.Tensor(f1, c); y = mul.Tensor(i1, c2); cy = add.Tensor(x, y); t1 = tanh(cy); hy = mul.Tensor(o1, t1); return hy, cy",
  "f32[2,8]{1 2 3 4 5 6 7 8 1 2 3 4 5 6 7 8} f32[2,8]{1 2 3 4 5 6 7 8 -1 2 -3 4 -5 6 7 8} f32[2,2]{1 2 3 4}", NULL,

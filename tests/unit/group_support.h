@@ -194,7 +194,12 @@ static ctsc_status group_interpret(const graph *g, const value *args, value *res
         } else {
             op_ctx cx = {.diag = d, .op = n->op, .rt = rt};
             st = n->op ? op_call(&cx, n->op->key, (int)n->inputs.len, in, out) : CTSC_FAILED;
-            if (st == CTSC_OK) group_set_value(&m, n->outputs.data[0], out[0]);
+            for (size_t i = 0; st == CTSC_OK && i < sizeof out / sizeof *out; i++) {
+                if (i < n->outputs.len)
+                    group_set_value(&m, n->outputs.data[i], out[i]);
+                else
+                    value_unref(out[i]);
+            }
         }
     }
     for (size_t i = 0; st == CTSC_OK && i < g->root->returns.len; i++)
@@ -215,7 +220,8 @@ static ctsc_status group_interpret(const graph *g, const value *args, value *res
 static void group_launch(const group_plan *p, const kernel *k, const value *args, const int64_t *slots, int pieces,
                          value *results) {
     void *buffers[NEST_MAX_BUFFERS];
-    int64_t ints[NEST_MAX_BUFFERS], fault = 0;
+    int64_t ints[NEST_MAX_BUFFERS], fault = 0, begin = 0;
+    tensor *scratch[NEST_MAX_BUFFERS] = {NULL};
     double floats[NEST_MAX_BUFFERS];
     for (size_t i = 0; i < p->outputs.len; i++) {
         const group_output *o = &p->outputs.data[i];
@@ -227,7 +233,9 @@ static void group_launch(const group_plan *p, const kernel *k, const value *args
     }
     for (size_t i = 0; i < p->buffers.len; i++) {
         const group_buffer *b = &p->buffers.data[i];
-        buffers[i] = tensor_data(b->kind == BUFFER_OUTPUT ? results[b->index].u.tensor : args[b->index].u.tensor);
+        if (b->kind == BUFFER_SCRATCH)
+            assert_int_equal(tensor_new(NULL, DT_UINT8, 1, &slots[b->index], &scratch[i]), CTSC_OK);
+        buffers[i] = tensor_data(scratch[i] ? scratch[i] : b->kind == BUFFER_OUTPUT ? results[b->index].u.tensor : args[b->index].u.tensor);
     }
     for (size_t i = 0; i < p->ints.len; i++) ints[i] = slots[p->ints.data[i]];
     for (size_t i = 0; i < p->floats.len; i++) floats[i] = args[p->floats.data[i]].u.f;
@@ -235,9 +243,13 @@ static void group_launch(const group_plan *p, const kernel *k, const value *args
         assert_int_equal(k->fn(buffers, ints, floats, 0, 0, &fault), 0);
         return;
     }
-    int64_t begin = slots[p->range_begin], end = slots[p->range_end], step = (end - begin + pieces - 1) / pieces;
-    for (int64_t at = begin; at < end; at += step)
-        assert_int_equal(k->fn(buffers, ints, floats, at, at + step < end ? at + step : end, &fault), 0);
+    for (size_t stage = 0; stage < p->stops.len + !p->stops.len; stage++) {
+        int64_t end = slots[p->stops.len ? p->stops.data[stage] : p->range_end], step = (end - begin + pieces - 1) / pieces;
+        for (int64_t at = begin; at < end; at += step)
+            assert_int_equal(k->fn(buffers, ints, floats, at, at + step < end ? at + step : end, &fault), 0);
+        begin = end;
+    }
+    for (size_t i = 0; i < p->buffers.len; i++) tensor_unref(scratch[i]);
 }
 
 #endif

@@ -21,7 +21,7 @@ static void close_graph(fixture *f) {
 }
 
 static ir_value *named(const fixture *f, const char *name) {
-    ir_value *v = strmap_get(&f->g->named, name);
+    ir_value *v = ptrmap_get(&f->g->named, intern(&f->g->names, name));
     assert_non_null(v);
     return v;
 }

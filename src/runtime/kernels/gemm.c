@@ -2,10 +2,11 @@
 /*
  * gemm.c - matrix products on raw strided memory.
  *
- * Method: an operand whose rows or columns are without gaps is handed to BLAS as it lies
- * (transposed or not), any other is packed first. A large product is cut along its longer side into
- * pieces that the pool spreads over threads; within a piece BLAS runs serially. Products too small
- * to repay a BLAS call are three plain loops. Tests: tests/unit/test_matmul.c
+ * Method: products of floats and doubles are gemm_block.c's where it knows the processor and is as fast as BLAS, else BLAS's. A large product is cut
+ * into pieces that the pool spreads over threads: gemm_block.c's along both sides, which leaves each element as it is; BLAS's along
+ * the longer side at borders that depend on the shape alone. An operand whose rows or columns are without gaps is handed to BLAS as it lies
+ * (transposed or not), any other is packed first; within a piece BLAS runs serially. Products too small to repay any of this
+ * are three plain loops. Tests: tests/unit/test_matmul.c, tests/unit/test_gemm_block.c
  */
 /* Comes first: OpenBLAS declares a type bfloat16 of its own and brings in complex.h's macros. */
 #define bfloat16 openblas_bfloat16
@@ -14,7 +15,9 @@
 #undef complex
 #undef I
 
-#include "runtime/kernels/gemm.h"
+#include "runtime/kernels/gemm_block.h"
+
+#include "base/recycle.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -24,6 +27,8 @@ enum {
     GEMM_PIECE = 1 << 20,  /* multiplications worth a thread of their own */
     GEMM_MIN_COLUMNS = 64, /* of a piece, so that packing the other operand again is paid for */
     GEMM_INT_BLOCK = 64,   /* columns an integer product accumulates at a time */
+    GEMM_PIECES = 64,      /* of an own product at most: bits of gemm_own_job.free */
+    GEMM_SMALL = 48 << 10, /* bytes for packing that are taken from the stack */
 };
 
 static void gemm_setup_once(void) {
@@ -211,6 +216,85 @@ static void gemm_spread(gemm_job *g, void (*piece)(void *, int64_t, int64_t)) {
         pool_for(side, grain, piece, g);
 }
 
+/* ---- own products --------------------------------------------------------------------------- */
+
+/* Cut into rows x columns pieces. Room for packing: as many slots as threads can be at work. */
+typedef struct gemm_own_job {
+    gemm_plan plan;
+    gemm_problem whole;
+    int64_t rows, cols; /* of a piece */
+    int64_t across;     /* pieces side by side */
+    char *slots;
+    size_t slot_size;
+    _Atomic uint64_t free; /* a bit per slot */
+} gemm_own_job;
+
+static int gemm_slot_take(gemm_own_job *job) {
+    uint64_t seen = atomic_load_explicit(&job->free, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&job->free, &seen, seen & (seen - 1), memory_order_acquire,
+                                                  memory_order_relaxed)) {}
+    return __builtin_ctzll(seen);
+}
+
+static void gemm_own_pieces(void *ctx, int64_t begin, int64_t end) {
+    gemm_own_job *job = ctx;
+    int64_t size = (int64_t)dtype_size(job->plan.micro->dt);
+    int slot = gemm_slot_take(job);
+    for (int64_t piece = begin; piece < end; piece++) {
+        int64_t i = piece / job->across * job->rows, j = piece % job->across * job->cols;
+        gemm_problem part = job->whole;
+        part.m = part.m - i < job->rows ? part.m - i : job->rows;
+        part.n = part.n - j < job->cols ? part.n - j : job->cols;
+        part.a.p = (const char *)part.a.p + i * part.a.rs * size;
+        part.b.p = (const char *)part.b.p + j * part.b.cs * size;
+        part.c = (char *)part.c + (i * part.ldc + j) * size;
+        gemm_block_run(job->plan, &part, job->slots + (size_t)slot * job->slot_size);
+    }
+    atomic_fetch_or_explicit(&job->free, (uint64_t)1 << slot, memory_order_release);
+}
+
+/* How many parts of at least `least` a side may be cut into, of `most` that are wanted. */
+static int64_t gemm_parts(int64_t side, int64_t least, int64_t most) {
+    int64_t parts = side / least;
+    return parts > most ? most : parts < 1 ? 1 : parts;
+}
+
+/* Pieces large enough that packing the same rows or columns again for the next one costs little. */
+static int64_t gemm_own_cut(gemm_own_job *job, int threads) {
+    const gemm_problem *p = &job->whole;
+    double pieces = (double)p->m * (double)p->n * (double)p->k / GEMM_PIECE;
+    int64_t want = pieces > 4.0 * threads ? 4 * threads : (int64_t)pieces;
+    if (want > GEMM_PIECES) want = GEMM_PIECES;
+    if (threads == 1 || want < 1) want = 1;
+    int64_t down, across;
+    if (p->m > p->n)
+        down = gemm_parts(p->m, 2 * GEMM_MIN_COLUMNS, want), across = gemm_parts(p->n, 2 * GEMM_MIN_COLUMNS, want / down);
+    else
+        across = gemm_parts(p->n, 2 * GEMM_MIN_COLUMNS, want), down = gemm_parts(p->m, 2 * GEMM_MIN_COLUMNS, want / across);
+    job->rows = (p->m + down - 1) / down;
+    job->cols = (p->n + across - 1) / across;
+    if (across > 1) job->cols = (job->cols + GEMM_MAX_COLS - 1) / GEMM_MAX_COLS * GEMM_MAX_COLS;
+    if (down > 1) job->rows = (job->rows + job->plan.micro->mr - 1) / job->plan.micro->mr * job->plan.micro->mr;
+    job->across = (p->n + job->cols - 1) / job->cols;
+    return job->across * ((p->m + job->rows - 1) / job->rows);
+}
+
+static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
+    _Alignas(64) char small[GEMM_SMALL];
+    int threads = pool_threads();
+    int64_t pieces = gemm_own_cut(job, threads), slots = pieces < threads ? pieces : threads;
+    size_t bytes = gemm_block_scratch(job->plan, job->rows, job->cols, job->whole.k), all;
+    if (!size_mul(bytes, (size_t)slots, &all)) return diag_no_memory(d);
+    bool fits = all <= sizeof small;
+    job->slot_size = bytes;
+    job->slots = fits ? small : recycle_alloc(all);
+    if (!job->slots) return diag_no_memory(d);
+    atomic_init(&job->free, slots == 64 ? UINT64_MAX : ((uint64_t)1 << slots) - 1);
+    pool_for(pieces, 1, gemm_own_pieces, job);
+    if (!fits) recycle_free(job->slots, all);
+    return CTSC_OK;
+}
+
 static ctsc_status gemm_wide(diag *d, gemm_job *g) {
     bool is_float = g->dt == DT_FLOAT32;
     if (g->k == 0 || g->alpha.f == 0) {
@@ -221,6 +305,9 @@ static ctsc_status gemm_wide(diag *d, gemm_job *g) {
         is_float ? gemm_tiny_float(g) : gemm_tiny_double(g);
         return CTSC_OK;
     }
+    gemm_own_job own = {.whole = {g->m, g->n, g->k, g->alpha.f, g->beta.f, g->a, g->b, g->c, g->ldc}};
+    own.plan = gemm_block_plan(gemm_micro_best(g->dt), &own.whole);
+    if (own.plan.method != GEMM_BLAS) return gemm_own(d, &own);
     gemm_setup();
     void *packed_a = NULL, *packed_b = NULL;
     ctsc_status st = CTSC_OK;

@@ -13,9 +13,17 @@
 
 #include "tensor/promote.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- arguments -------------------------------------------------------------------------- */
+
+ctsc_status op_wrap_dim(op_ctx *cx, const tensor *t, int64_t dim, int *out) {
+    if (t->ndim == 0)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Dimension specified as %" PRId64 " but tensor has no dimensions", dim);
+    return tensor_wrap_dim(cx->diag, dim, t->ndim, out);
+}
 
 ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out) {
     if (v->tag == V_NONE) {

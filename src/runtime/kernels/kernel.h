@@ -22,6 +22,9 @@
 
 /* ---- arguments (borrowed) --------------------------------------------------------------- */
 
+/* Dim `dim` of t, which may count from the end, where a 0-dim t has none. */
+ctsc_status op_wrap_dim(op_ctx *cx, const tensor *t, int64_t dim, int *out);
+
 static inline tensor *arg_tensor(const value *v) {
     return v->u.tensor;
 }

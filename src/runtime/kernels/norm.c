@@ -290,6 +290,8 @@ static ctsc_status norm_batch_all(op_ctx *cx, const value *args, tensor **out) {
     norm_stats stats = {.mean = NULL};
     ctsc_status st;
     double *memory = NULL;
+    int dim;
+    if (b.input->numel) TRY(op_wrap_dim(cx, b.input, 1, &dim));
     b.channels = norm_channels(b.input);
     b.instances = 1;
     TRY(norm_batch_check(cx, &b));
@@ -364,8 +366,11 @@ ctsc_status op_instance_norm(op_ctx *cx, const value *args, value *results) {
         return nn_fail(
             cx,
             "Expected running_mean and running_var to be defined when use_input_stats is false");
+    int dim;
+    TRY(op_wrap_dim(cx, b.input, 0, &dim));
+    TRY(op_wrap_dim(cx, b.input, 1, &dim));
     b.channels = norm_channels(b.input);
-    b.instances = b.input->ndim ? b.input->sizes[0] : 1;
+    b.instances = b.input->sizes[0];
     TRY(norm_batch_check(cx, &b));
     tensor *y;
     if (b.input->numel == 0) {
@@ -578,7 +583,8 @@ static ctsc_status norm_group_all(op_ctx *cx, tensor *input, const value *weight
 ctsc_status op_group_norm(op_ctx *cx, const value *args, value *results) {
     tensor *out[3] = {NULL}, *input = arg_tensor(&args[0]);
     int dim;
-    TRY(tensor_wrap_dim(cx->diag, 1, input->ndim, &dim));
+    TRY(op_wrap_dim(cx, input, 0, &dim));
+    TRY(op_wrap_dim(cx, input, 1, &dim));
     ctsc_status st = norm_group_all(cx, input, &args[2], &args[3], input->sizes[0], input->sizes[1],
                                     nn_product(input, 2, input->ndim), arg_int(&args[1]),
                                     arg_float(&args[4]), out);

@@ -169,11 +169,7 @@ ctsc_status op_roll(op_ctx *cx, const value *args, value *results) {
     tensor *now = tensor_ref(t);
     for (int i = 0; i < n; i++) {
         int dim;
-        ctsc_status status =
-            t->ndim ? tensor_wrap_dim(cx->diag, dims[i], t->ndim, &dim)
-                    : diag_fail(cx->diag, CTSC_FAILED,
-                                "Dimension specified as %" PRId64 " but tensor has no dimensions",
-                                dims[i]);
+        ctsc_status status = op_wrap_dim(cx, t, dims[i], &dim);
         if (!status) status = rearrange_roll(cx, now, dim, shifts[i], &out);
         tensor_unref(now);
         if (status) return status;
@@ -318,12 +314,8 @@ static ctsc_status rearrange_interleave_evenly(op_ctx *cx, const tensor *t, int 
 static ctsc_status rearrange_interleave_input(op_ctx *cx, const value *args, tensor **input,
                                               int *dim) {
     tensor *self = arg_tensor(&args[0]);
-    if (args[2].tag != V_NONE && self->ndim == 0)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "Dimension specified as %" PRId64 " but tensor has no dimensions",
-                         arg_int(&args[2]));
     if (args[2].tag != V_NONE) {
-        TRY(tensor_wrap_dim(cx->diag, arg_int(&args[2]), self->ndim, dim));
+        TRY(op_wrap_dim(cx, self, arg_int(&args[2]), dim));
         *input = tensor_ref(self);
         return CTSC_OK;
     }

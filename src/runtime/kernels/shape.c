@@ -21,24 +21,17 @@ ctsc_status op_stride(op_ctx *cx, const value *args, value *results) {
     return move_return_ints(cx, t->ndim, t->strides, results);
 }
 
-static ctsc_status shape_wrap_dim(op_ctx *cx, const tensor *t, int64_t dim, int *out) {
-    if (t->ndim == 0)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "Dimension specified as %" PRId64 " but tensor has no dimensions", dim);
-    return tensor_wrap_dim(cx->diag, dim, t->ndim, out);
-}
-
 ctsc_status op_size_int(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
     int dim;
-    TRY(shape_wrap_dim(cx, t, arg_int(&args[1]), &dim));
+    TRY(op_wrap_dim(cx, t, arg_int(&args[1]), &dim));
     return op_return(results, value_int(t->sizes[dim]));
 }
 
 ctsc_status op_stride_int(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
     int dim;
-    TRY(shape_wrap_dim(cx, t, arg_int(&args[1]), &dim));
+    TRY(op_wrap_dim(cx, t, arg_int(&args[1]), &dim));
     return op_return(results, value_int(t->strides[dim]));
 }
 
@@ -253,7 +246,7 @@ static ctsc_status shape_pieces_finish(shape_pieces *p, ctsc_status status, cons
 static ctsc_status shape_pieces_begin(op_ctx *cx, const value *args, int64_t dim, size_t reserve,
                                       shape_pieces *p) {
     *p = (shape_pieces){.cx = cx, .t = arg_tensor(&args[0]), .copy = shape_pieces_copied(cx)};
-    TRY(shape_wrap_dim(cx, p->t, dim, &p->dim));
+    TRY(op_wrap_dim(cx, p->t, dim, &p->dim));
     if (reserve > SHAPE_MAX_PIECES)
         return diag_fail(cx->diag, CTSC_LIMIT, "cannot split a tensor into %zu pieces", reserve);
     return move_list_new(cx, reserve, &p->l);

@@ -12,13 +12,6 @@
 #include "runtime/kernels/move.h"
 
 /* Like tensor_wrap_dim, for operators that refuse 0-dim tensors. */
-static ctsc_status view_wrap_dim(op_ctx *cx, const tensor *t, int64_t dim, int *out) {
-    if (t->ndim == 0)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "Dimension specified as %" PRId64 " but tensor has no dimensions", dim);
-    return tensor_wrap_dim(cx->diag, dim, t->ndim, out);
-}
-
 /* view: where the call that gave the status put the tensor. */
 static ctsc_status view_return(value *results, ctsc_status status, tensor *const *view) {
     return status ? status : op_return_tensor(results, *view);
@@ -159,7 +152,7 @@ ctsc_status op_unflatten(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
     const int64_t *inner;
     int dim, inferred = -1, count = arg_ints(&args[2], &inner), n = 0;
-    TRY(view_wrap_dim(cx, t, arg_int(&args[1]), &dim));
+    TRY(op_wrap_dim(cx, t, arg_int(&args[1]), &dim));
     if (count == 0) return diag_fail(cx->diag, CTSC_FAILED, "unflatten: sizes must be non-empty");
     if (count + t->ndim - 1 > TENSOR_MAX_DIMS)
         return diag_fail(cx->diag, CTSC_LIMIT, "tensors have at most %d dimensions, got %d",
@@ -479,8 +472,8 @@ ctsc_status op_diagonal(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
     int64_t shift = arg_int(&args[1]);
     int a, b, n = 0;
-    TRY(view_wrap_dim(cx, t, arg_int(&args[2]), &a));
-    TRY(view_wrap_dim(cx, t, arg_int(&args[3]), &b));
+    TRY(op_wrap_dim(cx, t, arg_int(&args[2]), &a));
+    TRY(op_wrap_dim(cx, t, arg_int(&args[3]), &b));
     if (a == b)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "diagonal dimensions cannot be identical %" PRId64 ", %" PRId64,

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * decompose.c - replaces operators that are written in TorchScript by their bodies.
+ *
+ *     %l : Tensor = aten::margin_ranking_loss(%a, %b, %t, %m, %r)     ->     %d : Tensor = aten::sub(%a, %b, %one) ...
+ *
+ * Method. The body of OP_COMPOSITE operators (op_composite_body) is inlined where the node stood, over and over, since bodies may use such
+ * operators too. Its nodes take the operator's place in the source, which is what an error is to name.
+ * Tests: tests/ir/decompose/
+ */
+#include "ir/unit.h"
+#include "passes/passes.h"
+
+enum { DECOMPOSE_MAX = 100000 }; /* nodes replaced: only a body that holds itself comes near */
+
+typedef struct decomposer {
+    pass_ctx *cx;
+    graph *g;
+    int replaced;
+    bool failed;
+} decomposer;
+
+static void decompose_place(node *n, const node *like) {
+    n->range = like->range;
+    n->call = like->call;
+    n->range_hidden = like->range_hidden;
+    n->scope = like->scope;
+    for (size_t i = 0; i < n->blocks.len; i++)
+        for (node *m = n->blocks.data[i]->first; m; m = m->next) decompose_place(m, like);
+}
+
+static void decompose_results(decomposer *x, node *n, ir_value *result) {
+    if (n->outputs.len == 1) {
+        value_replace_uses(n->outputs.data[0], result);
+        return;
+    }
+    graph_set_insert(x->g, n->owner, n);
+    node *unpack = graph_insert(x->g, node_new(x->g, N_TUPLE_UNPACK, 1, &result, 0));
+    for (size_t i = 0; i < n->outputs.len; i++)
+        value_replace_uses(n->outputs.data[i], node_add_output(unpack, n->outputs.data[i]->type));
+}
+
+/* The first node of what took n's place; NULL: nothing stands there, or it failed. */
+static node *decompose_node(decomposer *x, node *n) {
+    diag *d = x->cx->diag;
+    function *f = op_composite_body(n->op, d);
+    if (!f || ++x->replaced > DECOMPOSE_MAX) {
+        x->failed = true;
+        return NULL;
+    }
+    node *before = n->prev, *next = n->next;
+    block *b = n->owner;
+    ir_value *result;
+    graph_inline(x->g, b, n, f->graph, n->inputs.data, &result);
+    if (arena_failed(&x->g->arena)) return x->failed = true, NULL;
+    for (node *m = before ? before->next : b->first; m != n; m = m->next) decompose_place(m, n);
+    decompose_results(x, n, result);
+    node_remove(n);
+    node *first = before ? before->next : b->first;
+    return first == next ? NULL : first;
+}
+
+static void decompose_block(decomposer *x, block *b) {
+    for (node *n = b->first, *next; n && !x->failed; n = next) {
+        next = n->next;
+        if (n->kind == N_OP && n->op && (n->op->flags & OP_COMPOSITE)) {
+            node *first = decompose_node(x, n);
+            if (first) next = first;
+            continue;
+        }
+        for (size_t i = 0; i < n->blocks.len && !x->failed; i++) decompose_block(x, n->blocks.data[i]);
+    }
+}
+
+bool pass_decompose(pass_ctx *cx, graph *g) {
+    decomposer x = {.cx = cx, .g = g};
+    decompose_block(&x, g->root);
+    if (x.replaced > DECOMPOSE_MAX) diag_fail(cx->diag, CTSC_INTERNAL, "an operator is made of itself");
+    return x.replaced > 0;
+}

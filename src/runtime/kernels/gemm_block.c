@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gemm_block.c - blocks of matrix products.
+ *
+ * Method: the five loops around a micro-kernel of Goto and van de Geijn ("Anatomy of High-Performance Matrix Multiplication", 2008) in the form
+ * of BLIS. A panel of B, kc x nr elements, stays in the first cache (24 KiB of 32) while all tiles of a block of A pass it; the block of A, mc x kc
+ * (216 KiB), stays in the second (512 KiB or more on the processors that have these instructions); a block of B, kc x nc
+ * (6 MiB), in the third. Constants, not the machine's own sizes: the sums, and so the results, depend on kc.
+ *
+ * A product whose rows fit one block of A needs a packed panel of B only once, so it never has more than one. One of few rows
+ * does not repay packing B at all: if B has no gaps along its rows tiles read it as it lies; if neither operand has gaps along k
+ * (a linear layer), dot kernels do.
+ * Tests: tests/unit/test_gemm_block.c
+ */
+#include "runtime/kernels/gemm_block.h"
+
+enum {
+    GEMM_ALIGN = 64,       /* of packed blocks */
+    GEMM_DOT_K = 1024,     /* elements of k that a dot kernel's rows may have: 7 rows of 4 KiB */
+    GEMM_DOT_ROWS = 24,    /* rows (or columns) up to which dot kernels may beat packing, */
+    GEMM_DOT_SHARE = 20,   /* if they are not more than a part of k: the sums at the end cost as much as some steps */
+    GEMM_DIRECT_ROWS = 18,
+    GEMM_DIRECT_COLS = 1024,
+    GEMM_BLAS_ROWS = 48,
+    GEMM_BLAS_WASTE = 8,   /* percent */
+    GEMM_BLAS_LONG = 256,
+    GEMM_ROW_STEPS = 4096, /* elements of C that stay in the first cache */
+    GEMM_DIRECT_K = 32,    /* rows of B that are read together as they lie */
+    GEMM_GROUP = 8,        /* panels that are packed together */
+};
+
+static int64_t block_min(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t block_round(int64_t n, int64_t multiple) {
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+/* The size of the fewest blocks of at most `most` that n is cut into, all about equal. */
+static int64_t block_even(int64_t n, int64_t most, int64_t multiple) {
+    int64_t blocks = (n + most - 1) / most;
+    return block_round((n + blocks - 1) / blocks, multiple);
+}
+
+static const char *block_at(const gemm_matrix *mat, int64_t i, int64_t j, size_t size) {
+    return (const char *)mat->p + (i * mat->rs + j * mat->cs) * (int64_t)size;
+}
+
+const gemm_micro *gemm_micro_best(dtype dt) {
+#if defined(__x86_64__)
+    static const gemm_micro *const all[] = {&gemm_micro_avx512_float, &gemm_micro_avx2_float, &gemm_micro_avx512_double,
+                                            &gemm_micro_avx2_double};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i]->dt == dt && all[i]->usable()) return all[i];
+#else
+    (void)dt;
+#endif
+    return NULL;
+}
+
+/* Percent of the work on n columns that is for columns which are not there; half a panel costs two thirds of one. */
+static int64_t block_waste(int64_t n, int64_t nr) {
+    int64_t rest = n % nr, work = 3 * (n - rest) + (rest == 0 ? 0 : 2 * rest <= nr ? 2 * nr : 3 * nr);
+    return 100 - 300 * n / work;
+}
+
+gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
+    int64_t least = block_min(p->m, p->n);
+    if (u && p->m == 1 && p->b.cs == 1) return (gemm_plan){u, GEMM_ROW};
+    if (!u || least == 1) return (gemm_plan){NULL, GEMM_BLAS};
+    if (p->a.cs == 1 && p->b.rs == 1 && (least <= 3 || (least <= GEMM_DOT_ROWS && least <= p->k / GEMM_DOT_SHARE)))
+        return (gemm_plan){u, GEMM_DOT};
+    if (p->b.cs == 1 && (p->m <= u->mr || (p->m <= GEMM_DIRECT_ROWS && p->n <= GEMM_DIRECT_COLS)))
+        return (gemm_plan){u, GEMM_DIRECT};
+    /* Columns that fill their panels badly cost most where long sums make all else cheap. */
+    if (block_waste(p->n, u->nr) > GEMM_BLAS_WASTE && p->k >= GEMM_BLAS_LONG) return (gemm_plan){NULL, GEMM_BLAS};
+    /* A large B that few rows use: BLAS reads it with fewer misses. */
+    if (p->b.cs == 1 && p->m < GEMM_BLAS_ROWS && p->n > GEMM_DIRECT_COLS) return (gemm_plan){NULL, GEMM_BLAS};
+    return (gemm_plan){u, GEMM_PACKED};
+}
+
+/* ---- packed --------------------------------------------------------------------------------------------- */
+
+/* Sizes of blocks, and where the packed block of B lies behind that of A. */
+typedef struct block_sizes {
+    int64_t mc, nc, kc;
+    int64_t ka; /* k of a packed block of A: some times kc */
+    size_t b_at, bytes;
+} block_sizes;
+
+/* group: panels of B that are packed together where A is one block. */
+static block_sizes block_sizes_of(gemm_plan plan, int64_t m, int64_t n, int64_t k, int group) {
+    const gemm_micro *u = plan.micro;
+    bool direct = plan.method == GEMM_DIRECT;
+    block_sizes s;
+    size_t size = dtype_size(u->dt);
+    s.kc = block_even(k, direct ? GEMM_DIRECT_K : u->kc, 4);
+    s.mc = direct ? block_round(m, u->mr) : block_even(m, u->mc, u->mr);
+    s.nc = direct ? u->nr : block_even(n, m <= s.mc ? group * u->nr : u->nc, u->nr);
+    s.ka = m <= s.mc ? u->mc * u->kc / s.mc / s.kc * s.kc : s.kc;
+    if (s.ka > k) s.ka = k;
+    if (s.ka < s.kc || direct) s.ka = s.kc;
+    s.b_at = (size_t)block_round((int64_t)((size_t)(s.mc * s.ka) * size) + 64, GEMM_ALIGN);
+    s.bytes = s.b_at + (size_t)(s.nc * s.kc) * size + 64;
+    return s;
+}
+
+/* All tiles of a block of C: m x n at c. */
+static void block_tiles(const gemm_micro *u, int64_t m, int64_t n, int64_t k, const char *a, const char *b, char *c, int64_t ldc,
+                        double alpha, double beta) {
+    int64_t size = (int64_t)dtype_size(u->dt);
+    for (int64_t j = 0; j < n; j += u->nr, b += k * u->nr * size)
+        for (int64_t i = 0; i < m; i += u->mr)
+            u->tile[block_min(m - i, u->mr)](k, a + i * k * size, b, u->nr, c + (i * ldc + j) * size, ldc,
+                                             (int)block_min(n - j, u->nr), alpha, beta);
+}
+
+/* Where the panel of B that is wanted next lies: runs of `run` lines of cache, `stride` bytes from one to the next. */
+typedef struct block_ahead {
+    const char *from;
+    int64_t runs, run, stride;
+} block_ahead;
+
+static block_ahead block_ahead_of(const gemm_micro *u, const gemm_problem *p, int64_t x, int64_t k, int64_t j) {
+    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, u->nr);
+    const char *from = block_at(&p->b, x, j, (size_t)size);
+    if (n <= 0) return (block_ahead){NULL, 0, 0, 0};
+    if (p->b.cs == 1) return (block_ahead){from, k, (n * size + 63) / 64, p->b.rs * size};
+    if (p->b.rs == 1) return (block_ahead){from, n, (k * size + 63) / 64, p->b.cs * size};
+    return (block_ahead){NULL, 0, 0, 0};
+}
+
+/* The part-th of `parts` parts of it is asked for. */
+static inline void block_ask(const block_ahead *ahead, int64_t part, int64_t parts) {
+    int64_t begin = ahead->runs * part / parts, end = ahead->runs * (part + 1) / parts;
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t l = 0; l < ahead->run; l++) __builtin_prefetch(ahead->from + i * ahead->stride + l * 64, 0, 2);
+}
+
+/* `panels` panels of columns from j on: c += their product with rows of A packed at pa, for k from x to end. */
+static void block_panels(gemm_plan plan, const gemm_problem *p, const block_sizes *s, int64_t j, int64_t x, int64_t end, const char *pa,
+                         char *pb) {
+    const gemm_micro *u = plan.micro;
+    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, s->nc), tiles = (p->m + u->mr - 1) / u->mr, first = x;
+    for (; x < end; x += s->kc) {
+        int64_t k = block_min(end - x, s->kc);
+        bool more = x + k < end;
+        int64_t then = more ? x + k : first;
+        u->pack(block_at(&p->b, x, j, (size_t)size), n, k, p->b.cs, p->b.rs, u->nr, pb);
+        for (int64_t y = 0; y < n; y += u->nr) {
+            block_ahead ahead = block_ahead_of(u, p, then, block_min(s->kc, end - then), (more ? j : j + s->nc) + y);
+            for (int64_t i = 0; i < tiles; i++) {
+                block_ask(&ahead, i, tiles);
+                u->tile[block_min(p->m - i * u->mr, u->mr)](k, pa + i * u->mr * k * size, pb + y * k * size, u->nr,
+                                                            (char *)p->c + (i * u->mr * p->ldc + j + y) * size, p->ldc,
+                                                            (int)block_min(n - y, u->nr), p->alpha, x ? 1 : p->beta);
+            }
+        }
+        pa += tiles * u->mr * k * size;
+    }
+}
+
+/* One block of rows of A, packed for as much of k as there is room for: some panels of B are packed, used and forgotten. While tiles use them
+ * the next ones come nearer. */
+static void block_few_rows(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa, char *pb) {
+    const gemm_micro *u = plan.micro;
+    int64_t size = (int64_t)dtype_size(u->dt);
+    for (int64_t x = 0; x < p->k; x += s->ka) {
+        int64_t end = block_min(p->k, x + s->ka);
+        for (int64_t y = x; y < end; y += s->kc)
+            u->pack(block_at(&p->a, 0, y, (size_t)size), p->m, block_min(end - y, s->kc), p->a.rs, p->a.cs, u->mr,
+                    pa + block_round(p->m, u->mr) * (y - x) * size);
+        for (int64_t j = 0; j < p->n; j += s->nc) block_panels(plan, p, s, j, x, end, pa, pb);
+    }
+}
+
+/* B as it lies. Few steps of k at a time, so that a few rows of B are read from end to end together. */
+static void block_direct(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa, char *pb) {
+    const gemm_micro *u = plan.micro;
+    int64_t size = (int64_t)dtype_size(u->dt);
+    for (int64_t x = 0; x < p->k; x += s->kc) {
+        int64_t k = block_min(p->k - x, s->kc);
+        u->pack(block_at(&p->a, 0, x, (size_t)size), p->m, k, p->a.rs, p->a.cs, u->mr, pa);
+        for (int64_t j = 0; j < p->n; j += u->nr) {
+            int64_t n = block_min(p->n - j, u->nr), ldb = p->b.rs;
+            const char *b = block_at(&p->b, x, j, (size_t)size);
+            if (n < u->nr) {
+                u->pack(b, n, k, p->b.cs, p->b.rs, u->nr, pb);
+                b = pb, ldb = u->nr;
+            }
+            for (int64_t i = 0; i < p->m; i += u->mr)
+                u->tile[block_min(p->m - i, u->mr)](k, pa + i * k * size, b, ldb, (char *)p->c + (i * p->ldc + j) * size, p->ldc,
+                                                    (int)n, p->alpha, x ? 1 : p->beta);
+        }
+    }
+}
+
+static void block_packed(gemm_plan plan, const gemm_problem *p, char *scratch) {
+    const gemm_micro *u = plan.micro;
+    block_sizes s = block_sizes_of(plan, p->m, p->n, p->k, p->b.cs == 1 ? GEMM_GROUP : 1);
+    size_t size = dtype_size(u->dt);
+    char *pa = scratch, *pb = scratch + s.b_at;
+    if (plan.method == GEMM_DIRECT) {
+        block_direct(plan, p, &s, pa, pb);
+        return;
+    }
+    if (p->m <= s.mc) {
+        block_few_rows(plan, p, &s, pa, pb);
+        return;
+    }
+    for (int64_t j = 0; j < p->n; j += s.nc)
+        for (int64_t x = 0; x < p->k; x += s.kc) {
+            int64_t n = block_min(p->n - j, s.nc), k = block_min(p->k - x, s.kc);
+            u->pack(block_at(&p->b, x, j, size), n, k, p->b.cs, p->b.rs, u->nr, pb);
+            for (int64_t i = 0; i < p->m; i += s.mc) {
+                int64_t m = block_min(p->m - i, s.mc);
+                u->pack(block_at(&p->a, i, x, size), m, k, p->a.rs, p->a.cs, u->mr, pa);
+                block_tiles(u, m, n, k, pa, pb, (char *)p->c + (i * p->ldc + j) * (int64_t)size, p->ldc, p->alpha,
+                            x ? 1 : p->beta);
+            }
+        }
+}
+
+/* ---- dot kernels ---------------------------------------------------------------------------------------- */
+
+/* All of m rows with up to GEMM_DOT_COLS columns. Rows in groups of about equal size: 4 = 2 + 2 keeps more chains going than 3 + 1. */
+static void block_dot_columns(const gemm_micro *u, int64_t m, int64_t k, const char *a, int64_t lda, const char *b, int64_t ldb,
+                              char *c, int64_t ldc, int cols, double alpha, double beta) {
+    int64_t size = (int64_t)dtype_size(u->dt), groups = (m + u->dot_rows - 1) / u->dot_rows;
+    for (int64_t g = 0; g < groups; g++) {
+        int64_t rows = m / groups + (g < m % groups);
+        u->dot[rows](k, a, lda, b, ldb, c, ldc, cols, alpha, beta);
+        a += rows * lda * size;
+        c += rows * ldc * size;
+    }
+}
+
+static void block_dot(gemm_plan plan, const gemm_problem *p) {
+    const gemm_micro *u = plan.micro;
+    int64_t size = (int64_t)dtype_size(u->dt), kc = block_even(p->k, GEMM_DOT_K, 16);
+    /* The outer loop goes over what is larger, so that the smaller operand stays in a cache. */
+    int64_t rows = p->m > p->n ? u->dot_rows : p->m;
+    for (int64_t i = 0; i < p->m; i += rows)
+        for (int64_t j = 0; j < p->n; j += GEMM_DOT_COLS)
+            for (int64_t x = 0; x < p->k; x += kc)
+                block_dot_columns(u, block_min(p->m - i, rows), block_min(p->k - x, kc), block_at(&p->a, i, x, (size_t)size),
+                                  p->a.rs, block_at(&p->b, x, j, (size_t)size), p->b.cs,
+                                  (char *)p->c + (i * p->ldc + j) * size, p->ldc,
+                                  (int)block_min(p->n - j, GEMM_DOT_COLS), p->alpha, x ? 1 : p->beta);
+}
+
+/* ---- one row ---------------------------------------------------------------------------------------------- */
+
+static void block_row(const gemm_micro *u, const gemm_problem *p) {
+    int64_t size = (int64_t)dtype_size(u->dt);
+    for (int64_t j = 0; j < p->n; j += GEMM_ROW_STEPS)
+        u->row(block_min(p->n - j, GEMM_ROW_STEPS), p->k, p->a.p, p->a.cs, block_at(&p->b, 0, j, (size_t)size), p->b.rs,
+               (char *)p->c + j * size, p->alpha, p->beta);
+}
+
+/* ---- entry ---------------------------------------------------------------------------------------------- */
+
+size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
+    return plan.method == GEMM_DOT || plan.method == GEMM_ROW ? 0 : block_sizes_of(plan, m, n, k, GEMM_GROUP).bytes + GEMM_ALIGN;
+}
+
+void gemm_block_run(gemm_plan plan, const gemm_problem *p, void *scratch) {
+    if (plan.method == GEMM_DOT)
+        block_dot(plan, p);
+    else if (plan.method == GEMM_ROW)
+        block_row(plan.micro, p);
+    else
+        block_packed(plan, p, (char *)scratch + (-(uintptr_t)scratch & (GEMM_ALIGN - 1)));
+}

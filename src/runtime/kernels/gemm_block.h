@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gemm_block.h - ctsc's own products of float and double matrices: a product cut into blocks that fit the caches, on a processor's
+ * micro-kernels.
+ *
+ * How a product is done (gemm_plan) follows from its shape and strides. Done that way, an element of C depends on its row of A and its column of
+ * B alone: rows and columns may be cut anywhere and shared among threads. Nothing here allocates or uses threads.
+ * Tests: tests/unit/test_gemm_block.c
+ */
+#ifndef CTSC_RUNTIME_KERNELS_GEMM_BLOCK_H
+#define CTSC_RUNTIME_KERNELS_GEMM_BLOCK_H
+
+#include "runtime/kernels/gemm.h"
+#include "runtime/kernels/gemm_micro.h"
+
+typedef enum gemm_method {
+    GEMM_BLAS,   /* not here */
+    GEMM_PACKED, /* both operands are packed */
+    GEMM_DIRECT, /* B has no gaps along its rows, and too few rows of A use it to repay packing */
+    GEMM_ROW,    /* A has one row, and B no gaps along its rows */
+    GEMM_DOT,    /* neither operand has gaps along k: read as they lie */
+} gemm_method;
+
+typedef struct gemm_plan {
+    const gemm_micro *micro; /* NULL if BLAS is to do it */
+    gemm_method method;
+} gemm_plan;
+
+/* C = alpha A B + beta C, as in gemm_run. */
+typedef struct gemm_problem {
+    int64_t m, n, k;
+    double alpha, beta;
+    gemm_matrix a, b;
+    void *c;
+    int64_t ldc;
+} gemm_problem;
+
+/* The best micro-kernels for this processor, NULL if it has none. */
+const gemm_micro *gemm_micro_best(dtype dt);
+/* What is best for m, n, k >= 1; c and the scales do not matter. */
+gemm_plan gemm_block_plan(const gemm_micro *micro, const gemm_problem *p);
+/* Bytes that gemm_block_run needs, for a part of m x n of a product. */
+size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k);
+/* Does a product, or a part of it (some of its rows and columns, all of k). m, n, k >= 1. */
+void gemm_block_run(gemm_plan plan, const gemm_problem *p, void *scratch);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gemm_micro_tile.h - the micro-kernels as text, for one element type and one set of vectors.
+ *
+ * Included with these defined, once for each pair:
+ *     T, V, LANES                       element, vector, elements of a vector
+ *     NAME(x)                           names of what is defined here
+ *     TARGET                            function attribute that permits the instructions
+ *     MR, DOT_ROWS                      rows of a tile and of a dot kernel
+ *     ZERO() VLOAD(p) VSTORE(p, v) SET1(x) FMA(a, b, c) MUL(a, b)
+ *     LOAD_PART(p, n)                   the first n elements, zeros behind them; reads no others
+ *     SUM4(p, q, r, s, to)              the sums of four vectors to to[0..3]
+ *     MICRO                             declaration of the gemm_micro that is defined
+ *     MICRO_HEAD, MICRO_TAIL            its members before the tables and behind them
+ * All of these are undefined afterwards.
+ *
+ * Method: each accumulator is a variable of its own, so that it is a register with any compiler and at any level of optimisation. A tile is two
+ * vectors wide: per step of k two loads and a broadcast per row feed 2 * MR multiply-adds. A dot kernel holds a vector of each row while the
+ * columns pass.
+ */
+
+#define TILE_ROWS_1(X) X(0)
+#define TILE_ROWS_2(X) TILE_ROWS_1(X) X(1)
+#define TILE_ROWS_3(X) TILE_ROWS_2(X) X(2)
+#define TILE_ROWS_4(X) TILE_ROWS_3(X) X(3)
+#define TILE_ROWS_5(X) TILE_ROWS_4(X) X(4)
+#define TILE_ROWS_6(X) TILE_ROWS_5(X) X(5)
+#define TILE_ROWS_7(X) TILE_ROWS_6(X) X(6)
+#define TILE_ROWS_8(X) TILE_ROWS_7(X) X(7)
+#define TILE_ROWS_9(X) TILE_ROWS_8(X) X(8)
+#define TILE_ROWS_10(X) TILE_ROWS_9(X) X(9)
+#define TILE_ROWS_11(X) TILE_ROWS_10(X) X(10)
+#define TILE_ROWS_12(X) TILE_ROWS_11(X) X(11)
+#define TILE_ROWS_13(X) TILE_ROWS_12(X) X(12)
+#define TILE_ROWS_14(X) TILE_ROWS_13(X) X(13)
+
+/* ---- tiles ---------------------------------------------------------------------------------------------- */
+
+#define TILE_ZERO(i) V x##i = ZERO(), y##i = ZERO();
+#define TILE_STEP(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
+#define TILE_TOUCH(i) __builtin_prefetch(c + (i) * ldc, 1), __builtin_prefetch(c + (i) * ldc + 2 * LANES - 1, 1);
+#define TILE_SET(i) VSTORE(c + (i) * ldc, MUL(alpha, x##i)), VSTORE(c + (i) * ldc + LANES, MUL(alpha, y##i));
+#define TILE_ADD(i)                                                                                          \
+    VSTORE(c + (i) * ldc, FMA(alpha, x##i, VLOAD(c + (i) * ldc))),                                             \
+        VSTORE(c + (i) * ldc + LANES, FMA(alpha, y##i, VLOAD(c + (i) * ldc + LANES)));
+#define TILE_BLEND(i)                                                                                        \
+    VSTORE(c + (i) * ldc, FMA(alpha, x##i, MUL(beta, VLOAD(c + (i) * ldc)))),                                  \
+        VSTORE(c + (i) * ldc + LANES, FMA(alpha, y##i, MUL(beta, VLOAD(c + (i) * ldc + LANES))));
+
+#define TILE_HALF(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i);
+
+#define TILE(rows)                                                                                           \
+    static inline __attribute__((always_inline)) TARGET void NAME(body_##rows)(                              \
+        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, bool narrow, T al, T be) {        \
+        V f, b0, b1;                                                                                         \
+        TILE_ROWS_##rows(TILE_TOUCH) TILE_ROWS_##rows(TILE_ZERO) if (narrow) {                               \
+            for (; k > 0; k--, a += MR, b += ldb) {                                                          \
+                b0 = VLOAD(b);                                                                               \
+                TILE_ROWS_##rows(TILE_HALF)                                                                  \
+            }                                                                                                \
+        } else {                                                                                             \
+            for (; k > 0; k--, a += MR, b += ldb) {                                                          \
+                b0 = VLOAD(b), b1 = VLOAD(b + LANES);                                                        \
+                TILE_ROWS_##rows(TILE_STEP)                                                                  \
+            }                                                                                                \
+        }                                                                                                    \
+        V alpha = SET1(al), beta = SET1(be);                                                           \
+        if (be == 0) {                                                                                       \
+            TILE_ROWS_##rows(TILE_SET)                                                                       \
+        } else if (be == 1) {                                                                                \
+            TILE_ROWS_##rows(TILE_ADD)                                                                       \
+        } else {                                                                                             \
+            TILE_ROWS_##rows(TILE_BLEND)                                                                     \
+        }                                                                                                    \
+    }\
+    static TARGET void NAME(half_##rows)(int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, T al, T be) {\
+        NAME(body_##rows)(k, a, b, ldb, c, ldc, true, al, be);                                               \
+    }                                                                                                        \
+    static TARGET void NAME(whole_##rows)(int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, T al, T be) {\
+        NAME(body_##rows)(k, a, b, ldb, c, ldc, false, al, be);                                              \
+    }                                                                                                        \
+    static TARGET void NAME(tile_##rows)(int64_t k, const void *a, const void *b, int64_t ldb, void *pc, int64_t ldc,\
+                                         int cols, double al, double be) {                                   \
+        T part[(rows) * 2 * LANES], *c = pc;                                                                 \
+        if (cols == 2 * LANES) {                                                                             \
+            NAME(whole_##rows)(k, a, b, ldb, c, ldc, (T)al, (T)be);                                          \
+            return;                                                                                          \
+        }                                                                                                    \
+        /* Fewer columns: the same arithmetic, on a copy. */                                                 \
+        for (int i = 0; i < (rows); i++)                                                                     \
+            for (int j = 0; j < 2 * LANES; j++) part[i * 2 * LANES + j] = be != 0 && j < cols ? c[i * ldc + j] : 0;\
+        (cols <= LANES ? NAME(half_##rows) : NAME(whole_##rows))(k, a, b, ldb, part, 2 * LANES, (T)al, (T)be);\
+        for (int i = 0; i < (rows); i++)                                                                     \
+            for (int j = 0; j < cols; j++) c[i * ldc + j] = part[i * 2 * LANES + j];                         \
+    }
+
+TILE(1)
+TILE(2)
+TILE(3)
+TILE(4)
+TILE(5)
+TILE(6)
+#if MR == 14
+TILE(7)
+TILE(8)
+TILE(9)
+TILE(10)
+TILE(11)
+TILE(12)
+TILE(13)
+TILE(14)
+#define TILE_TABLE                                                                                           \
+    NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4), NAME(tile_5), NAME(tile_6), NAME(tile_7),  \
+        NAME(tile_8), NAME(tile_9), NAME(tile_10), NAME(tile_11), NAME(tile_12), NAME(tile_13), NAME(tile_14)
+#else
+#define TILE_TABLE NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4), NAME(tile_5), NAME(tile_6)
+#endif
+
+/* ---- dot kernels ---------------------------------------------------------------------------------------- */
+
+#define DOT_ZERO(i) V p##i = ZERO(), q##i = ZERO(), r##i = ZERO(), s##i = ZERO();
+#define DOT_LOAD(i) V f##i = VLOAD(a + (i) * lda + x);
+#define DOT_LOAD_PART(i) V f##i = LOAD_PART(a + (i) * lda + x, k - x);
+#define DOT_STEP_P(i) p##i = FMA(f##i, w, p##i);
+#define DOT_STEP_Q(i) q##i = FMA(f##i, w, q##i);
+#define DOT_STEP_R(i) r##i = FMA(f##i, w, r##i);
+#define DOT_STEP_S(i) s##i = FMA(f##i, w, s##i);
+#define DOT_OUT(i)                                                                                           \
+    SUM4(p##i, q##i, r##i, s##i, sum);                                                                       \
+    if (cols == 4)                                                                                           \
+        NAME(dot_out)(c + (i) * ldc, sum, (T)al, (T)be);                                                     \
+    else                                                                                                     \
+        for (int j = 0; j < cols; j++) {                                                                     \
+            T *to = c + (i) * ldc + j;                                                                       \
+            *to = be == 0 ? (T)al * sum[j] : (T)be * *to + (T)al * sum[j];                                   \
+        }
+
+typedef T NAME(four) __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+static inline TARGET void NAME(dot_out)(T *c, const T *sum, T al, T be) {
+    NAME(four) v = al * *(const NAME(four) *)sum;
+    if (be != 0) v = be * *(NAME(four) *)c + v;
+    *(NAME(four) *)c = v;
+}
+
+#define DOT(rows)                                                                                            \
+    static TARGET void NAME(dot_##rows)(int64_t k, const void *pa, int64_t lda, const void *pb, int64_t ldb, \
+                                        void *pc, int64_t ldc, int cols, double al, double be) {             \
+        const T *a = pa, *b0 = pb; /* columns that are missing are computed from the first */                \
+        const T *b1 = b0 + (cols > 1 ? ldb : 0), *b2 = b0 + (cols > 2 ? 2 * ldb : 0),                        \
+                *b3 = b0 + (cols > 3 ? 3 * ldb : 0);                                                         \
+        T *c = pc, sum[4];                                                                                   \
+        V w;                                                                                                 \
+        int64_t x = 0;                                                                                       \
+        TILE_ROWS_##rows(DOT_ZERO) for (; x + LANES <= k; x += LANES) {                                      \
+            TILE_ROWS_##rows(DOT_LOAD) w = VLOAD(b0 + x);                                                     \
+            TILE_ROWS_##rows(DOT_STEP_P) w = VLOAD(b1 + x);                                                   \
+            TILE_ROWS_##rows(DOT_STEP_Q) w = VLOAD(b2 + x);                                                   \
+            TILE_ROWS_##rows(DOT_STEP_R) w = VLOAD(b3 + x);                                                   \
+            TILE_ROWS_##rows(DOT_STEP_S)                                                                     \
+        }                                                                                                    \
+        if (x < k) {                                                                                         \
+            TILE_ROWS_##rows(DOT_LOAD_PART) w = LOAD_PART(b0 + x, k - x);                                    \
+            TILE_ROWS_##rows(DOT_STEP_P) w = LOAD_PART(b1 + x, k - x);                                       \
+            TILE_ROWS_##rows(DOT_STEP_Q) w = LOAD_PART(b2 + x, k - x);                                       \
+            TILE_ROWS_##rows(DOT_STEP_R) w = LOAD_PART(b3 + x, k - x);                                       \
+            TILE_ROWS_##rows(DOT_STEP_S)                                                                     \
+        }                                                                                                    \
+        TILE_ROWS_##rows(DOT_OUT)                                                                            \
+    }
+
+DOT(1)
+DOT(2)
+DOT(3)
+#if DOT_ROWS == 6
+DOT(4)
+DOT(5)
+DOT(6)
+#define DOT_TABLE NULL, NAME(dot_1), NAME(dot_2), NAME(dot_3), NAME(dot_4), NAME(dot_5), NAME(dot_6)
+#else
+#define DOT_TABLE NULL, NAME(dot_1), NAME(dot_2), NAME(dot_3)
+#endif
+
+/* ---- one row -------------------------------------------------------------------------------------------- */
+
+/* c += the sum of 8 (count) rows of b times a: rows are read side by side from end to end. */
+static inline __attribute__((always_inline)) TARGET void NAME(row_steps)(int64_t n, int count, const T *a, const T *b,
+                                                                         int64_t ldb, T *c) {
+    V f[8];
+    T part[LANES];
+    int64_t j = 0;
+    for (int i = 0; i < count; i++) f[i] = SET1(a[i]);
+    for (; j + LANES <= n; j += LANES) {
+        V v = VLOAD(c + j);
+#pragma GCC unroll 8
+        for (int i = 0; i < count; i++) v = FMA(f[i], VLOAD(b + i * ldb + j), v);
+        VSTORE(c + j, v);
+    }
+    if (j == n) return;
+    V v = LOAD_PART(c + j, n - j);
+    for (int i = 0; i < count; i++) v = FMA(f[i], LOAD_PART(b + i * ldb + j, n - j), v);
+    VSTORE(part, v);
+    for (int64_t i = 0; j + i < n; i++) c[j + i] = part[i];
+}
+
+static TARGET void NAME(row)(int64_t n, int64_t k, const void *pa, int64_t as, const void *pb, int64_t ldb, void *pc,
+                             double al, double be) {
+    const T *a = pa, *b = pb;
+    T *c = pc, scaled[8];
+    for (int64_t j = 0; j < n; j++) c[j] = be == 0 ? 0 : (T)be * c[j];
+    for (; k > 0; k -= 8, a += 8 * as, b += 8 * ldb) {
+        int count = k < 8 ? (int)k : 8;
+        for (int i = 0; i < count; i++) scaled[i] = (T)al * a[i * as];
+        if (count == 8)
+            NAME(row_steps)(n, 8, scaled, b, ldb, c);
+        else
+            for (int i = 0; i < count; i++) NAME(row_steps)(n, 1, scaled + i, b + i * ldb, ldb, c);
+    }
+}
+
+MICRO = {MICRO_HEAD, {TILE_TABLE}, {DOT_TABLE}, NAME(row), MICRO_TAIL};
+
+#undef T
+#undef V
+#undef LANES
+#undef NAME
+#undef TARGET
+#undef MR
+#undef DOT_ROWS
+#undef ZERO
+#undef VLOAD
+#undef VSTORE
+#undef SET1
+#undef FMA
+#undef MUL
+#undef LOAD_PART
+#undef SUM4
+#undef TILE_TABLE
+#undef DOT_TABLE
+#undef MICRO
+#undef MICRO_HEAD
+#undef MICRO_TAIL
