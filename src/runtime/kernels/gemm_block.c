@@ -19,11 +19,11 @@ enum {
     GEMM_DOT_K = 1024,     /* elements of k that a dot kernel's rows may have: 7 rows of 4 KiB */
     GEMM_DOT_ROWS = 24,    /* rows (or columns) up to which dot kernels may beat packing, */
     GEMM_DOT_SHARE = 20,   /* if they are not more than a part of k: the sums at the end cost as much as some steps */
-    GEMM_DIRECT_ROWS = 18,
-    GEMM_DIRECT_COLS = 1024,
-    GEMM_BLAS_ROWS = 48,
-    GEMM_BLAS_WASTE = 8,   /* percent */
-    GEMM_BLAS_LONG = 256,
+    GEMM_DIRECT_ROWS = 18,   /* rows up to which tiles may read B as it lies, */
+    GEMM_DIRECT_COLS = 1024, /* if its own rows are no longer: each row of a tile is a page of its own otherwise */
+    GEMM_BLAS_ROWS = 48,   /* what OpenBLAS 0.3.21 did better (make bench-gemm): fewer rows than this with longer rows of B than above, */
+    GEMM_BLAS_WASTE = 8,   /* and columns of which this part, in percent, is filled up to whole panels, */
+    GEMM_BLAS_LONG = 256,  /* in sums of at least this length */
     GEMM_ROW_STEPS = 4096, /* elements of C that stay in the first cache */
     GEMM_DIRECT_K = 32,    /* rows of B that are read together as they lie */
     GEMM_GROUP = 8,        /* panels that are packed together */
