@@ -13,6 +13,8 @@
 #   make CC=clang-19    with another compiler
 #   make LLVM=0         without the compiler for kernels (libctsc-jit.so); programs then run in the interpreter alone
 #   make bench          the benchmark suite, with PyTorch and ONNX Runtime in the same run where they are installed
+#   make bench-ops      single operators, with PyTorch in the same run where it is installed (OPS="--only sort")
+#   make docs           docs/operators.md, from the tables of operators
 #   make bench-load     load and run times of a model (MODEL=, INPUTS=)
 #   make bench-kernels  speed of generated code against memcpy
 #   make bench-gemm     speed of matrix products against OpenBLAS
@@ -85,6 +87,7 @@ $(BUILD)/%.o: %.c Makefile
 # Assembled in with .incbin, which the compiler's dependency output does not see.
 $(BUILD)/src/ir/schemas_data.o: src/ir/schemas.txt
 $(BUILD)/src/frontend/upgraders.o: src/frontend/prelude/upgraders.py
+$(BUILD)/src/runtime/composite.o: $(shell find src/frontend/prelude/operators* -name '*.py')
 $(BUILD)/src/frontend/prelude.o: $(shell find src/frontend/prelude -name '*.py')
 
 $(BUILD)/libctsc.a: $(LIB_OBJ)
@@ -158,11 +161,29 @@ test-torch: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@status=0; for t in tests/interop/*.py tests/prelude/*.py; do echo "$$t"; $(TORCH_PYTHON) $$t --ctsc $(BUILD)/ctsc || status=1; done; exit $$status
 
+# Calls of every operator at the edges (empty, 0-dim, overlapping, nan, overflow ...) against real PyTorch; prints what differs. What agreed is
+# kept in tests/edges/cases.txt, which make test checks: make test-edges [EDGES_SEED=2]
+EDGES_SEED ?= 2
+test-edges: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/tests/unit/test_edges
+	$(TORCH_PYTHON) tests/edges/make.py --ctsc $(BUILD)/ctsc --seed $(EDGES_SEED) > $(BUILD)/edges.txt
+	$(BUILD)/tests/unit/test_edges $(BUILD)/edges.txt -v
+
 # The suite: make bench [BENCH="--only softmax --threads 1 --json times.json"]. TORCH_PYTHON, ONNX_PYTHON: Pythons that have the peers.
 ONNX_PYTHON ?= python3
 bench: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/copy
 	@python3 bench/suite.py --ctsc $(BUILD)/ctsc --torch-python $(TORCH_PYTHON) --onnxruntime-python $(ONNX_PYTHON) $(BENCH)
+
+# Single operators, family by family: make bench-ops [OPS="--only sort --threads 1 --json times.json"].
+bench-ops: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/calls $(BUILD)/bench/copy
+	@python3 bench/ops.py --bench $(BUILD)/bench --torch-python $(TORCH_PYTHON) $(OPS)
+
+# docs/operators.md; tests/run.py (group docs) says when it is stale.
+docs: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(BUILD)/ctsc ops --markdown > docs/operators.md.new && mv docs/operators.md.new docs/operators.md
 
 # Times of one model: make bench-load MODEL=x.pt INPUTS=in.pt [THREADS=1]
 MODEL ?= models/digits_cnn.pt
@@ -231,6 +252,6 @@ $(BUILD)/.deps-%: scripts/install-deps
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all jit unit examples demo test test-levels diff test-torch bench bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean
+.PHONY: all build-all jit unit examples demo test test-levels diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -62,6 +62,8 @@ class Torch:
         spec = importlib.util.spec_from_file_location("model", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
+        if hasattr(module, "Main"):
+            return self.torch.jit.script(module.Main().eval())
         return self.torch.jit.script(module.forward)
 
     def load(self, q):

@@ -55,6 +55,25 @@ typedef struct ctsc_kernel_stats {
     double compile_us;   /* the compiler's time */
 } ctsc_kernel_stats;
 CTSC_API void ctsc_get_kernel_stats(ctsc_kernel_stats *out);
+/* What documents say about an operator overload. */
+typedef struct ctsc_operator_detail {
+    size_t size;         /* sizeof(ctsc_operator_detail) */
+    const char *key;     /* "aten::add.Tensor" */
+    const char *schema;
+    const char *family;  /* "pointwise" */
+    bool supported;
+    bool functional;     /* an aten operator that writes no argument */
+    const char *how;     /* "kernel", "TorchScript" (embedded source), "bytecode" (instructions of their own), "derived"; NULL: not supported */
+    const char *base;    /* of a derived overload, also where the base is missing: the key it follows from; else NULL */
+    const char *alias;   /* what the results are: "new", "view", "in place", "out", "" without tensors */
+    const char *fusible; /* as what it can be part of a kernel: "pointwise", "view", "reduction", "rows"; else NULL */
+} ctsc_operator_detail;
+CTSC_API void ctsc_operator_details(void (*visit)(void *ctx, const ctsc_operator_detail *o), void *ctx);
+/* The families in the order of documents; NULL after the last. */
+CTSC_API const char *ctsc_operator_family(int i);
+/* Runs the operator on small tensors of each dtype: bit d for each ctsc_dtype d with which it works, as far as its first tensor arguments go.
+ * 0: it takes no tensors, or no arguments were found with which it works. Operators with effects are not run. */
+CTSC_API uint32_t ctsc_operator_dtypes(const char *key);
 /* Visits the passes in the order of their table. */
 CTSC_API void ctsc_passes(void (*visit)(void *ctx, const char *name, const char *text), void *ctx);
 

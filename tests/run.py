@@ -6,6 +6,7 @@
 
 Groups:
   layers  the dependency rules of docs/architecture.md (tests/check_layers.py)
+  docs    docs/operators.md says what the tables of operators say (make docs)
   unit    tests/unit/test_*.c, cmocka programs
   ir      tests/ir, IR text through lit and FileCheck
   cli     tests/cli, the command's behaviour through lit and FileCheck
@@ -73,6 +74,14 @@ def run(cmd, env, timeout=1200):
 def group_layers(tally, args, env):
     code, out, err = run([sys.executable, os.path.join(HERE, "check_layers.py")], env)
     tally.add("layers", "includes", code == 0, out + err)
+
+
+def group_docs(tally, args, env):
+    code, out, err = run([env["CTSC"], "ops", "--markdown"], env)
+    with open(os.path.join(ROOT, "docs", "operators.md"), encoding="utf-8") as f:
+        have = f.read()
+    diff = "\n".join(difflib.unified_diff(have.split("\n"), out.split("\n"), "docs/operators.md", "ctsc ops --markdown", n=0, lineterm=""))
+    tally.add("docs", "operators.md", code == 0 and have == out, "%s\n%s\n'make docs' makes it anew" % (err, diff[-2000:]))
 
 
 def group_unit(tally, args, env):
@@ -362,6 +371,7 @@ def main():
     env = environment(args)
     groups = {
         "layers": lambda: group_layers(tally, args, env),
+        "docs": lambda: group_docs(tally, args, env),
         "unit": lambda: group_unit(tally, args, env),
         "ir": lambda: group_lit(tally, args, env, "ir"),
         "cli": lambda: group_lit(tally, args, env, "cli"),

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_ops.c - ctsc ops: the operators ctsc knows, by schema. */
-#include "cli/cli.h"
+/*
+ * cmd_ops.c - ctsc ops: the operators ctsc knows, by schema; how many of PyTorch's they are; all of them as a document.
+ * Tests: tests/cli/ops.test
+ */
+#include "cli/ops.h"
 
 #include <fnmatch.h>
 #include <string.h>
 
-enum { OPT_ALL = 256, OPT_JSON };
+enum { OPT_ALL = 256, OPT_JSON, OPT_COVERAGE, OPT_MISSING, OPT_MARKDOWN };
 
-typedef struct ops_args { const char *pattern; bool all, json; json_t *list; size_t shown; } ops_args;
+typedef struct ops_args { const char *pattern; bool all, json, coverage, missing, markdown; json_t *list; size_t shown; } ops_args;
 
 static const struct argp_option ops_options[] = {
     {"all", OPT_ALL, 0, 0, "also operators of PyTorch that are not supported", 0},
     {"json", OPT_JSON, 0, 0, "print JSON", 0},
+    {"coverage", OPT_COVERAGE, 0, 0, "instead: how many of PyTorch's operators are supported, by family", 0},
+    {"missing", OPT_MISSING, 0, 0, "the same, and which are not", 0},
+    {"markdown", OPT_MARKDOWN, 0, 0, "instead: all supported operators as a document (docs/operators.md)", 0},
     {0}};
 
 static error_t ops_parse(int key, char *arg, struct argp_state *state) {
@@ -19,6 +25,9 @@ static error_t ops_parse(int key, char *arg, struct argp_state *state) {
     switch (key) {
     case OPT_ALL: a->all = true; break;
     case OPT_JSON: a->json = true; break;
+    case OPT_MISSING: a->missing = true; /* fall through */
+    case OPT_COVERAGE: a->coverage = true; break;
+    case OPT_MARKDOWN: a->markdown = true; break;
     case ARGP_KEY_ARG:
         if (a->pattern) argp_error(state, "one PATTERN only, '%s' is too much", arg);
         a->pattern = arg;
@@ -51,6 +60,10 @@ int cmd_ops(int argc, char **argv) {
                                      "pattern such as 'aten::add*'.", NULL, NULL, NULL};
     ops_args a = {0};
     cli_parse_args(&argp, argc, argv, &a);
+    if ((a.coverage || a.markdown) && (a.pattern || a.all || a.coverage == a.markdown))
+        return cli_complain(CTSC_USAGE, "--coverage and --markdown tell of all operators: they stand alone");
+    if (a.coverage) return ops_coverage(a.missing, a.json);
+    if (a.markdown) return ops_markdown();
     if (a.json) a.list = json_array();
     ctsc_operators(ops_visit, &a);
     if (a.json) return cli_print_json(a.list);

@@ -11,6 +11,7 @@
  * Tests: tests/unit/test_ops.c
  */
 #include "ir/op_derive.h"
+#include "ir/op_family.h"
 
 #include "base/map.h"
 
@@ -177,7 +178,7 @@ static op_set *op_set_new(int n) {
 
 /* ---- derived overloads ----------------------------------------------------------------------- */
 
-enum { OP_DERIVE_DEPTH = 4, OP_KEY = 160 };
+enum { OP_DERIVE_DEPTH = 4, OP_KEY = OP_KEY_LENGTH };
 
 static bool op_overload_text(void *ctx, const char *name, int i, op_text *out) {
     const op_group *g = strmap_get(&((op_index *)ctx)->groups, name);
@@ -217,6 +218,17 @@ static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int de
         o->fn_ctx = op_text_key(&base, key) ? arena_strdup(a, key) : NULL;
         if (!o->fn_ctx) o->fn = NULL;
     }
+}
+
+bool op_derived_from(const op *o, char key[OP_KEY_LENGTH]) {
+    const op_index *x = op_index_get();
+    op_text t, base;
+    if (!x || strmap_get(&x->bindings, o->key)) return false;
+    for (int i = 0; op_overload_text((void *)x, o->schema->name, i, &t); i++) {
+        if (!op_text_key(&t, key) || strcmp(key, o->key)) continue;
+        return op_derive(&(op_derive_host){(void *)x, op_overload_text}, &t, &base) != DERIVED_NOT && op_text_key(&base, key);
+    }
+    return false;
 }
 
 /* Parses all lines of the group; with the lock held. */

@@ -54,6 +54,8 @@ ctsc_status pass_run_list(pass_ctx *cx, graph *g, const char *list, bool *change
 /* A table of cx->times: how often each pass ran, how often it changed something, how long it took. */
 void pass_print_times(const pass_ctx *cx, strbuf *out);
 
+/* Would scalar-constants, which every level of optimisation needs, change g? */
+bool pass_scalar_constants_wanted(const graph *g);
 /* After emission: what PyTorch does before it shows a .graph. Has the type of unit->simplify. */
 ctsc_status pipeline_simplify(graph *g, diag *d);
 /* A function's graph, before it takes the place of calls. */

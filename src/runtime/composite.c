@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * composite.c - operators that are written in TorchScript: frontend/prelude/operators.py, embedded.
+ * composite.c - operators that are written in TorchScript: frontend/prelude/operators.py and operators/NAME.py, embedded.
  *
- * Method. The file is read like a code file of an archive, `__torch__.operators`, in a unit that lives as long as the process: functions are parsed
- * when the first operator is asked for, and compiled one by one, helpers inlined. aten::diff is diff there, aten::trapezoid.dx is trapezoid__dx. The
+ * Method. The files are read like code files of an archive, `__torch__.operators` and `__torch__.operators.NAME`, in a unit that lives as long as the
+ * process: functions are parsed when the first operator of a file is asked for, and compiled one by one, helpers inlined. aten::diff is diff there,
+ * aten::trapezoid.dx is trapezoid__dx; which file has it, its text says. The
  * interpreter calls the function as the operator's; the pass `decompose` puts its body in the node's place, so that it is optimised
  * and fused with what stands around it. An error inside is one of the operator: its message counts, its place does not.
  * Tests: tests/unit/test_composite.c
@@ -16,16 +17,30 @@
 #include <stdio.h>
 #include <string.h>
 
-__asm__(".section .rodata\n"
-        "prelude_operators:\n"
-        ".incbin \"src/frontend/prelude/operators.py\"\n"
-        "prelude_operators_end:\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char prelude_operators[] __attribute__((visibility("hidden")));
-extern const char prelude_operators_end[] __attribute__((visibility("hidden")));
+/* COMPOSITE_FILE(symbol, module, path) */
+#define COMPOSITE_FILES                                                                           \
+    COMPOSITE_FILE(prelude_operators, "__torch__.operators", "operators.py")                      \
+    COMPOSITE_FILE(prelude_backward, "__torch__.operators.backward", "operators/backward.py")     \
+    COMPOSITE_FILE(prelude_layers, "__torch__.operators.layers", "operators/layers.py")           \
+    COMPOSITE_FILE(prelude_resample, "__torch__.operators.resample", "operators/resample.py")     \
+    COMPOSITE_FILE(prelude_assorted, "__torch__.operators.assorted", "operators/assorted.py")
 
-#define COMPOSITE_MODULE "__torch__.operators"
+/* Each text ends in a NUL. */
+#define COMPOSITE_FILE(symbol, module, path) #symbol ":\n.incbin \"src/frontend/prelude/" path "\"\n.byte 0\n"
+__asm__(".section .rodata\n" COMPOSITE_FILES ".previous\n");
+#undef COMPOSITE_FILE
+#define COMPOSITE_FILE(symbol, module, path) extern const char symbol[] __attribute__((visibility("hidden")));
+COMPOSITE_FILES
+#undef COMPOSITE_FILE
+
+static const struct composite_file {
+    const char *module, *path, *text;
+} composite_files[] = {
+#define COMPOSITE_FILE(symbol, module, path) {module, path, symbol},
+    COMPOSITE_FILES
+#undef COMPOSITE_FILE
+};
+enum { COMPOSITE_NFILES = sizeof composite_files / sizeof *composite_files };
 
 static pthread_mutex_t composite_lock = PTHREAD_MUTEX_INITIALIZER;
 static unit *composite_unit; /* never freed: operators point to its functions */
@@ -33,9 +48,23 @@ static unit *composite_unit; /* never freed: operators point to its functions */
 static ctsc_status composite_read(void *ctx, diag *d, const char *name, source **out) {
     (void)ctx;
     *out = NULL;
-    if (!strstr(name, "__torch__/operators.py")) return CTSC_OK;
-    *out = source_new("<operators>", prelude_operators, (size_t)(prelude_operators_end - prelude_operators));
-    return *out ? CTSC_OK : diag_no_memory(d);
+    const char *path = strstr(name, "__torch__/");
+    for (int i = 0; path && i < COMPOSITE_NFILES; i++) {
+        const struct composite_file *f = &composite_files[i];
+        if (strcmp(path + strlen("__torch__/"), f->path)) continue;
+        *out = source_new("<operators>", f->text, strlen(f->text));
+        return *out ? CTSC_OK : diag_no_memory(d);
+    }
+    return CTSC_OK;
+}
+
+/* The module whose text defines the function. */
+static const char *composite_module(const char *function_name) {
+    char line[160];
+    snprintf(line, sizeof line, "\ndef %s(", function_name);
+    for (int i = 0; i < COMPOSITE_NFILES; i++)
+        if (strstr(composite_files[i].text, line)) return composite_files[i].module;
+    return composite_files[0].module;
 }
 
 static unit *composite_unit_get(diag *d) {
@@ -62,13 +91,14 @@ static ctsc_status composite_compile(unit *u, function *f, diag *d) {
 }
 
 static function *composite_find(const op *o, diag *d) {
-    char name[160];
+    char function_name[128], name[192];
     type *cls = NULL;
     function *f = NULL;
     unit *u = composite_unit_get(d);
     if (!u) return NULL;
     const schema *s = o->schema;
-    snprintf(name, sizeof name, COMPOSITE_MODULE ".%s%s%s", s->name + 6, *s->overload ? "__" : "", s->overload);
+    snprintf(function_name, sizeof function_name, "%s%s%s", s->name + 6, *s->overload ? "__" : "", s->overload);
+    snprintf(name, sizeof name, "%s.%s", composite_module(function_name), function_name);
     pthread_mutex_lock(&u->lock);
     if (unit_resolve(u, d, name, &cls, &f) == CTSC_OK && !f) diag_fail(d, CTSC_INTERNAL, "no function for operator %s", o->key);
     pthread_mutex_unlock(&u->lock);

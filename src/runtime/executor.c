@@ -49,7 +49,7 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
     s = pipeline_inline(g, d);
-    if (s == CTSC_OK) s = pass_run_list(&(pass_ctx){.diag = d}, g, "decompose", NULL);
+    if (s == CTSC_OK) s = pass_run_list(&(pass_ctx){.diag = d}, g, "scalar-constants,decompose", NULL);
     if (s == CTSC_OK) s = executor_freeze(g, level, self, d);
     if (s == CTSC_OK) s = executor_optimise_graph(g, level, d);
     if (s == CTSC_OK) *out = g;
@@ -77,12 +77,24 @@ static ctsc_status executor_code_optimised(function *f, int level, const object 
     return s == CTSC_OK ? CTSC_OK : code_new(d, executor_name(f), f->graph, out);
 }
 
+/* Level 0: f as it is written, but for what every level does. */
+static ctsc_status executor_code_plain(function *f, diag *d, code **out) {
+    if (!pass_scalar_constants_wanted(f->graph)) return code_new(d, executor_name(f), f->graph, out);
+    graph *g = graph_clone(f->graph);
+    if (!g) return diag_no_memory(d);
+    ctsc_status s = pass_run_list(&(pass_ctx){.diag = d}, g, "scalar-constants", NULL);
+    if (s == CTSC_OK) s = code_new(d, executor_name(f), g, out);
+    if (s == CTSC_OK) (*out)->graph = g;
+    else graph_free(g);
+    return s;
+}
+
 static ctsc_status code_ensure_locked(function *f, int level, const object *self, diag *d) {
     if (f->code[level]) return CTSC_OK;
     ctsc_status s = f->graph ? CTSC_OK : function_ensure_compiled(f, d);
     if (s != CTSC_OK) return s;
     code *c = NULL;
-    s = level ? executor_code_optimised(f, level, self, d, &c) : code_new(d, executor_name(f), f->graph, &c);
+    s = level ? executor_code_optimised(f, level, self, d, &c) : executor_code_plain(f, d, &c);
     if (s != CTSC_OK) return s;
     if (f->unit) f->unit->code_free = code_free;
     __atomic_store_n(&f->code[level], c, __ATOMIC_RELEASE);

@@ -24,8 +24,10 @@ static uint32_t generator_twist(uint32_t u, uint32_t v) {
 
 static void generator_refill(generator *g) {
     uint32_t *s = g->state;
-    for (int j = 0; j < MT_N; j++)
-        s[j] = s[(j + MT_M) % MT_N] ^ generator_twist(s[j], s[(j + 1) % MT_N]);
+    int j = 0;
+    for (; j < MT_N - MT_M; j++) s[j] = s[j + MT_M] ^ generator_twist(s[j], s[j + 1]);
+    for (; j < MT_N - 1; j++) s[j] = s[j + MT_M - MT_N] ^ generator_twist(s[j], s[j + 1]);
+    s[j] = s[MT_M - 1] ^ generator_twist(s[j], s[0]);
     g->left = MT_N;
     g->next = 0;
 }

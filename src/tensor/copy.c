@@ -9,6 +9,11 @@
  * Invariants: a source that shares memory with a destination of another geometry is cloned first.
  * Tests: tests/unit/test_tensor.c
  */
+/* Vectorise loops of unknown length, and turn ?: into selects; neither changes a result. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3", "no-trapping-math")
+#endif
+
 #include "base/pool.h"
 #include "tensor/element.h"
 #include "tensor/iter.h"
@@ -77,22 +82,22 @@ typedef double copy_FLOAT64;
 typedef float16 copy_FLOAT16;
 typedef bfloat16 copy_BFLOAT16;
 
-#define COPY_LOAD_UINT8(x)    ((int64_t)(x))
-#define COPY_LOAD_INT8(x)     ((int64_t)(x))
-#define COPY_LOAD_INT16(x)    ((int64_t)(x))
-#define COPY_LOAD_INT32(x)    ((int64_t)(x))
+#define COPY_LOAD_UINT8(x)    ((int32_t)(x))
+#define COPY_LOAD_INT8(x)     ((int32_t)(x))
+#define COPY_LOAD_INT16(x)    ((int32_t)(x))
+#define COPY_LOAD_INT32(x)    ((int32_t)(x))
 #define COPY_LOAD_INT64(x)    (x)
-#define COPY_LOAD_BOOL(x)     ((int64_t)((x) != 0))
+#define COPY_LOAD_BOOL(x)     ((int32_t)((x) != 0))
 #define COPY_LOAD_FLOAT32(x)  (x)
 #define COPY_LOAD_FLOAT64(x)  (x)
 #define COPY_LOAD_FLOAT16(x)  float16_to_float(x)
 #define COPY_LOAD_BFLOAT16(x) bfloat16_to_float(x)
 
-/* Of an int64_t, a float or a double. */
+/* Of an int32_t, an int64_t, a float or a double. */
 #define COPY_TO_INT64(x)                                                                           \
-    _Generic((x), int64_t : (int64_t)(x), default : element_to_int64((double)(x)))
+    _Generic((x), int32_t : (int64_t)(x), int64_t : (int64_t)(x), default : element_to_int64((double)(x)))
 #define COPY_TO_INT32(x)                                                                           \
-    _Generic((x), int64_t : (int64_t)(x), default : (int64_t)element_to_int32((double)(x)))
+    _Generic((x), int32_t : (int64_t)(x), int64_t : (int64_t)(x), default : (int64_t)element_to_int32((double)(x)))
 
 #define COPY_STORE_UINT8(x)    ((uint8_t)COPY_TO_INT64(x))
 #define COPY_STORE_INT8(x)     ((int8_t)COPY_TO_INT32(x))
@@ -239,17 +244,18 @@ static ctsc_status copy_check_shapes(diag *d, const tensor *dst, const tensor *s
 
 /* ---- transposed matrices ------------------------------------------------------------------- */
 
-/* A tile's row is a cache line long, or 16 elements; it goes through a buffer, so that every line
- * of src and of dst is touched once, however badly their distances suit the cache. */
-enum { COPY_TILE_BYTES = 4096, COPY_TILE_MIN = 32 };
+/* A tile's row is two cache lines long, or 16 elements, or the whole of a narrow matrix; its height fills the buffer that it goes through, so
+ * that every line of src and of dst is touched once, however badly their distances suit the cache. */
+enum { COPY_TILE_BYTES = 8192, COPY_TILE_MIN = 32, COPY_TILE_NARROW = 2, COPY_TILE_WORK = 32768 };
 
 typedef struct copy_transposed {
     char *dst;
     const char *src;
-    int64_t item, tile;
-    int64_t rows, cols;         /* of a matrix of dst, which is contiguous */
-    int64_t src_batch, src_col; /* strides in bytes; that of a row is the item's size */
+    int64_t item, height, width; /* of a tile */
+    int64_t rows, cols;          /* of a matrix of dst, which is contiguous */
+    int64_t src_col;             /* stride in bytes; that of a row is the item's size */
     int64_t row_tiles;
+    const tensor *batches; /* src: all but its last two dimensions count the matrices */
 } copy_transposed;
 
 /* One tile of w x h elements: buffer[i][j] = src[j][i], then the buffer's rows to dst. */
@@ -271,20 +277,31 @@ static void copy_one_tile(const copy_transposed *c, char *dst, const char *src, 
     case 8: COPY_TILE_FILL(uint64_t) break;
     default: COPY_TILE_FILL(copy_16bytes) break;
     }
-    for (int64_t i = 0; i < h; i++)
-        memcpy(dst + i * c->cols * c->item, buffer + i * w * c->item, (size_t)(w * c->item));
+    if (w == c->cols) memcpy(dst, buffer, (size_t)(h * w * c->item));
+    else
+        for (int64_t i = 0; i < h; i++)
+            memcpy(dst + i * c->cols * c->item, buffer + i * w * c->item, (size_t)(w * c->item));
+}
+
+static const char *copy_tile_source(const copy_transposed *c, int64_t batch) {
+    int64_t offset = 0;
+    for (int i = c->batches->ndim - 3; i >= 0; i--) {
+        offset += batch % c->batches->sizes[i] * c->batches->strides[i];
+        batch /= c->batches->sizes[i];
+    }
+    return c->src + offset * c->item;
 }
 
 /* Pieces are rows of tiles. */
 static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
     const copy_transposed *c = ctx;
     for (int64_t k = begin; k < end; k++) {
-        int64_t batch = k / c->row_tiles, row = k % c->row_tiles * c->tile;
-        int64_t h = c->rows - row < c->tile ? c->rows - row : c->tile;
+        int64_t batch = k / c->row_tiles, row = k % c->row_tiles * c->height;
+        int64_t h = c->rows - row < c->height ? c->rows - row : c->height;
         char *dst = c->dst + (batch * c->rows + row) * c->cols * c->item;
-        const char *src = c->src + batch * c->src_batch + row * c->item;
-        for (int64_t col = 0; col < c->cols; col += c->tile) {
-            int64_t w = c->cols - col < c->tile ? c->cols - col : c->tile;
+        const char *src = copy_tile_source(c, batch) + row * c->item;
+        for (int64_t col = 0; col < c->cols; col += c->width) {
+            int64_t w = c->cols - col < c->width ? c->cols - col : c->width;
             copy_one_tile(c, dst + col * c->item, src + col * c->src_col, h, w);
         }
     }
@@ -293,26 +310,27 @@ static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
 /* dst contiguous, src with its last two dimensions exchanged: moves it and returns true. */
 static bool copy_try_tiles(tensor *dst, const tensor *src) {
     int n = dst->ndim;
-    if (dst->dtype != src->dtype || n < 2 || n > 3 || src->ndim != n) return false;
+    if (dst->dtype != src->dtype || n < 2 || src->ndim != n) return false;
     int64_t rows = dst->sizes[n - 2], cols = dst->sizes[n - 1];
-    if (rows < COPY_TILE_MIN || cols < COPY_TILE_MIN || src->strides[n - 2] != 1 ||
+    int64_t narrow = rows < cols ? rows : cols, wide = rows < cols ? cols : rows;
+    if (narrow < COPY_TILE_NARROW || wide < COPY_TILE_MIN || src->strides[n - 2] != 1 || src->strides[n - 1] == 1 ||
         !tensor_same_shape(dst, src) || !tensor_is_contiguous(dst))
         return false;
-    int64_t item = (int64_t)dtype_size((dtype)dst->dtype);
-    int64_t tile = item <= 4 ? 64 / item : 16;
+    int64_t item = (int64_t)dtype_size((dtype)dst->dtype), line = item <= 4 ? 128 / item : 16, room = COPY_TILE_BYTES / item;
+    int64_t width = cols < line ? cols : rows < line ? room / rows : line, height = room / width;
     copy_transposed c = {
         .dst = tensor_data(dst),
         .src = tensor_data(src),
         .item = item,
-        .tile = tile,
+        .height = height,
+        .width = width,
         .rows = rows,
         .cols = cols,
-        .src_batch = n == 3 ? src->strides[0] * item : 0,
         .src_col = src->strides[n - 1] * item,
-        .row_tiles = (rows + tile - 1) / tile,
+        .row_tiles = (rows + height - 1) / height,
+        .batches = src,
     };
-    int64_t batches = n == 3 ? dst->sizes[0] : 1;
-    pool_for(batches * c.row_tiles, 32768 / (cols * tile) + 1, copy_tiles, &c);
+    pool_for(dst->numel / (rows * cols) * c.row_tiles, COPY_TILE_WORK / (cols * height) + 1, copy_tiles, &c);
     return true;
 }
 

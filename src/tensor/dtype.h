@@ -59,6 +59,12 @@ static inline bool dtype_is_quantised(dtype d) { return d >= DT_QINT8 && d <= DT
 static inline bool dtype_is_float(dtype d) { /* real floating point */
     return d == DT_FLOAT32 || d == DT_FLOAT64 || d == DT_FLOAT16 || d == DT_BFLOAT16;
 }
+static inline dtype dtype_part(dtype d) { /* of a complex number's parts; any other dtype itself */
+    return d == DT_COMPLEX64 ? DT_FLOAT32 : d == DT_COMPLEX128 ? DT_FLOAT64 : d == DT_COMPLEX32 ? DT_FLOAT16 : d;
+}
+static inline dtype dtype_to_complex(dtype d) { /* of a real floating-point dtype, what has it as parts, or next to it */
+    return d == DT_FLOAT64 ? DT_COMPLEX128 : d == DT_FLOAT16 ? DT_COMPLEX32 : dtype_is_float(d) ? DT_COMPLEX64 : d;
+}
 static inline bool dtype_is_int(dtype d) { return d <= DT_INT64; } /* bool not counted */
 static inline bool dtype_is_integral(dtype d) { return d <= DT_INT64 || d == DT_BOOL; }
 

@@ -151,3 +151,9 @@ void dtype_store_float(dtype dt, void *p, double v) {
     default: dtype_store_int(dt, p, element_to_int64(v));
     }
 }
+
+void dtype_store_complex(dtype dt, void *p, double re, double im) {
+    dtype part = dtype_part(dt);
+    dtype_store_float(part, p, re);
+    dtype_store_float(part, (char *)p + dtype_size(part), im);
+}

@@ -167,15 +167,14 @@ static void print_contents(const tensor *t, const double *p, strbuf *out) {
 
 void tensor_print(const tensor *t, strbuf *out) {
     tensor *d = NULL;
-    if (!dtype_is_complex((dtype)t->dtype)) {
-        if (tensor_new_like(NULL, t, DT_FLOAT64, &d) != CTSC_OK || tensor_copy(NULL, d, t) != CTSC_OK) {
-            tensor_unref(d);
-            out->failed = true;
-            return;
-        }
-        print_contents(t, TENSOR_AT(d, double), out);
+    /* Of complex elements PyTorch shows the real part, too: it prints what becomes of a tensor as doubles. */
+    if (tensor_new_like(NULL, t, DT_FLOAT64, &d) != CTSC_OK || tensor_copy(NULL, d, t) != CTSC_OK) {
         tensor_unref(d);
+        out->failed = true;
+        return;
     }
+    print_contents(t, TENSOR_AT(d, double), out);
+    tensor_unref(d);
     sb_printf(out, "[ CPU%sType{", dtype_table[t->dtype].ir_name);
     for (int i = 0; i < t->ndim; i++) sb_printf(out, "%s%lld", i ? "," : "", (long long)t->sizes[i]);
     sb_puts(out, "} ]");

@@ -20,6 +20,8 @@ static int promote_meet(int a, int b) {
 static int promote_combine(int high, int low) {
     if (high == PROMOTE_NONE) return low;
     if (low == PROMOTE_NONE || promote_category((dtype)low) <= promote_category((dtype)high)) return high;
+    /* A complex number leaves the width to the tensor. */
+    if (dtype_is_complex((dtype)low) && dtype_is_float((dtype)high)) return (int)dtype_to_complex((dtype)high);
     return promote_meet(high, low);
 }
 

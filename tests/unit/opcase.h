@@ -7,9 +7,10 @@
  *
  *     f32[2,3]{...}     a tensor: dtype, sizes, elements in row-major order
  *     f32[2,3]^{...}    the same, but in memory with the first dimension fastest, from element 1 on
+ *     f32[2,3]<0,1>{..} the same with these strides; the elements are those of the memory
  *     (T T None)        a list of tensors
  *     [1 2]             a list of ints
- *     None true 1 1.5 'text'
+ *     None true 1 1.5 1:-2.5 'text'  (the fourth is complex)
  *     !message          the operator fails with it
  *
  * dtypes: u8 i8 i16 i32 i64 f16 f32 f64 c64 c128 b bf16; an element of c64 is re:im. Missing
@@ -75,12 +76,23 @@ static tensor *opcase_tensor(const char **at) {
         strides[d] = numel;
         numel *= sizes[d];
     }
-    storage *s = storage_new((size_t)(numel + offset) * dtype_size(dt));
+    int64_t room = numel;
+    bool strided = **at == '<';
+    if (strided) {
+        room = numel > 0;
+        ++*at;
+        for (int i = 0; i < n; i++, opcase_space(at)) {
+            strides[i] = strtoll(*at, (char **)at, 10);
+            if (numel) room += (sizes[i] - 1) * strides[i];
+        }
+        ++*at;
+    }
+    storage *s = storage_new((size_t)(room + offset) * dtype_size(dt));
     assert_non_null(s);
     ++*at; /* { */
-    for (int64_t k = 0; k < numel; k++) {
-        int64_t rest = k, place = offset;
-        for (int d = n - 1; d >= 0; d--) {
+    for (int64_t k = 0; k < room; k++) {
+        int64_t rest = strided ? 0 : k, place = strided ? k : offset;
+        for (int d = n - 1; d >= 0 && !strided; d--) {
             place += rest % sizes[d] * strides[d];
             rest /= sizes[d];
         }
@@ -124,6 +136,10 @@ static value opcase_value(const char **at) {
     if ((**at >= '0' && **at <= '9') || **at == '-') {
         char *end;
         double f = strtod(*at, &end);
+        if (*end == ':') { /* a complex number */
+            double im = strtod(end + 1, (char **)at);
+            return (value){.tag = V_COMPLEX, .u.complex = complex_new(f, im)};
+        }
         bool whole = strcspn(*at, ".eni ])") >= (size_t)(end - *at);
         int64_t i = strtoll(*at, NULL, 10);
         *at = end;
@@ -133,6 +149,8 @@ static value opcase_value(const char **at) {
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
+
+static int opcase_digits = 6; /* of floating-point results */
 
 static void opcase_print_tensor(const tensor *t, strbuf *sb) {
     dtype dt = (dtype)t->dtype, d = opcase_part(dt);
@@ -157,7 +175,7 @@ static void opcase_print_tensor(const tensor *t, strbuf *sb) {
             else if (f != f)
                 sb_puts(sb, "nan");
             else
-                sb_printf(sb, "%.6g", f);
+                sb_printf(sb, "%.*g", opcase_digits, f);
         }
     }
     sb_putc(sb, '}');
@@ -170,6 +188,12 @@ static void opcase_print(value v, strbuf *sb) {
         sb_puts(sb, v.u.b ? "true" : "false");
     else if (v.tag == V_INT)
         sb_printf(sb, "%ld", (long)v.u.i);
+    else if (v.tag == V_FLOAT)
+        sb_printf(sb, "%.*g", opcase_digits, v.u.f);
+    else if (v.tag == V_NONE)
+        sb_puts(sb, "None");
+    else if (v.tag == V_STR)
+        sb_printf(sb, "'%s'", v.u.str->bytes);
     else if (v.tag == V_LIST) {
         sb_putc(sb, v.u.list->kind == LIST_TENSOR ? '(' : '[');
         for (size_t i = 0; i < v.u.list->len; i++) {
@@ -184,12 +208,12 @@ static void opcase_print(value v, strbuf *sb) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-enum { OPCASE_MAX_ARGS = 24 };
+enum { OPCASE_MAX_ARGS = 24, OPCASE_MAX_RESULTS = 8 };
 
 /* Runs the row once, with allocation number fail_at (0: none) of the operator failing; the text of
  * the results, or of the failure, goes to sb. */
 static ctsc_status opcase_once(const opcase *c, counting *count, long fail_at, strbuf *sb) {
-    value args[OPCASE_MAX_ARGS], results[4] = {value_none()};
+    value args[OPCASE_MAX_ARGS], results[OPCASE_MAX_RESULTS] = {value_none()};
     diag d = {0};
     runtime *rt = calloc(1, sizeof *rt);
     const op *o = op_find(c->op);
@@ -205,7 +229,7 @@ static ctsc_status opcase_once(const opcase *c, counting *count, long fail_at, s
     count->fail_at = 0;
     if (status) {
         sb_printf(sb, "!%s", diag_message(&d));
-        for (int i = 0; i < 4; i++) assert_int_equal(results[i].tag, V_NONE);
+        for (int i = 0; i < OPCASE_MAX_RESULTS; i++) assert_int_equal(results[i].tag, V_NONE);
     }
     for (int i = 0; !status && i < o->schema->nreturns; i++) {
         if (i) sb_putc(sb, ' ');
@@ -214,7 +238,7 @@ static ctsc_status opcase_once(const opcase *c, counting *count, long fail_at, s
     bool in_place = o->schema->nargs && o->schema->args[0].alias && o->schema->args[0].alias->write;
     if (!status && in_place && results[0].tag == V_TENSOR)
         assert_ptr_equal(results[0].u.tensor, args[0].u.tensor);
-    for (int i = 0; i < 4; i++) value_unref(results[i]);
+    for (int i = 0; i < OPCASE_MAX_RESULTS; i++) value_unref(results[i]);
     for (int i = 0; i < n; i++) value_unref(args[i]);
     diag_clear(&d);
     free(rt);

@@ -3,13 +3,16 @@
  * test_ops.c - the operator registry: looking up, registering, calling; and that every row of
  * ops.def names an operator of schemas.txt.
  */
-#include "ir/op.h"
+#include "ir/op_family.h"
+
+#include "ctsc_compiler.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -185,12 +188,60 @@ static void test_purity(void **state) {
     assert_false(op_is_pure(&o));
 }
 
+/* ---- what documents say ---------------------------------------------------------------------- */
+
+static void check_family(void *ctx, const op *o) {
+    const char *family = op_family(o);
+    int i = 0;
+    while (op_family_name(i) && strcmp(op_family_name(i), family)) i++;
+    if (!op_family_name(i)) fail_msg("%s is in family '%s', which is not listed", o->key, family);
+    ++*(int *)ctx;
+}
+
+static void test_families(void **state) {
+    (void)state;
+    int n = 0;
+    op_visit(check_family, &n);
+    assert_true(n > 4000);
+    static const struct { const char *key, *family; } cases[] = {
+        {"aten::add.Tensor", "pointwise"},          {"aten::mul_.Scalar", "pointwise"}, {"aten::sum", "reductions"},
+        {"aten::mean.names_dim", "named tensors"},  {"aten::gelu_backward", "backward"}, {"aten::max_pool2d", "pooling"},
+        {"aten::_sparse_mm", "sparse"},             {"aten::values.int", "lists and dicts"}, {"quantized::linear", "quantised"},
+        {"aten::linalg_svd.U", "linear algebra"},   {"aten::conv2d", "convolution"},    {"torchvision::nms", "torchvision"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_string_equal(op_family(op_find(cases[i].key)), cases[i].family);
+}
+
+static void test_derived_from(void **state) {
+    (void)state;
+    char base[OP_KEY_LENGTH];
+    assert_true(op_derived_from(op_find("aten::hardswish_"), base));
+    assert_string_equal(base, "aten::hardswish");
+    assert_true(op_derived_from(op_find("aten::multiply.Tensor"), base));
+    assert_string_equal(base, "aten::mul.Tensor");
+    assert_false(op_derived_from(op_find("aten::hardswish"), base));
+    assert_string_equal(op_row_file("aten::hardswish"), "pointwise.def");
+    assert_null(op_row_file("aten::hardswish_"));
+}
+
+static void test_dtypes(void **state) {
+    (void)state;
+    const uint32_t ints = 1u << CTSC_UINT8 | 1u << CTSC_INT8 | 1u << CTSC_INT16 | 1u << CTSC_INT32 | 1u << CTSC_INT64;
+    assert_int_equal(ctsc_operator_dtypes("aten::bitwise_and.Tensor"), ints | 1u << CTSC_BOOL);
+    assert_true(ctsc_operator_dtypes("aten::conv2d") & 1u << CTSC_FLOAT32);
+    assert_true(ctsc_operator_dtypes("aten::relu") & 1u << CTSC_BFLOAT16);
+    assert_false(ctsc_operator_dtypes("aten::relu") & 1u << CTSC_BOOL);
+    assert_int_equal(ctsc_operator_dtypes("aten::add.int"), 0); /* no tensors */
+    assert_int_equal(ctsc_operator_dtypes("aten::save"), 0);    /* effects */
+    assert_int_equal(ctsc_operator_dtypes("aten::no_such_operator"), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_find),
         cmocka_unit_test(test_bindings),  cmocka_unit_test(test_visit),
         cmocka_unit_test(test_threads),   cmocka_unit_test(test_register),
-        cmocka_unit_test(test_purity),
+        cmocka_unit_test(test_purity),    cmocka_unit_test(test_families),
+        cmocka_unit_test(test_derived_from), cmocka_unit_test(test_dtypes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,6 +58,15 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
 # ---- neighbours along a dim -----------------------------------------------------------------------
 
 
+# dim, counted from the front
+def _wrap(dim: int, ndim: int) -> int:
+    if dim < -ndim or dim >= ndim:
+        torch.ops.ctsc.fail("Dimension out of range (expected to be in range of [{}, {}], but got {})".format(-ndim, ndim - 1, dim))
+    if dim < 0:
+        dim = dim + ndim
+    return dim
+
+
 # all but the last, all but the first
 def _left(t: Tensor, dim: int) -> Tensor:
     return torch.narrow(t, dim, 0, max(t.size(dim) - 1, 0))
@@ -79,9 +88,9 @@ def _check_joined(self: Tensor, other: Tensor, dim: int):
 def diff(self: Tensor, n: int, dim: int, prepend: Optional[Tensor], append: Optional[Tensor]) -> Tensor:
     if self.dim() == 0:
         torch.ops.ctsc.fail("diff expects input to be at least one-dimensional")
-    along = dim
-    if dim < 0:
-        along = dim + self.dim()
+    along = 0
+    if n != 0 or prepend is not None or append is not None:
+        along = __torch__.operators._wrap(dim, self.dim())
     if n < 0:
         torch.ops.ctsc.fail("order must be non-negative but got {}".format(n))
     parts: List[Tensor] = []
@@ -108,6 +117,151 @@ def diff(self: Tensor, n: int, dim: int, prepend: Optional[Tensor], append: Opti
         if result.dim() != 0 and result.size(along) == 0 and len(parts) == 1:
             result = torch.clone(result)
     return result
+
+
+# ---- gradient -------------------------------------------------------------------------------------
+
+
+def _check_gradient(self: Tensor, spacings: int, dims: List[int], named: bool, edge_order: int):
+    if self.dtype == 0:
+        torch.ops.ctsc.fail("torch.gradient does not support uint8 input.")
+    if spacings >= 0 and not named and spacings != 1 and spacings != self.dim():
+        torch.ops.ctsc.fail("torch.gradient expected spacing to be unspecified, a scalar or a list of length equal to 'self.dim() = {}', since dim argument was not given, but got a list of length {}".format(self.dim(), spacings))
+    if spacings >= 0 and named and spacings != len(dims):
+        torch.ops.ctsc.fail("torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, but got a spacing argument of length {} and a dim argument of length {}.".format(spacings, len(dims)))
+    if edge_order != 1 and edge_order != 2:
+        torch.ops.ctsc.fail("torch.gradient only supports edge_order=1 and edge_order=2.")
+    seen: List[int] = []
+    for dim in dims:
+        if self.size(dim) < edge_order + 1:
+            torch.ops.ctsc.fail("torch.gradient expected each dimension size to be at least edge_order+1")
+        if seen.count(dim % self.dim()) > 0:
+            torch.ops.ctsc.fail("dim {} appears multiple times in the list of dims".format(dim % self.dim()))
+        seen.append(dim % self.dim())
+
+
+def _all_dims(self: Tensor, dim: Optional[int]) -> List[int]:
+    dims: List[int] = []
+    if dim is not None:
+        dims.append(dim)
+    else:
+        for i in range(self.dim()):
+            dims.append(i)
+    return dims
+
+
+# count elements along dim from the given one, which may count from the end
+def _part(t: Tensor, dim: int, first: int, count: int) -> Tensor:
+    if first < 0:
+        first = first + t.size(dim)
+    return torch.narrow(t, dim, first, count)
+
+
+def _gradient_even(self: Tensor, dim: int, width: number, edge_order: int) -> Tensor:
+    n = self.size(dim)
+    center = (__torch__.operators._part(self, dim, 2, n - 2) - __torch__.operators._part(self, dim, 0, n - 2)) / width / 2
+    if edge_order == 1:
+        first = (__torch__.operators._part(self, dim, 1, 1) - __torch__.operators._part(self, dim, 0, 1)) / width
+        last = (__torch__.operators._part(self, dim, -1, 1) - __torch__.operators._part(self, dim, -2, 1)) / width
+    else:
+        first = (__torch__.operators._part(self, dim, 0, 1) * -1.5 + __torch__.operators._part(self, dim, 1, 1) * 2 - __torch__.operators._part(self, dim, 2, 1) * 0.5) / width
+        last = (__torch__.operators._part(self, dim, -3, 1) * 0.5 - __torch__.operators._part(self, dim, -2, 1) * 2 + __torch__.operators._part(self, dim, -1, 1) * 1.5) / width
+    return torch.cat([first, center, last], dim)
+
+
+def _gradient_at(self: Tensor, dim: int, coordinates: Tensor, edge_order: int) -> Tensor:
+    if coordinates.dim() != 1:
+        torch.ops.ctsc.fail("torch.gradient expected each element of spacing to have one dimension, but got an element with {} dimensions!".format(coordinates.dim()))
+    n = self.size(dim)
+    shape: List[int] = []
+    for i in range(self.dim()):
+        shape.append(1)
+    shape[dim] = -1
+    dx = torch.diff(coordinates, 1, 0)
+    left = __torch__.operators._left(dx, 0)
+    right = __torch__.operators._right(dx, 0)
+    a = torch.reshape(torch.neg(right) / (left * (left + right)), shape)
+    b = torch.reshape((right - left) / (left * right), shape)
+    c = torch.reshape(left / (right * (left + right)), shape)
+    center = a * __torch__.operators._part(self, dim, 0, n - 2) + b * __torch__.operators._part(self, dim, 1, n - 2) + c * __torch__.operators._part(self, dim, 2, n - 2)
+    p = torch.select(dx, 0, 0)
+    q = torch.select(dx, 0, -1)
+    if edge_order == 1:
+        first = (__torch__.operators._part(self, dim, 1, 1) - __torch__.operators._part(self, dim, 0, 1)) / p
+        last = (__torch__.operators._part(self, dim, -1, 1) - __torch__.operators._part(self, dim, -2, 1)) / q
+    else:
+        p1 = torch.select(dx, 0, 1)
+        q1 = torch.select(dx, 0, -2)
+        a = torch.neg(p * 2. + p1) / (p * (p + p1))
+        b = (p + p1) / (p * p1)
+        c = torch.neg(p) / (p1 * (p + p1))
+        first = a * __torch__.operators._part(self, dim, 0, 1) + b * __torch__.operators._part(self, dim, 1, 1) + c * __torch__.operators._part(self, dim, 2, 1)
+        a = q / (q1 * (q + q1))
+        b = (torch.neg(q) - q1) / (q * q1)
+        c = (q * 2 + q1) / (q * (q + q1))
+        last = a * __torch__.operators._part(self, dim, -3, 1) + b * __torch__.operators._part(self, dim, -2, 1) + c * __torch__.operators._part(self, dim, -1, 1)
+    return torch.cat([first, center, last], dim)
+
+
+def _gradient_widths(self: Tensor, widths: List[number], dims: List[int], edge_order: int) -> List[Tensor]:
+    result: List[Tensor] = []
+    for i in range(len(dims)):
+        result.append(__torch__.operators._gradient_even(self, dims[i] % self.dim(), widths[i % len(widths)], edge_order))
+    return result
+
+
+def _gradient_places(self: Tensor, places: List[Tensor], dims: List[int], edge_order: int) -> List[Tensor]:
+    result: List[Tensor] = []
+    for i in range(len(dims)):
+        result.append(__torch__.operators._gradient_at(self, dims[i] % self.dim(), places[i], edge_order))
+    return result
+
+
+def gradient__scalarint(self: Tensor, spacing: Optional[number], dim: Optional[int], edge_order: int) -> List[Tensor]:
+    dims = __torch__.operators._all_dims(self, dim)
+    __torch__.operators._check_gradient(self, -1, dims, dim is not None, edge_order)
+    result: List[Tensor] = []
+    for i in range(len(dims)):
+        if spacing is not None:
+            result.append(__torch__.operators._gradient_even(self, dims[i] % self.dim(), spacing, edge_order))
+        else:
+            result.append(__torch__.operators._gradient_even(self, dims[i] % self.dim(), 1, edge_order))
+    return result
+
+
+def gradient__scalararray(self: Tensor, spacing: number, dim: List[int], edge_order: int) -> List[Tensor]:
+    __torch__.operators._check_gradient(self, -1, dim, True, edge_order)
+    return __torch__.operators._gradient_widths(self, [spacing], dim, edge_order)
+
+
+def gradient__array(self: Tensor, dim: List[int], edge_order: int) -> List[Tensor]:
+    __torch__.operators._check_gradient(self, -1, dim, True, edge_order)
+    result: List[Tensor] = []
+    for i in range(len(dim)):
+        result.append(__torch__.operators._gradient_even(self, dim[i] % self.dim(), 1, edge_order))
+    return result
+
+
+def gradient__scalarrayint(self: Tensor, spacing: List[number], dim: Optional[int], edge_order: int) -> List[Tensor]:
+    dims = __torch__.operators._all_dims(self, dim)
+    __torch__.operators._check_gradient(self, len(spacing), dims, dim is not None, edge_order)
+    return __torch__.operators._gradient_widths(self, spacing, dims, edge_order)
+
+
+def gradient__scalarrayarray(self: Tensor, spacing: List[number], dim: List[int], edge_order: int) -> List[Tensor]:
+    __torch__.operators._check_gradient(self, len(spacing), dim, True, edge_order)
+    return __torch__.operators._gradient_widths(self, spacing, dim, edge_order)
+
+
+def gradient__tensorarrayint(self: Tensor, spacing: List[Tensor], dim: Optional[int], edge_order: int) -> List[Tensor]:
+    dims = __torch__.operators._all_dims(self, dim)
+    __torch__.operators._check_gradient(self, len(spacing), dims, dim is not None, edge_order)
+    return __torch__.operators._gradient_places(self, spacing, dims, edge_order)
+
+
+def gradient__tensorarray(self: Tensor, spacing: List[Tensor], dim: List[int], edge_order: int) -> List[Tensor]:
+    __torch__.operators._check_gradient(self, len(spacing), dim, True, edge_order)
+    return __torch__.operators._gradient_places(self, spacing, dim, edge_order)
 
 
 # ---- the trapezoidal rule -------------------------------------------------------------------------

@@ -158,7 +158,7 @@ static ctsc_status conv_check_dtypes(op_ctx *cx, const conv_call *c) {
     if (in != w)
         return diag_fail(cx->diag, CTSC_FAILED, "expected scalar type %s but found %s",
                          dtype_table[in].ir_name, dtype_table[w].ir_name);
-    return gemm_supports(in) ? CTSC_OK : op_refuse_dtype(cx, "slow_conv2d_cpu", in);
+    return gemm_supports(in) && !dtype_is_complex(in) ? CTSC_OK : op_refuse_dtype(cx, "slow_conv2d_cpu", in);
 }
 
 /* ---- shapes --------------------------------------------------------------------------------- */

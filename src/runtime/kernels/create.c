@@ -75,13 +75,6 @@ static void create_fill_loop(void *ctx, int64_t n, char *const *p, const int64_t
 
 ctsc_status create_fill(op_ctx *cx, tensor *t, const value *v) {
     dtype dt = (dtype)t->dtype;
-    if (v->tag == V_COMPLEX || dtype_is_complex(dt)) {
-        tensor *number;
-        TRY(operand_to_tensor(cx, v, dt, &number));
-        ctsc_status st = tensor_copy(cx->diag, t, number);
-        tensor_unref(number);
-        return st;
-    }
     TRY(pw_require_fits(cx, v, dt));
     pw_operand operand;
     TRY(pw_operand_init(cx, &operand, v, dt));
@@ -98,8 +91,8 @@ static ctsc_status create_filled(op_ctx *cx, const value *args, tensor *t, value
     return st;
 }
 
-/* The number of a fill_ or full: a Scalar, or a 0-dim tensor (read into *store). */
-static ctsc_status create_fill_value(op_ctx *cx, const value *v, value *number) {
+/* The number of a fill_ or full: a Scalar, or a 0-dim tensor (a complex one is read into *store). Borrowed from both. */
+static ctsc_status create_fill_value(op_ctx *cx, const value *v, complex_box *store, value *number) {
     *number = *v;
     if (v->tag != V_TENSOR) return CTSC_OK;
     const tensor *t = v->u.tensor;
@@ -108,7 +101,13 @@ static ctsc_status create_fill_value(op_ctx *cx, const value *v, value *number) 
                          "fill_ only supports 0-dimension value tensor but got tensor with %d "
                          "dimensions.",
                          t->ndim);
-    if (dtype_is_complex((dtype)t->dtype)) return op_refuse_dtype(cx, "fill_", (dtype)t->dtype);
+    if (dtype_is_complex((dtype)t->dtype)) {
+        dtype part = dtype_part((dtype)t->dtype);
+        store->re = dtype_load_float(part, tensor_data(t));
+        store->im = dtype_load_float(part, (const char *)tensor_data(t) + dtype_size(part));
+        *number = (value){.tag = V_COMPLEX, .u.complex = store};
+        return CTSC_OK;
+    }
     *number = t->dtype == DT_BOOL               ? value_bool(tensor_item_int(t))
               : dtype_is_float((dtype)t->dtype) ? value_float(tensor_item_float(t))
                                                 : value_int(tensor_item_int(t));
@@ -129,7 +128,8 @@ static ctsc_status create_fill_all(op_ctx *cx, const value *args, value number, 
 /* fill_(self, value), and the functional and out= forms */
 OPERATOR(fill) {
     value number;
-    TRY(create_fill_value(cx, &args[1], &number));
+    complex_box store;
+    TRY(create_fill_value(cx, &args[1], &store, &number));
     return create_fill_all(cx, args, number, results);
 }
 OPERATOR(zero) {
@@ -198,8 +198,9 @@ OPERATOR(empty) {
 OPERATOR(full) {
     const value *fill = create_arg(cx, args, "fill_value");
     value number;
+    complex_box store;
     if (!fill) fill = &args[1];
-    TRY(create_fill_value(cx, fill, &number));
+    TRY(create_fill_value(cx, fill, &store, &number));
     dtype fallback = number.tag == V_BOOL      ? DT_BOOL
                      : number.tag == V_INT     ? DT_INT64
                      : number.tag == V_COMPLEX ? DT_COMPLEX64
@@ -245,7 +246,7 @@ static dtype create_dtype_of(const value *v) {
 }
 
 static ctsc_status create_number(op_ctx *cx, const value *v, dtype dt, tensor **out) {
-    if (v->tag != V_COMPLEX) TRY(pw_require_fits(cx, v, dt));
+    TRY(pw_require_fits(cx, v, dt));
     return operand_to_tensor(cx, v, dt, out);
 }
 
@@ -306,16 +307,12 @@ static ctsc_status create_list_store(op_ctx *cx, const list *l, int level, tenso
         value v = list_get(l, i);
         char *p = (char *)tensor_data(t) + (size_t)(*at)++ * size;
         ctsc_status st = CTSC_OK;
-        if (v.tag == V_COMPLEX && dt == DT_COMPLEX64)
-            *(complex64 *)(void *)p = (complex64){(float)v.u.complex->re, (float)v.u.complex->im};
-        else if (v.tag == V_COMPLEX && dt == DT_COMPLEX128)
-            *(complex128 *)(void *)p = (complex128){v.u.complex->re, v.u.complex->im};
-        else if (v.tag == V_COMPLEX)
-            st = op_refuse_dtype(cx, "tensor", DT_COMPLEX64);
-        else if (v.tag != V_INT && v.tag != V_FLOAT && v.tag != V_BOOL)
+        if (v.tag == V_COMPLEX && dtype_is_complex(dt))
+            dtype_store_complex(dt, p, v.u.complex->re, v.u.complex->im);
+        else if (v.tag != V_INT && v.tag != V_FLOAT && v.tag != V_BOOL && v.tag != V_COMPLEX)
             st = diag_fail(cx->diag, CTSC_FAILED, "Expected a number at dim %d", level);
-        else if ((st = pw_require_fits(cx, &v, dt)) == CTSC_OK && v.tag == V_FLOAT)
-            dtype_store_float(dt, p, v.u.f);
+        else if ((st = pw_require_fits(cx, &v, dt)) == CTSC_OK && (v.tag == V_FLOAT || v.tag == V_COMPLEX))
+            dtype_store_float(dt, p, arg_float(&v));
         else if (st == CTSC_OK)
             dtype_store_int(dt, p, arg_int(&v));
         value_unref(v);

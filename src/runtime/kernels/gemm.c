@@ -2,7 +2,7 @@
 /*
  * gemm.c - matrix products on raw strided memory.
  *
- * Method: products of floats and doubles are gemm_block.c's where it knows the processor and is as fast as BLAS, else BLAS's. A large product is cut
+ * Method: complex products are BLAS's; products of floats and doubles are gemm_block.c's where it knows the processor and is as fast as BLAS, else BLAS's. A large product is cut
  * into pieces that the pool spreads over threads: gemm_block.c's along both sides, which leaves each element as it is; BLAS's along
  * the longer side at borders that depend on the shape alone. An operand whose rows or columns are without gaps is handed to BLAS as it lies
  * (transposed or not), any other is packed first; within a piece BLAS runs serially. Products too small to repay any of this
@@ -18,6 +18,7 @@
 #include "runtime/kernels/gemm_block.h"
 
 #include "base/recycle.h"
+#include "ir/scalar_ops_complex.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -41,15 +42,15 @@ void gemm_setup(void) {
 }
 
 bool gemm_supports(dtype dt) {
-    return dtype_is_int(dt) || dtype_is_float(dt);
+    return dtype_is_int(dt) || dtype_is_float(dt) || dt == DT_COMPLEX64 || dt == DT_COMPLEX128;
 }
 
 gemm_scale gemm_scale_of(const value *v) {
     double f = arg_float(v);
-    if (v->tag == V_INT) return (gemm_scale){f, v->u.i};
+    if (v->tag == V_INT) return (gemm_scale){f, v->u.i, 0};
     /* C leaves the conversion of what does not fit undefined. */
     bool fits = f > -9.2e18 && f < 9.2e18;
-    return (gemm_scale){f, fits ? (int64_t)f : 0};
+    return (gemm_scale){f, fits ? (int64_t)f : 0, v->tag == V_COMPLEX ? v->u.complex->im : 0};
 }
 
 /* ---- one product, as the pieces of it see it ------------------------------------------------ */
@@ -145,6 +146,58 @@ static gemm_layout gemm_layout_of(int64_t rows, int64_t cols, int64_t rs, int64_
 GEMM_WIDE(float, s)
 GEMM_WIDE(double, d)
 
+/* The same for complex numbers, which C's operators would treat by Annex G. */
+#define GEMM_COMPLEX(T, PART, blas, sfx)                                                           \
+    static void gemm_tiny_##T(const gemm_job *g) {                                                 \
+        const T alpha = {(PART)g->alpha.f, (PART)g->alpha.im};                                     \
+        const T beta = {(PART)g->beta.f, (PART)g->beta.im};                                        \
+        for (int64_t i = 0; i < g->m; i++) {                                                       \
+            const T *row = (const T *)g->a.p + i * g->a.rs;                                        \
+            T *out = (T *)g->c + i * g->ldc;                                                       \
+            for (int64_t j = 0; j < g->n; j++) {                                                   \
+                const T *col = (const T *)g->b.p + j * g->b.cs;                                    \
+                T sum = {0, 0};                                                                    \
+                for (int64_t x = 0; x < g->k; x++)                                                 \
+                    sum = scalar_add_##sfx(sum, scalar_mul_##sfx(row[x * g->a.cs], col[x * g->b.rs])); \
+                sum = scalar_mul_##sfx(alpha, sum);                                                \
+                out[j] = scalar_set_##sfx(beta) ? scalar_add_##sfx(scalar_mul_##sfx(beta, out[j]), sum) : sum; \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void gemm_piece_##T(void *ctx, int64_t begin, int64_t end) {                            \
+        gemm_job g = gemm_part(ctx, begin, end);                                                   \
+        gemm_layout la = gemm_layout_of(g.m, g.k, g.a.rs, g.a.cs);                                 \
+        gemm_layout lb = gemm_layout_of(g.k, g.n, g.b.rs, g.b.cs);                                 \
+        const T alpha = {(PART)g.alpha.f, (PART)g.alpha.im}, beta = {(PART)g.beta.f, (PART)g.beta.im}; \
+        cblas_##blas##gemm(CblasRowMajor, la.trans, lb.trans, (blasint)g.m, (blasint)g.n,          \
+                           (blasint)g.k, &alpha, g.a.p, (blasint)la.ld, g.b.p, (blasint)lb.ld,     \
+                           &beta, g.c, (blasint)g.ldc);                                            \
+    }                                                                                              \
+    static void gemm_scale_##T(const gemm_job *g) {                                                \
+        const T beta = {(PART)g->beta.f, (PART)g->beta.im};                                        \
+        for (int64_t i = 0; i < g->m; i++) {                                                       \
+            T *out = (T *)g->c + i * g->ldc;                                                       \
+            for (int64_t j = 0; j < g->n; j++)                                                     \
+                out[j] = scalar_set_##sfx(beta) ? scalar_mul_##sfx(beta, out[j]) : (T){0, 0};      \
+        }                                                                                          \
+    }
+
+GEMM_COMPLEX(complex64, float, c, c64)
+GEMM_COMPLEX(complex128, double, z, c128)
+
+/* What BLAS multiplies. own: gemm_block.c may, too. */
+typedef struct gemm_type {
+    void (*scale)(const gemm_job *), (*tiny)(const gemm_job *);
+    void (*piece)(void *, int64_t, int64_t);
+    bool own;
+} gemm_type;
+static const gemm_type gemm_types[DT_COUNT] = {
+    [DT_FLOAT32] = {gemm_scale_float, gemm_tiny_float, gemm_piece_float, true},
+    [DT_FLOAT64] = {gemm_scale_double, gemm_tiny_double, gemm_piece_double, true},
+    [DT_COMPLEX64] = {gemm_scale_complex64, gemm_tiny_complex64, gemm_piece_complex64, false},
+    [DT_COMPLEX128] = {gemm_scale_complex128, gemm_tiny_complex128, gemm_piece_complex128, false},
+};
+
 /* Integer products: sums modulo 2^64, cut to the type at the end, are sums modulo its own size. */
 #define GEMM_INT(T)                                                                                \
     static void gemm_piece_##T(void *ctx, int64_t begin, int64_t end) {                            \
@@ -175,7 +228,7 @@ GEMM_INT(int64_t)
 
 /* A contiguous copy of a matrix; half and bfloat16 become float. NULL without memory. */
 static void *gemm_pack(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat) {
-    size_t bytes, size = dt == DT_FLOAT64 ? sizeof(double) : sizeof(float);
+    size_t bytes, size = dtype_size(dt) < sizeof(float) ? sizeof(float) : dtype_size(dt);
     if (!size_mul((size_t)rows, (size_t)cols, &bytes) || !size_mul(bytes, size, &bytes))
         return NULL;
     void *copy = mem_alloc(bytes);
@@ -188,6 +241,10 @@ static void *gemm_pack(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat) {
         }
     if (dt == DT_FLOAT64) {
         GEMM_PACK(double, double, v)
+    } else if (dt == DT_COMPLEX64) {
+        GEMM_PACK(complex64, complex64, v)
+    } else if (dt == DT_COMPLEX128) {
+        GEMM_PACK(complex128, complex128, v)
     } else if (dt == DT_FLOAT32) {
         GEMM_PACK(float, float, v)
     } else if (dt == DT_FLOAT16) {
@@ -296,18 +353,20 @@ static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
 }
 
 static ctsc_status gemm_wide(diag *d, gemm_job *g) {
-    bool is_float = g->dt == DT_FLOAT32;
-    if (g->k == 0 || g->alpha.f == 0) {
-        is_float ? gemm_scale_float(g) : gemm_scale_double(g);
+    const gemm_type *type = &gemm_types[g->dt];
+    if (g->k == 0 || (g->alpha.f == 0 && g->alpha.im == 0)) {
+        type->scale(g);
         return CTSC_OK;
     }
     if ((double)g->m * (double)g->n * (double)g->k <= GEMM_TINY) {
-        is_float ? gemm_tiny_float(g) : gemm_tiny_double(g);
+        type->tiny(g);
         return CTSC_OK;
     }
-    gemm_own_job own = {.whole = {g->m, g->n, g->k, g->alpha.f, g->beta.f, g->a, g->b, g->c, g->ldc}};
-    own.plan = gemm_block_plan(gemm_micro_best(g->dt), &own.whole);
-    if (own.plan.method != GEMM_BLAS) return gemm_own(d, &own);
+    if (type->own) {
+        gemm_own_job own = {.whole = {g->m, g->n, g->k, g->alpha.f, g->beta.f, g->a, g->b, g->c, g->ldc}};
+        own.plan = gemm_block_plan(gemm_micro_best(g->dt), &own.whole);
+        if (own.plan.method != GEMM_BLAS) return gemm_own(d, &own);
+    }
     gemm_setup();
     void *packed_a = NULL, *packed_b = NULL;
     ctsc_status st = CTSC_OK;
@@ -319,7 +378,7 @@ static ctsc_status gemm_wide(diag *d, gemm_job *g) {
     if (st == CTSC_OK && (g->m > INT32_MAX || g->n > INT32_MAX || g->k > INT32_MAX ||
                           la.ld > INT32_MAX || lb.ld > INT32_MAX || g->ldc > INT32_MAX))
         st = diag_fail(d, CTSC_LIMIT, "matrix of more than 2^31 - 1 rows or columns");
-    if (st == CTSC_OK) gemm_spread(g, is_float ? gemm_piece_float : gemm_piece_double);
+    if (st == CTSC_OK) gemm_spread(g, type->piece);
     mem_free(packed_a);
     mem_free(packed_b);
     return st;
@@ -363,7 +422,9 @@ ctsc_status gemm_run(diag *d, dtype dt, int64_t m, int64_t n, int64_t k, gemm_sc
     gemm_job g = {dt, m, n, k, alpha, beta, a, b, c, ldc, false};
     switch (dt) {
     case DT_FLOAT32:
-    case DT_FLOAT64: return gemm_wide(d, &g);
+    case DT_FLOAT64:
+    case DT_COMPLEX64:
+    case DT_COMPLEX128: return gemm_wide(d, &g);
     case DT_FLOAT16:
     case DT_BFLOAT16: return gemm_narrow(d, &g);
     case DT_UINT8: gemm_spread(&g, gemm_piece_uint8_t); return CTSC_OK;

@@ -3,7 +3,7 @@
  * gemm.h - matrix products on raw strided memory: what every operator that multiplies matrices
  * stands on.
  *
- * Float and double go to gemm_block.c or to BLAS, by shape; half and bfloat16 are computed in float and rounded once; integers
+ * Float and double go to gemm_block.c or to BLAS, by shape; complex products to BLAS; half and bfloat16 are computed in float and rounded once; integers
  * have loops of their own and wrap around. Work is cut by shape alone, never by the number of
  * threads, so results do not depend on it: BLAS itself runs on one thread and the pool runs several
  * BLAS calls. Tests: tests/unit/test_matmul.c
@@ -19,16 +19,21 @@ typedef struct gemm_matrix {
     int64_t rs, cs;
 } gemm_matrix;
 
-/* A Scalar argument, as a float product and as an integer product need it. */
+/* A Scalar argument, as a float product, an integer product and a complex product (f + im j) need it. */
 typedef struct gemm_scale {
     double f;
     int64_t i;
+    double im;
 } gemm_scale;
 
-static const gemm_scale gemm_zero = {0, 0}, gemm_one = {1, 1};
+static const gemm_scale gemm_zero = {0, 0, 0}, gemm_one = {1, 1, 0};
+
+static inline bool gemm_scale_is_zero(gemm_scale s) {
+    return s.f == 0 && s.i == 0 && s.im == 0;
+}
 
 gemm_scale gemm_scale_of(const value *v);
-bool gemm_supports(dtype dt); /* real numbers but bool */
+bool gemm_supports(dtype dt); /* all numbers but bool and complex32 */
 /* Makes BLAS and LAPACK run on the calling thread. Call before the first use of either. */
 void gemm_setup(void);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * histogram.c - operators that count values into bins: bincount, histc, histogram.
+ * histogram.c - operators that count values into bins: bincount, histc, histogram. Those of several dims: histogramdd.c.
  *
  * Tests: tests/unit/test_index.c
  */
-#include "runtime/kernels/move.h"
+#include "runtime/kernels/histogram.h"
 
 #include <math.h>
 
@@ -141,54 +141,48 @@ ctsc_status op_histc(op_ctx *cx, const value *args, value *results) {
 /* What histogram adds up: values, contiguous, and their weights (NULL: 1 each), into bins between
  * edges. */
 typedef struct histogram_job {
-    dtype dt;
-    int64_t n, bins;
-    const char *values, *weights, *edges;
-    bool even; /* edges are equally spaced */
+    histogram_axis axis;
+    int64_t n;
+    const char *values, *weights;
 } histogram_job;
 
-static double histogram_at(const histogram_job *job, const char *data, int64_t i) {
-    return dtype_load_float(job->dt, data + (size_t)i * dtype_size(job->dt));
-}
-
-/* The bin whose edges enclose v, or -1. Between even edges a computed place is corrected by one,
- * for what rounding did to it. */
-static int64_t histogram_place(const histogram_job *job, double v) {
-    double least = histogram_at(job, job->edges, 0),
-           most = histogram_at(job, job->edges, job->bins);
+/* Between even edges a computed place is corrected by one, for what rounding did to it. */
+int64_t histogram_place(const histogram_axis *axis, double v) {
+    double least = histogram_at(axis->dt, axis->edges, 0), most = histogram_at(axis->dt, axis->edges, axis->bins);
     if (v < least || v > most) return -1;
-    int64_t low = 0, high = job->bins + 1; /* the first edge greater than v lies in [low, high] */
-    if (job->even) {
-        int64_t near = histogram_bin(v, least, most, job->bins, job->dt == DT_FLOAT32);
+    int64_t low = 0, high = axis->bins + 1; /* the first edge greater than v lies in [low, high] */
+    if (axis->even) {
+        int64_t near = histogram_bin(v, least, most, axis->bins, axis->dt == DT_FLOAT32);
         low = near > 0 ? near - 1 : 0;
         high = near + 2 < high ? near + 2 : high;
     }
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (histogram_at(job, job->edges, middle) > v)
+        if (histogram_at(axis->dt, axis->edges, middle) > v)
             high = middle;
         else
             low = middle + 1;
     }
-    return low > job->bins ? job->bins - 1 : low > 0 ? low - 1 : 0;
+    return low > axis->bins ? axis->bins - 1 : low > 0 ? low - 1 : 0;
 }
 
 /* The counts, in the dtype of the values; or, as a density, divided so that they integrate to 1. */
 static void histogram_fill(const histogram_job *job, bool density, char *out) {
-    size_t item = dtype_size(job->dt);
+    dtype dt = job->axis.dt;
+    size_t item = dtype_size(dt);
     double total = 0;
     for (int64_t i = 0; i < job->n; i++) {
-        int64_t bin = histogram_place(job, histogram_at(job, job->values, i));
+        int64_t bin = histogram_place(&job->axis, histogram_at(dt, job->values, i));
         if (bin < 0) continue;
-        double w = job->weights ? histogram_at(job, job->weights, i) : 1;
-        dtype_store_float(job->dt, out + (size_t)bin * item, histogram_at(job, out, bin) + w);
+        double w = job->weights ? histogram_at(dt, job->weights, i) : 1;
+        dtype_store_float(dt, out + (size_t)bin * item, histogram_at(dt, out, bin) + w);
     }
     if (!density) return;
-    for (int64_t i = 0; i < job->bins; i++) total += histogram_at(job, out, i);
-    for (int64_t i = 0; i < job->bins; i++) {
-        double share = histogram_at(job, out, i) / total;
-        double width = histogram_at(job, job->edges, i + 1) - histogram_at(job, job->edges, i);
-        dtype_store_float(job->dt, out + (size_t)i * item, share / width);
+    for (int64_t i = 0; i < job->axis.bins; i++) total += histogram_at(dt, out, i);
+    for (int64_t i = 0; i < job->axis.bins; i++) {
+        double share = histogram_at(dt, out, i) / total;
+        double width = histogram_at(dt, job->axis.edges, i + 1) - histogram_at(dt, job->axis.edges, i);
+        dtype_store_float(dt, out + (size_t)i * item, share / width);
     }
 }
 
@@ -208,14 +202,17 @@ static const char *histogram_ctype(dtype dt) { /* as PyTorch prints a tensor's d
     }
 }
 
+ctsc_status histogram_check_weight_dtype(op_ctx *cx, const tensor *self, const tensor *weight) {
+    if (weight->dtype == self->dtype) return CTSC_OK;
+    return diag_fail(cx->diag, CTSC_FAILED,
+                     "torch.histogramdd: if weight tensor is provided, input tensor and weight "
+                     "tensor should have the same dtype, but got input(%s), and weight(%s)",
+                     histogram_ctype((dtype)self->dtype), histogram_ctype((dtype)weight->dtype));
+}
+
 static ctsc_status histogram_check_weight(op_ctx *cx, const tensor *self, const tensor *weight) {
     if (!weight) return CTSC_OK;
-    if (weight->dtype != self->dtype)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "torch.histogramdd: if weight tensor is provided, input tensor and weight "
-                         "tensor should have the same dtype, but got input(%s), and weight(%s)",
-                         histogram_ctype((dtype)self->dtype),
-                         histogram_ctype((dtype)weight->dtype));
+    TRY(histogram_check_weight_dtype(cx, self, weight));
     if (weight->numel == self->numel) return CTSC_OK;
     strbuf sb = STRBUF_INIT;
     sb_printf(&sb, "[%" PRId64 ", 1] and weight with shape [%" PRId64 "]", self->numel,
@@ -243,13 +240,10 @@ static ctsc_status histogram_finish(op_ctx *cx, const value *args, tensor *edges
     if (!status && weight) status = tensor_contiguous(cx->diag, weight, &weights);
     if (!status) status = tensor_zeros(cx->diag, (dtype)self->dtype, 1, &bins, &counts);
     if (!status) {
-        histogram_job job = {.dt = (dtype)self->dtype,
+        histogram_job job = {.axis = {(dtype)self->dtype, bins, tensor_data(edges), even},
                              .n = flat->numel,
-                             .bins = bins,
                              .values = tensor_data(flat),
-                             .weights = weights ? tensor_data(weights) : NULL,
-                             .edges = tensor_data(edges),
-                             .even = even};
+                             .weights = weights ? tensor_data(weights) : NULL};
         histogram_fill(&job, density, tensor_data(counts));
     }
     tensor_unref(flat);
@@ -260,6 +254,46 @@ static ctsc_status histogram_finish(op_ctx *cx, const value *args, tensor *edges
     }
     tensor *out[] = {counts, edges};
     return move_finish_many(cx, args, 2, out, results);
+}
+
+ctsc_status histogram_check_bounds(op_ctx *cx, int dim, double *least, double *most) {
+    if (!isfinite(*least) || !isfinite(*most))
+        return diag_fail(cx->diag, CTSC_FAILED, "torch.histogramdd: dimension %d's range [%g, %g] is not finite", dim, *least, *most);
+    if (*least > *most)
+        return diag_fail(cx->diag, CTSC_FAILED, "torch.histogramdd: min should not exceed max, but got min %g max %g for dimension %d", *least,
+                         *most, dim);
+    if (*least == *most) {
+        *least -= 0.5;
+        *most += 0.5;
+    }
+    return CTSC_OK;
+}
+
+ctsc_status histogram_edges(op_ctx *cx, dtype dt, double least, double most, int64_t bins, tensor **out) {
+    const value line[] = {value_float(least), value_float(most), value_int(bins + 1), value_int(dt)};
+    value edges = value_none();
+    TRY(op_call(cx, "aten::linspace", 4, line, &edges));
+    *out = edges.u.tensor;
+    return CTSC_OK;
+}
+
+ctsc_status histogram_check_edges(op_ctx *cx, const tensor *self, const tensor *edges, int dim) {
+    if (edges->dtype != self->dtype)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "torch.histogramdd: input tensor and bins tensors should have the same "
+                         "dtype, but got input with dtype %s and bins for dimension %d with dtype %s",
+                         histogram_ctype((dtype)self->dtype), dim, histogram_ctype((dtype)edges->dtype));
+    if (edges->ndim != 1)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "torch.histogramdd: bins tensor should have one dimension, but got %d "
+                         "dimensions in the bins tensor for dimension %d",
+                         edges->ndim, dim);
+    if (edges->numel == 0)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "torch.histogramdd: bins tensor should have at least 1 element, but got 0 "
+                         "elements in the bins tensor for dimension %d",
+                         dim);
+    return CTSC_OK;
 }
 
 /* histogram(self, bins, *, range, weight, density): evenly between the bounds. */
@@ -287,25 +321,10 @@ ctsc_status op_histogram(op_ctx *cx, const value *args, value *results) {
         histogram_bounds(flat, &least, &most);
         tensor_unref(flat);
     }
-    if (!isfinite(least) || !isfinite(most))
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "torch.histogramdd: dimension 0's range [%g, %g] is not finite", least,
-                         most);
-    if (least > most)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "torch.histogramdd: min should not exceed max, but got min %g max %g for "
-                         "dimension 0",
-                         least, most);
-    if (least == most) {
-        least -= 0.5;
-        most += 0.5;
-    }
-    const value line[] = {value_float(least), value_float(most), value_int(bins + 1),
-                          value_int(dt)};
-    value edges = value_none();
-    TRY(op_call(cx, "aten::linspace", 4, line, &edges));
-    return histogram_finish(cx, args, edges.u.tensor, true, arg_tensor_or_null(&args[3]),
-                            arg_bool(&args[4]), results);
+    TRY(histogram_check_bounds(cx, 0, &least, &most));
+    tensor *edges;
+    TRY(histogram_edges(cx, dt, least, most, bins, &edges));
+    return histogram_finish(cx, args, edges, true, arg_tensor_or_null(&args[3]), arg_bool(&args[4]), results);
 }
 
 /* histogram(self, bins, *, weight, density): bins holds the edges. */
@@ -313,23 +332,8 @@ ctsc_status op_histogram_edges(op_ctx *cx, const value *args, value *results) {
     const tensor *self = arg_tensor(&args[0]), *bins = arg_tensor(&args[1]);
     dtype dt = (dtype)self->dtype;
     tensor *edges;
-    if (bins->dtype != self->dtype)
-        return diag_fail(
-            cx->diag, CTSC_FAILED,
-            "torch.histogramdd: input tensor and bins tensors should have the same "
-            "dtype, but got input with dtype %s and bins for dimension 0 with dtype %s",
-            histogram_ctype(dt), histogram_ctype((dtype)bins->dtype));
-    if (bins->ndim != 1)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "torch.histogramdd: bins tensor should have one dimension, but got %d "
-                         "dimensions in the bins tensor for dimension 0",
-                         bins->ndim);
-    if (bins->numel == 0)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "torch.histogramdd: bins tensor should have at least 1 element, but got 0 "
-                         "elements in the bins tensor for dimension 0");
+    TRY(histogram_check_edges(cx, self, bins, 0));
     if (dt != DT_FLOAT32 && dt != DT_FLOAT64) return op_refuse_dtype(cx, "histogram_cpu", dt);
     TRY(tensor_clone(cx->diag, bins, &edges));
-    return histogram_finish(cx, args, edges, false, arg_tensor_or_null(&args[2]),
-                            arg_bool(&args[3]), results);
+    return histogram_finish(cx, args, edges, false, arg_tensor_or_null(&args[2]), arg_bool(&args[3]), results);
 }

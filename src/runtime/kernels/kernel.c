@@ -89,20 +89,16 @@ dtype promote_operands(int n, const value *operands) {
 
 ctsc_status operand_to_tensor(op_ctx *cx, const value *operand, dtype dt, tensor **out) {
     if (operand->tag == V_TENSOR) return tensor_to_dtype(cx->diag, operand->u.tensor, dt, out);
+    if (operand->tag == V_COMPLEX && !dtype_is_complex(dt)) {
+        if (operand->u.complex->im != 0)
+            return diag_fail(cx->diag, CTSC_FAILED, "value cannot be converted to type %s without overflow",
+                             dtype_table[dt].torch_name);
+        return tensor_scalar_float(cx->diag, dt, operand->u.complex->re, out);
+    }
     if (operand->tag == V_COMPLEX) {
-        if (!dtype_is_complex(dt)) return op_refuse_dtype(cx, "complex number", DT_COMPLEX64);
         tensor *t;
         TRY(tensor_new(cx->diag, dt, 0, NULL, &t));
-        if (dt == DT_COMPLEX128)
-            *TENSOR_AT(t, complex128) =
-                (complex128){operand->u.complex->re, operand->u.complex->im};
-        else if (dt == DT_COMPLEX64)
-            *TENSOR_AT(t, complex64) =
-                (complex64){(float)operand->u.complex->re, (float)operand->u.complex->im};
-        else
-            *TENSOR_AT(t, complex32) =
-                (complex32){float16_from_float((float)operand->u.complex->re),
-                            float16_from_float((float)operand->u.complex->im)};
+        dtype_store_complex(dt, tensor_data(t), operand->u.complex->re, operand->u.complex->im);
         *out = t;
         return CTSC_OK;
     }

@@ -41,9 +41,12 @@ static inline int64_t arg_int_or(const value *v, int64_t other) {
 static inline bool arg_bool(const value *v) {
     return v->tag == V_BOOL ? v->u.b : v->u.i != 0;
 }
-/* float or Scalar argument as a double */
+/* float or Scalar argument as a double; of a complex number, the real part */
 static inline double arg_float(const value *v) {
-    return v->tag == V_FLOAT ? v->u.f : v->tag == V_INT ? (double)v->u.i : (double)v->u.b;
+    return v->tag == V_FLOAT     ? v->u.f
+           : v->tag == V_INT     ? (double)v->u.i
+           : v->tag == V_COMPLEX ? v->u.complex->re
+                                 : (double)v->u.b;
 }
 static inline bool arg_is_none(const value *v) {
     return v->tag == V_NONE;

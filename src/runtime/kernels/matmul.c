@@ -251,6 +251,17 @@ ctsc_status op_dot(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, t, results);
 }
 
+/* vdot: the conjugate of self with other. */
+ctsc_status op_vdot(op_ctx *cx, const value *args, value *results) {
+    tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[1]), *t;
+    if (!dtype_is_complex((dtype)a->dtype)) return op_dot(cx, args, results);
+    value conjugate = value_none();
+    TRY(op_call(cx, "aten::conj_physical", 1, args, &conjugate));
+    ctsc_status st = matmul_dot(cx, conjugate.u.tensor, b, &t);
+    value_unref(conjugate);
+    return st == CTSC_OK ? op_finish(cx, args, t, results) : st;
+}
+
 static ctsc_status matmul_check_batches(op_ctx *cx, const tensor *a, const tensor *b) {
     diag *d = cx->diag;
     if (a->ndim != 3) return diag_fail(d, CTSC_FAILED, "batch1 must be a 3D tensor");

@@ -16,7 +16,7 @@ static ctsc_status matmul_start(diag *d, const tensor *self, dtype dt, int ndim,
     tensor *wide, *t;
     TRY(tensor_expand(d, self, ndim, sizes, &wide));
     ctsc_status st = tensor_new(d, dt, ndim, sizes, &t);
-    if (st == CTSC_OK && (beta.f != 0 || beta.i != 0)) {
+    if (st == CTSC_OK && !gemm_scale_is_zero(beta)) {
         st = tensor_copy(d, t, wide);
         if (st != CTSC_OK) tensor_unref(t);
     }
@@ -37,6 +37,16 @@ static ctsc_status matmul_end(op_ctx *cx, ctsc_status st, const value *args, ten
 
 static ctsc_status matmul_refuse_unless_supported(op_ctx *cx, const tensor *t, const char *name) {
     return gemm_supports((dtype)t->dtype) ? CTSC_OK : op_refuse_dtype(cx, name, (dtype)t->dtype);
+}
+
+/* beta and alpha (args[3], args[4]) of a product of dtype dt: complex only if it is. */
+static ctsc_status matmul_check_scales(op_ctx *cx, const value *args, dtype dt) {
+    if (dtype_is_complex(dt)) return CTSC_OK;
+    for (int i = 3; i <= 4; i++)
+        if (args[i].tag == V_COMPLEX && args[i].u.complex->im != 0)
+            return diag_fail(cx->diag, CTSC_FAILED, "value cannot be converted to type %s without overflow",
+                             dt == DT_FLOAT64 ? "double" : dtype_is_float(dt) ? "float" : "int64_t");
+    return CTSC_OK;
 }
 
 /* An in-place form must not broadcast self. */
@@ -76,6 +86,7 @@ static ctsc_status addmm_compute(op_ctx *cx, const value *args, tensor **out) {
     if (a->dtype != b->dtype)
         return diag_fail(d, CTSC_FAILED, "mat1 and mat2 must have the same dtype");
     TRY(matmul_refuse_unless_supported(cx, a, "addmm_impl_cpu_"));
+    TRY(matmul_check_scales(cx, args, (dtype)a->dtype));
     TRY(matmul_check_inplace(cx, args, 2, sizes));
     TRY(matmul_start(d, self, (dtype)a->dtype, 2, sizes, beta, &t));
     ctsc_status st = gemm_run(d, (dtype)a->dtype, m, n, k, alpha, gemm_of(a), gemm_of(b), beta,
@@ -121,6 +132,7 @@ ctsc_status op_addmv(op_ctx *cx, const value *args, value *results) {
         return diag_fail(d, CTSC_FAILED, "expected scalar type %s but found %s",
                          dtype_table[a->dtype].ir_name, dtype_table[v->dtype].ir_name);
     TRY(matmul_refuse_unless_supported(cx, a, "addmv_impl_cpu"));
+    TRY(matmul_check_scales(cx, args, (dtype)a->dtype));
     TRY(matmul_check_inplace(cx, args, 1, &m));
     TRY(matmul_start(d, self, (dtype)a->dtype, 1, &m, beta, &t));
     gemm_matrix col = {tensor_data(v), v->strides[0], 1};
@@ -136,11 +148,24 @@ static ctsc_status addr_check(op_ctx *cx, const value *args, dtype dt) {
             return diag_fail(d, CTSC_FAILED, "addr: Expected 1-D argument vec%d, but got %d-D", i,
                              arg_tensor(&args[i])->ndim);
     for (int i = 3; i <= 4; i++)
+        if (!dtype_is_complex(dt) && args[i].tag == V_COMPLEX)
+            return diag_fail(d, CTSC_FAILED,
+                             "For non-complex input tensors, argument %s must not be a complex number.",
+                             i == 3 ? "beta" : "alpha");
+    for (int i = 3; i <= 4; i++)
         if (dtype_is_integral(dt) && args[i].tag == V_FLOAT)
             return diag_fail(d, CTSC_FAILED,
                              "For integral input tensors, argument %s must not be a floating point "
                              "number.",
                              i == 3 ? "beta" : "alpha");
+    return CTSC_OK;
+}
+
+static ctsc_status addr_scale(op_ctx *cx, tensor **t, const value *factor) {
+    value r = value_none();
+    TRY(op_call(cx, "aten::mul.Scalar", 2, (const value[]){{.tag = V_TENSOR, .u.tensor = *t}, *factor}, &r));
+    tensor_unref(*t);
+    *t = r.u.tensor;
     return CTSC_OK;
 }
 
@@ -155,6 +180,10 @@ ctsc_status op_addr(op_ctx *cx, const value *args, value *results) {
     tensor *v1 = NULL, *v2 = NULL, *t = NULL;
     ctsc_status st = tensor_to_dtype(d, arg_tensor(&args[1]), work, &v1);
     if (st == CTSC_OK) st = tensor_to_dtype(d, arg_tensor(&args[2]), work, &v2);
+    if (st == CTSC_OK && gemm_scale_is_zero(alpha)) { /* zero times NaN shows, which products leave out */
+        st = addr_scale(cx, &v1, &args[4]);
+        alpha = gemm_one;
+    }
     if (st == CTSC_OK) {
         int64_t sizes[2] = {v1->sizes[0], v2->sizes[0]};
         st = matmul_start(d, arg_tensor(&args[0]), work, 2, sizes, beta, &t);
@@ -223,6 +252,7 @@ ctsc_status op_baddbmm(op_ctx *cx, const value *args, value *results) {
     TRY(addbmm_check_dims(d, a, b));
     int64_t n = a->sizes[0], sizes[3] = {n, a->sizes[1], b->sizes[2]};
     TRY(addbmm_check_dtypes(cx, a, b));
+    TRY(matmul_check_scales(cx, args, (dtype)a->dtype));
     TRY(matmul_check_inplace(cx, args, 3, sizes));
     TRY(matmul_start(d, self, (dtype)a->dtype, 3, sizes, beta, &t));
     ctsc_status st = CTSC_OK;
@@ -261,6 +291,7 @@ ctsc_status op_addbmm(op_ctx *cx, const value *args, value *results) {
             d, CTSC_FAILED, "Incompatible matrix sizes for bmm (%lldx%lld and %lldx%lld)",
             (long long)m, (long long)a->sizes[2], (long long)b->sizes[1], (long long)n);
     TRY(addbmm_check_dtypes(cx, a, b));
+    TRY(matmul_check_scales(cx, args, (dtype)a->dtype));
     TRY(matmul_start(d, self, (dtype)a->dtype, 2, sizes, beta, &t));
     gemm_matrix ma = gemm_of(a), mb = gemm_of(b);
     int64_t size = (int64_t)dtype_size((dtype)a->dtype);
@@ -274,5 +305,9 @@ ctsc_status op_addbmm(op_ctx *cx, const value *args, value *results) {
         ma.p = (const char *)ma.p + a->strides[0] * size;
         mb.p = (const char *)mb.p + b->strides[0] * size;
     }
+    int index;
+    tensor *target = op_target(cx, args, &index);
+    if (st == CTSC_OK && target && index == 0 && target->numel != t->numel) /* addbmm_ grows what it writes to */
+        st = tensor_resize(d, target, 2, sizes);
     return matmul_end(cx, st, args, t, results);
 }

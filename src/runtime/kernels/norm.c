@@ -427,10 +427,16 @@ static void norm_layer_range(void *ctx, int64_t begin, int64_t end) {
             T *y = (T *)j->y + r * n;
             double mean = n ? nn_sum(x, n) / (double)n : 0;
             double var = nn_square_sum(x, n, (T)mean) / (double)n;
-            T scale = (T)(1 / sqrt(var + j->eps));
+            T spread = (T)sqrt((double)((T)var + (T)j->eps));
+            T scale = 1 / spread;
             T shift = -scale * (T)mean;
             ((T *)j->mean)[r] = (T)mean;
             ((T *)j->rstd)[r] = scale;
+            if (!j->groups && n == 1) { /* what is left of the only element is rounding: rounded as PyTorch does, once */
+                T only = (T)((double)*x * (double)scale + (double)shift);
+                *y = (T)((double)only * (double)(weight ? *weight : 1) + (double)(bias ? *bias : 0));
+                continue;
+            }
             if (!j->groups) {
                 norm_layer_row(x, y, n, scale, shift, weight, bias);
                 continue;

@@ -24,6 +24,10 @@ static void pad_fill(tensor *t, const value *v) { /* t is new: contiguous */
         dtype_store_float(dt, p, v->u.f);
     else if (v->tag == V_NONE)
         memset(p, 0, item);
+    else if (v->tag == V_COMPLEX && dtype_is_complex(dt))
+        dtype_store_complex(dt, p, v->u.complex->re, v->u.complex->im);
+    else if (v->tag == V_COMPLEX)
+        dtype_store_float(dt, p, v->u.complex->re);
     else
         dtype_store_int(dt, p, arg_int(v));
     while (done < all) { /* doubling copies fill with a pattern of any size */

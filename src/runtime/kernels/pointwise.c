@@ -29,17 +29,26 @@ const char *pw_cpp_name(dtype dt) {
     return names[dt] ? names[dt] : dtype_table[dt].ir_name;
 }
 
+dtype pw_result_dtype(pw_kind kind, dtype dt) {
+    return kind == PW_TO_BOOL ? DT_BOOL : kind == PW_TO_PART ? dtype_part(dt) : dt;
+}
+
 void pw_number_float(pw_numbers *n, int k, double v) {
     n->f[k] = v;
+    n->c[k] = (complex128){v, 0};
     n->i[k] = v >= -9.2e18 && v <= 9.2e18 ? (int64_t)v : 0;
 }
 
 void pw_number(pw_numbers *n, int k, const value *v) {
     if (v->tag == V_FLOAT) {
         pw_number_float(n, k, v->u.f);
+    } else if (v->tag == V_COMPLEX) {
+        pw_number_float(n, k, v->u.complex->re);
+        n->c[k].im = v->u.complex->im;
     } else {
         n->i[k] = arg_int(v);
         n->f[k] = (double)n->i[k];
+        n->c[k] = (complex128){n->f[k], 0};
     }
 }
 
@@ -55,10 +64,13 @@ static bool pw_fits(const value *v, dtype dt) {
         [DT_BFLOAT16] = 3.3895313892515355e38,
         [DT_FLOAT32] = 3.4028234663852886e38,
     };
-    double x = v->tag == V_FLOAT ? v->u.f : (double)arg_int(v);
-    if (dt == DT_BOOL || dt == DT_FLOAT64 || dtype_is_complex(dt)) return true;
+    bool is_complex = v->tag == V_COMPLEX;
+    if (dtype_is_complex(dt) || dt == DT_BOOL) return true;
+    if (is_complex && v->u.complex->im != 0) return false;
+    double x = is_complex ? v->u.complex->re : v->tag == V_FLOAT ? v->u.f : (double)arg_int(v);
+    if (dt == DT_FLOAT64) return true;
     if (dtype_is_float(dt)) return x - x != 0 || fabs(x) <= largest[dt];
-    if (dt == DT_INT64) return v->tag != V_FLOAT || (x >= -0x1p63 && x < 0x1p63);
+    if (dt == DT_INT64) return (v->tag != V_FLOAT && !is_complex) || (x >= -0x1p63 && x < 0x1p63);
     return x <= largest[dt] && x >= -largest[dt] - (dt != DT_UINT8);
 }
 
@@ -66,9 +78,8 @@ ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt) {
     static const char *const names[DT_COUNT] = {
         [DT_UINT8] = "uint8_t", [DT_INT8] = "int8_t",           [DT_INT16] = "int16_t",
         [DT_INT32] = "int",     [DT_INT64] = "int64_t",         [DT_FLOAT16] = "at::Half",
-        [DT_FLOAT32] = "float", [DT_BFLOAT16] = "at::BFloat16",
+        [DT_FLOAT32] = "float", [DT_BFLOAT16] = "at::BFloat16",   [DT_FLOAT64] = "double",
     };
-    if (v->tag == V_COMPLEX) return op_refuse_dtype(cx, cx->op ? cx->op->key : "", DT_COMPLEX64);
     if (pw_fits(v, dt)) return CTSC_OK;
     return diag_fail(cx->diag, CTSC_FAILED, "value cannot be converted to type %s without overflow",
                      names[dt] ? names[dt] : dtype_table[dt].ir_name);
@@ -105,10 +116,11 @@ ctsc_status pw_operand_init(op_ctx *cx, pw_operand *o, const value *v, dtype dt)
             dtype_store_int(dt, o->scalar_data, dtype_load_int((dtype)t->dtype, tensor_data(t)));
         return CTSC_OK;
     }
-    if (v->tag == V_COMPLEX) return op_refuse_dtype(cx, cx->op ? cx->op->key : "", DT_COMPLEX64);
     pw_operand_scalar(o, dt);
-    if (v->tag == V_FLOAT)
-        dtype_store_float(dt, o->scalar_data, v->u.f);
+    if (v->tag == V_COMPLEX && dtype_is_complex(dt))
+        dtype_store_complex(dt, o->scalar_data, v->u.complex->re, v->u.complex->im);
+    else if (v->tag == V_FLOAT || v->tag == V_COMPLEX) /* of a complex number, callers have seen to the imaginary part */
+        dtype_store_float(dt, o->scalar_data, arg_float(v));
     else
         dtype_store_int(dt, o->scalar_data, arg_int(v));
     return CTSC_OK;
@@ -220,30 +232,38 @@ ctsc_status pw_loop(op_ctx *cx, const value *args, int n, pw_operand *operands, 
     return op_finish(cx, args, out.t, results);
 }
 
+/* What has no loop for complex numbers here has none in PyTorch either. */
+static ctsc_status pw_refuse(op_ctx *cx, const pw_op *op, dtype dt) {
+    bool is_complex = dt == DT_COMPLEX64 || dt == DT_COMPLEX128;
+    if (!is_complex) return op_refuse_dtype(cx, op->name, dt);
+    if (op->no_complex) return diag_fail(cx->diag, CTSC_FAILED, "%s", op->no_complex);
+    return diag_fail(cx->diag, CTSC_FAILED, "\"%s\" not implemented for '%s'", op->name, dtype_table[dt].ir_name);
+}
+
 ctsc_status pw_run_as(op_ctx *cx, const value *args, int n, const value *values, const pw_op *op,
                       dtype dt, const pw_numbers *numbers, value *results) {
-    if (!op->loops[dt]) return op_refuse_dtype(cx, op->name, dt);
+    if (!op->loops[dt]) return pw_refuse(cx, op, dt);
     pw_operand operands[PW_MAX_OPERANDS];
     int made = 0;
     ctsc_status st = CTSC_OK;
     while (made < n && (st = pw_operand_init(cx, &operands[made], &values[made], dt)) == CTSC_OK)
         made++;
     if (st == CTSC_OK) {
-        dtype result = op->kind == PW_TO_BOOL ? DT_BOOL : dt;
+        dtype result = pw_result_dtype(op->kind, dt);
         st = pw_loop(cx, args, n, operands, result, op->loops[dt], (void *)numbers, results);
     }
     while (made > 0) pw_operand_free(&operands[--made]);
     return st;
 }
 
-/* Most calls: floating-point tensors of one dtype and shape without gaps, and numbers, small enough for one thread. Nothing is to be
+/* Most calls: floating-point or complex tensors of one dtype and shape without gaps, and numbers, small enough for one thread. Nothing is to be
  * promoted, broadcast or cut then. */
 enum { PW_PLAIN_MAX = 32768 };
 
 static bool pw_is_plain(const op_ctx *cx, int n, const value *values, const pw_op *op) {
     if (values[0].tag != V_TENSOR || !cx->op || cx->op->schema->has_alias_write) return false;
     const tensor *t = values[0].u.tensor;
-    if (!dtype_is_float((dtype)t->dtype) || !op->loops[t->dtype] || t->ndim == 0 || t->numel > PW_PLAIN_MAX ||
+    if (dtype_is_integral((dtype)t->dtype) || !op->loops[t->dtype] || t->ndim == 0 || t->numel > PW_PLAIN_MAX ||
         !tensor_is_contiguous(t))
         return false;
     for (int i = 1; i < n; i++) {
@@ -257,12 +277,12 @@ static bool pw_is_plain(const op_ctx *cx, int n, const value *values, const pw_o
 static ctsc_status pw_run_plain(op_ctx *cx, int n, const value *values, const pw_op *op, const pw_numbers *numbers,
                                 value *results) {
     const tensor *t = values[0].u.tensor;
-    dtype dt = (dtype)t->dtype, result = op->kind == PW_TO_BOOL ? DT_BOOL : dt;
+    dtype dt = (dtype)t->dtype, result = pw_result_dtype(op->kind, dt);
     tensor *out;
     TRY(tensor_new(cx->diag, result, t->ndim, t->sizes, &out));
     char *p[PW_MAX_OPERANDS + 1] = {tensor_data(out)};
     int64_t s[PW_MAX_OPERANDS + 1] = {(int64_t)dtype_size(result)};
-    _Alignas(8) char scalars[PW_MAX_OPERANDS][8];
+    _Alignas(16) char scalars[PW_MAX_OPERANDS][16];
     for (int i = 0; i < n; i++) {
         bool is_tensor = values[i].tag == V_TENSOR;
         p[i + 1] = is_tensor ? tensor_data(values[i].u.tensor) : scalars[i];

@@ -8,7 +8,7 @@
  * the output (a fresh tensor, or self or out where writing there at once is safe) and lets iter_run
  * call the loop.
  *
- * The loops are macros over the functions of ir/scalar_ops.h. Each has a form for contiguous
+ * The loops are macros over the functions of ir/scalar_ops.h and ir/scalar_ops_complex.h. Each has a form for contiguous
  * operands, one for each operand that stays the same, and a strided one; the first ones become
  * vector code.
  */
@@ -20,7 +20,7 @@
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
 
-#include "ir/scalar_ops.h"
+#include "ir/scalar_ops_complex.h"
 #include "runtime/kernels/kernel.h"
 
 /* In-place operands may coincide with the output, element by element; nothing else overlaps. */
@@ -42,22 +42,25 @@
 enum { PW_MAX_OPERANDS = 4, PW_MAX_NUMBERS = 4 };
 
 /* The numbers of an operator (slope, alpha, bounds): f for real computing dtypes, i for integer
- * ones. */
+ * ones, c for complex ones. */
 typedef struct pw_numbers {
     double f[PW_MAX_NUMBERS];
     int64_t i[PW_MAX_NUMBERS];
+    complex128 c[PW_MAX_NUMBERS];
 } pw_numbers;
 
 typedef enum pw_kind {
     PW_SAME,    /* computes in the promoted dtype and returns it */
     PW_REAL,    /* integers are promoted to float32 first */
     PW_TO_BOOL, /* computes in the promoted dtype, returns bool */
+    PW_TO_PART, /* computes in the promoted dtype, returns the dtype of a complex one's parts */
 } pw_kind;
 
 typedef struct pw_op {
     const char *name; /* as refusals name it: "relu_cpu" */
     pw_kind kind;
     iter_kernel loops[DT_COUNT]; /* NULL: refused */
+    const char *no_complex;      /* how complex64 and complex128 are refused; NULL: as other dtypes are */
 } pw_op;
 
 /* Operand v (tensor, number) as a tensor of dtype dt. `t` is borrowed, converted, or on the stack.
@@ -81,6 +84,8 @@ ctsc_status pw_loop(op_ctx *cx, const value *args, int n, pw_operand *operands, 
 /* The common case: op applied to n operands. numbers may be NULL. */
 ctsc_status pw_run(op_ctx *cx, const value *args, int n, const value *operands, const pw_op *op,
                    const pw_numbers *numbers, value *results);
+/* The dtype of the results of an operator that computes in dt. */
+dtype pw_result_dtype(pw_kind kind, dtype dt);
 /* The same, computing in dtype dt. */
 ctsc_status pw_run_as(op_ctx *cx, const value *args, int n, const value *operands, const pw_op *op,
                       dtype dt, const pw_numbers *numbers, value *results);
@@ -195,6 +200,9 @@ void pw_number_float(pw_numbers *n, int k, double v);
 #define PW_NUMS1(T, m) const T n0 = (T)numbers->m[0]
 #define PW_NUMS2(T, m) const T n0 = (T)numbers->m[0], n1 = (T)numbers->m[1]
 #define PW_NUMS3(T, m) const T n0 = (T)numbers->m[0], n1 = (T)numbers->m[1], n2 = (T)numbers->m[2]
+#define PW_COMPLEX_NUM(T, k)   {(__typeof__(((T *)0)->re))numbers->c[k].re, (__typeof__(((T *)0)->re))numbers->c[k].im}
+#define PW_COMPLEX_NUMS0(T)
+#define PW_COMPLEX_NUMS1(T) const T n0 = PW_COMPLEX_NUM(T, 0)
 #define PW_COMMA0
 #define PW_COMMA1   , n0
 #define PW_COMMA2   , n0, n1
@@ -223,6 +231,19 @@ void pw_number_float(pw_numbers *n, int k, double v);
     PW_INT_LOOP(op, K, N, i16, int16_t)                                                            \
     PW_INT_LOOP(op, K, N, i32, int32_t)                                                            \
     PW_INT_LOOP(op, K, N, i64, int64_t)
+#define PW_COMPLEX_LOOPS(op, K, N)                                                                 \
+    PW_LOOP##K(op##_c64_loop, PW_CLONES, complex64, complex64, PW_COMPLEX_NUMS##N(complex64),      \
+               *o = scalar_##op##_c64(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))                           \
+        PW_LOOP##K(op##_c128_loop, PW_CLONES, complex128, complex128,                              \
+                   PW_COMPLEX_NUMS##N(complex128),                                                 \
+                   *o = scalar_##op##_c128(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))
+/* Complex functions whose results are of another type. */
+#define PW_COMPLEX_LOOPS_TO(op, K, T64, T128)                                                      \
+    PW_LOOP##K(op##_c64_loop, PW_CLONES, T64, complex64, ,                                         \
+               *o = (T64)scalar_##op##_c64(PW_ARGS##K(PW_PLAIN)))                                  \
+        PW_LOOP##K(op##_c128_loop, PW_CLONES, T128, complex128, ,                                  \
+                   *o = (T128)scalar_##op##_c128(PW_ARGS##K(PW_PLAIN)))
+#define PW_COMPLEX_TEST_LOOPS(op, K) PW_COMPLEX_LOOPS_TO(op, K, uint8_t, uint8_t)
 /* Real functions whose result is 0 or 1. */
 #define PW_TEST_LOOPS(op, K)                                                                       \
     PW_LOOP##K(op##_f32_loop, PW_CLONES, uint8_t, float, ,                                         \
@@ -238,6 +259,7 @@ void pw_number_float(pw_numbers *n, int k, double v);
 #define PW_REAL_ROW(op)                                                                            \
     [DT_FLOAT32] = op##_f32_loop, [DT_FLOAT64] = op##_f64_loop, [DT_FLOAT16] = op##_f16_loop,      \
     [DT_BFLOAT16] = op##_bf16_loop
+#define PW_COMPLEX_ROW(op) [DT_COMPLEX64] = op##_c64_loop, [DT_COMPLEX128] = op##_c128_loop
 #define PW_INT_ROW(op)                                                                             \
     [DT_UINT8] = op##_u8_loop, [DT_INT8] = op##_i8_loop, [DT_INT16] = op##_i16_loop,               \
     [DT_INT32] = op##_i32_loop, [DT_INT64] = op##_i64_loop

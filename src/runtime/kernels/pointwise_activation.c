@@ -20,7 +20,13 @@
     OPERATOR(op) {                                                                                 \
         return pw_run(cx, args, 1, args, &pw_##op, NULL, results);                                 \
     }
-ACTIVATION0(silu, "silu_cpu")
+
+PW_REAL_LOOPS(silu, 1, 0)
+PW_COMPLEX_LOOPS(silu, 1, 0)
+static const pw_op pw_silu = {"silu_cpu", PW_SAME, {PW_REAL_ROW(silu), PW_COMPLEX_ROW(silu)}};
+OPERATOR(silu) {
+    return pw_run(cx, args, 1, args, &pw_silu, NULL, results);
+}
 ACTIVATION0(mish, "mish_cpu")
 ACTIVATION0(hardswish, "hardswish_cpu")
 ACTIVATION0(hardsigmoid, "hardsigmoid_cpu")

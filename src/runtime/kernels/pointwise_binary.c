@@ -30,13 +30,20 @@ PW_LOOP2(add_scaled_bool_loop, , uint8_t, uint8_t, const uint8_t n0 = numbers->i
          *o = x | (y & n0))
 PW_REAL_LOOPS(sub, 2, 0)
 PW_INT_LOOPS(sub, 2, 0)
+PW_COMPLEX_LOOPS(add, 2, 0)
+PW_COMPLEX_LOOPS(add_scaled, 2, 1)
+PW_COMPLEX_LOOPS(sub, 2, 0)
 static const pw_op pw_add = {
-    "add", PW_SAME, {PW_REAL_ROW(add), PW_INT_ROW(add), [DT_BOOL] = add_bool_loop}};
+    "add",
+    PW_SAME,
+    {PW_REAL_ROW(add), PW_INT_ROW(add), PW_COMPLEX_ROW(add), [DT_BOOL] = add_bool_loop}};
 static const pw_op pw_add_scaled = {
     "add",
     PW_SAME,
-    {PW_REAL_ROW(add_scaled), PW_INT_ROW(add_scaled), [DT_BOOL] = add_scaled_bool_loop}};
-static const pw_op pw_sub = {"sub", PW_SAME, {PW_REAL_ROW(sub), PW_INT_ROW(sub)}};
+    {PW_REAL_ROW(add_scaled), PW_INT_ROW(add_scaled), PW_COMPLEX_ROW(add_scaled),
+     [DT_BOOL] = add_scaled_bool_loop}};
+static const pw_op pw_sub = {
+    "sub", PW_SAME, {PW_REAL_ROW(sub), PW_INT_ROW(sub), PW_COMPLEX_ROW(sub)}};
 
 /* a + sign * alpha * b */
 static ctsc_status binary_add(op_ctx *cx, const value *args, const value *a, const value *b,
@@ -46,17 +53,21 @@ static ctsc_status binary_add(op_ctx *cx, const value *args, const value *a, con
     if (alpha->tag == V_BOOL && dt != DT_BOOL)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "Boolean alpha only supported for Boolean results.");
-    if (alpha->tag == V_FLOAT && dtype_is_integral(dt))
+    if ((alpha->tag == V_FLOAT || alpha->tag == V_COMPLEX) && dtype_is_integral(dt))
         return diag_fail(cx->diag, CTSC_FAILED,
                          "For integral input tensors, argument alpha must not be a floating point "
                          "number.");
-    if (arg_float(alpha) == 1)
+    if (alpha->tag == V_COMPLEX && !dtype_is_complex(dt))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "For non-complex input tensors, argument alpha must not be a complex number.");
+    if (arg_float(alpha) == 1 && !(alpha->tag == V_COMPLEX && alpha->u.complex->im != 0))
         return pw_run_as(cx, args, 2, operands, sign > 0 ? &pw_add : &pw_sub, dt, NULL, results);
     pw_numbers numbers;
     pw_number(&numbers, 0, alpha);
     if (sign < 0) {
         numbers.f[0] = -numbers.f[0];
         numbers.i[0] = scalar_neg_i64(numbers.i[0]);
+        numbers.c[0] = scalar_neg_c128(numbers.c[0]);
     }
     return pw_run_as(cx, args, 2, operands, &pw_add_scaled, dt, &numbers, results);
 }
@@ -110,14 +121,18 @@ OPERATOR(add_relu) {
 PW_REAL_LOOPS(mul, 2, 0)
 PW_INT_LOOPS(mul, 2, 0)
 PW_LOOP2(mul_bool_loop, , uint8_t, uint8_t, , *o = x & y)
+PW_COMPLEX_LOOPS(mul, 2, 0)
 static const pw_op pw_mul = {
-    "mul_cpu", PW_SAME, {PW_REAL_ROW(mul), PW_INT_ROW(mul), [DT_BOOL] = mul_bool_loop}};
+    "mul_cpu",
+    PW_SAME,
+    {PW_REAL_ROW(mul), PW_INT_ROW(mul), PW_COMPLEX_ROW(mul), [DT_BOOL] = mul_bool_loop}};
 OPERATOR(mul) {
     return pw_run(cx, args, 2, args, &pw_mul, NULL, results);
 }
 
 PW_REAL_LOOPS(div, 2, 0)
-static const pw_op pw_div = {"div_cpu", PW_REAL, {PW_REAL_ROW(div)}};
+PW_COMPLEX_LOOPS(div, 2, 0)
+static const pw_op pw_div = {"div_cpu", PW_REAL, {PW_REAL_ROW(div), PW_COMPLEX_ROW(div)}};
 OPERATOR(div) {
     return pw_run(cx, args, 2, args, &pw_div, NULL, results);
 }
@@ -175,16 +190,26 @@ OPERATOR(fmod) {
 
 PW_REAL_LOOPS(pow, 2, 0)
 PW_INT_LOOPS(pow, 2, 0)
-static const pw_op pw_pow = {"pow", PW_SAME, {PW_REAL_ROW(pow), PW_INT_ROW(pow)}};
+PW_COMPLEX_LOOPS(pow, 2, 0)
+static const pw_op pw_pow = {
+    "pow", PW_SAME, {PW_REAL_ROW(pow), PW_INT_ROW(pow), PW_COMPLEX_ROW(pow)}};
 #define BINARY_POWER(op)                                                                           \
     PW_REAL_LOOPS(op, 1, 0)                                                                        \
-    static const pw_op pw_##op = {"pow", PW_SAME, {PW_REAL_ROW(op)}};
+    PW_COMPLEX_LOOPS(op, 1, 0)                                                                     \
+    static const pw_op pw_##op = {"pow", PW_SAME, {PW_REAL_ROW(op), PW_COMPLEX_ROW(op)}};
 BINARY_POWER(sqrt)
 BINARY_POWER(rsqrt)
 BINARY_POWER(square)
 BINARY_POWER(cube)
 BINARY_POWER(reciprocal)
 BINARY_POWER(reciprocal_square)
+
+PW_LOOP1(positive_c64_loop, , complex64, complex64, , *o = x)
+PW_LOOP1(positive_c128_loop, , complex128, complex128, , *o = x)
+PW_LOOP2(second_c64_loop, , complex64, complex64, , (void)x; *o = y)
+PW_LOOP2(second_c128_loop, , complex128, complex128, , (void)x; *o = y)
+static const pw_op pw_positive = {"pow", PW_SAME, {PW_COMPLEX_ROW(positive)}};
+static const pw_op pw_second = {"pow", PW_SAME, {PW_COMPLEX_ROW(second)}};
 
 /* The exponents PyTorch treats apart (they differ from pow at -inf, and are faster). */
 static const pw_op *binary_pow_special(double exponent) {
@@ -197,14 +222,25 @@ static const pw_op *binary_pow_special(double exponent) {
                               : NULL;
 }
 
+/* A power of 0 or 1, of anything, NaN too: 1, or the base itself. */
+static ctsc_status binary_pow_trivial(op_ctx *cx, const value *args, dtype dt, value *results) {
+    value operands[2] = {args[0], value_int(1)};
+    if (arg_float(&args[1]) == 1) return pw_run_as(cx, args, 1, operands, &pw_positive, dt, NULL, results);
+    return pw_run_as(cx, args, 2, operands, &pw_second, dt, NULL, results);
+}
+
 /* pow(self, exponent) in dtype dt; dt is the promoted dtype, or double for float_power. */
 static ctsc_status binary_pow(op_ctx *cx, const value *args, dtype dt, value *results) {
     const value *exponent = &args[1];
     if (exponent->tag != V_TENSOR && args[0].tag == V_TENSOR) {
+        if (exponent->tag == V_COMPLEX && exponent->u.complex->im != 0)
+            return pw_run_as(cx, args, 2, args, &pw_pow, dt, NULL, results);
+        if (dtype_is_complex(dt) && (arg_float(exponent) == 0 || arg_float(exponent) == 1))
+            return binary_pow_trivial(cx, args, dt, results);
         if (dtype_is_integral(dt) && arg_int(exponent) < 0)
             return diag_fail(cx->diag, CTSC_FAILED,
                              "Integers to negative integer powers are not allowed.");
-        const pw_op *special = dtype_is_float(dt) ? binary_pow_special(arg_float(exponent)) : NULL;
+        const pw_op *special = !dtype_is_integral(dt) ? binary_pow_special(arg_float(exponent)) : NULL;
         if (special) return pw_run_as(cx, args, 1, args, special, dt, NULL, results);
         if (dt == DT_BOOL) return op_refuse_dtype(cx, "pow", dt);
     }
@@ -214,7 +250,8 @@ OPERATOR(pow) {
     return binary_pow(cx, args, promote_operands(2, args), results);
 }
 OPERATOR(float_power) {
-    return binary_pow(cx, args, DT_FLOAT64, results);
+    bool is_complex = dtype_is_complex(promote_operands(2, args));
+    return binary_pow(cx, args, is_complex ? DT_COMPLEX128 : DT_FLOAT64, results);
 }
 
 /* ---- the larger, the smaller ------------------------------------------------------------ */
@@ -224,7 +261,10 @@ PW_INT_LOOPS(minimum, 2, 0)
 #define BINARY_EXTREME(op, label, integer, bool_loop)                                              \
     PW_REAL_LOOPS(op, 2, 0)                                                                        \
     static const pw_op pw_##op = {                                                                 \
-        label, PW_SAME, {PW_REAL_ROW(op), PW_INT_ROW(integer), [DT_BOOL] = bool_loop}};            \
+        label,                                                                                     \
+        PW_SAME,                                                                                   \
+        {PW_REAL_ROW(op), PW_INT_ROW(integer), [DT_BOOL] = bool_loop},                             \
+        #op " not implemented for complex tensors."};                                              \
     OPERATOR(op) {                                                                                 \
         return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
     }
@@ -243,8 +283,7 @@ BINARY_EXTREME(fmin, "fmin_cpu", minimum, mul_bool_loop)
     X(xlog1py, "xlog1py_cpu", PW_REAL)                                                             \
     X(hypot, "hypot_cpu", PW_SAME)                                                                 \
     X(logaddexp, "logaddexp_cpu", PW_SAME)                                                         \
-    X(logaddexp2, "logaddexp2_cpu", PW_SAME)                                                       \
-    X(ldexp, "ldexp_cpu", PW_REAL)
+    X(logaddexp2, "logaddexp2_cpu", PW_SAME)
 #define BINARY_DEFINE(op, label, kind)                                                             \
     PW_REAL_LOOPS(op, 2, 0)                                                                        \
     static const pw_op pw_##op = {label, kind, {PW_REAL_ROW(op)}};                                 \
@@ -252,6 +291,13 @@ BINARY_EXTREME(fmin, "fmin_cpu", minimum, mul_bool_loop)
         return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
     }
 BINARY_FUNCTIONS(BINARY_DEFINE)
+
+PW_REAL_LOOPS(ldexp, 2, 0)
+PW_COMPLEX_LOOPS(ldexp, 2, 0)
+static const pw_op pw_ldexp = {"ldexp_cpu", PW_REAL, {PW_REAL_ROW(ldexp), PW_COMPLEX_ROW(ldexp)}};
+OPERATOR(ldexp) {
+    return pw_run(cx, args, 2, args, &pw_ldexp, NULL, results);
+}
 
 /* nextafter: in half and bfloat16 too, neighbours are neighbouring bit patterns. */
 static uint16_t binary_next16(uint16_t bits, float a, float b) {
@@ -286,8 +332,11 @@ BINARY_STEP(i64, int64_t)
 static const pw_op pw_heaviside = {
     "heaviside_cpu",
     PW_SAME,
-    {PW_REAL_ROW(heaviside), PW_INT_ROW(heaviside), [DT_BOOL] = heaviside_u8_loop}};
+    {PW_REAL_ROW(heaviside), PW_INT_ROW(heaviside), [DT_BOOL] = heaviside_u8_loop},
+    "heaviside is not yet implemented for complex tensors."};
 OPERATOR(heaviside) {
+    if (dtype_is_complex(promote_operands(2, args)))
+        return diag_fail(cx->diag, CTSC_FAILED, "%s", pw_heaviside.no_complex);
     if (args[0].u.tensor->dtype != args[1].u.tensor->dtype)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "heaviside is not yet implemented for tensors with different dtypes.");

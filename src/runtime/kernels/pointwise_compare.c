@@ -36,27 +36,35 @@
 #define COMPARE_XOR(L) (L(x) != 0) != (L(y) != 0)
 #define COMPARE_NOT(L) L(x) == 0
 
-/* Columns: operator, name in refusals, expression. */
+/* Columns: operator, name in refusals, expression, whether complex numbers have it. */
 #define COMPARE_OPERATORS(X)                                                                       \
-    X(eq, "compare_eq_cpu", COMPARE_EQ)                                                            \
-    X(ne, "compare_ne_cpu", COMPARE_NE)                                                            \
-    X(lt, "compare_lt_cpu", COMPARE_LT)                                                            \
-    X(le, "compare_le_cpu", COMPARE_LE)                                                            \
-    X(gt, "compare_gt_cpu", COMPARE_GT)                                                            \
-    X(ge, "compare_ge_cpu", COMPARE_GE)                                                            \
-    X(logical_and, "logical_and_cpu", COMPARE_AND)                                                 \
-    X(logical_or, "logical_or_cpu", COMPARE_OR)                                                    \
-    X(logical_xor, "logical_xor_cpu", COMPARE_XOR)
-#define COMPARE_DEFINE(op, label, EXPR)                                                            \
+    X(eq, "eq_cpu", COMPARE_EQ, PW_COMPLEX_ROW)                                                    \
+    X(ne, "ne_cpu", COMPARE_NE, PW_COMPLEX_ROW)                                                    \
+    X(lt, "lt_cpu", COMPARE_LT, COMPARE_NO_COMPLEX)                                                \
+    X(le, "le_cpu", COMPARE_LE, COMPARE_NO_COMPLEX)                                                \
+    X(gt, "gt_cpu", COMPARE_GT, COMPARE_NO_COMPLEX)                                                \
+    X(ge, "ge_cpu", COMPARE_GE, COMPARE_NO_COMPLEX)                                                \
+    X(logical_and, "logical_and_cpu", COMPARE_AND, PW_COMPLEX_ROW)                                 \
+    X(logical_or, "logical_or_cpu", COMPARE_OR, PW_COMPLEX_ROW)                                    \
+    X(logical_xor, "logical_xor_cpu", COMPARE_XOR, PW_COMPLEX_ROW)
+#define COMPARE_NO_COMPLEX(op)
+PW_COMPLEX_TEST_LOOPS(eq, 2)
+PW_COMPLEX_TEST_LOOPS(ne, 2)
+PW_COMPLEX_TEST_LOOPS(logical_and, 2)
+PW_COMPLEX_TEST_LOOPS(logical_or, 2)
+PW_COMPLEX_TEST_LOOPS(logical_xor, 2)
+PW_COMPLEX_TEST_LOOPS(logical_not, 1)
+#define COMPARE_DEFINE(op, label, EXPR, COMPLEX_ROW)                                               \
     COMPARE_LOOPS(op, 2, EXPR)                                                                     \
-    static const pw_op pw_##op = {label, PW_TO_BOOL, {COMPARE_ROW(op)}};                           \
+    static const pw_op pw_##op = {label, PW_TO_BOOL, {COMPARE_ROW(op), COMPLEX_ROW(op)}};          \
     OPERATOR(op) {                                                                                 \
         return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
     }
 COMPARE_OPERATORS(COMPARE_DEFINE)
 
 COMPARE_LOOPS(logical_not, 1, COMPARE_NOT)
-static const pw_op pw_logical_not = {"logical_not_cpu", PW_TO_BOOL, {COMPARE_ROW(logical_not)}};
+static const pw_op pw_logical_not = {
+    "logical_not_cpu", PW_TO_BOOL, {COMPARE_ROW(logical_not), PW_COMPLEX_ROW(logical_not)}};
 OPERATOR(logical_not) {
     return pw_run(cx, args, 1, args, &pw_logical_not, NULL, results);
 }
@@ -112,6 +120,17 @@ PW_LOOP2(isclose_i64_loop, , uint8_t, int64_t, const compare_tolerance *tol = ct
          *o = x == y || ((tol->rtol != 0 || tol->atol != 0) &&
                          fabs((double)x - (double)y) <= tol->atol + fabs(tol->rtol * (double)y)))
 
+/* By lengths, in double; the difference must be finite. */
+static bool compare_close_complex(complex128 a, complex128 b, const compare_tolerance *tol) {
+    if (scalar_eq_c128(a, b)) return true;
+    if (scalar_isnan_c128(a) && scalar_isnan_c128(b)) return tol->equal_nan;
+    double allowed = tol->atol + scalar_abs_c128((complex128){tol->rtol * b.re, tol->rtol * b.im});
+    double error = scalar_abs_c128(scalar_sub_c128(a, b));
+    return error <= allowed && error - error == 0;
+}
+PW_LOOP2(isclose_c128_loop, , uint8_t, complex128, const compare_tolerance *tol = ctx,
+         *o = compare_close_complex(x, y, tol))
+
 static ctsc_status compare_isclose(op_ctx *cx, const value *args, value *results) {
     compare_tolerance tol = {arg_float(&args[2]), arg_float(&args[3]), arg_bool(&args[4])};
     const tensor *a = args[0].u.tensor, *b = args[1].u.tensor;
@@ -124,16 +143,16 @@ static ctsc_status compare_isclose(op_ctx *cx, const value *args, value *results
     if (!(tol.atol >= 0))
         return diag_fail(cx->diag, CTSC_FAILED,
                          "atol must be greater than or equal to zero, but got %g", tol.atol);
-    bool real = dtype_is_float((dtype)a->dtype);
-    if (!real && !dtype_is_integral((dtype)a->dtype))
-        return op_refuse_dtype(cx, "isclose", (dtype)a->dtype);
+    dtype dt = dtype_is_complex((dtype)a->dtype) ? DT_COMPLEX128
+               : dtype_is_float((dtype)a->dtype) ? DT_FLOAT64
+                                                 : DT_INT64;
+    iter_kernel loop = dt == DT_COMPLEX128 ? isclose_c128_loop : dt == DT_FLOAT64 ? isclose_f64_loop : isclose_i64_loop;
+    if (dtype_is_quantised((dtype)a->dtype)) return op_refuse_dtype(cx, "isclose", (dtype)a->dtype);
     pw_operand operands[2];
-    dtype dt = real ? DT_FLOAT64 : DT_INT64;
     TRY(pw_operand_init(cx, &operands[0], &args[0], dt));
     ctsc_status st = pw_operand_init(cx, &operands[1], &args[1], dt);
     if (st == CTSC_OK) {
-        st = pw_loop(cx, args, 2, operands, DT_BOOL, real ? isclose_f64_loop : isclose_i64_loop,
-                     &tol, results);
+        st = pw_loop(cx, args, 2, operands, DT_BOOL, loop, &tol, results);
         pw_operand_free(&operands[1]);
     }
     pw_operand_free(&operands[0]);
@@ -176,7 +195,10 @@ OPERATOR(is_nonzero) {
     if (t->numel != 1)
         return diag_fail(cx->diag, CTSC_FAILED, "Boolean value of Tensor with %s is ambiguous",
                          t->numel ? "more than one value" : "no values");
-    bool set =
-        dtype_is_float((dtype)t->dtype) ? tensor_item_float(t) != 0 : tensor_item_int(t) != 0;
+    const char *p = tensor_data(t);
+    dtype dt = (dtype)t->dtype, part = dtype_part(dt);
+    bool set = dtype_is_complex(dt)
+                   ? dtype_load_float(part, p) != 0 || dtype_load_float(part, p + dtype_size(part)) != 0
+               : dtype_is_float(dt) ? tensor_item_float(t) != 0 : tensor_item_int(t) != 0;
     return op_return(results, value_bool(set));
 }

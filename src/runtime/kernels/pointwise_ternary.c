@@ -55,6 +55,8 @@ static ctsc_status ternary_clamp(op_ctx *cx, const value *args, const value *low
                          "torch.clamp: At least one of 'min' or 'max' must not be None");
     value operands[3] = {args[0], *low, *high};
     dtype dt = (dtype)args[0].u.tensor->dtype;
+    if (dtype_is_complex(dt) || dtype_is_complex(promote_operands(3, operands)))
+        return diag_fail(cx->diag, CTSC_FAILED, "clamp is not supported for complex types");
     bool tensors = low->tag == V_TENSOR || high->tag == V_TENSOR;
     if (tensors || !dtype_is_float(dt)) dt = promote_operands(3, operands);
     int index;
@@ -99,13 +101,17 @@ OPERATOR(clamp_max) {
 /* ---- lerp, addcmul, addcdiv ------------------------------------------------------------- */
 
 PW_REAL_LOOPS(lerp, 3, 0)
-static const pw_op pw_lerp_tensor = {"lerp_kernel_tensor", PW_SAME, {PW_REAL_ROW(lerp)}};
-static const pw_op pw_lerp_number = {"lerp_kernel_scalar", PW_SAME, {PW_REAL_ROW(lerp)}};
+PW_COMPLEX_LOOPS(lerp, 3, 0)
+static const pw_op pw_lerp_tensor = {
+    "lerp_kernel_tensor", PW_SAME, {PW_REAL_ROW(lerp), PW_COMPLEX_ROW(lerp)}};
+static const pw_op pw_lerp_number = {
+    "lerp_kernel_scalar", PW_SAME, {PW_REAL_ROW(lerp), PW_COMPLEX_ROW(lerp)}};
 /* lerp(self, end, weight) */
 OPERATOR(lerp) {
     bool number = args[2].tag != V_TENSOR;
     TRY(pw_require_same_dtype(cx, &args[0], &args[1], "end"));
     if (!number) TRY(pw_require_same_dtype(cx, &args[0], &args[2], "weight"));
+    if (args[2].tag == V_COMPLEX) TRY(pw_require_fits(cx, &args[2], (dtype)args[0].u.tensor->dtype));
     return pw_run_as(cx, args, 3, args, number ? &pw_lerp_number : &pw_lerp_tensor,
                      (dtype)args[0].u.tensor->dtype, NULL, results);
 }
@@ -113,17 +119,23 @@ OPERATOR(lerp) {
 /* addcmul(self, tensor1, tensor2, *, value=1) */
 PW_REAL_LOOPS(addcmul, 3, 1)
 PW_INT_LOOPS(addcmul, 3, 1)
+PW_COMPLEX_LOOPS(addcmul, 3, 1)
 static const pw_op pw_addcmul = {
-    "addcmul_cpu_out", PW_SAME, {PW_REAL_ROW(addcmul), PW_INT_ROW(addcmul)}};
+    "addcmul_cpu_out",
+    PW_SAME,
+    {PW_REAL_ROW(addcmul), PW_INT_ROW(addcmul), PW_COMPLEX_ROW(addcmul)}};
 OPERATOR(addcmul) {
     pw_numbers numbers;
+    if (args[3].tag == V_COMPLEX) TRY(pw_require_fits(cx, &args[3], promote_operands(3, args)));
     pw_number(&numbers, 0, &args[3]);
     return pw_run(cx, args, 3, args, &pw_addcmul, &numbers, results);
 }
 
 /* addcdiv(self, tensor1, tensor2, *, value=1) */
 PW_REAL_LOOPS(addcdiv, 3, 1)
-static const pw_op pw_addcdiv = {"addcdiv_cpu_out", PW_SAME, {PW_REAL_ROW(addcdiv)}};
+PW_COMPLEX_LOOPS(addcdiv, 3, 1)
+static const pw_op pw_addcdiv = {
+    "addcdiv_cpu_out", PW_SAME, {PW_REAL_ROW(addcdiv), PW_COMPLEX_ROW(addcdiv)}};
 OPERATOR(addcdiv) {
     if (dtype_is_integral((dtype)args[1].u.tensor->dtype) &&
         dtype_is_integral((dtype)args[2].u.tensor->dtype))
@@ -140,6 +152,7 @@ OPERATOR(addcdiv) {
             "addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
             "tensor2), for all dtypes.");
     pw_numbers numbers;
+    if (args[3].tag == V_COMPLEX) TRY(pw_require_fits(cx, &args[3], promote_operands(3, args)));
     pw_number(&numbers, 0, &args[3]);
     return pw_run(cx, args, 3, args, &pw_addcdiv, &numbers, results);
 }

@@ -8,46 +8,56 @@
  */
 #include "runtime/kernels/pointwise.h"
 
-/* Integers become float32. Columns: operator, name in refusals. */
-#define UNARY_REAL(X)                                                                              \
-    X(exp, "exp_vml_cpu")                                                                          \
-    X(exp2, "exp2")                                                                                \
-    X(expm1, "expm1_vml_cpu")                                                                      \
-    X(log, "log_vml_cpu")                                                                          \
-    X(log2, "log2_vml_cpu")                                                                        \
-    X(log10, "log10_vml_cpu")                                                                      \
-    X(log1p, "log1p_vml_cpu")                                                                      \
-    X(sqrt, "sqrt_vml_cpu")                                                                        \
-    X(rsqrt, "rsqrt_cpu")                                                                          \
-    X(reciprocal, "reciprocal_cpu")                                                                \
-    X(sin, "sin_vml_cpu")                                                                          \
-    X(cos, "cos_vml_cpu")                                                                          \
-    X(tan, "tan_vml_cpu")                                                                          \
-    X(asin, "asin_vml_cpu")                                                                        \
-    X(acos, "acos_vml_cpu")                                                                        \
-    X(atan, "atan_vml_cpu")                                                                        \
-    X(sinh, "sinh_cpu")                                                                            \
-    X(cosh, "cosh_cpu")                                                                            \
-    X(tanh, "tanh_vml_cpu")                                                                        \
-    X(asinh, "asinh_cpu")                                                                          \
-    X(acosh, "acosh_cpu")                                                                          \
-    X(atanh, "atanh_cpu")                                                                          \
-    X(erf, "erf_vml_cpu")                                                                          \
-    X(erfc, "erfc_vml_cpu")                                                                        \
-    X(sigmoid, "sigmoid_cpu")                                                                      \
-    X(deg2rad, "mul_cpu")                                                                          \
-    X(rad2deg, "mul_cpu")                                                                          \
-    X(sinc, "sinc_cpu")                                                                            \
-    X(angle, "angle_cpu")
+/* Integers become float32. Columns: operator, name in refusals, how complex numbers are refused if otherwise. */
+#define UNARY_REAL(X)                                                       \
+    X(exp2, "exp2", NULL)                                                   \
+    X(expm1, "expm1_vml_cpu", NULL)                                         \
+    X(log1p, "log1p_vml_cpu", NULL)                                         \
+    X(erf, "erf_vml_cpu", NULL)                                             \
+    X(erfc, "erfc_vml_cpu", NULL)                                           \
+    X(deg2rad, "mul_cpu", "deg2rad is not supported for complex tensors.")  \
+    X(rad2deg, "mul_cpu", "rad2deg is not supported for complex tensors.")  \
+    X(angle, "angle_cpu", NULL)
+/* The same, and complex numbers. Columns: operator, name in refusals. */
+#define UNARY_COMPLEX(X)             \
+    X(exp, "exp_vml_cpu")            \
+    X(log, "log_vml_cpu")            \
+    X(log2, "log2_vml_cpu")          \
+    X(log10, "log10_vml_cpu")        \
+    X(sqrt, "sqrt_vml_cpu")          \
+    X(rsqrt, "rsqrt_cpu")            \
+    X(reciprocal, "reciprocal_cpu")  \
+    X(sin, "sin_vml_cpu")            \
+    X(cos, "cos_vml_cpu")            \
+    X(tan, "tan_vml_cpu")            \
+    X(asin, "asin_vml_cpu")          \
+    X(acos, "acos_vml_cpu")          \
+    X(atan, "atan_vml_cpu")          \
+    X(sinh, "sinh_cpu")              \
+    X(cosh, "cosh_cpu")              \
+    X(tanh, "tanh_vml_cpu")          \
+    X(asinh, "asinh_cpu")            \
+    X(acosh, "acosh_cpu")            \
+    X(atanh, "atanh_cpu")            \
+    X(sigmoid, "sigmoid_cpu")        \
+    X(sinc, "sinc_cpu")
 
-#define UNARY_REAL_DEFINE(op, label)                                                               \
-    PW_REAL_LOOPS(op, 1, 0)                                                                        \
-    static const pw_op pw_##op = {label, PW_REAL, {PW_REAL_ROW(op)}};                              \
+#define UNARY_OPERATOR(op)                                                                         \
     ctsc_status op_##op(op_ctx *cx, const value *args, value *results);                            \
     ctsc_status op_##op(op_ctx *cx, const value *args, value *results) {                           \
         return pw_run(cx, args, 1, args, &pw_##op, NULL, results);                                 \
     }
+#define UNARY_REAL_DEFINE(op, label, refusal)                                                      \
+    PW_REAL_LOOPS(op, 1, 0)                                                                        \
+    static const pw_op pw_##op = {label, PW_REAL, {PW_REAL_ROW(op)}, refusal};                     \
+    UNARY_OPERATOR(op)
+#define UNARY_COMPLEX_DEFINE(op, label)                                                            \
+    PW_REAL_LOOPS(op, 1, 0)                                                                        \
+    PW_COMPLEX_LOOPS(op, 1, 0)                                                                     \
+    static const pw_op pw_##op = {label, PW_REAL, {PW_REAL_ROW(op), PW_COMPLEX_ROW(op)}};          \
+    UNARY_OPERATOR(op)
 UNARY_REAL(UNARY_REAL_DEFINE)
+UNARY_COMPLEX(UNARY_COMPLEX_DEFINE)
 
 #define OPERATOR(name)                                                                             \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
@@ -61,14 +71,21 @@ static bool unary_is_bool(const value *args) {
 
 PW_REAL_LOOPS(abs, 1, 0)
 PW_INT_LOOPS(abs, 1, 0)
-static const pw_op pw_abs = {"abs_cpu", PW_SAME, {PW_REAL_ROW(abs), PW_INT_ROW(abs)}};
+PW_COMPLEX_LOOPS_TO(abs, 1, float, double)
+static const pw_op pw_abs = {
+    "abs_cpu", PW_TO_PART, {PW_REAL_ROW(abs), PW_INT_ROW(abs), PW_COMPLEX_ROW(abs)}};
 OPERATOR(abs) {
+    int index;
+    if (dtype_is_complex((dtype)args[0].u.tensor->dtype) && op_target(cx, args, &index) && index == 0)
+        return diag_fail(cx->diag, CTSC_FAILED, "In-place abs is not supported for complex tensors.");
     return pw_run(cx, args, 1, args, &pw_abs, NULL, results);
 }
 
 PW_REAL_LOOPS(neg, 1, 0)
 PW_INT_LOOPS(neg, 1, 0)
-static const pw_op pw_neg = {"neg_cpu", PW_SAME, {PW_REAL_ROW(neg), PW_INT_ROW(neg)}};
+PW_COMPLEX_LOOPS(neg, 1, 0)
+static const pw_op pw_neg = {
+    "neg_cpu", PW_SAME, {PW_REAL_ROW(neg), PW_INT_ROW(neg), PW_COMPLEX_ROW(neg)}};
 OPERATOR(neg) {
     if (unary_is_bool(args))
         return diag_fail(
@@ -81,15 +98,38 @@ OPERATOR(neg) {
 PW_REAL_LOOPS(sign, 1, 0)
 PW_INT_LOOPS(sign, 1, 0)
 static const pw_op pw_sign = {
-    "sign_cpu", PW_SAME, {PW_REAL_ROW(sign), PW_INT_ROW(sign), [DT_BOOL] = sign_u8_loop}};
+    "sign_cpu",
+    PW_SAME,
+    {PW_REAL_ROW(sign), PW_INT_ROW(sign), [DT_BOOL] = sign_u8_loop},
+    "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."};
 OPERATOR(sign) {
     return pw_run(cx, args, 1, args, &pw_sign, NULL, results);
 }
 
-/* conj(x), real(x) of real tensors: the tensor itself. */
+PW_COMPLEX_LOOPS(sgn, 1, 0)
+static const pw_op pw_sgn = {"sgn_cpu", PW_SAME, {PW_COMPLEX_ROW(sgn)}};
+OPERATOR(sgn) {
+    bool is_complex = dtype_is_complex((dtype)args[0].u.tensor->dtype);
+    return pw_run(cx, args, 1, args, is_complex ? &pw_sgn : &pw_sign, NULL, results);
+}
+
+/* conj(x) of real tensors: the tensor itself. Of complex ones it is computed, where PyTorch makes a view that knows of being
+ * conjugated; programs see the difference only by writing to it. */
+PW_COMPLEX_LOOPS(conj, 1, 0)
+static const pw_op pw_conj = {"conj_cpu", PW_SAME, {PW_COMPLEX_ROW(conj)}};
 OPERATOR(conj) {
-    if (dtype_is_complex((dtype)args[0].u.tensor->dtype))
-        return op_refuse_dtype(cx, cx->op ? cx->op->key : "conj", (dtype)args[0].u.tensor->dtype);
+    if (!dtype_is_complex((dtype)args[0].u.tensor->dtype)) return op_return_self(results, args);
+    return pw_run(cx, args, 1, args, &pw_conj, NULL, results);
+}
+/* conj_physical(x): a tensor of its own, but for real x in the functional form. */
+OPERATOR(conj_physical) {
+    tensor *t = args[0].u.tensor;
+    if (dtype_is_complex((dtype)t->dtype)) return op_conj(cx, args, results);
+    return op_finish(cx, args, tensor_ref(t), results);
+}
+/* No tensor here is conjugated or negated lazily. */
+OPERATOR(resolve_lazy) {
+    (void)cx;
     return op_return_self(results, args);
 }
 /* +x */
@@ -102,7 +142,9 @@ OPERATOR(positive) {
 
 PW_REAL_LOOPS(square, 1, 0)
 PW_INT_LOOPS(square, 1, 0)
-static const pw_op pw_square = {"pow", PW_SAME, {PW_REAL_ROW(square), PW_INT_ROW(square)}};
+PW_COMPLEX_LOOPS(square, 1, 0)
+static const pw_op pw_square = {
+    "pow", PW_SAME, {PW_REAL_ROW(square), PW_INT_ROW(square), PW_COMPLEX_ROW(square)}};
 OPERATOR(square) {
     dtype dt = unary_is_bool(args) ? DT_INT64 : (dtype)args[0].u.tensor->dtype;
     return pw_run_as(cx, args, 1, args, &pw_square, dt, NULL, results);
@@ -110,16 +152,17 @@ OPERATOR(square) {
 
 /* Rounding leaves integers alone. */
 PW_INT_LOOPS(positive, 1, 0)
-#define UNARY_ROUNDING(op, label)                                                                  \
+#define UNARY_ROUNDING(op, label, refusal)                                                         \
     PW_REAL_LOOPS(op, 1, 0)                                                                        \
-    static const pw_op pw_##op = {label, PW_SAME, {PW_REAL_ROW(op), PW_INT_ROW(positive)}};        \
+    static const pw_op pw_##op = {                                                                 \
+        label, PW_SAME, {PW_REAL_ROW(op), PW_INT_ROW(positive)}, refusal};                         \
     OPERATOR(op) {                                                                                 \
         return pw_run(cx, args, 1, args, &pw_##op, NULL, results);                                 \
     }
-UNARY_ROUNDING(floor, "floor_vml_cpu")
-UNARY_ROUNDING(ceil, "ceil_vml_cpu")
-UNARY_ROUNDING(trunc, "trunc_vml_cpu")
-UNARY_ROUNDING(round, "round_vml_cpu")
+UNARY_ROUNDING(floor, "floor_vml_cpu", "floor is not supported for complex inputs")
+UNARY_ROUNDING(ceil, "ceil_vml_cpu", "ceil is not supported for complex inputs")
+UNARY_ROUNDING(trunc, "trunc_vml_cpu", "trunc is not supported for complex inputs")
+UNARY_ROUNDING(round, "round_vml_cpu", NULL)
 
 PW_REAL_LOOPS(frac, 1, 0)
 static const pw_op pw_frac = {"frac_cpu", PW_SAME, {PW_REAL_ROW(frac)}};
@@ -143,7 +186,10 @@ OPERATOR(round_decimals) {
 /* relu: clamp_min(0) */
 PW_REAL_LOOPS(relu, 1, 0)
 PW_INT_LOOPS(relu, 1, 0)
-static const pw_op pw_relu = {"clamp_min_cpu", PW_SAME, {PW_REAL_ROW(relu), PW_INT_ROW(relu)}};
+static const pw_op pw_relu = {"clamp_min_cpu",
+                              PW_SAME,
+                              {PW_REAL_ROW(relu), PW_INT_ROW(relu)},
+                              "clamp is not supported for complex types"};
 OPERATOR(relu) {
     if (unary_is_bool(args))
         return diag_fail(cx->diag, CTSC_FAILED, "Boolean inputs not supported for relu");
@@ -168,17 +214,22 @@ static ctsc_status unary_test(op_ctx *cx, const value *args, value *results, con
     return st;
 }
 
-#define UNARY_TEST(op, label, constant)                                                            \
+#define UNARY_NO_COMPLEX(op)
+#define UNARY_TEST(op, label, constant, COMPLEX_ROW, refusal)                                      \
     PW_TEST_LOOPS(op, 1)                                                                           \
-    static const pw_op pw_##op = {label, PW_TO_BOOL, {PW_REAL_ROW(op)}};                           \
+    static const pw_op pw_##op = {                                                                 \
+        label, PW_TO_BOOL, {PW_REAL_ROW(op), COMPLEX_ROW(op)}, refusal};                           \
     OPERATOR(op) {                                                                                 \
         return unary_test(cx, args, results, &pw_##op, constant);                                  \
     }
-UNARY_TEST(isnan, "isnan", unary_false_loop)
-UNARY_TEST(isinf, "isinf", unary_false_loop)
-UNARY_TEST(isfinite, "isfinite", unary_true_loop)
-UNARY_TEST(isposinf, "isposinf_cpu", unary_false_loop)
-UNARY_TEST(isneginf, "isneginf_cpu", unary_false_loop)
+PW_COMPLEX_TEST_LOOPS(isnan, 1)
+PW_COMPLEX_TEST_LOOPS(isinf, 1)
+PW_COMPLEX_TEST_LOOPS(isfinite, 1)
+UNARY_TEST(isnan, "isnan", unary_false_loop, PW_COMPLEX_ROW, NULL)
+UNARY_TEST(isinf, "isinf", unary_false_loop, PW_COMPLEX_ROW, NULL)
+UNARY_TEST(isfinite, "isfinite", unary_true_loop, PW_COMPLEX_ROW, NULL)
+UNARY_TEST(isposinf, "isposinf_cpu", unary_false_loop, UNARY_NO_COMPLEX, "isposinf does not support complex inputs.")
+UNARY_TEST(isneginf, "isneginf_cpu", unary_false_loop, UNARY_NO_COMPLEX, "isneginf does not support complex inputs.")
 
 PW_TEST_LOOPS(signbit, 1)
 #define UNARY_NEGATIVE(sfx, T) PW_LOOP1(signbit_##sfx##_loop, , uint8_t, T, , *o = x < 0)
@@ -191,14 +242,19 @@ static const pw_op pw_signbit = {
     PW_TO_BOOL,
     {PW_REAL_ROW(signbit), [DT_INT8] = signbit_i8_loop, [DT_INT16] = signbit_i16_loop,
      [DT_INT32] = signbit_i32_loop, [DT_INT64] = signbit_i64_loop, [DT_UINT8] = unary_false_loop,
-     [DT_BOOL] = unary_false_loop}};
+     [DT_BOOL] = unary_false_loop},
+    "signbit is not implemented for complex tensors."};
 OPERATOR(signbit) {
     return pw_run(cx, args, 1, args, &pw_signbit, NULL, results);
 }
 
 /* isreal: no imaginary part. */
+PW_COMPLEX_TEST_LOOPS(isreal, 1)
+static const pw_op pw_isreal = {"isreal", PW_TO_BOOL, {PW_COMPLEX_ROW(isreal)}};
 OPERATOR(isreal) {
     tensor *t;
+    if (dtype_is_complex((dtype)args[0].u.tensor->dtype))
+        return pw_run(cx, args, 1, args, &pw_isreal, NULL, results);
     TRY(tensor_new_like(cx->diag, args[0].u.tensor, DT_BOOL, &t));
     pw_operand operand = {.t = t};
     ctsc_status st = pw_loop(cx, args, 1, &operand, DT_BOOL, unary_true_loop, NULL, results);

@@ -115,7 +115,31 @@ static double random_draw_uniform(generator *g, const void *ctx) {
     return random_affine(r->dt, random_uniform(g, r->dt), r->length, r->from);
 }
 
+/* The parts of a complex tensor, which are drawn one after the other. */
+static ctsc_status random_parts(op_ctx *cx, tensor *t, tensor **out) {
+    value whole = {.tag = V_TENSOR, .u.tensor = t}, parts = value_none();
+    TRY(op_call(cx, "aten::view_as_real", 1, &whole, &parts));
+    *out = parts.u.tensor;
+    return CTSC_OK;
+}
+
+static bool random_is_complex(const tensor *t) {
+    return t->dtype == DT_COMPLEX64 || t->dtype == DT_COMPLEX128;
+}
+
+/* The numbers of random_uniform in [0, 1), one after the other. */
+static void random_unit_floats(generator *g, float *p, int64_t n) {
+    for (int64_t i = 0; i < n; i++) p[i] = (float)(generator_u32(g) & 0xffffff) * 0x1p-24f;
+}
+
 ctsc_status random_fill_uniform(op_ctx *cx, tensor *t, double from, double to) {
+    if (random_is_complex(t)) {
+        tensor *parts;
+        TRY(random_parts(cx, t, &parts));
+        ctsc_status st = random_fill_uniform(cx, parts, from, to);
+        tensor_unref(parts);
+        return st;
+    }
     random_range range = {(dtype)t->dtype, 0, 0};
     if (!dtype_is_float(range.dt)) return op_refuse_dtype(cx, "check_uniform_bounds", range.dt);
     if (from > to)
@@ -124,6 +148,10 @@ ctsc_status random_fill_uniform(op_ctx *cx, tensor *t, double from, double to) {
                          from, to);
     range.from = random_round(range.dt, from);
     range.length = random_round(range.dt, random_round(range.dt, to) - range.from);
+    if (t->dtype == DT_FLOAT32 && from == 0 && to == 1 && tensor_is_contiguous(t)) {
+        random_unit_floats(random_generator(cx), tensor_data(t), t->numel);
+        return CTSC_OK;
+    }
     return random_fill(cx, t, random_draw_uniform, &range);
 }
 
@@ -160,7 +188,10 @@ static void random_normal_blocks(generator *g, tensor *t, double mean, double st
     dtype dt = (dtype)t->dtype;
     int64_t n = t->numel, size = (int64_t)dtype_size(dt);
     char *p = tensor_data(t);
-    for (int64_t i = 0; i < n; i++) dtype_store_float(dt, p + i * size, random_uniform(g, dt));
+    if (dt == DT_FLOAT32)
+        random_unit_floats(g, (float *)(void *)p, n);
+    else
+        for (int64_t i = 0; i < n; i++) dtype_store_float(dt, p + i * size, random_uniform(g, dt));
     for (int64_t i = 0; i < n - 15; i += 16) random_normal_block(p + i * size, dt, mean, std);
     if (n % 16 == 0) return;
     p += (n - 16) * size; /* the last 16 are drawn again */
@@ -169,6 +200,13 @@ static void random_normal_blocks(generator *g, tensor *t, double mean, double st
 }
 
 ctsc_status random_fill_normal(op_ctx *cx, tensor *t, double mean, double std) {
+    if (random_is_complex(t)) { /* each part has half of the variance */
+        tensor *parts;
+        TRY(random_parts(cx, t, &parts));
+        ctsc_status st = random_fill_normal(cx, parts, mean, std / sqrt(2.0));
+        tensor_unref(parts);
+        return st;
+    }
     if (!dtype_is_float((dtype)t->dtype))
         return op_refuse_dtype(cx, "normal_kernel_cpu", (dtype)t->dtype);
     if (!(std >= 0))

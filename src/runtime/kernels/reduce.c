@@ -76,7 +76,8 @@ static const char *reduce_cpp_name(dtype dt) {
         [DT_INT16] = "short int",     [DT_INT32] = "int",
         [DT_INT64] = "long int",      [DT_FLOAT16] = "c10::Half",
         [DT_FLOAT32] = "float",       [DT_FLOAT64] = "double",
-        [DT_BOOL] = "bool",           [DT_BFLOAT16] = "c10::BFloat16"};
+        [DT_BOOL] = "bool",           [DT_BFLOAT16] = "c10::BFloat16",
+        [DT_COMPLEX64] = "c10::complex<float>", [DT_COMPLEX128] = "c10::complex<double>"};
     return names[dt] ? names[dt] : dtype_table[dt].ir_name;
 }
 
@@ -136,7 +137,7 @@ ctsc_status reduce_new_out(op_ctx *cx, const tensor *in, const bool *mask, bool 
 void reduce_store(const reduce_job *j, int64_t result, double f, int64_t i) {
     dtype dt = (dtype)j->out->dtype;
     char *p = (char *)tensor_data(j->out) + (size_t)result * dtype_size(dt);
-    bool whole = j->row >= REDUCE_I64;
+    bool whole = j->row == REDUCE_I64 || j->row == REDUCE_U8;
     if (dt == DT_FLOAT32)
         *(float *)p = whole ? (float)i : (float)f;
     else if (dt == DT_BOOL)
@@ -230,6 +231,10 @@ static bool reduce_pick_row(reduce_job *j) {
         j->row = REDUCE_U8;
     else if (dtype_is_integral(dt))
         j->row = REDUCE_I64;
+    else if (dt == DT_COMPLEX64)
+        j->row = REDUCE_C64;
+    else if (dt == DT_COMPLEX128)
+        j->row = REDUCE_C128;
     else
         return false;
     return j->kind->step[j->row] != NULL;
@@ -237,7 +242,8 @@ static bool reduce_pick_row(reduce_job *j) {
 
 /* Does an element of the tensor have the type of the kind's rows? */
 static bool reduce_is_plain(const reduce_job *j) {
-    return j->dt == DT_FLOAT32 || j->dt == DT_FLOAT64 || j->dt == DT_INT64 || j->row == REDUCE_U8;
+    return j->dt == DT_FLOAT32 || j->dt == DT_FLOAT64 || j->dt == DT_INT64 || j->row == REDUCE_U8 ||
+           j->row == REDUCE_C64 || j->row == REDUCE_C128;
 }
 
 /* buffer[c * rows + r] = the values at p + c * sc + r * sr. Reads along whichever side is denser.
@@ -273,6 +279,8 @@ static void reduce_gather(const reduce_job *j, const char *p, int64_t rows, int6
         break;
     case DT_BFLOAT16: REDUCE_GATHER(float, bfloat16, bfloat16_to_float); break;
     case DT_INT64: REDUCE_GATHER(int64_t, int64_t, REDUCE_AS_IS); break;
+    case DT_COMPLEX64: REDUCE_GATHER(complex64, complex64, REDUCE_AS_IS); break;
+    case DT_COMPLEX128: REDUCE_GATHER(complex128, complex128, REDUCE_AS_IS); break;
     case DT_INT32: REDUCE_GATHER(int64_t, int32_t, REDUCE_AS_IS); break;
     case DT_INT16: REDUCE_GATHER(int64_t, int16_t, REDUCE_AS_IS); break;
     case DT_INT8: REDUCE_GATHER(int64_t, int8_t, REDUCE_AS_IS); break;
@@ -296,7 +304,7 @@ static void reduce_gather(const reduce_job *j, const char *p, int64_t rows, int6
  * run, the first one of the first result at p. */
 static void reduce_tile_run(const reduce_job *j, reduce_acc *accs, const char *p, int64_t cols,
                             int64_t first, int64_t n) {
-    static const uint8_t row_size[REDUCE_ROWS] = {4, 8, 8, 1};
+    static const uint8_t row_size[REDUCE_ROWS] = {4, 8, 8, 1, sizeof(complex64), sizeof(complex128)};
     const reduce_kind *kind = j->kind;
     int64_t size = (int64_t)dtype_size(j->dt);
     double buffer[REDUCE_BUFFER];
@@ -309,7 +317,7 @@ static void reduce_tile_run(const reduce_job *j, reduce_acc *accs, const char *p
         kind->columns(j, accs, (const float *)p, n, j->sr, cols, first);
         return;
     }
-    int64_t room = REDUCE_BUFFER / cols;
+    int64_t room = REDUCE_BUFFER / (j->row == REDUCE_C128 ? 2 : 1) / cols;
     for (int64_t done = 0; done < n; done += room) {
         int64_t rows = reduce_min_i64(room, n - done);
         reduce_gather(j, p + done * j->sr * size, rows, cols, buffer);
@@ -364,7 +372,10 @@ ctsc_status reduce_run(op_ctx *cx, reduce_job *j, const tensor *in, const bool *
                        bool ordered) {
     j->dt = (dtype)in->dtype;
     j->parts = NULL;
-    if (!reduce_pick_row(j)) return op_refuse_dtype(cx, j->kind->name, j->dt);
+    if (!reduce_pick_row(j)) {
+        if (j->dt != DT_COMPLEX64 && j->dt != DT_COMPLEX128) return op_refuse_dtype(cx, j->kind->name, j->dt);
+        return diag_fail(cx->diag, CTSC_FAILED, "\"%s\" not implemented for '%s'", j->kind->name, dtype_table[j->dt].ir_name);
+    }
     if (j->out->numel == 0) return CTSC_OK;
     tensor *copy = NULL;
     if (in->numel == 0) {

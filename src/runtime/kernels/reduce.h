@@ -5,7 +5,7 @@
  * A reduction is a kind (what to do with values) run over a plan (where the values lie). The engine
  * hands stretches of contiguous values to the kind; the kind never sees strides, and sees four
  * element types only: float (also for half and bfloat16), double, int64 (for all integers and bool)
- * and, where a kind cares to provide it, bytes.
+ * and, where a kind cares to provide them, bytes and complex numbers.
  * Tests: tests/unit/test_reduce.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_REDUCE_H
@@ -28,7 +28,15 @@ typedef struct reduce_acc {
     int64_t i, at, n;
 } reduce_acc;
 
-typedef enum reduce_row { REDUCE_F32, REDUCE_F64, REDUCE_I64, REDUCE_U8, REDUCE_ROWS } reduce_row;
+typedef enum reduce_row {
+    REDUCE_F32,
+    REDUCE_F64,
+    REDUCE_I64,
+    REDUCE_U8,
+    REDUCE_C64,
+    REDUCE_C128,
+    REDUCE_ROWS
+} reduce_row;
 
 typedef struct reduce_job reduce_job;
 

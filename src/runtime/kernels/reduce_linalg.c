@@ -17,8 +17,8 @@
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static ctsc_status linalg_check_input(op_ctx *cx, const char *name, const tensor *in) {
-    if (dtype_is_complex((dtype)in->dtype)) return op_refuse_dtype(cx, name, (dtype)in->dtype);
-    if (dtype_is_float((dtype)in->dtype)) return CTSC_OK;
+    if (dtype_is_float((dtype)in->dtype) || in->dtype == DT_COMPLEX64 || in->dtype == DT_COMPLEX128) return CTSC_OK;
+    if (in->dtype == DT_COMPLEX32) return op_refuse_dtype(cx, name, DT_COMPLEX32);
     return diag_fail(cx->diag, CTSC_FAILED,
                      "linalg.%s: Expected a floating point or complex tensor as input. Got %s",
                      name, dtype_table[in->dtype].ir_name);
@@ -33,7 +33,10 @@ static ctsc_status linalg_dtype(op_ctx *cx, const value *args, const char *name,
         return diag_fail(cx->diag, CTSC_FAILED,
                          "linalg.%s: dtype should be floating point or complex, but got %s", name,
                          dtype_table[*dt].ir_name);
-    if (dtype_is_complex(*dt)) return op_refuse_dtype(cx, name, *dt);
+    if (dtype_is_complex(*dt) != dtype_is_complex(from))
+        return diag_fail(cx->diag, CTSC_FAILED, "linalg.%s: dtype should be %s for %s inputs, but got %s", name,
+                         dtype_is_complex(from) ? "complex" : "real", dtype_is_complex(from) ? "complex" : "real",
+                         dtype_table[*dt].ir_name);
     if (dtype_promote(from, *dt) != *dt)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "linalg.%s: the dtype of the input (%s) should be convertible without "
@@ -75,7 +78,7 @@ static ctsc_status linalg_vector(op_ctx *cx, const value *args, double p, const 
     TRY(linalg_dtype(cx, args, "vector_norm", in, &dt));
     TRY(linalg_check_empty(cx, in, dim, p));
     TRY(reduce_mask(cx, dim, in->ndim, mask));
-    return norm_vector(cx, in, p, mask, reduce_keepdim(cx, args), dt, out);
+    return norm_vector(cx, in, p, mask, reduce_keepdim(cx, args), dtype_part(dt), out);
 }
 
 ctsc_status op_linalg_vector_norm(op_ctx *cx, const value *args, value *results) {
@@ -255,12 +258,14 @@ static ctsc_status linalg_matrix(op_ctx *cx, const value *args, const value *ord
                          "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.");
     TRY(linalg_check_input(cx, "matrix_norm", in));
     bool singular = order.named ? order.p == 'n' : fabs(order.p) == 2;
+    if (singular && dtype_is_complex((dtype)in->dtype)) return op_refuse_dtype(cx, "linalg_svd_cpu", (dtype)in->dtype);
     if (singular && in->dtype != DT_FLOAT32 && in->dtype != DT_FLOAT64)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "linalg.matrix_norm: Low precision dtypes not supported. Got %s",
                          dtype_table[in->dtype].ir_name);
     TRY(linalg_matrix_dims(cx, in, dim, d));
     TRY(linalg_dtype(cx, args, "matrix_norm", in, &dt));
+    dt = dtype_part(dt);
     mask[d[0]] = mask[d[1]] = true;
     if (order.named && order.p == 'f') return norm_vector(cx, in, 2, mask, keepdim, dt, out);
     if (!order.named && fabs(order.p) == 1)

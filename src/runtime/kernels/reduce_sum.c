@@ -7,7 +7,8 @@
  * double: as exact as PyTorch's cascade, and simple. Integers are added in 64 bits and wrap.
  * Tests: tests/unit/test_reduce.c
  */
-#include "runtime/kernels/reduce.h"
+#include "ir/scalar_ops_complex.h"
+#include "runtime/kernels/reduce_complex.h"
 #include "runtime/kernels/reduce_vec.h"
 
 #include <math.h>
@@ -42,12 +43,16 @@ REDUCE_STEP(nansum_step_f64, double, { a->f += sum_finite_f64(x, n); })
 
 static void sum_combine(reduce_acc *a, const reduce_acc *b) {
     a->f += b->f;
+    a->g += b->g;
     a->i = (int64_t)((uint64_t)a->i + (uint64_t)b->i);
     a->n += b->n;
 }
 
 static void sum_finish(const reduce_job *j, const reduce_acc *a, int64_t result) {
-    reduce_store(j, result, a->f, a->i);
+    if (j->row >= REDUCE_C64)
+        reduce_store_complex(j, result, a->f, a->g, 1);
+    else
+        reduce_store(j, result, a->f, a->i);
 }
 
 enum { SUM_COLUMN_ROWS = 64 }; /* rows added in float before the lanes go into the doubles */
@@ -68,8 +73,12 @@ REDUCE_HOT static void sum_columns(const reduce_job *j, reduce_acc *accs, const 
 }
 
 const reduce_kind reduce_kind_sum = {
-    "sum_cpu",   {0},        {sum_step_f32, sum_step_f64, sum_step_i64, sum_step_u8},
-    sum_combine, sum_finish, sum_columns};
+    "sum_cpu",
+    {0},
+    {sum_step_f32, sum_step_f64, sum_step_i64, sum_step_u8, REDUCE_COMPLEX_ROWS(sum)},
+    sum_combine,
+    sum_finish,
+    sum_columns};
 static const reduce_kind sum_kind_nansum = {
     "nansum_cpu", {0},        {nansum_step_f32, nansum_step_f64, sum_step_i64},
     sum_combine,  sum_finish, NULL};
@@ -92,8 +101,6 @@ static ctsc_status sum_run(op_ctx *cx, const value *args, const reduce_kind *kin
     TRY(reduce_mask(cx, reduce_arg(cx, args, "dim"), in->ndim, mask));
     TRY(reduce_dtype(cx, args, dtype_is_integral((dtype)in->dtype) ? DT_INT64 : (dtype)in->dtype,
                      &dt));
-    if (dtype_is_complex(dt) || dtype_is_complex((dtype)in->dtype))
-        return op_refuse_dtype(cx, kind->name, dtype_is_complex(dt) ? dt : (dtype)in->dtype);
     TRY(sum_input(cx, in, dt, &input));
     ctsc_status st = reduce_to_new(cx, kind, 0, input, mask, reduce_keepdim(cx, args), dt, out);
     tensor_unref(input);
@@ -109,6 +116,8 @@ ctsc_status op_sum(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_nansum(op_ctx *cx, const value *args, value *results) {
     tensor *out;
     dtype dt = (dtype)args[0].u.tensor->dtype, want;
+    if (dtype_is_complex(dt))
+        return diag_fail(cx->diag, CTSC_FAILED, "nansum does not support complex inputs");
     if (dtype_is_integral(dt)) return op_sum(cx, args, results);
     TRY(reduce_dtype(cx, args, dt, &want));
     if (dtype_is_integral(want)) return op_refuse_dtype(cx, "nansum_cpu", want);
@@ -138,13 +147,23 @@ REDUCE_STEP(prod_step_i64, int64_t, {
 })
 
 static void prod_combine(reduce_acc *a, const reduce_acc *b) {
+    if (a->n || b->n) { /* complex numbers are counted */
+        complex128 product = scalar_mul_c128((complex128){a->f, a->g}, (complex128){b->f, b->g});
+        a->f = product.re, a->g = product.im;
+        a->n += b->n;
+        return;
+    }
     a->f *= b->f;
     a->i = (int64_t)((uint64_t)a->i * (uint64_t)b->i);
 }
 
 static const reduce_kind sum_kind_prod = {
-    "prod_cpu",   {.f = 1, .i = 1}, {prod_step_f32, prod_step_f64, prod_step_i64},
-    prod_combine, sum_finish,       NULL};
+    "prod_cpu",
+    {.f = 1, .i = 1},
+    {prod_step_f32, prod_step_f64, prod_step_i64, REDUCE_COMPLEX_ROWS(prod)},
+    prod_combine,
+    sum_finish,
+    NULL};
 
 ctsc_status op_prod(op_ctx *cx, const value *args, value *results) {
     tensor *out;
@@ -165,11 +184,18 @@ static double sum_round(dtype dt, double v) {
 /* PyTorch's mean is sum().div_(n): the sum is rounded, so is n. */
 static void mean_finish(const reduce_job *j, const reduce_acc *a, int64_t result) {
     dtype dt = (dtype)j->out->dtype;
-    reduce_store(j, result, sum_round(dt, a->f) / sum_round(dt, j->p), 0);
+    if (j->row >= REDUCE_C64)
+        reduce_store_complex(j, result, a->f, a->g, j->p);
+    else
+        reduce_store(j, result, sum_round(dt, a->f) / sum_round(dt, j->p), 0);
 }
 
-static const reduce_kind sum_kind_mean = {"mean_cpu",  {0},         {sum_step_f32, sum_step_f64},
-                                          sum_combine, mean_finish, sum_columns};
+static const reduce_kind sum_kind_mean = {"mean_cpu",
+                                          {0},
+                                          {sum_step_f32, sum_step_f64, REDUCE_COMPLEX_ROWS(sum)},
+                                          sum_combine,
+                                          mean_finish,
+                                          sum_columns};
 
 static ctsc_status mean_dtype(op_ctx *cx, const value *args, const tensor *in, dtype *dt) {
     const value *given = reduce_arg(cx, args, "dtype");
@@ -193,8 +219,6 @@ ctsc_status op_mean(op_ctx *cx, const value *args, value *results) {
     dtype dt;
     TRY(mean_dtype(cx, args, in, &dt));
     TRY(reduce_mask(cx, reduce_arg(cx, args, "dim"), in->ndim, mask));
-    if (!dtype_is_float(dt) || dtype_is_complex((dtype)in->dtype))
-        return op_refuse_dtype(cx, "mean_cpu", dtype_is_float(dt) ? (dtype)in->dtype : dt);
     double count = 1;
     for (int i = 0; i < in->ndim; i++)
         if (mask[i]) count *= (double)in->sizes[i];
@@ -275,12 +299,12 @@ static void all_finish(const reduce_job *j, const reduce_acc *a, int64_t result)
     count_store(j, result, a->i == a->n);
 }
 
-#define COUNT_STEPS                                                                                \
-    { count_step_f32, count_step_f64, count_step_i64, count_step_u8 }
-const reduce_kind reduce_kind_count = {"count_nonzero_cpu", {0},          COUNT_STEPS,
+#define COUNT_STEPS(complex_rows)                                                                  \
+    { count_step_f32, count_step_f64, count_step_i64, count_step_u8, REDUCE_COMPLEX_ROWS(complex_rows) }
+const reduce_kind reduce_kind_count = {"count_nonzero_cpu", {0},          COUNT_STEPS(count),
                                        sum_combine,         count_finish, NULL};
-static const reduce_kind sum_kind_any = {"any", {0}, COUNT_STEPS, sum_combine, any_finish, NULL};
-static const reduce_kind sum_kind_all = {"all", {0}, COUNT_STEPS, sum_combine, all_finish, NULL};
+static const reduce_kind sum_kind_any = {"any", {0}, COUNT_STEPS(truth), sum_combine, any_finish, NULL};
+static const reduce_kind sum_kind_all = {"all", {0}, COUNT_STEPS(truth), sum_combine, all_finish, NULL};
 
 ctsc_status op_count_nonzero(op_ctx *cx, const value *args, value *results) {
     tensor *in = arg_tensor(&args[0]), *out;

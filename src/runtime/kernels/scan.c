@@ -7,6 +7,7 @@
  * in their own width.
  * Tests: tests/unit/test_reduce.c
  */
+#include "ir/scalar_ops_complex.h"
 #include "runtime/kernels/reduce.h"
 
 #include <math.h>
@@ -76,9 +77,39 @@ static double scan_log_add(double a, double v) {
         }                                                                                          \
     }
 
+/* Complex sums and products run in double, like real ones. */
+#define SCAN_COMPLEX(T, PART, START, STEP)                                                         \
+    {                                                                                              \
+        complex128 run[SCAN_LANES];                                                                \
+        const T *x = (const T *)tensor_data(j->in) + base;                                         \
+        T *y = (T *)tensor_data(j->out) + base;                                                    \
+        for (int64_t c = 0; c < lanes; c++) run[c] = (complex128){START, 0};                       \
+        for (int64_t k = 0; lanes && k < j->n; k++, x += j->inner, y += j->inner) {                \
+            for (int64_t c = 0; c < lanes; c++) {                                                  \
+                run[c] = STEP(run[c], (complex128){(double)x[c].re, (double)x[c].im});             \
+                y[c] = (T){(PART)run[c].re, (PART)run[c].im};                                      \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+static void scan_complex(const scan_job *j, int64_t base, int64_t lanes) {
+    bool sum = j->what == SCAN_SUM;
+    if (j->in->dtype == DT_COMPLEX64) {
+        if (sum) SCAN_COMPLEX(complex64, float, 0, scalar_add_c128)
+        else SCAN_COMPLEX(complex64, float, 1, scalar_mul_c128)
+    } else {
+        if (sum) SCAN_COMPLEX(complex128, double, 0, scalar_add_c128)
+        else SCAN_COMPLEX(complex128, double, 1, scalar_mul_c128)
+    }
+}
+
 static ctsc_status scan_lanes(const scan_job *j, int64_t base, int64_t lanes) {
     op_ctx *cx = j->cx;
     dtype dt = (dtype)j->in->dtype;
+    if ((dt == DT_COMPLEX64 || dt == DT_COMPLEX128) && (j->what == SCAN_SUM || j->what == SCAN_PROD)) {
+        scan_complex(j, base, lanes);
+        return CTSC_OK;
+    }
     switch (j->what) {
     case SCAN_SUM: DISPATCH_REAL(dt, cx, "cumsum_out_cpu", SCAN_BODY(0, SCAN_ADD)) break;
     case SCAN_PROD: DISPATCH_REAL(dt, cx, "cumprod_out_cpu", SCAN_BODY(1, SCAN_MUL)) break;
@@ -127,7 +158,8 @@ static ctsc_status scan_dtype(op_ctx *cx, const value *args, dtype *dt) {
         [DT_INT16] = "short int",     [DT_INT32] = "int",
         [DT_INT64] = "long int",      [DT_FLOAT16] = "c10::Half",
         [DT_FLOAT32] = "float",       [DT_FLOAT64] = "double",
-        [DT_BOOL] = "bool",           [DT_BFLOAT16] = "c10::BFloat16"};
+        [DT_BOOL] = "bool",           [DT_BFLOAT16] = "c10::BFloat16",
+        [DT_COMPLEX64] = "c10::complex<float>", [DT_COMPLEX128] = "c10::complex<double>"};
     dtype self = (dtype)args[0].u.tensor->dtype;
     int index = 1, dim;
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), args[0].u.tensor->ndim, &dim));

@@ -543,25 +543,3 @@ ctsc_status op_broadcast_tensors(op_ctx *cx, const value *args, value *results) 
     value_unref(value_list_take(l));
     return status;
 }
-
-/* One flat tensor as views in the shapes of others. */
-ctsc_status op_unflatten_dense(op_ctx *cx, const value *args, value *results) {
-    const tensor *flat = arg_tensor(&args[0]);
-    list *l;
-    TRY(move_list_new(cx, args[1].u.list->len, &l));
-    ctsc_status status = CTSC_OK;
-    int64_t start = 0;
-    for (size_t i = 0; !status && i < args[1].u.list->len; i++) {
-        const tensor *like = arg_list_tensor(&args[1], i);
-        tensor *part, *view;
-        status = tensor_slice(cx->diag, flat, 0, start, start + like->numel, 1, &part);
-        if (status) break;
-        status = tensor_view(cx->diag, part, like->ndim, like->sizes, &view);
-        tensor_unref(part);
-        if (!status) status = move_list_add(cx, l, view);
-        start += like->numel;
-    }
-    if (!status) return op_return(results, value_list_take(l));
-    value_unref(value_list_take(l));
-    return status;
-}

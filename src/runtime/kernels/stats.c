@@ -4,7 +4,7 @@
  *
  * Method: a row's values become int64 keys that compare like the values (NaN last, both zeros
  * equal), paired with their positions. Ties are ordered by position, so results are the same
- * everywhere. Medians select (C. A. R. Hoare, Algorithm 65: Find, 1961), the others sort.
+ * everywhere; for mode by PyTorch's way of sorting. Medians select (C. A. R. Hoare, Algorithm 65: Find, 1961), the others sort.
  * Tests: tests/unit/test_reduce.c
  */
 #include "runtime/kernels/reduce.h"
@@ -103,6 +103,49 @@ static void stats_sort(stats_pair *p, int64_t n, int depth) {
     }
 }
 
+/* ---- the order of equals ----
+
+   Which of several equal values mode names follows in PyTorch from how the C++ library sorts: quicksort around the median of the second, the
+   middle and the last value, put first, until ranges have at most 16, and then insertion. The same steps are taken here, comparing keys alone. */
+
+static void stats_median_first(stats_pair *p, stats_pair *a, stats_pair *b, stats_pair *c) {
+    if (a->key < b->key)
+        stats_swap(p, b->key < c->key ? b : a->key < c->key ? c : a);
+    else
+        stats_swap(p, a->key < c->key ? a : b->key < c->key ? c : b);
+}
+
+static void stats_sort_keys_coarsely(stats_pair *p, int64_t n, int depth) {
+    while (n > 16) {
+        if (depth-- == 0) { /* unlike PyTorch, but in order */
+            stats_sort(p, n, 0);
+            return;
+        }
+        stats_median_first(p, &p[1], &p[n / 2], &p[n - 1]);
+        int64_t i = 1, j = n;
+        for (;; i++) {
+            while (p[i].key < p[0].key) i++;
+            for (j--; p[0].key < p[j].key;) j--;
+            if (i >= j) break;
+            stats_swap(&p[i], &p[j]);
+        }
+        stats_sort_keys_coarsely(p + i, n - i, depth);
+        n = i;
+    }
+}
+
+static void stats_sort_keys(stats_pair *p, int64_t n) {
+    int depth = 0;
+    while (n >> (depth + 1)) depth++;
+    stats_sort_keys_coarsely(p, n, 2 * depth);
+    for (int64_t i = 1; i < n; i++) {
+        stats_pair v = p[i];
+        int64_t k = i;
+        for (; k > 0 && v.key < p[k - 1].key; k--) p[k] = p[k - 1];
+        p[k] = v;
+    }
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 enum { STATS_GRAIN = 1 << 12, STATS_DEPTH = 64 };
@@ -160,10 +203,10 @@ static void stats_median_row(const stats_job *j, int64_t r, stats_pair *pairs) {
     stats_put(j, r, stats_select(pairs, j->n, k).at);
 }
 
-/* The most frequent value, the smallest of them, at its last place. */
+/* The most frequent value, the smallest of them, at the place of the last of its run. */
 static void stats_mode_row(const stats_job *j, int64_t r, stats_pair *pairs) {
     stats_load(j, r, pairs);
-    stats_sort(pairs, j->n, STATS_DEPTH);
+    stats_sort_keys(pairs, j->n);
     int64_t best = 0, best_run = 0, run = 0;
     bool floats = j->rows->dtype != DT_INT64;
     for (int64_t k = 0; k < j->n; k++) {

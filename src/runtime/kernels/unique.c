@@ -2,7 +2,8 @@
 /*
  * unique.c - unique elements and unique slices, sorted or consecutive, with inverse and counts.
  *
- * Method: elements are sorted as keys (sort.h); equal neighbours form a group. NaN equals nothing,
+ * Method: elements are sorted as keys (sort.h); equal neighbours form a group. Integers whose range is no wider than they are many are
+ * counted instead, in a table. NaN equals nothing,
  * not even itself, so every NaN is a group. Slices are compared lexicographically by the keys of
  * their elements. What PyTorch returns in hash order (sorted=False) comes sorted here too.
  * Tests: tests/unit/test_index.c
@@ -46,11 +47,78 @@ static void unique_add(unique_groups *g, int64_t position, bool joins) {
     g->count[g->n - 1]++;
 }
 
-/* Groups of the elements of a contiguous tensor: of all that are equal, or of equal neighbours. */
-static ctsc_status unique_elements(op_ctx *cx, const tensor *t, bool consecutive,
+/* Where the integers of t lie. False: no integers, none at all, or too far apart for a table. */
+static bool unique_range(const tensor *t, int64_t *low, int64_t *width) {
+    dtype dt = (dtype)t->dtype;
+    const char *p = tensor_data(t);
+    if (!dtype_is_int(dt) || t->numel == 0) return false;
+    int64_t min = INT64_MAX, max = INT64_MIN;
+    if (dt == DT_INT64) {
+        for (int64_t i = 0; i < t->numel; i++) {
+            int64_t v = ((const int64_t *)p)[i];
+            min = v < min ? v : min;
+            max = v > max ? v : max;
+        }
+    } else {
+        for (int64_t i = 0; i < t->numel; i++) {
+            int64_t v = dtype_load_int(dt, p + (size_t)i * dtype_size(dt));
+            min = v < min ? v : min;
+            max = v > max ? v : max;
+        }
+    }
+    *low = min;
+    *width = 0;
+    if ((uint64_t)max - (uint64_t)min >= (uint64_t)t->numel) return false;
+    *width = max - min + 1;
+    return true;
+}
+
+/* Calls DO with position i and the value v of each element of t, less low; from the last to the first. */
+#define UNIQUE_EACH(DO)                                                                            \
+    if (dt == DT_INT64)                                                                            \
+        for (int64_t i = t->numel - 1; i >= 0; i--) {                                              \
+            int64_t v = ((const int64_t *)p)[i] - low;                                             \
+            DO;                                                                                    \
+        }                                                                                          \
+    else                                                                                           \
+        for (int64_t i = t->numel - 1; i >= 0; i--) {                                              \
+            int64_t v = dtype_load_int(dt, p + (size_t)i * item) - low;                            \
+            DO;                                                                                    \
+        }
+
+/* The groups of integers in [low, low + width), counted: first and count hold what is known of a value until the groups are numbered. */
+static ctsc_status unique_counted(op_ctx *cx, const tensor *t, int64_t low, int64_t width, bool inverse, unique_groups *g) {
+    dtype dt = (dtype)t->dtype;
+    const char *p = tensor_data(t);
+    size_t item = dtype_size(dt);
+    int64_t *group = inverse ? mem_alloc((size_t)width * sizeof *group) : NULL;
+    if (inverse && !group) return diag_no_memory(cx->diag);
+    ctsc_status status = unique_begin(cx, t->numel, g);
+    if (!status) {
+        memset(g->count, 0, (size_t)width * sizeof *g->count);
+        UNIQUE_EACH(g->count[v]++; g->first[v] = i)
+        for (int64_t v = 0; v < width; v++) {
+            if (!g->count[v]) continue;
+            g->first[g->n] = g->first[v]; /* n <= v */
+            g->count[g->n] = g->count[v];
+            if (group) group[v] = g->n;
+            g->n++;
+        }
+        if (group) {
+            UNIQUE_EACH(g->of[i] = group[v])
+        }
+    }
+    mem_free(group);
+    return status;
+}
+
+/* Groups of the elements of a contiguous tensor: of all that are equal, or of equal neighbours. Without `inverse`, the group
+ * of each need not be told. */
+static ctsc_status unique_elements(op_ctx *cx, const tensor *t, bool consecutive, bool inverse,
                                    unique_groups *g) {
     dtype dt = (dtype)t->dtype;
-    int64_t item = (int64_t)dtype_size(dt), n = t->numel;
+    int64_t item = (int64_t)dtype_size(dt), n = t->numel, low, width;
+    if (!consecutive && unique_range(t, &low, &width)) return unique_counted(cx, t, low, width, inverse, g);
     size_t bytes;
     sort_pair *pairs = size_mul((size_t)n, 2 * sizeof *pairs, &bytes) ? mem_alloc(bytes) : NULL;
     if (!pairs) return diag_no_memory(cx->diag);
@@ -162,7 +230,7 @@ static ctsc_status unique_all(op_ctx *cx, tensor *t, bool consecutive, bool inve
     out[0] = out[1] = out[2] = NULL;
     if (!sort_has_order((dtype)t->dtype)) return op_refuse_dtype(cx, "unique", (dtype)t->dtype);
     TRY(tensor_contiguous(cx->diag, t, &flat));
-    ctsc_status status = unique_elements(cx, flat, consecutive, &g);
+    ctsc_status status = unique_elements(cx, flat, consecutive, inverse, &g);
     if (!status) {
         size_t item = dtype_size((dtype)t->dtype);
         status = tensor_new(cx->diag, (dtype)t->dtype, 1, &g.n, &out[0]);
