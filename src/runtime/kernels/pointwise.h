@@ -184,6 +184,14 @@ void pw_number_float(pw_numbers *n, int k, double v);
                 TO *o = &out[i];                                                                   \
                 STEP;                                                                              \
             }                                                                                      \
+        } else if (s[0] == sizeof(TO) && s[1] == sizeof(TI) && s[2] == sizeof(TI) && s[3] == 0) {  \
+            const TI z = n ? c[0] : (TI){0};                                                       \
+            PW_IVDEP                                                                               \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                TI x = a[i], y = b[i];                                                             \
+                TO *o = &out[i];                                                                   \
+                STEP;                                                                              \
+            }                                                                                      \
         } else {                                                                                   \
             for (int64_t i = 0; i < n; i++) {                                                      \
                 TI x = *(const TI *)(const void *)(p[1] + i * s[1]);                               \

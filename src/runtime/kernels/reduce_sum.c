@@ -7,6 +7,12 @@
  * double: as exact as PyTorch's cascade, and simple. Integers are added in 64 bits and wrap.
  * Tests: tests/unit/test_reduce.c
  */
+/* Turns ?: into selects, so that loops over scalar_ops become vector code; no result changes. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3", "no-trapping-math")
+#endif
+
+#include "ir/scalar_ops.h"
 #include "ir/scalar_ops_complex.h"
 #include "runtime/kernels/reduce_complex.h"
 #include "runtime/kernels/reduce_vec.h"
@@ -351,24 +357,38 @@ static void logsumexp_join(reduce_acc *a, double g, double f) {
     }
 }
 
+/* The sum of e^(x - shift) of at most a block. */
+REDUCE_HOT static void logsumexp_terms_f32(const float *x, int64_t n, float shift, float *out) {
+    for (int64_t k = 0; k < n; k++) out[k] = scalar_exp_f32(x[k] - shift);
+}
+static double logsumexp_part_f32(const float *x, int64_t n, float shift) {
+    float terms[LOGSUMEXP_BLOCK];
+    logsumexp_terms_f32(x, n, shift, terms);
+    return sum_plain_f32(terms, n);
+}
+static double logsumexp_part_f64(const double *x, int64_t n, double shift) {
+    double sum = 0;
+    for (int64_t k = 0; k < n; k++) sum += exp(x[k] - shift);
+    return sum;
+}
+
 /* An infinite maximum cannot be subtracted: then the sum is taken as it is, like PyTorch does. */
-#define LOGSUMEXP_STEP(name, T, EXP)                                                               \
+#define LOGSUMEXP_STEP(name, T, PART)                                                              \
     REDUCE_STEP(name, T, {                                                                         \
         for (int64_t b = 0; b < n; b += LOGSUMEXP_BLOCK) {                                         \
             int64_t e = reduce_min_i64(n, b + LOGSUMEXP_BLOCK);                                    \
             T top = -INFINITY;                                                                     \
             for (int64_t k = b; k < e; k++) top = x[k] > top ? x[k] : top;                         \
             T shift = top == -INFINITY || top == INFINITY ? 0 : top;                               \
-            double sum = 0;                                                                        \
-            for (int64_t k = b; k < e; k++) sum += (double)EXP(x[k] - shift);                      \
+            double sum = PART(x + b, e - b, shift);                                                \
             if (top == INFINITY)                                                                   \
                 a->f += sum;                                                                       \
             else                                                                                   \
                 logsumexp_join(a, (double)top, sum);                                               \
         }                                                                                          \
     })
-LOGSUMEXP_STEP(logsumexp_step_f32, float, expf)
-LOGSUMEXP_STEP(logsumexp_step_f64, double, exp)
+LOGSUMEXP_STEP(logsumexp_step_f32, float, logsumexp_part_f32)
+LOGSUMEXP_STEP(logsumexp_step_f64, double, logsumexp_part_f64)
 
 static void logsumexp_combine(reduce_acc *a, const reduce_acc *b) {
     logsumexp_join(a, b->g, b->f);
