@@ -363,7 +363,10 @@ static void worker_run(const options *o, const gen_ops *ops, shared *sh, int wor
         if (seed_check(o, ops, at, false, sh, worker) >= DIFFERENT) {
             alarm(0);
             found++;
-            seed_check(o, ops, at, true, sh, worker);
+            if (seed_check(o, ops, at, true, sh, worker) < DIFFERENT) { /* memory that nobody wrote, perhaps */
+                printf("\n==== seed %" PRIu64 ": a difference that did not come again\n", at);
+                fflush(stdout);
+            }
         }
         if (until > 0 && seconds_now() > until) break;
     }
