@@ -18,7 +18,8 @@ enum {
     GEMM_ALIGN = 64,       /* of packed blocks */
     GEMM_DOT_K = 1024,     /* elements of k that a dot kernel's rows may have: 7 rows of 4 KiB */
     GEMM_DOT_ROWS = 24,    /* rows (or columns) up to which dot kernels may beat packing, */
-    GEMM_DOT_SHARE = 20,   /* if they are not more than a part of k: the sums at the end cost as much as some steps */
+    GEMM_DOT_MORE = 48,    /* the same where k is at most GEMM_DOT_K, */
+    GEMM_DOT_SHARE = 10,   /* if they are not more than a part of k: the sums at the end cost as much as some steps */
     GEMM_DIRECT_ROWS = 18,   /* rows up to which tiles may read B as it lies, */
     GEMM_DIRECT_COLS = 1024, /* if its own rows are no longer: each row of a tile is a page of its own otherwise */
     GEMM_BLAS_ROWS = 48,   /* what OpenBLAS 0.3.21 did better (make bench-gemm): fewer rows than this with longer rows of B than above, */
@@ -69,7 +70,8 @@ gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
     int64_t least = block_min(p->m, p->n);
     if (u && p->m == 1 && p->b.cs == 1) return (gemm_plan){u, GEMM_ROW};
     if (!u || least == 1) return (gemm_plan){NULL, GEMM_BLAS};
-    if (p->a.cs == 1 && p->b.rs == 1 && (least <= 3 || (least <= GEMM_DOT_ROWS && least <= p->k / GEMM_DOT_SHARE)))
+    int64_t few = p->k <= GEMM_DOT_K ? GEMM_DOT_MORE : GEMM_DOT_ROWS;
+    if (p->a.cs == 1 && p->b.rs == 1 && (least <= 3 || (least <= few && least <= p->k / GEMM_DOT_SHARE)))
         return (gemm_plan){u, GEMM_DOT};
     if (p->b.cs == 1 && (p->m <= u->mr || (p->m <= GEMM_DIRECT_ROWS && p->n <= GEMM_DIRECT_COLS)))
         return (gemm_plan){u, GEMM_DIRECT};
