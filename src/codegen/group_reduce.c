@@ -275,6 +275,7 @@ static lazy_tensor *reduced_any(group_state *s, const char *name, const node *n,
 static lazy_tensor *reduced_aminmax(group_state *s, const char *name, const node *n, const lazy_arg *args,
                                     reduced_over *o) {
     (void)name;
+    if (!o->x->ndim) return NULL; /* with keepdim PyTorch's results have a dim that the argument has not */
     o->second = reduced_extreme(s, "amax", n, args, o);
     return reduced_extreme(s, "amin", n, args, o);
 }

@@ -36,6 +36,7 @@ static lazy_tensor *norm_root(group_state *s, lazy_tensor *sum, double p) {
 
 lazy_tensor *reduced_norm_of(group_state *s, const reduced_over *o, double p, dtype dt) {
     lazy_tensor *x = group_keep(s, reduced_cast(s, reduced_cast(s, o->x, dt), reduced_wide(dt)));
+    if (p != 0 && fabs(p) < 0.5) return NULL; /* the root makes 1 / p times as much of the sum's rounding */
     if (!x || isnan(p) || ((p < 0 || isinf(p)) && !lazy_is_positive(&s->l, o->count))) return NULL;
     if (isinf(p))
         return reduced_cast(s, reduced_of(s, o, reduced_call(s, "abs", x), p > 0 ? NEST_ACC_MAX : NEST_ACC_MIN), dt);
