@@ -138,7 +138,7 @@ UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
-	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@.o
+	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MT $@ -c $< -o $@.o
 	$(Q)$(CC) $(LDFLAGS) -o $@ $@.o $(BUILD)/libctsc.a -lcmocka $(LDLIBS)
 
 unit: $(UNIT_BIN) jit

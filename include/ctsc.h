@@ -215,12 +215,27 @@ CTSC_API char *ctsc_module_method_schema(const ctsc_module *m, const char *metho
 CTSC_API const char *ctsc_module_class(const ctsc_module *m); /* "__torch__.Net" */
 CTSC_API int64_t ctsc_module_version(const ctsc_module *m);   /* the archive's format version */
 
+/* Stops calls from another thread. Any number of calls may be given the same one; setting and clearing it is safe at any time while it
+ * lives, which must be longer than the calls. */
+typedef struct ctsc_cancel ctsc_cancel;
+CTSC_API ctsc_cancel *ctsc_cancel_new(void); /* NULL without memory */
+CTSC_API void ctsc_cancel_free(ctsc_cancel *c); /* c may be NULL */
+CTSC_API void ctsc_cancel_set(ctsc_cancel *c);
+CTSC_API void ctsc_cancel_clear(ctsc_cancel *c);
+
+/* Limits of a call and what it reports to. A call that meets a limit fails with CTSC_LIMIT; the module can be run again. Time and cancellation are looked at
+ * between operators: one that has begun ends first. With max_steps, cancel or timeout_us the program's own loops over numbers run in the
+ * interpreter, not as native code. */
 typedef struct ctsc_run_options {
     size_t size;         /* sizeof(ctsc_run_options), for later growth */
     uint64_t max_steps;  /* bytecode instructions; 0: no limit */
     void (*print)(void *ctx, const char *text, size_t len); /* print() in the script; NULL: stdout */
     void (*warn)(void *ctx, const char *text);              /* warnings; NULL: dropped */
     void *ctx;
+    const ctsc_cancel *cancel; /* when set, the call fails; NULL: cannot be cancelled */
+    uint64_t timeout_us;       /* from the start of the call, microseconds; 0: no limit */
+    uint64_t max_bytes;        /* of memory the call may hold at a time beyond what the module keeps for its next call, with the default
+                                  allocator; 0: no limit */
 } ctsc_run_options;
 
 /* Calls a method. args: nargs values, borrowed; missing ones take their defaults. o may be NULL. */

@@ -9,6 +9,7 @@
  */
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,25 +66,62 @@ void mem_set_hook(mem_hook hook, void *ctx) {
     mem_current_ctx = hook ? ctx : NULL;
 }
 
+/* ---- budgets --------------------------------------------------------------------------------- */
+
+static _Thread_local mem_budget *mem_thread_budget;
+
+mem_budget *mem_budget_use(mem_budget *b) {
+    mem_budget *before = mem_thread_budget;
+    mem_thread_budget = b;
+    return before;
+}
+
+/* Whether the thread may take `size` bytes in place of those at p; counted at once, so that an allocation that fails has to be refunded. */
+static bool mem_spend(const void *p, size_t size) {
+    mem_budget *b = mem_thread_budget;
+    if (!b || mem_current != mem_default_hook) return true;
+    int64_t more = (int64_t)size - (int64_t)malloc_usable_size((void *)p);
+    if (more > 0 && more > b->left) return false;
+    b->left -= more;
+    return true;
+}
+
+/* What the allocator gave is a little more than what was asked for, and what it refused is nothing. */
+static void mem_settle(const void *p, size_t size) {
+    mem_budget *b = mem_thread_budget;
+    if (b && mem_current == mem_default_hook) b->left += (int64_t)size - (int64_t)malloc_usable_size((void *)p);
+}
+
 void *mem_alloc(size_t size) {
     return mem_resize(NULL, size);
 }
 
+static void *mem_default_zalloc(size_t size) {
+    if (size > PTRDIFF_MAX || !mem_spend(NULL, size)) return NULL;
+    void *p = calloc(1, size ? size : 1);
+    mem_settle(p, size);
+    return p;
+}
+
 void *mem_zalloc(size_t size) {
     /* calloc gets large blocks from the system as zeros that cost nothing until they are touched */
-    if (mem_current == mem_default_hook) return size > PTRDIFF_MAX ? NULL : calloc(1, size ? size : 1);
+    if (mem_current == mem_default_hook) return mem_default_zalloc(size);
     void *p = mem_alloc(size);
     if (p) memset(p, 0, size);
     return p;
 }
 
 void *mem_resize(void *p, size_t size) {
-    if (size > PTRDIFF_MAX) return NULL;
-    return mem_current(mem_current_ctx, p, size ? size : 1);
+    if (size > PTRDIFF_MAX || (mem_thread_budget && !mem_spend(p, size))) return NULL;
+    void *q = mem_current(mem_current_ctx, p, size ? size : 1);
+    if (mem_thread_budget) mem_settle(q ? q : p, size);
+    return q;
 }
 
 void mem_free(void *p) {
-    if (p) mem_current(mem_current_ctx, p, 0);
+    if (!p) return;
+    if (mem_thread_budget) mem_spend(p, 0);
+    mem_current(mem_current_ctx, p, 0);
 }
 
 char *mem_strdup(const char *s) {

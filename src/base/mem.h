@@ -29,6 +29,12 @@ void *mem_alloc(size_t size);             /* NULL on failure; size 0 gives a uni
 void *mem_zalloc(size_t size);            /* the same, zeroed */
 void *mem_resize(void *p, size_t size);   /* NULL on failure, p still valid then */
 void mem_free(void *p);                   /* p may be NULL */
+
+/* A bound on the memory that one thread may take while it runs a program: what it allocates counts, what it frees is given back, and an
+ * allocation that goes over the bound fails. Only the default allocator tells the size of what is freed; with another one nothing counts. */
+typedef struct mem_budget { int64_t left; } mem_budget;
+/* Makes b (or none: NULL) the calling thread's; returns what was it before. */
+mem_budget *mem_budget_use(mem_budget *b);
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t len);
 

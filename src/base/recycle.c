@@ -67,7 +67,12 @@ void *recycle_take(size_t size) {
 
 void *recycle_alloc(size_t size) {
     void *p = recycle_take(size);
-    return p ? p : mem_alloc(recycle_size(size));
+    if (!p) p = mem_alloc(recycle_size(size));
+    if (!p && recycle_current && recycle_current->bytes) { /* what is kept for later may be what is missing now */
+        recycler_clear(recycle_current);
+        p = mem_alloc(recycle_size(size));
+    }
+    return p;
 }
 
 void recycle_free(void *p, size_t size) {

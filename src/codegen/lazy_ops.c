@@ -132,26 +132,13 @@ static nest_expr *ops_number(lazy *l, const lazy_arg *a, dtype dt) {
     return t->dt == DT_FLOAT64 && dtype_is_integral(dt) && x->op != NEST_CONST ? NULL : x;
 }
 
-/* May the number be turned into dt without a complaint (c10's overflows())? Numbers that are not constant: into dtypes
- * that hold all of theirs. */
+/* May the number be turned into dt without a complaint? Numbers that are not constant: into dtypes that hold all of theirs. */
 static bool ops_number_fits(lazy *l, const lazy_arg *a, dtype dt) {
-    static const double largest[DT_COUNT] = {
-        [DT_UINT8] = 255,
-        [DT_INT8] = 127,
-        [DT_INT16] = 32767,
-        [DT_INT32] = 2147483647.0,
-        [DT_FLOAT16] = 65504.0,
-        [DT_BFLOAT16] = 3.3895313892515355e38,
-        [DT_FLOAT32] = 3.4028234663852886e38,
-    };
     double x;
     const lazy_tensor *t = lazy_arg_tensor(l, a);
     if (!t || !t->is_number) return false;
     if (!lazy_arg_float(a, &x)) return dt == DT_BOOL || dt == DT_FLOAT64 || (dt == DT_INT64 && t->dt != DT_FLOAT64);
-    if (dt == DT_BOOL || dt == DT_FLOAT64) return true;
-    if (dtype_is_float(dt)) return x - x != 0 || (x <= largest[dt] && x >= -largest[dt]);
-    if (dt == DT_INT64) return t->dt != DT_FLOAT64 || (x > -0x1p31 && x < 0x1p31);
-    return x <= largest[dt] && x >= -largest[dt] - (dt != DT_UINT8);
+    return (dt == DT_INT64 && t->dt != DT_FLOAT64) || dtype_fits(dt, x);
 }
 
 static nest_expr *ops_constant(lazy *l, dtype dt, double x) {

@@ -178,7 +178,7 @@ static op_set *op_set_new(int n) {
 
 /* ---- derived overloads ----------------------------------------------------------------------- */
 
-enum { OP_DERIVE_DEPTH = 4, OP_KEY = OP_KEY_LENGTH };
+enum { OP_DERIVE_DEPTH = 4 };
 
 static bool op_overload_text(void *ctx, const char *name, int i, op_text *out) {
     const op_group *g = strmap_get(&((op_index *)ctx)->groups, name);
@@ -191,7 +191,7 @@ static bool op_overload_text(void *ctx, const char *name, int i, op_text *out) {
 static bool op_text_key(const op_text *t, char *key) {
     const char *end = memchr(t->text, '(', t->len);
     size_t n = end ? (size_t)(end - t->text) : t->len;
-    if (n >= OP_KEY) return false;
+    if (n >= OP_KEY_LENGTH) return false;
     memcpy(key, t->text, n);
     key[n] = 0;
     return true;
@@ -199,7 +199,7 @@ static bool op_text_key(const op_text *t, char *key) {
 
 /* Gives o, whose schema is t, the function of its row, or else of the overload it follows from. */
 static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int depth) {
-    char key[OP_KEY];
+    char key[OP_KEY_LENGTH];
     op_text base;
     const op_binding *b = op_text_key(t, key) ? strmap_get(&x->bindings, key) : NULL;
     if (b) {

@@ -114,53 +114,6 @@ ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, function
     return s;
 }
 
-static void api_print_stdout(void *ctx, const char *text, size_t len) {
-    (void)ctx;
-    fwrite(text, 1, len, stdout);
-}
-
-static void api_runtime(runtime *rt, const ctsc_run_options *o) {
-    runtime_init(rt);
-    rt->print = api_print_stdout;
-    if (!o) return;
-    if (o->print) rt->print = o->print;
-    rt->warn = o->warn;
-    rt->sink_ctx = o->ctx;
-    if (o->max_steps) rt->steps_left = o->max_steps;
-}
-
-enum { API_FEW = 16 }; /* arguments and self that need no allocation */
-
-ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args,
-                            const ctsc_run_options *o, ctsc_value **out, ctsc_error *e) {
-    diag own, *d = api_enter(e, &own);
-    function *f = NULL;
-    ctsc_status s = api_method(m, d, method, &f);
-    if (s != CTSC_OK) return api_leave(e, &own, s);
-    workspace *w = workspace_take(&m->m->workspaces);
-    if (!w) return api_leave(e, &own, diag_no_memory(d));
-    size_t bytes = (nargs + 1) * sizeof(value);
-    value few[API_FEW], *given = nargs < API_FEW ? few : recycle_alloc(bytes), result = value_none();
-    if (given) {
-        api_runtime(&w->rt, o);
-        w->rt.ws = w;
-        w->rt.root = m->m->root.u.object;
-        w->rt.opt = m->m->opt;
-        given[0] = m->m->root;
-        for (size_t i = 0; i < nargs; i++) given[i + 1] = args[i]->v;
-        s = module_call(m->m, f, &w->rt, nargs + 1, given, d, &result);
-        if (given != few) recycle_free(given, bytes);
-    } else {
-        s = diag_no_memory(d);
-    }
-    workspace_give(&m->m->workspaces, w);
-    if (s != CTSC_OK) return api_leave(e, &own, s);
-    ctsc_value *h = api_wrap_take(result);
-    if (h) *out = h;
-    else s = diag_no_memory(d);
-    return api_leave(e, &own, s);
-}
-
 /* ---- looking inside -------------------------------------------------------------------------------- */
 
 ctsc_status ctsc_module_graph(const ctsc_module *m, const char *method, unsigned flags, char **out, ctsc_error *e) {

@@ -10,6 +10,7 @@
  * Tests: tests/unit/test_composite.c
  */
 #include "frontend/importer.h"
+#include "ir/op_family.h"
 #include "passes/passes.h"
 #include "runtime/interp.h"
 #include "runtime/kernels/kernel.h"
@@ -42,7 +43,7 @@ static const struct composite_file {
 };
 enum { COMPOSITE_NFILES = sizeof composite_files / sizeof *composite_files };
 
-static pthread_mutex_t composite_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t composite_lock = PTHREAD_MUTEX_INITIALIZER; /* of the unit's making alone: compiling may need other operators */
 static unit *composite_unit; /* never freed: operators point to its functions */
 
 static ctsc_status composite_read(void *ctx, diag *d, const char *name, source **out) {
@@ -67,9 +68,8 @@ static const char *composite_module(const char *function_name) {
     return composite_files[0].module;
 }
 
-static unit *composite_unit_get(diag *d) {
+static unit *composite_unit_new(diag *d) {
     static const importer_host host = {.read_code = composite_read};
-    if (composite_unit) return composite_unit;
     unit *u = unit_new();
     if (!u || importer_attach(d, u, &host, INT64_MAX) != CTSC_OK) {
         diag_no_memory(d);
@@ -77,42 +77,42 @@ static unit *composite_unit_get(diag *d) {
         return NULL;
     }
     u->simplify = pipeline_simplify;
-    return composite_unit = u;
+    return u;
 }
 
-/* Compiled, the calls of helpers inlined. */
-static ctsc_status composite_compile(unit *u, function *f, diag *d) {
-    if (f->graph) return CTSC_OK;
-    pthread_mutex_lock(&u->lock);
-    ctsc_status s = function_ensure_compiled(f, d);
-    if (s == CTSC_OK) s = pass_run_list(&(pass_ctx){.diag = d}, f->graph, "inline", NULL);
-    pthread_mutex_unlock(&u->lock);
-    return s;
+static unit *composite_unit_get(diag *d) {
+    pthread_mutex_lock(&composite_lock);
+    if (!composite_unit) composite_unit = composite_unit_new(d);
+    unit *u = composite_unit;
+    pthread_mutex_unlock(&composite_lock);
+    return u;
 }
 
-static function *composite_find(const op *o, diag *d) {
-    char function_name[128], name[192];
+/* Compiled, the calls of helpers inlined. Under the unit's lock. */
+static function *composite_find(unit *u, const op *o, diag *d) {
+    char function_name[128], name[192], key[OP_KEY_LENGTH];
     type *cls = NULL;
     function *f = NULL;
-    unit *u = composite_unit_get(d);
-    if (!u) return NULL;
+    if (op_derived_from(o, key)) o = op_find(key); /* another name of the operator */
     const schema *s = o->schema;
     snprintf(function_name, sizeof function_name, "%s%s%s", s->name + 6, *s->overload ? "__" : "", s->overload);
     snprintf(name, sizeof name, "%s.%s", composite_module(function_name), function_name);
-    pthread_mutex_lock(&u->lock);
     if (unit_resolve(u, d, name, &cls, &f) == CTSC_OK && !f) diag_fail(d, CTSC_INTERNAL, "no function for operator %s", o->key);
-    pthread_mutex_unlock(&u->lock);
-    return f && composite_compile(u, f, d) == CTSC_OK ? f : NULL;
+    if (!f || function_ensure_compiled(f, d) != CTSC_OK) return NULL;
+    return pass_run_list(&(pass_ctx){.diag = d}, f->graph, "inline", NULL) == CTSC_OK ? f : NULL;
 }
 
 function *op_composite_body(const op *o, diag *d) {
     void **known = &((op *)o)->fn_ctx;
     function *f = __atomic_load_n(known, __ATOMIC_ACQUIRE);
     if (f) return f;
-    pthread_mutex_lock(&composite_lock);
-    f = composite_find(o, d);
+    unit *u = composite_unit_get(d);
+    if (!u) return NULL;
+    pthread_mutex_lock(&u->lock);
+    f = *known; /* meanwhile another thread may have been here */
+    if (!f) f = composite_find(u, o, d);
     __atomic_store_n(known, f, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&composite_lock);
+    pthread_mutex_unlock(&u->lock);
     return f;
 }
 

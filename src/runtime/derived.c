@@ -26,8 +26,8 @@ static ctsc_status derived_call(op_ctx *cx, const value *args, const op **base, 
     return o->fn(&inner, given, results);
 }
 
-static void derived_release(int n, value *computed) {
-    for (int i = 0; i < n; i++) value_set(&computed[i], value_none());
+static void derived_release(int n, value *results) {
+    for (int i = 0; i < n; i++) value_set(&results[i], value_none());
 }
 
 ctsc_status op_derived_write(op_ctx *cx, const value *args, value *results) {
@@ -50,6 +50,7 @@ ctsc_status op_derived_write(op_ctx *cx, const value *args, value *results) {
         value_set(&place, value_none());
     }
     derived_release(base->schema->nreturns, computed);
+    if (st != CTSC_OK) derived_release(s->nreturns, results);
     return st;
 }
 
@@ -63,18 +64,20 @@ static ctsc_status derived_copy_list(op_ctx *cx, list *l) {
     return CTSC_OK;
 }
 
+static ctsc_status derived_copy_result(op_ctx *cx, value *v) {
+    tensor *copy;
+    if (v->tag == V_LIST) return derived_copy_list(cx, v->u.list);
+    if (v->tag != V_TENSOR) return CTSC_OK;
+    TRY(tensor_clone(cx->diag, v->u.tensor, &copy));
+    value_set(v, value_tensor_take(copy));
+    return CTSC_OK;
+}
+
 ctsc_status op_derived_copy(op_ctx *cx, const value *args, value *results) {
     const op *base;
     TRY(derived_call(cx, args, &base, results));
-    for (int i = 0; i < base->schema->nreturns; i++) {
-        tensor *copy;
-        if (results[i].tag == V_LIST) {
-            TRY(derived_copy_list(cx, results[i].u.list));
-            continue;
-        }
-        if (results[i].tag != V_TENSOR) continue;
-        TRY(tensor_clone(cx->diag, results[i].u.tensor, &copy));
-        value_set(&results[i], value_tensor_take(copy));
-    }
-    return CTSC_OK;
+    ctsc_status s = CTSC_OK;
+    for (int i = 0; i < base->schema->nreturns && s == CTSC_OK; i++) s = derived_copy_result(cx, &results[i]);
+    if (s != CTSC_OK) derived_release(base->schema->nreturns, results);
+    return s;
 }

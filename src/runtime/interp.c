@@ -81,11 +81,24 @@ static void stack_leave(interp *in) {
 
 /* ---- budget ---------------------------------------------------------------------------------- */
 
-static ctsc_status interp_spend_slow(interp *in, uint64_t steps) {
-    runtime *rt = in->rt;
+static bool interp_is_watched(const runtime *rt) {
+    return rt->cancelled || rt->deadline;
+}
+
+/* Called before every operator as well: a program without loops has to stop too. */
+static ctsc_status interp_watch(const interp *in) {
+    const runtime *rt = in->rt;
     if (rt->cancelled && atomic_load_explicit(rt->cancelled, memory_order_relaxed))
         return diag_fail(in->d, CTSC_LIMIT, "the program was cancelled");
-    if (rt->steps_left == UINT64_MAX) return CTSC_OK;
+    if (rt->deadline && clock_now() > rt->deadline)
+        return diag_fail(in->d, CTSC_LIMIT, "the program exceeded its limit of time");
+    return CTSC_OK;
+}
+
+static ctsc_status interp_spend_slow(interp *in, uint64_t steps) {
+    runtime *rt = in->rt;
+    ctsc_status s = interp_watch(in);
+    if (s != CTSC_OK || rt->steps_left == UINT64_MAX) return s;
     if (rt->steps_left < steps) {
         rt->steps_left = 0;
         return diag_fail(in->d, CTSC_LIMIT, "the program exceeded its limit of steps");
@@ -95,7 +108,7 @@ static ctsc_status interp_spend_slow(interp *in, uint64_t steps) {
 }
 
 static inline ctsc_status interp_spend(interp *in, uint64_t steps) {
-    if (in->rt->steps_left == UINT64_MAX && !in->rt->cancelled) return CTSC_OK;
+    if (in->rt->steps_left == UINT64_MAX && !interp_is_watched(in->rt)) return CTSC_OK;
     return interp_spend_slow(in, steps);
 }
 
@@ -210,7 +223,10 @@ static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
             i++;
             break;
         }
-        default: s = site_functions[i->op](f, &f->c->sites.data[i->a]); break;
+        default:
+            if (interp_is_watched(f->in->rt)) s = interp_watch(f->in);
+            if (s == CTSC_OK) s = site_functions[i->op](f, &f->c->sites.data[i->a]);
+            break;
         }
         if (s != CTSC_OK) {
             *at = i;

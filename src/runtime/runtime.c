@@ -8,6 +8,8 @@
  */
 #include "runtime/runtime.h"
 
+#include <time.h>
+
 enum { MT_N = 624, MT_M = 397 };
 
 void generator_seed(generator *g, uint64_t seed) {
@@ -60,6 +62,12 @@ void generator_reset(generator *g) {
     g->seeded = g->has_next_float_normal = g->has_next_double_normal = false;
 }
 
+uint64_t clock_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 void runtime_init(runtime *rt) {
     generator_reset(&rt->rng);
     rt->print = NULL;
@@ -67,6 +75,7 @@ void runtime_init(runtime *rt) {
     rt->sink_ctx = NULL;
     rt->steps_left = UINT64_MAX;
     rt->cancelled = NULL;
+    rt->deadline = 0;
     rt->root = NULL;
     rt->ws = NULL;
     rt->allow_unsafe = false;

@@ -33,12 +33,16 @@ typedef struct runtime {
     void *sink_ctx;
     uint64_t steps_left;          /* bytecode instructions; UINT64_MAX: no limit */
     const atomic_bool *cancelled; /* set by another thread to stop; NULL: none */
+    uint64_t deadline;            /* on clock_now's scale; 0: none */
     bool allow_unsafe;            /* operators that touch files */
     int depth;                    /* nesting of calls, for the cap */
     const object *root;           /* the module that is run; NULL: not known */
     struct workspace *ws;         /* what it lies in, if in one: the interpreter's stack is kept there (workspace.h) */
     int opt;                      /* 0 as written, 1 with passes, 2 with fusion, 3 the same, compiled at once (executor.h) */
 } runtime;
+
+/* Nanoseconds of a clock that only goes forward. */
+uint64_t clock_now(void);
 
 void runtime_init(runtime *rt); /* touches little of rt: cheap enough for every call */
 

@@ -34,3 +34,19 @@ dtype promotion_result(const promotion *p) {
     for (int i = 0; i < OPERAND_RANKS; i++) result = promote_combine(result, p->met[i]);
     return result == PROMOTE_NONE ? DT_FLOAT32 : (dtype)result;
 }
+
+bool dtype_fits(dtype dt, double x) {
+    static const double largest[DT_COUNT] = {
+        [DT_UINT8] = 255,
+        [DT_INT8] = 127,
+        [DT_INT16] = 32767,
+        [DT_INT32] = 2147483647.0,
+        [DT_FLOAT16] = 65504.0,
+        [DT_BFLOAT16] = 3.3895313892515355e38,
+        [DT_FLOAT32] = 3.4028234663852886e38,
+    };
+    if (dt == DT_BOOL || dt == DT_FLOAT64 || dtype_is_complex(dt)) return true;
+    if (dtype_is_float(dt)) return x - x != 0 || (x <= largest[dt] && x >= -largest[dt]);
+    if (dt == DT_INT64) return x >= -0x1p63 && x < 0x1p63;
+    return x <= largest[dt] && x >= -largest[dt] - (dt != DT_UINT8);
+}

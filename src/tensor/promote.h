@@ -31,4 +31,7 @@ void promotion_add(promotion *p, dtype dt, operand_rank rank);
 /* float32 if there were no operands. */
 dtype promotion_result(const promotion *p);
 
+/* May a floating-point number become dt without a complaint (c10's overflows())? A negative one may wrap in an unsigned type. */
+bool dtype_fits(dtype dt, double x);
+
 #endif

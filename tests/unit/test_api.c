@@ -114,6 +114,63 @@ static void api_step_limit(void **state) {
     ctsc_error_free(e);
 }
 
+static ctsc_module *api_compiled(const char *text) {
+    ctsc_module *m = NULL;
+    ctsc_error *e = ctsc_error_new();
+    if (ctsc_module_compile_text("t.py", text, strlen(text), NULL, &m, e) != CTSC_OK) fail_msg("%s", ctsc_error_message(e));
+    ctsc_error_free(e);
+    return m;
+}
+
+static const char api_endless[] = "import torch\ndef forward(n: int):\n    i = 0\n    while i < n:\n        i += 1\n    return i\n";
+
+static void *api_cancel_soon(void *c) {
+    usleep(20000);
+    ctsc_cancel_set(c);
+    return NULL;
+}
+
+static void api_cancel(void **state) {
+    ctsc_error *e = ctsc_error_new();
+    ctsc_cancel *c = ctsc_cancel_new();
+    ctsc_module *m = api_compiled(api_endless);
+    ctsc_value *arg = ctsc_int_new(INT64_MAX), *few = ctsc_int_new(10), *out = NULL;
+    ctsc_run_options o = {.size = sizeof o, .cancel = c}, t = {.size = sizeof t, .timeout_us = 20000};
+    pthread_t other;
+    (void)state;
+    assert_int_equal(pthread_create(&other, NULL, api_cancel_soon, c), 0);
+    assert_int_equal(ctsc_module_run(m, "forward", 1, &arg, &o, &out, e), CTSC_LIMIT);
+    assert_non_null(strstr(ctsc_error_message(e), "cancelled"));
+    pthread_join(other, NULL);
+    assert_int_equal(ctsc_module_run(m, "forward", 1, &few, &o, &out, e), CTSC_LIMIT); /* still set */
+    ctsc_cancel_clear(c);
+    assert_int_equal(ctsc_module_run(m, "forward", 1, &few, &o, &out, e), CTSC_OK);
+    ctsc_value_free(out), out = NULL;
+    assert_int_equal(ctsc_module_run(m, "forward", 1, &arg, &t, &out, e), CTSC_LIMIT);
+    assert_non_null(strstr(ctsc_error_message(e), "limit of time"));
+    assert_null(out);
+    ctsc_value_free(arg), ctsc_value_free(few), ctsc_module_free(m), ctsc_cancel_free(c), ctsc_error_free(e);
+}
+
+static void api_memory_limit(void **state) {
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *grow = api_compiled("import torch\ndef forward(n: int):\n    l = [0]\n    for i in range(n):\n        l.append(i)\n"
+                                     "    return len(l)\n"),
+                *wide = api_compiled("import torch\ndef forward(n: int):\n    return torch.zeros(n).sum()\n");
+    ctsc_value *many = ctsc_int_new(10000000), *few = ctsc_int_new(1000), *out = NULL;
+    ctsc_run_options o = {.size = sizeof o, .max_bytes = 16 << 20};
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(ctsc_module_run(grow, "forward", 1, &many, &o, &out, e), CTSC_LIMIT);
+        assert_int_equal(ctsc_module_run(wide, "forward", 1, &many, &o, &out, e), CTSC_LIMIT);
+        assert_int_equal(ctsc_module_run(grow, "forward", 1, &few, &o, &out, e), CTSC_OK);
+        ctsc_value_free(out), out = NULL;
+        assert_int_equal(ctsc_module_run(wide, "forward", 1, &few, &o, &out, e), CTSC_OK);
+        ctsc_value_free(out), out = NULL;
+    }
+    ctsc_value_free(many), ctsc_value_free(few), ctsc_module_free(grow), ctsc_module_free(wide), ctsc_error_free(e);
+}
+
 static void api_save(void **state) {
     char path[] = "/tmp/ctsc-test-XXXXXX", *why = NULL;
     ctsc_error *e = ctsc_error_new();
@@ -171,7 +228,9 @@ static void api_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(api_values), cmocka_unit_test(api_borrow), cmocka_unit_test(api_errors),
-        cmocka_unit_test(api_step_limit), cmocka_unit_test(api_save), cmocka_unit_test(api_threads),
+        cmocka_unit_test(api_step_limit),
+        cmocka_unit_test(api_cancel),
+        cmocka_unit_test(api_memory_limit), cmocka_unit_test(api_save), cmocka_unit_test(api_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

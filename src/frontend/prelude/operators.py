@@ -316,10 +316,6 @@ def trapezoid__dx(y: Tensor, dx: number, dim: int) -> Tensor:
     return result
 
 
-def trapz__x(y: Tensor, x: Tensor, dim: int) -> Tensor:
-    return torch.trapezoid(y, x, dim=dim)
-
-
 def trapz__dx(y: Tensor, dx: float, dim: int) -> Tensor:
     return torch.trapezoid(y, dx=dx, dim=dim)
 

@@ -7,6 +7,7 @@
  * copied.
  * Tests: tests/unit/test_pointwise.c
  */
+#include "tensor/promote.h"
 #include "runtime/kernels/pointwise.h"
 
 #include <string.h>
@@ -52,26 +53,12 @@ void pw_number(pw_numbers *n, int k, const value *v) {
     }
 }
 
-/* What a number may be turned into dt: c10's overflows(). A negative one may wrap in an unsigned
- * type. */
 static bool pw_fits(const value *v, dtype dt) {
-    static const double largest[DT_COUNT] = {
-        [DT_UINT8] = 255,
-        [DT_INT8] = 127,
-        [DT_INT16] = 32767,
-        [DT_INT32] = 2147483647.0,
-        [DT_FLOAT16] = 65504.0,
-        [DT_BFLOAT16] = 3.3895313892515355e38,
-        [DT_FLOAT32] = 3.4028234663852886e38,
-    };
     bool is_complex = v->tag == V_COMPLEX;
     if (dtype_is_complex(dt) || dt == DT_BOOL) return true;
     if (is_complex && v->u.complex->im != 0) return false;
-    double x = is_complex ? v->u.complex->re : v->tag == V_FLOAT ? v->u.f : (double)arg_int(v);
-    if (dt == DT_FLOAT64) return true;
-    if (dtype_is_float(dt)) return x - x != 0 || fabs(x) <= largest[dt];
-    if (dt == DT_INT64) return (v->tag != V_FLOAT && !is_complex) || (x >= -0x1p63 && x < 0x1p63);
-    return x <= largest[dt] && x >= -largest[dt] - (dt != DT_UINT8);
+    if (dt == DT_INT64 && v->tag != V_FLOAT && !is_complex) return true; /* an int, of which a double has not every digit */
+    return dtype_fits(dt, is_complex ? v->u.complex->re : v->tag == V_FLOAT ? v->u.f : (double)arg_int(v));
 }
 
 ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt) {

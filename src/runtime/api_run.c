@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_run.c - the part of ctsc.h about calls of methods, their limits and their cancellation.
+ *
+ * Tests: tests/unit/test_api.c, tests/unit/test_limits.c
+ */
+#include "runtime/api.h"
+#include "runtime/interp.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+struct ctsc_cancel { atomic_bool set; };
+
+ctsc_cancel *ctsc_cancel_new(void) {
+    return mem_zalloc(sizeof(ctsc_cancel));
+}
+
+void ctsc_cancel_free(ctsc_cancel *c) {
+    mem_free(c);
+}
+
+void ctsc_cancel_set(ctsc_cancel *c) {
+    atomic_store_explicit(&c->set, true, memory_order_relaxed);
+}
+
+void ctsc_cancel_clear(ctsc_cancel *c) {
+    atomic_store_explicit(&c->set, false, memory_order_relaxed);
+}
+
+static void run_print_stdout(void *ctx, const char *text, size_t len) {
+    (void)ctx;
+    fwrite(text, 1, len, stdout);
+}
+
+/* The caller's options; fields that a program built with an older header does not know are zero. */
+static ctsc_run_options run_options(const ctsc_run_options *given) {
+    ctsc_run_options o = {0};
+    if (given) memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
+    if (!o.print) o.print = run_print_stdout;
+    return o;
+}
+
+static void run_prepare(runtime *rt, const ctsc_run_options *o) {
+    runtime_init(rt);
+    rt->print = o->print;
+    rt->warn = o->warn;
+    rt->sink_ctx = o->ctx;
+    if (o->max_steps) rt->steps_left = o->max_steps;
+    if (o->cancel) rt->cancelled = &o->cancel->set;
+    if (o->timeout_us) rt->deadline = clock_now() + (o->timeout_us < UINT64_MAX / 2000 ? o->timeout_us * 1000 : UINT64_MAX / 2);
+}
+
+enum { RUN_FEW = 16 }; /* arguments and self that need no allocation */
+
+static ctsc_status run_call(const ctsc_module *m, function *f, runtime *rt, size_t nargs, ctsc_value *const *args, diag *d,
+                            value *result) {
+    size_t bytes = (nargs + 1) * sizeof(value);
+    value few[RUN_FEW], *given = nargs < RUN_FEW ? few : recycle_alloc(bytes);
+    if (!given) return diag_no_memory(d);
+    given[0] = m->m->root;
+    for (size_t i = 0; i < nargs; i++) given[i + 1] = args[i]->v;
+    ctsc_status s = module_call(m->m, f, rt, nargs + 1, given, d, result);
+    if (given != few) recycle_free(given, bytes);
+    return s;
+}
+
+static ctsc_status run_bounded(const ctsc_module *m, function *f, runtime *rt, uint64_t max_bytes, size_t nargs,
+                               ctsc_value *const *args, diag *d, value *result) {
+    if (!max_bytes) return run_call(m, f, rt, nargs, args, d, result);
+    mem_budget budget = {.left = max_bytes < INT64_MAX ? (int64_t)max_bytes : INT64_MAX}, *outer = mem_budget_use(&budget);
+    ctsc_status s = run_call(m, f, rt, nargs, args, d, result);
+    mem_budget_use(outer);
+    return s;
+}
+
+ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args,
+                            const ctsc_run_options *o, ctsc_value **out, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    function *f = NULL;
+    ctsc_status s = api_method(m, d, method, &f);
+    if (s != CTSC_OK) return api_leave(e, &own, s);
+    workspace *w = workspace_take(&m->m->workspaces);
+    if (!w) return api_leave(e, &own, diag_no_memory(d));
+    ctsc_run_options options = run_options(o);
+    value result = value_none();
+    run_prepare(&w->rt, &options);
+    w->rt.ws = w;
+    w->rt.root = m->m->root.u.object;
+    w->rt.opt = m->m->opt;
+    s = run_bounded(m, f, &w->rt, options.max_bytes, nargs, args, d, &result);
+    workspace_give(&m->m->workspaces, w);
+    if (s != CTSC_OK) return api_leave(e, &own, s);
+    ctsc_value *h = api_wrap_take(result);
+    if (h) *out = h;
+    else s = diag_no_memory(d);
+    return api_leave(e, &own, s);
+}
