@@ -46,6 +46,9 @@ typedef struct ctsc_work {
  * of the result of pointwise operators and of the input of sums and the like, one for each operation on numbers; moving data counts nothing. */
 CTSC_API ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args, ctsc_work *out,
                                             ctsc_error *e);
+/* Compiles kernels for another processor than this one: "sse2", "avx2", "avx512" ("host" for this one). Those that this machine cannot run can
+ * be looked at (ctsc_module_graph_for); calls do without kernels then. Fails with CTSC_USAGE once a kernel was asked for. */
+CTSC_API ctsc_status ctsc_set_cpu(const char *name, ctsc_error *e);
 /* Native kernels made in this process so far. */
 typedef struct ctsc_kernel_stats {
     size_t size;         /* sizeof(ctsc_kernel_stats) */

@@ -187,12 +187,18 @@ def contents(path):
         return f.read()
 
 
+def level_options(level):
+    """"3" or, kernels of another processor's, "3@sse2"."""
+    number, _, cpu = level.partition("@")
+    return ["--opt", number] + (["--cpu", cpu] if cpu else [])
+
+
 def level_case(folder, env, model, level):
     """A case at one level of optimisation: right with one thread and with two, and the same to the last bit."""
     with tempfile.TemporaryDirectory() as d:
         files = [os.path.join(d, "%d.pt" % n) for n in (1, 2)]
         for threads, path in enumerate(files, 1):
-            ok, text = corpus_case(folder, env, model, threads, ["--opt", str(level), "--output", path])
+            ok, text = corpus_case(folder, env, model, threads, level_options(level) + ["--output", path])
             if not ok:
                 return False, "%d threads: %s" % (threads, text)
         made = [os.path.exists(path) for path in files]
@@ -211,7 +217,7 @@ def group_levels(tally, args, env):
         for folder in corpus_folders("source.py"):
             work.append(("source of %s at %s" % (inside(folder), level), level_case, folder, env, source_model(folder), level))
         for path in sorted(glob.glob(os.path.join(HERE, "lang", "*.py"))):
-            work.append(("lang/%s at %s" % (os.path.basename(path), level), lang_case, path, env, ["--opt", level]))
+            work.append(("lang/%s at %s" % (os.path.basename(path), level), lang_case, path, env, level_options(level)))
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for item, (ok, text) in zip(work, pool.map(lambda w: w[1](*w[2:]), work)):
             tally.add("levels", item[0], ok, text)
@@ -362,7 +368,7 @@ def main():
     ap.add_argument("--build", default="build", help="build folder")
     ap.add_argument("--only", default="", help="groups to run, separated by commas")
     ap.add_argument("--sanitizer", default="", help="the build's sanitizer, for information")
-    ap.add_argument("--levels", default="0,1,2,3", help="levels of optimisation that group 'levels' runs")
+    ap.add_argument("--levels", default="0,1,2,3,3@sse2", help="levels of optimisation that group 'levels' runs")
     ap.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     ap.add_argument("-v", "--verbose", action="store_true")
     args = ap.parse_args()

@@ -3,6 +3,7 @@
  * common.c - option parsing, error reports and JSON, as all subcommands do them.
  */
 #include "cli/cli.h"
+#include "ctsc_compiler.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -98,7 +99,7 @@ int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
 
-enum { OPT_INPUT = 0x4100, OPT_INPUTS, OPT_METHOD, OPT_THREADS, OPT_OPT };
+enum { OPT_INPUT = 0x4100, OPT_INPUTS, OPT_METHOD, OPT_THREADS, OPT_OPT, OPT_CPU };
 
 static const struct argp_option call_options[] = {
     {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple, or a .npy/.npz file", 0},
@@ -108,7 +109,15 @@ static const struct argp_option call_options[] = {
     {"threads", OPT_THREADS, "N", 0, "threads to use (all cores)", 0},
     {"opt", OPT_OPT, "N", 0, "level of optimisation: 0 as written, 1 optimised graphs, 2 fused native kernels (the default), 3 the same "
                              "with more time for compiling", 0},
+    {"cpu", OPT_CPU, "NAME", 0, "processor to compile kernels for: host (the default), sse2, avx2, avx512; kernels this machine cannot run are "
+                                "only shown", 0},
     {0}};
+
+static void call_set_cpu(struct argp_state *state, const char *name) {
+    ctsc_error *e = ctsc_error_new();
+    if (ctsc_set_cpu(name, e) != CTSC_OK) argp_error(state, "--cpu: %s", ctsc_error_message(e));
+    ctsc_error_free(e);
+}
 
 static error_t call_parse(int key, char *arg, struct argp_state *state) {
     cli_call *c = state->input;
@@ -127,6 +136,7 @@ static error_t call_parse(int key, char *arg, struct argp_state *state) {
         if (n < 0 || n > CLI_OPT_MAX || n != (int)n) argp_error(state, "--opt: 0, 1, 2 or 3");
         c->opt = (int)n;
         break;
+    case OPT_CPU: call_set_cpu(state, arg); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;

@@ -141,14 +141,28 @@ void codegen_free(codegen *c) {
     mem_free(c);
 }
 
+static pthread_mutex_t cache_shared_lock = PTHREAD_MUTEX_INITIALIZER;
+static codegen *cache_shared;
+
 codegen *codegen_shared(void) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static codegen *shared;
-    pthread_mutex_lock(&lock);
-    if (!shared) shared = codegen_new(NULL);
-    codegen *c = shared;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&cache_shared_lock);
+    if (!cache_shared) cache_shared = codegen_new(NULL);
+    codegen *c = cache_shared;
+    pthread_mutex_unlock(&cache_shared_lock);
     return c;
+}
+
+ctsc_status codegen_share(diag *d, const char *cpu) {
+    bool known = !strcmp(cpu, "host");
+    for (size_t i = 0; i < sizeof cache_levels / sizeof *cache_levels; i++) known |= !strcmp(cpu, cache_levels[i].name);
+    if (!known) return diag_fail(d, CTSC_USAGE, "no processor '%s', only host, sse2, avx2 and avx512", cpu);
+    pthread_mutex_lock(&cache_shared_lock);
+    bool late = cache_shared != NULL;
+    if (!late) cache_shared = codegen_new(&(codegen_options){.cpu = cpu});
+    bool made = cache_shared != NULL;
+    pthread_mutex_unlock(&cache_shared_lock);
+    if (late) return diag_fail(d, CTSC_USAGE, "kernels have been made for another processor already");
+    return made ? CTSC_OK : diag_no_memory(d);
 }
 
 /* With the lock held. */

@@ -49,6 +49,8 @@ codegen *codegen_new(const codegen_options *o);
 void codegen_free(codegen *c);
 /* The process's own, for the host; made at the first call, never freed. NULL without memory. */
 codegen *codegen_shared(void);
+/* The same for another processor than the host: "sse2", "avx2", "avx512". Fails if codegen_shared was called before. */
+ctsc_status codegen_share(diag *d, const char *cpu);
 
 /* Opens the compiler library if that was not done. d: why not (may be NULL). */
 bool codegen_available(codegen *c, diag *d);

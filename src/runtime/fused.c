@@ -131,7 +131,7 @@ static fused_kernel *fused_make(fused *f, const value *args, diag *d) {
     const kernel *k = NULL;
     fused_kernel *made = NULL;
     codegen *cg = codegen_shared();
-    if (!cg || !codegen_available(cg, d)) return NULL;
+    if (!cg || !codegen_runnable(cg) || !codegen_available(cg, d)) return NULL;
     bool generic = f->nkernels >= FUSED_MAX_KERNELS - FUSED_GENERIC_KERNELS;
     if (arena_init(&scratch) && arena_ensure(&scratch, FUSED_SCRATCH) &&
         (generic ? group_lower_generic : group_lower)(&scratch, f->g, args, &plan, d) == CTSC_OK &&

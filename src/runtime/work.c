@@ -207,6 +207,11 @@ ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, siz
     return api_leave(e, &own, s);
 }
 
+ctsc_status ctsc_set_cpu(const char *name, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    return api_leave(e, &own, codegen_share(d, name));
+}
+
 void ctsc_get_kernel_stats(ctsc_kernel_stats *out) {
     codegen *c = codegen_shared();
     codegen_stats st = c ? codegen_get_stats(c) : (codegen_stats){0};
