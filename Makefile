@@ -15,6 +15,7 @@
 #   make bench          the benchmark suite, with PyTorch and ONNX Runtime in the same run where they are installed
 #   make bench-ops      single operators, with PyTorch in the same run where it is installed (OPS="--only sort")
 #   make docs           docs/operators.md, from the tables of operators
+#   make install        PREFIX=/usr/local DESTDIR= (packaging/install.mk says what goes where); make shared: libctsc.so alone
 #   make bench-load     load and run times of a model (MODEL=, INPUTS=)
 #   make bench-kernels  speed of generated code against memcpy
 #   make bench-gemm     speed of matrix products against OpenBLAS
@@ -248,6 +249,8 @@ deps-test: $(BUILD)/.deps-test
 $(BUILD)/.deps-%: scripts/install-deps
 	@scripts/install-deps $(if $(filter build0,$*$(LLVM)),core,$*)
 	@mkdir -p $(@D) && touch $@
+
+include packaging/install.mk
 
 clean:
 	rm -rf build build-*

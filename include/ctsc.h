@@ -74,9 +74,29 @@ CTSC_API void ctsc_string_free(char *s);
 
 /* ---- library ----------------------------------------------------------------------------------- */
 
-CTSC_API const char *ctsc_version(void); /* "0.1.0" */
+/* The header's version, and the number that changes when programs have to be compiled and linked again. */
+#define CTSC_VERSION_STRING "0.1.0"
+#define CTSC_ABI_VERSION 0
+
+CTSC_API const char *ctsc_version(void); /* the library's: "0.1.0" */
+/* Whether the library can serve a program that was compiled with a header of this version: the same ABI, and a library that is not older.
+ * Use: ctsc_compatible(CTSC_VERSION_STRING, CTSC_ABI_VERSION). */
+CTSC_API bool ctsc_compatible(const char *version, int abi);
 /* Threads one call may spread over; 0: one per core the process may use (the default). */
 CTSC_API void ctsc_set_threads(int n);
+
+/* Where all memory of the library comes from, that of tensors included: resize(ctx, p, size) gives a block of size bytes, aligned to 16, with the
+ * contents of p (NULL: a new block); size 0 frees p and gives NULL. NULL for another size: there is no memory, and p is as it was. Called
+ * from any thread. NULL restores malloc's. Only before the first handle is made or after the last one is freed. */
+typedef void *(*ctsc_resize_fn)(void *ctx, void *p, size_t size);
+CTSC_API void ctsc_set_allocator(ctsc_resize_fn resize, void *ctx);
+
+/* What the library has to say beside results and errors, a line at a time without a newline: kernels compiled or loaded, what had to go on without one,
+ * a cache folder that cannot be written. NULL: nothing is said, the default. fn may be called from any thread, never while ctsc_set_log
+ * runs; it must not call the library. */
+typedef enum ctsc_log_level { CTSC_LOG_DEBUG, CTSC_LOG_INFO, CTSC_LOG_WARNING } ctsc_log_level;
+typedef void (*ctsc_log_fn)(void *ctx, ctsc_log_level level, const char *text);
+CTSC_API void ctsc_set_log(ctsc_log_level least, ctsc_log_fn fn, void *ctx);
 
 /* ---- values ------------------------------------------------------------------------------------ */
 
@@ -106,15 +126,20 @@ CTSC_API ctsc_value *ctsc_none_new(void);
 CTSC_API ctsc_value *ctsc_bool_new(bool b);
 CTSC_API ctsc_value *ctsc_int_new(int64_t i);
 CTSC_API ctsc_value *ctsc_float_new(double f);
+CTSC_API ctsc_value *ctsc_complex_new(double real, double imaginary);
 CTSC_API ctsc_value *ctsc_string_new(const char *bytes, size_t len);
 /* A tuple or a list of n values (borrowed; the new value takes its own references). */
 CTSC_API ctsc_value *ctsc_tuple_new(size_t n, ctsc_value *const *items);
 CTSC_API ctsc_value *ctsc_list_new(size_t n, ctsc_value *const *items);
+/* A dict of n pairs, in this order. Keys: strings, ints, floats, bools, complex numbers or tensors. NULL for others. */
+CTSC_API ctsc_value *ctsc_dict_new(size_t n, ctsc_value *const *keys, ctsc_value *const *items);
 
 /* Readers. The kind must be right: a wrong one gives 0, false, NULL or "". */
 CTSC_API bool ctsc_value_bool(const ctsc_value *v);
 CTSC_API int64_t ctsc_value_int(const ctsc_value *v);
 CTSC_API double ctsc_value_float(const ctsc_value *v);
+CTSC_API double ctsc_value_real(const ctsc_value *v); /* of a complex number */
+CTSC_API double ctsc_value_imaginary(const ctsc_value *v);
 /* Borrowed, NUL-terminated; *len may be NULL. */
 CTSC_API const char *ctsc_value_string(const ctsc_value *v, size_t *len);
 /* Items of a list, tuple or dict, attributes of an object. */
@@ -123,6 +148,10 @@ CTSC_API size_t ctsc_value_len(const ctsc_value *v);
 CTSC_API ctsc_value *ctsc_value_item(const ctsc_value *v, size_t i);
 /* Key i of a dict: a new handle. */
 CTSC_API ctsc_value *ctsc_value_key(const ctsc_value *v, size_t i);
+/* The item of a dict under a string, the attribute of an object or the field of a NamedTuple; a new handle, NULL if there is none. */
+CTSC_API ctsc_value *ctsc_value_get(const ctsc_value *v, const char *name);
+/* The value's type as in Python: "Tensor", "List[int]", "__torch__.Point". Free with ctsc_string_free; NULL without memory. */
+CTSC_API char *ctsc_value_type(const ctsc_value *v);
 
 /* Tensors. Sizes and strides count elements; data is row-major unless strides say otherwise. */
 
@@ -155,6 +184,21 @@ CTSC_API char *ctsc_value_print(const ctsc_value *v);
 CTSC_API bool ctsc_value_close(const ctsc_value *got, const ctsc_value *want, double rtol, double atol,
                                char **why);
 
+/* ---- tensors of other libraries (DLPack) --------------------------------------------------------- */
+
+/* As dlpack.h declares them; include it to look inside. Versions 1.x and, without a version, 0.x. */
+struct DLManagedTensorVersioned;
+struct DLManagedTensor;
+/* A tensor as others take it, without copying: *out holds a reference to t's memory until its deleter is called. Complex numbers, bool and bfloat16
+ * have DLPack types; quantised tensors fail with CTSC_UNSUPPORTED. Memory of a mapped file is marked read-only, and in the older form it fails. */
+CTSC_API ctsc_status ctsc_tensor_to_dlpack(const ctsc_value *t, struct DLManagedTensorVersioned **out, ctsc_error *e);
+CTSC_API ctsc_status ctsc_tensor_to_dlpack_unversioned(const ctsc_value *t, struct DLManagedTensor **out, ctsc_error *e);
+/* The other direction: *out takes t over and calls its deleter when the last value that shares the memory is freed, from whatever thread that
+ * happens on. Memory marked read-only is copied when it is first written. On failure t stays the caller's, but for a foreign major version:
+ * then its deleter has been called. Only memory of the CPU; strides must not be negative. */
+CTSC_API ctsc_status ctsc_tensor_from_dlpack(struct DLManagedTensorVersioned *t, ctsc_value **out, ctsc_error *e);
+CTSC_API ctsc_status ctsc_tensor_from_dlpack_unversioned(struct DLManagedTensor *t, ctsc_value **out, ctsc_error *e);
+
 /* ---- modules ----------------------------------------------------------------------------------- */
 
 /* A loaded TorchScript archive. Running it from several threads at once is safe as long as the program itself does not
@@ -164,6 +208,8 @@ typedef struct ctsc_module ctsc_module;
 /* Reads an archive written by torch.jit.save. Weights stored uncompressed are mapped, not copied: the
  * file must not be changed while the module lives. */
 CTSC_API ctsc_status ctsc_module_load(const char *path, ctsc_module **out, ctsc_error *e);
+/* The same from an open file, of which the archive is all; fd stays the caller's, who may close it right away. */
+CTSC_API ctsc_status ctsc_module_load_fd(int fd, ctsc_module **out, ctsc_error *e);
 /* The same from memory, which must stay valid and unchanged until ctsc_module_free. */
 CTSC_API ctsc_status ctsc_module_load_memory(const void *data, size_t len, ctsc_module **out,
                                              ctsc_error *e);

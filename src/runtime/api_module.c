@@ -37,6 +37,14 @@ ctsc_status ctsc_module_load(const char *path, ctsc_module **out, ctsc_error *e)
     return api_leave(e, &own, s);
 }
 
+ctsc_status ctsc_module_load_fd(int fd, ctsc_module **out, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    reader r;
+    ctsc_status s = reader_open_fd(d, fd, &r);
+    if (s == CTSC_OK) s = api_load(d, r, out);
+    return api_leave(e, &own, s);
+}
+
 ctsc_status ctsc_module_load_memory(const void *data, size_t len, ctsc_module **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     reader r;

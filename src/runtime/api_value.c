@@ -66,14 +66,6 @@ void ctsc_string_free(char *s) {
     mem_free(s);
 }
 
-const char *ctsc_version(void) {
-    return "0.1.0";
-}
-
-void ctsc_set_threads(int n) {
-    pool_set_threads(n);
-}
-
 /* ---- values ------------------------------------------------------------------------------------ */
 
 ctsc_value *api_wrap_take(value v) {

@@ -23,6 +23,7 @@ typedef struct reader {
 } reader;
 
 ctsc_status reader_open_file(diag *d, const char *path, reader *out); /* mmap, read-only */
+ctsc_status reader_open_fd(diag *d, int fd, reader *out); /* the same; fd stays the caller's, who may close it at once */
 ctsc_status reader_open_memory(diag *d, const void *data, size_t len, reader *out); /* borrowed */
 
 typedef struct archive archive;

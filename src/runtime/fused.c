@@ -9,6 +9,7 @@
  */
 #include "runtime/fused.h"
 
+#include "base/log.h"
 #include "base/pool.h"
 #include "codegen/cache.h"
 #include "codegen/group.h"
@@ -159,6 +160,11 @@ static void fused_make_split(fused *f) {
 static fused_kernel *fused_compile(fused *f, const value *args, int kind_at) {
     diag d = {0};
     fused_kernel *made = fused_make(f, args, &d);
+    if (made)
+        log_event(CTSC_LOG_INFO, "%s: kernel of %zu bytes %s in %.1f ms", f->fallback->name, made->kernel->code_bytes,
+                  made->kernel->origin == KERNEL_COMPILED ? "compiled" : "loaded", made->kernel->milliseconds);
+    else
+        log_event(CTSC_LOG_WARNING, "%s: no kernel for these arguments, its operators are called: %s", f->fallback->name, diag_message(&d));
     diag_clear(&d);
     if (!made) {
         f->kinds[kind_at].hopeless = true;

@@ -73,9 +73,8 @@ static void file_reader_close(void *ctx) {
     mem_free(f);
 }
 
-ctsc_status reader_open_file(diag *d, const char *path, reader *out) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return diag_fail(d, CTSC_BAD_FILE, "cannot open %s: %s", path, strerror(errno));
+/* Takes fd; name: for messages. */
+static ctsc_status file_reader_open(diag *d, int fd, const char *path, reader *out) {
     struct stat st;
     file_reader *f = NULL;
     ctsc_status s = CTSC_OK;
@@ -101,6 +100,20 @@ ctsc_status reader_open_file(diag *d, const char *path, reader *out) {
     }
     *out = (reader){file_reader_size, file_reader_read, file_reader_map, file_reader_close, f};
     return CTSC_OK;
+}
+
+ctsc_status reader_open_file(diag *d, const char *path, reader *out) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return diag_fail(d, CTSC_BAD_FILE, "cannot open %s: %s", path, strerror(errno));
+    return file_reader_open(d, fd, path, out);
+}
+
+ctsc_status reader_open_fd(diag *d, int fd, reader *out) {
+    char name[40];
+    snprintf(name, sizeof name, "file descriptor %d", fd);
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own < 0) return diag_fail(d, CTSC_BAD_FILE, "cannot open %s: %s", name, strerror(errno));
+    return file_reader_open(d, own, name, out);
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */

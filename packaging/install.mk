@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The shared library and what `make install` puts where:
+#
+#   $(PREFIX)/bin/ctsc                      the command
+#   $(LIBDIR)/libctsc.so*, libctsc.a        the library; libctsc-jit.so, the compiler for kernels, is opened when needed
+#   $(PREFIX)/include/ctsc.h                its header
+#   $(LIBDIR)/pkgconfig/ctsc.pc             pkg-config; $(LIBDIR)/cmake/ctsc: find_package(ctsc)
+#   $(PREFIX)/share/man/man1/ctsc.1         the manual page
+#   completions for bash, zsh and fish
+#
+# make install [PREFIX=/usr/local] [LIBDIR=$(PREFIX)/lib] [DESTDIR=]; make uninstall takes the same files away.
+
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
+FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
+
+VERSION := $(shell sed -n 's/^#define CTSC_VERSION_STRING "\(.*\)"/\1/p' include/ctsc.h)
+# The number that changes when programs have to be linked again.
+ABI := $(shell sed -n 's/^#define CTSC_ABI_VERSION \([0-9]*\)$$/\1/p' include/ctsc.h)
+SHARED := $(BUILD)/libctsc.so.$(VERSION)
+# Its libraries: the command's but for JSON and HTTP.
+SHARED_LIBS := -lzip -lopenblas -lz -lm -ldl
+
+# What the header declares is what is exported, under one version name per ABI.
+$(BUILD)/libctsc.map: include/ctsc.h packaging/install.mk
+	@mkdir -p $(@D)
+	$(Q){ echo "CTSC_$(ABI) {"; echo "  global:"; \
+	  grep -v '^ \*' include/ctsc.h | grep -o '^CTSC_API .*' | grep -o '\bctsc_[a-z0-9_]*(' | tr -d '(' | sort -u | sed 's/.*/    &;/'; \
+	  echo "  local: *;"; echo "};"; } > $@
+$(SHARED): $(LIB_OBJ) $(BUILD)/libctsc.map
+	@echo "  LD    $@"
+	$(Q)$(CC) -shared -o $@ $(LIB_OBJ) -Wl,-soname,libctsc.so.$(ABI) -Wl,--version-script=$(BUILD)/libctsc.map -Wl,-z,defs \
+	    -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections $(if $(SAN),,-Wl,-z,pack-relative-relocs) $(LDFLAGS) $(SHARED_LIBS)
+	$(Q)ln -sf $(@F) $(BUILD)/libctsc.so.$(ABI)
+	$(Q)ln -sf libctsc.so.$(ABI) $(BUILD)/libctsc.so
+shared: $(SHARED)
+
+# @NAME@ in the templates.
+$(BUILD)/packaging/%: packaging/%.in include/ctsc.h packaging/install.mk
+	@mkdir -p $(@D)
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' -e 's|@VERSION@|$(VERSION)|g' -e 's|@ABI@|$(ABI)|g' $< > $@
+
+install: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all shared
+	@rm -rf $(BUILD)/packaging
+	@$(MAKE) --no-print-directory $(BUILD)/packaging/ctsc.pc $(BUILD)/packaging/ctscConfig.cmake $(BUILD)/packaging/ctscConfigVersion.cmake
+	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(LIBDIR)/pkgconfig $(LIBDIR)/cmake/ctsc $(PREFIX)/include $(PREFIX)/share/man/man1 \
+	    $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS))
+	install -m 755 -s $(BUILD)/ctsc $(DESTDIR)$(PREFIX)/bin/ctsc
+	install -m 644 -s --strip-program=strip $(SHARED) $(DESTDIR)$(LIBDIR)/libctsc.so.$(VERSION)
+	ln -sf libctsc.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libctsc.so.$(ABI)
+	ln -sf libctsc.so.$(ABI) $(DESTDIR)$(LIBDIR)/libctsc.so
+	install -m 644 $(BUILD)/libctsc.a $(DESTDIR)$(LIBDIR)/libctsc.a
+	strip --strip-debug $(DESTDIR)$(LIBDIR)/libctsc.a
+	$(if $(JIT),install -m 644 -s $(JIT) $(DESTDIR)$(LIBDIR)/libctsc-jit.so)
+	install -m 644 include/ctsc.h $(DESTDIR)$(PREFIX)/include/ctsc.h
+	install -m 644 $(BUILD)/packaging/ctsc.pc $(DESTDIR)$(LIBDIR)/pkgconfig/ctsc.pc
+	install -m 644 $(BUILD)/packaging/ctscConfig.cmake $(BUILD)/packaging/ctscConfigVersion.cmake $(DESTDIR)$(LIBDIR)/cmake/ctsc
+	install -m 644 docs/ctsc.1 $(DESTDIR)$(PREFIX)/share/man/man1/ctsc.1
+	$(BUILD)/ctsc completion bash > $(DESTDIR)$(BASH_COMPLETIONS)/ctsc
+	$(BUILD)/ctsc completion zsh > $(DESTDIR)$(ZSH_COMPLETIONS)/_ctsc
+	$(BUILD)/ctsc completion fish > $(DESTDIR)$(FISH_COMPLETIONS)/ctsc.fish
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR),$(PREFIX)/bin/ctsc $(LIBDIR)/libctsc.so.$(VERSION) $(LIBDIR)/libctsc.so.$(ABI) $(LIBDIR)/libctsc.so \
+	    $(LIBDIR)/libctsc.a $(LIBDIR)/libctsc-jit.so $(PREFIX)/include/ctsc.h $(LIBDIR)/pkgconfig/ctsc.pc $(PREFIX)/share/man/man1/ctsc.1 \
+	    $(BASH_COMPLETIONS)/ctsc $(ZSH_COMPLETIONS)/_ctsc $(FISH_COMPLETIONS)/ctsc.fish)
+	rm -rf $(DESTDIR)$(LIBDIR)/cmake/ctsc
+
+.PHONY: shared install uninstall
