@@ -96,9 +96,11 @@ $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@echo "  AR    $@"
 	$(Q)ar rcs $@ $^
 
+# Libraries with operators (--load-library) find the public functions in the command.
+EXPORT := -Wl,--export-dynamic-symbol=ctsc_*
 $(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libctsc.a
 	@echo "  LD    $@"
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) $(LDLIBS)
 
 ifneq ($(JIT),)
 jit: $(JIT)
@@ -126,7 +128,13 @@ $(BUILD)/examples/%: examples/%.c include/ctsc.h $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
-examples: $(EXAMPLES)
+# Operators of a program's own, in a shared library.
+PLUGINS := $(patsubst examples/custom_op/%.c,$(BUILD)/examples/custom_op/lib%.so,$(wildcard examples/custom_op/*.c))
+$(BUILD)/examples/custom_op/lib%.so: examples/custom_op/%.c include/ctsc.h
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) -Iinclude $(CFLAGS) -shared -o $@ $< $(SANFLAGS) -lm
+examples: $(EXAMPLES) $(PLUGINS)
 
 demo: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/examples/demo

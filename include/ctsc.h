@@ -68,6 +68,12 @@ CTSC_API const char *ctsc_error_exception(const ctsc_error *e);
  * without memory. colour: with terminal escapes. */
 CTSC_API char *ctsc_error_render(const ctsc_error *e, bool colour);
 CTSC_API const char *ctsc_status_text(ctsc_status s);
+/* For functions that a program gives to the library: describes the failure and returns s. e may be NULL. */
+CTSC_API ctsc_status ctsc_error_set(ctsc_error *e, ctsc_status s, const char *fmt, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
 
 /* Frees a string that a function of this header returned. s may be NULL. */
 CTSC_API void ctsc_string_free(char *s);
@@ -338,6 +344,34 @@ typedef struct ctsc_operator_info {
 } ctsc_operator_info;
 /* Visits every operator overload ctsc knows of. */
 CTSC_API void ctsc_operators(void (*visit)(void *ctx, const ctsc_operator_info *o), void *ctx);
+
+/* What an operator of a program's own does. args: one value per argument of the schema, those left out as their defaults, borrowed. results: one per
+ * return of the schema, NULL, to be set to new handles that the library takes over; with a shape function, tensors to be written. A failing
+ * operator says why with ctsc_error_set; what it put into results is released. In-place operators return ctsc_value_copy of the argument they changed. */
+typedef ctsc_status (*ctsc_op_fn)(void *ctx, size_t nargs, ctsc_value *const *args, ctsc_value **results, ctsc_error *e);
+
+typedef struct ctsc_tensor_shape { ctsc_dtype dtype; int ndim; int64_t sizes[64]; } ctsc_tensor_shape;
+
+enum {
+    CTSC_OP_EFFECTS = 1, /* calls are never left out, merged or moved: it prints, counts, draws from a source of its own */
+    CTSC_OP_RANDOM = 2,  /* two calls with the same arguments may give different results: never merged, never run while a program is compiled */
+};
+
+typedef struct ctsc_op_options {
+    size_t size;     /* sizeof(ctsc_op_options), for later growth */
+    unsigned flags;  /* CTSC_OP_... */
+    /* The dtype and sizes of result i, a tensor, from the arguments: the library makes it and the operator writes it. */
+    ctsc_status (*shape)(void *ctx, size_t nargs, ctsc_value *const *args, size_t i, ctsc_tensor_shape *out, ctsc_error *e);
+} ctsc_op_options;
+
+/* Adds an operator, or replaces one of the same name and overload: "cv::warp(Tensor image, Tensor matrix, int mode=0) -> Tensor". Scripts and sources call it as
+ * torch.ops.cv.warp, archives that use it load. Programs compiled before keep what they have. fn is called from any thread that runs a
+ * program, from several at once; it and ctx must stay valid for good. o may be NULL.
+ * Errors: CTSC_FAILED for a schema that cannot be read, CTSC_USAGE. */
+CTSC_API ctsc_status ctsc_register_op(const char *schema, ctsc_op_fn fn, void *ctx, const ctsc_op_options *o, ctsc_error *e);
+/* Opens a shared library that registers operators: it has a function `ctsc_status ctsc_library_init(ctsc_error *e)`, which is called once. It stays open.
+ * path: as dlopen takes it; a name with a slash, or one that the loader finds. Errors: CTSC_ENVIRONMENT, or what the function says. */
+CTSC_API ctsc_status ctsc_load_library(const char *path, ctsc_error *e);
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,7 @@ static void main_help(FILE *to) {
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(to, "  %-24s %s\n", commands[i].usage, commands[i].text);
     fputs("\nOptions:\n"
+          "  --load-library FILE    before the command: a shared library with operators, as torch.ops.SPACE.NAME\n"
           "  --help                 this text; `ctsc COMMAND --help` for one command\n"
           "  --version              the version\n\n"
           "Exit codes:\n", to);
@@ -43,11 +44,30 @@ static int main_finish(int code) {
     return code ? code : CTSC_ENVIRONMENT;
 }
 
+/* A library with operators of its own, for the command that follows. */
+static int main_load(const char *path) {
+    ctsc_error *e = ctsc_error_new();
+    if (!e) return CTSC_LIMIT;
+    if (ctsc_load_library(path, e) != CTSC_OK) return cli_report(e);
+    ctsc_error_free(e);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     argp_err_exit_status = CTSC_USAGE;
     if (argc < 2) {
         main_help(stderr);
         return CTSC_USAGE;
+    }
+    for (int code; !strcmp(argv[1], "--load-library") || !strncmp(argv[1], "--load-library=", 15);) {
+        int used = argv[1][14] ? 1 : 2;
+        if (argc < used + 2) {
+            fputs(argc <= used ? "ctsc: --load-library: the file is missing\n" : "ctsc: a command is missing\n", stderr);
+            return CTSC_USAGE;
+        }
+        if ((code = main_load(used == 1 ? argv[1] + 15 : argv[2]))) return code;
+        argc -= used;
+        argv += used;
     }
     const char *name = argv[1];
     if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "-?") || !strcmp(name, "help")) {

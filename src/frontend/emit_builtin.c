@@ -234,5 +234,8 @@ sugar *emit_namespace_member(emitter *e, source_range r, const sugar *ns, const 
     const char *close[1];
     if (op_similar(op, close, 1) == 1) emit_fail(e, r, "Unknown builtin op: %s. Did you mean %s?", op, close[0]);
     else emit_fail(e, r, "Unknown builtin op: %s", op);
+    if (!op_space_known(prefix))
+        diag_note(e->diag, (source_range){0}, "operators of '%s' come from a library of their own, which has to be loaded first: "
+                  "ctsc --load-library FILE, or ctsc_load_library in a program", prefix);
     return NULL;
 }

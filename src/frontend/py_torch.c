@@ -635,13 +635,16 @@ bool py_torch_module(py *p, const char *dotted, py_object *mod) {
 
 /* ---- members on demand ----------------------------------------------------------------------- */
 
-static py_object *torch_operator(py *p, const char *name) {
-    int n;
-    op_overloads(name, &n);
-    if (!n) return NULL;
+static py_object *torch_operator_named(py *p, const char *name) {
     py_object *o = py_new(p, PY_OPERATOR);
     o->u.op_name = intern(p->names, name);
     return o;
+}
+
+static py_object *torch_operator(py *p, const char *name) {
+    int n;
+    op_overloads(name, &n);
+    return n ? torch_operator_named(p, name) : NULL;
 }
 
 static py_object *torch_member_of(py *p, const char *module, const char *name) {
@@ -654,7 +657,8 @@ static py_object *torch_member_of(py *p, const char *module, const char *name) {
 static py_object *torch_ops_member(py *p, const char *module, const char *name) {
     source_range nowhere = {0};
     if (!strcmp(module, "torch.ops")) return py_import(p, nowhere, arena_printf(p->a, "torch.ops.%s", name));
-    return torch_operator(p, arena_printf(p->a, "%s::%s", module + strlen("torch.ops."), name));
+    const char *space = module + strlen("torch.ops."), *op = arena_printf(p->a, "%s::%s", space, name);
+    return op_space_known(space) ? torch_operator(p, op) : torch_operator_named(p, op); /* compiling says what is missing */
 }
 
 static py_object *torch_submodule(py *p, const char *module, const char *name) {

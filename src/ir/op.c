@@ -295,6 +295,19 @@ void op_visit(void (*visit)(void *ctx, const op *o), void *ctx) {
     pthread_rwlock_unlock(&op_user_lock);
 }
 
+bool op_space_known(const char *space) {
+    const op_index *x = op_index_get();
+    size_t n = strlen(space);
+    bool known = false;
+#define IN_SPACE(name) (!strncmp(name, space, n) && !strncmp((name) + n, "::", 2))
+    for (size_t i = 0; x && i < x->order.len && !known; i++) known = IN_SPACE(x->order.data[i]->name);
+    pthread_rwlock_rdlock(&op_user_lock);
+    for (size_t i = 0; i < op_user_order.len && !known; i++) known = IN_SPACE(op_user_order.data[i]->name);
+    pthread_rwlock_unlock(&op_user_lock);
+#undef IN_SPACE
+    return known;
+}
+
 bool op_is_pure(const op *o) {
     if (!o->fn && !(o->flags & OP_SPECIAL)) return false;
     return !(o->flags & (OP_SIDE_EFFECT | OP_RANDOM | OP_UNSAFE)) && !o->schema->has_alias_write;

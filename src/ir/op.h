@@ -59,6 +59,8 @@ typedef struct op {
 /* All overloads of "aten::add" in resolution order; parsed at first use. *n = 0 if there are none.
  * The array lives as long as the process. Thread-safe. NULL with *n = 0 also without memory. */
 const op *const *op_overloads(const char *name, int *n);
+/* Whether there are operators of that namespace: "aten". */
+bool op_space_known(const char *space);
 /* One overload by key ("aten::add.Tensor", "aten::relu"); NULL if unknown. */
 const op *op_find(const char *key);
 /* Adds or replaces an overload. */

@@ -34,6 +34,16 @@ void ctsc_error_free(ctsc_error *e) {
     mem_free(e);
 }
 
+ctsc_status ctsc_error_set(ctsc_error *e, ctsc_status s, const char *fmt, ...) {
+    if (!e) return s;
+    va_list args;
+    va_start(args, fmt);
+    diag_clear(&e->d);
+    diag_fail_v(&e->d, s, (source_range){0}, fmt, args);
+    va_end(args);
+    return s;
+}
+
 ctsc_status ctsc_error_status(const ctsc_error *e) {
     return e ? e->d.status : CTSC_OK;
 }
