@@ -10,8 +10,8 @@
  * i64 (scalar_ops_int.h). half and bfloat16 compute as f32; bool computes as u8 where an operator
  * admits it. Operands come first, then the operator's numbers: scalar_leaky_relu_f32(x, slope).
  *
- * Method: the float forms of exp, log, tanh, erf, sin, cos, pow and what is built on them are polynomials written
- * without branches, so that a loop over them becomes vector code; the double forms call libm. The
+ * Method: the float forms of exp, log, tanh, erf, sin, cos, atan2, pow and what is built on them are polynomials written
+ * without branches, so that a loop over them becomes vector code; of the double forms exp and log are, the others call libm. The
  * polynomials are minimax fits of our own (Remez exchange), each good to about one unit in the last
  * place on its range.
  * Tests: tests/unit/test_pointwise.c, test_scalar_math.c
@@ -61,9 +61,16 @@ SCALAR_FN float scalar_tanh_f32(float x) { return tanhf(x); }
 SCALAR_FN float scalar_erf_f32(float x) { return erff(x); }
 SCALAR_FN float scalar_sin_f32(float x) { return sinf(x); }
 SCALAR_FN float scalar_cos_f32(float x) { return cosf(x); }
+SCALAR_FN float scalar_sin_near_f32(float x) { return sinf(x); }
+SCALAR_FN float scalar_cos_near_f32(float x) { return cosf(x); }
 SCALAR_FN float scalar_exp2_f32(float x) { return exp2f(x); }
 SCALAR_FN float scalar_log2_f32(float x) { return log2f(x); }
 SCALAR_FN float scalar_pow_f32(float x, float y) { return powf(x, y); }
+SCALAR_FN float scalar_atan_f32(float x) { return atanf(x); }
+SCALAR_FN float scalar_atan2_f32(float y, float x) { return atan2f(y, x); }
+SCALAR_FN float scalar_fmod_f32(float a, float b) { return fmodf(a, b); }
+SCALAR_FN double scalar_exp_f64(double x) { return exp(x); }
+SCALAR_FN double scalar_log_f64(double x) { return log(x); }
 SCALAR_FN double scalar_lgamma_f64(double x) { return lgamma(x); }
 #else
 
@@ -212,11 +219,9 @@ SCALAR_FN double scalar_lgamma_f64(double x) {
 }
 #endif
 
-SCALAR_FN double scalar_exp_f64(double x) { return exp(x); }
-SCALAR_FN double scalar_exp_short_f64(double x) { return exp(x); }
-SCALAR_FN double scalar_exp_below_f64(double x) { return exp(x); }
+SCALAR_FN double scalar_exp_short_f64(double x) { return scalar_exp_f64(x); }
+SCALAR_FN double scalar_exp_below_f64(double x) { return scalar_exp_f64(x); }
 SCALAR_FN double scalar_expm1_f64(double x) { return expm1(x); }
-SCALAR_FN double scalar_log_f64(double x) { return log(x); }
 SCALAR_FN double scalar_log1p_f64(double x) { return log1p(x); }
 SCALAR_FN double scalar_tanh_f64(double x) { return tanh(x); }
 SCALAR_FN double scalar_erf_f64(double x) { return erf(x); }
@@ -225,6 +230,9 @@ SCALAR_FN double scalar_cos_f64(double x) { return cos(x); }
 SCALAR_FN double scalar_exp2_f64(double x) { return exp2(x); }
 SCALAR_FN double scalar_log2_f64(double x) { return log2(x); }
 SCALAR_FN double scalar_pow_f64(double x, double y) { return pow(x, y); }
+SCALAR_FN double scalar_atan_f64(double x) { return atan(x); }
+SCALAR_FN double scalar_atan2_f64(double y, double x) { return atan2(y, x); }
+SCALAR_FN double scalar_fmod_f64(double a, double b) { return fmod(a, b); }
 
 #include "ir/scalar_ops_special.h"
 

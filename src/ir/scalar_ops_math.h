@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scalar_ops_math.h - sin, cos, exp2, log2 and pow of float for scalar_ops.h, without branches and tables, so that loops over them
- * become vector code.
+ * scalar_ops_math.h - sin, cos, atan, atan2, fmod, exp2, log2 and pow of float, exp and log of double for scalar_ops.h, without branches
+ * and tables, so that loops over them become vector code.
  *
  * Method: what needs more than float's precision (reducing large angles, the logarithm inside pow) is done in double;
- * polynomials are minimax fits of our own. Errors are below two units in the last place over all
- * floats, denormal results included. Rounding to an integer is done by adding and subtracting 1.5 * 2^52 (2^23 in float).
+ * polynomials are minimax fits of our own. Errors are below two units in the last place (one in double) over all
+ * numbers, denormal results included. Rounding to an integer is done by adding and subtracting 1.5 * 2^52 (2^23 in float).
  * Tests: tests/unit/test_scalar_math.c
  */
 /* clang-format off: operators of one line */
@@ -74,6 +74,27 @@ SCALAR_FN float scalar_sin_quadrant_f32(float r, uint32_t quadrant) {
     c = 1.0f - (0.5f * z - z * z * c);
     float y = (quadrant & 1u) ? c : s;
     return scalar_from_bits_f32(scalar_bits_f32(y) ^ ((quadrant & 2u) << 30));
+}
+
+/* The same for |x| < 2^26, without the choice of bits: for loops over blocks that are known to have no larger angle. */
+SCALAR_FN float scalar_reduce_near_f32(float x, uint32_t *quadrant) {
+    double a = x, p1 = a * 0x1.4p-1, p2 = a * 0x1.7cc1b7p-7;
+    p1 -= 4 * ((p1 * 0.25 + SCALAR_MAGIC_F64) - SCALAR_MAGIC_F64);
+    p2 -= 4 * ((p2 * 0.25 + SCALAR_MAGIC_F64) - SCALAR_MAGIC_F64);
+    double shifted = (p1 + p2) + SCALAR_MAGIC_F64, n = shifted - SCALAR_MAGIC_F64;
+    *quadrant = (uint32_t)scalar_bits_f64(shifted);
+    return (float)((((p1 - n) + p2) + a * 0x1.391054a7f09d6p-34) * 1.57079632679489661923);
+}
+SCALAR_FN float scalar_sin_near_f32(float x) {
+    uint32_t quadrant;
+    float r = scalar_reduce_near_f32(x, &quadrant);
+    float y = scalar_sin_quadrant_f32(r, quadrant);
+    return x == 0.0f ? x : y;
+}
+SCALAR_FN float scalar_cos_near_f32(float x) {
+    uint32_t quadrant;
+    float r = scalar_reduce_near_f32(x, &quadrant);
+    return scalar_sin_quadrant_f32(r, quadrant + 1u);
 }
 
 SCALAR_FN float scalar_sin_f32(float x) {
@@ -164,6 +185,103 @@ SCALAR_FN float scalar_pow_f32(float x, float y) {
     r = ((x < 0.0f) & (a != SCALAR_INF_F32) & !whole) ? SCALAR_NAN_F32 : r;
     r = ((x != x) | (y != y)) ? SCALAR_NAN_F32 : r;
     return ((y == 0.0f) | (x == 1.0f)) ? 1.0f : r;
+}
+
+/* ---- angles of points ---- */
+
+/* atan t, 0 <= t <= 1: a polynomial in t^2. In double, good to 1e-10. */
+SCALAR_FN double scalar_atan_unit_f64(double t) {
+    double z = t * t;
+    double q = 0.00500062210374656364 + z * -0.0007115367889910646674;
+    q = -0.01647463999150313373 + z * q;
+    q = 0.03470906448231362723 + z * q;
+    q = -0.05470829673617984146 + z * q;
+    q = 0.07269597378584784497 + z * q;
+    q = -0.08988869336447188776 + z * q;
+    q = 0.1109522011118187145 + z * q;
+    q = -0.1428425325052773371 + z * q;
+    q = 0.1999993236405064917 + z * q;
+    q = -0.3333333223967816099 + z * q;
+    return t + t * z * q;
+}
+
+/* The angle in the first octant, then mirrored at the diagonal and the axes. */
+SCALAR_FN float scalar_atan2_f32(float y, float x) {
+    double ax = __builtin_fabs((double)x), ay = __builtin_fabs((double)y), side = __builtin_copysign(1.0, (double)x);
+    double low = ax < ay ? ax : ay, high = ax < ay ? ay : ax;
+    double t = low / (high == 0.0 ? 1.0 : high);
+    t = ((low == high) & (high != 0.0)) ? 1.0 : t; /* two infinities too */
+    double r = scalar_atan_unit_f64(t);
+    r = ay > ax ? 1.57079632679489661923 - r : r;
+    r = side < 0.0 ? 3.14159265358979323846 - r : r;
+    float result = __builtin_copysignf((float)r, y);
+    return ((x != x) | (y != y)) ? x + y : result;
+}
+SCALAR_FN float scalar_atan_f32(float x) {
+    double a = __builtin_fabs((double)x);
+    double r = scalar_atan_unit_f64(a > 1.0 ? 1.0 / a : a);
+    return __builtin_copysignf((float)(a > 1.0 ? 1.57079632679489661923 - r : r), x);
+}
+
+/* ---- what C's % leaves ---- */
+
+/* a - n b for the whole number n next to a / b. Below 2^27, n has so few bits that n b is exact in double, and so is the difference. One b too
+ * much or too little, and n = 0 for an infinite b, are put right. */
+SCALAR_FN float scalar_fmod_near_f32(float a, float b) {
+    double x = __builtin_fabs((double)a), y = __builtin_fabs((double)b);
+    double n = (x / y + SCALAR_MAGIC_F64) - SCALAR_MAGIC_F64;
+    double r = x - n * y;
+    r = r < 0.0 ? r + y : r;
+    r = x < y ? x : r;
+    return __builtin_copysignf((float)r, a);
+}
+/* Not for scalar_fmod_near_f32: quotients of 2^27 and more, b = 0, an infinite a, NaN. */
+SCALAR_FN int scalar_fmod_far_f32(float a, float b) {
+    return !(__builtin_fabs((double)a) < 0x1p27 * __builtin_fabs((double)b));
+}
+SCALAR_FN float scalar_fmod_f32(float a, float b) { return scalar_fmod_far_f32(a, b) ? fmodf(a, b) : scalar_fmod_near_f32(a, b); }
+
+/* ---- double ---- */
+
+/* As scalar_exp_f32: x = n log 2 + r, e^r by a polynomial, 2^n in two halves. */
+SCALAR_FN double scalar_exp_f64(double x) {
+    const double magic = SCALAR_MAGIC_F64 + 2046.0;
+    double c = x < -746.0 ? -746.0 : x;
+    c = c > 710.0 ? 710.0 : c;
+    double shifted = c * 1.44269504088896340736 + magic, n = shifted - magic;
+    double r = (c - n * 0x1.62e42fefa38p-1) - n * 0x1.ef35793c7673p-45, z = r * r;
+    double q = 2.763133930894465856e-7 + r * 2.511793684300481024e-8;
+    q = 2.755721606735815917e-6 + r * q;
+    q = 0.00002480148978738070519 + r * q;
+    q = 0.0001984126991763244738 + r * q;
+    q = 0.001388888894715414881 + r * q;
+    q = 0.008333333333307099637 + r * q;
+    q = 0.04166666666651494061 + r * q;
+    q = 0.1666666666666669921 + r * q;
+    q = 0.5000000000000012791 + r * q;
+    double y = 1.0 + (r + z * q);
+    uint64_t k = scalar_bits_f64(shifted), half = k >> 1;
+    return y * scalar_from_bits_f64(half << 52) * scalar_from_bits_f64((k - half) << 52);
+}
+
+/* x = m 2^e with m = 1 + f in [sqrt(1/2), sqrt(2)); log(1 + f) = 2 s + s z q with s = f / (2 + f), z = s^2, summed so that what is lost is small
+ * against f. */
+SCALAR_FN double scalar_log_f64(double x) {
+    double y = x < 0x1p-1022 ? x * 0x1p54 : x, e0 = x < 0x1p-1022 ? -1077.0 : -1023.0;
+    uint64_t bits = scalar_bits_f64(y) + 0x00095f619980c433u; /* 1 - sqrt(1/2), so that e changes there */
+    double e = scalar_from_bits_f64((bits >> 52) | 0x4330000000000000u) - 0x1p52 + e0;
+    double f = scalar_from_bits_f64((bits & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1.0;
+    double s = f / (2.0 + f), z = s * s, h = 0.5 * f * f;
+    double q = 0.1531394438458450659 + z * 0.1479712290804303386;
+    q = 0.1818356799967338977 + z * q;
+    q = 0.2222219851281295694 + z * q;
+    q = 0.2857142874285849447 + z * q;
+    q = 0.3999999999941321796 + z * q;
+    q = 0.6666666666666734494 + z * q;
+    double r = e * 0x1.62e42fefa38p-1 - ((h - (s * (h + z * q) + e * 0x1.ef35793c7673p-45)) - f);
+    r = x == 0.0 ? -(double)SCALAR_INF_F32 : r;
+    r = x < 0.0 ? (double)SCALAR_NAN_F32 : r;
+    return x < (double)SCALAR_INF_F32 ? r : x + x; /* inf and NaN */
 }
 
 #endif

@@ -27,23 +27,22 @@ SCALAR_FN REAL OP_NAME(sqrt)(REAL x) { return MATH(sqrt)(x); }
 SCALAR_FN REAL OP_NAME(rsqrt)(REAL x) { return C(1.0) / MATH(sqrt)(x); }
 SCALAR_FN REAL OP_NAME(sign)(REAL x) { return (REAL)((x > C(0.0)) - (x < C(0.0))); }
 SCALAR_FN REAL OP_NAME(div_trunc)(REAL a, REAL b) { return MATH(trunc)(a / b); }
-SCALAR_FN REAL OP_NAME(fmod)(REAL a, REAL b) { return MATH(fmod)(a, b); }
-/* Python's %: the sign of the divisor. */
-SCALAR_FN REAL OP_NAME(remainder)(REAL a, REAL b) {
-    REAL r = MATH(fmod)(a, b);
-    return r != C(0.0) && (b < C(0.0)) != (r < C(0.0)) ? r + b : r;
+/* Python's %: the sign of the divisor. Of what C's % gives, r. */
+SCALAR_FN REAL OP_NAME(remainder_of)(REAL r, REAL a, REAL b) {
+    (void)a;
+    return ((r != C(0.0)) & ((b < C(0.0)) != (r < C(0.0)))) ? r + b : r;
 }
+SCALAR_FN REAL OP_NAME(remainder)(REAL a, REAL b) { return OP_NAME(remainder_of)(OP_NAME(fmod)(a, b), a, b); }
 /* Python's //: exact where a / b rounds up across an integer. */
-SCALAR_FN REAL OP_NAME(div_floor)(REAL a, REAL b) {
-    if (b == C(0.0)) return a / b;
-    REAL r = MATH(fmod)(a, b);
-    REAL q = (a - r) / b;
-    if (r != C(0.0) && (b < C(0.0)) != (r < C(0.0))) q -= C(1.0);
-    if (q == C(0.0)) return MATH(copysign)(C(0.0), a / b);
+SCALAR_FN REAL OP_NAME(div_floor_of)(REAL r, REAL a, REAL b) {
+    REAL q = (a - r) / b, by_zero = a / b;
+    q -= ((r != C(0.0)) & ((b < C(0.0)) != (r < C(0.0)))) ? C(1.0) : C(0.0);
     REAL whole = MATH(floor)(q);
-    return q - whole > C(0.5) ? whole + C(1.0) : whole;
+    whole = q - whole > C(0.5) ? whole + C(1.0) : whole;
+    whole = q == C(0.0) ? MATH(copysign)(C(0.0), by_zero) : whole;
+    return b == C(0.0) ? by_zero : whole;
 }
-SCALAR_FN REAL OP_NAME(atan2)(REAL a, REAL b) { return MATH(atan2)(a, b); }
+SCALAR_FN REAL OP_NAME(div_floor)(REAL a, REAL b) { return OP_NAME(div_floor_of)(OP_NAME(fmod)(a, b), a, b); }
 SCALAR_FN REAL OP_NAME(hypot)(REAL a, REAL b) { return MATH(hypot)(a, b); }
 SCALAR_FN REAL OP_NAME(copysign)(REAL a, REAL b) { return MATH(copysign)(a, b); }
 SCALAR_FN REAL OP_NAME(nextafter)(REAL a, REAL b) { return MATH(nextafter)(a, b); }
@@ -96,7 +95,6 @@ SCALAR_FN REAL OP_NAME(log10)(REAL x) { return MATH(log10)(x); }
 SCALAR_FN REAL OP_NAME(tan)(REAL x) { return MATH(tan)(x); }
 SCALAR_FN REAL OP_NAME(asin)(REAL x) { return MATH(asin)(x); }
 SCALAR_FN REAL OP_NAME(acos)(REAL x) { return MATH(acos)(x); }
-SCALAR_FN REAL OP_NAME(atan)(REAL x) { return MATH(atan)(x); }
 SCALAR_FN REAL OP_NAME(sinh)(REAL x) { return MATH(sinh)(x); }
 SCALAR_FN REAL OP_NAME(cosh)(REAL x) { return MATH(cosh)(x); }
 SCALAR_FN REAL OP_NAME(asinh)(REAL x) { return MATH(asinh)(x); }

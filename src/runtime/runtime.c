@@ -19,17 +19,27 @@ void generator_seed(generator *g, uint64_t seed) {
         g->state[j] = 1812433253u * (g->state[j - 1] ^ (g->state[j - 1] >> 30)) + j;
 }
 
-static uint32_t generator_twist(uint32_t u, uint32_t v) {
+/* Refilling and tempering are loops over the whole state; the sanitizers' start-up does not bear resolvers. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define GENERATOR_HOT __attribute__((optimize("O3"), target_clones("avx2", "default")))
+#else
+#define GENERATOR_HOT
+#endif
+
+static inline uint32_t generator_twist(uint32_t u, uint32_t v) {
     uint32_t mixed = (u & 0x80000000u) | (v & 0x7fffffffu);
-    return (mixed >> 1) ^ (v & 1 ? 0x9908b0dfu : 0);
+    return (mixed >> 1) ^ ((0u - (v & 1)) & 0x9908b0dfu);
 }
 
-static void generator_refill(generator *g) {
+/* What the second loop reads was written 227 steps before. */
+GENERATOR_HOT static void generator_refill(generator *g) {
     uint32_t *s = g->state;
-    int j = 0;
-    for (; j < MT_N - MT_M; j++) s[j] = s[j + MT_M] ^ generator_twist(s[j], s[j + 1]);
-    for (; j < MT_N - 1; j++) s[j] = s[j + MT_M - MT_N] ^ generator_twist(s[j], s[j + 1]);
-    s[j] = s[MT_M - 1] ^ generator_twist(s[j], s[0]);
+    for (int j = 0; j < MT_N - MT_M; j++) s[j] = s[j + MT_M] ^ generator_twist(s[j], s[j + 1]);
+    for (int from = MT_N - MT_M; from < MT_N - 1; from += MT_N - MT_M) {
+        int end = from + MT_N - MT_M < MT_N - 1 ? from + MT_N - MT_M : MT_N - 1;
+        for (int j = from; j < end; j++) s[j] = s[j + MT_M - MT_N] ^ generator_twist(s[j], s[j + 1]);
+    }
+    s[MT_N - 1] = s[MT_M - 1] ^ generator_twist(s[MT_N - 1], s[0]);
     g->left = MT_N;
     g->next = 0;
 }
@@ -40,15 +50,37 @@ static void generator_fill(generator *g) {
     g->seeded = false;
 }
 
-uint32_t generator_u32(generator *g) {
-    if (g->left == 0) generator_fill(g);
-    if (--g->left <= 0) generator_refill(g);
-    uint32_t y = g->state[g->next++];
+static inline uint32_t generator_temper(uint32_t y) {
     y ^= y >> 11;
     y ^= (y << 7) & 0x9d2c5680u;
     y ^= (y << 15) & 0xefc60000u;
-    y ^= y >> 18;
-    return y;
+    return y ^ y >> 18;
+}
+
+uint32_t generator_u32(generator *g) {
+    if (g->left == 0) generator_fill(g);
+    if (--g->left <= 0) generator_refill(g);
+    return generator_temper(g->state[g->next++]);
+}
+
+GENERATOR_HOT static void generator_temper_all(const uint32_t *s, uint32_t *words, int n) {
+    for (int i = 0; i < n; i++) words[i] = generator_temper(s[i]);
+}
+
+void generator_words(generator *g, uint32_t *words, int64_t n) {
+    while (n > 0) {
+        if (g->left == 0) generator_fill(g);
+        if (g->left <= 1) {
+            generator_refill(g);
+            g->left = MT_N + 1; /* none of them is taken yet */
+        }
+        int part = n < g->left - 1 ? (int)n : g->left - 1;
+        generator_temper_all(g->state + g->next, words, part);
+        g->next += part;
+        g->left -= part;
+        words += part;
+        n -= part;
+    }
 }
 
 uint64_t generator_u64(generator *g) {

@@ -24,6 +24,7 @@ typedef struct generator {
 void generator_seed(generator *g, uint64_t seed);
 void generator_reset(generator *g); /* as a new program finds it; the state is filled at the first number drawn */
 uint32_t generator_u32(generator *g);
+void generator_words(generator *g, uint32_t *words, int64_t n); /* the next n of generator_u32 */
 uint64_t generator_u64(generator *g); /* two u32, high word first, as PyTorch's random64 */
 
 typedef struct runtime {

@@ -8,6 +8,13 @@ A line is one call: the operator, its arguments, the result or "!" and the error
 small, and empty, 0-dim, of size 1, transposed, sliced, expanded or overlapping, of mixed dtypes, with nan, inf, -0, denormals and the ends
 of the integer types. Each operator is asked in a process of its own, for some of these calls are too much for PyTorch.
 tests/unit/test_edges.c checks the lines of tests/edges/cases.txt, or of the file it is given.
+
+Differences that stay, since PyTorch's own answer is an accident or a limit of its implementation: shifts by negative counts and by more than
+the width (undefined in C++), gcd of the least integer, unwritten memory where nothing is computed (means of no elements, attention over no
+features, statistics of no batch), the order of _unique's hash table, sizes and strides asked with dims out of range (sym_size, sym_stride), the
+transposed LU that _linalg_det and _linalg_slogdet give back, quotients beyond 2^24 in its vector remainder, overflow of sums that ctsc
+makes in double (group_norm, cosine_similarity, matrix_exp of bfloat16), refusals of detach_ on views, and of kron and isin on transposed
+tensors, which ctsc computes.
 """
 import argparse
 import os
@@ -30,7 +37,7 @@ WORDS = ["mean", "sum", "none", "constant", "reflect", "replicate", "circular", 
 SKIP = ("empty", "rand", "normal", "bernoulli", "dropout", "uniform", "multinomial", "poisson", "exponential", "geometric", "cauchy", "binomial",
         "resize", "set_", "storage", "sparse", "cuda", "cudnn", "mkldnn", "miopen", "mps", "quantize", "from_file", "backward", "rrelu", "_fw_",
         "record_stream", "is_pinned", "pin_memory", "save", "warn", "format", "_nested", "nested_", "batch_dim", "fused", "retain", "manual_seed",
-        "seed", "set.", "lstsq", "eig", "svd", "qr", "lu_", "_lu", "geqrf", "symeig", "as_strided", "wait", "get_autocast")
+        "seed", "set.", "sym_", "lstsq", "eig", "svd", "qr", "lu_", "_lu", "geqrf", "symeig", "as_strided", "wait", "get_autocast")
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.5, 3.0, 100.0, -7.25, 1e-40, 3e38, float("inf"), float("-inf"), float("nan")]
 
 
@@ -178,9 +185,11 @@ def result_text(v, kind=""):
 
 
 def results_text(schema, v):
+    if not schema.returns:
+        return ""
     if len(schema.returns) > 1:
         return " ".join(result_text(x) for x in v)
-    return result_text(v, str(schema.returns[0].type) if schema.returns else "")
+    return result_text(v, str(schema.returns[0].type))
 
 
 def attempt(rng, op, schema, mild):

@@ -70,11 +70,12 @@ static tensor *opcase_tensor(const char **at) {
     ++*at;
     bool first_fastest = **at == '^';
     *at += first_fastest;
-    int64_t numel = 1, offset = first_fastest;
+    int64_t numel = 1, step = 1, offset = first_fastest;
     for (int i = 0; i < n; i++) {
         int d = first_fastest ? i : n - 1 - i;
-        strides[d] = numel;
+        strides[d] = step;
         numel *= sizes[d];
+        step *= sizes[d] ? sizes[d] : 1; /* as PyTorch lays out what is empty */
     }
     int64_t room = numel;
     bool strided = **at == '<';

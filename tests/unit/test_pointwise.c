@@ -335,7 +335,7 @@ static void pointwise_no_memory(void **state) {
         {"aten::randperm", "5 3 None None None", ""},
         {"aten::fill_diagonal_", "f32[3,3]{1,2,3,4,5,6,7,8,9} 1 True", ""},
         {"aten::tril_indices", "3 3 0 None None None None", ""},
-        {"aten::_tensor_to_list", "i64[2]{1,2}", ""},
+        {"aten::_tensor_to_list", "i32[2]{1,2}", ""},
         {"aten::mvlgamma", "f32[2]{2,3} 2", ""},
         {"aten::add.out", "f32[2]{1,2} f32[2]{1,2} 1 f32[0]{}", ""},
         {"aten::to.dtype", "f32[2]{1,2} 7 False True None", ""},

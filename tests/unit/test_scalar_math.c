@@ -32,6 +32,7 @@ static const math_case math_cases[] = {
     {"log1p", scalar_log1p_f32, log1p, 3.5},
     {"sin", scalar_sin_f32, sin, 1.6},
     {"cos", scalar_cos_f32, cos, 1.6},
+    {"atan", scalar_atan_f32, atan, 0.6},
     {"tanh", scalar_tanh_f32, tanh, 2.5},
     {"erf", scalar_erf_f32, erf, 3},
     {"sigmoid", scalar_sigmoid_f32, math_sigmoid, 2.5},
@@ -117,11 +118,57 @@ static void math_pow(void **state) {
     if (getenv("VERBOSE")) printf("pow %.3f ulp\n", worst);
 }
 
+/* The double forms, against long double: within 1.1 ulp, over all magnitudes and near 0, 1 and the ends. */
+static double math_error_wide(double got, long double want) {
+    if (want != want) return got != got ? 0 : INFINITY;
+    if (isinf((double)want) || isinf(got)) return got == (double)want ? 0 : INFINITY;
+    int e;
+    frexpl(want, &e);
+    return (double)(fabsl((long double)got - want) / ldexpl(1, (e < -1021 ? -1021 : e) - 53));
+}
+static double math_random_wide(uint64_t *s, int i) {
+    uint64_t bits = (uint64_t)math_random(s) << 33 ^ (uint64_t)math_random(s) << 11 ^ math_random(s);
+    double unit = (double)math_random(s) * 0x1p-31 + (double)math_random(s) * 0x1p-62;
+    return i % 4 == 0 ? scalar_from_bits_f64(bits) : i % 4 == 1 ? unit * 1490 - 745 : i % 4 == 2 ? unit + 0.5 : unit * 1e-300;
+}
+static void math_double(void **state) {
+    (void)state;
+    uint64_t seed = 11;
+    for (int i = 0; i < 1000000; i++) {
+        double x = math_random_wide(&seed, i);
+        double exp_error = math_error_wide(scalar_exp_f64(x), expl(x)), log_error = math_error_wide(scalar_log_f64(x), logl(x));
+        if (!(exp_error <= 1.1 && log_error <= 1)) fail_msg("%.17g: exp %.2f ulp, log %.2f ulp", x, exp_error, log_error);
+    }
+    assert_true(scalar_exp_f64(-INFINITY) == 0 && scalar_exp_f64(INFINITY) == INFINITY && scalar_exp_f64(0) == 1 && isnan(scalar_exp_f64(NAN)));
+    assert_true(scalar_log_f64(0) == -INFINITY && scalar_log_f64(INFINITY) == INFINITY && scalar_log_f64(1) == 0 && isnan(scalar_log_f64(NAN)));
+}
+
+/* Two operands: every pair of special values, then quotients of all sizes. fmod is exact. The near forms of sin and cos are the same numbers. */
+static void math_pairs(void **state) {
+    (void)state;
+    static const float special[] = {0, -0.0f, 1, -1, 0.5f, 3, -7.25f, 1e-45f, -1e-40f, 3e38f, -3e38f, INFINITY, -INFINITY, NAN};
+    enum { N = sizeof special / sizeof *special };
+    uint64_t seed = 5;
+    for (int i = 0; i < 1000000; i++) {
+        float x = scalar_from_bits_f32(math_random(&seed) << 1 ^ math_random(&seed)), y = scalar_from_bits_f32(math_random(&seed) << 1 ^ math_random(&seed));
+        if (i < N * N) x = special[i / N], y = special[i % N];
+        else if (i % 2) y = ldexpf(x, -(int)(math_random(&seed) % 30)) * (float)(1 + math_random(&seed) % 5);
+        float angle = scalar_atan2_f32(y, x), left = scalar_fmod_f32(x, y), want = fmodf(x, y);
+        if (!(math_error(angle, atan2(y, x)) <= 0.6) || (angle == angle && !signbit(angle) != !signbit(y)))
+            fail_msg("atan2(%.9g, %.9g) is %.9g", (double)y, (double)x, (double)angle);
+        if (want == want ? left != want || !signbit(left) != !signbit(want) : left == left)
+            fail_msg("fmod(%.9g, %.9g) is %.9g, not %.9g", (double)x, (double)y, (double)left, (double)want);
+        if (fabsf(x) < 0x1p26f) assert_true(scalar_sin_near_f32(x) == scalar_sin_f32(x) && scalar_cos_near_f32(x) == scalar_cos_f32(x));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(math_sweep),
         cmocka_unit_test(math_angles),
         cmocka_unit_test(math_pow),
+        cmocka_unit_test(math_double),
+        cmocka_unit_test(math_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

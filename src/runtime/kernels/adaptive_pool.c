@@ -31,6 +31,11 @@ static inline int64_t adaptive_scale(int64_t o, int64_t in, int64_t out, int64_t
 }
 static inline void adaptive_window(const pool_geometry *g, int i, int64_t o, int64_t *begin,
                                    int64_t *end) {
+    if (g->out[i] == 1) { /* without divisions */
+        *begin = 0;
+        *end = g->in[i];
+        return;
+    }
     *begin = adaptive_scale(o, g->in[i], g->out[i], 0);
     *end = adaptive_scale(o + 1, g->in[i], g->out[i], g->out[i] - 1);
 }
@@ -168,6 +173,21 @@ out:
 
 /* ---- average --------------------------------------------------------------------------------- */
 
+/* The mean of the last n dims, which are kept. */
+static ctsc_status adaptive_mean(op_ctx *cx, const value *args, int n, value *results) {
+    tensor *out[2] = {NULL};
+    value mean = value_none(), call[4] = {args[0], value_none(), value_bool(true), value_none()};
+    list *dims = list_new(LIST_INT, TYPE_INT, 3);
+    if (!dims) return diag_no_memory(cx->diag);
+    for (int i = 0; i < n; i++) dims->u.ints[dims->len++] = -1 - i;
+    call[1] = value_list_take(dims);
+    ctsc_status st = op_call(cx, "aten::mean.dim", 4, call, &mean);
+    value_unref(call[1]);
+    if (st != CTSC_OK) return st;
+    out[0] = mean.u.tensor;
+    return nn_finish_all(cx, args, 1, out, results);
+}
+
 static ctsc_status adaptive_avg(op_ctx *cx, const value *args, int n, value *results) {
     tensor *input = arg_tensor(&args[0]), *out[2] = {NULL};
     const int64_t *size;
@@ -211,6 +231,7 @@ static ctsc_status adaptive_avg(op_ctx *cx, const value *args, int n, value *res
             "mean(): could not infer output dtype. Input dtype must be either a floating point "
             "or complex dtype. Got: %s",
             dtype_table[input->dtype].ir_name);
+    if (one && dtype_is_float((dtype)input->dtype)) return adaptive_mean(cx, args, n, results);
     for (int i = 1; !one && n > 1 && i < input->ndim; i++)
         if (input->sizes[i] == 0)
             return nn_fail(

@@ -199,17 +199,23 @@ ctsc_status op_str_slice(op_ctx *cx, const value *args, value *results) {
 
 /* ---- searching ------------------------------------------------------------------------------------------ */
 
-/* Equal as Python's == in a list; two tensors are equal if all their elements are. */
+/* The truth of a comparison of two tensors: of one element, or there is none. */
+static ctsc_status container_tensor_truth(op_ctx *cx, const char *compare, value a, value b, bool *out) {
+    value args[2] = {a, b}, compared = value_none(), truth = value_none();
+    TRY(op_call(cx, compare, 2, args, &compared));
+    ctsc_status st = op_call(cx, "aten::is_nonzero", 1, &compared, &truth);
+    value_unref(compared);
+    if (st == CTSC_OK) *out = arg_bool(&truth);
+    return st;
+}
+
+/* Equal as Python's == in a list. */
 static ctsc_status container_equal(op_ctx *cx, value a, value b, bool *out) {
     if (a.tag != V_TENSOR || b.tag != V_TENSOR) {
         *out = value_equal(a, b);
         return CTSC_OK;
     }
-    value args[2] = {a, b}, r = value_none();
-    TRY(op_call(cx, "aten::equal", 2, args, &r));
-    *out = arg_bool(&r);
-    value_unref(r);
-    return CTSC_OK;
+    return container_tensor_truth(cx, "aten::eq.Tensor", a, b, out);
 }
 static ctsc_status container_search(op_ctx *cx, const list *l, value needle, size_t from, int64_t *out) {
     *out = -1;
@@ -296,10 +302,7 @@ static ctsc_status container_less(op_ctx *cx, value a, value b, bool *out) {
         return *out = c < 0 || (c == 0 && a.u.str->len < b.u.str->len), CTSC_OK;
     }
     case V_TENSOR:
-        TRY(op_call(cx, "aten::lt.Tensor", 2, args, &r));
-        *out = r.u.tensor->numel == 1 && tensor_item_int(r.u.tensor) != 0;
-        value_unref(r);
-        return CTSC_OK;
+        return container_tensor_truth(cx, "aten::lt.Tensor", a, b, out);
     case V_TUPLE:
         for (size_t i = 0; i < a.u.tuple->len && i < b.u.tuple->len; i++) {
             TRY(container_less(cx, a.u.tuple->items[i], b.u.tuple->items[i], out));

@@ -111,7 +111,7 @@ static ctsc_status embedding_renorm(op_ctx *cx, tensor *table, tensor *indices, 
             "(while checking arguments for embedding_renorm_)",
             table->ndim);
     TRY(embedding_check_indices(cx, indices, 2, "embedding_renorm_"));
-    if (!dtype_is_float((dtype)table->dtype))
+    if (!dtype_is_float((dtype)table->dtype) && table->numel && indices->numel)
         return op_refuse_dtype(cx, "embedding_renorm_", (dtype)table->dtype);
     TRY(tensor_make_writable(cx->diag, table));
     if (indices->dtype == DT_INT64) /* sorted below: not in the caller's tensor */

@@ -17,7 +17,8 @@ static ctsc_status histogram_count(op_ctx *cx, const tensor *at, const tensor *w
     tensor *typed, *flat;
     if (!weights) {
         TRY(tensor_zeros(cx->diag, dt, 1, &bins, out));
-        for (int64_t i = 0; i < at->numel; i++) TENSOR_AT(*out, int64_t)[bin[i]]++;
+        int64_t *counts = TENSOR_AT(*out, int64_t);
+        for (int64_t i = 0, n = at->numel; i < n; i++) counts[bin[i]]++;
         return CTSC_OK;
     }
     TRY(tensor_to_dtype(cx->diag, (tensor *)weights, dt, &typed));
@@ -33,6 +34,16 @@ static ctsc_status histogram_count(op_ctx *cx, const tensor *at, const tensor *w
     return status;
 }
 
+static void histogram_ends(const int64_t *x, int64_t n, int64_t *least, int64_t *most) {
+    int64_t low = x[0], high = x[0];
+    for (int64_t i = 1; i < n; i++) {
+        low = x[i] < low ? x[i] : low;
+        high = x[i] > high ? x[i] : high;
+    }
+    *least = low;
+    *most = high;
+}
+
 ctsc_status op_bincount(op_ctx *cx, const value *args, value *results) {
     tensor *self = arg_tensor(&args[0]), *weights = arg_tensor_or_null(&args[1]), *at, *out;
     int64_t bins = arg_int(&args[2]);
@@ -45,10 +56,11 @@ ctsc_status op_bincount(op_ctx *cx, const value *args, value *results) {
     }
     TRY(move_index_int64(cx, self, &at));
     bool fine = self->ndim == 1;
-    for (int64_t i = 0; fine && i < at->numel; i++) {
-        int64_t k = TENSOR_AT(at, int64_t)[i];
-        fine = k >= 0 && k < INT64_MAX;
-        if (k >= bins) bins = k + 1;
+    if (fine && at->numel) {
+        int64_t least, most;
+        histogram_ends(TENSOR_AT(at, int64_t), at->numel, &least, &most);
+        fine = least >= 0 && most < INT64_MAX;
+        if (fine && most >= bins) bins = most + 1;
     }
     ctsc_status status = CTSC_OK;
     if (!fine)

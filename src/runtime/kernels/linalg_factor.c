@@ -85,6 +85,11 @@ static ctsc_status cholesky_run(op_ctx *cx, const value *args, const char *name,
 
 /* (self, upper) */
 ctsc_status op_cholesky(op_ctx *cx, const value *args, value *results) {
+    tensor *a = arg_tensor(&args[0]), *empty;
+    if (a->numel == 0) { /* PyTorch looks no further */
+        TRY(tensor_new_like(cx->diag, a, (dtype)a->dtype, &empty));
+        return op_finish(cx, args, empty, results);
+    }
     return cholesky_run(cx, args, "cholesky", true, 1, results);
 }
 ctsc_status op_linalg_cholesky(op_ctx *cx, const value *args, value *results) {

@@ -3,17 +3,19 @@
  * loss.c - loss functions that compare element by element, or vector by vector.
  *
  * Method: a loss is a function of one element of each operand. It is computed in double, whatever
- * the dtypes, and rounded once: losses are small and rare, so that exactness is worth more here
- * than the last bit of speed. Elements are converted a block at a time, so that the loop over a
- * block has nothing but the function in it.
+ * the dtypes, and rounded once. Elements are converted a block at a time, so that the loop over a
+ * block has nothing but the function in it. Means and sums of dense operands are made block by block, without writing the
+ * elements; those of a few operations (loss_rows) run in float, whose blocks are added in double.
  * Tests: tests/unit/test_nn.c
  */
 #include "runtime/kernels/loss.h"
 
+#include "ir/scalar_ops.h"
+
 #include <float.h>
 #include <math.h>
 
-enum { LOSS_MAX_OPERANDS = 4, LOSS_BLOCK = 256 };
+enum { LOSS_MAX_OPERANDS = 4, LOSS_BLOCK = 256, LOSS_ROW = 1024, LOSS_CHUNK = 1 << 15 };
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
@@ -35,8 +37,8 @@ static double loss_total(const tensor *t) { /* t is contiguous */
 
 ctsc_status loss_reduce(op_ctx *cx, tensor *t, int64_t reduction, tensor **out) {
     dtype dt = (dtype)t->dtype;
-    ctsc_status st = loss_check_reduction(cx, reduction);
-    if (st == CTSC_OK && reduction == LOSS_NONE) {
+    ctsc_status st = CTSC_OK;
+    if (reduction != LOSS_MEAN && reduction != LOSS_SUM) { /* any other number is as good as LOSS_NONE to PyTorch */
         *out = t;
         return CTSC_OK;
     }
@@ -138,12 +140,129 @@ static ctsc_status loss_map(op_ctx *cx, int n, tensor *const *operands, dtype dt
     return CTSC_OK;
 }
 
+/* ---- the total without the elements ---- */
+
+typedef struct loss_sums {
+    const loss_job *j;
+    tensor *const *operands;
+    double *parts; /* one of LOSS_CHUNK elements each */
+} loss_sums;
+
+/* The sum of n values as the output's dtype would hold them. */
+NN_HOT static double loss_block_sum(dtype dt, int64_t n, double *x) {
+    double lane[8] = {0};
+    for (int64_t i = 0; dt == DT_FLOAT32 && i < n; i++) x[i] = (double)(float)x[i];
+    for (; n >= 8; n -= 8, x += 8)
+        for (int l = 0; l < 8; l++) lane[l] += x[l];
+    for (int64_t l = 0; l < n; l++) lane[l] += x[l];
+    for (int h = 4; h > 0; h /= 2)
+        for (int l = 0; l < h; l++) lane[l] += lane[l + h];
+    return lane[0];
+}
+
+static void loss_mse(int64_t n, double (*block)[LOSS_BLOCK], const double *p);
+static void loss_l1(int64_t n, double (*block)[LOSS_BLOCK], const double *p);
+static void loss_smooth_l1(int64_t n, double (*block)[LOSS_BLOCK], const double *p);
+static void loss_huber(int64_t n, double (*block)[LOSS_BLOCK], const double *p);
+
+/* The losses that are a few operations have a form for two rows of floats, added up in float over blocks. */
+typedef double (*loss_rows)(const float *a, const float *b, int64_t n, float p);
+#define LOSS_ROWS(name, EXPR)                                                                      \
+    NN_HOT static double name(const float *a, const float *b, int64_t n, float p) {                \
+        float lane[16] = {0};                                                                      \
+        (void)p;                                                                                   \
+        for (; n >= 16; n -= 16, a += 16, b += 16)                                                 \
+            for (int l = 0; l < 16; l++) {                                                         \
+                float z = a[l] - b[l];                                                             \
+                lane[l] += EXPR;                                                                   \
+            }                                                                                      \
+        for (int64_t l = 0; l < n; l++) {                                                          \
+            float z = a[l] - b[l];                                                                 \
+            lane[l] += EXPR;                                                                       \
+        }                                                                                          \
+        double total = 0;                                                                          \
+        for (int l = 0; l < 16; l++) total += (double)lane[l];                                     \
+        return total;                                                                              \
+    }
+LOSS_ROWS(loss_mse_rows, z * z)
+LOSS_ROWS(loss_l1_rows, fabsf(z))
+LOSS_ROWS(loss_smooth_l1_rows, (fabsf(z) < p ? 0.5f * z * z / p : fabsf(z) - 0.5f * p))
+LOSS_ROWS(loss_huber_rows, (fabsf(z) < p ? 0.5f * z * z : p * (fabsf(z) - 0.5f * p)))
+
+static loss_rows loss_find_rows(const loss_job *j) {
+    static const struct { loss_fn fn; loss_rows rows; } table[] = {
+        {loss_mse, loss_mse_rows}, {loss_l1, loss_l1_rows}, {loss_smooth_l1, loss_smooth_l1_rows}, {loss_huber, loss_huber_rows}};
+    for (int k = 0; k <= j->n; k++)
+        if (j->dt[k] != DT_FLOAT32) return NULL;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].fn == j->fn) return table[i].rows;
+    return NULL;
+}
+
+static void loss_sum_rows(const loss_sums *sums, loss_rows rows, int64_t begin, int64_t end) {
+    const float *a = tensor_data(sums->operands[0]), *b = tensor_data(sums->operands[1]);
+    const double *p = sums->j->numbers;
+    for (int64_t at = begin; at < end; at += LOSS_ROW) {
+        int64_t part = end - at < LOSS_ROW ? end - at : LOSS_ROW;
+        sums->parts[begin / LOSS_CHUNK] += rows(a + at, b + at, part, p ? (float)*p : 0);
+    }
+}
+
+static void loss_sum_range(void *ctx, int64_t begin, int64_t end) {
+    const loss_sums *sums = ctx;
+    const loss_job *j = sums->j;
+    loss_rows rows = loss_find_rows(j);
+    _Alignas(32) double block[LOSS_MAX_OPERANDS][LOSS_BLOCK] = {{0}};
+    for (int64_t c = begin; c < end; c++) {
+        int64_t stop = (c + 1) * LOSS_CHUNK < sums->operands[0]->numel ? (c + 1) * LOSS_CHUNK : sums->operands[0]->numel;
+        sums->parts[c] = 0;
+        if (rows) {
+            loss_sum_rows(sums, rows, c * LOSS_CHUNK, stop);
+            continue;
+        }
+        for (int64_t at = c * LOSS_CHUNK; at < stop; at += LOSS_BLOCK) {
+            int64_t part = stop - at < LOSS_BLOCK ? stop - at : LOSS_BLOCK;
+            for (int k = 0; k < j->n; k++) {
+                int64_t size = (int64_t)dtype_size(j->dt[k + 1]);
+                loss_load(j->dt[k + 1], part, (const char *)tensor_data(sums->operands[k]) + at * size, size, block[k]);
+            }
+            j->fn(part, block, j->numbers);
+            sums->parts[c] += loss_block_sum(j->dt[0], part, block[0]);
+        }
+    }
+}
+
+static bool loss_is_plain(int n, tensor *const *operands, dtype dt) {
+    if (dt != DT_FLOAT32 && dt != DT_FLOAT64) return false;
+    for (int k = 0; k < n; k++)
+        if (!tensor_is_contiguous(operands[k]) || !tensor_same_shape(operands[k], operands[0])) return false;
+    return operands[0]->numel > 0;
+}
+
+/* What loss_map and loss_reduce give together, for operands of one shape without gaps: no element is written. */
+static ctsc_status loss_total_of(op_ctx *cx, int n, tensor *const *operands, dtype dt, loss_fn fn, const double *numbers,
+                                 int64_t reduction, tensor **out) {
+    loss_job j = {.fn = fn, .numbers = numbers, .n = n, .dt = {dt}};
+    int64_t numel = operands[0]->numel, chunks = (numel + LOSS_CHUNK - 1) / LOSS_CHUNK;
+    double one, total = 0, *parts = chunks > 1 ? mem_alloc(sizeof *parts * (size_t)chunks) : &one;
+    if (!parts) return diag_no_memory(cx->diag);
+    for (int k = 0; k < n; k++) j.dt[k + 1] = (dtype)operands[k]->dtype;
+    pool_for(chunks, 1, loss_sum_range, &(loss_sums){&j, operands, parts});
+    for (int64_t c = 0; c < chunks; c++) total += parts[c];
+    if (parts != &one) mem_free(parts);
+    if (reduction == LOSS_MEAN) total /= (double)numel;
+    return tensor_scalar_float(cx->diag, dt, total, out);
+}
+
 /* Maps, reduces and finishes the operator. */
 static ctsc_status loss_finish(op_ctx *cx, const value *args, int n, tensor *const *operands,
                                dtype dt, loss_fn fn, const double *numbers, int64_t reduction,
                                value *results) {
     tensor *t, *reduced;
-    TRY(loss_check_reduction(cx, reduction));
+    if ((reduction == LOSS_MEAN || reduction == LOSS_SUM) && loss_is_plain(n, operands, dt)) {
+        TRY(loss_total_of(cx, n, operands, dt, fn, numbers, reduction, &reduced));
+        return op_finish(cx, args, reduced, results);
+    }
     TRY(loss_map(cx, n, operands, dt, fn, numbers, &t));
     TRY(loss_reduce(cx, t, reduction, &reduced));
     return op_finish(cx, args, reduced, results);
@@ -174,7 +293,6 @@ LOSS(loss_l1) {
 static ctsc_status loss_l1_complex(op_ctx *cx, const value *args, value *results) {
     value difference = value_none(), length = value_none();
     tensor *reduced;
-    TRY(loss_check_reduction(cx, arg_int(&args[2])));
     TRY(op_call(cx, "aten::sub.Tensor", 2, args, &difference));
     ctsc_status st = op_call(cx, "aten::abs", 1, &difference, &length);
     value_unref(difference);
@@ -214,27 +332,29 @@ ctsc_status op_huber_loss(op_ctx *cx, const value *args, value *results) {
 
 /* log(exp(-x y) + 1). p[0]: the largest number of the dtype, beyond which exp is infinite. */
 LOSS(loss_soft_margin) {
-    double e = exp(-x[0] * x[1]);
-    return e > p[0] ? INFINITY : log(e + 1);
+    double e = scalar_exp_f64(-x[0] * x[1]), loss = scalar_log_f64(e + 1);
+    return e > p[0] ? INFINITY : loss;
 }
 ctsc_status op_soft_margin_loss(op_ctx *cx, const value *args, value *results) {
     dtype dt = promote_operands(2, args);
     double top = dt == DT_FLOAT64 ? INFINITY : dt == DT_FLOAT16 ? 65504 : FLT_MAX;
-    if (dtype_is_integral(dt))
-        return nn_fail(cx, "result type Float can't be cast to the desired output type %s",
-                       dtype_table[dt].ir_name);
+    dtype input = (dtype)arg_tensor(&args[0])->dtype; /* PyTorch computes in place in a copy of it */
+    if (dtype_is_integral(input))
+        return nn_fail(cx, "result type %s can't be cast to the desired output type %s",
+                       dtype_table[dtype_is_integral(dt) ? DT_FLOAT32 : dt].ir_name, dtype_table[input].ir_name);
     return loss_pair(cx, args, "soft_margin_loss", loss_soft_margin, &top, arg_int(&args[2]),
                      results);
 }
 
 LOSS(loss_kl_div) {
     (void)p;
-    double entropy = x[1] == 0 ? 0 : x[1] * log(x[1]);
+    double entropy = x[1] * scalar_log_f64(x[1]);
+    entropy = x[1] == 0 ? 0 : entropy;
     return entropy - x[1] * x[0];
 }
 LOSS(loss_kl_div_log) {
     (void)p;
-    return exp(x[1]) * (x[1] - x[0]);
+    return scalar_exp_f64(x[1]) * (x[1] - x[0]);
 }
 ctsc_status op_kl_div(op_ctx *cx, const value *args, value *results) {
     for (int i = 0; i < 2; i++)
@@ -246,9 +366,9 @@ ctsc_status op_kl_div(op_ctx *cx, const value *args, value *results) {
 
 /* p: log_input, full, eps */
 LOSS(loss_poisson) {
-    double loss = p[0] != 0 ? exp(x[0]) - x[1] * x[0] : x[0] - x[1] * log(x[0] + p[2]);
+    double loss = p[0] != 0 ? scalar_exp_f64(x[0]) - x[1] * x[0] : x[0] - x[1] * scalar_log_f64(x[0] + p[2]);
     if (p[1] != 0 && x[1] > 1) /* Stirling's approximation of log(target!) */
-        loss += x[1] * log(x[1]) - x[1] + 0.5 * log(2 * M_PI * x[1]);
+        loss += x[1] * scalar_log_f64(x[1]) - x[1] + 0.5 * scalar_log_f64(2 * M_PI * x[1]);
     return loss;
 }
 ctsc_status op_poisson_nll_loss(op_ctx *cx, const value *args, value *results) {
@@ -265,7 +385,7 @@ ctsc_status op_poisson_nll_loss(op_ctx *cx, const value *args, value *results) {
 
 /* p[0]: is there a weight (x[2])? The logarithms are cut off at -100 to stay finite. */
 LOSS(loss_bce) {
-    double a = log(x[0]), b = log1p(-x[0]);
+    double a = scalar_log_f64(x[0]), b = log1p(-x[0]);
     double v = (x[1] - 1) * (b > -100 ? b : -100) - x[1] * (a > -100 ? a : -100);
     return p[0] != 0 ? v * x[2] : v;
 }
@@ -309,11 +429,12 @@ ctsc_status op_binary_cross_entropy(op_ctx *cx, const value *args, value *result
                        arg_int(&args[3]), results);
 }
 
-/* x: input, target, weight, pos_weight; p: are the last two there? */
+/* x: input, target, weight, pos_weight; p: are the last two there? log(e^-max + e^(-x-max)) is log(1 + e^-|x|), but NaN for -inf. */
 LOSS(loss_bce_logits) {
     double weight = p[0] != 0 ? x[2] : 1, positive = p[1] != 0 ? (x[3] - 1) * x[1] + 1 : 1;
     double max = x[0] < 0 ? -x[0] : 0;
-    double v = (1 - x[1]) * x[0] + positive * (log(exp(-max) + exp(-x[0] - max)) + max);
+    double e = x[0] == -INFINITY ? (double)NAN : scalar_exp_f64(-fabs(x[0]));
+    double v = (1 - x[1]) * x[0] + positive * (scalar_log_f64(1 + e) + max);
     return v * weight;
 }
 ctsc_status op_binary_cross_entropy_with_logits(op_ctx *cx, const value *args, value *results) {
@@ -332,9 +453,9 @@ ctsc_status op_binary_cross_entropy_with_logits(op_ctx *cx, const value *args, v
         TRY(op_check_inplace_shape(cx, target, ndim, sizes));
     }
     dtype dt = promote_operands(2, args);
-    if (dtype_is_integral(dt))
-        return nn_fail(cx, "result type Float can't be cast to the desired output type %s",
-                       dtype_table[dt].ir_name);
+    if (dtype_is_integral((dtype)target->dtype)) /* PyTorch computes in place in a copy of it */
+        return nn_fail(cx, "result type %s can't be cast to the desired output type %s",
+                       dtype_table[dtype_is_integral(dt) ? DT_FLOAT32 : dt].ir_name, dtype_table[target->dtype].ir_name);
     if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "binary_cross_entropy_with_logits", dt);
     return loss_finish(cx, args, 4, operands, dt, loss_bce_logits, numbers, arg_int(&args[4]),
                        results);

@@ -134,16 +134,22 @@ ctsc_status op_nonzero_numpy(op_ctx *cx, const value *args, value *results) {
 
 /* ---- masked_select, masked_scatter ----------------------------------------------------------- */
 
-/* A mask of bytes must hold 0 and 1 alone. */
-static ctsc_status masked_check(op_ctx *cx, const tensor *mask) {
-    if (mask->dtype == DT_BOOL) return CTSC_OK;
+/* A mask as bool. Of other dtypes PyTorch reads the lowest byte of each element, which must be 0 or 1 where it is used. */
+static ctsc_status masked_flags_of(op_ctx *cx, const tensor *mask, bool used, tensor **out) {
     tensor *flat;
+    if (mask->dtype == DT_BOOL) return *out = tensor_ref((tensor *)mask), CTSC_OK;
     TRY(tensor_clone(cx->diag, mask, &flat));
-    const uint8_t *at = tensor_data(flat);
+    size_t size = dtype_size((dtype)mask->dtype);
+    const uint8_t *from = tensor_data(flat);
+    ctsc_status st = tensor_new(cx->diag, DT_BOOL, mask->ndim, mask->sizes, out);
     bool fine = true;
-    for (int64_t i = 0; i < flat->numel; i++) fine &= at[i] <= 1;
+    for (int64_t i = 0; st == CTSC_OK && i < mask->numel; i++) {
+        TENSOR_AT(*out, uint8_t)[i] = from[(size_t)i * size] != 0;
+        fine &= from[(size_t)i * size] <= 1;
+    }
     tensor_unref(flat);
-    if (fine) return CTSC_OK;
+    if (st != CTSC_OK || fine || !used) return st;
+    tensor_unref(*out);
     return diag_fail(cx->diag, CTSC_FAILED, "Mask tensor can take 0 and 1 values only");
 }
 
@@ -176,7 +182,9 @@ ctsc_status op_masked_select(op_ctx *cx, const value *args, value *results) {
     if (mask->dtype != DT_BOOL && mask->dtype != DT_UINT8)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "masked_select: expected BoolTensor or ByteTensor for mask");
-    TRY(masked_check(cx, mask));
+    tensor *set;
+    TRY(masked_flags_of(cx, mask, true, &set)); /* for what it refuses */
+    tensor_unref(set);
     TRY(broadcast_sizes(cx->diag, mask->ndim, mask->sizes, self->ndim, self->sizes, &n, sizes));
     tensor *wide_mask = NULL, *wide = NULL, *flat = NULL, *out = NULL;
     masked_flags f = {0};
@@ -256,6 +264,19 @@ static ctsc_status masked_scatter_in_memory_order(op_ctx *cx, tensor *target, co
     return status;
 }
 
+/* Where masked_scatter writes: self, or a copy of it that is as large as the mask. */
+static ctsc_status masked_scatter_target(op_ctx *cx, const value *args, tensor *self, const tensor *mask, tensor **target) {
+    int64_t sizes[TENSOR_MAX_DIMS];
+    int n;
+    tensor *wide;
+    if (move_in_place(cx)) return move_target(cx, args, target);
+    TRY(broadcast_sizes(cx->diag, mask->ndim, mask->sizes, self->ndim, self->sizes, &n, sizes));
+    TRY(tensor_expand(cx->diag, self, n, sizes, &wide));
+    ctsc_status status = tensor_clone(cx->diag, wide, target);
+    tensor_unref(wide);
+    return status;
+}
+
 ctsc_status op_masked_scatter(op_ctx *cx, const value *args, value *results) {
     tensor *self = arg_tensor(&args[0]), *target = NULL;
     const tensor *mask = arg_tensor(&args[1]), *source = arg_tensor(&args[2]);
@@ -264,25 +285,15 @@ ctsc_status op_masked_scatter(op_ctx *cx, const value *args, value *results) {
                          "masked_scatter: expected self and source to have same dtypes but got%s "
                          "and %s",
                          dtype_table[self->dtype].ir_name, dtype_table[source->dtype].ir_name);
-    if (mask->dtype != DT_BOOL && mask->dtype != DT_UINT8)
-        return diag_fail(cx->diag, CTSC_FAILED, "Mask tensor can take 0 and 1 values only");
-    TRY(masked_check(cx, mask));
-    ctsc_status status;
-    if (move_in_place(cx)) {
-        TRY(move_target(cx, args, &target));
-    } else {
-        int64_t sizes[TENSOR_MAX_DIMS];
-        int n;
-        tensor *wide;
-        TRY(broadcast_sizes(cx->diag, mask->ndim, mask->sizes, self->ndim, self->sizes, &n, sizes));
-        TRY(tensor_expand(cx->diag, self, n, sizes, &wide));
-        status = tensor_clone(cx->diag, wide, &target);
-        tensor_unref(wide);
-        if (status) return status;
+    tensor *set;
+    TRY(masked_flags_of(cx, mask, self->numel > 0 || mask->ndim > self->ndim, &set));
+    ctsc_status status = masked_scatter_target(cx, args, self, set, &target);
+    if (!status) {
+        status = masked_scatter_in_memory_order(cx, target, set, source);
+        if (!status) status = move_finish(cx, args, target, results);
+        else tensor_unref(target);
     }
-    status = masked_scatter_in_memory_order(cx, target, mask, source);
-    if (!status) return move_finish(cx, args, target, results);
-    tensor_unref(target);
+    tensor_unref(set);
     return status;
 }
 

@@ -5,6 +5,7 @@
  * Tests: tests/unit/test_nn.c
  */
 #include "runtime/kernels/nn.h"
+#include "runtime/kernels/reduce_vec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -153,7 +154,7 @@ void nn_gather3(const tensor *src, tensor *dst, int64_t planes, const int64_t in
 enum { NN_LANES = 16, NN_BLOCK = 2048 };
 
 #define NN_SUM(name, T, TERM, EXTRA)                                                               \
-    NN_HOT static void name##_block(const T *p, int64_t n, T *lanes EXTRA) {                       \
+    NN_HOT static void name##_block(const T *p, int64_t n, double *lanes EXTRA) {                  \
         T acc[NN_LANES] = {0};                                                                     \
         int64_t i = 0;                                                                             \
         for (; i + NN_LANES <= n; i += NN_LANES)                                                   \
@@ -165,30 +166,34 @@ enum { NN_LANES = 16, NN_BLOCK = 2048 };
             T v = p[i];                                                                            \
             acc[k] += TERM;                                                                        \
         }                                                                                          \
-        for (int k = 0; k < NN_LANES; k++) lanes[k] = acc[k];                                      \
+        for (int k = 0; k < NN_LANES; k++) lanes[k] = (double)acc[k];                              \
+        for (int h = NN_LANES / 2; h > 0; h /= 2)                                                  \
+            for (int k = 0; k < h; k++) lanes[k] += lanes[k + h];                                  \
     }
 #define NN_COMMA ,
 
-/* The blocks' sums are added in double, so a long row loses nothing to float. */
+/* The lanes, by halves, and the blocks' sums are added in double, so a long row loses nothing to float. */
 #define NN_SUM_BLOCKS(name, T, ...)                                                                \
     double total = 0;                                                                              \
     for (int64_t at = 0; at < n; at += NN_BLOCK) {                                                 \
-        T lanes[NN_LANES];                                                                         \
+        double lanes[NN_LANES];                                                                    \
         name##_block(p + at, nn_min(NN_BLOCK, n - at), lanes __VA_ARGS__);                         \
-        for (int k = 0; k < NN_LANES; k++) total += (double)lanes[k];                              \
+        total += lanes[0];                                                                         \
     }                                                                                              \
     return total;
 
-NN_SUM(nn_sum_f32, float, v, )
-NN_SUM(nn_sum_f64, double, v, )
+#define NN_VECTOR(v, VI) (v)
+#define NN_ITSELF(v)     (v)
+REDUCE_VECTOR_SUM(nn_total_f32, float, reduce_v8f, reduce_v8i, 8, NN_VECTOR, NN_ITSELF)
+REDUCE_VECTOR_SUM(nn_total_f64, double, reduce_v4d, reduce_v4l, 4, NN_VECTOR, NN_ITSELF)
 NN_SUM(nn_square_sum_f32, float, (v - mean) * (v - mean), NN_COMMA float mean)
 NN_SUM(nn_square_sum_f64, double, (v - mean) * (v - mean), NN_COMMA double mean)
 
 double nn_sum_f32(const float *p, int64_t n) {
-    NN_SUM_BLOCKS(nn_sum_f32, float)
+    return nn_total_f32(p, n);
 }
 double nn_sum_f64(const double *p, int64_t n) {
-    NN_SUM_BLOCKS(nn_sum_f64, double)
+    return nn_total_f64(p, n);
 }
 double nn_square_sum_f32(const float *p, int64_t n, float mean) {
     NN_SUM_BLOCKS(nn_square_sum_f32, float, , mean)

@@ -322,8 +322,19 @@ static void norm_release(int n, tensor **t) {
     for (int i = 0; i < n; i++) tensor_unref(t[i]);
 }
 
+/* batch_norm of nothing: PyTorch multiplies and adds the first weight and bias, and asks no more of them. */
+static ctsc_status norm_batch_empty(op_ctx *cx, const value *args, value *results) {
+    dtype dt = (dtype)arg_tensor(&args[0])->dtype;
+    tensor *out;
+    for (int k = 1; k <= 2; k++)
+        if (arg_tensor_or_null(&args[k])) dt = dtype_promote(dt, (dtype)arg_tensor(&args[k])->dtype);
+    TRY(tensor_new_like(cx->diag, arg_tensor(&args[0]), dt, &out));
+    return op_return_tensor(results, out);
+}
+
 ctsc_status op_batch_norm(op_ctx *cx, const value *args, value *results) {
     tensor *out[3] = {NULL};
+    if (arg_tensor(&args[0])->numel == 0) return norm_batch_empty(cx, args, results);
     ctsc_status st = norm_batch_all(cx, args, out);
     norm_release(2, out + 1);
     if (st == CTSC_OK) return op_return_tensor(results, out[0]);

@@ -57,6 +57,7 @@ static bool pw_fits(const value *v, dtype dt) {
     bool is_complex = v->tag == V_COMPLEX;
     if (dtype_is_complex(dt) || dt == DT_BOOL) return true;
     if (is_complex && v->u.complex->im != 0) return false;
+    if (dt == DT_UINT8 && (v->tag == V_FLOAT ? v->u.f : is_complex ? v->u.complex->re : 0) < 0) return false; /* ints wrap, these do not */
     if (dt == DT_INT64 && v->tag != V_FLOAT && !is_complex) return true; /* an int, of which a double has not every digit */
     return dtype_fits(dt, is_complex ? v->u.complex->re : v->tag == V_FLOAT ? v->u.f : (double)arg_int(v));
 }
@@ -124,11 +125,24 @@ ctsc_status pw_require_same_dtype(op_ctx *cx, const value *a, const value *b, co
                      pw_cpp_name(want), name, pw_cpp_name(got));
 }
 
-static void pw_find_zero(void *ctx, int64_t n, char *const *p, const int64_t *s) {
-    tensor *const *found = ctx; /* found[0]: the tensor, found[1]: not NULL once a zero was seen */
-    dtype dt = (dtype)found[0]->dtype;
-    for (int64_t i = 0; i < n; i++)
-        if (dtype_load_int(dt, p[0] + i * s[0]) == 0) ((tensor **)ctx)[1] = found[0];
+#define PW_FIND_ZERO(T)                                                                            \
+    {                                                                                              \
+        const T *x = (const T *)(const void *)p[0];                                                \
+        int zeros = 0;                                                                             \
+        for (int64_t i = 0; s[0] == sizeof(T) && i < n; i++) zeros |= x[i] == 0;                   \
+        for (int64_t i = 0; s[0] != sizeof(T) && i < n; i++) zeros |= *(const T *)(const void *)(p[0] + i * s[0]) == 0; \
+        zero = zeros;                                                                              \
+    }
+PW_CLONES static void pw_find_zero(void *ctx, int64_t n, char *const *p, const int64_t *s) {
+    tensor **found = ctx; /* found[0]: the tensor, found[1]: not NULL once a zero was seen */
+    bool zero = false;
+    switch (dtype_size((dtype)found[0]->dtype)) {
+    case 1: PW_FIND_ZERO(uint8_t) break;
+    case 2: PW_FIND_ZERO(int16_t) break;
+    case 4: PW_FIND_ZERO(int32_t) break;
+    default: PW_FIND_ZERO(int64_t) break;
+    }
+    if (zero) found[1] = found[0];
 }
 
 ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt) {
@@ -144,6 +158,59 @@ ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt) {
     return zero ? diag_fail(cx->diag, CTSC_FAILED, "ZeroDivisionError") : CTSC_OK;
 }
 
+/* ---- half and bfloat16 ------------------------------------------------------------------ */
+
+enum { PW_HALF_BLOCK = 512 };
+
+PW_CLONES static void pw_brains_to_floats(const bfloat16 *x, float *y, int64_t n) {
+    for (int64_t i = 0; i < n; i++) y[i] = scalar_from_bits_f32((uint32_t)x[i].bits << 16);
+}
+PW_CLONES static void pw_brains_from_floats(const float *x, bfloat16 *y, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t u = scalar_bits_f32(x[i]), rounded = (u + 0x7fffu + ((u >> 16) & 1)) >> 16;
+        y[i].bits = (uint16_t)(x[i] != x[i] ? 0x7fc0u : rounded);
+    }
+}
+
+static void pw_half_load(dtype dt, int64_t n, const char *p, int64_t s, float *x) {
+    bool half = dt == DT_FLOAT16;
+    if (s == sizeof(uint16_t) && half) float16_to_floats((const float16 *)(const void *)p, x, (size_t)n);
+    else if (s == sizeof(uint16_t)) pw_brains_to_floats((const bfloat16 *)(const void *)p, x, n);
+    else
+        for (int64_t i = 0; i < n; i++, p += s)
+            x[i] = half ? float16_to_float(*(const float16 *)(const void *)p) : bfloat16_to_float(*(const bfloat16 *)(const void *)p);
+}
+
+static void pw_half_store(dtype dt, int64_t n, char *p, int64_t s, const float *x) {
+    bool half = dt == DT_FLOAT16;
+    if (s == sizeof(uint16_t) && half) float16_from_floats(x, (float16 *)(void *)p, (size_t)n);
+    else if (s == sizeof(uint16_t)) pw_brains_from_floats(x, (bfloat16 *)(void *)p, n);
+    else
+        for (int64_t i = 0; i < n; i++, p += s)
+            if (half) *(float16 *)(void *)p = float16_from_float(x[i]);
+            else *(bfloat16 *)(void *)p = bfloat16_from_float(x[i]);
+}
+
+void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, int64_t n, char *const *p, const int64_t *s) {
+    _Alignas(32) float room[PW_MAX_OPERANDS + 1][PW_HALF_BLOCK];
+    char *q[PW_MAX_OPERANDS + 1];
+    int64_t step[PW_MAX_OPERANDS + 1];
+    for (int k = 0; k <= inputs; k++) {
+        q[k] = (char *)room[k];
+        step[k] = k > 0 && s[k] == 0 ? 0 : (int64_t)sizeof(float);
+        if (step[k] == 0 && n > 0) pw_half_load(dt, 1, p[k], 0, room[k]);
+    }
+    if (to_bytes) step[0] = s[0];
+    for (int64_t at = 0; at < n; at += PW_HALF_BLOCK) {
+        int64_t part = n - at < PW_HALF_BLOCK ? n - at : PW_HALF_BLOCK;
+        for (int k = 1; k <= inputs; k++)
+            if (step[k]) pw_half_load(dt, part, p[k] + at * s[k], s[k], room[k]);
+        if (to_bytes) q[0] = p[0] + at * s[0];
+        loop(ctx, part, q, step);
+        if (!to_bytes) pw_half_store(dt, part, p[0] + at * s[0], s[0], room[0]);
+    }
+}
+
 /* ---- outputs ---------------------------------------------------------------------------- */
 
 typedef struct pw_output {
@@ -152,9 +219,7 @@ typedef struct pw_output {
 } pw_output;
 
 /* A written tensor with a stride of 0 would get several values per element. */
-static ctsc_status pw_check_target(op_ctx *cx, const tensor *target, int n, pw_operand *operands,
-                                   bool *shared) {
-    *shared = false;
+static ctsc_status pw_check_spread(op_ctx *cx, const tensor *target) {
     for (int i = 0; i < target->ndim && target->numel > 0; i++)
         if (target->sizes[i] > 1 && target->strides[i] == 0)
             return diag_fail(
@@ -162,6 +227,18 @@ static ctsc_status pw_check_target(op_ctx *cx, const tensor *target, int n, pw_o
                 "unsupported operation: more than one element of the written-to tensor "
                 "refers to a single memory location. Please clone() the tensor before "
                 "performing the operation.");
+    return CTSC_OK;
+}
+
+static ctsc_status pw_check_cast(op_ctx *cx, dtype dt, const tensor *target) {
+    if (dtype_can_cast(dt, (dtype)target->dtype)) return CTSC_OK;
+    return diag_fail(cx->diag, CTSC_FAILED, "result type %s can't be cast to the desired output type %s",
+                     dtype_table[dt].ir_name, dtype_table[target->dtype].ir_name);
+}
+
+static ctsc_status pw_check_target(op_ctx *cx, const tensor *target, int n, pw_operand *operands,
+                                   bool *shared) {
+    *shared = false;
     bool dense = !tensor_may_overlap(target) && tensor_is_contiguous(target);
     for (int i = 0; i < n; i++) {
         tensor *t = operands[i].t;
@@ -185,10 +262,7 @@ static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_oper
     if (!target) return tensor_new(cx->diag, dt, ndim, sizes, &out->t);
     bool shared;
     TRY(pw_check_target(cx, target, n, operands, &shared));
-    if (!dtype_can_cast(dt, (dtype)target->dtype))
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "result type %s can't be cast to the desired output type %s",
-                         dtype_table[dt].ir_name, dtype_table[target->dtype].ir_name);
+    TRY(pw_check_cast(cx, dt, target));
     bool fits = target->ndim == ndim &&
                 (!ndim || !memcmp(target->sizes, sizes, sizeof *sizes * (size_t)ndim));
     if (index == 0) TRY(op_check_inplace_shape(cx, target, ndim, sizes));
@@ -200,10 +274,74 @@ static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_oper
     return CTSC_OK;
 }
 
+/* ---- inputs that lie apart -------------------------------------------------------------- */
+
+enum { PW_PACK_BYTES = 2048, PW_PACK_LEAST = 16 };
+
+typedef struct pw_packed {
+    iter_kernel loop;
+    void *ctx;
+    int n;                                /* inputs */
+    int64_t size[PW_MAX_OPERANDS + 1];    /* of an element */
+} pw_packed;
+
+#define PW_PACK(T)                                                                                 \
+    {                                                                                              \
+        T *to = (T *)(void *)q;                                                                    \
+        const T *from = (const T *)(const void *)p;                                                \
+        if (s == 2 * (int64_t)sizeof(T))                                                           \
+            for (int64_t i = 0; i < n; i++) to[i] = from[2 * i];                                   \
+        else                                                                                       \
+            for (int64_t i = 0; i < n; i++) to[i] = *(const T *)(const void *)(p + i * s);         \
+    }
+PW_CLONES static void pw_pack(int64_t size, int64_t n, const char *p, int64_t s, char *q) {
+    if (size == sizeof(uint32_t)) PW_PACK(uint32_t)
+    else PW_PACK(uint64_t)
+}
+
+/* Inputs with gaps are brought together block by block, so that the loop is one over vectors. */
+static void pw_packed_run(void *ctx, int64_t n, char *const *p, const int64_t *s) {
+    const pw_packed *job = ctx;
+    bool apart[PW_MAX_OPERANDS + 1] = {false}, any = false;
+    for (int k = 1; k <= job->n; k++) any |= apart[k] = s[k] != 0 && s[k] != job->size[k];
+    if (!any || s[0] != job->size[0] || n < PW_PACK_LEAST) {
+        job->loop(job->ctx, n, p, s);
+        return;
+    }
+    _Alignas(32) char room[PW_MAX_OPERANDS + 1][PW_PACK_BYTES];
+    char *q[PW_MAX_OPERANDS + 1];
+    int64_t step[PW_MAX_OPERANDS + 1], most = PW_PACK_BYTES / 8;
+    for (int k = 0; k <= job->n; k++) step[k] = apart[k] ? job->size[k] : s[k];
+    for (int64_t at = 0; at < n; at += most) {
+        int64_t part = n - at < most ? n - at : most;
+        for (int k = 0; k <= job->n; k++) {
+            q[k] = apart[k] ? room[k] : p[k] + at * s[k];
+            if (apart[k]) pw_pack(job->size[k], part, p[k] + at * s[k], s[k], room[k]);
+        }
+        job->loop(job->ctx, part, q, step);
+    }
+}
+
+/* Are there such inputs, of real numbers of four or eight bytes? */
+static bool pw_worth_packing(const tensor *out, int n, const pw_operand *operands, pw_packed *job) {
+    bool apart = false;
+    job->n = n;
+    job->size[0] = (int64_t)dtype_size((dtype)out->dtype);
+    for (int k = 0; k < n; k++) {
+        const tensor *t = operands[k].t;
+        if (t->dtype != DT_FLOAT32 && t->dtype != DT_FLOAT64) return false;
+        job->size[k + 1] = (int64_t)dtype_size((dtype)t->dtype);
+        apart |= t->numel > PW_PACK_LEAST && !tensor_is_contiguous(t);
+    }
+    return apart;
+}
+
 ctsc_status pw_loop(op_ctx *cx, const value *args, int n, pw_operand *operands, dtype dt,
                     iter_kernel loop, void *ctx, value *results) {
     int64_t sizes[TENSOR_MAX_DIMS];
     int ndim = operands[0].t->ndim;
+    const tensor *target = op_target(cx, args, NULL);
+    if (target) TRY(pw_check_spread(cx, target));
     memcpy(sizes, operands[0].t->sizes, sizeof *sizes * (size_t)ndim);
     for (int i = 1; i < n; i++) {
         tensor *t = operands[i].t;
@@ -214,13 +352,29 @@ ctsc_status pw_loop(op_ctx *cx, const value *args, int n, pw_operand *operands, 
     TRY(pw_output_begin(cx, args, n, operands, dt, ndim, sizes, &out));
     tensor *all[PW_MAX_OPERANDS + 1] = {out.t};
     for (int i = 0; i < n; i++) all[i + 1] = operands[i].t;
-    iter_run(ndim, sizes, n + 1, all, loop, ctx, 0);
+    pw_packed packed = {.loop = loop, .ctx = ctx};
+    if (pw_worth_packing(out.t, n, operands, &packed)) iter_run(ndim, sizes, n + 1, all, pw_packed_run, &packed, 0);
+    else iter_run(ndim, sizes, n + 1, all, loop, ctx, 0);
     if (out.is_target) return op_return_tensor(results, out.t);
     return op_finish(cx, args, out.t, results);
 }
 
+/* What PyTorch looks at before it looks for a loop: shapes, and what is written to. */
+static ctsc_status pw_check_shapes(op_ctx *cx, const value *args, int n, const value *values, const pw_op *op, dtype dt) {
+    int64_t sizes[TENSOR_MAX_DIMS];
+    int ndim = 0, index;
+    const tensor *target = op_target(cx, args, &index);
+    if (target) TRY(pw_check_spread(cx, target));
+    for (int i = 0; i < n; i++)
+        if (values[i].tag == V_TENSOR)
+            TRY(broadcast_sizes(cx->diag, ndim, sizes, values[i].u.tensor->ndim, values[i].u.tensor->sizes, &ndim, sizes));
+    if (target && index == 0) TRY(op_check_inplace_shape(cx, target, ndim, sizes));
+    return target ? pw_check_cast(cx, pw_result_dtype(op->kind, dt), target) : CTSC_OK;
+}
+
 /* What has no loop for complex numbers here has none in PyTorch either. */
-static ctsc_status pw_refuse(op_ctx *cx, const pw_op *op, dtype dt) {
+static ctsc_status pw_refuse(op_ctx *cx, const value *args, int n, const value *values, const pw_op *op, dtype dt) {
+    TRY(pw_check_shapes(cx, args, n, values, op, dt));
     bool is_complex = dt == DT_COMPLEX64 || dt == DT_COMPLEX128;
     if (!is_complex) return op_refuse_dtype(cx, op->name, dt);
     if (op->no_complex) return diag_fail(cx->diag, CTSC_FAILED, "%s", op->no_complex);
@@ -229,7 +383,7 @@ static ctsc_status pw_refuse(op_ctx *cx, const pw_op *op, dtype dt) {
 
 ctsc_status pw_run_as(op_ctx *cx, const value *args, int n, const value *values, const pw_op *op,
                       dtype dt, const pw_numbers *numbers, value *results) {
-    if (!op->loops[dt]) return pw_refuse(cx, op, dt);
+    if (!op->loops[dt]) return pw_refuse(cx, args, n, values, op, dt);
     pw_operand operands[PW_MAX_OPERANDS];
     int made = 0;
     ctsc_status st = CTSC_OK;

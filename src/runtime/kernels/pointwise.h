@@ -101,6 +101,10 @@ ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt);
 void pw_number(pw_numbers *n, int k, const value *v);
 void pw_number_float(pw_numbers *n, int k, double v);
 
+/* Runs a loop of float over n elements of half or bfloat16 (dt): the inputs are widened and the results rounded in blocks. to_bytes: the results
+ * are bytes, which the loop writes itself. */
+void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, int64_t n, char *const *p, const int64_t *s);
+
 /* ---- loop templates --------------------------------------------------------------------- */
 
 /* A loop function with one, two, three inputs. TO, TI: output and input element types. STEP reads
@@ -121,9 +125,11 @@ void pw_number_float(pw_numbers *n, int k, double v);
             }                                                                                      \
             return;                                                                                \
         }                                                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            TI x = *(const TI *)(const void *)(p[1] + i * s[1]);                                   \
-            TO *o = (TO *)(void *)(p[0] + i * s[0]);                                               \
+        char *q = p[0];                                                                            \
+        const char *u = p[1];                                                                      \
+        for (int64_t i = 0, sq = s[0], su = s[1]; i < n; i++, q += sq, u += su) {                  \
+            TI x = *(const TI *)(const void *)u;                                                   \
+            TO *o = (TO *)(void *)q;                                                               \
             STEP;                                                                                  \
         }                                                                                          \
     }
@@ -159,10 +165,12 @@ void pw_number_float(pw_numbers *n, int k, double v);
                 STEP;                                                                              \
             }                                                                                      \
         } else {                                                                                   \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                TI x = *(const TI *)(const void *)(p[1] + i * s[1]);                               \
-                TI y = *(const TI *)(const void *)(p[2] + i * s[2]);                               \
-                TO *o = (TO *)(void *)(p[0] + i * s[0]);                                           \
+            char *q = p[0];                                                                        \
+            const char *u = p[1], *v = p[2];                                                       \
+            for (int64_t i = 0, sq = s[0], su = s[1], sv = s[2]; i < n; i++, q += sq, u += su, v += sv) { \
+                TI x = *(const TI *)(const void *)u;                                               \
+                TI y = *(const TI *)(const void *)v;                                               \
+                TO *o = (TO *)(void *)q;                                                           \
                 STEP;                                                                              \
             }                                                                                      \
         }                                                                                          \
@@ -193,11 +201,14 @@ void pw_number_float(pw_numbers *n, int k, double v);
                 STEP;                                                                              \
             }                                                                                      \
         } else {                                                                                   \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                TI x = *(const TI *)(const void *)(p[1] + i * s[1]);                               \
-                TI y = *(const TI *)(const void *)(p[2] + i * s[2]);                               \
-                TI z = *(const TI *)(const void *)(p[3] + i * s[3]);                               \
-                TO *o = (TO *)(void *)(p[0] + i * s[0]);                                           \
+            char *q = p[0];                                                                        \
+            const char *u = p[1], *v = p[2], *w = p[3];                                            \
+            for (int64_t i = 0, sq = s[0], su = s[1], sv = s[2], sw = s[3]; i < n;                 \
+                 i++, q += sq, u += su, v += sv, w += sw) {                                        \
+                TI x = *(const TI *)(const void *)u;                                               \
+                TI y = *(const TI *)(const void *)v;                                               \
+                TI z = *(const TI *)(const void *)w;                                               \
+                TO *o = (TO *)(void *)q;                                                           \
                 STEP;                                                                              \
             }                                                                                      \
         }                                                                                          \
@@ -220,16 +231,23 @@ void pw_number_float(pw_numbers *n, int k, double v);
 #define PW_ARGS3(L) L(x), L(y), L(z)
 #define PW_PLAIN(v) v
 
+/* The loops of half and bfloat16: float's, a block at a time (pw_half). */
+#define PW_HALF_LOOPS(op, K, TO_BYTES)                                                             \
+    static void op##_f16_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {            \
+        pw_half(op##_f32_loop, K, DT_FLOAT16, TO_BYTES, ctx, n, p, s);                             \
+    }                                                                                              \
+    static void op##_bf16_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {           \
+        pw_half(op##_f32_loop, K, DT_BFLOAT16, TO_BYTES, ctx, n, p, s);                            \
+    }
 /* The loops of operator `op` with K inputs (1, 2, 3) and N numbers (0 to 3). */
 #define PW_REAL_LOOPS(op, K, N)                                                                    \
     PW_LOOP##K(op##_f32_loop, PW_CLONES, float, float, PW_NUMS##N(float, f),                       \
                *o = scalar_##op##_f32(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))                           \
-        PW_LOOP##K(op##_f64_loop, PW_CLONES, double, double, PW_NUMS##N(double, f),                \
-                   *o = scalar_##op##_f64(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))                       \
-            PW_LOOP##K(op##_f16_loop, , float16, float16, PW_NUMS##N(float, f),                    \
-                       STORE(o, scalar_##op##_f32(PW_ARGS##K(LOAD) PW_COMMA##N)))                  \
-                PW_LOOP##K(op##_bf16_loop, , bfloat16, bfloat16, PW_NUMS##N(float, f),             \
-                           STORE(o, scalar_##op##_f32(PW_ARGS##K(LOAD) PW_COMMA##N)))
+        PW_REAL_LOOPS_BUT_F32(op, K, N)
+#define PW_REAL_LOOPS_BUT_F32(op, K, N)                                                            \
+    PW_LOOP##K(op##_f64_loop, PW_CLONES, double, double, PW_NUMS##N(double, f),                    \
+               *o = scalar_##op##_f64(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))                           \
+        PW_HALF_LOOPS(op, K, false)
 #define PW_INT_LOOP(op, K, N, sfx, T)                                                              \
     PW_LOOP##K(op##_##sfx##_loop, , T, T, PW_NUMS##N(T, i),                                        \
                *o = scalar_##op##_##sfx(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))
@@ -258,10 +276,7 @@ void pw_number_float(pw_numbers *n, int k, double v);
                *o = scalar_##op##_f32(PW_ARGS##K(PW_PLAIN)))                                       \
         PW_LOOP##K(op##_f64_loop, PW_CLONES, uint8_t, double, ,                                    \
                    *o = scalar_##op##_f64(PW_ARGS##K(PW_PLAIN)))                                   \
-            PW_LOOP##K(op##_f16_loop, , uint8_t, float16, ,                                        \
-                       *o = scalar_##op##_f32(PW_ARGS##K(LOAD)))                                   \
-                PW_LOOP##K(op##_bf16_loop, , uint8_t, bfloat16, ,                                  \
-                           *o = scalar_##op##_f32(PW_ARGS##K(LOAD)))
+            PW_HALF_LOOPS(op, K, true)
 
 /* Table entries. */
 #define PW_REAL_ROW(op)                                                                            \

@@ -158,6 +158,9 @@ static const pw_op pw_threshold = {
     "threshold_cpu", PW_SAME, {PW_REAL_ROW(threshold), PW_INT_ROW(threshold)}};
 OPERATOR(threshold) {
     pw_numbers numbers;
+    dtype dt = (dtype)args[0].u.tensor->dtype;
+    if (dtype_is_int(dt))
+        for (int k = 1; k <= 2; k++) TRY(pw_require_fits(cx, &args[k], dt));
     pw_number(&numbers, 0, &args[1]);
     pw_number(&numbers, 1, &args[2]);
     return pw_run(cx, args, 1, args, &pw_threshold, &numbers, results);

@@ -141,7 +141,40 @@ PW_REAL_LOOPS(div_trunc, 2, 0)
 PW_INT_LOOPS(div_trunc, 2, 0)
 static const pw_op pw_div_trunc = {
     "div_trunc_cpu", PW_SAME, {PW_REAL_ROW(div_trunc), PW_INT_ROW(div_trunc)}};
-PW_REAL_LOOPS(div_floor, 2, 0)
+/* Float operators made of what C's % leaves: in vectors where the quotients of a block are small enough, one by one where not. */
+enum { BINARY_BLOCK = 512 };
+PW_CLONES static bool binary_any_far(const float *a, int64_t n, const float *b, bool same) {
+    int far = 0;
+    if (same)
+        for (int64_t i = 0; i < n; i++) far |= scalar_fmod_far_f32(a[i], b[0]);
+    else
+        for (int64_t i = 0; i < n; i++) far |= scalar_fmod_far_f32(a[i], b[i]);
+    return far;
+}
+static void binary_by_distance(iter_kernel near, iter_kernel any, void *ctx, int64_t n, char *const *p, const int64_t *s) {
+    const int64_t size = sizeof(float);
+    bool dense = s[0] == size && s[1] == size && (s[2] == size || s[2] == 0);
+    if (!dense) {
+        any(ctx, n, p, s);
+        return;
+    }
+    for (int64_t at = 0; at < n; at += BINARY_BLOCK) {
+        int64_t part = n - at < BINARY_BLOCK ? n - at : BINARY_BLOCK;
+        char *const q[3] = {p[0] + at * size, p[1] + at * size, p[2] + at * s[2]};
+        bool far = binary_any_far((const float *)(const void *)q[1], part, (const float *)(const void *)q[2], s[2] == 0);
+        (far ? any : near)(ctx, part, q, s);
+    }
+}
+#define BINARY_BY_FMOD(op, of)                                                                     \
+    PW_LOOP2(op##_near_loop, PW_CLONES, float, float, , *o = of(scalar_fmod_near_f32(x, y), x, y)) \
+    PW_LOOP2(op##_any_loop, , float, float, , *o = scalar_##op##_f32(x, y))                        \
+    static void op##_f32_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {            \
+        binary_by_distance(op##_near_loop, op##_any_loop, ctx, n, p, s);                           \
+    }                                                                                              \
+    PW_REAL_LOOPS_BUT_F32(op, 2, 0)
+#define BINARY_ITSELF(r, a, b) (r)
+
+BINARY_BY_FMOD(div_floor, scalar_div_floor_of_f32)
 PW_INT_LOOPS(div_floor, 2, 0)
 static const pw_op pw_div_floor = {
     "div_floor_cpu", PW_SAME, {PW_REAL_ROW(div_floor), PW_INT_ROW(div_floor)}};
@@ -171,7 +204,7 @@ OPERATOR(floor_divide) {
     return binary_divide(cx, args, &pw_div_floor, results);
 }
 
-PW_REAL_LOOPS(remainder, 2, 0)
+BINARY_BY_FMOD(remainder, scalar_remainder_of_f32)
 PW_INT_LOOPS(remainder, 2, 0)
 static const pw_op pw_remainder = {
     "remainder_cpu", PW_SAME, {PW_REAL_ROW(remainder), PW_INT_ROW(remainder)}};
@@ -179,7 +212,7 @@ OPERATOR(remainder) {
     return binary_divide(cx, args, &pw_remainder, results);
 }
 
-PW_REAL_LOOPS(fmod, 2, 0)
+BINARY_BY_FMOD(fmod, BINARY_ITSELF)
 PW_INT_LOOPS(fmod, 2, 0)
 static const pw_op pw_fmod = {"fmod_cpu", PW_SAME, {PW_REAL_ROW(fmod), PW_INT_ROW(fmod)}};
 OPERATOR(fmod) {
@@ -250,8 +283,14 @@ OPERATOR(pow) {
     return binary_pow(cx, args, promote_operands(2, args), results);
 }
 OPERATOR(float_power) {
-    bool is_complex = dtype_is_complex(promote_operands(2, args));
-    return binary_pow(cx, args, is_complex ? DT_COMPLEX128 : DT_FLOAT64, results);
+    dtype dt = dtype_is_complex(promote_operands(2, args)) ? DT_COMPLEX128 : DT_FLOAT64;
+    int index;
+    const tensor *target = op_target(cx, args, &index);
+    if (target && index == 0 && target->dtype != dt)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "the base given to float_power_ has dtype %s but the operation's result requires dtype %s",
+                         dtype_table[target->dtype].ir_name, dtype_table[dt].ir_name);
+    return binary_pow(cx, args, dt, results);
 }
 
 /* ---- the larger, the smaller ------------------------------------------------------------ */

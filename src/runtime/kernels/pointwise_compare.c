@@ -19,8 +19,7 @@
             PW_LOOP##K(op##_i64_loop, PW_CLONES, uint8_t, int64_t, , *o = EXPR(PW_PLAIN))          \
                 PW_LOOP##K(op##_f32_loop, PW_CLONES, uint8_t, float, , *o = EXPR(PW_PLAIN))        \
                     PW_LOOP##K(op##_f64_loop, PW_CLONES, uint8_t, double, , *o = EXPR(PW_PLAIN))   \
-                        PW_LOOP##K(op##_f16_loop, , uint8_t, float16, , *o = EXPR(LOAD))           \
-                            PW_LOOP##K(op##_bf16_loop, , uint8_t, bfloat16, , *o = EXPR(LOAD))
+                        PW_HALF_LOOPS(op, K, true)
 #define COMPARE_ROW(op) PW_REAL_ROW(op), PW_INT_ROW(op), [DT_BOOL] = op##_u8_loop
 
 /* ---- comparisons and logic -------------------------------------------------------------- */

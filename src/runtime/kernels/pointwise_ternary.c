@@ -28,10 +28,7 @@ TERNARY_CLAMP1(i32, int32_t, int32_t, PW_PLAIN, i, )
 TERNARY_CLAMP1(i64, int64_t, int64_t, PW_PLAIN, i, )
 TERNARY_CLAMP1(f32, float, float, PW_PLAIN, f, PW_CLONES)
 TERNARY_CLAMP1(f64, double, double, PW_PLAIN, f, PW_CLONES)
-PW_LOOP1(clamp_numbers_f16_loop, , float16, float16, PW_NUMS2(float, f),
-         STORE(o, scalar_clamp_f32(LOAD(x), n0, n1)))
-PW_LOOP1(clamp_numbers_bf16_loop, , bfloat16, bfloat16, PW_NUMS2(float, f),
-         STORE(o, scalar_clamp_f32(LOAD(x), n0, n1)))
+PW_HALF_LOOPS(clamp_numbers, 1, false)
 static const pw_op pw_clamp_numbers = {
     "clamp_scalar_cpu",
     PW_SAME,
@@ -241,15 +238,15 @@ OPERATOR(where_indices) {
 }
 
 /* A mask that is not bool, as PyTorch reads it: the lowest byte of each element, which must be 0 or 1. */
-static ctsc_status masked_fill_bytes(diag *d, tensor *mask, tensor **out) {
+static ctsc_status masked_fill_bytes(diag *d, tensor *mask, bool used, tensor **out) {
     tensor *flat;
     TRY(tensor_contiguous(d, mask, &flat));
     ctsc_status st = tensor_new_like(d, mask, DT_BOOL, out);
     size_t size = dtype_size((dtype)mask->dtype);
     const uint8_t *from = st == CTSC_OK ? tensor_data(flat) : NULL;
     for (int64_t i = 0; st == CTSC_OK && i < mask->numel; i++) {
-        TENSOR_AT(*out, uint8_t)[i] = from[(size_t)i * size];
-        if (from[(size_t)i * size] > 1) {
+        TENSOR_AT(*out, uint8_t)[i] = from[(size_t)i * size] != 0;
+        if (used && from[(size_t)i * size] > 1) {
             st = diag_fail(d, CTSC_FAILED, "Mask tensor can take 0 and 1 values only");
             tensor_unref(*out);
         }
@@ -271,7 +268,7 @@ OPERATOR(masked_fill) {
     if (args[1].u.tensor->dtype == DT_BOOL)
         return ternary_select(cx, args, &args[1], fill, &args[0], dt, results);
     tensor *mask;
-    TRY(masked_fill_bytes(cx->diag, args[1].u.tensor, &mask));
+    TRY(masked_fill_bytes(cx->diag, args[1].u.tensor, args[0].u.tensor->numel > 0, &mask));
     const value flags = value_tensor_take(mask);
     ctsc_status st = ternary_select(cx, args, &flags, fill, &args[0], dt, results);
     tensor_unref(mask);

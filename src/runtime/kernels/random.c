@@ -13,6 +13,8 @@
 
 #include <math.h>
 
+enum { RANDOM_WORDS = 1024 }; /* drawn at once */
+
 static const uint64_t RANDOM_DEFAULT_SEED = 67280421310721u;
 static const double RANDOM_PI = 3.14159265358979323846;
 
@@ -128,8 +130,16 @@ static bool random_is_complex(const tensor *t) {
 }
 
 /* The numbers of random_uniform in [0, 1), one after the other. */
+RANDOM_HOT static void random_scale_words(const uint32_t *words, float *p, int64_t n) {
+    for (int64_t i = 0; i < n; i++) p[i] = (float)(int32_t)(words[i] & 0xffffff) * 0x1p-24f;
+}
 static void random_unit_floats(generator *g, float *p, int64_t n) {
-    for (int64_t i = 0; i < n; i++) p[i] = (float)(generator_u32(g) & 0xffffff) * 0x1p-24f;
+    uint32_t words[RANDOM_WORDS];
+    for (int64_t i = 0; i < n; i += RANDOM_WORDS) {
+        int64_t part = n - i < RANDOM_WORDS ? n - i : RANDOM_WORDS;
+        generator_words(g, words, part);
+        random_scale_words(words, p + i, part);
+    }
 }
 
 ctsc_status random_fill_uniform(op_ctx *cx, tensor *t, double from, double to) {
@@ -192,11 +202,11 @@ static void random_normal_blocks(generator *g, tensor *t, double mean, double st
         random_unit_floats(g, (float *)(void *)p, n);
     else
         for (int64_t i = 0; i < n; i++) dtype_store_float(dt, p + i * size, random_uniform(g, dt));
-    for (int64_t i = 0; i < n - 15; i += 16) random_normal_block(p + i * size, dt, mean, std);
+    random_normal_block(p, n / 16, dt, mean, std);
     if (n % 16 == 0) return;
     p += (n - 16) * size; /* the last 16 are drawn again */
     for (int64_t i = 0; i < 16; i++) dtype_store_float(dt, p + i * size, random_uniform(g, dt));
-    random_normal_block(p, dt, mean, std);
+    random_normal_block(p, 1, dt, mean, std);
 }
 
 ctsc_status random_fill_normal(op_ctx *cx, tensor *t, double mean, double std) {

@@ -17,15 +17,6 @@
 
 static const double RANDOM_PI = 3.14159265358979323846;
 
-/* Without the processor's fma the same numbers come from libm's, at a tenth of the speed; the sanitizers' start-up does not bear resolvers. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define RANDOM_HOT __attribute__((optimize("O3", "no-trapping-math"), target_clones("arch=x86-64-v3", "default")))
-#define RANDOM_PART static inline __attribute__((always_inline))
-#else
-#define RANDOM_HOT
-#define RANDOM_PART static inline
-#endif
-
 /* x = m * 2^exponent, 0.5 <= m < 1, of a normal number. */
 RANDOM_PART float random_split(float x, int *exponent) {
     uint32_t bits;
@@ -38,16 +29,21 @@ RANDOM_PART float random_split(float x, int *exponent) {
 
 /* The coefficients and constants below are Cephes'. x > 0, and normal. */
 RANDOM_PART float random_logf(float x) {
-    static const float p[] = {7.0376836292E-2f,  -1.1514610310E-1f, 1.1676998740E-1f,  -1.2420140846E-1f, 1.4249322787E-1f,
-                              -1.6668057665E-1f, 2.0000714765E-1f,  -2.4999993993E-1f, 3.3333331174E-1f};
     int exponent;
     x = random_split(x, &exponent);
     float e = (float)exponent;
     bool low = x < 0.707106781186547524f; /* selects rather than branches, so that eight go side by side */
     e -= low ? 1.0f : 0.0f;
     x = (x - 1) + (low ? x : 0.0f);
-    float z = x * x, y = p[0];
-    for (int i = 1; i < 9; i++) y = fmaf(y, x, p[i]);
+    float z = x * x;
+    float y = fmaf(7.0376836292E-2f, x, -1.1514610310E-1f);
+    y = fmaf(y, x, 1.1676998740E-1f);
+    y = fmaf(y, x, -1.2420140846E-1f);
+    y = fmaf(y, x, 1.4249322787E-1f);
+    y = fmaf(y, x, -1.6668057665E-1f);
+    y = fmaf(y, x, 2.0000714765E-1f);
+    y = fmaf(y, x, -2.4999993993E-1f);
+    y = fmaf(y, x, 3.3333331174E-1f);
     y = fmaf(y * x, z, e * -2.12194440e-4f);
     y = fmaf(z, -0.5f, y);
     return fmaf(e, 0.693359375f, x + y);
@@ -71,17 +67,19 @@ RANDOM_PART void random_sincosf(float x, float *sine, float *cosine) {
     *cosine = (octant + 2) & 4 ? -with : with;
 }
 
-RANDOM_HOT static void random_normal_float32(float *p, double mean, double std) {
-    float first[8], second[8];
+RANDOM_HOT static void random_normal_float32(float *p, int64_t blocks, double mean, double std) {
     const float m = (float)mean, d = (float)std;
-    for (int i = 0; i < 8; i++) {
-        float radius = sqrtf(-2 * random_logf(1 - p[i])), s, c;
-        random_sincosf((float)(2 * RANDOM_PI) * p[i + 8], &s, &c);
-        first[i] = fmaf(radius * c, d, m);
-        second[i] = fmaf(radius * s, d, m);
+    for (; blocks > 0; blocks--, p += 16) {
+        float first[8], second[8];
+        for (int i = 0; i < 8; i++) {
+            float radius = sqrtf(-2 * random_logf(1 - p[i])), s, c;
+            random_sincosf((float)(2 * RANDOM_PI) * p[i + 8], &s, &c);
+            first[i] = fmaf(radius * c, d, m);
+            second[i] = fmaf(radius * s, d, m);
+        }
+        memcpy(p, first, sizeof first);
+        memcpy(p + 8, second, sizeof second);
     }
-    memcpy(p, first, sizeof first);
-    memcpy(p + 8, second, sizeof second);
 }
 
 static void random_normal_float64(double *p, double mean, double std) {
@@ -121,11 +119,16 @@ static void random_normal_bfloat16(bfloat16 *p, double mean, double std) {
     }
 }
 
-void random_normal_block(char *p, dtype dt, double mean, double std) {
-    switch (dt) {
-    case DT_FLOAT32: random_normal_float32((float *)(void *)p, mean, std); break;
-    case DT_FLOAT16: random_normal_float16((float16 *)(void *)p, mean, std); break;
-    case DT_BFLOAT16: random_normal_bfloat16((bfloat16 *)(void *)p, mean, std); break;
-    default: random_normal_float64((double *)(void *)p, mean, std); break;
+void random_normal_block(char *p, int64_t blocks, dtype dt, double mean, double std) {
+    if (dt == DT_FLOAT32) {
+        random_normal_float32((float *)(void *)p, blocks, mean, std);
+        return;
+    }
+    for (int64_t i = 0; i < blocks; i++, p += 16 * dtype_size(dt)) {
+        switch (dt) {
+        case DT_FLOAT16: random_normal_float16((float16 *)(void *)p, mean, std); break;
+        case DT_BFLOAT16: random_normal_bfloat16((bfloat16 *)(void *)p, mean, std); break;
+        default: random_normal_float64((double *)(void *)p, mean, std); break;
+        }
     }
 }

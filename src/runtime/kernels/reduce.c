@@ -345,11 +345,12 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end) {
     reduce_acc accs[REDUCE_TILE];
     int64_t size = (int64_t)dtype_size(j->dt);
     bool rows_dense = reduce_is_plain(j) && j->sr == 1;
+    int64_t few = reduce_min_i64(REDUCE_BUFFER / (j->inner + 1) + 1, REDUCE_TILE); /* short rows share what a tile costs */
     for (int64_t u = begin; u < end;) {
         int64_t chunk = u / j->results, result = u % j->results;
         int64_t a = result / j->cols, c = result % j->cols;
         int64_t tile = reduce_min_i64(end - u, j->cols - c);
-        tile = reduce_min_i64(tile, rows_dense ? 1 : REDUCE_TILE);
+        tile = reduce_min_i64(tile, rows_dense ? few : REDUCE_TILE);
         int64_t first = chunk * REDUCE_CHUNK, n = reduce_min_i64(j->inner - first, REDUCE_CHUNK);
         reduce_acc *into = j->parts ? j->parts + u : accs;
         for (int64_t i = 0; i < tile; i++) into[i] = j->kind->init;

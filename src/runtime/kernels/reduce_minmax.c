@@ -16,34 +16,35 @@ enum { MINMAX_BLOCK = 1024 };
 
 /* ---- the extreme of a stretch ---------------------------------------------------------------- */
 
-/* T name(const T *x, int64_t n) for n >= 1: m = v where v OP m or v is NaN. A NaN in m stays:
- * nothing compares with it but NaN. */
-#define MINMAX_VECTOR(name, T, V, VI, L, OP)                                                       \
+/* T name(const T *x, int64_t n) for n >= 1. The comparison leaves NaN aside, as the processor's maximum does; whether there is one is seen at
+ * the same time, and then it is the result. */
+#define MINMAX_VECTOR(name, T, I, OP)                                                              \
     REDUCE_HOT static T name(const T *x, int64_t n) {                                              \
-        T best = x[0];                                                                             \
+        T best = x[0], lane[32];                                                                   \
+        I odd[32] = {0}, any = 0;                                                                  \
         int64_t k = 0;                                                                             \
-        if (n >= 2 * (L)) {                                                                        \
-            V m0, m1, v0, v1;                                                                      \
-            memcpy(&m0, x, sizeof m0), memcpy(&m1, x + (L), sizeof m1);                            \
-            for (k = 2 * (L); k + 2 * (L) <= n; k += 2 * (L)) {                                    \
-                memcpy(&v0, x + k, sizeof v0), memcpy(&v1, x + k + (L), sizeof v1);                \
-                VI t0 = (v0 OP m0) | (v0 != v0), t1 = (v1 OP m1) | (v1 != v1);                     \
-                m0 = (V)(((VI)v0 & t0) | ((VI)m0 & ~t0));                                          \
-                m1 = (V)(((VI)v1 & t1) | ((VI)m1 & ~t1));                                          \
-            }                                                                                      \
-            for (int l = 0; l < (L); l++) {                                                        \
-                if (m0[l] OP best || m0[l] != m0[l]) best = m0[l];                                 \
-                if (m1[l] OP best || m1[l] != m1[l]) best = m1[l];                                 \
+        if (n >= 32) {                                                                             \
+            for (int l = 0; l < 32; l++) lane[l] = best;                                           \
+            for (; k + 32 <= n; k += 32)                                                           \
+                for (int l = 0; l < 32; l++) {                                                     \
+                    lane[l] = x[k + l] OP lane[l] ? x[k + l] : lane[l];                            \
+                    odd[l] |= x[k + l] != x[k + l];                                                \
+                }                                                                                  \
+            for (int l = 0; l < 32; l++) {                                                         \
+                best = lane[l] OP best ? lane[l] : best;                                           \
+                any |= odd[l];                                                                     \
             }                                                                                      \
         }                                                                                          \
-        for (; k < n; k++)                                                                         \
-            if (x[k] OP best || x[k] != x[k]) best = x[k];                                         \
-        return best;                                                                               \
+        for (; k < n; k++) {                                                                       \
+            best = x[k] OP best ? x[k] : best;                                                     \
+            any |= x[k] != x[k];                                                                   \
+        }                                                                                          \
+        return any ? (T)NAN : best;                                                                \
     }
-MINMAX_VECTOR(minmax_max_f32, float, reduce_v8f, reduce_v8i, 8, >)
-MINMAX_VECTOR(minmax_min_f32, float, reduce_v8f, reduce_v8i, 8, <)
-MINMAX_VECTOR(minmax_max_f64, double, reduce_v4d, reduce_v4l, 4, >)
-MINMAX_VECTOR(minmax_min_f64, double, reduce_v4d, reduce_v4l, 4, <)
+MINMAX_VECTOR(minmax_max_f32, float, int32_t, >)
+MINMAX_VECTOR(minmax_min_f32, float, int32_t, <)
+MINMAX_VECTOR(minmax_max_f64, double, int64_t, >)
+MINMAX_VECTOR(minmax_min_f64, double, int64_t, <)
 
 #define MINMAX_SCALAR(name, T, OP)                                                                 \
     REDUCE_HOT static T name(const T *x, int64_t n) {                                              \

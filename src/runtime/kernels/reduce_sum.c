@@ -133,19 +133,21 @@ ctsc_status op_nansum(op_ctx *cx, const value *args, value *results) {
 
 /* ---- prod ------------------------------------------------------------------------------------ */
 
-REDUCE_STEP(prod_step_f32, float, {
-    double lane[4] = {a->f, 1, 1, 1};
-    int64_t k = 0;
-    for (; k + 4 <= n; k += 4)
-        for (int l = 0; l < 4; l++) lane[l] *= (double)x[k + l];
-    for (; k < n; k++) lane[0] *= (double)x[k];
-    a->f = (lane[0] * lane[1]) * (lane[2] * lane[3]);
-})
-REDUCE_STEP(prod_step_f64, double, {
-    double product = a->f;
-    for (int64_t k = 0; k < n; k++) product *= x[k];
-    a->f = product;
-})
+#define PROD_VECTOR(name, T)                                                                       \
+    REDUCE_HOT static double name(const T *x, int64_t n) {                                         \
+        double lane[16];                                                                           \
+        for (int l = 0; l < 16; l++) lane[l] = 1;                                                  \
+        for (; n >= 16; n -= 16, x += 16)                                                          \
+            for (int l = 0; l < 16; l++) lane[l] *= (double)x[l];                                  \
+        for (int64_t l = 0; l < n; l++) lane[l] *= (double)x[l];                                   \
+        for (int h = 8; h > 0; h /= 2)                                                             \
+            for (int l = 0; l < h; l++) lane[l] *= lane[l + h];                                    \
+        return lane[0];                                                                            \
+    }
+PROD_VECTOR(prod_plain_f32, float)
+PROD_VECTOR(prod_plain_f64, double)
+REDUCE_STEP(prod_step_f32, float, { a->f *= prod_plain_f32(x, n); })
+REDUCE_STEP(prod_step_f64, double, { a->f *= prod_plain_f64(x, n); })
 REDUCE_STEP(prod_step_i64, int64_t, {
     uint64_t product = (uint64_t)a->i;
     for (int64_t k = 0; k < n; k++) product *= (uint64_t)x[k];
@@ -366,10 +368,13 @@ static double logsumexp_part_f32(const float *x, int64_t n, float shift) {
     logsumexp_terms_f32(x, n, shift, terms);
     return sum_plain_f32(terms, n);
 }
+REDUCE_HOT static void logsumexp_terms_f64(const double *x, int64_t n, double shift, double *out) {
+    for (int64_t k = 0; k < n; k++) out[k] = scalar_exp_f64(x[k] - shift);
+}
 static double logsumexp_part_f64(const double *x, int64_t n, double shift) {
-    double sum = 0;
-    for (int64_t k = 0; k < n; k++) sum += exp(x[k] - shift);
-    return sum;
+    double terms[LOGSUMEXP_BLOCK];
+    logsumexp_terms_f64(x, n, shift, terms);
+    return sum_plain_f64(terms, n);
 }
 
 /* An infinite maximum cannot be subtracted: then the sum is taken as it is, like PyTorch does. */
@@ -398,9 +403,33 @@ static void logsumexp_finish(const reduce_job *j, const reduce_acc *a, int64_t r
     reduce_store(j, result, log(a->f) + g, 0);
 }
 
+enum { LOGSUMEXP_ROWS = 64 }; /* rows whose terms are added in float */
+
+/* The columns' maxima of a few rows, and their sums of e^(x - maximum). */
+REDUCE_HOT static void logsumexp_few_rows(const float *x, int64_t rows, int64_t stride, int64_t cols, float *top, float *sum) {
+    float shift[REDUCE_LANES];
+    for (int64_t c = 0; c < cols; c++) top[c] = -INFINITY, sum[c] = 0;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++) top[c] = x[r * stride + c] > top[c] ? x[r * stride + c] : top[c];
+    for (int64_t c = 0; c < cols; c++) shift[c] = fabsf(top[c]) == INFINITY ? 0 : top[c];
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++) sum[c] += scalar_exp_f32(x[r * stride + c] - shift[c]);
+}
+
+static void logsumexp_columns(const reduce_job *j, reduce_acc *accs, const float *x, int64_t rows, int64_t stride, int64_t cols, int64_t first) {
+    float top[REDUCE_LANES], sum[REDUCE_LANES];
+    (void)j, (void)first;
+    for (int64_t r = 0; r < rows; r += LOGSUMEXP_ROWS) {
+        logsumexp_few_rows(x + r * stride, reduce_min_i64(rows - r, LOGSUMEXP_ROWS), stride, cols, top, sum);
+        for (int64_t c = 0; c < cols; c++)
+            if (top[c] == INFINITY) accs[c].f += (double)sum[c];
+            else logsumexp_join(&accs[c], (double)top[c], (double)sum[c]);
+    }
+}
+
 static const reduce_kind sum_kind_logsumexp = {
     "logsumexp",       {.g = -INFINITY}, {logsumexp_step_f32, logsumexp_step_f64},
-    logsumexp_combine, logsumexp_finish, NULL};
+    logsumexp_combine, logsumexp_finish, logsumexp_columns};
 
 ctsc_status op_logsumexp(op_ctx *cx, const value *args, value *results) {
     tensor *in = arg_tensor(&args[0]), *input, *out;

@@ -28,13 +28,20 @@ enum {
         __VA_ARGS__                                                                                \
     }
 
+/* The sum of the n elements of a, n a power of 2, by halves: fewer additions wait for each other. */
+static inline double reduce_halves(double *a, int n) {
+    for (int h = n / 2; h > 0; h /= 2)
+        for (int k = 0; k < h; k++) a[k] += a[k + h];
+    return a[0];
+}
+
 /* double name(const T *x, int64_t n): the sum of EXPR over the values. Each of 4 vectors adds
- * REDUCE_STEPS terms in T; what comes out is added in double. VEXPR is EXPR on a vector V, VI the
+ * REDUCE_STEPS terms in T (the first a few more at the end); what comes out is added in double. VEXPR is EXPR on a vector V, VI the
  * integer vector of its shape. */
 #define REDUCE_VECTOR_SUM(name, T, V, VI, L, VEXPR, EXPR)                                          \
     REDUCE_HOT static double name(const T *x, int64_t n) {                                         \
         double total = 0;                                                                          \
-        while (n >= 4 * (L)) {                                                                     \
+        while (n >= (L)) {                                                                         \
             int64_t steps = reduce_min_i64(n / (4 * (L)), REDUCE_STEPS);                           \
             V s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, v0, v1, v2, v3;                              \
             for (int64_t k = 0; k < steps; k++, x += 4 * (L)) {                                    \
@@ -43,21 +50,15 @@ enum {
                 s0 += VEXPR(v0, VI), s1 += VEXPR(v1, VI);                                          \
                 s2 += VEXPR(v2, VI), s3 += VEXPR(v3, VI);                                          \
             }                                                                                      \
-            s0 = (s0 + s1) + (s2 + s3);                                                            \
-            double part = 0;                                                                       \
-            for (int k = 0; k < (L); k++) part += (double)s0[k];                                   \
-            total += part;                                                                         \
             n -= steps * 4 * (L);                                                                  \
-        }                                                                                          \
-        if (n >= (L)) {                                                                            \
-            V s = {0}, v;                                                                          \
-            for (; n >= (L); n -= (L), x += (L)) {                                                 \
-                memcpy(&v, x, sizeof v);                                                           \
-                s += VEXPR(v, VI);                                                                 \
+            for (; steps < REDUCE_STEPS && n >= (L); n -= (L), x += (L)) {                         \
+                memcpy(&v0, x, sizeof v0);                                                         \
+                s0 += VEXPR(v0, VI);                                                               \
             }                                                                                      \
-            double part = 0;                                                                       \
-            for (int k = 0; k < (L); k++) part += (double)s[k];                                    \
-            total += part;                                                                         \
+            s0 = (s0 + s1) + (s2 + s3);                                                            \
+            double lane[L];                                                                        \
+            for (int k = 0; k < (L); k++) lane[k] = (double)s0[k];                                 \
+            total += reduce_halves(lane, L);                                                       \
         }                                                                                          \
         for (int64_t k = 0; k < n; k++) total += (double)EXPR(x[k]);                               \
         return total;                                                                              \

@@ -304,11 +304,12 @@ static ctsc_status rnn_layers(op_ctx *cx, const rnn_call *call, tensor *input, t
 
 /* ---- a whole call --------------------------------------------------------------------------- */
 
+static size_t rnn_params_per_set(const rnn_call *call) {
+    return (call->has_biases ? 4 : 2) + (call->projects ? 1 : 0);
+}
+
 static ctsc_status rnn_check_call(diag *d, const rnn_call *call) {
-    size_t per = (call->has_biases ? 4 : 2) + (call->projects ? 1 : 0);
-    if (call->params->len % per != 0)
-        return diag_fail(d, CTSC_FAILED, "got an incorrect number of RNN parameters");
-    int64_t sets = (int64_t)(call->params->len / per);
+    int64_t sets = (int64_t)(call->params->len / rnn_params_per_set(call));
     if (call->h0->ndim != 3 || (call->c0 && call->c0->ndim != 3))
         return diag_fail(d, CTSC_FAILED, "Expected more hidden states in stacked_rnn");
     if (call->directions == 2 && (sets % 2 || call->h0->sizes[0] % 2))
@@ -482,6 +483,8 @@ static ctsc_status rnn_sequence(op_ctx *cx, rnn_kind kind, const value *args, va
     } else {
         call.h0 = arg_tensor(hx);
     }
+    if (call.params->len % rnn_params_per_set(&call) != 0)
+        return diag_fail(cx->diag, CTSC_FAILED, "got an incorrect number of RNN parameters");
     return packed ? rnn_packed(cx, &call, args, results) : rnn_padded(cx, &call, args, results);
 }
 

@@ -60,9 +60,26 @@ static double scan_log_add(double a, double v) {
 }
 
 /* The latest of equals counts; a NaN stays, and a later NaN is later. */
+#define SCAN_EXTREME_LINE(OP)                                                                      \
+    const T *line = (const T *)tensor_data(j->in) + base;                                          \
+    T *to = (T *)tensor_data(j->out) + base;                                                       \
+    int64_t *places = TENSOR_AT(j->indices, int64_t) + base, last = 0;                             \
+    ACC best = (ACC)LOAD(line[0]);                                                                 \
+    for (int64_t k = 0, n = j->n; k < n; k++) {                                                    \
+        ACC v = (ACC)LOAD(line[k]);                                                                \
+        bool better = (v != v) | ((best == best) & (v OP best));                                   \
+        best = better ? v : best;                                                                  \
+        last = better ? k : last;                                                                  \
+        STORE(to + k, best);                                                                       \
+        places[k] = last;                                                                          \
+    }
 #define SCAN_EXTREME(OP)                                                                           \
     {                                                                                              \
         ACC run[SCAN_LANES];                                                                       \
+        if (lanes == 1 && j->inner == 1) { /* one line: in registers */                            \
+            SCAN_EXTREME_LINE(OP)                                                                  \
+            return CTSC_OK;                                                                        \
+        }                                                                                          \
         int64_t at[SCAN_LANES] = {0}, *place = TENSOR_AT(j->indices, int64_t) + base;              \
         const T *x = (const T *)tensor_data(j->in) + base;                                         \
         T *y = (T *)tensor_data(j->out) + base;                                                    \

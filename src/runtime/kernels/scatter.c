@@ -246,12 +246,18 @@ static void scatter_end(scatter_job *job) {
     tensor_unref(job->target);
 }
 
+/* dim, index and source; reductions are looked at after them. */
+static ctsc_status scatter_check_args(op_ctx *cx, const value *args, int *dim) {
+    const tensor *self = arg_tensor(&args[0]);
+    TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), self->ndim, dim));
+    return scatter_check(cx, self, *dim, arg_tensor(&args[2]), args[3].tag == V_TENSOR ? arg_tensor(&args[3]) : NULL);
+}
+
 static ctsc_status scatter_begin(op_ctx *cx, const value *args, scatter_job *job) {
     tensor *self = arg_tensor(&args[0]);
     *job = (scatter_job){.index = arg_tensor(&args[2])};
     bool number = args[3].tag != V_TENSOR;
-    TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), self->ndim, &job->dim));
-    TRY(scatter_check(cx, self, job->dim, job->index, number ? NULL : arg_tensor(&args[3])));
+    TRY(scatter_check_args(cx, args, &job->dim));
     if (move_in_place(cx)) {
         TRY(move_refuse_overlap(cx, self, job->index));
         if (!number) TRY(move_refuse_overlap(cx, self, arg_tensor(&args[3])));
@@ -303,6 +309,8 @@ ctsc_status op_scatter_add(op_ctx *cx, const value *args, value *results) {
 /* scatter(..., reduce="add" or "multiply") */
 ctsc_status op_scatter_with(op_ctx *cx, const value *args, value *results) {
     const char *reduce = args[4].u.str->bytes;
+    int dim;
+    TRY(scatter_check_args(cx, args, &dim));
     bool add = strcmp(reduce, "add") == 0;
     if (!add && strcmp(reduce, "multiply") != 0)
         return diag_fail(cx->diag, CTSC_FAILED, "reduce argument must be either add or multiply.");
@@ -378,6 +386,8 @@ static ctsc_status scatter_divide(op_ctx *cx, const scatter_job *job, bool inclu
 
 ctsc_status op_scatter_reduce(op_ctx *cx, const value *args, value *results) {
     scatter_kind kind = SCATTER_SUM;
+    int dim;
+    TRY(scatter_check_args(cx, args, &dim));
     bool include_self = arg_bool(&args[5]);
     while (kind < SCATTER_KINDS && strcmp(args[4].u.str->bytes, scatter_kinds[kind].name) != 0)
         kind++;

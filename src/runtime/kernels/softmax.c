@@ -142,6 +142,7 @@ ctsc_status nn_softmax(op_ctx *cx, tensor *input, int64_t dim_arg, dtype dt, boo
     int dim;
     TRY(tensor_wrap_dim(cx->diag, dim_arg, input->ndim, &dim));
     bool last = dim >= input->ndim - 1;
+    if (dtype_is_integral(dt) && input->numel == 0) return tensor_new_like(cx->diag, input, dt, out);
     if (!dtype_is_float(dt))
         return op_refuse_dtype(cx,
                                !last       ? "softmax_kernel_impl"
