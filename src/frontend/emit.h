@@ -232,6 +232,8 @@ bool emit_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n);
  * ... and, in archives, "torch", "ops", "CONSTANTS". NULL without an error: unknown. */
 sugar *emit_builtin_name(emitter *e, const char *name);
 sugar *emit_builtin_of_library(emitter *e, const char *name);
+/* Behind the error for an operator nobody knows: that a library with its namespace may be missing. */
+void emit_note_library(emitter *e, const char *op);
 sugar *emit_namespace_member(emitter *e, source_range r, const sugar *ns, const char *name);
 /* emit_special.c */
 sugar *emit_special_call(emitter *e, const expr *call, const sugar *form, type *hint);

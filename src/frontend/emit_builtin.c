@@ -210,6 +210,13 @@ sugar *emit_builtin_of_library(emitter *e, const char *name) {
     return NULL;
 }
 
+void emit_note_library(emitter *e, const char *op) {
+    const char *colons = strstr(op, "::"), *space = colons ? arena_strndup(e->scratch, op, (size_t)(colons - op)) : op;
+    if (!op_space_known(space))
+        diag_note(e->diag, (source_range){0}, "operators of '%s' come from a library of their own, which has to be loaded first: "
+                  "ctsc --load-library FILE, or ctsc_load_library in a program", space);
+}
+
 /* torch.add -> aten::add; ops.prim.dtype -> prim::dtype */
 sugar *emit_namespace_member(emitter *e, source_range r, const sugar *ns, const char *name) {
     const char *path = ns->name;
@@ -234,8 +241,6 @@ sugar *emit_namespace_member(emitter *e, source_range r, const sugar *ns, const 
     const char *close[1];
     if (op_similar(op, close, 1) == 1) emit_fail(e, r, "Unknown builtin op: %s. Did you mean %s?", op, close[0]);
     else emit_fail(e, r, "Unknown builtin op: %s", op);
-    if (!op_space_known(prefix))
-        diag_note(e->diag, (source_range){0}, "operators of '%s' come from a library of their own, which has to be loaded first: "
-                  "ctsc --load-library FILE, or ctsc_load_library in a program", prefix);
+    emit_note_library(e, op);
     return NULL;
 }

@@ -148,6 +148,7 @@ static ir_value *call_unknown(emitter *e, source_range r, const char *name) {
     }
     emit_fail(e, r, "%s", sb_str(&sb));
     sb_free(&sb);
+    emit_note_library(e, name);
     return NULL;
 }
 
