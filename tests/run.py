@@ -16,6 +16,7 @@ Groups:
   source  the same programs compiled from their source.py: results, and graphs against PyTorch's graph.txt
   examples  every file of examples/models compiles and runs
   demo    the demo's numbers
+  install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
   diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
   levels  corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
 """
@@ -363,6 +364,17 @@ def group_demo(tally, args, env):
         tally.add("demo", text, code == 0 and text in out, out + err)
 
 
+def group_install(tally, args, env):
+    if args.sanitizer:
+        return
+    code, out, err = run([sys.executable, os.path.join(HERE, "install.py"), "--build", args.build], env)
+    results = re.findall(r"(?ms)^(ok|FAIL) (\w+)(.*?)(?=^ok |^FAIL |\Z)", out)
+    for verdict, name, text in results:
+        tally.add("install", name, verdict == "ok", text)
+    if not results or (code and all(r[0] == "ok" for r in results)):
+        tally.add("install", "tests/install.py", False, out + err)
+
+
 def main():
     ap = argparse.ArgumentParser(description="Run the tests.")
     ap.add_argument("--build", default="build", help="build folder")
@@ -388,6 +400,7 @@ def main():
         "source": lambda: group_source(tally, args, env),
         "demo": lambda: group_demo(tally, args, env),
         "diff": lambda: group_diff(tally, args, env),
+        "install": lambda: group_install(tally, args, env),
         "levels": lambda: group_levels(tally, args, env),
     }
     chosen = args.only.split(",") if args.only else [name for name in groups if name != "levels"]

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `make install` puts in place, used as a stranger would use it.
+
+    python3 tests/install.py --build build
+
+Installs into a folder of its own, then: every example builds with the flags of pkg-config alone and runs against the shared library; a C++ program links the
+static one; the header compiles in C11 and C++17 without a warning; the shared library exports what the header declares, and nothing else; CMake
+finds the package, where there is CMake. Prints "ok NAME" or "FAIL NAME" and why; the exit code is 1 if anything failed.
+"""
+import argparse
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CPP = r"""
+#include <ctsc.h>
+#include <cstdio>
+int main() {
+    ctsc_value *v = ctsc_int_new(41);
+    std::printf("%d %s\n", static_cast<int>(ctsc_value_int(v)) + 1, ctsc_compatible(CTSC_VERSION_STRING, CTSC_ABI_VERSION) ? "yes" : "no");
+    ctsc_value_free(v);
+    ctsc_module *m = nullptr;
+    ctsc_error *e = ctsc_error_new();
+    const ctsc_status s = ctsc_module_load("models/digits_cnn.pt", &m, e);
+    if (s != CTSC_OK) std::puts(ctsc_error_message(e));
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+    return s;
+}
+"""
+CMAKE = """
+cmake_minimum_required(VERSION 3.13)
+project(stranger C)
+find_package(ctsc 0.1 REQUIRED)
+add_executable(shared %s/examples/run.c)
+target_link_libraries(shared ctsc::ctsc)
+add_executable(static %s/examples/run.c)
+target_link_libraries(static ctsc::static)
+"""
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+
+class Failed(Exception):
+    pass
+
+
+def run(command, env=None, cwd=ROOT):
+    p = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
+    text = p.stdout.decode("utf-8", "replace")
+    if p.returncode:
+        raise Failed("%s\nended with %d\n%s" % (" ".join(command), p.returncode, text[-3000:]))
+    return text
+
+
+class Stranger:
+    def __init__(self, build, folder):
+        self.folder, self.prefix = folder, os.path.join(folder, "usr")
+        self.environment = dict(os.environ, PKG_CONFIG_PATH=os.path.join(self.prefix, "lib", "pkgconfig"),
+                                LD_LIBRARY_PATH=os.path.join(self.prefix, "lib"))
+        self.make = ["make", "--no-print-directory", "BUILD=" + build, "PREFIX=" + self.prefix]
+
+    def path(self, *parts):
+        return os.path.join(self.prefix, *parts)
+
+    def flags(self, *what):
+        return run(["pkg-config", *what, "ctsc"], self.environment).split()
+
+    def compile(self, name, source, compiler, flags, libs):
+        out = os.path.join(self.folder, name)
+        run(compiler + ["-o", out, source] + flags + libs, self.environment)
+        return out
+
+    # ---- the tests
+
+    def test_files(self):
+        run(self.make + ["install"])
+        for name in ("bin/ctsc", "lib/libctsc.so", "lib/libctsc.so.0", "lib/libctsc.a", "include/ctsc.h", "lib/pkgconfig/ctsc.pc",
+                     "lib/cmake/ctsc/ctscConfig.cmake", "share/man/man1/ctsc.1", "share/bash-completion/completions/ctsc",
+                     "share/zsh/site-functions/_ctsc", "share/fish/vendor_completions.d/ctsc.fish"):
+            if not os.path.getsize(self.path(name)):
+                raise Failed("%s is empty" % name)
+        text = run([self.path("bin", "ctsc"), "run", "models/digits_cnn.pt", "--inputs", "models/digits_test.pt", "--expect",
+                    "models/digits_expected.pt", "--atol", "1e-4"])
+        if "as expected" not in text:
+            raise Failed(text)
+
+    def test_header(self):
+        source = os.path.join(self.folder, "header.c")
+        with open(source, "w") as f:
+            f.write("#include <ctsc.h>\nint main(void) { return 0; }\n")
+        include = self.flags("--cflags")
+        run(["cc", "-std=c11", "-fsyntax-only", *STRICT, source] + include)
+        run(["c++", "-std=c++17", "-x", "c++", "-fsyntax-only", *STRICT, source] + include)
+
+    def test_symbols(self):
+        """Two independent readings of the header: the compiler's, and the library's."""
+        text = run(["cc", "-E", "-P", "-std=c11", self.path("include", "ctsc.h")])
+        text = re.sub(r"static inline[^{;]*\{.*?\}", "", text, flags=re.S)
+        declared = set(re.findall(r"\b(ctsc_[a-z0-9_]+)\s*\((?!\*)", re.sub(r"typedef[^;{]*;", "", text)))
+        exported = {line.split()[-1].split("@")[0] for line in run(["nm", "-D", "--defined-only", self.path("lib", "libctsc.so")]).splitlines()
+                    if " A " not in line}
+        if declared != exported:
+            raise Failed("declared, not exported: %s\nexported, not declared: %s" % (sorted(declared - exported), sorted(exported - declared)))
+        versions = run(["nm", "-D", "--with-symbol-versions", "--defined-only", self.path("lib", "libctsc.so")])
+        if "ctsc_version@@CTSC_0" not in versions:
+            raise Failed("the symbols have no version")
+
+    def test_examples(self):
+        flags = self.flags("--cflags", "--libs")
+        for source in sorted(glob.glob(os.path.join(ROOT, "examples", "*.c"))):
+            name = os.path.basename(source)[:-2]
+            extra = ["-lmicrohttpd"] if name == "server" else []
+            program = self.compile(name, source, ["cc", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"], flags + extra, ["-lm", "-pthread"])
+            if name == "demo":
+                run([program, "models"], self.environment)
+            elif name != "server":
+                run([program], self.environment)
+
+    def test_custom_op(self):
+        library = self.compile("libwarp.so", os.path.join(ROOT, "examples", "custom_op", "warp.c"), ["cc", "-shared", "-fPIC"],
+                               self.flags("--cflags", "--libs"), ["-lm"])
+        text = run([self.path("bin", "ctsc"), "--load-library", library, "run", "examples/custom_op/warp.py", "--input", "float32[1,2,2]:ones",
+                    "--input", "float32[3,3]:zeros"], self.environment)
+        if text.split()[-6:-3] != ["1", "1", "["] and "CPUFloatType{1,2,2}" not in text:
+            raise Failed(text)
+
+    def test_cpp_static(self):
+        source = os.path.join(self.folder, "stranger.cpp")
+        with open(source, "w") as f:
+            f.write(CPP)
+        static = [self.path("lib", "libctsc.a")] + [x for x in self.flags("--libs", "--static") if x != "-lctsc"]
+        program = self.compile("stranger", source, ["c++", "-std=c++17", *STRICT], self.flags("--cflags"), static)
+        if run([program]) != "42 yes\n":
+            raise Failed("the C++ program printed something else")
+
+    def test_cmake(self):
+        if not shutil.which("cmake"):
+            return "skipped, there is no cmake"
+        folder = os.path.join(self.folder, "cmake")
+        os.mkdir(folder)
+        with open(os.path.join(folder, "CMakeLists.txt"), "w") as f:
+            f.write(CMAKE % (ROOT, ROOT))
+        run(["cmake", "-DCMAKE_PREFIX_PATH=" + self.prefix, "-B", folder + "/out", folder])
+        run(["cmake", "--build", folder + "/out"])
+        for name in ("shared", "static"):
+            run([folder + "/out/" + name], self.environment)
+
+    def test_uninstall(self):
+        run(self.make + ["uninstall"])
+        left = [f for _, _, files in os.walk(self.prefix) for f in files]
+        if left:
+            raise Failed("left behind: %s" % left)
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--build", default="build")
+    args = ap.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        s = Stranger(args.build, folder)
+        for name in ("files", "header", "symbols", "examples", "custom_op", "cpp_static", "cmake", "uninstall"):
+            try:
+                note = getattr(s, "test_" + name)()
+                print("ok %s%s" % (name, ": " + note if note else ""), flush=True)
+            except (Failed, OSError, subprocess.TimeoutExpired) as why:
+                print("FAIL %s\n%s" % (name, why), flush=True)
+                failed += 1
+                if name == "files":
+                    break
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
