@@ -60,7 +60,7 @@ static ctsc_status op_custom(op_ctx *cx, const value *args, value *results) {
     ctsc_error said = {{0}};
     ctsc_status st = CTSC_OK;
     for (int i = 0; i < s->nargs; i++) {
-        given[i].v = args[i];
+        given[i] = (struct ctsc_value){.v = args[i]};
         handles[i] = &given[i];
     }
     for (int i = 0; c->options.shape && i < s->nreturns && st == CTSC_OK; i++)
