@@ -21,6 +21,9 @@
 #   make bench-gemm     speed of matrix products against OpenBLAS
 #   make test-levels    every program at every level of optimisation
 #   make diff           random graphs at different levels, for long (DIFF_COUNT=, SEED=)
+#   make bench-serve    requests per second of the inference server (wrk)
+#   make soak           the inference server under load and hostile clients, for long (SECONDS=)
+#   make test-triton    the inference server and tritonclient from PyPI
 #   make test-torch     archives to and from real PyTorch, where it is installed
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
 #   make fuzz-fast      the same without sanitizers, five times as fast: for long runs
@@ -53,7 +56,7 @@ endif
 CPPFLAGS += -Iinclude -Isrc -D_GNU_SOURCE
 # -ffp-contract=off: the same results whether or not the compiler may fuse a*b+c.
 CFLAGS += -std=c11 $(OPT) -g $(WARN) -fPIC -fvisibility=hidden -fno-strict-aliasing -fno-math-errno \
-          -ffp-contract=off -fno-omit-frame-pointer -pthread $(SANFLAGS)
+          -ffp-contract=off -fno-omit-frame-pointer -fno-asynchronous-unwind-tables -pthread $(SANFLAGS)
 LDFLAGS += -pthread $(SANFLAGS)
 LDLIBS += -lzip -lopenblas -ljansson -lz -lm -ldl
 
@@ -65,6 +68,9 @@ LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC),$(foreach d,$(LIB_DIRS),$(wild
 CLI_SRC := $(wildcard src/cli/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
+# The inference server: a part of the command, which alone needs libmicrohttpd.
+SERVE_SRC := $(wildcard src/serve/*.c)
+SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/%.o)
 
 # The compiler for kernels: LLVM 19, in a library of its own that ctsc opens when it needs it.
 LLVM ?= 1
@@ -88,6 +94,7 @@ $(BUILD)/%.o: %.c Makefile
 # Assembled in with .incbin, which the compiler's dependency output does not see.
 $(BUILD)/src/ir/schemas_data.o: src/ir/schemas.txt
 $(BUILD)/src/frontend/upgraders.o: src/frontend/prelude/upgraders.py
+$(BUILD)/src/runtime/native.o: $(wildcard src/frontend/prelude/classes/*.py)
 $(BUILD)/src/runtime/composite.o: $(shell find src/frontend/prelude/operators* -name '*.py')
 $(BUILD)/src/frontend/prelude.o: $(shell find src/frontend/prelude -name '*.py')
 
@@ -96,11 +103,17 @@ $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@echo "  AR    $@"
 	$(Q)ar rcs $@ $^
 
+$(BUILD)/libserve.a: $(SERVE_OBJ)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+$(BUILD)/src/serve/page.o: src/serve/page.html
+
 # Libraries with operators (--load-library) find the public functions in the command.
 EXPORT := -Wl,--export-dynamic-symbol=ctsc_*
-$(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libctsc.a
+$(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libctsc.a
 	@echo "  LD    $@"
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libserve.a -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
+	    -lmicrohttpd $(LDLIBS)
 
 ifneq ($(JIT),)
 jit: $(JIT)
@@ -128,6 +141,7 @@ $(BUILD)/examples/%: examples/%.c include/ctsc.h $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+$(BUILD)/examples/server: LDLIBS += -lmicrohttpd
 # Operators of a program's own, in a shared library.
 PLUGINS := $(patsubst examples/custom_op/%.c,$(BUILD)/examples/custom_op/lib%.so,$(wildcard examples/custom_op/*.c))
 $(BUILD)/examples/custom_op/lib%.so: examples/custom_op/%.c include/ctsc.h
@@ -148,7 +162,12 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
 	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MT $@ -c $< -o $@.o
-	$(Q)$(CC) $(LDFLAGS) -o $@ $@.o $(BUILD)/libctsc.a -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $@.o $(WITH) $(BUILD)/libctsc.a -lcmocka $(LDLIBS)
+
+# Tests of the server's inside need it.
+$(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: WITH := $(BUILD)/libserve.a
+$(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: $(BUILD)/libserve.a
+$(BUILD)/tests/unit/test_serve: WITH += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 unit: $(UNIT_BIN) jit
 
@@ -169,6 +188,21 @@ TORCH_PYTHON ?= /usr/bin/python3
 test-torch: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@status=0; for t in tests/interop/*.py tests/prelude/*.py; do echo "$$t"; $(TORCH_PYTHON) $$t --ctsc $(BUILD)/ctsc || status=1; done; exit $$status
+
+# Requests per second of the inference server (wrk, 32 connections): make bench-serve [SERVE="--only digits --seconds 10"]
+bench-serve: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@python3 bench/serve.py --ctsc $(BUILD)/ctsc $(SERVE)
+# The inference server for long: load, hostile clients, files that change; fails if a request does or memory grows.
+SECONDS ?= 600
+soak: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	python3 tests/serve/soak.py --ctsc $(BUILD)/ctsc --seconds $(SECONDS)
+# ... and with the public Python client, which is put into the build folder.
+test-triton: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@[ -d $(BUILD)/triton ] || pip install -q --target $(BUILD)/triton 'tritonclient[http]' || echo "tritonclient cannot be installed"
+	python3 tests/serve/triton.py --ctsc $(BUILD)/ctsc --site $(BUILD)/triton
 
 # Calls of every operator at the edges (empty, 0-dim, overlapping, nan, overflow ...) against real PyTorch; prints what differs. What agreed is
 # kept in tests/edges/cases.txt, which make test checks: make test-edges [EDGES_SEED=2]
@@ -231,11 +265,11 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 fuzz-targets: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/%)
 $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libctsc.a
 	@echo "  FUZZ  $<"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer -o $@ $< $(BUILD)/libctsc.a $(LDFLAGS) $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer -o $@ $< $(WITH) $(BUILD)/libctsc.a $(LDFLAGS) $(LDLIBS)
 # The same targets as plain programs that run the files they are given.
 $(BUILD)/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay_main.c $(BUILD)/libctsc.a
 	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< tests/fuzz/replay_main.c $(BUILD)/libctsc.a $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< tests/fuzz/replay_main.c $(WITH) $(BUILD)/libctsc.a $(LDLIBS)
 
 # The differential fuzzer: random graphs at different levels of optimisation (tests/diff/diff_main.c says how to look closer).
 # make diff [DIFF_COUNT=1000000] [DIFF_LEVEL_COUNT=20000] [SEED=1]
@@ -263,6 +297,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all jit unit examples demo test test-levels diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean
+.PHONY: all build-all bench-serve soak test-triton jit unit examples demo test test-levels diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean
 .SECONDARY:
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

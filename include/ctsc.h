@@ -288,6 +288,7 @@ typedef struct ctsc_run_options {
     uint64_t timeout_us;       /* from the start of the call, microseconds; 0: no limit */
     uint64_t max_bytes;        /* of memory the call may hold at a time beyond what the module keeps for its next call, with the default
                                   allocator; 0: no limit */
+    struct ctsc_profiler *profiler; /* counts and times what the call does (section profiling); NULL: nobody */
 } ctsc_run_options;
 
 /* Calls a method. args: nargs values, borrowed; missing ones take their defaults. o may be NULL. */
@@ -335,6 +336,88 @@ CTSC_API ctsc_status ctsc_module_operators(const ctsc_module *m,
                                            void (*visit)(void *ctx, const ctsc_operator_use *u),
                                            void *ctx, ctsc_error *e);
 
+/* ---- signatures -------------------------------------------------------------------------------- */
+
+/* What a method takes and gives. A signature is a copy: it may outlive the module. Reading it is safe from any thread. */
+typedef struct ctsc_signature ctsc_signature;
+
+typedef struct ctsc_argument {
+    const char *name;  /* of a result: the field of a NamedTuple, else "" */
+    const char *type;  /* as in Python: "Tensor", "Optional[int]", "List[Tensor]" */
+    ctsc_kind kind;    /* what values of the type are; of an Optional, what they are when they are not None */
+    bool optional;     /* the type is Optional: None is possible */
+    const ctsc_value *default_value; /* borrowed; NULL: the argument must be given */
+} ctsc_argument;
+
+/* Free *out with ctsc_signature_free. Fails with CTSC_USAGE if there is no such method. */
+CTSC_API ctsc_status ctsc_module_signature(const ctsc_module *m, const char *method, ctsc_signature **out, ctsc_error *e);
+CTSC_API void ctsc_signature_free(ctsc_signature *s); /* s may be NULL */
+/* Arguments without self, in the order in which ctsc_module_run takes them. */
+CTSC_API size_t ctsc_signature_argument_count(const ctsc_signature *s);
+/* Borrowed until ctsc_signature_free; NULL out of range. */
+CTSC_API const ctsc_argument *ctsc_signature_argument(const ctsc_signature *s, size_t i);
+/* Results: the items of a tuple, or the one value that is none. */
+CTSC_API size_t ctsc_signature_result_count(const ctsc_signature *s);
+CTSC_API const ctsc_argument *ctsc_signature_result(const ctsc_signature *s, size_t i);
+/* The qualified name of the NamedTuple that the method gives, or NULL. */
+CTSC_API const char *ctsc_signature_result_class(const ctsc_signature *s);
+
+/* ---- profiling --------------------------------------------------------------------------------- */
+
+/* Collects what calls do: by operator and kernel, by source line, by method; and, where asked for, when. Give it to any number of calls
+ * (ctsc_run_options.profiler), on any number of threads at the same time; calls without one cost nothing more. It must live longer than the calls, and
+ * keeps the code of modules it has seen in memory until it is freed. Results are those of calls that have ended; reading them is
+ * safe at any time. Operations on numbers alone that the interpreter does itself (additions, comparisons) are no entries: their time is that of
+ * "(interpreter)" or of the call around them. */
+typedef struct ctsc_profiler ctsc_profiler;
+
+typedef struct ctsc_profiler_options {
+    size_t size;       /* sizeof(ctsc_profiler_options), for later growth */
+    size_t max_events; /* how many events of the timeline (ctsc_profiler_trace) are kept, about 72 bytes each; 0: no timeline */
+} ctsc_profiler_options;
+
+CTSC_API ctsc_profiler *ctsc_profiler_new(const ctsc_profiler_options *o); /* o may be NULL. NULL without memory */
+CTSC_API void ctsc_profiler_free(ctsc_profiler *p); /* p may be NULL */
+/* Forgets what was collected. Calls that run meanwhile count when they end. */
+CTSC_API void ctsc_profiler_reset(ctsc_profiler *p);
+
+typedef struct ctsc_profile_summary {
+    size_t size;             /* sizeof(ctsc_profile_summary) */
+    uint64_t calls;
+    double total_us;         /* of the calls, in microseconds: the sum of self_us over the entries of each kind of table */
+    uint64_t events, events_dropped; /* of the timeline; those beyond max_events are dropped */
+    bool incomplete;         /* memory ran out: something was not counted */
+} ctsc_profile_summary;
+CTSC_API void ctsc_profiler_summary(const ctsc_profiler *p, ctsc_profile_summary *out);
+
+typedef enum ctsc_profile_by { CTSC_PROFILE_OPERATORS, CTSC_PROFILE_LINES, CTSC_PROFILE_METHODS } ctsc_profile_by;
+
+typedef struct ctsc_profile_entry {
+    const char *name;     /* "aten::conv2d"; "fused_mul_add" of a kernel; a file; "__torch__.Net.forward"; "(compiling kernels)" */
+    const char *kind;     /* "operator", "kernel" (of a fusion group), "call" (of a method), "other"; "line"; "method" */
+    const char *file;     /* of a line; of a kernel, where its group begins; else NULL */
+    unsigned line;        /* from 1 */
+    uint64_t count;       /* executions; of a method: calls, 0 where it was inlined */
+    double self_us;       /* microseconds, without what was called from it */
+    double total_us;      /* with it; recursion counts once */
+    int64_t bytes;        /* of tensors read and written by operators and kernels; views move none */
+    int64_t flops;        /* floating-point operations, as ctsc_module_count_work counts them (ctsc_compiler.h) */
+    uint64_t uncounted;   /* executions whose operations are not known and not in flops */
+    uint64_t allocations; /* blocks taken for tensors and other values by the thread of the call, also those kept from earlier calls */
+    uint64_t allocated_bytes;
+    uint64_t peak_bytes;  /* most that one execution held at a time, beyond what was held before it */
+} ctsc_profile_entry;
+/* Visits the entries of a table, those with the largest self_us first. Strings live as long as p; the entry itself during the visit. Fails
+ * with CTSC_LIMIT without memory. */
+CTSC_API ctsc_status ctsc_profiler_visit(const ctsc_profiler *p, ctsc_profile_by by, void (*visit)(void *ctx, const ctsc_profile_entry *entry),
+                                         void *ctx);
+/* All of it as JSON: {"calls", "total_us", "operators": [entry, ...], "lines": [...], "methods": [...]}; flops that are not all known are null.
+ * Free with ctsc_string_free; NULL without memory. */
+CTSC_API char *ctsc_profiler_json(const ctsc_profiler *p);
+/* The timeline in the Trace Event Format, which Perfetto and Chrome's about:tracing open: a complete event for each execution, per
+ * thread, with the arguments' dtypes and shapes, file, line, bytes and flops. Free with ctsc_string_free; NULL without memory. */
+CTSC_API char *ctsc_profiler_trace(const ctsc_profiler *p);
+
 /* ---- operators --------------------------------------------------------------------------------- */
 
 typedef struct ctsc_operator_info {
@@ -344,6 +427,187 @@ typedef struct ctsc_operator_info {
 } ctsc_operator_info;
 /* Visits every operator overload ctsc knows of. */
 CTSC_API void ctsc_operators(void (*visit)(void *ctx, const ctsc_operator_info *o), void *ctx);
+
+/* ---- calling operators --------------------------------------------------------------------------- */
+
+/* Calls an operator by name. op: "aten::mul", where the values' types choose the overload as they do in a script (order of overloads,
+ * implicit conversions, defaults for what is missing), or one overload, "aten::mul.Tensor". args: nargs values, borrowed. *out: the result, a new
+ * handle; several results come as a tuple, none as None. In-place operators change their argument and return it.
+ * Each call looks its operator up; a ctsc_scope remembers, so use one for many calls. Safe from several threads.
+ * Errors: CTSC_FAILED, the arguments fit no overload or the operator failed, in PyTorch's words; CTSC_UNSUPPORTED. */
+CTSC_API ctsc_status ctsc_call(const char *op, size_t nargs, ctsc_value *const *args, ctsc_value **out, ctsc_error *e);
+/* The same with keywords: names has nargs entries, NULL for positional arguments, which come first. names may be NULL. */
+CTSC_API ctsc_status ctsc_call_with(const char *op, size_t nargs, const char *const *names, ctsc_value *const *args,
+                                    ctsc_value **out, ctsc_error *e);
+
+/* A scope owns every value that is made through it and keeps the first error: later calls do nothing and give NULL, and a NULL argument gives
+ * NULL. So computations read as what they are, and are checked once:
+ *
+ *     ctsc_value *h = ctsc_relu(s, ctsc_linear(s, x, w, b));
+ *     if (ctsc_scope_status(s) != CTSC_OK) puts(ctsc_error_message(ctsc_scope_error(s)));
+ *
+ * Values that others own (of ctsc_tensor_new, ctsc_module_run, ...) can be arguments as well. Values of a scope live until ctsc_scope_reset or
+ * ctsc_scope_free; do not free them; ctsc_value_copy keeps one for longer. A scope is used by one thread at a time. */
+typedef struct ctsc_scope ctsc_scope;
+
+CTSC_API ctsc_scope *ctsc_scope_new(void); /* NULL without memory */
+CTSC_API void ctsc_scope_free(ctsc_scope *s); /* s may be NULL; a trace that has begun is dropped */
+/* Frees the scope's values and forgets its error; what it knows of operators stays. Ends a trace that has begun, without a result. */
+CTSC_API void ctsc_scope_reset(ctsc_scope *s);
+CTSC_API ctsc_status ctsc_scope_status(const ctsc_scope *s); /* CTSC_LIMIT for NULL */
+CTSC_API const ctsc_error *ctsc_scope_error(const ctsc_scope *s); /* borrowed, until reset; its message is "" without an error */
+
+/* ctsc_call_with through a scope: the result is the scope's; NULL after an error. */
+CTSC_API ctsc_value *ctsc_scope_call(ctsc_scope *s, const char *op, size_t nargs, const char *const *names, ctsc_value *const *args);
+/* The same with n arguments in place: ctsc_op(s, "aten::mul", 2, x, y). */
+CTSC_API ctsc_value *ctsc_op(ctsc_scope *s, const char *op, int n, ...);
+/* A method of a loaded or compiled module, as ctsc_module_run. While tracing, the call is recorded and keeps its control flow: the module becomes
+ * a submodule of the trace's, a copy that shares its tensors. */
+CTSC_API ctsc_value *ctsc_run(ctsc_scope *s, const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args);
+/* Gives v to the scope, which frees it; returns v. v NULL: an error of the scope. */
+CTSC_API ctsc_value *ctsc_take(ctsc_scope *s, ctsc_value *v);
+/* Values as arguments. The items of lists and tuples are borrowed. */
+CTSC_API ctsc_value *ctsc_none(ctsc_scope *s);
+CTSC_API ctsc_value *ctsc_bool(ctsc_scope *s, bool b);
+CTSC_API ctsc_value *ctsc_int(ctsc_scope *s, int64_t i);
+CTSC_API ctsc_value *ctsc_float(ctsc_scope *s, double f);
+CTSC_API ctsc_value *ctsc_string(ctsc_scope *s, const char *text);
+CTSC_API ctsc_value *ctsc_ints(ctsc_scope *s, size_t n, const int64_t *ints);
+CTSC_API ctsc_value *ctsc_list(ctsc_scope *s, size_t n, ctsc_value *const *items);
+CTSC_API ctsc_value *ctsc_tuple(ctsc_scope *s, size_t n, ctsc_value *const *items);
+/* Item i of a list or tuple (of several results). */
+CTSC_API ctsc_value *ctsc_item(ctsc_scope *s, ctsc_value *v, size_t i);
+/* Attribute "layer1.weight" of a module, not copied. While tracing, it is an attribute of that name, unless ctsc_parameter gives it another. */
+CTSC_API ctsc_value *ctsc_attribute(ctsc_scope *s, const ctsc_module *m, const char *name);
+
+/* The common operators. Tensors are ctsc_value; dim counts from the back when negative; NULL leaves out what is marked "or NULL". */
+#define CTSC_FN(name, op, params, ...) \
+    static inline ctsc_value *ctsc_##name params { \
+        ctsc_value *args[] = {__VA_ARGS__}; \
+        return ctsc_scope_call(s, "aten::" op, sizeof args / sizeof *args, NULL, args); \
+    }
+#define CTSC_X ctsc_scope *s, ctsc_value *x
+#define CTSC_I(i) ctsc_int(s, i)
+#define CTSC_OR_NONE(v) ((v) ? (v) : ctsc_none(s))
+#define CTSC_OP1(name) CTSC_FN(name, #name, (CTSC_X), x)
+#define CTSC_OP2(name) CTSC_FN(name, #name, (CTSC_X, ctsc_value *y), x, y)
+#define CTSC_OP_DIM(name) CTSC_FN(name, #name, (CTSC_X, int64_t dim), x, CTSC_I(dim))
+#define CTSC_OP_OVER(name) CTSC_FN(name##_dim, #name, (CTSC_X, int64_t dim, bool keep), x, ctsc_ints(s, 1, &dim), ctsc_bool(s, keep))
+#define CTSC_OP_INTS(name) CTSC_FN(name, #name, (CTSC_X, size_t n, const int64_t *ints), x, ctsc_ints(s, n, ints))
+/* Elementwise. relu_ and its like change x. */
+CTSC_OP1(relu) CTSC_OP1(gelu) CTSC_OP1(silu) CTSC_OP1(sigmoid) CTSC_OP1(tanh) CTSC_OP1(exp) CTSC_OP1(log) CTSC_OP1(sqrt) CTSC_OP1(rsqrt)
+CTSC_OP1(abs) CTSC_OP1(neg) CTSC_OP1(sin) CTSC_OP1(cos) CTSC_OP1(erf) CTSC_OP1(floor) CTSC_OP1(round) CTSC_OP1(softplus)
+CTSC_OP1(relu_) CTSC_OP1(sigmoid_) CTSC_OP1(tanh_) CTSC_OP1(zero_)
+/* y may be a number: ctsc_mul(s, x, ctsc_float(s, 0.5)). add_ and its like change x. */
+CTSC_OP2(add) CTSC_OP2(sub) CTSC_OP2(mul) CTSC_OP2(div) CTSC_OP2(pow) CTSC_OP2(add_) CTSC_OP2(sub_) CTSC_OP2(mul_) CTSC_OP2(div_) CTSC_OP2(copy_)
+CTSC_OP2(minimum) CTSC_OP2(maximum) CTSC_OP2(eq) CTSC_OP2(ne) CTSC_OP2(lt) CTSC_OP2(le) CTSC_OP2(gt) CTSC_OP2(ge)
+CTSC_FN(where, "where", (ctsc_scope *s, ctsc_value *condition, ctsc_value *x, ctsc_value *y), condition, x, y)
+CTSC_FN(masked_fill, "masked_fill", (CTSC_X, ctsc_value *mask, double v), x, mask, ctsc_float(s, v))
+CTSC_FN(clamp, "clamp", (CTSC_X, double min, double max), x, ctsc_float(s, min), ctsc_float(s, max))
+CTSC_FN(to, "to.dtype", (CTSC_X, ctsc_dtype type), x, CTSC_I(type))
+/* Matrix products; new tensors like x; copies; the transpose of a matrix. */
+CTSC_OP2(matmul) CTSC_OP2(mm) CTSC_OP2(bmm)
+CTSC_OP1(zeros_like) CTSC_OP1(ones_like) CTSC_OP1(clone) CTSC_OP1(contiguous) CTSC_OP1(detach) CTSC_OP1(t)
+CTSC_FN(arange, "arange", (ctsc_scope *s, int64_t end), CTSC_I(end))
+/* Reductions: of everything; over one dimension, which stays with size 1 if keep. */
+CTSC_OP1(sum) CTSC_OP1(mean) CTSC_OP1(max) CTSC_OP1(min) CTSC_OP1(argmax)
+CTSC_OP_OVER(sum) CTSC_OP_OVER(mean) CTSC_OP_OVER(amax) CTSC_OP_OVER(amin)
+CTSC_FN(argmax_dim, "argmax", (CTSC_X, int64_t dim, bool keep), x, CTSC_I(dim), ctsc_bool(s, keep))
+/* By dimension; ctsc_size is an int value, which a trace records; ctsc_unbind and ctsc_chunk give lists. */
+CTSC_OP_DIM(softmax) CTSC_OP_DIM(log_softmax) CTSC_OP_DIM(cumsum) CTSC_OP_DIM(squeeze) CTSC_OP_DIM(unsqueeze) CTSC_OP_DIM(size) CTSC_OP_DIM(unbind)
+CTSC_FN(chunk, "chunk", (CTSC_X, int64_t n, int64_t dim), x, CTSC_I(n), CTSC_I(dim))
+CTSC_FN(cat, "cat", (ctsc_scope *s, size_t n, ctsc_value *const *xs, int64_t dim), ctsc_list(s, n, xs), CTSC_I(dim))
+CTSC_FN(stack, "stack", (ctsc_scope *s, size_t n, ctsc_value *const *xs, int64_t dim), ctsc_list(s, n, xs), CTSC_I(dim))
+CTSC_FN(gather, "gather", (CTSC_X, int64_t dim, ctsc_value *index), x, CTSC_I(dim), index)
+CTSC_FN(index_select, "index_select", (CTSC_X, int64_t dim, ctsc_value *index), x, CTSC_I(dim), index)
+/* Views and shapes. ints: n sizes or dimensions; one size may be -1 in reshape and view. */
+CTSC_OP_INTS(reshape) CTSC_OP_INTS(view) CTSC_OP_INTS(permute) CTSC_OP_INTS(expand)
+CTSC_FN(transpose, "transpose", (CTSC_X, int64_t dim0, int64_t dim1), x, CTSC_I(dim0), CTSC_I(dim1))
+CTSC_FN(flatten, "flatten", (CTSC_X, int64_t first, int64_t last), x, CTSC_I(first), CTSC_I(last))
+CTSC_FN(select, "select", (CTSC_X, int64_t dim, int64_t i), x, CTSC_I(dim), CTSC_I(i))
+CTSC_FN(narrow, "narrow", (CTSC_X, int64_t dim, int64_t begin, int64_t n), x, CTSC_I(dim), CTSC_I(begin), CTSC_I(n))
+CTSC_FN(slice, "slice", (CTSC_X, int64_t dim, int64_t begin, int64_t end, int64_t step), x, CTSC_I(dim), CTSC_I(begin), CTSC_I(end), CTSC_I(step))
+/* Layers. w, b: weight and bias; kernels, strides and paddings are the same in all dimensions. */
+CTSC_FN(linear, "linear", (CTSC_X, ctsc_value *w, ctsc_value *b /* or NULL */), x, w, CTSC_OR_NONE(b))
+CTSC_FN(conv1d, "conv1d", (CTSC_X, ctsc_value *w, ctsc_value *b /* or NULL */, int64_t stride, int64_t padding),
+        x, w, CTSC_OR_NONE(b), CTSC_I(stride), CTSC_I(padding))
+CTSC_FN(conv2d, "conv2d", (CTSC_X, ctsc_value *w, ctsc_value *b /* or NULL */, int64_t stride, int64_t padding),
+        x, w, CTSC_OR_NONE(b), CTSC_I(stride), CTSC_I(padding))
+CTSC_FN(max_pool2d, "max_pool2d", (CTSC_X, int64_t kernel, int64_t stride, int64_t padding), x, CTSC_I(kernel), CTSC_I(stride), CTSC_I(padding))
+CTSC_FN(avg_pool2d, "avg_pool2d", (CTSC_X, int64_t kernel, int64_t stride, int64_t padding), x, CTSC_I(kernel), CTSC_I(stride), CTSC_I(padding))
+CTSC_FN(adaptive_avg_pool2d, "adaptive_avg_pool2d", (CTSC_X, int64_t size), x, CTSC_I(size))
+/* For inference: with the statistics given. */
+CTSC_FN(batch_norm, "batch_norm",
+        (CTSC_X, ctsc_value *w /* or NULL */, ctsc_value *b /* or NULL */, ctsc_value *mean, ctsc_value *var, double eps),
+        x, CTSC_OR_NONE(w), CTSC_OR_NONE(b), mean, var, ctsc_bool(s, false), ctsc_float(s, 0.1), ctsc_float(s, eps), ctsc_bool(s, true))
+/* Over the last n dimensions, whose sizes shape tells. */
+CTSC_FN(layer_norm, "layer_norm",
+        (CTSC_X, size_t n, const int64_t *shape, ctsc_value *w /* or NULL */, ctsc_value *b /* or NULL */, double eps),
+        x, ctsc_ints(s, n, shape), CTSC_OR_NONE(w), CTSC_OR_NONE(b), ctsc_float(s, eps))
+CTSC_FN(embedding, "embedding", (ctsc_scope *s, ctsc_value *w, ctsc_value *index), w, index)
+static inline ctsc_value *ctsc_zeros(ctsc_scope *s, ctsc_dtype type, size_t n, const int64_t *sizes) {
+    const char *const names[] = {NULL, "dtype"};
+    ctsc_value *args[] = {ctsc_ints(s, n, sizes), ctsc_int(s, type)};
+    return ctsc_scope_call(s, "aten::zeros", 2, names, args);
+}
+#undef CTSC_FN
+#undef CTSC_X
+#undef CTSC_I
+#undef CTSC_OR_NONE
+#undef CTSC_OP1
+#undef CTSC_OP2
+#undef CTSC_OP_DIM
+#undef CTSC_OP_OVER
+#undef CTSC_OP_INTS
+
+/* ---- tracing ------------------------------------------------------------------------------------- */
+
+/* A trace records what is called through a scope, and makes a module of it, whose method forward computes the same for other inputs.
+ *
+ *     ctsc_trace_begin(s, NULL);
+ *     ctsc_value *x = ctsc_input(s, "x", example), *w = ctsc_parameter(s, "fc.weight", weight);
+ *     ctsc_value *y = ctsc_relu(s, ctsc_linear(s, x, w, NULL));
+ *     ctsc_module *m;
+ *     if (ctsc_trace_end(s, y, &m, e) == CTSC_OK) ctsc_module_save(m, "net.pt", e);
+ *
+ * The module runs, prints, freezes and saves like a loaded one. Loops and branches of the C program leave no trace but the calls that were made;
+ * sizes are constants unless they come from ctsc_size; in-place calls and views are recorded as such. docs/trace.md tells more. */
+typedef struct ctsc_trace_options {
+    size_t size;        /* sizeof(ctsc_trace_options), for later growth */
+    const char *name;   /* of the module's class; NULL: "Traced" */
+    void (*warn)(void *ctx, const char *text); /* what may make the trace wrong for other inputs: the program read a traced value (ctsc_value_int,
+                                                  ctsc_tensor_data, ...), a tensor became a constant; NULL: dropped */
+    void *ctx;
+    /* The rest is for ctsc_trace. */
+    const char *const *input_names; /* as many as inputs; NULL: "input", or "input_1", "input_2", ... */
+    size_t check_count;  /* how many further sets of inputs to check with */
+    ctsc_value *const *const *check_inputs; /* check_count sets, of as many inputs each */
+    bool skip_check;     /* no check at all; else the example inputs are checked as well */
+    double rtol, atol;   /* for results of checks; both 0: 1e-5 and 1e-6 */
+} ctsc_trace_options;
+
+/* Begins to record. o may be NULL. Fails (the scope's error) if the scope already traces or has an error. */
+CTSC_API ctsc_status ctsc_trace_begin(ctsc_scope *s, const ctsc_trace_options *o);
+/* Declares the next argument of forward. Returns the value to compute with; a tensor is also recognised in v itself, a number only in
+ * what is returned. Containers of tensors are possible. Without a trace: another handle on v, as for the two that follow. */
+CTSC_API ctsc_value *ctsc_input(ctsc_scope *s, const char *name, const ctsc_value *v);
+/* Declares a parameter (or a buffer, which optimisers leave alone) of the module: "layer1.weight". It becomes one if it is used. The tensor is not copied.
+ * Of several names the last one before the first use counts. */
+CTSC_API ctsc_value *ctsc_parameter(ctsc_scope *s, const char *name, const ctsc_value *v);
+CTSC_API ctsc_value *ctsc_buffer(ctsc_scope *s, const char *name, const ctsc_value *v);
+/* Ends the trace: result is what forward returns, a tensor or a tuple, list or dict. *out: the module, the caller's. If the scope has an error, that is the error.
+ * The trace is over in any case; the scope's values stay. */
+CTSC_API ctsc_status ctsc_trace_end(ctsc_scope *s, const ctsc_value *result, ctsc_module **out, ctsc_error *e);
+
+/* The program to trace as a function: computes with inputs (the scope's, already declared) through s and returns the result. */
+typedef ctsc_value *(*ctsc_trace_fn)(void *ctx, ctsc_scope *s, size_t n, ctsc_value *const *inputs);
+/* Traces fn with example inputs, then checks: fn runs again with the same and with the check inputs (copies of them), and what it computes, call by call, is
+ * compared with what the trace computes. Fails with CTSC_FAILED, naming the first operator whose result differs, or the first that fn called and the
+ * trace has not; *out is untouched then. */
+CTSC_API ctsc_status ctsc_trace(ctsc_trace_fn fn, void *ctx, size_t n, ctsc_value *const *inputs, const ctsc_trace_options *o,
+                                ctsc_module **out, ctsc_error *e);
+
+/* ---- operators of a program's own ---------------------------------------------------------------- */
 
 /* What an operator of a program's own does. args: one value per argument of the schema, those left out as their defaults, borrowed. results: one per
  * return of the schema, NULL, to be set to new handles that the library takes over; with a shape function, tensors to be written. A failing

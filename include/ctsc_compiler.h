@@ -58,6 +58,22 @@ typedef struct ctsc_kernel_stats {
     double compile_us;   /* the compiler's time */
 } ctsc_kernel_stats;
 CTSC_API void ctsc_get_kernel_stats(ctsc_kernel_stats *out);
+/* What the library finds where it runs (`ctsc doctor`). Texts are empty where there is nothing. */
+typedef struct ctsc_environment {
+    size_t size;              /* sizeof(ctsc_environment) */
+    int threads;              /* that a call may spread over, by default */
+    char blas_core[64];       /* processor that OpenBLAS has chosen its kernels for: "SkylakeX" */
+    char blas_config[256];    /* its version and how it was built */
+    char compiler[4096];      /* file of the library that compiles kernels */
+    char compiler_build[128]; /* its LLVM */
+    char compiler_cpu[64];    /* the processor it compiles for, in LLVM's words */
+    char compiler_error[512]; /* why there is none */
+    char cache[4096];         /* folder of compiled kernels */
+    bool cache_usable;        /* it is there, or was made, and nobody but the user can write to it */
+    int64_t cache_limit;      /* bytes that the folder may grow to */
+} ctsc_environment;
+/* Looks for all of it, which loads LLVM. */
+CTSC_API void ctsc_get_environment(ctsc_environment *out);
 /* What documents say about an operator overload. */
 typedef struct ctsc_operator_detail {
     size_t size;         /* sizeof(ctsc_operator_detail) */

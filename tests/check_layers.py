@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "passes": ["base", "tensor", "ir"],
     "codegen": ["base", "tensor", "ir"],
     "runtime": ["base", "tensor", "ir", "frontend", "passes", "codegen"],
-    "cli": [],
+    "cli": ["serve"],
     "serve": [],
 }
 PUBLIC = {"ctsc.h", "ctsc_compiler.h"}

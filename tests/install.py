@@ -117,10 +117,9 @@ class Stranger:
             name = os.path.basename(source)[:-2]
             extra = ["-lmicrohttpd"] if name == "server" else []
             program = self.compile(name, source, ["cc", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"], flags + extra, ["-lm", "-pthread"])
-            if name == "demo":
-                run([program, "models"], self.environment)
-            elif name != "server":
-                run([program], self.environment)
+            arguments = {"demo": ["models"], "trace": ["models", os.path.join(self.folder, "traced.pt")]}.get(name, [])
+            if name != "server":
+                run([program, *arguments], self.environment)
 
     def test_custom_op(self):
         library = self.compile("libwarp.so", os.path.join(ROOT, "examples", "custom_op", "warp.c"), ["cc", "-shared", "-fPIC"],

@@ -16,6 +16,8 @@ Groups:
   source  the same programs compiled from their source.py: results, and graphs against PyTorch's graph.txt
   examples  every file of examples/models compiles and runs
   demo    the demo's numbers
+  trace   examples/trace.c: a network written in C, traced, saved and run from the archive
+  serve   the inference server, asked by a client over every endpoint (tests/serve/client.py)
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
   diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
   levels  corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
@@ -364,15 +366,29 @@ def group_demo(tally, args, env):
         tally.add("demo", text, code == 0 and text in out, out + err)
 
 
-def group_install(tally, args, env):
-    if args.sanitizer:
-        return
-    code, out, err = run([sys.executable, os.path.join(HERE, "install.py"), "--build", args.build], env)
+def add_report(tally, group, command, env):
+    """A program that prints "ok NAME" or "FAIL NAME", and why, for each of its tests."""
+    code, out, err = run(command, env)
     results = re.findall(r"(?ms)^(ok|FAIL) (\w+)(.*?)(?=^ok |^FAIL |\Z)", out)
     for verdict, name, text in results:
-        tally.add("install", name, verdict == "ok", text)
-    if not results or (code and all(r[0] == "ok" for r in results)):
-        tally.add("install", "tests/install.py", False, out + err)
+        tally.add(group, name, verdict == "ok", text + err)
+    if not results or (code and all(verdict == "ok" for verdict, _, _ in results)):
+        tally.add(group, command[1], False, "exit code %d\n%s\n%s" % (code, out, err))
+
+
+def group_serve(tally, args, env):
+    add_report(tally, "serve", [sys.executable, os.path.join(HERE, "serve", "client.py"), "--ctsc", env["CTSC"]], env)
+
+
+def group_install(tally, args, env):
+    if not args.sanitizer:
+        add_report(tally, "install", [sys.executable, os.path.join(HERE, "install.py"), "--build", args.build], env)
+
+
+def group_trace(tally, args, env):
+    with tempfile.TemporaryDirectory() as d:
+        code, out, err = run([os.path.join(args.build, "examples", "trace"), os.path.join(ROOT, "models"), os.path.join(d, "traced.pt")], env)
+        tally.add("trace", "examples/trace", code == 0 and out.rstrip().endswith("as PyTorch reads them"), out + err)
 
 
 def main():
@@ -399,7 +415,9 @@ def main():
         "examples": lambda: group_examples(tally, args, env),
         "source": lambda: group_source(tally, args, env),
         "demo": lambda: group_demo(tally, args, env),
+        "serve": lambda: group_serve(tally, args, env),
         "diff": lambda: group_diff(tally, args, env),
+        "trace": lambda: group_trace(tally, args, env),
         "install": lambda: group_install(tally, args, env),
         "levels": lambda: group_levels(tally, args, env),
     }

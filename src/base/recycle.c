@@ -53,7 +53,20 @@ size_t recycle_size(size_t size) {
     return block;
 }
 
-void *recycle_take(size_t size) {
+/* A block was taken, also where it did not come from the recycler. p NULL: none was. */
+static void *recycle_note(void *p, size_t size) {
+    recycle_watch *w = recycle_current ? recycle_current->watch : NULL;
+    if (!w || !p) return p;
+    size_t block = recycle_size(size);
+    w->blocks++;
+    w->bytes += block;
+    w->live += (int64_t)block;
+    if (w->live > w->peak) w->peak = w->live;
+    return p;
+}
+
+/* A block that was freed before; NULL if there is none. */
+static void *recycle_find(size_t size) {
     recycler *r = recycle_current;
     size_t block;
     if (!RECYCLE_ON || !r || size > RECYCLE_MAX) return NULL;
@@ -66,18 +79,26 @@ void *recycle_take(size_t size) {
 }
 
 void *recycle_alloc(size_t size) {
-    void *p = recycle_take(size);
+    void *p = recycle_find(size);
     if (!p) p = mem_alloc(recycle_size(size));
     if (!p && recycle_current && recycle_current->bytes) { /* what is kept for later may be what is missing now */
         recycler_clear(recycle_current);
         p = mem_alloc(recycle_size(size));
     }
-    return p;
+    return recycle_note(p, size);
+}
+
+/* Fresh pages are zero already, and cost nothing until they are touched. */
+void *recycle_zalloc(size_t size) {
+    void *p = recycle_find(size);
+    p = p ? memset(p, 0, size) : mem_zalloc(recycle_size(size));
+    return recycle_note(p, size);
 }
 
 void recycle_free(void *p, size_t size) {
     recycler *r = recycle_current;
     size_t block;
+    if (r && r->watch && p) r->watch->live -= (int64_t)recycle_size(size);
     if (!RECYCLE_ON || !p || !r || size > RECYCLE_MAX) {
         mem_free(p);
         return;

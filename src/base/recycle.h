@@ -14,13 +14,21 @@
 #define CTSC_BASE_RECYCLE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { RECYCLE_CLASSES = 128 };
+
+/* What a thread takes and gives back, for whoever measures programs. */
+typedef struct recycle_watch {
+    uint64_t blocks, bytes; /* taken so far */
+    int64_t live, peak;     /* bytes held now, and at most; what was held before is not in them */
+} recycle_watch;
 
 typedef struct recycler {
     void *blocks[RECYCLE_CLASSES]; /* lists, linked through the blocks' first words */
     size_t bytes;                  /* held in all */
     size_t limit;                  /* of bytes; 0: RECYCLE_LIMIT */
+    recycle_watch *watch;          /* counts along; NULL: nobody does */
 } recycler;
 
 /* Makes r (or none: NULL) the calling thread's; returns what was it before. */
@@ -28,8 +36,8 @@ recycler *recycler_use(recycler *r);
 /* Gives all blocks back to the allocator. */
 void recycler_clear(recycler *r);
 
-void *recycle_take(size_t size);  /* a block that was freed before; NULL if there is none */
 void *recycle_alloc(size_t size); /* not initialised; NULL without memory; aligned to 16 bytes */
+void *recycle_zalloc(size_t size); /* zeroed */
 size_t recycle_size(size_t size); /* of the block that recycle_alloc gives */
 /* size: what recycle_alloc was asked for. p may be NULL. */
 void recycle_free(void *p, size_t size);

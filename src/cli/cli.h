@@ -20,11 +20,21 @@ enum { CLI_MISMATCH = 1 };
     X(graph_for, "graph-for MODEL [inputs]", "print the optimised graph, for arguments like these")   \
     X(code,    "code MODEL",          "print the TorchScript source of a method")                   \
     X(bench,   "bench MODEL [inputs]", "time a method, as written and optimised")                    \
+    X(serve,   "serve DIR",           "serve the models of a folder over HTTP")                        \
+    X(profile, "profile MODEL [inputs]", "show what a method's time goes into")                       \
     X(inspect, "inspect MODEL",       "list methods, parameters, operators, and what is unsupported") \
     X(opt,     "opt FILE",            "run passes on a graph in text form")                         \
-    X(ops,     "ops [PATTERN]",       "list operators and their schemas")
+    X(ops,     "ops [PATTERN]",       "list operators and their schemas")                            \
+    X(doctor,  "doctor",              "report the environment, and what in it slows things down")     \
+    X(completion, "completion SHELL", "print the completion script for bash, zsh or fish")
 
-#define COMMAND_PROTOTYPE(name, usage, text) int cmd_##name(int argc, char **argv);
+/* Options before the command, or without one: name, argument, text. */
+#define MAIN_OPTIONS(X)                                                                            \
+    X("load-library", "FILE", "before the command: a shared library with operators, as torch.ops.SPACE.NAME") \
+    X("help",         NULL,   "this text; `ctsc COMMAND --help` for one command")                   \
+    X("version",      NULL,   "the version")
+
+#define COMMAND_PROTOTYPE(name, usage, text) int cmd_##name(int argc, char **argv); extern const struct argp cmd_##name##_argp;
 COMMANDS(COMMAND_PROTOTYPE)
 #undef COMMAND_PROTOTYPE
 

@@ -263,16 +263,17 @@ static int bench_with(bench *b, ctsc_error *e) {
     return code || b->same ? code : CLI_MISMATCH;
 }
 
+static const struct argp_child bench_children[] = CLI_CALL_CHILDREN;
+const struct argp cmd_bench_argp = {bench_options, bench_parse, "MODEL",
+    "Times the calls of a method: as written (eager), with its graph optimised, and "
+    "fused into native kernels, side by side. The results have to agree.\v"
+    "With --opt only that level is measured.", bench_children, NULL, NULL};
+
 int cmd_bench(int argc, char **argv) {
-    static const struct argp_child children[] = CLI_CALL_CHILDREN;
-    static const struct argp argp = {bench_options, bench_parse, "MODEL",
-                                     "Times the calls of a method: as written (eager), with its graph optimised, and "
-                                     "fused into native kernels, side by side. The results have to agree.\v"
-                                     "With --opt only that level is measured.", children, NULL, NULL};
     bench b = {.seconds = 3, .calls = 10};
     ctsc_error *e = ctsc_error_new();
     if (!cli_call_init(&b.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
-    cli_parse_args(&argp, argc, argv, &b);
+    cli_parse_args(&cmd_bench_argp, argc, argv, &b);
     ctsc_set_threads(b.call.threads);
     b.threads = b.call.threads ? b.call.threads : machine_cores();
     int code = bench_with(&b, e);

@@ -35,16 +35,17 @@ static char *compile_output(const cli_model *m) {
     return out;
 }
 
+static const struct argp_child compile_children[] = CLI_MODEL_CHILD;
+const struct argp cmd_compile_argp = {compile_options, compile_parse, "SRC.py",
+    "Compiles Python source to an archive, as torch.jit.script(...).save(...) would.\v"
+    "The entry is --entry, else the function 'forward', else the class 'Main', else the only "
+    "scripted function or the only module class that no other one uses. An archive instead "
+    "of source is read and written again.",
+    compile_children, NULL, NULL};
+
 int cmd_compile(int argc, char **argv) {
-    static const struct argp_child children[] = CLI_MODEL_CHILD;
-    static const struct argp argp = {compile_options, compile_parse, "SRC.py",
-                                     "Compiles Python source to an archive, as torch.jit.script(...).save(...) would.\v"
-                                     "The entry is --entry, else the function 'forward', else the class 'Main', else the only "
-                                     "scripted function or the only module class that no other one uses. An archive instead "
-                                     "of source is read and written again.",
-                                     children, NULL, NULL};
     compile_args a = {0};
-    cli_parse_args(&argp, argc, argv, &a);
+    cli_parse_args(&cmd_compile_argp, argc, argv, &a);
     char *output = a.output ? NULL : compile_output(&a.model);
     const char *path = a.output ? a.output : output;
     if (!path) return cli_complain(CTSC_USAGE, "compile: say with -o where the archive goes");

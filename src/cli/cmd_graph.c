@@ -46,19 +46,21 @@ static int graph_show(const graph_args *a) {
     return code;
 }
 
+const struct argp cmd_graph_argp = {graph_options, graph_parse_option, "MODEL",
+    "Prints the graph of a method, before optimisation, as PyTorch prints it.",
+    graph_children, NULL, NULL};
+
 int cmd_graph(int argc, char **argv) {
-    static const struct argp argp = {graph_options, graph_parse_option, "MODEL",
-                                     "Prints the graph of a method, before optimisation, as PyTorch prints it.",
-                                     graph_children, NULL, NULL};
     graph_args a = {.model.compile.skip_init = true, .method = "forward", .flags = CTSC_GRAPH_LOCATIONS};
-    cli_parse_args(&argp, argc, argv, &a);
+    cli_parse_args(&cmd_graph_argp, argc, argv, &a);
     return graph_show(&a);
 }
 
+const struct argp cmd_code_argp = {code_options, graph_parse_option, "MODEL",
+    "Prints the TorchScript source of a method.", graph_children, NULL, NULL};
+
 int cmd_code(int argc, char **argv) {
-    static const struct argp argp = {code_options, graph_parse_option, "MODEL",
-                                     "Prints the TorchScript source of a method.", graph_children, NULL, NULL};
     graph_args a = {.model.compile.skip_init = true, .method = "forward", .is_code = true};
-    cli_parse_args(&argp, argc, argv, &a);
+    cli_parse_args(&cmd_code_argp, argc, argv, &a);
     return graph_show(&a);
 }

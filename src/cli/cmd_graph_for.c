@@ -69,17 +69,18 @@ static int graph_for_with(graph_for_args *a, ctsc_error *e) {
     return code;
 }
 
+static const struct argp_child graph_for_children[] = CLI_CALL_CHILDREN;
+const struct argp cmd_graph_for_argp = {graph_for_options, graph_for_parse, "MODEL",
+    "Prints the graph of a method as it is run for arguments like these: optimised, with "
+    "fusion groups and the types of tensors.\vThe method is called once with the "
+    "arguments. Without arguments nothing is called, and no types of tensors are known.",
+    graph_for_children, NULL, NULL};
+
 int cmd_graph_for(int argc, char **argv) {
-    static const struct argp_child children[] = CLI_CALL_CHILDREN;
-    static const struct argp argp = {graph_for_options, graph_for_parse, "MODEL",
-                                     "Prints the graph of a method as it is run for arguments like these: optimised, with "
-                                     "fusion groups and the types of tensors.\vThe method is called once with the "
-                                     "arguments. Without arguments nothing is called, and no types of tensors are known.",
-                                     children, NULL, NULL};
     graph_for_args a = {.flags = CTSC_GRAPH_LOCATIONS};
     ctsc_error *e = ctsc_error_new();
     if (!cli_call_init(&a.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
-    cli_parse_args(&argp, argc, argv, &a);
+    cli_parse_args(&cmd_graph_for_argp, argc, argv, &a);
     ctsc_set_threads(a.call.threads);
     int code = graph_for_with(&a, e);
     ctsc_error_free(e);

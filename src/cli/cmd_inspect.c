@@ -145,13 +145,14 @@ static int inspect_print(const json_t *root) {
     return 0;
 }
 
+static const struct argp_child inspect_children[] = CLI_MODEL_CHILD;
+const struct argp cmd_inspect_argp = {inspect_options, inspect_parse, "MODEL",
+    "Lists methods, tensors and operators of a model, and what of it ctsc does not "
+    "support.", inspect_children, NULL, NULL};
+
 int cmd_inspect(int argc, char **argv) {
-    static const struct argp_child children[] = CLI_MODEL_CHILD;
-    static const struct argp argp = {inspect_options, inspect_parse, "MODEL",
-                                     "Lists methods, tensors and operators of a model, and what of it ctsc does not "
-                                     "support.", children, NULL, NULL};
     inspect_args a = {0};
-    cli_parse_args(&argp, argc, argv, &a);
+    cli_parse_args(&cmd_inspect_argp, argc, argv, &a);
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL;
     int code = cli_load(&a.model, &m, e);

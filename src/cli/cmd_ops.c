@@ -54,12 +54,13 @@ static void ops_visit(void *ctx, const ctsc_operator_info *o) {
     else printf("%s%s\n", o->schema, o->supported ? "" : "  # unsupported");
 }
 
+const struct argp cmd_ops_argp = {ops_options, ops_parse, "[PATTERN]",
+    "Lists operators and their schemas. PATTERN is a part of the name, or a shell "
+    "pattern such as 'aten::add*'.", NULL, NULL, NULL};
+
 int cmd_ops(int argc, char **argv) {
-    static const struct argp argp = {ops_options, ops_parse, "[PATTERN]",
-                                     "Lists operators and their schemas. PATTERN is a part of the name, or a shell "
-                                     "pattern such as 'aten::add*'.", NULL, NULL, NULL};
     ops_args a = {0};
-    cli_parse_args(&argp, argc, argv, &a);
+    cli_parse_args(&cmd_ops_argp, argc, argv, &a);
     if ((a.coverage || a.markdown) && (a.pattern || a.all || a.coverage == a.markdown))
         return cli_complain(CTSC_USAGE, "--coverage and --markdown tell of all operators: they stand alone");
     if (a.coverage) return ops_coverage(a.missing, a.json);

@@ -97,19 +97,20 @@ static int opt_model(const opt_args *a, char **out, ctsc_error *e) {
     return code;
 }
 
+static const struct argp_child opt_children[] = CLI_MODEL_CHILD;
+const struct argp cmd_opt_argp = {opt_options, opt_parse, "FILE",
+    "Runs passes on a graph and prints the result. FILE is a graph in text form ('-' reads standard "
+    "input), or a model, of which the graph of a method is taken with all calls inlined.",
+    opt_children, NULL, NULL};
+
 int cmd_opt(int argc, char **argv) {
-    static const struct argp_child children[] = CLI_MODEL_CHILD;
-    static const struct argp argp = {opt_options, opt_parse, "FILE",
-                                     "Runs passes on a graph and prints the result. FILE is a graph in text form ('-' reads standard "
-                                     "input), or a model, of which the graph of a method is taken with all calls inlined.",
-                                     children, NULL, NULL};
     opt_args a = {.method = "forward", .opt = {.size = sizeof(ctsc_opt_options), .print = opt_print}};
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--list")) { /* needs no FILE */
             ctsc_passes(opt_show_pass, NULL);
             return 0;
         }
-    cli_parse_args(&argp, argc, argv, &a);
+    cli_parse_args(&cmd_opt_argp, argc, argv, &a);
     char *out = NULL;
     ctsc_error *e = ctsc_error_new();
     int code = opt_is_model(a.model.path) ? opt_model(&a, &out, e) : opt_text(&a, &out, e);

@@ -120,16 +120,17 @@ static int run_with(run_args *a, ctsc_error *e) {
     return code;
 }
 
+static const struct argp_child run_children[] = CLI_CALL_CHILDREN;
+const struct argp cmd_run_argp = {run_options, run_parse, "MODEL",
+    "Runs a method of a TorchScript archive or of Python source.\v"
+    "Without --expect and --output the result is printed as TorchScript's print does.",
+    run_children, NULL, NULL};
+
 int cmd_run(int argc, char **argv) {
-    static const struct argp_child children[] = CLI_CALL_CHILDREN;
-    static const struct argp argp = {run_options, run_parse, "MODEL",
-                                     "Runs a method of a TorchScript archive or of Python source.\v"
-                                     "Without --expect and --output the result is printed as TorchScript's print does.",
-                                     children, NULL, NULL};
     run_args a = {.rtol = 1e-5, .atol = 1e-8};
     ctsc_error *e = ctsc_error_new();
     if (!cli_call_init(&a.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
-    cli_parse_args(&argp, argc, argv, &a);
+    cli_parse_args(&cmd_run_argp, argc, argv, &a);
     ctsc_set_threads(a.call.threads);
     int code = run_with(&a, e);
     ctsc_error_free(e);

@@ -15,16 +15,24 @@ static const struct { const char *name, *usage, *text; int (*run)(int argc, char
 #undef COMMAND_ROW
 };
 
+static const struct { const char *name, *arg, *text; } options[] = {
+#define OPTION_ROW(name, arg, text) {name, arg, text},
+    MAIN_OPTIONS(OPTION_ROW)
+#undef OPTION_ROW
+};
+
 static void main_help(FILE *to) {
     fputs("Usage: ctsc COMMAND [OPTION...]\n\n"
           "Runs PyTorch's TorchScript archives without PyTorch.\n\nCommands:\n", to);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(to, "  %-24s %s\n", commands[i].usage, commands[i].text);
-    fputs("\nOptions:\n"
-          "  --load-library FILE    before the command: a shared library with operators, as torch.ops.SPACE.NAME\n"
-          "  --help                 this text; `ctsc COMMAND --help` for one command\n"
-          "  --version              the version\n\n"
-          "Exit codes:\n", to);
+    fputs("\nOptions:\n", to);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        char form[64];
+        snprintf(form, sizeof form, "--%s%s%s", options[i].name, options[i].arg ? " " : "", options[i].arg ? options[i].arg : "");
+        fprintf(to, "  %-24s %s\n", form, options[i].text);
+    }
+    fputs("\nExit codes:\n", to);
 #define MAIN_STATUS(name, code, text) fprintf(to, "  %-3d %s\n", code, text);
     CTSC_STATUS_MAP(MAIN_STATUS)
 #undef MAIN_STATUS
@@ -35,6 +43,51 @@ static bool main_is(const char *name, const char *typed) {
     for (; *name && *typed; name++, typed++)
         if (*typed != (*name == '_' ? '-' : *name)) return false;
     return *name == *typed;
+}
+
+/* How many letters have to be added, removed or changed to make b of a (Levenshtein), by rows of the usual table. */
+static int main_distance(const char *a, const char *b) {
+    int row[32];
+    int n = (int)strlen(b);
+    if (n >= 32) return 32;
+    for (int j = 0; j <= n; j++) row[j] = j;
+    for (; *a; a++) {
+        int corner = row[0]++;
+        for (int j = 1; j <= n; j++) {
+            int change = corner + (*a != (b[j - 1] == '_' ? '-' : b[j - 1]));
+            corner = row[j];
+            int step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            row[j] = change < step ? change : step;
+        }
+    }
+    return row[n];
+}
+
+/* The command that was meant, perhaps: what begins like it, or is a letter or two away. NULL: none. */
+static const char *main_similar(const char *typed) {
+    const char *best = NULL;
+    int least = 3;
+    size_t n = strlen(typed);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        const char *name = commands[i].name;
+        int distance = n > 1 && !strncmp(name, typed, n) ? 1 : main_distance(typed, name);
+        if (distance >= least || distance >= (int)strlen(name)) continue;
+        least = distance;
+        best = name;
+    }
+    return best;
+}
+
+static int main_unknown(const char *typed) {
+    const char *similar = main_similar(typed);
+    fprintf(stderr, "ctsc: '%s' is not a command.", typed);
+    if (similar) {
+        fputs(" Did you mean '", stderr);
+        for (const char *p = similar; *p; p++) fputc(*p == '_' ? '-' : *p, stderr);
+        fputs("'?", stderr);
+    }
+    fputs(" See 'ctsc --help'.\n", stderr);
+    return CTSC_USAGE;
 }
 
 /* A result that could not be written is no success. */
@@ -85,6 +138,5 @@ int main(int argc, char **argv) {
         argv[1] = full;
         return main_finish(commands[i].run(argc - 1, argv + 1));
     }
-    fprintf(stderr, "ctsc: '%s' is not a command. See 'ctsc --help'.\n", name);
-    return CTSC_USAGE;
+    return main_unknown(name);
 }

@@ -69,4 +69,16 @@ typedef struct codegen_stats {
 } codegen_stats;
 codegen_stats codegen_get_stats(codegen *c);
 
+/* What there is to compile with, for people (environment.c). Texts are empty where there is nothing. */
+typedef struct codegen_environment {
+    char library[4096]; /* the compiler library's file */
+    char build[128];    /* its LLVM, and its build */
+    char cpu[64];       /* the processor it compiles for, in LLVM's words */
+    char why[512];      /* there is none */
+    char folder[4096];  /* of kernels on disk, where one is wanted */
+    bool folder_usable; /* it is there, or was made, and nobody else can write to it */
+    int64_t folder_limit;
+} codegen_environment;
+void codegen_get_environment(codegen_environment *out);
+
 #endif

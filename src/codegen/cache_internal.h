@@ -19,6 +19,9 @@ typedef struct disk {
     int64_t limit;
 } disk;
 
+enum { DISK_PATH = 4096 };
+/* Where the folder is to be: `folder`, or as the environment says (cache.h). False: nowhere. */
+bool disk_path(char path[DISK_PATH], const char *folder);
 /* Finds and makes the folder; leaves it NULL if there is none that can be trusted. */
 void disk_open(disk *k, const char *folder, int64_t limit);
 void disk_close(disk *k);

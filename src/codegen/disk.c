@@ -62,23 +62,27 @@ static void disk_make(char *folder) {
     mkdir(folder, 0700);
 }
 
-void disk_open(disk *k, const char *folder, int64_t limit) {
-    char path[4096];
+bool disk_path(char path[DISK_PATH], const char *folder) {
     const char *env = getenv("CTSC_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n = -1;
+    if (folder)
+        n = snprintf(path, DISK_PATH, "%s", folder);
+    else if (env && !strcmp(env, "0"))
+        return false;
+    else if (env && *env)
+        n = snprintf(path, DISK_PATH, "%s", env);
+    else if (xdg && *xdg == '/')
+        n = snprintf(path, DISK_PATH, "%s/ctsc", xdg);
+    else if (home && *home == '/')
+        n = snprintf(path, DISK_PATH, "%s/.cache/ctsc", home);
+    return n > 0 && n < DISK_PATH;
+}
+
+void disk_open(disk *k, const char *folder, int64_t limit) {
+    char path[DISK_PATH];
     k->limit = limit > 0 ? limit : (int64_t)256 << 20;
     k->folder = NULL;
-    if (folder)
-        n = snprintf(path, sizeof path, "%s", folder);
-    else if (env && !strcmp(env, "0"))
-        return;
-    else if (env && *env)
-        n = snprintf(path, sizeof path, "%s", env);
-    else if (xdg && *xdg == '/')
-        n = snprintf(path, sizeof path, "%s/ctsc", xdg);
-    else if (home && *home == '/')
-        n = snprintf(path, sizeof path, "%s/.cache/ctsc", home);
-    if (n <= 0 || n >= (int)sizeof path) return;
+    if (!disk_path(path, folder)) return;
     disk_make(path);
     if (disk_trusted(path)) k->folder = mem_strdup(path);
 }

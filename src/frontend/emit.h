@@ -217,6 +217,7 @@ bool emit_arguments(emitter *e, const expr *call, size_t first, actual **out, in
 /* Calls what a sugar stands for with values. */
 sugar *emit_call_sugar(emitter *e, source_range r, sugar *callee, int nargs, const actual *args, type *hint);
 ir_value *emit_builtin(emitter *e, source_range r, const char *name, int nargs, const actual *args);
+ir_value *emit_overload(emitter *e, source_range r, const op *o, int nargs, const actual *args); /* this one, or an error */
 ir_value *emit_builtin_values(emitter *e, source_range r, const char *name, int n, ir_value *const *args);
 ir_value *emit_method(emitter *e, source_range r, ir_value *self, const char *name, int nargs, const actual *args);
 ir_value *emit_function_call(emitter *e, source_range r, function *f, int nargs, const actual *args);

@@ -172,6 +172,13 @@ ir_value *emit_builtin(emitter *e, source_range r, const char *name, int nargs, 
     return which < n ? call_insert_op(e, r, ops[which], m) : call_inline(e, r, functions[which - n], m);
 }
 
+ir_value *emit_overload(emitter *e, source_range r, const op *o, int nargs, const actual *args) {
+    int which;
+    e->g->range = r;
+    match_result *m = match_schemas(e, r, &o->schema, 1, nargs, args, &which);
+    return m ? call_insert_op(e, r, o, m) : NULL;
+}
+
 ir_value *emit_builtin_values(emitter *e, source_range r, const char *name, int n, ir_value *const *vals) {
     actual args[8] = {{0}};
     for (int i = 0; i < n; i++) args[i] = (actual){NULL, vals[i], r};

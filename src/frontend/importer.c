@@ -12,6 +12,7 @@
 #include "frontend/importer.h"
 #include "frontend/emit.h"
 #include "frontend/upgraders.h"
+#include "ir/native.h"
 
 typedef struct definition {
     const class_def *cls;
@@ -379,6 +380,8 @@ static ctsc_status importer_import(unit *u, diag *d, const char *qualified) {
     if (!dot || dot == qualified) return CTSC_OK;
     if (im->depth >= IMPORT_MAX_DEPTH)
         return diag_fail(d, CTSC_BAD_FILE, "types nest too deeply at %s", qualified);
+    type *native = u->permanent ? NULL : native_class(qualified);
+    if (native) return strmap_put(&u->classes, class_name(native), native) ? CTSC_OK : diag_no_memory(d);
     const char *module = intern_n(&u->names, qualified, (size_t)(dot - qualified));
     im->depth++;
     ctsc_status s = importer_load_file(u, d, im, module);

@@ -40,7 +40,7 @@ typedef struct op_group {
 
 /* Built once, then only read: its groups' sets change, its keys do not. */
 typedef struct op_index {
-    strmap groups, bindings;
+    strmap groups, bindings, quantised;
     VEC(op_group *) order; /* as in the file */
     arena arena;
 } op_index;
@@ -94,6 +94,7 @@ static bool op_index_line(op_index *x, const char *text, size_t len) {
 static void op_index_free(op_index *x) {
     strmap_free(&x->groups);
     strmap_free(&x->bindings);
+    strmap_free(&x->quantised);
     vec_free(&x->order);
     arena_free(&x->arena);
     mem_free(x);
@@ -111,6 +112,8 @@ static op_index *op_index_new(void) {
     }
     for (const op_binding *b = op_builtin_bindings; ok && b->key; b++)
         ok = strmap_put(&x->bindings, b->key, (void *)b);
+    for (const op_binding *b = op_quantised_bindings; ok && b->key; b++)
+        ok = strmap_put(&x->quantised, b->key, (void *)b);
     if (ok) return x;
     op_index_free(x);
     return NULL;
@@ -202,9 +205,11 @@ static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int de
     char key[OP_KEY_LENGTH];
     op_text base;
     const op_binding *b = op_text_key(t, key) ? strmap_get(&x->bindings, key) : NULL;
+    const op_binding *q = op_text_key(t, key) ? strmap_get(&x->quantised, key) : NULL;
     if (b) {
         o->fn = b->fn;
         o->flags = b->flags;
+        o->quantised = q ? q->fn : NULL;
         return;
     }
     op_derivation how = op_derive(&(op_derive_host){(void *)x, op_overload_text}, t, &base);
@@ -217,7 +222,13 @@ static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int de
         o->flags &= ~(uint32_t)(OP_COMPOSITE | OP_INTO);
         o->fn_ctx = op_text_key(&base, key) ? arena_strdup(a, key) : NULL;
         if (!o->fn_ctx) o->fn = NULL;
+    } else if (how == DERIVED_WRITE && o->quantised) { /* OP_INTO is a matter of o->fn alone */
+        o->quantised = op_derived_write;
+        o->fn_ctx = op_text_key(&base, key) ? arena_strdup(a, key) : NULL;
+        if (!o->fn_ctx) o->quantised = NULL;
     }
+    if (how != DERIVED_NAME && o->fn != op_derived_write && o->quantised != op_derived_write) o->quantised = NULL;
+    if (q) o->quantised = q->fn;
 }
 
 bool op_derived_from(const op *o, char key[OP_KEY_LENGTH]) {
@@ -417,6 +428,45 @@ int op_similar(const char *name, const char **out, int max) {
     return n;
 }
 
+/* ---- quantised arguments --------------------------------------------------------------------- */
+
+static bool op_is_quantised(value v) {
+    return v.tag == V_TENSOR && v.u.tensor->quantiser;
+}
+
+/* Is an argument that the schema calls a tensor, or one of a list of tensors, quantised? Containers of anything do not count. */
+static bool op_any_quantised(const schema *s, int nargs, const value *args) {
+    for (int i = 0; i < nargs && i < s->nargs; i++) {
+        const type *t = s->args[i].type;
+        while (t->kind == T_OPTIONAL || t->kind == T_LIST) t = type_elem(t);
+        if (t->kind != T_TENSOR) continue;
+        if (op_is_quantised(args[i])) return true;
+        const list *l = args[i].tag == V_LIST ? args[i].u.list : NULL;
+        for (size_t k = 0; l && l->kind == LIST_TENSOR && k < l->len; k++)
+            if (l->u.tensors[k] && l->u.tensors[k]->quantiser) return true;
+        for (size_t k = 0; l && l->kind == LIST_VALUE && k < l->len; k++)
+            if (op_is_quantised(l->u.values[k])) return true;
+    }
+    return false;
+}
+
+static ctsc_status op_refuse_quantised(op_ctx *cx, const value *args, value *results) {
+    (void)args, (void)results;
+    return diag_fail(cx->diag, CTSC_FAILED,
+                     "Could not run '%s' with arguments from the 'QuantizedCPU' backend. This could be because the operator "
+                     "doesn't exist for this backend, or was omitted during the selective/custom build process (if using "
+                     "custom build).",
+                     cx->op->key);
+}
+
+/* Composites and derived overloads call others, which ask for themselves. */
+op_fn op_function_quantised(const op *o, int nargs, const value *args) {
+    if (!o->fn || !op_any_quantised(o->schema, nargs, args)) return o->fn;
+    if (o->quantised) return o->quantised;
+    bool calls = (o->flags & OP_COMPOSITE) || o->fn == op_derived_write || o->fn == op_derived_copy;
+    return calls ? o->fn : op_refuse_quantised;
+}
+
 /* ---- calling --------------------------------------------------------------------------------- */
 
 enum { OP_CALL_ARGS = 32 };
@@ -455,7 +505,7 @@ ctsc_status op_call(op_ctx *cx, const char *key, int nargs, const value *args, v
         inner.op = o;
         inner.nargs = nargs;
         inner.out_types = NULL;
-        s = o->fn(&inner, full, results);
+        s = op_function(o, nargs > o->schema->nargs ? nargs : o->schema->nargs, full)(&inner, full, results);
     }
     if (s != CTSC_OK)
         for (int i = 0; i < o->schema->nreturns; i++) value_set(&results[i], value_none());

@@ -21,6 +21,7 @@
 #define CTSC_IR_OP_H
 
 #include "ir/schema.h"
+#include "tensor/quantiser.h"
 
 struct interp; /* runtime/interp.h */
 
@@ -52,6 +53,7 @@ typedef struct op {
     const schema *schema;
     const char *key; /* "aten::add.Tensor" */
     op_fn fn;        /* NULL: known but not implemented (unless OP_SPECIAL) */
+    op_fn quantised; /* what runs instead where a tensor argument is quantised (op_function); NULL: such arguments are refused */
     void *fn_ctx;    /* of user-registered operators; of derived ones, see below */
     uint32_t flags;
 } op;
@@ -68,6 +70,8 @@ ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx
 /* Binds the built-in functions (rows of ops.def); runtime/registry.c supplies the table. */
 typedef struct op_binding { const char *key; op_fn fn; uint32_t flags; } op_binding;
 extern const op_binding *op_builtin_bindings; /* sorted by nothing; terminated by key == NULL */
+/* The rows of ops/quantised_tensors.def: overloads that take quantised tensors, with what they do then. */
+extern const op_binding *op_quantised_bindings;
 /* Functions of derived overloads (runtime/derived.c); fn_ctx is the key of the overload they call. */
 ctsc_status op_derived_write(op_ctx *cx, const value *args, value *results);
 ctsc_status op_derived_copy(op_ctx *cx, const value *args, value *results);
@@ -75,6 +79,12 @@ ctsc_status op_derived_copy(op_ctx *cx, const value *args, value *results);
  * calls; NULL says why in d. Thread-safe. */
 ctsc_status op_composite(op_ctx *cx, const value *args, value *results);
 struct function *op_composite_body(const op *o, diag *d);
+/* What a call of o with these arguments runs; NULL where o->fn is. Every call of an operator's function asks here: the one place
+ * where operators that know nothing of quantised tensors refuse them. Costs programs without any nothing but a look at a flag. */
+op_fn op_function_quantised(const op *o, int nargs, const value *args);
+static inline op_fn op_function(const op *o, int nargs, const value *args) {
+    return quantiser_in_use() ? op_function_quantised(o, nargs, args) : o->fn;
+}
 /* Calls visit for every known overload, in the order of schemas.txt. */
 void op_visit(void (*visit)(void *ctx, const op *o), void *ctx);
 /* Names close to `name`, for "did you mean": up to max of them. */

@@ -13,6 +13,7 @@
  *
  * Tests: tests/unit/test_schema.c
  */
+#include "ir/native.h"
 #include "ir/schema_internal.h"
 
 #include <ctype.h>
@@ -165,7 +166,8 @@ static ctsc_status schema_base(schema_parser *p, schema_type_info *out) {
         return CTSC_OK;
     }
     if (strchr(word, '.')) {
-        out->type = TYPE_ANY;
+        type *cls = native_class(word);
+        out->type = cls ? cls : TYPE_ANY;
         out->leaf = word;
     } else if (islower((unsigned char)word[0])) {
         out->type = type_var(word);

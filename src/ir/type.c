@@ -163,7 +163,7 @@ static type *type_intern(type *m) {
     for (int i = 0; i < m->nelems; i++) {
         m->has_var |= m->elems[i]->has_var;
         m->of_class |= m->elems[i]->of_class;
-        if (!m->owner) m->owner = m->elems[i]->owner;
+        if (!m->owner || (m->owner->permanent && m->elems[i]->owner)) m->owner = m->elems[i]->owner;
         uint32_t weight = m->weight + (m->elems[i]->weight ? m->elems[i]->weight : 1);
         m->weight = weight < UINT32_MAX / 2 ? weight : UINT32_MAX / 2;
         if (m->depth <= m->elems[i]->depth) m->depth = m->elems[i]->depth + 1;

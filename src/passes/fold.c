@@ -73,7 +73,7 @@ static bool fold_run(const node *n, const value *args, value *result) {
     if (fold_explodes(n, args)) return false;
     cx.diag = &d;
     *result = value_none();
-    bool ok = n->op->fn(&cx, args, result) == CTSC_OK;
+    bool ok = op_function(n->op, cx.nargs, args)(&cx, args, result) == CTSC_OK;
     diag_clear(&d);
     if (ok && result->tag == V_STR && result->u.str->len > FOLD_MAX_STRING) ok = false;
     if (!ok) value_unref(*result);

@@ -14,6 +14,7 @@
  *
  * Parameters lose requires_grad: a constant is not trained. Tests: tests/cli/freeze.test, tests/interop/freeze.py
  */
+#include "ir/native.h"
 #include "passes/facts.h"
 #include "passes/passes.h"
 
@@ -130,6 +131,7 @@ static bool freeze_can_be_constant(value v, int depth) {
         for (size_t i = 0; i < v.u.dict->used; i++)
             if (v.u.dict->entries[i].key.tag != V_UNINIT && !freeze_can_be_constant(v.u.dict->entries[i].val, depth + 1)) return false;
         return true;
+    case V_OBJECT: return depth == 0 && type_is_native(v.u.object->cls); /* nothing changes them */
     default: return false;
     }
 }
@@ -155,7 +157,7 @@ static void freeze_decide(freezer *f) {
     for (size_t i = 0; i < f->reads.len; i++) {
         const freeze_read *r = &f->reads.data[i];
         value v = r->o->slots[r->slot];
-        bool immutable = v.tag < V_TENSOR && v.tag != V_UNINIT;
+        bool immutable = (v.tag < V_TENSOR && v.tag != V_UNINIT) || v.tag == V_OBJECT;
         if (strmap_get(&f->set_names, node_str(r->n, "name")) || !(freeze_can_be_constant(v, 0) || freeze_is_tensor_list(r)) ||
             (!immutable && writes && !fact_only_read(r->n->outputs.data[0])))
             freeze_keep(f, &r->o->slots[r->slot]);

@@ -7,12 +7,21 @@
 #include "runtime/module.h"
 
 struct ctsc_error { diag d; };
-struct ctsc_value { value v; };
+struct ctsc_value {
+    value v;
+    struct ctsc_scope *traced; /* the scope whose trace has recorded where it comes from; NULL: none (api_trace.c) */
+};
 struct ctsc_module { module *m; };
 
 /* NULL e: a diag of the call's own. Use: API_ENTER(e, d); ... API_RETURN(e, d, status) */
 diag *api_enter(ctsc_error *e, diag *own);
 ctsc_status api_leave(ctsc_error *e, diag *own, ctsc_status s);
+/* The program looks at a value: a trace that recorded it warns. */
+void api_note_read(const ctsc_value *v, const char *reader);
+static inline void api_reads(const ctsc_value *v, const char *reader) {
+    if (v && v->traced) api_note_read(v, reader);
+}
+struct profiler *api_profiler(const ctsc_profiler *p); /* NULL for NULL */
 ctsc_value *api_wrap_take(value v); /* NULL without memory: v is released */
 /* A method of the module by name; the failure lists those it has. */
 ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, struct function **out);

@@ -15,10 +15,12 @@ ctsc_value *ctsc_complex_new(double real, double imaginary) {
 }
 
 double ctsc_value_real(const ctsc_value *v) {
+    api_reads(v, "ctsc_value_real");
     return v && v->v.tag == V_COMPLEX ? v->v.u.complex->re : 0;
 }
 
 double ctsc_value_imaginary(const ctsc_value *v) {
+    api_reads(v, "ctsc_value_imaginary");
     return v && v->v.tag == V_COMPLEX ? v->v.u.complex->im : 0;
 }
 

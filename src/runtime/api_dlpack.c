@@ -72,6 +72,7 @@ static void dl_delete_versioned(struct DLManagedTensorVersioned *self) {
 
 static ctsc_status dl_export_new(diag *d, const ctsc_value *v, dl_export **out) {
     if (!v || v->v.tag != V_TENSOR) return diag_fail(d, CTSC_USAGE, "the value is no tensor");
+    api_reads(v, "ctsc_tensor_to_dlpack");
     tensor *t = v->v.u.tensor;
     dl_export *x = mem_zalloc(sizeof *x + 2 * (size_t)t->ndim * sizeof *x->dims);
     if (!x) return diag_no_memory(d);

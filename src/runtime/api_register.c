@@ -34,7 +34,7 @@ static ctsc_status custom_result(op_ctx *cx, const custom_op *c, size_t nargs, c
     tensor *t = NULL;
     ctsc_status s = c->options.shape(c->ctx, nargs, args, i, &shape, said);
     if (s != CTSC_OK) return custom_fail(cx, s, said);
-    if (!dtype_valid(shape.dtype) || shape.ndim < 0 || shape.ndim > TENSOR_MAX_DIMS)
+    if (!dtype_valid(shape.dtype) || dtype_is_quantised((dtype)shape.dtype) || shape.ndim < 0 || shape.ndim > TENSOR_MAX_DIMS)
         return diag_fail(cx->diag, CTSC_USAGE, "%s: its shape function gave a tensor that is not possible", cx->op->key);
     TRY(tensor_new(cx->diag, (dtype)shape.dtype, shape.ndim, shape.sizes, &t));
     *out = api_wrap_take(value_tensor_take(t));

@@ -5,7 +5,7 @@
  * Tests: tests/unit/test_api.c, tests/unit/test_limits.c
  */
 #include "runtime/api.h"
-#include "runtime/interp.h"
+#include "runtime/profile.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -74,6 +74,16 @@ static ctsc_status run_bounded(const ctsc_module *m, function *f, runtime *rt, u
     return s;
 }
 
+static ctsc_status run_profiled(const ctsc_module *m, function *f, workspace *w, const ctsc_run_options *o, size_t nargs, ctsc_value *const *args,
+                                diag *d, value *result) {
+    profiler *p = api_profiler(o->profiler);
+    if (!p) return run_bounded(m, f, &w->rt, o->max_bytes, nargs, args, d, result);
+    if (!(w->rt.profile = profiler_begin(p, f, &w->blocks))) return diag_no_memory(d);
+    ctsc_status s = run_bounded(m, f, &w->rt, o->max_bytes, nargs, args, d, result);
+    profiler_end(p, w->rt.profile, &w->blocks);
+    return s;
+}
+
 ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args,
                             const ctsc_run_options *o, ctsc_value **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
@@ -88,7 +98,7 @@ ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nar
     w->rt.ws = w;
     w->rt.root = m->m->root.u.object;
     w->rt.opt = m->m->opt;
-    s = run_bounded(m, f, &w->rt, options.max_bytes, nargs, args, d, &result);
+    s = run_profiled(m, f, w, &options, nargs, args, d, &result);
     workspace_give(&m->m->workspaces, w);
     if (s != CTSC_OK) return api_leave(e, &own, s);
     ctsc_value *h = api_wrap_take(result);

@@ -84,7 +84,7 @@ ctsc_value *api_wrap_take(value v) {
         value_unref(v);
         return NULL;
     }
-    h->v = v;
+    *h = (ctsc_value){.v = v};
     return h;
 }
 
@@ -152,15 +152,19 @@ ctsc_value *ctsc_list_new(size_t n, ctsc_value *const *items) {
 }
 
 bool ctsc_value_bool(const ctsc_value *v) {
+    api_reads(v, "ctsc_value_bool");
     return v && v->v.tag == V_BOOL && v->v.u.b;
 }
 int64_t ctsc_value_int(const ctsc_value *v) {
+    api_reads(v, "ctsc_value_int");
     return v && v->v.tag == V_INT ? v->v.u.i : 0;
 }
 double ctsc_value_float(const ctsc_value *v) {
+    api_reads(v, "ctsc_value_float");
     return v && v->v.tag == V_FLOAT ? v->v.u.f : 0;
 }
 const char *ctsc_value_string(const ctsc_value *v, size_t *len) {
+    api_reads(v, "ctsc_value_string");
     bool is = v && v->v.tag == V_STR;
     if (len) *len = is ? v->v.u.str->len : 0;
     return is ? v->v.u.str->bytes : "";
@@ -198,12 +202,15 @@ ctsc_value *ctsc_value_key(const ctsc_value *v, size_t i) {
 }
 
 char *ctsc_value_print(const ctsc_value *v) {
+    api_reads(v, "ctsc_value_print");
     strbuf sb = STRBUF_INIT;
     if (v) value_print(v->v, &sb);
     return sb_take(&sb);
 }
 
 bool ctsc_value_close(const ctsc_value *got, const ctsc_value *want, double rtol, double atol, char **why) {
+    api_reads(got, "ctsc_value_close");
+    api_reads(want, "ctsc_value_close");
     strbuf sb = STRBUF_INIT;
     bool same = value_close(got->v, want->v, rtol, atol, &sb);
     if (!same && why) *why = sb_take(&sb);
@@ -240,6 +247,7 @@ ctsc_status ctsc_value_save(const ctsc_value *v, const char *path, ctsc_error *e
 
 static ctsc_status api_check_tensor(diag *d, int dtype, int ndim) {
     if (!dtype_valid(dtype)) return diag_fail(d, CTSC_USAGE, "%d is not an element type", dtype);
+    if (dtype_is_quantised((enum dtype)dtype)) return diag_fail(d, CTSC_USAGE, "a tensor of a quantized type has to come from an operator or a file");
     if (ndim < 0 || ndim > TENSOR_MAX_DIMS)
         return diag_fail(d, CTSC_USAGE, "a tensor has 0 to %d dimensions, not %d", TENSOR_MAX_DIMS, ndim);
     return CTSC_OK;
@@ -305,6 +313,7 @@ const int64_t *ctsc_tensor_strides(const ctsc_value *t) {
     return api_tensor(t) ? api_tensor(t)->strides : NULL;
 }
 void *ctsc_tensor_data(const ctsc_value *t) {
+    api_reads(t, "ctsc_tensor_data");
     return api_tensor(t) ? tensor_data(api_tensor(t)) : NULL;
 }
 bool ctsc_tensor_is_contiguous(const ctsc_value *t) {

@@ -24,7 +24,8 @@
     COMPOSITE_FILE(prelude_backward, "__torch__.operators.backward", "operators/backward.py")     \
     COMPOSITE_FILE(prelude_layers, "__torch__.operators.layers", "operators/layers.py")           \
     COMPOSITE_FILE(prelude_resample, "__torch__.operators.resample", "operators/resample.py")     \
-    COMPOSITE_FILE(prelude_assorted, "__torch__.operators.assorted", "operators/assorted.py")
+    COMPOSITE_FILE(prelude_assorted, "__torch__.operators.assorted", "operators/assorted.py")     \
+    COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")
 
 /* Each text ends in a NUL. */
 #define COMPOSITE_FILE(symbol, module, path) #symbol ":\n.incbin \"src/frontend/prelude/" path "\"\n.byte 0\n"
@@ -95,7 +96,7 @@ static function *composite_find(unit *u, const op *o, diag *d) {
     function *f = NULL;
     if (op_derived_from(o, key)) o = op_find(key); /* another name of the operator */
     const schema *s = o->schema;
-    snprintf(function_name, sizeof function_name, "%s%s%s", s->name + 6, *s->overload ? "__" : "", s->overload);
+    snprintf(function_name, sizeof function_name, "%s%s%s", strstr(s->name, "::") + 2, *s->overload ? "__" : "", s->overload);
     snprintf(name, sizeof name, "%s.%s", composite_module(function_name), function_name);
     if (unit_resolve(u, d, name, &cls, &f) == CTSC_OK && !f) diag_fail(d, CTSC_INTERNAL, "no function for operator %s", o->key);
     if (!f || function_ensure_compiled(f, d) != CTSC_OK) return NULL;

@@ -23,7 +23,7 @@ static ctsc_status derived_call(op_ctx *cx, const value *args, const op **base, 
     inner.op = o;
     inner.nargs = n;
     inner.out_types = NULL;
-    return o->fn(&inner, given, results);
+    return op_function(o, n, given)(&inner, given, results);
 }
 
 static void derived_release(int n, value *results) {

@@ -17,6 +17,7 @@
 #include "runtime/export.h"
 #include "frontend/print_code.h"
 #include "runtime/pickle_internal.h"
+#include "tensor/quantiser.h"
 
 enum {
     OP_MARK = '(', OP_TUPLE = 't', OP_EMPTY_TUPLE = ')', OP_EMPTY_LIST = ']', OP_APPENDS = 'e', OP_EMPTY_DICT = '}',
@@ -180,14 +181,33 @@ static void pickler_ints(pickler *w, int n, const int64_t *v) {
     pickler_op(w, OP_TUPLE);
 }
 
-/* torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, OrderedDict()) */
+static void pickler_tensor(pickler *w, const tensor *t);
+
+/* ("per_tensor_affine", scale, zero_point) or ("per_channel_affine", scales, zero_points, axis), the name as a global */
+static void pickler_quantiser(pickler *w, const quantiser *q) {
+    pickler_op(w, OP_MARK);
+    pickler_global(w, "torch", qscheme_name(q->scheme));
+    if (quantiser_per_tensor(q)) {
+        pickler_float(w, q->scale);
+        pickler_int(w, q->zero_point);
+    } else {
+        pickler_tensor(w, q->scales);
+        pickler_tensor(w, q->zero_points);
+        pickler_int(w, q->axis);
+    }
+    pickler_op(w, OP_TUPLE);
+}
+
+/* torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, OrderedDict()); _rebuild_qtensor, with the quantiser
+ * behind the strides */
 static void pickler_tensor(pickler *w, const tensor *t) {
-    pickler_global(w, "torch._utils", "_rebuild_tensor_v2");
+    pickler_global(w, "torch._utils", t->quantiser ? "_rebuild_qtensor" : "_rebuild_tensor_v2");
     pickler_op(w, OP_MARK);
     pickler_storage_of(w, t);
     pickler_int(w, t->offset);
     pickler_ints(w, t->ndim, t->sizes);
     pickler_ints(w, t->ndim, t->strides);
+    if (t->quantiser) pickler_quantiser(w, t->quantiser);
     pickler_bool(w, t->requires_grad);
     pickler_global(w, "collections", "OrderedDict");
     pickler_op(w, OP_EMPTY_TUPLE);

@@ -14,7 +14,7 @@
 #include "codegen/cache.h"
 #include "codegen/group.h"
 #include "passes/passes.h"
-#include "runtime/interp_internal.h"
+#include "runtime/profile.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -80,6 +80,9 @@ void fused_set_name(fused *f, const char *function) {
     f->fallback->name = function;
 }
 
+const graph *fused_graph(const fused *f) {
+    return f->g;
+}
 int fused_params(const fused *f) {
     return f->nparams;
 }
@@ -363,12 +366,30 @@ static const fused_kernel *fused_add(fused *f, const value *args, int opt, int64
     return made && plan_fits(made->plan, args, slots) ? made : NULL;
 }
 
-ctsc_status fused_run(fused *f, interp *in, value *args, value *results) {
+ctsc_status fused_run(fused *f, interp *in, value *args, value *results, bool *native) {
     int64_t slots[FUSED_MAX_SLOTS];
     bool fits = true;
     if (fused_is_bounded(f, in)) return fused_interpret(f, in, args, results);
     const fused_kernel *k = fused_find(f, args, slots);
-    if (!k) k = fused_add(f, args, in->rt->opt, slots);
+    if (!k) {
+        uint64_t since = profile_pause(in->rt->profile);
+        k = fused_add(f, args, in->rt->opt, slots);
+        if (k) profile_resume(in->rt->profile, since, "(compiling kernels)");
+    }
     ctsc_status s = k ? fused_launch_kernel(f, k, slots, args, in->d, results, &fits) : CTSC_OK;
-    return k && fits ? s : fused_interpret(f, in, args, results);
+    *native = k && fits;
+    return *native ? s : fused_interpret(f, in, args, results);
+}
+
+bool fused_rehearse(fused *f, interp *in, value *args) {
+    value results[FUSED_MAX_VALUES];
+    diag own = {0}, *outer = in->d;
+    for (int i = 0; i < f->nresults; i++) results[i] = value_none();
+    if (f->has_loop) return false;
+    in->d = &own;
+    ctsc_status s = fused_interpret(f, in, args, results);
+    in->d = outer;
+    if (s == CTSC_OK) fused_drop(f, results);
+    diag_clear(&own);
+    return s == CTSC_OK;
 }

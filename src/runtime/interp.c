@@ -9,7 +9,7 @@
  * has. Tests: tests/unit/test_interp.c
  */
 #include "runtime/executor.h"
-#include "runtime/interp_internal.h"
+#include "runtime/profile.h"
 #include "runtime/workspace.h"
 
 /* ---- the stack ------------------------------------------------------------------------------- */
@@ -225,7 +225,9 @@ static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
         }
         default:
             if (interp_is_watched(f->in->rt)) s = interp_watch(f->in);
-            if (s == CTSC_OK) s = site_functions[i->op](f, &f->c->sites.data[i->a]);
+            if (s != CTSC_OK) break;
+            if (__builtin_expect(f->in->rt->profile != NULL, 0)) s = profile_site(f, i, site_functions[i->op]);
+            else s = site_functions[i->op](f, &f->c->sites.data[i->a]);
             break;
         }
         if (s != CTSC_OK) {
@@ -318,9 +320,16 @@ static const object *interp_self(const interp *in, const function *fn, const val
     return fn->cls && in->rt->root && args[0].tag == V_OBJECT && args[0].u.object == in->rt->root ? in->rt->root : NULL;
 }
 
+static ctsc_status interp_make_code(interp *in, function *fn, int level, const value *args) {
+    uint64_t since = profile_pause(in->rt->profile);
+    ctsc_status s = code_ensure(fn, level, interp_self(in, fn, args), in->d);
+    profile_resume(in->rt->profile, since, "(compiling graphs)");
+    return s;
+}
+
 ctsc_status interp_run_function(interp *in, function *fn, int n, value *args, value *out) {
     int level = executor_level(in->rt->opt);
-    ctsc_status s = __atomic_load_n(&fn->code[level], __ATOMIC_ACQUIRE) ? CTSC_OK : code_ensure(fn, level, interp_self(in, fn, args), in->d);
+    ctsc_status s = __atomic_load_n(&fn->code[level], __ATOMIC_ACQUIRE) ? CTSC_OK : interp_make_code(in, fn, level, args);
     if (s == CTSC_OK) return interp_run(in, fn->code[level], n, args, out);
     for (int i = 0; i < n; i++) value_unref(args[i]);
     return s;

@@ -7,18 +7,19 @@
  * which aten::wait raises. Tests: tests/unit/test_interp.c
  */
 #include "runtime/fused.h"
-#include "runtime/interp_internal.h"
+#include "runtime/profile.h"
 
 /* Room behind the registers: arguments, then results. */
 static value *call_window(const frame *f) {
     return f->regs + f->c->nregisters;
 }
 
-static ctsc_status call_op_many(frame *f, const site *s, const value *args, int returns) {
+static ctsc_status call_op_many(frame *f, const site *s, const value *args, int returns, bool watched) {
     value *results = call_window(f) + s->nargs;
     for (int i = 0; i < returns; i++) results[i] = value_none();
-    ctsc_status st = s->op->fn(&f->cx, args, results);
+    ctsc_status st = op_function(s->op, s->nargs, args)(&f->cx, args, results);
     if (st != CTSC_OK) return st;
+    if (watched) profile_operator(f->in->rt->profile, s->op, s->nargs, args, returns, results);
     for (int i = 0; i < returns; i++) {
         if (i < s->nresults)
             site_result(f, s, i, results[i]);
@@ -29,8 +30,8 @@ static ctsc_status call_op_many(frame *f, const site *s, const value *args, int 
 }
 
 /* Arguments are borrowed: gathered without counting, released behind the call if this was their
- * last use. */
-ctsc_status bc_call_op(frame *f, const site *s) {
+ * last use. watched: there is a profile. */
+static inline ctsc_status call_op(frame *f, const site *s, bool watched) {
     const op *o = s->op;
     const int32_t *operands = site_operands(f, s);
     value *args = call_window(f);
@@ -47,21 +48,38 @@ ctsc_status bc_call_op(frame *f, const site *s) {
     ctsc_status st;
     if (returns == 1 && only != SITE_UNUSED) {
         value_set(&f->regs[only], value_none());
-        st = o->fn(&f->cx, args, &f->regs[only]);
+        st = op_function(o, s->nargs, args)(&f->cx, args, &f->regs[only]);
+        if (watched && st == CTSC_OK) profile_operator(f->in->rt->profile, o, s->nargs, args, 1, &f->regs[only]);
     } else {
-        st = call_op_many(f, s, args, returns);
+        st = call_op_many(f, s, args, returns, watched);
     }
     site_release(f, s);
     return st;
 }
 
-ctsc_status bc_fused(frame *f, const site *s) {
+ctsc_status bc_call_op(frame *f, const site *s) {
+    return call_op(f, s, false);
+}
+ctsc_status bc_call_op_watched(frame *f, const site *s) {
+    return call_op(f, s, true);
+}
+
+static inline ctsc_status call_fused(frame *f, const site *s, bool watched) {
     value *args = call_window(f), *results = args + s->nargs;
+    bool native = false;
     for (int i = 0; i < s->nargs; i++) args[i] = *site_arg(f, s, i);
-    ctsc_status st = fused_run(s->group, f->in, args, results);
+    ctsc_status st = fused_run(s->group, f->in, args, results, &native);
+    if (watched && st == CTSC_OK) profile_kernel(f->in->rt->profile, f->in, s, args, results, native);
     site_release(f, s);
     for (int i = 0; st == CTSC_OK && i < s->nresults; i++) site_result(f, s, i, results[i]);
     return st;
+}
+
+ctsc_status bc_fused(frame *f, const site *s) {
+    return call_fused(f, s, false);
+}
+ctsc_status bc_fused_watched(frame *f, const site *s) {
+    return call_fused(f, s, true);
 }
 
 static ctsc_status call_function(frame *f, const site *s, function *fn) {

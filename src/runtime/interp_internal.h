@@ -42,6 +42,10 @@ typedef struct frame {
 
 typedef ctsc_status (*site_fn)(frame *f, const site *s);
 
+/* What CALL_OP and FUSED do where a profile counts along. */
+ctsc_status bc_call_op_watched(frame *f, const site *s);
+ctsc_status bc_fused_watched(frame *f, const site *s);
+
 #define SITE(name, function, meaning) ctsc_status function(frame *f, const site *s);
 #define OPCODE(name, form, meaning)
 #define FAST(name, key, meaning)

@@ -14,6 +14,7 @@
  */
 #include "runtime/module.h"
 #include "frontend/importer.h"
+#include "ir/native.h"
 #include "passes/passes.h"
 #include "runtime/archive_internal.h"
 #include "runtime/export.h"
@@ -142,7 +143,7 @@ static ctsc_status module_class_type(void *ctx, diag *d, const char *qualified, 
     module_loader *l = ctx;
     function *fn = NULL;
     type *cls = NULL;
-    if (!strncmp(qualified, "__torch__.torch.classes.", 24))
+    if (!strncmp(qualified, NATIVE_PREFIX, sizeof NATIVE_PREFIX - 1) && !native_class(qualified))
         return diag_fail(d, CTSC_UNSUPPORTED, "objects of C++ classes (%s) are not supported",
                          qualified);
     ctsc_status s = unit_resolve(l->u, d, qualified, &cls, &fn);

@@ -11,6 +11,7 @@
  * Tests: tests/unit/test_pickle.c
  */
 #include "runtime/pickle_internal.h"
+#include "tensor/quantiser.h"
 
 const char pickle_kind_global[] = "pickle constructor";
 const char pickle_kind_class[] = "pickle class";
@@ -301,6 +302,7 @@ static ctsc_status make_tensor(pickle_vm *vm, const value *args, size_t n, value
     const pickled_storage *ps = n >= 4 ? pickle_capsule_of(args[0], pickle_kind_storage) : NULL;
     if (!ps || n > 7) return pickle_bad_args(vm, "_rebuild_tensor");
     bool requires_grad = n > 4 && args[4].tag == V_BOOL && args[4].u.b;
+    if (dtype_is_quantised(ps->dt)) return pickle_bad(vm, "a quantized tensor without a scale");
     if (n == 7 && args[6].tag == V_DICT && args[6].u.dict->len)
         return pickle_unsupported(vm, "a tensor with lazy conjugation or negation");
     return make_tensor_as(vm, args, ps->dt, ps->numel, ps->s, requires_grad, out);
@@ -309,7 +311,7 @@ static ctsc_status make_tensor(pickle_vm *vm, const value *args, size_t n, value
 /* The newer form: untyped bytes and a dtype. */
 static ctsc_status make_tensor_v3(pickle_vm *vm, const value *args, size_t n, value *out) {
     const pickled_storage *ps = n >= 7 ? pickle_capsule_of(args[0], pickle_kind_storage) : NULL;
-    if (!ps || n > 8 || args[6].tag != V_INT || !dtype_valid(args[6].u.i))
+    if (!ps || n > 8 || args[6].tag != V_INT || !dtype_valid(args[6].u.i) || dtype_is_quantised((dtype)args[6].u.i))
         return pickle_bad_args(vm, "_rebuild_tensor_v3");
     if (n == 8 && args[7].tag == V_DICT && args[7].u.dict->len)
         return pickle_unsupported(vm, "a tensor with lazy conjugation or negation");
@@ -329,9 +331,69 @@ static ctsc_status make_parameter(pickle_vm *vm, const value *args, size_t n, va
     return CTSC_OK;
 }
 
-static ctsc_status make_quantised(pickle_vm *vm, const value *args, size_t n, value *out) {
+/* torch.per_tensor_affine and its like: only ever the first part of a quantiser's description. */
+static ctsc_status make_qscheme(pickle_vm *vm, const value *args, size_t n, value *out) {
     (void)args, (void)n, (void)out;
-    return pickle_unsupported(vm, "quantized tensors (_rebuild_qtensor) are not supported");
+    return pickle_bad(vm, "a quantization scheme cannot be called");
+}
+
+/* Which of the schemes below the constructor stands for; -1: none. */
+static int make_scheme_of(value v) {
+    const pickle_global *g = pickle_capsule_of(v, pickle_kind_global);
+    for (int i = 0; g && g->make == make_qscheme && i <= QSCHEME_CHANNEL_FLOAT; i++)
+        if (!strcmp(g->name, qscheme_name((qscheme)i))) return i;
+    return -1;
+}
+
+/* (per_tensor_affine, scale, zero_point) or (per_channel_affine, scales, zero_points, axis). */
+static ctsc_status make_quantiser(pickle_vm *vm, dtype dt, const tuple *t, const value *sizes, quantiser **out) {
+    int scheme = t->len ? make_scheme_of(t->items[0]) : -1;
+    if (scheme == QSCHEME_TENSOR_AFFINE && t->len == 3 && t->items[1].tag == V_FLOAT && t->items[2].tag == V_INT) {
+        if (t->items[2].u.i < dtype_qmin(dt) || t->items[2].u.i > dtype_qmax(dt)) return pickle_bad(vm, "a zero point that is out of range");
+        *out = quantiser_new(t->items[1].u.f, t->items[2].u.i);
+        return *out ? CTSC_OK : diag_no_memory(vm->d);
+    }
+    bool real = scheme == QSCHEME_CHANNEL_FLOAT;
+    if ((scheme != QSCHEME_CHANNEL_AFFINE && !real) || t->len != 4 || t->items[1].tag != V_TENSOR ||
+        t->items[2].tag != V_TENSOR || t->items[3].tag != V_INT)
+        return pickle_bad(vm, "a quantized tensor with an unknown quantization scheme");
+    const tuple *dims = sizes->u.tuple;
+    int64_t axis = t->items[3].u.i;
+    tensor *scales = NULL, *zero_points = NULL;
+    ctsc_status s = tensor_to_dtype(vm->d, t->items[1].u.tensor, real ? DT_FLOAT32 : DT_FLOAT64, &scales);
+    if (s == CTSC_OK) s = tensor_to_dtype(vm->d, t->items[2].u.tensor, real ? DT_FLOAT32 : DT_INT64, &zero_points);
+    if (s == CTSC_OK && (axis < 0 || (uint64_t)axis >= dims->len || scales->ndim != 1 || zero_points->ndim != 1 ||
+                         scales->numel != dims->items[axis].u.i || zero_points->numel != scales->numel ||
+                         !tensor_is_contiguous(scales) || !tensor_is_contiguous(zero_points)))
+        s = pickle_bad(vm, "a quantized tensor whose scales do not fit its shape");
+    for (int64_t i = 0; s == CTSC_OK && !real && i < zero_points->numel; i++) {
+        int64_t zero = TENSOR_AT(zero_points, int64_t)[i];
+        if (zero < dtype_qmin(dt) || zero > dtype_qmax(dt)) s = pickle_bad(vm, "a zero point that is out of range");
+    }
+    if (s == CTSC_OK && !(*out = quantiser_new_channels((qscheme)scheme, scales, zero_points, (int)axis)))
+        s = diag_no_memory(vm->d);
+    tensor_unref(scales);
+    tensor_unref(zero_points);
+    return s;
+}
+
+/* (storage, offset, sizes, strides, quantiser's description, requires_grad, hooks) */
+static ctsc_status make_quantised(pickle_vm *vm, const value *args, size_t n, value *out) {
+    const pickled_storage *ps = n >= 5 ? pickle_capsule_of(args[0], pickle_kind_storage) : NULL;
+    if (!ps || n > 7 || !dtype_is_quantised(ps->dt) || args[2].tag != V_TUPLE || args[4].tag != V_TUPLE)
+        return pickle_bad_args(vm, "_rebuild_qtensor");
+    value v;
+    quantiser *q = NULL;
+    ctsc_status s = make_tensor_as(vm, args, ps->dt, ps->numel, ps->s, n > 5 && args[5].tag == V_BOOL && args[5].u.b, &v);
+    if (s != CTSC_OK) return s;
+    s = make_quantiser(vm, ps->dt, args[4].u.tuple, &args[2], &q);
+    if (s == CTSC_OK) {
+        tensor_set_quantiser_take(v.u.tensor, q);
+        *out = v;
+    } else {
+        value_unref(v);
+    }
+    return s;
 }
 
 /* Layouts are ints in programs. */
@@ -395,8 +457,9 @@ static const pickle_global pickle_globals[] = {
     {"torch._utils",          "_rebuild_qtensor",       make_quantised,   false},
     {"torch._utils",          "_rebuild_sparse_tensor", make_sparse,      false},
     {"torch._utils",          "_rebuild_sparse_csr_tensor", make_sparse,  false},
-    {"torch",                 "per_tensor_affine",      make_quantised,   false},
-    {"torch",                 "per_channel_affine",     make_quantised,   false},
+    {"torch",                 "per_tensor_affine",      make_qscheme,     false},
+    {"torch",                 "per_channel_affine",     make_qscheme,     false},
+    {"torch",                 "per_channel_affine_float_qparams", make_qscheme, false},
     {"torch.serialization",   "_get_layout",            make_layout,      false},
     {"torch.jit._pickle",     "build_intlist",          make_intlist,     false},
     {"torch.jit._pickle",     "build_doublelist",       make_doublelist,  false},

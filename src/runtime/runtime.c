@@ -110,6 +110,7 @@ void runtime_init(runtime *rt) {
     rt->deadline = 0;
     rt->root = NULL;
     rt->ws = NULL;
+    rt->profile = NULL;
     rt->allow_unsafe = false;
     rt->depth = rt->opt = 0;
 }

@@ -39,6 +39,7 @@ typedef struct runtime {
     int depth;                    /* nesting of calls, for the cap */
     const object *root;           /* the module that is run; NULL: not known */
     struct workspace *ws;         /* what it lies in, if in one: the interpreter's stack is kept there (workspace.h) */
+    struct profile *profile;      /* counts what the program does (profile.h); NULL: nobody wants to know */
     int opt;                      /* 0 as written, 1 with passes, 2 with fusion, 3 the same, compiled at once (executor.h) */
 } runtime;
 

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * work.c - what a call of a method has to do: floating-point operations and parameters read.
+ * work.c - what a call of an operator, or of a method, has to do: floating-point operations, bytes, parameters read.
  *
- * The method's graph as written, calls inlined, is run once with probes (instrument.c); each operator's count follows
- * from the sizes of its arguments and results, by the table below. Operators on other than floating-point values, and
- * those that only move data, count nothing. An operator that is in no row and makes floating-point values is reported
- * as not counted: no number is made up for it.
- * Tests: tests/unit/test_optimize.c, tests/cli/bench.test
+ * Each operator's count follows from the sizes of its arguments and results, by the table below. Operators on other than floating-point
+ * values, and those that only move data, count no operations. An operator that is in no row and makes floating-point values is reported
+ * as not counted: no number is made up for it. For a method, its graph as written, calls inlined, is run once with probes (instrument.c).
+ * Tests: tests/unit/test_optimize.c, tests/unit/test_profile.c, tests/cli/bench.test
  */
 #include "codegen/cache.h"
 #include "ctsc_compiler.h"
 #include "passes/passes.h"
 #include "runtime/api.h"
 #include "runtime/instrument.h"
+#include "runtime/work.h"
 
 #include <string.h>
 
 typedef enum work_kind {
     WORK_MOVE,      /* nothing */
+    WORK_NEW,       /* nothing; no argument's elements are read */
+    WORK_NONE,      /* nothing; nothing is written either */
+    WORK_LOOKUP,    /* nothing; of argument a only as many elements are read as the result has */
     WORK_POINTWISE, /* `a` per element of the result */
     WORK_REDUCE,    /* one per element of argument a */
     WORK_PRODUCT,   /* matrix product, argument a on the left: two per element of the result and of a's last dimension */
@@ -32,6 +35,9 @@ typedef struct work_row { const char *name; work_kind kind; int a; } work_row;
 #define P(name) {"aten::" name, WORK_POINTWISE, 1}
 #define M(name) {"aten::" name, WORK_MOVE, 0}
 #define R(name) {"aten::" name, WORK_REDUCE, 0}
+#define N(name) {"aten::" name, WORK_NEW, 0}
+#define E(name) {"aten::" name, WORK_NONE, 0}
+#define L(name) {"aten::" name, WORK_LOOKUP, 0}
 
 /* In-place forms go without their underscore. */
 static const work_row work_rows[] = {
@@ -54,24 +60,23 @@ static const work_row work_rows[] = {
     R("sum"), R("mean"), R("prod"), R("amax"), R("amin"), R("argmax"), R("argmin"), R("cumsum"), R("cumprod"),
     /* data in motion */
     M("to"), M("type_as"), M("float"), M("double"), M("clone"), M("contiguous"), M("copy"), M("cat"), M("stack"), M("where"), M("masked_fill"),
-    M("fill"), M("zero"), M("zeros"), M("ones"), M("full"), M("empty"), M("zeros_like"), M("ones_like"), M("full_like"), M("empty_like"),
-    M("new_zeros"), M("new_ones"), M("new_full"), M("new_empty"), M("arange"), M("linspace"), M("eye"), M("tensor"), M("scalar_tensor"),
-    M("index"), M("index_put"), M("index_select"), M("gather"), M("scatter"), M("embedding"), M("repeat"), M("flip"), M("roll"), M("tril"),
-    M("triu"), M("dropout"), M("constant_pad_nd"), M("pad"), M("reshape"), M("flatten"), M("item"), M("Float"), M("FloatImplicit"),
-    M("ScalarImplicit"), M("__getitem__"), M("list"), M("append"), M("_set_item"), M("len"),
+    M("index_put"), M("scatter"), M("repeat"), M("flip"), M("roll"), M("tril"), M("triu"), M("dropout"), M("constant_pad_nd"), M("pad"),
+    M("reshape"), M("flatten"), M("item"), M("Float"), M("FloatImplicit"), M("ScalarImplicit"), M("__getitem__"), M("list"), M("append"),
+    M("_set_item"), M("len"),
+    L("index"), L("index_select"), L("gather"), L("embedding"),
+    N("fill"), N("zero"), N("zeros"), N("ones"), N("full"), N("zeros_like"), N("ones_like"), N("full_like"), N("new_zeros"), N("new_ones"),
+    N("new_full"), N("arange"), N("linspace"), N("eye"), N("tensor"), N("scalar_tensor"),
+    E("empty"), E("empty_like"), E("new_empty"), E("size"), E("dim"), E("numel"), E("stride"), E("is_floating_point"), E("is_contiguous"),
 };
 #undef P
 #undef M
 #undef R
-
-typedef struct work_counter {
-    diag *d;
-    ctsc_work *out;
-    ptrmap tensors; /* storages of parameters counted already */
-} work_counter;
+#undef N
+#undef E
+#undef L
 
 /* "aten::add_" is looked up as "aten::add". */
-static const work_row *work_find(const char *name) {
+const work_row *work_find(const char *name) {
     size_t n = strlen(name);
     if (n && name[n - 1] == '_' && !(n > 1 && name[n - 2] == '_')) n--;
     for (size_t i = 0; i < sizeof work_rows / sizeof *work_rows; i++)
@@ -93,43 +98,104 @@ static int64_t work_last(value v) {
 }
 
 /* The elements of a pooling window: argument 1, a list of one or more ints. */
-static int64_t work_window(const node *n, value v) {
+static int64_t work_window(const op *o, value v) {
     int64_t size = 1, one = v.tag == V_LIST && v.u.list->len ? list_get(v.u.list, 0).u.i : 1;
-    int dims = strstr(node_kind_text(n), "1d") ? 1 : strstr(node_kind_text(n), "2d") ? 2 : 3;
+    int dims = strstr(o->schema->name, "1d") ? 1 : strstr(o->schema->name, "2d") ? 2 : 3;
     for (int i = 0; i < dims; i++)
         size *= v.tag == V_LIST && v.u.list->len == (size_t)dims ? list_get(v.u.list, (size_t)i).u.i : one;
     return size;
 }
 
-static int64_t work_of(const work_row *r, const node *n, const value *in, value out) {
-    bool has_2 = n->inputs.len > 2 && in[2].tag == V_TENSOR;
+static int64_t work_flops(const work_row *r, const op *o, int nargs, const value *in, value out) {
+    bool has_2 = nargs > 2 && in[2].tag == V_TENSOR;
     int64_t results = work_numel(out);
     switch (r->kind) {
-    case WORK_MOVE: break;
+    case WORK_MOVE:
+    case WORK_NEW:
+    case WORK_NONE:
+    case WORK_LOOKUP: break;
     case WORK_POINTWISE: return r->a * results;
     case WORK_REDUCE: return work_numel(in[r->a]);
     case WORK_PRODUCT: return 2 * results * work_last(in[r->a]);
     case WORK_LINEAR: return results * (2 * work_last(in[r->a]) + has_2);
     case WORK_ADDED: return results * (2 * work_last(in[r->a]) + 1);
     case WORK_CONV: {
-        const tensor *w = n->inputs.len > 1 && in[1].tag == V_TENSOR ? in[1].u.tensor : NULL;
+        const tensor *w = nargs > 1 && in[1].tag == V_TENSOR ? in[1].u.tensor : NULL;
         return w && w->ndim && w->sizes[0] ? results * (2 * (w->numel / w->sizes[0]) + has_2) : 0;
     }
-    case WORK_POOL: return n->inputs.len > 1 ? results * work_window(n, in[1]) : 0;
+    case WORK_POOL: return nargs > 1 ? results * work_window(o, in[1]) : 0;
     }
     return 0;
 }
 
 /* max and min are pointwise with two tensors and reductions with one. */
-static work_row work_min_max(const node *n, const value *in) {
-    bool two = n->inputs.len > 1 && in[1].tag == V_TENSOR;
-    return (work_row){"", two ? WORK_POINTWISE : WORK_REDUCE, two ? 1 : 0};
+static const work_row *work_min_max(int nargs, const value *in) {
+    static const work_row pointwise = {"", WORK_POINTWISE, 1}, reduce = {"", WORK_REDUCE, 0};
+    return nargs > 1 && in[1].tag == V_TENSOR ? &pointwise : &reduce;
+}
+
+static bool work_is_min_max(const char *name) {
+    return !strcmp(name, "aten::max") || !strcmp(name, "aten::min") || !strcmp(name, "prim::max") || !strcmp(name, "prim::min");
 }
 
 static bool work_is_view(const op *o) {
     if (o->schema->nreturns < 1 || o->schema->has_alias_write) return false;
     return o->schema->returns[0].alias != NULL;
 }
+
+/* ---- bytes ------------------------------------------------------------------------------------------- */
+
+static int64_t work_tensor_bytes(const tensor *t) {
+    return t->numel * (int64_t)dtype_size((dtype)t->dtype);
+}
+
+int64_t work_value_bytes(value v) {
+    int64_t bytes = 0;
+    if (v.tag == V_TENSOR) return work_tensor_bytes(v.u.tensor);
+    if (v.tag == V_LIST && v.u.list->kind == LIST_TENSOR)
+        for (size_t i = 0; i < v.u.list->len; i++) bytes += work_tensor_bytes(v.u.list->u.tensors[i]);
+    return bytes;
+}
+
+/* Views share their argument's memory. */
+static bool work_shares(value v, int nargs, const value *args) {
+    const tensor *t = v.tag == V_TENSOR ? v.u.tensor : v.tag == V_LIST && v.u.list->kind == LIST_TENSOR && v.u.list->len ? v.u.list->u.tensors[0] : NULL;
+    for (int i = 0; t && i < nargs; i++)
+        if (args[i].tag == V_TENSOR && args[i].u.tensor->storage == t->storage) return true;
+    return false;
+}
+
+static int64_t work_bytes(const work_row *r, const op *o, int nargs, const value *args, int nresults, const value *results) {
+    int64_t bytes = 0;
+    if (nresults < 1 || (r && r->kind == WORK_NONE)) return 0;
+    if (!o->schema->has_alias_write && work_shares(results[0], nargs, args)) return 0;
+    for (int i = 0; i < nresults; i++) bytes += work_value_bytes(results[i]);
+    if (r && r->kind == WORK_NEW) return bytes;
+    if (r && r->kind == WORK_LOOKUP) bytes *= 2;
+    for (int i = r && r->kind == WORK_LOOKUP ? r->a + 1 : 0; i < nargs; i++) bytes += work_value_bytes(args[i]);
+    return bytes;
+}
+
+work_cost work_of_call(const work_row *r, const op *o, int nargs, const value *args, int nresults, const value *results) {
+    work_cost c = {.known = true};
+    bool makes = false, takes = false;
+    for (int i = 0; i < nresults; i++) makes |= work_is_real(results[i]);
+    for (int i = 0; i < nargs; i++) takes |= work_is_real(args[i]);
+    if (!r && work_is_min_max(o->schema->name)) r = work_min_max(nargs, args);
+    c.bytes = work_bytes(r, o, nargs, args, nresults, results);
+    if (!(makes || takes) || nresults < 1 || work_is_view(o)) return c;
+    if (r) c.flops = work_flops(r, o, nargs, args, results[0]);
+    else c.known = !makes || strncmp(o->schema->name, "aten::", 6) != 0;
+    return c;
+}
+
+/* ---- methods ------------------------------------------------------------------------------------------- */
+
+typedef struct work_counter {
+    diag *d;
+    ctsc_work *out;
+    ptrmap tensors; /* storages of parameters counted already */
+} work_counter;
 
 static ctsc_status work_parameter(work_counter *c, const tensor *t) {
     if (ptrmap_get(&c->tensors, t->storage)) return CTSC_OK;
@@ -141,20 +207,11 @@ static ctsc_status work_node(void *ctx, const node *n, const value *inputs, cons
     work_counter *c = ctx;
     if (n->kind == N_GET_ATTR && outputs[0].tag == V_TENSOR) return work_parameter(c, outputs[0].u.tensor);
     bool call = n->kind == N_CALL_FUNCTION || n->kind == N_CALL_METHOD || n->kind == N_FORK;
-    bool makes = false, takes = false;
-    for (size_t i = 0; i < n->outputs.len; i++) makes |= work_is_real(outputs[i]);
-    for (size_t i = 0; i < n->inputs.len && n->kind == N_OP; i++) takes |= work_is_real(inputs[i]);
-    if (!call && (n->kind != N_OP || !(makes || takes) || !n->op || !n->outputs.len || work_is_view(n->op))) return CTSC_OK;
-    const char *name = node_kind_text(n);
-    const work_row *r = work_find(name);
-    work_row either = {0};
-    if (!strcmp(name, "aten::max") || !strcmp(name, "aten::min") || !strcmp(name, "prim::max") || !strcmp(name, "prim::min")) {
-        either = work_min_max(n, inputs);
-        r = &either;
-    }
-    if (r) c->out->flops += work_of(r, n, inputs, outputs[0]);
-    else if (call && !c->out->uncounted) c->out->uncounted = "calls that cannot be inlined";
-    else if (makes && !strncmp(name, "aten::", 6) && !c->out->uncounted) c->out->uncounted = n->op->schema->name;
+    if (call && n->outputs.len && !c->out->uncounted) c->out->uncounted = "calls that cannot be inlined";
+    if (n->kind != N_OP || !n->op) return CTSC_OK;
+    work_cost cost = work_of_call(work_find(node_kind_text(n)), n->op, (int)n->inputs.len, inputs, (int)n->outputs.len, outputs);
+    c->out->flops += cost.flops;
+    if (!cost.known && !c->out->uncounted) c->out->uncounted = n->op->schema->name;
     return CTSC_OK;
 }
 

@@ -9,6 +9,7 @@
  * Tests: tests/unit/test_value.c
  */
 #include "tensor/iter.h"
+#include "tensor/quantiser.h"
 #include "tensor/value.h"
 
 #include <inttypes.h>
@@ -215,6 +216,11 @@ static bool close_tensor_values(close_state *st, tensor *got, tensor *want) {
         tensor_print_sizes(got->ndim, got->sizes, st->why);
         sb_puts(st->why, ", expected ");
         tensor_print_sizes(want->ndim, want->sizes, st->why);
+        return false;
+    }
+    if (!quantiser_equal(got->quantiser, want->quantiser)) {
+        close_begin(st, "tensor");
+        sb_puts(st->why, "quantised with another scale or zero point");
         return false;
     }
     close_tensors c = {.st = st, .dt = (dtype)got->dtype};

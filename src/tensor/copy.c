@@ -17,6 +17,7 @@
 #include "base/pool.h"
 #include "tensor/element.h"
 #include "tensor/iter.h"
+#include "tensor/quantiser.h"
 
 #include <string.h>
 
@@ -350,9 +351,29 @@ static void copy_apart(tensor *dst, const tensor *src) {
         iter_run(dst->ndim, dst->sizes, 2, operands, kernel, &pair, 0);
 }
 
+/* The integers of quantised tensors are copied together with what they mean, and nothing is made of them in passing. */
+static ctsc_status copy_check_quantised(diag *d, const tensor *dst, const tensor *src) {
+    if (!dst->quantiser)
+        return diag_fail(d, CTSC_FAILED,
+                         "Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to get a "
+                         "float Tensor from a quantized Tensor");
+    if (!src->quantiser)
+        return diag_fail(d, CTSC_FAILED, "Quantized copy only works with kFloat as source Tensor");
+    if (dst->dtype != src->dtype)
+        return diag_fail(d, CTSC_FAILED, "Quantized Copy only works with same dtype");
+    if (dst->quantiser->scheme != src->quantiser->scheme)
+        return diag_fail(d, CTSC_FAILED, "Quantized Copy only works with same qscheme");
+    return CTSC_OK;
+}
+
 ctsc_status tensor_copy(diag *d, tensor *dst, const tensor *src) {
     ctsc_status status = copy_check_shapes(d, dst, src);
     if (status) return status;
+    if (dst->quantiser || src->quantiser) {
+        status = copy_check_quantised(d, dst, src);
+        if (status) return status;
+        if (dst->quantiser != src->quantiser) tensor_set_quantiser_take(dst, quantiser_ref(src->quantiser));
+    }
     if (dst->numel == 0 || src->numel == 0) return CTSC_OK;
     if (copy_is_expanded(dst))
         return diag_fail(d, CTSC_FAILED,
@@ -373,8 +394,11 @@ ctsc_status tensor_copy(diag *d, tensor *dst, const tensor *src) {
 
 static ctsc_status copy_converted(diag *d, const tensor *t, dtype dt, tensor **out) {
     tensor *copy;
+    if (t->dtype != dt && (t->quantiser || dtype_is_quantised(dt)))
+        return diag_fail(d, CTSC_FAILED, "Creation of quantized tensor requires quantized dtype like torch.quint8");
     ctsc_status status = tensor_new_like(d, t, dt, &copy);
     if (status) return status;
+    if (t->quantiser) copy->quantiser = quantiser_ref(t->quantiser);
     copy->requires_grad = t->requires_grad;
     if (t->numel) copy_apart(copy, t);
     *out = copy;

@@ -7,6 +7,7 @@
  * and a common scale factor stands above numbers of like magnitude.
  * Tests: tests/unit/test_print.c, tests/corpus
  */
+#include "tensor/quantiser.h"
 #include "tensor/value.h"
 
 #include <math.h>
@@ -94,7 +95,8 @@ static void print_scale(const number_format *f, strbuf *out) {
     sb_printf(out, "%.4g *\n", f->scale);
 }
 
-static void print_matrix(print_data m, int indent, strbuf *out) {
+/* The format that the last number was printed in is what PyTorch's stream is left in; it shows in what follows. */
+static number_style print_matrix(print_data m, int indent, strbuf *out) {
     number_format f = print_format_of(m.p, m.rows * m.cols);
     int64_t per_line = (PRINT_LINE - indent) / (f.width + 1);
     if (per_line < 1) per_line = 1;
@@ -124,10 +126,12 @@ static void print_matrix(print_data m, int indent, strbuf *out) {
             }
         first = last + 1;
     }
+    return f.style;
 }
 
 /* The matrices of a tensor of more dims, first index fastest. */
-static void print_stack(const tensor *t, const double *p, strbuf *out) {
+static number_style print_stack(const tensor *t, const double *p, strbuf *out) {
+    number_style style;
     int n = t->ndim - 2;
     int64_t counter[TENSOR_MAX_DIMS] = {0}, matrix = t->sizes[n] * t->sizes[n + 1];
     for (bool first = true;; first = false) {
@@ -139,45 +143,77 @@ static void print_stack(const tensor *t, const double *p, strbuf *out) {
             sb_printf(out, "%lld,", (long long)counter[i] + 1);
         }
         sb_puts(out, ".,.) = \n");
-        print_matrix((print_data){p + at * matrix, t->sizes[n], t->sizes[n + 1]}, 1, out);
+        style = print_matrix((print_data){p + at * matrix, t->sizes[n], t->sizes[n + 1]}, 1, out);
         int i = 0;
         while (i < n && ++counter[i] == t->sizes[i]) counter[i++] = 0;
-        if (i == n || out->failed) return;
+        if (i == n || out->failed) return style;
     }
 }
 
-static void print_contents(const tensor *t, const double *p, strbuf *out) {
+static number_style print_contents(const tensor *t, const double *p, strbuf *out) {
     if (t->ndim == 0) {
         sb_printf(out, "%g\n", p[0]);
-    } else if (t->numel == 0) {
-        return;
-    } else if (t->ndim == 1) {
-        number_format f = print_format_of(p, t->numel);
-        if (f.scale != 1) print_scale(&f, out);
-        for (int64_t i = 0; i < t->numel; i++) {
-            print_number(&f, p[i], out);
-            sb_putc(out, '\n');
-        }
-    } else if (t->ndim == 2) {
-        print_matrix((print_data){p, t->sizes[0], t->sizes[1]}, 0, out);
-    } else {
-        print_stack(t, p, out);
+        return STYLE_GENERAL;
     }
+    if (t->numel == 0) return STYLE_GENERAL;
+    if (t->ndim == 2) return print_matrix((print_data){p, t->sizes[0], t->sizes[1]}, 0, out);
+    if (t->ndim > 2) return print_stack(t, p, out);
+    number_format f = print_format_of(p, t->numel);
+    if (f.scale != 1) print_scale(&f, out);
+    for (int64_t i = 0; i < t->numel; i++) {
+        print_number(&f, p[i], out);
+        sb_putc(out, '\n');
+    }
+    return f.style;
+}
+
+/* The numbers that a quantised tensor stands for, in row-major order. */
+static void print_dequantise(const tensor *t, double *p) {
+    const quantiser *q = t->quantiser;
+    for (int64_t k = 0; k < t->numel; k++) {
+        int64_t rest = k, at = 0, channel = 0;
+        for (int i = t->ndim - 1; i >= 0; i--) {
+            int64_t index = rest % t->sizes[i];
+            rest /= t->sizes[i];
+            at += index * t->strides[i];
+            if (i == q->axis) channel = index;
+        }
+        p[k] = quantiser_value(q, (dtype)t->dtype, (char *)tensor_data(t) + at * (int64_t)dtype_size((dtype)t->dtype), channel);
+    }
+}
+
+static void print_quantiser(const quantiser *q, number_style style, strbuf *out) {
+    static const char *const formats[] = {"%g", "%.4e", "%.4f"};
+    sb_printf(out, ", qscheme: %s", qscheme_name(q->scheme));
+    if (quantiser_per_tensor(q)) {
+        sb_puts(out, ", scale: ");
+        sb_printf(out, formats[style], q->scale);
+        sb_printf(out, ", zero_point: %lld", (long long)q->zero_point);
+        return;
+    }
+    sb_puts(out, ", scales: ");
+    tensor_print(q->scales, out);
+    sb_puts(out, ", zero_points: ");
+    tensor_print(q->zero_points, out);
+    sb_printf(out, ", axis: %d", q->axis);
 }
 
 void tensor_print(const tensor *t, strbuf *out) {
     tensor *d = NULL;
     /* Of complex elements PyTorch shows the real part, too: it prints what becomes of a tensor as doubles. */
-    if (tensor_new_like(NULL, t, DT_FLOAT64, &d) != CTSC_OK || tensor_copy(NULL, d, t) != CTSC_OK) {
+    if (tensor_new_like(NULL, t, DT_FLOAT64, &d) != CTSC_OK || (!t->quantiser && tensor_copy(NULL, d, t) != CTSC_OK)) {
         tensor_unref(d);
         out->failed = true;
         return;
     }
-    print_contents(t, TENSOR_AT(d, double), out);
+    if (t->quantiser) print_dequantise(t, TENSOR_AT(d, double));
+    number_style style = print_contents(t, TENSOR_AT(d, double), out);
     tensor_unref(d);
-    sb_printf(out, "[ CPU%sType{", dtype_table[t->dtype].ir_name);
+    sb_printf(out, "[ %sCPU%sType{", t->quantiser ? "Quantized" : "", dtype_table[t->dtype].ir_name);
     for (int i = 0; i < t->ndim; i++) sb_printf(out, "%s%lld", i ? "," : "", (long long)t->sizes[i]);
-    sb_puts(out, "} ]");
+    sb_putc(out, '}');
+    if (t->quantiser) print_quantiser(t->quantiser, style, out);
+    sb_puts(out, " ]");
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------------ */

@@ -51,14 +51,8 @@ void tensor_set_allocator(const tensor_allocator *a) {
 
 /* ---- storages ------------------------------------------------------------------------------ */
 
-/* Fresh pages are zero already, and cost nothing until they are touched. */
-static void *storage_zeroed_block(size_t size) {
-    void *p = recycle_take(size);
-    return p ? memset(p, 0, size) : mem_zalloc(recycle_size(size));
-}
-
 static void *storage_zeros(size_t nbytes) {
-    if (storage_allocator.alloc == storage_default_alloc) return storage_block(nbytes, storage_zeroed_block);
+    if (storage_allocator.alloc == storage_default_alloc) return storage_block(nbytes, recycle_zalloc);
     void *data = storage_allocator.alloc(storage_allocator.ctx, nbytes);
     if (data) memset(data, 0, nbytes);
     return data;

@@ -7,7 +7,7 @@
  * Tests: tests/unit/test_tensor.c
  */
 #include "base/recycle.h"
-#include "tensor/tensor.h"
+#include "tensor/quantiser.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,6 +24,7 @@ void tensor_unref(tensor *t) {
     if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1) return;
     bool in_storage = t->in_storage;
     storage *home = in_storage ? tensor_home(t) : NULL, *s = t->storage;
+    if (t->quantiser) quantiser_unref(t->quantiser);
     if (t->sizes != t->inline_dims) mem_free(t->sizes);
     storage_unref(s); /* t may be gone after that */
     if (!in_storage) recycle_free(t, sizeof *t);
@@ -46,6 +47,7 @@ static bool tensor_handle_init(tensor *t, dtype dt, int ndim, storage *s, bool i
     t->in_storage = in_storage;
     t->numel = t->offset = 0;
     t->storage = s;
+    t->quantiser = NULL;
     t->sizes = t->inline_dims;
     t->strides = t->inline_dims + TENSOR_INLINE_DIMS;
     if (ndim <= TENSOR_INLINE_DIMS) return true;
@@ -178,6 +180,7 @@ ctsc_status tensor_view_raw(diag *d, const tensor *t, int ndim, const int64_t *s
     v->offset = offset;
     v->requires_grad = t->requires_grad;
     v->storage = storage_ref(t->storage);
+    if (t->quantiser) v->quantiser = quantiser_ref(t->quantiser);
     if (ndim) {
         memcpy(v->sizes, sizes, (size_t)ndim * sizeof *sizes);
         memcpy(v->strides, strides, (size_t)ndim * sizeof *strides);

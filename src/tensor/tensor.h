@@ -62,6 +62,7 @@ typedef struct tensor {
     int64_t numel;
     int64_t offset; /* elements from the start of the storage to element (0, ..., 0) */
     storage *storage;
+    struct quantiser *quantiser; /* of a quantised dtype: what its integers stand for (tensor/quantiser.h); else NULL */
     int64_t *sizes, *strides; /* ndim each; point at inline_dims while ndim <= TENSOR_INLINE_DIMS */
     int64_t inline_dims[2 * TENSOR_INLINE_DIMS];
 } tensor;

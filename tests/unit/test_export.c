@@ -62,6 +62,7 @@ static char *export_normal_graph(const ctsc_module *m, const char *method) {
     strbuf out = STRBUF_INIT;
     strmap seen = {0};
     for (const char *p = text; *p;) {
+        if (!strncmp(p, "object(0x", 9)) p += 9 + strspn(p + 9, "0123456789abcdef"); /* where it lies in memory */
         size_t n = *p == '%' ? 1 + strspn(p + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") : 0;
         if (n < 2) {
             sb_putc(&out, *p++);

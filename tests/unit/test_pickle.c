@@ -284,7 +284,7 @@ static void test_bad_tensors(void **state) {
                    CTSC_BAD_FILE, "_rebuild_tensor");
     assert_refused(BYTES("\x80\2"
                          "ctorch._utils\n_rebuild_qtensor\n)R."),
-                   CTSC_UNSUPPORTED, "quantized");
+                   CTSC_BAD_FILE, "wrong arguments for _rebuild_qtensor");
     assert_refused(BYTES("\x80\2"
                          "ctorch._utils\n_rebuild_sparse_tensor\n)R."),
                    CTSC_UNSUPPORTED, "sparse");

@@ -220,6 +220,9 @@ OPERATOR(scalar_implicit) {
 /* _tensor_to_list(self) -> int[], _list_to_tensor(int[]) -> Tensor */
 OPERATOR(tensor_to_list) {
     tensor *t;
+    const tensor *self = args[0].u.tensor;
+    if (self->dtype != DT_INT32 && self->ndim && self->sizes[0] > 0) /* the one dtype that PyTorch reads here */
+        return diag_fail(cx->diag, CTSC_FAILED, "expected scalar type Int but found %s", dtype_table[self->dtype].ir_name);
     TRY(tensor_to_dtype(cx->diag, args[0].u.tensor, DT_INT64, &t));
     tensor *flat;
     ctsc_status st = tensor_contiguous(cx->diag, t, &flat);

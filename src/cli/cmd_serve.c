@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_serve.c - ctsc serve: the way into src/serve. */
+#include "cli/cli.h"
+#include "serve/serve.h"
+
+static const struct argp_child serve_children[] = {{&serve_argp, 0, NULL, 0}, {0}};
+const struct argp cmd_serve_argp = {NULL, NULL, "DIR", NULL, serve_children, NULL, NULL};
+
+int cmd_serve(int argc, char **argv) {
+    return serve_main(argc, argv);
+}

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+# Recurrent networks with packed, quantised weights. The input's share of the gates is computed for all steps at once, as in PyTorch: scale and
+# zero point of a dynamically quantised input follow from the whole sequence.
+
+
+def _cell_lstm(gates: Tensor, c: Tensor) -> Tuple[Tensor, Tensor]:
+    i, f, g, o = torch.chunk(gates, 4, 1)
+    c1 = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return (torch.sigmoid(o) * torch.tanh(c1), c1)
+
+
+def _cell_gru(x: Tensor, y: Tensor, h: Tensor) -> Tensor:
+    xr, xz, xn = torch.chunk(x, 3, 1)
+    hr, hz, hn = torch.chunk(y, 3, 1)
+    r = torch.sigmoid(hr + xr)
+    z = torch.sigmoid(hz + xz)
+    n = torch.tanh(xn + hn * r)
+    return (h - n) * z + n
+
+
+# ---- one layer, one direction ----------------------------------------------------------------------
+
+
+def _lstm_layer(input: Tensor, h: Tensor, c: Tensor, cell: __torch__.torch.classes.rnn.CellParamsBase, backward: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    x = torch.ops.ctsc.packed_cell_linear(cell, input, False)
+    steps: List[Tensor] = []
+    n = input.size(0)
+    for t in range(n):
+        k = n - 1 - t if backward else t
+        gates = torch.ops.ctsc.packed_cell_linear(cell, h, True) + torch.select(x, 0, k)
+        h, c = __torch__.operators.quantized._cell_lstm(gates, c)
+        steps.append(h)
+    if backward:
+        steps.reverse()
+    return (torch.stack(steps, 0), h, c)
+
+
+def _gru_layer(input: Tensor, h: Tensor, cell: __torch__.torch.classes.rnn.CellParamsBase, backward: bool) -> Tuple[Tensor, Tensor]:
+    x = torch.ops.ctsc.packed_cell_linear(cell, input, False)
+    steps: List[Tensor] = []
+    n = input.size(0)
+    for t in range(n):
+        k = n - 1 - t if backward else t
+        h = __torch__.operators.quantized._cell_gru(torch.select(x, 0, k), torch.ops.ctsc.packed_cell_linear(cell, h, True), h)
+        steps.append(h)
+    if backward:
+        steps.reverse()
+    return (torch.stack(steps, 0), h)
+
+
+# Packed sequences: step t has sizes[t] rows, ever fewer. Forward, rows whose sequence has ended are set aside; backward, they
+# come in with their first hidden state.
+def _lstm_layer_packed(data: Tensor, sizes: List[int], h0: Tensor, c0: Tensor, cell: __torch__.torch.classes.rnn.CellParamsBase, backward: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    x = torch.ops.ctsc.packed_cell_linear(cell, data, False)
+    steps: List[Tensor] = []
+    ended_h: List[Tensor] = []
+    ended_c: List[Tensor] = []
+    n = len(sizes)
+    at = data.size(0) if backward else 0
+    last = sizes[n - 1] if backward else sizes[0]
+    h = torch.narrow(h0, 0, 0, last)
+    c = torch.narrow(c0, 0, 0, last)
+    for t in range(n):
+        rows = sizes[n - 1 - t] if backward else sizes[t]
+        if backward:
+            at = at - rows
+            if rows > last:
+                h = torch.cat([h, torch.narrow(h0, 0, last, rows - last)], 0)
+                c = torch.cat([c, torch.narrow(c0, 0, last, rows - last)], 0)
+        elif rows < last:
+            ended_h.append(torch.narrow(h, 0, rows, last - rows))
+            ended_c.append(torch.narrow(c, 0, rows, last - rows))
+            h = torch.narrow(h, 0, 0, rows)
+            c = torch.narrow(c, 0, 0, rows)
+        last = rows
+        gates = torch.ops.ctsc.packed_cell_linear(cell, h, True) + torch.narrow(x, 0, at, rows)
+        h, c = __torch__.operators.quantized._cell_lstm(gates, c)
+        steps.append(h)
+        if not backward:
+            at = at + rows
+    ended_h.append(h)
+    ended_c.append(c)
+    if backward:
+        steps.reverse()
+    ended_h.reverse()
+    ended_c.reverse()
+    return (torch.cat(steps, 0), torch.cat(ended_h, 0), torch.cat(ended_c, 0))
+
+
+def _gru_layer_packed(data: Tensor, sizes: List[int], h0: Tensor, cell: __torch__.torch.classes.rnn.CellParamsBase, backward: bool) -> Tuple[Tensor, Tensor]:
+    x = torch.ops.ctsc.packed_cell_linear(cell, data, False)
+    steps: List[Tensor] = []
+    ended: List[Tensor] = []
+    n = len(sizes)
+    at = data.size(0) if backward else 0
+    last = sizes[n - 1] if backward else sizes[0]
+    h = torch.narrow(h0, 0, 0, last)
+    for t in range(n):
+        rows = sizes[n - 1 - t] if backward else sizes[t]
+        if backward:
+            at = at - rows
+            if rows > last:
+                h = torch.cat([h, torch.narrow(h0, 0, last, rows - last)], 0)
+        elif rows < last:
+            ended.append(torch.narrow(h, 0, rows, last - rows))
+            h = torch.narrow(h, 0, 0, rows)
+        last = rows
+        h = __torch__.operators.quantized._cell_gru(torch.narrow(x, 0, at, rows), torch.ops.ctsc.packed_cell_linear(cell, h, True), h)
+        steps.append(h)
+        if not backward:
+            at = at + rows
+    ended.append(h)
+    if backward:
+        steps.reverse()
+    ended.reverse()
+    return (torch.cat(steps, 0), torch.cat(ended, 0))
+
+
+# ---- networks ---------------------------------------------------------------------------------------
+
+
+def _check_network(cells: int, num_layers: int, bidirectional: bool, hidden: int) -> int:
+    directions = 2 if bidirectional else 1
+    if cells != num_layers * directions or hidden != cells:
+        torch.ops.ctsc.fail("got an incorrect number of RNN parameters")
+    return directions
+
+
+def _lstm_network(input: Tensor, sizes: Optional[List[int]], hx: List[Tensor], params: List[__torch__.torch.classes.rnn.CellParamsBase], num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    if len(hx) != 2:
+        torch.ops.ctsc.fail("lstm expects two hidden states")
+    if hx[0].size(2) != hx[1].size(2):
+        torch.ops.ctsc.fail("quantized LSTM with projections is not supported")
+    directions = __torch__.operators.quantized._check_network(len(params), num_layers, bidirectional, hx[0].size(0))
+    hs: List[Tensor] = []
+    cs: List[Tensor] = []
+    for layer in range(num_layers):
+        parts: List[Tensor] = []
+        for side in range(directions):
+            k = layer * directions + side
+            h = torch.select(hx[0], 0, k)
+            c = torch.select(hx[1], 0, k)
+            if sizes is None:
+                y, h, c = __torch__.operators.quantized._lstm_layer(input, h, c, params[k], side == 1)
+            else:
+                y, h, c = __torch__.operators.quantized._lstm_layer_packed(input, sizes, h, c, params[k], side == 1)
+            parts.append(y)
+            hs.append(h)
+            cs.append(c)
+        input = torch.cat(parts, -1)
+        if dropout != 0 and train and layer < num_layers - 1:
+            input = torch.dropout(input, dropout, True)
+    return (input, torch.stack(hs, 0), torch.stack(cs, 0))
+
+
+def _gru_network(input: Tensor, sizes: Optional[List[int]], hx: Tensor, params: List[__torch__.torch.classes.rnn.CellParamsBase], num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor]:
+    directions = __torch__.operators.quantized._check_network(len(params), num_layers, bidirectional, hx.size(0))
+    hs: List[Tensor] = []
+    for layer in range(num_layers):
+        parts: List[Tensor] = []
+        for side in range(directions):
+            k = layer * directions + side
+            h = torch.select(hx, 0, k)
+            if sizes is None:
+                y, h = __torch__.operators.quantized._gru_layer(input, h, params[k], side == 1)
+            else:
+                y, h = __torch__.operators.quantized._gru_layer_packed(input, sizes, h, params[k], side == 1)
+            parts.append(y)
+            hs.append(h)
+        input = torch.cat(parts, -1)
+        if dropout != 0 and train and layer < num_layers - 1:
+            input = torch.dropout(input, dropout, True)
+    return (input, torch.stack(hs, 0))
+
+
+def _batch_sizes(sizes: Tensor) -> List[int]:
+    out: List[int] = []
+    for i in range(sizes.size(0)):
+        out.append(int(sizes[i]))
+    if len(out) == 0:
+        torch.ops.ctsc.fail("Expected batch_sizes to have at least one element")
+    return out
+
+
+def quantized_lstm__input(input: Tensor, hx: List[Tensor], params: List[__torch__.torch.classes.rnn.CellParamsBase], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool, dtype: Optional[int], use_dynamic: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    x = torch.transpose(input, 0, 1) if batch_first else input
+    y, h, c = __torch__.operators.quantized._lstm_network(x, None, hx, params, num_layers, dropout, train, bidirectional)
+    return (torch.transpose(y, 0, 1) if batch_first else y, h, c)
+
+
+def quantized_lstm__data(data: Tensor, batch_sizes: Tensor, hx: List[Tensor], params: List[__torch__.torch.classes.rnn.CellParamsBase], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, dtype: Optional[int], use_dynamic: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    sizes = __torch__.operators.quantized._batch_sizes(batch_sizes)
+    return __torch__.operators.quantized._lstm_network(data, sizes, hx, params, num_layers, dropout, train, bidirectional)
+
+
+def quantized_gru__input(input: Tensor, hx: Tensor, params: List[__torch__.torch.classes.rnn.CellParamsBase], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> Tuple[Tensor, Tensor]:
+    x = torch.transpose(input, 0, 1) if batch_first else input
+    y, h = __torch__.operators.quantized._gru_network(x, None, hx, params, num_layers, dropout, train, bidirectional)
+    return (torch.transpose(y, 0, 1) if batch_first else y, h)
+
+
+def quantized_gru__data(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: List[__torch__.torch.classes.rnn.CellParamsBase], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor]:
+    sizes = __torch__.operators.quantized._batch_sizes(batch_sizes)
+    return __torch__.operators.quantized._gru_network(data, sizes, hx, params, num_layers, dropout, train, bidirectional)
+
+
+# ---- single cells -----------------------------------------------------------------------------------
+
+
+def quantized_lstm_cell_dynamic(input: Tensor, hx: List[Tensor], w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, bias_ih: Tensor, bias_hh: Tensor) -> Tuple[Tensor, Tensor]:
+    if len(hx) != 2:
+        torch.ops.ctsc.fail("lstm_cell expects two hidden states")
+    gates = torch.ops.quantized.linear_dynamic(hx[0], w_hh, False) + torch.ops.quantized.linear_dynamic(input, w_ih, False)
+    return __torch__.operators.quantized._cell_lstm(gates, hx[1])
+
+
+def quantized_gru_cell_dynamic(input: Tensor, hx: Tensor, w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, b_ih: Tensor, b_hh: Tensor) -> Tensor:
+    return __torch__.operators.quantized._cell_gru(torch.ops.quantized.linear_dynamic(input, w_ih, False), torch.ops.quantized.linear_dynamic(hx, w_hh, False), hx)
+
+
+def quantized_rnn_relu_cell_dynamic(input: Tensor, hx: Tensor, w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, b_ih: Tensor, b_hh: Tensor) -> Tensor:
+    return torch.relu(torch.ops.quantized.linear_dynamic(hx, w_hh, False) + torch.ops.quantized.linear_dynamic(input, w_ih, False))
+
+
+def quantized_rnn_tanh_cell_dynamic(input: Tensor, hx: Tensor, w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, b_ih: Tensor, b_hh: Tensor) -> Tensor:
+    return torch.tanh(torch.ops.quantized.linear_dynamic(hx, w_hh, False) + torch.ops.quantized.linear_dynamic(input, w_ih, False))

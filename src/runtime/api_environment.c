@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_environment.c - the part of ctsc_compiler.h about where the library runs.
+ *
+ * Tests: tests/cli/doctor.test
+ */
+/* OpenBLAS's header has a type of this name, as ours do. */
+#define bfloat16 openblas_bfloat16
+#include <cblas.h>
+#undef bfloat16
+
+#include "base/pool.h"
+#include "codegen/cache.h"
+#include "ctsc_compiler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void ctsc_get_environment(ctsc_environment *out) {
+    codegen_environment *found = mem_zalloc(sizeof *found);
+    ctsc_environment *e = mem_zalloc(sizeof *e);
+    if (found && e) {
+        codegen_get_environment(found);
+        e->size = out->size;
+        e->threads = pool_threads();
+        snprintf(e->blas_core, sizeof e->blas_core, "%s", openblas_get_corename());
+        snprintf(e->blas_config, sizeof e->blas_config, "%s", openblas_get_config());
+        snprintf(e->compiler, sizeof e->compiler, "%s", found->library);
+        snprintf(e->compiler_build, sizeof e->compiler_build, "%s", found->build);
+        snprintf(e->compiler_cpu, sizeof e->compiler_cpu, "%s", found->cpu);
+        snprintf(e->compiler_error, sizeof e->compiler_error, "%s", found->why);
+        snprintf(e->cache, sizeof e->cache, "%s", found->folder);
+        e->cache_usable = found->folder_usable;
+        e->cache_limit = found->folder_limit;
+        memcpy(out, e, out->size < sizeof *e ? out->size : sizeof *e);
+    } else if (out->size > sizeof out->size) {
+        memset((char *)out + sizeof out->size, 0, out->size - sizeof out->size);
+    }
+    mem_free(found);
+    mem_free(e);
+}

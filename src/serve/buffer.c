@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * buffer.c - growing text and bytes.
+ *
+ * Tests: tests/unit/test_serve.c
+ */
+#include "serve/buffer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void buffer_free(buffer *b) {
+    free(b->data);
+    *b = (buffer){0};
+}
+
+char *buffer_reserve(buffer *b, size_t n) {
+    if (b->failed) return NULL;
+    if (n <= b->cap - b->len) return b->data + b->len;
+    size_t want = b->len + n, cap = b->cap < 128 ? 256 : 2 * b->cap;
+    if (cap < want) cap = want;
+    char *more = n <= SIZE_MAX / 4 && want <= SIZE_MAX / 4 ? realloc(b->data, cap) : NULL;
+    if (!more) {
+        b->failed = true;
+        return NULL;
+    }
+    b->data = more;
+    b->cap = cap;
+    return b->data + b->len;
+}
+
+void buffer_put(buffer *b, const void *bytes, size_t n) {
+    char *to = n ? buffer_reserve(b, n) : NULL;
+    if (!to) return;
+    memcpy(to, bytes, n);
+    b->len += n;
+}
+
+void buffer_puts(buffer *b, const char *text) {
+    buffer_put(b, text, strlen(text));
+}
+
+void buffer_printf(buffer *b, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    char *to = n >= 0 ? buffer_reserve(b, (size_t)n + 1) : NULL;
+    if (to) {
+        vsnprintf(to, (size_t)n + 1, fmt, again);
+        b->len += (size_t)n;
+    }
+    va_end(again);
+    va_end(ap);
+}
+
+/* Length of the UTF-8 sequence at p, 0 if it is none (overlong forms and surrogates are none). */
+static size_t buffer_utf8(const unsigned char *p, size_t n) {
+    static const struct { unsigned char lo, hi, len, next_lo, next_hi; } forms[] = {
+        {0xC2, 0xDF, 2, 0x80, 0xBF}, {0xE0, 0xE0, 3, 0xA0, 0xBF}, {0xE1, 0xEC, 3, 0x80, 0xBF}, {0xED, 0xED, 3, 0x80, 0x9F},
+        {0xEE, 0xEF, 3, 0x80, 0xBF}, {0xF0, 0xF0, 4, 0x90, 0xBF}, {0xF1, 0xF3, 4, 0x80, 0xBF}, {0xF4, 0xF4, 4, 0x80, 0x8F}};
+    if (*p < 0x80) return 1;
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+        if (*p < forms[k].lo || *p > forms[k].hi || n < forms[k].len) continue;
+        if (p[1] < forms[k].next_lo || p[1] > forms[k].next_hi) return 0;
+        for (size_t i = 2; i < forms[k].len; i++)
+            if (p[i] < 0x80 || p[i] > 0xBF) return 0;
+        return forms[k].len;
+    }
+    return 0;
+}
+
+void buffer_json(buffer *b, const char *text, size_t n) {
+    const unsigned char *p = (const unsigned char *)text;
+    buffer_putc(b, '"');
+    for (size_t i = 0; i < n && !b->failed;) {
+        size_t len = buffer_utf8(p + i, n - i);
+        if (!len) {
+            buffer_puts(b, "\\ufffd");
+            len = 1;
+        } else if (p[i] == '"' || p[i] == '\\') {
+            buffer_putc(b, '\\');
+            buffer_putc(b, (char)p[i]);
+        } else if (p[i] < 0x20 || p[i] == 0x7F) {
+            buffer_printf(b, "\\u%04x", p[i]);
+        } else {
+            buffer_put(b, p + i, len);
+        }
+        i += len;
+    }
+    buffer_putc(b, '"');
+}
+
+uint64_t clock_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t clock_wall_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * folder.c - from the files of a folder to the models of the repository: looking, loading, loading again, unloading.
+ *
+ * Method. A look notes what is there. A file that is new or has changed is loaded once two looks in a row saw the same time, size and inode.
+ * The new model is complete before it takes the place of the old one, in one store under the repository's lock; requests that run hold
+ * references to the old one. If it cannot be loaded, the old one stays, and the file is tried again when it changes.
+ * Tests: tests/serve/client.py
+ */
+#include "serve/repository.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- files --------------------------------------------------------------------------------------------------- */
+
+static file_stamp folder_stamp(const struct stat *st) {
+    return (file_stamp){(int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec, (int64_t)st->st_size, (int64_t)st->st_ino};
+}
+
+static bool folder_same(file_stamp a, file_stamp b) {
+    return a.mtime_ns == b.mtime_ns && a.size == b.size && a.inode == b.inode;
+}
+
+/* The stamp of a regular file; all zero: there is none. */
+static file_stamp folder_look_at(const char *path) {
+    struct stat st;
+    if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return (file_stamp){0};
+    return folder_stamp(&st);
+}
+
+/* All bytes of a file, from malloc; NULL: *why. */
+static void *folder_read(const char *path, size_t *len, file_stamp *stamp, char *why, size_t size) {
+    struct stat st, after;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *data = NULL;
+    size_t n = 0;
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) data = malloc((size_t)st.st_size + 1);
+    while (data && n < (size_t)st.st_size) {
+        ssize_t got = read(fd, data + n, (size_t)st.st_size - n);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        n += (size_t)got;
+    }
+    bool ok = data && n == (size_t)st.st_size && fstat(fd, &after) == 0 && folder_same(folder_stamp(&st), folder_stamp(&after));
+    if (fd >= 0) close(fd);
+    if (!ok) {
+        snprintf(why, size, fd < 0 ? "the file cannot be read" : data ? "the file changed while it was read" : "out of memory");
+        free(data);
+        return NULL;
+    }
+    *len = n;
+    *stamp = folder_stamp(&st);
+    return data;
+}
+
+/* ---- entries --------------------------------------------------------------------------------------------------- */
+
+static char *folder_join(const char *a, const char *b, const char *c) {
+    char *out = NULL;
+    return asprintf(&out, "%s/%s%s", a, b, c) < 0 ? NULL : out;
+}
+
+static int folder_order(const entry *a, const entry *b) {
+    int c = strcmp(a->name, b->name);
+    return c ? c : (a->number < b->number) - (a->number > b->number);
+}
+
+static void folder_free_entry(entry *e) {
+    if (!e) return;
+    free(e->name);
+    free(e->version);
+    free(e->path);
+    free(e->config_path);
+    free(e);
+}
+
+static entry *folder_add_entry(repository *r, const char *name, int64_t number, bool wanted) {
+    entry *e = calloc(1, sizeof *e);
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", (long long)number);
+    if (e) e->name = strdup(name), e->version = strdup(digits), e->number = number, e->wanted = wanted;
+    bool ok = e && e->name && e->version;
+    pthread_mutex_lock(&r->lock);
+    if (ok && r->n == r->cap) {
+        entry **more = realloc(r->entries, (2 * r->cap + 8) * sizeof *more);
+        ok = more != NULL;
+        if (ok) r->entries = more, r->cap = 2 * r->cap + 8;
+    }
+    if (ok) {
+        size_t at = r->n++;
+        for (; at > 0 && folder_order(e, r->entries[at - 1]) < 0; at--) r->entries[at] = r->entries[at - 1];
+        r->entries[at] = e;
+    }
+    pthread_mutex_unlock(&r->lock);
+    if (!ok) folder_free_entry(e);
+    return ok ? e : NULL;
+}
+
+static entry *folder_entry(repository *r, const char *name, int64_t number) {
+    for (size_t i = 0; i < r->n; i++) /* only the holder of `loading`, which we are, adds entries */
+        if (!strcmp(r->entries[i]->name, name) && r->entries[i]->number == number) return r->entries[i];
+    return NULL;
+}
+
+/* A file that is there: notes it. path_take, config_take: from malloc. */
+static void folder_note(repository *r, const char *name, int64_t number, char *path_take, char *config_take, bool wanted) {
+    file_stamp now = folder_look_at(path_take);
+    entry *e = path_take && config_take && now.inode ? folder_entry(r, name, number) : NULL;
+    if (!e && path_take && config_take && now.inode) {
+        e = folder_add_entry(r, name, number, wanted);
+    }
+    if (!e || e->here) {
+        free(path_take);
+        free(config_take);
+        return;
+    }
+    pthread_mutex_lock(&r->lock);
+    free(e->path);
+    free(e->config_path);
+    e->path = path_take;
+    e->config_path = config_take;
+    e->here = true;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static bool folder_name_ok(const char *name) {
+    size_t n = strlen(name);
+    if (!n || n > 200 || *name == '.') return false;
+    for (const char *p = name; *p; p++)
+        if (*p == '/' || (unsigned char)*p < 0x20 || *p == 0x7F) return false;
+    return true;
+}
+
+/* "12" to 12; -1: no version. */
+static int64_t folder_version(const char *text) {
+    size_t n = strlen(text);
+    if (!n || n > 15 || *text == '0' || strspn(text, "0123456789") != n) return -1;
+    return strtoll(text, NULL, 10);
+}
+
+/* Notes what there is of one model. */
+static void folder_scan_model(repository *r, const char *name, bool wanted) {
+    char *dir = folder_join(r->options->folder, name, ""), *config = NULL;
+    DIR *d = dir ? opendir(dir) : NULL;
+    for (struct dirent *f; d && (f = readdir(d));) {
+        int64_t number = folder_version(f->d_name);
+        char *sub = number > 0 ? folder_join(dir, f->d_name, "") : NULL;
+        if (sub) folder_note(r, name, number, folder_join(sub, "model", ".pt"), folder_join(dir, "config", ".json"), wanted);
+        free(sub);
+    }
+    if (d) {
+        closedir(d);
+        folder_note(r, name, 1, folder_join(dir, "model", ".pt"), folder_join(dir, "config", ".json"), wanted);
+    }
+    config = folder_join(r->options->folder, name, ".json");
+    folder_note(r, name, 1, folder_join(r->options->folder, name, ".pt"), config, wanted);
+    free(dir);
+}
+
+static void folder_forget_here(repository *r, const char *name) {
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n; i++)
+        if (!name || !strcmp(r->entries[i]->name, name)) r->entries[i]->here = false;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void folder_scan(repository *r, bool wanted) {
+    DIR *d = opendir(r->options->folder);
+    folder_forget_here(r, NULL);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        size_t n = strlen(f->d_name);
+        if (!folder_name_ok(f->d_name)) continue;
+        if (n > 3 && !strcmp(f->d_name + n - 3, ".pt")) f->d_name[n - 3] = '\0';
+        else if (n > 5 && !strcmp(f->d_name + n - 5, ".json")) continue;
+        folder_scan_model(r, f->d_name, wanted);
+    }
+    if (d) closedir(d);
+}
+
+/* ---- loading -------------------------------------------------------------------------------------------------- */
+
+static void folder_tell(repository *r, const entry *e, const char *what, const char *reason) {
+    char text[700];
+    snprintf(text, sizeof text, "model %s version %s: %s%s%s", e->name, e->version, what, *reason ? ": " : "", reason);
+    if (r->note) r->note(r->ctx, text);
+}
+
+/* Puts m, which may be NULL, into the place of the entry's model. */
+static void folder_swap(repository *r, entry *e, model *m, const char *reason) {
+    pthread_mutex_lock(&r->lock);
+    model *old = e->current;
+    e->current = m;
+    e->state = m ? ENTRY_READY : ENTRY_UNAVAILABLE;
+    snprintf(e->reason, sizeof e->reason, "%s", reason);
+    if (m) {
+        m->next = r->living;
+        r->living = m;
+    }
+    pthread_mutex_unlock(&r->lock);
+    if (old) model_unref(old);
+}
+
+static void folder_fail(repository *r, entry *e, const char *why) {
+    pthread_mutex_lock(&r->lock);
+    bool serves = e->current != NULL;
+    e->state = serves ? ENTRY_READY : ENTRY_UNAVAILABLE;
+    snprintf(e->reason, sizeof e->reason, "%s%s", serves ? "the older one serves on, since loading failed: " : "", why);
+    pthread_mutex_unlock(&r->lock);
+    if (e->loaded.inode) counter_add(&e->stats.reload_failures, 1);
+    folder_tell(r, e, serves ? "not reloaded" : "not loaded", why);
+}
+
+static bool folder_superseded(repository *r, const entry *e) {
+    for (size_t i = 0; i < r->n; i++)
+        if (r->entries[i]->here && r->entries[i]->number > e->number && !strcmp(r->entries[i]->name, e->name)) return true;
+    return false;
+}
+
+/* Settings, then the archive. override: the text of a config, or NULL. */
+static bool folder_load(repository *r, entry *e, const char *override, char *why, size_t size) {
+    size_t config_len = override ? strlen(override) : 0, len = 0;
+    file_stamp config_stamp = {0}, stamp = folder_look_at(e->path);
+    char *text = NULL;
+    model_config config = {0};
+    model *m = NULL;
+    e->seen = stamp;
+    e->config_seen = folder_look_at(e->config_path);
+    pthread_mutex_lock(&r->lock);
+    if (!e->current) e->state = ENTRY_LOADING;
+    pthread_mutex_unlock(&r->lock);
+    bool ok = true;
+    if (!override && e->config_seen.inode) ok = (text = folder_read(e->config_path, &config_len, &config_stamp, why, size)) != NULL;
+    ok = ok && config_read(override ? override : text, config_len, r->options, &config, why, size);
+    free(text);
+    bool skip = ok && config.only_latest && folder_superseded(r, e);
+    void *bytes = ok && !skip ? folder_read(e->path, &len, &stamp, why, size) : NULL;
+    if (bytes) ok = model_new(e->name, e->version, bytes, len, &config, &e->stats, &m, why, size);
+    else ok = skip;
+    config_free(&config);
+    bool again = e->loaded.inode != 0;
+    if (!ok) folder_fail(r, e, why);
+    else folder_swap(r, e, m, skip ? "a higher version serves" : "");
+    if (ok && !skip && again) counter_add(&e->stats.reloads, 1);
+    if (ok && !skip) folder_tell(r, e, again ? "reloaded" : "loaded", "");
+    e->loaded = ok ? stamp : e->seen; /* a failed one is tried again when it changes */
+    e->config_loaded = e->config_seen;
+    return ok;
+}
+
+static void folder_unload(repository *r, entry *e, const char *reason) {
+    folder_swap(r, e, NULL, reason);
+    e->loaded = (file_stamp){0};
+    folder_tell(r, e, "unloaded", reason);
+    for (size_t i = 0; i < r->n; i++) /* a lower version may now be the latest */
+        if (!r->entries[i]->current && !strcmp(r->entries[i]->name, e->name) && r->entries[i]->number < e->number)
+            r->entries[i]->loaded = (file_stamp){0};
+}
+
+void repository_look(repository *r, bool start) {
+    char why[300];
+    pthread_mutex_lock(&r->loading);
+    folder_scan(r, !r->options->explicit_loading);
+    for (size_t i = 0; i < r->n; i++) {
+        entry *e = r->entries[i];
+        file_stamp now = e->here ? folder_look_at(e->path) : (file_stamp){0}, config = folder_look_at(e->config_path);
+        bool settled = folder_same(now, e->seen) && folder_same(config, e->config_seen);
+        bool changed = !folder_same(now, e->loaded) || !folder_same(config, e->config_loaded);
+        e->seen = now;
+        e->config_seen = config;
+        if (!e->wanted || !(start || settled)) continue;
+        if (!e->here) {
+            if (e->current) folder_unload(r, e, "the file is gone");
+        } else if (changed) {
+            folder_load(r, e, NULL, why, sizeof why);
+        }
+    }
+    pthread_mutex_unlock(&r->loading);
+}
+
+static void folder_want(repository *r, entry *e, bool wanted) {
+    pthread_mutex_lock(&r->lock);
+    e->wanted = wanted;
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool repository_load(repository *r, const char *name, const char *config, char *why, size_t size, bool *known) {
+    bool ok = true;
+    char text[300];
+    *known = false;
+    if (!folder_name_ok(name)) return false;
+    pthread_mutex_lock(&r->loading);
+    folder_forget_here(r, name);
+    folder_scan_model(r, name, true);
+    for (size_t i = 0; i < r->n; i++) {
+        entry *e = r->entries[i];
+        if (strcmp(e->name, name) || !e->here) continue;
+        *known = true;
+        folder_want(r, e, true);
+        if (folder_load(r, e, config, text, sizeof text) || !ok) continue;
+        ok = false;
+        snprintf(why, size, "%s", text);
+    }
+    pthread_mutex_unlock(&r->loading);
+    return ok && *known;
+}
+
+bool repository_unload(repository *r, const char *name) {
+    bool known = false;
+    pthread_mutex_lock(&r->loading);
+    for (size_t i = 0; i < r->n; i++) {
+        entry *e = r->entries[i];
+        if (strcmp(e->name, name)) continue;
+        known = true;
+        folder_want(r, e, false);
+        if (e->current) folder_unload(r, e, "unloaded on request");
+    }
+    pthread_mutex_unlock(&r->loading);
+    return known;
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http.c - the server's sockets: libmicrohttpd reads requests and writes responses, this file collects bodies, keeps the limits, and
+ * hands whole requests to the protocol.
+ *
+ * Method. A few threads, each with an epoll of its own, serve all connections. A request that must wait for a model suspends its
+ * connection; the thread that has the result resumes it. What libmicrohttpd does not limit is how long a request may take to arrive:
+ * its timeout is for silence, and a client that sends a byte now and then is never silent. So every connection notes since when it is
+ * in its phase, and http_tend shuts down the sockets that are too long in one. It also looks for clients that went away in the middle of a
+ * request: libmicrohttpd 0.9.75 with epoll does not notice an end that arrives together with data.
+ * Invariants. A connection is in the list from STARTED to CLOSED; its descriptor is open as long.
+ * Tests: tests/serve/client.py
+ */
+#include "serve/http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    HTTP_DROP_MOST = 16 << 20,
+    HTTP_SLOWEST_READER = 16 << 10, /* bytes a second */
+    HTTP_KEEP = 64 << 10,           /* bytes of a buffer that a connection keeps for its next request */
+    HTTP_GONE_NS = 100000000        /* before that nobody looks whether the client is gone */
+};
+
+/* A connection, and the one request that it has at a time: its memory serves all of them. */
+typedef struct http_connection {
+    exchange x; /* first */
+    struct http_connection *prev, *next;
+    struct http *h;
+    struct MHD_Connection *c;
+    int fd;
+    atomic_uint_fast64_t since_ns, limit_ns; /* since when it does what it does; 0: that may take any time */
+    char *body;
+    size_t cap, dropped;
+    bool too_large, working, refused; /* working: the whole request is there; refused: the response is there before the body was read */
+    atomic_bool answered, answering; /* the response is ready; it is being sent */
+    void *keep; /* of x.keep */
+    char address[INET6_ADDRSTRLEN];
+} http_connection;
+
+struct http {
+    server *s;
+    access_log *log;
+    struct MHD_Daemon *daemon;
+    int listener, port;
+    pthread_mutex_t lock; /* of the list */
+    http_connection *connections;
+};
+
+/* ---- connections -------------------------------------------------------------------------------------------------- */
+
+/* A new phase: waiting for a request, receiving it, working on it, sending the answer. */
+static void http_phase(http_connection *c, uint64_t now, uint64_t limit_ns) {
+    atomic_store_explicit(&c->limit_ns, 0, memory_order_relaxed); /* never an old time with a new limit */
+    atomic_store_explicit(&c->since_ns, now, memory_order_release);
+    atomic_store_explicit(&c->limit_ns, limit_ns, memory_order_release);
+}
+
+/* Between requests the connection may be silent for the idle time, which libmicrohttpd watches; then a request may take its time to arrive. */
+static uint64_t http_between_ns(const http *h) {
+    return ((uint64_t)h->s->o->idle_seconds + h->s->o->receive_seconds) * 1000000000u;
+}
+
+static void http_address(const struct sockaddr *a, char *out, size_t size) {
+    *out = '\0';
+    if (a && a->sa_family == AF_INET) inet_ntop(AF_INET, &((const struct sockaddr_in *)a)->sin_addr, out, (socklen_t)size);
+    if (a && a->sa_family == AF_INET6) inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)a)->sin6_addr, out, (socklen_t)size);
+}
+
+static void http_opened(http *h, struct MHD_Connection *mc, void **context) {
+    http_connection *c = calloc(1, sizeof *c);
+    const union MHD_ConnectionInfo *fd = MHD_get_connection_info(mc, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *address = MHD_get_connection_info(mc, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    *context = c;
+    counter_add(&h->s->stats.connections, 1);
+    counter_add(&h->s->stats.connections_total, 1);
+    if (!c) return;
+    c->h = h;
+    c->c = mc;
+    c->fd = fd ? fd->connect_fd : -1;
+    http_address(address ? address->client_addr : NULL, c->address, sizeof c->address);
+    http_phase(c, clock_ns(), http_between_ns(h));
+    pthread_mutex_lock(&h->lock);
+    c->next = h->connections;
+    if (c->next) c->next->prev = c;
+    h->connections = c;
+    pthread_mutex_unlock(&h->lock);
+}
+
+static void http_notify_connection(void *cls, struct MHD_Connection *mc, void **context, enum MHD_ConnectionNotificationCode what) {
+    http *h = cls;
+    http_connection *c = *context;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        http_opened(h, mc, context);
+        return;
+    }
+    atomic_fetch_sub(&h->s->stats.connections, 1);
+    if (!c) return;
+    pthread_mutex_lock(&h->lock);
+    if (c->next) c->next->prev = c->prev;
+    if (c->prev) c->prev->next = c->next;
+    else h->connections = c->next;
+    pthread_mutex_unlock(&h->lock);
+    buffer_free(&c->x.reply);
+    free(c->body);
+    free(c->keep);
+    free(c);
+}
+
+/* The client has closed its side, and everything it sent has been read: a request that is not whole now never will be. */
+static bool http_is_gone(const http_connection *c) {
+    struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
+    int unread = 0;
+    return poll(&p, 1, 0) > 0 && ioctl(c->fd, FIONREAD, &unread) == 0 && unread == 0;
+}
+
+void http_tend(http *h) {
+    uint64_t now = clock_ns();
+    pthread_mutex_lock(&h->lock);
+    for (http_connection *c = h->connections; c; c = c->next) {
+        uint64_t limit = atomic_load_explicit(&c->limit_ns, memory_order_acquire), since = atomic_load_explicit(&c->since_ns, memory_order_acquire);
+        if (c->fd < 0 || !limit || now < since) continue;
+        bool late = now - since >= limit;
+        if (!late && (atomic_load_explicit(&c->answering, memory_order_acquire) || now - since < HTTP_GONE_NS || !http_is_gone(c))) continue;
+        shutdown(c->fd, SHUT_RDWR);
+        c->fd = -1;
+        if (late) counter_add(&h->s->stats.receive_timeouts, 1);
+    }
+    pthread_mutex_unlock(&h->lock);
+}
+
+/* ---- responses ------------------------------------------------------------------------------------------------------- */
+
+static void http_headers(const http_connection *r, struct MHD_Response *m) {
+    char text[40];
+    const exchange *x = &r->x;
+    log_date(r->h->log, text);
+    MHD_add_response_header(m, "Date", text);
+    if (x->reply.len) MHD_add_response_header(m, "Content-Type", x->type);
+    if (x->json_len) {
+        snprintf(text, sizeof text, "%zu", x->json_len);
+        MHD_add_response_header(m, "Inference-Header-Content-Length", text);
+    }
+    if (x->retry_after) {
+        snprintf(text, sizeof text, "%d", x->retry_after);
+        MHD_add_response_header(m, "Retry-After", text);
+    }
+    if (x->allow) MHD_add_response_header(m, "Allow", x->allow);
+    if (x->status == 401) MHD_add_response_header(m, "WWW-Authenticate", "Bearer");
+    if (r->refused || atomic_load_explicit(&r->h->s->draining, memory_order_relaxed)) MHD_add_response_header(m, "Connection", "close");
+    if (x->type && !strncmp(x->type, "text/html", 9)) {
+        MHD_add_response_header(m, "Content-Security-Policy",
+                                "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'");
+        MHD_add_response_header(m, "X-Content-Type-Options", "nosniff");
+    }
+}
+
+/* Gives the response to libmicrohttpd. The content stays the connection's until http_completed. */
+static enum MHD_Result http_answer(http_connection *r) {
+    static char nothing[1];
+    const buffer *reply = &r->x.reply;
+    struct MHD_Response *m = MHD_create_response_from_buffer(reply->len, reply->len ? reply->data : nothing, MHD_RESPMEM_PERSISTENT);
+    if (!m) return MHD_NO;
+    http_headers(r, m);
+    counter_add(&r->h->s->stats.responses_by_class[r->x.status / 100 % 6], 1);
+    counter_add(&r->h->s->stats.reply_bytes, reply->len);
+    atomic_store_explicit(&r->answering, true, memory_order_release);
+    http_phase(r, clock_ns(), r->h->s->o->receive_seconds * 1000000000ull + (uint64_t)reply->len * 1000000000u / HTTP_SLOWEST_READER);
+    enum MHD_Result ok = MHD_queue_response(r->c, (unsigned)r->x.status, m);
+    MHD_destroy_response(m);
+    return ok;
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------------- */
+
+static void http_defer(exchange *x) {
+    MHD_suspend_connection(((http_connection *)x)->c);
+}
+
+static void http_done(exchange *x) {
+    http_connection *r = (http_connection *)x;
+    atomic_store_explicit(&r->answered, true, memory_order_release);
+    MHD_resume_connection(r->c); /* r may be gone behind this */
+}
+
+/* "Content-Length" as far as it is a number. */
+static bool http_content_length(struct MHD_Connection *c, uint64_t *out) {
+    const char *text = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
+    if (!text || !*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 18) return false;
+    *out = strtoull(text, NULL, 10);
+    return true;
+}
+
+/* Room for n bytes of body and a NUL. */
+static bool http_room(http_connection *r, size_t n) {
+    if (n < r->cap) return true;
+    size_t cap = n < 2 * r->cap ? 2 * r->cap : n + 1;
+    char *more = realloc(r->body, cap);
+    if (!more) return false;
+    r->body = more;
+    r->cap = cap;
+    return true;
+}
+
+/* What can be said before the body is read. The response of a refusal closes the connection: its body is never read. */
+static enum MHD_Result http_begin(http *h, struct MHD_Connection *c, const char *url, const char *method, void **cls) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    http_connection *r = info ? info->socket_context : NULL;
+    uint64_t length = 0, now = clock_ns();
+    if (!r) return MHD_NO; /* there was no memory for the connection */
+    *cls = r;
+    buffer reply = r->x.reply;
+    reply.len = 0;
+    reply.failed = false;
+    r->x = (exchange){.s = h->s, .method = method, .path = url, .started_ns = now, .defer = http_defer, .done = http_done, .keep = &r->keep,
+                      .reply = reply};
+    r->x.authorization = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
+    r->x.content_encoding = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Encoding");
+    r->x.header_length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Inference-Header-Content-Length");
+    r->too_large = r->refused = false;
+    r->dropped = 0;
+    atomic_store_explicit(&r->answered, false, memory_order_relaxed);
+    counter_add(&h->s->stats.requests, 1);
+    counter_add(&h->s->stats.receiving, 1);
+    r->working = false;
+    http_phase(r, now, h->s->o->receive_seconds * 1000000000ull);
+    bool known = http_content_length(c, &length);
+    if (!protocol_allowed(&r->x)) {
+        r->refused = true;
+    } else if (known && length > h->s->o->max_body) {
+        r->refused = true;
+        protocol_error(&r->x, 413, "the request has %llu bytes, more than the %zu that are allowed", (unsigned long long)length, h->s->o->max_body);
+    }
+    if (r->refused) return http_answer(r);
+    return http_room(r, (size_t)(length < (1 << 20) ? length : 1 << 20)) ? MHD_YES : MHD_NO;
+}
+
+/* Some of the body. More than is allowed is read and forgotten, up to a point, so that the client sees the answer. */
+static enum MHD_Result http_collect(http_connection *r, const char *data, size_t n) {
+    size_t have = r->x.body_len;
+    if (r->too_large || n > r->h->s->o->max_body - have) {
+        r->too_large = true;
+        r->dropped += n;
+        return r->dropped > HTTP_DROP_MOST ? MHD_NO : MHD_YES;
+    }
+    if (!http_room(r, have + n)) return MHD_NO;
+    memcpy(r->body + have, data, n);
+    r->x.body_len = have + n;
+    return MHD_YES;
+}
+
+static enum MHD_Result http_whole(http_connection *r) {
+    exchange *x = &r->x;
+    x->started_ns = clock_ns();
+    r->working = true;
+    counter_add(&r->h->s->stats.in_flight, 1);
+    atomic_fetch_sub(&r->h->s->stats.receiving, 1);
+    r->body[x->body_len] = '\0';
+    x->body = r->body;
+    counter_add(&r->h->s->stats.body_bytes, x->body_len);
+    http_phase(r, x->started_ns, 0);
+    if (r->too_large) protocol_error(x, 413, "the request is larger than the %zu bytes that are allowed", r->h->s->o->max_body);
+    else if (!protocol_handle(x)) return MHD_YES; /* x may be answered already: it is not ours until we are called again */
+    return http_answer(r);
+}
+
+static enum MHD_Result http_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method, const char *version,
+                                   const char *data, size_t *size, void **request) {
+    http_connection *r = *request;
+    (void)version;
+    if (!r) return http_begin(cls, c, url, method, request);
+    if (r->refused) {
+        *size = 0;
+        return MHD_YES;
+    }
+    if (*size) {
+        enum MHD_Result ok = http_collect(r, data, *size);
+        *size = 0;
+        return ok;
+    }
+    if (atomic_load_explicit(&r->answered, memory_order_acquire)) return http_answer(r);
+    return http_whole(r);
+}
+
+static void http_completed(void *cls, struct MHD_Connection *c, void **request, enum MHD_RequestTerminationCode why) {
+    http *h = cls;
+    http_connection *r = *request;
+    (void)c, (void)why;
+    if (!r) return;
+    uint64_t now = clock_ns();
+    log_request(h->log, &r->x, r->address, now - r->x.started_ns);
+    atomic_store_explicit(&r->answering, false, memory_order_release);
+    http_phase(r, now, http_between_ns(h));
+    atomic_fetch_sub(r->working ? &h->s->stats.in_flight : &h->s->stats.receiving, 1);
+    if (r->x.reply.cap > HTTP_KEEP) buffer_free(&r->x.reply);
+    if (r->cap > HTTP_KEEP) {
+        free(r->body);
+        r->body = NULL;
+        r->cap = 0;
+    }
+    *request = NULL;
+}
+
+/* ---- listening ------------------------------------------------------------------------------------------------------------ */
+
+static int http_listen(const serve_options *o, int *port, char *why, size_t size) {
+    char service[16];
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *all = NULL;
+    int fd = -1, on = 1;
+    snprintf(service, sizeof service, "%d", o->port);
+    int code = getaddrinfo(o->host, service, &hints, &all);
+    if (code) {
+        snprintf(why, size, "cannot listen on '%s': %s", o->host, gai_strerror(code));
+        return -1;
+    }
+    for (struct addrinfo *a = all; a && fd < 0; a = a->ai_next) {
+        fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0) continue;
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, 1024) == 0) break;
+        snprintf(why, size, "cannot listen on %s port %d: %s", o->host, o->port, strerror(errno));
+        close(fd);
+        fd = -1;
+    }
+    freeaddrinfo(all);
+    struct sockaddr_storage at;
+    socklen_t len = sizeof at;
+    if (fd >= 0 && getsockname(fd, (struct sockaddr *)&at, &len) == 0)
+        *port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port : ((struct sockaddr_in *)&at)->sin_port);
+    return fd;
+}
+
+http *http_start(server *s, access_log *log, char *why, size_t size) {
+    const serve_options *o = s->o;
+    http *h = calloc(1, sizeof *h);
+    snprintf(why, size, "out of memory");
+    if (!h) return NULL;
+    *h = (http){.s = s, .log = log};
+    pthread_mutex_init(&h->lock, NULL);
+    h->listener = http_listen(o, &h->port, why, size);
+    if (h->listener < 0) goto fail;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_TURBO | MHD_USE_SUPPRESS_DATE_NO_CLOCK;
+    h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, http_handle, h, MHD_OPTION_LISTEN_SOCKET, h->listener,
+                                 MHD_OPTION_THREAD_POOL_SIZE, (unsigned)o->http_threads, MHD_OPTION_CONNECTION_LIMIT, o->max_connections,
+                                 MHD_OPTION_PER_IP_CONNECTION_LIMIT, o->max_connections_per_ip,
+                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, o->max_header, MHD_OPTION_CONNECTION_TIMEOUT, o->idle_seconds,
+                                 MHD_OPTION_NOTIFY_COMPLETED, http_completed, h, MHD_OPTION_NOTIFY_CONNECTION, http_notify_connection, h,
+                                 MHD_OPTION_END);
+    if (h->daemon) return h;
+    snprintf(why, size, "the HTTP library could not be started (more connections than open files are allowed?)");
+    close(h->listener);
+fail:
+    pthread_mutex_destroy(&h->lock);
+    free(h);
+    return NULL;
+}
+
+int http_port(const http *h) {
+    return h->port;
+}
+
+long http_in_flight(const http *h) {
+    return (long)counter_get(&h->s->stats.in_flight);
+}
+
+long http_receiving(const http *h) {
+    return (long)counter_get(&h->s->stats.receiving);
+}
+
+long http_connections(const http *h) {
+    return (long)counter_get(&h->s->stats.connections);
+}
+
+/* Connections that the kernel has accepted already are taken over, so that none of them is reset. */
+void http_quiesce(http *h) {
+    MHD_quiesce_daemon(h->daemon);
+    for (;;) {
+        struct sockaddr_storage from;
+        socklen_t len = sizeof from;
+        int fd = accept4(h->listener, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+        if (fd < 0) break;
+        MHD_add_connection(h->daemon, fd, (struct sockaddr *)&from, len); /* closes fd if it cannot */
+    }
+    close(h->listener);
+    h->listener = -1;
+}
+
+void http_stop(http *h) {
+    MHD_stop_daemon(h->daemon);
+    if (h->listener >= 0) close(h->listener);
+    pthread_mutex_destroy(&h->lock);
+    free(h);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http.h - the server's sockets: libmicrohttpd around the protocol. */
+#ifndef CTSC_SERVE_HTTP_H
+#define CTSC_SERVE_HTTP_H
+
+#include "serve/log.h"
+
+typedef struct http http;
+
+/* Listens and serves until http_stop. NULL: *why. */
+http *http_start(server *s, access_log *log, char *why, size_t size);
+int http_port(const http *h);
+/* Closes connections on which a request has been arriving for too long. Called every second or so. */
+void http_tend(http *h);
+/* Takes no new connections; answers on the others say that it was the last one. */
+void http_quiesce(http *h);
+/* Requests without an answer, those of which only a part has arrived, and connections. */
+long http_in_flight(const http *h);
+long http_receiving(const http *h);
+long http_connections(const http *h);
+void http_stop(http *h); /* closes all connections; no request may be in flight */
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* infer.h - what decode.c, infer.c and encode.c share: one inference request on its way. */
+#ifndef CTSC_SERVE_INFER_H
+#define CTSC_SERVE_INFER_H
+
+#include "serve/protocol.h"
+#include "serve/scheduler.h"
+
+#include <jansson.h>
+
+enum { INFER_SPANS = 64, INFER_FEW = 6 };
+
+/* Where a list of numbers stands in the body: from its '[' to behind its ']'. */
+typedef struct infer_span { const char *begin, *end; } infer_span;
+
+typedef struct infer {
+    job job;
+    exchange *x;
+    json_t *root; /* the request without its lists of numbers */
+    const json_t *wanted; /* "outputs", or NULL: all */
+    const char *id;
+    bool deferred; /* infer_handle has returned, or will: x->done tells that the response is there */
+    bool binary;  /* outputs are binary unless they say otherwise */
+    ctsc_value *few[INFER_FEW]; /* room for job.args */
+    uint64_t input_ns;
+    size_t nspans;
+    const char *raw, *raw_end; /* binary data that no tensor has taken yet */
+
+    /* from here on not cleared before use */
+    infer_span spans[INFER_SPANS];
+    char why[400];
+} infer;
+
+/* Body to arguments. False: q->why says what is wrong with the request. */
+bool infer_decode(infer *q);
+/* Outputs to the exchange's response. False: q->why, for a 500 (or a 400: *status). */
+bool infer_encode(infer *q, const outputs *o, int64_t first, int64_t total, int *status);
+
+/* decode_json.c: the text without the lists of numbers that are "data" of an input: each is noted as a span, whose number stands in its place. */
+void infer_find_data(infer *q, const char *text, size_t len, buffer *rest);
+/* Numbers of a span to n elements of a type. False: q->why. */
+bool infer_read_numbers(infer *q, const infer_span *s, const datatype *t, void *to, size_t n);
+
+#endif

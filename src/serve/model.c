@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model.c - one loaded version of a model: from the bytes of its archive to threads that wait for requests.
+ *
+ * The archive is read into memory and not mapped, so that whoever overwrites the file in place harms no running request.
+ * Tests: tests/unit/test_serve.c
+ */
+#include "serve/model.h"
+
+#include "serve/scheduler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- arguments ------------------------------------------------------------------------------------------- */
+
+/* How the values of an argument come out of the protocol's tensors. */
+static bool model_input_form(model_input *in) {
+    static const struct { ctsc_kind kind; int form; } forms[] = {
+        {CTSC_KIND_TENSOR, INPUT_TENSOR}, {CTSC_KIND_INT, INPUT_INT},       {CTSC_KIND_FLOAT, INPUT_FLOAT},
+        {CTSC_KIND_BOOL, INPUT_BOOL},     {CTSC_KIND_STRING, INPUT_STRING}};
+    static const struct { const char *type; ctsc_kind item; } lists[] = {
+        {"List[int]", CTSC_KIND_INT}, {"List[float]", CTSC_KIND_FLOAT}, {"List[bool]", CTSC_KIND_BOOL}, {"List[str]", CTSC_KIND_STRING}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (forms[i].kind == in->arg->kind) {
+            in->form = forms[i].form;
+            return true;
+        }
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (in->arg->kind == CTSC_KIND_LIST && strstr(in->arg->type, lists[i].type)) {
+            in->form = INPUT_LIST;
+            in->item = lists[i].item;
+            return true;
+        }
+    in->form = INPUT_NONE;
+    return in->arg->optional || in->arg->default_value;
+}
+
+static const config_tensor *model_input_config(const model *m, size_t i, const char *name) {
+    const model_config *c = &m->config;
+    for (size_t k = 0; k < c->ninputs; k++)
+        if (!strcmp(c->inputs[k].name, name)) return &c->inputs[k];
+    return i < c->ninputs ? &c->inputs[i] : NULL;
+}
+
+static bool model_inputs(model *m, char *why, size_t size) {
+    m->ninputs = ctsc_signature_argument_count(m->signature);
+    m->inputs = calloc(m->ninputs + 1, sizeof *m->inputs);
+    if (!m->inputs || m->config.ninputs > m->ninputs) {
+        snprintf(why, size, "config.json names %zu inputs, method '%s' has %zu", m->config.ninputs, m->config.method, m->ninputs);
+        return false;
+    }
+    for (size_t i = 0; i < m->ninputs; i++) {
+        model_input *in = &m->inputs[i];
+        in->arg = ctsc_signature_argument(m->signature, i);
+        in->name = in->arg->name;
+        in->config = model_input_config(m, i, in->name);
+        if (model_input_form(in)) continue;
+        snprintf(why, size, "argument '%s' of method '%s' is a %s, which the protocol cannot carry", in->name, m->config.method, in->arg->type);
+        return false;
+    }
+    return true;
+}
+
+static int model_number(const char *name, const char *prefix) {
+    size_t n = strlen(prefix);
+    if (strncmp(name, prefix, n) || name[n] < '0' || name[n] > '9' || strlen(name + n) > 3) return -1;
+    return atoi(name + n);
+}
+
+int model_find_input(const model *m, const char *name) {
+    for (size_t i = 0; i < m->ninputs; i++)
+        if (!strcmp(m->inputs[i].name, name) || (m->inputs[i].config && !strcmp(m->inputs[i].config->name, name))) return (int)i;
+    int k = model_number(name, "input__");
+    if (k < 0) k = model_number(name, "INPUT__");
+    return k >= 0 && (size_t)k < m->ninputs ? k : -1;
+}
+
+const char *model_output_name(const model *m, size_t i, char room[32]) {
+    const ctsc_argument *r = ctsc_signature_result(m->signature, i);
+    if (i < m->config.noutputs) return m->config.outputs[i].name;
+    if (r && *r->name) return r->name;
+    snprintf(room, 32, "output__%zu", i);
+    return room;
+}
+
+/* ---- metadata -------------------------------------------------------------------------------------------------- */
+
+static void model_shape_json(buffer *out, const config_tensor *c, bool tensor, bool list) {
+    buffer_puts(out, "\"shape\":[");
+    if (c && c->ndim >= 0)
+        for (int i = 0; i < c->ndim; i++) buffer_printf(out, "%s%lld", i ? "," : "", (long long)c->dims[i]);
+    else buffer_puts(out, tensor || list ? "-1" : "1");
+    buffer_puts(out, "]}");
+}
+
+static const char *model_kind_datatype(ctsc_kind k) {
+    switch (k) {
+    case CTSC_KIND_INT: return "INT64";
+    case CTSC_KIND_FLOAT: return "FP64";
+    case CTSC_KIND_BOOL: return "BOOL";
+    case CTSC_KIND_STRING: return "BYTES";
+    default: return "FP32"; /* what a tensor is unless config.json says otherwise */
+    }
+}
+
+static void model_tensor_json(buffer *out, const char *name, const config_tensor *c, ctsc_kind kind, bool list) {
+    buffer_puts(out, "{\"name\":");
+    buffer_json(out, name, strlen(name));
+    buffer_printf(out, ",\"datatype\":\"%s\",", c && c->type ? c->type->name : model_kind_datatype(kind));
+    model_shape_json(out, c, kind == CTSC_KIND_TENSOR || kind == CTSC_KIND_OTHER, list);
+}
+
+void model_metadata(const model *m, const char *versions, buffer *out) {
+    char room[32];
+    bool first = true;
+    buffer_puts(out, "{\"name\":");
+    buffer_json(out, m->name, strlen(m->name));
+    buffer_printf(out, ",\"versions\":%s,\"platform\":\"ctsc_torchscript\",\"inputs\":[", versions);
+    for (size_t i = 0; i < m->ninputs; i++) {
+        const model_input *in = &m->inputs[i];
+        if (in->form == INPUT_NONE) continue;
+        if (!first) buffer_putc(out, ',');
+        first = false;
+        model_tensor_json(out, in->config ? in->config->name : in->name, in->config, in->form == INPUT_LIST ? in->item : in->arg->kind,
+                          in->form == INPUT_LIST);
+    }
+    buffer_puts(out, "],\"outputs\":[");
+    size_t n = ctsc_signature_result_count(m->signature);
+    for (size_t i = 0; i < n || i < m->config.noutputs; i++) {
+        const ctsc_argument *r = ctsc_signature_result(m->signature, i);
+        if (i) buffer_putc(out, ',');
+        model_tensor_json(out, model_output_name(m, i, room), i < m->config.noutputs ? &m->config.outputs[i] : NULL,
+                          r ? r->kind : CTSC_KIND_TENSOR, r && r->kind == CTSC_KIND_LIST);
+    }
+    buffer_puts(out, "]}");
+}
+
+/* ---- a first run ----------------------------------------------------------------------------------------------- */
+
+static void model_drop(void *ctx, const char *text, size_t len) {
+    (void)ctx, (void)text, (void)len;
+}
+
+/* Calls the model on zeros, if config.json says enough of its inputs, so that its kernels are made before the first request. What it says to
+ * zeros does not matter. */
+static void model_warm_up(model *m) {
+    ctsc_value **args = calloc(m->ninputs + 1, sizeof *args);
+    bool known = args != NULL;
+    for (size_t i = 0; known && i < m->ninputs; i++) {
+        const config_tensor *c = m->inputs[i].config;
+        int64_t sizes[CONFIG_MAX_DIMS], total = 1;
+        known = m->inputs[i].form == INPUT_TENSOR && c && c->type && c->type->size && c->ndim >= 0;
+        for (int k = 0; known && k < c->ndim; k++) {
+            sizes[k] = c->dims[k] < 0 ? 1 : c->dims[k];
+            known = sizes[k] == 0 || total <= (INT64_C(1) << 28) / sizes[k]; /* nobody needs that much to warm up */
+            total *= sizes[k];
+        }
+        known = known && ctsc_tensor_new(c->type->dtype, c->ndim, sizes, &args[i], NULL) == CTSC_OK;
+    }
+    for (int k = 0; known && k < m->config.warmup; k++) {
+        ctsc_run_options ro = {.size = sizeof ro, .print = model_drop, .cancel = m->cancel, .timeout_us = 30000000, .max_bytes = m->config.max_bytes};
+        ctsc_value *result = NULL;
+        uint64_t start = clock_ns();
+        known = ctsc_module_run(m->module, m->config.method, m->ninputs, args, &ro, &result, NULL) == CTSC_OK;
+        if (known) atomic_store(&m->slowest_ns, clock_ns() - start);
+        ctsc_value_free(result);
+    }
+    for (size_t i = 0; args && i < m->ninputs; i++) ctsc_value_free(args[i]);
+    free(args);
+}
+
+/* ---- life --------------------------------------------------------------------------------------------------------- */
+
+void model_free(model *m) {
+    if (!m) return;
+    scheduler_stop(m);
+    ctsc_module_free(m->module);
+    ctsc_signature_free(m->signature);
+    ctsc_cancel_free(m->cancel);
+    config_free(&m->config);
+    free(m->inputs);
+    free(m->bytes);
+    free(m->name);
+    free(m->version);
+    free(m);
+}
+
+static bool model_open(model *m, size_t len, char *why, size_t size) {
+    ctsc_error *e = ctsc_error_new();
+    ctsc_status s = ctsc_module_load_memory(m->bytes, len, &m->module, e);
+    if (s == CTSC_OK) s = ctsc_module_set_opt(m->module, m->config.opt, e);
+    if (s == CTSC_OK) s = ctsc_module_signature(m->module, m->config.method, &m->signature, e);
+    if (s != CTSC_OK) snprintf(why, size, "%s", e ? ctsc_error_message(e) : "out of memory");
+    ctsc_error_free(e);
+    return s == CTSC_OK && model_inputs(m, why, size);
+}
+
+bool model_new(const char *name, const char *version, void *bytes_take, size_t len, model_config *config_take, model_stats *stats, model **out,
+               char *why, size_t why_size) {
+    model *m = calloc(1, sizeof *m);
+    if (!m) {
+        free(bytes_take);
+        config_free(config_take);
+        snprintf(why, why_size, "out of memory");
+        return false;
+    }
+    m->bytes = bytes_take;
+    m->config = *config_take;
+    *config_take = (model_config){0};
+    m->stats = stats;
+    m->refs = 1;
+    m->name = strdup(name);
+    m->version = strdup(version);
+    m->cancel = ctsc_cancel_new();
+    snprintf(why, why_size, "out of memory");
+    bool ok = m->name && m->version && m->cancel && model_open(m, len, why, why_size);
+    if (ok) model_warm_up(m);
+    if (ok && !scheduler_start(m)) {
+        snprintf(why, why_size, "the model's threads could not be started");
+        ok = false;
+    }
+    if (ok) *out = m;
+    else model_free(m);
+    return ok;
+}

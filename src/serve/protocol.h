@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * protocol.h - a request to a response, without sockets: the Open Inference Protocol v2 over HTTP.
+ */
+#ifndef CTSC_SERVE_PROTOCOL_H
+#define CTSC_SERVE_PROTOCOL_H
+
+#include "serve/metrics.h"
+#include "serve/repository.h"
+
+typedef struct server {
+    const serve_options *o;
+    repository repository;
+    server_stats stats;
+    char *token; /* NULL: everything is allowed to everyone */
+    atomic_bool draining;
+} server;
+
+/* One request and its response. The texts of the request are the caller's and stay until the response is there. */
+typedef struct exchange {
+    server *s;
+    const char *method, *path; /* "GET", "/v2/health/live": without the query, unescaped */
+    const char *authorization, *content_encoding, *header_length; /* values of these headers, or NULL */
+    const char *body; /* body[body_len] is a NUL byte. May be NULL if body_len is 0 */
+    size_t body_len;
+    uint64_t started_ns;
+
+    int status;
+    const char *type;  /* of the content */
+    buffer reply;      /* the content */
+    size_t json_len;   /* if not 0: the bytes of the content that are JSON; tensors follow */
+    int retry_after;   /* seconds; 0: none */
+    const char *allow; /* the methods that are, behind a 405; else NULL */
+
+    /* Called on the calling thread before the request is left to another one; may be NULL. Then `done`, from that other thread. */
+    void (*defer)(struct exchange *x);
+    void (*done)(struct exchange *x);
+    void **keep; /* if not NULL: memory (from malloc) that an inference may leave here for the next one; whoever set keep frees it */
+
+    /* for the log */
+    char model[80], version[16];
+    uint64_t queue_ns, infer_ns;
+    int64_t batch;
+} exchange;
+
+/* True: the response is there. False: x->done will be called when it is. */
+bool protocol_handle(exchange *x);
+/* May this request be made at all? False: the response, a 401, is there. Looked at before the body is read. */
+bool protocol_allowed(exchange *x);
+/* An error as the protocol has it. */
+void protocol_error(exchange *x, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* JSON as the response. */
+void protocol_json(exchange *x, int status);
+
+/* POST .../infer on m, a reference that is taken over (infer.c). As protocol_handle. */
+bool infer_handle(exchange *x, model *m_take);
+
+/* The status page (page.c). */
+extern const char page_html[];
+extern const char page_html_end[];
+
+#endif

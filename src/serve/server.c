@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * server.c - starts the server, keeps it going, and ends it without losing a request.
+ *
+ * Threads. The main thread waits for signals and, fifty times a second, looks for what has waited too long. A second one looks at the folder
+ * and loads models. libmicrohttpd has its own, every model its own.
+ * Draining. After SIGTERM the server is not ready any more, takes no new connections, and closes each connection behind its next answer. It
+ * ends when no request is left and idle connections have stayed idle for a moment; a request that is only half there has three seconds to become whole. A second signal, or the end of the time for
+ * draining, stops the models that still run.
+ * Tests: tests/serve/client.py
+ */
+#include "serve/http.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TICK_MS = 20, QUIET_MS = 400, PARTIAL_MS = 3000, STOP_MS = 3000 };
+
+typedef struct watcher {
+    repository *r;
+    double seconds;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stop, running;
+    pthread_t thread;
+} watcher;
+
+static void server_note(void *ctx, const char *text) {
+    (void)ctx;
+    fprintf(stderr, "ctsc serve: %s\n", text);
+}
+
+/* ---- the folder ---------------------------------------------------------------------------------------------------- */
+
+static void *watcher_thread(void *arg) {
+    watcher *w = arg;
+    pthread_mutex_lock(&w->lock);
+    while (!w->stop) {
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        uint64_t at = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec + (uint64_t)(w->seconds * 1e9);
+        t = (struct timespec){.tv_sec = (time_t)(at / 1000000000u), .tv_nsec = (long)(at % 1000000000u)};
+        pthread_cond_timedwait(&w->wake, &w->lock, &t);
+        if (w->stop) break;
+        pthread_mutex_unlock(&w->lock);
+        repository_look(w->r, false);
+        pthread_mutex_lock(&w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+static void watcher_start(watcher *w, repository *r, double seconds) {
+    *w = (watcher){.r = r, .seconds = seconds};
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    w->running = seconds > 0 && pthread_create(&w->thread, NULL, watcher_thread, w) == 0;
+}
+
+static void watcher_stop(watcher *w) {
+    pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    if (w->running) pthread_join(w->thread, NULL);
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->wake);
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------------------- */
+
+/* Waits a tick; true if one of the signals came. */
+static bool server_signal(const sigset_t *set) {
+    struct timespec tick = {.tv_nsec = TICK_MS * 1000000};
+    return sigtimedwait(set, NULL, &tick) > 0;
+}
+
+static void server_tend(server *s, http *h, access_log *log, unsigned tick) {
+    repository_tend(&s->repository);
+    if (tick % 5 == 0) log_flush(log);
+    if (tick % 10 == 0) {
+        log_tick(log);
+        http_tend(h);
+    }
+}
+
+/* False: requests are left that cannot be stopped. */
+static bool server_drain(server *s, http *h, access_log *log, const sigset_t *set) {
+    uint64_t start = clock_ns(), quiet = start, stopped = 0;
+    atomic_store(&s->draining, true);
+    fprintf(stderr, "ctsc serve: draining: %ld requests, %ld connections\n", http_in_flight(h), http_connections(h));
+    http_quiesce(h);
+    for (unsigned tick = 0;; tick++) {
+        bool again = server_signal(set);
+        uint64_t now = clock_ns();
+        server_tend(s, h, log, tick);
+        bool partial = http_receiving(h) && now - start < PARTIAL_MS * 1000000ull;
+        if (http_in_flight(h) || partial) quiet = now;
+        else if (!http_connections(h) || now - quiet > QUIET_MS * 1000000ull) return true;
+        if (!stopped && (again || now - start > s->o->drain_seconds * 1000000000ull)) {
+            stopped = now;
+            fprintf(stderr, "ctsc serve: stopping %ld requests\n", http_in_flight(h));
+        }
+        if (stopped) repository_cancel(&s->repository);
+        if (stopped && now - stopped > STOP_MS * 1000000ull) return http_in_flight(h) == 0;
+    }
+}
+
+static char *server_read_token(const char *path) {
+    char line[4096];
+    FILE *f = fopen(path, "re");
+    char *got = f ? fgets(line, sizeof line, f) : NULL;
+    if (f) fclose(f);
+    if (got) line[strcspn(line, "\r\n")] = '\0';
+    return got && *line ? strdup(line) : NULL;
+}
+
+static ctsc_status server_with(server *s, const sigset_t *set) {
+    access_log log;
+    watcher w;
+    char why[300];
+    if (!log_open(&log, s->o->access_log)) {
+        fprintf(stderr, "ctsc serve: cannot write the access log '%s': %s\n", s->o->access_log, strerror(errno));
+        return CTSC_ENVIRONMENT;
+    }
+    repository_look(&s->repository, true);
+    http *h = http_start(s, &log, why, sizeof why);
+    if (!h) {
+        fprintf(stderr, "ctsc serve: %s\n", why);
+        log_close(&log);
+        return CTSC_ENVIRONMENT;
+    }
+    bool v6 = strchr(s->o->host, ':') != NULL;
+    fprintf(stderr, "ctsc serve: listening on http://%s%s%s:%d\n", v6 ? "[" : "", s->o->host, v6 ? "]" : "", http_port(h));
+    watcher_start(&w, &s->repository, s->o->poll_seconds);
+    for (unsigned tick = 0; !server_signal(set); tick++) server_tend(s, h, &log, tick);
+    bool clean = server_drain(s, h, &log, set);
+    log_flush(&log);
+    if (!clean) {
+        fprintf(stderr, "ctsc serve: gave up waiting for running models\n");
+        _exit(CTSC_LIMIT);
+    }
+    watcher_stop(&w);
+    http_stop(h);
+    log_close(&log);
+    fprintf(stderr, "ctsc serve: done\n");
+    return CTSC_OK;
+}
+
+/* Each connection is an open file; the default limit is often 1024. */
+static void server_allow_files(const serve_options *o) {
+    struct rlimit l;
+    rlim_t want = (rlim_t)o->max_connections + 256;
+    if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur >= want) return;
+    l.rlim_cur = l.rlim_max < want ? l.rlim_max : want;
+    setrlimit(RLIMIT_NOFILE, &l);
+}
+
+ctsc_status serve_run(const serve_options *options) {
+    serve_options o = *options;
+    server *s = calloc(1, sizeof *s);
+    sigset_t set, old;
+    if (!s) return CTSC_LIMIT;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (o.http_threads < 1) o.http_threads = cores > 1 ? (int)cores : 2;
+    if (o.instances < 1) o.instances = cores > 0 ? (int)cores : 1;
+    s->o = &o;
+    s->stats.started_ms = clock_wall_ms();
+    if (o.token_file && !(s->token = server_read_token(o.token_file))) {
+        fprintf(stderr, "ctsc serve: there is no token in the first line of '%s'\n", o.token_file);
+        free(s);
+        return CTSC_ENVIRONMENT;
+    }
+    server_allow_files(&o);
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, &old);
+    signal(SIGPIPE, SIG_IGN);
+    ctsc_set_threads(o.threads);
+    ctsc_status st = CTSC_LIMIT;
+    if (repository_init(&s->repository, &o)) {
+        s->repository.note = server_note;
+        st = server_with(s, &set);
+        repository_free(&s->repository);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    free(s->token);
+    free(s);
+    return st;
+}

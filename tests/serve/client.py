@@ -1,0 +1,720 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A client for `ctsc serve`: starts the server on a free port, asks it everything, and ends it.
+
+    python3 tests/serve/client.py --ctsc build/ctsc [-v] [--only TEST]
+
+Python's standard library only. Each function named test_* is one test; tests/run.py (group serve) counts the lines
+"ok NAME" and "FAIL NAME: why" that this prints. The models that the tests need are compiled by ctsc from the text below.
+"""
+import argparse
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# name -> (source, config.json or None)
+MODELS = {
+    "double": ("def forward(x):\n    return x * 2\n", None),
+    "rows": ("def forward(x, y):\n    return x + y, (x * y).sum(dim=1)\n",
+             {"max_batch_size": 8, "max_queue_delay_us": 20000, "instances": 1,
+              "inputs": [{"name": "A", "datatype": "FP32", "shape": [-1, 3]}, {"name": "B", "datatype": "FP32", "shape": [-1, 3]}],
+              "outputs": [{"name": "SUM", "datatype": "FP32", "shape": [-1, 3]}, {"name": "DOT", "datatype": "FP32", "shape": [-1]}]}),
+    # refuses negative numbers, also those of others in a batch
+    "picky": ("def forward(x):\n    if bool((x < 0).any()):\n        raise ValueError('negative')\n    return x + 1\n",
+              {"max_batch_size": 16, "max_queue_delay_us": 30000, "instances": 1}),
+    # says nothing about single rows: cannot be cut again
+    "whole": ("def forward(x):\n    return x.sum()\n", {"max_batch_size": 16, "max_queue_delay_us": 20000, "instances": 1}),
+    "typed": ("from typing import Dict, List, Optional, Tuple\nfrom torch import Tensor\n\n"
+              "def forward(n: int, f: float, flag: bool, text: str, items: List[int], extra: Optional[Tensor] = None, k: int = 7)"
+              " -> Tuple[int, float, bool, str, List[int], Dict[str, float]]:\n"
+              "    if extra is not None:\n        n += int(extra.numel())\n"
+              "    return n + k, f * 2, not flag, text + '!', items, {'a': 1.5}\n", None),
+    "slow": ("import torch\n\ndef forward(x, n: int):\n    for i in range(n):\n        x = (x @ x).tanh() + 0.1\n    return x\n",
+             {"instances": 1, "max_queue": 2, "timeout_ms": 400}),
+    "sleepy": ("import torch\n\ndef forward(x, n: int):\n    for i in range(n):\n        x = (x @ x).tanh() + 0.1\n    return x\n",
+               {"instances": 2, "timeout_ms": 20000}),
+    "half": ("import torch\n\ndef forward(x):\n    return x.to(torch.float16)\n", None),
+    "numbers": ("import torch\n\ndef forward(a, b, c, d, e, f):\n    return a, b, c, d, e, f\n", None),
+}
+
+
+class Server:
+    def __init__(self, ctsc, folder, *options):
+        self.log = tempfile.NamedTemporaryFile("w+", suffix=".err", delete=False)
+        self.process = subprocess.Popen([ctsc, "serve", folder, "--port", "0", "--poll", "0.1"] + list(options), stderr=self.log,
+                                        stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        self.port = None
+        end = time.time() + 60
+        while time.time() < end and self.port is None:
+            m = re.search(r"listening on http://127\.0\.0\.1:(\d+)", self.errors())
+            if m:
+                self.port = int(m.group(1))
+            elif self.process.poll() is not None:
+                raise AssertionError("the server ended: " + self.errors())
+            else:
+                time.sleep(0.02)
+        assert self.port, "the server does not listen: " + self.errors()
+
+    def errors(self):
+        with open(self.log.name) as f:
+            return f.read()
+
+    def stop(self, timeout=30):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(timeout)
+        self.process.stdout.close()
+        self.log.close()
+        text = self.errors()
+        os.unlink(self.log.name)
+        return code, text
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+
+    def ask(self, method, path, body=None, headers=None, connection=None):
+        """(status, headers, body bytes)"""
+        c = connection or self.connect()
+        if isinstance(body, (dict, list)):
+            body = json.dumps(body)
+        c.request(method, path, body=body, headers=headers or {})
+        r = c.getresponse()
+        data = r.read()
+        if not connection:
+            c.close()
+        return r.status, r.headers, data
+
+    def json(self, method, path, body=None, want=200, headers=None):
+        status, _, data = self.ask(method, path, body, headers)
+        assert status == want, "%s %s: status %d, not %d: %s" % (method, path, status, want, data[:300])
+        return json.loads(data) if data else None
+
+    def infer(self, model, inputs, want=200, **more):
+        return self.json("POST", "/v2/models/%s/infer" % model, dict({"inputs": inputs}, **more), want)
+
+    def raw(self, data, shutdown=False, timeout=5):
+        """What the server says to bytes, until it closes the connection or is silent for `timeout`."""
+        s = socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
+        out = b""
+        try:
+            s.sendall(data)
+            if shutdown:
+                s.shutdown(socket.SHUT_WR)
+            while True:
+                got = s.recv(65536)
+                if not got:
+                    break
+                out += got
+        except OSError:
+            pass
+        finally:
+            s.close()
+        return out
+
+
+def tensor(name, shape, data, datatype="FP32"):
+    return {"name": name, "shape": shape, "datatype": datatype, "data": data}
+
+
+def is_alive(server):
+    assert server.infer("double", [tensor("x", [2], [1, 2.5])])["outputs"][0]["data"] == [2, 5]
+
+
+# ---- the protocol ------------------------------------------------------------------------------------------------------
+
+def test_health_and_metadata(s):
+    assert s.json("GET", "/v2/health/live") == {"live": True}
+    assert s.json("GET", "/v2/health/ready") == {"ready": True}
+    server = s.json("GET", "/v2")
+    assert server["name"] == "ctsc" and "binary_tensor_data" in server["extensions"] and "statistics" in server["extensions"]
+    rows = s.json("GET", "/v2/models/rows")
+    assert rows["versions"] == ["1"] and rows["platform"] == "ctsc_torchscript"
+    assert rows["inputs"] == [{"name": "A", "datatype": "FP32", "shape": [-1, 3]}, {"name": "B", "datatype": "FP32", "shape": [-1, 3]}]
+    assert [o["name"] for o in rows["outputs"]] == ["SUM", "DOT"]
+    typed = s.json("GET", "/v2/models/typed/versions/1")
+    assert [(i["name"], i["datatype"]) for i in typed["inputs"]][:4] == [("n", "INT64"), ("f", "FP64"), ("flag", "BOOL"), ("text", "BYTES")]
+    assert s.json("GET", "/v2/models/rows/ready") == {"name": "rows", "ready": True}
+    assert s.json("GET", "/v2/models/rows/config")["max_batch_size"] == 8
+    status, headers, data = s.ask("HEAD", "/v2/health/live")
+    assert status == 200 and data == b"" and headers["Date"].endswith("GMT")
+
+
+def test_infer_json(s):
+    r = s.infer("double", [tensor("x", [2, 2], [[1, 2], [3, 4.5]])], id="abc")
+    assert r["model_name"] == "double" and r["model_version"] == "1" and r["id"] == "abc"
+    assert r["outputs"] == [{"name": "output__0", "datatype": "FP32", "shape": [2, 2], "data": [2, 4, 6, 9]}]
+    for name in ("x", "input__0", "INPUT__0"):
+        assert s.infer("double", [tensor(name, [1], [3])])["outputs"][0]["data"] == [6]
+    assert s.infer("double", [tensor("x", [], [3])])["outputs"][0]["shape"] == []
+    assert s.infer("double", [tensor("x", [0, 4], [])])["outputs"][0] == {"name": "output__0", "datatype": "FP32", "shape": [0, 4], "data": []}
+    assert s.infer("double", [tensor("x", [3], [1e-30, 16777217, -0.1])])["outputs"][0]["data"] == [2e-30, 33554432, -0.2]
+    assert s.json("POST", "/v2/models/double/versions/1/infer", {"inputs": [tensor("x", [1], [1])]})["model_version"] == "1"
+
+
+def test_datatypes(s):
+    cases = [("BOOL", [True, False, 1]), ("UINT8", [0, 255, 7]), ("INT8", [-128, 127, 0]), ("INT16", [-32768, 32767, 1.0]),
+             ("INT64", [-2**63, 2**63 - 1, 1e3]), ("FP64", [0.1, 1e300, -5])]
+    inputs = [tensor("abcdef"[i], [3], data, t) for i, (t, data) in enumerate(cases)]
+    out = s.infer("numbers", inputs)["outputs"]
+    assert [o["datatype"] for o in out] == [t for t, _ in cases]
+    assert [o["data"] for o in out] == [[True, False, True], [0, 255, 7], [-128, 127, 0], [-32768, 32767, 1], [-2**63, 2**63 - 1, 1000],
+                                        [0.1, 1e300, -5]]
+    for datatype, value in [("UINT8", 256), ("INT8", 1.5), ("BOOL", 2), ("INT64", 2**63), ("FP32", True), ("FP32", "null"), ("INT32", "[]")]:
+        bad = json.dumps({"inputs": [tensor("x", [1], ["@"], datatype)]}).replace('"@"', str(value).lower())
+        s.json("POST", "/v2/models/double/infer", bad, 400)
+
+
+def test_wanted_outputs(s):
+    inputs = [tensor("A", [1, 3], [1, 2, 3]), tensor("B", [1, 3], [4, 5, 6])]
+    out = s.infer("rows", inputs, outputs=[{"name": "DOT"}])["outputs"]
+    assert out == [{"name": "DOT", "datatype": "FP32", "shape": [1], "data": [32]}]
+    assert "no output 'NO'" in s.infer("rows", inputs, 400, outputs=[{"name": "NO"}])["error"]
+
+
+def binary_request(header, *parts):
+    text = json.dumps(header).encode()
+    return text + b"".join(parts), {"Inference-Header-Content-Length": str(len(text)), "Content-Type": "application/octet-stream"}
+
+
+def test_infer_binary(s):
+    a, b = struct.pack("<6f", *range(6)), struct.pack("<6f", *([2] * 6))
+    inputs = [{"name": n, "shape": [2, 3], "datatype": "FP32", "parameters": {"binary_data_size": 24}} for n in "AB"]
+    body, headers = binary_request({"inputs": inputs, "outputs": [{"name": "SUM", "parameters": {"binary_data": True}}, {"name": "DOT"}]}, a, b)
+    status, got, data = s.ask("POST", "/v2/models/rows/infer", body, headers)
+    assert status == 200, data
+    n = int(got["Inference-Header-Content-Length"])
+    head = json.loads(data[:n])
+    assert got["Content-Type"] == "application/octet-stream"
+    assert head["outputs"][0]["parameters"] == {"binary_data_size": 24} and "data" not in head["outputs"][0]
+    assert struct.unpack("<6f", data[n:]) == (2, 3, 4, 5, 6, 7) and head["outputs"][1]["data"] == [6, 24]
+    body, headers = binary_request({"inputs": inputs, "parameters": {"binary_data_output": True}}, a, b)
+    status, got, data = s.ask("POST", "/v2/models/rows/infer", body, headers)
+    assert len(data) - int(got["Inference-Header-Content-Length"]) == 32
+    # halves have no JSON numbers
+    body, headers = binary_request({"inputs": [{"name": "x", "shape": [2], "datatype": "FP32", "parameters": {"binary_data_size": 8}}]},
+                                   struct.pack("<2f", 1, -2))
+    status, got, data = s.ask("POST", "/v2/models/half/infer", body, headers)
+    assert data[int(got["Inference-Header-Content-Length"]):] == struct.pack("<2e", 1, -2)
+    assert "binary" in s.infer("half", [tensor("x", [1], [1])], 400)["error"]
+    assert "binary" in s.infer("double", [tensor("x", [1], [1], "FP16")], 400)["error"]
+
+
+def test_values_of_other_types(s):
+    inputs = [tensor("n", [1], [5], "INT32"), tensor("f", [1], [1.25], "FP64"), tensor("flag", [1], [True], "BOOL"),
+              tensor("text", [1], ["h\u00e9 \"q\""], "BYTES"), tensor("items", [3], [7, 8, 9], "INT64")]
+    out = s.infer("typed", inputs)["outputs"]
+    assert [(o["datatype"], o["data"]) for o in out] == [
+        ("INT64", [12]), ("FP64", [2.5]), ("BOOL", [False]), ("BYTES", ["h\u00e9 \"q\"!"]), ("INT64", [7]), ("INT64", [8]), ("INT64", [9]), ("FP64", [1.5])]
+    assert out[-1]["name"] == "a"
+    assert s.infer("typed", inputs + [tensor("extra", [4], [0] * 4), tensor("k", [1], [1], "INT64")])["outputs"][0]["data"] == [10]
+    text = b"ab\0c"
+    raw = struct.pack("<I", len(text)) + text
+    body, headers = binary_request({"inputs": [i for i in inputs if i["name"] != "text"] +
+                                    [{"name": "text", "shape": [1], "datatype": "BYTES", "parameters": {"binary_data_size": len(raw)}}]}, raw)
+    status, got, data = s.ask("POST", "/v2/models/typed/infer", body, headers)
+    assert status == 200 and json.loads(data)["outputs"][3]["data"] == ["ab\0c!"], data
+
+
+def test_refused_requests(s):
+    x = tensor("x", [1], [1])
+    cases = [  # body, text of the error
+        (b"", "not JSON"), (b"{", "not JSON"), (b"[]", "not a JSON object"), (b"{}", "no list 'inputs'"), ({"inputs": 3}, "no list 'inputs'"),
+        ({"inputs": [3]}, "must hold objects"), ({"inputs": []}, "is missing"), ({"inputs": [x, x]}, "given twice"),
+        ({"inputs": [dict(x, name="y")]}, "no input 'y'"), ({"inputs": [dict(x, datatype="FP31")]}, "not supported"),
+        ({"inputs": [dict(x, shape=[2])]}, "1 elements, the shape 2"), ({"inputs": [dict(x, shape=[-1])]}, "not negative"),
+        ({"inputs": [dict(x, shape=[1.5])]}, "whole numbers"), ({"inputs": [dict(x, shape=[1] * 17)]}, "more than 16"),
+        ({"inputs": [dict(x, shape=[2**32, 2**32])]}, "too large"), ({"inputs": [dict(x, shape=[2**40])]}, "fewer elements"),
+        ({"inputs": [dict(x, data=["a"])]}, "holds strings"), ({"inputs": [dict(x, data=3)]}, "'data'"),
+        ({"inputs": [dict(x, data=[[1], 2])]}, "2 elements"), ({"inputs": [dict(x, data=[None])]}, "no list of numbers"),
+        (json.dumps({"inputs": [x]}).replace("[1]}", "[1,]}"), "no list of numbers"), (json.dumps({"inputs": [x]}).replace("[1]}", "[01]}"), "no list"),
+        (json.dumps({"inputs": [x]}).replace("[1]}", "[[1]}"), "not JSON"), (json.dumps({"inputs": [x]}).replace("[1]}", "[1 1]}"), "no list"),
+        (json.dumps({"inputs": [x]}).replace("[1]}", "[NaN]}"), "no list"), ({"inputs": [dict(x, parameters={"binary_data_size": 4})]}, "more than the body"),
+        ({"inputs": [x], "id": 3}, "'id'"), ({"inputs": [x], "outputs": 3}, "'outputs'"), ({"inputs": [x], "parameters": []}, "'parameters'"),
+        ({"inputs": [dict(x, parameters={"shared_memory_region": "a"})]}, "shared memory"), ({"inputs": [x], "parameters": {"sequence_id": 2}}, "sequences"),
+    ]
+    for body, text in cases:
+        if isinstance(body, (dict, list)):
+            body = json.dumps(body)
+        status, headers, data = s.ask("POST", "/v2/models/double/infer", body)
+        error = json.loads(data)["error"]
+        assert status == 400 and text in error, "%r: %d %r, not %r" % (body[:80], status, error, text)
+        assert headers["Content-Type"] == "application/json"
+    assert "must have the shape" in s.infer("rows", [tensor("A", [1, 4], [1] * 4)], 400)["error"]
+    assert "must have datatype" in s.infer("rows", [tensor("A", [1, 3], [1] * 3, "FP64")], 400)["error"]
+    for header in ("x", "-1", "99999", "9" * 40, "1e1"):
+        status, _, data = s.ask("POST", "/v2/models/double/infer", json.dumps({"inputs": [x]}), {"Inference-Header-Content-Length": header})
+        assert status == 400, header
+    body, headers = binary_request({"inputs": [x]}, b"left over")
+    assert s.ask("POST", "/v2/models/double/infer", body, headers)[0] == 400
+    status, _, data = s.ask("POST", "/v2/models/double/infer", json.dumps({"inputs": [x]}), {"Content-Encoding": "gzip"})
+    assert status == 415
+    is_alive(s)
+
+
+def test_paths(s):
+    for path in ("/nothing", "/v2/models", "/v2/models/no", "/v2/models/double/versions/2", "/v2/models/double/no", "/v2/models/../double",
+                 "/" + "a/" * 50, "/v2/models/" + "n" * 5000 + "/ready"):
+        assert s.ask("GET", path)[0] == 404, path
+    for method, path, allow in (("GET", "/v2/models/double/infer", "POST"), ("POST", "/v2/health/live", "GET, HEAD"), ("DELETE", "/v2", "GET, HEAD")):
+        status, headers, _ = s.ask(method, path, "")
+        assert status == 405 and headers["Allow"] == allow, path
+    assert s.ask("GET", "/v2//models/double")[0] == 200 and s.ask("GET", "/v2/models/dou%62le?x=1")[0] == 200
+
+
+def test_model_that_throws(s):
+    assert "negative" in s.infer("picky", [tensor("x", [1, 1], [-1])], 400)["error"]
+    r = s.infer("double", [tensor("x", [1], [1])], 200)
+    assert r["outputs"][0]["data"] == [2]
+
+
+# ---- batches, queues, limits of time -----------------------------------------------------------------------------------------
+
+def parallel(n, work):
+    out = [None] * n
+
+    def one(i):
+        try:
+            out[i] = work(i)
+        except Exception as e:  # noqa: a test looks at it
+            out[i] = e
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(n)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for o in out:
+        if isinstance(o, Exception):
+            raise o
+    return out
+
+
+def stats(s, model):
+    return s.json("GET", "/v2/models/%s/stats" % model)["model_stats"][0]
+
+
+def test_batching(s):
+    before = stats(s, "rows")
+
+    def one(i):
+        n = 1 + i % 3
+        r = s.infer("rows", [tensor("A", [n, 3], list(range(i, i + 3 * n))), tensor("B", [n, 3], [1] * (3 * n))])
+        assert r["outputs"][0]["shape"] == [n, 3] and r["outputs"][0]["data"] == [v + 1 for v in range(i, i + 3 * n)], r
+        assert r["outputs"][1]["data"] == [sum(range(i + 3 * k, i + 3 * k + 3)) for k in range(n)], r
+    parallel(24, one)
+    now = stats(s, "rows")
+    requests = now["inference_stats"]["success"]["count"] - before["inference_stats"]["success"]["count"]
+    calls, rows = now["execution_count"] - before["execution_count"], now["inference_count"] - before["inference_count"]
+    assert requests == 24 and rows == 48 and calls < 24, (requests, rows, calls)
+    assert any(b["batch_size"] > 3 for b in now["batch_stats"])
+    assert s.infer("rows", [tensor("A", [9, 3], [0] * 27), tensor("B", [9, 3], [0] * 27)])["outputs"][0]["shape"] == [9, 3]
+
+
+def test_batch_with_one_bad_request(s):
+    def one(i):
+        bad = i == 5
+        r = s.infer("picky", [tensor("x", [1, 1], [-1 if bad else i])], 400 if bad else 200)
+        assert "negative" in r["error"] if bad else r["outputs"][0]["data"] == [i + 1], r
+    parallel(12, one)
+
+
+def test_batch_that_cannot_be_cut(s):
+    for _ in range(2):
+        out = parallel(8, lambda i: s.infer("whole", [tensor("x", [1, 2], [i, i])])["outputs"][0]["data"])
+        assert out == [[2.0 * i] for i in range(8)], out
+
+
+def matrix(n=128):
+    return tensor("x", [n, n], [0.01] * (n * n))
+
+
+def test_timeout(s):
+    start = time.time()
+    r = s.infer("slow", [matrix(), tensor("n", [1], [10**7], "INT64")], 504)
+    assert "timed out" in r["error"] and time.time() - start < 5
+    r = s.infer("sleepy", [matrix(), tensor("n", [1], [10**7], "INT64")], 504, parameters={"timeout": 200000})
+    assert "timed out" in r["error"]
+    assert stats(s, "sleepy")["inference_stats"]["fail"]["count"] >= 1
+
+
+def test_full_queue(s):
+    def one(i):
+        status, headers, data = s.ask("POST", "/v2/models/slow/infer", {"inputs": [matrix(), tensor("n", [1], [10**6], "INT64")]})
+        return status, headers.get("Retry-After")
+    out = parallel(8, one)
+    assert (429, "1") in out and any(status == 504 for status, _ in out), out
+    assert all(o in ((429, "1"), (504, None)) for o in out), out
+    is_alive(s)
+
+
+# ---- the repository ----------------------------------------------------------------------------------------------------------
+
+def index(s):
+    return {(m["name"], m["version"]): m for m in s.json("POST", "/v2/repository/index", {})}
+
+
+def compiled(s, name, source):
+    path = os.path.join(s.scratch, name + ".py")
+    with open(path, "w") as f:
+        f.write(source)
+    out = os.path.join(s.scratch, name + ".pt")
+    subprocess.run([s.ctsc, "compile", path, "-o", out], check=True, stdout=subprocess.DEVNULL)
+    return out
+
+
+def put(s, source, *parts):
+    """Copies a file into the folder of models so that it appears at once."""
+    to = os.path.join(s.folder, *parts)
+    os.makedirs(os.path.dirname(to), exist_ok=True)
+    shutil.copy(source, to + ".new")
+    os.rename(to + ".new", to)
+
+
+def until(what, seconds=15):
+    end = time.time() + seconds
+    while time.time() < end:
+        if what():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen in %d s" % seconds)
+
+
+def answer(s, model, version=None):
+    path = "/v2/models/%s%s/infer" % (model, "/versions/%s" % version if version else "")
+    status, _, data = s.ask("POST", path, {"inputs": [tensor("x", [1], [10])]})
+    return json.loads(data)["outputs"][0]["data"][0] if status == 200 else status
+
+
+def test_load_unload(s):
+    s.json("POST", "/v2/repository/models/double/unload", {})
+    assert index(s)[("double", "1")]["state"] == "UNAVAILABLE" and answer(s, "double") == 503
+    assert s.json("GET", "/v2/models/double/ready", want=503) == {"name": "double", "ready": False}
+    assert ("double", "1") not in {(m["name"], m["version"]) for m in s.json("POST", "/v2/repository/index", {"ready": True})}
+    s.json("POST", "/v2/repository/models/double/load")
+    assert index(s)[("double", "1")]["state"] == "READY" and answer(s, "double") == 20
+    config = json.dumps({"outputs": [{"name": "twice"}]})
+    s.json("POST", "/v2/repository/models/double/load", {"parameters": {"config": config}})
+    assert s.infer("double", [tensor("x", [1], [1])])["outputs"][0]["name"] == "twice"
+    for bad in ("{", json.dumps({"no_such_key": 1}), json.dumps({"method": "no"}), json.dumps({"inputs": [{"name": "a", "datatype": "FP1"}]})):
+        assert "cannot be loaded" in s.json("POST", "/v2/repository/models/double/load", {"parameters": {"config": bad}}, 400)["error"]
+    assert answer(s, "double") == 20, "the older one serves on"
+    s.json("POST", "/v2/repository/models/double/load", {})
+    assert s.infer("double", [tensor("x", [1], [1])])["outputs"][0]["name"] == "output__0"
+    for name in ("none", "..", "%2e%2e%2fx", "a%2fb"):
+        assert s.ask("POST", "/v2/repository/models/%s/load" % name, "{}")[0] == 404, name
+    assert s.ask("POST", "/v2/repository/models/none/unload", "{}")[0] == 404
+    assert s.ask("POST", "/v2/repository/index", "[")[0] == 400
+
+
+def test_versions_and_new_models(s):
+    put(s, compiled(s, "v1", "def forward(x):\n    return x + 1\n"), "many", "1", "model.pt")
+    put(s, compiled(s, "v2", "def forward(x):\n    return x + 2\n"), "many", "10", "model.pt")
+    until(lambda: len([k for k in index(s) if k[0] == "many" and index(s)[k]["state"] == "READY"]) == 2)
+    assert s.json("GET", "/v2/models/many")["versions"] == ["1", "10"]
+    assert answer(s, "many") == 12 and answer(s, "many", "1") == 11 and answer(s, "many", "10") == 12 and answer(s, "many", "2") == 404
+    os.unlink(os.path.join(s.folder, "many", "10", "model.pt"))
+    until(lambda: answer(s, "many") == 11)
+    assert answer(s, "many", "10") == 503
+    put(s, compiled(s, "plain", "def forward(x):\n    return x + 5\n"), "plain.pt")
+    until(lambda: answer(s, "plain") == 15)
+
+
+def test_reload_under_load(s):
+    """A file that changes again and again, clients that ask all the time: no request fails, and each answer is one of the versions'."""
+    files = [compiled(s, "r%d" % i, "def forward(x):\n    return x + %d\n" % i) for i in range(3)]
+    put(s, files[0], "changing.pt")
+    until(lambda: answer(s, "changing") == 10)
+    done, seen, bad = threading.Event(), set(), []
+
+    def client(_):
+        c = s.connect()
+        while not done.is_set():
+            status, _, data = s.ask("POST", "/v2/models/changing/infer", {"inputs": [tensor("x", [1], [10])]}, connection=c)
+            if status != 200:
+                bad.append((status, data))
+            else:
+                seen.add(json.loads(data)["outputs"][0]["data"][0])
+        c.close()
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    try:
+        for i in (1, 2):
+            put(s, files[i], "changing.pt")
+            until(lambda: answer(s, "changing") == 10 + i)
+        with open(os.path.join(s.folder, "changing.pt"), "wb") as f:  # in place, and broken
+            f.write(b"PK not an archive")
+        until(lambda: "serves on" in index(s)[("changing", "1")]["reason"])
+        time.sleep(0.2)
+        assert answer(s, "changing") == 12, "the older one serves on"
+        put(s, files[0], "changing.pt")
+        until(lambda: answer(s, "changing") == 10)
+    finally:
+        done.set()
+        for t in threads:
+            t.join()
+    assert not bad, bad[:3]
+    assert seen == {10, 11, 12}, seen
+
+
+def test_broken_model(s):
+    with open(os.path.join(s.folder, "broken.pt"), "wb") as f:
+        f.write(b"\0" * 1000)
+    until(lambda: ("broken", "1") in index(s) and index(s)[("broken", "1")]["reason"])
+    assert index(s)[("broken", "1")]["state"] == "UNAVAILABLE" and answer(s, "broken") == 503
+    assert s.json("GET", "/v2/health/ready", want=503) == {"ready": False}
+    os.unlink(os.path.join(s.folder, "broken.pt"))
+    until(lambda: s.ask("GET", "/v2/health/ready")[0] == 200)
+
+
+# ---- what is told --------------------------------------------------------------------------------------------------------------
+
+def test_metrics(s):
+    is_alive(s)
+    text = s.ask("GET", "/metrics")[2].decode()
+    families, kind = set(), None
+    for line in text.splitlines():
+        if line.startswith("# TYPE"):
+            name = line.split()[2]
+            assert name not in families, "family %s is not in one piece" % name
+            families.add(name)
+            kind = name
+        elif not line.startswith("#"):
+            m = re.fullmatch(r'([a-z_]+)(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? (-?[0-9.e+-]+|\+Inf)', line)
+            assert m and m.group(1).startswith(kind), line
+    for name in ("nv_inference_request_success", "ctsc_request_duration_seconds", "ctsc_batch_size", "process_resident_memory_bytes",
+                 "ctsc_models_loaded", "ctsc_requests_rejected_total"):
+        assert name in families, name
+    assert re.search(r'ctsc_requests_total\{model="double",version="1",code="200"\} [1-9]', text)
+
+
+def test_status_page(s):
+    is_alive(s)
+    status, headers, data = s.ask("GET", "/")
+    page = data.decode()
+    assert status == 200 and headers["Content-Type"].startswith("text/html") and "default-src 'none'" in headers["Content-Security-Policy"]
+    # links to elsewhere: only the names of namespaces
+    assert set(re.findall(r"https?://[^\"'` ]+", page)) <= {"http://www.w3.org/2000/svg"}
+    row = [m for m in s.json("GET", "/status/latency") if m["name"] == "double"][0]
+    assert row["requests"] >= 1 and len(row["us"]) >= 1
+    assert "aten::mul" in s.ask("GET", "/v2/models/double/graph")[2].decode()
+
+
+# ---- hostile clients --------------------------------------------------------------------------------------------------------------
+
+def test_malformed(s):
+    post = b"POST /v2/models/double/infer HTTP/1.1\r\nHost: x\r\n"
+    for data in (b"\r\n\r\n", b"GET\r\n\r\n", b"\0" * 100, b"GET / HTTP/9.9\r\n\r\n", post + b"Content-Length: -5\r\n\r\n",
+                 post + b"Content-Length: 99999999999999999999\r\n\r\n", post + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+                 post + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", post + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\nx",
+                 b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20000 + b"\r\n",
+                 b"GET / HTTP/1.1\r\nX: " + b"y" * 50000 + b"\r\n\r\n", b"A" * 1000 + b" / HTTP/1.1\r\n\r\n", b"PUT /%00%ff%zz HTTP/1.1\r\nHost: x\r\n\r\n"):
+        said = s.raw(data, shutdown=True, timeout=2)
+        assert said == b"" or b" 200 " not in said.split(b"\r\n")[0], (data[:60], said[:80])
+    is_alive(s)
+
+
+def test_oversized(s):
+    said = s.raw(b"POST /v2/models/double/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n", timeout=3)
+    assert b" 413 " in said, said[:100]
+    chunk = b"%x\r\n" % 65536 + b" " * 65536 + b"\r\n"
+    said = s.raw(b"POST /v2/models/double/infer HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk * 40 + b"0\r\n\r\n", timeout=3)
+    assert b" 413 " in said, said[:100]
+    is_alive(s)
+
+
+def test_half_closed(s):
+    body = json.dumps({"inputs": [tensor("x", [1], [4])]}).encode()
+    head = b"POST /v2/models/double/infer HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    said = s.raw(head + body, shutdown=True)
+    assert b" 200 " in said and b"[8.0]" in said, said
+    for cut in (1, 30, len(head) - 1, len(head), len(head) + 5):  # gone in the middle
+        s.raw((head + body)[:cut], shutdown=True, timeout=2)
+    many = [socket.create_connection(("127.0.0.1", s.port)) for _ in range(50)]
+    for c in many:
+        c.sendall(head)
+        c.close()
+    is_alive(s)
+
+
+def test_chunked_and_pipelined(s):
+    body = json.dumps({"inputs": [tensor("x", [1], [4])]}).encode()
+    head = b"POST /v2/models/double/infer HTTP/1.1\r\nHost: x\r\n"
+    chunked = b"".join(b"%x\r\n%s\r\n" % (len(body[i:i + 7]), body[i:i + 7]) for i in range(0, len(body), 7)) + b"0\r\n\r\n"
+    said = s.raw(head + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked)
+    assert b"[8.0]" in said, said
+    one = head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    last = head + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    said = s.raw(one * 4 + last)
+    assert said.count(b"[8.0]") == 5, said
+
+
+# ---- servers of their own ------------------------------------------------------------------------------------------------------------
+
+def own_slow_clients(ctsc, folder, scratch):
+    """A request that drips in byte by byte is cut off, though it is never silent for long."""
+    s = Server(ctsc, folder, "--receive", "1", "--idle", "1", "--explicit")
+    try:
+        drips = [socket.create_connection(("127.0.0.1", s.port), timeout=10) for _ in range(2)]
+        drips[1].sendall(b"POST /v2/models/double/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
+        start, closed = time.time(), [None, None]
+        while None in closed and time.time() - start < 8:
+            for i, d in enumerate(drips):
+                if closed[i] is None:
+                    try:
+                        d.sendall(b"a")
+                        d.settimeout(0.01)
+                        if d.recv(1) == b"":
+                            closed[i] = time.time() - start
+                    except socket.timeout:
+                        pass
+                    except OSError:
+                        closed[i] = time.time() - start
+            time.sleep(0.1)
+        assert None not in closed and max(closed) < 6, closed
+        assert s.json("GET", "/v2/health/live") == {"live": True}
+    finally:
+        code, text = s.stop()
+    assert code == 0, text
+
+
+def own_token(ctsc, folder, scratch):
+    path = os.path.join(scratch, "token")
+    with open(path, "w") as f:
+        f.write("s3cret-token\n")
+    log = os.path.join(scratch, "access.log")
+    s = Server(ctsc, folder, "--token-file", path, "--access-log", log, "--explicit")
+    try:
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic s3cret-token"}, {"Authorization": "Bearer "},
+                        {"Authorization": "Bearer s3cret-toke"}, {"Authorization": "Bearer s3cret-tokens3cret-token"}):
+            status, got, data = s.ask("POST", "/v2/repository/index", "{}", headers)
+            assert status == 401 and got["WWW-Authenticate"] == "Bearer" and b"error" in data, headers
+            assert s.ask("GET", "/metrics", headers=headers)[0] == 401
+        good = {"Authorization": "Bearer s3cret-token"}
+        assert s.ask("POST", "/v2/repository/index", "{}", good)[0] == 200
+        assert s.ask("GET", "/")[0] == 200 and s.ask("GET", "/v2/health/live")[0] == 200
+        assert s.ask("POST", "/v2/models/double/infer", {"inputs": [tensor("x", [1], [1])]}, good)[0] == 503, "--explicit: nothing is loaded"
+        assert s.ask("POST", "/v2/repository/models/double/load", "{}", good)[0] == 200
+        assert s.ask("POST", "/v2/models/double/infer", {"inputs": [tensor("x", [1], [1])]}, good)[0] == 200
+    finally:
+        code, text = s.stop()
+    assert code == 0, text
+    with open(log) as f:
+        lines = [json.loads(line) for line in f]
+    last = [l for l in lines if l.get("model") == "double" and l["status"] == 200]
+    assert last and last[0]["method"] == "POST" and last[0]["us"] >= last[0]["infer_us"], lines[-3:]
+
+
+def own_drain(ctsc, folder, scratch):
+    """SIGTERM while clients ask: every request that got through to the server is answered, and the server ends with 0."""
+    s = Server(ctsc, folder)
+    answered, broken, stop = [], [], threading.Event()
+
+    def client(i):
+        c = s.connect()
+        while not stop.is_set():
+            try:
+                if i == 0:  # one that takes its time
+                    r = s.ask("POST", "/v2/models/sleepy/infer", {"inputs": [matrix(), tensor("n", [1], [3000], "INT64")]}, connection=c)
+                else:
+                    r = s.ask("POST", "/v2/models/double/infer", {"inputs": [tensor("x", [1], [i])]}, connection=c)
+                answered.append(r[0])
+                if r[1].get("Connection") == "close":
+                    return
+            except ConnectionRefusedError:
+                return
+            except Exception as e:  # noqa: what else went wrong is the test's result
+                broken.append(repr(e))
+                return
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    time.sleep(0.7)
+    code, text = s.stop()
+    stop.set()
+    for t in threads:
+        t.join()
+    assert code == 0 and "draining" in text, text
+    assert not broken and set(answered) == {200}, (broken[:3], set(answered))
+
+
+def own_impatient_stop(ctsc, folder, scratch):
+    """What still runs when the time for draining is over is stopped."""
+    s = Server(ctsc, folder, "--drain", "0")
+    out = []
+    t = threading.Thread(target=lambda: out.append(s.ask("POST", "/v2/models/sleepy/infer", {"inputs": [matrix(), tensor("n", [1], [10**7], "INT64")]})[0]))
+    t.start()
+    time.sleep(0.5)
+    start = time.time()
+    code, text = s.stop()
+    t.join()
+    assert code == 0 and out and out[0] >= 500 and time.time() - start < 5, (code, out, text)
+
+
+def make_models(ctsc, scratch, names):
+    """A folder with these models."""
+    folder = os.path.join(scratch, "models")
+    os.makedirs(folder)
+    for name in names:
+        source, config = MODELS[name]
+        path = os.path.join(scratch, "m.py")
+        with open(path, "w") as f:
+            f.write(source)
+        subprocess.run([ctsc, "compile", path, "-o", os.path.join(folder, name + ".pt")], check=True)
+        if config:
+            with open(os.path.join(folder, name + ".json"), "w") as f:
+                json.dump(config, f)
+    return folder
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--ctsc", default=os.path.join(ROOT, "build", "ctsc"))
+    ap.add_argument("--only", default="")
+    ap.add_argument("-v", "--verbose", action="store_true")
+    args = ap.parse_args()
+    args.ctsc = os.path.abspath(args.ctsc)
+    failed = 0
+
+    def check(name, work):
+        nonlocal failed
+        if args.only and args.only not in name:
+            return
+        start = time.time()
+        try:
+            work()
+            print("ok %s%s" % (name, " %.2f s" % (time.time() - start) if args.verbose else ""), flush=True)
+        except Exception as e:  # noqa: reported
+            failed += 1
+            print("FAIL %s: %s" % (name, str(e) or repr(e)), flush=True)
+            traceback.print_exc()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = make_models(args.ctsc, scratch, MODELS)
+        s = Server(args.ctsc, folder, "--max-body", "2000000")
+        s.ctsc, s.folder, s.scratch = args.ctsc, folder, scratch
+        for name, work in list(globals().items()):
+            if name.startswith("test_"):
+                check(name, lambda: work(s))
+        check("alive_at_the_end", lambda: is_alive(s))
+        code, text = s.stop()
+        check("ends_cleanly", lambda: None if code == 0 and "Sanitizer" not in text else (_ for _ in ()).throw(AssertionError(text[-3000:])))
+        for name, work in list(globals().items()):
+            if name.startswith("own_"):
+                check(name, lambda: work(args.ctsc, folder, scratch))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

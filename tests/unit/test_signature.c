@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_signature.c - signatures of methods through ctsc.h. */
+#include "support.h"
+
+#include "ctsc.h"
+
+static const char signature_source[] =
+    "from typing import Dict, List, NamedTuple, Optional, Tuple\n"
+    "import torch\n"
+    "from torch import Tensor, nn\n\n"
+    "class Box(NamedTuple):\n    corner: Tensor\n    score: float\n\n"
+    "class Main(nn.Module):\n"
+    "    def forward(self, x: Tensor, n: Optional[int] = None, names: Optional[List[str]] = None, k: int = 3) -> Tuple[Tensor, Dict[str, int]]:\n"
+    "        return x, {'k': k}\n\n"
+    "    @torch.jit.export\n    def box(self, x: Tensor, scale: float) -> Box:\n        return Box(x, scale)\n\n"
+    "    @torch.jit.export\n    def nothing(self) -> None:\n        pass\n";
+
+static ctsc_module *signature_module(void) {
+    ctsc_module *m = NULL;
+    assert_int_equal(ctsc_module_compile_text("m.py", signature_source, strlen(signature_source), NULL, &m, NULL), CTSC_OK);
+    return m;
+}
+
+static void signature_forward(void **state) {
+    static const struct { const char *name, *type; ctsc_kind kind; bool optional, has_default; } want[] = {
+        {"x", "Tensor", CTSC_KIND_TENSOR, false, false},
+        {"n", "Optional[int]", CTSC_KIND_INT, true, true},
+        {"names", "Optional[List[str]]", CTSC_KIND_LIST, true, true},
+        {"k", "int", CTSC_KIND_INT, false, true}};
+    ctsc_module *m = signature_module();
+    ctsc_signature *s = NULL;
+    (void)state;
+    assert_int_equal(ctsc_module_signature(m, "forward", &s, NULL), CTSC_OK);
+    ctsc_module_free(m); /* the signature outlives it */
+    assert_int_equal(ctsc_signature_argument_count(s), 4);
+    for (size_t i = 0; i < 4; i++) {
+        const ctsc_argument *a = ctsc_signature_argument(s, i);
+        assert_string_equal(a->name, want[i].name);
+        assert_string_equal(a->type, want[i].type);
+        assert_int_equal(a->kind, want[i].kind);
+        assert_int_equal(a->optional, want[i].optional);
+        assert_int_equal(a->default_value != NULL, want[i].has_default);
+    }
+    assert_int_equal(ctsc_value_int(ctsc_signature_argument(s, 3)->default_value), 3);
+    assert_int_equal(ctsc_value_kind(ctsc_signature_argument(s, 1)->default_value), CTSC_KIND_NONE);
+    assert_null(ctsc_signature_argument(s, 4));
+    assert_int_equal(ctsc_signature_result_count(s), 2);
+    assert_string_equal(ctsc_signature_result(s, 1)->type, "Dict[str, int]");
+    assert_int_equal(ctsc_signature_result(s, 1)->kind, CTSC_KIND_DICT);
+    assert_string_equal(ctsc_signature_result(s, 0)->name, "");
+    assert_null(ctsc_signature_result(s, 2));
+    assert_null(ctsc_signature_result_class(s));
+    ctsc_signature_free(s);
+}
+
+static void signature_named_tuple(void **state) {
+    ctsc_module *m = signature_module();
+    ctsc_signature *s = NULL;
+    (void)state;
+    assert_int_equal(ctsc_module_signature(m, "box", &s, NULL), CTSC_OK);
+    assert_int_equal(ctsc_signature_result_count(s), 2);
+    assert_string_equal(ctsc_signature_result(s, 0)->name, "corner");
+    assert_string_equal(ctsc_signature_result(s, 1)->name, "score");
+    assert_non_null(strstr(ctsc_signature_result_class(s), "Box"));
+    ctsc_signature_free(s);
+    assert_int_equal(ctsc_module_signature(m, "nothing", &s, NULL), CTSC_OK);
+    assert_int_equal(ctsc_signature_argument_count(s), 0);
+    assert_int_equal(ctsc_signature_result_count(s), 1);
+    assert_int_equal(ctsc_signature_result(s, 0)->kind, CTSC_KIND_NONE);
+    ctsc_signature_free(s);
+    ctsc_module_free(m);
+}
+
+static void signature_errors(void **state) {
+    ctsc_module *m = signature_module();
+    ctsc_signature *s = NULL;
+    ctsc_error *e = ctsc_error_new();
+    (void)state;
+    assert_int_equal(ctsc_module_signature(m, "no_such", &s, e), CTSC_USAGE);
+    assert_non_null(strstr(ctsc_error_message(e), "no method 'no_such'"));
+    assert_null(s);
+    ctsc_signature_free(NULL);
+    counting c = {0};
+    mem_set_hook(counting_hook, &c);
+    for (long at = 1; at < 100; at++) {
+        c.fail_at = c.requests + at;
+        ctsc_status st = ctsc_module_signature(m, "forward", &s, NULL);
+        bool reached = c.requests >= c.fail_at;
+        c.fail_at = 0;
+        assert_int_equal(st, reached ? CTSC_LIMIT : CTSC_OK);
+        if (st == CTSC_OK) ctsc_signature_free(s);
+        assert_int_equal(c.live, 0);
+        if (!reached) break;
+    }
+    mem_set_hook(NULL, NULL);
+    ctsc_error_free(e);
+    ctsc_module_free(m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(signature_forward),
+        cmocka_unit_test(signature_named_tuple),
+        cmocka_unit_test(signature_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

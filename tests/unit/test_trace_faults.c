@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_trace_faults.c - calling and tracing with every allocation failing in turn, once and for good: an error or the right module, nothing leaked, and the
+ * next attempt works.
+ */
+#include "support.h"
+
+#include "trace_cases.h"
+
+static counting count;
+static char faults_message[256];
+
+/* Traces a case, checks it, runs the module. */
+static ctsc_status faults_cycle(const trace_case *c, trace_world *w) {
+    ctsc_error *e = ctsc_error_new();
+    ctsc_scope *s = ctsc_scope_new();
+    ctsc_value *in[TRACE_CASE_INPUTS] = {NULL}, *out = NULL;
+    ctsc_module *m = NULL;
+    ctsc_status st = e && s ? CTSC_OK : CTSC_LIMIT;
+    for (int i = 0; i < c->ninputs && st == CTSC_OK; i++)
+        if (!(in[i] = c->input(s, i, 3))) st = ctsc_scope_status(s);
+    if (st == CTSC_OK) st = ctsc_trace(c->fn, w, (size_t)c->ninputs, in, NULL, &m, e);
+    if (st == CTSC_OK) st = ctsc_module_run(m, "forward", (size_t)c->ninputs, in, NULL, &out, e);
+    snprintf(faults_message, sizeof faults_message, "%s", ctsc_error_message(e));
+    if (st == CTSC_USAGE) st = CTSC_LIMIT; /* a tensor could not be made, and the scope was given NULL */
+    ctsc_value_free(out);
+    ctsc_module_free(m);
+    ctsc_scope_free(s);
+    ctsc_error_free(e);
+    return st;
+}
+
+static void faults_sweep(const char *name, long most) {
+    trace_world w;
+    const trace_case *c = NULL;
+    for (int k = 0; k < TRACE_CASES; k++)
+        if (!strcmp(trace_cases[k].name, name)) c = &trace_cases[k];
+    assert_non_null(c);
+    assert_true(cases_world(&w, NULL));
+    for (int i = 0; i < 2; i++) assert_int_equal(faults_cycle(c, &w), CTSC_OK); /* fills the process-wide tables */
+    long live = count.live;
+    count.requests = 0;
+    assert_int_equal(faults_cycle(c, &w), CTSC_OK);
+    long total = count.requests;
+    assert_int_equal(count.live, live);
+    long step = total > most ? total / most : 1;
+    for (int sticky = 0; sticky < 2; sticky++)
+        for (long k = 1; k <= total; k += step) {
+            long grown = 0;
+            for (int again = 0; again < 2 && (again == 0 || grown); again++) {
+                long before = count.live;
+                count.requests = 0;
+                count.sticky = sticky;
+                count.fail_at = k;
+                ctsc_status st = faults_cycle(c, &w);
+                count.fail_at = 0;
+                if (st != CTSC_LIMIT && st != CTSC_OK) fail_msg("%s: allocation %ld: status %d: %s", name, k, st, faults_message);
+                grown = count.live - before;
+            }
+            if (grown) fail_msg("%s: allocation %ld: %ld blocks leaked", name, k, grown);
+        }
+    assert_int_equal(faults_cycle(c, &w), CTSC_OK);
+    cases_world_free(&w);
+    print_message("%s: %ld allocations, every %ld failed\n", name, total, step);
+}
+
+#define FAULTS_TEST(name, most)                     \
+    static void faults_##name(void **state) {       \
+        (void)state;                                \
+        faults_sweep(#name, most);                  \
+    }
+FAULTS_TEST(mlp, 1500)
+FAULTS_TEST(constant, 1500)
+FAULTS_TEST(index, 1500)
+FAULTS_TEST(pair, 1500)
+FAULTS_TEST(scripts, 1500)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(faults_mlp), cmocka_unit_test(faults_constant), cmocka_unit_test(faults_index),
+                                       cmocka_unit_test(faults_pair), cmocka_unit_test(faults_scripts)};
+    mem_set_hook(counting_hook, &count);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
