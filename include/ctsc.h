@@ -626,12 +626,27 @@ typedef struct ctsc_op_options {
     unsigned flags;  /* CTSC_OP_... */
     /* The dtype and sizes of result i, a tensor, from the arguments: the library makes it and the operator writes it. */
     ctsc_status (*shape)(void *ctx, size_t nargs, ctsc_value *const *args, size_t i, ctsc_tensor_shape *out, ctsc_error *e);
+    /* What the operator does to one element, in C: it then becomes part of the same native kernel as the operators around it, and fn may be NULL. The text,
+     * which is copied, is a function whose parameters stand for the schema's arguments in order,
+     *
+     *     float clip(float x, float limit) { float a = fabsf(x); return a < limit ? x : copysignf(limit + log1pf(a - limit), x); }
+     *
+     * or an expression alone, over the names of the schema's arguments. A function has float or double parameters (int for what the schema calls an
+     * int), locals with a value each, and one return at the end. Expressions: decimal numbers, names, INFINITY, NAN, M_PI and its like, + - * / ! && || ?:
+     * comparisons, parentheses, casts to float, and of math.h, with an f behind or without: fabs sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin
+     * acos atan sinh cosh tanh asinh acosh atanh erf erfc lgamma floor ceil trunc round rint nearbyint pow atan2 hypot fmod copysign fmin fmax isnan
+     * isinf isfinite signbit. Both sides of ?: are computed. Dividing integers is refused (write 2.0 for 2).
+     * The schema: Tensor (1 to 7; more than 5 are not fused), float, int, bool or Scalar arguments, one Tensor as result, no aliases, no flags. Tensors are
+     * broadcast, and meet in one dtype as those of aten::add do, integers and bools in float32, which the result has. All is computed in float, whatever types the
+     * text names, or in double if that dtype is float64; float16 and bfloat16 are computed in float and rounded at the end. Complex and quantised tensors are
+     * refused. If fn is given as well, it runs where the operator is not fused, and must compute the same. */
+    const char *scalar;
 } ctsc_op_options;
 
 /* Adds an operator, or replaces one of the same name and overload: "cv::warp(Tensor image, Tensor matrix, int mode=0) -> Tensor". Scripts and sources call it as
  * torch.ops.cv.warp, archives that use it load. Programs compiled before keep what they have. fn is called from any thread that runs a
  * program, from several at once; it and ctx must stay valid for good. o may be NULL.
- * Errors: CTSC_FAILED for a schema that cannot be read, CTSC_USAGE. */
+ * Errors: CTSC_FAILED for a schema or a scalar definition (with its line and column) that cannot be read, CTSC_USAGE. */
 CTSC_API ctsc_status ctsc_register_op(const char *schema, ctsc_op_fn fn, void *ctx, const ctsc_op_options *o, ctsc_error *e);
 /* Opens a shared library that registers operators: it has a function `ctsc_status ctsc_library_init(ctsc_error *e)`, which is called once. It stays open.
  * path: as dlopen takes it; a name with a slash, or one that the loader finds. Errors: CTSC_ENVIRONMENT, or what the function says. */

@@ -250,35 +250,45 @@ static void show_pair_row(const show_pair *p, const int share[2]) {
     printf("  %s\n", show_name(&p->name, text));
 }
 
+/* Sums up the rows from `from` on in the first of them; returns how many remain. */
+static size_t show_fold_pairs(show_pair *pairs, size_t n, size_t from) {
+    if (!from || n <= from + 1) return n;
+    pairs[from].name = (ctsc_profile_entry){.name = "(others)", .kind = "others"};
+    for (size_t i = from + 1; i < n; i++)
+        for (int side = 0; side < 2; side++) {
+            pairs[from].us[side] += pairs[i].us[side];
+            pairs[from].count[side] += pairs[i].count[side];
+        }
+    return from + 1;
+}
+
+static void show_pairs(const profile_args *a, const show_pair *pairs, size_t n, int *const shares[2]) {
+    show_pair all = {.name = {.name = "total"}};
+    for (int side = 0; side < 2; side++) {
+        printf("%c  ", "AB"[side]);
+        show_title(a, &a->sides[side]);
+        all.us[side] = a->sides[side].sum.total_us / (double)a->sides[side].sum.calls;
+    }
+    printf("\n %10s %7s %8s %10s %7s %8s %8s  %s\n", "A self us", "A %", "A count", "B self us", "B %", "B count", "B / A", show_head(a));
+    for (size_t i = 0; i < n; i++) {
+        show_pair_row(&pairs[i], (int[]){shares[0][i], shares[1][i]});
+        for (int side = 0; side < 2; side++) all.count[side] += pairs[i].count[side];
+    }
+    show_pair_row(&all, (int[]){1000, 1000});
+}
+
 static int show_two(const profile_args *a) {
-    size_t n = 0, shown;
+    size_t n = 0;
     show_pair *pairs = show_join(a, &n);
+    if (pairs) n = show_fold_pairs(pairs, n, (size_t)a->limit);
     double *us = calloc(n + 1, sizeof *us);
     int *shares[2] = {calloc(n + 1, sizeof(int)), calloc(n + 1, sizeof(int))};
     bool ok = pairs && us && shares[0] && shares[1];
-    shown = ok && a->limit && n > (size_t)a->limit + 1 ? (size_t)a->limit : n;
-    if (ok && shown < n) {
-        pairs[shown].name = (ctsc_profile_entry){.name = "(others)", .kind = "others"};
-        for (size_t i = shown + 1; i < n; i++)
-            for (int side = 0; side < 2; side++) pairs[shown].us[side] += pairs[i].us[side], pairs[shown].count[side] += pairs[i].count[side];
-        n = shown + 1;
-    }
     for (int side = 0; ok && side < 2; side++) {
         for (size_t i = 0; i < n; i++) us[i] = pairs[i].us[side];
         show_shares(n, us, shares[side]);
-        printf("%c  ", "AB"[side]);
-        show_title(a, &a->sides[side]);
     }
-    if (ok) {
-        printf("\n %10s %7s %8s %10s %7s %8s %8s  %s\n", "A self us", "A %", "A count", "B self us", "B %", "B count", "B / A", show_head(a));
-        show_pair all = {.name = {.name = "total"}};
-        for (int side = 0; side < 2; side++) all.us[side] = a->sides[side].sum.total_us / (double)a->sides[side].sum.calls;
-        for (size_t i = 0; i < n; i++) {
-            show_pair_row(&pairs[i], (int[]){shares[0][i], shares[1][i]});
-            for (int side = 0; side < 2; side++) all.count[side] += pairs[i].count[side];
-        }
-        show_pair_row(&all, (int[]){1000, 1000});
-    }
+    if (ok) show_pairs(a, pairs, n, shares);
     free(us), free(shares[0]), free(shares[1]), free(pairs);
     return ok ? 0 : cli_complain(CTSC_LIMIT, "out of memory");
 }

@@ -15,7 +15,7 @@
  * dtypes follow PyTorch: numbers (lazy_number) take part in promotion as wrapped numbers, 0-dim tensors as 0-dim
  * tensors.
  *
- * Files: lazy.c, what all share; lazy_ops.c, pointwise operators; lazy_view.c, views.
+ * Files: lazy.c, what all share; lazy_ops.c, pointwise operators; lazy_custom.c, those of a program's own; lazy_view.c, views.
  * Ownership: all lies in lazy->a.
  * Tests: tests/unit/test_group.c
  */

@@ -78,6 +78,7 @@ typedef struct lazy_emitter {
     int nx;           /* operands and numbers */
     bool
         exact; /* gives one of its operands, or another value that half and bfloat16 have if its operands are of them */
+    const struct custom_definition *custom; /* of lazy_custom.c */
 } lazy_emitter;
 
 /* The tensor of result dtype `result` whose elements e makes of n operands, each converted to compute (or to its own
@@ -93,6 +94,8 @@ dtype lazy_promote(int n, const lazy_tensor *const *operands);
 /* The lowering of a row of fusible.def. NULL: it cannot be done for these arguments. */
 lazy_tensor *lazy_apply_pointwise(lazy *l, const fusible *f, const op *o, const lazy_arg *args);
 lazy_tensor *lazy_apply_view(lazy *l, const fusible *f, const lazy_arg *args);
+/* Of an operator with a scalar definition. */
+lazy_tensor *lazy_apply_custom(lazy *l, const struct scalar_text *t, const lazy_arg *args);
 
 /* ---- emitters (lazy_emit.c) ---------------------------------------------------------------- */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fusible.c - looks operators up in fusible.def, and judges single nodes.
+ * fusible.c - looks operators up in fusible.def (those of a program's own bring their row along), and judges single nodes.
  *
  * An argument that shapes the code (a dim, a dtype, a mode) must be constant; sizes and positions may also be numbers
  * known when the group runs; real numbers may be anything.
  * Tests: tests/unit/test_group.c, tests/ir/fuse/
  */
-#include "ir/fusible.h"
+#include "ir/scalar_text.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,6 +34,7 @@ static void fusible_sort(void) {
 
 const fusible *fusible_find(const op *o) {
     if (!o || !o->fn) return NULL;
+    if (o->scalar) return o->scalar->row.kind == FUSIBLE_NONE ? NULL : &o->scalar->row;
     pthread_once(&fusible_once, fusible_sort);
     const fusible key = {.key = o->key}, *want = &key;
     const fusible *const *found =
@@ -61,6 +62,19 @@ static bool fusible_is_known(const ir_value *v, bool is_free) {
     if (v->type->kind != T_LIST || !v->def || v->def->kind != N_LIST_CONSTRUCT) return false;
     for (size_t i = 0; i < v->def->inputs.len; i++)
         if (!fusible_is_known(v->def->inputs.data[i], is_free)) return false;
+    return true;
+}
+
+/* Numbers of an operator with a scalar definition are only computed with: any will do. */
+static bool fusible_is_number(const type *t) {
+    return t->kind == T_FLOAT || t->kind == T_INT || t->kind == T_BOOL;
+}
+static bool fusible_defined_fits(const node *n) {
+    for (size_t i = 0; i < n->inputs.len; i++) {
+        const type *want = n->op->schema->args[i].type, *is = n->inputs.data[i]->type;
+        if (want->kind == T_TENSOR ? is->kind != T_TENSOR : !fusible_is_number(is) && !fusible_is_known(n->inputs.data[i], false))
+            return false;
+    }
     return true;
 }
 
@@ -100,6 +114,7 @@ static bool fusible_mode_fits(const node *n, const fusible *f) {
 fusible_kind fusible_node(const node *n) {
     const fusible *f = n->kind == N_OP ? fusible_find(n->op) : NULL;
     if (!f || n->blocks.len || n->inputs.len != (size_t)n->op->schema->nargs) return FUSIBLE_NONE;
+    if (n->op->scalar) return fusible_defined_fits(n) ? f->kind : FUSIBLE_NONE;
     for (size_t i = 0; i < n->inputs.len; i++)
         if (!fusible_argument_fits(&n->op->schema->args[i], n->inputs.data[i], f->kind)) return FUSIBLE_NONE;
     return fusible_mode_fits(n, f) ? f->kind : FUSIBLE_NONE;

@@ -368,6 +368,10 @@ static bool op_group_add(op_group *g, const op *o) {
 }
 
 ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags) {
+    return op_register_scalar(d, schema_text, fn, fn_ctx, flags, NULL);
+}
+
+ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags, const struct scalar_text *scalar) {
     if (!op_index_get()) return diag_no_memory(d);
     ctsc_status s = CTSC_OK;
     pthread_mutex_lock(&op_lock);
@@ -381,6 +385,7 @@ ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx
         o->fn = fn;
         o->fn_ctx = fn_ctx;
         o->flags = flags;
+        o->scalar = scalar;
         op_group *g = op_group_make(o->schema->name);
         if (!g || !op_group_add(g, o)) s = diag_no_memory(d);
     }

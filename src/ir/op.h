@@ -56,6 +56,7 @@ typedef struct op {
     op_fn quantised; /* what runs instead where a tensor argument is quantised (op_function); NULL: such arguments are refused */
     void *fn_ctx;    /* of user-registered operators; of derived ones, see below */
     uint32_t flags;
+    const struct scalar_text *scalar; /* what it does to one element, if that is known (ir/scalar_text.h); else NULL */
 } op;
 
 /* All overloads of "aten::add" in resolution order; parsed at first use. *n = 0 if there are none.
@@ -67,6 +68,8 @@ bool op_space_known(const char *space);
 const op *op_find(const char *key);
 /* Adds or replaces an overload. */
 ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags);
+/* The same with a scalar definition for the same schema, which is never freed; it may be NULL. */
+ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags, const struct scalar_text *scalar);
 /* Binds the built-in functions (rows of ops.def); runtime/registry.c supplies the table. */
 typedef struct op_binding { const char *key; op_fn fn; uint32_t flags; } op_binding;
 extern const op_binding *op_builtin_bindings; /* sorted by nothing; terminated by key == NULL */

@@ -4,14 +4,15 @@
  *
  * They stand in the same registry as the built-in ones (ir/op.h): what is different is only op_custom, the function of all of them, which
  * puts arguments into handles and takes results out. Results are checked against the schema: the interpreter relies on their types.
- * Tests: tests/unit/test_register.c, tests/cli/custom-op.test
+ * Tests: tests/unit/test_register.c, test_scalar_text.c, tests/cli/custom-op.test
  */
-#include "ir/op.h"
+#include "ir/scalar_text.h"
 #include "ir/type.h"
 #include "runtime/api.h"
-#include "runtime/kernels/kernel.h"
+#include "runtime/kernels/scalar_eval.h"
 
 #include <dlfcn.h>
+#include <stddef.h>
 #include <string.h>
 
 /* Never freed: programs compiled with an operator that was replaced keep it. */
@@ -59,6 +60,8 @@ static ctsc_status op_custom(op_ctx *cx, const value *args, value *results) {
     ctsc_value *handles[CUSTOM_MAX], *made[CUSTOM_MAX] = {0};
     ctsc_error said = {{0}};
     ctsc_status st = CTSC_OK;
+    if (s->nargs > CUSTOM_MAX || s->nreturns > CUSTOM_MAX)
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "%s has more than %d arguments or results", cx->op->key, CUSTOM_MAX);
     for (int i = 0; i < s->nargs; i++) {
         given[i] = (struct ctsc_value){.v = args[i]};
         handles[i] = &given[i];
@@ -75,17 +78,36 @@ static ctsc_status op_custom(op_ctx *cx, const value *args, value *results) {
     return st;
 }
 
+/* The definition in C text, checked against the schema, which is read once more for it: it must be known before others can find the operator. */
+static ctsc_status custom_definition(diag *d, const char *schema_text, const custom_op *c, uint32_t flags, scalar_text **out) {
+    arena a;
+    schema *s = NULL;
+    if (!c->options.scalar) return CTSC_OK;
+    if (flags) return diag_fail(d, CTSC_USAGE, "an operator with effects or random results cannot have a scalar definition");
+    ctsc_status st = arena_init(&a) ? schema_parse(d, &a, schema_text, strlen(schema_text), &s) : diag_no_memory(d);
+    if (st == CTSC_OK) {
+        st = scalar_text_parse(d, s, c->options.scalar, out);
+        schema_free_values(s);
+    }
+    arena_free(&a);
+    return st;
+}
+
 ctsc_status ctsc_register_op(const char *schema_text, ctsc_op_fn fn, void *ctx, const ctsc_op_options *o, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
-    if (!schema_text || !fn) return api_leave(e, &own, diag_fail(d, CTSC_USAGE, "an operator needs a schema and a function"));
+    bool defined = o && o->size >= offsetof(ctsc_op_options, scalar) + sizeof o->scalar && o->scalar;
+    if (!schema_text || (!fn && !defined)) return api_leave(e, &own, diag_fail(d, CTSC_USAGE, "an operator needs a schema, and a function or a scalar definition"));
     custom_op *c = mem_zalloc(sizeof *c);
     if (!c) return api_leave(e, &own, diag_no_memory(d));
     c->fn = fn;
     c->ctx = ctx;
     if (o) memcpy(&c->options, o, o->size < sizeof *o ? o->size : sizeof *o);
     uint32_t flags = (c->options.flags & CTSC_OP_EFFECTS ? OP_SIDE_EFFECT : 0) | (c->options.flags & CTSC_OP_RANDOM ? OP_RANDOM : 0);
-    ctsc_status s = op_register(d, schema_text, op_custom, c, flags);
-    if (s != CTSC_OK) mem_free(c);
+    scalar_text *scalar = NULL;
+    ctsc_status s = custom_definition(d, schema_text, c, flags, &scalar);
+    c->options.scalar = NULL; /* the caller's */
+    if (s == CTSC_OK) s = op_register_scalar(d, schema_text, fn ? op_custom : op_scalar_eval, c, flags, scalar);
+    if (s != CTSC_OK) scalar_text_free(scalar), mem_free(c);
     return api_leave(e, &own, s);
 }
 

@@ -45,8 +45,8 @@ typedef struct model {
     int waiting, busy, idle;  /* jobs in the queue; calls running; threads asleep */
     bool stopping, no_batches; /* no_batches: outputs turned out not to follow dimension 0 */
     atomic_uint_fast64_t slowest_ns; /* processor time of recent calls, decaying */
-    pthread_t *threads;
-    int nthreads;
+    struct scheduler_worker *workers; /* the threads that empty the queue */
+    int nworkers;
 } model;
 
 /* Loads an archive's bytes (taken over in any case; from malloc). False: *why says why in one line. Its threads are running. */

@@ -88,22 +88,34 @@ static void scheduler_release(model *m) {
 
 /* ---- threads -------------------------------------------------------------------------------------------------- */
 
+typedef struct scheduler_worker {
+    model *m;
+    pthread_t thread;
+    job **jobs; /* room for a batch */
+} scheduler_worker;
+
 static void *scheduler_thread(void *arg) {
-    model *m = arg;
-    size_t most = m->config.max_batch > 1 ? (size_t)m->config.max_batch : 1; /* a job has at least one row */
-    job **jobs = malloc((most + 1) * sizeof *jobs);
+    scheduler_worker *w = arg;
+    model *m = w->m;
+    size_t n;
     pthread_mutex_lock(&m->lock);
-    for (;;) {
-        size_t n = jobs ? scheduler_take(m, jobs) : 0;
-        if (!n) break;
+    while ((n = scheduler_take(m, w->jobs))) {
         pthread_mutex_unlock(&m->lock);
-        batch_run(m, jobs, n);
+        batch_run(m, w->jobs, n);
         pthread_mutex_lock(&m->lock);
         scheduler_release(m);
     }
     pthread_mutex_unlock(&m->lock);
-    free(jobs);
     return NULL;
+}
+
+/* All a worker needs is there before it starts: one that has started never gives up. */
+static bool scheduler_start_worker(model *m, scheduler_worker *w) {
+    size_t most = m->config.max_batch > 1 ? (size_t)m->config.max_batch : 1; /* a job has at least one row */
+    *w = (scheduler_worker){.m = m, .jobs = malloc((most + 1) * sizeof *w->jobs)};
+    if (w->jobs && pthread_create(&w->thread, NULL, scheduler_thread, w) == 0) return true;
+    free(w->jobs);
+    return false;
 }
 
 bool scheduler_start(model *m) {
@@ -113,22 +125,25 @@ bool scheduler_start(model *m) {
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->wake, &attr);
     pthread_condattr_destroy(&attr);
-    m->threads = calloc((size_t)m->config.instances, sizeof *m->threads);
-    if (!m->threads) return false;
-    for (int i = 0; i < m->config.instances; i++, m->nthreads++)
-        if (pthread_create(&m->threads[i], NULL, scheduler_thread, m) != 0) return false;
+    m->workers = calloc((size_t)m->config.instances, sizeof *m->workers);
+    if (!m->workers) return false;
+    for (int i = 0; i < m->config.instances; i++, m->nworkers++)
+        if (!scheduler_start_worker(m, &m->workers[i])) return false;
     return true;
 }
 
 void scheduler_stop(model *m) {
-    if (!m->threads) return;
+    if (!m->workers) return;
     pthread_mutex_lock(&m->lock);
     m->stopping = true;
     pthread_cond_broadcast(&m->wake);
     pthread_mutex_unlock(&m->lock);
-    for (int i = 0; i < m->nthreads; i++) pthread_join(m->threads[i], NULL);
-    free(m->threads);
-    m->threads = NULL;
+    for (int i = 0; i < m->nworkers; i++) {
+        pthread_join(m->workers[i].thread, NULL);
+        free(m->workers[i].jobs);
+    }
+    free(m->workers);
+    m->workers = NULL;
     pthread_mutex_destroy(&m->lock);
     pthread_cond_destroy(&m->wake);
 }

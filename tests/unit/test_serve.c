@@ -149,7 +149,7 @@ static int serve_setup(void **state) {
     serve_model(w->folder, "add", "def forward(x):\n    return x + 1\n", NULL);
     serve_model(w->folder, "many", "def forward(x, n: int = 2):\n    return x * n, x.sum()\n", "{\"inputs\": [{\"name\": \"X\", \"datatype\": \"FP32\"}]}");
     serve_model(w->folder, "batch", "def forward(x):\n    if bool((x < 0).any()):\n        raise ValueError('negative')\n    return x + 1\n",
-                "{\"max_batch_size\": 8, \"max_queue_delay_us\": 50000, \"instances\": 1}");
+                "{\"max_batch_size\": 8, \"max_queue_delay_us\": 50000, \"instances\": 1, \"max_queue\": 16}");
     serve_model(w->folder, "dict", "from typing import Dict, List\ndef forward(d: Dict[str, int]) -> int:\n    return len(d)\n", NULL);
     w->options = serve_defaults;
     w->options.folder = w->folder;

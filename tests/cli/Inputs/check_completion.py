@@ -19,7 +19,7 @@ def case(script, command):
 commands = re.findall(r"^  ([a-z][a-z-]*)", ask("--help").split("Options:")[0].split("Commands:")[1], re.M)
 wrong = []
 for c in commands:
-    options = set(re.findall(r"^ +(?:-\S, *)?--([a-z][a-z-]*)", ask(c, "--help"), re.M))
+    options = set(re.findall(r"^ {2,7}(?:-\S, *)?--([a-z][a-z-]*)", ask(c, "--help"), re.M))
     for name, text, form in (("bash", case(bash, c), r"(?<=[' ])--%s(?=[= '])"), ("zsh", case(zsh, c), r"'\*--%s(?==?\[)"),
                              ("fish", "\n".join(l for l in fish.splitlines() if "from %s'" % c in l), r" -l %s ")):
         wrong += ["%s: ctsc %s lacks --%s" % (name, c, o) for o in sorted(options) if not re.search(form % o, text)]

@@ -18,7 +18,7 @@ def named(text):
 
 
 def shown(text):
-    return {o for line in text.splitlines() if re.match(r" +(-\S, *)?--", line) for o in re.findall(r"^ +(?:-\S, *)?(--[a-z][a-z-]*)", line)}
+    return {o for line in text.splitlines() if re.match(r" {2,7}(-\S, *)?--", line) for o in re.findall(r"^ {2,7}(?:-\S, *)?(--[a-z][a-z-]*)", line)}
 
 
 def ask(*args):
@@ -34,7 +34,7 @@ for code, text in re.findall(r"^  (\d+) +(\S.*)$", top.split("Exit codes:")[1], 
 commands = re.findall(r"^  ([a-z][a-z-]*)", top.split("Options:")[0].split("Commands:")[1], re.M)
 shared = {"source": section("SOURCE OPTIONS", "SH"), "call": section("CALL OPTIONS", "SH")}
 for command in commands:
-    text = section("ctsc %s(?: .*)?" % command, "SS")
+    text = section("ctsc %s(?: [^\n]*)?" % command, "SS")
     if text is None:
         wrong.append("no section for ctsc %s" % command)
         continue
