@@ -20,6 +20,7 @@ enum {
 static const struct argp_option serve_argp_options[] = {
     {"host", OPT_HOST, "ADDRESS", 0, "listen on this address (127.0.0.1)", 0},
     {"port", 'p', "N", 0, "listen on this port (8000); 0: a free one, which is printed", 0},
+    {"http-port", 0, NULL, OPTION_ALIAS, NULL, 0},
     {"access-log", OPT_LOG, "FILE", 0, "a JSON line per request; '-': stdout", 0},
     {"token-file", OPT_TOKEN, "FILE", 0, "ask for 'Authorization: Bearer' with the first line of FILE", 0},
     {"poll", OPT_POLL, "SECONDS", 0, "look for new and changed models this often (1); 0: never", 0},
