@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "ctsc.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -47,6 +48,37 @@ static inline void *counting_hook(void *ctx, void *p, size_t size) {
     void *q = realloc(p, size);
     if (q && !p) c->live++;
     return q;
+}
+
+/* Does cycle(ctx) with each of its allocations failing in turn (every so-manieth where there are more than `most`), once and for good: it has to end with
+ * CTSC_OK or CTSC_LIMIT and to leak nothing. message: what the last failure said, or "". */
+static inline void support_fail_allocations(counting *count, const char *name, long most, ctsc_status (*cycle)(void *ctx), void *ctx,
+                                            const char *message) {
+    assert_int_equal(cycle(ctx), CTSC_OK);
+    assert_int_equal(cycle(ctx), CTSC_OK); /* fills the process-wide tables */
+    long live = count->live;
+    count->requests = 0;
+    assert_int_equal(cycle(ctx), CTSC_OK);
+    assert_int_equal(count->live, live);
+    long total = count->requests, step = total > most ? total / most : 1;
+    for (int sticky = 0; sticky < 2; sticky++)
+        for (long k = 1; k <= total; k += step) {
+            long grown = 0;
+            /* What grows once may be a process-wide table; what grows again is a leak. */
+            for (int again = 0; again < 2 && (again == 0 || grown); again++) {
+                long before = count->live;
+                count->requests = 0;
+                count->sticky = sticky;
+                count->fail_at = k;
+                ctsc_status s = cycle(ctx);
+                count->fail_at = 0;
+                if (s != CTSC_LIMIT && s != CTSC_OK) fail_msg("%s: allocation %ld: status %d: %s", name, k, s, message);
+                grown = count->live - before;
+            }
+            if (grown) fail_msg("%s: allocation %ld: %ld blocks leaked", name, k, grown);
+        }
+    assert_int_equal(cycle(ctx), CTSC_OK);
+    print_message("%s: %ld allocations, every %ld failed\n", name, total, step);
 }
 
 #endif

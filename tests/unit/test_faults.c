@@ -11,7 +11,8 @@ static counting count;
 static char faults_message[256]; /* of the last failure */
 
 /* One load, run and unload. Returns the status; checks that nothing stays behind. */
-static ctsc_status faults_cycle(const char *folder) {
+static ctsc_status faults_cycle(void *ctx) {
+    const char *folder = ctx;
     char path[512];
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL;
@@ -37,39 +38,11 @@ static ctsc_status faults_cycle(const char *folder) {
     return s;
 }
 
-static void faults_sweep(const char *folder, long most) {
-    assert_int_equal(faults_cycle(folder), CTSC_OK); /* fills the process-wide tables */
-    long live = count.live;
-    count.requests = 0;
-    assert_int_equal(faults_cycle(folder), CTSC_OK);
-    long total = count.requests;
-    assert_int_equal(count.live, live);
-    long step = total > most ? total / most : 1;
-    for (int sticky = 0; sticky < 2; sticky++)
-        for (long k = 1; k <= total; k += step) {
-            long grown = 0;
-            /* What grows once may be a process-wide table; what grows again is a leak. */
-            for (int again = 0; again < 2 && (again == 0 || grown); again++) {
-                long before = count.live;
-                count.requests = 0;
-                count.sticky = sticky;
-                count.fail_at = k;
-                ctsc_status s = faults_cycle(folder);
-                count.fail_at = 0;
-                if (s != CTSC_LIMIT && s != CTSC_OK)
-                    fail_msg("%s: allocation %ld: status %d: %s", folder, k, s, faults_message);
-                grown = count.live - before;
-            }
-            if (grown) fail_msg("%s: allocation %ld: %ld blocks leaked", folder, k, grown);
-        }
-    assert_int_equal(faults_cycle(folder), CTSC_OK);
-    print_message("%s: %ld allocations, every %ld failed\n", folder, total, step);
-}
-
 #define FAULTS_TEST(name, folder, most)                                                            \
     static void faults_##name(void **state) {                                                      \
         (void)state;                                                                               \
-        faults_sweep("tests/corpus/" folder, most);                                                \
+        char path[] = "tests/corpus/" folder;                                                      \
+        support_fail_allocations(&count, path, most, faults_cycle, path, faults_message);          \
     }
 FAULTS_TEST(classes, "lang/class_operators", 2000)
 FAULTS_TEST(dicts, "lang/dict_methods", 2000)

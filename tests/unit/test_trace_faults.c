@@ -10,8 +10,12 @@
 static counting count;
 static char faults_message[256];
 
+typedef struct faults_case { const trace_case *c; trace_world w; } faults_case;
+
 /* Traces a case, checks it, runs the module. */
-static ctsc_status faults_cycle(const trace_case *c, trace_world *w) {
+static ctsc_status faults_cycle(void *ctx) {
+    const trace_case *c = ((faults_case *)ctx)->c;
+    trace_world *w = &((faults_case *)ctx)->w;
     ctsc_error *e = ctsc_error_new();
     ctsc_scope *s = ctsc_scope_new();
     ctsc_value *in[TRACE_CASE_INPUTS] = {NULL}, *out = NULL;
@@ -31,37 +35,13 @@ static ctsc_status faults_cycle(const trace_case *c, trace_world *w) {
 }
 
 static void faults_sweep(const char *name, long most) {
-    trace_world w;
-    const trace_case *c = NULL;
+    faults_case f = {NULL};
     for (int k = 0; k < TRACE_CASES; k++)
-        if (!strcmp(trace_cases[k].name, name)) c = &trace_cases[k];
-    assert_non_null(c);
-    assert_true(cases_world(&w, NULL));
-    for (int i = 0; i < 2; i++) assert_int_equal(faults_cycle(c, &w), CTSC_OK); /* fills the process-wide tables */
-    long live = count.live;
-    count.requests = 0;
-    assert_int_equal(faults_cycle(c, &w), CTSC_OK);
-    long total = count.requests;
-    assert_int_equal(count.live, live);
-    long step = total > most ? total / most : 1;
-    for (int sticky = 0; sticky < 2; sticky++)
-        for (long k = 1; k <= total; k += step) {
-            long grown = 0;
-            for (int again = 0; again < 2 && (again == 0 || grown); again++) {
-                long before = count.live;
-                count.requests = 0;
-                count.sticky = sticky;
-                count.fail_at = k;
-                ctsc_status st = faults_cycle(c, &w);
-                count.fail_at = 0;
-                if (st != CTSC_LIMIT && st != CTSC_OK) fail_msg("%s: allocation %ld: status %d: %s", name, k, st, faults_message);
-                grown = count.live - before;
-            }
-            if (grown) fail_msg("%s: allocation %ld: %ld blocks leaked", name, k, grown);
-        }
-    assert_int_equal(faults_cycle(c, &w), CTSC_OK);
-    cases_world_free(&w);
-    print_message("%s: %ld allocations, every %ld failed\n", name, total, step);
+        if (!strcmp(trace_cases[k].name, name)) f.c = &trace_cases[k];
+    assert_non_null(f.c);
+    assert_true(cases_world(&f.w, NULL));
+    support_fail_allocations(&count, name, most, faults_cycle, &f, faults_message);
+    cases_world_free(&f.w);
 }
 
 #define FAULTS_TEST(name, most)                     \
