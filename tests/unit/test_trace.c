@@ -209,7 +209,7 @@ static void cases_all(void **state) {
         ctsc_error *e = ctsc_error_new();
         ctsc_module *m = case_trace(&trace_cases[k], &w), *loaded = NULL;
         for (int level = 0; level <= 3; level++) {
-            char what[16];
+            char what[24];
             snprintf(what, sizeof what, "level %d", level);
             assert_int_equal(ctsc_module_set_opt(m, level, e), CTSC_OK);
             for (int round = 0; round < 3; round++) case_run(&trace_cases[k], m, 4 + round, what);
