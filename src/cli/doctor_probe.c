@@ -206,14 +206,13 @@ static json_t *probe_variables(void) {
     return all;
 }
 
-/* The file of the first of these libraries that can be opened; null: none. */
+/* The file of the first of these libraries that can be opened; null: none. It stays open: CUDA's libraries lose memory when they are closed. */
 static json_t *probe_library(const char *const *names) {
     for (; *names; names++) {
         void *handle = dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
         struct link_map *map = NULL;
         if (!handle) continue;
         json_t *found = dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name[0] ? json_string(map->l_name) : json_string(*names);
-        dlclose(handle);
         return found ? found : json_null();
     }
     return json_null();
