@@ -10,6 +10,8 @@
  * Ownership: a codegen owns its entries, their keys, and the engine that holds the machine code.
  */
 #include "codegen/cache_internal.h"
+
+#include "base/clock.h"
 #include "codegen/llvm_emit.h"
 
 #include "base/map.h"
@@ -17,7 +19,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct cache_entry {
     kernel k; /* first: the kernel that callers hold */
@@ -44,12 +45,6 @@ struct codegen {
     cache_entry *entries;
     codegen_stats stats;
 };
-
-static double cache_now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 /* ---- processors ------------------------------------------------------------------------- */
 
@@ -221,14 +216,14 @@ static void cache_make(codegen *c, cache_entry *e, size_t ir) {
     jit_error error = {""};
     void *object;
     size_t size;
-    double start = cache_now_ms();
+    uint64_t start = clock_now();
     e->status = CTSC_OK;
     if (disk_read(&c->disk, e->name, e->key, e->key_len, &object, &size)) {
         bool ok = cache_load(c, e, object, size, &error);
         mem_free(object);
         if (ok) {
             e->k.origin = KERNEL_FROM_DISK;
-            e->k.milliseconds = cache_now_ms() - start;
+            e->k.milliseconds = (double)(clock_now() - start) * 1e-6;
             return;
         }
     }
@@ -236,7 +231,7 @@ static void cache_make(codegen *c, cache_entry *e, size_t ir) {
         c->jit->compile(e->key + ir, e->key_len - ir, &c->cpu, e->name, JIT_OBJECT, &object, &size, &error);
     if (ok) {
         ok = cache_load(c, e, object, size, &error);
-        e->k.milliseconds = cache_now_ms() - start;
+        e->k.milliseconds = (double)(clock_now() - start) * 1e-6;
         if (ok) disk_write(&c->disk, e->name, e->key, e->key_len, object, size);
         c->jit->release(object);
     }

@@ -7,8 +7,9 @@
  */
 #include "passes/passes.h"
 
+#include "base/clock.h"
+
 #include <string.h>
-#include <time.h>
 
 const pass pass_table[] = {
 #define PASS(name, fn, text) {name, fn, text},
@@ -38,12 +39,6 @@ static void pass_show(const pass_options *o, const graph *g, const pass *p, bool
     sb_free(&sb);
 }
 
-static uint64_t pass_clock(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static ctsc_status pass_verify(pass_ctx *cx, const graph *g, const pass *p) {
     ctsc_status s = graph_verify(cx->diag, g);
     if (s != CTSC_OK) diag_note(cx->diag, (source_range){0}, "the graph is so after pass '%s'", p->name);
@@ -52,11 +47,11 @@ static ctsc_status pass_verify(pass_ctx *cx, const graph *g, const pass *p) {
 
 static ctsc_status pass_run(pass_ctx *cx, graph *g, const pass *p, bool *changed) {
     const pass_options *o = cx->options;
-    uint64_t begin = cx->times ? pass_clock() : 0;
+    uint64_t begin = cx->times ? clock_now() : 0;
     bool did = p->fn(cx, g);
     if (cx->times) {
         pass_time *t = &cx->times[p - pass_table];
-        t->nanoseconds += pass_clock() - begin;
+        t->nanoseconds += clock_now() - begin;
         t->runs++;
         t->changed += did;
     }

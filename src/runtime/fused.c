@@ -346,7 +346,7 @@ static ctsc_status fused_interpret(fused *f, interp *in, const value *args, valu
 
 /* Native loops count no steps and look at no clock. */
 static bool fused_is_bounded(const fused *f, const interp *in) {
-    return f->has_loop && (in->rt->steps_left != UINT64_MAX || in->rt->cancelled || in->rt->deadline);
+    return f->has_loop && (in->rt->steps_left != UINT64_MAX || runtime_is_watched(in->rt));
 }
 
 static const fused_kernel *fused_find(const fused *f, const value *args, int64_t *slots) {

@@ -81,10 +81,6 @@ static void stack_leave(interp *in) {
 
 /* ---- budget ---------------------------------------------------------------------------------- */
 
-static bool interp_is_watched(const runtime *rt) {
-    return rt->cancelled || rt->deadline;
-}
-
 /* Called before every operator as well: a program without loops has to stop too. */
 static ctsc_status interp_watch(const interp *in) {
     const runtime *rt = in->rt;
@@ -108,7 +104,7 @@ static ctsc_status interp_spend_slow(interp *in, uint64_t steps) {
 }
 
 static inline ctsc_status interp_spend(interp *in, uint64_t steps) {
-    if (in->rt->steps_left == UINT64_MAX && !interp_is_watched(in->rt)) return CTSC_OK;
+    if (in->rt->steps_left == UINT64_MAX && !runtime_is_watched(in->rt)) return CTSC_OK;
     return interp_spend_slow(in, steps);
 }
 
@@ -224,7 +220,7 @@ static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
             break;
         }
         default:
-            if (interp_is_watched(f->in->rt)) s = interp_watch(f->in);
+            if (runtime_is_watched(f->in->rt)) s = interp_watch(f->in);
             if (s != CTSC_OK) break;
             if (__builtin_expect(f->in->rt->profile != NULL, 0)) s = profile_site(f, i, site_functions[i->op]);
             else s = site_functions[i->op](f, &f->c->sites.data[i->a]);

@@ -8,8 +8,6 @@
  */
 #include "runtime/runtime.h"
 
-#include <time.h>
-
 enum { MT_N = 624, MT_M = 397 };
 
 void generator_seed(generator *g, uint64_t seed) {
@@ -92,12 +90,6 @@ void generator_reset(generator *g) {
     g->seed = 67280421310721u;
     g->left = 0;
     g->seeded = g->has_next_float_normal = g->has_next_double_normal = false;
-}
-
-uint64_t clock_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 void runtime_init(runtime *rt) {

@@ -8,6 +8,7 @@
 #ifndef CTSC_RUNTIME_RUNTIME_H
 #define CTSC_RUNTIME_RUNTIME_H
 
+#include "base/clock.h"
 #include "ir/op.h"
 
 /* PyTorch's CPU generator: mt19937 (M. Matsumoto, T. Nishimura, 1998), plus the cached second normal. */
@@ -43,8 +44,10 @@ typedef struct runtime {
     int opt;                      /* 0 as written, 1 with passes, 2 with fusion, 3 the same, compiled at once (executor.h) */
 } runtime;
 
-/* Nanoseconds of a clock that only goes forward. */
-uint64_t clock_now(void);
+/* Somebody may stop the program, or its time may run out. */
+static inline bool runtime_is_watched(const runtime *rt) {
+    return rt->cancelled || rt->deadline;
+}
 
 void runtime_init(runtime *rt); /* touches little of rt: cheap enough for every call */
 
