@@ -60,7 +60,7 @@ CFLAGS += -std=c11 $(OPT) -g $(WARN) -fPIC -fvisibility=hidden -fno-strict-alias
 LDFLAGS += -pthread $(SANFLAGS)
 LDLIBS += -lzip -lopenblas -ljansson -lz -lm -ldl
 
-LIB_DIRS := base tensor ir frontend passes codegen runtime runtime/kernels
+LIB_DIRS := base tensor ir frontend passes codegen cuda runtime runtime/kernels runtime/cuda
 # What libctsc-jit.so is made of, and what clang turns into bitcode for it.
 JIT_SRC := src/codegen/llvm_jit.c src/codegen/scalar_bitcode_data.c
 BITCODE_SRC := src/codegen/scalar_bitcode.c

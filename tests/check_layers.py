@@ -15,7 +15,8 @@ MAY_INCLUDE = {
     "frontend": ["base", "tensor", "ir"],
     "passes": ["base", "tensor", "ir"],
     "codegen": ["base", "tensor", "ir"],
-    "runtime": ["base", "tensor", "ir", "frontend", "passes", "codegen"],
+    "cuda": ["base"],
+    "runtime": ["base", "tensor", "ir", "frontend", "passes", "codegen", "cuda"],
     "cli": ["serve"],
     "serve": [],
 }

@@ -37,7 +37,10 @@
  *      unroll    constant bounds: no loop remains.
  * 7. A restrict buffer shares no byte with another buffer, unless neither of the two is written.
  * 8. fail(code, value) ends the kernel: it returns code (> 0) and stores value through its argument `fault`.
- * 9. nest->contract lets a * b + c become one rounding, in the nest's arithmetic and in the functions called;
+ * 9. A nest with a team: on a GPU several threads take a round of the parallel loop together (cuda_emit.h). Then each vector loop that is
+ *    not inside another one may be cut between them anywhere, and what it stores is read only by later loops. A local buffer belongs to
+ *    the round.
+ * 10. nest->contract lets a * b + c become one rounding, in the nest's arithmetic and in the functions called;
  *    nest->contract_inside lets it inside the functions, and in accumulations of a product.
  *
  * Ownership: everything lies in the arena given to nest_new; look at arena_failed once the nest is built.
@@ -199,6 +202,7 @@ typedef struct nest {
     arena *a;
     const char *name;
     bool contract, contract_inside;
+    bool team;
     nest_buffer **buffers, **locals; /* NEST_MAX_BUFFERS places each, as in the next line */
     const char **ints, **floats;     /* names of the inputs */
     int nbuffers, nlocals, nints, nfloats, nvars;

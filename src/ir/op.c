@@ -433,26 +433,32 @@ int op_similar(const char *name, const char **out, int max) {
     return n;
 }
 
-/* ---- quantised arguments --------------------------------------------------------------------- */
+/* ---- quantised arguments, and those on devices ----------------------------------------------- */
 
-static bool op_is_quantised(value v) {
-    return v.tag == V_TENSOR && v.u.tensor->quantiser;
+static unsigned op_tensor_kinds(const tensor *t) {
+    return (t->quantiser ? TENSOR_KIND_QUANTISED : 0) | (tensor_device(t) != DEVICE_HOST ? TENSOR_KIND_DEVICE : 0);
 }
 
-/* Is an argument that the schema calls a tensor, or one of a list of tensors, quantised? Containers of anything do not count. */
-static bool op_any_quantised(const schema *s, int nargs, const value *args) {
+static unsigned op_value_kinds(value v) {
+    if (v.tag == V_TENSOR) return op_tensor_kinds(v.u.tensor);
+    return v.tag == V_DEVICE && v.u.device != DEVICE_HOST ? TENSOR_KIND_DEVICE : 0;
+}
+
+/* Kinds of the arguments that the schema calls tensors, lists of tensors or devices. Containers of anything do not count. */
+static unsigned op_kinds(const schema *s, int nargs, const value *args) {
+    unsigned kinds = 0;
     for (int i = 0; i < nargs && i < s->nargs; i++) {
         const type *t = s->args[i].type;
         while (t->kind == T_OPTIONAL || t->kind == T_LIST) t = type_elem(t);
-        if (t->kind != T_TENSOR) continue;
-        if (op_is_quantised(args[i])) return true;
+        if (t->kind != T_TENSOR && t->kind != T_DEVICE) continue;
+        kinds |= op_value_kinds(args[i]);
         const list *l = args[i].tag == V_LIST ? args[i].u.list : NULL;
         for (size_t k = 0; l && l->kind == LIST_TENSOR && k < l->len; k++)
-            if (l->u.tensors[k] && l->u.tensors[k]->quantiser) return true;
+            if (l->u.tensors[k]) kinds |= op_tensor_kinds(l->u.tensors[k]);
         for (size_t k = 0; l && l->kind == LIST_VALUE && k < l->len; k++)
-            if (op_is_quantised(l->u.values[k])) return true;
+            kinds |= op_value_kinds(l->u.values[k]);
     }
-    return false;
+    return kinds;
 }
 
 static ctsc_status op_refuse_quantised(op_ctx *cx, const value *args, value *results) {
@@ -465,8 +471,10 @@ static ctsc_status op_refuse_quantised(op_ctx *cx, const value *args, value *res
 }
 
 /* Composites and derived overloads call others, which ask for themselves. */
-op_fn op_function_quantised(const op *o, int nargs, const value *args) {
-    if (!o->fn || !op_any_quantised(o->schema, nargs, args)) return o->fn;
+op_fn op_function_special(const op *o, int nargs, const value *args) {
+    unsigned kinds = o->fn ? op_kinds(o->schema, nargs, args) : 0;
+    if (!kinds) return o->fn;
+    if (kinds & TENSOR_KIND_DEVICE) return op_on_device;
     if (o->quantised) return o->quantised;
     bool calls = (o->flags & OP_COMPOSITE) || o->fn == op_derived_write || o->fn == op_derived_copy;
     return calls ? o->fn : op_refuse_quantised;

@@ -21,7 +21,7 @@
 #define CTSC_IR_OP_H
 
 #include "ir/schema.h"
-#include "tensor/quantiser.h"
+#include "tensor/device.h"
 
 struct interp; /* runtime/interp.h */
 
@@ -83,11 +83,14 @@ ctsc_status op_derived_copy(op_ctx *cx, const value *args, value *results);
 ctsc_status op_composite(op_ctx *cx, const value *args, value *results);
 struct function *op_composite_body(const op *o, diag *d);
 /* What a call of o with these arguments runs; NULL where o->fn is. Every call of an operator's function asks here: the one place
- * where operators that know nothing of quantised tensors refuse them. Costs programs without any nothing but a look at a flag. */
-op_fn op_function_quantised(const op *o, int nargs, const value *args);
+ * where operators that know nothing of quantised tensors refuse them, and where those for tensors of another device are found.
+ * Costs programs without any nothing but a look at a flag. */
+op_fn op_function_special(const op *o, int nargs, const value *args);
 static inline op_fn op_function(const op *o, int nargs, const value *args) {
-    return quantiser_in_use() ? op_function_quantised(o, nargs, args) : o->fn;
+    return tensor_kinds() ? op_function_special(o, nargs, args) : o->fn;
 }
+/* Runs operators of which a tensor argument is on a device (runtime/cuda/dispatch.c). */
+ctsc_status op_on_device(op_ctx *cx, const value *args, value *results);
 /* Calls visit for every known overload, in the order of schemas.txt. */
 void op_visit(void (*visit)(void *ctx, const op *o), void *ctx);
 /* Names close to `name`, for "did you mean": up to max of them. */

@@ -15,6 +15,7 @@
 #endif
 
 #include "base/pool.h"
+#include "tensor/device.h"
 #include "tensor/element.h"
 #include "tensor/iter.h"
 #include "tensor/quantiser.h"
@@ -366,6 +367,12 @@ static ctsc_status copy_check_quantised(diag *d, const tensor *dst, const tensor
     return CTSC_OK;
 }
 
+static ctsc_status copy_elements(diag *d, tensor *dst, const tensor *src) {
+    if (tensor_device(dst) != DEVICE_HOST || tensor_device(src) != DEVICE_HOST) return device_table.copy(d, dst, src);
+    copy_apart(dst, src);
+    return CTSC_OK;
+}
+
 ctsc_status tensor_copy(diag *d, tensor *dst, const tensor *src) {
     ctsc_status status = copy_check_shapes(d, dst, src);
     if (status) return status;
@@ -387,7 +394,7 @@ ctsc_status tensor_copy(diag *d, tensor *dst, const tensor *src) {
         if (status) return status;
     }
     status = tensor_make_writable(d, dst);
-    if (!status) copy_apart(dst, clone ? clone : src);
+    if (!status) status = copy_elements(d, dst, clone ? clone : src);
     tensor_unref(clone);
     return status;
 }
@@ -400,9 +407,10 @@ static ctsc_status copy_converted(diag *d, const tensor *t, dtype dt, tensor **o
     if (status) return status;
     if (t->quantiser) copy->quantiser = quantiser_ref(t->quantiser);
     copy->requires_grad = t->requires_grad;
-    if (t->numel) copy_apart(copy, t);
-    *out = copy;
-    return CTSC_OK;
+    if (t->numel) status = copy_elements(d, copy, t);
+    if (status) tensor_unref(copy);
+    else *out = copy;
+    return status;
 }
 
 ctsc_status tensor_clone(diag *d, const tensor *t, tensor **out) {

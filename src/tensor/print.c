@@ -7,6 +7,7 @@
  * and a common scale factor stands above numbers of like magnitude.
  * Tests: tests/unit/test_print.c, tests/corpus
  */
+#include "tensor/device.h"
 #include "tensor/quantiser.h"
 #include "tensor/value.h"
 
@@ -201,7 +202,7 @@ static void print_quantiser(const quantiser *q, number_style style, strbuf *out)
 void tensor_print(const tensor *t, strbuf *out) {
     tensor *d = NULL;
     /* Of complex elements PyTorch shows the real part, too: it prints what becomes of a tensor as doubles. */
-    if (tensor_new_like(NULL, t, DT_FLOAT64, &d) != CTSC_OK || (!t->quantiser && tensor_copy(NULL, d, t) != CTSC_OK)) {
+    if (tensor_new(NULL, DT_FLOAT64, t->ndim, t->sizes, &d) != CTSC_OK || (!t->quantiser && tensor_copy(NULL, d, t) != CTSC_OK)) {
         tensor_unref(d);
         out->failed = true;
         return;
@@ -209,7 +210,8 @@ void tensor_print(const tensor *t, strbuf *out) {
     if (t->quantiser) print_dequantise(t, TENSOR_AT(d, double));
     number_style style = print_contents(t, TENSOR_AT(d, double), out);
     tensor_unref(d);
-    sb_printf(out, "[ %sCPU%sType{", t->quantiser ? "Quantized" : "", dtype_table[t->dtype].ir_name);
+    sb_printf(out, "[ %s%s%sType{", t->quantiser ? "Quantized" : "", tensor_device(t) == DEVICE_HOST ? "CPU" : "CUDA",
+              dtype_table[t->dtype].ir_name);
     for (int i = 0; i < t->ndim; i++) sb_printf(out, "%s%lld", i ? "," : "", (long long)t->sizes[i]);
     sb_putc(out, '}');
     if (t->quantiser) print_quantiser(t->quantiser, style, out);

@@ -9,14 +9,12 @@
 
 #include <string.h>
 
-atomic_bool quantiser_made;
-
 static quantiser *quantiser_alloc(void) {
     quantiser *q = recycle_alloc(sizeof *q);
     if (!q) return NULL;
     *q = (quantiser){.axis = 0};
     atomic_init(&q->refs, 1);
-    if (!quantiser_in_use()) atomic_store(&quantiser_made, true);
+    tensor_note_kind(TENSOR_KIND_QUANTISED);
     return q;
 }
 

@@ -55,10 +55,4 @@ int64_t dtype_qmax(dtype dt);
 /* The quantised element at `at` (in the storage, of dtype dt) as a number; channel: its index along the axis. */
 double quantiser_value(const quantiser *q, dtype dt, const void *at, int64_t channel);
 
-/* Has this process made a quantiser? Operators look at their arguments' dtypes only then. Never goes back to false. */
-extern atomic_bool quantiser_made;
-static inline bool quantiser_in_use(void) {
-    return atomic_load_explicit(&quantiser_made, memory_order_relaxed);
-}
-
 #endif

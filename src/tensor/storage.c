@@ -49,6 +49,12 @@ void tensor_set_allocator(const tensor_allocator *a) {
     storage_allocator = a ? *a : storage_default_allocator;
 }
 
+atomic_uint tensor_kinds_made;
+
+void tensor_note_kind(unsigned kind) {
+    if (!(tensor_kinds() & kind)) atomic_fetch_or(&tensor_kinds_made, kind);
+}
+
 /* ---- storages ------------------------------------------------------------------------------ */
 
 static void *storage_zeros(size_t nbytes) {

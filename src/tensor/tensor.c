@@ -7,6 +7,7 @@
  * Tests: tests/unit/test_tensor.c
  */
 #include "base/recycle.h"
+#include "tensor/device.h"
 #include "tensor/quantiser.h"
 
 #include <inttypes.h>
@@ -100,6 +101,13 @@ static ctsc_status tensor_plan(diag *d, dtype dt, int ndim, const int64_t *sizes
     return CTSC_OK;
 }
 
+ctsc_status tensor_layout(diag *d, dtype dt, int ndim, const int64_t *sizes, int64_t *strides, int64_t *nbytes) {
+    int64_t numel = 0;
+    ctsc_status status = tensor_plan(d, dt, ndim, sizes, strides, &numel);
+    if (status == CTSC_OK) *nbytes = numel * (int64_t)dtype_size(dt);
+    return status;
+}
+
 /* A handle on a storage of its own; NULL: no memory. */
 static tensor *tensor_with_storage(dtype dt, int ndim, size_t nbytes, bool zeroed) {
     tensor *t = zeroed ? NULL : tensor_block_new(nbytes);
@@ -139,7 +147,7 @@ ctsc_status tensor_zeros(diag *d, dtype dt, int ndim, const int64_t *sizes, tens
 }
 
 ctsc_status tensor_new_like(diag *d, const tensor *t, dtype dt, tensor **out) {
-    return tensor_new(d, dt, t->ndim, t->sizes, out);
+    return tensor_new_on(d, tensor_device(t), dt, t->ndim, t->sizes, out);
 }
 
 ctsc_status tensor_scalar_int(diag *d, dtype dt, int64_t v, tensor **out) {

@@ -33,6 +33,7 @@ typedef struct storage {
     bool borrowed;
     bool in_block;  /* a tensor_block: the first data lies in it */
     bool read_only; /* a mapping of a file: writers must copy first (tensor_make_writable) */
+    uint8_t device; /* where data is: 0 the host, i + 1 cuda:i; then an address that only tensor/device.h's functions know what to do with */
     struct storage *replaced; /* the mapping a private copy took the place of; dies with this one */
 } storage;
 
@@ -52,6 +53,14 @@ typedef struct tensor_allocator {
     void *ctx;
 } tensor_allocator;
 void tensor_set_allocator(const tensor_allocator *a);
+
+/* Kinds of tensors that only few operators take. Which of them this process has made yet; never goes back. */
+enum { TENSOR_KIND_QUANTISED = 1, TENSOR_KIND_DEVICE = 2 };
+extern atomic_uint tensor_kinds_made;
+static inline unsigned tensor_kinds(void) {
+    return atomic_load_explicit(&tensor_kinds_made, memory_order_relaxed);
+}
+void tensor_note_kind(unsigned kind);
 
 typedef struct tensor {
     atomic_int refs;
@@ -94,10 +103,12 @@ static inline void *tensor_data(const tensor *t) {
 
 /* ---- making ---------------------------------------------------------------------------- */
 
+/* Row-major strides and the bytes of a tensor to be made; fails as tensor_new does. */
+ctsc_status tensor_layout(diag *d, dtype dt, int ndim, const int64_t *sizes, int64_t *strides, int64_t *nbytes);
 /* Contiguous and uninitialised. Fails for a negative size, a size product that does not fit, no memory. */
 ctsc_status tensor_new(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out);
 ctsc_status tensor_zeros(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out);
-/* Contiguous, same sizes as t. */
+/* Contiguous, same sizes as t, on t's device. */
 ctsc_status tensor_new_like(diag *d, const tensor *t, dtype dt, tensor **out);
 /* 0-dim tensors. */
 ctsc_status tensor_scalar_int(diag *d, dtype dt, int64_t v, tensor **out);

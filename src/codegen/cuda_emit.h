@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuda_emit.h - a loop nest as a CUDA kernel.
+ *
+ * The parallel loop's rounds are shared by the grid. What a round is depends on the nest (nest.h, point 9): of a nest without a team each
+ * round is one thread's, in a grid-stride loop; with a team a block (or a warp) takes a round together: its vector
+ * loops are shared by the team's threads, accumulations meet by shuffles and shared memory, all else is computed by each thread for
+ * itself, and stores outside vector loops are made by one.
+ *
+ * The text includes "scalar_ops.h" and "nest_cuda.h", which whoever compiles it supplies (cuda_emit_headers): the definitions of operators are
+ * the same single source as on the CPU. It is in the subset that C with a few macros for CUDA's words can compile as well: tests/cuda/shim.h.
+ *
+ * The kernel takes one struct by value, in this order, without gaps: a pointer per buffer of the nest; the ints (int64); the floats (double); begin
+ * and end (int64), the piece of the parallel loop's range.
+ */
+#ifndef CTSC_CODEGEN_CUDA_EMIT_H
+#define CTSC_CODEGEN_CUDA_EMIT_H
+
+#include "codegen/nest.h"
+
+typedef struct cuda_kernel_shape {
+    int block;       /* threads of a block */
+    int team;        /* threads that take one round together: 1, 32 or `block` */
+    int vector;      /* rounds that one thread takes at a time where it is alone (16-byte accesses): begin is a multiple of it */
+    int shared;      /* bytes of dynamic shared memory */
+} cuda_kernel_shape;
+
+/* Appends the source of extern "C" __global__ void kernel(...). Fails with CTSC_UNSUPPORTED for nests that fail (NEST_FAIL): loops of programs stay on the host.
+ * Verifies n first. */
+ctsc_status nest_emit_cuda(nest *n, strbuf *out, cuda_kernel_shape *shape, diag *d);
+
+/* Name, text pairs for #include, NULL-ended; live as long as the process. */
+const char *const *cuda_emit_headers(void);
+
+#endif
