@@ -13,6 +13,7 @@
 #   make CC=clang-19    with another compiler
 #   make LLVM=0         without the compiler for kernels (libctsc-jit.so); programs then run in the interpreter alone
 #   make bench          the benchmark suite, with PyTorch and ONNX Runtime in the same run where they are installed
+#   make bench-cuda     on a CUDA device, against its limits, and PyTorch where it is installed (TORCH_PYTHON=)
 #   make bench-ops      single operators, with PyTorch in the same run where it is installed (OPS="--only sort")
 #   make docs           docs/operators.md, from the tables of operators
 #   make install        PREFIX=/usr/local DESTDIR= (packaging/install.mk says what goes where); make shared: libctsc.so alone
@@ -223,6 +224,10 @@ bench-ops: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/calls $(BUILD)/bench/copy
 	@python3 bench/ops.py --bench $(BUILD)/bench --torch-python $(TORCH_PYTHON) $(OPS)
 
+bench-cuda: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@python3 bench/cuda.py --ctsc $(BUILD)/ctsc --torch-python $(TORCH_PYTHON) $(BENCH)
+
 # docs/operators.md; tests/run.py (group docs) says when it is stale.
 docs: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
@@ -297,6 +302,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all bench-serve soak test-triton jit unit examples demo test test-levels diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean
+.PHONY: all build-all bench-cuda bench-serve soak test-triton jit unit examples demo test test-levels diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)
