@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool.h - the threads that kernels spread over.
+ * pool.h - the threads that kernels spread over, and that forked functions run on.
  *
  * One process-wide pool, started at the first parallel call that needs it. Work is cut into pieces
  * whose borders depend on the range and the grain alone, never on the number of threads, so that
  * results do not depend on it either.
+ *
+ * Pieces are leaves: they wait for nothing. Tasks are whole programs: they spread pieces and offer tasks of their own. A thread that waits
+ * for a task helps with pieces meanwhile, so that what a task spreads finds the threads that its makers left idle; it never
+ * begins another task, which might wait for what is suspended below it.
  */
 #ifndef CTSC_BASE_POOL_H
 #define CTSC_BASE_POOL_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Threads that one parallel call may use, the caller's included. 0 = one per available core. */
@@ -20,5 +26,19 @@ int pool_threads(void);
  * on the calling thread alone. */
 void pool_for(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
               void *ctx);
+
+/* Something to do, in memory of its maker's, who sets run. It ends in one of two ways: taken back, or waited for. */
+typedef struct pool_task {
+    void (*run)(struct pool_task *t);
+    struct pool_task *prev, *next;
+    atomic_int state; /* pool.c's */
+} pool_task;
+
+/* Another thread may run t from now on. False, and nothing has happened: there is one thread, or enough tasks wait for one already. */
+bool pool_offer(pool_task *t);
+/* True: nobody has begun t, and nobody will. */
+bool pool_take_back(pool_task *t);
+/* Until t, which somebody has begun, is over. */
+void pool_wait(pool_task *t);
 
 #endif
