@@ -52,6 +52,7 @@ static atomic_uint pool_opened; /* counts what idle threads look for: new jobs, 
 static atomic_int pool_limit;   /* threads per call; 0: not asked for yet */
 static pthread_once_t pool_once = PTHREAD_ONCE_INIT;
 static _Thread_local bool pool_inside; /* this thread is working on a piece */
+static _Thread_local pool_task *pool_current; /* ... or is running this task; NULL: none */
 
 static void pool_pause(void) {
 #if defined(__x86_64__)
@@ -131,14 +132,25 @@ static void pool_begin(pool_task *t) {
     atomic_store_explicit(&t->state, TASK_BEGUN, memory_order_relaxed);
 }
 
-/* Runs the oldest task that is offered, if there is one. */
-static bool pool_run_any(void) {
+/* The oldest task that is offered, of those of `maker` and what they have offered in turn (NULL: of all). Under pool_lock. */
+static pool_task *pool_find(const void *maker) {
+    for (pool_task *t = pool_oldest; t; t = t->next) {
+        const pool_task *of = t;
+        while (maker && of && of->maker != maker) of = of->parent;
+        if (of) return t;
+    }
+    return NULL;
+}
+
+static bool pool_run_any(const void *maker) {
     pthread_mutex_lock(&pool_lock);
-    pool_task *t = pool_oldest;
+    pool_task *t = pool_find(maker), *outer = pool_current;
     if (t) pool_begin(t);
     pthread_mutex_unlock(&pool_lock);
     if (!t) return false;
+    pool_current = t;
     t->run(t);
+    pool_current = outer;
     pthread_mutex_lock(&pool_lock);
     atomic_store_explicit(&t->state, TASK_OVER, memory_order_release);
     pool_announce();
@@ -163,7 +175,7 @@ static void *pool_worker(void *unused) {
     (void)unused;
     for (;;) {
         unsigned seen = atomic_load_explicit(&pool_opened, memory_order_acquire);
-        if (!pool_help_any() && !pool_run_any()) pool_idle(seen);
+        if (!pool_help_any() && !pool_run_any(NULL)) pool_idle(seen);
     }
     return NULL;
 }
@@ -257,6 +269,7 @@ bool pool_offer(pool_task *t) {
     bool room = pool_offered < POOL_BACKLOG * threads;
     if (room) {
         pool_start_workers(threads - 1);
+        t->parent = pool_current;
         t->prev = pool_newest;
         t->next = NULL;
         *(pool_newest ? &pool_newest->next : &pool_oldest) = t;
@@ -282,6 +295,6 @@ void pool_wait(pool_task *t) {
     for (;;) {
         unsigned seen = atomic_load_explicit(&pool_opened, memory_order_acquire);
         if (atomic_load_explicit(&t->state, memory_order_acquire) == TASK_OVER) return;
-        if (!pool_help_any()) pool_idle(seen);
+        if (!pool_help_any() && !pool_run_any(t->maker)) pool_idle(seen);
     }
 }

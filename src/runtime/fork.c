@@ -7,8 +7,8 @@
  * pool, and belongs to the frame until its result is fetched: by wait, by a JOIN, at the end of the frame. A body that nobody has begun
  * by then runs in the frame's own interpreter, just as if it had run at once. So results depend neither on time nor on the number of threads.
  *
- * No deadlock: only the frame that forked waits for a body, and before it does it runs what nobody else has begun. So each thread that
- * waits, waits for one that runs a body, and bodies nest.
+ * No deadlock: only the frame that forked waits for a body, and it runs what nobody else has begun of its own and below. So each thread that
+ * waits, waits for one that runs a body nested in its own.
  *
  * Limits: time and cancellation go with the body. Steps and bytes are counted in the order of the program, and a profile is of one thread:
  * where there is one of these, bodies run at once. A body that meets the end of the whole program (a limit, no memory) ends it
@@ -31,7 +31,6 @@ typedef struct forked {
     const site *site;    /* the fork */
     const runtime *rt;   /* of the forking frame: what does not change while it runs */
     int depth;           /* of the forking frame */
-    bool ended;          /* run by the frame itself */
     ctsc_status status;
     value out;
     diag error;
@@ -69,7 +68,6 @@ static void fork_run_here(frame *f, forked *k) {
     f->in->d = &k->error;
     k->status = fork_body(f->in, k->site, k->args, &k->out);
     f->in->d = outer;
-    k->ended = true;
 }
 
 /* ---- fetching ------------------------------------------------------------------------------------------------- */
@@ -102,24 +100,14 @@ static ctsc_status fork_settle(frame *f, forked *k) {
     return s;
 }
 
-static void fork_finish(frame *f, forked *k) {
-    if (k->ended) return;
-    if (pool_take_back(&k->task)) {
-        fork_run_here(f, k);
-        return;
-    }
-    for (forked *other = f->forked; other; other = other->next)
-        if (!other->ended && pool_take_back(&other->task)) fork_run_here(f, other);
-    pool_wait(&k->task);
-}
-
 /* The result of fu, if its body runs apart. */
 static ctsc_status fork_fetch(frame *f, const future *fu) {
     forked **at = &f->forked;
     while (*at && (*at)->result != fu) at = &(*at)->next;
     forked *k = *at;
     if (!k) return CTSC_OK;
-    fork_finish(f, k);
+    if (pool_take_back(&k->task)) fork_run_here(f, k);
+    else pool_wait(&k->task);
     *at = k->next;
     return fork_settle(f, k);
 }
@@ -152,7 +140,7 @@ static ctsc_status fork_offer(frame *f, const site *s, future *fu, bool *offered
     }
     forked *k = mem_alloc(sizeof *k + (size_t)s->nargs * sizeof(value));
     if (!k) return CTSC_OK; /* it can run at once */
-    *k = (forked){.task = {.run = fork_run_apart}, .result = fu, .site = s, .rt = f->in->rt, .depth = f->in->rt->depth, .out = value_none()};
+    *k = (forked){.task = {.run = fork_run_apart, .maker = f}, .result = fu, .site = s, .rt = f->in->rt, .depth = f->in->rt->depth, .out = value_none()};
     k->error.max_tensor = f->in->d->max_tensor;
     for (int i = 0; i < s->nargs; i++) k->args[i] = value_ref(*site_arg(f, s, i));
     if (!pool_offer(&k->task)) {
