@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_THREADS = 256, MAX_ARGS = 16, WARM_CALLS = 3, TURNS = 5 };
+enum { MAX_THREADS = 256, MAX_ARGS = 16, MAX_ERROR = 256, MAX_WHY = 640, WARM_CALLS = 3, TURNS = 5 };
 
 /* A folder with model.pt and inputs.pt, or the two files and the method. */
 static const struct { const char *model, *inputs, *method; } cases[] = {
@@ -46,7 +46,7 @@ static const struct { const char *model, *inputs, *method; } cases[] = {
 enum { CASES = sizeof cases / sizeof *cases };
 
 /* Result of a call: a value, or what the program raised. */
-typedef struct outcome { ctsc_value *value; char error[256]; } outcome;
+typedef struct outcome { ctsc_value *value; char error[MAX_ERROR]; } outcome;
 
 typedef struct crowd {
     ctsc_module *m;
@@ -55,7 +55,7 @@ typedef struct crowd {
     double seconds;
     pthread_barrier_t begin;
     atomic_int failures;
-    char why[512]; /* of the first failure */
+    char why[MAX_WHY + 32]; /* of the first failure */
 } crowd;
 
 typedef struct member { crowd *c; pthread_t thread; long calls; double cpu_seconds, wall_seconds; } member;
@@ -107,13 +107,13 @@ static outcome call(const crowd *c, size_t n, ctsc_value **args) {
 }
 
 /* exact: to the last bit. */
-static bool same(const outcome *got, const outcome *want, bool exact, char *why, size_t size) {
+static bool same(const outcome *got, const outcome *want, bool exact, char why[MAX_WHY]) {
     char *difference = NULL;
     bool ok = !strcmp(got->error, want->error);
-    if (!ok) snprintf(why, size, "'%s', not '%s'", got->error, want->error);
+    if (!ok) snprintf(why, MAX_WHY, "'%s', not '%s'", got->error, want->error);
     if (!ok || !got->value) return ok;
     ok = ctsc_value_close(got->value, want->value, exact ? 0 : 1e-3, exact ? 0 : 1e-4, &difference);
-    if (!ok) snprintf(why, size, "%s", difference);
+    if (!ok) snprintf(why, MAX_WHY, "%s", difference);
     ctsc_string_free(difference);
     return ok;
 }
@@ -125,12 +125,12 @@ static void *member_run(void *ctx) {
     crowd *c = me->c;
     ctsc_value *args[MAX_ARGS];
     size_t n = load_inputs(c->inputs, args);
-    char why[400] = "";
+    char why[MAX_WHY] = "";
     pthread_barrier_wait(&c->begin);
     double begin = clock_seconds(CLOCK_MONOTONIC), cpu = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
     do {
         outcome o = call(c, n, args);
-        bool ok = !c->want || same(&o, c->want, me->calls >= WARM_CALLS, why, sizeof why);
+        bool ok = !c->want || same(&o, c->want, me->calls >= WARM_CALLS, why);
         ctsc_value_free(o.value);
         me->calls++;
         if (!ok && atomic_fetch_add(&c->failures, 1) == 0) snprintf(c->why, sizeof c->why, "call %ld: %s", me->calls, why);
