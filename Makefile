@@ -24,6 +24,8 @@
 #   make diff           random graphs at different levels, for long (DIFF_COUNT=, SEED=)
 #   make bench-serve    requests per second of the inference server (wrk)
 #   make soak           the inference server under load and hostile clients, for long (SECONDS=)
+#   make test-threads   one module run by 2, 8 and 64 threads (THREADS_SECONDS=60 each, THREADS_COUNTS=); with SAN=thread for races
+#   make bench-threads  calls per second of one thread and of two
 #   make test-triton    the inference server and tritonclient from PyPI
 #   make test-torch     archives to and from real PyTorch, where it is installed
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
@@ -175,7 +177,7 @@ unit: $(UNIT_BIN) jit
 # Everything that tests/run.py needs; it prints "N passed, N failed" and fails if anything did.
 # OPENBLAS_*: a setting for another machine would only slow the matrix products down.
 test: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
 
 # Every program at every level of optimisation, with one thread and with two: right, and the same to the last bit.
@@ -199,7 +201,19 @@ SECONDS ?= 600
 soak: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	python3 tests/serve/soak.py --ctsc $(BUILD)/ctsc --seconds $(SECONDS)
-# ... and with the public Python client, which is put into the build folder.
+# One module, many threads: always the results of one (tests/threads/threads.c); and how throughput grows.
+$(BUILD)/threads: tests/threads/threads.c include/ctsc.h $(BUILD)/libctsc.a
+	@echo "  LD    $@"
+	$(Q)$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+THREADS_SECONDS ?= 60
+THREADS_COUNTS ?= 2,8,64
+test-threads: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/threads jit
+	TSAN_OPTIONS="suppressions=tests/tsan.supp" $(BUILD)/threads --seconds $(THREADS_SECONDS) --threads $(THREADS_COUNTS)
+bench-threads: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/threads jit
+	@$(BUILD)/threads --throughput --seconds $(THREADS_SECONDS)
+# The server with the public Python client, which is put into the build folder.
 test-triton: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@[ -d $(BUILD)/triton ] || pip install -q --target $(BUILD)/triton 'tritonclient[http]' || echo "tritonclient cannot be installed"
@@ -302,6 +316,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all bench-cuda bench-serve soak test-triton jit unit examples demo test test-levels diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean
+.PHONY: all build-all bench-cuda bench-serve soak test-triton jit unit examples demo test test-levels diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean test-threads bench-threads
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -88,7 +88,9 @@ CTSC_API const char *ctsc_version(void); /* the library's: "0.1.0" */
 /* Whether the library can serve a program that was compiled with a header of this version: the same ABI, and a library that is not older.
  * Use: ctsc_compatible(CTSC_VERSION_STRING, CTSC_ABI_VERSION). */
 CTSC_API bool ctsc_compatible(const char *version, int abi);
-/* Threads one call may spread over; 0: one per core the process may use (the default). */
+/* Threads one call may spread over, with its kernels and with what the program forks (torch.jit.fork); 0: one per core the process may use (the
+ * default). Results do not depend on it: forked functions that print, draw random numbers or write what others see run in the program's order,
+ * and so do all of a call that has max_steps, max_bytes or a profiler. */
 CTSC_API void ctsc_set_threads(int n);
 
 /* Where all memory of the library comes from, that of tensors included: resize(ctx, p, size) gives a block of size bytes, aligned to 16, with the

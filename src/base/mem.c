@@ -76,6 +76,10 @@ mem_budget *mem_budget_use(mem_budget *b) {
     return before;
 }
 
+bool mem_is_bounded(void) {
+    return mem_thread_budget != NULL;
+}
+
 /* Whether the thread may take `size` bytes in place of those at p; counted at once, so that an allocation that fails has to be refunded. */
 static bool mem_spend(const void *p, size_t size) {
     mem_budget *b = mem_thread_budget;
