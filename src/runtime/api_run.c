@@ -36,7 +36,8 @@ static void run_print_stdout(void *ctx, const char *text, size_t len) {
 /* The caller's options; fields that a program built with an older header does not know are zero. */
 static ctsc_run_options run_options(const ctsc_run_options *given) {
     ctsc_run_options o = {0};
-    if (given) memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
+    if (given && given->size >= sizeof o) o = *given;
+    else if (given) memcpy(&o, given, given->size);
     if (!o.print) o.print = run_print_stdout;
     return o;
 }

@@ -38,25 +38,28 @@ static void stack_free_after(stack_chunk *c) {
     }
 }
 
-/* n slots, not initialised; NULL without memory. */
-static value *stack_push(interp *in, size_t n) {
-    stack_chunk *c = in->top;
-    if (!c || c->size - c->used < n) {
-        stack_chunk *next = c ? c->next : NULL;
-        if (next && next->size < n) { /* the spare one is too small */
-            stack_free_after(c);
-            next = NULL;
-        }
-        c = next ? next : stack_add(c, n);
-        if (!c) return NULL;
-        in->top = c;
+/* The top chunk has no room for n slots: the next one, which has. NULL without memory. */
+static stack_chunk *stack_grow(interp *in, size_t n) {
+    stack_chunk *c = in->top, *next = c ? c->next : NULL;
+    if (next && next->size < n) { /* the spare one is too small */
+        stack_free_after(c);
+        next = NULL;
     }
+    c = next ? next : stack_add(c, n);
+    if (c) in->top = c;
+    return c;
+}
+
+/* n slots, not initialised; NULL without memory. */
+static inline value *stack_push(interp *in, size_t n) {
+    stack_chunk *c = in->top;
+    if ((!c || c->size - c->used < n) && !(c = stack_grow(in, n))) return NULL;
     value *slots = c->slots + c->used;
     c->used += n;
     return slots;
 }
 
-static void stack_pop(interp *in, size_t n) {
+static inline void stack_pop(interp *in, size_t n) {
     stack_chunk *c = in->top;
     c->used -= n;
     /* The emptied chunk stays behind as a spare. */
@@ -380,6 +383,14 @@ ctsc_status interp_call(runtime *rt, function *f, int nargs, const value *args, 
     ctsc_status s = interp_call_borrowed(&in, f, nargs, args, out);
     interp_end(&in);
     diag_clear(&own);
+    return s;
+}
+
+ctsc_status interp_call_take(runtime *rt, function *f, int nargs, value *args, diag *d, value *out) {
+    interp in;
+    interp_begin(&in, rt, d);
+    ctsc_status s = interp_run_function(&in, f, nargs, args, out);
+    interp_end(&in);
     return s;
 }
 

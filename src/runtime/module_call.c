@@ -16,10 +16,8 @@ static ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const va
     size_t total = (size_t)f->schema->nargs, bytes = total * sizeof(value);
     value few[CALL_FEW], *full = total <= CALL_FEW ? few : recycle_alloc(bytes);
     if (!full) return diag_no_memory(d);
-    for (size_t i = 0; i < total; i++) full[i] = value_none();
     ctsc_status s = interp_check_args(f, (int)nargs, args, d, full);
-    if (s == CTSC_OK) s = interp_call(rt, f, (int)total, full, d, result);
-    for (size_t i = 0; i < total; i++) value_unref(full[i]);
+    if (s == CTSC_OK) s = interp_call_take(rt, f, (int)total, full, d, result);
     if (full != few) recycle_free(full, bytes);
     return s;
 }
