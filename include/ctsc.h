@@ -247,11 +247,11 @@ typedef struct ctsc_compile_options {
 /* Compiles a Python file: functions as torch.jit.script compiles them, or a class derived from torch.nn.Module, which is
  * constructed at compile time. The entry is `o->entry`, else the function `forward`, else the class `Main` (built without arguments),
  * else the only scripted function or the only module class that no other one uses. A function becomes the method `forward` of a
- * module. Modules that the file imports are searched beside it. o may be NULL.
+ * module. Modules that the file imports are searched beside it, archives that it loads (torch.jit.load) from the working directory. o may be NULL.
  * Errors: CTSC_FAILED with the places in the source, several where they are independent. */
 CTSC_API ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o, ctsc_module **out, ctsc_error *e);
 /* The same for source in memory, which is copied. name: what messages and class names call it ("net.py"). Imports find only
- * what ctsc itself has. */
+ * what ctsc itself has, and archives cannot be loaded. */
 CTSC_API ctsc_status ctsc_module_compile_text(const char *name, const char *text, size_t len, const ctsc_compile_options *o,
                                               ctsc_module **out, ctsc_error *e);
 /* Writes an archive that ctsc and PyTorch's torch.jit.load read. The file appears whole or not at all: a failed or interrupted

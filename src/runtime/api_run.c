@@ -61,7 +61,7 @@ static ctsc_status run_call(const ctsc_module *m, function *f, runtime *rt, size
     if (!given) return diag_no_memory(d);
     given[0] = m->m->root;
     for (size_t i = 0; i < nargs; i++) given[i + 1] = args[i]->v;
-    ctsc_status s = module_call(m->m, f, rt, nargs + 1, given, d, result);
+    ctsc_status s = module_call(f, rt, nargs + 1, given, d, result);
     if (given != few) recycle_free(given, bytes);
     return s;
 }

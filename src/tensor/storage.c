@@ -171,6 +171,6 @@ ctsc_status tensor_make_writable(diag *d, tensor *t) {
     s->release_ctx = NULL;
     s->borrowed = false;
     s->data = copy;
-    s->read_only = false;
+    s->read_only = s->of_file = false;
     return CTSC_OK;
 }
