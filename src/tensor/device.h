@@ -38,7 +38,7 @@ ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t
 /* t itself (a reference) if it is there; else a contiguous copy. */
 ctsc_status tensor_to_device(diag *d, tensor *t, int device, tensor **out);
 /* "cpu", "cuda:0", into out. */
-enum { DEVICE_NAME = 16 };
+enum { DEVICE_NAME = 24 };
 const char *device_name(int device, char out[DEVICE_NAME]);
 
 #endif
