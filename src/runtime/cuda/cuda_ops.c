@@ -53,20 +53,19 @@ ctsc_status cuda_of_device(diag *d, int device, cuda **out) {
 
 
 static pthread_mutex_t cuda_known_lock = PTHREAD_MUTEX_INITIALIZER;
-static strmap cuda_known_kernels; /* by address of the device and the text, symbol, definitions; lives as long as the process */
+static strmap cuda_known_kernels; /* under the device, the file's text, shared memory, symbol, definitions; lives as long as the process */
 
 enum { CUDA_KEY_MAX = 512 };
 
 /* The key's bytes; 0: too long to be kept. */
-static size_t cuda_kernel_key(const cuda *c, const cuda_file *file, const char *defines, const char *symbol, void *key) {
-    char *at = key;
+static size_t cuda_kernel_key(const cuda *c, const cuda_file *file, const char *defines, const char *symbol, size_t shared, char *key) {
+    const uintptr_t words[] = {(uintptr_t)c, (uintptr_t)file->text, shared};
     size_t n = strlen(symbol) + 1, m = strlen(defines);
-    if (2 * sizeof(void *) + n + m > CUDA_KEY_MAX) return 0;
-    memcpy(at, &c, sizeof c);
-    memcpy(at + sizeof c, &file->text, sizeof file->text);
-    memcpy(at + 2 * sizeof(void *), symbol, n);
-    memcpy(at + 2 * sizeof(void *) + n, defines, m);
-    return 2 * sizeof(void *) + n + m;
+    if (sizeof words + n + m > CUDA_KEY_MAX) return 0;
+    memcpy(key, words, sizeof words);
+    memcpy(key + sizeof words, symbol, n);
+    memcpy(key + sizeof words + n, defines, m);
+    return sizeof words + n + m;
 }
 
 static void cuda_kernel_keep(const char *key, size_t n, const cuda_kernel *k) {
@@ -82,7 +81,7 @@ static void cuda_kernel_keep(const char *key, size_t n, const cuda_kernel *k) {
 ctsc_status cuda_file_kernel(diag *d, cuda *c, const cuda_file *file, const char *defines, const char *symbol, size_t shared,
                              const cuda_kernel **out) {
     char key[CUDA_KEY_MAX];
-    size_t n = cuda_kernel_key(c, file, defines, symbol, key);
+    size_t n = cuda_kernel_key(c, file, defines, symbol, shared, key);
     pthread_mutex_lock(&cuda_known_lock);
     const cuda_kernel *known = n ? strmap_getn(&cuda_known_kernels, key, n) : NULL;
     pthread_mutex_unlock(&cuda_known_lock);
