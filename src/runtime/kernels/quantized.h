@@ -22,6 +22,7 @@
 #define CTSC_RUNTIME_KERNELS_QUANTIZED_H
 
 #include "runtime/kernels/nn.h"
+#include "tensor/quantiser.h"
 
 #include <math.h>
 
