@@ -26,6 +26,18 @@ ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t
     return st;
 }
 
+ctsc_status tensor_zeros_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
+    tensor *zero, *made;
+    if (device == DEVICE_HOST) return tensor_zeros(d, dt, ndim, sizes, out);
+    ctsc_status s = tensor_zeros(d, dt, 0, NULL, &zero);
+    if (s != CTSC_OK) return s;
+    s = tensor_new_on(d, device, dt, ndim, sizes, &made);
+    if (s == CTSC_OK && (s = device_table.copy(d, made, zero)) != CTSC_OK) tensor_unref(made);
+    tensor_unref(zero);
+    if (s == CTSC_OK) *out = made;
+    return s;
+}
+
 ctsc_status tensor_to_device(diag *d, tensor *t, int device, tensor **out) {
     tensor *made;
     if (tensor_device(t) == device) {

@@ -35,6 +35,8 @@ static inline bool device_in_use(void) {
 
 /* As tensor_new, there. */
 ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out);
+/* As tensor_zeros, there. */
+ctsc_status tensor_zeros_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out);
 /* t itself (a reference) if it is there; else a contiguous copy. */
 ctsc_status tensor_to_device(diag *d, tensor *t, int device, tensor **out);
 /* "cpu", "cuda:0", into out. */
