@@ -29,6 +29,11 @@
     extern const char cuda_text_##file[] __attribute__((visibility("hidden")));                                                          \
     static const cuda_file cuda_file_##file = {#file ".cu", cuda_text_##file};
 
+/* The device that a tensor is on; NULL: on the host. */
+static inline cuda *tensor_cuda(const tensor *t) {
+    return tensor_device(t) == DEVICE_HOST ? NULL : cuda_of(t);
+}
+
 /* The definitions of an element type; NULL for those without (complex, quantised). */
 const char *dense_defines(dtype dt);
 /* The same for kernels that only move elements: by size. */
@@ -59,5 +64,12 @@ ctsc_status dense_gemm_batch(diag *d, const tensor *a, const tensor *b, int nb, 
                              tensor *out);
 /* By cuBLASLt. False: not done, because the library is not there or has no way for this. */
 bool blas_gemm(diag *d, cuda *c, dtype dt, const dense_gemm *g, ctsc_status *status);
+
+/* ---- convolutions (conv.c) --------------------------------------------------------------------------------- */
+
+struct conv_shape;
+/* As conv_compute and conv_transpose_compute, for contiguous tensors of the device; bias may be NULL. */
+ctsc_status dense_conv_run(diag *d, const struct conv_shape *s, bool transposed, const tensor *input, const tensor *weight, const tensor *bias,
+                           tensor *out);
 
 #endif

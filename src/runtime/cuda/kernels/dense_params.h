@@ -27,4 +27,11 @@ typedef struct dense_gemm {
     dense_int int_alpha, int_beta; /* of integer products */
 } dense_gemm;
 
+/* A convolution as conv_shape has it (kernels/conv.h); ci, co: channels of one group. */
+typedef struct dense_conv {
+    const void *input, *weight, *bias;
+    void *out;
+    dense_int batch, groups, ci, co, in[3], kernel[3], outs[3], stride[3], pad[3], dilation[3], in_size, kernel_size, out_size;
+} dense_conv;
+
 #endif
