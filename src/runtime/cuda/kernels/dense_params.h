@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dense_params.h - what the host tells the kernels of kernels/: one struct per kind of kernel, passed by value. The host includes this file; the programs
+ * have it in front of them (DENSE_FILE in dense.h), so it uses no header and nothing but C that is C++ as well.
+ */
+#ifndef CTSC_RUNTIME_CUDA_DENSE_PARAMS_H
+#define CTSC_RUNTIME_CUDA_DENSE_PARAMS_H
+
+typedef long long dense_int;
+enum { DENSE_DIMS = 12 };
+
+/* The first value that was out of bounds since the host looked (dense.h). */
+typedef struct dense_fault {
+    int kind, dim; /* enum dense_fault_kind; 0: nothing */
+    dense_int value, size;
+} dense_fault;
+enum dense_fault_kind { DENSE_FAULT_ROW = 1, DENSE_FAULT_INDEX, DENSE_FAULT_POSITION, DENSE_FAULT_CLASS };
+
+/* c[i, j] = alpha * sum over x of a[i, x] b[x, j] + beta * c[i, j] + bias[j], `batch` times. Batch number i is split by the nb sizes, the last varying
+ * fastest, into what a and b are moved by; c lies m * n elements further each time. */
+typedef struct dense_gemm {
+    const void *a, *b, *bias;
+    void *c;
+    dense_int m, n, k, a_rs, a_cs, b_rs, b_cs, ldc, batch;
+    dense_int nb, sizes[DENSE_DIMS], a_steps[DENSE_DIMS], b_steps[DENSE_DIMS];
+    double alpha, beta;
+    dense_int int_alpha, int_beta; /* of integer products */
+} dense_gemm;
+
+/* A convolution as conv_shape has it (kernels/conv.h); ci, co: channels of one group. */
+typedef struct dense_conv {
+    const void *input, *weight, *bias;
+    void *out;
+    dense_int batch, groups, ci, co, in[3], kernel[3], outs[3], stride[3], pad[3], dilation[3], in_size, kernel_size, out_size;
+} dense_conv;
+
+#endif
