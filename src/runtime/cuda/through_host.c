@@ -16,37 +16,9 @@
 #include <pthread.h>
 #include <string.h>
 
-/* ---- moving values ------------------------------------------------------------------------------------------- */
-
-static ctsc_status move_value(diag *d, value v, int device, value *out);
-
-static ctsc_status move_list(diag *d, list *l, int device, value *out) {
-    list *made = list_new((list_kind)l->kind, l->elem, l->len);
-    if (!made) return diag_no_memory(d);
-    ctsc_status s = CTSC_OK;
-    for (size_t i = 0; i < l->len && s == CTSC_OK; i++) {
-        value item = list_get(l, i), moved;
-        s = move_value(d, item, device, &moved);
-        value_unref(item);
-        if (s == CTSC_OK && !list_append_take(made, moved)) s = diag_no_memory(d);
-    }
-    if (s == CTSC_OK) *out = value_list_take(made);
-    else value_unref(value_list_take(made));
-    return s;
-}
-
-static ctsc_status move_value(diag *d, value v, int device, value *out) {
-    tensor *t;
-    if (v.tag == V_LIST && (v.u.list->kind == LIST_TENSOR || v.u.list->kind == LIST_VALUE)) return move_list(d, v.u.list, device, out);
-    if (v.tag != V_TENSOR) return *out = value_ref(v), CTSC_OK;
-    TRY(tensor_to_device(d, v.u.tensor, device, &t));
-    *out = value_tensor_take(t);
-    return CTSC_OK;
-}
-
 ctsc_status through_host_move(diag *d, int n, const value *args, int device, value *out) {
     for (int i = 0; i < n; i++) {
-        ctsc_status s = move_value(d, args[i], device, &out[i]);
+        ctsc_status s = value_to_device(d, args[i], device, &out[i]);
         if (s == CTSC_OK) continue;
         while (i-- > 0) value_unref(out[i]);
         return s;
@@ -90,7 +62,7 @@ static ctsc_status through_write_back(op_ctx *cx, const value *args, const value
 static ctsc_status through_results(op_ctx *cx, int device, value *results) {
     for (int i = 0; i < cx->op->schema->nreturns; i++) {
         value moved;
-        TRY(move_value(cx->diag, results[i], device, &moved));
+        TRY(value_to_device(cx->diag, results[i], device, &moved));
         value_set(&results[i], moved);
     }
     return CTSC_OK;

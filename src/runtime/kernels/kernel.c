@@ -195,24 +195,6 @@ ctsc_status op_finish(op_ctx *cx, const value *args, tensor *computed, value *re
                       : op_finish_out(cx, &args[index], computed, results);
 }
 
-/* The bytes of from, which is smaller and on the same device, into to. */
-static ctsc_status kernel_copy_bytes(diag *d, storage *to, storage *from) {
-    const int64_t n = (int64_t)from->nbytes, step = 1;
-    tensor *dst, *src;
-    if (from->device == DEVICE_HOST) {
-        if (n) memcpy(to->data, from->data, from->nbytes);
-        return CTSC_OK;
-    }
-    TRY(tensor_on_storage(d, to, DT_UINT8, 1, &n, &step, 0, &dst));
-    ctsc_status st = tensor_on_storage(d, from, DT_UINT8, 1, &n, &step, 0, &src);
-    if (st == CTSC_OK) {
-        st = tensor_copy(d, dst, src);
-        tensor_unref(src);
-    }
-    tensor_unref(dst);
-    return st;
-}
-
 static ctsc_status kernel_new_storage(diag *d, int device, size_t nbytes, storage **out) {
     if (device != DEVICE_HOST) return device_table.alloc(d, device, nbytes, out);
     *out = storage_new(nbytes);
@@ -224,7 +206,7 @@ static ctsc_status kernel_grow_storage(diag *d, storage *s, size_t nbytes) {
     storage *fresh;
     if (s->nbytes >= nbytes) return CTSC_OK;
     TRY(kernel_new_storage(d, s->device, nbytes, &fresh));
-    ctsc_status st = kernel_copy_bytes(d, fresh, s);
+    ctsc_status st = storage_copy_bytes(d, fresh, s);
     if (st != CTSC_OK) {
         storage_unref(fresh);
         return st;
