@@ -5,7 +5,10 @@
  */
 #include "runtime/cuda/dense.h"
 
+#include "base/map.h"
+
 #include <pthread.h>
+#include <string.h>
 
 /* ---- programs ----------------------------------------------------------------------------------------------- */
 
@@ -61,9 +64,51 @@ ctsc_status dense_each(diag *d, cuda *c, const cuda_file *file, const char *defi
     return dense_start(d, c, k, most > 0 && blocks > most ? most : blocks, DENSE_THREADS, params, nbytes);
 }
 
-/* ---- faults --------------------------------------------------------------------------------------------------- */
+/* ---- tables --------------------------------------------------------------------------------------------------- */
 
 enum { DENSE_DEVICES = 64 };
+static const size_t dense_tables_most = (size_t)16 << 20; /* bytes that are kept for a device */
+
+static pthread_mutex_t dense_table_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct dense_tables { strmap by_content; size_t bytes; } dense_tables_of[DENSE_DEVICES]; /* live as long as the process */
+
+/* Keeps memory of the device under a copy of its content; false: it stays the caller's. */
+static bool dense_table_keep(struct dense_tables *kept, const void *bytes, size_t n, void *at) {
+    char *copy = kept->bytes + n <= dense_tables_most ? mem_alloc(n) : NULL;
+    if (!copy) return false;
+    memcpy(copy, bytes, n);
+    if (strmap_putn(&kept->by_content, copy, n, at)) {
+        kept->bytes += n;
+        return true;
+    }
+    mem_free(copy);
+    return false;
+}
+
+ctsc_status dense_table_get(diag *d, cuda *c, const void *bytes, size_t n, dense_table *out) {
+    int index = cuda_index(c);
+    struct dense_tables *kept = index < DENSE_DEVICES ? &dense_tables_of[index] : NULL;
+    ctsc_status st = CTSC_OK;
+    *out = (dense_table){0};
+    if (n == 0) return CTSC_OK;
+    pthread_mutex_lock(&dense_table_lock);
+    void *at = kept ? strmap_getn(&kept->by_content, bytes, n) : NULL;
+    if (!at) {
+        st = cuda_alloc(c, d, n, &at);
+        if (st == CTSC_OK && (st = cuda_write(c, d, at, bytes, n)) != CTSC_OK) cuda_free(c, at);
+        out->own = st == CTSC_OK && !(kept && dense_table_keep(kept, bytes, n, at));
+    }
+    pthread_mutex_unlock(&dense_table_lock);
+    if (st == CTSC_OK) out->at = at;
+    return st;
+}
+
+void dense_table_end(cuda *c, dense_table *t) {
+    if (t->own) cuda_free(c, t->at);
+    *t = (dense_table){0};
+}
+
+/* ---- faults --------------------------------------------------------------------------------------------------- */
 
 static pthread_mutex_t dense_fault_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(dense_fault *) dense_fault_at[DENSE_DEVICES]; /* on the device; lives as long as the process */

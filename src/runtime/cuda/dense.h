@@ -47,6 +47,14 @@ ctsc_status dense_launch(diag *d, cuda *c, const cuda_file *file, const char *de
 ctsc_status dense_each(diag *d, cuda *c, const cuda_file *file, const char *defines, const char *symbol, int64_t items, const void *params,
                        size_t nbytes);
 
+/* ---- tables ---------------------------------------------------------------------------------------------- */
+
+/* Bytes that kernels read and that the host computed from sizes alone. They are kept on the device under their content, so that calls of the
+ * steady state send nothing; beyond some megabytes they are sent each time. */
+typedef struct dense_table { void *at; bool own; } dense_table;
+ctsc_status dense_table_get(diag *d, cuda *c, const void *bytes, size_t n, dense_table *out);
+void dense_table_end(cuda *c, dense_table *t);
+
 /* ---- faults ---------------------------------------------------------------------------------------------- */
 
 /* Where kernels note them. */
@@ -71,5 +79,23 @@ struct conv_shape;
 /* As conv_compute and conv_transpose_compute, for contiguous tensors of the device; bias may be NULL. */
 ctsc_status dense_conv_run(diag *d, const struct conv_shape *s, bool transposed, const tensor *input, const tensor *weight, const tensor *bias,
                            tensor *out);
+
+/* ---- windows and positions (resample.c) --------------------------------------------------------------------- */
+
+struct pool_geometry;
+typedef enum dense_pooling { DENSE_MAX, DENSE_AVERAGE, DENSE_ADAPTIVE_MAX, DENSE_ADAPTIVE_AVERAGE } dense_pooling;
+/* x and y are contiguous, of dtype dt; places: the maxima's, or NULL. divisor, count_padding: as in avg_pool2d; 0 for none. */
+ctsc_status dense_pool_run(diag *d, cuda *c, dtype dt, const struct pool_geometry *g, dense_pooling how, const void *x, void *y, int64_t *places,
+                           int64_t divisor, bool count_padding);
+/* As nn_gather3. */
+ctsc_status dense_gather3_run(diag *d, const tensor *src, tensor *dst, int64_t planes, const int64_t in[3], const int64_t out[3],
+                              int64_t *const at[3]);
+/* One dim of dense_resample. */
+typedef struct dense_taps {
+    int64_t in, out, taps;
+    const int64_t *at;
+    const void *weight;
+} dense_taps;
+ctsc_status dense_resample_run(diag *d, const tensor *x, tensor *y, int64_t planes, const dense_taps dims[3]);
 
 #endif

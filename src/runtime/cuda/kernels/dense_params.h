@@ -34,4 +34,31 @@ typedef struct dense_conv {
     dense_int batch, groups, ci, co, in[3], kernel[3], outs[3], stride[3], pad[3], dilation[3], in_size, kernel_size, out_size;
 } dense_conv;
 
+/* Windows over planes of up to three dims (pool_geometry in kernels/pool.h); adaptive: window o of a dim goes from o * in / out to (o + 1) * in / out, the
+ * latter rounded up. */
+typedef struct dense_pool {
+    const void *x;
+    void *y;
+    dense_int *places; /* of the maxima in their planes, or NULL */
+    dense_int planes, in[3], out[3], kernel[3], stride[3], pad[3], dilation[3], divisor; /* divisor: 0 for the window's size */
+    int average, adaptive, count_padding, unused;
+} dense_pool;
+
+/* y[p, d, h, w] = x[p, at[0][d], at[1][h], at[2][w]] */
+typedef struct dense_gather3 {
+    const void *x;
+    void *y;
+    const dense_int *at[3];
+    dense_int planes, in[3], out[3];
+} dense_gather3;
+
+/* y[p, d, h, w]: the sum of x over taps[0] * taps[1] * taps[2] places, which for output o of a dim are at[o * taps...], times their weights. */
+typedef struct dense_resample {
+    const void *x;
+    void *y;
+    const dense_int *at[3];
+    const void *weight[3]; /* double for double, else float */
+    dense_int planes, in[3], out[3], taps[3];
+} dense_resample;
+
 #endif
