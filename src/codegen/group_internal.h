@@ -6,6 +6,7 @@
  *     group_reduce*.c    reductions, softmax, norms, losses as lazy tensors (group_reduce.h)
  *     group_walk.c       which memory a value reads, and how the addresses move with the indices
  *     group_pointwise.c  schedule: every element of the outputs on its own
+ *     group_pointwise_cuda.c  the same on a GPU
  *     group_phases.c     reductions that depend on one another: their shape, their order, which values are kept
  *     group_rows.c       schedule: reductions over the innermost dims, a row at a time
  *     group_blocks.c     schedule: few reductions of many elements, in blocks
@@ -66,6 +67,8 @@ typedef struct group_state {
     const group_name *names; /* of the second reading: (LAZY_MAX_DIMS + 1) per argument; NULL in the first */
     bool unroll;             /* reductions are sums in place */
     bool generic;            /* sizes become constants only where operators need it */
+    group_target target;
+    nest_expr *domain;       /* elements that the parallel loop goes through in all, at least */
     bool again;              /* a schedule has pinned a size, and wants another reading that knows it */
     group_reduction *reductions[GROUP_MAX_REDUCTIONS];
     int nreductions;
