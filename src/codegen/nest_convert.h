@@ -17,7 +17,7 @@ SCALAR_FN int32_t nest_to_i32_f32(float x) { return x >= -0x1p31f && x < 0x1p31f
 
 SCALAR_FN float nest_load_bf16(uint16_t h) { return scalar_from_bits_f32((uint32_t)h << 16); }
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(__CUDACC_RTC__) && __CUDA_ARCH__ >= 800
 SCALAR_FN uint16_t nest_store_bf16(float x) {
     uint16_t h;
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x));
@@ -32,7 +32,7 @@ SCALAR_FN uint16_t nest_store_bf16(float x) {
 }
 #endif
 
-#ifdef __CUDA_ARCH__
+#ifdef __CUDACC_RTC__
 SCALAR_FN float nest_load_f16(uint16_t h) {
     float x;
     asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));

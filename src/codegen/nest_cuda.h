@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nest_cuda.h - what kernels printed by cuda_emit.c call, beside the operators of ir/scalar_ops.h. C++ for NVRTC, and for the host's compiler
- * with tests/cuda/shim.h, which has no __CUDA_ARCH__ and runs the general forms.
+ * with tests/cuda/shim.h, which runs the general forms.
  *
  * Arithmetic: products of floats that no sum may absorb (nest_mul), integers that wrap, extremes that keep a NaN.
  * Memory: reads past the first-level cache's coherence, 16 bytes at a time where addresses allow.
@@ -23,7 +23,7 @@ static __device__ __forceinline__ float nest_add(float a, float b) { return a + 
 static __device__ __forceinline__ double nest_add(double a, double b) { return a + b; }
 NEST_FN T nest_sub(T a, T b) { return (T)((uint64_t)a - (uint64_t)b); }
 NEST_FN T nest_mul(T a, T b) { return (T)((uint64_t)a * (uint64_t)b); }
-#ifdef __CUDA_ARCH__
+#ifdef __CUDACC_RTC__
 static __device__ __forceinline__ float nest_mul(float a, float b) { return __fmul_rn(a, b); }
 static __device__ __forceinline__ double nest_mul(double a, double b) { return __dmul_rn(a, b); }
 #else
@@ -37,7 +37,7 @@ NEST_FN T nest_mod(T a, T b) { return sizeof(T) > 4 ? (T)((uint64_t)a % (uint64_
 
 NEST_FN T nest_min(T a, T b) { return a != a || a < b ? a : b; }
 NEST_FN T nest_max(T a, T b) { return a != a || a > b ? a : b; }
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(__CUDACC_RTC__) && __CUDA_ARCH__ >= 800
 static __device__ __forceinline__ float nest_min(float a, float b) {
     float r;
     asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
@@ -69,7 +69,7 @@ template <int N, typename T> static __device__ __forceinline__ void nest_write_p
 }
 
 /* Of memory that nobody writes while the kernel runs. */
-#ifdef __CUDA_ARCH__
+#ifdef __CUDACC_RTC__
 NEST_FN T nest_fetch(const T *p) { return __ldg(p); }
 static __device__ __forceinline__ int64_t nest_fetch(const int64_t *p) { return __ldg(p); }
 template <int N, typename T> static __device__ __forceinline__ nest_pack<T, N> nest_fetch_pack(const T *p) {
