@@ -6,6 +6,7 @@
  *     group_reduce*.c    reductions, softmax, norms, losses as lazy tensors (group_reduce.h)
  *     group_walk.c       which memory a value reads, and how the addresses move with the indices
  *     group_pointwise.c  schedule: every element of the outputs on its own
+ *     group_pointwise_cuda.c  the same on a GPU
  *     group_phases.c     reductions that depend on one another: their shape, their order, which values are kept
  *     group_rows.c       schedule: reductions over the innermost dims, a row at a time
  *     group_blocks.c     schedule: few reductions of many elements, in blocks
@@ -66,6 +67,8 @@ typedef struct group_state {
     const group_name *names; /* of the second reading: (LAZY_MAX_DIMS + 1) per argument; NULL in the first */
     bool unroll;             /* reductions are sums in place */
     bool generic;            /* sizes become constants only where operators need it */
+    group_target target;
+    nest_expr *domain;       /* elements that the parallel loop goes through in all, at least */
     bool again;              /* a schedule has pinned a size, and wants another reading that knows it */
     group_reduction *reductions[GROUP_MAX_REDUCTIONS];
     int nreductions;
@@ -167,6 +170,7 @@ typedef struct group_phases {
     group_stored stored[GROUP_MAX_STORED];
     int nstored;
     bool used[GROUP_MAX_OUTPUTS]; /* the output holds a stored value until the last phase */
+    int64_t local_bytes;          /* of stored rows */
 } group_phases;
 
 /* False: the reductions or the outputs do not fit together. */
@@ -180,6 +184,11 @@ void group_phases_store(group_phases *f, bool local);
 /* At the start of an element in `phase`: what earlier phases have stored is read, what is new is made and stored. */
 void group_phases_use(group_phases *f, int phase);
 void group_phases_forget(group_phases *f); /* at the end of a loop */
+/* One vector loop over elements [begin, end) of a row, counted as if all reduced dims were one. Gives how many loops that is: none if
+ * no dim is reduced. */
+int group_phases_open_flat(group_phases *f, nest_expr *begin, nest_expr *end);
+/* The power of 2 that e is at most, and more than half of; the plan says so. */
+int64_t group_bucket(group_state *s, nest_expr *e);
 /* The index of t, which has one element per result, where the code is. */
 void group_phases_index(const group_phases *f, const lazy_tensor *t, nest_expr *const *index, nest_expr **out);
 void group_phases_bind(group_phases *f, group_reduction *r, nest_expr *value, nest_expr *const *index);

@@ -141,7 +141,7 @@ static fused_kernel *fused_make(fused *f, const value *args, diag *d) {
     if (!cg || !codegen_runnable(cg) || !codegen_available(cg, d)) return NULL;
     bool generic = f->nkernels >= FUSED_MAX_KERNELS - FUSED_GENERIC_KERNELS;
     if (arena_init(&scratch) && arena_ensure(&scratch, FUSED_SCRATCH) &&
-        (generic ? group_lower_generic : group_lower)(&scratch, f->g, args, &plan, d) == CTSC_OK &&
+        group_lower(&scratch, f->g, args, &(group_options){.generic = generic}, &plan, d) == CTSC_OK &&
         plan && plan->slots.len <= FUSED_MAX_SLOTS && codegen_kernel(cg, plan->nest, &k, d) == CTSC_OK) {
         made = arena_new(&f->arena, fused_kernel);
         made->plan = plan_copy(&f->arena, plan);

@@ -71,7 +71,7 @@ static void group_check(const group_case *c) {
     const kernel *k;
     diag d = {0};
     arena_init(&a);
-    assert_int_equal(group_lower(&a, g, args, &p, &d), CTSC_OK);
+    assert_int_equal(group_lower(&a, g, args, NULL, &p, &d), CTSC_OK);
     if (!p != c->none) fail_msg("%s\n  %s\n  %s", c->program, c->args, p ? "has a plan" : "has no plan");
     if (p) {
         if (codegen_kernel(group_codegen, p->nest, &k, &d) != CTSC_OK)
@@ -158,7 +158,7 @@ static bool group_check_operator(const char *program, const char *text, bool sho
     const kernel *k;
     diag d = {0};
     arena_init(&a);
-    assert_int_equal(group_lower(&a, g, args, &p, &d), CTSC_OK);
+    assert_int_equal(group_lower(&a, g, args, NULL, &p, &d), CTSC_OK);
     bool works = group_interpret(g, args, want, &d) == CTSC_OK;
     if (p && !works) fail_msg("%s\n  %s has a plan, but %s", program, text, diag_message(&d));
     if (!p && works && show) printf("no plan: %s   %s\n", program, text);
@@ -245,7 +245,7 @@ static void test_no_memory(void **state) {
             count.requests = 0;
             count.fail_at = fail_at;
             bool ready = arena_init(&a);
-            ctsc_status st = ready ? group_lower(&a, g, args, &p, &d) : CTSC_LIMIT;
+            ctsc_status st = ready ? group_lower(&a, g, args, NULL, &p, &d) : CTSC_LIMIT;
             count.fail_at = 0;
             if (fail_at == 0) total = count.requests;
             assert_true(st == CTSC_LIMIT || (st == CTSC_OK && (p || fail_at > 0)));
