@@ -122,4 +122,20 @@ ctsc_status dense_places(diag *d, const tensor *flags, tensor **out);
 /* [places, ndim] */
 ctsc_status dense_coordinates_run(diag *d, const tensor *places, const tensor *of, tensor *out);
 
+/* ---- attention (attention.c) ----------------------------------------------------------------------------------------- */
+
+struct attention_call;
+/* As attention_compute, for any real floating dtype. */
+ctsc_status dense_attention_run(diag *d, const struct attention_call *call);
+
+/* ---- lines (lines.c) -------------------------------------------------------------------------------------------------- */
+
+ctsc_status dense_cell_run(diag *d, cuda *c, dtype dt, const dense_cell *p);
+/* x, y, places: contiguous, on the device of y. */
+ctsc_status dense_scan_run(diag *d, const tensor *x, tensor *y, tensor *places, enum dense_scan_kind what, int dim);
+/* Elements of rank [first, first + count) of each line along dim, stably sorted, and where they were. */
+ctsc_status dense_sort_run(diag *d, const tensor *t, int dim, bool descending, int64_t first, int64_t count, tensor *values, tensor *indices);
+/* Contiguous t. */
+ctsc_status dense_triangle_run(diag *d, tensor *t, int64_t diagonal, bool lower);
+
 #endif

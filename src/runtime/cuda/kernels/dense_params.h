@@ -134,4 +134,56 @@ typedef struct dense_coordinates {
     dense_int count, ndim, sizes[64];
 } dense_coordinates;
 
+/* softmax(scale * q k' + mask) v of `heads` heads; strides in elements, head number n being split by the nb sizes. */
+typedef struct dense_attention {
+    const void *q, *k, *v, *mask;
+    void *out;
+    dense_int heads, rows, cols, depth, width, nb, sizes[DENSE_DIMS];
+    dense_int q_steps[DENSE_DIMS], k_steps[DENSE_DIMS], v_steps[DENSE_DIMS], mask_steps[DENSE_DIMS], out_steps[DENSE_DIMS];
+    dense_int q_rs, q_cs, k_rs, k_cs, v_rs, v_cs, mask_rs, mask_cs, out_rs;
+    double scale;
+    int causal, unused;
+} dense_attention;
+
+/* One step of one direction of a recurrent layer (kernels/rnn.c), for `rows` rows. */
+typedef struct dense_cell {
+    void *gates;          /* [rows, n gates * hidden]: products with the input, and with the state unless GRU */
+    const void *products; /* GRU: those with the state, of the same shape */
+    const void *bias;     /* of the products with the state, or NULL */
+    void *h, *c, *out;    /* state [rows, hidden]; c: LSTM only; out: rows out_step elements apart, or NULL */
+    dense_int rows, hidden, out_step;
+    int kind, unused; /* enum dense_cell_kind */
+} dense_cell;
+enum dense_cell_kind { DENSE_LSTM, DENSE_GRU, DENSE_RNN_TANH, DENSE_RNN_RELU };
+
+/* Running results along the middle dim of [outer, n, inner]; places: cummax and cummin only. */
+typedef struct dense_scan {
+    const void *x;
+    void *y;
+    dense_int *places;
+    dense_int outer, n, inner;
+    int what, unused; /* enum dense_scan_kind */
+} dense_scan;
+enum dense_scan_kind { DENSE_SCAN_SUM, DENSE_SCAN_PROD, DENSE_SCAN_LOGSUMEXP, DENSE_SCAN_MAX, DENSE_SCAN_MIN };
+
+/* Lines of a tensor as keys with their positions, sorted; line number n is split by the nd sizes of all dims but the sorted one. */
+typedef struct dense_sort {
+    const void *x;
+    void *values;
+    dense_int *indices;
+    unsigned long long *keys, *keys_to; /* [lines, n] */
+    dense_int *at, *at_to;
+    dense_int lines, n, x_step, first, count, out_step; /* results are those of rank [first, first + count) */
+    dense_int nd, sizes[DENSE_DIMS], x_steps[DENSE_DIMS], out_steps[DENSE_DIMS];
+    dense_int run; /* elements of what is sorted already */
+    int descending, unused;
+} dense_sort;
+
+/* Zeroes what is above (lower) or below the diagonal of each of `matrices`. */
+typedef struct dense_triangle {
+    void *t;
+    dense_int matrices, rows, cols, diagonal;
+    int lower, unused;
+} dense_triangle;
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dense_types.cuh - element types, and where elements are, in front of every program of kernels/. The host defines ELEMENT, what lies in memory, COMPUTE, what it is computed
- * in, and ELEMENT_IS_INT (dense_defines).
+ * in, ELEMENT_IS_INT and ELEMENT_BYTES (dense_defines).
  */
 struct f16 {
     unsigned short bits;
