@@ -12,20 +12,21 @@
 
 /* ---- programs ----------------------------------------------------------------------------------------------- */
 
-#define DENSE_TYPE(element, compute, is_int) "#define ELEMENT " element "\n#define COMPUTE " compute "\n#define ELEMENT_IS_INT " is_int "\n"
+#define DENSE_TYPE(element, compute, is_int, bytes)                                                                                    \
+    "#define ELEMENT " element "\n#define COMPUTE " compute "\n#define ELEMENT_IS_INT " is_int "\n#define ELEMENT_BYTES " bytes "\n"
 
 const char *dense_defines(dtype dt) {
     switch (dt) {
-    case DT_UINT8: return DENSE_TYPE("unsigned char", "int", "1");
-    case DT_INT8: return DENSE_TYPE("signed char", "int", "1");
-    case DT_INT16: return DENSE_TYPE("short", "int", "1");
-    case DT_INT32: return DENSE_TYPE("int", "int", "1");
-    case DT_INT64: return DENSE_TYPE("long long", "long long", "1");
-    case DT_FLOAT16: return DENSE_TYPE("f16", "float", "0");
-    case DT_BFLOAT16: return DENSE_TYPE("bf16", "float", "0");
-    case DT_FLOAT32: return DENSE_TYPE("float", "float", "0");
-    case DT_FLOAT64: return DENSE_TYPE("double", "double", "0");
-    case DT_BOOL: return DENSE_TYPE("bool", "bool", "1");
+    case DT_UINT8: return DENSE_TYPE("unsigned char", "int", "1", "1");
+    case DT_INT8: return DENSE_TYPE("signed char", "int", "1", "1");
+    case DT_INT16: return DENSE_TYPE("short", "int", "1", "2");
+    case DT_INT32: return DENSE_TYPE("int", "int", "1", "4");
+    case DT_INT64: return DENSE_TYPE("long long", "long long", "1", "8");
+    case DT_FLOAT16: return DENSE_TYPE("f16", "float", "0", "2");
+    case DT_BFLOAT16: return DENSE_TYPE("bf16", "float", "0", "2");
+    case DT_FLOAT32: return DENSE_TYPE("float", "float", "0", "4");
+    case DT_FLOAT64: return DENSE_TYPE("double", "double", "0", "8");
+    case DT_BOOL: return DENSE_TYPE("bool", "bool", "1", "1");
     default: return NULL;
     }
 }
@@ -36,7 +37,7 @@ const char *dense_defines_of_size(size_t bytes) {
     case 2: return dense_defines(DT_INT16);
     case 4: return dense_defines(DT_INT32);
     case 8: return dense_defines(DT_INT64);
-    default: return DENSE_TYPE("wide16", "wide16", "0");
+    default: return DENSE_TYPE("wide16", "wide16", "0", "16");
     }
 }
 

@@ -98,4 +98,44 @@ typedef struct dense_taps {
 } dense_taps;
 ctsc_status dense_resample_run(diag *d, const tensor *x, tensor *y, int64_t planes, const dense_taps dims[3]);
 
+/* ---- indices (index.c) -------------------------------------------------------------------------------------------- */
+
+struct move_geometry;
+struct index_plan;
+/* As move_copy, for elements of `item` bytes on the device. */
+ctsc_status dense_move_run(diag *d, cuda *c, const struct move_geometry *g, size_t item, void *dst, const void *src);
+/* offsets[i] += index[i] * step for a contiguous index into a dim of that size. */
+ctsc_status dense_offsets_add(diag *d, const tensor *index, int dim, int64_t size, int64_t step, int64_t *offsets);
+/* As index_plan_read and index_plan_write, for a plan whose offsets are on the device. dense: contiguous, or one element. */
+ctsc_status dense_blocks_read(diag *d, const tensor *self, const struct index_plan *p, tensor *dense);
+ctsc_status dense_blocks_write(diag *d, tensor *self, const struct index_plan *p, const tensor *dense, enum dense_combination how);
+/* line and other have index's shape; line does not move along dim, of which there are `size` elements `step` apart. Gathers line into other, or
+ * combines other with line. */
+ctsc_status dense_gather_run(diag *d, const tensor *line, tensor *other, const tensor *index, int dim, int64_t size, int64_t step);
+ctsc_status dense_scatter_run(diag *d, tensor *line, const tensor *other, const tensor *index, int dim, int64_t size, int64_t step,
+                              enum dense_combination how);
+/* out[i] = table[index[i]] for contiguous tensors, of which table has that many rows. */
+ctsc_status dense_rows_run(diag *d, const tensor *table, int64_t rows, const tensor *index, tensor *out, bool wrap, enum dense_fault_kind kind);
+ctsc_status dense_bags_run(diag *d, const tensor *table, dense_bags *b);
+/* Where a contiguous bool tensor is true, counted in row-major order: int64, 1-dim. Waits for the device. */
+ctsc_status dense_places(diag *d, const tensor *flags, tensor **out);
+/* [places, ndim] */
+ctsc_status dense_coordinates_run(diag *d, const tensor *places, const tensor *of, tensor *out);
+
+/* ---- attention (attention.c) ----------------------------------------------------------------------------------------- */
+
+struct attention_call;
+/* As attention_compute, for any real floating dtype. */
+ctsc_status dense_attention_run(diag *d, const struct attention_call *call);
+
+/* ---- lines (lines.c) -------------------------------------------------------------------------------------------------- */
+
+ctsc_status dense_cell_run(diag *d, cuda *c, dtype dt, const dense_cell *p);
+/* x, y, places: contiguous, on the device of y. */
+ctsc_status dense_scan_run(diag *d, const tensor *x, tensor *y, tensor *places, enum dense_scan_kind what, int dim);
+/* Elements of rank [first, first + count) of each line along dim, stably sorted, and where they were. */
+ctsc_status dense_sort_run(diag *d, const tensor *t, int dim, bool descending, int64_t first, int64_t count, tensor *values, tensor *indices);
+/* Contiguous t. */
+ctsc_status dense_triangle_run(diag *d, tensor *t, int64_t diagonal, bool lower);
+
 #endif

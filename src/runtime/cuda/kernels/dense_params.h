@@ -61,4 +61,129 @@ typedef struct dense_resample {
     dense_int planes, in[3], out[3], taps[3];
 } dense_resample;
 
+/* How an element is combined with what is written to it: the numbers of move_op (kernels/move.h). */
+enum dense_combination { DENSE_SET, DENSE_ADD, DENSE_MUL, DENSE_MAXIMUM, DENSE_MINIMUM };
+
+/* dst[...] = src[...]; steps in bytes, of any sign. */
+typedef struct dense_move {
+    const void *src;
+    void *dst;
+    dense_int n, ndim, sizes[DENSE_DIMS], dst_steps[DENSE_DIMS], src_steps[DENSE_DIMS];
+} dense_move;
+
+/* offsets[i] += index[i] * step, negative indices counting from the end of `size`. */
+typedef struct dense_offsets {
+    const dense_int *index;
+    dense_int *offsets;
+    dense_int count, size, step;
+    dense_fault *fault;
+    int dim, unused;
+} dense_offsets;
+
+/* An index_plan (kernels/index.h): element n of `dense`, taken apart into a position of the front dims, one of `count`, and one of the block's dims,
+ * belongs to what their byte offsets in self add up to. scalar: dense is one element. */
+typedef struct dense_blocks {
+    void *self, *dense;
+    const dense_int *offsets;
+    dense_int n, count, nfront, front[DENSE_DIMS], front_steps[DENSE_DIMS], nblock, block[DENSE_DIMS], block_steps[DENSE_DIMS];
+    int scalar, combination;
+} dense_blocks;
+
+/* Element n of index moves between `other` and self, which does not move along the indexed dim; steps in elements. */
+typedef struct dense_scatter {
+    void *self, *other;
+    const dense_int *index;
+    dense_int n, ndim, sizes[DENSE_DIMS], self_steps[DENSE_DIMS], index_steps[DENSE_DIMS], other_steps[DENSE_DIMS];
+    dense_int size, step; /* of the indexed dim */
+    dense_fault *fault;
+    int dim, combination;
+} dense_scatter;
+
+/* Row i of out is row index[i] of the table, both `width` elements. */
+typedef struct dense_rows {
+    const void *table;
+    void *out;
+    const dense_int *index;
+    dense_int count, width, rows;
+    dense_fault *fault;
+    int wrap, fault_kind;
+} dense_rows;
+
+/* embedding_bag (kernels/embedding.c). */
+typedef struct dense_bags {
+    const void *table, *scale;
+    const dense_int *index, *offsets;
+    void *y;
+    dense_int *max_at, *sizes, *bag_of; /* each may be NULL */
+    dense_int count, bags, noffsets, width, rows, padding;
+    dense_fault *fault;
+    int mode, unused; /* 0: sum, 1: mean, 2: maximum */
+} dense_bags;
+
+/* The positions of the flags that are set, in order; before: how many are set in front of each chunk, and at its end how many there are. */
+typedef struct dense_flags {
+    const unsigned char *flags;
+    dense_int *before, *places;
+    dense_int n, chunks;
+} dense_flags;
+
+/* coordinates[i, :] of place[i] in a tensor of these sizes */
+typedef struct dense_coordinates {
+    const dense_int *places;
+    dense_int *out;
+    dense_int count, ndim, sizes[64];
+} dense_coordinates;
+
+/* softmax(scale * q k' + mask) v of `heads` heads; strides in elements, head number n being split by the nb sizes. */
+typedef struct dense_attention {
+    const void *q, *k, *v, *mask;
+    void *out;
+    dense_int heads, rows, cols, depth, width, nb, sizes[DENSE_DIMS];
+    dense_int q_steps[DENSE_DIMS], k_steps[DENSE_DIMS], v_steps[DENSE_DIMS], mask_steps[DENSE_DIMS], out_steps[DENSE_DIMS];
+    dense_int q_rs, q_cs, k_rs, k_cs, v_rs, v_cs, mask_rs, mask_cs, out_rs;
+    double scale;
+    int causal, unused;
+} dense_attention;
+
+/* One step of one direction of a recurrent layer (kernels/rnn.c), for `rows` rows. */
+typedef struct dense_cell {
+    void *gates;          /* [rows, n gates * hidden]: products with the input, and with the state unless GRU */
+    const void *products; /* GRU: those with the state, of the same shape */
+    const void *bias;     /* of the products with the state, or NULL */
+    void *h, *c, *out;    /* state [rows, hidden]; c: LSTM only; out: rows out_step elements apart, or NULL */
+    dense_int rows, hidden, out_step;
+    int kind, unused; /* enum dense_cell_kind */
+} dense_cell;
+enum dense_cell_kind { DENSE_LSTM, DENSE_GRU, DENSE_RNN_TANH, DENSE_RNN_RELU };
+
+/* Running results along the middle dim of [outer, n, inner]; places: cummax and cummin only. */
+typedef struct dense_scan {
+    const void *x;
+    void *y;
+    dense_int *places;
+    dense_int outer, n, inner;
+    int what, unused; /* enum dense_scan_kind */
+} dense_scan;
+enum dense_scan_kind { DENSE_SCAN_SUM, DENSE_SCAN_PROD, DENSE_SCAN_LOGSUMEXP, DENSE_SCAN_MAX, DENSE_SCAN_MIN };
+
+/* Lines of a tensor as keys with their positions, sorted; line number n is split by the nd sizes of all dims but the sorted one. */
+typedef struct dense_sort {
+    const void *x;
+    void *values;
+    dense_int *indices;
+    unsigned long long *keys, *keys_to; /* [lines, n] */
+    dense_int *at, *at_to;
+    dense_int lines, n, x_step, first, count, out_step; /* results are those of rank [first, first + count) */
+    dense_int nd, sizes[DENSE_DIMS], x_steps[DENSE_DIMS], out_steps[DENSE_DIMS];
+    dense_int run; /* elements of what is sorted already */
+    int descending, unused;
+} dense_sort;
+
+/* Zeroes what is above (lower) or below the diagonal of each of `matrices`. */
+typedef struct dense_triangle {
+    void *t;
+    dense_int matrices, rows, cols, diagonal;
+    int lower, unused;
+} dense_triangle;
+
 #endif

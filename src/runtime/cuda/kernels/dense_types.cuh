@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dense_types.cuh - element types, in front of every program of kernels/. The host defines ELEMENT, what lies in memory, COMPUTE, what it is computed
- * in, and ELEMENT_IS_INT (dense_defines).
+ * dense_types.cuh - element types, and where elements are, in front of every program of kernels/. The host defines ELEMENT, what lies in memory, COMPUTE, what it is computed
+ * in, ELEMENT_IS_INT and ELEMENT_BYTES (dense_defines).
  */
 struct f16 {
     unsigned short bits;
@@ -116,4 +116,43 @@ static __device__ inline void note_fault(dense_fault *f, int kind, int dim, dens
     f->dim = dim;
     f->value = value;
     f->size = size;
+}
+
+static __device__ elem_t *element_at(void *p, dense_int bytes) {
+    return (elem_t *)((char *)p + bytes);
+}
+
+/* Where in self element i of the dense side is. */
+static __device__ elem_t *blocks_at(const dense_blocks *p, dense_int i) {
+    dense_int offset = 0, at, rest = i;
+    for (int k = (int)p->nblock - 1; k >= 0; k--) {
+        rest = split(rest, p->block[k], &at);
+        offset += at * p->block_steps[k];
+    }
+    rest = split(rest, p->count, &at);
+    offset += p->offsets[at];
+    for (int k = (int)p->nfront - 1; k >= 0; k--) {
+        rest = split(rest, p->front[k], &at);
+        offset += at * p->front_steps[k];
+    }
+    return element_at(p->self, offset);
+}
+
+/* The element of self that element i of the index means, and the other one; false where it is out of bounds. */
+static __device__ bool scatter_at(const dense_scatter *p, dense_int i, elem_t **self, elem_t **other) {
+    dense_int line = 0, from = 0, at_index = 0, at, rest = i;
+    for (int k = (int)p->ndim - 1; k >= 0; k--) {
+        rest = split(rest, p->sizes[k], &at);
+        line += at * p->self_steps[k];
+        at_index += at * p->index_steps[k];
+        from += at * p->other_steps[k];
+    }
+    dense_int v = p->index[at_index];
+    if (v < 0 || v >= p->size) {
+        note_fault(p->fault, DENSE_FAULT_INDEX, p->dim, v, p->size);
+        return false;
+    }
+    *self = (elem_t *)p->self + line + v * p->step;
+    *other = (elem_t *)p->other + from;
+    return true;
 }
