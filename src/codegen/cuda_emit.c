@@ -125,6 +125,7 @@ static void emit_for(cuda_state *e, nest_stmt *s) {
     cuda_index(e, s->end, true);
     sb_puts(e->out, ";\n");
     if (s->flags & NEST_UNROLL) cuda_line(e, "#pragma unroll");
+    else if (e->inside) cuda_line(e, "#pragma unroll 4"); /* loads of some rounds at a time */
     emit_begin_line(e);
     sb_printf(e->out, "for (nest_index %s_%d = ", name, index);
     cuda_index(e, s->begin, true);

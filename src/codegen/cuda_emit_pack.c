@@ -146,6 +146,9 @@ static void pack_print_check(cuda_state *e, const cuda_lanes *l, const char *nam
     pack_begin_line(e);
     sb_printf(e->out, "const bool %s_fits = ", name);
     for (int i = 0; i < l->npacks; i++) {
+        bool again = false; /* read and written */
+        for (int k = 0; k < i; k++) again |= l->packs[k].buffer == l->packs[i].buffer && pack_same(l->packs[k].index, l->packs[i].index);
+        if (again) continue;
         sb_printf(e->out, "%snest_fits_pack<%d>(", i ? " && " : "", l->width);
         cuda_element(e, l->packs[i].buffer, l->packs[i].index);
         sb_putc(e->out, ')');

@@ -350,6 +350,20 @@ nest_buffer *group_output_buffer(group_state *s, int i) {
     return s->buffers[i] = nest_add_buffer(s->p->nest, name, s->outputs[i]->dt, NEST_RESTRICT);
 }
 
+nest_buffer *group_scratch(group_state *s, const char *name, dtype dt, nest_expr *length) {
+    nest_expr *bytes = lazy_size(&s->l, NEST_MUL, length, nest_int(s->l.n, dtype_table[dt].size));
+    int slot = group_slot_of(s, bytes);
+    if (slot < 0 || s->p->buffers.len >= NEST_MAX_BUFFERS - GROUP_MAX_OUTPUTS) s->l.failed = true;
+    avec_push(s->a, &s->p->buffers, ((group_buffer){BUFFER_SCRATCH, slot < 0 ? 0 : slot}));
+    return nest_add_buffer(s->p->nest, name, dt, NEST_RESTRICT);
+}
+
+nest_expr *group_input(group_state *s, nest_expr *e) {
+    int slot = group_slot_of(s, e);
+    if (slot < 0) s->l.failed = true;
+    return slot < 0 ? e : plan_expr(s->p, s->a, slot);
+}
+
 void group_set_range(group_state *s, nest_expr *extent, nest_expr *work, int cost) {
     enum { GRAIN_COST = 64 * 1024 }; /* quarter cycles: some microseconds, ten times what handing over costs */
     s->p->range_begin = plan_const(s->p, s->a, 0);
@@ -434,7 +448,8 @@ static bool group_schedule(group_state *s) {
     for (int i = 0; i < s->noutputs; i++)
         if (s->outputs[i]->depth > depth) depth = s->outputs[i]->depth;
     if (s->unroll || depth == 0) return group_schedule_pointwise(s);
-    return group_schedule_rows(s) || group_schedule_blocks(s) || group_schedule_columns(s);
+    if (group_schedule_rows(s) || group_schedule_blocks(s)) return true;
+    return s->target == GROUP_CUDA ? group_schedule_columns_cuda(s) : group_schedule_columns(s);
 }
 
 /* Loops over numbers and elements are another matter (group_loop.c). */

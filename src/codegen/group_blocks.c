@@ -285,15 +285,6 @@ static void blocks_outputs(blocks_state *c, nest_expr *first) {
 
 /* ---- the nest ------------------------------------------------------------------------------- */
 
-static nest_buffer *blocks_scratch(blocks_state *c, const char *name, dtype dt, nest_expr *length) {
-    group_state *s = c->f.s;
-    nest_expr *bytes = lazy_size(&s->l, NEST_MUL, length, nest_int(s->l.n, dtype_table[dt].size));
-    int slot = group_slot_of(s, bytes);
-    if (slot < 0 || s->p->buffers.len >= NEST_MAX_BUFFERS - GROUP_MAX_OUTPUTS) s->l.failed = true;
-    avec_push(s->a, &s->p->buffers, ((group_buffer){BUFFER_SCRATCH, slot < 0 ? 0 : slot}));
-    return nest_add_buffer(s->p->nest, name, dt, NEST_RESTRICT);
-}
-
 static void blocks_make_sums(blocks_state *c) {
     group_phases *f = &c->f;
     for (int i = 0; i < f->nreductions; i++) {
@@ -301,10 +292,10 @@ static void blocks_make_sums(blocks_state *c) {
         bool widens = r->acc == NEST_ACC_SUM && dtype_is_float(r->src->dt);
         dtype dt = widens ? DT_FLOAT64 : r->src->dt;
         c->sums[i] = (blocks_sum){.r = r, .dt = dt};
-        c->sums[i].parts = blocks_scratch(c, "parts", dt, c->all);
-        c->sums[i].value = blocks_scratch(c, "value", r->src->dt, c->results);
+        c->sums[i].parts = group_scratch(c->f.s, "parts", dt, c->all);
+        c->sums[i].value = group_scratch(c->f.s, "value", r->src->dt, c->results);
         if (!blocks_is_flat(c) && r->t->depth + 1 < f->last && group_phases_sought(f, r->t->depth + 1) == r)
-            c->sums[i].where = blocks_scratch(c, "where", DT_INT64, c->results);
+            c->sums[i].where = group_scratch(c->f.s, "where", DT_INT64, c->results);
     }
 }
 
@@ -338,13 +329,6 @@ static void blocks_cut(blocks_state *c) {
     c->all = group_mul(s, c->each, c->results);
 }
 
-/* The number e as an input of the kernel, which also the plan's ranges need. */
-static nest_expr *blocks_input(group_state *s, nest_expr *e) {
-    int slot = group_slot_of(s, e);
-    if (slot < 0) s->l.failed = true;
-    return slot < 0 ? e : plan_expr(s->p, s->a, slot);
-}
-
 static void blocks_nest(blocks_state *c) {
     group_phases *f = &c->f;
     group_state *s = f->s;
@@ -354,7 +338,7 @@ static void blocks_nest(blocks_state *c) {
     nest_expr *stops[2 * GROUP_MAX_REDUCTIONS + 4], *at = lazy_zero(&s->l);
     int stages = 0, count = 2 * (f->last - 1) + any;
     for (; stages < count; stages++)
-        stops[stages] = at = blocks_input(s, lazy_size(&s->l, NEST_ADD, at, stages % 2 ? c->results : c->all));
+        stops[stages] = at = group_input(s, lazy_size(&s->l, NEST_ADD, at, stages % 2 ? c->results : c->all));
     if (blocks_is_flat(c)) n->team = BLOCKS_TEAM;
     c->round = nest_for(n, "t", lazy_zero(&s->l), at, NEST_PARALLEL);
     for (int k = 0; k < stages; k++) {
@@ -382,9 +366,9 @@ bool group_schedule_blocks(group_state *s) {
     if (!group_phases_find(s, f) || group_value_of(s, group_phases_width(f), 0) <= BLOCKS_SIZE) return false;
     if (!group_phases_is_inner(f) || !group_phases_loops(f) || f->nreduced == 0) return false;
     blocks_cut(&c);
-    c.chunk = blocks_input(s, c.chunk);
-    c.chunks = blocks_input(s, c.chunks);
-    c.each = blocks_input(s, c.each);
+    c.chunk = group_input(s, c.chunk);
+    c.chunks = group_input(s, c.chunks);
+    c.each = group_input(s, c.each);
     group_phases_store(f, false);
     blocks_make_sums(&c);
     blocks_nest(&c);

@@ -11,6 +11,7 @@
  *     group_rows.c       schedule: reductions over the innermost dims, a row at a time
  *     group_blocks.c     schedule: few reductions of many elements, in blocks
  *     group_columns.c    schedule: reductions over other dims, a tile of columns at a time
+ *     group_columns_cuda.c  the same on a GPU
  *
  * A graph is read twice. The first reading finds out which sizes have to be equal and which have to be 1 (the plan's
  * relations); in the second, equal sizes are one expression and known ones are constants, so that addresses can be
@@ -187,6 +188,8 @@ void group_phases_forget(group_phases *f); /* at the end of a loop */
 /* One vector loop over elements [begin, end) of a row, counted as if all reduced dims were one. Gives how many loops that is: none if
  * no dim is reduced. */
 int group_phases_open_flat(group_phases *f, nest_expr *begin, nest_expr *end);
+/* The indices of reduced dims at element t of those. */
+void group_phases_flat_index(group_phases *f, nest_expr *t);
 /* The power of 2 that e is at most, and more than half of; the plan says so. */
 int64_t group_bucket(group_state *s, nest_expr *e);
 /* The index of t, which has one element per result, where the code is. */
@@ -210,6 +213,11 @@ bool group_schedule_pointwise(group_state *s);
 bool group_schedule_rows(group_state *s);
 bool group_schedule_blocks(group_state *s);
 bool group_schedule_columns(group_state *s);
+bool group_schedule_columns_cuda(group_state *s);
+/* Memory of `length` elements for the time of the call. */
+nest_buffer *group_scratch(group_state *s, const char *name, dtype dt, nest_expr *length);
+/* The number e as an input of the kernel, which the plan's ranges need as well. */
+nest_expr *group_input(group_state *s, nest_expr *e);
 nest_buffer *group_output_buffer(group_state *s, int i);
 /* Output i by loops of its own, for the first round of the parallel loop (or beside none). */
 void group_side_output(group_state *s, int i);

@@ -298,17 +298,20 @@ int64_t group_bucket(group_state *s, nest_expr *e) {
     return top;
 }
 
-int group_phases_open_flat(group_phases *f, nest_expr *begin, nest_expr *end) {
+void group_phases_flat_index(group_phases *f, nest_expr *t) {
     nest *n = f->s->l.n;
     for (int d = 0; d < f->ndim; d++)
         if (f->mask[d]) f->index[d] = lazy_zero(&f->s->l);
-    if (!f->nreduced) return 0;
-    nest_expr *t = nest_for(n, "c", begin, end, NEST_VECTOR);
     for (int k = f->nreduced - 1; k >= 0; k--) {
         f->index[f->reduced[k].last] = k ? nest_let(n, "i", nest_mod_index(n, t, f->reduced[k].extent)) : t;
         if (k) t = nest_let(n, "t", nest_div_index(n, t, f->reduced[k].extent));
     }
-    return 1;
+}
+
+int group_phases_open_flat(group_phases *f, nest_expr *begin, nest_expr *end) {
+    nest_expr *t = f->nreduced ? nest_for(f->s->l.n, "c", begin, end, NEST_VECTOR) : NULL;
+    group_phases_flat_index(f, t);
+    return f->nreduced > 0;
 }
 
 /* A row in shared memory, which teams have little of. */
