@@ -37,6 +37,7 @@ typedef struct memory {
     size_t live_cap, live_count;
     memory_block *spare; /* descriptions of blocks that are no more */
     size_t limit;
+    bool direct; /* nothing is kept (memory.c) */
     cuda_memory_stats stats;
 } memory;
 

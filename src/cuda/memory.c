@@ -14,6 +14,9 @@
  * neighbours. That all work is done in the order of one stream makes a freed block fit for the next request at once.
  *
  * Free blocks are in bins of similar sizes: exact ones up to 8 KiB, then 16 per power of two; a bitmap tells which have any.
+ * With CTSC_CUDA_MEMORY_CACHE=0 in the environment each block is a segment, of the very size that was asked for, and returns to the driver when it is freed: slow,
+ * but then tools that watch the driver's allocations (compute-sanitizer, tests/cuda/sim) see what a kernel does beside its tensors.
+ *
  * A recording has bins of its own: the blocks that its calls use keep their addresses and belong to it alone until it is dissolved.
  *
  * Invariants: no two neighbours are free and of one pool. live has exactly the blocks that are handed out. stats.reserved is the sum of the segments.
@@ -43,7 +46,9 @@ struct memory_block {
 
 void memory_init(memory *m) {
     const char *limit = getenv("CTSC_CUDA_MEMORY_LIMIT");
+    const char *cache = getenv("CTSC_CUDA_MEMORY_CACHE");
     if (limit) m->limit = (size_t)strtoull(limit, NULL, 10);
+    m->direct = cache && !strcmp(cache, "0");
 }
 
 /* ---- descriptions ------------------------------------------------------------------------------- */
@@ -197,7 +202,8 @@ static memory_block *memory_take_back(memory *m, CUdeviceptr p) {
 
 /* ---- segments ----------------------------------------------------------------------------------- */
 
-static size_t memory_segment_size(size_t size) {
+static size_t memory_segment_size(const memory *m, size_t size) {
+    if (m->direct) return size;
     if (size <= memory_small) return memory_small_segment;
     if (size <= memory_medium) return memory_medium_segment;
     return (size + memory_small_segment - 1) & ~(memory_small_segment - 1);
@@ -231,12 +237,12 @@ static CUresult memory_ask_driver(cuda *c, size_t size, CUdeviceptr *out) {
 }
 
 /* A new segment as one block in no bin. */
-static CUresult memory_new_segment(cuda *c, size_t size, memory_pool *pool, memory_block **out) {
+static CUresult memory_new_segment(cuda *c, size_t size, memory_block **out) {
     memory *m = &c->memory;
     CUdeviceptr start = 0;
     memory_block *b = memory_describe(m);
     if (!b) return CUDA_ERROR_OUT_OF_MEMORY;
-    size_t segment = memory_segment_size(size);
+    size_t segment = memory_segment_size(m, size);
     CUresult r = memory_ask_driver(c, segment, &start);
     /* The device cannot be waited for in the middle of a recording. */
     if (r == CUDA_ERROR_OUT_OF_MEMORY && !c->recording) {
@@ -247,7 +253,7 @@ static CUresult memory_new_segment(cuda *c, size_t size, memory_pool *pool, memo
         memory_forget(m, b);
         return r;
     }
-    *b = (memory_block){.start = start, .size = segment, .pool = pool, .large = size > memory_small};
+    *b = (memory_block){.start = start, .size = segment, .pool = &m->shared, .large = size > memory_small};
     m->stats.reserved += segment;
     if (m->stats.reserved > m->stats.peak_reserved) m->stats.peak_reserved = m->stats.reserved;
     *out = b;
@@ -291,7 +297,6 @@ static memory_block *memory_from_bins(memory *m, bool large, size_t size) {
     if (!b) return NULL;
     memory_pull(b);
     memory_split(m, b, size);
-    if (mine) b->pool = mine;
     m->stats.from_cache++;
     return b;
 }
@@ -299,15 +304,16 @@ static memory_block *memory_from_bins(memory *m, bool large, size_t size) {
 static ctsc_status memory_allocate(cuda *c, diag *d, size_t nbytes, void **out) {
     memory *m = &c->memory;
     if (nbytes > memory_largest) return memory_exhausted(c, d, nbytes);
-    size_t size = (nbytes + MEMORY_UNIT - 1) & ~(size_t)(MEMORY_UNIT - 1);
+    size_t size = m->direct ? nbytes : (nbytes + MEMORY_UNIT - 1) & ~(size_t)(MEMORY_UNIT - 1);
     if (m->live_count >= m->live_cap && !memory_grow_table(m)) return diag_no_memory(d);
     memory_block *b = memory_from_bins(m, size > memory_small, size);
     if (!b) {
-        CUresult r = memory_new_segment(c, size, m->private_pool ? m->private_pool : &m->shared, &b);
+        CUresult r = memory_new_segment(c, size, &b);
         if (r == CUDA_ERROR_OUT_OF_MEMORY) return memory_exhausted(c, d, nbytes);
         if (r != CUDA_SUCCESS) return cuda_fail(c, d, r, "cuMemAlloc");
         memory_split(m, b, size);
     }
+    if (m->private_pool) b->pool = m->private_pool;
     m->stats.allocations++;
     memory_hand_out(m, b);
     *out = (void *)(uintptr_t)b->start;
@@ -332,6 +338,7 @@ void cuda_free(cuda *c, void *p) {
     pthread_mutex_lock(&c->lock);
     memory_block *b = memory_take_back(&c->memory, (CUdeviceptr)(uintptr_t)p);
     if (b) memory_release(&c->memory, b);
+    if (b && c->memory.direct && !c->recording && c->driver->cuCtxSetCurrent(c->context) == CUDA_SUCCESS) memory_flush(c);
     pthread_mutex_unlock(&c->lock);
 }
 

@@ -169,6 +169,19 @@ static void child_memory_random(void) {
     CHILD_CHECK(cuda_get_memory_stats(c).reserved == 0);
 }
 
+/* Without the cache every block is the driver's own. */
+static void child_memory_direct(void) {
+    setenv("CTSC_CUDA_MEMORY_CACHE", "0", 1);
+    cuda *c = open_device();
+    char *a = get(c, 700), *b = get(c, 3 * mib);
+    CHILD_CHECK(cuda_get_memory_stats(c).reserved == 700 + 3 * mib && cuda_get_memory_stats(c).from_cache == 0);
+    CHILD_CHECK(cuda_zero(c, NULL, a, 700) == CTSC_OK && cuda_zero(c, NULL, a, 701) == CTSC_ENVIRONMENT);
+    cuda_free(c, a);
+    CHILD_CHECK(cuda_get_memory_stats(c).reserved == 3 * mib);
+    cuda_free(c, b);
+    CHILD_CHECK(cuda_get_memory_stats(c).reserved == 0);
+}
+
 static void child_memory_limit(void) {
     diag d = {0};
     void *p = NULL;
@@ -197,6 +210,7 @@ static void memory(void **state) {
     (void)state;
     in_child(child_memory);
     in_child(child_memory_random);
+    in_child(child_memory_direct);
     in_child(child_memory_limit);
 }
 
