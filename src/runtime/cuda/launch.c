@@ -131,7 +131,7 @@ static ctsc_status launch_make(cuda_group *f, diag *d, int device, const value *
     bool generic = f->nkernels >= LAUNCH_MAX_KERNELS - LAUNCH_GENERIC_KERNELS;
     if (!arena_init(&scratch)) return diag_no_memory(d);
     ctsc_status s = arena_ensure(&scratch, LAUNCH_SCRATCH) ? CTSC_OK : diag_no_memory(d);
-    if (s == CTSC_OK) s = (generic ? group_lower_generic : group_lower)(&scratch, f->g, args, &plan, d);
+    if (s == CTSC_OK) s = group_lower(&scratch, f->g, args, &(group_options){.generic = generic, .target = GROUP_CUDA}, &plan, d);
     bool serves = s == CTSC_OK && plan && launch_plan_serves(plan);
     if (serves) s = launch_compile(d, c, f->name, plan->nest, &k);
     if (serves && s == CTSC_OK) {
