@@ -8,6 +8,7 @@
  * Tests: tests/unit/test_cuda_tensor.c
  */
 #include "runtime/cuda/copy.h"
+#include "runtime/cuda/dense.h"
 
 static void device_release(void *ctx, void *data) {
     cuda_free(ctx, data);
@@ -38,6 +39,7 @@ static ctsc_status device_write(diag *d, tensor *dst, const tensor *src) {
     return cuda_write(cuda_of(dst), d, tensor_data(dst), tensor_data(src), device_bytes(src));
 }
 static ctsc_status device_read(diag *d, tensor *dst, const tensor *src) {
+    TRY(dense_check_faults(d, cuda_of(src)));
     return cuda_read(cuda_of(src), d, tensor_data(dst), tensor_data(src), device_bytes(src));
 }
 
