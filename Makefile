@@ -173,7 +173,17 @@ $(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: WI
 $(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: $(BUILD)/libserve.a
 $(BUILD)/tests/unit/test_serve: WITH += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
-unit: $(UNIT_BIN) jit
+# CUDA's driver and NVRTC without a device (tests/cuda/sim/sim.h). Without sanitizers: its threads change stacks. The hash makes kernels on disk
+# that another build of it left stale.
+CUDASIM := $(BUILD)/tests/cuda/libcudasim.so
+CUDASIM_SRC := $(wildcard tests/cuda/sim/*.c)
+$(CUDASIM): $(CUDASIM_SRC) tests/cuda/sim/sim.h tests/cuda/shim.h src/cuda/abi.h Makefile
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -DSIM_SHIM='"tests/cuda/shim.h"' \
+	    -DSIM_BUILD=$$(cat $(CUDASIM_SRC) | cksum | cut -d' ' -f1) -shared -Wl,-Bsymbolic -o $@ $(CUDASIM_SRC) -pthread -ldl
+
+unit: $(UNIT_BIN) jit $(CUDASIM)
 
 # Everything that tests/run.py needs; it prints "N passed, N failed" and fails if anything did.
 # OPENBLAS_*: a setting for another machine would only slow the matrix products down.

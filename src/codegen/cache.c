@@ -12,9 +12,9 @@
 #include "codegen/cache_internal.h"
 
 #include "base/clock.h"
-#include "codegen/llvm_emit.h"
-
+#include "base/disk.h"
 #include "base/map.h"
+#include "codegen/llvm_emit.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ typedef struct cache_entry {
     enum { ENTRY_WORKING, ENTRY_READY, ENTRY_FAILED } state;
     char *key;
     size_t key_len;
-    char name[40]; /* the symbol, and the file's name */
+    char name[DISK_NAME]; /* the symbol, and the file's name */
     void *handle;
     ctsc_status status;
     char message[JIT_TEXT];
@@ -248,9 +248,7 @@ static cache_entry *cache_find(codegen *c, strbuf *key, bool *made) {
     e = mem_zalloc(sizeof *e);
     if (!e) return NULL;
     e->key_len = key->len;
-    snprintf(e->name, sizeof e->name, "k%016llx%016llx",
-             (unsigned long long)disk_hash(key->data, key->len, 1),
-             (unsigned long long)disk_hash(key->data, key->len, 2));
+    disk_name(e->name, 'k', key->data, key->len);
     if (!strmap_putn(&c->table, key->data, key->len, e)) {
         mem_free(e);
         return NULL;

@@ -6,10 +6,7 @@
  * known by its LLVM IR, the processor and the build of the compiler library; the same content gives
  * the same kernel. Thread-safe: two threads that ask for one kernel wait for one compilation.
  *
- * The folder is $XDG_CACHE_HOME/ctsc, or ~/.cache/ctsc. A file holds the whole key, a
- * checksum and the object; it is used only if all of it fits, and only if nobody but the user can write the
- * folder. Files are written under a temporary name and renamed, so processes may share the folder. When it grows over its
- * limit, the files used longest ago go. CTSC_CACHE=0 in the environment turns it off, CTSC_CACHE=DIR moves it.
+ * The folder is base/disk.h's.
  *
  * Without libctsc-jit.so every request fails with CTSC_ENVIRONMENT, and codegen_available says so beforehand.
  * Tests: tests/unit/test_codegen.c

@@ -6,6 +6,8 @@
  */
 #include "codegen/cache_internal.h"
 
+#include "base/disk.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /*
  * cuda.h - a CUDA device: its memory, its stream, its programs. Nothing here knows of tensors or graphs.
  *
- * All of CUDA is opened at run time: the driver (libcuda.so.1), the compiler of kernels (NVRTC), and, by their own users, cuBLASLt and
- * cuDNN (library.h). The library builds, loads and works without any of them; what needs them fails with CTSC_ENVIRONMENT and says what is missing.
- * CTSC_CUDA_DRIVER and CTSC_NVRTC in the environment name other files to open.
+ * All of CUDA is opened at run time: the driver (libcuda.so.1) and the compiler of kernels, NVRTC, by library.c; cuBLASLt and cuDNN by their
+ * own users. ctsc builds, loads and works without any of them; what needs them fails with CTSC_ENVIRONMENT and says what is missing.
+ * CTSC_CUDA_DRIVER and CTSC_NVRTC in the environment name other files to open (docs/cuda.md lists all variables).
  *
  * One `cuda` per device and process, made when it is first asked for, with the device's primary context. All work goes to one
  * stream of it, in the order it is asked for by whatever thread, so memory that was freed may be given to what comes next without
@@ -14,9 +14,9 @@
  * A kernel that fails (an illegal address) is found out at one of the next calls; the device's context is of no use
  * then, each later call says so, and the host's side of the process goes on.
  *
- * Files: library.c, the functions of the driver and NVRTC; context.c, devices, copies, errors; memory.c, the caching allocator; program.c, source to
- * loaded kernels, with the cache of images on disk; replay.c, calls recorded once and launched as a whole.
- * All functions are thread-safe. Tests: tests/unit/test_cuda*.c, on tests/cuda/sim where there is no device.
+ * Files: library.c, the functions of the driver and NVRTC; context.c, devices and errors; memory.c, the caching allocator; staging.c, copies;
+ * program.c, source to loaded kernels, with the cache of images on disk; replay.c, calls recorded once and launched as a whole (replay.h).
+ * All functions are thread-safe. Tests: tests/unit/test_cuda_*.c, on a simulated device (tests/cuda/sim), so on any machine.
  */
 #ifndef CTSC_CUDA_CUDA_H
 #define CTSC_CUDA_CUDA_H
@@ -100,7 +100,8 @@ typedef struct cuda_shape {
     unsigned grid[3], block[3];
     size_t shared; /* bytes of dynamic shared memory of a block */
 } cuda_shape;
-/* params: the kernel's parameters as one struct lies in memory (its kernel takes that struct by value), at most 4000 bytes. */
+/* params: the kernel's parameters as one struct lies in memory (its kernel takes that struct by value), nbytes the struct's size, at most
+ * 4000. A grid of no blocks is no work. */
 ctsc_status cuda_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *shape, const void *params, size_t nbytes);
 /* Blocks of so many threads that the device runs at once, for grid-stride kernels. */
 int cuda_resident_blocks(cuda *c, const cuda_kernel *k, int threads, size_t shared);

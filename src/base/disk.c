@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * disk.c - the folder of compiled kernels.
+ * disk.c - the files of a folder of compiled kernels (disk.h).
  *
  * A file NAME.o, numbers as the processor writes them:
  *   1. 8 bytes   "ctsc-k01"
  *   2. 8 bytes   length of the key
- *   3. 8 bytes   length of the object
- *   4. 8 bytes   checksum of key and object (disk_hash)
- *   5. the key, the object, nothing more.
+ *   3. 8 bytes   length of the data
+ *   4. 8 bytes   checksum of key and data (disk_hash)
+ *   5. the key, the data, nothing more.
  * NAME is a hash of the key, so two keys can meet in one file: then the last one written stays.
  *
- * Objects are native code: the folder must belong to the user and be writable by nobody else, and links are
+ * What is stored is code to run: the folder must belong to the user and be writable by nobody else, and links are
  * not followed. Reading a file marks it as used (its modification time).
  */
-#include "codegen/cache_internal.h"
+#include "base/disk.h"
+
+#include "base/vec.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -41,6 +43,11 @@ uint64_t disk_hash(const void *p, size_t len, uint64_t seed) {
     }
     h *= 0x94d049bb133111ebu;
     return h ^ (h >> 31);
+}
+
+void disk_name(char name[DISK_NAME], char kind, const void *key, size_t key_len) {
+    snprintf(name, DISK_NAME, "%c%016llx%016llx", kind, (unsigned long long)disk_hash(key, key_len, 1),
+             (unsigned long long)disk_hash(key, key_len, 2));
 }
 
 /* ---- the folder ------------------------------------------------------------------------- */
@@ -113,10 +120,10 @@ static bool disk_parse(const unsigned char *file, size_t size, const char *key, 
     if (DISK_HEADER + lengths[0] + lengths[1] != size || memcmp(file + DISK_HEADER, key, key_len) != 0)
         return false;
     if (lengths[2] != disk_hash(file + DISK_HEADER, size - DISK_HEADER, 0)) return false;
-    void *object = mem_alloc((size_t)lengths[1]);
-    if (!object) return false;
-    memcpy(object, file + DISK_HEADER + key_len, (size_t)lengths[1]);
-    *data = object;
+    void *copy = mem_alloc((size_t)lengths[1]);
+    if (!copy) return false;
+    memcpy(copy, file + DISK_HEADER + key_len, (size_t)lengths[1]);
+    *data = copy;
     *out = (size_t)lengths[1];
     return true;
 }
