@@ -276,6 +276,7 @@ CTSC_API ctsc_cancel *ctsc_cancel_new(void); /* NULL without memory */
 CTSC_API void ctsc_cancel_free(ctsc_cancel *c); /* c may be NULL */
 CTSC_API void ctsc_cancel_set(ctsc_cancel *c);
 CTSC_API void ctsc_cancel_clear(ctsc_cancel *c);
+CTSC_API bool ctsc_cancel_is_set(const ctsc_cancel *c);
 
 /* Limits of a call and what it reports to. A call that meets a limit fails with CTSC_LIMIT; the module can be run again. Time and cancellation are looked at
  * between operators: one that has begun ends first. With max_steps, cancel or timeout_us the program's own loops over numbers run in the

@@ -46,7 +46,7 @@ typedef struct model_stats {
     struct { counter count, input_ns, infer_ns, output_ns; } batch[STATS_BATCHES];
     histogram request, queued;
     counter codes[METRICS_CODES];
-    counter rejected_full, rejected_timeout, reloads, reload_failures;
+    counter rejected_full, rejected_timeout, cancelled /* the client hung up */, reloads, reload_failures;
     counter window_next;
     _Atomic uint32_t window_us[STATS_WINDOW];
 } model_stats;
