@@ -78,7 +78,7 @@ static void metrics_rejected_row(void *ctx, entry *e) {
     const struct { const char *reason; uint64_t n; } rows[] = {{"queue_full", counter_get(&e->stats.rejected_full)},
                                                                {"timeout_in_queue", counter_get(&e->stats.rejected_timeout)},
                                                                {"client_gone", counter_get(&e->stats.cancelled)}};
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         buffer_puts(w->out, "ctsc_requests_rejected_total{");
         metrics_labels(w->out, e);
         buffer_printf(w->out, ",reason=\"%s\"} %llu\n", rows[i].reason, (unsigned long long)rows[i].n);

@@ -31,7 +31,7 @@ typedef struct histogram { counter bucket[HISTOGRAM_BUCKETS]; counter ns; } hist
 void histogram_add(histogram *h, uint64_t ns);
 
 /* HTTP status codes that a request for an inference may end with, and the slot that counts it. */
-enum { METRICS_CODES = 12 };
+enum { METRICS_CODES = 13 };
 extern const int metrics_codes[METRICS_CODES];
 int metrics_code_slot(int status);
 
