@@ -8,6 +8,7 @@
  *   Errors     Every function that can fail returns a ctsc_status. On failure it fills the
  *              ctsc_error the caller passed (which may be NULL) and leaves its out-parameters
  *              untouched. The library never prints, exits or jumps.
+ *              NULL for a path, a text, an array or a value that is needed is CTSC_USAGE, and makers answer it with NULL.
  *   Ownership  A function named ..._new, ..._load, ..._get or with an out-parameter of handle type
  *              gives the caller a reference, to be released with the matching ..._free.
  *              Arguments are borrowed for the call unless the comment says otherwise.
