@@ -8,6 +8,7 @@
  *   Errors     Every function that can fail returns a ctsc_status. On failure it fills the
  *              ctsc_error the caller passed (which may be NULL) and leaves its out-parameters
  *              untouched. The library never prints, exits or jumps.
+ *              NULL for a path, a text, an array or a value that is needed is CTSC_USAGE, and makers answer it with NULL.
  *   Ownership  A function named ..._new, ..._load, ..._get or with an out-parameter of handle type
  *              gives the caller a reference, to be released with the matching ..._free.
  *              Arguments are borrowed for the call unless the comment says otherwise.
@@ -276,6 +277,7 @@ CTSC_API ctsc_cancel *ctsc_cancel_new(void); /* NULL without memory */
 CTSC_API void ctsc_cancel_free(ctsc_cancel *c); /* c may be NULL */
 CTSC_API void ctsc_cancel_set(ctsc_cancel *c);
 CTSC_API void ctsc_cancel_clear(ctsc_cancel *c);
+CTSC_API bool ctsc_cancel_is_set(const ctsc_cancel *c);
 
 /* Limits of a call and what it reports to. A call that meets a limit fails with CTSC_LIMIT; the module can be run again. Time and cancellation are looked at
  * between operators: one that has begun ends first. With max_steps, cancel or timeout_us the program's own loops over numbers run in the

@@ -229,9 +229,10 @@ static ctsc_value *scope_run(ctsc_scope *s, diag *d, const char *op, function *f
 
 ctsc_value *ctsc_scope_call(ctsc_scope *s, const char *op, size_t nargs, const char *const *names, ctsc_value *const *args) {
     if (scope_failed(s)) return NULL;
-    for (size_t i = 0; i < nargs; i++)
-        if (!scope_given(s, op, args[i])) return NULL;
     diag *d = &s->error.d;
+    if (api_given(d, op, "the operator's name") != CTSC_OK) return NULL;
+    for (size_t i = 0; i < nargs; i++)
+        if (!scope_given(s, op, args ? args[i] : NULL)) return NULL;
     call_arg few[CALL_FEW], *formal = nargs <= CALL_FEW ? few : mem_alloc(nargs * sizeof *formal);
     value fewer[CALL_FEW], *values = nargs <= CALL_FEW ? fewer : mem_alloc(nargs * sizeof *values);
     ctsc_value *h = NULL;
@@ -309,11 +310,12 @@ ctsc_value *ctsc_float(ctsc_scope *s, double f) {
     return scope_made(s, value_float(f));
 }
 ctsc_value *ctsc_string(ctsc_scope *s, const char *text) {
-    return scope_failed(s) ? NULL : ctsc_take(s, ctsc_string_new(text, strlen(text)));
+    if (scope_failed(s) || api_given(&s->error.d, text, "ctsc_string: the text") != CTSC_OK) return NULL;
+    return ctsc_take(s, ctsc_string_new(text, strlen(text)));
 }
 
 ctsc_value *ctsc_ints(ctsc_scope *s, size_t n, const int64_t *ints) {
-    if (scope_failed(s)) return NULL;
+    if (scope_failed(s) || (n && api_given(&s->error.d, ints, "ctsc_ints: the list") != CTSC_OK)) return NULL;
     list *l = list_new(LIST_INT, TYPE_INT, n);
     if (!l) return diag_no_memory(&s->error.d), NULL;
     for (size_t i = 0; i < n; i++) (void)list_append_take(l, value_int(ints[i])); /* there is room */
@@ -338,13 +340,13 @@ static ctsc_value *scope_container(ctsc_scope *s, ctsc_value *h, size_t n, ctsc_
 
 ctsc_value *ctsc_list(ctsc_scope *s, size_t n, ctsc_value *const *items) {
     for (size_t i = 0; i < n; i++)
-        if (!scope_given(s, "ctsc_list", items[i])) return NULL;
+        if (!scope_given(s, "ctsc_list", items ? items[i] : NULL)) return NULL;
     return scope_failed(s) ? NULL : scope_container(s, ctsc_take(s, ctsc_list_new(n, items)), n, items);
 }
 
 ctsc_value *ctsc_tuple(ctsc_scope *s, size_t n, ctsc_value *const *items) {
     for (size_t i = 0; i < n; i++)
-        if (!scope_given(s, "ctsc_tuple", items[i])) return NULL;
+        if (!scope_given(s, "ctsc_tuple", items ? items[i] : NULL)) return NULL;
     return scope_failed(s) ? NULL : scope_container(s, ctsc_take(s, ctsc_tuple_new(n, items)), n, items);
 }
 

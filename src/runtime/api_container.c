@@ -37,8 +37,9 @@ static type *api_common_type(size_t n, ctsc_value *const *items) {
 }
 
 ctsc_value *ctsc_dict_new(size_t n, ctsc_value *const *keys, ctsc_value *const *items) {
+    if (!api_all_given(n, keys) || !api_all_given(n, items)) return NULL;
     for (size_t i = 0; i < n; i++)
-        if (!keys[i] || !items[i] || !api_is_key(keys[i]->v)) return NULL;
+        if (!api_is_key(keys[i]->v)) return NULL;
     dict *d = dict_new(api_common_type(n, keys), api_common_type(n, items));
     if (!d) return NULL;
     for (size_t i = 0; i < n; i++)
@@ -65,7 +66,7 @@ static const value *api_field(const tuple *t, const char *name) {
 ctsc_value *ctsc_value_get(const ctsc_value *v, const char *name) {
     const value *found = NULL;
     value item, key;
-    switch (v ? (int)v->v.tag : V_NONE) {
+    switch (v && name ? (int)v->v.tag : V_NONE) {
     case V_OBJECT: found = api_slot(v->v.u.object, name); break;
     case V_TUPLE: found = api_field(v->v.u.tuple, name); break;
     case V_DICT: {

@@ -32,7 +32,8 @@ static ctsc_status api_load(diag *d, reader r, ctsc_module **out) {
 ctsc_status ctsc_module_load(const char *path, ctsc_module **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     reader r;
-    ctsc_status s = reader_open_file(d, path, &r);
+    ctsc_status s = api_given(d, path, "the path");
+    if (s == CTSC_OK) s = reader_open_file(d, path, &r);
     if (s == CTSC_OK) s = api_load(d, r, out);
     return api_leave(e, &own, s);
 }
@@ -48,14 +49,16 @@ ctsc_status ctsc_module_load_fd(int fd, ctsc_module **out, ctsc_error *e) {
 ctsc_status ctsc_module_load_memory(const void *data, size_t len, ctsc_module **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     reader r;
-    ctsc_status s = reader_open_memory(d, data, len, &r);
+    ctsc_status s = len ? api_given(d, data, "the archive") : CTSC_OK;
+    if (s == CTSC_OK) s = reader_open_memory(d, data, len, &r);
     if (s == CTSC_OK) s = api_load(d, r, out);
     return api_leave(e, &own, s);
 }
 
 ctsc_status ctsc_module_save(const ctsc_module *m, const char *path, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
-    return api_leave(e, &own, module_save(d, m->m, path));
+    ctsc_status s = api_given(d, path, "the path");
+    return api_leave(e, &own, s == CTSC_OK ? module_save(d, m->m, path) : s);
 }
 
 ctsc_status ctsc_module_freeze(ctsc_module *m, bool fold_weights, ctsc_error *e) {
@@ -112,8 +115,8 @@ char *ctsc_module_method_schema(const ctsc_module *m, const char *method) {
 }
 
 ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, function **out) {
-    *out = module_method(m->m, name);
-    if (*out) return CTSC_OK;
+    if (!name) return api_given(d, name, "the method's name");
+    if ((*out = module_method(m->m, name))) return CTSC_OK;
     strbuf sb = STRBUF_INIT;
     for (size_t i = 0; i < ctsc_module_method_count(m); i++)
         sb_printf(&sb, "%s%s", i ? ", " : "", ctsc_module_method_name(m, i));

@@ -178,6 +178,7 @@ static ctsc_status graph_for(const ctsc_module *m, const char *method, size_t na
     graph *g = NULL;
     value *full = NULL;
     ctsc_status s = api_method(m, d, method, &f);
+    if (s == CTSC_OK && !api_all_given(nargs, args)) s = diag_fail(d, CTSC_USAGE, "%s: an argument is NULL", method);
     if (s == CTSC_OK && !arena_init(&o.arena)) s = diag_no_memory(d);
     if (s == CTSC_OK) s = graph_for_level(m, f, d, &g);
     bool run = s == CTSC_OK && (nargs || !graph_for_needs_arguments(f));

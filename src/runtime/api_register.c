@@ -115,6 +115,7 @@ ctsc_status ctsc_load_library(const char *path, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     union { void *object; ctsc_status (*fn)(ctsc_error *e); } init = {NULL};
     ctsc_error said = {{0}};
+    if (api_given(d, path, "the path") != CTSC_OK) return api_leave(e, &own, CTSC_USAGE); /* dlopen would open the program itself */
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) return api_leave(e, &own, diag_fail(d, CTSC_ENVIRONMENT, "cannot load %s", dlerror()));
     init.object = dlsym(handle, "ctsc_library_init");

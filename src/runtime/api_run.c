@@ -28,6 +28,10 @@ void ctsc_cancel_clear(ctsc_cancel *c) {
     atomic_store_explicit(&c->set, false, memory_order_relaxed);
 }
 
+bool ctsc_cancel_is_set(const ctsc_cancel *c) {
+    return atomic_load_explicit(&c->set, memory_order_relaxed);
+}
+
 static void run_print_stdout(void *ctx, const char *text, size_t len) {
     (void)ctx;
     fwrite(text, 1, len, stdout);
@@ -90,6 +94,7 @@ ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nar
     diag own, *d = api_enter(e, &own);
     function *f = NULL;
     ctsc_status s = api_method(m, d, method, &f);
+    if (s == CTSC_OK && !api_all_given(nargs, args)) s = diag_fail(d, CTSC_USAGE, "%s: an argument is NULL", method);
     if (s != CTSC_OK) return api_leave(e, &own, s);
     workspace *w = workspace_take(&m->m->workspaces);
     if (!w) return api_leave(e, &own, diag_no_memory(d));

@@ -123,12 +123,12 @@ ctsc_value *ctsc_float_new(double f) {
     return api_wrap_take(value_float(f));
 }
 ctsc_value *ctsc_string_new(const char *bytes, size_t len) {
-    str *s = str_new(bytes, len);
+    str *s = bytes || !len ? str_new(bytes ? bytes : "", len) : NULL;
     return s ? api_wrap_take(value_str_take(s)) : NULL;
 }
 
 ctsc_value *ctsc_tuple_new(size_t n, ctsc_value *const *items) {
-    tuple *t = tuple_new(n, NULL);
+    tuple *t = api_all_given(n, items) ? tuple_new(n, NULL) : NULL;
     if (!t) return NULL;
     for (size_t i = 0; i < n; i++) t->items[i] = value_ref(items[i]->v);
     return api_wrap_take(value_tuple_take(t));
@@ -138,6 +138,7 @@ ctsc_value *ctsc_list_new(size_t n, ctsc_value *const *items) {
     static const struct { uint8_t tag; list_kind kind; } flat[] = {
         {V_INT, LIST_INT}, {V_FLOAT, LIST_FLOAT}, {V_BOOL, LIST_BOOL}, {V_TENSOR, LIST_TENSOR}};
     list_kind kind = LIST_VALUE;
+    if (!api_all_given(n, items)) return NULL;
     for (size_t k = 0; n && k < sizeof flat / sizeof *flat; k++)
         if (items[0]->v.tag == flat[k].tag) kind = flat[k].kind;
     for (size_t i = 1; i < n; i++)
@@ -213,7 +214,8 @@ bool ctsc_value_close(const ctsc_value *got, const ctsc_value *want, double rtol
     api_reads(got, "ctsc_value_close");
     api_reads(want, "ctsc_value_close");
     strbuf sb = STRBUF_INIT;
-    bool same = value_close(got->v, want->v, rtol, atol, &sb);
+    if (!got || !want) sb_puts(&sb, "there is no value");
+    bool same = got && want && value_close(got->v, want->v, rtol, atol, &sb);
     if (!same && why) *why = sb_take(&sb);
     sb_free(&sb);
     return same;
@@ -222,8 +224,9 @@ bool ctsc_value_close(const ctsc_value *got, const ctsc_value *want, double rtol
 ctsc_status ctsc_value_load(const char *path, ctsc_value **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     value v = value_none();
+    ctsc_status s = api_given(d, path, "the path");
+    if (s != CTSC_OK) return api_leave(e, &own, s);
     size_t n = strlen(path);
-    ctsc_status s;
     if (n > 4 && (!strcmp(path + n - 4, ".npy") || !strcmp(path + n - 4, ".npz"))) {
         s = load_numpy_file(d, path, &v);
     } else {
@@ -241,17 +244,19 @@ ctsc_status ctsc_value_load(const char *path, ctsc_value **out, ctsc_error *e) {
 
 ctsc_status ctsc_value_save(const ctsc_value *v, const char *path, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
-    return api_leave(e, &own, save_pickled_file(d, v->v, path));
+    ctsc_status s = api_given(d, v, "the value");
+    if (s == CTSC_OK) s = api_given(d, path, "the path");
+    return api_leave(e, &own, s == CTSC_OK ? save_pickled_file(d, v->v, path) : s);
 }
 
 /* ---- tensors --------------------------------------------------------------------------------------- */
 
-static ctsc_status api_check_tensor(diag *d, int dtype, int ndim) {
+static ctsc_status api_check_tensor(diag *d, int dtype, int ndim, const int64_t *sizes) {
     if (!dtype_valid(dtype)) return diag_fail(d, CTSC_USAGE, "%d is not an element type", dtype);
     if (dtype_is_quantised((enum dtype)dtype)) return diag_fail(d, CTSC_USAGE, "a tensor of a quantized type has to come from an operator or a file");
     if (ndim < 0 || ndim > TENSOR_MAX_DIMS)
         return diag_fail(d, CTSC_USAGE, "a tensor has 0 to %d dimensions, not %d", TENSOR_MAX_DIMS, ndim);
-    return CTSC_OK;
+    return ndim ? api_given(d, sizes, "the list of sizes") : CTSC_OK;
 }
 
 static ctsc_status api_give_tensor(diag *d, tensor *t, ctsc_value **out) {
@@ -264,7 +269,7 @@ static ctsc_status api_give_tensor(diag *d, tensor *t, ctsc_value **out) {
 ctsc_status ctsc_tensor_new(ctsc_dtype dt, int ndim, const int64_t *sizes, ctsc_value **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     tensor *t = NULL;
-    ctsc_status s = api_check_tensor(d, dt, ndim);
+    ctsc_status s = api_check_tensor(d, dt, ndim, sizes);
     if (s == CTSC_OK) s = tensor_zeros(d, (dtype)dt, ndim, sizes, &t);
     if (s == CTSC_OK) s = api_give_tensor(d, t, out);
     return api_leave(e, &own, s);
@@ -273,7 +278,7 @@ ctsc_status ctsc_tensor_new(ctsc_dtype dt, int ndim, const int64_t *sizes, ctsc_
 ctsc_status ctsc_tensor_borrow(ctsc_dtype dt, int ndim, const int64_t *sizes, void *data,
                                void (*release)(void *ctx, void *data), void *ctx, ctsc_value **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
-    ctsc_status s = api_check_tensor(d, dt, ndim);
+    ctsc_status s = api_check_tensor(d, dt, ndim, sizes);
     int64_t strides[TENSOR_MAX_DIMS];
     size_t bytes = s == CTSC_OK ? dtype_size((dtype)dt) : 0;
     for (int i = ndim; s == CTSC_OK && i-- > 0;) {

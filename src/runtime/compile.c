@@ -245,6 +245,7 @@ static char *compile_stem(const char *path) {
 ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o, ctsc_module **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     source *src = NULL;
+    if (api_given(d, path, "the path") != CTSC_OK) return api_leave(e, &own, CTSC_USAGE);
     char *stem = compile_stem(path);
     const char *slash = strrchr(path, '/');
     char *folder = mem_strndup(path, slash ? (size_t)(slash + 1 - path) : 0);
@@ -259,6 +260,7 @@ ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o,
 ctsc_status ctsc_module_compile_text(const char *name, const char *text, size_t len, const ctsc_compile_options *o,
                                      ctsc_module **out, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
+    if (api_given(d, name, "the name") != CTSC_OK || (len && api_given(d, text, "the source") != CTSC_OK)) return api_leave(e, &own, CTSC_USAGE);
     char *stem = compile_stem(name);
     source *src = stem ? source_new(name, text, len) : NULL;
     ctsc_status s = src ? compile_source(d, NULL, *stem ? stem : "program", src, o, out) : diag_no_memory(d);

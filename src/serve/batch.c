@@ -79,6 +79,11 @@ static void batch_drop(void *ctx, const char *text, size_t len) {
 
 /* What a failed call means to the client. */
 static int batch_status(const job *j, ctsc_status s, const ctsc_error *e, char *error, size_t size) {
+    if (job_is_orphan(j)) {
+        counter_add(&j->model->stats->cancelled, 1);
+        snprintf(error, size, "the client hung up");
+        return 499;
+    }
     if (s == CTSC_LIMIT && j->deadline_ns && clock_ns() >= j->deadline_ns) {
         snprintf(error, size, "the request timed out while the model ran");
         return 504;
@@ -91,12 +96,13 @@ static int batch_status(const job *j, ctsc_status s, const ctsc_error *e, char *
     }
 }
 
-/* One call. deadline: of the job, or the earliest of the batch. */
-static ctsc_status batch_call(const model *m, const job *j, ctsc_value *const *args, uint64_t deadline, outputs *o, ctsc_error *e) {
+/* One call. deadline: of the job, or the earliest of the batch; cancel: what else stops it. */
+static ctsc_status batch_call(const model *m, const job *j, ctsc_value *const *args, uint64_t deadline, const ctsc_cancel *cancel, outputs *o,
+                              ctsc_error *e) {
     ctsc_run_options ro = {.size = sizeof ro, .print = batch_drop, .max_bytes = m->config.max_bytes};
     ctsc_value *result = NULL;
     if (deadline) { /* without one, nothing stops the call: loops that can be stopped are not run as native code */
-        ro.cancel = m->cancel;
+        ro.cancel = cancel;
         uint64_t now = clock_ns();
         if (now >= deadline) return CTSC_LIMIT;
         ro.timeout_us = (deadline - now) / 1000 + 1;
@@ -123,7 +129,7 @@ static void batch_run_one(model *m, job *j, ctsc_error *e) {
     outputs o = {0};
     uint64_t start = clock_ns(), cpu = batch_cpu_ns();
     counter_add(&m->stats->running, 1);
-    ctsc_status s = batch_call(m, j, j->args, j->deadline_ns, &o, e);
+    ctsc_status s = batch_call(m, j, j->args, j->deadline_ns, j->cancel ? j->cancel : m->cancel, &o, e);
     uint64_t end = clock_ns();
     atomic_fetch_sub_explicit(&m->stats->running, 1, memory_order_relaxed);
     j->infer_ns = end - start;
@@ -198,7 +204,7 @@ static bool batch_run_together(model *m, job **jobs, size_t n, ctsc_error *e) {
     outputs o = {0};
     uint64_t laid = clock_ns();
     counter_add(&m->stats->running, 1);
-    ok = ok && batch_call(m, jobs[0], args, deadline, &o, e) == CTSC_OK;
+    ok = ok && batch_call(m, jobs[0], args, deadline, m->cancel, &o, e) == CTSC_OK;
     atomic_fetch_sub_explicit(&m->stats->running, 1, memory_order_relaxed);
     uint64_t end = clock_ns();
     for (size_t i = 0; args && i < nargs; i++) ctsc_value_free(args[i]);

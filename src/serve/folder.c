@@ -222,6 +222,16 @@ static bool folder_superseded(repository *r, const entry *e) {
     return false;
 }
 
+/* Does DIR/NAME.pt hold values (weights, inputs) and no module? People keep both in one folder. */
+static bool folder_is_data(const repository *r, const entry *e) {
+    char *loose = folder_join(r->options->folder, e->name, ".pt");
+    ctsc_value *v = NULL;
+    bool data = loose && e->path && !strcmp(loose, e->path) && ctsc_value_load(loose, &v, NULL) == CTSC_OK;
+    ctsc_value_free(v);
+    free(loose);
+    return data;
+}
+
 /* Settings, then the archive. override: the text of a config, or NULL. */
 static bool folder_load(repository *r, entry *e, const char *override, char *why, size_t size) {
     size_t config_len = override ? strlen(override) : 0, len = 0;
@@ -243,7 +253,11 @@ static bool folder_load(repository *r, entry *e, const char *override, char *why
     if (bytes) ok = model_new(e->name, e->version, bytes, len, &config, &e->stats, &m, why, size);
     else ok = skip;
     config_free(&config);
-    bool again = e->loaded.inode != 0;
+    bool again = e->loaded.inode != 0, data = !ok && !e->current && folder_is_data(r, e);
+    if (data) snprintf(why, size, "the file is no model: torch.save wrote it, not torch.jit.save");
+    pthread_mutex_lock(&r->lock);
+    e->is_data = data;
+    pthread_mutex_unlock(&r->lock);
     if (!ok) folder_fail(r, e, why);
     else folder_swap(r, e, m, skip ? "a higher version serves" : "");
     if (ok && !skip && again) counter_add(&e->stats.reloads, 1);

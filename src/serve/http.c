@@ -7,7 +7,8 @@
  * connection; the thread that has the result resumes it. What libmicrohttpd does not limit is how long a request may take to arrive:
  * its timeout is for silence, and a client that sends a byte now and then is never silent. So every connection notes since when it is
  * in its phase, and http_tend shuts down the sockets that are too long in one. It also looks for clients that went away in the middle of a
- * request: libmicrohttpd 0.9.75 with epoll does not notice an end that arrives together with data.
+ * request, which libmicrohttpd 0.9.75 with epoll does not notice if the end arrives together with data, or while the connection is suspended:
+ * what their requests run is cancelled.
  * Invariants. A connection is in the list from STARTED to CLOSED; its descriptor is open as long.
  * Tests: tests/serve/client.py
  */
@@ -40,6 +41,7 @@ typedef struct http_connection {
     struct http *h;
     struct MHD_Connection *c;
     int fd;
+    ctsc_cancel *cancel; /* of the request; NULL without memory */
     atomic_uint_fast64_t since_ns, limit_ns; /* since when it does what it does; 0: that may take any time */
     char *body;
     size_t cap, dropped;
@@ -89,6 +91,7 @@ static void http_opened(http *h, struct MHD_Connection *mc, void **context) {
     c->h = h;
     c->c = mc;
     c->fd = fd ? fd->connect_fd : -1;
+    c->cancel = ctsc_cancel_new();
     http_address(address ? address->client_addr : NULL, c->address, sizeof c->address);
     http_phase(c, clock_ns(), http_between_ns(h));
     pthread_mutex_lock(&h->lock);
@@ -115,10 +118,12 @@ static void http_notify_connection(void *cls, struct MHD_Connection *mc, void **
     buffer_free(&c->x.reply);
     free(c->body);
     free(c->keep);
+    ctsc_cancel_free(c->cancel);
     free(c);
 }
 
-/* The client has closed its side, and everything it sent has been read: a request that is not whole now never will be. */
+/* The client has closed its side, and everything it sent has been read: a request that is not whole now never will be, and the result of one
+ * that runs has hardly anybody who waits for it (half-closed connections look the same). */
 static bool http_is_gone(const http_connection *c) {
     struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
     int unread = 0;
@@ -130,13 +135,24 @@ void http_tend(http *h) {
     pthread_mutex_lock(&h->lock);
     for (http_connection *c = h->connections; c; c = c->next) {
         uint64_t limit = atomic_load_explicit(&c->limit_ns, memory_order_acquire), since = atomic_load_explicit(&c->since_ns, memory_order_acquire);
-        if (c->fd < 0 || !limit || now < since) continue;
+        if (c->fd < 0 || now < since) continue;
+        if (!limit) { /* it works */
+            if (c->cancel && now - since >= HTTP_GONE_NS && http_is_gone(c)) ctsc_cancel_set(c->cancel);
+            continue;
+        }
         bool late = now - since >= limit;
         if (!late && (atomic_load_explicit(&c->answering, memory_order_acquire) || now - since < HTTP_GONE_NS || !http_is_gone(c))) continue;
         shutdown(c->fd, SHUT_RDWR);
         c->fd = -1;
         if (late) counter_add(&h->s->stats.receive_timeouts, 1);
     }
+    pthread_mutex_unlock(&h->lock);
+}
+
+void http_cancel(http *h) {
+    pthread_mutex_lock(&h->lock);
+    for (http_connection *c = h->connections; c; c = c->next)
+        if (c->cancel) ctsc_cancel_set(c->cancel);
     pthread_mutex_unlock(&h->lock);
 }
 
@@ -223,8 +239,9 @@ static enum MHD_Result http_begin(http *h, struct MHD_Connection *c, const char 
     buffer reply = r->x.reply;
     reply.len = 0;
     reply.failed = false;
-    r->x = (exchange){.s = h->s, .method = method, .path = url, .started_ns = now, .defer = http_defer, .done = http_done, .keep = &r->keep,
-                      .reply = reply};
+    if (r->cancel) ctsc_cancel_clear(r->cancel);
+    r->x = (exchange){.s = h->s, .method = method, .path = url, .started_ns = now, .cancel = r->cancel, .defer = http_defer, .done = http_done,
+                      .keep = &r->keep, .reply = reply};
     r->x.authorization = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
     r->x.content_encoding = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Encoding");
     r->x.header_length = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Inference-Header-Content-Length");

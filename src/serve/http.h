@@ -10,8 +10,11 @@ typedef struct http http;
 /* Listens and serves until http_stop. NULL: *why. */
 http *http_start(server *s, access_log *log, char *why, size_t size);
 int http_port(const http *h);
-/* Closes connections on which a request has been arriving for too long. Called every second or so. */
+/* Closes connections on which a request has been arriving for too long, and cancels the requests of clients that have hung up. Called a few
+ * times a second. */
 void http_tend(http *h);
+/* Stops what the models run for requests. */
+void http_cancel(http *h);
 /* Takes no new connections; answers on the others say that it was the last one. */
 void http_quiesce(http *h);
 /* Requests without an answer, those of which only a part has arrived, and connections. */

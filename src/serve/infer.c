@@ -106,6 +106,7 @@ bool infer_handle(exchange *x, model *m_take) {
     q->job.defer = infer_defer;
     q->job.finish = infer_finish;
     q->job.ctx = q;
+    q->job.cancel = x->cancel;
     q->job.args = m_take->ninputs <= INFER_FEW ? q->few : calloc(m_take->ninputs, sizeof *q->job.args);
     if (m_take->config.timeout_us) q->job.deadline_ns = x->started_ns + m_take->config.timeout_us * 1000;
     snprintf(x->model, sizeof x->model, "%s", m_take->name);

@@ -76,8 +76,9 @@ static void metrics_code_row(void *ctx, entry *e) {
 static void metrics_rejected_row(void *ctx, entry *e) {
     metrics_walk *w = ctx;
     const struct { const char *reason; uint64_t n; } rows[] = {{"queue_full", counter_get(&e->stats.rejected_full)},
-                                                               {"timeout_in_queue", counter_get(&e->stats.rejected_timeout)}};
-    for (int i = 0; i < 2; i++) {
+                                                               {"timeout_in_queue", counter_get(&e->stats.rejected_timeout)},
+                                                               {"client_gone", counter_get(&e->stats.cancelled)}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         buffer_puts(w->out, "ctsc_requests_rejected_total{");
         metrics_labels(w->out, e);
         buffer_printf(w->out, ",reason=\"%s\"} %llu\n", rows[i].reason, (unsigned long long)rows[i].n);
@@ -199,7 +200,7 @@ void metrics_write(server *s, buffer *out) {
     metrics_walk w = {.out = out};
     static const struct { const char *name, *kind, *help; void (*row)(void *ctx, entry *e); } more[] = {
         {"ctsc_requests_total", "counter", "Inference requests by HTTP status", metrics_code_row},
-        {"ctsc_requests_rejected_total", "counter", "Inference requests that never ran", metrics_rejected_row},
+        {"ctsc_requests_rejected_total", "counter", "Inference requests that ended without a result of the model's: turned away, or given up by the client", metrics_rejected_row},
         {"ctsc_request_duration_seconds", "histogram", "Time from the whole request to its response", metrics_request_row},
         {"ctsc_queue_duration_seconds", "histogram", "Time in queues", metrics_queue_row},
         {"ctsc_batch_size", "histogram", "Rows of one call", metrics_batch_row}};

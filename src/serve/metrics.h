@@ -31,7 +31,7 @@ typedef struct histogram { counter bucket[HISTOGRAM_BUCKETS]; counter ns; } hist
 void histogram_add(histogram *h, uint64_t ns);
 
 /* HTTP status codes that a request for an inference may end with, and the slot that counts it. */
-enum { METRICS_CODES = 12 };
+enum { METRICS_CODES = 13 };
 extern const int metrics_codes[METRICS_CODES];
 int metrics_code_slot(int status);
 
@@ -46,7 +46,7 @@ typedef struct model_stats {
     struct { counter count, input_ns, infer_ns, output_ns; } batch[STATS_BATCHES];
     histogram request, queued;
     counter codes[METRICS_CODES];
-    counter rejected_full, rejected_timeout, reloads, reload_failures;
+    counter rejected_full, rejected_timeout, cancelled /* the client hung up */, reloads, reload_failures;
     counter window_next;
     _Atomic uint32_t window_us[STATS_WINDOW];
 } model_stats;

@@ -24,6 +24,7 @@ typedef struct exchange {
     const char *body; /* body[body_len] is a NUL byte. May be NULL if body_len is 0 */
     size_t body_len;
     uint64_t started_ns;
+    ctsc_cancel *cancel; /* set when nobody waits for the response any more; NULL: that is never known */
 
     int status;
     const char *type;  /* of the content */

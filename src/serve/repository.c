@@ -122,7 +122,7 @@ bool repository_all_ready(repository *r) {
     bool ready = true;
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < r->n; i++)
-        if (r->entries[i]->wanted && r->entries[i]->here && !r->entries[i]->current) ready = false;
+        if (r->entries[i]->wanted && r->entries[i]->here && !r->entries[i]->current && !r->entries[i]->is_data) ready = false;
     pthread_mutex_unlock(&r->lock);
     return ready;
 }

@@ -23,6 +23,7 @@ typedef struct entry {
     file_stamp seen, loaded; /* of the archive and its config: at the last look, and when it was last (tried to be) loaded */
     file_stamp config_seen, config_loaded;
     bool here;               /* the file was there at the last look */
+    bool is_data;            /* no model, but a file of torch.save's that lies beside the models: nobody waits for it */
     bool wanted;             /* is to be loaded whenever it is not, or has changed */
     entry_state state;
     char reason[300];        /* why it is not ready */

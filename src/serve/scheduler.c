@@ -183,7 +183,7 @@ void scheduler_expire(model *m, uint64_t now) {
     job *late = NULL, *prev = NULL;
     pthread_mutex_lock(&m->lock);
     for (job **at = &m->head; *at;) {
-        if ((*at)->deadline_ns && (*at)->deadline_ns <= now) {
+        if (job_is_orphan(*at) || ((*at)->deadline_ns && (*at)->deadline_ns <= now)) {
             job *j = scheduler_unlink(m, at, prev);
             j->next = late;
             late = j;
@@ -196,10 +196,11 @@ void scheduler_expire(model *m, uint64_t now) {
     while (late) {
         job *j = late;
         late = j->next;
-        counter_add(&m->stats->rejected_timeout, 1);
-        j->status = 504;
+        bool orphan = job_is_orphan(j);
+        counter_add(orphan ? &m->stats->cancelled : &m->stats->rejected_timeout, 1);
+        j->status = orphan ? 499 : 504;
         j->queue_ns = now - j->arrived_ns;
-        snprintf(j->error, sizeof j->error, "the request timed out before the model was free");
+        snprintf(j->error, sizeof j->error, orphan ? "the client hung up" : "the request timed out before the model was free");
         j->finish(j, NULL, 0, 0);
     }
 }

@@ -25,6 +25,7 @@ typedef struct job {
     ctsc_value **args; /* references */
     int64_t rows;      /* along dimension 0 if it may be put together with others; else 0 */
     uint64_t arrived_ns, deadline_ns; /* 0: no deadline */
+    ctsc_cancel *cancel; /* set when nobody waits for the outcome; NULL: never. A call shared with others goes on */
 
     /* Called once before the job goes into the queue, on the submitting thread: from then on another thread may finish it. */
     void (*defer)(struct job *j);
@@ -39,13 +40,18 @@ typedef struct job {
     int64_t batch_rows; /* of the call it was in */
 } job;
 
+/* Nobody waits for it any more. (A server that ends cancels the calls of clients that do.) */
+static inline bool job_is_orphan(const job *j) {
+    return j->cancel && ctsc_cancel_is_set(j->cancel) && !ctsc_cancel_is_set(j->model->cancel);
+}
+
 typedef enum submitted { SUBMIT_DONE, SUBMIT_QUEUED, SUBMIT_FULL, SUBMIT_STOPPED } submitted;
 
 bool scheduler_start(model *m);  /* starts the threads */
 void scheduler_stop(model *m);   /* finishes what waits, joins the threads */
 /* DONE: finish has been called. QUEUED: it is called by another thread. Else the job was not taken, and nothing called. */
 submitted scheduler_submit(job *j);
-/* Finishes jobs in the queue whose deadline has passed with 504. */
+/* Finishes the jobs in the queue whose deadline has passed (504), or that nobody waits for any more (499, as nginx has it). */
 void scheduler_expire(model *m, uint64_t now);
 
 /* batch.c */

@@ -110,7 +110,10 @@ static bool server_drain(server *s, http *h, access_log *log, const sigset_t *se
             stopped = now;
             fprintf(stderr, "ctsc serve: stopping %ld requests\n", http_in_flight(h));
         }
-        if (stopped) repository_cancel(&s->repository);
+        if (stopped) {
+            repository_cancel(&s->repository); /* calls shared by several requests */
+            http_cancel(h);
+        }
         if (stopped && now - stopped > STOP_MS * 1000000ull) return http_in_flight(h) == 0;
     }
 }

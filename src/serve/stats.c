@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-const int metrics_codes[METRICS_CODES] = {200, 400, 401, 404, 405, 408, 413, 415, 429, 500, 503, 504};
+const int metrics_codes[METRICS_CODES] = {200, 400, 401, 404, 405, 408, 413, 415, 429, 499, 500, 503, 504};
 
 int metrics_code_slot(int status) {
     for (int i = 0; i < METRICS_CODES; i++)
         if (metrics_codes[i] == status) return i;
-    return status < 500 ? 1 : 9;
+    return metrics_code_slot(status < 500 ? 400 : 500);
 }
 
 const uint64_t histogram_bounds_ns[HISTOGRAM_BUCKETS - 1] = {

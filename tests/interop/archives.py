@@ -7,7 +7,9 @@
 For each module of the corpus: a script whose submodule it is, traced or scripted, is compiled to an archive. PyTorch loads that and gets the case's
 results; ctsc runs what PyTorch saves of it.
 """
+import contextlib
 import glob
+import io
 import json
 import os
 import sys
@@ -72,7 +74,7 @@ def check(ctsc, folder):
             return "the module has %r, not %r" % (p.stdout, counted)
         again = torch.jit.load(ours)
         torch.jit.save(again, theirs)
-        with torch.no_grad():
+        with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
             torch.manual_seed(0)
             got = again(*given)
         if not support.same(got, torch.load(expected), *tolerance):

@@ -349,6 +349,33 @@ def test_timeout(s):
     assert stats(s, "sleepy")["inference_stats"]["fail"]["count"] >= 1
 
 
+def counted(s, name, **labels):
+    """One number of /metrics."""
+    want = ",".join('%s="%s"' % pair for pair in labels.items())
+    m = re.search(r"^%s\{%s\} (\S+)$" % (name, re.escape(want)), s.ask("GET", "/metrics")[2].decode(), re.M)
+    return float(m.group(1)) if m else None
+
+
+def test_client_that_hangs_up(s):
+    """Its requests end, those that run and the one that waits; a client that stays gets its answer."""
+    gone = dict(name="ctsc_requests_rejected_total", model="sleepy", version="1", reason="client_gone")
+    before = counted(s, **gone)
+    body = json.dumps({"inputs": [matrix(), tensor("n", [1], [10**7], "INT64")]}).encode()
+    head = b"POST /v2/models/sleepy/infer HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    clients = [socket.create_connection(("127.0.0.1", s.port)) for _ in range(3)]  # two instances: the third waits
+    for c in clients:
+        c.sendall(head + body)
+    until(lambda: counted(s, "ctsc_requests_running", model="sleepy", version="1") == 2)
+    start = time.time()
+    for c in clients:
+        c.close()
+    until(lambda: counted(s, **gone) == before + 3)
+    assert time.time() - start < 10 and counted(s, "ctsc_requests_running", model="sleepy", version="1") == 0
+    r = s.infer("sleepy", [matrix(), tensor("n", [1], [1], "INT64")])
+    assert r["outputs"][0]["shape"] == [128, 128]
+    is_alive(s)
+
+
 def test_full_queue(s):
     def one(i):
         status, headers, data = s.ask("POST", "/v2/models/slow/infer", {"inputs": [matrix(), tensor("n", [1], [10**6], "INT64")]})
@@ -480,6 +507,18 @@ def test_broken_model(s):
 
 
 # ---- what is told --------------------------------------------------------------------------------------------------------------
+
+def test_data_beside_models(s):
+    """What torch.save wrote is no model, and the server is ready without it; a model that does not load is waited for."""
+    put(s, os.path.join(ROOT, "models", "digits_test.pt"), "digits_test.pt")
+    until(lambda: ("digits_test", "1") in index(s) and "torch.save" in index(s)[("digits_test", "1")]["reason"])
+    assert s.ask("GET", "/v2/health/ready")[0] == 200 and answer(s, "digits_test") == 503
+    put(s, os.path.join(ROOT, "models", "digits_test.pt"), "no_model", "1", "model.pt")
+    until(lambda: s.ask("GET", "/v2/health/ready")[0] == 503)
+    shutil.rmtree(os.path.join(s.folder, "no_model"))
+    os.unlink(os.path.join(s.folder, "digits_test.pt"))
+    until(lambda: s.ask("GET", "/v2/health/ready")[0] == 200)
+
 
 def test_metrics(s):
     is_alive(s)

@@ -143,7 +143,9 @@ static void api_cancel(void **state) {
     assert_non_null(strstr(ctsc_error_message(e), "cancelled"));
     pthread_join(other, NULL);
     assert_int_equal(ctsc_module_run(m, "forward", 1, &few, &o, &out, e), CTSC_LIMIT); /* still set */
+    assert_true(ctsc_cancel_is_set(c));
     ctsc_cancel_clear(c);
+    assert_false(ctsc_cancel_is_set(c));
     assert_int_equal(ctsc_module_run(m, "forward", 1, &few, &o, &out, e), CTSC_OK);
     ctsc_value_free(out), out = NULL;
     assert_int_equal(ctsc_module_run(m, "forward", 1, &arg, &t, &out, e), CTSC_LIMIT);

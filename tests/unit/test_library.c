@@ -43,6 +43,66 @@ static void library_load_fd(void **state) {
     ctsc_error_free(e);
 }
 
+/* NULL where something has to be: an error, or NULL from makers, whose results are often not looked at. */
+static void library_null(void **state) {
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL, *none = NULL;
+    ctsc_value *v = NULL, *missing = NULL, *one = ctsc_int_new(1), *pair[] = {one, NULL};
+    float data[4] = {0};
+    char *text = NULL;
+    (void)state;
+    assert_int_equal(ctsc_tensor_new(CTSC_FLOAT32, 2, NULL, &v, e), CTSC_USAGE);
+    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 1, NULL, data, NULL, NULL, &v, e), CTSC_USAGE);
+    assert_string_equal(ctsc_error_message(e), "the list of sizes is NULL");
+    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, -1, NULL, data, NULL, NULL, &v, e), CTSC_USAGE);
+    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 0, NULL, NULL, NULL, NULL, &v, e), CTSC_USAGE);
+    assert_null(v);
+    assert_int_equal(ctsc_tensor_borrow(CTSC_FLOAT32, 0, NULL, data, NULL, NULL, &v, e), CTSC_OK);
+    ctsc_value_free(v), v = NULL;
+    assert_null(ctsc_string_new(NULL, 3));
+    assert_non_null(v = ctsc_string_new(NULL, 0));
+    ctsc_value_free(v), v = NULL;
+    assert_null(ctsc_tuple_new(2, pair));
+    assert_null(ctsc_list_new(2, pair));
+    assert_null(ctsc_list_new(1, NULL));
+    assert_null(ctsc_dict_new(1, pair, &missing));
+    assert_null(ctsc_dict_new(1, NULL, pair));
+    assert_null(ctsc_value_get(one, NULL));
+    assert_false(ctsc_value_close(one, NULL, 0, 0, &text));
+    ctsc_string_free(text);
+    assert_int_equal(ctsc_value_load(NULL, &v, e), CTSC_USAGE);
+    assert_int_equal(ctsc_value_save(one, NULL, e), CTSC_USAGE);
+    assert_int_equal(ctsc_value_save(NULL, "x.pt", e), CTSC_USAGE);
+    assert_int_equal(ctsc_tensor_to_dlpack(NULL, NULL, e), CTSC_USAGE);
+    assert_int_equal(ctsc_module_load(NULL, &none, e), CTSC_USAGE);
+    assert_int_equal(ctsc_module_load_memory(NULL, 10, &none, e), CTSC_USAGE);
+    assert_int_equal(ctsc_module_load_memory(NULL, 0, &none, e), CTSC_BAD_FILE);
+    assert_int_equal(ctsc_module_compile(NULL, NULL, &none, e), CTSC_USAGE);
+    assert_int_equal(ctsc_module_compile_text(NULL, "", 0, NULL, &none, e), CTSC_USAGE);
+    assert_int_equal(ctsc_module_compile_text("m.py", NULL, 1, NULL, &none, e), CTSC_USAGE);
+    assert_null(none);
+    assert_int_equal(ctsc_module_load("models/digits_cnn.pt", &m, e), CTSC_OK);
+    assert_int_equal(ctsc_module_save(m, NULL, e), CTSC_USAGE);
+    assert_int_equal(ctsc_module_run(m, NULL, 0, NULL, NULL, &v, e), CTSC_USAGE);
+    assert_int_equal(ctsc_module_run(m, "forward", 1, NULL, NULL, &v, e), CTSC_USAGE);
+    assert_int_equal(ctsc_module_run(m, "forward", 1, &missing, NULL, &v, e), CTSC_USAGE);
+    assert_int_equal(ctsc_module_code(m, NULL, &text, e), CTSC_USAGE);
+    assert_int_equal(ctsc_call(NULL, 0, NULL, &v, e), CTSC_USAGE);
+    assert_int_equal(ctsc_call("aten::neg", 1, &missing, &v, e), CTSC_USAGE);
+    assert_int_equal(ctsc_call("aten::neg", 1, NULL, &v, e), CTSC_USAGE);
+    assert_int_equal(ctsc_load_library(NULL, e), CTSC_USAGE);
+    assert_int_equal(ctsc_register_op(NULL, NULL, NULL, NULL, e), CTSC_USAGE);
+    ctsc_scope *s = ctsc_scope_new();
+    assert_null(ctsc_ints(s, 2, NULL));
+    assert_int_equal(ctsc_scope_status(s), CTSC_USAGE);
+    ctsc_scope_reset(s);
+    assert_null(ctsc_string(s, NULL));
+    ctsc_scope_reset(s);
+    assert_null(ctsc_tuple(s, 1, NULL));
+    assert_int_equal(ctsc_scope_status(s), CTSC_USAGE);
+    ctsc_scope_free(s), ctsc_module_free(m), ctsc_value_free(one), ctsc_error_free(e);
+}
+
 static void library_containers(void **state) {
     ctsc_error *e = ctsc_error_new();
     ctsc_value *keys[] = {ctsc_string_new("a", 1), ctsc_string_new("b", 1)}, *items[] = {ctsc_int_new(1), ctsc_int_new(2)};
@@ -111,6 +171,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(library_versions),
         cmocka_unit_test(library_load_fd),
+        cmocka_unit_test(library_null),
         cmocka_unit_test(library_containers),
         cmocka_unit_test(library_log),
     };

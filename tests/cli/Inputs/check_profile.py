@@ -30,6 +30,52 @@ def check_json(side):
     return {e["name"]: e for e in side["operators"]}
 
 
+def strict_json(text):
+    """JSON as its grammar has it: no NaN, no key twice."""
+    def pairs(items):
+        assert len({k for k, _ in items}) == len(items), "a key twice: %s" % items
+        return dict(items)
+
+    def constant(name):
+        raise AssertionError(name + " is no JSON")
+    return json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+
+
+def check_trace(text):
+    """The Trace Event Format, object form: each event's fields, every thread named before it is used, spans that nest. Gives the spans."""
+    trace, processes, threads, spans = strict_json(text), set(), set(), []
+    assert isinstance(trace["traceEvents"], list) and trace.get("displayTimeUnit") in ("ms", "ns")
+    number = lambda v: isinstance(v, (int, float)) and not isinstance(v, bool)
+    for e in trace["traceEvents"]:
+        assert isinstance(e["name"], str) and e["name"] and type(e["pid"]) is int and type(e["tid"]) is int and isinstance(e["args"], dict), e
+        if e["ph"] == "M":
+            assert set(e) <= {"ph", "name", "pid", "tid", "args", "ts"} and isinstance(e["args"]["name"], str), e
+            known = {"process_name": processes, "thread_name": threads}[e["name"]]
+            assert (e["pid"], e["tid"]) not in known, "named twice: %s" % e
+            known.add((e["pid"], e["tid"]))
+            continue
+        assert e["ph"] == "X" and isinstance(e["cat"], str) and number(e["ts"]) and number(e["dur"]) and e["ts"] >= 0 and e["dur"] >= 0, e
+        assert (e["pid"], e["tid"]) in threads, "a thread without a name: %s" % e
+        spans.append(e)
+    assert len(processes) == 1 and {pid for pid, _ in threads} == {pid for pid, _ in processes}
+    for thread in threads:
+        check_nesting([e for e in spans if (e["pid"], e["tid"]) == thread])
+    seconds = (max(e["ts"] + e["dur"] for e in spans) - min(e["ts"] for e in spans)) / 1e6
+    assert 1e-6 < seconds < 600, "times are in microseconds"
+    return spans
+
+
+def check_nesting(spans):
+    """Two spans of a thread lie beside each other or one in the other; times have three digits behind the point."""
+    open_ends = []
+    for e in sorted(spans, key=lambda e: (e["ts"], -e["dur"])):
+        end = e["ts"] + e["dur"]
+        while open_ends and open_ends[-1] <= e["ts"] + 0.002:
+            open_ends.pop()
+        assert not open_ends or end <= open_ends[-1] + 0.002, "spans overlap: %s" % e
+        open_ends.append(end)
+
+
 kind = sys.argv[1]
 if kind == "table":
     check_table(sys.stdin.read(), ["self %"])
@@ -44,10 +90,6 @@ elif kind == "json2":
     check_json(both["b"])
     print(both["a"]["opt"], both["b"]["opt"], both["a"]["model"] == both["b"]["model"])
 else:
-    events = json.load(sys.stdin)["traceEvents"]
-    complete = [e for e in events if e["ph"] == "X"]
-    assert all({"name", "cat", "ts", "dur", "pid", "tid", "args"} <= set(e) for e in complete)
-    assert {e["name"] for e in events if e["ph"] == "M"} == {"process_name", "thread_name"}
-    mm = [e for e in complete if e["name"] == "aten::mm"]
+    mm = [e for e in check_trace(sys.stdin.read()) if e["name"] == "aten::mm"]
     print(len(mm), mm[0]["args"]["arguments"], mm[0]["args"]["file"].endswith("profile.py"), mm[0]["args"]["line"])
 print("ok")

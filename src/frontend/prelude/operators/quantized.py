@@ -18,102 +18,68 @@ def _cell_gru(x: Tensor, y: Tensor, h: Tensor) -> Tensor:
     return (h - n) * z + n
 
 
+# A state is [h, c] in an LSTM, [h] in a GRU. x, y: the input's and the state's share of the gates.
+def _cell(x: Tensor, y: Tensor, state: List[Tensor]) -> List[Tensor]:
+    if len(state) == 2:
+        h, c = __torch__.operators.quantized._cell_lstm(y + x, state[1])
+        return [h, c]
+    return [__torch__.operators.quantized._cell_gru(x, y, state[0])]
+
+
 # ---- one layer, one direction ----------------------------------------------------------------------
 
 
-def _lstm_layer(input: Tensor, h: Tensor, c: Tensor, cell: __torch__.torch.classes.rnn.CellParamsBase, backward: bool) -> Tuple[Tensor, Tensor, Tensor]:
+def _layer(input: Tensor, state: List[Tensor], cell: __torch__.torch.classes.rnn.CellParamsBase, backward: bool) -> Tuple[Tensor, List[Tensor]]:
     x = torch.ops.ctsc.packed_cell_linear(cell, input, False)
     steps: List[Tensor] = []
     n = input.size(0)
     for t in range(n):
         k = n - 1 - t if backward else t
-        gates = torch.ops.ctsc.packed_cell_linear(cell, h, True) + torch.select(x, 0, k)
-        h, c = __torch__.operators.quantized._cell_lstm(gates, c)
-        steps.append(h)
+        state = __torch__.operators.quantized._cell(torch.select(x, 0, k), torch.ops.ctsc.packed_cell_linear(cell, state[0], True), state)
+        steps.append(state[0])
     if backward:
         steps.reverse()
-    return (torch.stack(steps, 0), h, c)
+    return (torch.stack(steps, 0), state)
 
 
-def _gru_layer(input: Tensor, h: Tensor, cell: __torch__.torch.classes.rnn.CellParamsBase, backward: bool) -> Tuple[Tensor, Tensor]:
-    x = torch.ops.ctsc.packed_cell_linear(cell, input, False)
-    steps: List[Tensor] = []
-    n = input.size(0)
-    for t in range(n):
-        k = n - 1 - t if backward else t
-        h = __torch__.operators.quantized._cell_gru(torch.select(x, 0, k), torch.ops.ctsc.packed_cell_linear(cell, h, True), h)
-        steps.append(h)
-    if backward:
-        steps.reverse()
-    return (torch.stack(steps, 0), h)
+def _rows(state: List[Tensor], first: int, n: int) -> List[Tensor]:
+    return [torch.narrow(s, 0, first, n) for s in state]
+
+
+# The states of several groups of rows, one below the other.
+def _joined(groups: List[List[Tensor]]) -> List[Tensor]:
+    return [torch.cat([g[i] for g in groups], 0) for i in range(len(groups[0]))]
 
 
 # Packed sequences: step t has sizes[t] rows, ever fewer. Forward, rows whose sequence has ended are set aside; backward, they
-# come in with their first hidden state.
-def _lstm_layer_packed(data: Tensor, sizes: List[int], h0: Tensor, c0: Tensor, cell: __torch__.torch.classes.rnn.CellParamsBase, backward: bool) -> Tuple[Tensor, Tensor, Tensor]:
+# come in with their first state.
+def _layer_packed(data: Tensor, sizes: List[int], first: List[Tensor], cell: __torch__.torch.classes.rnn.CellParamsBase, backward: bool) -> Tuple[Tensor, List[Tensor]]:
     x = torch.ops.ctsc.packed_cell_linear(cell, data, False)
     steps: List[Tensor] = []
-    ended_h: List[Tensor] = []
-    ended_c: List[Tensor] = []
+    ended: List[List[Tensor]] = []
     n = len(sizes)
     at = data.size(0) if backward else 0
     last = sizes[n - 1] if backward else sizes[0]
-    h = torch.narrow(h0, 0, 0, last)
-    c = torch.narrow(c0, 0, 0, last)
+    state = __torch__.operators.quantized._rows(first, 0, last)
     for t in range(n):
         rows = sizes[n - 1 - t] if backward else sizes[t]
         if backward:
             at = at - rows
             if rows > last:
-                h = torch.cat([h, torch.narrow(h0, 0, last, rows - last)], 0)
-                c = torch.cat([c, torch.narrow(c0, 0, last, rows - last)], 0)
+                state = __torch__.operators.quantized._joined([state, __torch__.operators.quantized._rows(first, last, rows - last)])
         elif rows < last:
-            ended_h.append(torch.narrow(h, 0, rows, last - rows))
-            ended_c.append(torch.narrow(c, 0, rows, last - rows))
-            h = torch.narrow(h, 0, 0, rows)
-            c = torch.narrow(c, 0, 0, rows)
+            ended.append(__torch__.operators.quantized._rows(state, rows, last - rows))
+            state = __torch__.operators.quantized._rows(state, 0, rows)
         last = rows
-        gates = torch.ops.ctsc.packed_cell_linear(cell, h, True) + torch.narrow(x, 0, at, rows)
-        h, c = __torch__.operators.quantized._cell_lstm(gates, c)
-        steps.append(h)
+        state = __torch__.operators.quantized._cell(torch.narrow(x, 0, at, rows), torch.ops.ctsc.packed_cell_linear(cell, state[0], True), state)
+        steps.append(state[0])
         if not backward:
             at = at + rows
-    ended_h.append(h)
-    ended_c.append(c)
-    if backward:
-        steps.reverse()
-    ended_h.reverse()
-    ended_c.reverse()
-    return (torch.cat(steps, 0), torch.cat(ended_h, 0), torch.cat(ended_c, 0))
-
-
-def _gru_layer_packed(data: Tensor, sizes: List[int], h0: Tensor, cell: __torch__.torch.classes.rnn.CellParamsBase, backward: bool) -> Tuple[Tensor, Tensor]:
-    x = torch.ops.ctsc.packed_cell_linear(cell, data, False)
-    steps: List[Tensor] = []
-    ended: List[Tensor] = []
-    n = len(sizes)
-    at = data.size(0) if backward else 0
-    last = sizes[n - 1] if backward else sizes[0]
-    h = torch.narrow(h0, 0, 0, last)
-    for t in range(n):
-        rows = sizes[n - 1 - t] if backward else sizes[t]
-        if backward:
-            at = at - rows
-            if rows > last:
-                h = torch.cat([h, torch.narrow(h0, 0, last, rows - last)], 0)
-        elif rows < last:
-            ended.append(torch.narrow(h, 0, rows, last - rows))
-            h = torch.narrow(h, 0, 0, rows)
-        last = rows
-        h = __torch__.operators.quantized._cell_gru(torch.narrow(x, 0, at, rows), torch.ops.ctsc.packed_cell_linear(cell, h, True), h)
-        steps.append(h)
-        if not backward:
-            at = at + rows
-    ended.append(h)
+    ended.append(state)
     if backward:
         steps.reverse()
     ended.reverse()
-    return (torch.cat(steps, 0), torch.cat(ended, 0))
+    return (torch.cat(steps, 0), __torch__.operators.quantized._joined(ended))
 
 
 # ---- networks ---------------------------------------------------------------------------------------
@@ -126,51 +92,38 @@ def _check_network(cells: int, num_layers: int, bidirectional: bool, hidden: int
     return directions
 
 
+def _network(input: Tensor, sizes: Optional[List[int]], first: List[Tensor], params: List[__torch__.torch.classes.rnn.CellParamsBase], num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, List[Tensor]]:
+    directions = __torch__.operators.quantized._check_network(len(params), num_layers, bidirectional, first[0].size(0))
+    states: List[List[Tensor]] = []
+    for layer in range(num_layers):
+        parts: List[Tensor] = []
+        for side in range(directions):
+            k = layer * directions + side
+            state = [torch.select(s, 0, k) for s in first]
+            if sizes is None:
+                y, state = __torch__.operators.quantized._layer(input, state, params[k], side == 1)
+            else:
+                y, state = __torch__.operators.quantized._layer_packed(input, sizes, state, params[k], side == 1)
+            parts.append(y)
+            states.append(state)
+        input = torch.cat(parts, -1)
+        if dropout != 0 and train and layer < num_layers - 1:
+            input = torch.dropout(input, dropout, True)
+    return (input, [torch.stack([s[i] for s in states], 0) for i in range(len(first))])
+
+
 def _lstm_network(input: Tensor, sizes: Optional[List[int]], hx: List[Tensor], params: List[__torch__.torch.classes.rnn.CellParamsBase], num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor, Tensor]:
     if len(hx) != 2:
         torch.ops.ctsc.fail("lstm expects two hidden states")
     if hx[0].size(2) != hx[1].size(2):
         torch.ops.ctsc.fail("quantized LSTM with projections is not supported")
-    directions = __torch__.operators.quantized._check_network(len(params), num_layers, bidirectional, hx[0].size(0))
-    hs: List[Tensor] = []
-    cs: List[Tensor] = []
-    for layer in range(num_layers):
-        parts: List[Tensor] = []
-        for side in range(directions):
-            k = layer * directions + side
-            h = torch.select(hx[0], 0, k)
-            c = torch.select(hx[1], 0, k)
-            if sizes is None:
-                y, h, c = __torch__.operators.quantized._lstm_layer(input, h, c, params[k], side == 1)
-            else:
-                y, h, c = __torch__.operators.quantized._lstm_layer_packed(input, sizes, h, c, params[k], side == 1)
-            parts.append(y)
-            hs.append(h)
-            cs.append(c)
-        input = torch.cat(parts, -1)
-        if dropout != 0 and train and layer < num_layers - 1:
-            input = torch.dropout(input, dropout, True)
-    return (input, torch.stack(hs, 0), torch.stack(cs, 0))
+    y, state = __torch__.operators.quantized._network(input, sizes, hx, params, num_layers, dropout, train, bidirectional)
+    return (y, state[0], state[1])
 
 
 def _gru_network(input: Tensor, sizes: Optional[List[int]], hx: Tensor, params: List[__torch__.torch.classes.rnn.CellParamsBase], num_layers: int, dropout: float, train: bool, bidirectional: bool) -> Tuple[Tensor, Tensor]:
-    directions = __torch__.operators.quantized._check_network(len(params), num_layers, bidirectional, hx.size(0))
-    hs: List[Tensor] = []
-    for layer in range(num_layers):
-        parts: List[Tensor] = []
-        for side in range(directions):
-            k = layer * directions + side
-            h = torch.select(hx, 0, k)
-            if sizes is None:
-                y, h = __torch__.operators.quantized._gru_layer(input, h, params[k], side == 1)
-            else:
-                y, h = __torch__.operators.quantized._gru_layer_packed(input, sizes, h, params[k], side == 1)
-            parts.append(y)
-            hs.append(h)
-        input = torch.cat(parts, -1)
-        if dropout != 0 and train and layer < num_layers - 1:
-            input = torch.dropout(input, dropout, True)
-    return (input, torch.stack(hs, 0))
+    y, state = __torch__.operators.quantized._network(input, sizes, [hx], params, num_layers, dropout, train, bidirectional)
+    return (y, state[0])
 
 
 def _batch_sizes(sizes: Tensor) -> List[int]:
