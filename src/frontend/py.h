@@ -333,8 +333,8 @@ bool py_is_overload(const py_object *o); /* declared by @torch.jit._overload (py
 py_object *py_type_subscript(py *p, source_range r, py_object *o, py_object *key);
 py_object *py_type_union(py *p, source_range r, py_object *a, py_object *b);
 
-/* The embedded text of module "torch.nn.modules.linear"; NULL: none (prelude.c). */
-const char *prelude_text(const char *dotted, size_t *len, bool *is_package);
+/* The file of module "torch.nn.modules.linear"; NULL: none (prelude.c). */
+struct embedded *prelude_find(const char *dotted, bool *is_package);
 
 /* ---- py_suggest.c: tries the names that o has */
 void py_suggest_members(suggestion *s, const py_object *o);
