@@ -6,11 +6,12 @@
 
 Installs into a folder of its own, then: every example builds with the flags of pkg-config alone and runs against the shared library; a C++ program links the
 static one; the header compiles in C11 and C++17 without a warning; the shared library exports what the header declares, and nothing else; CMake
-finds the package, where there is CMake. Prints "ok NAME" or "FAIL NAME" and why; the exit code is 1 if anything failed.
+finds the package, where there is CMake; the shared library stays small. Prints "ok NAME" or "FAIL NAME" and why; the exit code is 1 if anything failed.
 """
 import argparse
 import glob
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -43,6 +44,7 @@ target_link_libraries(shared ctsc::ctsc)
 add_executable(static %s/examples/run.c)
 target_link_libraries(static ctsc::static)
 """
+LARGEST = 3 << 20  # bytes of the stripped shared library
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
@@ -111,6 +113,16 @@ class Stranger:
         if "ctsc_version@@CTSC_0" not in versions:
             raise Failed("the symbols have no version")
 
+    def test_size(self):
+        """Of what gcc makes for x86-64 alone: sanitizers, other compilers and other processors have their own ideas."""
+        library = self.path("lib", "libctsc.so")
+        with open(library, "rb") as f:
+            data = f.read()
+        if platform.machine() != "x86_64" or b"__asan_init" in data or b"__tsan_init" in data or b"GCC: (" not in data:
+            return "skipped, not a build by gcc for x86-64"
+        if len(data) > LARGEST:
+            raise Failed("%s has %d bytes, of %d at most; nm -S --size-sort build/libctsc.so tells which" % (library, len(data), LARGEST))
+
     def test_examples(self):
         flags = self.flags("--cflags", "--libs")
         for source in sorted(glob.glob(os.path.join(ROOT, "examples", "*.c"))):
@@ -165,7 +177,7 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         s = Stranger(args.build, folder)
-        for name in ("files", "header", "symbols", "examples", "custom_op", "cpp_static", "cmake", "uninstall"):
+        for name in ("files", "header", "symbols", "size", "examples", "custom_op", "cpp_static", "cmake", "uninstall"):
             try:
                 note = getattr(s, "test_" + name)()
                 print("ok %s%s" % (name, ": " + note if note else ""), flush=True)

@@ -9,19 +9,13 @@
  * Ownership: the functions belong to the program's unit, which declares each when it first asks for it.
  * Tests: tests/lang
  */
+#include "base/embed.h"
 #include "frontend/emit.h"
 
 #define BUILTIN_OVERLOADS "__builtins__."
 #define BUILTIN_HELPERS "__torch__.ctsc.builtins."
 
-__asm__(".section .rodata\n"
-        "prelude_builtin_functions:\n"
-        ".incbin \"src/frontend/prelude/builtin_functions.py\"\n"
-        "prelude_builtin_functions_end:\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char prelude_builtin_functions[] __attribute__((visibility("hidden")));
-extern const char prelude_builtin_functions_end[] __attribute__((visibility("hidden")));
+EMBED(builtin_file, "src/frontend/prelude/builtin_functions.py")
 
 /* Functions of one number or N of them: torch.nn.modules.utils._pair. */
 static const struct { const char *name; int size; } builtin_repeated[] = {
@@ -50,8 +44,8 @@ static ctsc_status builtin_declare(unit *u, diag *d, const func_def *def) {
 
 /* The text of one definition: from its `def` to the next line that begins with anything but a blank. NULL: there is none. */
 static const char *builtin_text(const char *name, size_t *len, uint32_t *line) {
-    const char *at = prelude_builtin_functions, *end = prelude_builtin_functions_end;
-    size_t n = strlen(name);
+    size_t n = strlen(name), length;
+    const char *at = embedded_text(&builtin_file, &length), *end = at + length;
     for (*line = 1; at; ++*line, at = memchr(at, '\n', (size_t)(end - at)), at = at ? at + 1 : NULL) {
         if ((size_t)(end - at) < n + 5 || memcmp(at, "def ", 4) || memcmp(at + 4, name, n) || at[4 + n] != '(') continue;
         const char *stop = at;

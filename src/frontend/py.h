@@ -346,8 +346,8 @@ object *py_archive_object(const py_object *o);
 /* An attribute of an nn.Module's instance, in whichever registry it is; NULL: none. */
 py_object *py_module_data(const py_object *instance, const char *name);
 
-/* The embedded text of module "torch.nn.modules.linear"; NULL: none (prelude.c). */
-const char *prelude_text(const char *dotted, size_t *len, bool *is_package);
+/* The file of module "torch.nn.modules.linear"; NULL: none (prelude.c). */
+struct embedded *prelude_find(const char *dotted, bool *is_package);
 
 /* ---- py_suggest.c: tries the names that o has */
 void py_suggest_members(suggestion *s, const py_object *o);

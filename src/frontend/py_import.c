@@ -7,6 +7,7 @@
  * what has neither is looked for beside the program. Submodules of the prelude are read when first looked up,
  * so that a program pays for the layers it uses. Tests: tests/unit/test_py.c
  */
+#include "base/embed.h"
 #include "frontend/py_internal.h"
 
 #include <unistd.h>
@@ -115,8 +116,8 @@ py_object *py_run_module(py *p, const char *name, source *src) {
 static bool import_prelude(py *p, py_object *mod, bool *found) {
     size_t len;
     bool is_package;
-    const char *text = prelude_text(mod->u.mod.name, &len, &is_package);
-    if (!text) {
+    embedded *file = prelude_find(mod->u.mod.name, &is_package);
+    if (!file) {
         *found = *found || prelude_has(mod->u.mod.name);
         return true;
     }
@@ -124,7 +125,8 @@ static bool import_prelude(py *p, py_object *mod, bool *found) {
     mod->u.mod.is_package = is_package;
     char name[256];
     snprintf(name, sizeof name, "<ctsc>/%s", mod->u.mod.name);
-    source *src = source_new(name, text, len);
+    const char *text = embedded_text(file, &len);
+    source *src = text ? source_new(name, text, len) : NULL;
     if (src) src->library = true;
     return py_hold_source(p, src) && import_run(p, mod, src);
 }

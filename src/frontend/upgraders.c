@@ -7,16 +7,10 @@
  * Tests: group `legacy` of the corpus, tests/corpus
  */
 #include "frontend/upgraders.h"
+#include "base/embed.h"
 #include "frontend/importer.h"
 
-__asm__(".section .rodata\n"
-        "prelude_upgraders:\n"
-        ".incbin \"src/frontend/prelude/upgraders.py\"\n"
-        "prelude_upgraders_end:\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char prelude_upgraders[] __attribute__((visibility("hidden")));
-extern const char prelude_upgraders_end[] __attribute__((visibility("hidden")));
+EMBED(upgraders_text, "src/frontend/prelude/upgraders.py")
 
 /*   operator, newest version with the old meaning, which overload: second argument is a tensor (1), a
  *   number (0) or either (-1), has out=: */
@@ -33,8 +27,9 @@ static const struct { const char *op; int last; int tensor; int out; const char 
 };
 
 static ctsc_status upgrader_declare_all(unit *u, diag *d) {
-    source *src = source_new("<upgraders>", prelude_upgraders,
-                             (size_t)(prelude_upgraders_end - prelude_upgraders));
+    size_t len;
+    const char *text = embedded_text(&upgraders_text, &len);
+    source *src = text ? source_new("<upgraders>", text, len) : NULL;
     if (!src || !vec_push(&u->sources, src)) {
         source_unref(src);
         return diag_no_memory(d);

@@ -13,11 +13,12 @@
 #include "ir/op_derive.h"
 #include "ir/op_family.h"
 
+#include "base/embed.h"
 #include "base/map.h"
 
 #include <pthread.h>
 
-extern const char op_schemas_text[], op_schemas_text_end[];
+EMBED(op_schemas, "src/ir/schemas.txt")
 
 /* All overloads of a name at one time. */
 typedef struct op_set {
@@ -103,11 +104,13 @@ static void op_index_free(op_index *x) {
 static op_index *op_index_new(void) {
     op_index *x = mem_zalloc(sizeof *x);
     if (!x) return NULL;
-    bool ok = arena_init(&x->arena);
-    for (const char *p = op_schemas_text; ok && p < op_schemas_text_end;) {
-        const char *e = memchr(p, '\n', (size_t)(op_schemas_text_end - p));
-        if (!e) e = op_schemas_text_end;
-        if (e > p && *p) ok = op_index_line(x, p, (size_t)(e - p));
+    size_t len;
+    const char *text = embedded_text(&op_schemas, &len), *end = text + len;
+    bool ok = arena_init(&x->arena) && text;
+    for (const char *p = text; ok && p < end;) {
+        const char *e = memchr(p, '\n', (size_t)(end - p));
+        if (!e) e = end;
+        if (e > p) ok = op_index_line(x, p, (size_t)(e - p));
         p = e + 1;
     }
     for (const op_binding *b = op_builtin_bindings; ok && b->key; b++)

@@ -9,6 +9,7 @@
  * and fused with what stands around it. An error inside is one of the operator: its message counts, its place does not.
  * Tests: tests/unit/test_composite.c
  */
+#include "base/embed.h"
 #include "frontend/importer.h"
 #include "ir/op_family.h"
 #include "passes/passes.h"
@@ -27,18 +28,15 @@
     COMPOSITE_FILE(prelude_assorted, "__torch__.operators.assorted", "operators/assorted.py")     \
     COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")
 
-/* Each text ends in a NUL. */
-#define COMPOSITE_FILE(symbol, module, path) #symbol ":\n.incbin \"src/frontend/prelude/" path "\"\n.byte 0\n"
-__asm__(".section .rodata\n" COMPOSITE_FILES ".previous\n");
-#undef COMPOSITE_FILE
-#define COMPOSITE_FILE(symbol, module, path) extern const char symbol[] __attribute__((visibility("hidden")));
+#define COMPOSITE_FILE(symbol, module, path) EMBED(symbol, "src/frontend/prelude/" path)
 COMPOSITE_FILES
 #undef COMPOSITE_FILE
 
 static const struct composite_file {
-    const char *module, *path, *text;
+    const char *module, *path;
+    embedded *text;
 } composite_files[] = {
-#define COMPOSITE_FILE(symbol, module, path) {module, path, symbol},
+#define COMPOSITE_FILE(symbol, module, path) {module, path, &symbol},
     COMPOSITE_FILES
 #undef COMPOSITE_FILE
 };
@@ -54,7 +52,9 @@ static ctsc_status composite_read(void *ctx, diag *d, const char *name, source *
     for (int i = 0; path && i < COMPOSITE_NFILES; i++) {
         const struct composite_file *f = &composite_files[i];
         if (strcmp(path + strlen("__torch__/"), f->path)) continue;
-        *out = source_new("<operators>", f->text, strlen(f->text));
+        size_t len;
+        const char *text = embedded_text(f->text, &len);
+        *out = text ? source_new("<operators>", text, len) : NULL;
         return *out ? CTSC_OK : diag_no_memory(d);
     }
     return CTSC_OK;
@@ -64,8 +64,11 @@ static ctsc_status composite_read(void *ctx, diag *d, const char *name, source *
 static const char *composite_module(const char *function_name) {
     char line[160];
     snprintf(line, sizeof line, "\ndef %s(", function_name);
-    for (int i = 0; i < COMPOSITE_NFILES; i++)
-        if (strstr(composite_files[i].text, line)) return composite_files[i].module;
+    for (int i = 0; i < COMPOSITE_NFILES; i++) {
+        size_t len;
+        const char *text = embedded_text(composite_files[i].text, &len);
+        if (text && strstr(text, line)) return composite_files[i].module;
+    }
     return composite_files[0].module;
 }
 

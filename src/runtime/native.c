@@ -10,6 +10,7 @@
  */
 #include "ir/native.h"
 
+#include "base/embed.h"
 #include "frontend/importer.h"
 #include "passes/passes.h"
 
@@ -20,15 +21,12 @@
     NATIVE_FILE(native_quantized, "quantized.py")     \
     NATIVE_FILE(native_rnn, "rnn.py")
 
-#define NATIVE_FILE(symbol, path) #symbol ":\n.incbin \"src/frontend/prelude/classes/" path "\"\n.byte 0\n"
-__asm__(".section .rodata\n" NATIVE_FILES ".previous\n");
-#undef NATIVE_FILE
-#define NATIVE_FILE(symbol, path) extern const char symbol[] __attribute__((visibility("hidden")));
+#define NATIVE_FILE(symbol, path) EMBED(symbol, "src/frontend/prelude/classes/" path)
 NATIVE_FILES
 #undef NATIVE_FILE
 
-static const struct { const char *path, *text; } native_files[] = {
-#define NATIVE_FILE(symbol, path) {path, symbol},
+static const struct { const char *path; embedded *text; } native_files[] = {
+#define NATIVE_FILE(symbol, path) {path, &symbol},
     NATIVE_FILES
 #undef NATIVE_FILE
 };
@@ -51,7 +49,9 @@ static ctsc_status native_read(void *ctx, diag *d, const char *name, source **ou
     const char *path = strstr(name, "torch/classes/");
     for (int i = 0; path && i < NATIVE_NFILES; i++) {
         if (strcmp(path + strlen("torch/classes/"), native_files[i].path)) continue;
-        *out = source_new("<classes>", native_files[i].text, strlen(native_files[i].text));
+        size_t len;
+        const char *text = embedded_text(native_files[i].text, &len);
+        *out = text ? source_new("<classes>", text, len) : NULL;
         return *out ? CTSC_OK : diag_no_memory(d);
     }
     return CTSC_OK;

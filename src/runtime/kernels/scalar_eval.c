@@ -16,8 +16,10 @@
 
 #include <string.h>
 
-/* Bytes of the buffers of a run; a definition of the largest size has room for EVAL_LEAST elements of double. */
-enum { EVAL_ROOM = 32768, EVAL_MOST = 512, EVAL_LEAST = EVAL_ROOM / (SCALAR_MAX_NODES * (int)sizeof(double)) };
+/* Bytes of the buffers of a run; a definition of the largest size has room for EVAL_LEAST elements of double. Loops are over whole vectors of
+ * EVAL_LANES elements, so that they have no code for a rest: the last one's elements beyond the run count for nothing. */
+enum { EVAL_ROOM = 32768, EVAL_MOST = 512, EVAL_LEAST = EVAL_ROOM / (SCALAR_MAX_NODES * (int)sizeof(double)), EVAL_LANES = 8 };
+_Static_assert(EVAL_LEAST % EVAL_LANES == 0, "a block is whole vectors");
 
 typedef void eval_loop(void *out, const void *const *in, int64_t n);
 typedef void eval_convert(void *out, const char *in, int64_t stride, int64_t n);
@@ -30,8 +32,9 @@ typedef void eval_fill(void *out, double x, int64_t n);
     ATTR static void NAME(void *out, const void *const *in, int64_t n) {                                               \
         T *o = out;                                                                                                    \
         const T *p0 = in[0], *p1 = in[1], *p2 = in[2];                                                                 \
+        const int64_t m = n & ~(int64_t)(EVAL_LANES - 1);                                                              \
         PW_IVDEP                                                                                                       \
-        for (int64_t i = 0; i < n; i++) o[i] = (T)(EXPR);                                                              \
+        for (int64_t i = 0; i < m; i++) o[i] = (T)(EXPR);                                                              \
         (void)p0, (void)p1, (void)p2;                                                                                  \
     }
 
@@ -169,14 +172,20 @@ static void *eval_slot(const eval_run *r, const scalar_node *n) {
     return r->room + (size_t)n->slot * (size_t)r->block * r->call->type->size;
 }
 
-/* A tensor's elements from `from` on: where they lie, if they lie as a loop wants them, else in the node's slot. */
+static int64_t eval_padded(int64_t count) {
+    return (count + EVAL_LANES - 1) & ~(int64_t)(EVAL_LANES - 1);
+}
+
+/* A tensor's elements from `from` on: where they lie, if they lie as a loop wants them, else in the node's slot, zeros behind them. */
 static const void *eval_read(const eval_run *r, const scalar_node *n, int64_t from, int64_t count) {
     const eval_call *c = r->call;
     int k = c->operand[n->arg];
     const char *in = r->p[k] + from * r->s[k];
-    if (c->dtypes[n->arg] == c->type->dt && r->s[k] == (int64_t)c->type->size) return in;
-    void *out = eval_slot(r, n);
+    const int64_t pad = eval_padded(count) - count;
+    if (c->dtypes[n->arg] == c->type->dt && r->s[k] == (int64_t)c->type->size && pad == 0) return in;
+    char *out = eval_slot(r, n);
     c->type->reads[c->dtypes[n->arg]](out, in, r->s[k], count);
+    c->type->fill(out + (size_t)count * c->type->size, 0, pad);
     return out;
 }
 
@@ -190,10 +199,10 @@ static void eval_nodes(eval_run *r, bool uniform, int64_t from, int64_t count) {
         if (n->uniform != uniform) continue;
         for (int k = 0; k < scalar_operands(n); k++) in[k] = r->at[n->args[k]];
         r->at[i] = out;
-        if (n->op == SCALAR_CONST) c->type->fill(out, n->number, count);
-        else if (n->op == SCALAR_ARG && uniform) c->type->fill(out, c->numbers[n->arg], count);
+        if (n->op == SCALAR_CONST) c->type->fill(out, n->number, eval_padded(count));
+        else if (n->op == SCALAR_ARG && uniform) c->type->fill(out, c->numbers[n->arg], eval_padded(count));
         else if (n->op == SCALAR_ARG) r->at[i] = eval_read(r, n, from, count);
-        else (n->op == SCALAR_CALL ? c->type->functions[n->function] : c->type->ops[n->op])(out, in, count);
+        else (n->op == SCALAR_CALL ? c->type->functions[n->function] : c->type->ops[n->op])(out, in, eval_padded(count));
     }
 }
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * embed.c - inflates embedded texts.
+ *
+ * Method: what gzip wrote is ten bytes, the deflated text, its checksum and its length, so there is one allocation of the right size. The
+ * checksum would take half as long again and tell of nothing but a broken build. Two threads that ask for the same text at the same
+ * time may both inflate it; the first one's stays.
+ * Tests: tests/unit/test_embed.c
+ */
+#include "base/embed.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+#include <zlib.h>
+
+/* RFC 1952; with `gzip -n` the header has no name. */
+enum { EMBED_HEADER = 10, EMBED_TRAILER = 8 };
+
+/* zlib's memory is ours. */
+static void *embed_alloc(void *ctx, unsigned n, unsigned size) {
+    (void)ctx;
+    return mem_alloc((size_t)n * size);
+}
+
+static void embed_free(void *ctx, void *p) {
+    (void)ctx;
+    mem_free(p);
+}
+
+static size_t embed_length(const embedded *e) {
+    const uint8_t *p = e->end - 4;
+    return p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24;
+}
+
+static bool embed_inflate(const embedded *e, char *text, size_t len) {
+    z_stream z = {.next_in = (uint8_t *)e->begin + EMBED_HEADER, .zalloc = embed_alloc, .zfree = embed_free};
+    z.avail_in = (unsigned)(e->end - e->begin) - EMBED_HEADER - EMBED_TRAILER;
+    if (inflateInit2(&z, -MAX_WBITS) != Z_OK) return false;
+    z.next_out = (uint8_t *)text;
+    z.avail_out = (unsigned)len;
+    bool ok = inflate(&z, Z_FINISH) == Z_STREAM_END && z.avail_out == 0;
+    inflateEnd(&z);
+    return ok;
+}
+
+const char *embedded_text(embedded *e, size_t *len) {
+    *len = embed_length(e);
+    const char *known = atomic_load_explicit(&e->text, memory_order_acquire);
+    if (known) return known;
+    char *text = mem_alloc(*len + 1);
+    if (!text || !embed_inflate(e, text, *len)) {
+        mem_free(text);
+        return NULL;
+    }
+    text[*len] = '\0';
+    if (atomic_compare_exchange_strong(&e->text, &known, text)) return text;
+    mem_free(text);
+    return known;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_embed.c - base/embed.h: an embedded text is the file, one copy of it, and there is none without memory. */
+#include "support.h"
+
+#include "base/embed.h"
+
+#include <string.h>
+
+#define EMBED_FILE "src/frontend/prelude/upgraders.py"
+EMBED(embed_whole, EMBED_FILE)
+EMBED(embed_refused, EMBED_FILE)
+
+static void embed_is_the_file(void **state) {
+    (void)state;
+    size_t len, again, want_len;
+    const char *text = embedded_text(&embed_whole, &len);
+    unsigned char *want = support_read(EMBED_FILE, &want_len);
+    assert_non_null(text);
+    assert_non_null(want);
+    assert_int_equal(len, want_len);
+    assert_memory_equal(text, want, len + 1);
+    free(want);
+    assert_ptr_equal(embedded_text(&embed_whole, &again), text);
+    assert_int_equal(again, len);
+}
+
+static void embed_no_memory(void **state) {
+    (void)state;
+    size_t len;
+    const char *text = NULL;
+    counting count = {.sticky = true};
+    mem_set_hook(counting_hook, &count);
+    while (!text && count.fail_at < 16) {
+        assert_int_equal(count.live, 0);
+        count.requests = 0;
+        count.fail_at++;
+        text = embedded_text(&embed_refused, &len);
+    }
+    mem_set_hook(NULL, NULL);
+    assert_non_null(text);
+    assert_true(count.fail_at > 2); /* the text, and what zlib needs */
+    assert_int_equal(count.live, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(embed_is_the_file), cmocka_unit_test(embed_no_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
