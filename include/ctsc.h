@@ -174,7 +174,7 @@ CTSC_API ctsc_dtype ctsc_tensor_dtype(const ctsc_value *t);
 CTSC_API int ctsc_tensor_ndim(const ctsc_value *t);
 CTSC_API const int64_t *ctsc_tensor_sizes(const ctsc_value *t);   /* borrowed, ndim numbers */
 CTSC_API const int64_t *ctsc_tensor_strides(const ctsc_value *t); /* borrowed, ndim numbers */
-CTSC_API void *ctsc_tensor_data(const ctsc_value *t);             /* element (0, ..., 0) */
+CTSC_API void *ctsc_tensor_data(const ctsc_value *t);             /* element (0, ..., 0); NULL where it is not on the CPU */
 CTSC_API bool ctsc_tensor_is_contiguous(const ctsc_value *t);
 /* A row-major tensor with the same contents: a new handle on t itself if it is one already. */
 CTSC_API ctsc_status ctsc_tensor_contiguous(const ctsc_value *t, ctsc_value **out, ctsc_error *e);
@@ -335,6 +335,28 @@ typedef struct ctsc_operator_use {
 CTSC_API ctsc_status ctsc_module_operators(const ctsc_module *m,
                                            void (*visit)(void *ctx, const ctsc_operator_use *u),
                                            void *ctx, ctsc_error *e);
+
+/* ---- devices ----------------------------------------------------------------------------------- */
+
+/* Tensors are on the CPU, or on a CUDA device; operators run where their tensors are, and do not mix devices. The driver and the compiler of
+ * kernels (NVRTC) are looked for when a device is first asked for; nothing else needs them. Calls on a device's tensors return before the work
+ * is done; what reads elements waits for it. */
+
+/* How many CUDA devices there are. 0: none, or no driver; e says why. */
+CTSC_API int ctsc_cuda_device_count(ctsc_error *e);
+/* The index of the CUDA device that a tensor is on; -1: the CPU. */
+CTSC_API int ctsc_tensor_device(const ctsc_value *t);
+/* device: "cpu", "cuda" (the first one) or "cuda:1". *out: v with all tensors in it on that device: a new handle on the same ones where they are
+ * there already; lists, tuples and dicts are copied. Fails with CTSC_ENVIRONMENT where there is no such device. */
+CTSC_API ctsc_status ctsc_value_to(const ctsc_value *v, const char *device, ctsc_value **out, ctsc_error *e);
+/* Moves a module: parameters, buffers, other attributes that are tensors, and the constants of its code. What shared memory does so
+ * afterwards. Nobody else may use m meanwhile. */
+CTSC_API ctsc_status ctsc_module_to(ctsc_module *m, const char *device, ctsc_error *e);
+/* Returns when all that was asked of the device ("cuda:1") is done; at once for "cpu". For measuring: reading a tensor waits by itself. */
+CTSC_API ctsc_status ctsc_device_wait(const char *device, ctsc_error *e);
+/* What becomes of operators that have no version for CUDA: they fail with CTSC_UNSUPPORTED, which is the default, or run on the CPU with copies there
+ * and back and a warning once for each of them. Of the whole process. */
+CTSC_API void ctsc_set_device_fallback(bool allow);
 
 /* ---- signatures -------------------------------------------------------------------------------- */
 

@@ -23,7 +23,7 @@ static json_t *show_rate(double x) {
 static int show_json(const bench *b) {
     const bench_level *last = &b->levels[b->nlevels - 1];
     json_t *j = json_pack("{s:s, s:s, s:i, s:s}", "model", b->model.path, "method", b->call.method, "threads", b->threads,
-                          "device", "cpu");
+                          "device", b->call.device ? b->call.device : "cpu");
     for (int i = 0; i < b->nlevels && j; i++) {
         const bench_level *l = &b->levels[i];
         json_object_set_new(j, l->name,

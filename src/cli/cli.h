@@ -61,9 +61,9 @@ int cli_complain(ctsc_status status, const char *fmt, ...) __attribute__((format
 typedef struct cli_model { const char *path; ctsc_compile_options compile; bool compile_option; } cli_model;
 extern const struct argp cli_model_argp;
 #define CLI_MODEL_CHILD {{&cli_model_argp, 0, NULL, 0}, {0}}
-/* How a method is run: the options --inputs, --input, --method, --threads and --opt, which all commands that run a
+/* How a method is run: the options --inputs, --input, --method, --device, --fallback, --threads and --opt, which all commands that run a
  * MODEL share. A second child (its input is a cli_call). */
-typedef struct cli_call { const char *method; cli_inputs inputs; int threads, opt; } cli_call;
+typedef struct cli_call { const char *method, *device; cli_inputs inputs; int threads, opt; } cli_call; /* device: NULL: the CPU */
 enum { CLI_OPT_DEFAULT = 2, CLI_OPT_MAX = 3 };
 extern const struct argp cli_call_argp;
 #define CLI_CALL_CHILDREN {{&cli_model_argp, 0, NULL, 0}, {&cli_call_argp, 0, NULL, 0}, {0}}
@@ -73,6 +73,8 @@ bool cli_call_init(cli_call *c, int argc);
 void cli_call_free(cli_call *c);
 /* Loads as cli_load and sets the level, the default one for -1. */
 int cli_load_for_call(const cli_model *m, int opt, ctsc_module **out, ctsc_error *e);
+/* Moves module and inputs to the device, NULL: nowhere; reports and returns the exit code on failure. */
+int cli_place(const char *device, ctsc_module *m, cli_inputs *in, ctsc_error *e);
 /* Loads or compiles it; reports and returns the exit code on failure, 0 on success. */
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
 bool cli_is_source(const char *path); /* ends in .py */

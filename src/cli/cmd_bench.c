@@ -69,6 +69,7 @@ static ctsc_status bench_sample(const bench *b, bench_level *l, int n, double *u
         result = NULL;
         s = bench_call(b, l, &result, e);
     }
+    if (s == CTSC_OK && b->call.device) s = ctsc_device_wait(b->call.device, e);
     *us = (machine_now() - start) / n;
     if (out) *out = result;
     else ctsc_value_free(result);
@@ -85,6 +86,7 @@ static int bench_prepare(bench *b, bench_level *l, ctsc_error *e) {
     l->inputs.values = NULL; /* the texts are shared, what they make is not */
     l->inputs.nvalues = 0;
     if (!code) code = cli_read_inputs(&l->inputs, e);
+    if (!code) code = cli_place(b->call.device, l->m, &l->inputs, e);
     if (code) return code;
     ctsc_get_kernel_stats(&before);
     if (bench_sample(b, l, 1, &l->first_us, &l->first, e) != CTSC_OK) return cli_report(e);
@@ -223,6 +225,7 @@ static void bench_count(bench *b, ctsc_error *e) {
     inputs.values = NULL;
     inputs.nvalues = 0;
     bool ok = cli_read_inputs(&inputs, e) == 0;
+    ok = ok && cli_place(b->call.device, last->m, &inputs, e) == 0;
     for (size_t i = 0; ok && i < inputs.nvalues; i++) bench_tensors(inputs.values[i], bench_add_bytes, b, 0);
     bench_tensors(b->levels[0].first, bench_add_bytes, b, 0);
     ok = ok && ctsc_module_count_work(last->m, b->call.method, inputs.nvalues, inputs.values, &w, e) == CTSC_OK;

@@ -59,6 +59,7 @@ static int graph_for_with(graph_for_args *a, ctsc_error *e) {
     char *text = NULL;
     int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
     if (!code) code = cli_read_inputs(&a->call.inputs, e);
+    if (!code) code = cli_place(a->call.device, m, &a->call.inputs, e);
     const cli_inputs *in = &a->call.inputs;
     if (!code && ctsc_module_graph_for(m, a->call.method, in->nvalues, in->values, a->flags, &text, e) != CTSC_OK)
         code = cli_report(e);

@@ -81,6 +81,7 @@ static int profile_prepare(const profile_args *a, profile_side *s, ctsc_error *e
     s->inputs.values = NULL;
     s->inputs.nvalues = 0;
     code = cli_read_inputs(&s->inputs, e);
+    if (!code) code = cli_place(a->call.device, s->m, &s->inputs, e);
     for (int i = 0; i < a->warmup && !code; i++) code = profile_call(a, s, NULL, e);
     if (!code && !(s->p = ctsc_profiler_new(&o))) code = cli_complain(CTSC_LIMIT, "out of memory");
     return code;

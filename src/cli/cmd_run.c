@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_EXPECT = 256, OPT_RTOL, OPT_ATOL, OPT_OUTPUT, OPT_STRICT, OPT_JSON, OPT_MAX_STEPS, OPT_DEVICE, OPT_PASSES };
+enum { OPT_EXPECT = 256, OPT_RTOL, OPT_ATOL, OPT_OUTPUT, OPT_STRICT, OPT_JSON, OPT_MAX_STEPS, OPT_PASSES };
 
 typedef struct run_args {
     cli_model model;
@@ -24,7 +24,6 @@ static const struct argp_option run_options[] = {
     {"output", OPT_OUTPUT, "FILE", 0, "save the result as torch.save does", 0},
     {"strict", OPT_STRICT, 0, 0, "refuse a model that mentions unsupported operators, even unused ones", 0},
     {"json", OPT_JSON, 0, 0, "print the result as JSON", 0},
-    {"device", OPT_DEVICE, "NAME", 0, "cpu", 0},
     {"max-steps", OPT_MAX_STEPS, "N", 0, "stop after this many interpreter steps", 0},
     {"passes", OPT_PASSES, "A,B,C", 0, "for work on the compiler: inline the method's calls and run these passes on it first "
                                        "(ctsc opt --list)", 0},
@@ -40,12 +39,6 @@ static error_t run_parse(int key, char *arg, struct argp_state *state) {
     case OPT_ATOL: a->atol = cli_number(state, "atol", arg); break;
     case OPT_STRICT: a->strict = true; break;
     case OPT_JSON: a->json = true; break;
-    case OPT_DEVICE:
-        if (strcmp(arg, "cpu")) {
-            cli_complain(CTSC_UNSUPPORTED, "--device %s: only cpu is supported", arg);
-            exit(CTSC_UNSUPPORTED);
-        }
-        break;
     case OPT_MAX_STEPS: {
         double n = cli_number(state, "max-steps", arg);
         if (n < 1 || n > 1e18) argp_error(state, "--max-steps: a positive number is expected");
@@ -91,12 +84,20 @@ static int run_compare(const run_args *a, const ctsc_value *got, ctsc_error *e) 
     return same ? 0 : CLI_MISMATCH;
 }
 
+static int run_show_json(const ctsc_value *result, ctsc_error *e) {
+    ctsc_value *here;
+    if (ctsc_value_to(result, "cpu", &here, e) != CTSC_OK) return cli_report(e);
+    int code = cli_print_json(cli_value_json(here));
+    ctsc_value_free(here);
+    return code;
+}
+
 static int run_show(const run_args *a, const ctsc_value *result, ctsc_error *e) {
     int code = 0;
     if (a->output && ctsc_value_save(result, a->output, e) != CTSC_OK) code = cli_report(e);
     if (a->expect && !code) return run_compare(a, result, e);
     if (a->output || code) return code;
-    if (a->json) return cli_print_json(cli_value_json(result));
+    if (a->json) return run_show_json(result, e);
     char *text = ctsc_value_print(result);
     if (!text) return cli_complain(CTSC_LIMIT, "out of memory");
     puts(text);
@@ -112,6 +113,7 @@ static int run_with(run_args *a, ctsc_error *e) {
     if (!code && a->strict) code = run_strict(m, e);
     if (!code && a->passes && ctsc_module_apply_passes(m, a->call.method, a->passes, e) != CTSC_OK) code = cli_report(e);
     if (!code) code = cli_read_inputs(&a->call.inputs, e);
+    if (!code) code = cli_place(a->call.device, m, &a->call.inputs, e);
     if (!code && ctsc_module_run(m, a->call.method, a->call.inputs.nvalues, a->call.inputs.values, &o, &result, e) != CTSC_OK)
         code = cli_report(e);
     if (!code) code = run_show(a, result, e);

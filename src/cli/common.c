@@ -99,13 +99,15 @@ int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
 
-enum { OPT_INPUT = 0x4100, OPT_INPUTS, OPT_METHOD, OPT_THREADS, OPT_OPT, OPT_CPU };
+enum { OPT_INPUT = 0x4100, OPT_INPUTS, OPT_METHOD, OPT_THREADS, OPT_OPT, OPT_CPU, OPT_DEVICE, OPT_FALLBACK };
 
 static const struct argp_option call_options[] = {
     {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple, or a .npy/.npz file", 0},
     {"input", OPT_INPUT, "SPEC", 0, "one argument: 'float32[1,3,8,8]:rand' (zeros, ones, arange), or a literal; "
                                     "once per argument", 0},
     {"method", OPT_METHOD, "NAME", 0, "method to call (forward)", 0},
+    {"device", OPT_DEVICE, "NAME", 0, "run on this device: cpu (the default), cuda, cuda:N; model and arguments are moved there", 0},
+    {"fallback", OPT_FALLBACK, 0, 0, "run operators that have no version for CUDA on the CPU", 0},
     {"threads", OPT_THREADS, "N", 0, "threads to use (all cores)", 0},
     {"opt", OPT_OPT, "N", 0, "level of optimisation: 0 as written, 1 optimised graphs, 2 fused native kernels (the default), 3 the same "
                              "with more time for compiling", 0},
@@ -136,6 +138,8 @@ static error_t call_parse(int key, char *arg, struct argp_state *state) {
         if (n < 0 || n > CLI_OPT_MAX || n != (int)n) argp_error(state, "--opt: 0, 1, 2 or 3");
         c->opt = (int)n;
         break;
+    case OPT_DEVICE: c->device = arg; break;
+    case OPT_FALLBACK: ctsc_set_device_fallback(true); break;
     case OPT_CPU: call_set_cpu(state, arg); break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -164,6 +168,18 @@ int cli_load_for_call(const cli_model *m, int opt, ctsc_module **out, ctsc_error
         return cli_report(e);
     }
     *out = made;
+    return 0;
+}
+
+int cli_place(const char *device, ctsc_module *m, cli_inputs *in, ctsc_error *e) {
+    if (!device) return 0;
+    if (ctsc_module_to(m, device, e) != CTSC_OK) return cli_report(e);
+    for (size_t i = 0; i < in->nvalues; i++) {
+        ctsc_value *moved;
+        if (ctsc_value_to(in->values[i], device, &moved, e) != CTSC_OK) return cli_report(e);
+        ctsc_value_free(in->values[i]);
+        in->values[i] = moved;
+    }
     return 0;
 }
 

@@ -29,6 +29,9 @@ typedef struct cuda_kernel_shape {
  * Verifies n first. */
 ctsc_status nest_emit_cuda(nest *n, strbuf *out, cuda_kernel_shape *shape, diag *d);
 
+/* Rounds of a vector loop that are made together if the elements accessed one after the other have `least` to `most` bytes. */
+int cuda_pack_width(size_t least, size_t most);
+
 /* Name, text pairs for #include, NULL-ended; live as long as the process. */
 const char *const *cuda_emit_headers(void);
 

@@ -262,7 +262,7 @@ static bool group_read_node(group_state *s, const node *n) {
 /* false: no memory. */
 static bool group_reset(group_state *s, const group_name *names, bool unroll) {
     ptrmap_free(&s->values);
-    *s = (group_state){.a = s->a, .g = s->g, .args = s->args, .names = names, .unroll = unroll, .generic = s->generic};
+    *s = (group_state){.a = s->a, .g = s->g, .args = s->args, .names = names, .unroll = unroll, .generic = s->generic, .target = s->target};
     s->p = arena_new(s->a, group_plan);
     if (!(s->p->nest = nest_new(s->a, "group"))) return false;
     if (arena_failed(s->a)) return false;
@@ -350,10 +350,25 @@ nest_buffer *group_output_buffer(group_state *s, int i) {
     return s->buffers[i] = nest_add_buffer(s->p->nest, name, s->outputs[i]->dt, NEST_RESTRICT);
 }
 
+nest_buffer *group_scratch(group_state *s, const char *name, dtype dt, nest_expr *length) {
+    nest_expr *bytes = lazy_size(&s->l, NEST_MUL, length, nest_int(s->l.n, dtype_table[dt].size));
+    int slot = group_slot_of(s, bytes);
+    if (slot < 0 || s->p->buffers.len >= NEST_MAX_BUFFERS - GROUP_MAX_OUTPUTS) s->l.failed = true;
+    avec_push(s->a, &s->p->buffers, ((group_buffer){BUFFER_SCRATCH, slot < 0 ? 0 : slot}));
+    return nest_add_buffer(s->p->nest, name, dt, NEST_RESTRICT);
+}
+
+nest_expr *group_input(group_state *s, nest_expr *e) {
+    int slot = group_slot_of(s, e);
+    if (slot < 0) s->l.failed = true;
+    return slot < 0 ? e : plan_expr(s->p, s->a, slot);
+}
+
 void group_set_range(group_state *s, nest_expr *extent, nest_expr *work, int cost) {
     enum { GRAIN_COST = 64 * 1024 }; /* quarter cycles: some microseconds, ten times what handing over costs */
     s->p->range_begin = plan_const(s->p, s->a, 0);
     s->p->range_end = group_slot_of(s, extent);
+    s->domain = group_mul(s, extent, work);
     nest_expr *each = group_mul(s, work, group_const(s, cost > 0 ? cost : 1));
     nest_expr *least =
         lazy_size(&s->l, NEST_DIV_INDEX, group_const(s, GRAIN_COST), lazy_size(&s->l, NEST_MAX, each, lazy_one(&s->l)));
@@ -433,7 +448,8 @@ static bool group_schedule(group_state *s) {
     for (int i = 0; i < s->noutputs; i++)
         if (s->outputs[i]->depth > depth) depth = s->outputs[i]->depth;
     if (s->unroll || depth == 0) return group_schedule_pointwise(s);
-    return group_schedule_rows(s) || group_schedule_blocks(s) || group_schedule_columns(s);
+    if (group_schedule_rows(s) || group_schedule_blocks(s)) return true;
+    return s->target == GROUP_CUDA ? group_schedule_columns_cuda(s) : group_schedule_columns(s);
 }
 
 /* Loops over numbers and elements are another matter (group_loop.c). */
@@ -445,11 +461,37 @@ static bool group_is_loop(const graph *g) {
     return false;
 }
 
-static ctsc_status group_lower_as(arena *a, const graph *g, const value *args, bool generic, group_plan **out, diag *d) {
+/* Do 32 bits do for what the nest computes indices with? Then the plan says so. */
+static void group_find_narrow(group_state *s) {
+    group_plan *p = s->p;
+    VEC(int) slots = {0};
+    for (size_t i = 0; i < p->ints.len; i++) avec_push(s->a, &slots, p->ints.data[i]);
+    for (int i = 0; i < s->noutputs; i++)
+        avec_push(s->a, &slots, group_slot_of(s, group_numel(s, s->outputs[i]->ndim, s->outputs[i]->sizes)));
+    for (size_t i = 0; i < p->arguments.len; i++) {
+        if (p->arguments.data[i].tag != V_TENSOR) continue;
+        int reach = plan_slot(p, s->a, SLOT_NUMEL, (int)i, 0, 0);
+        for (int d = 0; !p->arguments.data[i].contiguous && d < p->arguments.data[i].ndim; d++) {
+            int span = plan_slot(p, s->a, SLOT_MUL, plan_size(p, s->a, (int)i, d), plan_stride(p, s->a, (int)i, d), 0);
+            reach = plan_slot(p, s->a, SLOT_ADD, reach, span, 0);
+        }
+        avec_push(s->a, &slots, reach);
+    }
+    if (s->domain) avec_push(s->a, &slots, group_slot_of(s, s->domain));
+    for (size_t i = 0; i < slots.len; i++) {
+        int64_t now = slots.data[i] < 0 ? INT64_MAX : group_now(s, slots.data[i]);
+        if (now >= (int64_t)1 << 30 || now <= -((int64_t)1 << 30)) return;
+    }
+    for (size_t i = 0; i < slots.len; i++) plan_relate(p, s->a, SLOT_SMALL, slots.data[i], 0, 0);
+    p->nest->narrow = true;
+}
+
+ctsc_status group_lower(arena *a, const graph *g, const value *args, const group_options *options, group_plan **out, diag *d) {
     enum { MAX_READINGS = 4 };
-    if (group_is_loop(g)) return group_lower_loop(a, g, args, out, d);
-    group_state s = {.a = a, .g = g, .args = args, .generic = generic};
+    group_state s = {.a = a, .g = g, .args = args, .generic = options && options->generic, .target = options ? options->target : GROUP_HOST};
+    bool generic = s.generic;
     *out = NULL;
+    if (group_is_loop(g)) return s.target == GROUP_HOST ? group_lower_loop(a, g, args, out, d) : CTSC_OK;
     bool ok = group_reset(&s, NULL, false) && group_read(&s), done = false;
     bool unroll = ok && !generic && group_unrolls(&s) && group_pin_reduced(&s);
     for (int i = 1; ok && !done && i < MAX_READINGS; i++) {
@@ -459,14 +501,8 @@ static ctsc_status group_lower_as(arena *a, const graph *g, const value *args, b
         done = ok && group_schedule(&s) && !s.l.failed && group_set_outputs(&s);
         ok = ok && s.again;
     }
+    if (done && s.target == GROUP_CUDA) group_find_narrow(&s);
     if (done && !arena_failed(a) && nest_verify(s.p->nest, NULL) == CTSC_OK) *out = s.p;
     ptrmap_free(&s.values);
     return arena_failed(a) ? diag_no_memory(d) : CTSC_OK;
-}
-
-ctsc_status group_lower(arena *a, const graph *g, const value *args, group_plan **out, diag *d) {
-    return group_lower_as(a, g, args, false, out, d);
-}
-ctsc_status group_lower_generic(arena *a, const graph *g, const value *args, group_plan **out, diag *d) {
-    return group_lower_as(a, g, args, true, out, d);
 }

@@ -57,7 +57,7 @@ typedef struct group_argument {
     int64_t pin;
 } group_argument;
 
-typedef enum relation_kind { SLOTS_EQUAL, SLOT_IS, SLOT_POSITIVE } relation_kind; /* a == b; a == k; a > 0 */
+typedef enum relation_kind { SLOTS_EQUAL, SLOT_IS, SLOT_POSITIVE, SLOT_SMALL } relation_kind; /* a == b; a == k; a > 0; |a| < 2^30 */
 typedef struct group_relation { relation_kind kind; int a, b; int64_t k; } group_relation;
 
 /* ---- the plan ---------------------------------------------------------------------------------------------- */
@@ -104,11 +104,17 @@ typedef struct group_plan {
     VEC(nest_expr *) exprs;        /* of slots, where plan_expr made them; NULL elsewhere */
 } group_plan;
 
-/* args: one value per parameter of g. *out: the plan, or NULL if there is none for such arguments. Fails only without memory. */
-ctsc_status group_lower(arena *a, const graph *g, const value *args, group_plan **out, diag *d);
+/* The processor that the kernel is for: schedules differ. Of CUDA's, nests have teams and say when 32 bits do for indices (nest.h, points 9 and 11). */
+typedef enum group_target { GROUP_HOST, GROUP_CUDA } group_target;
 
-/* The same, but no size becomes a constant for speed alone: for groups that meet many sizes. */
-ctsc_status group_lower_generic(arena *a, const graph *g, const value *args, group_plan **out, diag *d);
+typedef struct group_options {
+    bool generic; /* no size becomes a constant for speed alone: for groups that meet many sizes */
+    group_target target;
+} group_options;
+
+/* args: one value per parameter of g; options: NULL stands for all 0. *out: the plan, or NULL if there is none for such arguments. Fails
+ * only without memory. */
+ctsc_status group_lower(arena *a, const graph *g, const value *args, const group_options *options, group_plan **out, diag *d);
 
 /* Describes fault `code` (not GROUP_UNFIT) in d, as the interpreter would. slots: the values of p->slots. */
 ctsc_status group_describe_fault(const group_plan *p, const int64_t *slots, int64_t code, int64_t fault, diag *d);

@@ -16,13 +16,18 @@
  * one kernel, whatever the number of phases. Rejected: a kernel per stage, which compiles longer.
  *
  * Blocks have a size that depends on the sizes of the arguments alone, so results do not depend on the number of threads.
- * Tests: tests/unit/test_group.c, tests/unit/test_fused.c
+ *
+ * On a GPU, a team makes each round: the reduced dims are one loop, of which each round has a piece of BLOCKS_TEAM_SIZE; the threads of the team sum
+ * little each, so that no sums of blocks are made in between.
+ * Tests: tests/unit/test_group.c, tests/unit/test_fused.c, tests/unit/test_cuda_emit.c
  */
 #include "codegen/group_internal.h"
 
 enum {
     BLOCKS_SIZE = 32 * 1024, /* elements: some microseconds of work */
     BLOCKS_SUM = 4096,       /* elements that are summed in float */
+    BLOCKS_TEAM = 256,
+    BLOCKS_TEAM_SIZE = 16 * 1024,
 };
 
 typedef struct blocks_sum {
@@ -42,6 +47,11 @@ typedef struct blocks_state {
     nest_expr *round;                  /* the parallel loop's */
     nest_expr *row, *at, *start, *end; /* in a round: the result's number, the block's among all, its rounds of the cut loop */
 } blocks_state;
+
+/* Are all reduced dims one loop? */
+static bool blocks_is_flat(const blocks_state *c) {
+    return c->f.s->target == GROUP_CUDA;
+}
 
 /* ---- where a round is ----------------------------------------------------------------------- */
 
@@ -65,8 +75,9 @@ static void blocks_find_block(blocks_state *c, nest_expr *first) {
     nest_expr *t = f->nkept ? nest_let(n, "t", nest_mod_index(n, c->at, c->each)) : c->at;
     blocks_find_result(c);
     nest_expr *piece = c->cut ? nest_mod_index(n, t, c->chunks) : t;
+    nest_expr *extent = blocks_is_flat(c) ? group_phases_width(f) : f->reduced[c->cut].extent;
     c->start = nest_let(n, "start", nest_mul(n, piece, c->chunk));
-    c->end = nest_let(n, "end", nest_binary(n, NEST_MIN, f->reduced[c->cut].extent, nest_add(n, c->start, c->chunk)));
+    c->end = nest_let(n, "end", nest_binary(n, NEST_MIN, extent, nest_add(n, c->start, c->chunk)));
     if (c->cut) t = nest_let(n, "t", nest_div_index(n, t, c->chunks));
     for (int k = c->cut - 1; k >= 0; k--) {
         f->index[f->reduced[k].last] = k ? nest_let(n, "i", nest_mod_index(n, t, f->reduced[k].extent)) : t;
@@ -101,6 +112,12 @@ static nest_expr *blocks_open_cut(blocks_state *c, nest_expr *start, nest_expr *
     bool inner = c->cut == c->f.nreduced - 1;
     return c->f.index[c->f.reduced[c->cut].last] = nest_for(c->f.s->l.n, "c", start, end, inner ? NEST_VECTOR : 0);
 }
+/* All loops over the elements of a block; gives how many. */
+static int blocks_open(blocks_state *c) {
+    if (blocks_is_flat(c)) return group_phases_open_flat(&c->f, c->start, c->end);
+    blocks_open_cut(c, c->start, c->end);
+    return blocks_open_inner(c) + 1;
+}
 
 static void blocks_add(blocks_state *c, int phase) {
     group_phases *f = &c->f;
@@ -129,6 +146,13 @@ static void blocks_add_totals(blocks_state *c, int phase) {
 static void blocks_sum_block(blocks_state *c, int phase) {
     group_phases *f = &c->f;
     nest *n = f->s->l.n;
+    if (blocks_is_flat(c)) {
+        int loops = group_phases_open_flat(f, c->start, c->end);
+        blocks_add(c, phase);
+        for (int k = 0; k < loops; k++) nest_end(n);
+        group_phases_forget(f);
+        return;
+    }
     bool inner = c->cut == f->nreduced - 1;
     nest_expr *outer = inner ? nest_for_step(n, "b", c->start, c->end, BLOCKS_SUM, 0) : blocks_open_cut(c, c->start, c->end);
     blocks_clear(c, phase);
@@ -147,7 +171,7 @@ static void blocks_sum_block(blocks_state *c, int phase) {
 
 /* The extreme whose place `phase` seeks: its block alone is looked at. */
 static const blocks_sum *blocks_sought(const blocks_state *c, int phase) {
-    const group_reduction *extreme = phase < c->f.last ? group_phases_sought(&c->f, phase) : NULL;
+    const group_reduction *extreme = !blocks_is_flat(c) && phase < c->f.last ? group_phases_sought(&c->f, phase) : NULL;
     for (int i = 0; extreme && i < c->f.nreductions; i++)
         if (c->sums[i].r == extreme) return &c->sums[i];
     return NULL;
@@ -162,7 +186,7 @@ static void blocks_reduce(blocks_state *c, int phase, nest_expr *first) {
         blocks_sum *m = &c->sums[i];
         if (m->r->t->depth != phase) continue;
         m->acc = nest_variable(n, "acc", group_identity(f->s, m->r));
-        m->total = m->r->acc == NEST_ACC_SUM && dtype_is_float(m->r->src->dt)
+        m->total = !blocks_is_flat(c) && m->r->acc == NEST_ACC_SUM && dtype_is_float(m->r->src->dt)
                        ? nest_variable(n, "total", nest_const_float(n, NEST_F64, 0))
                        : NULL;
     }
@@ -170,9 +194,12 @@ static void blocks_reduce(blocks_state *c, int phase, nest_expr *first) {
     if (sought) nest_if(n, nest_binary(n, NEST_EQ, c->at, nest_load(n, sought->where, c->row)));
     blocks_sum_block(c, phase);
     if (sought) nest_end(n);
-    for (int i = 0; i < f->nreductions; i++)
-        if (c->sums[i].r->t->depth == phase)
-            nest_store(n, c->sums[i].parts, c->at, c->sums[i].total ? c->sums[i].total : c->sums[i].acc);
+    for (int i = 0; i < f->nreductions; i++) {
+        const blocks_sum *m = &c->sums[i];
+        nest_type type = NEST_F64;
+        nest_type_of(m->dt, &type);
+        if (m->r->t->depth == phase) nest_store(n, m->parts, c->at, m->total ? m->total : nest_cast(n, type, m->acc));
+    }
     blocks_forget(c);
 }
 
@@ -190,7 +217,8 @@ static void blocks_combine(blocks_state *c, int phase) {
                                  widens ? nest_const_float(n, NEST_F64, 0) : group_identity(f->s, m->r));
         if (m->where) where[i] = nest_variable(n, "where", lazy_zero(&f->s->l));
     }
-    nest_expr *b = nest_for(n, "b", lazy_zero(&f->s->l), c->each, 0), *at = nest_add(n, first, b);
+    unsigned flags = blocks_is_flat(c) ? NEST_VECTOR : 0; /* there, no place is sought */
+    nest_expr *b = nest_for(n, "b", lazy_zero(&f->s->l), c->each, flags), *at = nest_add(n, first, b);
     for (int i = 0; i < f->nreductions; i++) {
         const blocks_sum *m = &c->sums[i];
         if (m->r->t->depth != phase) continue;
@@ -244,8 +272,7 @@ static void blocks_outputs(blocks_state *c, nest_expr *first) {
     nest_expr *values[GROUP_MAX_OUTPUTS];
     blocks_find_block(c, first);
     blocks_read_results(c, f->last);
-    blocks_open_cut(c, c->start, c->end);
-    int loops = blocks_open_inner(c) + 1;
+    int loops = blocks_open(c);
     group_phases_use(f, f->last);
     for (int i = 0; i < s->noutputs; i++)
         if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));
@@ -258,15 +285,6 @@ static void blocks_outputs(blocks_state *c, nest_expr *first) {
 
 /* ---- the nest ------------------------------------------------------------------------------- */
 
-static nest_buffer *blocks_scratch(blocks_state *c, const char *name, dtype dt, nest_expr *length) {
-    group_state *s = c->f.s;
-    nest_expr *bytes = lazy_size(&s->l, NEST_MUL, length, nest_int(s->l.n, dtype_table[dt].size));
-    int slot = group_slot_of(s, bytes);
-    if (slot < 0 || s->p->buffers.len >= NEST_MAX_BUFFERS - GROUP_MAX_OUTPUTS) s->l.failed = true;
-    avec_push(s->a, &s->p->buffers, ((group_buffer){BUFFER_SCRATCH, slot < 0 ? 0 : slot}));
-    return nest_add_buffer(s->p->nest, name, dt, NEST_RESTRICT);
-}
-
 static void blocks_make_sums(blocks_state *c) {
     group_phases *f = &c->f;
     for (int i = 0; i < f->nreductions; i++) {
@@ -274,10 +292,10 @@ static void blocks_make_sums(blocks_state *c) {
         bool widens = r->acc == NEST_ACC_SUM && dtype_is_float(r->src->dt);
         dtype dt = widens ? DT_FLOAT64 : r->src->dt;
         c->sums[i] = (blocks_sum){.r = r, .dt = dt};
-        c->sums[i].parts = blocks_scratch(c, "parts", dt, c->all);
-        c->sums[i].value = blocks_scratch(c, "value", r->src->dt, c->results);
-        if (r->t->depth + 1 < f->last && group_phases_sought(f, r->t->depth + 1) == r)
-            c->sums[i].where = blocks_scratch(c, "where", DT_INT64, c->results);
+        c->sums[i].parts = group_scratch(c->f.s, "parts", dt, c->all);
+        c->sums[i].value = group_scratch(c->f.s, "value", r->src->dt, c->results);
+        if (!blocks_is_flat(c) && r->t->depth + 1 < f->last && group_phases_sought(f, r->t->depth + 1) == r)
+            c->sums[i].where = group_scratch(c->f.s, "where", DT_INT64, c->results);
     }
 }
 
@@ -286,28 +304,29 @@ static void blocks_cut(blocks_state *c) {
     group_phases *f = &c->f;
     group_state *s = f->s;
     lazy *l = &s->l;
-    nest_expr *inner = lazy_one(l);
+    nest_expr *inner = lazy_one(l), *extent = group_phases_width(f);
+    c->results = lazy_one(l);
+    for (int k = 0; k < f->nkept; k++) c->results = group_mul(s, c->results, f->kept[k].extent);
+    if (blocks_is_flat(c)) {
+        c->chunk = nest_int(l->n, BLOCKS_TEAM_SIZE);
+        nest_expr *up = lazy_size(l, NEST_ADD, extent, nest_int(l->n, BLOCKS_TEAM_SIZE - 1));
+        c->each = c->chunks = lazy_size(l, NEST_DIV_INDEX, up, c->chunk);
+        c->all = group_mul(s, c->each, c->results);
+        return;
+    }
     for (c->cut = f->nreduced - 1; c->cut > 0; c->cut--) {
         nest_expr *next = group_mul(s, inner, f->reduced[c->cut].extent);
         if (group_value_of(s, next, 0) >= BLOCKS_SIZE) break;
         inner = next;
     }
-    nest_expr *size = nest_int(l->n, BLOCKS_SIZE), *extent = f->reduced[c->cut].extent;
+    nest_expr *size = nest_int(l->n, BLOCKS_SIZE);
+    extent = f->reduced[c->cut].extent;
     nest_expr *least = lazy_size(l, NEST_MAX, inner, lazy_one(l));
     c->chunk = lazy_size(l, NEST_MAX, lazy_size(l, NEST_DIV_INDEX, size, least), lazy_one(l));
     nest_expr *up = lazy_size(l, NEST_SUB, lazy_size(l, NEST_ADD, extent, c->chunk), lazy_one(l));
     c->each = c->chunks = lazy_size(l, NEST_DIV_INDEX, up, c->chunk);
     for (int k = c->cut - 1; k >= 0; k--) c->each = group_mul(s, c->each, f->reduced[k].extent);
-    c->results = lazy_one(l);
-    for (int k = 0; k < f->nkept; k++) c->results = group_mul(s, c->results, f->kept[k].extent);
     c->all = group_mul(s, c->each, c->results);
-}
-
-/* The number e as an input of the kernel, which also the plan's ranges need. */
-static nest_expr *blocks_input(group_state *s, nest_expr *e) {
-    int slot = group_slot_of(s, e);
-    if (slot < 0) s->l.failed = true;
-    return slot < 0 ? e : plan_expr(s->p, s->a, slot);
 }
 
 static void blocks_nest(blocks_state *c) {
@@ -319,7 +338,8 @@ static void blocks_nest(blocks_state *c) {
     nest_expr *stops[2 * GROUP_MAX_REDUCTIONS + 4], *at = lazy_zero(&s->l);
     int stages = 0, count = 2 * (f->last - 1) + any;
     for (; stages < count; stages++)
-        stops[stages] = at = blocks_input(s, lazy_size(&s->l, NEST_ADD, at, stages % 2 ? c->results : c->all));
+        stops[stages] = at = group_input(s, lazy_size(&s->l, NEST_ADD, at, stages % 2 ? c->results : c->all));
+    if (blocks_is_flat(c)) n->team = BLOCKS_TEAM;
     c->round = nest_for(n, "t", lazy_zero(&s->l), at, NEST_PARALLEL);
     for (int k = 0; k < stages; k++) {
         nest_expr *first = k ? stops[k - 1] : lazy_zero(&s->l);
@@ -337,6 +357,7 @@ static void blocks_nest(blocks_state *c) {
     nest_end(n);
     s->p->range_begin = plan_const(s->p, s->a, 0);
     s->p->range_end = group_slot_of(s, at);
+    s->domain = group_numel(s, f->ndim, f->sizes);
 }
 
 bool group_schedule_blocks(group_state *s) {
@@ -345,9 +366,9 @@ bool group_schedule_blocks(group_state *s) {
     if (!group_phases_find(s, f) || group_value_of(s, group_phases_width(f), 0) <= BLOCKS_SIZE) return false;
     if (!group_phases_is_inner(f) || !group_phases_loops(f) || f->nreduced == 0) return false;
     blocks_cut(&c);
-    c.chunk = blocks_input(s, c.chunk);
-    c.chunks = blocks_input(s, c.chunks);
-    c.each = blocks_input(s, c.each);
+    c.chunk = group_input(s, c.chunk);
+    c.chunks = group_input(s, c.chunks);
+    c.each = group_input(s, c.each);
     group_phases_store(f, false);
     blocks_make_sums(&c);
     blocks_nest(&c);

@@ -6,10 +6,12 @@
  *     group_reduce*.c    reductions, softmax, norms, losses as lazy tensors (group_reduce.h)
  *     group_walk.c       which memory a value reads, and how the addresses move with the indices
  *     group_pointwise.c  schedule: every element of the outputs on its own
+ *     group_pointwise_cuda.c  the same on a GPU
  *     group_phases.c     reductions that depend on one another: their shape, their order, which values are kept
  *     group_rows.c       schedule: reductions over the innermost dims, a row at a time
  *     group_blocks.c     schedule: few reductions of many elements, in blocks
  *     group_columns.c    schedule: reductions over other dims, a tile of columns at a time
+ *     group_columns_cuda.c  the same on a GPU
  *
  * A graph is read twice. The first reading finds out which sizes have to be equal and which have to be 1 (the plan's
  * relations); in the second, equal sizes are one expression and known ones are constants, so that addresses can be
@@ -66,6 +68,8 @@ typedef struct group_state {
     const group_name *names; /* of the second reading: (LAZY_MAX_DIMS + 1) per argument; NULL in the first */
     bool unroll;             /* reductions are sums in place */
     bool generic;            /* sizes become constants only where operators need it */
+    group_target target;
+    nest_expr *domain;       /* elements that the parallel loop goes through in all, at least */
     bool again;              /* a schedule has pinned a size, and wants another reading that knows it */
     group_reduction *reductions[GROUP_MAX_REDUCTIONS];
     int nreductions;
@@ -167,6 +171,7 @@ typedef struct group_phases {
     group_stored stored[GROUP_MAX_STORED];
     int nstored;
     bool used[GROUP_MAX_OUTPUTS]; /* the output holds a stored value until the last phase */
+    int64_t local_bytes;          /* of stored rows */
 } group_phases;
 
 /* False: the reductions or the outputs do not fit together. */
@@ -180,6 +185,13 @@ void group_phases_store(group_phases *f, bool local);
 /* At the start of an element in `phase`: what earlier phases have stored is read, what is new is made and stored. */
 void group_phases_use(group_phases *f, int phase);
 void group_phases_forget(group_phases *f); /* at the end of a loop */
+/* One vector loop over elements [begin, end) of a row, counted as if all reduced dims were one. Gives how many loops that is: none if
+ * no dim is reduced. */
+int group_phases_open_flat(group_phases *f, nest_expr *begin, nest_expr *end);
+/* The indices of reduced dims at element t of those. */
+void group_phases_flat_index(group_phases *f, nest_expr *t);
+/* The power of 2 that e is at most, and more than half of; the plan says so. */
+int64_t group_bucket(group_state *s, nest_expr *e);
 /* The index of t, which has one element per result, where the code is. */
 void group_phases_index(const group_phases *f, const lazy_tensor *t, nest_expr *const *index, nest_expr **out);
 void group_phases_bind(group_phases *f, group_reduction *r, nest_expr *value, nest_expr *const *index);
@@ -201,6 +213,11 @@ bool group_schedule_pointwise(group_state *s);
 bool group_schedule_rows(group_state *s);
 bool group_schedule_blocks(group_state *s);
 bool group_schedule_columns(group_state *s);
+bool group_schedule_columns_cuda(group_state *s);
+/* Memory of `length` elements for the time of the call. */
+nest_buffer *group_scratch(group_state *s, const char *name, dtype dt, nest_expr *length);
+/* The number e as an input of the kernel, which the plan's ranges need as well. */
+nest_expr *group_input(group_state *s, nest_expr *e);
 nest_buffer *group_output_buffer(group_state *s, int i);
 /* Output i by loops of its own, for the first round of the parallel loop (or beside none). */
 void group_side_output(group_state *s, int i);

@@ -19,6 +19,7 @@
 enum {
     PHASES_STORE_COST = 8, /* what is cheaper is computed again */
     PHASES_LOCAL = 8192,   /* elements of a row in a local buffer */
+    PHASES_SHARED = 32 * 1024, /* bytes of rows in a team's shared memory */
     PHASES_BESIDE = 4,     /* so many times smaller than S are outputs of other shapes, which one thread makes */
     PHASES_LITTLE = 4096,  /* or all of it is no more elements than this */
 };
@@ -288,9 +289,44 @@ static bool phases_needs(const group_phases *f, int phase, const group_kept *k) 
     return needs;
 }
 
+int64_t group_bucket(group_state *s, nest_expr *e) {
+    int64_t now = group_value_of(s, e, 0), top = 1;
+    while (top < now) top *= 2;
+    nest_expr *room = lazy_size(&s->l, NEST_SUB, nest_int(s->l.n, top + 1), e);
+    lazy_is_positive(&s->l, room);
+    if (top > 1) lazy_is_positive(&s->l, lazy_size(&s->l, NEST_SUB, e, nest_int(s->l.n, top / 2)));
+    return top;
+}
+
+void group_phases_flat_index(group_phases *f, nest_expr *t) {
+    nest *n = f->s->l.n;
+    for (int d = 0; d < f->ndim; d++)
+        if (f->mask[d]) f->index[d] = lazy_zero(&f->s->l);
+    for (int k = f->nreduced - 1; k >= 0; k--) {
+        f->index[f->reduced[k].last] = k ? nest_let(n, "i", nest_mod_index(n, t, f->reduced[k].extent)) : t;
+        if (k) t = nest_let(n, "t", nest_div_index(n, t, f->reduced[k].extent));
+    }
+}
+
+int group_phases_open_flat(group_phases *f, nest_expr *begin, nest_expr *end) {
+    nest_expr *t = f->nreduced ? nest_for(f->s->l.n, "c", begin, end, NEST_VECTOR) : NULL;
+    group_phases_flat_index(f, t);
+    return f->nreduced > 0;
+}
+
+/* A row in shared memory, which teams have little of. */
+static bool phases_find_shared(group_phases *f, dtype dt, group_stored *out) {
+    int64_t length = group_bucket(f->s, group_phases_width(f)), bytes = length * (int64_t)dtype_size(dt);
+    if (f->local_bytes + bytes > PHASES_SHARED) return false;
+    f->local_bytes += bytes;
+    out->buffer = nest_add_local(f->s->l.n, "row", dt, length);
+    return out->local = true;
+}
+
 /* A place for a value of dtype dt. */
 static bool phases_find_place(group_phases *f, dtype dt, bool local, group_stored *out) {
     group_state *s = f->s;
+    if (s->target == GROUP_CUDA && local && phases_find_shared(f, dt, out)) return true;
     for (int i = 0; i < s->noutputs; i++) {
         if (!f->full[i] || f->used[i] || s->outputs[i]->dt != dt) continue;
         f->used[i] = true;
@@ -298,7 +334,7 @@ static bool phases_find_place(group_phases *f, dtype dt, bool local, group_store
         return true;
     }
     nest_expr *room = lazy_size(&s->l, NEST_SUB, nest_int(s->l.n, PHASES_LOCAL + 1), group_phases_width(f));
-    if (!local || !lazy_is_positive(&s->l, room)) return false;
+    if (!local || s->target == GROUP_CUDA || !lazy_is_positive(&s->l, room)) return false;
     out->buffer = nest_add_local(s->l.n, "row", dt, PHASES_LOCAL);
     out->local = true;
     return true;
@@ -307,12 +343,13 @@ static bool phases_find_place(group_phases *f, dtype dt, bool local, group_store
 /* The latest first: a value behind one that is stored costs nothing any more. */
 void group_phases_store(group_phases *f, bool local) {
     group_state *s = f->s;
+    int least = s->target == GROUP_CUDA && local ? 1 : PHASES_STORE_COST; /* a GPU's memory is far */
     for (int depth = 0; depth + 1 < f->last; depth++)
         for (size_t i = s->kept.len; i-- > 0 && f->nstored < GROUP_MAX_STORED;) {
             group_kept *k = s->kept.data[i];
             int phases = 0;
             if (k->t->depth != depth || k->t->ndim != f->ndim || !phases_same(f->ndim, k->t->sizes, f->sizes)) continue;
-            if (phases_cost_of(f, k->t) < PHASES_STORE_COST) continue;
+            if (phases_cost_of(f, k->t) < least) continue;
             for (int p = depth + 1; p <= f->last; p++) phases += phases_needs(f, p, k);
             group_stored place = {.kept = k};
             if (phases > 1 && phases_find_place(f, k->t->dt, local, &place)) f->stored[f->nstored++] = place;

@@ -100,6 +100,7 @@ static bool plan_relation_holds(const group_relation *r, const int64_t *slots) {
     case SLOTS_EQUAL: return slots[r->a] == slots[r->b];
     case SLOT_IS: return slots[r->a] == r->k;
     case SLOT_POSITIVE: return slots[r->a] > 0;
+    case SLOT_SMALL: return slots[r->a] > -((int64_t)1 << 30) && slots[r->a] < (int64_t)1 << 30;
     }
     return false;
 }

@@ -21,7 +21,7 @@
  * not change in the innermost loop; what is neither has no plan.
  * Tests: tests/unit/test_group.c
  */
-#include "codegen/group_internal.h"
+#include "codegen/group_pointwise.h"
 
 #include <string.h>
 
@@ -34,15 +34,6 @@ enum {
     POINT_LITTLE = 4096, /* elements that do not matter */
     POINT_BLOCK = 4096,  /* elements of a round, if there are rounds only to have a first one */
 };
-
-/* What is made: outputs of the largest shape by the loops, the others beside them. */
-typedef struct point_state {
-    group_state *s;
-    const lazy_tensor *domain;
-    int outputs[GROUP_MAX_OUTPUTS], noutputs; /* of the domain's shape */
-    int beside[GROUP_MAX_OUTPUTS], nbeside;
-    nest_expr *index[LAZY_MAX_DIMS];
-} point_state;
 
 static bool point_same_shape(const lazy_tensor *x, const lazy_tensor *y) {
     if (x->ndim != y->ndim) return false;
@@ -89,13 +80,13 @@ static bool point_any_wastes(group_state *s, const lazy_tensor *domain) {
     return false;
 }
 
-static int point_cost(const group_state *s) {
+int point_cost(const group_state *s) {
     int64_t cost = 0;
     for (int i = 0; i < s->noutputs; i++) cost += s->outputs[i]->cost + 1;
     return cost > 4096 ? 4096 : (int)cost;
 }
 
-static void point_store(point_state *p) {
+void point_store(point_state *p) {
     group_state *s = p->s;
     nest_expr *values[GROUP_MAX_OUTPUTS];
     for (int i = 0; i < p->noutputs; i++)
@@ -187,33 +178,26 @@ static void point_nest(point_state *p, const group_loop *loops, int nloops, cons
 
 /* ---- tiles ------------------------------------------------------------------------------ */
 
-enum { POINT_TILE = 64, POINT_MAX_STAGED = 64, POINT_STAGED_BYTES = 48 * 1024 };
-
-/* A load that is copied first. Its address as the walk has it; rows: one element per round of the loop around, too. */
-typedef struct point_staged {
-    const group_load *load;
-    nest_buffer *local;
-    bool rows;
-} point_staged;
-
-typedef struct group_staging {
-    const group_walk *w; /* of the loops */
-    point_staged loads[POINT_MAX_STAGED];
-    int n;
-    nest_expr **at;          /* what the walk's variables are now */
-    nest_expr *row, *column; /* in the tile */
-} group_staging;
-
 static nest_expr *point_staged_load(void *ctx, nest_buffer *b, nest_expr *address) {
     group_state *s = ctx;
     const group_staging *g = s->staging;
     for (int i = 0; i < g->n; i++) {
         const point_staged *p = &g->loads[i];
         if (p->load->load->u.buffer != b || !group_walk_is(g->w, p->load->load->args[0], g->at, address)) continue;
-        nest_expr *at = p->rows ? nest_mul(s->l.n, g->row, nest_int(s->l.n, POINT_TILE)) : lazy_zero(&s->l);
+        nest_expr *at = p->rows ? nest_mul(s->l.n, g->row, nest_int(s->l.n, g->pitch)) : lazy_zero(&s->l);
         return nest_load(s->l.n, p->local, nest_add(s->l.n, at, g->column));
     }
     return NULL;
+}
+
+void point_begin_staged(group_state *s, group_staging *g) {
+    s->staging = g;
+    s->l.load = point_staged_load;
+    lazy_forget(&s->l);
+}
+void point_end_staged(group_state *s) {
+    s->l.load = NULL;
+    lazy_forget(&s->l);
 }
 
 static bool point_is_const(const nest_expr *e, int64_t k) {
@@ -230,7 +214,8 @@ static void point_find_staged(group_state *s, const group_walk *w, group_staging
         const nest_expr *step = l->step[inner], *around = l->step[inner - 1];
         if (!step || !around || point_is_const(step, 0) || point_is_const(step, 1)) continue;
         bool rows = point_is_const(around, 1);
-        size_t length = rows ? POINT_TILE * POINT_TILE : POINT_TILE;
+        if (!rows && s->target == GROUP_CUDA) continue; /* the cache serves them */
+        size_t length = (size_t)(rows ? POINT_TILE * g->pitch : POINT_TILE);
         bytes += length * dtype_size(l->load->u.buffer->dt);
         if ((!rows && !point_is_const(around, 0)) || bytes > POINT_STAGED_BYTES) continue;
         g->loads[g->n++] =
@@ -265,7 +250,7 @@ static void point_stage(group_state *s, const group_staging *g, nest_expr *first
     }
 }
 
-static nest_expr *point_tiles(group_state *s, nest_expr *extent) {
+nest_expr *point_tiles(group_state *s, nest_expr *extent) {
     nest_expr *up = lazy_size(&s->l, NEST_ADD, extent, nest_int(s->l.n, POINT_TILE - 1));
     return lazy_size(&s->l, NEST_DIV_INDEX, up, nest_int(s->l.n, POINT_TILE));
 }
@@ -299,11 +284,9 @@ static void point_tiled(point_state *p, const group_loop *loops, int nloops, gro
     index[loops[around].last] = at[around] = nest_let(n, "r", nest_add(n, first_row, g->row));
     g->column = nest_for(n, "j", zero, width, NEST_VECTOR);
     index[loops[inner].last] = at[inner] = nest_add(n, first_column, g->column);
-    s->staging = g;
-    s->l.load = point_staged_load;
-    lazy_forget(&s->l);
+    point_begin_staged(s, g);
     point_store(p);
-    s->l.load = NULL;
+    point_end_staged(s);
     for (int k = 0; k < 3; k++) nest_end(n);
     group_set_range(s, extent, nest_int(n, POINT_TILE * POINT_TILE), point_cost(s));
 }
@@ -322,8 +305,9 @@ static bool point_tile(point_state *p, const group_loop *loops, int nloops) {
     for (int i = 0; i < p->noutputs; i++) group_walk_note(s, &w, lazy_at(&s->l, s->outputs[p->outputs[i]], at));
     group_walk_end(s, &w);
     g->w = &w;
+    g->pitch = s->target == GROUP_CUDA ? POINT_TILE + 1 : POINT_TILE; /* of shared memory's banks, columns are to use different ones */
     point_find_staged(s, &w, g);
-    if (g->n) point_tiled(p, loops, nloops, g);
+    if (g->n) (s->target == GROUP_CUDA ? point_tiled_team : point_tiled)(p, loops, nloops, g);
     return g->n > 0;
 }
 
@@ -349,6 +333,10 @@ bool group_schedule_pointwise(group_state *s) {
     if (w.too_many || s->l.failed) return false;
     for (int d = 0; d < domain->ndim; d++) p.index[d] = lazy_zero(&s->l);
     int n = group_loops(s, &w, 0, domain->ndim, loops);
+    if (s->target == GROUP_CUDA) {
+        if (!point_tile(&p, loops, n)) point_flat(&p, &w, loops, n);
+        return !s->l.failed;
+    }
     bool narrow = !p.nbeside && point_is_narrow(s, loops, n);
     if (narrow && group_ask_constant(s, loops[n - 1].extent)) return false;
     narrow = narrow && loops[n - 1].extent->op == NEST_CONST;

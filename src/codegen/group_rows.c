@@ -11,7 +11,10 @@
  * Rows are short enough to stay in the cache between phases. Long ones are summed in blocks, and the blocks in double.
  * Rejected: one loop over blocks of all rows at once, which needs arrays of accumulators and gains nothing for rows of
  * some hundred elements.
- * Tests: tests/unit/test_group.c
+ *
+ * On a GPU a team makes each row: some lanes of a warp, or a block; so no thread sums so much that blocks are needed, and values are kept in
+ * shared memory. All reduced dims are one loop there.
+ * Tests: tests/unit/test_group.c, test_cuda_emit.c
  */
 #include "codegen/group_internal.h"
 
@@ -20,12 +23,18 @@ enum {
     ROWS_TINY = 64,         /* elements that are quickly looked through */
     ROWS_ALONE = 64 * 1024, /* a single row longer than this is better shared by threads, which one nest cannot; */
     ROWS_FEW = 4,           /* so are a few that are much longer */
+    ROWS_WARP = 1024,       /* on a GPU, elements of a row that a warp makes; */
+    ROWS_LANE = 8,          /* elements of each lane there; */
+    ROWS_THREAD = 16,       /* elements of each thread of a block; */
+    ROWS_TEAMS = 128,       /* fewer rows than this, */
+    ROWS_LONG = 32 * 1024,  /* longer than this, are better shared by blocks */
 };
 
 /* The loops over a row; the innermost is the vector one. start: where its block of ROWS_BLOCK begins; NULL: all of it.
- */
-static void rows_open(group_phases *f, nest_expr *start) {
+ * Gives how many loops were opened. */
+static int rows_open(group_phases *f, nest_expr *start) {
     nest *n = f->s->l.n;
+    if (f->s->target == GROUP_CUDA) return group_phases_open_flat(f, lazy_zero(&f->s->l), group_phases_width(f));
     nest_expr *zero = lazy_zero(&f->s->l);
     for (int d = 0; d < f->ndim; d++)
         if (f->mask[d]) f->index[d] = zero;
@@ -35,9 +44,10 @@ static void rows_open(group_phases *f, nest_expr *start) {
         if (inner && start) end = nest_binary(n, NEST_MIN, end, nest_add(n, start, nest_int(n, ROWS_BLOCK)));
         f->index[f->reduced[k].last] = nest_for(n, "c", inner && start ? start : zero, end, inner ? NEST_VECTOR : 0);
     }
+    return f->nreduced;
 }
-static void rows_close(group_phases *f) {
-    for (int k = 0; k < f->nreduced; k++) nest_end(f->s->l.n);
+static void rows_close(group_phases *f, int loops) {
+    for (int k = 0; k < loops; k++) nest_end(f->s->l.n);
     group_phases_forget(f);
 }
 
@@ -48,11 +58,11 @@ typedef struct rows_sum {
 } rows_sum;
 
 static void rows_accumulate(group_phases *f, int phase, nest_expr *start, rows_sum *sums, int nsums) {
-    rows_open(f, start);
+    int loops = rows_open(f, start);
     group_phases_use(f, phase);
     for (int i = 0; i < nsums; i++)
         nest_accumulate(f->s->l.n, sums[i].value, sums[i].r->acc, lazy_at(&f->s->l, sums[i].r->src, f->index));
-    rows_close(f);
+    rows_close(f, loops);
 }
 
 static void rows_note_block(group_phases *f, rows_sum *sum, nest_expr *b) {
@@ -95,7 +105,7 @@ static void rows_phase(group_phases *f, int phase, nest_expr **where) {
         if (r->t->depth == phase)
             sums[nsums++] = (rows_sum){.r = r, .value = nest_variable(n, "acc", group_identity(f->s, r))};
     }
-    bool blocks = f->nreduced == 1 && group_value_of(f->s, f->reduced[0].extent, 0) > ROWS_BLOCK;
+    bool blocks = f->s->target == GROUP_HOST && f->nreduced == 1 && group_value_of(f->s, f->reduced[0].extent, 0) > ROWS_BLOCK;
     nest_expr *found = *where;
     const group_reduction *sought = blocks && phase + 1 < f->last ? group_phases_sought(f, phase + 1) : NULL;
     *where = sought ? nest_variable(n, "where", lazy_zero(&f->s->l)) : NULL;
@@ -116,14 +126,14 @@ static void rows_last_phase(group_phases *f) {
     bool any = false;
     for (int i = 0; i < s->noutputs; i++) any |= f->full[i];
     if (any) {
-        rows_open(f, NULL);
+        int loops = rows_open(f, NULL);
         group_phases_use(f, f->last);
         for (int i = 0; i < s->noutputs; i++)
             if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));
         for (int i = 0; i < s->noutputs; i++)
             if (f->full[i])
                 nest_store(n, group_output_buffer(s, i), group_address(s, f->ndim, f->sizes, f->index), values[i]);
-        rows_close(f);
+        rows_close(f, loops);
     }
     for (int i = 0; i < s->noutputs; i++) {
         if (!f->result[i]) continue;
@@ -155,12 +165,30 @@ static void rows_nest(group_phases *f) {
     group_set_range(s, extent, group_phases_width(f), group_phases_cost(f));
 }
 
+/* Threads for a row on a GPU; 0: one makes it alone. */
+static int rows_team(group_state *s, nest_expr *width) {
+    int64_t most = group_bucket(s, width), team = most > ROWS_WARP ? most / ROWS_THREAD : most / ROWS_LANE;
+    if (most <= ROWS_WARP) return team > 32 ? 32 : team < 2 ? 0 : (int)team;
+    return team < 128 ? 128 : team > 1024 ? 1024 : (int)team;
+}
+
+static bool rows_on_gpu(group_phases *f, int64_t width, int64_t all) {
+    group_state *s = f->s;
+    if (width > ROWS_LONG && all < ROWS_TEAMS * width) return false;
+    if (!group_phases_loops(f)) return false;
+    s->l.n->team = rows_team(s, group_phases_width(f));
+    group_phases_store(f, s->l.n->team > 0);
+    rows_nest(f);
+    return !s->l.failed;
+}
+
 bool group_schedule_rows(group_state *s) {
     group_phases f;
     if (!group_phases_find(s, &f)) return false;
     if (!group_phases_is_inner(&f)) return false;
     int64_t width = group_value_of(s, group_phases_width(&f), 0),
             all = group_value_of(s, group_numel(s, f.ndim, f.sizes), 1);
+    if (s->target == GROUP_CUDA) return rows_on_gpu(&f, width, all);
     if (width > ROWS_ALONE && all < 2 * width) return false;
     if (width > 4 * ROWS_ALONE && all < ROWS_FEW * width) return false;
     if (!group_phases_loops(&f)) return false;

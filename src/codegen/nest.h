@@ -43,6 +43,8 @@
  * 10. nest->contract lets a * b + c become one rounding, in the nest's arithmetic and in the functions called;
  *    nest->contract_inside lets it inside the functions, and in accumulations of a product.
  *
+ * 11. nest->narrow: addresses, bounds of loops and the ints they are made of are less than 2^30, so that 32 bits do for them.
+ *
  * Ownership: everything lies in the arena given to nest_new; look at arena_failed once the nest is built.
  * A nest is built and used by one thread at a time (printers keep notes in the nodes).
  * Tests: tests/unit/test_codegen.c
@@ -202,7 +204,8 @@ typedef struct nest {
     arena *a;
     const char *name;
     bool contract, contract_inside;
-    bool team;
+    bool narrow;
+    int team;                        /* threads that take a round together on a GPU: a power of 2, at most 1024; 0: each takes its own */
     nest_buffer **buffers, **locals; /* NEST_MAX_BUFFERS places each, as in the next line */
     const char **ints, **floats;     /* names of the inputs */
     int nbuffers, nlocals, nints, nfloats, nvars;

@@ -200,6 +200,13 @@ static bool op_text_key(const op_text *t, char *key) {
     return true;
 }
 
+/* Remembers what o follows from. */
+static void op_bind_base(op *o, arena *a, const op_text *base) {
+    char key[OP_KEY_LENGTH];
+    o->fn_ctx = op_text_key(base, key) ? arena_strdup(a, key) : NULL;
+    if (!o->fn_ctx) o->fn = NULL;
+}
+
 /* Gives o, whose schema is t, the function of its row, or else of the overload it follows from. */
 static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int depth) {
     char key[OP_KEY_LENGTH];
@@ -215,17 +222,14 @@ static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int de
     op_derivation how = op_derive(&(op_derive_host){(void *)x, op_overload_text}, t, &base);
     if (how == DERIVED_NOT || depth == OP_DERIVE_DEPTH) return;
     op_bind(o, a, x, &base, depth + 1);
-    if (!o->fn) {
-        o->flags = 0;
-    } else if (how != DERIVED_NAME && !(how == DERIVED_WRITE && (o->flags & OP_INTO))) {
+    bool into = how == DERIVED_WRITE && (o->flags & OP_INTO); /* o->fn writes there itself */
+    if (!o->fn) o->flags = 0;
+    else if (how != DERIVED_NAME) op_bind_base(o, a, &base);
+    if (o->fn && how != DERIVED_NAME && !into) {
         o->fn = how == DERIVED_COPY ? op_derived_copy : op_derived_write;
         o->flags &= ~(uint32_t)(OP_COMPOSITE | OP_INTO);
-        o->fn_ctx = op_text_key(&base, key) ? arena_strdup(a, key) : NULL;
-        if (!o->fn_ctx) o->fn = NULL;
-    } else if (how == DERIVED_WRITE && o->quantised) { /* OP_INTO is a matter of o->fn alone */
+    } else if (into && o->quantised) { /* OP_INTO is a matter of o->fn alone */
         o->quantised = op_derived_write;
-        o->fn_ctx = op_text_key(&base, key) ? arena_strdup(a, key) : NULL;
-        if (!o->fn_ctx) o->quantised = NULL;
     }
     if (how != DERIVED_NAME && o->fn != op_derived_write && o->quantised != op_derived_write) o->quantised = NULL;
     if (q) o->quantised = q->fn;

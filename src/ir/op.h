@@ -54,7 +54,8 @@ typedef struct op {
     const char *key; /* "aten::add.Tensor" */
     op_fn fn;        /* NULL: known but not implemented (unless OP_SPECIAL) */
     op_fn quantised; /* what runs instead where a tensor argument is quantised (op_function); NULL: such arguments are refused */
-    void *fn_ctx;    /* of user-registered operators; of derived ones, see below */
+    void *fn_ctx;    /* of user-registered operators; of overloads derived as copies or writes: the key of the one they follow from */
+    const struct device_route *route; /* how it runs where a tensor argument is on a device (runtime/cuda/dispatch.c); NULL: nobody asked yet */
     uint32_t flags;
     const struct scalar_text *scalar; /* what it does to one element, if that is known (ir/scalar_text.h); else NULL */
 } op;
@@ -75,7 +76,7 @@ typedef struct op_binding { const char *key; op_fn fn; uint32_t flags; } op_bind
 extern const op_binding *op_builtin_bindings; /* sorted by nothing; terminated by key == NULL */
 /* The rows of ops/quantised_tensors.def: overloads that take quantised tensors, with what they do then. */
 extern const op_binding *op_quantised_bindings;
-/* Functions of derived overloads (runtime/derived.c); fn_ctx is the key of the overload they call. */
+/* Functions of derived overloads (runtime/derived.c): they call the one that fn_ctx names. */
 ctsc_status op_derived_write(op_ctx *cx, const value *args, value *results);
 ctsc_status op_derived_copy(op_ctx *cx, const value *args, value *results);
 /* Function of OP_COMPOSITE overloads, and what it runs (runtime/composite.c). The body is compiled when first asked for, and free of

@@ -20,18 +20,23 @@
 #ifndef CTSC_IR_SCALAR_OPS_H
 #define CTSC_IR_SCALAR_OPS_H
 
+#include <stdint.h>
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SCALAR_FN static __device__ __forceinline__
+#define SCALAR_NAN_F32 (__int_as_float(0x7fc00000))
+#define SCALAR_INF_F32 (__int_as_float(0x7f800000))
+#define SCALAR_NAN     (__longlong_as_double(0x7ff8000000000000))
+#define SCALAR_INF     (__longlong_as_double(0x7ff0000000000000))
 #else
 #include <math.h>
-#include <stdint.h>
 #ifndef SCALAR_FN /* codegen/scalar_bitcode.c wants functions others can link to */
 #define SCALAR_FN static inline __attribute__((unused))
 #endif
-#endif
-
 #define SCALAR_NAN_F32 (__builtin_nanf(""))
 #define SCALAR_INF_F32 (__builtin_inff())
+#define SCALAR_NAN     (__builtin_nan(""))
+#define SCALAR_INF     (__builtin_inf())
+#endif
 
 SCALAR_FN uint32_t scalar_bits_f32(float x) {
     union {

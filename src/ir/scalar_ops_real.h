@@ -124,7 +124,7 @@ SCALAR_FN REAL OP_NAME(round_decimals)(REAL x, REAL ten, REAL negative) {
     return negative != C(0.0) ? MATH(rint)(x / ten) * ten : MATH(rint)(x * ten) / ten;
 }
 SCALAR_FN REAL OP_NAME(nan_to_num)(REAL x, REAL nan, REAL high, REAL low) {
-    REAL r = x == (REAL)__builtin_inf() ? high : x == -(REAL)__builtin_inf() ? low : x;
+    REAL r = x == (REAL)SCALAR_INF ? high : x == -(REAL)SCALAR_INF ? low : x;
     return x != x ? nan : r;
 }
 
@@ -193,10 +193,10 @@ SCALAR_FN REAL OP_NAME(glu)(REAL a, REAL b) { return a * OP_NAME(sigmoid)(b); }
 /* ---- tests (1 or 0) --------------------------------------------------------------------- */
 
 SCALAR_FN uint8_t OP_NAME(isnan)(REAL x) { return x != x; }
-SCALAR_FN uint8_t OP_NAME(isinf)(REAL x) { return MATH(fabs)(x) == (REAL)__builtin_inf(); }
-SCALAR_FN uint8_t OP_NAME(isfinite)(REAL x) { return MATH(fabs)(x) < (REAL)__builtin_inf(); }
-SCALAR_FN uint8_t OP_NAME(isposinf)(REAL x) { return x == (REAL)__builtin_inf(); }
-SCALAR_FN uint8_t OP_NAME(isneginf)(REAL x) { return x == -(REAL)__builtin_inf(); }
+SCALAR_FN uint8_t OP_NAME(isinf)(REAL x) { return MATH(fabs)(x) == (REAL)SCALAR_INF; }
+SCALAR_FN uint8_t OP_NAME(isfinite)(REAL x) { return MATH(fabs)(x) < (REAL)SCALAR_INF; }
+SCALAR_FN uint8_t OP_NAME(isposinf)(REAL x) { return x == (REAL)SCALAR_INF; }
+SCALAR_FN uint8_t OP_NAME(isneginf)(REAL x) { return x == -(REAL)SCALAR_INF; }
 SCALAR_FN uint8_t OP_NAME(signbit)(REAL x) { return MATH(copysign)(C(1.0), x) < C(0.0); }
 
 /* Reflection, upward recurrence, asymptotic series (DLMF 5.15.6, 5.15.5, 5.15.8). In the computing

@@ -15,8 +15,6 @@
 
 #define SCALAR_PI      3.14159265358979323846
 #define SCALAR_SQRT1_2 0.70710678118654752440
-#define SCALAR_INF     (__builtin_inf())
-#define SCALAR_NAN     (__builtin_nan(""))
 
 /* ---- gamma family ----------------------------------------------------------------------- */
 

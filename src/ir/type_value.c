@@ -6,6 +6,7 @@
  * Tests: tests/unit/test_type.c
  */
 #include "ir/type.h"
+#include "tensor/device.h"
 
 enum { TYPE_VALUE_DEPTH = 200 };
 
@@ -27,7 +28,7 @@ static type *type_of_tensor(const tensor *t) {
         .dtype = (int8_t)t->dtype,
         .ndim = (int8_t)t->ndim,
         .requires_grad = t->requires_grad,
-        .device = 0,
+        .device = (int8_t)tensor_device(t),
         .has_strides = dims,
         .sizes = t->sizes,
         .strides = t->strides,

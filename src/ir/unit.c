@@ -63,11 +63,21 @@ static void unit_release_class(type *t) {
     }
 }
 
-static void unit_release_function(unit *u, function *f) {
+static void unit_drop_code(unit *u, function *f) {
     for (int i = 0; i < FUNCTION_LEVELS; i++) {
         if (f->code[i] && u->code_free) u->code_free(f->code[i]);
         f->code[i] = NULL;
     }
+}
+
+void unit_drop_codes(unit *u) {
+    pthread_mutex_lock(&u->lock);
+    for (size_t i = 0; i < u->all_functions.len; i++) unit_drop_code(u, u->all_functions.data[i]);
+    pthread_mutex_unlock(&u->lock);
+}
+
+static void unit_release_function(unit *u, function *f) {
+    unit_drop_code(u, f);
     graph_free(f->graph);
     f->graph = NULL;
     if (f->schema) schema_free_values(f->schema);

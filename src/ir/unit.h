@@ -66,6 +66,8 @@ typedef struct unit {
 } unit;
 
 unit *unit_new(void);
+/* Forgets what was made of the functions' graphs: they are compiled again. Nothing of the unit may run meanwhile. */
+void unit_drop_codes(unit *u);
 unit *unit_ref(unit *u);
 void unit_unref(unit *u);
 /* Releases constants and everything that could refer back to the unit; called when the program is closed. */

@@ -168,6 +168,24 @@ static void batch_block(batcher *b, block *blk) {
 
 /* ---- doing ----------------------------------------------------------------------------------------------------------- */
 
+/* t without gaps, on the host. */
+static ctsc_status batch_read(diag *d, tensor *t, tensor **out) {
+    tensor *here;
+    ctsc_status s = tensor_to_device(d, t, DEVICE_HOST, &here);
+    if (s != CTSC_OK) return s;
+    s = tensor_contiguous(d, here, out);
+    tensor_unref(here);
+    return s;
+}
+
+/* Takes t. NULL if it cannot be moved. */
+static tensor *batch_move(diag *d, tensor *t, int device) {
+    tensor *there;
+    ctsc_status s = tensor_to_device(d, t, device, &there);
+    tensor_unref(t);
+    return s == CTSC_OK ? there : NULL;
+}
+
 /* The tensors side by side along `dim`. count of them, from get. */
 static tensor *batch_join(diag *d, const batch *bt, tensor *(*get)(const struct batch_row *, const node *), int dim) {
     tensor *out, *model = get(bt->row, bt->first);
@@ -180,7 +198,7 @@ static tensor *batch_join(diag *d, const batch *bt, tensor *(*get)(const struct 
     size_t pitch = (size_t)out->numel / (size_t)rows * item;
     for (size_t i = 0; i < bt->products.len; i++) {
         tensor *t;
-        if (tensor_contiguous(d, get(bt->row, bt->products.data[i]), &t) != CTSC_OK) {
+        if (batch_read(d, get(bt->row, bt->products.data[i]), &t) != CTSC_OK) {
             tensor_unref(out);
             return NULL;
         }
@@ -190,7 +208,7 @@ static tensor *batch_join(diag *d, const batch *bt, tensor *(*get)(const struct 
         done += bytes;
         tensor_unref(t);
     }
-    return out;
+    return batch_move(d, out, tensor_device(model));
 }
 
 /* aten::view of what now lies otherwise becomes aten::reshape, which always can. */

@@ -96,18 +96,28 @@ static bool weights_affine_new(weights_affine *a, int64_t n) {
     return true;
 }
 
+/* t in dtype dt, without gaps, on the host. */
+static ctsc_status weights_on_host(diag *d, tensor *t, dtype dt, tensor **out) {
+    tensor *here, *typed;
+    ctsc_status s = tensor_to_device(d, t, DEVICE_HOST, &here);
+    if (s != CTSC_OK) return s;
+    s = tensor_to_dtype(d, here, dt, &typed);
+    tensor_unref(here);
+    if (s != CTSC_OK) return s;
+    s = tensor_contiguous(d, typed, out);
+    tensor_unref(typed);
+    return s;
+}
+
 /* out[i] = element i of a constant of n elements, or of one; absent counts as None where that is allowed. */
 static bool weights_read(const weights_layer *l, const ir_value *v, bool optional, double absent, double *out) {
-    tensor *t, *d, *c;
+    tensor *t, *c;
     if (optional && fact_is_none(v)) {
         for (int64_t i = 0; i < l->channels; i++) out[i] = absent;
         return true;
     }
     if (!fact_tensor(v, &t) || t->dtype != l->weight->dtype || (t->numel != l->channels && t->numel != 1)) return false;
-    if (tensor_to_dtype(NULL, t, DT_FLOAT64, &d) != CTSC_OK) return false;
-    ctsc_status s = tensor_contiguous(NULL, d, &c);
-    tensor_unref(d);
-    if (s != CTSC_OK) return false;
+    if (weights_on_host(NULL, t, DT_FLOAT64, &c) != CTSC_OK) return false;
     for (int64_t i = 0; i < l->channels; i++) out[i] = TENSOR_AT(c, double)[t->numel == 1 ? 0 : i];
     tensor_unref(c);
     return true;
@@ -185,7 +195,7 @@ static double weights_walk_scale(const weights_walk *k, int64_t row, int64_t col
 /* float32, the common case, in one sweep: each product is rounded once, as below. */
 static tensor *weights_scaled_float(diag *d, const weights_layer *l, const weights_walk *k) {
     tensor *in, *out;
-    if (tensor_contiguous(d, l->weight, &in) != CTSC_OK) return NULL;
+    if (weights_on_host(d, l->weight, DT_FLOAT32, &in) != CTSC_OK) return NULL;
     if (tensor_new(d, DT_FLOAT32, in->ndim, in->sizes, &out) == CTSC_OK) {
         const float *x = TENSOR_AT(in, float);
         float *y = TENSOR_AT(out, float);
@@ -204,7 +214,7 @@ static tensor *weights_scaled(diag *d, const weights_layer *l, const weights_aff
     tensor *wide, *out = NULL;
     weights_walk k = weights_walk_of(l, a);
     if (l->weight->dtype == DT_FLOAT32) return weights_scaled_float(d, l, &k);
-    if (tensor_to_dtype(d, l->weight, DT_FLOAT64, &wide) != CTSC_OK) return NULL;
+    if (weights_on_host(d, l->weight, DT_FLOAT64, &wide) != CTSC_OK) return NULL;
     tensor *w = NULL;
     if (tensor_clone(d, wide, &w) == CTSC_OK) {
         double *x = TENSOR_AT(w, double);
@@ -233,6 +243,14 @@ static tensor *weights_shifted(diag *d, const weights_layer *l, const weights_af
     return out;
 }
 
+/* Where the layer's weight is. Takes t; NULL stays NULL. */
+static tensor *weights_place(diag *d, const weights_layer *l, tensor *t) {
+    tensor *there = NULL;
+    if (t && tensor_to_device(d, t, tensor_device(l->weight), &there) != CTSC_OK) there = NULL;
+    tensor_unref(t);
+    return there;
+}
+
 /* A constant in front of n, with the name of the one it replaces. */
 static void weights_set(graph *g, node *n, int i, tensor *t) {
     block *b = g->insert_block;
@@ -246,7 +264,8 @@ static void weights_set(graph *g, node *n, int i, tensor *t) {
 }
 
 static bool weights_fold(pass_ctx *cx, const weights_layer *l, node *n, const weights_affine *a) {
-    tensor *w = weights_scaled(cx->diag, l, a), *b = w ? weights_shifted(cx->diag, l, a) : NULL;
+    tensor *w = weights_place(cx->diag, l, weights_scaled(cx->diag, l, a));
+    tensor *b = w ? weights_place(cx->diag, l, weights_shifted(cx->diag, l, a)) : NULL;
     if (!b) {
         tensor_unref(w);
         return false;

@@ -41,8 +41,10 @@ static bool scalar_block(graph *g, block *b) {
         const op *o = scalar_replacement(n, &t);
         for (size_t i = 0; i < n->blocks.len; i++) changed |= scalar_block(g, n->blocks.data[i]);
         if (!o) continue;
-        dtype dt = (dtype)t->dtype;
-        value v = dtype_is_float(dt) ? value_float(dtype_load_float(dt, tensor_data(t))) : value_int(dtype_load_int(dt, tensor_data(t)));
+        tensor *here;
+        if (tensor_to_device(NULL, t, DEVICE_HOST, &here) != CTSC_OK) continue;
+        value v = dtype_is_float((dtype)t->dtype) ? value_float(tensor_item_float(here)) : value_int(tensor_item_int(here));
+        tensor_unref(here);
         graph_set_insert(g, b, n);
         node_set_input(n, 1, graph_constant_take(g, v, NULL));
         n->op = o;

@@ -8,6 +8,7 @@
  * Tests: tests/unit/test_dlpack.c
  */
 #include "runtime/api.h"
+#include "tensor/device.h"
 
 #include <string.h>
 
@@ -74,6 +75,7 @@ static ctsc_status dl_export_new(diag *d, const ctsc_value *v, dl_export **out) 
     if (!v || v->v.tag != V_TENSOR) return diag_fail(d, CTSC_USAGE, "the value is no tensor");
     api_reads(v, "ctsc_tensor_to_dlpack");
     tensor *t = v->v.u.tensor;
+    if (tensor_device(t) != DEVICE_HOST) return diag_fail(d, CTSC_UNSUPPORTED, "tensors of devices other than the CPU are not supported");
     dl_export *x = mem_zalloc(sizeof *x + 2 * (size_t)t->ndim * sizeof *x->dims);
     if (!x) return diag_no_memory(d);
     x->t = tensor_ref(t);

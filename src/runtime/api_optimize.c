@@ -43,7 +43,7 @@ typedef struct observer {
 
 static void observe_first(seen *s, const tensor *t) {
     s->info = (tensor_info){.dtype = (int8_t)t->dtype, .ndim = (int8_t)t->ndim, .requires_grad = t->requires_grad,
-                            .has_strides = true, .sizes = s->sizes, .strides = s->strides};
+                            .device = (int8_t)tensor_device(t), .has_strides = true, .sizes = s->sizes, .strides = s->strides};
     memcpy(s->sizes, t->sizes, t->ndim * sizeof *s->sizes);
     memcpy(s->strides, t->strides, t->ndim * sizeof *s->strides);
 }
@@ -52,6 +52,7 @@ static void observe_first(seen *s, const tensor *t) {
 static void observe_again(seen *s, const tensor *t) {
     if (s->info.dtype != (int8_t)t->dtype) s->info.dtype = -1;
     if (s->info.requires_grad != t->requires_grad) s->info.requires_grad = -1;
+    if (s->info.device != (int8_t)tensor_device(t)) s->info.device = -1;
     if (s->info.ndim != (int8_t)t->ndim) {
         s->info.ndim = -1;
         s->info.has_strides = false;

@@ -6,6 +6,7 @@
  */
 #include "base/pool.h"
 #include "runtime/api.h"
+#include "tensor/device.h"
 
 #include <string.h>
 
@@ -314,7 +315,7 @@ const int64_t *ctsc_tensor_strides(const ctsc_value *t) {
 }
 void *ctsc_tensor_data(const ctsc_value *t) {
     api_reads(t, "ctsc_tensor_data");
-    return api_tensor(t) ? tensor_data(api_tensor(t)) : NULL;
+    return api_tensor(t) && tensor_device(api_tensor(t)) == DEVICE_HOST ? tensor_data(api_tensor(t)) : NULL;
 }
 bool ctsc_tensor_is_contiguous(const ctsc_value *t) {
     return api_tensor(t) && tensor_is_contiguous(api_tensor(t));

@@ -17,6 +17,7 @@
 #include "runtime/export.h"
 #include "frontend/print_code.h"
 #include "runtime/pickle_internal.h"
+#include "tensor/device.h"
 #include "tensor/quantiser.h"
 
 enum {
@@ -161,7 +162,8 @@ static void pickler_storage_of(pickler *w, const tensor *t) {
     pickler_name(w, "storage");
     pickler_global(w, "torch", dtype_table[dt].storage);
     pickler_name(w, key);
-    pickler_name(w, "cpu");
+    char device[DEVICE_NAME];
+    pickler_name(w, device_name(t->storage->device, device));
     pickler_int(w, (int64_t)numel);
     pickler_op(w, OP_TUPLE);
     pickler_op(w, OP_BINPERSID);
@@ -448,8 +450,12 @@ ctsc_status pickler_add_records(pickler *w, zip_writer *z, const char *record, c
     ctsc_status s = CTSC_OK;
     for (size_t i = 0; i < w->storages.len && s == CTSC_OK; i++) {
         char name[64];
+        storage *here;
         snprintf(name, sizeof name, "%s%zu", folder, i);
-        s = zip_writer_add(z, w->d, name, w->storages.data[i].st->data, w->storages.data[i].nbytes, false);
+        s = storage_to_device(w->d, w->storages.data[i].st, DEVICE_HOST, &here);
+        if (s != CTSC_OK) break;
+        s = zip_writer_add(z, w->d, name, here->data, w->storages.data[i].nbytes, false);
+        storage_unref(here);
     }
     return s == CTSC_OK ? zip_writer_add(z, w->d, record, sb_str(&w->out), w->out.len, false) : s;
 }

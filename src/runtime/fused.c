@@ -14,6 +14,7 @@
 #include "codegen/cache.h"
 #include "codegen/group.h"
 #include "passes/passes.h"
+#include "runtime/cuda/launch.h"
 #include "runtime/profile.h"
 
 #include <pthread.h>
@@ -33,6 +34,7 @@ struct fused {
     code *_Atomic split;  /* the same in smaller groups, once one kind of arguments has turned out to be hopeless; NULL: no such thing */
     int nparams, nresults;
     bool has_loop;
+    cuda_group *_Atomic on_device; /* for tensors that are on one; NULL: there was none yet */
     fused_kernel *_Atomic first;
     pthread_mutex_t lock; /* of what follows */
     arena arena;          /* plans */
@@ -71,6 +73,7 @@ void fused_free(fused *f) {
     code_free(atomic_load_explicit(&f->split, memory_order_relaxed));
     graph_free(f->parts);
     code_free(f->fallback);
+    cuda_group_free(atomic_load_explicit(&f->on_device, memory_order_relaxed));
     arena_free(&f->arena);
     pthread_mutex_destroy(&f->lock);
     mem_free(f);
@@ -138,7 +141,7 @@ static fused_kernel *fused_make(fused *f, const value *args, diag *d) {
     if (!cg || !codegen_runnable(cg) || !codegen_available(cg, d)) return NULL;
     bool generic = f->nkernels >= FUSED_MAX_KERNELS - FUSED_GENERIC_KERNELS;
     if (arena_init(&scratch) && arena_ensure(&scratch, FUSED_SCRATCH) &&
-        (generic ? group_lower_generic : group_lower)(&scratch, f->g, args, &plan, d) == CTSC_OK &&
+        group_lower(&scratch, f->g, args, &(group_options){.generic = generic}, &plan, d) == CTSC_OK &&
         plan && plan->slots.len <= FUSED_MAX_SLOTS && codegen_kernel(cg, plan->nest, &k, d) == CTSC_OK) {
         made = arena_new(&f->arena, fused_kernel);
         made->plan = plan_copy(&f->arena, plan);
@@ -366,9 +369,35 @@ static const fused_kernel *fused_add(fused *f, const value *args, int opt, int64
     return made && plan_fits(made->plan, args, slots) ? made : NULL;
 }
 
+static ctsc_status fused_device_group(fused *f, diag *d, cuda_group **out) {
+    ctsc_status s = CTSC_OK;
+    if ((*out = atomic_load_explicit(&f->on_device, memory_order_acquire))) return s;
+    pthread_mutex_lock(&f->lock);
+    *out = atomic_load_explicit(&f->on_device, memory_order_relaxed);
+    if (!*out) s = cuda_group_new(d, f->g, f->fallback->name, out);
+    if (s == CTSC_OK) atomic_store_explicit(&f->on_device, *out, memory_order_release);
+    pthread_mutex_unlock(&f->lock);
+    return s;
+}
+
+/* Loops wait for what they read, so that a device has nothing to give them. */
+static ctsc_status fused_run_on_device(fused *f, interp *in, const value *args, value *results, bool *native) {
+    cuda_group *group;
+    *native = false;
+    if (f->has_loop) return fused_interpret(f, in, args, results);
+    ctsc_status s = fused_device_group(f, in->d, &group);
+    if (s == CTSC_OK) s = cuda_group_run(group, in->d, args, results, native);
+    if (s != CTSC_OK || *native) return s;
+    pthread_mutex_lock(&f->lock);
+    fused_make_split(f);
+    pthread_mutex_unlock(&f->lock);
+    return fused_interpret(f, in, args, results);
+}
+
 ctsc_status fused_run(fused *f, interp *in, value *args, value *results, bool *native) {
     int64_t slots[FUSED_MAX_SLOTS];
     bool fits = true;
+    if (device_in_use() && cuda_group_device(f->nparams, args) != DEVICE_HOST) return fused_run_on_device(f, in, args, results, native);
     if (fused_is_bounded(f, in)) return fused_interpret(f, in, args, results);
     const fused_kernel *k = fused_find(f, args, slots);
     if (!k) {

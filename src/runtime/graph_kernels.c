@@ -74,7 +74,7 @@ static ctsc_status group_describe_node(const group_records *r, const node *n, in
     arena a;
     group_plan *p = NULL;
     if (!arena_init(&a)) return diag_no_memory(d);
-    ctsc_status s = group_lower(&a, node_attr(n, "Subgraph")->u.g, args, &p, d);
+    ctsc_status s = group_lower(&a, node_attr(n, "Subgraph")->u.g, args, NULL, &p, d);
     if (s == CTSC_OK) s = group_describe_plan(p, node_kind_text(n), number, assembly, out, d);
     arena_free(&a);
     return s;

@@ -264,8 +264,11 @@ ctsc_status bc_tolist(frame *f, const site *s) {
         return diag_fail(f->in->d, CTSC_FAILED,
                          "Output annotation list dimension and runtime tensor "
                          "dimension must match for tolist()");
-    tensor *c = NULL;
-    ctsc_status st = tensor_contiguous(f->in->d, v->u.tensor, &c);
+    tensor *here = NULL, *c = NULL;
+    ctsc_status st = tensor_to_device(f->in->d, v->u.tensor, DEVICE_HOST, &here);
+    if (st != CTSC_OK) return st;
+    st = tensor_contiguous(f->in->d, here, &c);
+    tensor_unref(here);
     if (st != CTSC_OK) return st;
     tolist w = {.data = tensor_data(c), .t = c};
     value out;

@@ -28,6 +28,10 @@ struct function *module_method(const module *m, const char *name); /* NULL: none
  * batch norms and constant factors go into weights. On failure m is as it was. Nobody else may use m meanwhile. */
 ctsc_status module_freeze(diag *d, module *m, bool fold);
 
+/* Puts all of m's tensors on a device (as storage.device), constants of its code included. On failure m is as it was, but without memory in the
+ * last step some of them may be elsewhere. Nobody else may use m meanwhile (module_device.c). */
+ctsc_status module_to_device(diag *d, module *m, int device);
+
 /* Runs a method as a caller from outside: arguments are checked and converted, and around `forward` run the
  * hooks of the module's class. args are borrowed, self first (module_call.c). */
 ctsc_status module_call(const module *m, struct function *f, struct runtime *rt, size_t nargs, const value *args,

@@ -8,9 +8,9 @@
  *
  * Tests: tests/unit/test_value.c
  */
+#include "tensor/device.h"
 #include "tensor/iter.h"
 #include "tensor/quantiser.h"
-#include "tensor/value.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -203,7 +203,8 @@ static void close_print_index(const tensor *t, int64_t k, strbuf *out) {
     tensor_print_sizes(t->ndim, index, out);
 }
 
-static bool close_tensor_values(close_state *st, tensor *got, tensor *want) {
+/* Both on the host. */
+static bool close_host_tensors(close_state *st, tensor *got, tensor *want) {
     if (got->dtype != want->dtype) {
         close_begin(st, "tensor");
         sb_printf(st->why, "dtype %s, expected %s", dtype_table[got->dtype].torch_name,
@@ -235,6 +236,18 @@ static bool close_tensor_values(close_state *st, tensor *got, tensor *want) {
               c.differ, got->numel, c.worst);
     close_print_index(got, c.worst_at, st->why);
     return false;
+}
+
+static bool close_tensor_values(close_state *st, tensor *got, tensor *want) {
+    tensor *a, *b;
+    bool same = false;
+    if (tensor_to_device(NULL, got, DEVICE_HOST, &a) != CTSC_OK) return false;
+    if (tensor_to_device(NULL, want, DEVICE_HOST, &b) == CTSC_OK) {
+        same = close_host_tensors(st, a, b);
+        tensor_unref(b);
+    }
+    tensor_unref(a);
+    return same;
 }
 
 static bool close_values(close_state *st, value got, value want);

@@ -17,11 +17,61 @@ ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t
     if (device == DEVICE_HOST) return tensor_new(d, dt, ndim, sizes, out);
     int64_t nbytes, strides[TENSOR_MAX_DIMS];
     storage *s;
+    if (dtype_is_quantised(dt)) return diag_fail(d, CTSC_UNSUPPORTED, "quantised tensors are supported on the CPU only");
     ctsc_status st = tensor_layout(d, dt, ndim, sizes, strides, &nbytes);
     if (st == CTSC_OK) st = device_table.alloc(d, device, (size_t)nbytes, &s);
     if (st != CTSC_OK) return st;
     st = tensor_on_storage(d, s, dt, ndim, sizes, strides, 0, out);
     storage_unref(s);
+    return st;
+}
+
+ctsc_status tensor_zeros_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
+    tensor *zero, *made;
+    if (device == DEVICE_HOST) return tensor_zeros(d, dt, ndim, sizes, out);
+    ctsc_status s = tensor_zeros(d, dt, 0, NULL, &zero);
+    if (s != CTSC_OK) return s;
+    s = tensor_new_on(d, device, dt, ndim, sizes, &made);
+    if (s == CTSC_OK && (s = device_table.copy(d, made, zero)) != CTSC_OK) tensor_unref(made);
+    tensor_unref(zero);
+    if (s == CTSC_OK) *out = made;
+    return s;
+}
+
+static ctsc_status device_new_storage(diag *d, int device, size_t nbytes, storage **out) {
+    if (device != DEVICE_HOST) return device_table.alloc(d, device, nbytes, out);
+    *out = storage_new(nbytes);
+    return *out ? CTSC_OK : diag_no_memory(d);
+}
+
+/* As a tensor of n bytes. */
+static ctsc_status device_bytes_of(diag *d, storage *s, size_t n, tensor **out) {
+    const int64_t size = (int64_t)n, step = 1;
+    return tensor_on_storage(d, s, DT_UINT8, 1, &size, &step, 0, out);
+}
+
+ctsc_status storage_copy_bytes(diag *d, storage *dst, storage *src) {
+    size_t n = dst->nbytes < src->nbytes ? dst->nbytes : src->nbytes;
+    tensor *to, *from;
+    ctsc_status st = device_bytes_of(d, dst, n, &to);
+    if (st != CTSC_OK) return st;
+    st = device_bytes_of(d, src, n, &from);
+    if (st == CTSC_OK) {
+        st = tensor_copy(d, to, from);
+        tensor_unref(from);
+    }
+    tensor_unref(to);
+    return st;
+}
+
+ctsc_status storage_to_device(diag *d, storage *s, int device, storage **out) {
+    storage *there;
+    if (s->device == device) return *out = storage_ref(s), CTSC_OK;
+    ctsc_status st = device_new_storage(d, device, s->nbytes, &there);
+    if (st != CTSC_OK) return st;
+    st = storage_copy_bytes(d, there, s);
+    if (st == CTSC_OK) *out = there;
+    else storage_unref(there);
     return st;
 }
 
@@ -37,4 +87,57 @@ ctsc_status tensor_to_device(diag *d, tensor *t, int device, tensor **out) {
     made->requires_grad = t->requires_grad;
     *out = made;
     return CTSC_OK;
+}
+
+/* ---- containers ------------------------------------------------------------------------------ */
+
+static ctsc_status device_move_list(diag *d, list *l, int device, value *out) {
+    list *made = list_new((list_kind)l->kind, l->elem, l->len);
+    ctsc_status s = made ? CTSC_OK : diag_no_memory(d);
+    for (size_t i = 0; s == CTSC_OK && i < l->len; i++) {
+        value item = list_get(l, i), moved;
+        s = value_to_device(d, item, device, &moved);
+        value_unref(item);
+        if (s == CTSC_OK && !list_append_take(made, moved)) s = diag_no_memory(d);
+    }
+    if (s == CTSC_OK) *out = value_list_take(made);
+    else if (made) value_unref(value_list_take(made));
+    return s;
+}
+
+static ctsc_status device_move_tuple(diag *d, const tuple *t, int device, value *out) {
+    tuple *made = tuple_new(t->len, t->type);
+    ctsc_status s = made ? CTSC_OK : diag_no_memory(d);
+    for (size_t i = 0; s == CTSC_OK && i < t->len; i++) s = value_to_device(d, t->items[i], device, &made->items[i]);
+    if (s == CTSC_OK) *out = value_tuple_take(made);
+    else if (made) value_unref(value_tuple_take(made));
+    return s;
+}
+
+static ctsc_status device_move_dict(diag *d, const dict *from, int device, value *out) {
+    dict *made = dict_new(from->key_type, from->val_type);
+    ctsc_status s = made ? CTSC_OK : diag_no_memory(d);
+    for (size_t i = 0; s == CTSC_OK && i < from->used; i++) {
+        value moved;
+        if (from->entries[i].key.tag == V_UNINIT) continue;
+        s = value_to_device(d, from->entries[i].val, device, &moved);
+        if (s == CTSC_OK && !dict_set_take(made, value_ref(from->entries[i].key), moved)) s = diag_no_memory(d);
+    }
+    if (s == CTSC_OK) *out = value_dict_take(made);
+    else if (made) value_unref(value_dict_take(made));
+    return s;
+}
+
+ctsc_status value_to_device(diag *d, value v, int device, value *out) {
+    tensor *t;
+    switch (v.tag) {
+    case V_LIST: return device_move_list(d, v.u.list, device, out);
+    case V_TUPLE: return device_move_tuple(d, v.u.tuple, device, out);
+    case V_DICT: return device_move_dict(d, v.u.dict, device, out);
+    case V_TENSOR: break;
+    default: return *out = value_ref(v), CTSC_OK;
+    }
+    ctsc_status s = tensor_to_device(d, v.u.tensor, device, &t);
+    if (s == CTSC_OK) *out = value_tensor_take(t);
+    return s;
 }

@@ -13,9 +13,10 @@
 #ifndef CTSC_TENSOR_DEVICE_H
 #define CTSC_TENSOR_DEVICE_H
 
-#include "tensor/tensor.h"
+#include "tensor/value.h"
 
-enum { DEVICE_HOST = 0 };
+/* There are devices below DEVICE_MAX. */
+enum { DEVICE_HOST = 0, DEVICE_MAX = 128 };
 
 typedef struct device_functions {
     /* Uninitialised memory; a storage of 0 bytes is on the device, too. */
@@ -35,8 +36,16 @@ static inline bool device_in_use(void) {
 
 /* As tensor_new, there. */
 ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out);
+/* As tensor_zeros, there. */
+ctsc_status tensor_zeros_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out);
 /* t itself (a reference) if it is there; else a contiguous copy. */
 ctsc_status tensor_to_device(diag *d, tensor *t, int device, tensor **out);
+/* v with all tensors in it there: tensors, and lists, tuples and dicts, which are made anew. A new reference. */
+ctsc_status value_to_device(diag *d, value v, int device, value *out);
+/* The bytes of s in a storage that is there: s itself (a reference) if it is. */
+ctsc_status storage_to_device(diag *d, storage *s, int device, storage **out);
+/* dst = the first bytes of src, as many as the smaller of the two has. */
+ctsc_status storage_copy_bytes(diag *d, storage *dst, storage *src);
 /* "cpu", "cuda:0", into out. */
 enum { DEVICE_NAME = 24 };
 const char *device_name(int device, char out[DEVICE_NAME]);

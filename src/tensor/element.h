@@ -7,11 +7,17 @@
 
 #include <stdint.h>
 
+#ifdef __CUDACC_RTC__
+#define ELEMENT_FN static __device__ __forceinline__
+#else
+#define ELEMENT_FN static inline
+#endif
+
 /* Truncates; NaN and what does not fit give the most negative number, as cvttsd2si does. */
-static inline int64_t element_to_int64(double v) {
+ELEMENT_FN int64_t element_to_int64(double v) {
     return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
 }
-static inline int32_t element_to_int32(double v) {
+ELEMENT_FN int32_t element_to_int32(double v) {
     return v > -0x1p31 - 1 && v < 0x1p31 ? (int32_t)v : INT32_MIN;
 }
 

@@ -103,7 +103,7 @@ static void test_blocks(void **state) {
         const kernel *k;
         diag d = {0};
         arena_init(&a);
-        assert_int_equal(group_lower(&a, g, args, &p, &d), CTSC_OK);
+        assert_int_equal(group_lower(&a, g, args, NULL, &p, &d), CTSC_OK);
         if (!p) fail_msg("%s has no plan", c->program);
         if (codegen_kernel(blocks_codegen, p->nest, &k, &d) != CTSC_OK) fail_msg("%s\n  %s", c->program, diag_message(&d));
         blocks_run(c, g, p, k, c->rows, c->cols);

@@ -1,10 +1,238 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dispatch.c - operators of which an argument is on a device.
+ * dispatch.c - operators of which an argument is on a device, or is a device.
+ *
+ * Method. What an overload does there, its route, is found out once. In this order:
+ *     a row of ops.def           its function, written for devices
+ *     made of others             composites, in-place and out= overloads, copies of views: they call others, which ask again
+ *     views, as_host.def         the host's function: it touches no element
+ *     ir/fusible.def             a kernel made for the operator (one_op.h)
+ *     random numbers, patterns   made on the host and moved, so that programs draw the same numbers everywhere
+ *     numbers from tensors       read to the host first
+ *     all else                   refused, or with the program's consent done on the host (through_host.c)
+ * Tensors of two devices do not meet, but for 0-dim tensors of the host among the operands of what works element by element.
+ * Tests: tests/unit/test_cuda_tensor.c, tests/cuda
  */
-#include "ir/op.h"
+#include "runtime/cuda/dispatch.h"
+
+#include "ir/fusible.h"
+#include "runtime/cuda/cuda_ops.h"
+#include "runtime/cuda/one_op.h"
+#include "runtime/cuda/through_host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What of the arguments has to be on one device. */
+typedef enum device_rule {
+    RULE_NONE,     /* the function sees to it, or it does not matter */
+    RULE_OPERANDS, /* all but 0-dim tensors of the host */
+    RULE_ALL,      /* the same, in the words that PyTorch has for other operators */
+    RULE_INDICES,  /* indices may be on the host */
+} device_rule;
+
+typedef struct device_route {
+    op_fn fn; /* NULL: the operator's own */
+    device_rule rule;
+} device_route;
+
+/* ---- devices of arguments ------------------------------------------------------------------------------------- */
+
+enum { DISPATCH_ARGS = 64 };
+
+/* The tensors among the arguments, those in lists included; n counts what there is, at most `max` are kept. */
+static int dispatch_tensors(const op *o, const value *args, int max, tensor **out, int *from) {
+    int n = 0;
+    for (int i = 0; i < o->schema->nargs; i++) {
+        const list *l = args[i].tag == V_LIST ? args[i].u.list : NULL;
+        size_t count = l && (l->kind == LIST_TENSOR || l->kind == LIST_VALUE) ? l->len : args[i].tag == V_TENSOR;
+        for (size_t k = 0; k < count; k++) {
+            tensor *t = !l ? args[i].u.tensor : l->kind == LIST_TENSOR ? l->u.tensors[k] : l->u.values[k].tag == V_TENSOR ? l->u.values[k].u.tensor : NULL;
+            if (t && n < max) out[n] = t, from[n] = i;
+            n += t != NULL;
+        }
+    }
+    return n < max ? n : max;
+}
+
+/* "wrapper_mm": PyTorch 1.13's name of the function that compares the devices; with the overload's name but for operators that it calls structured. */
+static void dispatch_method(const op *o, char *out, size_t size) {
+    static const char *const structured[] = {"mm", "addmm", "bmm", "baddbmm", "addmv", "cat", "gather", "scatter_add", "topk", "sort", "index_add", NULL};
+    const char *name = strstr(o->schema->name, "::") + 2;
+    bool plain = false;
+    for (int i = 0; structured[i]; i++) plain |= !strcmp(structured[i], name);
+    snprintf(out, size, plain ? "wrapper_%.0s%s" : "wrapper_%s_%s", o->schema->overload, name);
+}
+
+/* What PyTorch runs in the operator's place, and compares the devices for. */
+static const struct { const char *key, *method, *names[3]; } dispatch_stand_ins[] = {
+    {"aten::linear", "wrapper_addmm", {"mat1", "mat2", "self"}},
+    {"aten::embedding", "wrapper__index_select", {"self", "index"}},
+    {"aten::layer_norm", "wrapper__native_layer_norm", {"input", NULL, "weight"}},
+};
+
+static ctsc_status dispatch_differ(op_ctx *cx, device_rule rule, const tensor *a, const tensor *b, int argument) {
+    char one[DEVICE_NAME], other[DEVICE_NAME], method[OP_DISPATCH_NAME];
+    const char *name = cx->op->schema->args[argument].name;
+    device_name(tensor_device(a), one);
+    device_name(tensor_device(b), other);
+    if (rule == RULE_OPERANDS)
+        return diag_fail(cx->diag, CTSC_FAILED, "Expected all tensors to be on the same device, but found at least two devices, %s and %s!", one, other);
+    dispatch_method(cx->op, method, sizeof method);
+    for (size_t i = 0; i < sizeof dispatch_stand_ins / sizeof *dispatch_stand_ins; i++) {
+        if (strcmp(dispatch_stand_ins[i].key, cx->op->key)) continue;
+        snprintf(method, sizeof method, "%s", dispatch_stand_ins[i].method);
+        if (argument < 3 && dispatch_stand_ins[i].names[argument]) name = dispatch_stand_ins[i].names[argument];
+    }
+    return diag_fail(cx->diag, CTSC_FAILED,
+                     "Expected all tensors to be on the same device, but found at least two devices, %s and %s! (when checking "
+                     "argument for argument %s in method %s)",
+                     one, other, name, method);
+}
+
+static bool dispatch_may_differ(device_rule rule, const tensor *t) {
+    return tensor_device(t) == DEVICE_HOST && (rule == RULE_INDICES || t->ndim == 0);
+}
+
+/* *device: where the operator runs. *mixed: some tensors have to be moved there. */
+static ctsc_status dispatch_check(op_ctx *cx, device_rule rule, const value *args, int *device, bool *mixed) {
+    tensor *tensors[DISPATCH_ARGS];
+    int from[DISPATCH_ARGS], n = dispatch_tensors(cx->op, args, DISPATCH_ARGS, tensors, from);
+    const tensor *first = NULL; /* that decides */
+    *mixed = false;
+    for (int i = 0; i < n; i++)
+        if (!first || (dispatch_may_differ(rule, first) && tensor_device(tensors[i]) != DEVICE_HOST)) first = tensors[i];
+    *device = first ? tensor_device(first) : DEVICE_HOST;
+    for (int i = 0; i < n; i++) {
+        if (tensor_device(tensors[i]) == *device) continue;
+        if (!dispatch_may_differ(rule, tensors[i])) return dispatch_differ(cx, rule, first, tensors[i], from[i]);
+        *mixed = true;
+    }
+    return CTSC_OK;
+}
+
+/* ---- routes ------------------------------------------------------------------------------------------------------ */
+
+static ctsc_status dispatch_one_op(op_ctx *cx, const value *args, value *results) {
+    bool ran;
+    TRY(one_op_run(cx, args, results, &ran));
+    return ran ? CTSC_OK : through_host_or_refuse(cx, args, results);
+}
+
+static const device_route route_as_host = {NULL, RULE_NONE}, route_one_op = {dispatch_one_op, RULE_OPERANDS},
+                          route_write = {op_derived_write, RULE_NONE}, route_by_host = {through_host, RULE_NONE},
+                          route_no_kernel = {through_host_or_refuse, RULE_NONE};
+
+static const char *const dispatch_as_host[] = {
+#define AS_HOST(name) name,
+#include "runtime/cuda/as_host.def"
+#undef AS_HOST
+};
+
+static bool dispatch_is_as_host(const schema *s) {
+    size_t n = strlen(s->name);
+    for (size_t i = 0; i < sizeof dispatch_as_host / sizeof *dispatch_as_host; i++) {
+        const char *name = dispatch_as_host[i];
+        if (!strncmp(name, s->name, n) && (!name[n] || (name[n] == '.' && !strcmp(name + n + 1, s->overload)))) return true;
+    }
+    return false;
+}
+
+static bool dispatch_is_tensor(const type *t) {
+    while (t->kind == T_OPTIONAL || t->kind == T_LIST) t = type_elem(t);
+    return t->kind == T_TENSOR;
+}
+
+static bool dispatch_aliases(const argument *a) {
+    return a->alias && (a->alias->before || (a->alias->elem && a->alias->elem->before));
+}
+
+/* All results are views of arguments. */
+static bool dispatch_is_view(const schema *s) {
+    for (int i = 0; i < s->nreturns; i++)
+        if (!dispatch_is_tensor(s->returns[i].type) || !dispatch_aliases(&s->returns[i])) return false;
+    return s->nreturns > 0 && !s->has_alias_write;
+}
+
+/* Of overloads on tensors: their results are none, so that these have to be read anyway. */
+static bool dispatch_makes_numbers(const schema *s) {
+    for (int i = 0; i < s->nreturns; i++)
+        if (dispatch_is_tensor(s->returns[i].type)) return false;
+    return !s->has_alias_write;
+}
+
+static bool dispatch_takes_tensors(const schema *s) {
+    for (int i = 0; i < s->nargs; i++)
+        if (dispatch_is_tensor(s->args[i].type)) return true;
+    return false;
+}
+
+/* A dict of tensors by tensor: keys are compared as objects. */
+static bool dispatch_is_container(const schema *s) {
+    return s->nargs && s->args[0].type->kind == T_DICT;
+}
+
+static const device_route *dispatch_new_row(op_fn fn, device_rule rule) {
+    device_route *r = mem_alloc(sizeof *r); /* as long as the operator: for ever */
+    if (r) *r = (device_route){fn, rule};
+    return r;
+}
+
+static bool dispatch_indexes(const op *o) {
+    const char *name = o->schema->name;
+    return !strncmp(name, "aten::index.", 12) || !strcmp(name, "aten::index") || !strncmp(name, "aten::index_put", 15) || !strncmp(name, "aten::_index_put", 16);
+}
+
+static const device_route *dispatch_find_route(const op *o) {
+    const schema *s = o->schema;
+    op_fn row = cuda_op_find(o);
+    if (row) return dispatch_new_row(row, dispatch_indexes(o) ? RULE_INDICES : RULE_ALL);
+    if (dispatch_is_as_host(s) || dispatch_is_container(s)) return &route_as_host;
+    if ((o->flags & OP_COMPOSITE) || o->fn == op_derived_write || o->fn == op_derived_copy) return &route_as_host;
+    if (s->has_alias_write && o->fn_ctx && (o->flags & OP_INTO)) return &route_write;
+    if (dispatch_is_view(s)) return &route_as_host;
+    const fusible *f = fusible_find(o);
+    if (f && f->kind != FUSIBLE_VIEW) return &route_one_op;
+    bool made = !dispatch_takes_tensors(s) || (o->flags & OP_RANDOM);
+    return made || dispatch_makes_numbers(s) ? &route_by_host : &route_no_kernel;
+}
+
+static const device_route *dispatch_route(const op *o) {
+    const device_route **known = (const device_route **)&((op *)o)->route;
+    const device_route *r = __atomic_load_n(known, __ATOMIC_ACQUIRE);
+    if (r) return r;
+    r = dispatch_find_route(o);
+    if (r) __atomic_store_n(known, r, __ATOMIC_RELEASE);
+    return r;
+}
+
+device_support op_device_support(const op *o) {
+    if (!o->fn) return DEVICE_SUPPORT_NONE;
+    const device_route *r = dispatch_route(o);
+    if (r == &route_no_kernel) return DEVICE_SUPPORT_NONE;
+    return r == &route_by_host ? DEVICE_SUPPORT_HOST : DEVICE_SUPPORT_FULL;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------------------------- */
+
+/* With what is elsewhere moved to the device. */
+static ctsc_status dispatch_moved(op_ctx *cx, op_fn fn, int device, const value *args, value *results) {
+    value own[DISPATCH_ARGS];
+    int n = cx->op->schema->nargs;
+    if (n > DISPATCH_ARGS) return diag_fail(cx->diag, CTSC_INTERNAL, "%s has too many arguments", cx->op->key);
+    TRY(through_host_move(cx->diag, n, args, device, own));
+    ctsc_status s = fn(cx, own, results);
+    for (int i = 0; i < n; i++) value_unref(own[i]);
+    return s;
+}
 
 ctsc_status op_on_device(op_ctx *cx, const value *args, value *results) {
-    (void)args, (void)results;
-    return diag_fail(cx->diag, CTSC_UNSUPPORTED, "%s has no implementation for CUDA", cx->op->key);
+    const device_route *r = dispatch_route(cx->op);
+    int device;
+    bool mixed;
+    if (!r) return diag_no_memory(cx->diag);
+    op_fn fn = r->fn ? r->fn : cx->op->fn;
+    if (r->rule == RULE_NONE) return fn(cx, args, results);
+    TRY(dispatch_check(cx, r->rule, args, &device, &mixed));
+    return mixed ? dispatch_moved(cx, fn, device, args, results) : fn(cx, args, results);
 }

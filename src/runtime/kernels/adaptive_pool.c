@@ -8,6 +8,8 @@
  */
 #include "runtime/kernels/pool.h"
 
+#include "runtime/cuda/dense.h"
+
 #include <math.h>
 
 enum { ADAPTIVE_ROW = 1024 };
@@ -125,12 +127,16 @@ static void adaptive_range(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-static void adaptive_run(adaptive_job *j) {
+static ctsc_status adaptive_run(op_ctx *cx, const tensor *x, adaptive_job *j) {
     const pool_geometry *g = j->g;
+    if (tensor_cuda(x))
+        return dense_pool_run(cx->diag, tensor_cuda(x), j->dt, g, j->average ? DENSE_ADAPTIVE_AVERAGE : DENSE_ADAPTIVE_MAX, j->x, j->y, j->indices,
+                              0, false);
     int64_t rows = g->planes * g->out[0] * g->out[1];
     if (rows && g->out[2])
         pool_for(rows, nn_grain(g->in[0] * g->in[1] * g->in[2] / (g->out[0] * g->out[1])),
                  adaptive_range, j);
+    return CTSC_OK;
 }
 
 static void adaptive_sizes(const tensor *input, int n, const int64_t *out, pool_geometry *g) {
@@ -152,15 +158,15 @@ static ctsc_status adaptive_pool(op_ctx *cx, const char *name, tensor *input, in
     adaptive_sizes(input, n, size, &g);
     pool_result_sizes(input, n, &g, sizes);
     TRY(nn_input(cx, name, input, &x));
-    TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, input->ndim, sizes, &out[0]));
-    if (!average) TRY_OUT(tensor_new(cx->diag, DT_INT64, input->ndim, sizes, &out[1]));
+    TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &out[0]));
+    if (!average) TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), DT_INT64, input->ndim, sizes, &out[1]));
     adaptive_job j = {.g = &g,
                       .dt = (dtype)x->dtype,
                       .x = tensor_data(x),
                       .y = tensor_data(out[0]),
                       .indices = average ? NULL : tensor_data(out[1]),
                       .average = average};
-    adaptive_run(&j);
+    TRY_OUT(adaptive_run(cx, x, &j));
     TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
 out:
     tensor_unref(x);

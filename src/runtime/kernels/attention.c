@@ -7,12 +7,14 @@
  * and writes its result where the next product wants it. Tests: tests/unit/test_attention.c
  */
 #include "runtime/kernels/attention.h"
+#include "runtime/cuda/dense.h"
 #include "runtime/kernels/nested.h"
 
 #include <math.h>
 
-static dtype attention_work(dtype dt) {
-    return dt == DT_FLOAT64 ? DT_FLOAT64 : DT_FLOAT32;
+/* The dtype to compute in. Kernels of devices widen what they load. */
+static dtype attention_work(const tensor *t) {
+    return t->dtype == DT_FLOAT64 || tensor_device(t) != DEVICE_HOST ? (dtype)t->dtype : DT_FLOAT32;
 }
 
 /* Replaces *t by its conversion. */
@@ -24,10 +26,27 @@ static ctsc_status attention_convert(diag *d, tensor **t, dtype dt) {
     return CTSC_OK;
 }
 
+static ctsc_status attention_additive_on_device(op_ctx *cx, tensor *mask, bool hidden, dtype work, tensor **out) {
+    value where = value_ref(value_tensor_take(mask)), filled = value_none();
+    tensor *zeros = NULL;
+    ctsc_status st = hidden ? CTSC_OK : op_call(cx, "aten::logical_not", 1, &(value){.tag = V_TENSOR, .u.tensor = mask}, &filled);
+    if (st == CTSC_OK && !hidden) value_set(&where, filled), filled = value_none();
+    if (st == CTSC_OK) st = cuda_new_zeros(cx, tensor_device(mask), work, mask->ndim, mask->sizes, &zeros);
+    if (st == CTSC_OK) {
+        value args[3] = {value_tensor_take(zeros), where, value_float(-INFINITY)};
+        st = op_call(cx, "aten::masked_fill.Scalar", 3, args, &filled);
+    }
+    tensor_unref(zeros);
+    value_unref(where);
+    if (st == CTSC_OK) *out = filled.u.tensor;
+    return st;
+}
+
 /* A mask to be added: a bool mask becomes 0 and -inf, -inf where it equals `hidden`. */
-static ctsc_status attention_additive(diag *d, tensor *mask, bool hidden, dtype work,
-                                      tensor **out) {
+static ctsc_status attention_additive(op_ctx *cx, tensor *mask, bool hidden, dtype work, tensor **out) {
+    diag *d = cx->diag;
     if (mask->dtype != DT_BOOL) return tensor_to_dtype(d, mask, work, out);
+    if (tensor_device(mask) != DEVICE_HOST) return attention_additive_on_device(cx, mask, hidden, work, out);
     tensor *flat, *t;
     TRY(tensor_contiguous(d, mask, &flat));
     ctsc_status st = tensor_new_like(d, mask, work, &t);
@@ -106,21 +125,22 @@ static ctsc_status sdpa_drop(op_ctx *cx, double p, tensor *v, tensor **out, tens
     return CTSC_OK;
 }
 
-/* Result and weights of softmax(q k^T scale + mask) v, both new references. */
+/* Result and weights of softmax(q k^T scale + mask) v, both new references; attention: NULL if nobody wants them. */
 static ctsc_status sdpa_run(op_ctx *cx, tensor *q, tensor *k, tensor *v, tensor *mask, double p, bool causal, double scale,
                             tensor **result, tensor **attention) {
+    bool wanted = attention || p > 0;
     diag *d = cx->diag;
     tensor *add = NULL, *weights = NULL, *out = NULL;
     int nb;
     int64_t sizes[TENSOR_MAX_DIMS];
     TRY(sdpa_check(cx, q, k, v, mask, causal));
     TRY(sdpa_sizes(d, q, k, v, mask, &nb, sizes));
-    dtype dt = (dtype)q->dtype, work = attention_work(dt);
+    dtype dt = (dtype)q->dtype, work = attention_work(q);
     tensor_ref(q), tensor_ref(k), tensor_ref(v);
     ctsc_status st = attention_convert(d, &q, work);
     if (st == CTSC_OK) st = attention_convert(d, &k, work);
     if (st == CTSC_OK) st = attention_convert(d, &v, work);
-    if (st == CTSC_OK && mask) st = attention_additive(d, mask, false, work, &add);
+    if (st == CTSC_OK && mask) st = attention_additive(cx, mask, false, work, &add);
     while (st == CTSC_OK && add && add->ndim < 2) {
         tensor *wider;
         st = tensor_unsqueeze(d, add, 0, &wider);
@@ -128,27 +148,25 @@ static ctsc_status sdpa_run(op_ctx *cx, tensor *q, tensor *k, tensor *v, tensor 
         tensor_unref(add);
         add = wider;
     }
-    if (st == CTSC_OK) st = tensor_new(d, work, nb + 2, sizes, &weights);
+    int device = tensor_device(q);
+    if (st == CTSC_OK && wanted) st = tensor_new_on(d, device, work, nb + 2, sizes, &weights);
     sizes[nb + 1] = v->sizes[v->ndim - 1];
-    if (st == CTSC_OK) st = tensor_new(d, work, nb + 2, sizes, &out);
+    if (st == CTSC_OK) st = tensor_new_on(d, device, work, nb + 2, sizes, &out);
     if (st == CTSC_OK) {
         attention_call call = {q, k, v, add, causal, scale, out, weights};
         st = attention_compute(d, &call);
     }
     if (st == CTSC_OK && p > 0) st = sdpa_drop(cx, p, v, &out, &weights);
     if (st == CTSC_OK) st = attention_convert(d, &out, dt);
-    if (st == CTSC_OK) st = attention_convert(d, &weights, dt);
+    if (st == CTSC_OK && attention) st = attention_convert(d, &weights, dt);
     tensor_unref(q);
     tensor_unref(k);
     tensor_unref(v);
     tensor_unref(add);
-    if (st == CTSC_OK) {
-        *result = out;
-        *attention = weights;
-    } else {
-        tensor_unref(out);
-        tensor_unref(weights);
-    }
+    if (st == CTSC_OK) *result = out;
+    else tensor_unref(out);
+    if (st == CTSC_OK && attention) *attention = weights;
+    else tensor_unref(weights);
     return st;
 }
 
@@ -169,11 +187,10 @@ ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value
 
 /* PyTorch 2's public form: (query, key, value, attn_mask, dropout_p, is_causal, scale). */
 ctsc_status op_attention_of_heads(op_ctx *cx, const value *args, value *results) {
-    tensor *q = arg_tensor(&args[0]), *out, *weights;
+    tensor *q = arg_tensor(&args[0]), *out;
     double scale = args[6].tag == V_NONE ? sdpa_scale(q) : arg_float(&args[6]);
     TRY(sdpa_run(cx, q, arg_tensor(&args[1]), arg_tensor(&args[2]), arg_tensor_or_null(&args[3]), arg_float(&args[4]),
-                 arg_bool(&args[5]), scale, &out, &weights));
-    tensor_unref(weights);
+                 arg_bool(&args[5]), scale, &out, NULL));
     results[0] = value_tensor_take(out);
     return CTSC_OK;
 }
@@ -229,7 +246,8 @@ static ctsc_status mha_check(op_ctx *cx, const mha_call *c) {
 }
 
 /* The mask as [1, 1, L, S], [B, 1, 1, S] or [B, H, L, S], to be added. */
-static ctsc_status mha_mask(diag *d, const mha_call *c, dtype work, tensor **out) {
+static ctsc_status mha_mask(op_ctx *cx, const mha_call *c, dtype work, tensor **out) {
+    diag *d = cx->diag;
     int64_t b = c->query->sizes[0], l = c->query->sizes[1], s = c->key->sizes[1];
     const int64_t wanted[3][4] = {{1, 1, l, s}, {b, 1, 1, s}, {b, c->heads, l, s}};
     const int64_t *sizes = wanted[c->mask_type > 1 ? 2 : c->mask_type];
@@ -238,7 +256,7 @@ static ctsc_status mha_mask(diag *d, const mha_call *c, dtype work, tensor **out
     if (mask->ndim != (c->mask_type > 1 ? 4 : 2) || mask->numel != numel)
         return diag_fail(d, CTSC_FAILED, "Mask shape should match input shape");
     TRY(tensor_to_dtype(d, mask, DT_BOOL, &flags));
-    ctsc_status st = attention_additive(d, flags, true, work, &add);
+    ctsc_status st = attention_additive(cx, flags, true, work, &add);
     tensor_unref(flags);
     if (st != CTSC_OK) return st;
     st = tensor_view(d, add, 4, sizes, out);
@@ -320,16 +338,17 @@ static ctsc_status mha_average(op_ctx *cx, tensor **weights) {
 
 static ctsc_status mha_compute(op_ctx *cx, const mha_call *c, tensor **out, tensor **weights) {
     diag *d = cx->diag;
-    dtype dt = (dtype)c->query->dtype, work = attention_work(dt);
+    dtype dt = (dtype)c->query->dtype, work = attention_work(c->query);
+    int device = tensor_device(c->query);
     int64_t b = c->query->sizes[0], l = c->query->sizes[1], s = c->key->sizes[1];
     int64_t sizes[3] = {b, l, c->dim}, square[4] = {b, c->heads, l, s};
     tensor *heads[3] = {NULL}, *mask = NULL, *joined = NULL, *view = NULL, *w = NULL,
            *result = NULL;
     ctsc_status st = mha_qkv(cx, c, work, heads);
-    if (st == CTSC_OK && c->mask) st = mha_mask(d, c, work, &mask);
-    if (st == CTSC_OK) st = tensor_new(d, work, 3, sizes, &joined);
+    if (st == CTSC_OK && c->mask) st = mha_mask(cx, c, work, &mask);
+    if (st == CTSC_OK) st = tensor_new_on(d, device, work, 3, sizes, &joined);
     if (st == CTSC_OK) st = mha_heads(d, c, joined, 0, &view);
-    if (st == CTSC_OK && c->need_weights) st = tensor_new(d, work, 4, square, &w);
+    if (st == CTSC_OK && c->need_weights) st = tensor_new_on(d, device, work, 4, square, &w);
     if (st == CTSC_OK) {
         double scale = 1 / sqrt((double)(c->dim / c->heads));
         attention_call call = {heads[0], heads[1], heads[2], mask, false, scale, view, w};

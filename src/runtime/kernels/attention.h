@@ -8,7 +8,7 @@
 
 #include "runtime/kernels/gemm.h"
 
-/* q: [..., L, E], k: [..., S, E], v: [..., S, V], any strides, one dtype (float or double); the
+/* q: [..., L, E], k: [..., S, E], v: [..., S, V], any strides, one dtype (float or double; on a device any that is real and floating); the
  * leading dims broadcast to those of out. */
 typedef struct attention_call {
     tensor *q, *k, *v;

@@ -9,6 +9,7 @@
  */
 #include "runtime/kernels/attention.h"
 #include "runtime/kernels/conv.h"
+#include "runtime/cuda/dense.h"
 
 #include <math.h>
 
@@ -150,6 +151,7 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
     int64_t heads = 1;
     for (int i = 0; i < nb; i++) heads *= out->sizes[i];
     if (heads == 0 || out->numel == 0) return CTSC_OK;
+    if (tensor_cuda(out)) return dense_attention_run(d, call);
     size_t bytes;
     if (!size_mul((size_t)heads, 5 * sizeof(int64_t), &bytes)) return diag_no_memory(d);
     int64_t *offsets = mem_alloc(bytes);

@@ -9,6 +9,8 @@
  */
 #include "runtime/kernels/conv.h"
 
+#include "runtime/cuda/dense.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -309,13 +311,16 @@ static ctsc_status conv_prepare(diag *d, tensor *t, dtype work, tensor **out) {
 static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_shape *s, int ndim,
                                         const int64_t *sizes, tensor **out) {
     dtype dt = (dtype)c->input->dtype;
-    dtype work = dt == DT_FLOAT16 || dt == DT_BFLOAT16 ? DT_FLOAT32 : dt;
+    bool there = tensor_cuda(c->input) != NULL; /* kernels of devices widen what they load */
+    dtype work = !there && (dt == DT_FLOAT16 || dt == DT_BFLOAT16) ? DT_FLOAT32 : dt;
     tensor *in = NULL, *weight = NULL, *bias = NULL, *t = NULL;
     ctsc_status st = conv_prepare(d, c->input, work, &in);
     if (st == CTSC_OK) st = conv_prepare(d, c->weight, work, &weight);
     if (st == CTSC_OK && c->bias) st = conv_prepare(d, c->bias, work, &bias);
-    if (st == CTSC_OK) st = tensor_new(d, work, ndim, sizes, &t);
-    if (st == CTSC_OK)
+    if (st == CTSC_OK) st = tensor_new_on(d, tensor_device(c->input), work, ndim, sizes, &t);
+    if (st == CTSC_OK && there)
+        st = dense_conv_run(d, s, c->transposed, in, weight, bias, t);
+    else if (st == CTSC_OK)
         st = (c->transposed ? conv_transpose_compute
                             : conv_compute)(d, s, work, tensor_data(in), tensor_data(weight),
                                             bias ? tensor_data(bias) : NULL, tensor_data(t));

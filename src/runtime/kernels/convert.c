@@ -14,48 +14,53 @@
 
 /* ---- to --------------------------------------------------------------------------------- */
 
-/* The tensor itself if it has the dtype already, unless a copy is asked for. */
-static ctsc_status convert_to(op_ctx *cx, tensor *t, dtype dt, bool copy, value *results) {
+/* In dtype dt, on the device: in the order in which the host converts, where it can. */
+static ctsc_status convert_place(op_ctx *cx, tensor *t, int device, dtype dt, tensor **out) {
+    tensor *half;
+    bool first_move = device == DEVICE_HOST;
+    TRY(first_move ? tensor_to_device(cx->diag, t, device, &half) : tensor_to_dtype(cx->diag, t, dt, &half));
+    ctsc_status st = first_move ? tensor_to_dtype(cx->diag, half, dt, out) : tensor_to_device(cx->diag, half, device, out);
+    tensor_unref(half);
+    return st;
+}
+
+/* The tensor itself if it has the dtype and is there already, unless a copy is asked for. */
+static ctsc_status convert_to(op_ctx *cx, tensor *t, int device, dtype dt, bool copy, value *results) {
     tensor *out;
-    if (copy && t->dtype == dt)
+    if (copy && t->dtype == dt && tensor_device(t) == device)
         TRY(tensor_clone(cx->diag, t, &out));
     else
-        TRY(tensor_to_dtype(cx->diag, t, dt, &out));
+        TRY(convert_place(cx, t, device, dt, &out));
     return op_return_tensor(results, out);
 }
 
 /* All overloads of aten::to: dtype, device, copy are where the schema names them; `other` gives its
- * dtype. */
+ * dtype and its device. */
 OPERATOR(to) {
     tensor *t = args[0].u.tensor;
     const value *other = create_arg(cx, args, "other"), *want = create_arg(cx, args, "dtype");
     const value *copy = create_arg(cx, args, "copy");
     dtype dt = other ? (dtype)other->u.tensor->dtype : (dtype)t->dtype;
-    if (!other) {
-        TRY(create_check_device(cx, create_arg(cx, args, "device")));
-        if (want) TRY(arg_dtype(cx, want, dt, &dt));
-    }
-    return convert_to(cx, t, dt, copy && arg_bool(copy), results);
+    if (!other && want) TRY(arg_dtype(cx, want, dt, &dt));
+    return convert_to(cx, t, create_device(cx, args, other ? other->u.tensor : t), dt, copy && arg_bool(copy), results);
 }
 /* _to_copy(self, dtype, ...): always a new tensor */
 OPERATOR(to_copy) {
     const value *want = create_arg(cx, args, "dtype");
     dtype dt = (dtype)args[0].u.tensor->dtype;
-    TRY(create_check_device(cx, create_arg(cx, args, "device")));
+    value made;
     if (want) TRY(arg_dtype(cx, want, dt, &dt));
-    tensor *t;
-    if (dt == args[0].u.tensor->dtype)
-        TRY(tensor_clone(cx->diag, args[0].u.tensor, &t));
-    else
-        TRY(tensor_to_dtype(cx->diag, args[0].u.tensor, dt, &t));
-    return op_finish(cx, args, t, results);
+    TRY(convert_to(cx, args[0].u.tensor, create_device(cx, args, args[0].u.tensor), dt, true, &made));
+    return op_finish(cx, args, made.u.tensor, results);
 }
 OPERATOR(type_as) {
-    return convert_to(cx, args[0].u.tensor, (dtype)args[1].u.tensor->dtype, false, results);
+    const tensor *other = args[1].u.tensor;
+    return convert_to(cx, args[0].u.tensor, tensor_device(other), (dtype)other->dtype, false, results);
 }
 #define CONVERT_CAST(name, dt)                                                                     \
     OPERATOR(cast_##name) {                                                                        \
-        return convert_to(cx, args[0].u.tensor, dt, false, results);                               \
+        tensor *t = args[0].u.tensor;                                                              \
+        return convert_to(cx, t, tensor_device(t), dt, false, results);                            \
     }
 CONVERT_CAST(byte, DT_UINT8)
 CONVERT_CAST(char, DT_INT8)
@@ -66,9 +71,16 @@ CONVERT_CAST(half, DT_FLOAT16)
 CONVERT_CAST(float, DT_FLOAT32)
 CONVERT_CAST(double, DT_FLOAT64)
 
+static ctsc_status convert_move(op_ctx *cx, const value *args, int device, value *results) {
+    tensor *out;
+    TRY(tensor_to_device(cx->diag, args[0].u.tensor, device, &out));
+    return op_return_tensor(results, out);
+}
 OPERATOR(cuda) {
-    (void)args, (void)results;
-    return diag_fail(cx->diag, CTSC_ENVIRONMENT, "Torch not compiled with CUDA enabled");
+    return convert_move(cx, args, 1, results);
+}
+OPERATOR(cpu) {
+    return convert_move(cx, args, DEVICE_HOST, results);
 }
 
 /* ---- the same tensor, or a copy --------------------------------------------------------- */
@@ -259,7 +271,7 @@ QUESTION(is_signed, value_bool(t->dtype != DT_UINT8 && t->dtype != DT_BOOL))
 QUESTION(numel, value_int(t->numel))
 QUESTION(dim, value_int(t->ndim))
 QUESTION(tensor_dtype, value_int(t->dtype))
-QUESTION(tensor_device, value_device(0))
+QUESTION(tensor_device, value_device(tensor_device(t)))
 QUESTION(tensor_layout, value_int(0))
 QUESTION(requires_grad, value_bool(t->requires_grad))
 QUESTION(answer_true, value_bool(true))
@@ -267,7 +279,9 @@ QUESTION(answer_false, value_bool(false))
 QUESTION(answer_none, value_none())
 QUESTION(answer_zero, value_int(0))
 QUESTION(is_quantized, value_bool(dtype_is_quantised((dtype)t->dtype)))
-QUESTION(get_device, value_int(-1))
+QUESTION(get_device, value_int(tensor_device(t) - 1))
+QUESTION(is_cpu, value_bool(tensor_device(t) == DEVICE_HOST))
+QUESTION(is_cuda, value_bool(tensor_device(t) != DEVICE_HOST))
 QUESTION(element_size, value_int((int64_t)dtype_size((dtype)t->dtype)))
 
 /* retain_grad(self) -> (): nothing to keep */

@@ -26,13 +26,20 @@ ctsc_status create_check_device(op_ctx *cx, const value *device) {
     return diag_fail(cx->diag, CTSC_ENVIRONMENT, "Torch not compiled with CUDA enabled");
 }
 
-ctsc_status create_options(op_ctx *cx, const value *args, dtype fallback, dtype *dt) {
+int create_device(op_ctx *cx, const value *args, const tensor *like) {
+    const value *out = create_arg(cx, args, "out"), *device = create_arg(cx, args, "device");
+    if (out) return tensor_device(out->u.tensor);
+    if (device && device->tag == V_DEVICE) return device->u.device == VALUE_DEVICE_CUDA ? 1 : (int)device->u.device;
+    return like ? tensor_device(like) : DEVICE_HOST;
+}
+
+/* All but the device. */
+static ctsc_status create_kind(op_ctx *cx, const value *args, dtype fallback, dtype *dt) {
     const value *v = create_arg(cx, args, "out");
     if (v) {
         *dt = (dtype)v->u.tensor->dtype;
         return CTSC_OK;
     }
-    TRY(create_check_device(cx, create_arg(cx, args, "device")));
     v = create_arg(cx, args, "layout");
     if (v && arg_int(v) != 0)
         return diag_fail(cx->diag, CTSC_UNSUPPORTED, "only the strided layout is supported");
@@ -44,18 +51,23 @@ ctsc_status create_options(op_ctx *cx, const value *args, dtype fallback, dtype 
     return arg_dtype(cx, v, fallback, dt);
 }
 
-typedef ctsc_status create_fn(diag *d, dtype dt, int ndim, const int64_t *sizes, tensor **out);
+ctsc_status create_options(op_ctx *cx, const value *args, dtype fallback, dtype *dt) {
+    if (!create_arg(cx, args, "out")) TRY(create_check_device(cx, create_arg(cx, args, "device")));
+    return create_kind(cx, args, fallback, dt);
+}
 
-static ctsc_status create_sized_by(op_ctx *cx, const value *sizes, dtype dt, create_fn *make, tensor **out) {
+typedef ctsc_status create_fn(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out);
+
+static ctsc_status create_sized_by(op_ctx *cx, const value *sizes, int device, dtype dt, create_fn *make, tensor **out) {
     const int64_t *data;
     int n = arg_ints(sizes, &data);
     if (n > TENSOR_MAX_DIMS)
         return diag_fail(cx->diag, CTSC_FAILED, "tensor has too many (>%d) dims", TENSOR_MAX_DIMS);
-    return make(cx->diag, dt, n, data, out);
+    return make(cx->diag, device, dt, n, data, out);
 }
 
 ctsc_status create_sized(op_ctx *cx, const value *sizes, dtype dt, tensor **out) {
-    return create_sized_by(cx, sizes, dt, tensor_new, out);
+    return create_sized_by(cx, sizes, DEVICE_HOST, dt, tensor_new_on, out);
 }
 
 /* ---- filling ---------------------------------------------------------------------------- */
@@ -78,6 +90,7 @@ ctsc_status create_fill(op_ctx *cx, tensor *t, const value *v) {
     TRY(pw_require_fits(cx, v, dt));
     pw_operand operand;
     TRY(pw_operand_init(cx, &operand, v, dt));
+    if (tensor_device(t) != DEVICE_HOST) return tensor_copy(cx->diag, t, operand.t);
     iter_run(t->ndim, t->sizes, 1, &t, create_fill_loop, operand.t, 0);
     return CTSC_OK;
 }
@@ -91,26 +104,33 @@ static ctsc_status create_filled(op_ctx *cx, const value *args, tensor *t, value
     return st;
 }
 
-/* The number of a fill_ or full: a Scalar, or a 0-dim tensor (a complex one is read into *store). Borrowed from both. */
-static ctsc_status create_fill_value(op_ctx *cx, const value *v, complex_box *store, value *number) {
-    *number = *v;
-    if (v->tag != V_TENSOR) return CTSC_OK;
-    const tensor *t = v->u.tensor;
-    if (t->ndim != 0)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "fill_ only supports 0-dimension value tensor but got tensor with %d "
-                         "dimensions.",
-                         t->ndim);
+/* The element of a 0-dim tensor of the host; a complex one is read into *store. */
+static void create_read_number(const tensor *t, complex_box *store, value *number) {
     if (dtype_is_complex((dtype)t->dtype)) {
         dtype part = dtype_part((dtype)t->dtype);
         store->re = dtype_load_float(part, tensor_data(t));
         store->im = dtype_load_float(part, (const char *)tensor_data(t) + dtype_size(part));
         *number = (value){.tag = V_COMPLEX, .u.complex = store};
-        return CTSC_OK;
+        return;
     }
     *number = t->dtype == DT_BOOL               ? value_bool(tensor_item_int(t))
               : dtype_is_float((dtype)t->dtype) ? value_float(tensor_item_float(t))
                                                 : value_int(tensor_item_int(t));
+}
+
+/* The number of a fill_ or full: a Scalar, or a 0-dim tensor. Borrowed from v and *store. */
+static ctsc_status create_fill_value(op_ctx *cx, const value *v, complex_box *store, value *number) {
+    tensor *here;
+    *number = *v;
+    if (v->tag != V_TENSOR) return CTSC_OK;
+    if (v->u.tensor->ndim != 0)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "fill_ only supports 0-dimension value tensor but got tensor with %d "
+                         "dimensions.",
+                         v->u.tensor->ndim);
+    TRY(tensor_to_device(cx->diag, v->u.tensor, DEVICE_HOST, &here));
+    create_read_number(here, store, number);
+    tensor_unref(here);
     return CTSC_OK;
 }
 
@@ -173,19 +193,20 @@ OPERATOR(fill_diagonal) {
 static ctsc_status create_shaped(op_ctx *cx, const value *args, dtype fallback, create_fn *make, tensor **out) {
     dtype dt;
     const tensor *like = args[0].tag == V_TENSOR ? args[0].u.tensor : NULL;
-    TRY(create_options(cx, args, like ? (dtype)like->dtype : fallback, &dt));
+    TRY(create_kind(cx, args, like ? (dtype)like->dtype : fallback, &dt));
+    int device = create_device(cx, args, like);
     const value *sizes = like ? create_arg(cx, args, "size") : &args[0];
-    return sizes ? create_sized_by(cx, sizes, dt, make, out) : make(cx->diag, dt, like->ndim, like->sizes, out);
+    return sizes ? create_sized_by(cx, sizes, device, dt, make, out) : make(cx->diag, device, dt, like->ndim, like->sizes, out);
 }
 
 OPERATOR(zeros) {
     tensor *t;
-    TRY(create_shaped(cx, args, DT_FLOAT32, tensor_zeros, &t));
+    TRY(create_shaped(cx, args, DT_FLOAT32, tensor_zeros_on, &t));
     return op_finish(cx, args, t, results);
 }
 OPERATOR(ones) {
     tensor *t;
-    TRY(create_shaped(cx, args, DT_FLOAT32, tensor_new, &t));
+    TRY(create_shaped(cx, args, DT_FLOAT32, tensor_new_on, &t));
     return create_filled(cx, args, t, value_int(1), results);
 }
 /* What PyTorch leaves uninitialised is 0 here, so that no program can read what was there before.
@@ -206,7 +227,7 @@ OPERATOR(full) {
                      : number.tag == V_COMPLEX ? DT_COMPLEX64
                                                : DT_FLOAT32;
     tensor *t;
-    TRY(create_shaped(cx, args, fallback, tensor_new, &t));
+    TRY(create_shaped(cx, args, fallback, tensor_new_on, &t));
     return create_filled(cx, args, t, number, results);
 }
 
@@ -216,7 +237,7 @@ OPERATOR(empty_strided) {
     const int64_t *size, *stride;
     dtype dt;
     dtype fallback = args[0].tag == V_TENSOR ? (dtype)args[0].u.tensor->dtype : DT_FLOAT32;
-    TRY(create_options(cx, args, fallback, &dt));
+    TRY(create_kind(cx, args, fallback, &dt));
     int n = arg_ints(sizes, &size);
     if (n != arg_ints(steps, &stride))
         return diag_fail(cx->diag, CTSC_FAILED, "mismatch in length of strides and shape");
@@ -230,7 +251,8 @@ OPERATOR(empty_strided) {
             return diag_fail(cx->diag, CTSC_FAILED, "storage size calculation overflowed");
     }
     tensor *flat, *t;
-    TRY(tensor_zeros(cx->diag, dt, 1, &span, &flat));
+    int device = create_device(cx, args, args[0].tag == V_TENSOR ? args[0].u.tensor : NULL);
+    TRY(tensor_zeros_on(cx->diag, device, dt, 1, &span, &flat));
     ctsc_status st = tensor_as_strided(cx->diag, flat, n, size, stride, 0, &t);
     tensor_unref(flat);
     return st == CTSC_OK ? op_finish(cx, args, t, results) : st;

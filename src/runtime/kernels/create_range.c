@@ -4,6 +4,7 @@
  * functions.
  * Tests: tests/unit/test_pointwise.c
  */
+#include "runtime/cuda/dense.h"
 #include "runtime/kernels/create.h"
 #include "runtime/kernels/pointwise.h"
 
@@ -225,6 +226,12 @@ static ctsc_status range_triangle(op_ctx *cx, const value *args, bool lower, val
     int rows;
     TRY(tensor_wrap_dim(cx->diag, -2, self->ndim, &rows));
     TRY(tensor_clone(cx->diag, self, &t));
+    if (tensor_cuda(t)) {
+        ctsc_status st = dense_triangle_run(cx->diag, t, arg_int(&args[1]), lower);
+        if (st == CTSC_OK) return op_finish(cx, args, t, results);
+        tensor_unref(t);
+        return st;
+    }
     range_zero_triangle(t, arg_int(&args[1]), lower);
     return op_finish(cx, args, t, results);
 }

@@ -5,6 +5,8 @@
  */
 #include "runtime/kernels/nn.h"
 
+#include "runtime/cuda/dense.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +45,8 @@ ctsc_status op_embedding(op_ctx *cx, const value *args, value *results) {
     if (indices->ndim == TENSOR_MAX_DIMS)
         return nn_fail(cx, "tensor has too many (>%d) dims", TENSOR_MAX_DIMS);
     TRY(nn_indices(cx, indices, &at));
-    for (int64_t i = 0; i < at->numel; i++) {
+    bool there = tensor_cuda(weight) != NULL; /* the kernel looks at the indices */
+    for (int64_t i = 0; !there && i < at->numel; i++) {
         int64_t k = TENSOR_AT(at, int64_t)[i];
         if (k >= 0 && k < weight->sizes[0]) continue;
         st = nn_fail(cx, "index out of range in self");
@@ -52,10 +55,11 @@ ctsc_status op_embedding(op_ctx *cx, const value *args, value *results) {
     TRY_OUT(tensor_contiguous(cx->diag, weight, &table));
     for (int i = 0; i < indices->ndim; i++) sizes[i] = indices->sizes[i];
     sizes[indices->ndim] = weight->sizes[1];
-    TRY_OUT(tensor_new(cx->diag, (dtype)weight->dtype, indices->ndim + 1, sizes, &y));
+    TRY_OUT(tensor_new_on(cx->diag, tensor_device(weight), (dtype)weight->dtype, indices->ndim + 1, sizes, &y));
+    if (there) TRY_OUT(dense_rows_run(cx->diag, table, weight->sizes[0], at, y, false, DENSE_FAULT_ROW));
     embedding_job j = {tensor_data(table), tensor_data(y), tensor_data(at),
                        (size_t)weight->sizes[1] * dtype_size((dtype)weight->dtype)};
-    if (y->numel) pool_for(at->numel, nn_grain(weight->sizes[1] / 4), embedding_range, &j);
+    if (y->numel && !there) pool_for(at->numel, nn_grain(weight->sizes[1] / 4), embedding_range, &j);
     st = op_finish(cx, args, y, results);
     y = NULL;
 out:
@@ -189,6 +193,7 @@ static ctsc_status embedding_bag_check(op_ctx *cx, const embedding_bags *b) {
     int64_t n = b->offsets->numel, count = b->indices->numel;
     if (b->last_offset && n < 1)
         return nn_fail(cx, "include_last_offset: number of offset should be at least 1");
+    if (tensor_cuda(b->weight)) return CTSC_OK; /* the kernel looks at the rest */
     if (n > 0) {
         if (offsets[0] != 0)
             return nn_fail(cx,
@@ -236,7 +241,7 @@ static ctsc_status embedding_bag_scale(op_ctx *cx, embedding_bags *b, tensor *sc
             "error message be improved?  If so, please report an enhancement request to "
             "PyTorch.)",
             what);
-    return nn_as(cx, scale, nn_compute((dtype)scale->dtype), &b->scale);
+    return nn_input(cx, "embedding_bag", scale, &b->scale);
 }
 
 static inline float embedding_load_f32(dtype dt, const void *row, int64_t i) {
@@ -309,6 +314,21 @@ static void embedding_bag_of_index(const embedding_bags *b, int64_t *out) {
     }
 }
 
+static ctsc_status embedding_bag_on_device(op_ctx *cx, const embedding_bags *b, tensor **out) {
+    int device = tensor_device(b->weight);
+    int64_t shape[2] = {b->bags, b->weight->sizes[1]}, count = b->indices->numel;
+    bool max = b->mode == EMBEDDING_MAX;
+    TRY(tensor_new_on(cx->diag, device, (dtype)b->weight->dtype, 2, shape, &out[0]));
+    TRY(cuda_new_zeros(cx, device, DT_INT64, 1, &count, &out[1]));
+    TRY(cuda_new_zeros(cx, device, DT_INT64, 1, &b->bags, &out[2]));
+    TRY(cuda_new_zeros(cx, device, DT_INT64, max ? 2 : 1, max ? shape : &b->bags, &out[3]));
+    dense_bags p = {.scale = b->scale ? tensor_data(b->scale) : NULL, .index = tensor_data(b->indices), .offsets = tensor_data(b->offsets),
+                    .y = tensor_data(out[0]), .max_at = max ? tensor_data(out[3]) : NULL, .sizes = tensor_data(out[2]),
+                    .bag_of = tensor_data(out[1]), .count = count, .bags = b->bags, .noffsets = b->offsets->numel, .width = shape[1],
+                    .rows = b->weight->sizes[0], .padding = b->padding, .mode = b->mode};
+    return dense_bags_run(cx->diag, b->table, &p);
+}
+
 /* out[0..4): the bags, then what PyTorch keeps for the backward pass: the bag of each index, the
  * sizes of the bags, the rows of the maxima. */
 static ctsc_status embedding_bag_run(op_ctx *cx, const embedding_bags *b, tensor **out) {
@@ -366,7 +386,7 @@ static ctsc_status embedding_bag_op(op_ctx *cx, const value *args, int64_t paddi
     TRY_OUT(embedding_bag_scale(cx, &b, arg_tensor_or_null(&args[6])));
     TRY_OUT(tensor_contiguous(cx->diag, weight, &b.table));
     b.bags = b.offsets->numel - (b.last_offset ? 1 : 0);
-    TRY_OUT(embedding_bag_run(cx, &b, out));
+    TRY_OUT(tensor_cuda(weight) ? embedding_bag_on_device(cx, &b, out) : embedding_bag_run(cx, &b, out));
 out:
     tensor_unref(b.indices);
     tensor_unref(b.offsets);

@@ -17,6 +17,7 @@
 typedef struct gemm_matrix {
     const void *p;
     int64_t rs, cs;
+    struct cuda *device; /* where p is; NULL: on the host. Asked of a product's first operand: all are on one device. */
 } gemm_matrix;
 
 /* A Scalar argument, as a float product, an integer product and a complex product (f + im j) need it. */
@@ -43,7 +44,7 @@ void gemm_setup(void);
 ctsc_status gemm_run(diag *d, dtype dt, int64_t m, int64_t n, int64_t k, gemm_scale alpha,
                      gemm_matrix a, gemm_matrix b, gemm_scale beta, void *c, int64_t ldc);
 
-/* count products of one shape: the i-th takes a moved by a_offsets[i] elements, b by b_offsets[i],
+/* On the host: count products of one shape: the i-th takes a moved by a_offsets[i] elements, b by b_offsets[i],
  * and writes c[i * m * n ...]. */
 ctsc_status gemm_batch(diag *d, dtype dt, int64_t count, int64_t m, int64_t n, int64_t k,
                        gemm_scale alpha, gemm_matrix a, const int64_t *a_offsets, gemm_matrix b,

@@ -15,6 +15,8 @@
  */
 #include "runtime/kernels/index.h"
 
+#include "runtime/cuda/dense.h"
+
 enum { INDEX_GRAIN = 1 << 15 };
 
 /* The indices, masks expanded: one per dimension of self, NULL where the dimension is kept. */
@@ -116,7 +118,8 @@ static ctsc_status index_add_offsets(op_ctx *cx, const tensor *self, int dim, co
     tensor_unref(wide);
     if (status) return status;
     const int64_t *at = TENSOR_AT(flat, int64_t);
-    for (int64_t i = 0; i < p->count; i++) {
+    if (p->device) status = dense_offsets_add(cx->diag, flat, dim, size, step, p->offsets);
+    for (int64_t i = 0; !p->device && i < p->count; i++) {
         int64_t k = at[i];
         if (k < -size || k >= size) {
             status = diag_fail(cx->diag, CTSC_FAILED,
@@ -178,7 +181,25 @@ static ctsc_status index_layout(op_ctx *cx, const tensor *self, const index_set 
     return CTSC_OK;
 }
 
-/* p->offsets must be freed by the caller on success. */
+void index_plan_end(index_plan *p) {
+    if (p->device) cuda_free(p->device, p->offsets);
+    else mem_free(p->offsets);
+}
+
+/* count offsets of 0, where self is. */
+static ctsc_status index_new_offsets(op_ctx *cx, const tensor *self, index_plan *p) {
+    size_t bytes;
+    if (!size_mul((size_t)p->count, sizeof *p->offsets, &bytes)) return diag_no_memory(cx->diag);
+    p->device = tensor_cuda(self);
+    if (!p->device) return (p->offsets = mem_zalloc(bytes)) ? CTSC_OK : diag_no_memory(cx->diag);
+    void *made;
+    TRY(cuda_alloc(p->device, cx->diag, bytes, &made));
+    p->offsets = made;
+    ctsc_status status = cuda_zero(p->device, cx->diag, made, bytes);
+    if (status) index_plan_end(p);
+    return status;
+}
+
 static ctsc_status index_plan_make(op_ctx *cx, const tensor *self, const value *indices,
                                    index_plan *p) {
     index_set s;
@@ -197,16 +218,11 @@ static ctsc_status index_plan_make(op_ctx *cx, const tensor *self, const value *
         if (empty) p->count = 0;
     }
     if (!status) status = index_check_empty(cx, self, &s, p->count);
-    size_t bytes;
-    if (!status) {
-        p->offsets =
-            size_mul((size_t)p->count, sizeof *p->offsets, &bytes) ? mem_zalloc(bytes) : NULL;
-        if (!p->offsets) status = diag_no_memory(cx->diag);
-    }
+    bool made = !status && !(status = index_new_offsets(cx, self, p));
     /* PyTorch checks bounds while it moves elements, so not at all when there are none. */
     for (int i = 0; !status && p->numel > 0 && i < s.n; i++)
         if (s.at[i]) status = index_add_offsets(cx, self, i, s.at[i], nindex, sizes, p);
-    if (status) mem_free(p->offsets);
+    if (status && made) index_plan_end(p);
     index_set_free(&s);
     return status;
 }
@@ -214,6 +230,7 @@ static ctsc_status index_plan_make(op_ctx *cx, const tensor *self, const value *
 int64_t index_find_outside(const tensor *index, int64_t size, bool wrap) {
     const int64_t *at = TENSOR_AT(index, int64_t), least = wrap ? -size : 0;
     int64_t i = 0;
+    if (tensor_cuda(index)) return index->numel;
     while (i < index->numel && at[i] >= least && at[i] < size) i++;
     return i;
 }
@@ -226,8 +243,12 @@ ctsc_status index_plan_dim(op_ctx *cx, const tensor *self, int dim, const tensor
     s.at[dim] = (tensor *)index; /* borrowed: s is not freed */
     *p = (index_plan){.count = index->numel};
     TRY(index_layout(cx, self, &s, 1, &index->numel, p));
-    p->offsets = mem_alloc((size_t)p->count * sizeof *p->offsets);
-    if (!p->offsets) return diag_no_memory(cx->diag);
+    TRY(index_new_offsets(cx, self, p));
+    if (p->device) {
+        ctsc_status status = dense_offsets_add(cx->diag, index, dim, size, step, p->offsets);
+        if (status) index_plan_end(p);
+        return status;
+    }
     for (int64_t i = 0; i < p->count; i++)
         p->offsets[i] = (at[i] < 0 ? at[i] + size : at[i]) * step;
     return CTSC_OK;
@@ -313,7 +334,13 @@ static void index_read(void *ctx, int64_t begin, int64_t end) {
 ctsc_status index_plan_read(op_ctx *cx, const tensor *self, const index_plan *p, tensor **out) {
     size_t item = dtype_size((dtype)self->dtype);
     tensor *result;
-    TRY(tensor_new(cx->diag, (dtype)self->dtype, p->ndim, p->sizes, &result));
+    TRY(tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, p->ndim, p->sizes, &result));
+    if (p->device) {
+        ctsc_status status = dense_blocks_read(cx->diag, self, p, result);
+        if (status) tensor_unref(result);
+        else *out = result;
+        return status;
+    }
     if (result->numel > 0) {
         index_job job = {.self = tensor_data(self),
                          .dense = tensor_data(result),
@@ -332,7 +359,7 @@ ctsc_status op_index_tensor(op_ctx *cx, const value *args, value *results) {
     tensor *out;
     TRY(index_plan_make(cx, self, &args[1], &p));
     ctsc_status status = index_plan_read(cx, self, &p, &out);
-    mem_free(p.offsets);
+    index_plan_end(&p);
     return status ? status : op_finish(cx, args, out, results);
 }
 
@@ -388,6 +415,11 @@ ctsc_status index_plan_write(op_ctx *cx, tensor *self, const index_plan *p, tens
         tensor_unref(wide);
         if (status) return status;
     }
+    if (p->device) {
+        ctsc_status status = dense_blocks_write(cx->diag, self, p, dense, (enum dense_combination)op);
+        tensor_unref(dense);
+        return status;
+    }
     move_kernel kernel = move_kernel_for(op, (dtype)self->dtype);
     index_job job = {.self = tensor_data(self), .dense = tensor_data(dense)};
     index_job_setup(&job, p, dtype_size((dtype)self->dtype), scalar);
@@ -406,7 +438,7 @@ static ctsc_status index_put(op_ctx *cx, tensor *self, const value *indices, ten
     TRY(index_plan_make(cx, self, indices, &p));
     ctsc_status status = index_values_fit(values, &p) ? index_plan_write(cx, self, &p, values, op)
                                                       : index_fail_values(cx, values, &p);
-    mem_free(p.offsets);
+    index_plan_end(&p);
     return status;
 }
 
@@ -435,7 +467,7 @@ static ctsc_status index_values(op_ctx *cx, const tensor *self, const value *arg
     if (!arg_bool(&args[3]) && index_is_fill(&args[1], values)) {
         if (dtype_is_integral((dtype)self->dtype) && dtype_is_float((dtype)values->dtype) &&
             self->dtype != DT_BOOL) {
-            double v = tensor_item_float(values);
+            double v = tensor_device(values) == DEVICE_HOST ? tensor_item_float(values) : 0; /* what a device holds is not looked at */
             int bits = 8 * (int)dtype_size((dtype)self->dtype) - (self->dtype != DT_UINT8);
             double limit = (double)(UINT64_C(1) << (bits > 63 ? 63 : bits));
             static const char *const names[] = {"uint8_t", "int8_t", "int16_t", "int", "int64_t"};

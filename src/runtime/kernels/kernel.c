@@ -195,12 +195,22 @@ ctsc_status op_finish(op_ctx *cx, const value *args, tensor *computed, value *re
                       : op_finish_out(cx, &args[index], computed, results);
 }
 
+static ctsc_status kernel_new_storage(diag *d, int device, size_t nbytes, storage **out) {
+    if (device != DEVICE_HOST) return device_table.alloc(d, device, nbytes, out);
+    *out = storage_new(nbytes);
+    return *out ? CTSC_OK : diag_no_memory(d);
+}
+
 /* Gives storage s room for nbytes, keeping its contents, under all views on it. */
 static ctsc_status kernel_grow_storage(diag *d, storage *s, size_t nbytes) {
+    storage *fresh;
     if (s->nbytes >= nbytes) return CTSC_OK;
-    storage *fresh = storage_new(nbytes);
-    if (!fresh) return diag_no_memory(d);
-    if (s->nbytes) memcpy(fresh->data, s->data, s->nbytes);
+    TRY(kernel_new_storage(d, s->device, nbytes, &fresh));
+    ctsc_status st = storage_copy_bytes(d, fresh, s);
+    if (st != CTSC_OK) {
+        storage_unref(fresh);
+        return st;
+    }
     storage old = {.data = s->data,
                    .nbytes = s->nbytes,
                    .release = s->release,

@@ -7,6 +7,7 @@
  * summed to starting places, and the chunks then filled in, both passes by several threads.
  * Tests: tests/unit/test_index.c
  */
+#include "runtime/cuda/dense.h"
 #include "runtime/kernels/move.h"
 
 enum { MASKED_CHUNK = 1 << 14 };
@@ -88,8 +89,35 @@ static void masked_nonzero_chunks(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
+/* t as contiguous flags on its device, and where they are set. */
+static ctsc_status masked_places(op_ctx *cx, tensor *t, tensor **out) {
+    tensor *flat, *flags;
+    TRY(tensor_to_dtype(cx->diag, t, DT_BOOL, &flat));
+    ctsc_status status = tensor_contiguous(cx->diag, flat, &flags);
+    tensor_unref(flat);
+    if (status) return status;
+    status = dense_places(cx->diag, flags, out);
+    tensor_unref(flags);
+    return status;
+}
+
+static ctsc_status masked_nonzero_on_device(op_ctx *cx, tensor *t, tensor **out) {
+    tensor *places, *rows;
+    TRY(masked_places(cx, t, &places));
+    const int64_t sizes[] = {places->numel, t->ndim};
+    ctsc_status status = tensor_new_on(cx->diag, tensor_device(t), DT_INT64, 2, sizes, &rows);
+    if (!status) {
+        status = dense_coordinates_run(cx->diag, places, t, rows);
+        if (status) tensor_unref(rows);
+        else *out = rows;
+    }
+    tensor_unref(places);
+    return status;
+}
+
 static ctsc_status masked_nonzero(op_ctx *cx, tensor *t, tensor **out) {
     masked_flags f;
+    if (tensor_cuda(t)) return masked_nonzero_on_device(cx, t, out);
     TRY(masked_flags_make(cx, t, &f));
     const int64_t sizes[] = {masked_total(&f), t->ndim};
     ctsc_status status = tensor_new(cx->diag, DT_INT64, 2, sizes, out);
@@ -138,6 +166,7 @@ ctsc_status op_nonzero_numpy(op_ctx *cx, const value *args, value *results) {
 static ctsc_status masked_flags_of(op_ctx *cx, const tensor *mask, bool used, tensor **out) {
     tensor *flat;
     if (mask->dtype == DT_BOOL) return *out = tensor_ref((tensor *)mask), CTSC_OK;
+    if (tensor_cuda(mask)) return tensor_to_dtype(cx->diag, (tensor *)mask, DT_BOOL, out); /* nobody looks */
     TRY(tensor_clone(cx->diag, mask, &flat));
     size_t size = dtype_size((dtype)mask->dtype);
     const uint8_t *from = tensor_data(flat);
@@ -175,6 +204,20 @@ static void masked_select_chunks(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
+/* flat is contiguous, of the mask's shape. */
+static ctsc_status masked_select_on_device(op_ctx *cx, const tensor *flat, tensor *mask, tensor **out) {
+    tensor *places, *made;
+    TRY(masked_places(cx, mask, &places));
+    ctsc_status status = tensor_new_on(cx->diag, tensor_device(flat), (dtype)flat->dtype, 1, &places->numel, &made);
+    if (!status) {
+        status = dense_rows_run(cx->diag, flat, flat->numel, places, made, false, DENSE_FAULT_POSITION);
+        if (status) tensor_unref(made);
+        else *out = made;
+    }
+    tensor_unref(places);
+    return status;
+}
+
 ctsc_status op_masked_select(op_ctx *cx, const value *args, value *results) {
     const tensor *self = arg_tensor(&args[0]), *mask = arg_tensor(&args[1]);
     int64_t sizes[TENSOR_MAX_DIMS];
@@ -191,8 +234,9 @@ ctsc_status op_masked_select(op_ctx *cx, const value *args, value *results) {
     ctsc_status status = tensor_expand(cx->diag, mask, n, sizes, &wide_mask);
     if (!status) status = tensor_expand(cx->diag, self, n, sizes, &wide);
     if (!status) status = tensor_contiguous(cx->diag, wide, &flat);
-    if (!status) status = masked_flags_make(cx, wide_mask, &f);
-    if (!status) {
+    if (!status && tensor_cuda(self)) {
+        status = masked_select_on_device(cx, flat, wide_mask, &out);
+    } else if (!status && !(status = masked_flags_make(cx, wide_mask, &f))) {
         int64_t total = masked_total(&f);
         status = tensor_new(cx->diag, (dtype)self->dtype, 1, &total, &out);
         if (!status) {
@@ -318,6 +362,11 @@ ctsc_status op_take(op_ctx *cx, const value *args, value *results) {
     size_t item = dtype_size((dtype)self->dtype);
     ctsc_status status = tensor_contiguous(cx->diag, self, &flat);
     if (!status) status = tensor_clone(cx->diag, index, &at);
+    if (!status && tensor_cuda(self)) {
+        status = tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, index->ndim, index->sizes, &out);
+        if (!status) status = dense_rows_run(cx->diag, flat, flat->numel, at, out, true, DENSE_FAULT_POSITION);
+        goto end;
+    }
     for (int64_t i = 0; !status && i < at->numel; i++) {
         int64_t *k = TENSOR_AT(at, int64_t) + i;
         if (*k < -self->numel || *k >= self->numel)
@@ -329,9 +378,12 @@ ctsc_status op_take(op_ctx *cx, const value *args, value *results) {
     if (!status && out->numel > 0)
         move_gather_for(item)(at->numel, tensor_data(out), (int64_t)item, tensor_data(at),
                               sizeof(int64_t), (int64_t)item, tensor_data(flat), 0);
+end:
     tensor_unref(flat);
     tensor_unref(at);
-    return status ? status : op_finish(cx, args, out, results);
+    if (!status) return op_finish(cx, args, out, results);
+    tensor_unref(out);
+    return status;
 }
 
 /* Byte offset of element n, in row-major order. */

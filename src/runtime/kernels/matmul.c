@@ -8,7 +8,7 @@
  * that meets a single one becomes one tall matrix. Tests: tests/unit/test_matmul.c
  */
 #include "base/recycle.h"
-#include "runtime/kernels/gemm.h"
+#include "runtime/cuda/dense.h"
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ static int64_t matmul_cols(const tensor *t) {
 }
 
 gemm_matrix gemm_of(const tensor *t) {
-    return (gemm_matrix){tensor_data(t), t->strides[t->ndim - 2], t->strides[t->ndim - 1]};
+    return (gemm_matrix){tensor_data(t), t->strides[t->ndim - 2], t->strides[t->ndim - 1], tensor_cuda(t)};
 }
 
 /* ---- batches -------------------------------------------------------------------------------- */
@@ -82,6 +82,7 @@ static ctsc_status matmul_batch_into(diag *d, const tensor *a, const tensor *b, 
     int64_t m = matmul_rows(a), k = matmul_cols(a), n = matmul_cols(b);
     size_t bytes;
     if (out->numel == 0) return CTSC_OK;
+    if (tensor_cuda(a)) return dense_gemm_batch(d, a, b, nb, batch, gemm_one, gemm_zero, out);
     if (!size_mul((size_t)count, 2 * sizeof(int64_t), &bytes)) return diag_no_memory(d);
     int64_t *offsets = recycle_alloc(bytes);
     if (!offsets) return diag_no_memory(d);
@@ -104,10 +105,10 @@ ctsc_status matmul_batched(diag *d, const tensor *a, const tensor *b, tensor **o
     sizes[nb] = matmul_rows(a);
     sizes[nb + 1] = matmul_cols(b);
     tensor *t;
-    TRY(tensor_new(d, (dtype)a->dtype, nb + 2, sizes, &t));
+    TRY(tensor_new_on(d, tensor_device(a), (dtype)a->dtype, nb + 2, sizes, &t));
     ctsc_status st;
     if (b_count == 1 && matmul_is_tall(a) && t->numel) {
-        gemm_matrix tall = {tensor_data(a), matmul_tall_stride(a), a->strides[a->ndim - 1]};
+        gemm_matrix tall = {tensor_data(a), matmul_tall_stride(a), a->strides[a->ndim - 1], tensor_cuda(a)};
         st = gemm_run(d, (dtype)a->dtype, count * sizes[nb], sizes[nb + 1], matmul_cols(a),
                       gemm_one, tall, gemm_of(b), gemm_zero, tensor_data(t), sizes[nb + 1]);
     } else {
@@ -141,8 +142,8 @@ static ctsc_status matmul_dot(op_ctx *cx, const tensor *a, const tensor *b, tens
             an, bn, an, bn);
     if (!gemm_supports((dtype)a->dtype)) return op_refuse_dtype(cx, "dot", (dtype)a->dtype);
     tensor *t;
-    TRY(tensor_new(d, (dtype)a->dtype, 0, NULL, &t));
-    gemm_matrix row = {tensor_data(a), 0, a->strides[0]}, col = {tensor_data(b), b->strides[0], 1};
+    TRY(tensor_new_on(d, tensor_device(a), (dtype)a->dtype, 0, NULL, &t));
+    gemm_matrix row = {tensor_data(a), 0, a->strides[0], tensor_cuda(a)}, col = {tensor_data(b), b->strides[0], 1};
     ctsc_status st =
         gemm_run(d, (dtype)a->dtype, 1, 1, an, gemm_one, row, col, gemm_zero, tensor_data(t), 1);
     if (st != CTSC_OK) {
@@ -301,7 +302,7 @@ static ctsc_status matmul_inner(op_ctx *cx, const tensor *a, const tensor *b, te
     for (int i = 0; i < b->ndim - 1; i++) sizes[a->ndim - 1 + i] = b->sizes[i];
     ctsc_status st = matmul_fold(d, a, &fa);
     if (st == CTSC_OK) st = matmul_fold(d, b, &fb);
-    if (st == CTSC_OK) st = tensor_new(d, (dtype)a->dtype, n, sizes, &t);
+    if (st == CTSC_OK) st = tensor_new_on(d, tensor_device(a), (dtype)a->dtype, n, sizes, &t);
     if (st == CTSC_OK) {
         gemm_matrix right = {tensor_data(fb), fb->strides[1], fb->strides[0]};
         st = gemm_run(d, (dtype)a->dtype, fa->sizes[0], fb->sizes[0], fa->sizes[1], gemm_one,
@@ -403,12 +404,18 @@ ctsc_status matmul_linear(op_ctx *cx, tensor *input, tensor *weight, tensor *bia
     sizes[input->ndim - 1] = n;
     TRY(linear_check(cx, input, weight, bias, rows));
     tensor *t, *folded = NULL;
-    TRY(tensor_new(d, (dtype)input->dtype, input->ndim, sizes, &t));
-    ctsc_status st = bias ? linear_fill_bias(d, bias, rows, t) : CTSC_OK;
+    TRY(tensor_new_on(d, tensor_device(input), (dtype)input->dtype, input->ndim, sizes, &t));
+    /* On a device the product adds it, where it can. */
+    bool along = bias && tensor_cuda(input) && bias->ndim == 1 && bias->sizes[0] == n && bias->strides[0] == 1;
+    ctsc_status st = bias && !along ? linear_fill_bias(d, bias, rows, t) : CTSC_OK;
     if (st == CTSC_OK) st = matmul_fold(d, input, &folded);
     if (st == CTSC_OK) {
         gemm_matrix right = {tensor_data(weight), weight->strides[1], weight->strides[0]};
-        st = gemm_run(d, (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right,
+        if (along)
+            st = dense_gemm_run(d, tensor_cuda(input), (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right, gemm_zero,
+                                tensor_data(t), n, tensor_data(bias));
+        else
+            st = gemm_run(d, (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right,
                       bias ? gemm_one : gemm_zero, tensor_data(t), n);
     }
     tensor_unref(folded);

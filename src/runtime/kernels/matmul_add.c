@@ -7,7 +7,7 @@
  * and add the product. The in-place and out= forms copy that result. Tests:
  * tests/unit/test_matmul.c
  */
-#include "runtime/kernels/gemm.h"
+#include "runtime/cuda/dense.h"
 
 /* A new tensor of the given shape holding self, broadcast and converted; only the shape is checked
  * if beta is 0, because then nothing of self shows. */
@@ -15,7 +15,7 @@ static ctsc_status matmul_start(diag *d, const tensor *self, dtype dt, int ndim,
                                 const int64_t *sizes, gemm_scale beta, tensor **out) {
     tensor *wide, *t;
     TRY(tensor_expand(d, self, ndim, sizes, &wide));
-    ctsc_status st = tensor_new(d, dt, ndim, sizes, &t);
+    ctsc_status st = tensor_new_on(d, tensor_device(self), dt, ndim, sizes, &t);
     if (st == CTSC_OK && !gemm_scale_is_zero(beta)) {
         st = tensor_copy(d, t, wide);
         if (st != CTSC_OK) tensor_unref(t);
@@ -189,7 +189,7 @@ ctsc_status op_addr(op_ctx *cx, const value *args, value *results) {
         st = matmul_start(d, arg_tensor(&args[0]), work, 2, sizes, beta, &t);
     }
     if (st == CTSC_OK) {
-        gemm_matrix col = {tensor_data(v1), v1->strides[0], 1};
+        gemm_matrix col = {tensor_data(v1), v1->strides[0], 1, tensor_cuda(v1)};
         gemm_matrix row = {tensor_data(v2), 1, v2->strides[0]};
         st = gemm_run(d, work, v1->sizes[0], v2->sizes[0], 1, alpha, col, row, beta, tensor_data(t),
                       v2->sizes[0]);
@@ -262,6 +262,10 @@ ctsc_status op_baddbmm(op_ctx *cx, const value *args, value *results) {
             "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] "
             "but got: [%lld, %lld].",
             (long long)n, (long long)a->sizes[2], (long long)b->sizes[0], (long long)b->sizes[1]);
+    if (st == CTSC_OK && tensor_cuda(a)) {
+        st = dense_gemm_batch(d, a, b, 1, &n, alpha, beta, t);
+        return matmul_end(cx, st, args, t, results);
+    }
     int64_t *offsets = st == CTSC_OK ? mem_alloc((size_t)n * 2 * sizeof *offsets) : NULL;
     if (st == CTSC_OK && !offsets) st = diag_no_memory(d);
     if (st == CTSC_OK) {

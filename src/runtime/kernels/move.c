@@ -6,6 +6,8 @@
  */
 #include "runtime/kernels/move.h"
 
+#include "runtime/cuda/dense.h"
+
 /* Bytes that are worth a thread of their own. */
 enum { MOVE_GRAIN = 1 << 17 };
 
@@ -90,7 +92,8 @@ static void move_job_line(void *ctx, int64_t begin, int64_t end) {
              job->src + begin * job->g.ss[0], job->g.ss[0]);
 }
 
-void move_copy(const move_geometry *g, size_t item, char *dst, const char *src) {
+ctsc_status move_copy(diag *d, const tensor *dst_tensor, const move_geometry *g, size_t item, char *dst, const char *src) {
+    if (tensor_cuda(dst_tensor)) return dense_move_run(d, tensor_cuda(dst_tensor), g, item, dst, src);
     move_job job = {.g = *g, .dst = dst, .src = src};
     job.run = move_kernel_for(MOVE_SET, item == 1   ? DT_UINT8
                                         : item == 2 ? DT_INT16
@@ -109,6 +112,7 @@ void move_copy(const move_geometry *g, size_t item, char *dst, const char *src) 
         int64_t grain = MOVE_GRAIN / (line * (int64_t)item);
         pool_for(n / line, grain > 0 ? grain : 1, move_job_lines, &job);
     }
+    return CTSC_OK;
 }
 
 /* ---- forms of operators ---------------------------------------------------------------------- */

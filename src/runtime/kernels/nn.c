@@ -5,6 +5,8 @@
  * Tests: tests/unit/test_nn.c
  */
 #include "runtime/kernels/nn.h"
+
+#include "runtime/cuda/dense.h"
 #include "runtime/kernels/reduce_vec.h"
 
 #include <stdio.h>
@@ -22,7 +24,7 @@ ctsc_status nn_as(op_ctx *cx, tensor *t, dtype dt, tensor **out) {
 
 ctsc_status nn_input(op_ctx *cx, const char *name, tensor *t, tensor **out) {
     if (!dtype_is_float((dtype)t->dtype)) return op_refuse_dtype(cx, name, (dtype)t->dtype);
-    return nn_as(cx, t, nn_compute((dtype)t->dtype), out);
+    return nn_as(cx, t, tensor_device(t) == DEVICE_HOST ? nn_compute((dtype)t->dtype) : (dtype)t->dtype, out);
 }
 
 ctsc_status nn_as_optional(op_ctx *cx, const value *v, dtype dt, tensor **out) {
@@ -132,9 +134,10 @@ static void nn_gather_range(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-void nn_gather3(const tensor *src, tensor *dst, int64_t planes, const int64_t in[3],
-                const int64_t out[3], int64_t *const at[3]) {
-    if (dst->numel == 0) return;
+ctsc_status nn_gather3(diag *d, const tensor *src, tensor *dst, int64_t planes, const int64_t in[3], const int64_t out[3],
+                       int64_t *const at[3]) {
+    if (dst->numel == 0) return CTSC_OK;
+    if (tensor_cuda(dst)) return dense_gather3_run(d, src, dst, planes, in, out, at);
     nn_gather_job j = {.src = tensor_data(src),
                        .dst = tensor_data(dst),
                        .in = in,
@@ -147,6 +150,7 @@ void nn_gather3(const tensor *src, tensor *dst, int64_t planes, const int64_t in
     }
     if (j.run_len < 8) j.run_len = 0, j.run_begin = 0;
     pool_for(planes * out[0] * out[1], nn_grain(out[2]), nn_gather_range, &j);
+    return CTSC_OK;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */

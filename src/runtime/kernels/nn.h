@@ -62,7 +62,7 @@ static inline dtype nn_compute(dtype dt) {
 }
 /* t as a contiguous tensor of dtype dt: itself (a reference) where it is that already. */
 ctsc_status nn_as(op_ctx *cx, tensor *t, dtype dt, tensor **out);
-/* t, contiguous in its compute dtype. Refuses dtypes that are not floating point, under `name`. */
+/* t, contiguous in its compute dtype; on a device in its own, because the kernels there widen what they load. Refuses dtypes that are not floating point, under `name`. */
 ctsc_status nn_input(op_ctx *cx, const char *name, tensor *t, tensor **out);
 /* The same for Tensor?: NULL when absent. */
 ctsc_status nn_as_optional(op_ctx *cx, const value *v, dtype dt, tensor **out);
@@ -99,8 +99,8 @@ static inline int64_t nn_product(const tensor *t, int from, int to) {
 
 /* dst[p, d, h, w] = src[p, at[0][d], at[1][h], at[2][w]] for contiguous tensors of any dtype: what
  * padding by reflection and upsampling by the nearest neighbour have in common. */
-void nn_gather3(const tensor *src, tensor *dst, int64_t planes, const int64_t in[3],
-                const int64_t out[3], int64_t *const at[3]);
+ctsc_status nn_gather3(diag *d, const tensor *src, tensor *dst, int64_t planes, const int64_t in[3], const int64_t out[3],
+                       int64_t *const at[3]);
 
 /* softmax or log_softmax of input, taken as dtype dt, over a dim. */
 ctsc_status nn_softmax(op_ctx *cx, tensor *input, int64_t dim, dtype dt, bool logarithm,

@@ -15,27 +15,40 @@ enum { PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR, PAD_CONSTANT };
 
 /* ---- constant -------------------------------------------------------------------------------- */
 
-static void pad_fill(tensor *t, const value *v) { /* t is new: contiguous */
-    dtype dt = (dtype)t->dtype;
-    size_t item = dtype_size(dt), done = item, all = item * (size_t)t->numel;
-    char *p = tensor_data(t);
-    if (!t->numel) return;
+static void pad_store(dtype dt, char *p, const value *v) {
     if (v->tag == V_FLOAT)
         dtype_store_float(dt, p, v->u.f);
     else if (v->tag == V_NONE)
-        memset(p, 0, item);
+        memset(p, 0, dtype_size(dt));
     else if (v->tag == V_COMPLEX && dtype_is_complex(dt))
         dtype_store_complex(dt, p, v->u.complex->re, v->u.complex->im);
     else if (v->tag == V_COMPLEX)
         dtype_store_float(dt, p, v->u.complex->re);
     else
         dtype_store_int(dt, p, arg_int(v));
+}
+
+static ctsc_status pad_fill(diag *d, tensor *t, const value *v) { /* t is new: contiguous */
+    dtype dt = (dtype)t->dtype;
+    size_t item = dtype_size(dt), done = item, all = item * (size_t)t->numel;
+    if (!t->numel) return CTSC_OK;
+    if (tensor_device(t) != DEVICE_HOST) {
+        tensor *one;
+        TRY(tensor_new(d, dt, 0, NULL, &one));
+        pad_store(dt, tensor_data(one), v);
+        ctsc_status st = tensor_copy(d, t, one);
+        tensor_unref(one);
+        return st;
+    }
+    char *p = tensor_data(t);
+    pad_store(dt, p, v);
     while (done < all) { /* doubling copies fill with a pattern of any size */
         size_t n = done < all - done ? done : all - done;
         n = n < 1 << 20 ? n : 1 << 20;
         memcpy(p + done, p, n / item * item);
         done += n / item * item;
     }
+    return CTSC_OK;
 }
 
 /* Negative padding cuts off at most what is there. */
@@ -84,8 +97,7 @@ static ctsc_status pad_constant(op_ctx *cx, tensor *self, int n, const int64_t *
         from[dim] = left, to[dim] = left + self->sizes[dim], sizes[dim] = size;
     }
     tensor *y;
-    TRY(tensor_new(cx->diag, (dtype)self->dtype, self->ndim, sizes, &y));
-    pad_fill(y, fill);
+    TRY(tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, self->ndim, sizes, &y));
     /* from, to: where the input lies in the output, beyond its borders where it is cropped. */
     int64_t inside[TENSOR_MAX_DIMS], src_at = self->offset, dst_at = y->offset;
     for (int i = 0; i < self->ndim; i++) {
@@ -97,6 +109,7 @@ static ctsc_status pad_constant(op_ctx *cx, tensor *self, int n, const int64_t *
     tensor *src = NULL, *dst = NULL;
     ctsc_status st;
     bool any = true;
+    TRY_OUT(pad_fill(cx->diag, y, fill));
     for (int i = 0; i < self->ndim; i++) any &= inside[i] > 0;
     if (any) {
         TRY_OUT(tensor_view_raw(cx->diag, self, self->ndim, inside, self->strides, src_at, &src));
@@ -138,7 +151,7 @@ static ctsc_status pad_gather(op_ctx *cx, tensor *self, int n, const int64_t *pa
             return nn_fail(cx, "padding size is too large");
         size[2 - k] = sizes[dim];
     }
-    TRY(tensor_new(cx->diag, (dtype)self->dtype, self->ndim, sizes, &y));
+    TRY(tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, self->ndim, sizes, &y));
     TRY_OUT(tensor_contiguous(cx->diag, self, &x));
     if (y->numel && !x->numel) {
         st = nn_fail(cx, "padding of an empty dimension");
@@ -168,8 +181,8 @@ static ctsc_status pad_gather(op_ctx *cx, tensor *self, int n, const int64_t *pa
             at[i][o] = v;
         }
     }
-    if (y->numel) nn_gather3(x, y, nn_product(y, 0, y->ndim - n), in, size, at);
-    *out = y, y = NULL;
+    st = nn_gather3(cx->diag, x, y, nn_product(y, 0, y->ndim - n), in, size, at);
+    if (st == CTSC_OK) *out = y, y = NULL;
 out:
     for (int i = 0; i < 3; i++) mem_free(at[i]);
     tensor_unref(x);

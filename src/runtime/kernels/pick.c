@@ -48,7 +48,7 @@ ctsc_status op_index_select(op_ctx *cx, const value *args, value *results) {
         status = index_plan_dim(cx, base, dim, index, &p);
         if (!status) {
             status = index_plan_read(cx, base, &p, &out);
-            mem_free(p.offsets);
+            index_plan_end(&p);
         }
     }
     tensor_unref(index);
@@ -68,7 +68,7 @@ static ctsc_status pick_write(op_ctx *cx, tensor *target, int dim, const tensor 
         status = index_plan_dim(cx, base, dim, index, &p);
         if (!status) {
             status = index_plan_write(cx, base, &p, src, op);
-            mem_free(p.offsets);
+            index_plan_end(&p);
         }
         tensor_unref(src);
     }
@@ -160,6 +160,12 @@ static ctsc_status pick_scale(op_ctx *cx, tensor *source, const value *alpha, te
     value number = whole && alpha->tag == V_FLOAT ? value_int((int64_t)alpha->u.f) : *alpha;
     if (number.tag != V_COMPLEX && arg_float(&number) == 1) {
         *out = tensor_ref(source);
+        return CTSC_OK;
+    }
+    if (tensor_device(source) != DEVICE_HOST) {
+        value product_value = value_none(), pair[2] = {{.tag = V_TENSOR, .u.tensor = source}, number};
+        TRY(op_call(cx, "aten::mul.Scalar", 2, pair, &product_value));
+        *out = product_value.u.tensor;
         return CTSC_OK;
     }
     TRY(operand_to_tensor(cx, &number, dt, &factor));
@@ -287,7 +293,7 @@ ctsc_status op_index_copy(op_ctx *cx, const value *args, value *results) {
 
 ctsc_status op_index_fill(op_ctx *cx, const value *args, value *results) {
     tensor *self = arg_tensor(&args[0]), *given = arg_tensor(&args[2]);
-    tensor *index = NULL, *target = NULL, *fill = NULL;
+    tensor *index = NULL, *target = NULL, *given_fill = NULL, *fill = NULL;
     int dim;
     if (args[3].tag == V_TENSOR && arg_tensor(&args[3])->ndim > 0)
         return diag_fail(cx->diag, CTSC_FAILED,
@@ -305,7 +311,9 @@ ctsc_status op_index_fill(op_ctx *cx, const value *args, value *results) {
         status = diag_fail(cx->diag, CTSC_FAILED,
                            "index %" PRId64 " is out of bounds for dimension %d with size %" PRId64,
                            TENSOR_AT(index, int64_t)[bad], dim, size);
-    if (!status) status = operand_to_tensor(cx, &args[3], (dtype)self->dtype, &fill);
+    if (!status) status = operand_to_tensor(cx, &args[3], (dtype)self->dtype, &given_fill);
+    if (!status) status = tensor_to_device(cx->diag, given_fill, tensor_device(self), &fill);
+    tensor_unref(given_fill);
     if (!status && move_in_place(cx)) {
         status = tensor_make_writable(cx->diag, self);
         target = tensor_ref(self);

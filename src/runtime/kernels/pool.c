@@ -9,6 +9,8 @@
  */
 #include "runtime/kernels/pool.h"
 
+#include "runtime/cuda/dense.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -477,11 +479,15 @@ static void pool_range(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-static void pool_run(pool_job *j) {
+static ctsc_status pool_run(op_ctx *cx, const tensor *x, pool_job *j) {
     const pool_geometry *g = j->g;
+    if (tensor_cuda(x))
+        return dense_pool_run(cx->diag, tensor_cuda(x), j->dt, g, j->average ? DENSE_AVERAGE : DENSE_MAX, j->x, j->y, j->indices, j->divisor,
+                              j->count_padding);
     int64_t work = g->out[2] * g->kernel[2] + g->in[2] * g->kernel[1];
     if (g->planes && g->out[0] > 0 && g->out[1] > 0 && g->out[2] > 0)
         pool_for(g->planes * g->out[0] * g->out[1], nn_grain(work), pool_range, j);
+    return CTSC_OK;
 }
 
 /* ---- max pooling ----------------------------------------------------------------------------- */
@@ -497,14 +503,14 @@ static ctsc_status pool_max(op_ctx *cx, const pool_words *w, const value *args,
                        : w->dims == 1                ? "max_pool2d"
                                                      : w->name;
     TRY(nn_input(cx, name, input, &x));
-    TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, input->ndim, sizes, &out[0]));
-    if (with_indices) TRY_OUT(tensor_new(cx->diag, DT_INT64, input->ndim, sizes, &out[1]));
+    TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &out[0]));
+    if (with_indices) TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), DT_INT64, input->ndim, sizes, &out[1]));
     pool_job j = {.g = g,
                   .dt = (dtype)x->dtype,
                   .x = tensor_data(x),
                   .y = tensor_data(out[0]),
                   .indices = with_indices ? tensor_data(out[1]) : NULL};
-    pool_run(&j);
+    TRY_OUT(pool_run(cx, x, &j));
     TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
 out:
     tensor_unref(x);
@@ -616,7 +622,7 @@ static ctsc_status pool_avg_op(op_ctx *cx, const pool_words *w, const value *arg
         TRY(nn_as(cx, input, DT_INT64, &x));
     else
         TRY(nn_input(cx, w->name, input, &x));
-    TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, input->ndim, sizes, &y));
+    TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &y));
     pool_job j = {.g = &g,
                   .dt = (dtype)x->dtype,
                   .x = tensor_data(x),
@@ -624,11 +630,12 @@ static ctsc_status pool_avg_op(op_ctx *cx, const pool_words *w, const value *arg
                   .average = true,
                   .count_padding = arg_bool(&args[5]),
                   .divisor = override ? arg_int(&args[6]) : 0};
-    pool_run(&j);
+    TRY_OUT(pool_run(cx, x, &j));
     tensor_unref(x);
     return nn_finish(cx, args, y, (dtype)input->dtype, results);
 out:
     tensor_unref(x);
+    tensor_unref(y);
     return st;
 }
 

@@ -12,6 +12,13 @@
 
 #include <stdlib.h>
 
+/* Hands result over, or lets go of it. */
+static ctsc_status rearrange_end(ctsc_status status, tensor *result, tensor **out) {
+    if (status) tensor_unref(result);
+    else *out = result;
+    return status;
+}
+
 /* ---- flip and rot90 -------------------------------------------------------------------------- */
 
 static ctsc_status rearrange_flip(op_ctx *cx, const tensor *t, const bool *flipped, tensor **out) {
@@ -28,9 +35,8 @@ static ctsc_status rearrange_flip(op_ctx *cx, const tensor *t, const bool *flipp
         }
         move_add_dim(&g, t->sizes[i], result->strides[i] * item, stride);
     }
-    if (t->numel > 0) move_copy(&g, (size_t)item, tensor_data(result), src);
-    *out = result;
-    return CTSC_OK;
+    ctsc_status status = t->numel > 0 ? move_copy(cx->diag, result, &g, (size_t)item, tensor_data(result), src) : CTSC_OK;
+    return rearrange_end(status, result, out);
 }
 
 ctsc_status op_flip(op_ctx *cx, const value *args, value *results) {
@@ -122,18 +128,17 @@ static ctsc_status rearrange_roll(op_ctx *cx, const tensor *t, int dim, int64_t 
     int64_t first = ((shift % size) + size) % size; /* where element 0 goes */
     const int64_t lengths[] = {size - first, first}, from[] = {0, size - first};
     const int64_t to[] = {first, 0};
-    for (int part = 0; part < 2; part++) {
+    ctsc_status status = CTSC_OK;
+    for (int part = 0; part < 2 && !status; part++) {
         if (lengths[part] == 0) continue;
         move_geometry g = {0};
         for (int i = 0; i < t->ndim; i++)
             move_add_dim(&g, i == dim ? lengths[part] : t->sizes[i], result->strides[i] * item,
                          t->strides[i] * item);
-        move_copy(&g, (size_t)item,
-                  (char *)tensor_data(result) + to[part] * result->strides[dim] * item,
-                  (const char *)tensor_data(t) + from[part] * t->strides[dim] * item);
+        status = move_copy(cx->diag, result, &g, (size_t)item, (char *)tensor_data(result) + to[part] * result->strides[dim] * item,
+                           (const char *)tensor_data(t) + from[part] * t->strides[dim] * item);
     }
-    *out = result;
-    return CTSC_OK;
+    return rearrange_end(status, result, out);
 }
 
 /* No dims: the elements in row-major order roll as one line. */
@@ -201,7 +206,7 @@ static ctsc_status rearrange_repeat(op_ctx *cx, const tensor *t, int n, const in
         return diag_fail(cx->diag, CTSC_LIMIT, "repeat of more than %d dimensions",
                          TENSOR_MAX_DIMS / 2);
     tensor *result;
-    TRY(tensor_new(cx->diag, (dtype)t->dtype, n, sizes, &result));
+    TRY(tensor_new_on(cx->diag, tensor_device(t), (dtype)t->dtype, n, sizes, &result));
     move_geometry g = {0};
     for (int i = 0; i < n && result->numel > 0; i++) {
         int64_t size = i < lead ? 1 : t->sizes[i - lead];
@@ -209,9 +214,9 @@ static ctsc_status rearrange_repeat(op_ctx *cx, const tensor *t, int n, const in
         if (repeats[i] != 1) move_add_dim(&g, repeats[i], step * size, 0);
         if (size != 1) move_add_dim(&g, size, step, t->strides[i - lead] * item);
     }
-    if (result->numel > 0) move_copy(&g, (size_t)item, tensor_data(result), tensor_data(t));
-    *out = result;
-    return CTSC_OK;
+    ctsc_status status =
+        result->numel > 0 ? move_copy(cx->diag, result, &g, (size_t)item, tensor_data(result), tensor_data(t)) : CTSC_OK;
+    return rearrange_end(status, result, out);
 }
 
 ctsc_status op_repeat(op_ctx *cx, const value *args, value *results) {
@@ -297,7 +302,7 @@ static ctsc_status rearrange_interleave_evenly(op_ctx *cx, const tensor *t, int 
     if (n == TENSOR_MAX_DIMS)
         return diag_fail(cx->diag, CTSC_LIMIT, "repeat_interleave of %d dimensions", n);
     tensor *result;
-    TRY(tensor_new(cx->diag, (dtype)t->dtype, n, sizes, &result));
+    TRY(tensor_new_on(cx->diag, tensor_device(t), (dtype)t->dtype, n, sizes, &result));
     move_geometry g = {0};
     for (int i = 0; i < t->ndim; i++) {
         int64_t step = result->strides[i] * item;
@@ -305,9 +310,9 @@ static ctsc_status rearrange_interleave_evenly(op_ctx *cx, const tensor *t, int 
         if (i == dim) move_add_dim(&g, repeat, step, 0);
     }
     if (t->ndim == 0) move_add_dim(&g, repeat, item, 0);
-    if (result->numel > 0) move_copy(&g, (size_t)item, tensor_data(result), tensor_data(t));
-    *out = result;
-    return CTSC_OK;
+    ctsc_status status =
+        result->numel > 0 ? move_copy(cx->diag, result, &g, (size_t)item, tensor_data(result), tensor_data(t)) : CTSC_OK;
+    return rearrange_end(status, result, out);
 }
 
 /* self flattened unless dim is given. */

@@ -10,7 +10,8 @@
  * the returned h_n and c_n: rows whose sequence has ended, or, backwards, has not begun, are simply
  * not touched. half and bfloat16 compute in float. Tests: tests/unit/test_rnn.c
  */
-#include "runtime/kernels/gemm.h"
+#include "runtime/cuda/dense.h"
+#include "runtime/kernels/move.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,7 +30,9 @@ typedef struct rnn_weights {
 /* One direction of one layer at work. */
 typedef struct rnn_run {
     rnn_kind kind;
-    bool reverse, is_double;
+    bool reverse;
+    dtype dt;
+    cuda *device; /* NULL: the host */
     int64_t steps, hidden, hidden_out; /* hidden_out: of the projection, if there is one */
     const int64_t *sizes, *offsets;    /* per step: rows, and the first row in gates and out */
     const rnn_weights *w;
@@ -96,25 +99,48 @@ static gemm_matrix rnn_transposed(const tensor *w) {
     return (gemm_matrix){tensor_data(w), w->strides[1], w->strides[0]};
 }
 
+/* The cells of the current step on a device, and the output unless there is a projection. */
+static ctsc_status rnn_cells_on_device(rnn_run *run, diag *d, int64_t first, int64_t rows, int64_t width, int64_t size) {
+    const tensor *bias = run->w->b_hh;
+    bool projects = run->w->w_hr != NULL;
+    dense_cell p = {.gates = (char *)tensor_data(run->gates) + first * width * size, .products = run->scratch, .bias = bias ? tensor_data(bias) : NULL,
+                    .h = projects ? run->scratch : run->h, .c = run->c, .out = projects ? NULL : run->out + first * run->out_stride * size,
+                    .rows = rows, .hidden = run->hidden, .out_step = run->out_stride, .kind = (int)run->kind};
+    return dense_cell_run(d, run->device, run->dt, &p);
+}
+
+/* Rows of the state to the output; the cells have done so already on a device unless there is a projection. */
+static ctsc_status rnn_output(rnn_run *run, diag *d, int64_t first, int64_t rows, int64_t size) {
+    char *out = run->out + first * run->out_stride * size;
+    int64_t bytes = run->hidden_out * size;
+    if (!run->device) {
+        for (int64_t row = 0; row < rows; row++) memcpy(out + row * run->out_stride * size, run->h + row * bytes, (size_t)bytes);
+        return CTSC_OK;
+    }
+    if (!run->w->w_hr) return CTSC_OK;
+    move_geometry g = {0};
+    move_add_dim(&g, rows, run->out_stride * size, bytes);
+    move_add_dim(&g, run->hidden_out, size, size);
+    return dense_move_run(d, run->device, &g, (size_t)size, out, run->h);
+}
+
 static ctsc_status rnn_step(rnn_run *run, diag *d) {
-    dtype dt = run->is_double ? DT_FLOAT64 : DT_FLOAT32;
+    dtype dt = run->dt;
     int64_t size = (int64_t)dtype_size(dt), rows = run->sizes[run->step];
     int64_t width = run->hidden * rnn_gates(run->kind), first = run->offsets[run->step];
-    gemm_matrix state = {run->h, run->hidden_out, 1};
+    gemm_matrix state = {run->h, run->hidden_out, 1, run->device};
     bool apart = run->kind == RNN_GRU;
     char *products = apart ? run->scratch : (char *)tensor_data(run->gates) + first * width * size;
     TRY(gemm_run(d, dt, rows, width, run->hidden_out, gemm_one, state, rnn_transposed(run->w->w_hh),
                  apart ? gemm_zero : gemm_one, products, width));
-    pool_for(rows, 2048 / run->hidden + 1, run->is_double ? rnn_rows_double : rnn_rows_float, run);
+    if (run->device) TRY(rnn_cells_on_device(run, d, first, rows, width, size));
+    else pool_for(rows, 2048 / run->hidden + 1, dt == DT_FLOAT64 ? rnn_rows_double : rnn_rows_float, run);
     if (run->w->w_hr) {
-        gemm_matrix wide = {run->scratch, run->hidden, 1};
+        gemm_matrix wide = {run->scratch, run->hidden, 1, run->device};
         TRY(gemm_run(d, dt, rows, run->hidden_out, run->hidden, gemm_one, wide,
                      rnn_transposed(run->w->w_hr), gemm_zero, run->h, run->hidden_out));
     }
-    for (int64_t row = 0; run->out && row < rows; row++)
-        memcpy(run->out + (first + row) * run->out_stride * size,
-               run->h + row * run->hidden_out * size, (size_t)(run->hidden_out * size));
-    return CTSC_OK;
+    return rnn_output(run, d, first, rows, size);
 }
 
 static ctsc_status rnn_all_steps(rnn_run *run, diag *d) {
@@ -229,7 +255,8 @@ static ctsc_status rnn_prepare_run(op_ctx *cx, const rnn_call *call, int64_t lay
     int64_t width = w->w_hh->sizes[0];
     run->kind = call->kind;
     run->reverse = dir == 1;
-    run->is_double = call->work == DT_FLOAT64;
+    run->dt = call->work;
+    run->device = tensor_cuda(input);
     run->steps = call->steps;
     run->hidden = width / rnn_gates(call->kind);
     run->hidden_out = call->hidden_out;
@@ -240,7 +267,9 @@ static ctsc_status rnn_prepare_run(op_ctx *cx, const rnn_call *call, int64_t lay
     if (call->c) run->c = (char *)tensor_data(call->c) + set * call->batch * run->hidden * size;
     run->out = (char *)tensor_data(out) + dir * call->hidden_out * size;
     run->out_stride = out->sizes[1];
-    run->scratch = mem_alloc((size_t)(call->batch * width * size));
+    size_t scratch = (size_t)(call->batch * width * size);
+    if (run->device) return cuda_alloc(run->device, d, scratch, &run->scratch);
+    run->scratch = mem_alloc(scratch);
     return run->scratch ? CTSC_OK : diag_no_memory(d);
 }
 
@@ -251,12 +280,13 @@ static ctsc_status rnn_layer(op_ctx *cx, const rnn_call *call, int64_t layer, te
     rnn_run runs[2] = {{0}};
     int64_t sizes[2] = {call->rows, call->directions * call->hidden_out};
     tensor *t;
-    TRY(tensor_new(cx->diag, call->work, 2, sizes, &t));
+    TRY(tensor_new_on(cx->diag, tensor_device(input), call->work, 2, sizes, &t));
     ctsc_status st = CTSC_OK;
     for (int64_t i = 0; st == CTSC_OK && i < call->directions; i++)
         st = rnn_prepare_run(cx, call, layer, i, input, t, &w[i], &runs[i]);
-    if (st == CTSC_OK && call->directions == 1) st = rnn_all_steps(&runs[0], cx->diag);
-    if (st == CTSC_OK && call->directions == 2) {
+    bool apart = call->directions == 2 && !tensor_cuda(input); /* a device does one after the other */
+    for (int64_t i = 0; st == CTSC_OK && !apart && i < call->directions; i++) st = rnn_all_steps(&runs[i], cx->diag);
+    if (st == CTSC_OK && apart) {
         pool_for(2, 1, rnn_directions, runs);
         for (int i = 0; st == CTSC_OK && i < 2; i++)
             if (runs[i].status != CTSC_OK) st = diag_no_memory(cx->diag);
@@ -264,7 +294,8 @@ static ctsc_status rnn_layer(op_ctx *cx, const rnn_call *call, int64_t layer, te
     for (int i = 0; i < 2; i++) {
         rnn_free_weights(&w[i]);
         tensor_unref(runs[i].gates);
-        mem_free(runs[i].scratch);
+        if (runs[i].device) cuda_free(runs[i].device, runs[i].scratch);
+        else mem_free(runs[i].scratch);
     }
     if (st != CTSC_OK) {
         tensor_unref(t);
@@ -348,7 +379,7 @@ static ctsc_status rnn_run_call(op_ctx *cx, rnn_call *call, tensor *data, value 
     diag *d = cx->diag;
     call->dt = (dtype)data->dtype;
     if (!dtype_is_float(call->dt)) return op_refuse_dtype(cx, "addmm_impl_cpu_", call->dt);
-    call->work = call->dt == DT_FLOAT64 ? DT_FLOAT64 : DT_FLOAT32;
+    call->work = call->dt == DT_FLOAT64 || tensor_cuda(data) ? call->dt : DT_FLOAT32;
     TRY(rnn_check_call(d, call));
     if (call->params->len && call->params->u.tensors[0]->dtype != data->dtype)
         return diag_fail(d, CTSC_FAILED, "expected scalar type %s but found %s",
@@ -539,7 +570,8 @@ static ctsc_status rnn_cell(op_ctx *cx, rnn_kind kind, tensor *h0, tensor *c0, c
     bool biased = args[4].tag == V_TENSOR || args[5].tag == V_TENSOR;
     ctsc_status st = CTSC_OK;
     if (biased && (args[4].tag != V_TENSOR || args[5].tag != V_TENSOR))
-        st = tensor_zeros(d, (dtype)input->dtype, 1, &width, &zeros);
+        st = tensor_cuda(input) ? cuda_new_zeros(cx, tensor_device(input), (dtype)input->dtype, 1, &width, &zeros)
+                                : tensor_zeros(d, (dtype)input->dtype, 1, &width, &zeros);
     params[2] = args[4].tag == V_TENSOR ? arg_tensor(&args[4]) : zeros;
     params[3] = args[5].tag == V_TENSOR ? arg_tensor(&args[5]) : zeros;
     list sets = {.kind = LIST_TENSOR, .len = biased ? 4 : 2, .u.tensors = params};

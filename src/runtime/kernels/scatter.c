@@ -10,6 +10,7 @@
  * writes to one element the later wins and sums do not depend on the number of threads.
  * Tests: tests/unit/test_index.c
  */
+#include "runtime/cuda/dense.h"
 #include "runtime/kernels/move.h"
 
 #include <math.h>
@@ -81,12 +82,19 @@ static ctsc_status scatter_restride(op_ctx *cx, const tensor *t, const tensor *i
     return tensor_view_raw(cx->diag, t, index->ndim, index->sizes, strides, t->offset, out);
 }
 
+/* line and other have the index's shape; size, step: of dim in self. */
+static ctsc_status scatter_on_device(op_ctx *cx, tensor *line, tensor *other, const tensor *index, int dim, int64_t size, int64_t step,
+                                     move_op op, bool gather) {
+    if (gather) return dense_gather_run(cx->diag, line, other, index, dim, size, step);
+    return dense_scatter_run(cx->diag, line, other, index, dim, size, step, (enum dense_combination)op);
+}
+
 /* self[..., index, ...] op= src, or out = self[..., index, ...] (gather: out is `moved`). src of
  * one element stands for a tensor of the index's shape. index has elements. */
 static ctsc_status scatter_move(op_ctx *cx, const tensor *self, int dim, tensor *index,
-                                tensor *moved, move_scatter move, bool gather) {
+                                tensor *moved, move_op op, bool gather) {
     tensor *line = NULL, *other = NULL;
-    scatter_walk w = {.move = move, .size = scatter_size(self, dim)};
+    scatter_walk w = {.size = scatter_size(self, dim)};
     w.scale = scatter_stride(self, dim) * (int64_t)dtype_size((dtype)self->dtype);
     ctsc_status status = scatter_restride(cx, self, index, dim, &line);
     if (!status) {
@@ -96,7 +104,10 @@ static ctsc_status scatter_move(op_ctx *cx, const tensor *self, int dim, tensor 
                                        moved->offset, &other)
                      : scatter_restride(cx, moved, index, -1, &other);
     }
-    if (!status) {
+    if (!status && tensor_cuda(index)) {
+        status = scatter_on_device(cx, line, other, index, dim, w.size, scatter_stride(self, dim), op, gather);
+    } else if (!status) {
+        w.move = gather ? move_gather_for(dtype_size((dtype)self->dtype)) : move_kernel_for(op, (dtype)self->dtype).scatter;
         tensor *gathering[] = {other, index, line}, *scattering[] = {line, index, other};
         if (gather)
             iter_run(index->ndim, index->sizes, 3, gathering, scatter_run, &w, 0);
@@ -148,11 +159,10 @@ static ctsc_status scatter_gather(op_ctx *cx, const tensor *self, int64_t at, te
         }
     }
     tensor *result;
-    TRY(tensor_new(cx->diag, (dtype)self->dtype, index->ndim, index->sizes, &result));
+    TRY(tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, index->ndim, index->sizes, &result));
     ctsc_status status = CTSC_OK;
     if (index->numel > 0)
-        status = scatter_move(cx, self, dim, index, result,
-                              move_gather_for(dtype_size((dtype)self->dtype)), true);
+        status = scatter_move(cx, self, dim, index, result, MOVE_SET, true);
     if (status)
         tensor_unref(result);
     else
@@ -253,6 +263,15 @@ static ctsc_status scatter_check_args(op_ctx *cx, const value *args, int *dim) {
     return scatter_check(cx, self, *dim, arg_tensor(&args[2]), args[3].tag == V_TENSOR ? arg_tensor(&args[3]) : NULL);
 }
 
+/* A number as a 0-dim tensor like self. */
+static ctsc_status scatter_number(op_ctx *cx, const value *number, const tensor *self, tensor **out) {
+    tensor *here;
+    TRY(operand_to_tensor(cx, number, (dtype)self->dtype, &here));
+    ctsc_status status = tensor_to_device(cx->diag, here, tensor_device(self), out);
+    tensor_unref(here);
+    return status;
+}
+
 static ctsc_status scatter_begin(op_ctx *cx, const value *args, scatter_job *job) {
     tensor *self = arg_tensor(&args[0]);
     *job = (scatter_job){.index = arg_tensor(&args[2])};
@@ -264,7 +283,7 @@ static ctsc_status scatter_begin(op_ctx *cx, const value *args, scatter_job *job
     }
     ctsc_status status = CTSC_OK;
     if (number) {
-        status = operand_to_tensor(cx, &args[3], (dtype)self->dtype, &job->src);
+        status = scatter_number(cx, &args[3], self, &job->src);
     } else {
         job->src = tensor_ref(arg_tensor(&args[3]));
     }
@@ -276,10 +295,9 @@ static ctsc_status scatter_begin(op_ctx *cx, const value *args, scatter_job *job
 /* Writes job's src to its target with op. */
 static ctsc_status scatter_write(op_ctx *cx, const scatter_job *job, tensor *src, move_op op) {
     dtype dt = (dtype)job->target->dtype;
-    move_kernel kernel = move_kernel_for(op, dt);
-    if (!kernel.scatter) return op_refuse_dtype(cx, "scatter_gather_tensor_cpu_reduce", dt);
+    if (!move_kernel_for(op, dt).scatter) return op_refuse_dtype(cx, "scatter_gather_tensor_cpu_reduce", dt);
     if (job->index->numel == 0) return CTSC_OK;
-    return scatter_move(cx, job->target, job->dim, job->index, src, kernel.scatter, false);
+    return scatter_move(cx, job->target, job->dim, job->index, src, op, false);
 }
 
 static ctsc_status scatter_finish(op_ctx *cx, const value *args, scatter_job *job,
@@ -398,15 +416,17 @@ ctsc_status op_scatter_reduce(op_ctx *cx, const value *args, value *results) {
     if (dtype_is_complex(dt) || (kind == SCATTER_MEAN && dt == DT_BOOL))
         return op_refuse_dtype(cx, "scatter_gather_tensor_cpu_reduce_mean", dt);
     scatter_job job;
+    if (kind == SCATTER_MEAN && tensor_cuda(arg_tensor(&args[0])))
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "scatter_reduce with reduce=\"mean\" is not supported on CUDA devices");
     TRY(scatter_begin(cx, args, &job));
     ctsc_status status = CTSC_OK;
     if (!include_self) {
-        tensor *identity;
+        tensor *identity = NULL, *there = NULL;
         status = scatter_identity(cx, kind, dt, &identity);
-        if (!status) {
-            status = scatter_write(cx, &job, identity, MOVE_SET);
-            tensor_unref(identity);
-        }
+        if (!status) status = tensor_to_device(cx->diag, identity, tensor_device(job.target), &there);
+        if (!status) status = scatter_write(cx, &job, there, MOVE_SET);
+        tensor_unref(identity);
+        tensor_unref(there);
     }
     if (!status) status = scatter_write(cx, &job, job.src, scatter_kinds[kind].op);
     if (!status && kind == SCATTER_MEAN && job.index->numel > 0)

@@ -12,6 +12,8 @@
  */
 #include "runtime/kernels/sort.h"
 
+#include "runtime/cuda/dense.h"
+
 /* PyTorch sorts lines of up to SORT_STABLE_ANYWAY elements by insertion. */
 enum { SORT_INSERTION = 48, SORT_GRAIN = 1 << 14, SORT_STABLE_ANYWAY = 16 };
 
@@ -199,9 +201,11 @@ static ctsc_status sort_run(op_ctx *cx, sort_job *job, int64_t kept, tensor **ou
     int64_t sizes[TENSOR_MAX_DIMS];
     memcpy(sizes, t->sizes, t->ndim * sizeof *sizes);
     if (t->ndim) sizes[job->dim] = kept;
-    TRY(tensor_new(cx->diag, (dtype)t->dtype, t->ndim, sizes, &job->values));
-    ctsc_status status = tensor_new(cx->diag, DT_INT64, t->ndim, sizes, &job->indices);
-    if (!status && job->values->numel > 0) {
+    TRY(tensor_new_on(cx->diag, tensor_device(t), (dtype)t->dtype, t->ndim, sizes, &job->values));
+    ctsc_status status = tensor_new_on(cx->diag, tensor_device(t), DT_INT64, t->ndim, sizes, &job->indices);
+    if (!status && tensor_cuda(t)) {
+        status = dense_sort_run(cx->diag, t, job->dim, job->descending, job->first, job->count, job->values, job->indices);
+    } else if (!status && job->values->numel > 0) {
         int64_t grain = SORT_GRAIN / job->n;
         pool_for(job->values->numel / kept, grain ? grain : 1, sort_lines, job);
         if (atomic_load(&job->no_memory)) status = diag_no_memory(cx->diag);

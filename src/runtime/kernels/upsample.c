@@ -12,6 +12,8 @@
  */
 #include "runtime/kernels/nn.h"
 
+#include "runtime/cuda/dense.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +32,7 @@ typedef enum upsample_mode {
 typedef struct upsample_table {
     int64_t in, out;
     int taps;
-    bool identity;
+    bool identity; /* one tap: itself. PyTorch interpolates linearly with weights 1 and 0 then, which is the same but for NaN and infinity. */
     int64_t *at;  /* taps per output */
     void *weight; /* likewise, of the compute dtype; unused taps have weight 0 */
 } upsample_table;
@@ -93,7 +95,7 @@ static void upsample_put(upsample_table *t, dtype dt, int64_t o, int k, int64_t 
 static void upsample_linear_table(upsample_table *t, dtype dt, bool align, double given) {
     double step = upsample_step(dt, t->in, t->out, align, given);
     for (int64_t o = 0; o < t->out; o++) {
-        double v = t->in == t->out ? (double)o : upsample_source(step, o, align, false);
+        double v = upsample_source(step, o, align, false);
         int64_t at = nn_min((int64_t)(align ? upsample_round(dt, v) : v), t->in - 1);
         double part = upsample_round(dt, v - (double)at);
         part = part < 0 ? 0 : part > 1 ? 1 : part;
@@ -151,7 +153,8 @@ static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_m
     double wide = mode < UPSAMPLE_LINEAR_AA
                       ? 0
                       : ceil(upsample_aa_support(step, mode == UPSAMPLE_CUBIC_AA)) * 2 + 1;
-    t->taps = mode <= UPSAMPLE_NEAREST_EXACT ? 1
+    t->identity = t->in == t->out && mode == UPSAMPLE_LINEAR;
+    t->taps = mode <= UPSAMPLE_NEAREST_EXACT || t->identity ? 1
               : mode == UPSAMPLE_LINEAR      ? 2
               : mode == UPSAMPLE_CUBIC       ? 4
                                              : (int)fmin(wide, (double)nn_min(t->in, INT32_MAX));
@@ -162,9 +165,8 @@ static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_m
     t->at = mem_alloc(bytes);
     t->weight = mem_alloc(bytes);
     if (!t->at || !t->weight) return diag_no_memory(cx->diag);
-    /* PyTorch interpolates linearly with weights 1 and 0 then, which is the same but for NaN and
-     * infinity. */
-    t->identity = t->in == t->out && mode == UPSAMPLE_LINEAR;
+    for (int64_t o = 0; t->identity && o < t->out; o++) upsample_put(t, dt, o, 0, o, 1);
+    if (t->identity) return CTSC_OK;
     switch (mode) {
     case UPSAMPLE_NEAREST:
     case UPSAMPLE_NEAREST_EXACT:
@@ -366,9 +368,25 @@ static ctsc_status upsample_nearest(op_ctx *cx, tensor *input, const upsample_ta
         if (i >= 5 - input->ndim) sizes[input->ndim - 3 + i] = t[i].out;
     }
     TRY(tensor_contiguous(cx->diag, input, &x));
-    ctsc_status st = tensor_new(cx->diag, (dtype)x->dtype, input->ndim, sizes, out);
-    if (st == CTSC_OK) nn_gather3(x, *out, sizes[0] * sizes[1], in, size, at);
+    ctsc_status st = tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, out);
+    if (st == CTSC_OK && (st = nn_gather3(cx->diag, x, *out, sizes[0] * sizes[1], in, size, at)) != CTSC_OK) tensor_unref(*out);
     tensor_unref(x);
+    return st;
+}
+
+/* On a device one kernel does all dims at once. */
+static ctsc_status upsample_on_device(op_ctx *cx, tensor *input, const upsample_table *t, const int64_t *sizes, tensor **out) {
+    tensor *x, *y;
+    dense_taps dims[3];
+    for (int i = 0; i < 3; i++) dims[i] = (dense_taps){t[i].in, t[i].out, t[i].taps, t[i].at, t[i].weight};
+    TRY(nn_input(cx, "upsample", input, &x));
+    ctsc_status st = tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &y);
+    if (st == CTSC_OK) {
+        st = dense_resample_run(cx->diag, x, y, sizes[0] * sizes[1], dims);
+        if (st != CTSC_OK) tensor_unref(y);
+    }
+    tensor_unref(x);
+    if (st == CTSC_OK) *out = y;
     return st;
 }
 
@@ -378,6 +396,7 @@ static ctsc_status upsample_weighted(op_ctx *cx, tensor *input, const upsample_t
     int64_t sizes[4] = {input->sizes[0] * input->sizes[1], t[0].in, t[1].in, t[2].in};
     int64_t final[5] = {input->sizes[0], input->sizes[1]};
     for (int i = 5 - input->ndim; i < 3; i++) final[input->ndim - 3 + i] = t[i].out;
+    if (tensor_cuda(input)) return upsample_on_device(cx, input, t, final, out);
     TRY(nn_input(cx, "upsample", input, &x));
     ctsc_status st = tensor_view(cx->diag, x, 4, sizes, &shaped);
     tensor_unref(x);

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * blas.c - products by cuBLASLt, opened at run time.
+ *
+ * cuBLASLt's matrices lie column by column. A row-major product c = a b is to it the product of what it takes for the transposes, c' = b' a', so its first
+ * operand is our b; an operand whose rows or columns have no gaps is handed over as it lies. The library is asked once per kind of product (sizes,
+ * strides, types, alignment) how to do it; the answer is kept with the descriptors. All products of a device share one workspace, since its stream does
+ * one after the other. Floats are multiplied as floats, not as TF32; half and bfloat16 are accumulated in float.
+ *
+ * CTSC_CUBLASLT in the environment names another file to open; where it cannot be opened there is no cuBLASLt.
+ * The names and numbers of its interface are declared here as its documentation gives them, because its header may not be there at build time.
+ */
+#include "runtime/cuda/dense.h"
+
+#include "base/map.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the interface ------------------------------------------------------------------------------------------------- */
+
+enum {
+    BLAS_R_32F = 0, BLAS_R_64F = 1, BLAS_R_16F = 2, BLAS_R_16BF = 14, /* cudaDataType */
+    BLAS_COMPUTE_32F = 68, BLAS_COMPUTE_64F = 70,
+    BLAS_DESC_TRANSA = 3, BLAS_DESC_TRANSB = 4, BLAS_DESC_EPILOGUE = 7, BLAS_DESC_BIAS_POINTER = 8,
+    BLAS_EPILOGUE_BIAS = 4,
+    BLAS_LAYOUT_BATCH_COUNT = 5, BLAS_LAYOUT_BATCH_STRIDE = 6,
+    BLAS_PREFER_WORKSPACE = 1, BLAS_PREFER_ALIGNMENT_A = 5, /* of B, C and D: the next three */
+};
+
+typedef struct blas_algorithm { uint64_t data[8]; } blas_algorithm;
+typedef struct blas_answer {
+    blas_algorithm algorithm;
+    size_t workspace;
+    int state;
+    float waves;
+    int reserved[4];
+} blas_answer;
+
+typedef void *blas_object; /* a handle, a descriptor, a layout, a preference */
+
+#define BLAS_FUNCTIONS(X)                                                                                                                   \
+    X(Create, (blas_object * handle))                                                                                                       \
+    X(MatmulDescCreate, (blas_object * desc, int compute, int scale))                                                                       \
+    X(MatmulDescSetAttribute, (blas_object desc, int attribute, const void *value, size_t bytes))                                           \
+    X(MatmulDescDestroy, (blas_object desc))                                                                                                \
+    X(MatrixLayoutCreate, (blas_object * layout, int type, uint64_t rows, uint64_t cols, int64_t ld))                                       \
+    X(MatrixLayoutSetAttribute, (blas_object layout, int attribute, const void *value, size_t bytes))                                       \
+    X(MatrixLayoutDestroy, (blas_object layout))                                                                                            \
+    X(MatmulPreferenceCreate, (blas_object * preference))                                                                                   \
+    X(MatmulPreferenceSetAttribute, (blas_object preference, int attribute, const void *value, size_t bytes))                               \
+    X(MatmulPreferenceDestroy, (blas_object preference))                                                                                    \
+    X(MatmulAlgoGetHeuristic, (blas_object handle, blas_object desc, blas_object a, blas_object b, blas_object c, blas_object out,          \
+                               blas_object preference, int most, blas_answer *answers, int *found))                                         \
+    X(Matmul, (blas_object handle, blas_object desc, const void *alpha, const void *a, blas_object la, const void *b, blas_object lb,       \
+               const void *beta, const void *c, blas_object lc, void *out, blas_object lout, const blas_algorithm *algorithm, void *workspace, \
+               size_t bytes, void *stream))
+
+static struct blas_library {
+#define BLAS_MEMBER(name, args) int(*name) args;
+    BLAS_FUNCTIONS(BLAS_MEMBER)
+#undef BLAS_MEMBER
+} blas;
+
+static bool blas_found;
+
+static bool blas_bind(void *library) {
+    bool all = true;
+#define BLAS_BIND(name, args) all &= (*(void **)&blas.name = dlsym(library, "cublasLt" #name)) != NULL;
+    BLAS_FUNCTIONS(BLAS_BIND)
+#undef BLAS_BIND
+    return all;
+}
+
+static void blas_open(void) {
+    static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "/usr/local/cuda/lib64/libcublasLt.so"};
+    const char *given = getenv("CTSC_CUBLASLT");
+    void *library = given ? dlopen(given, RTLD_NOW | RTLD_LOCAL) : NULL;
+    for (size_t i = 0; !given && !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    blas_found = library && blas_bind(library);
+}
+
+/* ---- devices ----------------------------------------------------------------------------------------------------------- */
+
+enum { BLAS_DEVICES = 64, BLAS_KEPT = 4096 };
+
+/* How one kind of product is done. */
+typedef struct blas_plan {
+    blas_object desc, a, b, c; /* a, b as cuBLASLt counts them: our b, our a */
+    blas_algorithm algorithm;
+    bool possible;
+} blas_plan;
+
+typedef struct blas_device {
+    bool opened, works;
+    blas_object handle;
+    void *workspace;
+    size_t workspace_bytes;
+    strmap plans; /* blas_kind to blas_plan */
+    int nplans;
+} blas_device;
+
+static blas_device blas_devices[BLAS_DEVICES]; /* live as long as the process; blas_lock */
+static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static blas_device *blas_device_of(diag *d, cuda *c) {
+    if (!blas_found || cuda_index(c) >= BLAS_DEVICES) return NULL;
+    blas_device *dev = &blas_devices[cuda_index(c)];
+    if (!dev->opened) {
+        dev->opened = true;
+        dev->workspace_bytes = (size_t)(cuda_get_properties(c)->major >= 9 ? 32 : 8) << 20;
+        dev->works = cuda_enter(c, d) == CTSC_OK && blas.Create(&dev->handle) == 0;
+        if (dev->works && cuda_alloc(c, NULL, dev->workspace_bytes, &dev->workspace) != CTSC_OK) dev->workspace_bytes = 0;
+    }
+    return dev->works ? dev : NULL;
+}
+
+/* ---- plans --------------------------------------------------------------------------------------------------------------- */
+
+/* What decides how a product is done, compared as bytes. */
+typedef struct blas_kind {
+    int64_t m, n, k, lda, ldb, ldc, batch, step_a, step_b, step_c;
+    int32_t dt, trans_a, trans_b, bias, align_a, align_b, align_c, unused;
+} blas_kind;
+
+static int blas_type(dtype dt) {
+    switch (dt) {
+    case DT_FLOAT32: return BLAS_R_32F;
+    case DT_FLOAT64: return BLAS_R_64F;
+    case DT_FLOAT16: return BLAS_R_16F;
+    case DT_BFLOAT16: return BLAS_R_16BF;
+    default: return -1;
+    }
+}
+
+/* How the transpose of a row-major rows x cols matrix lies for cuBLASLt: as it is, or transposed once more. False: neither. */
+static bool blas_side(int64_t rows, int64_t cols, int64_t rs, int64_t cs, int32_t *trans, int64_t *ld) {
+    if ((cs == 1 || cols == 1) && (rows == 1 || rs >= cols)) {
+        *trans = 0;
+        *ld = rows == 1 ? cols : rs;
+        return true;
+    }
+    *trans = 1;
+    *ld = cols == 1 ? rows : cs;
+    return (rs == 1 || rows == 1) && (cols == 1 || cs >= rows);
+}
+
+/* Bytes that p is a multiple of, 256 at most. */
+static int32_t blas_alignment(const void *p) {
+    uintptr_t bits = (uintptr_t)p | 256;
+    return (int32_t)(bits & -bits);
+}
+
+static bool blas_layout(const blas_kind *k, uint64_t rows, uint64_t cols, int64_t ld, int64_t step, blas_object *out) {
+    int32_t count = (int32_t)k->batch;
+    if (blas.MatrixLayoutCreate(out, blas_type((dtype)k->dt), rows, cols, ld) != 0) return false;
+    return count == 1 || (blas.MatrixLayoutSetAttribute(*out, BLAS_LAYOUT_BATCH_COUNT, &count, sizeof count) == 0 &&
+                          blas.MatrixLayoutSetAttribute(*out, BLAS_LAYOUT_BATCH_STRIDE, &step, sizeof step) == 0);
+}
+
+static bool blas_describe(const blas_kind *k, const void *bias, blas_plan *p) {
+    bool wide = k->dt == DT_FLOAT64;
+    uint64_t m = (uint64_t)k->m, n = (uint64_t)k->n, depth = (uint64_t)k->k;
+    if (blas.MatmulDescCreate(&p->desc, wide ? BLAS_COMPUTE_64F : BLAS_COMPUTE_32F, wide ? BLAS_R_64F : BLAS_R_32F) != 0) return false;
+    if (blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_TRANSA, &k->trans_b, sizeof k->trans_b) != 0 ||
+        blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_TRANSB, &k->trans_a, sizeof k->trans_a) != 0)
+        return false;
+    int32_t epilogue = BLAS_EPILOGUE_BIAS;
+    if (k->bias && (blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_EPILOGUE, &epilogue, sizeof epilogue) != 0 ||
+                    blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_BIAS_POINTER, &bias, sizeof bias) != 0))
+        return false;
+    return blas_layout(k, k->trans_b ? depth : n, k->trans_b ? n : depth, k->ldb, k->step_b, &p->a) &&
+           blas_layout(k, k->trans_a ? m : depth, k->trans_a ? depth : m, k->lda, k->step_a, &p->b) &&
+           blas_layout(k, n, m, k->ldc, k->step_c, &p->c);
+}
+
+/* Asks for an algorithm. */
+static bool blas_ask(const blas_device *dev, const blas_kind *k, blas_plan *p) {
+    blas_object preference;
+    blas_answer answer;
+    int found = 0;
+    uint64_t workspace = dev->workspace_bytes;
+    uint32_t align[4] = {(uint32_t)k->align_b, (uint32_t)k->align_a, (uint32_t)k->align_c, (uint32_t)k->align_c};
+    if (blas.MatmulPreferenceCreate(&preference) != 0) return false;
+    bool ok = blas.MatmulPreferenceSetAttribute(preference, BLAS_PREFER_WORKSPACE, &workspace, sizeof workspace) == 0;
+    for (int i = 0; ok && i < 4; i++)
+        ok = blas.MatmulPreferenceSetAttribute(preference, BLAS_PREFER_ALIGNMENT_A + i, &align[i], sizeof align[i]) == 0;
+    ok = ok && blas.MatmulAlgoGetHeuristic(dev->handle, p->desc, p->a, p->b, p->c, p->c, preference, 1, &answer, &found) == 0 && found > 0 &&
+         answer.state == 0;
+    blas.MatmulPreferenceDestroy(preference);
+    if (ok) p->algorithm = answer.algorithm;
+    return ok;
+}
+
+static void blas_plan_end(blas_plan *p) {
+    if (p->desc) blas.MatmulDescDestroy(p->desc);
+    if (p->a) blas.MatrixLayoutDestroy(p->a);
+    if (p->b) blas.MatrixLayoutDestroy(p->b);
+    if (p->c) blas.MatrixLayoutDestroy(p->c);
+}
+
+/* The plan for that kind; own: where it is made if it is not kept. Kinds that cuBLASLt cannot do are kept as well. */
+static blas_plan *blas_plan_for(blas_device *dev, const blas_kind *k, const void *bias, blas_plan *own) {
+    blas_plan *p = strmap_getn(&dev->plans, (const char *)k, sizeof *k);
+    if (p) return p;
+    *own = (blas_plan){0};
+    own->possible = blas_describe(k, bias, own) && blas_ask(dev, k, own);
+    struct blas_kept { blas_plan plan; blas_kind kind; } *kept = dev->nplans < BLAS_KEPT ? mem_alloc(sizeof *kept) : NULL;
+    if (!kept) return own;
+    kept->plan = *own;
+    kept->kind = *k;
+    if (!strmap_putn(&dev->plans, (const char *)&kept->kind, sizeof kept->kind, &kept->plan)) {
+        mem_free(kept);
+        return own;
+    }
+    dev->nplans++;
+    return &kept->plan;
+}
+
+/* ---- products --------------------------------------------------------------------------------------------------------------- */
+
+/* One product, or a batch whose items lie evenly spaced. */
+static bool blas_one(diag *d, cuda *c, blas_device *dev, blas_kind *k, const dense_gemm *g, const void *a, const void *b, void *out,
+                     ctsc_status *status) {
+    k->align_a = blas_alignment(a);
+    k->align_b = blas_alignment(b);
+    k->align_c = blas_alignment(out);
+    blas_plan own, *p = blas_plan_for(dev, k, g->bias, &own);
+    bool done = p->possible;
+    if (done) {
+        float alpha = (float)g->alpha, beta = (float)g->beta;
+        bool wide = k->dt == DT_FLOAT64;
+        int code = g->bias ? blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_BIAS_POINTER, &g->bias, sizeof g->bias) : 0;
+        if (code == 0)
+            code = blas.Matmul(dev->handle, p->desc, wide ? (const void *)&g->alpha : &alpha, b, p->a, a, p->b, wide ? (const void *)&g->beta : &beta,
+                               out, p->c, out, p->c, &p->algorithm, dev->workspace, dev->workspace_bytes, cuda_stream(c));
+        *status = code == 0 ? CTSC_OK : diag_fail(d, CTSC_FAILED, "cuBLASLt: a product of matrices failed (status %d)", code);
+    }
+    if (p == &own) blas_plan_end(&own);
+    return done;
+}
+
+/* Items of a batch that are calls of their own, at most; more go to the kernel that does all at once. */
+enum { BLAS_CALLS = 32 };
+
+/* The dim with most items becomes cuBLASLt's batch. */
+static int blas_batch_dim(const dense_gemm *g) {
+    int best = 0;
+    for (int i = 1; i < g->nb; i++)
+        if (g->sizes[i] > g->sizes[best]) best = i;
+    return best;
+}
+
+static bool blas_batches(diag *d, cuda *c, blas_device *dev, blas_kind *k, const dense_gemm *g, ctsc_status *status) {
+    int64_t size = (int64_t)dtype_size((dtype)k->dt);
+    int dim = blas_batch_dim(g);
+    k->batch = g->nb ? g->sizes[dim] : 1;
+    k->step_a = g->nb ? g->a_steps[dim] : 0;
+    k->step_b = g->nb ? g->b_steps[dim] : 0;
+    k->step_c = g->m * g->n;
+    for (int i = dim + 1; i < g->nb; i++) k->step_c *= g->sizes[i];
+    int64_t calls = g->batch / k->batch;
+    if (calls > BLAS_CALLS || k->batch > INT32_MAX) return false;
+    *status = CTSC_OK;
+    for (int64_t call = 0; call < calls && *status == CTSC_OK; call++) {
+        int64_t a = 0, b = 0, out = 0, rest = call, step = g->m * g->n;
+        for (int i = (int)g->nb - 1; i >= 0; i--) {
+            int64_t at = i == dim ? 0 : rest % g->sizes[i];
+            a += at * g->a_steps[i];
+            b += at * g->b_steps[i];
+            out += at * step;
+            step *= g->sizes[i];
+            if (i != dim) rest /= g->sizes[i];
+        }
+        bool done = blas_one(d, c, dev, k, g, (const char *)g->a + a * size, (const char *)g->b + b * size, (char *)g->c + out * size, status);
+        if (!done && call == 0) return false;
+        if (!done) *status = diag_fail(d, CTSC_FAILED, "cuBLASLt: a batch of products cannot be done as it began");
+    }
+    return true;
+}
+
+bool blas_gemm(diag *d, cuda *c, dtype dt, const dense_gemm *g, ctsc_status *status) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    blas_kind k;
+    memset(&k, 0, sizeof k);
+    k.m = g->m, k.n = g->n, k.k = g->k, k.ldc = g->ldc, k.dt = (int32_t)dt, k.bias = g->bias != NULL;
+    if (g->k == 0 || blas_type(dt) < 0) return false;
+    if (!blas_side(g->m, g->k, g->a_rs, g->a_cs, &k.trans_a, &k.lda) || !blas_side(g->k, g->n, g->b_rs, g->b_cs, &k.trans_b, &k.ldb)) return false;
+    pthread_once(&once, blas_open);
+    pthread_mutex_lock(&blas_lock);
+    blas_device *dev = blas_device_of(d, c);
+    bool done = dev && cuda_enter(c, d) == CTSC_OK && blas_batches(d, c, dev, &k, g, status);
+    pthread_mutex_unlock(&blas_lock);
+    return done;
+}

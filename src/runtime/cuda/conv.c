@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conv.c - convolutions on a CUDA device.
+ *
+ * A kernel of one element that neither skips nor adds anything makes a convolution a batch of products of matrices, which are gemm.c's; all others are
+ * kernels/conv.cu's. Tests: tests/unit/test_cuda_dense.c
+ */
+#include "runtime/cuda/dense.h"
+#include "runtime/kernels/conv.h"
+
+DENSE_FILE(conv)
+
+enum { CONV_TILE = 64, CONV_THREADS = 256 }; /* as in conv.cu */
+
+static bool conv_is_product(const conv_shape *s) {
+    bool plain = s->kernel_size == 1;
+    for (int i = 0; i < CONV_DIMS; i++) plain &= s->stride[i] == 1 && s->pad[i] == 0 && s->in[i] == s->out[i];
+    return plain;
+}
+
+/* out[image, group] = weight[group] times input[image, group], added to the bias. */
+static ctsc_status conv_product(diag *d, const conv_shape *s, const tensor *input, const tensor *weight, const tensor *bias, tensor *out) {
+    int64_t ci = s->in_channels / s->groups, co = s->out_channels / s->groups;
+    int64_t batch[2] = {s->batch, s->groups}, row = s->out_size;
+    tensor *a = NULL, *b = NULL, *wide = NULL;
+    int64_t a_sizes[4] = {s->batch, s->groups, co, ci}, a_strides[4] = {0, co * ci, ci, 1};
+    int64_t b_sizes[4] = {s->batch, s->groups, ci, row}, b_strides[4] = {s->in_channels * row, ci * row, row, 1};
+    ctsc_status st = tensor_view_raw(d, weight, 4, a_sizes, a_strides, weight->offset, &a);
+    if (st == CTSC_OK) st = tensor_view_raw(d, input, 4, b_sizes, b_strides, input->offset, &b);
+    if (st == CTSC_OK && bias) {
+        int64_t strides[TENSOR_MAX_DIMS] = {0};
+        strides[1] = bias->strides[0];
+        st = tensor_view_raw(d, bias, out->ndim, out->sizes, strides, bias->offset, &wide);
+        if (st == CTSC_OK) st = tensor_copy(d, out, wide);
+    }
+    if (st == CTSC_OK) st = dense_gemm_batch(d, a, b, 2, batch, gemm_one, bias ? gemm_one : gemm_zero, out);
+    tensor_unref(a);
+    tensor_unref(b);
+    tensor_unref(wide);
+    return st;
+}
+
+static int64_t conv_tiles(int64_t n) {
+    return (n + CONV_TILE - 1) / CONV_TILE;
+}
+
+ctsc_status dense_conv_run(diag *d, const conv_shape *s, bool transposed, const tensor *input, const tensor *weight, const tensor *bias,
+                           tensor *out) {
+    cuda *c = cuda_of(out);
+    const char *defines = dense_defines((dtype)out->dtype);
+    if (out->numel == 0) return CTSC_OK;
+    if (!transposed && conv_is_product(s)) return conv_product(d, s, input, weight, bias, out);
+    dense_conv p = {.input = tensor_data(input), .weight = tensor_data(weight), .bias = bias ? tensor_data(bias) : NULL, .out = tensor_data(out),
+                    .batch = s->batch, .groups = s->groups, .ci = s->in_channels / s->groups, .co = s->out_channels / s->groups,
+                    .in_size = s->in_size, .kernel_size = s->kernel_size, .out_size = s->out_size};
+    for (int i = 0; i < CONV_DIMS; i++) {
+        p.in[i] = s->in[i], p.kernel[i] = s->kernel[i], p.outs[i] = s->out[i];
+        p.stride[i] = s->stride[i], p.pad[i] = s->pad[i], p.dilation[i] = s->dilation[i];
+    }
+    if (!transposed && p.ci == 1 && p.groups > 1) return dense_each(d, c, &cuda_file_conv, defines, "conv_depthwise", out->numel, &p, sizeof p);
+    int64_t blocks = conv_tiles(p.co) * conv_tiles(s->batch * s->out_size) * s->groups;
+    return dense_launch(d, c, &cuda_file_conv, defines, transposed ? "conv_transposed" : "conv", blocks, CONV_THREADS, &p, sizeof p);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuda_ops.c - the table of operators with a CUDA function, and what these functions share.
+ *
+ * Method. Rows are found by key through a map made once. Kernels of files are kept under the file's address, the definitions and the symbol, so that a
+ * launch hashes a few words instead of the file's text; the programs themselves belong to the CUDA layer.
+ * Tests: tests/unit/test_cuda_tensor.c
+ */
+#include "runtime/cuda/cuda_ops.h"
+
+#include "base/map.h"
+#include "codegen/cuda_emit.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the table ------------------------------------------------------------------------------------------------ */
+
+#define CUDA(key, fn) ctsc_status fn(op_ctx *cx, const value *args, value *results);
+#include "runtime/cuda/ops.def"
+#undef CUDA
+
+static const struct cuda_row { const char *key; op_fn fn; } cuda_rows[] = {
+#define CUDA(key, fn) {key, fn},
+#include "runtime/cuda/ops.def"
+#undef CUDA
+};
+enum { CUDA_NROWS = sizeof cuda_rows / sizeof *cuda_rows };
+
+static pthread_once_t cuda_rows_once = PTHREAD_ONCE_INIT;
+static strmap cuda_rows_by_key; /* lives as long as the process */
+static bool cuda_rows_mapped;
+
+static void cuda_rows_map(void) {
+    cuda_rows_mapped = true;
+    for (int i = 0; i < CUDA_NROWS; i++) cuda_rows_mapped &= strmap_put(&cuda_rows_by_key, cuda_rows[i].key, (void *)&cuda_rows[i]);
+}
+
+op_fn cuda_op_find(const op *o) {
+    pthread_once(&cuda_rows_once, cuda_rows_map);
+    const struct cuda_row *row = cuda_rows_mapped ? strmap_get(&cuda_rows_by_key, o->key) : NULL;
+    for (int i = 0; !cuda_rows_mapped && !row && i < CUDA_NROWS; i++)
+        if (!strcmp(cuda_rows[i].key, o->key)) row = &cuda_rows[i];
+    return row ? row->fn : NULL;
+}
+
+ctsc_status cuda_of_device(diag *d, int device, cuda **out) {
+    return cuda_open(d, device - 1, out);
+}
+
+/* ---- kernels from files --------------------------------------------------------------------------------------- */
+
+
+static pthread_mutex_t cuda_known_lock = PTHREAD_MUTEX_INITIALIZER;
+static strmap cuda_known_kernels; /* under the device, the file's text, shared memory, symbol, definitions; lives as long as the process */
+
+enum { CUDA_KEY_MAX = 512 };
+
+/* The key's bytes; 0: too long to be kept. */
+static size_t cuda_kernel_key(const cuda *c, const cuda_file *file, const char *defines, const char *symbol, size_t shared, char *key) {
+    const uintptr_t words[] = {(uintptr_t)c, (uintptr_t)file->text, shared};
+    size_t n = strlen(symbol) + 1, m = strlen(defines);
+    if (sizeof words + n + m > CUDA_KEY_MAX) return 0;
+    memcpy(key, words, sizeof words);
+    memcpy(key + sizeof words, symbol, n);
+    memcpy(key + sizeof words + n, defines, m);
+    return sizeof words + n + m;
+}
+
+static void cuda_kernel_keep(const char *key, size_t n, const cuda_kernel *k) {
+    char *own = n ? mem_alloc(n) : NULL;
+    if (!own) return;
+    memcpy(own, key, n);
+    pthread_mutex_lock(&cuda_known_lock);
+    bool kept = !strmap_getn(&cuda_known_kernels, key, n) && strmap_putn(&cuda_known_kernels, own, n, (void *)k);
+    pthread_mutex_unlock(&cuda_known_lock);
+    if (!kept) mem_free(own);
+}
+
+ctsc_status cuda_file_kernel(diag *d, cuda *c, const cuda_file *file, const char *defines, const char *symbol, size_t shared,
+                             const cuda_kernel **out) {
+    char key[CUDA_KEY_MAX];
+    size_t n = cuda_kernel_key(c, file, defines, symbol, shared, key);
+    pthread_mutex_lock(&cuda_known_lock);
+    const cuda_kernel *known = n ? strmap_getn(&cuda_known_kernels, key, n) : NULL;
+    pthread_mutex_unlock(&cuda_known_lock);
+    if (known) return *out = known, CTSC_OK;
+    strbuf text = STRBUF_INIT;
+    sb_puts(&text, defines);
+    sb_puts(&text, file->text);
+    cuda_source source = {.text = sb_str(&text), .len = text.len, .name = file->name, .headers = cuda_emit_headers()};
+    ctsc_status s = text.failed ? diag_no_memory(d) : cuda_kernel_get(c, d, &source, symbol, shared, out);
+    sb_free(&text);
+    if (s == CTSC_OK) cuda_kernel_keep(key, n, *out);
+    return s;
+}
+
+enum { CUDA_EACH_THREADS = 256 };
+
+ctsc_status cuda_each(op_ctx *cx, cuda *c, const cuda_file *file, const char *defines, const char *symbol, int64_t items,
+                      const void *params, size_t nbytes) {
+    const cuda_kernel *k;
+    if (items <= 0) return CTSC_OK;
+    TRY(cuda_file_kernel(cx->diag, c, file, defines, symbol, 0, &k));
+    int64_t blocks = (items + CUDA_EACH_THREADS - 1) / CUDA_EACH_THREADS, most = cuda_resident_blocks(c, k, CUDA_EACH_THREADS, 0);
+    if (most > 0 && blocks > most) blocks = most;
+    cuda_shape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {CUDA_EACH_THREADS, 1, 1}};
+    return cuda_launch(c, cx->diag, k, &shape, params, nbytes);
+}
+
+ctsc_status cuda_blocks(op_ctx *cx, cuda *c, const cuda_file *file, const char *defines, const char *symbol, int64_t blocks, int threads,
+                        size_t shared, const void *params, size_t nbytes) {
+    const cuda_kernel *k;
+    if (blocks <= 0) return CTSC_OK;
+    TRY(cuda_file_kernel(cx->diag, c, file, defines, symbol, shared, &k));
+    if (blocks > INT32_MAX) return diag_fail(cx->diag, CTSC_LIMIT, "%s: a tensor too large for one kernel", file->name);
+    cuda_shape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {(unsigned)threads, 1, 1}, .shared = shared};
+    return cuda_launch(c, cx->diag, k, &shape, params, nbytes);
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+ctsc_status cuda_new_zeros(op_ctx *cx, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
+    tensor *t;
+    TRY(tensor_new_on(cx->diag, device, dt, ndim, sizes, &t));
+    ctsc_status s = cuda_zero(cuda_of(t), cx->diag, tensor_data(t), (size_t)t->numel * dtype_size(dt));
+    if (s != CTSC_OK) tensor_unref(t);
+    else *out = t;
+    return s;
+}
+
+ctsc_status cuda_read_ints(op_ctx *cx, tensor *t, int64_t **out) {
+    tensor *host, *wide;
+    *out = NULL;
+    TRY(tensor_to_device(cx->diag, t, DEVICE_HOST, &host));
+    ctsc_status s = tensor_to_dtype(cx->diag, host, DT_INT64, &wide);
+    tensor_unref(host);
+    if (s != CTSC_OK) return s;
+    size_t n = (size_t)wide->numel;
+    if (n && !(*out = mem_alloc(n * sizeof **out))) s = diag_no_memory(cx->diag);
+    if (*out) memcpy(*out, tensor_data(wide), n * sizeof **out);
+    tensor_unref(wide);
+    return s;
+}

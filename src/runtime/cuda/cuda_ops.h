@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuda_ops.h - operators for tensors on a CUDA device: the table of those with a function of their own, and what such functions share.
+ *
+ * A row of ops.def (one file per family, ops/NAME.def) binds a function to an overload:
+ *
+ *     CUDA("aten::mm", cuda_mm)
+ *
+ * What the dispatcher (dispatch.c) has seen to when the function runs: every tensor argument is on one device (a 0-dim tensor of the host was
+ * moved there); the overload is functional. In-place and out= overloads need no rows: what the functional overload computes is copied into
+ * their target. Neither do views, composites, operators of ir/fusible.def (they become kernels by themselves, one_op.h), nor other
+ * names of the same overload. A row for one of them is used all the same, before anything else.
+ *
+ * An element lies at an address that the host cannot read: such a function looks at dtypes and geometry only, launches kernels and
+ * waits for nothing. Allocations are reused in the order of the device's work, so scratch memory may be freed as soon as the kernel
+ * that uses it is launched.
+ *
+ * Tensors: tensor_new_on and tensor_new_like make results; tensor_contiguous, tensor_to_dtype, tensor_copy and the views work on devices.
+ * Arguments are read by kernels/kernel.h; op_call runs other operators.
+ * Tests: tests/unit/test_cuda_tensor.c, tests/cuda
+ */
+#ifndef CTSC_RUNTIME_CUDA_CUDA_OPS_H
+#define CTSC_RUNTIME_CUDA_CUDA_OPS_H
+
+#include "cuda/cuda.h"
+#include "runtime/kernels/kernel.h"
+
+/* NULL: the overload has no row. */
+op_fn cuda_op_find(const op *o);
+
+/* The device of a tensor that is on one. */
+static inline cuda *cuda_of(const tensor *t) {
+    return t->storage->release_ctx;
+}
+/* Of a number as in storage.device and value_device; fails where there is none. */
+ctsc_status cuda_of_device(diag *d, int device, cuda **out);
+
+/* ---- kernels from files --------------------------------------------------------------------------------- */
+
+/*
+ * kernels/NAME.cu, embedded in the library; with `defines` in front ("#define T float\n") each is one program per set of definitions.
+ * "scalar_ops.h" and "nest_cuda.h" can be included (codegen/cuda_emit.h).
+ *
+ *     CUDA_FILE(pool)                        in the .c file: declares cuda_file_pool, of kernels/pool.cu
+ *     extern "C" __global__ void max_pool(struct max_pool_params p) { ... }
+ */
+typedef struct cuda_file { const char *name, *text; } cuda_file;
+#define CUDA_FILE(file)                                                                                                        \
+    __asm__(".section .rodata\ncuda_text_" #file ":\n.incbin \"src/runtime/cuda/kernels/" #file ".cu\"\n.byte 0\n.previous\n"); \
+    extern const char cuda_text_##file[] __attribute__((visibility("hidden")));                                                \
+    static const cuda_file cuda_file_##file = {#file ".cu", cuda_text_##file};
+
+/* Compiled at the first request, then found by file, defines and symbol. */
+ctsc_status cuda_file_kernel(diag *d, cuda *c, const cuda_file *file, const char *defines, const char *symbol, size_t shared,
+                             const cuda_kernel **out);
+
+/* Launches the kernel with as many threads as there are items, or as the device runs at once where that is less: its threads go on in
+ * steps of the whole grid. Nothing is launched for 0 items. params: the kernel's one parameter. */
+ctsc_status cuda_each(op_ctx *cx, cuda *c, const cuda_file *file, const char *defines, const char *symbol, int64_t items,
+                      const void *params, size_t nbytes);
+/* One block of so many threads for each of `blocks` (as many as a grid has: 2^31 - 1). */
+ctsc_status cuda_blocks(op_ctx *cx, cuda *c, const cuda_file *file, const char *defines, const char *symbol, int64_t blocks, int threads,
+                        size_t shared, const void *params, size_t nbytes);
+
+/* ---- memory ------------------------------------------------------------------------------------------------ */
+
+/* All bytes 0. */
+ctsc_status cuda_new_zeros(op_ctx *cx, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out);
+/* Elements on the host as int64, in row-major order; mem_alloc'd (NULL for none). Waits for the device. */
+ctsc_status cuda_read_ints(op_ctx *cx, tensor *t, int64_t **out);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * module_device.c - moves a module to a device: all tensors of its object, and those that are constants of its code.
+ *
+ * Method. Storages are copied once each, first all of them, so that a failure changes nothing; then every tensor is put on the copy of its storage. Handles,
+ * and with them whatever shares a tensor or views its memory, stay what they are. Kernels and folded weights are made again.
+ * Tests: tests/unit/test_cuda_tensor.c
+ */
+#include "runtime/module.h"
+#include "tensor/device.h"
+
+typedef struct mover {
+    diag *d;
+    int device;
+    bool placing;    /* the second walk */
+    ptrmap storages; /* what was there -> where it is now */
+    ptrmap seen;     /* counted payloads that were walked */
+} mover;
+
+static ctsc_status mover_value(mover *m, value v);
+
+static ctsc_status mover_copy(mover *m, storage *s) {
+    storage *there;
+    if (s->device == m->device || ptrmap_get(&m->storages, s)) return CTSC_OK;
+    ctsc_status st = storage_to_device(m->d, s, m->device, &there);
+    if (st != CTSC_OK) return st;
+    storage_ref(s); /* the map's: it is looked up until the end */
+    if (ptrmap_put(&m->storages, s, there)) return CTSC_OK;
+    storage_unref(s);
+    storage_unref(there);
+    return diag_no_memory(m->d);
+}
+
+static void mover_place(mover *m, tensor *t) {
+    storage *before = t->storage, *there = ptrmap_get(&m->storages, before);
+    if (!there) return;
+    t->storage = storage_ref(there);
+    tensor_moved(t, before);
+    storage_unref(before);
+}
+
+static ctsc_status mover_tensor(mover *m, tensor *t) {
+    if (t->quantiser && m->device != DEVICE_HOST)
+        return diag_fail(m->d, CTSC_UNSUPPORTED, "the module holds quantised tensors, which are supported on the CPU only");
+    if (!m->placing) return mover_copy(m, t->storage);
+    mover_place(m, t);
+    return CTSC_OK;
+}
+
+static ctsc_status mover_values(mover *m, size_t n, const value *values) {
+    ctsc_status s = CTSC_OK;
+    for (size_t i = 0; i < n && s == CTSC_OK; i++) s = mover_value(m, values[i]);
+    return s;
+}
+
+static ctsc_status mover_list(mover *m, const list *l) {
+    ctsc_status s = CTSC_OK;
+    if (l->kind == LIST_VALUE) return mover_values(m, l->len, l->u.values);
+    for (size_t i = 0; l->kind == LIST_TENSOR && i < l->len && s == CTSC_OK; i++) s = mover_tensor(m, l->u.tensors[i]);
+    return s;
+}
+
+static ctsc_status mover_dict(mover *m, const dict *d) {
+    ctsc_status s = CTSC_OK;
+    for (size_t i = 0; i < d->used && s == CTSC_OK; i++)
+        if (d->entries[i].key.tag != V_UNINIT) s = mover_value(m, d->entries[i].val);
+    return s;
+}
+
+static ctsc_status mover_value(mover *m, value v) {
+    if (v.tag != V_TENSOR && v.tag != V_LIST && v.tag != V_TUPLE && v.tag != V_DICT && v.tag != V_OBJECT) return CTSC_OK;
+    if (ptrmap_get(&m->seen, v.u.refs)) return CTSC_OK;
+    if (!ptrmap_put(&m->seen, v.u.refs, v.u.refs)) return diag_no_memory(m->d);
+    switch (v.tag) {
+    case V_TENSOR: return mover_tensor(m, v.u.tensor);
+    case V_LIST: return mover_list(m, v.u.list);
+    case V_TUPLE: return mover_values(m, v.u.tuple->len, v.u.tuple->items);
+    case V_DICT: return mover_dict(m, v.u.dict);
+    default: return mover_values(m, v.u.object->nslots, v.u.object->slots);
+    }
+}
+
+static ctsc_status mover_graph(mover *m, const graph *g) {
+    ctsc_status s = mover_values(m, g->held.len, g->held.data);
+    for (size_t i = 0; i < g->subgraphs.len && s == CTSC_OK; i++) s = mover_graph(m, g->subgraphs.data[i]);
+    return s;
+}
+
+static ctsc_status mover_walk(mover *m, const module *mod) {
+    const unit *u = mod->unit;
+    ctsc_status s = mover_value(m, mod->root);
+    if (s == CTSC_OK) s = mover_value(m, u->constants);
+    for (size_t i = 0; i < u->all_functions.len && s == CTSC_OK; i++)
+        if (u->all_functions.data[i]->graph) s = mover_graph(m, u->all_functions.data[i]->graph);
+    ptrmap_free(&m->seen);
+    m->seen = (ptrmap){0};
+    return s;
+}
+
+static void mover_free(mover *m) {
+    for (size_t i = 0; i < m->storages.cap; i++) {
+        storage_unref((storage *)m->storages.slots[i].key);
+        storage_unref(m->storages.slots[i].value);
+    }
+    ptrmap_free(&m->storages);
+}
+
+ctsc_status module_to_device(diag *d, module *mod, int device) {
+    mover m = {.d = d, .device = device};
+    ctsc_status s = mover_walk(&m, mod);
+    if (s == CTSC_OK) {
+        m.placing = true;
+        s = mover_walk(&m, mod); /* without memory for `seen` some are where they were; the next attempt moves them */
+        unit_drop_codes(mod->unit);
+    }
+    mover_free(&m);
+    return s;
+}
