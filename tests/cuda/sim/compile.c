@@ -201,16 +201,24 @@ static bool compile_second(const char *folder) {
     return ok;
 }
 
+/* Are kernels to be watched for races (races.c)? */
+static bool compile_watched(void) {
+    return sim_setting("CTSC_SIM_RACES", 0) != 0;
+}
+
 static nvrtcResult compile_in(struct _nvrtcProgram *p, const char *folder, int arch, bool virtual) {
     char options[512];
     size_t len = 0;
+    const char *watch = compile_watched() ? "-fsanitize=thread" : "";
     if (!compile_sources(p, folder)) return NVRTC_ERROR_INTERNAL_ERROR;
-    snprintf(options, sizeof options, "-E -x c++ -std=c++17 -DSIM_ARCH=%d -I. text.cpp -o text.ii", arch);
+    snprintf(options, sizeof options, "-E -x c++ -std=c++17 -DSIM_ARCH=%d %s -I. text.cpp -o text.ii", arch, *watch ? "-DSIM_RACES" : "");
     if (!compile_run(p, folder, options) || !compile_second(folder)) return NVRTC_ERROR_COMPILATION;
     snprintf(options, sizeof options,
-             "-x c++-cpp-output -std=c++17 -O1 -w -fPIC -shared -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing "
-             "-ffp-contract=off -fno-stack-protector -Wl,--no-undefined -nodefaultlibs kernel.ii -lm -lc -o kernel.so");
+             "-c -x c++-cpp-output -std=c++17 -O1 -w -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing "
+             "-ffp-contract=off -fno-stack-protector %s kernel.ii -o kernel.o",
+             watch);
     if (!compile_run(p, folder, options)) return NVRTC_ERROR_COMPILATION;
+    if (!compile_run(p, folder, "-shared -Wl,--no-undefined -nodefaultlibs kernel.o -lm -lc -o kernel.so")) return NVRTC_ERROR_COMPILATION;
     char *object = compile_read(folder, "kernel.so", &len);
     sim_image_header *image = object ? malloc(sizeof *image + len) : NULL;
     if (image) {
@@ -225,11 +233,11 @@ static nvrtcResult compile_in(struct _nvrtcProgram *p, const char *folder, int a
 
 /* ---- NVRTC's functions --------------------------------------------------------------------------------- */
 
-/* The minor number tells versions of the shim and this file apart, as images on disk are found by it. */
+/* The minor number tells versions of the shim and this file apart, and kinds of images, as images on disk are found by it. */
 SIM_API nvrtcResult nvrtcVersion(int *major, int *minor) {
     unsigned hash = SIM_BUILD;
     for (const char *p = compile_shim; p < compile_shim_end; p++) hash = hash * 31 + (unsigned char)*p;
-    *major = 900;
+    *major = compile_watched() ? 901 : 900;
     *minor = (int)(hash % 1000000);
     return NVRTC_SUCCESS;
 }
