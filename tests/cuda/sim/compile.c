@@ -14,10 +14,7 @@
 #include "sim.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +47,15 @@ struct _nvrtcProgram {
 
 /* ---- files ------------------------------------------------------------------------------------------ */
 
+/* name may have folders in it ("ir/scalar_ops.h"), which are made. */
 static bool compile_write(const char *folder, const char *name, const char *text, size_t len) {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", folder, name);
+    for (char *p = path + strlen(folder) + 1; (p = strchr(p, '/')); p++) {
+        *p = 0;
+        mkdir(path, 0700);
+        *p = '/';
+    }
     FILE *f = fopen(path, "wb");
     if (!f) return false;
     bool ok = fwrite(text, 1, len, f) == len;
@@ -74,12 +77,6 @@ static char *compile_read(const char *folder, const char *name, size_t *len) {
     }
     fclose(f);
     return text;
-}
-
-static void compile_remove(const char *folder, const char *name) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    unlink(path);
 }
 
 /* ---- rewriting --------------------------------------------------------------------------------------- */
@@ -174,21 +171,9 @@ static bool compile_run(struct _nvrtcProgram *p, const char *folder, const char 
     return status == 0;
 }
 
-/* Of a header "ir/scalar_ops.h" the folder "ir" is made, or removed once it is empty. */
-static bool compile_header_folder(const char *name, const char *folder, bool make) {
-    char path[512];
-    const char *slash = strchr(name, '/');
-    if (!slash) return true;
-    snprintf(path, sizeof path, "%s/%.*s", folder, (int)(slash - name), name);
-    return make ? mkdir(path, 0700) == 0 || errno == EEXIST : rmdir(path) == 0;
-}
-
 static bool compile_sources(const struct _nvrtcProgram *p, const char *folder) {
     bool ok = compile_write(folder, "shim.h", compile_shim, (size_t)(compile_shim_end - compile_shim));
-    for (int i = 0; i < p->nheaders; i++) {
-        ok = ok && compile_header_folder(p->header_names[i], folder, true);
-        ok = ok && compile_write(folder, p->header_names[i], p->headers[i], strlen(p->headers[i]));
-    }
+    for (int i = 0; i < p->nheaders; i++) ok = ok && compile_write(folder, p->header_names[i], p->headers[i], strlen(p->headers[i]));
     size_t size = strlen(p->text) + strlen(p->name) + 64;
     char *text = malloc(size);
     if (!text) return false;
@@ -236,14 +221,6 @@ static nvrtcResult compile_in(struct _nvrtcProgram *p, const char *folder, int a
     free(object);
     p->image = image;
     return image ? NVRTC_SUCCESS : NVRTC_ERROR_OUT_OF_MEMORY;
-}
-
-static void compile_clean(const struct _nvrtcProgram *p, const char *folder) {
-    static const char *const made[] = {"shim.h", "text.cpp", "text.ii", "kernel.ii", "kernel.so", "log"};
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) compile_remove(folder, made[i]);
-    for (int i = 0; i < p->nheaders; i++) compile_remove(folder, p->header_names[i]);
-    for (int i = 0; i < p->nheaders; i++) compile_header_folder(p->header_names[i], folder, false);
-    rmdir(folder);
 }
 
 /* ---- NVRTC's functions --------------------------------------------------------------------------------- */
@@ -309,7 +286,7 @@ SIM_API nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
 
 SIM_API nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int noptions, const char *const *options) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    char folder[256];
+    char folder[256], command[300];
     const char *keep = getenv("CTSC_SIM_KEEP"), *tmp = getenv("TMPDIR");
     int arch = 0;
     bool virtual = false;
@@ -323,7 +300,8 @@ SIM_API nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int noptions, const char
     if (!mkdtemp(folder)) return NVRTC_ERROR_INTERNAL_ERROR;
     pthread_mutex_lock(&lock);
     nvrtcResult r = compile_in(p, folder, arch, virtual);
-    if (!keep) compile_clean(p, folder);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if ((!keep || !*keep) && system(command) != 0) sim_say("cannot remove %s", folder);
     pthread_mutex_unlock(&lock);
     return r;
 }
