@@ -19,7 +19,7 @@ enum { EMIT_SHARED = 48 * 1024, EMIT_MAX_SHARED = 96 * 1024, EMIT_ALIGN = 16 };
 
 /* ---- statements ----------------------------------------------------------------------------------- */
 
-void cuda_open(cuda_state *e, const char *fmt, ...) {
+void gpu_open(gpu_state *e, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     sb_fill(e->out, ' ', (size_t)e->depth * 4);
@@ -29,143 +29,143 @@ void cuda_open(cuda_state *e, const char *fmt, ...) {
     e->depth++;
     e->at_barrier = false;
 }
-void cuda_close(cuda_state *e) {
+void gpu_close(gpu_state *e) {
     e->depth--;
-    cuda_line(e, "}");
+    gpu_line(e, "}");
 }
 
-void cuda_print_barrier(cuda_state *e) {
-    if (!e->at_barrier) cuda_line(e, "nest_barrier<%d>();", e->n->team);
+void gpu_print_barrier(gpu_state *e) {
+    if (!e->at_barrier) gpu_line(e, "nest_barrier<%d>();", e->n->team);
     e->at_barrier = true;
 }
 
-static void emit_begin_line(cuda_state *e) {
+static void emit_begin_line(gpu_state *e) {
     sb_fill(e->out, ' ', (size_t)e->depth * 4);
     e->at_barrier = false;
 }
 
-static void emit_declare(cuda_state *e, nest_stmt *s) {
+static void emit_declare(gpu_state *e, nest_stmt *s) {
     bool index = e->vars[s->var->index].is_index;
-    cuda_prepare(e, &s->value, index, &s->value, !index);
+    gpu_prepare(e, &s->value, index, &s->value, !index);
     emit_begin_line(e);
-    sb_printf(e->out, "%s%s ", s->var->is_mutable ? "" : "const ", index ? "nest_index" : cuda_type(s->var->type));
-    cuda_var_name(e, e->out, s->var);
+    sb_printf(e->out, "%s%s ", s->var->is_mutable ? "" : "const ", index ? "nest_index" : gpu_type(s->var->type));
+    gpu_var_name(e, e->out, s->var);
     sb_puts(e->out, " = ");
-    (index ? cuda_index : cuda_value)(e, s->value, true);
+    (index ? gpu_index : gpu_value)(e, s->value, true);
     sb_puts(e->out, ";\n");
 }
 
-static void emit_set(cuda_state *e, nest_stmt *s) {
-    cuda_prepare(e, NULL, 0, &s->value, 1);
+static void emit_set(gpu_state *e, nest_stmt *s) {
+    gpu_prepare(e, NULL, 0, &s->value, 1);
     emit_begin_line(e);
-    cuda_var_name(e, e->out, s->var);
+    gpu_var_name(e, e->out, s->var);
     sb_puts(e->out, " = ");
-    cuda_value(e, s->value, true);
+    gpu_value(e, s->value, true);
     sb_puts(e->out, ";\n");
 }
 
-static void emit_accumulate(cuda_state *e, nest_stmt *s) {
+static void emit_accumulate(gpu_state *e, nest_stmt *s) {
     static const char *const functions[] = {"nest_add", "nest_mul", "nest_min", "nest_max"};
     bool plain = s->acc == NEST_ACC_SUM && nest_is_float(s->var->type);
-    cuda_prepare(e, NULL, 0, &s->value, 1);
+    gpu_prepare(e, NULL, 0, &s->value, 1);
     e->product = s->value->op == NEST_MUL ? s->value : NULL;
     emit_begin_line(e);
-    cuda_var_name(e, e->out, s->var);
+    gpu_var_name(e, e->out, s->var);
     sb_puts(e->out, plain ? " += " : " = ");
     if (!plain) {
         sb_printf(e->out, "%s(", functions[s->acc]);
-        cuda_var_name(e, e->out, s->var);
+        gpu_var_name(e, e->out, s->var);
         sb_puts(e->out, ", ");
     }
-    cuda_value(e, s->value, true);
+    gpu_value(e, s->value, true);
     sb_puts(e->out, plain ? ";\n" : ");\n");
     e->product = NULL;
 }
 
 /* Where the value goes: an element of a pack or of memory. */
-static void emit_target(cuda_state *e, const nest_stmt *s) {
-    int pack = e->lanes ? cuda_pack_of(e, s->buffer, s->index, true) : -1;
+static void emit_target(gpu_state *e, const nest_stmt *s) {
+    int pack = e->lanes ? gpu_pack_of(e, s->buffer, s->index, true) : -1;
     if (pack >= 0) {
         sb_printf(e->out, "w%d.v[k]", pack);
         return;
     }
-    cuda_buffer_name(e->out, s->buffer);
+    gpu_buffer_name(e->out, s->buffer);
     sb_putc(e->out, '[');
-    cuda_index(e, s->index, true);
+    gpu_index(e, s->index, true);
     sb_putc(e->out, ']');
 }
 
-static void emit_store(cuda_state *e, nest_stmt *s) {
+static void emit_store(gpu_state *e, nest_stmt *s) {
     dtype dt = s->buffer->dt;
     bool half = dt == DT_FLOAT16 || dt == DT_BFLOAT16, alone = e->n->team && !e->inside;
-    bool packed = e->lanes && cuda_pack_of(e, s->buffer, s->index, true) >= 0, barrier = false;
-    if (alone) barrier = cuda_stores_hazard(e, &(nest_block){&(nest_stmt){.kind = NEST_STORE, .buffer = s->buffer}, NULL});
-    if (barrier) cuda_print_barrier(e);
-    cuda_prepare(e, &s->index, !packed, &s->value, 1);
+    bool packed = e->lanes && gpu_pack_of(e, s->buffer, s->index, true) >= 0, barrier = false;
+    if (alone) barrier = gpu_stores_hazard(e, &(nest_block){&(nest_stmt){.kind = NEST_STORE, .buffer = s->buffer}, NULL});
+    if (barrier) gpu_print_barrier(e);
+    gpu_prepare(e, &s->index, !packed, &s->value, 1);
     emit_begin_line(e);
     if (alone) sb_puts(e->out, "if (lane == 0) ");
     emit_target(e, s);
     sb_puts(e->out, " = ");
     if (half) sb_printf(e->out, "nest_store_%s(", dt == DT_FLOAT16 ? "f16" : "bf16");
-    cuda_value(e, s->value, true);
+    gpu_value(e, s->value, true);
     sb_puts(e->out, half ? ");\n" : ";\n");
-    if (barrier) cuda_print_barrier(e);
+    if (barrier) gpu_print_barrier(e);
 }
 
-static void emit_for(cuda_state *e, nest_stmt *s) {
+static void emit_for(gpu_state *e, nest_stmt *s) {
     const char *name = s->var->name;
     int index = s->var->index;
     if (s->flags & NEST_VECTOR && !(e->n->team && e->inside)) {
-        cuda_print_lanes(e, s);
+        gpu_print_lanes(e, s);
         return;
     }
-    cuda_prepare(e, (nest_expr *[]){s->begin, s->end}, 2, NULL, 0);
+    gpu_prepare(e, (nest_expr *[]){s->begin, s->end}, 2, NULL, 0);
     emit_begin_line(e);
     sb_printf(e->out, "const nest_index %s_%d_end = ", name, index);
-    cuda_index(e, s->end, true);
+    gpu_index(e, s->end, true);
     sb_puts(e->out, ";\n");
-    if (s->flags & NEST_UNROLL) cuda_line(e, "#pragma unroll");
-    else if (e->inside) cuda_line(e, "#pragma unroll 4"); /* loads of some rounds at a time */
+    if (s->flags & NEST_UNROLL) gpu_line(e, "#pragma unroll");
+    else if (e->inside) gpu_line(e, "#pragma unroll 4"); /* loads of some rounds at a time */
     emit_begin_line(e);
     sb_printf(e->out, "for (nest_index %s_%d = ", name, index);
-    cuda_index(e, s->begin, true);
+    gpu_index(e, s->begin, true);
     sb_printf(e->out, "; %s_%d %s %s_%d_end; %s_%d += %lld) {\n", name, index, s->step > 0 ? "<" : ">", name, index, name, index, (long long)s->step);
     e->depth++;
-    cuda_block(e, &s->body);
-    cuda_close(e);
+    gpu_block(e, &s->body);
+    gpu_close(e);
 }
 
 /* The condition may need lines of its own, each time. */
-static void emit_while(cuda_state *e, nest_stmt *s) {
-    cuda_open(e, "for (;;)");
-    cuda_prepare(e, NULL, 0, &s->value, 1);
+static void emit_while(gpu_state *e, nest_stmt *s) {
+    gpu_open(e, "for (;;)");
+    gpu_prepare(e, NULL, 0, &s->value, 1);
     emit_begin_line(e);
     sb_puts(e->out, "if (!");
-    cuda_value(e, s->value, false);
+    gpu_value(e, s->value, false);
     sb_puts(e->out, ") break;\n");
-    cuda_block(e, &s->body);
-    cuda_close(e);
+    gpu_block(e, &s->body);
+    gpu_close(e);
 }
 
-static void emit_if(cuda_state *e, nest_stmt *s) {
-    cuda_prepare(e, NULL, 0, &s->value, 1);
+static void emit_if(gpu_state *e, nest_stmt *s) {
+    gpu_prepare(e, NULL, 0, &s->value, 1);
     emit_begin_line(e);
     sb_puts(e->out, "if (");
-    cuda_value(e, s->value, true);
+    gpu_value(e, s->value, true);
     sb_puts(e->out, ") {\n");
     e->depth++;
-    cuda_block(e, &s->body);
+    gpu_block(e, &s->body);
     if (s->other.first) {
         e->depth--;
-        cuda_open(e, "} else");
-        cuda_block(e, &s->other);
+        gpu_open(e, "} else");
+        gpu_block(e, &s->other);
     }
-    cuda_close(e);
+    gpu_close(e);
 }
 
-static void emit_rounds(cuda_state *e, nest_stmt *s);
+static void emit_rounds(gpu_state *e, nest_stmt *s);
 
-static void emit_stmt(cuda_state *e, nest_stmt *s) {
+static void emit_stmt(gpu_state *e, nest_stmt *s) {
     switch (s->kind) {
     case NEST_DECLARE: emit_declare(e, s); break;
     case NEST_SET: emit_set(e, s); break;
@@ -179,17 +179,17 @@ static void emit_stmt(cuda_state *e, nest_stmt *s) {
         break;
     case NEST_WHILE: emit_while(e, s); break;
     case NEST_IF: emit_if(e, s); break;
-    case NEST_BREAK: cuda_line(e, "break;"); break;
-    case NEST_CONTINUE: cuda_line(e, "continue;"); break;
-    case NEST_FAIL: break; /* refused: cuda_note */
+    case NEST_BREAK: gpu_line(e, "break;"); break;
+    case NEST_CONTINUE: gpu_line(e, "continue;"); break;
+    case NEST_FAIL: break; /* refused: gpu_note */
     }
 }
 
-void cuda_block(cuda_state *e, const nest_block *b) {
+void gpu_block(gpu_state *e, const nest_block *b) {
     for (nest_stmt *s = b->first; s; s = s->next) emit_stmt(e, s);
 }
 
-const char *cuda_identity(nest_acc acc, nest_type t) {
+const char *gpu_identity(nest_acc acc, nest_type t) {
     static const char *const least[] = {"false", "(uint8_t)0", "(int8_t)-128", "(int16_t)-32768", "INT32_MIN", "INT64_MIN", "-SCALAR_INF_F32", "-SCALAR_INF"};
     static const char *const most[] = {"true", "(uint8_t)255", "(int8_t)127", "(int16_t)32767", "INT32_MAX", "INT64_MAX", "SCALAR_INF_F32", "SCALAR_INF"};
     if (acc == NEST_ACC_SUM) return "0";
@@ -200,106 +200,106 @@ const char *cuda_identity(nest_acc acc, nest_type t) {
 /* ---- threads and rounds --------------------------------------------------------------------------- */
 
 /* `for` over the rounds of this thread, or of its team: with the grid as the stride. */
-static void emit_rounds(cuda_state *e, nest_stmt *s) {
+static void emit_rounds(gpu_state *e, nest_stmt *s) {
     const nest_var *v = s->var;
-    cuda_open(e, "for (nest_index %s_%d = (nest_index)p.begin + first; %s_%d < (nest_index)p.end; %s_%d += stride)", v->name, v->index, v->name,
+    gpu_open(e, "for (nest_index %s_%d = (nest_index)p.begin + first; %s_%d < (nest_index)p.end; %s_%d += stride)", v->name, v->index, v->name,
               v->index, v->name, v->index);
-    cuda_block(e, &s->body);
-    cuda_close(e);
+    gpu_block(e, &s->body);
+    gpu_close(e);
 }
 
-static void emit_threads(cuda_state *e) {
+static void emit_threads(gpu_state *e) {
     int block = e->shape.block, team = e->shape.team, teams = block / team;
-    if (e->n->team) cuda_line(e, team == block ? "const int lane = threadIdx.x;" : "const int lane = threadIdx.x %% %d;", team);
+    if (e->n->team) gpu_line(e, team == block ? "const int lane = threadIdx.x;" : "const int lane = threadIdx.x %% %d;", team);
     const char *mine = team == 1 ? " + threadIdx.x" : "";
     if (team > 1 && team < block)
-        cuda_line(e, "const nest_index first = (nest_index)blockIdx.x * %d + threadIdx.x / %d;", teams, team);
+        gpu_line(e, "const nest_index first = (nest_index)blockIdx.x * %d + threadIdx.x / %d;", teams, team);
     else if (team == 1)
-        cuda_line(e, "const nest_index first = (nest_index)blockIdx.x * %d%s;", block, mine);
+        gpu_line(e, "const nest_index first = (nest_index)blockIdx.x * %d%s;", block, mine);
     else
-        cuda_line(e, "const nest_index first = blockIdx.x;");
-    if (cuda_parallel_loop(e->n))
-        cuda_line(e, "const nest_index stride = (nest_index)gridDim.x * %d;", teams);
+        gpu_line(e, "const nest_index first = blockIdx.x;");
+    if (gpu_parallel_loop(e->n))
+        gpu_line(e, "const nest_index stride = (nest_index)gridDim.x * %d;", teams);
     else
-        cuda_line(e, "if (first != 0) return;");
+        gpu_line(e, "if (first != 0) return;");
 }
 
 /* ---- the kernel ----------------------------------------------------------------------------------- */
 
 /* How many teams a block has, and where local buffers are. */
-static void emit_lay_out(cuda_state *e) {
+static void emit_lay_out(gpu_state *e) {
     const nest *n = e->n;
-    size_t scratch = n->team > 32 ? CUDA_SCRATCH : 0;
+    size_t scratch = n->team > 32 ? GPU_SCRATCH : 0;
     for (int i = 0; n->team && i < n->nlocals; i++) {
         e->offsets[i] = e->team_bytes;
         size_t bytes = (size_t)n->locals[i]->length * dtype_size(n->locals[i]->dt);
         e->team_bytes += (bytes + EMIT_ALIGN - 1) / EMIT_ALIGN * EMIT_ALIGN;
     }
-    int team = n->team ? n->team : 1, block = team > CUDA_BLOCK ? team : CUDA_BLOCK;
+    int team = n->team ? n->team : 1, block = team > GPU_BLOCK ? team : GPU_BLOCK;
     if (team > 32) block = team;
     while (block > team && block > 32 && e->team_bytes * (size_t)(block / team) > EMIT_SHARED) block /= 2;
     e->shape = (cuda_kernel_shape){.block = block, .team = team, .shared = (int)(scratch + e->team_bytes * (size_t)(block / team))};
 }
 
-static void emit_locals(cuda_state *e) {
+static void emit_locals(gpu_state *e) {
     const nest *n = e->n;
-    size_t scratch = n->team > 32 ? CUDA_SCRATCH : 0;
-    if (n->team && e->shape.shared) cuda_line(e, "extern __shared__ uint4 nest_shared[];");
-    else if (n->team) cuda_line(e, "void *const nest_shared = 0;");
+    size_t scratch = n->team > 32 ? GPU_SCRATCH : 0;
+    if (n->team && e->shape.shared) gpu_line(e, "extern __shared__ uint4 nest_shared[];");
+    else if (n->team) gpu_line(e, "void *const nest_shared = 0;");
     for (int i = 0; i < n->nlocals; i++) {
         const nest_buffer *b = n->locals[i];
-        const char *type = cuda_memory_type(b->dt);
+        const char *type = gpu_memory_type(b->dt);
         if (!n->team)
-            cuda_line(e, "%s l%d[%lld]; // %s", type, i, (long long)b->length, b->name);
+            gpu_line(e, "%s l%d[%lld]; // %s", type, i, (long long)b->length, b->name);
         else if (e->shape.team == e->shape.block)
-            cuda_line(e, "%s *const l%d = (%s *)((unsigned char *)nest_shared + %zu); // %s", type, i, type, scratch + e->offsets[i], b->name);
+            gpu_line(e, "%s *const l%d = (%s *)((unsigned char *)nest_shared + %zu); // %s", type, i, type, scratch + e->offsets[i], b->name);
         else
-            cuda_line(e, "%s *const l%d = (%s *)((unsigned char *)nest_shared + threadIdx.x / %d * %zu + %zu); // %s", type, i, type, e->shape.team,
+            gpu_line(e, "%s *const l%d = (%s *)((unsigned char *)nest_shared + threadIdx.x / %d * %zu + %zu); // %s", type, i, type, e->shape.team,
                       e->team_bytes, e->offsets[i], b->name);
     }
 }
 
-static void emit_parameters(cuda_state *e) {
+static void emit_parameters(gpu_state *e) {
     const nest *n = e->n;
-    cuda_open(e, "struct nest_arguments");
+    gpu_open(e, "struct nest_arguments");
     for (int i = 0; i < n->nbuffers; i++)
-        cuda_line(e, "%s%s *b%d; // %s", n->buffers[i]->written ? "" : "const ", cuda_memory_type(n->buffers[i]->dt), i, n->buffers[i]->name);
-    for (int i = 0; i < n->nints; i++) cuda_line(e, "int64_t i%d; // %s", i, n->ints[i]);
-    for (int i = 0; i < n->nfloats; i++) cuda_line(e, "double f%d; // %s", i, n->floats[i]);
-    cuda_line(e, "int64_t begin, end;");
+        gpu_line(e, "%s%s *b%d; // %s", n->buffers[i]->written ? "" : "const ", gpu_memory_type(n->buffers[i]->dt), i, n->buffers[i]->name);
+    for (int i = 0; i < n->nints; i++) gpu_line(e, "int64_t i%d; // %s", i, n->ints[i]);
+    for (int i = 0; i < n->nfloats; i++) gpu_line(e, "double f%d; // %s", i, n->floats[i]);
+    gpu_line(e, "int64_t begin, end;");
     e->depth--;
-    cuda_line(e, "};\n");
+    gpu_line(e, "};\n");
 }
 
-static void emit_inputs(cuda_state *e) {
+static void emit_inputs(gpu_state *e) {
     const nest *n = e->n;
     for (int i = 0; i < n->nbuffers; i++)
-        cuda_line(e, "%s%s *%s const b%d = p.b%d;", n->buffers[i]->written ? "" : "const ", cuda_memory_type(n->buffers[i]->dt),
+        gpu_line(e, "%s%s *%s const b%d = p.b%d;", n->buffers[i]->written ? "" : "const ", gpu_memory_type(n->buffers[i]->dt),
                   n->buffers[i]->is_restrict ? "__restrict__" : "", i, i);
-    for (int i = 0; i < n->nints; i++) cuda_line(e, "const nest_index i%d = (nest_index)p.i%d;", i, i);
+    for (int i = 0; i < n->nints; i++) gpu_line(e, "const nest_index i%d = (nest_index)p.i%d;", i, i);
 }
 
-static void emit_kernel(cuda_state *e) {
-    cuda_line(e, "// %s", e->n->name);
-    cuda_line(e, "#include \"codegen/nest_cuda.h\"\n");
-    cuda_line(e, "typedef %s nest_index;\n", e->n->narrow ? "int32_t" : "int64_t");
+static void emit_kernel(gpu_state *e) {
+    gpu_line(e, "// %s", e->n->name);
+    gpu_line(e, "#include \"codegen/nest_cuda.h\"\n");
+    gpu_line(e, "typedef %s nest_index;\n", e->n->narrow ? "int32_t" : "int64_t");
     emit_parameters(e);
-    cuda_open(e, "extern \"C\" __global__ void __launch_bounds__(%d) kernel(const nest_arguments p)", e->shape.block);
+    gpu_open(e, "extern \"C\" __global__ void __launch_bounds__(%d) kernel(const nest_arguments p)", e->shape.block);
     emit_inputs(e);
     emit_locals(e);
     emit_threads(e);
-    cuda_block(e, &e->n->body);
-    cuda_close(e);
+    gpu_block(e, &e->n->body);
+    gpu_close(e);
 }
 
 ctsc_status nest_emit_cuda(nest *n, strbuf *out, cuda_kernel_shape *shape, diag *d) {
     ctsc_status st = nest_verify(n, d);
     if (st != CTSC_OK) return st;
-    cuda_state e = {.n = n, .out = out};
+    gpu_state e = {.n = n, .out = out};
     e.vars = mem_zalloc((size_t)(n->nvars + 1) * sizeof *e.vars);
     e.hazards = mem_zalloc((size_t)(n->nbuffers + n->nlocals + 1) * sizeof *e.hazards);
     e.offsets = mem_zalloc((size_t)(n->nlocals + 1) * sizeof *e.offsets);
-    st = e.vars && e.hazards && e.offsets ? cuda_note(&e, d) : diag_no_memory(d);
+    st = e.vars && e.hazards && e.offsets ? gpu_note(&e, d) : diag_no_memory(d);
     if (st == CTSC_OK) {
         emit_lay_out(&e);
         emit_kernel(&e);

@@ -12,7 +12,7 @@
 enum { NOTE_VALUE = 1, NOTE_INDEX = 2 };
 
 typedef struct note_state {
-    cuda_state *e;
+    gpu_state *e;
     bool *loaded; /* as hazards */
     bool changed, fails;
 } note_state;
@@ -24,7 +24,7 @@ static int note_place(const nest *n, const nest_buffer *b) {
 /* ---- indices -------------------------------------------------------------------------------------- */
 
 static void note_var(note_state *s, const nest_var *v) {
-    cuda_var *own = &s->e->vars[v->index];
+    gpu_var *own = &s->e->vars[v->index];
     if (own->is_index || v->is_mutable || v->type != NEST_I64) return;
     own->is_index = s->changed = true;
 }
@@ -38,7 +38,7 @@ static void note_expr(note_state *s, nest_expr *x, bool index) {
     x->slot |= how;
     if (x->op == NEST_VAR && index) note_var(s, x->u.var);
     if (x->op == NEST_LOAD) s->loaded[note_place(s->e->n, x->u.buffer)] = true;
-    for (int i = 0; i < x->nargs; i++) note_expr(s, x->args[i], x->op == NEST_LOAD || (index && cuda_passes_index(x, i)));
+    for (int i = 0; i < x->nargs; i++) note_expr(s, x->args[i], x->op == NEST_LOAD || (index && gpu_passes_index(x, i)));
 }
 
 static void note_block(note_state *s, const nest_block *b) {
@@ -63,7 +63,7 @@ static void note_hazards(note_state *s) {
     for (int i = 0; n->team && i < n->nlocals; i++) s->e->hazards[n->nbuffers + i] = s->loaded[n->nbuffers + i];
 }
 
-ctsc_status cuda_note(cuda_state *e, diag *d) {
+ctsc_status gpu_note(gpu_state *e, diag *d) {
     note_state s = {.e = e, .loaded = mem_zalloc((size_t)(e->n->nbuffers + e->n->nlocals + 1) * sizeof *s.loaded)};
     if (!s.loaded) return diag_no_memory(d);
     do { /* a let comes before its uses: as often as lets are made of lets */
@@ -75,33 +75,33 @@ ctsc_status cuda_note(cuda_state *e, diag *d) {
     return s.fails ? diag_fail(d, CTSC_UNSUPPORTED, "loop nest %s can fail, which a GPU's kernel cannot report", e->n->name) : CTSC_OK;
 }
 
-bool cuda_stores_hazard(const cuda_state *e, const nest_block *body) {
+bool gpu_stores_hazard(const gpu_state *e, const nest_block *body) {
     for (const nest_stmt *t = body->first; t; t = t->next) {
         if (t->kind == NEST_STORE && e->hazards[note_place(e->n, t->buffer)]) return true;
-        if (cuda_stores_hazard(e, &t->body) || cuda_stores_hazard(e, &t->other)) return true;
+        if (gpu_stores_hazard(e, &t->body) || gpu_stores_hazard(e, &t->other)) return true;
     }
     return false;
 }
 
 /* ---- statements ----------------------------------------------------------------------------------- */
 
-nest_stmt *cuda_parallel_loop(const nest *n) {
+nest_stmt *gpu_parallel_loop(const nest *n) {
     for (nest_stmt *t = n->body.first; t; t = t->next)
         if (t->kind == NEST_FOR && t->flags & NEST_PARALLEL) return t;
     return NULL;
 }
 
-bool cuda_declares(const nest_block *body, const nest_var *v) {
+bool gpu_declares(const nest_block *body, const nest_var *v) {
     for (const nest_stmt *t = body->first; t; t = t->next) {
         if ((t->kind == NEST_DECLARE || t->kind == NEST_FOR) && t->var == v) return true;
-        if (cuda_declares(&t->body, v) || cuda_declares(&t->other, v)) return true;
+        if (gpu_declares(&t->body, v) || gpu_declares(&t->other, v)) return true;
     }
     return false;
 }
 
 static int note_accumulated(const nest_block *all, const nest_block *b, const nest_stmt **out, int n, int max) {
     for (const nest_stmt *t = b->first; t && n >= 0; t = t->next) {
-        bool known = t->kind != NEST_ACCUMULATE || cuda_declares(all, t->var);
+        bool known = t->kind != NEST_ACCUMULATE || gpu_declares(all, t->var);
         for (int i = 0; i < n && !known; i++) known = out[i]->var == t->var;
         if (!known && n == max) return -1;
         if (!known) out[n++] = t;
@@ -111,6 +111,6 @@ static int note_accumulated(const nest_block *all, const nest_block *b, const ne
     return n;
 }
 
-int cuda_accumulated(const nest_block *body, const nest_stmt **out, int max) {
+int gpu_accumulated(const nest_block *body, const nest_stmt **out, int max) {
     return note_accumulated(body, body, out, 0, max);
 }

@@ -20,6 +20,8 @@
 
 /* ---- programs to graphs ------------------------------------------------------------------- */
 
+enum { GROUP_RESULTS = 16 }; /* arguments or results of a program, at most */
+
 typedef struct group_text {
     strbuf out;
     int constants;
@@ -217,7 +219,7 @@ static ctsc_status group_interpret(const graph *g, const value *args, value *res
 /* ---- as a kernel --------------------------------------------------------------------------- */
 
 /* slots: of a plan that fits. The range is cut into `pieces`. */
-static void group_launch(const group_plan *p, const kernel *k, const value *args, const int64_t *slots, int pieces,
+__attribute__((unused)) static void group_launch(const group_plan *p, const kernel *k, const value *args, const int64_t *slots, int pieces,
                          value *results) {
     void *buffers[NEST_MAX_BUFFERS];
     int64_t ints[NEST_MAX_BUFFERS], fault = 0, begin = 0;
@@ -250,6 +252,45 @@ static void group_launch(const group_plan *p, const kernel *k, const value *args
         begin = end;
     }
     for (size_t i = 0; i < p->buffers.len; i++) tensor_unref(scratch[i]);
+}
+
+/* ---- what is compared ---------------------------------------------------------------------- */
+
+static double group_tolerance(dtype dt) {
+    return dt == DT_FLOAT16    ? 2e-3
+           : dt == DT_BFLOAT16 ? 1.6e-2
+           : dt == DT_FLOAT64  ? 1e-12
+           : dt == DT_FLOAT32  ? 1e-5
+                               : 0;
+}
+
+__attribute__((unused)) static void group_compare(const char *program, const char *args, value got, value want) {
+    strbuf why = STRBUF_INIT;
+    double tolerance = group_tolerance((dtype)want.u.tensor->dtype);
+    bool same = got.u.tensor->dtype == want.u.tensor->dtype && value_close(got, want, tolerance, tolerance, &why);
+    if (!same) {
+        strbuf text = STRBUF_INIT;
+        opcase_print(got, &text);
+        sb_puts(&text, "\n   not ");
+        opcase_print(want, &text);
+        fail_msg("%s\n  %s\n  gives %s\n  (%s)", program, args, sb_str(&text), sb_str(&why));
+    }
+    sb_free(&why);
+}
+
+/* A row of group_cases.h. More arguments for a plan that is there: `again` must fit it as well, `not` must not. */
+typedef struct group_case {
+    const char *program, *args, *again, *not ;
+    bool none; /* there is to be no plan */
+} group_case;
+
+__attribute__((unused)) static int group_args(const char *text, value *args) {
+    int n = 0;
+    for (opcase_space(&text); *text; opcase_space(&text)) args[n++] = opcase_value(&text);
+    return n;
+}
+static void group_unref(int n, value *v) {
+    for (int i = 0; i < n; i++) value_unref(v[i]);
 }
 
 #endif

@@ -7,43 +7,6 @@
 
 static codegen *group_codegen;
 
-static double group_tolerance(dtype dt) {
-    return dt == DT_FLOAT16    ? 2e-3
-           : dt == DT_BFLOAT16 ? 1.6e-2
-           : dt == DT_FLOAT64  ? 1e-12
-           : dt == DT_FLOAT32  ? 1e-5
-                               : 0;
-}
-
-static void group_compare(const char *program, const char *args, value got, value want) {
-    strbuf why = STRBUF_INIT;
-    double tolerance = group_tolerance((dtype)want.u.tensor->dtype);
-    bool same = got.u.tensor->dtype == want.u.tensor->dtype && value_close(got, want, tolerance, tolerance, &why);
-    if (!same) {
-        strbuf text = STRBUF_INIT;
-        opcase_print(got, &text);
-        sb_puts(&text, "\n   not ");
-        opcase_print(want, &text);
-        fail_msg("%s\n  %s\n  gives %s\n  (%s)", program, args, sb_str(&text), sb_str(&why));
-    }
-    sb_free(&why);
-}
-
-/* More arguments for a plan that is there: `again` must fit it as well, `not` must not. */
-typedef struct group_case {
-    const char *program, *args, *again, *not ;
-    bool none; /* there is to be no plan */
-} group_case;
-
-static int group_args(const char *text, value *args) {
-    int n = 0;
-    for (opcase_space(&text); *text; opcase_space(&text)) args[n++] = opcase_value(&text);
-    return n;
-}
-static void group_unref(int n, value *v) {
-    for (int i = 0; i < n; i++) value_unref(v[i]);
-}
-
 static void group_check_run(const group_case *c, const char *text, const graph *g, const group_plan *p,
                             const kernel *k) {
     value args[16], got[16], want[16];

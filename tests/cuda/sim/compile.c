@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,10 +174,19 @@ static bool compile_run(struct _nvrtcProgram *p, const char *folder, const char 
     return status == 0;
 }
 
+/* Of a header "ir/scalar_ops.h" the folder "ir" is made, or removed once it is empty. */
+static bool compile_header_folder(const char *name, const char *folder, bool make) {
+    char path[512];
+    const char *slash = strchr(name, '/');
+    if (!slash) return true;
+    snprintf(path, sizeof path, "%s/%.*s", folder, (int)(slash - name), name);
+    return make ? mkdir(path, 0700) == 0 || errno == EEXIST : rmdir(path) == 0;
+}
+
 static bool compile_sources(const struct _nvrtcProgram *p, const char *folder) {
     bool ok = compile_write(folder, "shim.h", compile_shim, (size_t)(compile_shim_end - compile_shim));
     for (int i = 0; i < p->nheaders; i++) {
-        if (strchr(p->header_names[i], '/')) return false;
+        ok = ok && compile_header_folder(p->header_names[i], folder, true);
         ok = ok && compile_write(folder, p->header_names[i], p->headers[i], strlen(p->headers[i]));
     }
     size_t size = strlen(p->text) + strlen(p->name) + 64;
@@ -232,6 +242,7 @@ static void compile_clean(const struct _nvrtcProgram *p, const char *folder) {
     static const char *const made[] = {"shim.h", "text.cpp", "text.ii", "kernel.ii", "kernel.so", "log"};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) compile_remove(folder, made[i]);
     for (int i = 0; i < p->nheaders; i++) compile_remove(folder, p->header_names[i]);
+    for (int i = 0; i < p->nheaders; i++) compile_header_folder(p->header_names[i], folder, false);
     rmdir(folder);
 }
 
