@@ -428,6 +428,59 @@ static void child_new_device(void) {
 }
 
 static char disk_folder[] = "/tmp/ctsc-test-XXXXXX";
+
+/* Each allocation of a launch fails in turn; afterwards all is well. */
+typedef struct fault_cycle {
+    cuda *c;
+    diag d;
+} fault_cycle;
+
+static ctsc_status fault_body(void *ctx) {
+    fault_cycle *f = ctx;
+    cuda_source s = source_of(square_text);
+    const cuda_kernel *k;
+    void *p = NULL, *q = NULL;
+    float x[100] = {3}, y[100];
+    diag_clear(&f->d);
+    ctsc_status st = cuda_kernel_get(f->c, &f->d, &s, "square", 0, &k);
+    if (st == CTSC_OK) st = cuda_alloc(f->c, &f->d, sizeof x, &p);
+    if (st == CTSC_OK) st = cuda_alloc(f->c, &f->d, sizeof x, &q);
+    if (st == CTSC_OK) st = cuda_write(f->c, &f->d, p, x, sizeof x);
+    struct {
+        void *out, *x;
+        long long n;
+    } params = {q, p, 100};
+    if (st == CTSC_OK) st = cuda_launch(f->c, &f->d, k, &(cuda_shape){{1, 1, 1}, {128, 1, 1}, 0}, &params, sizeof params);
+    if (st == CTSC_OK) st = cuda_read(f->c, &f->d, y, q, sizeof y);
+    if (st == CTSC_OK) CHILD_CHECK(y[0] == 9);
+    cuda_free(f->c, p);
+    cuda_free(f->c, q);
+    return st;
+}
+
+static void child_faults(void) {
+    static counting count;
+    fault_cycle f = {0};
+    mem_set_hook(counting_hook, &count);
+    setenv("CTSC_CACHE", disk_folder, 1);
+    f.c = open_device();
+    /* The first call, whose allocations are the interesting ones, and which is finished step by step. */
+    int failed = 0;
+    for (long at = 1;; at++) {
+        count.requests = 0;
+        count.fail_at = at;
+        ctsc_status st = fault_body(&f);
+        count.fail_at = 0;
+        CHILD_CHECK(st == CTSC_OK || st == CTSC_LIMIT);
+        failed += st == CTSC_LIMIT;
+        if (count.requests < at) break;
+    }
+    CHILD_CHECK(failed >= 3);
+    CHILD_CHECK(fault_body(&f) == CTSC_OK && cuda_get_memory_stats(f.c).live == 0);
+    long live = count.live;
+    CHILD_CHECK(fault_body(&f) == CTSC_OK && count.live == live);
+}
+
 static int64_t disk_compiled;
 
 static void child_disk(void) {
@@ -454,6 +507,7 @@ static void programs(void **state) {
     in_child(child_disk);
     disk_compiled = 0;
     in_child(child_disk);
+    in_child(child_faults);
     char command[128];
     snprintf(command, sizeof command, "rm -r %s", disk_folder);
     assert_int_equal(system(command), 0);
