@@ -377,7 +377,7 @@ ctsc_status cuda_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     CUresult r = c->driver->cuLaunchKernel(k->function, s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2],
-                                           (unsigned)s->shared, c->stream, NULL, extra);
+                                           (unsigned)s->shared, c->stream, NULL, nbytes ? extra : NULL);
     if (r == CUDA_SUCCESS) c->launches++;
     cuda_unlock(c);
     if (r == CUDA_SUCCESS) return CTSC_OK;

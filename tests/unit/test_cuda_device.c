@@ -74,12 +74,29 @@ static void child_devices(void) {
     CHILD_CHECK(cuda_stream(c) != NULL);
 }
 
+/* CUDA does not work in a copy of a process that has used it. */
+static void child_forked(void) {
+    cuda *c = open_device(), *again = NULL;
+    pid_t pid = fork();
+    CHILD_CHECK(pid >= 0);
+    if (pid == 0) {
+        diag d = {0};
+        CHILD_CHECK(cuda_open(NULL, 0, &again) == CTSC_OK && again == c);
+        CHILD_CHECK(cuda_wait(c, &d) == CTSC_ENVIRONMENT && says(&d, "was opened before this process was forked"));
+        diag_clear(&d);
+        _exit(0);
+    }
+    int status = -1;
+    CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0 && cuda_wait(c, NULL) == CTSC_OK);
+}
+
 static void devices(void **state) {
     (void)state;
     in_child(child_missing);
     in_child(child_not_a_driver);
     in_child(child_no_device);
     in_child(child_devices);
+    in_child(child_forked);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------- */
