@@ -142,7 +142,7 @@ static void launch_fault(int signal, siginfo_t *info, void *context) {
         sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
         return;
     }
-    if (signal == SIGSEGV && sim_arena_touch(info->si_addr, 1)) return;
+    if (signal == SIGSEGV && sim_arena_touch_around(info->si_addr)) return;
     launch_where(signal == SIGFPE ? "an integer was divided by zero" : "an illegal address was used");
     if (signal != SIGFPE) sim_say("the address is %p", info->si_addr);
     launch.result = CUDA_ERROR_ILLEGAL_ADDRESS;

@@ -55,8 +55,10 @@ CUdeviceptr sim_arena_alloc(size_t nbytes);
 bool sim_arena_free(CUdeviceptr p);
 /* Is all of this in one allocation? */
 bool sim_arena_has(CUdeviceptr p, size_t nbytes);
-/* Lets this stretch of device memory be touched, until sim_arena_close. False: it is none, or is open already (asked for one byte). */
+/* Lets these bytes of device memory be touched, until sim_arena_close; or what lies around p, which a kernel has just tried to. False: it is
+ * no device memory, or could be touched all the time. */
 bool sim_arena_touch(const void *p, size_t nbytes);
+bool sim_arena_touch_around(const void *p);
 void sim_arena_close(void);
 size_t sim_arena_total(void);
 size_t sim_arena_used(void);
