@@ -43,6 +43,7 @@ typedef struct gpu_state {
     uint32_t mark, temps;
     gpu_var *vars;    /* by index */
     bool *hazards;     /* by index of the buffer, local ones after the others: written, and read by other threads of a team */
+    bool *int_inputs;  /* which int inputs are used as indices */
     size_t *offsets;   /* of local buffers in the team's shared memory */
     size_t team_bytes; /* of them all */
     cuda_kernel_shape shape;
@@ -59,7 +60,7 @@ typedef struct gpu_state {
 
 /* The parallel loop at the top; NULL: there is none. */
 nest_stmt *gpu_parallel_loop(const nest *n);
-/* Fills vars and hazards. CTSC_UNSUPPORTED: the nest fails somewhere. */
+/* Fills vars, hazards and int_inputs. CTSC_UNSUPPORTED: the nest fails somewhere. */
 ctsc_status gpu_note(gpu_state *e, diag *d);
 /* Variables from outside that `body` accumulates in, each with its accumulation. -1: more than max. */
 int gpu_accumulated(const nest_block *body, const nest_stmt **out, int max);

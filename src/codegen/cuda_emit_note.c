@@ -37,6 +37,7 @@ static void note_expr(note_state *s, nest_expr *x, bool index) {
     if (x->slot & how) return;
     x->slot |= how;
     if (x->op == NEST_VAR && index) note_var(s, x->u.var);
+    if (x->op == NEST_INPUT && index && x->type == NEST_I64) s->e->int_inputs[x->u.input] = true;
     if (x->op == NEST_LOAD) s->loaded[note_place(s->e->n, x->u.buffer)] = true;
     for (int i = 0; i < x->nargs; i++) note_expr(s, x->args[i], x->op == NEST_LOAD || (index && gpu_passes_index(x, i)));
 }
