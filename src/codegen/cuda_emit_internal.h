@@ -18,6 +18,7 @@ enum { GPU_BLOCK = 256, GPU_SCRATCH = 32 * 8, GPU_MAX_PACKS = 16, GPU_MAX_PARTIA
 
 typedef struct gpu_var {
     bool is_index; /* it reaches an address or a bound: of type nest_index */
+    const nest_expr *definition; /* of a let */
     bool partial;  /* inside the loop that accumulates in it: this thread's share, name_N_part */
 } gpu_var;
 
@@ -66,6 +67,8 @@ ctsc_status gpu_note(gpu_state *e, diag *d);
 int gpu_accumulated(const nest_block *body, const nest_stmt **out, int max);
 /* Do stores in `body` want barriers around? */
 bool gpu_stores_hazard(const gpu_state *e, const nest_block *body);
+/* Does x compare an index with a number that is as small? Then 32 bits do for both. */
+bool gpu_compares_indices(const gpu_state *e, const nest_expr *x);
 /* Is v declared in `body`? */
 bool gpu_declares(const nest_block *body, const nest_var *v);
 
