@@ -23,7 +23,7 @@
 
 typedef struct cuda_kernel_shape {
     int block;       /* threads of a block */
-    int team;        /* threads that take one round together: 1, 32 or `block` */
+    int team;        /* threads that take one round together: 1, or the nest's team */
     int shared;      /* bytes of dynamic shared memory of a block */
 } cuda_kernel_shape;
 
