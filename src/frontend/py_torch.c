@@ -630,7 +630,8 @@ bool py_torch_module(py *p, const char *dotted, py_object *mod) {
         known |= !strcmp(torch_modules[i].name, dotted);
     if (!known) return false;
     if (!strcmp(dotted, "torch") && !torch_fill(p, mod)) return false;
-    return torch_fill_other(p, mod, dotted) && torch_add_classes(p, mod) && py_add_rows(p, mod, torch_rows);
+    return torch_fill_other(p, mod, dotted) && torch_add_classes(p, mod) && py_add_rows(p, mod, torch_rows) &&
+           py_add_rows(p, mod, py_script_rows);
 }
 
 /* ---- members on demand ----------------------------------------------------------------------- */
