@@ -386,7 +386,7 @@ static void child_headers(void) {
     int got = 0;
     no_disk();
     cuda *c = open_device();
-    static const char *const headers[] = {"one.h", "#include \"two.h\"\n#define ONE (TWO - 1)\n", "two.h", "#define TWO 2\n", NULL};
+    static const char *const headers[] = {"one.h", "#include \"deep/er/two.h\"\n#define ONE (TWO - 1)\n", "deep/er/two.h", "#define TWO 2\n", NULL};
     cuda_source s = source_of("#include \"one.h\"\nextern \"C\" __global__ void f(int *p) { *p = 10 * TWO + ONE; }\n");
     s.headers = headers;
     CHILD_CHECK(cuda_kernel_get(c, &d, &s, "f", 0, &k) == CTSC_OK);
