@@ -71,8 +71,14 @@ typedef struct ctsc_environment {
     char cache[4096];         /* folder of compiled kernels */
     bool cache_usable;        /* it is there, or was made, and nobody but the user can write to it */
     int64_t cache_limit;      /* bytes that the folder may grow to */
+    int cuda_devices;         /* how many there are */
+    char cuda_driver[32];     /* the newest CUDA that the driver knows: "13.0" */
+    char cuda_device[512];    /* the first device: "NVIDIA H200, compute capability 9.0, 132 multiprocessors, 139.8 GiB" */
+    char cuda_error[512];     /* why there is none */
+    char nvrtc[64];           /* the compiler for CUDA kernels: "NVRTC 13.0" */
+    char nvrtc_error[512];    /* why there is none */
 } ctsc_environment;
-/* Looks for all of it, which loads LLVM. */
+/* Looks for all of it, which loads LLVM and starts CUDA's driver. */
 CTSC_API void ctsc_get_environment(ctsc_environment *out);
 /* What documents say about an operator overload. */
 typedef struct ctsc_operator_detail {

@@ -489,6 +489,24 @@ static void child_illegal_address(void) {
     cuda_empty_cache(c);
 }
 
+/* One thread reads what another wrote, without and with a barrier between. */
+static void child_race(void) {
+    diag d = {0};
+    no_disk();
+    setenv("CTSC_SIM_RACES", "1", 1);
+    cuda *c = open_device();
+    CHILD_CHECK(run_failing(c,
+                            "extern \"C\" __global__ void f(int *p) {\n    __shared__ int x[64], n;\n    x[threadIdx.x] = threadIdx.x;\n"
+                            "    if (threadIdx.x == 0) n = 0;\n    __syncthreads();\n    atomicAdd(&n, x[63 - threadIdx.x]);\n"
+                            "    __syncthreads();\n    x[threadIdx.x] = n;\n    __syncwarp();\n    *p = x[threadIdx.x ^ 1];\n}",
+                            64, &d) == CTSC_OK);
+    CHILD_CHECK(run_failing(c,
+                            "extern \"C\" __global__ void f(int *p) {\n    extern __shared__ int x[];\n    __shared__ int y[64];\n"
+                            "    y[threadIdx.x] = threadIdx.x;\n    *p = y[threadIdx.x ^ 1];\n}",
+                            64, &d) == CTSC_INTERNAL);
+    diag_clear(&d);
+}
+
 static void child_stuck_barrier(void) {
     diag d = {0};
     no_disk();
@@ -514,6 +532,7 @@ static void child_stuck_shuffle(void) {
 static void failing_kernels(void **state) {
     (void)state;
     in_child(child_illegal_address);
+    in_child(child_race);
     in_child(child_stuck_barrier);
     in_child(child_stuck_shuffle);
 }

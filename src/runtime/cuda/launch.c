@@ -246,8 +246,7 @@ static ctsc_status launch_bind(launch *l, diag *d, const value *args, const valu
 static ctsc_status launch_range(launch *l, diag *d, int64_t begin, int64_t end) {
     const cuda_kernel_shape *s = &l->k->shape;
     if (end <= begin) return CTSC_OK;
-    int64_t per_block = s->team > 1 ? s->block / s->team : (int64_t)s->block * s->vector;
-    int64_t blocks = (end - begin + per_block - 1) / per_block;
+    int64_t teams = s->block / s->team, blocks = (end - begin + teams - 1) / teams;
     if (l->k->resident > 0 && blocks > l->k->resident) blocks = l->k->resident;
     memcpy(l->params + l->nbytes, &begin, sizeof begin);
     memcpy(l->params + l->nbytes + sizeof begin, &end, sizeof end);
