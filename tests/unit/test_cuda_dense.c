@@ -164,6 +164,9 @@ static const dense_row rows[] = {
     {"aten::roll", "f32[3,4]? [5] []"},
     {"aten::repeat", "f32[3,4]? [2 1 3]"},
     {"aten::repeat_interleave.self_int", "f32[3,4]? 2 1"},
+    {"aten::cat", "(f32[2,3]? f32[2,4]? f32[0]?) 1"},
+    {"aten::cat", "(f32[2,3]^? i64[1,3]?9) 0"},
+    {"aten::stack", "(f32[2,3]? f32[2,3]?) -1"},
     /* ---- attention, recurrent layers ---- */
     {"aten::scaled_dot_product_attention", "f32[2,3,5,8]? f32[2,3,7,8]? f32[2,3,7,6]?"},
     {"aten::scaled_dot_product_attention", "f32[2,3,50,16]? f32[2,3,50,16]? f32[2,3,50,16]? None 0.0 true"},

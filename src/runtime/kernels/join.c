@@ -128,9 +128,9 @@ static ctsc_status join_blocks(op_ctx *cx, join_list *j, dtype dt, int dim, tens
         plain &= j->tensors[i]->dtype == dt && tensor_is_contiguous(j->tensors[i]);
     }
     tensor *result;
-    TRY(tensor_new(cx->diag, dt, first->ndim, sizes, &result));
+    TRY(tensor_new_on(cx->diag, tensor_device(first), dt, first->ndim, sizes, &result));
     ctsc_status status = CTSC_OK;
-    if (!plain) {
+    if (!plain || tensor_device(first) != DEVICE_HOST) {
         status = join_copy(cx, j, dim, result);
     } else if (result->numel > 0) {
         for (int i = dim + 1; i < first->ndim; i++) inner *= sizes[i];
@@ -190,7 +190,7 @@ static ctsc_status join_cat(op_ctx *cx, join_list *j, int64_t at, tensor **out) 
     }
     if (!first) {
         const int64_t none = 0;
-        return tensor_new(cx->diag, dt, 1, &none, out);
+        return tensor_new_on(cx->diag, tensor_device(j->tensors[0]), dt, 1, &none, out);
     }
     int dim;
     TRY(tensor_wrap_dim(cx->diag, at, first->ndim, &dim));
