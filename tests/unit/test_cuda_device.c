@@ -428,6 +428,58 @@ static void child_new_device(void) {
 }
 
 static char disk_folder[] = "/tmp/ctsc-test-XXXXXX";
+
+/* Each allocation of a launch fails in turn; afterwards all is well. */
+typedef struct fault_cycle {
+    cuda *c;
+    diag d;
+} fault_cycle;
+
+static ctsc_status fault_body(void *ctx) {
+    fault_cycle *f = ctx;
+    cuda_source s = source_of(square_text);
+    const cuda_kernel *k;
+    void *p = NULL, *q = NULL;
+    float x[100] = {3}, y[100];
+    diag_clear(&f->d);
+    ctsc_status st = cuda_kernel_get(f->c, &f->d, &s, "square", 0, &k);
+    if (st == CTSC_OK) st = cuda_alloc(f->c, &f->d, sizeof x, &p);
+    if (st == CTSC_OK) st = cuda_alloc(f->c, &f->d, sizeof x, &q);
+    if (st == CTSC_OK) st = cuda_write(f->c, &f->d, p, x, sizeof x);
+    struct {
+        void *out, *x;
+        long long n;
+    } params = {q, p, 100};
+    if (st == CTSC_OK) st = cuda_launch(f->c, &f->d, k, &(cuda_shape){{1, 1, 1}, {128, 1, 1}, 0}, &params, sizeof params);
+    if (st == CTSC_OK) st = cuda_read(f->c, &f->d, y, q, sizeof y);
+    if (st == CTSC_OK) CHILD_CHECK(y[0] == 9);
+    cuda_free(f->c, p);
+    cuda_free(f->c, q);
+    return st;
+}
+
+/* Requests of one call, and more. */
+enum { FAULTS = 40 };
+static int fault_at;
+
+static void child_faults(void) {
+    static counting count;
+    fault_cycle f = {0};
+    mem_set_hook(counting_hook, &count);
+    setenv("CTSC_CACHE", disk_folder, 1);
+    f.c = open_device();
+    count.requests = 0;
+    count.fail_at = fault_at;
+    ctsc_status st = fault_body(&f);
+    count.fail_at = 0;
+    CHILD_CHECK(st == CTSC_OK || st == CTSC_LIMIT);
+    CHILD_CHECK(count.requests < FAULTS);
+    /* Nothing of the failure stays. */
+    CHILD_CHECK(fault_body(&f) == CTSC_OK && cuda_get_memory_stats(f.c).live == 0);
+    long live = count.live;
+    CHILD_CHECK(fault_body(&f) == CTSC_OK && count.live == live);
+}
+
 static int64_t disk_compiled;
 
 static void child_disk(void) {
@@ -454,6 +506,7 @@ static void programs(void **state) {
     in_child(child_disk);
     disk_compiled = 0;
     in_child(child_disk);
+    for (fault_at = 1; fault_at <= FAULTS; fault_at++) in_child(child_faults);
     char command[128];
     snprintf(command, sizeof command, "rm -r %s", disk_folder);
     assert_int_equal(system(command), 0);
