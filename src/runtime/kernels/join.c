@@ -130,7 +130,7 @@ static ctsc_status join_blocks(op_ctx *cx, join_list *j, dtype dt, int dim, tens
     tensor *result;
     TRY(tensor_new_on(cx->diag, tensor_device(first), dt, first->ndim, sizes, &result));
     ctsc_status status = CTSC_OK;
-    if (!plain) {
+    if (!plain || tensor_device(first) != DEVICE_HOST) {
         status = join_copy(cx, j, dim, result);
     } else if (result->numel > 0) {
         for (int i = dim + 1; i < first->ndim; i++) inner *= sizes[i];
