@@ -28,6 +28,8 @@
 #   make test-threads   one module run by 2, 8 and 64 threads (THREADS_SECONDS=60 each, THREADS_COUNTS=); with SAN=thread for races
 #   make bench-threads  calls per second of one thread and of two
 #   make test-triton    the inference server and tritonclient from PyPI
+#   make test-cuda      the corpus on a CUDA device, against what is expected of the CPU (CUDA_CORPUS=, CUDA_TEST="--group models")
+#   make test-cuda-sim  the same on a simulated device
 #   make test-torch     archives to and from real PyTorch, where it is installed
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
 #   make fuzz-fast      the same without sanitizers, five times as fast: for long runs
@@ -209,6 +211,16 @@ test-levels: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --only levels
 
+# The corpus on a CUDA device, and on the simulated one, where kernels are compiled by the host's compiler and kept in the build folder.
+CUDA_CORPUS ?= tests/corpus
+CUDA_TEST ?=
+test-cuda: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	python3 tests/cuda/run.py --ctsc $(BUILD)/ctsc -j 2 $(CUDA_TEST) $(CUDA_CORPUS)
+test-cuda-sim: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(CUDASIM)
+	python3 tests/cuda/run.py --ctsc $(BUILD)/ctsc --sim $(CUDASIM) --cache $(BUILD)/cache -j $(JOBS) $(CUDA_TEST) $(CUDA_CORPUS)
+
 # What only real PyTorch can tell: both directions, for every program of the corpus and the examples. Skips without PyTorch
 # (Debian's python3-torch); TORCH_PYTHON names another Python that has it.
 TORCH_PYTHON ?= /usr/bin/python3
@@ -346,6 +358,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all bench-cuda bench-serve soak test-triton jit unit examples demo test test-levels diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean test-threads bench-threads bench-coldstart
+.PHONY: all build-all bench-cuda bench-serve soak test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean test-threads bench-threads bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -354,10 +354,13 @@ CTSC_API int ctsc_tensor_device(const ctsc_value *t);
  * there already; lists, tuples and dicts are copied. Fails with CTSC_ENVIRONMENT where there is no such device. */
 CTSC_API ctsc_status ctsc_value_to(const ctsc_value *v, const char *device, ctsc_value **out, ctsc_error *e);
 /* Moves a module: parameters, buffers, other attributes that are tensors, and the constants of its code. What shared memory does so
- * afterwards. Nobody else may use m meanwhile. */
+ * afterwards. New tensors that the code makes without naming a device, or on the CPU by name as traced code does, are made there, too; aten::to means what
+ * it says. Nobody else may use m meanwhile. */
 CTSC_API ctsc_status ctsc_module_to(ctsc_module *m, const char *device, ctsc_error *e);
 /* Returns when all that was asked of the device ("cuda:1") is done; at once for "cpu". For measuring: reading a tensor waits by itself. */
 CTSC_API ctsc_status ctsc_device_wait(const char *device, ctsc_error *e);
+/* Has the operator ("aten::add.Tensor") a version for the device? What it does not take (some dtypes, say) is found out by running it. */
+CTSC_API bool ctsc_operator_runs_on(const char *key, const char *device);
 /* What becomes of operators that have no version for CUDA: they fail with CTSC_UNSUPPORTED, which is the default, or run on the CPU with copies there
  * and back and a warning once for each of them. Of the whole process. */
 CTSC_API void ctsc_set_device_fallback(bool allow);

@@ -14,5 +14,8 @@ for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.substitutions.append(("%ctsc", os.environ["CTSC"]))
+# Before a command: the simulated CUDA device.
+sim = os.path.join(os.path.dirname(os.environ["CTSC"]), "tests", "cuda", "libcudasim.so")
+config.substitutions.append(("%sim", f"env CTSC_CUDA_DRIVER={sim} CTSC_NVRTC={sim}"))
 config.substitutions.append(("%models", os.path.join(os.path.dirname(config.test_source_root), "models")))
 config.substitutions.append(("%corpus", os.path.join(config.test_source_root, "corpus")))

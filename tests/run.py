@@ -171,6 +171,23 @@ def group_corpus(tally, args, env):
             tally.add("corpus", os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
 
 
+# On the simulated device, where each kernel costs a run of the host's compiler: programs that between them go all ways there are.
+CUDA_CASES = ["lang/broadcasting", "lang/cat_stack_split", "lang/batch_padding", "lang/class_tensor_fields", "lang/*inplace*", "models/*"]
+
+
+def group_cuda(tally, args, env):
+    command = [sys.executable, os.path.join(HERE, "cuda", "run.py"), "--ctsc", env["CTSC"], "-j", str(args.jobs),
+               "--sim", os.path.join(args.build, "tests", "cuda", "libcudasim.so"), "--cache", os.path.join(args.build, "cache")]
+    code, out, err = run(command + [word for name in CUDA_CASES for word in ("--filter", name)], env)
+    counts = re.search(r"(\d+) passed, (\d+) failed", out)
+    if not counts:
+        return tally.add("cuda", "run.py", False, out + err)
+    tally.passed += int(counts.group(1))
+    tally.failed += int(counts.group(2))
+    if code:
+        print(out + err)
+
+
 # Run one by one on every case, verified each time, and in the end together.
 PASSES = ["cse", "dce-writes", "licm", "unroll", "remove-mutation",
           "pool-constants,remove-mutation,unroll,[fold-constants,peephole,cse,licm,dce-writes]"]
@@ -410,6 +427,7 @@ def main():
         "ir": lambda: group_lit(tally, args, env, "ir"),
         "cli": lambda: group_lit(tally, args, env, "cli"),
         "corpus": lambda: group_corpus(tally, args, env),
+        "cuda": lambda: group_cuda(tally, args, env),
         "passes": lambda: group_passes(tally, args, env),
         "lang": lambda: group_lang(tally, args, env),
         "examples": lambda: group_examples(tally, args, env),

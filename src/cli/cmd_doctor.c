@@ -218,10 +218,12 @@ static void show_libraries(const json_t *j) {
     if (!error) show_line("LLVM", doctor_text(j, "compiler", "llvm"));
     if (!error) show_line("compiles for", doctor_text(j, "compiler", "processor"));
     puts("CUDA (not needed)");
-    const char *driver = doctor_text(j, "cuda", "driver"), *nvrtc = doctor_text(j, "cuda", "nvrtc"), *cublas = doctor_text(j, "cuda", "cublas");
-    show_line("driver", driver ? driver : "not found");
-    show_line("NVRTC", nvrtc ? nvrtc : "not found");
-    show_line("cuBLAS", cublas ? cublas : "not found");
+    error = doctor_text(j, "cuda", "error");
+    show_line("driver", error ? error : doctor_text(j, "cuda", "driver"));
+    if (!error) show_line("cuda:0", doctor_text(j, "cuda", "device"));
+    error = doctor_text(j, "cuda", "nvrtc_error");
+    show_line("NVRTC", error ? error : doctor_text(j, "cuda", "nvrtc"));
+    show_line("cuBLASLt", doctor_text(j, "cuda", "cublas") ? doctor_text(j, "cuda", "cublas") : "not found");
     puts("Environment variables");
     if (!json_object_size(variables)) puts("  none that matter");
     json_object_foreach((json_t *)variables, name, value) printf("  %s=%s\n", name, json_is_string(value) ? json_string_value(value) : "");

@@ -5,17 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_JSON = 256 };
+enum { OPT_JSON = 256, OPT_DEVICE };
 
-typedef struct inspect_args { cli_model model; bool json; } inspect_args;
+typedef struct inspect_args { cli_model model; const char *device; bool json; } inspect_args;
 
-static const struct argp_option inspect_options[] = {{"json", OPT_JSON, 0, 0, "print JSON", 0}, {0}};
+static const struct argp_option inspect_options[] = {
+    {"json", OPT_JSON, 0, 0, "print JSON", 0},
+    {"device", OPT_DEVICE, "NAME", 0, "cuda: which operators have no version for CUDA (none is needed to ask)", 0},
+    {0}};
 
 static error_t inspect_parse(int key, char *arg, struct argp_state *state) {
-    (void)arg;
     inspect_args *a = state->input;
     switch (key) {
     case OPT_JSON: a->json = true; break;
+    case OPT_DEVICE: a->device = arg; break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -58,18 +61,21 @@ static void inspect_attribute(void *ctx, const ctsc_attribute_info *a) {
     json_array_append_new(list, o);
 }
 
+typedef struct inspect_operators { json_t *ops; const char *device; } inspect_operators;
+
 /* One entry per operator: count, and for unsupported ones every place. */
 static void inspect_operator(void *ctx, const ctsc_operator_use *u) {
-    json_t *ops = ctx;
-    json_t *o = json_object_get(ops, u->key);
+    const inspect_operators *into = ctx;
+    json_t *ops = into->ops, *o = json_object_get(ops, u->key);
+    bool supported = u->supported && (!into->device || ctsc_operator_runs_on(u->key, into->device));
     if (!o) {
         o = json_object();
-        json_object_set_new(o, "supported", json_boolean(u->supported));
+        json_object_set_new(o, "supported", json_boolean(supported));
         json_object_set_new(o, "count", json_integer(0));
         json_object_set_new(ops, u->key, o);
     }
     json_object_set_new(o, "count", json_integer(json_integer_value(json_object_get(o, "count")) + 1));
-    if (u->supported) return;
+    if (supported) return;
     json_t *places = json_object_get(o, "places");
     if (!places) {
         places = json_array();
@@ -78,7 +84,7 @@ static void inspect_operator(void *ctx, const ctsc_operator_use *u) {
     json_array_append_new(places, json_pack("{s:s, s:s, s:i}", "function", u->function, "file", u->file, "line", (int)u->line));
 }
 
-static json_t *inspect_gather(const ctsc_module *m, ctsc_error *e) {
+static json_t *inspect_gather(const ctsc_module *m, const char *device, ctsc_error *e) {
     json_t *root = json_object(), *methods = json_array(), *attributes = json_array(), *ops = json_object();
     json_object_set_new(root, "class", json_string_nocheck(ctsc_module_class(m)));
     json_object_set_new(root, "version", json_integer(ctsc_module_version(m)));
@@ -91,7 +97,7 @@ static json_t *inspect_gather(const ctsc_module *m, ctsc_error *e) {
     json_object_set_new(root, "methods", methods);
     json_object_set_new(root, "attributes", attributes);
     json_object_set_new(root, "operators", ops);
-    if (ctsc_module_operators(m, inspect_operator, ops, e) == CTSC_OK) return root;
+    if (ctsc_module_operators(m, inspect_operator, &(inspect_operators){ops, device}, e) == CTSC_OK) return root;
     json_decref(root);
     return NULL;
 }
@@ -157,7 +163,7 @@ int cmd_inspect(int argc, char **argv) {
     ctsc_module *m = NULL;
     int code = cli_load(&a.model, &m, e);
     if (!code) {
-        json_t *root = inspect_gather(m, e);
+        json_t *root = inspect_gather(m, a.device, e);
         if (!root) {
             code = cli_report(e);
         } else if (a.json) {

@@ -2,8 +2,8 @@
 /*
  * doctor_probe.c - what there is: processor, memory, limits, libraries, folders.
  *
- * Sources: /proc and /sys; cgroups of version 2 and 1, where the process is in them and at the root; the library itself (ctsc_compiler.h). CUDA's
- * libraries are only opened and closed, never called: ctsc needs none of them.
+ * Sources: /proc and /sys; cgroups of version 2 and 1, where the process is in them and at the root; the library itself (ctsc_compiler.h), for
+ * CUDA's driver and NVRTC as well. cuBLASLt is only opened.
  * Tests: tests/cli/doctor.test
  */
 #include "cli/doctor.h"
@@ -193,7 +193,7 @@ static json_t *probe_memory(void) {
 }
 
 static json_t *probe_variables(void) {
-    static const char *const prefixes[] = {"OPENBLAS_", "CTSC_", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"};
+    static const char *const prefixes[] = {"OPENBLAS_", "CTSC_", "CUDA_", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"};
     json_t *all = json_object();
     for (char **v = environ; *v; v++)
         for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
@@ -218,11 +218,11 @@ static json_t *probe_library(const char *const *names) {
     return json_null();
 }
 
-static json_t *probe_cuda(void) {
-    static const char *const driver[] = {"libcuda.so.1", "libcuda.so", NULL};
-    static const char *const nvrtc[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so.11.1", "libnvrtc.so.11.0", NULL};
-    static const char *const cublas[] = {"libcublas.so", "libcublas.so.13", "libcublas.so.12", "libcublas.so.11", NULL};
-    return json_pack("{s:o, s:o, s:o}", "driver", probe_library(driver), "nvrtc", probe_library(nvrtc), "cublas", probe_library(cublas));
+static json_t *probe_cuda(const ctsc_environment *e) {
+    static const char *const cublas[] = {"libcublasLt.so", "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", NULL};
+    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "devices", e->cuda_devices, "driver", probe_string(e->cuda_driver), "device",
+                     probe_string(e->cuda_device), "error", probe_string(e->cuda_error), "nvrtc", probe_string(e->nvrtc), "nvrtc_error",
+                     probe_string(e->nvrtc_error), "cublas", probe_library(cublas));
 }
 
 static json_t *probe_cache(const ctsc_environment *e) {
@@ -263,7 +263,7 @@ json_t *doctor_probe(void) {
                                  probe_string(e->compiler_cpu), "error", probe_string(e->compiler_error));
     if (j) json_object_set_new(j, "blas", blas);
     if (j) json_object_set_new(j, "compiler", compiler);
-    if (j) json_object_set_new(j, "cuda", probe_cuda());
+    if (j) json_object_set_new(j, "cuda", probe_cuda(e));
     if (j) json_object_set_new(j, "kernel_cache", probe_cache(e));
     if (j) json_object_set_new(j, "variables", probe_variables());
     free(e);

@@ -91,6 +91,7 @@ enum {
     F(cuEventCreate, cuEventCreate, (CUevent * event, unsigned flags))                                                         \
     F(cuEventRecord, cuEventRecord, (CUevent event, CUstream stream))                                                          \
     F(cuEventSynchronize, cuEventSynchronize, (CUevent event))                                                                 \
+    F(cuEventDestroy, cuEventDestroy_v2, (CUevent event))                                                                      \
     F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *available, size_t *total))                                                       \
     F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr * p, size_t nbytes))                                                             \
     F(cuMemFree, cuMemFree_v2, (CUdeviceptr p))                                                                                \

@@ -15,6 +15,7 @@ enum { CONTEXT_MAX_DEVICES = 64 };
 
 static pthread_mutex_t context_lock = PTHREAD_MUTEX_INITIALIZER;
 static cuda *context_devices[CONTEXT_MAX_DEVICES];
+static atomic_bool context_forked; /* this process is a copy of one that had opened a device: the driver does not work in it */
 
 /* ---- errors ----------------------------------------------------------------------------------- */
 
@@ -42,8 +43,14 @@ ctsc_status cuda_fail(cuda *c, diag *d, CUresult r, const char *what) {
 
 /* ---- the way in --------------------------------------------------------------------------------- */
 
+static void context_child(void) {
+    atomic_store(&context_forked, true);
+}
+
 ctsc_status cuda_enter(cuda *c, diag *d) {
     int broken = atomic_load(&c->broken);
+    if (atomic_load(&context_forked))
+        return diag_fail(d, CTSC_ENVIRONMENT, "cuda:%d was opened before this process was forked; CUDA works in a new process only", c->index);
     if (broken) {
         ctsc_status st = context_describe(c->driver, d, CTSC_ENVIRONMENT, broken, "an earlier call");
         diag_note(d, (source_range){0}, "cuda:%d can not be used any more by this process", c->index);
@@ -65,14 +72,30 @@ void cuda_unlock(cuda *c) {
     pthread_mutex_unlock(&c->lock);
 }
 
-ctsc_status cuda_wait(cuda *c, diag *d) {
+/* An event behind all that was asked for so far: unlike the stream, it may be waited for while another thread records. */
+static ctsc_status context_mark(cuda *c, diag *d, CUevent *out) {
+    CUevent event = NULL;
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     st = cuda_refuse_recording(c, d, "waiting for the device");
+    if (st == CTSC_OK) {
+        CUresult r = c->driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+        if (r == CUDA_SUCCESS) r = c->driver->cuEventRecord(event, c->stream);
+        if (r != CUDA_SUCCESS) st = cuda_fail(c, d, r, "cuEventRecord");
+    }
     cuda_unlock(c);
+    if (st == CTSC_OK) *out = event;
+    else if (event) c->driver->cuEventDestroy(event);
+    return st;
+}
+
+ctsc_status cuda_wait(cuda *c, diag *d) {
+    CUevent event;
+    ctsc_status st = context_mark(c, d, &event);
     if (st != CTSC_OK) return st;
-    CUresult r = c->driver->cuStreamSynchronize(c->stream);
-    return r == CUDA_SUCCESS ? CTSC_OK : cuda_fail(c, d, r, "cuStreamSynchronize");
+    CUresult r = c->driver->cuEventSynchronize(event);
+    c->driver->cuEventDestroy(event);
+    return r == CUDA_SUCCESS ? CTSC_OK : cuda_fail(c, d, r, "cuEventSynchronize");
 }
 
 void *cuda_stream(cuda *c) {
@@ -119,7 +142,9 @@ static CUresult context_properties(cuda *c) {
     if (r == CUDA_SUCCESS) r = c->driver->cuDeviceTotalMem(&p->memory, c->device);
     if (r == CUDA_SUCCESS) r = c->driver->cuDriverGetVersion(&p->driver_version);
     for (size_t i = 0; r == CUDA_SUCCESS && i < sizeof wanted / sizeof *wanted; i++)
-        r = c->driver->cuDeviceGetAttribute(wanted[i].out, wanted[i].attribute, c->device);
+        if (c->driver->cuDeviceGetAttribute(wanted[i].out, wanted[i].attribute, c->device) != CUDA_SUCCESS) *wanted[i].out = 0;
+    /* Clocks and the like may be unknown to a driver. These not. */
+    if (r == CUDA_SUCCESS && (!p->major || !p->multiprocessors || !p->threads_per_block || !shared)) r = CUDA_ERROR_INVALID_DEVICE;
     p->shared_per_block = (size_t)shared;
     p->l2_bytes = (size_t)l2;
     return r;
@@ -138,9 +163,15 @@ static ctsc_status context_open(cuda *c, diag *d) {
     return r == CUDA_SUCCESS ? CTSC_OK : cuda_fail(c, d, r, "cuStreamCreate");
 }
 
+static void context_watch_forks(void) {
+    pthread_atfork(NULL, NULL, context_child);
+}
+
 static ctsc_status context_new(diag *d, const cuda_driver *driver, int index, cuda **out) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     cuda *c = mem_zalloc(sizeof *c);
     if (!c) return diag_no_memory(d);
+    pthread_once(&once, context_watch_forks);
     c->driver = driver;
     c->index = index;
     ctsc_status st = context_open(c, d);

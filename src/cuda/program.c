@@ -257,17 +257,24 @@ static void program_make(cuda *c, program *g, const program_compiler *p, const c
     diag_clear(&d);
 }
 
-/* With the lock held: the program of key, new (and working) if *made. Takes the key's text then. NULL without memory. */
-static program *program_find(programs *ps, strbuf *key, bool *made) {
+/* With the lock held: the program of key; *make: the caller has to make it (program_finish), as it is new or memory ran out the last time.
+ * NULL without memory. */
+static program *program_find(programs *ps, const strbuf *key, bool *make) {
     program *g = strmap_getn(&ps->table, key->data, key->len);
-    *made = !g;
-    if (g) return g;
-    g = mem_zalloc(sizeof *g);
-    if (!g || !strmap_putn(&ps->table, key->data, key->len, g)) {
-        mem_free(g);
-        return NULL;
+    *make = !g || (g->state == PROGRAM_FAILED && g->status == CTSC_LIMIT);
+    if (!*make) return g;
+    if (!g) {
+        g = mem_zalloc(sizeof *g);
+        if (g) g->key = mem_strndup(key->data, key->len);
+        if (!g || !g->key || !strmap_putn(&ps->table, g->key, key->len, g)) {
+            if (g) mem_free(g->key);
+            mem_free(g);
+            return NULL;
+        }
     }
-    g->key = key->data;
+    mem_free(g->message);
+    g->message = NULL;
+    g->state = PROGRAM_WORKING;
     return g;
 }
 
@@ -328,7 +335,7 @@ static ctsc_status program_kernel(cuda *c, diag *d, program *g, const char *symb
 ctsc_status cuda_kernel_get(cuda *c, diag *d, const cuda_source *source, const char *symbol, size_t shared, const cuda_kernel **out) {
     char arch[32];
     strbuf key = STRBUF_INIT;
-    bool made = false;
+    bool make;
     cuda_kernel *k = NULL;
     const program_compiler *p = program_compiler_get(d);
     if (!p) return CTSC_ENVIRONMENT;
@@ -336,8 +343,8 @@ ctsc_status cuda_kernel_get(cuda *c, diag *d, const cuda_source *source, const c
     if (st == CTSC_OK && !program_key(p, source, arch, &key)) st = diag_no_memory(d);
     if (st != CTSC_OK) goto out;
     pthread_mutex_lock(&c->programs.lock);
-    program *g = program_find(&c->programs, &key, &made);
-    if (made && g) program_finish(c, g, p, source, arch, &key);
+    program *g = program_find(&c->programs, &key, &make);
+    if (make && g) program_finish(c, g, p, source, arch, &key);
     while (g && g->state == PROGRAM_WORKING) pthread_cond_wait(&c->programs.ready, &c->programs.lock);
     if (!g) st = diag_no_memory(d);
     else if (g->state == PROGRAM_FAILED) st = diag_fail(d, g->status, "%s", g->message ? g->message : "out of memory");
@@ -345,7 +352,6 @@ ctsc_status cuda_kernel_get(cuda *c, diag *d, const cuda_source *source, const c
     if (st == CTSC_OK) st = program_allow_shared(c, d, k, shared);
     pthread_mutex_unlock(&c->programs.lock);
     if (st == CTSC_OK) *out = k;
-    if (made && g) key = (strbuf)STRBUF_INIT; /* the table's now */
 out:
     sb_free(&key);
     return st;
@@ -371,7 +377,7 @@ ctsc_status cuda_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     CUresult r = c->driver->cuLaunchKernel(k->function, s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2],
-                                           (unsigned)s->shared, c->stream, NULL, extra);
+                                           (unsigned)s->shared, c->stream, NULL, nbytes ? extra : NULL);
     if (r == CUDA_SUCCESS) c->launches++;
     cuda_unlock(c);
     if (r == CUDA_SUCCESS) return CTSC_OK;

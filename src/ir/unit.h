@@ -50,6 +50,7 @@ typedef struct unit {
     VEC(type *) all_types;   /* classes, interfaces, enums: for releasing their constants */
     type_table types;        /* structural types that mention them */
     bool closed;             /* by unit_close: nothing more can be compiled */
+    int device;              /* that the program was moved to: new tensors are made there (as storage.device) */
     bool permanent;          /* lives as long as the process, and its types in any program */
     VEC(function *) all_functions;
     VEC(source *) sources;   /* references */

@@ -12,9 +12,27 @@
 #include "base/pool.h"
 #include "codegen/cache.h"
 #include "ctsc_compiler.h"
+#include "cuda/cuda.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static void environment_cuda(ctsc_environment *e) {
+    diag d = {0};
+    cuda *c;
+    e->cuda_devices = cuda_device_count(&d);
+    if (e->cuda_devices && cuda_open(&d, 0, &c) == CTSC_OK) {
+        const cuda_properties *p = cuda_get_properties(c);
+        snprintf(e->cuda_driver, sizeof e->cuda_driver, "%d.%d", p->driver_version / 1000, p->driver_version % 1000 / 10);
+        snprintf(e->cuda_device, sizeof e->cuda_device, "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB", p->name, p->major,
+                 p->minor, p->multiprocessors, (double)p->memory / ((size_t)1 << 30));
+    }
+    snprintf(e->cuda_error, sizeof e->cuda_error, "%s", diag_message(&d));
+    diag_clear(&d);
+    snprintf(e->nvrtc, sizeof e->nvrtc, "%s", cuda_compiler(&d));
+    snprintf(e->nvrtc_error, sizeof e->nvrtc_error, "%s", diag_message(&d));
+    diag_clear(&d);
+}
 
 void ctsc_get_environment(ctsc_environment *out) {
     codegen_environment *found = mem_zalloc(sizeof *found);
@@ -32,6 +50,7 @@ void ctsc_get_environment(ctsc_environment *out) {
         snprintf(e->cache, sizeof e->cache, "%s", found->folder);
         e->cache_usable = found->folder_usable;
         e->cache_limit = found->folder_limit;
+        environment_cuda(e);
         memcpy(out, e, out->size < sizeof *e ? out->size : sizeof *e);
     } else if (out->size > sizeof out->size) {
         memset((char *)out + sizeof out->size, 0, out->size - sizeof out->size);

@@ -43,13 +43,17 @@ static ctsc_status executor_freeze(graph *g, int level, const object *self, diag
                          NULL);
 }
 
+static int executor_device(const function *f) {
+    return f->unit ? f->unit->device : DEVICE_HOST;
+}
+
 ctsc_status executor_optimise(function *f, int level, const object *self, diag *d, graph **out) {
     ctsc_status s = f->graph ? CTSC_OK : function_ensure_compiled(f, d);
     if (s != CTSC_OK) return s;
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
     s = pipeline_inline(g, d);
-    if (s == CTSC_OK) s = pass_run_list(&(pass_ctx){.diag = d}, g, "scalar-constants,decompose", NULL);
+    if (s == CTSC_OK) s = pass_run_list(&(pass_ctx){.diag = d, .device = executor_device(f)}, g, "scalar-constants,decompose,place", NULL);
     if (s == CTSC_OK) s = executor_freeze(g, level, self, d);
     if (s == CTSC_OK) s = executor_optimise_graph(g, level, d);
     if (s == CTSC_OK) *out = g;
@@ -79,10 +83,10 @@ static ctsc_status executor_code_optimised(function *f, int level, const object 
 
 /* Level 0: f as it is written, but for what every level does. */
 static ctsc_status executor_code_plain(function *f, diag *d, code **out) {
-    if (!pass_scalar_constants_wanted(f->graph)) return code_new(d, executor_name(f), f->graph, out);
+    if (!pass_scalar_constants_wanted(f->graph) && executor_device(f) == DEVICE_HOST) return code_new(d, executor_name(f), f->graph, out);
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
-    ctsc_status s = pass_run_list(&(pass_ctx){.diag = d}, g, "scalar-constants", NULL);
+    ctsc_status s = pass_run_list(&(pass_ctx){.diag = d, .device = executor_device(f)}, g, "scalar-constants,place", NULL);
     if (s == CTSC_OK) s = code_new(d, executor_name(f), g, out);
     if (s == CTSC_OK) (*out)->graph = g;
     else graph_free(g);

@@ -112,6 +112,7 @@ ctsc_status module_to_device(diag *d, module *mod, int device) {
         m.placing = true;
         s = mover_walk(&m, mod); /* without memory for `seen` some are where they were; the next attempt moves them */
         unit_drop_codes(mod->unit);
+        mod->unit->device = device;
     }
     mover_free(&m);
     return s;

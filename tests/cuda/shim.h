@@ -29,6 +29,7 @@ struct sim_state {
     /* Waits for the lanes in mask. lane: whose value, or by how much; among `width` neighbours. */
     unsigned long long (*collective)(enum sim_collective kind, unsigned mask, unsigned long long value, int lane, int width);
     unsigned (*active)(void);
+    void (*access)(const void *p, unsigned nbytes, int write); /* of instrumented code, before each */
     void (*trap)(const char *why);
 };
 
@@ -152,9 +153,15 @@ template <class T> static inline T __ldcs(const T *p) { return *p; }
 template <class T> static inline void __stcs(T *p, T v) { *p = v; }
 template <class T> static inline void __stcg(T *p, T v) { *p = v; }
 
+/* What is atomic is no race: the accesses in there are not looked at. */
+#ifdef SIM_RACES
+#define SIM_PLAIN __attribute__((no_sanitize_thread, noinline))
+#else
+#define SIM_PLAIN inline
+#endif
 template <class T> struct sim_same { typedef T type; };
 #define SIM_ATOMIC(name, result)                                                                              \
-    template <class T> static inline T name(T *p, typename sim_same<T>::type v) {                             \
+    template <class T> static SIM_PLAIN T name(T *p, typename sim_same<T>::type v) {                          \
         T old = *p;                                                                                           \
         *p = (T)(result);                                                                                     \
         return old;                                                                                           \
@@ -169,7 +176,7 @@ SIM_ATOMIC(atomicOr, old | v)
 SIM_ATOMIC(atomicXor, old ^ v)
 SIM_ATOMIC(atomicInc, old >= v ? 0 : old + 1)
 SIM_ATOMIC(atomicDec, old == 0 || old > v ? v : old - 1)
-template <class T> static inline T atomicCAS(T *p, typename sim_same<T>::type expected, typename sim_same<T>::type v) {
+template <class T> static SIM_PLAIN T atomicCAS(T *p, typename sim_same<T>::type expected, typename sim_same<T>::type v) {
     T old = *p;
     if (old == expected) *p = v;
     return old;
@@ -293,6 +300,29 @@ static inline float min(float a, float b) { return fminf(a, b); }
 static inline float max(float a, float b) { return fmaxf(a, b); }
 static inline double min(double a, double b) { return fmin(a, b); }
 static inline double max(double a, double b) { return fmax(a, b); }
+
+/* ---- instrumented code ------------------------------------------------------------------------------ */
+
+#ifdef SIM_RACES
+/* What -fsanitize=thread calls. */
+extern "C" {
+#define SIM_ACCESS(name, size)                                                                                \
+    SIM_PLAIN void __tsan_read##name(void *p) { sim_self.access(p, size, 0); }                                \
+    SIM_PLAIN void __tsan_write##name(void *p) { sim_self.access(p, size, 1); }                               \
+    SIM_PLAIN void __tsan_unaligned_read##name(void *p) { sim_self.access(p, size, 0); }                      \
+    SIM_PLAIN void __tsan_unaligned_write##name(void *p) { sim_self.access(p, size, 1); }
+SIM_ACCESS(1, 1)
+SIM_ACCESS(2, 2)
+SIM_ACCESS(4, 4)
+SIM_ACCESS(8, 8)
+SIM_ACCESS(16, 16)
+SIM_PLAIN void __tsan_read_range(void *p, size_t n) { sim_self.access(p, (unsigned)n, 0); }
+SIM_PLAIN void __tsan_write_range(void *p, size_t n) { sim_self.access(p, (unsigned)n, 1); }
+SIM_PLAIN void __tsan_func_entry(void *) {}
+SIM_PLAIN void __tsan_func_exit(void) {}
+SIM_PLAIN void __tsan_init(void) {}
+}
+#endif
 
 /* ---- calls of kernels ------------------------------------------------------------------------------ */
 

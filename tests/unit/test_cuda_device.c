@@ -74,12 +74,29 @@ static void child_devices(void) {
     CHILD_CHECK(cuda_stream(c) != NULL);
 }
 
+/* CUDA does not work in a copy of a process that has used it. */
+static void child_forked(void) {
+    cuda *c = open_device(), *again = NULL;
+    pid_t pid = fork();
+    CHILD_CHECK(pid >= 0);
+    if (pid == 0) {
+        diag d = {0};
+        CHILD_CHECK(cuda_open(NULL, 0, &again) == CTSC_OK && again == c);
+        CHILD_CHECK(cuda_wait(c, &d) == CTSC_ENVIRONMENT && says(&d, "was opened before this process was forked"));
+        diag_clear(&d);
+        _exit(0);
+    }
+    int status = -1;
+    CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0 && cuda_wait(c, NULL) == CTSC_OK);
+}
+
 static void devices(void **state) {
     (void)state;
     in_child(child_missing);
     in_child(child_not_a_driver);
     in_child(child_no_device);
     in_child(child_devices);
+    in_child(child_forked);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------- */
@@ -236,15 +253,16 @@ static void child_copies(void) {
         free(from);
         free(to);
     }
-    /* Many small writes: the source may change as soon as each returns, also where the device is late. */
-    int *many = get(c, 100000 * sizeof *many), *back = malloc(100000 * sizeof *back);
-    for (int i = 0; i < 100000; i++) {
-        int v = i;
-        CHILD_CHECK(cuda_write(c, NULL, many + i, &v, sizeof v) == CTSC_OK);
+    /* Many small writes: the source may change as soon as each returns, also where the device is late and the ring has come round. */
+    enum { MANY = 20000, EACH = 250 };
+    static int row[EACH], back[MANY * EACH];
+    int *many = get(c, sizeof back);
+    for (int i = 0; i < MANY; i++) {
+        row[0] = row[EACH - 1] = i;
+        CHILD_CHECK(cuda_write(c, NULL, many + i * EACH, row, sizeof row) == CTSC_OK);
     }
-    CHILD_CHECK(cuda_read(c, NULL, back, many, 100000 * sizeof *back) == CTSC_OK);
-    for (int i = 0; i < 100000; i++) CHILD_CHECK(back[i] == i);
-    free(back);
+    CHILD_CHECK(cuda_read(c, NULL, back, many, sizeof back) == CTSC_OK);
+    for (int i = 0; i < MANY; i++) CHILD_CHECK(back[i * EACH] == i && back[i * EACH + EACH - 1] == i);
     CHILD_CHECK(cuda_read(c, NULL, NULL, NULL, 0) == CTSC_OK && cuda_write(c, NULL, NULL, NULL, 0) == CTSC_OK);
 }
 
@@ -428,6 +446,58 @@ static void child_new_device(void) {
 }
 
 static char disk_folder[] = "/tmp/ctsc-test-XXXXXX";
+
+/* Each allocation of a launch fails in turn; afterwards all is well. */
+typedef struct fault_cycle {
+    cuda *c;
+    diag d;
+} fault_cycle;
+
+static ctsc_status fault_body(void *ctx) {
+    fault_cycle *f = ctx;
+    cuda_source s = source_of(square_text);
+    const cuda_kernel *k;
+    void *p = NULL, *q = NULL;
+    float x[100] = {3}, y[100];
+    diag_clear(&f->d);
+    ctsc_status st = cuda_kernel_get(f->c, &f->d, &s, "square", 0, &k);
+    if (st == CTSC_OK) st = cuda_alloc(f->c, &f->d, sizeof x, &p);
+    if (st == CTSC_OK) st = cuda_alloc(f->c, &f->d, sizeof x, &q);
+    if (st == CTSC_OK) st = cuda_write(f->c, &f->d, p, x, sizeof x);
+    struct {
+        void *out, *x;
+        long long n;
+    } params = {q, p, 100};
+    if (st == CTSC_OK) st = cuda_launch(f->c, &f->d, k, &(cuda_shape){{1, 1, 1}, {128, 1, 1}, 0}, &params, sizeof params);
+    if (st == CTSC_OK) st = cuda_read(f->c, &f->d, y, q, sizeof y);
+    if (st == CTSC_OK) CHILD_CHECK(y[0] == 9);
+    cuda_free(f->c, p);
+    cuda_free(f->c, q);
+    return st;
+}
+
+/* Requests of one call, and more. */
+enum { FAULTS = 40 };
+static int fault_at;
+
+static void child_faults(void) {
+    static counting count;
+    fault_cycle f = {0};
+    mem_set_hook(counting_hook, &count);
+    setenv("CTSC_CACHE", disk_folder, 1);
+    f.c = open_device();
+    count.requests = 0;
+    count.fail_at = fault_at;
+    ctsc_status st = fault_body(&f);
+    count.fail_at = 0;
+    CHILD_CHECK(st == CTSC_OK || st == CTSC_LIMIT);
+    CHILD_CHECK(count.requests < FAULTS);
+    /* Nothing of the failure stays. */
+    CHILD_CHECK(fault_body(&f) == CTSC_OK && cuda_get_memory_stats(f.c).live == 0);
+    long live = count.live;
+    CHILD_CHECK(fault_body(&f) == CTSC_OK && count.live == live);
+}
+
 static int64_t disk_compiled;
 
 static void child_disk(void) {
@@ -454,6 +524,7 @@ static void programs(void **state) {
     in_child(child_disk);
     disk_compiled = 0;
     in_child(child_disk);
+    for (fault_at = 1; fault_at <= FAULTS; fault_at++) in_child(child_faults);
     char command[128];
     snprintf(command, sizeof command, "rm -r %s", disk_folder);
     assert_int_equal(system(command), 0);
@@ -489,6 +560,24 @@ static void child_illegal_address(void) {
     cuda_empty_cache(c);
 }
 
+/* One thread reads what another wrote, without and with a barrier between. */
+static void child_race(void) {
+    diag d = {0};
+    no_disk();
+    setenv("CTSC_SIM_RACES", "1", 1);
+    cuda *c = open_device();
+    CHILD_CHECK(run_failing(c,
+                            "extern \"C\" __global__ void f(int *p) {\n    __shared__ int x[64], n;\n    x[threadIdx.x] = threadIdx.x;\n"
+                            "    if (threadIdx.x == 0) n = 0;\n    __syncthreads();\n    atomicAdd(&n, x[63 - threadIdx.x]);\n"
+                            "    __syncthreads();\n    x[threadIdx.x] = n;\n    __syncwarp();\n    *p = x[threadIdx.x ^ 1];\n}",
+                            64, &d) == CTSC_OK);
+    CHILD_CHECK(run_failing(c,
+                            "extern \"C\" __global__ void f(int *p) {\n    extern __shared__ int x[];\n    __shared__ int y[64];\n"
+                            "    y[threadIdx.x] = threadIdx.x;\n    *p = y[threadIdx.x ^ 1];\n}",
+                            64, &d) == CTSC_INTERNAL);
+    diag_clear(&d);
+}
+
 static void child_stuck_barrier(void) {
     diag d = {0};
     no_disk();
@@ -514,6 +603,7 @@ static void child_stuck_shuffle(void) {
 static void failing_kernels(void **state) {
     (void)state;
     in_child(child_illegal_address);
+    in_child(child_race);
     in_child(child_stuck_barrier);
     in_child(child_stuck_shuffle);
 }

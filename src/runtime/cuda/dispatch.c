@@ -16,6 +16,7 @@
 #include "runtime/cuda/dispatch.h"
 
 #include "ir/fusible.h"
+#include "ir/op_family.h"
 #include "runtime/cuda/cuda_ops.h"
 #include "runtime/cuda/one_op.h"
 #include "runtime/cuda/through_host.h"
@@ -183,10 +184,19 @@ static bool dispatch_indexes(const op *o) {
     return !strncmp(name, "aten::index.", 12) || !strcmp(name, "aten::index") || !strncmp(name, "aten::index_put", 15) || !strncmp(name, "aten::_index_put", 16);
 }
 
+/* What runs under another name as well: the other one. */
+static const op *dispatch_base(const op *o) {
+    char key[OP_KEY_LENGTH];
+    const op *base = !o->schema->has_alias_write && op_derived_from(o, key) ? op_find(key) : NULL;
+    return base && base->fn == o->fn ? base : NULL;
+}
+
 static const device_route *dispatch_find_route(const op *o) {
     const schema *s = o->schema;
     op_fn row = cuda_op_find(o);
     if (row) return dispatch_new_row(row, dispatch_indexes(o) ? RULE_INDICES : RULE_ALL);
+    const op *base = dispatch_base(o);
+    if (base) return dispatch_find_route(base);
     if (dispatch_is_as_host(s) || dispatch_is_container(s)) return &route_as_host;
     if ((o->flags & OP_COMPOSITE) || o->fn == op_derived_write || o->fn == op_derived_copy) return &route_as_host;
     if (s->has_alias_write && o->fn_ctx && (o->flags & OP_INTO)) return &route_write;

@@ -121,16 +121,16 @@ static ctsc_status join_blocks(op_ctx *cx, join_list *j, dtype dt, int dim, tens
     int64_t sizes[TENSOR_MAX_DIMS], inner = (int64_t)dtype_size(dt);
     memcpy(sizes, first->sizes, first->ndim * sizeof *sizes);
     sizes[dim] = 0;
-    bool plain = true;
+    bool plain = tensor_device(first) == DEVICE_HOST;
     for (size_t i = 0; i < j->n; i++) {
         if (__builtin_add_overflow(sizes[dim], j->tensors[i]->sizes[dim], &sizes[dim]))
             return diag_fail(cx->diag, CTSC_FAILED, "numel: integer multiplication overflow");
         plain &= j->tensors[i]->dtype == dt && tensor_is_contiguous(j->tensors[i]);
     }
     tensor *result;
-    TRY(tensor_new(cx->diag, dt, first->ndim, sizes, &result));
+    TRY(tensor_new_on(cx->diag, tensor_device(first), dt, first->ndim, sizes, &result));
     ctsc_status status = CTSC_OK;
-    if (!plain) {
+    if (!plain || tensor_device(first) != DEVICE_HOST) {
         status = join_copy(cx, j, dim, result);
     } else if (result->numel > 0) {
         for (int i = dim + 1; i < first->ndim; i++) inner *= sizes[i];
@@ -190,7 +190,7 @@ static ctsc_status join_cat(op_ctx *cx, join_list *j, int64_t at, tensor **out) 
     }
     if (!first) {
         const int64_t none = 0;
-        return tensor_new(cx->diag, dt, 1, &none, out);
+        return tensor_new_on(cx->diag, tensor_device(j->tensors[0]), dt, 1, &none, out);
     }
     int dim;
     TRY(tensor_wrap_dim(cx->diag, at, first->ndim, &dim));
@@ -355,7 +355,7 @@ ctsc_status op_block_diag(op_ctx *cx, const value *args, value *results) {
             __builtin_add_overflow(sizes[1], j.tensors[i]->sizes[1], &sizes[1]))
             status = diag_fail(cx->diag, CTSC_FAILED, "numel: integer multiplication overflow");
     }
-    if (!status) status = tensor_zeros(cx->diag, dt, 2, sizes, &out);
+    if (!status) status = tensor_zeros_on(cx->diag, tensor_device(j.tensors[0]), dt, 2, sizes, &out);
     for (size_t i = 0; !status && i < n; i++) {
         const tensor *t = j.tensors[i];
         tensor *block;

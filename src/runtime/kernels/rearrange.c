@@ -243,8 +243,8 @@ ctsc_status op_tile(op_ctx *cx, const value *args, value *results) {
     return op_return_tensor(results, out);
 }
 
-/* 0 repeats[0] times, 1 repeats[1] times, ...: contiguous, of the dtype of repeats. */
-static ctsc_status rearrange_interleave_index(op_ctx *cx, tensor *repeats, const value *output_size,
+/* 0 repeats[0] times, 1 repeats[1] times, ...: contiguous, of the dtype of repeats, on the host as repeats. */
+static ctsc_status rearrange_host_index(op_ctx *cx, tensor *repeats, const value *output_size,
                                               tensor **out) {
     if (repeats->ndim != 1)
         return diag_fail(cx->diag, CTSC_FAILED,
@@ -278,6 +278,26 @@ static ctsc_status rearrange_interleave_index(op_ctx *cx, tensor *repeats, const
     }
     tensor_unref(counts);
     return status;
+}
+
+/* The same where repeats is: how many there are has to be known. */
+static ctsc_status rearrange_interleave_index(op_ctx *cx, tensor *repeats, const value *output_size, tensor **out) {
+    tensor *here, *index = NULL;
+    TRY(tensor_to_device(cx->diag, repeats, DEVICE_HOST, &here));
+    ctsc_status status = rearrange_host_index(cx, here, output_size, &index);
+    tensor_unref(here);
+    if (status) return status;
+    status = tensor_to_device(cx->diag, index, tensor_device(repeats), out);
+    tensor_unref(index);
+    return status;
+}
+
+static ctsc_status rearrange_read_int(op_ctx *cx, tensor *t, int64_t *out) {
+    tensor *here;
+    TRY(tensor_to_device(cx->diag, t, DEVICE_HOST, &here));
+    *out = tensor_item_int(here);
+    tensor_unref(here);
+    return CTSC_OK;
 }
 
 ctsc_status op_repeat_interleave(op_ctx *cx, const value *args, value *results) {
@@ -357,7 +377,9 @@ ctsc_status op_repeat_interleave_tensor(op_ctx *cx, const value *args, value *re
     if (repeats->dtype != DT_INT64 && repeats->dtype != DT_INT32) {
         status = diag_fail(cx->diag, CTSC_FAILED, "repeats has to be Long or Int tensor");
     } else if (one) {
-        status = rearrange_interleave_evenly(cx, input, dim, tensor_item_int(repeats), &out);
+        int64_t times = 0;
+        status = rearrange_read_int(cx, repeats, &times);
+        if (!status) status = rearrange_interleave_evenly(cx, input, dim, times, &out);
         if (!status) status = rearrange_check_output_size(cx, &args[3], out->sizes[dim]);
     } else if (repeats->sizes[0] != length) {
         status =
@@ -387,7 +409,7 @@ static ctsc_status rearrange_on_diagonal(op_ctx *cx, const tensor *line, int n,
                                          const int64_t *sizes, int64_t shift, int a, int b,
                                          tensor **out) {
     tensor *result;
-    TRY(tensor_zeros(cx->diag, (dtype)line->dtype, n, sizes, &result));
+    TRY(tensor_zeros_on(cx->diag, tensor_device(line), (dtype)line->dtype, n, sizes, &result));
     const value inner[] = {value_tensor_take(result), value_int(shift), value_int(a), value_int(b)};
     value view = value_none();
     ctsc_status status = op_diagonal(cx, inner, &view);

@@ -4,7 +4,7 @@
  *
  * An allocation has pages of its own in a reserved range of addresses, and lies at their end, up to 511 bytes for alignment, so that what is
  * behind it faults at once. The rest of its pages is filled with a pattern that is checked when it is freed. New memory is
- * filled with bytes that are NaNs. Pages can be touched only between sim_arena_touch and sim_arena_close: in stretches, so that what
+ * filled with bytes that are NaNs. Pages can be touched only between sim_arena_touch and sim_arena_close, and only where they are needed: what
  * a kernel or a copy costs does not depend on how much memory there is.
  */
 #include "sim.h"
@@ -68,18 +68,24 @@ static bool arena_touchable(const char *p) {
     return false;
 }
 
-bool sim_arena_touch(const void *address, size_t nbytes) {
+static bool arena_touch(const void *address, size_t nbytes, size_t unit) {
     const char *p = address;
     const arena_piece *a = arena_find(p);
     if (!a || arena_open_count == ARENA_MOST) return false;
-    size_t first = (size_t)(p - a->pages) / ARENA_STRETCH, last = (size_t)(p + nbytes - 1 - a->pages) / ARENA_STRETCH;
-    size_t begin = first * ARENA_STRETCH, end = (last + 1) * ARENA_STRETCH;
-    if (nbytes == 1 && arena_touchable(p)) return false;
+    size_t begin = (size_t)(p - a->pages) / unit * unit, end = ((size_t)(p + nbytes - a->pages) + unit - 1) / unit * unit;
     if (end > a->pages_size) end = a->pages_size;
     arena_open[arena_open_count].start = a->pages + begin;
     arena_open[arena_open_count++].size = end - begin;
     arena_protect(a->pages + begin, end - begin, true);
     return true;
+}
+
+bool sim_arena_touch(const void *p, size_t nbytes) {
+    return arena_touch(p, nbytes, ARENA_PAGE);
+}
+
+bool sim_arena_touch_around(const void *p) {
+    return !arena_touchable(p) && arena_touch(p, 1, ARENA_STRETCH);
 }
 
 void sim_arena_close(void) {

@@ -14,10 +14,7 @@
 #include "sim.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +47,15 @@ struct _nvrtcProgram {
 
 /* ---- files ------------------------------------------------------------------------------------------ */
 
+/* name may have folders in it ("ir/scalar_ops.h"), which are made. */
 static bool compile_write(const char *folder, const char *name, const char *text, size_t len) {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", folder, name);
+    for (char *p = path + strlen(folder) + 1; (p = strchr(p, '/')); p++) {
+        *p = 0;
+        mkdir(path, 0700);
+        *p = '/';
+    }
     FILE *f = fopen(path, "wb");
     if (!f) return false;
     bool ok = fwrite(text, 1, len, f) == len;
@@ -74,12 +77,6 @@ static char *compile_read(const char *folder, const char *name, size_t *len) {
     }
     fclose(f);
     return text;
-}
-
-static void compile_remove(const char *folder, const char *name) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    unlink(path);
 }
 
 /* ---- rewriting --------------------------------------------------------------------------------------- */
@@ -174,21 +171,9 @@ static bool compile_run(struct _nvrtcProgram *p, const char *folder, const char 
     return status == 0;
 }
 
-/* Of a header "ir/scalar_ops.h" the folder "ir" is made, or removed once it is empty. */
-static bool compile_header_folder(const char *name, const char *folder, bool make) {
-    char path[512];
-    const char *slash = strchr(name, '/');
-    if (!slash) return true;
-    snprintf(path, sizeof path, "%s/%.*s", folder, (int)(slash - name), name);
-    return make ? mkdir(path, 0700) == 0 || errno == EEXIST : rmdir(path) == 0;
-}
-
 static bool compile_sources(const struct _nvrtcProgram *p, const char *folder) {
     bool ok = compile_write(folder, "shim.h", compile_shim, (size_t)(compile_shim_end - compile_shim));
-    for (int i = 0; i < p->nheaders; i++) {
-        ok = ok && compile_header_folder(p->header_names[i], folder, true);
-        ok = ok && compile_write(folder, p->header_names[i], p->headers[i], strlen(p->headers[i]));
-    }
+    for (int i = 0; i < p->nheaders; i++) ok = ok && compile_write(folder, p->header_names[i], p->headers[i], strlen(p->headers[i]));
     size_t size = strlen(p->text) + strlen(p->name) + 64;
     char *text = malloc(size);
     if (!text) return false;
@@ -216,16 +201,24 @@ static bool compile_second(const char *folder) {
     return ok;
 }
 
+/* Are kernels to be watched for races (races.c)? */
+static bool compile_watched(void) {
+    return sim_setting("CTSC_SIM_RACES", 0) != 0;
+}
+
 static nvrtcResult compile_in(struct _nvrtcProgram *p, const char *folder, int arch, bool virtual) {
     char options[512];
     size_t len = 0;
+    const char *watch = compile_watched() ? "-fsanitize=thread" : "";
     if (!compile_sources(p, folder)) return NVRTC_ERROR_INTERNAL_ERROR;
-    snprintf(options, sizeof options, "-E -x c++ -std=c++17 -DSIM_ARCH=%d -I. text.cpp -o text.ii", arch);
+    snprintf(options, sizeof options, "-E -x c++ -std=c++17 -DSIM_ARCH=%d %s -I. text.cpp -o text.ii", arch, *watch ? "-DSIM_RACES" : "");
     if (!compile_run(p, folder, options) || !compile_second(folder)) return NVRTC_ERROR_COMPILATION;
     snprintf(options, sizeof options,
-             "-x c++-cpp-output -std=c++17 -O1 -w -fPIC -shared -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing "
-             "-ffp-contract=off -fno-stack-protector -Wl,--no-undefined -nodefaultlibs kernel.ii -lm -lc -o kernel.so");
+             "-c -x c++-cpp-output -std=c++17 -O1 -w -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing "
+             "-ffp-contract=off -fno-stack-protector %s kernel.ii -o kernel.o",
+             watch);
     if (!compile_run(p, folder, options)) return NVRTC_ERROR_COMPILATION;
+    if (!compile_run(p, folder, "-shared -Wl,--no-undefined -nodefaultlibs kernel.o -lm -lc -o kernel.so")) return NVRTC_ERROR_COMPILATION;
     char *object = compile_read(folder, "kernel.so", &len);
     sim_image_header *image = object ? malloc(sizeof *image + len) : NULL;
     if (image) {
@@ -238,21 +231,13 @@ static nvrtcResult compile_in(struct _nvrtcProgram *p, const char *folder, int a
     return image ? NVRTC_SUCCESS : NVRTC_ERROR_OUT_OF_MEMORY;
 }
 
-static void compile_clean(const struct _nvrtcProgram *p, const char *folder) {
-    static const char *const made[] = {"shim.h", "text.cpp", "text.ii", "kernel.ii", "kernel.so", "log"};
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) compile_remove(folder, made[i]);
-    for (int i = 0; i < p->nheaders; i++) compile_remove(folder, p->header_names[i]);
-    for (int i = 0; i < p->nheaders; i++) compile_header_folder(p->header_names[i], folder, false);
-    rmdir(folder);
-}
-
 /* ---- NVRTC's functions --------------------------------------------------------------------------------- */
 
-/* The minor number tells versions of the shim and this file apart, as images on disk are found by it. */
+/* The minor number tells versions of the shim and this file apart, and kinds of images, as images on disk are found by it. */
 SIM_API nvrtcResult nvrtcVersion(int *major, int *minor) {
     unsigned hash = SIM_BUILD;
     for (const char *p = compile_shim; p < compile_shim_end; p++) hash = hash * 31 + (unsigned char)*p;
-    *major = 900;
+    *major = compile_watched() ? 901 : 900;
     *minor = (int)(hash % 1000000);
     return NVRTC_SUCCESS;
 }
@@ -309,7 +294,7 @@ SIM_API nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
 
 SIM_API nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int noptions, const char *const *options) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    char folder[256];
+    char folder[256], command[300];
     const char *keep = getenv("CTSC_SIM_KEEP"), *tmp = getenv("TMPDIR");
     int arch = 0;
     bool virtual = false;
@@ -323,7 +308,8 @@ SIM_API nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int noptions, const char
     if (!mkdtemp(folder)) return NVRTC_ERROR_INTERNAL_ERROR;
     pthread_mutex_lock(&lock);
     nvrtcResult r = compile_in(p, folder, arch, virtual);
-    if (!keep) compile_clean(p, folder);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if ((!keep || !*keep) && system(command) != 0) sim_say("cannot remove %s", folder);
     pthread_mutex_unlock(&lock);
     return r;
 }

@@ -210,6 +210,13 @@ SIM_API CUresult cuEventSynchronize(CUevent event) {
     return driver_end(r);
 }
 
+SIM_API CUresult cuEventDestroy_v2(CUevent event) {
+    CUresult r = driver_begin();
+    if (event->pending) sim_finish(); /* a device would free it when it has happened */
+    free(event);
+    return driver_end(r);
+}
+
 /* ---- memory ----------------------------------------------------------------------------------------- */
 
 SIM_API CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
@@ -382,7 +389,7 @@ SIM_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunc
 /* The parameters' bytes, from either form of the arguments; NULL: neither is right. */
 static const void *driver_params(CUfunction f, void **params, void **extra) {
     size_t size = 0;
-    const void *bytes = NULL;
+    const void *bytes = "";
     if (params) return f->kernel->params ? params[0] : "";
     for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
         if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) bytes = extra[1];

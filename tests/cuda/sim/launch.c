@@ -142,7 +142,7 @@ static void launch_fault(int signal, siginfo_t *info, void *context) {
         sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
         return;
     }
-    if (signal == SIGSEGV && sim_arena_touch(info->si_addr, 1)) return;
+    if (signal == SIGSEGV && sim_arena_touch_around(info->si_addr)) return;
     launch_where(signal == SIGFPE ? "an integer was divided by zero" : "an illegal address was used");
     if (signal != SIGFPE) sim_say("the address is %p", info->si_addr);
     launch.result = CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -171,6 +171,15 @@ static unsigned long long launch_collective(enum sim_collective kind, unsigned m
     f->state = FIBRE_IN_WARP;
     launch_leave(f);
     return f->value;
+}
+
+/* Called by instrumented code alone (CTSC_SIM_RACES). */
+static void launch_access(const void *p, unsigned nbytes, int write) {
+    int other = sim_races_access(launch.current, p, nbytes, write);
+    if (other < 0) return;
+    struct dim3 t = launch.fibres[other].index;
+    sim_say("%s shared memory that thread (%u, %u, %u) uses, without a barrier between", write ? "writes" : "reads", t.x, t.y, t.z);
+    launch_trap("a race");
 }
 
 static unsigned launch_active(void) {
@@ -212,6 +221,7 @@ static bool launch_answer(fibre *warp, int nlanes, int at) {
             warp[i].value = answers[i];
             warp[i].state = FIBRE_READY;
         }
+    if (warp[at].kind == SIM_SYNCWARP) sim_races_warp((int)(warp - launch.fibres) / LAUNCH_WARP);
     return true;
 }
 
@@ -249,6 +259,7 @@ static bool launch_open_barrier(void) {
         if (f->line != first->line) launch_trap("waits at another barrier than the threads before it");
         count += f->value != 0;
     }
+    sim_races_barrier();
     for (int i = 0; i < launch.nthreads; i++)
         if (launch.fibres[i].state == FIBRE_AT_BARRIER) {
             launch.fibres[i].state = FIBRE_READY;
@@ -263,6 +274,7 @@ static void launch_block(bool reverse) {
     unsigned shared = launch.launch->shared, red = SIM_DYNAMIC_SHARED - shared < LAUNCH_RED ? SIM_DYNAMIC_SHARED - shared : LAUNCH_RED;
     memset(image->shared, 0xff, (size_t)(image->shared_end - image->shared));
     memset(image->dynamic, 0xff, shared + red);
+    sim_races_begin(image->shared, (size_t)(image->shared_end - image->shared), image->dynamic, shared);
     for (int i = 0; i < launch.nthreads; i++) {
         launch.fibres[i].state = FIBRE_NEW;
         launch.fibres[i].index = at;
@@ -310,6 +322,7 @@ CUresult sim_run(const sim_launch *l) {
                                        .barrier = launch_barrier,
                                        .collective = launch_collective,
                                        .active = launch_active,
+                                       .access = launch_access,
                                        .trap = launch_trap};
     launch_thread = gettid();
     for (int i = 0; i < 3; i++) sigaction(signals[i], &fault, &old[i]);

@@ -10,6 +10,7 @@
  *   queue.c    What streams are asked for, in order, and recordings (graphs). By default it happens at once.
  *   compile.c  NVRTC: kernels are compiled by the host's C++ compiler behind tests/cuda/shim.h into a shared object.
  *   launch.c   Runs a kernel, block by block; threads of a block take turns, and meet at barriers and in shuffles as on a device.
+ *   races.c    Watches accesses to shared memory, on demand.
  *   driver.c   The functions of the driver.
  *
  * In the environment:
@@ -19,6 +20,7 @@
  *   CTSC_SIM_DEVICES=N          how many there are (1)
  *   CTSC_SIM_LAZY=1             nothing happens until somebody waits: finds missing waits
  *   CTSC_SIM_REVERSE=1          threads take turns from last to first: finds missing barriers
+ *   CTSC_SIM_RACES=1            kernels are watched for accesses to shared memory that no barrier orders
  *   CTSC_SIM_KEEP=FOLDER        keeps the sources that were compiled
  *   CXX                         the compiler (c++)
  *
@@ -53,8 +55,10 @@ CUdeviceptr sim_arena_alloc(size_t nbytes);
 bool sim_arena_free(CUdeviceptr p);
 /* Is all of this in one allocation? */
 bool sim_arena_has(CUdeviceptr p, size_t nbytes);
-/* Lets this stretch of device memory be touched, until sim_arena_close. False: it is none, or is open already (asked for one byte). */
+/* Lets these bytes of device memory be touched, until sim_arena_close; or what lies around p, which a kernel has just tried to. False: it is
+ * no device memory, or could be touched all the time. */
 bool sim_arena_touch(const void *p, size_t nbytes);
+bool sim_arena_touch_around(const void *p);
 void sim_arena_close(void);
 size_t sim_arena_total(void);
 size_t sim_arena_used(void);
@@ -83,6 +87,16 @@ typedef struct sim_launch {
 
 /* Opens the memory that the kernel touches, and leaves it open. */
 CUresult sim_run(const sim_launch *launch);
+
+/* ---- races.c ---- */
+
+/* A block begins; its shared memory is these two ranges. */
+void sim_races_begin(const char *fixed, size_t nfixed, const char *dynamic, size_t ndynamic);
+/* All threads of the block have met at a barrier; the lanes of a warp have, in __syncwarp. */
+void sim_races_barrier(void);
+void sim_races_warp(int warp);
+/* The thread with whose access this one is in a race; -1: there is none. */
+int sim_races_access(int thread, const char *p, unsigned nbytes, bool write);
 
 /* ---- queue.c ---- */
 
