@@ -97,6 +97,7 @@ $(BUILD)/%.o: %.c Makefile
 
 # Assembled in with .incbin, which the compiler's dependency output does not see.
 $(BUILD)/src/ir/schemas_data.o: src/ir/schemas.txt
+$(BUILD)/src/codegen/cuda_headers.o: $(wildcard src/ir/scalar_ops*.h src/codegen/nest_c*.h) src/codegen/nvrtc_stdint.h src/tensor/element.h
 $(BUILD)/src/frontend/upgraders.o: src/frontend/prelude/upgraders.py
 $(BUILD)/src/runtime/native.o: $(wildcard src/frontend/prelude/classes/*.py)
 $(BUILD)/src/runtime/composite.o: $(shell find src/frontend/prelude/operators* -name '*.py')
