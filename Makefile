@@ -116,6 +116,8 @@ $(filter-out %/op.o,$(EMBEDDING)): $(patsubst %,$(BUILD)/embedded/%.gz,$(shell f
 $(BUILD)/embedded/%.gz: %
 	@mkdir -p $(@D)
 	$(Q)gzip -9nc $< > $@
+# The same for what is taken in as it is, with .incbin.
+$(BUILD)/src/codegen/cuda_headers.o: $(wildcard src/ir/scalar_ops*.h src/codegen/nest_c*.h) src/codegen/nvrtc_stdint.h src/tensor/element.h
 
 $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@rm -f $@

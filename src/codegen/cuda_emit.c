@@ -208,16 +208,18 @@ static void emit_rounds(gpu_state *e, nest_stmt *s) {
     gpu_close(e);
 }
 
+/* lane: of the thread in its team. first: the team's, or thread's, first round; stride: from one to the next. */
 static void emit_threads(gpu_state *e) {
     int block = e->shape.block, team = e->shape.team, teams = block / team;
-    if (e->n->team) gpu_line(e, team == block ? "const int lane = threadIdx.x;" : "const int lane = threadIdx.x %% %d;", team);
-    const char *mine = team == 1 ? " + threadIdx.x" : "";
-    if (team > 1 && team < block)
-        gpu_line(e, "const nest_index first = (nest_index)blockIdx.x * %d + threadIdx.x / %d;", teams, team);
-    else if (team == 1)
-        gpu_line(e, "const nest_index first = (nest_index)blockIdx.x * %d%s;", block, mine);
-    else
+    if (team == block) {
+        gpu_line(e, "const int lane = threadIdx.x;");
         gpu_line(e, "const nest_index first = blockIdx.x;");
+    } else if (team > 1) {
+        gpu_line(e, "const int lane = threadIdx.x %% %d;", team);
+        gpu_line(e, "const nest_index first = (nest_index)blockIdx.x * %d + threadIdx.x / %d;", teams, team);
+    } else {
+        gpu_line(e, "const nest_index first = (nest_index)blockIdx.x * %d + threadIdx.x;", block);
+    }
     if (gpu_parallel_loop(e->n))
         gpu_line(e, "const nest_index stride = (nest_index)gridDim.x * %d;", teams);
     else
@@ -235,8 +237,7 @@ static void emit_lay_out(gpu_state *e) {
         size_t bytes = (size_t)n->locals[i]->length * dtype_size(n->locals[i]->dt);
         e->team_bytes += (bytes + EMIT_ALIGN - 1) / EMIT_ALIGN * EMIT_ALIGN;
     }
-    int team = n->team ? n->team : 1, block = team > GPU_BLOCK ? team : GPU_BLOCK;
-    if (team > 32) block = team;
+    int team = n->team ? n->team : 1, block = team > 32 ? team : GPU_BLOCK;
     while (block > team && block > 32 && e->team_bytes * (size_t)(block / team) > EMIT_SHARED) block /= 2;
     e->shape = (cuda_kernel_shape){.block = block, .team = team, .shared = (int)(scratch + e->team_bytes * (size_t)(block / team))};
 }

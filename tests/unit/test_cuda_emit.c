@@ -154,24 +154,40 @@ static const group_case emit_group_cases[] = {
 #include "group_cases.h"
 };
 
+/* Is there a plan for it, and one whose indices have 32 bits as `narrow` says? */
+static bool emit_group_case(const group_case *c, bool narrow) {
+    emit_kernel e;
+    value args[GROUP_RESULTS];
+    if (!emit_wanted(c->program)) return false;
+    int n = group_args(c->args, args);
+    graph *g = group_program(c->program, n, args);
+    emit_make(&e, c->program, g, args);
+    bool planned = e.p;
+    if (planned) assert_int_equal(e.p->nest->narrow, narrow);
+    if (planned && emit_device) emit_run(&e, c->program, c->args, g, args);
+    arena_free(&e.a);
+    graph_free(g);
+    group_unref(n, args);
+    return planned;
+}
+
 static void test_group_cases(void **state) {
     (void)state;
     int plans = 0;
-    for (size_t i = 0; i < sizeof emit_group_cases / sizeof *emit_group_cases; i++) {
-        const group_case *c = &emit_group_cases[i];
-        emit_kernel e;
-        value args[GROUP_RESULTS];
-        if (!emit_wanted(c->program)) continue;
-        int n = group_args(c->args, args);
-        graph *g = group_program(c->program, n, args);
-        emit_make(&e, c->program, g, args);
-        if (e.p && emit_device) emit_run(&e, c->program, c->args, g, args);
-        plans += e.p != NULL;
-        arena_free(&e.a);
-        graph_free(g);
-        group_unref(n, args);
-    }
+    for (size_t i = 0; i < sizeof emit_group_cases / sizeof *emit_group_cases; i++) plans += emit_group_case(&emit_group_cases[i], true);
     assert_true(getenv("CUDA_CASE") || plans > 70);
+}
+
+/* A number of the program that needs more than 32 bits: so do all ints of the nest, then. */
+static void test_wide_indices(void **state) {
+    (void)state;
+    static const group_case cases[] = {
+        {"y = add.Tensor(a, b); z = mul.Tensor(y, c); return z", "i64[2,3]{1 2 3 4 5 6} 5000000000 i64[3]{1 2 3}"},
+        {"y = add.Tensor(a, c); z = t(b); w = mul.Tensor(y, z); return w", "i64[2,3]{1 2 3 4 5 6} i64[3,2]{1 2 3 4 5 6} -5000000000"},
+        {"y = add.Tensor(a, b); z = softmax.int(y, 1); return z", "f64[2,20]{1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7 8 9 1 2} 5000000000"},
+        {"y = add.Tensor(a, b); z = sum.dim_IntList(y, [0]); return z", "i64[2,3]{1 2 3 4 5 6} 5000000000"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_true(emit_group_case(&cases[i], false) || getenv("CUDA_CASE"));
 }
 
 /* ---- sizes ---------------------------------------------------------------------------------------- */
@@ -314,7 +330,7 @@ static void emit_compile_all(void) {
         printf("not compiled by NVRTC: %s\n", diag_message(&d));
         return;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_group_cases), cmocka_unit_test(test_sizes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_group_cases), cmocka_unit_test(test_wide_indices), cmocka_unit_test(test_sizes)};
     CHILD_CHECK(cmocka_run_group_tests_name("NVRTC", tests, NULL, NULL) == 0);
 }
 static void test_nvrtc(void **state) {
@@ -331,6 +347,6 @@ int main(void) {
         printf("skipped: %s\n", diag_message(&d));
         return 0;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_group_cases), cmocka_unit_test(test_sizes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_group_cases), cmocka_unit_test(test_wide_indices), cmocka_unit_test(test_sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
