@@ -26,6 +26,7 @@
 #   make bench-serve    requests per second of the inference server (wrk)
 #   make soak           the inference server under load and hostile clients, for long (SECONDS=)
 #   make test-threads   one module run by 2, 8 and 64 threads (THREADS_SECONDS=60 each, THREADS_COUNTS=); with SAN=thread for races
+#   make test-faults    every allocation failing in turn (make test: a sample)
 #   make bench-threads  calls per second of one thread and of two
 #   make test-triton    the inference server and tritonclient from PyPI
 #   make test-cuda      the corpus on a CUDA device, against what is expected of the CPU (CUDA_CORPUS=, CUDA_TEST="--group models")
@@ -252,6 +253,10 @@ test-threads: deps-test
 bench-threads: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/threads jit
 	@$(BUILD)/threads --throughput --seconds $(THREADS_SECONDS)
+# Compiling, saving, loading, tracing and running with each of their allocations failing: make test looks at a sample of the larger ones.
+test-faults: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) $(filter %_faults %test_faults,$(UNIT_BIN)) jit
+	@for t in $(filter %_faults %test_faults,$(UNIT_BIN)); do CTSC_FAULTS_ALL=1 $$t || exit 1; done
 # The server with the public Python client, which is put into the build folder.
 test-triton: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
@@ -360,6 +365,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all bench-cuda bench-serve soak test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean test-threads bench-threads bench-coldstart
+.PHONY: all build-all bench-cuda bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean test-threads bench-threads bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -18,6 +18,7 @@ Groups:
   demo    the demo's numbers
   trace   examples/trace.c: a network written in C, traced, saved and run from the archive
   serve   the inference server, asked by a client over every endpoint (tests/serve/client.py)
+  threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
   diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
   levels  corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
@@ -402,6 +403,11 @@ def group_install(tally, args, env):
         add_report(tally, "install", [sys.executable, os.path.join(HERE, "install.py"), "--build", args.build], env)
 
 
+def group_threads(tally, args, env):
+    code, out, err = run([os.path.join(args.build, "threads"), "--seconds", "2", "--threads", "2,8"], env)
+    tally.add("threads", "threads", code == 0, out + err)
+
+
 def group_trace(tally, args, env):
     with tempfile.TemporaryDirectory() as d:
         code, out, err = run([os.path.join(args.build, "examples", "trace"), os.path.join(ROOT, "models"), os.path.join(d, "traced.pt")], env)
@@ -435,6 +441,7 @@ def main():
         "demo": lambda: group_demo(tally, args, env),
         "serve": lambda: group_serve(tally, args, env),
         "diff": lambda: group_diff(tally, args, env),
+        "threads": lambda: group_threads(tally, args, env),
         "trace": lambda: group_trace(tally, args, env),
         "install": lambda: group_install(tally, args, env),
         "levels": lambda: group_levels(tally, args, env),

@@ -247,6 +247,8 @@ bool py_isinstance(py *p, const py_object *o, const py_object *cls);
 const py_object *py_class_of(py *p, const py_object *o); /* the class of any object */
 py_object *py_fail(py *p, source_range r, const char *exception, const char *fmt, ...)
     __attribute__((format(printf, 4, 5))); /* exception: "TypeError"; returns NULL */
+/* The class of the failure that has just been reported, "builtins.TypeError". Without memory for it there is no exception but the lack of memory. */
+void py_name_exception(py *p, const char *name);
 bool py_truth(py *p, source_range r, py_object *o, bool *out);
 /* Counts work that takes as long as so many statements; false when a limit is reached. */
 bool py_work(py *p, source_range r, uint64_t steps);

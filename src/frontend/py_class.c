@@ -446,11 +446,8 @@ bool py_throw(py *p, source_range r, py_object *e) {
     }
     const char *name = exception_qualified(p, e->u.inst.cls);
     py_fail(p, r, e->u.inst.cls->u.cls->name, "%s", sb_str(&text));
-    if (name) {
-        mem_free(p->diag->exception);
-        p->diag->exception = mem_strdup(name);
-    }
-    p->raised = e;
+    if (name) py_name_exception(p, name);
+    p->raised = p->diag->status == CTSC_FAILED ? e : NULL;
     sb_free(&text);
     return false;
 }

@@ -71,7 +71,7 @@ static bool import_run(py *p, py_object *mod, source *src) {
     stmt_list *body = arena_new(p->a, stmt_list);
     if (parse_module(p->diag, p->a, p->names, src, body) != CTSC_OK) {
         if (p->diag->status == CTSC_FAILED && !p->diag->exception)
-            p->diag->exception = mem_strdup("builtins.SyntaxError");
+            py_name_exception(p, "builtins.SyntaxError");
         return false;
     }
     mod->u.mod.src = src;

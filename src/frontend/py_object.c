@@ -20,12 +20,21 @@ py_object *py_fail(py *p, source_range r, const char *exception, const char *fmt
     va_end(ap);
     p->raised = NULL;
     diag_fail_at(p->diag, CTSC_FAILED, r, text.len ? "%s: %s" : "%s%s", exception, sb_str(&text));
-    mem_free(p->diag->exception);
     char name[96];
     snprintf(name, sizeof name, "builtins.%s", exception);
-    p->diag->exception = mem_strdup(name);
+    py_name_exception(p, name);
     sb_free(&text);
     return NULL;
+}
+
+void py_name_exception(py *p, const char *name) {
+    diag *d = p->diag;
+    if (d->status != CTSC_FAILED) return;
+    mem_free(d->exception);
+    d->exception = mem_strdup(name);
+    if (d->exception && d->items.len) return;
+    diag_clear(d); /* who catches it could not tell it from others */
+    diag_no_memory(d);
 }
 
 bool py_failed(const py *p) {

@@ -536,7 +536,7 @@ py_object *py_kernel_failed(py *p, source_range r) {
     const char *cls = "builtins.RuntimeError";
     for (size_t i = 0; i < sizeof index_errors / sizeof *index_errors; i++)
         if (!strncmp(diag_message(d), index_errors[i], strlen(index_errors[i]))) cls = "builtins.IndexError";
-    d->exception = mem_strdup(cls);
+    py_name_exception(p, cls);
     return NULL;
 }
 
