@@ -365,6 +365,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all bench-cuda bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean test-threads bench-threads bench-coldstart
+.PHONY: all build-all bench-cuda bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)
