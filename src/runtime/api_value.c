@@ -79,8 +79,11 @@ void ctsc_string_free(char *s) {
 
 /* ---- values ------------------------------------------------------------------------------------ */
 
+/* The handle of a new tensor lies in the tensor's block. */
 ctsc_value *api_wrap_take(value v) {
-    ctsc_value *h = mem_alloc(sizeof *h);
+    _Static_assert(sizeof(ctsc_value) <= sizeof(((tensor_block *)0)->room), "a handle fits a tensor's room");
+    ctsc_value *h = v.tag == V_TENSOR ? tensor_room_take(v.u.tensor) : NULL;
+    if (!h) h = mem_alloc(sizeof *h);
     if (!h) {
         value_unref(v);
         return NULL;
@@ -91,8 +94,9 @@ ctsc_value *api_wrap_take(value v) {
 
 void ctsc_value_free(ctsc_value *v) {
     if (!v) return;
-    value_unref(v->v);
-    mem_free(v);
+    value held = v->v;
+    if (held.tag != V_TENSOR || !tensor_room_give(held.u.tensor, v)) mem_free(v);
+    value_unref(held);
 }
 
 ctsc_value *ctsc_value_copy(const ctsc_value *v) {

@@ -372,7 +372,7 @@ void interp_begin(interp *in, runtime *rt, diag *d) {
 void interp_end(interp *in) {
     stack_leave(in);
     while (in->entered.len > 0) value_unref(vec_pop(&in->entered).object);
-    vec_free(&in->entered);
+    if (in->entered.data) vec_free(&in->entered);
 }
 
 ctsc_status interp_call(runtime *rt, function *f, int nargs, const value *args, diag *d,

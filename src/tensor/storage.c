@@ -114,6 +114,7 @@ tensor *tensor_block_new(size_t nbytes) {
     char *data = (char *)(b + 1);
     data += -(uintptr_t)data & (TENSOR_ALIGNMENT - 1);
     b->bytes = size;
+    b->lent = false;
     b->storage = (storage){.refs = 1, .data = data, .nbytes = nbytes, .in_block = true, .borrowed = true};
     b->handle.storage = &b->storage;
     return &b->handle;

@@ -17,9 +17,12 @@
 
 /* ---- making -------------------------------------------------------------------------------- */
 
-/* The storage of the block that a handle lies in. */
+/* The block that a handle lies in, and its storage. */
+static tensor_block *tensor_block_of(tensor *t) {
+    return (tensor_block *)(void *)((char *)t - offsetof(tensor_block, handle));
+}
 static storage *tensor_home(tensor *t) {
-    return &((tensor_block *)(void *)((char *)t - offsetof(tensor_block, handle)))->storage;
+    return &tensor_block_of(t)->storage;
 }
 
 void tensor_unref(tensor *t) {
@@ -31,6 +34,20 @@ void tensor_unref(tensor *t) {
     storage_unref(s); /* t may be gone after that */
     if (!in_storage) recycle_free(t, sizeof *t);
     else if (s != home) storage_unref(home);
+}
+
+void *tensor_room_take(tensor *t) {
+    if (!t->in_storage || atomic_load_explicit(&t->refs, memory_order_acquire) != 1) return NULL;
+    tensor_block *b = tensor_block_of(t);
+    if (b->lent) return NULL;
+    b->lent = true;
+    return b->room;
+}
+
+bool tensor_room_give(tensor *t, const void *p) {
+    if (!t->in_storage || p != tensor_block_of(t)->room) return false;
+    tensor_block_of(t)->lent = false;
+    return true;
 }
 
 void tensor_moved(tensor *t, const storage *before) {

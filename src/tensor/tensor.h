@@ -20,7 +20,7 @@
 #include "base/diag.h"
 #include "tensor/dtype.h"
 
-enum { TENSOR_MAX_DIMS = 64, TENSOR_INLINE_DIMS = 6, TENSOR_ALIGNMENT = 64 };
+enum { TENSOR_MAX_DIMS = 64, TENSOR_INLINE_DIMS = 6, TENSOR_ALIGNMENT = 64, TENSOR_ROOM = 3 };
 
 typedef struct storage {
     atomic_int refs;
@@ -83,12 +83,20 @@ typedef struct tensor_block {
     storage storage;
     tensor handle;
     size_t bytes; /* of the whole block, as recycle_alloc was asked */
+    bool lent;    /* the room is in use */
+    void *room[TENSOR_ROOM];
 } tensor_block;
 /* A block with room for nbytes of aligned, uninitialised data; its handle is set up but for the storage it refers to. NULL without memory, and
  * where the allocator of tensor data is not the default one. */
 tensor *tensor_block_new(size_t nbytes);
 /* t refers to another storage than `before`: a handle in a block holds that block when it no longer refers to its storage. */
 void tensor_moved(tensor *t, const storage *before);
+
+/* The room in t's block: for what a program gets that t is given to, so that a result is one block. NULL if there is none, or others
+ * refer to t as well. */
+void *tensor_room_take(tensor *t);
+/* Whether p is the room in t's block; it is no longer in use then. */
+bool tensor_room_give(tensor *t, const void *p);
 
 static inline tensor *tensor_ref(tensor *t) {
     atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);

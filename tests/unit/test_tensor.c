@@ -838,8 +838,27 @@ static void test_allocator(void **state) {
     tensor_set_allocator(NULL);
 }
 
+/* A new tensor's block has room for one thing, and only for its sole owner. */
+static void test_room(void **state) {
+    (void)state;
+    int64_t sizes[1] = {5};
+    tensor *t;
+    assert_int_equal(tensor_new(NULL, DT_FLOAT32, 1, sizes, &t), CTSC_OK);
+    tensor_ref(t);
+    assert_null(tensor_room_take(t));
+    tensor_unref(t);
+    void *room = tensor_room_take(t);
+    assert_int_equal(room != NULL, t->in_storage);
+    assert_null(tensor_room_take(t));
+    assert_false(tensor_room_give(t, sizes));
+    if (room) assert_true(tensor_room_give(t, room));
+    assert_ptr_equal(tensor_room_take(t), room);
+    tensor_unref(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_room),
         cmocka_unit_test(test_promotion),
         cmocka_unit_test(test_half),
         cmocka_unit_test(test_elements),
