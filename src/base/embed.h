@@ -2,7 +2,7 @@
 /*
  * embed.h - the texts inside the library: operators' schemas, and the Python and TorchScript of frontend/prelude.
  *
- * They are a fifth of the library as they are and a thirtieth compressed, so they are embedded as gzip makes them (the build keeps these files
+ * They would be a fifth of the library; compressed they are a sixth of that. So they are embedded as gzip makes them (the build keeps these files
  * under BUILD/embedded) and inflated one by one, when they are first read.
  */
 #ifndef CTSC_BASE_EMBED_H
