@@ -76,8 +76,9 @@ ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt) {
 /* ---- operands --------------------------------------------------------------------------- */
 
 static void pw_operand_scalar(pw_operand *o, dtype dt) {
-    o->scalar_storage = (storage){.data = o->scalar_data, .nbytes = sizeof o->scalar_data};
-    o->scalar = (tensor){.dtype = (uint8_t)dt, .numel = 1, .storage = &o->scalar_storage};
+    /* One reference is the operand's own, so that who takes and drops another does not free it. */
+    o->scalar_storage = (storage){.refs = 1, .data = o->scalar_data, .nbytes = sizeof o->scalar_data};
+    o->scalar = (tensor){.refs = 1, .dtype = (uint8_t)dt, .numel = 1, .storage = &o->scalar_storage};
     o->scalar.sizes = o->scalar.strides = o->scalar.inline_dims;
     o->t = &o->scalar;
 }
