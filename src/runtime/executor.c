@@ -7,6 +7,7 @@
  */
 #include "runtime/executor.h"
 
+#include "ir/alias.h"
 #include "passes/passes.h"
 #include "runtime/bytecode.h"
 
@@ -26,16 +27,37 @@ ctsc_status executor_optimise_graph(graph *g, int level, diag *d) {
     return pass_run_list(&cx, g, executor_passes[level], NULL);
 }
 
-/* Is all that can happen to a module of class c in its forward? Then what forward leaves alone stays as it is. */
-static bool executor_only_forward(const class_info *c) {
-    int methods = 0;
-    for (size_t i = 0; i < c->methods.len; i++) methods += strncmp(c->methods.data[i]->name, "__", 2) != 0;
-    return methods == 1 && !c->forward_hooks.len && !c->forward_pre_hooks.len;
+static bool executor_graph_changes_nothing(graph *g) {
+    alias_db *db = alias_new(g);
+    bool same = db != NULL;
+    for (const node *n = g->root->first; n && same; n = n->next) same = !alias_writes_world(db, n);
+    if (db) alias_free(db);
+    return same;
+}
+
+/* Does a call of f leave what was there before as it is? A function that is not understood may do anything. */
+static bool executor_changes_nothing(function *f) {
+    diag lost = {0};
+    graph *g = f->graph || function_ensure_compiled(f, &lost) == CTSC_OK ? graph_clone(f->graph) : NULL;
+    bool same = g && pipeline_inline(g, &lost) == CTSC_OK && !arena_failed(&g->arena) && executor_graph_changes_nothing(g);
+    graph_free(g);
+    diag_clear(&lost);
+    return same;
+}
+
+/* Is all that can happen to a module of class c in f? Then what f leaves alone stays as it is. */
+static bool executor_changes_only_by(const class_info *c, const function *f) {
+    if (c->forward_hooks.len || c->forward_pre_hooks.len) return false;
+    for (size_t i = 0; i < c->methods.len; i++) {
+        function *other = c->methods.data[i];
+        if (other != f && strncmp(other->name, "__", 2) != 0 && !executor_changes_nothing(other)) return false;
+    }
+    return true;
 }
 
 /* Folding batch norms into weights changes results by rounding: that is for the level that fuses. */
-static ctsc_status executor_freeze(graph *g, int level, const object *self, diag *d) {
-    if (!self || !executor_only_forward(self->cls->cls)) return CTSC_OK;
+static ctsc_status executor_freeze(const function *f, graph *g, int level, const object *self, diag *d) {
+    if (!self || !executor_changes_only_by(self->cls->cls, f)) return CTSC_OK;
     pass_ctx cx = {.diag = d, .self = (object *)self};
     return pass_run_list(&cx, g,
                          level < 2 ? "[freeze,peephole,fold-constants,lower-tuples,dce]"
@@ -54,7 +76,7 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
     if (!g) return diag_no_memory(d);
     s = pipeline_inline(g, d);
     if (s == CTSC_OK) s = pass_run_list(&(pass_ctx){.diag = d, .device = executor_device(f)}, g, "scalar-constants,decompose,place", NULL);
-    if (s == CTSC_OK) s = executor_freeze(g, level, self, d);
+    if (s == CTSC_OK) s = executor_freeze(f, g, level, self, d);
     if (s == CTSC_OK) s = executor_optimise_graph(g, level, d);
     if (s == CTSC_OK) *out = g;
     else graph_free(g);
