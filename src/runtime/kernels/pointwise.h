@@ -17,7 +17,7 @@
 
 /* Vectorise loops of unknown length, and turn ?: into selects; neither changes a result. */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O2", "tree-vectorize", "vect-cost-model=dynamic", "no-trapping-math")
+#pragma GCC optimize("O3", "no-trapping-math")
 #endif
 
 #include "ir/scalar_ops_complex.h"
