@@ -63,7 +63,7 @@ endif
 CPPFLAGS += -Iinclude -Isrc -D_GNU_SOURCE
 # -ffp-contract=off: the same results whether or not the compiler may fuse a*b+c.
 CFLAGS += -std=c11 $(OPT) -g $(WARN) -fPIC -fvisibility=hidden -fno-strict-aliasing -fno-math-errno \
-          -ffp-contract=off -fno-omit-frame-pointer -fno-asynchronous-unwind-tables -pthread $(SANFLAGS)
+          -ffp-contract=off $(if $(SAN),-fno-omit-frame-pointer) -fno-asynchronous-unwind-tables -pthread $(SANFLAGS)
 # Loops are aligned; functions and jumps, which would add five percent to the library, are not.
 ifeq ($(findstring clang,$(CC)),)
 CFLAGS += -fno-align-functions -fno-align-jumps
