@@ -99,6 +99,7 @@ $(BUILD)/src/frontend/upgraders.o: src/frontend/prelude/upgraders.py
 $(BUILD)/src/runtime/native.o: $(wildcard src/frontend/prelude/classes/*.py)
 $(BUILD)/src/runtime/composite.o: $(shell find src/frontend/prelude/operators* -name '*.py')
 $(BUILD)/src/frontend/prelude.o: $(shell find src/frontend/prelude -name '*.py')
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c)): $(wildcard src/runtime/cuda/kernels/*)
 
 $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@rm -f $@
