@@ -119,6 +119,7 @@ $(BUILD)/embedded/%.gz: %
 	$(Q)gzip -9nc $< > $@
 # The same for what is taken in as it is, with .incbin.
 $(BUILD)/src/codegen/cuda_headers.o: $(wildcard src/ir/scalar_ops*.h src/codegen/nest_c*.h) src/codegen/nvrtc_stdint.h src/tensor/element.h
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c)): $(wildcard src/runtime/cuda/kernels/*)
 
 $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@rm -f $@
