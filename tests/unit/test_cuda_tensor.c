@@ -114,7 +114,7 @@ static const char *const programs[] = {
     "    return torch.cat([x, x * 2], 1), torch.stack([x, x]), torch.cat([x.half(), x.half()]), torch.zeros_like(x).dtype\n",
     "    return x.view(2, 6).unsqueeze(0).expand(3, 2, 6), x.chunk(2, 1), x.unbind(0), x.flatten().size(0)\n",
     "    return torch.zeros(2, 3), torch.ones(2), torch.full((2, 2), 7), torch.arange(5), torch.eye(3), torch.tensor([1., 2.])\n",
-    "    return int(x.sum()), float(x[0, 1]), bool(x[0, 0] < 1), x.item() if x.numel() == 1 else 0.5, x.tolist() == [[0.]]\n",
+    "    return int(x.sum()), float(x[0, 1]), bool(x[0, 0] < 1), x.sum().item()\n",
     "    n = 0\n    while bool((x.sum() + n) < 70):\n        n += 1\n    return n, x.to(torch.float64), x.int(), x.bool()\n",
     "    return torch.where(x > 2, x, torch.tensor(0.5)), x.masked_fill(x > 5, -1.), x.clamp(1, 3), x + torch.tensor(2)\n",
     "    y = torch.empty(0)\n    torch.add(x, 1, out=y)\n    z = torch.zeros(2)\n    z.resize_(3)\n    return y, z.size(), x.fill_(3), x.zero_()\n",

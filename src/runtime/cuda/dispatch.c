@@ -68,6 +68,7 @@ static void dispatch_method(const op *o, char *out, size_t size) {
 /* What PyTorch runs in the operator's place, and compares the devices for. */
 static const struct { const char *key, *method, *names[3]; } dispatch_stand_ins[] = {
     {"aten::linear", "wrapper_addmm", {"mat1", "mat2", "self"}},
+    {"aten::matmul", "wrapper_mm", {"self", "mat2"}},
     {"aten::embedding", "wrapper__index_select", {"self", "index"}},
     {"aten::layer_norm", "wrapper__native_layer_norm", {"input", NULL, "weight"}},
 };

@@ -85,12 +85,20 @@ static void create_fill_loop(void *ctx, int64_t n, char *const *p, const int64_t
     })
 }
 
+static ctsc_status create_fill_there(op_ctx *cx, tensor *t, const value *v) {
+    tensor *one;
+    TRY(operand_to_tensor(cx, v, (dtype)t->dtype, &one));
+    ctsc_status st = tensor_copy(cx->diag, t, one);
+    tensor_unref(one);
+    return st;
+}
+
 ctsc_status create_fill(op_ctx *cx, tensor *t, const value *v) {
     dtype dt = (dtype)t->dtype;
     TRY(pw_require_fits(cx, v, dt));
     pw_operand operand;
+    if (tensor_device(t) != DEVICE_HOST) return create_fill_there(cx, t, v);
     TRY(pw_operand_init(cx, &operand, v, dt));
-    if (tensor_device(t) != DEVICE_HOST) return tensor_copy(cx->diag, t, operand.t);
     iter_run(t->ndim, t->sizes, 1, &t, create_fill_loop, operand.t, 0);
     return CTSC_OK;
 }
