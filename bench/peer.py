@@ -6,10 +6,11 @@
 
 Reads one JSON object per line and answers each with one:
     {"do": "load", "model": "x.py", "inputs": ["float32[5]:rand", ...], "threads": 1}   {"version": "..."} or {"error": "..."}
+         torch: "device": "cuda" and "how": "eager" or "compile" as well, instead of a script on the CPU
     {"do": "run", "seconds": 0.5}                                                        {"min_us": ..., "median_us": ...}
     {"do": "export", "model": ..., "inputs": ..., "to": "x.onnx"}   (torch)              {} or {"error": "..."}
 
-Samples are batches of calls of 20 microseconds at least, as in `ctsc bench`. The call is Python's, some tenths of a microsecond; there is
+Samples are batches of calls of 20 microseconds at least, as in `ctsc bench`; on a device they end with a wait. The call is Python's, some tenths of a microsecond; there is
 no other way to call either.
 """
 import importlib.util
@@ -22,11 +23,13 @@ BATCH_SECONDS = 20e-6
 SPEC = re.compile(r"(\w+)\[([\d,]*)\](?::(\w+))?$")
 
 
-def measure(call, seconds):
+def measure(call, seconds, wait=lambda: None):
     for _ in range(3):
         call()
+    wait()
     start = time.perf_counter()
     call()
+    wait()
     once = max(time.perf_counter() - start, 1e-9)
     batch = max(1, min(100000, int(BATCH_SECONDS / once) + 1))
     samples = []
@@ -35,6 +38,7 @@ def measure(call, seconds):
         start = time.perf_counter()
         for _ in range(batch):
             call()
+        wait()
         samples.append((time.perf_counter() - start) / batch)
     samples.sort()
     return {"min_us": samples[0] * 1e6, "median_us": samples[len(samples) // 2] * 1e6}
@@ -48,7 +52,7 @@ def parse(spec):
 class Torch:
     def __init__(self):
         import torch
-        self.torch = torch
+        self.torch, self.wait = torch, lambda: None
 
     def inputs(self, specs):
         made = []
@@ -58,17 +62,23 @@ class Torch:
             made.append(getattr(self.torch, fill)(*sizes, dtype=getattr(self.torch, dtype)))
         return made
 
-    def function(self, path):
+    def function(self, path, how=None, device="cpu"):
         spec = importlib.util.spec_from_file_location("model", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
+        if how:
+            f = module.Main().eval() if hasattr(module, "Main") else module.forward
+            f = f.to(device) if hasattr(module, "Main") else f
+            return self.torch.compile(f) if how == "compile" else f
         if hasattr(module, "Main"):
             return self.torch.jit.script(module.Main().eval())
         return self.torch.jit.script(module.forward)
 
     def load(self, q):
         self.torch.set_num_threads(q["threads"])
-        f, args = self.function(q["model"]), self.inputs(q["inputs"])
+        device = q.get("device", "cpu")
+        f, args = self.function(q["model"], q.get("how"), device), [x.to(device) for x in self.inputs(q["inputs"])]
+        self.wait = self.torch.cuda.synchronize if device != "cpu" else lambda: None
         with self.torch.no_grad():
             for _ in range(5):  # the first calls profile and compile
                 f(*args)
@@ -88,7 +98,7 @@ class Torch:
 
     def run(self, q):
         with self.torch.no_grad():
-            return measure(self.call, q["seconds"])
+            return measure(self.call, q["seconds"], self.wait)
 
 
 class Onnxruntime:

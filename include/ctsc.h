@@ -88,7 +88,9 @@ CTSC_API const char *ctsc_version(void); /* the library's: "0.1.0" */
 /* Whether the library can serve a program that was compiled with a header of this version: the same ABI, and a library that is not older.
  * Use: ctsc_compatible(CTSC_VERSION_STRING, CTSC_ABI_VERSION). */
 CTSC_API bool ctsc_compatible(const char *version, int abi);
-/* Threads one call may spread over; 0: one per core the process may use (the default). */
+/* Threads one call may spread over, with its kernels and with what the program forks (torch.jit.fork); 0: one per core the process may use (the
+ * default). Results do not depend on it: forked functions that print, draw random numbers or write what others see run in the program's order,
+ * and so do all of a call that has max_steps, max_bytes or a profiler. */
 CTSC_API void ctsc_set_threads(int n);
 
 /* Where all memory of the library comes from, that of tensors included: resize(ctx, p, size) gives a block of size bytes, aligned to 16, with the
@@ -245,11 +247,11 @@ typedef struct ctsc_compile_options {
 /* Compiles a Python file: functions as torch.jit.script compiles them, or a class derived from torch.nn.Module, which is
  * constructed at compile time. The entry is `o->entry`, else the function `forward`, else the class `Main` (built without arguments),
  * else the only scripted function or the only module class that no other one uses. A function becomes the method `forward` of a
- * module. Modules that the file imports are searched beside it. o may be NULL.
+ * module. Modules that the file imports are searched beside it, archives that it loads (torch.jit.load) from the working directory. o may be NULL.
  * Errors: CTSC_FAILED with the places in the source, several where they are independent. */
 CTSC_API ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o, ctsc_module **out, ctsc_error *e);
 /* The same for source in memory, which is copied. name: what messages and class names call it ("net.py"). Imports find only
- * what ctsc itself has. */
+ * what ctsc itself has, and archives cannot be loaded. */
 CTSC_API ctsc_status ctsc_module_compile_text(const char *name, const char *text, size_t len, const ctsc_compile_options *o,
                                               ctsc_module **out, ctsc_error *e);
 /* Writes an archive that ctsc and PyTorch's torch.jit.load read. The file appears whole or not at all: a failed or interrupted

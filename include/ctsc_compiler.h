@@ -49,6 +49,14 @@ CTSC_API ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *me
 /* Compiles kernels for another processor than this one: "sse2", "avx2", "avx512" ("host" for this one). Those that this machine cannot run can
  * be looked at (ctsc_module_graph_for); calls do without kernels then. Fails with CTSC_USAGE once a kernel was asked for. */
 CTSC_API ctsc_status ctsc_set_cpu(const char *name, ctsc_error *e);
+/* More flags of ctsc_module_graph_for: each group's kernel for a GPU, which need not be there. The method is called where its arguments are. */
+enum {
+    CTSC_GRAPH_CUDA = 32, /* as a loop nest and as CUDA C++ */
+    CTSC_GRAPH_PTX = 64,  /* as PTX, which NVRTC makes */
+    CTSC_GRAPH_SASS = 128 /* as the GPU's own code, which nvdisasm or cuobjdump prints */
+};
+/* The architecture that kernels for a GPU are shown for: "sm_90" (the default), "sm_80", .... Which there are, NVRTC says. */
+CTSC_API ctsc_status ctsc_set_cuda_arch(const char *name, ctsc_error *e);
 /* Native kernels made in this process so far. */
 typedef struct ctsc_kernel_stats {
     size_t size;         /* sizeof(ctsc_kernel_stats) */

@@ -9,6 +9,8 @@
  */
 #include "base/diag.h"
 
+#include "base/refs.h"
+
 #include <string.h>
 
 /* ---- sources ------------------------------------------------------------------------------- */
@@ -34,7 +36,7 @@ source *source_ref(source *s) {
 }
 
 void source_unref(source *s) {
-    if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!s || !refs_drop(&s->refs)) return;
     if (s->origin_free) s->origin_free(s->origin_ctx);
     mem_free(s->name);
     mem_free(s->text);
@@ -73,7 +75,7 @@ source_range source_original(source_range r) {
 
 /* ---- recording ----------------------------------------------------------------------------- */
 
-void diag_clear(diag *d) {
+void diag_drop(diag *d) {
     for (size_t i = 0; i < d->items.len; i++) {
         mem_free(d->items.data[i].text);
         source_unref(d->items.data[i].range.src);

@@ -64,7 +64,10 @@ typedef struct diag {
     uint64_t max_tensor; /* bytes that a tensor may take which is made under this diag; 0: no limit. diag_clear keeps it. */
 } diag;
 
-void diag_clear(diag *d);
+void diag_drop(diag *d); /* diag_clear where there is something */
+static inline void diag_clear(diag *d) {
+    if (d->status != CTSC_OK || d->items.data || d->exception) diag_drop(d);
+}
 /* Record a failure and return its status. d may be NULL. No memory for the text still records the
  * status. */
 ctsc_status diag_fail(diag *d, ctsc_status status, const char *fmt, ...)

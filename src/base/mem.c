@@ -76,6 +76,10 @@ mem_budget *mem_budget_use(mem_budget *b) {
     return before;
 }
 
+bool mem_is_bounded(void) {
+    return mem_thread_budget != NULL;
+}
+
 /* Whether the thread may take `size` bytes in place of those at p; counted at once, so that an allocation that fails has to be refunded. */
 static bool mem_spend(const void *p, size_t size) {
     mem_budget *b = mem_thread_budget;
@@ -92,8 +96,13 @@ static void mem_settle(const void *p, size_t size) {
     if (b && mem_current == mem_default_hook) b->left += (int64_t)size - (int64_t)malloc_usable_size((void *)p);
 }
 
+/* Nobody counts, and the allocator is malloc's. */
+static inline bool mem_is_plain(void) {
+    return mem_current == mem_default_hook && !mem_thread_budget;
+}
+
 void *mem_alloc(size_t size) {
-    return mem_resize(NULL, size);
+    return mem_is_plain() ? malloc(size ? size : 1) : mem_resize(NULL, size);
 }
 
 static void *mem_default_zalloc(size_t size) {
@@ -119,6 +128,10 @@ void *mem_resize(void *p, size_t size) {
 }
 
 void mem_free(void *p) {
+    if (mem_is_plain()) {
+        free(p);
+        return;
+    }
     if (!p) return;
     if (mem_thread_budget) mem_spend(p, 0);
     mem_current(mem_current_ctx, p, 0);

@@ -35,6 +35,7 @@ void mem_free(void *p);                   /* p may be NULL */
 typedef struct mem_budget { int64_t left; } mem_budget;
 /* Makes b (or none: NULL) the calling thread's; returns what was it before. */
 mem_budget *mem_budget_use(mem_budget *b);
+bool mem_is_bounded(void); /* the calling thread has one */
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t len);
 

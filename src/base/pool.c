@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool.c - worker threads and the jobs they help with.
+ * pool.c - worker threads, the jobs they help with, and the tasks they run.
  *
  * Method: a call cuts its range into at most POOL_PIECES pieces, puts a job on the list of open
  * jobs and works on it itself; idle workers join the first open job that has pieces left and takes
@@ -10,18 +10,25 @@
  * Invariants: a job lives on its caller's stack; it is off the list, and its count of helpers is
  * zero, before the caller returns. Workers start on demand and are never stopped; a thread that
  * cannot be started leaves the work to the others. A forked child has no workers and starts its
- * own.
+ * own. A task is on the list while it is offered; its state leaves TASK_OFFERED under the lock, and nobody but its maker touches
+ * it once it is TASK_OVER. Workers prefer jobs, whose callers wait for them, to tasks.
  * Tests: tests/unit/test_base.c
  */
 #include "base/pool.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 
-enum { POOL_PIECES = 64, POOL_MAX_THREADS = 256, POOL_SPINS = 2000 };
+enum {
+    POOL_PIECES = 64,
+    POOL_MAX_THREADS = 256,
+    POOL_SPINS = 2000,
+    POOL_BACKLOG = 2,      /* tasks per thread that wait to be begun: more would only hold memory */
+    POOL_STACK = 8 << 20,  /* tasks run and compile programs */
+};
+
+enum { TASK_OFFERED = 1, TASK_BEGUN, TASK_OVER };
 
 typedef struct pool_job {
     struct pool_job *next;
@@ -34,15 +41,18 @@ typedef struct pool_job {
 } pool_job;
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t pool_work = PTHREAD_COND_INITIALIZER; /* a job was opened */
+static pthread_cond_t pool_work = PTHREAD_COND_INITIALIZER; /* pool_opened was counted up */
 static pthread_cond_t pool_left = PTHREAD_COND_INITIALIZER; /* a helper left a job */
 static pool_job *pool_jobs;                                 /* open jobs; under pool_lock */
+static pool_task *pool_oldest, *pool_newest;                /* offered tasks; under pool_lock */
+static int pool_offered;                                    /* how many; under pool_lock */
 static int pool_started;                                    /* workers; under pool_lock */
-static int pool_sleeping;       /* workers waiting on pool_work; under pool_lock */
-static atomic_uint pool_opened; /* counts jobs, so that spinning workers see a new one */
+static int pool_sleeping;       /* threads waiting on pool_work; under pool_lock */
+static atomic_uint pool_opened; /* counts what idle threads look for: new jobs, tasks offered and tasks over */
 static atomic_int pool_limit;   /* threads per call; 0: not asked for yet */
 static pthread_once_t pool_once = PTHREAD_ONCE_INIT;
 static _Thread_local bool pool_inside; /* this thread is working on a piece */
+static _Thread_local pool_task *pool_current; /* ... or is running this task; NULL: none */
 
 static void pool_pause(void) {
 #if defined(__x86_64__)
@@ -92,36 +102,80 @@ static pool_job *pool_join(void) {
     return NULL;
 }
 
+/* Works on an open job, if there is one that takes a helper. */
+static bool pool_help_any(void) {
+    pthread_mutex_lock(&pool_lock);
+    pool_job *job = pool_join();
+    pthread_mutex_unlock(&pool_lock);
+    if (!job) return false;
+    pool_help(job);
+    /* The job may be gone as soon as helpers is 0: the lock keeps its caller from missing
+     * the signal, and the job is not touched after the count went down. */
+    pthread_mutex_lock(&pool_lock);
+    if (atomic_fetch_sub_explicit(&job->helpers, 1, memory_order_release) == 1)
+        pthread_cond_broadcast(&pool_left);
+    pthread_mutex_unlock(&pool_lock);
+    return true;
+}
+
+/* Under pool_lock. */
+static void pool_announce(void) {
+    atomic_fetch_add_explicit(&pool_opened, 1, memory_order_release);
+    if (pool_sleeping) pthread_cond_broadcast(&pool_work);
+}
+
+/* Under pool_lock. */
+static void pool_begin(pool_task *t) {
+    *(t->prev ? &t->prev->next : &pool_oldest) = t->next;
+    *(t->next ? &t->next->prev : &pool_newest) = t->prev;
+    pool_offered--;
+    atomic_store_explicit(&t->state, TASK_BEGUN, memory_order_relaxed);
+}
+
+/* The oldest task that is offered, of those of `maker` and what they have offered in turn (NULL: of all). Under pool_lock. */
+static pool_task *pool_find(const void *maker) {
+    for (pool_task *t = pool_oldest; t; t = t->next) {
+        const pool_task *of = t;
+        while (maker && of && of->maker != maker) of = of->parent;
+        if (of) return t;
+    }
+    return NULL;
+}
+
+static bool pool_run_any(const void *maker) {
+    pthread_mutex_lock(&pool_lock);
+    pool_task *t = pool_find(maker), *outer = pool_current;
+    if (t) pool_begin(t);
+    pthread_mutex_unlock(&pool_lock);
+    if (!t) return false;
+    pool_current = t;
+    t->run(t);
+    pool_current = outer;
+    pthread_mutex_lock(&pool_lock);
+    atomic_store_explicit(&t->state, TASK_OVER, memory_order_release);
+    pool_announce();
+    pthread_mutex_unlock(&pool_lock);
+    return true;
+}
+
+/* Until pool_opened has counted on from `seen`. */
+static void pool_idle(unsigned seen) {
+    for (int spins = POOL_SPINS; spins > 0; spins--) {
+        if (atomic_load_explicit(&pool_opened, memory_order_acquire) != seen) return;
+        pool_pause();
+    }
+    pthread_mutex_lock(&pool_lock);
+    pool_sleeping++;
+    while (atomic_load_explicit(&pool_opened, memory_order_relaxed) == seen) pthread_cond_wait(&pool_work, &pool_lock);
+    pool_sleeping--;
+    pthread_mutex_unlock(&pool_lock);
+}
+
 static void *pool_worker(void *unused) {
     (void)unused;
     for (;;) {
         unsigned seen = atomic_load_explicit(&pool_opened, memory_order_acquire);
-        pthread_mutex_lock(&pool_lock);
-        pool_job *job = pool_join();
-        pthread_mutex_unlock(&pool_lock);
-        if (job) {
-            pool_help(job);
-            /* The job may be gone as soon as helpers is 0: the lock keeps its caller from missing
-             * the signal, and the job is not touched after the count went down. */
-            pthread_mutex_lock(&pool_lock);
-            if (atomic_fetch_sub_explicit(&job->helpers, 1, memory_order_release) == 1)
-                pthread_cond_broadcast(&pool_left);
-            pthread_mutex_unlock(&pool_lock);
-            continue;
-        }
-        int spins = POOL_SPINS;
-        while (spins > 0 && atomic_load_explicit(&pool_opened, memory_order_acquire) == seen) {
-            pool_pause();
-            spins--;
-        }
-        if (spins > 0) continue;
-        pthread_mutex_lock(&pool_lock);
-        while (atomic_load_explicit(&pool_opened, memory_order_relaxed) == seen) {
-            pool_sleeping++;
-            pthread_cond_wait(&pool_work, &pool_lock);
-            pool_sleeping--;
-        }
-        pthread_mutex_unlock(&pool_lock);
+        if (!pool_help_any() && !pool_run_any(NULL)) pool_idle(seen);
     }
     return NULL;
 }
@@ -132,7 +186,8 @@ static void pool_after_fork(void) {
     pthread_cond_init(&pool_work, NULL);
     pthread_cond_init(&pool_left, NULL);
     pool_jobs = NULL;
-    pool_started = pool_sleeping = 0;
+    pool_oldest = pool_newest = NULL;
+    pool_started = pool_sleeping = pool_offered = 0;
 }
 
 static void pool_init(void) {
@@ -144,6 +199,7 @@ static void pool_start_workers(int want) {
     pthread_attr_t attr;
     if (pool_started >= want || pthread_attr_init(&attr) != 0) return;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, POOL_STACK);
     while (pool_started < want) {
         pthread_t thread;
         if (pthread_create(&thread, &attr, pool_worker, NULL) != 0) break;
@@ -158,8 +214,7 @@ static void pool_open(pool_job *job) {
     pool_start_workers(job->wanted);
     job->next = pool_jobs;
     pool_jobs = job;
-    atomic_fetch_add_explicit(&pool_opened, 1, memory_order_release);
-    if (pool_sleeping) pthread_cond_broadcast(&pool_work);
+    pool_announce();
     pthread_mutex_unlock(&pool_lock);
 }
 
@@ -202,4 +257,44 @@ void pool_for(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int
     if (!alone) pool_open(&job);
     pool_help(&job);
     if (!alone) pool_close(&job);
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------- */
+
+bool pool_offer(pool_task *t) {
+    int threads = pool_threads();
+    if (threads < 2) return false;
+    pthread_once(&pool_once, pool_init);
+    pthread_mutex_lock(&pool_lock);
+    bool room = pool_offered < POOL_BACKLOG * threads;
+    if (room) {
+        pool_start_workers(threads - 1);
+        t->parent = pool_current;
+        t->prev = pool_newest;
+        t->next = NULL;
+        *(pool_newest ? &pool_newest->next : &pool_oldest) = t;
+        pool_newest = t;
+        pool_offered++;
+        atomic_store_explicit(&t->state, TASK_OFFERED, memory_order_relaxed);
+        pool_announce();
+    }
+    pthread_mutex_unlock(&pool_lock);
+    return room;
+}
+
+bool pool_take_back(pool_task *t) {
+    if (atomic_load_explicit(&t->state, memory_order_relaxed) != TASK_OFFERED) return false;
+    pthread_mutex_lock(&pool_lock);
+    bool mine = atomic_load_explicit(&t->state, memory_order_relaxed) == TASK_OFFERED;
+    if (mine) pool_begin(t);
+    pthread_mutex_unlock(&pool_lock);
+    return mine;
+}
+
+void pool_wait(pool_task *t) {
+    for (;;) {
+        unsigned seen = atomic_load_explicit(&pool_opened, memory_order_acquire);
+        if (atomic_load_explicit(&t->state, memory_order_acquire) == TASK_OVER) return;
+        if (!pool_help_any() && !pool_run_any(t->maker)) pool_idle(seen);
+    }
 }

@@ -54,10 +54,9 @@ size_t recycle_size(size_t size) {
 }
 
 /* A block was taken, also where it did not come from the recycler. p NULL: none was. */
-static void *recycle_note(void *p, size_t size) {
+static void *recycle_note(void *p, size_t block) {
     recycle_watch *w = recycle_current ? recycle_current->watch : NULL;
     if (!w || !p) return p;
-    size_t block = recycle_size(size);
     w->blocks++;
     w->bytes += block;
     w->live += (int64_t)block;
@@ -65,34 +64,36 @@ static void *recycle_note(void *p, size_t size) {
     return p;
 }
 
-/* A block that was freed before; NULL if there is none. */
-static void *recycle_find(size_t size) {
+/* A block that was freed before; NULL if there is none. *block: the size of such blocks. */
+static inline void *recycle_find(size_t size, size_t *block) {
     recycler *r = recycle_current;
-    size_t block;
-    if (!RECYCLE_ON || !r || size > RECYCLE_MAX) return NULL;
-    int k = recycle_class(size, &block);
-    void *p = r->blocks[k];
+    *block = size;
+    if (!RECYCLE_ON || size > RECYCLE_MAX) return NULL;
+    int k = recycle_class(size, block);
+    void *p = r ? r->blocks[k] : NULL;
     if (!p) return NULL;
     memcpy(&r->blocks[k], p, sizeof(void *));
-    r->bytes -= block;
+    r->bytes -= *block;
     return p;
 }
 
 void *recycle_alloc(size_t size) {
-    void *p = recycle_find(size);
-    if (!p) p = mem_alloc(recycle_size(size));
+    size_t block;
+    void *p = recycle_find(size, &block);
+    if (!p) p = mem_alloc(block);
     if (!p && recycle_current && recycle_current->bytes) { /* what is kept for later may be what is missing now */
         recycler_clear(recycle_current);
-        p = mem_alloc(recycle_size(size));
+        p = mem_alloc(block);
     }
-    return recycle_note(p, size);
+    return recycle_note(p, block);
 }
 
 /* Fresh pages are zero already, and cost nothing until they are touched. */
 void *recycle_zalloc(size_t size) {
-    void *p = recycle_find(size);
-    p = p ? memset(p, 0, size) : mem_zalloc(recycle_size(size));
-    return recycle_note(p, size);
+    size_t block;
+    void *p = recycle_find(size, &block);
+    p = p ? memset(p, 0, size) : mem_zalloc(block);
+    return recycle_note(p, block);
 }
 
 void recycle_free(void *p, size_t size) {

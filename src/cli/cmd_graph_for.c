@@ -3,27 +3,55 @@
  * drawing of it. */
 #include "cli/cli.h"
 
+#include <ctsc_compiler.h>
+
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
-enum { OPT_KERNELS = 256, OPT_ASM, OPT_DOT, OPT_SVG, OPT_NO_LOCATIONS };
+enum { OPT_KERNELS = 256, OPT_ASM, OPT_DOT, OPT_SVG, OPT_NO_LOCATIONS, OPT_PTX, OPT_SASS, OPT_ARCH };
 
 typedef struct graph_for_args { cli_model model; cli_call call; unsigned flags; bool svg; } graph_for_args;
 
 static const struct argp_option graph_for_options[] = {
-    {"kernels", OPT_KERNELS, 0, 0, "also print the kernel of each fusion group, as a loop nest and as LLVM IR", 0},
+    {"kernels", OPT_KERNELS, 0, 0, "also print the kernel of each fusion group, as a loop nest and as LLVM IR; with --device cuda as CUDA C++", 0},
     {"asm", OPT_ASM, 0, 0, "also print the kernels in assembly language", 0},
+    {"ptx", OPT_PTX, 0, 0, "also print the kernels for a GPU as PTX (needs NVRTC, no GPU)", 0},
+    {"sass", OPT_SASS, 0, 0, "also print the kernels in the GPU's own code (needs NVRTC and nvdisasm or cuobjdump, no GPU)", 0},
+    {"arch", OPT_ARCH, "NAME", 0, "the GPU's architecture for --ptx and --sass: sm_90 (the default), sm_80, ...", 0},
     {"dot", OPT_DOT, 0, 0, "print a drawing of the graph for Graphviz instead", 0},
     {"svg", OPT_SVG, 0, 0, "print that drawing as SVG (runs Graphviz's dot)", 0},
     {"no-locations", OPT_NO_LOCATIONS, 0, 0, "leave out the comments with source locations", 0},
     {0}};
 
+static void graph_for_set_arch(struct argp_state *state, const char *name) {
+    ctsc_error *e = ctsc_error_new();
+    if (ctsc_set_cuda_arch(name, e) != CTSC_OK) argp_error(state, "--arch: %s", ctsc_error_message(e));
+    ctsc_error_free(e);
+}
+
+static bool graph_for_is_cuda(const graph_for_args *a) {
+    return a->call.device && strcmp(a->call.device, "cpu") != 0;
+}
+
+/* Of kernels for a GPU there are other texts. */
+static void graph_for_check(graph_for_args *a, struct argp_state *state) {
+    enum { CPU = CTSC_GRAPH_KERNELS | CTSC_GRAPH_ASM, GPU = CTSC_GRAPH_CUDA | CTSC_GRAPH_PTX | CTSC_GRAPH_SASS };
+    if (graph_for_is_cuda(a) && a->flags & CTSC_GRAPH_KERNELS) a->flags += CTSC_GRAPH_CUDA - CTSC_GRAPH_KERNELS;
+    if (graph_for_is_cuda(a) && a->flags & CTSC_GRAPH_ASM) argp_error(state, "--asm is for the CPU; for a GPU there are --ptx and --sass");
+    if (!graph_for_is_cuda(a) && a->flags & GPU) argp_error(state, "--ptx and --sass want --device cuda");
+    if (a->flags & CTSC_GRAPH_DOT && a->flags & (CPU | GPU))
+        argp_error(state, "--kernels, --asm, --ptx and --sass do not go with --dot and --svg");
+}
+
 static error_t graph_for_parse(int key, char *arg, struct argp_state *state) {
-    (void)arg;
     graph_for_args *a = state->input;
     switch (key) {
     case OPT_KERNELS: a->flags |= CTSC_GRAPH_KERNELS; break;
     case OPT_ASM: a->flags |= CTSC_GRAPH_ASM; break;
+    case OPT_PTX: a->flags |= CTSC_GRAPH_PTX; break;
+    case OPT_SASS: a->flags |= CTSC_GRAPH_SASS; break;
+    case OPT_ARCH: graph_for_set_arch(state, arg); break;
     case OPT_SVG: a->svg = true; /* fallthrough */
     case OPT_DOT: a->flags |= CTSC_GRAPH_DOT; break;
     case OPT_NO_LOCATIONS: a->flags &= ~(unsigned)CTSC_GRAPH_LOCATIONS; break;
@@ -31,10 +59,7 @@ static error_t graph_for_parse(int key, char *arg, struct argp_state *state) {
         state->child_inputs[0] = &a->model;
         state->child_inputs[1] = &a->call;
         break;
-    case ARGP_KEY_END:
-        if (a->flags & CTSC_GRAPH_DOT && a->flags & (CTSC_GRAPH_KERNELS | CTSC_GRAPH_ASM))
-            argp_error(state, "--kernels and --asm do not go with --dot and --svg");
-        break;
+    case ARGP_KEY_END: graph_for_check(a, state); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -59,7 +84,8 @@ static int graph_for_with(graph_for_args *a, ctsc_error *e) {
     char *text = NULL;
     int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
     if (!code) code = cli_read_inputs(&a->call.inputs, e);
-    if (!code) code = cli_place(a->call.device, m, &a->call.inputs, e);
+    bool shown = a->flags & (CTSC_GRAPH_CUDA | CTSC_GRAPH_PTX | CTSC_GRAPH_SASS); /* kernels can be without a GPU */
+    if (!code && !shown) code = cli_place(a->call.device, m, &a->call.inputs, e);
     const cli_inputs *in = &a->call.inputs;
     if (!code && ctsc_module_graph_for(m, a->call.method, in->nvalues, in->values, a->flags, &text, e) != CTSC_OK)
         code = cli_report(e);

@@ -17,6 +17,7 @@
 
 static const struct { const char *name; ctsc_dtype dtype; } inputs_dtypes[] = {
     {"float32", CTSC_FLOAT32}, {"float", CTSC_FLOAT32}, {"float64", CTSC_FLOAT64}, {"double", CTSC_FLOAT64},
+    {"float16", CTSC_FLOAT16}, {"half", CTSC_FLOAT16}, {"bfloat16", CTSC_BFLOAT16},
     {"int64", CTSC_INT64}, {"long", CTSC_INT64}, {"int32", CTSC_INT32}, {"int", CTSC_INT32},
     {"int16", CTSC_INT16}, {"int8", CTSC_INT8}, {"uint8", CTSC_UINT8}, {"bool", CTSC_BOOL}};
 
@@ -60,6 +61,22 @@ static bool inputs_fill(const ctsc_value *t, const char *how) {
     return true;
 }
 
+/* C has no type for half precision: such tensors are filled as float32, and converted. */
+static bool inputs_is_half(ctsc_dtype dt) {
+    return dt == CTSC_FLOAT16 || dt == CTSC_BFLOAT16;
+}
+
+static ctsc_status inputs_convert(ctsc_value **t, ctsc_dtype dt, ctsc_error *e) {
+    ctsc_value *to = ctsc_int_new(dt), *made = NULL;
+    ctsc_value *const args[] = {*t, to};
+    ctsc_status s = ctsc_call("aten::to.dtype", 2, args, &made, e);
+    ctsc_value_free(to);
+    if (s != CTSC_OK) return s;
+    ctsc_value_free(*t);
+    *t = made;
+    return s;
+}
+
 /* "float32[2,3]:rand"; *is_tensor tells whether the text is meant as one. */
 static ctsc_status inputs_tensor(const char *spec, bool *is_tensor, ctsc_value **out) {
     const char *bracket = strchr(spec, '[');
@@ -87,13 +104,14 @@ static ctsc_status inputs_tensor(const char *spec, bool *is_tensor, ctsc_value *
     if (*p != ']' || (p[1] && p[1] != ':')) return cli_complain(CTSC_USAGE, "--input %s: ']' expected", spec);
     ctsc_value *t = NULL;
     ctsc_error *e = ctsc_error_new();
-    ctsc_status s = ctsc_tensor_new(dt, n, sizes, &t, e);
+    ctsc_status s = ctsc_tensor_new(inputs_is_half(dt) ? CTSC_FLOAT32 : dt, n, sizes, &t, e);
+    bool filled = s == CTSC_OK && inputs_fill(t, p[1] ? p + 2 : "rand");
+    if (filled && inputs_is_half(dt)) s = inputs_convert(&t, dt, e);
     if (s != CTSC_OK) cli_report(e);
     ctsc_error_free(e);
-    if (s == CTSC_OK && !inputs_fill(t, p[1] ? p + 2 : "rand")) {
-        ctsc_value_free(t);
+    if (s != CTSC_OK || !filled) ctsc_value_free(t);
+    if (s == CTSC_OK && !filled)
         return cli_complain(CTSC_USAGE, "--input %s: the contents are rand, zeros, ones or arange", spec);
-    }
     if (s == CTSC_OK) *out = t;
     return s;
 }

@@ -276,7 +276,8 @@ static void emit_inputs(gpu_state *e) {
     for (int i = 0; i < n->nbuffers; i++)
         gpu_line(e, "%s%s *%s const b%d = p.b%d;", n->buffers[i]->written ? "" : "const ", gpu_memory_type(n->buffers[i]->dt),
                   n->buffers[i]->is_restrict ? "__restrict__" : "", i, i);
-    for (int i = 0; i < n->nints; i++) gpu_line(e, "const nest_index i%d = (nest_index)p.i%d;", i, i);
+    for (int i = 0; i < n->nints; i++)
+        if (e->int_inputs[i]) gpu_line(e, "const nest_index i%d = (nest_index)p.i%d;", i, i);
 }
 
 static void emit_kernel(gpu_state *e) {
@@ -298,8 +299,9 @@ ctsc_status nest_emit_cuda(nest *n, strbuf *out, cuda_kernel_shape *shape, diag 
     gpu_state e = {.n = n, .out = out};
     e.vars = mem_zalloc((size_t)(n->nvars + 1) * sizeof *e.vars);
     e.hazards = mem_zalloc((size_t)(n->nbuffers + n->nlocals + 1) * sizeof *e.hazards);
+    e.int_inputs = mem_zalloc((size_t)(n->nints + 1) * sizeof *e.int_inputs);
     e.offsets = mem_zalloc((size_t)(n->nlocals + 1) * sizeof *e.offsets);
-    st = e.vars && e.hazards && e.offsets ? gpu_note(&e, d) : diag_no_memory(d);
+    st = e.vars && e.hazards && e.int_inputs && e.offsets ? gpu_note(&e, d) : diag_no_memory(d);
     if (st == CTSC_OK) {
         emit_lay_out(&e);
         emit_kernel(&e);
@@ -311,6 +313,7 @@ ctsc_status nest_emit_cuda(nest *n, strbuf *out, cuda_kernel_shape *shape, diag 
     }
     mem_free(e.vars);
     mem_free(e.hazards);
+    mem_free(e.int_inputs);
     mem_free(e.offsets);
     return st;
 }

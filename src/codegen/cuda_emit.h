@@ -7,8 +7,11 @@
  * loops are shared by the team's threads, accumulations meet by shuffles and shared memory, all else is computed by each thread for
  * itself, and stores outside vector loops are made by one.
  *
- * The text includes "scalar_ops.h" and "nest_cuda.h", which whoever compiles it supplies (cuda_emit_headers): the definitions of operators are
- * the same single source as on the CPU. It is in the subset that C with a few macros for CUDA's words can compile as well: tests/cuda/shim.h.
+ * The text includes "codegen/nest_cuda.h" and through it "ir/scalar_ops.h", which whoever compiles it supplies (cuda_emit_headers): the definitions of
+ * operators are the same single source as on the CPU. It is C++ that the host's compiler takes as well, behind tests/cuda/shim.h.
+ *
+ * A grid may have any number of blocks. The quickest is as many as the rounds want, (rounds * team + block - 1) / block of them, without a limit: threads
+ * of short lives keep more accesses of memory under way than those that stride. Of a nest without a parallel loop there is one round.
  *
  * The kernel takes one struct by value, in this order, without gaps: a pointer per buffer of the nest; the ints (int64); the floats (double); begin
  * and end (int64), the piece of the parallel loop's range.
@@ -20,9 +23,8 @@
 
 typedef struct cuda_kernel_shape {
     int block;       /* threads of a block */
-    int team;        /* threads that take one round together: 1, 32 or `block` */
-    int vector;      /* rounds that one thread takes at a time where it is alone (16-byte accesses): begin is a multiple of it */
-    int shared;      /* bytes of dynamic shared memory */
+    int team;        /* threads that take one round together: 1, or the nest's team */
+    int shared;      /* bytes of dynamic shared memory of a block */
 } cuda_kernel_shape;
 
 /* Appends the source of extern "C" __global__ void kernel(...). Fails with CTSC_UNSUPPORTED for nests that fail (NEST_FAIL): loops of programs stay on the host.

@@ -103,8 +103,9 @@ static void expr_count(gpu_state *e, nest_expr *x, bool index) {
     }
     x->slot++;
     if (!first || expr_is_packed(e, x)) return;
+    bool all = x->op == NEST_LOAD || gpu_compares_indices(e, x);
     for (int i = 0; i < x->nargs; i++) {
-        bool passes = x->op == NEST_LOAD || (x->slot & GPU_INDEX && gpu_passes_index(x, i));
+        bool passes = all || (x->slot & GPU_INDEX && gpu_passes_index(x, i));
         expr_count(e, x->args[i], passes);
     }
 }
@@ -306,7 +307,7 @@ static void expr_operator(gpu_state *e, const nest_expr *x, bool top) {
     default: break;
     }
     if (bits) sb_printf(e->out, "(%s)", gpu_type(t)); /* C computes with ints at least */
-    expr_infix(e, x, gpu_value, top && !bits);
+    expr_infix(e, x, gpu_compares_indices(e, x) ? gpu_index : gpu_value, top && !bits);
 }
 
 /* ---- the two ways --------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@ enum { GPU_BLOCK = 256, GPU_SCRATCH = 32 * 8, GPU_MAX_PACKS = 16, GPU_MAX_PARTIA
 
 typedef struct gpu_var {
     bool is_index; /* it reaches an address or a bound: of type nest_index */
+    const nest_expr *definition; /* of a let */
     bool partial;  /* inside the loop that accumulates in it: this thread's share, name_N_part */
 } gpu_var;
 
@@ -43,6 +44,7 @@ typedef struct gpu_state {
     uint32_t mark, temps;
     gpu_var *vars;    /* by index */
     bool *hazards;     /* by index of the buffer, local ones after the others: written, and read by other threads of a team */
+    bool *int_inputs;  /* which int inputs are used as indices */
     size_t *offsets;   /* of local buffers in the team's shared memory */
     size_t team_bytes; /* of them all */
     cuda_kernel_shape shape;
@@ -59,12 +61,14 @@ typedef struct gpu_state {
 
 /* The parallel loop at the top; NULL: there is none. */
 nest_stmt *gpu_parallel_loop(const nest *n);
-/* Fills vars and hazards. CTSC_UNSUPPORTED: the nest fails somewhere. */
+/* Fills vars, hazards and int_inputs. CTSC_UNSUPPORTED: the nest fails somewhere. */
 ctsc_status gpu_note(gpu_state *e, diag *d);
 /* Variables from outside that `body` accumulates in, each with its accumulation. -1: more than max. */
 int gpu_accumulated(const nest_block *body, const nest_stmt **out, int max);
 /* Do stores in `body` want barriers around? */
 bool gpu_stores_hazard(const gpu_state *e, const nest_block *body);
+/* Does x compare an index with a number that is as small? Then 32 bits do for both. */
+bool gpu_compares_indices(const gpu_state *e, const nest_expr *x);
 /* Is v declared in `body`? */
 bool gpu_declares(const nest_block *body, const nest_var *v);
 

@@ -21,6 +21,34 @@ static int note_place(const nest *n, const nest_buffer *b) {
     return b->index + (b->local ? n->nbuffers : 0);
 }
 
+/* ---- comparisons ---------------------------------------------------------------------------------- */
+
+static bool note_is_small(const gpu_state *e, const nest_expr *x, int depth);
+
+/* An input, a variable or a constant: less than 2^30 if the nest is narrow (nest.h, point 11). Mutable variables may count further. */
+static bool note_is_small_leaf(const gpu_state *e, const nest_expr *x, int depth) {
+    if (x->op == NEST_CONST) return x->u.i > -(1 << 30) && x->u.i < 1 << 30;
+    if (x->op == NEST_INPUT) return true;
+    if (x->op != NEST_VAR || x->u.var->is_mutable) return false;
+    const gpu_var *v = &e->vars[x->u.var->index];
+    return v->is_index || (depth == 0 && v->definition && note_is_small(e, v->definition, 1));
+}
+
+/* A leaf, or the sum or difference of two. */
+static bool note_is_small(const gpu_state *e, const nest_expr *x, int depth) {
+    if (x->op != NEST_ADD && x->op != NEST_SUB) return note_is_small_leaf(e, x, depth);
+    return note_is_small_leaf(e, x->args[0], 1) && note_is_small_leaf(e, x->args[1], 1);
+}
+
+static bool note_is_index(const gpu_state *e, const nest_expr *x) {
+    return x->op == NEST_VAR && e->vars[x->u.var->index].is_index;
+}
+
+bool gpu_compares_indices(const gpu_state *e, const nest_expr *x) {
+    if (nest_ops[x->op].cls != 'C' || x->args[0]->type != NEST_I64) return false;
+    return (note_is_index(e, x->args[0]) && note_is_small(e, x->args[1], 0)) || (note_is_index(e, x->args[1]) && note_is_small(e, x->args[0], 0));
+}
+
 /* ---- indices -------------------------------------------------------------------------------------- */
 
 static void note_var(note_state *s, const nest_var *v) {
@@ -37,14 +65,17 @@ static void note_expr(note_state *s, nest_expr *x, bool index) {
     if (x->slot & how) return;
     x->slot |= how;
     if (x->op == NEST_VAR && index) note_var(s, x->u.var);
+    if (x->op == NEST_INPUT && index && x->type == NEST_I64) s->e->int_inputs[x->u.input] = true;
     if (x->op == NEST_LOAD) s->loaded[note_place(s->e->n, x->u.buffer)] = true;
-    for (int i = 0; i < x->nargs; i++) note_expr(s, x->args[i], x->op == NEST_LOAD || (index && gpu_passes_index(x, i)));
+    bool all = x->op == NEST_LOAD || gpu_compares_indices(s->e, x);
+    for (int i = 0; i < x->nargs; i++) note_expr(s, x->args[i], all || (index && gpu_passes_index(x, i)));
 }
 
 static void note_block(note_state *s, const nest_block *b) {
     for (const nest_stmt *t = b->first; t; t = t->next) {
         s->e->mark = nest_fresh_mark(s->e->n);
         if (t->kind == NEST_FOR) note_var(s, t->var);
+        if (t->kind == NEST_DECLARE) s->e->vars[t->var->index].definition = t->value;
         if (t->kind == NEST_FAIL) s->fails = true;
         note_expr(s, t->index, true);
         note_expr(s, t->begin, true);

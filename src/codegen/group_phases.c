@@ -19,7 +19,7 @@
 enum {
     PHASES_STORE_COST = 8, /* what is cheaper is computed again */
     PHASES_LOCAL = 8192,   /* elements of a row in a local buffer */
-    PHASES_SHARED = 32 * 1024, /* bytes of rows in a team's shared memory */
+    PHASES_SHARED = 64 * 1024, /* bytes of rows in a team's shared memory */
     PHASES_BESIDE = 4,     /* so many times smaller than S are outputs of other shapes, which one thread makes */
     PHASES_LITTLE = 4096,  /* or all of it is no more elements than this */
 };
@@ -314,8 +314,25 @@ int group_phases_open_flat(group_phases *f, nest_expr *begin, nest_expr *end) {
     return f->nreduced > 0;
 }
 
-/* A row in shared memory, which teams have little of. */
-static bool phases_find_shared(group_phases *f, dtype dt, group_stored *out) {
+/* May a value be stored where others are: does nobody read those in later phases, once it is there? */
+static bool phases_may_replace(group_phases *f, const group_stored *by) {
+    bool needed = false;
+    int others = f->nstored;
+    f->stored[f->nstored++] = *by;
+    for (int p = by->kept->t->depth + 2; p <= f->last; p++)
+        for (int i = 0; i < others; i++)
+            needed |= f->stored[i].buffer == by->buffer && phases_needs(f, p, f->stored[i].kept);
+    f->nstored = others;
+    return !needed;
+}
+
+/* A row in shared memory, which teams have little of: that of a value which nobody needs once k is made, else one of its own. */
+static bool phases_find_shared(group_phases *f, group_kept *k, group_stored *out) {
+    dtype dt = k->t->dt;
+    for (int i = 0; i < f->nstored; i++) {
+        *out = (group_stored){.kept = k, .buffer = f->stored[i].buffer, .local = true};
+        if (f->stored[i].local && out->buffer->dt == dt && phases_may_replace(f, out)) return true;
+    }
     int64_t length = group_bucket(f->s, group_phases_width(f)), bytes = length * (int64_t)dtype_size(dt);
     if (f->local_bytes + bytes > PHASES_SHARED) return false;
     f->local_bytes += bytes;
@@ -323,10 +340,12 @@ static bool phases_find_shared(group_phases *f, dtype dt, group_stored *out) {
     return out->local = true;
 }
 
-/* A place for a value of dtype dt. */
-static bool phases_find_place(group_phases *f, dtype dt, bool local, group_stored *out) {
+static bool phases_find_place(group_phases *f, group_kept *k, bool local, group_stored *out) {
     group_state *s = f->s;
-    if (s->target == GROUP_CUDA && local && phases_find_shared(f, dt, out)) return true;
+    dtype dt = k->t->dt;
+    *out = (group_stored){.kept = k};
+    if (s->target == GROUP_CUDA && local && phases_find_shared(f, k, out)) return true;
+    *out = (group_stored){.kept = k};
     for (int i = 0; i < s->noutputs; i++) {
         if (!f->full[i] || f->used[i] || s->outputs[i]->dt != dt) continue;
         f->used[i] = true;
@@ -351,8 +370,8 @@ void group_phases_store(group_phases *f, bool local) {
             if (k->t->depth != depth || k->t->ndim != f->ndim || !phases_same(f->ndim, k->t->sizes, f->sizes)) continue;
             if (phases_cost_of(f, k->t) < least) continue;
             for (int p = depth + 1; p <= f->last; p++) phases += phases_needs(f, p, k);
-            group_stored place = {.kept = k};
-            if (phases > 1 && phases_find_place(f, k->t->dt, local, &place)) f->stored[f->nstored++] = place;
+            group_stored place;
+            if (phases > 1 && phases_find_place(f, k, local, &place)) f->stored[f->nstored++] = place;
         }
 }
 

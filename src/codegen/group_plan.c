@@ -53,8 +53,7 @@ nest_expr *plan_expr(group_plan *p, arena *a, int slot) {
 
 /* ---- asking ----------------------------------------------------------------------------- */
 
-int64_t plan_slot_value(const group_plan *p, int slot, const value *args, const int64_t *slots) {
-    const group_slot *s = &p->slots.data[slot];
+static inline int64_t plan_compute(const group_slot *s, const value *args, const int64_t *slots) {
     switch (s->kind) {
     case SLOT_SIZE: return args[s->a].u.tensor->sizes[s->b];
     case SLOT_STRIDE: return args[s->a].u.tensor->strides[s->b];
@@ -75,7 +74,11 @@ int64_t plan_slot_value(const group_plan *p, int slot, const value *args, const 
     return 0;
 }
 
-static bool plan_argument_fits(const group_argument *g, const value *v) {
+int64_t plan_slot_value(const group_plan *p, int slot, const value *args, const int64_t *slots) {
+    return plan_compute(&p->slots.data[slot], args, slots);
+}
+
+static inline bool plan_argument_fits(const group_argument *g, const value *v) {
     if (v->tag != g->tag) return false;
     if (g->tag == V_TENSOR) {
         const tensor *t = v->u.tensor;
@@ -95,7 +98,7 @@ static bool plan_writes_alone(const group_plan *p, const value *args, size_t wri
     return !tensor_may_overlap(args[written].u.tensor);
 }
 
-static bool plan_relation_holds(const group_relation *r, const int64_t *slots) {
+static inline bool plan_relation_holds(const group_relation *r, const int64_t *slots) {
     switch (r->kind) {
     case SLOTS_EQUAL: return slots[r->a] == slots[r->b];
     case SLOT_IS: return slots[r->a] == r->k;
@@ -110,7 +113,8 @@ bool plan_fits(const group_plan *p, const value *args, int64_t *slots) {
         if (!plan_argument_fits(&p->arguments.data[i], &args[i])) return false;
     for (size_t i = 0; i < p->arguments.len; i++)
         if (p->arguments.data[i].written && !plan_writes_alone(p, args, i)) return false;
-    for (size_t i = 0; i < p->slots.len; i++) slots[i] = plan_slot_value(p, (int)i, args, slots);
+    const group_slot *s = p->slots.data;
+    for (size_t i = 0, n = p->slots.len; i < n; i++) slots[i] = plan_compute(&s[i], args, slots);
     for (size_t i = 0; i < p->relations.len; i++)
         if (!plan_relation_holds(&p->relations.data[i], slots)) return false;
     return true;

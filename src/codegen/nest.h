@@ -2,8 +2,8 @@
 /*
  * nest.h - the loop nest form: a small typed program over buffers that becomes one native function.
  *
- * Fusion groups, reductions and the scalar loops of programs are all lowered to it; the CPU emitter
- * (llvm_emit.c) and later a GPU one print it. An example, a += row sums of x * y, as nest_print shows it:
+ * Fusion groups, reductions and the scalar loops of programs are all lowered to it; llvm_emit.c prints it for the CPU,
+ * cuda_emit.c for a GPU. An example, a += row sums of x * y, as nest_print shows it:
  *
  *     nest row_dot(float32 *restrict x, float32 *restrict y, float32 *restrict a, int rows, int cols) {
  *         parallel for (i64 r = 0; r < rows; r += 1) {
@@ -37,9 +37,9 @@
  *      unroll    constant bounds: no loop remains.
  * 7. A restrict buffer shares no byte with another buffer, unless neither of the two is written.
  * 8. fail(code, value) ends the kernel: it returns code (> 0) and stores value through its argument `fault`.
- * 9. A nest with a team: on a GPU several threads take a round of the parallel loop together (cuda_emit.h). Then each vector loop that is
+ * 9. A nest with a team: on a GPU nest->team threads take a round of the parallel loop together (cuda_emit.h). Then each vector loop that is
  *    not inside another one may be cut between them anywhere, and what it stores is read only by later loops. A local buffer belongs to
- *    the round.
+ *    the round. Nothing is accumulated in a variable from outside such a loop in two ways.
  * 10. nest->contract lets a * b + c become one rounding, in the nest's arithmetic and in the functions called;
  *    nest->contract_inside lets it inside the functions, and in accumulations of a product.
  *

@@ -29,6 +29,7 @@
  *   py_torch.c      the module `torch` and those below       py_ops.c          operators on objects
  *   py_tensor.c     tensors: attributes, methods, operators  py_tensor_data.c  tensors of nested sequences
  *   py_tensor_index.c  t[...]                                py_jit.c          torch.jit
+ *   py_script.c     modules of archives: torch.jit.load
  *   prelude.c       the embedded Python files: torch.nn, torch.functional, ...
  *
  * Errors: functions returning py_object * or bool give NULL / false with the diagnostic filled in p->diag.
@@ -39,8 +40,9 @@
 #define CTSC_FRONTEND_PY_H
 
 #include "frontend/ast.h"
-#include "ir/op.h"
 #include "frontend/suggest.h"
+#include "ir/op.h"
+#include "ir/unit.h"
 
 typedef struct py py;
 typedef struct py_object py_object;
@@ -187,6 +189,12 @@ typedef struct py_host {
     uint64_t max_steps; /* statements and calls; 0: PY_MAX_STEPS */
     uint64_t max_bytes; /* of the tensors, strings and lists made; 0: three quarters of the machine's memory */
     void (*print)(void *ctx, const char *text, size_t len); /* print() at module level; NULL discards */
+    /* torch.jit.load: *root, the module's object, is a reference. NULL: archives cannot be read, and then nothing below is called. */
+    ctsc_status (*load_archive)(void *ctx, diag *d, const char *path, value *root);
+    /* Runs a method of such an object, which is the first argument, with its class's hooks. */
+    ctsc_status (*call_method)(void *ctx, diag *d, function *f, size_t nargs, const value *args, value *result);
+    /* torch.jit.freeze: *frozen is an object like load_archive's; o stays as it is. */
+    ctsc_status (*freeze)(void *ctx, diag *d, object *o, bool fold, value *frozen);
     bool skip_init; /* torch.nn.init and random fills do nothing: the weights come from elsewhere */
 } py_host;
 
@@ -332,6 +340,11 @@ bool py_is_overload(const py_object *o); /* declared by @torch.jit._overload (py
  * Union[int, None], made by py_type_union. */
 py_object *py_type_subscript(py *p, source_range r, py_object *o, py_object *key);
 py_object *py_type_union(py *p, source_range r, py_object *a, py_object *b);
+
+/* The object of an archive's module (torch.jit.load), borrowed; NULL: o is no such module (py_script.c). */
+object *py_archive_object(const py_object *o);
+/* An attribute of an nn.Module's instance, in whichever registry it is; NULL: none. */
+py_object *py_module_data(const py_object *instance, const char *name);
 
 /* The embedded text of module "torch.nn.modules.linear"; NULL: none (prelude.c). */
 const char *prelude_text(const char *dotted, size_t *len, bool *is_package);

@@ -251,7 +251,7 @@ static py_object *jit_no_trace(PY_ARGS) {
 static py_object *jit_no_file(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return py_unsupported(
-        p, r, "torch.jit.save, load and freeze are not available while a program is being compiled");
+        p, r, "torch.jit.save is not available while a program is being compiled");
 }
 
 /* torch.jit.Attribute(value, type): an instance that holds both. */
@@ -287,8 +287,6 @@ static const py_row jit_rows[] = {
     {"torch.jit.trace", jit_no_trace},
     {"torch.jit.trace_module", jit_no_trace},
     {"torch.jit.save", jit_no_file},
-    {"torch.jit.load", jit_no_file},
-    {"torch.jit.freeze", jit_no_file},
     {"torch.jit.optimize_for_inference", jit_identity},
     {"torch.jit.set_fusion_strategy", jit_none},
     {"torch.jit.enable_onednn_fusion", jit_none},
@@ -315,7 +313,7 @@ static bool jit_fill(py *p, py_object *mod) {
 }
 
 bool py_jit_module(py *p, const char *dotted, py_object *mod) {
-    if (!strcmp(dotted, "torch.jit")) return jit_fill(p, mod) && py_add_rows(p, mod, jit_rows);
+    if (!strcmp(dotted, "torch.jit")) return jit_fill(p, mod) && py_add_rows(p, mod, jit_rows) && py_add_rows(p, mod, py_script_rows);
     if (!strcmp(dotted, "torch.overrides")) return py_add_rows(p, mod, jit_rows);
     return false;
 }

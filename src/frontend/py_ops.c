@@ -104,11 +104,12 @@ static bool ops_context(py *p, op_ctx *cx) {
     return true;
 }
 
+/* Tensors of the evaluator are on the host, whatever device they are asked for on: where weights live is decided when the program runs. */
 static bool ops_device(ops_fit *f, const py_object *o, value *out) {
     if (o->kind != PY_VALUE) return false;
-    if (o->u.v.tag == V_DEVICE) return ops_give(o->u.v, out);
+    if (o->u.v.tag == V_DEVICE) return ops_give(value_device(DEVICE_HOST), out);
     if (!f->convert) return false;
-    if (o->u.v.tag == V_INT && o->u.v.u.i >= 0) return ops_give(value_device(o->u.v.u.i + 1), out);
+    if (o->u.v.tag == V_INT && o->u.v.u.i >= 0) return ops_give(value_device(DEVICE_HOST), out);
     if (o->u.v.tag != V_STR) return false;
     op_ctx cx;
     diag ignored = {0};
@@ -117,9 +118,8 @@ static bool ops_device(ops_fit *f, const py_object *o, value *out) {
     value v = value_none();
     bool ok = op_call(&cx, "aten::device", 1, &o->u.v, &v) == CTSC_OK && v.tag == V_DEVICE;
     diag_clear(&ignored);
-    if (ok) return ops_give(v, out);
     value_unref(v);
-    return false;
+    return ok && ops_give(value_device(DEVICE_HOST), out);
 }
 
 static bool ops_list(ops_fit *f, type *t, const argument *arg, const py_object *o, value *out) {

@@ -299,6 +299,13 @@ static py_object *tensor_cpu(PY_ARGS) {
     return self;
 }
 
+/* Stays on the host, as all tensors of the evaluator (py_ops.c). */
+static py_object *tensor_cuda(PY_ARGS) {
+    py_object *a[3];
+    if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "cuda", "device? non_blocking? memory_format?", PY_GIVEN, a)) return NULL;
+    return self;
+}
+
 static py_object *tensor_new_tensor(PY_ARGS) {
     py_object *a[4];
     if (!tensor_self(p, r, &self, &nargs, &args)) return NULL;
@@ -318,7 +325,6 @@ static py_object *tensor_numpy(PY_ARGS) {
     py_object *mod = py_import(p, r, "numpy"), *cls = mod ? py_getattr(p, r, mod, "ndarray") : NULL;
     return cls ? py_call(p, r, cls, 1, &self, 0, NULL, NULL) : NULL;
 }
-static py_object *tensor_cuda(PY_ARGS) { return PY_UNUSED_PARAMS, tensor_refuse(p, r, "cuda"); }
 static py_object *tensor_backward(PY_ARGS) {
     return PY_UNUSED_PARAMS, tensor_refuse(p, r, "backward");
 }

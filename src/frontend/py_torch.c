@@ -100,22 +100,13 @@ static bool torch_dtype_of(py *p, source_range r, const py_object *o, int64_t *o
     return py_fail(p, r, "TypeError", "dtype must be a torch.dtype, not %s", py_type_name(o)), false;
 }
 
-static bool torch_on_cpu(py *p, source_range r, const py_object *device) {
-    if (!device || py_is_none(device)) return true;
-    const char *name = py_as_text(device);
-    bool cpu = name ? !strncmp(name, "cpu", 3)
-                    : device->kind == PY_VALUE && device->u.v.tag == V_DEVICE && !device->u.v.u.device;
-    if (!cpu) py_unsupported(p, r, "tensors can be made on the CPU only");
-    return cpu;
-}
-
 static py_object *torch_tensor(PY_ARGS) {
     py_object *a[5];
     (void)self;
     int64_t dt;
     bool grad = false;
     if (!py_bind(p, r, "tensor", "data dtype? device? requires_grad? pin_memory?", PY_GIVEN, a)) return NULL;
-    if (!torch_dtype_of(p, r, a[1], &dt) || !torch_on_cpu(p, r, a[2])) return NULL;
+    if (!torch_dtype_of(p, r, a[1], &dt)) return NULL;
     if (a[3] && !py_truth(p, r, a[3], &grad)) return NULL;
     tensor *t;
     if (!py_tensor_from_data(p, r, a[0], dt, &t)) return NULL;
@@ -156,7 +147,7 @@ static py_object *torch_as_tensor(PY_ARGS) {
     (void)self;
     int64_t dt;
     if (!py_bind(p, r, "as_tensor", "data dtype? device?", PY_GIVEN, a)) return NULL;
-    if (!torch_dtype_of(p, r, a[1], &dt) || !torch_on_cpu(p, r, a[2])) return NULL;
+    if (!torch_dtype_of(p, r, a[1], &dt)) return NULL;
     if (py_array_tensor(a[0])) a[0] = py_array_tensor(a[0]);
     if (py_is_tensor(a[0]) && (dt < 0 || a[0]->u.v.u.tensor->dtype == dt)) return a[0];
     tensor *t;
@@ -408,7 +399,20 @@ static py_object *torch_typename(PY_ARGS) {
 
 static py_object *torch_false(PY_ARGS) { return PY_UNUSED_PARAMS, p->false_; }
 static py_object *torch_none(PY_ARGS) { return PY_UNUSED_PARAMS, p->none; }
-static py_object *torch_zero(PY_ARGS) { return PY_UNUSED_PARAMS, py_int(p, 0); }
+/* A device is there if a tensor can be made on it. */
+static bool torch_has_cuda(int index) {
+    const int64_t none = 0;
+    tensor *t;
+    if (index >= DEVICE_MAX || tensor_new_on(NULL, index + 1, DT_UINT8, 1, &none, &t) != CTSC_OK) return false;
+    tensor_unref(t);
+    return true;
+}
+static py_object *torch_cuda_available(PY_ARGS) { return PY_UNUSED_PARAMS, py_bool(p, torch_has_cuda(0)); }
+static py_object *torch_cuda_count(PY_ARGS) {
+    int n = 0;
+    while (torch_has_cuda(n)) n++;
+    return PY_UNUSED_PARAMS, py_int(p, n);
+}
 static py_object *torch_one(PY_ARGS) { return PY_UNUSED_PARAMS, py_int(p, 1); }
 static py_object *torch_identity(PY_ARGS) {
     (void)r, (void)self, (void)nkw, (void)names, (void)kwargs;
@@ -460,10 +464,10 @@ static const py_row torch_rows[] = {
     {"torch._C._load_data", torch_load_data},
     {"torch._C._get_tracing_state", torch_none},
     {"torch._C._log_api_usage_once", torch_none},
-    {"torch.cuda.is_available", torch_false},
+    {"torch.cuda.is_available", torch_cuda_available},
     {"torch.cuda.is_initialized", torch_false},
-    {"torch.cuda.is_bf16_supported", torch_false},
-    {"torch.cuda.device_count", torch_zero},
+    {"torch.cuda.is_bf16_supported", torch_cuda_available},
+    {"torch.cuda.device_count", torch_cuda_count},
     {"torch.cuda.manual_seed", torch_none},
     {"torch.cuda.manual_seed_all", torch_none},
     {"torch.cuda.empty_cache", torch_none},
@@ -630,7 +634,8 @@ bool py_torch_module(py *p, const char *dotted, py_object *mod) {
         known |= !strcmp(torch_modules[i].name, dotted);
     if (!known) return false;
     if (!strcmp(dotted, "torch") && !torch_fill(p, mod)) return false;
-    return torch_fill_other(p, mod, dotted) && torch_add_classes(p, mod) && py_add_rows(p, mod, torch_rows);
+    return torch_fill_other(p, mod, dotted) && torch_add_classes(p, mod) && py_add_rows(p, mod, torch_rows) &&
+           py_add_rows(p, mod, py_script_rows);
 }
 
 /* ---- members on demand ----------------------------------------------------------------------- */

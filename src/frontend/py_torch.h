@@ -48,6 +48,7 @@ bool py_typing_module(py *p, const char *dotted, py_object *mod);  /* py_typing.
 bool py_math_module(py *p, const char *dotted, py_object *mod);    /* py_math.c */
 bool py_classes_module(py *p, const char *dotted,
                        py_object *mod); /* py_classes.c: enum, collections.namedtuple, dataclasses, copy */
+extern const py_row py_script_rows[]; /* py_script.c: of torch.jit and torch._C */
 py_object *py_jit_missing(py *p, py_object *mod, const char *name);
 py_object *py_plain_type(py *p, const char *name); /* a PY_TYPE without subscript */
 py_object *py_named_tuple_base(py *p, py_object *mod); /* typing.NamedTuple */

@@ -11,6 +11,7 @@
  * Tests: tests/lang, tests/corpus
  */
 #include "frontend/source.h"
+#include "ir/unit_copy.h"
 
 void *source_fail(program *g, source_range r, const char *fmt, ...) {
     va_list ap;
@@ -30,6 +31,8 @@ static void source_release(program *g) {
     vec_free(&g->held);
     vec_free(&g->defaults);
     ptrmap_free(&g->objects);
+    unit_copy_free(g->archives);
+    g->archives = NULL;
 }
 
 static void source_free(void *ctx) {

@@ -14,6 +14,7 @@
  *   source_class.c     script classes, NamedTuples, enums, interfaces, dataclasses
  *   source_plan.c      what an nn.Module instance has
  *   source_module.c    an nn.Module instance -> class type (shared between equal modules, else mangled), object
+ *   source_archive.c   modules of archives that the program has loaded
  *
  * Names: "__torch__." + the module's dotted name + the class's or function's; the program's own file is
  * named by its stem.
@@ -53,6 +54,7 @@ typedef struct program {
     int declaring;       /* classes being declared */
     VEC(type *) pending; /* script classes in order of declaration; ... */
     size_t finished;     /* ... the first ones have their attributes */
+    struct unit_copy *archives; /* what came from archives; NULL: nothing so far, or everything is compiled */
 } program;
 enum { SOURCE_MAX_DEPTH = 150 };
 
@@ -85,7 +87,8 @@ typedef struct module_failed {
 } module_failed;
 
 /* The Python side of a module's class type: class_info->source points at it. Two instances of one Python
- * class share it if everything here that a method could notice is equal. */
+ * class share it if everything here that a method could notice is equal. A module of an archive has one of its own, of which only
+ * the first four members are set; its class does not point back. */
 typedef struct module_type {
     program *prog;
     type *cls;
@@ -204,6 +207,10 @@ module_type *source_module_type(program *g, source_range r, py_object *instance)
 /* false with PyTorch's error: super().__init__() has not run. */
 bool source_module_initialized(program *g, source_range r, const py_object *instance);
 bool source_module_object(program *g, source_range r, py_object *instance, value *out);
+/* What an archive's class, value or module is in the program; NULL or false: the copying failed. */
+type *source_archive_type(program *g, type *t);
+bool source_archive_value(program *g, value v, value *out);
+module_type *source_archive_module(program *g, const object *o, py_object *instance);
 function *source_module_method(program *g, module_type *m, const char *name);
 function *source_module_super(program *g, module_type *m, const py_object *behind,
                               const char *name);

@@ -93,7 +93,7 @@ static const char *module_between(program *g, const char *name, const char *pref
 
 function *source_module_method(program *g, module_type *m, const char *name) {
     function *known = class_find_method(m->cls, name);
-    if (known) return known;
+    if (known || !m->cls->cls->source) return known;
     py_object *o = py_class_find(m->py_class, name);
     if (o && o->kind == PY_CLASSMETHOD) o = o->u.fn_object; /* cls is the module, as in PyTorch */
     if (o && o->kind == PY_FUNCTION && o->u.fn->def && !source_dropped(o) && !o->u.fn->overloads.len)
@@ -279,6 +279,8 @@ static module_type *module_make(program *g, module_type *m) {
 }
 
 static module_type *module_plan_type(program *g, source_range r, py_object *instance) {
+    const object *archived = py_archive_object(instance);
+    if (archived) return source_archive_module(g, archived, instance);
     module_type *m = source_plan(g, r, instance), *known = m ? module_known(g, m) : NULL;
     if (known) source_plan_drop(m);
     return !m || known ? known : module_make(g, m);
@@ -327,18 +329,8 @@ static bool module_fits_interface(program *g, source_range r, module_type *m, co
     return false;
 }
 
-static py_object *module_data(const py_object *instance, const char *name) {
-    static const char *const dicts[] = {"_parameters", "_buffers", "_modules"};
-    for (int i = 0; i < 3; i++) {
-        const py_dict *d = source_module_dict(instance, dicts[i]);
-        py_object *o = d ? py_dict_get(d, name) : NULL;
-        if (o) return o;
-    }
-    return py_dict_get(instance->u.inst.attrs, name);
-}
-
 static bool module_slot(program *g, source_range r, py_object *instance, const attribute *a, value *slot) {
-    py_object *o = module_data(instance, a->name);
+    py_object *o = py_module_data(instance, a->name);
     if (!o) {
         source_fail(g, r, "module '%s' has no attribute '%s'", instance->u.inst.cls->u.cls->name, a->name);
         return false;
@@ -347,6 +339,10 @@ static bool module_slot(program *g, source_range r, py_object *instance, const a
         module_type *m = source_module_type(g, r, o);
         if (!m || (a->type->kind == T_INTERFACE && !module_fits_interface(g, r, m, a->type, a->name)))
             return false;
+        if (!type_is_subtype(m->cls, a->type)) /* an archive's module has kept its class */
+            return source_fail(g, r,
+                               "Cannot re-assign modules in a ScriptModule with non-scripted module, tried to replace existing module '%s'",
+                               a->name);
         return source_module_object(g, r, o, slot);
     }
     py_object *held, *declared;

@@ -449,7 +449,7 @@ static type *types_infer(program *g, py_object *o, strbuf *why, int depth) {
     if (depth > TYPES_MAX_DEPTH) return sb_puts(why, "the value nests too deeply"), NULL;
     type *t = NULL;
     switch (o->kind) {
-    case PY_VALUE: t = type_without_details(type_of_value(o->u.v)); break;
+    case PY_VALUE: t = source_archive_type(g, type_without_details(type_of_value(o->u.v))); break;
     case PY_SYMBOL: t = o->u.symbol == PY_MEMORY_FORMAT ? NULL : TYPE_INT; break;
     case PY_LIST: return types_infer_list(g, o, why, depth);
     case PY_TUPLE: return types_infer_tuple(g, o, why, depth);

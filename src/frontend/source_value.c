@@ -132,8 +132,19 @@ static bool value_of_plain(program *g, source_range r, py_object *o, type *t, va
     return true;
 }
 
+/* An object that the evaluator knows nothing of: it came with a module that was loaded. */
+static bool value_of_archive(program *g, source_range r, py_object *o, type *t, value *out) {
+    value v;
+    if (!source_archive_value(g, o->u.v, &v)) return false;
+    if (!type_admits_value(t, v)) return value_unref(v), value_mismatch(g, r, o, t);
+    *out = v;
+    return true;
+}
+
 static bool value_convert(program *g, source_range r, py_object *o, type *t, value *out, int depth) {
     if (depth > VALUE_MAX_DEPTH) return source_fail(g, r, "the value nests too deeply");
+    if (t->kind != T_OPTIONAL && o->kind == PY_VALUE && (o->u.v.tag == V_OBJECT || o->u.v.tag == V_ENUM))
+        return value_of_archive(g, r, o, t, out);
     switch (t->kind) {
     case T_ANY:
     case T_UNION:

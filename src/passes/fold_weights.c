@@ -14,6 +14,7 @@
  * convolution's input is taken to have a batch dimension; a linear layer's rank has to be known for a batch norm.
  * Tests: tests/ir/fold-weights, tests/interop/freeze.py
  */
+#include "base/pages.h"
 #include "passes/facts.h"
 #include "passes/passes.h"
 
@@ -192,6 +193,17 @@ static double weights_walk_scale(const weights_walk *k, int64_t row, int64_t col
     return k->scale[k->transposed ? row / k->per_group * k->columns + column : row];
 }
 
+/* The sanitizers' start-up does not bear resolvers. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define WEIGHTS_HOT __attribute__((optimize("O3"), target_clones("avx2", "default")))
+#else
+#define WEIGHTS_HOT
+#endif
+
+WEIGHTS_HOT static void weights_multiply(float *restrict out, const float *restrict in, double by, int64_t n) {
+    for (int64_t i = 0; i < n; i++) out[i] = (float)((double)in[i] * by);
+}
+
 /* float32, the common case, in one sweep: each product is rounded once, as below. */
 static tensor *weights_scaled_float(diag *d, const weights_layer *l, const weights_walk *k) {
     tensor *in, *out;
@@ -199,11 +211,9 @@ static tensor *weights_scaled_float(diag *d, const weights_layer *l, const weigh
     if (tensor_new(d, DT_FLOAT32, in->ndim, in->sizes, &out) == CTSC_OK) {
         const float *x = TENSOR_AT(in, float);
         float *y = TENSOR_AT(out, float);
+        pages_prefer_large(y, (size_t)out->numel * sizeof *y);
         for (int64_t r = 0; r < k->rows; r++)
-            for (int64_t c = 0; c < k->columns; c++, x += k->inner, y += k->inner) {
-                double s = weights_walk_scale(k, r, c);
-                for (int64_t i = 0; i < k->inner; i++) y[i] = (float)((double)x[i] * s);
-            }
+            for (int64_t c = 0; c < k->columns; c++, x += k->inner, y += k->inner) weights_multiply(y, x, weights_walk_scale(k, r, c), k->inner);
     } else
         out = NULL;
     tensor_unref(in);
@@ -270,6 +280,7 @@ static bool weights_fold(pass_ctx *cx, const weights_layer *l, node *n, const we
         tensor_unref(w);
         return false;
     }
+    if (l->weight->storage->of_file) pages_drop(l->weight->storage->data, l->weight->storage->nbytes);
     weights_set(n->g, l->n, 1, w);
     weights_set(n->g, l->n, 2, b);
     value_replace_uses(n->outputs.data[0], l->n->outputs.data[0]);

@@ -10,6 +10,7 @@
  * Tests: tests/cli/graph-for.test, tests/unit/test_optimize.c
  */
 #include "codegen/cache.h"
+#include "ctsc_compiler.h"
 #include "ir/graph_dot.h"
 #include "runtime/api.h"
 #include "runtime/executor.h"
@@ -166,8 +167,16 @@ static ctsc_status graph_for_print(const observer *o, const graph *g, unsigned f
     if (flags & CTSC_GRAPH_DOT) graph_dot(g, out);
     else graph_print(g, &po, out);
     if (flags & CTSC_GRAPH_DOT || !ran) return s;
-    if (flags & CTSC_GRAPH_KERNELS) s = group_describe(&o->groups, g, false, out, o->d);
-    if (s == CTSC_OK && flags & CTSC_GRAPH_ASM) s = group_describe(&o->groups, g, true, out, o->d);
+    static const struct {
+        unsigned flag;
+        group_text text;
+    } kernels[] = {{CTSC_GRAPH_KERNELS, GROUP_TEXT_LLVM},
+                   {CTSC_GRAPH_ASM, GROUP_TEXT_ASSEMBLY},
+                   {CTSC_GRAPH_CUDA, GROUP_TEXT_CUDA},
+                   {CTSC_GRAPH_PTX, GROUP_TEXT_PTX},
+                   {CTSC_GRAPH_SASS, GROUP_TEXT_SASS}};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels && s == CTSC_OK; i++)
+        if (flags & kernels[i].flag) s = group_describe(&o->groups, g, kernels[i].text, out, o->d);
     return s;
 }
 

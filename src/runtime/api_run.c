@@ -36,7 +36,8 @@ static void run_print_stdout(void *ctx, const char *text, size_t len) {
 /* The caller's options; fields that a program built with an older header does not know are zero. */
 static ctsc_run_options run_options(const ctsc_run_options *given) {
     ctsc_run_options o = {0};
-    if (given) memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
+    if (given && given->size >= sizeof o) o = *given;
+    else if (given) memcpy(&o, given, given->size);
     if (!o.print) o.print = run_print_stdout;
     return o;
 }
@@ -60,7 +61,7 @@ static ctsc_status run_call(const ctsc_module *m, function *f, runtime *rt, size
     if (!given) return diag_no_memory(d);
     given[0] = m->m->root;
     for (size_t i = 0; i < nargs; i++) given[i + 1] = args[i]->v;
-    ctsc_status s = module_call(m->m, f, rt, nargs + 1, given, d, result);
+    ctsc_status s = module_call(f, rt, nargs + 1, given, d, result);
     if (given != few) recycle_free(given, bytes);
     return s;
 }

@@ -240,7 +240,7 @@ static ctsc_status trace_method_prepare(ctsc_scope *s, diag *d, const ctsc_modul
 /* As written (level 0), so that checks compare like with like. */
 static ctsc_status trace_method_run(ctsc_scope *s, diag *d, const ctsc_module *m, function *f, size_t n, const value *given, value *out) {
     s->rt.root = m->m->root.u.object;
-    ctsc_status st = module_call(m->m, f, &s->rt, n + 1, given, d, out);
+    ctsc_status st = module_call(f, &s->rt, n + 1, given, d, out);
     s->rt.root = NULL;
     return st;
 }

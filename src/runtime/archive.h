@@ -20,6 +20,7 @@ typedef struct reader {
     const void *(*map)(void *ctx, uint64_t *len); /* the whole file in memory, or NULL; may be NULL itself */
     void (*close)(void *ctx);
     void *ctx;
+    bool of_file; /* what `map` gives is a mapping of a file, not memory that holds the only copy */
 } reader;
 
 ctsc_status reader_open_file(diag *d, const char *path, reader *out); /* mmap, read-only */

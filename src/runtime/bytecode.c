@@ -482,6 +482,8 @@ static void tr_call_method(translator *tr, node *n) {
 static void tr_fork(translator *tr, node *n) {
     attr *a = node_attr(n, "Subgraph");
     site s = tr_site(tr, n, 0);
+    s.imm = fork_runs_apart(n);
+    if (tr->forking && fork_ends_before(tr->forking, n, s.imm)) tr_emit(tr, BC_JOIN, 0, 0, 0);
     if (tr->status != CTSC_OK) return;
     if (a && a->kind == ATTR_GRAPH) {
         tr->status = code_new(tr->d, "forked function", a->u.g, &s.sub);
@@ -595,6 +597,7 @@ static void tr_uninitialized(translator *tr, node *n) {
 }
 
 static void tr_node(translator *tr, node *n) {
+    if (tr->forking && n->kind != N_FORK && fork_ends_before(tr->forking, n, false)) tr_emit(tr, BC_JOIN, 0, 0, 0);
     switch (n->kind) {
     case N_OP: tr_op(tr, n); return;
     case N_CONSTANT: tr_constant_node(tr, n); return;
@@ -678,6 +681,15 @@ static void tr_function(translator *tr, graph *g) {
     if (tr->status == CTSC_OK && arena_failed(&tr->scratch)) tr_no_memory(tr);
 }
 
+static bool tr_forks(const block *b) {
+    for (const node *n = b->first; n; n = n->next) {
+        if (n->kind == N_FORK) return true;
+        for (size_t i = 0; i < n->blocks.len; i++)
+            if (tr_forks(n->blocks.data[i])) return true;
+    }
+    return false;
+}
+
 ctsc_status code_new(diag *d, const char *name, graph *g, struct code **out) {
     translator tr = {.d = d};
     bool scratch = arena_init(&tr.scratch);
@@ -687,8 +699,10 @@ ctsc_status code_new(diag *d, const char *name, graph *g, struct code **out) {
     } else {
         tr.c->name = name;
         tr_find_lives(&tr, g);
+        if (tr.status == CTSC_OK && tr_forks(g->root) && !(tr.forking = alias_new(g))) tr_no_memory(&tr);
         if (tr.status == CTSC_OK) tr_function(&tr, g);
     }
+    if (tr.forking) alias_free(tr.forking);
     vec_free(&tr.free_registers);
     arena_free(&tr.scratch);
     if (tr.status == CTSC_OK)

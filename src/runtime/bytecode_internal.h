@@ -3,6 +3,7 @@
 #ifndef CTSC_RUNTIME_BYTECODE_INTERNAL_H
 #define CTSC_RUNTIME_BYTECODE_INTERNAL_H
 
+#include "passes/forks.h"
 #include "runtime/bytecode.h"
 
 typedef VEC(ir_value *) value_list;
@@ -31,6 +32,7 @@ typedef struct translator {
     const call_site *call; /* likewise */
     VEC(int32_t) free_registers;
     block_life root;
+    alias_db *forking; /* of the graph, if it has forks; else NULL */
     int depth;
 } translator;
 

@@ -12,6 +12,7 @@
 #include "frontend/source.h"
 #include "passes/passes.h"
 #include "runtime/api.h"
+#include "runtime/compile_archives.h"
 #include "runtime/runtime.h"
 
 #include <errno.h>
@@ -23,6 +24,8 @@ enum { COMPILE_MAX_SOURCE = 64 << 20 };
 typedef struct compile_host {
     const char *folder; /* of the program's file, "" or with a slash at its end; NULL: no files beside it */
     runtime *rt;
+    uint64_t max_steps; /* of one call of an archive's method */
+    compile_archives archives;
 } compile_host;
 
 /* ---- files ------------------------------------------------------------------------------------------- */
@@ -142,6 +145,20 @@ static void compile_print(void *ctx, const char *text, size_t len) {
     rt->print(rt->sink_ctx, text, len);
 }
 
+static ctsc_status compile_load_archive(void *ctx, diag *d, const char *path, value *root) {
+    return compile_archives_load(&((compile_host *)ctx)->archives, d, path, root);
+}
+
+static ctsc_status compile_freeze(void *ctx, diag *d, object *o, bool fold, value *frozen) {
+    return compile_archives_freeze(&((compile_host *)ctx)->archives, d, o, fold, frozen);
+}
+
+static ctsc_status compile_call_method(void *ctx, diag *d, function *f, size_t nargs, const value *args, value *result) {
+    const compile_host *h = ctx;
+    h->rt->steps_left = h->max_steps;
+    return module_call(f, h->rt, nargs, args, d, result);
+}
+
 static void compile_print_stdout(void *ctx, const char *text, size_t len) {
     (void)ctx;
     fwrite(text, 1, len, stdout);
@@ -153,7 +170,12 @@ static ctsc_status compile_module(diag *d, compile_host *h, const char *name, so
     py_host host = {.ctx = h, .ops = &ops, .seed = compile_seed, .skip_init = state != NULL || o->skip_init,
                     .max_steps = o->max_steps, .max_bytes = o->max_bytes};
     host.print = compile_print;
-    if (h->folder) host.read_module = compile_read_module;
+    if (h->folder) {
+        host.read_module = compile_read_module;
+        host.load_archive = compile_load_archive;
+        host.call_method = compile_call_method;
+        host.freeze = compile_freeze;
+    }
     source_options so = {.entry = o->entry, .seed = o->seed, .state = state, .eval = !o->training};
     source_result r = {.root = value_none()};
     module *m = mem_zalloc(sizeof *m);
@@ -185,12 +207,13 @@ static ctsc_status compile_source(diag *d, const char *folder, const char *name,
     ctsc_status s = h && rt ? CTSC_OK : diag_no_memory(d);
     if (s == CTSC_OK && o.weights) s = compile_weights(d, o.weights, &state);
     if (s == CTSC_OK) {
-        compile_host host = {.folder = folder, .rt = rt};
+        compile_host host = {.folder = folder, .rt = rt, .max_steps = o.max_steps ? o.max_steps : PY_MAX_STEPS};
         runtime_init(rt);
         rt->print = o.print ? o.print : compile_print_stdout;
         rt->warn = o.warn;
         rt->sink_ctx = o.ctx;
         s = compile_module(d, &host, name, src, &o, o.weights ? &state : NULL, &m);
+        compile_archives_free(&host.archives);
     }
     value_unref(state);
     mem_free(rt);

@@ -23,6 +23,7 @@
 typedef struct fused_kernel {
     const group_plan *plan;
     const kernel *kernel;
+    bool writes, scratch, scalars; /* does the plan write to arguments, need scratch buffers, give numbers? Most do not */
     struct fused_kernel *_Atomic next;
 } fused_kernel;
 
@@ -131,6 +132,14 @@ static bool fused_wants_kernel(fused *f, const value *args, int opt, int *kind_a
 /* Lowering allocates in small pieces everywhere; with this much at hand none of them fails. */
 enum { FUSED_SCRATCH = 8 << 20 };
 
+/* What a launch need not look for each time. */
+static void fused_describe(fused_kernel *k) {
+    const group_plan *p = k->plan;
+    for (size_t i = 0; i < p->arguments.len; i++) k->writes |= p->arguments.data[i].written;
+    for (size_t i = 0; i < p->buffers.len; i++) k->scratch |= p->buffers.data[i].kind == BUFFER_SCRATCH;
+    for (size_t i = 0; i < p->outputs.len; i++) k->scalars |= p->outputs.data[i].alias < 0 && p->outputs.data[i].tag != V_TENSOR;
+}
+
 /* The plan and its kernel; the nest and all that led to it are not kept. */
 static fused_kernel *fused_make(fused *f, const value *args, diag *d) {
     arena scratch;
@@ -146,6 +155,7 @@ static fused_kernel *fused_make(fused *f, const value *args, diag *d) {
         made = arena_new(&f->arena, fused_kernel);
         made->plan = plan_copy(&f->arena, plan);
         made->kernel = k;
+        if (!arena_failed(&f->arena)) fused_describe(made);
     }
     arena_free(&scratch);
     return arena_failed(&f->arena) ? NULL : made;
@@ -255,8 +265,9 @@ static ctsc_status fused_outputs(const group_plan *p, const int64_t *slots, cons
     return CTSC_OK;
 }
 
-static ctsc_status fused_bind(fused_launch *l, const group_plan *p, const int64_t *slots, const value *args, diag *d, value *results) {
-    for (size_t i = 0; i < p->arguments.len; i++) {
+static ctsc_status fused_bind(fused_launch *l, const fused_kernel *k, const int64_t *slots, const value *args, diag *d, value *results) {
+    const group_plan *p = k->plan;
+    for (size_t i = 0; k->writes && i < p->arguments.len; i++) {
         if (!p->arguments.data[i].written) continue;
         ctsc_status s = tensor_make_writable(d, args[i].u.tensor);
         if (s != CTSC_OK) return s;
@@ -272,7 +283,7 @@ static ctsc_status fused_bind(fused_launch *l, const group_plan *p, const int64_
     }
     for (size_t i = 0; i < p->ints.len; i++) l->ints[i] = slots[p->ints.data[i]];
     for (size_t i = 0; i < p->floats.len; i++) l->floats[i] = args[p->floats.data[i]].u.f;
-    return fused_bind_scratch(l, p, slots, d);
+    return k->scratch ? fused_bind_scratch(l, p, slots, d) : CTSC_OK;
 }
 
 static void fused_read_scalars(const fused_launch *l, const group_plan *p, value *results) {
@@ -308,8 +319,9 @@ static ctsc_status fused_launch_kernel(const fused *f, const fused_kernel *k, co
     l.fn = k->kernel->fn;
     l.result = l.first = 0;
     l.scratch = NULL;
-    for (int i = 0; i < f->nresults; i++) results[i] = value_none(), l.scalars[i] = 0;
-    ctsc_status s = fused_bind(&l, p, slots, args, d, results);
+    for (int i = 0; i < f->nresults; i++) results[i] = value_none();
+    if (k->scalars) memset(l.scalars, 0, (size_t)f->nresults * sizeof *l.scalars);
+    ctsc_status s = fused_bind(&l, k, slots, args, d, results);
     if (s == CTSC_OK) {
         if (p->stops.len) {
             fused_stages(&l, p, slots);
@@ -325,7 +337,7 @@ static ctsc_status fused_launch_kernel(const fused *f, const fused_kernel *k, co
     }
     tensor_unref(l.scratch);
     if (s != CTSC_OK || !*fits) fused_drop(f, results);
-    else fused_read_scalars(&l, p, results);
+    else if (k->scalars) fused_read_scalars(&l, p, results);
     return s;
 }
 

@@ -3,13 +3,14 @@
  * graph_kernels.c - the kernels of a graph's fusion groups as text.
  *
  * Each group is lowered anew for the arguments it was seen with; the result is the kernel that runs, since lowering
- * depends on nothing else. Lines that are not code begin with ';', which LLVM takes for comments.
- * Tests: tests/cli/graph-for.test
+ * depends on nothing else, not even on where the tensors are: kernels for a GPU can be looked at without one. Lines that are not code begin with ';', which
+ * LLVM takes for comments.
+ * Tests: tests/cli/graph-for.test, tests/cli/graph-for-cuda.test
  */
 #include "runtime/graph_kernels.h"
 
 #include "codegen/cache.h"
-#include "codegen/group.h"
+#include "runtime/graph_kernels_cuda.h"
 
 ctsc_status group_record(group_records *r, const node *n, const value *args, diag *d) {
     for (size_t i = 0; i < r->seen.len; i++)
@@ -49,21 +50,33 @@ static ctsc_status group_code(nest *n, codegen_text what, strbuf *out, diag *d) 
     return s;
 }
 
-static ctsc_status group_describe_plan(group_plan *p, const char *name, int number, bool assembly, strbuf *out, diag *d) {
+static bool group_is_cuda(group_text what) {
+    return what >= GROUP_TEXT_CUDA;
+}
+
+static ctsc_status group_describe_plan(group_plan *p, const char *name, int number, group_text what, strbuf *out, diag *d) {
+    static const char *const titles[] = {[GROUP_TEXT_LLVM] = "loop nest and LLVM IR",
+                                         [GROUP_TEXT_ASSEMBLY] = "assembly",
+                                         [GROUP_TEXT_CUDA] = "loop nest and CUDA C++",
+                                         [GROUP_TEXT_PTX] = "PTX",
+                                         [GROUP_TEXT_SASS] = "SASS"};
     if (!p) {
         sb_printf(out, "\n; %s_%d: no kernel for these arguments, its operators are called one by one\n", name, number);
         return CTSC_OK;
     }
-    sb_printf(out, "\n; %s_%d: %s\n", name, number, assembly ? "assembly" : "loop nest and LLVM IR");
-    if (assembly) return group_code(p->nest, CODEGEN_ASSEMBLY, out, d);
-    strbuf text = STRBUF_INIT;
-    nest_print(p->nest, &text);
-    group_comment(sb_str(&text), out);
-    sb_free(&text);
-    return group_code(p->nest, CODEGEN_IR, out, d);
+    sb_printf(out, "\n; %s_%d: %s\n", name, number, titles[what]);
+    if (what == GROUP_TEXT_ASSEMBLY) return group_code(p->nest, CODEGEN_ASSEMBLY, out, d);
+    if (what == GROUP_TEXT_LLVM || what == GROUP_TEXT_CUDA) {
+        strbuf text = STRBUF_INIT;
+        nest_print(p->nest, &text);
+        group_comment(sb_str(&text), out);
+        sb_free(&text);
+    }
+    return group_is_cuda(what) ? group_cuda_code(p->nest, what, out, d) : group_code(p->nest, CODEGEN_IR, out, d);
 }
 
-static ctsc_status group_describe_node(const group_records *r, const node *n, int number, bool assembly, strbuf *out, diag *d) {
+static ctsc_status group_describe_node(const group_records *r, const node *n, int number, group_text what, strbuf *out, diag *d) {
+    const group_options options = {.target = group_is_cuda(what) ? GROUP_CUDA : GROUP_HOST};
     const value *args = NULL;
     for (size_t i = 0; i < r->seen.len; i++)
         if (r->seen.data[i].n == n) args = r->seen.data[i].args;
@@ -74,26 +87,26 @@ static ctsc_status group_describe_node(const group_records *r, const node *n, in
     arena a;
     group_plan *p = NULL;
     if (!arena_init(&a)) return diag_no_memory(d);
-    ctsc_status s = group_lower(&a, node_attr(n, "Subgraph")->u.g, args, NULL, &p, d);
-    if (s == CTSC_OK) s = group_describe_plan(p, node_kind_text(n), number, assembly, out, d);
+    ctsc_status s = group_lower(&a, node_attr(n, "Subgraph")->u.g, args, &options, &p, d);
+    if (s == CTSC_OK) s = group_describe_plan(p, node_kind_text(n), number, what, out, d);
     arena_free(&a);
     return s;
 }
 
-static ctsc_status group_describe_block(const group_records *r, const block *b, int *number, bool assembly, strbuf *out,
+static ctsc_status group_describe_block(const group_records *r, const block *b, int *number, group_text what, strbuf *out,
                                         diag *d) {
     ctsc_status s = CTSC_OK;
     for (const node *n = b->first; n && s == CTSC_OK; n = n->next) {
         const attr *sub = node_attr(n, "Subgraph");
-        if (n->kind == N_FUSION_GROUP) s = group_describe_node(r, n, *number, assembly, out, d);
+        if (n->kind == N_FUSION_GROUP) s = group_describe_node(r, n, *number, what, out, d);
         *number += sub && sub->kind == ATTR_GRAPH;
         for (size_t i = 0; i < n->blocks.len && s == CTSC_OK; i++)
-            s = group_describe_block(r, n->blocks.data[i], number, assembly, out, d);
+            s = group_describe_block(r, n->blocks.data[i], number, what, out, d);
     }
     return s;
 }
 
-ctsc_status group_describe(const group_records *r, const graph *g, bool assembly, strbuf *out, diag *d) {
+ctsc_status group_describe(const group_records *r, const graph *g, group_text what, strbuf *out, diag *d) {
     int number = 0;
-    return group_describe_block(r, g->root, &number, assembly, out, d);
+    return group_describe_block(r, g->root, &number, what, out, d);
 }

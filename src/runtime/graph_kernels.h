@@ -13,7 +13,14 @@ typedef struct group_records { VEC(group_seen) seen; } group_records;
 /* Notes a group's arguments (new references), unless it was seen before. */
 ctsc_status group_record(group_records *r, const node *n, const value *args, diag *d);
 void group_records_free(group_records *r);
-/* The kernels of g's groups, in the order in which graph_print numbers them: the loop nest and its LLVM IR, or the assembly. */
-ctsc_status group_describe(const group_records *r, const graph *g, bool assembly, strbuf *out, diag *d);
+typedef enum group_text {
+    GROUP_TEXT_LLVM, /* the loop nest and its LLVM IR */
+    GROUP_TEXT_ASSEMBLY,
+    GROUP_TEXT_CUDA, /* the loop nest for a GPU and its CUDA C++ */
+    GROUP_TEXT_PTX,
+    GROUP_TEXT_SASS  /* the GPU's own code */
+} group_text;
+/* The kernels of g's groups, in the order in which graph_print numbers them. */
+ctsc_status group_describe(const group_records *r, const graph *g, group_text what, strbuf *out, diag *d);
 
 #endif

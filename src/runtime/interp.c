@@ -38,25 +38,28 @@ static void stack_free_after(stack_chunk *c) {
     }
 }
 
-/* n slots, not initialised; NULL without memory. */
-static value *stack_push(interp *in, size_t n) {
-    stack_chunk *c = in->top;
-    if (!c || c->size - c->used < n) {
-        stack_chunk *next = c ? c->next : NULL;
-        if (next && next->size < n) { /* the spare one is too small */
-            stack_free_after(c);
-            next = NULL;
-        }
-        c = next ? next : stack_add(c, n);
-        if (!c) return NULL;
-        in->top = c;
+/* The top chunk has no room for n slots: the next one, which has. NULL without memory. */
+static stack_chunk *stack_grow(interp *in, size_t n) {
+    stack_chunk *c = in->top, *next = c ? c->next : NULL;
+    if (next && next->size < n) { /* the spare one is too small */
+        stack_free_after(c);
+        next = NULL;
     }
+    c = next ? next : stack_add(c, n);
+    if (c) in->top = c;
+    return c;
+}
+
+/* n slots, not initialised; NULL without memory. */
+static inline value *stack_push(interp *in, size_t n) {
+    stack_chunk *c = in->top;
+    if ((!c || c->size - c->used < n) && !(c = stack_grow(in, n))) return NULL;
     value *slots = c->slots + c->used;
     c->used += n;
     return slots;
 }
 
-static void stack_pop(interp *in, size_t n) {
+static inline void stack_pop(interp *in, size_t n) {
     stack_chunk *c = in->top;
     c->used -= n;
     /* The emptied chunk stays behind as a spare. */
@@ -178,6 +181,9 @@ static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
             s = interp_spend(f->in, (uint64_t)(i - code - i->a + 1));
             if (s == CTSC_OK) i = code + i->a - 1;
             break;
+        case BC_JOIN:
+            if (f->forked) s = fork_join(f);
+            break;
         case BC_RETURN: {
             value *v = operand_at(f, i->a);
             *out = i->a < 0 ? value_ref(*v) : *v;
@@ -287,6 +293,14 @@ static ctsc_status interp_enter(interp *in, const code *c, int n) {
     return interp_spend(in, c->instrs.len);
 }
 
+/* At the end of a frame, which came to s. */
+static ctsc_status interp_join(frame *f, ctsc_status s, value *out) {
+    ctsc_status joined = fork_join(f);
+    if (joined == CTSC_OK) return s;
+    if (s == CTSC_OK) value_unref(*out);
+    return joined;
+}
+
 ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out) {
     size_t slots = (size_t)c->nregisters + (size_t)c->window;
     ctsc_status s = interp_enter(in, c, n);
@@ -301,8 +315,9 @@ ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out
     const instr *at = NULL;
     in->rt->depth++;
     s = interp_loop(&f, &at, out);
+    if (f.forked) s = interp_join(&f, s, out);
     if (s != CTSC_OK) {
-        interp_note_place(&f, at);
+        interp_note_place(&f, f.blame ? f.blame : at);
         interp_leave_entered(in);
     }
     in->rt->depth--;
@@ -347,19 +362,35 @@ static ctsc_status interp_call_borrowed(interp *in, function *f, int nargs, cons
     return s;
 }
 
+void interp_begin(interp *in, runtime *rt, diag *d) {
+    *in = (interp){.rt = rt, .d = d};
+    if (!rt->ws) return;
+    in->top = rt->ws->stack;
+    rt->ws->stack = NULL; /* a call from within this one makes its own */
+}
+
+void interp_end(interp *in) {
+    stack_leave(in);
+    while (in->entered.len > 0) value_unref(vec_pop(&in->entered).object);
+    vec_free(&in->entered);
+}
+
 ctsc_status interp_call(runtime *rt, function *f, int nargs, const value *args, diag *d,
                         value *out) {
     diag own = {0};
-    interp in = {.rt = rt, .d = d ? d : &own};
-    if (rt->ws) {
-        in.top = rt->ws->stack;
-        rt->ws->stack = NULL; /* a call from within this one makes its own */
-    }
+    interp in;
+    interp_begin(&in, rt, d ? d : &own);
     ctsc_status s = interp_call_borrowed(&in, f, nargs, args, out);
-    stack_leave(&in);
-    while (in.entered.len > 0) value_unref(vec_pop(&in.entered).object);
-    vec_free(&in.entered);
+    interp_end(&in);
     diag_clear(&own);
+    return s;
+}
+
+ctsc_status interp_call_take(runtime *rt, function *f, int nargs, value *args, diag *d, value *out) {
+    interp in;
+    interp_begin(&in, rt, d);
+    ctsc_status s = interp_run_function(&in, f, nargs, args, out);
+    interp_end(&in);
     return s;
 }
 

@@ -25,9 +25,12 @@ void code_print(const code *c, strbuf *out); /* disassembly, for people */
  * types (interp_check_args makes sure for calls from outside). *out: the result, owned by the caller. A raised exception is CTSC_FAILED with d->exception
  * set, the place, and the chain of calls as frames. */
 ctsc_status interp_call(runtime *rt, function *f, int nargs, const value *args, diag *d, value *out);
+/* The same with arguments whose references are taken, also on failure. */
+ctsc_status interp_call_take(runtime *rt, function *f, int nargs, value *args, diag *d, value *out);
 /* From inside an operator: calls a method of a script class (cx->interp). */
 ctsc_status interp_call_from_op(op_ctx *cx, function *f, int nargs, const value *args, value *out);
-/* Fills in defaults and checks args against f's schema. full: room for schema->nargs values, each a new reference. */
+/* Fills in defaults and checks args against f's schema. full: room for schema->nargs values, each a new
+ * reference; on failure none is. */
 ctsc_status interp_check_args(const function *f, int nargs, const value *args, diag *d, value *full);
 
 #endif

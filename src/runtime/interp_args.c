@@ -212,6 +212,11 @@ static ctsc_status args_too_many(const function *f, int nargs, diag *d) {
     return args_fail(d, &text);
 }
 
+/* Most arguments are tensors, or objects of the very class asked for. */
+static inline bool args_fit_at_once(value in, const type *t) {
+    return in.tag == V_TENSOR ? t->kind == T_TENSOR : in.tag == V_OBJECT && in.u.object->cls == t;
+}
+
 ctsc_status interp_check_args(const function *f, int nargs, const value *args, diag *d,
                               value *full) {
     const schema *sc = f->schema;
@@ -226,12 +231,18 @@ ctsc_status interp_check_args(const function *f, int nargs, const value *args, d
             break;
         }
         value in = given ? args[done] : a->default_value;
+        if (args_fit_at_once(in, a->type)) {
+            full[done] = value_ref(in);
+            continue;
+        }
         conversion c = convert(in, a->type, &full[done]);
         if (c == CONVERTED) continue;
         s = c == NO_MEMORY ? diag_no_memory(d) : args_mismatch(f, done, in, d);
         break;
     }
-    if (s != CTSC_OK)
-        for (int i = 0; i < done; i++) value_set(&full[i], value_none());
+    for (int i = 0; s != CTSC_OK && i < done; i++) {
+        value_unref(full[i]);
+        full[i] = value_none();
+    }
     return s;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interp_call.c - instructions that run something else: operators, functions, methods, forks, with
- * blocks.
+ * interp_call.c - instructions that run something else: operators, functions, methods, with blocks. Forks have
+ * a file of their own (fork.c).
  *
- * A fork runs at once, to its end, on the same thread; its future holds the result or the error,
- * which aten::wait raises. Tests: tests/unit/test_interp.c
+ * Tests: tests/unit/test_interp.c
  */
 #include "runtime/fused.h"
 #include "runtime/profile.h"
@@ -175,64 +174,5 @@ ctsc_status bc_exit(frame *f, const site *s) {
     } else {
         value_unref(result);
     }
-    return CTSC_OK;
-}
-
-/* ---- fork and wait --------------------------------------------------------------------------- */
-
-static ctsc_status fork_run(frame *f, const site *s, value *out) {
-    value *args = call_window(f);
-    for (int i = 0; i < s->nargs; i++) args[i] = site_take(f, s, i);
-    if (s->sub) return interp_run(f->in, s->sub, s->nargs, args, out);
-    return interp_run_function(f->in, s->fn, s->nargs, args, out);
-}
-
-ctsc_status bc_fork(frame *f, const site *s) {
-    interp *in = f->in;
-    future *fu = mem_zalloc(sizeof *fu);
-    if (!fu) return diag_no_memory(in->d);
-    atomic_init(&fu->refs, 1);
-    diag *outer = in->d;
-    in->d = &fu->error;
-    ctsc_status st = fork_run(f, s, &fu->result);
-    in->d = outer;
-    fu->done = true;
-    value v = {.tag = V_FUTURE, .u.future = fu};
-    if (st == CTSC_LIMIT || st == CTSC_INTERNAL) { /* these end the whole program */
-        diag error = fu->error;
-        fu->error = (diag){0};
-        diag_clear(in->d);
-        *in->d = error;
-        value_unref(v);
-        return st;
-    }
-    site_result(f, s, 0, v);
-    return CTSC_OK;
-}
-
-/* A future can be waited for more than once, so its error is copied. */
-static ctsc_status wait_raise(diag *d, const diag *error) {
-    for (size_t i = 0; i < error->items.len; i++) {
-        const diag_item *item = &error->items.data[i];
-        const char *text = item->text ? item->text : "";
-        if (item->kind == DIAG_ERROR)
-            diag_fail_at(d, error->status, item->range, "%s", text);
-        else if (item->kind == DIAG_NOTE)
-            diag_note(d, item->range, "%s", text);
-        else
-            diag_frame(d, item->range, text);
-    }
-    if (error->exception && !d->exception) d->exception = mem_strdup(error->exception);
-    return diag_fail(d, error->status, "a forked function failed"); /* what comes first counts */
-}
-
-ctsc_status bc_wait(frame *f, const site *s) {
-    const value *v = site_arg(f, s, 0);
-    if (v->tag != V_FUTURE) return diag_fail(f->in->d, CTSC_INTERNAL, "aten::wait needs a future");
-    const future *fu = v->u.future;
-    if (fu->error.status != CTSC_OK) return wait_raise(f->in->d, &fu->error);
-    value result = value_ref(fu->result);
-    site_release(f, s);
-    site_result(f, s, 0, result);
     return CTSC_OK;
 }

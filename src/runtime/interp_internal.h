@@ -38,6 +38,8 @@ typedef struct frame {
     const code *c;
     value *regs; /* c->nregisters of them, then c->window more */
     op_ctx cx;
+    struct forked *forked; /* bodies that run apart and whose results nobody has fetched (fork.c); NULL: none */
+    const instr *blame;    /* the fork that a failure belongs to, if it came up elsewhere; else NULL */
 } frame;
 
 typedef ctsc_status (*site_fn)(frame *f, const site *s);
@@ -88,6 +90,11 @@ static inline void site_result(frame *f, const site *s, int i, value v) {
         value_set(&f->regs[r], v);
 }
 
+/* An interpreter of rt's, with the stack its workspace keeps. */
+void interp_begin(interp *in, runtime *rt, diag *d);
+void interp_end(interp *in);
+/* Waits for all that the frame has forked. Fails where a body met the end of the whole program. */
+ctsc_status fork_join(frame *f);
 /* Runs c with n arguments, which are taken (also on failure); *out is the caller's. */
 ctsc_status interp_run(interp *in, const code *c, int n, value *args_take, value *out);
 /* fn with arguments as above: translates it if need be. */

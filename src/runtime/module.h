@@ -34,7 +34,7 @@ ctsc_status module_to_device(diag *d, module *m, int device);
 
 /* Runs a method as a caller from outside: arguments are checked and converted, and around `forward` run the
  * hooks of the module's class. args are borrowed, self first (module_call.c). */
-ctsc_status module_call(const module *m, struct function *f, struct runtime *rt, size_t nargs, const value *args,
+ctsc_status module_call(struct function *f, struct runtime *rt, size_t nargs, const value *args,
                         diag *d, value *result);
 
 #endif

@@ -16,10 +16,8 @@ static ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const va
     size_t total = (size_t)f->schema->nargs, bytes = total * sizeof(value);
     value few[CALL_FEW], *full = total <= CALL_FEW ? few : recycle_alloc(bytes);
     if (!full) return diag_no_memory(d);
-    for (size_t i = 0; i < total; i++) full[i] = value_none();
     ctsc_status s = interp_check_args(f, (int)nargs, args, d, full);
-    if (s == CTSC_OK) s = interp_call(rt, f, (int)total, full, d, result);
-    for (size_t i = 0; i < total; i++) value_unref(full[i]);
+    if (s == CTSC_OK) s = interp_call_take(rt, f, (int)total, full, d, result);
     if (full != few) recycle_free(full, bytes);
     return s;
 }
@@ -84,8 +82,8 @@ static ctsc_status call_hooked(const class_info *c, function *f, runtime *rt, si
     return s;
 }
 
-ctsc_status module_call(const module *m, function *f, runtime *rt, size_t nargs, const value *args, diag *d, value *result) {
-    const class_info *c = m->root.u.object->cls->cls;
-    bool hooked = (c->forward_pre_hooks.len || c->forward_hooks.len) && f == module_method(m, "forward");
+ctsc_status module_call(function *f, runtime *rt, size_t nargs, const value *args, diag *d, value *result) {
+    const class_info *c = f->cls->cls;
+    bool hooked = (c->forward_pre_hooks.len || c->forward_hooks.len) && f == class_find_method(f->cls, "forward");
     return hooked ? call_hooked(c, f, rt, nargs, args, d, result) : call_checked(f, rt, nargs, args, d, result);
 }

@@ -98,7 +98,7 @@ static ctsc_status file_reader_open(diag *d, int fd, const char *path, reader *o
             close(fd);
         }
     }
-    *out = (reader){file_reader_size, file_reader_read, file_reader_map, file_reader_close, f};
+    *out = (reader){file_reader_size, file_reader_read, file_reader_map, file_reader_close, f, true};
     return CTSC_OK;
 }
 
@@ -149,7 +149,7 @@ ctsc_status reader_open_memory(diag *d, const void *data, size_t len, reader *ou
     memory_reader *m = mem_alloc(sizeof *m);
     if (!m) return diag_no_memory(d);
     *m = (memory_reader){data, len};
-    *out = (reader){memory_reader_size, memory_reader_read, memory_reader_map, mem_free, m};
+    *out = (reader){memory_reader_size, memory_reader_read, memory_reader_map, mem_free, m, false};
     return CTSC_OK;
 }
 

@@ -106,3 +106,13 @@ void runtime_init(runtime *rt) {
     rt->allow_unsafe = false;
     rt->depth = rt->opt = 0;
 }
+
+void runtime_init_forked(runtime *rt, const runtime *from, int depth) {
+    runtime_init(rt);
+    rt->cancelled = from->cancelled;
+    rt->deadline = from->deadline;
+    rt->allow_unsafe = from->allow_unsafe;
+    rt->root = from->root;
+    rt->opt = from->opt;
+    rt->depth = depth;
+}

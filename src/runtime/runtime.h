@@ -50,5 +50,7 @@ static inline bool runtime_is_watched(const runtime *rt) {
 }
 
 void runtime_init(runtime *rt); /* touches little of rt: cheap enough for every call */
+/* For a function forked in `from`, without effects and limits that count: what it needs to run on another thread. depth: of the forking frame. */
+void runtime_init_forked(runtime *rt, const runtime *from, int depth);
 
 #endif

@@ -11,6 +11,7 @@
 #include "ctsc_compiler.h"
 #include "passes/passes.h"
 #include "runtime/api.h"
+#include "runtime/graph_kernels_cuda.h"
 #include "runtime/instrument.h"
 #include "runtime/work.h"
 
@@ -267,6 +268,11 @@ ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, siz
 ctsc_status ctsc_set_cpu(const char *name, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     return api_leave(e, &own, codegen_share(d, name));
+}
+
+ctsc_status ctsc_set_cuda_arch(const char *name, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    return api_leave(e, &own, group_cuda_set_arch(name, d));
 }
 
 void ctsc_get_kernel_stats(ctsc_kernel_stats *out) {

@@ -19,7 +19,9 @@ workspace *workspace_take(workspace_pool *p) {
         if (atomic_load_explicit(&p->spare[i], memory_order_relaxed))
             w = atomic_exchange_explicit(&p->spare[i], NULL, memory_order_acquire);
     if (!w) w = mem_zalloc(sizeof *w);
-    if (w) w->outer = recycler_use(&w->blocks);
+    if (!w) return NULL;
+    w->home = p;
+    w->outer = recycler_use(&w->blocks);
     return w;
 }
 

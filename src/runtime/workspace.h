@@ -19,6 +19,7 @@ enum { WORKSPACE_SPARE = 16 };
 typedef struct workspace {
     runtime rt; /* runtime_init it before use */
     recycler blocks;
+    struct workspace_pool *home; /* where it was taken from */
     recycler *outer;           /* the thread's recycler while the workspace is not in use */
     struct stack_chunk *stack; /* the first chunk of the interpreter's stack; NULL: none yet */
     struct fft_cache *fft;     /* plans of Fourier transforms (kernels/fft.h); NULL: none yet */

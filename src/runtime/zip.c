@@ -332,6 +332,7 @@ ctsc_status archive_read(archive *a, diag *d, const char *record, storage **out)
         if (!st) return diag_no_memory(d);
         archive_ref(a);
         st->read_only = true;
+        st->of_file = a->r.of_file;
     } else {
         st = storage_new((size_t)e->usize);
         if (!st) return diag_no_memory(d);

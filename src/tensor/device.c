@@ -131,7 +131,9 @@ static ctsc_status device_move_dict(diag *d, const dict *from, int device, value
 ctsc_status value_to_device(diag *d, value v, int device, value *out) {
     tensor *t;
     switch (v.tag) {
-    case V_LIST: return device_move_list(d, v.u.list, device, out);
+    case V_LIST:
+        if (v.u.list->kind != LIST_TENSOR && v.u.list->kind != LIST_VALUE) return *out = value_ref(v), CTSC_OK;
+        return device_move_list(d, v.u.list, device, out);
     case V_TUPLE: return device_move_tuple(d, v.u.tuple, device, out);
     case V_DICT: return device_move_dict(d, v.u.dict, device, out);
     case V_TENSOR: break;

@@ -6,6 +6,7 @@
 #include "tensor/quantiser.h"
 
 #include "base/recycle.h"
+#include "base/refs.h"
 
 #include <string.h>
 
@@ -43,7 +44,7 @@ quantiser *quantiser_ref(quantiser *q) {
 }
 
 void quantiser_unref(quantiser *q) {
-    if (!q || atomic_fetch_sub_explicit(&q->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!q || !refs_drop(&q->refs)) return;
     tensor_unref(q->scales);
     tensor_unref(q->zero_points);
     recycle_free(q, sizeof *q);

@@ -9,6 +9,7 @@
  * Tests: tests/unit/test_tensor.c
  */
 #include "base/recycle.h"
+#include "base/refs.h"
 #include "tensor/tensor.h"
 
 #include <string.h>
@@ -145,7 +146,7 @@ void storage_share(storage *to, storage *from) {
 }
 
 void storage_unref(storage *s) {
-    if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!s || !refs_drop(&s->refs)) return;
     storage_free_data(s);
     storage_unref(s->replaced);
     storage_free(s);
@@ -170,6 +171,6 @@ ctsc_status tensor_make_writable(diag *d, tensor *t) {
     s->release_ctx = NULL;
     s->borrowed = false;
     s->data = copy;
-    s->read_only = false;
+    s->read_only = s->of_file = false;
     return CTSC_OK;
 }

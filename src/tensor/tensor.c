@@ -7,6 +7,7 @@
  * Tests: tests/unit/test_tensor.c
  */
 #include "base/recycle.h"
+#include "base/refs.h"
 #include "tensor/device.h"
 #include "tensor/quantiser.h"
 
@@ -22,7 +23,7 @@ static storage *tensor_home(tensor *t) {
 }
 
 void tensor_unref(tensor *t) {
-    if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!t || !refs_drop(&t->refs)) return;
     bool in_storage = t->in_storage;
     storage *home = in_storage ? tensor_home(t) : NULL, *s = t->storage;
     if (t->quantiser) quantiser_unref(t->quantiser);

@@ -15,6 +15,7 @@
 #ifndef CTSC_TENSOR_VALUE_H
 #define CTSC_TENSOR_VALUE_H
 
+#include "base/refs.h"
 #include "tensor/tensor.h"
 
 struct type;     /* ir/type.h */
@@ -139,8 +140,7 @@ static inline value value_ref(value v) {
 }
 void value_free_payload(value v);
 static inline void value_unref(value v) {
-    if (value_is_counted(v) && atomic_fetch_sub_explicit(v.u.refs, 1, memory_order_acq_rel) == 1)
-        value_free_payload(v);
+    if (value_is_counted(v) && refs_drop(v.u.refs)) value_free_payload(v);
 }
 /* Stores v (whose reference is taken) into a slot, releasing what was there. */
 static inline void value_set(value *slot, value v) {

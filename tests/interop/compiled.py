@@ -8,35 +8,19 @@ For every program of tests/corpus (or FOLDER) that has a source.py, and for exam
   1. `ctsc compile` writes an archive; torch.jit.load reads it; its parameters equal those of torch.jit.script(Main()) under the
      same seed, and its outputs those of PyTorch's own compilation, printed text and error included
   2. PyTorch saves what it compiled; `ctsc run --expect` gives PyTorch's outputs
-Closes with "N passed, N failed"; without PyTorch nothing is run and nothing fails.
 """
-import argparse
 import contextlib
 import glob
-import importlib.util
 import io
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
-import warnings
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-try:
-    import torch
-except ImportError:
-    torch = None
-
-
-def load_source(path, name):
-    """Imports a program as a module of its file's name, as its user would."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs"))
+import support  # noqa: E402
+from support import torch  # noqa: E402
 
 
 def script(module):
@@ -70,21 +54,6 @@ def example_inputs(path):
     return tuple(made)
 
 
-def same(a, b, rtol, atol):
-    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
-        return (a.dtype == b.dtype and a.shape == b.shape and
-                (torch.allclose(a, b, rtol, atol, equal_nan=True) if a.is_floating_point() or a.is_complex() else torch.equal(a, b)))
-    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
-        return len(a) == len(b) and all(same(x, y, rtol, atol) for x, y in zip(a, b))
-    if isinstance(a, dict) and isinstance(b, dict):
-        return list(a) == list(b) and all(same(a[k], b[k], rtol, atol) for k in a)
-    if isinstance(a, float) and isinstance(b, float):
-        return a == b or a != a and b != b or abs(a - b) <= atol + rtol * abs(b)
-    if isinstance(a, torch.jit.RecursiveScriptClass):
-        return True  # an object: it has no equality
-    return type(a) == type(b) and a == b
-
-
 def call(fn, inputs):
     """What a call gives: ("value", result, what it printed) or ("error", last line of the message, what it printed)."""
     out = io.StringIO()
@@ -101,26 +70,26 @@ def same_call(a, b, rtol, atol):
         return "%s instead of %s: %s / %s" % (a[0], b[0], a[1], b[1])
     if a[0] == "error":
         return "" if a[1].split(":")[-1].strip() == b[1].split(":")[-1].strip() else "error %r, not %r" % (a[1], b[1])
-    return "" if same(a[1], b[1], rtol, atol) else "results differ"
+    return "" if support.same(a[1], b[1], rtol, atol) else "results differ"
 
 
 def inputs_of(case):
     return example_inputs(case["source"]) if case["inputs"] is None else torch.load(case["inputs"])
 
 
-def check(case, ctsc, work):
+def check(ctsc, case, work):
     """"" or what is wrong."""
-    theirs = script(load_source(case["source"], case["name"]))
+    theirs = script(support.load_source(case["source"], case["name"]))
     ours = os.path.join(work, "ours.pt")
-    p = subprocess.run([ctsc, "compile", case["source"], "-o", ours], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    p = support.run(ctsc, "compile", case["source"], "-o", ours)
     if p.returncode:
-        return "ctsc compile: exit %d\n%s" % (p.returncode, p.stdout)
+        return "ctsc compile: exit %d\n%s" % (p.returncode, p.stderr)
     loaded = torch.jit.load(ours)
     if isinstance(theirs, torch.jit.ScriptModule):
         a, b = loaded.state_dict(), theirs.state_dict()
         if sorted(a) != sorted(b):
             return "parameters %s instead of %s" % (sorted(a), sorted(b))
-        bad = [k for k in a if not same(a[k], b[k], 1e-6, 1e-7)]
+        bad = [k for k in a if not support.same(a[k], b[k], 1e-6, 1e-7)]
         if bad:
             return "initial values differ: %s" % ", ".join(bad)
     if isinstance(theirs, torch.nn.Module):
@@ -129,7 +98,7 @@ def check(case, ctsc, work):
     why = same_call(call(loaded, inputs_of(case)), call(theirs, inputs_of(case)), case["rtol"], case["atol"])
     if why:
         return "PyTorch runs ctsc's archive: " + why
-    theirs = script(load_source(case["source"], case["name"] + "_again"))  # the first has changed its state
+    theirs = script(support.load_source(case["source"], case["name"] + "_again"))  # the first has changed its state
     if isinstance(theirs, torch.nn.Module):
         theirs.eval()
     saved, given, expected = (os.path.join(work, n) for n in ("theirs.pt", "in.pt", "out.pt"))
@@ -144,7 +113,7 @@ def check(case, ctsc, work):
     cmd = [ctsc, "run", saved, "--inputs", given]
     if result[0] == "value":
         cmd += ["--expect", expected, "--rtol", repr(case["rtol"]), "--atol", repr(case["atol"])]
-    p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    p = support.run(*cmd)
     if (p.returncode == 0) != (result[0] == "value"):
         return "ctsc runs PyTorch's archive: exit %d\n%s" % (p.returncode, p.stderr)
     return ""
@@ -154,41 +123,25 @@ def cases(corpus):
     for folder in sorted(os.path.dirname(p) for p in glob.glob(os.path.join(corpus, "*", "*", "source.py"))):
         with open(os.path.join(folder, "case.json")) as f:
             about = json.load(f)
-        yield {"label": os.path.relpath(folder, corpus), "name": "case_" + os.path.basename(folder),
+        yield os.path.relpath(folder, corpus), {"name": "case_" + os.path.basename(folder),
                "source": os.path.join(folder, "source.py"), "inputs": os.path.join(folder, "inputs.pt"),
                "rtol": max(about["rtol"], 1e-5), "atol": max(about["atol"], 1e-6)}
-    for path in sorted(glob.glob(os.path.join(ROOT, "examples", "models", "*.py"))):
-        yield {"label": os.path.relpath(path, ROOT), "name": os.path.basename(path)[:-3], "source": path, "inputs": None,
+    for path in sorted(glob.glob(os.path.join(support.ROOT, "examples", "models", "*.py"))):
+        yield os.path.relpath(path, support.ROOT), {"name": os.path.basename(path)[:-3], "source": path, "inputs": None,
                "rtol": 1e-4, "atol": 1e-5}
 
 
 def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--ctsc", default=os.path.join(ROOT, "build", "ctsc"))
-    ap.add_argument("--corpus", default=os.path.join(ROOT, "tests", "corpus"))
-    ap.add_argument("-k", default="", help="only programs whose name contains this")
+    ap = support.arguments(__doc__)
+    ap.add_argument("--corpus", default=support.CORPUS)
     args = ap.parse_args()
-    if torch is None:
-        print("PyTorch is not installed: nothing to compare with")
-        print("0 passed, 0 failed")
-        return 0
-    warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    passed = failed = 0
-    for case in cases(args.corpus):
-        if args.k not in case["label"]:
-            continue
+
+    def check_one(case):
         with tempfile.TemporaryDirectory() as work:
-            try:
-                why = check(case, os.path.abspath(args.ctsc), work)
-            except Exception as e:  # a case that cannot be set up is a failure of that case
-                why = "%s: %s" % (type(e).__name__, e)
-        passed += not why
-        failed += bool(why)
-        if why:
-            print("FAIL %s: %s" % (case["label"], why[:3000]), flush=True)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+            return check(args.ctsc, case, work)
+
+    return support.tally((c for c in cases(args.corpus) if args.k in c[0]), check_one)
 
 
 if __name__ == "__main__":

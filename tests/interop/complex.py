@@ -4,26 +4,16 @@
 
     /usr/bin/python3 tests/interop/complex.py --ctsc build/ctsc [--count N] [--seed S] [-k NAME]
 
-Each expression below is a scripted function; each of its cases runs at optimisation levels 0 and 3. Needs PyTorch; exits 77 without it.
+Each expression below is a scripted function; each of its cases runs at optimisation levels 0 and 3.
 """
-import argparse
-import importlib.util
 import math
 import os
-import random
-import subprocess
 import sys
-import tempfile
-import warnings
 
-try:
-    import torch
-except ImportError:
-    print("no PyTorch: nothing to compare with")
-    sys.exit(77)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs"))
+import support  # noqa: E402
+from support import torch  # noqa: E402
 
-warnings.simplefilter("ignore")
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COMPLEX = (torch.complex64, torch.complex128)
 
 # Arguments by the letters of a row's second column:
@@ -141,7 +131,8 @@ def make(rng, sizes, dtype, special=0.0):
     return t.permute([order.index(i) for i in range(len(sizes))])
 
 
-def arguments(rng, name, letters):
+def draw(rng, name):
+    letters = CASES[name][0]
     dtype = rng.choice(COMPLEX)
     ndim = rng.choice([0, 1, 1, 2, 2, 3])
     if "d" in letters or "s" in letters or name.startswith("cat"):
@@ -206,82 +197,39 @@ def compare(got, want, dtype):
     return "%s instead of %s (%d of %d)" % (got.reshape(-1)[at].item(), want.reshape(-1)[at].item(), int(off.sum()), off.numel())
 
 
-def message(e):
-    return str(e).split("Error: ")[-1].strip().split("\n")[0].split("  (Could")[0].strip()
-
-
 def precision(inputs, want):
     """The narrowest of all floating dtypes: what the values are good to."""
     seen = [v.dtype for v in list(inputs) + [want] if isinstance(v, torch.Tensor) and (v.is_complex() or v.is_floating_point())]
     return torch.float64 if all(d in (torch.complex128, torch.float64) for d in seen) else torch.float32
 
 
-def run_case(args, work, fn, name, inputs):
-    model, given, out = (os.path.join(work, n) for n in ("model.pt", "in.pt", "out.pt"))
-    torch.save(inputs, given)
-    reference = EXPECTED[name][2] if name in EXPECTED else fn
-    try:
-        want, fails = reference(*[v.clone() if isinstance(v, torch.Tensor) else v for v in inputs]), ""
-    except Exception as e:
-        want, fails = None, message(e)
+def check(function, name, inputs):
+    want, error = function.expect(inputs, EXPECTED[name][2] if name in EXPECTED else None)
     for level in ("0", "3"):
-        p = subprocess.run([args.ctsc, "run", model, "--inputs", given, "--output", out, "--opt", level], stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE, text=True)
-        if fails:
-            if not p.returncode or fails.lower() not in p.stderr.lower():
-                return "level %s: %r\n    instead of the error %r" % (level, p.stderr.strip().split("\n")[0][:200], fails), True
+        p, got = function.run("--opt", level)
+        if error is not None:
+            text = support.message(error)
+            if not p.returncode or text.lower() not in p.stderr.lower():
+                return "level %s: %r\n    instead of the error %r" % (level, p.stderr.strip().split("\n")[0][:200], text), True
             continue
         if p.returncode:
             return "level %s: exit %d: %s" % (level, p.returncode, p.stderr.strip()[:300]), False
-        why = compare(torch.load(out), want, precision(inputs, want))
+        why = compare(got, want, precision(inputs, want))
         if why:
             return "level %s: %s" % (level, why), False
-    return "", bool(fails)
+    return "", error is not None
 
 
-def script(name, letters, expression, work):
+def script(name, folder):
     """The function of a row, compiled, and the same as a module."""
+    letters, expression = CASES[name]
     names = ", ".join("%s: %s" % (c, TYPES.get(c, "Tensor")) for c in letters)
     body = "(%s) -> %s:\n    return %s\n" % (names, RESULTS.get(name, "Tensor"), expression)
-    path = os.path.join(work, "case_%s.py" % name)
-    with open(path, "w") as f:
-        f.write("import torch\nfrom torch import Tensor\nfrom torch.types import Number as number\n\ndef f" + body.replace("-> number", "")
-                + "\nclass Main(torch.nn.Module):\n    def forward(self, " + body.replace("-> number", "")[1:].replace("\n    return", "\n        return"))
-    spec = importlib.util.spec_from_file_location("case_" + name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    body = body.replace("-> number", "")
+    module = support.load_text(folder, "case_" + name, "import torch\nfrom torch import Tensor\nfrom torch.types import Number as number\n\ndef f" + body
+                               + "\nclass Main(torch.nn.Module):\n    def forward(self, " + body[1:].replace("\n    return", "\n        return"))
     return torch.jit.script(module.f), torch.jit.script(module.Main())
 
 
-def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--ctsc", default=os.path.join(ROOT, "build", "ctsc"))
-    ap.add_argument("--count", type=int, default=4, help="cases of each expression")
-    ap.add_argument("--seed", type=int, default=1)
-    ap.add_argument("-k", default="")
-    args = ap.parse_args()
-    torch.set_num_threads(1)
-    failed = count = errors = 0
-    with tempfile.TemporaryDirectory() as work:
-        for name in sorted(CASES):
-            if args.k not in name:
-                continue
-            letters, expression = CASES[name]
-            fn, module = script(name, letters, expression, work)
-            torch.jit.save(module, os.path.join(work, "model.pt"))
-            rng = random.Random("%s %d" % (name, args.seed))
-            for _ in range(args.count):
-                inputs = arguments(rng, name, letters)
-                why, refused = run_case(args, work, fn, name, inputs)
-                count += 1
-                errors += refused
-                if why:
-                    failed += 1
-                    shown = ["%s%s/%s" % (v.dtype, list(v.shape), list(v.stride())) if isinstance(v, torch.Tensor) else v for v in inputs]
-                    print("FAIL %s %s: %s" % (name, shown, why))
-    print("complex: %d cases (%d of them errors), %d failed" % (count, errors, failed))
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(1 if support.random_cases(__doc__, "complex", CASES, script, draw, check, count=4) else 0)

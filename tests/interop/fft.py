@@ -4,28 +4,15 @@
 
     /usr/bin/python3 tests/interop/fft.py --ctsc build/ctsc [--count N] [--seed S] [-k NAME]
 
-Needs PyTorch; exits 77 without it. Values may differ by rtol of the largest one.
+Values may differ by rtol of the largest one.
 """
-import argparse
-import importlib.util
 import os
-import random
 import re
-import subprocess
 import sys
-import tempfile
-import warnings
 
-try:
-    import torch
-except ImportError:
-    print("no PyTorch: nothing to compare with")
-    sys.exit(77)
-
-from typing import List, Optional  # noqa: F401 (used by scripted functions)
-
-warnings.simplefilter("ignore")
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs"))
+import support  # noqa: E402
+from support import torch  # noqa: E402
 
 LINE = """def f(x: Tensor, n: Optional[int], dim: int, norm: Optional[str]) -> Tensor:
     return torch.fft.{call}(x, n, dim, norm)
@@ -177,66 +164,35 @@ def compare(got, want, fn, inputs):
     return ("" if error <= (1.3e-6 if small else 1e-13) else "off by %g of the largest" % error), error, small
 
 
-def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--ctsc", default=os.path.join(ROOT, "build", "ctsc"))
-    ap.add_argument("--count", type=int, default=8, help="cases of each operator")
-    ap.add_argument("--seed", type=int, default=1)
-    ap.add_argument("-k", default="")
-    args = ap.parse_args()
-    failed = count = errors = 0
-    worst = {"float": 0.0, "double": 0.0}
-    with tempfile.TemporaryDirectory() as work:
-        model, given, out = (os.path.join(work, n) for n in ("model.pt", "in.pt", "out.pt"))
-        for name in sorted(SOURCES):
-            if args.k not in name:
-                continue
-            fn, module = script(name, work)
-            torch.jit.save(module, model)
-            rng = random.Random("%s %d" % (name, args.seed))
-            torch.manual_seed(args.seed)
-            for i in range(args.count):
-                inputs = fft_case(rng, name)
-                torch.save(tuple(inputs), given)
-                p = subprocess.run([args.ctsc, "run", model, "--inputs", given, "--output", out], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-                count += 1
-                try:
-                    want, why = fn(*inputs), ""
-                except Exception as e:
-                    want = None
-                    text = str(e).split("Error: ")[-1].strip().split("\n")[0].split(" : ")[-1].split(") ")[-1].split("  (Could")[0].strip()
-                    errors += 1
-                    why = "" if p.returncode == 3 or text.lower() in p.stderr.lower() else "no error %r" % text
-                    if p.returncode and text.lower() not in p.stderr.lower():
-                        why = "error %r\n    instead of %r" % (p.stderr.strip().split("\n")[0][:200], text)
-                if want is not None:
-                    if p.returncode:
-                        why = "exit %d: %s" % (p.returncode, p.stderr.strip()[:300])
-                    else:
-                        why, error, small = compare(torch.load(out), want, fn, inputs)
-                        kind = "float" if small else "double"
-                        worst[kind] = max(worst[kind], error)
-                if why:
-                    failed += 1
-                    shown = ["%s%s/%s" % (v.dtype, list(v.shape), list(v.stride())) if isinstance(v, torch.Tensor) else v for v in inputs]
-                    print("FAIL %s %s: %s" % (name, shown, why))
-    print("fft: %d cases (%d of them errors), %d failed; largest error %.2g (float), %.2g (double)"
-          % (count, errors, failed, worst["float"], worst["double"]))
-    return 1 if failed else 0
+WORST = {"float": 0.0, "double": 0.0}
 
 
-def script(name, work):
+def script(name, folder):
     """The function of SOURCES, compiled, and the same as a module."""
-    path = os.path.join(work, name + ".py")
-    with open(path, "w") as f:
-        f.write("import torch\nfrom torch import Tensor\nfrom typing import List, Optional\n\n" + SOURCES[name] + "\nclass Main(torch.nn.Module):\n"
-                + re.sub("(?m)^(?=.)", "    ", SOURCES[name].replace("def f(", "def forward(self, ")))
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    text = SOURCES[name]
+    module = support.load_text(folder, name, "import torch\nfrom torch import Tensor\nfrom typing import List, Optional\n\n" + text
+                               + "\nclass Main(torch.nn.Module):\n" + re.sub("(?m)^(?=.)", "    ", text.replace("def f(", "def forward(self, ")))
     return torch.jit.script(module.f), torch.jit.script(module.Main())
 
 
+def check(function, name, inputs):
+    want, error = function.expect(inputs)
+    p, got = function.run()
+    if error is not None:
+        text = support.message(error).split(" : ")[-1].split(") ")[-1].strip()
+        said = text.lower() in p.stderr.lower()
+        if p.returncode and not said:
+            return "error %r\n    instead of %r" % (p.stderr.strip().split("\n")[0][:200], text), True
+        return "" if p.returncode else "no error %r" % text, True
+    if p.returncode:
+        return "exit %d: %s" % (p.returncode, p.stderr.strip()[:300]), False
+    why, off, small = compare(got, want, function.fn, inputs)
+    kind = "float" if small else "double"
+    WORST[kind] = max(WORST[kind], off)
+    return why, False
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    failed = support.random_cases(__doc__, "fft", SOURCES, script, fft_case, check, count=8)
+    print("largest error %.2g (float), %.2g (double)" % (WORST["float"], WORST["double"]))
+    sys.exit(1 if failed else 0)

@@ -2,44 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Freezes every module of the corpus with ctsc, and compares with torch.jit.freeze.
 
-    tests/interop/freeze.py [--ctsc build/ctsc] [--corpus DIR] [-v] [NAME ...]
+    tests/interop/freeze.py [--ctsc build/ctsc] [--corpus DIR] [-v] [-k NAME]
 
 For each module in eval mode: PyTorch loads what `ctsc compile --freeze` wrote, and gets the results of its own frozen module, within the
 tolerance of the case. Attributes that are left in one and not in the other are listed with -v.
 """
-import argparse
 import glob
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
-try:
-    import torch
-except ImportError:
-    print("freeze: PyTorch is not installed")
-    sys.exit(77)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs"))
+import support  # noqa: E402
+from support import torch  # noqa: E402
 
 try:
     import torchvision  # noqa: F401  registers operators
 except ImportError:
     torchvision = None
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-def same(a, b, rtol, atol):
-    if isinstance(a, torch.Tensor):
-        return isinstance(b, torch.Tensor) and a.shape == b.shape and a.dtype == b.dtype and (
-            torch.allclose(a, b, rtol, atol, equal_nan=True) if a.dtype.is_floating_point or a.dtype.is_complex else torch.equal(a, b))
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(same(x, y, rtol, atol) for x, y in zip(a, b))
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(same(a[k], b[k], rtol, atol) for k in a)
-    if isinstance(a, float):
-        return abs(a - b) <= atol + rtol * abs(b) or (a != a and b != b)
-    return a == b
 
 
 def check(folder, args):
@@ -54,9 +35,9 @@ def check(folder, args):
     inputs = torch.load(os.path.join(folder, "inputs.pt"))
     with tempfile.TemporaryDirectory() as tmp:
         path = os.path.join(tmp, "frozen.pt")
-        p = subprocess.run([args.ctsc, "compile", "--freeze", model, "-o", path], stderr=subprocess.PIPE)
+        p = support.run(args.ctsc, "compile", "--freeze", model, "-o", path)
         if p.returncode:
-            return p.stderr.decode()
+            return p.stderr
         ours = torch.jit.load(path)
     theirs = torch.jit.freeze(module)
     if args.verbose:
@@ -70,33 +51,16 @@ def check(folder, args):
         a = ours(*inputs)
         torch.manual_seed(0)
         b = theirs(*inputs)
-    return "" if same(a, b, max(case["rtol"], 1e-4), max(case["atol"], 1e-5)) else "the results differ"
+    return "" if support.same(a, b, max(case["rtol"], 1e-4), max(case["atol"], 1e-5)) else "the results differ"
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("--ctsc", default=os.path.join(HERE, "..", "..", "build", "ctsc"))
-    p.add_argument("--corpus", default=os.path.join(HERE, "..", "corpus"))
-    p.add_argument("-v", "--verbose", action="store_true")
-    p.add_argument("names", nargs="*")
-    args = p.parse_args()
-    passed = failed = 0
-    for case in sorted(glob.glob(os.path.join(args.corpus, "models", "*", "case.json"))):
-        folder = os.path.dirname(case)
-        if args.names and os.path.basename(folder) not in args.names:
-            continue
-        try:
-            why = check(folder, args)
-        except Exception as e:  # of PyTorch: the archive does not load or run
-            why = "%s: %s" % (type(e).__name__, e)
-        if why is None:
-            continue
-        passed += why == ""
-        failed += why != ""
-        if why:
-            print("FAIL %s: %s" % (os.path.basename(folder), why.strip()[:1500]))
-    print("%d passed, %d failed" % (passed, failed))
-    return failed != 0
+    ap = support.arguments(__doc__)
+    ap.add_argument("--corpus", default=support.CORPUS)
+    ap.add_argument("-v", "--verbose", action="store_true")
+    args = ap.parse_args()
+    folders = sorted(os.path.dirname(p) for p in glob.glob(os.path.join(args.corpus, "models", "*", "case.json")))
+    return support.tally(((os.path.basename(f), f) for f in folders if args.k in os.path.basename(f)), lambda folder: check(folder, args))
 
 
 if __name__ == "__main__":

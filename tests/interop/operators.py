@@ -4,30 +4,18 @@
 
     /usr/bin/python3 tests/interop/operators.py --ctsc build/ctsc [--count N] [--seed S] [-k NAME]
 
-Needs PyTorch; exits 77 without it. operator_cases.py lists the operators and makes their arguments.
+operator_cases.py lists the operators and makes their arguments.
 """
-import argparse
-import importlib.util
 import os
 import random
-import subprocess
 import sys
 import tempfile
-import warnings
 
-try:
-    import torch
-except ImportError:
-    print("no PyTorch: nothing to compare with")
-    sys.exit(77)
-
-warnings.simplefilter("ignore")
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "programs"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs"))
 import operator_cases  # noqa: E402
+import support  # noqa: E402
+from support import shown, torch  # noqa: E402
 
-ROOT = os.path.dirname(os.path.dirname(HERE))
-NAMES = {"Tensor": "Tensor", "number": "float", "Scalar": "float", "int": "int", "float": "float", "bool": "bool", "str": "str"}
 
 
 def annotation(t):
@@ -45,13 +33,9 @@ def script(key, work):
     s = [s for s in torch._C._jit_get_schemas_for_operator("aten::" + name) if s.overload_name == overload][0]
     params = ["a%d: %s" % (i, annotation(a.type)) for i, a in enumerate(s.arguments)]
     passed = ["%sa%d" % (a.name + "=" if a.kwarg_only else "", i) for i, a in enumerate(s.arguments)]
-    path = os.path.join(work, key.replace(".", "__") + ".py")
-    with open(path, "w") as f:
-        f.write("import torch\nfrom torch import Tensor\nfrom typing import List, Optional\n\nclass Main(torch.nn.Module):\n"
-                "    def forward(self, %s):\n        return torch.ops.aten.%s(%s)\n" % (", ".join(params), name, ", ".join(passed)))
-    spec = importlib.util.spec_from_file_location("m" + key.replace(".", "__"), path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = support.load_text(work, "m" + key.replace(".", "__"),
+                               "import torch\nfrom torch import Tensor\nfrom typing import List, Optional\n\nclass Main(torch.nn.Module):\n"
+                               "    def forward(self, %s):\n        return torch.ops.aten.%s(%s)\n" % (", ".join(params), name, ", ".join(passed)))
     plain = module.Main()
     return torch.jit.script(plain), plain
 
@@ -99,17 +83,6 @@ def compare(got, want, exact):
     return ""
 
 
-def shown(v):
-    if isinstance(v, torch.Tensor):
-        return "%s%s" % (str(v.dtype)[6:], list(v.shape))
-    return "[%s]" % ", ".join(map(shown, v)) if isinstance(v, (list, tuple)) else repr(v)
-
-
-def run(args, model, given, out, level):
-    return subprocess.run([args.ctsc, "run", "--opt", str(level), model, "--inputs", given, "--output", out], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True)
-
-
 def check(args, fn, model, inputs, work):
     """What is wrong; "" if nothing."""
     given, out = os.path.join(work, "in.pt"), os.path.join(work, "out.pt")
@@ -129,7 +102,7 @@ def check(args, fn, model, inputs, work):
         except Exception:
             exact = want
     for level in (0, 3):
-        p = run(args, model, given, out, level)
+        p = support.run(args.ctsc, "run", "--opt", str(level), model, "--inputs", given, "--output", out)
         if failure is not None:
             if p.returncode == 0:
                 return "--opt %d: no error %r" % (level, failure)
@@ -145,12 +118,10 @@ def check(args, fn, model, inputs, work):
 
 
 def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--ctsc", default=os.path.join(ROOT, "build", "ctsc"))
+    ap = support.arguments(__doc__)
     ap.add_argument("--count", type=int, default=4, help="cases of each operator")
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--messages", action="store_true", help="errors must say what PyTorch's say")
-    ap.add_argument("-k", default="")
     args = ap.parse_args()
     failed = count = 0
     with tempfile.TemporaryDirectory() as work:

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_base.c - memory, arenas, vectors, strings, maps, diagnostics and the thread pool.
+ * test_base.c - memory, pages, arenas, vectors, strings, maps, diagnostics and the thread pool.
  */
 #include "base/diag.h"
 #include "base/map.h"
+#include "base/pages.h"
 #include "base/pool.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -381,9 +383,33 @@ static void test_pool_shared(void **state) {
     pool_set_threads(0);
 }
 
+/* Advice changes no contents, wherever the block begins and ends. */
+static void test_pages(void **state) {
+    enum { BYTES = 5 << 20 };
+    (void)state;
+    FILE *f = tmpfile();
+    char *block = malloc(BYTES);
+    assert_true(f && block);
+    pages_prefer_large(block + 3, BYTES - 3);
+    for (int i = 0; i < BYTES; i++) block[i] = (char)(i * 7 >> 3);
+    pages_prefer_large(block, BYTES);
+    assert_int_equal(fwrite(block, 1, BYTES, f), BYTES);
+    fflush(f);
+    char *map = mmap(NULL, BYTES, PROT_READ, MAP_PRIVATE, fileno(f), 0);
+    assert_ptr_not_equal(map, MAP_FAILED);
+    assert_memory_equal(map, block, BYTES);
+    pages_drop(map + 100, BYTES - 200);
+    pages_drop(map + 100, 10);
+    assert_memory_equal(map, block, BYTES);
+    munmap(map, BYTES);
+    free(block);
+    fclose(f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mem),
+        cmocka_unit_test(test_pages),
         cmocka_unit_test(test_arena),
         cmocka_unit_test(test_arena_failures),
         cmocka_unit_test(test_containers),

@@ -3,7 +3,7 @@
  * test_cuda_emit.c - groups of operators as CUDA kernels: on the simulated device (tests/cuda/sim), what a kernel computes is what the operators
  * compute one by one; and the real NVRTC, where there is one, compiles each.
  *
- * CUDA_CASE=TEXT: only programs that contain it, printed. CUDA_ALL=1: all types for all sizes.
+ * CUDA_CASE=TEXT: only programs that contain it, printed. CUDA_ALL=1: all types for all sizes, and by NVRTC all for both architectures.
  */
 #include "cuda_support.h"
 #include "group_support.h"
@@ -12,7 +12,7 @@
 
 enum { EMIT_SLOTS = 512, EMIT_BLOCKS = 5 }; /* blocks of a launch, at most: fewer than rounds, so that the grid's stride matters */
 
-static cuda *emit_device;
+static cuda *emit_device; /* NULL in the process that only compiles */
 
 /* ---- a launch ------------------------------------------------------------------------------------- */
 
@@ -100,6 +100,22 @@ typedef struct emit_kernel {
     cuda_kernel_shape shape;
 } emit_kernel;
 
+/* By the real NVRTC: for one architecture and the other in turn. */
+static void emit_compile(const char *program, const cuda_source *source) {
+    static const char *const archs[] = {"sm_80", "sm_90"};
+    static size_t count;
+    count++;
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
+        if (i != count % 2 && !getenv("CUDA_ALL")) continue;
+        void *image = NULL;
+        size_t size = 0;
+        diag d = {0};
+        if (cuda_compile(&d, source, archs[i], &image, &size) != CTSC_OK) fail_msg("%s\n%s\n%s", program, diag_message(&d), source->text);
+        assert_true(size > 0);
+        mem_free(image);
+    }
+}
+
 static void emit_make(emit_kernel *e, const char *program, const graph *g, const value *args) {
     diag d = {0};
     strbuf text = STRBUF_INIT;
@@ -109,7 +125,8 @@ static void emit_make(emit_kernel *e, const char *program, const graph *g, const
     if (nest_emit_cuda(e->p->nest, &text, &e->shape, &d) != CTSC_OK) fail_msg("%s\n%s", program, diag_message(&d));
     if (getenv("CUDA_CASE")) printf("%s\n%s\n", program, sb_str(&text));
     cuda_source source = {.text = sb_str(&text), .len = text.len, .name = "group.cu", .headers = cuda_emit_headers()};
-    if (cuda_kernel_get(emit_device, &d, &source, "kernel", (size_t)e->shape.shared, &e->k) != CTSC_OK)
+    if (!emit_device) emit_compile(program, &source);
+    else if (cuda_kernel_get(emit_device, &d, &source, "kernel", (size_t)e->shape.shared, &e->k) != CTSC_OK)
         fail_msg("%s\n%s\n%s", program, diag_message(&d), sb_str(&text));
     sb_free(&text);
 }
@@ -148,7 +165,7 @@ static void test_group_cases(void **state) {
         int n = group_args(c->args, args);
         graph *g = group_program(c->program, n, args);
         emit_make(&e, c->program, g, args);
-        if (e.p) emit_run(&e, c->program, c->args, g, args);
+        if (e.p && emit_device) emit_run(&e, c->program, c->args, g, args);
         plans += e.p != NULL;
         arena_free(&e.a);
         graph_free(g);
@@ -263,7 +280,7 @@ static void emit_check(const emit_case *c, const char *type, const int *size) {
     snprintf(label, sizeof label, "%s, %d and %d", type, size[0], size[1]);
     emit_make(&e, sb_str(&program), g, args);
     if (!e.p) fail_msg("%s\n  %s has no plan", c->program, label);
-    emit_run(&e, sb_str(&program), label, g, args);
+    if (emit_device) emit_run(&e, sb_str(&program), label, g, args);
     arena_free(&e.a);
     graph_free(g);
     group_unref(n, args);
@@ -290,8 +307,25 @@ static void test_sizes(void **state) {
     }
 }
 
+/* In a process of its own: the libraries are opened once in each. */
+static void emit_compile_all(void) {
+    diag d = {0};
+    if (!*cuda_compiler(&d)) {
+        printf("not compiled by NVRTC: %s\n", diag_message(&d));
+        return;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_group_cases), cmocka_unit_test(test_sizes)};
+    CHILD_CHECK(cmocka_run_group_tests_name("NVRTC", tests, NULL, NULL) == 0);
+}
+static void test_nvrtc(void **state) {
+    (void)state;
+    in_child(emit_compile_all);
+}
+
 int main(void) {
     diag d = {0};
+    const struct CMUnitTest compiled[] = {cmocka_unit_test(test_nvrtc)};
+    if (cmocka_run_group_tests(compiled, NULL, NULL)) return 1;
     sim_use();
     if (cuda_open(&d, 0, &emit_device) != CTSC_OK) {
         printf("skipped: %s\n", diag_message(&d));

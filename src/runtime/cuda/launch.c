@@ -268,7 +268,8 @@ static ctsc_status launch_ranges(launch *l, diag *d) {
 }
 
 static ctsc_status launch_run(const cuda_group *f, diag *d, const launch_kernel *k, const int64_t *slots, const value *args, value *results) {
-    launch l = {.k = k, .slots = slots};
+    launch l; /* most of it is room for parameters */
+    l.k = k, l.slots = slots, l.scratch = NULL, l.nbytes = 0;
     TRY(cuda_of_device(d, k->device, &l.c));
     for (int i = 0; i < f->nresults; i++) results[i] = value_none();
     ctsc_status s = launch_outputs(&l, d, results);

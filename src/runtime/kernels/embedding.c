@@ -314,19 +314,26 @@ static void embedding_bag_of_index(const embedding_bags *b, int64_t *out) {
     }
 }
 
+/* PyTorch's fast path does not make offset2bag. */
+static bool embedding_bag_is_fast(const embedding_bags *b) {
+    return b->mode == EMBEDDING_SUM && b->padding < 0 && b->weight->dtype != DT_FLOAT64 && b->weight->strides[1] == 1;
+}
+
+/* out as in embedding_bag_run; those that were made stay there on failure. */
 static ctsc_status embedding_bag_on_device(op_ctx *cx, const embedding_bags *b, tensor **out) {
     int device = tensor_device(b->weight);
-    int64_t shape[2] = {b->bags, b->weight->sizes[1]}, count = b->indices->numel;
-    bool max = b->mode == EMBEDDING_MAX;
+    bool sum = b->mode == EMBEDDING_SUM, max = b->mode == EMBEDDING_MAX, fast = embedding_bag_is_fast(b);
+    int64_t shape[2] = {b->bags, b->weight->sizes[1]}, count = b->indices->numel, none = 0, kept = sum ? b->offsets->numel : b->bags;
     TRY(tensor_new_on(cx->diag, device, (dtype)b->weight->dtype, 2, shape, &out[0]));
-    TRY(cuda_new_zeros(cx, device, DT_INT64, 1, &count, &out[1]));
-    TRY(cuda_new_zeros(cx, device, DT_INT64, 1, &b->bags, &out[2]));
-    TRY(cuda_new_zeros(cx, device, DT_INT64, max ? 2 : 1, max ? shape : &b->bags, &out[3]));
+    TRY(cuda_new_zeros(cx, device, DT_INT64, 1, fast ? &none : &count, &out[1]));
+    TRY(cuda_new_zeros(cx, device, DT_INT64, 1, &kept, &out[2]));
+    TRY(cuda_new_zeros(cx, device, DT_INT64, max ? 2 : 1, max ? shape : &kept, &out[3]));
     dense_bags p = {.scale = b->scale ? tensor_data(b->scale) : NULL, .index = tensor_data(b->indices), .offsets = tensor_data(b->offsets),
-                    .y = tensor_data(out[0]), .max_at = max ? tensor_data(out[3]) : NULL, .sizes = tensor_data(out[2]),
-                    .bag_of = tensor_data(out[1]), .count = count, .bags = b->bags, .noffsets = b->offsets->numel, .width = shape[1],
+                    .y = tensor_data(out[0]), .max_at = max ? tensor_data(out[3]) : NULL,
+                    .sizes = sum ? NULL : tensor_data(out[2]), .bag_of = fast ? NULL : tensor_data(out[1]), .count = count, .bags = b->bags, .noffsets = b->offsets->numel, .width = shape[1],
                     .rows = b->weight->sizes[0], .padding = b->padding, .mode = b->mode};
-    return dense_bags_run(cx->diag, b->table, &p);
+    TRY(dense_bags_run(cx->diag, b->table, &p));
+    return b->mode == EMBEDDING_MEAN ? tensor_copy(cx->diag, out[3], out[2]) : CTSC_OK;
 }
 
 /* out[0..4): the bags, then what PyTorch keeps for the backward pass: the bag of each index, the
@@ -342,9 +349,7 @@ static ctsc_status embedding_bag_run(op_ctx *cx, const embedding_bags *b, tensor
     int64_t *sizes = mem_alloc(sizeof *sizes * (size_t)nn_max(b->bags, 1));
     if (!sizes) return diag_no_memory(cx->diag);
     TRY_OUT(tensor_new(cx->diag, dt, 2, shape, &out[0]));
-    /* PyTorch's fast path does not make offset2bag. */
-    bool fast =
-        sum && b->padding < 0 && b->weight->dtype != DT_FLOAT64 && b->weight->strides[1] == 1;
+    bool fast = embedding_bag_is_fast(b);
     TRY_OUT(tensor_zeros(cx->diag, DT_INT64, 1, fast ? &none : &count, &out[1]));
     TRY_OUT(tensor_zeros(cx->diag, DT_INT64, 1, &kept, &out[2]));
     TRY_OUT(tensor_zeros(cx->diag, DT_INT64, max ? 2 : 1, max ? shape : &kept, &out[3]));

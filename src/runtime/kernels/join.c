@@ -121,7 +121,7 @@ static ctsc_status join_blocks(op_ctx *cx, join_list *j, dtype dt, int dim, tens
     int64_t sizes[TENSOR_MAX_DIMS], inner = (int64_t)dtype_size(dt);
     memcpy(sizes, first->sizes, first->ndim * sizeof *sizes);
     sizes[dim] = 0;
-    bool plain = tensor_device(first) == DEVICE_HOST;
+    bool plain = true;
     for (size_t i = 0; i < j->n; i++) {
         if (__builtin_add_overflow(sizes[dim], j->tensors[i]->sizes[dim], &sizes[dim]))
             return diag_fail(cx->diag, CTSC_FAILED, "numel: integer multiplication overflow");
@@ -130,7 +130,7 @@ static ctsc_status join_blocks(op_ctx *cx, join_list *j, dtype dt, int dim, tens
     tensor *result;
     TRY(tensor_new_on(cx->diag, tensor_device(first), dt, first->ndim, sizes, &result));
     ctsc_status status = CTSC_OK;
-    if (!plain) {
+    if (!plain || tensor_device(first) != DEVICE_HOST) {
         status = join_copy(cx, j, dim, result);
     } else if (result->numel > 0) {
         for (int i = dim + 1; i < first->ndim; i++) inner *= sizes[i];

@@ -158,6 +158,92 @@ ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt) {
     return zero ? diag_fail(cx->diag, CTSC_FAILED, "ZeroDivisionError") : CTSC_OK;
 }
 
+/* ---- runs as vectors -------------------------------------------------------------------- */
+
+/* Copies of an element, as many as fill whole cache lines. */
+#define PW_FILL(T)                                                                                 \
+    {                                                                                              \
+        const T x = *(const T *)(const void *)from;                                                \
+        const size_t n = ((bytes + PW_ALIGN - 1) & ~(size_t)(PW_ALIGN - 1)) / sizeof(T);           \
+        for (size_t i = 0; i < n; i++) ((T *)room)[i] = x;                                         \
+    }                                                                                              \
+    break;
+PW_CLONES static void pw_fill(void *room, const char *from, int64_t size, size_t bytes) {
+    switch (size) {
+    case 1: PW_FILL(uint8_t)
+    case 2: PW_FILL(uint16_t)
+    case 4: PW_FILL(uint32_t)
+    case 8: PW_FILL(uint64_t)
+    default: PW_FILL(complex128)
+    }
+}
+
+/* n elements, their distances in bytes. */
+#define PW_MOVE(T)                                                                                 \
+    for (; n > 0; n--, to += s_to, from += s_from) *(T *)(void *)to = *(const T *)(const void *)from; \
+    break;
+static void pw_move(char *to, int64_t s_to, const char *from, int64_t s_from, int64_t size, int64_t n) {
+    if (s_to == size && s_from == size) {
+        memcpy(to, from, (size_t)(n * size));
+        return;
+    }
+    switch (size) {
+    case 1: PW_MOVE(uint8_t)
+    case 2: PW_MOVE(uint16_t)
+    case 4: PW_MOVE(uint32_t)
+    case 8: PW_MOVE(uint64_t)
+    default: PW_MOVE(complex128)
+    }
+}
+
+static char *pw_chunks_room(pw_chunks *c, int k) {
+    return c->room[k] + (-(uintptr_t)c->room[k] & (PW_ALIGN - 1));
+}
+
+int64_t pw_chunks_begin(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const int64_t *s) {
+    const int64_t size = of.in_size, whole = n & -(int64_t)of.lanes;
+    bool dense = s[0] == of.out_size, spread = false;
+    for (int k = 0; k < of.inputs; k++) {
+        dense &= s[k + 1] == size || s[k + 1] == 0;
+        spread |= s[k + 1] == 0;
+    }
+    c->out = p[0];
+    c->packed = 0;
+    c->whole = c->done = dense ? whole : 0;
+    c->chunk = spread && n > PW_CHUNK ? PW_CHUNK : whole;
+    for (int k = 0; k < of.inputs; k++) {
+        c->at[k] = p[k + 1];
+        c->step[k] = c->chunk * s[k + 1];
+        if (s[k + 1] != 0) continue;
+        c->at[k] = pw_chunks_room(c, k + 1);
+        pw_fill((char *)c->at[k], p[k + 1], size, (size_t)((n < PW_CHUNK ? n + of.lanes - 1 : PW_CHUNK) * size));
+    }
+    return c->done;
+}
+
+bool pw_chunks_rest(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const int64_t *s) {
+    const int64_t size = of.in_size, lanes = of.lanes;
+    if (c->packed) pw_move(p[0] + c->done * s[0], s[0], c->out, of.out_size, of.out_size, c->packed);
+    c->done += c->packed;
+    if (c->done >= n) return false;
+    /* The last vector once more, some elements further: they are there, and come to the same. */
+    bool again = c->done > 0 && c->packed == 0;
+    for (int k = 0; k < of.inputs; k++) again &= p[0] != p[k + 1];
+    const int64_t part = n - c->done < PW_CHUNK ? n - c->done : PW_CHUNK;
+    c->packed = again ? 0 : part;
+    c->whole = c->chunk = again ? lanes : (part + lanes - 1) & -lanes;
+    c->out = again ? p[0] + (n - lanes) * of.out_size : pw_chunks_room(c, 0);
+    for (int k = 0; k < of.inputs; k++) {
+        char *room = pw_chunks_room(c, k + 1);
+        c->at[k] = again && s[k + 1] ? p[k + 1] + (n - lanes) * size : room;
+        if (again || s[k + 1] == 0) continue; /* copies are there since the beginning */
+        memset(room + (c->whole - lanes) * size, 0, PW_ALIGN);
+        pw_move(room, size, p[k + 1] + c->done * s[k + 1], s[k + 1], size, part);
+    }
+    if (again) c->done = n;
+    return true;
+}
+
 /* ---- half and bfloat16 ------------------------------------------------------------------ */
 
 enum { PW_HALF_BLOCK = 512 };

@@ -39,7 +39,7 @@
 #define PW_CLONES
 #endif
 
-enum { PW_MAX_OPERANDS = 4, PW_MAX_NUMBERS = 4 };
+enum { PW_MAX_OPERANDS = 4, PW_MAX_INPUTS = 3, PW_MAX_NUMBERS = 4 };
 
 /* The numbers of an operator (slope, alpha, bounds): f for real computing dtypes, i for integer
  * ones, c for complex ones. */
@@ -107,129 +107,142 @@ void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, i
 
 /* ---- loop templates --------------------------------------------------------------------- */
 
-/* A loop function with one, two, three inputs. TO, TI: output and input element types. STEP reads
- * x, y, z (TI) and writes through o (TO *). NUMS declares what STEP needs from `numbers`. */
-#define PW_LOOP1(NAME, ATTR, TO, TI, NUMS, STEP)                                                   \
+/* A loop function NAME of K inputs. TO, TI: output and input element types. STEP reads x, y, z (TI) and writes through o (TO *). NUMS
+ * declares what STEP needs from `numbers`. There are three kinds, since a loop that becomes vector code is large, and a copy of it for each
+ * pattern of strides would be what most of the library consists of:
+ *
+ *   PW_CHEAP_LOOP   vectors, whichever inputs stay the same (pw_chunks), and a loop over single elements for what is left and for gaps
+ *   PW_MATH_LOOP    vectors alone, for long expressions: what is left, or has gaps, is brought together for them
+ *   PW_PLAIN_LOOP   single elements, for what does not become vectors: most functions that call libm
+ */
+#define PW_PLAIN_LOOP(K, NAME, ATTR, TO, TI, NUMS, STEP)                                           \
+    static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                     \
+        enum { DONE = 0 };                                                                         \
+        PW_NUMBERS(NUMS)                                                                           \
+        PW_ELEMENTS(K, TO, TI, STEP, DONE)                                                         \
+    }
+#define PW_CHEAP_LOOP(K, NAME, ATTR, TO, TI, NUMS, STEP)                                           \
+    ATTR static int64_t NAME##_vectors(void *ctx, int64_t n, char *const *p, const int64_t *s) {   \
+        PW_NUMBERS(NUMS)                                                                           \
+        PW_LAST_SAME##K(TO, TI, STEP)                                                              \
+        pw_chunks c;                                                                               \
+        const int64_t done = pw_chunks_begin(&c, PW_SHAPE(K, TO, TI), n, p, s);            \
+        PW_VECTORS(K, TO, TI, STEP)                                                                \
+        return done;                                                                               \
+    }                                                                                              \
+    static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                     \
+        PW_NUMBERS(NUMS)                                                                           \
+        const int64_t done = n < PW_LANES(TO) ? 0 : NAME##_vectors(ctx, n, p, s);                  \
+        PW_ELEMENTS(K, TO, TI, STEP, done)                                                         \
+    }
+#define PW_MATH_LOOP(K, NAME, ATTR, TO, TI, NUMS, STEP)                                            \
     ATTR static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                \
-        const pw_numbers *numbers = ctx;                                                           \
-        (void)numbers;                                                                             \
-        NUMS;                                                                                      \
-        if (s[0] == sizeof(TO) && s[1] == sizeof(TI)) {                                            \
-            TO *out = (TO *)(void *)p[0];                                                          \
-            const TI *a = (const TI *)(const void *)p[1];                                          \
-            PW_IVDEP                                                                               \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                TI x = a[i];                                                                       \
-                TO *o = &out[i];                                                                   \
-                STEP;                                                                              \
-            }                                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        char *q = p[0];                                                                            \
-        const char *u = p[1];                                                                      \
-        for (int64_t i = 0, sq = s[0], su = s[1]; i < n; i++, q += sq, u += su) {                  \
-            TI x = *(const TI *)(const void *)u;                                                   \
-            TO *o = (TO *)(void *)q;                                                               \
+        PW_NUMBERS(NUMS)                                                                           \
+        pw_chunks c;                                                                               \
+        pw_chunks_begin(&c, PW_SHAPE(K, TO, TI), n, p, s);                                         \
+        do {                                                                                       \
+            PW_VECTORS(K, TO, TI, STEP)                                                            \
+        } while (pw_chunks_rest(&c, PW_SHAPE(K, TO, TI), n, p, s));                                \
+    }
+
+#define PW_NUMBERS(NUMS)                                                                           \
+    const pw_numbers *numbers = ctx;                                                               \
+    (void)numbers;                                                                                 \
+    NUMS;
+/* The number of turns is a multiple of the lanes for all to see: the compiler adds no code for a rest. */
+#define PW_VECTORS(K, TO, TI, STEP)                                                                \
+    TO *out = (TO *)(void *)c.out;                                                                 \
+    for (int64_t turn = 0, left = c.whole; left > 0; turn++, left -= c.chunk) {                    \
+        const int64_t m = (left < c.chunk ? left : c.chunk) & ~(int64_t)(PW_LANES(TO) - 1);        \
+        PW_EACH##K(PW_VECTOR_BEGIN, TI)                                                            \
+        PW_IVDEP                                                                                   \
+        for (int64_t i = 0; i < m; i++) {                                                          \
+            PW_EACH##K(PW_VECTOR_INPUT, TI)                                                        \
+            TO *o = &out[i];                                                                       \
             STEP;                                                                                  \
         }                                                                                          \
+        out += m;                                                                                  \
     }
-
-#define PW_LOOP2(NAME, ATTR, TO, TI, NUMS, STEP)                                                   \
-    ATTR static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                \
-        const pw_numbers *numbers = ctx;                                                           \
-        (void)numbers;                                                                             \
-        NUMS;                                                                                      \
+/* A number on the right, the most common of operands that stay the same, stays in a register. */
+#define PW_LAST_SAME1(TO, TI, STEP)
+#define PW_LAST_SAME2(TO, TI, STEP)                                                                \
+    if (s[0] == sizeof(TO) && s[1] == sizeof(TI) && s[2] == 0) {                                   \
+        const int64_t m = n & ~(int64_t)(PW_LANES(TO) - 1);                                        \
         TO *out = (TO *)(void *)p[0];                                                              \
-        const TI *a = (const TI *)(const void *)p[1], *b = (const TI *)(const void *)p[2];         \
-        if (s[0] == sizeof(TO) && s[1] == sizeof(TI) && s[2] == sizeof(TI)) {                      \
-            PW_IVDEP                                                                               \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                TI x = a[i], y = b[i];                                                             \
-                TO *o = &out[i];                                                                   \
-                STEP;                                                                              \
-            }                                                                                      \
-        } else if (s[0] == sizeof(TO) && s[1] == sizeof(TI) && s[2] == 0) {                        \
-            TI y = b[0];                                                                           \
-            PW_IVDEP                                                                               \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                TI x = a[i];                                                                       \
-                TO *o = &out[i];                                                                   \
-                STEP;                                                                              \
-            }                                                                                      \
-        } else if (s[0] == sizeof(TO) && s[1] == 0 && s[2] == sizeof(TI)) {                        \
-            TI x = a[0];                                                                           \
-            PW_IVDEP                                                                               \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                TI y = b[i];                                                                       \
-                TO *o = &out[i];                                                                   \
-                STEP;                                                                              \
-            }                                                                                      \
-        } else {                                                                                   \
-            char *q = p[0];                                                                        \
-            const char *u = p[1], *v = p[2];                                                       \
-            for (int64_t i = 0, sq = s[0], su = s[1], sv = s[2]; i < n; i++, q += sq, u += su, v += sv) { \
-                TI x = *(const TI *)(const void *)u;                                               \
-                TI y = *(const TI *)(const void *)v;                                               \
-                TO *o = (TO *)(void *)q;                                                           \
-                STEP;                                                                              \
-            }                                                                                      \
+        const TI *xs = (const TI *)(const void *)p[1], y = *(const TI *)(const void *)p[2];        \
+        PW_IVDEP                                                                                   \
+        for (int64_t i = 0; i < m; i++) {                                                          \
+            TI x = xs[i];                                                                          \
+            TO *o = &out[i];                                                                       \
+            STEP;                                                                                  \
         }                                                                                          \
+        return m;                                                                                  \
     }
+#define PW_LAST_SAME3(TO, TI, STEP)
+#define PW_ELEMENTS(K, TO, TI, STEP, DONE)                                                         \
+    const int64_t sq = s[0];                                                                       \
+    char *q = p[0] + DONE * sq;                                                                    \
+    PW_EACH##K(PW_ELEMENT_BEGIN, DONE)                                                             \
+    for (int64_t i = DONE; i < n; i++) {                                                           \
+        PW_EACH##K(PW_ELEMENT_INPUT, TI)                                                           \
+        TO *o = (TO *)(void *)q;                                                                   \
+        STEP;                                                                                      \
+        q += sq;                                                                                   \
+        PW_NO_VECTORS;                                                                             \
+    }
+#define PW_EACH1(DO, A) DO(0, x, A)
+#define PW_EACH2(DO, A) DO(0, x, A) DO(1, y, A)
+#define PW_EACH3(DO, A) DO(0, x, A) DO(1, y, A) DO(2, z, A)
+#define PW_VECTOR_BEGIN(k, v, TI) const TI *v##s = (const TI *)(const void *)(c.at[k] + turn * c.step[k]);
+#define PW_VECTOR_INPUT(k, v, TI) TI v = v##s[i];
+#define PW_ELEMENT_BEGIN(k, v, DONE)                                                               \
+    const int64_t v##_step = s[k + 1];                                                             \
+    const char *v##_at = p[k + 1] + DONE * v##_step;
+#define PW_ELEMENT_INPUT(k, v, TI)                                                                 \
+    TI v = *(const TI *)(const void *)v##_at;                                                      \
+    v##_at += v##_step;
 
-#define PW_LOOP3(NAME, ATTR, TO, TI, NUMS, STEP)                                                   \
-    ATTR static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                \
-        const pw_numbers *numbers = ctx;                                                           \
-        (void)numbers;                                                                             \
-        NUMS;                                                                                      \
-        TO *out = (TO *)(void *)p[0];                                                              \
-        const TI *a = (const TI *)(const void *)p[1], *b = (const TI *)(const void *)p[2],         \
-                 *c = (const TI *)(const void *)p[3];                                              \
-        if (s[0] == sizeof(TO) && s[1] == sizeof(TI) && s[2] == sizeof(TI) &&                      \
-            s[3] == sizeof(TI)) {                                                                  \
-            PW_IVDEP                                                                               \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                TI x = a[i], y = b[i], z = c[i];                                                   \
-                TO *o = &out[i];                                                                   \
-                STEP;                                                                              \
-            }                                                                                      \
-        } else if (s[0] == sizeof(TO) && s[1] == sizeof(TI) && s[2] == sizeof(TI) && s[3] == 0) {  \
-            const TI z = n ? c[0] : (TI){0};                                                       \
-            PW_IVDEP                                                                               \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                TI x = a[i], y = b[i];                                                             \
-                TO *o = &out[i];                                                                   \
-                STEP;                                                                              \
-            }                                                                                      \
-        } else {                                                                                   \
-            char *q = p[0];                                                                        \
-            const char *u = p[1], *v = p[2], *w = p[3];                                            \
-            for (int64_t i = 0, sq = s[0], su = s[1], sv = s[2], sw = s[3]; i < n;                 \
-                 i++, q += sq, u += su, v += sv, w += sw) {                                        \
-                TI x = *(const TI *)(const void *)u;                                               \
-                TI y = *(const TI *)(const void *)v;                                               \
-                TI z = *(const TI *)(const void *)w;                                               \
-                TO *o = (TO *)(void *)q;                                                           \
-                STEP;                                                                              \
-            }                                                                                      \
-        }                                                                                          \
-    }
+/* Elements in the widest vectors; in several where a byte is made of more than one. */
+#define PW_LANES(TO) (sizeof(TO) == 1 ? 32 : sizeof(TO) == 2 ? 16 : sizeof(TO) == 4 ? 8 : 4)
+/* The loop is about to do its last few elements, or such with gaps: a compiler's vectors would be a second copy for nothing. */
+#define PW_NO_VECTORS __asm__ volatile("")
+
+enum { PW_CHUNK = 128, PW_CHUNK_BYTES = PW_CHUNK * (int)sizeof(complex128), PW_ALIGN = 64 };
+
+/* A run of n elements as vectors. An input that stays the same becomes a chunk of copies, which is read again and again. */
+typedef struct pw_chunks {
+    int64_t whole;                 /* elements in vectors, */
+    int64_t chunk;                 /* and how many of them at a time */
+    char *out;                     /* where they go */
+    const char *at[PW_MAX_INPUTS]; /* the first chunk of each input, */
+    int64_t step[PW_MAX_INPUTS];   /* and how far the next one is */
+    int64_t done, packed;          /* for what is left: elements that are complete, and those that wait in room[0] */
+    char room[PW_MAX_INPUTS + 1][PW_CHUNK_BYTES + PW_ALIGN];
+} pw_chunks;
+
+/* What a loop is over: its inputs, the bytes of an element of its output and of its inputs, the elements of a vector. */
+typedef struct pw_shape { uint8_t inputs, out_size, in_size, lanes; } pw_shape;
+#define PW_SHAPE(K, TO, TI) ((pw_shape){K, sizeof(TO), sizeof(TI), PW_LANES(TO)})
+
+/* Begins with the elements that are in vectors without gaps, and returns how many they are. */
+int64_t pw_chunks_begin(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const int64_t *s);
+/* Goes on with a chunk of the others, brought together; false: there are none left. */
+bool pw_chunks_rest(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const int64_t *s);
 
 /* Declares the first k numbers as n0, n1, ... of type T, converted once per run. */
 #define PW_NUMS0(T, m)
 #define PW_NUMS1(T, m) const T n0 = (T)numbers->m[0]
-#define PW_NUMS2(T, m) const T n0 = (T)numbers->m[0], n1 = (T)numbers->m[1]
-#define PW_NUMS3(T, m) const T n0 = (T)numbers->m[0], n1 = (T)numbers->m[1], n2 = (T)numbers->m[2]
-#define PW_COMPLEX_NUM(T, k)   {(__typeof__(((T *)0)->re))numbers->c[k].re, (__typeof__(((T *)0)->re))numbers->c[k].im}
+#define PW_NUMS2(T, m) PW_NUMS1(T, m); const T n1 = (T)numbers->m[1]
+#define PW_NUMS3(T, m) PW_NUMS2(T, m); const T n2 = (T)numbers->m[2]
 #define PW_COMPLEX_NUMS0(T)
-#define PW_COMPLEX_NUMS1(T) const T n0 = PW_COMPLEX_NUM(T, 0)
+#define PW_COMPLEX_NUMS1(T) T n0; n0.re = numbers->c[0].re; n0.im = numbers->c[0].im
 #define PW_COMMA0
 #define PW_COMMA1   , n0
 #define PW_COMMA2   , n0, n1
 #define PW_COMMA3   , n0, n1, n2
-#define PW_ARGS1(L) L(x)
-#define PW_ARGS2(L) L(x), L(y)
-#define PW_ARGS3(L) L(x), L(y), L(z)
-#define PW_PLAIN(v) v
+#define PW_ARGS1 x
+#define PW_ARGS2 x, y
+#define PW_ARGS3 x, y, z
 
 /* The loops of half and bfloat16: float's, a block at a time (pw_half). */
 #define PW_HALF_LOOPS(op, K, TO_BYTES)                                                             \
@@ -239,44 +252,41 @@ void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, i
     static void op##_bf16_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {           \
         pw_half(op##_f32_loop, K, DT_BFLOAT16, TO_BYTES, ctx, n, p, s);                            \
     }
-/* The loops of operator `op` with K inputs (1, 2, 3) and N numbers (0 to 3). */
-#define PW_REAL_LOOPS(op, K, N)                                                                    \
-    PW_LOOP##K(op##_f32_loop, PW_CLONES, float, float, PW_NUMS##N(float, f),                       \
-               *o = scalar_##op##_f32(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))                           \
-        PW_REAL_LOOPS_BUT_F32(op, K, N)
-#define PW_REAL_LOOPS_BUT_F32(op, K, N)                                                            \
-    PW_LOOP##K(op##_f64_loop, PW_CLONES, double, double, PW_NUMS##N(double, f),                    \
-               *o = scalar_##op##_f64(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))                           \
-        PW_HALF_LOOPS(op, K, false)
-#define PW_INT_LOOP(op, K, N, sfx, T)                                                              \
-    PW_LOOP##K(op##_##sfx##_loop, , T, T, PW_NUMS##N(T, i),                                        \
-               *o = scalar_##op##_##sfx(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))
-#define PW_INT_LOOPS(op, K, N)                                                                     \
-    PW_INT_LOOP(op, K, N, u8, uint8_t)                                                             \
-    PW_INT_LOOP(op, K, N, i8, int8_t)                                                              \
-    PW_INT_LOOP(op, K, N, i16, int16_t)                                                            \
-    PW_INT_LOOP(op, K, N, i32, int32_t)                                                            \
-    PW_INT_LOOP(op, K, N, i64, int64_t)
-#define PW_COMPLEX_LOOPS(op, K, N)                                                                 \
-    PW_LOOP##K(op##_c64_loop, PW_CLONES, complex64, complex64, PW_COMPLEX_NUMS##N(complex64),      \
-               *o = scalar_##op##_c64(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))                           \
-        PW_LOOP##K(op##_c128_loop, PW_CLONES, complex128, complex128,                              \
-                   PW_COMPLEX_NUMS##N(complex128),                                                 \
-                   *o = scalar_##op##_c128(PW_ARGS##K(PW_PLAIN) PW_COMMA##N))
+/* The loops of operator `op` with K inputs (1, 2, 3) and N numbers (0 to 3). KIND, KIND64: CHEAP, MATH or PLAIN. */
+#define PW_REAL_LOOPS(op, K, N) PW_REAL_LOOPS_OF(CHEAP, CHEAP, op, K, N)
+#define PW_REAL_LOOPS_OF(KIND, KIND64, op, K, N)                                                   \
+    PW_##KIND##_LOOP(K, op##_f32_loop, PW_CLONES, float, float, PW_NUMS##N(float, f),              \
+                     *o = scalar_##op##_f32(PW_ARGS##K PW_COMMA##N))                               \
+    PW_REAL_LOOPS_BUT_F32(KIND64, op, K, N)
+#define PW_REAL_LOOPS_BUT_F32(KIND64, op, K, N)                                                    \
+    PW_##KIND64##_LOOP(K, op##_f64_loop, PW_CLONES, double, double, PW_NUMS##N(double, f),         \
+                       *o = scalar_##op##_f64(PW_ARGS##K PW_COMMA##N))                             \
+    PW_HALF_LOOPS(op, K, false)
+#define PW_INT_LOOP(KIND, op, K, N, sfx, T)                                                        \
+    PW_##KIND##_LOOP(K, op##_##sfx##_loop, , T, T, PW_NUMS##N(T, i),                               \
+                     *o = scalar_##op##_##sfx(PW_ARGS##K PW_COMMA##N))
+#define PW_INT_LOOPS(op, K, N) PW_INT_LOOPS_OF(CHEAP, op, K, N)
+#define PW_INT_LOOPS_OF(KIND, op, K, N)                                                            \
+    PW_INT_LOOP(KIND, op, K, N, u8, uint8_t)                                                       \
+    PW_INT_LOOP(KIND, op, K, N, i8, int8_t)                                                        \
+    PW_INT_LOOP(KIND, op, K, N, i16, int16_t)                                                      \
+    PW_INT_LOOP(KIND, op, K, N, i32, int32_t)                                                      \
+    PW_INT_LOOP(KIND, op, K, N, i64, int64_t)
+#define PW_COMPLEX_LOOPS(KIND, op, K, N)                                                           \
+    PW_##KIND##_LOOP(K, op##_c64_loop, PW_CLONES, complex64, complex64, PW_COMPLEX_NUMS##N(complex64), \
+                     *o = scalar_##op##_c64(PW_ARGS##K PW_COMMA##N))                               \
+    PW_##KIND##_LOOP(K, op##_c128_loop, , complex128, complex128, PW_COMPLEX_NUMS##N(complex128),  \
+                     *o = scalar_##op##_c128(PW_ARGS##K PW_COMMA##N))
 /* Complex functions whose results are of another type. */
 #define PW_COMPLEX_LOOPS_TO(op, K, T64, T128)                                                      \
-    PW_LOOP##K(op##_c64_loop, PW_CLONES, T64, complex64, ,                                         \
-               *o = (T64)scalar_##op##_c64(PW_ARGS##K(PW_PLAIN)))                                  \
-        PW_LOOP##K(op##_c128_loop, PW_CLONES, T128, complex128, ,                                  \
-                   *o = (T128)scalar_##op##_c128(PW_ARGS##K(PW_PLAIN)))
+    PW_CHEAP_LOOP(K, op##_c64_loop, PW_CLONES, T64, complex64, , *o = (T64)scalar_##op##_c64(PW_ARGS##K)) \
+    PW_CHEAP_LOOP(K, op##_c128_loop, , T128, complex128, , *o = (T128)scalar_##op##_c128(PW_ARGS##K))
 #define PW_COMPLEX_TEST_LOOPS(op, K) PW_COMPLEX_LOOPS_TO(op, K, uint8_t, uint8_t)
 /* Real functions whose result is 0 or 1. */
 #define PW_TEST_LOOPS(op, K)                                                                       \
-    PW_LOOP##K(op##_f32_loop, PW_CLONES, uint8_t, float, ,                                         \
-               *o = scalar_##op##_f32(PW_ARGS##K(PW_PLAIN)))                                       \
-        PW_LOOP##K(op##_f64_loop, PW_CLONES, uint8_t, double, ,                                    \
-                   *o = scalar_##op##_f64(PW_ARGS##K(PW_PLAIN)))                                   \
-            PW_HALF_LOOPS(op, K, true)
+    PW_CHEAP_LOOP(K, op##_f32_loop, PW_CLONES, uint8_t, float, , *o = scalar_##op##_f32(PW_ARGS##K)) \
+    PW_CHEAP_LOOP(K, op##_f64_loop, PW_CLONES, uint8_t, double, , *o = scalar_##op##_f64(PW_ARGS##K)) \
+    PW_HALF_LOOPS(op, K, true)
 
 /* Table entries. */
 #define PW_REAL_ROW(op)                                                                            \

@@ -14,27 +14,28 @@
 
 /* ---- without numbers -------------------------------------------------------------------- */
 
-#define ACTIVATION0(op, label)                                                                     \
-    PW_REAL_LOOPS(op, 1, 0)                                                                        \
+/* kind, kind64: of the loops of float and of double */
+#define ACTIVATION0(op, kind, kind64, label)                                                       \
+    PW_REAL_LOOPS_OF(kind, kind64, op, 1, 0)                                                       \
     static const pw_op pw_##op = {label, PW_SAME, {PW_REAL_ROW(op)}};                              \
     OPERATOR(op) {                                                                                 \
         return pw_run(cx, args, 1, args, &pw_##op, NULL, results);                                 \
     }
 
-PW_REAL_LOOPS(silu, 1, 0)
-PW_COMPLEX_LOOPS(silu, 1, 0)
+PW_REAL_LOOPS_OF(MATH, MATH, silu, 1, 0)
+PW_COMPLEX_LOOPS(PLAIN, silu, 1, 0)
 static const pw_op pw_silu = {"silu_cpu", PW_SAME, {PW_REAL_ROW(silu), PW_COMPLEX_ROW(silu)}};
 OPERATOR(silu) {
     return pw_run(cx, args, 1, args, &pw_silu, NULL, results);
 }
-ACTIVATION0(mish, "mish_cpu")
-ACTIVATION0(hardswish, "hardswish_cpu")
-ACTIVATION0(hardsigmoid, "hardsigmoid_cpu")
-ACTIVATION0(log_sigmoid, "log_sigmoid_cpu")
+ACTIVATION0(mish, MATH, PLAIN, "mish_cpu")
+ACTIVATION0(hardswish, CHEAP, CHEAP, "hardswish_cpu")
+ACTIVATION0(hardsigmoid, CHEAP, CHEAP, "hardsigmoid_cpu")
+ACTIVATION0(log_sigmoid, MATH, PLAIN, "log_sigmoid_cpu")
 
 /* gelu(self, *, str approximate='none') */
-PW_REAL_LOOPS(gelu, 1, 0)
-PW_REAL_LOOPS(gelu_tanh, 1, 0)
+PW_REAL_LOOPS_OF(MATH, PLAIN, gelu, 1, 0)
+PW_REAL_LOOPS_OF(MATH, MATH, gelu_tanh, 1, 0)
 static const pw_op pw_gelu = {"GeluKernelImpl", PW_SAME, {PW_REAL_ROW(gelu)}};
 static const pw_op pw_gelu_tanh = {"GeluKernelImpl", PW_SAME, {PW_REAL_ROW(gelu_tanh)}};
 OPERATOR(gelu) {
@@ -52,7 +53,7 @@ OPERATOR(gelu) {
 
 /* log_sigmoid_forward(self) -> (Tensor output, Tensor buffer); the buffer, exp(-|self|), serves
  * gradients. */
-PW_LOOP1(log_sigmoid_buffer_loop, , double, double, , *o = exp(-fabs(x)))
+PW_PLAIN_LOOP(1, log_sigmoid_buffer_loop, , double, double, , *o = exp(-fabs(x)))
 OPERATOR(log_sigmoid_forward) {
     tensor *self = args[0].u.tensor, *buffer;
     pw_operand operand;
@@ -86,7 +87,7 @@ OPERATOR(leaky_relu) {
     return pw_run(cx, args, 1, args, &pw_leaky_relu, &numbers, results);
 }
 
-PW_REAL_LOOPS(elu, 1, 3)
+PW_REAL_LOOPS_OF(MATH, PLAIN, elu, 1, 3)
 static const pw_op pw_elu = {"elu_cpu", PW_SAME, {PW_REAL_ROW(elu)}};
 
 static ctsc_status activation_elu(op_ctx *cx, const value *args, double negative, double positive,
@@ -117,7 +118,7 @@ OPERATOR(celu) {
 }
 
 /* softplus(self, beta=1, threshold=20) */
-PW_REAL_LOOPS(softplus, 1, 2)
+PW_REAL_LOOPS_OF(MATH, PLAIN, softplus, 1, 2)
 static const pw_op pw_softplus = {"softplus_cpu", PW_SAME, {PW_REAL_ROW(softplus)}};
 OPERATOR(softplus) {
     pw_numbers numbers;
@@ -234,7 +235,7 @@ OPERATOR(prelu) {
 }
 
 /* glu(self, dim=-1): the first half times the sigmoid of the second. */
-PW_REAL_LOOPS(glu, 2, 0)
+PW_REAL_LOOPS_OF(MATH, MATH, glu, 2, 0)
 static const pw_op pw_glu = {"glu_cpu", PW_SAME, {PW_REAL_ROW(glu)}};
 OPERATOR(glu) {
     tensor *x = args[0].u.tensor, *first, *second;

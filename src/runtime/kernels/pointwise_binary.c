@@ -25,14 +25,14 @@ PW_REAL_LOOPS(add, 2, 0)
 PW_INT_LOOPS(add, 2, 0)
 PW_REAL_LOOPS(add_scaled, 2, 1)
 PW_INT_LOOPS(add_scaled, 2, 1)
-PW_LOOP2(add_bool_loop, , uint8_t, uint8_t, , *o = x | y)
-PW_LOOP2(add_scaled_bool_loop, , uint8_t, uint8_t, const uint8_t n0 = numbers->i[0] != 0,
+PW_CHEAP_LOOP(2, add_bool_loop, , uint8_t, uint8_t, , *o = x | y)
+PW_CHEAP_LOOP(2, add_scaled_bool_loop, , uint8_t, uint8_t, const uint8_t n0 = numbers->i[0] != 0,
          *o = x | (y & n0))
 PW_REAL_LOOPS(sub, 2, 0)
 PW_INT_LOOPS(sub, 2, 0)
-PW_COMPLEX_LOOPS(add, 2, 0)
-PW_COMPLEX_LOOPS(add_scaled, 2, 1)
-PW_COMPLEX_LOOPS(sub, 2, 0)
+PW_COMPLEX_LOOPS(CHEAP, add, 2, 0)
+PW_COMPLEX_LOOPS(CHEAP, add_scaled, 2, 1)
+PW_COMPLEX_LOOPS(CHEAP, sub, 2, 0)
 static const pw_op pw_add = {
     "add",
     PW_SAME,
@@ -120,8 +120,8 @@ OPERATOR(add_relu) {
 
 PW_REAL_LOOPS(mul, 2, 0)
 PW_INT_LOOPS(mul, 2, 0)
-PW_LOOP2(mul_bool_loop, , uint8_t, uint8_t, , *o = x & y)
-PW_COMPLEX_LOOPS(mul, 2, 0)
+PW_CHEAP_LOOP(2, mul_bool_loop, , uint8_t, uint8_t, , *o = x & y)
+PW_COMPLEX_LOOPS(CHEAP, mul, 2, 0)
 static const pw_op pw_mul = {
     "mul_cpu",
     PW_SAME,
@@ -131,14 +131,14 @@ OPERATOR(mul) {
 }
 
 PW_REAL_LOOPS(div, 2, 0)
-PW_COMPLEX_LOOPS(div, 2, 0)
+PW_COMPLEX_LOOPS(CHEAP, div, 2, 0)
 static const pw_op pw_div = {"div_cpu", PW_REAL, {PW_REAL_ROW(div), PW_COMPLEX_ROW(div)}};
 OPERATOR(div) {
     return pw_run(cx, args, 2, args, &pw_div, NULL, results);
 }
 
 PW_REAL_LOOPS(div_trunc, 2, 0)
-PW_INT_LOOPS(div_trunc, 2, 0)
+PW_INT_LOOPS_OF(PLAIN, div_trunc, 2, 0)
 static const pw_op pw_div_trunc = {
     "div_trunc_cpu", PW_SAME, {PW_REAL_ROW(div_trunc), PW_INT_ROW(div_trunc)}};
 /* Float operators made of what C's % leaves: in vectors where the quotients of a block are small enough, one by one where not. */
@@ -166,16 +166,16 @@ static void binary_by_distance(iter_kernel near, iter_kernel any, void *ctx, int
     }
 }
 #define BINARY_BY_FMOD(op, of)                                                                     \
-    PW_LOOP2(op##_near_loop, PW_CLONES, float, float, , *o = of(scalar_fmod_near_f32(x, y), x, y)) \
-    PW_LOOP2(op##_any_loop, , float, float, , *o = scalar_##op##_f32(x, y))                        \
+    PW_MATH_LOOP(2, op##_near_loop, PW_CLONES, float, float, , *o = of(scalar_fmod_near_f32(x, y), x, y))\
+    PW_PLAIN_LOOP(2, op##_any_loop, , float, float, , *o = scalar_##op##_f32(x, y))                \
     static void op##_f32_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {            \
         binary_by_distance(op##_near_loop, op##_any_loop, ctx, n, p, s);                           \
     }                                                                                              \
-    PW_REAL_LOOPS_BUT_F32(op, 2, 0)
+    PW_REAL_LOOPS_BUT_F32(PLAIN, op, 2, 0)
 #define BINARY_ITSELF(r, a, b) (r)
 
 BINARY_BY_FMOD(div_floor, scalar_div_floor_of_f32)
-PW_INT_LOOPS(div_floor, 2, 0)
+PW_INT_LOOPS_OF(PLAIN, div_floor, 2, 0)
 static const pw_op pw_div_floor = {
     "div_floor_cpu", PW_SAME, {PW_REAL_ROW(div_floor), PW_INT_ROW(div_floor)}};
 
@@ -205,7 +205,7 @@ OPERATOR(floor_divide) {
 }
 
 BINARY_BY_FMOD(remainder, scalar_remainder_of_f32)
-PW_INT_LOOPS(remainder, 2, 0)
+PW_INT_LOOPS_OF(PLAIN, remainder, 2, 0)
 static const pw_op pw_remainder = {
     "remainder_cpu", PW_SAME, {PW_REAL_ROW(remainder), PW_INT_ROW(remainder)}};
 OPERATOR(remainder) {
@@ -213,7 +213,7 @@ OPERATOR(remainder) {
 }
 
 BINARY_BY_FMOD(fmod, BINARY_ITSELF)
-PW_INT_LOOPS(fmod, 2, 0)
+PW_INT_LOOPS_OF(PLAIN, fmod, 2, 0)
 static const pw_op pw_fmod = {"fmod_cpu", PW_SAME, {PW_REAL_ROW(fmod), PW_INT_ROW(fmod)}};
 OPERATOR(fmod) {
     return binary_divide(cx, args, &pw_fmod, results);
@@ -221,14 +221,14 @@ OPERATOR(fmod) {
 
 /* ---- pow -------------------------------------------------------------------------------- */
 
-PW_REAL_LOOPS(pow, 2, 0)
-PW_INT_LOOPS(pow, 2, 0)
-PW_COMPLEX_LOOPS(pow, 2, 0)
+PW_REAL_LOOPS_OF(MATH, PLAIN, pow, 2, 0)
+PW_INT_LOOPS_OF(PLAIN, pow, 2, 0)
+PW_COMPLEX_LOOPS(PLAIN, pow, 2, 0)
 static const pw_op pw_pow = {
     "pow", PW_SAME, {PW_REAL_ROW(pow), PW_INT_ROW(pow), PW_COMPLEX_ROW(pow)}};
 #define BINARY_POWER(op)                                                                           \
     PW_REAL_LOOPS(op, 1, 0)                                                                        \
-    PW_COMPLEX_LOOPS(op, 1, 0)                                                                     \
+    PW_COMPLEX_LOOPS(CHEAP, op, 1, 0)                                                              \
     static const pw_op pw_##op = {"pow", PW_SAME, {PW_REAL_ROW(op), PW_COMPLEX_ROW(op)}};
 BINARY_POWER(sqrt)
 BINARY_POWER(rsqrt)
@@ -237,10 +237,10 @@ BINARY_POWER(cube)
 BINARY_POWER(reciprocal)
 BINARY_POWER(reciprocal_square)
 
-PW_LOOP1(positive_c64_loop, , complex64, complex64, , *o = x)
-PW_LOOP1(positive_c128_loop, , complex128, complex128, , *o = x)
-PW_LOOP2(second_c64_loop, , complex64, complex64, , (void)x; *o = y)
-PW_LOOP2(second_c128_loop, , complex128, complex128, , (void)x; *o = y)
+PW_PLAIN_LOOP(1, positive_c64_loop, , complex64, complex64, , *o = x)
+PW_PLAIN_LOOP(1, positive_c128_loop, , complex128, complex128, , *o = x)
+PW_PLAIN_LOOP(2, second_c64_loop, , complex64, complex64, , (void)x; *o = y)
+PW_PLAIN_LOOP(2, second_c128_loop, , complex128, complex128, , (void)x; *o = y)
 static const pw_op pw_positive = {"pow", PW_SAME, {PW_COMPLEX_ROW(positive)}};
 static const pw_op pw_second = {"pow", PW_SAME, {PW_COMPLEX_ROW(second)}};
 
@@ -297,8 +297,8 @@ OPERATOR(float_power) {
 
 PW_INT_LOOPS(maximum, 2, 0)
 PW_INT_LOOPS(minimum, 2, 0)
-#define BINARY_EXTREME(op, label, integer, bool_loop)                                              \
-    PW_REAL_LOOPS(op, 2, 0)                                                                        \
+#define BINARY_EXTREME(op, kind, label, integer, bool_loop)                                        \
+    PW_REAL_LOOPS_OF(kind, kind, op, 2, 0)                                                         \
     static const pw_op pw_##op = {                                                                 \
         label,                                                                                     \
         PW_SAME,                                                                                   \
@@ -307,32 +307,32 @@ PW_INT_LOOPS(minimum, 2, 0)
     OPERATOR(op) {                                                                                 \
         return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
     }
-BINARY_EXTREME(maximum, "maximum_cpu", maximum, add_bool_loop)
-BINARY_EXTREME(minimum, "minimum_cpu", minimum, mul_bool_loop)
-BINARY_EXTREME(fmax, "fmax_cpu", maximum, add_bool_loop)
-BINARY_EXTREME(fmin, "fmin_cpu", minimum, mul_bool_loop)
+BINARY_EXTREME(maximum, CHEAP, "maximum_cpu", maximum, add_bool_loop)
+BINARY_EXTREME(minimum, CHEAP, "minimum_cpu", minimum, mul_bool_loop)
+BINARY_EXTREME(fmax, PLAIN, "fmax_cpu", maximum, add_bool_loop)
+BINARY_EXTREME(fmin, PLAIN, "fmin_cpu", minimum, mul_bool_loop)
 
 /* ---- real functions of two operands ----------------------------------------------------- */
 
-/* Columns: operator, name in refusals, what happens to integers. */
+/* Columns: operator, kinds of the loops of float and of double, name in refusals, what happens to integers. */
 #define BINARY_FUNCTIONS(X)                                                                        \
-    X(atan2, "atan2_cpu", PW_REAL)                                                                 \
-    X(copysign, "copysign_cpu", PW_REAL)                                                           \
-    X(xlogy, "xlogy_cpu", PW_REAL)                                                                 \
-    X(xlog1py, "xlog1py_cpu", PW_REAL)                                                             \
-    X(hypot, "hypot_cpu", PW_SAME)                                                                 \
-    X(logaddexp, "logaddexp_cpu", PW_SAME)                                                         \
-    X(logaddexp2, "logaddexp2_cpu", PW_SAME)
-#define BINARY_DEFINE(op, label, kind)                                                             \
-    PW_REAL_LOOPS(op, 2, 0)                                                                        \
-    static const pw_op pw_##op = {label, kind, {PW_REAL_ROW(op)}};                                 \
+    X(atan2, MATH, PLAIN, "atan2_cpu", PW_REAL)                                                    \
+    X(copysign, CHEAP, CHEAP, "copysign_cpu", PW_REAL)                                             \
+    X(xlogy, MATH, MATH, "xlogy_cpu", PW_REAL)                                                     \
+    X(xlog1py, MATH, PLAIN, "xlog1py_cpu", PW_REAL)                                                \
+    X(hypot, PLAIN, PLAIN, "hypot_cpu", PW_SAME)                                                   \
+    X(logaddexp, MATH, PLAIN, "logaddexp_cpu", PW_SAME)                                            \
+    X(logaddexp2, MATH, PLAIN, "logaddexp2_cpu", PW_SAME)
+#define BINARY_DEFINE(op, kind, kind64, label, integers)                                           \
+    PW_REAL_LOOPS_OF(kind, kind64, op, 2, 0)                                                       \
+    static const pw_op pw_##op = {label, integers, {PW_REAL_ROW(op)}};                                 \
     OPERATOR(op) {                                                                                 \
         return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
     }
 BINARY_FUNCTIONS(BINARY_DEFINE)
 
-PW_REAL_LOOPS(ldexp, 2, 0)
-PW_COMPLEX_LOOPS(ldexp, 2, 0)
+PW_REAL_LOOPS_OF(MATH, PLAIN, ldexp, 2, 0)
+PW_COMPLEX_LOOPS(PLAIN, ldexp, 2, 0)
 static const pw_op pw_ldexp = {"ldexp_cpu", PW_REAL, {PW_REAL_ROW(ldexp), PW_COMPLEX_ROW(ldexp)}};
 OPERATOR(ldexp) {
     return pw_run(cx, args, 2, args, &pw_ldexp, NULL, results);
@@ -351,10 +351,10 @@ static uint16_t binary_next16(uint16_t bits, float a, float b) {
     }
 BINARY_NEXT(f16, float16)
 BINARY_NEXT(bf16, bfloat16)
-PW_LOOP2(nextafter_f32_loop, , float, float, , *o = scalar_nextafter_f32(x, y))
-PW_LOOP2(nextafter_f64_loop, , double, double, , *o = scalar_nextafter_f64(x, y))
-PW_LOOP2(nextafter_f16_loop, , float16, float16, , *o = binary_nextafter_f16(x, y))
-PW_LOOP2(nextafter_bf16_loop, , bfloat16, bfloat16, , *o = binary_nextafter_bf16(x, y))
+PW_PLAIN_LOOP(2, nextafter_f32_loop, , float, float, , *o = scalar_nextafter_f32(x, y))
+PW_PLAIN_LOOP(2, nextafter_f64_loop, , double, double, , *o = scalar_nextafter_f64(x, y))
+PW_PLAIN_LOOP(2, nextafter_f16_loop, , float16, float16, , *o = binary_nextafter_f16(x, y))
+PW_PLAIN_LOOP(2, nextafter_bf16_loop, , bfloat16, bfloat16, , *o = binary_nextafter_bf16(x, y))
 static const pw_op pw_nextafter = {"nextafter_cpu", PW_SAME, {PW_REAL_ROW(nextafter)}};
 OPERATOR(nextafter) {
     return pw_run(cx, args, 2, args, &pw_nextafter, NULL, results);
@@ -362,7 +362,7 @@ OPERATOR(nextafter) {
 
 /* heaviside(self, values): both of one dtype, any. */
 PW_REAL_LOOPS(heaviside, 2, 0)
-#define BINARY_STEP(sfx, T) PW_LOOP2(heaviside_##sfx##_loop, , T, T, , *o = x == 0 ? y : (T)(x > 0))
+#define BINARY_STEP(sfx, T) PW_CHEAP_LOOP(2, heaviside_##sfx##_loop, , T, T, , *o = x == 0 ? y : (T)(x > 0))
 BINARY_STEP(u8, uint8_t)
 BINARY_STEP(i8, int8_t)
 BINARY_STEP(i16, int16_t)
@@ -384,8 +384,8 @@ OPERATOR(heaviside) {
 
 /* ---- integers --------------------------------------------------------------------------- */
 
-PW_INT_LOOPS(gcd, 2, 0)
-PW_INT_LOOPS(lcm, 2, 0)
+PW_INT_LOOPS_OF(PLAIN, gcd, 2, 0)
+PW_INT_LOOPS_OF(PLAIN, lcm, 2, 0)
 static const pw_op pw_gcd = {"gcd_cpu", PW_SAME, {PW_INT_ROW(gcd)}};
 static const pw_op pw_lcm = {"lcm_cpu", PW_SAME, {PW_INT_ROW(lcm)}};
 OPERATOR(gcd) {

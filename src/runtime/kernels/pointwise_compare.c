@@ -9,31 +9,30 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
-/* Loops for all dtypes of an expression over x and y that is 0 or 1. L stands for LOAD or nothing.
- */
+/* Loops for all dtypes of an expression over x and y that is 0 or 1. */
 #define COMPARE_LOOPS(op, K, EXPR)                                                                 \
-    PW_LOOP##K(op##_u8_loop, , uint8_t, uint8_t, , *o = EXPR(PW_PLAIN)) PW_LOOP##K(                \
-        op##_i8_loop, , uint8_t, int8_t, ,                                                         \
-        *o = EXPR(PW_PLAIN)) PW_LOOP##K(op##_i16_loop, , uint8_t, int16_t, , *o = EXPR(PW_PLAIN))  \
-        PW_LOOP##K(op##_i32_loop, PW_CLONES, uint8_t, int32_t, , *o = EXPR(PW_PLAIN))              \
-            PW_LOOP##K(op##_i64_loop, PW_CLONES, uint8_t, int64_t, , *o = EXPR(PW_PLAIN))          \
-                PW_LOOP##K(op##_f32_loop, PW_CLONES, uint8_t, float, , *o = EXPR(PW_PLAIN))        \
-                    PW_LOOP##K(op##_f64_loop, PW_CLONES, uint8_t, double, , *o = EXPR(PW_PLAIN))   \
-                        PW_HALF_LOOPS(op, K, true)
+    PW_CHEAP_LOOP(K, op##_u8_loop, , uint8_t, uint8_t, , *o = EXPR)                                \
+    PW_CHEAP_LOOP(K, op##_i8_loop, , uint8_t, int8_t, , *o = EXPR)                                 \
+    PW_CHEAP_LOOP(K, op##_i16_loop, , uint8_t, int16_t, , *o = EXPR)                               \
+    PW_CHEAP_LOOP(K, op##_i32_loop, PW_CLONES, uint8_t, int32_t, , *o = EXPR)                      \
+    PW_CHEAP_LOOP(K, op##_i64_loop, PW_CLONES, uint8_t, int64_t, , *o = EXPR)                      \
+    PW_CHEAP_LOOP(K, op##_f32_loop, PW_CLONES, uint8_t, float, , *o = EXPR)                        \
+    PW_CHEAP_LOOP(K, op##_f64_loop, PW_CLONES, uint8_t, double, , *o = EXPR)                       \
+    PW_HALF_LOOPS(op, K, true)
 #define COMPARE_ROW(op) PW_REAL_ROW(op), PW_INT_ROW(op), [DT_BOOL] = op##_u8_loop
 
 /* ---- comparisons and logic -------------------------------------------------------------- */
 
-#define COMPARE_EQ(L)  L(x) == L(y)
-#define COMPARE_NE(L)  L(x) != L(y)
-#define COMPARE_LT(L)  L(x) < L(y)
-#define COMPARE_LE(L)  L(x) <= L(y)
-#define COMPARE_GT(L)  L(x) > L(y)
-#define COMPARE_GE(L)  L(x) >= L(y)
-#define COMPARE_AND(L) (L(x) != 0) & (L(y) != 0)
-#define COMPARE_OR(L)  (L(x) != 0) | (L(y) != 0)
-#define COMPARE_XOR(L) (L(x) != 0) != (L(y) != 0)
-#define COMPARE_NOT(L) L(x) == 0
+#define COMPARE_EQ  x == y
+#define COMPARE_NE  x != y
+#define COMPARE_LT  x < y
+#define COMPARE_LE  x <= y
+#define COMPARE_GT  x > y
+#define COMPARE_GE  x >= y
+#define COMPARE_AND (x != 0) & (y != 0)
+#define COMPARE_OR  (x != 0) | (y != 0)
+#define COMPARE_XOR (x != 0) != (y != 0)
+#define COMPARE_NOT x == 0
 
 /* Columns: operator, name in refusals, expression, whether complex numbers have it. */
 #define COMPARE_OPERATORS(X)                                                                       \
@@ -112,10 +111,10 @@ static bool compare_close(double a, double b, const compare_tolerance *tol) {
     double allowed = tol->atol + fabs(tol->rtol * b), error = fabs(a - b);
     return error <= allowed && error - error == 0;
 }
-PW_LOOP2(isclose_f64_loop, , uint8_t, double, const compare_tolerance *tol = ctx,
+PW_PLAIN_LOOP(2, isclose_f64_loop, , uint8_t, double, const compare_tolerance *tol = ctx,
          *o = compare_close(x, y, tol))
 /* In int64, where equal doubles may be different integers. */
-PW_LOOP2(isclose_i64_loop, , uint8_t, int64_t, const compare_tolerance *tol = ctx,
+PW_PLAIN_LOOP(2, isclose_i64_loop, , uint8_t, int64_t, const compare_tolerance *tol = ctx,
          *o = x == y || ((tol->rtol != 0 || tol->atol != 0) &&
                          fabs((double)x - (double)y) <= tol->atol + fabs(tol->rtol * (double)y)))
 
@@ -127,7 +126,7 @@ static bool compare_close_complex(complex128 a, complex128 b, const compare_tole
     double error = scalar_abs_c128(scalar_sub_c128(a, b));
     return error <= allowed && error - error == 0;
 }
-PW_LOOP2(isclose_c128_loop, , uint8_t, complex128, const compare_tolerance *tol = ctx,
+PW_PLAIN_LOOP(2, isclose_c128_loop, , uint8_t, complex128, const compare_tolerance *tol = ctx,
          *o = compare_close_complex(x, y, tol))
 
 static ctsc_status compare_isclose(op_ctx *cx, const value *args, value *results) {

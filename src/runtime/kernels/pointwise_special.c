@@ -34,7 +34,7 @@
     X(spherical_j0, "spherical_bessel_j0_cpu")                                                     \
     X(airy_ai, "airy_ai_cpu")
 #define SPECIAL_UNARY_DEFINE(op, label)                                                            \
-    PW_REAL_LOOPS(op, 1, 0)                                                                        \
+    PW_REAL_LOOPS_OF(PLAIN, PLAIN, op, 1, 0)                                                               \
     static const pw_op pw_##op = {label, PW_REAL, {PW_REAL_ROW(op)}};                              \
     OPERATOR(op) {                                                                                 \
         return pw_run(cx, args, 1, args, &pw_##op, NULL, results);                                 \
@@ -59,17 +59,17 @@ SPECIAL_UNARY(SPECIAL_UNARY_DEFINE)
     X(laguerre_l, "laguerre_polynomial_l_cpu", PW_REAL)                                            \
     X(legendre_p, "legendre_polynomial_p_cpu", PW_REAL)
 #define SPECIAL_BINARY_DEFINE(op, label, kind)                                                     \
-    PW_REAL_LOOPS(op, 2, 0)                                                                        \
+    PW_REAL_LOOPS_OF(PLAIN, PLAIN, op, 2, 0)                                                               \
     static const pw_op pw_##op = {label, kind, {PW_REAL_ROW(op)}};                                 \
     OPERATOR(op) {                                                                                 \
         return pw_run(cx, args, 2, args, &pw_##op, NULL, results);                                 \
     }
 SPECIAL_BINARY(SPECIAL_BINARY_DEFINE)
 
-PW_REAL_LOOPS(polygamma, 1, 1)
+PW_REAL_LOOPS_OF(PLAIN, PLAIN, polygamma, 1, 1)
 static const pw_op pw_polygamma = {"polygamma", PW_REAL, {PW_REAL_ROW(polygamma)}};
 
-PW_REAL_LOOPS(trigamma, 1, 0)
+PW_REAL_LOOPS_OF(PLAIN, PLAIN, trigamma, 1, 0)
 static const pw_op pw_trigamma = {"polygamma", PW_REAL, {PW_REAL_ROW(trigamma)}};
 
 static ctsc_status special_polygamma(op_ctx *cx, const value *args, const value *self,

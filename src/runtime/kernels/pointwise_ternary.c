@@ -18,16 +18,14 @@ static const pw_op pw_clamp_tensors = {
     "clamp_cpu", PW_SAME, {PW_REAL_ROW(clamp), PW_INT_ROW(clamp), [DT_BOOL] = clamp_u8_loop}};
 
 /* Between numbers: one input, bounds hoisted. */
-#define TERNARY_CLAMP1(sfx, T, C, L, m, S)                                                         \
-    PW_LOOP1(clamp_numbers_##sfx##_loop, S, T, T, PW_NUMS2(C, m),                                  \
-             STORE(o, scalar_clamp_##sfx(L(x), n0, n1)))
-TERNARY_CLAMP1(u8, uint8_t, uint8_t, PW_PLAIN, i, )
-TERNARY_CLAMP1(i8, int8_t, int8_t, PW_PLAIN, i, )
-TERNARY_CLAMP1(i16, int16_t, int16_t, PW_PLAIN, i, )
-TERNARY_CLAMP1(i32, int32_t, int32_t, PW_PLAIN, i, )
-TERNARY_CLAMP1(i64, int64_t, int64_t, PW_PLAIN, i, )
-TERNARY_CLAMP1(f32, float, float, PW_PLAIN, f, PW_CLONES)
-TERNARY_CLAMP1(f64, double, double, PW_PLAIN, f, PW_CLONES)
+#define TERNARY_CLAMP1(sfx, T, m, S) PW_CHEAP_LOOP(1, clamp_numbers_##sfx##_loop, S, T, T, PW_NUMS2(T, m), *o = scalar_clamp_##sfx(x, n0, n1))
+TERNARY_CLAMP1(u8, uint8_t, i, )
+TERNARY_CLAMP1(i8, int8_t, i, )
+TERNARY_CLAMP1(i16, int16_t, i, )
+TERNARY_CLAMP1(i32, int32_t, i, )
+TERNARY_CLAMP1(i64, int64_t, i, )
+TERNARY_CLAMP1(f32, float, f, PW_CLONES)
+TERNARY_CLAMP1(f64, double, f, PW_CLONES)
 PW_HALF_LOOPS(clamp_numbers, 1, false)
 static const pw_op pw_clamp_numbers = {
     "clamp_scalar_cpu",
@@ -98,7 +96,7 @@ OPERATOR(clamp_max) {
 /* ---- lerp, addcmul, addcdiv ------------------------------------------------------------- */
 
 PW_REAL_LOOPS(lerp, 3, 0)
-PW_COMPLEX_LOOPS(lerp, 3, 0)
+PW_COMPLEX_LOOPS(CHEAP, lerp, 3, 0)
 static const pw_op pw_lerp_tensor = {
     "lerp_kernel_tensor", PW_SAME, {PW_REAL_ROW(lerp), PW_COMPLEX_ROW(lerp)}};
 static const pw_op pw_lerp_number = {
@@ -116,7 +114,7 @@ OPERATOR(lerp) {
 /* addcmul(self, tensor1, tensor2, *, value=1) */
 PW_REAL_LOOPS(addcmul, 3, 1)
 PW_INT_LOOPS(addcmul, 3, 1)
-PW_COMPLEX_LOOPS(addcmul, 3, 1)
+PW_COMPLEX_LOOPS(CHEAP, addcmul, 3, 1)
 static const pw_op pw_addcmul = {
     "addcmul_cpu_out",
     PW_SAME,
@@ -130,7 +128,7 @@ OPERATOR(addcmul) {
 
 /* addcdiv(self, tensor1, tensor2, *, value=1) */
 PW_REAL_LOOPS(addcdiv, 3, 1)
-PW_COMPLEX_LOOPS(addcdiv, 3, 1)
+PW_COMPLEX_LOOPS(CHEAP, addcdiv, 3, 1)
 static const pw_op pw_addcdiv = {
     "addcdiv_cpu_out", PW_SAME, {PW_REAL_ROW(addcdiv), PW_COMPLEX_ROW(addcdiv)}};
 OPERATOR(addcdiv) {

@@ -8,50 +8,51 @@
  */
 #include "runtime/kernels/pointwise.h"
 
-/* Integers become float32. Columns: operator, name in refusals, how complex numbers are refused if otherwise. */
-#define UNARY_REAL(X)                                                       \
-    X(exp2, "exp2", NULL)                                                   \
-    X(expm1, "expm1_vml_cpu", NULL)                                         \
-    X(log1p, "log1p_vml_cpu", NULL)                                         \
-    X(erf, "erf_vml_cpu", NULL)                                             \
-    X(erfc, "erfc_vml_cpu", NULL)                                           \
-    X(deg2rad, "mul_cpu", "deg2rad is not supported for complex tensors.")  \
-    X(rad2deg, "mul_cpu", "rad2deg is not supported for complex tensors.")  \
-    X(angle, "angle_cpu", NULL)
-/* The same, and complex numbers. Columns: operator, name in refusals. */
-#define UNARY_COMPLEX(X)             \
-    X(exp, "exp_vml_cpu")            \
-    X(log, "log_vml_cpu")            \
-    X(log2, "log2_vml_cpu")          \
-    X(log10, "log10_vml_cpu")        \
-    X(sqrt, "sqrt_vml_cpu")          \
-    X(rsqrt, "rsqrt_cpu")            \
-    X(reciprocal, "reciprocal_cpu")  \
-    X(tan, "tan_vml_cpu")            \
-    X(asin, "asin_vml_cpu")          \
-    X(acos, "acos_vml_cpu")          \
-    X(atan, "atan_vml_cpu")          \
-    X(sinh, "sinh_cpu")              \
-    X(cosh, "cosh_cpu")              \
-    X(tanh, "tanh_vml_cpu")          \
-    X(asinh, "asinh_cpu")            \
-    X(acosh, "acosh_cpu")            \
-    X(atanh, "atanh_cpu")            \
-    X(sigmoid, "sigmoid_cpu")        \
-    X(sinc, "sinc_cpu")
+/* Integers become float32. Columns: operator, kinds of the loops of float and of double, name in refusals, how complex numbers are refused if
+ * otherwise. */
+#define UNARY_REAL(X)                                                                            \
+    X(exp2, MATH, PLAIN, "exp2", NULL)                                                   \
+    X(expm1, MATH, PLAIN, "expm1_vml_cpu", NULL)                                         \
+    X(log1p, MATH, PLAIN, "log1p_vml_cpu", NULL)                                         \
+    X(erf, MATH, PLAIN, "erf_vml_cpu", NULL)                                             \
+    X(erfc, PLAIN, PLAIN, "erfc_vml_cpu", NULL)                                          \
+    X(deg2rad, CHEAP, CHEAP, "mul_cpu", "deg2rad is not supported for complex tensors.") \
+    X(rad2deg, CHEAP, CHEAP, "mul_cpu", "rad2deg is not supported for complex tensors.") \
+    X(angle, CHEAP, CHEAP, "angle_cpu", NULL)
+/* The same, and complex numbers. Columns: operator, kinds of the loops of float, of double and of complex numbers, name in refusals. */
+#define UNARY_COMPLEX(X)                                 \
+    X(exp, MATH, MATH, MATH, "exp_vml_cpu")              \
+    X(log, MATH, MATH, PLAIN, "log_vml_cpu")             \
+    X(log2, MATH, PLAIN, PLAIN, "log2_vml_cpu")          \
+    X(log10, PLAIN, PLAIN, PLAIN, "log10_vml_cpu")       \
+    X(sqrt, CHEAP, CHEAP, PLAIN, "sqrt_vml_cpu")         \
+    X(rsqrt, CHEAP, CHEAP, PLAIN, "rsqrt_cpu")           \
+    X(reciprocal, CHEAP, CHEAP, CHEAP, "reciprocal_cpu") \
+    X(tan, PLAIN, PLAIN, PLAIN, "tan_vml_cpu")           \
+    X(asin, PLAIN, PLAIN, PLAIN, "asin_vml_cpu")         \
+    X(acos, PLAIN, PLAIN, PLAIN, "acos_vml_cpu")         \
+    X(atan, MATH, PLAIN, PLAIN, "atan_vml_cpu")          \
+    X(sinh, PLAIN, PLAIN, PLAIN, "sinh_cpu")             \
+    X(cosh, PLAIN, PLAIN, PLAIN, "cosh_cpu")             \
+    X(tanh, MATH, PLAIN, PLAIN, "tanh_vml_cpu")          \
+    X(asinh, PLAIN, PLAIN, PLAIN, "asinh_cpu")           \
+    X(acosh, PLAIN, PLAIN, PLAIN, "acosh_cpu")           \
+    X(atanh, PLAIN, PLAIN, PLAIN, "atanh_cpu")           \
+    X(sigmoid, MATH, MATH, PLAIN, "sigmoid_cpu")         \
+    X(sinc, MATH, PLAIN, PLAIN, "sinc_cpu")
 
 #define UNARY_OPERATOR(op)                                                                         \
     ctsc_status op_##op(op_ctx *cx, const value *args, value *results);                            \
     ctsc_status op_##op(op_ctx *cx, const value *args, value *results) {                           \
         return pw_run(cx, args, 1, args, &pw_##op, NULL, results);                                 \
     }
-#define UNARY_REAL_DEFINE(op, label, refusal)                                                      \
-    PW_REAL_LOOPS(op, 1, 0)                                                                        \
+#define UNARY_REAL_DEFINE(op, kind, kind64, label, refusal)                                        \
+    PW_REAL_LOOPS_OF(kind, kind64, op, 1, 0)                                                       \
     static const pw_op pw_##op = {label, PW_REAL, {PW_REAL_ROW(op)}, refusal};                     \
     UNARY_OPERATOR(op)
-#define UNARY_COMPLEX_DEFINE(op, label)                                                            \
-    PW_REAL_LOOPS(op, 1, 0)                                                                        \
-    PW_COMPLEX_LOOPS(op, 1, 0)                                                                     \
+#define UNARY_COMPLEX_DEFINE(op, kind, kind64, kind_complex, label)                                \
+    PW_REAL_LOOPS_OF(kind, kind64, op, 1, 0)                                                       \
+    PW_COMPLEX_LOOPS(kind_complex, op, 1, 0)                                                       \
     static const pw_op pw_##op = {label, PW_REAL, {PW_REAL_ROW(op), PW_COMPLEX_ROW(op)}};          \
     UNARY_OPERATOR(op)
 UNARY_REAL(UNARY_REAL_DEFINE)
@@ -74,13 +75,13 @@ static void unary_by_distance(iter_kernel near, iter_kernel any, void *ctx, int6
     }
 }
 #define UNARY_ANGLE(op, label)                                                                     \
-    PW_LOOP1(op##_near_loop, PW_CLONES, float, float, , *o = scalar_##op##_near_f32(x))            \
-    PW_LOOP1(op##_any_loop, PW_CLONES, float, float, , *o = scalar_##op##_f32(x))                  \
+    PW_MATH_LOOP(1, op##_near_loop, PW_CLONES, float, float, , *o = scalar_##op##_near_f32(x))     \
+    PW_MATH_LOOP(1, op##_any_loop, PW_CLONES, float, float, , *o = scalar_##op##_f32(x))           \
     static void op##_f32_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {            \
         unary_by_distance(op##_near_loop, op##_any_loop, ctx, n, p, s);                            \
     }                                                                                              \
-    PW_REAL_LOOPS_BUT_F32(op, 1, 0)                                                                \
-    PW_COMPLEX_LOOPS(op, 1, 0)                                                                     \
+    PW_REAL_LOOPS_BUT_F32(PLAIN, op, 1, 0)                                                         \
+    PW_COMPLEX_LOOPS(PLAIN, op, 1, 0)                                                              \
     static const pw_op pw_##op = {label, PW_REAL, {PW_REAL_ROW(op), PW_COMPLEX_ROW(op)}};          \
     UNARY_OPERATOR(op)
 UNARY_ANGLE(sin, "sin_vml_cpu")
@@ -110,7 +111,7 @@ OPERATOR(abs) {
 
 PW_REAL_LOOPS(neg, 1, 0)
 PW_INT_LOOPS(neg, 1, 0)
-PW_COMPLEX_LOOPS(neg, 1, 0)
+PW_COMPLEX_LOOPS(CHEAP, neg, 1, 0)
 static const pw_op pw_neg = {
     "neg_cpu", PW_SAME, {PW_REAL_ROW(neg), PW_INT_ROW(neg), PW_COMPLEX_ROW(neg)}};
 OPERATOR(neg) {
@@ -133,7 +134,7 @@ OPERATOR(sign) {
     return pw_run(cx, args, 1, args, &pw_sign, NULL, results);
 }
 
-PW_COMPLEX_LOOPS(sgn, 1, 0)
+PW_COMPLEX_LOOPS(CHEAP, sgn, 1, 0)
 static const pw_op pw_sgn = {"sgn_cpu", PW_SAME, {PW_COMPLEX_ROW(sgn)}};
 OPERATOR(sgn) {
     bool is_complex = dtype_is_complex((dtype)args[0].u.tensor->dtype);
@@ -142,7 +143,7 @@ OPERATOR(sgn) {
 
 /* conj(x) of real tensors: the tensor itself. Of complex ones it is computed, where PyTorch makes a view that knows of being
  * conjugated; programs see the difference only by writing to it. */
-PW_COMPLEX_LOOPS(conj, 1, 0)
+PW_COMPLEX_LOOPS(CHEAP, conj, 1, 0)
 static const pw_op pw_conj = {"conj_cpu", PW_SAME, {PW_COMPLEX_ROW(conj)}};
 OPERATOR(conj) {
     if (!dtype_is_complex((dtype)args[0].u.tensor->dtype)) return op_return_self(results, args);
@@ -169,7 +170,7 @@ OPERATOR(positive) {
 
 PW_REAL_LOOPS(square, 1, 0)
 PW_INT_LOOPS(square, 1, 0)
-PW_COMPLEX_LOOPS(square, 1, 0)
+PW_COMPLEX_LOOPS(CHEAP, square, 1, 0)
 static const pw_op pw_square = {
     "pow", PW_SAME, {PW_REAL_ROW(square), PW_INT_ROW(square), PW_COMPLEX_ROW(square)}};
 OPERATOR(square) {
@@ -226,8 +227,8 @@ OPERATOR(relu) {
 /* ---- tests ------------------------------------------------------------------------------ */
 
 /* Of integers all elements have the same answer: 0, or 1 for isfinite. */
-PW_LOOP1(unary_false_loop, , uint8_t, uint8_t, , (void)x; *o = 0)
-PW_LOOP1(unary_true_loop, , uint8_t, uint8_t, , (void)x; *o = 1)
+PW_CHEAP_LOOP(1, unary_false_loop, , uint8_t, uint8_t, , (void)x; *o = 0)
+PW_CHEAP_LOOP(1, unary_true_loop, , uint8_t, uint8_t, , (void)x; *o = 1)
 
 static ctsc_status unary_test(op_ctx *cx, const value *args, value *results, const pw_op *op,
                               iter_kernel constant) {
@@ -259,7 +260,7 @@ UNARY_TEST(isposinf, "isposinf_cpu", unary_false_loop, UNARY_NO_COMPLEX, "isposi
 UNARY_TEST(isneginf, "isneginf_cpu", unary_false_loop, UNARY_NO_COMPLEX, "isneginf does not support complex inputs.")
 
 PW_TEST_LOOPS(signbit, 1)
-#define UNARY_NEGATIVE(sfx, T) PW_LOOP1(signbit_##sfx##_loop, , uint8_t, T, , *o = x < 0)
+#define UNARY_NEGATIVE(sfx, T) PW_CHEAP_LOOP(1, signbit_##sfx##_loop, , uint8_t, T, , *o = x < 0)
 UNARY_NEGATIVE(i8, int8_t)
 UNARY_NEGATIVE(i16, int16_t)
 UNARY_NEGATIVE(i32, int32_t)
@@ -315,8 +316,8 @@ OPERATOR(nan_to_num) {
 }
 
 /* logit(self, eps=None) */
-PW_REAL_LOOPS(logit, 1, 0)
-PW_REAL_LOOPS(logit_eps, 1, 1)
+PW_REAL_LOOPS_OF(MATH, MATH, logit, 1, 0)
+PW_REAL_LOOPS_OF(MATH, MATH, logit_eps, 1, 1)
 static const pw_op pw_logit = {"logit_cpu", PW_REAL, {PW_REAL_ROW(logit)}};
 static const pw_op pw_logit_eps = {"logit_cpu", PW_REAL, {PW_REAL_ROW(logit_eps)}};
 OPERATOR(logit) {

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_cuda_dense.c - the operators of src/runtime/cuda/ops/dense.def on the simulated device (tests/cuda/sim), against the host's results.
+ *
+ * A row is an operator and its arguments, in the words of opcase.h with one more: a tensor with `?` in place of elements is filled with numbers of a
+ * fixed sequence, with `?n` with integers from 0 to n - 1. Each row runs on the host and on the device, and with half and bfloat16 in place of float
+ * where it has floats. Results have to agree as closely as sums in another order do.
+ * Every program that the rows used is then compiled by the real NVRTC, where there is one, for two architectures.
+ */
+#include "opcase.h"
+
+#include "cuda_support.h"
+#include "runtime/cuda/dense.h"
+#include "runtime/cuda/through_host.h"
+
+#include <math.h>
+
+/* ---- rows --------------------------------------------------------------------------------------------- */
+
+typedef struct dense_row { const char *op, *args; } dense_row;
+
+static const dense_row rows[] = {
+    /* ---- products: tiles with edges, operands transposed and with gaps, batches that broadcast, every kind of number ---- */
+    {"aten::mm", "f32[3,4]? f32[4,5]?"},
+    {"aten::mm", "f32[65,70]? f32[70,130]?"},
+    {"aten::mm", "f32[65,33]^? f32[33,67]^?"},
+    {"aten::mm", "f64[17,9]? f64[9,20]?"},
+    {"aten::mm", "i64[5,7]?9 i64[7,3]?9"},
+    {"aten::mm", "i32[5,7]?9 i32[7,3]?9"},
+    {"aten::mm", "u8[5,7]?99 u8[7,3]?99"},
+    {"aten::mm", "f32[3,0]? f32[0,4]?"},
+    {"aten::mm", "f32[0,3]? f32[3,4]?"},
+    {"aten::bmm", "f32[3,4,5]? f32[3,5,6]?"},
+    {"aten::matmul", "f32[2,3,4,5]? f32[3,5,6]?"},
+    {"aten::matmul", "f32[2,1,4,5]? f32[3,5,2]?"},
+    {"aten::matmul", "f32[7,5]? f32[5]?"},
+    {"aten::matmul", "f32[5]? f32[5]?"},
+    {"aten::matmul", "f32[5]? f32[2,5,3]?"},
+    {"aten::mv", "f32[4,5]? f32[5]?"},
+    {"aten::dot", "f32[9]? f32[9]?"},
+    {"aten::linear", "f32[2,3,8]? f32[5,8]? f32[5]?"},
+    {"aten::linear", "f32[2,8]? f32[5,8]? None"},
+    {"aten::linear", "f32[8]? f32[5,8]? f32[5]?"},
+    {"aten::addmm", "f32[4]? f32[3,5]? f32[5,4]? 0.5 2.0"},
+    {"aten::addmm", "i64[3,4]?9 i64[3,5]?9 i64[5,4]?9 2 3"},
+    {"aten::addmv", "f32[3]? f32[3,5]? f32[5]?"},
+    {"aten::addbmm", "f32[3,4]? f32[2,3,5]? f32[2,5,4]?"},
+    {"aten::baddbmm", "f32[2,3,4]? f32[2,3,5]? f32[2,5,4]? 0.5 2.0"},
+    {"aten::baddbmm", "f32[4]? f32[2,3,5]? f32[2,5,4]? 0 1"},
+    {"aten::einsum", "'bij,bjk->bik' (f32[2,3,4]? f32[2,4,5]?)"},
+    {"aten::einsum", "'i,j->ij' (f32[3]? f32[4]?)"},
+    {"aten::tensordot", "f32[3,4,5]? f32[4,3,2]? [1 0] [0 1]"},
+    /* ---- convolutions ---- */
+    {"aten::conv2d", "f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1"},
+    {"aten::conv2d", "f32[2,4,9,8]? f32[6,2,3,2]? None [2 1] [1 0] [1 2] 2"},
+    {"aten::conv2d", "f32[2,4,6,5]? f32[7,4,1,1]? f32[7]? [1 1] [0 0] [1 1] 1"},
+    {"aten::conv2d", "f32[2,4,6,5]? f32[6,2,1,1]? None [1 1] [0 0] [1 1] 2"},
+    {"aten::conv2d", "f32[2,4,6,5]? f32[8,1,3,3]? f32[8]? [1 1] [1 1] [1 1] 4"},
+    {"aten::conv2d", "f32[1,70,5,5]? f32[80,70,3,3]? f32[80]? [1 1] [1 1] [1 1] 1"},
+    {"aten::conv2d", "f32[0,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1"},
+    {"aten::conv1d", "f32[2,3,11]? f32[4,3,3]? f32[4]? [2] [1] [1] 1"},
+    {"aten::conv3d", "f32[1,2,4,5,6]? f32[3,2,2,3,2]? f32[3]? [1 2 1] [0 1 1] [1 1 2] 1"},
+    {"aten::conv2d", "f64[2,3,7,7]? f64[4,3,3,3]? f64[4]? [1 1] [1 1] [1 1] 1"},
+    {"aten::conv2d", "i64[1,2,5,5]?9 i64[3,2,3,3]?9 i64[3]?9 [1 1] [0 0] [1 1] 1"},
+    {"aten::conv_transpose2d.input", "f32[2,4,5,6]? f32[4,3,3,3]? f32[3]? [2 2] [1 1] [1 1] 1 [1 1]"},
+    {"aten::conv_transpose2d.input", "f32[2,4,5,6]? f32[4,2,3,2]? None [1 2] [0 1] [0 0] 2 [2 1]"},
+    {"aten::conv_transpose1d", "f32[2,4,5]? f32[4,3,3]? f32[3]? [2] [1] [1] 1 [1]"},
+    /* ---- windows ---- */
+    {"aten::max_pool2d", "f32[2,3,9,8]? [3 2] [2 1] [1 1] [1 2] false"},
+    {"aten::max_pool2d", "f32[3,9,8]? [2 2] [2 2] [0 0] [1 1] true"},
+    {"aten::max_pool2d_with_indices", "f32[2,3,9,8]? [3 3] [2 2] [1 1] [1 1] false"},
+    {"aten::max_pool1d", "f32[2,3,9]? [3] [2] [1] [1] false"},
+    {"aten::max_pool3d", "f32[1,2,5,6,7]? [2 3 2] [1 2 2] [0 1 1] [1 1 1] false"},
+    {"aten::avg_pool2d", "f32[2,3,9,8]? [3 2] [2 1] [1 1] true true None"},
+    {"aten::avg_pool2d", "f32[2,3,9,8]? [3 2] [2 1] [1 1] false false None"},
+    {"aten::avg_pool2d", "f32[2,3,9,8]? [3 2] [2 2] [0 0] false false 5"},
+    {"aten::avg_pool1d", "f32[2,3,9]? [3] [2] [1] false true"},
+    {"aten::avg_pool3d", "f32[1,2,5,6,7]? [2 3 2] [1 2 2] [0 1 1] false true None"},
+    {"aten::adaptive_avg_pool2d", "f32[2,3,9,8]? [4 3]"},
+    {"aten::adaptive_avg_pool2d", "f32[2,3,9,8]? [1 1]"},
+    {"aten::adaptive_max_pool2d", "f32[2,3,9,8]? [4 3]"},
+    {"aten::adaptive_avg_pool1d", "f32[2,3,10]? [4]"},
+    {"aten::adaptive_avg_pool3d", "f32[2,3,4,5,6]? [2 2 3]"},
+    /* ---- positions ---- */
+    {"aten::constant_pad_nd", "f32[2,3,4]? [1 2 0 1] 1.5"},
+    {"aten::constant_pad_nd", "i64[3,4]?9 [-1 2] 7"},
+    {"aten::reflection_pad2d", "f32[2,3,4,5]? [2 1 1 3]"},
+    {"aten::replication_pad1d", "f32[2,3,4]? [2 3]"},
+    {"aten::replication_pad3d", "f32[1,2,3,4,5]? [2 1 1 3 0 2]"},
+    {"aten::pad", "f32[2,3,4]? [1 2] 'circular' None"},
+    {"aten::upsample_nearest2d", "f32[2,3,4,5]? [7 9] None None"},
+    {"aten::upsample_nearest2d", "u8[2,3,4,5]?99 [8 10] None None"},
+    {"aten::upsample_nearest1d", "f32[2,3,4]? [7] None"},
+    {"aten::_upsample_nearest_exact2d", "f32[2,3,4,5]? [7 9] None None"},
+    {"aten::upsample_bilinear2d", "f32[2,3,4,5]? [7 9] false None None"},
+    {"aten::upsample_bilinear2d", "f32[2,3,4,5]? [7 5] true None None"},
+    {"aten::upsample_bilinear2d", "f64[2,3,4,5]? [3 2] false None None"},
+    {"aten::upsample_linear1d", "f32[2,3,4]? [7] false None"},
+    {"aten::upsample_trilinear3d", "f32[1,2,3,4,5]? [5 3 7] true None None None"},
+    {"aten::upsample_bicubic2d", "f32[2,3,4,5]? [7 9] false None None"},
+    {"aten::_upsample_bilinear2d_aa", "f32[2,3,8,9]? [3 4] false None None"},
+    /* ---- indices ---- */
+    {"aten::embedding", "f32[7,5]? i64[2,3]?7"},
+    {"aten::embedding", "f32[7,8]? i32[4]?7"},
+    {"aten::embedding", "f64[7,3]? i64[0]?7"},
+    {"aten::embedding_bag", "f32[7,5]? i64[6]?7 i64[3]{0 2 2} false 0 false None false"},
+    {"aten::embedding_bag", "f32[7,5]? i64[6]?7 i64[3]{0 2 2} false 1 false None false"},
+    {"aten::embedding_bag", "f32[7,5]? i64[6]?7 i64[3]{0 2 4} false 2 false None false"},
+    {"aten::embedding_bag", "f32[7,5]? i64[6]?7 i64[3]{0 2 6} false 0 false f32[6]? true"},
+    {"aten::index_select", "f32[4,5,6]? 1 i64[3]{4 0 4}"},
+    {"aten::index_select", "f32[4,5]^? -1 i64[3]{4 0 4}"},
+    {"aten::index_select", "b[4]?2 0 i64[6]{3 2 1 0 0 1}"},
+    {"aten::index.Tensor", "f32[4,5,6]? (i64[3]{0 3 -1} None i64[3]{5 -6 2})"},
+    {"aten::index.Tensor", "f32[4,5,6]? (None i64[2,2]{0 1 4 -1})"},
+    {"aten::index.Tensor", "f32[4,5,6]? (b[4,5]?2)"},
+    {"aten::index.Tensor", "c64[4]{1:2 3:4 5:6 7:8} (i64[2]{3 1})"},
+    {"aten::index_put", "f32[4,5]? (i64[3]{0 3 1} i64[3]{4 0 -1}) f32[3]? false"},
+    {"aten::index_put", "f32[4,5]? (i64[3]{0 3 0} None) f32[5]? true"},
+    {"aten::index_put", "f32[4,5]? (b[4,5]?2) f32[]{7} false"},
+    {"aten::index_add", "f32[4,5]? 0 i64[3]{1 1 3} f32[3,5]? 1"},
+    {"aten::index_add", "f32[4,5]? 1 i64[3]{1 1 3} f32[4,3]? 2"},
+    {"aten::index_add", "i64[4,5]?9 0 i64[3]{1 1 3} i64[3,5]?9 1"},
+    {"aten::index_copy", "f32[4,5]? 0 i64[2]{1 3} f32[2,5]?"},
+    {"aten::index_fill.int_Scalar", "f32[4,5]? 1 i64[2]{0 -1} 3"},
+    {"aten::gather", "f32[4,5]? 1 i64[4,2]?5"},
+    {"aten::gather", "f32[4,5]^? 0 i64[2,5]?4"},
+    {"aten::scatter.src", "f32[4,5]? 1 i64[2,2]{0 4 2 1} f32[4,5]?"},
+    {"aten::scatter.value", "f32[4,5]? 0 i64[2,2]{0 3 2 1} 2.5"},
+    {"aten::scatter_add", "f32[4,5]? 0 i64[3,5]?4 f32[3,5]?"},
+    {"aten::scatter_add", "u8[4,5]?9 0 i64[3,5]?4 u8[3,5]?9"},
+    {"aten::scatter_add", "i64[4]?9 0 i64[6]?4 i64[6]?9"},
+    {"aten::scatter_add", "f64[4]? 0 i64[6]?4 f64[6]?"},
+    {"aten::scatter_reduce.two", "f32[4,5]? 0 i64[3,5]?4 f32[3,5]? 'amax' true"},
+    {"aten::scatter_reduce.two", "f32[4,5]? 0 i64[3,5]?4 f32[3,5]? 'prod' false"},
+    {"aten::scatter_reduce.two", "i16[4,5]?9 0 i64[3,5]?4 i16[3,5]?9 'amin' true"},
+    {"aten::take", "f32[4,5]? i64[2,3]{0 19 -1 7 7 -20}"},
+    {"aten::nonzero", "f32[3,4,5]{0 1 0 0 2 0 0 0 0 0 0 0 0 0 0 0 0 3 0 0 0 1 0 0 2 0 0 0 0 0 0 0 0 0 0 0 0 3 0 0 0 1 0 0 2 0 0 0 0 0 0 0 0 0 0 0 0 3 0 0}"},
+    {"aten::nonzero", "b[5000]?2"},
+    {"aten::nonzero", "b[0]?2"},
+    {"aten::nonzero", "i64[]{3}"},
+    {"aten::masked_select", "f32[4,5]? b[5]?2"},
+    /* ---- lines and places ---- */
+    {"aten::cumsum", "f32[3,300]? 1"},
+    {"aten::cumsum", "f32[3,40,5]? 1"},
+    {"aten::cumsum", "i64[700]?9 0"},
+    {"aten::cumsum", "b[3,5]?2 -1"},
+    {"aten::cumprod", "f64[3,100]? 1"},
+    {"aten::logcumsumexp", "f32[3,5]? 1"},
+    {"aten::cummax", "f32[3,50]? 1"},
+    {"aten::cummin", "i32[30,5]?9 0"},
+    {"aten::sort.stable", "f32[3,40]? true 1 false"},
+    {"aten::sort.stable", "f32[3,2500]? true 1 true"},
+    {"aten::sort.stable", "i64[2000,2]?50 true 0 false"},
+    {"aten::sort.stable", "u8[3,30]?9 true -1 true"},
+    {"aten::sort.stable", "f64[5]{nan 1 -0.0 0 -inf} true 0 true"},
+    {"aten::sort.stable", "b[9]?2 true 0 false"},
+    {"aten::topk", "f64[4,50]? 5"},
+    {"aten::topk", "f64[4,50]? 3 0 false"},
+    {"aten::kthvalue", "f32[4,50]? 7"},
+    {"aten::triu", "f32[2,4,5]? 1"},
+    {"aten::tril", "i64[5,4]?9 -1"},
+    {"aten::flip", "f32[3,4,5]? [0 2]"},
+    {"aten::roll", "f32[3,4]? [1 -2] [0 1]"},
+    {"aten::roll", "f32[3,4]? [5] []"},
+    {"aten::repeat", "f32[3,4]? [2 1 3]"},
+    {"aten::repeat_interleave.self_int", "f32[3,4]? 2 1"},
+    {"aten::cat", "(f32[2,3]? f32[2,4]? f32[0]?) 1"},
+    {"aten::cat", "(f32[2,3]^? i64[1,3]?9) 0"},
+    {"aten::stack", "(f32[2,3]? f32[2,3]?) -1"},
+    /* ---- attention, recurrent layers ---- */
+    {"aten::scaled_dot_product_attention", "f32[2,3,5,8]? f32[2,3,7,8]? f32[2,3,7,6]?"},
+    {"aten::scaled_dot_product_attention", "f32[2,3,50,16]? f32[2,3,50,16]? f32[2,3,50,16]? None 0.0 true"},
+    {"aten::scaled_dot_product_attention", "f32[2,1,50,16]? f32[2,3,70,16]? f32[2,3,70,130]? f32[50,70]?"},
+    {"aten::scaled_dot_product_attention", "f32[2,50,16]? f32[2,70,16]? f32[2,70,33]? b[2,1,70]{1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 0 0 0 0 0 0}"},
+    {"aten::scaled_dot_product_attention", "f64[2,5,8]? f64[2,7,8]? f64[2,7,6]?"},
+    {"aten::_scaled_dot_product_attention", "f32[2,5,8]? f32[2,7,8]? f32[2,7,6]? None 0.0 true false"},
+    {"aten::_native_multi_head_attention", "f32[2,5,8]? f32[2,5,8]? f32[2,5,8]? 8 2 f32[24,8]? f32[24]? f32[8,8]? f32[8]? None false true None"},
+    {"aten::_native_multi_head_attention", "f32[2,5,8]? f32[2,4,8]? f32[2,4,8]? 8 2 f32[24,8]? f32[24]? f32[8,8]? f32[8]? b[2,4]{0 0 1 1 0 0 0 1} true true 1"},
+    {"aten::lstm.input", "f32[5,2,3]? (f32[1,2,4]? f32[1,2,4]?) (f32[16,3]? f32[16,4]? f32[16]? f32[16]?) true 1 0.0 false false false"},
+    {"aten::lstm.input", "f32[2,5,3]? (f32[2,2,4]? f32[2,2,4]?) (f32[16,3]? f32[16,4]? f32[16,3]? f32[16,4]?) false 1 0.0 false true true"},
+    {"aten::lstm.input", "f32[5,2,3]? (f32[1,2,2]? f32[1,2,4]?) (f32[16,3]? f32[16,2]? f32[16]? f32[16]? f32[2,4]?) true 1 0.0 false false false"},
+    {"aten::gru.input", "f32[5,2,3]? f32[2,2,4]? (f32[12,3]? f32[12,4]? f32[12]? f32[12]? f32[12,4]? f32[12,4]? f32[12]? f32[12]?) true 2 0.0 false false false"},
+    {"aten::rnn_tanh.input", "f32[5,2,3]? f32[1,2,4]? (f32[4,3]? f32[4,4]? f32[4]? f32[4]?) true 1 0.0 false false false"},
+    {"aten::rnn_relu.input", "f32[5,2,3]? f32[1,2,4]? (f32[4,3]? f32[4,4]?) false 1 0.0 false false false"},
+    {"aten::gru_cell", "f32[2,3]? f32[2,4]? f32[12,3]? f32[12,4]? f32[12]? f32[12]?"},
+    {"aten::lstm_cell", "f32[2,3]? (f32[2,4]? f32[2,4]?) f32[16,3]? f32[16,4]? f32[16]? f32[16]?"},
+};
+
+/* ---- text ---------------------------------------------------------------------------------------------- */
+
+/* The next of a fixed sequence, from 0 to 2^16 - 1. */
+static unsigned dense_random(void) {
+    static uint32_t state = 12345;
+    state = state * 1664525u + 1013904223u;
+    return state >> 16;
+}
+
+/* "f32[2,3]?" with numbers; at stands behind "[". Copies sizes and the layout mark. */
+static const char *dense_fill(const char *at, strbuf *out) {
+    int64_t n = 1;
+    for (; *at != ']'; at++) {
+        sb_putc(out, *at);
+        if (*at >= '0' && *at <= '9' && (at[-1] == '[' || at[-1] == ',')) n *= strtoll(at, NULL, 10);
+    }
+    for (at++, sb_putc(out, ']'); *at == '^'; at++) sb_putc(out, '^');
+    if (*at != '?') return at;
+    char *end = (char *)at + 1;
+    long limit = *end >= '0' && *end <= '9' ? strtol(end, &end, 10) : 0;
+    sb_putc(out, '{');
+    for (int64_t i = 0; i < n; i++) {
+        if (limit) sb_printf(out, "%u ", dense_random() % (unsigned)limit);
+        else sb_printf(out, "%.4f ", (double)dense_random() / 32768 - 1);
+    }
+    sb_putc(out, '}');
+    return end;
+}
+
+/* The arguments with all numbers, and with another type in place of f32. */
+static void dense_expand(const char *args, const char *type, strbuf *out) {
+    for (const char *at = args; *at;) {
+        bool start = at == args || at[-1] == ' ' || at[-1] == '(';
+        if (start && !strncmp(at, "f32[", 4)) {
+            sb_printf(out, "%s[", type);
+            at = dense_fill(at + 4, out);
+            continue;
+        }
+        sb_putc(out, *at);
+        bool tensor_of_others = *at == '[' && at > args && at[-1] != ' ';
+        at++;
+        if (tensor_of_others) at = dense_fill(at, out);
+    }
+}
+
+/* ---- running --------------------------------------------------------------------------------------------- */
+
+static double dense_tolerance(const char *type) {
+    return !strcmp(type, "f16") ? 1e-2 : !strcmp(type, "bf16") ? 6e-2 : 2e-5;
+}
+
+static bool dense_near(const tensor *a, const tensor *b, double tolerance) {
+    if (a->dtype != b->dtype || !tensor_same_shape(a, b)) return false;
+    dtype dt = (dtype)a->dtype;
+    tensor *fa, *fb;
+    assert_int_equal(tensor_clone(NULL, a, &fa), CTSC_OK);
+    assert_int_equal(tensor_clone(NULL, b, &fb), CTSC_OK);
+    bool near = true;
+    for (int64_t i = 0; near && i < fa->numel; i++) {
+        const char *p = (const char *)tensor_data(fa) + (size_t)i * dtype_size(dt), *q = (const char *)tensor_data(fb) + (size_t)i * dtype_size(dt);
+        if (!dtype_is_float(dt)) {
+            near = !memcmp(p, q, dtype_size(dt));
+            continue;
+        }
+        double x = dtype_load_float(dt, p), y = dtype_load_float(dt, q);
+        near = x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tolerance * (1 + fabs(y));
+    }
+    tensor_unref(fa);
+    tensor_unref(fb);
+    return near;
+}
+
+/* Reads the results back and compares. NULL: they agree. */
+static const char *dense_compare(const op *o, const value *host, const value *device, double tolerance) {
+    static char why[400];
+    for (int i = 0; i < o->schema->nreturns; i++) {
+        if (host[i].tag != device[i].tag) return "another kind of result";
+        if (host[i].tag != V_TENSOR) continue;
+        tensor *here;
+        diag d = {0};
+        if (tensor_device(device[i].u.tensor) == DEVICE_HOST) return "a result on the host";
+        if (tensor_to_device(&d, device[i].u.tensor, DEVICE_HOST, &here) != CTSC_OK) {
+            snprintf(why, sizeof why, "%s", diag_message(&d));
+            diag_clear(&d);
+            return why;
+        }
+        bool near = dense_near(here, host[i].u.tensor, tolerance);
+        strbuf sb = STRBUF_INIT;
+        if (!near) {
+            opcase_print_tensor(here, &sb);
+            sb_puts(&sb, " not ");
+            opcase_print_tensor(host[i].u.tensor, &sb);
+        }
+        snprintf(why, sizeof why, "result %d: %s", i, sb_str(&sb));
+        sb_free(&sb);
+        tensor_unref(here);
+        if (!near) return why;
+    }
+    return NULL;
+}
+
+static ctsc_status dense_call(const op *o, int n, const value *args, value *results, diag *d) {
+    runtime *rt = calloc(1, sizeof *rt);
+    runtime_init(rt);
+    op_ctx cx = {.diag = d, .op = o, .rt = rt};
+    ctsc_status st = op_call(&cx, o->key, n, args, results);
+    free(rt);
+    return st;
+}
+
+static int dense_run(const dense_row *row, const char *type) {
+    value args[OPCASE_MAX_ARGS], there[OPCASE_MAX_ARGS], host[OPCASE_MAX_RESULTS] = {value_none()}, device[OPCASE_MAX_RESULTS] = {value_none()};
+    diag d = {0};
+    strbuf text = STRBUF_INIT;
+    const op *o = op_find(row->op);
+    int n = 0, failed = 0;
+    assert_non_null(o);
+    dense_expand(row->args, type, &text);
+    const char *at = sb_str(&text);
+    for (opcase_space(&at); *at; opcase_space(&at)) args[n++] = opcase_value(&at);
+    if (dense_call(o, n, args, host, &d) == CTSC_OK) { /* not all of them take half */
+        const char *why = NULL;
+        if (through_host_move(&d, n, args, 1, there) != CTSC_OK || dense_call(o, n, there, device, &d) != CTSC_OK) why = diag_message(&d);
+        else why = dense_compare(o, host, device, dense_tolerance(type));
+        if (why) {
+            print_error("%s %s (%s): %s\n", row->op, row->args, type, why);
+            failed = 1;
+        }
+        for (int i = 0; i < n; i++) value_unref(there[i]);
+    }
+    if (!strcmp(type, "f32") && host[0].tag == V_NONE) print_error("%s %s: the host says %s\n", row->op, row->args, diag_message(&d)), failed = 1;
+    for (int i = 0; i < OPCASE_MAX_RESULTS; i++) value_unref(host[i]), value_unref(device[i]);
+    for (int i = 0; i < n; i++) value_unref(args[i]);
+    sb_free(&text);
+    diag_clear(&d);
+    return failed;
+}
+
+static void agrees_with_host(void **state) {
+    (void)state;
+    static const char *const types[] = {"f32", "f16", "bf16"};
+    int failed = 0;
+    const char *only = getenv("CTSC_TEST_ROW"); /* a part of an operator's name */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int k = 0; k < (strstr(rows[i].args, "f32[") ? 3 : 1); k++)
+            if (!only || strstr(rows[i].op, only)) failed += dense_run(&rows[i], types[k]);
+    assert_int_equal(failed, 0);
+}
+
+/* ---- indices out of bounds ------------------------------------------------------------------------------- */
+
+/* They show when something is read, once, and do no harm. */
+static void faults(void **state) {
+    (void)state;
+    static const struct { dense_row row; const char *says; } bad[] = {
+        {{"aten::embedding", "f32[7,5]? i64[2]{1 7}"}, "index out of range in self"},
+        {{"aten::gather", "f32[4,5]? 1 i64[1,2]{0 5}"}, "index 5 is out of bounds for dimension 1 with size 5"},
+        {{"aten::index.Tensor", "f32[4,5]? (i64[2]{0 -5})"}, "index -5 is out of bounds for dimension 0 with size 4"},
+        {{"aten::take", "f32[4,5]? i64[1]{20}"}, "out of range: tried to access index 20 on a tensor of 20 elements."},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        value args[OPCASE_MAX_ARGS], there[OPCASE_MAX_ARGS], results[OPCASE_MAX_RESULTS] = {value_none()};
+        diag d = {0};
+        strbuf text = STRBUF_INIT;
+        tensor *here;
+        int n = 0;
+        dense_expand(bad[i].row.args, "f32", &text);
+        const char *at = sb_str(&text);
+        for (opcase_space(&at); *at; opcase_space(&at)) args[n++] = opcase_value(&at);
+        assert_int_equal(through_host_move(&d, n, args, 1, there), CTSC_OK);
+        if (dense_call(op_find(bad[i].row.op), n, there, results, &d) != CTSC_OK) fail_msg("%s: %s", bad[i].row.op, diag_message(&d));
+        assert_int_equal(tensor_to_device(&d, results[0].u.tensor, DEVICE_HOST, &here), CTSC_FAILED);
+        assert_string_equal(diag_message(&d), bad[i].says);
+        diag_clear(&d);
+        assert_int_equal(tensor_to_device(&d, there[0].u.tensor, DEVICE_HOST, &here), CTSC_OK);
+        tensor_unref(here);
+        value_unref(results[0]);
+        for (int k = 0; k < n; k++) value_unref(there[k]), value_unref(args[k]);
+        sb_free(&text);
+    }
+}
+
+/* ---- the real compiler ------------------------------------------------------------------------------------- */
+
+static const dtype all_types[] = {DT_UINT8, DT_INT16, DT_INT32, DT_INT64, DT_BOOL, DT_FLOAT16, DT_BFLOAT16, DT_FLOAT32, DT_FLOAT64};
+static const struct { const char *file; const char *types; } programs[] = {
+    /* one digit for each of all_types */
+    {"gemm", "111101111"},   {"conv", "111101111"},    {"resample", "000101111"}, {"gather3", "111100000"}, {"move", "111100000"},
+    {"combine", "111111111"}, {"places", "100000000"}, {"bags", "000001111"},     {"attention", "000001111"}, {"cell", "000001111"},
+    {"scan", "111111111"},   {"sort", "111111111"},    {"triangle", "111100000"},
+};
+
+static void compile_program(const char *file, dtype dt, const char *arch) {
+    static const char *const parts[] = {"dense_params.h", "dense_types.cuh", NULL};
+    strbuf text = STRBUF_INIT;
+    char path[200];
+    diag d = {0};
+    void *image = NULL;
+    size_t size = 0;
+    sb_puts(&text, dense_defines(dt));
+    for (int i = 0; i < 3; i++) {
+        size_t len;
+        if (parts[i]) snprintf(path, sizeof path, "src/runtime/cuda/kernels/%s", parts[i]);
+        else snprintf(path, sizeof path, "src/runtime/cuda/kernels/%s.cu", file);
+        unsigned char *part = support_read(path, &len);
+        CHILD_CHECK(part != NULL);
+        sb_write(&text, (char *)part, len);
+        free(part);
+    }
+    cuda_source source = {sb_str(&text), text.len, file, NULL};
+    if (cuda_compile(&d, &source, arch, &image, &size) != CTSC_OK) fprintf(stderr, "%s %s: %s\n", file, arch, diag_message(&d));
+    CHILD_CHECK(image != NULL);
+    mem_free(image);
+    sb_free(&text);
+}
+
+/* In a process of its own, since this one has the simulator for NVRTC. */
+static void child_compiles(void) {
+    diag d = {0};
+    unsetenv("CTSC_NVRTC");
+    if (!*cuda_compiler(&d)) {
+        printf("skipped: %s\n", diag_message(&d));
+        return;
+    }
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        for (size_t k = 0; k < sizeof all_types / sizeof *all_types; k++) {
+            if (programs[i].types[k] != '1') continue;
+            bool last = !strchr(programs[i].types + k + 1, '1'); /* code for processors is made of one type only: it takes its time */
+            compile_program(programs[i].file, all_types[k], last ? "sm_80" : "compute_80");
+            if (last) compile_program(programs[i].file, all_types[k], "sm_90");
+        }
+}
+
+static void compiles(void **state) {
+    (void)state;
+    if (getenv("CTSC_TEST_ROW")) return;
+    in_child(child_compiles);
+}
+
+int main(void) {
+    sim_use();
+    setenv("CTSC_CUBLASLT", "/nowhere/libcublasLt.so", 1);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_host), cmocka_unit_test(faults), cmocka_unit_test(compiles)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
