@@ -110,9 +110,9 @@ $(BUILD)/%.o: %.c Makefile
 
 # Texts that the assembler takes in with EMBED (base/embed.h), compressed; the compiler's dependency output does not see them.
 PRELUDE := src/frontend/prelude
-EMBEDDING := $(addprefix $(BUILD)/src/,ir/op.o frontend/upgraders.o frontend/builtin_functions.o frontend/prelude.o runtime/native.o runtime/composite.o) $(BUILD)/tests/unit/test_embed
+EMBEDDING := $(addprefix $(BUILD)/src/,ir/op.o frontend/upgraders.o frontend/builtin_functions.o frontend/prelude.o runtime/native.o runtime/composite.o) $(addprefix $(BUILD)/tests/unit/,test_embed test_schema)
 $(EMBEDDING): private CPPFLAGS += -Wa,-I$(BUILD)/embedded
-$(BUILD)/src/ir/op.o: $(BUILD)/embedded/src/ir/schemas.txt.gz
+$(BUILD)/src/ir/op.o $(BUILD)/tests/unit/test_schema: $(BUILD)/embedded/src/ir/schemas.txt.gz
 $(filter-out %/op.o,$(EMBEDDING)): $(patsubst %,$(BUILD)/embedded/%.gz,$(shell find $(PRELUDE) -name '*.py'))
 $(BUILD)/embedded/%.gz: %
 	@mkdir -p $(@D)

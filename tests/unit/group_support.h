@@ -280,7 +280,7 @@ __attribute__((unused)) static void group_compare(const char *program, const cha
 
 /* A row of group_cases.h. More arguments for a plan that is there: `again` must fit it as well, `not` must not. */
 typedef struct group_case {
-    const char *program, *args, *again, *not ;
+    const char *program, *args, *again, *not;
     bool none; /* there is to be no plan */
 } group_case;
 
@@ -289,7 +289,7 @@ __attribute__((unused)) static int group_args(const char *text, value *args) {
     for (opcase_space(&text); *text; opcase_space(&text)) args[n++] = opcase_value(&text);
     return n;
 }
-static void group_unref(int n, value *v) {
+__attribute__((unused)) static void group_unref(int n, value *v) {
     for (int i = 0; i < n; i++) value_unref(v[i]);
 }
 

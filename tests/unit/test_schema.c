@@ -3,6 +3,7 @@
  * test_schema.c - schema text: every line of src/ir/schemas.txt comes back unchanged, and what a
  * parsed schema says.
  */
+#include "base/embed.h"
 #include "ir/schema.h"
 
 #include <setjmp.h>
@@ -11,7 +12,7 @@
 
 #include <cmocka.h>
 
-extern const char op_schemas_text[], op_schemas_text_end[];
+EMBED(schemas, "src/ir/schemas.txt")
 
 static schema *parse(arena *a, const char *text) {
     diag d = {0};
@@ -38,8 +39,11 @@ static void test_every_line(void **state) {
     arena a;
     assert_true(arena_init(&a));
     int n = 0;
-    for (const char *p = op_schemas_text; p < op_schemas_text_end; n++) {
-        const char *e = memchr(p, '\n', (size_t)(op_schemas_text_end - p));
+    size_t len;
+    const char *text = embedded_text(&schemas, &len), *end = text + len;
+    assert_non_null(text);
+    for (const char *p = text; p < end; n++) {
+        const char *e = memchr(p, '\n', (size_t)(end - p));
         if (!e) break;
         expect_same(&a, p, (size_t)(e - p));
         p = e + 1;
