@@ -276,6 +276,7 @@ static bool group_reset(group_state *s, const group_name *names, bool unroll) {
                   .positive = group_positive,
                   .pin = group_pin,
                   .peek = group_peek,
+                  .divides_by_zero = s->target == GROUP_CUDA,
                   .ctx = s};
     s->l.zero = group_const(s, 0);
     s->l.one = group_const(s, 1);

@@ -199,7 +199,7 @@ static lazy_tensor *ops_add(lazy *l, const ops_rule *r, const op *o, const lazy_
 /* Integers are divided only by a constant that is not 0: all else may have to fail. */
 static bool ops_divides(lazy *l, const lazy_arg *divisor, dtype dt) {
     int64_t by;
-    if (!dtype_is_integral(dt)) return true;
+    if (!dtype_is_integral(dt) || l->divides_by_zero) return true;
     const lazy_tensor *t = lazy_arg_tensor(l, divisor);
     if (!t || !t->is_number || !lazy_arg_int(l, divisor, &by)) return false;
     nest_expr *element = lazy_convert(l, nest_int(l->n, by), DT_INT64, dt);

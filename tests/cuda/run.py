@@ -25,6 +25,8 @@ UNSUPPORTED = 4  # exit status of ctsc
 WIDER = 10
 # Text of a device, and of the CPU in its place: what programs print differs by it.
 DEVICE_TEXT = [("CUDA", "CPU"), ("cuda:0", "cpu")]
+# Traces that moved a constant to the CPU: on a device they fail in PyTorch as well, in these words.
+STAYS = {"models/spatial_transformer_trace": "Expected all tensors to be on the same device"}
 NUMBER = re.compile(r"(-?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d+)?)")
 
 
@@ -37,6 +39,7 @@ def find_cases(root, groups, patterns):
             case = json.load(f)
         case["dir"] = folder
         full = case["group"] + "/" + case["name"]
+        case["raises"] = STAYS.get(full, case["raises"])
         if groups and case["group"] not in groups:
             continue
         if patterns and not any(fnmatch.fnmatch(full, p) for p in patterns):
@@ -115,7 +118,7 @@ def run_case(args, env, case):
 def environment(args):
     env = dict(os.environ)
     if args.sim:
-        env.update(CTSC_CUDA_DRIVER=os.path.abspath(args.sim), CTSC_NVRTC=os.path.abspath(args.sim))
+        env.update(CTSC_CUDA_DRIVER=os.path.abspath(args.sim), CTSC_NVRTC=os.path.abspath(args.sim), CTSC_CUBLASLT="none")
     if args.cache:
         env["XDG_CACHE_HOME"] = os.path.abspath(args.cache)
     return env

@@ -6,6 +6,8 @@
  *                                                  %3 : Tensor = aten::add(%0, %1, %2)
  *                                                  return (%3)
  *
+ * Numbers are parameters, or, for operators that no kernel does so (elu has to know its alpha), constants.
+ *
  * Method. The key of a graph is the operator's address and, for each argument, its tag, followed by its value where that is a constant of the
  * graph. Entries live as long as the process; when the table is full, a graph is made for the one call.
  * Tests: tests/unit/test_cuda_tensor.c
@@ -31,11 +33,11 @@ static strmap one_op_table; /* of one_op */
 
 /* ---- keys ---------------------------------------------------------------------------------------------------- */
 
-/* A tensor, or a number that the operator computes with: a parameter of the graph. */
-static bool one_op_is_param(const argument *a, const value *v) {
+/* A tensor, or, where numbers are parameters, a number that the operator computes with. */
+static bool one_op_is_param(const argument *a, const value *v, bool numbers) {
     const type *t = a->type->kind == T_OPTIONAL ? a->type->elems[0] : a->type;
     if (v->tag == V_TENSOR) return true;
-    return (t->kind == T_NUMBER || t->kind == T_FLOAT) && (v->tag == V_INT || v->tag == V_FLOAT || v->tag == V_BOOL);
+    return numbers && (t->kind == T_NUMBER || t->kind == T_FLOAT) && (v->tag == V_INT || v->tag == V_FLOAT || v->tag == V_BOOL);
 }
 
 typedef struct one_op_key { size_t n; bool failed; char bytes[ONE_OP_KEY]; } one_op_key;
@@ -67,14 +69,15 @@ static void key_constant(one_op_key *k, const value *v) {
     }
 }
 
-static void key_of(one_op_key *k, const op *o, const value *args) {
+static void key_of(one_op_key *k, const op *o, const value *args, bool numbers) {
     k->n = 0;
     k->failed = o->schema->nargs > ONE_OP_ARGS;
     key_put(k, &o, sizeof o);
+    key_put(k, &numbers, sizeof numbers);
     for (int i = 0; i < o->schema->nargs && !k->failed; i++) {
         char tag = (char)args[i].tag;
         key_put(k, &tag, 1);
-        if (!one_op_is_param(&o->schema->args[i], &args[i])) key_constant(k, &args[i]);
+        if (!one_op_is_param(&o->schema->args[i], &args[i], numbers)) key_constant(k, &args[i]);
     }
 }
 
@@ -85,12 +88,12 @@ static type *one_op_param_type(const value *v) {
 }
 
 /* NULL: no memory, or no kernel can hold this node. */
-static graph *one_op_graph(const op *o, const value *args) {
+static graph *one_op_graph(const op *o, const value *args, bool numbers) {
     ir_value *inputs[ONE_OP_ARGS];
     graph *g = graph_new();
     if (!g) return NULL;
     for (int i = 0; i < o->schema->nargs; i++) {
-        if (one_op_is_param(&o->schema->args[i], &args[i]))
+        if (one_op_is_param(&o->schema->args[i], &args[i], numbers))
             inputs[i] = block_add_param(g->root, one_op_param_type(&args[i]));
         else
             inputs[i] = args[i].tag == V_NONE ? graph_constant_none(g) : graph_constant_take(g, value_ref(args[i]), NULL);
@@ -110,9 +113,9 @@ static void one_op_free(one_op *e) {
 }
 
 /* *out: NULL if no kernel can hold such a node. */
-static ctsc_status one_op_new(diag *d, const op *o, const value *args, one_op **out) {
+static ctsc_status one_op_new(diag *d, const op *o, const value *args, bool numbers, one_op **out) {
     *out = NULL;
-    graph *g = one_op_graph(o, args);
+    graph *g = one_op_graph(o, args, numbers);
     if (!g) return CTSC_OK;
     one_op *e = mem_zalloc(sizeof *e);
     ctsc_status s = e ? cuda_group_new(d, g, o->key, &e->group) : diag_no_memory(d);
@@ -141,9 +144,9 @@ static one_op *one_op_keep(one_op *e, const one_op_key *k, bool *kept) {
 }
 
 /* *out: NULL if there is no such graph. *kept: as one_op_keep; else the caller frees it. */
-static ctsc_status one_op_get(diag *d, const op *o, const value *args, one_op **out, bool *kept) {
+static ctsc_status one_op_get(diag *d, const op *o, const value *args, bool numbers, one_op **out, bool *kept) {
     one_op_key k;
-    key_of(&k, o, args);
+    key_of(&k, o, args, numbers);
     *kept = true;
     *out = NULL;
     if (k.failed) return CTSC_OK;
@@ -151,27 +154,32 @@ static ctsc_status one_op_get(diag *d, const op *o, const value *args, one_op **
     *out = strmap_getn(&one_op_table, k.bytes, k.n);
     pthread_mutex_unlock(&one_op_lock);
     if (*out) return CTSC_OK;
-    TRY(one_op_new(d, o, args, out));
+    TRY(one_op_new(d, o, args, numbers, out));
     if (*out) *out = one_op_keep(*out, &k, kept);
     return CTSC_OK;
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-ctsc_status one_op_run(op_ctx *cx, const value *args, value *results, bool *ran) {
+static ctsc_status one_op_try(op_ctx *cx, const value *args, bool numbers, value *results, bool *ran) {
     const schema *s = cx->op->schema;
     value params[ONE_OP_ARGS];
     one_op *e;
     bool kept;
     int n = 0;
     *ran = false;
-    TRY(one_op_get(cx->diag, cx->op, args, &e, &kept));
+    TRY(one_op_get(cx->diag, cx->op, args, numbers, &e, &kept));
     if (!e) return CTSC_OK;
     for (int i = 0; i < s->nargs; i++)
-        if (one_op_is_param(&s->args[i], &args[i])) params[n++] = args[i];
+        if (one_op_is_param(&s->args[i], &args[i], numbers)) params[n++] = args[i];
     ctsc_status st = cuda_group_run(e->group, cx->diag, params, results, ran);
     if (!kept) one_op_free(e);
     return st;
+}
+
+ctsc_status one_op_run(op_ctx *cx, const value *args, value *results, bool *ran) {
+    TRY(one_op_try(cx, args, true, results, ran));
+    return *ran ? CTSC_OK : one_op_try(cx, args, false, results, ran);
 }
 
 ctsc_status one_op_convert(diag *d, const tensor *t, dtype dt, tensor **out) {
