@@ -123,7 +123,7 @@ static const char markdown_head[] =
     "- *fused*: as what it becomes part of native kernels (src/ir/fusible.def).\n"
     "- *how*: a `kernel` in C, `TorchScript` (src/frontend/prelude/operators.py), or `bytecode` instructions.\n"
     "- *also*: the overloads that follow from it: in place, `out=`, other names, copies of views (src/ir/op_derive.c).\n\n"
-    "All run on the CPU; none has a CUDA kernel of its own yet.\n";
+    "All run on the CPU; `ctsc inspect --device cuda MODEL` lists those of a model that have no version for CUDA.\n";
 
 int ops_markdown(void) {
     markdown m = {0};
