@@ -8,8 +8,8 @@
  * (6 MiB), in the third. Constants, not the machine's own sizes: the sums, and so the results, depend on kc.
  *
  * A product whose rows fit one block of A needs a packed panel of B only once, so it never has more than one. One of few rows
- * does not repay packing B at all: if B has no gaps along its rows tiles read it as it lies; if it has none along its columns (a linear layer),
- * turned tiles do, or dot kernels where A has no gaps along k either.
+ * does not repay packing B at all: if B has no gaps along its rows tiles read it as it lies; if neither operand has gaps along k
+ * (a linear layer), dot kernels do.
  * Tests: tests/unit/test_gemm_block.c
  */
 #include "runtime/kernels/gemm_block.h"
@@ -22,8 +22,6 @@ enum {
     GEMM_DOT_SHARE = 10,   /* if they are not more than a part of k: the sums at the end cost as much as some steps */
     GEMM_DIRECT_ROWS = 18,   /* rows up to which tiles may read B as it lies, */
     GEMM_DIRECT_COLS = 1024, /* if its own rows are no longer: each row of a tile is a page of its own otherwise */
-    GEMM_TURNED_BYTES = 2048, /* of each column of B that a turned tile reads, which leaves room in the first cache for what passes it */
-    GEMM_TURNED_WASTE = 10, /* percent of the rows that may be filled up to whole panels */
     GEMM_BLAS_ROWS = 48,   /* what OpenBLAS 0.3.21 did better (make bench-gemm): fewer rows than this with longer rows of B than above, */
     GEMM_BLAS_WASTE = 8,   /* and columns of which this part, in percent, is filled up to whole panels, */
     GEMM_BLAS_LONG = 256,  /* in sums of at least this length */
@@ -81,8 +79,6 @@ gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
     if (block_waste(p->n, u->nr) > GEMM_BLAS_WASTE && p->k >= GEMM_BLAS_LONG) return (gemm_plan){NULL, GEMM_BLAS};
     /* A large B that few rows use: BLAS reads it with fewer misses. */
     if (p->b.cs == 1 && p->m < GEMM_BLAS_ROWS && p->n > GEMM_DIRECT_COLS) return (gemm_plan){NULL, GEMM_BLAS};
-    int64_t rows = block_round(p->m, u->nr);
-    if (p->b.rs == 1 && p->m <= u->mc && 100 * (rows - p->m) <= GEMM_TURNED_WASTE * rows) return (gemm_plan){u, GEMM_TURNED};
     return (gemm_plan){u, GEMM_PACKED};
 }
 
@@ -101,11 +97,6 @@ static block_sizes block_sizes_of(gemm_plan plan, int64_t m, int64_t n, int64_t 
     bool direct = plan.method == GEMM_DIRECT;
     block_sizes s;
     size_t size = dtype_size(u->dt);
-    if (plan.method == GEMM_TURNED) {
-        s = (block_sizes){.mc = block_round(m, u->nr), .kc = block_even(k, GEMM_TURNED_BYTES / (int64_t)size, 4)};
-        s.bytes = (size_t)(s.mc * s.kc) * size + 64;
-        return s;
-    }
     s.kc = block_even(k, direct ? GEMM_DIRECT_K : u->kc, 4);
     s.mc = direct ? block_round(m, u->mr) : block_even(m, u->mc, u->mr);
     s.nc = direct ? u->nr : block_even(n, m <= s.mc ? group * u->nr : u->nc, u->nr);
@@ -207,26 +198,6 @@ static void block_direct(gemm_plan plan, const gemm_problem *p, const block_size
     }
 }
 
-/* A small block of A, in panels; columns of B as they lie, once each. While tiles use some columns the next ones come nearer. */
-static void block_turned(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa) {
-    const gemm_micro *u = plan.micro;
-    int64_t size = (int64_t)dtype_size(u->dt), panels = s->mc / u->nr;
-    for (int64_t x = 0; x < p->k; x += s->kc) {
-        int64_t k = block_min(p->k - x, s->kc);
-        u->pack(block_at(&p->a, 0, x, (size_t)size), p->m, k, p->a.rs, p->a.cs, u->nr, pa);
-        for (int64_t j = 0; j < p->n; j += u->mr) {
-            int64_t n = block_min(p->n - j, u->mr), next = block_min(p->n - j - n, u->mr);
-            block_ahead ahead = {block_at(&p->b, x, j + n, (size_t)size), next, (k * size + 63) / 64, p->b.cs * size};
-            for (int64_t i = 0; i < panels; i++) {
-                block_ask(&ahead, i, panels);
-                u->turned[n](k, pa + i * u->nr * k * size, block_at(&p->b, x, j, (size_t)size), p->b.cs,
-                             (char *)p->c + (i * u->nr * p->ldc + j) * size, p->ldc, (int)block_min(p->m - i * u->nr, u->nr), p->alpha,
-                             x ? 1 : p->beta);
-            }
-        }
-    }
-}
-
 static void block_packed(gemm_plan plan, const gemm_problem *p, char *scratch) {
     const gemm_micro *u = plan.micro;
     block_sizes s = block_sizes_of(plan, p->m, p->n, p->k, p->b.cs == 1 ? GEMM_GROUP : 1);
@@ -234,10 +205,6 @@ static void block_packed(gemm_plan plan, const gemm_problem *p, char *scratch) {
     char *pa = scratch, *pb = scratch + s.b_at;
     if (plan.method == GEMM_DIRECT) {
         block_direct(plan, p, &s, pa, pb);
-        return;
-    }
-    if (plan.method == GEMM_TURNED) {
-        block_turned(plan, p, &s, pa);
         return;
     }
     if (p->m <= s.mc) {

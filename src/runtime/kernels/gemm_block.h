@@ -18,7 +18,6 @@ typedef enum gemm_method {
     GEMM_PACKED, /* both operands are packed */
     GEMM_DIRECT, /* B has no gaps along its rows, and too few rows of A use it to repay packing */
     GEMM_ROW,    /* A has one row, and B no gaps along its rows */
-    GEMM_TURNED, /* the columns of B have no gaps, and too few rows of A use them to repay packing: rows of A are packed as panels */
     GEMM_DOT,    /* neither operand has gaps along k: read as they lie */
 } gemm_method;
 

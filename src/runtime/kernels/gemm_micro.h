@@ -24,10 +24,6 @@ enum { GEMM_MAX_ROWS = 14, GEMM_MAX_COLS = 32, GEMM_DOT_COLS = 4, GEMM_DOT_MAX_R
  * it has rows; b: k steps of nr elements, ldb apart. All nr are read. */
 typedef void gemm_tile_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, int cols, double alpha,
                           double beta);
-/* A tile turned round: up to mr columns of B, ldb apart and without gaps along k, as they lie. a: k steps of nr elements, one for each row of C, of
- * which `rows` are wanted. */
-typedef void gemm_turned_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, int rows, double alpha,
-                            double beta);
 /* The same for rows of a lda apart and columns of b ldb apart. */
 typedef void gemm_dot_fn(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc, int cols,
                          double alpha, double beta);
@@ -43,7 +39,6 @@ typedef struct gemm_micro {
     int64_t kc, mc, nc; /* sizes of blocks: see gemm_block.c */
     bool (*usable)(void);
     gemm_tile_fn *tile[GEMM_MAX_ROWS + 1];    /* by rows, from 1 to mr */
-    gemm_turned_fn *turned[GEMM_MAX_ROWS + 1]; /* by columns, from 1 to mr */
     gemm_dot_fn *dot[GEMM_DOT_MAX_ROWS + 1]; /* by rows, from 1 to dot_rows */
     gemm_row_fn *row;
     /* Packs `side` rows of A (columns of B) of `depth` elements into panels of `width`: element (s, d) of a panel goes to

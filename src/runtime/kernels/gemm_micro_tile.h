@@ -15,8 +15,7 @@
  * All of these are undefined afterwards.
  *
  * Method: each accumulator is a variable of its own, so that it is a register with any compiler and at any level of optimisation. A tile is two
- * vectors wide: per step of k two loads and a broadcast per row feed 2 * MR multiply-adds. A turned tile broadcasts elements of B, which is read as it
- * lies, and makes columns of C, which go to memory one element at a time. A dot kernel holds a vector of each row while the
+ * vectors wide: per step of k two loads and a broadcast per row feed 2 * MR multiply-adds. A dot kernel holds a vector of each row while the
  * columns pass.
  */
 
@@ -115,60 +114,6 @@ TILE(14)
         NAME(tile_8), NAME(tile_9), NAME(tile_10), NAME(tile_11), NAME(tile_12), NAME(tile_13), NAME(tile_14)
 #else
 #define TILE_TABLE NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4), NAME(tile_5), NAME(tile_6)
-#endif
-
-/* ---- turned tiles ---------------------------------------------------------------------------------------- */
-
-/* What is read ahead of a: it comes from the second cache, one line or two per step. */
-#define TURNED_AHEAD (1024 / (int)sizeof(T))
-#define TURNED_COLUMN(i) const T *b##i = b + (i) * ldb;
-#define TURNED_STEP(i) f = SET1(b##i[d]), x##i = FMA(f, a0, x##i), y##i = FMA(f, a1, y##i);
-#define TURNED_OUT(i)                                                                                        \
-    VSTORE(part + (i) * 2 * LANES, MUL(alpha, x##i)), VSTORE(part + (i) * 2 * LANES + LANES, MUL(alpha, y##i));
-
-#define TURNED(cols)                                                                                         \
-    static TARGET void NAME(turned_##cols)(int64_t k, const void *pa, const void *pb, int64_t ldb, void *pc, int64_t ldc,\
-                                           int rows, double al, double be) {                                 \
-        const T *a = pa, *b = pb;                                                                            \
-        T *c = pc, part[(cols) * 2 * LANES];                                                                 \
-        V f, a0, a1;                                                                                         \
-        for (int j = 0; j < rows; j++) __builtin_prefetch(c + j * ldc, 1);                                   \
-        TILE_ROWS_##cols(TURNED_COLUMN) TILE_ROWS_##cols(TILE_ZERO) for (int64_t d = 0; d < k; d++, a += 2 * LANES) {\
-            __builtin_prefetch(a + TURNED_AHEAD);                                                            \
-            a0 = VLOAD(a), a1 = VLOAD(a + LANES);                                                            \
-            TILE_ROWS_##cols(TURNED_STEP)                                                                    \
-        }                                                                                                    \
-        V alpha = SET1((T)al);                                                                               \
-        TILE_ROWS_##cols(TURNED_OUT) if (be == 0) {                                                          \
-            for (int j = 0; j < rows; j++)                                                                   \
-                for (int i = 0; i < (cols); i++) c[j * ldc + i] = part[i * 2 * LANES + j];                   \
-        } else {                                                                                             \
-            for (int j = 0; j < rows; j++)                                                                   \
-                for (int i = 0; i < (cols); i++) c[j * ldc + i] = (T)be * c[j * ldc + i] + part[i * 2 * LANES + j];\
-        }                                                                                                    \
-    }
-
-TURNED(1)
-TURNED(2)
-TURNED(3)
-TURNED(4)
-TURNED(5)
-TURNED(6)
-#if MR == 14
-TURNED(7)
-TURNED(8)
-TURNED(9)
-TURNED(10)
-TURNED(11)
-TURNED(12)
-TURNED(13)
-TURNED(14)
-#define TURNED_TABLE                                                                                         \
-    NULL, NAME(turned_1), NAME(turned_2), NAME(turned_3), NAME(turned_4), NAME(turned_5), NAME(turned_6), NAME(turned_7),\
-        NAME(turned_8), NAME(turned_9), NAME(turned_10), NAME(turned_11), NAME(turned_12), NAME(turned_13), NAME(turned_14)
-#else
-#define TURNED_TABLE                                                                                         \
-    NULL, NAME(turned_1), NAME(turned_2), NAME(turned_3), NAME(turned_4), NAME(turned_5), NAME(turned_6)
 #endif
 
 /* ---- dot kernels ---------------------------------------------------------------------------------------- */
@@ -273,7 +218,7 @@ static TARGET void NAME(row)(int64_t n, int64_t k, const void *pa, int64_t as, c
     }
 }
 
-MICRO = {MICRO_HEAD, {TILE_TABLE}, {TURNED_TABLE}, {DOT_TABLE}, NAME(row), MICRO_TAIL};
+MICRO = {MICRO_HEAD, {TILE_TABLE}, {DOT_TABLE}, NAME(row), MICRO_TAIL};
 
 #undef T
 #undef V
@@ -291,7 +236,6 @@ MICRO = {MICRO_HEAD, {TILE_TABLE}, {TURNED_TABLE}, {DOT_TABLE}, NAME(row), MICRO
 #undef LOAD_PART
 #undef SUM4
 #undef TILE_TABLE
-#undef TURNED_TABLE
 #undef DOT_TABLE
 #undef MICRO
 #undef MICRO_HEAD
