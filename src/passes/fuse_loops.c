@@ -316,7 +316,6 @@ static ir_value *loops_map(void *ctx, ir_value *v) {
 static void loops_replace(loops_build *b, graph *g, node *loop) {
     node *n = node_new(g, N_FUSION_GROUP, b->nparams, b->params, 0);
     n->range = loop->range;
-    node_set_graph(n, "Subgraph", b->sub);
     node_insert_before(n, loop);
     for (size_t i = 0; i < loop->outputs.len; i++) {
         ir_value *out = loop->outputs.data[i];
@@ -331,6 +330,7 @@ static void loops_replace(loops_build *b, graph *g, node *loop) {
         value_replace_uses(out, result);
         value_copy_name(result, out);
     }
+    node_set_graph(n, "Subgraph", b->sub); /* last: without memory it frees the graph */
     node_remove(loop);
 }
 
