@@ -124,6 +124,9 @@ bool plan_fits(const group_plan *p, const value *args, int64_t *slots);
 /* The value of one slot, from those before it. */
 int64_t plan_slot_value(const group_plan *p, int slot, const value *args, const int64_t *slots);
 
+/* What lowering may look at in these arguments, without sizes other than 1, as a number: arguments of one kind have one plan, or none. */
+uint64_t group_kind(int n, const value *args);
+
 /* A copy in another arena, without the nest. Look at arena_failed. */
 group_plan *plan_copy(arena *a, const group_plan *p);
 

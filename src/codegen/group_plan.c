@@ -51,6 +51,23 @@ nest_expr *plan_expr(group_plan *p, arena *a, int slot) {
     return *e = nest_add_int(p->nest, name);
 }
 
+static uint64_t kind_mix(uint64_t h, uint64_t x) { /* FNV-1a, by words */
+    return (h ^ x) * 0x100000001b3u;
+}
+
+uint64_t group_kind(int n, const value *args) {
+    uint64_t h = 0xcbf29ce484222325u;
+    for (int i = 0; i < n; i++) {
+        h = kind_mix(h, args[i].tag);
+        if (args[i].tag != V_TENSOR) continue;
+        const tensor *t = args[i].u.tensor;
+        uint64_t ones = 0;
+        for (int k = 0; k < t->ndim; k++) ones = ones << 1 | (t->sizes[k] == 1);
+        h = kind_mix(kind_mix(h, (uint64_t)t->dtype << 8 | t->ndim), ones << 1 | tensor_is_contiguous(t));
+    }
+    return h;
+}
+
 /* ---- asking ----------------------------------------------------------------------------- */
 
 static inline int64_t plan_compute(const group_slot *s, const value *args, const int64_t *slots) {

@@ -96,28 +96,10 @@ int fused_results(const fused *f) {
 
 /* ---- kinds of arguments -------------------------------------------------------------------------------------- */
 
-static uint64_t fused_mix(uint64_t h, uint64_t x) { /* FNV-1a, by words */
-    return (h ^ x) * 0x100000001b3u;
-}
-
-/* What lowering may look at, without sizes other than 1: arguments of one kind have one plan, or none. */
-static uint64_t fused_kind(const fused *f, const value *args) {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (int i = 0; i < f->nparams; i++) {
-        h = fused_mix(h, args[i].tag);
-        if (args[i].tag != V_TENSOR) continue;
-        const tensor *t = args[i].u.tensor;
-        uint64_t ones = 0;
-        for (int k = 0; k < t->ndim; k++) ones = ones << 1 | (t->sizes[k] == 1);
-        h = fused_mix(fused_mix(h, (uint64_t)t->dtype << 8 | t->ndim), ones << 1 | tensor_is_contiguous(t));
-    }
-    return h;
-}
-
 /* Is a kernel to be made for these arguments now? Counts the call. */
 static bool fused_wants_kernel(fused *f, const value *args, int opt, int *kind_at) {
     if (f->closed) return false;
-    uint64_t kind = fused_kind(f, args);
+    uint64_t kind = group_kind(f->nparams, args);
     for (int i = 0; i < f->nkinds; i++)
         if (f->kinds[i].kind == kind) return *kind_at = i, !f->kinds[i].hopeless;
     if (f->nkinds == FUSED_KINDS) {

@@ -10,6 +10,7 @@
 #include "opcase.h"
 
 #include "cuda_support.h"
+#include "codegen/cuda_emit.h"
 #include "runtime/cuda/dense.h"
 #include "runtime/cuda/through_host.h"
 
@@ -395,7 +396,7 @@ static void compile_program(const char *file, dtype dt, const char *arch) {
         sb_write(&text, (char *)part, len);
         free(part);
     }
-    cuda_source source = {sb_str(&text), text.len, file, NULL};
+    cuda_source source = {.text = sb_str(&text), .len = text.len, .name = file, .headers = cuda_emit_headers()};
     if (cuda_compile(&d, &source, arch, &image, &size) != CTSC_OK) fprintf(stderr, "%s %s: %s\n", file, arch, diag_message(&d));
     CHILD_CHECK(image != NULL);
     mem_free(image);

@@ -16,8 +16,7 @@ enum { ATTENTION_MANY_ROWS = 64, ATTENTION_MOST_SCORES = 1 << 28 };
 
 /* The steps of t's batch dims as they broadcast to nb. */
 static void attention_steps(const tensor *t, int nb, dense_int *steps) {
-    int missing = nb - (t->ndim - 2);
-    for (int i = 0; i < nb; i++) steps[i] = i < missing || t->sizes[i - missing] == 1 ? 0 : t->strides[i - missing];
+    for (int i = 0; i < nb; i++) steps[i] = dense_batch_step(t, nb, i);
 }
 
 static ctsc_status attention_params(diag *d, const attention_call *call, dense_attention *p) {

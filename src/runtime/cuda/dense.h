@@ -70,6 +70,8 @@ ctsc_status dense_gemm_run(diag *d, cuda *c, dtype dt, int64_t m, int64_t n, int
 /* out = alpha * a b + beta * out over the last two dims; the others of a and b broadcast to the nb sizes of batch. out is contiguous. */
 ctsc_status dense_gemm_batch(diag *d, const tensor *a, const tensor *b, int nb, const int64_t *batch, gemm_scale alpha, gemm_scale beta,
                              tensor *out);
+/* The stride of t along dim i of nb batch dims that it broadcasts to; its last two dims are a matrix. */
+int64_t dense_batch_step(const tensor *t, int nb, int i);
 /* By cuBLASLt. False: not done, because the library is not there or has no way for this. */
 bool blas_gemm(diag *d, cuda *c, dtype dt, const dense_gemm *g, ctsc_status *status);
 

@@ -30,8 +30,7 @@ ctsc_status dense_gemm_run(diag *d, cuda *c, dtype dt, int64_t m, int64_t n, int
     return gemm_do(d, c, dt, &g);
 }
 
-/* The stride of batch dim i of nb, as t broadcasts. */
-static int64_t gemm_batch_step(const tensor *t, int nb, int i) {
+int64_t dense_batch_step(const tensor *t, int nb, int i) {
     int own = i - (nb - (t->ndim - 2));
     return own < 0 || t->sizes[own] == 1 ? 0 : t->strides[own];
 }
@@ -43,7 +42,7 @@ ctsc_status dense_gemm_batch(diag *d, const tensor *a, const tensor *b, int nb, 
     dense_gemm g = {.a = ma.p, .b = mb.p, .c = tensor_data(out), .m = m, .n = n, .k = k, .a_rs = ma.rs, .a_cs = ma.cs, .b_rs = mb.rs, .b_cs = mb.cs,
                     .ldc = n, .batch = 1, .alpha = alpha.f, .beta = beta.f, .int_alpha = alpha.i, .int_beta = beta.i};
     for (int i = 0; i < nb; i++) {
-        int64_t size = batch[i], sa = gemm_batch_step(a, nb, i), sb = gemm_batch_step(b, nb, i);
+        int64_t size = batch[i], sa = dense_batch_step(a, nb, i), sb = dense_batch_step(b, nb, i);
         g.batch *= size;
         if (size == 1) continue;
         dense_int last = g.nb - 1;

@@ -76,24 +76,6 @@ int cuda_group_device(int n, const value *args) {
 
 /* ---- making kernels ------------------------------------------------------------------------------------------ */
 
-static uint64_t launch_mix(uint64_t h, uint64_t x) { /* FNV-1a, by words */
-    return (h ^ x) * 0x100000001b3u;
-}
-
-/* What lowering looks at, without sizes other than 1. */
-static uint64_t launch_kind(const cuda_group *f, int device, const value *args) {
-    uint64_t h = launch_mix(0xcbf29ce484222325u, (uint64_t)device);
-    for (int i = 0; i < f->nparams; i++) {
-        h = launch_mix(h, args[i].tag);
-        if (args[i].tag != V_TENSOR) continue;
-        const tensor *t = args[i].u.tensor;
-        uint64_t ones = 0;
-        for (int k = 0; k < t->ndim; k++) ones = ones << 1 | (t->sizes[k] == 1);
-        h = launch_mix(launch_mix(h, (uint64_t)t->dtype << 8 | t->ndim), ones << 1 | tensor_is_contiguous(t));
-    }
-    return h;
-}
-
 static bool launch_is_hopeless(const cuda_group *f, uint64_t kind) {
     for (int i = 0; i < f->nhopeless; i++)
         if (f->hopeless[i] == kind) return true;
@@ -149,7 +131,7 @@ static ctsc_status launch_make(cuda_group *f, diag *d, int device, const value *
 /* With the lock held. */
 static ctsc_status launch_add(cuda_group *f, diag *d, int device, const value *args, const launch_kernel **out) {
     launch_kernel *made;
-    uint64_t kind = launch_kind(f, device, args);
+    uint64_t kind = group_kind(f->nparams, args);
     *out = NULL;
     if (launch_is_hopeless(f, kind)) return CTSC_OK;
     TRY(launch_make(f, d, device, args, &made));

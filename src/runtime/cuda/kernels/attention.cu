@@ -10,7 +10,7 @@
 enum { ATTENTION_ROWS = 16, ATTENTION_KEYS = 32, ATTENTION_WARPS = 4, ATTENTION_WARP_ROWS = 4, ATTENTION_WIDTH = 128, ATTENTION_PARTS = 4 };
 
 static __device__ acc_t minus_infinity() {
-    return (acc_t)float_of_bits(0xff800000u);
+    return (acc_t)scalar_from_bits_f32(0xff800000u);
 }
 
 /* Where the matrix of head number n begins. */

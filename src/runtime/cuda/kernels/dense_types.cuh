@@ -3,6 +3,8 @@
  * dense_types.cuh - element types, and where elements are, in front of every program of kernels/. The host defines ELEMENT, what lies in memory, COMPUTE, what it is computed
  * in, ELEMENT_IS_INT and ELEMENT_BYTES (dense_defines).
  */
+#include "codegen/nest_convert.h"
+
 struct f16 {
     unsigned short bits;
 };
@@ -16,75 +18,21 @@ struct wide16 { /* 16 bytes that are only moved */
 typedef ELEMENT elem_t;
 typedef COMPUTE acc_t;
 
-#ifdef __CUDACC_RTC__
-static __device__ inline float to_float(f16 v) {
-    float f;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(v.bits));
-    return f;
-}
-static __device__ inline f16 to_f16(float f) {
-    f16 v;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(v.bits) : "f"(f));
-    return v;
-}
-static __device__ inline float float_of_bits(unsigned u) {
-    return __uint_as_float(u);
-}
-static __device__ inline unsigned bits_of_float(float f) {
-    return __float_as_uint(f);
-}
-#else
-static inline float float_of_bits(unsigned u) {
-    float f;
-    __builtin_memcpy(&f, &u, 4);
-    return f;
-}
-static inline unsigned bits_of_float(float f) {
-    unsigned u;
-    __builtin_memcpy(&u, &f, 4);
-    return u;
-}
-/* Through the exponents: a multiplication by a power of two rounds, and turns half's subnormals into numbers. */
-static inline float to_float(f16 v) {
-    unsigned magnitude = v.bits & 0x7fffu, sign = (unsigned)(v.bits & 0x8000u) << 16;
-    float f = float_of_bits(magnitude << 13) * float_of_bits(0x77800000u);
-    if (magnitude >= 0x7c00u) f = float_of_bits(0x7f800000u | (magnitude & 0x3ffu) << 13);
-    return float_of_bits(bits_of_float(f) | sign);
-}
-static inline f16 to_f16(float f) {
-    unsigned bits = bits_of_float(f), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu, half;
-    if (magnitude > 0x7f800000u) half = 0x7e00u;
-    else if (magnitude >= 0x477ff000u) half = 0x7c00u;
-    else if (magnitude < 0x38800000u) half = bits_of_float(float_of_bits(magnitude) + 0.5f) - bits_of_float(0.5f);
-    else half = (magnitude + 0xfffu + (magnitude >> 13 & 1u) - 0x38000000u) >> 13;
-    f16 v = {(unsigned short)(half | sign)};
-    return v;
-}
-#endif
-static __device__ inline float to_float(bf16 v) {
-    return float_of_bits((unsigned)v.bits << 16);
-}
-static __device__ inline bf16 to_bf16(float f) {
-    unsigned u = bits_of_float(f), half = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
-    bf16 v = {(unsigned short)(f != f ? 0x7fc0u | (u >> 16 & 0x8000u) : half)};
-    return v;
-}
-
 /* An element as a number to compute with, and back. */
 static __device__ inline float load(f16 v) {
-    return to_float(v);
+    return nest_load_f16(v.bits);
 }
 static __device__ inline float load(bf16 v) {
-    return to_float(v);
+    return nest_load_bf16(v.bits);
 }
 template <class A> static __device__ inline A load(A v) {
     return v;
 }
 template <class V> static __device__ inline void store(f16 *p, V v) {
-    *p = to_f16((float)v);
+    p->bits = nest_store_f16((float)v);
 }
 template <class V> static __device__ inline void store(bf16 *p, V v) {
-    *p = to_bf16((float)v);
+    p->bits = nest_store_bf16((float)v);
 }
 template <class A, class V> static __device__ inline void store(A *p, V v) {
     *p = (A)v;

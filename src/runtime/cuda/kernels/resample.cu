@@ -61,7 +61,7 @@ static __device__ void pool_average(const dense_pool *p, const elem_t *x, const 
 /* The first of equal ones, and a NaN where there is one. */
 static __device__ void pool_maximum(const dense_pool *p, const elem_t *x, const window w[3], elem_t *y, dense_int *place) {
     dense_int best = (w[0].begin * p->in[1] + w[1].begin) * p->in[2] + w[2].begin;
-    acc_t most = (acc_t)float_of_bits(0xff800000u); /* -infinity */
+    acc_t most = (acc_t)scalar_from_bits_f32(0xff800000u); /* -infinity */
     for (dense_int a = 0; a < w[0].count; a++)
         for (dense_int b = 0; b < w[1].count; b++) {
             dense_int at = ((w[0].begin + a * w[0].step) * p->in[1] + w[1].begin + b * w[1].step) * p->in[2] + w[2].begin;

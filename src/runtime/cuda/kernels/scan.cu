@@ -69,7 +69,7 @@ extern "C" __global__ void scan_lanes(dense_scan p) {
         }
 #if !ELEMENT_IS_INT
         if (p.what == DENSE_SCAN_LOGSUMEXP) {
-            double run = (double)float_of_bits(0xff800000u);
+            double run = (double)scalar_from_bits_f32(0xff800000u);
             for (dense_int k = 0; k < p.n; k++) {
                 run = scan_log_add(run, (double)load(x[k * p.inner]));
                 store(y + k * p.inner, run);

@@ -17,13 +17,13 @@ static __device__ order_t sort_key_bits(order_t bits, int width) {
     return bits & sign ? ~bits & (sign | (sign - 1)) : bits | sign;
 }
 static __device__ order_t sort_key(float v) {
-    return v != v ? 0xffffffffull : sort_key_bits(bits_of_float(v), 32);
+    return v != v ? 0xffffffffull : sort_key_bits(scalar_bits_f32(v), 32);
 }
 static __device__ order_t sort_key(f16 v) {
-    return sort_key(to_float(v));
+    return sort_key(load(v));
 }
 static __device__ order_t sort_key(bf16 v) {
-    return sort_key(to_float(v));
+    return sort_key(load(v));
 }
 static __device__ order_t sort_key(double v) {
     union {
