@@ -27,7 +27,7 @@ typedef struct cuda_kernel_shape {
     int shared;      /* bytes of dynamic shared memory of a block */
 } cuda_kernel_shape;
 
-/* Appends the source of extern "C" __global__ void kernel(...). Fails with CTSC_UNSUPPORTED for nests that fail (NEST_FAIL): loops of programs stay on the host.
+/* Appends the source of extern "C" __global__ void kernel(...). Fails with CTSC_UNSUPPORTED for nests that fail or are watched: loops of programs stay on the host.
  * Verifies n first. */
 ctsc_status nest_emit_cuda(nest *n, strbuf *out, cuda_kernel_shape *shape, diag *d);
 

@@ -186,6 +186,7 @@ static void print_block(print_state *p, const nest_block *b) {
             print_expr(p, s->value, true);
             sb_putc(p->out, ')');
             break;
+        case NEST_WATCH: sb_printf(p->out, "watch(%lld)", (long long)s->code); break;
         }
         if (s->kind == NEST_FOR || s->kind == NEST_WHILE || s->kind == NEST_IF) {
             sb_puts(p->out, " {\n");

@@ -3,7 +3,7 @@
  * executor.c - makes the codes of functions.
  *
  * Graphs are optimised under the unit's lock, once per function and level; running needs no lock.
- * Tests: tests/unit/test_fused.c
+ * Tests: tests/corpus at every level, tests/unit/test_steady.c, test_api.c
  */
 #include "runtime/executor.h"
 

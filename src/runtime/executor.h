@@ -7,7 +7,7 @@
  * group makes kernels for the kinds of arguments that come, so nothing is specialised before it is known, nothing needs a guard
  * outside a group, and a new batch size compiles nothing.
  * A function whose callees do not all compile, or whose graph the passes cannot handle, runs as at level 0.
- * Tests: tests/unit/test_fused.c, tests/run.py (every group at every level), tests/diff
+ * Tests: tests/corpus at every level, tests/unit/test_steady.c, test_api.c, tests/run.py (every group at every level), tests/diff
  */
 #ifndef CTSC_RUNTIME_EXECUTOR_H
 #define CTSC_RUNTIME_EXECUTOR_H

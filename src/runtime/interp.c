@@ -85,7 +85,7 @@ static void stack_leave(interp *in) {
 /* ---- budget ---------------------------------------------------------------------------------- */
 
 /* Called before every operator as well: a program without loops has to stop too. */
-static ctsc_status interp_watch(const interp *in) {
+ctsc_status interp_watch(const interp *in) {
     const runtime *rt = in->rt;
     if (rt->cancelled && atomic_load_explicit(rt->cancelled, memory_order_relaxed))
         return diag_fail(in->d, CTSC_LIMIT, "the program was cancelled");

@@ -396,13 +396,13 @@ static void codegen_early_exit(void **state) {
     FOR_KERNELS(n, k) {
         float xs[] = {1, 2, 4, 8, -1, 16};
         double result = -1;
-        int64_t fault = -1;
-        assert_int_equal(k->fn((void *[]){xs, &result}, (int64_t[]){6, 6}, NULL, 0, 0, &fault), 0);
-        assert_true(result == 13 && fault == -1);
+        kernel_call call = {.fault = -1};
+        assert_int_equal(k->fn((void *[]){xs, &result}, (int64_t[]){6, 6}, NULL, 0, 0, &call), 0);
+        assert_true(result == 13 && call.fault == -1);
         result = -1;
-        assert_int_equal(k->fn((void *[]){xs, &result}, (int64_t[]){6, 3}, NULL, 0, 0, &fault), 3);
-        assert_true(result == -1 && fault == 3);
-        assert_int_equal(k->fn((void *[]){xs, &result}, (int64_t[]){-5, 3}, NULL, 0, 0, &fault), 0);
+        assert_int_equal(k->fn((void *[]){xs, &result}, (int64_t[]){6, 3}, NULL, 0, 0, &call), 3);
+        assert_true(result == -1 && call.fault == 3);
+        assert_int_equal(k->fn((void *[]){xs, &result}, (int64_t[]){-5, 3}, NULL, 0, 0, &call), 0);
         assert_true(result == 0);
     }
     arena_free(&a);
@@ -431,6 +431,36 @@ static void codegen_while(void **state) {
         int64_t result = 0, start = 27;
         assert_int_equal(k->fn((void *[]){&result}, &start, NULL, 0, 0, NULL), 0);
         assert_int_equal(result, 111);
+    }
+    arena_free(&a);
+}
+
+static bool codegen_ask(void *ctx) {
+    int *left = ctx;
+    return (*left)-- == 0;
+}
+
+/* A watched loop ends when the caller says so, what it stored is stored, and nobody need ask. */
+static void codegen_watch(void **state) {
+    (void)state;
+    arena a;
+    arena_init(&a);
+    nest *n = nest_new(&a, "watched");
+    nest_buffer *out = nest_add_buffer(n, "out", DT_INT64, NEST_RESTRICT);
+    nest_expr *i = nest_for(n, "i", nest_int(n, 0), nest_add_int(n, "n"), 0);
+    nest_watch(n, 7);
+    nest_store(n, out, nest_int(n, 0), i);
+    nest_end(n);
+    FOR_KERNELS(n, k) {
+        int64_t result = -1, rounds = 100;
+        int left = 1000;
+        assert_int_equal(k->fn((void *[]){&result}, &rounds, NULL, 0, 0, &(kernel_call){0}), 0);
+        assert_int_equal(result, 99);
+        assert_int_equal(k->fn((void *[]){&result}, &rounds, NULL, 0, 0, &(kernel_call){.stop = codegen_ask, .ctx = &left}), 0);
+        assert_int_equal(left, 900);
+        left = 5;
+        assert_int_equal(k->fn((void *[]){&result}, &rounds, NULL, 0, 0, &(kernel_call){.stop = codegen_ask, .ctx = &left}), 7);
+        assert_int_equal(result, 4);
     }
     arena_free(&a);
 }
@@ -752,7 +782,7 @@ int main(void) {
         cmocka_unit_test(codegen_integers),   cmocka_unit_test(codegen_softmax),
         cmocka_unit_test(codegen_layer_norm), cmocka_unit_test(codegen_distance),
         cmocka_unit_test(codegen_transpose),  cmocka_unit_test(codegen_early_exit),
-        cmocka_unit_test(codegen_while),      cmocka_unit_test(codegen_steps),
+        cmocka_unit_test(codegen_while), cmocka_unit_test(codegen_watch),      cmocka_unit_test(codegen_steps),
         cmocka_unit_test(codegen_print),      cmocka_unit_test(codegen_verify),
         cmocka_unit_test(codegen_bad_calls),  cmocka_unit_test(codegen_threads),
         cmocka_unit_test(codegen_disk),       cmocka_unit_test(codegen_absent),
