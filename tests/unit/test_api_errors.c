@@ -107,6 +107,23 @@ static void errors_dlpack(void **state) {
     ctsc_value_free(q);
 }
 
+static void to_old_dlpack(void *ctx, const ctsc_attribute_info *a) {
+    struct DLManagedTensor *out = NULL;
+    (void)ctx;
+    if (!a->is_parameter) return;
+    FAILS(CTSC_UNSUPPORTED, "a file's and read-only", ctsc_tensor_to_dlpack_unversioned(a->value, &out, e));
+    assert_null(out);
+}
+
+/* Weights of an archive are the file's memory. */
+static void errors_dlpack_mapped(void **state) {
+    (void)state;
+    ctsc_module *m = NULL;
+    assert_int_equal(ctsc_module_load("models/digits_cnn.pt", &m, e), CTSC_OK);
+    ctsc_module_attributes(m, to_old_dlpack, NULL);
+    ctsc_module_free(m);
+}
+
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static void write_file(const char *path, const char *text) {
@@ -147,16 +164,20 @@ static void errors_compile(void **state) {
     (void)state;
     static const char net[] = "import torch\nimport torch.nn as nn\nclass Main(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
                               "        self.fc = nn.Linear(2, 2)\n    def forward(self, x):\n        return self.fc(x)\n";
-    char folder[] = "/tmp/ctsc-errors-XXXXXX", path[80], importer[80], large[80];
+    char folder[] = "/tmp/ctsc-errors-XXXXXX", path[80], importer[80], large[80], number[80];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/net.py", folder);
     snprintf(importer, sizeof importer, "%s/importer.py", folder);
     snprintf(large, sizeof large, "%s/large.py", folder);
+    snprintf(number, sizeof number, "%s/number.pt", folder);
     write_file(path, net);
     write_file(importer, "import missing\ndef forward(x: int):\n    return x\n");
     write_file(large, "");
     assert_int_equal(truncate(large, (off_t)65 << 20), 0);
     ctsc_module *m = NULL;
+    ctsc_value *one = ctsc_int_new(1);
+    assert_int_equal(ctsc_value_save(one, number, e), CTSC_OK);
+    ctsc_value_free(one);
     FAILS(CTSC_BAD_FILE, "none.py", ctsc_module_compile("/nowhere/none.py", NULL, &m, e));
     FAILS(CTSC_BAD_FILE, "it is a folder", ctsc_module_compile(folder, NULL, &m, e));
     FAILS(CTSC_LIMIT, "larger than 64 MiB", ctsc_module_compile(large, NULL, &m, e));
@@ -164,9 +185,10 @@ static void errors_compile(void **state) {
     FAILS(CTSC_FAILED, "nothing", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .entry = "nothing"}, &m, e));
     FAILS(CTSC_BAD_FILE, "none.pt", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .weights = "/nowhere/none.pt"}, &m, e));
     FAILS(CTSC_BAD_FILE, "", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .weights = path}, &m, e));
+    FAILS(CTSC_BAD_FILE, "does not hold a state_dict", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .weights = number}, &m, e));
     FAILS(CTSC_LIMIT, "", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .max_steps = 10}, &m, e));
     assert_null(m);
-    unlink(path), unlink(importer), unlink(large), rmdir(folder);
+    unlink(path), unlink(importer), unlink(large), unlink(number), rmdir(folder);
 }
 
 /* ---- modules -------------------------------------------------------------------------------------------------------- */
@@ -343,10 +365,22 @@ static ctsc_value *unsteady(void *ctx, ctsc_scope *s, size_t n, ctsc_value *cons
     return ctsc_list(s, 2, xs);
 }
 
+/* Calls less and less. */
+static ctsc_value *tires(void *ctx, ctsc_scope *s, size_t n, ctsc_value *const *inputs) {
+    int *calls = ctx;
+    (void)n;
+    ctsc_value *y = ctsc_relu(s, inputs[0]);
+    return (*calls)++ ? y : ctsc_relu(s, y);
+}
+
 static ctsc_value *takes_list(void *ctx, ctsc_scope *s, size_t n, ctsc_value *const *inputs) {
     (void)ctx, (void)n;
     return ctsc_add(s, ctsc_item(s, inputs[0], 0), ctsc_item(s, inputs[0], 1));
 }
+
+static const char hooks[] = "import torch\nfrom typing import Tuple\nimport torch.nn as nn\ndef hook(self, x: Tuple[torch.Tensor], y: torch.Tensor):\n    return y + 1\n"
+                            "class Main(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.register_forward_hook(hook)\n"
+                            "    def forward(self, x: torch.Tensor) -> torch.Tensor:\n        return x\n";
 
 static void errors_traces(void **state) {
     (void)state;
@@ -354,13 +388,21 @@ static void errors_traces(void **state) {
     ctsc_value *t = zeros(CTSC_FLOAT32, 1, (int64_t[]){2}), *two[] = {t, t}, *list = ctsc_list_new(2, two);
     int calls = 0;
     FAILS(CTSC_FAILED, "", ctsc_trace(unsteady, &calls, 1, &t, NULL, &m, e));
+    calls = 0;
+    FAILS(CTSC_FAILED, "that the function did not make again", ctsc_trace(tires, &calls, 1, &t, NULL, &m, e));
     assert_null(m);
     if (ctsc_trace(takes_list, NULL, 1, &list, NULL, &m, e) != CTSC_OK) fail_msg("%s", ctsc_error_message(e));
     ctsc_scope *s = ctsc_scope_new();
     assert_int_equal(ctsc_trace_end(s, t, &m, e), CTSC_USAGE); /* none has begun */
     assert_int_equal(ctsc_trace_begin(s, NULL), CTSC_OK);
     assert_int_equal(ctsc_trace_begin(s, NULL), CTSC_USAGE);
-    ctsc_scope_free(s);
+    ctsc_scope_reset(s);
+    ctsc_module *hooked = compiled(hooks);
+    assert_int_equal(ctsc_trace_begin(s, NULL), CTSC_OK);
+    assert_null(ctsc_run(s, hooked, "forward", 1, &t));
+    assert_int_equal(ctsc_scope_status(s), CTSC_UNSUPPORTED);
+    assert_non_null(strstr(ctsc_error_message(ctsc_scope_error(s)), "forward hooks"));
+    ctsc_module_free(hooked), ctsc_scope_free(s);
     ctsc_module_free(m), ctsc_value_free(list), ctsc_value_free(t);
 }
 
@@ -377,7 +419,7 @@ static int errors_teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_readers),  cmocka_unit_test(errors_objects),     cmocka_unit_test(errors_tensors),   cmocka_unit_test(errors_dlpack),
+        cmocka_unit_test(errors_readers),  cmocka_unit_test(errors_objects),     cmocka_unit_test(errors_tensors),   cmocka_unit_test(errors_dlpack), cmocka_unit_test(errors_dlpack_mapped),
         cmocka_unit_test(errors_files),    cmocka_unit_test(errors_compile),     cmocka_unit_test(errors_modules),   cmocka_unit_test(errors_passes),
         cmocka_unit_test(errors_devices),  cmocka_unit_test(errors_environment), cmocka_unit_test(errors_calls),     cmocka_unit_test(errors_operators),
         cmocka_unit_test(errors_traces),
