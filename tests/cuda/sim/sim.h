@@ -9,6 +9,7 @@
  *              allocations lie pages that nobody may touch; the bytes up to them are checked when an allocation is freed.
  *   queue.c    What streams are asked for, in order, and recordings (graphs). By default it happens at once.
  *   compile.c  NVRTC: kernels are compiled by the host's C++ compiler behind tests/cuda/shim.h into a shared object.
+ *   real.c     The real NVRTC as a second reader of the kernels, on demand.
  *   launch.c   Runs a kernel, block by block; threads of a block take turns, and meet at barriers and in shuffles as on a device.
  *   races.c    Watches accesses to shared memory, on demand.
  *   driver.c   The functions of the driver.
@@ -22,6 +23,7 @@
  *   CTSC_SIM_REVERSE=1          threads take turns from last to first: finds missing barriers
  *   CTSC_SIM_RACES=1            kernels are watched for accesses to shared memory that no barrier orders
  *   CTSC_SIM_KEEP=FOLDER        keeps the sources that were compiled
+ *   CTSC_SIM_NVRTC=FILE         the real libnvrtc.so, which compiles each program as well
  *   CXX                         the compiler (c++)
  *
  * One lock guards everything; a launch happens under it. Not simulated: more than one context, textures, clusters, anything in PTX.
@@ -62,6 +64,11 @@ bool sim_arena_touch_around(const void *p);
 void sim_arena_close(void);
 size_t sim_arena_total(void);
 size_t sim_arena_used(void);
+
+/* ---- real.c ---- */
+
+/* False: NVRTC does not take the program; *log, the caller's, says why. */
+bool sim_real_compile(const char *text, const char *name, int nheaders, const char *const *headers, const char *const *header_names, char **log);
 
 /* ---- launch.c ---- */
 
