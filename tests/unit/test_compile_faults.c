@@ -238,29 +238,29 @@ static ctsc_status faults_use(void *ctx) {
 static void faults_compile_classes(void **state) {
     (void)state;
     faults_source c = {faults_classes, CTSC_OK};
-    support_fail_allocations(&count, "compile classes", 100, faults_compile, &c, faults_message);
+    support_fail_allocations(&count, "compile classes", 60, faults_compile, &c, faults_message);
 }
 
 static void faults_compile_layers(void **state) {
     (void)state;
     faults_source c = {faults_layers, CTSC_OK};
-    support_fail_allocations(&count, "compile layers", 60, faults_compile, &c, faults_message);
+    support_fail_allocations(&count, "compile layers", 40, faults_compile, &c, faults_message);
 }
 
 static void faults_compile_errors(void **state) {
     (void)state;
     faults_source c = {faults_errors, CTSC_FAILED};
-    support_fail_allocations(&count, "compile errors", 200, faults_compile, &c, faults_message);
+    support_fail_allocations(&count, "compile errors", 100, faults_compile, &c, faults_message);
 }
 
 static void faults_save_classes(void **state) {
     (void)state;
-    support_fail_allocations(&count, "save classes", 80, faults_save, (void *)faults_classes, faults_message);
+    support_fail_allocations(&count, "save classes", 40, faults_save, (void *)faults_classes, faults_message);
 }
 
 static void faults_save_layers(void **state) {
     (void)state;
-    support_fail_allocations(&count, "save layers", 40, faults_save, (void *)faults_layers, faults_message);
+    support_fail_allocations(&count, "save layers", 30, faults_save, (void *)faults_layers, faults_message);
 }
 
 static void faults_use_layers(void **state) {
@@ -271,13 +271,13 @@ static void faults_use_layers(void **state) {
     assert_int_equal(faults_compiled(faults_layers, &m, NULL), CTSC_OK);
     assert_int_equal(ctsc_module_save(m, path, NULL), CTSC_OK);
     ctsc_module_free(m);
-    support_fail_allocations(&count, "use layers", 80, faults_use, path, faults_message);
+    support_fail_allocations(&count, "use layers", 50, faults_use, path, faults_message);
     unlink(path);
 }
 
 static void faults_make_kernels(void **state) {
     (void)state;
-    support_fail_allocations(&count, "make kernels", 100, faults_run_kernels, (void *)faults_kernels, faults_message);
+    support_fail_allocations(&count, "make kernels", 80, faults_run_kernels, (void *)faults_kernels, faults_message);
 }
 
 /* ---- registering ------------------------------------------------------------------------------------------------------------ */
