@@ -420,11 +420,13 @@ static void emit_block(emit_state *e, const nest_block *b);
 /* The node that ends the latch: what the loop's flags promise. */
 static int emit_loop_node(emit_state *e, const nest_stmt *s) {
     if (!(s->flags & (NEST_VECTOR | NEST_UNROLL))) return -1;
-    int extra[2] = {0}, n = 0;
+    int extra[3] = {0}, n = 0;
     if (s->flags & NEST_VECTOR)
         extra[n++] = emit_node(e, "!{!\"llvm.loop.parallel_accesses\", !%d}", e->groups[e->ngroups - 1]);
     if (s->flags & NEST_UNROLL) extra[n++] = emit_node(e, "!{!\"llvm.loop.unroll.full\"}");
+    if (s->flags & NEST_AHEAD) extra[n++] = emit_node(e, "!{!\"ctsc.ahead\"}");
     int self = e->nodes;
+    if (n == 3) return emit_node(e, "distinct !{!%d, !%d, !%d, !%d}", self, extra[0], extra[1], extra[2]);
     if (n == 2) return emit_node(e, "distinct !{!%d, !%d, !%d}", self, extra[0], extra[1]);
     return emit_node(e, "distinct !{!%d, !%d}", self, extra[0]);
 }

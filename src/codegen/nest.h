@@ -35,6 +35,7 @@
  *      parallel  iterations are independent, and the kernel's arguments begin and end replace the bounds: the
  *                caller cuts [begin, end) into pieces. At most one, at the top, step 1, only lets before it and nothing after.
  *      unroll    constant bounds: no loop remains.
+ *      ahead     a vector loop over a row: what it reads is fetched for the rows that follow, while there is something to compute.
  * 7. A restrict buffer shares no byte with another buffer, unless neither of the two is written.
  * 8. fail(code, value) ends the kernel: it returns code (> 0) and stores value through its argument `fault`.
  *    watch(code) asks the caller whether the kernel is to go on (kernel_call.stop); if not, it ends with code.
@@ -180,7 +181,7 @@ typedef enum nest_stmt_kind {
     NEST_WATCH
 } nest_stmt_kind;
 
-enum { NEST_VECTOR = 1, NEST_PARALLEL = 2, NEST_UNROLL = 4 };
+enum { NEST_VECTOR = 1, NEST_PARALLEL = 2, NEST_UNROLL = 4, NEST_AHEAD = 8 };
 
 typedef struct nest_block {
     struct nest_stmt *first, *last;

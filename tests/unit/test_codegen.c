@@ -775,6 +775,31 @@ static void codegen_vectors(void **state) {
     arena_free(&a);
 }
 
+/* A vector loop marked ahead fetches; what is left over of it, and its neighbours, do not. */
+static void codegen_ahead(void **state) {
+    (void)state;
+    if (!have_compiler) return;
+    arena a;
+    char *text;
+    arena_init(&a);
+    nest *n = nests_softmax(&a, DT_FLOAT32);
+    assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL), CTSC_OK);
+    assert_null(strstr(text, "llvm.prefetch"));
+    mem_free(text);
+    nest_stmt *rows = n->body.first, *loop = NULL;
+    while (rows->kind != NEST_FOR) rows = rows->next;
+    for (nest_stmt *s = rows->body.first; s && !loop; s = s->next)
+        if (s->kind == NEST_FOR) loop = s;
+    assert_non_null(loop);
+    loop->flags |= NEST_AHEAD;
+    assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL), CTSC_OK);
+    int calls = 0;
+    for (const char *p = text; (p = strstr(p, "call void @llvm.prefetch")); p++) calls++;
+    assert_in_range(calls, 1, 4); /* a line each: of two vectors one */
+    mem_free(text);
+    arena_free(&a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codegen_power),      cmocka_unit_test(codegen_broadcast),
@@ -786,7 +811,7 @@ int main(void) {
         cmocka_unit_test(codegen_print),      cmocka_unit_test(codegen_verify),
         cmocka_unit_test(codegen_bad_calls),  cmocka_unit_test(codegen_threads),
         cmocka_unit_test(codegen_disk),       cmocka_unit_test(codegen_absent),
-        cmocka_unit_test(codegen_vectors),
+        cmocka_unit_test(codegen_vectors),    cmocka_unit_test(codegen_ahead),
     };
     return cmocka_run_group_tests(tests, codegen_setup, codegen_teardown);
 }
