@@ -98,10 +98,17 @@ all: deps-build
 build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit
 
 ifeq ($(SAN),)
-# What runs once per program, not once per call of an operator, is made small: front end, passes, archives.
-COLD := $(wildcard $(addprefix src/,frontend/*.c passes/*.c codegen/*.c ir/*.c $(addprefix runtime/,compile* export* module.* pickle* profile* zip*)))
+# What runs once per program, not once per call of an operator, is made small: front end, passes, archives. So are operators whose time goes into
+# other libraries, into few elements, or into functions of libm.
+COLD := $(wildcard $(addprefix src/,frontend/*.c passes/*.c codegen/*.c ir/*.c tensor/compare.c tensor/print.c \
+    $(addprefix runtime/,bytecode* compile* export* freeze.c module.* operator* pickle* profile* registry.c work.c zip*) \
+    $(addprefix runtime/kernels/,complex.c create_range.c einsum.c fft_plan.c histogram*.c linalg*.c pointwise_special.c quantized_other.c quantized_packed.c \
+        random_ops.c spectral.c string.c)))
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/op.c %/type.c,$(COLD))): OPT := -Os
 endif
+
+# ?: become selects, as vector code needs it (base/vector.h). No result changes.
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/kernels/*.c) src/tensor/copy.c): private CFLAGS += -fno-trapping-math
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -109,17 +116,18 @@ $(BUILD)/%.o: %.c Makefile
 	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 # Texts that the assembler takes in with EMBED (base/embed.h), compressed; the compiler's dependency output does not see them.
-PRELUDE := src/frontend/prelude
-EMBEDDING := $(addprefix $(BUILD)/src/,ir/op.o frontend/upgraders.o frontend/builtin_functions.o frontend/prelude.o runtime/native.o runtime/composite.o) $(addprefix $(BUILD)/tests/unit/,test_embed test_schema)
-$(EMBEDDING): private CPPFLAGS += -Wa,-I$(BUILD)/embedded
-$(BUILD)/src/ir/op.o $(BUILD)/tests/unit/test_schema: $(BUILD)/embedded/src/ir/schemas.txt.gz
-$(filter-out %/op.o,$(EMBEDDING)): $(patsubst %,$(BUILD)/embedded/%.gz,$(shell find $(PRELUDE) -name '*.py'))
+PRELUDE := $(shell find src/frontend/prelude -name '*.py')
+CUDA_TEXTS := $(wildcard src/runtime/cuda/kernels/* src/ir/scalar_ops*.h src/codegen/nest_c*.h) src/codegen/nvrtc_stdint.h src/tensor/element.h
+EMBED_SCHEMAS := $(addprefix $(BUILD)/,src/ir/op.o tests/unit/test_schema)
+EMBED_PRELUDE := $(addprefix $(BUILD)/,$(addprefix src/,frontend/upgraders.o frontend/builtin_functions.o frontend/prelude.o runtime/native.o runtime/composite.o) tests/unit/test_embed)
+EMBED_CUDA := $(BUILD)/src/codegen/cuda_headers.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c))
+$(EMBED_SCHEMAS) $(EMBED_PRELUDE) $(EMBED_CUDA): private CPPFLAGS += -Wa,-I$(BUILD)/embedded
+$(EMBED_SCHEMAS): $(BUILD)/embedded/src/ir/schemas.txt.gz
+$(EMBED_PRELUDE): $(PRELUDE:%=$(BUILD)/embedded/%.gz)
+$(EMBED_CUDA): $(CUDA_TEXTS:%=$(BUILD)/embedded/%.gz)
 $(BUILD)/embedded/%.gz: %
 	@mkdir -p $(@D)
 	$(Q)gzip -9nc $< > $@
-# The same for what is taken in as it is, with .incbin.
-$(BUILD)/src/codegen/cuda_headers.o: $(wildcard src/ir/scalar_ops*.h src/codegen/nest_c*.h) src/codegen/nvrtc_stdint.h src/tensor/element.h
-$(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c)): $(wildcard src/runtime/cuda/kernels/*)
 
 $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@rm -f $@

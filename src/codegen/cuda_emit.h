@@ -34,7 +34,7 @@ ctsc_status nest_emit_cuda(nest *n, strbuf *out, cuda_kernel_shape *shape, diag 
 /* Rounds of a vector loop that are made together if the elements accessed one after the other have `least` to `most` bytes. */
 int cuda_pack_width(size_t least, size_t most);
 
-/* Name, text pairs for #include, NULL-ended; live as long as the process. */
+/* Name, text pairs for #include, NULL-ended; live as long as the process. NULL without memory. */
 const char *const *cuda_emit_headers(void);
 
 #endif

@@ -23,11 +23,8 @@
 #include "runtime/kernels/gemm.h"
 
 /* As CUDA_FILE, with the parameters and the element types in front. */
-#define DENSE_FILE(file)                                                                                                                 \
-    __asm__(".section .rodata\ncuda_text_" #file ":\n.incbin \"src/runtime/cuda/kernels/dense_params.h\"\n"                              \
-            ".incbin \"src/runtime/cuda/kernels/dense_types.cuh\"\n.incbin \"src/runtime/cuda/kernels/" #file ".cu\"\n.byte 0\n.previous\n"); \
-    extern const char cuda_text_##file[] __attribute__((visibility("hidden")));                                                          \
-    static const cuda_file cuda_file_##file = {#file ".cu", cuda_text_##file};
+extern embedded *const dense_before[];
+#define DENSE_FILE(file) CUDA_FILE_AFTER(dense_before, file)
 
 /* The device that a tensor is on; NULL: on the host. */
 static inline cuda *tensor_cuda(const tensor *t) {

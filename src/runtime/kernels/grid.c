@@ -114,7 +114,7 @@ static void grid_cubic_weights(double t, double w[4]) {
 }
 
 /* Padding applies to each of the 16 neighbours by itself. */
-static void grid_cubic_taps(const grid_job *j, const double c[3], grid_taps *t) {
+VECTOR_LOOPS static void grid_cubic_taps(const grid_job *j, const double c[3], grid_taps *t) {
     double wy[4], wx[4], y = floor(c[1]), x = floor(c[2]);
     grid_cubic_weights(c[1] - y, wy);
     grid_cubic_weights(c[2] - x, wx);
