@@ -51,12 +51,12 @@ static ctsc_status attention_in_steps(diag *d, const attention_call *call, const
     p.out = tensor_data(weights);
     ctsc_status st = tensor_transpose(d, call->k, -2, -1, &turned);
     gemm_scale scale = {call->scale, 0, 0};
-    if (st == CTSC_OK) st = dense_gemm_batch(d, call->q, turned, nb, batch, scale, gemm_zero, weights);
+    if (st == CTSC_OK) st = dense_gemm_batch(d, call->q, turned, nb, batch, scale, gemm_zero, weights, NULL);
     if (st == CTSC_OK)
         st = dense_each(d, c, &cuda_file_attention, dense_defines((dtype)weights->dtype), "attention_softmax", p.heads * p.rows * 32, &p, sizeof p);
     bool dense = tensor_is_contiguous(call->out);
     if (st == CTSC_OK) st = dense ? tensor_alias(d, call->out, &out) : tensor_new_like(d, call->out, (dtype)call->out->dtype, &out);
-    if (st == CTSC_OK) st = dense_gemm_batch(d, weights, call->v, nb, batch, gemm_one, gemm_zero, out);
+    if (st == CTSC_OK) st = dense_gemm_batch(d, weights, call->v, nb, batch, gemm_one, gemm_zero, out, NULL);
     if (st == CTSC_OK && !dense) st = tensor_copy(d, call->out, out);
     tensor_unref(turned);
     tensor_unref(out);

@@ -18,8 +18,10 @@ static bool conv_is_product(const conv_shape *s) {
     return plain;
 }
 
-/* out[image, group] = weight[group] times input[image, group], added to the bias. */
-static ctsc_status conv_product(diag *d, const conv_shape *s, const tensor *input, const tensor *weight, const tensor *bias, tensor *out) {
+/* out[image, group] = weight[group] times input[image, group], added to the bias: that is one number per row here. */
+static ctsc_status conv_product(diag *d, const conv_shape *s, const tensor *input, const tensor *weight, const tensor *bias, const epilogue *e,
+                                tensor *out) {
+    dense_epilogue after = dense_epilogue_of(NULL, e);
     int64_t ci = s->in_channels / s->groups, co = s->out_channels / s->groups;
     int64_t batch[2] = {s->batch, s->groups}, row = s->out_size;
     tensor *a = NULL, *b = NULL, *wide = NULL;
@@ -33,7 +35,7 @@ static ctsc_status conv_product(diag *d, const conv_shape *s, const tensor *inpu
         st = tensor_view_raw(d, bias, out->ndim, out->sizes, strides, bias->offset, &wide);
         if (st == CTSC_OK) st = tensor_copy(d, out, wide);
     }
-    if (st == CTSC_OK) st = dense_gemm_batch(d, a, b, 2, batch, gemm_one, bias ? gemm_one : gemm_zero, out);
+    if (st == CTSC_OK) st = dense_gemm_batch(d, a, b, 2, batch, gemm_one, bias ? gemm_one : gemm_zero, out, &after);
     tensor_unref(a);
     tensor_unref(b);
     tensor_unref(wide);
@@ -45,13 +47,13 @@ static int64_t conv_tiles(int64_t n) {
 }
 
 ctsc_status dense_conv_run(diag *d, const conv_shape *s, bool transposed, const tensor *input, const tensor *weight, const tensor *bias,
-                           tensor *out) {
+                           const epilogue *e, tensor *out) {
     cuda *c = cuda_of(out);
     const char *defines = dense_defines((dtype)out->dtype);
     if (out->numel == 0) return CTSC_OK;
-    if (!transposed && conv_is_product(s)) return conv_product(d, s, input, weight, bias, out);
-    dense_conv p = {.input = tensor_data(input), .weight = tensor_data(weight), .bias = bias ? tensor_data(bias) : NULL, .out = tensor_data(out),
-                    .batch = s->batch, .groups = s->groups, .ci = s->in_channels / s->groups, .co = s->out_channels / s->groups,
+    if (!transposed && conv_is_product(s)) return conv_product(d, s, input, weight, bias, e, out);
+    dense_conv p = {.input = tensor_data(input), .weight = tensor_data(weight), .out = tensor_data(out),
+                    .epilogue = dense_epilogue_of(bias ? tensor_data(bias) : NULL, e), .batch = s->batch, .groups = s->groups, .ci = s->in_channels / s->groups, .co = s->out_channels / s->groups,
                     .in_size = s->in_size, .kernel_size = s->kernel_size, .out_size = s->out_size};
     for (int i = 0; i < CONV_DIMS; i++) {
         p.in[i] = s->in[i], p.kernel[i] = s->kernel[i], p.outs[i] = s->out[i];
