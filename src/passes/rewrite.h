@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rewrite.h - one operator in the place of others: what passes that replace patterns share.
+ */
+#ifndef CTSC_PASSES_REWRITE_H
+#define CTSC_PASSES_REWRITE_H
+
+#include "ir/graph.h"
+
+/* Constants in front of `at`, without a place of their own. */
+ir_value *rewrite_none(node *at);
+ir_value *rewrite_str(node *at, const char *text);
+ir_value *rewrite_float(node *at, double f);
+/* The result of an operator in front of `at`, with at's place in the source; NULL: there is no such operator. */
+ir_value *rewrite_op(node *at, const char *key, int ninputs, ir_value *const *inputs);
+/* `with` takes the type, the name and the uses of n's one result; n goes. */
+void rewrite_result(node *n, ir_value *with);
+
+#endif
