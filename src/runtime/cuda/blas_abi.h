@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * blas_abi.h - what ctsc uses of cuBLASLt's interface, as its documentation gives it: names, numbers, signatures.
- * tests/cuda/headers.c compares them with cublasLt.h where that is installed. Used by blas.c and by the simulated cuBLASLt (tests/cuda/sim/blas.c).
+ * tests/unit/test_cuda_blas.c compares them with cublasLt.h where that is installed. Used by blas.c and by the simulated cuBLASLt (tests/cuda/sim/blas.c).
  */
 #ifndef CTSC_RUNTIME_CUDA_BLAS_ABI_H
 #define CTSC_RUNTIME_CUDA_BLAS_ABI_H
