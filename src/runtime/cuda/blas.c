@@ -16,8 +16,8 @@
  */
 #include "runtime/cuda/dense.h"
 
-#include "base/map.h"
 #include "runtime/cuda/blas_abi.h"
+#include "runtime/cuda/plans.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -52,7 +52,7 @@ static void blas_open(void) {
 
 /* ---- devices ----------------------------------------------------------------------------------------------------------- */
 
-enum { BLAS_DEVICES = 64, BLAS_KEPT = 4096 };
+enum { BLAS_DEVICES = 64 };
 
 /* How one kind of product is done. */
 typedef struct blas_plan {
@@ -66,8 +66,7 @@ typedef struct blas_device {
     blas_object handle;
     void *workspace;
     size_t workspace_bytes;
-    strmap plans; /* blas_kind to blas_plan */
-    int nplans;
+    plan_table plans; /* blas_kind to blas_plan */
 } blas_device;
 
 static blas_device blas_devices[BLAS_DEVICES]; /* live as long as the process; blas_lock */
@@ -180,20 +179,12 @@ static void blas_plan_end(blas_plan *p) {
 
 /* The plan for that kind; own: where it is made if it is not kept. Kinds that cuBLASLt cannot do are kept as well. */
 static blas_plan *blas_plan_for(blas_device *dev, const blas_kind *k, const void *bias, blas_plan *own) {
-    blas_plan *p = strmap_getn(&dev->plans, (const char *)k, sizeof *k);
+    blas_plan *p = plan_find(&dev->plans, k, sizeof *k);
     if (p) return p;
     *own = (blas_plan){0};
     own->possible = blas_describe(k, bias, own) && blas_ask(dev, k, own);
-    struct blas_kept { blas_plan plan; blas_kind kind; } *kept = dev->nplans < BLAS_KEPT ? mem_alloc(sizeof *kept) : NULL;
-    if (!kept) return own;
-    kept->plan = *own;
-    kept->kind = *k;
-    if (!strmap_putn(&dev->plans, (const char *)&kept->kind, sizeof kept->kind, &kept->plan)) {
-        mem_free(kept);
-        return own;
-    }
-    dev->nplans++;
-    return &kept->plan;
+    p = plan_keep(&dev->plans, k, sizeof *k, own, sizeof *own);
+    return p ? p : own;
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------------------- */

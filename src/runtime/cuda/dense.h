@@ -13,7 +13,7 @@
  * element alone and notes it; what copies from the device to the host asks dense_check_faults, so the error shows where the host waits for the
  * device anyway, and the device goes on.
  *
- * Files: dense.c, programs and faults; blas.c, cuBLASLt; and one per family. Tests: tests/unit/test_cuda_dense.c
+ * Files: dense.c, programs and faults; blas.c, cuBLASLt; dnn.c, cuDNN; and one per family. Tests: tests/unit/test_cuda_dense.c
  */
 #ifndef CTSC_RUNTIME_CUDA_DENSE_H
 #define CTSC_RUNTIME_CUDA_DENSE_H
@@ -78,12 +78,14 @@ int64_t dense_batch_step(const tensor *t, int nb, int i);
 /* By cuBLASLt. False: not done, because the library is not there or has no way for this. */
 bool blas_gemm(diag *d, cuda *c, dtype dt, const dense_gemm *g, ctsc_status *status);
 
-/* ---- convolutions (conv.c) --------------------------------------------------------------------------------- */
+/* ---- convolutions (conv.c, dnn.c) --------------------------------------------------------------------------- */
 
 struct conv_shape;
 /* As conv_compute and conv_transpose_compute, for contiguous tensors of the device; bias may be NULL. e: what fits out, or NULL. */
 ctsc_status dense_conv_run(diag *d, const struct conv_shape *s, bool transposed, const tensor *input, const tensor *weight, const tensor *bias,
                            const epilogue *e, tensor *out);
+/* By cuDNN, not transposed. False: not done, because the library is not there or has no way for this. */
+bool dnn_conv(diag *d, cuda *c, dtype dt, const dense_conv *conv, ctsc_status *status);
 
 /* ---- windows and positions (resample.c) --------------------------------------------------------------------- */
 
