@@ -14,6 +14,7 @@
 #include "cuda_support.h"
 #include "runtime/cuda/through_host.h"
 
+#include <dlfcn.h>
 #include <math.h>
 
 typedef struct dense_row { const char *op, *args; } dense_row;
@@ -155,6 +156,22 @@ static int dense_run(const dense_row *row, const char *type) {
     sb_free(&text);
     diag_clear(&d);
     return failed;
+}
+
+/* ---- the simulated libraries -------------------------------------------------------------------------------- */
+
+/* How often one of them did something (tests/cuda/sim/library.h); kernels of ctsc's own that were launched. */
+static inline long long sim_count_of(const char *what) {
+    void *library = dlopen(sim_file(), RTLD_NOW | RTLD_LOCAL);
+    long long (*ask)(const char *) = library ? (long long (*)(const char *))dlsym(library, "sim_counted") : NULL;
+    CHILD_CHECK(ask != NULL);
+    return ask(what);
+}
+
+static inline int64_t sim_launches(void) {
+    cuda *c;
+    CHILD_CHECK(cuda_open(NULL, 0, &c) == CTSC_OK);
+    return cuda_get_program_stats(c).launches;
 }
 
 #endif

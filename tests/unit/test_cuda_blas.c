@@ -6,9 +6,6 @@
 #include "cuda_rows.h"
 
 #include "runtime/cuda/blas_abi.h"
-#include "tensor/device.h"
-
-#include <dlfcn.h>
 
 #if defined(__has_include)
 #if __has_include(<cublasLt.h>)
@@ -89,13 +86,6 @@ static const dense_row rows[] = {
     {"aten::scaled_dot_product_attention", "f64[2,3,5,8]? f64[2,3,7,8]? f64[2,3,7,6]?"},
 };
 
-static long long counted(const char *what) {
-    void *library = dlopen(sim_file(), RTLD_NOW | RTLD_LOCAL);
-    long long (*ask)(const char *) = library ? (long long (*)(const char *))dlsym(library, "sim_counted") : NULL;
-    CHILD_CHECK(ask != NULL);
-    return ask(what);
-}
-
 static void child_rows(void) {
     static const char *const types[] = {"f32", "f16", "bf16", "f64"};
     int failed = 0;
@@ -106,7 +96,7 @@ static void child_rows(void) {
 
 static void child_agrees(void) {
     child_rows();
-    CHILD_CHECK(counted("cublasLtMatmul") > (long long)(sizeof rows / sizeof *rows));
+    CHILD_CHECK(sim_count_of("cublasLtMatmul") > (long long)(sizeof rows / sizeof *rows));
 }
 
 static void agrees_with_host(void **state) {
@@ -129,7 +119,7 @@ static void agrees_when_watched(void **state) {
 static void child_refused(void) {
     setenv("CTSC_SIM_REFUSE", "1", 1);
     child_rows();
-    CHILD_CHECK(counted("cublasLtMatmul") == 0 && counted("cublasLtMatmulAlgoGetHeuristic") > 0);
+    CHILD_CHECK(sim_count_of("cublasLtMatmul") == 0 && sim_count_of("cublasLtMatmulAlgoGetHeuristic") > 0);
 }
 
 static void what_is_refused_is_done_otherwise(void **state) {
@@ -139,19 +129,13 @@ static void what_is_refused_is_done_otherwise(void **state) {
 
 /* ---- what is asked of it ------------------------------------------------------------------------------------- */
 
-static int64_t launches(void) {
-    cuda *c;
-    CHILD_CHECK(cuda_open(NULL, 0, &c) == CTSC_OK);
-    return cuda_get_program_stats(c).launches;
-}
-
 /* Products, questions and kernels of ctsc's own that a row takes. */
 static void child_takes(const char *args, int products, int questions, int kernels) {
     const dense_row row = {"ctsc::linear_epilogue", args};
-    long long p = counted("cublasLtMatmul"), q = counted("cublasLtMatmulAlgoGetHeuristic");
-    int64_t k = launches();
+    long long p = sim_count_of("cublasLtMatmul"), q = sim_count_of("cublasLtMatmulAlgoGetHeuristic");
+    int64_t k = sim_launches();
     CHILD_CHECK(dense_run(&row, "f32") == 0);
-    p = counted("cublasLtMatmul") - p, q = counted("cublasLtMatmulAlgoGetHeuristic") - q, k = launches() - k;
+    p = sim_count_of("cublasLtMatmul") - p, q = sim_count_of("cublasLtMatmulAlgoGetHeuristic") - q, k = sim_launches() - k;
     if (p != products || q != questions || k != kernels) fprintf(stderr, "%s: %lld products, %lld questions, %lld kernels\n", args, p, q, (long long)k);
     CHILD_CHECK(p == products && q == questions && k == kernels);
 }
@@ -178,7 +162,7 @@ static void child_asks_for_alignment(void) {
     for (int first = 0; first < 2; first++) {
         CHILD_CHECK(tensor_slice(&d, whole, 0, first, first + 5, 1, &there[2].u.tensor) == CTSC_OK);
         CHILD_CHECK(dense_call(op_find("ctsc::linear_epilogue"), 5, there, &result, &d) == CTSC_OK);
-        CHILD_CHECK(counted("cublasLtMatmulAlgoGetHeuristic") == first + 1);
+        CHILD_CHECK(sim_count_of("cublasLtMatmulAlgoGetHeuristic") == first + 1);
         value_set(&result, value_none());
         tensor_unref(there[2].u.tensor);
     }
@@ -196,6 +180,7 @@ static void asks_once(void **state) {
 int main(void) {
     sim_use();
     setenv("CTSC_CUBLASLT", sim_file(), 1);
+    setenv("CTSC_CUDNN", "/nowhere/libcudnn.so", 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_host), cmocka_unit_test(agrees_when_watched),
                                        cmocka_unit_test(what_is_refused_is_done_otherwise), cmocka_unit_test(asks_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
