@@ -144,14 +144,17 @@ typedef struct dense_coordinates {
     dense_int count, ndim, sizes[64];
 } dense_coordinates;
 
-/* softmax(scale * q k' + mask) v of `heads` heads; strides in elements, head number n being split by the nb sizes. */
+/* softmax(scale * q k' + mask) v of `heads` heads; strides in elements, head number n being split by the nb sizes. Scores for which `hidden`, bytes, is
+ * not 0 are `fill` instead. */
 typedef struct dense_attention {
     const void *q, *k, *v, *mask;
+    const unsigned char *hidden;
     void *out;
     dense_int heads, rows, cols, depth, width, nb, sizes[DENSE_DIMS];
-    dense_int q_steps[DENSE_DIMS], k_steps[DENSE_DIMS], v_steps[DENSE_DIMS], mask_steps[DENSE_DIMS], out_steps[DENSE_DIMS];
-    dense_int q_rs, q_cs, k_rs, k_cs, v_rs, v_cs, mask_rs, mask_cs, out_rs;
-    double scale;
+    dense_int q_steps[DENSE_DIMS], k_steps[DENSE_DIMS], v_steps[DENSE_DIMS], mask_steps[DENSE_DIMS], hidden_steps[DENSE_DIMS],
+        out_steps[DENSE_DIMS];
+    dense_int q_rs, q_cs, k_rs, k_cs, v_rs, v_cs, mask_rs, mask_cs, hidden_rs, hidden_cs, out_rs;
+    double scale, fill;
     int causal, unused;
 } dense_attention;
 
