@@ -15,7 +15,6 @@
  * and vectors are left to fusion groups, because they are broadcast as a rule.
  * Tests: tests/ir/fuse-epilogues
  */
-#include "ir/alias.h"
 #include "passes/facts.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -24,35 +23,25 @@
 
 /* ---- patterns ------------------------------------------------------------------------------------------ */
 
-/* v's node, if it stands in n's block and n alone reads v. */
-static node *epilogue_only_for(const node *n, const ir_value *v) {
-    node *def = v->def;
-    return def && def->kind == N_OP && def->op && def->owner == n->owner && v->uses.len == 1 && def->outputs.len == 1 ? def : NULL;
-}
-
-static bool epilogue_is(const node *n, const char *key) {
-    return n->kind == N_OP && n->op && !strcmp(n->op->key, key);
-}
-
 /* The name of n's activation in epilogues; NULL: it has none. */
 static const char *epilogue_activation(const node *n) {
     value how;
-    if (epilogue_is(n, "aten::relu")) return "relu";
-    if (!epilogue_is(n, "aten::gelu") || !ir_value_constant(n->inputs.data[1], &how) || how.tag != V_STR) return NULL;
+    if (rewrite_is(n, "aten::relu")) return "relu";
+    if (!rewrite_is(n, "aten::gelu") || !ir_value_constant(n->inputs.data[1], &how) || how.tag != V_STR) return NULL;
     return !strcmp(how.u.str->bytes, "none") ? "gelu" : !strcmp(how.u.str->bytes, "tanh") ? "gelu_tanh" : NULL;
 }
 
 static bool epilogue_is_sum(const node *n) {
-    return epilogue_is(n, "aten::add.Tensor") && fact_number_is(n->inputs.data[2], 1);
+    return rewrite_is(n, "aten::add.Tensor") && fact_number_is(n->inputs.data[2], 1);
 }
 
 typedef enum epilogue_product { PRODUCT_NONE, PRODUCT_LINEAR, PRODUCT_ADDMM, PRODUCT_MM, PRODUCT_CONV } epilogue_product;
 
 static epilogue_product epilogue_product_of(const node *n) {
-    if (epilogue_is(n, "aten::linear")) return PRODUCT_LINEAR;
-    if (epilogue_is(n, "aten::mm")) return PRODUCT_MM;
-    if (epilogue_is(n, "aten::addmm") && fact_number_is(n->inputs.data[3], 1) && fact_number_is(n->inputs.data[4], 1)) return PRODUCT_ADDMM;
-    return epilogue_is(n, "aten::conv1d") || epilogue_is(n, "aten::conv2d") || epilogue_is(n, "aten::conv3d") ? PRODUCT_CONV : PRODUCT_NONE;
+    if (rewrite_is(n, "aten::linear")) return PRODUCT_LINEAR;
+    if (rewrite_is(n, "aten::mm")) return PRODUCT_MM;
+    if (rewrite_is(n, "aten::addmm") && fact_number_is(n->inputs.data[3], 1) && fact_number_is(n->inputs.data[4], 1)) return PRODUCT_ADDMM;
+    return rewrite_is(n, "aten::conv1d") || rewrite_is(n, "aten::conv2d") || rewrite_is(n, "aten::conv3d") ? PRODUCT_CONV : PRODUCT_NONE;
 }
 
 typedef struct epilogue_match {
@@ -63,7 +52,7 @@ typedef struct epilogue_match {
 
 /* The product whose result v is; `by` reads it. */
 static node *epilogue_find_product(const node *by, const ir_value *v) {
-    node *n = epilogue_only_for(by, v);
+    node *n = rewrite_only_for(by, v);
     return n && epilogue_product_of(n) != PRODUCT_NONE ? n : NULL;
 }
 
@@ -86,21 +75,13 @@ static bool epilogue_match_node(node *n, epilogue_match *m) {
         m->activation = "none";
         return epilogue_is_sum(n) && epilogue_match_sum(n, m);
     }
-    node *before = epilogue_only_for(n, n->inputs.data[0]);
+    node *before = rewrite_only_for(n, n->inputs.data[0]);
     if (before && epilogue_is_sum(before)) return epilogue_match_sum(before, m);
     m->product = epilogue_find_product(n, n->inputs.data[0]);
     return m->product != NULL;
 }
 
 /* ---- rewriting -------------------------------------------------------------------------------------------- */
-
-/* To just before `at`; false: something between forbids it. */
-static bool epilogue_move(const alias_db *db, node *n, node *at) {
-    if (n->next == at) return true;
-    if (!alias_can_move_after(db, n, at->prev)) return false;
-    node_move_before(n, at);
-    return true;
-}
 
 static ir_value *epilogue_conv(node *n, const epilogue_match *m, ir_value *other) {
     ir_value *args[9];
@@ -123,8 +104,8 @@ static ir_value *epilogue_linear(node *n, const epilogue_match *m, ir_value *oth
 
 static bool epilogue_rewrite(const alias_db *db, node *n, const epilogue_match *m) {
     bool own_sum = m->sum && m->sum != n;
-    if (own_sum && !epilogue_move(db, m->sum, n)) return false;
-    if (!epilogue_move(db, m->product, m->sum ? m->sum : n)) return false;
+    if (own_sum && !rewrite_move_down(db, m->sum, n)) return false;
+    if (!rewrite_move_down(db, m->product, m->sum ? m->sum : n)) return false;
     ir_value *other = m->sum ? m->other : rewrite_none(n);
     ir_value *y = epilogue_product_of(m->product) == PRODUCT_CONV ? epilogue_conv(n, m, other) : epilogue_linear(n, m, other);
     if (!y) return false;

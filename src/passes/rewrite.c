@@ -4,6 +4,22 @@
 
 #include <string.h>
 
+bool rewrite_is(const node *n, const char *key) {
+    return n->kind == N_OP && n->op && !strcmp(n->op->key, key);
+}
+
+node *rewrite_only_for(const node *n, const ir_value *v) {
+    node *def = v->def;
+    return def && def->kind == N_OP && def->op && def->owner == n->owner && v->uses.len == 1 && def->outputs.len == 1 ? def : NULL;
+}
+
+bool rewrite_move_down(const alias_db *db, node *n, node *at) {
+    if (n->next == at) return true;
+    if (!alias_can_move_after(db, n, at->prev)) return false;
+    node_move_before(n, at);
+    return true;
+}
+
 /* Where the graph's own functions insert, while something is put in front of a node. */
 typedef struct rewrite_place {
     block *blk;
@@ -35,9 +51,14 @@ ir_value *rewrite_str(node *at, const char *text) {
     return rewrite_end(at, &was, graph_constant_str(at->g, text, strlen(text)));
 }
 
-ir_value *rewrite_float(node *at, double f) {
+ir_value *rewrite_bool(node *at, bool b) {
     rewrite_place was = rewrite_begin(at);
-    return rewrite_end(at, &was, graph_constant_take(at->g, value_float(f), NULL));
+    return rewrite_end(at, &was, graph_constant_bool(at->g, b));
+}
+
+ir_value *rewrite_int(node *at, int64_t i) {
+    rewrite_place was = rewrite_begin(at);
+    return rewrite_end(at, &was, graph_constant_int(at->g, i));
 }
 
 ir_value *rewrite_op(node *at, const char *key, int ninputs, ir_value *const *inputs) {

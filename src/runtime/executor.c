@@ -24,7 +24,7 @@
 /* The passes of a level on a graph without calls. */
 static ctsc_status executor_passes(graph *g, int level, int device, diag *d) {
     pass_ctx cx = {.diag = d, .device = device};
-    return pass_run_list(&cx, g, level < 2 ? EXECUTOR_LEVEL_1 : device == DEVICE_HOST ? EXECUTOR_LEVEL_2("") : EXECUTOR_LEVEL_2("fuse-epilogues,"), NULL);
+    return pass_run_list(&cx, g, level < 2 ? EXECUTOR_LEVEL_1 : device == DEVICE_HOST ? EXECUTOR_LEVEL_2("") : EXECUTOR_LEVEL_2("fuse-attention,fuse-epilogues,"), NULL);
 }
 
 static bool executor_graph_changes_nothing(graph *g) {
