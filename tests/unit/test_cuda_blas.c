@@ -5,6 +5,7 @@
  */
 #include "cuda_rows.h"
 
+#include "ctsc.h"
 #include "runtime/cuda/blas_abi.h"
 
 #if defined(__has_include)
@@ -177,10 +178,43 @@ static void asks_once(void **state) {
     in_child(child_asks_for_alignment);
 }
 
+/* ---- programs ------------------------------------------------------------------------------------------------- */
+
+/* On a device, at the level that fuses, what stands behind the product is its epilogue. */
+static void child_program(void) {
+    static const char text[] = "import torch\n\n@torch.jit.script\ndef forward(x: torch.Tensor):\n"
+                               "    return torch.relu(torch.nn.functional.linear(x, x) + x)\n";
+    const int64_t sizes[2] = {4, 4};
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m;
+    ctsc_value *x, *there, *out[2];
+    CHILD_CHECK(ctsc_module_compile_text("net.py", text, sizeof text - 1, NULL, &m, e) == CTSC_OK);
+    CHILD_CHECK(ctsc_tensor_new(CTSC_FLOAT32, 2, sizes, &x, e) == CTSC_OK);
+    for (int i = 0; i < 16; i++) ((float *)ctsc_tensor_data(x))[i] = (float)(i % 5) - 2;
+    CHILD_CHECK(ctsc_module_run(m, "forward", 1, &x, NULL, &out[0], e) == CTSC_OK);
+    CHILD_CHECK(ctsc_module_set_opt(m, 2, e) == CTSC_OK && ctsc_module_to(m, "cuda", e) == CTSC_OK && ctsc_value_to(x, "cuda", &there, e) == CTSC_OK);
+    int64_t before = sim_launches();
+    CHILD_CHECK(ctsc_module_run(m, "forward", 1, &there, NULL, &out[1], e) == CTSC_OK);
+    CHILD_CHECK(sim_count_of("cublasLtMatmul") == 1 && sim_launches() == before);
+    char *why = NULL;
+    CHILD_CHECK(ctsc_value_close(out[1], out[0], 1e-6, 1e-6, &why));
+    for (int i = 0; i < 2; i++) ctsc_value_free(out[i]);
+    ctsc_value_free(x);
+    ctsc_value_free(there);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+}
+
+static void programs_have_epilogues(void **state) {
+    (void)state;
+    in_child(child_program);
+}
+
 int main(void) {
     sim_use();
     setenv("CTSC_CUBLASLT", sim_file(), 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_host), cmocka_unit_test(agrees_when_watched),
-                                       cmocka_unit_test(what_is_refused_is_done_otherwise), cmocka_unit_test(asks_once)};
+                                       cmocka_unit_test(what_is_refused_is_done_otherwise), cmocka_unit_test(asks_once),
+                                       cmocka_unit_test(programs_have_epilogues)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
