@@ -204,7 +204,7 @@ $(BUILD)/tests/unit/test_serve: WITH += -Wl,--wrap=malloc,--wrap=calloc,--wrap=r
 # that another build of it left stale.
 CUDASIM := $(BUILD)/tests/cuda/libcudasim.so
 CUDASIM_SRC := $(wildcard tests/cuda/sim/*.c)
-$(CUDASIM): $(CUDASIM_SRC) tests/cuda/sim/sim.h tests/cuda/shim.h src/cuda/abi.h Makefile
+$(CUDASIM): $(CUDASIM_SRC) $(wildcard tests/cuda/sim/*.h) tests/cuda/shim.h src/cuda/abi.h $(wildcard src/runtime/cuda/*_abi.h) Makefile
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -DSIM_SHIM='"tests/cuda/shim.h"' \

@@ -22,7 +22,5 @@ static inline int executor_level(int opt) {
 /* A copy of f's graph as level `level` (1 or 2) runs it; the caller's. self: the module f is a method of: attributes that nothing changes
  * become constants; NULL: not known. */
 ctsc_status executor_optimise(function *f, int level, const object *self, diag *d, graph **out);
-/* The passes of a level on a graph without calls: for tests and tools. */
-ctsc_status executor_optimise_graph(graph *g, int level, diag *d);
 
 #endif

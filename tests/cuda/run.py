@@ -137,7 +137,9 @@ def environment(args):
         else:
             print("no CUDA toolkit here: kernels are not compiled by NVRTC")
     if args.sim:
-        env.update(CTSC_CUDA_DRIVER=os.path.abspath(args.sim), CTSC_NVRTC=os.path.abspath(args.sim), CTSC_CUBLASLT="none")
+        sim = os.path.abspath(args.sim)
+        library = sim if args.libraries else "none"
+        env.update(CTSC_CUDA_DRIVER=sim, CTSC_NVRTC=sim, CTSC_CUBLASLT=library, CTSC_CUDNN=library)
     if args.cache:
         env["XDG_CACHE_HOME"] = os.path.abspath(args.cache)
     return env
@@ -165,6 +167,7 @@ def main():
     ap.add_argument("--ctsc", default="build/ctsc")
     ap.add_argument("--sim", metavar="FILE", help="libcudasim.so, in the place of the driver and of NVRTC")
     ap.add_argument("--nvrtc", action="store_true", help="with --sim: the real NVRTC, where there is one, compiles each kernel as well")
+    ap.add_argument("--libraries", action="store_true", help="with --sim: simulated cuBLASLt and cuDNN as well")
     ap.add_argument("--device", default="cuda")
     ap.add_argument("--opt", type=int, default=2)
     ap.add_argument("--group", action="append")

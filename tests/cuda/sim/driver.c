@@ -5,7 +5,7 @@
  * Arguments are checked as the driver's documentation says, and more strictly where a device would go on with nonsense: each range of a copy has to lie
  * in one allocation, parameters have to have the kernel's size.
  */
-#include "sim.h"
+#include "library.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -472,4 +472,12 @@ SIM_API CUresult cuGraphDestroy(CUgraph graph) {
     sim_graph_clear(graph);
     free(graph);
     return driver_end(r);
+}
+
+/* ---- for the simulated libraries -------------------------------------------------------------------- */
+
+bool sim_ask_call(void *stream, void (*call)(const void *bytes), const void *bytes, size_t nbytes) {
+    CUresult r = driver_begin();
+    if (r == CUDA_SUCCESS) r = sim_ask(stream, &(sim_work){.kind = SIM_CALL, .call = call, .bytes = (void *)bytes}, nbytes);
+    return driver_end(r) == CUDA_SUCCESS;
 }

@@ -40,7 +40,7 @@ static sim_work *queue_copy(const sim_work *w, size_t bytes) {
     }
     if (copy->bytes && w->kind == SIM_LAUNCH) copy->launch.params = copy->bytes;
     else if (copy->bytes) copy->from = copy->bytes;
-    copy->nbytes = w->kind == SIM_LAUNCH ? bytes : w->nbytes;
+    copy->nbytes = w->kind == SIM_LAUNCH || w->kind == SIM_CALL ? bytes : w->nbytes;
     return copy;
 }
 
@@ -53,6 +53,7 @@ static void queue_do(const sim_work *w) {
     if (w->kind == SIM_COPY) memmove(w->to, w->from, w->nbytes);
     else if (w->kind == SIM_FILL) memset(w->to, w->byte, w->nbytes);
     else if (w->kind == SIM_LAUNCH) r = sim_run(&w->launch);
+    else if (w->kind == SIM_CALL) w->call(w->bytes);
     sim_arena_close();
     if (r != CUDA_SUCCESS) sim_broken = r;
 }

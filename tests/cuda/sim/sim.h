@@ -13,6 +13,7 @@
  *   launch.c   Runs a kernel, block by block; threads of a block take turns, and meet at barriers and in shuffles as on a device.
  *   races.c    Watches accesses to shared memory, on demand.
  *   driver.c   The functions of the driver.
+ *   library.c, blas.c, dnn.c   cuBLASLt and cuDNN (library.h).
  *
  * In the environment:
  *   CTSC_SIM_ARCH=90            compute capability of the device
@@ -107,7 +108,7 @@ int sim_races_access(int thread, const char *p, unsigned nbytes, bool write);
 
 /* ---- queue.c ---- */
 
-typedef enum sim_kind { SIM_COPY, SIM_FILL, SIM_LAUNCH, SIM_RECORD } sim_kind;
+typedef enum sim_kind { SIM_COPY, SIM_FILL, SIM_LAUNCH, SIM_CALL, SIM_RECORD } sim_kind;
 
 /* One thing that a stream is asked for. */
 typedef struct sim_work {
@@ -118,7 +119,8 @@ typedef struct sim_work {
     unsigned char byte;
     sim_launch launch;
     CUevent event;
-    void *bytes; /* its own copy of what `from` or `launch.params` points to, or NULL */
+    void (*call)(const void *bytes); /* opens the memory that it touches, and leaves it open */
+    void *bytes; /* its own copy of what `from` or `launch.params` points to or `call` is given, or NULL */
     struct sim_work *next;
 } sim_work;
 
