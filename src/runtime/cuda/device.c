@@ -7,6 +7,7 @@
  * of the device: it is a kernel's parameter.
  * Tests: tests/unit/test_cuda_tensor.c
  */
+#include "cuda/notes.h"
 #include "runtime/cuda/copy.h"
 #include "runtime/cuda/dense.h"
 
@@ -14,20 +15,24 @@ static void device_release(void *ctx, void *data) {
     cuda_free(ctx, data);
 }
 
-static ctsc_status device_alloc(diag *d, int device, size_t nbytes, storage **out) {
-    cuda *c;
-    void *data = NULL;
-    TRY(cuda_of_device(d, device, &c));
-    TRY(cuda_alloc(c, d, nbytes, &data));
+ctsc_status device_take(diag *d, cuda *c, void *data, size_t nbytes, storage **out) {
     storage *s = storage_borrow(data, nbytes, device_release, c);
     if (!s) {
         cuda_free(c, data);
         return diag_no_memory(d);
     }
-    s->device = (uint8_t)device;
-    tensor_note_kind(TENSOR_KIND_DEVICE);
+    s->device = (uint8_t)(cuda_index(c) + 1);
     *out = s;
     return CTSC_OK;
+}
+
+static ctsc_status device_alloc(diag *d, int device, size_t nbytes, storage **out) {
+    cuda *c;
+    void *data = NULL;
+    TRY(cuda_of_device(d, device, &c));
+    TRY(cuda_alloc(c, d, nbytes, &data));
+    tensor_note_kind(TENSOR_KIND_DEVICE);
+    return device_take(d, c, data, nbytes, out);
 }
 
 static size_t device_bytes(const tensor *t) {
@@ -60,6 +65,7 @@ static ctsc_status device_from_ready(diag *d, tensor *dst, const tensor *src) {
 
 static ctsc_status device_from_host(diag *d, tensor *dst, const tensor *src) {
     tensor *typed, *ready;
+    TRY(cuda_notes_refuse(d, "elements of the host are taken along")); /* a single one would be a parameter */
     TRY(tensor_to_dtype(d, (tensor *)src, (dtype)dst->dtype, &typed));
     if (typed->numel == 1) {
         ctsc_status s = copy_fill(d, dst, tensor_data(typed));
