@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-enum { NOTES_ALIGN = 512, NOTES_GAP = 1 << 16 };
+enum { NOTES_ALIGN = 512, NOTES_GAP = 1 << 16, NOTES_CONTENTS = 16 << 20 };
 
 static const uintptr_t notes_start[2] = {(uintptr_t)0x1d << 56, (uintptr_t)0x2b << 56};
 
@@ -49,6 +49,7 @@ void cuda_notes_free(cuda_notes *n) {
     vec_free(&n->notes);
     vec_free(&n->slots);
     vec_free(&n->bytes);
+    vec_free(&n->contents);
     mem_free(n);
 }
 
@@ -118,6 +119,25 @@ ctsc_status cuda_notes_add(cuda *c, diag *d, note x, const void *params, size_t 
     if (nbytes) memcpy(n->bytes.data + x.params, params, nbytes);
     n->bytes.len = x.params + nbytes;
     return CTSC_OK;
+}
+
+static bool notes_all_zero(const char *p, size_t n) {
+    return n == 0 || (*p == 0 && !memcmp(p, p + 1, n - 1));
+}
+
+ctsc_status cuda_notes_write(cuda *c, diag *d, void *to, const void *host, size_t nbytes) {
+    cuda_notes *n = cuda_noting;
+    if (notes_all_zero(host, nbytes)) return cuda_notes_add(c, d, (note){.kind = NOTE_ZERO, .moved = nbytes}, &to, sizeof to);
+    size_t at = (n->contents.len + NOTES_ALIGN - 1) / NOTES_ALIGN * NOTES_ALIGN;
+    if (nbytes > NOTES_CONTENTS || at + nbytes > NOTES_CONTENTS) return cuda_notes_refuse(d, "much is copied from the host");
+    if (!vec_reserve(&n->contents, at + nbytes)) {
+        n->no_memory = true;
+        return diag_no_memory(d);
+    }
+    memset(n->contents.data + n->contents.len, 0, at - n->contents.len);
+    memcpy(n->contents.data + at, host, nbytes);
+    n->contents.len = at + nbytes;
+    return cuda_notes_add(c, d, (note){.kind = NOTE_WRITE, .moved = nbytes, .content = at}, (void *[]){to, NULL}, 2 * sizeof to);
 }
 
 ctsc_status cuda_notes_alloc(cuda *c, diag *d, size_t nbytes, void **out) {

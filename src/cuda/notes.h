@@ -4,12 +4,13 @@
  *
  * Between cuda_notes_begin and cuda_notes_end nothing that the calling thread asks of the device happens. Kernels, copies, fillings and
  * cuda_call's are noted with their parameters; memory that is allocated does not exist, its address is made up and is none that a host or a
- * device could have. Whoever asks cannot tell, unless it wants a value: cuda_read, cuda_write and cuda_wait fail with CTSC_UNSUPPORTED
+ * device could have. Whoever asks cannot tell, unless it wants a value: cuda_read and cuda_wait fail with CTSC_UNSUPPORTED
  * then, and so does cuda_notes_end. Other threads go on as ever.
  *
  * Which of the words among a kernel's parameters are addresses the layer cannot know: they are structs of many kinds. So a call is
  * noted twice, with made-up memory at other places the second time. What changes between the two is an address, and of what memory it tells
- * by itself; what stays is a number, or the address of memory that was there before (replay.c).
+ * by itself; what stays is a number, or the address of memory that was there before (replay.c). What is copied from the host must be the same both
+ * times as well; it is kept on the device.
  *
  * Memory that the call finds or makes is a *slot*: first its inputs, in the order in which they were introduced, then what it allocates.
  *

@@ -8,16 +8,17 @@
 
 #include <stdint.h>
 
-typedef enum note_kind { NOTE_LAUNCH, NOTE_MOVE, NOTE_ZERO, NOTE_CALL } note_kind;
+typedef enum note_kind { NOTE_LAUNCH, NOTE_MOVE, NOTE_ZERO, NOTE_WRITE, NOTE_CALL } note_kind;
 
 /* One thing the device is asked for. Its parameters are bytes in which addresses lie at multiples of 8: a kernel's parameters, a call's,
- * {to, from} of a copy, {to} of a filling. */
+ * {to, from} of a copy, {to} of a filling, {to, NULL} of what comes from the host. */
 typedef struct note {
     note_kind kind;
     const cuda_kernel *kernel; /* NOTE_LAUNCH */
     cuda_shape shape;
     cuda_call_fn fn;           /* NOTE_CALL */
-    size_t moved;              /* bytes: NOTE_MOVE, NOTE_ZERO */
+    size_t moved;              /* bytes: NOTE_MOVE, NOTE_ZERO, NOTE_WRITE */
+    size_t content;            /* NOTE_WRITE: where in cuda_notes.contents */
     size_t params, nbytes;     /* where in cuda_notes.bytes, and how many */
 } note;
 
@@ -34,7 +35,8 @@ struct cuda_notes {
     size_t gap;     /* between slots */
     VEC(note) notes;
     VEC(note_slot) slots;
-    VEC(char) bytes;
+    VEC(char) bytes;    /* parameters */
+    VEC(char) contents; /* what was written from the host */
     int ninputs;
     bool no_memory;
     char refused[128]; /* what was asked for and cannot be noted */
@@ -46,6 +48,7 @@ extern _Thread_local cuda_notes *cuda_noting;
 /* What cuda_launch and the like do while there are notes. x: but for its parameters. */
 ctsc_status cuda_notes_add(cuda *c, diag *d, note x, const void *params, size_t nbytes);
 ctsc_status cuda_notes_alloc(cuda *c, diag *d, size_t nbytes, void **out);
+ctsc_status cuda_notes_write(cuda *c, diag *d, void *to, const void *host, size_t nbytes);
 /* False: p is no made-up address. */
 bool cuda_notes_release(const void *p);
 

@@ -17,7 +17,7 @@
  * what has been noted, under one lock, from begin to end.
  *
  * Where a graph cannot be made, the notes are launched one by one: results are the same.
- * Ownership: a replay owns its parameters, its graphs and its block, which replays_shrink may take away between plays.
+ * Ownership: a replay owns its parameters, its graphs, what it has from the host, and its block, which replays_shrink may take away between plays.
  * Tests: tests/unit/test_cuda_replay.c
  */
 #include "cuda/replay.h"
@@ -70,6 +70,7 @@ struct cuda_replay {
     VEC(replay_run) runs;
     VEC(uint32_t) stale; /* steps */
     char *params;
+    void *contents; /* what the call copied from the host, on the device; NULL: nothing */
     size_t scratch_bytes;
     void *scratch; /* NULL: none at the moment */
     bool graphless; /* the driver could not make a graph */
@@ -83,7 +84,7 @@ static ctsc_status replay_differs(diag *d) {
 
 static bool replay_same_kind(const note *a, const note *b) {
     return a->kind == b->kind && a->kernel == b->kernel && a->fn == b->fn && a->moved == b->moved && a->nbytes == b->nbytes &&
-           a->params == b->params && !memcmp(a->shape.grid, b->shape.grid, sizeof a->shape.grid) &&
+           a->params == b->params && a->content == b->content && !memcmp(a->shape.grid, b->shape.grid, sizeof a->shape.grid) &&
            !memcmp(a->shape.block, b->shape.block, sizeof a->shape.block) && a->shape.shared == b->shape.shared;
 }
 
@@ -101,6 +102,8 @@ static ctsc_status replay_word(cuda_replay *r, diag *d, const cuda_notes *a, con
 
 static ctsc_status replay_compare(cuda_replay *r, diag *d, const cuda_notes *a, const cuda_notes *b) {
     if (a->notes.len != b->notes.len || a->slots.len != b->slots.len || a->ninputs != b->ninputs || a->notes.len > UINT32_MAX)
+        return replay_differs(d);
+    if (a->contents.len != b->contents.len || (a->contents.len && memcmp(a->contents.data, b->contents.data, a->contents.len) != 0))
         return replay_differs(d);
     for (size_t i = 0; i < a->notes.len; i++) {
         const note *x = &a->notes.data[i];
@@ -180,6 +183,21 @@ static ctsc_status replay_cut(cuda_replay *r, diag *d) {
     return CTSC_OK;
 }
 
+/* What came from the host stays on the device: from now on it is a copy within it. */
+static ctsc_status replay_keep_contents(cuda_replay *r, diag *d, const cuda_notes *n) {
+    if (!n->contents.len) return CTSC_OK;
+    ctsc_status st = cuda_alloc(r->device, d, n->contents.len, &r->contents);
+    if (st == CTSC_OK) st = cuda_write(r->device, d, r->contents, n->contents.data, n->contents.len);
+    for (size_t i = 0; i < r->steps.len; i++) {
+        note *x = &r->steps.data[i].what;
+        if (x->kind != NOTE_WRITE) continue;
+        const char *from = (const char *)r->contents + x->content;
+        x->kind = NOTE_MOVE;
+        memcpy(r->params + x->params + sizeof(void *), &from, sizeof from);
+    }
+    return st;
+}
+
 static ctsc_status replay_build(cuda_replay *r, diag *d, const cuda_notes *a, const cuda_notes *b, int nkept, const int *kept) {
     ctsc_status st = replay_compare(r, d, a, b);
     if (st == CTSC_OK) st = replay_own(r, d, a, nkept, kept);
@@ -189,7 +207,7 @@ static ctsc_status replay_build(cuda_replay *r, diag *d, const cuda_notes *a, co
     r->params = mem_alloc(a->bytes.len + 1);
     if (!r->params || !vec_reserve(&r->stale, r->steps.len)) return diag_no_memory(d);
     if (a->bytes.len) memcpy(r->params, a->bytes.data, a->bytes.len);
-    return CTSC_OK;
+    return replay_keep_contents(r, d, a);
 }
 
 ctsc_status cuda_replay_make(diag *d, const cuda_notes *first, const cuda_notes *second, int nkept, const int *kept, cuda_replay **out) {
@@ -229,6 +247,7 @@ static ctsc_status replay_ask(cuda_replay *r, diag *d, const replay_step *s) {
     case NOTE_LAUNCH: return program_launch(c, d, s->what.kernel, &s->what.shape, params, s->what.nbytes);
     case NOTE_CALL: return s->what.fn(d, c->stream, params);
     case NOTE_MOVE:
+    case NOTE_WRITE: /* became a copy when the replay was made */
         memcpy(at, params, sizeof at);
         result = c->driver->cuMemcpyDtoDAsync(at[0], at[1], s->what.moved, c->stream);
         return result == CUDA_SUCCESS ? CTSC_OK : cuda_fail(c, d, result, "cuMemcpyDtoDAsync");
@@ -395,6 +414,7 @@ void cuda_replay_free(cuda_replay *r) {
     replay_drop_graphs(r, usable);
     pthread_mutex_unlock(&c->lock);
     cuda_free(c, r->scratch);
+    cuda_free(c, r->contents);
     vec_free(&r->steps);
     vec_free(&r->patches);
     vec_free(&r->slots);

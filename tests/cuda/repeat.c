@@ -2,7 +2,7 @@
 /*
  * repeat.c - programs of the corpus called again and again on a device: replayed calls against such that are not.
  *
- *     repeat [--calls N] FOLDER ...          each with model.pt and inputs.pt (make test-cuda-repeat)
+ *     repeat [--why] [--calls N] FOLDER ...          each with model.pt and inputs.pt (make test-cuda-repeat); --why: what could not be recorded
  *
  * Each program is loaded twice. The calls of one are recorded when they repeat; those of the other have a limit of steps, which keeps them from being
  * replayed (src/runtime/cuda/recordings.h). Call by call both must return the same to the last bit, write the same to their arguments, print the same and fail alike,
@@ -120,10 +120,16 @@ static bool check(const char *folder, int calls) {
     return ok;
 }
 
+static void say_why(void *ctx, ctsc_log_level level, const char *text) {
+    (void)ctx, (void)level;
+    if (strstr(text, "recorded")) printf("    %s\n", text);
+}
+
 int main(int argc, char **argv) {
     int calls = 5, failures = 0, first = 1;
-    if (argc > 2 && !strcmp(argv[1], "--calls")) calls = atoi(argv[2]), first = 3;
-    if (calls < 1 || calls > MAX_CALLS || first >= argc) fatal("usage", "repeat [--calls N] FOLDER ...");
+    if (argc > 2 && !strcmp(argv[1], "--why")) ctsc_set_log(CTSC_LOG_INFO, say_why, NULL), first = 2;
+    if (argc > first + 1 && !strcmp(argv[first], "--calls")) calls = atoi(argv[first + 1]), first += 2;
+    if (calls < 1 || calls > MAX_CALLS || first >= argc) fatal("usage", "repeat [--why] [--calls N] FOLDER ...");
     for (int i = first; i < argc; i++) {
         failures += !check(argv[i], calls);
         fflush(stdout);

@@ -192,17 +192,15 @@ static void child_scarce(void) {
 static void child_refused(void) {
     cuda *c = open_device();
     const cuda_kernel *k = kernel_add(c);
-    float *x = get(c), *y = get(c), v[N] = {0};
-    for (int which = 0; which < 3; which++) {
+    float *x = get(c), *y = get(c), v[N];
+    for (int which = 0; which < 2; which++) {
         diag d = {0};
         cuda_notes *n, *another;
         put(c, x, 1);
         put(c, y, 0);
         CHILD_CHECK(cuda_notes_begin(c, NULL, 0, &n) == CTSC_OK && cuda_notes_begin(c, NULL, 1, &another) == CTSC_USAGE);
         add(c, k, y, x, 1);
-        ctsc_status st = which == 0   ? cuda_read(c, NULL, v, y, sizeof v)
-                         : which == 1 ? cuda_write(c, NULL, x, v, sizeof v)
-                                      : cuda_wait(c, NULL);
+        ctsc_status st = which == 0 ? cuda_read(c, NULL, v, y, sizeof v) : cuda_wait(c, NULL);
         CHILD_CHECK(st == CTSC_UNSUPPORTED);
         CHILD_CHECK(cuda_notes_end(n, &d) == CTSC_UNSUPPORTED && strstr(diag_message(&d), "a call cannot be recorded"));
         diag_clear(&d);
@@ -256,6 +254,8 @@ static void child_others(void) {
     cuda_notes *n[2];
     cuda_replay *r = NULL;
     int slot = -1;
+    float host[N];
+    for (int i = 0; i < N; i++) host[i] = 100;
     for (int which = 0; which < 2; which++) {
         void *in;
         size_t at;
@@ -267,6 +267,7 @@ static void child_others(void) {
         CHILD_CHECK(cuda_zero(c, NULL, b, N * sizeof(float)) == CTSC_OK);
         CHILD_CHECK(cuda_call(c, NULL, twice, &(twice_params){c, k, b, a}, sizeof(twice_params)) == CTSC_OK);
         add(c, k, a, b, 1);
+        CHILD_CHECK(cuda_write(c, NULL, b, host, sizeof host) == CTSC_OK); /* stays on the device */
         add(c, k, a, a, 1);
         CHILD_CHECK(cuda_call(c, NULL, twice, &(twice_params){c, k, out, a}, sizeof(twice_params)) == CTSC_OK); /* of a result: alone */
         cuda_free(c, a);
@@ -274,7 +275,8 @@ static void child_others(void) {
         CHILD_CHECK(cuda_notes_end(n[which], NULL) == CTSC_OK);
         slot = cuda_notes_slot(n[which], out, &at);
     }
-    CHILD_CHECK(cuda_replay_make(NULL, n[0], n[1], 1, &slot, &r) == CTSC_OK && cuda_replay_size(r) == 7);
+    CHILD_CHECK(cuda_replay_make(NULL, n[0], n[1], 1, &slot, &r) == CTSC_OK && cuda_replay_size(r) == 8);
+    memset(host, 0, sizeof host);
     for (int i = 0; i < 3; i++) CHILD_CHECK(gives(c, r, x, i & 1 ? y : w, 203));
     cuda_replay_stats s = cuda_get_replay_stats(c);
     CHILD_CHECK(s.graphs == 1 && s.launched == 3 && s.updates == 0);

@@ -7,7 +7,6 @@
  * of the device: it is a kernel's parameter.
  * Tests: tests/unit/test_cuda_tensor.c
  */
-#include "cuda/notes.h"
 #include "runtime/cuda/copy.h"
 #include "runtime/cuda/dense.h"
 
@@ -65,7 +64,6 @@ static ctsc_status device_from_ready(diag *d, tensor *dst, const tensor *src) {
 
 static ctsc_status device_from_host(diag *d, tensor *dst, const tensor *src) {
     tensor *typed, *ready;
-    TRY(cuda_notes_refuse(d, "elements of the host are taken along")); /* a single one would be a parameter */
     TRY(tensor_to_dtype(d, (tensor *)src, (dtype)dst->dtype, &typed));
     if (typed->numel == 1) {
         ctsc_status s = copy_fill(d, dst, tensor_data(typed));

@@ -19,6 +19,7 @@ typedef struct record {
     cuda_notes *notes;
     const object *self; /* the module, or NULL */
     ptrmap seen;        /* tensors and attributes that are among the conditions */
+    ptrmap made;        /* storages of the host that the call has made of what is the same each time; references */
     signature *given;   /* of the arguments that do not exist */
     value *args;        /* they */
     int nargs;
@@ -33,7 +34,7 @@ static ctsc_status record_refuse(diag *d, const char *what) {
 
 static ctsc_status record_condition_tensor(record *r, diag *d, tensor *t) {
     record_tensor c = {.t = t, .data = t->storage->data};
-    if (tensor_device(t) == DEVICE_HOST) return record_refuse(d, "a tensor of the host takes part");
+    if (tensor_device(t) == DEVICE_HOST) return ptrmap_get(&r->made, t->storage) ? CTSC_OK : record_refuse(d, "a tensor of the host takes part");
     if (cuda_notes_has(r->notes, t->storage->data) || ptrmap_get(&r->seen, t)) return CTSC_OK;
     TRY(tensor_alias(d, t, &c.was));
     if (!vec_push(&r->r->tensors, c)) {
@@ -84,12 +85,30 @@ static bool record_draws_nothing(frame *f, const site *s) {
     return false;
 }
 
-/* Of operators that write: does o leave the handle as it is? Others resize it, turn it, give it other memory. */
-static bool record_writes_elements(const op *o) {
+/* Of operators that write to their argument `at`: does o leave the handle as it is? Others resize it, turn it, give it other memory. */
+static bool record_writes_elements(const op *o, int at) {
     static const char *const names[] = {"aten::copy_", "aten::fill_", "aten::zero_"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(o->schema->name, names[i])) return true;
-    return o->fn == op_derived_write;
+    bool derived = o->fn == op_derived_write || (o->fn_ctx && (o->flags & OP_INTO));
+    return derived && at == 0; /* out= may resize */
+}
+
+/* What an operator makes on the host of numbers, or of tensors that were so made. */
+static ctsc_status record_made(record *r, diag *d, tensor *t) {
+    if (tensor_device(t) != DEVICE_HOST || ptrmap_get(&r->made, t->storage)) return CTSC_OK;
+    if (!ptrmap_put(&r->made, t->storage, t->storage)) return diag_no_memory(d);
+    storage_ref(t->storage);
+    return CTSC_OK;
+}
+
+/* Constants of the code that are on the host: nobody writes to them, unless it is seen here. */
+static ctsc_status record_constants(record *r, frame *f, const site *s) {
+    for (int i = 0; i < s->nargs; i++) {
+        const value *v = site_arg(f, s, i);
+        if (site_operands(f, s)[i] < 0 && v->tag == V_TENSOR) TRY(record_made(r, f->in->d, v->u.tensor));
+    }
+    return CTSC_OK;
 }
 
 static ctsc_status record_operator(record *r, frame *f, const site *s) {
@@ -97,18 +116,32 @@ static ctsc_status record_operator(record *r, frame *f, const site *s) {
     diag *d = f->in->d;
     if (o->flags & (OP_UNSAFE | OP_FOREIGN)) return record_refuse(d, o->key);
     if ((o->flags & (OP_SIDE_EFFECT | OP_RANDOM)) && !record_draws_nothing(f, s)) return record_refuse(d, o->key);
+    TRY(record_constants(r, f, s));
     for (int i = 0; i < s->nargs; i++) {
         value v = *site_arg(f, s, i);
         bool written = i < o->schema->nargs && o->schema->args[i].alias && o->schema->args[i].alias->write;
         TRY(record_condition_value(r, d, v));
-        if (written && v.tag == V_TENSOR && !cuda_notes_has(r->notes, v.u.tensor->storage->data) && !record_writes_elements(o))
+        if (written && site_operands(f, s)[i] < 0) return record_refuse(d, o->key);
+        if (written && v.tag == V_TENSOR && !cuda_notes_has(r->notes, v.u.tensor->storage->data) && !record_writes_elements(o, i))
             return record_refuse(d, o->key);
     }
     return CTSC_OK;
 }
 
 static ctsc_status record_arguments(record *r, frame *f, const site *s) {
+    TRY(record_constants(r, f, s));
     for (int i = 0; i < s->nargs; i++) TRY(record_condition_value(r, f->in->d, *site_arg(f, s, i)));
+    return CTSC_OK;
+}
+
+static ctsc_status record_results(record *r, frame *f, const site *s) {
+    for (int i = 0; i < s->nresults; i++) {
+        int32_t at = site_operands(f, s)[s->nargs + i];
+        value v = at == SITE_UNUSED ? value_none() : f->regs[at];
+        if (v.tag == V_TENSOR) TRY(record_made(r, f->in->d, v.u.tensor));
+        for (size_t k = 0; v.tag == V_LIST && v.u.list->kind == LIST_TENSOR && k < v.u.list->len; k++)
+            TRY(record_made(r, f->in->d, v.u.list->u.tensors[k]));
+    }
     return CTSC_OK;
 }
 
@@ -132,7 +165,8 @@ ctsc_status record_site(frame *f, const instr *i, site_fn fn) {
     case BC_RAISE: break;
     default: return record_refuse(f->in->d, opcode_table[i->op].meaning);
     }
-    return fn(f, s);
+    TRY(fn(f, s));
+    return i->op == BC_CALL_OP || i->op == BC_FUSED ? record_results(r, f, s) : CTSC_OK;
 }
 
 /* ---- arguments that do not exist -------------------------------------------------------------------------------------- */
@@ -218,6 +252,9 @@ static void record_clear(record *r) {
     for (int i = 0; i < r->nargs; i++) value_unref(r->args[i]);
     mem_free(r->args);
     mem_free(r->given);
+    for (size_t i = 0; i < r->made.cap; i++)
+        if (r->made.slots[i].key) storage_unref(r->made.slots[i].value);
+    ptrmap_free(&r->made);
     ptrmap_free(&r->seen);
     cuda_notes_free(r->notes);
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-    RECORDINGS_AFTER = 3,    /* the call with a signature that is recorded */
+    RECORDINGS_AFTER = 2,    /* the call with a signature that is recorded; the first of a function, which makes its code, is not counted */
     RECORDINGS_MOST = 16,    /* signatures that a function keeps */
     RECORDINGS_REFUSALS = 8, /* after so many, and no recording, no further call is looked at */
 };

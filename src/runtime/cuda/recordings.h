@@ -3,7 +3,7 @@
  * recordings.h - calls of a function on a device, recorded when they repeat and replayed from then on.
  *
  * Each code (bytecode.h) keeps a few recordings, one per signature of arguments, the one used last first. A call
- * with a signature counts; the third is recorded (record.h) and from then on the function is not run: the conditions are checked, memory for the results
+ * with a signature counts; the second, of a function the third, is recorded (record.h) and from then on the function is not run: the conditions are checked, memory for the results
  * is taken, and the replay (cuda/replay.h) is played. A recording whose conditions do not hold any more is dropped, and the signature counts anew. What cannot be recorded
  * is remembered as well, and so are functions of which nothing could be recorded so far: those are left alone.
  *
