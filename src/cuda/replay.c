@@ -71,6 +71,7 @@ struct cuda_replay {
     VEC(uint32_t) stale; /* steps */
     char *params;
     void *contents; /* what the call copied from the host, on the device; NULL: nothing */
+    int64_t launches; /* kernels of ctsc's own among the steps */
     size_t scratch_bytes;
     void *scratch; /* NULL: none at the moment */
     bool graphless; /* the driver could not make a graph */
@@ -115,6 +116,7 @@ static ctsc_status replay_compare(cuda_replay *r, diag *d, const cuda_notes *a, 
             if (st != CTSC_OK) return st;
         }
         if (!vec_push(&r->steps, (replay_step){.what = *x})) return diag_no_memory(d);
+        r->launches += x->kind == NOTE_LAUNCH;
     }
     return CTSC_OK;
 }
@@ -295,16 +297,15 @@ static bool replay_capture(cuda_replay *r, replay_run *run) {
 
 /* ---- playing -------------------------------------------------------------------------------------- */
 
-static ctsc_status replay_update_node(cuda_replay *r, diag *d, const replay_run *run, const replay_step *s) {
+static bool replay_update_node(cuda_replay *r, const replay_run *run, const replay_step *s) {
     const note *w = &s->what;
     size_t nbytes = w->nbytes;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, r->params + w->params, CU_LAUNCH_PARAM_BUFFER_SIZE, &nbytes, CU_LAUNCH_PARAM_END};
     cuda_kernel_node p = {.function = program_function(w->kernel), .shared = (unsigned)w->shape.shared, .extra = extra};
     memcpy(p.grid, w->shape.grid, sizeof p.grid);
     memcpy(p.block, w->shape.block, sizeof p.block);
-    CUresult result = r->device->driver->cuGraphExecKernelNodeSetParams(run->exec, s->node, &p);
     r->device->replays.stats.updates++;
-    return result == CUDA_SUCCESS ? CTSC_OK : cuda_fail(r->device, d, result, "cuGraphExecKernelNodeSetParams");
+    return r->device->driver->cuGraphExecKernelNodeSetParams(run->exec, s->node, &p) == CUDA_SUCCESS;
 }
 
 static void replay_apply(cuda_replay *r, replay_slot *s, uintptr_t now) {
@@ -339,25 +340,29 @@ static const replay_run *replay_run_of(const cuda_replay *r, size_t step) {
     return &r->runs.data[low];
 }
 
+/* There will be none any more. */
+static void replay_give_up_graphs(cuda_replay *r) {
+    r->graphless = true;
+    replay_drop_graphs(r, true);
+    log_event(CTSC_LOG_WARNING, "cuda:%d: the driver makes no graph of a call, whose launches are asked for one by one", r->device->index);
+}
+
 /* Graphs that are there learn of what moved; others are made with it. */
-static ctsc_status replay_update(cuda_replay *r, diag *d) {
-    ctsc_status st = CTSC_OK;
+static void replay_update(cuda_replay *r) {
+    bool ok = true;
     for (size_t i = 0; i < r->stale.len; i++) {
         replay_step *s = &r->steps.data[r->stale.data[i]];
         const replay_run *run = replay_run_of(r, r->stale.data[i]);
         s->stale = false;
-        if (st == CTSC_OK && run->exec) st = replay_update_node(r, d, run, s);
+        if (ok && run->exec) ok = replay_update_node(r, run, s);
     }
     r->stale.len = 0;
-    return st;
+    if (!ok) replay_give_up_graphs(r);
 }
 
 static ctsc_status replay_play_run(cuda_replay *r, diag *d, replay_run *run) {
     cuda *c = r->device;
-    if (run->whole && !run->exec && !r->graphless && !replay_capture(r, run)) {
-        r->graphless = true;
-        log_event(CTSC_LOG_WARNING, "cuda:%d: no graph can be made of %zu launches, which are asked for one by one", c->index, run->end - run->first);
-    }
+    if (run->whole && !run->exec && !r->graphless && !replay_capture(r, run)) replay_give_up_graphs(r);
     if (run->exec) {
         CUresult result = c->driver->cuGraphLaunch(run->exec, c->stream);
         c->replays.stats.launched++;
@@ -383,9 +388,9 @@ ctsc_status cuda_replay_play(cuda_replay *r, diag *d, void *const *inputs, void 
     st = replay_take_scratch(r, d);
     if (st == CTSC_OK) {
         replay_bind(r, inputs, results);
-        st = replay_update(r, d);
+        replay_update(r);
         for (size_t i = 0; i < r->runs.len && st == CTSC_OK; i++) st = replay_play_run(r, d, &r->runs.data[i]);
-        c->launches += st == CTSC_OK ? (int64_t)r->steps.len : 0;
+        c->launches += st == CTSC_OK ? r->launches : 0;
         c->replays.stats.played += st == CTSC_OK;
     }
     cuda_unlock(c);

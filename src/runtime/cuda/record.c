@@ -210,6 +210,8 @@ static ctsc_status record_execute(record *r, const runtime *rt, function *f, dia
     own.root = rt->root;
     own.opt = rt->opt;
     own.depth = rt->depth;
+    own.cancelled = rt->cancelled;
+    own.deadline = rt->deadline;
     own.record = r;
     ctsc_status s = interp_call(&own, f, r->nargs, r->args, d, result);
     bool drawn = own.rng.left != 0 || own.rng.seeded;

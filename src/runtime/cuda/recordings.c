@@ -32,7 +32,9 @@ typedef struct entry {
 } entry;
 
 struct recordings {
+    const char *name; /* of the function, borrowed from its code */
     pthread_mutex_t lock;
+    int64_t replayed;
     entry *first; /* the one used last */
     int entries, made, refused;
 };
@@ -52,6 +54,7 @@ static void entry_free(entry *e) {
 
 void recordings_free(recordings *t) {
     if (!t) return;
+    if (t->made) log_event(CTSC_LOG_INFO, "%s: %lld calls were replayed", t->name, (long long)t->replayed);
     for (entry *e = t->first, *next; e; e = next) {
         next = e->next;
         entry_free(e);
@@ -67,6 +70,7 @@ static recordings *recordings_of(code *c) {
     t = mem_zalloc(sizeof *t);
     if (!t) return NULL;
     pthread_mutex_init(&t->lock, NULL);
+    t->name = c->name;
     if (__atomic_compare_exchange_n(&c->recordings, &none, t, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return t;
     recordings_free(t);
     return none;
@@ -121,12 +125,15 @@ static bool recording_tensor_holds(const record_tensor *c, const signature *s) {
     return true;
 }
 
+static bool recording_same_value(value a, value b) {
+    return a.tag == b.tag && (a.tag == V_NONE || (a.tag == V_BOOL ? a.u.b == b.u.b : a.u.i == b.u.i));
+}
+
 /* Is what the call read besides its arguments as it was? Attributes first: tensors are held, objects are not. */
 static bool recording_holds(const recording *r, const signature *s) {
     for (size_t i = 0; i < r->attributes.len; i++) {
         const record_attribute *a = &r->attributes.data[i];
-        const value *now = &a->of->slots[a->slot];
-        if (now->tag != a->v.tag || (now->tag != V_NONE && now->u.i != a->v.u.i)) return false;
+        if (!recording_same_value(a->of->slots[a->slot], a->v)) return false;
     }
     for (size_t i = 0; i < r->tensors.len; i++)
         if (!recording_tensor_holds(&r->tensors.data[i], s)) return false;
@@ -195,7 +202,7 @@ typedef struct call {
 } call;
 
 /* With the table's lock held. *done: the call has been made. */
-static ctsc_status call_play(const call *c, entry *e, bool *done) {
+static ctsc_status call_play(const call *c, recordings *t, entry *e, bool *done) {
     diag own = {0};
     bool nothing = false;
     if (!recording_holds(&e->r, c->s)) {
@@ -210,6 +217,7 @@ static ctsc_status call_play(const call *c, entry *e, bool *done) {
     if (nothing) st = CTSC_OK;
     if (st != CTSC_OK) diag_append(c->d, &own);
     recordings_counts.replayed += st == CTSC_OK && *done;
+    t->replayed += st == CTSC_OK && *done;
     diag_clear(&own);
     return st;
 }
@@ -221,9 +229,8 @@ static void call_record(const call *c, recordings *t, entry *e) {
     e->state = ENTRY_BUSY;
     pthread_mutex_unlock(&t->lock);
     ctsc_status st = record_call(c->rt, c->f, c->s, c->n, c->args, &own, &made);
-    const char *name = c->f->qualified ? c->f->qualified : c->f->name;
-    if (st == CTSC_OK) log_event(CTSC_LOG_INFO, "%s: a call was recorded: %zu launches", name, cuda_replay_size(made.replay));
-    else log_event(CTSC_LOG_INFO, "%s: %s", name, diag_message(&own));
+    if (st == CTSC_OK) log_event(CTSC_LOG_INFO, "%s: a call was recorded, which asks the device for %zu things", t->name, cuda_replay_size(made.replay));
+    else log_event(CTSC_LOG_INFO, "%s: %s", t->name, diag_message(&own));
     diag_clear(&own);
     pthread_mutex_lock(&t->lock);
     e->r = made;
@@ -242,7 +249,7 @@ static ctsc_status call_look_up(const call *c, recordings *t, bool *done) {
     entry *e = hopeless ? NULL : table_find(t, c->s);
     if (!e && !hopeless) e = table_add(t, c->s);
     if (e && e->state == ENTRY_COUNTS && ++e->calls >= RECORDINGS_AFTER) call_record(c, t, e);
-    if (e && e->state == ENTRY_READY) st = call_play(c, e, done);
+    if (e && e->state == ENTRY_READY) st = call_play(c, t, e, done);
     pthread_mutex_unlock(&t->lock);
     return st;
 }
@@ -259,7 +266,8 @@ static bool recordings_wanted(void) {
 }
 
 static bool recordings_may(const runtime *rt) {
-    return executor_level(rt->opt) > 0 && rt->steps_left == UINT64_MAX && !runtime_is_watched(rt) && !rt->profile && !rt->record && recordings_wanted();
+    bool stopped = runtime_is_watched(rt) && ((rt->cancelled && atomic_load(rt->cancelled)) || (rt->deadline && clock_now() > rt->deadline));
+    return executor_level(rt->opt) > 0 && rt->steps_left == UINT64_MAX && !stopped && !rt->profile && !rt->record && recordings_wanted();
 }
 
 static ctsc_status recordings_try(runtime *rt, function *f, int n, const value *args, diag *d, value *out, bool *done) {

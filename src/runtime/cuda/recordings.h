@@ -7,8 +7,8 @@
  * is taken, and the replay (cuda/replay.h) is played. A recording whose conditions do not hold any more is dropped, and the signature counts anew. What cannot be recorded
  * is remembered as well, and so are functions of which nothing could be recorded so far: those are left alone.
  *
- * Not at level 0, which is the reference; not for calls with limits of time and steps, which a device does not count; not while a
- * profile is taken, which wants to see what is called. CTSC_CUDA_REPLAY=0 in the environment: never.
+ * Not at level 0, which is the reference; not for calls with a limit of steps, which nobody would count; not while a profile is taken, which
+ * wants to see what is called. The log tells what was recorded, why something was not, and in the end how often it was replayed. CTSC_CUDA_REPLAY=0 in the environment: never.
  *
  * Ownership: recordings belong to a code and die with it, so when the module is freed, moved or frozen. Thread-safe: a table has a lock, which is given up while a
  * call is recorded; other calls run in the ordinary way meanwhile.
