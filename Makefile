@@ -31,6 +31,7 @@
 #   make test-triton    the inference server and tritonclient from PyPI
 #   make test-cuda      the corpus on a CUDA device, against what is expected of the CPU (CUDA_CORPUS=, CUDA_TEST="--group models")
 #   make test-cuda-sim  the same on a simulated device
+#   make test-cuda-repeat  programs called several times there, replayed and not (REPEAT=folders), and one of them 100,000 times
 #   make test-torch     archives to and from real PyTorch, where it is installed
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
 #   make fuzz-fast      the same without sanitizers, five times as fast: for long runs
@@ -233,6 +234,16 @@ test-cuda-sim: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(CUDASIM)
 	python3 tests/cuda/run.py --ctsc $(BUILD)/ctsc --sim $(CUDASIM) --cache $(BUILD)/cache -j $(JOBS) $(CUDA_TEST) $(CUDA_CORPUS)
 
+# Calls that are recorded and replayed (tests/cuda/repeat.c); then many of one, whose memory must not grow.
+$(BUILD)/repeat: tests/cuda/repeat.c include/ctsc.h $(BUILD)/libctsc.a
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+REPEAT ?= tests/corpus/models/* tests/corpus/lang/*
+test-cuda-repeat: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/repeat $(CUDASIM) $(BUILD)/tests/unit/test_cuda_recording
+	XDG_CACHE_HOME=$(BUILD)/cache python3 tests/cuda/sim.py --build $(BUILD) $(BUILD)/repeat $(REPEAT)
+	CTSC_TEST_CALLS=100000 $(BUILD)/tests/unit/test_cuda_recording
+
 # What only real PyTorch can tell: both directions, for every program of the corpus and the examples. Skips without PyTorch
 # (Debian's python3-torch); TORCH_PYTHON names another Python that has it.
 TORCH_PYTHON ?= /usr/bin/python3
@@ -374,6 +385,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all bench-cuda bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
+.PHONY: all build-all bench-cuda bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

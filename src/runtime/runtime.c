@@ -101,6 +101,7 @@ void runtime_init(runtime *rt) {
     rt->root = NULL;
     rt->ws = NULL;
     rt->profile = NULL;
+    rt->record = NULL;
     rt->allow_unsafe = false;
     rt->depth = rt->opt = 0;
 }

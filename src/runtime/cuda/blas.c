@@ -16,6 +16,7 @@
  */
 #include "runtime/cuda/dense.h"
 
+#include "cuda/notes.h"
 #include "runtime/cuda/blas_abi.h"
 #include "runtime/cuda/plans.h"
 
@@ -72,10 +73,13 @@ typedef struct blas_device {
 static blas_device blas_devices[BLAS_DEVICES]; /* live as long as the process; blas_lock */
 static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static blas_device *blas_device_of(diag *d, cuda *c) {
+/* NULL: there is none, or it has failed, for which see *status. */
+static blas_device *blas_device_of(diag *d, cuda *c, ctsc_status *status) {
     if (!blas_found || cuda_index(c) >= BLAS_DEVICES) return NULL;
     blas_device *dev = &blas_devices[cuda_index(c)];
     if (!dev->opened) {
+        *status = cuda_notes_refuse(d, "the first product of matrices"); /* the workspace stays */
+        if (*status != CTSC_OK) return NULL;
         dev->opened = true;
         dev->workspace_bytes = (size_t)(cuda_get_properties(c)->major >= 9 ? 32 : 8) << 20;
         dev->works = cuda_enter(c, d) == CTSC_OK && blas.Create(&dev->handle) == 0;
@@ -192,6 +196,28 @@ static blas_plan *blas_plan_for(blas_device *dev, const blas_kind *k, const void
 /* What one call reads and writes. */
 typedef struct blas_places { const void *a, *b, *added; void *out; } blas_places;
 
+/* A product with its plan: what cuda_call is given. The descriptors in the plan, which change for each bias, are safe under the device's lock. */
+typedef struct blas_product {
+    blas_plan *plan;
+    const blas_device *device;
+    blas_places at; /* our a and b */
+    const void *bias;
+    double alpha, beta;
+    int64_t wide; /* alpha and beta are taken as doubles */
+} blas_product;
+
+static ctsc_status blas_multiply(diag *d, void *stream, const void *params) {
+    const blas_product *x = params;
+    const blas_plan *p = x->plan;
+    float alpha = (float)x->alpha, beta = (float)x->beta;
+    int code = x->bias ? blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_BIAS_POINTER, &x->bias, sizeof x->bias) : 0;
+    if (code == 0)
+        code = blas.Matmul(x->device->handle, p->desc, x->wide ? (const void *)&x->alpha : &alpha, x->at.b, p->a, x->at.a, p->b,
+                           x->wide ? (const void *)&x->beta : &beta, x->at.added, p->c, x->at.out, p->c, &p->algorithm, x->device->workspace,
+                           x->device->workspace_bytes, stream);
+    return code == 0 ? CTSC_OK : diag_fail(d, CTSC_FAILED, "cuBLASLt: a product of matrices failed (status %d)", code);
+}
+
 /* One product, or a batch whose items lie evenly spaced. */
 static bool blas_one(diag *d, cuda *c, blas_device *dev, blas_kind *k, const dense_gemm *g, const blas_places *at, ctsc_status *status) {
     const void *bias = g->epilogue.bias;
@@ -203,15 +229,9 @@ static bool blas_one(diag *d, cuda *c, blas_device *dev, blas_kind *k, const den
     blas_plan own, *p = blas_plan_for(dev, k, bias, &own);
     bool done = p->possible;
     if (done) {
-        double beta = g->epilogue.other ? 1 : g->beta;
-        float alpha_f = (float)g->alpha, beta_f = (float)beta;
-        bool wide = k->dt == DT_FLOAT64;
-        int code = bias ? blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_BIAS_POINTER, &bias, sizeof bias) : 0;
-        if (code == 0)
-            code = blas.Matmul(dev->handle, p->desc, wide ? (const void *)&g->alpha : &alpha_f, at->b, p->a, at->a, p->b,
-                               wide ? (const void *)&beta : &beta_f, at->added, p->c, at->out, p->c, &p->algorithm, dev->workspace,
-                               dev->workspace_bytes, cuda_stream(c));
-        *status = code == 0 ? CTSC_OK : diag_fail(d, CTSC_FAILED, "cuBLASLt: a product of matrices failed (status %d)", code);
+        blas_product x = {p, dev, *at, bias, g->alpha, g->epilogue.other ? 1 : g->beta, k->dt == DT_FLOAT64};
+        *status = p == &own ? cuda_notes_refuse(d, "a product that cuBLASLt has no plan for") : CTSC_OK;
+        if (*status == CTSC_OK) *status = cuda_call(c, d, blas_multiply, &x, sizeof x);
     }
     if (p == &own) blas_plan_end(&own);
     return done;
@@ -267,8 +287,9 @@ bool blas_gemm(diag *d, cuda *c, dtype dt, const dense_gemm *g, ctsc_status *sta
     if (!blas_side(g->m, g->k, g->a_rs, g->a_cs, &k.trans_a, &k.lda) || !blas_side(g->k, g->n, g->b_rs, g->b_cs, &k.trans_b, &k.ldb)) return false;
     pthread_once(&once, blas_open);
     pthread_mutex_lock(&blas_lock);
-    blas_device *dev = blas_device_of(d, c);
+    *status = CTSC_OK;
+    blas_device *dev = blas_device_of(d, c, status);
     bool done = dev && cuda_enter(c, d) == CTSC_OK && blas_batches(d, c, dev, &k, g, status);
     pthread_mutex_unlock(&blas_lock);
-    return done;
+    return done || *status != CTSC_OK;
 }

@@ -33,6 +33,8 @@ op_fn cuda_op_find(const op *o);
 static inline cuda *cuda_of(const tensor *t) {
     return t->storage->release_ctx;
 }
+/* A storage of memory of c, which is taken, also on failure. */
+ctsc_status device_take(diag *d, cuda *c, void *data, size_t nbytes, storage **out);
 /* Of a number as in storage.device and value_device; fails where there is none. */
 ctsc_status cuda_of_device(diag *d, int device, cuda **out);
 

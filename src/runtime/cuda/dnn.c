@@ -14,6 +14,8 @@
  * Tests: tests/unit/test_cuda_dnn.c, on a simulated cuDNN (tests/cuda/sim/dnn.c)
  */
 #include "runtime/cuda/dense.h"
+
+#include "cuda/notes.h"
 #include "runtime/cuda/dnn_abi.h"
 #include "runtime/cuda/plans.h"
 
@@ -316,31 +318,45 @@ static dnn_kind dnn_kind_of(dtype dt, const dense_conv *p) {
     return k;
 }
 
-static bool dnn_pack(dnn_object pack, const dense_conv *c, void *workspace) {
+/* A convolution with its plan: what cuda_call is given. */
+typedef struct dnn_run {
+    const dnn_device *device;
+    const dnn_plan *plan;
+    const void *input, *weight, *bias, *other;
+    void *out, *workspace;
+} dnn_run;
+
+static bool dnn_pack(dnn_object pack, const dnn_run *r) {
     int64_t ids[5] = {DNN_INPUT, DNN_WEIGHT, DNN_OUT};
-    const void *at[5] = {c->input, c->weight, c->out};
+    const void *at[5] = {r->input, r->weight, r->out};
     int n = 3;
-    if (c->epilogue.bias) ids[n] = DNN_BIAS, at[n++] = c->epilogue.bias;
-    if (c->epilogue.other) ids[n] = DNN_OTHER, at[n++] = c->epilogue.other;
+    if (r->bias) ids[n] = DNN_BIAS, at[n++] = r->bias;
+    if (r->other) ids[n] = DNN_OTHER, at[n++] = r->other;
     return dnn_finish(pack, dnn_set(pack, DNN_ATTR_VARIANT_PACK_UNIQUE_IDS, DNN_TYPE_INT64, n, ids) &&
                                 dnn_set(pack, DNN_ATTR_VARIANT_PACK_DATA_POINTERS, DNN_TYPE_VOID_PTR, n, at) &&
-                                dnn_set(pack, DNN_ATTR_VARIANT_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1, &workspace)) != NULL;
+                                dnn_set(pack, DNN_ATTR_VARIANT_PACK_WORKSPACE, DNN_TYPE_VOID_PTR, 1, &r->workspace)) != NULL;
 }
 
-/* False: the plan could not be used, and nothing has happened. */
-static bool dnn_execute(diag *d, cuda *c, const dnn_device *dev, const dnn_plan *p, const dense_conv *conv, ctsc_status *status) {
-    void *workspace = NULL;
+static ctsc_status dnn_convolve(diag *d, void *stream, const void *params) {
+    const dnn_run *r = params;
     dnn_object pack;
-    if (cuda_alloc(c, NULL, (size_t)p->workspace, &workspace) != CTSC_OK) return false;
-    bool done = dnn.BackendCreateDescriptor(DNN_PACK, &pack) == DNN_SUCCESS;
-    if (done) {
-        done = dnn_pack(pack, conv, workspace);
-        int code = done ? dnn.BackendExecute(dev->handle, p->plan, pack) : DNN_SUCCESS;
-        *status = code == DNN_SUCCESS ? CTSC_OK : diag_fail(d, CTSC_FAILED, "cuDNN: a convolution failed (status %d)", code);
+    (void)stream; /* the handle's */
+    int code = dnn.BackendCreateDescriptor(DNN_PACK, &pack);
+    if (code == DNN_SUCCESS) {
+        code = dnn_pack(pack, r) ? dnn.BackendExecute(r->device->handle, r->plan->plan, pack) : -1;
         dnn.BackendDestroyDescriptor(pack);
     }
-    cuda_free(c, workspace); /* whoever gets it next uses it later */
-    return done;
+    return code == DNN_SUCCESS ? CTSC_OK : diag_fail(d, CTSC_FAILED, "cuDNN: a convolution failed (status %d)", code);
+}
+
+/* False: there is no memory for the plan, and nothing has happened. */
+static bool dnn_execute(diag *d, cuda *c, const dnn_device *dev, const dnn_plan *p, const dense_conv *conv, ctsc_status *status) {
+    const dense_epilogue *e = &conv->epilogue;
+    dnn_run r = {dev, p, conv->input, conv->weight, e->bias, e->other, conv->out, NULL};
+    if (cuda_alloc(c, NULL, (size_t)p->workspace, &r.workspace) != CTSC_OK) return false;
+    *status = cuda_call(c, d, dnn_convolve, &r, sizeof r);
+    cuda_free(c, r.workspace); /* whoever gets it next uses it later */
+    return true;
 }
 
 bool dnn_conv(diag *d, cuda *c, dtype dt, const dense_conv *conv, ctsc_status *status) {
@@ -353,7 +369,8 @@ bool dnn_conv(diag *d, cuda *c, dtype dt, const dense_conv *conv, ctsc_status *s
     if (dev && cuda_enter(c, d) == CTSC_OK) {
         dnn_kind kind = dnn_kind_of(dt, conv);
         dnn_plan own, *p = dnn_plan_for(dev, &kind, &own);
-        done = p->plan && dnn_execute(d, c, dev, p, conv, status);
+        *status = p == &own ? cuda_notes_refuse(d, "a convolution whose plan cannot be kept") : CTSC_OK;
+        done = p->plan && (*status != CTSC_OK || dnn_execute(d, c, dev, p, conv, status));
         if (p == &own) dnn_drop(&own, 0);
     }
     pthread_mutex_unlock(&dnn_lock);

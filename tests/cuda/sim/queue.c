@@ -7,12 +7,14 @@
  */
 #include "sim.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 CUresult sim_broken;
 
 static struct CUgraph_st queue_pending;
+static atomic_llong queue_waits;
 
 static void queue_free(sim_work *w) {
     free(w->bytes);
@@ -58,6 +60,14 @@ static void queue_do(const sim_work *w) {
     if (r != CUDA_SUCCESS) sim_broken = r;
 }
 
+long long cudasim_waits(void) {
+    return atomic_load(&queue_waits);
+}
+
+void sim_count_wait(void) {
+    atomic_fetch_add(&queue_waits, 1);
+}
+
 CUresult sim_finish(void) {
     sim_work *w = queue_pending.first;
     if (!w) return sim_broken;
@@ -77,6 +87,8 @@ CUresult sim_ask(CUstream s, const sim_work *w, size_t bytes) {
     if (sim_broken) return sim_broken;
     sim_work *copy = queue_copy(w, bytes);
     if (s->capture) {
+        copy->node = w;
+        s->capture->newest = (CUgraphNode)copy;
         queue_append(s->capture, copy);
         return CUDA_SUCCESS;
     }

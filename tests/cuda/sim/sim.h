@@ -23,6 +23,7 @@
  *   CTSC_SIM_LAZY=1             nothing happens until somebody waits: finds missing waits
  *   CTSC_SIM_REVERSE=1          threads take turns from last to first: finds missing barriers
  *   CTSC_SIM_RACES=1            kernels are watched for accesses to shared memory that no barrier orders
+ *   CTSC_SIM_NO_CAPTURE=1       captures fail at their end
  *   CTSC_SIM_KEEP=FOLDER        keeps the sources that were compiled
  *   CTSC_SIM_NVRTC=FILE         the real libnvrtc.so, which compiles each program as well
  *   CXX                         the compiler (c++)
@@ -121,6 +122,7 @@ typedef struct sim_work {
     CUevent event;
     void (*call)(const void *bytes); /* opens the memory that it touches, and leaves it open */
     void *bytes; /* its own copy of what `from` or `launch.params` points to or `call` is given, or NULL */
+    const struct sim_work *node; /* of a graph that can be launched: what it is a copy of in the graph it was made from */
     struct sim_work *next;
 } sim_work;
 
@@ -130,6 +132,7 @@ struct CUevent_st {
 
 struct CUgraph_st {
     sim_work *first, **last;
+    CUgraphNode newest; /* the one that was captured last */
 };
 
 struct CUgraphExec_st {
@@ -143,6 +146,10 @@ struct CUstream_st {
 
 /* The error after which the device does nothing any more, or 0. */
 extern CUresult sim_broken;
+
+/* How often the host has waited for the device so far: for events, for the stream, for memory that is freed, for copies to memory that is not pinned. */
+SIM_API long long cudasim_waits(void);
+void sim_count_wait(void);
 
 /* Adds a copy of w to what s has to do; bytes: of `bytes` to copy as well. */
 CUresult sim_ask(CUstream s, const sim_work *w, size_t bytes);
