@@ -23,9 +23,13 @@
 #include "runtime/kernels/gemm.h"
 
 /* As CUDA_FILE, with the parameters and the element types in front. */
-#define DENSE_FILE(file)                                                                                                                 \
+#define DENSE_FILE(file)                     DENSE_TEXT(file, "")
+/* The same with a file of runtime/kernels between them, which the host reads as well (kernels/each_real.h). */
+#define DENSE_FILE_WITH(file, template_file) DENSE_TEXT(file, ".incbin \"src/runtime/kernels/" template_file "\"\n")
+#define DENSE_TEXT(file, between)                                                                                                        \
     __asm__(".section .rodata\ncuda_text_" #file ":\n.incbin \"src/runtime/cuda/kernels/dense_params.h\"\n"                              \
-            ".incbin \"src/runtime/cuda/kernels/dense_types.cuh\"\n.incbin \"src/runtime/cuda/kernels/" #file ".cu\"\n.byte 0\n.previous\n"); \
+            ".incbin \"src/runtime/cuda/kernels/dense_types.cuh\"\n" between ".incbin \"src/runtime/cuda/kernels/" #file                  \
+            ".cu\"\n.byte 0\n.previous\n");                                                                                             \
     extern const char cuda_text_##file[] __attribute__((visibility("hidden")));                                                          \
     static const cuda_file cuda_file_##file = {#file ".cu", cuda_text_##file};
 
@@ -99,6 +103,18 @@ typedef struct dense_taps {
     const void *weight;
 } dense_taps;
 ctsc_status dense_resample_run(diag *d, const tensor *x, tensor *y, int64_t planes, const dense_taps dims[3]);
+
+/* ---- positions between elements, regions (sampling.c) --------------------------------------------------------------- */
+
+/* Results of out's dtype; all tensors are contiguous and of one dtype. */
+ctsc_status dense_grid_run(diag *d, const tensor *out, const dense_grid *p);
+ctsc_status dense_affine_run(diag *d, const tensor *out, const dense_affine *p);
+ctsc_status dense_deform_run(diag *d, const tensor *columns, const dense_deform *p);
+typedef enum dense_region { DENSE_ROI_ALIGN, DENSE_ROI_POOL, DENSE_PS_ROI_ALIGN, DENSE_PS_ROI_POOL } dense_region;
+/* Fills in where faults go. */
+ctsc_status dense_regions_run(diag *d, const tensor *out, dense_region kind, dense_regions *p);
+/* The boxes that are kept, best score first: overlaps are found on the device, and who suppresses whom on the host. */
+ctsc_status dense_nms(diag *d, const tensor *boxes, const tensor *scores, double threshold, tensor **out);
 
 /* ---- indices (index.c) -------------------------------------------------------------------------------------------- */
 
