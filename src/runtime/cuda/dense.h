@@ -24,8 +24,8 @@
 
 /* As CUDA_FILE, with the parameters and the element types in front. */
 #define DENSE_FILE(file)                     DENSE_TEXT(file, "")
-/* The same with a file of runtime/kernels between them, which the host reads as well (kernels/each_real.h). */
-#define DENSE_FILE_WITH(file, template_file) DENSE_TEXT(file, ".incbin \"src/runtime/kernels/" template_file "\"\n")
+/* The same with a template between them, which the host reads as well (kernels/each_real.h). */
+#define DENSE_FILE_WITH(file, template_file) DENSE_TEXT(file, ".incbin \"src/runtime/cuda/kernels/" template_file "\"\n")
 #define DENSE_TEXT(file, between)                                                                                                        \
     __asm__(".section .rodata\ncuda_text_" #file ":\n.incbin \"src/runtime/cuda/kernels/dense_params.h\"\n"                              \
             ".incbin \"src/runtime/cuda/kernels/dense_types.cuh\"\n" between ".incbin \"src/runtime/cuda/kernels/" #file                  \

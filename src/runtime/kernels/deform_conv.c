@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-#define TEMPLATE "runtime/kernels/sampling.h"
+#define TEMPLATE "runtime/cuda/kernels/sampling.h"
 #include "runtime/kernels/each_real.h"
 
 typedef struct deform_shape {

@@ -2,7 +2,7 @@
 /*
  * each_real.h - reads the file that TEMPLATE names once for float and once for double.
  *
- *     #define TEMPLATE "runtime/kernels/sampling.h"
+ *     #define TEMPLATE "runtime/cuda/kernels/sampling.h"
  *     #include "runtime/kernels/each_real.h"
  *
  * Such a file is the single definition of what an element is, on the host and on devices: programs of runtime/cuda/kernels have it in front of them

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-#define TEMPLATE "runtime/kernels/sampling.h"
+#define TEMPLATE "runtime/cuda/kernels/sampling.h"
 #include "runtime/kernels/each_real.h"
 
 /* ---- sampling -------------------------------------------------------------------------------- */

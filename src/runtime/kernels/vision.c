@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEMPLATE "runtime/kernels/regions.h"
+#define TEMPLATE "runtime/cuda/kernels/regions.h"
 #include "runtime/kernels/each_real.h"
 
 ctsc_status op_vision_cuda_version(op_ctx *cx, const value *args, value *results) {

@@ -61,7 +61,7 @@ typedef struct dense_resample {
     dense_int planes, in[3], out[3], taps[3];
 } dense_resample;
 
-/* grid_sampler (kernels/sampling.h): x is [batch, channels, in...], the last dim of grid holds `dims` coordinates. */
+/* grid_sampler (sampling.h): x is [batch, channels, in...], the last dim of grid holds `dims` coordinates. */
 typedef struct dense_grid {
     const void *x, *grid;
     void *y;
@@ -86,7 +86,7 @@ typedef struct dense_deform {
     dense_int channels, offset_groups, size[2], kernel[2], stride[2], pad[2], dilation[2], out[2];
 } dense_deform;
 
-/* torchvision's operators on regions (kernels/regions.h): a region is a row (image, x1, y1, x2, y2) of rois. */
+/* torchvision's operators on regions (regions.h): a region is a row (image, x1, y1, x2, y2) of rois. */
 typedef struct dense_regions {
     const void *x, *rois;
     void *y;

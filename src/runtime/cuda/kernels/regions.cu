@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* regions.cu - torchvision's operators on regions, an output element per thread, and which boxes overlap; kernels/regions.h says what they are. */
+/* regions.cu - torchvision's operators on regions, an output element per thread, and which boxes overlap; regions.h says what they are. */
 
 struct region_element {
     dense_int region, image, channel, row, col;

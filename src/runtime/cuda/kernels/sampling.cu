@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampling.cu - pictures read between their elements; what an output is says kernels/sampling.h. Neighbouring threads are at neighbouring positions. */
+/* sampling.cu - pictures read between their elements; what an output is says sampling.h. Neighbouring threads are at neighbouring positions. */
 
 /* A position per thread, in all channels: their weights are the same. */
 extern "C" __global__ void grid_sample(dense_grid p) {
