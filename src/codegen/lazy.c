@@ -254,9 +254,12 @@ bool lazy_broadcast_sizes(lazy *l, int n, const lazy_tensor *const *ts, int *ndi
 /* A tensor constant of one element is its value. */
 static const lazy_tensor *lazy_constant_tensor(lazy *l, const tensor *t) {
     nest_type type;
+    tensor *here;
     if (t->ndim != 0 || !nest_type_of((dtype)t->dtype, &type)) return NULL;
-    nest_expr *x = nest_is_float(type) ? nest_const_float(l->n, type, tensor_item_float(t))
-                                       : nest_const_int(l->n, type, tensor_item_int(t));
+    if (tensor_to_device(NULL, (tensor *)t, DEVICE_HOST, &here) != CTSC_OK) return NULL;
+    nest_expr *x = nest_is_float(type) ? nest_const_float(l->n, type, tensor_item_float(here))
+                                       : nest_const_int(l->n, type, tensor_item_int(here));
+    tensor_unref(here);
     return lazy_scalar(l, (dtype)t->dtype, x);
 }
 

@@ -15,10 +15,12 @@ static conversion convert(value in, type *t, value *out);
 
 /* A tensor of one element for a number: any for a float, an integer one for an int. */
 static bool convert_element(value *in, type_kind k) {
-    const tensor *t = in->u.tensor;
+    tensor *t = in->u.tensor, *here;
     if (t->numel != 1 || dtype_is_complex((dtype)t->dtype)) return false;
     if (k == T_INT && dtype_is_float((dtype)t->dtype)) return false;
-    *in = k == T_INT ? value_int(tensor_item_int(t)) : value_float(tensor_item_float(t));
+    if (tensor_to_device(NULL, t, DEVICE_HOST, &here) != CTSC_OK) return false;
+    *in = k == T_INT ? value_int(tensor_item_int(here)) : value_float(tensor_item_float(here));
+    tensor_unref(here);
     return true;
 }
 

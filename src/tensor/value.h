@@ -161,7 +161,10 @@ static inline value value_uninit(void) { return (value){.tag = V_UNINIT}; }
 static inline value value_bool(bool b) { return (value){.tag = V_BOOL, .u.b = b}; }
 static inline value value_int(int64_t i) { return (value){.tag = V_INT, .u.i = i}; }
 static inline value value_float(double f) { return (value){.tag = V_FLOAT, .u.f = f}; }
-static inline value value_device(int64_t d) { return (value){.tag = V_DEVICE, .u.device = d}; }
+static inline value value_device(int64_t d) {
+    if (d) tensor_note_kind(TENSOR_KIND_DEVICE); /* operators that are given one make the first tensor there */
+    return (value){.tag = V_DEVICE, .u.device = d};
+}
 static inline value value_tensor_take(tensor *t) { return (value){.tag = V_TENSOR, .u.tensor = t}; }
 static inline value value_list_take(list *l) { return (value){.tag = V_LIST, .u.list = l}; }
 static inline value value_dict_take(dict *d) { return (value){.tag = V_DICT, .u.dict = d}; }

@@ -203,6 +203,39 @@ static const dense_row rows[] = {
     {"aten::rnn_relu.input", "f32[5,2,3]? f32[1,2,4]? (f32[4,3]? f32[4,4]?) false 1 0.0 false false false"},
     {"aten::gru_cell", "f32[2,3]? f32[2,4]? f32[12,3]? f32[12,4]? f32[12]? f32[12]?"},
     {"aten::lstm_cell", "f32[2,3]? (f32[2,4]? f32[2,4]?) f32[16,3]? f32[16,4]? f32[16]? f32[16]?"},
+    /* ---- positions between elements, regions ---- */
+    {"aten::grid_sampler_2d", "f32[2,3,5,4]? f32[2,6,7,2]? 0 0 false"},
+    {"aten::grid_sampler_2d", "f32[2,3,5,4]? f32[2,6,7,2]? 0 1 true"},
+    {"aten::grid_sampler_2d", "f32[2,3,5,4]? f32[2,6,7,2]? 0 2 false"},
+    {"aten::grid_sampler_2d", "f32[2,3,5,4]? f32[2,6,7,2]? 1 0 true"},
+    {"aten::grid_sampler_2d", "f32[2,3,5,4]? f32[2,6,7,2]? 1 1 false"},
+    {"aten::grid_sampler_2d", "f32[2,3,5,4]? f32[2,6,7,2]? 1 2 true"},
+    {"aten::grid_sampler_2d", "f32[2,3,5,4]? f32[2,6,7,2]? 2 0 false"},
+    {"aten::grid_sampler_2d", "f32[2,3,5,4]? f32[2,6,7,2]? 2 1 true"},
+    {"aten::grid_sampler_2d", "f32[2,3,5,4]? f32[2,6,7,2]? 2 2 false"},
+    {"aten::grid_sampler", "f32[2,3,3,5,4]? f32[2,2,6,7,3]? 0 0 true"},
+    {"aten::grid_sampler", "f32[2,3,3,5,4]? f32[2,2,6,7,3]? 0 1 false"},
+    {"aten::grid_sampler", "f32[2,3,3,5,4]? f32[2,2,6,7,3]? 0 2 true"},
+    {"aten::grid_sampler", "f32[2,3,3,5,4]? f32[2,2,6,7,3]? 1 0 false"},
+    {"aten::grid_sampler", "f32[2,3,3,5,4]? f32[2,2,6,7,3]? 1 1 true"},
+    {"aten::grid_sampler", "f32[2,3,3,5,4]? f32[2,2,6,7,3]? 1 2 false"},
+    {"aten::grid_sampler", "f64[1,2,5,4]^? f64[1,3,3,2]^{nan 0 -inf 1 inf 0.5 -3 4 1e30 2 0 0 1 1 -1 -1 0.2 0.3} 0 2 false"},
+    {"aten::grid_sampler", "f32[0,3,5,4]? f32[0,6,7,2]? 0 0 false"},
+    {"aten::affine_grid_generator", "f32[2,2,3]? [2 1 4 5] true"},
+    {"aten::affine_grid_generator", "f32[2,2,3]^? [2 1 4 1] false"},
+    {"aten::affine_grid_generator", "f32[2,3,4]? [2 1 3 4 5] false"},
+    {"torchvision::nms", "f32[6,4]{0 0 4 4 0.5 0 4 4 8 8 9 9 0 0 4 3.5 8 8 9 9 20 20 20 20} f32[6]{0.5 0.75 0.25 0.75 nan 0.125} 0.5"},
+    {"torchvision::nms", "f64[200,4]? f64[200]? 0.1"},
+    {"torchvision::nms", "f32[0,4]? f32[0]? 0.5"},
+    {"torchvision::roi_align", "f32[2,3,8,9]? f32[3,5]{0 1 1 7 6 1 -2 0 20 3 1 2 2 2 2} 0.5 2 3 2 true"},
+    {"torchvision::roi_align", "f32[2,3,8,9]? f32[3,5]{0 1 1 7 6 1 -2 0 20 3 1 2 2 2 2} 1.0 3 2 0 false"},
+    {"torchvision::roi_align", "f64[2,3,8,9]? f64[0,5]? 1.0 3 2 -1 false"},
+    {"torchvision::roi_pool", "f32[2,3,8,9]? f32[3,5]{0 1 1 7 6 1 -2 0 20 3 1 2 2 2 2} 0.5 2 3"},
+    {"torchvision::ps_roi_align", "f32[2,12,8,9]? f32[2,5]{0 1 1 7 6 1 -2 0 20 3} 0.5 2 3 2"},
+    {"torchvision::ps_roi_align", "f32[2,12,8,9]? f32[2,5]{0 1 1 7 6 1 0 0 4 3} 1.0 2 3 0"},
+    {"torchvision::ps_roi_pool", "f32[2,12,8,9]? f32[2,5]{0 1 1 7 6 1 -2 0 20 3} 0.5 2 3"},
+    {"torchvision::deform_conv2d", "f32[2,4,6,7]? f32[6,2,3,2]? f32[2,24,4,6]? f32[2,12,4,6]? f32[6]? 1 1 0 0 1 1 2 2 true"},
+    {"torchvision::deform_conv2d", "f32[2,4,6,7]? f32[5,4,3,3]? f32[2,18,3,4]? f32[2,1]? f32[5]? 2 2 1 1 1 1 1 1 false"},
 };
 
 /* ---- running --------------------------------------------------------------------------------------------- */
@@ -227,6 +260,8 @@ static void faults(void **state) {
         {{"aten::embedding", "f32[7,5]? i64[2]{1 7}"}, "index out of range in self"},
         {{"aten::gather", "f32[4,5]? 1 i64[1,2]{0 5}"}, "index 5 is out of bounds for dimension 1 with size 5"},
         {{"aten::index.Tensor", "f32[4,5]? (i64[2]{0 -5})"}, "index -5 is out of bounds for dimension 0 with size 4"},
+        {{"torchvision::roi_align", "f32[2,1,4,4]? f32[2,5]{0 0 0 2 2 2.5 0 0 2 2} 1.0 1 1 1 false"}, "roi 1 belongs to image 2.5 of a batch of 2"},
+        {{"torchvision::roi_pool", "f32[2,1,4,4]? f32[1,5]{nan 0 0 2 2} 1.0 1 1"}, "roi 0 belongs to image nan of a batch of 2"},
         {{"aten::take", "f32[4,5]? i64[1]{20}"}, "out of range: tried to access index 20 on a tensor of 20 elements."},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -254,30 +289,34 @@ static void faults(void **state) {
 /* ---- the real compiler ------------------------------------------------------------------------------------- */
 
 static const dtype all_types[] = {DT_UINT8, DT_INT16, DT_INT32, DT_INT64, DT_BOOL, DT_FLOAT16, DT_BFLOAT16, DT_FLOAT32, DT_FLOAT64};
-static const struct { const char *file; const char *types; } programs[] = {
-    /* one digit for each of all_types */
+static const struct { const char *file, *types, *between; } programs[] = {
+    /* one digit for each of all_types; what is in front of the file (DENSE_FILE_WITH) */
     {"gemm", "111101111"},   {"conv", "111101111"},    {"resample", "000101111"}, {"gather3", "111100000"}, {"move", "111100000"},
     {"combine", "111111111"}, {"places", "100000000"}, {"bags", "000001111"},     {"attention", "000001111"}, {"cell", "000001111"},
     {"scan", "111111111"},   {"sort", "111111111"},    {"triangle", "111100000"},
+    {"sampling", "000001111", "sampling.h"}, {"regions", "000001111", "regions.h"},
 };
 
-static void compile_program(const char *file, dtype dt, const char *arch) {
-    static const char *const parts[] = {"dense_params.h", "dense_types.cuh", NULL};
-    strbuf text = STRBUF_INIT;
+static void compile_read(const char *folder, const char *file, const char *end, strbuf *text) {
     char path[200];
+    size_t len;
+    snprintf(path, sizeof path, "src/runtime/%s/%s%s", folder, file, end);
+    unsigned char *part = support_read(path, &len);
+    CHILD_CHECK(part != NULL);
+    sb_write(text, (char *)part, len);
+    free(part);
+}
+
+static void compile_program(const char *file, const char *between, dtype dt, const char *arch) {
+    strbuf text = STRBUF_INIT;
     diag d = {0};
     void *image = NULL;
     size_t size = 0;
     sb_puts(&text, dense_defines(dt));
-    for (int i = 0; i < 3; i++) {
-        size_t len;
-        if (parts[i]) snprintf(path, sizeof path, "src/runtime/cuda/kernels/%s", parts[i]);
-        else snprintf(path, sizeof path, "src/runtime/cuda/kernels/%s.cu", file);
-        unsigned char *part = support_read(path, &len);
-        CHILD_CHECK(part != NULL);
-        sb_write(&text, (char *)part, len);
-        free(part);
-    }
+    compile_read("cuda/kernels", "dense_params.h", "", &text);
+    compile_read("cuda/kernels", "dense_types.cuh", "", &text);
+    if (between) compile_read("cuda/kernels", between, "", &text);
+    compile_read("cuda/kernels", file, ".cu", &text);
     cuda_source source = {.text = sb_str(&text), .len = text.len, .name = file, .headers = cuda_emit_headers()};
     if (cuda_compile(&d, &source, arch, &image, &size) != CTSC_OK) fprintf(stderr, "%s %s: %s\n", file, arch, diag_message(&d));
     CHILD_CHECK(image != NULL);
@@ -297,8 +336,8 @@ static void child_compiles(void) {
         for (size_t k = 0; k < sizeof all_types / sizeof *all_types; k++) {
             if (programs[i].types[k] != '1') continue;
             bool last = !strchr(programs[i].types + k + 1, '1'); /* code for processors is made of one type only: it takes its time */
-            compile_program(programs[i].file, all_types[k], last ? "sm_80" : "compute_80");
-            if (last) compile_program(programs[i].file, all_types[k], "sm_90");
+            compile_program(programs[i].file, programs[i].between, all_types[k], last ? "sm_80" : "compute_80");
+            if (last) compile_program(programs[i].file, programs[i].between, all_types[k], "sm_90");
         }
 }
 

@@ -154,6 +154,12 @@ ctsc_status dense_check_faults(diag *d, cuda *c) {
         return diag_fail(d, CTSC_FAILED, "index %lld is out of bounds for dimension %d with size %lld", f.value, f.dim, f.size);
     case DENSE_FAULT_POSITION:
         return diag_fail(d, CTSC_FAILED, "out of range: tried to access index %lld on a tensor of %lld elements.", f.value, f.size);
+    case DENSE_FAULT_IMAGE: {
+        double image;
+        memcpy(&image, &f.value, sizeof image);
+        return diag_fail(d, CTSC_FAILED, "roi %d belongs to image %g of a batch of %lld", f.dim, image, f.size);
+    }
+    case DENSE_FAULT_SAMPLES: return diag_fail(d, CTSC_LIMIT, "out of memory: a region needs too many samples");
     case DENSE_FAULT_CLASS: return diag_fail(d, CTSC_FAILED, "Target %lld is out of bounds.", f.value);
     default: return diag_fail(d, CTSC_FAILED, "index out of range in self");
     }

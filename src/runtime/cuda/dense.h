@@ -26,6 +26,10 @@
 /* As CUDA_FILE, with the parameters and the element types in front. */
 extern embedded *const dense_before[];
 #define DENSE_FILE(file) CUDA_FILE_AFTER(dense_before, file)
+/* The same with a template between them, which the host reads as well (kernels/each_real.h). */
+#define DENSE_FILE_WITH(file, template_file)                                       \
+    EMBED(dense_template_##file, "src/runtime/cuda/kernels/" template_file)        \
+    CUDA_FILE_MADE(file, dense_before, &dense_template_##file)
 
 /* The device that a tensor is on; NULL: on the host. */
 static inline cuda *tensor_cuda(const tensor *t) {
@@ -101,6 +105,18 @@ typedef struct dense_taps {
     const void *weight;
 } dense_taps;
 ctsc_status dense_resample_run(diag *d, const tensor *x, tensor *y, int64_t planes, const dense_taps dims[3]);
+
+/* ---- positions between elements, regions (sampling.c) --------------------------------------------------------------- */
+
+/* Results of out's dtype; all tensors are contiguous and of one dtype. */
+ctsc_status dense_grid_run(diag *d, const tensor *out, const dense_grid *p);
+ctsc_status dense_affine_run(diag *d, const tensor *out, const dense_affine *p);
+ctsc_status dense_deform_run(diag *d, const tensor *columns, const dense_deform *p);
+typedef enum dense_region { DENSE_ROI_ALIGN, DENSE_ROI_POOL, DENSE_PS_ROI_ALIGN, DENSE_PS_ROI_POOL } dense_region;
+/* Fills in where faults go. */
+ctsc_status dense_regions_run(diag *d, const tensor *out, dense_region kind, dense_regions *p);
+/* The boxes that are kept, best score first: overlaps are found on the device, and who suppresses whom on the host. */
+ctsc_status dense_nms(diag *d, const tensor *boxes, const tensor *scores, double threshold, tensor **out);
 
 /* ---- indices (index.c) -------------------------------------------------------------------------------------------- */
 

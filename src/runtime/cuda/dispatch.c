@@ -7,6 +7,7 @@
  *     made of others             composites, in-place and out= overloads, copies of views: they call others, which ask again
  *     views, as_host.def         the host's function: it touches no element
  *     ir/fusible.def             a kernel made for the operator (one_op.h)
+ *     composed.def               a body in TorchScript, where there is no such kernel
  *     random numbers, patterns   made on the host and moved, so that programs draw the same numbers everywhere
  *     numbers from tensors       read to the host first
  *     all else                   refused, or with the program's consent done on the host (through_host.c)
@@ -115,13 +116,45 @@ static ctsc_status dispatch_check(op_ctx *cx, device_rule rule, const value *arg
 
 /* ---- routes ------------------------------------------------------------------------------------------------------ */
 
+static const char *const dispatch_composed_keys[] = {
+#define COMPOSED(key) key,
+#include "runtime/cuda/composed.def"
+#undef COMPOSED
+};
+
+static bool dispatch_is_composed(const op *o) {
+    for (size_t i = 0; i < sizeof dispatch_composed_keys / sizeof *dispatch_composed_keys; i++)
+        if (!strcmp(dispatch_composed_keys[i], o->key)) return true;
+    return false;
+}
+
+/* What is wrong with arguments that a body fails for is best said by the host's function; where it finds nothing, the body does not know them. */
+static ctsc_status dispatch_explain(op_ctx *cx, const value *args, value *results) {
+    TRY(through_host(cx, args, results));
+    for (int i = 0; i < cx->op->schema->nreturns; i++) value_set(&results[i], value_none());
+    return through_host_or_refuse(cx, args, results);
+}
+
+static ctsc_status dispatch_composed(op_ctx *cx, const value *args, value *results) {
+    diag own = {.max_tensor = cx->diag->max_tensor};
+    op_ctx inner = *cx;
+    inner.diag = &own;
+    ctsc_status s = op_composite(&inner, args, results);
+    if (s == CTSC_FAILED) s = dispatch_explain(cx, args, results);
+    else if (s != CTSC_OK) diag_fail(cx->diag, s, "%s", diag_message(&own));
+    diag_clear(&own);
+    return s;
+}
+
 static ctsc_status dispatch_one_op(op_ctx *cx, const value *args, value *results) {
     bool ran;
     TRY(one_op_run(cx, args, results, &ran));
-    return ran ? CTSC_OK : through_host_or_refuse(cx, args, results);
+    if (ran) return CTSC_OK;
+    return dispatch_is_composed(cx->op) ? dispatch_composed(cx, args, results) : through_host_or_refuse(cx, args, results);
 }
 
 static const device_route route_as_host = {NULL, RULE_NONE}, route_one_op = {dispatch_one_op, RULE_OPERANDS},
+                          route_composed = {dispatch_composed, RULE_OPERANDS},
                           route_write = {op_derived_write, RULE_NONE}, route_by_host = {through_host, RULE_NONE},
                           route_no_kernel = {through_host_or_refuse, RULE_NONE};
 
@@ -204,6 +237,7 @@ static const device_route *dispatch_find_route(const op *o) {
     if (dispatch_is_view(s)) return &route_as_host;
     const fusible *f = fusible_find(o);
     if (f && f->kind != FUSIBLE_VIEW) return &route_one_op;
+    if (dispatch_is_composed(o)) return &route_composed;
     bool made = !dispatch_takes_tensors(s) || (o->flags & OP_RANDOM);
     return made || dispatch_makes_numbers(s) ? &route_by_host : &route_no_kernel;
 }

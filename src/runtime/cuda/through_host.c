@@ -116,7 +116,15 @@ static void fallback_warn(op_ctx *cx) {
     sb_free(&text);
 }
 
+/* A tensor without elements among the arguments: no kernel is made for such, and hardly ever is there anything to compute. */
+static bool through_has_empty(const op_ctx *cx, const value *args) {
+    for (int i = 0; i < cx->op->schema->nargs; i++)
+        if (args[i].tag == V_TENSOR && args[i].u.tensor->numel == 0) return true;
+    return false;
+}
+
 ctsc_status through_host_or_refuse(op_ctx *cx, const value *args, value *results) {
+    if (through_has_empty(cx, args)) return through_host(cx, args, results);
     if (!atomic_load(&fallback_allowed))
         return diag_fail(cx->diag, CTSC_UNSUPPORTED,
                          "operator %s is not supported on CUDA devices for these arguments (--fallback runs such operators on the CPU)", cx->op->key);

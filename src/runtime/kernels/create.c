@@ -21,11 +21,6 @@ const value *create_arg(op_ctx *cx, const value *args, const char *name) {
     return i < 0 || args[i].tag == V_NONE ? NULL : &args[i];
 }
 
-ctsc_status create_check_device(op_ctx *cx, const value *device) {
-    if (!device || device->tag != V_DEVICE || device->u.device == 0) return CTSC_OK;
-    return diag_fail(cx->diag, CTSC_ENVIRONMENT, "Torch not compiled with CUDA enabled");
-}
-
 int create_device(op_ctx *cx, const value *args, const tensor *like) {
     const value *out = create_arg(cx, args, "out"), *device = create_arg(cx, args, "device");
     if (out) return tensor_device(out->u.tensor);
@@ -33,8 +28,7 @@ int create_device(op_ctx *cx, const value *args, const tensor *like) {
     return like ? tensor_device(like) : DEVICE_HOST;
 }
 
-/* All but the device. */
-static ctsc_status create_kind(op_ctx *cx, const value *args, dtype fallback, dtype *dt) {
+ctsc_status create_options(op_ctx *cx, const value *args, dtype fallback, dtype *dt) {
     const value *v = create_arg(cx, args, "out");
     if (v) {
         *dt = (dtype)v->u.tensor->dtype;
@@ -49,11 +43,6 @@ static ctsc_status create_kind(op_ctx *cx, const value *args, dtype fallback, dt
         return CTSC_OK;
     }
     return arg_dtype(cx, v, fallback, dt);
-}
-
-ctsc_status create_options(op_ctx *cx, const value *args, dtype fallback, dtype *dt) {
-    if (!create_arg(cx, args, "out")) TRY(create_check_device(cx, create_arg(cx, args, "device")));
-    return create_kind(cx, args, fallback, dt);
 }
 
 typedef ctsc_status create_fn(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out);
@@ -201,7 +190,7 @@ OPERATOR(fill_diagonal) {
 static ctsc_status create_shaped(op_ctx *cx, const value *args, dtype fallback, create_fn *make, tensor **out) {
     dtype dt;
     const tensor *like = args[0].tag == V_TENSOR ? args[0].u.tensor : NULL;
-    TRY(create_kind(cx, args, like ? (dtype)like->dtype : fallback, &dt));
+    TRY(create_options(cx, args, like ? (dtype)like->dtype : fallback, &dt));
     int device = create_device(cx, args, like);
     const value *sizes = like ? create_arg(cx, args, "size") : &args[0];
     return sizes ? create_sized_by(cx, sizes, device, dt, make, out) : make(cx->diag, device, dt, like->ndim, like->sizes, out);
@@ -245,7 +234,7 @@ OPERATOR(empty_strided) {
     const int64_t *size, *stride;
     dtype dt;
     dtype fallback = args[0].tag == V_TENSOR ? (dtype)args[0].u.tensor->dtype : DT_FLOAT32;
-    TRY(create_kind(cx, args, fallback, &dt));
+    TRY(create_options(cx, args, fallback, &dt));
     int n = arg_ints(sizes, &size);
     if (n != arg_ints(steps, &stride))
         return diag_fail(cx->diag, CTSC_FAILED, "mismatch in length of strides and shape");
@@ -377,7 +366,6 @@ OPERATOR(tensor) {
     const value *want = create_arg(cx, args, "dtype"), *grad;
     tensor *t;
     if (!want) want = &none;
-    TRY(create_check_device(cx, create_arg(cx, args, "device")));
     if (args[0].tag == V_TENSOR) {
         dtype dt;
         TRY(arg_dtype(cx, want, (dtype)args[0].u.tensor->dtype, &dt));

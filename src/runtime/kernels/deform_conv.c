@@ -10,9 +10,13 @@
  */
 #include "runtime/kernels/nn.h"
 
+#include "runtime/cuda/dense.h"
 #include "runtime/kernels/gemm.h"
 
 #include <math.h>
+
+#define TEMPLATE "runtime/cuda/kernels/sampling.h"
+#include "runtime/kernels/each_real.h"
 
 typedef struct deform_shape {
     int64_t batch, channels, size[2]; /* of the input */
@@ -23,56 +27,20 @@ typedef struct deform_shape {
 } deform_shape;
 
 typedef struct deform_job {
-    const deform_shape *s;
     dtype dt;
-    const void *x, *offset, *mask; /* of one batch item */
-    void *columns;                 /* [channels * kernel, out positions] */
+    dense_deform p;
 } deform_job;
-
-#define DEFORM_SAMPLE(T, FLOOR)                                                                    \
-    static T deform_sample_##T(const T *x, int64_t height, int64_t width, T h, T w) {              \
-        if (!(h > -1 && w > -1 && h < (T)height && w < (T)width)) return 0;                        \
-        int64_t h0 = (int64_t)FLOOR(h), w0 = (int64_t)FLOOR(w), h1 = h0 + 1, w1 = w0 + 1;          \
-        T lh = h - (T)h0, lw = w - (T)w0, hh = 1 - lh, hw = 1 - lw;                                \
-        T a = h0 >= 0 && w0 >= 0 ? x[h0 * width + w0] : 0;                                         \
-        T b = h0 >= 0 && w1 < width ? x[h0 * width + w1] : 0;                                      \
-        T c = h1 < height && w0 >= 0 ? x[h1 * width + w0] : 0;                                     \
-        T d = h1 < height && w1 < width ? x[h1 * width + w1] : 0;                                  \
-        return hh * hw * a + hh * lw * b + lh * hw * c + lh * lw * d;                              \
-    }
-DEFORM_SAMPLE(float, floorf)
-DEFORM_SAMPLE(double, floor)
-#define deform_sample(x, height, width, h, w)                                                      \
-    _Generic(*(x), float                                                                           \
-             : deform_sample_float, double                                                         \
-             : deform_sample_double)((const void *)(x), height, width, h, w)
 
 /* A piece is a row of the columns: one channel and one tap. */
 static void deform_range(void *ctx, int64_t begin, int64_t end) {
     const deform_job *j = ctx;
-    const deform_shape *s = j->s;
-    int64_t taps = s->kernel[0] * s->kernel[1], positions = s->out[0] * s->out[1];
-    NN_WIDE(j->dt, {
-        for (int64_t r = begin; r < end; r++) {
-            int64_t channel = r / taps;
-            int64_t tap = r % taps;
-            int64_t group = channel / (s->channels / s->offset_groups);
-            const T *x = (const T *)j->x + channel * s->size[0] * s->size[1];
-            const T *dy = (const T *)j->offset + (group * taps + tap) * 2 * positions;
-            const T *dx = dy + positions;
-            const T *mask =
-                s->masked ? (const T *)j->mask + (group * taps + tap) * positions : NULL;
-            T *y = (T *)j->columns + r * positions;
-            for (int64_t p = 0; p < positions; p++) {
-                T h = (T)(p / s->out[1] * s->stride[0] - s->pad[0] +
-                          tap / s->kernel[1] * s->dilation[0]);
-                T w = (T)(p % s->out[1] * s->stride[1] - s->pad[1] +
-                          tap % s->kernel[1] * s->dilation[1]);
-                T v = deform_sample(x, s->size[0], s->size[1], h + dy[p], w + dx[p]);
-                y[p] = mask ? mask[p] * v : v;
+    int64_t taps = j->p.kernel[0] * j->p.kernel[1];
+    for (int64_t r = begin; r < end; r++)
+        for (int64_t h = 0; h < j->p.out[0]; h++)
+            for (int64_t w = 0; w < j->p.out[1]; w++) {
+                if (j->dt == DT_FLOAT64) deform_tap_double(&j->p, r / taps, r % taps, h, w);
+                else deform_tap_float(&j->p, r / taps, r % taps, h, w);
             }
-        }
-    });
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -167,29 +135,39 @@ static void deform_out_size(deform_shape *s) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* One batch item: columns, then a product per group of channels; y starts out with the bias. */
-static ctsc_status deform_item(op_ctx *cx, const deform_job *j, const tensor *weight, void *y) {
-    const deform_shape *s = j->s;
-    int64_t taps = s->kernel[0] * s->kernel[1], positions = s->out[0] * s->out[1];
-    int64_t rows = s->out_channels / s->groups, inner = s->channels / s->groups * taps;
-    size_t item = dtype_size(j->dt);
-    pool_for(s->channels * taps, nn_grain(positions * 8), deform_range, (void *)j);
+static ctsc_status deform_columns(op_ctx *cx, const deform_shape *s, const tensor *columns, const dense_deform *p) {
+    deform_job j = {.dt = (dtype)columns->dtype, .p = *p};
+    if (tensor_cuda(columns)) return dense_deform_run(cx->diag, columns, p);
+    pool_for(columns->sizes[0], nn_grain(s->out[0] * s->out[1] * 8), deform_range, &j);
+    return CTSC_OK;
+}
+
+/* One product per group of channels; y starts out with the bias. */
+static ctsc_status deform_products(op_ctx *cx, const deform_shape *s, const tensor *weight, const tensor *columns, void *y) {
+    int64_t positions = s->out[0] * s->out[1], rows = s->out_channels / s->groups, inner = columns->sizes[0] / s->groups;
+    dtype dt = (dtype)columns->dtype;
+    size_t item = dtype_size(dt);
     for (int64_t g = 0; g < s->groups; g++) {
-        gemm_matrix a = {(char *)tensor_data(weight) + (size_t)(g * rows * inner) * item, inner, 1};
-        gemm_matrix b = {(char *)j->columns + (size_t)(g * inner * positions) * item, positions, 1};
-        TRY(gemm_run(cx->diag, j->dt, rows, positions, inner, gemm_one, a, b, gemm_one,
+        gemm_matrix a = {(char *)tensor_data(weight) + (size_t)(g * rows * inner) * item, inner, 1, tensor_cuda(weight)};
+        gemm_matrix b = {(char *)tensor_data(columns) + (size_t)(g * inner * positions) * item, positions, 1, tensor_cuda(columns)};
+        TRY(gemm_run(cx->diag, dt, rows, positions, inner, gemm_one, a, b, gemm_one,
                      (char *)y + (size_t)(g * rows * positions) * item, positions));
     }
     return CTSC_OK;
 }
 
-static void deform_fill_bias(const deform_shape *s, const tensor *bias, tensor *y) {
-    int64_t positions = s->out[0] * s->out[1];
-    NN_WIDE(y->dtype, {
-        T *p = tensor_data(y);
-        for (int64_t i = 0; i < y->numel; i++)
-            p[i] = TENSOR_AT(bias, T)[i / positions % s->out_channels];
-    });
+static ctsc_status deform_fill_bias(op_ctx *cx, const tensor *bias, tensor *y) {
+    const int64_t shape[] = {bias->numel, 1, 1};
+    tensor *column;
+    TRY(tensor_view(cx->diag, bias, 3, shape, &column));
+    ctsc_status st = tensor_copy(cx->diag, y, column);
+    tensor_unref(column);
+    return st;
+}
+
+/* Batch item b of t, whose elements have `item` bytes. */
+static void *deform_item(const tensor *t, int64_t b, size_t item) {
+    return (char *)tensor_data(t) + (size_t)(b * nn_product(t, 1, 4)) * item;
 }
 
 static ctsc_status deform_run(op_ctx *cx, const deform_shape *s, tensor *const *in, tensor **out) {
@@ -199,19 +177,22 @@ static ctsc_status deform_run(op_ctx *cx, const deform_shape *s, tensor *const *
     ctsc_status st;
     dtype dt = (dtype)in[0]->dtype;
     size_t item = dtype_size(dt);
+    dense_deform p = {.channels = s->channels, .offset_groups = s->offset_groups};
+    for (int i = 0; i < 2; i++) {
+        p.size[i] = s->size[i], p.kernel[i] = s->kernel[i], p.stride[i] = s->stride[i];
+        p.pad[i] = s->pad[i], p.dilation[i] = s->dilation[i], p.out[i] = s->out[i];
+    }
     wide[0] = s->channels * s->kernel[0] * s->kernel[1], wide[1] = s->out[0] * s->out[1];
     gemm_setup();
-    TRY(tensor_new(cx->diag, dt, 4, sizes, &y));
-    TRY_OUT(tensor_new(cx->diag, dt, 2, wide, &columns));
-    deform_fill_bias(s, in[4], y);
+    TRY(tensor_new_on(cx->diag, tensor_device(in[0]), dt, 4, sizes, &y));
+    TRY_OUT(tensor_new_on(cx->diag, tensor_device(in[0]), dt, 2, wide, &columns));
+    TRY_OUT(deform_fill_bias(cx, in[4], y));
+    p.columns = tensor_data(columns);
     for (int64_t b = 0; b < s->batch; b++) {
-        deform_job j = {.s = s, .dt = dt, .columns = tensor_data(columns)};
-        j.x = (char *)tensor_data(in[0]) + (size_t)(b * nn_product(in[0], 1, 4)) * item;
-        j.offset = (char *)tensor_data(in[2]) + (size_t)(b * nn_product(in[2], 1, 4)) * item;
-        if (s->masked)
-            j.mask = (char *)tensor_data(in[3]) + (size_t)(b * nn_product(in[3], 1, 4)) * item;
-        TRY_OUT(deform_item(cx, &j, in[1],
-                            (char *)tensor_data(y) + (size_t)(b * nn_product(y, 1, 4)) * item));
+        p.x = deform_item(in[0], b, item), p.offset = deform_item(in[2], b, item);
+        p.mask = s->masked ? deform_item(in[3], b, item) : NULL;
+        TRY_OUT(deform_columns(cx, s, columns, &p));
+        TRY_OUT(deform_products(cx, s, in[1], columns, deform_item(y, b, item)));
     }
     *out = y, y = NULL;
 out:

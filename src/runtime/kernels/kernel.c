@@ -39,6 +39,14 @@ ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out) {
     return CTSC_OK;
 }
 
+ctsc_status op_read_int(op_ctx *cx, tensor *t, int64_t *out) {
+    tensor *here;
+    TRY(tensor_to_device(cx->diag, t, DEVICE_HOST, &here));
+    *out = tensor_item_int(here);
+    tensor_unref(here);
+    return CTSC_OK;
+}
+
 ctsc_status arg_dim_mask(op_ctx *cx, const value *dims, int ndim, bool *mask) {
     const int64_t *data;
     int n = arg_ints(dims, &data);

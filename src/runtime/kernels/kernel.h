@@ -105,6 +105,8 @@ static inline int arg_ints(const value *v, const int64_t **data) {
     *data = v->u.list->u.ints;
     return (int)v->u.list->len;
 }
+/* The element of a tensor of one, wherever it is. */
+ctsc_status op_read_int(op_ctx *cx, tensor *t, int64_t *out);
 /* Reduction dims: wraps, refuses duplicates, fills mask[TENSOR_MAX_DIMS]; an empty or absent list
  * means all dims. */
 ctsc_status arg_dim_mask(op_ctx *cx, const value *dims, int ndim, bool *mask);

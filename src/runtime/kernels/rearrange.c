@@ -292,14 +292,6 @@ static ctsc_status rearrange_interleave_index(op_ctx *cx, tensor *repeats, const
     return status;
 }
 
-static ctsc_status rearrange_read_int(op_ctx *cx, tensor *t, int64_t *out) {
-    tensor *here;
-    TRY(tensor_to_device(cx->diag, t, DEVICE_HOST, &here));
-    *out = tensor_item_int(here);
-    tensor_unref(here);
-    return CTSC_OK;
-}
-
 ctsc_status op_repeat_interleave(op_ctx *cx, const value *args, value *results) {
     tensor *repeats = arg_tensor(&args[0]), *out;
     if (repeats->ndim == 1 && repeats->dtype != DT_INT64 && repeats->dtype != DT_INT32)
@@ -378,7 +370,7 @@ ctsc_status op_repeat_interleave_tensor(op_ctx *cx, const value *args, value *re
         status = diag_fail(cx->diag, CTSC_FAILED, "repeats has to be Long or Int tensor");
     } else if (one) {
         int64_t times = 0;
-        status = rearrange_read_int(cx, repeats, &times);
+        status = op_read_int(cx, repeats, &times);
         if (!status) status = rearrange_interleave_evenly(cx, input, dim, times, &out);
         if (!status) status = rearrange_check_output_size(cx, &args[3], out->sizes[dim]);
     } else if (repeats->sizes[0] != length) {

@@ -397,7 +397,7 @@ ctsc_status op_tensor_split_indices(op_ctx *cx, const value *args, value *result
 }
 
 ctsc_status op_tensor_split_tensor(op_ctx *cx, const value *args, value *results) {
-    tensor *by = arg_tensor(&args[1]), *indices;
+    tensor *by = arg_tensor(&args[1]), *here, *indices;
     TRY(shape_refuse_scalar(cx, args));
     if (by->dtype != DT_INT64)
         return diag_fail(cx->diag, CTSC_FAILED,
@@ -410,10 +410,16 @@ ctsc_status op_tensor_split_tensor(op_ctx *cx, const value *args, value *results
             "tensor_split expected tensor_indices_or_sections to be a zero-dimensional "
             "or one-dimensional tensor, but got a tensor with %d dims",
             by->ndim);
-    if (by->ndim == 0)
-        return shape_split_sections(cx, args, tensor_item_int(by), arg_int(&args[2]), results);
-    TRY(tensor_contiguous(cx->diag, by, &indices));
-    ctsc_status status = shape_split_indices(cx, args, indices->numel, TENSOR_AT(indices, int64_t),
+    if (by->ndim == 0) {
+        int64_t sections;
+        TRY(op_read_int(cx, by, &sections));
+        return shape_split_sections(cx, args, sections, arg_int(&args[2]), results);
+    }
+    TRY(tensor_to_device(cx->diag, by, DEVICE_HOST, &here));
+    ctsc_status status = tensor_contiguous(cx->diag, here, &indices);
+    tensor_unref(here);
+    if (status) return status;
+    status = shape_split_indices(cx, args, indices->numel, TENSOR_AT(indices, int64_t),
                                              arg_int(&args[2]), results);
     tensor_unref(indices);
     return status;

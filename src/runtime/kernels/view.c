@@ -424,13 +424,14 @@ ctsc_status op_narrow(op_ctx *cx, const value *args, value *results) {
 }
 
 ctsc_status op_narrow_tensor(op_ctx *cx, const value *args, value *results) {
-    const tensor *start = arg_tensor(&args[2]);
+    tensor *start = arg_tensor(&args[2]), *view;
+    int64_t first;
     if (start->ndim != 0 || !dtype_is_int((dtype)start->dtype))
         return diag_fail(cx->diag, CTSC_FAILED, "start must be an 0-dim integral Tensor.");
-    tensor *view;
+    TRY(op_read_int(cx, start, &first));
     return view_return(results,
                        view_narrow(cx, arg_tensor(&args[0]), arg_int(&args[1]),
-                                   tensor_item_int(start), arg_int(&args[3]), false, &view),
+                                   first, arg_int(&args[3]), false, &view),
                        &view);
 }
 

@@ -12,9 +12,9 @@ enum { DENSE_DIMS = 12 };
 /* The first value that was out of bounds since the host looked (dense.h). */
 typedef struct dense_fault {
     int kind, dim; /* enum dense_fault_kind; 0: nothing */
-    dense_int value, size;
+    dense_int value, size; /* DENSE_FAULT_IMAGE: dim is the region, value the bits of a double */
 } dense_fault;
-enum dense_fault_kind { DENSE_FAULT_ROW = 1, DENSE_FAULT_INDEX, DENSE_FAULT_POSITION, DENSE_FAULT_CLASS };
+enum dense_fault_kind { DENSE_FAULT_ROW = 1, DENSE_FAULT_INDEX, DENSE_FAULT_POSITION, DENSE_FAULT_CLASS, DENSE_FAULT_IMAGE, DENSE_FAULT_SAMPLES };
 
 /* What becomes of a sum before it is stored: activation(sum + bias + other). The bias is that of the element's column or channel, `other` lies as the
  * result does; NULL: not added. */
@@ -70,6 +70,52 @@ typedef struct dense_resample {
     const void *weight[3]; /* double for double, else float */
     dense_int planes, in[3], out[3], taps[3];
 } dense_resample;
+
+/* grid_sampler (sampling.h): x is [batch, channels, in...], the last dim of grid holds `dims` coordinates. */
+typedef struct dense_grid {
+    const void *x, *grid;
+    void *y;
+    dense_int batch, channels, in[3], out[3]; /* in[0], out[0]: 1 for two dims */
+    int dims, mode, padding, align;           /* enum dense_grid_mode, dense_grid_padding */
+} dense_grid;
+enum dense_grid_mode { DENSE_BILINEAR, DENSE_NEAREST, DENSE_BICUBIC };
+enum dense_grid_padding { DENSE_ZEROS, DENSE_BORDER, DENSE_REFLECTION };
+
+/* affine_grid_generator: theta is [batch, dims, dims + 1]. */
+typedef struct dense_affine {
+    const void *theta;
+    void *y;
+    dense_int batch, size[3]; /* size[0]: 1 for two dims */
+    int dims, align;
+} dense_affine;
+
+/* One item of a deformable convolution: columns is [channels * kernel, out positions], mask may be NULL. */
+typedef struct dense_deform {
+    const void *x, *offset, *mask;
+    void *columns;
+    dense_int channels, offset_groups, size[2], kernel[2], stride[2], pad[2], dilation[2], out[2];
+} dense_deform;
+
+/* torchvision's operators on regions (regions.h): a region is a row (image, x1, y1, x2, y2) of rois. */
+typedef struct dense_regions {
+    const void *x, *rois;
+    void *y;
+    int *map; /* second result: places of the maxima, or channels; may be NULL */
+    dense_int batch, channels, height, width, regions, out_channels, bins[2], sampling; /* sampling: samples per bin and dim; <= 0: as many as fit */
+    double scale;
+    dense_fault *fault;
+    int aligned, unused;
+} dense_regions;
+enum { DENSE_REGION_SAMPLES = 1 << 24 }; /* per region: more than a picture has pixels is a mistake */
+
+/* Bit j of word w of row i of mask: the box of rank i overlaps that of rank 64 w + j > i by more than the threshold. */
+typedef struct dense_overlaps {
+    const void *boxes;
+    const dense_int *order;
+    unsigned long long *mask;
+    dense_int n, words;
+    double threshold;
+} dense_overlaps;
 
 /* How an element is combined with what is written to it: the numbers of move_op (kernels/move.h). */
 enum dense_combination { DENSE_SET, DENSE_ADD, DENSE_MUL, DENSE_MAXIMUM, DENSE_MINIMUM };

@@ -38,6 +38,14 @@ template <class A, class V> static __device__ inline void store(A *p, V v) {
     *p = (A)v;
 }
 
+/* The words of files that the host reads as well (runtime/kernels/each_real.h). */
+#define REAL          acc_t
+#define ELEM          elem_t
+#define REAL_FN(name) name
+#define MATH(name)    name
+#define LOAD(v)       load(v)
+#define STORE(p, v)   store(p, v)
+
 /* This thread among all of the grid, and how many there are: for (i = thread_first(); i < n; i += thread_step()). */
 static __device__ inline dense_int thread_first() {
     return (dense_int)blockIdx.x * blockDim.x + threadIdx.x;
