@@ -222,7 +222,8 @@ static ctsc_status group_interpret(const graph *g, const value *args, value *res
 __attribute__((unused)) static void group_launch(const group_plan *p, const kernel *k, const value *args, const int64_t *slots, int pieces,
                          value *results) {
     void *buffers[NEST_MAX_BUFFERS];
-    int64_t ints[NEST_MAX_BUFFERS], fault = 0, begin = 0;
+    int64_t ints[NEST_MAX_BUFFERS], begin = 0;
+    kernel_call call = {0};
     tensor *scratch[NEST_MAX_BUFFERS] = {NULL};
     double floats[NEST_MAX_BUFFERS];
     for (size_t i = 0; i < p->outputs.len; i++) {
@@ -242,13 +243,13 @@ __attribute__((unused)) static void group_launch(const group_plan *p, const kern
     for (size_t i = 0; i < p->ints.len; i++) ints[i] = slots[p->ints.data[i]];
     for (size_t i = 0; i < p->floats.len; i++) floats[i] = args[p->floats.data[i]].u.f;
     if (p->range_begin < 0) {
-        assert_int_equal(k->fn(buffers, ints, floats, 0, 0, &fault), 0);
+        assert_int_equal(k->fn(buffers, ints, floats, 0, 0, &call), 0);
         return;
     }
     for (size_t stage = 0; stage < p->stops.len + !p->stops.len; stage++) {
         int64_t end = slots[p->stops.len ? p->stops.data[stage] : p->range_end], step = (end - begin + pieces - 1) / pieces;
         for (int64_t at = begin; at < end; at += step)
-            assert_int_equal(k->fn(buffers, ints, floats, at, at + step < end ? at + step : end, &fault), 0);
+            assert_int_equal(k->fn(buffers, ints, floats, at, at + step < end ? at + step : end, &call), 0);
         begin = end;
     }
     for (size_t i = 0; i < p->buffers.len; i++) tensor_unref(scratch[i]);
