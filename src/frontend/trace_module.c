@@ -62,7 +62,7 @@ void trace_free_modules(trace *t) {
 static bool module_add(trace *t, trace_module *m, const char *name, type *ty, int role, value v, trace_module *sub) {
     attribute a = {.name = intern(&t->unit->names, name), .type = ty, .is_parameter = role == TRACE_PARAMETER, .is_buffer = role == TRACE_BUFFER};
     bool room = vec_reserve(&m->subs, m->subs.len + 1) && vec_reserve(&m->slots, m->slots.len + 1);
-    if (!room || !avec_push(&t->unit->arena, &m->cls->cls->attributes, a) || arena_failed(&t->unit->arena)) {
+    if (!room || !avec_push(&t->unit->arena, &m->cls->cls->attributes, a)) {
         value_unref(v);
         t->arena.failed = true;
         return false;

@@ -108,25 +108,30 @@ static entry *folder_entry(repository *r, const char *name, int64_t number) {
     return NULL;
 }
 
-/* A file that is there: notes it. path_take, config_take: from malloc. */
-static void folder_note(repository *r, const char *name, int64_t number, char *path_take, char *config_take, bool wanted) {
-    file_stamp now = folder_look_at(path_take);
-    entry *e = path_take && config_take && now.inode ? folder_entry(r, name, number) : NULL;
-    if (!e && path_take && config_take && now.inode) {
-        e = folder_add_entry(r, name, number, wanted);
-    }
-    if (!e || e->here) {
+/* Notes a file, if it is there. path_take, config_take: from malloc. False: no memory. */
+static bool folder_note(repository *r, const char *name, int64_t number, char *path_take, char *config_take, bool wanted) {
+    bool ok = path_take && config_take, there = ok && folder_look_at(path_take).inode;
+    entry *e = there ? folder_entry(r, name, number) : NULL;
+    if (there && !e) ok = (e = folder_add_entry(r, name, number, wanted)) != NULL;
+    if (!e || e->noted) {
         free(path_take);
         free(config_take);
-        return;
+        return ok;
     }
     pthread_mutex_lock(&r->lock);
     free(e->path);
     free(e->config_path);
     e->path = path_take;
     e->config_path = config_take;
-    e->here = true;
+    e->here = e->noted = true;
     pthread_mutex_unlock(&r->lock);
+    return true;
+}
+
+/* False: there may be a folder, but now it cannot be read (too many files are open, for one). */
+static bool folder_open(const char *path, DIR **d) {
+    *d = path ? opendir(path) : NULL;
+    return *d || (path && (errno == ENOENT || errno == ENOTDIR || errno == EACCES));
 }
 
 static bool folder_name_ok(const char *name) {
@@ -144,43 +149,53 @@ static int64_t folder_version(const char *text) {
     return strtoll(text, NULL, 10);
 }
 
-/* Notes what there is of one model. */
-static void folder_scan_model(repository *r, const char *name, bool wanted) {
-    char *dir = folder_join(r->options->folder, name, ""), *config = NULL;
-    DIR *d = dir ? opendir(dir) : NULL;
+/* Notes what there is of one model. False: not all could be seen. */
+static bool folder_scan_model(repository *r, const char *name, bool wanted) {
+    char *dir = folder_join(r->options->folder, name, "");
+    DIR *d;
+    bool ok = folder_open(dir, &d);
     for (struct dirent *f; d && (f = readdir(d));) {
         int64_t number = folder_version(f->d_name);
         char *sub = number > 0 ? folder_join(dir, f->d_name, "") : NULL;
-        if (sub) folder_note(r, name, number, folder_join(sub, "model", ".pt"), folder_join(dir, "config", ".json"), wanted);
+        if (number > 0)
+            ok = sub && folder_note(r, name, number, folder_join(sub, "model", ".pt"), folder_join(dir, "config", ".json"), wanted) && ok;
         free(sub);
     }
     if (d) {
         closedir(d);
-        folder_note(r, name, 1, folder_join(dir, "model", ".pt"), folder_join(dir, "config", ".json"), wanted);
+        ok = folder_note(r, name, 1, folder_join(dir, "model", ".pt"), folder_join(dir, "config", ".json"), wanted) && ok;
     }
-    config = folder_join(r->options->folder, name, ".json");
-    folder_note(r, name, 1, folder_join(r->options->folder, name, ".pt"), config, wanted);
+    char *path = folder_join(r->options->folder, name, ".pt"), *config = folder_join(r->options->folder, name, ".json");
+    ok = folder_note(r, name, 1, path, config, wanted) && ok;
     free(dir);
+    return ok;
 }
 
-static void folder_forget_here(repository *r, const char *name) {
+static void folder_scan_begin(repository *r) {
+    for (size_t i = 0; i < r->n; i++) r->entries[i]->noted = false;
+}
+
+/* What was not noted (of all models, or of one) is gone, if everything was seen: models that run are not given up for want of memory or of descriptors. */
+static void folder_scan_end(repository *r, const char *name, bool all_seen) {
     pthread_mutex_lock(&r->lock);
-    for (size_t i = 0; i < r->n; i++)
-        if (!name || !strcmp(r->entries[i]->name, name)) r->entries[i]->here = false;
+    for (size_t i = 0; i < r->n && all_seen; i++)
+        if (!name || !strcmp(r->entries[i]->name, name)) r->entries[i]->here = r->entries[i]->noted;
     pthread_mutex_unlock(&r->lock);
 }
 
 static void folder_scan(repository *r, bool wanted) {
-    DIR *d = opendir(r->options->folder);
-    folder_forget_here(r, NULL);
+    DIR *d;
+    bool ok = folder_open(r->options->folder, &d);
+    folder_scan_begin(r);
     for (struct dirent *f; d && (f = readdir(d));) {
         size_t n = strlen(f->d_name);
         if (!folder_name_ok(f->d_name)) continue;
         if (n > 3 && !strcmp(f->d_name + n - 3, ".pt")) f->d_name[n - 3] = '\0';
         else if (n > 5 && !strcmp(f->d_name + n - 5, ".json")) continue;
-        folder_scan_model(r, f->d_name, wanted);
+        ok = folder_scan_model(r, f->d_name, wanted) && ok;
     }
     if (d) closedir(d);
+    folder_scan_end(r, NULL, ok);
 }
 
 /* ---- loading -------------------------------------------------------------------------------------------------- */
@@ -309,8 +324,8 @@ bool repository_load(repository *r, const char *name, const char *config, char *
     *known = false;
     if (!folder_name_ok(name)) return false;
     pthread_mutex_lock(&r->loading);
-    folder_forget_here(r, name);
-    folder_scan_model(r, name, true);
+    folder_scan_begin(r);
+    folder_scan_end(r, name, folder_scan_model(r, name, true));
     for (size_t i = 0; i < r->n; i++) {
         entry *e = r->entries[i];
         if (strcmp(e->name, name) || !e->here) continue;

@@ -22,7 +22,8 @@ typedef struct entry {
     int64_t number;
     file_stamp seen, loaded; /* of the archive and its config: at the last look, and when it was last (tried to be) loaded */
     file_stamp config_seen, config_loaded;
-    bool here;               /* the file was there at the last look */
+    bool here;               /* the file was there at the last look that saw the whole folder */
+    bool noted;              /* by the look under way */
     bool is_data;            /* no model, but a file of torch.save's that lies beside the models: nobody waits for it */
     bool wanted;             /* is to be loaded whenever it is not, or has changed */
     entry_state state;
