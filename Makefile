@@ -102,9 +102,10 @@ ifeq ($(SAN),)
 # What runs once per program, not once per call of an operator, is made small: front end, passes, archives. So are operators whose time goes into
 # other libraries, into few elements, or into functions of libm.
 COLD := $(wildcard $(addprefix src/,frontend/*.c passes/*.c codegen/*.c ir/*.c tensor/compare.c tensor/print.c \
-    $(addprefix runtime/,bytecode* compile* export* freeze.c module.* operator* pickle* profile* registry.c work.c zip*) \
-    $(addprefix runtime/kernels/,complex.c create_range.c einsum.c fft_plan.c histogram*.c linalg*.c pointwise_special.c quantized_other.c quantized_packed.c \
-        random_ops.c spectral.c string.c)))
+    $(addprefix runtime/,api_compiler.c api_environment.c api_library.c api_optimize.c api_profile.c api_register.c api_signature.c api_trace*.c \
+        bytecode* compile* export* freeze.c module.* operator* pickle* profile* registry.c work.c zip*) \
+    $(addprefix runtime/kernels/,complex.c create_range.c einsum.c fft_plan.c histogram*.c linalg*.c nested.c pointwise_special.c quantized_other.c \
+        quantized_packed.c quantized_pool.c quantized_tensor.c random_ops.c rnn_pack.c spectral.c string.c)))
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/op.c %/type.c,$(COLD))): OPT := -Os
 endif
 

@@ -82,7 +82,7 @@ static ctsc_status kernels_compile(const strbuf *text, group_text what, strbuf *
     void *image = NULL;
     size_t size = 0;
     snprintf(arch, sizeof arch, "%s_%d", what == GROUP_TEXT_PTX ? "compute" : "sm", kernels_arch);
-    ctsc_status s = cuda_compile(d, &source, arch, &image, &size);
+    ctsc_status s = source.headers ? cuda_compile(d, &source, arch, &image, &size) : diag_no_memory(d);
     if (s == CTSC_OK && what == GROUP_TEXT_SASS) s = kernels_disassemble(image, size, out, d);
     if (s == CTSC_OK && what == GROUP_TEXT_PTX) sb_write(out, image, strnlen(image, size));
     mem_free(image);

@@ -456,7 +456,7 @@ static void pool_avg_row_int(const pool_job *j, int64_t plane, int64_t od, int64
     }
 }
 
-static void pool_range(void *ctx, int64_t begin, int64_t end) {
+VECTOR_LOOPS static void pool_range(void *ctx, int64_t begin, int64_t end) {
     const pool_job *j = ctx;
     const pool_geometry *g = j->g;
     _Alignas(32) double acc[POOL_ROW];
