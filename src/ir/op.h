@@ -46,8 +46,8 @@ enum op_flags {
     OP_UNSAFE = 4,       /* touches files or the network: refused unless the program allows it */
     OP_SPECIAL = 8,      /* compiled to bytecode of its own; the function is NULL */
     OP_INTO = 16,        /* the function serves the in-place and out= overloads too: it looks where its results go (op_target) */
-    OP_COMPOSITE = 32,   /* written in TorchScript (frontend/prelude/operators.py): op_composite_body is what it does */
     OP_FOREIGN = 64,     /* a program's own (ctsc_register_op): what its function does besides is not known */
+    OP_COMPOSITE = 32,   /* written in TorchScript (frontend/prelude/operators.py): op_composite_body is what it does */
 };
 
 typedef struct op {
