@@ -2,23 +2,18 @@
 /*
  * test_cuda_dense.c - the operators of src/runtime/cuda/ops/dense.def on the simulated device (tests/cuda/sim), against the host's results.
  *
- * A row is an operator and its arguments, in the words of opcase.h with one more: a tensor with `?` in place of elements is filled with numbers of a
- * fixed sequence, with `?n` with integers from 0 to n - 1. Each row runs on the host and on the device, and with half and bfloat16 in place of float
+ * Each row (dense_rows.h) runs on the host and on the device, and with half and bfloat16 in place of float
  * where it has floats. Results have to agree as closely as sums in another order do.
  * Every program that the rows used is then compiled by the real NVRTC, where there is one, for two architectures.
  */
-#include "opcase.h"
+#include "dense_rows.h"
 
 #include "cuda_support.h"
 #include "codegen/cuda_emit.h"
 #include "runtime/cuda/dense.h"
 #include "runtime/cuda/through_host.h"
 
-#include <math.h>
-
 /* ---- rows --------------------------------------------------------------------------------------------- */
-
-typedef struct dense_row { const char *op, *args; } dense_row;
 
 static const dense_row rows[] = {
     /* ---- products: tiles with edges, operands transposed and with gaps, batches that broadcast, every kind of number ---- */
@@ -218,79 +213,35 @@ static const dense_row rows[] = {
     {"torchvision::ps_roi_pool", "f32[2,12,8,9]? f32[2,5]{0 1 1 7 6 1 -2 0 20 3} 0.5 2 3"},
     {"torchvision::deform_conv2d", "f32[2,4,6,7]? f32[6,2,3,2]? f32[2,24,4,6]? f32[2,12,4,6]? f32[6]? 1 1 0 0 1 1 2 2 true"},
     {"torchvision::deform_conv2d", "f32[2,4,6,7]? f32[5,4,3,3]? f32[2,18,3,4]? f32[2,1]? f32[5]? 2 2 1 1 1 1 1 1 false"},
+    /* ---- made of others: all of them are in test_cuda_composed.c ---- */
+    {"aten::cross_entropy_loss", "f64[4,5]? i64[4]{2 0 1 4} f64[5]{1 0.5 2 1 0.25} 1 1 0.1"},
+    {"aten::_unique2", "i64[3,4]?5 true true true"},
+    {"aten::mul.Tensor", "c64[3,4]? c64[4]?"},
+    {"aten::matmul", "c64[2,3,4]? c64[4,5]?"},
+    {"aten::conj", "c64[7]?"},
+    {"aten::pixel_shuffle", "i64[2,8,3,2]?9 2"},
+    {"aten::narrow.Tensor", "i64[3,4]?9 1 i64[]{-3} 2"},
+    /* ---- functions of one element that kernels are made for ---- */
+    {"aten::i0", "f64[9]?"},
+    {"aten::special_entr", "f64[9]?"},
+    {"aten::special_log_ndtr", "f64[9]?"},
+    {"aten::special_erfcx", "f64[9]?"},
+    {"aten::special_bessel_j0", "f64[9]?"},
+    {"aten::special_ndtri", "f64[5]{0.1 0.25 0.5 0.75 0.9}"},
+    {"aten::special_bessel_y0", "f64[5]{0.1 0.25 0.5 0.75 0.9}"},
+    {"aten::special_zeta", "f64[4]{2 3 1.5 5} f64[4]{1 0.5 2 3}"},
+    {"aten::igamma", "f64[4]{2 3 1.5 5} f64[4]{1 0.5 2 3}"},
+    {"aten::special_chebyshev_polynomial_t", "f64[5]? i64[5]?6"},
+    {"aten::special_legendre_polynomial_p", "f64[5]? f64[5]{0 1 2 3 4}"},
+    {"aten::ldexp.Tensor", "f64[5]? i64[5]?6"},
+    {"aten::special_xlog1py", "f64[4]{0 1 2 3} f64[4]{1 0.5 2 3}"},
+    {"aten::gcd", "i32[6]?99 i32[6]?99"},
+    {"aten::lcm", "i64[6]?99 i64[6]?99"},
+    {"aten::__lshift__.Scalar", "i64[4]?9 2"},
+    {"aten::atan", "f64[0,3]?"},
 };
 
-/* ---- text ---------------------------------------------------------------------------------------------- */
-
-/* The next of a fixed sequence, from 0 to 2^16 - 1. */
-static unsigned dense_random(void) {
-    static uint32_t state = 12345;
-    state = state * 1664525u + 1013904223u;
-    return state >> 16;
-}
-
-/* "f32[2,3]?" with numbers; at stands behind "[". Copies sizes and the layout mark. */
-static const char *dense_fill(const char *at, strbuf *out) {
-    int64_t n = 1;
-    for (; *at != ']'; at++) {
-        sb_putc(out, *at);
-        if (*at >= '0' && *at <= '9' && (at[-1] == '[' || at[-1] == ',')) n *= strtoll(at, NULL, 10);
-    }
-    for (at++, sb_putc(out, ']'); *at == '^'; at++) sb_putc(out, '^');
-    if (*at != '?') return at;
-    char *end = (char *)at + 1;
-    long limit = *end >= '0' && *end <= '9' ? strtol(end, &end, 10) : 0;
-    sb_putc(out, '{');
-    for (int64_t i = 0; i < n; i++) {
-        if (limit) sb_printf(out, "%u ", dense_random() % (unsigned)limit);
-        else sb_printf(out, "%.4f ", (double)dense_random() / 32768 - 1);
-    }
-    sb_putc(out, '}');
-    return end;
-}
-
-/* The arguments with all numbers, and with another type in place of f32. */
-static void dense_expand(const char *args, const char *type, strbuf *out) {
-    for (const char *at = args; *at;) {
-        bool start = at == args || at[-1] == ' ' || at[-1] == '(';
-        if (start && !strncmp(at, "f32[", 4)) {
-            sb_printf(out, "%s[", type);
-            at = dense_fill(at + 4, out);
-            continue;
-        }
-        sb_putc(out, *at);
-        bool tensor_of_others = *at == '[' && at > args && at[-1] != ' ';
-        at++;
-        if (tensor_of_others) at = dense_fill(at, out);
-    }
-}
-
 /* ---- running --------------------------------------------------------------------------------------------- */
-
-static double dense_tolerance(const char *type) {
-    return !strcmp(type, "f16") ? 1e-2 : !strcmp(type, "bf16") ? 6e-2 : 2e-5;
-}
-
-static bool dense_near(const tensor *a, const tensor *b, double tolerance) {
-    if (a->dtype != b->dtype || !tensor_same_shape(a, b)) return false;
-    dtype dt = (dtype)a->dtype;
-    tensor *fa, *fb;
-    assert_int_equal(tensor_clone(NULL, a, &fa), CTSC_OK);
-    assert_int_equal(tensor_clone(NULL, b, &fb), CTSC_OK);
-    bool near = true;
-    for (int64_t i = 0; near && i < fa->numel; i++) {
-        const char *p = (const char *)tensor_data(fa) + (size_t)i * dtype_size(dt), *q = (const char *)tensor_data(fb) + (size_t)i * dtype_size(dt);
-        if (!dtype_is_float(dt)) {
-            near = !memcmp(p, q, dtype_size(dt));
-            continue;
-        }
-        double x = dtype_load_float(dt, p), y = dtype_load_float(dt, q);
-        near = x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tolerance * (1 + fabs(y));
-    }
-    tensor_unref(fa);
-    tensor_unref(fb);
-    return near;
-}
 
 /* Reads the results back and compares. NULL: they agree. */
 static const char *dense_compare(const op *o, const value *host, const value *device, double tolerance) {
