@@ -31,6 +31,7 @@
 #   make test-triton    the inference server and tritonclient from PyPI
 #   make test-cuda      the corpus on a CUDA device, against what is expected of the CPU (CUDA_CORPUS=, CUDA_TEST="--group models")
 #   make test-cuda-sim  the same on a simulated device
+#   make test-cuda-repeat  programs called several times there, replayed and not (REPEAT=folders), and one of them 100,000 times
 #   make test-torch     archives to and from real PyTorch, where it is installed
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
 #   make fuzz-fast      the same without sanitizers, five times as fast: for long runs
@@ -98,10 +99,17 @@ all: deps-build
 build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit
 
 ifeq ($(SAN),)
-# What runs once per program, not once per call of an operator, is made small: front end, passes, archives.
-COLD := $(wildcard $(addprefix src/,frontend/*.c passes/*.c codegen/*.c ir/*.c $(addprefix runtime/,compile* export* module.* pickle* profile* zip*)))
+# What runs once per program, not once per call of an operator, is made small: front end, passes, archives. So are operators whose time goes into
+# other libraries, into few elements, or into functions of libm.
+COLD := $(wildcard $(addprefix src/,frontend/*.c passes/*.c codegen/*.c ir/*.c tensor/compare.c tensor/print.c \
+    $(addprefix runtime/,bytecode* compile* export* freeze.c module.* operator* pickle* profile* registry.c work.c zip*) \
+    $(addprefix runtime/kernels/,complex.c create_range.c einsum.c fft_plan.c histogram*.c linalg*.c pointwise_special.c quantized_other.c quantized_packed.c \
+        random_ops.c spectral.c string.c)))
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/op.c %/type.c,$(COLD))): OPT := -Os
 endif
+
+# ?: become selects, as vector code needs it (base/vector.h). No result changes.
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/kernels/*.c) src/tensor/copy.c): private CFLAGS += -fno-trapping-math
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -109,17 +117,18 @@ $(BUILD)/%.o: %.c Makefile
 	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 # Texts that the assembler takes in with EMBED (base/embed.h), compressed; the compiler's dependency output does not see them.
-PRELUDE := src/frontend/prelude
-EMBEDDING := $(addprefix $(BUILD)/src/,ir/op.o frontend/upgraders.o frontend/builtin_functions.o frontend/prelude.o runtime/native.o runtime/composite.o) $(addprefix $(BUILD)/tests/unit/,test_embed test_schema)
-$(EMBEDDING): private CPPFLAGS += -Wa,-I$(BUILD)/embedded
-$(BUILD)/src/ir/op.o $(BUILD)/tests/unit/test_schema: $(BUILD)/embedded/src/ir/schemas.txt.gz
-$(filter-out %/op.o,$(EMBEDDING)): $(patsubst %,$(BUILD)/embedded/%.gz,$(shell find $(PRELUDE) -name '*.py'))
+PRELUDE := $(shell find src/frontend/prelude -name '*.py')
+CUDA_TEXTS := $(wildcard src/runtime/cuda/kernels/* src/ir/scalar_ops*.h src/codegen/nest_c*.h) src/codegen/nvrtc_stdint.h src/tensor/element.h
+EMBED_SCHEMAS := $(addprefix $(BUILD)/,src/ir/op.o tests/unit/test_schema)
+EMBED_PRELUDE := $(addprefix $(BUILD)/,$(addprefix src/,frontend/upgraders.o frontend/builtin_functions.o frontend/prelude.o runtime/native.o runtime/composite.o) tests/unit/test_embed)
+EMBED_CUDA := $(BUILD)/src/codegen/cuda_headers.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c))
+$(EMBED_SCHEMAS) $(EMBED_PRELUDE) $(EMBED_CUDA): private CPPFLAGS += -Wa,-I$(BUILD)/embedded
+$(EMBED_SCHEMAS): $(BUILD)/embedded/src/ir/schemas.txt.gz
+$(EMBED_PRELUDE): $(PRELUDE:%=$(BUILD)/embedded/%.gz)
+$(EMBED_CUDA): $(CUDA_TEXTS:%=$(BUILD)/embedded/%.gz)
 $(BUILD)/embedded/%.gz: %
 	@mkdir -p $(@D)
 	$(Q)gzip -9nc $< > $@
-# The same for what is taken in as it is, with .incbin.
-$(BUILD)/src/codegen/cuda_headers.o: $(wildcard src/ir/scalar_ops*.h src/codegen/nest_c*.h) src/codegen/nvrtc_stdint.h src/tensor/element.h
-$(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c)): $(wildcard src/runtime/cuda/kernels/*)
 
 $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@rm -f $@
@@ -196,7 +205,7 @@ $(BUILD)/tests/unit/test_serve: WITH += -Wl,--wrap=malloc,--wrap=calloc,--wrap=r
 # that another build of it left stale.
 CUDASIM := $(BUILD)/tests/cuda/libcudasim.so
 CUDASIM_SRC := $(wildcard tests/cuda/sim/*.c)
-$(CUDASIM): $(CUDASIM_SRC) tests/cuda/sim/sim.h tests/cuda/shim.h src/cuda/abi.h Makefile
+$(CUDASIM): $(CUDASIM_SRC) $(wildcard tests/cuda/sim/*.h) tests/cuda/shim.h src/cuda/abi.h $(wildcard src/runtime/cuda/*_abi.h) Makefile
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -DSIM_SHIM='"tests/cuda/shim.h"' \
@@ -224,6 +233,16 @@ test-cuda: deps-test
 test-cuda-sim: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(CUDASIM)
 	python3 tests/cuda/run.py --ctsc $(BUILD)/ctsc --sim $(CUDASIM) --cache $(BUILD)/cache -j $(JOBS) $(CUDA_TEST) $(CUDA_CORPUS)
+
+# Calls that are recorded and replayed (tests/cuda/repeat.c); then many of one, whose memory must not grow.
+$(BUILD)/repeat: tests/cuda/repeat.c include/ctsc.h $(BUILD)/libctsc.a
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+REPEAT ?= tests/corpus/models/* tests/corpus/lang/*
+test-cuda-repeat: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/repeat $(CUDASIM) $(BUILD)/tests/unit/test_cuda_recording
+	XDG_CACHE_HOME=$(BUILD)/cache python3 tests/cuda/sim.py --build $(BUILD) $(BUILD)/repeat $(REPEAT)
+	CTSC_TEST_CALLS=100000 $(BUILD)/tests/unit/test_cuda_recording
 
 # What only real PyTorch can tell: both directions, for every program of the corpus and the examples. Skips without PyTorch
 # (Debian's python3-torch); TORCH_PYTHON names another Python that has it.
@@ -366,6 +385,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all bench-cuda bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
+.PHONY: all build-all bench-cuda bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

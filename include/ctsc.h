@@ -280,8 +280,8 @@ CTSC_API void ctsc_cancel_clear(ctsc_cancel *c);
 CTSC_API bool ctsc_cancel_is_set(const ctsc_cancel *c);
 
 /* Limits of a call and what it reports to. A call that meets a limit fails with CTSC_LIMIT; the module can be run again. Time and cancellation are looked at
- * between operators: one that has begun ends first. With max_steps, cancel or timeout_us the program's own loops over numbers run in the
- * interpreter, not as native code. */
+ * between operators and within the program's own loops: an operator that has begun ends first. With max_steps these loops run in the interpreter, not
+ * as native code. */
 typedef struct ctsc_run_options {
     size_t size;         /* sizeof(ctsc_run_options), for later growth */
     uint64_t max_steps;  /* bytecode instructions; 0: no limit */

@@ -38,6 +38,9 @@ def check(path, problems):
         target = m.group(1).split("/")[0] if "/" in m.group(1) else folder
         if target != folder and target not in MAY_INCLUDE[folder]:
             problems.append('%s:%d: %s/ may not include "%s"' % (rel, n, folder, m.group(1)))
+    for test in re.findall(r"\btest_\w+\.c\b", text.split("*/")[1] if text.count("*/") > 1 else ""):
+        if not os.path.exists(os.path.join(ROOT, "tests", "unit", test)):
+            problems.append("%s: names %s, which is not there" % (rel, test))
     if text.count("\n") > LONGEST and "long because" not in text[:3000]:
         problems.append("%s: %d lines without a reason (a comment 'long because ...' at the top)" %
                         (rel, text.count("\n")))

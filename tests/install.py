@@ -44,7 +44,7 @@ target_link_libraries(shared ctsc::ctsc)
 add_executable(static %s/examples/run.c)
 target_link_libraries(static ctsc::static)
 """
-LARGEST = 3750000  # bytes of the stripped shared library; 3 MB is the aim
+LARGEST = 3010000  # bytes of the stripped shared library; 3 MB is the aim
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 

@@ -178,7 +178,7 @@ CUDA_CASES = ["lang/broadcasting", "lang/cat_stack_split", "lang/batch_padding",
 
 def group_cuda(tally, args, env):
     command = [sys.executable, os.path.join(HERE, "cuda", "run.py"), "--ctsc", env["CTSC"], "-j", str(args.jobs),
-               "--sim", os.path.join(args.build, "tests", "cuda", "libcudasim.so"), "--cache", os.path.join(args.build, "cache")]
+               "--sim", os.path.join(args.build, "tests", "cuda", "libcudasim.so"), "--cache", os.path.join(args.build, "cache"), "--nvrtc"]
     code, out, err = run(command + [word for name in CUDA_CASES for word in ("--filter", name)], env)
     counts = re.search(r"(\d+) passed, (\d+) failed", out)
     if not counts:

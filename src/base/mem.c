@@ -10,6 +10,7 @@
 #include "base/mem.h"
 
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,7 @@ enum {
     ARENA_FIRST_CHUNK = 16 * 1024,
     ARENA_LARGEST_CHUNK = 1024 * 1024,
     ARENA_RESERVE = 2 * ARENA_SMALL,
+    ARENA_COMMON_RESERVE = 1024 * 1024,
 };
 
 typedef struct arena_chunk {
@@ -167,9 +169,48 @@ typedef struct arena_chunk {
 
 _Static_assert(sizeof(arena_chunk) % ARENA_ALIGN == 0, "chunk data stays aligned");
 
+/* What arenas go on with after a failure, as long as it lasts: of a longer step nothing is overwritten then. Untouched pages of it cost nothing. */
+static struct {
+    pthread_mutex_t lock;
+    size_t used;
+    long arenas; /* that still use what they were given; the last one gives everything back */
+    _Alignas(ARENA_ALIGN) char bytes[ARENA_COMMON_RESERVE];
+} arena_common = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* An arena's own, for when that is used up. */
+typedef struct arena_reserve {
+    bool in_common; /* the arena counts in arena_common.arenas */
+    _Alignas(ARENA_ALIGN) char bytes[ARENA_RESERVE + ARENA_ALIGN];
+} arena_reserve;
+
+static arena_reserve *arena_reserve_of(const arena *a) {
+    return (arena_reserve *)(void *)a->reserve;
+}
+
+/* NULL: it is used up. */
+static void *arena_from_common(arena_reserve *r, size_t size) {
+    void *p = NULL;
+    pthread_mutex_lock(&arena_common.lock);
+    if (!r->in_common) arena_common.arenas++;
+    r->in_common = true;
+    if (size <= ARENA_COMMON_RESERVE - arena_common.used) {
+        p = arena_common.bytes + arena_common.used;
+        arena_common.used += size;
+    }
+    pthread_mutex_unlock(&arena_common.lock);
+    return p;
+}
+
+static void arena_leave_common(const arena_reserve *r) {
+    if (!r || !r->in_common) return;
+    pthread_mutex_lock(&arena_common.lock);
+    if (--arena_common.arenas == 0) arena_common.used = 0;
+    pthread_mutex_unlock(&arena_common.lock);
+}
+
 bool arena_init(arena *a) {
     *a = (arena){0};
-    a->reserve = mem_zalloc(ARENA_RESERVE + ARENA_ALIGN);
+    a->reserve = mem_zalloc(sizeof(arena_reserve));
     if (!a->reserve) a->failed = true;
     return a->reserve != NULL;
 }
@@ -181,16 +222,20 @@ void arena_free(arena *a) {
         mem_free(c);
         c = older;
     }
+    arena_leave_common(arena_reserve_of(a));
     mem_free(a->reserve);
     *a = (arena){0};
 }
 
-/* Serves from the reserve after a failure; NULL when the request is too large for it. */
+/* Serves after a failure; NULL when the request is too large for that. */
 static void *arena_from_reserve(arena *a, size_t size) {
     a->failed = true;
     if (size > ARENA_SMALL || !a->reserve) return NULL;
+    arena_reserve *r = arena_reserve_of(a);
+    void *p = arena_from_common(r, size);
+    if (p) return memset(p, 0, size);
     if (size > ARENA_RESERVE - a->reserve_used) a->reserve_used = 0;
-    void *p = a->reserve + a->reserve_used;
+    p = r->bytes + a->reserve_used;
     a->reserve_used += size;
     return memset(p, 0, size);
 }

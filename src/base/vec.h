@@ -29,6 +29,7 @@ bool avec_reserve_raw(arena *a, void **data, size_t *cap, size_t len, size_t wan
 
 #define vec_reserve(v, n)                                                                          \
     vec_reserve_raw((void **)&(v)->data, &(v)->cap, (size_t)(n), sizeof *(v)->data)
+/* x is evaluated only where there is room for it: a reference that it takes is not taken when a push fails. */
 #define vec_push(v, x)                                                                             \
     (vec_reserve((v), (v)->len + 1) ? ((v)->data[(v)->len++] = (x), true) : false)
 #define vec_pop(v) ((v)->data[--(v)->len])

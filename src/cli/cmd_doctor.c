@@ -224,6 +224,7 @@ static void show_libraries(const json_t *j) {
     error = doctor_text(j, "cuda", "nvrtc_error");
     show_line("NVRTC", error ? error : doctor_text(j, "cuda", "nvrtc"));
     show_line("cuBLASLt", doctor_text(j, "cuda", "cublas") ? doctor_text(j, "cuda", "cublas") : "not found");
+    show_line("cuDNN", doctor_text(j, "cuda", "cudnn") ? doctor_text(j, "cuda", "cudnn") : "not found");
     puts("Environment variables");
     if (!json_object_size(variables)) puts("  none that matter");
     json_object_foreach((json_t *)variables, name, value) printf("  %s=%s\n", name, json_is_string(value) ? json_string_value(value) : "");

@@ -3,7 +3,7 @@
  * doctor_probe.c - what there is: processor, memory, limits, libraries, folders.
  *
  * Sources: /proc and /sys; cgroups of version 2 and 1, where the process is in them and at the root; the library itself (ctsc_compiler.h), for
- * CUDA's driver and NVRTC as well. cuBLASLt is only opened.
+ * CUDA's driver and NVRTC as well. cuBLASLt and cuDNN are only opened.
  * Tests: tests/cli/doctor.test
  */
 #include "cli/doctor.h"
@@ -220,9 +220,10 @@ static json_t *probe_library(const char *const *names) {
 
 static json_t *probe_cuda(const ctsc_environment *e) {
     static const char *const cublas[] = {"libcublasLt.so", "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", NULL};
-    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "devices", e->cuda_devices, "driver", probe_string(e->cuda_driver), "device",
+    static const char *const cudnn[] = {"libcudnn.so.9", NULL};
+    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "devices", e->cuda_devices, "driver", probe_string(e->cuda_driver), "device",
                      probe_string(e->cuda_device), "error", probe_string(e->cuda_error), "nvrtc", probe_string(e->nvrtc), "nvrtc_error",
-                     probe_string(e->nvrtc_error), "cublas", probe_library(cublas));
+                     probe_string(e->nvrtc_error), "cublas", probe_library(cublas), "cudnn", probe_library(cudnn));
 }
 
 static json_t *probe_cache(const ctsc_environment *e) {

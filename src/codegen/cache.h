@@ -16,11 +16,18 @@
 
 #include "codegen/nest.h"
 
+/* What kernel and caller tell each other while it runs (llvm_emit.c knows the layout). */
+typedef struct kernel_call {
+    int64_t fault;           /* the value of the fail that ended it */
+    bool (*stop)(void *ctx); /* true: end at the next watch. NULL: nobody asks */
+    void *ctx;
+} kernel_call;
+
 /* What a nest compiles to. buffers, ints, floats: the nest's parameters in the order they were added. [begin, end): a piece of
- * the parallel loop's range, ignored by nests without one. 0: done. Otherwise the code of the nest's fail, whose value is
- * in *fault then (it must not be NULL if the nest can fail). Any number of threads may call it at once. */
+ * the parallel loop's range, ignored by nests without one. call: NULL will do for a nest that neither fails nor is watched.
+ * 0: done. Otherwise the code of the nest's fail or watch. Any number of threads may call it at once. */
 typedef int64_t (*kernel_fn)(void *const *buffers, const int64_t *ints, const double *floats, int64_t begin, int64_t end,
-                             int64_t *fault);
+                             kernel_call *call);
 
 typedef enum kernel_origin { KERNEL_COMPILED, KERNEL_FROM_DISK } kernel_origin;
 

@@ -181,7 +181,8 @@ static void emit_stmt(gpu_state *e, nest_stmt *s) {
     case NEST_IF: emit_if(e, s); break;
     case NEST_BREAK: gpu_line(e, "break;"); break;
     case NEST_CONTINUE: gpu_line(e, "continue;"); break;
-    case NEST_FAIL: break; /* refused: gpu_note */
+    case NEST_FAIL:
+    case NEST_WATCH: break; /* refused: gpu_note */
     }
 }
 

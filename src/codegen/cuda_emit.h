@@ -27,14 +27,14 @@ typedef struct cuda_kernel_shape {
     int shared;      /* bytes of dynamic shared memory of a block */
 } cuda_kernel_shape;
 
-/* Appends the source of extern "C" __global__ void kernel(...). Fails with CTSC_UNSUPPORTED for nests that fail (NEST_FAIL): loops of programs stay on the host.
+/* Appends the source of extern "C" __global__ void kernel(...). Fails with CTSC_UNSUPPORTED for nests that fail or are watched: loops of programs stay on the host.
  * Verifies n first. */
 ctsc_status nest_emit_cuda(nest *n, strbuf *out, cuda_kernel_shape *shape, diag *d);
 
 /* Rounds of a vector loop that are made together if the elements accessed one after the other have `least` to `most` bytes. */
 int cuda_pack_width(size_t least, size_t most);
 
-/* Name, text pairs for #include, NULL-ended; live as long as the process. */
+/* Name, text pairs for #include, NULL-ended; live as long as the process. NULL without memory. */
 const char *const *cuda_emit_headers(void);
 
 #endif

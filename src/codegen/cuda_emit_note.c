@@ -76,7 +76,7 @@ static void note_block(note_state *s, const nest_block *b) {
         s->e->mark = nest_fresh_mark(s->e->n);
         if (t->kind == NEST_FOR) note_var(s, t->var);
         if (t->kind == NEST_DECLARE) s->e->vars[t->var->index].definition = t->value;
-        if (t->kind == NEST_FAIL) s->fails = true;
+        if (t->kind == NEST_FAIL || t->kind == NEST_WATCH) s->fails = true;
         note_expr(s, t->index, true);
         note_expr(s, t->begin, true);
         note_expr(s, t->end, true);

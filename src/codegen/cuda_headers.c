@@ -1,29 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_headers.c - the files that generated kernels include, as bytes in the library: NVRTC gets them by name and reads no
- * directories. Built from the project's root.
+ * cuda_headers.c - the files that generated kernels include, as texts in the library (base/embed.h): NVRTC gets them by name and reads no
+ * directories.
+ * Tests: tests/unit/test_cuda_emit.c
  */
+#include "base/embed.h"
 #include "codegen/cuda_emit.h"
 
-#define HEADER(symbol, file)                                                                                                                  \
-    __asm__(".section .rodata\n" #symbol ":\n.incbin \"src/" file "\"\n.byte 0\n.previous\n");                                                \
-    extern const char symbol[]
+#include <pthread.h>
 
-HEADER(cuda_header_ops, "ir/scalar_ops.h");
-HEADER(cuda_header_math, "ir/scalar_ops_math.h");
-HEADER(cuda_header_special, "ir/scalar_ops_special.h");
-HEADER(cuda_header_real, "ir/scalar_ops_real.h");
-HEADER(cuda_header_int, "ir/scalar_ops_int.h");
-HEADER(cuda_header_element, "tensor/element.h");
-HEADER(cuda_header_convert, "codegen/nest_convert.h");
-HEADER(cuda_header_nest, "codegen/nest_cuda.h");
-HEADER(cuda_header_stdint, "codegen/nvrtc_stdint.h");
+EMBED(header_ops, "src/ir/scalar_ops.h")
+EMBED(header_math, "src/ir/scalar_ops_math.h")
+EMBED(header_special, "src/ir/scalar_ops_special.h")
+EMBED(header_real, "src/ir/scalar_ops_real.h")
+EMBED(header_int, "src/ir/scalar_ops_int.h")
+EMBED(header_element, "src/tensor/element.h")
+EMBED(header_convert, "src/codegen/nest_convert.h")
+EMBED(header_nest, "src/codegen/nest_cuda.h")
+EMBED(header_stdint, "src/codegen/nvrtc_stdint.h")
+
+static const struct { const char *name; embedded *text; } header_rows[] = {
+    {"ir/scalar_ops.h", &header_ops},           {"ir/scalar_ops_math.h", &header_math}, {"ir/scalar_ops_special.h", &header_special},
+    {"ir/scalar_ops_real.h", &header_real},     {"ir/scalar_ops_int.h", &header_int},   {"tensor/element.h", &header_element},
+    {"codegen/nest_convert.h", &header_convert}, {"codegen/nest_cuda.h", &header_nest},  {"stdint.h", &header_stdint},
+};
+enum { HEADER_COUNT = sizeof header_rows / sizeof *header_rows };
 
 const char *const *cuda_emit_headers(void) {
-    static const char *const headers[] = {"ir/scalar_ops.h",         cuda_header_ops,     "ir/scalar_ops_math.h",   cuda_header_math,
-                                          "ir/scalar_ops_special.h", cuda_header_special, "ir/scalar_ops_real.h",   cuda_header_real,
-                                          "ir/scalar_ops_int.h",     cuda_header_int,     "tensor/element.h",       cuda_header_element,
-                                          "codegen/nest_convert.h",  cuda_header_convert, "codegen/nest_cuda.h",    cuda_header_nest,
-                                          "stdint.h",                cuda_header_stdint,  NULL};
-    return headers;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static const char *headers[2 * HEADER_COUNT + 1];
+    bool ok = true;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < HEADER_COUNT && ok; i++) {
+        size_t len;
+        headers[2 * i] = header_rows[i].name;
+        ok = (headers[2 * i + 1] = embedded_text(header_rows[i].text, &len)) != NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    return ok ? headers : NULL;
 }

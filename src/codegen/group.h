@@ -84,8 +84,12 @@ typedef struct group_fault {
     int nsizes;
     const int *sizes;
 } group_fault;
-/* The result of a kernel that finds numbers it was not made for: it has done nothing, the group is to be interpreted. */
-enum { GROUP_UNFIT = 1 };
+/* Results of kernels. */
+enum {
+    GROUP_UNFIT = 1,  /* these numbers are not what it was made for: it has done nothing, the group is to be interpreted */
+    GROUP_STOPPED,    /* the caller wanted no more of it (kernel_call.stop) */
+    GROUP_FIRST_FAULT
+};
 
 typedef struct group_plan {
     nest *nest;
@@ -116,7 +120,7 @@ typedef struct group_options {
  * only without memory. */
 ctsc_status group_lower(arena *a, const graph *g, const value *args, const group_options *options, group_plan **out, diag *d);
 
-/* Describes fault `code` (not GROUP_UNFIT) in d, as the interpreter would. slots: the values of p->slots. */
+/* Describes fault `code` (GROUP_FIRST_FAULT or more) in d, as the interpreter would. slots: the values of p->slots. */
 ctsc_status group_describe_fault(const group_plan *p, const int64_t *slots, int64_t code, int64_t fault, diag *d);
 
 /* Do these arguments fit the plan? If so, slots holds the values of p->slots.len slots. Quick and without allocations: runs at every call. */

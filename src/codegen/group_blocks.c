@@ -19,7 +19,7 @@
  *
  * On a GPU, a team makes each round: the reduced dims are one loop, of which each round has a piece of BLOCKS_TEAM_SIZE; the threads of the team sum
  * little each, so that no sums of blocks are made in between.
- * Tests: tests/unit/test_group.c, tests/unit/test_fused.c, tests/unit/test_cuda_emit.c
+ * Tests: tests/unit/test_group.c, tests/unit/test_group_blocks.c, tests/unit/test_cuda_emit.c
  */
 #include "codegen/group_internal.h"
 

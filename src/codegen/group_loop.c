@@ -127,7 +127,7 @@ int64_t loop_fault(loop_state *s, const node *n, const char *message, int nsizes
     int *slots = arena_array(s->a, int, nsizes + 1);
     for (int i = 0; i < nsizes; i++)
         if ((slots[i] = loop_slot(s, sizes[i])) < 0) return 0;
-    group_fault f = {.code = GROUP_UNFIT + 1 + (int64_t)s->p->faults.len, .message = arena_strdup(s->a, message), .range = n->range, .call = n->call,
+    group_fault f = {.code = GROUP_FIRST_FAULT + (int64_t)s->p->faults.len, .message = arena_strdup(s->a, message), .range = n->range, .call = n->call,
                      .nsizes = nsizes, .sizes = slots};
     return avec_push(s->a, &s->p->faults, f) ? f.code : 0;
 }

@@ -14,6 +14,13 @@
  *
  * Branches assign to variables declared in front of them; their types are known when the first branch has been lowered, so the declarations
  * are completed then.
+ * Watching. A loop can go on for hours, so kernels ask now and then whether they should: a loop around other loops and a `while` in each round, the
+ * innermost counted loops after so many rounds, from a loop around them, so that they stay what LLVM knows how to optimise:
+ *
+ *     for (w = 0; w < n; w += 1024) {
+ *         if (w > 0) watch(stopped);
+ *         for (i = w; i < (n - w > 1024 ? w + 1024 : n); i += 1) ...
+ *     }
  * Tests: tests/unit/test_group_loop.c
  */
 #include "codegen/group_loop.h"
@@ -252,7 +259,7 @@ typedef struct flow_loop {
     const node *n;
     const block *body;
     int count;
-    bool counted;
+    bool counted, strips; /* strips: two loops were opened */
     nest_expr *trip, *round, *go; /* round, go: variables of a while */
     loop_carried carried[LOOP_MAX_CARRIED];
     loop_bound low[LOOP_MAX_CARRIED], high[LOOP_MAX_CARRIED];
@@ -326,11 +333,39 @@ static void flow_round_number(loop_state *s, flow_loop *f, nest_expr *i) {
     loop_set(s, f->body->params.data[0], x);
 }
 
+enum { FLOW_STRIP = 1024 }; /* rounds */
+
+static bool flow_holds_loop(const block *b) {
+    for (const node *n = b->first; n; n = n->next) {
+        if (n->kind == N_LOOP) return true;
+        for (size_t i = 0; i < n->blocks.len; i++)
+            if (flow_holds_loop(n->blocks.data[i])) return true;
+    }
+    return false;
+}
+
+static void flow_open_counted(loop_state *s, flow_loop *f) {
+    nest *n = s->n;
+    nest_expr *begin = nest_int(n, 0), *end = f->trip;
+    const char *name = f->body->params.data[0]->name;
+    bool inner = !flow_holds_loop(f->body);
+    f->strips = inner && !(f->trip->op == NEST_CONST && f->trip->u.i <= FLOW_STRIP);
+    if (f->strips) {
+        nest_expr *strip = nest_int(n, FLOW_STRIP), *w = nest_for_step(n, "w", begin, end, FLOW_STRIP, 0);
+        nest_if(n, nest_binary(n, NEST_GT, w, begin));
+        nest_watch(n, GROUP_STOPPED);
+        nest_end(n);
+        begin = w;
+        end = nest_select(n, nest_binary(n, NEST_GT, nest_binary(n, NEST_SUB, f->trip, w), strip), nest_add(n, w, strip), f->trip);
+    }
+    flow_round_number(s, f, nest_for(n, name[0] ? name : "i", begin, end, 0));
+    if (!inner) nest_watch(n, GROUP_STOPPED);
+}
+
 static bool flow_open(loop_state *s, flow_loop *f) {
     nest_expr *zero = nest_int(s->n, 0);
     if (f->counted) {
-        const ir_value *param = f->body->params.data[0];
-        flow_round_number(s, f, nest_for(s->n, param->name[0] ? param->name : "i", zero, f->trip, 0));
+        flow_open_counted(s, f);
         return true;
     }
     const loop_value *go = loop_input(s, f->n, 1);
@@ -339,6 +374,7 @@ static bool flow_open(loop_state *s, flow_loop *f) {
     f->go = nest_variable(s->n, "go", go->e);
     if (!endless || f->body->params.data[0]->uses.len) f->round = nest_variable(s->n, "round", zero);
     nest_while(s->n, endless ? f->go : nest_binary(s->n, NEST_AND, f->go, nest_binary(s->n, NEST_LT, f->round, f->trip)));
+    nest_watch(s->n, GROUP_STOPPED);
     if (f->round) flow_round_number(s, f, nest_let(s->n, "round", f->round));
     return true;
 }
@@ -349,6 +385,7 @@ static bool flow_close(loop_state *s, flow_loop *f) {
     if (!f->counted) nest_set(s->n, f->go, go->e);
     if (f->round) nest_set(s->n, f->round, nest_add(s->n, f->round, nest_int(s->n, 1)));
     nest_end(s->n);
+    if (f->strips) nest_end(s->n);
     return true;
 }
 

@@ -30,19 +30,27 @@ enum {
     ROWS_LONG = 32 * 1024,  /* longer than this, are better shared by blocks */
 };
 
+/* Of the phases that read inputs, the one that computes most: it fetches the next row, since the first phase would do nothing but wait
+ * for it. That is where values are made that are worth storing, or else the last. */
+static bool rows_is_ahead(const group_phases *f, int phase) {
+    int most = f->nstored ? f->stored[0].kept->t->depth + 1 : f->last;
+    return phase == most;
+}
+
 /* The loops over a row; the innermost is the vector one. start: where its block of ROWS_BLOCK begins; NULL: all of it.
  * Gives how many loops were opened. */
-static int rows_open(group_phases *f, nest_expr *start) {
+static int rows_open(group_phases *f, int phase, nest_expr *start) {
     nest *n = f->s->l.n;
     if (f->s->target == GROUP_CUDA) return group_phases_open_flat(f, lazy_zero(&f->s->l), group_phases_width(f));
     nest_expr *zero = lazy_zero(&f->s->l);
+    unsigned flags = NEST_VECTOR | (start || !rows_is_ahead(f, phase) ? 0 : NEST_AHEAD);
     for (int d = 0; d < f->ndim; d++)
         if (f->mask[d]) f->index[d] = zero;
     for (int k = 0; k < f->nreduced; k++) {
         bool inner = k == f->nreduced - 1;
         nest_expr *end = f->reduced[k].extent;
         if (inner && start) end = nest_binary(n, NEST_MIN, end, nest_add(n, start, nest_int(n, ROWS_BLOCK)));
-        f->index[f->reduced[k].last] = nest_for(n, "c", inner && start ? start : zero, end, inner ? NEST_VECTOR : 0);
+        f->index[f->reduced[k].last] = nest_for(n, "c", inner && start ? start : zero, end, inner ? flags : 0);
     }
     return f->nreduced;
 }
@@ -58,7 +66,7 @@ typedef struct rows_sum {
 } rows_sum;
 
 static void rows_accumulate(group_phases *f, int phase, nest_expr *start, rows_sum *sums, int nsums) {
-    int loops = rows_open(f, start);
+    int loops = rows_open(f, phase, start);
     group_phases_use(f, phase);
     for (int i = 0; i < nsums; i++)
         nest_accumulate(f->s->l.n, sums[i].value, sums[i].r->acc, lazy_at(&f->s->l, sums[i].r->src, f->index));
@@ -126,7 +134,7 @@ static void rows_last_phase(group_phases *f) {
     bool any = false;
     for (int i = 0; i < s->noutputs; i++) any |= f->full[i];
     if (any) {
-        int loops = rows_open(f, NULL);
+        int loops = rows_open(f, f->last, NULL);
         group_phases_use(f, f->last);
         for (int i = 0; i < s->noutputs; i++)
             if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));

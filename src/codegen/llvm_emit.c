@@ -47,6 +47,7 @@ typedef struct emit_state {
     int ngroups, access;          /* access: the metadata node that accesses carry, -1: none */
     int scope_sets, weights;      /* first node of the alias scope sets; branch weights; -1: not made */
     bool ended;                   /* the current block has its terminator */
+    bool watches;                 /* %stop and %ctx are used */
     const char *fast, *fast_sum;  /* "contract " or "": arithmetic; accumulations */
     const nest_expr *product;     /* the product that is being accumulated */
     char calls[EMIT_MAX_CALLS][192];
@@ -419,11 +420,13 @@ static void emit_block(emit_state *e, const nest_block *b);
 /* The node that ends the latch: what the loop's flags promise. */
 static int emit_loop_node(emit_state *e, const nest_stmt *s) {
     if (!(s->flags & (NEST_VECTOR | NEST_UNROLL))) return -1;
-    int extra[2] = {0}, n = 0;
+    int extra[3] = {0}, n = 0;
     if (s->flags & NEST_VECTOR)
         extra[n++] = emit_node(e, "!{!\"llvm.loop.parallel_accesses\", !%d}", e->groups[e->ngroups - 1]);
     if (s->flags & NEST_UNROLL) extra[n++] = emit_node(e, "!{!\"llvm.loop.unroll.full\"}");
+    if (s->flags & NEST_AHEAD) extra[n++] = emit_node(e, "!{!\"ctsc.ahead\"}");
     int self = e->nodes;
+    if (n == 3) return emit_node(e, "distinct !{!%d, !%d, !%d, !%d}", self, extra[0], extra[1], extra[2]);
     if (n == 2) return emit_node(e, "distinct !{!%d, !%d, !%d}", self, extra[0], extra[1]);
     return emit_node(e, "distinct !{!%d, !%d}", self, extra[0]);
 }
@@ -531,6 +534,24 @@ static void emit_if(emit_state *e, nest_stmt *s) {
     emit_label(e, "done", label);
 }
 
+/* To LLVM the question changes nothing but itself: what the kernel holds in registers stays there. */
+static void emit_watch(emit_state *e, const nest_stmt *s) {
+    int label = e->labels++;
+    emit_value stop = emit_temp(e), asked = emit_temp(e), ctx = emit_temp(e), end = emit_temp(e);
+    e->watches = true;
+    if (e->weights < 0) e->weights = emit_node(e, "!{!\"branch_weights\", i32 1, i32 100000}");
+    emit_line(e, "%s = load ptr, ptr %%stop", stop.s);
+    emit_line(e, "%s = icmp ne ptr %s, null", asked.s, stop.s);
+    emit_line(e, "br i1 %s, label %%ask%d, label %%done%d, !prof !%d", asked.s, label, label, e->weights);
+    emit_label(e, "ask", label);
+    emit_line(e, "%s = load ptr, ptr %%ctx", ctx.s);
+    emit_line(e, "%s = call zeroext i1 %s(ptr %s) nounwind memory(inaccessiblemem: readwrite)", end.s, stop.s, ctx.s);
+    emit_line(e, "br i1 %s, label %%stopped%d, label %%done%d, !prof !%d", end.s, label, label, e->weights);
+    emit_label(e, "stopped", label);
+    emit_line(e, "ret i64 %lld", (long long)s->code);
+    emit_label(e, "done", label);
+}
+
 static void emit_accumulate(emit_state *e, nest_stmt *s) {
     nest_type t = s->var->type;
     e->product = s->value->op == NEST_MUL ? s->value : NULL;
@@ -576,10 +597,11 @@ static void emit_stmt(emit_state *e, nest_stmt *s) {
     case NEST_CONTINUE: emit_jump(e, "latch", e->loops[e->nloops - 1].label); break;
     case NEST_FAIL:
         v = emit_expr(e, s->value);
-        emit_line(e, "store i64 %s, ptr %%fault", v.s);
+        emit_line(e, "store i64 %s, ptr %%call", v.s);
         emit_line(e, "ret i64 %lld", (long long)s->code);
         e->ended = true;
         break;
+    case NEST_WATCH: emit_watch(e, s); break;
     }
 }
 
@@ -600,6 +622,10 @@ static void emit_inputs(emit_state *e) {
                       rows[k].array, i);
             emit_line(e, "%%%s%d = load %s, ptr %%p%s%d", rows[k].prefix, i, rows[k].type, rows[k].prefix, i);
         }
+    if (e->watches) { /* kernel_call's fields */
+        emit_line(e, "%%stop = getelementptr inbounds i64, ptr %%call, i64 1");
+        emit_line(e, "%%ctx = getelementptr inbounds i64, ptr %%call, i64 2");
+    }
     for (int i = 0; i < e->n->nlocals; i++) {
         const nest_buffer *b = e->n->locals[i];
         emit_line(e, "%%l%d = alloca [%lld x %s], align 64", i, (long long)b->length,
@@ -618,7 +644,7 @@ static void emit_module(emit_state *e, strbuf *out) {
     sb_printf(out,
               "; %s\ndefine i64 @kernel(ptr noalias readonly %%buffers, ptr noalias readonly %%ints, ptr "
               "noalias readonly %%floats, "
-              "i64 %%begin, i64 %%end, ptr noalias %%fault) #0 {\nentry:\n",
+              "i64 %%begin, i64 %%end, ptr noalias %%call) #0 {\nentry:\n",
               e->n->name);
     sb_puts(out, sb_str(&inputs));
     sb_puts(out, sb_str(&e->entry));

@@ -208,6 +208,59 @@ static bool jit_optimise(LLVMModuleRef m, LLVMTargetMachineRef machine, jit_erro
     return false;
 }
 
+/* ---- reading ahead ---------------------------------------------------------------------- */
+
+/* A processor's own prefetching ends with the page, and it has nothing to do while a row is computed with. Loops with the property
+ * "ctsc.ahead" fetch what lies this far behind what they load: a row of 1024 floats, several shorter ones. Added once the loops are
+ * vector loops, which a call would keep them from becoming. */
+enum { JIT_AHEAD = 4096, JIT_LINE = 64 };
+
+static bool jit_loop_has(LLVMValueRef branch, unsigned kind, const char *property) {
+    LLVMValueRef node = LLVMGetMetadata(branch, kind), operands[8], name;
+    unsigned n = node ? (unsigned)LLVMGetMDNodeNumOperands(node) : 0, len;
+    if (n > sizeof operands / sizeof *operands) return false;
+    if (n) LLVMGetMDNodeOperands(node, operands);
+    for (unsigned i = 1; i < n; i++) { /* the first is the node itself */
+        if (LLVMGetMDNodeNumOperands(operands[i]) != 1) continue;
+        LLVMGetMDNodeOperands(operands[i], &name);
+        const char *text = LLVMGetMDString(name, &len);
+        if (text && len == strlen(property) && memcmp(text, property, len) == 0) return true;
+    }
+    return false;
+}
+
+/* A vector that begins a cache line, if the vectors of the loop do: those behind it have its address plus a constant. */
+static bool jit_begins_line(LLVMValueRef load, LLVMTargetDataRef layout) {
+    LLVMValueRef at = LLVMGetOperand(load, 0);
+    if (LLVMGetTypeKind(LLVMTypeOf(load)) != LLVMVectorTypeKind) return false;
+    if (!LLVMIsAGetElementPtrInst(at) || !LLVMIsAGetElementPtrInst(LLVMGetOperand(at, 0))) return true;
+    LLVMValueRef step = LLVMGetOperand(at, 1);
+    if (!LLVMIsAConstantInt(step)) return true;
+    return LLVMConstIntGetSExtValue(step) * (long long)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(at)) % JIT_LINE == 0;
+}
+
+static void jit_read_ahead(LLVMValueRef kernel, LLVMTargetDataRef layout) {
+    LLVMModuleRef m = LLVMGetGlobalParent(kernel);
+    LLVMContextRef context = LLVMGetModuleContext(m);
+    LLVMTypeRef byte = LLVMInt8TypeInContext(context), word = LLVMInt32TypeInContext(context);
+    LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0);
+    LLVMValueRef far = LLVMConstInt(word, JIT_AHEAD, 0), one = LLVMConstInt(word, 1, 0), near = LLVMConstInt(word, 3, 0);
+    unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", 13), kind = LLVMGetMDKindIDInContext(context, "llvm.loop", 9);
+    LLVMTypeRef type = LLVMIntrinsicGetType(context, id, &pointer, 1);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(context);
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(kernel); block; block = LLVMGetNextBasicBlock(block)) {
+        if (!jit_loop_has(LLVMGetBasicBlockTerminator(block), kind, "ctsc.ahead")) continue;
+        for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
+            if (!LLVMIsALoadInst(i) || !jit_begins_line(i, layout)) continue;
+            LLVMPositionBuilderBefore(b, i);
+            LLVMValueRef at = LLVMBuildGEP2(b, byte, LLVMGetOperand(i, 0), &far, 1, "");
+            LLVMValueRef args[] = {at, LLVMConstNull(word), near, one}; /* to read; into all caches; data */
+            LLVMBuildCall2(b, type, LLVMGetIntrinsicDeclaration(m, id, &pointer, 1), args, 4, "");
+        }
+    }
+    LLVMDisposeBuilder(b);
+}
+
 static bool jit_output_copy(const char *bytes, size_t size, void **data, size_t *out, jit_error *error) {
     char *copy = malloc(size + 1);
     if (!copy) return jit_fail(error, "out of memory", NULL);
@@ -259,7 +312,9 @@ static bool jit_build(LLVMModuleRef m, LLVMTargetMachineRef machine, const char 
     if (jit_has_calls(m) && !jit_link_scalars(m, error)) return false;
     LLVMSetValueName2(kernel, symbol, strlen(symbol));
     jit_adopt(m, kernel);
-    return jit_optimise(m, machine, error);
+    if (!jit_optimise(m, machine, error)) return false;
+    jit_read_ahead(kernel, LLVMGetModuleDataLayout(m));
+    return true;
 }
 
 static bool jit_compile(const char *ir, size_t len, const jit_cpu *cpu, const char *symbol, jit_output want,

@@ -292,6 +292,9 @@ void nest_fail(nest *n, int64_t code, nest_expr *value) {
     s->code = code;
     s->value = value;
 }
+void nest_watch(nest *n, int64_t code) {
+    nest_append(n, NEST_WATCH)->code = code;
+}
 void nest_require(nest *n, nest_expr *condition, int64_t code, nest_expr *value) {
     nest_if(n, nest_unary(n, NEST_NOT, condition));
     if (n->nopen) n->open[n->nopen - 1]->unlikely = true;
@@ -439,6 +442,9 @@ static ctsc_status verify_stmt(verify_state *v, nest_stmt *s) {
         if (v->vectors) return verify_fail(v, "a vector loop cannot fail", NULL);
         if (s->next) return verify_fail(v, "statements after fail", NULL);
         return verify_typed(v, s->value, NEST_I64);
+    case NEST_WATCH:
+        if (s->code <= 0) return verify_fail(v, "an error code must be positive", NULL);
+        return v->vectors || v->parallels ? verify_fail(v, "vector and parallel loops cannot be watched", NULL) : CTSC_OK;
     }
     return verify_fail(v, "an unknown statement", NULL);
 }

@@ -35,8 +35,10 @@
  *      parallel  iterations are independent, and the kernel's arguments begin and end replace the bounds: the
  *                caller cuts [begin, end) into pieces. At most one, at the top, step 1, only lets before it and nothing after.
  *      unroll    constant bounds: no loop remains.
+ *      ahead     a vector loop over a row: what it reads is fetched for the rows that follow, while there is something to compute.
  * 7. A restrict buffer shares no byte with another buffer, unless neither of the two is written.
  * 8. fail(code, value) ends the kernel: it returns code (> 0) and stores value through its argument `fault`.
+ *    watch(code) asks the caller whether the kernel is to go on (kernel_call.stop); if not, it ends with code.
  * 9. A nest with a team: on a GPU nest->team threads take a round of the parallel loop together (cuda_emit.h). Then each vector loop that is
  *    not inside another one may be cut between them anywhere, and what it stores is read only by later loops. A local buffer belongs to
  *    the round. Nothing is accumulated in a variable from outside such a loop in two ways.
@@ -175,10 +177,11 @@ typedef enum nest_stmt_kind {
     NEST_IF,
     NEST_BREAK,
     NEST_CONTINUE,
-    NEST_FAIL
+    NEST_FAIL,
+    NEST_WATCH
 } nest_stmt_kind;
 
-enum { NEST_VECTOR = 1, NEST_PARALLEL = 2, NEST_UNROLL = 4 };
+enum { NEST_VECTOR = 1, NEST_PARALLEL = 2, NEST_UNROLL = 4, NEST_AHEAD = 8 };
 
 typedef struct nest_block {
     struct nest_stmt *first, *last;
@@ -192,7 +195,7 @@ typedef struct nest_stmt {
     nest_expr *value;       /* DECLARE, SET, ACCUMULATE, STORE, WHILE, IF, FAIL */
     nest_expr *begin, *end; /* FOR */
     int64_t step;           /* FOR */
-    int64_t code;           /* FAIL */
+    int64_t code;           /* FAIL, WATCH */
     unsigned flags;         /* FOR */
     bool unlikely;          /* IF */
     nest_acc acc;
@@ -267,6 +270,7 @@ void nest_end(nest *n);
 void nest_break(nest *n);
 void nest_continue(nest *n);
 void nest_fail(nest *n, int64_t code, nest_expr *value);
+void nest_watch(nest *n, int64_t code);
 /* if (!condition) fail(code, value), expected not to happen. */
 void nest_require(nest *n, nest_expr *condition, int64_t code, nest_expr *value);
 

@@ -159,8 +159,9 @@ static void print_block(print_state *p, const nest_block *b) {
             print_expr(p, s->value, true);
             break;
         case NEST_FOR:
-            sb_printf(p->out, "%s%s%sfor (", s->flags & NEST_PARALLEL ? "parallel " : "",
-                      s->flags & NEST_VECTOR ? "vector " : "", s->flags & NEST_UNROLL ? "unroll " : "");
+            sb_printf(p->out, "%s%s%s%sfor (", s->flags & NEST_PARALLEL ? "parallel " : "",
+                      s->flags & NEST_VECTOR ? "vector " : "", s->flags & NEST_UNROLL ? "unroll " : "",
+                      s->flags & NEST_AHEAD ? "ahead " : "");
             print_var(p, s->var);
             sb_puts(p->out, " = ");
             print_expr(p, s->begin, true);
@@ -186,6 +187,7 @@ static void print_block(print_state *p, const nest_block *b) {
             print_expr(p, s->value, true);
             sb_putc(p->out, ')');
             break;
+        case NEST_WATCH: sb_printf(p->out, "watch(%lld)", (long long)s->code); break;
         }
         if (s->kind == NEST_FOR || s->kind == NEST_WHILE || s->kind == NEST_IF) {
             sb_puts(p->out, " {\n");

@@ -22,6 +22,7 @@ typedef struct CUevent_st *CUevent;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
 
 enum {
@@ -69,6 +70,13 @@ enum {
     CU_STREAM_CAPTURE_MODE_RELAXED = 2,
 };
 
+/* CUDA_KERNEL_NODE_PARAMS of CUDA 11. */
+typedef struct cuda_kernel_node {
+    CUfunction function;
+    unsigned grid[3], block[3], shared;
+    void **params, **extra;
+} cuda_kernel_node;
+
 /* cuLaunchKernel's `extra`: a list of these and their values. */
 #define CU_LAUNCH_PARAM_END ((void *)0)
 #define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)1)
@@ -113,8 +121,12 @@ enum {
        unsigned block_z, unsigned shared, CUstream stream, void **params, void **extra))                                       \
     F(cuStreamBeginCapture, cuStreamBeginCapture_v2, (CUstream stream, int mode))                                              \
     F(cuStreamEndCapture, cuStreamEndCapture, (CUstream stream, CUgraph * graph))                                              \
+    F(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2,                                                                       \
+      (CUstream stream, int *status, unsigned long long *id, CUgraph *graph, const CUgraphNode **nodes, size_t *count))        \
     F(cuGraphInstantiate, cuGraphInstantiateWithFlags, (CUgraphExec * exec, CUgraph graph, unsigned long long flags))          \
     F(cuGraphLaunch, cuGraphLaunch, (CUgraphExec exec, CUstream stream))                                                       \
+    F(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams,                                                          \
+      (CUgraphExec exec, CUgraphNode node, const cuda_kernel_node *params))                                                    \
     F(cuGraphExecDestroy, cuGraphExecDestroy, (CUgraphExec exec))                                                              \
     F(cuGraphDestroy, cuGraphDestroy, (CUgraph graph))
 

@@ -7,6 +7,7 @@
  * Tests: tests/unit/test_cuda_device.c
  */
 #include "cuda/cuda_internal.h"
+#include "cuda/notes_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,6 @@ ctsc_status cuda_lock(cuda *c, diag *d) {
     ctsc_status st = cuda_enter(c, d);
     if (st != CTSC_OK) return st;
     pthread_mutex_lock(&c->lock);
-    while (c->recording && !pthread_equal(c->recorder, pthread_self())) pthread_cond_wait(&c->recorded, &c->lock);
     return CTSC_OK;
 }
 
@@ -72,17 +72,15 @@ void cuda_unlock(cuda *c) {
     pthread_mutex_unlock(&c->lock);
 }
 
-/* An event behind all that was asked for so far: unlike the stream, it may be waited for while another thread records. */
+/* An event behind all that was asked for so far: unlike the stream, it is reached whatever other threads ask for meanwhile. */
 static ctsc_status context_mark(cuda *c, diag *d, CUevent *out) {
     CUevent event = NULL;
-    ctsc_status st = cuda_lock(c, d);
+    ctsc_status st = cuda_notes_refuse(d, "waiting for the device");
+    if (st == CTSC_OK) st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
-    st = cuda_refuse_recording(c, d, "waiting for the device");
-    if (st == CTSC_OK) {
-        CUresult r = c->driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
-        if (r == CUDA_SUCCESS) r = c->driver->cuEventRecord(event, c->stream);
-        if (r != CUDA_SUCCESS) st = cuda_fail(c, d, r, "cuEventRecord");
-    }
+    CUresult r = c->driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    if (r == CUDA_SUCCESS) r = c->driver->cuEventRecord(event, c->stream);
+    if (r != CUDA_SUCCESS) st = cuda_fail(c, d, r, "cuEventRecord");
     cuda_unlock(c);
     if (st == CTSC_OK) *out = event;
     else if (event) c->driver->cuEventDestroy(event);
@@ -98,8 +96,13 @@ ctsc_status cuda_wait(cuda *c, diag *d) {
     return r == CUDA_SUCCESS ? CTSC_OK : cuda_fail(c, d, r, "cuEventSynchronize");
 }
 
-void *cuda_stream(cuda *c) {
-    return c->stream;
+ctsc_status cuda_call(cuda *c, diag *d, cuda_call_fn fn, const void *params, size_t nbytes) {
+    if (cuda_noting) return cuda_notes_add(c, d, (note){.kind = NOTE_CALL, .fn = fn}, params, nbytes);
+    ctsc_status st = cuda_lock(c, d);
+    if (st != CTSC_OK) return st;
+    st = fn(d, c->stream, params);
+    cuda_unlock(c);
+    return st;
 }
 
 /* ---- devices ---------------------------------------------------------------------------------- */
@@ -180,7 +183,6 @@ static ctsc_status context_new(diag *d, const cuda_driver *driver, int index, cu
         return st;
     }
     pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->recorded, NULL);
     memory_init(&c->memory);
     programs_init(&c->programs);
     *out = c;

@@ -15,7 +15,8 @@
  * then, each later call says so, and the host's side of the process goes on.
  *
  * Files: library.c, the functions of the driver and NVRTC; context.c, devices and errors; memory.c, the caching allocator; staging.c, copies;
- * program.c, source to loaded kernels, with the cache of images on disk; replay.c, calls recorded once and launched as a whole (replay.h).
+ * program.c, source to loaded kernels, with the cache of images on disk; notes.c and replay.c, calls that are noted once and then asked for as a
+ * whole (replay.h).
  * All functions are thread-safe. Tests: tests/unit/test_cuda_*.c, on a simulated device (tests/cuda/sim), so on any machine.
  */
 #ifndef CTSC_CUDA_CUDA_H
@@ -114,8 +115,11 @@ cuda_program_stats cuda_get_program_stats(cuda *c);
 
 /* ---- for other libraries of CUDA (cuBLASLt, cuDNN) ------------------------------------------------ */
 
-void *cuda_stream(cuda *c); /* CUstream */
 /* Makes the device's context the calling thread's, as they expect it. */
 ctsc_status cuda_enter(cuda *c, diag *d);
+/* Asks for what they do in the device's order: fn is called with the stream (a CUstream) and must ask nothing else of this layer. It is called now, or, where
+ * the call is noted (notes.h), once for each time it is done again. params: nbytes of it, copied, with addresses at multiples of 8. */
+typedef ctsc_status (*cuda_call_fn)(diag *d, void *stream, const void *params);
+ctsc_status cuda_call(cuda *c, diag *d, cuda_call_fn fn, const void *params, size_t nbytes);
 
 #endif

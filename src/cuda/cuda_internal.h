@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "cuda/cuda.h"
 #include "cuda/library.h"
+#include "cuda/replay.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,16 +25,10 @@ enum {
 
 typedef struct memory_block memory_block;
 
-/* Free blocks by size. There is one that all calls share, and one per recording (replay.c), whose blocks nobody else gets. */
-typedef struct memory_pool {
-    memory_block *bins[MEMORY_KINDS][MEMORY_BINS];
-    uint64_t used[MEMORY_KINDS][MEMORY_BINS / 64]; /* a bit per bin that is not empty */
-} memory_pool;
-
 typedef struct memory {
-    memory_pool shared;
-    memory_pool *private_pool; /* of the recording that is under way, or NULL */
-    memory_block **live;       /* hash table of the blocks that are handed out, by address */
+    memory_block *bins[MEMORY_KINDS][MEMORY_BINS]; /* free blocks by size */
+    uint64_t used[MEMORY_KINDS][MEMORY_BINS / 64]; /* a bit per bin that is not empty */
+    memory_block **live;                           /* hash table of the blocks that are handed out, by address */
     size_t live_cap, live_count;
     memory_block *spare; /* descriptions of blocks that are no more */
     size_t limit;
@@ -42,8 +37,9 @@ typedef struct memory {
 } memory;
 
 void memory_init(memory *m);
-/* p's blocks return to the shared pool, and those handed out will when they are freed. With the lock held. */
-void memory_dissolve(memory *m, memory_pool *p);
+/* With the lock held: a block; its way back, false if there is none at p. */
+ctsc_status memory_get(cuda *c, diag *d, size_t nbytes, void **out);
+bool memory_give_back(cuda *c, void *p);
 
 /* ---- staging.c: pinned host memory that bytes go through ---- */
 
@@ -74,6 +70,16 @@ typedef struct programs {
 
 void programs_init(programs *p);
 
+/* ---- replay.c ---- */
+
+typedef struct replays {
+    struct cuda_replay *first; /* all of the device */
+    cuda_replay_stats stats;
+} replays;
+
+/* With the lock held, and nothing left to do for the device: gives back the memory that replays keep for their next play. */
+void replays_shrink(cuda *c);
+
 /* ---- context.c ---- */
 
 struct cuda {
@@ -86,22 +92,22 @@ struct cuda {
     atomic_int broken; /* a CUresult after which the context is of no use, or 0 */
 
     pthread_mutex_t lock; /* of the stream's order and of what follows */
-    pthread_cond_t recorded;
-    struct cuda_replay *recording; /* being made, by `recorder` alone */
-    pthread_t recorder;
     memory memory;
     staging staging;
+    replays replays;
     int64_t launches;
 
     programs programs;
 };
 
-/* Enters the context and takes the device's lock, once no other thread records. Fails, without the lock, if the device is of no use. */
+/* Enters the context and takes the device's lock. Fails, without the lock, if the device is of no use. */
 ctsc_status cuda_lock(cuda *c, diag *d);
 void cuda_unlock(cuda *c);
 /* Describes a failed call of the driver; remembers errors after which the device is of no use. r: not CUDA_SUCCESS. */
 ctsc_status cuda_fail(cuda *c, diag *d, CUresult r, const char *what);
-/* While the calling thread records: that `what` cannot be part of a recording (replay.h). Else CTSC_OK. With the lock held. */
-ctsc_status cuda_refuse_recording(cuda *c, diag *d, const char *what);
+/* cuda_launch with the lock held, without counting, of what has been checked. */
+ctsc_status program_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *s, const void *params, size_t nbytes);
+/* The driver's function of k. */
+CUfunction program_function(const cuda_kernel *k);
 
 #endif

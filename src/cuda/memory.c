@@ -17,12 +17,13 @@
  * With CTSC_CUDA_MEMORY_CACHE=0 in the environment each block is a segment, of the very size that was asked for, and returns to the driver when it is freed: slow,
  * but then tools that watch the driver's allocations (compute-sanitizer, tests/cuda/sim) see what a kernel does beside its tensors.
  *
- * A recording has bins of its own: the blocks that its calls use keep their addresses and belong to it alone until it is dissolved.
+ * A thread that takes notes of a call (notes.h) gets addresses that are made up.
  *
- * Invariants: no two neighbours are free and of one pool. live has exactly the blocks that are handed out. stats.reserved is the sum of the segments.
+ * Invariants: no two neighbours are free. live has exactly the blocks that are handed out. stats.reserved is the sum of the segments.
  * Tests: tests/unit/test_cuda_device.c
  */
 #include "cuda/cuda_internal.h"
+#include "cuda/notes_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,6 @@ struct memory_block {
     size_t size;
     memory_block *before, *after;      /* neighbours in the segment, by address */
     memory_block *bin_before, *bin_next; /* while free; bin_next also links live blocks of a bucket, and spare ones */
-    memory_pool *pool;                 /* where it is, or goes when it is freed */
     bool free, large;
 };
 
@@ -75,24 +75,24 @@ static unsigned memory_bin(size_t size) {
     return 16 * (log - 3) + (unsigned)((units >> (log - 4)) & 15);
 }
 
-static void memory_put(memory_block *b) {
+static void memory_put(memory *m, memory_block *b) {
     unsigned bin = memory_bin(b->size);
-    memory_block **head = &b->pool->bins[b->large][bin];
+    memory_block **head = &m->bins[b->large][bin];
     b->free = true;
     b->bin_before = NULL;
     b->bin_next = *head;
     if (*head) (*head)->bin_before = b;
     *head = b;
-    b->pool->used[b->large][bin / 64] |= (uint64_t)1 << (bin % 64);
+    m->used[b->large][bin / 64] |= (uint64_t)1 << (bin % 64);
 }
 
-static void memory_pull(memory_block *b) {
+static void memory_pull(memory *m, memory_block *b) {
     unsigned bin = memory_bin(b->size);
-    memory_block **head = &b->pool->bins[b->large][bin];
+    memory_block **head = &m->bins[b->large][bin];
     if (b->bin_before) b->bin_before->bin_next = b->bin_next;
     else *head = b->bin_next;
     if (b->bin_next) b->bin_next->bin_before = b->bin_before;
-    if (!*head) b->pool->used[b->large][bin / 64] &= ~((uint64_t)1 << (bin % 64));
+    if (!*head) m->used[b->large][bin / 64] &= ~((uint64_t)1 << (bin % 64));
     b->free = false;
 }
 
@@ -107,15 +107,15 @@ static memory_block *memory_best(memory_block *b, size_t size) {
     return best;
 }
 
-static memory_block *memory_find(const memory_pool *p, bool large, size_t size) {
+static memory_block *memory_find(const memory *m, bool large, size_t size) {
     unsigned bin = memory_bin(size);
-    memory_block *b = memory_best(p->bins[large][bin], size);
+    memory_block *b = memory_best(m->bins[large][bin], size);
     if (b) return b;
     unsigned word = ++bin / 64;
     if (word >= MEMORY_BINS / 64) return NULL;
-    uint64_t bits = p->used[large][word] & (~(uint64_t)0 << (bin % 64));
-    while (!bits && ++word < MEMORY_BINS / 64) bits = p->used[large][word];
-    return bits ? memory_best(p->bins[large][64 * word + (unsigned)__builtin_ctzll(bits)], size) : NULL;
+    uint64_t bits = m->used[large][word] & (~(uint64_t)0 << (bin % 64));
+    while (!bits && ++word < MEMORY_BINS / 64) bits = m->used[large][word];
+    return bits ? memory_best(m->bins[large][64 * word + (unsigned)__builtin_ctzll(bits)], size) : NULL;
 }
 
 /* Cuts b, which is in no bin, down to size. Without memory for a description it stays as it is. */
@@ -123,11 +123,11 @@ static void memory_split(memory *m, memory_block *b, size_t size) {
     size_t rest = b->size - size;
     memory_block *r = rest >= MEMORY_UNIT && (!b->large || rest > memory_small) ? memory_describe(m) : NULL;
     if (!r) return;
-    *r = (memory_block){.start = b->start + size, .size = rest, .before = b, .after = b->after, .pool = b->pool, .large = b->large};
+    *r = (memory_block){.start = b->start + size, .size = rest, .before = b, .after = b->after, .large = b->large};
     if (r->after) r->after->before = r;
     b->after = r;
     b->size = size;
-    memory_put(r);
+    memory_put(m, r);
 }
 
 /* b, which is in no bin, takes in the neighbour after it. */
@@ -142,16 +142,16 @@ static void memory_join(memory *m, memory_block *b) {
 /* b, which is in no bin, becomes free. */
 static void memory_release(memory *m, memory_block *b) {
     memory_block *before = b->before;
-    if (b->after && b->after->free && b->after->pool == b->pool) {
-        memory_pull(b->after);
+    if (b->after && b->after->free) {
+        memory_pull(m, b->after);
         memory_join(m, b);
     }
-    if (before && before->free && before->pool == b->pool) {
-        memory_pull(before);
+    if (before && before->free) {
+        memory_pull(m, before);
         memory_join(m, before);
         b = before;
     }
-    memory_put(b);
+    memory_put(m, b);
 }
 
 /* ---- live blocks: a hash table by address --------------------------------------------------------- */
@@ -211,7 +211,7 @@ static size_t memory_segment_size(const memory *m, size_t size) {
 
 static bool memory_free_segment(cuda *c, memory_block *b) {
     if (b->before || b->after || c->driver->cuMemFree(b->start) != CUDA_SUCCESS) return false;
-    memory_pull(b);
+    memory_pull(&c->memory, b);
     c->memory.stats.reserved -= b->size;
     memory_forget(&c->memory, b);
     return true;
@@ -222,9 +222,10 @@ static void memory_flush(cuda *c) {
     memory *m = &c->memory;
     if (c->driver->cuStreamSynchronize(c->stream) != CUDA_SUCCESS) return;
     m->stats.flushes++;
+    replays_shrink(c);
     for (int kind = 0; kind < MEMORY_KINDS; kind++)
         for (unsigned bin = 0; bin < MEMORY_BINS; bin++)
-            for (memory_block *b = m->shared.bins[kind][bin], *next; b; b = next) {
+            for (memory_block *b = m->bins[kind][bin], *next; b; b = next) {
                 next = b->bin_next;
                 memory_free_segment(c, b);
             }
@@ -244,8 +245,7 @@ static CUresult memory_new_segment(cuda *c, size_t size, memory_block **out) {
     if (!b) return CUDA_ERROR_OUT_OF_MEMORY;
     size_t segment = memory_segment_size(m, size);
     CUresult r = memory_ask_driver(c, segment, &start);
-    /* The device cannot be waited for in the middle of a recording. */
-    if (r == CUDA_ERROR_OUT_OF_MEMORY && !c->recording) {
+    if (r == CUDA_ERROR_OUT_OF_MEMORY) {
         memory_flush(c);
         r = memory_ask_driver(c, segment, &start);
     }
@@ -253,7 +253,7 @@ static CUresult memory_new_segment(cuda *c, size_t size, memory_block **out) {
         memory_forget(m, b);
         return r;
     }
-    *b = (memory_block){.start = start, .size = segment, .pool = &m->shared, .large = size > memory_small};
+    *b = (memory_block){.start = start, .size = segment, .large = size > memory_small};
     m->stats.reserved += segment;
     if (m->stats.reserved > m->stats.peak_reserved) m->stats.peak_reserved = m->stats.reserved;
     *out = b;
@@ -289,19 +289,17 @@ static ctsc_status memory_exhausted(cuda *c, diag *d, size_t nbytes) {
                      memory_size_text(available).text, allowed, memory_size_text(m->stats.reserved).text);
 }
 
-/* A block of at least size bytes out of the bins, those of the recording under way first. */
+/* A block of at least size bytes out of the bins. */
 static memory_block *memory_from_bins(memory *m, bool large, size_t size) {
-    memory_pool *mine = m->private_pool;
-    memory_block *b = mine ? memory_find(mine, large, size) : NULL;
-    if (!b) b = memory_find(&m->shared, large, size);
+    memory_block *b = memory_find(m, large, size);
     if (!b) return NULL;
-    memory_pull(b);
+    memory_pull(m, b);
     memory_split(m, b, size);
     m->stats.from_cache++;
     return b;
 }
 
-static ctsc_status memory_allocate(cuda *c, diag *d, size_t nbytes, void **out) {
+ctsc_status memory_get(cuda *c, diag *d, size_t nbytes, void **out) {
     memory *m = &c->memory;
     if (nbytes > memory_largest) return memory_exhausted(c, d, nbytes);
     size_t size = m->direct ? nbytes : (nbytes + MEMORY_UNIT - 1) & ~(size_t)(MEMORY_UNIT - 1);
@@ -313,11 +311,16 @@ static ctsc_status memory_allocate(cuda *c, diag *d, size_t nbytes, void **out) 
         if (r != CUDA_SUCCESS) return cuda_fail(c, d, r, "cuMemAlloc");
         memory_split(m, b, size);
     }
-    if (m->private_pool) b->pool = m->private_pool;
     m->stats.allocations++;
     memory_hand_out(m, b);
     *out = (void *)(uintptr_t)b->start;
     return CTSC_OK;
+}
+
+bool memory_give_back(cuda *c, void *p) {
+    memory_block *b = memory_take_back(&c->memory, (CUdeviceptr)(uintptr_t)p);
+    if (b) memory_release(&c->memory, b);
+    return b != NULL;
 }
 
 ctsc_status cuda_alloc(cuda *c, diag *d, size_t nbytes, void **out) {
@@ -325,34 +328,21 @@ ctsc_status cuda_alloc(cuda *c, diag *d, size_t nbytes, void **out) {
         *out = NULL;
         return CTSC_OK;
     }
+    if (cuda_noting) return cuda_notes_alloc(c, d, nbytes, out);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
-    st = memory_allocate(c, d, nbytes, out);
+    st = memory_get(c, d, nbytes, out);
     cuda_unlock(c);
     return st;
 }
 
 void cuda_free(cuda *c, void *p) {
-    if (!p) return;
-    /* Not cuda_lock: a device of no use gets its memory back, too, and another thread's recording does not mind. */
+    if (!p || (cuda_noting && cuda_notes_release(p))) return;
+    /* Not cuda_lock: a device of no use gets its memory back, too. */
     pthread_mutex_lock(&c->lock);
-    memory_block *b = memory_take_back(&c->memory, (CUdeviceptr)(uintptr_t)p);
-    if (b) memory_release(&c->memory, b);
-    if (b && c->memory.direct && !c->recording && c->driver->cuCtxSetCurrent(c->context) == CUDA_SUCCESS) memory_flush(c);
+    bool was = memory_give_back(c, p);
+    if (was && c->memory.direct && c->driver->cuCtxSetCurrent(c->context) == CUDA_SUCCESS) memory_flush(c);
     pthread_mutex_unlock(&c->lock);
-}
-
-void memory_dissolve(memory *m, memory_pool *p) {
-    for (size_t i = 0; i < m->live_cap; i++)
-        for (memory_block *b = m->live[i]; b; b = b->bin_next)
-            if (b->pool == p) b->pool = &m->shared;
-    for (int kind = 0; kind < MEMORY_KINDS; kind++)
-        for (unsigned bin = 0; bin < MEMORY_BINS; bin++)
-            for (memory_block *b; (b = p->bins[kind][bin]);) {
-                memory_pull(b);
-                b->pool = &m->shared;
-                memory_release(m, b);
-            }
 }
 
 cuda_memory_stats cuda_get_memory_stats(cuda *c) {
@@ -377,6 +367,6 @@ void cuda_set_memory_limit(cuda *c, size_t nbytes) {
 
 void cuda_empty_cache(cuda *c) {
     if (cuda_lock(c, NULL) != CTSC_OK) return;
-    if (!c->recording) memory_flush(c);
+    memory_flush(c);
     cuda_unlock(c);
 }

@@ -13,6 +13,7 @@
  * Tests: tests/unit/test_cuda_device.c, tests/unit/test_cuda_nvrtc.c
  */
 #include "cuda/cuda_internal.h"
+#include "cuda/notes_internal.h"
 
 #include "base/clock.h"
 #include "base/disk.h"
@@ -370,20 +371,30 @@ cuda_program_stats cuda_get_program_stats(cuda *c) {
 
 /* ---- launches ----------------------------------------------------------------------------------- */
 
-ctsc_status cuda_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *s, const void *params, size_t nbytes) {
+ctsc_status program_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *s, const void *params, size_t nbytes) {
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, (void *)params, CU_LAUNCH_PARAM_BUFFER_SIZE, &nbytes, CU_LAUNCH_PARAM_END};
-    if (nbytes > PROGRAM_MAX_PARAMS) return diag_fail(d, CTSC_UNSUPPORTED, "%zu bytes of parameters for the kernel %s", nbytes, k->symbol);
-    if (!s->grid[0] || !s->grid[1] || !s->grid[2]) return CTSC_OK;
-    ctsc_status st = cuda_lock(c, d);
-    if (st != CTSC_OK) return st;
     CUresult r = c->driver->cuLaunchKernel(k->function, s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2],
                                            (unsigned)s->shared, c->stream, NULL, nbytes ? extra : NULL);
-    if (r == CUDA_SUCCESS) c->launches++;
-    cuda_unlock(c);
     if (r == CUDA_SUCCESS) return CTSC_OK;
-    st = cuda_fail(c, d, r, "cuLaunchKernel");
+    ctsc_status st = cuda_fail(c, d, r, "cuLaunchKernel");
     diag_note(d, (source_range){0}, "the kernel is %s, %u x %u x %u blocks of %u x %u x %u threads", k->symbol, s->grid[0], s->grid[1],
               s->grid[2], s->block[0], s->block[1], s->block[2]);
+    return st;
+}
+
+CUfunction program_function(const cuda_kernel *k) {
+    return k->function;
+}
+
+ctsc_status cuda_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *s, const void *params, size_t nbytes) {
+    if (nbytes > PROGRAM_MAX_PARAMS) return diag_fail(d, CTSC_UNSUPPORTED, "%zu bytes of parameters for the kernel %s", nbytes, k->symbol);
+    if (!s->grid[0] || !s->grid[1] || !s->grid[2]) return CTSC_OK;
+    if (cuda_noting) return cuda_notes_add(c, d, (note){.kind = NOTE_LAUNCH, .kernel = k, .shape = *s}, params, nbytes);
+    ctsc_status st = cuda_lock(c, d);
+    if (st != CTSC_OK) return st;
+    st = program_launch(c, d, k, s, params, nbytes);
+    if (st == CTSC_OK) c->launches++;
+    cuda_unlock(c);
     return st;
 }
 

@@ -11,6 +11,7 @@
  * Tests: tests/unit/test_cuda_device.c
  */
 #include "cuda/cuda_internal.h"
+#include "cuda/notes_internal.h"
 
 enum { STAGING_ALIGN = 64 };
 
@@ -68,10 +69,10 @@ static ctsc_status staging_write(cuda *c, diag *d, CUdeviceptr to, const char *f
 
 ctsc_status cuda_write(cuda *c, diag *d, void *device, const void *host, size_t nbytes) {
     if (nbytes == 0) return CTSC_OK;
+    if (cuda_noting) return cuda_notes_write(c, d, device, host, nbytes);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
-    st = cuda_refuse_recording(c, d, "copying from the host");
-    if (st == CTSC_OK) st = staging_write(c, d, staging_address(device), host, nbytes);
+    st = staging_write(c, d, staging_address(device), host, nbytes);
     cuda_unlock(c);
     return st;
 }
@@ -107,10 +108,10 @@ static void staging_give_back(cuda *c, staging_block *b) {
 
 /* Asks for a piece: it is in *slot when the block's event has happened. */
 static ctsc_status staging_ask(cuda *c, diag *d, staging_block **slot, CUdeviceptr from, size_t nbytes) {
-    ctsc_status st = cuda_lock(c, d);
+    ctsc_status st = cuda_notes_refuse(d, "reading from the device");
+    if (st == CTSC_OK) st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
-    st = cuda_refuse_recording(c, d, "reading from the device");
-    if (st == CTSC_OK && !*slot && !(*slot = staging_take(c, d))) st = d && d->status ? d->status : CTSC_LIMIT;
+    if (!*slot && !(*slot = staging_take(c, d))) st = d && d->status ? d->status : CTSC_LIMIT;
     if (st == CTSC_OK) {
         CUresult r = c->driver->cuMemcpyDtoHAsync((*slot)->host, from, nbytes, c->stream);
         if (r == CUDA_SUCCESS) r = c->driver->cuEventRecord((*slot)->done, c->stream);
@@ -148,6 +149,7 @@ ctsc_status cuda_read(cuda *c, diag *d, void *host, const void *device, size_t n
 
 ctsc_status cuda_move(cuda *c, diag *d, void *to, const void *from, size_t nbytes) {
     if (nbytes == 0) return CTSC_OK;
+    if (cuda_noting) return cuda_notes_add(c, d, (note){.kind = NOTE_MOVE, .moved = nbytes}, (const void *[]){to, from}, 2 * sizeof to);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     CUresult r = c->driver->cuMemcpyDtoDAsync(staging_address(to), staging_address(from), nbytes, c->stream);
@@ -158,6 +160,7 @@ ctsc_status cuda_move(cuda *c, diag *d, void *to, const void *from, size_t nbyte
 
 ctsc_status cuda_zero(cuda *c, diag *d, void *device, size_t nbytes) {
     if (nbytes == 0) return CTSC_OK;
+    if (cuda_noting) return cuda_notes_add(c, d, (note){.kind = NOTE_ZERO, .moved = nbytes}, &device, sizeof device);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     CUresult r = c->driver->cuMemsetD8Async(staging_address(device), 0, nbytes, c->stream);

@@ -241,15 +241,11 @@ static ctsc_status importer_class_member(unit *u, diag *d, type *cls, const stmt
         s = annotation_type(u, NULL, d, st->annotation, &t);
         if (s != CTSC_OK) return s;
         if (!importer_is_final(st->annotation)) return importer_add_attribute(u, d, cls, name, t);
-        constant_attribute ca = {.name = name, .type = t};
+        value v;
         if (!st->value) return diag_fail_at(d, CTSC_BAD_FILE, st->range, "a Final without a value");
-        s = importer_literal(u, d, st->value, t, &ca.val);
+        s = importer_literal(u, d, st->value, t, &v);
         if (s != CTSC_OK) return s;
-        if (!avec_push(&u->arena, &cls->cls->constants, ca)) {
-            value_unref(ca.val);
-            return diag_no_memory(d);
-        }
-        return CTSC_OK;
+        return class_add_constant(cls, name, v, t) ? CTSC_OK : diag_no_memory(d);
     }
     if (st->kind == S_ASSIGN && st->targets.len == 1) {
         const expr *target = st->targets.data[0];
@@ -312,26 +308,14 @@ static ctsc_status importer_enum_members(unit *u, diag *d, type *cls, const clas
     for (size_t i = 0; i < def->body.len; i++) {
         const stmt *st = def->body.data[i];
         if (st->kind != S_ASSIGN || st->targets.data[0]->kind != E_NAME) continue;
-        constant_attribute ca = {.name = st->targets.data[0]->name, .type = cls};
-        ctsc_status s = importer_literal(u, d, st->value, NULL, &ca.val);
+        value v;
+        ctsc_status s = importer_literal(u, d, st->value, NULL, &v);
         if (s != CTSC_OK) return s;
-        cls->cls->enum_value_type = type_of_value(ca.val);
-        if (!avec_push(&u->arena, &cls->cls->constants, ca)) {
-            value_unref(ca.val);
-            return diag_no_memory(d);
-        }
+        cls->cls->enum_value_type = type_of_value(v);
+        if (!class_add_constant(cls, st->targets.data[0]->name, v, cls)) return diag_no_memory(d);
     }
-    size_t n = cls->cls->constants.len;
-    if (!n) return diag_fail_at(d, CTSC_BAD_FILE, def->range, "an Enum without members");
-    cls->cls->enum_members = arena_array(&u->arena, value, n);
-    if (!cls->cls->enum_members || arena_failed(&u->arena)) return diag_no_memory(d);
-    for (size_t i = 0; i < n; i++) {
-        constant_attribute *ca = &cls->cls->constants.data[i];
-        enum_value *ev = enum_new(cls, ca->name, value_ref(ca->val));
-        if (!ev) return diag_no_memory(d);
-        cls->cls->enum_members[i] = value_enum_take(ev);
-    }
-    return CTSC_OK;
+    if (!cls->cls->constants.len) return diag_fail_at(d, CTSC_BAD_FILE, def->range, "an Enum without members");
+    return class_add_members(cls) ? CTSC_OK : diag_no_memory(d);
 }
 
 static ctsc_status importer_named_tuple(unit *u, diag *d, const class_def *def, const char *qualified) {
@@ -360,7 +344,7 @@ static ctsc_status importer_class(unit *u, diag *d, const class_def *def, const 
     else if (*base && strcmp(base, "Module") && strcmp(base, "object"))
         return diag_fail_at(d, CTSC_BAD_FILE, def->range, "class %s has the unknown base %s", qualified, base);
     type *cls = type_class_new(u, kind, qualified);
-    if (!cls || cls->kind != kind) return diag_no_memory(d);
+    if (arena_failed(&u->arena)) return diag_no_memory(d);
     cls->cls->is_module = !strcmp(base, "Module") || !strcmp(base, "ModuleInterface");
     if (!strmap_put(&u->classes, class_name(cls), cls)) return diag_no_memory(d);
     if (kind == T_ENUM) return importer_enum_members(u, d, cls, def);

@@ -193,10 +193,8 @@ type *source_class(program *g, source_range r, py_object *cls);
 class_source *source_class_of(program *g, const type *t); /* NULL: not one of this program's */
 /* One inherited from a base; NULL: none. */
 function *source_class_method(program *g, class_source *c, const char *name);
-/* What an instance of nn.Module has, without a type yet; NULL: an error. source_plan_drop releases what it
- * holds. */
+/* What an instance of nn.Module has, without a type yet; NULL: an error. */
 module_type *source_plan(program *g, source_range r, py_object *instance);
-void source_plan_drop(module_type *m);
 /* torch.jit.Attribute(value, type): is o one? Its parts. */
 bool source_jit_attribute(py_object *o, py_object **v, py_object **declared);
 bool source_is_module(const py_object *o); /* an instance of nn.Module */

@@ -100,18 +100,13 @@ static type *class_enum(program *g, source_range r, py_object *o) {
     const char *q = source_qualify(g, c->module, c->name);
     type *t = type_class_new(u, T_ENUM, q);
     t->cls->enum_value_type = vt;
-    t->cls->enum_members = arena_array(&u->arena, value, n);
-    if (!t->cls->enum_members || !class_enter(g, o, t, q)) return diag_no_memory(g->py.diag), NULL;
+    if (!class_enter(g, o, t, q)) return diag_no_memory(g->py.diag), NULL;
     for (int i = 0; i < n; i++) {
-        constant_attribute ca = {.name = intern(&u->names, names[i]), .type = t};
-        if (!source_value(g, r, class_member_value(members[i]), vt, &ca.val)) return NULL;
-        if (!avec_push(&u->arena, &t->cls->constants, ca))
-            return value_unref(ca.val), diag_no_memory(g->py.diag), NULL;
-        enum_value *ev = enum_new(t, ca.name, value_ref(ca.val));
-        if (!ev) return diag_no_memory(g->py.diag), NULL;
-        t->cls->enum_members[i] = value_enum_take(ev);
+        value v;
+        if (!source_value(g, r, class_member_value(members[i]), vt, &v)) return NULL;
+        if (!class_add_constant(t, intern(&u->names, names[i]), v, t)) return diag_no_memory(g->py.diag), NULL;
     }
-    return t;
+    return class_add_members(t) ? t : (diag_no_memory(g->py.diag), NULL);
 }
 
 /* ---- named tuples ---------------------------------------------------------------------------- */

@@ -282,7 +282,6 @@ static module_type *module_plan_type(program *g, source_range r, py_object *inst
     const object *archived = py_archive_object(instance);
     if (archived) return source_archive_module(g, archived, instance);
     module_type *m = source_plan(g, r, instance), *known = m ? module_known(g, m) : NULL;
-    if (known) source_plan_drop(m);
     return !m || known ? known : module_make(g, m);
 }
 

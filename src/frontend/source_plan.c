@@ -7,7 +7,7 @@
  * everything else the instance holds. A type comes from the class's annotations or from the value.
  * Attributes whose values have no TorchScript type are no error until they are used: the reason is kept.
  *
- * Ownership: a plan lives in the unit's arena; its constants are references, released by source_plan_drop.
+ * Ownership: a plan lives in the unit's arena, its constants are held by the unit.
  *
  * Tests: tests/lang
  */
@@ -207,7 +207,7 @@ static py_object *plan_constant_object(py *p, py_object *o) {
     int n = (int)o->u.seq.items.len;
     py_object *t = py_tuple(p, n, o->u.seq.items.data);
     for (int i = 0; t && i < n; i++)
-        t->u.seq.items.data[i] = plan_constant_object(p, t->u.seq.items.data[i]);
+        if (!(t->u.seq.items.data[i] = plan_constant_object(p, t->u.seq.items.data[i]))) return NULL;
     return t;
 }
 
@@ -227,7 +227,7 @@ static bool plan_constant(module_plan *p, const char *name) {
     constant_attribute c = {.name = plan_name(p, name), .type = o ? source_infer_type(g, o, &why) : NULL};
     sb_free(&why);
     if (!c.type || !source_value(g, p->r, o, c.type, &c.val)) return false;
-    if (!avec_push(&g->unit->arena, &p->m->constants, c)) return value_unref(c.val), plan_no_memory(p);
+    if (!unit_hold(g->unit, c.val) || !avec_push(&g->unit->arena, &p->m->constants, c)) return plan_no_memory(p);
     return strmap_put(&p->added, c.name, p->m) || plan_no_memory(p);
 }
 
@@ -392,10 +392,6 @@ static bool plan_fill(module_plan *p) {
            plan_constants(p) && plan_others(p) && plan_hooks(p) && plan_keys(p);
 }
 
-void source_plan_drop(module_type *m) {
-    for (size_t i = 0; i < m->constants.len; i++) value_set(&m->constants.data[i].val, value_none());
-}
-
 module_type *source_plan(program *g, source_range r, py_object *instance) {
     const py_class *c = instance->u.inst.cls->u.cls;
     module_plan p = {.g = g, .r = r, .instance = instance, .cls = c, .annotated = plan_annotated(c)};
@@ -403,11 +399,11 @@ module_type *source_plan(program *g, source_range r, py_object *instance) {
     empty->module = c->module ? c->module : g->main;
     p.env = p.annotated && p.annotated->env ? p.annotated->env : empty;
     p.m = arena_new(&g->unit->arena, module_type);
+    if (arena_failed(&g->unit->arena)) return plan_no_memory(&p), NULL;
     p.m->prog = g;
     p.m->py_class = instance->u.inst.cls;
     p.m->instance = instance;
-    bool ok = plan_fill(&p);
+    bool ok = plan_fill(&p) && (!arena_failed(&g->unit->arena) || plan_no_memory(&p));
     strmap_free(&p.added);
-    if (!ok) source_plan_drop(p.m);
     return ok ? p.m : NULL;
 }

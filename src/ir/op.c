@@ -101,6 +101,13 @@ static void op_index_free(op_index *x) {
     mem_free(x);
 }
 
+static bool op_index_bindings(strmap *map, const op_bindings *table) {
+    const op_binding *row = table->rows;
+    for (const char *key = table->keys; *key; key = op_next_key(key))
+        if (!strmap_put(map, key, (void *)row++)) return false;
+    return true;
+}
+
 static op_index *op_index_new(void) {
     op_index *x = mem_zalloc(sizeof *x);
     if (!x) return NULL;
@@ -113,10 +120,7 @@ static op_index *op_index_new(void) {
         if (e > p) ok = op_index_line(x, p, (size_t)(e - p));
         p = e + 1;
     }
-    for (const op_binding *b = op_builtin_bindings; ok && b->key; b++)
-        ok = strmap_put(&x->bindings, b->key, (void *)b);
-    for (const op_binding *b = op_quantised_bindings; ok && b->key; b++)
-        ok = strmap_put(&x->quantised, b->key, (void *)b);
+    ok = ok && op_index_bindings(&x->bindings, op_builtin_bindings) && op_index_bindings(&x->quantised, op_quantised_bindings);
     if (ok) return x;
     op_index_free(x);
     return NULL;

@@ -46,6 +46,7 @@ enum op_flags {
     OP_UNSAFE = 4,       /* touches files or the network: refused unless the program allows it */
     OP_SPECIAL = 8,      /* compiled to bytecode of its own; the function is NULL */
     OP_INTO = 16,        /* the function serves the in-place and out= overloads too: it looks where its results go (op_target) */
+    OP_FOREIGN = 64,     /* a program's own (ctsc_register_op): what its function does besides is not known */
     OP_COMPOSITE = 32,   /* written in TorchScript (frontend/prelude/operators.py): op_composite_body is what it does */
 };
 
@@ -71,11 +72,16 @@ const op *op_find(const char *key);
 ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags);
 /* The same with a scalar definition for the same schema, which is never freed; it may be NULL. */
 ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags, const struct scalar_text *scalar);
-/* Binds the built-in functions (rows of ops.def); runtime/registry.c supplies the table. */
-typedef struct op_binding { const char *key; op_fn fn; uint32_t flags; } op_binding;
-extern const op_binding *op_builtin_bindings; /* sorted by nothing; terminated by key == NULL */
+/* Binds the built-in functions (rows of ops.def); runtime/registry.c supplies the tables. A table's keys are one text, each ends in a NUL and an
+ * empty one ends them all: pointers to two thousand keys would weigh as much as the keys. */
+typedef struct op_binding { op_fn fn; uint32_t flags; } op_binding;
+typedef struct op_bindings { const char *keys; const op_binding *rows; } op_bindings;
+extern const op_bindings *op_builtin_bindings; /* sorted by nothing */
 /* The rows of ops/quantised_tensors.def: overloads that take quantised tensors, with what they do then. */
-extern const op_binding *op_quantised_bindings;
+extern const op_bindings *op_quantised_bindings;
+static inline const char *op_next_key(const char *key) {
+    return key + strlen(key) + 1;
+}
 /* Functions of derived overloads (runtime/derived.c): they call the one that fn_ctx names. */
 ctsc_status op_derived_write(op_ctx *cx, const value *args, value *results);
 ctsc_status op_derived_copy(op_ctx *cx, const value *args, value *results);

@@ -11,16 +11,17 @@
 #include <fnmatch.h>
 #include <string.h>
 
-static const struct { const char *key, *file; } family_rows[] = {
-#define OP(key, fn, flags) {key, __FILE__},
-#define COMPOSITE(key, flags) {key, __FILE__},
-#define OP_SPECIAL_ROW(key, flags) {key, __FILE__},
+/* Of the rows of op_builtin_bindings, one after the other. */
+static const char *const family_files[] = {
+#define OP(key, fn, flags) __FILE__,
+#define COMPOSITE(key, flags) __FILE__,
+#define OP_SPECIAL_ROW(key, flags) __FILE__,
 #include "ir/ops.def"
 #undef OP
 #undef COMPOSITE
 #undef OP_SPECIAL_ROW
 };
-enum { FAMILY_ROWS = sizeof family_rows / sizeof *family_rows, FAMILY_DEPTH = 4, FAMILY_PATTERN = 64 };
+enum { FAMILY_DEPTH = 4, FAMILY_PATTERN = 64 };
 
 typedef enum family_where { FAMILY_SCHEMA, FAMILY_NAME, FAMILY_FILE } family_where;
 
@@ -45,10 +46,11 @@ enum { FAMILY_COUNT = sizeof family_names / sizeof *family_names };
 const char *op_family_name(int i) { return i >= 0 && i < FAMILY_COUNT ? family_names[i] : NULL; }
 
 const char *op_row_file(const char *key) {
-    for (int i = 0; i < FAMILY_ROWS; i++)
-        if (!strcmp(family_rows[i].key, key)) {
-            const char *slash = strrchr(family_rows[i].file, '/');
-            return slash ? slash + 1 : family_rows[i].file;
+    const char *const *file = family_files;
+    for (const char *k = op_builtin_bindings->keys; *k; k = op_next_key(k), file++)
+        if (!strcmp(k, key)) {
+            const char *slash = strrchr(*file, '/');
+            return slash ? slash + 1 : *file;
         }
     return NULL;
 }

@@ -59,6 +59,7 @@ SCALAR_FN float scalar_from_bits_f32(uint32_t bits) {
 SCALAR_FN float scalar_exp_f32(float x) { return expf(x); }
 SCALAR_FN float scalar_exp_short_f32(float x) { return expf(x); }
 SCALAR_FN float scalar_exp_below_f32(float x) { return expf(x); }
+SCALAR_FN float scalar_exp2_short_f32(float x) { return exp2f(x); }
 SCALAR_FN float scalar_expm1_f32(float x) { return expm1f(x); }
 SCALAR_FN float scalar_log_f32(float x) { return logf(x); }
 SCALAR_FN float scalar_log1p_f32(float x) { return log1pf(x); }
@@ -125,21 +126,45 @@ SCALAR_FN float scalar_exp_f32(float x) {
     return scalar_two_scales_f32(y, k);
 }
 
+/* The same to 1e-7, for what is no result by itself: softmax and 1 / (1 + e^x). */
+SCALAR_FN float scalar_exp_tail_short_f32(float r, float z) {
+    float low = 0.499992311f + r * 0.166671142f;
+    float high = 0.0418901108f + r * 0.00831252243f;
+    return low + z * high;
+}
+
 /* For 1 / (1 + e^x): results that would be denormal are 0, and infinite from 2^127.5 on. n is -127 and 128 there, which as an
  * exponent's bits make the factor 0 and infinity. */
 SCALAR_FN float scalar_exp_short_f32(float x) {
     uint32_t k;
     float c = x < -88.0f ? -88.0f : x;
     c = c > 89.0f ? 89.0f : c;
-    float y = scalar_exp_split_f32(c, 127.0f, &k);
+    float r = scalar_exp_reduce_f32(c, 127.0f, &k), z = r * r;
+    float y = 1.0f + (r + z * scalar_exp_tail_short_f32(r, z));
     return y * scalar_from_bits_f32(k << 23);
 }
 
-/* For differences from a maximum, x <= 0; as scalar_exp_short_f32. */
+/* 2^x as scalar_exp_short_f32, for exponents that come with the factor 1 / log 2. By Horner's scheme, which holds the fewest numbers: the
+ * loops it stands in want all registers. */
+SCALAR_FN float scalar_exp2_short_f32(float x) {
+    const float magic = 12583039.0f; /* 1.5 * 2^23 + 127 */
+    float c = x < -127.0f ? -127.0f : x;
+    c = c > 128.0f ? 128.0f : c;
+    float shifted = c + magic;
+    float f = c - (shifted - magic);
+    float q = 0.00966970809f + f * 0.0013300248f;
+    q = 0.0555055998f + f * q;
+    q = 0.240222812f + f * q;
+    q = 0.693147182f + f * q;
+    return (1.0f + f * q) * scalar_from_bits_f32(scalar_bits_f32(shifted) << 23);
+}
+
+/* For differences from a maximum, x <= 0; as scalar_exp_short_f32. Nothing is infinite, so that 2^n (1 + y) may be 2^n + 2^n y. */
 SCALAR_FN float scalar_exp_below_f32(float x) {
     uint32_t k;
-    float y = scalar_exp_split_f32(x < -88.0f ? -88.0f : x, 127.0f, &k);
-    return y * scalar_from_bits_f32(k << 23);
+    float r = scalar_exp_reduce_f32(x < -88.0f ? -88.0f : x, 127.0f, &k), z = r * r;
+    float power = scalar_from_bits_f32(k << 23);
+    return power + power * (r + z * scalar_exp_tail_short_f32(r, z));
 }
 
 SCALAR_FN float scalar_expm1_f32(float x) {
@@ -225,6 +250,7 @@ SCALAR_FN double scalar_lgamma_f64(double x) {
 #endif
 
 SCALAR_FN double scalar_exp_short_f64(double x) { return scalar_exp_f64(x); }
+SCALAR_FN double scalar_exp2_short_f64(double x) { return exp2(x); }
 SCALAR_FN double scalar_exp_below_f64(double x) { return scalar_exp_f64(x); }
 SCALAR_FN double scalar_expm1_f64(double x) { return expm1(x); }
 SCALAR_FN double scalar_log1p_f64(double x) { return log1p(x); }

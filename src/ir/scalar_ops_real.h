@@ -145,9 +145,9 @@ SCALAR_FN REAL OP_NAME(gelu)(REAL x) {
     return x * C(0.5) * (C(1.0) + OP_NAME(erf)(x * C(0.70710678118654752440)));
 }
 SCALAR_FN REAL OP_NAME(gelu_tanh)(REAL x) {
-    /* (1 + tanh(u)) / 2 = 1 / (1 + e^-2u); -2 sqrt(2/pi), and that times 0.044715 */
-    REAL u = x * (C(-1.59576912160573071176) + C(-0.07135481627159971) * x * x);
-    return x / (C(1.0) + OP_NAME(exp_short)(u));
+    /* (1 + tanh(u)) / 2 = 1 / (1 + 2^(-2u / log 2)); -2 sqrt(2/pi) / log 2, and that times 0.044715 */
+    REAL u = x * (C(-2.30220819814432489) + C(-0.102943239580023487) * x * x);
+    return x / (C(1.0) + OP_NAME(exp2_short)(u));
 }
 SCALAR_FN REAL OP_NAME(mish)(REAL x) { return x * OP_NAME(tanh)(OP_NAME(log1p)(OP_NAME(exp)(x))); }
 SCALAR_FN REAL OP_NAME(tanhshrink)(REAL x) { return x - OP_NAME(tanh)(x); }

@@ -55,12 +55,15 @@ unit *unit_ref(unit *u) {
     return u;
 }
 
-static void unit_release_class(type *t) {
-    class_info *c = t->cls;
-    for (size_t i = 0; i < c->constants.len; i++) {
-        value_set(&c->constants.data[i].val, value_none());
-        if (c->enum_members) value_set(&c->enum_members[i], value_none());
+/* The values of classes live as long as the program is open. */
+static void unit_release_held(unit *u) {
+    for (size_t i = 0; i < u->all_types.len; i++) {
+        class_info *c = u->all_types.data[i]->cls;
+        c->constants.len = 0;
+        c->enum_members = NULL;
     }
+    for (size_t i = 0; i < u->held.len; i++) value_unref(u->held.data[i]);
+    vec_free(&u->held);
 }
 
 static void unit_drop_code(unit *u, function *f) {
@@ -89,7 +92,7 @@ void unit_close(unit *u) {
     u->closed = true;
     for (size_t i = 0; i < u->all_functions.len; i++)
         unit_release_function(u, u->all_functions.data[i]);
-    for (size_t i = 0; i < u->all_types.len; i++) unit_release_class(u->all_types.data[i]);
+    unit_release_held(u);
     value_set(&u->constants, value_none());
     pthread_mutex_unlock(&u->lock);
 }
@@ -117,6 +120,35 @@ static void unit_free(unit *u) {
 
 void unit_unref(unit *u) {
     if (u && atomic_fetch_sub_explicit(&u->refs, 1, memory_order_acq_rel) == 1) unit_free(u);
+}
+
+/* ---- values of classes ------------------------------------------------------------------------ */
+
+bool unit_hold(unit *u, value v_take) {
+    if (!value_is_counted(v_take) || vec_push(&u->held, v_take)) return true;
+    value_unref(v_take);
+    u->arena.failed = true;
+    return false;
+}
+
+bool class_add_constant(type *cls, const char *name, value v_take, type *t) {
+    unit *u = cls->cls->unit;
+    constant_attribute c = {.name = name, .val = v_take, .type = t};
+    if (!unit_hold(u, v_take)) return false;
+    return avec_push(&u->arena, &cls->cls->constants, c) && !arena_failed(&u->arena);
+}
+
+bool class_add_members(type *cls) {
+    class_info *c = cls->cls;
+    value *members = arena_array(&c->unit->arena, value, c->constants.len + 1);
+    if (arena_failed(&c->unit->arena)) return false;
+    for (size_t i = 0; i < c->constants.len; i++) {
+        enum_value *e = enum_new(cls, c->constants.data[i].name, value_ref(c->constants.data[i].val));
+        if (!e || !unit_hold(c->unit, value_enum_take(e))) return false;
+        members[i] = value_enum_take(e);
+    }
+    c->enum_members = members;
+    return true;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -55,6 +55,7 @@ typedef struct unit {
     VEC(function *) all_functions;
     VEC(source *) sources;   /* references */
     value constants;         /* CONSTANTS of an archive: a tuple, or None */
+    VEC(value) held;         /* references of what tables in the arena mention */
     /* Resolves a qualified name not seen so far (an archive's code files). May be NULL. */
     ctsc_status (*import)(struct unit *u, diag *d, const char *qualified);
     /* Compiles f's definition into f->graph; called with the lock held. */
@@ -71,6 +72,11 @@ unit *unit_new(void);
 void unit_drop_codes(unit *u);
 unit *unit_ref(unit *u);
 void unit_unref(unit *u);
+/* Keeps a reference until the unit is closed, for what lies in the arena and mentions v without one of its own. false: there is no memory, and v is gone. */
+bool unit_hold(unit *u, value v_take);
+/* A class's next constant; an enum's next member, of which class_add_members makes the values once all are known. false: no memory. */
+bool class_add_constant(type *cls, const char *name, value v_take, type *t);
+bool class_add_members(type *cls);
 /* Releases constants and everything that could refer back to the unit; called when the program is closed. */
 void unit_close(unit *u);
 function *unit_add_function(unit *u, const char *qualified, type *cls);

@@ -159,24 +159,6 @@ static void copy_hooks(unit_copy *c, const class_info *from, class_info *to) {
     }
 }
 
-static void copy_members(unit_copy *c, const class_info *from, type *cls) {
-    class_info *to = cls->cls;
-    size_t n = to->constants.len;
-    value *members = arena_array(&c->to->arena, value, n + 1);
-    if (!members) {
-        diag_no_memory(c->d);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) members[i] = value_none();
-    to->enum_members = members;
-    to->enum_value_type = copy_type(c, from->enum_value_type);
-    for (size_t i = 0; i < n; i++) {
-        enum_value *e = enum_new(cls, to->constants.data[i].name, value_ref(to->constants.data[i].val));
-        if (e) members[i] = value_enum_take(e);
-        else diag_no_memory(c->d);
-    }
-}
-
 static type *copy_class(unit_copy *c, type *t) {
     unit *u = c->to;
     const class_info *from = t->cls;
@@ -194,10 +176,13 @@ static type *copy_class(unit_copy *c, type *t) {
     }
     for (size_t i = 0; i < from->constants.len && copy_ok(c); i++) {
         const constant_attribute *a = &from->constants.data[i];
-        constant_attribute made = {intern(&u->names, a->name), t->kind == T_ENUM ? value_ref(a->val) : copy_value(c, a->val), copy_type(c, a->type)};
-        if (!avec_push(&u->arena, &to->constants, made)) value_unref(made.val);
+        value v = t->kind == T_ENUM ? value_ref(a->val) : copy_value(c, a->val);
+        if (!class_add_constant(cls, intern(&u->names, a->name), v, copy_type(c, a->type))) diag_no_memory(c->d);
     }
-    if (t->kind == T_ENUM && copy_ok(c)) copy_members(c, from, cls);
+    if (t->kind == T_ENUM && copy_ok(c)) {
+        to->enum_value_type = copy_type(c, from->enum_value_type);
+        if (!class_add_members(cls)) diag_no_memory(c->d);
+    }
     for (size_t i = 0; i < from->methods.len && copy_ok(c); i++) copy_method(c, from->methods.data[i], cls);
     if (copy_ok(c)) copy_hooks(c, from, to);
     return cls;

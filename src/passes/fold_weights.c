@@ -15,6 +15,7 @@
  * Tests: tests/ir/fold-weights, tests/interop/freeze.py
  */
 #include "base/pages.h"
+#include "base/vector.h"
 #include "passes/facts.h"
 #include "passes/passes.h"
 
@@ -193,12 +194,7 @@ static double weights_walk_scale(const weights_walk *k, int64_t row, int64_t col
     return k->scale[k->transposed ? row / k->per_group * k->columns + column : row];
 }
 
-/* The sanitizers' start-up does not bear resolvers. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define WEIGHTS_HOT __attribute__((optimize("O3"), target_clones("avx2", "default")))
-#else
-#define WEIGHTS_HOT
-#endif
+#define WEIGHTS_HOT VECTOR_CLONES
 
 WEIGHTS_HOT static void weights_multiply(float *restrict out, const float *restrict in, double by, int64_t n) {
     for (int64_t i = 0; i < n; i++) out[i] = (float)((double)in[i] * by);

@@ -12,6 +12,7 @@
  */
 #include "passes/facts.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 
 #include <string.h>
 
@@ -34,32 +35,9 @@ static bool linear_is_one(const ir_value *v) {
 }
 
 static bool linear_replace(node *n, ir_value *x, ir_value *w, ir_value *b) {
-    graph *g = n->g;
-    const op *o = op_find("aten::linear");
-    block *blk = g->insert_block;
-    node *before = g->insert_before;
-    if (!o) return false;
-    graph_set_insert(g, n->owner, n);
-    g->range = (source_range){0};
-    if (!b) b = graph_constant_none(g);
-    g->range = n->range;
-    ir_value *args[] = {x, w, b};
-    node *made = graph_insert(g, node_new_op(g, o, 3, args));
-    g->range = (source_range){0};
-    made->call = n->call;
-    made->range_hidden = n->range_hidden;
-    made->scope = n->scope;
-    graph_set_insert(g, blk, before);
-    ir_value *y = n->outputs.data[0];
-    made->outputs.data[0]->type = y->type;
-    if (value_has_name(y)) {
-        const char *name = y->name;
-        value_set_name(y, "");
-        value_set_name(made->outputs.data[0], name);
-    }
-    value_replace_uses(y, made->outputs.data[0]);
-    node_remove(n);
-    return true;
+    ir_value *args[] = {x, w, b ? b : rewrite_none(n)}, *y = rewrite_op(n, "aten::linear", 3, args);
+    if (y) rewrite_result(n, y);
+    return y != NULL;
 }
 
 /* A bias as wide as the layer, of its dtype. */

@@ -106,7 +106,7 @@ ctsc_status ctsc_register_op(const char *schema_text, ctsc_op_fn fn, void *ctx, 
     scalar_text *scalar = NULL;
     ctsc_status s = custom_definition(d, schema_text, c, flags, &scalar);
     c->options.scalar = NULL; /* the caller's */
-    if (s == CTSC_OK) s = op_register_scalar(d, schema_text, fn ? op_custom : op_scalar_eval, c, flags, scalar);
+    if (s == CTSC_OK) s = op_register_scalar(d, schema_text, fn ? op_custom : op_scalar_eval, c, flags | (fn ? OP_FOREIGN : 0), scalar);
     if (s != CTSC_OK) scalar_text_free(scalar), mem_free(c);
     return api_leave(e, &own, s);
 }

@@ -2,7 +2,7 @@
 /*
  * api_run.c - the part of ctsc.h about calls of methods, their limits and their cancellation.
  *
- * Tests: tests/unit/test_api.c, tests/unit/test_limits.c
+ * Tests: tests/unit/test_api.c
  */
 #include "runtime/api.h"
 #include "runtime/profile.h"

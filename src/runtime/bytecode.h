@@ -76,6 +76,7 @@ struct code {
     VEC(type *) types;
     VEC(struct code *) subs;
     VEC(struct fused *) groups;
+    struct recordings *recordings; /* of its calls on devices (cuda/recordings.h); NULL: none yet */
     graph *graph; /* owned, if the code was made of a graph of its own (executor.c); else NULL */
     int nparams;
     int nregisters; /* parameters included */

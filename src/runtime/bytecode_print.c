@@ -2,6 +2,7 @@
 /*
  * bytecode_print.c - the table of instructions, disassembly, and the end of a code.
  */
+#include "runtime/cuda/recordings.h"
 #include "runtime/bytecode.h"
 #include "runtime/fused.h"
 
@@ -32,6 +33,7 @@ void code_free(code *c) {
     vec_free(&c->subs);
     vec_free(&c->groups);
     graph_free(c->graph);
+    recordings_free(c->recordings);
     mem_free(c);
 }
 

@@ -51,8 +51,8 @@ static ctsc_status compile_read_file(diag *d, const char *path, source **out) {
         }
         text = more;
         len += fread(text + len, 1, cap - len, f);
+        if (len > COMPILE_MAX_SOURCE) s = diag_fail(d, CTSC_LIMIT, "%s: larger than 64 MiB", path);
         if (len < cap) break;
-        if (cap > COMPILE_MAX_SOURCE) s = diag_fail(d, CTSC_LIMIT, "%s: larger than 64 MiB", path);
         cap *= 2;
     }
     if (s == CTSC_OK && ferror(f)) s = diag_fail(d, CTSC_BAD_FILE, "cannot read %s: %s", path, strerror(errno));

@@ -3,7 +3,7 @@
  * executor.c - makes the codes of functions.
  *
  * Graphs are optimised under the unit's lock, once per function and level; running needs no lock.
- * Tests: tests/unit/test_fused.c
+ * Tests: tests/corpus at every level, tests/unit/test_steady.c, test_api.c
  */
 #include "runtime/executor.h"
 
@@ -16,15 +16,15 @@
 #define EXECUTOR_TIDY "[fold-constants,peephole,cse,licm,dce-writes]"
 
 /* Loops over elements become kernels before small ones would be written out. */
-static const char *const executor_passes[FUNCTION_LEVELS] = {
-    [1] = "lower-tuples,pool-constants,remove-mutation,unroll," EXECUTOR_TIDY ",pool-constants",
-    [2] = "lower-tuples,pool-constants," EXECUTOR_TIDY ",fuse-loops,remove-mutation,unroll," EXECUTOR_TIDY
-          ",batch-mm,pool-constants,fuse-loops,fuse,dce,reorder",
-};
+#define EXECUTOR_LEVEL_1 "lower-tuples,pool-constants,remove-mutation,unroll," EXECUTOR_TIDY ",pool-constants"
+#define EXECUTOR_LEVEL_2(products)                                                                                                     \
+    "lower-tuples,pool-constants," EXECUTOR_TIDY ",fuse-loops,remove-mutation,unroll," EXECUTOR_TIDY ",batch-mm," products          \
+    "pool-constants,fuse-loops,fuse,dce,reorder"
 
-ctsc_status executor_optimise_graph(graph *g, int level, diag *d) {
-    pass_ctx cx = {.diag = d};
-    return pass_run_list(&cx, g, executor_passes[level], NULL);
+/* The passes of a level on a graph without calls. */
+static ctsc_status executor_passes(graph *g, int level, int device, diag *d) {
+    pass_ctx cx = {.diag = d, .device = device};
+    return pass_run_list(&cx, g, level < 2 ? EXECUTOR_LEVEL_1 : device == DEVICE_HOST ? EXECUTOR_LEVEL_2("") : EXECUTOR_LEVEL_2("fuse-attention,fuse-epilogues,"), NULL);
 }
 
 static bool executor_graph_changes_nothing(graph *g) {
@@ -77,7 +77,7 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
     s = pipeline_inline(g, d);
     if (s == CTSC_OK) s = pass_run_list(&(pass_ctx){.diag = d, .device = executor_device(f)}, g, "scalar-constants,decompose,place", NULL);
     if (s == CTSC_OK) s = executor_freeze(f, g, level, self, d);
-    if (s == CTSC_OK) s = executor_optimise_graph(g, level, d);
+    if (s == CTSC_OK) s = executor_passes(g, level, executor_device(f), d);
     if (s == CTSC_OK) *out = g;
     else graph_free(g);
     return s;

@@ -7,7 +7,7 @@
  * group makes kernels for the kinds of arguments that come, so nothing is specialised before it is known, nothing needs a guard
  * outside a group, and a new batch size compiles nothing.
  * A function whose callees do not all compile, or whose graph the passes cannot handle, runs as at level 0.
- * Tests: tests/unit/test_fused.c, tests/run.py (every group at every level), tests/diff
+ * Tests: tests/corpus at every level, tests/unit/test_steady.c, test_api.c, tests/run.py (every group at every level), tests/diff
  */
 #ifndef CTSC_RUNTIME_EXECUTOR_H
 #define CTSC_RUNTIME_EXECUTOR_H
@@ -22,7 +22,5 @@ static inline int executor_level(int opt) {
 /* A copy of f's graph as level `level` (1 or 2) runs it; the caller's. self: the module f is a method of: attributes that nothing changes
  * become constants; NULL: not known. */
 ctsc_status executor_optimise(function *f, int level, const object *self, diag *d, graph **out);
-/* The passes of a level on a graph without calls: for tests and tools. */
-ctsc_status executor_optimise_graph(graph *g, int level, diag *d);
 
 #endif

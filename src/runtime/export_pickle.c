@@ -409,12 +409,7 @@ ctsc_status pickler_value(pickler *w, value v, type *t) {
     w->depth--;
     if (s != CTSC_OK || !shared) return s;
     uint32_t memo = pickler_put(w);
-    if (!vec_push(&w->held, value_ref(v))) {
-        value_unref(v);
-        w->failed = true;
-    } else if (!ptrmap_put(&w->values, v.u.refs, (void *)((intptr_t)memo + 1))) {
-        w->failed = true;
-    }
+    if (!vec_push(&w->held, value_ref(v)) || !ptrmap_put(&w->values, v.u.refs, (void *)((intptr_t)memo + 1))) w->failed = true;
     return CTSC_OK;
 }
 

@@ -4,8 +4,8 @@
  *
  * Method. The plan's conditions are checked on each call (plan_fits, which computes its slots on the way): a few comparisons per argument, no
  * allocation. The kernel gets pointers to the arguments' elements and to new outputs; the range of its parallel loop is cut by pool_for at
- * borders that depend on sizes alone.
- * Tests: tests/unit/test_fused.c
+ * borders that depend on sizes alone. Kernels of loops ask on the way whether the program was cancelled or its time is over.
+ * Tests: tests/corpus at every level, tests/unit/test_steady.c, test_api.c
  */
 #include "runtime/fused.h"
 
@@ -186,13 +186,30 @@ typedef struct fused_launch {
     int64_t scalars[FUSED_MAX_VALUES]; /* outputs that are no tensors */
     int64_t first;                     /* round of the parallel loop that piece 0 is */
     tensor *scratch;                   /* bytes that buffers share for the time of the call; NULL: none */
-    int64_t result, fault;
+    int64_t result;
+    kernel_call call;                  /* of the kernel that gave `result` */
 } fused_launch;
 
 static void fused_piece(void *ctx, int64_t begin, int64_t end) {
     fused_launch *l = ctx;
-    int64_t fault = 0, r = l->fn(l->buffers, l->ints, l->floats, l->first + begin, l->first + end, &fault);
-    if (r) l->result = r, l->fault = fault; /* nests that fail have no parallel loop */
+    l->fn(l->buffers, l->ints, l->floats, l->first + begin, l->first + end, NULL);
+}
+
+/* Reading the clock takes longer than a round of a small loop. */
+typedef struct fused_watch { const interp *in; unsigned asked; } fused_watch;
+enum { FUSED_ASK_CLOCK = 16 };
+
+static bool fused_stop(void *ctx) {
+    fused_watch *w = ctx;
+    return w->asked++ % FUSED_ASK_CLOCK == 0 && interp_watch(w->in) != CTSC_OK;
+}
+
+/* Only kernels of loops end early, and these have no parallel loop. */
+static void fused_whole(fused_launch *l, const interp *in) {
+    fused_watch w = {.in = in};
+    l->call.stop = runtime_is_watched(in->rt) ? fused_stop : NULL;
+    l->call.ctx = &w;
+    l->result = l->fn(l->buffers, l->ints, l->floats, 0, 0, &l->call);
 }
 
 /* A round only begins when those before the stop between them are done. */
@@ -287,16 +304,17 @@ static void fused_drop(const fused *f, value *results) {
 
 /* What the interpreter would report, the calls that were inlined included. */
 static ctsc_status fused_fault(const fused *f, const group_plan *p, const int64_t *slots, const fused_launch *l, diag *d) {
-    ctsc_status s = group_describe_fault(p, slots, l->result, l->fault, d);
+    ctsc_status s = group_describe_fault(p, slots, l->result, l->call.fault, d);
     for (size_t i = 0; i < p->faults.len; i++)
         if (p->faults.data[i].code == l->result) interp_note_calls(d, p->faults.data[i].call, f->fallback->name);
     return s;
 }
 
 /* *fits: false if the kernel found that it is not for these arguments; nothing has happened then. */
-static ctsc_status fused_launch_kernel(const fused *f, const fused_kernel *k, const int64_t *slots, const value *args, diag *d,
+static ctsc_status fused_launch_kernel(const fused *f, const fused_kernel *k, const int64_t *slots, const value *args, const interp *in,
                                        value *results, bool *fits) {
     const group_plan *p = k->plan;
+    diag *d = in->d;
     fused_launch l;
     l.fn = k->kernel->fn;
     l.result = l.first = 0;
@@ -308,14 +326,15 @@ static ctsc_status fused_launch_kernel(const fused *f, const fused_kernel *k, co
         if (p->stops.len) {
             fused_stages(&l, p, slots);
         } else if (p->range_begin < 0) {
-            fused_piece(&l, 0, 0);
+            fused_whole(&l, in);
         } else {
             int64_t begin = slots[p->range_begin], end = slots[p->range_end], grain = slots[p->grain];
             if (begin == 0 && end > grain) pool_for(end, grain > 0 ? grain : 1, fused_piece, &l);
             else if (end > begin) fused_piece(&l, begin, end);
         }
         *fits = l.result != GROUP_UNFIT;
-        if (l.result && *fits) s = fused_fault(f, p, slots, &l, d);
+        if (l.result == GROUP_STOPPED) s = d->status;
+        else if (l.result && *fits) s = fused_fault(f, p, slots, &l, d);
     }
     tensor_unref(l.scratch);
     if (s != CTSC_OK || !*fits) fused_drop(f, results);
@@ -341,9 +360,9 @@ static ctsc_status fused_interpret(fused *f, interp *in, const value *args, valu
     return CTSC_OK;
 }
 
-/* Native loops count no steps and look at no clock. */
-static bool fused_is_bounded(const fused *f, const interp *in) {
-    return f->has_loop && (in->rt->steps_left != UINT64_MAX || runtime_is_watched(in->rt));
+/* Native loops count no steps. */
+static bool fused_is_counted(const fused *f, const interp *in) {
+    return f->has_loop && in->rt->steps_left != UINT64_MAX;
 }
 
 static const fused_kernel *fused_find(const fused *f, const value *args, int64_t *slots) {
@@ -392,14 +411,14 @@ ctsc_status fused_run(fused *f, interp *in, value *args, value *results, bool *n
     int64_t slots[FUSED_MAX_SLOTS];
     bool fits = true;
     if (device_in_use() && cuda_group_device(f->nparams, args) != DEVICE_HOST) return fused_run_on_device(f, in, args, results, native);
-    if (fused_is_bounded(f, in)) return fused_interpret(f, in, args, results);
+    if (fused_is_counted(f, in)) return fused_interpret(f, in, args, results);
     const fused_kernel *k = fused_find(f, args, slots);
     if (!k) {
         uint64_t since = profile_pause(in->rt->profile);
         k = fused_add(f, args, in->rt->opt, slots);
         if (k) profile_resume(in->rt->profile, since, "(compiling kernels)");
     }
-    ctsc_status s = k ? fused_launch_kernel(f, k, slots, args, in->d, results, &fits) : CTSC_OK;
+    ctsc_status s = k ? fused_launch_kernel(f, k, slots, args, in, results, &fits) : CTSC_OK;
     *native = k && fits;
     return *native ? s : fused_interpret(f, in, args, results);
 }

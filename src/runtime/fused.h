@@ -11,7 +11,7 @@
  *
  * Ownership: a fused belongs to the code (bytecode.h) that calls it and borrows the graph from the node it was made of. Thread-safe: kernels
  * are only added, under a lock, and published with a release store.
- * Tests: tests/unit/test_fused.c, tests/diff
+ * Tests: tests/corpus at every level, tests/unit/test_steady.c, test_api.c, tests/diff
  */
 #ifndef CTSC_RUNTIME_FUSED_H
 #define CTSC_RUNTIME_FUSED_H

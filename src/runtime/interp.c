@@ -8,6 +8,7 @@
  * which a call takes as many as its code has instructions and a loop's step as many as its body
  * has. Tests: tests/unit/test_interp.c
  */
+#include "runtime/cuda/record.h"
 #include "runtime/executor.h"
 #include "runtime/profile.h"
 #include "runtime/workspace.h"
@@ -85,7 +86,7 @@ static void stack_leave(interp *in) {
 /* ---- budget ---------------------------------------------------------------------------------- */
 
 /* Called before every operator as well: a program without loops has to stop too. */
-static ctsc_status interp_watch(const interp *in) {
+ctsc_status interp_watch(const interp *in) {
     const runtime *rt = in->rt;
     if (rt->cancelled && atomic_load_explicit(rt->cancelled, memory_order_relaxed))
         return diag_fail(in->d, CTSC_LIMIT, "the program was cancelled");
@@ -229,6 +230,7 @@ static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
             if (runtime_is_watched(f->in->rt)) s = interp_watch(f->in);
             if (s != CTSC_OK) break;
             if (__builtin_expect(f->in->rt->profile != NULL, 0)) s = profile_site(f, i, site_functions[i->op]);
+            else if (__builtin_expect(f->in->rt->record != NULL, 0)) s = record_site(f, i, site_functions[i->op]);
             else s = site_functions[i->op](f, &f->c->sites.data[i->a]);
             break;
         }

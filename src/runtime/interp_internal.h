@@ -19,6 +19,9 @@ typedef struct stack_chunk {
 
 void stack_chunk_free(stack_chunk *first); /* and those behind it; first may be NULL */
 
+/* Fails if the program was cancelled or its time is over. */
+ctsc_status interp_watch(const struct interp *in);
+
 /* An object whose __enter__ ran and whose __exit__ has not. */
 typedef struct entered {
     value object;

@@ -6,7 +6,7 @@
  * the code. Tests: tests/corpus
  */
 #include "base/recycle.h"
-#include "runtime/interp.h"
+#include "runtime/cuda/recordings.h"
 #include "runtime/module.h"
 
 enum { CALL_FEW = 16 }; /* arguments that need no allocation */
@@ -17,7 +17,7 @@ static ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const va
     value few[CALL_FEW], *full = total <= CALL_FEW ? few : recycle_alloc(bytes);
     if (!full) return diag_no_memory(d);
     ctsc_status s = interp_check_args(f, (int)nargs, args, d, full);
-    if (s == CTSC_OK) s = interp_call_take(rt, f, (int)total, full, d, result);
+    if (s == CTSC_OK) s = device_in_use() ? recordings_call(rt, f, (int)total, full, d, result) : interp_call_take(rt, f, (int)total, full, d, result);
     if (full != few) recycle_free(full, bytes);
     return s;
 }

@@ -13,6 +13,7 @@ typedef struct mover {
     diag *d;
     int device;
     bool placing;    /* the second walk */
+    bool code;       /* walking the constants of code */
     ptrmap storages; /* what was there -> where it is now */
     ptrmap seen;     /* counted payloads that were walked */
 } mover;
@@ -39,7 +40,14 @@ static void mover_place(mover *m, tensor *t) {
     storage_unref(before);
 }
 
+/* Traces compute sizes with 0-dim integers. Those stay on the host, as in PyTorch, so that nobody waits for the device to know a size; other
+ * operators take them along. */
+static bool mover_stays(const mover *m, const tensor *t) {
+    return m->code && t->ndim == 0 && dtype_is_integral((dtype)t->dtype);
+}
+
 static ctsc_status mover_tensor(mover *m, tensor *t) {
+    if (mover_stays(m, t)) return CTSC_OK;
     if (t->quantiser && m->device != DEVICE_HOST)
         return diag_fail(m->d, CTSC_UNSUPPORTED, "the module holds quantised tensors, which are supported on the CPU only");
     if (!m->placing) return mover_copy(m, t->storage);
@@ -89,9 +97,11 @@ static ctsc_status mover_graph(mover *m, const graph *g) {
 static ctsc_status mover_walk(mover *m, const module *mod) {
     const unit *u = mod->unit;
     ctsc_status s = mover_value(m, mod->root);
+    m->code = true;
     if (s == CTSC_OK) s = mover_value(m, u->constants);
     for (size_t i = 0; i < u->all_functions.len && s == CTSC_OK; i++)
         if (u->all_functions.data[i]->graph) s = mover_graph(m, u->all_functions.data[i]->graph);
+    m->code = false;
     ptrmap_free(&m->seen);
     m->seen = (ptrmap){0};
     return s;

@@ -15,23 +15,36 @@
 #undef COMPOSITE
 #undef OP_SPECIAL_ROW
 
-static const op_binding builtin_bindings[] = {
-#define OP(key, fn, flags) {key, fn, flags},
-#define COMPOSITE(key, flags) {key, op_composite, (flags) | OP_COMPOSITE},
-#define OP_SPECIAL_ROW(key, flags) {key, NULL, (flags) | OP_SPECIAL},
+static const op_binding builtin_rows[] = {
+#define OP(key, fn, flags) {fn, flags},
+#define COMPOSITE(key, flags) {op_composite, (flags) | OP_COMPOSITE},
+#define OP_SPECIAL_ROW(key, flags) {NULL, (flags) | OP_SPECIAL},
 #include "ir/ops.def"
 #undef OP
 #undef COMPOSITE
 #undef OP_SPECIAL_ROW
-    {NULL, NULL, 0},
 };
+static const char builtin_keys[] =
+#define OP(key, fn, flags) key "\0"
+#define COMPOSITE(key, flags) key "\0"
+#define OP_SPECIAL_ROW(key, flags) key "\0"
+#include "ir/ops.def"
+#undef OP
+#undef COMPOSITE
+#undef OP_SPECIAL_ROW
+    ;
 
-static const op_binding quantised_bindings[] = {
-#define QUANTISED(key, fn) {key, fn, 0},
+static const op_binding quantised_rows[] = {
+#define QUANTISED(key, fn) {fn, 0},
 #include "ir/ops/quantised_tensors.def"
 #undef QUANTISED
-    {NULL, NULL, 0},
 };
+static const char quantised_keys[] =
+#define QUANTISED(key, fn) key "\0"
+#include "ir/ops/quantised_tensors.def"
+#undef QUANTISED
+    ;
 
-const op_binding *op_builtin_bindings = builtin_bindings;
-const op_binding *op_quantised_bindings = quantised_bindings;
+static const op_bindings builtin_bindings = {builtin_keys, builtin_rows}, quantised_bindings = {quantised_keys, quantised_rows};
+const op_bindings *op_builtin_bindings = &builtin_bindings;
+const op_bindings *op_quantised_bindings = &quantised_bindings;

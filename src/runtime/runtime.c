@@ -8,6 +8,8 @@
  */
 #include "runtime/runtime.h"
 
+#include "base/vector.h"
+
 enum { MT_N = 624, MT_M = 397 };
 
 void generator_seed(generator *g, uint64_t seed) {
@@ -17,12 +19,8 @@ void generator_seed(generator *g, uint64_t seed) {
         g->state[j] = 1812433253u * (g->state[j - 1] ^ (g->state[j - 1] >> 30)) + j;
 }
 
-/* Refilling and tempering are loops over the whole state; the sanitizers' start-up does not bear resolvers. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define GENERATOR_HOT __attribute__((optimize("O3"), target_clones("avx2", "default")))
-#else
-#define GENERATOR_HOT
-#endif
+/* Refilling and tempering are loops over the whole state. */
+#define GENERATOR_HOT VECTOR_CLONES
 
 static inline uint32_t generator_twist(uint32_t u, uint32_t v) {
     uint32_t mixed = (u & 0x80000000u) | (v & 0x7fffffffu);
@@ -103,6 +101,7 @@ void runtime_init(runtime *rt) {
     rt->root = NULL;
     rt->ws = NULL;
     rt->profile = NULL;
+    rt->record = NULL;
     rt->allow_unsafe = false;
     rt->depth = rt->opt = 0;
 }

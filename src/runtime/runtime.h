@@ -41,6 +41,7 @@ typedef struct runtime {
     const object *root;           /* the module that is run; NULL: not known */
     struct workspace *ws;         /* what it lies in, if in one: the interpreter's stack is kept there (workspace.h) */
     struct profile *profile;      /* counts what the program does (profile.h); NULL: nobody wants to know */
+    struct record *record;        /* watches a call that is recorded (cuda/record.h); NULL: none is */
     int opt;                      /* 0 as written, 1 with passes, 2 with fusion, 3 the same, compiled at once (executor.h) */
 } runtime;
 

@@ -9,12 +9,8 @@
  * Invariants: a source that shares memory with a destination of another geometry is cloned first.
  * Tests: tests/unit/test_tensor.c
  */
-/* Vectorise loops of unknown length, and turn ?: into selects; neither changes a result. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3", "no-trapping-math")
-#endif
-
 #include "base/pool.h"
+#include "base/vector.h"
 #include "tensor/device.h"
 #include "tensor/element.h"
 #include "tensor/iter.h"
@@ -112,8 +108,21 @@ typedef bfloat16 copy_BFLOAT16;
 #define COPY_STORE_FLOAT16(x)  float16_from_float((float)(x))
 #define COPY_STORE_BFLOAT16(x) bfloat16_from_float((float)(x))
 
+/* Vectors are for conversions from and to float32 and bool; the others are rare. */
+#define COPY_HOT_UINT8
+#define COPY_HOT_INT8
+#define COPY_HOT_INT16
+#define COPY_HOT_INT32
+#define COPY_HOT_INT64
+#define COPY_HOT_FLOAT16
+#define COPY_HOT_FLOAT32  VECTOR_LOOPS
+#define COPY_HOT_FLOAT64
+#define COPY_HOT_BOOL     VECTOR_LOOPS
+#define COPY_HOT_BFLOAT16
+
 /* Whole runs of half and float have their own loops, with the processor's instructions. */
 #define COPY_LOOP(D, S)                                                                            \
+    COPY_HOT_##D COPY_HOT_##S                                                                      \
     static void copy_##D##_from_##S(void *ctx, int64_t n, char *const *p, const int64_t *s) {      \
         (void)ctx;                                                                                 \
         int64_t ds = s[0], ss = s[1];                                                              \

@@ -17,6 +17,7 @@ import fnmatch
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -115,10 +116,30 @@ def run_case(args, env, case):
             "operator": operator.group(1) if operator else None, "seconds": round(time.monotonic() - start, 3)}
 
 
+def find_nvrtc():
+    """The CUDA toolkit's libnvrtc, or None."""
+    nvcc = shutil.which("nvcc")
+    roots = [os.environ.get("CUDA_HOME"), os.path.dirname(os.path.dirname(os.path.realpath(nvcc))) if nvcc else None, "/usr/local/cuda"]
+    for root in filter(None, roots):
+        for folder in ("lib64", "lib", "targets/x86_64-linux/lib"):
+            path = os.path.join(root, folder, "libnvrtc.so")
+            if os.path.exists(path):
+                return path
+    return None
+
+
 def environment(args):
     env = dict(os.environ)
+    if args.nvrtc:
+        nvrtc = find_nvrtc()
+        if nvrtc:
+            env["CTSC_SIM_NVRTC"] = nvrtc
+        else:
+            print("no CUDA toolkit here: kernels are not compiled by NVRTC")
     if args.sim:
-        env.update(CTSC_CUDA_DRIVER=os.path.abspath(args.sim), CTSC_NVRTC=os.path.abspath(args.sim), CTSC_CUBLASLT="none")
+        sim = os.path.abspath(args.sim)
+        library = sim if args.libraries else "none"
+        env.update(CTSC_CUDA_DRIVER=sim, CTSC_NVRTC=sim, CTSC_CUBLASLT=library, CTSC_CUDNN=library)
     if args.cache:
         env["XDG_CACHE_HOME"] = os.path.abspath(args.cache)
     return env
@@ -145,6 +166,8 @@ def main():
     ap.add_argument("corpus", nargs="*", default=[os.path.join(here, "..", "corpus")], help="folders searched for cases (tests/corpus)")
     ap.add_argument("--ctsc", default="build/ctsc")
     ap.add_argument("--sim", metavar="FILE", help="libcudasim.so, in the place of the driver and of NVRTC")
+    ap.add_argument("--nvrtc", action="store_true", help="with --sim: the real NVRTC, where there is one, compiles each kernel as well")
+    ap.add_argument("--libraries", action="store_true", help="with --sim: simulated cuBLASLt and cuDNN as well")
     ap.add_argument("--device", default="cuda")
     ap.add_argument("--opt", type=int, default=2)
     ap.add_argument("--group", action="append")

@@ -24,9 +24,12 @@ static inline const char *sim_file(void) {
     return strcat(path, "/cuda/libcudasim.so");
 }
 
+/* NVIDIA's own libraries can do nothing with this device. */
 static inline void sim_use(void) {
     setenv("CTSC_CUDA_DRIVER", sim_file(), 1);
     setenv("CTSC_NVRTC", sim_file(), 1);
+    setenv("CTSC_CUBLASLT", "/nowhere/libcublasLt.so", 1);
+    setenv("CTSC_CUDNN", "/nowhere/libcudnn.so", 1);
 }
 
 /* The libraries are opened once in a process, so what depends on the environment runs in another one, which ends with 0 if all was well.

@@ -122,7 +122,12 @@ static ctsc_module *api_compiled(const char *text) {
     return m;
 }
 
-static const char api_endless[] = "import torch\ndef forward(n: int):\n    i = 0\n    while i < n:\n        i += 1\n    return i\n";
+/* Loops that have native code: around others, innermost, with a condition. */
+static const char *const api_endless[] = {
+    "import torch\ndef forward(n: int):\n    i = 0\n    while i < n:\n        i += 1\n    return i\n",
+    "import torch\ndef forward(n: int):\n    k = 1\n    for i in range(n):\n        k = (k * 5 + i) % 1000003\n    return k\n",
+    "import torch\ndef forward(n: int):\n    k = 1\n    for i in range(n):\n        for j in range(i % 3):\n            k = (k * 5 + j) % 1000003\n    return k\n",
+};
 
 static void *api_cancel_soon(void *c) {
     usleep(20000);
@@ -130,14 +135,14 @@ static void *api_cancel_soon(void *c) {
     return NULL;
 }
 
-static void api_cancel(void **state) {
+static void api_cancel_program(const char *text, int opt) {
     ctsc_error *e = ctsc_error_new();
     ctsc_cancel *c = ctsc_cancel_new();
-    ctsc_module *m = api_compiled(api_endless);
+    ctsc_module *m = api_compiled(text);
     ctsc_value *arg = ctsc_int_new(INT64_MAX), *few = ctsc_int_new(10), *out = NULL;
     ctsc_run_options o = {.size = sizeof o, .cancel = c}, t = {.size = sizeof t, .timeout_us = 20000};
     pthread_t other;
-    (void)state;
+    assert_int_equal(ctsc_module_set_opt(m, opt, e), CTSC_OK);
     assert_int_equal(pthread_create(&other, NULL, api_cancel_soon, c), 0);
     assert_int_equal(ctsc_module_run(m, "forward", 1, &arg, &o, &out, e), CTSC_LIMIT);
     assert_non_null(strstr(ctsc_error_message(e), "cancelled"));
@@ -152,6 +157,12 @@ static void api_cancel(void **state) {
     assert_non_null(strstr(ctsc_error_message(e), "limit of time"));
     assert_null(out);
     ctsc_value_free(arg), ctsc_value_free(few), ctsc_module_free(m), ctsc_cancel_free(c), ctsc_error_free(e);
+}
+
+static void api_cancel(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof api_endless / sizeof *api_endless; i++)
+        for (int opt = 0; opt <= 3; opt++) api_cancel_program(api_endless[i], opt);
 }
 
 static void api_memory_limit(void **state) {

@@ -396,13 +396,13 @@ static void codegen_early_exit(void **state) {
     FOR_KERNELS(n, k) {
         float xs[] = {1, 2, 4, 8, -1, 16};
         double result = -1;
-        int64_t fault = -1;
-        assert_int_equal(k->fn((void *[]){xs, &result}, (int64_t[]){6, 6}, NULL, 0, 0, &fault), 0);
-        assert_true(result == 13 && fault == -1);
+        kernel_call call = {.fault = -1};
+        assert_int_equal(k->fn((void *[]){xs, &result}, (int64_t[]){6, 6}, NULL, 0, 0, &call), 0);
+        assert_true(result == 13 && call.fault == -1);
         result = -1;
-        assert_int_equal(k->fn((void *[]){xs, &result}, (int64_t[]){6, 3}, NULL, 0, 0, &fault), 3);
-        assert_true(result == -1 && fault == 3);
-        assert_int_equal(k->fn((void *[]){xs, &result}, (int64_t[]){-5, 3}, NULL, 0, 0, &fault), 0);
+        assert_int_equal(k->fn((void *[]){xs, &result}, (int64_t[]){6, 3}, NULL, 0, 0, &call), 3);
+        assert_true(result == -1 && call.fault == 3);
+        assert_int_equal(k->fn((void *[]){xs, &result}, (int64_t[]){-5, 3}, NULL, 0, 0, &call), 0);
         assert_true(result == 0);
     }
     arena_free(&a);
@@ -431,6 +431,36 @@ static void codegen_while(void **state) {
         int64_t result = 0, start = 27;
         assert_int_equal(k->fn((void *[]){&result}, &start, NULL, 0, 0, NULL), 0);
         assert_int_equal(result, 111);
+    }
+    arena_free(&a);
+}
+
+static bool codegen_ask(void *ctx) {
+    int *left = ctx;
+    return (*left)-- == 0;
+}
+
+/* A watched loop ends when the caller says so, what it stored is stored, and nobody need ask. */
+static void codegen_watch(void **state) {
+    (void)state;
+    arena a;
+    arena_init(&a);
+    nest *n = nest_new(&a, "watched");
+    nest_buffer *out = nest_add_buffer(n, "out", DT_INT64, NEST_RESTRICT);
+    nest_expr *i = nest_for(n, "i", nest_int(n, 0), nest_add_int(n, "n"), 0);
+    nest_watch(n, 7);
+    nest_store(n, out, nest_int(n, 0), i);
+    nest_end(n);
+    FOR_KERNELS(n, k) {
+        int64_t result = -1, rounds = 100;
+        int left = 1000;
+        assert_int_equal(k->fn((void *[]){&result}, &rounds, NULL, 0, 0, &(kernel_call){0}), 0);
+        assert_int_equal(result, 99);
+        assert_int_equal(k->fn((void *[]){&result}, &rounds, NULL, 0, 0, &(kernel_call){.stop = codegen_ask, .ctx = &left}), 0);
+        assert_int_equal(left, 900);
+        left = 5;
+        assert_int_equal(k->fn((void *[]){&result}, &rounds, NULL, 0, 0, &(kernel_call){.stop = codegen_ask, .ctx = &left}), 7);
+        assert_int_equal(result, 4);
     }
     arena_free(&a);
 }
@@ -745,6 +775,31 @@ static void codegen_vectors(void **state) {
     arena_free(&a);
 }
 
+/* A vector loop marked ahead fetches; what is left over of it, and its neighbours, do not. */
+static void codegen_ahead(void **state) {
+    (void)state;
+    if (!have_compiler) return;
+    arena a;
+    char *text;
+    arena_init(&a);
+    nest *n = nests_softmax(&a, DT_FLOAT32);
+    assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL), CTSC_OK);
+    assert_null(strstr(text, "llvm.prefetch"));
+    mem_free(text);
+    nest_stmt *rows = n->body.first, *loop = NULL;
+    while (rows->kind != NEST_FOR) rows = rows->next;
+    for (nest_stmt *s = rows->body.first; s && !loop; s = s->next)
+        if (s->kind == NEST_FOR) loop = s;
+    assert_non_null(loop);
+    loop->flags |= NEST_AHEAD;
+    assert_int_equal(codegen_describe(generators[2], n, CODEGEN_OPTIMISED_IR, &text, NULL), CTSC_OK);
+    int calls = 0;
+    for (const char *p = text; (p = strstr(p, "call void @llvm.prefetch")); p++) calls++;
+    assert_in_range(calls, 1, 4); /* a line each: of two vectors one */
+    mem_free(text);
+    arena_free(&a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codegen_power),      cmocka_unit_test(codegen_broadcast),
@@ -752,11 +807,11 @@ int main(void) {
         cmocka_unit_test(codegen_integers),   cmocka_unit_test(codegen_softmax),
         cmocka_unit_test(codegen_layer_norm), cmocka_unit_test(codegen_distance),
         cmocka_unit_test(codegen_transpose),  cmocka_unit_test(codegen_early_exit),
-        cmocka_unit_test(codegen_while),      cmocka_unit_test(codegen_steps),
+        cmocka_unit_test(codegen_while), cmocka_unit_test(codegen_watch),      cmocka_unit_test(codegen_steps),
         cmocka_unit_test(codegen_print),      cmocka_unit_test(codegen_verify),
         cmocka_unit_test(codegen_bad_calls),  cmocka_unit_test(codegen_threads),
         cmocka_unit_test(codegen_disk),       cmocka_unit_test(codegen_absent),
-        cmocka_unit_test(codegen_vectors),
+        cmocka_unit_test(codegen_vectors),    cmocka_unit_test(codegen_ahead),
     };
     return cmocka_run_group_tests(tests, codegen_setup, codegen_teardown);
 }

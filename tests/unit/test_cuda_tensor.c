@@ -121,6 +121,10 @@ static const char *const programs[] = {
     "    return x[i], x.index_select(0, i), torch.nonzero(x > 8), x.gather(1, i.unsqueeze(1).expand(2, 2)), x.cumsum(0)\n",
     "    return x @ x.t(), torch.nn.functional.linear(x, x, x.sum(1)), torch.bmm(x.unsqueeze(0), x.t().unsqueeze(0))\n",
     "    d = {'a': x}\n    l = [x, x + 1]\n    l.append(d['a'])\n    return l, d, (x, (x,)), str(x.dtype), x.dim()\n",
+    "    y = torch.nn.functional.linear(x, x, x.sum(1))\n    z = torch.relu(torch.mm(x, x.t()) + y)\n"
+    "    return torch.nn.functional.gelu(torch.addmm(x[:, 0], x, x.t())), z, torch.relu(torch.mm(x, x.t()) + x[0, 1]), torch.relu(y @ y + y)\n",
+    "    q = x.unsqueeze(0)\n    s = (q @ q.transpose(-2, -1) / 2.5).masked_fill(x[:, :3] > 9, float('-inf'))\n"
+    "    return torch.softmax(s, -1) @ q, torch.softmax(torch.bmm(q, q.transpose(1, 2)) + x[:, :3], -1).bmm(q)\n",
     "    torch.manual_seed(3)\n    return torch.rand(3), torch.randn_like(x), torch.nn.functional.dropout(x, 0.5, True)\n",
 };
 

@@ -214,7 +214,7 @@ static void product_free(product *it) {
     free((void *)it->p.a.p), free((void *)it->p.b.p), free(it->p.c), free(it->before);
 }
 
-/* The whole at once, then cut at random borders: right, and the same to the last bit. */
+/* The whole at once, then cut at random borders, with one scratch for parts of all sizes: right, and the same to the last bit. */
 static void check_method(product *it, gemm_plan plan, const char *what) {
     const gemm_problem *p = &it->p;
     size_t size = dtype_size(it->dt), need = gemm_block_scratch(plan, p->m, p->n, p->k);
@@ -226,6 +226,10 @@ static void check_method(product *it, gemm_plan plan, const char *what) {
     memcpy(whole, p->c, it->bytes);
     memcpy(p->c, it->before, it->bytes);
     int64_t row = 1 + random_below(p->m), col = 1 + random_below(p->n);
+    size_t less = gemm_block_scratch(plan, row, col, p->k);
+    char *room = malloc(less + 1);
+    assert_non_null(room);
+    room[less] = 42;
     for (int64_t i = 0; i < p->m; i += row)
         for (int64_t j = 0; j < p->n; j += col) {
             gemm_problem part = *p;
@@ -233,11 +237,10 @@ static void check_method(product *it, gemm_plan plan, const char *what) {
             part.a.p = (const char *)p->a.p + (size_t)(i * p->a.rs) * size;
             part.b.p = (const char *)p->b.p + (size_t)(j * p->b.cs) * size;
             part.c = (char *)p->c + (size_t)(i * p->ldc + j) * size;
-            size_t less = gemm_block_scratch(plan, part.m, part.n, part.k);
-            void *room = malloc(less + 1);
             gemm_block_run(plan, &part, room);
-            free(room);
+            assert_int_equal(room[less], 42);
         }
+    free(room);
     for (int64_t i = 0; i < p->m; i++)
         assert_memory_equal((char *)p->c + (size_t)(i * p->ldc) * size, (char *)whole + (size_t)(i * p->ldc) * size, (size_t)p->n * size);
     free(scratch), free(whole);

@@ -19,6 +19,15 @@ static void attention_steps(const tensor *t, int nb, dense_int *steps) {
     for (int i = 0; i < nb; i++) steps[i] = dense_batch_step(t, nb, i);
 }
 
+/* Where t, which broadcasts to the scores, is, and its strides there. */
+static const void *attention_over_scores(const tensor *t, int nb, dense_int *steps, dense_int *rs, dense_int *cs) {
+    gemm_matrix m = gemm_of(t);
+    *rs = t->sizes[t->ndim - 2] == 1 ? 0 : m.rs;
+    *cs = t->sizes[t->ndim - 1] == 1 ? 0 : m.cs;
+    attention_steps(t, nb, steps);
+    return m.p;
+}
+
 static ctsc_status attention_params(diag *d, const attention_call *call, dense_attention *p) {
     const tensor *out = call->out, *mask = call->mask;
     int nb = out->ndim - 2;
@@ -26,18 +35,15 @@ static ctsc_status attention_params(diag *d, const attention_call *call, dense_a
     if (nb > DENSE_DIMS) return diag_fail(d, CTSC_LIMIT, "attention over more than %d dimensions", DENSE_DIMS + 2);
     *p = (dense_attention){.q = q.p, .k = k.p, .v = v.p, .out = tensor_data(out), .heads = 1, .rows = out->sizes[nb], .cols = call->k->sizes[call->k->ndim - 2],
                            .depth = call->q->sizes[call->q->ndim - 1], .width = out->sizes[nb + 1], .nb = nb, .q_rs = q.rs, .q_cs = q.cs, .k_rs = k.rs,
-                           .k_cs = k.cs, .v_rs = v.rs, .v_cs = v.cs, .out_rs = out->strides[nb], .scale = call->scale, .causal = call->causal};
+                           .k_cs = k.cs, .v_rs = v.rs, .v_cs = v.cs, .out_rs = out->strides[nb], .scale = call->scale,
+                           .fill = call->fill, .causal = call->causal};
     for (int i = 0; i < nb; i++) p->heads *= p->sizes[i] = out->sizes[i];
     attention_steps(call->q, nb, p->q_steps);
     attention_steps(call->k, nb, p->k_steps);
     attention_steps(call->v, nb, p->v_steps);
     attention_steps(out, nb, p->out_steps);
-    if (!mask) return CTSC_OK;
-    gemm_matrix m = gemm_of(mask);
-    p->mask = m.p;
-    p->mask_rs = mask->sizes[mask->ndim - 2] == 1 ? 0 : m.rs;
-    p->mask_cs = mask->sizes[mask->ndim - 1] == 1 ? 0 : m.cs;
-    attention_steps(mask, nb, p->mask_steps);
+    if (mask) p->mask = attention_over_scores(mask, nb, p->mask_steps, &p->mask_rs, &p->mask_cs);
+    if (call->hidden) p->hidden = attention_over_scores(call->hidden, nb, p->hidden_steps, &p->hidden_rs, &p->hidden_cs);
     return CTSC_OK;
 }
 
@@ -51,12 +57,12 @@ static ctsc_status attention_in_steps(diag *d, const attention_call *call, const
     p.out = tensor_data(weights);
     ctsc_status st = tensor_transpose(d, call->k, -2, -1, &turned);
     gemm_scale scale = {call->scale, 0, 0};
-    if (st == CTSC_OK) st = dense_gemm_batch(d, call->q, turned, nb, batch, scale, gemm_zero, weights);
+    if (st == CTSC_OK) st = dense_gemm_batch(d, call->q, turned, nb, batch, scale, gemm_zero, weights, NULL);
     if (st == CTSC_OK)
         st = dense_each(d, c, &cuda_file_attention, dense_defines((dtype)weights->dtype), "attention_softmax", p.heads * p.rows * 32, &p, sizeof p);
     bool dense = tensor_is_contiguous(call->out);
     if (st == CTSC_OK) st = dense ? tensor_alias(d, call->out, &out) : tensor_new_like(d, call->out, (dtype)call->out->dtype, &out);
-    if (st == CTSC_OK) st = dense_gemm_batch(d, weights, call->v, nb, batch, gemm_one, gemm_zero, out);
+    if (st == CTSC_OK) st = dense_gemm_batch(d, weights, call->v, nb, batch, gemm_one, gemm_zero, out, NULL);
     if (st == CTSC_OK && !dense) st = tensor_copy(d, call->out, out);
     tensor_unref(turned);
     tensor_unref(out);

@@ -7,56 +7,25 @@
  * strides, types, alignment) how to do it; the answer is kept with the descriptors. All products of a device share one workspace, since its stream does
  * one after the other. Floats are multiplied as floats, not as TF32; half and bfloat16 are accumulated in float.
  *
+ * Our columns are cuBLASLt's rows, so its bias, one number per row, is ours. A tensor that is added is its matrix C, in the place of what beta adds, relu
+ * and gelu are its epilogues. Its gelu is the one by tanh: gelu by erf is left to the caller.
+ *
  * CTSC_CUBLASLT in the environment names another file to open; where it cannot be opened there is no cuBLASLt.
- * The names and numbers of its interface are declared here as its documentation gives them, because its header may not be there at build time.
+ * The names and numbers of its interface are in blas_abi.h, because its header may not be there at build time.
+ * Tests: tests/unit/test_cuda_blas.c, on a simulated cuBLASLt (tests/cuda/sim/blas.c)
  */
 #include "runtime/cuda/dense.h"
 
-#include "base/map.h"
+#include "cuda/notes.h"
+#include "runtime/cuda/blas_abi.h"
+#include "runtime/cuda/plans.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the interface ------------------------------------------------------------------------------------------------- */
-
-enum {
-    BLAS_R_32F = 0, BLAS_R_64F = 1, BLAS_R_16F = 2, BLAS_R_16BF = 14, /* cudaDataType */
-    BLAS_COMPUTE_32F = 68, BLAS_COMPUTE_64F = 70,
-    BLAS_DESC_TRANSA = 3, BLAS_DESC_TRANSB = 4, BLAS_DESC_EPILOGUE = 7, BLAS_DESC_BIAS_POINTER = 8,
-    BLAS_EPILOGUE_BIAS = 4,
-    BLAS_LAYOUT_BATCH_COUNT = 5, BLAS_LAYOUT_BATCH_STRIDE = 6,
-    BLAS_PREFER_WORKSPACE = 1, BLAS_PREFER_ALIGNMENT_A = 5, /* of B, C and D: the next three */
-};
-
-typedef struct blas_algorithm { uint64_t data[8]; } blas_algorithm;
-typedef struct blas_answer {
-    blas_algorithm algorithm;
-    size_t workspace;
-    int state;
-    float waves;
-    int reserved[4];
-} blas_answer;
-
-typedef void *blas_object; /* a handle, a descriptor, a layout, a preference */
-
-#define BLAS_FUNCTIONS(X)                                                                                                                   \
-    X(Create, (blas_object * handle))                                                                                                       \
-    X(MatmulDescCreate, (blas_object * desc, int compute, int scale))                                                                       \
-    X(MatmulDescSetAttribute, (blas_object desc, int attribute, const void *value, size_t bytes))                                           \
-    X(MatmulDescDestroy, (blas_object desc))                                                                                                \
-    X(MatrixLayoutCreate, (blas_object * layout, int type, uint64_t rows, uint64_t cols, int64_t ld))                                       \
-    X(MatrixLayoutSetAttribute, (blas_object layout, int attribute, const void *value, size_t bytes))                                       \
-    X(MatrixLayoutDestroy, (blas_object layout))                                                                                            \
-    X(MatmulPreferenceCreate, (blas_object * preference))                                                                                   \
-    X(MatmulPreferenceSetAttribute, (blas_object preference, int attribute, const void *value, size_t bytes))                               \
-    X(MatmulPreferenceDestroy, (blas_object preference))                                                                                    \
-    X(MatmulAlgoGetHeuristic, (blas_object handle, blas_object desc, blas_object a, blas_object b, blas_object c, blas_object out,          \
-                               blas_object preference, int most, blas_answer *answers, int *found))                                         \
-    X(Matmul, (blas_object handle, blas_object desc, const void *alpha, const void *a, blas_object la, const void *b, blas_object lb,       \
-               const void *beta, const void *c, blas_object lc, void *out, blas_object lout, const blas_algorithm *algorithm, void *workspace, \
-               size_t bytes, void *stream))
+/* ---- the library ---------------------------------------------------------------------------------------------------- */
 
 static struct blas_library {
 #define BLAS_MEMBER(name, args) int(*name) args;
@@ -84,7 +53,7 @@ static void blas_open(void) {
 
 /* ---- devices ----------------------------------------------------------------------------------------------------------- */
 
-enum { BLAS_DEVICES = 64, BLAS_KEPT = 4096 };
+enum { BLAS_DEVICES = 64 };
 
 /* How one kind of product is done. */
 typedef struct blas_plan {
@@ -98,17 +67,19 @@ typedef struct blas_device {
     blas_object handle;
     void *workspace;
     size_t workspace_bytes;
-    strmap plans; /* blas_kind to blas_plan */
-    int nplans;
+    plan_table plans; /* blas_kind to blas_plan */
 } blas_device;
 
 static blas_device blas_devices[BLAS_DEVICES]; /* live as long as the process; blas_lock */
 static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static blas_device *blas_device_of(diag *d, cuda *c) {
+/* NULL: there is none, or it has failed, for which see *status. */
+static blas_device *blas_device_of(diag *d, cuda *c, ctsc_status *status) {
     if (!blas_found || cuda_index(c) >= BLAS_DEVICES) return NULL;
     blas_device *dev = &blas_devices[cuda_index(c)];
     if (!dev->opened) {
+        *status = cuda_notes_refuse(d, "the first product of matrices"); /* the workspace stays */
+        if (*status != CTSC_OK) return NULL;
         dev->opened = true;
         dev->workspace_bytes = (size_t)(cuda_get_properties(c)->major >= 9 ? 32 : 8) << 20;
         dev->works = cuda_enter(c, d) == CTSC_OK && blas.Create(&dev->handle) == 0;
@@ -122,7 +93,7 @@ static blas_device *blas_device_of(diag *d, cuda *c) {
 /* What decides how a product is done, compared as bytes. */
 typedef struct blas_kind {
     int64_t m, n, k, lda, ldb, ldc, batch, step_a, step_b, step_c;
-    int32_t dt, trans_a, trans_b, bias, align_a, align_b, align_c, unused;
+    int32_t dt, trans_a, trans_b, epilogue, align_a, align_b, align_c, align_d, align_bias, unused;
 } blas_kind;
 
 static int blas_type(dtype dt) {
@@ -131,6 +102,16 @@ static int blas_type(dtype dt) {
     case DT_FLOAT64: return BLAS_R_64F;
     case DT_FLOAT16: return BLAS_R_16F;
     case DT_BFLOAT16: return BLAS_R_16BF;
+    default: return -1;
+    }
+}
+
+/* -1: it has none. */
+static int32_t blas_epilogue(const dense_epilogue *e) {
+    switch (e->activation) {
+    case DENSE_PLAIN: return e->bias ? BLAS_EPILOGUE_BIAS : BLAS_EPILOGUE_DEFAULT;
+    case DENSE_RELU: return e->bias ? BLAS_EPILOGUE_RELU_BIAS : BLAS_EPILOGUE_RELU;
+    case DENSE_GELU_TANH: return e->bias ? BLAS_EPILOGUE_GELU_BIAS : BLAS_EPILOGUE_GELU;
     default: return -1;
     }
 }
@@ -167,9 +148,8 @@ static bool blas_describe(const blas_kind *k, const void *bias, blas_plan *p) {
     if (blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_TRANSA, &k->trans_b, sizeof k->trans_b) != 0 ||
         blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_TRANSB, &k->trans_a, sizeof k->trans_a) != 0)
         return false;
-    int32_t epilogue = BLAS_EPILOGUE_BIAS;
-    if (k->bias && (blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_EPILOGUE, &epilogue, sizeof epilogue) != 0 ||
-                    blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_BIAS_POINTER, &bias, sizeof bias) != 0))
+    if (blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_EPILOGUE, &k->epilogue, sizeof k->epilogue) != 0 ||
+        (bias && blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_BIAS_POINTER, &bias, sizeof bias) != 0))
         return false;
     return blas_layout(k, k->trans_b ? depth : n, k->trans_b ? n : depth, k->ldb, k->step_b, &p->a) &&
            blas_layout(k, k->trans_a ? m : depth, k->trans_a ? depth : m, k->lda, k->step_a, &p->b) &&
@@ -182,7 +162,7 @@ static bool blas_ask(const blas_device *dev, const blas_kind *k, blas_plan *p) {
     blas_answer answer;
     int found = 0;
     uint64_t workspace = dev->workspace_bytes;
-    uint32_t align[4] = {(uint32_t)k->align_b, (uint32_t)k->align_a, (uint32_t)k->align_c, (uint32_t)k->align_c};
+    uint32_t align[4] = {(uint32_t)k->align_b, (uint32_t)k->align_a, (uint32_t)k->align_c, (uint32_t)k->align_d};
     if (blas.MatmulPreferenceCreate(&preference) != 0) return false;
     bool ok = blas.MatmulPreferenceSetAttribute(preference, BLAS_PREFER_WORKSPACE, &workspace, sizeof workspace) == 0;
     for (int i = 0; ok && i < 4; i++)
@@ -203,40 +183,55 @@ static void blas_plan_end(blas_plan *p) {
 
 /* The plan for that kind; own: where it is made if it is not kept. Kinds that cuBLASLt cannot do are kept as well. */
 static blas_plan *blas_plan_for(blas_device *dev, const blas_kind *k, const void *bias, blas_plan *own) {
-    blas_plan *p = strmap_getn(&dev->plans, (const char *)k, sizeof *k);
+    blas_plan *p = plan_find(&dev->plans, k, sizeof *k);
     if (p) return p;
     *own = (blas_plan){0};
     own->possible = blas_describe(k, bias, own) && blas_ask(dev, k, own);
-    struct blas_kept { blas_plan plan; blas_kind kind; } *kept = dev->nplans < BLAS_KEPT ? mem_alloc(sizeof *kept) : NULL;
-    if (!kept) return own;
-    kept->plan = *own;
-    kept->kind = *k;
-    if (!strmap_putn(&dev->plans, (const char *)&kept->kind, sizeof kept->kind, &kept->plan)) {
-        mem_free(kept);
-        return own;
-    }
-    dev->nplans++;
-    return &kept->plan;
+    p = plan_keep(&dev->plans, k, sizeof *k, own, sizeof *own);
+    return p ? p : own;
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------------------- */
 
+/* What one call reads and writes. */
+typedef struct blas_places { const void *a, *b, *added; void *out; } blas_places;
+
+/* A product with its plan: what cuda_call is given. The descriptors in the plan, which change for each bias, are safe under the device's lock. */
+typedef struct blas_product {
+    blas_plan *plan;
+    const blas_device *device;
+    blas_places at; /* our a and b */
+    const void *bias;
+    double alpha, beta;
+    int64_t wide; /* alpha and beta are taken as doubles */
+} blas_product;
+
+static ctsc_status blas_multiply(diag *d, void *stream, const void *params) {
+    const blas_product *x = params;
+    const blas_plan *p = x->plan;
+    float alpha = (float)x->alpha, beta = (float)x->beta;
+    int code = x->bias ? blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_BIAS_POINTER, &x->bias, sizeof x->bias) : 0;
+    if (code == 0)
+        code = blas.Matmul(x->device->handle, p->desc, x->wide ? (const void *)&x->alpha : &alpha, x->at.b, p->a, x->at.a, p->b,
+                           x->wide ? (const void *)&x->beta : &beta, x->at.added, p->c, x->at.out, p->c, &p->algorithm, x->device->workspace,
+                           x->device->workspace_bytes, stream);
+    return code == 0 ? CTSC_OK : diag_fail(d, CTSC_FAILED, "cuBLASLt: a product of matrices failed (status %d)", code);
+}
+
 /* One product, or a batch whose items lie evenly spaced. */
-static bool blas_one(diag *d, cuda *c, blas_device *dev, blas_kind *k, const dense_gemm *g, const void *a, const void *b, void *out,
-                     ctsc_status *status) {
-    k->align_a = blas_alignment(a);
-    k->align_b = blas_alignment(b);
-    k->align_c = blas_alignment(out);
-    blas_plan own, *p = blas_plan_for(dev, k, g->bias, &own);
+static bool blas_one(diag *d, cuda *c, blas_device *dev, blas_kind *k, const dense_gemm *g, const blas_places *at, ctsc_status *status) {
+    const void *bias = g->epilogue.bias;
+    k->align_a = blas_alignment(at->a);
+    k->align_b = blas_alignment(at->b);
+    k->align_c = blas_alignment(at->added);
+    k->align_d = blas_alignment(at->out);
+    k->align_bias = blas_alignment(bias);
+    blas_plan own, *p = blas_plan_for(dev, k, bias, &own);
     bool done = p->possible;
     if (done) {
-        float alpha = (float)g->alpha, beta = (float)g->beta;
-        bool wide = k->dt == DT_FLOAT64;
-        int code = g->bias ? blas.MatmulDescSetAttribute(p->desc, BLAS_DESC_BIAS_POINTER, &g->bias, sizeof g->bias) : 0;
-        if (code == 0)
-            code = blas.Matmul(dev->handle, p->desc, wide ? (const void *)&g->alpha : &alpha, b, p->a, a, p->b, wide ? (const void *)&g->beta : &beta,
-                               out, p->c, out, p->c, &p->algorithm, dev->workspace, dev->workspace_bytes, cuda_stream(c));
-        *status = code == 0 ? CTSC_OK : diag_fail(d, CTSC_FAILED, "cuBLASLt: a product of matrices failed (status %d)", code);
+        blas_product x = {p, dev, *at, bias, g->alpha, g->epilogue.other ? 1 : g->beta, k->dt == DT_FLOAT64};
+        *status = p == &own ? cuda_notes_refuse(d, "a product that cuBLASLt has no plan for") : CTSC_OK;
+        if (*status == CTSC_OK) *status = cuda_call(c, d, blas_multiply, &x, sizeof x);
     }
     if (p == &own) blas_plan_end(&own);
     return done;
@@ -274,7 +269,9 @@ static bool blas_batches(diag *d, cuda *c, blas_device *dev, blas_kind *k, const
             step *= g->sizes[i];
             if (i != dim) rest /= g->sizes[i];
         }
-        bool done = blas_one(d, c, dev, k, g, (const char *)g->a + a * size, (const char *)g->b + b * size, (char *)g->c + out * size, status);
+        const char *added = g->epilogue.other ? g->epilogue.other : g->c;
+        blas_places at = {(const char *)g->a + a * size, (const char *)g->b + b * size, added + out * size, (char *)g->c + out * size};
+        bool done = blas_one(d, c, dev, k, g, &at, status);
         if (!done && call == 0) return false;
         if (!done) *status = diag_fail(d, CTSC_FAILED, "cuBLASLt: a batch of products cannot be done as it began");
     }
@@ -285,13 +282,14 @@ bool blas_gemm(diag *d, cuda *c, dtype dt, const dense_gemm *g, ctsc_status *sta
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     blas_kind k;
     memset(&k, 0, sizeof k);
-    k.m = g->m, k.n = g->n, k.k = g->k, k.ldc = g->ldc, k.dt = (int32_t)dt, k.bias = g->bias != NULL;
-    if (g->k == 0 || blas_type(dt) < 0) return false;
+    k.m = g->m, k.n = g->n, k.k = g->k, k.ldc = g->ldc, k.dt = (int32_t)dt, k.epilogue = blas_epilogue(&g->epilogue);
+    if (g->k == 0 || blas_type(dt) < 0 || k.epilogue < 0 || (g->epilogue.other && g->beta != 0)) return false;
     if (!blas_side(g->m, g->k, g->a_rs, g->a_cs, &k.trans_a, &k.lda) || !blas_side(g->k, g->n, g->b_rs, g->b_cs, &k.trans_b, &k.ldb)) return false;
     pthread_once(&once, blas_open);
     pthread_mutex_lock(&blas_lock);
-    blas_device *dev = blas_device_of(d, c);
+    *status = CTSC_OK;
+    blas_device *dev = blas_device_of(d, c, status);
     bool done = dev && cuda_enter(c, d) == CTSC_OK && blas_batches(d, c, dev, &k, g, status);
     pthread_mutex_unlock(&blas_lock);
-    return done;
+    return done || *status != CTSC_OK;
 }

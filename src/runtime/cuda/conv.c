@@ -2,8 +2,9 @@
 /*
  * conv.c - convolutions on a CUDA device.
  *
- * A kernel of one element that neither skips nor adds anything makes a convolution a batch of products of matrices, which are gemm.c's; all others are
- * kernels/conv.cu's. Tests: tests/unit/test_cuda_dense.c
+ * Depthwise convolutions have a kernel of their own, transposed ones as well; cuDNN (dnn.c) is asked for all others. What it does not do are products of
+ * matrices, gemm.c's, if a kernel of one element neither skips nor adds anything, and else kernels/conv.cu's.
+ * Tests: tests/unit/test_cuda_dense.c, test_cuda_dnn.c
  */
 #include "runtime/cuda/dense.h"
 #include "runtime/kernels/conv.h"
@@ -18,8 +19,10 @@ static bool conv_is_product(const conv_shape *s) {
     return plain;
 }
 
-/* out[image, group] = weight[group] times input[image, group], added to the bias. */
-static ctsc_status conv_product(diag *d, const conv_shape *s, const tensor *input, const tensor *weight, const tensor *bias, tensor *out) {
+/* out[image, group] = weight[group] times input[image, group], added to the bias: that is one number per row here. */
+static ctsc_status conv_product(diag *d, const conv_shape *s, const tensor *input, const tensor *weight, const tensor *bias, const epilogue *e,
+                                tensor *out) {
+    dense_epilogue after = dense_epilogue_of(NULL, e);
     int64_t ci = s->in_channels / s->groups, co = s->out_channels / s->groups;
     int64_t batch[2] = {s->batch, s->groups}, row = s->out_size;
     tensor *a = NULL, *b = NULL, *wide = NULL;
@@ -33,7 +36,7 @@ static ctsc_status conv_product(diag *d, const conv_shape *s, const tensor *inpu
         st = tensor_view_raw(d, bias, out->ndim, out->sizes, strides, bias->offset, &wide);
         if (st == CTSC_OK) st = tensor_copy(d, out, wide);
     }
-    if (st == CTSC_OK) st = dense_gemm_batch(d, a, b, 2, batch, gemm_one, bias ? gemm_one : gemm_zero, out);
+    if (st == CTSC_OK) st = dense_gemm_batch(d, a, b, 2, batch, gemm_one, bias ? gemm_one : gemm_zero, out, &after);
     tensor_unref(a);
     tensor_unref(b);
     tensor_unref(wide);
@@ -44,20 +47,41 @@ static int64_t conv_tiles(int64_t n) {
     return (n + CONV_TILE - 1) / CONV_TILE;
 }
 
-ctsc_status dense_conv_run(diag *d, const conv_shape *s, bool transposed, const tensor *input, const tensor *weight, const tensor *bias,
-                           tensor *out) {
-    cuda *c = cuda_of(out);
-    const char *defines = dense_defines((dtype)out->dtype);
-    if (out->numel == 0) return CTSC_OK;
-    if (!transposed && conv_is_product(s)) return conv_product(d, s, input, weight, bias, out);
-    dense_conv p = {.input = tensor_data(input), .weight = tensor_data(weight), .bias = bias ? tensor_data(bias) : NULL, .out = tensor_data(out),
-                    .batch = s->batch, .groups = s->groups, .ci = s->in_channels / s->groups, .co = s->out_channels / s->groups,
-                    .in_size = s->in_size, .kernel_size = s->kernel_size, .out_size = s->out_size};
+static dense_conv conv_params(const conv_shape *s, const tensor *input, const tensor *weight, const tensor *bias, const epilogue *e, const tensor *out) {
+    dense_conv p = {.input = tensor_data(input), .weight = tensor_data(weight), .out = tensor_data(out),
+                    .epilogue = dense_epilogue_of(bias ? tensor_data(bias) : NULL, e), .batch = s->batch, .groups = s->groups,
+                    .ci = s->in_channels / s->groups, .co = s->out_channels / s->groups, .in_size = s->in_size, .kernel_size = s->kernel_size,
+                    .out_size = s->out_size};
     for (int i = 0; i < CONV_DIMS; i++) {
         p.in[i] = s->in[i], p.kernel[i] = s->kernel[i], p.outs[i] = s->out[i];
         p.stride[i] = s->stride[i], p.pad[i] = s->pad[i], p.dilation[i] = s->dilation[i];
     }
+    return p;
+}
+
+/* With the epilogue, or the epilogue as a kernel over the result. False: not done. */
+static bool conv_by_dnn(diag *d, cuda *c, dtype dt, const dense_conv *p, ctsc_status *status) {
+    if (dnn_conv(d, c, dt, p, status)) return true;
+    if (!p->epilogue.bias && !p->epilogue.other && p->epilogue.activation == DENSE_PLAIN) return false;
+    dense_conv plain = *p;
+    plain.epilogue = (dense_epilogue){0};
+    if (!dnn_conv(d, c, dt, &plain, status)) return false;
+    if (*status == CTSC_OK)
+        *status = dense_each(d, c, &cuda_file_conv, dense_defines(dt), "conv_epilogue", p->batch * p->groups * p->co * p->out_size, p, sizeof *p);
+    return true;
+}
+
+ctsc_status dense_conv_run(diag *d, const conv_shape *s, bool transposed, const tensor *input, const tensor *weight, const tensor *bias,
+                           const epilogue *e, tensor *out) {
+    cuda *c = cuda_of(out);
+    dtype dt = (dtype)out->dtype;
+    const char *defines = dense_defines(dt);
+    ctsc_status st;
+    if (out->numel == 0) return CTSC_OK;
+    dense_conv p = conv_params(s, input, weight, bias, e, out);
     if (!transposed && p.ci == 1 && p.groups > 1) return dense_each(d, c, &cuda_file_conv, defines, "conv_depthwise", out->numel, &p, sizeof p);
+    if (!transposed && conv_by_dnn(d, c, dt, &p, &st)) return st;
+    if (!transposed && conv_is_product(s)) return conv_product(d, s, input, weight, bias, e, out);
     int64_t blocks = conv_tiles(p.co) * conv_tiles(s->batch * s->out_size) * s->groups;
     return dense_launch(d, c, &cuda_file_conv, defines, transposed ? "conv_transposed" : "conv", blocks, CONV_THREADS, &p, sizeof p);
 }

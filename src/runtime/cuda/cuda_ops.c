@@ -53,13 +53,13 @@ ctsc_status cuda_of_device(diag *d, int device, cuda **out) {
 
 
 static pthread_mutex_t cuda_known_lock = PTHREAD_MUTEX_INITIALIZER;
-static strmap cuda_known_kernels; /* under the device, the file's text, shared memory, symbol, definitions; lives as long as the process */
+static strmap cuda_known_kernels; /* under the device, the file, shared memory, symbol, definitions; lives as long as the process */
 
 enum { CUDA_KEY_MAX = 512 };
 
 /* The key's bytes; 0: too long to be kept. */
 static size_t cuda_kernel_key(const cuda *c, const cuda_file *file, const char *defines, const char *symbol, size_t shared, char *key) {
-    const uintptr_t words[] = {(uintptr_t)c, (uintptr_t)file->text, shared};
+    const uintptr_t words[] = {(uintptr_t)c, (uintptr_t)file, shared};
     size_t n = strlen(symbol) + 1, m = strlen(defines);
     if (sizeof words + n + m > CUDA_KEY_MAX) return 0;
     memcpy(key, words, sizeof words);
@@ -78,6 +78,13 @@ static void cuda_kernel_keep(const char *key, size_t n, const cuda_kernel *k) {
     if (!kept) mem_free(own);
 }
 
+static bool cuda_put_text(strbuf *out, embedded *e) {
+    size_t len;
+    const char *text = embedded_text(e, &len);
+    if (text) sb_write(out, text, len);
+    return text != NULL;
+}
+
 ctsc_status cuda_file_kernel(diag *d, cuda *c, const cuda_file *file, const char *defines, const char *symbol, size_t shared,
                              const cuda_kernel **out) {
     char key[CUDA_KEY_MAX];
@@ -88,9 +95,12 @@ ctsc_status cuda_file_kernel(diag *d, cuda *c, const cuda_file *file, const char
     if (known) return *out = known, CTSC_OK;
     strbuf text = STRBUF_INIT;
     sb_puts(&text, defines);
-    sb_puts(&text, file->text);
+    bool ok = true;
+    for (embedded *const *e = file->before; ok && e && *e; e++) ok = cuda_put_text(&text, *e);
+    if (ok && file->template_text) ok = cuda_put_text(&text, file->template_text);
+    ok = ok && cuda_put_text(&text, file->text) && !text.failed;
     cuda_source source = {.text = sb_str(&text), .len = text.len, .name = file->name, .headers = cuda_emit_headers()};
-    ctsc_status s = text.failed ? diag_no_memory(d) : cuda_kernel_get(c, d, &source, symbol, shared, out);
+    ctsc_status s = ok && source.headers ? cuda_kernel_get(c, d, &source, symbol, shared, out) : diag_no_memory(d);
     sb_free(&text);
     if (s == CTSC_OK) cuda_kernel_keep(key, n, *out);
     return s;

@@ -22,6 +22,7 @@
 #ifndef CTSC_RUNTIME_CUDA_CUDA_OPS_H
 #define CTSC_RUNTIME_CUDA_CUDA_OPS_H
 
+#include "base/embed.h"
 #include "cuda/cuda.h"
 #include "runtime/kernels/kernel.h"
 
@@ -32,6 +33,8 @@ op_fn cuda_op_find(const op *o);
 static inline cuda *cuda_of(const tensor *t) {
     return t->storage->release_ctx;
 }
+/* A storage of memory of c, which is taken, also on failure. */
+ctsc_status device_take(diag *d, cuda *c, void *data, size_t nbytes, storage **out);
 /* Of a number as in storage.device and value_device; fails where there is none. */
 ctsc_status cuda_of_device(diag *d, int device, cuda **out);
 
@@ -44,11 +47,14 @@ ctsc_status cuda_of_device(diag *d, int device, cuda **out);
  *     CUDA_FILE(pool)                        in the .c file: declares cuda_file_pool, of kernels/pool.cu
  *     extern "C" __global__ void max_pool(struct max_pool_params p) { ... }
  */
-typedef struct cuda_file { const char *name, *text; } cuda_file;
-#define CUDA_FILE(file)                                                                                                        \
-    __asm__(".section .rodata\ncuda_text_" #file ":\n.incbin \"src/runtime/cuda/kernels/" #file ".cu\"\n.byte 0\n.previous\n"); \
-    extern const char cuda_text_##file[] __attribute__((visibility("hidden")));                                                \
-    static const cuda_file cuda_file_##file = {#file ".cu", cuda_text_##file};
+typedef struct cuda_file {
+    const char *name;
+    embedded *text, *const *before, *template_text; /* before: texts in front of it, NULL-ended; the template is between them. Either may be NULL */
+} cuda_file;
+#define CUDA_FILE(file) CUDA_FILE_AFTER(NULL, NULL, file)
+#define CUDA_FILE_AFTER(before, between, file)                               \
+    EMBED(cuda_text_##file, "src/runtime/cuda/kernels/" #file ".cu")         \
+    static const cuda_file cuda_file_##file = {#file ".cu", &cuda_text_##file, before, between};
 
 /* Compiled at the first request, then found by file, defines and symbol. */
 ctsc_status cuda_file_kernel(diag *d, cuda *c, const cuda_file *file, const char *defines, const char *symbol, size_t shared,

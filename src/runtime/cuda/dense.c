@@ -6,11 +6,16 @@
 #include "runtime/cuda/dense.h"
 
 #include "base/map.h"
+#include "cuda/notes.h"
 
 #include <pthread.h>
 #include <string.h>
 
 /* ---- programs ----------------------------------------------------------------------------------------------- */
+
+EMBED(dense_params_text, "src/runtime/cuda/kernels/dense_params.h")
+EMBED(dense_types_text, "src/runtime/cuda/kernels/dense_types.cuh")
+embedded *const dense_before[] = {&dense_params_text, &dense_types_text, NULL};
 
 #define DENSE_TYPE(element, compute, is_int, bytes)                                                                                    \
     "#define ELEMENT " element "\n#define COMPUTE " compute "\n#define ELEMENT_IS_INT " is_int "\n#define ELEMENT_BYTES " bytes "\n"
@@ -95,7 +100,8 @@ ctsc_status dense_table_get(diag *d, cuda *c, const void *bytes, size_t n, dense
     pthread_mutex_lock(&dense_table_lock);
     void *at = kept ? strmap_getn(&kept->by_content, bytes, n) : NULL;
     if (!at) {
-        st = cuda_alloc(c, d, n, &at);
+        st = cuda_notes_refuse(d, "a new table of numbers");
+        if (st == CTSC_OK) st = cuda_alloc(c, d, n, &at);
         if (st == CTSC_OK && (st = cuda_write(c, d, at, bytes, n)) != CTSC_OK) cuda_free(c, at);
         out->own = st == CTSC_OK && !(kept && dense_table_keep(kept, bytes, n, at));
     }
@@ -122,7 +128,8 @@ ctsc_status dense_faults(diag *d, cuda *c, dense_fault **out) {
     dense_fault *at = atomic_load(&dense_fault_at[index]);
     if (!at) {
         void *made;
-        st = cuda_alloc(c, d, sizeof *at, &made);
+        st = cuda_notes_refuse(d, "the first indices that are checked");
+        if (st == CTSC_OK) st = cuda_alloc(c, d, sizeof *at, &made);
         if (st == CTSC_OK) {
             at = made;
             st = cuda_zero(c, d, at, sizeof *at);

@@ -13,25 +13,23 @@
  * element alone and notes it; what copies from the device to the host asks dense_check_faults, so the error shows where the host waits for the
  * device anyway, and the device goes on.
  *
- * Files: dense.c, programs and faults; blas.c, cuBLASLt; and one per family. Tests: tests/unit/test_cuda_dense.c
+ * Files: dense.c, programs and faults; blas.c, cuBLASLt; dnn.c, cuDNN; and one per family. Tests: tests/unit/test_cuda_dense.c
  */
 #ifndef CTSC_RUNTIME_CUDA_DENSE_H
 #define CTSC_RUNTIME_CUDA_DENSE_H
 
 #include "runtime/cuda/cuda_ops.h"
 #include "runtime/cuda/kernels/dense_params.h"
+#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/gemm.h"
 
 /* As CUDA_FILE, with the parameters and the element types in front. */
-#define DENSE_FILE(file)                     DENSE_TEXT(file, "")
-/* The same with a template between them, which the host reads as well (kernels/each_real.h). */
-#define DENSE_FILE_WITH(file, template_file) DENSE_TEXT(file, ".incbin \"src/runtime/cuda/kernels/" template_file "\"\n")
-#define DENSE_TEXT(file, between)                                                                                                        \
-    __asm__(".section .rodata\ncuda_text_" #file ":\n.incbin \"src/runtime/cuda/kernels/dense_params.h\"\n"                              \
-            ".incbin \"src/runtime/cuda/kernels/dense_types.cuh\"\n" between ".incbin \"src/runtime/cuda/kernels/" #file                  \
-            ".cu\"\n.byte 0\n.previous\n");                                                                                             \
-    extern const char cuda_text_##file[] __attribute__((visibility("hidden")));                                                          \
-    static const cuda_file cuda_file_##file = {#file ".cu", cuda_text_##file};
+extern embedded *const dense_before[];
+#define DENSE_FILE(file) CUDA_FILE_AFTER(dense_before, NULL, file)
+/* The same with a template behind them, kernels/FILE.h, which the host reads as well (kernels/each_real.h). */
+#define DENSE_FILE_WITH(file)                                              \
+    EMBED(dense_template_##file, "src/runtime/cuda/kernels/" #file ".h")   \
+    CUDA_FILE_AFTER(dense_before, &dense_template_##file, file)
 
 /* The device that a tensor is on; NULL: on the host. */
 static inline cuda *tensor_cuda(const tensor *t) {
@@ -68,23 +66,27 @@ ctsc_status dense_check_faults(diag *d, cuda *c);
 
 /* ---- products (gemm.c, blas.c) --------------------------------------------------------------------------- */
 
-/* As gemm_run, for memory of the device; bias: n elements that are added to each row, or NULL. */
+/* What e, which fits (kernels/epilogue.h; NULL: none), is to kernels. */
+dense_epilogue dense_epilogue_of(const void *bias, const epilogue *e);
+/* As gemm_run, for memory of the device; e: what becomes of each element then, or NULL. */
 ctsc_status dense_gemm_run(diag *d, cuda *c, dtype dt, int64_t m, int64_t n, int64_t k, gemm_scale alpha, gemm_matrix a, gemm_matrix b,
-                           gemm_scale beta, void *out, int64_t ldc, const void *bias);
-/* out = alpha * a b + beta * out over the last two dims; the others of a and b broadcast to the nb sizes of batch. out is contiguous. */
+                           gemm_scale beta, void *out, int64_t ldc, const dense_epilogue *e);
+/* out = e(alpha * a b + beta * out) over the last two dims; the others of a and b broadcast to the nb sizes of batch. out is contiguous. */
 ctsc_status dense_gemm_batch(diag *d, const tensor *a, const tensor *b, int nb, const int64_t *batch, gemm_scale alpha, gemm_scale beta,
-                             tensor *out);
+                             tensor *out, const dense_epilogue *e);
 /* The stride of t along dim i of nb batch dims that it broadcasts to; its last two dims are a matrix. */
 int64_t dense_batch_step(const tensor *t, int nb, int i);
 /* By cuBLASLt. False: not done, because the library is not there or has no way for this. */
 bool blas_gemm(diag *d, cuda *c, dtype dt, const dense_gemm *g, ctsc_status *status);
 
-/* ---- convolutions (conv.c) --------------------------------------------------------------------------------- */
+/* ---- convolutions (conv.c, dnn.c) --------------------------------------------------------------------------- */
 
 struct conv_shape;
-/* As conv_compute and conv_transpose_compute, for contiguous tensors of the device; bias may be NULL. */
+/* As conv_compute and conv_transpose_compute, for contiguous tensors of the device; bias may be NULL. e: what fits out, or NULL. */
 ctsc_status dense_conv_run(diag *d, const struct conv_shape *s, bool transposed, const tensor *input, const tensor *weight, const tensor *bias,
-                           tensor *out);
+                           const epilogue *e, tensor *out);
+/* By cuDNN, not transposed. False: not done, because the library is not there or has no way for this. */
+bool dnn_conv(diag *d, cuda *c, dtype dt, const dense_conv *conv, ctsc_status *status);
 
 /* ---- windows and positions (resample.c) --------------------------------------------------------------------- */
 

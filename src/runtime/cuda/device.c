@@ -14,20 +14,24 @@ static void device_release(void *ctx, void *data) {
     cuda_free(ctx, data);
 }
 
-static ctsc_status device_alloc(diag *d, int device, size_t nbytes, storage **out) {
-    cuda *c;
-    void *data = NULL;
-    TRY(cuda_of_device(d, device, &c));
-    TRY(cuda_alloc(c, d, nbytes, &data));
+ctsc_status device_take(diag *d, cuda *c, void *data, size_t nbytes, storage **out) {
     storage *s = storage_borrow(data, nbytes, device_release, c);
     if (!s) {
         cuda_free(c, data);
         return diag_no_memory(d);
     }
-    s->device = (uint8_t)device;
-    tensor_note_kind(TENSOR_KIND_DEVICE);
+    s->device = (uint8_t)(cuda_index(c) + 1);
     *out = s;
     return CTSC_OK;
+}
+
+static ctsc_status device_alloc(diag *d, int device, size_t nbytes, storage **out) {
+    cuda *c;
+    void *data = NULL;
+    TRY(cuda_of_device(d, device, &c));
+    TRY(cuda_alloc(c, d, nbytes, &data));
+    tensor_note_kind(TENSOR_KIND_DEVICE);
+    return device_take(d, c, data, nbytes, out);
 }
 
 static size_t device_bytes(const tensor *t) {

@@ -95,7 +95,7 @@ static ctsc_status launch_compile(diag *d, cuda *c, const char *name, nest *n, l
     if (s == CTSC_OK && text.failed) s = diag_no_memory(d);
     if (s == CTSC_OK) {
         cuda_source source = {.text = sb_str(&text), .len = text.len, .name = "group.cu", .headers = cuda_emit_headers()};
-        s = cuda_kernel_get(c, d, &source, "kernel", (size_t)k->shape.shared, &k->kernel);
+        s = source.headers ? cuda_kernel_get(c, d, &source, "kernel", (size_t)k->shape.shared, &k->kernel) : diag_no_memory(d);
     }
     if (s == CTSC_OK) log_event(CTSC_LOG_INFO, "%s: a kernel of %zu bytes of CUDA", name, text.len);
     sb_free(&text);

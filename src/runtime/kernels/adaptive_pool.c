@@ -45,7 +45,7 @@ static inline void adaptive_window(const pool_geometry *g, int i, int64_t o, int
 NN_HOT static void adaptive_add_f32(float *acc, const float *row, int64_t n) {
     for (int64_t i = 0; i < n; i++) acc[i] += row[i];
 }
-static void adaptive_add_f64(double *acc, const double *row, int64_t n) {
+VECTOR_LOOPS static void adaptive_add_f64(double *acc, const double *row, int64_t n) {
     for (int64_t i = 0; i < n; i++) acc[i] += row[i];
 }
 #define adaptive_add(acc, row, n)                                                                  \
@@ -55,7 +55,7 @@ static void adaptive_add_f64(double *acc, const double *row, int64_t n) {
 
 /* The window's rows are added up into one, then that row's stretches; a row that does not fit into
  * acc, or that is wanted as a whole, is summed up where it lies. */
-static void adaptive_avg_row(const adaptive_job *j, int64_t plane, int64_t od, int64_t oh,
+VECTOR_LOOPS static void adaptive_avg_row(const adaptive_job *j, int64_t plane, int64_t od, int64_t oh,
                              int64_t at) {
     const pool_geometry *g = j->g;
     int64_t d0, d1, h0, h1, w0, w1, width = g->in[2];

@@ -92,9 +92,8 @@ static ctsc_status sdpa_check(op_ctx *cx, const tensor *q, const tensor *k, cons
     return CTSC_OK;
 }
 
-/* The leading dims of the result into sizes, with L and S behind them. */
-static ctsc_status sdpa_sizes(diag *d, const tensor *q, const tensor *k, const tensor *v,
-                              const tensor *mask, int *nb, int64_t *sizes) {
+ctsc_status attention_sizes(diag *d, const tensor *q, const tensor *k, const tensor *v,
+                            const tensor *mask, int *nb, int64_t *sizes) {
     int64_t two[TENSOR_MAX_DIMS], scores[TENSOR_MAX_DIMS];
     int n;
     TRY(broadcast_sizes(d, q->ndim - 2, q->sizes, k->ndim - 2, k->sizes, &n, two));
@@ -134,7 +133,7 @@ static ctsc_status sdpa_run(op_ctx *cx, tensor *q, tensor *k, tensor *v, tensor 
     int nb;
     int64_t sizes[TENSOR_MAX_DIMS];
     TRY(sdpa_check(cx, q, k, v, mask, causal));
-    TRY(sdpa_sizes(d, q, k, v, mask, &nb, sizes));
+    TRY(attention_sizes(d, q, k, v, mask, &nb, sizes));
     dtype dt = (dtype)q->dtype, work = attention_work(q);
     tensor_ref(q), tensor_ref(k), tensor_ref(v);
     ctsc_status st = attention_convert(d, &q, work);
@@ -153,7 +152,7 @@ static ctsc_status sdpa_run(op_ctx *cx, tensor *q, tensor *k, tensor *v, tensor 
     sizes[nb + 1] = v->sizes[v->ndim - 1];
     if (st == CTSC_OK) st = tensor_new_on(d, device, work, nb + 2, sizes, &out);
     if (st == CTSC_OK) {
-        attention_call call = {q, k, v, add, causal, scale, out, weights};
+        attention_call call = {.q = q, .k = k, .v = v, .mask = add, .causal = causal, .scale = scale, .out = out, .weights = weights};
         st = attention_compute(d, &call);
     }
     if (st == CTSC_OK && p > 0) st = sdpa_drop(cx, p, v, &out, &weights);
@@ -351,7 +350,7 @@ static ctsc_status mha_compute(op_ctx *cx, const mha_call *c, tensor **out, tens
     if (st == CTSC_OK && c->need_weights) st = tensor_new_on(d, device, work, 4, square, &w);
     if (st == CTSC_OK) {
         double scale = 1 / sqrt((double)(c->dim / c->heads));
-        attention_call call = {heads[0], heads[1], heads[2], mask, false, scale, view, w};
+        attention_call call = {.q = heads[0], .k = heads[1], .v = heads[2], .mask = mask, .scale = scale, .out = view, .weights = w};
         st = attention_compute(d, &call);
     }
     if (st == CTSC_OK) st = attention_convert(d, &joined, dt);

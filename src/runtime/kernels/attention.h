@@ -13,6 +13,8 @@
 typedef struct attention_call {
     tensor *q, *k, *v;
     tensor *mask; /* added to the scores, broadcast to [..., L, S]; NULL: none */
+    tensor *hidden; /* bool, broadcast to [..., L, S]: scores that are `fill` instead; on devices only; NULL: none */
+    double fill;
     bool causal;  /* row i sees columns 0 to i */
     double scale;
     tensor *out;     /* [..., L, V], made by the caller; elements of a row adjoin */
@@ -20,5 +22,8 @@ typedef struct attention_call {
 } attention_call;
 
 ctsc_status attention_compute(diag *d, const attention_call *call);
+
+/* What the leading dims of q, k and v broadcast to, with L and S behind them; fails if they do not, or if mask (NULL: none) does not broadcast to that. */
+ctsc_status attention_sizes(diag *d, const tensor *q, const tensor *k, const tensor *v, const tensor *mask, int *nb, int64_t *sizes);
 
 #endif

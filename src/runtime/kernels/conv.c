@@ -21,6 +21,7 @@ typedef struct conv_call {
     const char *name; /* "conv2d": takes unbatched input, and says so in messages; else NULL */
     int64_t groups;
     bool transposed;
+    epilogue *epilogue; /* done where it fits; NULL: none */
 } conv_call;
 
 /* A conv_call's lists, one value per spatial dim. */
@@ -318,8 +319,10 @@ static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_
     if (st == CTSC_OK) st = conv_prepare(d, c->weight, work, &weight);
     if (st == CTSC_OK && c->bias) st = conv_prepare(d, c->bias, work, &bias);
     if (st == CTSC_OK) st = tensor_new_on(d, tensor_device(c->input), work, ndim, sizes, &t);
+    bool with = st == CTSC_OK && epilogue_fits(c->epilogue, t);
+    if (with) c->epilogue->done = true;
     if (st == CTSC_OK && there)
-        st = dense_conv_run(d, s, c->transposed, in, weight, bias, t);
+        st = dense_conv_run(d, s, c->transposed, in, weight, bias, with ? c->epilogue : NULL, t);
     else if (st == CTSC_OK)
         st = (c->transposed ? conv_transpose_compute
                             : conv_compute)(d, s, work, tensor_data(in), tensor_data(weight),
@@ -402,15 +405,19 @@ static ctsc_status conv_return(op_ctx *cx, const conv_call *c, const value *args
 
 /* ---- operators ------------------------------------------------------------------------------ */
 
-/* (input, weight, bias, stride, padding, dilation, groups) */
+/* (input, weight, bias, stride, padding, dilation, groups); the padding is left out */
+static conv_call conv_arguments(const value *args, const char *name) {
+    return (conv_call){.input = arg_tensor(&args[0]),
+                       .weight = arg_tensor(&args[1]),
+                       .bias = arg_tensor_or_null(&args[2]),
+                       .stride = &args[3],
+                       .dilation = &args[5],
+                       .groups = arg_int(&args[6]),
+                       .name = name};
+}
+
 static ctsc_status conv_plain(op_ctx *cx, const char *name, const value *args, value *results) {
-    conv_call c = {.input = arg_tensor(&args[0]),
-                   .weight = arg_tensor(&args[1]),
-                   .bias = arg_tensor_or_null(&args[2]),
-                   .stride = &args[3],
-                   .dilation = &args[5],
-                   .groups = arg_int(&args[6]),
-                   .name = name};
+    conv_call c = conv_arguments(args, name);
     if (args[4].tag == V_STR) {
         c.mode = args[4].u.str->bytes;
         if (strcmp(c.mode, "same") != 0 && strcmp(c.mode, "valid") != 0)
@@ -430,6 +437,21 @@ ctsc_status op_conv2d(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_conv3d(op_ctx *cx, const value *args, value *results) {
     return conv_plain(cx, "conv3d", args, results);
 }
+/* ctsc::conv_epilogue, a convolution of any of these: (input, weight, bias, stride, padding, dilation, groups, other, activation) */
+ctsc_status op_conv_epilogue(op_ctx *cx, const value *args, value *results) {
+    static const char *const names[CONV_DIMS] = {"conv1d", "conv2d", "conv3d"};
+    epilogue e;
+    tensor *t;
+    TRY(epilogue_read(cx, &args[7], &args[8], &e));
+    conv_call c = conv_arguments(args, NULL);
+    int n = c.weight->ndim - 2;
+    if (n >= 1 && n <= CONV_DIMS) c.name = names[n - 1];
+    c.padding = &args[4];
+    c.epilogue = &e;
+    TRY(conv_run(cx, &c, &t));
+    return epilogue_finish(cx, &e, t, results);
+}
+
 ctsc_status op_convolution_mode(op_ctx *cx, const value *args, value *results) {
     return conv_plain(cx, NULL, args, results);
 }

@@ -61,7 +61,7 @@ ctsc_status create_sized(op_ctx *cx, const value *sizes, dtype dt, tensor **out)
 
 /* ---- filling ---------------------------------------------------------------------------- */
 
-static void create_fill_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {
+VECTOR_LOOPS static void create_fill_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const tensor *v = ctx;
     DISPATCH_BITS(v->dtype, {
         const T bits = *(const T *)tensor_data(v);

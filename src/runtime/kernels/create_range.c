@@ -133,13 +133,15 @@ static ctsc_status range_spread_int(op_ctx *cx, double start, double end, tensor
 }
 
 /* Symmetric, so that both ends are exact: the first half counts from start, the second from end. */
+VECTOR_LOOPS static void range_spread_floats(float start, float end, float *p, int64_t n) {
+    float step = n > 1 ? (end - start) / (float)(n - 1) : 0;
+    for (int64_t i = 0; i < n; i++) p[i] = i < n / 2 || n == 1 ? start + step * (float)i : end - step * (float)(n - i - 1);
+}
+
 static ctsc_status range_spread(op_ctx *cx, double start, double end, double base, tensor *t) {
     int64_t n = t->numel;
     if (t->dtype == DT_FLOAT32 && base == 0) {
-        float a = (float)start, b = (float)end, step = n > 1 ? (b - a) / (float)(n - 1) : 0;
-        float *p = tensor_data(t);
-        for (int64_t i = 0; i < n; i++)
-            p[i] = i < n / 2 || n == 1 ? a + step * (float)i : b - step * (float)(n - i - 1);
+        range_spread_floats((float)start, (float)end, tensor_data(t), n);
         return CTSC_OK;
     }
     bool integral = dtype_is_integral((dtype)t->dtype);

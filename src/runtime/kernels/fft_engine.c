@@ -5,13 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Compiled for several instruction sets, of which the loader picks; the sanitizers' start-up does not bear resolvers. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define FFT_HOT __attribute__((optimize("O3"), target_clones("avx2", "default")))
-#else
-#define FFT_HOT
-#endif
+#define FFT_HOT VECTOR_CLONES
 
 #define FFT_GRAIN (1 << 14) /* numbers worth a piece of their own */
 

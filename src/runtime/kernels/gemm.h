@@ -11,7 +11,7 @@
 #ifndef CTSC_RUNTIME_KERNELS_GEMM_H
 #define CTSC_RUNTIME_KERNELS_GEMM_H
 
-#include "runtime/kernels/kernel.h"
+#include "runtime/kernels/epilogue.h"
 
 /* Element (i, j) is p[i * rs + j * cs]; strides count elements and may be 0. */
 typedef struct gemm_matrix {
@@ -63,5 +63,7 @@ ctsc_status matmul_batched(diag *d, const tensor *a, const tensor *b, tensor **o
 /* torch.matmul and torch.nn.functional.linear with their checks. */
 ctsc_status matmul_tensors(op_ctx *cx, tensor *a, tensor *b, tensor **out);
 ctsc_status matmul_linear(op_ctx *cx, tensor *input, tensor *weight, tensor *bias, tensor **out);
+/* The same; does e with it where it fits, and says so in it. */
+ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor *bias, epilogue *e, tensor **out);
 
 #endif

@@ -88,23 +88,26 @@ gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
 typedef struct block_sizes {
     int64_t mc, nc, kc;
     int64_t ka; /* k of a packed block of A: some times kc */
-    size_t b_at, bytes;
+    size_t b_at;
 } block_sizes;
+
+/* Where a packed block of B is, behind one of A of so many elements. */
+static size_t block_b_at(int64_t a, size_t size) {
+    return (size_t)block_round(a * (int64_t)size + 64, GEMM_ALIGN);
+}
 
 /* group: panels of B that are packed together where A is one block. */
 static block_sizes block_sizes_of(gemm_plan plan, int64_t m, int64_t n, int64_t k, int group) {
     const gemm_micro *u = plan.micro;
     bool direct = plan.method == GEMM_DIRECT;
     block_sizes s;
-    size_t size = dtype_size(u->dt);
     s.kc = block_even(k, direct ? GEMM_DIRECT_K : u->kc, 4);
     s.mc = direct ? block_round(m, u->mr) : block_even(m, u->mc, u->mr);
     s.nc = direct ? u->nr : block_even(n, m <= s.mc ? group * u->nr : u->nc, u->nr);
     s.ka = m <= s.mc ? u->mc * u->kc / s.mc / s.kc * s.kc : s.kc;
     if (s.ka > k) s.ka = k;
     if (s.ka < s.kc || direct) s.ka = s.kc;
-    s.b_at = (size_t)block_round((int64_t)((size_t)(s.mc * s.ka) * size) + 64, GEMM_ALIGN);
-    s.bytes = s.b_at + (size_t)(s.nc * s.kc) * size + 64;
+    s.b_at = block_b_at(s.mc * s.ka, dtype_size(u->dt));
     return s;
 }
 
@@ -263,8 +266,19 @@ static void block_row(const gemm_micro *u, const gemm_problem *p) {
 
 /* ---- entry ---------------------------------------------------------------------------------------------- */
 
+/* The blocks of a smaller part may be the larger ones: fewer rows are packed for more of k at once. So it is not the sizes of m x n that count
+ * here, but what those of any part keep to. */
 size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
-    return plan.method == GEMM_DOT || plan.method == GEMM_ROW ? 0 : block_sizes_of(plan, m, n, k, GEMM_GROUP).bytes + GEMM_ALIGN;
+    if (plan.method == GEMM_DOT || plan.method == GEMM_ROW) return 0;
+    const gemm_micro *u = plan.micro;
+    size_t size = dtype_size(u->dt);
+    int64_t rows = block_round(m, u->mr), kc = block_sizes_of(plan, m, n, k, 1).kc, columns = u->nr, a = rows * kc;
+    if (plan.method == GEMM_PACKED) {
+        a = block_min(rows * block_round(k, 4), u->mc * u->kc);
+        columns = m <= u->mc || u->nc < GEMM_GROUP * u->nr ? GEMM_GROUP * u->nr : u->nc;
+        columns = block_min(block_round(n, u->nr), columns);
+    }
+    return block_b_at(a, size) + (size_t)(columns * kc) * size + 64 + GEMM_ALIGN;
 }
 
 void gemm_block_run(gemm_plan plan, const gemm_problem *p, void *scratch) {

@@ -39,7 +39,7 @@ typedef struct gemm_problem {
 const gemm_micro *gemm_micro_best(dtype dt);
 /* What is best for m, n, k >= 1; c and the scales do not matter. */
 gemm_plan gemm_block_plan(const gemm_micro *micro, const gemm_problem *p);
-/* Bytes that gemm_block_run needs, for a part of m x n of a product. */
+/* Bytes that gemm_block_run needs, for any part of a product of at most m x n. */
 size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k);
 /* Does a product, or a part of it (some of its rows and columns, all of k). m, n, k >= 1. */
 void gemm_block_run(gemm_plan plan, const gemm_problem *p, void *scratch);

@@ -40,9 +40,6 @@
 #define TILE_STEP(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
 #define TILE_TOUCH(i) __builtin_prefetch(c + (i) * ldc, 1), __builtin_prefetch(c + (i) * ldc + 2 * LANES - 1, 1);
 #define TILE_SET(i) VSTORE(c + (i) * ldc, MUL(alpha, x##i)), VSTORE(c + (i) * ldc + LANES, MUL(alpha, y##i));
-#define TILE_ADD(i)                                                                                          \
-    VSTORE(c + (i) * ldc, FMA(alpha, x##i, VLOAD(c + (i) * ldc))),                                             \
-        VSTORE(c + (i) * ldc + LANES, FMA(alpha, y##i, VLOAD(c + (i) * ldc + LANES)));
 #define TILE_BLEND(i)                                                                                        \
     VSTORE(c + (i) * ldc, FMA(alpha, x##i, MUL(beta, VLOAD(c + (i) * ldc)))),                                  \
         VSTORE(c + (i) * ldc + LANES, FMA(alpha, y##i, MUL(beta, VLOAD(c + (i) * ldc + LANES))));
@@ -67,8 +64,6 @@
         V alpha = SET1(al), beta = SET1(be);                                                           \
         if (be == 0) {                                                                                       \
             TILE_ROWS_##rows(TILE_SET)                                                                       \
-        } else if (be == 1) {                                                                                \
-            TILE_ROWS_##rows(TILE_ADD)                                                                       \
         } else {                                                                                             \
             TILE_ROWS_##rows(TILE_BLEND)                                                                     \
         }                                                                                                    \

@@ -10,6 +10,7 @@
 #define CTSC_RUNTIME_KERNELS_KERNEL_H
 
 #include "base/pool.h"
+#include "base/vector.h"
 #include "ir/op.h"
 #include "runtime/runtime.h"
 #include "tensor/iter.h"

@@ -82,7 +82,7 @@ static ctsc_status matmul_batch_into(diag *d, const tensor *a, const tensor *b, 
     int64_t m = matmul_rows(a), k = matmul_cols(a), n = matmul_cols(b);
     size_t bytes;
     if (out->numel == 0) return CTSC_OK;
-    if (tensor_cuda(a)) return dense_gemm_batch(d, a, b, nb, batch, gemm_one, gemm_zero, out);
+    if (tensor_cuda(a)) return dense_gemm_batch(d, a, b, nb, batch, gemm_one, gemm_zero, out, NULL);
     if (!size_mul((size_t)count, 2 * sizeof(int64_t), &bytes)) return diag_no_memory(d);
     int64_t *offsets = recycle_alloc(bytes);
     if (!offsets) return diag_no_memory(d);
@@ -393,6 +393,10 @@ static ctsc_status linear_by_vector(op_ctx *cx, tensor *input, tensor *weight, t
 }
 
 ctsc_status matmul_linear(op_ctx *cx, tensor *input, tensor *weight, tensor *bias, tensor **out) {
+    return matmul_linear_with(cx, input, weight, bias, NULL, out);
+}
+
+ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor *bias, epilogue *e, tensor **out) {
     diag *d = cx->diag;
     if (weight->ndim > 2)
         return diag_fail(d, CTSC_FAILED,
@@ -406,17 +410,20 @@ ctsc_status matmul_linear(op_ctx *cx, tensor *input, tensor *weight, tensor *bia
     tensor *t, *folded = NULL;
     TRY(tensor_new_on(d, tensor_device(input), (dtype)input->dtype, input->ndim, sizes, &t));
     /* On a device the product adds it, where it can. */
-    bool along = bias && tensor_cuda(input) && bias->ndim == 1 && bias->sizes[0] == n && bias->strides[0] == 1;
+    cuda *there = tensor_cuda(input);
+    bool along = bias && there && bias->ndim == 1 && bias->sizes[0] == n && bias->strides[0] == 1;
     ctsc_status st = bias && !along ? linear_fill_bias(d, bias, rows, t) : CTSC_OK;
     if (st == CTSC_OK) st = matmul_fold(d, input, &folded);
     if (st == CTSC_OK) {
         gemm_matrix right = {tensor_data(weight), weight->strides[1], weight->strides[0]};
-        if (along)
-            st = dense_gemm_run(d, tensor_cuda(input), (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right, gemm_zero,
-                                tensor_data(t), n, tensor_data(bias));
+        gemm_scale beta = bias && !along ? gemm_one : gemm_zero;
+        bool with = epilogue_fits(e, t);
+        dense_epilogue after = dense_epilogue_of(along ? tensor_data(bias) : NULL, with ? e : NULL);
+        if (there)
+            st = dense_gemm_run(d, there, (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right, beta, tensor_data(t), n, &after);
         else
-            st = gemm_run(d, (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right,
-                      bias ? gemm_one : gemm_zero, tensor_data(t), n);
+            st = gemm_run(d, (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right, beta, tensor_data(t), n);
+        if (with) e->done = true;
     }
     tensor_unref(folded);
     if (st != CTSC_OK) {
@@ -432,4 +439,13 @@ ctsc_status op_linear(op_ctx *cx, const value *args, value *results) {
     TRY(matmul_linear(cx, arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor_or_null(&args[2]),
                       &t));
     return op_finish(cx, args, t, results);
+}
+
+/* ctsc::linear_epilogue: (input, weight, bias, other, activation) */
+ctsc_status op_linear_epilogue(op_ctx *cx, const value *args, value *results) {
+    epilogue e;
+    tensor *t;
+    TRY(epilogue_read(cx, &args[3], &args[4], &e));
+    TRY(matmul_linear_with(cx, arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor_or_null(&args[2]), &e, &t));
+    return epilogue_finish(cx, &e, t, results);
 }

@@ -263,7 +263,7 @@ ctsc_status op_baddbmm(op_ctx *cx, const value *args, value *results) {
             "but got: [%lld, %lld].",
             (long long)n, (long long)a->sizes[2], (long long)b->sizes[0], (long long)b->sizes[1]);
     if (st == CTSC_OK && tensor_cuda(a)) {
-        st = dense_gemm_batch(d, a, b, 1, &n, alpha, beta, t);
+        st = dense_gemm_batch(d, a, b, 1, &n, alpha, beta, t, NULL);
         return matmul_end(cx, st, args, t, results);
     }
     int64_t *offsets = st == CTSC_OK ? mem_alloc((size_t)n * 2 * sizeof *offsets) : NULL;

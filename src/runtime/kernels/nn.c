@@ -186,18 +186,14 @@ enum { NN_LANES = 16, NN_BLOCK = 2048 };
     }                                                                                              \
     return total;
 
-#define NN_VECTOR(v, VI) (v)
-#define NN_ITSELF(v)     (v)
-REDUCE_VECTOR_SUM(nn_total_f32, float, reduce_v8f, reduce_v8i, 8, NN_VECTOR, NN_ITSELF)
-REDUCE_VECTOR_SUM(nn_total_f64, double, reduce_v4d, reduce_v4l, 4, NN_VECTOR, NN_ITSELF)
 NN_SUM(nn_square_sum_f32, float, (v - mean) * (v - mean), NN_COMMA float mean)
 NN_SUM(nn_square_sum_f64, double, (v - mean) * (v - mean), NN_COMMA double mean)
 
 double nn_sum_f32(const float *p, int64_t n) {
-    return nn_total_f32(p, n);
+    return reduce_total_f32(p, n);
 }
 double nn_sum_f64(const double *p, int64_t n) {
-    return nn_total_f64(p, n);
+    return reduce_total_f64(p, n);
 }
 double nn_square_sum_f32(const float *p, int64_t n, float mean) {
     NN_SUM_BLOCKS(nn_square_sum_f32, float, , mean)

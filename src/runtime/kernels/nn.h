@@ -9,11 +9,6 @@
 #ifndef CTSC_RUNTIME_KERNELS_NN_H
 #define CTSC_RUNTIME_KERNELS_NN_H
 
-/* Vectorise loops of unknown length, and turn ?: into selects; neither changes a result. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3", "no-trapping-math")
-#endif
-
 #include "runtime/kernels/kernel.h"
 
 /* Like TRY, for functions with an `out:` label and a local `st`. */
@@ -24,14 +19,8 @@
 
 #define nn_fail(cx, ...) diag_fail((cx)->diag, CTSC_FAILED, __VA_ARGS__)
 
-/* Marks inner loops worth a second copy for processors with AVX2, chosen at load time; the
- * sanitizers' start-up does not bear resolvers. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define NN_HOT __attribute__((target_clones("avx2", "default")))
-#else
-#define NN_HOT
-#endif
+/* Marks inner loops worth a second copy for processors with AVX2. */
+#define NN_HOT VECTOR_CLONES
 
 /* Runs a body with T = float or double, the two types nn_input produces. */
 #define NN_WIDE(dt, ...)                                                                           \

@@ -26,7 +26,7 @@ typedef struct norm_rows {
 NN_HOT static void norm_row_f32(const float *x, float *y, int64_t n, float a, float b) {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] * a + b;
 }
-static void norm_row_f64(const double *x, double *y, int64_t n, double a, double b) {
+VECTOR_LOOPS static void norm_row_f64(const double *x, double *y, int64_t n, double a, double b) {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] * a + b;
 }
 #define norm_row(x, y, n, a, b)                                                                    \
@@ -38,7 +38,7 @@ NN_HOT static void norm_each_f32(const float *x, float *y, int64_t n, const floa
                                  const float *b) {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] * a[i] + b[i];
 }
-static void norm_each_f64(const double *x, double *y, int64_t n, const double *a, const double *b) {
+VECTOR_LOOPS static void norm_each_f64(const double *x, double *y, int64_t n, const double *a, const double *b) {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] * a[i] + b[i];
 }
 #define norm_each(x, y, n, a, b)                                                                   \
@@ -417,7 +417,7 @@ NN_HOT static void norm_layer_row_f32(const float *x, float *y, int64_t n, float
     else
         for (int64_t i = 0; i < n; i++) y[i] = (x[i] * a + b) * (w ? w[i] : 1) + (v ? v[i] : 0);
 }
-static void norm_layer_row_f64(const double *x, double *y, int64_t n, double a, double b,
+VECTOR_LOOPS static void norm_layer_row_f64(const double *x, double *y, int64_t n, double a, double b,
                                const double *w, const double *v) {
     for (int64_t i = 0; i < n; i++) y[i] = (x[i] * a + b) * (w ? w[i] : 1) + (v ? v[i] : 0);
 }

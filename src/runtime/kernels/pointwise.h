@@ -15,11 +15,6 @@
 #ifndef CTSC_RUNTIME_KERNELS_POINTWISE_H
 #define CTSC_RUNTIME_KERNELS_POINTWISE_H
 
-/* Vectorise loops of unknown length, and turn ?: into selects; neither changes a result. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3", "no-trapping-math")
-#endif
-
 #include "ir/scalar_ops_complex.h"
 #include "runtime/kernels/kernel.h"
 
@@ -30,14 +25,20 @@
 #define PW_IVDEP _Pragma("GCC ivdep")
 #endif
 
-/* One more copy of a loop for processors with AVX2. The sanitizers' start-up does not bear
- * resolvers. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define PW_CLONES __attribute__((target_clones("avx2", "default")))
+/* The vector form of a loop is for processors with AVX2; others take single elements. Where the compiler's target is another one, its vectors do. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define PW_VECTOR VECTOR_LOOPS __attribute__((target("avx2")))
+static inline bool pw_has_vectors(void) {
+    return __builtin_cpu_supports("avx2");
+}
 #else
-#define PW_CLONES
+#define PW_VECTOR VECTOR_LOOPS
+static inline bool pw_has_vectors(void) {
+    return true;
+}
 #endif
+/* Functions that have no form for single elements. */
+#define PW_CLONES VECTOR_CLONES
 
 enum { PW_MAX_OPERANDS = 4, PW_MAX_INPUTS = 3, PW_MAX_NUMBERS = 4 };
 
@@ -112,17 +113,17 @@ void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, i
  * pattern of strides would be what most of the library consists of:
  *
  *   PW_CHEAP_LOOP   vectors, whichever inputs stay the same (pw_chunks), and a loop over single elements for what is left and for gaps
- *   PW_MATH_LOOP    vectors alone, for long expressions: what is left, or has gaps, is brought together for them
+ *   PW_MATH_LOOP    for long expressions: vectors, and what is left, or has gaps, is brought together for them
  *   PW_PLAIN_LOOP   single elements, for what does not become vectors: most functions that call libm
  */
-#define PW_PLAIN_LOOP(K, NAME, ATTR, TO, TI, NUMS, STEP)                                           \
+#define PW_PLAIN_LOOP(K, NAME, TO, TI, NUMS, STEP)                                                 \
     static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                     \
         enum { DONE = 0 };                                                                         \
         PW_NUMBERS(NUMS)                                                                           \
         PW_ELEMENTS(K, TO, TI, STEP, DONE)                                                         \
     }
-#define PW_CHEAP_LOOP(K, NAME, ATTR, TO, TI, NUMS, STEP)                                           \
-    ATTR static int64_t NAME##_vectors(void *ctx, int64_t n, char *const *p, const int64_t *s) {   \
+#define PW_CHEAP_LOOP(K, NAME, TO, TI, NUMS, STEP)                                                 \
+    PW_VECTOR static int64_t NAME##_vectors(void *ctx, int64_t n, char *const *p, const int64_t *s) { \
         PW_NUMBERS(NUMS)                                                                           \
         PW_LAST_SAME##K(TO, TI, STEP)                                                              \
         pw_chunks c;                                                                               \
@@ -132,17 +133,26 @@ void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, i
     }                                                                                              \
     static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                     \
         PW_NUMBERS(NUMS)                                                                           \
-        const int64_t done = n < PW_LANES(TO) ? 0 : NAME##_vectors(ctx, n, p, s);                  \
+        const int64_t done = n < PW_LANES(TO) || !pw_has_vectors() ? 0 : NAME##_vectors(ctx, n, p, s); \
         PW_ELEMENTS(K, TO, TI, STEP, done)                                                         \
     }
-#define PW_MATH_LOOP(K, NAME, ATTR, TO, TI, NUMS, STEP)                                            \
-    ATTR static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                \
+#define PW_MATH_LOOP(K, NAME, TO, TI, NUMS, STEP)                                                  \
+    PW_VECTOR static void NAME##_vectors(void *ctx, int64_t n, char *const *p, const int64_t *s) { \
         PW_NUMBERS(NUMS)                                                                           \
         pw_chunks c;                                                                               \
         pw_chunks_begin(&c, PW_SHAPE(K, TO, TI), n, p, s);                                         \
         do {                                                                                       \
             PW_VECTORS(K, TO, TI, STEP)                                                            \
         } while (pw_chunks_rest(&c, PW_SHAPE(K, TO, TI), n, p, s));                                \
+    }                                                                                              \
+    static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {                     \
+        enum { DONE = 0 };                                                                         \
+        PW_NUMBERS(NUMS)                                                                           \
+        if (pw_has_vectors()) {                                                                    \
+            NAME##_vectors(ctx, n, p, s);                                                          \
+            return;                                                                                \
+        }                                                                                          \
+        PW_ELEMENTS(K, TO, TI, STEP, DONE)                                                         \
     }
 
 #define PW_NUMBERS(NUMS)                                                                           \
@@ -255,15 +265,15 @@ bool pw_chunks_rest(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const 
 /* The loops of operator `op` with K inputs (1, 2, 3) and N numbers (0 to 3). KIND, KIND64: CHEAP, MATH or PLAIN. */
 #define PW_REAL_LOOPS(op, K, N) PW_REAL_LOOPS_OF(CHEAP, CHEAP, op, K, N)
 #define PW_REAL_LOOPS_OF(KIND, KIND64, op, K, N)                                                   \
-    PW_##KIND##_LOOP(K, op##_f32_loop, PW_CLONES, float, float, PW_NUMS##N(float, f),              \
+    PW_##KIND##_LOOP(K, op##_f32_loop, float, float, PW_NUMS##N(float, f),                         \
                      *o = scalar_##op##_f32(PW_ARGS##K PW_COMMA##N))                               \
     PW_REAL_LOOPS_BUT_F32(KIND64, op, K, N)
 #define PW_REAL_LOOPS_BUT_F32(KIND64, op, K, N)                                                    \
-    PW_##KIND64##_LOOP(K, op##_f64_loop, PW_CLONES, double, double, PW_NUMS##N(double, f),         \
+    PW_##KIND64##_LOOP(K, op##_f64_loop, double, double, PW_NUMS##N(double, f),                    \
                        *o = scalar_##op##_f64(PW_ARGS##K PW_COMMA##N))                             \
     PW_HALF_LOOPS(op, K, false)
 #define PW_INT_LOOP(KIND, op, K, N, sfx, T)                                                        \
-    PW_##KIND##_LOOP(K, op##_##sfx##_loop, , T, T, PW_NUMS##N(T, i),                               \
+    PW_##KIND##_LOOP(K, op##_##sfx##_loop, T, T, PW_NUMS##N(T, i),                                 \
                      *o = scalar_##op##_##sfx(PW_ARGS##K PW_COMMA##N))
 #define PW_INT_LOOPS(op, K, N) PW_INT_LOOPS_OF(CHEAP, op, K, N)
 #define PW_INT_LOOPS_OF(KIND, op, K, N)                                                            \
@@ -272,20 +282,21 @@ bool pw_chunks_rest(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const 
     PW_INT_LOOP(KIND, op, K, N, i16, int16_t)                                                      \
     PW_INT_LOOP(KIND, op, K, N, i32, int32_t)                                                      \
     PW_INT_LOOP(KIND, op, K, N, i64, int64_t)
+/* Vectors are for complex64 alone. */
 #define PW_COMPLEX_LOOPS(KIND, op, K, N)                                                           \
-    PW_##KIND##_LOOP(K, op##_c64_loop, PW_CLONES, complex64, complex64, PW_COMPLEX_NUMS##N(complex64), \
+    PW_##KIND##_LOOP(K, op##_c64_loop, complex64, complex64, PW_COMPLEX_NUMS##N(complex64),        \
                      *o = scalar_##op##_c64(PW_ARGS##K PW_COMMA##N))                               \
-    PW_##KIND##_LOOP(K, op##_c128_loop, , complex128, complex128, PW_COMPLEX_NUMS##N(complex128),  \
+    PW_PLAIN_LOOP(K, op##_c128_loop, complex128, complex128, PW_COMPLEX_NUMS##N(complex128),    \
                      *o = scalar_##op##_c128(PW_ARGS##K PW_COMMA##N))
 /* Complex functions whose results are of another type. */
-#define PW_COMPLEX_LOOPS_TO(op, K, T64, T128)                                                      \
-    PW_CHEAP_LOOP(K, op##_c64_loop, PW_CLONES, T64, complex64, , *o = (T64)scalar_##op##_c64(PW_ARGS##K)) \
-    PW_CHEAP_LOOP(K, op##_c128_loop, , T128, complex128, , *o = (T128)scalar_##op##_c128(PW_ARGS##K))
-#define PW_COMPLEX_TEST_LOOPS(op, K) PW_COMPLEX_LOOPS_TO(op, K, uint8_t, uint8_t)
+#define PW_COMPLEX_LOOPS_TO(KIND, op, K, T64, T128)                                                \
+    PW_##KIND##_LOOP(K, op##_c64_loop, T64, complex64, , *o = (T64)scalar_##op##_c64(PW_ARGS##K))  \
+    PW_PLAIN_LOOP(K, op##_c128_loop, T128, complex128, , *o = (T128)scalar_##op##_c128(PW_ARGS##K))
+#define PW_COMPLEX_TEST_LOOPS(op, K) PW_COMPLEX_LOOPS_TO(PLAIN, op, K, uint8_t, uint8_t)
 /* Real functions whose result is 0 or 1. */
 #define PW_TEST_LOOPS(op, K)                                                                       \
-    PW_CHEAP_LOOP(K, op##_f32_loop, PW_CLONES, uint8_t, float, , *o = scalar_##op##_f32(PW_ARGS##K)) \
-    PW_CHEAP_LOOP(K, op##_f64_loop, PW_CLONES, uint8_t, double, , *o = scalar_##op##_f64(PW_ARGS##K)) \
+    PW_CHEAP_LOOP(K, op##_f32_loop, uint8_t, float, , *o = scalar_##op##_f32(PW_ARGS##K))          \
+    PW_CHEAP_LOOP(K, op##_f64_loop, uint8_t, double, , *o = scalar_##op##_f64(PW_ARGS##K))         \
     PW_HALF_LOOPS(op, K, true)
 
 /* Table entries. */

@@ -53,7 +53,7 @@ OPERATOR(gelu) {
 
 /* log_sigmoid_forward(self) -> (Tensor output, Tensor buffer); the buffer, exp(-|self|), serves
  * gradients. */
-PW_PLAIN_LOOP(1, log_sigmoid_buffer_loop, , double, double, , *o = exp(-fabs(x)))
+PW_PLAIN_LOOP(1, log_sigmoid_buffer_loop, double, double, , *o = exp(-fabs(x)))
 OPERATOR(log_sigmoid_forward) {
     tensor *self = args[0].u.tensor, *buffer;
     pw_operand operand;

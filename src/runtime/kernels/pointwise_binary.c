@@ -25,8 +25,8 @@ PW_REAL_LOOPS(add, 2, 0)
 PW_INT_LOOPS(add, 2, 0)
 PW_REAL_LOOPS(add_scaled, 2, 1)
 PW_INT_LOOPS(add_scaled, 2, 1)
-PW_CHEAP_LOOP(2, add_bool_loop, , uint8_t, uint8_t, , *o = x | y)
-PW_CHEAP_LOOP(2, add_scaled_bool_loop, , uint8_t, uint8_t, const uint8_t n0 = numbers->i[0] != 0,
+PW_CHEAP_LOOP(2, add_bool_loop, uint8_t, uint8_t, , *o = x | y)
+PW_CHEAP_LOOP(2, add_scaled_bool_loop, uint8_t, uint8_t, const uint8_t n0 = numbers->i[0] != 0,
          *o = x | (y & n0))
 PW_REAL_LOOPS(sub, 2, 0)
 PW_INT_LOOPS(sub, 2, 0)
@@ -120,7 +120,7 @@ OPERATOR(add_relu) {
 
 PW_REAL_LOOPS(mul, 2, 0)
 PW_INT_LOOPS(mul, 2, 0)
-PW_CHEAP_LOOP(2, mul_bool_loop, , uint8_t, uint8_t, , *o = x & y)
+PW_CHEAP_LOOP(2, mul_bool_loop, uint8_t, uint8_t, , *o = x & y)
 PW_COMPLEX_LOOPS(CHEAP, mul, 2, 0)
 static const pw_op pw_mul = {
     "mul_cpu",
@@ -166,8 +166,8 @@ static void binary_by_distance(iter_kernel near, iter_kernel any, void *ctx, int
     }
 }
 #define BINARY_BY_FMOD(op, of)                                                                     \
-    PW_MATH_LOOP(2, op##_near_loop, PW_CLONES, float, float, , *o = of(scalar_fmod_near_f32(x, y), x, y))\
-    PW_PLAIN_LOOP(2, op##_any_loop, , float, float, , *o = scalar_##op##_f32(x, y))                \
+    PW_MATH_LOOP(2, op##_near_loop, float, float, , *o = of(scalar_fmod_near_f32(x, y), x, y))     \
+    PW_PLAIN_LOOP(2, op##_any_loop, float, float, , *o = scalar_##op##_f32(x, y))                  \
     static void op##_f32_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {            \
         binary_by_distance(op##_near_loop, op##_any_loop, ctx, n, p, s);                           \
     }                                                                                              \
@@ -237,10 +237,10 @@ BINARY_POWER(cube)
 BINARY_POWER(reciprocal)
 BINARY_POWER(reciprocal_square)
 
-PW_PLAIN_LOOP(1, positive_c64_loop, , complex64, complex64, , *o = x)
-PW_PLAIN_LOOP(1, positive_c128_loop, , complex128, complex128, , *o = x)
-PW_PLAIN_LOOP(2, second_c64_loop, , complex64, complex64, , (void)x; *o = y)
-PW_PLAIN_LOOP(2, second_c128_loop, , complex128, complex128, , (void)x; *o = y)
+PW_PLAIN_LOOP(1, positive_c64_loop, complex64, complex64, , *o = x)
+PW_PLAIN_LOOP(1, positive_c128_loop, complex128, complex128, , *o = x)
+PW_PLAIN_LOOP(2, second_c64_loop, complex64, complex64, , (void)x; *o = y)
+PW_PLAIN_LOOP(2, second_c128_loop, complex128, complex128, , (void)x; *o = y)
 static const pw_op pw_positive = {"pow", PW_SAME, {PW_COMPLEX_ROW(positive)}};
 static const pw_op pw_second = {"pow", PW_SAME, {PW_COMPLEX_ROW(second)}};
 
@@ -351,10 +351,10 @@ static uint16_t binary_next16(uint16_t bits, float a, float b) {
     }
 BINARY_NEXT(f16, float16)
 BINARY_NEXT(bf16, bfloat16)
-PW_PLAIN_LOOP(2, nextafter_f32_loop, , float, float, , *o = scalar_nextafter_f32(x, y))
-PW_PLAIN_LOOP(2, nextafter_f64_loop, , double, double, , *o = scalar_nextafter_f64(x, y))
-PW_PLAIN_LOOP(2, nextafter_f16_loop, , float16, float16, , *o = binary_nextafter_f16(x, y))
-PW_PLAIN_LOOP(2, nextafter_bf16_loop, , bfloat16, bfloat16, , *o = binary_nextafter_bf16(x, y))
+PW_PLAIN_LOOP(2, nextafter_f32_loop, float, float, , *o = scalar_nextafter_f32(x, y))
+PW_PLAIN_LOOP(2, nextafter_f64_loop, double, double, , *o = scalar_nextafter_f64(x, y))
+PW_PLAIN_LOOP(2, nextafter_f16_loop, float16, float16, , *o = binary_nextafter_f16(x, y))
+PW_PLAIN_LOOP(2, nextafter_bf16_loop, bfloat16, bfloat16, , *o = binary_nextafter_bf16(x, y))
 static const pw_op pw_nextafter = {"nextafter_cpu", PW_SAME, {PW_REAL_ROW(nextafter)}};
 OPERATOR(nextafter) {
     return pw_run(cx, args, 2, args, &pw_nextafter, NULL, results);
@@ -362,7 +362,7 @@ OPERATOR(nextafter) {
 
 /* heaviside(self, values): both of one dtype, any. */
 PW_REAL_LOOPS(heaviside, 2, 0)
-#define BINARY_STEP(sfx, T) PW_CHEAP_LOOP(2, heaviside_##sfx##_loop, , T, T, , *o = x == 0 ? y : (T)(x > 0))
+#define BINARY_STEP(sfx, T) PW_CHEAP_LOOP(2, heaviside_##sfx##_loop, T, T, , *o = x == 0 ? y : (T)(x > 0))
 BINARY_STEP(u8, uint8_t)
 BINARY_STEP(i8, int8_t)
 BINARY_STEP(i16, int16_t)

@@ -11,13 +11,13 @@
 
 /* Loops for all dtypes of an expression over x and y that is 0 or 1. */
 #define COMPARE_LOOPS(op, K, EXPR)                                                                 \
-    PW_CHEAP_LOOP(K, op##_u8_loop, , uint8_t, uint8_t, , *o = EXPR)                                \
-    PW_CHEAP_LOOP(K, op##_i8_loop, , uint8_t, int8_t, , *o = EXPR)                                 \
-    PW_CHEAP_LOOP(K, op##_i16_loop, , uint8_t, int16_t, , *o = EXPR)                               \
-    PW_CHEAP_LOOP(K, op##_i32_loop, PW_CLONES, uint8_t, int32_t, , *o = EXPR)                      \
-    PW_CHEAP_LOOP(K, op##_i64_loop, PW_CLONES, uint8_t, int64_t, , *o = EXPR)                      \
-    PW_CHEAP_LOOP(K, op##_f32_loop, PW_CLONES, uint8_t, float, , *o = EXPR)                        \
-    PW_CHEAP_LOOP(K, op##_f64_loop, PW_CLONES, uint8_t, double, , *o = EXPR)                       \
+    PW_CHEAP_LOOP(K, op##_u8_loop, uint8_t, uint8_t, , *o = EXPR)                                  \
+    PW_CHEAP_LOOP(K, op##_i8_loop, uint8_t, int8_t, , *o = EXPR)                                   \
+    PW_CHEAP_LOOP(K, op##_i16_loop, uint8_t, int16_t, , *o = EXPR)                                 \
+    PW_CHEAP_LOOP(K, op##_i32_loop, uint8_t, int32_t, , *o = EXPR)                                 \
+    PW_CHEAP_LOOP(K, op##_i64_loop, uint8_t, int64_t, , *o = EXPR)                                 \
+    PW_CHEAP_LOOP(K, op##_f32_loop, uint8_t, float, , *o = EXPR)                                   \
+    PW_CHEAP_LOOP(K, op##_f64_loop, uint8_t, double, , *o = EXPR)                                  \
     PW_HALF_LOOPS(op, K, true)
 #define COMPARE_ROW(op) PW_REAL_ROW(op), PW_INT_ROW(op), [DT_BOOL] = op##_u8_loop
 
@@ -111,10 +111,10 @@ static bool compare_close(double a, double b, const compare_tolerance *tol) {
     double allowed = tol->atol + fabs(tol->rtol * b), error = fabs(a - b);
     return error <= allowed && error - error == 0;
 }
-PW_PLAIN_LOOP(2, isclose_f64_loop, , uint8_t, double, const compare_tolerance *tol = ctx,
+PW_PLAIN_LOOP(2, isclose_f64_loop, uint8_t, double, const compare_tolerance *tol = ctx,
          *o = compare_close(x, y, tol))
 /* In int64, where equal doubles may be different integers. */
-PW_PLAIN_LOOP(2, isclose_i64_loop, , uint8_t, int64_t, const compare_tolerance *tol = ctx,
+PW_PLAIN_LOOP(2, isclose_i64_loop, uint8_t, int64_t, const compare_tolerance *tol = ctx,
          *o = x == y || ((tol->rtol != 0 || tol->atol != 0) &&
                          fabs((double)x - (double)y) <= tol->atol + fabs(tol->rtol * (double)y)))
 
@@ -126,7 +126,7 @@ static bool compare_close_complex(complex128 a, complex128 b, const compare_tole
     double error = scalar_abs_c128(scalar_sub_c128(a, b));
     return error <= allowed && error - error == 0;
 }
-PW_PLAIN_LOOP(2, isclose_c128_loop, , uint8_t, complex128, const compare_tolerance *tol = ctx,
+PW_PLAIN_LOOP(2, isclose_c128_loop, uint8_t, complex128, const compare_tolerance *tol = ctx,
          *o = compare_close_complex(x, y, tol))
 
 static ctsc_status compare_isclose(op_ctx *cx, const value *args, value *results) {

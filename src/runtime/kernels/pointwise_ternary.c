@@ -18,14 +18,14 @@ static const pw_op pw_clamp_tensors = {
     "clamp_cpu", PW_SAME, {PW_REAL_ROW(clamp), PW_INT_ROW(clamp), [DT_BOOL] = clamp_u8_loop}};
 
 /* Between numbers: one input, bounds hoisted. */
-#define TERNARY_CLAMP1(sfx, T, m, S) PW_CHEAP_LOOP(1, clamp_numbers_##sfx##_loop, S, T, T, PW_NUMS2(T, m), *o = scalar_clamp_##sfx(x, n0, n1))
-TERNARY_CLAMP1(u8, uint8_t, i, )
-TERNARY_CLAMP1(i8, int8_t, i, )
-TERNARY_CLAMP1(i16, int16_t, i, )
-TERNARY_CLAMP1(i32, int32_t, i, )
-TERNARY_CLAMP1(i64, int64_t, i, )
-TERNARY_CLAMP1(f32, float, f, PW_CLONES)
-TERNARY_CLAMP1(f64, double, f, PW_CLONES)
+#define TERNARY_CLAMP1(sfx, T, m) PW_CHEAP_LOOP(1, clamp_numbers_##sfx##_loop, T, T, PW_NUMS2(T, m), *o = scalar_clamp_##sfx(x, n0, n1))
+TERNARY_CLAMP1(u8, uint8_t, i)
+TERNARY_CLAMP1(i8, int8_t, i)
+TERNARY_CLAMP1(i16, int16_t, i)
+TERNARY_CLAMP1(i32, int32_t, i)
+TERNARY_CLAMP1(i64, int64_t, i)
+TERNARY_CLAMP1(f32, float, f)
+TERNARY_CLAMP1(f64, double, f)
 PW_HALF_LOOPS(clamp_numbers, 1, false)
 static const pw_op pw_clamp_numbers = {
     "clamp_scalar_cpu",

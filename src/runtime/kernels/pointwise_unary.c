@@ -75,8 +75,8 @@ static void unary_by_distance(iter_kernel near, iter_kernel any, void *ctx, int6
     }
 }
 #define UNARY_ANGLE(op, label)                                                                     \
-    PW_MATH_LOOP(1, op##_near_loop, PW_CLONES, float, float, , *o = scalar_##op##_near_f32(x))     \
-    PW_MATH_LOOP(1, op##_any_loop, PW_CLONES, float, float, , *o = scalar_##op##_f32(x))           \
+    PW_MATH_LOOP(1, op##_near_loop, float, float, , *o = scalar_##op##_near_f32(x))                \
+    PW_MATH_LOOP(1, op##_any_loop, float, float, , *o = scalar_##op##_f32(x))                      \
     static void op##_f32_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {            \
         unary_by_distance(op##_near_loop, op##_any_loop, ctx, n, p, s);                            \
     }                                                                                              \
@@ -99,7 +99,7 @@ static bool unary_is_bool(const value *args) {
 
 PW_REAL_LOOPS(abs, 1, 0)
 PW_INT_LOOPS(abs, 1, 0)
-PW_COMPLEX_LOOPS_TO(abs, 1, float, double)
+PW_COMPLEX_LOOPS_TO(CHEAP, abs, 1, float, double)
 static const pw_op pw_abs = {
     "abs_cpu", PW_TO_PART, {PW_REAL_ROW(abs), PW_INT_ROW(abs), PW_COMPLEX_ROW(abs)}};
 OPERATOR(abs) {
@@ -227,8 +227,8 @@ OPERATOR(relu) {
 /* ---- tests ------------------------------------------------------------------------------ */
 
 /* Of integers all elements have the same answer: 0, or 1 for isfinite. */
-PW_CHEAP_LOOP(1, unary_false_loop, , uint8_t, uint8_t, , (void)x; *o = 0)
-PW_CHEAP_LOOP(1, unary_true_loop, , uint8_t, uint8_t, , (void)x; *o = 1)
+PW_CHEAP_LOOP(1, unary_false_loop, uint8_t, uint8_t, , (void)x; *o = 0)
+PW_CHEAP_LOOP(1, unary_true_loop, uint8_t, uint8_t, , (void)x; *o = 1)
 
 static ctsc_status unary_test(op_ctx *cx, const value *args, value *results, const pw_op *op,
                               iter_kernel constant) {
@@ -260,7 +260,7 @@ UNARY_TEST(isposinf, "isposinf_cpu", unary_false_loop, UNARY_NO_COMPLEX, "isposi
 UNARY_TEST(isneginf, "isneginf_cpu", unary_false_loop, UNARY_NO_COMPLEX, "isneginf does not support complex inputs.")
 
 PW_TEST_LOOPS(signbit, 1)
-#define UNARY_NEGATIVE(sfx, T) PW_CHEAP_LOOP(1, signbit_##sfx##_loop, , uint8_t, T, , *o = x < 0)
+#define UNARY_NEGATIVE(sfx, T) PW_CHEAP_LOOP(1, signbit_##sfx##_loop, uint8_t, T, , *o = x < 0)
 UNARY_NEGATIVE(i8, int8_t)
 UNARY_NEGATIVE(i16, int16_t)
 UNARY_NEGATIVE(i32, int32_t)

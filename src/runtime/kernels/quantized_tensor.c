@@ -171,7 +171,7 @@ static void quant_quantise_run(void *ctx, int64_t n, char *const *p, const int64
     }
 }
 
-static void quant_dequantise_run(void *ctx, int64_t n, char *const *p, const int64_t *s) {
+VECTOR_LOOPS static void quant_dequantise_run(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const quant_run *r = ctx;
     float scale = r->scale;
     int32_t zero = (int32_t)r->zero_point;

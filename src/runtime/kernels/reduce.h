@@ -13,14 +13,8 @@
 
 #include "runtime/kernels/kernel.h"
 
-/* Loops worth a version with wider vectors, chosen at start-up. Sanitizers run before the resolvers
- * may. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define REDUCE_HOT __attribute__((optimize("O3"), target_clones("avx2", "default")))
-#else
-#define REDUCE_HOT
-#endif
+/* Loops worth a version with wider vectors. */
+#define REDUCE_HOT VECTOR_CLONES
 
 /* What one result has seen so far. The kinds give the fields their meaning; n counts values. */
 typedef struct reduce_acc {

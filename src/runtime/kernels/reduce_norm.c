@@ -18,14 +18,10 @@
 
 enum { VAR_BLOCK = 1024 };
 
-#define VAR_VEC_SELF(v, VI)   (v)
 #define VAR_VEC_SQUARE(v, VI) ((v) * (v))
-#define VAR_SELF(v)           (v)
 #define VAR_SQUARE(v)         ((v) * (v))
-REDUCE_VECTOR_SUM(var_sum_f32, float, reduce_v8f, reduce_v8i, 8, VAR_VEC_SELF, VAR_SELF)
-REDUCE_VECTOR_SUM(var_sum_f64, double, reduce_v4d, reduce_v4l, 4, VAR_VEC_SELF, VAR_SELF)
-REDUCE_VECTOR_SUM(norm_squares_f32, float, reduce_v8f, reduce_v8i, 8, VAR_VEC_SQUARE, VAR_SQUARE)
-REDUCE_VECTOR_SUM(norm_squares_f64, double, reduce_v4d, reduce_v4l, 4, VAR_VEC_SQUARE, VAR_SQUARE)
+static REDUCE_VECTOR_SUM(norm_squares_f32, float, reduce_v8f, reduce_v8i, 8, VAR_VEC_SQUARE, VAR_SQUARE)
+static REDUCE_VECTOR_SUM(norm_squares_f64, double, reduce_v4d, reduce_v4l, 4, VAR_VEC_SQUARE, VAR_SQUARE)
 
 static void var_join(reduce_acc *a, double mean, double squares, int64_t n) {
     double d = mean - a->f, all = (double)(a->n + n);
@@ -47,8 +43,8 @@ static void var_join(reduce_acc *a, double mean, double squares, int64_t n) {
                      size);                                                                        \
         }                                                                                          \
     })
-VAR_STEP(var_step_f32, float, var_sum_f32, norm_squares_f32)
-VAR_STEP(var_step_f64, double, var_sum_f64, norm_squares_f64)
+VAR_STEP(var_step_f32, float, reduce_total_f32, norm_squares_f32)
+VAR_STEP(var_step_f64, double, reduce_total_f64, norm_squares_f64)
 
 static void var_combine(reduce_acc *a, const reduce_acc *b) {
     if (b->n) var_join(a, b->f, b->g, b->n);
@@ -192,8 +188,8 @@ ctsc_status op_std_mean(op_ctx *cx, const value *args, value *results) {
 /* |x| of a vector: the sign bit masked off. */
 #define NORM_VEC_ABS32(v, VI) ((__typeof__(v))((VI)(v)&0x7fffffff))
 #define NORM_VEC_ABS64(v, VI) ((__typeof__(v))((VI)(v)&INT64_MAX))
-REDUCE_VECTOR_SUM(norm_abs_f32, float, reduce_v8f, reduce_v8i, 8, NORM_VEC_ABS32, fabsf)
-REDUCE_VECTOR_SUM(norm_abs_f64, double, reduce_v4d, reduce_v4l, 4, NORM_VEC_ABS64, fabs)
+static REDUCE_VECTOR_SUM(norm_abs_f32, float, reduce_v8f, reduce_v8i, 8, NORM_VEC_ABS32, fabsf)
+static REDUCE_VECTOR_SUM(norm_abs_f64, double, reduce_v4d, reduce_v4l, 4, NORM_VEC_ABS64, fabs)
 
 #define NORM_EACH(...)                                                                             \
     for (int64_t k = 0; k < n; k++) {                                                              \

@@ -7,11 +7,6 @@
  * double: as exact as PyTorch's cascade, and simple. Integers are added in 64 bits and wrap.
  * Tests: tests/unit/test_reduce.c
  */
-/* Turns ?: into selects, so that loops over scalar_ops become vector code; no result changes. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3", "no-trapping-math")
-#endif
-
 #include "ir/scalar_ops.h"
 #include "ir/scalar_ops_complex.h"
 #include "runtime/kernels/reduce_complex.h"
@@ -31,19 +26,19 @@
 #define SUM_INFINITY(VI)      (SUM_BITS(VI) == 32 ? 0x7f800000 : 0x7ff0000000000000)
 #define SUM_FINITE(v)         ((v) == (v) ? (v) : 0)
 
-REDUCE_VECTOR_SUM(sum_plain_f32, float, reduce_v8f, reduce_v8i, 8, SUM_VEC_SELF, SUM_SELF)
-REDUCE_VECTOR_SUM(sum_plain_f64, double, reduce_v4d, reduce_v4l, 4, SUM_VEC_SELF, SUM_SELF)
-REDUCE_VECTOR_SUM(sum_finite_f32, float, reduce_v8f, reduce_v8i, 8, SUM_VEC_FINITE, SUM_FINITE)
-REDUCE_VECTOR_SUM(sum_finite_f64, double, reduce_v4d, reduce_v4l, 4, SUM_VEC_FINITE, SUM_FINITE)
+REDUCE_VECTOR_SUM(reduce_total_f32, float, reduce_v8f, reduce_v8i, 8, SUM_VEC_SELF, SUM_SELF)
+REDUCE_VECTOR_SUM(reduce_total_f64, double, reduce_v4d, reduce_v4l, 4, SUM_VEC_SELF, SUM_SELF)
+static REDUCE_VECTOR_SUM(sum_finite_f32, float, reduce_v8f, reduce_v8i, 8, SUM_VEC_FINITE, SUM_FINITE)
+static REDUCE_VECTOR_SUM(sum_finite_f64, double, reduce_v4d, reduce_v4l, 4, SUM_VEC_FINITE, SUM_FINITE)
 
-REDUCE_STEP(sum_step_f32, float, { a->f += sum_plain_f32(x, n); })
-REDUCE_STEP(sum_step_f64, double, { a->f += sum_plain_f64(x, n); })
+REDUCE_STEP(sum_step_f32, float, { a->f += reduce_total_f32(x, n); })
+REDUCE_STEP(sum_step_f64, double, { a->f += reduce_total_f64(x, n); })
 REDUCE_STEP(sum_step_i64, int64_t, {
     uint64_t sum = 0;
     for (int64_t k = 0; k < n; k++) sum += (uint64_t)x[k];
     a->i = (int64_t)((uint64_t)a->i + sum);
 })
-REDUCE_STEP(sum_step_u8, uint8_t, {
+VECTOR_LOOPS REDUCE_STEP(sum_step_u8, uint8_t, {
     int64_t sum = 0;
     for (int64_t k = 0; k < n; k++) sum += x[k];
     a->i += sum;
@@ -286,7 +281,7 @@ ctsc_status op_nanmean(op_ctx *cx, const value *args, value *results) {
 /* ---- count_nonzero, any, all: i counts non-zeros, n values ----------------------------------- */
 
 #define COUNT_STEP(name, T)                                                                        \
-    REDUCE_STEP(name, T, {                                                                         \
+    VECTOR_LOOPS REDUCE_STEP(name, T, {                                                            \
         int64_t count = 0;                                                                         \
         for (int64_t k = 0; k < n; k++) count += x[k] != 0;                                        \
         a->i += count;                                                                             \
@@ -370,7 +365,7 @@ REDUCE_HOT static void logsumexp_terms_f32(const float *x, int64_t n, float shif
 static double logsumexp_part_f32(const float *x, int64_t n, float shift) {
     float terms[LOGSUMEXP_BLOCK];
     logsumexp_terms_f32(x, n, shift, terms);
-    return sum_plain_f32(terms, n);
+    return reduce_total_f32(terms, n);
 }
 REDUCE_HOT static void logsumexp_terms_f64(const double *x, int64_t n, double shift, double *out) {
     for (int64_t k = 0; k < n; k++) out[k] = scalar_exp_f64(x[k] - shift);
@@ -378,12 +373,12 @@ REDUCE_HOT static void logsumexp_terms_f64(const double *x, int64_t n, double sh
 static double logsumexp_part_f64(const double *x, int64_t n, double shift) {
     double terms[LOGSUMEXP_BLOCK];
     logsumexp_terms_f64(x, n, shift, terms);
-    return sum_plain_f64(terms, n);
+    return reduce_total_f64(terms, n);
 }
 
 /* An infinite maximum cannot be subtracted: then the sum is taken as it is, like PyTorch does. */
 #define LOGSUMEXP_STEP(name, T, PART)                                                              \
-    REDUCE_STEP(name, T, {                                                                         \
+    VECTOR_LOOPS REDUCE_STEP(name, T, {                                                            \
         for (int64_t b = 0; b < n; b += LOGSUMEXP_BLOCK) {                                         \
             int64_t e = reduce_min_i64(n, b + LOGSUMEXP_BLOCK);                                    \
             T top = -INFINITY;                                                                     \

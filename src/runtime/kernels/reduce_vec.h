@@ -39,7 +39,7 @@ static inline double reduce_halves(double *a, int n) {
  * REDUCE_STEPS terms in T (the first a few more at the end); what comes out is added in double. VEXPR is EXPR on a vector V, VI the
  * integer vector of its shape. */
 #define REDUCE_VECTOR_SUM(name, T, V, VI, L, VEXPR, EXPR)                                          \
-    REDUCE_HOT static double name(const T *x, int64_t n) {                                         \
+    REDUCE_HOT double name(const T *x, int64_t n) {                                         \
         double total = 0;                                                                          \
         while (n >= (L)) {                                                                         \
             int64_t steps = reduce_min_i64(n / (4 * (L)), REDUCE_STEPS);                           \
@@ -63,5 +63,9 @@ static inline double reduce_halves(double *a, int n) {
         for (int64_t k = 0; k < n; k++) total += (double)EXPR(x[k]);                               \
         return total;                                                                              \
     }
+
+/* The sum of n values (reduce_sum.c). */
+double reduce_total_f32(const float *x, int64_t n);
+double reduce_total_f64(const double *x, int64_t n);
 
 #endif

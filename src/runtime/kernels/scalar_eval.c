@@ -27,33 +27,50 @@ typedef void eval_fill(void *out, double x, int64_t n);
 
 /* ---- loops --------------------------------------------------------------------------------------- */
 
-/* o may be one of the operands. The functions of double call libm: another copy of their loops would be no faster. */
-#define EVAL_LOOP(NAME, ATTR, T, EXPR)                                                                                 \
-    ATTR static void NAME(void *out, const void *const *in, int64_t n) {                                               \
-        T *o = out;                                                                                                    \
-        const T *p0 = in[0], *p1 = in[1], *p2 = in[2];                                                                 \
-        const int64_t m = n & ~(int64_t)(EVAL_LANES - 1);                                                              \
-        PW_IVDEP                                                                                                       \
-        for (int64_t i = 0; i < m; i++) o[i] = (T)(EXPR);                                                              \
-        (void)p0, (void)p1, (void)p2;                                                                                  \
+/* o may be one of the operands. */
+#define EVAL_EACH(T, EXPR, BETWEEN)                                                                                    \
+    T *o = out;                                                                                                        \
+    const T *p0 = in[0], *p1 = in[1], *p2 = in[2];                                                                     \
+    const int64_t m = n & ~(int64_t)(EVAL_LANES - 1);                                                                  \
+    PW_IVDEP                                                                                                           \
+    for (int64_t i = 0; i < m; i++) {                                                                                  \
+        o[i] = (T)(EXPR);                                                                                              \
+        BETWEEN;                                                                                                       \
+    }                                                                                                                  \
+    (void)p0, (void)p1, (void)p2;
+/* For functions of libm, as those of double are. */
+#define EVAL_PLAIN_LOOP(NAME, T, EXPR)                                                                                 \
+    static void NAME(void *out, const void *const *in, int64_t n) {                                                    \
+        EVAL_EACH(T, EXPR, PW_NO_VECTORS)                                                                              \
+    }
+#define EVAL_LOOP(NAME, T, EXPR)                                                                                       \
+    PW_VECTOR static void NAME##_vectors(void *out, const void *const *in, int64_t n) {                                \
+        EVAL_EACH(T, EXPR, )                                                                                           \
+    }                                                                                                                  \
+    static void NAME(void *out, const void *const *in, int64_t n) {                                                    \
+        if (pw_has_vectors()) {                                                                                        \
+            NAME##_vectors(out, in, n);                                                                                \
+            return;                                                                                                    \
+        }                                                                                                              \
+        EVAL_EACH(T, EXPR, PW_NO_VECTORS)                                                                              \
     }
 
 #define EVAL_OPS(T, S)                                                                                                 \
-    EVAL_LOOP(eval_neg_##S, PW_CLONES, T, -p0[i])                                                                      \
-    EVAL_LOOP(eval_not_##S, PW_CLONES, T, p0[i] == 0)                                                                  \
-    EVAL_LOOP(eval_add_##S, PW_CLONES, T, p0[i] + p1[i])                                                               \
-    EVAL_LOOP(eval_sub_##S, PW_CLONES, T, p0[i] - p1[i])                                                               \
-    EVAL_LOOP(eval_mul_##S, PW_CLONES, T, p0[i] * p1[i])                                                               \
-    EVAL_LOOP(eval_div_##S, PW_CLONES, T, p0[i] / p1[i])                                                               \
-    EVAL_LOOP(eval_eq_##S, PW_CLONES, T, p0[i] == p1[i])                                                               \
-    EVAL_LOOP(eval_ne_##S, PW_CLONES, T, p0[i] != p1[i])                                                               \
-    EVAL_LOOP(eval_lt_##S, PW_CLONES, T, p0[i] < p1[i])                                                                \
-    EVAL_LOOP(eval_le_##S, PW_CLONES, T, p0[i] <= p1[i])                                                               \
-    EVAL_LOOP(eval_gt_##S, PW_CLONES, T, p0[i] > p1[i])                                                                \
-    EVAL_LOOP(eval_ge_##S, PW_CLONES, T, p0[i] >= p1[i])                                                               \
-    EVAL_LOOP(eval_and_##S, PW_CLONES, T, (p0[i] != 0) & (p1[i] != 0))                                                 \
-    EVAL_LOOP(eval_or_##S, PW_CLONES, T, (p0[i] != 0) | (p1[i] != 0))                                                  \
-    EVAL_LOOP(eval_select_##S, PW_CLONES, T, p0[i] != 0 ? p1[i] : p2[i])                                               \
+    EVAL_LOOP(eval_neg_##S, T, -p0[i])                                                                                 \
+    EVAL_LOOP(eval_not_##S, T, p0[i] == 0)                                                                             \
+    EVAL_LOOP(eval_add_##S, T, p0[i] + p1[i])                                                                          \
+    EVAL_LOOP(eval_sub_##S, T, p0[i] - p1[i])                                                                          \
+    EVAL_LOOP(eval_mul_##S, T, p0[i] * p1[i])                                                                          \
+    EVAL_LOOP(eval_div_##S, T, p0[i] / p1[i])                                                                          \
+    EVAL_LOOP(eval_eq_##S, T, p0[i] == p1[i])                                                                          \
+    EVAL_LOOP(eval_ne_##S, T, p0[i] != p1[i])                                                                          \
+    EVAL_LOOP(eval_lt_##S, T, p0[i] < p1[i])                                                                           \
+    EVAL_LOOP(eval_le_##S, T, p0[i] <= p1[i])                                                                          \
+    EVAL_LOOP(eval_gt_##S, T, p0[i] > p1[i])                                                                           \
+    EVAL_LOOP(eval_ge_##S, T, p0[i] >= p1[i])                                                                          \
+    EVAL_LOOP(eval_and_##S, T, (p0[i] != 0) & (p1[i] != 0))                                                            \
+    EVAL_LOOP(eval_or_##S, T, (p0[i] != 0) | (p1[i] != 0))                                                             \
+    EVAL_LOOP(eval_select_##S, T, p0[i] != 0 ? p1[i] : p2[i])                                                          \
     static void eval_fill_##S(void *out, double x, int64_t n) {                                                        \
         T *o = out, v = (T)x;                                                                                          \
         for (int64_t i = 0; i < n; i++) o[i] = v;                                                                      \
@@ -64,8 +81,8 @@ EVAL_OPS(double, f64)
 #define EVAL_ARGS1 p0[i]
 #define EVAL_ARGS2 p0[i], p1[i]
 #define EVAL_FUNCTION(c, name, operands, cost)                                                                         \
-    EVAL_LOOP(eval_call_##c##_f32, PW_CLONES, float, scalar_##name##_f32(EVAL_ARGS##operands))                         \
-    EVAL_LOOP(eval_call_##c##_f64, , double, scalar_##name##_f64(EVAL_ARGS##operands))
+    EVAL_LOOP(eval_call_##c##_f32, float, scalar_##name##_f32(EVAL_ARGS##operands))                                    \
+    EVAL_PLAIN_LOOP(eval_call_##c##_f64, double, scalar_##name##_f64(EVAL_ARGS##operands))
 SCALAR_FUNCTION_TABLE(EVAL_FUNCTION)
 
 /* ---- conversions ----------------------------------------------------------------------------------- */

@@ -96,7 +96,7 @@ typedef struct softmax_job {
     }
 
 SOFTMAX_LOOPS(float, f32, NN_HOT)
-SOFTMAX_LOOPS(double, f64, )
+SOFTMAX_LOOPS(double, f64, VECTOR_LOOPS)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 

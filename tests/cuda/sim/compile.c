@@ -307,7 +307,9 @@ SIM_API nvrtcResult nvrtcCompileProgram(nvrtcProgram p, int noptions, const char
     snprintf(folder, sizeof folder, "%s/ctsc-sim-XXXXXX", keep && *keep ? keep : tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(folder)) return NVRTC_ERROR_INTERNAL_ERROR;
     pthread_mutex_lock(&lock);
-    nvrtcResult r = compile_in(p, folder, arch, virtual);
+    nvrtcResult r = NVRTC_ERROR_COMPILATION;
+    if (sim_real_compile(p->text, p->name, p->nheaders, (const char *const *)p->headers, (const char *const *)p->header_names, &p->log))
+        r = compile_in(p, folder, arch, virtual);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if ((!keep || !*keep) && system(command) != 0) sim_say("cannot remove %s", folder);
     pthread_mutex_unlock(&lock);

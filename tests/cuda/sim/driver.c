@@ -5,7 +5,7 @@
  * Arguments are checked as the driver's documentation says, and more strictly where a device would go on with nonsense: each range of a copy has to lie
  * in one allocation, parameters have to have the kernel's size.
  */
-#include "sim.h"
+#include "library.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -55,6 +55,12 @@ static CUresult driver_begin(void) {
 static CUresult driver_end(CUresult r) {
     pthread_mutex_unlock(&driver_lock);
     return r;
+}
+
+/* The host waits for all that was asked of the device. */
+static CUresult driver_wait(void) {
+    sim_count_wait();
+    return sim_finish();
 }
 
 /* ---- devices ---------------------------------------------------------------------------------------- */
@@ -183,7 +189,7 @@ SIM_API CUresult cuStreamSynchronize(CUstream stream) {
         stream->spoilt = true;
         r = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
-    if (r == CUDA_SUCCESS) r = sim_finish();
+    if (r == CUDA_SUCCESS) r = driver_wait();
     return driver_end(r);
 }
 
@@ -206,6 +212,7 @@ SIM_API CUresult cuEventRecord(CUevent event, CUstream stream) {
 
 SIM_API CUresult cuEventSynchronize(CUevent event) {
     CUresult r = driver_begin();
+    sim_count_wait();
     if (r == CUDA_SUCCESS && event->pending) r = sim_finish();
     return driver_end(r);
 }
@@ -235,7 +242,7 @@ SIM_API CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t nbytes) {
 
 SIM_API CUresult cuMemFree_v2(CUdeviceptr p) {
     CUresult r = driver_begin();
-    if (r == CUDA_SUCCESS) r = sim_finish();
+    if (r == CUDA_SUCCESS) r = driver_wait();
     if (r == CUDA_SUCCESS && !sim_arena_free(p)) r = CUDA_ERROR_INVALID_VALUE;
     return driver_end(r);
 }
@@ -254,7 +261,7 @@ SIM_API CUresult cuMemHostAlloc(void **p, size_t nbytes, unsigned flags) {
 
 SIM_API CUresult cuMemFreeHost(void *p) {
     CUresult r = driver_begin();
-    if (r == CUDA_SUCCESS) r = sim_finish();
+    if (r == CUDA_SUCCESS) r = driver_wait();
     for (int i = 0; i < driver_host_count; i++)
         if (driver_host[i].p == p) driver_host[i] = driver_host[--driver_host_count];
     free(p);
@@ -281,7 +288,7 @@ SIM_API CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t nbytes,
     sim_work w = {.kind = SIM_COPY, .to = to, .from = (void *)(uintptr_t)from, .nbytes = nbytes};
     if (r == CUDA_SUCCESS && !sim_arena_has(from, nbytes)) r = CUDA_ERROR_INVALID_VALUE;
     if (r == CUDA_SUCCESS) r = sim_ask(stream, &w, 0);
-    if (r == CUDA_SUCCESS && !driver_pinned(to)) r = sim_finish();
+    if (r == CUDA_SUCCESS && !driver_pinned(to)) r = driver_wait();
     return driver_end(r);
 }
 
@@ -432,13 +439,24 @@ SIM_API CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
     stream->capture = NULL;
     *graph = NULL;
     if (r == CUDA_SUCCESS && !g) r = CUDA_ERROR_INVALID_VALUE;
-    if (r == CUDA_SUCCESS && stream->spoilt) r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (r == CUDA_SUCCESS && (stream->spoilt || sim_setting("CTSC_SIM_NO_CAPTURE", 0))) r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (r == CUDA_SUCCESS) {
         *graph = g;
     } else if (g) {
         sim_graph_clear(g);
         free(g);
     }
+    return driver_end(r);
+}
+
+SIM_API CUresult cuStreamGetCaptureInfo_v2(CUstream stream, int *status, unsigned long long *id, CUgraph *graph, const CUgraphNode **nodes,
+                                           size_t *count) {
+    CUresult r = driver_begin();
+    *status = stream->capture != NULL;
+    *id = 0;
+    *graph = stream->capture;
+    *count = stream->capture && stream->capture->newest;
+    *nodes = *count ? &stream->capture->newest : NULL;
     return driver_end(r);
 }
 
@@ -460,6 +478,18 @@ SIM_API CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
     return driver_end(r);
 }
 
+/* As the driver does, for kernels alone: the function and how it is launched stay. */
+SIM_API CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node, const cuda_kernel_node *p) {
+    CUresult r = driver_begin();
+    sim_work *w = exec->graph.first;
+    while (w && w->node != (const sim_work *)node) w = w->next;
+    if (r == CUDA_SUCCESS && (!w || w->kind != SIM_LAUNCH || w->launch.function != p->function)) r = CUDA_ERROR_INVALID_VALUE;
+    const void *bytes = r == CUDA_SUCCESS ? driver_params(p->function, p->params, p->extra) : NULL;
+    if (r == CUDA_SUCCESS && !bytes) r = CUDA_ERROR_INVALID_VALUE;
+    if (r == CUDA_SUCCESS && p->function->kernel->params) memcpy(w->bytes, bytes, p->function->kernel->params);
+    return driver_end(r);
+}
+
 SIM_API CUresult cuGraphExecDestroy(CUgraphExec exec) {
     CUresult r = driver_begin();
     sim_graph_clear(&exec->graph);
@@ -472,4 +502,12 @@ SIM_API CUresult cuGraphDestroy(CUgraph graph) {
     sim_graph_clear(graph);
     free(graph);
     return driver_end(r);
+}
+
+/* ---- for the simulated libraries -------------------------------------------------------------------- */
+
+bool sim_ask_call(void *stream, void (*call)(const void *bytes), const void *bytes, size_t nbytes) {
+    CUresult r = driver_begin();
+    if (r == CUDA_SUCCESS) r = sim_ask(stream, &(sim_work){.kind = SIM_CALL, .call = call, .bytes = (void *)bytes}, nbytes);
+    return driver_end(r) == CUDA_SUCCESS;
 }

@@ -7,12 +7,14 @@
  */
 #include "sim.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 CUresult sim_broken;
 
 static struct CUgraph_st queue_pending;
+static atomic_llong queue_waits;
 
 static void queue_free(sim_work *w) {
     free(w->bytes);
@@ -40,7 +42,7 @@ static sim_work *queue_copy(const sim_work *w, size_t bytes) {
     }
     if (copy->bytes && w->kind == SIM_LAUNCH) copy->launch.params = copy->bytes;
     else if (copy->bytes) copy->from = copy->bytes;
-    copy->nbytes = w->kind == SIM_LAUNCH ? bytes : w->nbytes;
+    copy->nbytes = w->kind == SIM_LAUNCH || w->kind == SIM_CALL ? bytes : w->nbytes;
     return copy;
 }
 
@@ -53,8 +55,17 @@ static void queue_do(const sim_work *w) {
     if (w->kind == SIM_COPY) memmove(w->to, w->from, w->nbytes);
     else if (w->kind == SIM_FILL) memset(w->to, w->byte, w->nbytes);
     else if (w->kind == SIM_LAUNCH) r = sim_run(&w->launch);
+    else if (w->kind == SIM_CALL) w->call(w->bytes);
     sim_arena_close();
     if (r != CUDA_SUCCESS) sim_broken = r;
+}
+
+long long cudasim_waits(void) {
+    return atomic_load(&queue_waits);
+}
+
+void sim_count_wait(void) {
+    atomic_fetch_add(&queue_waits, 1);
 }
 
 CUresult sim_finish(void) {
@@ -76,6 +87,8 @@ CUresult sim_ask(CUstream s, const sim_work *w, size_t bytes) {
     if (sim_broken) return sim_broken;
     sim_work *copy = queue_copy(w, bytes);
     if (s->capture) {
+        copy->node = w;
+        s->capture->newest = (CUgraphNode)copy;
         queue_append(s->capture, copy);
         return CUDA_SUCCESS;
     }

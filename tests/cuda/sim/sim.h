@@ -9,9 +9,11 @@
  *              allocations lie pages that nobody may touch; the bytes up to them are checked when an allocation is freed.
  *   queue.c    What streams are asked for, in order, and recordings (graphs). By default it happens at once.
  *   compile.c  NVRTC: kernels are compiled by the host's C++ compiler behind tests/cuda/shim.h into a shared object.
+ *   real.c     The real NVRTC as a second reader of the kernels, on demand.
  *   launch.c   Runs a kernel, block by block; threads of a block take turns, and meet at barriers and in shuffles as on a device.
  *   races.c    Watches accesses to shared memory, on demand.
  *   driver.c   The functions of the driver.
+ *   library.c, blas.c, dnn.c   cuBLASLt and cuDNN (library.h).
  *
  * In the environment:
  *   CTSC_SIM_ARCH=90            compute capability of the device
@@ -21,7 +23,9 @@
  *   CTSC_SIM_LAZY=1             nothing happens until somebody waits: finds missing waits
  *   CTSC_SIM_REVERSE=1          threads take turns from last to first: finds missing barriers
  *   CTSC_SIM_RACES=1            kernels are watched for accesses to shared memory that no barrier orders
+ *   CTSC_SIM_NO_CAPTURE=1       captures fail at their end
  *   CTSC_SIM_KEEP=FOLDER        keeps the sources that were compiled
+ *   CTSC_SIM_NVRTC=FILE         the real libnvrtc.so, which compiles each program as well
  *   CXX                         the compiler (c++)
  *
  * One lock guards everything; a launch happens under it. Not simulated: more than one context, textures, clusters, anything in PTX.
@@ -63,6 +67,11 @@ void sim_arena_close(void);
 size_t sim_arena_total(void);
 size_t sim_arena_used(void);
 
+/* ---- real.c ---- */
+
+/* False: NVRTC does not take the program; *log, the caller's, says why. */
+bool sim_real_compile(const char *text, const char *name, int nheaders, const char *const *headers, const char *const *header_names, char **log);
+
 /* ---- launch.c ---- */
 
 struct CUmod_st {
@@ -100,7 +109,7 @@ int sim_races_access(int thread, const char *p, unsigned nbytes, bool write);
 
 /* ---- queue.c ---- */
 
-typedef enum sim_kind { SIM_COPY, SIM_FILL, SIM_LAUNCH, SIM_RECORD } sim_kind;
+typedef enum sim_kind { SIM_COPY, SIM_FILL, SIM_LAUNCH, SIM_CALL, SIM_RECORD } sim_kind;
 
 /* One thing that a stream is asked for. */
 typedef struct sim_work {
@@ -111,7 +120,9 @@ typedef struct sim_work {
     unsigned char byte;
     sim_launch launch;
     CUevent event;
-    void *bytes; /* its own copy of what `from` or `launch.params` points to, or NULL */
+    void (*call)(const void *bytes); /* opens the memory that it touches, and leaves it open */
+    void *bytes; /* its own copy of what `from` or `launch.params` points to or `call` is given, or NULL */
+    const struct sim_work *node; /* of a graph that can be launched: what it is a copy of in the graph it was made from */
     struct sim_work *next;
 } sim_work;
 
@@ -121,6 +132,7 @@ struct CUevent_st {
 
 struct CUgraph_st {
     sim_work *first, **last;
+    CUgraphNode newest; /* the one that was captured last */
 };
 
 struct CUgraphExec_st {
@@ -134,6 +146,10 @@ struct CUstream_st {
 
 /* The error after which the device does nothing any more, or 0. */
 extern CUresult sim_broken;
+
+/* How often the host has waited for the device so far: for events, for the stream, for memory that is freed, for copies to memory that is not pinned. */
+SIM_API long long cudasim_waits(void);
+void sim_count_wait(void);
 
 /* Adds a copy of w to what s has to do; bytes: of `bytes` to copy as well. */
 CUresult sim_ask(CUstream s, const sim_work *w, size_t bytes);

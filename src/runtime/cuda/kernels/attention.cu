@@ -14,14 +14,17 @@ static __device__ acc_t minus_infinity() {
 }
 
 /* Where the matrix of head number n begins. */
-static __device__ const elem_t *attention_head(const dense_attention *p, const void *from, const dense_int *steps, dense_int n) {
-    const elem_t *at = (const elem_t *)from;
+static __device__ dense_int attention_offset(const dense_attention *p, const dense_int *steps, dense_int n) {
+    dense_int at = 0;
     for (int i = (int)p->nb - 1; i >= 0; i--) {
         dense_int k;
         n = split(n, p->sizes[i], &k);
         at += k * steps[i];
     }
     return at;
+}
+static __device__ const elem_t *attention_head(const dense_attention *p, const void *from, const dense_int *steps, dense_int n) {
+    return (const elem_t *)from + attention_offset(p, steps, n);
 }
 
 #if ELEMENT_BYTES < 8
@@ -52,6 +55,7 @@ extern "C" __global__ void attention(dense_attention p) {
         dense_int block, head = split(item, blocks, &block), first = block * ATTENTION_ROWS;
         const elem_t *keys = attention_head(&p, p.k, p.k_steps, head), *values = attention_head(&p, p.v, p.v_steps, head);
         const elem_t *mask = p.mask ? attention_head(&p, p.mask, p.mask_steps, head) : (const elem_t *)0;
+        const unsigned char *hidden = p.hidden ? p.hidden + attention_offset(&p, p.hidden_steps, head) : (const unsigned char *)0;
         elem_t *out = (elem_t *)attention_head(&p, p.out, p.out_steps, head);
         float most[ATTENTION_WARP_ROWS], total[ATTENTION_WARP_ROWS], sum[ATTENTION_WARP_ROWS][ATTENTION_PARTS] = {};
         for (int r = 0; r < ATTENTION_WARP_ROWS; r++) most[r] = minus_infinity(), total[r] = 0;
@@ -75,6 +79,7 @@ extern "C" __global__ void attention(dense_attention p) {
                 bool seen = row < p.rows && column < p.cols && !(p.causal && column > row);
                 float s = seen ? score[r] * (float)p.scale : minus_infinity();
                 if (seen && mask) s += load(mask[row * p.mask_rs + column * p.mask_cs]);
+                if (seen && hidden && hidden[row * p.hidden_rs + column * p.hidden_cs]) s = (float)p.fill;
                 float now = fmaxf(most[r], warp_max(s)), from = now == minus_infinity() ? 0.0f : now;
                 float weight = expf(s - from), keep = expf(most[r] - from);
                 most[r] = now;
@@ -104,6 +109,12 @@ extern "C" __global__ void attention(dense_attention p) {
 }
 #endif
 
+/* Score number i of a row, once it is masked. */
+static __device__ acc_t attention_score(const dense_attention *p, const elem_t *scores, const elem_t *mask, const unsigned char *hidden, dense_int i) {
+    if (hidden && hidden[i * p->hidden_cs]) return (acc_t)p->fill;
+    return load(scores[i]) + (mask ? load(mask[i * p->mask_cs]) : (acc_t)0);
+}
+
 /* The scores [heads, rows, cols] that lie where p.out says become weights; a row per warp. */
 extern "C" __global__ void attention_softmax(dense_attention p) {
     int lane = threadIdx.x % 32;
@@ -111,20 +122,21 @@ extern "C" __global__ void attention_softmax(dense_attention p) {
     for (dense_int item = thread_first() / 32; item < p.heads * p.rows; item += warps) {
         dense_int row, head = split(item, p.rows, &row);
         const elem_t *mask = p.mask ? attention_head(&p, p.mask, p.mask_steps, head) + row * p.mask_rs : (const elem_t *)0;
+        const unsigned char *hidden = p.hidden ? p.hidden + attention_offset(&p, p.hidden_steps, head) + row * p.hidden_rs : (const unsigned char *)0;
         elem_t *scores = (elem_t *)p.out + item * p.cols;
         dense_int end = p.causal && row + 1 < p.cols ? row + 1 : p.cols;
         acc_t most = minus_infinity(), total = 0;
         for (dense_int i = lane; i < end; i += 32) {
-            acc_t s = load(scores[i]) + (mask ? load(mask[i * p.mask_cs]) : (acc_t)0);
+            acc_t s = attention_score(&p, scores, mask, hidden, i);
             most = s > most ? s : most;
         }
         for (int by = 16; by; by /= 2) {
             acc_t other = __shfl_xor_sync(0xffffffffu, most, by);
             most = other > most ? other : most;
         }
-        for (dense_int i = lane; i < end; i += 32) total += exp(load(scores[i]) + (mask ? load(mask[i * p.mask_cs]) : (acc_t)0) - most);
+        for (dense_int i = lane; i < end; i += 32) total += exp(attention_score(&p, scores, mask, hidden, i) - most);
         for (int by = 16; by; by /= 2) total += __shfl_xor_sync(0xffffffffu, total, by);
         for (dense_int i = lane; i < p.cols; i += 32)
-            store(scores + i, i < end ? exp(load(scores[i]) + (mask ? load(mask[i * p.mask_cs]) : (acc_t)0) - most) / total : (acc_t)0);
+            store(scores + i, i < end ? exp(attention_score(&p, scores, mask, hidden, i) - most) / total : (acc_t)0);
     }
 }

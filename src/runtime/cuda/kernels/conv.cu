@@ -92,8 +92,8 @@ template <bool transposed> static __device__ void conv_tile(const dense_conv *p,
         for (int i = 0; i < CONV_PER_THREAD; i++) {
             dense_int c = channel + ty * CONV_PER_THREAD + i, whole = group * p->co + c;
             if (c >= p->co) continue;
-            sum_t v = sum[i][j] + (p->bias ? (sum_t)load(((const elem_t *)p->bias)[whole]) : (sum_t)0);
-            store((elem_t *)p->out + (image * p->groups * p->co + whole) * p->out_size + rest, v);
+            dense_int at = (image * p->groups * p->co + whole) * p->out_size + rest;
+            store((elem_t *)p->out + at, epilogue(&p->epilogue, sum[i][j], at, whole));
         }
     }
 }
@@ -121,11 +121,21 @@ extern "C" __global__ void conv_depthwise(dense_conv p) {
         conv_place place = conv_place_of<false>(&p, position);
         const elem_t *plane = (const elem_t *)p.input + (image * p.groups + group) * p.in_size;
         const elem_t *weight = (const elem_t *)p.weight + channel * p.kernel_size;
-        sum_t sum = p.bias ? (sum_t)load(((const elem_t *)p.bias)[channel]) : (sum_t)0;
+        sum_t sum = 0;
         for (dense_int tap = 0; tap < p.kernel_size; tap++) {
             dense_int at = conv_meets<false>(&p, &place, tap);
             if (at >= 0) sum += (sum_t)load(weight[tap]) * (sum_t)load(plane[at]);
         }
-        store((elem_t *)p.out + n, sum);
+        store((elem_t *)p.out + n, epilogue(&p.epilogue, sum, n, channel));
+    }
+}
+
+/* The epilogue of a convolution that is in p.out already, made by a library that does not know it. */
+extern "C" __global__ void conv_epilogue(dense_conv p) {
+    for (dense_int n = thread_first(); n < p.batch * p.groups * p.co * p.out_size; n += thread_step()) {
+        dense_int position, channel;
+        split(split(n, p.out_size, &position), p.groups * p.co, &channel);
+        elem_t *at = (elem_t *)p.out + n;
+        store(at, epilogue(&p.epilogue, (sum_t)load(*at), n, channel));
     }
 }

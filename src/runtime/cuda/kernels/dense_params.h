@@ -16,11 +16,20 @@ typedef struct dense_fault {
 } dense_fault;
 enum dense_fault_kind { DENSE_FAULT_ROW = 1, DENSE_FAULT_INDEX, DENSE_FAULT_POSITION, DENSE_FAULT_CLASS, DENSE_FAULT_IMAGE, DENSE_FAULT_SAMPLES };
 
-/* c[i, j] = alpha * sum over x of a[i, x] b[x, j] + beta * c[i, j] + bias[j], `batch` times. Batch number i is split by the nb sizes, the last varying
+/* What becomes of a sum before it is stored: activation(sum + bias + other). The bias is that of the element's column or channel, `other` lies as the
+ * result does; NULL: not added. */
+typedef struct dense_epilogue {
+    const void *bias, *other;
+    int activation, unused; /* enum dense_activation; of floating types only */
+} dense_epilogue;
+enum dense_activation { DENSE_PLAIN, DENSE_RELU, DENSE_GELU, DENSE_GELU_TANH };
+
+/* c[i, j] = epilogue(alpha * sum over x of a[i, x] b[x, j] + beta * c[i, j]), `batch` times. Batch number i is split by the nb sizes, the last varying
  * fastest, into what a and b are moved by; c lies m * n elements further each time. */
 typedef struct dense_gemm {
-    const void *a, *b, *bias;
+    const void *a, *b;
     void *c;
+    dense_epilogue epilogue;
     dense_int m, n, k, a_rs, a_cs, b_rs, b_cs, ldc, batch;
     dense_int nb, sizes[DENSE_DIMS], a_steps[DENSE_DIMS], b_steps[DENSE_DIMS];
     double alpha, beta;
@@ -29,8 +38,9 @@ typedef struct dense_gemm {
 
 /* A convolution as conv_shape has it (kernels/conv.h); ci, co: channels of one group. */
 typedef struct dense_conv {
-    const void *input, *weight, *bias;
+    const void *input, *weight;
     void *out;
+    dense_epilogue epilogue;
     dense_int batch, groups, ci, co, in[3], kernel[3], outs[3], stride[3], pad[3], dilation[3], in_size, kernel_size, out_size;
 } dense_conv;
 
@@ -180,14 +190,17 @@ typedef struct dense_coordinates {
     dense_int count, ndim, sizes[64];
 } dense_coordinates;
 
-/* softmax(scale * q k' + mask) v of `heads` heads; strides in elements, head number n being split by the nb sizes. */
+/* softmax(scale * q k' + mask) v of `heads` heads; strides in elements, head number n being split by the nb sizes. Scores for which `hidden`, bytes, is
+ * not 0 are `fill` instead. */
 typedef struct dense_attention {
     const void *q, *k, *v, *mask;
+    const unsigned char *hidden;
     void *out;
     dense_int heads, rows, cols, depth, width, nb, sizes[DENSE_DIMS];
-    dense_int q_steps[DENSE_DIMS], k_steps[DENSE_DIMS], v_steps[DENSE_DIMS], mask_steps[DENSE_DIMS], out_steps[DENSE_DIMS];
-    dense_int q_rs, q_cs, k_rs, k_cs, v_rs, v_cs, mask_rs, mask_cs, out_rs;
-    double scale;
+    dense_int q_steps[DENSE_DIMS], k_steps[DENSE_DIMS], v_steps[DENSE_DIMS], mask_steps[DENSE_DIMS], hidden_steps[DENSE_DIMS],
+        out_steps[DENSE_DIMS];
+    dense_int q_rs, q_cs, k_rs, k_cs, v_rs, v_cs, mask_rs, mask_cs, hidden_rs, hidden_cs, out_rs;
+    double scale, fill;
     int causal, unused;
 } dense_attention;
 

@@ -74,6 +74,27 @@ static __device__ inline void note_fault(dense_fault *f, int kind, int dim, dens
     f->size = size;
 }
 
+/* ---- what is done to sums (dense_epilogue) ---- */
+
+static __device__ inline float activate(float v, int activation) {
+    return activation == DENSE_RELU ? scalar_relu_f32(v) : activation == DENSE_GELU ? scalar_gelu_f32(v) : scalar_gelu_tanh_f32(v);
+}
+static __device__ inline double activate(double v, int activation) {
+    return activation == DENSE_RELU ? scalar_relu_f64(v) : activation == DENSE_GELU ? scalar_gelu_f64(v) : scalar_gelu_tanh_f64(v);
+}
+template <class A> static __device__ inline A activate(A v, int) { /* of integers: none */
+    return v;
+}
+
+/* place: where the element is stored; along: its column or channel. */
+template <class A> static __device__ inline A epilogue(const dense_epilogue *e, A sum, dense_int place, dense_int along) {
+    if (e->bias) sum += (A)load(((const elem_t *)e->bias)[along]);
+    if (e->other) sum += (A)load(((const elem_t *)e->other)[place]);
+    return e->activation == DENSE_PLAIN ? sum : activate(sum, e->activation);
+}
+
+/* ---- where elements are ---- */
+
 static __device__ elem_t *element_at(void *p, dense_int bytes) {
     return (elem_t *)((char *)p + bytes);
 }

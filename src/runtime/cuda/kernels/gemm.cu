@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm.cu - products of matrices with any strides, where cuBLASLt is not at hand or does not know the type.
+ * gemm.cu - products of matrices with any strides, where cuBLASLt is not at hand or does not know the type; and what it leaves to do of their epilogues.
  *
  * A block of 256 threads computes 64 x 64 elements, each thread 4 x 4 of them: rows that lie together, columns 16 apart, so that neighbouring threads read and
  * write neighbouring columns. Slices of 16 columns of a and rows of b go through shared memory; which threads fetch which elements depends
@@ -10,17 +10,15 @@ enum { GEMM_TILE = 64, GEMM_DEPTH = 16, GEMM_THREADS = 256, GEMM_PER_THREAD = 4,
 
 #if ELEMENT_IS_INT /* wraps around: unsigned */
 typedef unsigned long long sum_t;
-static __device__ sum_t gemm_finish(const dense_gemm *p, sum_t sum, const elem_t *c, const elem_t *bias) {
+static __device__ sum_t gemm_scaled(const dense_gemm *p, sum_t sum, const elem_t *c) {
     sum *= (sum_t)p->int_alpha;
-    if (p->int_beta) sum += (sum_t)p->int_beta * (sum_t)*c;
-    return bias ? sum + (sum_t)*bias : sum;
+    return p->int_beta ? sum + (sum_t)p->int_beta * (sum_t)*c : sum;
 }
 #else
 typedef acc_t sum_t;
-static __device__ sum_t gemm_finish(const dense_gemm *p, sum_t sum, const elem_t *c, const elem_t *bias) {
+static __device__ sum_t gemm_scaled(const dense_gemm *p, sum_t sum, const elem_t *c) {
     sum *= (sum_t)p->alpha;
-    if (p->beta != 0) sum += (sum_t)p->beta * load(*c);
-    return bias ? sum + load(*bias) : sum;
+    return p->beta != 0 ? sum + (sum_t)p->beta * load(*c) : sum;
 }
 #endif
 
@@ -35,7 +33,8 @@ static __device__ void gemm_fetch(sum_t (*tile)[GEMM_TILE + GEMM_PAD], const ele
     }
 }
 
-static __device__ void gemm_tile(const dense_gemm *p, const elem_t *a, const elem_t *b, elem_t *c, dense_int row, dense_int col) {
+/* c: where in p->c the product begins. */
+static __device__ void gemm_tile(const dense_gemm *p, const elem_t *a, const elem_t *b, dense_int c, dense_int row, dense_int col) {
     __shared__ sum_t left[GEMM_DEPTH][GEMM_TILE + GEMM_PAD], right[GEMM_DEPTH][GEMM_TILE + GEMM_PAD];
     sum_t sum[GEMM_PER_THREAD][GEMM_PER_THREAD] = {};
     int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
@@ -55,8 +54,9 @@ static __device__ void gemm_tile(const dense_gemm *p, const elem_t *a, const ele
         for (int j = 0; j < GEMM_PER_THREAD; j++) {
             dense_int r = row + ty * GEMM_PER_THREAD + i, q = col + tx + 16 * j;
             if (r >= p->m || q >= p->n) continue;
-            elem_t *at = c + r * p->ldc + q;
-            store(at, gemm_finish(p, sum[i][j], at, p->bias ? (const elem_t *)p->bias + q : (const elem_t *)0));
+            dense_int place = c + r * p->ldc + q;
+            elem_t *at = (elem_t *)p->c + place;
+            store(at, epilogue(&p->epilogue, gemm_scaled(p, sum[i][j], at), place, q));
         }
 }
 
@@ -73,6 +73,15 @@ extern "C" __global__ void gemm(dense_gemm p) {
             a += at * p.a_steps[i];
             b += at * p.b_steps[i];
         }
-        gemm_tile(&p, a, b, (elem_t *)p.c + item * p.m * p.n, row * GEMM_TILE, col * GEMM_TILE);
+        gemm_tile(&p, a, b, item * p.m * p.n, row * GEMM_TILE, col * GEMM_TILE);
+    }
+}
+
+/* The epilogue of products that are in p.c already, made by a library that does not know it. */
+extern "C" __global__ void gemm_epilogue(dense_gemm p) {
+    for (dense_int n = thread_first(); n < p.batch * p.m * p.n; n += thread_step()) {
+        dense_int within, col, item = split(n, p.m * p.n, &within), row = split(within, p.n, &col), place = item * p.m * p.n + row * p.ldc + col;
+        elem_t *at = (elem_t *)p.c + place;
+        store(at, epilogue(&p.epilogue, (sum_t)load(*at), place, col));
     }
 }

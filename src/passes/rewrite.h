@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rewrite.h - one operator in the place of others: what passes that replace patterns share.
+ */
+#ifndef CTSC_PASSES_REWRITE_H
+#define CTSC_PASSES_REWRITE_H
+
+#include "ir/alias.h"
+
+/* Is n that overload? */
+bool rewrite_is(const node *n, const char *key);
+/* The operator that made v, if it stands in n's block, has no other result, and n alone reads v. */
+node *rewrite_only_for(const node *n, const ir_value *v);
+/* Moves n to just before `at`, which is behind it in the block; false: something between forbids it. */
+bool rewrite_move_down(const alias_db *db, node *n, node *at);
+
+/* Constants in front of `at`, without a place of their own. */
+ir_value *rewrite_none(node *at);
+ir_value *rewrite_str(node *at, const char *text);
+ir_value *rewrite_bool(node *at, bool b);
+ir_value *rewrite_int(node *at, int64_t i);
+/* The result of an operator in front of `at`, with at's place in the source; NULL: there is no such operator. */
+ir_value *rewrite_op(node *at, const char *key, int ninputs, ir_value *const *inputs);
+/* `with` takes the type, the name and the uses of n's one result; n goes. */
+void rewrite_result(node *n, ir_value *with);
+
+#endif
