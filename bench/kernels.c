@@ -89,7 +89,7 @@ static double bench_now(void) {
 
 static void bench_run(const bench_case *b, const kernel *k) {
     void *buffers[4], *copy, *to;
-    int64_t fault, bytes = 0;
+    int64_t bytes = 0;
     for (int i = 0; i < b->nbuffers; i++) {
         size_t size = (size_t)b->floats[i] * 4;
         buffers[i] = aligned_alloc(64, (size + 63) / 64 * 64);

@@ -236,6 +236,32 @@ static const dense_row rows[] = {
     {"torchvision::ps_roi_pool", "f32[2,12,8,9]? f32[2,5]{0 1 1 7 6 1 -2 0 20 3} 0.5 2 3"},
     {"torchvision::deform_conv2d", "f32[2,4,6,7]? f32[6,2,3,2]? f32[2,24,4,6]? f32[2,12,4,6]? f32[6]? 1 1 0 0 1 1 2 2 true"},
     {"torchvision::deform_conv2d", "f32[2,4,6,7]? f32[5,4,3,3]? f32[2,18,3,4]? f32[2,1]? f32[5]? 2 2 1 1 1 1 1 1 false"},
+    /* ---- made of others: all of them are in test_cuda_composed.c ---- */
+    {"aten::cross_entropy_loss", "f64[4,5]? i64[4]{2 0 1 4} f64[5]{1 0.5 2 1 0.25} 1 1 0.1"},
+    {"aten::_unique2", "i64[3,4]?5 true true true"},
+    {"aten::mul.Tensor", "c64[3,4]? c64[4]?"},
+    {"aten::matmul", "c64[2,3,4]? c64[4,5]?"},
+    {"aten::conj", "c64[7]?"},
+    {"aten::pixel_shuffle", "i64[2,8,3,2]?9 2"},
+    {"aten::narrow.Tensor", "i64[3,4]?9 1 i64[]{-3} 2"},
+    /* ---- functions of one element that kernels are made for ---- */
+    {"aten::i0", "f64[9]?"},
+    {"aten::special_entr", "f64[9]?"},
+    {"aten::special_log_ndtr", "f64[9]?"},
+    {"aten::special_erfcx", "f64[9]?"},
+    {"aten::special_bessel_j0", "f64[9]?"},
+    {"aten::special_ndtri", "f64[5]{0.1 0.25 0.5 0.75 0.9}"},
+    {"aten::special_bessel_y0", "f64[5]{0.1 0.25 0.5 0.75 0.9}"},
+    {"aten::special_zeta", "f64[4]{2 3 1.5 5} f64[4]{1 0.5 2 3}"},
+    {"aten::igamma", "f64[4]{2 3 1.5 5} f64[4]{1 0.5 2 3}"},
+    {"aten::special_chebyshev_polynomial_t", "f64[5]? i64[5]?6"},
+    {"aten::special_legendre_polynomial_p", "f64[5]? f64[5]{0 1 2 3 4}"},
+    {"aten::ldexp.Tensor", "f64[5]? i64[5]?6"},
+    {"aten::special_xlog1py", "f64[4]{0 1 2 3} f64[4]{1 0.5 2 3}"},
+    {"aten::gcd", "i32[6]?99 i32[6]?99"},
+    {"aten::lcm", "i64[6]?99 i64[6]?99"},
+    {"aten::__lshift__.Scalar", "i64[4]?9 2"},
+    {"aten::atan", "f64[0,3]?"},
 };
 
 /* ---- running --------------------------------------------------------------------------------------------- */

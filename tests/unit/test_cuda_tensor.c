@@ -212,7 +212,7 @@ static void devices_differ(void) {
         check_refused("    return torch.cat([x[0], i.float()])\n", opt,
                       "cuda:0 and cpu! (when checking argument for argument tensors in method wrapper_cat)");
     }
-    check_refused("    return torch.special.zeta(x, x)\n", 0, "special_zeta is not supported on CUDA");
+    check_refused("    return torch.nextafter(x, x)\n", 0, "nextafter is not supported on CUDA");
 }
 
 static void without_driver(void) {
@@ -284,7 +284,7 @@ static void module_moves(void) {
 
 static void fallback(void) {
     char message[256] = "";
-    static const char body[] = "    return torch.special.zeta(x + 2, x + 1)\n";
+    static const char body[] = "    return torch.nextafter(x + 2, x + 1)\n";
     sim_use();
     ctsc_set_device_fallback(true);
     ctsc_module *here = module_of(body, 0, "cpu"), *there = module_of(body, 0, "cuda");

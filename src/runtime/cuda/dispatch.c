@@ -36,6 +36,7 @@ typedef enum device_rule {
 typedef struct device_route {
     op_fn fn; /* NULL: the operator's own */
     device_rule rule;
+    bool composed; /* what fn does not know, a body does */
 } device_route;
 
 /* ---- devices of arguments ------------------------------------------------------------------------------------- */
@@ -207,15 +208,15 @@ static bool dispatch_is_container(const schema *s) {
     return s->nargs && s->args[0].type->kind == T_DICT;
 }
 
-static const device_route *dispatch_new_row(op_fn fn, device_rule rule) {
-    device_route *r = mem_alloc(sizeof *r); /* as long as the operator: for ever */
-    if (r) *r = (device_route){fn, rule};
-    return r;
-}
-
 static bool dispatch_indexes(const op *o) {
     const char *name = o->schema->name;
     return !strncmp(name, "aten::index.", 12) || !strcmp(name, "aten::index") || !strncmp(name, "aten::index_put", 15) || !strncmp(name, "aten::_index_put", 16);
+}
+
+static const device_route *dispatch_new_row(const op *o, op_fn fn) {
+    device_route *r = mem_alloc(sizeof *r); /* as long as the operator: for ever */
+    if (r) *r = (device_route){fn, dispatch_indexes(o) ? RULE_INDICES : RULE_ALL, dispatch_is_composed(o)};
+    return r;
 }
 
 /* What runs under another name as well: the other one. */
@@ -228,16 +229,16 @@ static const op *dispatch_base(const op *o) {
 static const device_route *dispatch_find_route(const op *o) {
     const schema *s = o->schema;
     op_fn row = cuda_op_find(o);
-    if (row) return dispatch_new_row(row, dispatch_indexes(o) ? RULE_INDICES : RULE_ALL);
+    if (row) return dispatch_new_row(o, row);
     const op *base = dispatch_base(o);
     if (base) return dispatch_find_route(base);
     if (dispatch_is_as_host(s) || dispatch_is_container(s)) return &route_as_host;
     if ((o->flags & OP_COMPOSITE) || o->fn == op_derived_write || o->fn == op_derived_copy) return &route_as_host;
     if (s->has_alias_write && o->fn_ctx && (o->flags & OP_INTO)) return &route_write;
-    if (dispatch_is_view(s)) return &route_as_host;
     const fusible *f = fusible_find(o);
     if (f && f->kind != FUSIBLE_VIEW) return &route_one_op;
     if (dispatch_is_composed(o)) return &route_composed;
+    if (dispatch_is_view(s)) return &route_as_host;
     bool made = !dispatch_takes_tensors(s) || (o->flags & OP_RANDOM);
     return made || dispatch_makes_numbers(s) ? &route_by_host : &route_no_kernel;
 }
@@ -279,5 +280,8 @@ ctsc_status op_on_device(op_ctx *cx, const value *args, value *results) {
     op_fn fn = r->fn ? r->fn : cx->op->fn;
     if (r->rule == RULE_NONE) return fn(cx, args, results);
     TRY(dispatch_check(cx, r->rule, args, &device, &mixed));
-    return mixed ? dispatch_moved(cx, fn, device, args, results) : fn(cx, args, results);
+    ctsc_status s = mixed ? dispatch_moved(cx, fn, device, args, results) : fn(cx, args, results);
+    if (s != CTSC_UNSUPPORTED || !r->composed) return s;
+    diag_clear(cx->diag);
+    return dispatch_composed(cx, args, results);
 }

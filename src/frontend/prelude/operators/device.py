@@ -247,15 +247,15 @@ def native_batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Te
             torch.copy_(running_var, var * (momentum * count / (count - 1)) + running_var * (1. - momentum))
         out = (x - torch.reshape(save_mean, sizes)) * torch.reshape(save_invstd, sizes)
     else:
-        save_mean = torch.empty([0], dtype=x.dtype, layout=None, device=input.device, pin_memory=None)
-        save_invstd = torch.empty([0], dtype=x.dtype, layout=None, device=input.device, pin_memory=None)
+        save_mean = torch.empty([0], dtype=input.dtype, layout=None, device=input.device, pin_memory=None)
+        save_invstd = torch.empty([0], dtype=input.dtype, layout=None, device=input.device, pin_memory=None)
         if running_mean is None or running_var is None:
             torch.ops.ctsc.fail("not done on a device")
             out = x
         else:
             scale = torch.rsqrt(__torch__.operators.backward._wide(running_var) + eps)
             out = (x - torch.reshape(__torch__.operators.backward._wide(running_mean), sizes)) * torch.reshape(scale, sizes)
-    return __torch__.operators.device._scaled(out, weight, bias, sizes, input.dtype), save_mean, save_invstd
+    return __torch__.operators.device._scaled(out, weight, bias, sizes, input.dtype), torch.to(save_mean, input.dtype), torch.to(save_invstd, input.dtype)
 
 
 def batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
@@ -629,6 +629,44 @@ def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return torch.complex((a * c + b * d) / square, (b * c - a * d) / square)
 
 
+# a number as a tensor that a complex one can meet
+def _number(self: Tensor, other: number) -> Tensor:
+    return torch.scalar_tensor(other, dtype=torch.result_type(self, other), layout=None, device=self.device, pin_memory=None)
+
+
+def add__Scalar(self: Tensor, other: number, alpha: number) -> Tensor:
+    return torch.add(self, __torch__.operators.device._number(self, other), alpha=alpha)
+
+
+def sub__Scalar(self: Tensor, other: number, alpha: number) -> Tensor:
+    return torch.sub(self, __torch__.operators.device._number(self, other), alpha=alpha)
+
+
+def mul__Scalar(self: Tensor, other: number) -> Tensor:
+    return torch.mul(self, __torch__.operators.device._number(self, other))
+
+
+def div__Scalar(self: Tensor, other: number) -> Tensor:
+    return torch.div(self, __torch__.operators.device._number(self, other))
+
+
+def mm(self: Tensor, mat2: Tensor) -> Tensor:
+    return torch.matmul(self, mat2)
+
+
+def bmm(self: Tensor, mat2: Tensor) -> Tensor:
+    return torch.matmul(self, mat2)
+
+
+def matmul(self: Tensor, other: Tensor) -> Tensor:
+    __torch__.operators.device._need(self.dtype == other.dtype and __torch__.operators.device._is_complex(self))
+    a = torch.real(self)
+    b = torch.imag(self)
+    c = torch.real(other)
+    d = torch.imag(other)
+    return torch.complex(torch.matmul(a, c) - torch.matmul(b, d), torch.matmul(a, d) + torch.matmul(b, c))
+
+
 def neg(self: Tensor) -> Tensor:
     __torch__.operators.device._need_complex(self, self)
     return torch.complex(torch.neg(torch.real(self)), torch.neg(torch.imag(self)))
@@ -649,10 +687,18 @@ def exp(self: Tensor) -> Tensor:
     return torch.polar(torch.exp(torch.real(self)), torch.imag(self))
 
 
-def conj_physical(self: Tensor) -> Tensor:
+def conj(self: Tensor) -> Tensor:
     if not torch.is_complex(self):
         return self
     return torch.complex(torch.real(self), torch.neg(torch.imag(self)))
+
+
+def conj_physical(self: Tensor) -> Tensor:
+    return torch.conj(self)
+
+
+def _conj(self: Tensor) -> Tensor:
+    return torch.conj(self)
 
 
 # ---- places ----------------------------------------------------------------------------------------
@@ -675,6 +721,19 @@ def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     mask = torch.expand(torch.to(mask, 11), self.size())
     rank = torch.cumsum(torch.reshape(mask, [-1]), 0) - 1
     return torch.where(mask, torch.reshape(torch.take(source, torch.clamp_min(rank, 0)), self.size()), self)
+
+
+def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
+    __torch__.operators.device._need(reduce == "mean")
+    sums = torch.scatter_reduce(self, dim, index, src, "sum", include_self=include_self)
+    if include_self:
+        counts = torch.ones_like(self)
+    else:
+        counts = torch.zeros_like(self)
+    counts = torch.clamp_min(torch.scatter_add(counts, dim, index, torch.ones_like(src)), 1)
+    if __torch__.operators.device._is_float(self):
+        return torch.div(sums, counts)
+    return torch.div(sums, counts, rounding_mode="floor")
 
 
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
