@@ -57,6 +57,7 @@ static const int64_t dnn_most_workspace = (int64_t)512 << 20;
 typedef struct dnn_device {
     bool opened, works;
     dnn_object handle;
+    void *stream; /* that the handle was given last */
     plan_table plans; /* dnn_kind to dnn_plan */
 } dnn_device;
 
@@ -68,7 +69,7 @@ static dnn_device *dnn_device_of(diag *d, cuda *c) {
     dnn_device *dev = &dnn_devices[cuda_index(c)];
     if (!dev->opened) {
         dev->opened = true;
-        dev->works = cuda_enter(c, d) == CTSC_OK && dnn.Create(&dev->handle) == DNN_SUCCESS && dnn.SetStream(dev->handle, cuda_stream(c)) == DNN_SUCCESS;
+        dev->works = cuda_enter(c, d) == CTSC_OK && dnn.Create(&dev->handle) == DNN_SUCCESS;
     }
     return dev->works ? dev : NULL;
 }
@@ -320,7 +321,7 @@ static dnn_kind dnn_kind_of(dtype dt, const dense_conv *p) {
 
 /* A convolution with its plan: what cuda_call is given. */
 typedef struct dnn_run {
-    const dnn_device *device;
+    dnn_device *device;
     const dnn_plan *plan;
     const void *input, *weight, *bias, *other;
     void *out, *workspace;
@@ -340,8 +341,11 @@ static bool dnn_pack(dnn_object pack, const dnn_run *r) {
 static ctsc_status dnn_convolve(diag *d, void *stream, const void *params) {
     const dnn_run *r = params;
     dnn_object pack;
-    (void)stream; /* the handle's */
-    int code = dnn.BackendCreateDescriptor(DNN_PACK, &pack);
+    int code = r->device->stream == stream ? DNN_SUCCESS : dnn.SetStream(r->device->handle, stream);
+    if (code == DNN_SUCCESS) {
+        r->device->stream = stream;
+        code = dnn.BackendCreateDescriptor(DNN_PACK, &pack);
+    }
     if (code == DNN_SUCCESS) {
         code = dnn_pack(pack, r) ? dnn.BackendExecute(r->device->handle, r->plan->plan, pack) : -1;
         dnn.BackendDestroyDescriptor(pack);
@@ -350,7 +354,7 @@ static ctsc_status dnn_convolve(diag *d, void *stream, const void *params) {
 }
 
 /* False: there is no memory for the plan, and nothing has happened. */
-static bool dnn_execute(diag *d, cuda *c, const dnn_device *dev, const dnn_plan *p, const dense_conv *conv, ctsc_status *status) {
+static bool dnn_execute(diag *d, cuda *c, dnn_device *dev, const dnn_plan *p, const dense_conv *conv, ctsc_status *status) {
     const dense_epilogue *e = &conv->epilogue;
     dnn_run r = {dev, p, conv->input, conv->weight, e->bias, e->other, conv->out, NULL};
     if (cuda_alloc(c, NULL, (size_t)p->workspace, &r.workspace) != CTSC_OK) return false;
