@@ -25,11 +25,11 @@
 
 /* As CUDA_FILE, with the parameters and the element types in front. */
 extern embedded *const dense_before[];
-#define DENSE_FILE(file) CUDA_FILE_AFTER(dense_before, NULL, file)
-/* The same with a template behind them, kernels/FILE.h, which the host reads as well (kernels/each_real.h). */
-#define DENSE_FILE_WITH(file)                                              \
-    EMBED(dense_template_##file, "src/runtime/cuda/kernels/" #file ".h")   \
-    CUDA_FILE_AFTER(dense_before, &dense_template_##file, file)
+#define DENSE_FILE(file) CUDA_FILE_AFTER(dense_before, file)
+/* The same with a template between them, which the host reads as well (kernels/each_real.h). */
+#define DENSE_FILE_WITH(file, template_file)                                       \
+    EMBED(dense_template_##file, "src/runtime/cuda/kernels/" template_file)        \
+    CUDA_FILE_MADE(file, dense_before, &dense_template_##file)
 
 /* The device that a tensor is on; NULL: on the host. */
 static inline cuda *tensor_cuda(const tensor *t) {

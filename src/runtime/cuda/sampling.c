@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-DENSE_FILE_WITH(sampling)
-DENSE_FILE_WITH(regions)
+DENSE_FILE_WITH(sampling, "sampling.h")
+DENSE_FILE_WITH(regions, "regions.h")
 
 static const char *sampling_defines(const tensor *t) {
     return dense_defines((dtype)t->dtype);
