@@ -210,7 +210,7 @@ $(CUDASIM): $(CUDASIM_SRC) $(wildcard tests/cuda/sim/*.h) tests/cuda/shim.h src/
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -DSIM_SHIM='"tests/cuda/shim.h"' \
-	    -DSIM_BUILD=$$(cat $(CUDASIM_SRC) | cksum | cut -d' ' -f1) -shared -Wl,-Bsymbolic -o $@ $(CUDASIM_SRC) -pthread -ldl
+	    -DSIM_BUILD=$$(cat $(CUDASIM_SRC) | cksum | cut -d' ' -f1) -shared -Wl,-Bsymbolic -o $@ $(CUDASIM_SRC) -pthread -ldl -lm
 
 unit: $(UNIT_BIN) jit $(CUDASIM)
 

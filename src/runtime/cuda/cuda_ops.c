@@ -97,12 +97,7 @@ ctsc_status cuda_file_kernel(diag *d, cuda *c, const cuda_file *file, const char
     sb_puts(&text, defines);
     bool ok = true;
     for (embedded *const *e = file->before; ok && e && *e; e++) ok = cuda_put_text(&text, *e);
-<<<<<<< HEAD
-    if (ok && file->template_text) ok = cuda_put_text(&text, file->template_text);
-    ok = ok && cuda_put_text(&text, file->text) && !text.failed;
-=======
     ok = ok && (!file->template_text || cuda_put_text(&text, file->template_text)) && cuda_put_text(&text, file->text) && !text.failed;
->>>>>>> a2112cdd7310acd9ec89803aac5c078a284a5379
     cuda_source source = {.text = sb_str(&text), .len = text.len, .name = file->name, .headers = cuda_emit_headers()};
     ctsc_status s = ok && source.headers ? cuda_kernel_get(c, d, &source, symbol, shared, out) : diag_no_memory(d);
     sb_free(&text);

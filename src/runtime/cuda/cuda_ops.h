@@ -49,14 +49,6 @@ ctsc_status cuda_of_device(diag *d, int device, cuda **out);
  */
 typedef struct cuda_file {
     const char *name;
-<<<<<<< HEAD
-    embedded *text, *const *before, *template_text; /* before: texts in front of it, NULL-ended; the template is between them. Either may be NULL */
-} cuda_file;
-#define CUDA_FILE(file) CUDA_FILE_AFTER(NULL, NULL, file)
-#define CUDA_FILE_AFTER(before, between, file)                               \
-    EMBED(cuda_text_##file, "src/runtime/cuda/kernels/" #file ".cu")         \
-    static const cuda_file cuda_file_##file = {#file ".cu", &cuda_text_##file, before, between};
-=======
     embedded *text, *const *before; /* before: texts in front of it, NULL-ended, or NULL */
     embedded *template_text;        /* one more, behind them; or NULL */
 } cuda_file;
@@ -65,7 +57,6 @@ typedef struct cuda_file {
 #define CUDA_FILE_MADE(file, before, template_text)                          \
     EMBED(cuda_text_##file, "src/runtime/cuda/kernels/" #file ".cu")         \
     static const cuda_file cuda_file_##file = {#file ".cu", &cuda_text_##file, before, template_text};
->>>>>>> a2112cdd7310acd9ec89803aac5c078a284a5379
 
 /* Compiled at the first request, then found by file, defines and symbol. */
 ctsc_status cuda_file_kernel(diag *d, cuda *c, const cuda_file *file, const char *defines, const char *symbol, size_t shared,
