@@ -99,13 +99,14 @@ all: deps-build
 build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit
 
 ifeq ($(SAN),)
-# What runs once per program, not once per call of an operator, is made small: front end, passes, archives. So are operators whose time goes into
-# other libraries, into few elements, or into functions of libm.
-COLD := $(wildcard $(addprefix src/,frontend/*.c passes/*.c codegen/*.c ir/*.c tensor/compare.c tensor/print.c \
-    $(addprefix runtime/,api_compiler.c api_environment.c api_library.c api_optimize.c api_profile.c api_register.c api_signature.c api_trace*.c \
-        bytecode* compile* export* freeze.c module.* operator* pickle* profile* registry.c work.c zip*) \
-    $(addprefix runtime/kernels/,complex.c create_range.c einsum.c fft_plan.c histogram*.c linalg*.c nested.c pointwise_special.c quantized_other.c \
-        quantized_packed.c quantized_pool.c quantized_tensor.c random_ops.c rnn_pack.c spectral.c string.c)))
+# What runs once per program, not once per call of an operator, is made small: front end, passes, archives. So is what asks devices and other libraries
+# for work, and operators whose time goes into few elements or into functions of libm.
+COLD := $(wildcard $(addprefix src/,base/diag.c frontend/*.c passes/*.c codegen/*.c ir/*.c tensor/compare.c tensor/print.c cuda/context.c cuda/library.c cuda/notes.c cuda/staging.c \
+    $(addprefix runtime/cuda/,blas.c conv.c copy.c dense.c dnn.c index.c one_op.c record.c through_host.c) \
+    $(addprefix runtime/,api_call.c api_compiler.c api_environment.c api_library.c api_optimize.c api_profile.c api_register.c api_signature.c api_trace*.c \
+        bytecode* compile* conform.c export* fork.c freeze.c module.* operator* pickle* profile* registry.c work.c zip*) \
+    $(addprefix runtime/kernels/,complex.c create_range.c einsum.c fft_plan.c histogram*.c linalg*.c loss*.c nested.c pointwise_special.c quantized_binary.c quantized_conv.c quantized_embedding.c \
+        quantized_other.c quantized_packed.c quantized_pool.c quantized_tensor.c quantized_unary.c random_ops.c rnn_pack.c scalar_eval.c spectral.c string.c)))
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/op.c %/type.c,$(COLD))): OPT := -Os
 endif
 
