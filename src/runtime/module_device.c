@@ -6,6 +6,7 @@
  * and with them whatever shares a tensor or views its memory, stay what they are. Kernels and folded weights are made again.
  * Tests: tests/unit/test_cuda_tensor.c
  */
+#include "runtime/cuda/cuda_ops.h"
 #include "runtime/module.h"
 #include "tensor/device.h"
 
@@ -117,7 +118,9 @@ static void mover_free(mover *m) {
 
 ctsc_status module_to_device(diag *d, module *mod, int device) {
     mover m = {.d = d, .device = device};
-    ctsc_status s = mover_walk(&m, mod);
+    cuda *c;
+    ctsc_status s = device == DEVICE_HOST ? CTSC_OK : cuda_of_device(d, device, &c); /* a module without tensors wants it, too */
+    if (s == CTSC_OK) s = mover_walk(&m, mod);
     if (s == CTSC_OK) {
         m.placing = true;
         s = mover_walk(&m, mod); /* without memory for `seen` some are where they were; the next attempt moves them */

@@ -268,6 +268,7 @@ static void errors_devices(void **state) {
         assert_true(*ctsc_error_message(e));
         FAILS(CTSC_ENVIRONMENT, "", ctsc_value_to(t, "cuda", &out, e));
         FAILS(CTSC_ENVIRONMENT, "", ctsc_device_wait("cuda:3", e));
+        FAILS(CTSC_ENVIRONMENT, "", ctsc_module_to(m, "cuda", e)); /* though it has no tensors */
         assert_null(out);
     }
     assert_int_equal(ctsc_tensor_device(t), -1);
