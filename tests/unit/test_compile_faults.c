@@ -238,7 +238,7 @@ static ctsc_status faults_use(void *ctx) {
 static void faults_compile_classes(void **state) {
     (void)state;
     faults_source c = {faults_classes, CTSC_OK};
-    support_fail_allocations(&count, "compile classes", 60, faults_compile, &c, faults_message);
+    support_fail_allocations(&count, "compile classes", 100, faults_compile, &c, faults_message);
 }
 
 static void faults_compile_layers(void **state) {

@@ -375,9 +375,9 @@ static void export_faults(void **state) {
     (void)state;
     static char enums[] = "tests/corpus/lang/enum_basic/model.pt", forks[] = "tests/corpus/lang/fork_wait/model.pt",
                 mlp[] = "tests/corpus/models/mlp_script/model.pt";
-    export_faults_of(enums, 300);
-    export_faults_of(forks, 300);
-    export_faults_of(mlp, 200);
+    export_faults_of(enums, 1000);
+    export_faults_of(forks, 1000);
+    export_faults_of(mlp, 600);
 }
 
 int main(void) {

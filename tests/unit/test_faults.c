@@ -44,17 +44,17 @@ static ctsc_status faults_cycle(void *ctx) {
         char path[] = "tests/corpus/" folder;                                                      \
         support_fail_allocations(&count, path, most, faults_cycle, path, faults_message);          \
     }
-FAULTS_TEST(classes, "lang/class_operators", 200)
-FAULTS_TEST(dicts, "lang/dict_methods", 200)
-FAULTS_TEST(strings, "lang/str_methods", 200)
-FAULTS_TEST(loops, "lang/while_break_continue", 200)
-FAULTS_TEST(tensors, "lang/views_alias", 200)
-FAULTS_TEST(fork, "lang/fork_wait", 200)
-FAULTS_TEST(named_tuple, "lang/namedtuple_output", 200)
-FAULTS_TEST(enums, "lang/enum_basic", 200)
-FAULTS_TEST(mlp, "models/mlp_script", 200)
-FAULTS_TEST(lstm, "models/lstm_l1_script", 100)
-FAULTS_TEST(attention, "models/multihead_attention_script", 40)
+FAULTS_TEST(classes, "lang/class_operators", 2000)
+FAULTS_TEST(dicts, "lang/dict_methods", 2000)
+FAULTS_TEST(strings, "lang/str_methods", 2000)
+FAULTS_TEST(loops, "lang/while_break_continue", 2000)
+FAULTS_TEST(tensors, "lang/views_alias", 2000)
+FAULTS_TEST(fork, "lang/fork_wait", 2000)
+FAULTS_TEST(named_tuple, "lang/namedtuple_output", 2000)
+FAULTS_TEST(enums, "lang/enum_basic", 2000)
+FAULTS_TEST(mlp, "models/mlp_script", 1500)
+FAULTS_TEST(lstm, "models/lstm_l1_script", 1000)
+FAULTS_TEST(attention, "models/multihead_attention_script", 500)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -49,11 +49,11 @@ static void faults_sweep(const char *name, long most) {
         (void)state;                                \
         faults_sweep(#name, most);                  \
     }
-FAULTS_TEST(mlp, 400)
-FAULTS_TEST(constant, 400)
-FAULTS_TEST(index, 400)
-FAULTS_TEST(pair, 400)
-FAULTS_TEST(scripts, 400)
+FAULTS_TEST(mlp, 1500)
+FAULTS_TEST(constant, 1500)
+FAULTS_TEST(index, 1500)
+FAULTS_TEST(pair, 1500)
+FAULTS_TEST(scripts, 1500)
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(faults_mlp), cmocka_unit_test(faults_constant), cmocka_unit_test(faults_index),
