@@ -185,8 +185,11 @@ def group_cuda(tally, args, env):
         return tally.add("cuda", "run.py", False, out + err)
     tally.passed += int(counts.group(1))
     tally.failed += int(counts.group(2))
+    skipped = re.search(r"^no CUDA toolkit.*", out, re.M)
     if code:
         print(out + err)
+    elif skipped:
+        print(skipped.group())
 
 
 # Run one by one on every case, verified each time, and in the end together.
