@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BENCH_WAYS = 5, BENCH_MAX_ROUNDS = 4000 };
+enum { BENCH_WAYS = 6, BENCH_MAX_ROUNDS = 4000 };
 
 typedef struct bench_shape {
     const char *name;
@@ -67,10 +67,11 @@ static bool bench_call(int way, dtype dt, const gemm_problem *p, void *scratch) 
         return true;
     case 2: plan.method = GEMM_PACKED; break;
     case 3: plan.method = p->m == 1 ? GEMM_ROW : GEMM_DIRECT; break;
-    default: plan.method = GEMM_DOT; break;
+    case 4: plan.method = GEMM_DOT; break;
+    default: plan.method = GEMM_TURNED; break;
     }
     if (!plan.micro || (way == 3 && (p->b.cs != 1 || p->m > 64)) ||
-        (plan.method == GEMM_DOT && p->b.rs != 1))
+        ((plan.method == GEMM_DOT || plan.method == GEMM_TURNED) && p->b.rs != 1))
         return false;
     gemm_block_run(plan, p, scratch);
     return true;
@@ -139,8 +140,8 @@ int main(int argc, char **argv) {
             bench_filter = argv[i];
     pool_set_threads(1);
     gemm_setup();
-    printf("%-10s %5s %5s %5s    %-12s %-12s %-12s %-12s %-12s  ratio (best, median), GFLOP/s\n", "", "m", "n", "k", "OpenBLAS",
-           "gemm_run", "packed", "direct/row", "dot");
+    printf("%-10s %5s %5s %5s    %-12s %-12s %-12s %-12s %-12s %-12s  ratio (best, median), GFLOP/s\n", "", "m", "n", "k", "OpenBLAS",
+           "gemm_run", "packed", "direct/row", "dot", "turned");
     for (size_t i = 0; i < sizeof bench_shapes / sizeof *bench_shapes; i++)
         if (bench_wanted(bench_shapes[i].name)) bench_run(dt, &bench_shapes[i]);
     static const int64_t rows[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};

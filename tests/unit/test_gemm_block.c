@@ -86,7 +86,7 @@ static bool pair_usable(void) {
 #define SUM4 pair_sum4_float
 #define MICRO static const gemm_micro pair_micro_float
 #define MICRO_HEAD "pairs", DT_FLOAT32, 14, 32, 6, 24, 28, 64, pair_usable
-#define MICRO_TAIL gemm_pack_float
+#define MICRO_TAIL gemm_pack_float, gemm_unpack_float
 #include "runtime/kernels/gemm_micro_tile.h"
 
 #define T double
@@ -106,7 +106,7 @@ static bool pair_usable(void) {
 #define SUM4 pair_sum4_double
 #define MICRO static const gemm_micro pair_micro_double
 #define MICRO_HEAD "pairs", DT_FLOAT64, 14, 16, 6, 24, 28, 32, pair_usable
-#define MICRO_TAIL gemm_pack_double
+#define MICRO_TAIL gemm_pack_double, gemm_unpack_double
 #include "runtime/kernels/gemm_micro_tile.h"
 
 #define PAIRS , &pair_micro_float, &pair_micro_double
@@ -252,6 +252,7 @@ static void check_all(const gemm_micro *u, int64_t m, int64_t n, int64_t k, int 
     if (it.p.b.cs == 1) check_method(&it, (gemm_plan){u, GEMM_DIRECT}, u->name);
     if (it.p.b.cs == 1 && m == 1) check_method(&it, (gemm_plan){u, GEMM_ROW}, u->name);
     if (it.p.a.cs == 1 && it.p.b.rs == 1) check_method(&it, (gemm_plan){u, GEMM_DOT}, u->name);
+    if (it.p.b.rs == 1) check_method(&it, (gemm_plan){u, GEMM_TURNED}, u->name);
     product_free(&it);
 }
 

@@ -331,7 +331,8 @@ static int64_t gemm_own_cut(gemm_own_job *job, int threads) {
         across = gemm_parts(p->n, 2 * GEMM_MIN_COLUMNS, want), down = gemm_parts(p->m, 2 * GEMM_MIN_COLUMNS, want / across);
     job->rows = (p->m + down - 1) / down;
     job->cols = (p->n + across - 1) / across;
-    if (across > 1) job->cols = (job->cols + GEMM_MAX_COLS - 1) / GEMM_MAX_COLS * GEMM_MAX_COLS;
+    int64_t step = gemm_block_columns(job->plan);
+    if (across > 1) job->cols = (job->cols + step - 1) / step * step;
     if (down > 1) job->rows = (job->rows + job->plan.micro->mr - 1) / job->plan.micro->mr * job->plan.micro->mr;
     job->across = (p->n + job->cols - 1) / job->cols;
     return job->across * ((p->m + job->rows - 1) / job->rows);

@@ -10,6 +10,12 @@
  * A product whose rows fit one block of A needs a packed panel of B only once, so it never has more than one. One of few rows
  * does not repay packing B at all: if B has no gaps along its rows tiles read it as it lies; if neither operand has gaps along k
  * (a linear layer), dot kernels do.
+ *
+ * With more rows, but still few, a linear layer's weights are read as they lie, too, in the part of A: a tile wants a broadcast element of mr
+ * rows in each step of k, and columns of B are such rows of the transposed product. Panels of the other operand, A, stay in the first cache
+ * while columns of B pass, as many as the second cache keeps for the next panel. Tiles write a strip of C's transpose, which never leaves the
+ * second cache and is turned round when it has all of k: rows of C itself are far apart, and a tile that wrote mr elements of each
+ * would find none of them in the first cache.
  * Tests: tests/unit/test_gemm_block.c
  */
 #include "runtime/kernels/gemm_block.h"
@@ -28,7 +34,17 @@ enum {
     GEMM_ROW_STEPS = 4096, /* elements of C that stay in the first cache */
     GEMM_DIRECT_K = 32,    /* rows of B that are read together as they lie */
     GEMM_GROUP = 8,        /* panels that are packed together */
+    GEMM_TURNED_K = 512,         /* steps of k in a turned tile: long rows, for which a panel of A may come from the second cache, */
+    GEMM_TURNED_TILES = 8,       /* tiles of columns of B that pass all of A before the next ones do: whole lines of C, */
+    GEMM_TURNED_A = 1 << 20,     /* bytes of A that are packed at once, so that columns of B are read from end to end, */
+    GEMM_TURNED_LEAST_K = 128,   /* steps of k that repay the turning, */
+    GEMM_TURNED_LEAST_COLS = 96, /* columns below which dot kernels do as well, */
+    GEMM_TURNED_WASTE = 8,       /* and the part of A's panels, in percent, that may be filled up */
 };
+
+static int64_t block_max(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
 
 static int64_t block_min(int64_t a, int64_t b) {
     return a < b ? a : b;
@@ -70,6 +86,9 @@ gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
     int64_t least = block_min(p->m, p->n);
     if (u && p->m == 1 && p->b.cs == 1) return (gemm_plan){u, GEMM_ROW};
     if (!u || least == 1) return (gemm_plan){NULL, GEMM_BLAS};
+    if (p->b.rs == 1 && p->m <= u->mc && p->n >= GEMM_TURNED_LEAST_COLS && p->k >= GEMM_TURNED_LEAST_K &&
+        block_waste(p->m, u->nr) <= GEMM_TURNED_WASTE)
+        return (gemm_plan){u, GEMM_TURNED};
     int64_t few = p->k <= GEMM_DOT_K ? GEMM_DOT_MORE : GEMM_DOT_ROWS;
     if (p->a.cs == 1 && p->b.rs == 1 && (least <= 3 || (least <= few && least <= p->k / GEMM_DOT_SHARE)))
         return (gemm_plan){u, GEMM_DOT};
@@ -227,6 +246,98 @@ static void block_packed(gemm_plan plan, const gemm_problem *p, char *scratch) {
         }
 }
 
+/* ---- turned ---------------------------------------------------------------------------------------------- */
+
+/* Sizes of blocks for m rows at most: mc rows of A, nc columns of B. */
+static block_sizes turned_sizes_of(const gemm_micro *u, int64_t m, int64_t k) {
+    block_sizes s = {.kc = block_even(k, GEMM_TURNED_K, 4), .mc = block_even(m, u->mc, u->nr), .nc = GEMM_TURNED_TILES * u->mr};
+    int64_t size = (int64_t)dtype_size(u->dt);
+    s.ka = block_min(k, block_max(1, GEMM_TURNED_A / size / s.mc / s.kc) * s.kc);
+    s.b_at = block_b_at(s.mc * s.ka, (size_t)size);
+    return s;
+}
+
+/* The columns of B, of up to mr from y on, that the tiles of all panels of A bring near between them: those of the panel in question. */
+typedef struct turned_ahead {
+    const char *from;
+    int rows;
+} turned_ahead;
+
+static turned_ahead turned_ahead_of(const gemm_micro *u, const gemm_problem *p, int64_t x, int64_t y, int64_t panel, int64_t panels) {
+    int64_t n = block_min(p->n - y, u->mr), begin = n * panel / panels, end = n * (panel + 1) / panels;
+    if (n <= 0) return (turned_ahead){p->b.p, 0};
+    return (turned_ahead){block_at(&p->b, x, y + begin, dtype_size(u->dt)), (int)(end - begin)};
+}
+
+/* Columns of B from j on: the strip of C's transpose (panels of nr rows of C) gets their product with rows of A packed at pa, for k from x to
+ * end. rest: room for the packed columns that fill no tile. */
+static void turned_strip(const gemm_micro *u, const gemm_problem *p, const block_sizes *s, int64_t j, int64_t x, int64_t end, const char *pa,
+                         char *rest, char *strip) {
+    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, s->nc), whole = n / u->mr * u->mr, first = x;
+    int64_t panels = (p->m + u->nr - 1) / u->nr;
+    for (; x < end; x += s->kc) {
+        int64_t k = block_min(end - x, s->kc);
+        bool more = x + k < end;
+        double beta = x ? 1 : p->beta;
+        if (whole < n) u->pack(block_at(&p->b, x, j + whole, (size_t)size), n - whole, k, p->b.cs, p->b.rs, u->mr, rest);
+        for (int64_t i = 0; i < panels; i++, pa += k * u->nr * size) {
+            char *to = strip + i * n * u->nr * size;
+            int cols = (int)block_min(p->m - i * u->nr, u->nr);
+            for (int64_t y = 0; y < whole; y += u->mr, to += u->mr * u->nr * size) {
+                turned_ahead ahead = turned_ahead_of(u, p, more ? x + k : first, (more ? j : j + s->nc) + y, i, panels);
+                u->lying(k, block_at(&p->b, x, j + y, (size_t)size), p->b.cs, pa, to, cols, p->alpha, beta, ahead.from, ahead.rows);
+            }
+            if (whole < n) u->tile[n - whole](k, rest, pa, u->nr, to, u->nr, u->nr, p->alpha, beta);
+        }
+    }
+}
+
+/* At most a block of rows of A, packed for as much of k as there is room for. */
+static void turned_rows(const gemm_micro *u, const gemm_problem *p, const block_sizes *s, char *pa, char *rest, char *strip) {
+    int64_t size = (int64_t)dtype_size(u->dt);
+    for (int64_t x = 0; x < p->k; x += s->ka) {
+        int64_t end = block_min(p->k, x + s->ka);
+        for (int64_t y = x; y < end; y += s->kc)
+            u->pack(block_at(&p->a, 0, y, (size_t)size), p->m, block_min(end - y, s->kc), p->a.rs, p->a.cs, u->nr,
+                    pa + block_round(p->m, u->nr) * (y - x) * size);
+        for (int64_t j = 0; j < p->n; j += s->nc) {
+            int64_t n = block_min(p->n - j, s->nc);
+            char *c = (char *)p->c + j * size;
+            if (x || p->beta != 0) u->pack(c, p->m, n, p->ldc, 1, u->nr, strip);
+            turned_strip(u, p, s, j, x, end, pa, rest, strip);
+            for (int64_t i = 0; i < p->m; i += u->nr)
+                u->unpack(strip + i * n * size, block_min(p->m - i, u->nr), n, p->ldc, u->nr, c + i * p->ldc * size);
+        }
+    }
+}
+
+/* Bytes of packed columns that fill no tile, and of a strip behind them. */
+static size_t turned_rest_size(const gemm_micro *u, const block_sizes *s) {
+    return block_b_at(u->mr * s->kc, dtype_size(u->dt));
+}
+
+static size_t turned_scratch(const gemm_micro *u, int64_t m, int64_t k) {
+    block_sizes s = turned_sizes_of(u, m, k);
+    size_t size = dtype_size(u->dt);
+    /* Fewer rows may be packed for more of k. */
+    int64_t rows = block_round(block_min(m, u->mc), u->nr), a = block_max(GEMM_TURNED_A / (int64_t)size, rows * s.kc);
+    a = block_min(a, rows * block_round(k, 4));
+    return block_b_at(a, size) + turned_rest_size(u, &s) + block_b_at(rows * s.nc, size) + GEMM_ALIGN;
+}
+
+static void block_turned(const gemm_micro *u, const gemm_problem *p, char *scratch) {
+    block_sizes s = turned_sizes_of(u, p->m, p->k);
+    char *rest = scratch + s.b_at, *strip = rest + turned_rest_size(u, &s);
+    size_t size = dtype_size(u->dt);
+    for (int64_t i = 0; i < p->m; i += s.mc) {
+        gemm_problem rows = *p;
+        rows.m = block_min(p->m - i, s.mc);
+        rows.a.p = block_at(&p->a, i, 0, size);
+        rows.c = (char *)p->c + i * p->ldc * (int64_t)size;
+        turned_rows(u, &rows, &s, scratch, rest, strip);
+    }
+}
+
 /* ---- dot kernels ---------------------------------------------------------------------------------------- */
 
 /* All of m rows with up to GEMM_DOT_COLS columns. Rows in groups of about equal size: 4 = 2 + 2 keeps more chains going than 3 + 1. */
@@ -266,11 +377,16 @@ static void block_row(const gemm_micro *u, const gemm_problem *p) {
 
 /* ---- entry ---------------------------------------------------------------------------------------------- */
 
+int64_t gemm_block_columns(gemm_plan plan) {
+    return plan.method == GEMM_TURNED ? GEMM_TURNED_TILES * plan.micro->mr : GEMM_MAX_COLS;
+}
+
 /* The blocks of a smaller part may be the larger ones: fewer rows are packed for more of k at once. So it is not the sizes of m x n that count
  * here, but what those of any part keep to. */
 size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
     if (plan.method == GEMM_DOT || plan.method == GEMM_ROW) return 0;
     const gemm_micro *u = plan.micro;
+    if (plan.method == GEMM_TURNED) return turned_scratch(u, m, k);
     size_t size = dtype_size(u->dt);
     int64_t rows = block_round(m, u->mr), kc = block_sizes_of(plan, m, n, k, 1).kc, columns = u->nr, a = rows * kc;
     if (plan.method == GEMM_PACKED) {
@@ -282,10 +398,11 @@ size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
 }
 
 void gemm_block_run(gemm_plan plan, const gemm_problem *p, void *scratch) {
-    if (plan.method == GEMM_DOT)
-        block_dot(plan, p);
-    else if (plan.method == GEMM_ROW)
-        block_row(plan.micro, p);
-    else
-        block_packed(plan, p, (char *)scratch + (-(uintptr_t)scratch & (GEMM_ALIGN - 1)));
+    char *aligned = (char *)scratch + (-(uintptr_t)scratch & (GEMM_ALIGN - 1));
+    switch (plan.method) {
+    case GEMM_DOT: block_dot(plan, p); break;
+    case GEMM_ROW: block_row(plan.micro, p); break;
+    case GEMM_TURNED: block_turned(plan.micro, p, aligned); break;
+    default: block_packed(plan, p, aligned); break;
+    }
 }

@@ -16,6 +16,7 @@
 typedef enum gemm_method {
     GEMM_BLAS,   /* not here */
     GEMM_PACKED, /* both operands are packed */
+    GEMM_TURNED, /* the transpose of C is made: columns of B, which have no gaps, are read as they lie, and only A is packed */
     GEMM_DIRECT, /* B has no gaps along its rows, and too few rows of A use it to repay packing */
     GEMM_ROW,    /* A has one row, and B no gaps along its rows */
     GEMM_DOT,    /* neither operand has gaps along k: read as they lie */
@@ -39,6 +40,8 @@ typedef struct gemm_problem {
 const gemm_micro *gemm_micro_best(dtype dt);
 /* What is best for m, n, k >= 1; c and the scales do not matter. */
 gemm_plan gemm_block_plan(const gemm_micro *micro, const gemm_problem *p);
+/* Parts of a product best have a multiple of so many columns. */
+int64_t gemm_block_columns(gemm_plan plan);
 /* Bytes that gemm_block_run needs, for any part of a product of at most m x n. */
 size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k);
 /* Does a product, or a part of it (some of its rows and columns, all of k). m, n, k >= 1. */

@@ -55,7 +55,7 @@ static inline GEMM_AVX2 void gemm_sum4_double(__m256d p, __m256d q, __m256d r, _
 #define SUM4 gemm_sum4_float
 #define MICRO const gemm_micro gemm_micro_avx2_float
 #define MICRO_HEAD "avx2", DT_FLOAT32, 6, 16, 3, 384, 144, 4096, gemm_avx2_usable
-#define MICRO_TAIL gemm_pack_float
+#define MICRO_TAIL gemm_pack_float, gemm_unpack_float
 #include "runtime/kernels/gemm_micro_tile.h"
 
 #define T double
@@ -75,7 +75,7 @@ static inline GEMM_AVX2 void gemm_sum4_double(__m256d p, __m256d q, __m256d r, _
 #define SUM4 gemm_sum4_double
 #define MICRO const gemm_micro gemm_micro_avx2_double
 #define MICRO_HEAD "avx2", DT_FLOAT64, 6, 8, 3, 256, 120, 2048, gemm_avx2_usable
-#define MICRO_TAIL gemm_pack_double
+#define MICRO_TAIL gemm_pack_double, gemm_unpack_double
 #include "runtime/kernels/gemm_micro_tile.h"
 
 #endif

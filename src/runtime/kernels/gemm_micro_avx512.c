@@ -64,7 +64,7 @@ static inline GEMM_AVX512 void gemm_sum4_double(__m512d p, __m512d q, __m512d r,
 #define SUM4 gemm_sum4_float
 #define MICRO const gemm_micro gemm_micro_avx512_float
 #define MICRO_HEAD "avx512", DT_FLOAT32, 14, 32, 6, 256, 280, 4096, gemm_avx512_usable
-#define MICRO_TAIL gemm_pack_float
+#define MICRO_TAIL gemm_pack_float, gemm_unpack_float
 #include "runtime/kernels/gemm_micro_tile.h"
 
 #define T double
@@ -84,7 +84,7 @@ static inline GEMM_AVX512 void gemm_sum4_double(__m512d p, __m512d q, __m512d r,
 #define SUM4 gemm_sum4_double
 #define MICRO const gemm_micro gemm_micro_avx512_double
 #define MICRO_HEAD "avx512", DT_FLOAT64, 14, 16, 6, 256, 140, 2048, gemm_avx512_usable
-#define MICRO_TAIL gemm_pack_double
+#define MICRO_TAIL gemm_pack_double, gemm_unpack_double
 #include "runtime/kernels/gemm_micro_tile.h"
 
 #endif

@@ -15,8 +15,9 @@
  * All of these are undefined afterwards.
  *
  * Method: each accumulator is a variable of its own, so that it is a register with any compiler and at any level of optimisation. A tile is two
- * vectors wide: per step of k two loads and a broadcast per row feed 2 * MR multiply-adds. A dot kernel holds a vector of each row while the
- * columns pass.
+ * vectors wide: per step of k two loads and a broadcast per row feed 2 * MR multiply-adds. Rows of A that are read as they lie take one pointer
+ * for three of them: an address reaches the other two with the distance of the rows as its index. A dot kernel holds a vector of each row while
+ * the columns pass.
  */
 
 #define TILE_ROWS_1(X) X(0)
@@ -107,9 +108,62 @@ TILE(14)
 #define TILE_TABLE                                                                                           \
     NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4), NAME(tile_5), NAME(tile_6), NAME(tile_7),  \
         NAME(tile_8), NAME(tile_9), NAME(tile_10), NAME(tile_11), NAME(tile_12), NAME(tile_13), NAME(tile_14)
+#define TILE_ROWS_ALL(X) TILE_ROWS_14(X)
 #else
 #define TILE_TABLE NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4), NAME(tile_5), NAME(tile_6)
+#define TILE_ROWS_ALL(X) TILE_ROWS_6(X)
 #endif
+
+/* ---- a tile of rows as they lie --------------------------------------------------------------------------- */
+
+#define LYING_A(i) ((i) < 3 ? a : (i) < 6 ? a3 : (i) < 9 ? a6 : (i) < 12 ? a9 : a12)[(i) % 3 * lda]
+#define LYING_STEP(i) f = SET1(LYING_A(i)), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
+#define LYING_HALF(i) f = SET1(LYING_A(i)), x##i = FMA(f, b0, x##i);
+#define LYING_NEXT a++, a3++, a6++, a9++, a12++, b += ldc
+
+/* narrow: of one vector. The lines that are asked for are spread over the steps, so that no load has to wait behind them. */
+static inline __attribute__((always_inline)) TARGET void NAME(lying_body)(int64_t k, const T *a, int64_t lda, const T *b, T *c, bool narrow,
+                                                                          T al, T be, const T *ahead, int rows_ahead) {
+    enum { ldc = 2 * LANES, LINE = 64 / sizeof(T) };
+    const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda, *a12 = a9 + 3 * lda;
+    V f, b0, b1;
+    TILE_ROWS_ALL(TILE_ZERO)
+    for (; k > 0; k -= LINE, ahead += LINE) {
+        for (int r = 0; r < rows_ahead; r++) __builtin_prefetch(ahead + r * lda, 0, 2);
+        int steps = k < LINE ? (int)k : LINE;
+        if (narrow) {
+            for (; steps > 0; steps--, LYING_NEXT) {
+                b0 = VLOAD(b);
+                TILE_ROWS_ALL(LYING_HALF)
+            }
+        } else {
+            for (; steps > 0; steps--, LYING_NEXT) {
+                b0 = VLOAD(b), b1 = VLOAD(b + LANES);
+                TILE_ROWS_ALL(LYING_STEP)
+            }
+        }
+    }
+    V alpha = SET1(al), beta = SET1(be);
+    if (be == 0) {
+        TILE_ROWS_ALL(TILE_SET)
+    } else {
+        TILE_ROWS_ALL(TILE_BLEND)
+    }
+}
+
+/* Two functions, for each has registers of its own. */
+static TARGET void NAME(lying_half)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al, T be, const T *ahead, int rows_ahead) {
+    NAME(lying_body)(k, a, lda, b, c, true, al, be, ahead, rows_ahead);
+}
+
+static TARGET void NAME(lying_whole)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al, T be, const T *ahead, int rows_ahead) {
+    NAME(lying_body)(k, a, lda, b, c, false, al, be, ahead, rows_ahead);
+}
+
+static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void *b, void *c, int cols, double al, double be,
+                               const void *ahead, int rows_ahead) {
+    (cols <= LANES ? NAME(lying_half) : NAME(lying_whole))(k, a, lda, b, c, (T)al, (T)be, ahead, rows_ahead);
+}
 
 /* ---- dot kernels ---------------------------------------------------------------------------------------- */
 
@@ -213,7 +267,7 @@ static TARGET void NAME(row)(int64_t n, int64_t k, const void *pa, int64_t as, c
     }
 }
 
-MICRO = {MICRO_HEAD, {TILE_TABLE}, {DOT_TABLE}, NAME(row), MICRO_TAIL};
+MICRO = {MICRO_HEAD, {TILE_TABLE}, NAME(lying), {DOT_TABLE}, NAME(row), MICRO_TAIL};
 
 #undef T
 #undef V
@@ -231,6 +285,7 @@ MICRO = {MICRO_HEAD, {TILE_TABLE}, {DOT_TABLE}, NAME(row), MICRO_TAIL};
 #undef LOAD_PART
 #undef SUM4
 #undef TILE_TABLE
+#undef TILE_ROWS_ALL
 #undef DOT_TABLE
 #undef MICRO
 #undef MICRO_HEAD

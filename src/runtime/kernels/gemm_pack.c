@@ -4,7 +4,8 @@
  *
  * Method: operands without gaps along the side are copied; those without gaps along k are transposed in registers, 8 x 8 floats (4 x 4 doubles)
  * at a time; everything else, and what is left at the borders, goes element by element. Eight rows of a narrower panel write past its
- * width, into the next step of k: steps are written in order and a panel's last rows first, so what was spoilt is written again.
+ * width, into the next step of k: steps are written in order and a panel's last rows first, so what was spoilt is written again. The way back is
+ * the same exchange of rows and columns.
  * Tests: tests/unit/test_gemm_block.c
  */
 #include "runtime/kernels/gemm_micro.h"
@@ -21,16 +22,16 @@ enum {
 #define GEMM_AVX2 __attribute__((target("avx2,fma")))
 
 /* Eight rows, the first at r0 and the others `stride` apart; `last` at most are there, those behind are the last again.
- * depth is a multiple of 4. to[d * width + 0..7] for all d. */
-static GEMM_AVX2 void pack_rows_float(const float *r0, int64_t depth, int64_t stride, int last, int width, float *to) {
+ * depth is a multiple of 4. to[d * width + 0..7] for all d. What lies `ahead` elements further on is asked for. */
+static GEMM_AVX2 void pack_rows_float(const float *r0, int64_t depth, int64_t stride, int last, int64_t ahead, int64_t width, float *to) {
     const float *r1 = r0 + (last > 1 ? 1 : last) * stride, *r2 = r0 + (last > 2 ? 2 : last) * stride;
     const float *r3 = r0 + (last > 3 ? 3 : last) * stride, *r4 = r0 + (last > 4 ? 4 : last) * stride;
     const float *r5 = r0 + (last > 5 ? 5 : last) * stride, *r6 = r0 + (last > 6 ? 6 : last) * stride;
     const float *r7 = r0 + (last > 7 ? 7 : last) * stride;
 #define PACK_PAIR(r, s) _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(r + d)), _mm_loadu_ps(s + d), 1)
     for (int64_t d = 0; d < depth; d += 4, to += 4 * width) {
-        if (d % 16 == 0) /* the same place of the next panel, a line of each row */
-            for (int i = 0; i <= (last < 7 ? last : 7); i++) __builtin_prefetch(r0 + (width + i) * stride + d, 0, 2);
+        if (d % 16 == 0) /* a line of each row */
+            for (int i = 0; i <= (last < 7 ? last : 7); i++) __builtin_prefetch(r0 + ahead + i * stride + d, 0, 2);
         __m256 v0 = PACK_PAIR(r0, r4), v1 = PACK_PAIR(r1, r5), v2 = PACK_PAIR(r2, r6), v3 = PACK_PAIR(r3, r7);
         __m256d t0 = _mm256_castps_pd(_mm256_unpacklo_ps(v0, v1)), t1 = _mm256_castps_pd(_mm256_unpackhi_ps(v0, v1));
         __m256d t2 = _mm256_castps_pd(_mm256_unpacklo_ps(v2, v3)), t3 = _mm256_castps_pd(_mm256_unpackhi_ps(v2, v3));
@@ -43,13 +44,13 @@ static GEMM_AVX2 void pack_rows_float(const float *r0, int64_t depth, int64_t st
 }
 
 /* Four rows; depth is a multiple of 2. */
-static GEMM_AVX2 void pack_rows_double(const double *r0, int64_t depth, int64_t stride, int last, int width, double *to) {
+static GEMM_AVX2 void pack_rows_double(const double *r0, int64_t depth, int64_t stride, int last, int64_t ahead, int64_t width, double *to) {
     const double *r1 = r0 + (last > 1 ? 1 : last) * stride, *r2 = r0 + (last > 2 ? 2 : last) * stride;
     const double *r3 = r0 + (last > 3 ? 3 : last) * stride;
 #define PACK_PAIR(r, s) _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(r + d)), _mm_loadu_pd(s + d), 1)
     for (int64_t d = 0; d < depth; d += 2, to += 2 * width) {
         if (d % 8 == 0)
-            for (int i = 0; i <= (last < 3 ? last : 3); i++) __builtin_prefetch(r0 + (width + i) * stride + d, 0, 2);
+            for (int i = 0; i <= (last < 3 ? last : 3); i++) __builtin_prefetch(r0 + ahead + i * stride + d, 0, 2);
         __m256d v0 = PACK_PAIR(r0, r2), v1 = PACK_PAIR(r1, r3);
         _mm256_storeu_pd(to, _mm256_unpacklo_pd(v0, v1));
         _mm256_storeu_pd(to + width, _mm256_unpackhi_pd(v0, v1));
@@ -72,7 +73,7 @@ static GEMM_AVX2 void pack_rows_double(const double *r0, int64_t depth, int64_t 
     static GEMM_AVX2 void pack_turned_##T(const T *from, int64_t depth, int64_t stride, int width, T *to) {  \
         int64_t whole = depth / ((STEP) / 2) * ((STEP) / 2);                                                 \
         for (int s = (width - 1) / (STEP) * (STEP); s >= 0; s -= (STEP))                                     \
-            pack_rows_##T(from + s * stride, whole, stride, width - 1 - s, width, to + s);                   \
+            pack_rows_##T(from + s * stride, whole, stride, width - 1 - s, width * stride, width, to + s);   \
         for (int64_t d = whole; d < depth; d++)                                                              \
             for (int s = 0; s < width; s++) to[d * width + s] = from[s * stride + d];                        \
     }                                                                                                        \
@@ -105,5 +106,23 @@ static GEMM_AVX2 void pack_rows_double(const double *r0, int64_t depth, int64_t 
 
 PACK(float, 8)
 PACK(double, 4)
+
+#define UNPACK(T, STEP)                                                                                      \
+    GEMM_AVX2 void gemm_unpack_##T(const void *source, int64_t side, int64_t depth, int64_t side_stride, int width,\
+                                   void *target) {                                                           \
+        const T *from = source;                                                                              \
+        T *to = target;                                                                                      \
+        int64_t whole = side / ((STEP) / 2) * ((STEP) / 2), d = 0;                                           \
+        for (; d + (STEP) <= depth; d += (STEP)) {                                                           \
+            pack_rows_##T(from + d * width, whole, width, (STEP) - 1, (STEP) * width, side_stride, to + d);  \
+            for (int64_t s = whole; s < side; s++)                                                           \
+                for (int i = 0; i < (STEP); i++) to[s * side_stride + d + i] = from[(d + i) * width + s];    \
+        }                                                                                                    \
+        for (; d < depth; d++)                                                                               \
+            for (int64_t s = 0; s < side; s++) to[s * side_stride + d] = from[d * width + s];                \
+    }
+
+UNPACK(float, 8)
+UNPACK(double, 4)
 
 #endif
