@@ -8,6 +8,7 @@
 #include "cuda/library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,9 @@ static bool library_load(cuda_library *l, const char *path) {
         }
         memcpy((char *)l->table + l->symbols[i].offset, &function, sizeof function);
     }
+    struct link_map *map = NULL;
+    bool known = dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && *map->l_name;
+    snprintf(l->file, sizeof l->file, "%s", known ? map->l_name : path);
     return true;
 }
 

@@ -28,7 +28,8 @@ typedef struct cuda_library {
     size_t count;
     void *table; /* of pointers to functions; valid once the library is open */
     enum { LIBRARY_UNKNOWN, LIBRARY_OPEN, LIBRARY_MISSING } state;
-    char why[1024]; /* it is missing */
+    char file[1024]; /* that was opened */
+    char why[1024];  /* it is missing */
 } cuda_library;
 
 /* False: it is missing, or is not the library it should be. */

@@ -48,6 +48,10 @@ static cuda_library blas_library = {
     .table = &blas,
 };
 
+const char *blas_file(void) {
+    return cuda_library_open(&blas_library) ? blas_library.file : "";
+}
+
 /* ---- devices ----------------------------------------------------------------------------------------------------------- */
 
 enum { BLAS_DEVICES = 64 };

@@ -46,6 +46,10 @@ static cuda_library dnn_library = {
     .table = &dnn,
 };
 
+const char *dnn_file(void) {
+    return cuda_library_open(&dnn_library) ? dnn_library.file : "";
+}
+
 /* ---- devices ------------------------------------------------------------------------------------------------------- */
 
 enum { DNN_DEVICES = 64, DNN_DIMS = 5, DNN_OBJECTS = 64, DNN_PROPOSALS = 16, DNN_NOTES = 32 };
