@@ -260,6 +260,7 @@ bool node_has_side_effects(const node *n); /* itself or anything nested; writes 
 bool node_dominates(const node *a, const node *b); /* a's outputs are visible at b */
 bool node_before(const node *a, const node *b);    /* same block */
 int block_depth(const block *b);
+bool block_holds(const block *b, node_kind kind); /* a node of this kind, at any depth? */
 
 /* The first overload of "aten::add" that takes inputs of these types, all given by position; NULL: none. */
 const op *op_match(const char *name, int ninputs, ir_value *const *inputs);

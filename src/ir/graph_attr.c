@@ -211,6 +211,15 @@ int block_depth(const block *b) {
     return depth;
 }
 
+bool block_holds(const block *b, node_kind kind) {
+    for (const node *n = b->first; n; n = n->next) {
+        if (n->kind == kind) return true;
+        for (size_t i = 0; i < n->blocks.len; i++)
+            if (block_holds(n->blocks.data[i], kind)) return true;
+    }
+    return false;
+}
+
 /* ---- overloads ------------------------------------------------------------------------------- */
 
 static bool op_takes(const op *o, int ninputs, ir_value *const *inputs) {
