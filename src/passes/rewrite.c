@@ -4,6 +4,30 @@
 
 #include <string.h>
 
+static bool rewrite_block(const alias_db *db, block *b, rewrite_rule rule) {
+    bool changed = false;
+    for (node *n = b->last, *prev; n && !arena_failed(&b->g->arena); n = prev) {
+        node *stop = n->next; /* what moved stands in front of it then */
+        prev = n->prev;
+        for (size_t i = 0; i < n->blocks.len; i++) changed |= rewrite_block(db, n->blocks.data[i], rule);
+        if (n->kind != N_OP || !rule(db, n)) continue;
+        changed = true;
+        prev = stop ? stop->prev : b->last;
+    }
+    return changed;
+}
+
+bool rewrite_each(pass_ctx *cx, graph *g, rewrite_rule rule) {
+    alias_db *db = alias_new(g);
+    if (!db) {
+        diag_no_memory(cx->diag);
+        return false;
+    }
+    bool changed = rewrite_block(db, g->root, rule);
+    alias_free(db);
+    return changed;
+}
+
 bool rewrite_is(const node *n, const char *key) {
     return n->kind == N_OP && n->op && !strcmp(n->op->key, key);
 }
