@@ -85,8 +85,10 @@ typedef struct ctsc_environment {
     char cuda_error[512];     /* why there is none */
     char nvrtc[64];           /* the compiler for CUDA kernels: "NVRTC 13.0" */
     char nvrtc_error[512];    /* why there is none */
+    char cublas[1024];        /* file of cuBLASLt */
+    char cudnn[1024];         /* file of cuDNN */
 } ctsc_environment;
-/* Looks for all of it, which loads LLVM and starts CUDA's driver. */
+/* Looks for all of it, which loads LLVM and CUDA's libraries and starts its driver. */
 CTSC_API void ctsc_get_environment(ctsc_environment *out);
 /* What documents say about an operator overload. */
 typedef struct ctsc_operator_detail {

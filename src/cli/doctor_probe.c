@@ -3,7 +3,7 @@
  * doctor_probe.c - what there is: processor, memory, limits, libraries, folders.
  *
  * Sources: /proc and /sys; cgroups of version 2 and 1, where the process is in them and at the root; the library itself (ctsc_compiler.h), for
- * CUDA's driver and NVRTC as well. cuBLASLt and cuDNN are only opened.
+ * what it opens as well: LLVM and CUDA's libraries.
  * Tests: tests/cli/doctor.test
  */
 #include "cli/doctor.h"
@@ -13,9 +13,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <dlfcn.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -206,24 +204,10 @@ static json_t *probe_variables(void) {
     return all;
 }
 
-/* The file of the first of these libraries that can be opened; null: none. It stays open: CUDA's libraries lose memory when they are closed. */
-static json_t *probe_library(const char *const *names) {
-    for (; *names; names++) {
-        void *handle = dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
-        struct link_map *map = NULL;
-        if (!handle) continue;
-        json_t *found = dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name[0] ? json_string(map->l_name) : json_string(*names);
-        return found ? found : json_null();
-    }
-    return json_null();
-}
-
 static json_t *probe_cuda(const ctsc_environment *e) {
-    static const char *const cublas[] = {"libcublasLt.so", "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", NULL};
-    static const char *const cudnn[] = {"libcudnn.so.9", NULL};
     return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "devices", e->cuda_devices, "driver", probe_string(e->cuda_driver), "device",
                      probe_string(e->cuda_device), "error", probe_string(e->cuda_error), "nvrtc", probe_string(e->nvrtc), "nvrtc_error",
-                     probe_string(e->nvrtc_error), "cublas", probe_library(cublas), "cudnn", probe_library(cudnn));
+                     probe_string(e->nvrtc_error), "cublas", probe_string(e->cublas), "cudnn", probe_string(e->cudnn));
 }
 
 static json_t *probe_cache(const ctsc_environment *e) {

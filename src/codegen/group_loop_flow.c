@@ -335,20 +335,11 @@ static void flow_round_number(loop_state *s, flow_loop *f, nest_expr *i) {
 
 enum { FLOW_STRIP = 1024 }; /* rounds */
 
-static bool flow_holds_loop(const block *b) {
-    for (const node *n = b->first; n; n = n->next) {
-        if (n->kind == N_LOOP) return true;
-        for (size_t i = 0; i < n->blocks.len; i++)
-            if (flow_holds_loop(n->blocks.data[i])) return true;
-    }
-    return false;
-}
-
 static void flow_open_counted(loop_state *s, flow_loop *f) {
     nest *n = s->n;
     nest_expr *begin = nest_int(n, 0), *end = f->trip;
     const char *name = f->body->params.data[0]->name;
-    bool inner = !flow_holds_loop(f->body);
+    bool inner = !block_holds(f->body, N_LOOP);
     f->strips = inner && !(f->trip->op == NEST_CONST && f->trip->u.i <= FLOW_STRIP);
     if (f->strips) {
         nest_expr *strip = nest_int(n, FLOW_STRIP), *w = nest_for_step(n, "w", begin, end, FLOW_STRIP, 0);

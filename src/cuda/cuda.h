@@ -2,7 +2,7 @@
 /*
  * cuda.h - a CUDA device: its memory, its stream, its programs. Nothing here knows of tensors or graphs.
  *
- * All of CUDA is opened at run time: the driver (libcuda.so.1) and the compiler of kernels, NVRTC, by library.c; cuBLASLt and cuDNN by their
+ * All of CUDA is opened at run time (library.h): the driver (libcuda.so.1) and the compiler of kernels, NVRTC; cuBLASLt and cuDNN by their
  * own users. ctsc builds, loads and works without any of them; what needs them fails with CTSC_ENVIRONMENT and says what is missing.
  * CTSC_CUDA_DRIVER and CTSC_NVRTC in the environment name other files to open (docs/cuda.md lists all variables).
  *

@@ -1,15 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * library.h - the functions of CUDA's driver and of NVRTC, from libraries that are opened when they are first needed.
+ * library.h - libraries that are opened when they are first needed: CUDA's driver and NVRTC, and for others to describe, cuBLASLt and cuDNN.
  *
  * A library is looked for once in the life of a process and never closed; that it is missing is remembered, too. Thread-safe.
- * CTSC_CUDA_DRIVER and CTSC_NVRTC in the environment name the file to open instead of those that are looked for.
+ * A variable of the environment (CTSC_CUDA_DRIVER, CTSC_NVRTC, ...) names the file to open instead of those that are looked for.
  */
 #ifndef CTSC_CUDA_LIBRARY_H
 #define CTSC_CUDA_LIBRARY_H
 
 #include "base/diag.h"
 #include "cuda/abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct cuda_symbol {
+    const char *name;
+    size_t offset; /* of the pointer, in the table */
+} cuda_symbol;
+
+/* One library: where it may be, and what is to be found in it. */
+typedef struct cuda_library {
+    const char *variable;     /* of the environment, naming the file */
+    const char *const *names; /* ends with NULL */
+    const char *toolkit_file; /* its name in the folder of a toolkit, which is looked into last; NULL: it is no part of one */
+    const cuda_symbol *symbols;
+    size_t count;
+    void *table; /* of pointers to functions; valid once the library is open */
+    enum { LIBRARY_UNKNOWN, LIBRARY_OPEN, LIBRARY_MISSING } state;
+    char file[1024]; /* that was opened */
+    char why[1024];  /* it is missing */
+} cuda_library;
+
+/* False: it is missing, or is not the library it should be. */
+bool cuda_library_open(cuda_library *l);
 
 typedef struct cuda_driver {
 #define CUDA_FUNCTION(name, symbol, params) CUresult(*name) params;

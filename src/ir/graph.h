@@ -205,6 +205,8 @@ void block_remove_return(block *b, int i);
 
 /* Constants. Takes v's reference. The output's type is t, or type_of_value(v) when NULL. */
 ir_value *graph_constant_take(graph *g, value v, type *t);
+/* The same in front of `at`, wherever the insertion point is, and without a place: it stands in no source line. */
+ir_value *graph_constant_before_take(node *at, value v, type *t);
 ir_value *graph_constant_int(graph *g, int64_t i);
 ir_value *graph_constant_bool(graph *g, bool b);
 ir_value *graph_constant_none(graph *g);
@@ -260,6 +262,7 @@ bool node_has_side_effects(const node *n); /* itself or anything nested; writes 
 bool node_dominates(const node *a, const node *b); /* a's outputs are visible at b */
 bool node_before(const node *a, const node *b);    /* same block */
 int block_depth(const block *b);
+bool block_holds(const block *b, node_kind kind); /* a node of this kind, at any depth? */
 
 /* The first overload of "aten::add" that takes inputs of these types, all given by position; NULL: none. */
 const op *op_match(const char *name, int ninputs, ir_value *const *inputs);

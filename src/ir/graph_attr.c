@@ -108,6 +108,19 @@ ir_value *graph_constant_take(graph *g, value v, type *t) {
     return out;
 }
 
+ir_value *graph_constant_before_take(node *at, value v, type *t) {
+    graph *g = at->g;
+    block *b = g->insert_block;
+    node *before = g->insert_before;
+    source_range r = g->range;
+    graph_set_insert(g, at->owner, at);
+    g->range = (source_range){0};
+    ir_value *c = graph_constant_take(g, v, t);
+    graph_set_insert(g, b, before);
+    g->range = r;
+    return c;
+}
+
 ir_value *graph_constant_int(graph *g, int64_t i) {
     return graph_constant_take(g, value_int(i), TYPE_INT);
 }
@@ -209,6 +222,15 @@ int block_depth(const block *b) {
     int depth = 0;
     for (; b->parent; b = b->parent->owner) depth++;
     return depth;
+}
+
+bool block_holds(const block *b, node_kind kind) {
+    for (const node *n = b->first; n; n = n->next) {
+        if (n->kind == kind) return true;
+        for (size_t i = 0; i < n->blocks.len; i++)
+            if (block_holds(n->blocks.data[i], kind)) return true;
+    }
+    return false;
 }
 
 /* ---- overloads ------------------------------------------------------------------------------- */

@@ -23,6 +23,8 @@
 #include "ir/schema.h"
 #include "tensor/device.h"
 
+#include <stdatomic.h>
+
 struct interp; /* runtime/interp.h */
 
 /* What an operator function may use besides its arguments. One per running thread of a program. */
@@ -56,7 +58,7 @@ typedef struct op {
     op_fn fn;        /* NULL: known but not implemented (unless OP_SPECIAL) */
     op_fn quantised; /* what runs instead where a tensor argument is quantised (op_function); NULL: such arguments are refused */
     void *fn_ctx;    /* of user-registered operators; of overloads derived as copies or writes: the key of the one they follow from */
-    const struct device_route *route; /* how it runs where a tensor argument is on a device (runtime/cuda/dispatch.c); NULL: nobody asked yet */
+    _Atomic(const struct device_route *) route; /* how it runs where a tensor argument is on a device (runtime/cuda/dispatch.c); NULL: nobody asked yet */
     uint32_t flags;
     const struct scalar_text *scalar; /* what it does to one element, if that is known (ir/scalar_text.h); else NULL */
 } op;

@@ -18,7 +18,6 @@
  * Tests: tests/ir/fuse-attention
  */
 #include "passes/facts.h"
-#include "passes/passes.h"
 #include "passes/rewrite.h"
 
 enum { ATTENTION_STEPS = 6 };
@@ -136,24 +135,11 @@ static bool attention_rewrite(const alias_db *db, node *n, const attention_match
     return true;
 }
 
-static bool attention_block(const alias_db *db, block *b) {
-    bool changed = false;
-    for (node *n = b->first, *next; n && !arena_failed(&b->g->arena); n = next) {
-        attention_match m;
-        next = n->next;
-        for (size_t i = 0; i < n->blocks.len; i++) changed |= attention_block(db, n->blocks.data[i]);
-        if (attention_match_node(n, &m)) changed |= attention_rewrite(db, n, &m);
-    }
-    return changed;
+static bool attention_rule(const alias_db *db, node *n) {
+    attention_match m;
+    return attention_match_node(n, &m) && attention_rewrite(db, n, &m);
 }
 
 bool pass_fuse_attention(pass_ctx *cx, graph *g) {
-    alias_db *db = alias_new(g);
-    if (!db) {
-        diag_no_memory(cx->diag);
-        return false;
-    }
-    bool changed = attention_block(db, g->root);
-    alias_free(db);
-    return changed;
+    return rewrite_each(cx, g, attention_rule);
 }

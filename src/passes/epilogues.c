@@ -16,7 +16,6 @@
  * Tests: tests/ir/fuse-epilogues
  */
 #include "passes/facts.h"
-#include "passes/passes.h"
 #include "passes/rewrite.h"
 
 #include <string.h>
@@ -115,28 +114,11 @@ static bool epilogue_rewrite(const alias_db *db, node *n, const epilogue_match *
     return true;
 }
 
-static bool epilogue_block(const alias_db *db, block *b) {
-    bool changed = false;
-    for (node *n = b->last, *prev; n && !arena_failed(&b->g->arena); n = prev) {
-        epilogue_match m;
-        prev = n->prev;
-        for (size_t i = 0; i < n->blocks.len; i++) changed |= epilogue_block(db, n->blocks.data[i]);
-        if (n->kind != N_OP || !epilogue_match_node(n, &m)) continue;
-        node *stop = n->next; /* what moved stands in front of it now */
-        if (!epilogue_rewrite(db, n, &m)) continue;
-        changed = true;
-        prev = stop ? stop->prev : b->last;
-    }
-    return changed;
+static bool epilogue_rule(const alias_db *db, node *n) {
+    epilogue_match m;
+    return epilogue_match_node(n, &m) && epilogue_rewrite(db, n, &m);
 }
 
 bool pass_fuse_epilogues(pass_ctx *cx, graph *g) {
-    alias_db *db = alias_new(g);
-    if (!db) {
-        diag_no_memory(cx->diag);
-        return false;
-    }
-    bool changed = epilogue_block(db, g->root);
-    alias_free(db);
-    return changed;
+    return rewrite_each(cx, g, epilogue_rule);
 }

@@ -25,19 +25,6 @@ static bool fold_immutable(const type *t) {
     }
 }
 
-/* Before `at`, without a place: it stands in no source line. */
-static ir_value *fold_constant(graph *g, node *at, value v_take, type *t) {
-    block *b = g->insert_block;
-    node *before = g->insert_before;
-    source_range r = g->range;
-    graph_set_insert(g, at->owner, at);
-    g->range = (source_range){0};
-    ir_value *c = graph_constant_take(g, v_take, t);
-    graph_set_insert(g, b, before);
-    g->range = r;
-    return c;
-}
-
 /* ---- operators ------------------------------------------------------------------------------------------ */
 
 enum { FOLD_MAX_ARGS = 16, FOLD_MAX_STRING = 4096 };
@@ -87,7 +74,7 @@ static bool fold_unpack(graph *g, node *n) {
         v.u.tuple->len != n->outputs.len)
         return false;
     for (size_t i = 0; i < n->outputs.len; i++) {
-        ir_value *c = fold_constant(g, n, value_ref(v.u.tuple->items[i]), NULL);
+        ir_value *c = graph_constant_before_take(n, value_ref(v.u.tuple->items[i]), NULL);
         if (!c || arena_failed(&g->arena)) return false;
         value_replace_uses(n->outputs.data[i], c);
     }
@@ -113,7 +100,7 @@ static bool fold_node(graph *g, node *n) {
     } else {
         return false;
     }
-    ir_value *c = fold_constant(g, n, result, result.tag == V_NONE ? NULL : n->outputs.data[0]->type);
+    ir_value *c = graph_constant_before_take(n, result, result.tag == V_NONE ? NULL : n->outputs.data[0]->type);
     if (!c || arena_failed(&g->arena)) return false;
     value_replace_uses(n->outputs.data[0], c);
     node_remove(n);
@@ -132,7 +119,7 @@ static void fold_take_branch(node *n, block *taken) {
 }
 
 /* Outputs that are the same whichever branch runs. */
-static bool fold_same_outputs(graph *g, node *n) {
+static bool fold_same_outputs(node *n) {
     bool changed = false;
     for (size_t i = 0; i < n->outputs.len; i++) {
         ir_value *t = n->blocks.data[0]->returns.data[i], *f = n->blocks.data[1]->returns.data[i], *out = n->outputs.data[i];
@@ -142,7 +129,7 @@ static bool fold_same_outputs(graph *g, node *n) {
             value_replace_uses(out, t);
         } else if (t->type == f->type && fold_immutable(t->type) && ir_value_constant(t, &a) && ir_value_constant(f, &b) &&
                    a.tag == b.tag && value_equal(a, b) && (a.tag != V_FLOAT || !memcmp(&a.u.f, &b.u.f, sizeof a.u.f))) {
-            ir_value *c = fold_constant(g, n, value_ref(a), t->type);
+            ir_value *c = graph_constant_before_take(n, value_ref(a), t->type);
             if (!c) return changed;
             value_replace_uses(out, c);
         } else {
@@ -163,7 +150,7 @@ static bool fold_if(graph *g, node *n) {
     }
     bool changed = fold_block(g, n->blocks.data[0]);
     changed |= fold_block(g, n->blocks.data[1]);
-    return fold_same_outputs(g, n) || changed;
+    return fold_same_outputs(n) || changed;
 }
 
 /* Trip count 0, or a condition that is false from the start. */

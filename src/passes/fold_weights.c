@@ -258,15 +258,10 @@ static tensor *weights_place(diag *d, const weights_layer *l, tensor *t) {
 }
 
 /* A constant in front of n, with the name of the one it replaces. */
-static void weights_set(graph *g, node *n, int i, tensor *t) {
-    block *b = g->insert_block;
-    node *before = g->insert_before;
-    graph_set_insert(g, n->owner, n);
-    g->range = (source_range){0};
-    ir_value *old = n->inputs.data[i], *c = graph_constant_take(g, value_tensor_take(t), NULL);
+static void weights_set(node *n, int i, tensor *t) {
+    ir_value *old = n->inputs.data[i], *c = graph_constant_before_take(n, value_tensor_take(t), NULL);
     if (value_has_name(old)) value_set_name(c, old->name);
     node_set_input(n, i, c);
-    graph_set_insert(g, b, before);
 }
 
 static bool weights_fold(pass_ctx *cx, const weights_layer *l, node *n, const weights_affine *a) {
@@ -277,8 +272,8 @@ static bool weights_fold(pass_ctx *cx, const weights_layer *l, node *n, const we
         return false;
     }
     if (l->weight->storage->of_file) pages_drop(l->weight->storage->data, l->weight->storage->nbytes);
-    weights_set(n->g, l->n, 1, w);
-    weights_set(n->g, l->n, 2, b);
+    weights_set(l->n, 1, w);
+    weights_set(l->n, 2, b);
     value_replace_uses(n->outputs.data[0], l->n->outputs.data[0]);
     node_remove(n);
     return true;

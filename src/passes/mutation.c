@@ -203,20 +203,15 @@ static ir_value *mutation_twin(graph *g, node *m) {
     return NULL;
 }
 
-static ir_value *mutation_constant(graph *g, node *m, value v) {
-    source_range saved = g->range;
-    g->range = (source_range){0};
-    graph_set_insert(g, m->owner, m);
-    ir_value *c = graph_constant_take(g, v, NULL);
-    graph_set_insert(g, g->root, NULL);
-    g->range = saved;
+static ir_value *mutation_constant(node *m, value v) {
+    ir_value *c = graph_constant_before_take(m, v, NULL);
     c->def->mark = m->mark;
     return c;
 }
 
 /* fill_(x, n), zero_(x): full_like(x, n). */
 static ir_value *mutation_fill(graph *g, node *m, ir_value *number) {
-    ir_value *none = mutation_constant(g, m, value_none());
+    ir_value *none = mutation_constant(m, value_none());
     ir_value *args[] = {m->inputs.data[0], number, none, none, none, none, none};
     return mutation_op(g, m, "aten::full_like", 7, args);
 }
@@ -225,17 +220,17 @@ static ir_value *mutation_fill(graph *g, node *m, ir_value *number) {
 static ir_value *mutation_copy(graph *g, node *m) {
     ir_value *x = m->inputs.data[0], *y = m->inputs.data[1];
     if (y->type->kind != T_TENSOR) return mutation_real_number(y->type) ? mutation_fill(g, m, y) : NULL;
-    ir_value *no = mutation_constant(g, m, value_bool(false)), *none = mutation_constant(g, m, value_none());
+    ir_value *no = mutation_constant(m, value_bool(false)), *none = mutation_constant(m, value_none());
     ir_value *cast_args[] = {y, x, no, no, none};
     ir_value *cast = mutation_op(g, m, "aten::to", 5, cast_args);
     ir_value *wide_args[] = {cast, x};
     ir_value *wide = cast ? mutation_op(g, m, "aten::expand_as", 2, wide_args) : NULL;
-    ir_value *copy_args[] = {wide, mutation_constant(g, m, value_int(0))}; /* contiguous */
+    ir_value *copy_args[] = {wide, mutation_constant(m, value_int(0))}; /* contiguous */
     return wide ? mutation_op(g, m, "aten::clone", 2, copy_args) : NULL;
 }
 
 static ir_value *mutation_tensor(graph *g, node *m) {
-    if (node_is_op(m, "aten::zero_")) return mutation_fill(g, m, mutation_constant(g, m, value_int(0)));
+    if (node_is_op(m, "aten::zero_")) return mutation_fill(g, m, mutation_constant(m, value_int(0)));
     if (node_is_op(m, "aten::fill_") && mutation_real_number(m->inputs.data[1]->type)) return mutation_fill(g, m, m->inputs.data[1]);
     if (node_is_op(m, "aten::copy_")) return mutation_copy(g, m);
     return mutation_twin(g, m);

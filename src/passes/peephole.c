@@ -31,19 +31,6 @@ static void peephole_insert(peephole *p, node *at, node *n) {
     node_insert_before(n, at);
 }
 
-ir_value *peephole_constant(peephole *p, node *at, value v_take) {
-    graph *g = p->g;
-    block *blk = g->insert_block;
-    node *before = g->insert_before;
-    source_range r = g->range;
-    graph_set_insert(g, at->owner, at);
-    g->range = (source_range){0};
-    ir_value *c = graph_constant_take(g, v_take, NULL);
-    graph_set_insert(g, blk, before);
-    g->range = r;
-    return c;
-}
-
 ir_value *peephole_new_op(peephole *p, node *at, const char *key, int ninputs, ir_value *const *inputs, type *t) {
     const op *o = op_find(key);
     if (!o || o->schema->nargs != ninputs) return NULL;
@@ -102,10 +89,11 @@ static int peephole_is_none(const ir_value *x) {
 }
 
 ir_value *rule_identity(peephole *p, node *n) {
+    (void)p;
     bool is = node_is_op(n, "aten::__is__");
     int a = peephole_is_none(n->inputs.data[0]), b = peephole_is_none(n->inputs.data[1]);
     if (a < 0 || b < 0 || (a == 0 && b == 0)) return NULL;
-    return peephole_constant(p, n, value_bool((a == b) == is));
+    return peephole_constant(n, value_bool((a == b) == is));
 }
 
 ir_value *rule_cast(peephole *p, node *n) {
@@ -121,17 +109,19 @@ ir_value *rule_cast_narrower(peephole *p, node *n) {
 
 /* What is None whatever happens, read from an attribute or cast to it. */
 ir_value *rule_always_none(peephole *p, node *n) {
+    (void)p;
     if (n->outputs.len != 1 || n->outputs.data[0]->type->kind != T_NONE || n->kind == N_CONSTANT || node_has_side_effects(n))
         return NULL;
-    return peephole_constant(p, n, value_none());
+    return peephole_constant(n, value_none());
 }
 
 /* What a batch norm behind a convolution asks for. As in PyTorch, which takes batches for granted here. */
 ir_value *rule_conv_rank(peephole *p, node *n) {
+    (void)p;
     static const struct { const char *op; int rank; } convolutions[] = {{"aten::conv1d", 3}, {"aten::conv2d", 4}, {"aten::conv3d", 5}};
     const node *made = n->inputs.data[0]->def;
     for (size_t i = 0; made && i < sizeof convolutions / sizeof *convolutions; i++)
-        if (node_is_op(made, convolutions[i].op)) return peephole_constant(p, n, value_int(convolutions[i].rank));
+        if (node_is_op(made, convolutions[i].op)) return peephole_constant(n, value_int(convolutions[i].rank));
     return NULL;
 }
 

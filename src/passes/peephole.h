@@ -28,7 +28,9 @@ typedef ir_value *peephole_rule(peephole *p, node *n);
 #undef RULE
 
 /* New things in front of `at`, without a place of their own (constants) or with at's (nodes). */
-ir_value *peephole_constant(peephole *p, node *at, value v_take);
+static inline ir_value *peephole_constant(node *at, value v_take) {
+    return graph_constant_before_take(at, v_take, NULL);
+}
 ir_value *peephole_new_op(peephole *p, node *at, const char *key, int ninputs, ir_value *const *inputs, type *t);
 ir_value *peephole_new_node(peephole *p, node *at, node_kind kind, int ninputs, ir_value *const *inputs, type *t);
 /* x in the place of n's result, which is a copy of it: x if nobody can tell the difference, else NULL. */

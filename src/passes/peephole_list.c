@@ -16,7 +16,7 @@
 
 ir_value *rule_dim(peephole *p, node *n) {
     int rank = fact_rank(n->inputs.data[0]);
-    return rank < 0 || peephole_graph_reshapes(p) ? NULL : peephole_constant(p, n, value_int(rank));
+    return rank < 0 || peephole_graph_reshapes(p) ? NULL : peephole_constant(n, value_int(rank));
 }
 
 ir_value *rule_size(peephole *p, node *n) {
@@ -25,10 +25,10 @@ ir_value *rule_size(peephole *p, node *n) {
     int rank;
     if (!peephole_is_tensor(x) || peephole_graph_reshapes(p)) return NULL;
     if (peephole_overload(n, "int"))
-        return fact_int(n->inputs.data[1], &dim) && fact_size(x, dim) >= 0 ? peephole_constant(p, n, value_int(fact_size(x, dim))) : NULL;
+        return fact_int(n->inputs.data[1], &dim) && fact_size(x, dim) >= 0 ? peephole_constant(n, value_int(fact_size(x, dim))) : NULL;
     if (!peephole_overload(n, "") || !fact_sizes(x, sizes, &rank)) return NULL;
     ir_value *items[FACT_MAX_INTS];
-    for (int i = 0; i < rank; i++) items[i] = peephole_constant(p, n, value_int(sizes[i]));
+    for (int i = 0; i < rank; i++) items[i] = peephole_constant(n, value_int(sizes[i]));
     return peephole_new_node(p, n, N_LIST_CONSTRUCT, rank, items, type_list(TYPE_INT));
 }
 
@@ -38,21 +38,23 @@ ir_value *rule_numel(peephole *p, node *n) {
     uint64_t numel = 1;
     if (!fact_sizes(n->inputs.data[0], sizes, &rank) || peephole_graph_reshapes(p)) return NULL;
     for (int i = 0; i < rank; i++) numel *= (uint64_t)sizes[i];
-    return peephole_constant(p, n, value_int((int64_t)numel));
+    return peephole_constant(n, value_int((int64_t)numel));
 }
 
 ir_value *rule_dtype_question(peephole *p, node *n) {
+    (void)p;
     int dt = peephole_is_tensor(n->inputs.data[0]) ? fact_dtype(n->inputs.data[0]) : -1;
     if (dt < 0) return NULL;
-    if (node_is_op(n, "prim::dtype")) return peephole_constant(p, n, value_int(dt));
-    return peephole_constant(p, n, value_bool(node_is_op(n, "aten::is_complex") ? dtype_is_complex((dtype)dt) : dtype_is_float((dtype)dt)));
+    if (node_is_op(n, "prim::dtype")) return peephole_constant(n, value_int(dt));
+    return peephole_constant(n, value_bool(node_is_op(n, "aten::is_complex") ? dtype_is_complex((dtype)dt) : dtype_is_float((dtype)dt)));
 }
 
 ir_value *rule_device(peephole *p, node *n) {
+    (void)p;
     const ir_value *x = n->inputs.data[0];
     int device = peephole_is_tensor(x) && x->type->tensor ? x->type->tensor->device : -1;
     if (device < 0) return NULL;
-    return peephole_constant(p, n, node_is_op(n, "prim::is_cuda") ? value_bool(device > 0) : value_device(device));
+    return peephole_constant(n, node_is_op(n, "prim::is_cuda") ? value_bool(device > 0) : value_device(device));
 }
 
 /* ---- lists --------------------------------------------------------------------------------------------- */
@@ -70,7 +72,7 @@ ir_value *rule_len(peephole *p, node *n) {
     ir_value *l = n->inputs.data[0];
     if (l->type->kind != T_LIST) return NULL;
     const node *made = fact_fixed_list(l);
-    if (made) return peephole_constant(p, n, value_int((int64_t)made->inputs.len));
+    if (made) return peephole_constant(n, value_int((int64_t)made->inputs.len));
     ir_value *x = list_sized(p, l);
     return x ? peephole_new_op(p, n, "aten::dim", 1, &x, NULL) : NULL;
 }
@@ -112,10 +114,11 @@ ir_value *rule_getitem(peephole *p, node *n) {
 }
 
 ir_value *rule_contains(peephole *p, node *n) {
+    (void)p;
     bool known;
     if (n->inputs.data[0]->type->kind != T_DICT) return NULL;
     const ir_value *found = list_dict_find(n->inputs.data[0], n->inputs.data[1], &known);
-    return known ? peephole_constant(p, n, value_bool(found != NULL)) : NULL;
+    return known ? peephole_constant(n, value_bool(found != NULL)) : NULL;
 }
 
 ir_value *rule_list_add(peephole *p, node *n) {
@@ -198,7 +201,7 @@ ir_value *rule_equal(peephole *p, node *n) {
     ir_value *x = n->inputs.data[0];
     if (n->inputs.len != 2 || n->outputs.data[0]->type->kind != T_BOOL) return NULL;
     if (x == n->inputs.data[1] && (x->type->kind == T_INT || x->type->kind == T_BOOL || x->type->kind == T_STR))
-        return peephole_constant(p, n, value_bool(equal));
+        return peephole_constant(n, value_bool(equal));
     for (int i = 0; i < 2 && list_bools(n); i++)
         if (fact_bool(n->inputs.data[i], &b)) {
             x = n->inputs.data[1 - i];

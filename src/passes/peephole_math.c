@@ -80,7 +80,7 @@ static ir_value *math_offsets(peephole *p, node *n) {
     if (!math_offset(n->outputs.data[0], &inner, &k) || !math_offset(inner, &base, &j)) return NULL;
     int64_t sum = (int64_t)((uint64_t)j + (uint64_t)k);
     if (sum == 0) return base;
-    ir_value *args[] = {base, peephole_constant(p, n, value_int(sum))};
+    ir_value *args[] = {base, peephole_constant(n, value_int(sum))};
     return peephole_new_op(p, n, "aten::add.int", 2, args, NULL);
 }
 
@@ -101,7 +101,7 @@ ir_value *rule_sub(peephole *p, node *n) {
     if (n->inputs.len < 2) return NULL;
     if (math_is_zero(n->inputs.data[1]) && math_alpha_is_one(n)) return math_identity(p, n, n->inputs.data[0], n->inputs.data[1]);
     if (!math_ints(n)) return NULL;
-    return n->inputs.data[0] == n->inputs.data[1] ? peephole_constant(p, n, value_int(0)) : math_offsets(p, n);
+    return n->inputs.data[0] == n->inputs.data[1] ? peephole_constant(n, value_int(0)) : math_offsets(p, n);
 }
 
 /* Ints become floats by division. */

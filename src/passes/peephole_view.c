@@ -65,7 +65,7 @@ static bool view_is_identity(const int64_t *dims, int n) {
 
 static ir_value *view_int_list(peephole *p, node *at, const int64_t *ints, int n) {
     ir_value *items[FACT_MAX_INTS];
-    for (int i = 0; i < n; i++) items[i] = peephole_constant(p, at, value_int(ints[i]));
+    for (int i = 0; i < n; i++) items[i] = peephole_constant(at, value_int(ints[i]));
     return peephole_new_node(p, at, N_LIST_CONSTRUCT, n, items, type_list(TYPE_INT));
 }
 

@@ -6,6 +6,13 @@
 #define CTSC_PASSES_REWRITE_H
 
 #include "ir/alias.h"
+#include "passes/passes.h"
+
+/* Does the pattern end in n? Then it is replaced, if it can be; true: it was. */
+typedef bool (*rewrite_rule)(const alias_db *db, node *n);
+/* A pass that offers each operator to the rule, those of inner blocks first and each block's from its end; what a rule has moved in front of n comes
+ * next, so that no operator is passed over. */
+bool rewrite_each(pass_ctx *cx, graph *g, rewrite_rule rule);
 
 /* Is n that overload? */
 bool rewrite_is(const node *n, const char *key);

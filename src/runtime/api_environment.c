@@ -4,15 +4,18 @@
  *
  * Tests: tests/cli/doctor.test
  */
-/* OpenBLAS's header has a type of this name, as ours do. */
+/* Comes first: OpenBLAS declares a type bfloat16 of its own and brings in complex.h's macros. */
 #define bfloat16 openblas_bfloat16
 #include <cblas.h>
 #undef bfloat16
+#undef complex
+#undef I
 
 #include "base/pool.h"
 #include "codegen/cache.h"
 #include "ctsc_compiler.h"
 #include "cuda/cuda.h"
+#include "runtime/cuda/dense.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +34,8 @@ static void environment_cuda(ctsc_environment *e) {
     diag_clear(&d);
     snprintf(e->nvrtc, sizeof e->nvrtc, "%s", cuda_compiler(&d));
     snprintf(e->nvrtc_error, sizeof e->nvrtc_error, "%s", diag_message(&d));
+    snprintf(e->cublas, sizeof e->cublas, "%s", blas_file());
+    snprintf(e->cudnn, sizeof e->cudnn, "%s", dnn_file());
     diag_clear(&d);
 }
 

@@ -681,15 +681,6 @@ static void tr_function(translator *tr, graph *g) {
     if (tr->status == CTSC_OK && arena_failed(&tr->scratch)) tr_no_memory(tr);
 }
 
-static bool tr_forks(const block *b) {
-    for (const node *n = b->first; n; n = n->next) {
-        if (n->kind == N_FORK) return true;
-        for (size_t i = 0; i < n->blocks.len; i++)
-            if (tr_forks(n->blocks.data[i])) return true;
-    }
-    return false;
-}
-
 ctsc_status code_new(diag *d, const char *name, graph *g, struct code **out) {
     translator tr = {.d = d};
     bool scratch = arena_init(&tr.scratch);
@@ -699,7 +690,7 @@ ctsc_status code_new(diag *d, const char *name, graph *g, struct code **out) {
     } else {
         tr.c->name = name;
         tr_find_lives(&tr, g);
-        if (tr.status == CTSC_OK && tr_forks(g->root) && !(tr.forking = alias_new(g))) tr_no_memory(&tr);
+        if (tr.status == CTSC_OK && block_holds(g->root, N_FORK) && !(tr.forking = alias_new(g))) tr_no_memory(&tr);
         if (tr.status == CTSC_OK) tr_function(&tr, g);
     }
     if (tr.forking) alias_free(tr.forking);

@@ -49,19 +49,13 @@ struct fused {
 
 /* ---- making ------------------------------------------------------------------------------------------------ */
 
-static bool fused_holds_loop(const block *b) {
-    for (const node *n = b->first; n; n = n->next)
-        if (n->kind == N_LOOP) return true;
-    return false;
-}
-
 ctsc_status fused_new(diag *d, graph *g, fused **out) {
     fused *f = mem_zalloc(sizeof *f);
     if (!f) return diag_no_memory(d);
     f->g = g;
     f->nparams = (int)g->root->params.len;
     f->nresults = (int)g->root->returns.len;
-    f->has_loop = fused_holds_loop(g->root);
+    f->has_loop = block_holds(g->root, N_LOOP);
     pthread_mutex_init(&f->lock, NULL);
     ctsc_status s = arena_init(&f->arena) ? code_new(d, "FusionGroup", g, &f->fallback) : diag_no_memory(d);
     if (s != CTSC_OK) fused_free(f);

@@ -70,6 +70,19 @@ double dtype_load_float(dtype dt, const void *p) {
     T x = (T)(e);                                                                                  \
     memcpy(p, &x, sizeof x);
 
+/* Of a type no wider than float. */
+static void element_store_narrow(dtype dt, void *p, float v) {
+    if (dt == DT_FLOAT16) {
+        float16 h = float16_from_float(v);
+        memcpy(p, &h, sizeof h);
+    } else if (dt == DT_BFLOAT16) {
+        bfloat16 h = bfloat16_from_float(v);
+        memcpy(p, &h, sizeof h);
+    } else {
+        memcpy(p, &v, sizeof v);
+    }
+}
+
 void dtype_store_int(dtype dt, void *p, int64_t v) {
     switch (dt) {
     case DT_UINT8:
@@ -91,40 +104,18 @@ void dtype_store_int(dtype dt, void *p, int64_t v) {
         break;
     }
     /* Straight to float: a detour through double would round twice. */
-    case DT_FLOAT32: {
-        ELEMENT_STORE(float, v)
-        break;
-    }
-    case DT_FLOAT16: {
-        float16 h = float16_from_float((float)v);
-        memcpy(p, &h, sizeof h);
-        break;
-    }
-    case DT_BFLOAT16: {
-        bfloat16 h = bfloat16_from_float((float)v);
-        memcpy(p, &h, sizeof h);
-        break;
-    }
+    case DT_FLOAT32:
+    case DT_FLOAT16:
+    case DT_BFLOAT16: element_store_narrow(dt, p, (float)v); break;
     default: dtype_store_float(dt, p, (double)v);
     }
 }
 
 void dtype_store_float(dtype dt, void *p, double v) {
     switch (dt) {
-    case DT_FLOAT16: {
-        float16 h = float16_from_float((float)v);
-        memcpy(p, &h, sizeof h);
-        break;
-    }
-    case DT_BFLOAT16: {
-        bfloat16 h = bfloat16_from_float((float)v);
-        memcpy(p, &h, sizeof h);
-        break;
-    }
-    case DT_FLOAT32: {
-        ELEMENT_STORE(float, v)
-        break;
-    }
+    case DT_FLOAT32:
+    case DT_FLOAT16:
+    case DT_BFLOAT16: element_store_narrow(dt, p, (float)v); break;
     case DT_FLOAT64: {
         ELEMENT_STORE(double, v)
         break;

@@ -12,13 +12,11 @@
 #include "cuda_support.h"
 #include "runtime/cuda/through_host.h"
 
-#include <dlfcn.h>
-
 /* ---- running --------------------------------------------------------------------------------------------- */
 
 /* Reads the results back and compares. NULL: they agree. */
-static const char *dense_compare(const op *o, const value *host, const value *device, double tolerance) {
-    static char why[400];
+static const char *dense_compare(const op *o, const value *host, const value *device, const char *type) {
+    static char why[440];
     for (int i = 0; i < o->schema->nreturns; i++) {
         if (host[i].tag != device[i].tag) return "another kind of result";
         if (host[i].tag != V_TENSOR) continue;
@@ -30,28 +28,13 @@ static const char *dense_compare(const op *o, const value *host, const value *de
             diag_clear(&d);
             return why;
         }
-        bool near = dense_near(here, host[i].u.tensor, tolerance);
-        strbuf sb = STRBUF_INIT;
-        if (!near) {
-            opcase_print_tensor(here, &sb);
-            sb_puts(&sb, " not ");
-            opcase_print_tensor(host[i].u.tensor, &sb);
-        }
-        snprintf(why, sizeof why, "result %d: %s", i, sb_str(&sb));
-        sb_free(&sb);
+        const char *differ = dense_differ(here, host[i].u.tensor, type);
         tensor_unref(here);
-        if (!near) return why;
+        if (!differ) continue;
+        snprintf(why, sizeof why, "result %d: %s", i, differ);
+        return why;
     }
     return NULL;
-}
-
-static ctsc_status dense_call(const op *o, int n, const value *args, value *results, diag *d) {
-    runtime *rt = calloc(1, sizeof *rt);
-    runtime_init(rt);
-    op_ctx cx = {.diag = d, .op = o, .rt = rt};
-    ctsc_status st = op_call(&cx, o->key, n, args, results);
-    free(rt);
-    return st;
 }
 
 /* 0: the row agrees with the host. */
@@ -60,15 +43,14 @@ static int dense_run(const dense_row *row, const char *type) {
     diag d = {0};
     strbuf text = STRBUF_INIT;
     const op *o = op_find(row->op);
-    int n = 0, failed = 0;
+    int failed = 0;
     assert_non_null(o);
     dense_expand(row->args, type, &text);
-    const char *at = sb_str(&text);
-    for (opcase_space(&at); *at; opcase_space(&at)) args[n++] = opcase_value(&at);
-    if (dense_call(o, n, args, host, &d) == CTSC_OK) { /* not all of them take half */
+    int n = opcase_values(sb_str(&text), args);
+    if (dense_call(o, NULL, n, args, host, &d) == CTSC_OK) { /* not all of them take half */
         const char *why = NULL;
-        if (through_host_move(&d, n, args, 1, there) != CTSC_OK || dense_call(o, n, there, device, &d) != CTSC_OK) why = diag_message(&d);
-        else why = dense_compare(o, host, device, dense_tolerance(type));
+        if (through_host_move(&d, n, args, 1, there) != CTSC_OK || dense_call(o, NULL, n, there, device, &d) != CTSC_OK) why = diag_message(&d);
+        else why = dense_compare(o, host, device, type);
         if (why) {
             print_error("%s %s (%s): %s\n", row->op, row->args, type, why);
             failed = 1;
@@ -81,22 +63,6 @@ static int dense_run(const dense_row *row, const char *type) {
     sb_free(&text);
     diag_clear(&d);
     return failed;
-}
-
-/* ---- the simulated libraries -------------------------------------------------------------------------------- */
-
-/* How often one of them did something (tests/cuda/sim/library.h); kernels of ctsc's own that were launched. */
-static inline long long sim_count_of(const char *what) {
-    void *library = dlopen(sim_file(), RTLD_NOW | RTLD_LOCAL);
-    long long (*ask)(const char *) = library ? (long long (*)(const char *))dlsym(library, "sim_counted") : NULL;
-    CHILD_CHECK(ask != NULL);
-    return ask(what);
-}
-
-static inline int64_t sim_launches(void) {
-    cuda *c;
-    CHILD_CHECK(cuda_open(NULL, 0, &c) == CTSC_OK);
-    return cuda_get_program_stats(c).launches;
 }
 
 #endif

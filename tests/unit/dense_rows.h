@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dense_rows.h - operators with their arguments as text, and whether results agree, for tests of what devices compute.
+ * dense_rows.h - operators with their arguments as text, their calls, and whether results agree, for tests of what devices compute.
  *
  * Arguments are in the words of opcase.h with one more: a tensor with `?` in place of elements is filled with numbers of a fixed sequence, with `?n` with
  * integers from 0 to n - 1.
@@ -90,6 +90,33 @@ static bool dense_near(const tensor *a, const tensor *b, double tolerance) {
     tensor_unref(fa);
     tensor_unref(fb);
     return near;
+}
+
+/* NULL: as near as the type allows; else what they are, until the next call. */
+static const char *dense_differ(const tensor *got, const tensor *want, const char *type) {
+    static char why[400];
+    strbuf sb = STRBUF_INIT;
+    if (dense_near(got, want, dense_tolerance(type))) return NULL;
+    opcase_print_tensor(got, &sb);
+    sb_puts(&sb, " not ");
+    opcase_print_tensor(want, &sb);
+    snprintf(why, sizeof why, "%s", sb_str(&sb));
+    sb_free(&sb);
+    return why;
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------- */
+
+/* fn: instead of the function that the arguments would get, or NULL. */
+static ctsc_status dense_call(const op *o, op_fn fn, int n, const value *args, value *results, diag *d) {
+    value full[OPCASE_MAX_ARGS];
+    runtime *rt = calloc(1, sizeof *rt);
+    runtime_init(rt);
+    op_ctx cx = {.diag = d, .op = o, .rt = rt};
+    for (int i = 0; i < o->schema->nargs; i++) full[i] = i < n ? args[i] : o->schema->args[i].default_value;
+    ctsc_status st = fn ? fn(&cx, full, results) : op_call(&cx, o->key, n, args, results);
+    free(rt);
+    return st;
 }
 
 #endif

@@ -207,6 +207,13 @@ static void opcase_print(value v, strbuf *sb) {
     }
 }
 
+/* All values of a text; their number. */
+static int opcase_values(const char *text, value *out) {
+    int n = 0;
+    for (opcase_space(&text); *text; opcase_space(&text)) out[n++] = opcase_value(&text);
+    return n;
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 enum { OPCASE_MAX_ARGS = 24, OPCASE_MAX_RESULTS = 8 };
@@ -219,9 +226,7 @@ static ctsc_status opcase_once(const opcase *c, counting *count, long fail_at, s
     runtime *rt = calloc(1, sizeof *rt);
     const op *o = op_find(c->op);
     if (!o || !o->fn) fail_msg("%s is not implemented", c->op);
-    int n = 0;
-    const char *at = c->args;
-    for (opcase_space(&at); *at; opcase_space(&at)) args[n++] = opcase_value(&at);
+    int n = opcase_values(c->args, args);
     runtime_init(rt);
     op_ctx cx = {.diag = &d, .op = o, .rt = rt};
     count->requests = 0;

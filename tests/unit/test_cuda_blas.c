@@ -3,7 +3,7 @@
  * test_cuda_blas.c - products by cuBLASLt (src/runtime/cuda/blas.c) on a simulated one (tests/cuda/sim/blas.c), which checks how it is called.
  * What blas_abi.h says of its interface is compared with NVIDIA's header where the compiler finds that.
  */
-#include "cuda_rows.h"
+#include "cuda_libraries.h"
 
 #include "ctsc.h"
 #include "runtime/cuda/blas_abi.h"
@@ -87,67 +87,15 @@ static const dense_row rows[] = {
     {"aten::scaled_dot_product_attention", "f64[2,3,5,8]? f64[2,3,7,8]? f64[2,3,7,6]?"},
 };
 
-static void child_rows(void) {
-    static const char *const types[] = {"f32", "f16", "bf16", "f64"};
-    int failed = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        for (size_t k = 0; k < sizeof types / sizeof *types; k++) failed += dense_run(&rows[i], types[k]);
-    CHILD_CHECK(failed == 0);
-}
-
-static void child_agrees(void) {
-    child_rows();
-    CHILD_CHECK(sim_count_of("cublasLtMatmul") > (long long)(sizeof rows / sizeof *rows));
-}
-
-static void agrees_with_host(void **state) {
-    (void)state;
-    in_child(child_agrees);
-}
-
-/* Each call finds another layout of memory to be wrong about: nothing but the driver's own allocations, and the device far behind the host. */
-static void child_strict(void) {
-    setenv("CTSC_CUDA_MEMORY_CACHE", "0", 1);
-    setenv("CTSC_SIM_LAZY", "1", 1);
-    child_rows();
-}
-
-static void agrees_when_watched(void **state) {
-    (void)state;
-    in_child(child_strict);
-}
-
-static void child_refused(void) {
-    setenv("CTSC_SIM_REFUSE", "1", 1);
-    child_rows();
-    CHILD_CHECK(sim_count_of("cublasLtMatmul") == 0 && sim_count_of("cublasLtMatmulAlgoGetHeuristic") > 0);
-}
-
-static void what_is_refused_is_done_otherwise(void **state) {
-    (void)state;
-    in_child(child_refused);
-}
-
 /* ---- what is asked of it ------------------------------------------------------------------------------------- */
 
-/* Products, questions and kernels of ctsc's own that a row takes. */
-static void child_takes(const char *args, int products, int questions, int kernels) {
-    const dense_row row = {"ctsc::linear_epilogue", args};
-    long long p = sim_count_of("cublasLtMatmul"), q = sim_count_of("cublasLtMatmulAlgoGetHeuristic");
-    int64_t k = sim_launches();
-    CHILD_CHECK(dense_run(&row, "f32") == 0);
-    p = sim_count_of("cublasLtMatmul") - p, q = sim_count_of("cublasLtMatmulAlgoGetHeuristic") - q, k = sim_launches() - k;
-    if (p != products || q != questions || k != kernels) fprintf(stderr, "%s: %lld products, %lld questions, %lld kernels\n", args, p, q, (long long)k);
-    CHILD_CHECK(p == products && q == questions && k == kernels);
-}
-
 static void child_asks(void) {
-    child_takes("f32[3,8]? f32[5,8]? f32[5]? None 'relu'", 1, 1, 0);
-    child_takes("f32[3,8]? f32[5,8]? f32[5]? None 'relu'", 1, 0, 0); /* known */
-    child_takes("f32[4,8]? f32[5,8]? f32[5]? None 'relu'", 1, 1, 0); /* another size */
-    child_takes("f32[3,8]? f32[5,8]? f32[5]? f32[3,5]? 'gelu_tanh'", 1, 1, 0);
-    child_takes("f32[3,8]? f32[5,8]? f32[5]? None 'gelu'", 1, 1, 1); /* by erf: a kernel over the product */
-    child_takes("f32[3,8]? f32[5,8]? f32[5]? None 'gelu'", 1, 0, 1);
+    library_takes("f32[3,8]? f32[5,8]? f32[5]? None 'relu'", 1, 1, 0);
+    library_takes("f32[3,8]? f32[5,8]? f32[5]? None 'relu'", 1, 0, 0); /* known */
+    library_takes("f32[4,8]? f32[5,8]? f32[5]? None 'relu'", 1, 1, 0); /* another size */
+    library_takes("f32[3,8]? f32[5,8]? f32[5]? f32[3,5]? 'gelu_tanh'", 1, 1, 0);
+    library_takes("f32[3,8]? f32[5,8]? f32[5]? None 'gelu'", 1, 1, 1); /* by erf: a kernel over the product */
+    library_takes("f32[3,8]? f32[5,8]? f32[5]? None 'gelu'", 1, 0, 1);
 }
 
 /* Elements 1 to 5 of a vector on the device: an answer for a bias that is aligned better does not do. */
@@ -156,14 +104,13 @@ static void child_asks_for_alignment(void) {
     diag d = {0};
     strbuf text = STRBUF_INIT;
     dense_expand("f32[3,8]? f32[5,8]? f32[6]? None 'relu'", "f32", &text);
-    const char *at = sb_str(&text);
-    for (int i = 0; i < 5; i++, opcase_space(&at)) args[i] = opcase_value(&at);
+    CHILD_CHECK(opcase_values(sb_str(&text), args) == 5);
     CHILD_CHECK(through_host_move(&d, 5, args, 1, there) == CTSC_OK);
     tensor *whole = there[2].u.tensor;
     for (int first = 0; first < 2; first++) {
         CHILD_CHECK(tensor_slice(&d, whole, 0, first, first + 5, 1, &there[2].u.tensor) == CTSC_OK);
-        CHILD_CHECK(dense_call(op_find("ctsc::linear_epilogue"), 5, there, &result, &d) == CTSC_OK);
-        CHILD_CHECK(sim_count_of("cublasLtMatmulAlgoGetHeuristic") == first + 1);
+        CHILD_CHECK(dense_call(op_find("ctsc::linear_epilogue"), NULL, 5, there, &result, &d) == CTSC_OK);
+        CHILD_CHECK(library_count("cublasLtMatmulAlgoGetHeuristic") == first + 1);
         value_set(&result, value_none());
         tensor_unref(there[2].u.tensor);
     }
@@ -193,9 +140,9 @@ static void child_program(void) {
     for (int i = 0; i < 16; i++) ((float *)ctsc_tensor_data(x))[i] = (float)(i % 5) - 2;
     CHILD_CHECK(ctsc_module_run(m, "forward", 1, &x, NULL, &out[0], e) == CTSC_OK);
     CHILD_CHECK(ctsc_module_set_opt(m, 2, e) == CTSC_OK && ctsc_module_to(m, "cuda", e) == CTSC_OK && ctsc_value_to(x, "cuda", &there, e) == CTSC_OK);
-    int64_t before = sim_launches();
+    int64_t before = library_launches();
     CHILD_CHECK(ctsc_module_run(m, "forward", 1, &there, NULL, &out[1], e) == CTSC_OK);
-    CHILD_CHECK(sim_count_of("cublasLtMatmul") == 1 && sim_launches() == before);
+    CHILD_CHECK(library_count("cublasLtMatmul") == 1 && library_launches() == before);
     char *why = NULL;
     CHILD_CHECK(ctsc_value_close(out[1], out[0], 1e-6, 1e-6, &why));
     for (int i = 0; i < 2; i++) ctsc_value_free(out[i]);
@@ -211,10 +158,15 @@ static void programs_have_epilogues(void **state) {
 }
 
 int main(void) {
-    sim_use();
-    setenv("CTSC_CUBLASLT", sim_file(), 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_host), cmocka_unit_test(agrees_when_watched),
-                                       cmocka_unit_test(what_is_refused_is_done_otherwise), cmocka_unit_test(asks_once),
-                                       cmocka_unit_test(programs_have_epilogues)};
+    static const library_test blas = {.variable = "CTSC_CUBLASLT",
+                                      .rows = rows,
+                                      .nrows = sizeof rows / sizeof *rows,
+                                      .least = sizeof rows / sizeof *rows + 1,
+                                      .work = "cublasLtMatmul",
+                                      .plans = "cublasLtMatmulAlgoGetHeuristic",
+                                      .questions = "cublasLtMatmulAlgoGetHeuristic",
+                                      .op = "ctsc::linear_epilogue"};
+    const struct CMUnitTest tests[] = {LIBRARY_TESTS, cmocka_unit_test(asks_once), cmocka_unit_test(programs_have_epilogues)};
+    library_use(&blas);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,44 +90,27 @@ static const char *const composed[] = {
 #undef COMPOSED
 };
 
-static ctsc_status composed_call(const op *o, op_fn fn, int n, const value *args, value *results, diag *d) {
-    value full[OPCASE_MAX_ARGS];
-    runtime *rt = calloc(1, sizeof *rt);
-    runtime_init(rt);
-    op_ctx cx = {.diag = d, .op = o, .rt = rt};
-    for (int i = 0; i < o->schema->nargs; i++) full[i] = i < n ? args[i] : o->schema->args[i].default_value;
-    ctsc_status st = fn(&cx, full, results);
-    free(rt);
-    return st;
-}
-
 static int composed_run(const dense_row *row, const char *type) {
     value args[OPCASE_MAX_ARGS], host[OPCASE_MAX_RESULTS] = {value_none()}, body[OPCASE_MAX_RESULTS] = {value_none()};
     diag d = {0};
     strbuf text = STRBUF_INIT;
     const op *o = op_find(row->op);
-    int n = 0, failed = 0;
+    int failed = 0;
     assert_non_null(o);
     dense_expand(row->args, type, &text);
-    const char *at = sb_str(&text);
-    for (opcase_space(&at); *at; opcase_space(&at)) args[n++] = opcase_value(&at);
+    int n = opcase_values(sb_str(&text), args);
     /* Statistics are written, so the host's function, which comes last, sees others. */
-    ctsc_status st = composed_call(o, op_composite, n, args, body, &d);
+    ctsc_status st = dense_call(o, op_composite, n, args, body, &d);
     if (st == CTSC_OK && strstr(row->op, "_norm")) {
         for (int i = 0; i < n; i++) value_unref(args[i]);
-        at = sb_str(&text), n = 0;
-        for (opcase_space(&at); *at; opcase_space(&at)) args[n++] = opcase_value(&at);
+        opcase_values(sb_str(&text), args);
     }
-    if (st == CTSC_OK) st = composed_call(o, o->fn, n, args, host, &d);
+    if (st == CTSC_OK) st = dense_call(o, NULL, n, args, host, &d);
     if (st != CTSC_OK && !strcmp(type, "f32")) print_error("%s %s: %s\n", row->op, row->args, diag_message(&d)), failed = 1;
     for (int i = 0; st == CTSC_OK && i < o->schema->nreturns; i++) {
-        strbuf sb = STRBUF_INIT;
-        if (dense_near(body[i].u.tensor, host[i].u.tensor, dense_tolerance(type))) continue;
-        opcase_print_tensor(body[i].u.tensor, &sb);
-        sb_puts(&sb, " not ");
-        opcase_print_tensor(host[i].u.tensor, &sb);
-        print_error("%s %s (%s): result %d: %s\n", row->op, row->args, type, i, sb_str(&sb));
-        sb_free(&sb);
+        const char *differ = dense_differ(body[i].u.tensor, host[i].u.tensor, type);
+        if (!differ) continue;
+        print_error("%s %s (%s): result %d: %s\n", row->op, row->args, type, i, differ);
         failed = 1;
     }
     for (int i = 0; i < OPCASE_MAX_RESULTS; i++) value_unref(host[i]), value_unref(body[i]);

@@ -295,12 +295,10 @@ static void faults(void **state) {
         diag d = {0};
         strbuf text = STRBUF_INIT;
         tensor *here;
-        int n = 0;
         dense_expand(bad[i].row.args, "f32", &text);
-        const char *at = sb_str(&text);
-        for (opcase_space(&at); *at; opcase_space(&at)) args[n++] = opcase_value(&at);
+        int n = opcase_values(sb_str(&text), args);
         assert_int_equal(through_host_move(&d, n, args, 1, there), CTSC_OK);
-        if (dense_call(op_find(bad[i].row.op), n, there, results, &d) != CTSC_OK) fail_msg("%s: %s", bad[i].row.op, diag_message(&d));
+        if (dense_call(op_find(bad[i].row.op), NULL, n, there, results, &d) != CTSC_OK) fail_msg("%s: %s", bad[i].row.op, diag_message(&d));
         assert_int_equal(tensor_to_device(&d, results[0].u.tensor, DEVICE_HOST, &here), CTSC_FAILED);
         assert_string_equal(diag_message(&d), bad[i].says);
         diag_clear(&d);

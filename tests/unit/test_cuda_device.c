@@ -2,6 +2,8 @@
 /* test_cuda_device.c - src/cuda on the simulated device (tests/cuda/sim): memory, copies, programs, launches, and each way they can fail. */
 #include "cuda_support.h"
 
+#include "cuda/library.h"
+
 #include <sys/stat.h>
 
 static cuda *open_device(void) {
@@ -52,6 +54,23 @@ static void child_not_a_driver(void) {
     diag_clear(&d);
 }
 
+/* A toolkit whose folder the loader does not know. */
+static void child_toolkit(void) {
+    char root[] = "/tmp/ctsc-toolkit-XXXXXX", folder[64], file[96];
+    CHILD_CHECK(mkdtemp(root) != NULL);
+    snprintf(folder, sizeof folder, "%s/lib64", root);
+    snprintf(file, sizeof file, "%s/libnone.so", folder);
+    CHILD_CHECK(mkdir(folder, 0700) == 0 && symlink(sim_file(), file) == 0);
+    setenv("CUDA_PATH", root, 1);
+    static const char *const names[] = {"libctsc-none.so", NULL};
+    static const cuda_symbol symbols[] = {{"cuInit", 0}};
+    static void *table;
+    cuda_library l = {.variable = "CTSC_NONE", .names = names, .toolkit_file = "libnone.so", .symbols = symbols, .count = 1, .table = &table};
+    bool opened = cuda_library_open(&l);
+    CHILD_CHECK(unlink(file) == 0 && rmdir(folder) == 0 && rmdir(root) == 0);
+    CHILD_CHECK(opened && table);
+}
+
 static void child_no_device(void) {
     diag d = {0};
     sim_use();
@@ -93,6 +112,7 @@ static void devices(void **state) {
     (void)state;
     in_child(child_missing);
     in_child(child_not_a_driver);
+    in_child(child_toolkit);
     in_child(child_no_device);
     in_child(child_devices);
     in_child(child_forked);

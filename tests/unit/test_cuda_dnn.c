@@ -3,7 +3,7 @@
  * test_cuda_dnn.c - convolutions by cuDNN (src/runtime/cuda/dnn.c) on a simulated one (tests/cuda/sim/dnn.c), which checks how it is called.
  * What dnn_abi.h says of its interface is compared with NVIDIA's header where the compiler finds that.
  */
-#include "cuda_rows.h"
+#include "cuda_libraries.h"
 
 #include "runtime/cuda/dnn_abi.h"
 
@@ -74,65 +74,14 @@ static const dense_row rows[] = {
     {"ctsc::conv_epilogue", "f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'gelu'"},
 };
 
-static void child_rows(void) {
-    static const char *const types[] = {"f32", "f16", "bf16", "f64"};
-    int failed = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        for (size_t k = 0; k < sizeof types / sizeof *types; k++) failed += dense_run(&rows[i], types[k]);
-    CHILD_CHECK(failed == 0);
-}
-
-static void child_agrees(void) {
-    child_rows();
-    CHILD_CHECK(sim_count_of("cudnnBackendExecute") >= (long long)(sizeof rows / sizeof *rows) * 4);
-}
-
-static void agrees_with_host(void **state) {
-    (void)state;
-    in_child(child_agrees);
-}
-
-static void child_strict(void) {
-    setenv("CTSC_CUDA_MEMORY_CACHE", "0", 1);
-    setenv("CTSC_SIM_LAZY", "1", 1);
-    child_rows();
-}
-
-static void agrees_when_watched(void **state) {
-    (void)state;
-    in_child(child_strict);
-}
-
-static void child_refused(void) {
-    setenv("CTSC_SIM_REFUSE", "1", 1);
-    child_rows();
-    CHILD_CHECK(sim_count_of("cudnnBackendExecute") == 0 && sim_count_of("cudnn questions") > 0);
-}
-
-static void what_is_refused_is_done_otherwise(void **state) {
-    (void)state;
-    in_child(child_refused);
-}
-
 /* ---- what is asked of it ------------------------------------------------------------------------------------- */
 
-/* Convolutions, plans, and kernels of ctsc's own that a row takes. */
-static void child_takes(const char *args, int convolutions, int plans, int kernels) {
-    const dense_row row = {"ctsc::conv_epilogue", args};
-    long long c = sim_count_of("cudnnBackendExecute"), p = sim_count_of("cudnn plans");
-    int64_t k = sim_launches();
-    CHILD_CHECK(dense_run(&row, "f32") == 0);
-    c = sim_count_of("cudnnBackendExecute") - c, p = sim_count_of("cudnn plans") - p, k = sim_launches() - k;
-    if (c != convolutions || p != plans || k != kernels) fprintf(stderr, "%s: %lld convolutions, %lld plans, %lld kernels\n", args, c, p, (long long)k);
-    CHILD_CHECK(c == convolutions && p == plans && k == kernels);
-}
-
 static void child_asks(void) {
-    child_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'relu'", 1, 1, 0);
-    child_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'relu'", 1, 0, 0); /* known */
-    child_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 None 'gelu'", 1, 1, 1);        /* refused: a kernel over the result */
-    child_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 None 'gelu_tanh'", 1, 0, 1);   /* the same convolution */
-    child_takes("f32[2,4,9,8]? f32[4,1,3,3]? f32[4]? [1 1] [1 1] [1 1] 4 None 'relu'", 0, 0, 1);        /* depthwise */
+    library_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'relu'", 1, 1, 0);
+    library_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 f32[2,5,9,8]? 'relu'", 1, 0, 0); /* known */
+    library_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 None 'gelu'", 1, 1, 1);        /* refused: a kernel over the result */
+    library_takes("f32[2,3,9,8]? f32[5,3,3,3]? f32[5]? [1 1] [1 1] [1 1] 1 None 'gelu_tanh'", 1, 0, 1);   /* the same convolution */
+    library_takes("f32[2,4,9,8]? f32[4,1,3,3]? f32[4]? [1 1] [1 1] [1 1] 4 None 'relu'", 0, 0, 1);        /* depthwise */
 }
 
 static void asks_once(void **state) {
@@ -141,9 +90,15 @@ static void asks_once(void **state) {
 }
 
 int main(void) {
-    sim_use();
-    setenv("CTSC_CUDNN", sim_file(), 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_host), cmocka_unit_test(agrees_when_watched),
-                                       cmocka_unit_test(what_is_refused_is_done_otherwise), cmocka_unit_test(asks_once)};
+    static const library_test dnn = {.variable = "CTSC_CUDNN",
+                                     .rows = rows,
+                                     .nrows = sizeof rows / sizeof *rows,
+                                     .least = sizeof rows / sizeof *rows * 4,
+                                     .work = "cudnnBackendExecute",
+                                     .plans = "cudnn plans",
+                                     .questions = "cudnn questions",
+                                     .op = "ctsc::conv_epilogue"};
+    const struct CMUnitTest tests[] = {LIBRARY_TESTS, cmocka_unit_test(asks_once)};
+    library_use(&dnn);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,6 @@
 
 DENSE_FILE(attention)
 
-enum { ATTENTION_ROWS = 16, ATTENTION_WARPS = 4, ATTENTION_WIDTH = 128 }; /* as in attention.cu */
 enum { ATTENTION_MANY_ROWS = 64, ATTENTION_MOST_SCORES = 1 << 28 };
 
 /* The steps of t's batch dims as they broadcast to nb. */

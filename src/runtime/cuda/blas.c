@@ -10,45 +10,46 @@
  * Our columns are cuBLASLt's rows, so its bias, one number per row, is ours. A tensor that is added is its matrix C, in the place of what beta adds, relu
  * and gelu are its epilogues. Its gelu is the one by tanh: gelu by erf is left to the caller.
  *
- * CTSC_CUBLASLT in the environment names another file to open; where it cannot be opened there is no cuBLASLt.
+ * cuda/library.h looks for it (CTSC_CUBLASLT names another file to open); where it cannot be opened there is no cuBLASLt.
  * The names and numbers of its interface are in blas_abi.h, because its header may not be there at build time.
  * Tests: tests/unit/test_cuda_blas.c, on a simulated cuBLASLt (tests/cuda/sim/blas.c)
  */
 #include "runtime/cuda/dense.h"
 
+#include "cuda/library.h"
 #include "cuda/notes.h"
 #include "runtime/cuda/blas_abi.h"
 #include "runtime/cuda/plans.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the library ---------------------------------------------------------------------------------------------------- */
 
-static struct blas_library {
+static struct blas_functions {
 #define BLAS_MEMBER(name, args) int(*name) args;
     BLAS_FUNCTIONS(BLAS_MEMBER)
 #undef BLAS_MEMBER
 } blas;
 
-static bool blas_found;
+static const cuda_symbol blas_symbols[] = {
+#define BLAS_SYMBOL(name, args) {"cublasLt" #name, offsetof(struct blas_functions, name)},
+    BLAS_FUNCTIONS(BLAS_SYMBOL)
+#undef BLAS_SYMBOL
+};
+static const char *const blas_names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", NULL};
 
-static bool blas_bind(void *library) {
-    bool all = true;
-#define BLAS_BIND(name, args) all &= (*(void **)&blas.name = dlsym(library, "cublasLt" #name)) != NULL;
-    BLAS_FUNCTIONS(BLAS_BIND)
-#undef BLAS_BIND
-    return all;
-}
+static cuda_library blas_library = {
+    .variable = "CTSC_CUBLASLT",
+    .names = blas_names,
+    .toolkit_file = "libcublasLt.so",
+    .symbols = blas_symbols,
+    .count = sizeof blas_symbols / sizeof *blas_symbols,
+    .table = &blas,
+};
 
-static void blas_open(void) {
-    static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "/usr/local/cuda/lib64/libcublasLt.so"};
-    const char *given = getenv("CTSC_CUBLASLT");
-    void *library = given ? dlopen(given, RTLD_NOW | RTLD_LOCAL) : NULL;
-    for (size_t i = 0; !given && !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    blas_found = library && blas_bind(library);
+const char *blas_file(void) {
+    return cuda_library_open(&blas_library) ? blas_library.file : "";
 }
 
 /* ---- devices ----------------------------------------------------------------------------------------------------------- */
@@ -75,14 +76,15 @@ static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* NULL: there is none, or it has failed, for which see *status. */
 static blas_device *blas_device_of(diag *d, cuda *c, ctsc_status *status) {
-    if (!blas_found || cuda_index(c) >= BLAS_DEVICES) return NULL;
+    if (cuda_index(c) >= BLAS_DEVICES) return NULL;
     blas_device *dev = &blas_devices[cuda_index(c)];
     if (!dev->opened) {
-        *status = cuda_notes_refuse(d, "the first product of matrices"); /* the workspace stays */
+        bool found = cuda_library_open(&blas_library);
+        if (found) *status = cuda_notes_refuse(d, "the first product of matrices"); /* the workspace stays */
         if (*status != CTSC_OK) return NULL;
         dev->opened = true;
         dev->workspace_bytes = (size_t)(cuda_get_properties(c)->major >= 9 ? 32 : 8) << 20;
-        dev->works = cuda_enter(c, d) == CTSC_OK && blas.Create(&dev->handle) == 0;
+        dev->works = found && cuda_enter(c, d) == CTSC_OK && blas.Create(&dev->handle) == 0;
         if (dev->works && cuda_alloc(c, NULL, dev->workspace_bytes, &dev->workspace) != CTSC_OK) dev->workspace_bytes = 0;
     }
     return dev->works ? dev : NULL;
@@ -279,13 +281,11 @@ static bool blas_batches(diag *d, cuda *c, blas_device *dev, blas_kind *k, const
 }
 
 bool blas_gemm(diag *d, cuda *c, dtype dt, const dense_gemm *g, ctsc_status *status) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     blas_kind k;
     memset(&k, 0, sizeof k);
     k.m = g->m, k.n = g->n, k.k = g->k, k.ldc = g->ldc, k.dt = (int32_t)dt, k.epilogue = blas_epilogue(&g->epilogue);
     if (g->k == 0 || blas_type(dt) < 0 || k.epilogue < 0 || (g->epilogue.other && g->beta != 0)) return false;
     if (!blas_side(g->m, g->k, g->a_rs, g->a_cs, &k.trans_a, &k.lda) || !blas_side(g->k, g->n, g->b_rs, g->b_cs, &k.trans_b, &k.ldb)) return false;
-    pthread_once(&once, blas_open);
     pthread_mutex_lock(&blas_lock);
     *status = CTSC_OK;
     blas_device *dev = blas_device_of(d, c, status);

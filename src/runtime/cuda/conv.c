@@ -11,8 +11,6 @@
 
 DENSE_FILE(conv)
 
-enum { CONV_TILE = 64, CONV_THREADS = 256 }; /* as in conv.cu */
-
 static bool conv_is_product(const conv_shape *s) {
     bool plain = s->kernel_size == 1;
     for (int i = 0; i < CONV_DIMS; i++) plain &= s->stride[i] == 1 && s->pad[i] == 0 && s->in[i] == s->out[i];

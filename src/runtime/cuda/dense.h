@@ -76,6 +76,9 @@ ctsc_status dense_gemm_batch(diag *d, const tensor *a, const tensor *b, int nb, 
                              tensor *out, const dense_epilogue *e);
 /* The stride of t along dim i of nb batch dims that it broadcasts to; its last two dims are a matrix. */
 int64_t dense_batch_step(const tensor *t, int nb, int i);
+/* The files of cuBLASLt and cuDNN, which are opened for it; "": there is none. */
+const char *blas_file(void);
+const char *dnn_file(void);
 /* By cuBLASLt. False: not done, because the library is not there or has no way for this. */
 bool blas_gemm(diag *d, cuda *c, dtype dt, const dense_gemm *g, ctsc_status *status);
 

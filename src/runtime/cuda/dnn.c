@@ -10,43 +10,44 @@
  * Plans are kept by kind of problem (sizes, types, alignment, epilogue), and so is that there is none; the workspace of a call is the allocator's.
  *
  * What is between the descriptors of a plan belongs to cuDNN: they are kept until the plan goes. Depthwise and transposed convolutions, and all that
- * cuDNN refuses, are kernels/conv.cu's. CTSC_CUDNN in the environment names another file to open.
+ * cuDNN refuses, are kernels/conv.cu's. cuda/library.h looks for it; CTSC_CUDNN in the environment names another file to open.
  * Tests: tests/unit/test_cuda_dnn.c, on a simulated cuDNN (tests/cuda/sim/dnn.c)
  */
 #include "runtime/cuda/dense.h"
 
+#include "cuda/library.h"
 #include "cuda/notes.h"
 #include "runtime/cuda/dnn_abi.h"
 #include "runtime/cuda/plans.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
-#include <stdlib.h>
 
 /* ---- the library ------------------------------------------------------------------------------------------------- */
 
-static struct dnn_library {
+static struct dnn_functions {
 #define DNN_MEMBER(name, args) int(*name) args;
     DNN_FUNCTIONS(DNN_MEMBER)
 #undef DNN_MEMBER
 } dnn;
 
-static bool dnn_found;
+static const cuda_symbol dnn_symbols[] = {
+#define DNN_SYMBOL(name, args) {"cudnn" #name, offsetof(struct dnn_functions, name)},
+    DNN_FUNCTIONS(DNN_SYMBOL)
+#undef DNN_SYMBOL
+};
+static const char *const dnn_names[] = {"libcudnn.so.9", NULL};
 
-static bool dnn_bind(void *library) {
-    bool all = true;
-#define DNN_BIND(name, args) all &= (*(void **)&dnn.name = dlsym(library, "cudnn" #name)) != NULL;
-    DNN_FUNCTIONS(DNN_BIND)
-#undef DNN_BIND
-    return all;
-}
+static cuda_library dnn_library = {
+    .variable = "CTSC_CUDNN",
+    .names = dnn_names,
+    .toolkit_file = "libcudnn.so.9",
+    .symbols = dnn_symbols,
+    .count = sizeof dnn_symbols / sizeof *dnn_symbols,
+    .table = &dnn,
+};
 
-static void dnn_open(void) {
-    static const char *const names[] = {"libcudnn.so.9", "/usr/local/cuda/lib64/libcudnn.so.9"};
-    const char *given = getenv("CTSC_CUDNN");
-    void *library = given ? dlopen(given, RTLD_NOW | RTLD_LOCAL) : NULL;
-    for (size_t i = 0; !given && !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    dnn_found = library && dnn_bind(library);
+const char *dnn_file(void) {
+    return cuda_library_open(&dnn_library) ? dnn_library.file : "";
 }
 
 /* ---- devices ------------------------------------------------------------------------------------------------------- */
@@ -65,11 +66,11 @@ static dnn_device dnn_devices[DNN_DEVICES]; /* live as long as the process; dnn_
 static pthread_mutex_t dnn_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static dnn_device *dnn_device_of(diag *d, cuda *c) {
-    if (!dnn_found || cuda_index(c) >= DNN_DEVICES) return NULL;
+    if (cuda_index(c) >= DNN_DEVICES) return NULL;
     dnn_device *dev = &dnn_devices[cuda_index(c)];
     if (!dev->opened) {
         dev->opened = true;
-        dev->works = cuda_enter(c, d) == CTSC_OK && dnn.Create(&dev->handle) == DNN_SUCCESS;
+        dev->works = cuda_library_open(&dnn_library) && cuda_enter(c, d) == CTSC_OK && dnn.Create(&dev->handle) == DNN_SUCCESS;
     }
     return dev->works ? dev : NULL;
 }
@@ -364,9 +365,7 @@ static bool dnn_execute(diag *d, cuda *c, dnn_device *dev, const dnn_plan *p, co
 }
 
 bool dnn_conv(diag *d, cuda *c, dtype dt, const dense_conv *conv, ctsc_status *status) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (!dtype_is_float(dt) || conv->ci == 0 || conv->in_size == 0) return false;
-    pthread_once(&once, dnn_open);
     pthread_mutex_lock(&dnn_lock);
     dnn_device *dev = dnn_device_of(d, c);
     bool done = false;

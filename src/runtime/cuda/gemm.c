@@ -9,8 +9,6 @@
 
 DENSE_FILE(gemm)
 
-enum { GEMM_TILE = 64, GEMM_THREADS = 256 }; /* as in gemm.cu */
-
 static int64_t gemm_tiles(int64_t n) {
     return (n + GEMM_TILE - 1) / GEMM_TILE;
 }

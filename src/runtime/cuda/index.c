@@ -11,8 +11,6 @@ DENSE_FILE(combine)
 DENSE_FILE(places)
 DENSE_FILE(bags)
 
-enum { FLAGS_CHUNK = 2048, FLAGS_THREADS = 256 }; /* as in places.cu */
-
 static const char *index_defines(const tensor *t) {
     return dense_defines_of_size(dtype_size((dtype)t->dtype));
 }

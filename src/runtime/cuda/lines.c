@@ -16,7 +16,7 @@ ctsc_status dense_cell_run(diag *d, cuda *c, dtype dt, const dense_cell *p) {
 
 /* ---- running results ------------------------------------------------------------------------------------------------ */
 
-enum { SCAN_THREADS = 256, SCAN_SHORT = 64 }; /* the first as in scan.cu; lines no longer than the second are a thread's */
+enum { SCAN_SHORT = 64 }; /* lines no longer than that are a thread's */
 
 ctsc_status dense_scan_run(diag *d, const tensor *x, tensor *y, tensor *places, enum dense_scan_kind what, int dim) {
     dense_scan p = {.x = tensor_data(x), .y = tensor_data(y), .places = places ? tensor_data(places) : NULL, .n = x->ndim ? x->sizes[dim] : 1,
@@ -32,8 +32,6 @@ ctsc_status dense_scan_run(diag *d, const tensor *x, tensor *y, tensor *places, 
 }
 
 /* ---- sorting ------------------------------------------------------------------------------------------------------------ */
-
-enum { SORT_TILE = 1024, SORT_THREADS = 512 }; /* as in sort.cu */
 
 /* Keys and positions of all lines, twice: what is merged, and where to. */
 static ctsc_status sort_in(diag *d, cuda *c, const char *defines, dense_sort *p, char *memory) {

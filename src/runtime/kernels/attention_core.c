@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-enum { ATTENTION_ROWS = 64 };
+enum { ATTENTION_CORE_ROWS = 64 };
 
 typedef struct attention_job {
     const attention_call *call;
@@ -105,8 +105,8 @@ static gemm_matrix attention_at(const tensor *t, int64_t offset, size_t size) {
 static ctsc_status attention_item(const attention_job *job, diag *d, int64_t item, char *scratch) {
     const attention_call *c = job->call;
     size_t size = dtype_size(job->dt);
-    int64_t head = item / job->blocks, begin = item % job->blocks * ATTENTION_ROWS;
-    int64_t end = job->rows - begin < ATTENTION_ROWS ? job->rows : begin + ATTENTION_ROWS;
+    int64_t head = item / job->blocks, begin = item % job->blocks * ATTENTION_CORE_ROWS;
+    int64_t end = job->rows - begin < ATTENTION_CORE_ROWS ? job->rows : begin + ATTENTION_CORE_ROWS;
     gemm_matrix q = attention_at(c->q, job->q[head], size),
                 k = attention_at(c->k, job->k[head], size);
     gemm_matrix v = attention_at(c->v, job->v[head], size),
@@ -130,7 +130,7 @@ static ctsc_status attention_items(const attention_job *job, diag *d, int64_t be
     size_t n;
     char *scratch = NULL;
     if (!job->call->weights &&
-        (!size_mul(ATTENTION_ROWS * dtype_size(job->dt), (size_t)job->cols, &n) ||
+        (!size_mul(ATTENTION_CORE_ROWS * dtype_size(job->dt), (size_t)job->cols, &n) ||
          !(scratch = mem_alloc(n))))
         return diag_no_memory(d);
     ctsc_status st = CTSC_OK;
@@ -170,8 +170,8 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
                          .v = offsets + 2 * heads,
                          .out = offsets + 3 * heads,
                          .mask = offsets + 4 * heads};
-    job.blocks = (job.rows + ATTENTION_ROWS - 1) / ATTENTION_ROWS;
-    double cost = (double)(job.rows < ATTENTION_ROWS ? job.rows : ATTENTION_ROWS) *
+    job.blocks = (job.rows + ATTENTION_CORE_ROWS - 1) / ATTENTION_CORE_ROWS;
+    double cost = (double)(job.rows < ATTENTION_CORE_ROWS ? job.rows : ATTENTION_CORE_ROWS) *
                   (double)(job.cols + 1) * (double)(job.depth + job.width);
     pool_for(heads * job.blocks, (int64_t)(100000 / (cost + 1)) + 1, attention_piece, &job);
     mem_free(offsets);

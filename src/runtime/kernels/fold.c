@@ -258,17 +258,15 @@ out:
     return st;
 }
 
+static ctsc_status fold_check_pixels(op_ctx *cx, const char *name, const tensor *t, const char *factor_name, int64_t factor) {
+    if (t->ndim < 3) return nn_fail(cx, "%s expects input to have at least 3 dimensions, but got input with %d dimension(s)", name, t->ndim);
+    return factor > 0 ? CTSC_OK : nn_fail(cx, "%s expects a positive %s, but got %lld", name, factor_name, (long long)factor);
+}
+
 ctsc_status op_pixel_shuffle(op_ctx *cx, const value *args, value *results) {
     tensor *t = arg_tensor(&args[0]), *y = NULL;
     int64_t factor = arg_int(&args[1]), square;
-    if (t->ndim < 3)
-        return nn_fail(cx,
-                       "pixel_shuffle expects input to have at least 3 dimensions, but got input "
-                       "with %d dimension(s)",
-                       t->ndim);
-    if (factor <= 0)
-        return nn_fail(cx, "pixel_shuffle expects a positive upscale_factor, but got %lld",
-                       (long long)factor);
+    TRY(fold_check_pixels(cx, "pixel_shuffle", t, "upscale_factor", factor));
     const int64_t *s = t->sizes + t->ndim - 3;
     if (__builtin_mul_overflow(factor, factor, &square) || s[0] % square)
         return nn_fail(
@@ -289,14 +287,7 @@ ctsc_status op_pixel_shuffle(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_pixel_unshuffle(op_ctx *cx, const value *args, value *results) {
     tensor *t = arg_tensor(&args[0]), *y = NULL;
     int64_t factor = arg_int(&args[1]), channels;
-    if (t->ndim < 3)
-        return nn_fail(cx,
-                       "pixel_unshuffle expects input to have at least 3 dimensions, but got input "
-                       "with %d dimension(s)",
-                       t->ndim);
-    if (factor <= 0)
-        return nn_fail(cx, "pixel_unshuffle expects a positive downscale_factor, but got %lld",
-                       (long long)factor);
+    TRY(fold_check_pixels(cx, "pixel_unshuffle", t, "downscale_factor", factor));
     const int64_t *s = t->sizes + t->ndim - 3;
     if (s[1] % factor)
         return nn_fail(cx,

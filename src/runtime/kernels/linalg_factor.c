@@ -125,6 +125,15 @@ ctsc_status op_cholesky_inverse(op_ctx *cx, const value *args, value *results) {
     return linalg_finish(cx, args, 1, &r, results);
 }
 
+/* Do the matrices of A x = b fit? op: its name in PyTorch's words. */
+static ctsc_status factor_check_solve(diag *d, const tensor *a, const tensor *b, const char *op) {
+    long long m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], rows = b->sizes[b->ndim - 2], cols = b->sizes[b->ndim - 1];
+    if (m != n) return diag_fail(d, CTSC_FAILED, "A must be batches of square matrices, but they are %lld by %lld matrices", m, n);
+    if (rows == n) return CTSC_OK;
+    return diag_fail(d, CTSC_FAILED, "Incompatible matrix sizes for %s: each A matrix is %lld by %lld but each b matrix is %lld by %lld", op, n, n, rows,
+                     cols);
+}
+
 /* (self, input2, upper): solves A x = self, input2 the factor of A */
 ctsc_status op_cholesky_solve(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
@@ -134,17 +143,7 @@ ctsc_status op_cholesky_solve(op_ctx *cx, const value *args, value *results) {
         return diag_fail(d, CTSC_FAILED,
                          "%s should have at least 2 dimensions, but has %d dimensions instead",
                          x->ndim < 2 ? "b" : "u", x->ndim < 2 ? x->ndim : a->ndim);
-    long long m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], rows = x->sizes[x->ndim - 2];
-    if (m != n)
-        return diag_fail(d, CTSC_FAILED,
-                         "A must be batches of square matrices, but they are %lld by %lld matrices",
-                         m, n);
-    if (rows != n)
-        return diag_fail(
-            d, CTSC_FAILED,
-            "Incompatible matrix sizes for cholesky_solve: each A matrix is %lld by %lld but "
-            "each b matrix is %lld by %lld",
-            n, n, rows, (long long)x->sizes[x->ndim - 1]);
+    TRY(factor_check_solve(d, a, x, "cholesky_solve"));
     TRY(linalg_check_float(cx, x, NULL, "cholesky_solve_cpu"));
     TRY(linalg_check_same_dtype(d, a, x, "cholesky_solve"));
     TRY(linalg_broadcast(d, a, x, &wa, &wx));
@@ -612,17 +611,7 @@ ctsc_status op_triangular_solve(op_ctx *cx, const value *args, value *results) {
                 "has %d dimensions instead",
                 i ? "A" : "b", t->ndim);
     }
-    long long m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], rows = b->sizes[b->ndim - 2];
-    if (m != n)
-        return diag_fail(d, CTSC_FAILED,
-                         "A must be batches of square matrices, but they are %lld by %lld matrices",
-                         m, n);
-    if (rows != n)
-        return diag_fail(
-            d, CTSC_FAILED,
-            "Incompatible matrix sizes for triangular_solve: each A matrix is %lld by %lld "
-            "but each b matrix is %lld by %lld",
-            n, n, rows, (long long)b->sizes[b->ndim - 1]);
+    TRY(factor_check_solve(d, a, b, "triangular_solve"));
     TRY(linalg_check_float(cx, a, NULL, "triangular_solve_cpu"));
     TRY(triangular_solve(d, a, b, c, &r[0], &r[1]));
     return linalg_finish(cx, args, 2, r, results);

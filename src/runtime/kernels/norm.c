@@ -322,6 +322,21 @@ static void norm_release(int n, tensor **t) {
     for (int i = 0; i < n; i++) tensor_unref(t[i]);
 }
 
+/* Where st says that n results were made: the operator returns the first of them, for which the others are by the way. Takes all. */
+static ctsc_status norm_return_first(ctsc_status st, int n, tensor **out, value *results) {
+    norm_release(n - 1, out + 1);
+    if (st == CTSC_OK) return op_return_tensor(results, out[0]);
+    tensor_unref(out[0]);
+    return st;
+}
+
+/* The same where it returns all of them, or writes them to its out= arguments. */
+static ctsc_status norm_return_all(op_ctx *cx, const value *args, ctsc_status st, int n, tensor **out, value *results) {
+    if (st == CTSC_OK) return nn_finish_all(cx, args, n, out, results);
+    norm_release(n, out);
+    return st;
+}
+
 /* batch_norm of nothing: PyTorch multiplies and adds the first weight and bias, and asks no more of them. */
 static ctsc_status norm_batch_empty(op_ctx *cx, const value *args, value *results) {
     dtype dt = (dtype)arg_tensor(&args[0])->dtype;
@@ -336,18 +351,13 @@ ctsc_status op_batch_norm(op_ctx *cx, const value *args, value *results) {
     tensor *out[3] = {NULL};
     if (arg_tensor(&args[0])->numel == 0) return norm_batch_empty(cx, args, results);
     ctsc_status st = norm_batch_all(cx, args, out);
-    norm_release(2, out + 1);
-    if (st == CTSC_OK) return op_return_tensor(results, out[0]);
-    tensor_unref(out[0]);
-    return st;
+    return norm_return_first(st, 3, out, results);
 }
 
 ctsc_status op_native_batch_norm(op_ctx *cx, const value *args, value *results) {
     tensor *out[3] = {NULL};
     ctsc_status st = norm_batch_all(cx, args, out);
-    if (st == CTSC_OK) return nn_finish_all(cx, args, 3, out, results);
-    norm_release(3, out);
-    return st;
+    return norm_return_all(cx, args, st, 3, out, results);
 }
 
 ctsc_status op_batch_norm_impl_index(op_ctx *cx, const value *args, value *results) {
@@ -543,18 +553,13 @@ static ctsc_status norm_layer_all(op_ctx *cx, const value *args, tensor **out) {
 ctsc_status op_layer_norm(op_ctx *cx, const value *args, value *results) {
     tensor *out[3] = {NULL};
     ctsc_status st = norm_layer_all(cx, args, out);
-    norm_release(2, out + 1);
-    if (st == CTSC_OK) return op_return_tensor(results, out[0]);
-    tensor_unref(out[0]);
-    return st;
+    return norm_return_first(st, 3, out, results);
 }
 
 ctsc_status op_native_layer_norm(op_ctx *cx, const value *args, value *results) {
     tensor *out[3] = {NULL};
     ctsc_status st = norm_layer_all(cx, args, out);
-    if (st == CTSC_OK) return nn_finish_all(cx, args, 3, out, results);
-    norm_release(3, out);
-    return st;
+    return norm_return_all(cx, args, st, 3, out, results);
 }
 
 /* ---- group norm ------------------------------------------------------------------------------ */
@@ -605,10 +610,7 @@ ctsc_status op_group_norm(op_ctx *cx, const value *args, value *results) {
     ctsc_status st = norm_group_all(cx, input, &args[2], &args[3], input->sizes[0], input->sizes[1],
                                     nn_product(input, 2, input->ndim), arg_int(&args[1]),
                                     arg_float(&args[4]), out);
-    norm_release(2, out + 1);
-    if (st == CTSC_OK) return op_return_tensor(results, out[0]);
-    tensor_unref(out[0]);
-    return st;
+    return norm_return_first(st, 3, out, results);
 }
 
 ctsc_status op_native_group_norm(op_ctx *cx, const value *args, value *results) {
@@ -616,9 +618,7 @@ ctsc_status op_native_group_norm(op_ctx *cx, const value *args, value *results) 
     ctsc_status st = norm_group_all(cx, arg_tensor(&args[0]), &args[1], &args[2], arg_int(&args[3]),
                                     arg_int(&args[4]), arg_int(&args[5]), arg_int(&args[6]),
                                     arg_float(&args[7]), out);
-    if (st == CTSC_OK) return nn_finish_all(cx, args, 3, out, results);
-    norm_release(3, out);
-    return st;
+    return norm_return_all(cx, args, st, 3, out, results);
 }
 
 /* ---- weight norm ----------------------------------------------------------------------------- */
@@ -709,16 +709,11 @@ out:
 ctsc_status op_weight_norm(op_ctx *cx, const value *args, value *results) {
     tensor *out[2] = {NULL};
     ctsc_status st = norm_weight_all(cx, args, out);
-    tensor_unref(out[1]);
-    if (st == CTSC_OK) return op_return_tensor(results, out[0]);
-    tensor_unref(out[0]);
-    return st;
+    return norm_return_first(st, 2, out, results);
 }
 
 ctsc_status op_weight_norm_interface(op_ctx *cx, const value *args, value *results) {
     tensor *out[2] = {NULL};
     ctsc_status st = norm_weight_all(cx, args, out);
-    if (st == CTSC_OK) return nn_finish_all(cx, args, 2, out, results);
-    norm_release(2, out);
-    return st;
+    return norm_return_all(cx, args, st, 2, out, results);
 }

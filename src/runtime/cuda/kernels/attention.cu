@@ -7,7 +7,7 @@
  * met, so scores exist only in registers. Depth and width go up to 128, and numbers are computed in float: what does not fit is computed from
  * products of whole matrices with attention_softmax between them.
  */
-enum { ATTENTION_ROWS = 16, ATTENTION_KEYS = 32, ATTENTION_WARPS = 4, ATTENTION_WARP_ROWS = 4, ATTENTION_WIDTH = 128, ATTENTION_PARTS = 4 };
+enum { ATTENTION_KEYS = 32, ATTENTION_WARP_ROWS = ATTENTION_ROWS / ATTENTION_WARPS, ATTENTION_PARTS = ATTENTION_WIDTH / 32 };
 
 static __device__ acc_t minus_infinity() {
     return (acc_t)scalar_from_bits_f32(0xff800000u);

@@ -7,7 +7,7 @@
  * fetches one column of a slice, so its output position is taken apart once. A transposed convolution differs in where a tap lies and in the
  * weights' order. Sums of half and bfloat16 are floats.
  */
-enum { CONV_TILE = 64, CONV_DEPTH = 16, CONV_THREADS = 256, CONV_PER_THREAD = 4, CONV_PAD = 4 };
+enum { CONV_DEPTH = 16, CONV_PER_THREAD = 4, CONV_PAD = 4 };
 
 #if ELEMENT_IS_INT
 typedef unsigned long long sum_t; /* wraps around */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dense_params.h - what the host tells the kernels of kernels/: one struct per kind of kernel, passed by value. The host includes this file; the programs
- * have it in front of them (DENSE_FILE in dense.h), so it uses no header and nothing but C that is C++ as well.
+ * dense_params.h - what the host tells the kernels of kernels/: one struct per kind of kernel, passed by value; and how kernels that work block by block
+ * cut what there is to do. The host includes this file; the programs have it in front of them (DENSE_FILE in dense.h), so it uses no header and nothing
+ * but C that is C++ as well.
  */
 #ifndef CTSC_RUNTIME_CUDA_DENSE_PARAMS_H
 #define CTSC_RUNTIME_CUDA_DENSE_PARAMS_H
@@ -35,6 +36,7 @@ typedef struct dense_gemm {
     double alpha, beta;
     dense_int int_alpha, int_beta; /* of integer products */
 } dense_gemm;
+enum { GEMM_TILE = 64, GEMM_THREADS = 256 }; /* a block's: rows and columns of the result */
 
 /* A convolution as conv_shape has it (kernels/conv.h); ci, co: channels of one group. */
 typedef struct dense_conv {
@@ -43,6 +45,7 @@ typedef struct dense_conv {
     dense_epilogue epilogue;
     dense_int batch, groups, ci, co, in[3], kernel[3], outs[3], stride[3], pad[3], dilation[3], in_size, kernel_size, out_size;
 } dense_conv;
+enum { CONV_TILE = 64, CONV_THREADS = 256 }; /* a block's: channels and positions of the result */
 
 /* Windows over planes of up to three dims (pool_geometry in kernels/pool.h); adaptive: window o of a dim goes from o * in / out to (o + 1) * in / out, the
  * latter rounded up. */
@@ -182,6 +185,7 @@ typedef struct dense_flags {
     dense_int *before, *places;
     dense_int n, chunks;
 } dense_flags;
+enum { FLAGS_CHUNK = 2048, FLAGS_THREADS = 256 }; /* a block's */
 
 /* coordinates[i, :] of place[i] in a tensor of these sizes */
 typedef struct dense_coordinates {
@@ -203,6 +207,8 @@ typedef struct dense_attention {
     double scale, fill;
     int causal, unused;
 } dense_attention;
+enum { ATTENTION_ROWS = 16, ATTENTION_WARPS = 4 }; /* a block's */
+enum { ATTENTION_WIDTH = 128 };                    /* most depth and width that its shared memory has room for */
 
 /* One step of one direction of a recurrent layer (kernels/rnn.c), for `rows` rows. */
 typedef struct dense_cell {
@@ -224,6 +230,7 @@ typedef struct dense_scan {
     int what, unused; /* enum dense_scan_kind */
 } dense_scan;
 enum dense_scan_kind { DENSE_SCAN_SUM, DENSE_SCAN_PROD, DENSE_SCAN_LOGSUMEXP, DENSE_SCAN_MAX, DENSE_SCAN_MIN };
+enum { SCAN_THREADS = 256 }; /* of a block that does a line */
 
 /* Lines of a tensor as keys with their positions, sorted; line number n is split by the nd sizes of all dims but the sorted one. */
 typedef struct dense_sort {
@@ -237,6 +244,7 @@ typedef struct dense_sort {
     dense_int run; /* elements of what is sorted already */
     int descending, unused;
 } dense_sort;
+enum { SORT_TILE = 1024, SORT_THREADS = 512 }; /* a block's, where sorting begins */
 
 /* Zeroes what is above (lower) or below the diagonal of each of `matrices`. */
 typedef struct dense_triangle {

@@ -6,7 +6,7 @@
  * write neighbouring columns. Slices of 16 columns of a and rows of b go through shared memory; which threads fetch which elements depends
  * on the side that is without gaps in memory.
  */
-enum { GEMM_TILE = 64, GEMM_DEPTH = 16, GEMM_THREADS = 256, GEMM_PER_THREAD = 4, GEMM_PAD = 4 };
+enum { GEMM_DEPTH = 16, GEMM_PER_THREAD = 4, GEMM_PAD = 4 };
 
 #if ELEMENT_IS_INT /* wraps around: unsigned */
 typedef unsigned long long sum_t;

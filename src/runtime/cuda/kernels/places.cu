@@ -5,7 +5,7 @@
  * Flags are taken in chunks of 2048, a block each: flags_count counts them, flags_scan (one block) turns the counts into what is in front of each chunk, and
  * flags_places writes the positions in order. A thread has 8 flags that lie together.
  */
-enum { FLAGS_CHUNK = 2048, FLAGS_THREADS = 256, FLAGS_PER_THREAD = 8 };
+enum { FLAGS_PER_THREAD = FLAGS_CHUNK / FLAGS_THREADS };
 
 extern "C" __global__ void offsets_add(dense_offsets p) {
     for (dense_int i = thread_first(); i < p.count; i += thread_step()) {

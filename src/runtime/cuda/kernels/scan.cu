@@ -3,8 +3,6 @@
  * scan.cu - running results. scan_lanes has a line per thread, neighbouring threads on neighbouring lines; scan_lines, for sums and products of lines
  * without gaps, a line per block, which takes 256 elements at a time. Floats run in double, as on the host; integers wrap around.
  */
-enum { SCAN_THREADS = 256 };
-
 #if ELEMENT_IS_INT
 typedef unsigned long long run_t;
 #else

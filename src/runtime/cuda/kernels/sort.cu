@@ -6,8 +6,6 @@
  * order); sort_merge doubles what is sorted, each element finding its place among the other run by bisection; sort_end writes elements.
  * NaN is the greatest and equals NaN, -0 equals 0.
  */
-enum { SORT_TILE = 1024, SORT_THREADS = 512 };
-
 typedef unsigned long long order_t;
 
 /* Of a float's bits. */
