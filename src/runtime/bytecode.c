@@ -674,8 +674,11 @@ static void tr_function(translator *tr, graph *g) {
     code *c = tr->c;
     tr->range = g->range;
     c->nparams = (int)g->root->params.len;
-    for (int i = 0; i < c->nparams; i++)
-        tr_set_operand(g->root->params.data[i], tr_register_new(tr));
+    for (int i = 0; i < c->nparams; i++) {
+        ir_value *param = g->root->params.data[i];
+        tr_set_operand(param, tr_register_new(tr));
+        if (i < 64 && !param->uses.len) c->unread |= UINT64_C(1) << i;
+    }
     tr_block(tr, g->root);
     if (tr->status == CTSC_OK) tr_return(tr, g);
     if (tr->status == CTSC_OK && arena_failed(&tr->scratch)) tr_no_memory(tr);
