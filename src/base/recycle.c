@@ -14,7 +14,7 @@ enum { RECYCLE_STEP = 64, RECYCLE_SMALL = 1024, RECYCLE_SMALL_CLASSES = RECYCLE_
 #define RECYCLE_MAX ((size_t)1 << 32)
 #define RECYCLE_LIMIT ((size_t)1 << 30)
 
-static _Thread_local recycler *recycle_current;
+static MEM_THREAD_LOCAL recycler *recycle_current;
 
 recycler *recycler_use(recycler *r) {
     recycler *before = recycle_current;

@@ -79,6 +79,7 @@ struct code {
     struct recordings *recordings; /* of its calls on devices (cuda/recordings.h); NULL: none yet */
     graph *graph; /* owned, if the code was made of a graph of its own (executor.c); else NULL */
     int nparams;
+    int whole_group; /* >= 0: all there is is one fusion group, of the parameters from this one on, and its result; -1: there is more to it */
     uint64_t unread; /* bit i: nothing reads parameter i, so that a call may leave it out */
     int nregisters; /* parameters included */
     int window;     /* slots a site's arguments and results need at most */

@@ -10,6 +10,7 @@
  */
 #include "runtime/cuda/record.h"
 #include "runtime/executor.h"
+#include "runtime/fused.h"
 #include "runtime/profile.h"
 #include "runtime/workspace.h"
 
@@ -286,7 +287,7 @@ static void interp_leave_entered(interp *in) {
 }
 
 /* Room for a frame of c's, whose registers are yet to be filled. */
-static ctsc_status interp_enter(interp *in, const code *c, int n, value **regs) {
+static inline ctsc_status interp_enter(interp *in, const code *c, int n, value **regs) {
     if (n != c->nparams)
         return diag_fail(in->d, CTSC_INTERNAL, "%s takes %d arguments, but is called with %d",
                          c->name, c->nparams, n);
@@ -335,9 +336,23 @@ ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out
     return s == CTSC_OK ? interp_frame(in, c, regs, out) : s;
 }
 
-/* The same with arguments that stay the caller's. What nothing reads, as a rule the module itself, is not even counted: threads that run one
- * module would pass that count to and fro. */
-static ctsc_status interp_run_borrowed(interp *in, const code *c, int n, const value *args, value *out) {
+/* A group that is the whole of a function: what it takes is the function's own arguments, and no frame is needed. */
+static ctsc_status interp_run_group(interp *in, const code *c, const value *args, value *out) {
+    bool native;
+    ctsc_status s = interp_spend(in, c->instrs.len);
+    if (s != CTSC_OK) return s;
+    s = fused_run(c->groups.data[0], in, args + c->whole_group, out, &native);
+    if (s == CTSC_OK) return s;
+    const instr *at = c->instrs.data;
+    while (at->op != BC_FUSED) at++;
+    interp_note_place(&(frame){.in = in, .c = c}, at);
+    return s;
+}
+
+/* interp_run with arguments that stay the caller's. What nothing reads, as a rule the module itself, is not even counted: threads that run
+ * one module would pass that count to and fro. */
+static inline ctsc_status interp_run_borrowed(interp *in, const code *c, int n, const value *args, value *out) {
+    if (c->whole_group >= 0 && n == c->nparams && !in->rt->profile && !in->rt->record) return interp_run_group(in, c, args, out);
     value *regs;
     ctsc_status s = interp_enter(in, c, n, &regs);
     if (s != CTSC_OK) return s;

@@ -23,7 +23,7 @@ static ctsc_status call_converted(function *f, runtime *rt, size_t nargs, const 
 }
 
 /* Most calls need no conversion: then nobody needs arguments of his own. */
-static ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args, diag *d, value *result) {
+static inline ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args, diag *d, value *result) {
     bool as_they_are = !device_in_use() && interp_args_fit(f, (int)nargs, args);
     return as_they_are ? interp_call(rt, f, (int)nargs, args, d, result) : call_converted(f, rt, nargs, args, d, result);
 }

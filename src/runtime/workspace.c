@@ -16,7 +16,7 @@ static void workspace_free(workspace *w) {
 /* Where the calling thread begins to look. Threads begin at different slots, so each finds what it left, and finds it in its own caches. */
 static unsigned workspace_first(void) {
     static atomic_uint threads;
-    static _Thread_local unsigned first; /* + 1; 0: not known yet */
+    static MEM_THREAD_LOCAL unsigned first; /* + 1; 0: not known yet */
     if (!first) first = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) % WORKSPACE_SPARE + 1;
     return first - 1;
 }
