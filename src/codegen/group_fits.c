@@ -10,11 +10,11 @@
 
 static inline int64_t plan_compute(const group_slot *s, const value *args, const int64_t *slots) {
     switch (s->kind) {
-    case SLOT_CONST: return s->k;
     case SLOT_SIZE: return args[s->a].u.tensor->sizes[s->b];
     case SLOT_STRIDE: return args[s->a].u.tensor->strides[s->b];
     case SLOT_NUMEL: return args[s->a].u.tensor->numel;
     case SLOT_INT: return args[s->a].tag == V_BOOL ? args[s->a].u.b : args[s->a].u.i;
+    case SLOT_CONST: return s->k;
     case SLOT_ADD: return (int64_t)((uint64_t)slots[s->a] + (uint64_t)slots[s->b]);
     case SLOT_SUB: return (int64_t)((uint64_t)slots[s->a] - (uint64_t)slots[s->b]);
     case SLOT_MUL: return (int64_t)((uint64_t)slots[s->a] * (uint64_t)slots[s->b]);
@@ -69,7 +69,7 @@ bool plan_fits(const group_plan *p, const value *args, int64_t *slots) {
         if (!plan_argument_fits(g, &args[i]) || (g->written && !plan_writes_alone(p, args, i))) return false;
     }
     const group_slot *s = p->slots.data;
-    for (size_t i = 0, n = p->slots.len; i < n; i++) slots[i] = plan_compute(&s[i], args, slots);
+    for (size_t i = 0, n = p->slots.len; i < n; i++) slots[i] = s[i].kind == SLOT_CONST ? s[i].k : plan_compute(&s[i], args, slots); /* most are */
     for (size_t i = 0; i < p->relations.len; i++)
         if (!plan_relation_holds(&p->relations.data[i], slots)) return false;
     return true;
