@@ -107,7 +107,7 @@ COLD := $(wildcard $(addprefix src/,base/diag.c frontend/*.c passes/*.c codegen/
         bytecode* compile* conform.c export* fork.c freeze.c module.* operator* pickle* profile* registry.c work.c zip*) \
     $(addprefix runtime/kernels/,complex.c create_range.c einsum.c fft_plan.c histogram*.c linalg*.c loss*.c nested.c pointwise_special.c quantized_binary.c quantized_conv.c quantized_embedding.c \
         quantized_other.c quantized_packed.c quantized_pool.c quantized_tensor.c quantized_unary.c random_ops.c rnn_pack.c scalar_eval.c spectral.c string.c)))
-$(patsubst %.c,$(BUILD)/%.o,$(filter-out %/op.c %/type.c,$(COLD))): OPT := -Os
+$(patsubst %.c,$(BUILD)/%.o,$(filter-out %/op.c %/type.c %/group_fits.c,$(COLD))): OPT := -Os
 endif
 
 # ?: become selects, as vector code needs it (base/vector.h). No result changes.

@@ -69,7 +69,7 @@ void mem_set_hook(mem_hook hook, void *ctx) {
 
 /* ---- budgets --------------------------------------------------------------------------------- */
 
-static _Thread_local mem_budget *mem_thread_budget;
+static MEM_THREAD_LOCAL mem_budget *mem_thread_budget;
 
 mem_budget *mem_budget_use(mem_budget *b) {
     mem_budget *before = mem_thread_budget;

@@ -21,6 +21,10 @@
  * is aligned to 16 bytes. Must be callable from any thread. */
 typedef void *(*mem_hook)(void *ctx, void *p, size_t size);
 
+/* Pointers of a thread's own that every call reads: found without a call, from within the shared library too. For few: the room for
+ * such variables is set aside when a program starts. */
+#define MEM_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
+
 /* Replaces the allocator of the whole process; NULL restores malloc's. Only while nothing
  * allocated through the old one is alive. */
 void mem_set_hook(mem_hook hook, void *ctx);

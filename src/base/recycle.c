@@ -14,7 +14,7 @@ enum { RECYCLE_STEP = 64, RECYCLE_SMALL = 1024, RECYCLE_SMALL_CLASSES = RECYCLE_
 #define RECYCLE_MAX ((size_t)1 << 32)
 #define RECYCLE_LIMIT ((size_t)1 << 30)
 
-static _Thread_local recycler *recycle_current;
+static MEM_THREAD_LOCAL recycler *recycle_current;
 
 recycler *recycler_use(recycler *r) {
     recycler *before = recycle_current;
@@ -22,8 +22,8 @@ recycler *recycler_use(recycler *r) {
     return before;
 }
 
-/* The class of a size in 1..RECYCLE_MAX, and the size of its blocks. */
-static int recycle_class(size_t size, size_t *block) {
+/* The class of a size up to RECYCLE_MAX, and the size of its blocks. */
+static inline int recycle_class(size_t size, size_t *block) {
     if (size <= RECYCLE_SMALL) {
         int k = size ? (int)((size - 1) / RECYCLE_STEP) : 0;
         *block = (size_t)(k + 1) * RECYCLE_STEP;
@@ -53,20 +53,21 @@ size_t recycle_size(size_t size) {
     return block;
 }
 
-/* A block was taken, also where it did not come from the recycler. p NULL: none was. */
-static void *recycle_note(void *p, size_t block) {
-    recycle_watch *w = recycle_current ? recycle_current->watch : NULL;
-    if (!w || !p) return p;
+static void recycle_count(recycle_watch *w, size_t block) {
     w->blocks++;
     w->bytes += block;
     w->live += (int64_t)block;
     if (w->live > w->peak) w->peak = w->live;
+}
+
+/* A block was taken, also where it did not come from the recycler. p NULL: none was. */
+static inline void *recycle_note(const recycler *r, void *p, size_t block) {
+    if (r && r->watch && p) recycle_count(r->watch, block);
     return p;
 }
 
 /* A block that was freed before; NULL if there is none. *block: the size of such blocks. */
-static inline void *recycle_find(size_t size, size_t *block) {
-    recycler *r = recycle_current;
+static inline void *recycle_find(recycler *r, size_t size, size_t *block) {
     *block = size;
     if (!RECYCLE_ON || size > RECYCLE_MAX) return NULL;
     int k = recycle_class(size, block);
@@ -79,21 +80,23 @@ static inline void *recycle_find(size_t size, size_t *block) {
 
 void *recycle_alloc(size_t size) {
     size_t block;
-    void *p = recycle_find(size, &block);
+    recycler *r = recycle_current;
+    void *p = recycle_find(r, size, &block);
     if (!p) p = mem_alloc(block);
-    if (!p && recycle_current && recycle_current->bytes) { /* what is kept for later may be what is missing now */
-        recycler_clear(recycle_current);
+    if (!p && r && r->bytes) { /* what is kept for later may be what is missing now */
+        recycler_clear(r);
         p = mem_alloc(block);
     }
-    return recycle_note(p, block);
+    return recycle_note(r, p, block);
 }
 
 /* Fresh pages are zero already, and cost nothing until they are touched. */
 void *recycle_zalloc(size_t size) {
     size_t block;
-    void *p = recycle_find(size, &block);
+    recycler *r = recycle_current;
+    void *p = recycle_find(r, size, &block);
     p = p ? memset(p, 0, size) : mem_zalloc(block);
-    return recycle_note(p, block);
+    return recycle_note(r, p, block);
 }
 
 void recycle_free(void *p, size_t size) {

@@ -13,9 +13,17 @@ struct ctsc_value {
 };
 struct ctsc_module { module *m; };
 
-/* NULL e: a diag of the call's own. Use: API_ENTER(e, d); ... API_RETURN(e, d, status) */
-diag *api_enter(ctsc_error *e, diag *own);
-ctsc_status api_leave(ctsc_error *e, diag *own, ctsc_status s);
+/* Where a function of ctsc.h puts its failure: the caller's error, cleared, or else *own. It ends with api_leave. */
+static inline diag *api_enter(ctsc_error *e, diag *own) {
+    if (!e) return *own = (diag){0}, own;
+    diag_clear(&e->d);
+    return &e->d;
+}
+static inline ctsc_status api_leave(ctsc_error *e, diag *own, ctsc_status s) {
+    if (!e) diag_clear(own);
+    else if (s != CTSC_OK) diag_blame_caller(&e->d);
+    return s;
+}
 /* The program looks at a value: a trace that recorded it warns. */
 void api_note_read(const ctsc_value *v, const char *reader);
 static inline void api_reads(const ctsc_value *v, const char *reader) {

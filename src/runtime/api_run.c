@@ -37,17 +37,23 @@ static void run_print_stdout(void *ctx, const char *text, size_t len) {
     fwrite(text, 1, len, stdout);
 }
 
-/* The caller's options; fields that a program built with an older header does not know are zero. */
-static ctsc_run_options run_options(const ctsc_run_options *given) {
-    ctsc_run_options o = {0};
-    if (given && given->size >= sizeof o) o = *given;
-    else if (given) memcpy(&o, given, given->size);
-    if (!o.print) o.print = run_print_stdout;
-    return o;
+/* The caller's options, in *own where they are not complete: fields that a program built with an older header does not know are zero. */
+static const ctsc_run_options *run_options(const ctsc_run_options *given, ctsc_run_options *own) {
+    static const ctsc_run_options standard = {.print = run_print_stdout};
+    if (!given) return &standard;
+    if (given->size >= sizeof *own && given->print) return given;
+    *own = (ctsc_run_options){0};
+    memcpy(own, given, given->size < sizeof *own ? given->size : sizeof *own);
+    if (!own->print) own->print = run_print_stdout;
+    return own;
 }
 
-static void run_prepare(runtime *rt, const ctsc_run_options *o) {
+static void run_prepare(workspace *w, const ctsc_module *m, const ctsc_run_options *o) {
+    runtime *rt = &w->rt;
     runtime_init(rt);
+    rt->ws = w;
+    rt->root = m->m->root.u.object;
+    rt->opt = m->m->opt;
     rt->print = o->print;
     rt->warn = o->warn;
     rt->sink_ctx = o->ctx;
@@ -70,22 +76,16 @@ static ctsc_status run_call(const ctsc_module *m, function *f, runtime *rt, size
     return s;
 }
 
-static ctsc_status run_bounded(const ctsc_module *m, function *f, runtime *rt, uint64_t max_bytes, size_t nargs,
-                               ctsc_value *const *args, diag *d, value *result) {
-    if (!max_bytes) return run_call(m, f, rt, nargs, args, d, result);
-    mem_budget budget = {.left = max_bytes < INT64_MAX ? (int64_t)max_bytes : INT64_MAX}, *outer = mem_budget_use(&budget);
-    ctsc_status s = run_call(m, f, rt, nargs, args, d, result);
-    mem_budget_use(outer);
-    return s;
-}
-
-static ctsc_status run_profiled(const ctsc_module *m, function *f, workspace *w, const ctsc_run_options *o, size_t nargs, ctsc_value *const *args,
-                                diag *d, value *result) {
+/* With what counts along: a bound on memory, a profiler. */
+static ctsc_status run_counted(const ctsc_module *m, function *f, workspace *w, const ctsc_run_options *o, size_t nargs, ctsc_value *const *args,
+                               diag *d, value *result) {
     profiler *p = api_profiler(o->profiler);
-    if (!p) return run_bounded(m, f, &w->rt, o->max_bytes, nargs, args, d, result);
-    if (!(w->rt.profile = profiler_begin(p, f, &w->blocks))) return diag_no_memory(d);
-    ctsc_status s = run_bounded(m, f, &w->rt, o->max_bytes, nargs, args, d, result);
-    profiler_end(p, w->rt.profile, &w->blocks);
+    mem_budget budget = {.left = o->max_bytes < INT64_MAX ? (int64_t)o->max_bytes : INT64_MAX}, *outer = NULL;
+    if (p && !(w->rt.profile = profiler_begin(p, f, &w->blocks))) return diag_no_memory(d);
+    if (o->max_bytes) outer = mem_budget_use(&budget);
+    ctsc_status s = run_call(m, f, &w->rt, nargs, args, d, result);
+    if (o->max_bytes) mem_budget_use(outer);
+    if (p) profiler_end(p, w->rt.profile, &w->blocks);
     return s;
 }
 
@@ -98,13 +98,11 @@ ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nar
     if (s != CTSC_OK) return api_leave(e, &own, s);
     workspace *w = workspace_take(&m->m->workspaces);
     if (!w) return api_leave(e, &own, diag_no_memory(d));
-    ctsc_run_options options = run_options(o);
+    ctsc_run_options filled;
     value result = value_none();
-    run_prepare(&w->rt, &options);
-    w->rt.ws = w;
-    w->rt.root = m->m->root.u.object;
-    w->rt.opt = m->m->opt;
-    s = run_profiled(m, f, w, &options, nargs, args, d, &result);
+    o = run_options(o, &filled);
+    run_prepare(w, m, o);
+    s = o->profiler || o->max_bytes ? run_counted(m, f, w, o, nargs, args, d, &result) : run_call(m, f, &w->rt, nargs, args, d, &result);
     workspace_give(&m->m->workspaces, w);
     if (s != CTSC_OK) return api_leave(e, &own, s);
     ctsc_value *h = api_wrap_take(result);

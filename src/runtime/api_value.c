@@ -12,19 +12,6 @@
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-diag *api_enter(ctsc_error *e, diag *own) {
-    *own = (diag){0};
-    if (!e) return own;
-    diag_clear(&e->d);
-    return &e->d;
-}
-
-ctsc_status api_leave(ctsc_error *e, diag *own, ctsc_status s) {
-    if (s != CTSC_OK && e) diag_blame_caller(&e->d);
-    if (!e) diag_clear(own);
-    return s;
-}
-
 ctsc_error *ctsc_error_new(void) {
     return mem_zalloc(sizeof(ctsc_error));
 }

@@ -670,12 +670,28 @@ static void tr_return(translator *tr, graph *g) {
     tr_emit(tr, BC_RETURN, r, 0, 0);
 }
 
+static int tr_whole_group(const graph *g) {
+    const block *b = g->root;
+    const node *n = b->first;
+    bool whole = n && !n->next && n->kind == N_FUSION_GROUP && n->inputs.len && n->outputs.len == 1 && b->returns.len == 1 &&
+                 b->returns.data[0] == n->outputs.data[0];
+    for (size_t i = 0; whole && i < n->inputs.len; i++) {
+        const ir_value *v = n->inputs.data[i];
+        whole = !v->def && v->index == n->inputs.data[0]->index + (int)i;
+    }
+    return whole ? n->inputs.data[0]->index : -1;
+}
+
 static void tr_function(translator *tr, graph *g) {
     code *c = tr->c;
     tr->range = g->range;
+    c->whole_group = tr_whole_group(g);
     c->nparams = (int)g->root->params.len;
-    for (int i = 0; i < c->nparams; i++)
-        tr_set_operand(g->root->params.data[i], tr_register_new(tr));
+    for (int i = 0; i < c->nparams; i++) {
+        ir_value *param = g->root->params.data[i];
+        tr_set_operand(param, tr_register_new(tr));
+        if (i < 64 && !param->uses.len) c->unread |= UINT64_C(1) << i;
+    }
     tr_block(tr, g->root);
     if (tr->status == CTSC_OK) tr_return(tr, g);
     if (tr->status == CTSC_OK && arena_failed(&tr->scratch)) tr_no_memory(tr);

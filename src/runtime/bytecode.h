@@ -79,9 +79,19 @@ struct code {
     struct recordings *recordings; /* of its calls on devices (cuda/recordings.h); NULL: none yet */
     graph *graph; /* owned, if the code was made of a graph of its own (executor.c); else NULL */
     int nparams;
+    int whole_group; /* >= 0: all there is is one fusion group, of the parameters from this one on, and its result; -1: there is more to it */
+    uint64_t unread; /* bit i: nothing reads parameter i, so that a call may leave it out */
     int nregisters; /* parameters included */
     int window;     /* slots a site's arguments and results need at most */
 };
+
+static inline bool code_reads(const struct code *c, int param) {
+    return param >= 64 || !(c->unread >> param & 1);
+}
+/* The slots of a frame: registers, then the window. */
+static inline size_t code_frame_slots(const struct code *c) {
+    return (size_t)c->nregisters + (size_t)c->window;
+}
 
 /* Translates a graph. name: of the function (borrowed). The graph's `scratch` and `mark` fields are
  * used meanwhile. */

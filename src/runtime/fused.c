@@ -240,20 +240,18 @@ static ctsc_status fused_bind_scratch(fused_launch *l, const group_plan *p, cons
     return CTSC_OK;
 }
 
-/* New tensors for the outputs, into results. */
+/* New tensors for the outputs, into results; None where the output is no tensor. */
 static ctsc_status fused_outputs(const group_plan *p, const int64_t *slots, const value *args, diag *d, value *results) {
     for (size_t i = 0; i < p->outputs.len; i++) {
         const group_output *o = &p->outputs.data[i];
-        if (o->alias >= 0) {
-            results[i] = value_ref(args[o->alias]);
-        } else if (o->tag == V_TENSOR) {
-            int64_t sizes[TENSOR_MAX_DIMS];
-            for (int k = 0; k < o->ndim; k++) sizes[k] = slots[o->sizes[k]];
-            tensor *t;
-            ctsc_status s = tensor_new(d, o->dt, o->ndim, sizes, &t);
-            if (s != CTSC_OK) return s;
-            results[i] = value_tensor_take(t);
-        }
+        int64_t sizes[TENSOR_MAX_DIMS];
+        tensor *t;
+        results[i] = o->alias >= 0 ? value_ref(args[o->alias]) : value_none();
+        if (o->alias >= 0 || o->tag != V_TENSOR) continue;
+        for (int k = 0; k < o->ndim; k++) sizes[k] = slots[o->sizes[k]];
+        ctsc_status s = tensor_new(d, o->dt, o->ndim, sizes, &t);
+        if (s == CTSC_OK) results[i] = value_tensor_take(t);
+        else return s;
     }
     return CTSC_OK;
 }
@@ -401,7 +399,7 @@ static ctsc_status fused_run_on_device(fused *f, interp *in, const value *args, 
     return fused_interpret(f, in, args, results);
 }
 
-ctsc_status fused_run(fused *f, interp *in, value *args, value *results, bool *native) {
+ctsc_status fused_run(fused *f, interp *in, const value *args, value *results, bool *native) {
     int64_t slots[FUSED_MAX_SLOTS];
     bool fits = true;
     if (device_in_use() && cuda_group_device(f->nparams, args) != DEVICE_HOST) return fused_run_on_device(f, in, args, results, native);

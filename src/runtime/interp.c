@@ -10,6 +10,7 @@
  */
 #include "runtime/cuda/record.h"
 #include "runtime/executor.h"
+#include "runtime/fused.h"
 #include "runtime/profile.h"
 #include "runtime/workspace.h"
 
@@ -285,14 +286,18 @@ static void interp_leave_entered(interp *in) {
     in->d = outer;
 }
 
-static ctsc_status interp_enter(interp *in, const code *c, int n) {
+/* Room for a frame of c's, whose registers are yet to be filled. */
+static inline ctsc_status interp_enter(interp *in, const code *c, int n, value **regs) {
     if (n != c->nparams)
         return diag_fail(in->d, CTSC_INTERNAL, "%s takes %d arguments, but is called with %d",
                          c->name, c->nparams, n);
     if (in->rt->depth >= INTERP_MAX_DEPTH)
         return diag_fail(in->d, CTSC_LIMIT, "calls are nested too deeply (more than %d levels)",
                          INTERP_MAX_DEPTH);
-    return interp_spend(in, c->instrs.len);
+    ctsc_status s = interp_spend(in, c->instrs.len);
+    if (s != CTSC_OK) return s;
+    *regs = stack_push(in, code_frame_slots(c));
+    return *regs ? CTSC_OK : diag_no_memory(in->d);
 }
 
 /* At the end of a frame, which came to s. */
@@ -303,20 +308,13 @@ static ctsc_status interp_join(frame *f, ctsc_status s, value *out) {
     return joined;
 }
 
-ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out) {
-    size_t slots = (size_t)c->nregisters + (size_t)c->window;
-    ctsc_status s = interp_enter(in, c, n);
-    value *regs = s == CTSC_OK ? stack_push(in, slots) : NULL;
-    if (!regs) {
-        for (int i = 0; i < n; i++) value_unref(args[i]);
-        return s != CTSC_OK ? s : diag_no_memory(in->d);
-    }
-    for (int i = 0; i < n; i++) regs[i] = args[i];
-    for (int i = n; i < c->nregisters; i++) regs[i] = value_none();
+/* Runs the frame whose first registers hold the arguments, and leaves it. */
+static ctsc_status interp_frame(interp *in, const code *c, value *regs, value *out) {
+    for (int i = c->nparams; i < c->nregisters; i++) regs[i] = value_none();
     frame f = {.in = in, .c = c, .regs = regs, .cx = {.diag = in->d, .rt = in->rt, .interp = in}};
     const instr *at = NULL;
     in->rt->depth++;
-    s = interp_loop(&f, &at, out);
+    ctsc_status s = interp_loop(&f, &at, out);
     if (f.forked) s = interp_join(&f, s, out);
     if (s != CTSC_OK) {
         interp_note_place(&f, f.blame ? f.blame : at);
@@ -324,8 +322,42 @@ ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out
     }
     in->rt->depth--;
     for (int i = 0; i < c->nregisters; i++) value_unref(regs[i]);
-    stack_pop(in, slots);
+    stack_pop(in, code_frame_slots(c));
     return s;
+}
+
+ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out) {
+    value *regs;
+    ctsc_status s = interp_enter(in, c, n, &regs);
+    for (int i = 0; i < n; i++) {
+        if (s == CTSC_OK) regs[i] = args[i];
+        else value_unref(args[i]);
+    }
+    return s == CTSC_OK ? interp_frame(in, c, regs, out) : s;
+}
+
+/* A group that is the whole of a function: what it takes is the function's own arguments, and no frame is needed. */
+static ctsc_status interp_run_group(interp *in, const code *c, const value *args, value *out) {
+    bool native;
+    ctsc_status s = interp_spend(in, c->instrs.len);
+    if (s != CTSC_OK) return s;
+    s = fused_run(c->groups.data[0], in, args + c->whole_group, out, &native);
+    if (s == CTSC_OK) return s;
+    const instr *at = c->instrs.data;
+    while (at->op != BC_FUSED) at++;
+    interp_note_place(&(frame){.in = in, .c = c}, at);
+    return s;
+}
+
+/* interp_run with arguments that stay the caller's. What nothing reads, as a rule the module itself, is not even counted: threads that run
+ * one module would pass that count to and fro. */
+static inline ctsc_status interp_run_borrowed(interp *in, const code *c, int n, const value *args, value *out) {
+    if (c->whole_group >= 0 && n == c->nparams && !in->rt->profile && !in->rt->record) return interp_run_group(in, c, args, out);
+    value *regs;
+    ctsc_status s = interp_enter(in, c, n, &regs);
+    if (s != CTSC_OK) return s;
+    for (int i = 0; i < n; i++) regs[i] = code_reads(c, i) ? value_ref(args[i]) : value_none();
+    return interp_frame(in, c, regs, out);
 }
 
 /* The module whose method is called, if it is the one that is run. */
@@ -340,26 +372,32 @@ static ctsc_status interp_make_code(interp *in, function *fn, int level, const v
     return s;
 }
 
-ctsc_status interp_run_function(interp *in, function *fn, int n, value *args, value *out) {
+/* The code that a call of fn runs, made if need be. */
+static inline ctsc_status interp_find_code(interp *in, function *fn, const value *args, const code **out) {
     int level = executor_level(in->rt->opt);
-    ctsc_status s = __atomic_load_n(&fn->code[level], __ATOMIC_ACQUIRE) ? CTSC_OK : interp_make_code(in, fn, level, args);
-    if (s == CTSC_OK) return interp_run(in, fn->code[level], n, args, out);
+    *out = __atomic_load_n(&fn->code[level], __ATOMIC_ACQUIRE);
+    if (*out) return CTSC_OK;
+    ctsc_status s = interp_make_code(in, fn, level, args);
+    *out = fn->code[level];
+    return s;
+}
+
+ctsc_status interp_run_function(interp *in, function *fn, int n, value *args, value *out) {
+    const code *c;
+    ctsc_status s = interp_find_code(in, fn, args, &c);
+    if (s == CTSC_OK) return interp_run(in, c, n, args, out);
     for (int i = 0; i < n; i++) value_unref(args[i]);
     return s;
 }
 
 /* ---- the ways in ----------------------------------------------------------------------------- */
 
-/* Borrowed arguments, made into references in slots of the stack. */
 static ctsc_status interp_call_borrowed(interp *in, function *f, int nargs, const value *args,
                                         value *out) {
-    size_t n = (size_t)nargs;
+    const code *c;
     value result = value_none();
-    value *own = stack_push(in, n);
-    if (!own) return diag_no_memory(in->d);
-    for (int i = 0; i < nargs; i++) own[i] = value_ref(args[i]);
-    ctsc_status s = interp_run_function(in, f, nargs, own, &result);
-    stack_pop(in, n);
+    ctsc_status s = interp_find_code(in, f, args, &c);
+    if (s == CTSC_OK) s = interp_run_borrowed(in, c, nargs, args, &result);
     if (s == CTSC_OK) *out = result;
     return s;
 }

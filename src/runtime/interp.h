@@ -29,6 +29,8 @@ ctsc_status interp_call(runtime *rt, function *f, int nargs, const value *args, 
 ctsc_status interp_call_take(runtime *rt, function *f, int nargs, value *args, diag *d, value *out);
 /* From inside an operator: calls a method of a script class (cx->interp). */
 ctsc_status interp_call_from_op(op_ctx *cx, function *f, int nargs, const value *args, value *out);
+/* Are all arguments given, and are they what f takes as they are? False may also mean that finding out takes longer: interp_check_args knows. */
+bool interp_args_fit(const function *f, int nargs, const value *args);
 /* Fills in defaults and checks args against f's schema. full: room for schema->nargs values, each a new
  * reference; on failure none is. */
 ctsc_status interp_check_args(const function *f, int nargs, const value *args, diag *d, value *full);

@@ -219,6 +219,13 @@ static inline bool args_fit_at_once(value in, const type *t) {
     return in.tag == V_TENSOR ? t->kind == T_TENSOR : in.tag == V_OBJECT && in.u.object->cls == t;
 }
 
+bool interp_args_fit(const function *f, int nargs, const value *args) {
+    const schema *sc = f->schema;
+    bool fit = nargs == sc->nargs;
+    for (int i = 0; i < nargs && fit; i++) fit = args_fit_at_once(args[i], sc->args[i].type);
+    return fit;
+}
+
 ctsc_status interp_check_args(const function *f, int nargs, const value *args, diag *d,
                               value *full) {
     const schema *sc = f->schema;

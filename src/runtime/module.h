@@ -15,8 +15,8 @@ typedef struct module {
     value root; /* V_OBJECT of a module class */
     int64_t version;
     struct function *entry; /* of a program compiled from a function: that function, which `forward` wraps; else NULL */
-    workspace_pool workspaces; /* of its calls */
     int opt; /* level of optimisation, 0 to MODULE_OPT_MAX (ctsc_module_set_opt) */
+    workspace_pool workspaces; /* of its calls */
 } module;
 
 enum { MODULE_OPT_DEFAULT = 2, MODULE_OPT_MAX = 3 };

@@ -11,8 +11,8 @@
 
 enum { CALL_FEW = 16 }; /* arguments that need no allocation */
 
-static ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args, diag *d,
-                                value *result) {
+static ctsc_status call_converted(function *f, runtime *rt, size_t nargs, const value *args, diag *d,
+                                  value *result) {
     size_t total = (size_t)f->schema->nargs, bytes = total * sizeof(value);
     value few[CALL_FEW], *full = total <= CALL_FEW ? few : recycle_alloc(bytes);
     if (!full) return diag_no_memory(d);
@@ -20,6 +20,12 @@ static ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const va
     if (s == CTSC_OK) s = device_in_use() ? recordings_call(rt, f, (int)total, full, d, result) : interp_call_take(rt, f, (int)total, full, d, result);
     if (full != few) recycle_free(full, bytes);
     return s;
+}
+
+/* Most calls need no conversion: then nobody needs arguments of his own. */
+static inline ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args, diag *d, value *result) {
+    bool as_they_are = !device_in_use() && interp_args_fit(f, (int)nargs, args);
+    return as_they_are ? interp_call(rt, f, (int)nargs, args, d, result) : call_converted(f, rt, nargs, args, d, result);
 }
 
 /* The arguments behind self as one tuple. */

@@ -4,7 +4,7 @@
  * Fourier transforms, a runtime.
  *
  * A call takes a workspace and gives it back at its end; a module keeps as many as it had calls at a time (WORKSPACE_SPARE at most). So in the steady state
- * a call allocates nothing but its results.
+ * a call allocates nothing but its results. A thread looks first where it gave its last one back.
  */
 #ifndef CTSC_RUNTIME_WORKSPACE_H
 #define CTSC_RUNTIME_WORKSPACE_H
@@ -21,11 +21,14 @@ typedef struct workspace {
     recycler blocks;
     struct workspace_pool *home; /* where it was taken from */
     recycler *outer;           /* the thread's recycler while the workspace is not in use */
+    unsigned slot;             /* where it waits for its next call, if there is room */
     struct stack_chunk *stack; /* the first chunk of the interpreter's stack; NULL: none yet */
     struct fft_cache *fft;     /* plans of Fourier transforms (kernels/fft.h); NULL: none yet */
 } workspace;
 
-typedef struct workspace_pool { workspace *_Atomic spare[WORKSPACE_SPARE]; } workspace_pool;
+/* Slots lie in cache lines of their own: threads that run one module at the same time would otherwise wait for each other. */
+typedef struct workspace_slot { char apart[64 - sizeof(void *)]; workspace *_Atomic spare; } workspace_slot;
+typedef struct workspace_pool { workspace_slot slots[WORKSPACE_SPARE]; } workspace_pool;
 
 /* Its recycler becomes the thread's. NULL without memory. */
 workspace *workspace_take(workspace_pool *p);

@@ -120,12 +120,12 @@ tensor *tensor_block_new(size_t nbytes) {
     return &b->handle;
 }
 
-static void storage_free(storage *s) {
+static inline void storage_free(storage *s) {
     if (s->in_block) recycle_free(s, ((tensor_block *)(void *)s)->bytes);
     else recycle_free(s, sizeof *s);
 }
 
-static void storage_free_data(storage *s) {
+static inline void storage_free_data(storage *s) {
     if (s->release)
         s->release(s->release_ctx, s->data);
     else if (!s->borrowed)
@@ -149,7 +149,7 @@ void storage_share(storage *to, storage *from) {
 void storage_unref(storage *s) {
     if (!s || !refs_drop(&s->refs)) return;
     storage_free_data(s);
-    storage_unref(s->replaced);
+    if (s->replaced) storage_unref(s->replaced);
     storage_free(s);
 }
 

@@ -17,16 +17,12 @@
 
 /* ---- making -------------------------------------------------------------------------------- */
 
-/* The block that a handle lies in, and its storage. */
-static tensor_block *tensor_block_of(tensor *t) {
-    return (tensor_block *)(void *)((char *)t - offsetof(tensor_block, handle));
-}
+/* The storage of the block that a handle lies in. */
 static storage *tensor_home(tensor *t) {
     return &tensor_block_of(t)->storage;
 }
 
-void tensor_unref(tensor *t) {
-    if (!t || !refs_drop(&t->refs)) return;
+void tensor_free(tensor *t) {
     bool in_storage = t->in_storage;
     storage *home = in_storage ? tensor_home(t) : NULL, *s = t->storage;
     if (t->quantiser) quantiser_unref(t->quantiser);
@@ -36,18 +32,8 @@ void tensor_unref(tensor *t) {
     else if (s != home) storage_unref(home);
 }
 
-void *tensor_room_take(tensor *t) {
-    if (!t->in_storage || atomic_load_explicit(&t->refs, memory_order_acquire) != 1) return NULL;
-    tensor_block *b = tensor_block_of(t);
-    if (b->lent) return NULL;
-    b->lent = true;
-    return b->room;
-}
-
-bool tensor_room_give(tensor *t, const void *p) {
-    if (!t->in_storage || p != tensor_block_of(t)->room) return false;
-    tensor_block_of(t)->lent = false;
-    return true;
+void tensor_unref(tensor *t) {
+    if (t && refs_drop(&t->refs)) tensor_free(t);
 }
 
 void tensor_moved(tensor *t, const storage *before) {
@@ -91,39 +77,54 @@ static ctsc_status tensor_fail_sizes(diag *d, const char *what, int ndim, const 
     return status;
 }
 
-/* Checks the sizes; their product into *numel, row-major strides into strides (if not NULL). */
-static ctsc_status tensor_plan(diag *d, dtype dt, int ndim, const int64_t *sizes, int64_t *strides,
-                               int64_t *numel) {
+/* Words why there is no tensor of such sizes. overflow: their product does not fit; else: a size is negative, or there are too many. */
+static ctsc_status tensor_refuse(diag *d, int ndim, const int64_t *sizes, bool overflow) {
     if (ndim < 0 || ndim > TENSOR_MAX_DIMS)
         return diag_fail(d, CTSC_LIMIT, "tensors have at most %d dimensions, got %d",
                          TENSOR_MAX_DIMS, ndim);
-    int64_t stride = 1, bytes;
-    bool overflow = false, empty = false;
-    for (int i = ndim - 1; i >= 0; i--) {
-        if (sizes[i] < 0) {
-            char what[96];
-            snprintf(what, sizeof what,
-                     "Trying to create tensor with negative dimension %" PRId64 ": ", sizes[i]);
-            return tensor_fail_sizes(d, what, ndim, sizes);
-        }
-        if (strides) strides[i] = stride;
-        empty |= sizes[i] == 0;
-        overflow |= __builtin_mul_overflow(stride, sizes[i] ? sizes[i] : 1, &stride);
+    for (int i = ndim - 1; i >= 0 && !overflow; i--) {
+        char what[96];
+        if (sizes[i] >= 0) continue;
+        snprintf(what, sizeof what, "Trying to create tensor with negative dimension %" PRId64 ": ", sizes[i]);
+        return tensor_fail_sizes(d, what, ndim, sizes);
     }
-    overflow |= __builtin_mul_overflow(stride, (int64_t)dtype_size(dt), &bytes);
-    if (overflow)
-        return tensor_fail_sizes(d, "Storage size calculation overflowed with sizes=", ndim, sizes);
-    *numel = empty ? 0 : stride;
+    return tensor_fail_sizes(d, "Storage size calculation overflowed with sizes=", ndim, sizes);
+}
+
+/* Checks the sizes; their product into *numel. */
+static inline ctsc_status tensor_plan(diag *d, dtype dt, int ndim, const int64_t *sizes, int64_t *numel) {
+    if (ndim < 0 || ndim > TENSOR_MAX_DIMS) return tensor_refuse(d, ndim, sizes, false);
+    int64_t product = 1, bytes;
+    bool overflow = false, empty = false, negative = false;
+    for (int i = 0; i < ndim; i++) {
+        negative |= sizes[i] < 0;
+        empty |= sizes[i] == 0;
+        overflow |= __builtin_mul_overflow(product, sizes[i] ? sizes[i] : 1, &product);
+    }
+    overflow |= __builtin_mul_overflow(product, (int64_t)dtype_size(dt), &bytes);
+    if (negative || overflow) return tensor_refuse(d, ndim, sizes, !negative);
+    *numel = empty ? 0 : product;
     if (d && d->max_tensor && !empty && (uint64_t)bytes > d->max_tensor)
         return diag_fail(d, CTSC_LIMIT, "a tensor of %" PRId64 " bytes is more than the memory limit allows", bytes);
     return CTSC_OK;
 }
 
+/* Row-major; a size of 0 counts as 1. */
+static inline void tensor_row_major(int ndim, const int64_t *sizes, int64_t *strides) {
+    int64_t stride = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[i] = stride;
+        if (sizes[i]) stride *= sizes[i];
+    }
+}
+
 ctsc_status tensor_layout(diag *d, dtype dt, int ndim, const int64_t *sizes, int64_t *strides, int64_t *nbytes) {
     int64_t numel = 0;
-    ctsc_status status = tensor_plan(d, dt, ndim, sizes, strides, &numel);
-    if (status == CTSC_OK) *nbytes = numel * (int64_t)dtype_size(dt);
-    return status;
+    ctsc_status status = tensor_plan(d, dt, ndim, sizes, &numel);
+    if (status != CTSC_OK) return status;
+    tensor_row_major(ndim, sizes, strides);
+    *nbytes = numel * (int64_t)dtype_size(dt);
+    return CTSC_OK;
 }
 
 /* A handle on a storage of its own; NULL: no memory. */
@@ -142,16 +143,14 @@ static tensor *tensor_with_storage(dtype dt, int ndim, size_t nbytes, bool zeroe
 }
 
 static ctsc_status tensor_make(diag *d, dtype dt, int ndim, const int64_t *sizes, bool zeroed, tensor **out) {
-    int64_t numel = 0, strides[TENSOR_MAX_DIMS];
-    ctsc_status status = tensor_plan(d, dt, ndim, sizes, strides, &numel);
+    int64_t numel = 0;
+    ctsc_status status = tensor_plan(d, dt, ndim, sizes, &numel);
     if (status) return status;
     tensor *t = tensor_with_storage(dt, ndim, (size_t)numel * dtype_size(dt), zeroed);
     if (!t) return diag_no_memory(d);
     t->numel = numel;
-    for (int i = 0; i < ndim; i++) {
-        t->sizes[i] = sizes[i];
-        t->strides[i] = strides[i];
-    }
+    for (int i = 0; i < ndim; i++) t->sizes[i] = sizes[i];
+    tensor_row_major(ndim, sizes, t->strides);
     *out = t;
     return CTSC_OK;
 }

@@ -92,17 +92,33 @@ tensor *tensor_block_new(size_t nbytes);
 /* t refers to another storage than `before`: a handle in a block holds that block when it no longer refers to its storage. */
 void tensor_moved(tensor *t, const storage *before);
 
+/* The block that t lies in (t->in_storage). */
+static inline tensor_block *tensor_block_of(tensor *t) {
+    return (tensor_block *)(void *)((char *)t - offsetof(tensor_block, handle));
+}
+
 /* The room in t's block: for what a program gets that t is given to, so that a result is one block. NULL if there is none, or others
  * refer to t as well. */
-void *tensor_room_take(tensor *t);
+static inline void *tensor_room_take(tensor *t) {
+    tensor_block *b = tensor_block_of(t);
+    if (!t->in_storage || atomic_load_explicit(&t->refs, memory_order_acquire) != 1 || b->lent) return NULL;
+    b->lent = true;
+    return b->room;
+}
 /* Whether p is the room in t's block; it is no longer in use then. */
-bool tensor_room_give(tensor *t, const void *p);
+static inline bool tensor_room_give(tensor *t, const void *p) {
+    tensor_block *b = tensor_block_of(t);
+    if (!t->in_storage || p != b->room) return false;
+    b->lent = false;
+    return true;
+}
 
 static inline tensor *tensor_ref(tensor *t) {
     atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
     return t;
 }
 void tensor_unref(tensor *t); /* t may be NULL */
+void tensor_free(tensor *t);  /* its last reference is gone */
 
 /* Address of element (0, ..., 0). */
 static inline void *tensor_data(const tensor *t) {

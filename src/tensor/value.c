@@ -192,9 +192,7 @@ static bool value_take_put_off(value *out) {
 
 void value_free_payload(value v) {
     if (v.tag == V_TENSOR) {
-        /* The count may be zero already, but a tensor's last reference goes in tensor_unref. */
-        atomic_store_explicit(&v.u.tensor->refs, 1, memory_order_relaxed);
-        tensor_unref(v.u.tensor);
+        tensor_free(v.u.tensor);
         return;
     }
     value_drop_types(v);

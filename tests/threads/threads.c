@@ -3,14 +3,15 @@
  * threads.c - one module run by many threads at the same time: always the results of one thread. And how throughput grows with threads.
  *
  *     threads [--seconds S] [--threads N,N,...] [--only NAME]      the test (make test-threads; a short run in make test)
- *     threads --throughput [--seconds S] [--only NAME]             calls per second of one and two threads (make bench-threads)
+ *     threads --throughput [--seconds S] [--only NAME]             calls per second of one thread, of two, of two processes (make bench-threads)
  *
  * The test gives each number of threads S seconds, shared by the cases. The threads of a case begin at once with a module that nobody has run, so that
  * they meet in everything that is made when it is first needed: graphs, code, kernels. A thread's first calls may still be interpreted, and
  * are compared as closely as rounding allows; later ones are the same to the last bit.
  *
- * Throughput is measured in turns, one thread, two threads, so that a busy machine disturbs both alike. The processor time of a call is what tells
- * contention from a lack of processors: where threads do not hinder each other it is the same for both.
+ * Throughput is measured in turns, one thread, two threads, two processes of one thread, so that a busy machine disturbs all alike. Processes share nothing but
+ * the machine: what two of them reach together is what it has to give, and what two threads fall short of it is the library's doing. The processor
+ * time of a call tells the same without a second processor: where threads do not hinder each other it is the same for one and for two.
  */
 #define _GNU_SOURCE
 #include <ctsc.h>
@@ -20,7 +21,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MAX_THREADS = 256, MAX_ARGS = 16, MAX_ERROR = 256, MAX_WHY = 640, WARM_CALLS = 3, TURNS = 5 };
 
@@ -160,6 +163,35 @@ static void crowd_run(crowd *c, int n, total *t) {
     pthread_barrier_destroy(&c->begin);
 }
 
+/* One thread, in a process of its own; returns where its total is to be read. */
+static int crowd_fork(crowd *c, pid_t *child) {
+    int ends[2];
+    if (pipe(ends) || (*child = fork()) < 0) fatal("fork", "failed");
+    if (*child == 0) {
+        total t = {0};
+        crowd_run(c, 1, &t);
+        _exit(write(ends[1], &t, sizeof t) != sizeof t);
+    }
+    close(ends[1]);
+    return ends[0];
+}
+
+/* Adds to t what two processes did. */
+static void crowd_run_processes(crowd *c, total *t) {
+    pid_t children[2];
+    int from[2], status;
+    for (int i = 0; i < 2; i++) from[i] = crowd_fork(c, &children[i]);
+    for (int i = 0; i < 2; i++) {
+        total one;
+        if (read(from[i], &one, sizeof one) != sizeof one) fatal("a process", "died");
+        close(from[i]);
+        waitpid(children[i], &status, 0);
+        t->calls += one.calls;
+        t->cpu_seconds += one.cpu_seconds;
+        t->per_second += one.per_second;
+    }
+}
+
 /* ---- cases --------------------------------------------------------------------------------------------------------------- */
 
 typedef struct paths { char model[256], inputs[256]; const char *name; } paths;
@@ -204,15 +236,18 @@ static bool case_test(int i, int threads, double seconds) {
 
 static void case_throughput(int i, double seconds) {
     paths p = case_paths(i);
-    crowd c = {.m = load_module(p.model), .inputs = p.inputs, .method = cases[i].method, .seconds = seconds / (2 * TURNS)};
+    crowd c = {.m = load_module(p.model), .inputs = p.inputs, .method = cases[i].method, .seconds = seconds / (3 * TURNS)};
     outcome warm = case_reference(&c);
     ctsc_value_free(warm.value);
-    total t[2] = {{0}, {0}};
-    for (int turn = 0; turn < TURNS; turn++)
-        for (int k = 0; k < 2; k++) crowd_run(&c, k + 1, &t[k]);
-    double cpu[2] = {t[0].cpu_seconds / (double)t[0].calls * 1e6, t[1].cpu_seconds / (double)t[1].calls * 1e6};
-    printf("%-36s %10.0f %10.0f %6.2f %12.1f %12.1f %6.2f\n", p.name, t[0].per_second / TURNS, t[1].per_second / TURNS,
-           t[1].per_second / t[0].per_second, cpu[0], cpu[1], 2 * cpu[0] / cpu[1]);
+    total one = {0}, two = {0}, processes = {0};
+    for (int turn = 0; turn < TURNS; turn++) {
+        crowd_run(&c, 1, &one);
+        crowd_run(&c, 2, &two);
+        crowd_run_processes(&c, &processes);
+    }
+    double us[2] = {one.cpu_seconds / (double)one.calls * 1e6, two.cpu_seconds / (double)two.calls * 1e6};
+    printf("%-36s %10.0f %10.0f %6.2f %10.2f %12.1f %12.1f %6.2f\n", p.name, one.per_second / TURNS, two.per_second / TURNS,
+           two.per_second / one.per_second, processes.per_second / one.per_second, us[0], us[1], 2 * us[0] / us[1]);
     fflush(stdout);
     ctsc_module_free(c.m);
 }
@@ -238,8 +273,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < CASES; i++) chosen += strstr(cases[i].model, only) != NULL;
     if (throughput) {
         ctsc_set_threads(1); /* each call on its own thread */
-        printf("%-36s %10s %10s %6s %12s %12s %6s\n", "calls per second, processor time", "1 thread", "2 threads", "ratio", "us, 1 thread",
-               "us, 2", "ratio");
+        printf("%-36s %10s %10s %6s %10s %12s %12s %6s\n", "calls per second, processor time", "1 thread", "2 threads", "ratio", "processes",
+               "us, 1 thread", "us, 2", "ratio");
         for (int i = 0; i < CASES; i++)
             if (strstr(cases[i].model, only)) case_throughput(i, seconds / chosen);
         return 0;

@@ -182,7 +182,7 @@ static ctsc_status pick_scale(op_ctx *cx, tensor *source, const value *alpha, te
 
 ctsc_status op_index_add(op_ctx *cx, const value *args, value *results) {
     tensor *self = arg_tensor(&args[0]), *given = arg_tensor(&args[2]), *source;
-    tensor *index = NULL, *target = NULL, *aligned = NULL, *scaled;
+    tensor *index = NULL, *target = NULL, *aligned = NULL, *scaled = NULL;
     int dim;
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), self->ndim, &dim));
     source = arg_tensor(&args[3]);
