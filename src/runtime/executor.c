@@ -35,34 +35,43 @@ static bool executor_graph_changes_nothing(graph *g) {
     return same;
 }
 
-/* Does a call of f leave what was there before as it is? A function that is not understood may do anything. */
-static bool executor_changes_nothing(function *f) {
+/* What freezing is, on a graph without calls. */
+#define EXECUTOR_FREEZE "freeze,peephole,fold-constants,lower-tuples,dce"
+
+/* Does a call of f leave what was there before as it is? self: the module f is a method of, where its attributes may be taken for what they are
+ * now; else NULL. A function that is not understood may do anything. */
+static bool executor_changes_nothing(function *f, const object *self) {
     diag lost = {0};
     graph *g = f->graph || function_ensure_compiled(f, &lost) == CTSC_OK ? graph_clone(f->graph) : NULL;
-    bool same = g && pipeline_inline(g, &lost) == CTSC_OK && !arena_failed(&g->arena) && executor_graph_changes_nothing(g);
+    bool same = g && pipeline_inline(g, &lost) == CTSC_OK;
+    if (self) same = same && pass_run_list(&(pass_ctx){.diag = &lost, .self = (object *)self}, g, "[" EXECUTOR_FREEZE "]", NULL) == CTSC_OK;
+    same = same && !arena_failed(&g->arena) && executor_graph_changes_nothing(g);
     graph_free(g);
     diag_clear(&lost);
     return same;
 }
 
-/* Is all that can happen to a module of class c in f? Then what f leaves alone stays as it is. */
-static bool executor_changes_only_by(const class_info *c, const function *f) {
-    if (c->forward_hooks.len || c->forward_pre_hooks.len) return false;
+static bool executor_others_change_nothing(const class_info *c, const function *f, const object *self) {
     for (size_t i = 0; i < c->methods.len; i++) {
         function *other = c->methods.data[i];
-        if (other != f && strncmp(other->name, "__", 2) != 0 && !executor_changes_nothing(other)) return false;
+        if (other != f && strncmp(other->name, "__", 2) != 0 && !executor_changes_nothing(other, self)) return false;
     }
     return true;
 }
 
+/* Is all that can happen to the module in f? Then what f leaves alone stays as it is. Batch norms count their calls, but only in training: if
+ * every method, f among them, changes nothing of the module as it is, then it remains as it is, and no call will ever find it otherwise. */
+static bool executor_changes_only_by(const object *self, function *f) {
+    const class_info *c = self->cls->cls;
+    if (c->forward_hooks.len || c->forward_pre_hooks.len) return false;
+    return executor_others_change_nothing(c, f, NULL) || (executor_changes_nothing(f, self) && executor_others_change_nothing(c, f, self));
+}
+
 /* Folding batch norms into weights changes results by rounding: that is for the level that fuses. */
-static ctsc_status executor_freeze(const function *f, graph *g, int level, const object *self, diag *d) {
-    if (!self || !executor_changes_only_by(self->cls->cls, f)) return CTSC_OK;
+static ctsc_status executor_freeze(function *f, graph *g, int level, const object *self, diag *d) {
+    if (!self || !executor_changes_only_by(self, f)) return CTSC_OK;
     pass_ctx cx = {.diag = d, .self = (object *)self};
-    return pass_run_list(&cx, g,
-                         level < 2 ? "[freeze,peephole,fold-constants,lower-tuples,dce]"
-                                   : "[freeze,peephole,fold-constants,lower-tuples,dce,fuse-linear,fold-weights]",
-                         NULL);
+    return pass_run_list(&cx, g, level < 2 ? "[" EXECUTOR_FREEZE "]" : "[" EXECUTOR_FREEZE ",fuse-linear,fold-weights]", NULL);
 }
 
 static int executor_device(const function *f) {

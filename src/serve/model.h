@@ -45,6 +45,7 @@ typedef struct model {
     int waiting, busy, idle;  /* jobs in the queue; calls running; threads asleep */
     bool stopping, no_batches; /* no_batches: outputs turned out not to follow dimension 0 */
     atomic_uint_fast64_t slowest_ns; /* processor time of recent calls, decaying */
+    atomic_bool seemed_slow;         /* the last call, by the clock */
     struct scheduler_worker *workers; /* the threads that empty the queue */
     int nworkers;
 } model;

@@ -15,8 +15,6 @@
 #include <string.h>
 #include <time.h>
 
-enum { QUICK_NS = 400000 }; /* a call that may hold up the other connections of a thread */
-
 /* ---- the queue; the model's lock is held ------------------------------------------------------------------- */
 
 static void scheduler_push(model *m, job *j) {
@@ -158,7 +156,7 @@ submitted scheduler_submit(job *j) {
         pthread_mutex_unlock(&m->lock);
         return SUBMIT_STOPPED;
     }
-    if (!m->head && m->busy < m->config.instances && m->config.max_batch <= 1 && slowest && slowest < QUICK_NS) {
+    if (!m->head && m->busy < m->config.instances && m->config.max_batch <= 1 && slowest && slowest < SCHEDULER_QUICK_NS) {
         m->busy++;
         pthread_mutex_unlock(&m->lock);
         batch_run(m, &j, 1);

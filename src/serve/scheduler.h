@@ -8,6 +8,8 @@
 
 #include "serve/model.h"
 
+enum { SCHEDULER_QUICK_NS = 400000 }; /* a call that takes longer may not hold up the other connections of a thread */
+
 /* What a call gave, flattened: the items of tuples, lists and dicts one after the other; tensors row-major. */
 typedef struct outputs {
     size_t n, cap;

@@ -12,6 +12,7 @@
 #include "serve/http.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,12 +169,20 @@ static void server_allow_files(const serve_options *o) {
     setrlimit(RLIMIT_NOFILE, &l);
 }
 
+/* Threads come and go with the models. The C library gives a new one whichever arena is free, up to eight per core, and each arena keeps
+ * about what it held at most, much of it out of malloc_trim's reach: memory would grow reload by reload until all of them had held a model. Few
+ * arenas do, since most calls of malloc are answered from what a thread keeps for itself. */
+static void server_share_arenas(long cores) {
+    mallopt(M_ARENA_MAX, (int)(1 + (cores > 0 ? cores : 1) / 8));
+}
+
 ctsc_status serve_run(const serve_options *options) {
     serve_options o = *options;
     server *s = calloc(1, sizeof *s);
     sigset_t set, old;
     if (!s) return CTSC_LIMIT;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    server_share_arenas(cores);
     if (o.http_threads < 1) o.http_threads = cores > 1 ? (int)cores : 2;
     if (o.instances < 1) o.instances = cores > 0 ? (int)cores : 1;
     s->o = &o;

@@ -496,6 +496,25 @@ def test_reload_under_load(s):
     assert seen == {10, 11, 12}, seen
 
 
+def arena_heaps(s):
+    """How many heaps the C library has besides the first: each is aligned to its 64 MiB, of which only the beginning can be written."""
+    size, count, last = 64 << 20, 0, None
+    with open("/proc/%d/maps" % s.process.pid) as f:
+        for line in f:
+            place, rights = line.split()[:2]
+            begin, end = (int(x, 16) for x in place.split("-"))
+            count += last is not None and rights == "---p" and begin == last[1] and end - last[0] == size and last[0] % size == 0
+            last = (begin, end) if rights == "rw-p" else None
+    return count
+
+
+def test_threads_share_memory(s):
+    for _ in range(5):  # each brings threads of its own, and those of the last one go
+        s.json("POST", "/v2/repository/models/double/load", {})
+        parallel(8, lambda i: is_alive(s))
+    assert arena_heaps(s) <= os.cpu_count() // 8, arena_heaps(s)
+
+
 def test_broken_model(s):
     with open(os.path.join(s.folder, "broken.pt"), "wb") as f:
         f.write(b"\0" * 1000)

@@ -97,26 +97,25 @@ static ctsc_status conv_check_values(diag *d, const conv_lists *l) {
 static ctsc_status conv_check_weight(diag *d, const conv_call *c) {
     const tensor *w = c->weight, *in = c->input;
     char wt[CONV_TEXT], it[CONV_TEXT];
-    conv_sizes_text(wt, sizeof wt, w->ndim, w->sizes);
-    conv_sizes_text(it, sizeof it, in->ndim, in->sizes);
     if (in->ndim != w->ndim)
         return diag_fail(d, CTSC_FAILED,
                          "Expected %d-dimensional input for %d-dimensional weight %s, but got "
                          "%d-dimensional input of size %s instead",
-                         w->ndim, w->ndim, wt, in->ndim, it);
+                         w->ndim, w->ndim, conv_sizes_text(wt, sizeof wt, w->ndim, w->sizes),
+                         in->ndim, conv_sizes_text(it, sizeof it, in->ndim, in->sizes));
     long long groups = c->groups;
     if (w->sizes[0] < groups)
         return diag_fail(
             d, CTSC_FAILED,
             "Given groups=%lld, expected weight to be at least %lld at dimension 0, but "
             "got weight of size %s instead",
-            groups, groups, wt);
+            groups, groups, conv_sizes_text(wt, sizeof wt, w->ndim, w->sizes));
     if (w->sizes[0] % groups != 0)
         return diag_fail(
             d, CTSC_FAILED,
             "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, "
             "but got weight of size [%s] instead",
-            groups, groups, wt);
+            groups, groups, conv_sizes_text(wt, sizeof wt, w->ndim, w->sizes));
     int64_t want = c->transposed ? w->sizes[0] : w->sizes[1] * groups;
     if (in->sizes[1] != want) {
         char given[40];
@@ -125,14 +124,17 @@ static ctsc_status conv_check_weight(diag *d, const conv_call *c) {
             d, CTSC_FAILED,
             "Given %s, weight of size %s, expected input%s to have %lld channels, but got "
             "%lld channels instead",
-            given, wt, it, (long long)want, (long long)in->sizes[1]);
+            given, conv_sizes_text(wt, sizeof wt, w->ndim, w->sizes),
+            conv_sizes_text(it, sizeof it, in->ndim, in->sizes), (long long)want,
+            (long long)in->sizes[1]);
     }
     int64_t out_channels = c->transposed ? w->sizes[1] * groups : w->sizes[0];
     if (c->bias && (c->bias->ndim != 1 || c->bias->sizes[0] != out_channels))
         return diag_fail(d, CTSC_FAILED,
                          "Given %sweight of size %s, expected bias to be 1-dimensional with %lld "
                          "elements, but got bias of size %s instead",
-                         c->transposed ? "transposed=1, " : "", wt, (long long)out_channels,
+                         c->transposed ? "transposed=1, " : "",
+                         conv_sizes_text(wt, sizeof wt, w->ndim, w->sizes), (long long)out_channels,
                          conv_sizes_text(it, sizeof it, c->bias->ndim, c->bias->sizes));
     return CTSC_OK;
 }

@@ -33,22 +33,33 @@ void conv_valid_range(const conv_shape *s, int dim, int64_t tap, int64_t *lo, in
 
 /* ---- im2col --------------------------------------------------------------------------------- */
 
+static int64_t conv_between(int64_t x, int64_t lo, int64_t hi) {
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+/* Does output position p read, at each tap, the input at p and a distance that is the same for all p? */
+static bool conv_keeps_rows(const conv_shape *s) {
+    return s->in[0] == 1 && s->kernel[0] == 1 && s->out[0] == 1 && s->pad[0] == 0 &&
+           s->stride[1] == 1 && s->stride[2] == 1 && s->in[1] == s->out[1] && s->in[2] == s->out[2];
+}
+
 /* One row of the unfolded matrix: channel plane `in`, tap (kd, kh, kw), output positions [begin,
- * end). */
+ * end). Rows of small images are a few elements each: what finds the next one is most of the work, so
+ * its place is counted on, not divided out. */
 #define CONV_UNFOLD(U)                                                                             \
     static void conv_unfold_row_##U(const conv_shape *s, const U *in, const int64_t *tap,          \
                                     int64_t begin, int64_t end, U *dst) {                          \
         int64_t lo, hi, ow_size = s->out[2], sw = s->stride[2];                                    \
         conv_valid_range(s, 2, tap[2], &lo, &hi);                                                  \
         int64_t shift = tap[2] * s->dilation[2] - s->pad[2];                                       \
-        for (int64_t p = begin; p < end;) {                                                        \
-            int64_t row = p / ow_size, w0 = p % ow_size;                                           \
-            int64_t w1 = end - p < ow_size - w0 ? w0 + (end - p) : ow_size, n = w1 - w0;           \
-            int64_t ih = row % s->out[1] * s->stride[1] - s->pad[1] + tap[1] * s->dilation[1];     \
-            int64_t id = row / s->out[1] * s->stride[0] - s->pad[0] + tap[0] * s->dilation[0];     \
+        int64_t row = begin / ow_size, oh = row % s->out[1], od = row / s->out[1];                 \
+        for (int64_t w0 = begin % ow_size, left = end - begin; left > 0; w0 = 0) {                 \
+            int64_t w1 = left < ow_size - w0 ? w0 + left : ow_size;                                \
+            int64_t ih = oh * s->stride[1] - s->pad[1] + tap[1] * s->dilation[1];                  \
+            int64_t id = od * s->stride[0] - s->pad[0] + tap[0] * s->dilation[0];                  \
             int64_t a = lo < w0 ? w0 : lo > w1 ? w1 : lo, b = hi < a ? a : hi > w1 ? w1 : hi;      \
             if (ih < 0 || ih >= s->in[1] || id < 0 || id >= s->in[0]) a = b = w1;                  \
-            memset(dst, 0, (size_t)(a - w0) * sizeof(U));                                          \
+            if (a > w0) memset(dst, 0, (size_t)(a - w0) * sizeof(U));                              \
             if (b > a) {                                                                           \
                 const U *src = in + (id * s->in[1] + ih) * s->in[2] + a * sw + shift;              \
                 U *to = dst + (a - w0);                                                            \
@@ -57,21 +68,42 @@ void conv_valid_range(const conv_shape *s, int dim, int64_t tap, int64_t *lo, in
                 else                                                                               \
                     for (int64_t i = 0; i < b - a; i++) to[i] = src[i * sw];                       \
             }                                                                                      \
-            memset(dst + (b - w0), 0, (size_t)(w1 - b) * sizeof(U));                               \
-            dst += n;                                                                              \
-            p += n;                                                                                \
+            if (w1 > b) memset(dst + (b - w0), 0, (size_t)(w1 - b) * sizeof(U));                   \
+            dst += w1 - w0;                                                                        \
+            left -= w1 - w0;                                                                       \
+            if (++oh == s->out[1]) oh = 0, od++;                                                   \
         }                                                                                          \
+    }                                                                                              \
+    /* The same where conv_keeps_rows: the plane, moved; what came from another row's end is 0. */  \
+    static void conv_unfold_moved_##U(const conv_shape *s, const U *in, const int64_t *tap,        \
+                                      int64_t begin, int64_t end, U *dst) {                        \
+        int64_t w = s->in[2], right = tap[2] * s->dilation[2] - s->pad[2];                         \
+        int64_t down = tap[1] * s->dilation[1] - s->pad[1];                                        \
+        right = conv_between(right, -w, w); /* further is nothing but 0, too */                    \
+        int64_t by = conv_between(down, -s->in[1], s->in[1]) * w + right;                          \
+        int64_t lo = conv_between(-by, begin, end), hi = conv_between(s->in_size - by, lo, end);   \
+        if (lo > begin) memset(dst, 0, (size_t)(lo - begin) * sizeof(U));                          \
+        if (hi > lo) memcpy(dst + (lo - begin), in + (lo + by), (size_t)(hi - lo) * sizeof(U));    \
+        if (end > hi) memset(dst + (hi - begin), 0, (size_t)(end - hi) * sizeof(U));               \
+        int64_t first = right < 0 ? 0 : w - right, last = right < 0 ? -right : w;                  \
+        for (int64_t row = begin / w * w; right && row < end; row += w)                            \
+            for (int64_t c = first; c < last; c++)                                                 \
+                if (row + c >= begin && row + c < end) dst[row + c - begin] = 0;                   \
     }                                                                                              \
     static void conv_unfold_##U(const conv_shape *s, const void *image, int64_t channels,          \
                                 int64_t begin, int64_t end, void *cols) {                          \
         const U *in = image;                                                                       \
         U *dst = cols;                                                                             \
         int64_t tap[CONV_DIMS];                                                                    \
+        bool moved = conv_keeps_rows(s);                                                           \
         for (int64_t c = 0; c < channels; c++, in += s->in_size)                                   \
             for (tap[0] = 0; tap[0] < s->kernel[0]; tap[0]++)                                      \
                 for (tap[1] = 0; tap[1] < s->kernel[1]; tap[1]++)                                  \
                     for (tap[2] = 0; tap[2] < s->kernel[2]; tap[2]++, dst += end - begin)          \
-                        conv_unfold_row_##U(s, in, tap, begin, end, dst);                          \
+                        if (moved)                                                                 \
+                            conv_unfold_moved_##U(s, in, tap, begin, end, dst);                    \
+                        else                                                                       \
+                            conv_unfold_row_##U(s, in, tap, begin, end, dst);                      \
     }
 
 CONV_UNFOLD(uint8_t)

@@ -352,6 +352,44 @@ static void pool_max_row(const pool_job *j, int64_t plane, int64_t od, int64_t o
     });
 }
 
+/* Windows of two by two, side by side and inside the input. */
+static bool pool_is_squares(const pool_geometry *g) {
+    if (g->in[0] != 1 || g->out[0] != 1 || g->kernel[0] != 1 || g->pad[0] != 0) return false;
+    for (int i = 1; i < 3; i++)
+        if (g->kernel[i] != 2 || g->stride[i] != 2 || g->dilation[i] != 1 || g->pad[i] != 0 ||
+            g->in[i] < 2 * g->out[i])
+            return false;
+    return true;
+}
+
+/* Output rows [begin, end) where pool_is_squares: the rows of small images are a few elements, so that
+ * finding a row must not cost more than its maxima. */
+#define POOL_SQUARES(T)                                                                            \
+    NN_HOT static void pool_squares_##T(const pool_geometry *g, const T *x, T *y, int64_t begin,   \
+                                        int64_t end) {                                             \
+        int64_t w = g->in[2], n = g->out[2], oh = begin % g->out[1];                               \
+        x += (begin / g->out[1] * g->in[1] + 2 * oh) * w;                                          \
+        y += begin * n;                                                                            \
+        for (int64_t r = begin; r < end; r++, y += n) {                                            \
+            for (int64_t o = 0; o < n; o++) {                                                      \
+                T a = x[2 * o], b = x[2 * o + 1], c = x[w + 2 * o], d = x[w + 2 * o + 1];          \
+                T upper = POOL_MAX(a, b), lower = POOL_MAX(c, d);                                  \
+                y[o] = POOL_MAX(upper, lower);                                                     \
+            }                                                                                      \
+            bool last = ++oh == g->out[1];                                                         \
+            x += last ? (g->in[1] - 2 * (g->out[1] - 1)) * w : 2 * w;                              \
+            if (last) oh = 0;                                                                      \
+        }                                                                                          \
+    }
+POOL_SQUARES(float)
+POOL_SQUARES(double)
+
+static void pool_squares(void *ctx, int64_t begin, int64_t end) {
+    const pool_job *j = ctx;
+    if (j->dt == DT_FLOAT64) pool_squares_double(j->g, j->x, j->y, begin, end);
+    else pool_squares_float(j->g, j->x, j->y, begin, end);
+}
+
 /* One output row of max pooling with the place of each maximum. */
 static void pool_max_row_indices(const pool_job *j, int64_t plane, int64_t od, int64_t oh,
                                  void *dst, int64_t *indices) {
@@ -486,7 +524,8 @@ static ctsc_status pool_run(op_ctx *cx, const tensor *x, pool_job *j) {
                               j->count_padding);
     int64_t work = g->out[2] * g->kernel[2] + g->in[2] * g->kernel[1];
     if (g->planes && g->out[0] > 0 && g->out[1] > 0 && g->out[2] > 0)
-        pool_for(g->planes * g->out[0] * g->out[1], nn_grain(work), pool_range, j);
+        pool_for(g->planes * g->out[0] * g->out[1], nn_grain(work),
+                 !j->average && !j->indices && pool_is_squares(g) ? pool_squares : pool_range, j);
     return CTSC_OK;
 }
 
