@@ -7,7 +7,8 @@
  *
  * The tracer records the numbers of a Python program as such tensors. A number decides the result's dtype less than a tensor does: int64 times a
  * float64 tensor is float64, times a number it is float32. PyTorch replaces the second operand of four operators when it first runs a graph, so
- * this is a part of what programs mean, at every level; graphs are shown without it. Attributes of modules, which freezing makes constants of, stay.
+ * this is a part of what programs mean, at every level; graphs are shown without it. The operators' other names count along: normalize-ops may not change
+ * what a graph means. Attributes of modules, which freezing makes constants of, stay.
  * Tests: tests/ir/scalar-constants
  */
 #include "passes/facts.h"
@@ -20,6 +21,10 @@ static const struct { const char *tensor, *scalar; } scalar_operators[] = {
     {"aten::sub.Tensor", "aten::sub.Scalar"},
     {"aten::mul.Tensor", "aten::mul.Scalar"},
     {"aten::div.Tensor", "aten::div.Scalar"},
+    {"aten::subtract.Tensor", "aten::subtract.Scalar"},
+    {"aten::multiply.Tensor", "aten::multiply.Scalar"},
+    {"aten::divide.Tensor", "aten::divide.Scalar"},
+    {"aten::true_divide.Tensor", "aten::true_divide.Scalar"},
 };
 
 /* What n is with a number as its second operand: NULL if that is no constant number. */
