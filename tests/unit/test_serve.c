@@ -24,7 +24,8 @@ static void serve_floats(void **state) {
     static const struct { float f; const char *text; } cases[] = {
         {0, "0.0"}, {-0.0f, "-0.0"}, {1, "1.0"}, {-0.1f, "-0.1"}, {0.3f, "0.3"}, {100, "100.0"}, {1e9f, "1000000000.0"}, {1e10f, "1e+10"},
         {1.5e-5f, "0.000015"}, {1e-7f, "1e-07"}, {16777216, "16777216.0"}, {3.4028235e38f, "3.4028235e+38"}, {1e-45f, "1e-45"},
-        {9.999999f, "9.999999"}, {0.99999994f, "0.99999994"}, {NAN, "null"}, {INFINITY, "null"}, {1.17549435e-38f, "1.1754944e-38"}};
+        {9.999999f, "9.999999"}, {0.99999994f, "0.99999994"}, {NAN, "null"}, {INFINITY, "null"}, {1.17549435e-38f, "1.1754944e-38"},
+        {5.90190125f, "5.9019012"}, {-0.476540685f, "-0.47654068"}}; /* of the shortest texts the nearest */
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         buffer b = {0};
