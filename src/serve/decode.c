@@ -283,15 +283,21 @@ static bool decode_split(infer *q, size_t *json_len) {
 }
 
 static bool decode_json(infer *q, size_t len) {
-    buffer rest = {0};
-    json_error_t je;
-    infer_find_data(q, q->x->body, len, &rest);
-    if (rest.failed) {
-        buffer_free(&rest);
+    json_error_t je = {0};
+    buffer *frame = &q->frame, *last = &q->last_frame;
+    frame->len = 0;
+    infer_find_data(q, q->x->body, len, frame);
+    if (frame->failed) {
+        buffer_free(frame);
         return decode_fail(q, "out of memory");
     }
-    q->root = json_loadb(rest.data ? rest.data : "", rest.len, 0, &je);
-    buffer_free(&rest);
+    if (!q->root || frame->len != last->len || memcmp(frame->data, last->data, frame->len)) {
+        json_decref(q->root);
+        q->root = json_loadb(frame->data ? frame->data : "", frame->len, 0, &je);
+        buffer old = *last;
+        *last = *frame;
+        *frame = old;
+    }
     if (!q->root) return decode_fail(q, "the request is not JSON: line %d: %.120s", je.line, je.text);
     if (!json_is_object(q->root)) return decode_fail(q, "the request is not a JSON object");
     return true;

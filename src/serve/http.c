@@ -117,7 +117,7 @@ static void http_notify_connection(void *cls, struct MHD_Connection *mc, void **
     pthread_mutex_unlock(&h->lock);
     buffer_free(&c->x.reply);
     free(c->body);
-    free(c->keep);
+    infer_keep_free(c->keep);
     ctsc_cancel_free(c->cancel);
     free(c);
 }

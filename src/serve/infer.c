@@ -11,12 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { INFER_KEEP_FRAME = 4096 }; /* bytes; of longer ones a connection keeps nothing */
+
+static void infer_forget_frame(infer *q) {
+    json_decref(q->root);
+    q->root = NULL;
+    buffer_free(&q->frame);
+    buffer_free(&q->last_frame);
+}
+
+void infer_keep_free(void *kept) {
+    infer *q = kept;
+    if (!q) return;
+    infer_forget_frame(q);
+    free(q);
+}
+
 static void infer_free(infer *q) {
     for (size_t i = 0; q->job.args && i < q->job.nargs; i++) ctsc_value_free(q->job.args[i]);
     if (q->job.args != q->few) free(q->job.args);
-    json_decref(q->root);
     model_unref(q->job.model);
-    if (!q->x->keep || *q->x->keep) free(q);
+    if (q->frame.cap + q->last_frame.cap > INFER_KEEP_FRAME) infer_forget_frame(q);
+    if (!q->x->keep || *q->x->keep) infer_keep_free(q);
     else *q->x->keep = q;
 }
 
@@ -24,7 +40,7 @@ static void infer_free(infer *q) {
 static infer *infer_new(exchange *x) {
     infer *q = x->keep ? *x->keep : NULL;
     if (q) *x->keep = NULL;
-    else q = malloc(sizeof *q);
+    else q = calloc(1, sizeof *q);
     if (!q) return NULL;
     memset(q, 0, offsetof(infer, spans));
     q->why[0] = '\0';

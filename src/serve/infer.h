@@ -16,7 +16,6 @@ typedef struct infer_span { const char *begin, *end; } infer_span;
 typedef struct infer {
     job job;
     exchange *x;
-    json_t *root; /* the request without its lists of numbers */
     const json_t *wanted; /* "outputs", or NULL: all */
     const char *id;
     bool deferred; /* infer_handle has returned, or will: x->done tells that the response is there */
@@ -29,6 +28,11 @@ typedef struct infer {
     /* from here on not cleared before use */
     infer_span spans[INFER_SPANS];
     char why[400];
+
+    /* The request without its lists of numbers, and what the JSON parser made of it: stay for the connection's next request. Clients ask the same
+     * with other numbers, and then nothing is parsed again. */
+    buffer frame, last_frame; /* of this request, if it is another one; of root */
+    json_t *root;             /* only ever read */
 } infer;
 
 /* Body to arguments. False: q->why says what is wrong with the request. */

@@ -2,9 +2,9 @@
 /*
  * number.c - numbers to JSON text and back, fast: bodies of requests are little else.
  *
- * Method. A float32 has at most nine significant digits that matter. They are computed in double arithmetic, whose error (some 1e-16,
- * relative) is far below what the ninth digit says; then the fewest leading digits are taken that still lie well inside the half-way
- * points to the neighbouring floats. A double is printed by the C library with 15, 16 or 17 digits, the first that reads back.
+ * Method. A float32 has at most nine significant digits that matter. It is scaled to a number of nine digits in double arithmetic, whose error
+ * (some 1e-16, relative) is far below what the ninth digit says; then the fewest leading digits are taken that still lie well inside the
+ * half-way points to the neighbouring floats. A double is printed by the C library with 15, 16 or 17 digits, the first that reads back.
  * Reading: digits and exponent as integers; if the digits fit 53 bits and the power of ten is exact, one multiplication or division
  * gives the correctly rounded result (Clinger 1990); else strtod.
  * Tests: tests/unit/test_serve.c
@@ -36,24 +36,30 @@ static double number_scale(double x, int e) {
     return e < 0 ? x / number_powers[-e] : x * number_powers[e];
 }
 
+enum { NUMBER_DIGITS = 12 }; /* are copied at a time, whether all are wanted or not */
+
 /* Digits d (n of them, no trailing zeros) with the decimal point behind the first, times 10^e. */
 static void number_put(buffer *b, bool negative, uint32_t d, int n, int e) {
-    char digits[12], text[48], *p = text;
+    char digits[2 * NUMBER_DIGITS], text[48], *p = text; /* digits: zeros behind the n */
+    memset(digits, '0', sizeof digits);
     for (int i = n; i-- > 0; d /= 10) digits[i] = (char)('0' + d % 10);
     if (negative) *p++ = '-';
     if (e >= 0 && e < 10) {
-        for (int i = 0; i <= e; i++) *p++ = i < n ? digits[i] : '0';
+        memcpy(p, digits, NUMBER_DIGITS);
+        p += e + 1;
         *p++ = '.';
-        if (n <= e + 1) *p++ = '0';
-        for (int i = e + 1; i < n; i++) *p++ = digits[i];
+        memcpy(p, digits + e + 1, NUMBER_DIGITS);
+        p += n > e + 1 ? n - e - 1 : 1;
     } else if (e < 0 && e >= -5) {
-        *p++ = '0', *p++ = '.';
-        for (int i = -1; i > e; i--) *p++ = '0';
-        for (int i = 0; i < n; i++) *p++ = digits[i];
+        memcpy(p, "0.0000", 6);
+        p += 1 - e;
+        memcpy(p, digits, NUMBER_DIGITS);
+        p += n;
     } else {
         *p++ = digits[0];
         if (n > 1) *p++ = '.';
-        for (int i = 1; i < n; i++) *p++ = digits[i];
+        memcpy(p, digits + 1, NUMBER_DIGITS);
+        p += n - 1;
         p += sprintf(p, "e%+03d", e);
     }
     buffer_put(b, text, (size_t)(p - text));
@@ -67,16 +73,15 @@ static int number_exponent(double v) {
     return (int)(((int64_t)two * 1233) >> 12); /* log10(2) = 1233 / 4096, a bit less; rounded down */
 }
 
-/* The 9 digits of v, which is below 10^(*e + 2), as a number; *e becomes the exponent of the first one. */
-static uint64_t number_nine(double v, int *e) {
-    uint64_t d = (uint64_t)llrint(number_scale(v, 8 - *e));
-    if (d >= 1000000000u) d = (uint64_t)llrint(number_scale(v, 8 - ++*e));
-    else if (d < 100000000u) d = (uint64_t)llrint(number_scale(v, 8 - --*e));
-    return d;
+/* v, which is below 10^(*e + 2), scaled to a number that rounds to 9 digits; *e becomes the exponent of the first one. */
+static double number_nine(double v, int *e) {
+    double s = number_scale(v, 8 - *e);
+    if (s >= 999999999.5) s = number_scale(v, 8 - ++*e);
+    else if (s < 99999999.5) s = number_scale(v, 8 - --*e);
+    return s;
 }
 
 void buffer_float(buffer *b, float f) {
-    static const uint32_t cut[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     double v = fabs((double)f);
     if (!isfinite(f)) {
         buffer_puts(b, "null");
@@ -87,23 +92,21 @@ void buffer_float(buffer *b, float f) {
         return;
     }
     int e = number_exponent(v), n = 9;
-    uint64_t d = number_nine(v, &e), best = d;
-    uint32_t bits;
+    double s = number_nine(v, &e);
+    uint32_t best = (uint32_t)llrint(s), bits;
     float small = (float)v, below;
     memcpy(&bits, &small, sizeof bits);
     bits--; /* the neighbour towards 0, which is the nearer one of a power of two */
     memcpy(&below, &bits, sizeof below);
-    double near = 0.4999999 * (v - (double)below);
-    for (int drop = 1; drop <= 8; drop++) { /* as long as fewer digits do */
-        uint64_t r = (d + cut[drop] / 2) / cut[drop];
-        if (d % cut[drop] == cut[drop] / 2 && number_scale((double)r, e - 8 + drop) - v > near) r--; /* d was rounded too: a tie is none */
-        if (fabs(number_scale((double)r, e - 8 + drop) - v) > near) break;
+    double near = number_scale(0.4999999 * (v - (double)below), 8 - e);
+    for (double cut = 10; cut <= 1e8; cut *= 10, n--) { /* as long as fewer digits do */
+        uint32_t r = (uint32_t)llrint(s / cut);
+        if (fabs(r * cut - s) > near) break;
         best = r;
-        n = 9 - drop;
     }
-    if (n < 9 && best >= cut[n]) best /= 10, e++; /* rounded up to a digit more: 9.99 to 10 */
+    if (n < 9 && best >= (uint32_t)number_powers[n]) best /= 10, e++; /* rounded up to a digit more: 9.99 to 10 */
     while (n > 1 && best % 10 == 0) best /= 10, n--;
-    number_put(b, signbit(f), (uint32_t)best, n, e);
+    number_put(b, signbit(f), best, n, e);
 }
 
 void buffer_double(buffer *b, double d) {

@@ -36,7 +36,7 @@ typedef struct exchange {
     /* Called on the calling thread before the request is left to another one; may be NULL. Then `done`, from that other thread. */
     void (*defer)(struct exchange *x);
     void (*done)(struct exchange *x);
-    void **keep; /* if not NULL: memory (from malloc) that an inference may leave here for the next one; whoever set keep frees it */
+    void **keep; /* if not NULL: what an inference may leave here for the next one; whoever set keep frees it (infer_keep_free) */
 
     /* for the log */
     char model[80], version[16];
@@ -55,6 +55,7 @@ void protocol_json(exchange *x, int status);
 
 /* POST .../infer on m, a reference that is taken over (infer.c). As protocol_handle. */
 bool infer_handle(exchange *x, model *m_take);
+void infer_keep_free(void *kept); /* may be NULL */
 
 /* The status page (page.c). */
 extern const char page_html[];

@@ -24,7 +24,8 @@ static void serve_floats(void **state) {
     static const struct { float f; const char *text; } cases[] = {
         {0, "0.0"}, {-0.0f, "-0.0"}, {1, "1.0"}, {-0.1f, "-0.1"}, {0.3f, "0.3"}, {100, "100.0"}, {1e9f, "1000000000.0"}, {1e10f, "1e+10"},
         {1.5e-5f, "0.000015"}, {1e-7f, "1e-07"}, {16777216, "16777216.0"}, {3.4028235e38f, "3.4028235e+38"}, {1e-45f, "1e-45"},
-        {9.999999f, "9.999999"}, {0.99999994f, "0.99999994"}, {NAN, "null"}, {INFINITY, "null"}, {1.17549435e-38f, "1.1754944e-38"}};
+        {9.999999f, "9.999999"}, {0.99999994f, "0.99999994"}, {NAN, "null"}, {INFINITY, "null"}, {1.17549435e-38f, "1.1754944e-38"},
+        {5.90190125f, "5.9019012"}, {-0.476540685f, "-0.47654068"}}; /* of the shortest texts the nearest */
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         buffer b = {0};
@@ -340,8 +341,9 @@ static void serve_allocation_failures(void **state) {
         bool reached = true;
         int failures = 0;
         for (long at = 1; reached && at < 3000; at += at < 300 ? 1 : 7) {
+            void *kept = NULL;
             serve_call c = {.x = {.s = &w->s, .method = rows[i].method, .path = rows[i].path, .body = rows[i].body, .body_len = strlen(rows[i].body),
-                                  .started_ns = clock_ns(), .done = serve_done}};
+                                  .started_ns = clock_ns(), .done = serve_done, .keep = &kept}};
             sem_init(&c.ready, 0, 0);
             atomic_store(&serve_countdown, at);
             if (!protocol_handle(&c.x)) sem_wait(&c.ready);
@@ -350,6 +352,7 @@ static void serve_allocation_failures(void **state) {
             assert_true(c.x.status >= 200 && c.x.status < 600);
             failures += c.x.status >= 500;
             repository_tend(&w->s.repository);
+            infer_keep_free(kept);
             serve_end(&c);
         }
         assert_false(reached);
@@ -358,6 +361,43 @@ static void serve_allocation_failures(void **state) {
     serve_expect(w, "POST", "/v2/models/add/infer", SERVE_X("[2]", "[1, 2]"), 200, "[2.0,3.0]");
     serve_expect(w, "POST", "/v2/repository/models/many/load", "", 200, "");
     serve_expect(w, "POST", "/v2/models/many/infer", SERVE_X("[2]", "[1, 2]"), 200, "[2.0,4.0]");
+    json_set_alloc_funcs(__real_malloc, free);
+}
+
+static int serve_parsed; /* allocations of the JSON parser */
+
+static void *serve_count_parsed(size_t n) {
+    serve_parsed++;
+    return __real_malloc(n);
+}
+
+/* Requests of one connection: what is around the numbers is parsed when it is another text than the last one, and only then. */
+static void serve_same_again(void **state) {
+    serve_world *w = *state;
+    static const struct { const char *body; bool parsed; int status; const char *text; } rows[] = {
+        {SERVE_X("[2]", "[1, 2]"), true, 200, "[2.0,3.0]"},
+        {SERVE_X("[2]", "[[ 5e0],[7] ]"), false, 200, "[6.0,8.0]"},
+        {SERVE_X("[2]", "[1, 2, 3]"), false, 400, "'data' has 3 elements, the shape 2"},
+        {SERVE_X("[3]", "[1, 2, 3]"), true, 200, "[2.0,3.0,4.0]"},
+        {SERVE_X("[3]", "[1, 2, 3") "]", true, 400, "is not JSON"},
+        {SERVE_X("[3]", "[1, 2, 3") "]", true, 400, "is not JSON"},
+        {SERVE_X("[3]", "[1, 2, 4]"), true, 200, "[2.0,3.0,5.0]"},
+        {"[]", true, 400, "is not a JSON object"},
+        {SERVE_X("[3]", "[1, 2, 4]"), true, 200, "[2.0,3.0,5.0]"}};
+    void *kept = NULL;
+    json_set_alloc_funcs(serve_count_parsed, free);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        serve_call c = {.x = {.s = &w->s, .method = "POST", .path = "/v2/models/add/infer", .body = rows[i].body, .body_len = strlen(rows[i].body),
+                              .started_ns = clock_ns(), .done = serve_done, .keep = &kept}};
+        sem_init(&c.ready, 0, 0);
+        serve_parsed = 0;
+        if (!protocol_handle(&c.x)) sem_wait(&c.ready);
+        assert_int_equal(c.x.status, rows[i].status);
+        assert_non_null(strstr(serve_text(&c.x.reply), rows[i].text));
+        assert_int_equal(serve_parsed > 0, rows[i].parsed);
+        serve_end(&c);
+    }
+    infer_keep_free(kept);
     json_set_alloc_funcs(__real_malloc, free);
 }
 
@@ -404,6 +444,7 @@ int main(void) {
         cmocka_unit_test(serve_config),
         cmocka_unit_test_setup_teardown(serve_requests, serve_setup, serve_teardown),
         cmocka_unit_test_setup_teardown(serve_json_forms, serve_setup, serve_teardown),
+        cmocka_unit_test_setup_teardown(serve_same_again, serve_setup, serve_teardown),
         cmocka_unit_test_setup_teardown(serve_batches, serve_setup, serve_teardown),
         cmocka_unit_test_setup_teardown(serve_binary, serve_setup, serve_teardown),
         cmocka_unit_test_setup_teardown(serve_token, serve_setup, serve_teardown),

@@ -33,16 +33,6 @@ void conv_valid_range(const conv_shape *s, int dim, int64_t tap, int64_t *lo, in
 
 /* ---- im2col --------------------------------------------------------------------------------- */
 
-static int64_t conv_between(int64_t x, int64_t lo, int64_t hi) {
-    return x < lo ? lo : x > hi ? hi : x;
-}
-
-/* Does output position p read, at each tap, the input at p and a distance that is the same for all p? */
-static bool conv_keeps_rows(const conv_shape *s) {
-    return s->in[0] == 1 && s->kernel[0] == 1 && s->out[0] == 1 && s->pad[0] == 0 &&
-           s->stride[1] == 1 && s->stride[2] == 1 && s->in[1] == s->out[1] && s->in[2] == s->out[2];
-}
-
 /* One row of the unfolded matrix: channel plane `in`, tap (kd, kh, kw), output positions [begin,
  * end). Rows of small images are a few elements each: what finds the next one is most of the work, so
  * its place is counted on, not divided out. */
@@ -74,36 +64,16 @@ static bool conv_keeps_rows(const conv_shape *s) {
             if (++oh == s->out[1]) oh = 0, od++;                                                   \
         }                                                                                          \
     }                                                                                              \
-    /* The same where conv_keeps_rows: the plane, moved; what came from another row's end is 0. */  \
-    static void conv_unfold_moved_##U(const conv_shape *s, const U *in, const int64_t *tap,        \
-                                      int64_t begin, int64_t end, U *dst) {                        \
-        int64_t w = s->in[2], right = tap[2] * s->dilation[2] - s->pad[2];                         \
-        int64_t down = tap[1] * s->dilation[1] - s->pad[1];                                        \
-        right = conv_between(right, -w, w); /* further is nothing but 0, too */                    \
-        int64_t by = conv_between(down, -s->in[1], s->in[1]) * w + right;                          \
-        int64_t lo = conv_between(-by, begin, end), hi = conv_between(s->in_size - by, lo, end);   \
-        if (lo > begin) memset(dst, 0, (size_t)(lo - begin) * sizeof(U));                          \
-        if (hi > lo) memcpy(dst + (lo - begin), in + (lo + by), (size_t)(hi - lo) * sizeof(U));    \
-        if (end > hi) memset(dst + (hi - begin), 0, (size_t)(end - hi) * sizeof(U));               \
-        int64_t first = right < 0 ? 0 : w - right, last = right < 0 ? -right : w;                  \
-        for (int64_t row = begin / w * w; right && row < end; row += w)                            \
-            for (int64_t c = first; c < last; c++)                                                 \
-                if (row + c >= begin && row + c < end) dst[row + c - begin] = 0;                   \
-    }                                                                                              \
     static void conv_unfold_##U(const conv_shape *s, const void *image, int64_t channels,          \
                                 int64_t begin, int64_t end, void *cols) {                          \
         const U *in = image;                                                                       \
         U *dst = cols;                                                                             \
         int64_t tap[CONV_DIMS];                                                                    \
-        bool moved = conv_keeps_rows(s);                                                           \
         for (int64_t c = 0; c < channels; c++, in += s->in_size)                                   \
             for (tap[0] = 0; tap[0] < s->kernel[0]; tap[0]++)                                      \
                 for (tap[1] = 0; tap[1] < s->kernel[1]; tap[1]++)                                  \
                     for (tap[2] = 0; tap[2] < s->kernel[2]; tap[2]++, dst += end - begin)          \
-                        if (moved)                                                                 \
-                            conv_unfold_moved_##U(s, in, tap, begin, end, dst);                    \
-                        else                                                                       \
-                            conv_unfold_row_##U(s, in, tap, begin, end, dst);                      \
+                        conv_unfold_row_##U(s, in, tap, begin, end, dst);                          \
     }
 
 CONV_UNFOLD(uint8_t)
@@ -111,8 +81,49 @@ CONV_UNFOLD(uint16_t)
 CONV_UNFOLD(uint32_t)
 CONV_UNFOLD(uint64_t)
 
+static int64_t conv_between(int64_t x, int64_t lo, int64_t hi) {
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+/* Does output position p read, at each tap, the input at p and a distance that is the same for all p?
+ */
+static bool conv_keeps_rows(const conv_shape *s) {
+    return s->in[0] == 1 && s->kernel[0] == 1 && s->out[0] == 1 && s->pad[0] == 0 &&
+           s->stride[1] == 1 && s->stride[2] == 1 && s->in[1] == s->out[1] && s->in[2] == s->out[2];
+}
+
+/* One row of the unfolded matrix where conv_keeps_rows, of 4-byte elements: the plane, moved; what came
+ * from the other end of a neighbouring row is 0. */
+static void conv_move_row(const conv_shape *s, const uint32_t *in, int64_t down, int64_t right,
+                          int64_t begin, int64_t end, uint32_t *dst) {
+    int64_t w = s->in[2], h = s->in[1];
+    right = conv_between(right, -w, w); /* further is nothing but 0, too */
+    int64_t by = conv_between(down, -h, h) * w + right;
+    int64_t lo = conv_between(-by, begin, end), hi = conv_between(s->in_size - by, lo, end);
+    if (lo > begin) memset(dst, 0, (size_t)(lo - begin) * sizeof *dst);
+    if (hi > lo) memcpy(dst + (lo - begin), in + (lo + by), (size_t)(hi - lo) * sizeof *dst);
+    if (end > hi) memset(dst + (hi - begin), 0, (size_t)(end - hi) * sizeof *dst);
+    int64_t first = right < 0 ? 0 : w - right, last = right < 0 ? -right : w;
+    for (int64_t row = begin / w * w; right && row < end; row += w)
+        for (int64_t c = first; c < last; c++)
+            if (row + c >= begin && row + c < end) dst[row + c - begin] = 0;
+}
+
+static void conv_move(const conv_shape *s, const uint32_t *in, int64_t channels, int64_t begin,
+                      int64_t end, uint32_t *dst) {
+    for (int64_t c = 0; c < channels; c++, in += s->in_size)
+        for (int64_t kh = 0; kh < s->kernel[1]; kh++)
+            for (int64_t kw = 0; kw < s->kernel[2]; kw++, dst += end - begin)
+                conv_move_row(s, in, kh * s->dilation[1] - s->pad[1],
+                              kw * s->dilation[2] - s->pad[2], begin, end, dst);
+}
+
 static void conv_unfold(const conv_shape *s, size_t size, const void *image, int64_t channels,
                         int64_t begin, int64_t end, void *cols) {
+    if (size == 4 && conv_keeps_rows(s)) {
+        conv_move(s, image, channels, begin, end, cols);
+        return;
+    }
     switch (size) {
     case 1: conv_unfold_uint8_t(s, image, channels, begin, end, cols); break;
     case 2: conv_unfold_uint16_t(s, image, channels, begin, end, cols); break;
