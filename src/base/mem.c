@@ -209,10 +209,12 @@ static void arena_leave_common(const arena_reserve *r) {
 }
 
 bool arena_init(arena *a) {
-    *a = (arena){0};
-    a->reserve = mem_zalloc(sizeof(arena_reserve));
-    if (!a->reserve) a->failed = true;
-    return a->reserve != NULL;
+    arena_reserve *r = mem_alloc(sizeof *r);
+    *a = (arena){.reserve = (char *)r, .failed = !r};
+    if (!r) return false;
+    r->in_common = false;
+    memset(r->bytes + ARENA_RESERVE, 0, ARENA_ALIGN); /* the rest is as a rule never touched, which spares its page faults */
+    return true;
 }
 
 void arena_free(arena *a) {

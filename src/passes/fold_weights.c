@@ -200,14 +200,40 @@ WEIGHTS_HOT static void weights_multiply(float *restrict out, const float *restr
     for (int64_t i = 0; i < n; i++) out[i] = (float)((double)in[i] * by);
 }
 
+enum { WEIGHTS_PAGE = 2 << 20 }; /* a large page */
+
+static void weights_release(void *raw, void *data) {
+    (void)data;
+    mem_free(raw);
+}
+
+/* A tensor of t's sizes. A large one begins with a large page, and ends with one if it fills half of that: making small pages one by one takes
+ * longer than what is written to them. */
+static ctsc_status weights_new(diag *d, const tensor *t, tensor **out) {
+    size_t bytes = (size_t)t->numel * sizeof(float), tail = bytes % WEIGHTS_PAGE, room = tail < WEIGHTS_PAGE / 2 ? bytes : bytes - tail + WEIGHTS_PAGE;
+    char *raw = bytes < WEIGHTS_PAGE ? NULL : mem_alloc(room + WEIGHTS_PAGE);
+    if (!raw) return tensor_new(d, DT_FLOAT32, t->ndim, t->sizes, out);
+    char *data = raw + (-(uintptr_t)raw & (WEIGHTS_PAGE - 1));
+    int64_t strides[TENSOR_MAX_DIMS], nbytes;
+    storage *s = storage_borrow(data, bytes, weights_release, raw);
+    if (!s) {
+        mem_free(raw);
+        return diag_no_memory(d);
+    }
+    pages_prefer_large(data, room);
+    ctsc_status st = tensor_layout(d, DT_FLOAT32, t->ndim, t->sizes, strides, &nbytes);
+    if (st == CTSC_OK) st = tensor_on_storage(d, s, DT_FLOAT32, t->ndim, t->sizes, strides, 0, out);
+    storage_unref(s);
+    return st;
+}
+
 /* float32, the common case, in one sweep: each product is rounded once, as below. */
 static tensor *weights_scaled_float(diag *d, const weights_layer *l, const weights_walk *k) {
     tensor *in, *out;
     if (weights_on_host(d, l->weight, DT_FLOAT32, &in) != CTSC_OK) return NULL;
-    if (tensor_new(d, DT_FLOAT32, in->ndim, in->sizes, &out) == CTSC_OK) {
+    if (weights_new(d, in, &out) == CTSC_OK) {
         const float *x = TENSOR_AT(in, float);
         float *y = TENSOR_AT(out, float);
-        pages_prefer_large(y, (size_t)out->numel * sizeof *y);
         for (int64_t r = 0; r < k->rows; r++)
             for (int64_t c = 0; c < k->columns; c++, x += k->inner, y += k->inner) weights_multiply(y, x, weights_walk_scale(k, r, c), k->inner);
     } else

@@ -40,11 +40,11 @@ struct fused {
     pthread_mutex_t lock; /* of what follows */
     arena arena;          /* plans */
     int nkernels;
-    bool closed;          /* no more kernels are made */
     bool tried_split;
     graph *parts;         /* of split */
-    int nkinds;
-    struct { uint64_t kind; bool hopeless; } kinds[FUSED_KINDS]; /* kinds of arguments seen */
+    atomic_bool closed;   /* no more kernels are made. This and the kinds are written under the lock, and read without */
+    atomic_int nkinds;
+    struct { uint64_t kind; atomic_bool hopeless; } kinds[FUSED_KINDS]; /* kinds of arguments seen */
 };
 
 /* ---- making ------------------------------------------------------------------------------------------------ */
@@ -90,18 +90,35 @@ int fused_results(const fused *f) {
 
 /* ---- kinds of arguments -------------------------------------------------------------------------------------- */
 
+/* Where a kind of arguments is among those seen; -1: it is not. */
+static int fused_kind_at(const fused *f, uint64_t kind) {
+    int n = atomic_load_explicit(&f->nkinds, memory_order_acquire);
+    for (int i = 0; i < n; i++)
+        if (f->kinds[i].kind == kind) return i;
+    return -1;
+}
+
+/* Is it known that there will be no kernel for these arguments? Looked at in every call that finds none, and so without a lock. */
+static bool fused_is_hopeless(const fused *f, const value *args) {
+    if (atomic_load_explicit(&f->closed, memory_order_relaxed)) return true;
+    if (!atomic_load_explicit(&f->nkinds, memory_order_relaxed)) return false;
+    int at = fused_kind_at(f, group_kind(f->nparams, args));
+    return at >= 0 && atomic_load_explicit(&f->kinds[at].hopeless, memory_order_relaxed);
+}
+
 /* Is a kernel to be made for these arguments now? Counts the call. */
 static bool fused_wants_kernel(fused *f, const value *args, int opt, int *kind_at) {
-    if (f->closed) return false;
+    if (fused_is_hopeless(f, args)) return false;
     uint64_t kind = group_kind(f->nparams, args);
-    for (int i = 0; i < f->nkinds; i++)
-        if (f->kinds[i].kind == kind) return *kind_at = i, !f->kinds[i].hopeless;
-    if (f->nkinds == FUSED_KINDS) {
-        f->closed = true;
+    if ((*kind_at = fused_kind_at(f, kind)) >= 0) return true;
+    int n = atomic_load_explicit(&f->nkinds, memory_order_relaxed);
+    if (n == FUSED_KINDS) {
+        atomic_store_explicit(&f->closed, true, memory_order_relaxed);
         return false;
     }
-    f->kinds[f->nkinds].kind = kind;
-    *kind_at = f->nkinds++;
+    f->kinds[n].kind = kind;
+    atomic_store_explicit(&f->nkinds, n + 1, memory_order_release);
+    *kind_at = n;
     return opt >= 3 || f->has_loop;
 }
 
@@ -159,14 +176,14 @@ static fused_kernel *fused_compile(fused *f, const value *args, int kind_at) {
         log_event(CTSC_LOG_WARNING, "%s: no kernel for these arguments, its operators are called: %s", f->fallback->name, diag_message(&d));
     diag_clear(&d);
     if (!made) {
-        f->kinds[kind_at].hopeless = true;
         fused_make_split(f);
+        atomic_store_explicit(&f->kinds[kind_at].hopeless, true, memory_order_relaxed);
         return NULL;
     }
     fused_kernel *_Atomic *at = &f->first;
     for (fused_kernel *x; (x = atomic_load_explicit(at, memory_order_relaxed));) at = &x->next;
     atomic_store_explicit(at, made, memory_order_release);
-    if (++f->nkernels == FUSED_MAX_KERNELS) f->closed = true;
+    if (++f->nkernels == FUSED_MAX_KERNELS) atomic_store_explicit(&f->closed, true, memory_order_relaxed);
     return made;
 }
 
@@ -364,14 +381,18 @@ static const fused_kernel *fused_find(const fused *f, const value *args, int64_t
     return NULL;
 }
 
-/* Called when no kernel fits: one more, if it is time for it. */
+/* Called when no kernel fits: one more, if it is time for it. Another thread may have made it meanwhile. */
 static const fused_kernel *fused_add(fused *f, const value *args, int opt, int64_t *slots) {
-    const fused_kernel *made = NULL;
     int kind_at = 0;
+    if (fused_is_hopeless(f, args)) return NULL;
     pthread_mutex_lock(&f->lock);
-    if (fused_wants_kernel(f, args, opt, &kind_at)) made = fused_compile(f, args, kind_at);
+    const fused_kernel *k = fused_find(f, args, slots);
+    if (!k && fused_wants_kernel(f, args, opt, &kind_at)) {
+        const fused_kernel *made = fused_compile(f, args, kind_at);
+        if (made && plan_fits(made->plan, args, slots)) k = made;
+    }
     pthread_mutex_unlock(&f->lock);
-    return made && plan_fits(made->plan, args, slots) ? made : NULL;
+    return k;
 }
 
 static ctsc_status fused_device_group(fused *f, diag *d, cuda_group **out) {

@@ -327,7 +327,7 @@ static ctsc_status interp_frame(interp *in, const code *c, value *regs, value *o
 }
 
 ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out) {
-    value *regs;
+    value *regs = NULL;
     ctsc_status s = interp_enter(in, c, n, &regs);
     for (int i = 0; i < n; i++) {
         if (s == CTSC_OK) regs[i] = args[i];
@@ -353,7 +353,7 @@ static ctsc_status interp_run_group(interp *in, const code *c, const value *args
  * one module would pass that count to and fro. */
 static inline ctsc_status interp_run_borrowed(interp *in, const code *c, int n, const value *args, value *out) {
     if (c->whole_group >= 0 && n == c->nparams && !in->rt->profile && !in->rt->record) return interp_run_group(in, c, args, out);
-    value *regs;
+    value *regs = NULL;
     ctsc_status s = interp_enter(in, c, n, &regs);
     if (s != CTSC_OK) return s;
     for (int i = 0; i < n; i++) regs[i] = code_reads(c, i) ? value_ref(args[i]) : value_none();

@@ -214,9 +214,17 @@ static ctsc_status args_too_many(const function *f, int nargs, diag *d) {
     return args_fail(d, &text);
 }
 
-/* Most arguments are tensors, or objects of the very class asked for. */
+/* Most arguments are tensors, objects of the very class asked for, or what the type says to the letter. */
 static inline bool args_fit_at_once(value in, const type *t) {
-    return in.tag == V_TENSOR ? t->kind == T_TENSOR : in.tag == V_OBJECT && in.u.object->cls == t;
+    switch (in.tag) {
+    case V_TENSOR: return t->kind == T_TENSOR;
+    case V_OBJECT: return in.u.object->cls == t;
+    case V_BOOL: return t->kind == T_BOOL;
+    case V_INT: return t->kind == T_INT;
+    case V_FLOAT: return t->kind == T_FLOAT;
+    case V_STR: return t->kind == T_STR;
+    default: return false;
+    }
 }
 
 bool interp_args_fit(const function *f, int nargs, const value *args) {

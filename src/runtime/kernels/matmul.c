@@ -357,10 +357,25 @@ static ctsc_status linear_check(op_ctx *cx, const tensor *input, const tensor *w
     return matmul_check_dtypes(cx, input, weight, "addmm_impl_cpu_");
 }
 
+enum { LINEAR_SMALL = 64 * 1024 };
+
+/* Few elements are not worth views, whose counts on the bias would go from thread to thread. */
+static bool linear_fill_few(const tensor *bias, int64_t rows, tensor *out) {
+    int64_t n = out->sizes[out->ndim - 1];
+    size_t row = (size_t)n * dtype_size((dtype)out->dtype);
+    if (bias->ndim != 1 || bias->sizes[0] != n || bias->strides[0] != 1 || bias->dtype != out->dtype || tensor_device(out) != DEVICE_HOST ||
+        tensor_device(bias) != DEVICE_HOST || (size_t)out->numel * dtype_size((dtype)out->dtype) > LINEAR_SMALL)
+        return false;
+    char *to = tensor_data(out);
+    for (int64_t i = 0; i < rows && row; i++) memcpy(to + (size_t)i * row, tensor_data(bias), row);
+    return true;
+}
+
 /* Writes the bias, broadcast, to the rows x n elements of out. */
 static ctsc_status linear_fill_bias(diag *d, const tensor *bias, int64_t rows, tensor *out) {
     int64_t sizes[2] = {rows, out->sizes[out->ndim - 1]};
     tensor *flat, *wide;
+    if (linear_fill_few(bias, rows, out)) return CTSC_OK;
     TRY(tensor_expand(d, bias, 2, sizes, &wide));
     ctsc_status st = tensor_view(d, out, 2, sizes, &flat);
     if (st == CTSC_OK) {

@@ -15,11 +15,7 @@
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 ctsc_status nn_as(op_ctx *cx, tensor *t, dtype dt, tensor **out) {
-    tensor *converted;
-    TRY(tensor_to_dtype(cx->diag, t, dt, &converted));
-    ctsc_status st = tensor_contiguous(cx->diag, converted, out);
-    tensor_unref(converted);
-    return st;
+    return t->dtype == dt ? tensor_contiguous(cx->diag, t, out) : tensor_to_dtype(cx->diag, t, dt, out);
 }
 
 ctsc_status nn_input(op_ctx *cx, const char *name, tensor *t, tensor **out) {
