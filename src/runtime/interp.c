@@ -327,7 +327,7 @@ static ctsc_status interp_frame(interp *in, const code *c, value *regs, value *o
 }
 
 ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out) {
-    value *regs = NULL;
+    value *regs = NULL; /* for compilers that do not follow s */
     ctsc_status s = interp_enter(in, c, n, &regs);
     for (int i = 0; i < n; i++) {
         if (s == CTSC_OK) regs[i] = args[i];

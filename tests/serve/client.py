@@ -685,7 +685,7 @@ def own_drain(ctsc, folder, scratch):
         while not stop.is_set():
             try:
                 if i == 0:  # one that takes its time
-                    r = s.ask("POST", "/v2/models/sleepy/infer", {"inputs": [matrix(), tensor("n", [1], [3000], "INT64")]}, connection=c)
+                    r = s.ask("POST", "/v2/models/sleepy/infer", {"inputs": [matrix(), tensor("n", [1], [500], "INT64")]}, connection=c)
                 else:
                     r = s.ask("POST", "/v2/models/double/infer", {"inputs": [tensor("x", [1], [i])]}, connection=c)
                 answered.append(r[0])

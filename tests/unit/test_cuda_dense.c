@@ -304,7 +304,7 @@ static void faults(void **state) {
         diag_clear(&d);
         assert_int_equal(tensor_to_device(&d, there[0].u.tensor, DEVICE_HOST, &here), CTSC_OK);
         tensor_unref(here);
-        value_unref(results[0]);
+        for (int k = 0; k < OPCASE_MAX_RESULTS; k++) value_unref(results[k]);
         for (int k = 0; k < n; k++) value_unref(there[k]), value_unref(args[k]);
         sb_free(&text);
     }

@@ -122,10 +122,7 @@ static void test_cycles(void **state) {
     (void)state;
     unit *u = unit_for_test();
     type *color = type_class_new(u, T_ENUM, "__torch__.Color");
-    constant_attribute red = {.name = "RED", .val = value_int(1), .type = color};
-    avec_push(&u->arena, &color->cls->constants, red);
-    color->cls->enum_members = arena_array(&u->arena, value, 1);
-    color->cls->enum_members[0] = value_enum_take(enum_new(color, "RED", value_int(1)));
+    assert_true(class_add_constant(color, "RED", value_int(1), color) && class_add_members(color));
     type *c = type_class_new(u, T_CLASS, "__torch__.C");
     object *o = object_new(c, 1);
     o->slots[0] = value_ref(color->cls->enum_members[0]);
