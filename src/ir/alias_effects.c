@@ -226,7 +226,7 @@ static const char *const effects_unmarked_results[] = {
     "conj_physical", "data", "cpu", "cuda", "to_dense", "to_mkldnn", "to_sparse", "dequantize", "_cast_Byte", "_cast_Char", "_cast_Double",
     "_cast_Float", "_cast_Half", "_cast_Int", "_cast_Long", "_cast_Short", "matrix_power", "linalg_matrix_power", "pad", "constant_pad_nd",
     "rot90", "_conj_physical", "_pack_padded_sequence", "_pad_packed_sequence", "lift", "AutogradAdd", "_unsafe_view", "unsafe_split",
-    "unsafe_chunk", "unsafe_split_with_sizes", "set", "positive", NULL};
+    "unsafe_chunk", "unsafe_split_with_sizes", "set", "positive", "_to_cpu", NULL};
 
 bool node_returns_unmarked(const node *n) {
     const char *name = effects_name(n);
