@@ -47,6 +47,9 @@
 
 #define TILE_HALF(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i);
 
+/* Many sizes of tiles have no half of their own but the largest: what is left at both sides of C is little, and each half is a function. */
+#define TILE_IS_HALF(rows) (cols <= LANES && (MR <= 6 || (rows) == MR))
+
 #define TILE(rows)                                                                                           \
     static inline __attribute__((always_inline)) TARGET void NAME(body_##rows)(                              \
         int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, bool narrow, T al, T be) {        \
@@ -85,7 +88,7 @@
         /* Fewer columns: the same arithmetic, on a copy. */                                                 \
         for (int i = 0; i < (rows); i++)                                                                     \
             for (int j = 0; j < 2 * LANES; j++) part[i * 2 * LANES + j] = be != 0 && j < cols ? c[i * ldc + j] : 0;\
-        (cols <= LANES ? NAME(half_##rows) : NAME(whole_##rows))(k, a, b, ldb, part, 2 * LANES, (T)al, (T)be);\
+        (TILE_IS_HALF(rows) ? NAME(half_##rows) : NAME(whole_##rows))(k, a, b, ldb, part, 2 * LANES, (T)al, (T)be);\
         for (int i = 0; i < (rows); i++)                                                                     \
             for (int j = 0; j < cols; j++) c[i * ldc + j] = part[i * 2 * LANES + j];                         \
     }
