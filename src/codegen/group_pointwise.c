@@ -32,6 +32,7 @@ enum {
     POINT_NARROW = 8,    /* an innermost loop up to this long is unrolled, if the one around is long */
     POINT_BESIDE = 4,    /* so many times smaller than the domain is what other outputs must be */
     POINT_LITTLE = 4096, /* elements that do not matter */
+    POINT_AHEAD_COST = 8, /* of an element, from which on fetching ahead is a small part */
     POINT_BLOCK = 4096,  /* elements of a round, if there are rounds only to have a first one */
 };
 
@@ -115,6 +116,14 @@ static int point_shared(group_state *s, const group_loop *loops, int outer) {
     return outer;
 }
 
+/* One loop over everything may leave the caches. If it computes long enough for that to cost little, what it reads and writes is fetched ahead:
+ * where it does not, the processor's own prefetching has nothing to wait for. */
+static unsigned point_ahead(const group_state *s, const group_loop *loop) {
+    int64_t extent;
+    if (lazy_is_const(loop->extent, &extent) && extent <= POINT_LITTLE) return 0;
+    return point_cost(s) >= POINT_AHEAD_COST ? NEST_AHEAD : 0;
+}
+
 /* The innermost loop; or, if it is narrow, the one around it with it unrolled inside. */
 static void point_inner(point_state *p, const group_loop *loop, const group_loop *narrow, unsigned flags) {
     nest *n = p->s->l.n;
@@ -140,7 +149,7 @@ static void point_blocks(point_state *p, const group_loop *loop) {
     point_make_beside(p, t);
     nest_expr *first = nest_let(n, "first", nest_mul(n, t, block));
     nest_expr *end = nest_binary(n, NEST_MIN, loop->extent, nest_add(n, first, block));
-    p->index[loop->last] = nest_for(n, "j", first, end, NEST_VECTOR);
+    p->index[loop->last] = nest_for(n, "j", first, end, NEST_VECTOR | point_ahead(s, loop));
     point_store(p);
     nest_end(n);
     nest_end(n);
@@ -346,7 +355,7 @@ bool group_schedule_pointwise(group_state *s) {
     } else if (n == 1 && p.nbeside) {
         point_blocks(&p, &loops[0]);
     } else if (n - narrow == 1) {
-        point_inner(&p, &loops[0], narrow ? &loops[1] : NULL, NEST_PARALLEL);
+        point_inner(&p, &loops[0], narrow ? &loops[1] : NULL, NEST_PARALLEL | (narrow ? 0 : point_ahead(s, &loops[0])));
         group_set_range(s, loops[0].extent, narrow ? loops[1].extent : lazy_one(&s->l), point_cost(s));
     } else if (narrow || !point_tile(&p, loops, n)) {
         point_nest(&p, loops, n - narrow, narrow ? &loops[n - 1] : NULL);

@@ -208,11 +208,11 @@ static bool jit_optimise(LLVMModuleRef m, LLVMTargetMachineRef machine, jit_erro
     return false;
 }
 
-/* ---- reading ahead ---------------------------------------------------------------------- */
+/* ---- fetching ahead --------------------------------------------------------------------- */
 
 /* A processor's own prefetching ends with the page, and it has nothing to do while a row is computed with. Loops with the property
- * "ctsc.ahead" fetch what lies this far behind what they load: a row of 1024 floats, several shorter ones. Added once the loops are
- * vector loops, which a call would keep them from becoming. */
+ * "ctsc.ahead" fetch what lies this far behind what they load and store: a row of 1024 floats, several shorter ones. Added once the loops
+ * are vector loops, which a call would keep them from becoming. */
 enum { JIT_AHEAD = 4096, JIT_LINE = 64 };
 
 static bool jit_loop_has(LLVMValueRef branch, unsigned kind, const char *property) {
@@ -230,16 +230,15 @@ static bool jit_loop_has(LLVMValueRef branch, unsigned kind, const char *propert
 }
 
 /* A vector that begins a cache line, if the vectors of the loop do: those behind it have its address plus a constant. */
-static bool jit_begins_line(LLVMValueRef load, LLVMTargetDataRef layout) {
-    LLVMValueRef at = LLVMGetOperand(load, 0);
-    if (LLVMGetTypeKind(LLVMTypeOf(load)) != LLVMVectorTypeKind) return false;
+static bool jit_begins_line(LLVMValueRef vector, LLVMValueRef at, LLVMTargetDataRef layout) {
+    if (LLVMGetTypeKind(LLVMTypeOf(vector)) != LLVMVectorTypeKind) return false;
     if (!LLVMIsAGetElementPtrInst(at) || !LLVMIsAGetElementPtrInst(LLVMGetOperand(at, 0))) return true;
     LLVMValueRef step = LLVMGetOperand(at, 1);
     if (!LLVMIsAConstantInt(step)) return true;
     return LLVMConstIntGetSExtValue(step) * (long long)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(at)) % JIT_LINE == 0;
 }
 
-static void jit_read_ahead(LLVMValueRef kernel, LLVMTargetDataRef layout) {
+static void jit_fetch_ahead(LLVMValueRef kernel, LLVMTargetDataRef layout) {
     LLVMModuleRef m = LLVMGetGlobalParent(kernel);
     LLVMContextRef context = LLVMGetModuleContext(m);
     LLVMTypeRef byte = LLVMInt8TypeInContext(context), word = LLVMInt32TypeInContext(context);
@@ -251,10 +250,13 @@ static void jit_read_ahead(LLVMValueRef kernel, LLVMTargetDataRef layout) {
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(kernel); block; block = LLVMGetNextBasicBlock(block)) {
         if (!jit_loop_has(LLVMGetBasicBlockTerminator(block), kind, "ctsc.ahead")) continue;
         for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
-            if (!LLVMIsALoadInst(i) || !jit_begins_line(i, layout)) continue;
+            bool stores = LLVMIsAStoreInst(i) != NULL;
+            if (!stores && !LLVMIsALoadInst(i)) continue;
+            LLVMValueRef from = LLVMGetOperand(i, stores);
+            if (!jit_begins_line(stores ? LLVMGetOperand(i, 0) : i, from, layout)) continue;
             LLVMPositionBuilderBefore(b, i);
-            LLVMValueRef at = LLVMBuildGEP2(b, byte, LLVMGetOperand(i, 0), &far, 1, "");
-            LLVMValueRef args[] = {at, LLVMConstNull(word), near, one}; /* to read; into all caches; data */
+            LLVMValueRef at = LLVMBuildGEP2(b, byte, from, &far, 1, "");
+            LLVMValueRef args[] = {at, LLVMConstInt(word, stores, 0), near, one}; /* to write or read; into all caches; data */
             LLVMBuildCall2(b, type, LLVMGetIntrinsicDeclaration(m, id, &pointer, 1), args, 4, "");
         }
     }
@@ -313,7 +315,7 @@ static bool jit_build(LLVMModuleRef m, LLVMTargetMachineRef machine, const char 
     LLVMSetValueName2(kernel, symbol, strlen(symbol));
     jit_adopt(m, kernel);
     if (!jit_optimise(m, machine, error)) return false;
-    jit_read_ahead(kernel, LLVMGetModuleDataLayout(m));
+    jit_fetch_ahead(kernel, LLVMGetModuleDataLayout(m));
     return true;
 }
 
