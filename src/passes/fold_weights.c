@@ -133,7 +133,7 @@ static bool weights_batch_norm(const weights_layer *l, const node *n, weights_af
         eps.tag != V_FLOAT || (l->spatial == 0 && fact_rank(l->n->inputs.data[0]) != 2))
         return false;
     if (!fact_tensor(n->inputs.data[3], &mean) || !fact_tensor(n->inputs.data[4], &var) || mean->numel != l->channels ||
-        var->numel != l->channels)
+        var->numel != l->channels || mean->ndim != 1 || var->ndim != 1)
         return false;
     double *m = mem_alloc((size_t)l->channels * 2 * sizeof *m), *v = m ? m + l->channels : NULL;
     bool ok = m && weights_read(l, n->inputs.data[1], true, 1, a->scale) && weights_read(l, n->inputs.data[2], true, 0, a->shift) &&

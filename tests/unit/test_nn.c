@@ -41,6 +41,16 @@ static const opcase normalisation[] = {
     {"aten::batch_norm", "i64[2,3]{1 1 1 1 1 1} None None None None true 0.1 1e-05 true",
      "!\"batch_norm\" not implemented for 'Long'"},
     {"aten::batch_norm", "f32[0,3]{} None None None None true 0.1 1e-05 true", "f32[0,3]{}"},
+    /* what is no vector: contiguous parameters do, others would be read beyond their ends */
+    {"aten::batch_norm", "f32[2,2]{1 2 3 4} f32[2,1]{2 3} f32[1,2]{0 1} f32[2]{0 1} f32[2]{1 4} false 0.1 0.0 true", "f32[2,2]{2 2.5 6 5.5}"},
+    {"aten::batch_norm", "f32[1,4]{1 2 3 4} f32[2,2]^{1 2 3 4} None f32[4]{0 0 0 0} f32[4]{1 1 1 1} false 0.1 0.0 true",
+     "!weight and bias should be 1-dimensional or contiguous"},
+    {"aten::batch_norm", "f32[2,2]{1 2 3 4} None None f32[2,1]{0 1} f32[2]{1 4} false 0.1 0.0 true",
+     "!TensorAccessor expected 1 dims but tensor has 2"},
+    {"aten::batch_norm", "f32[2,2]{1 2 3 4} None None f32[2]{0 1} f32[1,2]{1 4} true 0.1 0.0 true",
+     "!TensorAccessor expected 1 dims but tensor has 2"},
+    {"aten::instance_norm", "f32[1,2,2]{1 2 3 4} None f32[2,1]{2 3} None None true 0.1 0.0 true",
+     "!Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"},
     {"aten::instance_norm",
      "f32[2,2,3]{0.1 0.6 1.7 -1.8 -1.9 1.9 1.3 1.3 0.2 0.1 -0.9 1.7} f32[2]{-0.8 1.8} "
      "f32[2]{-0.4 -0.7} None None true 0.1 1e-05 true",

@@ -148,6 +148,18 @@ static ctsc_status norm_check_param_dtype(op_ctx *cx, const norm_batch *b, const
     return nn_fail(cx, "mixed dtype (CPU): expect input to have scalar type of BFloat16");
 }
 
+/* So that norm_at finds each element. Only running statistics have to be vectors; of the others the number of elements counts. */
+static ctsc_status norm_check_layout(op_ctx *cx, const norm_batch *b) {
+    const tensor *running[] = {b->mean, b->var}, *affine[] = {b->weight, b->bias};
+    for (int i = 0; i < 2; i++) {
+        if (running[i] && running[i]->ndim != 1)
+            return nn_fail(cx, "TensorAccessor expected 1 dims but tensor has %d", running[i]->ndim);
+        if (affine[i] && affine[i]->ndim > 1 && !tensor_is_contiguous(affine[i]))
+            return nn_fail(cx, "weight and bias should be 1-dimensional or contiguous");
+    }
+    return CTSC_OK;
+}
+
 static ctsc_status norm_batch_check(op_ctx *cx, const norm_batch *b) {
     if (b->mean)
         TRY(norm_check_channels(cx, "running_mean", b->mean, b));
@@ -159,6 +171,7 @@ static ctsc_status norm_batch_check(op_ctx *cx, const norm_batch *b) {
         return nn_fail(cx, "running_var must be defined in evaluation mode");
     TRY(norm_check_channels(cx, "weight", b->weight, b));
     TRY(norm_check_channels(cx, "bias", b->bias, b));
+    TRY(norm_check_layout(cx, b));
     if (!dtype_is_float((dtype)b->input->dtype))
         return op_refuse_dtype(cx, "batch_norm", (dtype)b->input->dtype);
     TRY(norm_check_param_dtype(cx, b, b->weight));
@@ -167,11 +180,11 @@ static ctsc_status norm_batch_check(op_ctx *cx, const norm_batch *b) {
     return norm_check_param_dtype(cx, b, b->var);
 }
 
-/* Element i of a vector of any dtype and stride, or `other` without a tensor. */
+/* Element i of a vector of any dtype and stride, or of a contiguous tensor; `other` without a tensor. */
 static double norm_at(const tensor *t, int64_t i, double other) {
     if (!t) return other;
     size_t size = dtype_size((dtype)t->dtype);
-    int64_t stride = t->ndim ? t->strides[t->ndim - 1] : 0;
+    int64_t stride = t->ndim == 1 ? t->strides[0] : 1;
     return dtype_load_float((dtype)t->dtype, (char *)tensor_data(t) + (size_t)(i * stride) * size);
 }
 
@@ -192,7 +205,6 @@ static ctsc_status norm_update_running(op_ctx *cx, const norm_batch *b, const no
     for (int which = 0; which < 2; which++) {
         tensor *t = which ? b->var : b->mean;
         if (!t) continue;
-        if (t->ndim != 1) return nn_fail(cx, "running statistics should be 1-dimensional");
         double *fresh = mem_alloc(sizeof *fresh * (size_t)nn_max(b->channels, 1));
         if (!fresh) return diag_no_memory(cx->diag);
         for (int64_t c = 0; c < b->channels; c++) {
@@ -390,6 +402,10 @@ ctsc_status op_instance_norm(op_ctx *cx, const value *args, value *results) {
     int dim;
     TRY(op_wrap_dim(cx, b.input, 0, &dim));
     TRY(op_wrap_dim(cx, b.input, 1, &dim));
+    const tensor *repeated[] = {b.weight, b.bias, b.mean, b.var};
+    for (int i = 0; i < 4; i++)
+        if (repeated[i] && repeated[i]->ndim > 1)
+            return nn_fail(cx, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
     b.channels = norm_channels(b.input);
     b.instances = b.input->sizes[0];
     TRY(norm_batch_check(cx, &b));
