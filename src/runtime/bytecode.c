@@ -670,6 +670,7 @@ static void tr_return(translator *tr, graph *g) {
     tr_emit(tr, BC_RETURN, r, 0, 0);
 }
 
+/* Where the parameters of a group begin that is all there is of g; -1: there is more, or it takes them in another order. */
 static int tr_whole_group(const graph *g) {
     const block *b = g->root;
     const node *n = b->first;

@@ -267,8 +267,8 @@ static ctsc_status fused_outputs(const group_plan *p, const int64_t *slots, cons
         if (o->alias >= 0 || o->tag != V_TENSOR) continue;
         for (int k = 0; k < o->ndim; k++) sizes[k] = slots[o->sizes[k]];
         ctsc_status s = tensor_new(d, o->dt, o->ndim, sizes, &t);
-        if (s == CTSC_OK) results[i] = value_tensor_take(t);
-        else return s;
+        if (s != CTSC_OK) return s;
+        results[i] = value_tensor_take(t);
     }
     return CTSC_OK;
 }

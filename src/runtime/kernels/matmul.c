@@ -357,7 +357,7 @@ static ctsc_status linear_check(op_ctx *cx, const tensor *input, const tensor *w
     return matmul_check_dtypes(cx, input, weight, "addmm_impl_cpu_");
 }
 
-enum { LINEAR_SMALL = 64 * 1024 };
+enum { LINEAR_SMALL = 64 * 1024 }; /* bytes */
 
 /* Few elements are not worth views, whose counts on the bias would go from thread to thread. */
 static bool linear_fill_few(const tensor *bias, int64_t rows, tensor *out) {
