@@ -87,13 +87,16 @@ static bool group_equal(void *ctx, nest_expr *x, nest_expr *y) {
         plan_relate(s->p, s->a, SLOTS_EQUAL, a, b, 0);
     return true;
 }
-static bool group_pin(void *ctx, nest_expr *x, int64_t *out) {
-    group_state *s = ctx;
+bool group_pin(group_state *s, nest_expr *x, int64_t *out) {
+    if (lazy_is_const(x, out)) return true;
     int a = group_slot_of(s, x);
     if (a < 0) return false;
     *out = group_now(s, a);
     plan_relate(s->p, s->a, SLOT_IS, a, 0, *out);
     return true;
+}
+static bool group_pins(void *ctx, nest_expr *x, int64_t *out) {
+    return group_pin(ctx, x, out);
 }
 static bool group_equals_one(void *ctx, nest_expr *x) {
     group_state *s = ctx;
@@ -274,7 +277,7 @@ static bool group_reset(group_state *s, const group_name *names, bool unroll) {
                   .equal = group_equal,
                   .is_one = group_equals_one,
                   .positive = group_positive,
-                  .pin = group_pin,
+                  .pin = group_pins,
                   .peek = group_peek,
                   .divides_by_zero = s->target == GROUP_CUDA,
                   .ctx = s};
@@ -421,9 +424,7 @@ static bool group_pin_reduced(group_state *s) {
     int64_t k;
     for (int i = 0; i < s->nreductions; i++)
         for (int d = 0; d < s->reductions[i]->src->ndim; d++)
-            if (s->reductions[i]->mask[d] && s->reductions[i]->src->sizes[d]->op != NEST_CONST &&
-                !group_pin(s, s->reductions[i]->src->sizes[d], &k))
-                return false;
+            if (s->reductions[i]->mask[d] && !group_pin(s, s->reductions[i]->src->sizes[d], &k)) return false;
     return true;
 }
 

@@ -90,6 +90,8 @@ int64_t group_value_of(group_state *s, const nest_expr *e, int64_t other);
 /* x * y, the same expression for the same factors. */
 nest_expr *group_mul(group_state *s, nest_expr *x, nest_expr *y);
 nest_expr *group_numel(group_state *s, int ndim, nest_expr *const *sizes);
+/* What the size e is for the arguments at hand; it is to be that for all others. False: it cannot be known. */
+LAZY_ASKED bool group_pin(group_state *s, nest_expr *e, int64_t *out);
 
 /* ---- reductions (group_reduce.c) ----------------------------------------------------------- */
 

@@ -129,7 +129,7 @@ static void point_inner(point_state *p, const group_loop *loop, const group_loop
     nest *n = p->s->l.n;
     int64_t width = 1;
     p->index[loop->last] = nest_for(n, "j", lazy_zero(&p->s->l), loop->extent, flags | NEST_VECTOR);
-    if (narrow) lazy_is_const(narrow->extent, &width);
+    if (narrow && !lazy_is_const(narrow->extent, &width)) p->s->l.failed = true;
     for (int64_t k = 0; k < width; k++) {
         if (narrow) p->index[narrow->last] = plan_expr(p->s->p, p->s->a, plan_const(p->s->p, p->s->a, k));
         point_store(p);

@@ -21,6 +21,7 @@ enum { REDUCE_DEEP = 100 };
 
 /* ---- reductions ------------------------------------------------------------------------- */
 
+/* How many elements there are is a condition of the plan, whether the size is an argument's or was computed (of a slice). */
 static nest_expr *reduced_unrolled(group_state *s, group_reduction *r, nest_expr *const *index) {
     const lazy_tensor *src = r->src;
     nest_expr *at[LAZY_MAX_DIMS], *sum = nest_variable(s->l.n, "r", group_identity(s, r));
@@ -28,10 +29,11 @@ static nest_expr *reduced_unrolled(group_state *s, group_reduction *r, nest_expr
     int next = 0;
     for (int d = 0; d < src->ndim; d++) {
         sizes[d] = 1;
-        if (r->mask[d]) lazy_is_const(src->sizes[d], &sizes[d]);
+        if (r->mask[d] && !group_pin(s, src->sizes[d], &sizes[d])) s->l.failed = true;
         if (!r->mask[d] || r->keepdim) at[d] = index[next++];
         count *= sizes[d];
     }
+    if (s->l.failed) return sum;
     for (int64_t k = 0; k < count; k++) {
         int64_t rest = k;
         for (int d = src->ndim - 1; d >= 0; d--) {

@@ -28,6 +28,9 @@
 
 enum { LAZY_MAX_DIMS = 8, LAZY_MAX_INPUTS = 5, LAZY_MAX_STEPS = 20000 };
 
+/* A question whose answer "no" leaves its out-parameter untouched: code made of that would be wrong without a sign, so the answer is looked at. */
+#define LAZY_ASKED __attribute__((warn_unused_result))
+
 /* The callbacks know the arguments that code is made for. Where one says yes, it has noted the condition under which
  * code may rely on it. NULL: only what constants tell. */
 typedef struct lazy {

@@ -28,34 +28,34 @@ static inline bool lazy_arg_is_none(const lazy_arg *a) {
     return !a->t && !a->items && a->constant.tag == V_NONE;
 }
 /* A constant int or bool, or a number that becomes one (lazy->pin). */
-bool lazy_arg_int(lazy *l, const lazy_arg *a, int64_t *out);
+LAZY_ASKED bool lazy_arg_int(lazy *l, const lazy_arg *a, int64_t *out);
 /* A constant number as a double. */
-bool lazy_arg_float(const lazy_arg *a, double *out);
-bool lazy_arg_bool(lazy *l, const lazy_arg *a, bool *out);
+LAZY_ASKED bool lazy_arg_float(const lazy_arg *a, double *out);
+LAZY_ASKED bool lazy_arg_bool(lazy *l, const lazy_arg *a, bool *out);
 /* dtype argument; None gives other. */
-bool lazy_arg_dtype(lazy *l, const lazy_arg *a, dtype other, dtype *out);
+LAZY_ASKED bool lazy_arg_dtype(lazy *l, const lazy_arg *a, dtype other, dtype *out);
 /* The int expression an argument is. */
-bool lazy_arg_expr(lazy *l, const lazy_arg *a, nest_expr **out);
+LAZY_ASKED bool lazy_arg_expr(lazy *l, const lazy_arg *a, nest_expr **out);
 /* A list of ints as expressions. */
-bool lazy_arg_exprs(lazy *l, const lazy_arg *a, int max, int *n, nest_expr **out);
+LAZY_ASKED bool lazy_arg_exprs(lazy *l, const lazy_arg *a, int max, int *n, nest_expr **out);
 /* Constant ints; a single int counts as a list of one; None as an empty one. */
-bool lazy_arg_ints(lazy *l, const lazy_arg *a, int max, int *n, int64_t *out);
+LAZY_ASKED bool lazy_arg_ints(lazy *l, const lazy_arg *a, int max, int *n, int64_t *out);
 /* dim in [-n, n), n = max(ndim, 1). */
-bool lazy_wrap_dim(int64_t dim, int ndim, int *out);
+LAZY_ASKED bool lazy_wrap_dim(int64_t dim, int ndim, int *out);
 
 /* ---- sizes ------------------------------------------------------------------------------- */
 
 /* Arithmetic of i64 expressions; of constants it gives constants. div: of what is not negative, by what is positive. */
 nest_expr *lazy_size(lazy *l, nest_op op, nest_expr *x, nest_expr *y);
-static inline bool lazy_is_const(const nest_expr *x, int64_t *out) {
+LAZY_ASKED static inline bool lazy_is_const(const nest_expr *x, int64_t *out) {
     if (x->op != NEST_CONST) return false;
     *out = x->u.i;
     return true;
 }
 /* Known, or agreed to be. */
-bool lazy_same_size(lazy *l, nest_expr *x, nest_expr *y);
+LAZY_ASKED bool lazy_same_size(lazy *l, nest_expr *x, nest_expr *y);
 bool lazy_is_positive(lazy *l, nest_expr *x);
-bool lazy_is_one(lazy *l, nest_expr *x);
+LAZY_ASKED bool lazy_is_one(lazy *l, nest_expr *x);
 
 /* ---- views ------------------------------------------------------------------------------- */
 

@@ -16,6 +16,15 @@
 {"y = t(b); z = add.Tensor(a, y); return z", "f32[2,3]{1 2 3 4 5 6} f32[3,2]{1 2 3 4 5 6}", "f32[1,2]{1 2} f32[2,1]{5 6}"},
 {"y = permute(b, [2 0 1]); z = add.Tensor(a, y); return z", "f32[2,2,3]{1 2 3 4 5 6 7 8 9 10 11 12} f32[2,3,2]{1 2 3 4 5 6 7 8 9 10 11 12}"},
 
+/* ---- reductions of slices: few elements, summed in place; how many is no argument's size ---- */
+{"x = slice.Tensor(a, 0, 1, 9223372036854775807); y = sum.dim_IntList(x, [0]); return y", "f32[4,8,8]{~}", "f32[4,2,9]{~}", "f32[5,8,8]{~}"},
+{"x = slice.Tensor(a, 1, 0, 9223372036854775807, 2); y = sum.dim_IntList(x, [1]); return y", "f32[4,8,8]{~}", "f32[3,7,4]{~}", "f32[4,9,8]{~}"},
+{"x = slice.Tensor(a, 1, b, c); y = sum.dim_IntList(x, [1], True); return y", "f32[4,8,8]{~} 1 4", "f32[2,9,8]{~} 3 6", "f32[4,8,8]{~} 1 5"},
+{"x = slice.Tensor(a, 0, -2, 9223372036854775807); y = amax(x, [0]); return y", "f32[4,8,8]{~}", "f32[7,3,3]{~}"},
+{"x = slice.Tensor(a, 0, 2, 2); y = sum.dim_IntList(x, [0]); return y", "f32[4,8,8]{~}", "f32[9,3,3]{~}"},
+{"x = narrow(a, 0, b, 2); y = mean.dim(x, [0]); return y", "f32[4,8,8]{~} 1", "f32[4,8,8]{~} 2"},
+{"x = slice.Tensor(a, 0, 1, 9223372036854775807); t = transpose.int(x, 0, 1); y = prod.dim_int(t, 1); return y", "f32[4,8,8]{~}", "f32[4,9,2]{~}"},
+
 /* ---- reductions ---- */
 {"y = sum.dim_IntList(a, [0]); return y", "f32[2,3]{1 2 3 4 5 6}", "f32[3,2]{1 2 3 4 5 6}"},
 {"y = sum.dim_IntList(a, [0], True); z = mul.Tensor(y, 2); return z, y", "i32[2,3]{1 2 3 4 5 6}"},

@@ -8,6 +8,7 @@
  *     f32[2,3]{...}     a tensor: dtype, sizes, elements in row-major order
  *     f32[2,3]^{...}    the same, but in memory with the first dimension fastest, from element 1 on
  *     f32[2,3]<0,1>{..} the same with these strides; the elements are those of the memory
+ *     f32[40,30]{~}     elements that differ from their neighbours
  *     (T T None)        a list of tensors
  *     [1 2]             a list of ints
  *     None true 1 1.5 1:-2.5 'text'  (the fourth is complex)
@@ -91,14 +92,19 @@ static tensor *opcase_tensor(const char **at) {
     storage *s = storage_new((size_t)(room + offset) * dtype_size(dt));
     assert_non_null(s);
     ++*at; /* { */
+    bool any = **at == '~';
+    *at += any;
     for (int64_t k = 0; k < room; k++) {
         int64_t rest = strided ? 0 : k, place = strided ? k : offset;
         for (int d = n - 1; d >= 0 && !strided; d--) {
             place += rest % sizes[d] * strides[d];
             rest /= sizes[d];
         }
+        char made[24];
+        const char *element = made;
+        snprintf(made, sizeof made, "%d", (int)(k * 7 % 23) - (dt == DT_UINT8 || dt == DT_BOOL ? 0 : 11));
         opcase_space(at);
-        opcase_store(dt, (char *)s->data + (size_t)place * dtype_size(dt), at);
+        opcase_store(dt, (char *)s->data + (size_t)place * dtype_size(dt), any ? &element : at);
     }
     opcase_space(at);
     assert_int_equal(**at, '}');
