@@ -366,7 +366,7 @@ $(BUILD)/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay_main.c $(BUILD)/libctsc
 DIFF_SRC := $(wildcard tests/diff/*.c)
 $(BUILD)/diff: $(DIFF_SRC:%.c=$(BUILD)/%.o) $(BUILD)/libctsc.a
 	@echo "  LD    $@"
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -rdynamic -o $@ $^ $(LDLIBS)
 DIFF_COUNT ?= 1000000
 DIFF_LEVEL_COUNT ?= 20000
 SEED ?= 1

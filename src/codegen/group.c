@@ -445,11 +445,16 @@ void group_side_output(group_state *s, int i) {
     lazy_forget(&s->l);
 }
 
-static bool group_schedule(group_state *s) {
+static bool group_make_schedule(group_state *s) {
     int depth = 0;
     for (int i = 0; i < s->noutputs; i++)
         if (s->outputs[i]->depth > depth) depth = s->outputs[i]->depth;
-    if (s->unroll || depth == 0) return group_schedule_pointwise(s);
+    if (s->unroll) {
+        bool done = group_schedule_pointwise(s);
+        s->p->schedule = s->target == GROUP_CUDA ? GROUP_CUDA_IN_PLACE : GROUP_IN_PLACE;
+        return done;
+    }
+    if (depth == 0) return group_schedule_pointwise(s);
     if (group_schedule_rows(s) || group_schedule_blocks(s)) return true;
     return s->target == GROUP_CUDA ? group_schedule_columns_cuda(s) : group_schedule_columns(s);
 }
@@ -500,7 +505,7 @@ ctsc_status group_lower(arena *a, const graph *g, const value *args, const group
         const group_name *names = group_find_names(a, s.p);
         if (!names || arena_failed(a)) break;
         ok = group_reset(&s, names, unroll) && group_read(&s);
-        done = ok && group_schedule(&s) && !s.l.failed && group_set_outputs(&s);
+        done = ok && group_make_schedule(&s) && !s.l.failed && group_set_outputs(&s);
         ok = ok && s.again;
     }
     if (done && s.target == GROUP_CUDA) group_find_narrow(&s);

@@ -91,8 +91,37 @@ enum {
     GROUP_FIRST_FAULT
 };
 
+/* The shapes of loops that a group can become. A group_*.c has each. */
+#define GROUP_SCHEDULE_TABLE(X)                                                                                          \
+    X(LOOP,          "loop")              /* group_loop.c: loops of the program */                                       \
+    X(ELEMENTS,      "elements")          /* group_pointwise.c: one loop, or nested ones, */                             \
+    X(NARROW,        "narrow")            /* the last of which is short and written out, */                              \
+    X(BESIDE,        "elements beside")   /* or rounds of a block each, and other outputs in the first, */               \
+    X(TILES,         "tiles")             /* or tiles, of which what jumps in memory is copied, */                       \
+    X(IN_PLACE,      "sums in place")     /* or any of these, with reductions of a few elements written out */           \
+    X(ROWS,          "rows")              /* group_rows.c, */                                                            \
+    X(LONG_ROWS,     "long rows")         /* summed in blocks */                                                         \
+    X(BLOCKS,        "blocks")            /* group_blocks.c */                                                           \
+    X(COLUMNS,       "columns")           /* group_columns.c, */                                                         \
+    X(LONG_COLUMNS,  "long columns")      /* summed in blocks */                                                         \
+    X(CUDA_ELEMENTS, "CUDA elements")     /* group_pointwise_cuda.c */                                                   \
+    X(CUDA_TILES,    "CUDA tiles")                                                                                       \
+    X(CUDA_IN_PLACE, "CUDA sums in place")                                                                               \
+    X(CUDA_ROWS,     "CUDA rows")                                                                                        \
+    X(CUDA_BLOCKS,   "CUDA blocks")                                                                                      \
+    X(CUDA_COLUMNS,  "CUDA columns")      /* group_columns_cuda.c, */                                                    \
+    X(CUDA_PIECES,   "CUDA columns in pieces") /* each summed by several blocks */
+
+typedef enum group_schedule {
+#define GROUP_SCHEDULE_ENUM(e, text) GROUP_##e,
+    GROUP_SCHEDULE_TABLE(GROUP_SCHEDULE_ENUM)
+#undef GROUP_SCHEDULE_ENUM
+    GROUP_SCHEDULES
+} group_schedule;
+
 typedef struct group_plan {
     nest *nest;
+    group_schedule schedule;
     VEC(group_argument) arguments; /* one per parameter */
     VEC(group_slot) slots;
     VEC(group_relation) relations;

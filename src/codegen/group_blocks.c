@@ -369,6 +369,7 @@ bool group_schedule_blocks(group_state *s) {
     c.chunk = group_input(s, c.chunk);
     c.chunks = group_input(s, c.chunks);
     c.each = group_input(s, c.each);
+    s->p->schedule = s->target == GROUP_CUDA ? GROUP_CUDA_BLOCKS : GROUP_BLOCKS;
     group_phases_store(f, false);
     blocks_make_sums(&c);
     blocks_nest(&c);

@@ -294,6 +294,7 @@ bool group_schedule_columns(group_state *s) {
     group_phases_store(&c.f, false);
     columns_make_sums(&c);
     columns_choose_kept(&c);
+    s->p->schedule = c.blocks ? GROUP_LONG_COLUMNS : GROUP_COLUMNS;
     columns_nest(&c);
     return !s->l.failed;
 }

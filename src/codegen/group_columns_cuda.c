@@ -321,6 +321,7 @@ bool group_schedule_columns_cuda(group_state *s) {
     s->l.n->team = c.columns * c.lanes;
     group_phases_store(&c.f, false);
     tile_make_sums(&c);
+    s->p->schedule = c.cut ? GROUP_CUDA_PIECES : GROUP_CUDA_COLUMNS;
     if (c.cut) tile_in_pieces(&c);
     else tile_whole(&c);
     return !s->l.failed;

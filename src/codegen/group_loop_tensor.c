@@ -18,6 +18,7 @@
 #include "codegen/group_loop.h"
 
 #include "ir/alias.h"
+#include "tensor/promote.h"
 
 #include <math.h>
 #include <string.h>
@@ -443,6 +444,29 @@ static const loop_tensor *tensor_target(loop_state *s, const node *n) {
     return x && x->kind == LOOP_TENSOR && !x->tensor->lazy && n->outputs.len == 1 ? x->tensor : NULL;
 }
 
+/* Where a number becomes an element of dtype dt, PyTorch wants it in range; NaN and infinities are in range of floats only. */
+static bool number_fits(loop_state *s, const node *n, nest_expr *e, dtype dt) {
+    nest *at = s->n;
+    bool real = nest_is_float(e->type), whole = dt == DT_INT64;
+    if (e->type == NEST_BOOL || dt == DT_BOOL || dt == DT_FLOAT64 || (!real && whole)) return true;
+    if (e->op == NEST_CONST) return dtype_fits(dt, real ? e->u.f : (double)e->u.i) && !(dt == DT_UINT8 && real && e->u.f < 0);
+    double high = whole ? 0x1p63 : dtype_largest(dt), low = -high - (dtype_is_int(dt) && dt != DT_UINT8 && !whole);
+    if (dt == DT_UINT8 && real) low = 0; /* negative ints wrap */
+    nest_expr *x = nest_cast(at, NEST_F64, e);
+    nest_expr *above = nest_binary(at, NEST_GE, x, nest_const_float(at, NEST_F64, low));
+    nest_expr *below = nest_binary(at, whole ? NEST_LT : NEST_LE, x, nest_const_float(at, NEST_F64, high));
+    nest_expr *fits = nest_binary(at, NEST_AND, above, below);
+    if (dtype_is_float(dt)) { /* what minus itself is not 0 */
+        nest_expr *odd = nest_binary(at, NEST_NE, nest_sub(at, x, x), nest_const_float(at, NEST_F64, 0));
+        fits = nest_binary(at, NEST_OR, odd, fits);
+    }
+    const char *message = arena_printf(s->a, "value cannot be converted to type %s without overflow", dtype_cpp_name(dt));
+    int64_t code = loop_fault(s, n, message, 0, NULL);
+    if (!code) return false;
+    nest_require(at, fits, code, nest_int(at, 0));
+    return true;
+}
+
 /* copy_(self, src), fill_(self, value), zero_(self) */
 static bool tensor_copy_into(loop_state *s, const node *n, const char *text) {
     const loop_tensor *to = tensor_target(s, n);
@@ -454,6 +478,7 @@ static bool tensor_copy_into(loop_state *s, const node *n, const char *text) {
     } else {
         const loop_value *x = loop_input(s, n, 1);
         if (!x) return false;
+        if (x->kind == LOOP_NUMBER && !number_fits(s, n, x->e, to->dt)) return false;
         if (x->kind == LOOP_NUMBER) a.t = lazy_number(&s->l, x->e);
         else if (x->kind != LOOP_TENSOR || !tensor_arg(s, n->inputs.data[1], &a, &reads)) return false;
     }
@@ -520,7 +545,7 @@ static bool tensor_new_dtype(loop_state *s, const node *n, dtype other, dtype *o
 
 static bool tensor_new_of(loop_state *s, const node *n, nest_expr *e, dtype dt, int ndim) {
     lazy_tensor *l = lazy_cast(&s->l, lazy_number(&s->l, e), dt);
-    if (!l) return false;
+    if (!l || !number_fits(s, n, e, dt)) return false;
     lazy_forget(&s->l);
     nest_expr *v = lazy_at(&s->l, l, NULL);
     if (v->op != NEST_CONST) v = nest_let(s->n, "v", v);

@@ -316,8 +316,10 @@ static bool point_tile(point_state *p, const group_loop *loops, int nloops) {
     g->w = &w;
     g->pitch = s->target == GROUP_CUDA ? POINT_TILE + 1 : POINT_TILE; /* of shared memory's banks, columns are to use different ones */
     point_find_staged(s, &w, g);
-    if (g->n) (s->target == GROUP_CUDA ? point_tiled_team : point_tiled)(p, loops, nloops, g);
-    return g->n > 0;
+    if (!g->n) return false;
+    s->p->schedule = s->target == GROUP_CUDA ? GROUP_CUDA_TILES : GROUP_TILES;
+    (s->target == GROUP_CUDA ? point_tiled_team : point_tiled)(p, loops, nloops, g);
+    return true;
 }
 
 /* ---- the schedule ----------------------------------------------------------------------- */
@@ -342,6 +344,7 @@ bool group_schedule_pointwise(group_state *s) {
     if (w.too_many || s->l.failed) return false;
     for (int d = 0; d < domain->ndim; d++) p.index[d] = lazy_zero(&s->l);
     int n = group_loops(s, &w, 0, domain->ndim, loops);
+    s->p->schedule = s->target == GROUP_CUDA ? GROUP_CUDA_ELEMENTS : p.nbeside ? GROUP_BESIDE : GROUP_ELEMENTS;
     if (s->target == GROUP_CUDA) {
         if (!point_tile(&p, loops, n)) point_flat(&p, &w, loops, n);
         return !s->l.failed;
@@ -349,6 +352,7 @@ bool group_schedule_pointwise(group_state *s) {
     bool narrow = !p.nbeside && point_is_narrow(s, loops, n);
     if (narrow && group_ask_constant(s, loops[n - 1].extent)) return false;
     narrow = narrow && loops[n - 1].extent->op == NEST_CONST;
+    if (narrow) s->p->schedule = GROUP_NARROW;
     if (n == 0) {
         point_make_beside(&p, NULL);
         point_store(&p);

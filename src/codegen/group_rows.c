@@ -103,6 +103,10 @@ static void rows_sum_blocks(group_phases *f, int phase, rows_sum *sums, int nsum
         if (sums[i].total) sums[i].value = nest_cast(n, sums[i].value->type, sums[i].total);
 }
 
+static bool rows_in_blocks(const group_phases *f) {
+    return f->s->target == GROUP_HOST && f->nreduced == 1 && group_value_of(f->s, f->reduced[0].extent, 0) > ROWS_BLOCK;
+}
+
 /* *where: the block that the phase before this one has found, if only that matters; for the phase after it. */
 static void rows_phase(group_phases *f, int phase, nest_expr **where) {
     nest *n = f->s->l.n;
@@ -113,7 +117,7 @@ static void rows_phase(group_phases *f, int phase, nest_expr **where) {
         if (r->t->depth == phase)
             sums[nsums++] = (rows_sum){.r = r, .value = nest_variable(n, "acc", group_identity(f->s, r))};
     }
-    bool blocks = f->s->target == GROUP_HOST && f->nreduced == 1 && group_value_of(f->s, f->reduced[0].extent, 0) > ROWS_BLOCK;
+    bool blocks = rows_in_blocks(f);
     nest_expr *found = *where;
     const group_reduction *sought = blocks && phase + 1 < f->last ? group_phases_sought(f, phase + 1) : NULL;
     *where = sought ? nest_variable(n, "where", lazy_zero(&f->s->l)) : NULL;
@@ -184,6 +188,7 @@ static bool rows_on_gpu(group_phases *f, int64_t width, int64_t all) {
     group_state *s = f->s;
     if (width > ROWS_LONG && all < ROWS_TEAMS * width) return false;
     if (!group_phases_loops(f)) return false;
+    s->p->schedule = GROUP_CUDA_ROWS;
     s->l.n->team = rows_team(s, group_phases_width(f));
     group_phases_store(f, s->l.n->team > 0);
     rows_nest(f);
@@ -202,6 +207,7 @@ bool group_schedule_rows(group_state *s) {
     if (!group_phases_loops(&f)) return false;
     bool wide = f.nreductions && dtype_size(f.reductions[0]->src->dt) == 8;
     if (wide && width > ROWS_TINY && width <= ROWS_BLOCK && group_phases_seeks_plainly(&f)) return false;
+    s->p->schedule = rows_in_blocks(&f) ? GROUP_LONG_ROWS : GROUP_ROWS;
     group_phases_store(&f, true);
     rows_nest(&f);
     return !s->l.failed;

@@ -19,7 +19,8 @@
  * which indices are in range by themselves.
  *
  * Invariants. Tensors that every round passes on are no results: their uses are given the tensor that went in. Other tensors that leave are new, or, if
- * no round was made, those that went in: so nobody may write to either afterwards, unless nobody else has the one that went in.
+ * no round was made, those that went in, or ones from outside that a round passed on: so nobody may write to any of these afterwards, unless
+ * nobody else has the one that went in. A caller that gets such a tensor as a result gets a copy where the interpreter would have given a view.
  * Tests: tests/ir/fuse-loops/
  */
 #include "ir/alias.h"
@@ -196,12 +197,30 @@ static bool loops_takes_block(loops_state *s, const block *b) {
     return true;
 }
 
-/* A new tensor that leaves the loop may be the one that went in. */
+/* May `out` be, or share elements with, a tensor other than `init` that n reads from outside of the loop? */
+static bool loops_shares_outside(const loops_state *s, const node *n, const ir_value *out, const ir_value *init) {
+    for (size_t i = 0; i < n->inputs.len; i++) {
+        const ir_value *v = n->inputs.data[i];
+        if (v != init && v->type->kind == T_TENSOR && !loops_inside(s, v) && alias_may_share(s->db, out, v)) return true;
+    }
+    for (size_t k = 0; k < n->blocks.len; k++) {
+        const block *b = n->blocks.data[k];
+        for (const node *m = b->first; m; m = m->next)
+            if (loops_shares_outside(s, m, out, init)) return true;
+        for (size_t i = 0; i < b->returns.len; i++) {
+            const ir_value *v = b->returns.data[i];
+            if (v != init && v->type->kind == T_TENSOR && !loops_inside(s, v) && alias_may_share(s->db, out, v)) return true;
+        }
+    }
+    return false;
+}
+
+/* A new tensor that leaves the loop may be the one that went in, or one from outside that a round passed on. */
 static bool loops_results_free(const loops_state *s, const node *loop) {
     for (size_t i = 0; i < loop->outputs.len; i++) {
         const ir_value *out = loop->outputs.data[i], *init = loop->inputs.data[i + 2];
         if (out->type->kind != T_TENSOR || loop_object(out) != out || !alias_ever_written(s->db, out)) continue;
-        if (init->uses.len != 1 || !fact_is_fresh(init)) return false;
+        if (init->uses.len != 1 || !fact_is_fresh(init) || loops_shares_outside(s, loop, out, init)) return false;
     }
     return true;
 }

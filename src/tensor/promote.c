@@ -35,7 +35,7 @@ dtype promotion_result(const promotion *p) {
     return result == PROMOTE_NONE ? DT_FLOAT32 : (dtype)result;
 }
 
-bool dtype_fits(dtype dt, double x) {
+double dtype_largest(dtype dt) {
     static const double largest[DT_COUNT] = {
         [DT_UINT8] = 255,
         [DT_INT8] = 127,
@@ -45,8 +45,22 @@ bool dtype_fits(dtype dt, double x) {
         [DT_BFLOAT16] = 3.3895313892515355e38,
         [DT_FLOAT32] = 3.4028234663852886e38,
     };
+    return largest[dt];
+}
+
+bool dtype_fits(dtype dt, double x) {
+    double largest = dtype_largest(dt);
     if (dt == DT_BOOL || dt == DT_FLOAT64 || dtype_is_complex(dt)) return true;
-    if (dtype_is_float(dt)) return x - x != 0 || (x <= largest[dt] && x >= -largest[dt]);
+    if (dtype_is_float(dt)) return x - x != 0 || (x <= largest && x >= -largest);
     if (dt == DT_INT64) return x >= -0x1p63 && x < 0x1p63;
-    return x <= largest[dt] && x >= -largest[dt] - (dt != DT_UINT8);
+    return x <= largest && x >= -largest - (dt != DT_UINT8);
+}
+
+const char *dtype_cpp_name(dtype dt) {
+    static const char *const names[DT_COUNT] = {
+        [DT_UINT8] = "uint8_t",    [DT_INT8] = "int8_t",       [DT_INT16] = "int16_t",         [DT_INT32] = "int",
+        [DT_INT64] = "int64_t",    [DT_FLOAT16] = "at::Half",  [DT_FLOAT32] = "float",         [DT_BFLOAT16] = "at::BFloat16",
+        [DT_FLOAT64] = "double",
+    };
+    return names[dt] ? names[dt] : dtype_table[dt].ir_name;
 }

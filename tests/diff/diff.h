@@ -64,6 +64,9 @@ typedef struct evaluation {
     uint64_t steps;
     rng noise;
     bool noisy; /* results are off by some units in the last place */
+    /* What runs a prim::FusionGroup; NULL: there are none. */
+    ctsc_status (*on_group)(void *ctx, struct evaluation *e, const node *n);
+    void *ctx;
 } evaluation;
 
 enum { EVALUATION_STEPS = 20000 };

@@ -5,11 +5,15 @@
  *     diff_main --seed 1 --count 1000000 --jobs 2           passes: all those of level 1, and a random list of single ones
  *     diff_main --level 3 --vary 6                          a level of the executor, each graph on six sets of arguments
  *     diff_main --passes cse,licm --count 10000             one list
+ *     diff_main --nests --vary 4                            fusion groups: lowered, and their loop nests run without a compiler (nests.h)
+ *     diff_main --coverage 100 --jobs 2                     the same, for each pair of operators until 100 programs had it in a kernel; prints tables
+ *     diff_main --pair 'slice, empty:sum' --seed 7 --one    one program of those
  *     diff_main --seed 4711 --one                           one graph, in words
  *
  * Workers are processes: a crash or an endless loop is a finding like any other. A finding is shrunk (shrink.c) and printed with its
  * seed, the graph before and after, and the arguments. Exit status 1 if there was any.
  */
+#include "diff_nests.h"
 #include "graph_gen.h"
 #include "passes/passes.h"
 #include "runtime/bytecode.h"
@@ -32,14 +36,18 @@ static const char *const level_one =
 typedef struct options {
     uint64_t seed, count;
     int jobs, level, vary, most; /* level -1: passes */
-    const char *passes;
+    const char *passes, *pair;
     double seconds;
-    bool one, no_shrink, strict;
+    bool one, no_shrink, strict, nests;
+    int goal;           /* of --coverage; 0: none */
+    int first, second;  /* labels of --pair; -1: none */
 } options;
 
 /* What the workers tell their parent. */
 typedef struct shared {
-    struct { _Atomic uint64_t seed, graphs, runs, failing, excused, findings, groups; } worker[MAX_JOBS];
+    struct { _Atomic uint64_t seed, graphs, runs, failing, excused, findings, groups, kernels; } worker[MAX_JOBS];
+    _Atomic uint64_t turn, last_open; /* of --coverage */
+    coverage *cover;
 } shared;
 
 /* A way to run a graph. */
@@ -355,12 +363,58 @@ static double seconds_now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* One program for fusion groups. */
+static bool worker_nests(const options *o, const gen_ops *ops, shared *sh, int worker, uint64_t seed, int first, int second) {
+    nests_job j = {.ops = ops, .cover = sh->cover, .first = first, .second = second, .vary = o->vary, .show = o->one};
+    nests_totals t = {0};
+    strbuf report = STRBUF_INIT;
+    sh->worker[worker].seed = seed;
+    alarm(SECONDS_PER_GRAPH);
+    bool differs = nests_seed(&j, seed, &t, &report) == NESTS_DIFFERENT;
+    alarm(0);
+    sh->worker[worker].graphs += t.graphs;
+    sh->worker[worker].runs += t.runs;
+    sh->worker[worker].groups += t.groups;
+    sh->worker[worker].kernels += t.kernels;
+    sh->worker[worker].excused += t.excused;
+    sh->worker[worker].findings += differs;
+    if (differs) {
+        printf("\n==== seed %" PRIu64 "%s%s%s%s\n%s", seed, first < 0 ? "" : " --pair ", first < 0 ? "" : coverage_label(first), first < 0 ? "" : ":",
+               first < 0 ? "" : coverage_label(second), sb_str(&report));
+        fflush(stdout);
+    }
+    sb_free(&report);
+    return differs;
+}
+
+/* Cells in turn, some programs each, until all have the goal or seem out of reach. */
+static void worker_cover(const options *o, const gen_ops *ops, shared *sh, int worker, double until) {
+    enum { AT_ONCE = 8, HOPELESS = 64, PATIENCE = 12 };
+    uint64_t labels = (uint64_t)coverage_labels(), all = labels * labels;
+    int found = 0;
+    for (uint64_t turn; found < o->most && (turn = sh->turn++) - sh->last_open <= all;) {
+        int first = (int)(turn % all / labels), second = (int)(turn % labels);
+        uint32_t *tries = (uint32_t *)&sh->cover->tries[first][second];
+        for (int i = 0; i < AT_ONCE && found < o->most; i++) {
+            uint32_t hits = sh->cover->pairs[first][second], tried = __atomic_load_n(tries, __ATOMIC_RELAXED);
+            if (hits >= (uint32_t)o->goal || tried >= (hits ? (uint32_t)(PATIENCE * o->goal) : HOPELESS)) break;
+            sh->last_open = turn;
+            found += worker_nests(o, ops, sh, worker, o->seed + turn * AT_ONCE + (uint64_t)i, first, second);
+        }
+        if (until > 0 && seconds_now() > until) break;
+    }
+    exit(0);
+}
+
 static void worker_run(const options *o, const gen_ops *ops, shared *sh, int worker, uint64_t from, double until) {
     int found = 0;
+    if (o->goal) worker_cover(o, ops, sh, worker, until);
     for (uint64_t at = from; at < o->seed + o->count && found < o->most; at += (uint64_t)o->jobs) {
         sh->worker[worker].seed = at;
         alarm(SECONDS_PER_GRAPH);
-        if (seed_check(o, ops, at, false, sh, worker) >= DIFFERENT) {
+        if (o->nests) {
+            found += worker_nests(o, ops, sh, worker, at, o->first, o->second);
+        } else if (seed_check(o, ops, at, false, sh, worker) >= DIFFERENT) {
             alarm(0);
             found++;
             if (seed_check(o, ops, at, true, sh, worker) < DIFFERENT) { /* memory that nobody wrote, perhaps */
@@ -379,7 +433,7 @@ static void worker_crashed(const options *o, const gen_ops *ops, shared *sh, int
     printf("\n==== seed %" PRIu64 " ended by signal %d (%s)\n", seed, sig, strsignal(sig));
     fflush(stdout);
     sh->worker[worker].findings++;
-    if (o->no_shrink || o->vary > 1) return;
+    if (o->no_shrink || o->vary > 1 || o->nests) return;
     pid_t child = fork(); /* making the graph may be what crashes */
     if (child != 0) {
         waitpid(child, NULL, 0);
@@ -429,7 +483,7 @@ static void run_all(const options *o, const gen_ops *ops, shared *sh) {
 
 /* ---- the command ----------------------------------------------------------------------------------------------------------- */
 
-enum { OPT_SEED = 256, OPT_COUNT, OPT_JOBS, OPT_LEVEL, OPT_PASSES, OPT_VARY, OPT_ONE, OPT_SECONDS, OPT_MOST, OPT_NO_SHRINK, OPT_STRICT };
+enum { OPT_SEED = 256, OPT_COUNT, OPT_JOBS, OPT_LEVEL, OPT_PASSES, OPT_VARY, OPT_ONE, OPT_SECONDS, OPT_MOST, OPT_NO_SHRINK, OPT_STRICT, OPT_NESTS, OPT_COVERAGE, OPT_PAIR };
 
 static const struct argp_option option_table[] = {
     {"seed", OPT_SEED, "N", 0, "the first seed (1)", 0},
@@ -442,6 +496,9 @@ static const struct argp_option option_table[] = {
     {"seconds", OPT_SECONDS, "S", 0, "stop after so long", 0},
     {"most", OPT_MOST, "N", 0, "stop after so many findings (10)", 0},
     {"strict", OPT_STRICT, 0, 0, "floats must be equal, whatever rounding may do", 0},
+    {"nests", OPT_NESTS, 0, 0, "fusion groups as loop nests, without a compiler", 0},
+    {"coverage", OPT_COVERAGE, "N", OPTION_ARG_OPTIONAL, "the same, until N programs (100) had each pair of operators in a kernel; print tables", 0},
+    {"pair", OPT_PAIR, "A:B", 0, "the same, programs for one pair", 0},
     {"no-shrink", OPT_NO_SHRINK, 0, 0, "print findings as they are", 0},
     {0}};
 
@@ -459,8 +516,12 @@ static error_t option_parse(int key, char *arg, struct argp_state *state) {
     case OPT_MOST: o->most = atoi(arg); break;
     case OPT_STRICT: o->strict = true; break;
     case OPT_NO_SHRINK: o->no_shrink = true; break;
+    case OPT_NESTS: o->nests = true; break;
+    case OPT_COVERAGE: o->nests = true; o->goal = arg ? atoi(arg) : 100; break;
+    case OPT_PAIR: o->nests = true; o->pair = arg; break;
     case ARGP_KEY_END:
         if (o->jobs < 1 || o->jobs > MAX_JOBS) argp_error(state, "--jobs is between 1 and %d", MAX_JOBS);
+        if (o->goal < 0) argp_error(state, "--coverage wants a number of programs");
         if (o->passes && strlen(o->passes) >= PASSES_ROOM) argp_error(state, "--passes is too long");
         break;
     default: return ARGP_ERR_UNKNOWN;
@@ -468,17 +529,30 @@ static error_t option_parse(int key, char *arg, struct argp_state *state) {
     return 0;
 }
 
+/* "slice, empty:sum" */
+static bool option_pair(options *o) {
+    char both[200];
+    for (int i = 0; i < coverage_labels(); i++)
+        for (int k = 0; k < coverage_labels(); k++) {
+            snprintf(both, sizeof both, "%s:%s", coverage_label(i), coverage_label(k));
+            if (!strcmp(both, o->pair)) o->first = i, o->second = k;
+        }
+    if (o->first < 0) fprintf(stderr, "diff: there is no pair '%s'\n", o->pair);
+    return o->first >= 0;
+}
+
 int main(int argc, char **argv) {
     static const struct argp argp = {option_table, option_parse, NULL,
                                      "Random graphs at different levels of optimisation must do the same.", NULL, NULL, NULL};
-    options o = {.seed = 1, .count = 1000, .jobs = 1, .level = -1, .vary = 1, .most = 10};
+    options o = {.seed = 1, .count = 1000, .jobs = 1, .level = -1, .vary = 1, .most = 10, .first = -1, .second = -1};
     if (argp_parse(&argp, argc, argv, 0, NULL, &o)) return 2;
     shared *sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (sh == MAP_FAILED) return 2;
+    if (sh == MAP_FAILED || !(sh->cover = coverage_new())) return 2;
+    if (o.pair && !option_pair(&o)) return 2;
     gen_ops *ops = gen_ops_new();
     double begin = seconds_now();
     run_all(&o, ops, sh);
-    uint64_t graphs = 0, runs = 0, failing = 0, excused = 0, findings = 0, groups = 0;
+    uint64_t graphs = 0, runs = 0, failing = 0, excused = 0, findings = 0, groups = 0, kernels = 0;
     for (int i = 0; i < o.jobs; i++) {
         graphs += sh->worker[i].graphs;
         runs += sh->worker[i].runs;
@@ -486,12 +560,19 @@ int main(int argc, char **argv) {
         excused += sh->worker[i].excused;
         findings += sh->worker[i].findings;
         groups += sh->worker[i].groups;
+        kernels += sh->worker[i].kernels;
     }
     double took = seconds_now() - begin;
     printf("%" PRIu64 " graphs, %" PRIu64 " comparisons, %" PRIu64 " that fail, %" PRIu64 " excused, %" PRIu64
            " findings, %.1f s, %.0f graphs/s\n",
            graphs, runs, failing, excused, findings, took, (double)graphs / took);
-    if (groups) printf("%" PRIu64 " fusion groups\n", groups);
+    if (groups) printf("%" PRIu64 " fusion groups, %" PRIu64 " loop nests\n", groups, kernels);
+    if (o.goal) {
+        strbuf sb = STRBUF_INIT;
+        coverage_report(sh->cover, o.goal, &sb);
+        printf("\n%s", sb_str(&sb));
+        sb_free(&sb);
+    }
     gen_ops_free(ops);
     return findings ? 1 : 0;
 }

@@ -249,6 +249,7 @@ ctsc_status evaluate_node(evaluation *e, const node *n) {
     case N_TUPLE_CONSTRUCT: return evaluate_tuple(e, n);
     case N_LIST_UNPACK:
     case N_TUPLE_UNPACK: return evaluate_unpack(e, n);
+    case N_FUSION_GROUP: return e->on_group ? e->on_group(e->ctx, e, n) : diag_fail(e->d, CTSC_UNSUPPORTED, "a fusion group");
     default: return evaluate_operator(e, n);
     }
 }

@@ -56,6 +56,8 @@ ir_value *gen_pick_tensor(gen *G);
 
 /* gen_op.c: one random operator. False: nothing was placed. */
 bool gen_operator(gen *G);
+/* The operator o; with: what one of its tensor arguments has to be, NULL: any. NULL: such arguments do not work. Its results are visible. */
+node *gen_apply(gen *G, const op *o, ir_value *with);
 /* gen_container.c: lists and tuples */
 bool gen_container(gen *G);
 /* gen_loop.c */

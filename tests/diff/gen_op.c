@@ -174,6 +174,8 @@ typedef struct choice {
     const char *name; /* without "aten::" */
     ir_value *args[16];
     const tensor *first; /* the first tensor argument; NULL: none so far */
+    ir_value *with;      /* what argument `at` has to be; NULL: any */
+    int at;
     int64_t dim;         /* the dim chosen last, of `first` */
 } choice;
 
@@ -515,6 +517,10 @@ static ir_value *choice_argument(choice *c, int i) {
     const argument *a = &c->o->schema->args[i];
     const type *t = a->type;
     rng *r = &c->G->r;
+    if (c->with && i == c->at) {
+        if (!c->first) c->first = gen_tensor(c->G, c->with);
+        return c->with;
+    }
     if (a->has_default && rng_chance(r, t->kind == T_TENSOR ? 10 : 50)) return choice_default(c, a);
     if (t->kind == T_OPTIONAL) {
         if (rng_chance(r, 45)) return graph_constant_none(c->G->g);
@@ -536,14 +542,41 @@ static ir_value *choice_argument(choice *c, int i) {
     }
 }
 
+/* Arguments for c->o. */
+static bool choice_arguments(choice *c) {
+    c->name = strstr(c->o->schema->name, "::") + 2;
+    for (int i = 0; i < c->o->schema->nargs; i++)
+        if (!(c->args[i] = choice_argument(c, i))) return false;
+    return !choice_is(c, "batch_norm") || !c->first || c->first->ndim >= 2; /* PyTorch words that failure differently */
+}
+
+/* One of o's tensor arguments, the first more often than the others; -1: it has none. */
+static int choice_tensor_argument(gen *G, const op *o) {
+    int found = -1, n = 0;
+    for (int i = 0; i < o->schema->nargs; i++) {
+        const type *t = o->schema->args[i].type;
+        if (t->kind == T_OPTIONAL) t = type_elem(t);
+        if (t->kind != T_TENSOR) continue;
+        if (found < 0 || rng_next(&G->r) % (uint64_t)(2 * n) == 0) found = i;
+        n++;
+    }
+    return found;
+}
+
+node *gen_apply(gen *G, const op *o, ir_value *with) {
+    gen_mark m = gen_mark_here(G);
+    choice c = {.G = G, .o = o, .with = with, .at = with ? choice_tensor_argument(G, o) : -1};
+    if (!gen_op_usable(o) || (with && c.at < 0)) return NULL;
+    node *made = choice_arguments(&c) ? gen_place(G, o, c.args, true) : NULL;
+    if (!made) gen_undo(G, m);
+    return made;
+}
+
 bool gen_operator(gen *G) {
     gen_mark m = gen_mark_here(G);
     for (int tries = 0; tries < 6; tries++) {
         choice c = {.G = G, .o = gen_choose_op(G)};
-        bool ok = true;
-        c.name = strstr(c.o->schema->name, "::") + 2;
-        for (int i = 0; ok && i < c.o->schema->nargs; i++) ok = (c.args[i] = choice_argument(&c, i)) != NULL;
-        if (choice_is(&c, "batch_norm") && c.first && c.first->ndim < 2) ok = false; /* PyTorch words the failure differently */
+        bool ok = choice_arguments(&c);
         G->may_fail = true;
         ok = ok && (gen_place(G, c.o, c.args, true) || G->finished);
         G->may_fail = false;

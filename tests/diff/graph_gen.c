@@ -488,35 +488,103 @@ static void gen_free(gen *G) {
     diag_clear(&G->d);
 }
 
-bool gen_case_new(const gen_ops *ops, uint64_t seed, gen_case *out) {
-    gen G = {.r = {seed}, .ops = ops, .g = graph_new(), .d = {.max_tensor = 1 << 16}};
-    memset(out, 0, sizeof *out);
-    evaluation_init(&G.e, &G.d);
-    rng_next(&G.r);
-    for (int i = 0; i < GEN_SIZES; i++) out->sizes[i] = G.sizes[i] = gen_size(&G.r, 17);
-    out->nargs = gen_arguments(&G.r, out->sizes, out->recipes);
-    gen_make_arguments(&G.r, out->nargs, out->recipes, out->sizes, out->args);
+/* Arguments, and an empty graph that takes them. */
+static void gen_begin(gen *G, gen_case *out) {
     value own[GEN_MAX_ARGS];
+    memset(out, 0, sizeof *out);
+    evaluation_init(&G->e, &G->d);
+    rng_next(&G->r);
+    for (int i = 0; i < GEN_SIZES; i++) out->sizes[i] = G->sizes[i] = gen_size(&G->r, 17);
+    out->nargs = gen_arguments(&G->r, out->sizes, out->recipes);
+    gen_make_arguments(&G->r, out->nargs, out->recipes, out->sizes, out->args);
     copy_values((size_t)out->nargs, out->args, own);
     for (int i = 0; i < out->nargs; i++) {
-        ir_value *v = block_add_param(G.g->root, gen_argument_type(&out->recipes[i]));
-        evaluation_set_take(&G.e, v, own[i]);
-        gen_show(&G, v);
+        ir_value *v = block_add_param(G->g->root, gen_argument_type(&out->recipes[i]));
+        evaluation_set_take(&G->e, v, own[i]);
+        gen_show(G, v);
     }
-    graph_set_insert(G.g, G.g->root, NULL);
-    G.focus = (gen_focus)(rng_next(&G.r) % FOCUS_COUNT);
+    graph_set_insert(G->g, G->g->root, NULL);
+    G->focus = (gen_focus)(rng_next(&G->r) % FOCUS_COUNT);
+}
+
+static bool gen_end(gen *G, gen_case *out) {
+    gen_returns(G);
+    out->g = G->g;
+    out->fails = G->failed != NULL;
+    gen_free(G);
+    return out->g->root->returns.len > 0;
+}
+
+bool gen_case_new(const gen_ops *ops, uint64_t seed, gen_case *out) {
+    gen G = {.r = {seed}, .ops = ops, .g = graph_new(), .d = {.max_tensor = 1 << 16}};
+    gen_begin(&G, out);
     G.nodes_left = (int)rng_range(&G.r, 3, 30);
     gen_statements(&G, G.nodes_left);
-    gen_returns(&G);
-    out->g = G.g;
-    out->fails = G.failed != NULL;
-    gen_free(&G);
-    return G.g->root->returns.len > 0;
+    return gen_end(&G, out);
+}
+
+/* ---- cases for a cell of the coverage table --------------------------------------------------------------------------------- */
+
+/* An operator of the label, on `with`. */
+static node *gen_labelled(gen *G, int label, ir_value *with) {
+    enum { TRIES = 8 };
+    int n = 0;
+    while (coverage_operator(label, n)) n++;
+    for (int tries = 0; tries < TRIES; tries++) {
+        gen_mark m = gen_mark_here(G);
+        const op *o = op_find(coverage_operator(label, (int)(rng_next(&G->r) % (uint64_t)n)));
+        node *made = o ? gen_apply(G, o, with) : NULL;
+        if (made && coverage_has(made, &G->e, label)) return made;
+        gen_undo(G, m);
+    }
+    return NULL;
+}
+
+/* A tensor that n makes; of a list one of its items. */
+static ir_value *gen_result_of(gen *G, node *n) {
+    ir_value *v = n->outputs.data[rng_next(&G->r) % n->outputs.len];
+    if (v->type->kind != T_LIST) return v->type->kind == T_TENSOR ? v : NULL;
+    size_t len = gen_value(G, v).u.list->len;
+    if (!len || len > 8) return NULL;
+    node *unpack = graph_insert(G->g, node_new(G->g, N_LIST_UNPACK, 1, &v, 0));
+    for (size_t i = 0; i < len; i++) gen_show(G, node_add_output(unpack, type_elem(v->type)));
+    gen_evaluate(G, unpack);
+    return unpack->outputs.data[rng_next(&G->r) % len];
+}
+
+bool gen_case_pair(const gen_ops *ops, uint64_t seed, int first, int second, gen_case *out, coverage_miss *miss) {
+    gen G = {.r = {seed}, .ops = ops, .g = graph_new(), .d = {.max_tensor = 1 << 16}};
+    gen_begin(&G, out);
+    G.focus = rng_chance(&G.r, 80) ? FOCUS_POINTWISE : FOCUS_ANY;
+    G.nodes_left = 8;
+    for (int i = (int)rng_range(&G.r, 0, 2); i > 0; i--) gen_operator(&G);
+    node *made = G.finished ? NULL : gen_labelled(&G, first, rng_chance(&G.r, 50) ? gen_pick_tensor(&G) : NULL);
+    ir_value *between = made ? gen_result_of(&G, made) : NULL;
+    *miss = MISS_FIRST;
+    node *last = between ? gen_labelled(&G, second, between) : NULL;
+    if (between) *miss = last ? MISS_PASSES : MISS_SECOND;
+    ir_value *end = last ? gen_result_of(&G, last) : NULL;
+    if (end && rng_chance(&G.r, 60)) gen_apply(&G, op_find(rng_chance(&G.r, 50) ? "aten::add.Scalar" : "aten::mul.Tensor"), end);
+    if (last && rng_chance(&G.r, 40) && !G.finished) gen_operator(&G);
+    bool ok = gen_end(&G, out);
+    return ok && last;
 }
 
 void gen_case_free(gen_case *c) {
     for (int i = 0; i < c->nargs; i++) value_unref(c->args[i]);
     graph_free(c->g);
+}
+
+/* Elements of the largest tensor argument. */
+static double gen_largest(const gen_case *c) {
+    double largest = 0;
+    for (int i = 0; i < c->nargs; i++) {
+        double numel = 1;
+        for (int d = 0; d < c->recipes[i].ndim; d++)
+            numel *= (double)(c->recipes[i].sizes[d] >= 0 ? c->recipes[i].sizes[d] : c->sizes[~c->recipes[i].sizes[d]]);
+        if (numel > largest) largest = numel;
+    }
+    return largest;
 }
 
 void gen_case_vary(gen_case *c, rng *r, int64_t max_size) {
@@ -526,5 +594,17 @@ void gen_case_vary(gen_case *c, rng *r, int64_t max_size) {
     for (int i = 0; i < c->nargs; i++)
         if (c->recipes[i].layout != LAYOUT_VIEW && rng_chance(r, 30))
             c->recipes[i].layout = (gen_layout)rng_range(r, LAYOUT_CONTIGUOUS, LAYOUT_EXPANDED);
+    gen_make_arguments(r, c->nargs, c->recipes, c->sizes, c->args);
+}
+
+void gen_case_stretch(gen_case *c, rng *r) {
+    const double most = rng_chance(r, 10) ? 300000 : 30000;
+    static const int64_t long_sizes[] = {140, 300, 520, 1100, 4100, 4500, 9000, 17000, 70000, 140000};
+    for (int i = 0; i < c->nargs; i++) value_unref(c->args[i]);
+    int which = (int)rng_range(r, 0, GEN_SIZES - 1), other = (which + 1) % GEN_SIZES;
+    for (int i = 0; i < GEN_SIZES; i++) c->sizes[i] = rng_range(r, 1, 4);
+    c->sizes[which] = long_sizes[rng_next(r) % (sizeof long_sizes / sizeof *long_sizes)];
+    if (rng_chance(r, 30)) c->sizes[other] = rng_range(r, 5, 140);
+    for (int i = 0; gen_largest(c) > most; i++) c->sizes[i % GEN_SIZES] = (c->sizes[i % GEN_SIZES] + 1) / 2;
     gen_make_arguments(r, c->nargs, c->recipes, c->sizes, c->args);
 }

@@ -12,7 +12,7 @@
 #ifndef CTSC_TESTS_GRAPH_GEN_H
 #define CTSC_TESTS_GRAPH_GEN_H
 
-#include "diff.h"
+#include "coverage.h"
 
 enum { GEN_MAX_ARGS = 8, GEN_MAX_DIMS = 5, GEN_MAX_NUMEL = 400, GEN_SIZES = 3 };
 
@@ -46,8 +46,12 @@ void gen_ops_free(gen_ops *ops);
 
 /* false: nothing worth running came of this seed. */
 bool gen_case_new(const gen_ops *ops, uint64_t seed, gen_case *out);
+/* One where an operator of the first label makes what one of the second reads. False: it did not come to that; miss says why. */
+bool gen_case_pair(const gen_ops *ops, uint64_t seed, int first, int second, gen_case *out, coverage_miss *miss);
 void gen_case_free(gen_case *c);
 /* Other arguments of the same make: other sizes, layouts and numbers. */
 void gen_case_vary(gen_case *c, rng *r, int64_t max_size);
+/* The same with one size so long that kernels cut it into blocks or tiles. */
+void gen_case_stretch(gen_case *c, rng *r);
 
 #endif

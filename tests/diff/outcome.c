@@ -172,24 +172,24 @@ static void scatter_add(scatter *s, uint8_t kind, uint64_t bits) {
     if (x > s->hi) s->hi = x;
 }
 
-/* One unit in the last place, roughly, of the type; of numbers near 0 as if they were 2^-20. */
-static double scatter_floor(uint8_t kind, double x) {
+/* Some units in the last place of the type, more where many terms may have been added; of numbers near 0 as if they were 2^-20. */
+static double scatter_floor(uint8_t kind, double x, double terms) {
     double unit = kind == DT_FLOAT64 ? 0x1p-52 : kind == DT_FLOAT32 ? 0x1p-23 : kind == DT_FLOAT16 ? 0x1p-10 : 0x1p-7;
-    return kind == OUTCOME_EXACT ? 0 : 8 * unit * fmax(fabs(x), 0x1p-20);
+    return kind == OUTCOME_EXACT ? 0 : fmax(8, 4 * sqrt(terms)) * unit * fmax(fabs(x), 0x1p-20);
 }
 
-static bool scatter_admits(const scatter *s, uint8_t kind, uint64_t want, uint64_t got) {
+static bool scatter_admits(const scatter *s, uint8_t kind, uint64_t want, uint64_t got, double terms) {
     if (want == got) return true;
     double w = scatter_number(kind, want), g = scatter_number(kind, got), width = s->hi - s->lo;
     if (isfinite(w) && s->wild) return true;
     if (!isfinite(w) || !isfinite(g)) return isnan(w) ? isnan(g) || s->lo <= s->hi : width > 0;
-    double margin = (kind == OUTCOME_EXACT ? 1 : 2) * width + scatter_floor(kind, w);
+    double margin = (kind == OUTCOME_EXACT ? 1 : 2) * width + scatter_floor(kind, w, terms);
     return g >= s->lo - margin && g <= s->hi + margin;
 }
 
 static bool scatter_admits_all(const scatter *s, const outcome *want, const outcome *got) {
     for (size_t i = 0; i < want->bits.len; i++)
-        if (!scatter_admits(&s[i], want->kinds.data[i], want->bits.data[i], got->bits.data[i])) return false;
+        if (!scatter_admits(&s[i], want->kinds.data[i], want->bits.data[i], got->bits.data[i], (double)want->bits.len)) return false;
     return true;
 }
 

@@ -14,6 +14,7 @@
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/index.h"
+#include "tensor/promote.h"
 
 #include "runtime/cuda/dense.h"
 
@@ -470,11 +471,10 @@ static ctsc_status index_values(op_ctx *cx, const tensor *self, const value *arg
             double v = tensor_device(values) == DEVICE_HOST ? tensor_item_float(values) : 0; /* what a device holds is not looked at */
             int bits = 8 * (int)dtype_size((dtype)self->dtype) - (self->dtype != DT_UINT8);
             double limit = (double)(UINT64_C(1) << (bits > 63 ? 63 : bits));
-            static const char *const names[] = {"uint8_t", "int8_t", "int16_t", "int", "int64_t"};
             if (v != v || v >= limit || v < -limit)
                 return diag_fail(cx->diag, CTSC_FAILED,
                                  "value cannot be converted to type %s without overflow",
-                                 names[self->dtype]);
+                                 dtype_cpp_name((dtype)self->dtype));
         }
         return tensor_to_dtype(cx->diag, values, (dtype)self->dtype, out);
     }

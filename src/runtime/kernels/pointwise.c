@@ -63,14 +63,9 @@ static bool pw_fits(const value *v, dtype dt) {
 }
 
 ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt) {
-    static const char *const names[DT_COUNT] = {
-        [DT_UINT8] = "uint8_t", [DT_INT8] = "int8_t",           [DT_INT16] = "int16_t",
-        [DT_INT32] = "int",     [DT_INT64] = "int64_t",         [DT_FLOAT16] = "at::Half",
-        [DT_FLOAT32] = "float", [DT_BFLOAT16] = "at::BFloat16",   [DT_FLOAT64] = "double",
-    };
     if (pw_fits(v, dt)) return CTSC_OK;
     return diag_fail(cx->diag, CTSC_FAILED, "value cannot be converted to type %s without overflow",
-                     names[dt] ? names[dt] : dtype_table[dt].ir_name);
+                     dtype_cpp_name(dt));
 }
 
 /* ---- operands --------------------------------------------------------------------------- */

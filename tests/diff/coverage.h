@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * coverage.h - what the fuzzer has tried: which operators met in a kernel, in which schedules, and which passes met on a graph.
+ *
+ * A label is an operator of fusible.def by the name that the lowering knows it by ("exp": alike for exp and its aliases), or a kind of view:
+ * "slice, empty". A node has one label or more. A cell is an ordered pair of labels: a node of the first makes what one of the second reads,
+ * in one kernel. Cells count programs whose kernel was lowered, run, and agreed.
+ *
+ * The counts lie in memory that the fuzzer's processes share.
+ */
+#ifndef CTSC_TESTS_COVERAGE_H
+#define CTSC_TESTS_COVERAGE_H
+
+#include "codegen/group.h"
+#include "diff.h"
+#include "passes/passes.h"
+
+enum { COVERAGE_LABELS = 288, COVERAGE_PER_NODE = 6 };
+
+/* Why a program that was made for a cell did not get there. */
+#define COVERAGE_MISS_TABLE(X)                                                                                              \
+    X(FIRST,   "the first operator could not be placed")                                                                    \
+    X(SECOND,  "the second does not take what the first gives (dtype, dims)")                                               \
+    X(PASSES,  "passes rewrote one of them, or moved them apart")                                                           \
+    X(PLAN,    "the group has no kernel, or goes on in parts")
+
+typedef enum coverage_miss {
+#define COVERAGE_MISS_ENUM(e, text) MISS_##e,
+    COVERAGE_MISS_TABLE(COVERAGE_MISS_ENUM)
+#undef COVERAGE_MISS_ENUM
+    MISSES
+} coverage_miss;
+
+typedef struct coverage {
+    _Atomic uint32_t pairs[COVERAGE_LABELS][COVERAGE_LABELS], schedules[COVERAGE_LABELS][GROUP_SCHEDULES];
+    _Atomic uint32_t tries[COVERAGE_LABELS][COVERAGE_LABELS], misses[COVERAGE_LABELS][COVERAGE_LABELS][MISSES];
+    _Atomic uint32_t plans[GROUP_SCHEDULES], reused; /* reused: plans that ran on other arguments than they were made for */
+    _Atomic uint32_t passes[PASS_COUNT][PASS_COUNT]; /* both changed the graph, the first before the second */
+} coverage;
+
+/* Shared by this process and those it starts. NULL: no memory. */
+coverage *coverage_new(void);
+
+int coverage_labels(void);
+const char *coverage_label(int label);
+/* The operators of a label, as keys of fusible.def: the i-th, or NULL. */
+const char *coverage_operator(int label, int i);
+/* The labels of a node, given what its inputs are. Gives how many. */
+int coverage_of(const node *n, evaluation *e, int *labels);
+bool coverage_has(const node *n, evaluation *e, int label);
+
+/* Everything that a kernel made of g was run for. e: knows the values of g. host: pairs are counted for kernels of the host alone. */
+void coverage_count(coverage *c, const graph *g, evaluation *e, group_schedule schedule);
+/* The tables, as Markdown. goal: programs that a cell should have. */
+void coverage_report(const coverage *c, int goal, strbuf *out);
+
+#endif
