@@ -90,13 +90,10 @@ static void tile_close_column(tile_state *c) {
     group_phases_forget(&c->f);
 }
 
-/* The loop of a thread over its elements of the column. */
-static int tile_open_elements(tile_state *c, nest_expr *lane) {
-    group_phases *f = &c->f;
-    nest *n = f->s->l.n;
-    if (!f->nreduced) return 0;
-    group_phases_flat_index(f, nest_for_step(n, "c", nest_add(n, c->begin, lane), c->end, c->lanes, 0));
-    return 1;
+/* The loop of a thread over its elements of the column, which is there for columns of one element as well: only one thread has that. */
+static void tile_open_elements(tile_state *c, nest_expr *lane) {
+    nest *n = c->f.s->l.n;
+    group_phases_flat_index(&c->f, nest_for_step(n, "c", nest_add(n, c->begin, lane), c->end, c->lanes, 0));
 }
 
 /* ---- a phase ------------------------------------------------------------------------------ */
@@ -115,13 +112,13 @@ static void tile_reduce(tile_state *c, int phase) {
     for (int i = 0; i < f->nreductions; i++)
         if (tile_makes(&c->sums[i], phase)) c->sums[i].acc = nest_variable(n, "acc", group_identity(f->s, c->sums[i].r));
     tile_open_column(c, j, phase);
-    int loops = tile_open_elements(c, lane);
+    tile_open_elements(c, lane);
     group_phases_use(f, phase);
     for (int i = 0; i < f->nreductions; i++) {
         const tile_sum *m = &c->sums[i];
         if (tile_makes(m, phase)) nest_accumulate(n, m->acc, m->r->acc, lazy_at(&f->s->l, m->r->src, f->index));
     }
-    for (int i = 0; i < loops; i++) nest_end(n);
+    nest_end(n);
     tile_close_column(c);
     for (int i = 0; i < f->nreductions; i++)
         if (tile_makes(&c->sums[i], phase)) nest_store(n, c->sums[i].part, k, c->sums[i].acc);
@@ -209,13 +206,13 @@ static void tile_full(tile_state *c) {
     nest_expr *k = nest_for(n, "k", lazy_zero(&s->l), nest_int(n, c->columns * c->lanes), NEST_VECTOR);
     nest_expr *j = nest_let(n, "j", nest_mod_index(n, k, columns)), *lane = nest_let(n, "lane", nest_div_index(n, k, columns));
     tile_open_column(c, j, f->last);
-    int loops = tile_open_elements(c, lane);
+    tile_open_elements(c, lane);
     group_phases_use(f, f->last);
     for (int i = 0; i < s->noutputs; i++)
         if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));
     for (int i = 0; i < s->noutputs; i++)
         if (f->full[i]) nest_store(n, group_output_buffer(s, i), group_address(s, f->ndim, f->sizes, f->index), values[i]);
-    for (int i = 0; i < loops; i++) nest_end(n);
+    nest_end(n);
     tile_close_column(c);
     nest_end(n);
 }

@@ -248,8 +248,9 @@ static lazy_tensor *reduced_mean(group_state *s, const char *name, const node *n
     (void)name;
     dtype dt;
     if (!reduced_dtype(s, n, args, o->x->dt, &dt) || !dtype_is_float(dt)) return NULL;
-    dtype wide = reduced_wide(dt); /* the sum is rounded to dt, the count is not */
-    return reduced_cast(s, reduced_div(s, reduced_cast(s, reduced_sum_as(s, o, dt), wide), reduced_count(s, o, wide)), dt);
+    dtype wide = reduced_wide(dt);
+    const lazy_tensor *x = reduced_cast(s, reduced_cast(s, o->x, dt), wide);
+    return reduced_cast(s, reduced_div(s, reduced_of(s, o, x, NEST_ACC_SUM), reduced_count(s, o, wide)), dt);
 }
 static lazy_tensor *reduced_prod(group_state *s, const char *name, const node *n, const lazy_arg *args, reduced_over *o) {
     (void)name;

@@ -531,6 +531,12 @@ static bool ops_stays_here(const op *o, const lazy_arg *args) {
     return !layout || (!layout->t && (layout->constant.tag == V_NONE ||
                                       (layout->constant.tag == V_INT && layout->constant.u.i == 0)));
 }
+/* The dtype of a tensor of any shape, which may be a constant. */
+static bool ops_dtype_of(const lazy_arg *a, dtype *out) {
+    if (!a->t && a->constant.tag != V_TENSOR) return false;
+    *out = a->t ? a->t->dt : (dtype)a->constant.u.tensor->dtype;
+    return true;
+}
 static lazy_tensor *ops_to(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
     const lazy_arg *other = ops_named(o, args, "other"), *want = ops_named(o, args, "dtype");
@@ -538,8 +544,7 @@ static lazy_tensor *ops_to(lazy *l, const ops_rule *r, const op *o, const lazy_a
     dtype dt = x->dt;
     for (int i = 0; !strncmp(r->function, "to_", 3) && i < DT_COUNT; i++)
         if (dtype_table[i].torch_name && !strcmp(dtype_table[i].torch_name, r->function + 3)) dt = (dtype)i;
-    const lazy_tensor *like = other ? lazy_arg_tensor(l, other) : NULL;
-    if (like) dt = like->dt;
+    if (other && !ops_dtype_of(other, &dt)) return NULL;
     if (want && !lazy_arg_dtype(l, want, dt, &dt)) return NULL;
     return lazy_cast(l, x, dt);
 }

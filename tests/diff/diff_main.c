@@ -369,7 +369,7 @@ static bool worker_nests(const options *o, const gen_ops *ops, shared *sh, int w
     nests_totals t = {0};
     strbuf report = STRBUF_INIT;
     sh->worker[worker].seed = seed;
-    alarm(SECONDS_PER_GRAPH);
+    alarm(4 * SECONDS_PER_GRAPH); /* noise takes its time */
     bool differs = nests_seed(&j, seed, &t, &report) == NESTS_DIFFERENT;
     alarm(0);
     sh->worker[worker].graphs += t.graphs;

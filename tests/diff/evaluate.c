@@ -45,7 +45,7 @@ static const char *const noise_sums[] = {
 /* Operators that add and subtract numbers about 1 on the way: a small result is off by units of 1, not of itself. */
 static const char *const noise_cancels[] = {
     "log_softmax", "_log_softmax", "logsumexp", "gelu", "mish", "logit", "erfc", "logaddexp", "celu", "selu", "logcumsumexp",
-    "binary_cross_entropy_with_logits", "layer_norm", "native_layer_norm", "group_norm", "instance_norm", NULL,
+    "cosine_similarity", "binary_cross_entropy_with_logits", "layer_norm", "native_layer_norm", "group_norm", "instance_norm", NULL,
 };
 
 static bool noise_listed(const char *const *list, const op *o) {
@@ -67,18 +67,23 @@ static int noise_digits(dtype dt, int *few) {
     }
 }
 
-static double noise_number(evaluation *e, dtype dt, double x, bool cancels) {
+/* A number of units in the last place to move by; many: how many terms a sum may have. */
+static double noise_units(evaluation *e, double many) {
+    return (double)rng_range(&e->noise, -NOISE_ULPS, NOISE_ULPS) * fmax(1, sqrt(many) / 8);
+}
+
+static double noise_number(evaluation *e, dtype dt, double x, bool cancels, double many) {
     int few = 0, digits = noise_digits(dt, &few), exponent = 0;
-    if (cancels && isfinite(x)) return x + fmax(fabs(x), 1) * ldexp((double)rng_range(&e->noise, -NOISE_ULPS, NOISE_ULPS), -digits);
+    if (cancels && isfinite(x)) return x + fmax(fabs(x), 1) * ldexp(noise_units(e, many), -digits);
     if (x == 0 || !isfinite(x)) return x;
     double scaled = ldexp(frexp(x, &exponent), few + 1);
     if (scaled == floor(scaled)) return x;
-    return x * (1 + ldexp((double)rng_range(&e->noise, -NOISE_ULPS, NOISE_ULPS), -digits));
+    return x * (1 + ldexp(noise_units(e, many), -digits));
 }
 
 static void noise_elements(evaluation *e, dtype dt, char *at, const tensor *t, int dim, bool cancels) {
     if (dim == t->ndim) {
-        dtype_store_float(dt, at, noise_number(e, dt, dtype_load_float(dt, at), cancels));
+        dtype_store_float(dt, at, noise_number(e, dt, dtype_load_float(dt, at), cancels, (double)t->numel));
         return;
     }
     for (int64_t i = 0; i < t->sizes[dim]; i++)
@@ -108,7 +113,7 @@ static void noise_operands(evaluation *e, const op *o, int n, value *args) {
 static void noise_results(evaluation *e, const op *o, int n, const value *args, value *results) {
     for (int i = 0; i < o->schema->nreturns; i++) {
         value *r = &results[i];
-        if (r->tag == V_FLOAT) r->u.f = noise_number(e, DT_FLOAT64, r->u.f, false);
+        if (r->tag == V_FLOAT) r->u.f = noise_number(e, DT_FLOAT64, r->u.f, false, 1);
         if (r->tag != V_TENSOR) continue;
         bool shared = false;
         for (int k = 0; k < n && !o->schema->has_alias_write; k++)

@@ -547,6 +547,7 @@ static bool choice_arguments(choice *c) {
     c->name = strstr(c->o->schema->name, "::") + 2;
     for (int i = 0; i < c->o->schema->nargs; i++)
         if (!(c->args[i] = choice_argument(c, i))) return false;
+    if (!strcmp(c->o->key, "aten::view.dtype") && gen_value(c->G, c->args[1]).u.i == DT_BOOL) return false; /* bools of any bits */
     return !choice_is(c, "batch_norm") || !c->first || c->first->ndim >= 2; /* PyTorch words that failure differently */
 }
 

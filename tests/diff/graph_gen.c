@@ -598,7 +598,7 @@ void gen_case_vary(gen_case *c, rng *r, int64_t max_size) {
 }
 
 void gen_case_stretch(gen_case *c, rng *r) {
-    const double most = rng_chance(r, 10) ? 300000 : 30000;
+    const double most = rng_chance(r, 4) ? 300000 : 20000;
     static const int64_t long_sizes[] = {140, 300, 520, 1100, 4100, 4500, 9000, 17000, 70000, 140000};
     for (int i = 0; i < c->nargs; i++) value_unref(c->args[i]);
     int which = (int)rng_range(r, 0, GEN_SIZES - 1), other = (which + 1) % GEN_SIZES;

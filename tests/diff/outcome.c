@@ -139,6 +139,12 @@ static double outcome_float(uint64_t bits) {
     return x.f;
 }
 
+/* Is the difference so small that it needs no explanation? */
+static bool outcome_is_near(uint8_t kind, uint64_t want, uint64_t got) {
+    double w = outcome_float(want), g = outcome_float(got);
+    return kind == DT_FLOAT32 || kind == DT_FLOAT64 ? fabs(w - g) <= (kind == DT_FLOAT32 ? 0x1p-20 : 0x1p-49) * fabs(w) : false;
+}
+
 void outcome_explain(const outcome *want, const outcome *got, strbuf *out) {
     if (!outcome_same_form(want, got)) {
         sb_printf(out, "want: status %d %s\n  %s\ngot:  status %d %s\n  %s\n", want->status, want->message ? want->message : "",
@@ -147,7 +153,7 @@ void outcome_explain(const outcome *want, const outcome *got, strbuf *out) {
     }
     sb_printf(out, "%s\n", sb_str(&want->shape));
     for (size_t i = 0, shown = 0; i < want->bits.len && shown < 12; i++) {
-        if (want->bits.data[i] == got->bits.data[i]) continue;
+        if (want->bits.data[i] == got->bits.data[i] || outcome_is_near(want->kinds.data[i], want->bits.data[i], got->bits.data[i])) continue;
         shown++;
         if (want->kinds.data[i] == OUTCOME_EXACT)
             sb_printf(out, "element %zu: want %" PRId64 ", got %" PRId64 "\n", i, (int64_t)want->bits.data[i], (int64_t)got->bits.data[i]);
@@ -175,7 +181,8 @@ static void scatter_add(scatter *s, uint8_t kind, uint64_t bits) {
 /* Some units in the last place of the type, more where many terms may have been added; of numbers near 0 as if they were 2^-20. */
 static double scatter_floor(uint8_t kind, double x, double terms) {
     double unit = kind == DT_FLOAT64 ? 0x1p-52 : kind == DT_FLOAT32 ? 0x1p-23 : kind == DT_FLOAT16 ? 0x1p-10 : 0x1p-7;
-    return kind == OUTCOME_EXACT ? 0 : fmax(8, 4 * sqrt(terms)) * unit * fmax(fabs(x), 0x1p-20);
+    double least = terms > 4096 ? 0x1p-2 : 0x1p-20; /* long sums cancel */
+    return kind == OUTCOME_EXACT ? 0 : fmax(8, 4 * sqrt(terms)) * unit * fmax(fabs(x), least);
 }
 
 static bool scatter_admits(const scatter *s, uint8_t kind, uint64_t want, uint64_t got, double terms) {

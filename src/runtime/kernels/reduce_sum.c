@@ -188,13 +188,14 @@ static double sum_round(dtype dt, double v) {
     return (double)(float)v;
 }
 
-/* PyTorch's mean is sum().div_(n): the sum is rounded, so is n. */
+/* Sum and count are rounded to the computing type, which is float32 for half and bfloat16. (PyTorch 1.13 rounded both to half, so that means of
+ * 65,520 halves and more were 0, or infinite; its successors do this.) */
 static void mean_finish(const reduce_job *j, const reduce_acc *a, int64_t result) {
     dtype dt = (dtype)j->out->dtype;
     if (j->row >= REDUCE_C64)
         reduce_store_complex(j, result, a->f, a->g, j->p);
     else
-        reduce_store(j, result, sum_round(dt, a->f) / sum_round(dt, j->p), 0);
+        reduce_store(j, result, dt == DT_FLOAT64 ? a->f / j->p : (double)((float)a->f / (float)j->p), 0);
 }
 
 static const reduce_kind sum_kind_mean = {"mean_cpu",
