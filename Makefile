@@ -23,6 +23,8 @@
 #   make bench-gemm     speed of matrix products against OpenBLAS
 #   make test-levels    every program at every level of optimisation
 #   make diff           random graphs at different levels, for long (DIFF_COUNT=, SEED=)
+#   make diff-coverage  programs for each pair of operators and of passes, and a report of what met (docs/coverage.md)
+#   make mutate         bugs planted in the lowering of fusion groups, to see whether the tests notice (MUTATE=)
 #   make bench-serve    requests per second of the inference server (wrk)
 #   make soak           the inference server under load and hostile clients, for long (SECONDS=)
 #   make test-threads   one module run by 2, 8 and 64 threads (THREADS_SECONDS=60 each, THREADS_COUNTS=); with SAN=thread for races
@@ -203,6 +205,10 @@ $(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: WI
 $(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: $(BUILD)/libserve.a
 $(BUILD)/tests/unit/test_serve: WITH += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
+# The fuzzer's walker of loop nests finds the functions that nests call among the program's symbols.
+$(BUILD)/tests/unit/test_nest_eval: WITH := $(BUILD)/tests/diff/nest_eval.o $(BUILD)/tests/diff/nest_functions.o -rdynamic
+$(BUILD)/tests/unit/test_nest_eval: $(BUILD)/tests/diff/nest_eval.o $(BUILD)/tests/diff/nest_functions.o
+
 # CUDA's driver and NVRTC without a device (tests/cuda/sim/sim.h). Without sanitizers: its threads change stacks. The hash makes kernels on disk
 # that another build of it left stale.
 CUDASIM := $(BUILD)/tests/cuda/libcudasim.so
@@ -374,6 +380,17 @@ diff: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/diff jit
 	$(BUILD)/diff --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS)
 	XDG_CACHE_HOME=$(BUILD)/cache $(BUILD)/diff --seed $(SEED) --count $(DIFF_LEVEL_COUNT) --jobs $(JOBS) --level 3 --vary 6
+	$(BUILD)/diff --nests --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS) --vary 4
+
+# Which operators meet in a kernel, and which passes on a graph: a hundred programs for each pair (docs/coverage.md). Takes an hour.
+diff-coverage: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/diff jit
+	XDG_CACHE_HOME=$(BUILD)/cache $(BUILD)/diff --coverage=100 --native 1 --seed $(SEED) --jobs $(JOBS)
+	$(BUILD)/diff --tables --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS)
+
+# Bugs planted in the lowering of fusion groups, one at a time: which does nothing notice? make mutate [MUTATE="--count 60 --seed 2"]
+mutate: deps-test
+	@python3 tests/mutate.py $(MUTATE)
 
 # Missing packages are installed first (a stamp per set keeps later runs from asking again).
 deps-build: $(BUILD)/.deps-build
@@ -387,6 +404,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: all build-all bench-cuda bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
+.PHONY: mutate diff-coverage all build-all bench-cuda bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

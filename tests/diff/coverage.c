@@ -199,6 +199,7 @@ static coverage_miss report_reason(const coverage *c, int i, int k) {
 }
 
 static void report_few(const coverage *c, int goal, strbuf *out) {
+    if (goal < 2) return;
     sb_printf(out, "\nCells between 1 and %d programs, after so many tries:\n\n", goal - 1);
     for (int i = 0; i < coverage_count_of_labels; i++)
         for (int k = 0; k < coverage_count_of_labels; k++)
@@ -222,29 +223,44 @@ static void report_unreached(const coverage *c, strbuf *out) {
     }
 }
 
-static void report_passes(const coverage *c, strbuf *out) {
-    uint32_t least = UINT32_MAX;
-    int pairs = 0, reached = 0;
+/* A pass that never met another one did not change any graph, or is none that graphs without a module need. */
+static bool report_pass_ran(const coverage *c, int i) {
+    for (int k = 0; k < PASS_COUNT; k++)
+        if (c->passes[i][k] || c->passes[k][i]) return true;
+    return false;
+}
+
+void coverage_report_passes(const coverage *c, strbuf *out) {
+    int passes = 0, pairs = 0, reached = 0, often = 0, triples = 0;
+    for (int i = 0; i < PASS_COUNT; i++) passes += report_pass_ran(c, i);
     for (int i = 0; i < PASS_COUNT; i++)
         for (int k = 0; k < PASS_COUNT; k++) {
+            if (i == k || !report_pass_ran(c, i) || !report_pass_ran(c, k)) continue;
             pairs++;
             reached += c->passes[i][k] > 0;
-            if (c->passes[i][k] && c->passes[i][k] < least) least = c->passes[i][k];
+            often += c->passes[i][k] >= 100;
+            for (int m = 0; m < PASS_COUNT; m++) triples += c->triples[i][k][m] > 0;
         }
-    if (!reached) return;
-    sb_printf(out, "\n%d of %d ordered pairs of passes both changed a graph, each in %u programs or more.\n", reached, pairs, least);
+    sb_printf(out, "%d passes changed graphs; of their %d ordered pairs %d did so one after the other, %d of these on 100 graphs or more; so did %d ordered triples.\n",
+              passes, pairs, reached, often, triples);
+    sb_puts(out, "\nPairs on fewer than 100 graphs:\n\n");
+    for (int i = 0; i < PASS_COUNT; i++)
+        for (int k = 0; k < PASS_COUNT; k++)
+            if (i != k && report_pass_ran(c, i) && report_pass_ran(c, k) && c->passes[i][k] < 100)
+                sb_printf(out, "- %s, %s: %u\n", pass_table[i].name, pass_table[k].name, c->passes[i][k]);
 }
 
 void coverage_report(const coverage *c, int goal, strbuf *out) {
-    int reached = 0, full = 0, all = coverage_count_of_labels * coverage_count_of_labels;
+    int reached = 0, full = 0, native = 0, all = coverage_count_of_labels * coverage_count_of_labels;
     for (int i = 0; i < coverage_count_of_labels; i++)
         for (int k = 0; k < coverage_count_of_labels; k++) {
             reached += c->pairs[i][k] > 0;
             full += c->pairs[i][k] >= (uint32_t)goal;
+            native += c->native[i][k] > 0;
         }
-    sb_printf(out, "%d labels, %d ordered pairs: %d were reached, %d of these by %d programs or more.\n\n", coverage_count_of_labels, all, reached, full, goal);
+    sb_printf(out, "%d labels, %d ordered pairs: %d were reached, %d of these by %d programs or more; of %d a program was compiled too.\n\n",
+              coverage_count_of_labels, all, reached, full, goal, native);
     report_schedules(c, out);
-    report_passes(c, out);
     report_few(c, goal, out);
     report_unreached(c, out);
 }

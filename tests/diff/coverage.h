@@ -32,10 +32,12 @@ typedef enum coverage_miss {
 } coverage_miss;
 
 typedef struct coverage {
+    _Atomic uint32_t native[COVERAGE_LABELS][COVERAGE_LABELS]; /* compiled programs */
     _Atomic uint32_t pairs[COVERAGE_LABELS][COVERAGE_LABELS], schedules[COVERAGE_LABELS][GROUP_SCHEDULES];
     _Atomic uint32_t tries[COVERAGE_LABELS][COVERAGE_LABELS], misses[COVERAGE_LABELS][COVERAGE_LABELS][MISSES];
     _Atomic uint32_t plans[GROUP_SCHEDULES], reused; /* reused: plans that ran on other arguments than they were made for */
-    _Atomic uint32_t passes[PASS_COUNT][PASS_COUNT]; /* both changed the graph, the first before the second */
+    /* All of them changed the graph, in this order. */
+    _Atomic uint32_t passes[PASS_COUNT][PASS_COUNT], triples[PASS_COUNT][PASS_COUNT][PASS_COUNT];
 } coverage;
 
 /* Shared by this process and those it starts. NULL: no memory. */
@@ -53,5 +55,6 @@ bool coverage_has(const node *n, evaluation *e, int label);
 void coverage_count(coverage *c, const graph *g, evaluation *e, group_schedule schedule);
 /* The tables, as Markdown. goal: programs that a cell should have. */
 void coverage_report(const coverage *c, int goal, strbuf *out);
+void coverage_report_passes(const coverage *c, strbuf *out);
 
 #endif

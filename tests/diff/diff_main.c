@@ -15,6 +15,7 @@
  */
 #include "diff_nests.h"
 #include "graph_gen.h"
+#include "base/clock.h"
 #include "passes/passes.h"
 #include "runtime/bytecode.h"
 #include "shrink.h"
@@ -28,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_JOBS = 64, SECONDS_PER_GRAPH = 20, NOISE_RUNS = 400, TENSOR_LIMIT = 1 << 20, STEP_LIMIT = 200000, PASSES_ROOM = 400 };
+enum { MAX_JOBS = 64, SECONDS_PER_GRAPH = 20, NOISE_RUNS = 400, TENSOR_LIMIT = 1 << 20, STEP_LIMIT = 200000, CALL_SECONDS = 2, PASSES_ROOM = 400, CONFIG_LISTED = 5, DEFAULT_COUNT = 1000 };
 
 static const char *const level_one =
     "lower-tuples,pool-constants,remove-mutation,unroll,[fold-constants,peephole,cse,licm,dce-writes],pool-constants";
@@ -38,8 +39,8 @@ typedef struct options {
     int jobs, level, vary, most; /* level -1: passes */
     const char *passes, *pair;
     double seconds;
-    bool one, no_shrink, strict, nests;
-    int goal;           /* of --coverage; 0: none */
+    bool one, no_shrink, strict, nests, tables;
+    int goal, native;   /* of --coverage; 0: none */
     int first, second;  /* labels of --pair; -1: none */
 } options;
 
@@ -54,6 +55,7 @@ typedef struct shared {
 typedef struct config {
     int level;               /* of the executor; 0: passes below, then the interpreter; -1: node by node */
     char passes[PASSES_ROOM]; /* "": none */
+    int list[CONFIG_LISTED], listed; /* of random passes: their numbers */
 } config;
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */
@@ -62,6 +64,7 @@ typedef struct runner {
     function f;
     graph *g;
     runtime rt;
+    bool changed[PASS_COUNT]; /* by which passes */
 } runner;
 
 static void runner_free(runner *r) {
@@ -72,14 +75,15 @@ static void runner_free(runner *r) {
 /* The graph as `c` runs it; fails if a pass does. */
 static ctsc_status runner_new(runner *r, const graph *g, const config *c, diag *d) {
     static const pass_options verify = {.verify_each = true};
-    pass_ctx cx = {.diag = d, .options = &verify};
+    pass_time times[PASS_COUNT] = {{0}};
+    pass_ctx cx = {.diag = d, .options = &verify, .times = times};
     memset(&r->f, 0, sizeof r->f);
     r->g = graph_clone(g);
     r->f = (function){.name = "f", .qualified = "f", .graph = r->g, .state = FUNCTION_READY};
     runtime_init(&r->rt);
     r->rt.opt = c->level;
-    r->rt.steps_left = STEP_LIMIT;
     ctsc_status s = c->passes[0] ? pass_run_list(&cx, r->g, c->passes, NULL) : CTSC_OK;
+    for (int i = 0; i < PASS_COUNT; i++) r->changed[i] = times[i].changed > 0;
     return s == CTSC_OK ? graph_verify(d, r->g) : s;
 }
 
@@ -88,7 +92,9 @@ static void runner_call(runner *r, size_t nargs, const value *args, outcome *o) 
     diag d = {.max_tensor = TENSOR_LIMIT};
     size_t nreturns = r->g->root->returns.len;
     copy_values(nargs, args, own);
-    r->rt.steps_left = STEP_LIMIT;
+    /* Native loops count no steps, and are not run where steps are limited. */
+    if (r->rt.opt < 2) r->rt.steps_left = STEP_LIMIT;
+    else r->rt.deadline = clock_now() + CALL_SECONDS * 1000000000u;
     ctsc_status s = interp_call(&r->rt, &r->f, (int)nargs, own, &d, &result);
     if (s != CTSC_OK) outcome_record(o, s, &d, nargs, own, 0, NULL);
     else if (nreturns == 1) outcome_record(o, s, &d, nargs, own, 1, &result);
@@ -125,6 +131,7 @@ typedef struct check {
     bool strict;
     _Atomic uint64_t *groups; /* fusion groups, counted if not NULL */
     bool varied; /* arguments that the graph was not made for: what fails may be something that nobody needs, and be gone */
+    coverage *cover; /* of passes; NULL: not counted */
     int kind; /* of the finding: which of the two failed; 0: any */
     int calls; /* of the optimised graph: kernels may be made at a later one */
 } check;
@@ -174,6 +181,17 @@ static int check_kind(const outcome *want, const outcome *got) {
     return 1 + 2 * (want->status != CTSC_OK) + (got->status != CTSC_OK);
 }
 
+/* Which passes met on a graph: each of those that changed it, with those that had changed it before. */
+static void config_count(const config *c, const bool *changed, coverage *cover) {
+    for (int i = 0; i < c->listed; i++)
+        for (int k = i + 1; changed[c->list[i]] && k < c->listed; k++) {
+            if (!changed[c->list[k]] || c->list[i] == c->list[k]) continue;
+            cover->passes[c->list[i]][c->list[k]]++;
+            for (int m = k + 1; m < c->listed; m++)
+                if (changed[c->list[m]]) cover->triples[c->list[i]][c->list[k]][c->list[m]]++;
+        }
+}
+
 /* g, which may be smaller than the case's graph. report: says why, if it is different. */
 static verdict check_graph(check *k, const graph *g, const outcome *plain, strbuf *report) {
     runner r;
@@ -198,6 +216,7 @@ static verdict check_graph(check *k, const graph *g, const outcome *plain, strbu
             runner_call(&r, (size_t)k->c->nargs, k->args, &got);
             v = check_outcomes(k, g, r.g, plain, &got);
         }
+        if (k->cover) config_count(&k->config, r.changed, k->cover);
         if (k->groups && r.f.code[FUNCTION_LEVELS - 1]) *k->groups += r.f.code[FUNCTION_LEVELS - 1]->groups.len;
         if (report && v == DIFFERENT && k->config.passes[0]) graph_print(r.g, NULL, report);
         runner_free(&r);
@@ -269,14 +288,17 @@ static void finding_report(const options *o, uint64_t seed, check *k) {
 
 /* Two to five single passes in any order. */
 static void config_random(rng *r, config *c) {
-    static const char *const single[] = {"lower-tuples", "peephole", "fold-constants", "pool-constants", "dce", "order-outputs", "cse",
-                                         "dce-writes", "licm", "unroll", "remove-mutation", "normalize-ops"};
-    int n = (int)rng_range(r, 1, 5);
+    static const char *const single[] = {"lower-tuples", "peephole", "peephole-shown", "fold-constants", "pool-constants", "dce", "order-outputs", "cse",
+                                         "dce-writes", "licm", "unroll", "remove-mutation", "normalize-ops", "scalar-constants", "decompose", "reorder",
+                                         "batch-mm", "fuse-linear", "fuse-loops", "fuse"};
+    c->listed = (int)rng_range(r, 2, CONFIG_LISTED);
     c->level = 0;
     c->passes[0] = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < c->listed; i++) {
+        const char *name = single[rng_next(r) % (sizeof single / sizeof *single)];
         if (i) strcat(c->passes, ",");
-        strcat(c->passes, single[rng_next(r) % (sizeof single / sizeof *single)]);
+        strcat(c->passes, name);
+        c->list[i] = (int)(pass_find(name) - pass_table);
     }
 }
 
@@ -318,13 +340,14 @@ static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng
     if (plain.status == CTSC_LIMIT) n = 0;
     for (int i = 0; i < n; i++) {
         check k = {.c = c, .args = c->args, .config = list[i], .strict = o->strict, .varied = varied,
-                   .groups = &sh->worker[worker].groups, .calls = list[i].level > 1 ? 2 : 1};
+                   .groups = &sh->worker[worker].groups, .cover = sh->cover, .calls = list[i].level > 1 ? 2 : 1};
         verdict v = check_graph(&k, c->g, &plain, NULL);
         sh->worker[worker].runs++;
         sh->worker[worker].excused += v == EXCUSED;
         if (v > worst) worst = v;
         if (v < DIFFERENT) continue;
         sh->worker[worker].findings++;
+        k.cover = NULL;
         if (report) finding_report(o, seed, &k);
         break;
     }
@@ -387,19 +410,42 @@ static bool worker_nests(const options *o, const gen_ops *ops, shared *sh, int w
     return differs;
 }
 
+/* A program of the cell, compiled. */
+static bool worker_native(const options *o, const gen_ops *ops, shared *sh, int worker, uint64_t seed, int first, int second) {
+    options native = *o;
+    gen_case c;
+    coverage_miss miss;
+    rng r = {seed};
+    verdict v = SAME;
+    native.level = 3;
+    native.nests = false;
+    alarm(SECONDS_PER_GRAPH);
+    if (gen_case_pair(ops, seed, first, second, &c, &miss)) v = seed_check_case(&native, seed, &c, &r, false, true, sh, worker);
+    alarm(0);
+    gen_case_free(&c);
+    sh->cover->native[first][second]++;
+    return v >= DIFFERENT;
+}
+
 /* Cells in turn, some programs each, until all have the goal or seem out of reach. */
 static void worker_cover(const options *o, const gen_ops *ops, shared *sh, int worker, double until) {
-    enum { AT_ONCE = 8, HOPELESS = 64, PATIENCE = 12 };
+    enum { AT_ONCE = 8, HOPELESS = 64, PATIENCE = 12, HOP = 48271 }; /* HOP, a prime: any part of all cells is a sample of them */
     uint64_t labels = (uint64_t)coverage_labels(), all = labels * labels;
     int found = 0;
-    for (uint64_t turn; found < o->most && (turn = sh->turn++) - sh->last_open <= all;) {
-        int first = (int)(turn % all / labels), second = (int)(turn % labels);
+    uint64_t programs = 0, most = o->count ? o->count : UINT64_MAX;
+    for (uint64_t turn; found < o->most && programs < most && (turn = sh->turn++) - sh->last_open <= all;) {
+        uint64_t cell = turn * HOP % all;
+        int first = (int)(cell / labels), second = (int)(cell % labels);
         uint32_t *tries = (uint32_t *)&sh->cover->tries[first][second];
         for (int i = 0; i < AT_ONCE && found < o->most; i++) {
             uint32_t hits = sh->cover->pairs[first][second], tried = __atomic_load_n(tries, __ATOMIC_RELAXED);
             if (hits >= (uint32_t)o->goal || tried >= (hits ? (uint32_t)(PATIENCE * o->goal) : HOPELESS)) break;
             sh->last_open = turn;
-            found += worker_nests(o, ops, sh, worker, o->seed + turn * AT_ONCE + (uint64_t)i, first, second);
+            programs += (uint64_t)o->jobs;
+            uint64_t seed = o->seed + turn * AT_ONCE + (uint64_t)i;
+            found += worker_nests(o, ops, sh, worker, seed, first, second);
+            if (o->native && sh->cover->native[first][second] < (uint32_t)o->native && sh->cover->pairs[first][second] > hits)
+                found += worker_native(o, ops, sh, worker, seed, first, second);
         }
         if (until > 0 && seconds_now() > until) break;
     }
@@ -483,11 +529,11 @@ static void run_all(const options *o, const gen_ops *ops, shared *sh) {
 
 /* ---- the command ----------------------------------------------------------------------------------------------------------- */
 
-enum { OPT_SEED = 256, OPT_COUNT, OPT_JOBS, OPT_LEVEL, OPT_PASSES, OPT_VARY, OPT_ONE, OPT_SECONDS, OPT_MOST, OPT_NO_SHRINK, OPT_STRICT, OPT_NESTS, OPT_COVERAGE, OPT_PAIR };
+enum { OPT_SEED = 256, OPT_COUNT, OPT_JOBS, OPT_LEVEL, OPT_PASSES, OPT_VARY, OPT_ONE, OPT_SECONDS, OPT_MOST, OPT_NO_SHRINK, OPT_STRICT, OPT_NESTS, OPT_COVERAGE, OPT_NATIVE, OPT_PAIR, OPT_TABLES };
 
 static const struct argp_option option_table[] = {
     {"seed", OPT_SEED, "N", 0, "the first seed (1)", 0},
-    {"count", OPT_COUNT, "N", 0, "how many seeds (1000)", 0},
+    {"count", OPT_COUNT, "N", 0, "how many seeds (1000); with --coverage, programs at most (any number)", 0},
     {"jobs", OPT_JOBS, "N", 0, "processes (1)", 0},
     {"level", OPT_LEVEL, "N", 0, "compare this level of the executor (1, 2, 3) instead of passes", 0},
     {"passes", OPT_PASSES, "LIST", 0, "compare these passes", 0},
@@ -498,7 +544,9 @@ static const struct argp_option option_table[] = {
     {"strict", OPT_STRICT, 0, 0, "floats must be equal, whatever rounding may do", 0},
     {"nests", OPT_NESTS, 0, 0, "fusion groups as loop nests, without a compiler", 0},
     {"coverage", OPT_COVERAGE, "N", OPTION_ARG_OPTIONAL, "the same, until N programs (100) had each pair of operators in a kernel; print tables", 0},
+    {"native", OPT_NATIVE, "N", 0, "with --coverage: so many of each pair's programs are compiled as well (0)", 0},
     {"pair", OPT_PAIR, "A:B", 0, "the same, programs for one pair", 0},
+    {"tables", OPT_TABLES, 0, 0, "print which passes met on a graph", 0},
     {"no-shrink", OPT_NO_SHRINK, 0, 0, "print findings as they are", 0},
     {0}};
 
@@ -518,9 +566,12 @@ static error_t option_parse(int key, char *arg, struct argp_state *state) {
     case OPT_NO_SHRINK: o->no_shrink = true; break;
     case OPT_NESTS: o->nests = true; break;
     case OPT_COVERAGE: o->nests = true; o->goal = arg ? atoi(arg) : 100; break;
+    case OPT_NATIVE: o->native = atoi(arg); break;
+    case OPT_TABLES: o->tables = true; break;
     case OPT_PAIR: o->nests = true; o->pair = arg; break;
     case ARGP_KEY_END:
         if (o->jobs < 1 || o->jobs > MAX_JOBS) argp_error(state, "--jobs is between 1 and %d", MAX_JOBS);
+        if (!o->count && !o->goal) o->count = DEFAULT_COUNT;
         if (o->goal < 0) argp_error(state, "--coverage wants a number of programs");
         if (o->passes && strlen(o->passes) >= PASSES_ROOM) argp_error(state, "--passes is too long");
         break;
@@ -544,7 +595,7 @@ static bool option_pair(options *o) {
 int main(int argc, char **argv) {
     static const struct argp argp = {option_table, option_parse, NULL,
                                      "Random graphs at different levels of optimisation must do the same.", NULL, NULL, NULL};
-    options o = {.seed = 1, .count = 1000, .jobs = 1, .level = -1, .vary = 1, .most = 10, .first = -1, .second = -1};
+    options o = {.seed = 1, .count = 0, .jobs = 1, .level = -1, .vary = 1, .most = 10, .first = -1, .second = -1};
     if (argp_parse(&argp, argc, argv, 0, NULL, &o)) return 2;
     shared *sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (sh == MAP_FAILED || !(sh->cover = coverage_new())) return 2;
@@ -567,9 +618,10 @@ int main(int argc, char **argv) {
            " findings, %.1f s, %.0f graphs/s\n",
            graphs, runs, failing, excused, findings, took, (double)graphs / took);
     if (groups) printf("%" PRIu64 " fusion groups, %" PRIu64 " loop nests\n", groups, kernels);
-    if (o.goal) {
+    if (o.tables || o.goal) {
         strbuf sb = STRBUF_INIT;
-        coverage_report(sh->cover, o.goal, &sb);
+        if (o.goal) coverage_report(sh->cover, o.goal, &sb);
+        else coverage_report_passes(sh->cover, &sb);
         printf("\n%s", sb_str(&sb));
         sb_free(&sb);
     }

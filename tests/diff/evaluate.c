@@ -48,6 +48,12 @@ static const char *const noise_cancels[] = {
     "cosine_similarity", "binary_cross_entropy_with_logits", "layer_norm", "native_layer_norm", "group_norm", "instance_norm", NULL,
 };
 
+/* Operators that subtract a mean, which has roundings where their operands have none, and divide by what may be small. */
+static const char *const noise_centers[] = {
+    "var", "std", "var_mean", "std_mean", "layer_norm", "native_layer_norm", "group_norm", "instance_norm", "batch_norm", NULL,
+};
+enum { NOISE_CENTER = 1 << 16 }; /* as if so many terms had been added */
+
 static bool noise_listed(const char *const *list, const op *o) {
     const char *name = strstr(o->schema->name, "::") + 2;
     size_t len = strlen(name);
@@ -81,17 +87,17 @@ static double noise_number(evaluation *e, dtype dt, double x, bool cancels, doub
     return x * (1 + ldexp(noise_units(e, many), -digits));
 }
 
-static void noise_elements(evaluation *e, dtype dt, char *at, const tensor *t, int dim, bool cancels) {
+static void noise_elements(evaluation *e, dtype dt, char *at, const tensor *t, int dim, bool cancels, double many) {
     if (dim == t->ndim) {
-        dtype_store_float(dt, at, noise_number(e, dt, dtype_load_float(dt, at), cancels, (double)t->numel));
+        dtype_store_float(dt, at, noise_number(e, dt, dtype_load_float(dt, at), cancels, many));
         return;
     }
     for (int64_t i = 0; i < t->sizes[dim]; i++)
-        noise_elements(e, dt, at + (size_t)(i * t->strides[dim]) * dtype_size(dt), t, dim + 1, cancels);
+        noise_elements(e, dt, at + (size_t)(i * t->strides[dim]) * dtype_size(dt), t, dim + 1, cancels, many);
 }
 
-static void noise_tensor(evaluation *e, tensor *t, bool cancels) {
-    if (dtype_is_float((dtype)t->dtype) && t->numel) noise_elements(e, (dtype)t->dtype, tensor_data(t), t, 0, cancels);
+static void noise_tensor(evaluation *e, tensor *t, bool cancels, double many) {
+    if (dtype_is_float((dtype)t->dtype) && t->numel) noise_elements(e, (dtype)t->dtype, tensor_data(t), t, 0, cancels, many);
 }
 
 /* Copies of a summing operator's operands, with noise. */
@@ -104,13 +110,15 @@ static void noise_operands(evaluation *e, const op *o, int n, value *args) {
             tensor_clone(NULL, args[i].u.tensor, &copy) != CTSC_OK) {
             value_ref(args[i]);
         } else {
-            noise_tensor(e, copy, false);
+            noise_tensor(e, copy, false, (double)copy->numel);
             args[i] = value_tensor_take(copy);
         }
     }
 }
 
 static void noise_results(evaluation *e, const op *o, int n, const value *args, value *results) {
+    bool cancels = noise_listed(noise_cancels, o) || noise_listed(noise_centers, o);
+    double many = noise_listed(noise_centers, o) ? NOISE_CENTER : 1;
     for (int i = 0; i < o->schema->nreturns; i++) {
         value *r = &results[i];
         if (r->tag == V_FLOAT) r->u.f = noise_number(e, DT_FLOAT64, r->u.f, false, 1);
@@ -118,7 +126,7 @@ static void noise_results(evaluation *e, const op *o, int n, const value *args, 
         bool shared = false;
         for (int k = 0; k < n && !o->schema->has_alias_write; k++)
             shared |= args[k].tag == V_TENSOR && args[k].u.tensor->storage == r->u.tensor->storage;
-        if (!shared) noise_tensor(e, r->u.tensor, noise_listed(noise_cancels, o));
+        if (!shared) noise_tensor(e, r->u.tensor, cancels, many);
     }
 }
 
