@@ -69,6 +69,21 @@ const char *coverage_operator(int label, int i) {
     return NULL;
 }
 
+bool coverage_reduces(int label) {
+    for (int k = 0; k < COVERAGE_ROWS; k++)
+        if (!strcmp(coverage_rows[k].function, coverage_names[label].function))
+            return coverage_rows[k].kind == FUSIBLE_REDUCE || coverage_rows[k].kind == FUSIBLE_ROWS;
+    return false;
+}
+
+bool coverage_met_all(const coverage *c, int label, int goal) {
+    static const group_schedule of_reductions[] = {GROUP_IN_PLACE, GROUP_ROWS, GROUP_LONG_ROWS, GROUP_BLOCKS, GROUP_COLUMNS, GROUP_LONG_COLUMNS,
+                                                   GROUP_CUDA_IN_PLACE, GROUP_CUDA_ROWS, GROUP_CUDA_BLOCKS, GROUP_CUDA_COLUMNS, GROUP_CUDA_PIECES};
+    for (size_t i = 0; i < sizeof of_reductions / sizeof *of_reductions; i++)
+        if (c->schedules[label][of_reductions[i]] < (uint32_t)goal) return false;
+    return true;
+}
+
 /* ---- kinds of a view -------------------------------------------------------------------------------------- */
 
 static bool coverage_is_constant(const ir_value *v) {
@@ -180,14 +195,20 @@ static const char *const coverage_miss_texts[] = {
 #undef COVERAGE_MISS_TEXT
 };
 
-static void report_schedules(const coverage *c, strbuf *out) {
-    sb_puts(out, "| schedule | kernels | operators seen in it |\n| --- | --- | --- |\n");
-    for (int k = 0; k < GROUP_SCHEDULES; k++) {
-        int seen = 0;
-        for (int i = 0; i < coverage_count_of_labels; i++) seen += c->schedules[i][k] > 0;
-        sb_printf(out, "| %s | %u | %d |\n", coverage_schedule_names[k], c->plans[k], seen);
+/* A row per label: in how many kernels of each schedule it was. */
+static void report_schedules(const coverage *c, bool reductions, strbuf *out) {
+    sb_puts(out, "\n|");
+    for (int k = 0; k < GROUP_SCHEDULES; k++) sb_printf(out, " | %s", coverage_schedule_names[k]);
+    sb_puts(out, " |\n| ---");
+    for (int k = 0; k < GROUP_SCHEDULES; k++) sb_puts(out, " | ---:");
+    sb_puts(out, " |\n| all");
+    for (int k = 0; k < GROUP_SCHEDULES; k++) sb_printf(out, " | %u", c->plans[k]);
+    for (int i = 0; i < coverage_count_of_labels; i++) {
+        if (coverage_reduces(i) != reductions) continue;
+        sb_printf(out, " |\n| %s", coverage_label(i));
+        for (int k = 0; k < GROUP_SCHEDULES; k++) sb_printf(out, " | %u", c->schedules[i][k]);
     }
-    sb_printf(out, "\n%u more runs were of kernels on other arguments than they were made for.\n", c->reused);
+    sb_puts(out, " |\n");
 }
 
 /* The reason that most programs for this cell ended with. */
@@ -260,7 +281,11 @@ void coverage_report(const coverage *c, int goal, strbuf *out) {
         }
     sb_printf(out, "%d labels, %d ordered pairs: %d were reached, %d of these by %d programs or more; of %d a program was compiled too.\n\n",
               coverage_count_of_labels, all, reached, full, goal, native);
-    report_schedules(c, out);
+    sb_puts(out, "## Reductions, by schedule\n");
+    report_schedules(c, true, out);
+    sb_puts(out, "\n## Pointwise operators and views, by schedule\n");
+    report_schedules(c, false, out);
+    sb_printf(out, "\n%u more runs were of kernels on other arguments than they were made for.\n\n## Pairs\n", c->reused);
     report_few(c, goal, out);
     report_unreached(c, out);
 }

@@ -47,6 +47,9 @@ int coverage_labels(void);
 const char *coverage_label(int label);
 /* The operators of a label, as keys of fusible.def: the i-th, or NULL. */
 const char *coverage_operator(int label, int i);
+/* Is it a reduction, or made of some? Has that met all schedules of reductions so often? */
+bool coverage_reduces(int label);
+bool coverage_met_all(const coverage *c, int label, int goal);
 /* The labels of a node, given what its inputs are. Gives how many. */
 int coverage_of(const node *n, evaluation *e, int *labels);
 bool coverage_has(const node *n, evaluation *e, int label);

@@ -29,7 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_JOBS = 64, SECONDS_PER_GRAPH = 20, NOISE_RUNS = 400, TENSOR_LIMIT = 1 << 20, STEP_LIMIT = 200000, CALL_SECONDS = 2, PASSES_ROOM = 400, CONFIG_LISTED = 5, DEFAULT_COUNT = 1000 };
+enum { MAX_JOBS = 64, SECONDS_PER_GRAPH = 20, NOISE_RUNS = 400, TENSOR_LIMIT = 1 << 20, STEP_LIMIT = 200000, CALL_SECONDS = 2, PASSES_ROOM = 400, CONFIG_LISTED = 5, DEFAULT_COUNT = 1000,
+       STRETCH_PERCENT = 6 };
 
 static const char *const level_one =
     "lower-tuples,pool-constants,remove-mutation,unroll,[fold-constants,peephole,cse,licm,dce-writes],pool-constants";
@@ -387,8 +388,8 @@ static double seconds_now(void) {
 }
 
 /* One program for fusion groups. */
-static bool worker_nests(const options *o, const gen_ops *ops, shared *sh, int worker, uint64_t seed, int first, int second) {
-    nests_job j = {.ops = ops, .cover = sh->cover, .first = first, .second = second, .vary = o->vary, .show = o->one};
+static bool worker_nests(const options *o, const gen_ops *ops, shared *sh, int worker, uint64_t seed, int first, int second, int vary, int stretch) {
+    nests_job j = {.ops = ops, .cover = sh->cover, .first = first, .second = second, .vary = vary, .stretch = stretch, .show = o->one};
     nests_totals t = {0};
     strbuf report = STRBUF_INIT;
     sh->worker[worker].seed = seed;
@@ -427,12 +428,28 @@ static bool worker_native(const options *o, const gen_ops *ops, shared *sh, int 
     return v >= DIFFERENT;
 }
 
+/* Which schedule a reduction gets depends on sizes, so that long ones are tried: each reduction, behind whatever comes, until it has met all
+ * schedules that it may. */
+static void worker_cover_schedules(const options *o, const gen_ops *ops, shared *sh, int worker, double until) {
+    enum { PATIENCE = 24, SETS = 4 };
+    rng r = {o->seed ^ (uint64_t)(worker + 1)};
+    int found = 0, labels = coverage_labels();
+    for (int i = 0; i < PATIENCE * o->goal && found < o->most; i++)
+        for (int second = worker % o->jobs; second < labels && found < o->most; second += o->jobs) {
+            if (until > 0 && seconds_now() > until) return;
+            if (!coverage_reduces(second) || coverage_met_all(sh->cover, second, o->goal)) continue;
+            int first = (int)rng_range(&r, 0, labels - 1);
+            found += worker_nests(o, ops, sh, worker, rng_next(&r), first, second, SETS, 100);
+        }
+}
+
 /* Cells in turn, some programs each, until all have the goal or seem out of reach. */
 static void worker_cover(const options *o, const gen_ops *ops, shared *sh, int worker, double until) {
     enum { AT_ONCE = 8, HOPELESS = 64, PATIENCE = 12, HOP = 48271 }; /* HOP, a prime: any part of all cells is a sample of them */
     uint64_t labels = (uint64_t)coverage_labels(), all = labels * labels;
     int found = 0;
     uint64_t programs = 0, most = o->count ? o->count : UINT64_MAX;
+    if (!o->count) worker_cover_schedules(o, ops, sh, worker, until);
     for (uint64_t turn; found < o->most && programs < most && (turn = sh->turn++) - sh->last_open <= all;) {
         uint64_t cell = turn * HOP % all;
         int first = (int)(cell / labels), second = (int)(cell % labels);
@@ -443,7 +460,7 @@ static void worker_cover(const options *o, const gen_ops *ops, shared *sh, int w
             sh->last_open = turn;
             programs += (uint64_t)o->jobs;
             uint64_t seed = o->seed + turn * AT_ONCE + (uint64_t)i;
-            found += worker_nests(o, ops, sh, worker, seed, first, second);
+            found += worker_nests(o, ops, sh, worker, seed, first, second, o->vary, STRETCH_PERCENT);
             if (o->native && sh->cover->native[first][second] < (uint32_t)o->native && sh->cover->pairs[first][second] > hits)
                 found += worker_native(o, ops, sh, worker, seed, first, second);
         }
@@ -459,7 +476,7 @@ static void worker_run(const options *o, const gen_ops *ops, shared *sh, int wor
         sh->worker[worker].seed = at;
         alarm(SECONDS_PER_GRAPH);
         if (o->nests) {
-            found += worker_nests(o, ops, sh, worker, at, o->first, o->second);
+            found += worker_nests(o, ops, sh, worker, at, o->first, o->second, o->vary, STRETCH_PERCENT);
         } else if (seed_check(o, ops, at, false, sh, worker) >= DIFFERENT) {
             alarm(0);
             found++;

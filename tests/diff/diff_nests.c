@@ -20,7 +20,7 @@ static bool seed_has_both(const graph *g, int first, int second) {
 }
 
 static nests_verdict seed_run(const nests_job *j, gen_case *c, uint64_t seed, nests_totals *t, strbuf *report, coverage_miss *miss) {
-    enum { MAX_SIZE = 24, STRETCH_PERCENT = 6 };
+    enum { MAX_SIZE = 24 };
     rng r = {seed ^ 0x2545f4914f6cdd1du};
     diag d = {0};
     nests_verdict worst = NESTS_SAME;
@@ -30,7 +30,7 @@ static nests_verdict seed_run(const nests_job *j, gen_case *c, uint64_t seed, ne
         worst = NESTS_DIFFERENT;
     }
     for (int i = 0; s && i < j->vary && worst < NESTS_DIFFERENT; i++) {
-        if (i && rng_chance(&r, STRETCH_PERCENT)) gen_case_stretch(c, &r);
+        if (i && rng_chance(&r, j->stretch)) gen_case_stretch(c, &r);
         else if (i) gen_case_vary(c, &r, MAX_SIZE);
         nests_verdict v = nests_check(s, (size_t)c->nargs, c->args, report);
         t->runs++;

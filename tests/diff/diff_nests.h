@@ -11,6 +11,7 @@ typedef struct nests_job {
     coverage *cover;   /* NULL: nothing is counted */
     int first, second; /* the cell; -1: any graph */
     int vary;          /* sets of arguments */
+    int stretch;       /* percent of those after the first that have a long side */
     bool show;         /* prints the graph */
 } nests_job;
 

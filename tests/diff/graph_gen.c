@@ -599,12 +599,14 @@ void gen_case_vary(gen_case *c, rng *r, int64_t max_size) {
 
 void gen_case_stretch(gen_case *c, rng *r) {
     const double most = rng_chance(r, 4) ? 300000 : 20000;
-    static const int64_t long_sizes[] = {140, 300, 520, 1100, 4100, 4500, 9000, 17000, 70000, 140000};
+    static const int64_t long_sizes[] = {140, 260, 300, 400, 520, 700, 1100, 2100, 4100, 4500, 9000, 17000, 70000, 140000};
     for (int i = 0; i < c->nargs; i++) value_unref(c->args[i]);
     int which = (int)rng_range(r, 0, GEN_SIZES - 1), other = (which + 1) % GEN_SIZES;
     for (int i = 0; i < GEN_SIZES; i++) c->sizes[i] = rng_range(r, 1, 4);
     c->sizes[which] = long_sizes[rng_next(r) % (sizeof long_sizes / sizeof *long_sizes)];
     if (rng_chance(r, 30)) c->sizes[other] = rng_range(r, 5, 140);
+    for (int i = 0; i < c->nargs; i++) /* sums of these are exact, in any order */
+        if (rng_chance(r, 70)) c->recipes[i].style = STYLE_INTEGERS;
     for (int i = 0; gen_largest(c) > most; i++) c->sizes[i % GEN_SIZES] = (c->sizes[i % GEN_SIZES] + 1) / 2;
     gen_make_arguments(r, c->nargs, c->recipes, c->sizes, c->args);
 }

@@ -390,7 +390,7 @@ void nests_free(nests *s) {
 
 nests_verdict nests_check(nests *s, size_t nargs, const value *args, strbuf *report) {
     value own[NESTS_VALUES];
-    diag d = {.max_tensor = 1 << 22};
+    diag d = {.max_tensor = 1 << 24};
     evaluation e;
     evaluation_init(&e, &d);
     s->verdict = NESTS_SAME;

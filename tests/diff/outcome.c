@@ -181,8 +181,8 @@ static void scatter_add(scatter *s, uint8_t kind, uint64_t bits) {
 /* Some units in the last place of the type, more where many terms may have been added; of numbers near 0 as if they were 2^-20. */
 static double scatter_floor(uint8_t kind, double x, double terms) {
     double unit = kind == DT_FLOAT64 ? 0x1p-52 : kind == DT_FLOAT32 ? 0x1p-23 : kind == DT_FLOAT16 ? 0x1p-10 : 0x1p-7;
-    double least = terms > 4096 ? 0x1p-2 : 0x1p-20; /* long sums cancel */
-    return kind == OUTCOME_EXACT ? 0 : fmax(8, 4 * sqrt(terms)) * unit * fmax(fabs(x), least);
+    bool is_long = terms > 4096; /* long sums cancel */
+    return kind == OUTCOME_EXACT ? 0 : fmax(8, is_long ? terms / 8 : 4 * sqrt(terms)) * unit * fmax(fabs(x), is_long ? 0x1p-2 : 0x1p-20);
 }
 
 static bool scatter_admits(const scatter *s, uint8_t kind, uint64_t want, uint64_t got, double terms) {
@@ -201,7 +201,7 @@ static bool scatter_admits_all(const scatter *s, const outcome *want, const outc
 }
 
 static void noise_run(const graph *g, size_t nargs, const value *args, uint64_t seed, outcome *o) {
-    diag d = {.max_tensor = 1 << 20};
+    diag d = {.max_tensor = 1 << 24};
     evaluation e;
     value *own = mem_alloc(sizeof(value) * (nargs + 1)), *results = mem_alloc(sizeof(value) * (g->root->returns.len + 1));
     evaluation_init(&e, &d);
