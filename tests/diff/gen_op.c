@@ -529,7 +529,7 @@ static ir_value *choice_argument(choice *c, int i) {
     switch (t->kind) {
     case T_TENSOR: return choice_tensor(c, a);
     case T_INT: return choice_int(c, a);
-    case T_FLOAT: return choice_float(c);
+    case T_FLOAT: return strcmp(a->name, "eps") ? choice_float(c) : gen_float(c->G, rng_chance(r, 50) ? 1e-5 : 0.125); /* one that keeps from 0 */
     case T_BOOL: return choice_bool(c);
     case T_NUMBER: return choice_number(c);
     case T_STR: return a->has_default || a->type->kind == T_OPTIONAL ? choice_string(c, a) : NULL;
