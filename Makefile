@@ -22,6 +22,7 @@
 #   make bench-kernels  speed of generated code against memcpy
 #   make bench-gemm     speed of matrix products against OpenBLAS
 #   make test-levels    every program at every level of optimisation
+#   make test-machines  the tests as on other machines: processors, OpenBLAS kernels, users, folders, locales (MACHINES=all or NAME,NAME)
 #   make diff           random graphs at different levels, for long (DIFF_COUNT=, SEED=)
 #   make diff-coverage  programs for each pair of operators and of passes, and a report of what met (docs/coverage.md)
 #   make mutate         bugs planted in the lowering of fusion groups, to see whether the tests notice (MUTATE=)
@@ -232,6 +233,33 @@ test-levels: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --only levels
 
+# The tests as other machines would run them (tests/machines.py --list). The programs are linked once more for each processor of an age: in a folder that
+# has the objects of this one.
+MACHINES ?=
+MACHINES_PROGRAMS = $(addprefix $(BUILD)/,ctsc diff threads) $(EXAMPLES) $(UNIT_BIN)
+ifeq ($(shell uname -m)$(findstring clang,$(CC))$(SAN),x86_64)
+MACHINES_PROCESSORS := sse2 avx2
+endif
+SURROUNDINGS := $(BUILD)/tests/machines/libsurroundings.so
+$(SURROUNDINGS): tests/machines/surroundings.c Makefile
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -shared -o $@ $< -ldl
+$(BUILD)/tests/machines/processor-%.o: tests/machines/processor.c Makefile
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DPROCESSOR=$* -c $< -o $@
+as-%: $(BUILD)/tests/machines/processor-%.o
+	@mkdir -p $(BUILD)/as-$*/tests
+	@for f in src embedded libctsc.a libserve.a libctsc-jit.so scalar_ops.bc tests/cuda; do \
+	    [ ! -e $(BUILD)/$$f ] || ln -sfn "$$(cd $(BUILD) && pwd)/$$f" $(BUILD)/as-$*/$$f; done
+	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)/as-$* \
+	    LDFLAGS="$(LDFLAGS) -s $< -Wl,--export-dynamic-symbol=LLVMGetHostCPU*" machines-programs
+machines-programs: $(MACHINES_PROGRAMS)
+test-machines: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads $(SURROUNDINGS)
+	@for p in $(MACHINES_PROCESSORS); do $(MAKE) --no-print-directory as-$$p || exit 1; done
+	@python3 tests/machines.py --build $(BUILD) -j $(JOBS) --machines "$(MACHINES)"
+
 # The corpus on a CUDA device, and on the simulated one, where kernels are compiled by the host's compiler and kept in the build folder.
 CUDA_CORPUS ?= tests/corpus
 CUDA_TEST ?=
@@ -404,6 +432,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: mutate diff-coverage all build-all bench-cuda bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
+.PHONY: mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

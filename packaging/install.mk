@@ -43,7 +43,10 @@ $(BUILD)/packaging/%: packaging/%.in include/ctsc.h packaging/install.mk
 	@mkdir -p $(@D)
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' -e 's|@VERSION@|$(VERSION)|g' -e 's|@ABI@|$(ABI)|g' $< > $@
 
+# Folders with a space, which make would take for two.
+NO_SPACE = $(if $(filter-out 1,$(words x$(DESTDIR)$(PREFIX)$(LIBDIR))),$(error make install and uninstall take no folder with a space))
 install: deps-build
+	$(NO_SPACE)
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all shared
 	@rm -rf $(BUILD)/packaging
 	@$(MAKE) --no-print-directory $(BUILD)/packaging/ctsc.pc $(BUILD)/packaging/ctscConfig.cmake $(BUILD)/packaging/ctscConfigVersion.cmake
@@ -65,6 +68,7 @@ install: deps-build
 	$(BUILD)/ctsc completion fish > $(DESTDIR)$(FISH_COMPLETIONS)/ctsc.fish
 
 uninstall:
+	$(NO_SPACE)
 	rm -f $(addprefix $(DESTDIR),$(PREFIX)/bin/ctsc $(LIBDIR)/libctsc.so.$(VERSION) $(LIBDIR)/libctsc.so.$(ABI) $(LIBDIR)/libctsc.so \
 	    $(LIBDIR)/libctsc.a $(LIBDIR)/libctsc-jit.so $(PREFIX)/include/ctsc.h $(LIBDIR)/pkgconfig/ctsc.pc $(PREFIX)/share/man/man1/ctsc.1 \
 	    $(BASH_COMPLETIONS)/ctsc $(ZSH_COMPLETIONS)/_ctsc $(FISH_COMPLETIONS)/ctsc.fish)

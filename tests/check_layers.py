@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the rules of structure that docs/architecture.md states: who may include whom, how files open."""
+"""Checks the rules of structure that docs/architecture.md states: who may include whom, how files open, what follows the host program's locale."""
 import os
 import re
 import sys
@@ -21,6 +21,10 @@ MAY_INCLUDE = {
     "serve": [],
 }
 PUBLIC = {"ctsc.h", "ctsc_compiler.h"}
+# What setlocale changes: the library has base/text.h instead. The command and the server are programs of their own.
+LOCALE = re.compile(r"\b(?<!STR_TEST\()(?<!STRING_CLASS\()(strto(d|f|ld)|atof|is(alpha|alnum|space|upper|lower|print|punct|graph)|to(upper|lower)|strn?casecmp)(?=[(),])"
+                    r"|(?<!\w)v?snprintf\([^\"]*\"[^\"]*%[-+ #0]*[0-9.*]*l?[gGeEfF]")
+PROGRAMS = {"cli", "serve"}
 LONGEST = 1000  # lines; a longer file must say why in its opening comment
 
 
@@ -32,6 +36,9 @@ def check(path, problems):
         problems.append("%s: does not open with the SPDX line" % rel)
     folder = rel.split(os.sep)[1]
     for n, line in enumerate(text.splitlines(), 1):
+        found = LOCALE.search(line)
+        if found and folder not in PROGRAMS and os.path.basename(rel) not in ("text.c", "text.h"):
+            problems.append("%s:%d: %s follows the program's locale; base/text.h does not" % (rel, n, found.group(0)))
         m = re.match(r'\s*#include "([^"]+)"', line)
         if not m or m.group(1) in PUBLIC:
             continue

@@ -39,9 +39,9 @@ CMAKE = """
 cmake_minimum_required(VERSION 3.13)
 project(stranger C)
 find_package(ctsc 0.1 REQUIRED)
-add_executable(shared %s/examples/run.c)
+add_executable(shared "%s/examples/run.c")
 target_link_libraries(shared ctsc::ctsc)
-add_executable(static %s/examples/run.c)
+add_executable(static "%s/examples/run.c")
 target_link_libraries(static ctsc::static)
 """
 LARGEST = 3_010_000  # bytes of the stripped shared library: 3 MB, and what another compiler may need
@@ -65,7 +65,8 @@ class Stranger:
         self.folder, self.prefix = folder, os.path.join(folder, "usr")
         self.environment = dict(os.environ, PKG_CONFIG_PATH=os.path.join(self.prefix, "lib", "pkgconfig"),
                                 LD_LIBRARY_PATH=os.path.join(self.prefix, "lib"))
-        self.make = ["make", "--no-print-directory", "BUILD=" + build, "PREFIX=" + self.prefix]
+        self.make = ["make", "--no-print-directory", "BUILD=" + os.path.relpath(build, ROOT), # the way there may have a space
+                      "PREFIX=" + self.prefix]
 
     def path(self, *parts):
         return os.path.join(self.prefix, *parts)
@@ -163,6 +164,12 @@ class Stranger:
         for name in ("shared", "static"):
             run([folder + "/out/" + name], self.environment)
 
+    def test_space(self):
+        p = subprocess.run(self.make + ["PREFIX=" + os.path.join(self.folder, "two words"), "install"], cwd=ROOT, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if p.returncode == 0 or b"no folder with a space" not in p.stdout or os.path.exists(os.path.join(self.folder, "two")):
+            raise Failed("a PREFIX with a space was taken: %s" % p.stdout.decode("utf-8", "replace"))
+
     def test_uninstall(self):
         run(self.make + ["uninstall"])
         left = [f for _, _, files in os.walk(self.prefix) for f in files]
@@ -175,9 +182,10 @@ def main():
     ap.add_argument("--build", default="build")
     args = ap.parse_args()
     failed = 0
-    with tempfile.TemporaryDirectory() as folder:
+    # make takes no PREFIX with a space.
+    with tempfile.TemporaryDirectory(dir="/tmp" if " " in tempfile.gettempdir() else None) as folder:
         s = Stranger(args.build, folder)
-        for name in ("files", "header", "symbols", "size", "examples", "custom_op", "cpp_static", "cmake", "uninstall"):
+        for name in ("files", "header", "symbols", "size", "examples", "custom_op", "cpp_static", "cmake", "space", "uninstall"):
             try:
                 note = getattr(s, "test_" + name)()
                 print("ok %s%s" % (name, ": " + note if note else ""), flush=True)

@@ -3,6 +3,21 @@
 import os
 
 import lit.formats
+import lit.TestRunner
+
+builtin = lit.TestRunner.getDefaultSubstitutions
+
+
+# RUN lines give paths to a shell, also to one inside quotes: where they have a space, it is escaped, %s and %t too.
+def escaped(path):
+    return path.replace(" ", r"\\ ")
+
+
+def substitutions(*args, **named):
+    return [(name, escaped(text) if isinstance(text, str) and os.path.isabs(text) else text) for name, text in builtin(*args, **named)]
+
+
+lit.TestRunner.getDefaultSubstitutions = substitutions
 
 config.name = "ctsc"
 config.test_format = lit.formats.ShTest(True)
@@ -16,6 +31,6 @@ for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
 config.substitutions.append(("%ctsc", os.environ["CTSC"]))
 # Before a command: the simulated CUDA device.
 sim = os.path.join(os.path.dirname(os.environ["CTSC"]), "tests", "cuda", "libcudasim.so")
-config.substitutions.append(("%sim", f"env CTSC_CUDA_DRIVER={sim} CTSC_NVRTC={sim}"))
+config.substitutions.append(("%sim", f"env CTSC_CUDA_DRIVER={escaped(sim)} CTSC_NVRTC={escaped(sim)}"))
 config.substitutions.append(("%models", os.path.join(os.path.dirname(config.test_source_root), "models")))
 config.substitutions.append(("%corpus", os.path.join(config.test_source_root, "corpus")))

@@ -3,6 +3,7 @@
 """Runs every test and closes with "N passed, N failed".
 
     python3 tests/run.py --build build [--only unit,ir,cli,corpus,layers] [-v]
+    python3 tests/run.py --build build --only unit:base+api                   (of the unit tests only test_base and test_api)
 
 Groups:
   layers  the dependency rules of docs/architecture.md (tests/check_layers.py)
@@ -22,6 +23,8 @@ Groups:
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
   diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
   levels  corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
+
+tests/machines.py runs these groups as other machines would (make test-machines).
 """
 import argparse
 import concurrent.futures
@@ -91,6 +94,7 @@ def group_docs(tally, args, env):
 def group_unit(tally, args, env):
     programs = sorted(glob.glob(os.path.join(HERE, "unit", "test_*.c")))
     names = [os.path.splitext(os.path.basename(p))[0] for p in programs]
+    names = [n for n in names if not args.programs or n[len("test_"):] in args.programs]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         done = pool.map(lambda n: run([os.path.join(args.build, "tests", "unit", n)], env), names)
         for name, (code, out, err) in zip(names, done):
@@ -452,6 +456,8 @@ def main():
     }
     chosen = args.only.split(",") if args.only else [name for name in groups if name != "levels"]
     for name in chosen:
+        name, _, programs = name.partition(":")
+        args.programs = programs.split("+") if programs else []
         if name not in groups:
             print("there is no test group '%s'" % name, file=sys.stderr)
             return 2

@@ -5,6 +5,7 @@
  * Tests: tests/unit/test_base.c
  */
 #include "base/strbuf.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,11 +65,11 @@ void sb_vprintf(strbuf *sb, const char *fmt, va_list ap) {
     va_list again;
     va_copy(again, ap);
     size_t room = sb->cap - sb->len;
-    int n = vsnprintf(sb->data + sb->len, room, fmt, ap);
+    int n = text_vprint(sb->data + sb->len, room, fmt, ap);
     if (n >= 0 && (size_t)n >= room) {
         sb->data[sb->len] = '\0'; /* what did not fit is written again, or not at all */
         if (strbuf_reserve(sb, (size_t)n))
-            vsnprintf(sb->data + sb->len, (size_t)n + 1, fmt, again);
+            text_vprint(sb->data + sb->len, (size_t)n + 1, fmt, again);
         else
             n = -1;
     }

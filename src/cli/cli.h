@@ -85,6 +85,8 @@ json_t *cli_value_json(const ctsc_value *v); /* NULL without memory */
 /* Parses with argp in the way all subcommands do (wrong usage exits with CTSC_USAGE). */
 void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into);
 /* A number of an option's argument; wrong text is a usage error. */
+/* strtod, with a point in every locale. */
+double cli_double(const char *text, char **end);
 double cli_number(struct argp_state *state, const char *option, const char *text);
 
 #endif

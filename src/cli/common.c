@@ -6,6 +6,7 @@
 #include "ctsc_compiler.h"
 
 #include <stdarg.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -187,9 +188,16 @@ void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into) 
     argp_parse(argp, argc, argv, 0, NULL, into);
 }
 
+double cli_double(const char *text, char **end) {
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    double x = c ? strtod_l(text, end, c) : strtod(text, end);
+    if (c) freelocale(c);
+    return x;
+}
+
 double cli_number(struct argp_state *state, const char *option, const char *text) {
     char *end;
-    double x = strtod(text, &end);
+    double x = cli_double(text, &end);
     if (end == text || *end || x != x) argp_error(state, "--%s: '%s' is not a number", option, text);
     return x;
 }

@@ -169,7 +169,7 @@ static ctsc_value *inputs_literal(const char **pp, int depth) {
     errno = 0;
     long long i = strtoll(p, &end, 10);
     bool overflow = errno != 0;
-    double f = strtod(p, &fend);
+    double f = cli_double(p, &fend);
     if (fend == p) return NULL;
     *pp = fend;
     return end == fend && !overflow ? ctsc_int_new(i) : ctsc_float_new(f);

@@ -11,6 +11,7 @@
  * Tests: tests/unit/test_cuda_emit.c, tests/ir/cuda-*.test
  */
 #include "codegen/cuda_emit_internal.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -157,7 +158,7 @@ static void expr_float_const(gpu_state *e, nest_type t, double f) {
         sb_printf(e->out, "%sSCALAR_%s%s", f < 0 ? "-" : "", isnan(f) ? "NAN" : "INF", type);
         return;
     }
-    snprintf(digits, sizeof digits, "%.*g", t == NEST_F32 ? 9 : 17, f);
+    text_print(digits, sizeof digits, "%.*g", t == NEST_F32 ? 9 : 17, f);
     sb_printf(e->out, "%s%s%s", digits, strpbrk(digits, ".e") ? "" : ".0", suffix);
 }
 

@@ -23,6 +23,7 @@
  * Tests: tests/unit/test_cuda_device.c
  */
 #include "cuda/cuda_internal.h"
+#include "base/text.h"
 #include "cuda/notes_internal.h"
 
 #include <stdio.h>
@@ -272,7 +273,7 @@ static memory_text memory_size_text(size_t n) {
     int unit = 0;
     for (; unit < 2 && x > 1024; unit++) x /= 1024;
     if (n <= 1024) snprintf(t.text, sizeof t.text, "%zu bytes", n);
-    else snprintf(t.text, sizeof t.text, "%.2f %s", x, units[unit]);
+    else text_print(t.text, sizeof t.text, "%.2f %s", x, units[unit]);
     return t;
 }
 

@@ -6,26 +6,12 @@
  * ("\303\251"); \x, \u and \U give characters, as in Python. Tests: tests/unit/test_parser.c
  */
 #include "frontend/lexer_internal.h"
+#include "base/text.h"
 
-#include <locale.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- numbers --------------------------------------------------------------------------------- */
-
-static pthread_once_t lex_locale_once = PTHREAD_ONCE_INIT;
-static locale_t lex_locale;
-
-static void lex_make_locale(void) {
-    lex_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-}
-
-/* The decimal point is a point whatever the host program's locale says. */
-static double lex_strtod(const char *s) {
-    pthread_once(&lex_locale_once, lex_make_locale);
-    return lex_locale ? strtod_l(s, NULL, lex_locale) : strtod(s, NULL);
-}
 
 static int lex_digit_value(char c) {
     if (lex_is_digit(c)) return c - '0';
@@ -80,7 +66,7 @@ static ctsc_status lex_float(lexer *lx, token *t, uint32_t stop) {
     }
     text[n] = '\0';
     t->kind = TK_FLOAT;
-    t->f = lex_strtod(text);
+    t->f = text_double(text, NULL);
     return CTSC_OK;
 }
 

@@ -5,6 +5,7 @@
  * Integers have 64 bits; what does not fit is an OverflowError. Tests: tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -102,7 +103,7 @@ static py_object *number_make_float(PY_ARGS) {
     const char *s = number_trim(py_str_of(a[0]), &len);
     char text[80], *end = text;
     snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text - 1), s);
-    f = strtod(text, &end);
+    f = text_double(text, &end);
     if (len && len < sizeof text && !*end && !strpbrk(text, "xXpP(")) return py_float(p, f);
     strbuf quoted = STRBUF_INIT;
     if (py_str(p, r, a[0], true, &quoted))
@@ -165,8 +166,8 @@ static py_object *number_round(PY_ARGS) {
     if (digits > 300) return a[0];
     if (digits >= 0) {
         char text[400];
-        snprintf(text, sizeof text, "%.*f", (int)digits, f);
-        return strlen(text) < sizeof text - 1 ? py_float(p, strtod(text, NULL)) : a[0];
+        text_print(text, sizeof text, "%.*f", (int)digits, f);
+        return strlen(text) < sizeof text - 1 ? py_float(p, text_double(text, NULL)) : a[0];
     }
     double unit = digits < -300 ? INFINITY : pow(10, (double)-digits), rounded = nearbyint(f / unit) * unit;
     if (isinf(unit)) rounded = 0;

@@ -5,6 +5,7 @@
  * Numbers print as Python's do, not as PyTorch's print does. Tests: tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,8 +28,8 @@ void py_float_repr(double f, strbuf *out) {
     char text[40];
     int digits = 1;
     for (; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*e", digits - 1, f);
-        if (strtod(text, NULL) == f) break;
+        text_print(text, sizeof text, "%.*e", digits - 1, f);
+        if (text_double(text, NULL) == f) break;
     }
     int exponent = atoi(strchr(text, 'e') + 1);
     if (exponent < -4 || exponent >= 16) {

@@ -6,6 +6,7 @@
  * Tests: tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
+#include "base/text.h"
 
 #include <ctype.h>
 
@@ -74,7 +75,7 @@ static void map_title(char *s, size_t n) {
     bool inside = false;
     for (size_t i = 0; i < n; i++) {
         s[i] = inside ? str_down(s[i]) : str_up(s[i]);
-        inside = isalpha((unsigned char)s[i]) != 0;
+        inside = text_is_alpha((unsigned char)s[i]) != 0;
     }
 }
 
@@ -89,7 +90,7 @@ STR_MAP(swapcase)
 STR_MAP(capitalize)
 STR_MAP(title)
 
-static bool str_all(const str *s, int (*is)(int)) {
+static bool str_all(const str *s, bool (*is)(int)) {
     for (size_t i = 0; i < s->len; i++)
         if (!is((unsigned char)s->bytes[i])) return false;
     return s->len > 0;
@@ -101,7 +102,7 @@ static bool str_all(const str *s, int (*is)(int)) {
         const str *s = py_str_of(self);                                                                      \
         return py_bool(p, condition);                                                                        \
     }
-static bool str_has_case(const str *s, int (*wrong)(int), int (*right)(int)) {
+static bool str_has_case(const str *s, bool (*wrong)(int), bool (*right)(int)) {
     bool any = false;
     for (size_t i = 0; i < s->len; i++) {
         if (wrong((unsigned char)s->bytes[i])) return false;
@@ -112,17 +113,17 @@ static bool str_has_case(const str *s, int (*wrong)(int), int (*right)(int)) {
 
 static bool str_names(const str *s) {
     for (size_t i = 0; i < s->len; i++)
-        if (!(isalnum((unsigned char)s->bytes[i]) || s->bytes[i] == '_' || (unsigned char)s->bytes[i] > 127))
+        if (!(text_is_alnum((unsigned char)s->bytes[i]) || s->bytes[i] == '_' || (unsigned char)s->bytes[i] > 127))
             return false;
     return s->len > 0 && !isdigit((unsigned char)s->bytes[0]);
 }
 
-STR_TEST(isdigit, str_all(s, isdigit))
-STR_TEST(isalpha, str_all(s, isalpha))
-STR_TEST(isalnum, str_all(s, isalnum))
-STR_TEST(isspace, str_all(s, isspace))
-STR_TEST(isupper, str_has_case(s, islower, isupper))
-STR_TEST(islower, str_has_case(s, isupper, islower))
+STR_TEST(isdigit, str_all(s, text_is_digit))
+STR_TEST(isalpha, str_all(s, text_is_alpha))
+STR_TEST(isalnum, str_all(s, text_is_alnum))
+STR_TEST(isspace, str_all(s, text_is_space))
+STR_TEST(isupper, str_has_case(s, text_is_lower, text_is_upper))
+STR_TEST(islower, str_has_case(s, text_is_upper, text_is_lower))
 STR_TEST(isidentifier, str_names(s))
 
 /* ---- searching ------------------------------------------------------------------------------- */
@@ -236,7 +237,7 @@ static py_object *str_removesuffix(PY_ARGS) {
 /* ---- trimming, padding ----------------------------------------------------------------------- */
 
 static bool str_in_set(const str *set, char c) {
-    return set ? memchr(set->bytes, c, set->len) != NULL : isspace((unsigned char)c) != 0;
+    return set ? memchr(set->bytes, c, set->len) != NULL : text_is_space((unsigned char)c) != 0;
 }
 
 static py_object *str_trim(PY_ARGS, const char *method, bool left, bool right) {
@@ -309,20 +310,20 @@ static bool str_push(py *p, source_range r, py_object *list, const char *s, size
 
 static bool str_split_space(py *p, source_range r, const str *s, int64_t max, bool last, py_object *list) {
     size_t begin = 0, end = s->len;
-    while (begin < end && isspace((unsigned char)s->bytes[begin])) begin++;
-    while (end > begin && isspace((unsigned char)s->bytes[end - 1])) end--;
+    while (begin < end && text_is_space((unsigned char)s->bytes[begin])) begin++;
+    while (end > begin && text_is_space((unsigned char)s->bytes[end - 1])) end--;
     for (; begin < end; max--) {
         size_t a = begin, b = end;
         if (max == 0) return str_push(p, r, list, s->bytes + begin, end - begin);
         if (!last) {
-            for (b = a; b < end && !isspace((unsigned char)s->bytes[b]); b++) {
+            for (b = a; b < end && !text_is_space((unsigned char)s->bytes[b]); b++) {
             }
-            for (begin = b; begin < end && isspace((unsigned char)s->bytes[begin]); begin++) {
+            for (begin = b; begin < end && text_is_space((unsigned char)s->bytes[begin]); begin++) {
             }
         } else {
-            for (a = b; a > begin && !isspace((unsigned char)s->bytes[a - 1]); a--) {
+            for (a = b; a > begin && !text_is_space((unsigned char)s->bytes[a - 1]); a--) {
             }
-            for (end = a; end > begin && isspace((unsigned char)s->bytes[end - 1]); end--) {
+            for (end = a; end > begin && text_is_space((unsigned char)s->bytes[end - 1]); end--) {
             }
         }
         if (!str_push(p, r, list, s->bytes + a, b - a)) return false;

@@ -13,6 +13,7 @@
  * Tests: tests/unit/test_graph.c, tests/ir/
  */
 #include "ir/graph_parse.h"
+#include "base/text.h"
 
 #include <ctype.h>
 
@@ -78,7 +79,7 @@ ctsc_status parse_expect(graph_parser *p, const char *token) {
 size_t parse_word(graph_parser *p, bool dotted, const char **out) {
     parse_skip(p);
     const char *b = p->at;
-    while (p->at < p->end && (isalnum((unsigned char)*p->at) || *p->at == '_' ||
+    while (p->at < p->end && (text_is_alnum((unsigned char)*p->at) || *p->at == '_' ||
                               (unsigned char)*p->at >= 128 || (dotted && *p->at == '.')))
         p->at++;
     *out = b;
@@ -104,7 +105,7 @@ bool parse_int(graph_parser *p, int64_t *out) {
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static bool parse_name_char(char c) {
-    return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-' || (unsigned char)c >= 128;
+    return text_is_alnum((unsigned char)c) || c == '_' || c == '.' || c == '-' || (unsigned char)c >= 128;
 }
 
 static size_t parse_name(graph_parser *p, const char **out) {

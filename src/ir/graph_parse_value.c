@@ -8,6 +8,7 @@
  * Tests: tests/unit/test_graph.c
  */
 #include "ir/graph_parse.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -26,7 +27,7 @@ static bool parse_float(graph_parser *p, double *out) {
     if (!word && !isdigit((unsigned char)*digits) && *digits != '.') return false;
     if (digits[0] == '0' && (digits[1] | 32) == 'x') return false;
     char *stop;
-    *out = strtod(p->at, &stop);
+    *out = text_double(p->at, &stop);
     if (word) stop = (char *)digits + 3;
     if (stop == p->at || stop > p->end) return false;
     p->at = stop;

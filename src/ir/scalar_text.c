@@ -9,8 +9,8 @@
  * Tests: tests/unit/test_scalar_text.c
  */
 #include "ir/scalar_text.h"
+#include "base/text.h"
 
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +75,6 @@ static int text_fail(text_parser *p, const char *message) {
 
 /* ---- lexer --------------------------------------------------------------------------------------- */
 
-static bool text_is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool text_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 /* Spaces and comments. */
@@ -296,10 +295,7 @@ static int text_literal(text_parser *p) {
     char digits[TEXT_MAX_NUMBER];
     memcpy(digits, p->token.begin, p->token.len);
     digits[p->token.len] = 0;
-    /* The decimal point is a point whatever the host program's locale says. */
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    double x = c ? strtod_l(digits, NULL, c) : strtod(digits, NULL);
-    if (c) freelocale(c);
+    double x = text_double(digits, NULL);
     bool is_int = p->token.kind == TEXT_INT;
     text_next(p);
     return text_const(p, x, is_int);

@@ -14,6 +14,7 @@
  * Tests: tests/unit/test_schema.c
  */
 #include "ir/native.h"
+#include "base/text.h"
 #include "ir/schema_internal.h"
 
 #include <ctype.h>
@@ -44,7 +45,7 @@ static bool schema_accept(schema_parser *p, const char *token) {
 }
 
 static bool schema_word_char(char c) {
-    return isalnum((unsigned char)c) || c == '_';
+    return text_is_alnum((unsigned char)c) || c == '_';
 }
 
 /* An identifier; dotted ones too if asked. NULL if there is none. */
@@ -169,7 +170,7 @@ static ctsc_status schema_base(schema_parser *p, schema_type_info *out) {
         type *cls = native_class(word);
         out->type = cls ? cls : TYPE_ANY;
         out->leaf = word;
-    } else if (islower((unsigned char)word[0])) {
+    } else if (text_is_lower((unsigned char)word[0])) {
         out->type = type_var(word);
     } else {
         return schema_error(p, "unknown type");
@@ -259,7 +260,7 @@ static ctsc_status schema_number(schema_parser *p, const type *t, value *out) {
     char *stop;
     errno = 0;
     if (real) {
-        *out = value_float(strtod(digits, &stop));
+        *out = value_float(text_double(digits, &stop));
     } else {
         long long i = strtoll(digits, &stop, 10);
         *out = t->kind == T_FLOAT ? value_float((double)i) : value_int(i);
@@ -322,7 +323,7 @@ static ctsc_status schema_default(schema_parser *p, type *t, int fixed_size, val
     type *bare = type_without_none(t);
     char c = *p->at;
     if (c == '"' || c == '\'') return schema_string(p, out);
-    if (isalpha((unsigned char)c)) {
+    if (text_is_alpha((unsigned char)c)) {
         const char *word = schema_word(p, false);
         if (!strcmp(word, "None")) return *out = value_none(), CTSC_OK;
         if (!strcmp(word, "True")) return *out = value_bool(true), CTSC_OK;

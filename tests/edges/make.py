@@ -7,7 +7,8 @@
 A line is one call: the operator, its arguments, the result or "!" and the error, between tabs, in the notation of tests/unit/opcase.h. Tensors are
 small, and empty, 0-dim, of size 1, transposed, sliced, expanded or overlapping, of mixed dtypes, with nan, inf, -0, denormals and the ends
 of the integer types. Each operator is asked in a process of its own, for some of these calls are too much for PyTorch.
-tests/unit/test_edges.c checks the lines of tests/edges/cases.txt, or of the file it is given.
+tests/unit/test_edges.c checks the lines of tests/edges/cases.txt, or of the file it is given; what only the order of rounding decides it does not take.
+Condition numbers beyond what the dtype can tell from infinity are written as bounds.
 
 Differences that stay, since PyTorch's own answer is an accident or a limit of its implementation: shifts by negative counts and by more than
 the width (undefined in C++), gcd of the least integer, unwritten memory where nothing is computed (means of no elements, attention over no
@@ -184,7 +185,16 @@ def result_text(v, kind=""):
     return written(v)[1]
 
 
+def bounds_text(t):
+    """Condition numbers. Of a singular matrix only that they are large is known: the least singular value is what rounding left of 0."""
+    bound, text = (1e12, ">1e12") if t.dtype == torch.float64 else (1e5, ">1e5")
+    return "%s[%s]{%s}" % (NAMES[t.dtype], commas(t.shape),
+                           " ".join(text if bound < x < float("inf") else numbers(torch.tensor(x, dtype=t.dtype)) for x in t.reshape(-1).tolist()))
+
+
 def results_text(schema, v):
+    if schema.name == "aten::linalg_cond":
+        return bounds_text(v)
     if not schema.returns:
         return ""
     if len(schema.returns) > 1:

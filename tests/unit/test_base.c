@@ -6,7 +6,10 @@
 #include "base/map.h"
 #include "base/pages.h"
 #include "base/pool.h"
+#include "base/text.h"
 
+#include <ctype.h>
+#include <locale.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -198,6 +201,38 @@ static void test_strbuf(void **state) {
 /* ---- diagnostics ---------------------------------------------------------------------------- */
 
 static const char program[] = "def f(x):\n\ty = \"\xc3\xa9\" + x\n    return y\n";
+
+/* The same texts in every locale there is here; where none has a comma, make test-machines makes one. */
+static void test_text(void **state) {
+    (void)state;
+    static const char *const locales[] = {"C", "de_DE.UTF-8", "de_DE.ISO-8859-1", "fr_FR.UTF-8", "tr_TR.UTF-8"};
+    for (size_t i = 0; i < sizeof locales / sizeof *locales; i++) {
+        if (!setlocale(LC_ALL, locales[i])) continue;
+        char text[32], *end;
+        strbuf sb = STRBUF_INIT;
+        const char *number = "-1.5e3,5";
+        assert_true(text_double(number, &end) == -1500);
+        assert_string_equal(end, ",5");
+        assert_int_equal(text_print(text, sizeof text, "%.2f|%d", 0.25, 7), 6);
+        assert_string_equal(text, "0.25|7");
+        sb_printf(&sb, "%g and %s", 1e-3, "so on");
+        assert_string_equal(sb_str(&sb), "0.001 and so on");
+        sb_free(&sb);
+        for (int c = -1; c < 256; c++) {
+            bool lower = c >= 'a' && c <= 'z', upper = c >= 'A' && c <= 'Z';
+            assert_int_equal(text_is_lower(c), lower);
+            assert_int_equal(text_is_upper(c), upper);
+            assert_int_equal(text_is_alnum(c), lower || upper || (c >= '0' && c <= '9'));
+            assert_int_equal(text_upper(c), lower ? c - 'a' + 'A' : c);
+            assert_int_equal(text_lower(c), upper ? c - 'A' + 'a' : c);
+        }
+        setlocale(LC_ALL, "C");
+        for (int c = 0; c < 128; c++) {
+            assert_int_equal(text_is_space(c), isspace(c) != 0);
+            assert_int_equal(text_is_print(c), isprint(c) != 0);
+        }
+    }
+}
 
 static void test_positions(void **state) {
     (void)state;
@@ -414,6 +449,7 @@ int main(void) {
         cmocka_unit_test(test_arena_failures),
         cmocka_unit_test(test_containers),
         cmocka_unit_test(test_strbuf),
+        cmocka_unit_test(test_text),
         cmocka_unit_test(test_positions),
         cmocka_unit_test(test_render),
         cmocka_unit_test(test_origin),

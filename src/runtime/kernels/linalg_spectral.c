@@ -4,6 +4,7 @@
  * matrix_rank, cond. Tests: tests/unit/test_linalg.c
  */
 #include "runtime/kernels/linalg.h"
+#include "base/text.h"
 
 #include <float.h>
 #include <math.h>
@@ -652,7 +653,7 @@ ctsc_status op_linalg_cond(op_ctx *cx, const value *args, value *results) {
         if (v == 2 || v == -2) return cond_by_values(cx, args, v < 0, results);
         if (v != 1 && v != -1 && !isinf(v))
             return diag_fail(d, CTSC_FAILED, "linalg.cond got an invalid norm type: %g", v);
-        snprintf(name, sizeof name, "linalg.cond(ord=%g)", v);
+        text_print(name, sizeof name, "linalg.cond(ord=%g)", v);
     } else {
         return cond_by_values(cx, args, false, results);
     }

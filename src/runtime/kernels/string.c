@@ -6,6 +6,7 @@
  * Tests: tests/unit/test_builtins.c, tests/corpus
  */
 #include "runtime/kernels/kernel.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -68,12 +69,12 @@ static ctsc_status string_map(op_ctx *cx, const value *args, value *results, int
     for (size_t i = 0; i < t.n; i++) s->bytes[i] = (char)map((unsigned char)t.p[i], i ? (unsigned char)t.p[i - 1] : -1);
     return op_return(results, value_str_take(s));
 }
-static int string_up(int c, int prev) { (void)prev; return c < 128 ? toupper(c) : c; }
-static int string_down(int c, int prev) { (void)prev; return c < 128 ? tolower(c) : c; }
-static int string_swap(int c, int prev) { (void)prev; return c > 127 ? c : isupper(c) ? tolower(c) : toupper(c); }
+static int string_up(int c, int prev) { (void)prev; return c < 128 ? text_upper(c) : c; }
+static int string_down(int c, int prev) { (void)prev; return c < 128 ? text_lower(c) : c; }
+static int string_swap(int c, int prev) { (void)prev; return c > 127 ? c : text_is_upper(c) ? text_lower(c) : text_upper(c); }
 static int string_cap(int c, int prev) { return prev < 0 ? string_up(c, 0) : string_down(c, 0); }
 static int string_titled(int c, int prev) {
-    return prev >= 0 && prev < 128 && isalpha(prev) ? string_down(c, 0) : string_up(c, 0);
+    return prev >= 0 && prev < 128 && text_is_alpha(prev) ? string_down(c, 0) : string_up(c, 0);
 }
 #define STRING_MAP(name, fn)                                                                       \
     ctsc_status op_str_##name(op_ctx *cx, const value *args, value *results) {                     \
@@ -87,7 +88,7 @@ STRING_MAP(title, string_titled)
 
 /* ---- classes ---------------------------------------------------------------------------------------------- */
 
-static bool string_all(const value *v, int (*is)(int)) {
+static bool string_all(const value *v, bool (*is)(int)) {
     text t = string_arg(v);
     for (size_t i = 0; i < t.n; i++)
         if ((unsigned char)t.p[i] > 127 || !is((unsigned char)t.p[i])) return false;
@@ -98,16 +99,16 @@ static bool string_all(const value *v, int (*is)(int)) {
         (void)cx;                                                                                  \
         return op_return(results, value_bool(string_all(&args[0], fn)));                           \
     }
-STRING_CLASS(isalnum, isalnum)
-STRING_CLASS(isalpha, isalpha)
-STRING_CLASS(isdigit, isdigit)
-STRING_CLASS(isspace, isspace)
+STRING_CLASS(isalnum, text_is_alnum)
+STRING_CLASS(isalpha, text_is_alpha)
+STRING_CLASS(isdigit, text_is_digit)
+STRING_CLASS(isspace, text_is_space)
 
 ctsc_status op_str_isprintable(op_ctx *cx, const value *args, value *results) {
     (void)cx;
-    return op_return(results, value_bool(!args[0].u.str->len || string_all(&args[0], isprint)));
+    return op_return(results, value_bool(!args[0].u.str->len || string_all(&args[0], text_is_print)));
 }
-static ctsc_status string_cased(const value *args, value *results, int (*wrong)(int), int (*right)(int)) {
+static ctsc_status string_cased(const value *args, value *results, bool (*wrong)(int), bool (*right)(int)) {
     text t = string_arg(&args[0]);
     bool any = false;
     for (size_t i = 0; i < t.n; i++) {
@@ -119,11 +120,11 @@ static ctsc_status string_cased(const value *args, value *results, int (*wrong)(
 }
 ctsc_status op_str_islower(op_ctx *cx, const value *args, value *results) {
     (void)cx;
-    return string_cased(args, results, isupper, islower);
+    return string_cased(args, results, text_is_upper, text_is_lower);
 }
 ctsc_status op_str_isupper(op_ctx *cx, const value *args, value *results) {
     (void)cx;
-    return string_cased(args, results, islower, isupper);
+    return string_cased(args, results, text_is_lower, text_is_upper);
 }
 ctsc_status op_str_istitle(op_ctx *cx, const value *args, value *results) {
     text t = string_arg(&args[0]);
@@ -131,8 +132,8 @@ ctsc_status op_str_istitle(op_ctx *cx, const value *args, value *results) {
     (void)cx;
     for (size_t i = 0; i < t.n; i++) {
         int c = (unsigned char)t.p[i];
-        bool alpha = c < 128 && isalpha(c);
-        if (alpha && (in_word ? isupper(c) : islower(c))) return op_return(results, value_bool(false));
+        bool alpha = c < 128 && text_is_alpha(c);
+        if (alpha && (in_word ? text_is_upper(c) : text_is_lower(c))) return op_return(results, value_bool(false));
         any |= alpha;
         in_word = alpha;
     }
@@ -143,7 +144,7 @@ ctsc_status op_str_isidentifier(op_ctx *cx, const value *args, value *results) {
     text t = string_arg(&args[0]);
     bool ok = t.n > 0 && !isdigit((unsigned char)t.p[0]);
     (void)cx;
-    for (size_t i = 0; ok && i < t.n; i++) ok = isalnum((unsigned char)t.p[i]) != 0;
+    for (size_t i = 0; ok && i < t.n; i++) ok = text_is_alnum((unsigned char)t.p[i]) != 0;
     return op_return(results, value_bool(ok));
 }
 
@@ -298,10 +299,10 @@ static ctsc_status string_split_space(op_ctx *cx, text t, value *results) {
     bool ok = l != NULL;
     size_t i = 0;
     while (ok) {
-        while (i < t.n && isspace((unsigned char)t.p[i])) i++;
+        while (i < t.n && text_is_space((unsigned char)t.p[i])) i++;
         if (i == t.n) break;
         size_t b = i;
-        while (i < t.n && !isspace((unsigned char)t.p[i])) i++;
+        while (i < t.n && !text_is_space((unsigned char)t.p[i])) i++;
         ok = string_push(l, t.p + b, i - b);
     }
     return string_return_list(cx, results, l, ok);
@@ -472,7 +473,7 @@ ctsc_status op_str_bin(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_str_to_float(op_ctx *cx, const value *args, value *results) {
     const char *s = args[0].u.str->bytes;
     char *end;
-    double x = strtod(s, &end);
+    double x = text_double(s, &end);
     if (end == s || *end)
         return diag_fail(cx->diag, CTSC_FAILED, "could not convert string to float: '%s'", s);
     return op_return(results, value_float(x));
