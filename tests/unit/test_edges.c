@@ -4,7 +4,7 @@
  *
  *     test_edges [FILE] [-v] [-k KEPT]
  *
- * Checks the lines of tests/edges/cases.txt (or FILE), which tests/edges/make.py wrote down from PyTorch. Numbers agree within the dtype's tolerance,
+ * Checks the lines of tests/edges/cases.txt and grid.txt (or FILE), which tests/edges/make.py wrote down from PyTorch. Numbers agree within the dtype's tolerance,
  * all else to the letter; where PyTorch fails ctsc has to fail, in words of its own if need be. -v counts, and shows other words; -k writes the
  * lines that agree to KEPT, for a new cases.txt.
  */
@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static const char *edges_file = "tests/edges/cases.txt", *edges_kept;
+static const char *edges_file, *edges_kept;
 static bool edges_verbose;
 
 typedef struct tolerance { const char *name; double relative, absolute; } tolerance;
@@ -66,11 +66,10 @@ static verdict edges_check(const opcase *c, strbuf *got) {
     return edges_same(sb_str(got), c->want) ? PASSES : DIFFERS;
 }
 
-static void test_edges(void **state) {
-    (void)state;
+static void edges_check_file(const char *file) {
     static char line[1 << 16];
     int n = 0, counts[4] = {0};
-    FILE *f = fopen(edges_file, "r"), *kept = edges_kept ? fopen(edges_kept, "w") : NULL;
+    FILE *f = fopen(file, "r"), *kept = edges_kept ? fopen(edges_kept, "w") : NULL;
     assert_non_null(f);
     opcase_digits = 17;
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* a crash shows where */
@@ -97,11 +96,20 @@ static void test_edges(void **state) {
     assert_int_equal(counts[REFUSED] + counts[DIFFERS], 0);
 }
 
+static void test_edges(void **state) {
+    (void)state;
+    edges_check_file(edges_file ? edges_file : "tests/edges/cases.txt");
+}
+static void test_grid(void **state) {
+    (void)state;
+    if (!edges_file) edges_check_file("tests/edges/grid.txt");
+}
+
 int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "-v")) edges_verbose = true;
         else if (!strcmp(argv[i], "-k") && i + 1 < argc) edges_kept = argv[++i];
         else edges_file = argv[i];
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_edges)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_edges), cmocka_unit_test(test_grid)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
