@@ -16,7 +16,8 @@ from make import NAMES, commas, numbers
 # antialiasing in float: as of 2.15; in float without it the position's rounding differs between builds of PyTorch
 OPERATORS = [("upsample_bilinear2d", (torch.uint8,)), ("upsample_bicubic2d", (torch.uint8,)),
              ("_upsample_bilinear2d_aa", (torch.uint8, torch.float32, torch.float64)),
-             ("_upsample_bicubic2d_aa", (torch.uint8, torch.float32, torch.float64))]
+             ("_upsample_bicubic2d_aa", (torch.uint8, torch.float32, torch.float64)),
+             ("_upsample_lanczos2d_aa", (torch.uint8, torch.float64))]
 
 
 def image(rng, dtype):

@@ -24,6 +24,7 @@ typedef enum upsample_mode {
     UPSAMPLE_CUBIC,
     UPSAMPLE_LINEAR_AA,
     UPSAMPLE_CUBIC_AA,
+    UPSAMPLE_LANCZOS_AA,
 } upsample_mode;
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -107,23 +108,42 @@ static void upsample_cubic_table(upsample_table *t, dtype dt, bool align, double
     }
 }
 
-/* The antialiasing filters widen with the step; cubic ones use a = -0.5, as Pillow does. In float with the roundings of PyTorch's kernel, whose
- * cubic products and sums are fused: resized bytes are rounded afterwards, and halves are frequent. */
-static double upsample_filter(dtype dt, double x, bool cubic) {
-    x = fabs(x);
-    if (!cubic) return x < 1 ? upsample_round(dt, 1 - x) : 0;
+/* The antialiasing filters: linear, cubic with a = -0.5, Lanczos' of radius 3, as in Pillow. In float with the roundings of PyTorch's kernel,
+ * whose cubic products and sums are fused: resized bytes are rounded afterwards, and halves are frequent. */
+static double upsample_filter_linear(dtype dt, double x) {
+    return x < 1 ? upsample_round(dt, 1 - x) : 0;
+}
+static double upsample_filter_cubic(dtype dt, double x) {
     if (x >= 2) return 0;
     if (dt == DT_FLOAT64) return x < 1 ? fma(fma(1.5, x, -2.5) * x, x, 1) : fma(fma(fma(-0.5, x, 2.5), x, -4), x, 2);
     float v = (float)x;
     return x < 1 ? fmaf(fmaf(1.5f, v, -2.5f) * v, v, 1) : fmaf(fmaf(fmaf(-0.5f, v, 2.5f), v, -4), v, 2);
 }
-
-static double upsample_aa_support(double step, bool cubic) {
-    return (cubic ? 2.0 : 1.0) * (step >= 1 ? step : 1);
+static double upsample_sinc(dtype dt, double x) {
+    double y = upsample_round(dt, x * upsample_round(dt, 3.14159265358979323846));
+    return y == 0 ? 1 : upsample_round(dt, upsample_round(dt, sin(y)) / y);
+}
+static double upsample_filter_lanczos(dtype dt, double x) {
+    return x < 3 ? upsample_round(dt, upsample_sinc(dt, x) * upsample_sinc(dt, upsample_round(dt, x / 3))) : 0;
 }
 
-static void upsample_aa_table(upsample_table *t, dtype dt, bool cubic, double step) {
-    double support = upsample_round(dt, upsample_aa_support(step, cubic));
+typedef struct upsample_filter {
+    double (*at)(dtype dt, double x); /* x >= 0 */
+    double radius;                    /* widens with the step */
+} upsample_filter;
+
+static const upsample_filter upsample_filters[] = {
+    [UPSAMPLE_LINEAR_AA] = {upsample_filter_linear, 1},
+    [UPSAMPLE_CUBIC_AA] = {upsample_filter_cubic, 2},
+    [UPSAMPLE_LANCZOS_AA] = {upsample_filter_lanczos, 3},
+};
+
+static double upsample_aa_support(double step, const upsample_filter *f) {
+    return f->radius * (step >= 1 ? step : 1);
+}
+
+static void upsample_aa_table(upsample_table *t, dtype dt, const upsample_filter *f, double step) {
+    double support = upsample_round(dt, upsample_aa_support(step, f));
     double shrink = step >= 1 ? upsample_round(dt, 1 / step) : 1;
     for (int64_t o = 0; o < t->out; o++) {
         double center = upsample_round(dt, step * ((double)o + 0.5)), total = 0;
@@ -134,7 +154,7 @@ static void upsample_aa_table(upsample_table *t, dtype dt, bool cubic, double st
         for (int pass = 0; pass < 2; pass++)
             for (int64_t k = 0; k < t->taps; k++) {
                 double from = upsample_round(dt, upsample_round(dt, (double)(k + begin)) - center);
-                double w = k < n ? upsample_filter(dt, upsample_round(dt, (from + 0.5) * shrink), cubic) : 0;
+                double w = k < n ? f->at(dt, fabs(upsample_round(dt, (from + 0.5) * shrink))) : 0;
                 if (pass == 0)
                     total = upsample_round(dt, total + w);
                 else
@@ -149,9 +169,9 @@ static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_m
     double step = upsample_step(dt, t->in, t->out, align, given);
     double wide = mode < UPSAMPLE_LINEAR_AA
                       ? 0
-                      : ceil(upsample_aa_support(step, mode == UPSAMPLE_CUBIC_AA)) * 2 + 1;
+                      : ceil(upsample_aa_support(step, &upsample_filters[mode])) * 2 + 1;
     t->antialias = mode >= UPSAMPLE_LINEAR_AA;
-    t->identity = t->in == t->out && mode == UPSAMPLE_LINEAR;
+    t->identity = t->in == t->out && (mode == UPSAMPLE_LINEAR || mode == UPSAMPLE_LANCZOS_AA);
     t->taps = mode <= UPSAMPLE_NEAREST_EXACT || t->identity ? 1
               : mode == UPSAMPLE_LINEAR      ? 2
               : mode == UPSAMPLE_CUBIC       ? 4
@@ -173,7 +193,7 @@ static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_m
         break;
     case UPSAMPLE_LINEAR: upsample_linear_table(t, dt, align, given); break;
     case UPSAMPLE_CUBIC: upsample_cubic_table(t, dt, align, given); break;
-    default: upsample_aa_table(t, dt, mode == UPSAMPLE_CUBIC_AA, step); break;
+    default: upsample_aa_table(t, dt, &upsample_filters[mode], step); break;
     }
     return CTSC_OK;
 }
@@ -552,3 +572,4 @@ UPSAMPLE_OP(upsample_trilinear3d, "linear", UPSAMPLE_LINEAR, 3)
 UPSAMPLE_OP(upsample_bicubic2d, "cubic", UPSAMPLE_CUBIC, 2)
 UPSAMPLE_OP(upsample_bilinear2d_aa, "aa", UPSAMPLE_LINEAR_AA, 2)
 UPSAMPLE_OP(upsample_bicubic2d_aa, "aa", UPSAMPLE_CUBIC_AA, 2)
+UPSAMPLE_OP(upsample_lanczos2d_aa, "aa", UPSAMPLE_LANCZOS_AA, 2)

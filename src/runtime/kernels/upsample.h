@@ -14,7 +14,7 @@ typedef struct upsample_table {
     int taps;
     bool antialias;
     bool identity; /* one tap: itself. PyTorch interpolates linearly with weights 1 and 0 then, which is the same but for NaN and
-                    * infinity. */
+                    * infinity; PyTorch 2, which brought Lanczos' filter, leaves the dim out. */
     int64_t *at;  /* taps per output */
     int *used;    /* antialias: how many of an output's taps count */
     void *weight; /* likewise, of the compute dtype; unused taps have weight 0 */
