@@ -239,15 +239,10 @@ UPSAMPLE_LOOPS(double)
 
 /* Sums of antialiasing, to the last bit as PyTorch's compiler made them of a loop over the taps behind the first: products in vectors (of four
  * floats, or of two doubles at least), which are added one after the other, and products fused with their sums for what is left. */
-#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define UPSAMPLE_FUSED VECTOR_LOOPS __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define UPSAMPLE_FUSED VECTOR_LOOPS
-#endif
 static inline int upsample_fused_from(int taps, size_t bytes) { return taps - (taps - 1) % (bytes == 8 ? 2 : 4); }
 
 #define UPSAMPLE_AA_LOOPS(T, FMA)                                                                                         \
-    UPSAMPLE_FUSED static void upsample_gather_aa_##T(const T *x, T *y, const upsample_table *t) {                        \
+    NN_FUSED static void upsample_gather_aa_##T(const T *x, T *y, const upsample_table *t) {                        \
         for (int64_t o = 0; o < t->out; o++) {                                                                            \
             const T *w = (const T *)t->weight + o * t->taps, *from = x + t->at[o * t->taps];                              \
             int k = 1, n = t->used[o], fused = upsample_fused_from(n, sizeof *w);                                         \
@@ -257,7 +252,7 @@ static inline int upsample_fused_from(int taps, size_t bytes) { return taps - (t
             y[o] = sum;                                                                                                   \
         }                                                                                                                 \
     }                                                                                                                     \
-    UPSAMPLE_FUSED static void upsample_row_aa_##T(const T *x, T *y, int64_t inner, const upsample_table *t, int64_t o) { \
+    NN_FUSED static void upsample_row_aa_##T(const T *x, T *y, int64_t inner, const upsample_table *t, int64_t o) { \
         const T *w = (const T *)t->weight + o * t->taps, *from = x + t->at[o * t->taps] * inner;                          \
         int k = 1, n = t->used[o], fused = upsample_fused_from(n, sizeof *w);                                             \
         for (int64_t i = 0; i < inner; i++) y[i] = n > 0 ? w[0] * from[i] : 0;                                            \
