@@ -9,6 +9,9 @@
  *     x86, fbgemm    in float, added to the sum        reduce_range halves it
  *     qnnpack        rounded to a step of the sum      reduce_range means nothing
  *
+ * x86 is fbgemm here. In PyTorch it takes oneDNN for some convolutions where the processor has VNNI; those that are not transposed give the same
+ * integers, transposed ones are wrong there (off by dozens of steps from the layer in float).
+ *
  * Tests: tests/unit/test_quantized.c, tests/lang/quantized_engine.py
  */
 #ifndef CTSC_TENSOR_QENGINE_H
