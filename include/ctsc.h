@@ -364,6 +364,9 @@ CTSC_API bool ctsc_operator_runs_on(const char *key, const char *device);
 /* What becomes of operators that have no version for CUDA: they fail with CTSC_UNSUPPORTED, which is the default, or run on the CPU with copies there
  * and back and a warning once for each of them. Of the whole process. */
 CTSC_API void ctsc_set_device_fallback(bool allow);
+/* Whose arithmetic layers of quantised tensors follow, as torch.backends.quantized.engine: "x86" (the default on x86, as in PyTorch's releases) and
+ * "fbgemm", which are the same, or "qnnpack" (the default elsewhere). Of the whole process, and no part of an archive. */
+CTSC_API ctsc_status ctsc_set_quantized_engine(const char *name, ctsc_error *e);
 
 /* ---- signatures -------------------------------------------------------------------------------- */
 

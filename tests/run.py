@@ -148,6 +148,7 @@ def corpus_case(folder, env, model, threads=1, more=()):
     with open(os.path.join(folder, "case.json")) as f:
         case = json.load(f)
     cmd = [env["CTSC"], "run"] + model + ["--inputs", os.path.join(folder, "inputs.pt"), "--threads", str(threads)]
+    cmd += ["--quantized-engine", case["engine"]] if "engine" in case else []
     cmd += list(more)
     if case["raises"] is None:
         cmd += ["--expect", os.path.join(folder, "expected.pt"), "--rtol", repr(case["rtol"]), "--atol",

@@ -21,4 +21,11 @@
 #define VECTOR_CLONES VECTOR_LOOPS
 #endif
 
+/* For loops of fma(): the same with a copy for processors that have it as an instruction. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define VECTOR_FUSED_CLONES VECTOR_LOOPS __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define VECTOR_FUSED_CLONES VECTOR_LOOPS
+#endif
+
 #endif

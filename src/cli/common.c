@@ -100,7 +100,7 @@ int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
 
-enum { OPT_INPUT = 0x4100, OPT_INPUTS, OPT_METHOD, OPT_THREADS, OPT_OPT, OPT_CPU, OPT_DEVICE, OPT_FALLBACK };
+enum { OPT_INPUT = 0x4100, OPT_INPUTS, OPT_METHOD, OPT_THREADS, OPT_OPT, OPT_CPU, OPT_DEVICE, OPT_FALLBACK, OPT_ENGINE };
 
 static const struct argp_option call_options[] = {
     {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple, or a .npy/.npz file", 0},
@@ -114,11 +114,18 @@ static const struct argp_option call_options[] = {
                              "with more time for compiling", 0},
     {"cpu", OPT_CPU, "NAME", 0, "processor to compile kernels for: host (the default), sse2, avx2, avx512; kernels this machine cannot run are "
                                 "only shown", 0},
+    {"quantized-engine", OPT_ENGINE, "NAME", 0, "whose arithmetic quantised layers follow: x86 (the default), fbgemm, qnnpack", 0},
     {0}};
 
 static void call_set_cpu(struct argp_state *state, const char *name) {
     ctsc_error *e = ctsc_error_new();
     if (ctsc_set_cpu(name, e) != CTSC_OK) argp_error(state, "--cpu: %s", ctsc_error_message(e));
+    ctsc_error_free(e);
+}
+
+static void call_set_engine(struct argp_state *state, const char *name) {
+    ctsc_error *e = ctsc_error_new();
+    if (ctsc_set_quantized_engine(name, e) != CTSC_OK) argp_error(state, "--quantized-engine: %s", ctsc_error_message(e));
     ctsc_error_free(e);
 }
 
@@ -142,6 +149,7 @@ static error_t call_parse(int key, char *arg, struct argp_state *state) {
     case OPT_DEVICE: c->device = arg; break;
     case OPT_FALLBACK: ctsc_set_device_fallback(true); break;
     case OPT_CPU: call_set_cpu(state, arg); break;
+    case OPT_ENGINE: call_set_engine(state, arg); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;

@@ -13,6 +13,7 @@ EMBED(header_ops, "src/ir/scalar_ops.h")
 EMBED(header_math, "src/ir/scalar_ops_math.h")
 EMBED(header_special, "src/ir/scalar_ops_special.h")
 EMBED(header_real, "src/ir/scalar_ops_real.h")
+EMBED(header_polynomials, "src/ir/scalar_ops_polynomials.h")
 EMBED(header_int, "src/ir/scalar_ops_int.h")
 EMBED(header_element, "src/tensor/element.h")
 EMBED(header_convert, "src/codegen/nest_convert.h")
@@ -21,6 +22,7 @@ EMBED(header_stdint, "src/codegen/nvrtc_stdint.h")
 
 static const struct { const char *name; embedded *text; } header_rows[] = {
     {"ir/scalar_ops.h", &header_ops},           {"ir/scalar_ops_math.h", &header_math}, {"ir/scalar_ops_special.h", &header_special},
+    {"ir/scalar_ops_polynomials.h", &header_polynomials},
     {"ir/scalar_ops_real.h", &header_real},     {"ir/scalar_ops_int.h", &header_int},   {"tensor/element.h", &header_element},
     {"codegen/nest_convert.h", &header_convert}, {"codegen/nest_cuda.h", &header_nest},  {"stdint.h", &header_stdint},
 };

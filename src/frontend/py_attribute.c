@@ -7,6 +7,7 @@
  * submodule. Tests: tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
+#include "frontend/py_torch.h"
 
 /* ---- variables -------------------------------------------------------------------------------- */
 
@@ -434,7 +435,9 @@ bool py_set_plain(py *p, source_range r, py_object *o, const char *name, py_obje
     case PY_CLASS:
         if (!o->u.cls->module) break;
         return py_dict_set(p, o->u.cls->attrs, name, v);
-    case PY_MODULE: return py_dict_set(p, o->u.mod.globals, name, v);
+    case PY_MODULE:
+        if (!strcmp(o->u.mod.name, "torch.backends.quantized") && !strcmp(name, "engine") && !py_torch_set_engine(p, r, v)) return false;
+        return py_dict_set(p, o->u.mod.globals, name, v);
     case PY_FUNCTION:
         if (!o->u.fn->attrs) o->u.fn->attrs = py_dict_new(p);
         return py_dict_set(p, o->u.fn->attrs, name, v);

@@ -564,7 +564,7 @@ static py_object *ops_run(ops_call *c, const op *o) {
     cx.diag = c->p->diag;
     cx.op = o;
     cx.nargs = s->nargs;
-    if (o->fn(&cx, c->full, results) == CTSC_OK) return ops_results(c, s, results);
+    if (op_function(o, o->schema->nargs, c->full)(&cx, c->full, results) == CTSC_OK) return ops_results(c, s, results);
     for (int i = 0; i < s->nreturns; i++) value_unref(results[i]);
     return py_kernel_failed(c->p, c->range);
 }

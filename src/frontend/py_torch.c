@@ -9,6 +9,7 @@
  */
 #include "frontend/py_internal.h"
 #include "frontend/py_torch.h"
+#include "tensor/qengine.h"
 
 #include <float.h>
 #include <math.h>
@@ -612,6 +613,24 @@ static bool torch_fill(py *p, py_object *mod) {
     return py_module_set_take(p, mod, "__version__", py_text(p, "1.13.1"));
 }
 
+static bool torch_fill_quantized(py *p, py_object *mod) {
+    py_object *names[QENGINE_COUNT];
+    for (int i = 0; i < QENGINE_COUNT; i++)
+        if (!(names[i] = py_text(p, qengine_names[i]))) return false;
+    return py_module_set(p, mod, "engine", names[qengine_get()]) && py_module_set_take(p, mod, "supported_engines", py_list(p, QENGINE_COUNT, names));
+}
+
+/* torch.backends.quantized.engine = v: the one attribute of a module whose setting does something. */
+bool py_torch_set_engine(py *p, source_range r, const py_object *v) {
+    const char *name = py_as_text(v);
+    qengine e;
+    switch (name ? qengine_find(name, &e) : QENGINE_UNKNOWN) {
+    case QENGINE_KNOWN: qengine_set(e); return true;
+    case QENGINE_UNSUPPORTED: return py_fail(p, r, "RuntimeError", "quantized engine %s is not supported", name), false;
+    default: return py_fail(p, r, "RuntimeError", "%s is not a valid value for quantized engine", name ? name : py_type_name(v)), false;
+    }
+}
+
 static bool torch_fill_other(py *p, py_object *mod, const char *dotted) {
     if (!strcmp(dotted, "torch.version"))
         return py_module_set_take(p, mod, "__version__", py_text(p, "1.13.1")) &&
@@ -623,6 +642,7 @@ static bool torch_fill_other(py *p, py_object *mod, const char *dotted) {
         return py_module_set(p, mod, "enabled", p->true_) && py_module_set(p, mod, "benchmark", p->false_) &&
                py_module_set(p, mod, "deterministic", p->false_) &&
                py_module_set(p, mod, "allow_tf32", p->true_);
+    if (!strcmp(dotted, "torch.backends.quantized")) return torch_fill_quantized(p, mod);
     return true;
 }
 

@@ -43,6 +43,7 @@ bool py_tensor_from_data(py *p, source_range r, const py_object *data, int64_t d
 
 /* The modules of one file: fills mod and answers true if it is one of them. */
 bool py_torch_module(py *p, const char *dotted, py_object *mod);   /* py_torch.c */
+bool py_torch_set_engine(py *p, source_range r, const py_object *v); /* torch.backends.quantized.engine = v */
 bool py_jit_module(py *p, const char *dotted, py_object *mod);     /* py_jit.c */
 bool py_typing_module(py *p, const char *dotted, py_object *mod);  /* py_typing.c */
 bool py_math_module(py *p, const char *dotted, py_object *mod);    /* py_math.c */

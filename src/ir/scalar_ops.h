@@ -169,7 +169,8 @@ SCALAR_FN float scalar_exp_below_f32(float x) {
 
 SCALAR_FN float scalar_expm1_f32(float x) {
     float small = scalar_expm1_small_f32(x), large = scalar_exp_f32(x) - 1.0f;
-    return ((x > -0.34f) & (x < 0.34f)) ? small : large;
+    float y = ((x > -0.34f) & (x < 0.34f)) ? small : large;
+    return x == 0.0f ? x : y; /* -0 */
 }
 
 /* x = m 2^e with m in [sqrt(1/2), sqrt(2)); log m by a polynomial. */
@@ -275,6 +276,7 @@ SCALAR_FN double scalar_fmod_f64(double a, double b) { return fmod(a, b); }
 #define C(x)             x##f
 #define VIA_DOUBLE(name) (float)scalar_##name##_f64
 #include "ir/scalar_ops_real.h"
+#include "ir/scalar_ops_polynomials.h"
 #undef REAL
 #undef OP_NAME
 #undef MATH
@@ -287,6 +289,7 @@ SCALAR_FN double scalar_fmod_f64(double a, double b) { return fmod(a, b); }
 #define C(x)          x
 #define SCALAR_REAL_IS_DOUBLE
 #include "ir/scalar_ops_real.h"
+#include "ir/scalar_ops_polynomials.h"
 #undef REAL
 #undef OP_NAME
 #undef MATH

@@ -54,9 +54,15 @@ SCALAR_FN REAL OP_NAME(minimum)(REAL a, REAL b) {
     REAL m = a < b ? a : b;
     return a != a ? a : m;
 }
-/* The number, if one of the two is NaN. */
-SCALAR_FN REAL OP_NAME(fmax)(REAL a, REAL b) { return MATH(fmax)(a, b); }
-SCALAR_FN REAL OP_NAME(fmin)(REAL a, REAL b) { return MATH(fmin)(a, b); }
+/* The number, if one of the two is NaN; the first of two zeros, where libm's may be either. */
+SCALAR_FN REAL OP_NAME(fmax)(REAL a, REAL b) {
+    REAL m = b > a ? b : a;
+    return a != a ? b : m;
+}
+SCALAR_FN REAL OP_NAME(fmin)(REAL a, REAL b) {
+    REAL m = b < a ? b : a;
+    return a != a ? b : m;
+}
 SCALAR_FN REAL OP_NAME(clamp)(REAL x, REAL lo, REAL hi) {
     REAL r = x >= lo ? x : lo;
     r = ((r > hi) | (hi != hi)) ? hi : r;
@@ -245,9 +251,10 @@ SCALAR_FN float scalar_erfinv_f32(float y) {
 #ifndef SCALAR_REAL_IS_DOUBLE
 SCALAR_FN float scalar_lgamma_f32(float x) { return VIA_DOUBLE(lgamma)(x); }
 SCALAR_FN float scalar_digamma_f32(float x) { return VIA_DOUBLE(digamma)(x); }
-SCALAR_FN float scalar_i0_f32(float x) { return VIA_DOUBLE(i0)(x); }
+/* The exponential is float's, which is infinite from 88.72 on: so are PyTorch's results, though the product would be less. */
+SCALAR_FN float scalar_i0_f32(float x) { return scalar_exp_f32(fabsf(x)) * VIA_DOUBLE(i0e)(x); }
 SCALAR_FN float scalar_i0e_f32(float x) { return VIA_DOUBLE(i0e)(x); }
-SCALAR_FN float scalar_i1_f32(float x) { return VIA_DOUBLE(i1)(x); }
+SCALAR_FN float scalar_i1_f32(float x) { return scalar_exp_f32(fabsf(x)) * VIA_DOUBLE(i1e)(x); }
 SCALAR_FN float scalar_i1e_f32(float x) { return VIA_DOUBLE(i1e)(x); }
 SCALAR_FN float scalar_entr_f32(float x) { return VIA_DOUBLE(entr)(x); }
 SCALAR_FN float scalar_ndtr_f32(float x) { return VIA_DOUBLE(ndtr)(x); }
@@ -268,17 +275,5 @@ SCALAR_FN float scalar_zeta_f32(float x, float q) { return VIA_DOUBLE(zeta)(x, q
 SCALAR_FN float scalar_polygamma_f32(float x, float n) { return VIA_DOUBLE(polygamma)(x, n); }
 SCALAR_FN float scalar_igamma_f32(float a, float x) { return VIA_DOUBLE(igamma)(a, x); }
 SCALAR_FN float scalar_igammac_f32(float a, float x) { return VIA_DOUBLE(igammac)(a, x); }
-SCALAR_FN float scalar_chebyshev_t_f32(float x, float n) { return VIA_DOUBLE(chebyshev_t)(x, n); }
-SCALAR_FN float scalar_chebyshev_u_f32(float x, float n) { return VIA_DOUBLE(chebyshev_u)(x, n); }
-SCALAR_FN float scalar_chebyshev_v_f32(float x, float n) { return VIA_DOUBLE(chebyshev_v)(x, n); }
-SCALAR_FN float scalar_chebyshev_w_f32(float x, float n) { return VIA_DOUBLE(chebyshev_w)(x, n); }
-SCALAR_FN float scalar_shifted_t_f32(float x, float n) { return VIA_DOUBLE(shifted_t)(x, n); }
-SCALAR_FN float scalar_shifted_u_f32(float x, float n) { return VIA_DOUBLE(shifted_u)(x, n); }
-SCALAR_FN float scalar_shifted_v_f32(float x, float n) { return VIA_DOUBLE(shifted_v)(x, n); }
-SCALAR_FN float scalar_shifted_w_f32(float x, float n) { return VIA_DOUBLE(shifted_w)(x, n); }
-SCALAR_FN float scalar_hermite_h_f32(float x, float n) { return VIA_DOUBLE(hermite_h)(x, n); }
-SCALAR_FN float scalar_hermite_he_f32(float x, float n) { return VIA_DOUBLE(hermite_he)(x, n); }
-SCALAR_FN float scalar_laguerre_l_f32(float x, float n) { return VIA_DOUBLE(laguerre_l)(x, n); }
-SCALAR_FN float scalar_legendre_p_f32(float x, float n) { return VIA_DOUBLE(legendre_p)(x, n); }
 #endif
 /* clang-format on */

@@ -38,25 +38,26 @@ SCALAR_FN double scalar_digamma_f64(double x) {
     return x > 1e17 ? log(x) + result : log(x) - 0.5 / x - tail + result;
 }
 
-/* Hurwitz zeta: nine terms, then Euler and Maclaurin's formula (DLMF 25.11.5). */
+/* Hurwitz zeta: nine terms, then Euler and Maclaurin's formula (DLMF 25.11.5). Poles count before NaN, and for x from 1e13 on, where
+ * the formula's factors overflow, there is no result, both as in PyTorch. */
 SCALAR_FN double scalar_zeta_f64(double x, double q) {
-    if (x != x || q != q) return SCALAR_NAN;
     if (x == 1) return SCALAR_INF;
     if (x < 1) return SCALAR_NAN;
     if (q <= 0) {
         if (q == floor(q)) return SCALAR_INF;
         if (x != floor(x)) return SCALAR_NAN; /* q^-x not real */
     }
-    double sum = 0, a = q, term = 0;
-    for (int i = 0; i < 9 || a <= 9; i++, a += 1) {
+    double a = q, term, sum = pow(q, -x);
+    for (int i = 0; i < 9 || a <= 9; i++) {
+        a += 1;
         term = pow(a, -x);
         sum += term;
-        if (fabs(term) < 1e-17 * fabs(sum)) return sum;
+        if (fabs(term) < 1.1102230246251565e-16 * fabs(sum)) return sum;
     }
     /* B_2k / (2k)! for k = 1.. */
     double last = pow(a, -x);
-    sum += last * a / (x - 1) + 0.5 * last;
-    const double bernoulli[10] = {1.0 / 12,
+    sum += last * a / (x - 1) - 0.5 * last;
+    const double bernoulli[12] = {1.0 / 12,
                                   -1.0 / 720,
                                   1.0 / 30240,
                                   -1.0 / 1209600,
@@ -65,14 +66,18 @@ SCALAR_FN double scalar_zeta_f64(double x, double q) {
                                   1.0 / 74724249600.0,
                                   -3617.0 / 10670622842880000.0,
                                   43867.0 / 5109094217170944000.0,
-                                  -174611.0 / 802857662698291200000.0};
-    double factor = x, power = last / a;
-    for (int k = 0; k < 10; k++) {
-        term = bernoulli[k] * factor * power;
+                                  -174611.0 / 802857662698291200000.0,
+                                  77683.0 / 14101100039391805440000.0,
+                                  -236364091.0 / 1693824136731743669452800000.0};
+    double factor = 1;
+    for (int k = 0; k < 12; k++) {
+        factor *= x + 2 * k;
+        last /= a;
+        term = factor * last * bernoulli[k];
         sum += term;
-        if (fabs(term) < 1e-17 * fabs(sum)) break;
-        factor *= (x + 2 * k + 1) * (x + 2 * k + 2);
-        power /= a * a;
+        if (fabs(term / sum) < 1.1102230246251565e-16) break;
+        factor *= x + 2 * k + 1;
+        last /= a;
     }
     return sum;
 }
@@ -115,6 +120,58 @@ SCALAR_FN double scalar_igammac_fraction_f64(double a, double x) {
     }
     return h * scalar_igamma_factor_f64(a, x);
 }
+/* log gamma(1 + a) for |a| <= 1/20, to the last bits however small a is (DLMF 5.7.3) */
+SCALAR_FN double scalar_lgamma1p_small_f64(double a) {
+    double sum = -0.57721566490153286061 * a, power = -a;
+    for (int k = 2; k <= 14; k++) {
+        power *= -a;
+        sum += scalar_zeta_f64(k, 1) * power / k;
+    }
+    return sum;
+}
+/* The upper one for small x, by the lower one's series without its first term, which is near 1 for small a (DLMF 8.7.3). */
+SCALAR_FN double scalar_igammac_series_f64(double a, double x) {
+    double lgamma1p = a <= 0.05 ? scalar_lgamma1p_small_f64(a) : scalar_lgamma_f64(a + 1);
+    double power = a * log(x) - lgamma1p, factor = 1, sum = 0;
+    for (int n = 1; n < 2000; n++) {
+        factor *= -x / n;
+        double term = factor / (a + n);
+        sum += term;
+        if (fabs(term) <= fabs(sum) * 1e-17) break;
+    }
+    return -expm1(power) - exp(power) * a * sum;
+}
+/* Large a: the uniform expansion (DLMF 8.12.3, 8.12.4), whose coefficients are power series around x = a (8.12.12). Beyond their reach the
+ * result is 0 or 1. */
+SCALAR_FN double scalar_igamma_large_f64(double a, double x, int upper) {
+    double mu = (x - a) / a, half_square;
+    if (fabs(mu) < 0.2) { /* mu - log(1 + mu) */
+        double power = mu * mu;
+        half_square = 0;
+        for (int k = 2; k < 40; k++, power *= -mu) half_square += power / k;
+    } else {
+        half_square = mu - log1p(mu);
+    }
+    double eta = copysign(sqrt(2 * half_square), mu), tail = a * half_square;
+    if (tail > 800) return (mu > 0) == (upper != 0) ? 0 : 1;
+    double zero = -1.0 / 3 + eta * (1.0 / 12 + eta * (-2.0 / 135 + eta * (1.0 / 864 + eta * (1.0 / 2835 + eta * (-139.0 / 777600 + eta * (1.0 / 25515))))));
+    double one = -1.0 / 540 + eta * (-1.0 / 288 + eta * (1.0 / 378 + eta * (-77.0 / 77760)));
+    double rest = exp(-tail) / sqrt(2 * SCALAR_PI) / sqrt(a) * (zero + one / a);
+    return upper ? 0.5 * erfc(eta * sqrt(a) * SCALAR_SQRT1_2) + rest : 0.5 * erfc(-eta * sqrt(a) * SCALAR_SQRT1_2) - rest;
+}
+/* upper: the upper one of the two, a, x > 0. Each by what keeps its digits where it is small. */
+SCALAR_FN double scalar_igamma_regular_f64(double a, double x, int upper) {
+    double other;
+    if (a >= 1e4) return scalar_igamma_large_f64(a, x, upper);
+    if (x > 1.1) {
+        int series = x < a + 1;
+        other = series ? scalar_igamma_series_f64(a, x) : scalar_igammac_fraction_f64(a, x);
+        return (series != 0) == (upper != 0) ? 1 - other : other;
+    }
+    int series = x <= 0.5 ? -0.4 / log(x) < a : x * 1.1 < a;
+    other = series ? scalar_igamma_series_f64(a, x) : scalar_igammac_series_f64(a, x);
+    return (series != 0) == (upper != 0) ? 1 - other : other;
+}
 SCALAR_FN double scalar_igamma_f64(double a, double x) {
     if (x < 0 || a < 0) return SCALAR_NAN;
     if (a == 0) return x > 0 ? 1 : SCALAR_NAN;
@@ -122,7 +179,7 @@ SCALAR_FN double scalar_igamma_f64(double a, double x) {
     if (a == SCALAR_INF) return x == SCALAR_INF ? SCALAR_NAN : 0; /* whatever x is, as in PyTorch */
     if (x == SCALAR_INF) return 1;
     if (a != a || x != x) return SCALAR_NAN;
-    return x < a + 1 ? scalar_igamma_series_f64(a, x) : 1 - scalar_igammac_fraction_f64(a, x);
+    return scalar_igamma_regular_f64(a, x, 0);
 }
 SCALAR_FN double scalar_igammac_f64(double a, double x) {
     if (x < 0 || a < 0) return SCALAR_NAN;
@@ -131,7 +188,7 @@ SCALAR_FN double scalar_igammac_f64(double a, double x) {
     if (a == SCALAR_INF) return x == SCALAR_INF ? SCALAR_NAN : 1;
     if (x == SCALAR_INF) return 0;
     if (a != a || x != x) return SCALAR_NAN;
-    return x < a + 1 ? 1 - scalar_igamma_series_f64(a, x) : scalar_igammac_fraction_f64(a, x);
+    return scalar_igamma_regular_f64(a, x, 1);
 }
 
 /* ---- error function family -------------------------------------------------------------- */
@@ -161,6 +218,7 @@ SCALAR_FN double scalar_ndtri_tail_f64(double p) {
                t;
     for (int i = 0; i < 3; i++) {
         double u = (scalar_ndtr_f64(z) - p) * 2.50662827463100050242 * exp(0.5 * z * z);
+        if (u - u != 0) break; /* p is denormal: the start is as near as it gets */
         z -= u / (1 + 0.5 * z * u);
     }
     return z;
@@ -169,6 +227,7 @@ SCALAR_FN double scalar_ndtri_f64(double p) {
     if (p == 0) return -SCALAR_INF;
     if (p == 1) return SCALAR_INF;
     if (!(p > 0 && p < 1)) return SCALAR_NAN;
+    if (p == 0.5) return 0;
     return p <= 0.5 ? scalar_ndtri_tail_f64(p) : -scalar_ndtri_tail_f64(1 - p);
 }
 
@@ -210,18 +269,30 @@ SCALAR_FN double scalar_bessel_ie_f64(double x, int order) {
         sum += term;
         if (fabs(term) < 1e-17) break;
     }
-    return sum / sqrt(2 * SCALAR_PI * a);
+    return sum / (sqrt(2 * SCALAR_PI) * sqrt(a));
 }
 SCALAR_FN double scalar_i0e_f64(double x) { return scalar_bessel_ie_f64(x, 0); }
-SCALAR_FN double scalar_i1e_f64(double x) { return copysign(scalar_bessel_ie_f64(x, 1), x); }
+SCALAR_FN double scalar_i1e_f64(double x) { return x < 0 ? -scalar_bessel_ie_f64(x, 1) : scalar_bessel_ie_f64(x, 1); } /* 0 of -0 */
 SCALAR_FN double scalar_i0_f64(double x) { return exp(fabs(x)) * scalar_i0e_f64(x); }
 SCALAR_FN double scalar_i1_f64(double x) { return exp(fabs(x)) * scalar_i1e_f64(x); }
 
-/* e^x K_order(x) = integral of exp(-x (cosh t - 1)) cosh(order t), t > 0 (DLMF 10.32.9). */
+/* e^x K_order(x), order 0, 1/3 or 1: the integral of exp(-x (cosh t - 1)) cosh(order t), t > 0 (DLMF 10.32.9), up to where the exponent is
+ * -45; far out 10.40.2; near 0, where the integrand is wide, 10.30.2 and 10.30.3. */
 SCALAR_FN double scalar_bessel_ke_f64(double x, double order) {
     if (x != x || x < 0) return SCALAR_NAN;
     if (x == 0) return SCALAR_INF;
     if (x - x != 0) return 0;
+    if (x < 1e-9 && order == 0) return 0.11593151565841244881 - log(x); /* log 2 - Euler's constant */
+    if (x < 1e-9 && order == 1) return 1 / x;
+    if (x > 100) {
+        double sum = 1, term = 1;
+        for (int k = 1; k < 30 && fabs(term) > 1e-17; k++) {
+            double odd = 2 * k - 1;
+            term *= (4 * order * order - odd * odd) / (k * 8 * x);
+            sum += term;
+        }
+        return sum * sqrt(0.5 * SCALAR_PI) / sqrt(x);
+    }
     double end = acosh(1 + 45 / x) + 1, h = end / 128, sum = 0.5;
     for (int i = 1; i <= 128; i++) {
         double t = i * h, s = sinh(0.5 * t);
@@ -357,7 +428,7 @@ SCALAR_FN double scalar_bessel_y1_f64(double x) {
 }
 SCALAR_FN double scalar_spherical_j0_f64(double x) {
     double z = x * x;
-    if (z == SCALAR_INF) return 0;
+    if (fabs(x) == SCALAR_INF) return 0;
     return z < 0.25 ? 1 - z / 6 * (1 - z / 20 * (1 - z / 42 * (1 - z / 72 * (1 - z / 110))))
                     : sin(x) / x;
 }
@@ -366,6 +437,7 @@ SCALAR_FN double scalar_spherical_j0_f64(double x) {
 SCALAR_FN double scalar_airy_ai_f64(double x) {
     if (x != x) return x;
     double a = fabs(x), xi = 2.0 / 3 * a * sqrt(a);
+    if (a == SCALAR_INF) return SCALAR_NAN; /* as in PyTorch */
     if (x > 2) {
         if (xi > 745) return 0;
         return sqrt(x / 3) / SCALAR_PI * scalar_bessel_ke_f64(xi, 1.0 / 3) * exp(-xi);
@@ -381,7 +453,6 @@ SCALAR_FN double scalar_airy_ai_f64(double x) {
         }
         return 0.35502805388781723926 * f - 0.25881940379280679840 * g;
     }
-    if (a == SCALAR_INF) return 0;
     double even = 1, odd = 0, u = 1;
     for (int k = 1; k < 24; k++) {
         u *= (6.0 * k - 5) * (6.0 * k - 3) * (6.0 * k - 1) / (216.0 * k * (2.0 * k - 1)) / xi;
@@ -396,101 +467,8 @@ SCALAR_FN double scalar_airy_ai_f64(double x) {
     return (cos(phase) * even + sin(phase) * odd) / (sqrt(SCALAR_PI) * sqrt(sqrt(a)));
 }
 
-/* ---- orthogonal polynomials, by their three-term recurrences (DLMF 18.9) ---------------- */
-
-/* The degree as an integer; -1, for which all polynomials are 0, if there is none. */
+/* The degree of a polynomial as an integer; -1, for which all are 0, if there is none. */
 SCALAR_FN int64_t scalar_degree_f64(double n) { return n > -1 && n < 9e18 ? (int64_t)n : -1; }
-
-/* p(0), p(1) given; p(k + 1) = 2 x p(k) - p(k - 1). */
-SCALAR_FN double scalar_chebyshev_f64(double x, double degree, double first, double second) {
-    int64_t n = scalar_degree_f64(degree);
-    if (n < 0) return 0;
-    double p = first, q = second, r = n < 1 ? p : q;
-    for (int64_t k = 2; k <= n; k++) {
-        r = (x + x) * q - p;
-        p = q;
-        q = r;
-        if (r != r) break;
-    }
-    return r;
-}
-SCALAR_FN double scalar_chebyshev_t_f64(double x, double n) {
-    int64_t degree = scalar_degree_f64(n);
-    if (degree < 0) return 0;
-    if (fabs(x) == 1) return x > 0 || degree % 2 == 0 ? 1 : -1;
-    if (degree > 6 && fabs(x) < 1) return cos((double)degree * acos(x));
-    return scalar_chebyshev_f64(x, n, 1, x);
-}
-SCALAR_FN double scalar_chebyshev_u_f64(double x, double n) {
-    return scalar_chebyshev_f64(x, n, 1, x + x);
-}
-SCALAR_FN double scalar_chebyshev_v_f64(double x, double n) {
-    return scalar_chebyshev_f64(x, n, 1, x + x - 1);
-}
-SCALAR_FN double scalar_chebyshev_w_f64(double x, double n) {
-    return scalar_chebyshev_f64(x, n, 1, x + x + 1);
-}
-SCALAR_FN double scalar_shifted_t_f64(double x, double n) {
-    return scalar_chebyshev_t_f64(x + x - 1, n);
-}
-SCALAR_FN double scalar_shifted_u_f64(double x, double n) {
-    return scalar_chebyshev_u_f64(x + x - 1, n);
-}
-SCALAR_FN double scalar_shifted_v_f64(double x, double n) {
-    return scalar_chebyshev_v_f64(x + x - 1, n);
-}
-SCALAR_FN double scalar_shifted_w_f64(double x, double n) {
-    return scalar_chebyshev_w_f64(x + x - 1, n);
-}
-SCALAR_FN double scalar_hermite_h_f64(double x, double degree) {
-    int64_t n = scalar_degree_f64(degree);
-    if (n < 0) return 0;
-    double p = 1, q = x + x, r = n < 1 ? p : q;
-    for (int64_t k = 2; k / 2 < n; k += 2) {
-        r = (x + x) * q - (double)k * p;
-        p = q;
-        q = r;
-        if (r != r) break;
-    }
-    return r;
-}
-SCALAR_FN double scalar_hermite_he_f64(double x, double degree) {
-    int64_t n = scalar_degree_f64(degree);
-    if (n < 0) return 0;
-    double p = 1, q = x, r = n < 1 ? p : q;
-    for (int64_t k = 1; k < n; k++) {
-        r = x * q - (double)k * p;
-        p = q;
-        q = r;
-        if (r != r) break;
-    }
-    return r;
-}
-SCALAR_FN double scalar_laguerre_l_f64(double x, double degree) {
-    int64_t n = scalar_degree_f64(degree);
-    if (n < 0) return 0;
-    double p = 1, q = 1 - x, r = n < 1 ? p : q;
-    for (int64_t k = 1; k < n; k++) {
-        r = ((double)(k + k) + (1 - x)) * q;
-        r = (r - (double)k * p) / (double)(k + 1);
-        p = q;
-        q = r;
-        if (r != r) break;
-    }
-    return r;
-}
-SCALAR_FN double scalar_legendre_p_f64(double x, double degree) {
-    int64_t n = scalar_degree_f64(degree);
-    if (n < 0) return 0;
-    double p = 1, q = x, r = n < 1 ? p : q;
-    for (int64_t k = 1; k < n; k++) {
-        r = ((double)(k + k + 1) * x * q - (double)k * p) / (double)(k + 1);
-        p = q;
-        q = r;
-        if (r != r) break;
-    }
-    return r;
-}
 
 #endif
 /* clang-format on */

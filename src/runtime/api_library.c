@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "runtime/api.h"
+#include "tensor/qengine.h"
 
 #include <stdio.h>
 
@@ -25,6 +26,16 @@ bool ctsc_compatible(const char *version, int abi) {
 
 void ctsc_set_threads(int n) {
     pool_set_threads(n);
+}
+
+ctsc_status ctsc_set_quantized_engine(const char *name, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    qengine engine;
+    switch (name ? qengine_find(name, &engine) : QENGINE_UNKNOWN) {
+    case QENGINE_KNOWN: qengine_set(engine); return api_leave(e, &own, CTSC_OK);
+    case QENGINE_UNSUPPORTED: return api_leave(e, &own, diag_fail(d, CTSC_UNSUPPORTED, "quantized engine %s is not supported", name));
+    default: return api_leave(e, &own, diag_fail(d, CTSC_USAGE, "%s is not a valid value for quantized engine", name ? name : "NULL"));
+    }
 }
 
 void ctsc_set_allocator(ctsc_resize_fn resize, void *ctx) {

@@ -3,17 +3,21 @@
 """Writes what real PyTorch answers to calls at the edges: for every operator, by machine, from its schema.
 
     /usr/bin/python3 tests/edges/make.py --ctsc build/ctsc --seed 1 --good 6 --bad 3 > cases.txt       (needs PyTorch 1.13)
+    /usr/bin/python3 tests/edges/make.py --grid > grid.txt
 
 A line is one call: the operator, its arguments, the result or "!" and the error, between tabs, in the notation of tests/unit/opcase.h. Tensors are
 small, and empty, 0-dim, of size 1, transposed, sliced, expanded or overlapping, of mixed dtypes, with nan, inf, -0, denormals and the ends
 of the integer types. Each operator is asked in a process of its own, for some of these calls are too much for PyTorch.
-tests/unit/test_edges.c checks the lines of tests/edges/cases.txt, or of the file it is given; what only the order of rounding decides it does not take.
-Condition numbers beyond what the dtype can tell from infinity are written as bounds.
+tests/unit/test_edges.c checks the lines of tests/edges/cases.txt and grid.txt, or of the file it is given; what only the order of rounding decides it
+does not take. Condition numbers beyond what the dtype can tell from infinity are written as bounds.
+
+--grid asks functions of numbers at poles, zeros, integers, ends of ranges and what is no number: every pair of them for functions of two.
 
 Differences that stay, since PyTorch's own answer is an accident or a limit of its implementation: shifts by negative counts and by more than
 the width (undefined in C++), gcd of the least integer, unwritten memory where nothing is computed (means of no elements, attention over no
 features, statistics of no batch), the order of _unique's hash table, sizes and strides asked with dims out of range (sym_size, sym_stride), the
-transposed LU that _linalg_det and _linalg_slogdet give back, quotients beyond 2^24 in its vector remainder, overflow of sums that ctsc
+transposed LU that _linalg_det and _linalg_slogdet give back, quotients beyond 2^24 in its vector remainder, overflow of its vector
+log1p, sinh, cosh and pow before the result does, of igamma beyond 1e36, overflow of sums that ctsc
 makes in double (group_norm, cosine_similarity, matrix_exp of bfloat16), refusals of detach_ on views, and of kron and isin on transposed
 tensors, which ctsc computes.
 """
@@ -255,6 +259,57 @@ def one(args):
         print(line, flush=True)
 
 
+# ---- functions of numbers on grids
+
+POINTS = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.0, -2.0, -2.5, 3.0, 7.3, 10.0, -10.0, 30.0, 100.0, -100.0, 700.0, 1e5, -1e5, 1e10, 1e13, 1e20, -1e20, 1e30,
+          1e-5, -1e-5, 1e-10, 1e-30, 1e-40, float("inf"), float("-inf"), float("nan")]
+DEGREES = [0.0, -0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 33.0, 100.0, -1.0, -2.0, 0.5, 6.5, -0.5, float("nan")]
+AT = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 0.3, -0.9, 2.0, -3.7, 10.0, 1e10, -1e10, 1e30, float("inf"), float("-inf"), float("nan")]
+SPECIAL_UNARY = """digamma lgamma special_entr special_ndtri special_log_ndtr special_erfcx special_i0e i0 special_i1 special_i1e special_bessel_j0
+    special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0
+    special_modified_bessel_k1 special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 special_spherical_bessel_j0 sinc logit expm1 erf erfc
+    erfinv reciprocal rsqrt tan atanh acosh asin round frac sgn special_airy_ai exp2""".split()
+SPECIAL_BINARY = """special_zeta igamma igammac special_xlog1py xlogy.Tensor float_power.Tensor_Tensor hypot copysign.Tensor nextafter atan2 fmax fmin
+    maximum minimum heaviside""".split()
+FAMILIES = ["chebyshev_polynomial_" + k for k in "tuvw"] + ["shifted_chebyshev_polynomial_" + k for k in "tuvw"] + [
+    "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
+PAIRS = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, -2.0, 7.3, 30.0, -100.0, 1e5, 1e10, 1e13, -1e20, 1e-10, float("inf"), float("-inf"), float("nan")]
+# Where PyTorch's airy_ai is off by 2e-7 or more, and phases that its float arithmetic has lost.
+LEFT_OUT = {"special_airy_ai": lambda x: -10 < x < -2 or x < -100}
+LEFT_OUT.update({"special_bessel_" + name: lambda x: abs(x) > 1e4 for name in ("j0", "j1", "y0", "y1")})
+
+
+def grid_line(name, columns, dtype):
+    """columns: tensors and numbers, in the order of the schema."""
+    base, _, overload = name.partition(".")
+    op = getattr(getattr(torch.ops.aten, base), overload or "default")
+    columns = [c.to(dtype) if isinstance(c, torch.Tensor) else c for c in columns]
+    texts = ["%s[%s]{%s}" % (NAMES[dtype], commas(c.shape), numbers(c)) if isinstance(c, torch.Tensor) else repr(c) for c in columns]
+    print("%s\t%s\t%s" % (op_key(op._schema), " ".join(texts), result_text(op(*columns))))
+
+
+def grid():
+    print("# What PyTorch 1.13 answers: tests/edges/make.py --grid. Checked by tests/unit/test_edges.c.")
+
+    def wide(values):
+        return torch.tensor(values, dtype=torch.float64)
+
+    for dtype in (torch.float32, torch.float64):
+        for name in SPECIAL_UNARY:
+            leave = LEFT_OUT.get(name, lambda x: False)
+            grid_line(name, [wide([x for x in POINTS if not leave(x)])] + [None] * (name == "logit"), dtype)
+        for n in range(5):
+            grid_line("polygamma", [n, wide(POINTS)], dtype)
+        for p in (1, 2, 3):  # defined above (p - 1) / 2
+            least = (p - 1) / 2
+            above = [x for x in POINTS + [least + 1e-5, least + 1e-10] if not torch.tensor(x, dtype=dtype) <= least]
+            grid_line("mvlgamma", [wide(above), p], dtype)
+        for name in SPECIAL_BINARY:
+            grid_line(name, [wide(PAIRS)[:, None], wide(PAIRS)], dtype)
+        for name in FAMILIES:
+            grid_line("special_" + name, [wide(AT)[:, None], wide(DEGREES)], dtype)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--ctsc", default="build/ctsc")
@@ -264,7 +319,10 @@ def main():
     p.add_argument("--seconds", type=float, default=0.7, help="processor time to spend on an operator")
     p.add_argument("--only", default="aten::", help="operators that begin so")
     p.add_argument("--one", help="one operator, in this process")
+    p.add_argument("--grid", action="store_true", help="functions of numbers, see above")
     args = p.parse_args()
+    if args.grid:
+        return grid()
     if args.one:
         return one(args)
     keys = [line.split("(")[0] for line in subprocess.run([args.ctsc, "ops"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()]

@@ -9,6 +9,7 @@
 #include "ctsc.h"
 #include "ir/op.h"
 #include "runtime/runtime.h"
+#include "tensor/qengine.h"
 #include "tensor/quantiser.h"
 
 #include <glob.h>
@@ -253,12 +254,29 @@ static void test_no_memory(void **state) {
     value_unref(x);
 }
 
+/* Names of engines. What they compute: tests/corpus/quantized. */
+static void test_engines(void **state) {
+    (void)state;
+    qengine e;
+    assert_int_equal(qengine_find("fbgemm", &e), QENGINE_KNOWN);
+    assert_int_equal(e, QENGINE_FBGEMM);
+    assert_int_equal(qengine_find("onednn", &e), QENGINE_UNSUPPORTED);
+    assert_int_equal(qengine_find("x87", &e), QENGINE_UNKNOWN);
+    assert_int_equal(ctsc_set_quantized_engine("none", NULL), CTSC_UNSUPPORTED);
+    assert_int_equal(ctsc_set_quantized_engine(NULL, NULL), CTSC_USAGE);
+    assert_int_equal(ctsc_set_quantized_engine("x86", NULL), CTSC_OK);
+    assert_int_equal(qengine_get(), QENGINE_X86);
+    assert_int_equal(ctsc_set_quantized_engine("qnnpack", NULL), CTSC_OK);
+    assert_false(qengine_is_fbgemm());
+}
+
 int main(void) {
+    qengine_set(QENGINE_QNNPACK); /* what the numbers below were computed with */
     mem_set_hook(counting_hook, &count);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_integers), cmocka_unit_test(test_print),   cmocka_unit_test(test_views),    cmocka_unit_test(test_refused),
         cmocka_unit_test(test_linear),   cmocka_unit_test(test_threads), cmocka_unit_test(test_state),    cmocka_unit_test(test_archives),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_engines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@
 
 /* Marks inner loops worth a second copy for processors with AVX2. */
 #define NN_HOT VECTOR_CLONES
+#define NN_FUSED VECTOR_FUSED_CLONES
 
 /* Runs a body with T = float or double, the two types nn_input produces. */
 #define NN_WIDE(dt, ...)                                                                           \

@@ -89,14 +89,19 @@ OPERATOR(polygamma_) {
     return special_polygamma(cx, args, &args[0], &args[1], results);
 }
 
-/* mvlgamma(self, p): the sum of lgamma(self - i/2), i < p, and a constant. */
+/* mvlgamma(self, p): the sum of lgamma(self - i/2), i < p, and a constant. The differences are float's if self is, so that what is as good as a
+ * pole is one. */
 static void special_mvlgamma_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const pw_numbers *numbers = ctx;
     int64_t order = numbers->i[0];
+    bool narrow = numbers->i[1] != 0;
     for (int64_t i = 0; i < n; i++) {
         double x = *(const double *)(const void *)(p[1] + i * s[1]);
         double sum = 0.25 * (double)(order * (order - 1)) * 1.1447298858494001741; /* log pi */
-        for (int64_t k = 0; k < order; k++) sum += scalar_lgamma_f64(x - 0.5 * (double)k);
+        for (int64_t k = 0; k < order; k++) {
+            double at = x - 0.5 * (double)k;
+            sum += scalar_lgamma_f64(narrow ? (float)at : at);
+        }
         *(double *)(void *)(p[0] + i * s[0]) = sum;
     }
 }
@@ -107,7 +112,7 @@ OPERATOR(mvlgamma) {
         return diag_fail(cx->diag, CTSC_FAILED, "p has to be greater than or equal to 1");
     pw_operand operand;
     TRY(pw_operand_init(cx, &operand, args, DT_FLOAT64));
-    pw_numbers numbers = {.i = {order}};
+    pw_numbers numbers = {.i = {order, dt == DT_FLOAT32}};
     op_ctx plain = *cx;
     plain.op = NULL;
     value result = value_none();

@@ -14,14 +14,15 @@
  * quantized_other.c   what only moves elements, normalisations, and what else is computed in float
  * quantized_embedding.c  rows of 8, 4 or 2 bits
  *
- * The arithmetic is that of PyTorch's qnnpack engine: weights are int8, activations uint8, sums int32; a sum becomes an integer of the
- * result by one float multiplication, rounding to nearest even.
+ * Weights are int8, activations uint8, sums int32; a sum becomes an integer of the result by one float multiplication, rounding to nearest
+ * even. In what PyTorch's engines differ, tensor/qengine.h says which is followed.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #ifndef CTSC_RUNTIME_KERNELS_QUANTIZED_H
 #define CTSC_RUNTIME_KERNELS_QUANTIZED_H
 
 #include "runtime/kernels/nn.h"
+#include "tensor/qengine.h"
 #include "tensor/quantiser.h"
 
 #include <math.h>
@@ -87,7 +88,9 @@ void quant_tile(const int16_t *a, int64_t lda, int rows, const quant_matrix *m, 
 typedef struct quant_store {
     const float *scale;   /* per column */
     const int32_t *bias;  /* added to the sum; or NULL */
+    const float *bias_steps; /* the same in float, of a sum in float; or NULL */
     const float *bias_float; /* added to the product of sum and scale, for a result in float; or NULL */
+    bool fused;              /* product and bias_float are rounded once */
     int32_t zero_point, lo, hi; /* of an integer result */
     bool to_float, relu;        /* relu: of a float result */
     dtype dt;                   /* of an integer result: DT_QUINT8 or DT_QINT8 */
@@ -137,13 +140,14 @@ typedef struct packed_geometry {
 } packed_geometry;
 ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const packed_geometry *g, packed **out);
 
-/* The bias as the sums count it: bias / (weight scale * input scale), rounded; NULL where there is none (*out) or no memory. */
-ctsc_status quant_bias(op_ctx *cx, const packed *p, double input_scale, int32_t **out);
 /* weight scale * input scale / output scale, per output feature. */
 ctsc_status quant_scales(op_ctx *cx, const packed *p, double input_scale, double output_scale, float **out);
+/* The store of a layer whose result is integers (out's dtype), as the engine has it. quant_store_free frees what it holds, on failure too. */
+ctsc_status quant_store_make(op_ctx *cx, const packed *p, double input_scale, const tensor *out, bool relu, quant_store *store);
+void quant_store_free(quant_store *store);
 
 /* x @ weight.T + bias in float, x quantised on the way: linear_dynamic. */
-ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool relu, tensor **out);
+ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool relu, bool reduce_range, tensor **out);
 /* x @ weight.T + bias with weights that were rounded to half. */
 ctsc_status quant_linear_half(op_ctx *cx, const packed *p, tensor *x, bool relu, tensor **out);
 

@@ -218,8 +218,6 @@ static ctsc_status qconv_run_static(op_ctx *cx, const packed *p, tensor *x, doub
     qconv c = {.zero_point = (int32_t)x->quantiser->zero_point, .is_signed = x->dtype == DT_QINT8};
     int64_t sizes[TENSOR_MAX_DIMS];
     tensor *last = NULL, *made = NULL;
-    float *scales = NULL;
-    int32_t *bias = NULL;
     dtype dt = (dtype)x->dtype;
     TRY(qconv_sizes(cx, p, x, &c, sizes));
     ctsc_status st = CTSC_OK;
@@ -228,23 +226,14 @@ static ctsc_status qconv_run_static(op_ctx *cx, const packed *p, tensor *x, doub
     made->quantiser = quantiser_new(scale, zero_point);
     if (!made->quantiser) TRY_OUT(diag_no_memory(cx->diag));
     TRY_OUT(quant_to_channels_last(cx, x, &last));
-    TRY_OUT(quant_scales(cx, p, x->quantiser->scale, scale, &scales));
-    TRY_OUT(quant_bias(cx, p, x->quantiser->scale, &bias));
-    c.store = (quant_store){.scale = scales,
-                            .bias = bias,
-                            .zero_point = (int32_t)zero_point,
-                            .lo = (int32_t)dtype_qmin(dt),
-                            .hi = (int32_t)dtype_qmax(dt),
-                            .dt = dt};
-    if (relu) c.store.lo = (int32_t)nn_max(c.store.lo, zero_point);
+    TRY_OUT(quant_store_make(cx, p, x->quantiser->scale, made, relu, &c.store));
     c.x = tensor_data(last);
     c.out = tensor_data(made);
     c.places = c.batch * c.place[0] * c.place[1] * c.place[2];
     TRY_OUT(qconv_compute(cx, &c));
 out:
     tensor_unref(last);
-    mem_free(scales);
-    mem_free(bias);
+    quant_store_free(&c.store);
     if (st == CTSC_OK) *out = made;
     else tensor_unref(made);
     return st;

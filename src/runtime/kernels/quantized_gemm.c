@@ -103,6 +103,13 @@ void quant_tile(const int16_t *a, int64_t lda, int rows, const quant_matrix *m, 
 
 /* ---- storing ------------------------------------------------------------------------------------------ */
 
+static NN_FUSED void quant_store_fused(const int32_t *sums, const float *scale, const float *bias, bool relu, int64_t n, float *out) {
+    for (int64_t i = 0; i < n; i++) {
+        float v = fmaf((float)sums[i], scale[i], bias[i]);
+        out[i] = relu && v < 0 ? 0 : v;
+    }
+}
+
 static NN_HOT void quant_store_floats(const int32_t *sums, const float *scale, const float *bias, bool relu, int64_t n, float *out) {
     for (int64_t i = 0; i < n; i++) {
         float product = (float)sums[i] * scale[i];
@@ -123,10 +130,24 @@ static NN_HOT void quant_store_ints(const int32_t *sums, const float *scale, con
     }
 }
 
+static NN_HOT void quant_store_steps(const int32_t *sums, const float *scale, const float *bias, float lo, float hi, int32_t zero_point,
+                                     int64_t n, int8_t *out) {
+    for (int64_t i = 0; i < n; i++) {
+        float v = ((float)sums[i] + bias[i]) * scale[i];
+        v = v > hi ? hi : v;
+        v = v > lo ? v : lo;
+        out[i] = (int8_t)((int32_t)rintf(v) + zero_point);
+    }
+}
+
 void quant_store_row(const quant_store *s, const int32_t *sums, int64_t column, int64_t n, void *out) {
-    if (s->to_float)
+    float lo = (float)(s->lo - s->zero_point), hi = (float)(s->hi - s->zero_point);
+    if (s->to_float && s->fused && s->bias_float)
+        quant_store_fused(sums, s->scale + column, s->bias_float + column, s->relu, n, out);
+    else if (s->to_float)
         quant_store_floats(sums, s->scale + column, s->bias_float ? s->bias_float + column : NULL, s->relu, n, out);
+    else if (s->bias_steps)
+        quant_store_steps(sums, s->scale + column, s->bias_steps + column, lo, hi, s->zero_point, n, out);
     else
-        quant_store_ints(sums, s->scale + column, s->bias ? s->bias + column : NULL, (float)(s->lo - s->zero_point),
-                         (float)(s->hi - s->zero_point), s->zero_point, n, out);
+        quant_store_ints(sums, s->scale + column, s->bias ? s->bias + column : NULL, lo, hi, s->zero_point, n, out);
 }

@@ -3,8 +3,8 @@
  * quantized_linear.c - linear layers with packed weights: of quantised inputs, and of float inputs that are quantised on the way.
  *
  * Method. Rows of the input become int16 less the zero point; blocks of rows times panels of columns are the pieces that threads share.
- * The dynamic form takes scale and zero point from the smallest and largest input, as uint8 without a reduced range (PyTorch's
- * qnnpack engine ignores reduce_range).
+ * The dynamic form takes scale and zero point from the smallest and largest input, as uint8 or as its lower half (a reduced range, so that pairs
+ * of products do not overflow 16 bits on processors without better; the engine qnnpack ignores it).
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #include "runtime/kernels/quantized.h"
@@ -124,7 +124,7 @@ static void linear_no_input(tensor *out, const packed *p) { /* inputs of no elem
     for (int64_t i = 0; i < out->numel; i++) o[i] = p->bias ? TENSOR_AT(p->bias, float)[i % p->out_features] : 0;
 }
 
-ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool relu, tensor **out) {
+ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool relu, bool reduce_range, tensor **out) {
     tensor *flat = NULL, *made = NULL;
     int16_t *a = NULL;
     float *scales = NULL, lo, hi;
@@ -137,11 +137,11 @@ ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool re
     if (st == CTSC_OK) st = linear_result(cx, p, x, DT_FLOAT32, &made);
     if (st != CTSC_OK || !flat->numel) goto out;
     quant_range(flat, &lo, &hi);
-    TRY_OUT(quant_choose(cx, lo, hi, 0, 255, &qp));
+    TRY_OUT(quant_choose(cx, lo, hi, 0, reduce_range && qengine_is_fbgemm() ? 127 : 255, &qp));
     TRY_OUT(quant_scales(cx, p, qp.scale, 1, &scales));
     TRY_OUT(linear_widen(cx, flat, p->matrix->k, p->matrix->pairs * 2, 1 / (float)qp.scale, qp.zero_point, &a));
     quant_store store = {
-        .scale = scales, .bias_float = p->bias ? TENSOR_AT(p->bias, float) : NULL, .to_float = true, .relu = relu};
+        .scale = scales, .bias_float = p->bias ? TENSOR_AT(p->bias, float) : NULL, .to_float = true, .relu = relu, .fused = qengine_is_fbgemm()};
     linear_run(a, flat->numel / p->matrix->k, p->matrix, &store, tensor_data(made));
 out:
     if (st == CTSC_OK && !flat->numel) linear_no_input(made, p);
@@ -174,7 +174,7 @@ static ctsc_status linear_dynamic(op_ctx *cx, const value *args, value *results,
     const packed *p;
     tensor *out;
     TRY(packed_of(cx, &args[1], PACKED_LINEAR, &p));
-    TRY(quant_linear_dynamic(cx, p, args[0].u.tensor, relu, &out));
+    TRY(quant_linear_dynamic(cx, p, args[0].u.tensor, relu, arg_bool(&args[2]), &out));
     return op_return_tensor(results, out);
 }
 
@@ -196,8 +196,7 @@ static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, double 
                                  tensor **out) {
     tensor *flat = NULL, *made = NULL;
     int16_t *a = NULL;
-    float *scales = NULL;
-    int32_t *bias = NULL;
+    quant_store store = {0};
     ctsc_status st = tensor_contiguous(cx->diag, x, &flat);
     const quantiser *q = x->quantiser;
     if (st == CTSC_OK) st = linear_result(cx, p, x, (dtype)x->dtype, &made);
@@ -205,23 +204,13 @@ static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, double 
     made->quantiser = quantiser_new(scale, zero_point);
     if (!made->quantiser) TRY_OUT(diag_no_memory(cx->diag));
     if (!flat->numel) goto out;
-    TRY_OUT(quant_scales(cx, p, q->scale, scale, &scales));
-    TRY_OUT(quant_bias(cx, p, q->scale, &bias));
+    TRY_OUT(quant_store_make(cx, p, q->scale, made, relu, &store));
     TRY_OUT(linear_widen(cx, flat, p->matrix->k, p->matrix->pairs * 2, 0, q->zero_point, &a));
-    dtype dt = (dtype)x->dtype;
-    quant_store store = {.scale = scales,
-                         .bias = bias,
-                         .zero_point = (int32_t)zero_point,
-                         .lo = (int32_t)dtype_qmin(dt),
-                         .hi = (int32_t)dtype_qmax(dt),
-                         .dt = dt};
-    if (relu) store.lo = (int32_t)nn_max(store.lo, zero_point);
     linear_run(a, flat->numel / p->matrix->k, p->matrix, &store, tensor_data(made));
 out:
     tensor_unref(flat);
     mem_free(a);
-    mem_free(scales);
-    mem_free(bias);
+    quant_store_free(&store);
     if (st == CTSC_OK) *out = made;
     else tensor_unref(made);
     return st;

@@ -278,12 +278,16 @@ ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const pack
 ctsc_status quant_scales(op_ctx *cx, const packed *p, double input_scale, double output_scale, float **out) {
     float *scales = mem_alloc((size_t)p->out_features * sizeof *scales + 1), inverse = 1 / (float)output_scale;
     if (!scales) return diag_no_memory(cx->diag);
-    for (int64_t j = 0; j < p->out_features; j++) scales[j] = p->weight_scale[j] * (float)input_scale * inverse;
+    for (int64_t j = 0; j < p->out_features; j++) {
+        float step = p->weight_scale[j] * (float)input_scale;
+        scales[j] = qengine_is_fbgemm() ? step / (float)output_scale : step * inverse;
+    }
     *out = scales;
     return CTSC_OK;
 }
 
-ctsc_status quant_bias(op_ctx *cx, const packed *p, double input_scale, int32_t **out) {
+/* The bias as the sums count it: bias / (weight scale * input scale), rounded; NULL where there is none (*out) or no memory. */
+static ctsc_status quant_bias(op_ctx *cx, const packed *p, double input_scale, int32_t **out) {
     *out = NULL;
     if (!p->bias) return CTSC_OK;
     int32_t *bias = mem_alloc((size_t)p->out_features * sizeof *bias + 1);
@@ -294,6 +298,41 @@ ctsc_status quant_bias(op_ctx *cx, const packed *p, double input_scale, int32_t 
     }
     *out = bias;
     return CTSC_OK;
+}
+
+/* The same in float. fbgemm divides where scales are per channel, and multiplies by the reciprocal where there is one. */
+static ctsc_status quant_bias_steps(op_ctx *cx, const packed *p, double input_scale, float **out) {
+    *out = NULL;
+    if (!p->bias) return CTSC_OK;
+    float *bias = mem_alloc((size_t)p->out_features * sizeof *bias + 1);
+    if (!bias) return diag_no_memory(cx->diag);
+    for (int64_t j = 0; j < p->out_features; j++) {
+        float step = p->weight_scale[j] * (float)input_scale, b = TENSOR_AT(p->bias, float)[j];
+        bias[j] = p->per_channel ? b / step : b * (1 / step);
+    }
+    *out = bias;
+    return CTSC_OK;
+}
+
+ctsc_status quant_store_make(op_ctx *cx, const packed *p, double input_scale, const tensor *out, bool relu, quant_store *store) {
+    float *scales, *steps = NULL;
+    int32_t *bias = NULL;
+    dtype dt = (dtype)out->dtype;
+    *store = (quant_store){.zero_point = (int32_t)out->quantiser->zero_point, .lo = (int32_t)dtype_qmin(dt), .hi = (int32_t)dtype_qmax(dt), .dt = dt};
+    if (relu) store->lo = (int32_t)nn_max(store->lo, store->zero_point);
+    TRY(quant_scales(cx, p, input_scale, out->quantiser->scale, &scales));
+    store->scale = scales;
+    if (qengine_is_fbgemm()) TRY(quant_bias_steps(cx, p, input_scale, &steps));
+    else TRY(quant_bias(cx, p, input_scale, &bias));
+    store->bias_steps = steps;
+    store->bias = bias;
+    return CTSC_OK;
+}
+
+void quant_store_free(quant_store *store) {
+    mem_free((void *)(uintptr_t)store->scale);
+    mem_free((void *)(uintptr_t)store->bias_steps);
+    mem_free((void *)(uintptr_t)store->bias);
 }
 
 /* ---- prepack and unpack -------------------------------------------------------------------------------------------------- */
@@ -471,7 +510,7 @@ OPERATOR(packed_cell_linear) {
     tensor *out;
     TRY(packed_of(cx, &args[0], PACKED_CELL, &p));
     w = packed_in(arg_bool(&args[2]) ? &p->weight_hh : &p->weight_ih);
-    if (w->kind == PACKED_LINEAR) TRY(quant_linear_dynamic(cx, w, args[1].u.tensor, false, &out));
+    if (w->kind == PACKED_LINEAR) TRY(quant_linear_dynamic(cx, w, args[1].u.tensor, false, p->reduce_range, &out));
     else TRY(quant_linear_half(cx, w, args[1].u.tensor, false, &out));
     return op_return_tensor(results, out);
 }

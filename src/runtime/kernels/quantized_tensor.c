@@ -356,7 +356,7 @@ OPERATOR(quantize_per_tensor_list) {
     return s;
 }
 
-/* quantize_per_tensor_dynamic(self, dtype, reduce_range): the last is for fbgemm alone */
+/* quantize_per_tensor_dynamic(self, dtype, reduce_range): the last halves the range, with the engine fbgemm */
 OPERATOR(quantize_per_tensor_dynamic) {
     dtype dt = DT_QUINT8;
     tensor *x, *out = NULL;
@@ -371,7 +371,8 @@ OPERATOR(quantize_per_tensor_dynamic) {
     if (dt == DT_QINT32) return nn_fail(cx, "dtype QInt32 not supported");
     TRY(nn_as(cx, args[0].u.tensor, DT_FLOAT32, &x));
     if (x->numel) quant_range(x, &lo, &hi);
-    ctsc_status s = quant_choose(cx, lo, hi, (int)dtype_qmin(dt), (int)dtype_qmax(dt), &p);
+    int parts = arg_bool(&args[2]) && qengine_is_fbgemm() ? 2 : 1;
+    ctsc_status s = quant_choose(cx, lo, hi, (int)dtype_qmin(dt) / parts, (int)dtype_qmax(dt) / parts, &p);
     if (s == CTSC_OK) s = quant_quantise(cx, x, dt, p.scale, p.zero_point, &out);
     tensor_unref(x);
     return s == CTSC_OK ? op_return_tensor(results, out) : s;

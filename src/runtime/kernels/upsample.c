@@ -10,7 +10,7 @@
  * elements are read.
  * Tests: tests/unit/test_resample.c
  */
-#include "runtime/kernels/nn.h"
+#include "runtime/kernels/upsample.h"
 
 #include "runtime/cuda/dense.h"
 
@@ -24,18 +24,10 @@ typedef enum upsample_mode {
     UPSAMPLE_CUBIC,
     UPSAMPLE_LINEAR_AA,
     UPSAMPLE_CUBIC_AA,
+    UPSAMPLE_LANCZOS_AA,
 } upsample_mode;
 
 /* ---- tables ---------------------------------------------------------------------------------- */
-
-/* One dim: output o is the sum of weight[o * taps + k] * input[begin...]. */
-typedef struct upsample_table {
-    int64_t in, out;
-    int taps;
-    bool identity; /* one tap: itself. PyTorch interpolates linearly with weights 1 and 0 then, which is the same but for NaN and infinity. */
-    int64_t *at;  /* taps per output */
-    void *weight; /* likewise, of the compute dtype; unused taps have weight 0 */
-} upsample_table;
 
 /* What a value becomes in the type positions are computed in: double, float or bfloat16. Each step
  * rounds. */
@@ -116,34 +108,59 @@ static void upsample_cubic_table(upsample_table *t, dtype dt, bool align, double
     }
 }
 
-/* The antialiasing filters widen with the step; cubic ones use a = -0.5, as Pillow does. */
-static double upsample_filter(double x, bool cubic) {
-    x = fabs(x);
-    if (!cubic) return x < 1 ? 1 - x : 0;
-    if (x < 1) return ((-0.5 + 2) * x - (-0.5 + 3)) * x * x + 1;
-    return x < 2 ? (((x - 5) * x + 8) * x - 4) * -0.5 : 0;
+/* The antialiasing filters: linear, cubic with a = -0.5, Lanczos' of radius 3, as in Pillow. In float with the roundings of PyTorch's kernel,
+ * whose cubic products and sums are fused: resized bytes are rounded afterwards, and halves are frequent. */
+static double upsample_filter_linear(dtype dt, double x) {
+    return x < 1 ? upsample_round(dt, 1 - x) : 0;
+}
+static double upsample_filter_cubic(dtype dt, double x) {
+    if (x >= 2) return 0;
+    if (dt == DT_FLOAT64) return x < 1 ? fma(fma(1.5, x, -2.5) * x, x, 1) : fma(fma(fma(-0.5, x, 2.5), x, -4), x, 2);
+    float v = (float)x;
+    return x < 1 ? fmaf(fmaf(1.5f, v, -2.5f) * v, v, 1) : fmaf(fmaf(fmaf(-0.5f, v, 2.5f), v, -4), v, 2);
+}
+static double upsample_sinc(dtype dt, double x) {
+    double y = upsample_round(dt, x * upsample_round(dt, 3.14159265358979323846));
+    return y == 0 ? 1 : upsample_round(dt, upsample_round(dt, sin(y)) / y);
+}
+static double upsample_filter_lanczos(dtype dt, double x) {
+    return x < 3 ? upsample_round(dt, upsample_sinc(dt, x) * upsample_sinc(dt, upsample_round(dt, x / 3))) : 0;
 }
 
-static double upsample_aa_support(double step, bool cubic) {
-    return (cubic ? 2.0 : 1.0) * (step >= 1 ? step : 1);
+typedef struct upsample_filter {
+    double (*at)(dtype dt, double x); /* x >= 0 */
+    double radius;                    /* widens with the step */
+} upsample_filter;
+
+static const upsample_filter upsample_filters[] = {
+    [UPSAMPLE_LINEAR_AA] = {upsample_filter_linear, 1},
+    [UPSAMPLE_CUBIC_AA] = {upsample_filter_cubic, 2},
+    [UPSAMPLE_LANCZOS_AA] = {upsample_filter_lanczos, 3},
+};
+
+static double upsample_aa_support(double step, const upsample_filter *f) {
+    return f->radius * (step >= 1 ? step : 1);
 }
 
-static void upsample_aa_table(upsample_table *t, dtype dt, bool cubic, double step) {
-    double support = upsample_round(dt, upsample_aa_support(step, cubic));
+static void upsample_aa_table(upsample_table *t, dtype dt, const upsample_filter *f, double step) {
+    double support = upsample_round(dt, upsample_aa_support(step, f));
     double shrink = step >= 1 ? upsample_round(dt, 1 / step) : 1;
     for (int64_t o = 0; o < t->out; o++) {
-        double center = upsample_round(dt, step * upsample_round(dt, (double)o + 0.5)), total = 0;
-        int64_t begin = nn_max((int64_t)upsample_round(dt, center - support + 0.5), 0);
-        int64_t n = nn_min((int64_t)upsample_round(dt, center + support + 0.5), t->in) - begin;
+        double center = upsample_round(dt, step * ((double)o + 0.5)), total = 0;
+        int64_t begin = nn_max((int64_t)(upsample_round(dt, center - support) + 0.5), 0);
+        int64_t n = nn_min((int64_t)(upsample_round(dt, center + support) + 0.5), t->in) - begin;
         n = nn_max(nn_min(n, t->taps), 0);
-        for (int64_t k = 0; k < n; k++)
-            total += upsample_filter(((double)(k + begin) - center + 0.5) * shrink, cubic);
-        for (int64_t k = 0; k < t->taps; k++) {
-            double w =
-                k < n ? upsample_filter(((double)(k + begin) - center + 0.5) * shrink, cubic) : 0;
-            upsample_put(t, dt, o, (int)k, nn_min(begin + nn_min(k, nn_max(n - 1, 0)), t->in - 1),
-                         total != 0 ? w / total : w);
-        }
+        t->used[o] = (int)n;
+        for (int pass = 0; pass < 2; pass++)
+            for (int64_t k = 0; k < t->taps; k++) {
+                double from = upsample_round(dt, upsample_round(dt, (double)(k + begin)) - center);
+                double w = k < n ? f->at(dt, fabs(upsample_round(dt, (from + 0.5) * shrink))) : 0;
+                if (pass == 0)
+                    total = upsample_round(dt, total + w);
+                else
+                    upsample_put(t, dt, o, (int)k, nn_min(begin + nn_min(k, nn_max(n - 1, 0)), t->in - 1),
+                                 total != 0 ? upsample_round(dt, w / total) : w);
+            }
     }
 }
 
@@ -152,8 +169,9 @@ static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_m
     double step = upsample_step(dt, t->in, t->out, align, given);
     double wide = mode < UPSAMPLE_LINEAR_AA
                       ? 0
-                      : ceil(upsample_aa_support(step, mode == UPSAMPLE_CUBIC_AA)) * 2 + 1;
-    t->identity = t->in == t->out && mode == UPSAMPLE_LINEAR;
+                      : ceil(upsample_aa_support(step, &upsample_filters[mode])) * 2 + 1;
+    t->antialias = mode >= UPSAMPLE_LINEAR_AA;
+    t->identity = t->in == t->out && (mode == UPSAMPLE_LINEAR || mode == UPSAMPLE_LANCZOS_AA);
     t->taps = mode <= UPSAMPLE_NEAREST_EXACT || t->identity ? 1
               : mode == UPSAMPLE_LINEAR      ? 2
               : mode == UPSAMPLE_CUBIC       ? 4
@@ -164,7 +182,8 @@ static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_m
         return diag_no_memory(cx->diag);
     t->at = mem_alloc(bytes);
     t->weight = mem_alloc(bytes);
-    if (!t->at || !t->weight) return diag_no_memory(cx->diag);
+    t->used = mem_alloc((size_t)t->out * sizeof *t->used);
+    if (!t->at || !t->weight || !t->used) return diag_no_memory(cx->diag);
     for (int64_t o = 0; t->identity && o < t->out; o++) upsample_put(t, dt, o, 0, o, 1);
     if (t->identity) return CTSC_OK;
     switch (mode) {
@@ -174,7 +193,7 @@ static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_m
         break;
     case UPSAMPLE_LINEAR: upsample_linear_table(t, dt, align, given); break;
     case UPSAMPLE_CUBIC: upsample_cubic_table(t, dt, align, given); break;
-    default: upsample_aa_table(t, dt, mode == UPSAMPLE_CUBIC_AA, step); break;
+    default: upsample_aa_table(t, dt, &upsample_filters[mode], step); break;
     }
     return CTSC_OK;
 }
@@ -182,6 +201,7 @@ static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_m
 static void upsample_table_free(upsample_table *t) {
     mem_free(t->at);
     mem_free(t->weight);
+    mem_free(t->used);
 }
 
 /* ---- resampling one dim ---------------------------------------------------------------------- */
@@ -217,6 +237,46 @@ UPSAMPLE_LOOPS(double)
 #define upsample_loop(name, T, ...)                                                                \
     (sizeof(T) == 8 ? upsample_##name##_double(__VA_ARGS__) : upsample_##name##_float(__VA_ARGS__))
 
+/* Sums of antialiasing, to the last bit as PyTorch's compiler made them of a loop over the taps behind the first: products in vectors (of four
+ * floats, or of two doubles at least), which are added one after the other, and products fused with their sums for what is left. */
+static inline int upsample_fused_from(int taps, size_t bytes) { return taps - (taps - 1) % (bytes == 8 ? 2 : 4); }
+
+#define UPSAMPLE_AA_LOOPS(T, FMA)                                                                                         \
+    NN_FUSED static void upsample_gather_aa_##T(const T *x, T *y, const upsample_table *t) {                        \
+        for (int64_t o = 0; o < t->out; o++) {                                                                            \
+            const T *w = (const T *)t->weight + o * t->taps, *from = x + t->at[o * t->taps];                              \
+            int k = 1, n = t->used[o], fused = upsample_fused_from(n, sizeof *w);                                         \
+            T sum = n > 0 ? w[0] * from[0] : 0;                                                                           \
+            for (; k < fused; k++) sum += w[k] * from[k];                                                                 \
+            for (; k < n; k++) sum = FMA(w[k], from[k], sum);                                                             \
+            y[o] = sum;                                                                                                   \
+        }                                                                                                                 \
+    }                                                                                                                     \
+    NN_FUSED static void upsample_row_aa_##T(const T *x, T *y, int64_t inner, const upsample_table *t, int64_t o) { \
+        const T *w = (const T *)t->weight + o * t->taps, *from = x + t->at[o * t->taps] * inner;                          \
+        int k = 1, n = t->used[o], fused = upsample_fused_from(n, sizeof *w);                                             \
+        for (int64_t i = 0; i < inner; i++) y[i] = n > 0 ? w[0] * from[i] : 0;                                            \
+        for (; k < fused; k++)                                                                                            \
+            for (int64_t i = 0; i < inner; i++) y[i] += w[k] * from[k * inner + i];                                       \
+        for (; k < n; k++)                                                                                                \
+            for (int64_t i = 0; i < inner; i++) y[i] = FMA(w[k], from[k * inner + i], y[i]);                              \
+    }
+UPSAMPLE_AA_LOOPS(float, fmaf)
+UPSAMPLE_AA_LOOPS(double, fma)
+
+/* Line r: one of x if the dim is the innermost, else one of y. */
+static void upsample_line_aa(const upsample_pass *j, int64_t r) {
+    const upsample_table *t = j->t;
+    NN_WIDE(j->dt, {
+        const T *x = j->x;
+        T *y = j->y;
+        if (j->inner == 1)
+            upsample_loop(gather_aa, T, (const void *)(x + r * t->in), (void *)(y + r * t->out), t);
+        else
+            upsample_loop(row_aa, T, (const void *)(x + r / t->out * t->in * j->inner), (void *)(y + r * j->inner), j->inner, t, r % t->out);
+    });
+}
+
 /* One output row of `inner` elements. */
 static void upsample_row(const upsample_pass *j, int64_t outer, int64_t o) {
     const upsample_table *t = j->t;
@@ -241,6 +301,8 @@ static void upsample_row(const upsample_pass *j, int64_t outer, int64_t o) {
 static void upsample_pass_range(void *ctx, int64_t begin, int64_t end) {
     const upsample_pass *j = ctx;
     const upsample_table *t = j->t;
+    for (int64_t r = begin; t->antialias && r < end; r++) upsample_line_aa(j, r);
+    if (t->antialias) return;
     if (j->inner != 1) {
         for (int64_t r = begin; r < end; r++) upsample_row(j, r / t->out, r % t->out);
         return;
@@ -435,7 +497,8 @@ static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample
     TRY(upsample_check(cx, input, noutput, s));
     bool nearest = s->mode <= UPSAMPLE_NEAREST_EXACT;
     dtype dt = (dtype)input->dtype;
-    if (!dtype_is_float(dt) && !(nearest && dt == DT_UINT8)) {
+    bool bytes = dt == DT_UINT8 && s->dims == 2 && !nearest && !tensor_cuda(input);
+    if (!dtype_is_float(dt) && !(nearest && dt == DT_UINT8) && !bytes) {
         char name[48] = "compute_indices_weights_";
         strncat(name, s->name, 20);
         return op_refuse_dtype(cx, name, dt);
@@ -444,7 +507,7 @@ static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample
     bool last = nearest && upsample_is_channels_last(input);
     dtype table_dt = last                           ? DT_FLOAT32
                      : dt == DT_BFLOAT16 && nearest ? DT_BFLOAT16
-                     : dt == DT_FLOAT64             ? DT_FLOAT64
+                     : dt == DT_FLOAT64 || bytes    ? DT_FLOAT64
                                                     : DT_FLOAT32;
     for (int i = 0; i < 3 && st == CTSC_OK; i++) {
         t[i].in = s->in[i], t[i].out = s->out[i];
@@ -454,7 +517,9 @@ static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample
             upsample_table_make(cx, &t[i], absent && !nearest ? UPSAMPLE_LINEAR : s->mode, table_dt,
                                 s->align, last && s->mode == UPSAMPLE_NEAREST, s->scale[i]);
     }
-    if (st == CTSC_OK)
+    if (st == CTSC_OK && bytes)
+        st = upsample_bytes(cx, input, &t[1], &t[2], out);
+    else if (st == CTSC_OK)
         st = nearest ? upsample_nearest(cx, input, t, out) : upsample_weighted(cx, input, t, out);
     for (int i = 0; i < 3; i++) upsample_table_free(&t[i]);
     return st;
@@ -502,3 +567,4 @@ UPSAMPLE_OP(upsample_trilinear3d, "linear", UPSAMPLE_LINEAR, 3)
 UPSAMPLE_OP(upsample_bicubic2d, "cubic", UPSAMPLE_CUBIC, 2)
 UPSAMPLE_OP(upsample_bilinear2d_aa, "aa", UPSAMPLE_LINEAR_AA, 2)
 UPSAMPLE_OP(upsample_bicubic2d_aa, "aa", UPSAMPLE_CUBIC_AA, 2)
+UPSAMPLE_OP(upsample_lanczos2d_aa, "aa", UPSAMPLE_LANCZOS_AA, 2)

@@ -525,10 +525,10 @@ def polygamma(n: int, self: Tensor) -> Tensor:
 
 def mvlgamma(self: Tensor, p: int) -> Tensor:
     __torch__.operators.device._need(__torch__.operators.device._is_float(self) and p > 0)
-    x = torch.to(self, 7)
-    result = torch.full_like(x, 0.25 * (p * (p - 1)) * 1.1447298858494002)
+    x = self if self.dtype == 6 else torch.to(self, 7)
+    result = torch.full_like(torch.to(self, 7), 0.25 * (p * (p - 1)) * 1.1447298858494002)
     for i in range(p):
-        result = result + torch.lgamma(x - 0.5 * i)
+        result = result + torch.lgamma(torch.to(x - 0.5 * i, 7))
     return torch.to(result, self.dtype)
 
 

@@ -163,17 +163,17 @@ def quantized_gru__data(data: Tensor, batch_sizes: Tensor, hx: Tensor, params: L
 def quantized_lstm_cell_dynamic(input: Tensor, hx: List[Tensor], w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, bias_ih: Tensor, bias_hh: Tensor) -> Tuple[Tensor, Tensor]:
     if len(hx) != 2:
         torch.ops.ctsc.fail("lstm_cell expects two hidden states")
-    gates = torch.ops.quantized.linear_dynamic(hx[0], w_hh, False) + torch.ops.quantized.linear_dynamic(input, w_ih, False)
+    gates = torch.ops.quantized.linear_dynamic(hx[0], w_hh, True) + torch.ops.quantized.linear_dynamic(input, w_ih, True)
     return __torch__.operators.quantized._cell_lstm(gates, hx[1])
 
 
 def quantized_gru_cell_dynamic(input: Tensor, hx: Tensor, w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, b_ih: Tensor, b_hh: Tensor) -> Tensor:
-    return __torch__.operators.quantized._cell_gru(torch.ops.quantized.linear_dynamic(input, w_ih, False), torch.ops.quantized.linear_dynamic(hx, w_hh, False), hx)
+    return __torch__.operators.quantized._cell_gru(torch.ops.quantized.linear_dynamic(input, w_ih, True), torch.ops.quantized.linear_dynamic(hx, w_hh, True), hx)
 
 
 def quantized_rnn_relu_cell_dynamic(input: Tensor, hx: Tensor, w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, b_ih: Tensor, b_hh: Tensor) -> Tensor:
-    return torch.relu(torch.ops.quantized.linear_dynamic(hx, w_hh, False) + torch.ops.quantized.linear_dynamic(input, w_ih, False))
+    return torch.relu(torch.ops.quantized.linear_dynamic(hx, w_hh, True) + torch.ops.quantized.linear_dynamic(input, w_ih, True))
 
 
 def quantized_rnn_tanh_cell_dynamic(input: Tensor, hx: Tensor, w_ih: __torch__.torch.classes.quantized.LinearPackedParamsBase, w_hh: __torch__.torch.classes.quantized.LinearPackedParamsBase, b_ih: Tensor, b_hh: Tensor) -> Tensor:
-    return torch.tanh(torch.ops.quantized.linear_dynamic(hx, w_hh, False) + torch.ops.quantized.linear_dynamic(input, w_ih, False))
+    return torch.tanh(torch.ops.quantized.linear_dynamic(hx, w_hh, True) + torch.ops.quantized.linear_dynamic(input, w_ih, True))
