@@ -420,6 +420,37 @@ static void pool_max_row_indices(const pool_job *j, int64_t plane, int64_t od, i
     });
 }
 
+/* The same of integers, which PyTorch takes since 2.0: nothing lies below the least one, so the first of a window stands for it. */
+static ctsc_status pool_max_row_int(op_ctx *cx, const pool_job *j, int64_t r, void *dst, int64_t *indices) {
+    const pool_geometry *g = j->g;
+    int64_t plane = r / g->out[1] / g->out[0], d0, dn, h0, hn, w0, wn;
+    pool_window(g, 0, r / g->out[1] % g->out[0], &d0, &dn);
+    pool_window(g, 1, r % g->out[1], &h0, &hn);
+    DISPATCH_INT(j->dt, cx, "max_pool", {
+        const T *base = (const T *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
+        for (int64_t o = 0; o < g->out[2]; o++) {
+            pool_window(g, 2, o, &w0, &wn);
+            int64_t best = (d0 * g->in[1] + h0) * g->in[2] + w0;
+            for (int64_t k = 0; k < dn * hn * wn; k++) {
+                int64_t d = d0 + k / wn / hn * g->dilation[0], h = h0 + k / wn % hn * g->dilation[1], w = w0 + k % wn * g->dilation[2];
+                int64_t at = (d * g->in[1] + h) * g->in[2] + w;
+                if (base[at] > base[best]) best = at;
+            }
+            ((T *)dst)[o] = base[best];
+            if (indices) indices[o] = best;
+        }
+    })
+    return CTSC_OK;
+}
+
+static ctsc_status pool_max_ints(op_ctx *cx, const pool_job *j) {
+    const pool_geometry *g = j->g;
+    ctsc_status st = CTSC_OK;
+    for (int64_t r = 0; st == CTSC_OK && r < g->planes * g->out[0] * g->out[1]; r++)
+        st = pool_max_row_int(cx, j, r, (char *)j->y + (size_t)(r * g->out[2]) * dtype_size(j->dt), j->indices ? j->indices + r * g->out[2] : NULL);
+    return st;
+}
+
 /* What the sum of window (od, oh, ow) is divided by; 0 where the window holds nothing. */
 static int64_t pool_divisor(const pool_job *j, const int64_t o[3], int64_t inside) {
     if (inside == 0 || j->divisor) return inside ? j->divisor : 0;
@@ -541,7 +572,8 @@ static ctsc_status pool_max(op_ctx *cx, const pool_words *w, const value *args,
     const char *name = w->dims == 1 && !with_indices ? "max_pool1d_impl"
                        : w->dims == 1                ? "max_pool2d"
                                                      : w->name;
-    TRY(nn_input(cx, name, input, &x));
+    bool ints = dtype_is_integral((dtype)input->dtype) && input->dtype != DT_BOOL && (w->dims > 1 || with_indices) && !tensor_cuda(input);
+    TRY(ints ? nn_as(cx, input, (dtype)input->dtype, &x) : nn_input(cx, name, input, &x));
     TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &out[0]));
     if (with_indices) TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), DT_INT64, input->ndim, sizes, &out[1]));
     pool_job j = {.g = g,
@@ -549,7 +581,7 @@ static ctsc_status pool_max(op_ctx *cx, const pool_words *w, const value *args,
                   .x = tensor_data(x),
                   .y = tensor_data(out[0]),
                   .indices = with_indices ? tensor_data(out[1]) : NULL};
-    TRY_OUT(pool_run(cx, x, &j));
+    TRY_OUT(ints ? pool_max_ints(cx, &j) : pool_run(cx, x, &j));
     TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
 out:
     tensor_unref(x);

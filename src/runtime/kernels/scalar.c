@@ -319,22 +319,79 @@ ctsc_status op_scalar_isnot(op_ctx *cx, const value *args, value *results) {
     (void)cx;
     return op_return(results, value_bool(!value_is(args[0], args[1])));
 }
-/* Numbers hash to themselves as std::hash of C++'s library makes them; the rest only consistently. */
+/* ---- hash ------------------------------------------------------------------------------------------------------ */
+
+/* Bytes as std::hash of GNU's C++ library has them for strings and floats (MurmurHash64A with that library's seed), since programs put
+ * things into buckets by their hashes. */
+static uint64_t hash_mixed(uint64_t h, uint64_t word) {
+    return (h ^ word) * 0xc6a4a7935bd1e995u;
+}
+static uint64_t hash_shifted(uint64_t v) {
+    return v ^ v >> 47;
+}
+static int64_t hash_of_bytes(const void *data, size_t n) {
+    const uint8_t *p = data;
+    uint64_t m = 0xc6a4a7935bd1e995u, h = 0xc70f6907u ^ n * m, word = 0;
+    for (; n >= 8; n -= 8, p += 8) {
+        memcpy(&word, p, 8);
+        h = hash_mixed(h, hash_shifted(word * m) * m);
+    }
+    word = 0;
+    for (size_t i = 0; i < n; i++) word |= (uint64_t)p[i] << 8 * i;
+    if (n) h = hash_mixed(h, word);
+    return (int64_t)hash_shifted(hash_shifted(h) * m);
+}
+
+/* Kind and index of a device, a byte each: no index is 255. Here "cpu:0" is "cpu". */
+static int64_t hash_of_device(int64_t device) {
+    if (device == 0) return 0xff;
+    return device == VALUE_DEVICE_CUDA ? 0x100ff : 1 << 16 | ((device - 1) & 0xff);
+}
+
+static ctsc_status hash_of_value(diag *d, value v, int64_t *out);
+
+/* Items one after the other, as boost's hash_combine. */
+static ctsc_status hash_of_tuple(diag *d, const tuple *t, int64_t *out) {
+    uint64_t h = 0;
+    int64_t item;
+    for (size_t i = 0; i < t->len; i++) {
+        TRY(hash_of_value(d, t->items[i], &item));
+        h ^= (uint64_t)item + 0x9e3779b9u + (h << 6) + (h >> 2);
+    }
+    *out = (int64_t)h;
+    return CTSC_OK;
+}
+
+static ctsc_status hash_refuse(diag *d, value v) {
+    strbuf text = STRBUF_INIT;
+    type *t = type_of_value(v);
+    if (t) type_print_python(t, &text);
+    ctsc_status st = diag_fail(d, CTSC_FAILED, v.tag == V_ENUM ? "unhashable type: 'Enum<%s>'" : "unhashable type: '%s'", sb_str(&text));
+    sb_free(&text);
+    return st;
+}
+
+static ctsc_status hash_of_value(diag *d, value v, int64_t *out) {
+    double x;
+    switch (v.tag) {
+    case V_NONE: return *out = 0, CTSC_OK;
+    case V_BOOL: return *out = v.u.b, CTSC_OK;
+    case V_INT: return *out = v.u.i, CTSC_OK;
+    case V_FLOAT:
+        x = v.u.f;
+        return *out = x == 0 ? 0 : hash_of_bytes(&x, sizeof x), CTSC_OK;
+    case V_STR: return *out = hash_of_bytes(v.u.str->bytes, v.u.str->len), CTSC_OK;
+    case V_TENSOR: return *out = (int64_t)(uintptr_t)v.u.tensor, CTSC_OK; /* as `is` compares them */
+    case V_DEVICE: return *out = hash_of_device(v.u.device), CTSC_OK;
+    case V_TUPLE: return hash_of_tuple(d, v.u.tuple, out);
+    default: return hash_refuse(d, v);
+    }
+}
+
 ctsc_status op_scalar_hash(op_ctx *cx, const value *args, value *results) {
-    uint64_t h = 0xcbf29ce484222325u;
-    if (scalar_is_int(&args[0])) return op_return(results, value_int(arg_int(&args[0])));
-    if (args[0].tag == V_FLOAT) {
-        double x = args[0].u.f == 0 ? 0 : args[0].u.f;
-        for (size_t i = 0; i < sizeof x && x != 0; i++) h = (h ^ ((const uint8_t *)&x)[i]) * 0x100000001b3u;
-        return op_return(results, value_int(x == 0 ? 0 : (int64_t)h));
-    }
-    if (args[0].tag == V_STR) {
-        for (size_t i = 0; i < args[0].u.str->len; i++) h = (h ^ (uint8_t)args[0].u.str->bytes[i]) * 0x100000001b3u;
-        return op_return(results, value_int((int64_t)h));
-    }
-    if (args[0].tag == V_NONE) return op_return(results, value_int(0));
-    if (args[0].tag == V_TENSOR) return op_return(results, value_int((int64_t)(uintptr_t)args[0].u.tensor));
-    return diag_fail(cx->diag, CTSC_FAILED, "Can't hash this value");
+    int64_t h = 0;
+    TRY(hash_of_value(cx->diag, args[0], &h));
+    return op_return(results, value_int(h));
 }
 ctsc_status op_scalar_unwrap_optional(op_ctx *cx, const value *args, value *results) {
     if (args[0].tag == V_NONE) return diag_fail(cx->diag, CTSC_FAILED, "Unwrapping null optional");
