@@ -254,6 +254,13 @@ test-torch: deps-build
 	@status=0; for t in tests/interop/*.py tests/prelude/*.py; do echo "$$t"; \
 	    $(TORCH_PYTHON) $$t --ctsc $(BUILD)/ctsc || [ $$? = 77 ] || status=1; done; exit $$status
 
+# The calls that PyTorch's own tests make of scripted and traced code, recorded, replayed and compared: TORCH_TESTS is the folder test/ of a
+# checkout of PyTorch, of TORCH_PYTHON's version; about half an hour. HARVEST="--modules jit.test_hash --keep DIR"
+TORCH_TESTS ?=
+test-harvest: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	$(TORCH_PYTHON) tests/interop/harvest.py --ctsc $(BUILD)/ctsc --tests "$(TORCH_TESTS)" $(HARVEST)
+
 # Requests per second of the inference server (wrk, 32 connections): make bench-serve [SERVE="--only digits --seconds 10"]
 bench-serve: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all

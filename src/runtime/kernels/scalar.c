@@ -9,6 +9,7 @@
 #include "runtime/kernels/complex.h"
 
 #include <math.h>
+#include <time.h>
 
 static bool scalar_is_int(const value *v) {
     return v->tag == V_INT || v->tag == V_BOOL;
@@ -62,7 +63,6 @@ SCALAR_BINARY_OR(add, op_complex_add, WRAP(+), value_float(a + b))
 SCALAR_BINARY_OR(sub, op_complex_sub, WRAP(-), value_float(a - b))
 SCALAR_BINARY_OR(mul, op_complex_mul, WRAP(*), value_float(a * b))
 SCALAR_BINARY_OR(div, op_complex_div, value_float((double)a / (double)b), value_float(a / b))
-SCALAR_BINARY_OR(pow, op_complex_pow, value_float(pow((double)a, (double)b)), value_float(pow(a, b)))
 SCALAR_BINARY(fmod, value_float(fmod((double)a, (double)b)), value_float(fmod(a, b)))
 SCALAR_BINARY(mathremainder, value_float(remainder((double)a, (double)b)), value_float(remainder(a, b)))
 SCALAR_BINARY(atan2, value_float(atan2((double)a, (double)b)), value_float(atan2(a, b)))
@@ -120,6 +120,13 @@ ctsc_status op_scalar_round_to_zero_floordiv(op_ctx *cx, const value *args, valu
     return op_return(results, value_int(b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b));
 }
 
+/* Python's words for 0 ** -1, in which PyTorch refuses it, too. */
+ctsc_status op_scalar_pow(op_ctx *cx, const value *args, value *results) {
+    if (scalar_has_complex(args, 2)) return op_complex_pow(cx, args, results);
+    double a = arg_float(&args[0]), b = arg_float(&args[1]);
+    if (a == 0 && b < 0) return diag_fail(cx->diag, CTSC_FAILED, "0.0 cannot be raised to a negative power");
+    return op_return(results, value_float(pow(a, b)));
+}
 ctsc_status op_scalar_pow_int_to_int(op_ctx *cx, const value *args, value *results) {
     uint64_t base = (uint64_t)arg_int(&args[0]), r = 1;
     int64_t e = arg_int(&args[1]);
@@ -398,6 +405,40 @@ ctsc_status op_scalar_unwrap_optional(op_ctx *cx, const value *args, value *resu
     return op_return(results, value_ref(args[0]));
 }
 
+/* ---- profiling ------------------------------------------------------------------------------------------------- */
+
+ctsc_status op_add_stat(op_ctx *cx, const value *args, value *results) {
+    (void)cx, (void)args, (void)results;
+    return CTSC_OK;
+}
+/* Nanoseconds since some time. */
+ctsc_status op_time_point(op_ctx *cx, const value *args, value *results) {
+    struct timespec t;
+    (void)cx, (void)args;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return op_return(results, value_int((int64_t)t.tv_sec * 1000000000 + t.tv_nsec));
+}
+/* A handle, which is a tensor to TorchScript. */
+ctsc_status op_record_enter(op_ctx *cx, const value *args, value *results) {
+    int64_t size = 1;
+    tensor *t;
+    (void)args;
+    TRY(tensor_zeros(cx->diag, DT_UINT8, 1, &size, &t));
+    return op_return_tensor(results, t);
+}
+ctsc_status op_record_exit(op_ctx *cx, const value *args, value *results) {
+    (void)cx, (void)args, (void)results;
+    return CTSC_OK;
+}
+ctsc_status op_record_future(op_ctx *cx, const value *args, value *results) {
+    (void)cx;
+    return op_return(results, value_ref(args[1]));
+}
+ctsc_status op_object_id(op_ctx *cx, const value *args, value *results) {
+    (void)cx;
+    return op_return(results, value_int(args[0].tag == V_NONE ? 0 : (int64_t)(uintptr_t)args[0].u.refs));
+}
+
 /* Questions about the build and the mode, whose answer here is always the same. */
 ctsc_status op_scalar_answer_false(op_ctx *cx, const value *args, value *results) {
     (void)cx, (void)args;
@@ -418,11 +459,8 @@ ctsc_status op_warn(op_ctx *cx, const value *args, value *results) {
 
 ctsc_status op_device_from_str(op_ctx *cx, const value *args, value *results) {
     const char *s = args[0].u.str->bytes;
-    int index = 0, used = 0;
-    if (!strcmp(s, "cpu") || !strcmp(s, "cpu:0")) return op_return(results, value_device(0));
-    if (!strcmp(s, "cuda")) return op_return(results, value_device(VALUE_DEVICE_CUDA));
-    if (sscanf(s, "cuda:%d%n", &index, &used) == 1 && !s[used] && index >= 0)
-        return op_return(results, value_device(index + 1));
+    int64_t device;
+    if (value_parse_device(s, &device)) return op_return(results, value_device(device));
     return diag_fail(cx->diag, CTSC_FAILED,
                      "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, ort, xla, "
                      "lazy, vulkan, mps, meta, hpu, privateuseone device type at start of device string: %s",
