@@ -75,7 +75,7 @@ static const opcase pooling[] = {
      "f32[2,3,4]{-1.5 -1.1 0 -1.4 -1.8 0.7 0.9 1.5 0.1 1.2 -1.4 0.9 -0.6 1.3 1.6 -1 1.7 -0.7 "
      "-0.5 1 -0.9 -0.7 1.1 -1.5} [2] [1] [0] [0]",
      "!dilation should be greater than zero, but got dilationH: 0 dilationW: 0"},
-    {"aten::max_pool2d", "i64[1,2,2]{1 1 1 1} [2]", "!\"max_pool2d\" not implemented for 'Long'"},
+    {"aten::max_pool2d", "i64[1,2,2]{1 1 1 1} [2]", "i64[1,1,1]{1}"},
     {"aten::max_pool1d", "f32[2,3]{-1.9 0.4 -0.3 -1.1 0.6 0.9} [2] [1] [2]",
      "!max_pool1d() padding should be at most half of kernel size, but got padding=2 and "
      "kernel_size=2"},
