@@ -148,7 +148,8 @@ static conversion convert_union(value in, const type *t, value *out) {
     }
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < t->nelems; i++) {
-            if (pass == 0 && !type_admits_value(t->elems[i], in)) continue;
+            bool loose = t->kind == T_UNION && (t->elems[i]->kind == T_BOOL || t->elems[i]->kind == T_DEVICE); /* anything might be made one */
+            if ((pass == 0 || loose) && !type_admits_value(t->elems[i], in)) continue;
             conversion c = convert(in, t->elems[i], out);
             if (c != UNFIT) return c;
         }
