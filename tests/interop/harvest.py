@@ -25,6 +25,7 @@ import hashlib
 import io
 import json
 import math
+import multiprocessing
 import os
 import re
 import shutil
@@ -377,8 +378,7 @@ def replay(folder):
 
 
 def replay_some(folders):
-    """Each in a child of this process, which has PyTorch loaded and nothing else done."""
-    torch.set_num_threads(1)
+    """Each in a child of this process, which has PyTorch loaded and nothing else done: no threads, which would not be there after a fork."""
     outcome = []
     for folder in folders:
         why = os.path.join(folder, "why")
@@ -408,7 +408,8 @@ def replay_all(args, out):
                      if "group" not in json.load(open(f)))
     total = collections.Counter()
     chunks = [folders[i:i + 50] for i in range(0, len(folders), 50)]
-    with concurrent.futures.ProcessPoolExecutor(args.jobs) as pool:
+    os.environ["OMP_NUM_THREADS"] = "1"
+    with concurrent.futures.ProcessPoolExecutor(args.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         for outcome in pool.map(replay_some, chunks):
             total.update("kept" if r is None else r for r in outcome)
     print("replayed %d calls" % len(folders))
@@ -510,7 +511,7 @@ def main():
         if not args.only_run:
             args.tests = os.path.abspath(args.tests)
             record_all(args, out)
-            replay_all(args, out)
+            replay_all(args, out)   # those that an earlier run was stopped before as well
         return 0 if args.only_make else run_all(args, out)
 
 

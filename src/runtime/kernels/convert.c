@@ -314,28 +314,22 @@ OPERATOR(can_cast) {
 ctsc_status op_to_mkldnn(op_ctx *cx, const value *args, value *results);
 ctsc_status op_to_mkldnn(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
-    value copied = value_none(), call[2] = {args[0], value_int(0 /* contiguous_format */)}, to[5];
     dtype dt = (dtype)t->dtype;
-    if (args[1].tag != V_NONE) TRY(arg_dtype(cx, &args[1], dt, &dt));
-    if (!dtype_is_float((dtype)t->dtype) || !dtype_is_float(dt) || dt == DT_FLOAT64 || t->dtype == DT_FLOAT64)
+    TRY(arg_dtype(cx, &args[1], dt, &dt));
+    if (!dtype_is_float((dtype)t->dtype) || t->dtype == DT_FLOAT64)
         return diag_fail(cx->diag, CTSC_FAILED, "dense_to_mkldnn expects float or bfloat16 tensor input");
-    TRY(op_call(cx, "aten::clone", 2, call, &copied));
-    if (dt == t->dtype) return op_return(results, copied);
-    to[0] = copied, to[1] = args[1], to[2] = to[3] = value_bool(false), to[4] = value_none();
-    ctsc_status st = op_call(cx, "aten::to.dtype", 5, to, results);
-    value_unref(copied);
-    return st;
+    value to[5] = {args[0], value_int(dt), value_bool(false), value_bool(true), value_none()};
+    return op_call(cx, "aten::to.dtype", 5, to, results);
 }
 
 /* prim::MKLDNNHardSwish(self) and its kin, in place too. */
 ctsc_status op_mkldnn_unary(op_ctx *cx, const value *args, value *results);
 ctsc_status op_mkldnn_unary(op_ctx *cx, const value *args, value *results) {
-    static const struct { const char *key, *op; int nargs; } table[] = {
-        {"prim::MKLDNNHardSwish", "aten::hardswish", 1},     {"prim::MKLDNNHardSwish_", "aten::hardswish_", 1},
-        {"prim::MKLDNNHardSigmoid", "aten::hardsigmoid", 1}, {"prim::MKLDNNHardSigmoid_", "aten::hardsigmoid_", 1},
-        {"prim::MKLDNNHardTanh", "aten::hardtanh", 3},       {"prim::MKLDNNHardTanh_", "aten::hardtanh_", 3}};
-    value call[3] = {args[0], value_float(-1), value_float(1)};
-    size_t i = 0;
-    while (strcmp(table[i].key, cx->op->key)) i++;
-    return op_call(cx, table[i].op, table[i].nargs, call, results);
+    static const char *const table[][2] = {{"prim::MKLDNNHardSwish", "aten::hardswish"},
+                                           {"prim::MKLDNNHardSwish_", "aten::hardswish_"},
+                                           {"prim::MKLDNNHardSigmoid", "aten::hardsigmoid"},
+                                           {"prim::MKLDNNHardSigmoid_", "aten::hardsigmoid_"}};
+    int i = 0;
+    while (strcmp(table[i][0], cx->op->key)) i++;
+    return op_call(cx, table[i][1], 1, args, results);
 }

@@ -420,35 +420,25 @@ static void pool_max_row_indices(const pool_job *j, int64_t plane, int64_t od, i
     });
 }
 
-/* The same of integers, which PyTorch takes since 2.0: nothing lies below the least one, so the first of a window stands for it. */
-static ctsc_status pool_max_row_int(op_ctx *cx, const pool_job *j, int64_t r, void *dst, int64_t *indices) {
+/* The same of integers, as int64: nothing lies below the least one, so the first of a window stands for it. */
+__attribute__((noinline)) static void pool_max_row_int(const pool_job *j, int64_t plane, int64_t od, int64_t oh, int64_t *y, int64_t *indices) {
     const pool_geometry *g = j->g;
-    int64_t plane = r / g->out[1] / g->out[0], d0, dn, h0, hn, w0, wn;
-    pool_window(g, 0, r / g->out[1] % g->out[0], &d0, &dn);
-    pool_window(g, 1, r % g->out[1], &h0, &hn);
-    DISPATCH_INT(j->dt, cx, "max_pool", {
-        const T *base = (const T *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
-        for (int64_t o = 0; o < g->out[2]; o++) {
-            pool_window(g, 2, o, &w0, &wn);
-            int64_t best = (d0 * g->in[1] + h0) * g->in[2] + w0;
-            for (int64_t k = 0; k < dn * hn * wn; k++) {
-                int64_t d = d0 + k / wn / hn * g->dilation[0], h = h0 + k / wn % hn * g->dilation[1], w = w0 + k % wn * g->dilation[2];
-                int64_t at = (d * g->in[1] + h) * g->in[2] + w;
-                if (base[at] > base[best]) best = at;
-            }
-            ((T *)dst)[o] = base[best];
-            if (indices) indices[o] = best;
-        }
-    })
-    return CTSC_OK;
-}
-
-static ctsc_status pool_max_ints(op_ctx *cx, const pool_job *j) {
-    const pool_geometry *g = j->g;
-    ctsc_status st = CTSC_OK;
-    for (int64_t r = 0; st == CTSC_OK && r < g->planes * g->out[0] * g->out[1]; r++)
-        st = pool_max_row_int(cx, j, r, (char *)j->y + (size_t)(r * g->out[2]) * dtype_size(j->dt), j->indices ? j->indices + r * g->out[2] : NULL);
-    return st;
+    const int64_t *base = (const int64_t *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
+    int64_t d0, dn, h0, hn, w0, wn;
+    pool_window(g, 0, od, &d0, &dn);
+    pool_window(g, 1, oh, &h0, &hn);
+    for (int64_t o = 0; o < g->out[2]; o++) {
+        pool_window(g, 2, o, &w0, &wn);
+        int64_t best = (d0 * g->in[1] + h0) * g->in[2] + w0;
+        for (int64_t a = 0; a < dn; a++)
+            for (int64_t b = 0; b < hn; b++)
+                for (int64_t k = 0; k < wn; k++) {
+                    int64_t at = ((d0 + a * g->dilation[0]) * g->in[1] + h0 + b * g->dilation[1]) * g->in[2] + w0 + k * g->dilation[2];
+                    if (base[at] > base[best]) best = at;
+                }
+        y[o] = base[best];
+        if (indices) indices[o] = best;
+    }
 }
 
 /* What the sum of window (od, oh, ow) is divided by; 0 where the window holds nothing. */
@@ -538,6 +528,8 @@ VECTOR_LOOPS static void pool_range(void *ctx, int64_t begin, int64_t end) {
         void *y = (char *)j->y + (size_t)(r * g->out[2]) * item;
         if (j->average && j->dt == DT_INT64)
             pool_avg_row_int(j, plane, od, oh, y);
+        else if (j->dt == DT_INT64)
+            pool_max_row_int(j, plane, od, oh, y, j->indices ? j->indices + r * g->out[2] : NULL);
         else if (j->average)
             pool_avg_row(j, plane, od, oh, fits ? acc : NULL, y);
         else if (j->indices || !(fits || one_row))
@@ -556,7 +548,7 @@ static ctsc_status pool_run(op_ctx *cx, const tensor *x, pool_job *j) {
     int64_t work = g->out[2] * g->kernel[2] + g->in[2] * g->kernel[1];
     if (g->planes && g->out[0] > 0 && g->out[1] > 0 && g->out[2] > 0)
         pool_for(g->planes * g->out[0] * g->out[1], nn_grain(work),
-                 !j->average && !j->indices && pool_is_squares(g) ? pool_squares : pool_range, j);
+                 !j->average && !j->indices && j->dt != DT_INT64 && pool_is_squares(g) ? pool_squares : pool_range, j);
     return CTSC_OK;
 }
 
@@ -572,8 +564,9 @@ static ctsc_status pool_max(op_ctx *cx, const pool_words *w, const value *args,
     const char *name = w->dims == 1 && !with_indices ? "max_pool1d_impl"
                        : w->dims == 1                ? "max_pool2d"
                                                      : w->name;
+    /* PyTorch takes integers since 2.0, but for max_pool1d alone. */
     bool ints = dtype_is_integral((dtype)input->dtype) && input->dtype != DT_BOOL && (w->dims > 1 || with_indices) && !tensor_cuda(input);
-    TRY(ints ? nn_as(cx, input, (dtype)input->dtype, &x) : nn_input(cx, name, input, &x));
+    TRY(ints ? nn_as(cx, input, DT_INT64, &x) : nn_input(cx, name, input, &x));
     TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &out[0]));
     if (with_indices) TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), DT_INT64, input->ndim, sizes, &out[1]));
     pool_job j = {.g = g,
@@ -581,7 +574,7 @@ static ctsc_status pool_max(op_ctx *cx, const pool_words *w, const value *args,
                   .x = tensor_data(x),
                   .y = tensor_data(out[0]),
                   .indices = with_indices ? tensor_data(out[1]) : NULL};
-    TRY_OUT(ints ? pool_max_ints(cx, &j) : pool_run(cx, x, &j));
+    TRY_OUT(pool_run(cx, x, &j));
     TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
 out:
     tensor_unref(x);
