@@ -46,6 +46,10 @@ typedef struct ctsc_work {
  * of the result of pointwise operators and of the input of sums and the like, one for each operation on numbers; moving data counts nothing. */
 CTSC_API ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args, ctsc_work *out,
                                             ctsc_error *e);
+/* For a reference that is more exact: makes float64 of a module's floating-point tensors (complex128 of complex ones), in place, attributes and
+ * constants of its code; and of those in a value. Code that names a dtype keeps to it, and may fail. Fails with CTSC_UNSUPPORTED for quantised tensors. */
+CTSC_API ctsc_status ctsc_module_to_float64(ctsc_module *m, ctsc_error *e);
+CTSC_API ctsc_status ctsc_value_to_float64(ctsc_value *v, ctsc_error *e);
 /* Compiles kernels for another processor than this one: "sse2", "avx2", "avx512" ("host" for this one). Those that this machine cannot run can
  * be looked at (ctsc_module_graph_for); calls do without kernels then. Fails with CTSC_USAGE once a kernel was asked for. */
 CTSC_API ctsc_status ctsc_set_cpu(const char *name, ctsc_error *e);

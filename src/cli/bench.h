@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench.h - what ctsc bench measures (cmd_bench.c) and shows (bench_show.c). */
+/* bench.h - what ctsc bench measures (cmd_bench.c), compares (bench_compare.c) and shows (bench_show.c). */
 #ifndef CTSC_CLI_BENCH_H
 #define CTSC_CLI_BENCH_H
 
 #include "cli/cli.h"
 #include "cli/machine.h"
 
-enum { BENCH_LEVELS = 3 };
+enum { BENCH_LEVELS = 3, WARM_CALLS = 5 };
 
 /* One level of optimisation: a module of its own, inputs of its own (a method may write to them), and its times. */
 typedef struct bench_level {
@@ -37,10 +37,15 @@ typedef struct bench {
     bool counted;               /* all of flops is known, else: */
     char uncounted[64];         /* an operator that is not in flops */
     machine_rates machine;
-    double rtol, atol;          /* with which the levels' results were compared */
+    double rtol, share;         /* with which the levels' results were compared: of an element, of the largest one */
     bool same;                  /* and whether they agreed */
+    bool by_float64;            /* by how far they are from a float64 run, at most: */
+    double from_float64;
 } bench;
 
+ctsc_status bench_call(const bench *b, bench_level *l, ctsc_value **out, ctsc_error *e);
+/* Sets same and what stands around it; says on stderr what differs. After the work of a call was counted. */
+void bench_compare(bench *b, ctsc_error *e);
 int bench_show(const bench *b);
 
 #endif

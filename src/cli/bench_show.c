@@ -75,6 +75,11 @@ static void show_machine(const bench *b) {
     printf(" (%d thread%s)\n", b->threads, b->threads == 1 ? "" : "s");
 }
 
+static void show_agreement(const bench *b) {
+    if (b->same && b->by_float64) printf("  results      agree (at most %.2g of the largest value from a float64 run)\n", b->from_float64);
+    else printf("  results      %s (rtol %g, and %.2g of the largest value)\n", b->same ? "agree" : "DIFFER", b->rtol, b->share);
+}
+
 static int show_text(const bench *b) {
     const bench_level *last = &b->levels[b->nlevels - 1];
     printf("%s, method %s, %d thread%s\n\n", b->model.path, b->call.method, b->threads, b->threads == 1 ? "" : "s");
@@ -90,7 +95,7 @@ static int show_text(const bench *b) {
     if (!b->counted) printf("%s%s: not counted", b->flops ? ", " : "operations of ", b->uncounted);
     putchar('\n');
     show_machine(b);
-    if (b->nlevels > 1) printf("  results      %s (rtol %g, atol %g)\n", b->same ? "agree" : "DIFFER", b->rtol, b->atol);
+    if (b->nlevels > 1) show_agreement(b);
     return 0;
 }
 

@@ -3,11 +3,12 @@
  * cmd_bench.c - ctsc bench: how long a method takes as written, with its graph optimised, and with native kernels.
  *
  * Method. Every level has a module and inputs of its own. Each is called a few times, which makes kernels and warms
- * caches; the first and the last of these results must agree between the levels. Then rounds: in each one every level
+ * caches; the first and the last of these results must agree between the levels (bench_compare.c), for which the work of a call has to be known: it is
+ * counted in a run of its own. Then rounds: in each one every level
  * has a turn of some milliseconds, so that whatever else happens on the machine meets all of them alike. A turn
  * begins with a call that does not count, for the caches. Calls shorter than BATCH_US are timed many at once, since
  * looking at the clock costs some 30 ns; the percentiles are then those of means. The machine's own rates are
- * measured in between, and the work of a call is counted last (it needs a run of its own).
+ * measured in between.
  * Tests: tests/cli/bench.test
  */
 #include "cli/bench.h"
@@ -17,7 +18,7 @@
 #include <string.h>
 
 enum { OPT_SECONDS = 256, OPT_CALLS, OPT_JSON };
-enum { BATCH_US = 20, BATCH_MAX = 100000, TURN_US = 10000, WARM_CALLS = 5 };
+enum { BATCH_US = 20, BATCH_MAX = 100000, TURN_US = 10000 };
 
 static const struct argp_option bench_options[] = {
     {"seconds", OPT_SECONDS, "X", 0, "time to measure for, all levels together (3)", 0},
@@ -54,7 +55,7 @@ static void bench_drop(void *ctx, const char *text, size_t len) {
     (void)ctx, (void)text, (void)len; /* what the script prints would drown the figures */
 }
 
-static ctsc_status bench_call(const bench *b, bench_level *l, ctsc_value **out, ctsc_error *e) {
+ctsc_status bench_call(const bench *b, bench_level *l, ctsc_value **out, ctsc_error *e) {
     ctsc_run_options o = {.size = sizeof o, .print = bench_drop};
     return ctsc_module_run(l->m, b->call.method, l->inputs.nvalues, l->inputs.values, &o, out, e);
 }
@@ -151,22 +152,7 @@ static int bench_measure(bench *b, ctsc_error *e) {
     return 0;
 }
 
-/* ---- results and work ------------------------------------------------------------------------------------------ */
-
-/* How exact each type of elements is; a result's coarsest one decides. */
-static const struct { ctsc_dtype dtype; size_t size; double rtol, atol; } bench_dtypes[] = {
-    {CTSC_UINT8, 1, 0, 0},
-    {CTSC_INT8, 1, 0, 0},
-    {CTSC_INT16, 2, 0, 0},
-    {CTSC_INT32, 4, 0, 0},
-    {CTSC_INT64, 8, 0, 0},
-    {CTSC_BOOL, 1, 0, 0},
-    {CTSC_FLOAT64, 8, 1e-9, 1e-9},
-    {CTSC_COMPLEX128, 16, 1e-9, 1e-9},
-    {CTSC_FLOAT32, 4, 1e-4, 1e-5},
-    {CTSC_COMPLEX64, 8, 1e-4, 1e-5},
-    {CTSC_FLOAT16, 2, 1e-2, 1e-3},
-    {CTSC_BFLOAT16, 2, 3e-2, 1e-2}};
+/* ---- work ------------------------------------------------------------------------------------------------------- */
 
 /* Calls visit for every tensor in v. */
 static void bench_tensors(const ctsc_value *v, void (*visit)(bench *b, const ctsc_value *t), bench *b, int depth) {
@@ -180,41 +166,14 @@ static void bench_tensors(const ctsc_value *v, void (*visit)(bench *b, const cts
     }
 }
 
-static void bench_add_tolerance(bench *b, const ctsc_value *t) {
-    for (size_t i = 0; i < sizeof bench_dtypes / sizeof *bench_dtypes; i++) {
-        if (bench_dtypes[i].dtype != ctsc_tensor_dtype(t) || bench_dtypes[i].rtol <= b->rtol) continue;
-        b->rtol = bench_dtypes[i].rtol;
-        b->atol = bench_dtypes[i].atol;
-    }
-}
-
 static void bench_add_bytes(bench *b, const ctsc_value *t) {
-    int64_t n = 1;
+    static const uint8_t sizes[] = {[CTSC_UINT8] = 1, [CTSC_INT8] = 1, [CTSC_INT16] = 2, [CTSC_INT32] = 4, [CTSC_INT64] = 8, [CTSC_BOOL] = 1,
+                                    [CTSC_FLOAT16] = 2, [CTSC_BFLOAT16] = 2, [CTSC_FLOAT32] = 4, [CTSC_FLOAT64] = 8,
+                                    [CTSC_COMPLEX64] = 8, [CTSC_COMPLEX128] = 16};
+    size_t dtype = ctsc_tensor_dtype(t);
+    int64_t n = dtype < sizeof sizes ? sizes[dtype] : 0;
     for (int i = 0; i < ctsc_tensor_ndim(t); i++) n *= ctsc_tensor_sizes(t)[i];
-    for (size_t i = 0; i < sizeof bench_dtypes / sizeof *bench_dtypes; i++)
-        if (bench_dtypes[i].dtype == ctsc_tensor_dtype(t)) b->bytes += n * (int64_t)bench_dtypes[i].size;
-}
-
-static bool bench_same(bench *b, const bench_level *l, const ctsc_value *got, const ctsc_value *want, const char *which) {
-    char *why = NULL;
-    bool same = ctsc_value_close(got, want, b->rtol, b->atol, &why);
-    if (!same)
-        cli_complain(CTSC_FAILED, "the %s result at level '%s' differs from that at '%s': %s", which, l->name,
-                     b->levels[0].name, why ? why : "");
-    ctsc_string_free(why);
-    return same;
-}
-
-/* Numbers in results are float64. */
-static void bench_compare(bench *b) {
-    b->same = true;
-    b->rtol = b->atol = 1e-9;
-    bench_tensors(b->levels[0].first, bench_add_tolerance, b, 0);
-    for (int i = 1; i < b->nlevels; i++) {
-        const bench_level *l = &b->levels[i];
-        b->same &= bench_same(b, l, l->first, b->levels[0].first, "first") &&
-                   bench_same(b, l, l->warm, b->levels[0].warm, "later");
-    }
+    b->bytes += n;
 }
 
 /* On inputs as they were at first. A failure leaves the count out, which is no failure of the benchmark. */
@@ -250,10 +209,10 @@ static int bench_with(bench *b, ctsc_error *e) {
     int code = 0;
     bench_choose_levels(b);
     for (int i = 0; i < b->nlevels && !code; i++) code = bench_prepare(b, &b->levels[i], e);
-    if (!code) bench_compare(b);
+    if (!code) bench_count(b, e);
+    if (!code) bench_compare(b, e);
     if (!code) b->machine = machine_measure(b->threads);
     if (!code) code = bench_measure(b, e);
-    if (!code) bench_count(b, e);
     if (!code) code = bench_show(b);
     for (int i = 0; i < b->nlevels; i++) {
         bench_level *l = &b->levels[i];

@@ -265,6 +265,22 @@ static bool loop_real(loop_state *s, const node *n, int count, const char *text)
     return true;
 }
 
+/* A float of any two numbers; zero has no negative powers. */
+static bool loop_pow(loop_state *s, const node *n) {
+    loop_value *x[2];
+    if (!loop_operands(s, n, 2, x)) return false;
+    nest_expr *b = loop_as(s, x[0]->e, NEST_F64), *e = loop_as(s, x[1]->e, NEST_F64), *zero = nest_const_float(s->n, NEST_F64, 0);
+    bool fine = (b->op == NEST_CONST && b->u.f != 0) || (e->op == NEST_CONST && e->u.f >= 0) || loop_at_least(s, x[0]->low, 1) || loop_at_least(s, x[1]->low, 0);
+    int64_t code = fine ? 0 : loop_fault(s, n, "0.0 cannot be raised to a negative power", 0, NULL);
+    if (!fine && !code) return false;
+    if (!fine) {
+        nest_expr *some = nest_binary(s->n, NEST_NE, b, zero), *up = nest_binary(s->n, NEST_GE, e, zero);
+        nest_require(s->n, nest_binary(s->n, NEST_OR, some, up), code, nest_int(s->n, 0));
+    }
+    loop_set_number(s, n, nest_call(s->n, "pow", 2, (nest_expr *[]){b, e}));
+    return true;
+}
+
 /* int ** int as int; negative exponents go through double as in the interpreter. */
 static bool loop_intpow(loop_state *s, const node *n) {
     loop_value *x[2];
@@ -456,7 +472,7 @@ bool loop_lower_number(loop_state *s, const node *n, loop_class cls, const char 
     case LOOP_FLOORDIV: return loop_floordiv(s, n);
     case LOOP_REMAINDER: return loop_remainder(s, n);
     case LOOP_TRUNCDIV: return loop_truncdiv(s, n);
-    case LOOP_POW: return loop_real(s, n, 2, "pow");
+    case LOOP_POW: return loop_pow(s, n);
     case LOOP_INTPOW: return loop_intpow(s, n);
     case LOOP_REAL1: return loop_real(s, n, 1, text);
     case LOOP_REAL2: return loop_real(s, n, 2, text);

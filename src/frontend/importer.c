@@ -14,6 +14,9 @@
 #include "frontend/upgraders.h"
 #include "ir/native.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 typedef struct definition {
     const class_def *cls;
     const func_def *fn;
@@ -92,6 +95,25 @@ static ctsc_status importer_load_file(unit *u, diag *d, importer *im, const char
 
 /* ---- functions ------------------------------------------------------------------------------------ */
 
+/* CONSTANTS.c3 */
+static bool importer_constant_member(const unit *u, const expr *x, value *out) {
+    char *end;
+    if (x->kind != E_ATTR || x->a->kind != E_NAME || strcmp(x->a->name, "CONSTANTS") || x->name[0] != 'c') return false;
+    unsigned long i = strtoul(x->name + 1, &end, 10);
+    if (*end || end == x->name + 1 || u->constants.tag != V_TUPLE || i >= u->constants.u.tuple->len) return false;
+    *out = value_ref(u->constants.u.tuple->items[i]);
+    return true;
+}
+
+/* torch.device("cuda:1") */
+static bool importer_device(const expr *x, value *out) {
+    int64_t device;
+    if (x->kind != E_CALL || x->a->kind != E_ATTR || strcmp(x->a->name, "device") || x->items.len != 1 || x->items.data[0]->kind != E_STR) return false;
+    if (!value_parse_device(x->items.data[0]->s, &device)) return false;
+    *out = value_device(device);
+    return true;
+}
+
 ctsc_status importer_literal(unit *u, diag *d, const expr *x, type *t, value *out) {
     if (t && t->kind == T_OPTIONAL && x->kind != E_NONE) t = type_elem(t);
     switch (x->kind) {
@@ -117,9 +139,10 @@ ctsc_status importer_literal(unit *u, diag *d, const expr *x, type *t, value *ou
         str *st = str_new(x->s, x->slen);
         if (!st) return diag_no_memory(d);
         if (t && t->kind == T_DEVICE) {
-            bool cuda = !strncmp(x->s, "cuda", 4);
+            int64_t device;
             value_unref(value_str_take(st));
-            return *out = value_device(cuda ? 1 : 0), CTSC_OK;
+            if (!value_parse_device(x->s, &device)) break;
+            return *out = value_device(device), CTSC_OK;
         }
         return *out = value_str_take(st), CTSC_OK;
     }
@@ -160,6 +183,7 @@ ctsc_status importer_literal(unit *u, diag *d, const expr *x, type *t, value *ou
     }
     default: break;
     }
+    if (importer_constant_member(u, x, out) || importer_device(x, out)) return CTSC_OK;
     return diag_fail_at(d, CTSC_FAILED, x->range, "this is not a constant");
 }
 

@@ -95,13 +95,9 @@ static ctsc_status parse_string_value(graph_parser *p, const type *t, value *out
     strbuf sb = STRBUF_INIT;
     ctsc_status s = parse_string(p, &sb);
     if (s == CTSC_OK && t->kind == T_DEVICE) {
-        const char *text = sb_str(&sb);
-        if (!strcmp(text, "cpu"))
-            *out = value_device(0);
-        else if (!strncmp(text, "cuda", 4) && (!text[4] || text[4] == ':'))
-            *out = value_device(1 + (text[4] ? atoi(text + 5) : 0));
-        else
-            s = parse_error(p, "unknown device");
+        int64_t device;
+        if (value_parse_device(sb_str(&sb), &device)) *out = value_device(device);
+        else s = parse_error(p, "unknown device");
     } else if (s == CTSC_OK) {
         str *st = str_new(sb_str(&sb), sb.len);
         if (st)

@@ -13,6 +13,7 @@
  * - no input, as far as the operator reads it, is written between the two (alias_inputs_same);
  * - a result that was a new object may become the same object as the earlier one: neither of the two is ever written, and they do not
  *   both leave the graph, where somebody else could write one of them;
+ * - nobody asks whether two objects are one: with `is`, id(), hash() or a dict whose keys are tensors;
  * - nothing random, no effects, no writes, no calls. Two equal expressions fail alike, so failures do not matter.
  * Tests: tests/ir/cse/
  */
@@ -33,6 +34,7 @@ typedef struct cse {
     alias_db *alias;
     VEC(cse_entry) table;      /* a stack: inner blocks on top */
     int buckets[CSE_BUCKETS];
+    bool asks_identity; /* the graph has an operator that tells equal objects apart */
     bool changed, failed;
 } cse;
 
@@ -117,6 +119,26 @@ static bool cse_new_contents(const node *n, size_t i) {
     return false;
 }
 
+static bool cse_tells_apart(const node *n) {
+    if (node_is_op(n, "aten::__is__") || node_is_op(n, "aten::__isnot__"))
+        return n->inputs.data[0]->type->kind != T_NONE && n->inputs.data[1]->type->kind != T_NONE;
+    if (node_is_op(n, "prim::id") || node_is_op(n, "aten::hash")) return alias_type_mutable(n->inputs.data[0]->type);
+    for (size_t i = 0; i < n->inputs.len; i++) {
+        const type *t = n->inputs.data[i]->type;
+        if (t->kind == T_DICT && t->elems[0]->kind == T_TENSOR) return true;
+    }
+    return false;
+}
+
+static bool cse_any_tells_apart(const block *b) {
+    for (const node *n = b->first; n; n = n->next) {
+        if (cse_tells_apart(n)) return true;
+        for (size_t i = 0; i < n->blocks.len; i++)
+            if (cse_any_tells_apart(n->blocks.data[i])) return true;
+    }
+    return false;
+}
+
 /* b's outputs may become a's. */
 static bool cse_may_merge(const cse *c, const cse_entry *e, const node *b) {
     const node *a = e->n;
@@ -125,7 +147,7 @@ static bool cse_may_merge(const cse *c, const cse_entry *e, const node *b) {
     for (size_t i = 0; i < b->outputs.len; i++) {
         const ir_value *x = a->outputs.data[i], *y = b->outputs.data[i];
         if (makes == RESULT_SAME || !alias_type_mutable(y->type)) continue;
-        if (cse_new_contents(b, i)) return false;
+        if (c->asks_identity || cse_new_contents(b, i)) return false;
         if (makes == RESULT_VIEW && !alias_ever_reshaped(c->alias, x) && !alias_ever_reshaped(c->alias, y)) continue;
         if (makes == RESULT_VIEW || alias_ever_written(c->alias, x) || alias_ever_written(c->alias, y)) return false;
         if (alias_flows_out(c->alias, y) && (cse_more_often(a, b) || e->flows_out || alias_flows_out(c->alias, x))) return false;
@@ -178,7 +200,7 @@ static void cse_block(cse *c, block *b) {
 
 bool pass_cse(pass_ctx *cx, graph *g) {
     (void)cx;
-    cse c = {.g = g, .alias = alias_new(g)};
+    cse c = {.g = g, .alias = alias_new(g), .asks_identity = cse_any_tells_apart(g->root)};
     for (int i = 0; i < CSE_BUCKETS; i++) c.buckets[i] = -1;
     if (c.alias) cse_block(&c, g->root);
     if (!c.alias || c.failed) g->arena.failed = true;

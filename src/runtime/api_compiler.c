@@ -89,6 +89,16 @@ ctsc_status ctsc_module_apply_passes(ctsc_module *m, const char *method, const c
     return api_leave(e, &own, s);
 }
 
+ctsc_status ctsc_module_to_float64(ctsc_module *m, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    return api_leave(e, &own, module_widen(d, m->m));
+}
+
+ctsc_status ctsc_value_to_float64(ctsc_value *v, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    return api_leave(e, &own, value_widen(d, v->v));
+}
+
 void ctsc_passes(void (*visit)(void *ctx, const char *name, const char *text), void *ctx) {
     for (const pass *p = pass_table; p->name; p++) visit(ctx, p->name, p->text);
 }

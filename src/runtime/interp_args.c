@@ -4,7 +4,7 @@
  * form that its types ask for.
  *
  * Converted are, as PyTorch's Python binding does: bool and int to float, int to complex, bool to
- * int, a tensor of one element to a number; a tuple to a list; the elements of containers likewise; a plain tuple to the NamedTuple
+ * int, a number to bool, a text to a device, a tensor of one element to a number; a tuple to a list; the elements of containers likewise; a plain tuple to the NamedTuple
  * asked for. A container that fits already is shared, not copied. Tests: tests/unit/test_interp.c
  */
 #include "runtime/interp.h"
@@ -148,7 +148,8 @@ static conversion convert_union(value in, const type *t, value *out) {
     }
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < t->nelems; i++) {
-            if (pass == 0 && !type_admits_value(t->elems[i], in)) continue;
+            bool loose = t->kind == T_UNION && (t->elems[i]->kind == T_BOOL || t->elems[i]->kind == T_DEVICE); /* anything might be made one */
+            if ((pass == 0 || loose) && !type_admits_value(t->elems[i], in)) continue;
             conversion c = convert(in, t->elems[i], out);
             if (c != UNFIT) return c;
         }
@@ -156,8 +157,23 @@ static conversion convert_union(value in, const type *t, value *out) {
     return UNFIT;
 }
 
+static conversion convert_bool(value in, value *out) {
+    if (in.tag != V_BOOL && in.tag != V_INT && in.tag != V_FLOAT) return UNFIT;
+    *out = value_bool(in.tag == V_BOOL ? in.u.b : in.tag == V_INT ? in.u.i != 0 : in.u.f != 0);
+    return CONVERTED;
+}
+
+static conversion convert_device(value in, value *out) {
+    int64_t device = in.tag == V_DEVICE ? in.u.device : 0;
+    if (in.tag != V_DEVICE && (in.tag != V_STR || !value_parse_device(in.u.str->bytes, &device))) return UNFIT;
+    *out = value_device(device);
+    return CONVERTED;
+}
+
 static conversion convert(value in, type *t, value *out) {
     switch (t->kind) {
+    case T_BOOL: return convert_bool(in, out);
+    case T_DEVICE: return convert_device(in, out);
     case T_INT:
     case T_FLOAT:
     case T_COMPLEX:

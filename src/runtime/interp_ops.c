@@ -205,8 +205,14 @@ typedef struct tolist {
     size_t at;       /* element reached */
 } tolist;
 
-static value tolist_element(tolist *w) {
-    size_t i = w->at++;
+/* false: no memory. */
+static bool tolist_complex(double re, double im, value *out) {
+    complex_box *c = complex_new(re, im);
+    if (c) *out = (value){.tag = V_COMPLEX, .u.complex = c};
+    return c != NULL;
+}
+
+static value tolist_number(const tolist *w, size_t i) {
     switch (w->t->dtype) {
     case DT_UINT8: return value_int(((const uint8_t *)w->data)[i]);
     case DT_INT8: return value_int(((const int8_t *)w->data)[i]);
@@ -221,12 +227,19 @@ static value tolist_element(tolist *w) {
     }
 }
 
+static bool tolist_element(tolist *w, value *out) {
+    size_t i = w->at++;
+    const float *f = (const void *)w->data;
+    const double *d = (const void *)w->data;
+    if (w->t->dtype == DT_COMPLEX64) return tolist_complex(f[2 * i], f[2 * i + 1], out);
+    if (w->t->dtype == DT_COMPLEX128) return tolist_complex(d[2 * i], d[2 * i + 1], out);
+    *out = tolist_number(w, i);
+    return true;
+}
+
 /* The part of the tensor from dimension dim on. false: no memory. */
 static bool tolist_build(tolist *w, type *t, int dim, value *out) {
-    if (dim == w->t->ndim) {
-        *out = tolist_element(w);
-        return true;
-    }
+    if (dim == w->t->ndim) return tolist_element(w, out);
     type *elem = type_elem(t);
     int64_t n = w->t->sizes[dim];
     list *l = list_new(type_list_kind(elem), elem, (size_t)n);
@@ -243,6 +256,7 @@ static bool tolist_build(tolist *w, type *t, int dim, value *out) {
 
 static bool tolist_dtype_fits(dtype dt, type_kind k) {
     if (k == T_FLOAT) return dtype_is_float(dt);
+    if (k == T_COMPLEX) return dt == DT_COMPLEX64 || dt == DT_COMPLEX128;
     if (k == T_BOOL) return dt == DT_BOOL;
     return k == T_INT && dt == DT_INT64;
 }

@@ -31,6 +31,9 @@ ctsc_status module_freeze(diag *d, module *m, bool fold);
 /* Puts all of m's tensors on a device (as storage.device), constants of its code included. On failure m is as it was, but without memory in the
  * last step some of them may be elsewhere. Nobody else may use m meanwhile (module_device.c). */
 ctsc_status module_to_device(diag *d, module *m, int device);
+/* Makes float64 of all floating-point tensors that are narrower, and complex128 of complex ones, in place. Dtypes that the code names stay. */
+ctsc_status module_widen(diag *d, module *m);
+ctsc_status value_widen(diag *d, value v); /* the tensors in v */
 
 /* Runs a method as a caller from outside: arguments are checked and converted, and around `forward` run the
  * hooks of the module's class. args are borrowed, self first (module_call.c). */

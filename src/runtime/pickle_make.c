@@ -193,23 +193,11 @@ static ctsc_status make_device(pickle_vm *vm, const value *args, size_t n, value
     if (n < 1 || n > 2 || args[0].tag != V_STR || (n == 2 && args[1].tag != V_INT))
         return pickle_bad_args(vm, "torch.device");
     const char *text = args[0].u.str->bytes;
-    int64_t index = n == 2 ? args[1].u.i : 0;
-    if (!strncmp(text, "cuda:", 5)) {
-        index = 0;
-        for (const char *p = text + 5; *p; p++) {
-            if (*p < '0' || *p > '9' || index > 255)
-                return pickle_bad(vm, "invalid device %s", text);
-            index = index * 10 + (*p - '0');
-        }
-    } else if (!strncmp(text, "cpu:", 4) || !strcmp(text, "cpu")) {
-        *out = value_device(0);
-        return CTSC_OK;
-    } else if (strcmp(text, "cuda") != 0) {
-        return pickle_unsupported(vm, "device %s", text);
-    }
-    if (index < 0 || index > 255)
-        return pickle_bad(vm, "invalid device index %lld", (long long)index);
-    *out = value_device(index + 1);
+    int64_t device, index = n == 2 ? args[1].u.i : 0;
+    if (index < 0 || index > 255) return pickle_bad(vm, "invalid device index %lld", (long long)index);
+    if (!value_parse_device(text, &device))
+        return strncmp(text, "cuda", 4) != 0 ? pickle_unsupported(vm, "device %s", text) : pickle_bad(vm, "invalid device %s", text);
+    *out = value_device(n == 2 && device == VALUE_DEVICE_CUDA ? index + 1 : device);
     return CTSC_OK;
 }
 

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* complex_cases.h - rows of test_complex.c (see opcase.h). */
 static const opcase complex_unary[] = {
+    {"aten::linspace", "1 1:2 5 None None None None", "c64[5]{1:0 1:0.5 1:1 1:1.5 1:2}"},
+    {"aten::linspace", "0 10 3 10 None None None", "c128[3]{0:0 5:0 10:0}"},
+    {"aten::linspace", "0:1 1:-1 1 10 None None None", "c128[1]{0:1}"},
+    {"aten::linspace", "0:1 3 0 None None None None", "c64[0]{}"},
+    {"aten::linspace", "0:1 1 3 6 None None None", "!torch.linspace(): inferred dtype c10::complex<float> can't be safely cast to passed dtype Float"},
+    {"aten::logspace", "0 2 3 2.0 9 None None None", "c64[3]{1:0 2:0 4:0}"},
+    {"aten::logspace", "0:1 0:1 1 1.0 None None None None", "c64[1]{1:0}"},
+    {"aten::logspace", "0:1 1 3 2.0 7 None None None", "!torch.logspace(): inferred dtype c10::complex<float> can't be safely cast to passed dtype Double"},
     {"aten::abs", "c64[3]{1:2 -0.5:0.25 3:-1}",
      "f32[3]{2.23607 0.559017 3.16228}"},
     {"aten::neg", "c64[3]{1:2 -0.5:0.25 3:-1}",

@@ -504,6 +504,7 @@ static const pointwise_case creations_cases[] = {
     {"aten::linspace", "0 1 5 None None None None", "f32[5]{0,0.25,0.5,0.75,1}"},
     {"aten::linspace", "0 10 4 4 None None None", "i64[4]{0,3,6,10}"},
     {"aten::linspace", "0 1 -1 None None None None", "!number of steps must be non-negative"},
+    {"aten::logspace", "0 2 3 0.0 None None None None", "f32[3]{1,0,0}"},
     {"aten::logspace", "0 2 3 10.0 None None None None", "f32[3]{1,10,100}"},
     {"aten::eye.m", "2 3 None None None None", "f32[2,3]{1,0,0,0,1,0}"},
     {"aten::range", "1 3 None None None None", "f32[3]{1,2,3}"},

@@ -301,7 +301,28 @@ static void test_generic(void **state) {
         {"aten::copy.Dict_str", "{'a': 1}", "{a: 1}", NULL},
         {"aten::frexp", "-3.75", "(-0.9375, 2)", NULL},
         {"aten::modf", "-3.75", "(-0.75, -3.)", NULL},
+        {"aten::slice.t", "[0, 1], None, None, -9223372036854775808", NULL, "List slice step is out of bounds"},
+        {"aten::pow.int", "0, -2", NULL, "0.0 cannot be raised to a negative power"},
+        {"aten::pow.float_int", "-0.0, -3", NULL, "0.0 cannot be raised to a negative power"},
+        {"aten::pow.int_float", "0, -0.5", NULL, "0.0 cannot be raised to a negative power"},
+        {"aten::pow.float", "0.0, 0.0", "1.", NULL},
+        /* PyTorch's numbers: programs put things into buckets by them */
         {"aten::hash.generic", "5", "5", NULL},
+        {"aten::hash.generic", "-3", "-3", NULL},
+        {"aten::hash.generic", "True", "1", NULL},
+        {"aten::hash.generic", "None", "0", NULL},
+        {"aten::hash.generic", "-0.0", "0", NULL},
+        {"aten::hash.generic", "1.5", "4982507072649106663", NULL},
+        {"aten::hash.generic", "'a'", "4993892634952068459", NULL},
+        {"aten::hash.generic", "(1, 'a')", "4993892805569072552", NULL},
+        {"aten::hash.generic", "(2, 'a')", "4993892805569072617", NULL},
+        {"aten::hash.generic", "(1, 2)", "175247769363", NULL},
+        {"aten::hash.generic", "(1,)", "2654435770", NULL},
+        {"aten::hash.generic", "(True, 2, 3)", "11093822460243", NULL},
+        {"aten::hash.generic", "(None, 1.5)", "4982507248035406583", NULL},
+        {"aten::hash.generic", "[1]", NULL, "unhashable type: 'List[int]'"},
+        {"aten::hash.generic", "(1, [2])", NULL, "unhashable type: 'List[int]'"},
+        {"aten::hash.generic", "{'a': 1}", NULL, "unhashable type: 'Dict[str, int]'"},
     };
     builtin_check_all(rows, sizeof rows / sizeof *rows);
 }

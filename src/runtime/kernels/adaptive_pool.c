@@ -157,7 +157,9 @@ static ctsc_status adaptive_pool(op_ctx *cx, const char *name, tensor *input, in
     ctsc_status st;
     adaptive_sizes(input, n, size, &g);
     pool_result_sizes(input, n, &g, sizes);
-    TRY(nn_input(cx, name, input, &x));
+    /* A dtype that no kernel is for does not matter where there is nothing to compute. */
+    bool empty = average && !dtype_is_float((dtype)input->dtype) && nn_product(input, 0, input->ndim - n) == 0;
+    TRY(empty ? nn_as(cx, input, (dtype)input->dtype, &x) : nn_input(cx, name, input, &x));
     TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &out[0]));
     if (!average) TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), DT_INT64, input->ndim, sizes, &out[1]));
     adaptive_job j = {.g = &g,
@@ -166,7 +168,7 @@ static ctsc_status adaptive_pool(op_ctx *cx, const char *name, tensor *input, in
                       .y = tensor_data(out[0]),
                       .indices = average ? NULL : tensor_data(out[1]),
                       .average = average};
-    TRY_OUT(adaptive_run(cx, x, &j));
+    if (!empty) TRY_OUT(adaptive_run(cx, x, &j));
     TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
 out:
     tensor_unref(x);
@@ -237,8 +239,8 @@ static ctsc_status adaptive_avg(op_ctx *cx, const value *args, int n, value *res
             "mean(): could not infer output dtype. Input dtype must be either a floating point "
             "or complex dtype. Got: %s",
             dtype_table[input->dtype].ir_name);
-    if (one && dtype_is_float((dtype)input->dtype)) return adaptive_mean(cx, args, n, results);
-    for (int i = 1; !one && n > 1 && i < input->ndim; i++)
+    if (one && (dtype_is_float((dtype)input->dtype) || dtype_is_complex((dtype)input->dtype))) return adaptive_mean(cx, args, n, results);
+    for (int i = n == 2 ? input->ndim - 2 : 1; !one && n > 1 && i < input->ndim; i++)
         if (input->sizes[i] == 0)
             return nn_fail(
                 cx,

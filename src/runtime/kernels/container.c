@@ -67,7 +67,7 @@ ctsc_status op_list_delete(op_ctx *cx, const value *args, value *results) {
     list *l = container_list(args);
     int64_t i = arg_int(&args[1]);
     (void)results;
-    if (!container_index(l, &i)) return container_range_error(cx);
+    if (!container_index(l, &i)) return l->len ? container_range_error(cx) : diag_fail(cx->diag, CTSC_FAILED, "pop index out of range");
     value_unref(list_remove_at(l, (size_t)i));
     return CTSC_OK;
 }
@@ -159,6 +159,7 @@ ctsc_status op_list_imul(op_ctx *cx, const value *args, value *results) {
 static ctsc_status container_slice_range(op_ctx *cx, const value *args, int64_t n, int64_t *first, int64_t *step,
                                          int64_t *count) {
     int64_t st = arg_int_or(&args[2], 1);
+    if (st == INT64_MIN) return diag_fail(cx->diag, CTSC_FAILED, "List slice step is out of bounds");
     if (st == 0) return diag_fail(cx->diag, CTSC_FAILED, "List slice should have non-zero step");
     int64_t lo = st > 0 ? 0 : -1, hi = st > 0 ? n : n - 1;
     int64_t a = arg_int_or(&args[0], st > 0 ? 0 : INT64_MAX), b = arg_int_or(&args[1], st > 0 ? INT64_MAX : INT64_MIN);
@@ -325,6 +326,42 @@ static ctsc_status container_less(op_ctx *cx, value a, value b, bool *out) {
     return diag_fail(cx->diag, CTSC_FAILED, "the elements of this list cannot be sorted");
 }
 
+static bool container_sortable(const type *t) {
+    if (t->kind == T_CLASS) return class_find_method((type *)t, "__lt__") != NULL;
+    for (int i = 0; t->kind == T_TUPLE && i < t->nelems; i++)
+        if (!container_sortable(t->elems[i])) return false;
+    return t->kind == T_TUPLE || t->kind == T_INT || t->kind == T_BOOL || t->kind == T_FLOAT || t->kind == T_STR || t->kind == T_TENSOR;
+}
+
+/* Lists of anything but numbers, texts and tensors are sorted if all elements are of one type, which has an order. The type is that of
+ * the values: a list of Any may hold what cannot be compared. */
+static ctsc_status container_check_sortable(op_ctx *cx, const list *l) {
+    if (l->kind != LIST_VALUE || !l->len || (l->elem && l->elem->kind == T_STR)) return CTSC_OK;
+    type *first = type_of_value(l->u.values[0]), *other = first;
+    for (size_t i = 1; i < l->len && other == first; i++) other = type_of_value(l->u.values[i]);
+    if (first && other == first && (first->kind == T_TUPLE || first->kind == T_CLASS) && container_sortable(first)) return CTSC_OK;
+    strbuf a = STRBUF_INIT, b = STRBUF_INIT;
+    ctsc_status st;
+    if (first && first->kind == T_TUPLE && other == first) type_print(first, &a);
+    else if (first) type_print_python(first, &a);
+    if (other) type_print_python(other, &b);
+    if (other != first)
+        st = diag_fail(cx->diag, CTSC_FAILED, "Only values of same type can be compared. Found %s and %s", sb_str(&a), sb_str(&b));
+    else if (first && first->kind == T_TUPLE)
+        st = diag_fail(cx->diag, CTSC_FAILED,
+                       "Contained elements in %s are not sortable. Only Int, Bool, Float, String, Tensor, a User Defined Class with __lt__ method "
+                       "defined or Tuples of aforementionted types can be sorted.",
+                       sb_str(&a));
+    else
+        st = diag_fail(cx->diag, CTSC_FAILED,
+                       "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines the __lt__ compare method or Tuples "
+                       "of aforementioned types can be sorted, got list of %s",
+                       sb_str(&a));
+    sb_free(&a);
+    sb_free(&b);
+    return st;
+}
+
 /* Stable merge sort of n values, tmp as large. Comparisons may fail (they can run a program). */
 static ctsc_status container_merge_sort(op_ctx *cx, value *v, value *tmp, size_t n, bool reverse) {
     if (n < 2) return CTSC_OK;
@@ -342,6 +379,7 @@ static ctsc_status container_merge_sort(op_ctx *cx, value *v, value *tmp, size_t
 }
 static ctsc_status container_sort(op_ctx *cx, list *l, bool reverse) {
     size_t n = l->len;
+    TRY(container_check_sortable(cx, l));
     if (n < 2) return CTSC_OK;
     value *v = mem_alloc(2 * n * sizeof *v);
     if (!v) return diag_no_memory(cx->diag);

@@ -307,3 +307,29 @@ OPERATOR(can_cast) {
     TRY(arg_dtype(cx, &args[1], DT_FLOAT32, &b));
     return op_return(results, value_bool(dtype_can_cast(a, b)));
 }
+
+/* ---- the layouts of oneDNN ---------------------------------------------------------------------- */
+
+/* to_mkldnn(self, dtype): a tensor of its own, contiguous. */
+ctsc_status op_to_mkldnn(op_ctx *cx, const value *args, value *results);
+ctsc_status op_to_mkldnn(op_ctx *cx, const value *args, value *results) {
+    const tensor *t = arg_tensor(&args[0]);
+    dtype dt = (dtype)t->dtype;
+    TRY(arg_dtype(cx, &args[1], dt, &dt));
+    if (!dtype_is_float((dtype)t->dtype) || t->dtype == DT_FLOAT64)
+        return diag_fail(cx->diag, CTSC_FAILED, "dense_to_mkldnn expects float or bfloat16 tensor input");
+    value to[5] = {args[0], value_int(dt), value_bool(false), value_bool(true), value_none()};
+    return op_call(cx, "aten::to.dtype", 5, to, results);
+}
+
+/* prim::MKLDNNHardSwish(self) and its kin, in place too. */
+ctsc_status op_mkldnn_unary(op_ctx *cx, const value *args, value *results);
+ctsc_status op_mkldnn_unary(op_ctx *cx, const value *args, value *results) {
+    static const char *const table[][2] = {{"prim::MKLDNNHardSwish", "aten::hardswish"},
+                                           {"prim::MKLDNNHardSwish_", "aten::hardswish_"},
+                                           {"prim::MKLDNNHardSigmoid", "aten::hardsigmoid"},
+                                           {"prim::MKLDNNHardSigmoid_", "aten::hardsigmoid_"}};
+    int i = 0;
+    while (strcmp(table[i][0], cx->op->key)) i++;
+    return op_call(cx, table[i][1], 1, args, results);
+}

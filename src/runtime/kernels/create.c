@@ -290,9 +290,24 @@ static ctsc_status create_list_sizes(op_ctx *cx, const list *l, int *ndim, int64
     }
 }
 
+/* elem: what the list is declared to hold, NULL: only the value says it. */
+static ctsc_status create_refuse_elements(op_ctx *cx, const type *elem, value leaf) {
+    strbuf text = STRBUF_INIT;
+    const type *t = elem ? elem : type_of_value(leaf);
+    if (t) type_print_python(t, &text);
+    ctsc_status st = diag_fail(cx->diag, CTSC_FAILED, "Input must be of ints, floats, or bools, got %s%s", sb_str(&text),
+                               t && t->kind == T_TENSOR && leaf.tag == V_NONE
+                                   ? "\nEmpty lists default to List[Tensor]. Add a variable annotation to the assignment to create an empty list of "
+                                     "another type (torch.jit.annotate(List[T, []]) where T is the type of elements in the list for Python 2)"
+                                   : "");
+    sb_free(&text);
+    return st;
+}
+
 /* dtype of the elements: by a leaf if there is one, else by the static element type. */
 static ctsc_status create_list_dtype(op_ctx *cx, const value *leaf, const type *elem, dtype *dt) {
     while (elem && elem->kind == T_LIST) elem = type_elem(elem);
+    if (elem && (elem->kind == T_STR || elem->kind == T_OPTIONAL || elem->kind == T_NONE)) return create_refuse_elements(cx, elem, *leaf);
     if (leaf->tag == V_INT || leaf->tag == V_FLOAT || leaf->tag == V_BOOL ||
         leaf->tag == V_COMPLEX) {
         *dt = create_dtype_of(leaf);
@@ -304,8 +319,7 @@ static ctsc_status create_list_dtype(op_ctx *cx, const value *leaf, const type *
                                              : DT_FLOAT32;
         return CTSC_OK;
     }
-    return diag_fail(cx->diag, CTSC_FAILED, "Input must be of ints, floats, or bools, got %s",
-                     leaf->tag == V_NONE || leaf->tag == V_TENSOR ? "Tensor" : "another type");
+    return create_refuse_elements(cx, elem, *leaf);
 }
 
 /* Writes list l, of depth `level`, at element *at of t. */

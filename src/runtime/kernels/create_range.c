@@ -8,6 +8,8 @@
 #include "runtime/kernels/create.h"
 #include "runtime/kernels/pointwise.h"
 
+#include <complex.h>
+#undef complex /* a member of value's */
 #include <string.h>
 
 #define OPERATOR(name)                                                                             \
@@ -138,46 +140,70 @@ VECTOR_LOOPS static void range_spread_floats(float start, float end, float *p, i
     for (int64_t i = 0; i < n; i++) p[i] = i < n / 2 || n == 1 ? start + step * (float)i : end - step * (float)(n - i - 1);
 }
 
-static ctsc_status range_spread(op_ctx *cx, double start, double end, double base, tensor *t) {
+/* base: NULL for linspace. */
+static ctsc_status range_spread(op_ctx *cx, double start, double end, const double *base, tensor *t) {
     int64_t n = t->numel;
-    if (t->dtype == DT_FLOAT32 && base == 0) {
+    if (t->dtype == DT_FLOAT32 && !base) {
         range_spread_floats((float)start, (float)end, tensor_data(t), n);
         return CTSC_OK;
     }
     bool integral = dtype_is_integral((dtype)t->dtype);
-    if (integral && base == 0) return range_spread_int(cx, trunc(start), trunc(end), t);
+    if (integral && !base) return range_spread_int(cx, trunc(start), trunc(end), t);
     if (integral) start = trunc(start), end = trunc(end);
     double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
-    DISPATCH_REAL(t->dtype, cx, base == 0 ? "linspace_cpu" : "logspace_cpu", {
+    DISPATCH_REAL(t->dtype, cx, base ? "logspace_cpu" : "linspace_cpu", {
         T *p = tensor_data(t);
         for (int64_t i = 0; i < n; i++) {
             double v =
                 i < n / 2 || n == 1 ? start + step * (double)i : end - step * (double)(n - i - 1);
-            if (base != 0) v = pow(base, v);
+            if (base) v = pow(*base, v);
             STORE(&p[i], integral ? (ACC)(int64_t)v : (ACC)v);
         }
     })
     return CTSC_OK;
 }
 
-static ctsc_status range_spread_op(op_ctx *cx, const value *args, double base, value *results) {
+static double _Complex range_complex(const value *v) {
+    return v->tag == V_COMPLEX ? __builtin_complex(v->u.complex->re, v->u.complex->im) : __builtin_complex(arg_float(v), 0.0);
+}
+
+static void range_spread_complex(double _Complex start, double _Complex end, const double *base, tensor *t) {
+    int64_t n = t->numel;
+    size_t size = dtype_size((dtype)t->dtype);
+    double _Complex step = n > 1 ? (end - start) / (double)(n - 1) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        double _Complex v = i < n / 2 || n == 1 ? start + step * (double)i : end - step * (double)(n - i - 1);
+        if (base) v = cpow(*base, v);
+        dtype_store_complex((dtype)t->dtype, (char *)tensor_data(t) + (size_t)i * size, creal(v), cimag(v));
+    }
+}
+
+/* Complex ends want a complex result, which is complex64 unless it is said. */
+static ctsc_status range_spread_op(op_ctx *cx, const value *args, const char *name, const double *base, value *results) {
     dtype dt;
     int64_t n = arg_int_or(&args[2], 100);
-    TRY(create_options(cx, args, DT_FLOAT32, &dt));
+    bool complex_ends = args[0].tag == V_COMPLEX || args[1].tag == V_COMPLEX;
+    TRY(create_options(cx, args, complex_ends ? DT_COMPLEX64 : DT_FLOAT32, &dt));
+    if (complex_ends && !dtype_is_complex(dt))
+        return diag_fail(cx->diag, CTSC_FAILED, "torch.%s(): inferred dtype c10::complex<float> can't be safely cast to passed dtype %s", name,
+                         dtype_table[dt].ir_name);
     if (n < 0) return diag_fail(cx->diag, CTSC_FAILED, "number of steps must be non-negative");
     tensor *t;
+    ctsc_status st = CTSC_OK;
     TRY(tensor_new(cx->diag, dt, 1, &n, &t));
-    ctsc_status st = range_spread(cx, arg_float(&args[0]), arg_float(&args[1]), base, t);
+    if (dtype_is_complex(dt)) range_spread_complex(range_complex(&args[0]), range_complex(&args[1]), base, t);
+    else st = range_spread(cx, arg_float(&args[0]), arg_float(&args[1]), base, t);
     if (st == CTSC_OK) return op_finish(cx, args, t, results);
     tensor_unref(t);
     return st;
 }
 /* linspace(start, end, steps), logspace(start, end, steps, base=10) */
 OPERATOR(linspace) {
-    return range_spread_op(cx, args, 0, results);
+    return range_spread_op(cx, args, "linspace", NULL, results);
 }
 OPERATOR(logspace) {
-    return range_spread_op(cx, args, arg_float(&args[3]), results);
+    double base = arg_float(&args[3]);
+    return range_spread_op(cx, args, "logspace", &base, results);
 }
 
 /* ---- eye, triangles --------------------------------------------------------------------- */

@@ -432,6 +432,68 @@ ctsc_status op_einsum(op_ctx *cx, const value *args, value *results) {
     return st == CTSC_OK ? op_return_tensor(results, t) : st;
 }
 
+/* The letter of subscript i in an equation: as einsum_label counts. */
+static bool einsum_put_label(op_ctx *cx, strbuf *eq, int64_t i, ctsc_status *st) {
+    if (i >= 0 && i < EINSUM_LABELS) return sb_putc(eq, einsum_letter((int)i)), true;
+    *st = diag_fail(cx->diag, CTSC_FAILED, "einsum(): expected subscripts to be within range [0, %d), but got %lld", EINSUM_LABELS, (long long)i);
+    return false;
+}
+
+/* einsum(x, [0, 1], y, [1, 2], [0, 2]): operands and their subscripts in turn, then those of the result, if they are said. */
+ctsc_status op_einsum_sublist(op_ctx *cx, const value *args, value *results) {
+    strbuf eq = STRBUF_INIT;
+    list *operands = list_new(LIST_TENSOR, TYPE_TENSOR, 4);
+    ctsc_status st = operands ? CTSC_OK : diag_no_memory(cx->diag);
+    for (int i = 0; st == CTSC_OK && i < cx->nargs; i += 2) {
+        bool last = i + 1 == cx->nargs; /* the result's */
+        const value *sub = &args[last ? i : i + 1];
+        const int64_t *labels;
+        if (sub->tag != V_LIST || (!last && args[i].tag != V_TENSOR)) {
+            st = diag_fail(cx->diag, CTSC_FAILED, "einsum(): expected operands and lists of subscripts in turn");
+            break;
+        }
+        int n = arg_ints(sub, &labels);
+        if (last) sb_puts(&eq, "->");
+        else if (i) sb_putc(&eq, ',');
+        for (int k = 0; k < n && einsum_put_label(cx, &eq, labels[k], &st); k++) continue;
+        if (st == CTSC_OK && !last && !list_append_take(operands, value_ref(args[i]))) st = diag_no_memory(cx->diag);
+    }
+    str *equation = st == CTSC_OK ? str_new(sb_str(&eq), eq.len) : NULL;
+    if (st == CTSC_OK && !equation) st = diag_no_memory(cx->diag);
+    if (st == CTSC_OK) {
+        value call[3] = {value_str_take(equation), {.tag = V_LIST, .u.list = operands}, value_none()};
+        st = op_call(cx, "aten::einsum", 3, call, results);
+        value_unref(call[0]);
+    }
+    if (operands) value_unref(value_list_take(operands));
+    sb_free(&eq);
+    return st;
+}
+
+/* prim::MMTreeReduce(a0, a1, ..., b0, b1, ...): the sum of the products of each a with its b, as PyTorch's batching of products makes it. */
+ctsc_status op_mm_tree_reduce(op_ctx *cx, const value *args, value *results) {
+    int n = cx->nargs / 2;
+    value sum = value_none();
+    if (n == 0 || cx->nargs % 2) return diag_fail(cx->diag, CTSC_FAILED, "MMTreeReduce needs pairs of matrices");
+    for (int i = 0; i < n; i++) {
+        value factors[2] = {args[i], args[n + i]}, product = value_none(), terms[3], both = value_none();
+        ctsc_status st = op_call(cx, "aten::mm", 2, factors, &product);
+        if (st == CTSC_OK && i) {
+            terms[0] = sum, terms[1] = product, terms[2] = value_int(1);
+            st = op_call(cx, "aten::add.Tensor", 3, terms, &both);
+            value_unref(sum);
+            value_unref(product);
+            sum = value_none();
+        }
+        if (st != CTSC_OK) {
+            value_unref(sum);
+            return st;
+        }
+        sum = i ? both : product;
+    }
+    return op_return(results, sum);
+}
+
 /* ---- tensordot ------------------------------------------------------------------------------ */
 
 typedef struct tensordot_side {

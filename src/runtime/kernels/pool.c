@@ -420,6 +420,27 @@ static void pool_max_row_indices(const pool_job *j, int64_t plane, int64_t od, i
     });
 }
 
+/* The same of integers, as int64: nothing lies below the least one, so the first of a window stands for it. */
+__attribute__((noinline)) static void pool_max_row_int(const pool_job *j, int64_t plane, int64_t od, int64_t oh, int64_t *y, int64_t *indices) {
+    const pool_geometry *g = j->g;
+    const int64_t *base = (const int64_t *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
+    int64_t d0, dn, h0, hn, w0, wn;
+    pool_window(g, 0, od, &d0, &dn);
+    pool_window(g, 1, oh, &h0, &hn);
+    for (int64_t o = 0; o < g->out[2]; o++) {
+        pool_window(g, 2, o, &w0, &wn);
+        int64_t best = (d0 * g->in[1] + h0) * g->in[2] + w0;
+        for (int64_t a = 0; a < dn; a++)
+            for (int64_t b = 0; b < hn; b++)
+                for (int64_t k = 0; k < wn; k++) {
+                    int64_t at = ((d0 + a * g->dilation[0]) * g->in[1] + h0 + b * g->dilation[1]) * g->in[2] + w0 + k * g->dilation[2];
+                    if (base[at] > base[best]) best = at;
+                }
+        y[o] = base[best];
+        if (indices) indices[o] = best;
+    }
+}
+
 /* What the sum of window (od, oh, ow) is divided by; 0 where the window holds nothing. */
 static int64_t pool_divisor(const pool_job *j, const int64_t o[3], int64_t inside) {
     if (inside == 0 || j->divisor) return inside ? j->divisor : 0;
@@ -507,6 +528,8 @@ VECTOR_LOOPS static void pool_range(void *ctx, int64_t begin, int64_t end) {
         void *y = (char *)j->y + (size_t)(r * g->out[2]) * item;
         if (j->average && j->dt == DT_INT64)
             pool_avg_row_int(j, plane, od, oh, y);
+        else if (j->dt == DT_INT64)
+            pool_max_row_int(j, plane, od, oh, y, j->indices ? j->indices + r * g->out[2] : NULL);
         else if (j->average)
             pool_avg_row(j, plane, od, oh, fits ? acc : NULL, y);
         else if (j->indices || !(fits || one_row))
@@ -525,7 +548,7 @@ static ctsc_status pool_run(op_ctx *cx, const tensor *x, pool_job *j) {
     int64_t work = g->out[2] * g->kernel[2] + g->in[2] * g->kernel[1];
     if (g->planes && g->out[0] > 0 && g->out[1] > 0 && g->out[2] > 0)
         pool_for(g->planes * g->out[0] * g->out[1], nn_grain(work),
-                 !j->average && !j->indices && pool_is_squares(g) ? pool_squares : pool_range, j);
+                 !j->average && !j->indices && j->dt != DT_INT64 && pool_is_squares(g) ? pool_squares : pool_range, j);
     return CTSC_OK;
 }
 
@@ -541,7 +564,9 @@ static ctsc_status pool_max(op_ctx *cx, const pool_words *w, const value *args,
     const char *name = w->dims == 1 && !with_indices ? "max_pool1d_impl"
                        : w->dims == 1                ? "max_pool2d"
                                                      : w->name;
-    TRY(nn_input(cx, name, input, &x));
+    /* PyTorch takes integers since 2.0, but for max_pool1d alone. */
+    bool ints = dtype_is_integral((dtype)input->dtype) && input->dtype != DT_BOOL && (w->dims > 1 || with_indices) && !tensor_cuda(input);
+    TRY(ints ? nn_as(cx, input, DT_INT64, &x) : nn_input(cx, name, input, &x));
     TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &out[0]));
     if (with_indices) TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), DT_INT64, input->ndim, sizes, &out[1]));
     pool_job j = {.g = g,

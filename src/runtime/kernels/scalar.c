@@ -9,6 +9,7 @@
 #include "runtime/kernels/complex.h"
 
 #include <math.h>
+#include <time.h>
 
 static bool scalar_is_int(const value *v) {
     return v->tag == V_INT || v->tag == V_BOOL;
@@ -62,7 +63,6 @@ SCALAR_BINARY_OR(add, op_complex_add, WRAP(+), value_float(a + b))
 SCALAR_BINARY_OR(sub, op_complex_sub, WRAP(-), value_float(a - b))
 SCALAR_BINARY_OR(mul, op_complex_mul, WRAP(*), value_float(a * b))
 SCALAR_BINARY_OR(div, op_complex_div, value_float((double)a / (double)b), value_float(a / b))
-SCALAR_BINARY_OR(pow, op_complex_pow, value_float(pow((double)a, (double)b)), value_float(pow(a, b)))
 SCALAR_BINARY(fmod, value_float(fmod((double)a, (double)b)), value_float(fmod(a, b)))
 SCALAR_BINARY(mathremainder, value_float(remainder((double)a, (double)b)), value_float(remainder(a, b)))
 SCALAR_BINARY(atan2, value_float(atan2((double)a, (double)b)), value_float(atan2(a, b)))
@@ -120,6 +120,13 @@ ctsc_status op_scalar_round_to_zero_floordiv(op_ctx *cx, const value *args, valu
     return op_return(results, value_int(b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b));
 }
 
+/* Python's words for 0 ** -1, in which PyTorch refuses it, too. */
+ctsc_status op_scalar_pow(op_ctx *cx, const value *args, value *results) {
+    if (scalar_has_complex(args, 2)) return op_complex_pow(cx, args, results);
+    double a = arg_float(&args[0]), b = arg_float(&args[1]);
+    if (a == 0 && b < 0) return diag_fail(cx->diag, CTSC_FAILED, "0.0 cannot be raised to a negative power");
+    return op_return(results, value_float(pow(a, b)));
+}
 ctsc_status op_scalar_pow_int_to_int(op_ctx *cx, const value *args, value *results) {
     uint64_t base = (uint64_t)arg_int(&args[0]), r = 1;
     int64_t e = arg_int(&args[1]);
@@ -319,26 +326,117 @@ ctsc_status op_scalar_isnot(op_ctx *cx, const value *args, value *results) {
     (void)cx;
     return op_return(results, value_bool(!value_is(args[0], args[1])));
 }
-/* Numbers hash to themselves as std::hash of C++'s library makes them; the rest only consistently. */
+/* ---- hash ------------------------------------------------------------------------------------------------------ */
+
+/* Bytes as std::hash of GNU's C++ library has them for strings and floats (MurmurHash64A with that library's seed), since programs put
+ * things into buckets by their hashes. */
+static uint64_t hash_mixed(uint64_t h, uint64_t word) {
+    return (h ^ word) * 0xc6a4a7935bd1e995u;
+}
+static uint64_t hash_shifted(uint64_t v) {
+    return v ^ v >> 47;
+}
+static int64_t hash_of_bytes(const void *data, size_t n) {
+    const uint8_t *p = data;
+    uint64_t m = 0xc6a4a7935bd1e995u, h = 0xc70f6907u ^ n * m, word = 0;
+    for (; n >= 8; n -= 8, p += 8) {
+        memcpy(&word, p, 8);
+        h = hash_mixed(h, hash_shifted(word * m) * m);
+    }
+    word = 0;
+    for (size_t i = 0; i < n; i++) word |= (uint64_t)p[i] << 8 * i;
+    if (n) h = hash_mixed(h, word);
+    return (int64_t)hash_shifted(hash_shifted(h) * m);
+}
+
+/* Kind and index of a device, a byte each: no index is 255. Here "cpu:0" is "cpu". */
+static int64_t hash_of_device(int64_t device) {
+    if (device == 0) return 0xff;
+    return device == VALUE_DEVICE_CUDA ? 0x100ff : 1 << 16 | ((device - 1) & 0xff);
+}
+
+static ctsc_status hash_of_value(diag *d, value v, int64_t *out);
+
+/* Items one after the other, as boost's hash_combine. */
+static ctsc_status hash_of_tuple(diag *d, const tuple *t, int64_t *out) {
+    uint64_t h = 0;
+    int64_t item;
+    for (size_t i = 0; i < t->len; i++) {
+        TRY(hash_of_value(d, t->items[i], &item));
+        h ^= (uint64_t)item + 0x9e3779b9u + (h << 6) + (h >> 2);
+    }
+    *out = (int64_t)h;
+    return CTSC_OK;
+}
+
+static ctsc_status hash_refuse(diag *d, value v) {
+    strbuf text = STRBUF_INIT;
+    type *t = type_of_value(v);
+    if (t) type_print_python(t, &text);
+    ctsc_status st = diag_fail(d, CTSC_FAILED, v.tag == V_ENUM ? "unhashable type: 'Enum<%s>'" : "unhashable type: '%s'", sb_str(&text));
+    sb_free(&text);
+    return st;
+}
+
+static ctsc_status hash_of_value(diag *d, value v, int64_t *out) {
+    double x;
+    switch (v.tag) {
+    case V_NONE: return *out = 0, CTSC_OK;
+    case V_BOOL: return *out = v.u.b, CTSC_OK;
+    case V_INT: return *out = v.u.i, CTSC_OK;
+    case V_FLOAT:
+        x = v.u.f;
+        return *out = x == 0 ? 0 : hash_of_bytes(&x, sizeof x), CTSC_OK;
+    case V_STR: return *out = hash_of_bytes(v.u.str->bytes, v.u.str->len), CTSC_OK;
+    case V_TENSOR: return *out = (int64_t)(uintptr_t)v.u.tensor, CTSC_OK; /* as `is` compares them */
+    case V_DEVICE: return *out = hash_of_device(v.u.device), CTSC_OK;
+    case V_TUPLE: return hash_of_tuple(d, v.u.tuple, out);
+    default: return hash_refuse(d, v);
+    }
+}
+
 ctsc_status op_scalar_hash(op_ctx *cx, const value *args, value *results) {
-    uint64_t h = 0xcbf29ce484222325u;
-    if (scalar_is_int(&args[0])) return op_return(results, value_int(arg_int(&args[0])));
-    if (args[0].tag == V_FLOAT) {
-        double x = args[0].u.f == 0 ? 0 : args[0].u.f;
-        for (size_t i = 0; i < sizeof x && x != 0; i++) h = (h ^ ((const uint8_t *)&x)[i]) * 0x100000001b3u;
-        return op_return(results, value_int(x == 0 ? 0 : (int64_t)h));
-    }
-    if (args[0].tag == V_STR) {
-        for (size_t i = 0; i < args[0].u.str->len; i++) h = (h ^ (uint8_t)args[0].u.str->bytes[i]) * 0x100000001b3u;
-        return op_return(results, value_int((int64_t)h));
-    }
-    if (args[0].tag == V_NONE) return op_return(results, value_int(0));
-    if (args[0].tag == V_TENSOR) return op_return(results, value_int((int64_t)(uintptr_t)args[0].u.tensor));
-    return diag_fail(cx->diag, CTSC_FAILED, "Can't hash this value");
+    int64_t h = 0;
+    TRY(hash_of_value(cx->diag, args[0], &h));
+    return op_return(results, value_int(h));
 }
 ctsc_status op_scalar_unwrap_optional(op_ctx *cx, const value *args, value *results) {
     if (args[0].tag == V_NONE) return diag_fail(cx->diag, CTSC_FAILED, "Unwrapping null optional");
     return op_return(results, value_ref(args[0]));
+}
+
+/* ---- profiling ------------------------------------------------------------------------------------------------- */
+
+ctsc_status op_add_stat(op_ctx *cx, const value *args, value *results) {
+    (void)cx, (void)args, (void)results;
+    return CTSC_OK;
+}
+/* Nanoseconds since some time. */
+ctsc_status op_time_point(op_ctx *cx, const value *args, value *results) {
+    struct timespec t;
+    (void)cx, (void)args;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return op_return(results, value_int((int64_t)t.tv_sec * 1000000000 + t.tv_nsec));
+}
+/* A handle, which is a tensor to TorchScript. */
+ctsc_status op_record_enter(op_ctx *cx, const value *args, value *results) {
+    int64_t size = 1;
+    tensor *t;
+    (void)args;
+    TRY(tensor_zeros(cx->diag, DT_UINT8, 1, &size, &t));
+    return op_return_tensor(results, t);
+}
+ctsc_status op_record_exit(op_ctx *cx, const value *args, value *results) {
+    (void)cx, (void)args, (void)results;
+    return CTSC_OK;
+}
+ctsc_status op_record_future(op_ctx *cx, const value *args, value *results) {
+    (void)cx;
+    return op_return(results, value_ref(args[1]));
+}
+ctsc_status op_object_id(op_ctx *cx, const value *args, value *results) {
+    (void)cx;
+    return op_return(results, value_int(args[0].tag == V_NONE ? 0 : (int64_t)(uintptr_t)args[0].u.refs));
 }
 
 /* Questions about the build and the mode, whose answer here is always the same. */
@@ -361,11 +459,8 @@ ctsc_status op_warn(op_ctx *cx, const value *args, value *results) {
 
 ctsc_status op_device_from_str(op_ctx *cx, const value *args, value *results) {
     const char *s = args[0].u.str->bytes;
-    int index = 0, used = 0;
-    if (!strcmp(s, "cpu") || !strcmp(s, "cpu:0")) return op_return(results, value_device(0));
-    if (!strcmp(s, "cuda")) return op_return(results, value_device(VALUE_DEVICE_CUDA));
-    if (sscanf(s, "cuda:%d%n", &index, &used) == 1 && !s[used] && index >= 0)
-        return op_return(results, value_device(index + 1));
+    int64_t device;
+    if (value_parse_device(s, &device)) return op_return(results, value_device(device));
     return diag_fail(cx->diag, CTSC_FAILED,
                      "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, ort, xla, "
                      "lazy, vulkan, mps, meta, hpu, privateuseone device type at start of device string: %s",
