@@ -38,15 +38,8 @@ SCALAR_FN double scalar_digamma_f64(double x) {
     return x > 1e17 ? log(x) + result : log(x) - 0.5 / x - tail + result;
 }
 
-/* Hurwitz zeta: nine terms, then Euler and Maclaurin's formula (DLMF 25.11.5). */
-SCALAR_FN double scalar_zeta_f64(double x, double q) {
-    if (x != x || q != q) return SCALAR_NAN;
-    if (x == 1) return SCALAR_INF;
-    if (x < 1) return SCALAR_NAN;
-    if (q <= 0) {
-        if (q == floor(q)) return SCALAR_INF;
-        if (x != floor(x)) return SCALAR_NAN; /* q^-x not real */
-    }
+/* Hurwitz zeta where q > -32: the terms up to 9, nine at least, then Euler and Maclaurin's formula (DLMF 25.11.5). */
+SCALAR_FN double scalar_zeta_sum_f64(double x, double q) {
     double sum = 0, a = q, term = 0;
     for (int i = 0; i < 9 || a <= 9; i++, a += 1) {
         term = pow(a, -x);
@@ -75,6 +68,21 @@ SCALAR_FN double scalar_zeta_f64(double x, double q) {
         power /= a * a;
     }
     return sum;
+}
+
+SCALAR_FN double scalar_zeta_f64(double x, double q) {
+    if (x != x || q != q) return SCALAR_NAN;
+    if (x == 1) return SCALAR_INF;
+    if (x < 1) return SCALAR_NAN;
+    if (q <= 0) {
+        if (q == floor(q)) return SCALAR_INF;
+        if (x != floor(x)) return SCALAR_NAN; /* q^-x not real */
+    }
+    if (q > -32) return scalar_zeta_sum_f64(x, q);
+    /* However far below 0 q lies: its negative terms, taken from the last one on, are those of two sums from above 0. */
+    double above = q - floor(q), below = 1 - above;
+    double negative = scalar_zeta_sum_f64(x, below) - scalar_zeta_sum_f64(x, 1 - q);
+    return scalar_zeta_sum_f64(x, above) + (fmod(x, 2.0) == 0 ? negative : -negative);
 }
 
 SCALAR_FN double scalar_polygamma_f64(double x, double n) {
@@ -396,15 +404,20 @@ SCALAR_FN double scalar_airy_ai_f64(double x) {
     return (cos(phase) * even + sin(phase) * odd) / (sqrt(SCALAR_PI) * sqrt(sqrt(a)));
 }
 
-/* ---- orthogonal polynomials, by their three-term recurrences (DLMF 18.9) ---------------- */
+/* ---- orthogonal polynomials, by their three-term recurrences (DLMF 18.9) ----------------
+ * A degree is a number that a program computes: its size must not decide how long a call takes. Above SCALAR_DEGREE_SUMMED closed or asymptotic forms
+ * take over, whose error falls with the square of the degree and is below 1e-9 of the polynomial's amplitude there. Recurrences that overflow end as
+ * infinity minus infinity, so that a closed form which does is nan. */
+
+enum { SCALAR_DEGREE_SUMMED = 8192 };
 
 /* The degree as an integer; -1, for which all polynomials are 0, if there is none. */
 SCALAR_FN int64_t scalar_degree_f64(double n) { return n > -1 && n < 9e18 ? (int64_t)n : -1; }
 
+SCALAR_FN double scalar_overflowed_f64(double r) { return r - r == 0 ? r : SCALAR_NAN; }
+
 /* p(0), p(1) given; p(k + 1) = 2 x p(k) - p(k - 1). */
-SCALAR_FN double scalar_chebyshev_f64(double x, double degree, double first, double second) {
-    int64_t n = scalar_degree_f64(degree);
-    if (n < 0) return 0;
+SCALAR_FN double scalar_chebyshev_f64(double x, int64_t n, double first, double second) {
     double p = first, q = second, r = n < 1 ? p : q;
     for (int64_t k = 2; k <= n; k++) {
         r = (x + x) * q - p;
@@ -414,22 +427,45 @@ SCALAR_FN double scalar_chebyshev_f64(double x, double degree, double first, dou
     }
     return r;
 }
-SCALAR_FN double scalar_chebyshev_t_f64(double x, double n) {
-    int64_t degree = scalar_degree_f64(n);
-    if (degree < 0) return 0;
-    if (fabs(x) == 1) return x > 0 || degree % 2 == 0 ? 1 : -1;
-    if (degree > 6 && fabs(x) < 1) return cos((double)degree * acos(x));
+/* The closed forms (DLMF 18.5.1 to 18.5.4) hold from the degrees on at which PyTorch takes them; outside [-1, 1] for degrees that take long to sum. There
+ * T and U keep or change their sign with x's, V and W change places. */
+SCALAR_FN double scalar_chebyshev_t_f64(double x, double degree) {
+    int64_t n = scalar_degree_f64(degree);
+    double sign = x < 0 && n % 2 ? -1 : 1;
+    if (n < 0) return 0;
+    if (fabs(x) == 1) return sign;
+    if (n > 6 && fabs(x) < 1) return cos((double)n * acos(x));
+    if (n > SCALAR_DEGREE_SUMMED && fabs(x) > 1) return sign * scalar_overflowed_f64(cosh((double)n * acosh(fabs(x))));
     return scalar_chebyshev_f64(x, n, 1, x);
 }
-SCALAR_FN double scalar_chebyshev_u_f64(double x, double n) {
+SCALAR_FN double scalar_chebyshev_u_f64(double x, double degree) {
+    int64_t n = scalar_degree_f64(degree);
+    double sign = x < 0 && n % 2 ? -1 : 1, m = (double)n + 1;
+    if (n < 0) return 0;
+    if (fabs(x) == 1) return sign * m;
+    if (n > 8 && fabs(x) < 1) return sin(m * acos(x)) / sin(acos(x));
+    if (n > SCALAR_DEGREE_SUMMED && fabs(x) > 1) {
+        double a = acosh(fabs(x));
+        return sign * scalar_overflowed_f64(sinh(m * a) / sinh(a));
+    }
     return scalar_chebyshev_f64(x, n, 1, x + x);
 }
-SCALAR_FN double scalar_chebyshev_v_f64(double x, double n) {
-    return scalar_chebyshev_f64(x, n, 1, x + x - 1);
+/* V, or W with w; where x changes its sign, one becomes the other. */
+SCALAR_FN double scalar_chebyshev_half_f64(double x, double degree, int w) {
+    int64_t n = scalar_degree_f64(degree);
+    double sign = x < 0 && n % 2 ? -1 : 1, m = (double)n + 0.5, y = fabs(x);
+    int sine = w == (x >= 0);
+    if (n < 0) return 0;
+    if (y == 1) return sine ? sign * (m + m) : sign;
+    if (n > 8 && y < 1) return w ? sin(m * acos(x)) / sin(acos(x) / 2) : cos(m * acos(x)) / cos(acos(x) / 2);
+    if (n > SCALAR_DEGREE_SUMMED && y > 1) {
+        double a = acosh(y);
+        return sign * scalar_overflowed_f64(sine ? sinh(m * a) / sinh(a / 2) : cosh(m * a) / cosh(a / 2));
+    }
+    return scalar_chebyshev_f64(x, n, 1, w ? x + x + 1 : x + x - 1);
 }
-SCALAR_FN double scalar_chebyshev_w_f64(double x, double n) {
-    return scalar_chebyshev_f64(x, n, 1, x + x + 1);
-}
+SCALAR_FN double scalar_chebyshev_v_f64(double x, double n) { return scalar_chebyshev_half_f64(x, n, 0); }
+SCALAR_FN double scalar_chebyshev_w_f64(double x, double n) { return scalar_chebyshev_half_f64(x, n, 1); }
 SCALAR_FN double scalar_shifted_t_f64(double x, double n) {
     return scalar_chebyshev_t_f64(x + x - 1, n);
 }
@@ -466,11 +502,22 @@ SCALAR_FN double scalar_hermite_he_f64(double x, double degree) {
     }
     return r;
 }
+/* Laguerre's polynomial where the recurrence has not overflowed, so that |x| is small beside v = 4 n + 2: the first two terms of the uniform expansion
+ * in Bessel functions (DLMF 18.15.19), modified ones for negative x. */
+SCALAR_FN double scalar_laguerre_far_f64(double x, double n) {
+    double v = 4 * n + 2, t = fabs(x) / v, side = x < 0 ? -1 : 1, rest = 1 - side * t, ratio = side * t / rest, root = sqrt(t * rest);
+    double xi = 0.5 * (root + (x < 0 ? log1p(sqrt(t) + t / (1 + sqrt(rest))) : asin(sqrt(t)))), z = v * xi;
+    double second = -(0.125 + xi * sqrt(rest / t) * (-0.125 + 0.25 * ratio + 5.0 / 24 * ratio * ratio)) / v;
+    double zero = x < 0 ? scalar_i0e_f64(z) : scalar_bessel_j0_f64(z), one = x < 0 ? scalar_i1e_f64(z) : scalar_bessel_j1_f64(z);
+    return scalar_overflowed_f64(exp(0.5 * x + (x < 0 ? z : 0)) * sqrt(xi / root) * (zero + second * one / xi));
+}
 SCALAR_FN double scalar_laguerre_l_f64(double x, double degree) {
     int64_t n = scalar_degree_f64(degree);
     if (n < 0) return 0;
+    if (x == 0) return 1;
     double p = 1, q = 1 - x, r = n < 1 ? p : q;
     for (int64_t k = 1; k < n; k++) {
+        if (k == SCALAR_DEGREE_SUMMED) return scalar_laguerre_far_f64(x, (double)n);
         r = ((double)(k + k) + (1 - x)) * q;
         r = (r - (double)k * p) / (double)(k + 1);
         p = q;
@@ -479,11 +526,21 @@ SCALAR_FN double scalar_laguerre_l_f64(double x, double degree) {
     }
     return r;
 }
+/* Legendre's polynomial for x >= 0, not 1: the first two terms of the uniform expansion in Bessel functions (DLMF 14.15.11), modified ones for x > 1. */
+SCALAR_FN double scalar_legendre_far_f64(double x, double n) {
+    double u = n + 0.5, a = x > 1 ? acosh(x) : acos(x), z = u * a, tangent = x > 1 ? tanh(a) : tan(a);
+    /* (1 - a cot a) / (8 a) is a / 24 to its last digit where the difference is lost */
+    double second = (a < 1e-4 ? (x > 1 ? -a / 24 : a / 24) : (1 - a / tangent) / (8 * a)) / u;
+    double zero = x > 1 ? scalar_i0_f64(z) : scalar_bessel_j0_f64(z), one = x > 1 ? scalar_i1_f64(z) : scalar_bessel_j1_f64(z);
+    return scalar_overflowed_f64(sqrt(a / (x > 1 ? sinh(a) : sin(a))) * (zero - second * one));
+}
 SCALAR_FN double scalar_legendre_p_f64(double x, double degree) {
     int64_t n = scalar_degree_f64(degree);
     if (n < 0) return 0;
+    if (fabs(x) == 1) return x < 0 && n % 2 ? -1 : 1;
     double p = 1, q = x, r = n < 1 ? p : q;
     for (int64_t k = 1; k < n; k++) {
+        if (k == SCALAR_DEGREE_SUMMED) return (x < 0 && n % 2 ? -1 : 1) * scalar_legendre_far_f64(fabs(x), (double)n);
         r = ((double)(k + k + 1) * x * q - (double)k * p) / (double)(k + 1);
         p = q;
         q = r;

@@ -144,20 +144,29 @@ static void iter_walk(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-void iter_run(int ndim, const int64_t *sizes, int noperands, tensor *const *operands,
-              iter_kernel kernel, void *ctx, int64_t grain) {
+/* false: it was to end before all was done. */
+static bool iter_spread(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx, int64_t grain,
+                        bool limited) {
     iter_plan p;
     p.kernel = kernel;
     p.ctx = ctx;
     int64_t numel;
-    if (!iter_prepare(&p, ndim, sizes, noperands, operands, &numel)) return;
+    if (!iter_prepare(&p, ndim, sizes, noperands, operands, &numel)) return true;
     iter_sort(&p);
     iter_merge(&p);
     if (grain <= 0) grain = ITER_GRAIN;
-    if (numel <= grain)
-        iter_walk(&p, 0, numel);
-    else
-        pool_for(numel, grain, iter_walk, &p);
+    if (numel > grain && limited) return pool_for_limited(numel, grain, iter_walk, &p);
+    if (numel > grain) pool_for(numel, grain, iter_walk, &p);
+    else iter_walk(&p, 0, numel);
+    return true;
+}
+
+void iter_run(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx, int64_t grain) {
+    iter_spread(ndim, sizes, noperands, operands, kernel, ctx, grain, false);
+}
+
+bool iter_run_limited(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx, int64_t grain) {
+    return iter_spread(ndim, sizes, noperands, operands, kernel, ctx, grain, true);
 }
 
 void iter_run_ordered(int ndim, const int64_t *sizes, int noperands, tensor *const *operands,

@@ -88,8 +88,7 @@ ctsc_status create_fill(op_ctx *cx, tensor *t, const value *v) {
     pw_operand operand;
     if (tensor_device(t) != DEVICE_HOST) return create_fill_there(cx, t, v);
     TRY(pw_operand_init(cx, &operand, v, dt));
-    iter_run(t->ndim, t->sizes, 1, &t, create_fill_loop, operand.t, 0);
-    return CTSC_OK;
+    return iter_run_limited(t->ndim, t->sizes, 1, &t, create_fill_loop, operand.t, 0) ? CTSC_OK : limits_fail(cx->diag);
 }
 
 /* Fills a fresh tensor and finishes the overload. Takes t. */

@@ -9,6 +9,7 @@
 #ifndef CTSC_RUNTIME_KERNELS_KERNEL_H
 #define CTSC_RUNTIME_KERNELS_KERNEL_H
 
+#include "base/limits.h"
 #include "base/pool.h"
 #include "base/vector.h"
 #include "ir/op.h"
@@ -57,6 +58,17 @@ static inline dtype arg_dtype_or(const value *v, dtype other) { /* ScalarType? *
 }
 /* dtype argument from a program: checked. */
 ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out);
+
+/* ---- limits (base/limits.h) --------------------------------------------------------------- */
+
+/* Before an operator's loop of so many rounds where no tensor's size bounds them. */
+static inline ctsc_status op_spend(op_ctx *cx, int64_t rounds) {
+    return limits_spend((uint64_t)rounds) ? CTSC_OK : limits_fail(cx->diag);
+}
+/* pool_for for what may take long: fails where a limit came between. */
+static inline ctsc_status op_for(op_ctx *cx, int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx) {
+    return pool_for_limited(n, grain, fn, ctx) ? CTSC_OK : limits_fail(cx->diag);
+}
 
 /* ---- results ---------------------------------------------------------------------------- */
 
