@@ -358,8 +358,7 @@ static bool copy_apart(tensor *dst, const tensor *src) {
     if (!kernel) kernel = copy_rare;
     tensor *operands[] = {dst, (tensor *)src};
     if (!tensor_may_overlap(dst)) return iter_run_limited(dst->ndim, dst->sizes, 2, operands, kernel, &pair, 0);
-    iter_run_ordered(dst->ndim, dst->sizes, 2, operands, kernel, &pair);
-    return true;
+    return iter_run_ordered_limited(dst->ndim, dst->sizes, 2, operands, kernel, &pair);
 }
 
 /* The integers of quantised tensors are copied together with what they mean, and nothing is made of them in passing. */

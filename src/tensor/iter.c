@@ -11,11 +11,12 @@
  */
 #include "tensor/iter.h"
 
+#include "base/limits.h"
 #include "base/pool.h"
 
 #include <string.h>
 
-enum { ITER_GRAIN = 32768 };
+enum { ITER_GRAIN = 32768, ITER_ORDERED_PIECE = 1 << 16 };
 
 typedef struct iter_dim {
     int64_t size;
@@ -169,13 +170,25 @@ bool iter_run_limited(int ndim, const int64_t *sizes, int noperands, tensor *con
     return iter_spread(ndim, sizes, noperands, operands, kernel, ctx, grain, true);
 }
 
-void iter_run_ordered(int ndim, const int64_t *sizes, int noperands, tensor *const *operands,
-                      iter_kernel kernel, void *ctx) {
+static bool iter_spread_ordered(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx,
+                                int64_t piece) {
     iter_plan p;
     p.kernel = kernel;
     p.ctx = ctx;
     int64_t numel;
-    if (!iter_prepare(&p, ndim, sizes, noperands, operands, &numel)) return;
+    if (!iter_prepare(&p, ndim, sizes, noperands, operands, &numel)) return true;
     iter_merge(&p);
-    iter_walk(&p, 0, numel);
+    for (int64_t begin = 0; begin < numel; begin = numel - begin < piece ? numel : begin + piece) {
+        if (begin && limits_stop()) return false;
+        iter_walk(&p, begin, numel - begin < piece ? numel : begin + piece);
+    }
+    return true;
+}
+
+void iter_run_ordered(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx) {
+    iter_spread_ordered(ndim, sizes, noperands, operands, kernel, ctx, INT64_MAX);
+}
+
+bool iter_run_ordered_limited(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx) {
+    return iter_spread_ordered(ndim, sizes, noperands, operands, kernel, ctx, ITER_ORDERED_PIECE);
 }

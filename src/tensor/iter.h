@@ -31,5 +31,6 @@ bool iter_run_limited(int ndim, const int64_t *sizes, int noperands, tensor *con
 /* The same, serial and in row-major order of the shape (for kernels that carry state from run to run). */
 void iter_run_ordered(int ndim, const int64_t *sizes, int noperands, tensor *const *operands,
                       iter_kernel kernel, void *ctx);
+bool iter_run_ordered_limited(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx);
 
 #endif
