@@ -2,7 +2,7 @@
 /*
  * pool.c - worker threads, the jobs they help with, and the tasks they run.
  *
- * Method: a call cuts its range into at most POOL_PIECES pieces, puts a job on the list of open
+ * Method: a call cuts its range into at most POOL_PIECES pieces (more where they would be huge), puts a job on the list of open
  * jobs and works on it itself; idle workers join the first open job that has pieces left and takes
  * another helper. Pieces are handed out by an atomic counter, so a slow thread holds nobody up. An
  * idle worker spins for some microseconds before it sleeps, because kernels follow each other
@@ -24,6 +24,7 @@
 
 enum {
     POOL_PIECES = 64,
+    POOL_MOST = 32, /* grains in a piece: views can have any number of elements without memory, and limits are looked at between pieces */
     POOL_MAX_THREADS = 256,
     POOL_SPINS = 2000,
     POOL_BACKLOG = 2,      /* tasks per thread that wait to be begun: more would only hold memory */
@@ -255,6 +256,7 @@ static bool pool_spread(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t 
     if (n <= 0) return true;
     if (grain < 1) grain = 1;
     int64_t piece = n / POOL_PIECES + (n % POOL_PIECES != 0);
+    if (piece / POOL_MOST >= grain) piece = grain * POOL_MOST;
     if (piece < grain) piece = grain;
     int64_t pieces = n / piece + (n % piece != 0);
     pool_job job = {.fn = fn, .ctx = ctx, .n = n, .piece = piece, .pieces = pieces, .limits = limits_current, .limited = limited};

@@ -151,7 +151,7 @@ ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt) {
     if (!dtype_is_int(dt)) return CTSC_OK;
     if (divisor->tag == V_TENSOR) {
         tensor *t = divisor->u.tensor, *state[2] = {t, NULL};
-        iter_run_ordered(t->ndim, t->sizes, 1, &t, pw_find_zero, state);
+        if (!iter_run_ordered_limited(t->ndim, t->sizes, 1, &t, pw_find_zero, state)) return limits_fail(cx->diag);
         zero = state[1] != NULL;
     } else {
         zero = arg_int(divisor) == 0;
