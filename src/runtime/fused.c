@@ -378,6 +378,16 @@ static bool fused_is_counted(const fused *f, const interp *in) {
     return f->has_loop && in->rt->steps_left != UINT64_MAX;
 }
 
+/* A kernel's rounds are not left once they have begun, and a view has any number of elements without memory: where a program has limits, what could be a
+ * round of seconds is the operators', who look at them. Numbers near the largest are no sizes but open ends. */
+enum { FUSED_LONG_BITS = 31 };
+static bool fused_is_endless(const fused *f, const group_plan *p, const int64_t *slots) {
+    if (!limits_current || f->has_loop) return false;
+    for (size_t i = 0; i < p->slots.len; i++)
+        if (slots[i] >> FUSED_LONG_BITS > 0 && slots[i] < INT64_MAX / 2) return true;
+    return false;
+}
+
 static const fused_kernel *fused_find(const fused *f, const value *args, int64_t *slots) {
     for (fused_kernel *k = atomic_load_explicit(&f->first, memory_order_acquire); k;
          k = atomic_load_explicit(&k->next, memory_order_acquire))
@@ -435,6 +445,7 @@ ctsc_status fused_run(fused *f, interp *in, const value *args, value *results, b
         k = fused_add(f, args, in->rt->opt, slots);
         if (k) profile_resume(in->rt->profile, since, "(compiling kernels)");
     }
+    if (k && fused_is_endless(f, k->plan, slots)) k = NULL;
     ctsc_status s = k ? fused_launch_kernel(f, k, slots, args, in, results, &fits) : CTSC_OK;
     *native = k && fits;
     return *native ? s : fused_interpret(f, in, args, results);
