@@ -279,9 +279,10 @@ CTSC_API void ctsc_cancel_set(ctsc_cancel *c);
 CTSC_API void ctsc_cancel_clear(ctsc_cancel *c);
 CTSC_API bool ctsc_cancel_is_set(const ctsc_cancel *c);
 
-/* Limits of a call and what it reports to. A call that meets a limit fails with CTSC_LIMIT; the module can be run again. Time and cancellation are looked at
- * between operators and within the program's own loops: an operator that has begun ends first. With max_steps these loops run in the interpreter, not
- * as native code. */
+/* Limits of a call and what it reports to. A call that meets a limit fails with CTSC_LIMIT; the module can be run again (what it was writing to in place is
+ * written in part). Time and cancellation are looked at between operators, within the program's own loops, and within operators and kernels that take
+ * long. With max_steps the program's loops run in the interpreter, not as native code; loops in operators whose length is an argument count a step for
+ * 64 rounds, large new tensors one for 64 KiB. */
 typedef struct ctsc_run_options {
     size_t size;         /* sizeof(ctsc_run_options), for later growth */
     uint64_t max_steps;  /* bytecode instructions; 0: no limit */

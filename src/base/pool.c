@@ -2,7 +2,7 @@
 /*
  * pool.c - worker threads, the jobs they help with, and the tasks they run.
  *
- * Method: a call cuts its range into at most POOL_PIECES pieces, puts a job on the list of open
+ * Method: a call cuts its range into at most POOL_PIECES pieces (more where they would be huge), puts a job on the list of open
  * jobs and works on it itself; idle workers join the first open job that has pieces left and takes
  * another helper. Pieces are handed out by an atomic counter, so a slow thread holds nobody up. An
  * idle worker spins for some microseconds before it sleeps, because kernels follow each other
@@ -16,12 +16,15 @@
  */
 #include "base/pool.h"
 
+#include "base/limits.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 
 enum {
     POOL_PIECES = 64,
+    POOL_MOST = 32, /* grains in a piece: views can have any number of elements without memory, and limits are looked at between pieces */
     POOL_MAX_THREADS = 256,
     POOL_SPINS = 2000,
     POOL_BACKLOG = 2,      /* tasks per thread that wait to be begun: more would only hold memory */
@@ -36,6 +39,9 @@ typedef struct pool_job {
     void *ctx;
     int64_t n, piece, pieces;
     int wanted;            /* helpers that may still join; under pool_lock */
+    limits *limits;        /* its caller's; NULL: none */
+    bool limited;          /* ... which may end it */
+    atomic_bool stopped;   /* ... and have */
     _Atomic int64_t taken; /* pieces handed out, or more */
     atomic_int helpers;    /* workers inside; goes up under pool_lock */
 } pool_job;
@@ -78,17 +84,23 @@ int pool_threads(void) {
     return atomic_compare_exchange_strong(&pool_limit, &n, fresh) ? fresh : n;
 }
 
-/* Works on the job until no piece is left. */
+/* Works on the job until no piece is left, or none is to be begun. */
 static void pool_help(pool_job *job) {
     bool outer = pool_inside;
+    limits *own = limits_use(job->limits);
     pool_inside = true;
     for (;;) {
         int64_t i = atomic_fetch_add_explicit(&job->taken, 1, memory_order_relaxed);
         if (i >= job->pieces) break;
+        if (job->limited && limits_stop()) {
+            atomic_store_explicit(&job->stopped, true, memory_order_relaxed);
+            break;
+        }
         int64_t begin = i * job->piece;
         job->fn(job->ctx, begin, i + 1 == job->pieces ? job->n : begin + job->piece);
     }
     pool_inside = outer;
+    limits_use(own);
 }
 
 /* The first open job with work for one more, joined; NULL if there is none. Under pool_lock. */
@@ -239,24 +251,34 @@ static void pool_close(pool_job *job) {
     pthread_mutex_unlock(&pool_lock);
 }
 
-void pool_for(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
-              void *ctx) {
-    if (n <= 0) return;
+static bool pool_spread(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
+              void *ctx, bool limited) {
+    if (n <= 0) return true;
     if (grain < 1) grain = 1;
     int64_t piece = n / POOL_PIECES + (n % POOL_PIECES != 0);
+    if (piece / POOL_MOST >= grain) piece = grain * POOL_MOST;
     if (piece < grain) piece = grain;
     int64_t pieces = n / piece + (n % piece != 0);
-    pool_job job = {.fn = fn, .ctx = ctx, .n = n, .piece = piece, .pieces = pieces};
+    pool_job job = {.fn = fn, .ctx = ctx, .n = n, .piece = piece, .pieces = pieces, .limits = limits_current, .limited = limited};
     int threads = pool_threads();
     if (pieces == 1) {
         fn(ctx, 0, n);
-        return;
+        return true;
     }
     job.wanted = (threads < pieces ? threads : (int)pieces) - 1;
     bool alone = pool_inside || job.wanted < 1;
     if (!alone) pool_open(&job);
     pool_help(&job);
     if (!alone) pool_close(&job);
+    return !atomic_load_explicit(&job.stopped, memory_order_relaxed);
+}
+
+void pool_for(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx) {
+    pool_spread(n, grain, fn, ctx, false);
+}
+
+bool pool_for_limited(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx) {
+    return pool_spread(n, grain, fn, ctx, true);
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------- */

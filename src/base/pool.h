@@ -27,6 +27,10 @@ int pool_threads(void);
 void pool_for(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
               void *ctx);
 
+/* The same, under the limits of the calling thread (limits.h): once one is met, pieces that nobody has begun are left out, and it returns false. What they
+ * would have written must not be read then. */
+bool pool_for_limited(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx);
+
 /* Something to do, in memory of its maker's, who sets run and maker. Each task that was offered is taken back, or waited for, before what offered it ends. */
 typedef struct pool_task {
     void (*run)(struct pool_task *t);

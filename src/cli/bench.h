@@ -25,6 +25,7 @@ typedef struct bench_level {
 typedef struct bench {
     cli_model model;
     cli_call call;
+    cli_limits limits;
     int calls;
     double seconds;
     bool json;

@@ -67,6 +67,12 @@ typedef struct cli_call { const char *method, *device; cli_inputs inputs; int th
 enum { CLI_OPT_DEFAULT = 2, CLI_OPT_MAX = 3 };
 extern const struct argp cli_call_argp;
 #define CLI_CALL_CHILDREN {{&cli_model_argp, 0, NULL, 0}, {&cli_call_argp, 0, NULL, 0}, {0}}
+/* How far a call may go: the options --max-steps, --timeout and --max-bytes of the commands that make calls. A third child (its input is a cli_limits). */
+typedef struct cli_limits { uint64_t max_steps, timeout_us, max_bytes; } cli_limits; /* 0: no limit */
+extern const struct argp cli_limits_argp;
+#define CLI_LIMITED_CHILDREN {{&cli_model_argp, 0, NULL, 0}, {&cli_call_argp, 0, NULL, 0}, {&cli_limits_argp, 0, NULL, 0}, {0}}
+/* o with them. */
+ctsc_run_options cli_limited(const cli_limits *l, ctsc_run_options o);
 /* Before parsing: opt is -1 until --opt is given. False without memory. */
 bool cli_call_init(cli_call *c, int argc);
 /* Inputs and the list of them. */

@@ -43,6 +43,7 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &b->model;
         state->child_inputs[1] = &b->call;
+        state->child_inputs[2] = &b->limits;
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -56,7 +57,7 @@ static void bench_drop(void *ctx, const char *text, size_t len) {
 }
 
 ctsc_status bench_call(const bench *b, bench_level *l, ctsc_value **out, ctsc_error *e) {
-    ctsc_run_options o = {.size = sizeof o, .print = bench_drop};
+    ctsc_run_options o = cli_limited(&b->limits, (ctsc_run_options){.size = sizeof o, .print = bench_drop});
     return ctsc_module_run(l->m, b->call.method, l->inputs.nvalues, l->inputs.values, &o, out, e);
 }
 
@@ -225,7 +226,7 @@ static int bench_with(bench *b, ctsc_error *e) {
     return code || b->same ? code : CLI_MISMATCH;
 }
 
-static const struct argp_child bench_children[] = CLI_CALL_CHILDREN;
+static const struct argp_child bench_children[] = CLI_LIMITED_CHILDREN;
 const struct argp cmd_bench_argp = {bench_options, bench_parse, "MODEL",
     "Times the calls of a method: as written (eager), with its graph optimised, and "
     "fused into native kernels, side by side. The results have to agree.\v"

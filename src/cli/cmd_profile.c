@@ -49,6 +49,7 @@ static error_t profile_parse(int key, char *arg, struct argp_state *state) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &a->model;
         state->child_inputs[1] = &a->call;
+        state->child_inputs[2] = &a->limits;
         break;
     case ARGP_KEY_END:
         if (a->lines && a->methods) argp_error(state, "--lines or --methods, not both");
@@ -66,7 +67,7 @@ static void profile_drop(void *ctx, const char *text, size_t len) {
 }
 
 static int profile_call(const profile_args *a, const profile_side *s, ctsc_profiler *p, ctsc_error *e) {
-    ctsc_run_options o = {.size = sizeof o, .print = profile_drop, .profiler = p};
+    ctsc_run_options o = cli_limited(&a->limits, (ctsc_run_options){.size = sizeof o, .print = profile_drop, .profiler = p});
     ctsc_value *result = NULL;
     if (ctsc_module_run(s->m, a->call.method, s->inputs.nvalues, s->inputs.values, &o, &result, e) != CTSC_OK) return cli_report(e);
     ctsc_value_free(result);
@@ -129,7 +130,7 @@ static void profile_choose_sides(profile_args *a) {
     if (a->compare) b->model.path = a->compare;
 }
 
-static const struct argp_child profile_children[] = CLI_CALL_CHILDREN;
+static const struct argp_child profile_children[] = CLI_LIMITED_CHILDREN;
 const struct argp cmd_profile_argp = {
     profile_options, profile_parse, "MODEL",
     "Calls a method several times and shows what the time goes into, by operator and kernel, by source line or by method, sorted by their own "

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_EXPECT = 256, OPT_RTOL, OPT_ATOL, OPT_OUTPUT, OPT_STRICT, OPT_JSON, OPT_MAX_STEPS, OPT_PASSES };
+enum { OPT_EXPECT = 256, OPT_RTOL, OPT_ATOL, OPT_OUTPUT, OPT_STRICT, OPT_JSON, OPT_PASSES };
 
 typedef struct run_args {
     cli_model model;
     cli_call call;
     const char *expect, *output, *passes;
     double rtol, atol;
-    uint64_t max_steps;
+    cli_limits limits;
     bool strict, json;
 } run_args;
 
@@ -24,7 +24,6 @@ static const struct argp_option run_options[] = {
     {"output", OPT_OUTPUT, "FILE", 0, "save the result as torch.save does", 0},
     {"strict", OPT_STRICT, 0, 0, "refuse a model that mentions unsupported operators, even unused ones", 0},
     {"json", OPT_JSON, 0, 0, "print the result as JSON", 0},
-    {"max-steps", OPT_MAX_STEPS, "N", 0, "stop after this many interpreter steps", 0},
     {"passes", OPT_PASSES, "A,B,C", 0, "for work on the compiler: inline the method's calls and run these passes on it first "
                                        "(ctsc opt --list)", 0},
     {0}};
@@ -39,15 +38,10 @@ static error_t run_parse(int key, char *arg, struct argp_state *state) {
     case OPT_ATOL: a->atol = cli_number(state, "atol", arg); break;
     case OPT_STRICT: a->strict = true; break;
     case OPT_JSON: a->json = true; break;
-    case OPT_MAX_STEPS: {
-        double n = cli_number(state, "max-steps", arg);
-        if (n < 1 || n > 1e18) argp_error(state, "--max-steps: a positive number is expected");
-        a->max_steps = (uint64_t)n;
-        break;
-    }
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &a->model;
         state->child_inputs[1] = &a->call;
+        state->child_inputs[2] = &a->limits;
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -108,7 +102,7 @@ static int run_show(const run_args *a, const ctsc_value *result, ctsc_error *e) 
 static int run_with(run_args *a, ctsc_error *e) {
     ctsc_module *m = NULL;
     ctsc_value *result = NULL;
-    ctsc_run_options o = {.size = sizeof o, .max_steps = a->max_steps, .print = run_print, .warn = cli_warn};
+    ctsc_run_options o = cli_limited(&a->limits, (ctsc_run_options){.size = sizeof o, .print = run_print, .warn = cli_warn});
     int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
     if (!code && a->strict) code = run_strict(m, e);
     if (!code && a->passes && ctsc_module_apply_passes(m, a->call.method, a->passes, e) != CTSC_OK) code = cli_report(e);
@@ -122,7 +116,7 @@ static int run_with(run_args *a, ctsc_error *e) {
     return code;
 }
 
-static const struct argp_child run_children[] = CLI_CALL_CHILDREN;
+static const struct argp_child run_children[] = CLI_LIMITED_CHILDREN;
 const struct argp cmd_run_argp = {run_options, run_parse, "MODEL",
     "Runs a method of a TorchScript archive or of Python source.\v"
     "Without --expect and --output the result is printed as TorchScript's print does.",

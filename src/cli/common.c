@@ -157,6 +157,38 @@ static error_t call_parse(int key, char *arg, struct argp_state *state) {
 
 const struct argp cli_call_argp = {call_options, call_parse, NULL, NULL, NULL, NULL, NULL};
 
+/* ---- limits ---------------------------------------------------------------------------------------- */
+
+enum { OPT_MAX_STEPS = 0x4200, OPT_TIMEOUT, OPT_MAX_BYTES };
+
+static const struct argp_option limits_options[] = {
+    {"max-steps", OPT_MAX_STEPS, "N", 0, "stop after this many interpreter steps", 0},
+    {"timeout", OPT_TIMEOUT, "SECONDS", 0, "stop a call that takes longer", 0},
+    {"max-bytes", OPT_MAX_BYTES, "N", 0, "stop a call that needs more memory than this beyond the model's", 0},
+    {0}};
+
+static error_t limits_parse(int key, char *arg, struct argp_state *state) {
+    static const struct { const char *name; double least; } options[] = {{"max-steps", 1}, {"timeout", 1e-6}, {"max-bytes", 1}};
+    cli_limits *l = state->input;
+    if (key < OPT_MAX_STEPS || key > OPT_MAX_BYTES) return ARGP_ERR_UNKNOWN;
+    const char *name = options[key - OPT_MAX_STEPS].name;
+    double n = cli_number(state, name, arg);
+    if (!(n >= options[key - OPT_MAX_STEPS].least && n <= (key == OPT_TIMEOUT ? 1e9 : 1e18)))
+        argp_error(state, "--%s: a positive number is expected", name);
+    if (key == OPT_TIMEOUT) l->timeout_us = (uint64_t)(n * 1e6);
+    else *(key == OPT_MAX_STEPS ? &l->max_steps : &l->max_bytes) = (uint64_t)n;
+    return 0;
+}
+
+const struct argp cli_limits_argp = {limits_options, limits_parse, NULL, NULL, NULL, NULL, NULL};
+
+ctsc_run_options cli_limited(const cli_limits *l, ctsc_run_options o) {
+    o.max_steps = l->max_steps;
+    o.timeout_us = l->timeout_us;
+    o.max_bytes = l->max_bytes;
+    return o;
+}
+
 bool cli_call_init(cli_call *c, int argc) {
     *c = (cli_call){.method = "forward", .opt = -1};
     c->inputs.specs = calloc((size_t)argc + 1, sizeof *c->inputs.specs);

@@ -20,6 +20,7 @@ typedef struct profile_side {
 typedef struct profile_args {
     cli_model model;
     cli_call call;
+    cli_limits limits;
     const char *compare, *trace;
     int compare_opt;  /* -1: not given */
     int calls, warmup, limit;

@@ -252,6 +252,7 @@ void py_name_exception(py *p, const char *name);
 bool py_truth(py *p, source_range r, py_object *o, bool *out);
 /* Counts work that takes as long as so many statements; false when a limit is reached. */
 bool py_work(py *p, source_range r, uint64_t steps);
+uint64_t py_max_steps(const py *p);
 /* Items of anything iterable, made now. */
 bool py_iterate(py *p, source_range r, py_object *o, py_object ***items, int *n);
 const char *py_type_name(const py_object *o); /* "int", "Tensor", "Net": for messages */

@@ -47,19 +47,19 @@ bool py_memory(py *p) {
     return false;
 }
 
-static uint64_t object_max_steps(const py *p) {
+uint64_t py_max_steps(const py *p) {
     return p->host.max_steps ? p->host.max_steps : PY_MAX_STEPS;
 }
 
 bool py_worn_out(const py *p) {
-    return p->steps > object_max_steps(p);
+    return p->steps > py_max_steps(p);
 }
 
 bool py_work(py *p, source_range r, uint64_t steps) {
     p->steps += steps;
     if (py_worn_out(p)) {
         diag_fail_at(p->diag, CTSC_LIMIT, r, "the module-level code runs for too long (more than %llu steps)",
-                     (unsigned long long)object_max_steps(p));
+                     (unsigned long long)py_max_steps(p));
         return false;
     }
     if (p->a->total > PY_MAX_BYTES || p->held_bytes > p->host.max_bytes) {

@@ -11,6 +11,8 @@
  */
 #include "frontend/py_torch.h"
 
+#include "base/limits.h"
+
 #include <math.h>
 
 enum { OPS_MAX_ARGS = 64, OPS_MAX_NESTING = 60 };
@@ -540,12 +542,32 @@ py_object *py_kernel_failed(py *p, source_range r) {
     return NULL;
 }
 
+/* An operator's own loops count as steps of the code that calls it. */
+typedef struct ops_limits { limits limits, *outer; uint64_t left; } ops_limits;
+
+static void ops_limits_begin(const py *p, ops_limits *l) {
+    uint64_t most = py_max_steps(p);
+    l->left = p->steps < most ? most - p->steps : 0;
+    l->limits = (limits){.steps_left = &l->left};
+    l->outer = limits_use(&l->limits);
+}
+
+static void ops_limits_end(py *p, ops_limits *l) {
+    uint64_t most = py_max_steps(p);
+    if (p->steps < most) p->steps = most - l->left;
+    limits_use(l->outer);
+}
+
 bool py_run_op(py *p, source_range r, const char *key, int nargs, const value *args, value *result) {
     op_ctx cx;
     if (!ops_context(p, &cx)) return py_unsupported(p, r, "operators cannot run here"), false;
     cx.diag = p->diag;
     value out[2] = {value_none(), value_none()};
-    if (op_call(&cx, key, nargs, args, out) != CTSC_OK) return py_kernel_failed(p, r), false;
+    ops_limits own;
+    ops_limits_begin(p, &own);
+    ctsc_status s = op_call(&cx, key, nargs, args, out);
+    ops_limits_end(p, &own);
+    if (s != CTSC_OK) return py_kernel_failed(p, r), false;
     *result = out[0];
     value_unref(out[1]);
     return true;
@@ -564,7 +586,11 @@ static py_object *ops_run(ops_call *c, const op *o) {
     cx.diag = c->p->diag;
     cx.op = o;
     cx.nargs = s->nargs;
-    if (op_function(o, o->schema->nargs, c->full)(&cx, c->full, results) == CTSC_OK) return ops_results(c, s, results);
+    ops_limits own;
+    ops_limits_begin(c->p, &own);
+    ctsc_status st = op_function(o, o->schema->nargs, c->full)(&cx, c->full, results);
+    ops_limits_end(c->p, &own);
+    if (st == CTSC_OK) return ops_results(c, s, results);
     for (int i = 0; i < s->nreturns; i++) value_unref(results[i]);
     return py_kernel_failed(c->p, c->range);
 }

@@ -38,15 +38,9 @@ SCALAR_FN double scalar_digamma_f64(double x) {
     return x > 1e17 ? log(x) + result : log(x) - 0.5 / x - tail + result;
 }
 
-/* Hurwitz zeta: nine terms, then Euler and Maclaurin's formula (DLMF 25.11.5). Poles count before NaN, and for x from 1e13 on, where
- * the formula's factors overflow, there is no result, both as in PyTorch. */
-SCALAR_FN double scalar_zeta_f64(double x, double q) {
-    if (x == 1) return SCALAR_INF;
-    if (x < 1) return SCALAR_NAN;
-    if (q <= 0) {
-        if (q == floor(q)) return SCALAR_INF;
-        if (x != floor(x)) return SCALAR_NAN; /* q^-x not real */
-    }
+/* Hurwitz zeta where q is not far below 0: nine terms, then Euler and Maclaurin's formula (DLMF 25.11.5). For x from 1e13 on, where the formula's
+ * factors overflow, there is no result, as in PyTorch. */
+SCALAR_FN double scalar_zeta_sum_f64(double x, double q) {
     double a = q, term, sum = pow(q, -x);
     for (int i = 0; i < 9 || a <= 9; i++) {
         a += 1;
@@ -80,6 +74,21 @@ SCALAR_FN double scalar_zeta_f64(double x, double q) {
         last /= a;
     }
     return sum;
+}
+
+/* Poles count before NaN, as in PyTorch. */
+SCALAR_FN double scalar_zeta_f64(double x, double q) {
+    if (x == 1) return SCALAR_INF;
+    if (x < 1) return SCALAR_NAN;
+    if (q <= 0) {
+        if (q == floor(q)) return SCALAR_INF;
+        if (x != floor(x)) return SCALAR_NAN; /* q^-x not real */
+    }
+    if (!(q <= -32)) return scalar_zeta_sum_f64(x, q);
+    /* However far below 0 q lies: its negative terms, taken from the last one on, are those of two sums from above 0. */
+    double above = q - floor(q), below = 1 - above;
+    double negative = scalar_zeta_sum_f64(x, below) - scalar_zeta_sum_f64(x, 1 - q);
+    return scalar_zeta_sum_f64(x, above) + (fmod(x, 2.0) == 0 ? negative : -negative);
 }
 
 SCALAR_FN double scalar_polygamma_f64(double x, double n) {
@@ -470,5 +479,44 @@ SCALAR_FN double scalar_airy_ai_f64(double x) {
 /* The degree of a polynomial as an integer; -1, for which all are 0, if there is none. */
 SCALAR_FN int64_t scalar_degree_f64(double n) { return n > -1 && n < 9e18 ? (int64_t)n : -1; }
 
+/* ---- polynomials of high degree (scalar_ops_polynomials.h has the others) ----------------
+ * A degree is a number that a program computes: its size must not decide how long a call takes. Above SCALAR_DEGREE_SUMMED closed or asymptotic forms
+ * take over, whose error falls with the square of the degree and is below 1e-9 of the polynomial's amplitude there. Recurrences that overflow end as
+ * infinity minus infinity, so that a closed form which does is nan. */
+
+enum { SCALAR_DEGREE_SUMMED = 8192 };
+
+SCALAR_FN double scalar_overflowed_f64(double r) { return r - r == 0 ? r : SCALAR_NAN; }
+
+/* Chebyshev's outside [-1, 1] (DLMF 18.5.1 to 18.5.4). There T and U keep or change their sign with x's, V and W change places. */
+SCALAR_FN double scalar_chebyshev_t_beyond_f64(double x, int64_t n) {
+    return (x < 0 && n % 2 ? -1 : 1) * cosh((double)n * acosh(fabs(x)));
+}
+SCALAR_FN double scalar_chebyshev_u_beyond_f64(double x, int64_t n) {
+    double a = acosh(fabs(x));
+    return (x < 0 && n % 2 ? -1 : 1) * sinh(((double)n + 1) * a) / sinh(a);
+}
+/* V; W if w. */
+SCALAR_FN double scalar_chebyshev_half_beyond_f64(double x, int64_t n, int w) {
+    double a = acosh(fabs(x)), m = (double)n + 0.5;
+    return (x < 0 && n % 2 ? -1 : 1) * (w == (x >= 0) ? sinh(m * a) / sinh(a / 2) : cosh(m * a) / cosh(a / 2));
+}
+/* Laguerre's polynomial where the recurrence has not overflowed, so that |x| is small beside v = 4 n + 2: the first two terms of the uniform expansion
+ * in Bessel functions (DLMF 18.15.19), modified ones for negative x. */
+SCALAR_FN double scalar_laguerre_far_f64(double x, double n) {
+    double v = 4 * n + 2, t = fabs(x) / v, side = x < 0 ? -1 : 1, rest = 1 - side * t, ratio = side * t / rest, root = sqrt(t * rest);
+    double xi = 0.5 * (root + (x < 0 ? log1p(sqrt(t) + t / (1 + sqrt(rest))) : asin(sqrt(t)))), z = v * xi;
+    double second = -(0.125 + xi * sqrt(rest / t) * (-0.125 + 0.25 * ratio + 5.0 / 24 * ratio * ratio)) / v;
+    double zero = x < 0 ? scalar_i0e_f64(z) : scalar_bessel_j0_f64(z), one = x < 0 ? scalar_i1e_f64(z) : scalar_bessel_j1_f64(z);
+    return scalar_overflowed_f64(exp(0.5 * x + (x < 0 ? z : 0)) * sqrt(xi / root) * (zero + second * one / xi));
+}
+/* Legendre's polynomial for x >= 0, not 1: the first two terms of the uniform expansion in Bessel functions (DLMF 14.15.11), modified ones for x > 1. */
+SCALAR_FN double scalar_legendre_far_f64(double x, double n) {
+    double u = n + 0.5, a = x > 1 ? acosh(x) : acos(x), z = u * a, tangent = x > 1 ? tanh(a) : tan(a);
+    /* (1 - a cot a) / (8 a) is a / 24 to its last digit where the difference is lost */
+    double second = (a < 1e-4 ? (x > 1 ? -a / 24 : a / 24) : (1 - a / tangent) / (8 * a)) / u;
+    double zero = x > 1 ? scalar_i0_f64(z) : scalar_bessel_j0_f64(z), one = x > 1 ? scalar_i1_f64(z) : scalar_bessel_j1_f64(z);
+    return scalar_overflowed_f64(sqrt(a / (x > 1 ? sinh(a) : sin(a))) * (zero - second * one));
+}
 #endif
 /* clang-format on */

@@ -223,15 +223,16 @@ static void fused_whole(fused_launch *l, const interp *in) {
     l->result = l->fn(l->buffers, l->ints, l->floats, 0, 0, &l->call);
 }
 
-/* A round only begins when those before the stop between them are done. */
-static void fused_stages(fused_launch *l, const group_plan *p, const int64_t *slots) {
+/* A round only begins when those before the stop between them are done. false: a limit came between. */
+static bool fused_stages(fused_launch *l, const group_plan *p, const int64_t *slots) {
     int64_t grain = slots[p->grain] > 0 ? slots[p->grain] : 1;
     for (size_t i = 0; i < p->stops.len; i++) {
         int64_t rounds = slots[p->stops.data[i]] - l->first;
-        if (rounds > grain) pool_for(rounds, grain, fused_piece, l);
-        else if (rounds > 0) fused_piece(l, 0, rounds);
+        if (rounds > grain && !pool_for_limited(rounds, grain, fused_piece, l)) return false;
+        if (rounds > 0 && rounds <= grain) fused_piece(l, 0, rounds);
         l->first += rounds;
     }
+    return true;
 }
 
 enum { FUSED_ALIGN = 64 };
@@ -333,17 +334,20 @@ static ctsc_status fused_launch_kernel(const fused *f, const fused_kernel *k, co
     ctsc_status s = fused_bind(&l, k, slots, args, d, results);
     if (s == CTSC_OK) {
         if (p->stops.len) {
-            fused_stages(&l, p, slots);
+            if (!fused_stages(&l, p, slots)) s = limits_fail(d);
         } else if (p->range_begin < 0) {
             fused_whole(&l, in);
         } else {
             int64_t begin = slots[p->range_begin], end = slots[p->range_end], grain = slots[p->grain];
-            if (begin == 0 && end > grain) pool_for(end, grain > 0 ? grain : 1, fused_piece, &l);
-            else if (end > begin) fused_piece(&l, begin, end);
+            if (begin != 0 || end <= grain) {
+                if (end > begin) fused_piece(&l, begin, end);
+            } else if (!pool_for_limited(end, grain > 0 ? grain : 1, fused_piece, &l)) {
+                s = limits_fail(d);
+            }
         }
         *fits = l.result != GROUP_UNFIT;
         if (l.result == GROUP_STOPPED) s = d->status;
-        else if (l.result && *fits) s = fused_fault(f, p, slots, &l, d);
+        else if (s == CTSC_OK && l.result && *fits) s = fused_fault(f, p, slots, &l, d);
     }
     tensor_unref(l.scratch);
     if (s != CTSC_OK || !*fits) fused_drop(f, results);
@@ -372,6 +376,16 @@ static ctsc_status fused_interpret(fused *f, interp *in, const value *args, valu
 /* Native loops count no steps. */
 static bool fused_is_counted(const fused *f, const interp *in) {
     return f->has_loop && in->rt->steps_left != UINT64_MAX;
+}
+
+/* A kernel's rounds are not left once they have begun, and a view has any number of elements without memory: where a program has limits, what could be a
+ * round of seconds is the operators', who look at them. Numbers near the largest are no sizes but open ends. */
+enum { FUSED_LONG_BITS = 31 };
+static bool fused_is_endless(const fused *f, const group_plan *p, const int64_t *slots) {
+    if (!limits_current || f->has_loop) return false;
+    for (size_t i = 0; i < p->slots.len; i++)
+        if (slots[i] >> FUSED_LONG_BITS > 0 && slots[i] < INT64_MAX / 2) return true;
+    return false;
 }
 
 static const fused_kernel *fused_find(const fused *f, const value *args, int64_t *slots) {
@@ -431,6 +445,7 @@ ctsc_status fused_run(fused *f, interp *in, const value *args, value *results, b
         k = fused_add(f, args, in->rt->opt, slots);
         if (k) profile_resume(in->rt->profile, since, "(compiling kernels)");
     }
+    if (k && fused_is_endless(f, k->plan, slots)) k = NULL;
     ctsc_status s = k ? fused_launch_kernel(f, k, slots, args, in, results, &fits) : CTSC_OK;
     *native = k && fits;
     return *native ? s : fused_interpret(f, in, args, results);

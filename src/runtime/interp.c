@@ -404,12 +404,15 @@ static ctsc_status interp_call_borrowed(interp *in, function *f, int nargs, cons
 
 void interp_begin(interp *in, runtime *rt, diag *d) {
     *in = (interp){.rt = rt, .d = d};
+    /* a program without limits of its own keeps to those of who calls it */
+    in->outer_limits = runtime_is_limited(rt) ? limits_use(runtime_limits(rt, &in->limits)) : limits_current;
     if (!rt->ws) return;
     in->top = rt->ws->stack;
     rt->ws->stack = NULL; /* a call from within this one makes its own */
 }
 
 void interp_end(interp *in) {
+    limits_use(in->outer_limits);
     stack_leave(in);
     while (in->entered.len > 0) value_unref(vec_pop(&in->entered).object);
     if (in->entered.data) vec_free(&in->entered);

@@ -5,6 +5,7 @@
 #ifndef CTSC_RUNTIME_INTERP_INTERNAL_H
 #define CTSC_RUNTIME_INTERP_INTERNAL_H
 
+#include "base/limits.h"
 #include "runtime/bytecode.h"
 
 enum { INTERP_MAX_DEPTH = 256 };
@@ -33,6 +34,7 @@ typedef struct interp {
     diag *d;
     stack_chunk *top;
     VEC(entered) entered;
+    limits limits, *outer_limits; /* rt's, where it has any: those of the thread meanwhile; and what they were before */
 } interp;
 
 /* What an instruction function works on. */

@@ -106,6 +106,11 @@ void runtime_init(runtime *rt) {
     rt->depth = rt->opt = 0;
 }
 
+limits *runtime_limits(runtime *rt, limits *l) {
+    *l = (limits){.cancelled = rt->cancelled, .deadline = rt->deadline, .steps_left = rt->steps_left == UINT64_MAX ? NULL : &rt->steps_left};
+    return l;
+}
+
 void runtime_init_forked(runtime *rt, const runtime *from, int depth) {
     runtime_init(rt);
     rt->cancelled = from->cancelled;

@@ -9,6 +9,7 @@
 #define CTSC_RUNTIME_RUNTIME_H
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "ir/op.h"
 
 /* PyTorch's CPU generator: mt19937 (M. Matsumoto, T. Nishimura, 1998), plus the cached second normal. */
@@ -49,6 +50,12 @@ typedef struct runtime {
 static inline bool runtime_is_watched(const runtime *rt) {
     return rt->cancelled || rt->deadline;
 }
+
+static inline bool runtime_is_limited(const runtime *rt) {
+    return runtime_is_watched(rt) || rt->steps_left != UINT64_MAX;
+}
+/* rt's limits as operators see them (base/limits.h), in *l, which must not outlive rt. Returns l. */
+limits *runtime_limits(runtime *rt, limits *l);
 
 void runtime_init(runtime *rt); /* touches little of rt: cheap enough for every call */
 /* For a function forked in `from`, without effects and limits that count: what it needs to run on another thread. depth: of the forking frame. */

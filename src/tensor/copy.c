@@ -9,6 +9,7 @@
  * Invariants: a source that shares memory with a destination of another geometry is cloned first.
  * Tests: tests/unit/test_tensor.c
  */
+#include "base/limits.h"
 #include "base/pool.h"
 #include "base/vector.h"
 #include "tensor/device.h"
@@ -318,8 +319,8 @@ static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-/* dst contiguous, src with its last two dimensions exchanged: moves it and returns true. */
-static bool copy_try_tiles(tensor *dst, const tensor *src) {
+/* dst contiguous, src with its last two dimensions exchanged: moves it and returns true. *whole: no limit came between. */
+static bool copy_try_tiles(tensor *dst, const tensor *src, bool *whole) {
     int n = dst->ndim;
     if (dst->dtype != src->dtype || n < 2 || src->ndim != n) return false;
     int64_t rows = dst->sizes[n - 2], cols = dst->sizes[n - 1];
@@ -341,24 +342,23 @@ static bool copy_try_tiles(tensor *dst, const tensor *src) {
         .row_tiles = (rows + height - 1) / height,
         .batches = src,
     };
-    pool_for(dst->numel / (rows * cols) * c.row_tiles, COPY_TILE_WORK / (cols * height) + 1, copy_tiles, &c);
+    *whole = pool_for_limited(dst->numel / (rows * cols) * c.row_tiles, COPY_TILE_WORK / (cols * height) + 1, copy_tiles, &c);
     return true;
 }
 
 /* ---- the public functions ------------------------------------------------------------------ */
 
-/* dst[...] = src, where they share no memory and the shapes fit. */
-static void copy_apart(tensor *dst, const tensor *src) {
-    if (copy_try_tiles(dst, src)) return;
+/* dst[...] = src, where they share no memory and the shapes fit. false: a limit came between. */
+static bool copy_apart(tensor *dst, const tensor *src) {
+    bool whole = true;
+    if (copy_try_tiles(dst, src, &whole)) return whole;
     copy_pair pair = {(dtype)dst->dtype, (dtype)src->dtype};
     iter_kernel kernel =
         pair.dst == pair.src ? copy_mover(dtype_size(pair.dst)) : copy_loops[pair.dst][pair.src];
     if (!kernel) kernel = copy_rare;
     tensor *operands[] = {dst, (tensor *)src};
-    if (tensor_may_overlap(dst))
-        iter_run_ordered(dst->ndim, dst->sizes, 2, operands, kernel, &pair);
-    else
-        iter_run(dst->ndim, dst->sizes, 2, operands, kernel, &pair, 0);
+    if (!tensor_may_overlap(dst)) return iter_run_limited(dst->ndim, dst->sizes, 2, operands, kernel, &pair, 0);
+    return iter_run_ordered_limited(dst->ndim, dst->sizes, 2, operands, kernel, &pair);
 }
 
 /* The integers of quantised tensors are copied together with what they mean, and nothing is made of them in passing. */
@@ -378,8 +378,7 @@ static ctsc_status copy_check_quantised(diag *d, const tensor *dst, const tensor
 
 static ctsc_status copy_elements(diag *d, tensor *dst, const tensor *src) {
     if (tensor_device(dst) != DEVICE_HOST || tensor_device(src) != DEVICE_HOST) return device_table.copy(d, dst, src);
-    copy_apart(dst, src);
-    return CTSC_OK;
+    return copy_apart(dst, src) ? CTSC_OK : limits_fail(d);
 }
 
 ctsc_status tensor_copy(diag *d, tensor *dst, const tensor *src) {

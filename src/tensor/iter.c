@@ -11,11 +11,12 @@
  */
 #include "tensor/iter.h"
 
+#include "base/limits.h"
 #include "base/pool.h"
 
 #include <string.h>
 
-enum { ITER_GRAIN = 32768 };
+enum { ITER_GRAIN = 32768, ITER_ORDERED_PIECE = 1 << 16 };
 
 typedef struct iter_dim {
     int64_t size;
@@ -144,29 +145,50 @@ static void iter_walk(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-void iter_run(int ndim, const int64_t *sizes, int noperands, tensor *const *operands,
-              iter_kernel kernel, void *ctx, int64_t grain) {
+/* false: it was to end before all was done. */
+static bool iter_spread(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx, int64_t grain,
+                        bool limited) {
     iter_plan p;
     p.kernel = kernel;
     p.ctx = ctx;
     int64_t numel;
-    if (!iter_prepare(&p, ndim, sizes, noperands, operands, &numel)) return;
+    if (!iter_prepare(&p, ndim, sizes, noperands, operands, &numel)) return true;
     iter_sort(&p);
     iter_merge(&p);
     if (grain <= 0) grain = ITER_GRAIN;
-    if (numel <= grain)
-        iter_walk(&p, 0, numel);
-    else
-        pool_for(numel, grain, iter_walk, &p);
+    if (numel > grain && limited) return pool_for_limited(numel, grain, iter_walk, &p);
+    if (numel > grain) pool_for(numel, grain, iter_walk, &p);
+    else iter_walk(&p, 0, numel);
+    return true;
 }
 
-void iter_run_ordered(int ndim, const int64_t *sizes, int noperands, tensor *const *operands,
-                      iter_kernel kernel, void *ctx) {
+void iter_run(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx, int64_t grain) {
+    iter_spread(ndim, sizes, noperands, operands, kernel, ctx, grain, false);
+}
+
+bool iter_run_limited(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx, int64_t grain) {
+    return iter_spread(ndim, sizes, noperands, operands, kernel, ctx, grain, true);
+}
+
+static bool iter_spread_ordered(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx,
+                                int64_t piece) {
     iter_plan p;
     p.kernel = kernel;
     p.ctx = ctx;
     int64_t numel;
-    if (!iter_prepare(&p, ndim, sizes, noperands, operands, &numel)) return;
+    if (!iter_prepare(&p, ndim, sizes, noperands, operands, &numel)) return true;
     iter_merge(&p);
-    iter_walk(&p, 0, numel);
+    for (int64_t begin = 0; begin < numel; begin = numel - begin < piece ? numel : begin + piece) {
+        if (begin && limits_stop()) return false;
+        iter_walk(&p, begin, numel - begin < piece ? numel : begin + piece);
+    }
+    return true;
+}
+
+void iter_run_ordered(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx) {
+    iter_spread_ordered(ndim, sizes, noperands, operands, kernel, ctx, INT64_MAX);
+}
+
+bool iter_run_ordered_limited(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx) {
+    return iter_spread_ordered(ndim, sizes, noperands, operands, kernel, ctx, ITER_ORDERED_PIECE);
 }

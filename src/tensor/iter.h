@@ -25,9 +25,12 @@ typedef void (*iter_kernel)(void *ctx, int64_t n, char *const *p, const int64_t 
  * that shape. Cannot fail once the shapes fit; grain: least elements worth a thread of their own (0: default). */
 void iter_run(int ndim, const int64_t *sizes, int noperands, tensor *const *operands,
               iter_kernel kernel, void *ctx, int64_t grain);
+/* The same, but a limit of the thread's may end it (limits.h): false then, and what the kernel has not written must not be read. */
+bool iter_run_limited(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx, int64_t grain);
 
 /* The same, serial and in row-major order of the shape (for kernels that carry state from run to run). */
 void iter_run_ordered(int ndim, const int64_t *sizes, int noperands, tensor *const *operands,
                       iter_kernel kernel, void *ctx);
+bool iter_run_ordered_limited(int ndim, const int64_t *sizes, int noperands, tensor *const *operands, iter_kernel kernel, void *ctx);
 
 #endif

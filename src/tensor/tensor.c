@@ -6,6 +6,7 @@
  * strides are PyTorch's (a dimension of size 0 counts as 1 in the strides left of it).
  * Tests: tests/unit/test_tensor.c
  */
+#include "base/limits.h"
 #include "base/recycle.h"
 #include "base/refs.h"
 #include "tensor/device.h"
@@ -142,11 +143,18 @@ static tensor *tensor_with_storage(dtype dt, int ndim, size_t nbytes, bool zeroe
     return NULL;
 }
 
+/* Sizes come from programs: a step for each part of a large tensor, which somebody will fill. */
+static inline bool tensor_is_granted(size_t bytes) {
+    return bytes < LIMITS_BYTES || !limits_current || limits_take(limits_current, bytes / LIMITS_BYTES);
+}
+
 static ctsc_status tensor_make(diag *d, dtype dt, int ndim, const int64_t *sizes, bool zeroed, tensor **out) {
     int64_t numel = 0;
     ctsc_status status = tensor_plan(d, dt, ndim, sizes, &numel);
     if (status) return status;
-    tensor *t = tensor_with_storage(dt, ndim, (size_t)numel * dtype_size(dt), zeroed);
+    size_t bytes = (size_t)numel * dtype_size(dt);
+    if (!tensor_is_granted(bytes)) return limits_fail(d);
+    tensor *t = tensor_with_storage(dt, ndim, bytes, zeroed);
     if (!t) return diag_no_memory(d);
     t->numel = numel;
     for (int i = 0; i < ndim; i++) t->sizes[i] = sizes[i];

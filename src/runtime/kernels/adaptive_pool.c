@@ -134,8 +134,7 @@ static ctsc_status adaptive_run(op_ctx *cx, const tensor *x, adaptive_job *j) {
                               0, false);
     int64_t rows = g->planes * g->out[0] * g->out[1];
     if (rows && g->out[2])
-        pool_for(rows, nn_grain(g->in[0] * g->in[1] * g->in[2] / (g->out[0] * g->out[1])),
-                 adaptive_range, j);
+        return op_for(cx, rows, nn_grain(g->in[0] * g->in[1] * g->in[2] / (g->out[0] * g->out[1])), adaptive_range, j);
     return CTSC_OK;
 }
 

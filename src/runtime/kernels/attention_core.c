@@ -173,8 +173,9 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
     job.blocks = (job.rows + ATTENTION_CORE_ROWS - 1) / ATTENTION_CORE_ROWS;
     double cost = (double)(job.rows < ATTENTION_CORE_ROWS ? job.rows : ATTENTION_CORE_ROWS) *
                   (double)(job.cols + 1) * (double)(job.depth + job.width);
-    pool_for(heads * job.blocks, (int64_t)(100000 / (cost + 1)) + 1, attention_piece, &job);
+    bool whole = pool_for_limited(heads * job.blocks, (int64_t)(100000 / (cost + 1)) + 1, attention_piece, &job);
     mem_free(offsets);
+    if (!whole) return limits_fail(d);
     int failed = atomic_load(&job.failed);
     if (failed == CTSC_OK) return CTSC_OK;
     return failed == CTSC_LIMIT ? diag_no_memory(d)

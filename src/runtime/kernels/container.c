@@ -131,12 +131,16 @@ static ctsc_status container_repeat(op_ctx *cx, const value *l, int64_t n, value
     list *c = container_like(from, 0);
     size_t total;
     bool ok = c && (n <= 0 || (size_mul(from->len, (size_t)n, &total) && total < SIZE_MAX / 32 && list_reserve(c, total)));
-    for (int64_t k = 0; ok && k < n && from->len; k++) ok = container_append_all(c, from, from->len);
+    ctsc_status s = CTSC_OK;
+    for (int64_t k = 0; ok && s == CTSC_OK && k < n && from->len; k++) {
+        if (k % LIMITS_ROUNDS == 0) s = op_spend(cx, LIMITS_ROUNDS * (int64_t)from->len);
+        ok = s == CTSC_OK && container_append_all(c, from, from->len);
+    }
     if (c && !ok) {
         value_unref(value_list_take(c));
         c = NULL;
     }
-    return container_give_list(cx, results, c);
+    return s == CTSC_OK ? container_give_list(cx, results, c) : s;
 }
 ctsc_status op_list_mul(op_ctx *cx, const value *args, value *results) {
     return container_repeat(cx, &args[0], arg_int(&args[1]), results);
@@ -485,13 +489,15 @@ ctsc_status op_list_min_lists(op_ctx *cx, const value *args, value *results) {
 }
 ctsc_status op_rangelist(op_ctx *cx, const value *args, value *results) {
     int64_t n = arg_int(&args[0]);
-    list *l = list_new(LIST_INT, TYPE_INT, n > 0 && n < 1 << 20 ? (size_t)n : 0);
-    for (int64_t i = 0; l && i < n; i++)
-        if (!list_append_take(l, value_int(i))) {
-            value_unref(value_list_take(l));
-            l = NULL;
-        }
-    return container_give_list(cx, results, l);
+    list *l = list_new(LIST_INT, TYPE_INT, n > 0 ? (size_t)n : 0);
+    ctsc_status s = CTSC_OK;
+    for (int64_t i = 0; l && i < n && s == CTSC_OK; i++) {
+        if (i % OP_PIECE == 0) s = op_spend(cx, OP_PIECE);
+        list_append_take(l, value_int(i)); /* there is room */
+    }
+    if (s == CTSC_OK) return container_give_list(cx, results, l);
+    value_unref(value_list_take(l));
+    return s;
 }
 
 /* ---- dicts ------------------------------------------------------------------------------------------------------ */

@@ -154,7 +154,7 @@ ctsc_status conv_depthwise(diag *d, const conv_shape *s, dtype dt, const void *i
     atomic_init(&job.failed, CTSC_OK);
     *done = true;
     int64_t grain = 131072 / (job.run * (s->kernel_size + 4) + 1) + 1;
-    pool_for(s->batch * s->out_channels, grain,
-             dt == DT_FLOAT32 ? depthwise_piece_float : depthwise_piece_double, &job);
+    if (!pool_for_limited(s->batch * s->out_channels, grain, dt == DT_FLOAT32 ? depthwise_piece_float : depthwise_piece_double, &job))
+        return limits_fail(d);
     return atomic_load(&job.failed) == CTSC_OK ? CTSC_OK : diag_no_memory(d);
 }

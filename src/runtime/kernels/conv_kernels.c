@@ -242,7 +242,7 @@ ctsc_status conv_compute(diag *d, const conv_shape *s, dtype dt, const void *inp
     job.blocks = conv_ceil_div(s->out_size, job.block);
     int64_t items = s->batch * s->groups * job.blocks;
     if (items <= CONV_FEW_ITEMS) return conv_items(&job, d, 0, items);
-    pool_for(items, 1, conv_piece, &job);
+    if (!pool_for_limited(items, 1, conv_piece, &job)) return limits_fail(d);
     int failed = atomic_load(&job.failed);
     if (failed == CTSC_OK) return CTSC_OK;
     return failed == CTSC_LIMIT ? diag_no_memory(d)

@@ -88,8 +88,7 @@ ctsc_status create_fill(op_ctx *cx, tensor *t, const value *v) {
     pw_operand operand;
     if (tensor_device(t) != DEVICE_HOST) return create_fill_there(cx, t, v);
     TRY(pw_operand_init(cx, &operand, v, dt));
-    iter_run(t->ndim, t->sizes, 1, &t, create_fill_loop, operand.t, 0);
-    return CTSC_OK;
+    return iter_run_limited(t->ndim, t->sizes, 1, &t, create_fill_loop, operand.t, 0) ? CTSC_OK : limits_fail(cx->diag);
 }
 
 /* Fills a fresh tensor and finishes the overload. Takes t. */
@@ -174,6 +173,7 @@ OPERATOR(fill_diagonal) {
     if (st == CTSC_OK && arg_bool(&args[2]) && t->ndim == 2 && rows > cols + 1) {
         for (int64_t row = cols + 1; row < rows && st == CTSC_OK; row += cols + 1) {
             int64_t n = rows - row < cols ? rows - row : cols;
+            if ((st = op_go_on(cx, row / (cols + 1))) != CTSC_OK) break;
             st = tensor_view_raw(cx->diag, t, 1, &n, &step, t->offset + row * t->strides[0], &view);
             if (st != CTSC_OK) break;
             st = create_fill(cx, view, &args[1]);

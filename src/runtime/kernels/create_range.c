@@ -63,14 +63,13 @@ static ctsc_status range_fill(op_ctx *cx, const range_spec *r, tensor *t) {
     if (dtype_is_integral((dtype)t->dtype)) {
         DISPATCH_INT(t->dtype, cx, "arange_cpu", {
             T *p = tensor_data(t);
-            for (int64_t i = 0; i < n; i++)
-                p[i] = (T)((uint64_t)first + (uint64_t)by * (uint64_t)i);
+            OP_LOOP(cx, i, n, p[i] = (T)((uint64_t)first + (uint64_t)by * (uint64_t)i);)
         })
         return CTSC_OK;
     }
     DISPATCH_FLOAT(t->dtype, cx, "arange_cpu", {
         T *p = tensor_data(t);
-        for (int64_t i = 0; i < n; i++) STORE(&p[i], (ACC)(start + step * (double)i));
+        OP_LOOP(cx, i, n, STORE(&p[i], (ACC)(start + step * (double)i));)
     })
     return CTSC_OK;
 }
@@ -124,27 +123,30 @@ static ctsc_status range_spread_int(op_ctx *cx, double start, double end, tensor
     double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
     DISPATCH_REAL(t->dtype, cx, "linspace_cpu", {
         T *p = tensor_data(t);
-        for (int64_t i = 0; i < n; i++) {
+        OP_LOOP(cx, i, n, {
             int64_t first = i < whole ? i - i % lanes : i;
             double v = first < n / 2 || n == 1 ? start + step * (double)first : end - step * (double)(n - first - 1);
             if (first < i) v = trunc(v) + step * (double)(i - first);
             STORE(&p[i], (ACC)(int64_t)v);
-        }
+        })
     })
     return CTSC_OK;
 }
 
 /* Symmetric, so that both ends are exact: the first half counts from start, the second from end. */
-VECTOR_LOOPS static void range_spread_floats(float start, float end, float *p, int64_t n) {
+VECTOR_LOOPS static void range_spread_floats(float start, float end, float *p, int64_t n, int64_t from, int64_t to) {
     float step = n > 1 ? (end - start) / (float)(n - 1) : 0;
-    for (int64_t i = 0; i < n; i++) p[i] = i < n / 2 || n == 1 ? start + step * (float)i : end - step * (float)(n - i - 1);
+    for (int64_t i = from; i < to; i++) p[i] = i < n / 2 || n == 1 ? start + step * (float)i : end - step * (float)(n - i - 1);
 }
 
 /* base: NULL for linspace. */
 static ctsc_status range_spread(op_ctx *cx, double start, double end, const double *base, tensor *t) {
     int64_t n = t->numel;
     if (t->dtype == DT_FLOAT32 && !base) {
-        range_spread_floats((float)start, (float)end, tensor_data(t), n);
+        for (int64_t i = 0; i < n; i += OP_PIECE) {
+            TRY(op_go_on(cx, i));
+            range_spread_floats((float)start, (float)end, tensor_data(t), n, i, n - i < OP_PIECE ? n : i + OP_PIECE);
+        }
         return CTSC_OK;
     }
     bool integral = dtype_is_integral((dtype)t->dtype);
@@ -153,12 +155,12 @@ static ctsc_status range_spread(op_ctx *cx, double start, double end, const doub
     double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
     DISPATCH_REAL(t->dtype, cx, base ? "logspace_cpu" : "linspace_cpu", {
         T *p = tensor_data(t);
-        for (int64_t i = 0; i < n; i++) {
+        OP_LOOP(cx, i, n, {
             double v =
                 i < n / 2 || n == 1 ? start + step * (double)i : end - step * (double)(n - i - 1);
             if (base) v = pow(*base, v);
             STORE(&p[i], integral ? (ACC)(int64_t)v : (ACC)v);
-        }
+        })
     })
     return CTSC_OK;
 }
@@ -270,10 +272,27 @@ OPERATOR(triu) {
     return range_triangle(cx, args, false, results);
 }
 
-/* tril_indices(row, col, offset=0), triu_indices: (2, n) in row order. */
+/* The columns of a row that belong to a triangle: [*begin, *end). */
+static void range_triangle_row(int64_t row, int64_t cols, int64_t offset, bool lower, int64_t *begin, int64_t *end) {
+    int64_t edge = row + offset + lower;
+    edge = edge < 0 ? 0 : edge > cols ? cols : edge;
+    *begin = lower ? 0 : edge;
+    *end = lower ? edge : cols;
+}
+
+/* How many places a triangle's first `rows` rows have. Below the first of them edges grow by one a row, up to cols. */
+static int64_t range_triangle_count(int64_t rows, int64_t cols, int64_t offset, bool lower) {
+    int64_t first = -offset - lower, full = cols - offset - lower; /* rows whose edge is 0, and cols, lie before and behind these */
+    int64_t from = first < 0 ? 0 : first > rows ? rows : first, to = full < from ? from : full > rows ? rows : full;
+    int64_t low = from + offset + lower, edges = to - from;
+    int64_t below = (rows - to) * cols + (edges > 0 ? edges * low + edges * (edges - 1) / 2 : 0);
+    return lower ? below : rows * cols - below;
+}
+
+/* tril_indices(row, col, offset=0), triu_indices: (2, n) in row order. Rows without a place are not looked at, however many. */
 static ctsc_status range_triangle_indices(op_ctx *cx, const value *args, bool lower,
                                           value *results) {
-    int64_t rows = arg_int(&args[0]), cols = arg_int(&args[1]), offset = arg_int(&args[2]), n = 0;
+    int64_t rows = arg_int(&args[0]), cols = arg_int(&args[1]), offset = arg_int(&args[2]);
     dtype dt;
     TRY(create_options(cx, args, DT_INT64, &dt));
     if (rows < 0)
@@ -285,27 +304,22 @@ static ctsc_status range_triangle_indices(op_ctx *cx, const value *args, bool lo
     offset = offset > cols ? cols : offset < -rows ? -rows : offset;
     if (rows > INT32_MAX || cols > INT32_MAX)
         return diag_fail(cx->diag, CTSC_FAILED, "invalid size, possible overflow?");
-    tensor *t = NULL;
-    for (int pass = 0; pass < 2; pass++) {
-        int64_t at = 0;
-        for (int64_t row = 0; row < rows; row++) {
-            int64_t begin = lower ? 0 : row + offset, end = lower ? row + offset + 1 : cols;
-            begin = begin < 0 ? 0 : begin > cols ? cols : begin;
-            end = end > cols ? cols : end < begin ? begin : end;
-            for (int64_t col = begin; pass && col < end; col++) {
-                char *p = tensor_data(t);
-                size_t size = dtype_size(dt);
-                dtype_store_int(dt, p + (size_t)(at + col - begin) * size, row);
-                dtype_store_int(dt, p + (size_t)(n + at + col - begin) * size, col);
-            }
-            at += end - begin;
+    int64_t n = range_triangle_count(rows, cols, offset, lower), sizes[2] = {2, n}, at = 0, begin, end;
+    tensor *t;
+    TRY(tensor_new(cx->diag, dt, 2, sizes, &t));
+    ctsc_status st = CTSC_OK;
+    size_t size = dtype_size(dt);
+    char *p = tensor_data(t);
+    for (int64_t row = lower && offset < 0 ? -offset : 0; at < n && st == CTSC_OK; row++) {
+        range_triangle_row(row, cols, offset, lower, &begin, &end);
+        for (int64_t col = begin; col < end && (st = op_go_on(cx, at)) == CTSC_OK; col++, at++) {
+            dtype_store_int(dt, p + (size_t)at * size, row);
+            dtype_store_int(dt, p + (size_t)(n + at) * size, col);
         }
-        if (pass) break;
-        n = at;
-        int64_t sizes[2] = {2, n};
-        TRY(tensor_new(cx->diag, dt, 2, sizes, &t));
     }
-    return op_finish(cx, args, t, results);
+    if (st == CTSC_OK) return op_finish(cx, args, t, results);
+    tensor_unref(t);
+    return st;
 }
 OPERATOR(tril_indices) {
     return range_triangle_indices(cx, args, true, results);
@@ -355,10 +369,13 @@ static ctsc_status range_make_window(op_ctx *cx, const value *args, const char *
     TRY(tensor_new(cx->diag, dt, 1, &n, &t));
     /* a periodic window is one longer, and loses its last element */
     double last = (double)(!periodic || arg_bool(periodic) ? n : n - 1);
-    for (int64_t i = 0; i < n; i++)
+    ctsc_status st = CTSC_OK;
+    for (int64_t i = 0; i < n && (st = op_go_on(cx, i)) == CTSC_OK; i++)
         dtype_store_float(dt, (char *)tensor_data(t) + (size_t)i * dtype_size(dt),
                           n == 1 ? 1 : window((double)i, last, a, b));
-    return op_finish(cx, args, t, results);
+    if (st == CTSC_OK) return op_finish(cx, args, t, results);
+    tensor_unref(t);
+    return st;
 }
 OPERATOR(hann_window) {
     return range_make_window(cx, args, "hann_window", range_cosine_window, 0.5, 0.5, results);

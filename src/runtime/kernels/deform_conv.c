@@ -138,8 +138,7 @@ static void deform_out_size(deform_shape *s) {
 static ctsc_status deform_columns(op_ctx *cx, const deform_shape *s, const tensor *columns, const dense_deform *p) {
     deform_job j = {.dt = (dtype)columns->dtype, .p = *p};
     if (tensor_cuda(columns)) return dense_deform_run(cx->diag, columns, p);
-    pool_for(columns->sizes[0], nn_grain(s->out[0] * s->out[1] * 8), deform_range, &j);
-    return CTSC_OK;
+    return op_for(cx, columns->sizes[0], nn_grain(s->out[0] * s->out[1] * 8), deform_range, &j);
 }
 
 /* One product per group of channels; y starts out with the bias. */

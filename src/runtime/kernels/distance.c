@@ -129,7 +129,7 @@ static ctsc_status cdist_run(diag *d, const tensor *a, const tensor *b, double p
     if (!offsets) return diag_no_memory(d);
     gemm_offsets(a, nb, out->sizes, batches, offsets);
     gemm_offsets(b, nb, out->sizes, batches, offsets + batches);
-    bool wide = a->dtype == DT_FLOAT64;
+    bool wide = a->dtype == DT_FLOAT64, whole = true;
     cdist_job job = {wide,
                      a->sizes[a->ndim - 2],
                      b->sizes[b->ndim - 2],
@@ -149,16 +149,15 @@ static ctsc_status cdist_run(diag *d, const tensor *a, const tensor *b, double p
                         (gemm_scale){-2, -2}, gemm_of(a), offsets, turned, offsets + batches,
                         gemm_zero, tensor_data(out));
         if (st == CTSC_OK) {
-            pool_for(rows, grain, wide ? cdist_from_products_double : cdist_from_products_float,
-                     &job);
+            whole = pool_for_limited(rows, grain, wide ? cdist_from_products_double : cdist_from_products_float, &job);
             wide ? cdist_finish_products_double(&job, batches)
                  : cdist_finish_products_float(&job, batches);
         }
     } else {
-        pool_for(rows, grain, wide ? cdist_piece_double : cdist_piece_float, &job);
+        whole = pool_for_limited(rows, grain, wide ? cdist_piece_double : cdist_piece_float, &job);
     }
     mem_free(offsets);
-    return st;
+    return whole ? st : limits_fail(d);
 }
 
 /* Contiguous, and float in place of the half types. */

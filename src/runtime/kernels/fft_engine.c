@@ -76,11 +76,13 @@ ctsc_status fft_run(op_ctx *cx, const fft_job *job) {
     if (!p) return diag_no_memory(cx->diag);
     w.plan = p;
     w.width = p->line ? 1 : fft_lanes_of(job->wide);
+    bool whole = true;
     int64_t items = (w.lines + w.width - 1) / w.width, grain = FFT_GRAIN / (job->n * w.width);
     if (p->line && items < pool_threads()) /* the threads share every line */
         for (int64_t i = 0; i < items; i++) fft_range(&w, i, i + 1);
     else
-        pool_for(items, grain > 1 ? grain : 1, fft_range, &w);
+        whole = pool_for_limited(items, grain > 1 ? grain : 1, fft_range, &w);
     if (!kept) fft_plan_free(p);
+    if (!whole) return limits_fail(cx->diag);
     return atomic_load(&w.failed) ? diag_no_memory(cx->diag) : CTSC_OK;
 }

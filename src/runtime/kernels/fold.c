@@ -170,9 +170,10 @@ ctsc_status op_im2col(op_ctx *cx, const value *args, value *results) {
                   .y = tensor_data(y),
                   .item = dtype_size((dtype)x->dtype),
                   .dt = (dtype)x->dtype};
-    if (y->numel) pool_for(f.batch * sizes[1], nn_grain(sizes[2]), fold_im2col_range, &j);
-    st = op_finish(cx, args, y, results);
+    if (y->numel) TRY_OUT(op_for(cx, f.batch * sizes[1], nn_grain(sizes[2]), fold_im2col_range, &j));
+    st = op_finish(cx, args, y, results), y = NULL;
 out:
+    tensor_unref(y);
     tensor_unref(x);
     return st;
 }
@@ -232,9 +233,10 @@ ctsc_status op_col2im(op_ctx *cx, const value *args, value *results) {
                        &y));
     fold_job j = {.f = &f, .x = tensor_data(x), .y = tensor_data(y), .dt = (dtype)x->dtype};
     int64_t work = input->sizes[f.batched + 1] * f.kernel[0] * f.kernel[1];
-    if (y->numel) pool_for(f.batch * f.channels, nn_grain(work), fold_col2im_range, &j);
-    st = nn_finish(cx, args, y, (dtype)input->dtype, results);
+    if (y->numel) TRY_OUT(op_for(cx, f.batch * f.channels, nn_grain(work), fold_col2im_range, &j));
+    st = nn_finish(cx, args, y, (dtype)input->dtype, results), y = NULL;
 out:
+    tensor_unref(y);
     tensor_unref(x);
     return st;
 }

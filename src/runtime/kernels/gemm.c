@@ -262,16 +262,15 @@ static void *gemm_pack(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat) {
     return copy;
 }
 
-static void gemm_spread(gemm_job *g, void (*piece)(void *, int64_t, int64_t)) {
+static ctsc_status gemm_spread(diag *d, gemm_job *g, void (*piece)(void *, int64_t, int64_t)) {
     g->by_rows = g->m > g->n;
     int64_t side = g->by_rows ? g->m : g->n, other = g->by_rows ? g->n : g->m;
     double cost = (double)other * (double)g->k; /* of one row or column */
     int64_t grain = cost > GEMM_PIECE ? 1 : (int64_t)(GEMM_PIECE / (cost + 1)) + 1;
     if (other > 1 && grain < GEMM_MIN_COLUMNS) grain = GEMM_MIN_COLUMNS;
-    if (side <= grain)
-        piece(g, 0, side);
-    else
-        pool_for(side, grain, piece, g);
+    if (side > grain) return pool_for_limited(side, grain, piece, g) ? CTSC_OK : limits_fail(d);
+    piece(g, 0, side);
+    return CTSC_OK;
 }
 
 /* ---- own products --------------------------------------------------------------------------- */
@@ -349,9 +348,9 @@ static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
     job->slots = fits ? small : recycle_alloc(all);
     if (!job->slots) return diag_no_memory(d);
     atomic_init(&job->free, slots == 64 ? UINT64_MAX : ((uint64_t)1 << slots) - 1);
-    pool_for(pieces, 1, gemm_own_pieces, job);
+    bool whole = pool_for_limited(pieces, 1, gemm_own_pieces, job);
     if (!fits) recycle_free(job->slots, all);
-    return CTSC_OK;
+    return whole ? CTSC_OK : limits_fail(d);
 }
 
 static ctsc_status gemm_wide(diag *d, gemm_job *g) {
@@ -380,7 +379,7 @@ static ctsc_status gemm_wide(diag *d, gemm_job *g) {
     if (st == CTSC_OK && (g->m > INT32_MAX || g->n > INT32_MAX || g->k > INT32_MAX ||
                           la.ld > INT32_MAX || lb.ld > INT32_MAX || g->ldc > INT32_MAX))
         st = diag_fail(d, CTSC_LIMIT, "matrix of more than 2^31 - 1 rows or columns");
-    if (st == CTSC_OK) gemm_spread(g, type->piece);
+    if (st == CTSC_OK) st = gemm_spread(d, g, type->piece);
     mem_free(packed_a);
     mem_free(packed_b);
     return st;
@@ -430,11 +429,11 @@ ctsc_status gemm_run(diag *d, dtype dt, int64_t m, int64_t n, int64_t k, gemm_sc
     case DT_COMPLEX128: return gemm_wide(d, &g);
     case DT_FLOAT16:
     case DT_BFLOAT16: return gemm_narrow(d, &g);
-    case DT_UINT8: gemm_spread(&g, gemm_piece_uint8_t); return CTSC_OK;
-    case DT_INT8: gemm_spread(&g, gemm_piece_int8_t); return CTSC_OK;
-    case DT_INT16: gemm_spread(&g, gemm_piece_int16_t); return CTSC_OK;
-    case DT_INT32: gemm_spread(&g, gemm_piece_int32_t); return CTSC_OK;
-    case DT_INT64: gemm_spread(&g, gemm_piece_int64_t); return CTSC_OK;
+    case DT_UINT8: return gemm_spread(d, &g, gemm_piece_uint8_t);
+    case DT_INT8: return gemm_spread(d, &g, gemm_piece_int8_t);
+    case DT_INT16: return gemm_spread(d, &g, gemm_piece_int16_t);
+    case DT_INT32: return gemm_spread(d, &g, gemm_piece_int32_t);
+    case DT_INT64: return gemm_spread(d, &g, gemm_piece_int64_t);
     default:
         return diag_fail(d, CTSC_UNSUPPORTED, "matrix product not implemented for '%s'",
                          dtype_table[dt].ir_name);
@@ -478,7 +477,7 @@ ctsc_status gemm_batch(diag *d, dtype dt, int64_t count, int64_t m, int64_t n, i
     /* Few large products: threads share each; many small ones: threads share the batch. */
     if (count <= grain || (count < 8 && cost > 8.0 * GEMM_PIECE))
         return gemm_batch_range(&job, d, 0, count);
-    pool_for(count, grain, gemm_batch_piece, &job);
+    if (!pool_for_limited(count, grain, gemm_batch_piece, &job)) return limits_fail(d);
     int failed = atomic_load(&job.failed);
     if (failed == CTSC_OK) return CTSC_OK;
     return failed == CTSC_LIMIT ? diag_no_memory(d)

@@ -93,7 +93,7 @@ ctsc_status op_grid_sampler(op_ctx *cx, const value *args, value *results) {
     p->x = tensor_data(x), p->grid = tensor_data(g), p->y = tensor_data(y);
     int64_t positions = y->numel ? p->batch * p->out[0] * p->out[1] * p->out[2] : 0;
     if (tensor_cuda(y)) TRY_OUT(dense_grid_run(cx->diag, y, p));
-    else if (positions) pool_for(positions, nn_grain(p->channels * 8 + 32), grid_range, &j);
+    else if (positions) TRY_OUT(op_for(cx, positions, nn_grain(p->channels * 8 + 32), grid_range, &j));
     st = nn_finish(cx, args, y, (dtype)input->dtype, results), y = NULL;
 out:
     tensor_unref(x);

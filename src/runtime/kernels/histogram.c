@@ -282,6 +282,7 @@ ctsc_status histogram_check_bounds(op_ctx *cx, int dim, double *least, double *m
 }
 
 ctsc_status histogram_edges(op_ctx *cx, dtype dt, double least, double most, int64_t bins, tensor **out) {
+    if (bins == INT64_MAX) return diag_no_memory(cx->diag); /* one edge more does not fit */
     const value line[] = {value_float(least), value_float(most), value_int(bins + 1), value_int(dt)};
     value edges = value_none();
     TRY(op_call(cx, "aten::linspace", 4, line, &edges));

@@ -143,7 +143,7 @@ static ctsc_status join_blocks(op_ctx *cx, join_list *j, dtype dt, int dim, tens
         else if (bytes <= JOIN_GRAIN)
             join_move(&job, 0, bytes);
         else
-            pool_for(bytes, JOIN_GRAIN, join_move, &job);
+            status = op_for(cx, bytes, JOIN_GRAIN, join_move, &job);
     }
     if (status)
         tensor_unref(result);

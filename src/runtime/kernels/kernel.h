@@ -9,6 +9,7 @@
 #ifndef CTSC_RUNTIME_KERNELS_KERNEL_H
 #define CTSC_RUNTIME_KERNELS_KERNEL_H
 
+#include "base/limits.h"
 #include "base/pool.h"
 #include "base/vector.h"
 #include "ir/op.h"
@@ -57,6 +58,29 @@ static inline dtype arg_dtype_or(const value *v, dtype other) { /* ScalarType? *
 }
 /* dtype argument from a program: checked. */
 ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out);
+
+/* ---- limits (base/limits.h) --------------------------------------------------------------- */
+
+/* Before an operator's loop of so many rounds where no tensor's size bounds them. */
+static inline ctsc_status op_spend(op_ctx *cx, int64_t rounds) {
+    return limits_spend((uint64_t)rounds) ? CTSC_OK : limits_fail(cx->diag);
+}
+/* In a loop over many elements, where pool_for_limited is not used: whether it may go on, asked every OP_PIECE rounds. */
+enum { OP_PIECE = 1 << 14 };
+static inline ctsc_status op_go_on(op_ctx *cx, int64_t round) {
+    return round % OP_PIECE == 0 && limits_stop() ? limits_fail(cx->diag) : CTSC_OK;
+}
+/* for (int64_t i = 0; i < n; i++), in pieces of OP_PIECE between which it asks: a failing one leaves the calling function. */
+#define OP_LOOP(cx, i, n, ...)                                                                     \
+    for (int64_t i##_begin = 0; i##_begin < (n); i##_begin += OP_PIECE) {                          \
+        int64_t i##_end = (n) - i##_begin < OP_PIECE ? (n) : i##_begin + OP_PIECE;                 \
+        TRY(op_go_on(cx, i##_begin));                                                              \
+        for (int64_t i = i##_begin; i < i##_end; i++) __VA_ARGS__                                  \
+    }
+/* pool_for for what may take long: fails where a limit came between. */
+static inline ctsc_status op_for(op_ctx *cx, int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx) {
+    return pool_for_limited(n, grain, fn, ctx) ? CTSC_OK : limits_fail(cx->diag);
+}
 
 /* ---- results ---------------------------------------------------------------------------- */
 

@@ -217,7 +217,7 @@ ctsc_status op_matrix_exp(op_ctx *cx, const value *args, value *results) {
         room = mem_alloc(bytes);
     if (!room) st = diag_no_memory(d);
     for (int64_t i = 0; st == CTSC_OK && n && i < t->numel / (n * n); i++)
-        st = exp_matrix(d, n, TENSOR_AT(t, double) + i * n * n, room);
+        st = limits_stop() ? limits_fail(d) : exp_matrix(d, n, TENSOR_AT(t, double) + i * n * n, room);
     mem_free(room);
     if (st == CTSC_OK) st = tensor_to_dtype(d, t, (dtype)a->dtype, &rounded);
     tensor_unref(t);

@@ -55,7 +55,8 @@ static ctsc_status svd_batches(diag *d, const linalg_batch *b, char job, tensor 
     lwork = spectral_lwork(b->wide, &asked);
     void *work = size_mul((size_t)lwork, b->item, &bytes) ? mem_alloc(bytes) : NULL;
     *failed = 0;
-    for (int64_t i = 0; work && *failed == 0 && i < b->count; i++) {
+    bool stopped = false;
+    for (int64_t i = 0; work && *failed == 0 && i < b->count && !(stopped = limits_stop()); i++) {
         void *pu = job == 'N' ? NULL : linalg_at(b, u, i, (int64_t)b->m * ucols);
         void *pv = job == 'N' ? NULL : linalg_at(b, vh, i, (int64_t)b->n * ldvt);
         LAPACK(b->wide, gesdd, text, &b->m, &b->n, linalg_at(b, a, i, (int64_t)b->m * b->n), &lda,
@@ -64,7 +65,7 @@ static ctsc_status svd_batches(diag *d, const linalg_batch *b, char job, tensor 
         *index = i;
     }
     mem_free(iwork);
-    ctsc_status st = work ? CTSC_OK : diag_no_memory(d);
+    ctsc_status st = stopped ? limits_fail(d) : work ? CTSC_OK : diag_no_memory(d);
     mem_free(work);
     return st;
 }
@@ -211,10 +212,11 @@ static ctsc_status eigh_batches(diag *d, const linalg_batch *b, const char *job,
     void *work = size_mul((size_t)lwork, b->item, &bytes) ? mem_alloc(bytes) : NULL;
     int *iwork = mem_alloc((size_t)liwork * sizeof(int));
     *failed = 0;
-    for (int64_t i = 0; work && iwork && *failed == 0 && i < b->count; i++)
+    bool stopped = false;
+    for (int64_t i = 0; work && iwork && *failed == 0 && i < b->count && !(stopped = limits_stop()); i++)
         LAPACK(b->wide, syevd, job, uplo, &b->n, linalg_at(b, f, i, (int64_t)b->n * b->n), &lda,
                linalg_at(b, w, i, b->n), work, &lwork, iwork, &liwork, failed);
-    ctsc_status st = work && iwork ? CTSC_OK : diag_no_memory(d);
+    ctsc_status st = stopped ? limits_fail(d) : work && iwork ? CTSC_OK : diag_no_memory(d);
     mem_free(work);
     mem_free(iwork);
     return st;

@@ -103,16 +103,17 @@ ctsc_status move_copy(diag *d, const tensor *dst_tensor, const move_geometry *g,
                   .run;
     move_collapse(&job.g);
     int64_t n = move_count(&job.g);
+    bool whole = true;
     if (n * (int64_t)item <= MOVE_GRAIN || job.g.ndim == 0) {
         move_apply(&job.g, job.run, dst, src);
     } else if (job.g.ndim == 1) {
-        pool_for(n, MOVE_GRAIN / (int64_t)item, move_job_line, &job);
+        whole = pool_for_limited(n, MOVE_GRAIN / (int64_t)item, move_job_line, &job);
     } else {
         int64_t line = job.g.sizes[job.g.ndim - 1];
         int64_t grain = MOVE_GRAIN / (line * (int64_t)item);
-        pool_for(n / line, grain > 0 ? grain : 1, move_job_lines, &job);
+        whole = pool_for_limited(n / line, grain > 0 ? grain : 1, move_job_lines, &job);
     }
-    return CTSC_OK;
+    return whole ? CTSC_OK : limits_fail(d);
 }
 
 /* ---- forms of operators ---------------------------------------------------------------------- */

@@ -145,8 +145,7 @@ ctsc_status nn_gather3(diag *d, const tensor *src, tensor *dst, int64_t planes, 
         if (e - b > j.run_len) j.run_begin = b, j.run_len = e - b;
     }
     if (j.run_len < 8) j.run_len = 0, j.run_begin = 0;
-    pool_for(planes * out[0] * out[1], nn_grain(out[2]), nn_gather_range, &j);
-    return CTSC_OK;
+    return pool_for_limited(planes * out[0] * out[1], nn_grain(out[2]), nn_gather_range, &j) ? CTSC_OK : limits_fail(d);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */

@@ -515,7 +515,7 @@ static ctsc_status norm_layer_run(op_ctx *cx, const char *name, tensor *input, c
     j->dt = dt, j->x = tensor_data(x), j->y = tensor_data(out[0]);
     j->weight = w ? tensor_data(w) : NULL, j->bias = b ? tensor_data(b) : NULL;
     j->mean = tensor_data(out[1]), j->rstd = tensor_data(out[2]);
-    pool_for(rows, nn_grain(4 * j->inner), norm_layer_range, j);
+    if (rows) pool_for(rows, nn_grain(j->inner) / 4 + 1, norm_layer_range, j);
     for (int i = 0; i < 3; i++) TRY_OUT(nn_round(cx, &out[i], (dtype)input->dtype));
 out:
     tensor_unref(x);
@@ -611,10 +611,12 @@ static ctsc_status norm_group_all(op_ctx *cx, tensor *input, const value *weight
     if (batch < 0 || channels < 0 || inner < 0 || __builtin_mul_overflow(batch, channels, &count) ||
         __builtin_mul_overflow(count, inner, &count) || count != input->numel)
         return nn_fail(cx, "Expected X.numel() == N * C * HxW to be true, but got false.");
-    int64_t sizes[2] = {batch, groups};
+    int64_t sizes[2] = {batch, groups}, rows, row;
+    /* without elements the sizes of what is there are any numbers */
+    if (__builtin_mul_overflow(batch, groups, &rows) || __builtin_mul_overflow(channels / groups, inner, &row)) return diag_no_memory(cx->diag);
     norm_layer j = {
-        .inner = channels / groups * inner, .eps = eps, .groups = groups, .channel = inner};
-    return norm_layer_run(cx, "GroupNormKernelImpl", input, weight, bias, &j, batch * groups, 2,
+        .inner = row, .eps = eps, .groups = groups, .channel = inner};
+    return norm_layer_run(cx, "GroupNormKernelImpl", input, weight, bias, &j, rows, 2,
                           sizes, out);
 }
 

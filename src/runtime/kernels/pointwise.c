@@ -146,7 +146,7 @@ ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt) {
     if (!dtype_is_int(dt)) return CTSC_OK;
     if (divisor->tag == V_TENSOR) {
         tensor *t = divisor->u.tensor, *state[2] = {t, NULL};
-        iter_run_ordered(t->ndim, t->sizes, 1, &t, pw_find_zero, state);
+        if (!iter_run_ordered_limited(t->ndim, t->sizes, 1, &t, pw_find_zero, state)) return limits_fail(cx->diag);
         zero = state[1] != NULL;
     } else {
         zero = arg_int(divisor) == 0;
@@ -435,8 +435,11 @@ ctsc_status pw_loop(op_ctx *cx, const value *args, int n, pw_operand *operands, 
     tensor *all[PW_MAX_OPERANDS + 1] = {out.t};
     for (int i = 0; i < n; i++) all[i + 1] = operands[i].t;
     pw_packed packed = {.loop = loop, .ctx = ctx};
-    if (pw_worth_packing(out.t, n, operands, &packed)) iter_run(ndim, sizes, n + 1, all, pw_packed_run, &packed, 0);
-    else iter_run(ndim, sizes, n + 1, all, loop, ctx, 0);
+    bool packs = pw_worth_packing(out.t, n, operands, &packed);
+    if (!iter_run_limited(ndim, sizes, n + 1, all, packs ? pw_packed_run : loop, packs ? &packed : ctx, 0)) {
+        tensor_unref(out.t);
+        return limits_fail(cx->diag);
+    }
     if (out.is_target) return op_return_tensor(results, out.t);
     return op_finish(cx, args, out.t, results);
 }

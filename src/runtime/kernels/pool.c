@@ -547,7 +547,7 @@ static ctsc_status pool_run(op_ctx *cx, const tensor *x, pool_job *j) {
                               j->count_padding);
     int64_t work = g->out[2] * g->kernel[2] + g->in[2] * g->kernel[1];
     if (g->planes && g->out[0] > 0 && g->out[1] > 0 && g->out[2] > 0)
-        pool_for(g->planes * g->out[0] * g->out[1], nn_grain(work),
+        return op_for(cx, g->planes * g->out[0] * g->out[1], nn_grain(work),
                  !j->average && !j->indices && j->dt != DT_INT64 && pool_is_squares(g) ? pool_squares : pool_range, j);
     return CTSC_OK;
 }

@@ -84,9 +84,9 @@ static void random_draw_loop(void *ctx, int64_t n, char *const *p, const int64_t
 static ctsc_status random_walk(op_ctx *cx, tensor *t, iter_kernel loop, void *ctx) {
     tensor *view;
     TRY(random_memory_order(cx, t, &view));
-    iter_run_ordered(view->ndim, view->sizes, 1, &view, loop, ctx);
+    bool whole = iter_run_ordered_limited(view->ndim, view->sizes, 1, &view, loop, ctx);
     tensor_unref(view);
-    return CTSC_OK;
+    return whole ? CTSC_OK : limits_fail(cx->diag);
 }
 
 ctsc_status random_fill(op_ctx *cx, tensor *t, random_draw draw, const void *ctx) {
@@ -133,13 +133,15 @@ static bool random_is_complex(const tensor *t) {
 RANDOM_HOT static void random_scale_words(const uint32_t *words, float *p, int64_t n) {
     for (int64_t i = 0; i < n; i++) p[i] = (float)(int32_t)(words[i] & 0xffffff) * 0x1p-24f;
 }
-static void random_unit_floats(generator *g, float *p, int64_t n) {
+static ctsc_status random_unit_floats(op_ctx *cx, generator *g, float *p, int64_t n) {
     uint32_t words[RANDOM_WORDS];
     for (int64_t i = 0; i < n; i += RANDOM_WORDS) {
+        TRY(op_go_on(cx, i));
         int64_t part = n - i < RANDOM_WORDS ? n - i : RANDOM_WORDS;
         generator_words(g, words, part);
         random_scale_words(words, p + i, part);
     }
+    return CTSC_OK;
 }
 
 ctsc_status random_fill_uniform(op_ctx *cx, tensor *t, double from, double to) {
@@ -159,8 +161,7 @@ ctsc_status random_fill_uniform(op_ctx *cx, tensor *t, double from, double to) {
     range.from = random_round(range.dt, from);
     range.length = random_round(range.dt, random_round(range.dt, to) - range.from);
     if (t->dtype == DT_FLOAT32 && from == 0 && to == 1 && tensor_is_contiguous(t)) {
-        random_unit_floats(random_generator(cx), tensor_data(t), t->numel);
-        return CTSC_OK;
+        return random_unit_floats(cx, random_generator(cx), tensor_data(t), t->numel);
     }
     return random_fill(cx, t, random_draw_uniform, &range);
 }
@@ -194,19 +195,23 @@ static double random_draw_normal(generator *g, const void *ctx) {
     return fma(random_normal(g), mean_std[1], mean_std[0]);
 }
 
-static void random_normal_blocks(generator *g, tensor *t, double mean, double std) {
+static ctsc_status random_normal_blocks(op_ctx *cx, generator *g, tensor *t, double mean, double std) {
     dtype dt = (dtype)t->dtype;
     int64_t n = t->numel, size = (int64_t)dtype_size(dt);
     char *p = tensor_data(t);
     if (dt == DT_FLOAT32)
-        random_unit_floats(g, (float *)(void *)p, n);
+        TRY(random_unit_floats(cx, g, (float *)(void *)p, n));
     else
-        for (int64_t i = 0; i < n; i++) dtype_store_float(dt, p + i * size, random_uniform(g, dt));
-    random_normal_block(p, n / 16, dt, mean, std);
-    if (n % 16 == 0) return;
+        OP_LOOP(cx, i, n, dtype_store_float(dt, p + i * size, random_uniform(g, dt));)
+    for (int64_t i = 0; i < n / 16; i += OP_PIECE) {
+        TRY(op_go_on(cx, i));
+        random_normal_block(p + i * 16 * size, n / 16 - i < OP_PIECE ? n / 16 - i : OP_PIECE, dt, mean, std);
+    }
+    if (n % 16 == 0) return CTSC_OK;
     p += (n - 16) * size; /* the last 16 are drawn again */
     for (int64_t i = 0; i < 16; i++) dtype_store_float(dt, p + i * size, random_uniform(g, dt));
     random_normal_block(p, 1, dt, mean, std);
+    return CTSC_OK;
 }
 
 ctsc_status random_fill_normal(op_ctx *cx, tensor *t, double mean, double std) {
@@ -222,8 +227,7 @@ ctsc_status random_fill_normal(op_ctx *cx, tensor *t, double mean, double std) {
     if (!(std >= 0))
         return diag_fail(cx->diag, CTSC_FAILED, "normal expects std >= 0.0, but found std %g", std);
     if (t->numel >= 16 && tensor_is_contiguous(t)) {
-        random_normal_blocks(random_generator(cx), t, mean, std);
-        return CTSC_OK;
+        return random_normal_blocks(cx, random_generator(cx), t, mean, std);
     }
     const double mean_std[2] = {mean, std};
     return random_fill(cx, t, random_draw_normal, mean_std);

@@ -127,14 +127,15 @@ OPERATOR(randperm) {
     TRY(tensor_new(cx->diag, DT_INT64, 1, &n, &t));
     int64_t *p = tensor_data(t);
     generator *g = random_generator(cx);
-    for (int64_t i = 0; i < n; i++) p[i] = i;
-    for (int64_t i = 0; i < n - 1; i++) {
+    ctsc_status st = CTSC_OK;
+    for (int64_t i = 0; i < n && (st = op_go_on(cx, i)) == CTSC_OK; i++) p[i] = i;
+    for (int64_t i = 0; st == CTSC_OK && i < n - 1 && (st = op_go_on(cx, i)) == CTSC_OK; i++) {
         int64_t k = i + generator_u32(g) % (n - i), old = p[i];
         p[i] = p[k];
         p[k] = old;
     }
     tensor *converted;
-    ctsc_status st = tensor_to_dtype(cx->diag, t, dt, &converted);
+    if (st == CTSC_OK) st = tensor_to_dtype(cx->diag, t, dt, &converted);
     tensor_unref(t);
     return st == CTSC_OK ? op_finish(cx, args, converted, results) : st;
 }
@@ -391,12 +392,12 @@ static void random_pick_largest(generator *g, double *w, int64_t n, dtype dt, in
     memcpy(out, order, sizeof *out * (size_t)count);
 }
 /* With replacement: search in the running sums. Overwrites w. */
-static void random_pick_repeated(generator *g, double *w, int64_t n, int64_t count, int64_t *out) {
+static ctsc_status random_pick_repeated(op_ctx *cx, generator *g, double *w, int64_t n, int64_t count, int64_t *out) {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) w[i] = sum += w[i];
     for (int64_t i = 0; i < n; i++) w[i] /= sum;
     w[n - 1] = 1;
-    for (int64_t k = 0; k < count; k++) {
+    OP_LOOP(cx, k, count, {
         double u = random_uniform(g, DT_FLOAT64);
         int64_t low = 0, high = n;
         while (low < high) {
@@ -407,7 +408,8 @@ static void random_pick_repeated(generator *g, double *w, int64_t n, int64_t cou
                 high = middle;
         }
         out[k] = low;
-    }
+    })
+    return CTSC_OK;
 }
 
 /* multinomial(self, num_samples, replacement=False) */
@@ -445,7 +447,7 @@ OPERATOR(multinomial) {
     for (int64_t i = 0; i < rows && st == CTSC_OK; i++) {
         int64_t *out = TENSOR_AT(t, int64_t) + i * count;
         if (again)
-            random_pick_repeated(g, w + i * n, n, count, out);
+            st = random_pick_repeated(cx, g, w + i * n, n, count, out);
         else
             random_pick_largest(g, w + i * n, n, (dtype)self->dtype, count, order, out);
     }

@@ -316,7 +316,7 @@ static ctsc_status rearrange_interleave_evenly(op_ctx *cx, const tensor *t, int 
     tensor *result;
     TRY(tensor_new_on(cx->diag, tensor_device(t), (dtype)t->dtype, n, sizes, &result));
     move_geometry g = {0};
-    for (int i = 0; i < t->ndim; i++) {
+    for (int i = 0; i < t->ndim && result->numel > 0; i++) {
         int64_t step = result->strides[i] * item;
         move_add_dim(&g, t->sizes[i], i == dim ? step * repeat : step, t->strides[i] * item);
         if (i == dim) move_add_dim(&g, repeat, step, 0);

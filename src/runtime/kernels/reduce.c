@@ -407,8 +407,8 @@ ctsc_status reduce_run(op_ctx *cx, reduce_job *j, const tensor *in, const bool *
     } else {
         int64_t work = reduce_max_i64(reduce_min_i64(j->inner, REDUCE_CHUNK), 1);
         int64_t least = reduce_is_plain(j) && j->sr == 1 ? 1 : REDUCE_LINE;
-        pool_for(units, reduce_max_i64(REDUCE_GRAIN / work, least), reduce_range, j);
-        if (j->parts) reduce_fold_parts(j);
+        st = op_for(cx, units, reduce_max_i64(REDUCE_GRAIN / work, least), reduce_range, j);
+        if (st == CTSC_OK && j->parts) reduce_fold_parts(j);
     }
     mem_free(j->parts);
     tensor_unref(copy);

@@ -163,7 +163,7 @@ static ctsc_status scan_run(scan_job *j, const tensor *in, int dim) {
         j->tiles = (j->inner + SCAN_LANES - 1) / SCAN_LANES;
         int64_t outer = in->numel / (j->n * j->inner);
         int64_t work = j->n * reduce_min_i64(j->inner, SCAN_LANES);
-        pool_for(outer * j->tiles, reduce_max_i64(SCAN_GRAIN / work, 1), scan_range, j);
+        st = op_for(j->cx, outer * j->tiles, reduce_max_i64(SCAN_GRAIN / work, 1), scan_range, j);
     }
     tensor_unref(dense);
     return st;

@@ -153,7 +153,7 @@ ctsc_status op_segment_reduce(op_ctx *cx, const value *args, value *results) {
         j.x = tensor_data(x);
         j.y = tensor_data(out);
         int64_t work = (j.along / j.segments + 1) * j.inner;
-        pool_for(j.outer * j.segments, work < 16384 ? 16384 / work : 1, segment_range, &j);
+        st = op_for(cx, j.outer * j.segments, work < 16384 ? 16384 / work : 1, segment_range, &j);
     }
     tensor_unref(x);
     tensor_unref(cuts);

@@ -207,8 +207,8 @@ static ctsc_status sort_run(op_ctx *cx, sort_job *job, int64_t kept, tensor **ou
         status = dense_sort_run(cx->diag, t, job->dim, job->descending, job->first, job->count, job->values, job->indices);
     } else if (!status && job->values->numel > 0) {
         int64_t grain = SORT_GRAIN / job->n;
-        pool_for(job->values->numel / kept, grain ? grain : 1, sort_lines, job);
-        if (atomic_load(&job->no_memory)) status = diag_no_memory(cx->diag);
+        status = op_for(cx, job->values->numel / kept, grain ? grain : 1, sort_lines, job);
+        if (!status && atomic_load(&job->no_memory)) status = diag_no_memory(cx->diag);
     }
     if (status) {
         tensor_unref(job->values);

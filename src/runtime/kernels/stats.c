@@ -279,8 +279,9 @@ static ctsc_status stats_run(op_ctx *cx, stats_job *j, const tensor *in, const b
     TRY(reduce_rows(cx, in, mask, whole ? DT_INT64 : DT_FLOAT64, &rows));
     j->rows = rows;
     j->n = reduce_count(in, mask);
-    pool_for(in->numel / j->n, reduce_max_i64(STATS_GRAIN / j->n, 1), stats_range, j);
+    ctsc_status st = op_for(cx, in->numel / j->n, reduce_max_i64(STATS_GRAIN / j->n, 1), stats_range, j);
     tensor_unref(rows);
+    if (st != CTSC_OK) return st;
     return atomic_load(&j->no_memory) ? diag_no_memory(cx->diag) : CTSC_OK;
 }
 

@@ -329,11 +329,11 @@ static ctsc_status upsample_dim(op_ctx *cx, tensor **x, int64_t sizes[4], int di
     sizes[dim] = t->out;
     TRY(tensor_new(cx->diag, (dtype)(*x)->dtype, 4, sizes, &y));
     upsample_pass j = {(dtype)y->dtype, tensor_data(*x), tensor_data(y), inner, t};
-    if (y->numel) {
-        if (inner == 1)
-            pool_for(outer, nn_grain(t->out * t->taps), upsample_pass_range, &j);
-        else
-            pool_for(outer * t->out, nn_grain(inner * t->taps), upsample_pass_range, &j);
+    int64_t lines = inner == 1 ? outer : outer * t->out, work = (inner == 1 ? t->out : inner) * t->taps;
+    ctsc_status st = y->numel ? op_for(cx, lines, nn_grain(work), upsample_pass_range, &j) : CTSC_OK;
+    if (st != CTSC_OK) {
+        tensor_unref(y);
+        return st;
     }
     tensor_unref(*x);
     *x = y;

@@ -272,7 +272,7 @@ static ctsc_status vision_run(op_ctx *cx, const value *args, dense_region kind, 
     p->y = tensor_data(out[0]);
     p->map = out[1] ? tensor_data(out[1]) : NULL;
     if (tensor_cuda(x)) TRY_OUT(dense_regions_run(cx->diag, out[0], kind, p));
-    else if (out[0]->numel) pool_for(p->regions, nn_grain(p->out_channels * p->bins[0] * p->bins[1] * 16), vision_range, &j);
+    else if (out[0]->numel) TRY_OUT(op_for(cx, p->regions, nn_grain(p->out_channels * p->bins[0] * p->bins[1] * 16), vision_range, &j));
     if (atomic_load(&j.no_memory)) {
         st = diag_fail(cx->diag, CTSC_LIMIT, "out of memory: a region needs too many samples");
         goto out;

@@ -32,14 +32,14 @@ for code, text in re.findall(r"^  (\d+) +(\S.*)$", top.split("Exit codes:")[1], 
     if not re.search(r"^\.B %s$" % code, section("EXIT STATUS", "SH"), re.M):
         wrong.append("EXIT STATUS lacks %s, %s" % (code, text))
 commands = re.findall(r"^  ([a-z][a-z-]*)", top.split("Options:")[0].split("Commands:")[1], re.M)
-shared = {"source": section("SOURCE OPTIONS", "SH"), "call": section("CALL OPTIONS", "SH")}
+shared = {"source": section("SOURCE OPTIONS", "SH"), "call": section("CALL OPTIONS", "SH"), "limit": section("LIMIT OPTIONS", "SH")}
 for command in commands:
     text = section("ctsc %s(?: [^\n]*)?" % command, "SS")
     if text is None:
         wrong.append("no section for ctsc %s" % command)
         continue
     have = named(text) | {"--help", "--usage"}
-    apply = re.search(r"^(\w+)(?: and (\w+))? options apply", text, re.M | re.I)
+    apply = re.search(r"^(\w+)(?:, (\w+))?(?: and (\w+))? options apply", text, re.M | re.I)
     for word in apply.groups() if apply else ():
         if word:
             have |= named(shared[word.lower()])
