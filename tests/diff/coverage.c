@@ -26,7 +26,8 @@ static const struct { const char *function, *kind; } coverage_kinds[] = {
 };
 enum { COVERAGE_KINDS = sizeof coverage_kinds / sizeof *coverage_kinds };
 
-static struct { const char *function, *kind; } coverage_names[COVERAGE_LABELS];
+enum { COVERAGE_KEYS = 12 }; /* operators of a label, at most */
+static struct { const char *function, *kind, *keys[COVERAGE_KEYS + 1]; } coverage_names[COVERAGE_LABELS];
 static int coverage_count_of_labels;
 
 static int coverage_find(const char *function, const char *kind) {
@@ -39,6 +40,12 @@ static int coverage_find(const char *function, const char *kind) {
 static void coverage_add_label(const char *function, const char *kind) {
     if (coverage_find(function, kind) >= 0) return;
     if (coverage_count_of_labels == COVERAGE_LABELS) abort(); /* a larger table is needed */
+    int n = 0;
+    for (int i = 0; i < COVERAGE_ROWS; i++) {
+        if (strcmp(coverage_rows[i].function, function)) continue;
+        if (n == COVERAGE_KEYS) abort();
+        coverage_names[coverage_count_of_labels].keys[n++] = coverage_rows[i].key;
+    }
     coverage_names[coverage_count_of_labels].function = function;
     coverage_names[coverage_count_of_labels++].kind = kind;
 }
@@ -64,9 +71,7 @@ const char *coverage_label(int label) {
 }
 
 const char *coverage_operator(int label, int i) {
-    for (int k = 0; k < COVERAGE_ROWS; k++)
-        if (!strcmp(coverage_rows[k].function, coverage_names[label].function) && i-- == 0) return coverage_rows[k].key;
-    return NULL;
+    return coverage_names[label].keys[i];
 }
 
 bool coverage_reduces(int label) {

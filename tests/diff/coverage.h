@@ -45,7 +45,7 @@ coverage *coverage_new(void);
 
 int coverage_labels(void);
 const char *coverage_label(int label);
-/* The operators of a label, as keys of fusible.def: the i-th, or NULL. */
+/* The operators of a label, as keys of fusible.def: the i-th; behind the last one NULL. */
 const char *coverage_operator(int label, int i);
 /* Is it a reduction, or made of some? Has that met all schedules of reductions so often? */
 bool coverage_reduces(int label);

@@ -19,7 +19,7 @@ static bool seed_has_both(const graph *g, int first, int second) {
     return false;
 }
 
-static nests_verdict seed_run(const nests_job *j, gen_case *c, uint64_t seed, nests_totals *t, strbuf *report, coverage_miss *miss) {
+static nests_verdict seed_run(const nests_job *j, gen_case *c, uint64_t seed, nests_totals *t, strbuf *report, uint32_t before, coverage_miss *miss) {
     enum { MAX_SIZE = 24 };
     rng r = {seed ^ 0x2545f4914f6cdd1du};
     diag d = {0};
@@ -41,7 +41,7 @@ static nests_verdict seed_run(const nests_job *j, gen_case *c, uint64_t seed, ne
         t->groups += nests_groups(s);
         t->kernels += nests_plans(s);
         t->excused += worst == NESTS_EXCUSED;
-        if (j->first >= 0) *miss = seed_has_both(nests_graph(s), j->first, j->second) ? MISS_PLAN : MISS_PASSES;
+        if (j->first >= 0 && j->cover->pairs[j->first][j->second] == before) *miss = seed_has_both(nests_graph(s), j->first, j->second) ? MISS_PLAN : MISS_PASSES;
         if (j->show) {
             strbuf sb = STRBUF_INIT;
             graph_print(nests_graph(s), NULL, &sb);
@@ -62,7 +62,7 @@ nests_verdict nests_seed(const nests_job *j, uint64_t seed, nests_totals *t, str
     uint32_t before = cell ? j->cover->pairs[j->first][j->second] : 0;
     if (cell ? gen_case_pair(j->ops, seed, j->first, j->second, &c, &miss) : gen_case_new(j->ops, seed, &c)) {
         t->graphs++;
-        v = seed_run(j, &c, seed, t, report, &miss);
+        v = seed_run(j, &c, seed, t, report, before, &miss);
     }
     if (cell) {
         j->cover->tries[j->first][j->second]++;
