@@ -219,7 +219,7 @@ static bool reduced_dims(group_state *s, const node *n, const lazy_arg *args, re
     if (keep && !lazy_arg_bool(&s->l, keep, &o->keepdim)) return false;
     for (int d = 0; d < o->x->ndim; d++) o->mask[d] = count == 0;
     for (int i = 0; i < count; i++) {
-        if (!lazy_wrap_dim(dims[i], o->x->ndim, &at) || (o->x->ndim && o->mask[at])) return false;
+        if (!lazy_wrap_dim(dims[i], o->x->ndim, &at) || (o->x->ndim ? o->mask[at] : i > 0)) return false; /* no dim twice */
         o->mask[at] = o->x->ndim > 0;
     }
     reduced_set_count(s, o);

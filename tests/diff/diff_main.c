@@ -47,7 +47,7 @@ typedef struct options {
 
 /* What the workers tell their parent. */
 typedef struct shared {
-    struct { _Atomic uint64_t seed, graphs, runs, failing, excused, findings, groups, kernels; } worker[MAX_JOBS];
+    struct { _Atomic uint64_t seed, graphs, runs, failing, excused, findings, groups, kernels; _Atomic int first, second; } worker[MAX_JOBS];
     _Atomic uint64_t turn, last_open; /* of --coverage */
     coverage *cover;
 } shared;
@@ -393,6 +393,8 @@ static bool worker_nests(const options *o, const gen_ops *ops, shared *sh, int w
     nests_totals t = {0};
     strbuf report = STRBUF_INIT;
     sh->worker[worker].seed = seed;
+    sh->worker[worker].first = first;
+    sh->worker[worker].second = second;
     alarm(4 * SECONDS_PER_GRAPH); /* noise takes its time */
     bool differs = nests_seed(&j, seed, &t, &report) == NESTS_DIFFERENT;
     alarm(0);
@@ -493,7 +495,10 @@ static void worker_run(const options *o, const gen_ops *ops, shared *sh, int wor
 /* A crash: once more in this process's children, to shrink it. */
 static void worker_crashed(const options *o, const gen_ops *ops, shared *sh, int worker, int sig) {
     uint64_t seed = sh->worker[worker].seed;
-    printf("\n==== seed %" PRIu64 " ended by signal %d (%s)\n", seed, sig, strsignal(sig));
+    int first = sh->worker[worker].first, second = sh->worker[worker].second;
+    bool pair = o->goal && first >= 0;
+    printf("\n==== seed %" PRIu64 "%s%s%s%s ended by signal %d (%s)\n", seed, pair ? " --pair " : "", pair ? coverage_label(first) : "", pair ? ":" : "",
+           pair ? coverage_label(second) : "", sig, strsignal(sig));
     fflush(stdout);
     sh->worker[worker].findings++;
     if (o->no_shrink || o->vary > 1 || o->nests) return;

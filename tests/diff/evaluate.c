@@ -52,10 +52,11 @@ static const char *const noise_cancels[] = {
 static const char *const noise_centers[] = {
     "var", "std", "var_mean", "std_mean", "layer_norm", "native_layer_norm", "group_norm", "instance_norm", "batch_norm", NULL,
 };
-enum { NOISE_CENTER = 1 << 16 }; /* as if so many terms had been added */
+enum { NOISE_CENTER = 1 << 16 }; /* as if so many terms had been added, */
 
 static bool noise_listed(const char *const *list, const op *o) {
     const char *name = strstr(o->schema->name, "::") + 2;
+    if (!strncmp(name, "special_", 8)) name += 8;
     size_t len = strlen(name);
     if (len > 1 && name[len - 1] == '_' && name[len - 2] != '_') len--;
     for (; *list; list++)
@@ -116,9 +117,31 @@ static void noise_operands(evaluation *e, const op *o, int n, value *args) {
     }
 }
 
+static double noise_largest(const char *at, const tensor *t, int dim) {
+    double largest = 0;
+    if (dim == t->ndim) {
+        double x = fabs(dtype_load_float((dtype)t->dtype, at));
+        return isfinite(x) ? x : 0;
+    }
+    for (int64_t i = 0; i < t->sizes[dim]; i++)
+        largest = fmax(largest, noise_largest(at + (size_t)(i * t->strides[dim]) * dtype_size((dtype)t->dtype), t, dim + 1));
+    return largest;
+}
+
+/* and more where operands are large: rows of equal elements are divided by the root of epsilon alone, and then multiplied by a weight. */
+static double noise_center(int n, const value *args) {
+    double many = NOISE_CENTER;
+    for (int i = 0; i < n; i++)
+        if (args[i].tag == V_TENSOR && dtype_is_float((dtype)args[i].u.tensor->dtype) && args[i].u.tensor->numel) {
+            double largest = fmax(1, noise_largest(tensor_data(args[i].u.tensor), args[i].u.tensor, 0));
+            many *= largest * largest; /* its root counts */
+        }
+    return many;
+}
+
 static void noise_results(evaluation *e, const op *o, int n, const value *args, value *results) {
     bool cancels = noise_listed(noise_cancels, o) || noise_listed(noise_centers, o);
-    double many = noise_listed(noise_centers, o) ? NOISE_CENTER : 1;
+    double many = noise_listed(noise_centers, o) ? noise_center(n, args) : 1;
     for (int i = 0; i < o->schema->nreturns; i++) {
         value *r = &results[i];
         if (r->tag == V_FLOAT) r->u.f = noise_number(e, DT_FLOAT64, r->u.f, false, 1);

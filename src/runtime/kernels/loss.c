@@ -330,14 +330,22 @@ ctsc_status op_huber_loss(op_ctx *cx, const value *args, value *results) {
     return loss_finish(cx, args, 2, operands, dt, loss_huber, &delta, arg_int(&args[2]), results);
 }
 
-/* log(exp(-x y) + 1). p[0]: the largest number of the dtype, beyond which exp is infinite. */
+/* The largest number of the dtype, beyond which exp is infinite. */
+static double loss_top(dtype dt) {
+    return dt == DT_FLOAT64 ? INFINITY : dt == DT_FLOAT16 ? 65504 : FLT_MAX;
+}
+static double loss_exp(double x, double top) {
+    double e = scalar_exp_f64(x);
+    return e > top ? INFINITY : e;
+}
+
+/* log(exp(-x y) + 1). p[0]: loss_top. */
 LOSS(loss_soft_margin) {
-    double e = scalar_exp_f64(-x[0] * x[1]), loss = scalar_log_f64(e + 1);
-    return e > p[0] ? INFINITY : loss;
+    return scalar_log_f64(loss_exp(-x[0] * x[1], p[0]) + 1);
 }
 ctsc_status op_soft_margin_loss(op_ctx *cx, const value *args, value *results) {
     dtype dt = promote_operands(2, args);
-    double top = dt == DT_FLOAT64 ? INFINITY : dt == DT_FLOAT16 ? 65504 : FLT_MAX;
+    double top = loss_top(dt);
     dtype input = (dtype)arg_tensor(&args[0])->dtype; /* PyTorch computes in place in a copy of it */
     if (dtype_is_integral(input))
         return nn_fail(cx, "result type %s can't be cast to the desired output type %s",
@@ -352,15 +360,16 @@ LOSS(loss_kl_div) {
     entropy = x[1] == 0 ? 0 : entropy;
     return entropy - x[1] * x[0];
 }
+/* p[0]: loss_top */
 LOSS(loss_kl_div_log) {
-    (void)p;
-    return scalar_exp_f64(x[1]) * (x[1] - x[0]);
+    return loss_exp(x[1], p[0]) * (x[1] - x[0]);
 }
 ctsc_status op_kl_div(op_ctx *cx, const value *args, value *results) {
     for (int i = 0; i < 2; i++)
         if (dtype_is_integral((dtype)arg_tensor(&args[i])->dtype))
             return nn_fail(cx, "kl_div: Integral inputs not supported.");
-    return loss_pair(cx, args, "kl_div", arg_bool(&args[3]) ? loss_kl_div_log : loss_kl_div, NULL,
+    double top = loss_top(promote_operands(2, args));
+    return loss_pair(cx, args, "kl_div", arg_bool(&args[3]) ? loss_kl_div_log : loss_kl_div, &top,
                      arg_int(&args[2]), results);
 }
 
