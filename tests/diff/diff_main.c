@@ -433,7 +433,7 @@ static bool worker_native(const options *o, const gen_ops *ops, shared *sh, int 
 /* Which schedule a reduction gets depends on sizes, so that long ones are tried: each reduction, behind whatever comes, until it has met all
  * schedules that it may. */
 static void worker_cover_schedules(const options *o, const gen_ops *ops, shared *sh, int worker, double until) {
-    enum { PATIENCE = 24, SETS = 4 };
+    enum { PATIENCE = 3, SETS = 4 };
     rng r = {o->seed ^ (uint64_t)(worker + 1)};
     int found = 0, labels = coverage_labels();
     for (int i = 0; i < PATIENCE * o->goal && found < o->most; i++)
