@@ -68,6 +68,14 @@ static bool cache_prefers_512(const jit_cpu *cpu) {
     return true;
 }
 
+/* Elements of half are floats while they are computed with (nest.h), so that instructions on halves serve nothing; LLVM 19 makes wrong code with them
+ * (bessel_y0 of halves, in a vector loop). AVX10, which implies them, repeats what the features of AVX-512 say one by one. */
+static void cache_drop_halves(jit_cpu *cpu) {
+    static const char *const dropped[] = {"+avx10.", "+avx512fp16"};
+    for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+        for (char *at = cpu->features; (at = strstr(at, dropped[i])); at++) *at = '-';
+}
+
 static bool cache_set_cpu(codegen *c) {
     const char *name = c->wanted_cpu ? c->wanted_cpu : "host";
     for (size_t i = 0; i < sizeof cache_levels / sizeof *cache_levels; i++)
@@ -76,6 +84,7 @@ static bool cache_set_cpu(codegen *c) {
             return c->jit->describe(cache_levels[i].llvm, &c->cpu);
         }
     if (!c->jit->describe(name, &c->cpu)) return false;
+    cache_drop_halves(&c->cpu);
     c->target.f16c = strstr(c->cpu.features, "+f16c") || strstr(c->cpu.features, "+fullfp16");
     c->target.vector_width = cache_prefers_512(&c->cpu) ? 512 : 0;
     return true;

@@ -45,7 +45,7 @@ static const char *const noise_sums[] = {
 /* Operators that add and subtract numbers about 1 on the way: a small result is off by units of 1, not of itself. */
 static const char *const noise_cancels[] = {
     "log_softmax", "_log_softmax", "logsumexp", "gelu", "mish", "logit", "erfc", "logaddexp", "celu", "selu", "logcumsumexp",
-    "cosine_similarity", "binary_cross_entropy_with_logits", "layer_norm", "native_layer_norm", "group_norm", "instance_norm", NULL,
+    "cosine_similarity", "binary_cross_entropy_with_logits", "layer_norm", "native_layer_norm", "group_norm", "instance_norm", "logaddexp2", NULL,
 };
 
 /* Operators that subtract a mean, which has roundings where their operands have none, and divide by what may be small. */
