@@ -94,7 +94,7 @@ static bool call_missing(const call_binding *b, bool keyword_only) {
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < b->f->def->params.len; i++) {
             const param *q = &b->f->def->params.data[i];
-            if (b->slots[i] || q->kwarg_only != keyword_only) continue;
+            if (b->slots[i] || b->f->defaults[i] || q->kwarg_only != keyword_only) continue;
             if (round == 0) {
                 count++;
                 continue;
