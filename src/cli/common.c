@@ -95,7 +95,10 @@ int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
     } else {
         s = ctsc_module_load(m->path, out, e);
     }
-    return s == CTSC_OK ? 0 : cli_report(e);
+    if (s == CTSC_OK) return 0;
+    int code = cli_report(e);
+    if (!cli_is_source(m->path) && (s == CTSC_BAD_FILE || s == CTSC_UNSUPPORTED)) cli_hint(m->path);
+    return code;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
@@ -200,6 +203,25 @@ double cli_number(struct argp_state *state, const char *option, const char *text
     double x = cli_double(text, &end);
     if (end == text || *end || x != x) argp_error(state, "--%s: '%s' is not a number", option, text);
     return x;
+}
+
+const char *cli_bytes(double n, char *text, size_t size) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    int i = 0;
+    for (; n >= 1024 && i < 4; i++) n /= 1024;
+    snprintf(text, size, "%.*f %s", i && n < 99.95 ? 1 : 0, n, units[i]);
+    return text;
+}
+
+const char *cli_grouped(int64_t n, char *text, size_t size) {
+    char digits[24];
+    int len = snprintf(digits, sizeof digits, "%lld", (long long)n), k = 0;
+    for (int i = 0; i < len && (size_t)k + 2 < size; i++) {
+        if (i && (len - i) % 3 == 0 && digits[i - 1] != '-') text[k++] = ',';
+        text[k++] = digits[i];
+    }
+    text[k] = '\0';
+    return text;
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */

@@ -23,7 +23,11 @@ static const struct { const char *name, *arg, *text; } options[] = {
 
 static void main_help(FILE *to) {
     fputs("Usage: ctsc COMMAND [OPTION...]\n\n"
-          "Runs PyTorch's TorchScript archives without PyTorch.\n\nCommands:\n", to);
+          "Compiles and runs PyTorch's TorchScript without PyTorch: Python source (net.py) becomes an archive\n"
+          "(net.pt) that ctsc and PyTorch load; archives of torch.jit.save run, are shown, measured and served.\n\n"
+          "  ctsc compile net.py -o net.pt\n"
+          "  ctsc run net.pt --input 'float32[1,3,224,224]:rand'\n\n"
+          "MODEL is an archive or a .py file.\n\nCommands:\n", to);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(to, "  %-24s %s\n", commands[i].usage, commands[i].text);
     fputs("\nOptions:\n", to);
@@ -123,11 +127,17 @@ int main(int argc, char **argv) {
         argv += used;
     }
     const char *name = argv[1];
+    char help[] = "--help", *asked[4] = {argv[0], NULL, help, NULL};
+    if (!strcmp(name, "help") && argc > 2) { /* ctsc help run: ctsc run --help */
+        name = asked[1] = argv[2];
+        argv = asked;
+        argc = 3;
+    }
     if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "-?") || !strcmp(name, "help")) {
         main_help(stdout);
         return main_finish(0);
     }
-    if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+    if (!strcmp(name, "--version") || !strcmp(name, "-V") || !strcmp(name, "version")) {
         printf("ctsc %s\n", ctsc_version());
         return main_finish(0);
     }
