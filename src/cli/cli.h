@@ -47,9 +47,10 @@ typedef struct cli_inputs {
     size_t nvalues;
 } cli_inputs;
 
-ctsc_status cli_read_inputs(cli_inputs *in, ctsc_error *e);
+/* For a call of this method of m, whose names of arguments count where texts have some ("k=3"). */
+ctsc_status cli_read_inputs(cli_inputs *in, const ctsc_module *m, const char *method, ctsc_error *e);
 void cli_free_inputs(cli_inputs *in);
-/* One --input text: "float32[2,3]:rand", "3", "[1, 2]", "'text'", "none". On failure says why on stderr. */
+/* One --input text: "float32[2,3]:rand", "@in.npy", "3", "[1, 2]", "'text'", "none". On failure says why on stderr. */
 ctsc_status cli_parse_input(const char *spec, ctsc_value **out);
 
 /* Prints the failure on stderr and returns its exit code. */

@@ -85,7 +85,7 @@ static int bench_prepare(bench *b, bench_level *l, ctsc_error *e) {
     l->inputs = b->call.inputs;
     l->inputs.values = NULL; /* the texts are shared, what they make is not */
     l->inputs.nvalues = 0;
-    if (!code) code = cli_read_inputs(&l->inputs, e);
+    if (!code) code = cli_read_inputs(&l->inputs, l->m, b->call.method, e);
     if (!code) code = cli_place(b->call.device, l->m, &l->inputs, e);
     if (code) return code;
     ctsc_get_kernel_stats(&before);
@@ -224,7 +224,7 @@ static void bench_count(bench *b, ctsc_error *e) {
     const bench_level *last = &b->levels[b->nlevels - 1];
     inputs.values = NULL;
     inputs.nvalues = 0;
-    bool ok = cli_read_inputs(&inputs, e) == 0;
+    bool ok = cli_read_inputs(&inputs, last->m, b->call.method, e) == 0;
     ok = ok && cli_place(b->call.device, last->m, &inputs, e) == 0;
     for (size_t i = 0; ok && i < inputs.nvalues; i++) bench_tensors(inputs.values[i], bench_add_bytes, b, 0);
     bench_tensors(b->levels[0].first, bench_add_bytes, b, 0);

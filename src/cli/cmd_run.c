@@ -112,7 +112,7 @@ static int run_with(run_args *a, ctsc_error *e) {
     int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
     if (!code && a->strict) code = run_strict(m, e);
     if (!code && a->passes && ctsc_module_apply_passes(m, a->call.method, a->passes, e) != CTSC_OK) code = cli_report(e);
-    if (!code) code = cli_read_inputs(&a->call.inputs, e);
+    if (!code) code = cli_read_inputs(&a->call.inputs, m, a->call.method, e);
     if (!code) code = cli_place(a->call.device, m, &a->call.inputs, e);
     if (!code && ctsc_module_run(m, a->call.method, a->call.inputs.nvalues, a->call.inputs.values, &o, &result, e) != CTSC_OK)
         code = cli_report(e);

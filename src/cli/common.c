@@ -107,8 +107,8 @@ enum { OPT_INPUT = 0x4100, OPT_INPUTS, OPT_METHOD, OPT_THREADS, OPT_OPT, OPT_CPU
 
 static const struct argp_option call_options[] = {
     {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple, or a .npy/.npz file", 0},
-    {"input", OPT_INPUT, "SPEC", 0, "one argument: 'float32[1,3,8,8]:rand' (zeros, ones, arange), or a literal; "
-                                    "once per argument", 0},
+    {"input", OPT_INPUT, "SPEC", 0, "one argument: 'float32[1,3,8,8]:rand' (randn, zeros, ones, arange, 0.5, -1..1), "
+                                    "a file (@in.npy, @cat.png:imagenet), or a literal; NAME=SPEC by name; once per argument", 0},
     {"method", OPT_METHOD, "NAME", 0, "method to call (forward)", 0},
     {"device", OPT_DEVICE, "NAME", 0, "run on this device: cpu (the default), cuda, cuda:N; model and arguments are moved there", 0},
     {"fallback", OPT_FALLBACK, 0, 0, "run operators that have no version for CUDA on the CPU", 0},
