@@ -173,11 +173,14 @@ def build(ctsc):
     copy = os.path.join(folder, "bench", "copy")
     if not ctsc or not os.path.exists(copy):
         print("building in %s" % folder, file=sys.stderr)
-        targets = [copy] if ctsc else ["deps-build", "build-all", copy]
+        if os.path.commonpath([root, folder]) == root: # as make calls it by default
+            folder = os.path.relpath(folder, root)
+        built = folder + "/bench/copy"
+        targets = [built] if ctsc else ["deps-build", "build-all", built]
         for target in targets: # one after the other: what is built needs the packages
             if subprocess.run(["make", "-s", "-C", root, "-j%d" % (os.cpu_count() or 1), "BUILD=" + folder, target], stdout=sys.stderr).returncode:
                 sys.exit("suite.py: make failed")
-    return ctsc or os.path.join(folder, "ctsc"), copy
+    return ctsc or os.path.join(root, "build", "ctsc"), copy
 
 
 def main():

@@ -22,13 +22,9 @@ typedef struct bench_level {
     size_t n, cap;
 } bench_level;
 
-typedef struct bench {
-    cli_model model;
-    cli_call call;
-    int calls;
-    double seconds;
-    bool json;
-    int threads;                /* in use */
+/* A model, at the levels that are measured. */
+typedef struct bench_model {
+    const char *path;
     int nlevels;
     bench_level levels[BENCH_LEVELS];
     int64_t kernels, kernels_from_disk; /* made by the last level */
@@ -36,9 +32,20 @@ typedef struct bench {
     int64_t bytes, flops;       /* of one call */
     bool counted;               /* all of flops is known, else: */
     char uncounted[64];         /* an operator that is not in flops */
-    machine_rates machine;
     double rtol, atol;          /* with which the levels' results were compared */
     bool same;                  /* and whether they agreed */
+} bench_model;
+
+typedef struct bench {
+    cli_model model;            /* the first one's path, and how source is compiled */
+    cli_call call;
+    int calls;
+    double seconds;
+    bool json;
+    int threads;                /* in use */
+    int nmodels;
+    bench_model *models;
+    machine_rates machine;
 } bench;
 
 int bench_show(const bench *b);

@@ -19,7 +19,7 @@ enum { CLI_MISMATCH = 1 };
     X(graph,   "graph MODEL",         "print the graph of a method")                                \
     X(graph_for, "graph-for MODEL [inputs]", "print the optimised graph, for arguments like these")   \
     X(code,    "code MODEL",          "print the TorchScript source of a method")                   \
-    X(bench,   "bench MODEL [inputs]", "time a method, as written and optimised")                    \
+    X(bench,   "bench MODEL... [inputs]", "time a method, as written and optimised; several models side by side")                    \
     X(serve,   "serve DIR",           "serve the models of a folder over HTTP")                        \
     X(profile, "profile MODEL [inputs]", "show what a method's time goes into")                       \
     X(inspect, "inspect MODEL",       "list methods, parameters, operators, and what is unsupported") \
