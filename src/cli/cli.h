@@ -22,7 +22,7 @@ enum { CLI_MISMATCH = 1 };
     X(bench,   "bench MODEL... [inputs]", "time a method, as written and optimised; several models side by side")                    \
     X(serve,   "serve DIR",           "serve the models of a folder over HTTP")                        \
     X(profile, "profile MODEL [inputs]", "show what a method's time goes into")                       \
-    X(inspect, "inspect MODEL",       "list methods, parameters, operators, and what is unsupported") \
+    X(inspect, "inspect MODEL",       "list methods, layers, parameters, operators, and what is unsupported") \
     X(opt,     "opt FILE",            "run passes on a graph in text form")                         \
     X(ops,     "ops [PATTERN]",       "list operators and their schemas")                            \
     X(doctor,  "doctor",              "report the environment, and what in it slows things down")     \
