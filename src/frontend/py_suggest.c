@@ -92,7 +92,27 @@ static bool suggest_in_modules(diag *d, const py_dict *globals, const char *pref
     return false;
 }
 
+/* Names that stand for modules by convention, and "self". */
+static bool suggest_usual(diag *d, const char *name) {
+    static const struct { const char *name, *note; } usual[] = {
+        {"F", "'F' usually is 'import torch.nn.functional as F', which the file does not have"},
+        {"nn", "'nn' usually is 'import torch.nn as nn', which the file does not have"},
+        {"np", "'np' usually is 'import numpy as np', which the file does not have"},
+        {"torch", "the file has no 'import torch'"},
+        {"math", "the file has no 'import math'"},
+        {"self", "'self' is the first parameter of methods, which this function does not have"},
+        {"Tensor", "the file has no 'from torch import Tensor'"},
+        {"List", "the file has no 'from typing import List'"},
+        {"Dict", "the file has no 'from typing import Dict'"},
+        {"Tuple", "the file has no 'from typing import Tuple'"},
+        {"Optional", "the file has no 'from typing import Optional'"}};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (!strcmp(name, usual[i].name)) return diag_note(d, (source_range){0}, "%s", usual[i].note), true;
+    return false;
+}
+
 bool py_suggest_qualified(diag *d, const py_env *env, const char *name) {
+    if (suggest_usual(d, name)) return true;
     const py_object *module = env->module;
     const py_dict *globals = module && module->kind == PY_MODULE ? module->u.mod.globals : NULL;
     return suggest_in_modules(d, globals, "", name, 0) || suggest_in_modules(d, globals, "", name, 1);

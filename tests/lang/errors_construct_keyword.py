@@ -7,4 +7,4 @@ class Net(nn.Module):
         super().__init__()
 
 
-net = Net(1, 2)  # error: TypeError: __init__() missing 2 required keyword-only arguments: 'd' and 'f'
+net = Net(1, 2)  # error: TypeError: Net.__init__() missing 2 required keyword-only arguments: 'd' and 'f'

@@ -7,4 +7,4 @@ class Net(nn.Module):
         super().__init__()
 
 
-net = Net(c=1, d=2)  # error: TypeError: __init__() missing 2 required positional arguments: 'a' and 'b' # at: Net(c=1, d=2)
+net = Net(c=1, d=2)  # error: TypeError: Net.__init__() missing 2 required positional arguments: 'a' and 'b' # at: Net(c=1, d=2)
