@@ -37,8 +37,10 @@ def sessions(text):
             n, name = end, None
         elif line.startswith("    $ "):
             first, commands = n + 1, []
-            while n < len(lines) and (line := lines[n]).startswith("    "):
-                if line.startswith("    $ "):
+            while n < len(lines) and ((line := lines[n]).startswith("    ") or (not line and lines[n + 1:n + 2] and lines[n + 1].startswith("    "))):
+                if not line:
+                    pass # within a block; blank lines are not compared
+                elif line.startswith("    $ "):
                     commands.append((line[6:], []))
                 else:
                     commands[-1][1].append(line[4:])
