@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const struct { const char *name, *usage, *text; int (*run)(int argc, char **argv); } commands[] = {
 #define COMMAND_ROW(name, usage, text) {#name, usage, text, cmd_##name},
@@ -85,7 +86,9 @@ static const char *main_similar(const char *typed) {
 static int main_unknown(const char *typed) {
     const char *similar = main_similar(typed);
     fprintf(stderr, "ctsc: '%s' is not a command.", typed);
-    if (similar) {
+    if (access(typed, F_OK) == 0) {
+        fprintf(stderr, " Did you mean 'ctsc run %s'?", typed);
+    } else if (similar) {
         fputs(" Did you mean '", stderr);
         for (const char *p = similar; *p; p++) fputc(*p == '_' ? '-' : *p, stderr);
         fputs("'?", stderr);
