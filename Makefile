@@ -108,7 +108,7 @@ ifeq ($(SAN),)
 COLD := $(wildcard $(addprefix src/,base/diag.c frontend/*.c passes/*.c codegen/*.c ir/*.c tensor/compare.c tensor/print.c cuda/context.c cuda/library.c cuda/notes.c cuda/staging.c \
     $(addprefix runtime/cuda/,blas.c conv.c copy.c dense.c dnn.c index.c one_op.c record.c through_host.c) \
     $(addprefix runtime/,api_call.c api_compiler.c api_environment.c api_library.c api_optimize.c api_profile.c api_register.c api_signature.c api_trace*.c \
-        bytecode* compile* conform.c export* fork.c freeze.c module.* operator* pickle* profile* registry.c work.c zip*) \
+        bytecode* compile* conform.c export* fork.c freeze.c layers.c module.* operator* pickle* profile* registry.c work.c zip*) \
     $(addprefix runtime/kernels/,complex.c create_range.c einsum.c fft_plan.c histogram*.c linalg*.c loss*.c nested.c pointwise_special.c quantized_binary.c quantized_conv.c quantized_embedding.c \
         quantized_other.c quantized_packed.c quantized_pool.c quantized_tensor.c quantized_unary.c random_ops.c rnn_pack.c scalar_eval.c spectral.c string.c)))
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/op.c %/type.c %/group_fits.c,$(COLD))): OPT := -Os
@@ -151,7 +151,7 @@ EXPORT := -Wl,--export-dynamic-symbol=ctsc_*
 $(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libctsc.a
 	@echo "  LD    $@"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libserve.a -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
-	    -lmicrohttpd $(LDLIBS)
+	    -lmicrohttpd -lpng -lturbojpeg $(LDLIBS)
 
 ifneq ($(JIT),)
 jit: $(JIT)

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark suite: ctsc as written, optimised and fused; where they are installed, PyTorch and ONNX Runtime, in the same run.
 
-    python3 bench/suite.py --ctsc build/ctsc [--threads 1,2] [--only softmax] [--json FILE]        (make bench)
+    python3 bench/suite.py [--threads 1,2] [--only softmax] [--json FILE]        (make bench)
+
+Without --ctsc, ctsc is built first, in build/; so is the program that measures copies, where it is missing.
 
 Every row is measured in rounds; in each round every contender has its turn, so that they meet the same disturbances. The figures are
 medians over the rounds of the medians within a turn. "x peer" is how many times faster than PyTorch the fused code is; where the yardstick
@@ -164,9 +166,26 @@ def print_row(r):
         print("    ctsc: %s" % r["missing"]["ctsc"])
 
 
+def build(ctsc):
+    """ctsc, by default that of build/, and bench/copy.c beside it: made where they have to be. Their paths."""
+    root = os.path.dirname(HERE)
+    folder = os.path.dirname(os.path.abspath(ctsc)) if ctsc else os.path.join(root, "build")
+    copy = os.path.join(folder, "bench", "copy")
+    if not ctsc or not os.path.exists(copy):
+        print("building in %s" % folder, file=sys.stderr)
+        if os.path.commonpath([root, folder]) == root: # as make calls it by default
+            folder = os.path.relpath(folder, root)
+        built = folder + "/bench/copy"
+        targets = [built] if ctsc else ["deps-build", "build-all", built]
+        for target in targets: # one after the other: what is built needs the packages
+            if subprocess.run(["make", "-s", "-C", root, "-j%d" % (os.cpu_count() or 1), "BUILD=" + folder, target], stdout=sys.stderr).returncode:
+                sys.exit("suite.py: make failed")
+    return ctsc or os.path.join(root, "build", "ctsc"), copy
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--ctsc", default="build/ctsc")
+    p.add_argument("--ctsc", help="the command (that of build/, which is built)")
     p.add_argument("--copy", help="bench/copy.c, built (beside ctsc, in bench/)")
     p.add_argument("--threads", default="1,2", help="numbers of threads (1,2)")
     p.add_argument("--rounds", type=int, default=3, help="turns of each contender per row (3)")
@@ -176,7 +195,9 @@ def main():
     p.add_argument("--onnxruntime-python", default=sys.executable, help="a Python that has ONNX Runtime")
     p.add_argument("--json", metavar="FILE", help="write all figures there as well")
     args = p.parse_args()
-    args.copy = args.copy or os.path.join(os.path.dirname(args.ctsc), "bench", "copy")
+    if not args.ctsc or not args.copy:
+        args.ctsc, copy = build(args.ctsc)
+        args.copy = args.copy or copy
     counts = [int(t) for t in args.threads.split(",")]
     peers = {t: (Peer(args.torch_python, "torch", t), Peer(args.onnxruntime_python, "onnxruntime", t)) for t in counts}
     print("microseconds a call; \"x torch\", \"x onnx\": times faster than they; \"x copy\": times the time of one memcpy of the bytes")

@@ -50,6 +50,21 @@ CTSC_API ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *me
  * constants of its code; and of those in a value. Code that names a dtype keeps to it, and may fail. Fails with CTSC_UNSUPPORTED for quantised tensors. */
 CTSC_API ctsc_status ctsc_module_to_float64(ctsc_module *m, ctsc_error *e);
 CTSC_API ctsc_status ctsc_value_to_float64(ctsc_value *v, ctsc_error *e);
+/* A module in the tree of a module's submodules. */
+typedef struct ctsc_layer {
+    size_t size;             /* sizeof(ctsc_layer) */
+    const char *name;        /* "layer1.0.conv1"; "" of the module itself */
+    const char *class_name;  /* "__torch__.torch.nn.modules.conv.Conv2d" */
+    int depth;               /* 0: the module itself */
+    uint64_t calls;          /* of its methods, by other modules or the program */
+    const ctsc_value *result; /* of its last call, borrowed; NULL: it was not called */
+    int64_t flops;           /* floating-point operations of its calls and of what they called, as ctsc_module_count_work counts them */
+    bool counted;            /* it was called, and flops is all of them */
+} ctsc_layer;
+/* Visits them, each before its own submodules, in the order of attributes; one that is shared once. Where a method is given, it is called once before, as
+ * written; method NULL: nothing is called. */
+CTSC_API ctsc_status ctsc_module_layers(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args,
+                                        void (*visit)(void *ctx, const ctsc_layer *l), void *ctx, ctsc_error *e);
 /* Compiles kernels for another processor than this one: "sse2", "avx2", "avx512" ("host" for this one). Those that this machine cannot run can
  * be looked at (ctsc_module_graph_for); calls do without kernels then. Fails with CTSC_USAGE once a kernel was asked for. */
 CTSC_API ctsc_status ctsc_set_cpu(const char *name, ctsc_error *e);

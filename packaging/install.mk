@@ -21,7 +21,7 @@ VERSION := $(shell sed -n 's/^#define CTSC_VERSION_STRING "\(.*\)"/\1/p' include
 # The number that changes when programs have to be linked again.
 ABI := $(shell sed -n 's/^#define CTSC_ABI_VERSION \([0-9]*\)$$/\1/p' include/ctsc.h)
 SHARED := $(BUILD)/libctsc.so.$(VERSION)
-# Its libraries: the command's but for JSON and HTTP.
+# Its libraries: the command's but for JSON, HTTP and images.
 SHARED_LIBS := -lzip -lopenblas -lz -lm -ldl
 
 # What the header declares is what is exported, under one version name per ABI.
@@ -30,9 +30,11 @@ $(BUILD)/libctsc.map: include/ctsc.h packaging/install.mk
 	$(Q){ echo "CTSC_$(ABI) {"; echo "  global:"; \
 	  grep -v '^ \*' include/ctsc.h | grep -o '^CTSC_API .*' | grep -o '\bctsc_[a-z0-9_]*(' | tr -d '(' | sort -u | sed 's/.*/    &;/'; \
 	  echo "  local: *;"; echo "};"; } > $@
-$(SHARED): $(LIB_OBJ) $(BUILD)/libctsc.map
+# What only the command calls (ctsc_compiler.h) and nothing else needs is not in it.
+SHARED_OBJ := $(filter-out $(BUILD)/src/runtime/layers.o,$(LIB_OBJ))
+$(SHARED): $(SHARED_OBJ) $(BUILD)/libctsc.map
 	@echo "  LD    $@"
-	$(Q)$(CC) -shared -o $@ $(LIB_OBJ) -Wl,-soname,libctsc.so.$(ABI) -Wl,--version-script=$(BUILD)/libctsc.map -Wl,-z,defs \
+	$(Q)$(CC) -shared -o $@ $(SHARED_OBJ) -Wl,-soname,libctsc.so.$(ABI) -Wl,--version-script=$(BUILD)/libctsc.map -Wl,-z,defs \
 	    -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections $(if $(SAN),,-Wl,-z,pack-relative-relocs) $(LDFLAGS) $(SHARED_LIBS)
 	$(Q)ln -sf $(@F) $(BUILD)/libctsc.so.$(ABI)
 	$(Q)ln -sf libctsc.so.$(ABI) $(BUILD)/libctsc.so

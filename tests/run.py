@@ -7,7 +7,7 @@
 
 Groups:
   layers  the dependency rules of docs/architecture.md (tests/check_layers.py)
-  docs    docs/operators.md says what the tables of operators say (make docs)
+  docs    docs/operators.md says what the tables of operators say (make docs); README.md's commands do what it says (tests/readme.py)
   unit    tests/unit/test_*.c, cmocka programs
   ir      tests/ir, IR text through lit and FileCheck
   cli     tests/cli, the command's behaviour through lit and FileCheck
@@ -89,6 +89,12 @@ def group_docs(tally, args, env):
         have = f.read()
     diff = "\n".join(difflib.unified_diff(have.split("\n"), out.split("\n"), "docs/operators.md", "ctsc ops --markdown", n=0, lineterm=""))
     tally.add("docs", "operators.md", code == 0 and have == out, "%s\n%s\n'make docs' makes it anew" % (err, diff[-2000:]))
+    code, out, err = run([sys.executable, os.path.join(HERE, "readme.py"), "--build", args.build] + (["--no-make"] if args.sanitizer else []), env)
+    counts = re.search(r"^(\d+) passed, (\d+) failed", out, re.M)
+    tally.passed += int(counts.group(1)) if counts else 0
+    tally.failed += int(counts.group(2)) if counts else 1
+    if code:
+        print(out + err)
 
 
 def group_unit(tally, args, env):

@@ -22,14 +22,12 @@ typedef struct bench_level {
     size_t n, cap;
 } bench_level;
 
-typedef struct bench {
-    cli_model model;
-    cli_call call;
-    cli_limits limits;
-    int calls;
-    double seconds;
-    bool json;
-    int threads;                /* in use */
+struct bench;
+
+/* A model, at the levels that are measured. */
+typedef struct bench_model {
+    const struct bench *all;
+    const char *path;
     int nlevels;
     bench_level levels[BENCH_LEVELS];
     int64_t kernels, kernels_from_disk; /* made by the last level */
@@ -37,16 +35,28 @@ typedef struct bench {
     int64_t bytes, flops;       /* of one call */
     bool counted;               /* all of flops is known, else: */
     char uncounted[64];         /* an operator that is not in flops */
-    machine_rates machine;
     double rtol, share;         /* with which the levels' results were compared: of an element, of the largest one */
     bool same;                  /* and whether they agreed */
     bool by_float64;            /* by how far they are from a float64 run, at most: */
     double from_float64;
+} bench_model;
+
+typedef struct bench {
+    cli_model model;            /* the first one's path, and how source is compiled */
+    cli_call call;
+    cli_limits limits;
+    int calls;
+    double seconds;
+    bool json;
+    int threads;                /* in use */
+    int nmodels;
+    bench_model *models;
+    machine_rates machine;
 } bench;
 
 ctsc_status bench_call(const bench *b, bench_level *l, ctsc_value **out, ctsc_error *e);
 /* Sets same and what stands around it; says on stderr what differs. After the work of a call was counted. */
-void bench_compare(bench *b, ctsc_error *e);
+void bench_compare(bench_model *b, ctsc_error *e);
 int bench_show(const bench *b);
 
 #endif

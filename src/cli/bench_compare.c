@@ -127,7 +127,7 @@ static int bench_coarsest(const ctsc_value *v, int depth) {
     return row;
 }
 
-static bool leaves_of(const bench *b, const ctsc_value *v, leaves *out) {
+static bool leaves_of(const bench_model *b, const ctsc_value *v, leaves *out) {
     int row = bench_coarsest(v, 0);
     for (size_t i = 0; i < b->levels[0].inputs.nvalues; i++) {
         int of = bench_coarsest(b->levels[0].inputs.values[i], 0);
@@ -147,7 +147,7 @@ static double leaf_largest(const leaf *l) {
 }
 
 /* How much of the largest element roundings can account for. The work is that of the whole call: what one element of it takes is not known. */
-static double bench_share(const bench *b, const leaves *all, int row) {
+static double bench_share(const bench_model *b, const leaves *all, int row) {
     double n = 1, share;
     for (size_t i = 0; i < all->len; i++) n += (double)all->data[i].n;
     share = SAFETY * bench_exactness[row].epsilon * sqrt(1 + (double)b->flops / n);
@@ -162,7 +162,7 @@ static double leaf_difference(double got, double want) {
 }
 
 /* The first leaf that is too far from want's; all of them are close: got->len. */
-static size_t leaves_first_far(const bench *b, const leaves *got, const leaves *want) {
+static size_t leaves_first_far(const bench_model *b, const leaves *got, const leaves *want) {
     for (size_t k = 0; k < got->len; k++) {
         const leaf *g = &got->data[k], *w = &want->data[k];
         double near = bench_share(b, want, w->row) * leaf_largest(w);
@@ -193,17 +193,19 @@ static bool leaves_alike(const leaves *a, const leaves *b) {
 /* ---- the float64 run ----------------------------------------------------------------------------------------- */
 
 /* The result of that call of a fresh module in float64, as written. */
-static bool bench_run_float64(const bench *b, int calls, leaves *out, ctsc_error *e) {
-    bench_level l = {.name = "float64", .inputs = b->call.inputs};
+static bool bench_run_float64(const bench_model *b, int calls, leaves *out, ctsc_error *e) {
+    bench_level l = {.name = "float64", .inputs = b->all->call.inputs};
     l.inputs.values = NULL; /* the texts are shared, what they make is not */
     l.inputs.nvalues = 0;
-    bool ok = cli_load_for_call(&b->model, 0, &l.m, e) == 0 && cli_read_inputs(&l.inputs, e) == 0;
+    cli_model model = b->all->model;
+    model.path = b->path;
+    bool ok = cli_load_for_call(&model, 0, &l.m, e) == 0 && cli_read_inputs(&l.inputs, l.m, b->all->call.method, e) == 0;
     ok = ok && ctsc_module_to_float64(l.m, e) == CTSC_OK;
     for (size_t i = 0; ok && i < l.inputs.nvalues; i++) ok = ctsc_value_to_float64(l.inputs.values[i], e) == CTSC_OK;
     for (int i = 0; ok && i < calls; i++) {
         ctsc_value_free(l.first);
         l.first = NULL;
-        ok = bench_call(b, &l, &l.first, e) == CTSC_OK;
+        ok = bench_call(b->all, &l, &l.first, e) == CTSC_OK;
     }
     ok = ok && leaves_of(b, l.first, out);
     ctsc_value_free(l.first);
@@ -213,7 +215,7 @@ static bool bench_run_float64(const bench *b, int calls, leaves *out, ctsc_error
 }
 
 /* The float64 run's numbers in *out, if they say something: `like` is a level's result. Else why they do not. */
-static const char *bench_reference(const bench *b, bool first, const leaves *like, leaves *out, ctsc_error *e) {
+static const char *bench_reference(const bench_model *b, bool first, const leaves *like, leaves *out, ctsc_error *e) {
     int calls = first ? 1 : 1 + WARM_CALLS;
     leaves again = {0};
     const char *why = NULL;
@@ -239,7 +241,7 @@ static const ctsc_value *bench_result(const bench_level *l, bool first) {
 }
 
 /* Distances from the reference of each level's leaf k; says which level is off, if one is. */
-static bool bench_judge(bench *b, const bench_results *r, const leaves *reference) {
+static bool bench_judge(bench_model *b, const bench_results *r, const leaves *reference) {
     bool same = true;
     for (size_t k = 0; k < reference->len; k++) {
         double far[BENCH_LEVELS], nearest = INFINITY, share = bench_share(b, reference, r->of[0].data[k].row);
@@ -260,7 +262,7 @@ static bool bench_judge(bench *b, const bench_results *r, const leaves *referenc
 }
 
 /* In which way level i's result differs from the first level's. */
-static void bench_explain(const bench *b, const bench_results *r, int i, bool first, size_t k) {
+static void bench_explain(const bench_model *b, const bench_results *r, int i, bool first, size_t k) {
     const leaf *w = &r->of[0].data[k];
     char *why = NULL;
     ctsc_value_close(bench_result(&b->levels[i], first), bench_result(&b->levels[0], first), bench_exactness[w->row].rtol,
@@ -271,7 +273,7 @@ static void bench_explain(const bench *b, const bench_results *r, int i, bool fi
 }
 
 /* Beyond the tolerance: the float64 run decides, and failing that, it is a difference. */
-static bool bench_decide(bench *b, const bench_results *r, int i, bool first, size_t k, ctsc_error *e) {
+static bool bench_decide(bench_model *b, const bench_results *r, int i, bool first, size_t k, ctsc_error *e) {
     leaves reference = {0};
     const char *why = bench_reference(b, first, &r->of[0], &reference, e);
     bool same = false;
@@ -287,7 +289,7 @@ static bool bench_decide(bench *b, const bench_results *r, int i, bool first, si
 }
 
 /* All that is no floating-point number has to be equal, and the same of these has to be finite. */
-static bool bench_same_structure(const bench *b, const bench_results *r, bool first) {
+static bool bench_same_structure(const bench_model *b, const bench_results *r, bool first) {
     for (int i = 1; i < b->nlevels; i++) {
         char *why = NULL;
         bool same = ctsc_value_close(bench_result(&b->levels[i], first), bench_result(&b->levels[0], first), 0, INFINITY, &why);
@@ -300,7 +302,7 @@ static bool bench_same_structure(const bench *b, const bench_results *r, bool fi
     return true;
 }
 
-static bool bench_compare_results(bench *b, bool first, ctsc_error *e) {
+static bool bench_compare_results(bench_model *b, bool first, ctsc_error *e) {
     bench_results r = {.which = first ? "first" : "later"};
     bool same = bench_same_structure(b, &r, first), failed = false;
     for (int i = 0; i < b->nlevels && same; i++) failed |= !leaves_of(b, bench_result(&b->levels[i], first), &r.of[i]);
@@ -319,6 +321,6 @@ static bool bench_compare_results(bench *b, bool first, ctsc_error *e) {
     return same;
 }
 
-void bench_compare(bench *b, ctsc_error *e) {
+void bench_compare(bench_model *b, ctsc_error *e) {
     b->same = bench_compare_results(b, true, e) && bench_compare_results(b, false, e);
 }

@@ -5,7 +5,7 @@
  * JSON: one object with model, method, threads, device; for each level measured (eager, optimised, fused) an object
  * with min_us, median_us, p90_us, p99_us and calls; first_call_us, compile_us and kernels of the highest level; bytes
  * and flops of one call (flops null where they are not all known); copy_gbps and fma_gflops of the machine (null
- * where they could not be measured).
+ * where they could not be measured). Of several models: an array of such objects.
  * Tests: tests/cli/bench.test
  */
 #include "cli/bench.h"
@@ -20,25 +20,32 @@ static json_t *show_rate(double x) {
     return x > 0 ? json_real(x) : json_null();
 }
 
-static int show_json(const bench *b) {
-    const bench_level *last = &b->levels[b->nlevels - 1];
-    json_t *j = json_pack("{s:s, s:s, s:i, s:s}", "model", b->model.path, "method", b->call.method, "threads", b->threads,
+static json_t *show_model_json(const bench *b, const bench_model *m) {
+    const bench_level *last = &m->levels[m->nlevels - 1];
+    json_t *j = json_pack("{s:s, s:s, s:i, s:s}", "model", m->path, "method", b->call.method, "threads", b->threads,
                           "device", b->call.device ? b->call.device : "cpu");
-    for (int i = 0; i < b->nlevels && j; i++) {
-        const bench_level *l = &b->levels[i];
+    for (int i = 0; i < m->nlevels && j; i++) {
+        const bench_level *l = &m->levels[i];
         json_object_set_new(j, l->name,
                             json_pack("{s:f, s:f, s:f, s:f, s:I}", "min_us", l->us[0], "median_us", show_quantile(l, 0.5),
                                       "p90_us", show_quantile(l, 0.9), "p99_us", show_quantile(l, 0.99), "calls",
                                       (json_int_t)l->n * l->batch));
     }
     json_object_set_new(j, "first_call_us", json_real(last->first_us));
-    json_object_set_new(j, "compile_us", json_real(b->compile_us));
-    json_object_set_new(j, "kernels", json_integer(b->kernels));
-    json_object_set_new(j, "bytes", json_integer(b->bytes));
-    json_object_set_new(j, "flops", b->counted ? json_integer(b->flops) : json_null());
+    json_object_set_new(j, "compile_us", json_real(m->compile_us));
+    json_object_set_new(j, "kernels", json_integer(m->kernels));
+    json_object_set_new(j, "bytes", json_integer(m->bytes));
+    json_object_set_new(j, "flops", m->counted ? json_integer(m->flops) : json_null());
     json_object_set_new(j, "copy_gbps", show_rate(b->machine.copy_gbps));
     json_object_set_new(j, "fma_gflops", show_rate(b->machine.fma_gflops));
-    return cli_print_json(j);
+    return j;
+}
+
+static int show_json(const bench *b) {
+    if (b->nmodels == 1) return cli_print_json(show_model_json(b, b->models));
+    json_t *all = json_array();
+    for (int i = 0; i < b->nmodels; i++) json_array_append_new(all, show_model_json(b, &b->models[i]));
+    return cli_print_json(all);
 }
 
 /* "12.3 M", three digits. */
@@ -54,7 +61,7 @@ static void show_us(double us) {
     printf(" %10.*f", us < 10 ? 3 : us < 1000 ? 2 : 1, us);
 }
 
-static void show_level(const bench *b, const bench_level *l) {
+static void show_level(const bench_model *b, const bench_level *l) {
     double median = show_quantile(l, 0.5);
     printf("  %-10s", l->name);
     show_us(l->us[0]);
@@ -75,14 +82,14 @@ static void show_machine(const bench *b) {
     printf(" (%d thread%s)\n", b->threads, b->threads == 1 ? "" : "s");
 }
 
-static void show_agreement(const bench *b) {
+static void show_agreement(const bench_model *b) {
     if (b->same && b->by_float64) printf("  results      agree (at most %.2g of the largest value from a float64 run)\n", b->from_float64);
     else printf("  results      %s (rtol %g, and %.2g of the largest value)\n", b->same ? "agree" : "DIFFER", b->rtol, b->share);
 }
 
-static int show_text(const bench *b) {
+static void show_model(const bench *all, const bench_model *b) {
     const bench_level *last = &b->levels[b->nlevels - 1];
-    printf("%s, method %s, %d thread%s\n\n", b->model.path, b->call.method, b->threads, b->threads == 1 ? "" : "s");
+    printf("%s, method %s, %d thread%s\n\n", b->path, all->call.method, all->threads, all->threads == 1 ? "" : "s");
     printf("  %-10s %10s %10s %10s %10s %10s %7s %8s %9s %10s\n", "us a call", "min", "median", "p90", "p99", "calls",
            "batch", "GB/s", "GFLOP/s", "first call");
     for (int i = 0; i < b->nlevels; i++) show_level(b, &b->levels[i]);
@@ -94,10 +101,39 @@ static int show_text(const bench *b) {
     if (b->counted || b->flops) show_amount((double)b->flops, "FLOP");
     if (!b->counted) printf("%s%s: not counted", b->flops ? ", " : "operations of ", b->uncounted);
     putchar('\n');
-    show_machine(b);
+    if (all->nmodels == 1) show_machine(all);
     if (b->nlevels > 1) show_agreement(b);
+}
+
+/* The highest level of each model. */
+static void show_comparison(const bench *b) {
+    const bench_level *first = NULL;
+    int width = 0;
+    for (int i = 0; i < b->nmodels; i++) width = (int)strlen(b->models[i].path) > width ? (int)strlen(b->models[i].path) : width;
+    printf("  %-*s %10s %10s\n", width, "us a call", "min", "median");
+    for (int i = 0; i < b->nmodels; i++) {
+        const bench_level *l = &b->models[i].levels[b->models[i].nlevels - 1];
+        double median = show_quantile(l, 0.5);
+        if (!first) first = l;
+        printf("  %-*s", width, b->models[i].path);
+        show_us(l->us[0]);
+        show_us(median);
+        if (l != first) printf("   %.2f times the first one's", median / show_quantile(first, 0.5));
+        putchar('\n');
+    }
+}
+
+static int show_text(const bench *b) {
+    for (int i = 0; i < b->nmodels; i++) {
+        show_model(b, &b->models[i]);
+        if (b->nmodels > 1) putchar('\n');
+    }
+    if (b->nmodels == 1) return 0;
+    show_comparison(b);
+    show_machine(b);
     return 0;
 }
+
 
 int bench_show(const bench *b) {
     return b->json ? show_json(b) : show_text(b);

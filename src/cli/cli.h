@@ -19,10 +19,10 @@ enum { CLI_MISMATCH = 1 };
     X(graph,   "graph MODEL",         "print the graph of a method")                                \
     X(graph_for, "graph-for MODEL [inputs]", "print the optimised graph, for arguments like these")   \
     X(code,    "code MODEL",          "print the TorchScript source of a method")                   \
-    X(bench,   "bench MODEL [inputs]", "time a method, as written and optimised")                    \
+    X(bench,   "bench MODEL... [inputs]", "time a method, as written and optimised; several models side by side")                    \
     X(serve,   "serve DIR",           "serve the models of a folder over HTTP")                        \
     X(profile, "profile MODEL [inputs]", "show what a method's time goes into")                       \
-    X(inspect, "inspect MODEL",       "list methods, parameters, operators, and what is unsupported") \
+    X(inspect, "inspect MODEL",       "list methods, layers, parameters, operators, and what is unsupported") \
     X(opt,     "opt FILE",            "run passes on a graph in text form")                         \
     X(ops,     "ops [PATTERN]",       "list operators and their schemas")                            \
     X(doctor,  "doctor",              "report the environment, and what in it slows things down")     \
@@ -31,8 +31,8 @@ enum { CLI_MISMATCH = 1 };
 /* Options before the command, or without one: name, argument, text. */
 #define MAIN_OPTIONS(X)                                                                            \
     X("load-library", "FILE", "before the command: a shared library with operators, as torch.ops.SPACE.NAME") \
-    X("help",         NULL,   "this text; `ctsc COMMAND --help` for one command")                   \
-    X("version",      NULL,   "the version")
+    X("help",         NULL,   "this text; `ctsc COMMAND --help` (or `ctsc help COMMAND`) for one command")                   \
+    X("version",      NULL,   "the version (or `ctsc version`)")
 
 #define COMMAND_PROTOTYPE(name, usage, text) int cmd_##name(int argc, char **argv); extern const struct argp cmd_##name##_argp;
 COMMANDS(COMMAND_PROTOTYPE)
@@ -47,9 +47,10 @@ typedef struct cli_inputs {
     size_t nvalues;
 } cli_inputs;
 
-ctsc_status cli_read_inputs(cli_inputs *in, ctsc_error *e);
+/* For a call of this method of m, whose names of arguments count where texts have some ("k=3"). */
+ctsc_status cli_read_inputs(cli_inputs *in, const ctsc_module *m, const char *method, ctsc_error *e);
 void cli_free_inputs(cli_inputs *in);
-/* One --input text: "float32[2,3]:rand", "3", "[1, 2]", "'text'", "none". On failure says why on stderr. */
+/* One --input text: "float32[2,3]:rand", "@in.npy", "3", "[1, 2]", "'text'", "none". On failure says why on stderr. */
 ctsc_status cli_parse_input(const char *spec, ctsc_value **out);
 
 /* Prints the failure on stderr and returns its exit code. */
@@ -81,10 +82,15 @@ void cli_call_free(cli_call *c);
 int cli_load_for_call(const cli_model *m, int opt, ctsc_module **out, ctsc_error *e);
 /* Moves module and inputs to the device, NULL: nowhere; reports and returns the exit code on failure. */
 int cli_place(const char *device, ctsc_module *m, cli_inputs *in, ctsc_error *e);
+/* What a file that is no archive seems to be and what to do with it, on stderr; nothing where nothing is known (hint.c). */
+void cli_hint(const char *path);
 /* Loads or compiles it; reports and returns the exit code on failure, 0 on success. */
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
 bool cli_is_source(const char *path); /* ends in .py */
 void cli_warn(void *ctx, const char *text); /* a script's warning, on stderr */
+/* "4.9 KiB" and "25,557,032" in text, which is returned. */
+const char *cli_bytes(double n, char *text, size_t size);
+const char *cli_grouped(int64_t n, char *text, size_t size);
 /* Prints JSON and frees it; CTSC_LIMIT without memory. */
 int cli_print_json(json_t *j);
 json_t *cli_value_json(const ctsc_value *v); /* NULL without memory */

@@ -8,7 +8,7 @@
  * has a turn of some milliseconds, so that whatever else happens on the machine meets all of them alike. A turn
  * begins with a call that does not count, for the caches. Calls shorter than BATCH_US are timed many at once, since
  * looking at the clock costs some 30 ns; the percentiles are then those of means. The machine's own rates are
- * measured in between.
+ * measured in between. Several models have their turns in the same rounds.
  * Tests: tests/cli/bench.test
  */
 #include "cli/bench.h"
@@ -21,7 +21,7 @@ enum { OPT_SECONDS = 256, OPT_CALLS, OPT_JSON };
 enum { BATCH_US = 20, BATCH_MAX = 100000, TURN_US = 10000 };
 
 static const struct argp_option bench_options[] = {
-    {"seconds", OPT_SECONDS, "X", 0, "time to measure for, all levels together (3)", 0},
+    {"seconds", OPT_SECONDS, "X", 0, "time to measure for, all levels of a model together (3)", 0},
     {"calls", OPT_CALLS, "N", 0, "calls to measure at least, per level (10)", 0},
     {"json", OPT_JSON, 0, 0, "print JSON", 0},
     {0}};
@@ -31,6 +31,10 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state) {
     double n;
     switch (key) {
     case OPT_JSON: b->json = true; break;
+    case ARGP_KEY_ARG:
+        if (!b->nmodels) b->model.path = arg;
+        b->models[b->nmodels++].path = arg;
+        break;
     case OPT_SECONDS:
         b->seconds = cli_number(state, "seconds", arg);
         if (b->seconds < 0 || b->seconds > 1e6) argp_error(state, "--seconds: 0 to 1e6 are possible");
@@ -79,15 +83,17 @@ static ctsc_status bench_sample(const bench *b, bench_level *l, int n, double *u
 }
 
 /* Loads the level's module, calls it until it is warm, and decides the batch. */
-static int bench_prepare(bench *b, bench_level *l, ctsc_error *e) {
+static int bench_prepare(const bench *b, bench_model *bm, bench_level *l, ctsc_error *e) {
+    cli_model model = b->model;
+    model.path = bm->path;
     ctsc_kernel_stats before = {.size = sizeof before}, after = before;
     double start = machine_now(), us;
-    int code = cli_load_for_call(&b->model, l->opt, &l->m, e);
+    int code = cli_load_for_call(&model, l->opt, &l->m, e);
     l->load_us = machine_now() - start;
     l->inputs = b->call.inputs;
     l->inputs.values = NULL; /* the texts are shared, what they make is not */
     l->inputs.nvalues = 0;
-    if (!code) code = cli_read_inputs(&l->inputs, e);
+    if (!code) code = cli_read_inputs(&l->inputs, l->m, b->call.method, e);
     if (!code) code = cli_place(b->call.device, l->m, &l->inputs, e);
     if (code) return code;
     ctsc_get_kernel_stats(&before);
@@ -99,9 +105,9 @@ static int bench_prepare(bench *b, bench_level *l, ctsc_error *e) {
         if (!i || us < l->call_us) l->call_us = us;
     }
     ctsc_get_kernel_stats(&after);
-    b->kernels_from_disk = after.from_disk - before.from_disk;
-    b->kernels = after.compiled - before.compiled + b->kernels_from_disk;
-    b->compile_us = after.compile_us - before.compile_us;
+    bm->kernels_from_disk = after.from_disk - before.from_disk;
+    bm->kernels = after.compiled - before.compiled + bm->kernels_from_disk;
+    bm->compile_us = after.compile_us - before.compile_us;
     double batch = l->call_us > 0 ? BATCH_US / l->call_us : BATCH_MAX;
     l->batch = batch < 1 ? 1 : batch > BATCH_MAX ? BATCH_MAX : (int)batch + 1;
     return 0;
@@ -137,26 +143,37 @@ static int bench_compare_numbers(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* The k-th of all levels of all models. */
+static bench_level *bench_level_at(const bench *b, int k) {
+    for (bench_model *m = b->models;; k -= m++->nlevels)
+        if (k < m->nlevels) return &m->levels[k];
+}
+
 /* Every level is first as often as the others. */
 static int bench_measure(bench *b, ctsc_error *e) {
     bool enough = false;
+    int n = 0;
+    for (int i = 0; i < b->nmodels; i++) n += b->models[i].nlevels;
     double start = machine_now();
     for (int round = 0; !enough; round++) {
-        for (int i = 0; i < b->nlevels; i++) {
-            int code = bench_turn(b, &b->levels[(round + i) % b->nlevels], e);
+        for (int i = 0; i < n; i++) {
+            int code = bench_turn(b, bench_level_at(b, (round + i) % n), e);
             if (code) return code;
         }
-        enough = machine_now() - start >= b->seconds * 1e6;
-        for (int i = 0; i < b->nlevels; i++) enough &= b->levels[i].n * (size_t)b->levels[i].batch >= (size_t)b->calls;
+        enough = machine_now() - start >= b->seconds * b->nmodels * 1e6;
+        for (int i = 0; i < n; i++) {
+            const bench_level *l = bench_level_at(b, i);
+            enough &= l->n * (size_t)l->batch >= (size_t)b->calls;
+        }
     }
-    for (int i = 0; i < b->nlevels; i++) qsort(b->levels[i].us, b->levels[i].n, sizeof(double), bench_compare_numbers);
+    for (int i = 0; i < n; i++) qsort(bench_level_at(b, i)->us, bench_level_at(b, i)->n, sizeof(double), bench_compare_numbers);
     return 0;
 }
 
 /* ---- work ------------------------------------------------------------------------------------------------------- */
 
 /* Calls visit for every tensor in v. */
-static void bench_tensors(const ctsc_value *v, void (*visit)(bench *b, const ctsc_value *t), bench *b, int depth) {
+static void bench_tensors(const ctsc_value *v, void (*visit)(bench_model *b, const ctsc_value *t), bench_model *b, int depth) {
     ctsc_kind k = ctsc_value_kind(v);
     if (k == CTSC_KIND_TENSOR) visit(b, v);
     if ((k != CTSC_KIND_LIST && k != CTSC_KIND_TUPLE && k != CTSC_KIND_DICT) || depth > 50) return;
@@ -167,7 +184,7 @@ static void bench_tensors(const ctsc_value *v, void (*visit)(bench *b, const cts
     }
 }
 
-static void bench_add_bytes(bench *b, const ctsc_value *t) {
+static void bench_add_bytes(bench_model *b, const ctsc_value *t) {
     static const uint8_t sizes[] = {[CTSC_UINT8] = 1, [CTSC_INT8] = 1, [CTSC_INT16] = 2, [CTSC_INT32] = 4, [CTSC_INT64] = 8, [CTSC_BOOL] = 1,
                                     [CTSC_FLOAT16] = 2, [CTSC_BFLOAT16] = 2, [CTSC_FLOAT32] = 4, [CTSC_FLOAT64] = 8,
                                     [CTSC_COMPLEX64] = 8, [CTSC_COMPLEX128] = 16};
@@ -178,17 +195,17 @@ static void bench_add_bytes(bench *b, const ctsc_value *t) {
 }
 
 /* On inputs as they were at first. A failure leaves the count out, which is no failure of the benchmark. */
-static void bench_count(bench *b, ctsc_error *e) {
-    cli_inputs inputs = b->call.inputs;
+static void bench_count(const bench *all, bench_model *b, ctsc_error *e) {
+    cli_inputs inputs = all->call.inputs;
     ctsc_work w = {.size = sizeof w};
     const bench_level *last = &b->levels[b->nlevels - 1];
     inputs.values = NULL;
     inputs.nvalues = 0;
-    bool ok = cli_read_inputs(&inputs, e) == 0;
-    ok = ok && cli_place(b->call.device, last->m, &inputs, e) == 0;
+    bool ok = cli_read_inputs(&inputs, last->m, all->call.method, e) == 0;
+    ok = ok && cli_place(all->call.device, last->m, &inputs, e) == 0;
     for (size_t i = 0; ok && i < inputs.nvalues; i++) bench_tensors(inputs.values[i], bench_add_bytes, b, 0);
     bench_tensors(b->levels[0].first, bench_add_bytes, b, 0);
-    ok = ok && ctsc_module_count_work(last->m, b->call.method, inputs.nvalues, inputs.values, &w, e) == CTSC_OK;
+    ok = ok && ctsc_module_count_work(last->m, all->call.method, inputs.nvalues, inputs.values, &w, e) == CTSC_OK;
     b->bytes += w.parameter_bytes;
     b->flops = w.flops;
     b->counted = ok && !w.uncounted;
@@ -198,49 +215,66 @@ static void bench_count(bench *b, ctsc_error *e) {
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-static void bench_choose_levels(bench *b) {
+static void bench_choose_levels(const bench *b, bench_model *m) {
     static const char *const names[BENCH_LEVELS] = {"eager", "optimised", "fused"};
     int opt = b->call.opt;
     for (int i = 0; i < BENCH_LEVELS; i++)
         if (opt < 0 || i == (opt < BENCH_LEVELS ? opt : BENCH_LEVELS - 1))
-            b->levels[b->nlevels++] = (bench_level){.name = names[i], .opt = opt < 0 ? i : opt};
+            m->levels[m->nlevels++] = (bench_level){.name = names[i], .opt = opt < 0 ? i : opt};
 }
 
-static int bench_with(bench *b, ctsc_error *e) {
+static int bench_ready(const bench *b, bench_model *m, ctsc_error *e) {
     int code = 0;
-    bench_choose_levels(b);
-    for (int i = 0; i < b->nlevels && !code; i++) code = bench_prepare(b, &b->levels[i], e);
-    if (!code) bench_count(b, e);
-    if (!code) bench_compare(b, e);
-    if (!code) b->machine = machine_measure(b->threads);
-    if (!code) code = bench_measure(b, e);
-    if (!code) code = bench_show(b);
-    for (int i = 0; i < b->nlevels; i++) {
-        bench_level *l = &b->levels[i];
+    m->all = b;
+    bench_choose_levels(b, m);
+    for (int i = 0; i < m->nlevels && !code; i++) code = bench_prepare(b, m, &m->levels[i], e);
+    if (!code) bench_count(b, m, e);
+    if (!code) bench_compare(m, e);
+    return code;
+}
+
+static void bench_free(bench_model *m) {
+    for (int i = 0; i < m->nlevels; i++) {
+        bench_level *l = &m->levels[i];
         ctsc_value_free(l->first);
         ctsc_value_free(l->warm);
         cli_free_inputs(&l->inputs);
         ctsc_module_free(l->m);
         free(l->us);
     }
-    return code || b->same ? code : CLI_MISMATCH;
+}
+
+static int bench_with(bench *b, ctsc_error *e) {
+    int code = 0;
+    bool same = true;
+    for (int i = 0; i < b->nmodels && !code; i++) code = bench_ready(b, &b->models[i], e);
+    if (!code) b->machine = machine_measure(b->threads);
+    if (!code) code = bench_measure(b, e);
+    if (!code) code = bench_show(b);
+    for (int i = 0; i < b->nmodels; i++) {
+        same &= b->models[i].same;
+        bench_free(&b->models[i]);
+    }
+    return code || same ? code : CLI_MISMATCH;
 }
 
 static const struct argp_child bench_children[] = CLI_LIMITED_CHILDREN;
-const struct argp cmd_bench_argp = {bench_options, bench_parse, "MODEL",
+const struct argp cmd_bench_argp = {bench_options, bench_parse, "MODEL [MODEL...]",
     "Times the calls of a method: as written (eager), with its graph optimised, and "
     "fused into native kernels, side by side. The results have to agree.\v"
-    "With --opt only that level is measured.", bench_children, NULL, NULL};
+    "With --opt only that level is measured. Several models are called with the same inputs, in turns, and compared.", bench_children, NULL, NULL};
 
 int cmd_bench(int argc, char **argv) {
     bench b = {.seconds = 3, .calls = 10};
     ctsc_error *e = ctsc_error_new();
-    if (!cli_call_init(&b.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
+    b.models = calloc((size_t)argc, sizeof *b.models);
+    if (!cli_call_init(&b.call, argc) || !e || !b.models) return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_bench_argp, argc, argv, &b);
     ctsc_set_threads(b.call.threads);
     b.threads = b.call.threads ? b.call.threads : machine_cores();
     int code = bench_with(&b, e);
     ctsc_error_free(e);
     cli_call_free(&b.call);
+    free(b.models);
     return code;
 }

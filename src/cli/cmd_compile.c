@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { OPT_FREEZE = 256, OPT_EXACT };
 
@@ -35,6 +36,38 @@ static char *compile_output(const cli_model *m) {
     return out;
 }
 
+typedef struct compile_sum { size_t tensors, parameters; int64_t elements; } compile_sum;
+
+static void compile_count(void *ctx, const ctsc_attribute_info *a) {
+    compile_sum *sum = ctx;
+    if (ctsc_value_kind(a->value) != CTSC_KIND_TENSOR) return;
+    sum->tensors++;
+    if (!a->is_parameter) return;
+    sum->parameters++;
+    int64_t n = 1;
+    for (int i = 0; i < ctsc_tensor_ndim(a->value); i++) n *= ctsc_tensor_sizes(a->value)[i];
+    sum->elements += n;
+}
+
+/* "ctsc: wrote net.pt (4.9 KiB): net.Net with 4 parameters of 259 elements; forward(Tensor x) -> Tensor", on stderr. */
+static void compile_say(const ctsc_module *m, const char *path) {
+    compile_sum sum = {0};
+    struct stat st;
+    char size[32], count[32];
+    ctsc_module_attributes(m, compile_count, &sum);
+    const char *name = ctsc_module_class(m);
+    if (!strncmp(name, "__torch__.", 10)) name += 10;
+    fprintf(stderr, "ctsc: wrote %s (%s): %s", path, cli_bytes(stat(path, &st) == 0 ? (double)st.st_size : 0, size, sizeof size), name);
+    if (sum.parameters) fprintf(stderr, " with %s parameter%s in %zu tensor%s", cli_grouped(sum.elements, count, sizeof count),
+                                sum.elements == 1 ? "" : "s", sum.parameters, sum.parameters == 1 ? "" : "s");
+    for (size_t i = 0; i < ctsc_module_method_count(m); i++) {
+        char *schema = ctsc_module_method_schema(m, ctsc_module_method_name(m, i));
+        fprintf(stderr, "%s%s", i ? "; " : ", ", schema ? schema : "");
+        ctsc_string_free(schema);
+    }
+    fputc('\n', stderr);
+}
+
 static const struct argp_child compile_children[] = CLI_MODEL_CHILD;
 const struct argp cmd_compile_argp = {compile_options, compile_parse, "SRC.py",
     "Compiles Python source to an archive, as torch.jit.script(...).save(...) would.\v"
@@ -54,6 +87,7 @@ int cmd_compile(int argc, char **argv) {
     int code = cli_load(&a.model, &m, e);
     if (!code && a.freeze && ctsc_module_freeze(m, !a.exact, e) != CTSC_OK) code = cli_report(e);
     if (!code && ctsc_module_save(m, path, e) != CTSC_OK) code = cli_report(e);
+    if (!code) compile_say(m, path);
     ctsc_module_free(m);
     ctsc_error_free(e);
     free(output);

@@ -83,7 +83,7 @@ static int graph_for_with(graph_for_args *a, ctsc_error *e) {
     ctsc_module *m = NULL;
     char *text = NULL;
     int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
-    if (!code) code = cli_read_inputs(&a->call.inputs, e);
+    if (!code) code = cli_read_inputs(&a->call.inputs, m, a->call.method, e);
     bool shown = a->flags & (CTSC_GRAPH_CUDA | CTSC_GRAPH_PTX | CTSC_GRAPH_SASS); /* kernels can be without a GPU */
     if (!code && !shown) code = cli_place(a->call.device, m, &a->call.inputs, e);
     const cli_inputs *in = &a->call.inputs;

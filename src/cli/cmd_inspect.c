@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_inspect.c - ctsc inspect: what is in an archive, and whether ctsc can run it. */
-#include "cli/cli.h"
+/* cmd_inspect.c - ctsc inspect: what is in a model, how large it is, and whether ctsc can run it. Tests: tests/cli/inspect.test, tests/cli/show.test */
+#include "cli/inspect.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_JSON = 256, OPT_DEVICE };
+enum { OPT_JSON = 256, OPT_DEVICE, OPT_INPUT, OPT_INPUTS, OPT_METHOD };
 
-typedef struct inspect_args { cli_model model; const char *device; bool json; } inspect_args;
+typedef struct inspect_args { cli_model model; cli_call call; const char *device; bool json; } inspect_args;
 
 static const struct argp_option inspect_options[] = {
     {"json", OPT_JSON, 0, 0, "print JSON", 0},
+    {"input", OPT_INPUT, "SPEC", 0, "call the method once with this argument, to see what each layer gives and how many operations it takes (as of "
+                                    "ctsc run; once per argument)", 0},
+    {"inputs", OPT_INPUTS, "FILE", 0, "the same with the arguments of a file", 0},
+    {"method", OPT_METHOD, "NAME", 0, "method to call (forward)", 0},
     {"device", OPT_DEVICE, "NAME", 0, "cuda: which operators have no version for CUDA (none is needed to ask)", 0},
     {0}};
 
@@ -19,28 +23,13 @@ static error_t inspect_parse(int key, char *arg, struct argp_state *state) {
     switch (key) {
     case OPT_JSON: a->json = true; break;
     case OPT_DEVICE: a->device = arg; break;
+    case OPT_INPUT: a->call.inputs.specs[a->call.inputs.nspecs++] = arg; break;
+    case OPT_INPUTS: a->call.inputs.file = arg; break;
+    case OPT_METHOD: a->call.method = arg; break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
-}
-
-static const char *inspect_dtype(ctsc_dtype dt) {
-    switch (dt) {
-    case CTSC_UINT8: return "uint8";
-    case CTSC_INT8: return "int8";
-    case CTSC_INT16: return "int16";
-    case CTSC_INT32: return "int32";
-    case CTSC_INT64: return "int64";
-    case CTSC_FLOAT16: return "float16";
-    case CTSC_FLOAT32: return "float32";
-    case CTSC_FLOAT64: return "float64";
-    case CTSC_COMPLEX64: return "complex64";
-    case CTSC_COMPLEX128: return "complex128";
-    case CTSC_BOOL: return "bool";
-    case CTSC_BFLOAT16: return "bfloat16";
-    }
-    return "other";
 }
 
 /* Everything is gathered as JSON first; the text is written from it. */
@@ -84,7 +73,22 @@ static void inspect_operator(void *ctx, const ctsc_operator_use *u) {
     json_array_append_new(places, json_pack("{s:s, s:s, s:i}", "function", u->function, "file", u->file, "line", (int)u->line));
 }
 
-static json_t *inspect_gather(const ctsc_module *m, const char *device, ctsc_error *e) {
+/* Parameters, or buffers: how many elements and bytes. */
+static void inspect_total(json_t *root, const json_t *attributes, const char *role, const char *count, const char *bytes) {
+    int64_t elements = 0, size = 0;
+    size_t i;
+    json_t *a;
+    json_array_foreach((json_t *)attributes, i, a) {
+        const json_t *shape = json_object_get(a, "shape");
+        if (!shape || strcmp(json_string_value(json_object_get(a, "role")), role)) continue;
+        elements += inspect_elements(shape);
+        size += inspect_bytes(a);
+    }
+    json_object_set_new(root, count, json_integer(elements));
+    json_object_set_new(root, bytes, json_integer(size));
+}
+
+static json_t *inspect_gather(const ctsc_module *m, const inspect_args *in, ctsc_error *e) {
     json_t *root = json_object(), *methods = json_array(), *attributes = json_array(), *ops = json_object();
     json_object_set_new(root, "class", json_string_nocheck(ctsc_module_class(m)));
     json_object_set_new(root, "version", json_integer(ctsc_module_version(m)));
@@ -95,9 +99,13 @@ static json_t *inspect_gather(const ctsc_module *m, const char *device, ctsc_err
     }
     ctsc_module_attributes(m, inspect_attribute, attributes);
     json_object_set_new(root, "methods", methods);
+    inspect_total(root, attributes, "parameter", "parameters", "parameter_bytes");
+    inspect_total(root, attributes, "buffer", "buffers", "buffer_bytes");
+    json_t *layers = inspect_layers(m, &in->call, attributes, e);
+    if (layers) json_object_set_new(root, "layers", layers);
     json_object_set_new(root, "attributes", attributes);
     json_object_set_new(root, "operators", ops);
-    if (ctsc_module_operators(m, inspect_operator, &(inspect_operators){ops, device}, e) == CTSC_OK) return root;
+    if (layers && ctsc_module_operators(m, inspect_operator, &(inspect_operators){ops, in->device}, e) == CTSC_OK) return root;
     json_decref(root);
     return NULL;
 }
@@ -115,6 +123,13 @@ static void inspect_print_attribute(const json_t *a, bool *any) {
     printf("]%s\n", strcmp(role, "parameter") ? (strcmp(role, "buffer") ? " (attribute)" : " (buffer)") : "");
 }
 
+static void inspect_print_total(const json_t *root, const char *title, const char *count, const char *bytes) {
+    char number[32], size[32];
+    int64_t n = json_integer_value(json_object_get(root, count));
+    printf("%s  %s (%s)\n", title, cli_grouped(n, number, sizeof number),
+           cli_bytes((double)json_integer_value(json_object_get(root, bytes)), size, sizeof size));
+}
+
 static int inspect_print(const json_t *root) {
     const json_t *list;
     size_t i;
@@ -123,6 +138,10 @@ static int inspect_print(const json_t *root) {
            (long long)json_integer_value(json_object_get(root, "version")));
     list = json_object_get(root, "methods");
     json_array_foreach(list, i, item) printf("  %s\n", json_string_value(item));
+    inspect_print_total(root, "\nParameters", "parameters", "parameter_bytes");
+    inspect_print_total(root, "Buffers   ", "buffers", "buffer_bytes");
+    list = json_object_get(root, "layers");
+    if (json_array_size(list) > 1 || json_integer_value(json_object_get(json_array_get(list, 0), "calls"))) inspect_print_layers(list);
     bool any = false;
     list = json_object_get(root, "attributes");
     json_array_foreach(list, i, item) inspect_print_attribute(item, &any);
@@ -153,17 +172,19 @@ static int inspect_print(const json_t *root) {
 
 static const struct argp_child inspect_children[] = CLI_MODEL_CHILD;
 const struct argp cmd_inspect_argp = {inspect_options, inspect_parse, "MODEL",
-    "Lists methods, tensors and operators of a model, and what of it ctsc does not "
-    "support.", inspect_children, NULL, NULL};
+    "Lists methods, layers, parameters and operators of a model, and what of it ctsc does not "
+    "support. With --input, also what each layer gives and how many floating-point operations it takes; figures of a layer are of all in it.", inspect_children, NULL, NULL};
 
 int cmd_inspect(int argc, char **argv) {
     inspect_args a = {0};
-    cli_parse_args(&cmd_inspect_argp, argc, argv, &a);
     ctsc_error *e = ctsc_error_new();
+    if (!cli_call_init(&a.call, argc)) return cli_complain(CTSC_LIMIT, "out of memory");
+    cli_parse_args(&cmd_inspect_argp, argc, argv, &a);
     ctsc_module *m = NULL;
     int code = cli_load(&a.model, &m, e);
+    if (!code) code = cli_read_inputs(&a.call.inputs, m, a.call.method, e);
     if (!code) {
-        json_t *root = inspect_gather(m, a.device, e);
+        json_t *root = inspect_gather(m, &a, e);
         if (!root) {
             code = cli_report(e);
         } else if (a.json) {
@@ -175,5 +196,6 @@ int cmd_inspect(int argc, char **argv) {
     }
     ctsc_module_free(m);
     ctsc_error_free(e);
+    cli_call_free(&a.call);
     return code;
 }

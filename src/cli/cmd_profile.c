@@ -81,7 +81,7 @@ static int profile_prepare(const profile_args *a, profile_side *s, ctsc_error *e
     s->inputs = a->call.inputs; /* the texts are shared, what they make is not */
     s->inputs.values = NULL;
     s->inputs.nvalues = 0;
-    code = cli_read_inputs(&s->inputs, e);
+    code = cli_read_inputs(&s->inputs, s->m, a->call.method, e);
     if (!code) code = cli_place(a->call.device, s->m, &s->inputs, e);
     for (int i = 0; i < a->warmup && !code; i++) code = profile_call(a, s, NULL, e);
     if (!code && !(s->p = ctsc_profiler_new(&o))) code = cli_complain(CTSC_LIMIT, "out of memory");

@@ -99,6 +99,14 @@ static int run_show(const run_args *a, const ctsc_value *result, ctsc_error *e) 
     return 0;
 }
 
+/* Why a call failed that was given nothing. */
+static int run_failed(const run_args *a, ctsc_error *e) {
+    int code = cli_report(e);
+    if (code == CTSC_USAGE && !a->call.inputs.nspecs && !a->call.inputs.file)
+        fputs("note: arguments are given with --input, once for each: --input 'float32[1,3,224,224]:rand', --input 3, --input @in.npy\n", stderr);
+    return code;
+}
+
 static int run_with(run_args *a, ctsc_error *e) {
     ctsc_module *m = NULL;
     ctsc_value *result = NULL;
@@ -106,10 +114,10 @@ static int run_with(run_args *a, ctsc_error *e) {
     int code = cli_load_for_call(&a->model, a->call.opt, &m, e);
     if (!code && a->strict) code = run_strict(m, e);
     if (!code && a->passes && ctsc_module_apply_passes(m, a->call.method, a->passes, e) != CTSC_OK) code = cli_report(e);
-    if (!code) code = cli_read_inputs(&a->call.inputs, e);
+    if (!code) code = cli_read_inputs(&a->call.inputs, m, a->call.method, e);
     if (!code) code = cli_place(a->call.device, m, &a->call.inputs, e);
     if (!code && ctsc_module_run(m, a->call.method, a->call.inputs.nvalues, a->call.inputs.values, &o, &result, e) != CTSC_OK)
-        code = cli_report(e);
+        code = run_failed(a, e);
     if (!code) code = run_show(a, result, e);
     ctsc_value_free(result);
     ctsc_module_free(m);

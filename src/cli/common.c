@@ -95,7 +95,10 @@ int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
     } else {
         s = ctsc_module_load(m->path, out, e);
     }
-    return s == CTSC_OK ? 0 : cli_report(e);
+    if (s == CTSC_OK) return 0;
+    int code = cli_report(e);
+    if (!cli_is_source(m->path) && (s == CTSC_BAD_FILE || s == CTSC_UNSUPPORTED)) cli_hint(m->path);
+    return code;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
@@ -104,8 +107,8 @@ enum { OPT_INPUT = 0x4100, OPT_INPUTS, OPT_METHOD, OPT_THREADS, OPT_OPT, OPT_CPU
 
 static const struct argp_option call_options[] = {
     {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple, or a .npy/.npz file", 0},
-    {"input", OPT_INPUT, "SPEC", 0, "one argument: 'float32[1,3,8,8]:rand' (zeros, ones, arange), or a literal; "
-                                    "once per argument", 0},
+    {"input", OPT_INPUT, "SPEC", 0, "one argument: 'float32[1,3,8,8]:rand' (randn, zeros, ones, arange, 0.5, -1..1), "
+                                    "a file (@in.npy, @cat.png:imagenet), or a literal; NAME=SPEC by name; once per argument", 0},
     {"method", OPT_METHOD, "NAME", 0, "method to call (forward)", 0},
     {"device", OPT_DEVICE, "NAME", 0, "run on this device: cpu (the default), cuda, cuda:N; model and arguments are moved there", 0},
     {"fallback", OPT_FALLBACK, 0, 0, "run operators that have no version for CUDA on the CPU", 0},
@@ -240,6 +243,25 @@ double cli_number(struct argp_state *state, const char *option, const char *text
     double x = cli_double(text, &end);
     if (end == text || *end || x != x) argp_error(state, "--%s: '%s' is not a number", option, text);
     return x;
+}
+
+const char *cli_bytes(double n, char *text, size_t size) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    int i = 0;
+    for (; n >= 1024 && i < 4; i++) n /= 1024;
+    snprintf(text, size, "%.*f %s", i && n < 99.95 ? 1 : 0, n, units[i]);
+    return text;
+}
+
+const char *cli_grouped(int64_t n, char *text, size_t size) {
+    char digits[24];
+    int len = snprintf(digits, sizeof digits, "%lld", (long long)n), k = 0;
+    for (int i = 0; i < len && (size_t)k + 2 < size; i++) {
+        if (i && (len - i) % 3 == 0 && digits[i - 1] != '-') text[k++] = ',';
+        text[k++] = digits[i];
+    }
+    text[k] = '\0';
+    return text;
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */

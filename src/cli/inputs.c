@@ -3,118 +3,18 @@
  * inputs.c - the arguments of a call, as the command line gives them.
  *
  *     --inputs FILE                    a torch.save'd tuple of arguments (anything else is the one argument), .npy, .npz
- *     --input 'float32[2,3]:rand'      a tensor: rand (uniform 0..1, fixed seed), zeros, ones, arange
+ *     --input 'float32[2,3]:rand'      a tensor (inputs_tensor.c)
+ *     --input @in.npy | @cat.png       what a file holds (inputs_file.c)
  *     --input 3 | 2.5 | true | none | "text" | [1, 2] | (1, 'a')
+ *     --input k=3                      any of these as the argument of this name; arguments left out take their defaults
+ * Tests: tests/cli/inputs.test
  */
-#include "cli/cli.h"
+#include "cli/inputs.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- tensors ---------------------------------------------------------------------------------------- */
-
-static const struct { const char *name; ctsc_dtype dtype; } inputs_dtypes[] = {
-    {"float32", CTSC_FLOAT32}, {"float", CTSC_FLOAT32}, {"float64", CTSC_FLOAT64}, {"double", CTSC_FLOAT64},
-    {"float16", CTSC_FLOAT16}, {"half", CTSC_FLOAT16}, {"bfloat16", CTSC_BFLOAT16},
-    {"int64", CTSC_INT64}, {"long", CTSC_INT64}, {"int32", CTSC_INT32}, {"int", CTSC_INT32},
-    {"int16", CTSC_INT16}, {"int8", CTSC_INT8}, {"uint8", CTSC_UINT8}, {"bool", CTSC_BOOL}};
-
-/* splitmix64 (public domain, S. Vigna): the same inputs on every run. */
-static double inputs_uniform(uint64_t *state) {
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-
-static void inputs_store(void *data, ctsc_dtype dt, int64_t i, double x) {
-    switch (dt) {
-    case CTSC_FLOAT32: ((float *)data)[i] = (float)x; break;
-    case CTSC_FLOAT64: ((double *)data)[i] = x; break;
-    case CTSC_INT64: ((int64_t *)data)[i] = (int64_t)x; break;
-    case CTSC_INT32: ((int32_t *)data)[i] = (int32_t)x; break;
-    case CTSC_INT16: ((int16_t *)data)[i] = (int16_t)(int64_t)x; break;
-    case CTSC_INT8: ((int8_t *)data)[i] = (int8_t)(int64_t)x; break;
-    case CTSC_BOOL: ((uint8_t *)data)[i] = x != 0; break;
-    default: ((uint8_t *)data)[i] = (uint8_t)(int64_t)x; break;
-    }
-}
-
-static bool inputs_fill(const ctsc_value *t, const char *how) {
-    static const char *const names[] = {"rand", "zeros", "ones", "arange"};
-    int kind = -1;
-    for (int k = 0; k < 4; k++)
-        if (!strcmp(names[k], how)) kind = k;
-    if (kind < 0) return false;
-    int64_t n = 1;
-    for (int i = 0; i < ctsc_tensor_ndim(t); i++) n *= ctsc_tensor_sizes(t)[i];
-    ctsc_dtype dt = ctsc_tensor_dtype(t);
-    bool real = dt == CTSC_FLOAT32 || dt == CTSC_FLOAT64;
-    uint64_t seed = 42;
-    for (int64_t i = 0; i < n && kind != 1; i++) {
-        double u = kind == 0 ? inputs_uniform(&seed) : 0;
-        inputs_store(ctsc_tensor_data(t), dt, i,
-                     kind == 2 ? 1 : kind == 3 ? (double)i : real ? u : dt == CTSC_BOOL ? u < 0.5 : (int64_t)(u * 10));
-    }
-    return true;
-}
-
-/* C has no type for half precision: such tensors are filled as float32, and converted. */
-static bool inputs_is_half(ctsc_dtype dt) {
-    return dt == CTSC_FLOAT16 || dt == CTSC_BFLOAT16;
-}
-
-static ctsc_status inputs_convert(ctsc_value **t, ctsc_dtype dt, ctsc_error *e) {
-    ctsc_value *to = ctsc_int_new(dt), *made = NULL;
-    ctsc_value *const args[] = {*t, to};
-    ctsc_status s = ctsc_call("aten::to.dtype", 2, args, &made, e);
-    ctsc_value_free(to);
-    if (s != CTSC_OK) return s;
-    ctsc_value_free(*t);
-    *t = made;
-    return s;
-}
-
-/* "float32[2,3]:rand"; *is_tensor tells whether the text is meant as one. */
-static ctsc_status inputs_tensor(const char *spec, bool *is_tensor, ctsc_value **out) {
-    const char *bracket = strchr(spec, '[');
-    *is_tensor = false;
-    ctsc_dtype dt = CTSC_FLOAT32;
-    for (size_t k = 0; bracket && k < sizeof inputs_dtypes / sizeof *inputs_dtypes; k++)
-        if (strlen(inputs_dtypes[k].name) == (size_t)(bracket - spec) &&
-            !strncmp(inputs_dtypes[k].name, spec, (size_t)(bracket - spec))) {
-            dt = inputs_dtypes[k].dtype;
-            *is_tensor = true;
-        }
-    if (!*is_tensor) return CTSC_OK;
-    int64_t sizes[64];
-    int n = 0;
-    const char *p = bracket + 1;
-    while (*p && *p != ']') {
-        char *end;
-        errno = 0;
-        long long v = strtoll(p, &end, 10);
-        if (end == p || n == 64 || v < 0 || errno) return cli_complain(CTSC_USAGE, "--input %s: wrong sizes", spec);
-        sizes[n++] = v;
-        p = *end == ',' ? end + 1 : end;
-        if (*end != ',' && *end != ']') return cli_complain(CTSC_USAGE, "--input %s: wrong sizes", spec);
-    }
-    if (*p != ']' || (p[1] && p[1] != ':')) return cli_complain(CTSC_USAGE, "--input %s: ']' expected", spec);
-    ctsc_value *t = NULL;
-    ctsc_error *e = ctsc_error_new();
-    ctsc_status s = ctsc_tensor_new(inputs_is_half(dt) ? CTSC_FLOAT32 : dt, n, sizes, &t, e);
-    bool filled = s == CTSC_OK && inputs_fill(t, p[1] ? p + 2 : "rand");
-    if (filled && inputs_is_half(dt)) s = inputs_convert(&t, dt, e);
-    if (s != CTSC_OK) cli_report(e);
-    ctsc_error_free(e);
-    if (s != CTSC_OK || !filled) ctsc_value_free(t);
-    if (s == CTSC_OK && !filled)
-        return cli_complain(CTSC_USAGE, "--input %s: the contents are rand, zeros, ones or arange", spec);
-    if (s == CTSC_OK) *out = t;
-    return s;
-}
 
 /* ---- literals ------------------------------------------------------------------------------------------ */
 
@@ -177,6 +77,7 @@ static ctsc_value *inputs_literal(const char **pp, int depth) {
 
 ctsc_status cli_parse_input(const char *spec, ctsc_value **out) {
     bool is_tensor;
+    if (*spec == '@') return inputs_file(spec + 1, out);
     ctsc_status s = inputs_tensor(spec, &is_tensor, out);
     if (is_tensor || s != CTSC_OK) return s;
     const char *p = spec;
@@ -186,7 +87,7 @@ ctsc_status cli_parse_input(const char *spec, ctsc_value **out) {
         return CTSC_OK;
     }
     ctsc_value_free(v);
-    return cli_complain(CTSC_USAGE, "--input %s: neither a tensor like float32[2,3]:rand nor a literal", spec);
+    return cli_complain(CTSC_USAGE, "--input %s: neither a tensor like float32[2,3]:rand, nor a file like @in.npy, nor a literal", spec);
 }
 
 /* ---- all of them --------------------------------------------------------------------------------------- */
@@ -207,17 +108,81 @@ static ctsc_status inputs_from_file(cli_inputs *in, ctsc_error *e) {
     return CTSC_OK;
 }
 
-ctsc_status cli_read_inputs(cli_inputs *in, ctsc_error *e) {
-    if (in->file && in->nspecs) return cli_complain(CTSC_USAGE, "--inputs and --input exclude each other");
-    if (in->file) return inputs_from_file(in, e);
-    in->values = calloc(in->nspecs + 1, sizeof *in->values);
-    if (!in->values) return cli_complain(CTSC_LIMIT, "out of memory");
-    for (size_t i = 0; i < in->nspecs; i++) {
-        ctsc_status s = cli_parse_input(in->specs[i], &in->values[i]);
-        if (s != CTSC_OK) return s;
-        in->nvalues++;
+/* "name=": the length of the name, 0: there is none. */
+static size_t inputs_name(const char *spec) {
+    size_t n = 0;
+    while (isalnum((unsigned char)spec[n]) || spec[n] == '_') n++;
+    return n && !isdigit((unsigned char)*spec) && spec[n] == '=' ? n : 0;
+}
+
+/* Where the argument called `name` stands; -1: nowhere. */
+static int inputs_position(const ctsc_signature *sig, const char *name, size_t len) {
+    for (size_t i = 0; i < ctsc_signature_argument_count(sig); i++) {
+        const char *have = ctsc_signature_argument(sig, i)->name;
+        if (strlen(have) == len && !strncmp(have, name, len)) return (int)i;
+    }
+    return -1;
+}
+
+static ctsc_status inputs_no_such(const ctsc_signature *sig, const char *method, const char *name, size_t len) {
+    char names[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < ctsc_signature_argument_count(sig) && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", ctsc_signature_argument(sig, i)->name);
+    return cli_complain(CTSC_USAGE, "--input: %s has no argument '%.*s'; it has %s", method, (int)len, name, *names ? names : "none");
+}
+
+/* The one after the last that was given is nvalues. */
+static ctsc_status inputs_named(cli_inputs *in, const ctsc_signature *sig, const char *method, const char *spec, size_t len) {
+    int at = inputs_position(sig, spec, len);
+    if (at < 0) return inputs_no_such(sig, method, spec, len);
+    if (in->values[at]) return cli_complain(CTSC_USAGE, "--input: argument '%.*s' is given twice", (int)len, spec);
+    ctsc_status s = cli_parse_input(spec + len + 1, &in->values[at]);
+    if (s == CTSC_OK && in->nvalues <= (size_t)at) in->nvalues = (size_t)at + 1;
+    return s;
+}
+
+static ctsc_status inputs_defaults(cli_inputs *in, const ctsc_signature *sig, const char *method) {
+    for (size_t i = 0; i < in->nvalues; i++) {
+        if (in->values[i]) continue;
+        const ctsc_argument *a = ctsc_signature_argument(sig, i);
+        if (!a->default_value) return cli_complain(CTSC_USAGE, "--input: argument '%s' of %s is missing", a->name, method);
+        if (!(in->values[i] = ctsc_value_copy(a->default_value))) return cli_complain(CTSC_LIMIT, "out of memory");
     }
     return CTSC_OK;
+}
+
+static ctsc_status inputs_from_specs(cli_inputs *in, const ctsc_signature *sig, const char *method) {
+    bool named = false;
+    ctsc_status s = CTSC_OK;
+    for (size_t i = 0; i < in->nspecs && s == CTSC_OK; i++) {
+        const char *spec = in->specs[i];
+        size_t len = inputs_name(spec);
+        if (len) {
+            named = true;
+            s = inputs_named(in, sig, method, spec, len);
+        } else if (named) {
+            s = cli_complain(CTSC_USAGE, "--input %s: arguments with names come after those without", spec);
+        } else if ((s = cli_parse_input(spec, &in->values[i])) == CTSC_OK) {
+            in->nvalues = i + 1;
+        }
+    }
+    return s == CTSC_OK && named ? inputs_defaults(in, sig, method) : s;
+}
+
+ctsc_status cli_read_inputs(cli_inputs *in, const ctsc_module *m, const char *method, ctsc_error *e) {
+    ctsc_signature *sig = NULL;
+    size_t room = in->nspecs;
+    if (in->file && in->nspecs) return cli_complain(CTSC_USAGE, "--inputs and --input exclude each other");
+    if (in->file) return inputs_from_file(in, e);
+    bool named = false;
+    for (size_t i = 0; i < in->nspecs; i++) named |= inputs_name(in->specs[i]) > 0;
+    if (named && ctsc_module_signature(m, method, &sig, e) != CTSC_OK) return (ctsc_status)cli_report(e);
+    if (sig && ctsc_signature_argument_count(sig) > room) room = ctsc_signature_argument_count(sig);
+    in->values = calloc(room + 1, sizeof *in->values);
+    ctsc_status s = in->values ? inputs_from_specs(in, sig, method) : (ctsc_status)cli_complain(CTSC_LIMIT, "out of memory");
+    ctsc_signature_free(sig);
+    return s;
 }
 
 void cli_free_inputs(cli_inputs *in) {

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const struct { const char *name, *usage, *text; int (*run)(int argc, char **argv); } commands[] = {
 #define COMMAND_ROW(name, usage, text) {#name, usage, text, cmd_##name},
@@ -23,7 +24,11 @@ static const struct { const char *name, *arg, *text; } options[] = {
 
 static void main_help(FILE *to) {
     fputs("Usage: ctsc COMMAND [OPTION...]\n\n"
-          "Runs PyTorch's TorchScript archives without PyTorch.\n\nCommands:\n", to);
+          "Compiles and runs PyTorch's TorchScript without PyTorch: Python source (net.py) becomes an archive\n"
+          "(net.pt) that ctsc and PyTorch load; archives of torch.jit.save run, are shown, measured and served.\n\n"
+          "  ctsc compile net.py -o net.pt\n"
+          "  ctsc run net.pt --input 'float32[1,3,224,224]:rand'\n\n"
+          "MODEL is an archive or a .py file.\n\nCommands:\n", to);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(to, "  %-24s %s\n", commands[i].usage, commands[i].text);
     fputs("\nOptions:\n", to);
@@ -81,7 +86,9 @@ static const char *main_similar(const char *typed) {
 static int main_unknown(const char *typed) {
     const char *similar = main_similar(typed);
     fprintf(stderr, "ctsc: '%s' is not a command.", typed);
-    if (similar) {
+    if (access(typed, F_OK) == 0) {
+        fprintf(stderr, " Did you mean 'ctsc run %s'?", typed);
+    } else if (similar) {
         fputs(" Did you mean '", stderr);
         for (const char *p = similar; *p; p++) fputc(*p == '_' ? '-' : *p, stderr);
         fputs("'?", stderr);
@@ -123,11 +130,17 @@ int main(int argc, char **argv) {
         argv += used;
     }
     const char *name = argv[1];
+    char help[] = "--help", *asked[4] = {argv[0], NULL, help, NULL};
+    if (!strcmp(name, "help") && argc > 2) { /* ctsc help run: ctsc run --help */
+        name = asked[1] = argv[2];
+        argv = asked;
+        argc = 3;
+    }
     if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "-?") || !strcmp(name, "help")) {
         main_help(stdout);
         return main_finish(0);
     }
-    if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+    if (!strcmp(name, "--version") || !strcmp(name, "-V") || !strcmp(name, "version")) {
         printf("ctsc %s\n", ctsc_version());
         return main_finish(0);
     }

@@ -564,8 +564,8 @@ static ir_value *expr_refused(emitter *e, const expr *x) {
         {E_LAMBDA, "Lambda"}, {E_SET, "Set"}, {E_STARRED, "Starred"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].kind == x->kind) return emit_fail(e, x->range, "%s aren't supported", names[i].what);
-    diag_fail_at(e->diag, CTSC_UNSUPPORTED, x->range, "%s",
-                 x->kind == E_UNSUPPORTED ? x->s : "this expression is not supported");
+    if (x->kind == E_UNSUPPORTED) return emit_fail(e, x->range, "%s", x->s); /* no part of the language, as try is none */
+    diag_fail_at(e->diag, CTSC_UNSUPPORTED, x->range, "this expression is not supported");
     return NULL;
 }
 

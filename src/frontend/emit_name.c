@@ -15,6 +15,7 @@
 
 static void name_suggest_name(emitter *e, const char *name) {
     suggestion close = {.wanted = name};
+    if (e->scope && e->scope->env && py_suggest_qualified(e->diag, e->scope->env, name)) return;
     for (const frame *f = e->env; f; f = f->next)
         for (size_t i = 0; i < f->vars.cap; i++)
             if (f->vars.slots[i].key && f->vars.slots[i].key[0] != '$') suggest_try(&close, f->vars.slots[i].key);

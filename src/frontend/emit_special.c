@@ -181,11 +181,16 @@ static ir_value *special_hasattr(emitter *e, const expr *x) {
 
 /* ---- sequences -------------------------------------------------------------------------------------------------------- */
 
-static bool special_int(emitter *e, source_range r, const char *what, actual *a) {
-    if (a->value->type->kind == T_INT) return true;
+/* i: which argument of range it is. */
+static bool special_int(emitter *e, source_range r, int i, actual *a) {
+    type *given = a->value->type;
+    if (given->kind == T_INT) return true;
     a->value = match_convert(e, r, TYPE_INT, a->value, true);
     if (a->value && a->value->type->kind == T_INT) return true;
-    emit_fail(e, a->range, "all inputs of %s must be ints, found another type", what);
+    strbuf name = STRBUF_INIT;
+    type_print_python(given, &name);
+    emit_fail(e, a->range, "all inputs of range must be ints, found %s in argument %d", sb_str(&name), i);
+    sb_free(&name);
     return false;
 }
 
@@ -198,7 +203,7 @@ static sugar *special_range(emitter *e, const expr *x) {
         return NULL;
     }
     for (int i = 0; i < n; i++)
-        if (!special_int(e, x->range, "range", &a[i])) return NULL;
+        if (!special_int(e, x->range, i, &a[i])) return NULL;
     sugar *s = sugar_new(e, SUGAR_RANGE);
     if (n == 1) {
         s->length = a[0].value;

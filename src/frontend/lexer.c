@@ -111,23 +111,26 @@ static ctsc_status lex_skip(lexer *lx) {
     }
 }
 
-/* The column a line starts at, over blank and comment lines; tabs reach to the next multiple of 8.
+/* The column a line starts at, over blank and comment lines; tabs reach to the next multiple of 8, for *plain to the next column.
  * false at the end of the text. */
-static bool lex_line_column(lexer *lx, uint32_t *column) {
-    uint32_t col = 0;
+static bool lex_line_column(lexer *lx, uint32_t *column, uint32_t *plain) {
+    uint32_t col = 0, ones = 0;
     while (lx->pos < lx->end) {
         char c = lx->src->text[lx->pos];
         if (c == ' ') {
             col++;
+            ones++;
         } else if (c == '\t') {
             col = (col / 8 + 1) * 8;
+            ones++;
         } else if (c == '\n' || c == '\f') {
-            col = 0;
+            col = ones = 0;
         } else if (c == '#') {
             lex_comment(lx);
             continue;
         } else if (c != '\r') {
             *column = col;
+            *plain = ones;
             return true;
         }
         lx->pos++;
@@ -135,16 +138,26 @@ static bool lex_line_column(lexer *lx, uint32_t *column) {
     return false;
 }
 
-/* Compares a line's indentation with the open ones. *indent: an INDENT is due. */
+/* Stands behind a line's indentation. */
+static ctsc_status lex_tabs(lexer *lx) {
+    uint32_t begin = lx->pos;
+    while (begin > 0 && lx->src->text[begin - 1] != '\n') begin--;
+    return lex_error(lx, begin, lx->pos, "inconsistent use of tabs and spaces in indentation");
+}
+
+/* Compares a line's indentation with the open ones. *indent: an INDENT is due. How deep a line is must not depend on the width of a tab: as in Python,
+ * tabs of 8 columns and of one have to agree. */
 static ctsc_status lex_indentation(lexer *lx, bool *indent) {
-    uint32_t column = 0;
+    uint32_t column = 0, plain = 0;
     lx->line_start = false;
-    if (!lex_line_column(lx, &column)) column = 0;
-    uint32_t top = lx->indents[lx->nindents - 1];
+    if (!lex_line_column(lx, &column, &plain)) column = plain = 0;
+    uint32_t top = lx->indents[lx->nindents - 1], plain_top = lx->plain_indents[lx->nindents - 1];
     if (column > top) {
+        if (plain <= plain_top) return lex_tabs(lx);
         if (lx->nindents == LEX_MAX_INDENT)
             return lex_error(lx, lx->pos, lx->pos, "too many levels of indentation");
-        lx->indents[lx->nindents++] = column;
+        lx->indents[lx->nindents] = column;
+        lx->plain_indents[lx->nindents++] = plain;
         *indent = true;
         return CTSC_OK;
     }
@@ -155,7 +168,7 @@ static ctsc_status lex_indentation(lexer *lx, bool *indent) {
     if (lx->indents[lx->nindents - 1] != column)
         return lex_error(lx, lx->pos, lx->pos,
                          "unindent does not match any outer indentation level");
-    return CTSC_OK;
+    return lx->plain_indents[lx->nindents - 1] == plain ? CTSC_OK : lex_tabs(lx);
 }
 
 /* The first spelling in `punctuation` that begins with a byte; what begins alike stands together. 0: none does. */

@@ -88,6 +88,7 @@ typedef struct lexer {
     bool any_token;        /* the current line holds a token: its end is a NEWLINE */
     int nindents, dedents; /* open indentations; DEDENT tokens still to be given */
     uint32_t indents[LEX_MAX_INDENT];
+    uint32_t plain_indents[LEX_MAX_INDENT]; /* the same with tabs of one column */
     const char *comment; /* waits for the next token */
 } lexer;
 

@@ -191,7 +191,7 @@ static bool match_broadcasts(const argument *arg, const type *from) {
 
 static void match_complain(strbuf *why, const argument *arg, const type *got) {
     if (!why) return;
-    match_put_type(why, "Expected a value of type '", arg->type, "'");
+    match_put_type(why, "Expected a value of type '", arg->type, arg->inferred ? " (inferred)'" : "'");
     sb_printf(why, " for argument '%s' but instead found type '", arg->name);
     match_put_type(why, "", got, "'.\n");
     if (arg->inferred)

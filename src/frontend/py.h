@@ -354,5 +354,7 @@ struct embedded *prelude_find(const char *dotted, bool *is_package);
 
 /* ---- py_suggest.c: tries the names that o has */
 void py_suggest_members(suggestion *s, const py_object *o);
+/* Where a bare name is one that everybody imports, or one of a module that the file imports: a note ("did you mean 'F.gelu'?"), and true. */
+bool py_suggest_qualified(diag *d, const py_env *env, const char *name);
 
 #endif

@@ -47,15 +47,20 @@ typedef struct call_binding {
     int positional;      /* parameters that positional arguments fill */
 } call_binding;
 
+/* As Python's messages name it since 3.10: "Linear.__init__". */
+static const char *call_name(const call_binding *b) {
+    return b->f->qualname ? b->f->qualname : b->f->def->name;
+}
+
 static bool call_too_many(const call_binding *b, int given) {
     int needed = b->positional, least = needed;
     for (int i = needed - 1; i >= 0 && b->f->defaults[i]; i--) least--;
     if (least < needed)
         py_fail(b->p, b->r, "TypeError", "%s() takes from %d to %d positional arguments but %d %s given",
-                b->f->def->name, least, needed, given, given == 1 ? "was" : "were");
+                call_name(b), least, needed, given, given == 1 ? "was" : "were");
     else
         py_fail(b->p, b->r, "TypeError", "%s() takes %d positional argument%s but %d %s given",
-                b->f->def->name, needed, needed == 1 ? "" : "s", given, given == 1 ? "was" : "were");
+                call_name(b), needed, needed == 1 ? "" : "s", given, given == 1 ? "was" : "were");
     return false;
 }
 
@@ -75,7 +80,7 @@ static bool call_bind_keyword(call_binding *b, const char *name, py_object *v) {
         const param *q = &b->f->def->params.data[i];
         if (q->star || q->star_star || (q->name != name && strcmp(q->name, name))) continue;
         if (b->slots[i]) {
-            py_fail(b->p, b->r, "TypeError", "%s() got multiple values for argument '%s'", b->f->def->name,
+            py_fail(b->p, b->r, "TypeError", "%s() got multiple values for argument '%s'", call_name(b),
                     name);
             return false;
         }
@@ -83,7 +88,7 @@ static bool call_bind_keyword(call_binding *b, const char *name, py_object *v) {
         return true;
     }
     if (b->star_star >= 0) return py_dict_set(b->p, b->slots[b->star_star]->u.dict, name, v);
-    py_fail(b->p, suggest_word(b->r, name), "TypeError", "%s() got an unexpected keyword argument '%s'", b->f->def->name, name);
+    py_fail(b->p, suggest_word(b->r, name), "TypeError", "%s() got an unexpected keyword argument '%s'", call_name(b), name);
     py_suggest_parameter(b->p, b->f->def, name);
     return false;
 }
@@ -94,7 +99,7 @@ static bool call_missing(const call_binding *b, bool keyword_only) {
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < b->f->def->params.len; i++) {
             const param *q = &b->f->def->params.data[i];
-            if (b->slots[i] || q->kwarg_only != keyword_only) continue;
+            if (b->slots[i] || b->f->defaults[i] || q->kwarg_only != keyword_only) continue;
             if (round == 0) {
                 count++;
                 continue;
@@ -107,7 +112,7 @@ static bool call_missing(const call_binding *b, bool keyword_only) {
                       q->name);
             seen++;
         }
-    py_fail(b->p, b->r, "TypeError", "%s() missing %d required %s argument%s: %s", b->f->def->name, count,
+    py_fail(b->p, b->r, "TypeError", "%s() missing %d required %s argument%s: %s", call_name(b), count,
             keyword_only ? "keyword-only" : "positional", count == 1 ? "" : "s", sb_str(&names));
     sb_free(&names);
     return false;

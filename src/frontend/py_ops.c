@@ -461,9 +461,85 @@ static bool ops_try(ops_call *c, const schema *s, bool convert) {
     return false;
 }
 
+/* Can the overload be meant at all: is every argument there that it needs? (torch.empty's forms with names and with out have such.) */
+static bool ops_may_mean(const ops_call *c, const schema *s) {
+    for (int i = 0; i < s->nargs; i++) {
+        const argument *a = &s->args[i];
+        if (!a->has_default && (a->kwarg_only || i >= c->nargs) && ops_keyword(c, a->name) < 0) return false;
+    }
+    return true;
+}
+
+/* Types as torch's messages call them where they are lists. */
+static void ops_put_type(const type *t, strbuf *text) {
+    const type *elem = t->kind == T_LIST ? type_elem(t) : NULL;
+    if (elem && elem->kind == T_INT) sb_puts(text, "tuple of ints");
+    else if (elem && elem->kind == T_TENSOR) sb_puts(text, "tuple of Tensors");
+    else type_print_python(t, text);
+}
+
+/* "argument 'size' (position 1) must be tuple of ints, not float", or which of its items does not fit. */
+static void ops_describe(const ops_call *c, const argument *a, int position, const py_object *o, strbuf *text) {
+    sb_printf(text, "argument '%s'", !strcmp(a->name, "self") ? "input" : a->name);
+    if (position) sb_printf(text, " (position %d)", position);
+    sb_puts(text, " must be ");
+    ops_put_type(a->type, text);
+    sb_puts(text, ", ");
+    bool items = (o->kind == PY_LIST || o->kind == PY_TUPLE) && a->type->kind == T_LIST;
+    ops_fit f = {.p = c->p, .convert = true};
+    for (size_t i = 0; items && i < o->u.seq.items.len; i++) {
+        value v;
+        if (ops_fits(&f, type_elem(a->type), NULL, o->u.seq.items.data[i], &v)) {
+            value_unref(v);
+            continue;
+        }
+        sb_printf(text, "but found element of type %s at pos %zu", py_type_name(o->u.seq.items.data[i]), i);
+        return;
+    }
+    sb_printf(text, "not %s", py_type_name(o));
+}
+
+/* The first argument that the overload does not take; false: it is their number or a name. */
+static bool ops_blame(ops_call *c, const schema *s, strbuf *text) {
+    ops_fit f = {.p = c->p, .convert = true};
+    for (int i = 0; i < s->nargs && i < OPS_MAX_ARGS; i++) {
+        const argument *a = &s->args[i];
+        int k = i < c->nargs && !a->kwarg_only ? -1 : ops_keyword(c, a->name);
+        const py_object *o = i < c->nargs && !a->kwarg_only ? c->args[i] : k >= 0 ? c->kwargs[k] : NULL;
+        value v;
+        if (!o) continue;
+        py_object rest = {.kind = PY_TUPLE};
+        bool last = i + 1 == s->nargs || s->args[i + 1].kwarg_only, items = o->kind == PY_LIST || o->kind == PY_TUPLE;
+        if (k < 0 && a->type->kind == T_LIST && last && !items) { /* f(1, 2, 3) */
+            rest.u.seq.items.data = c->args + i;
+            rest.u.seq.items.len = (size_t)(c->nargs - i);
+            o = &rest;
+        }
+        if (ops_fits(&f, a->type, a, o, &v)) {
+            value_unref(v);
+            continue;
+        }
+        ops_describe(c, a, k < 0 ? i + 1 : 0, o, text);
+        return true;
+    }
+    return false;
+}
+
 static py_object *ops_misfit(ops_call *c, const char *op_name, int n, const op *const *overloads) {
     strbuf text = STRBUF_INIT;
     const char *name = strstr(op_name, "::");
+    const schema *meant = NULL;
+    int candidates = 0;
+    for (int i = 0; i < n; i++)
+        if (ops_may_mean(c, overloads[i]->schema)) meant = overloads[i]->schema, candidates++;
+    if (candidates == 1) {
+        sb_printf(&text, "%s(): ", name ? name + 2 : op_name);
+        bool blamed = ops_blame(c, meant, &text);
+        if (blamed) py_fail(c->p, c->range, "TypeError", "%s", sb_str(&text));
+        sb_free(&text);
+        if (blamed) return NULL;
+        text = (strbuf)STRBUF_INIT;
+    }
     sb_printf(&text, "%s() received an invalid combination of arguments - got (", name ? name + 2 : op_name);
     for (int i = 0; i < c->nargs + c->nkw; i++) {
         const py_object *o = i < c->nargs ? c->args[i] : c->kwargs[i - c->nargs];
@@ -473,6 +549,7 @@ static py_object *ops_misfit(ops_call *c, const char *op_name, int n, const op *
     }
     sb_puts(&text, "), but expected one of:");
     for (int i = 0; i < n; i++) {
+        if (candidates && !ops_may_mean(c, overloads[i]->schema)) continue;
         sb_puts(&text, "\n * ");
         schema_print(overloads[i]->schema, &text);
     }

@@ -168,6 +168,8 @@ static bool function_parameter(program *g, py_object *fn, py_env *env, int i, ty
         a->type = source_type_of_expr(g, env, x);
         if (!a->type) return a->type = TYPE_TENSOR, false;
         a->fixed_size = function_fixed_size(x);
+    } else {
+        a->inferred = true;
     }
     py_object *o = fn->u.fn->defaults ? fn->u.fn->defaults[i] : NULL;
     return !o || function_default(g, p, o, py_is_overload(fn), a);

@@ -3,7 +3,7 @@
  * suggest.c - "did you mean": the name closest to one that is unknown.
  *
  * Closeness is the number of letters inserted, removed, replaced or swapped with their neighbour, up to a third of the
- * name's length.
+ * name's length, and one for names of up to four letters.
  * Tests: tests/lang
  */
 #include "frontend/suggest.h"
@@ -43,7 +43,7 @@ static int suggest_distance(const char *a, const char *b) {
 void suggest_try(suggestion *s, const char *candidate) {
     size_t n = strlen(s->wanted), m = strlen(candidate);
     if (n > SUGGEST_MAX_LENGTH || m > SUGGEST_MAX_LENGTH || !m) return;
-    int limit = n < 3 ? 1 : (int)(n + 2) / 3;
+    int limit = n < 5 ? 1 : (int)(n + 2) / 3;
     int d = suggest_distance(s->wanted, candidate);
     if (d == 0 || d > limit || d >= (int)(n > m ? n : m)) return;
     if (s->best && s->distance <= d) return;

@@ -208,9 +208,11 @@ static ctsc_status args_mismatch(const function *f, int i, value v, diag *d) {
     strbuf text = STRBUF_INIT;
     sb_printf(&text, "%s() Expected a value of type '", f->name);
     type_print_python(a->type, &text);
-    sb_printf(&text, "' for argument '%s' but instead found type '", a->name);
+    sb_printf(&text, "%s' for argument '%s' but instead found type '", a->inferred ? " (inferred)" : "", a->name);
     type_print_python(type_of_value(v), &text);
-    sb_printf(&text, "'.\nPosition: %d\n", i);
+    sb_puts(&text, "'.\n");
+    if (a->inferred) sb_printf(&text, "Inferred '%s' to be of type 'Tensor' because it was not annotated with an explicit type.\n", a->name);
+    sb_printf(&text, "Position: %d\n", i);
     args_declaration(f, &text);
     return args_fail(d, &text);
 }

@@ -38,6 +38,13 @@ def changed_type(x: int):
 
 
 @torch.jit.script
+def range_of_text(x):
+    for i in range(1, "3"):  # error: all inputs of range must be ints, found str in argument 1 # at: "3"
+        x = x + i
+    return x
+
+
+@torch.jit.script
 def good(x):
     return x + 1
 

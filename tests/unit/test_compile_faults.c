@@ -5,7 +5,7 @@
  */
 #include "support.h"
 
-#include "ctsc.h"
+#include "ctsc_compiler.h"
 
 #include <unistd.h>
 
@@ -200,6 +200,10 @@ static void faults_ignore_use(void *ctx, const ctsc_operator_use *u) {
     (void)ctx, (void)u;
 }
 
+static void faults_see_layer(void *ctx, const ctsc_layer *l) {
+    *(uint64_t *)ctx += l->calls;
+}
+
 /* An archive, used in all other ways. */
 static ctsc_status faults_use(void *ctx) {
     ctsc_module *m = NULL;
@@ -220,6 +224,9 @@ static ctsc_status faults_use(void *ctx) {
     if (s == CTSC_OK && !(text = ctsc_profiler_trace(p))) s = CTSC_LIMIT;
     ctsc_string_free(text);
     if (s == CTSC_OK) s = ctsc_module_operators(m, faults_ignore_use, NULL, e);
+    uint64_t calls = 0;
+    if (s == CTSC_OK) s = ctsc_module_layers(m, "forward", 0, NULL, faults_see_layer, &calls, e);
+    if (s == CTSC_OK && calls < 2) s = CTSC_INTERNAL;
     if (s == CTSC_OK) s = ctsc_module_graph_for(m, "forward", 0, NULL, CTSC_GRAPH_KERNELS, &text, e);
     if (s == CTSC_OK) ctsc_string_free(text);
     if (s == CTSC_OK) s = ctsc_value_save(tuple, path, e);

@@ -404,12 +404,32 @@ static void test_functions(void **state) {
                 "(def f [] {(def g [] {(RETURN 1)})(RETURN (call g))})");
 }
 
+/* How deep a line is must not depend on the width of a tab; at: the indentation of the line that is refused. */
+static void test_tabs(void **state) {
+    (void)state;
+    static const struct { const char *text, *at; } cases[] = {
+        {"if a:\n\tb\n\tc\n", NULL}, {"if a:\n\tif b:\n\t    c\n\td\n", NULL}, {"if a:\n    if b:\n    \tc\n    d\n", NULL},
+        {"if a:\n    if b:\n\tc\n", "\t"}, {"if a:\n\tb\n        c\n", "        "}, {"if a:\n        b\n\tc\n", "\t"},
+        {"if a:\n \tb\n\tc\n", "\t"}, {"if a:\n\tif b:\n\t\tc\n        d\n", "        "}, {"if a:\n    b\n\t\n  \t# no\n    c\n", NULL},
+        {"f(a,\n\tb,\n    c)\n", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        parsed p;
+        if (cases[i].at) {
+            expect_error(cases[i].text, "inconsistent use of tabs and spaces in indentation", cases[i].at);
+            continue;
+        }
+        parse_text(&p, cases[i].text, strlen(cases[i].text));
+        assert_int_equal(p.status, CTSC_OK);
+        parsed_free(&p);
+    }
+}
+
 static void test_layout(void **state) {
     (void)state;
     expect_tree("\xef\xbb\xbf# hello\r\n\r\na = (1,\r\n  # inside\r\n     2)\r\n",
                 "(ASSIGN a = (tuple 1 2))");
     expect_tree("a = 1 + \\\n  2\n", "(ASSIGN a = (+ 1 2))");
-    expect_tree("if a:\n\tb\n        c\n\n# back\nd", "(IF a {(EXPR b)(EXPR c)})(EXPR d)");
+    expect_tree("if a:\n\tb\n\tc\n\n# back\nd", "(IF a {(EXPR b)(EXPR c)})(EXPR d)");
     expect_tree("if a:\n  if b:\n    c\n\n", "(IF a {(IF b {(EXPR c)})})");
     expect_tree("", "");
     expect_tree("   \n # only\n", "");
@@ -575,7 +595,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_precedence), cmocka_unit_test(test_literals),
         cmocka_unit_test(test_displays),   cmocka_unit_test(test_statements),
-        cmocka_unit_test(test_functions),  cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_functions),  cmocka_unit_test(test_tabs), cmocka_unit_test(test_layout),
         cmocka_unit_test(test_messages),   cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_depth),      cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_no_memory),
