@@ -330,6 +330,15 @@ bool op_space_known(const char *space) {
     return known;
 }
 
+void op_note_library(diag *d, const char *name) {
+    const char *colons = strstr(name, "::");
+    char space[64];
+    snprintf(space, sizeof space, "%.*s", colons ? (int)(colons - name) : (int)strlen(name), name);
+    if (!op_space_known(space))
+        diag_note(d, (source_range){0}, "operators of '%s' come from a library of their own, which has to be loaded first: "
+                  "ctsc --load-library FILE, or ctsc_load_library in a program", space);
+}
+
 bool op_is_pure(const op *o) {
     if (!o->fn && !(o->flags & OP_SPECIAL)) return false;
     return !(o->flags & (OP_SIDE_EFFECT | OP_RANDOM | OP_UNSAFE)) && !o->schema->has_alias_write;

@@ -68,6 +68,8 @@ typedef struct op {
 const op *const *op_overloads(const char *name, int *n);
 /* Whether there are operators of that namespace: "aten". */
 bool op_space_known(const char *space);
+/* Behind the error for an operator nobody knows: that a library with its namespace may be missing. */
+void op_note_library(diag *d, const char *name);
 /* One overload by key ("aten::add.Tensor", "aten::relu"); NULL if unknown. */
 const op *op_find(const char *key);
 /* Adds or replaces an overload. */

@@ -5,12 +5,22 @@
  */
 #include "tensor/device.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *device_name(int device, char out[DEVICE_NAME]) {
     if (device == DEVICE_HOST) snprintf(out, DEVICE_NAME, "cpu");
     else snprintf(out, DEVICE_NAME, "cuda:%d", device - 1);
     return out;
+}
+
+bool device_parse(const char *text, int *out) {
+    int index = 0, used = 0;
+    if (!strcmp(text, "cpu") || !strcmp(text, "cpu:0")) return *out = DEVICE_HOST, true;
+    if (!strcmp(text, "cuda")) return *out = VALUE_DEVICE_CUDA, true;
+    if (sscanf(text, "cuda:%d%n", &index, &used) != 1 || text[used] || index < 0 || index == INT_MAX) return false;
+    return *out = index + 1, true;
 }
 
 ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out) {

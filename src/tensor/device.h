@@ -46,6 +46,8 @@ ctsc_status value_to_device(diag *d, value v, int device, value *out);
 ctsc_status storage_to_device(diag *d, storage *s, int device, storage **out);
 /* dst = the first bytes of src, as many as the smaller of the two has. */
 ctsc_status storage_copy_bytes(diag *d, storage *dst, storage *src);
+/* The device that a text names; "cuda" is VALUE_DEVICE_CUDA. false: none that is known here. */
+bool device_parse(const char *text, int *out);
 /* "cpu", "cuda:0", into out. */
 enum { DEVICE_NAME = 24 };
 const char *device_name(int device, char out[DEVICE_NAME]);

@@ -361,11 +361,8 @@ ctsc_status op_warn(op_ctx *cx, const value *args, value *results) {
 
 ctsc_status op_device_from_str(op_ctx *cx, const value *args, value *results) {
     const char *s = args[0].u.str->bytes;
-    int index = 0, used = 0;
-    if (!strcmp(s, "cpu") || !strcmp(s, "cpu:0")) return op_return(results, value_device(0));
-    if (!strcmp(s, "cuda")) return op_return(results, value_device(VALUE_DEVICE_CUDA));
-    if (sscanf(s, "cuda:%d%n", &index, &used) == 1 && !s[used] && index >= 0)
-        return op_return(results, value_device(index + 1));
+    int device;
+    if (device_parse(s, &device)) return op_return(results, value_device(device));
     return diag_fail(cx->diag, CTSC_FAILED,
                      "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, ort, xla, "
                      "lazy, vulkan, mps, meta, hpu, privateuseone device type at start of device string: %s",
