@@ -184,14 +184,38 @@ ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value
     return CTSC_OK;
 }
 
-/* PyTorch 2's public form: (query, key, value, attn_mask, dropout_p, is_causal, scale). */
+/* Heads of t that serve several of q's, repeated: grouped queries. */
+static ctsc_status sdpa_repeat(op_ctx *cx, const tensor *q, tensor *t, value *out) {
+    int64_t heads[2];
+    const tensor *both[2] = {q, t};
+    for (int i = 0; i < 2; i++) {
+        int dim;
+        TRY(tensor_wrap_dim(cx->diag, -3, both[i]->ndim, &dim));
+        heads[i] = both[i]->sizes[dim];
+    }
+    if (heads[1] == 0 || heads[0] % heads[1])
+        return diag_fail(cx->diag, CTSC_FAILED, "Number of heads in key and value must divide the number of heads in query");
+    value args[] = {value_tensor_take(t), value_int(heads[0] / heads[1]), value_int(-3)};
+    if (heads[0] == heads[1]) return *out = value_ref(args[0]), CTSC_OK;
+    return op_call(cx, "aten::repeat_interleave.self_int", 3, args, out);
+}
+
+/* PyTorch 2's public form: (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa). */
 ctsc_status op_attention_of_heads(op_ctx *cx, const value *args, value *results) {
-    tensor *q = arg_tensor(&args[0]), *out;
+    tensor *q = arg_tensor(&args[0]), *out = NULL;
     double scale = args[6].tag == V_NONE ? sdpa_scale(q) : arg_float(&args[6]);
-    TRY(sdpa_run(cx, q, arg_tensor(&args[1]), arg_tensor(&args[2]), arg_tensor_or_null(&args[3]), arg_float(&args[4]),
-                 arg_bool(&args[5]), scale, &out, NULL));
-    results[0] = value_tensor_take(out);
-    return CTSC_OK;
+    value k = value_none(), v = value_none();
+    bool grouped = arg_bool(&args[7]);
+    ctsc_status st = CTSC_OK;
+    if (grouped) st = sdpa_repeat(cx, q, arg_tensor(&args[1]), &k);
+    if (grouped && st == CTSC_OK) st = sdpa_repeat(cx, q, arg_tensor(&args[2]), &v);
+    if (st == CTSC_OK)
+        st = sdpa_run(cx, q, arg_tensor(grouped ? &k : &args[1]), arg_tensor(grouped ? &v : &args[2]), arg_tensor_or_null(&args[3]),
+                      arg_float(&args[4]), arg_bool(&args[5]), scale, &out, NULL);
+    value_unref(k);
+    value_unref(v);
+    if (st == CTSC_OK) results[0] = value_tensor_take(out);
+    return st;
 }
 
 /* ---- multi-head ----------------------------------------------------------------------------- */
