@@ -250,7 +250,7 @@ static ctsc_status stft_padded(spectrum *sp, const tensor *x, const value *mode,
     diag *d = sp->cx->diag;
     dtype dt = (dtype)x->dtype;
     const value *align = &sp->args[8];
-    if (mode && !arg_is_none(align)) return diag_fail(d, CTSC_FAILED, "stft align_to_window should only be set when center = false");
+    if (mode && !arg_is_none(align)) return diag_fail(d, CTSC_FAILED, "stft align_to_window should only be set when center = false.");
     if (mode) TRY(stft_pad(sp, x, mode, sp->n / 2, &padded));
     else if (!arg_is_none(align) && arg_bool(align)) TRY(stft_align(sp, x, &padded));
     else TRY(tensor_alias(d, x, &padded));

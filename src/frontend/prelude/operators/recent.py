@@ -26,7 +26,9 @@ def _rms(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], e
     if not fits:
         wanted = ""
         for size in normalized_shape:
-            wanted = wanted + ", {}".format(size)
+            if len(wanted) > 0:
+                wanted = wanted + ", "
+            wanted = wanted + "{}".format(size)
         torch.ops.ctsc.fail("Given normalized_shape={}, expected input with shape [*{}], but got input of size{}".format(normalized_shape, wanted, input.size()))
     if not torch.is_floating_point(input) and not torch.is_complex(input):
         torch.ops.ctsc.fail("\"rms_norm\" not implemented for '{}'".format(torch.ops.ctsc.type_name(input)))
@@ -398,7 +400,7 @@ def fake_quantize_per_channel_affine_cachemask(self: Tensor, scale: Tensor, zero
     sizes[axis] = scale.numel()
     step = torch.reshape(torch.to(scale, 6), sizes)
     zero = torch.reshape(torch.to(zero_point, 6), sizes)
-    steps = torch.round(torch.to(self, 6) * torch.reciprocal(step) + zero)
+    steps = torch.round(torch.to(self, 6) * torch.reciprocal(step)) + zero
     kept = torch.logical_and(torch.ge(steps, quant_min), torch.le(steps, quant_max))
     result = (torch.clamp(steps, quant_min, quant_max) - zero) * step
     return torch.to(result, self.dtype), kept
@@ -494,21 +496,6 @@ def logspace__Scalar_Tensor(start: number, end: Tensor, steps: int, base: float,
     return torch.logspace(start, torch.item(end), steps, base, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
-def _assert_async(self: Tensor) -> None:
-    if not bool(self):
-        torch.ops.ctsc.fail("Expected Tensor with single nonzero value, but got zero")
-
-
-def _assert_async__msg(self: Tensor, assert_msg: str) -> None:
-    if not bool(self):
-        torch.ops.ctsc.fail(assert_msg)
-
-
-def _assert_scalar(self: number, assert_msg: str) -> None:
-    if not bool(self):
-        torch.ops.ctsc.fail(assert_msg)
-
-
 def _functional_assert_async__msg(self: Tensor, assert_msg: str, dep_token: Tensor) -> Tensor:
     if not bool(self):
         torch.ops.ctsc.fail(assert_msg)
@@ -519,28 +506,6 @@ def _functional_assert_scalar(self: number, assert_msg: str, dep_token: Tensor) 
     if not bool(self):
         torch.ops.ctsc.fail(assert_msg)
     return torch.clone(dep_token)
-
-
-def sym_constrain_range(size: number, min: Optional[int], max: Optional[int]) -> None:
-    at = int(size)
-    if min is not None:
-        if at < min:
-            torch.ops.ctsc.fail("Invalid value range for {} between [{}, {}].".format(at, min, max))
-    if max is not None:
-        if at > max:
-            torch.ops.ctsc.fail("Invalid value range for {} between [{}, {}].".format(at, min, max))
-
-
-def sym_constrain_range_for_size(size: number, min: Optional[int], max: Optional[int]) -> None:
-    at = int(size)
-    low = 0
-    if min is not None:
-        low = min
-    if at < low:
-        torch.ops.ctsc.fail("Invalid value range for {} between [{}, {}].".format(at, low, max))
-    if max is not None:
-        if at > max:
-            torch.ops.ctsc.fail("Invalid value range for {} between [{}, {}].".format(at, low, max))
 
 
 def nbytes(a: Tensor) -> int:
