@@ -129,7 +129,7 @@ EMBED_SCHEMAS := $(addprefix $(BUILD)/,src/ir/op.o tests/unit/test_schema)
 EMBED_PRELUDE := $(addprefix $(BUILD)/,$(addprefix src/,frontend/upgraders.o frontend/builtin_functions.o frontend/prelude.o runtime/native.o runtime/composite.o) tests/unit/test_embed)
 EMBED_CUDA := $(BUILD)/src/codegen/cuda_headers.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c))
 $(EMBED_SCHEMAS) $(EMBED_PRELUDE) $(EMBED_CUDA): private CPPFLAGS += -Wa,-I$(BUILD)/embedded
-$(EMBED_SCHEMAS): $(BUILD)/embedded/src/ir/schemas.txt.gz
+$(EMBED_SCHEMAS): $(addprefix $(BUILD)/embedded/src/ir/,schemas.txt.gz schemas_2.txt.gz)
 $(EMBED_PRELUDE): $(PRELUDE:%=$(BUILD)/embedded/%.gz)
 $(EMBED_CUDA): $(CUDA_TEXTS:%=$(BUILD)/embedded/%.gz)
 $(BUILD)/embedded/%.gz: %

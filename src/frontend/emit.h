@@ -17,7 +17,7 @@
  *   emit_expr.c   operators, literals         emit_name.c    names, attributes
  *   emit_index.c  subscripts                  emit_format.c  f-strings, % and format
  *   emit_call.c   calls                       emit_builtin.c what builtin names stand for
- *   emit_special.c forms of call with rules of their own
+ *   emit_special.c forms of call with rules of their own   emit_unknown.c calls that no schema admits
  *   builtin_functions.c  builtins in TorchScript  suggest.c  "did you mean"
  *   match.c       overload resolution         ssa.c          Load/Store -> SSA
  *   exits.c       break, continue, return -> values
@@ -111,6 +111,7 @@ typedef struct emitter {
     int steps;         /* iterations unrolled so far: EMIT_MAX_STEPS */
     int comprehensions; /* so far: numbers their names */
     int depth;         /* nesting of expressions */
+    struct { type *type; int parts; } wanted; /* of the call being emitted: its type, or how many values it is unpacked to; NULL, 0: unknown */
     struct emitter *outer;     /* of a closure's body: where free variables come from */
     node *capture;             /* the fork node that takes captured values as inputs */
     diag errors;               /* of statements that failed so far (emit_recover.c) */
@@ -228,6 +229,11 @@ ir_value *emit_fork_call(emitter *e, source_range r, sugar *callee, int nargs, c
 /* The values that *s in a call, or tuple(s), stands for: of tuples, module containers and sequences known while compiling. */
 bool emit_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n);
 
+/* emit_unknown.c */
+bool emit_admits_unknown(const emitter *e); /* in archives alone */
+/* A node that is refused when it is reached. known: the name is, and the arguments are not. */
+ir_value *emit_unknown(emitter *e, source_range r, const char *name, bool known, int nargs, const actual *args);
+
 /* emit_builtin.c */
 /* Builtins by their dotted Python names: "len", "builtins.zip", "math.floor", "torch.jit.annotate", "typing.cast", "warnings.warn",
  * ... and, in archives, "torch", "ops", "CONSTANTS". NULL without an error: unknown. */
@@ -280,7 +286,7 @@ ctsc_status ssa_convert(graph *g, diag *d);
 /* importer.c */
 ctsc_status importer_declare_function(unit *u, diag *d, const func_def *def, const char *qualified,
                                       type *cls, function **out);
-/* A literal (number, string, None, list, tuple, negative number) as a value of type t. */
+/* importer_literal.c: an expression that stands for a value of type t where nothing runs. */
 ctsc_status importer_literal(unit *u, diag *d, const expr *x, type *t, value *out);
 
 #endif

@@ -242,7 +242,9 @@ bool emit_assign(emitter *e, const stmt *st) {
                !assign_has_star(&st->value->items)) {
         return assign_pairwise(e, target, st->value);
     }
+    if (st->value->kind == E_CALL && (target->kind == E_TUPLE || target->kind == E_LIST)) e->wanted.parts = (int)target->items.len;
     sugar *s = emit_sugar(e, st->value, t ? t : assign_target_hint(e, target));
+    e->wanted.parts = 0;
     if (!s) return false;
     for (size_t i = 0; i < st->targets.len; i++)
         if (!emit_assign_target(e, st->targets.data[i], s, t)) return false;

@@ -211,10 +211,7 @@ sugar *emit_builtin_of_library(emitter *e, const char *name) {
 }
 
 void emit_note_library(emitter *e, const char *op) {
-    const char *colons = strstr(op, "::"), *space = colons ? arena_strndup(e->scratch, op, (size_t)(colons - op)) : op;
-    if (!op_space_known(space))
-        diag_note(e->diag, (source_range){0}, "operators of '%s' come from a library of their own, which has to be loaded first: "
-                  "ctsc --load-library FILE, or ctsc_load_library in a program", space);
+    op_note_library(e->diag, op);
 }
 
 /* torch.add -> aten::add; ops.prim.dtype -> prim::dtype */
@@ -238,6 +235,7 @@ sugar *emit_namespace_member(emitter *e, source_range r, const sugar *ns, const 
     for (size_t i = 0; !strcmp(path, "torch") && i < sizeof spaces / sizeof *spaces; i++)
         if (!strcmp(name, spaces[i]))
             return builtin_namespace(e, !strcmp(name, "ops") ? "ops" : arena_printf(e->scratch, "torch.%s", name));
+    if (emit_admits_unknown(e)) return builtin_operator(e, op);
     const char *close[1];
     if (op_similar(op, close, 1) == 1) emit_fail(e, r, "Unknown builtin op: %s. Did you mean %s?", op, close[0]);
     else emit_fail(e, r, "Unknown builtin op: %s", op);

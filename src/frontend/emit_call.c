@@ -153,7 +153,8 @@ static ir_value *call_unknown(emitter *e, source_range r, const char *name) {
 }
 
 ir_value *emit_builtin(emitter *e, source_range r, const char *name, int nargs, const actual *args) {
-    function *up = e->scope ? NULL : upgrader_for(e->unit, e->diag, name, nargs, args);
+    bool upgrades = e->fn && !strncmp(e->fn->qualified, "__upgraders__.", 14); /* what they call is today's */
+    function *up = e->scope || upgrades ? NULL : upgrader_for(e->unit, e->diag, name, nargs, args);
     if (e->diag->status != CTSC_OK) return NULL;
     if (up) return call_upgrader(e, r, up, nargs, args);
     int n = 0, which = 0;
@@ -161,13 +162,18 @@ ir_value *emit_builtin(emitter *e, source_range r, const char *name, int nargs, 
     function *functions[CALL_MAX_FUNCTIONS];
     int nf = builtin_functions(e->unit, e->diag, name, functions, CALL_MAX_FUNCTIONS);
     if (e->diag->status != CTSC_OK) return NULL;
-    if (n + nf == 0) return call_unknown(e, r, name);
+    bool admitted = emit_admits_unknown(e);
+    if (n + nf == 0) return admitted ? emit_unknown(e, r, name, false, nargs, args) : call_unknown(e, r, name);
     if (n > CALL_MAX_OVERLOADS) n = CALL_MAX_OVERLOADS;
     const schema *list[CALL_MAX_OVERLOADS + CALL_MAX_FUNCTIONS];
     for (int i = 0; i < n; i++) list[i] = ops[i]->schema;
     for (int i = 0; i < nf; i++) list[n + i] = functions[i]->schema;
     e->g->range = r;
     match_result *m = match_schemas(e, r, list, n + nf, nargs, args, &which);
+    if (!m && admitted && e->diag->status == CTSC_FAILED) {
+        diag_clear(e->diag);
+        return emit_unknown(e, r, name, true, nargs, args);
+    }
     if (!m) return NULL;
     return which < n ? call_insert_op(e, r, ops[which], m) : call_inline(e, r, functions[which - n], m);
 }
@@ -483,7 +489,19 @@ static ir_value *call_raise(emitter *e, const expr *x) {
     return graph_constant_none(e->g);
 }
 
+/* The only calls that ask what is wanted of them. */
+static sugar *call_wanted(emitter *e, const expr *x, sugar *callee, int n, const actual *args, type *hint, int parts) {
+    e->wanted.type = hint;
+    e->wanted.parts = parts;
+    sugar *out = emit_call_sugar(e, x->a->range, callee, n, args, hint);
+    e->wanted.type = NULL;
+    e->wanted.parts = 0;
+    return out;
+}
+
 sugar *emit_call(emitter *e, const expr *x, type *hint) {
+    int parts = e->wanted.parts;
+    e->wanted.parts = 0; /* of this call, not of those among its arguments */
     sugar *callee = emit_sugar(e, x->a, NULL);
     actual *args;
     int n;
@@ -497,5 +515,6 @@ sugar *emit_call(emitter *e, const expr *x, type *hint) {
             return sugar_of_value(e, emit_str_format(e, x, callee->value));
     }
     if (!emit_arguments(e, x, 0, &args, &n)) return NULL;
+    if (callee->kind == SUGAR_BUILTIN) return call_wanted(e, x, callee, n, args, hint, parts);
     return emit_call_sugar(e, x->a->range, callee, n, args, hint);
 }

@@ -332,11 +332,36 @@ static void code_note_version(code_printer *p, const op *o) {
             p->prog->version = code_versions[i].version;
 }
 
+/* Of an operator that no table knows (emit_unknown.c). */
+static void code_put_unknown(code_printer *p, code_text *t, const node *n) {
+    const char *call = node_str(n, "call"), *name = n->op_name, *keyword = node_str(n, "keywords");
+    if (*call) name = arena_printf(&p->scratch, "%.*s", (int)strcspn(call, "("), call);
+    int given = *keyword != '\0';
+    for (const char *k = keyword; *k; k++) given += *k == ',';
+    code_put_op_name(p, t, name);
+    code_puts(p, t, "(");
+    for (int i = 0; i < (int)n->inputs.len; i++) {
+        if (i) code_puts(p, t, ", ");
+        if (i >= (int)n->inputs.len - given) {
+            size_t len = strcspn(keyword, ",");
+            code_write(p, t, keyword, len);
+            code_puts(p, t, "=");
+            keyword += len + (keyword[len] == ',');
+        }
+        code_put_value(p, t, n->inputs.data[i]);
+    }
+    code_puts(p, t, ")");
+}
+
 static void code_put_call(code_printer *p, code_text *t, const node *n) {
     const char *name = node_kind_text(n);
     const op *o = n->op;
     int count = 0;
-    if (!o && (n->kind != N_OP)) {
+    if (!o && n->kind == N_OP) {
+        code_put_unknown(p, t, n);
+        return;
+    }
+    if (!o) {
         const op *const *all = op_overloads(name, &count);
         o = count ? all[0] : NULL;
     }

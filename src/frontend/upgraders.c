@@ -48,7 +48,9 @@ function *upgrader_for(unit *u, diag *d, const char *op_name, int nargs, const a
     int64_t version = importer_version(u);
     if (version > 8) return NULL;
     int positional = 0, out = 0;
+    bool spaced = !strcmp(op_name, "aten::linspace") || !strcmp(op_name, "aten::logspace");
     for (int i = 0; i < nargs; i++) {
+        if (spaced && i < 2 && args[i].value->type->kind == T_TENSOR) return NULL; /* overloads that came later */
         if (!args[i].name) positional++;
         else if (!strcmp(args[i].name, "out")) out = 1;
         else if (!strcmp(args[i].name, "rounding_mode")) return NULL;

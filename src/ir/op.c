@@ -19,6 +19,7 @@
 #include <pthread.h>
 
 EMBED(op_schemas, "src/ir/schemas.txt")
+EMBED(op_schemas_2, "src/ir/schemas_2.txt")
 
 /* All overloads of a name at one time. */
 typedef struct op_set {
@@ -30,6 +31,7 @@ typedef struct op_set {
 typedef struct op_line {
     const char *text;
     size_t len;
+    bool recent;          /* came after PyTorch 1.13 */
     struct op_line *next; /* the name's next overload, in file order */
 } op_line;
 
@@ -71,7 +73,7 @@ static size_t op_name_length(const char *text, size_t len) {
     return n;
 }
 
-static bool op_index_line(op_index *x, const char *text, size_t len) {
+static bool op_index_line(op_index *x, const char *text, size_t len, bool recent) {
     size_t n = op_name_length(text, len);
     op_group *g = strmap_getn(&x->groups, text, n);
     if (!g) {
@@ -82,7 +84,7 @@ static bool op_index_line(op_index *x, const char *text, size_t len) {
             return false;
     }
     op_line *l = arena_new(&x->arena, op_line);
-    *l = (op_line){text, len, NULL};
+    *l = (op_line){text, len, recent, NULL};
     if (arena_failed(&x->arena)) return false;
     if (g->last)
         g->last->next = l;
@@ -108,18 +110,23 @@ static bool op_index_bindings(strmap *map, const op_bindings *table) {
     return true;
 }
 
-static op_index *op_index_new(void) {
-    op_index *x = mem_zalloc(sizeof *x);
-    if (!x) return NULL;
+static bool op_index_text(op_index *x, embedded *from, bool recent) {
     size_t len;
-    const char *text = embedded_text(&op_schemas, &len), *end = text + len;
-    bool ok = arena_init(&x->arena) && text;
+    const char *text = embedded_text(from, &len), *end = text + len;
+    bool ok = text != NULL;
     for (const char *p = text; ok && p < end;) {
         const char *e = memchr(p, '\n', (size_t)(end - p));
         if (!e) e = end;
-        if (e > p) ok = op_index_line(x, p, (size_t)(e - p));
+        if (e > p) ok = op_index_line(x, p, (size_t)(e - p), recent);
         p = e + 1;
     }
+    return ok;
+}
+
+static op_index *op_index_new(void) {
+    op_index *x = mem_zalloc(sizeof *x);
+    if (!x) return NULL;
+    bool ok = arena_init(&x->arena) && op_index_text(x, &op_schemas, false) && op_index_text(x, &op_schemas_2, true);
     ok = ok && op_index_bindings(&x->bindings, op_builtin_bindings) && op_index_bindings(&x->quantised, op_quantised_bindings);
     if (ok) return x;
     op_index_free(x);
@@ -264,6 +271,7 @@ static op_set *op_group_parse(op_group *g, const op_index *x) {
     for (const op_line *l = g->first; l; l = l->next) {
         op *o = op_make(a, NULL, l->text, l->len);
         if (!o) break;
+        o->recent = l->recent;
         op_bind(o, a, x, &(op_text){l->text, l->len}, 0);
         s->ops[n++] = o;
     }
@@ -328,6 +336,15 @@ bool op_space_known(const char *space) {
     pthread_rwlock_unlock(&op_user_lock);
 #undef IN_SPACE
     return known;
+}
+
+void op_note_library(diag *d, const char *name) {
+    const char *colons = strstr(name, "::");
+    char space[64];
+    snprintf(space, sizeof space, "%.*s", colons ? (int)(colons - name) : (int)strlen(name), name);
+    if (!op_space_known(space))
+        diag_note(d, (source_range){0}, "operators of '%s' come from a library of their own, which has to be loaded first: "
+                  "ctsc --load-library FILE, or ctsc_load_library in a program", space);
 }
 
 bool op_is_pure(const op *o) {

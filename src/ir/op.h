@@ -2,9 +2,9 @@
 /*
  * op.h - the operator registry: every overload PyTorch knows, and what ctsc can do with it.
  *
- * Two sources feed it. ir/schemas.txt holds the schema of every overload of PyTorch 1.13, in
- * overload-resolution order within a name; it is embedded in the library, indexed by name at start and
- * parsed on demand, so that a program using an operator ctsc lacks still compiles and is refused
+ * Two sources feed it. ir/schemas.txt holds the schema of every overload of PyTorch 1.13 (with the arguments
+ * that overloads gained since), in overload-resolution order within a name, and ir/schemas_2.txt those that came
+ * later, which are tried after them; they are embedded in the library, indexed by name at start and parsed on demand, so that a program using an operator ctsc lacks still compiles and is refused
  * only when that operator is reached. ops.def (and ops/NAME.def, one per family) holds one row per
  * implemented overload: its name, its function and its properties.
  *
@@ -60,6 +60,7 @@ typedef struct op {
     void *fn_ctx;    /* of user-registered operators; of overloads derived as copies or writes: the key of the one they follow from */
     _Atomic(const struct device_route *) route; /* how it runs where a tensor argument is on a device (runtime/cuda/dispatch.c); NULL: nobody asked yet */
     uint32_t flags;
+    bool recent; /* PyTorch 1.13 has no such overload */
     const struct scalar_text *scalar; /* what it does to one element, if that is known (ir/scalar_text.h); else NULL */
 } op;
 
@@ -68,6 +69,8 @@ typedef struct op {
 const op *const *op_overloads(const char *name, int *n);
 /* Whether there are operators of that namespace: "aten". */
 bool op_space_known(const char *space);
+/* Behind the error for an operator nobody knows: that a library with its namespace may be missing. */
+void op_note_library(diag *d, const char *name);
 /* One overload by key ("aten::add.Tensor", "aten::relu"); NULL if unknown. */
 const op *op_find(const char *key);
 /* Adds or replaces an overload. */

@@ -222,12 +222,13 @@ static void api_visit_block(api_operators *v, const function *f, const block *b)
             const type *t = n->inputs.data[0]->type;
             if (t->kind == T_CLASS) api_note_function(v, class_find_method(t, node_str(n, "name")));
         }
-        if (n->kind == N_OP && n->op) {
+        if (n->kind == N_OP) {
             source_range r = source_original(n->range);
             uint32_t line = 0, col = 0;
             if (r.src) source_position(r.src, r.begin, &line, &col);
-            ctsc_operator_use u = {.key = n->op->key,
-                                   .supported = n->op->fn || (n->op->flags & OP_SPECIAL),
+            const char *call = node_str(n, "call"); /* frontend/emit_unknown.c */
+            ctsc_operator_use u = {.key = n->op ? n->op->key : *call ? call : n->op_name,
+                                   .supported = n->op && (n->op->fn || (n->op->flags & OP_SPECIAL)),
                                    .function = f->qualified,
                                    .file = r.src ? r.src->name : "",
                                    .line = line};

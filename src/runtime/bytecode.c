@@ -256,7 +256,8 @@ static void tr_op(translator *tr, node *n) {
         return;
     }
     if (!o || !o->fn) {
-        tr_unsupported(tr, n, o ? o->key : n->op_name ? n->op_name : node_kind_text(n));
+        const char *call = node_str(n, "call"); /* of one whose arguments no schema admits */
+        tr_unsupported(tr, n, o ? o->key : *call ? call : n->op_name ? n->op_name : node_kind_text(n));
         return;
     }
     int fast = tr_fast(tr, n, o);

@@ -108,7 +108,9 @@ ctsc_status bc_call_method(frame *f, const site *s) {
 }
 
 ctsc_status bc_unsupported(frame *f, const site *s) {
-    return diag_fail(f->in->d, CTSC_UNSUPPORTED, "operator %s is not supported", s->name);
+    diag_fail(f->in->d, CTSC_UNSUPPORTED, "operator %s is not supported", s->name);
+    op_note_library(f->in->d, s->name);
+    return CTSC_UNSUPPORTED;
 }
 
 /* ---- with ------------------------------------------------------------------------------------ */

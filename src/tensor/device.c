@@ -6,6 +6,7 @@
 #include "tensor/device.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char *device_name(int device, char out[DEVICE_NAME]) {
     if (device == DEVICE_HOST) snprintf(out, DEVICE_NAME, "cpu");

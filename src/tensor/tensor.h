@@ -175,6 +175,7 @@ ctsc_status tensor_transpose(diag *d, const tensor *t, int64_t dim0, int64_t dim
 ctsc_status tensor_permute(diag *d, const tensor *t, int n, const int64_t *dims, tensor **out);
 ctsc_status tensor_unsqueeze(diag *d, const tensor *t, int64_t dim, tensor **out);
 ctsc_status tensor_squeeze(diag *d, const tensor *t, tensor **out);
+ctsc_status tensor_squeeze_dims(diag *d, const tensor *t, int n, const int64_t *dims, tensor **out); /* those of size 1 among them */
 ctsc_status tensor_squeeze_dim(diag *d, const tensor *t, int64_t dim, tensor **out);
 /* sizes may hold -1 (keep); more dims than t are new leading ones. */
 ctsc_status tensor_expand(diag *d, const tensor *t, int ndim, const int64_t *sizes, tensor **out);

@@ -186,6 +186,24 @@ ctsc_status tensor_squeeze_dim(diag *d, const tensor *t, int64_t dim, tensor **o
     return view_make(d, t, &g, out);
 }
 
+ctsc_status tensor_squeeze_dims(diag *d, const tensor *t, int n, const int64_t *dims, tensor **out) {
+    bool named[TENSOR_MAX_DIMS] = {false};
+    for (int i = 0; i < n; i++) {
+        int k;
+        ctsc_status status = tensor_wrap_dim(d, dims[i], t->ndim, &k);
+        if (status) return status;
+        if (named[k]) return diag_fail(d, CTSC_FAILED, "dim %d appears multiple times in the list of dims", k);
+        named[k] = true;
+    }
+    view_geometry g = {.offset = t->offset};
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->sizes[i] == 1 && named[i]) continue;
+        g.sizes[g.ndim] = t->sizes[i];
+        g.strides[g.ndim++] = t->strides[i];
+    }
+    return view_make(d, t, &g, out);
+}
+
 /* ---- expand -------------------------------------------------------------------------------- */
 
 static ctsc_status view_fail_expand(diag *d, const tensor *t, int dim, int ndim,

@@ -12,7 +12,7 @@ def opened():
 
 @torch.jit.script
 def item_size(x: Tensor):
-    return x.itemsize  # error: 'Tensor' object has no attribute or method 'itemsize'
+    return x.itemwidth  # error: 'Tensor' object has no attribute or method 'itemwidth'
 
 
 @torch.jit.script

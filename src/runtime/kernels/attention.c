@@ -126,7 +126,7 @@ static ctsc_status sdpa_drop(op_ctx *cx, double p, tensor *v, tensor **out, tens
 
 /* Result and weights of softmax(q k^T scale + mask) v, both new references; attention: NULL if nobody wants them. */
 static ctsc_status sdpa_run(op_ctx *cx, tensor *q, tensor *k, tensor *v, tensor *mask, double p, bool causal, double scale,
-                            tensor **result, tensor **attention) {
+                            bool safe, tensor **result, tensor **attention) {
     bool wanted = attention || p > 0;
     diag *d = cx->diag;
     tensor *add = NULL, *weights = NULL, *out = NULL;
@@ -152,7 +152,7 @@ static ctsc_status sdpa_run(op_ctx *cx, tensor *q, tensor *k, tensor *v, tensor 
     sizes[nb + 1] = v->sizes[v->ndim - 1];
     if (st == CTSC_OK) st = tensor_new_on(d, device, work, nb + 2, sizes, &out);
     if (st == CTSC_OK) {
-        attention_call call = {.q = q, .k = k, .v = v, .mask = add, .causal = causal, .scale = scale, .out = out, .weights = weights};
+        attention_call call = {.q = q, .k = k, .v = v, .mask = add, .causal = causal, .safe = safe, .scale = scale, .out = out, .weights = weights};
         st = attention_compute(d, &call);
     }
     if (st == CTSC_OK && p > 0) st = sdpa_drop(cx, p, v, &out, &weights);
@@ -178,20 +178,64 @@ static double sdpa_scale(const tensor *q) {
 ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value *results) {
     tensor *q = arg_tensor(&args[0]), *out, *weights;
     TRY(sdpa_run(cx, q, arg_tensor(&args[1]), arg_tensor(&args[2]), arg_tensor_or_null(&args[3]), arg_float(&args[4]),
-                 arg_bool(&args[6]), sdpa_scale(q), &out, &weights));
+                 arg_bool(&args[6]), sdpa_scale(q), false, &out, &weights));
     results[0] = value_tensor_take(out);
     results[1] = value_tensor_take(weights);
     return CTSC_OK;
 }
 
-/* PyTorch 2's public form: (query, key, value, attn_mask, dropout_p, is_causal, scale). */
-ctsc_status op_attention_of_heads(op_ctx *cx, const value *args, value *results) {
-    tensor *q = arg_tensor(&args[0]), *out;
-    double scale = args[6].tag == V_NONE ? sdpa_scale(q) : arg_float(&args[6]);
-    TRY(sdpa_run(cx, q, arg_tensor(&args[1]), arg_tensor(&args[2]), arg_tensor_or_null(&args[3]), arg_float(&args[4]),
-                 arg_bool(&args[5]), scale, &out, NULL));
-    results[0] = value_tensor_take(out);
+/* Heads of t that serve several of q's, repeated: grouped queries. */
+static ctsc_status sdpa_repeat(op_ctx *cx, const tensor *q, tensor *t, value *out) {
+    int64_t heads[2];
+    const tensor *both[2] = {q, t};
+    for (int i = 0; i < 2; i++) {
+        int dim;
+        TRY(tensor_wrap_dim(cx->diag, -3, both[i]->ndim, &dim));
+        heads[i] = both[i]->sizes[dim];
+    }
+    if (heads[1] == 0 || heads[0] % heads[1])
+        return diag_fail(cx->diag, CTSC_FAILED, "Number of heads in key and value must divide the number of heads in query");
+    value args[] = {value_tensor_take(t), value_int(heads[0] / heads[1]), value_int(-3)};
+    if (heads[0] == heads[1]) return *out = value_ref(args[0]), CTSC_OK;
+    return op_call(cx, "aten::repeat_interleave.self_int", 3, args, out);
+}
+
+/* The same for a result on a device: rows whose mask hides everything become 0. */
+static ctsc_status sdpa_clear_hidden(op_ctx *cx, tensor *mask, tensor **out) {
+    value hidden = value_none(), rows = value_none(), cleared = value_none(), all[3] = {value_none(), value_int(-1), value_bool(true)};
+    value one[2] = {value_tensor_take(mask), value_float(-INFINITY)};
+    bool flags = mask->dtype == DT_BOOL;
+    ctsc_status st = op_call(cx, flags ? "aten::logical_not" : "aten::eq.Scalar", flags ? 1 : 2, one, &hidden);
+    all[0] = hidden;
+    if (st == CTSC_OK) st = op_call(cx, "aten::all.dim", 3, all, &rows);
+    value fill[3] = {value_tensor_take(*out), rows, value_int(0)};
+    if (st == CTSC_OK) st = op_call(cx, "aten::masked_fill.Scalar", 3, fill, &cleared);
+    value_unref(hidden);
+    value_unref(rows);
+    if (st != CTSC_OK) return st;
+    tensor_unref(*out);
+    *out = cleared.u.tensor;
     return CTSC_OK;
+}
+
+/* PyTorch 2's public form: (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa). */
+ctsc_status op_attention_of_heads(op_ctx *cx, const value *args, value *results) {
+    tensor *q = arg_tensor(&args[0]), *out = NULL;
+    double scale = args[6].tag == V_NONE ? sdpa_scale(q) : arg_float(&args[6]);
+    value k = value_none(), v = value_none();
+    bool grouped = arg_bool(&args[7]);
+    ctsc_status st = CTSC_OK;
+    if (grouped) st = sdpa_repeat(cx, q, arg_tensor(&args[1]), &k);
+    if (grouped && st == CTSC_OK) st = sdpa_repeat(cx, q, arg_tensor(&args[2]), &v);
+    if (st == CTSC_OK)
+        st = sdpa_run(cx, q, arg_tensor(grouped ? &k : &args[1]), arg_tensor(grouped ? &v : &args[2]), arg_tensor_or_null(&args[3]),
+                      arg_float(&args[4]), arg_bool(&args[5]), scale, true, &out, NULL);
+    tensor *mask = arg_tensor_or_null(&args[3]);
+    if (st == CTSC_OK && mask && tensor_device(out) != DEVICE_HOST && (st = sdpa_clear_hidden(cx, mask, &out)) != CTSC_OK) tensor_unref(out);
+    value_unref(k);
+    value_unref(v);
+    if (st == CTSC_OK) results[0] = value_tensor_take(out);
+    return st;
 }
 
 /* ---- multi-head ----------------------------------------------------------------------------- */

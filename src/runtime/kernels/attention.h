@@ -16,6 +16,7 @@ typedef struct attention_call {
     tensor *hidden; /* bool, broadcast to [..., L, S]: scores that are `fill` instead; on devices only; NULL: none */
     double fill;
     bool causal;  /* row i sees columns 0 to i */
+    bool safe;    /* rows that see nothing have weights of 0, not nan; on the host only */
     double scale;
     tensor *out;     /* [..., L, V], made by the caller; elements of a row adjoin */
     tensor *weights; /* [..., L, S], contiguous, or NULL if nobody wants them */

@@ -88,8 +88,10 @@ static double attention_weigh_double(double *x, int64_t n, double max) {
                 for (int64_t i = 0; i < n; i++) s[i] += add[i * cs];                               \
             }                                                                                      \
             for (int64_t i = row + 1; job->call->causal && i < n; i++) s[i] = -(T)INFINITY;        \
-            T sum = attention_weigh_##T(s, n, attention_max_##T(s, n));                            \
-            attention_scale_##T(s, n, 1 / sum);                                                    \
+            T max = attention_max_##T(s, n);                                                       \
+            bool none = job->call->safe && max == -(T)INFINITY;                                    \
+            T sum = attention_weigh_##T(s, n, none ? 0 : max);                                     \
+            attention_scale_##T(s, n, none ? 0 : 1 / sum);                                         \
         }                                                                                          \
     }
 

@@ -77,7 +77,8 @@ static const reduce_kind norm_kind_std = {"std_cpu",   {0},        {var_step_f32
 static double var_correction(const op_ctx *cx, const value *args) {
     const value *unbiased = reduce_arg(cx, args, "unbiased");
     if (unbiased->tag != V_NONE) return arg_bool(unbiased) ? 1 : 0;
-    return (double)arg_int_or(reduce_arg(cx, args, "correction"), 1);
+    const value *correction = reduce_arg(cx, args, "correction");
+    return correction->tag == V_NONE ? 1 : arg_float(correction);
 }
 
 /* mean: NULL where it is not asked for. */

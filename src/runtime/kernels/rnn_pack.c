@@ -211,13 +211,17 @@ static ctsc_status pad_sequence_sizes(diag *d, const list *seqs, int64_t *sizes,
     return CTSC_OK;
 }
 
-/* (sequences, batch_first, padding_value); the dtype is that of the first sequence */
+/* (sequences, batch_first, padding_value, padding_side); the dtype is that of the first sequence */
 ctsc_status op_pad_sequence(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
     const list *seqs = args[0].u.list;
     int64_t sizes[TENSOR_MAX_DIMS];
     dtype dt = DT_FLOAT32;
     tensor *out, *swapped = NULL;
+    const char *side = args[3].u.str->bytes;
+    bool left = !strcmp(side, "left");
+    if (!left && strcmp(side, "right"))
+        return diag_fail(d, CTSC_FAILED, "Expected padding_side to be one of left or right, but got %s.", side);
     TRY(pad_sequence_sizes(d, seqs, sizes, &dt));
     TRY(tensor_new(d, dt, seqs->u.tensors[0]->ndim + 1, sizes, &out));
     pad_fill(out, &args[2]);
@@ -226,7 +230,7 @@ ctsc_status op_pad_sequence(op_ctx *cx, const value *args, value *results) {
         const tensor *t = seqs->u.tensors[i];
         tensor *row = NULL, *to = NULL;
         st = tensor_select(d, out, 0, (int64_t)i, &row);
-        if (st == CTSC_OK) st = tensor_slice(d, row, 0, 0, t->sizes[0], 1, &to);
+        if (st == CTSC_OK) st = tensor_slice(d, row, 0, left ? sizes[1] - t->sizes[0] : 0, left ? sizes[1] : t->sizes[0], 1, &to);
         if (st == CTSC_OK) st = tensor_copy(d, to, t);
         tensor_unref(row);
         tensor_unref(to);

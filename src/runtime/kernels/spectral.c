@@ -48,7 +48,9 @@ static ctsc_status spectrum_fail(const spectrum *sp, const tensor *x, const char
     sb_printf(&sb, ", normalized=%d, ", sp->normalized);
     spectrum_optional(&sb, "onesided", &sp->args[back ? 7 : 6], false);
     if (back) spectrum_optional(&sb, "length", &sp->args[8], false);
-    spectrum_optional(&sb, "return_complex", &sp->args[back ? 9 : 7], true);
+    bool aligned = !back && !arg_is_none(&sp->args[8]);
+    spectrum_optional(&sb, "return_complex", &sp->args[back ? 9 : 7], !aligned);
+    if (aligned) spectrum_optional(&sb, "align_to_window", &sp->args[8], true);
     ctsc_status st = diag_fail(sp->cx->diag, CTSC_FAILED, "%s) %s", sb_str(&sb), message);
     sb_free(&sb);
     return st;
@@ -205,10 +207,10 @@ static ctsc_status stft_run(const spectrum *sp, const tensor *x, const tensor *r
     return st;
 }
 
-/* x with n / 2 more samples at both ends. */
-static ctsc_status stft_pad(const spectrum *sp, const tensor *x, const value *mode, tensor **out) {
+/* x with `half` more samples at both ends. */
+static ctsc_status stft_pad(const spectrum *sp, const tensor *x, const value *mode, int64_t half, tensor **out) {
     diag *d = sp->cx->diag;
-    int64_t sizes[TENSOR_MAX_DIMS], half = sp->n / 2;
+    int64_t sizes[TENSOR_MAX_DIMS];
     int extra = x->ndim < 3 ? 3 - x->ndim : 0;
     for (int i = 0; i < x->ndim; i++) sizes[extra + i] = x->sizes[i];
     for (int i = 0; i < extra; i++) sizes[i] = 1;
@@ -228,12 +230,29 @@ static ctsc_status stft_pad(const spectrum *sp, const tensor *x, const value *mo
     return st;
 }
 
+/* Zeros before and behind, so that the first frame's window begins with the first sample, and the last one's ends by the last. */
+static ctsc_status stft_align(const spectrum *sp, const tensor *x, tensor **out) {
+    int64_t half = (sp->n - sp->win_length) / 2, len = x->ndim ? x->sizes[x->ndim - 1] : 0;
+    if (half <= 0 || sp->hop <= 0) return tensor_alias(sp->cx->diag, x, out);
+    SPECTRUM_CHECK(sp->win_length > 0 && sp->win_length <= len, "expected 0 < n_fft < %" PRId64 ", but got n_fft=%" PRId64, len, sp->win_length);
+    SPECTRUM_CHECK((len - sp->win_length) / sp->hop == (len + 2 * half - sp->n) / sp->hop, "the frames are out of bounds for the aligned input");
+    str *zero = str_new("constant", 8);
+    if (!zero) return diag_no_memory(sp->cx->diag);
+    value mode = value_str_take(zero);
+    ctsc_status st = stft_pad(sp, x, &mode, half, out);
+    value_unref(mode);
+    return st;
+}
+
 /* mode: how to pad; NULL: not at all. args: as of the overload without. */
 static ctsc_status stft_padded(spectrum *sp, const tensor *x, const value *mode, value *results) {
     tensor *padded = NULL, *rows = NULL, *out = NULL;
     diag *d = sp->cx->diag;
     dtype dt = (dtype)x->dtype;
-    if (mode) TRY(stft_pad(sp, x, mode, &padded));
+    const value *align = &sp->args[8];
+    if (mode && !arg_is_none(align)) return diag_fail(d, CTSC_FAILED, "stft align_to_window should only be set when center = false.");
+    if (mode) TRY(stft_pad(sp, x, mode, sp->n / 2, &padded));
+    else if (!arg_is_none(align) && arg_bool(align)) TRY(stft_align(sp, x, &padded));
     else TRY(tensor_alias(d, x, &padded));
     ctsc_status st = CTSC_OK;
     if (!dtype_is_float(dt) && !dtype_is_complex(dt)) st = spectrum_fail(sp, padded, ": expected a tensor of floating point or complex values");
@@ -245,16 +264,16 @@ static ctsc_status stft_padded(spectrum *sp, const tensor *x, const value *mode,
     return st == CTSC_OK ? op_return_tensor(results, out) : st;
 }
 
-/* (self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex) */
+/* (self, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window) */
 ctsc_status op_stft(op_ctx *cx, const value *args, value *results) {
     spectrum sp = {.normalized = arg_bool(&args[5])};
     spectrum_read(cx, args, "stft", &sp);
     return stft_padded(&sp, arg_tensor(&args[0]), NULL, results);
 }
 
-/* (self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex) */
+/* (self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window) */
 ctsc_status op_stft_center(op_ctx *cx, const value *args, value *results) {
-    value plain[8] = {args[0], args[1], args[2], args[3], args[4], args[7], args[8], args[9]};
+    value plain[9] = {args[0], args[1], args[2], args[3], args[4], args[7], args[8], args[9], args[10]};
     spectrum sp = {.normalized = arg_bool(&args[7])};
     spectrum_read(cx, plain, "stft", &sp);
     return stft_padded(&sp, arg_tensor(&args[0]), arg_bool(&args[5]) ? &args[6] : NULL, results);

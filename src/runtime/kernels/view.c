@@ -206,6 +206,13 @@ ctsc_status op_squeeze_dim(op_ctx *cx, const value *args, value *results) {
                        &view);
 }
 
+ctsc_status op_squeeze_dims(op_ctx *cx, const value *args, value *results) {
+    tensor *view;
+    const int64_t *dims;
+    int n = arg_ints(&args[1], &dims);
+    return view_return(results, tensor_squeeze_dims(cx->diag, arg_tensor(&args[0]), n, dims, &view), &view);
+}
+
 ctsc_status op_unsqueeze(op_ctx *cx, const value *args, value *results) {
     tensor *view;
     return view_return(
@@ -617,6 +624,7 @@ static ctsc_status view_in_place(op_ctx *cx, op_fn plain, const value *args, val
     }
 VIEW_IN_PLACE(op_squeeze_, op_squeeze)
 VIEW_IN_PLACE(op_squeeze_dim_, op_squeeze_dim)
+VIEW_IN_PLACE(op_squeeze_dims_, op_squeeze_dims)
 VIEW_IN_PLACE(op_unsqueeze_, op_unsqueeze)
 VIEW_IN_PLACE(op_transpose_, op_transpose)
 VIEW_IN_PLACE(op_t_, op_t)

@@ -404,7 +404,7 @@ def _debug_has_internal_overlap(self: Tensor) -> int:
     return result
 
 
-def to_dense(self: Tensor, dtype: Optional[int]) -> Tensor:
+def to_dense(self: Tensor, dtype: Optional[int], masked_grad: Optional[bool]) -> Tensor:
     result = self
     if dtype is not None:
         result = torch.to(self, dtype)

@@ -56,6 +56,7 @@ pixel_shuffle = torch.pixel_shuffle
 pixel_unshuffle = torch.pixel_unshuffle
 channel_shuffle = torch.channel_shuffle
 native_channel_shuffle = torch.native_channel_shuffle
+scaled_dot_product_attention = torch._C._nn.scaled_dot_product_attention
 _scaled_dot_product_attention = torch._C._nn._scaled_dot_product_attention
 
 # ---- pooling ------------------------------------------------------------------------------------------
@@ -877,6 +878,10 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     return torch.layer_norm(input, normalized_shape, weight, bias, eps, True)
+
+
+def rms_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor] = None, eps: Optional[float] = None) -> Tensor:
+    return torch.rms_norm(input, normalized_shape, weight, eps)
 
 
 def group_norm(

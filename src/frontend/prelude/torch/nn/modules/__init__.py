@@ -20,7 +20,7 @@ _files = {
                 'AdaptiveMaxPool2d', 'AdaptiveMaxPool3d', 'AdaptiveAvgPool1d', 'AdaptiveAvgPool2d', 'AdaptiveAvgPool3d'],
     'batchnorm': ['BatchNorm1d', 'BatchNorm2d', 'BatchNorm3d', 'SyncBatchNorm'],
     'instancenorm': ['InstanceNorm1d', 'InstanceNorm2d', 'InstanceNorm3d'],
-    'normalization': ['LocalResponseNorm', 'CrossMapLRN2d', 'LayerNorm', 'GroupNorm'],
+    'normalization': ['LocalResponseNorm', 'CrossMapLRN2d', 'LayerNorm', 'GroupNorm', 'RMSNorm'],
     'dropout': ['Dropout', 'Dropout1d', 'Dropout2d', 'Dropout3d', 'AlphaDropout', 'FeatureAlphaDropout'],
     'padding': ['ReflectionPad1d', 'ReflectionPad2d', 'ReflectionPad3d', 'ReplicationPad1d', 'ReplicationPad2d',
                 'ReplicationPad3d', 'ZeroPad2d', 'ConstantPad1d', 'ConstantPad2d', 'ConstantPad3d'],

@@ -1,0 +1,528 @@
+# SPDX-License-Identifier: Apache-2.0
+# Operators that came after PyTorch 1.13, in TorchScript (see ../operators.py).
+
+
+# ---- norms -----------------------------------------------------------------------------------------
+
+
+def _epsilon(dtype: int) -> float:
+    eps = 1.1920928955078125e-07
+    if dtype == 7:
+        eps = 2.220446049250313e-16
+    return eps
+
+
+# Half precision is computed in single precision, as PyTorch does: (input, normalised input, its reciprocal root mean square)
+def _rms(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], eps: Optional[float]) -> Tuple[Tensor, Tensor]:
+    n = len(normalized_shape)
+    if n == 0:
+        torch.ops.ctsc.fail("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []")
+    if weight is not None:
+        if weight.size() != normalized_shape:
+            torch.ops.ctsc.fail("Expected weight to be of same shape as normalized_shape, but got weight of shape {} and normalized_shape = {}".format(weight.size(), normalized_shape))
+    fits = input.dim() >= n
+    if fits:
+        fits = input.size()[input.dim() - n:] == normalized_shape
+    if not fits:
+        wanted = ""
+        for size in normalized_shape:
+            if len(wanted) > 0:
+                wanted = wanted + ", "
+            wanted = wanted + "{}".format(size)
+        torch.ops.ctsc.fail("Given normalized_shape={}, expected input with shape [*{}], but got input of size{}".format(normalized_shape, wanted, input.size()))
+    if not torch.is_floating_point(input) and not torch.is_complex(input):
+        torch.ops.ctsc.fail("\"rms_norm\" not implemented for '{}'".format(torch.ops.ctsc.type_name(input)))
+    x = input
+    if input.dtype == 5 or input.dtype == 15:
+        x = torch.to(input, 6)
+    dims: List[int] = []
+    for i in range(n):
+        dims.append(input.dim() - n + i)
+    added = __torch__.operators.recent._epsilon(x.dtype)
+    if eps is not None:
+        added = eps
+    root = torch.rsqrt(torch.mean(torch.pow(x, 2), dims, True) + added)
+    result = x * root
+    if weight is not None:
+        result = result * weight
+    return torch.to(result, input.dtype), root
+
+
+def rms_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], eps: Optional[float]) -> Tensor:
+    result, root = __torch__.operators.recent._rms(input, normalized_shape, weight, eps)
+    return result
+
+
+def _fused_rms_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], eps: Optional[float]) -> Tuple[Tensor, Tensor]:
+    result, root = __torch__.operators.recent._rms(input, normalized_shape, weight, eps)
+    return result, root
+
+
+def _native_batch_norm_legit(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Tensor, running_var: Tensor, training: bool, momentum: float, eps: float) -> Tuple[Tensor, Tensor, Tensor]:
+    return torch.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def _native_batch_norm_legit__no_stats(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], training: bool, momentum: float, eps: float) -> Tuple[Tensor, Tensor, Tensor]:
+    return torch.native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
+
+
+def _native_batch_norm_legit_no_training(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Tensor, running_var: Tensor, momentum: float, eps: float) -> Tuple[Tensor, Tensor, Tensor]:
+    result, mean, root = torch.native_batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
+    return result, mean, root
+
+
+def _native_batch_norm_legit_functional(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Tensor, running_var: Tensor, training: bool, momentum: float, eps: float) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    new_mean = torch.clone(running_mean)
+    new_var = torch.clone(running_var)
+    result, mean, root = torch.native_batch_norm(input, weight, bias, new_mean, new_var, training, momentum, eps)
+    return result, mean, root, new_mean, new_var
+
+
+def _batch_norm_with_update(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Tensor, running_var: Tensor, momentum: float, eps: float) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    result, mean, root = torch.native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return result, mean, root, torch.empty([0], dtype=0)
+
+
+def _batch_norm_with_update_functional(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Tensor, running_var: Tensor, momentum: float, eps: float) -> Tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    new_mean = torch.clone(running_mean)
+    new_var = torch.clone(running_var)
+    result, mean, root = torch.native_batch_norm(input, weight, bias, new_mean, new_var, True, momentum, eps)
+    return result, mean, root, torch.empty([0], dtype=0), new_mean, new_var
+
+
+def _batch_norm_no_update(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], momentum: float, eps: float) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    result, mean, root = torch.native_batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
+    return result, mean, root, torch.empty([0], dtype=0)
+
+
+# ---- attention -------------------------------------------------------------------------------------
+
+
+def _safe_softmax(self: Tensor, dim: int, dtype: Optional[int]) -> Tensor:
+    result = torch.softmax(self, dim, dtype)
+    masked = torch.all(torch.eq(self, -inf), dim, True)
+    return torch.where(masked, torch.zeros_like(result), result)
+
+
+# The logarithm of the sum of exponentials of each query's products, in single precision at least.
+def _log_sum_exp(query: Tensor, key: Tensor, mask: Optional[Tensor], is_causal: bool, scale: Optional[float]) -> Tensor:
+    dtype = query.dtype
+    if dtype == 5 or dtype == 15:
+        dtype = 6
+    factor = 1. / math.sqrt(float(query.size(-1)))
+    if scale is not None:
+        factor = scale
+    products = torch.matmul(torch.to(query, dtype), torch.transpose(torch.to(key, dtype), -2, -1)) * factor
+    if is_causal:
+        allowed = torch.tril(torch.ones([query.size(-2), key.size(-2)], dtype=11))
+        products = torch.masked_fill(products, torch.logical_not(allowed), -inf)
+    if mask is not None:
+        if mask.dtype == 11:
+            products = torch.masked_fill(products, torch.logical_not(mask), -inf)
+        else:
+            products = products + mask
+    return torch.logsumexp(products, [-1])
+
+
+def _scaled_dot_product_flash_attention_for_cpu(query: Tensor, key: Tensor, value: Tensor, dropout_p: float, is_causal: bool, attn_mask: Optional[Tensor], scale: Optional[float]) -> Tuple[Tensor, Tensor]:
+    if dropout_p != 0.:
+        torch.ops.ctsc.fail("scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
+    result = torch.scaled_dot_product_attention(query, key, value, attn_mask, 0., is_causal, scale=scale)
+    return result, __torch__.operators.recent._log_sum_exp(query, key, attn_mask, is_causal, scale)
+
+
+# What only gradients need is empty.
+def _scaled_dot_product_efficient_attention(query: Tensor, key: Tensor, value: Tensor, attn_bias: Optional[Tensor], compute_log_sumexp: bool, dropout_p: float, is_causal: bool, scale: Optional[float]) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    result = torch.scaled_dot_product_attention(query, key, value, attn_bias, dropout_p, is_causal, scale=scale)
+    sums = torch.empty([query.size(0), query.size(1), 0], dtype=6)
+    if compute_log_sumexp:
+        sums = torch.to(__torch__.operators.recent._log_sum_exp(query, key, attn_bias, is_causal, scale), 6)
+    seed = torch.zeros([], dtype=4)
+    return result, sums, seed, torch.zeros([], dtype=4)
+
+
+def _fused_sdp_choice(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Tensor], dropout_p: float, is_causal: bool, scale: Optional[float], enable_gqa: bool) -> int:
+    return 0
+
+
+# ---- products --------------------------------------------------------------------------------------
+
+
+def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
+    if self.dim() != 2:
+        torch.ops.ctsc.fail("_int_mm: self must be a matrix, got {}-D tensor".format(self.dim()))
+    if mat2.dim() != 2:
+        torch.ops.ctsc.fail("_int_mm: mat2 must be a matrix, got {}-D tensor".format(mat2.dim()))
+    if self.size(1) != mat2.size(0):
+        torch.ops.ctsc.fail("_int_mm: mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})".format(self.size(0), self.size(1), mat2.size(0), mat2.size(1)))
+    if self.dtype != 0 and self.dtype != 1:
+        torch.ops.ctsc.fail("int_mm_out_cpu: Expected self dtype to be int8 or uint8 but got {}".format(torch.ops.ctsc.type_name(self)))
+    if mat2.dtype != 1:
+        torch.ops.ctsc.fail("int_mm_out_cpu: Expected mat2 dtype to be int8 but got {}".format(torch.ops.ctsc.type_name(mat2)))
+    return torch.mm(torch.to(self, 3), torch.to(mat2, 3))
+
+
+def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
+    if self.dtype != 5 and self.dtype != 6 and self.dtype != 15:
+        torch.ops.ctsc.fail("_weight_int8pack_mm_cpu : expect A to be either 32-bit or 16-bit float tensor.")
+    if mat2.dtype != 1 or mat2.dim() != 2:
+        torch.ops.ctsc.fail("_weight_int8pack_mm_cpu : expect B to be int8 tensor.")
+    if self.dim() != 2 or self.size(1) != mat2.size(1):
+        torch.ops.ctsc.fail("_weight_int8pack_mm_cpu : expect A to be 2D tensor.")
+    if scales.dim() != 1 or scales.size(0) != mat2.size(0):
+        torch.ops.ctsc.fail("_weight_int8pack_mm_cpu : expect scales to be 1d tensor with size {}".format(mat2.size(0)))
+    sums = torch.mm(torch.to(self, 6), torch.t(torch.to(mat2, 6)))
+    return torch.to(sums * torch.to(scales, 6), self.dtype)
+
+
+# Products of groups: of rows (self [m, k], mat2 [g, k, n]), of columns (self [g, m, k], mat2 [k, n]), of what is summed over (both of two dims;
+# the result is [g, m, n]), or of matrices of a batch. offs says where each group ends.
+def _grouped_mm(self: Tensor, mat2: Tensor, offs: Optional[Tensor], bias: Optional[Tensor], out_dtype: Optional[int]) -> Tensor:
+    if bias is not None:
+        torch.ops.ctsc.fail("Bias not supported yet")
+    if self.dim() != 2 and self.dim() != 3:
+        torch.ops.ctsc.fail("mat_a has to be 2 or 3d")
+    if mat2.dim() != 2 and mat2.dim() != 3:
+        torch.ops.ctsc.fail("mat_b has to be 2 or 3d")
+    flat = self.dim() == 2 or mat2.dim() == 2
+    if flat != (offs is not None):
+        torch.ops.ctsc.fail("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")
+    if flat and self.dim() == 2 and mat2.dim() == 2:
+        if self.size(1) != mat2.size(0):
+            torch.ops.ctsc.fail("contraction dimension of mat_a and mat_b must match")
+    elif self.size(-1) != mat2.size(-2):
+        torch.ops.ctsc.fail("contraction dimension of mat_a and mat_b must match")
+    if out_dtype is not None:
+        if out_dtype != self.dtype:
+            torch.ops.ctsc.fail("Grouped gemm output dtype must match `mat_a` dtype")
+    result = torch.empty([0], dtype=self.dtype)
+    if offs is None:
+        result = torch.bmm(self, mat2)
+    else:
+        parts: List[Tensor] = []
+        first = 0
+        for i in range(offs.size(0)):
+            last = int(torch.select(offs, 0, i))
+            if self.dim() == 2 and mat2.dim() == 2:
+                parts.append(torch.unsqueeze(torch.mm(torch.slice(self, 1, first, last), torch.slice(mat2, 0, first, last)), 0))
+            elif self.dim() == 2:
+                parts.append(torch.mm(torch.slice(self, 0, first, last), torch.select(mat2, 0, i)))
+            else:
+                parts.append(torch.mm(torch.select(self, 0, i), torch.slice(mat2, 1, first, last)))
+            first = last
+        rest = self.size(0) - first
+        if self.dim() == 2 and mat2.dim() == 3:
+            if rest > 0:
+                parts.append(torch.zeros([rest, mat2.size(2)], dtype=self.dtype))
+        if self.dim() == 3:
+            if mat2.size(1) > first:
+                parts.append(torch.zeros([self.size(1), mat2.size(1) - first], dtype=self.dtype))
+        along = 0
+        if self.dim() == 3:
+            along = 1
+        result = torch.cat(parts, along)
+    return result
+
+
+# ---- reductions ------------------------------------------------------------------------------------
+
+
+def _reduced(self: Tensor, dim: Optional[List[int]]) -> List[int]:
+    dims: List[int] = []
+    if dim is None:
+        for i in range(self.dim()):
+            dims.append(i)
+    else:
+        for d in dim:
+            if d < -max(self.dim(), 1) or d >= max(self.dim(), 1):
+                torch.ops.ctsc.fail("Dimension out of range (expected to be in range of [{}, {}], but got {})".format(-max(self.dim(), 1), max(self.dim(), 1) - 1, d))
+            if d < 0:
+                d = d + max(self.dim(), 1)
+            if torch.__contains__(dims, d):
+                torch.ops.ctsc.fail("dim {} appears multiple times in the list of dims".format(d))
+            dims.append(d)
+    return dims
+
+
+def all__dims(self: Tensor, dim: Optional[List[int]], keepdim: bool) -> Tensor:
+    dims = __torch__.operators.recent._reduced(self, dim)
+    result = self
+    if len(dims) == 0:
+        kind = 11
+        if self.dtype == 0:
+            kind = 0
+        result = torch.to(torch.ne(self, 0), kind)
+    if self.dim() == 0 and len(dims) > 0:
+        result = torch.all(self)
+    else:
+        for d in dims:
+            result = torch.all(result, d, True)
+        if not keepdim:
+            result = torch.squeeze(result, dims)
+    return result
+
+
+def any__dims(self: Tensor, dim: Optional[List[int]], keepdim: bool) -> Tensor:
+    dims = __torch__.operators.recent._reduced(self, dim)
+    result = self
+    if len(dims) == 0:
+        kind = 11
+        if self.dtype == 0:
+            kind = 0
+        result = torch.to(torch.ne(self, 0), kind)
+    if self.dim() == 0 and len(dims) > 0:
+        result = torch.any(self)
+    else:
+        for d in dims:
+            result = torch.any(result, d, True)
+        if not keepdim:
+            result = torch.squeeze(result, dims)
+    return result
+
+
+def _is_all_true(self: Tensor) -> Tensor:
+    if self.dtype != 11:
+        torch.ops.ctsc.fail("Expected self.scalar_type() == at::kBool to be true, but got false.")
+    return torch.all(self)
+
+
+def _is_any_true(self: Tensor) -> Tensor:
+    if self.dtype != 11:
+        torch.ops.ctsc.fail("Expected self.scalar_type() == at::kBool to be true, but got false.")
+    return torch.any(self)
+
+
+# ---- indices ---------------------------------------------------------------------------------------
+
+
+def _unsafe_index__Tensor(self: Tensor, indices: List[Optional[Tensor]]) -> Tensor:
+    return torch.index(self, indices)
+
+
+def _unsafe_index__Tensor_hacked_twin(self: Tensor, indices: List[Tensor]) -> Tensor:
+    return torch.index(self, indices)
+
+
+def _unsafe_index_put(self: Tensor, indices: List[Optional[Tensor]], values: Tensor, accumulate: bool) -> Tensor:
+    return torch.index_put(self, indices, values, accumulate)
+
+
+def _unsafe_index_put__hacked_twin(self: Tensor, indices: List[Tensor], values: Tensor, accumulate: bool) -> Tensor:
+    return torch.index_put(self, indices, values, accumulate)
+
+
+# Indices may be out of bounds where the mask is false.
+def _masked_indices(self: Tensor, mask: Tensor, indices: List[Optional[Tensor]]) -> List[Optional[Tensor]]:
+    result: List[Optional[Tensor]] = []
+    for i in range(len(indices)):
+        at = indices[i]
+        if at is None:
+            result.append(None)
+        else:
+            result.append(torch.clamp(at, -self.size(i), self.size(i) - 1))
+    return result
+
+
+def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: List[Optional[Tensor]], fill: number) -> Tensor:
+    found = torch.index(self, __torch__.operators.recent._masked_indices(self, mask, indices))
+    return torch.masked_fill(found, torch.logical_not(mask), fill)
+
+
+def _unsafe_masked_index_put_accumulate(self: Tensor, mask: Tensor, indices: List[Optional[Tensor]], values: Tensor) -> Tensor:
+    kept = torch.masked_fill(values, torch.logical_not(mask), 0)
+    return torch.index_put(self, __torch__.operators.recent._masked_indices(self, mask, indices), kept, True)
+
+
+def nonzero_static(self: Tensor, size: int, fill_value: int) -> Tensor:
+    if size < 0:
+        torch.ops.ctsc.fail("nonzero_static: 'size' must be an non-negative integer")
+    found = torch.slice(torch.nonzero(self), 0, 0, size)
+    rest = torch.full([size - found.size(0), self.dim()], fill_value, dtype=4)
+    return torch.cat([found, rest], 0)
+
+
+# ---- fake quantisation -----------------------------------------------------------------------------
+
+
+def _fake_bounds(quant_min: int, quant_max: int, zero_point: int) -> None:
+    if quant_min > quant_max:
+        torch.ops.ctsc.fail("`quant_min` should be less than or\n        equal to `quant_max`.")
+    if zero_point < quant_min or zero_point > quant_max:
+        torch.ops.ctsc.fail("`zero_point` must be between `quant_min` and `quant_max`.")
+
+
+def fake_quantize_per_tensor_affine_cachemask(self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int) -> Tuple[Tensor, Tensor]:
+    __torch__.operators.recent._fake_bounds(quant_min, quant_max, zero_point)
+    # the reciprocal in single precision, as PyTorch has it; nearbyint before the zero point is added
+    inverse = torch.reciprocal(torch.full([], scale, dtype=6))
+    steps = torch.round(torch.to(self, 6) * inverse) + zero_point
+    kept = torch.logical_and(torch.ge(steps, quant_min), torch.le(steps, quant_max))
+    result = (torch.clamp(steps, quant_min, quant_max) - zero_point) * torch.full([], scale, dtype=6)
+    return torch.to(result, self.dtype), kept
+
+
+def fake_quantize_per_tensor_affine(self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int) -> Tensor:
+    result, kept = torch.fake_quantize_per_tensor_affine_cachemask(self, scale, zero_point, quant_min, quant_max)
+    return result
+
+
+def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(self: Tensor, scale: Tensor, zero_point: Tensor, fake_quant_enabled: Tensor, quant_min: int, quant_max: int) -> Tuple[Tensor, Tensor]:
+    result = torch.clone(self)
+    kept = torch.ones_like(self, dtype=11)
+    if bool(torch.ne(torch.select(torch.reshape(fake_quant_enabled, [-1]), 0, 0), 0)):
+        result, kept = torch.fake_quantize_per_tensor_affine_cachemask(self, float(scale), int(zero_point), quant_min, quant_max)
+    return result, kept
+
+
+def fake_quantize_per_tensor_affine__tensor_qparams(self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int) -> Tensor:
+    result, kept = torch.fake_quantize_per_tensor_affine_cachemask(self, float(scale), int(zero_point), quant_min, quant_max)
+    return result
+
+
+def fake_quantize_per_channel_affine_cachemask(self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int) -> Tuple[Tensor, Tensor]:
+    if scale.dim() != 1:
+        torch.ops.ctsc.fail("scale should be a 1-D tensor")
+    if zero_point.dim() != 1:
+        torch.ops.ctsc.fail("zero point should be a 1-D tensor")
+    if scale.numel() != zero_point.numel():
+        torch.ops.ctsc.fail("scale and zero-point need to have the same dimensions")
+    if axis < 0 or axis >= self.dim():
+        torch.ops.ctsc.fail("`axis` must be between 0 and number of dimensions of input")
+    if scale.numel() != self.size(axis):
+        torch.ops.ctsc.fail("dimensions of scale and zero-point are not consistent with input tensor")
+    if quant_min > quant_max:
+        torch.ops.ctsc.fail("`quant_min` should be less than or\n        equal to `quant_max`.")
+    if bool(torch.lt(torch.min(zero_point), quant_min)) or bool(torch.gt(torch.max(zero_point), quant_max)):
+        torch.ops.ctsc.fail("`zero_point` must be between `quant_min` and `quant_max`.")
+    sizes: List[int] = []
+    for i in range(self.dim()):
+        sizes.append(1)
+    sizes[axis] = scale.numel()
+    step = torch.reshape(torch.to(scale, 6), sizes)
+    zero = torch.reshape(torch.to(zero_point, 6), sizes)
+    steps = torch.round(torch.to(self, 6) * torch.reciprocal(step)) + zero
+    kept = torch.logical_and(torch.ge(steps, quant_min), torch.le(steps, quant_max))
+    result = (torch.clamp(steps, quant_min, quant_max) - zero) * step
+    return torch.to(result, self.dtype), kept
+
+
+def fake_quantize_per_channel_affine(self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int) -> Tensor:
+    result, kept = torch.fake_quantize_per_channel_affine_cachemask(self, scale, zero_point, axis, quant_min, quant_max)
+    return result
+
+
+# ---- odds and ends ---------------------------------------------------------------------------------
+
+
+def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
+    return torch.where(torch.gt(self, 0), self, weight * self)
+
+
+def _reshape_copy(self: Tensor, size: List[int]) -> Tensor:
+    return torch.clone(torch.reshape(self, size))
+
+
+def _lazy_clone(self: Tensor) -> Tensor:
+    return torch.clone(self)
+
+
+def _linalg_eigvals(self: Tensor) -> Tensor:
+    return torch.linalg_eigvals(self)
+
+
+def linalg__powsum(self: Tensor, ord: number, dim: Optional[List[int]], keepdim: bool, dtype: Optional[int]) -> Tensor:
+    x = self
+    if dtype is not None:
+        x = torch.to(self, dtype)
+    return torch.sum(torch.pow(torch.abs(x), ord), dim, keepdim)
+
+
+def broadcast_shapes(a: List[int], b: List[int]) -> List[int]:
+    return torch._infer_size(a, b)
+
+
+def empty_permuted(size: List[int], physical_layout: List[int], dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    n = len(size)
+    if n != len(physical_layout):
+        torch.ops.ctsc.fail("Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {} is not equal to len(physical_layout) = {}".format(n, len(physical_layout)))
+    places: List[int] = []
+    sizes: List[int] = []
+    for i in range(n):
+        places.append(-1)
+    for i in range(n):
+        at = physical_layout[i]
+        if at < 0 or at >= n:
+            torch.ops.ctsc.fail("Dimension out of range (expected to be between 0 and {}, but got {} at index {}).  NB: negative dims not currently supported; file an issue if you want it.".format(n - 1, at, i))
+        if places[at] >= 0:
+            torch.ops.ctsc.fail("Duplicate dim not allowed")
+        places[at] = i
+        sizes.append(size[at])
+    return torch.permute(torch.empty(sizes, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory), places)
+
+
+def linspace__Tensor_Tensor(start: Tensor, end: Tensor, steps: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    if start.dim() != 0 or end.dim() != 0:
+        torch.ops.ctsc.fail("linspace only supports 0-dimensional start and end tensors, but got start with {} dimension(s) and end with {} dimension(s).".format(start.dim(), end.dim()))
+    return torch.linspace(torch.item(start), torch.item(end), steps, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+
+
+def linspace__Tensor_Scalar(start: Tensor, end: number, steps: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    if start.dim() != 0:
+        torch.ops.ctsc.fail("linspace only supports 0-dimensional start and end tensors, but got start with {} dimension(s).".format(start.dim()))
+    return torch.linspace(torch.item(start), end, steps, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+
+
+def linspace__Scalar_Tensor(start: number, end: Tensor, steps: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    if end.dim() != 0:
+        torch.ops.ctsc.fail("linspace only supports 0-dimensional start and end tensors, but got end with {} dimension(s).".format(end.dim()))
+    return torch.linspace(start, torch.item(end), steps, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+
+
+def logspace__Tensor_Tensor(start: Tensor, end: Tensor, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    if start.dim() != 0 or end.dim() != 0:
+        torch.ops.ctsc.fail("logspace only supports 0-dimensional start and end tensors, but got start with {} dimension(s) and end with {} dimension(s).".format(start.dim(), end.dim()))
+    return torch.logspace(torch.item(start), torch.item(end), steps, base, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+
+
+def logspace__Tensor_Scalar(start: Tensor, end: number, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    if start.dim() != 0:
+        torch.ops.ctsc.fail("logspace only supports 0-dimensional start and end tensors, but got start with {} dimension(s).".format(start.dim()))
+    return torch.logspace(torch.item(start), end, steps, base, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+
+
+def logspace__Scalar_Tensor(start: number, end: Tensor, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    if end.dim() != 0:
+        torch.ops.ctsc.fail("logspace only supports 0-dimensional start and end tensors, but got end with {} dimension(s).".format(end.dim()))
+    return torch.logspace(start, torch.item(end), steps, base, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+
+
+def _functional_assert_async__msg(self: Tensor, assert_msg: str, dep_token: Tensor) -> Tensor:
+    if not bool(self):
+        torch.ops.ctsc.fail(assert_msg)
+    return torch.clone(dep_token)
+
+
+def _functional_assert_scalar(self: number, assert_msg: str, dep_token: Tensor) -> Tensor:
+    if not bool(self):
+        torch.ops.ctsc.fail(assert_msg)
+    return torch.clone(dep_token)
+
+
+def nbytes(a: Tensor) -> int:
+    return torch.numel(a) * torch.element_size(a)
+
+
+def itemsize(a: Tensor) -> int:
+    return torch.element_size(a)
+
+
+def is_xla(a: Tensor) -> bool:
+    return False
+
+
+def is_mtia(a: Tensor) -> bool:
+    return False
+
+
+def is_maia(a: Tensor) -> bool:
+    return False
