@@ -243,6 +243,7 @@ typedef struct ctsc_compile_options {
     void (*warn)(void *ctx, const char *text);              /* its warnings; NULL: dropped */
     void *ctx;
     uint64_t max_bytes;  /* memory for the tensors and other data it makes meanwhile; 0: three quarters of the machine's */
+    const char *path;    /* folders in which imports are looked for after that of the program's file, separated by ':'; NULL: none */
 } ctsc_compile_options;
 
 /* Compiles a Python file: functions as torch.jit.script compiles them, or a class derived from torch.nn.Module, which is

@@ -111,9 +111,15 @@ py_object *py_module_attribute(py *p, source_range r, py_object *mod,
                                const char *name); /* NULL: none, or an error */
 bool py_failed(const py *p);
 bool py_hold_source(py *p, source *src_take);
+py_object *py_import_found(py *p, source_range r, const char *dotted); /* py_import without stubs: it raises */
+/* A stub, or what stands for a member of a module that is absent (py_absent): nothing is an instance of it, classes may derive from
+ * it, and it fails when it is called. */
+bool py_is_lacking(const py_object *o);
+py_object *py_lacking_class(py *p, py_object *o); /* the base class that it stands for: one that cannot be initialised */
+py_object *py_stub(py *p, source_range r, const char *dotted); /* for what is not there (py_import.c) */
 
 /* ---- py_suggest.c: notes for the failure in p->diag */
-void py_suggest_attribute(py *p, const py_object *o, const char *name);
+bool py_suggest_attribute(py *p, const py_object *o, const char *name); /* false: nothing to suggest */
 void py_suggest_variable(py *p, const py_env *env, const char *name);
 void py_suggest_module(py *p, const char *name);
 void py_suggest_parameter(py *p, const func_def *def, const char *name);

@@ -10,7 +10,7 @@
 /* ---- attributes, classes --------------------------------------------------------------------- */
 
 static bool reflect_is_class(const py_object *o) {
-    if (o->kind != PY_TUPLE) return o->kind == PY_CLASS || o->kind == PY_TYPE || py_is_none(o);
+    if (o->kind != PY_TUPLE) return o->kind == PY_CLASS || o->kind == PY_TYPE || py_is_none(o) || py_is_lacking(o);
     for (size_t i = 0; i < o->u.seq.items.len; i++)
         if (!reflect_is_class(o->u.seq.items.data[i])) return false;
     return true;

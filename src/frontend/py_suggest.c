@@ -53,10 +53,11 @@ void py_suggest_members(suggestion *s, const py_object *o) {
     }
 }
 
-void py_suggest_attribute(py *p, const py_object *o, const char *name) {
+bool py_suggest_attribute(py *p, const py_object *o, const char *name) {
     suggestion s = {.wanted = name};
     py_suggest_members(&s, o);
     suggest_note(p->diag, &s);
+    return s.best != NULL;
 }
 
 void py_suggest_variable(py *p, const py_env *env, const char *name) {
