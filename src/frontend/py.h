@@ -200,6 +200,8 @@ typedef struct py_host {
     void (*print)(void *ctx, const char *text, size_t len); /* print() at module level; NULL discards */
     /* torch.jit.load: *root, the module's object, is a reference. NULL: archives cannot be read, and then nothing below is called. */
     ctsc_status (*load_archive)(void *ctx, diag *d, const char *path, value *root);
+    /* torch.load: what a file of torch.save or safetensors holds. Set together with load_archive. */
+    ctsc_status (*load_file)(void *ctx, diag *d, const char *path, value *out);
     /* Runs a method of such an object, which is the first argument, with its class's hooks. */
     ctsc_status (*call_method)(void *ctx, diag *d, function *f, size_t nargs, const value *args, value *result);
     /* torch.jit.freeze: *frozen is an object like load_archive's; o stays as it is. */
@@ -357,6 +359,7 @@ const py_object *py_torch_class(py *p, const py_object *o);
  * "RRef", "Await", "Iterable", "Iterator", "Sequence", "Mapping", "Set", "Generic", "TypeVar", "Literal", "NoReturn", "NamedTuple":
  * without the module; Union's args are flat, None in args is p->none, of Tuple[()] there are 0 args, ... is p->ellipsis.
  */
+py_object *py_stub(py *p, source_range r, const char *dotted); /* for what is not there (py_import.c) */
 bool py_is_overload(const py_object *o); /* declared by @torch.jit._overload (py_jit.c) */
 /* An annotation's subscript: List[int], list[int], Optional[T]; o is a PY_TYPE or a builtin class. `int | None` is
  * Union[int, None], made by py_type_union. */

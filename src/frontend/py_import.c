@@ -15,6 +15,7 @@
  */
 #include "base/embed.h"
 #include "frontend/py_internal.h"
+#include "frontend/py_torch.h"
 
 #include <unistd.h>
 
@@ -217,10 +218,15 @@ static py_object *import_load(py *p, source_range r, const char *dotted, bool st
 /* ---- stubs ----------------------------------------------------------------------------------- */
 
 py_object *py_fail_missing(py *p, source_range r, const py_object *stub) {
-    const char *missing = stub->u.mod.missing;
-    py_fail(p, r, "ModuleNotFoundError", "No module named '%s'", missing);
-    diag_note(p->diag, stub->u.mod.wanted, "imported here, and used above; --path DIR names a folder to look in");
-    py_suggest_module(p, missing);
+    const char *missing = stub->u.mod.missing, *dot = strrchr(missing, '.');
+    if (!stub->u.mod.wanted.src)
+        return py_unsupported(p, r, "objects of the class '%s', which a file holds, cannot be used while a program is being compiled", missing);
+    const py_object *home = dot ? strmap_get(&p->modules, arena_printf(p->a, "%.*s", (int)(dot - missing), missing)) : NULL;
+    if (home && !py_is_missing(home)) py_fail(p, r, "ImportError", "cannot import name '%s' from '%s'", dot + 1, home->u.mod.name);
+    else py_fail(p, r, "ModuleNotFoundError", "No module named '%s'", missing);
+    diag_note(p->diag, stub->u.mod.wanted, home ? "imported here, and used above; ctsc has no '%s'"
+                                                : "imported here, and used above; --path DIR names a folder to look in", missing);
+    if (!home) py_suggest_module(p, missing);
     return NULL;
 }
 

@@ -116,7 +116,6 @@ py_object *py_import_found(py *p, source_range r, const char *dotted); /* py_imp
  * it, and it fails when it is called. */
 bool py_is_lacking(const py_object *o);
 py_object *py_lacking_class(py *p, py_object *o); /* the base class that it stands for: one that cannot be initialised */
-py_object *py_stub(py *p, source_range r, const char *dotted); /* for what is not there (py_import.c) */
 
 /* ---- py_suggest.c: notes for the failure in p->diag */
 bool py_suggest_attribute(py *p, const py_object *o, const char *name); /* false: nothing to suggest */

@@ -454,8 +454,6 @@ static const py_row torch_rows[] = {
     {"torch.set_float32_matmul_precision", torch_none},
     {"torch.get_num_threads", torch_one},
     {"torch.from_numpy", torch_from_numpy},
-    {"torch.save", torch_unavailable},
-    {"torch.load", torch_unavailable},
     {"torch.get_rng_state", torch_unavailable},
     {"torch.set_rng_state", torch_unavailable},
     {"torch.seed", torch_unavailable},

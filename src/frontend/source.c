@@ -400,8 +400,10 @@ static bool source_call_method(program *g, source_range r, py_object *module, co
 static bool source_prepare(program *g, source_range r, py_object *module, const source_options *o) {
     if (!source_module_initialized(g, r, module)) return false;
     if (o->state) {
-        py_object *state = py_from_value(&g->py, value_ref(*o->state));
-        if (!state || !source_call_method(g, r, module, "load_state_dict", 1, &state)) return false;
+        py_object *state = py_from_value(&g->py, value_ref(*o->state)), *file = py_text(&g->py, o->state_file);
+        py_object *home = py_import(&g->py, r, "torch._weights"), *load = home ? py_getattr(&g->py, r, home, "load") : NULL;
+        py_object *args[] = {module, state, file};
+        if (!load || !state || !file || !py_call(&g->py, r, load, 3, args, 0, NULL, NULL)) return false;
     }
     return !o->eval || source_call_method(g, r, module, "eval", 0, NULL);
 }

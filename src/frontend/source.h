@@ -110,6 +110,7 @@ typedef struct source_options {
     uint64_t seed;      /* torch.manual_seed before the entry's module is built */
     bool eval;          /* module.eval() before it is converted */
     const value *state; /* a state_dict for the module built (its load_state_dict is called), or NULL */
+    const char *state_file; /* where it is from, for messages */
 } source_options;
 
 typedef struct source_result {

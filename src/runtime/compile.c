@@ -162,25 +162,35 @@ static ctsc_status compile_archive_weights(diag *d, const char *path, value *out
     return CTSC_OK;
 }
 
-/* A state_dict written by torch.save, or an archive of torch.jit.save. */
-static ctsc_status compile_weights(diag *d, const char *path, value *out) {
+/* Whatever holds tensors: a file of torch.save or of safetensors, or an archive of torch.jit.save. */
+static ctsc_status compile_load_values(diag *d, const char *path, bool archives, value *out) {
     reader r;
     archive *a = NULL;
     diag zip = {0};
+    uint8_t head[9] = {0};
     ctsc_status s = reader_open_file(d, path, &r);
     if (s != CTSC_OK) return s;
-    bool is_archive = archive_open(&zip, r, &a) == CTSC_OK && archive_has(a, "constants.pkl");
+    uint64_t size = 0;
+    bool safetensors = r.size(r.ctx, &zip, &size) == CTSC_OK && size > sizeof head &&
+                       r.read(r.ctx, &zip, 0, head, sizeof head) == CTSC_OK && head[8] == '{';
+    if (safetensors) return load_safetensors(d, r, out);
+    bool is_archive = archives && archive_open(&zip, r, &a) == CTSC_OK && archive_has(a, "constants.pkl");
     archive_unref(a);
     diag_clear(&zip);
     if (is_archive) return compile_archive_weights(d, path, out);
+    if (archives) s = reader_open_file(d, path, &r);
+    return s == CTSC_OK ? load_checkpoint(d, r, out) : s;
+}
+
+static ctsc_status compile_weights(diag *d, const char *path, value *out) {
     value v = value_none();
-    s = reader_open_file(d, path, &r);
-    if (s == CTSC_OK) s = load_pickled_file(d, r, &v);
-    if (s == CTSC_OK && v.tag != V_DICT) {
-        value_unref(v);
-        s = diag_fail(d, CTSC_BAD_FILE, "%s does not hold a state_dict (a dict of names and tensors)", path);
-    }
-    if (s == CTSC_OK) *out = v;
+    ctsc_status s = compile_load_values(d, path, true, &v);
+    if (s != CTSC_OK) return s;
+    if (v.tag == V_DICT) return *out = v, CTSC_OK;
+    s = v.tag == V_CAPSULE && v.u.capsule->kind == capsule_opaque
+            ? diag_fail(d, CTSC_BAD_FILE, "%s holds an object of the class %s and no state_dict: save model.state_dict()", path, (const char *)v.u.capsule->ptr)
+            : diag_fail(d, CTSC_BAD_FILE, "%s does not hold a state_dict (a dict of names and tensors)", path);
+    value_unref(v);
     return s;
 }
 
@@ -201,6 +211,16 @@ static ctsc_status compile_load_archive(void *ctx, diag *d, const char *path, va
 
 static ctsc_status compile_freeze(void *ctx, diag *d, object *o, bool fold, value *frozen) {
     return compile_archives_freeze(&((compile_host *)ctx)->archives, d, o, fold, frozen);
+}
+
+/* torch.load's file, in PyTorch's words where there is none. */
+static ctsc_status compile_load_file(void *ctx, diag *d, const char *path, value *out) {
+    struct stat st;
+    (void)ctx;
+    if (stat(path, &st) == 0) return compile_load_values(d, path, false, out);
+    diag_fail(d, CTSC_FAILED, "FileNotFoundError: [Errno %d] %s: '%s'", errno, strerror(errno), path);
+    d->exception = mem_strdup("builtins.FileNotFoundError");
+    return d->status;
 }
 
 static ctsc_status compile_call_method(void *ctx, diag *d, function *f, size_t nargs, const value *args, value *result) {
@@ -224,10 +244,11 @@ static ctsc_status compile_module(diag *d, compile_host *h, const char *name, so
         host.read_module = compile_read_module;
         host.package = h->package;
         host.load_archive = compile_load_archive;
+        host.load_file = compile_load_file;
         host.call_method = compile_call_method;
         host.freeze = compile_freeze;
     }
-    source_options so = {.entry = o->entry, .seed = o->seed, .state = state, .eval = !o->training};
+    source_options so = {.entry = o->entry, .seed = o->seed, .state = state, .state_file = o->weights, .eval = !o->training};
     source_result r = {.root = value_none()};
     module *m = mem_zalloc(sizeof *m);
     if (!m || !(m->unit = unit_new())) {
