@@ -145,6 +145,7 @@ typedef struct py_class {
     py_object *module;     /* PY_MODULE it was defined in; NULL: a builtin of Python */
     const class_def *def;  /* NULL: made by C */
     VEC(py_object *) bases, mro; /* mro[0] is the class itself (C3) */
+    VEC(py_object *) subclasses; /* direct ones, in the order of their definition */
     py_class_kind kind;
     bool is_module, is_dataclass, is_script; /* is_script: @torch.jit.script */
     py_dict *attrs;

@@ -96,7 +96,10 @@ bool py_class_finish(py *p, source_range r, py_object *cls) {
     if (c->bases.len == 0 && p->object_class && cls != p->object_class)
         (void)avec_push(p->a, &c->bases, p->object_class);
     class_inherit(c);
-    return class_merge(p, r, cls);
+    if (!class_merge(p, r, cls)) return false;
+    for (size_t i = 0; i < c->bases.len; i++)
+        if (!avec_push(p->a, &c->bases.data[i]->u.cls->subclasses, cls)) return diag_no_memory(p->diag), false;
+    return true;
 }
 
 py_object *py_class_new(py *p, py_object *module, const char *name, int nbases, py_object **bases,

@@ -106,6 +106,7 @@ py_object *py_inplace(py *p, source_range r, operator_kind op, py_object *a, py_
 /* ---- py_builtin.c, py_import.c */
 bool py_builtins_init(py *p);
 bool py_objects_init(py *p); /* py_reflect.c */
+extern const py_row py_inspect_rows[];
 py_object *py_reflect_make(py *p, const char *name); /* one of py_reflect.c's */
 py_object *py_module_attribute(py *p, source_range r, py_object *mod,
                                const char *name); /* NULL: none, or an error */

@@ -8,6 +8,7 @@
  * when it is called.
  * Tests: tests/unit/test_py_torch.c
  */
+#include "frontend/py_internal.h"
 #include "frontend/py_torch.h"
 
 /* ---- helpers of all library files ------------------------------------------------------------ */
@@ -298,6 +299,14 @@ static bool modules_fill_future(py *p, py_object *mod) {
     return true;
 }
 
+static bool modules_fill_inspect(py *p, py_object *mod) { return py_add_rows(p, mod, py_inspect_rows); }
+
+/* with warnings.catch_warnings(): does nothing. */
+static bool modules_fill_warnings(py *p, py_object *mod) {
+    py_object *contexts = py_import(p, (source_range){0}, "contextlib");
+    return contexts && py_module_set_take(p, mod, "catch_warnings", py_getattr(p, (source_range){0}, contexts, "_anything"));
+}
+
 static bool modules_fill_nothing(py *p, py_object *mod) { return (void)p, (void)mod, true; }
 
 static const struct { const char *name; bool (*fill)(py *p, py_object *mod); } modules_filled[] = {
@@ -306,7 +315,8 @@ static const struct { const char *name; bool (*fill)(py *p, py_object *mod); } m
     {"abc", modules_fill_abc},
     {"types", modules_fill_types},
     {"__future__", modules_fill_future},
-    {"warnings", modules_fill_nothing},
+    {"warnings", modules_fill_warnings},
+    {"inspect", modules_fill_inspect},
     {"importlib", modules_fill_nothing},
     {"operator", modules_fill_nothing},
 };
