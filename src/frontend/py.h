@@ -171,7 +171,9 @@ struct py_object {
             bool ready, is_package;
             source *src;
             const char *missing;  /* of a stub: the module that was not found, "einops"; NULL: none. Its attributes are stubs */
-            source_range wanted;  /* of a stub: the import */
+            source_range wanted;  /* of a stub: the import, or where `reason` happened */
+            const char *reason;   /* of a stub for what a package's own code failed to make: that failure's message; NULL: none */
+            bool foreign;         /* found in a folder of the path, and not beside the program: its failures leave stubs */
         } mod;
         py_function *fn;
         struct { py_object *self, *fn; } method;

@@ -10,6 +10,9 @@
  *   4. modules of Python's library that cannot do anything here (py_absent_module)
  *   5. nowhere: a stub, whose attributes are stubs, and which fails when it is used. Most files import more than their
  *      models need. Inside try/except ImportError the program asks whether there is such a module, so that it raises.
+ * A package's files hold much that a model does not need and that cannot be done here. So a statement that fails at the top level of
+ * a file from the path does not fail the program: the names that it would have bound become stubs, which bring the failure
+ * when they are used, and the next statement runs.
  * Submodules of the prelude are read when first looked up, so that a program pays for the layers it uses.
  * Tests: tests/unit/test_py.c, tests/cli/imports.test
  */
@@ -75,13 +78,81 @@ bool py_hold_source(py *p, source *src) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+static bool import_stub_names(py *p, py_env *env, const stmt_list *body, source_range at, const char *reason);
+
+static bool import_stub_name(py *p, py_env *env, const char *name, source_range at, const char *reason) {
+    if (!strcmp(name, "__all__") || !strcmp(name, "*")) return true;
+    py_object *o = py_stub(p, at, arena_printf(p->a, "%s.%s", env->module->u.mod.name, name));
+    o->u.mod.reason = reason;
+    return py_memory(p) && py_dict_set(p, env->vars, name, o);
+}
+
+static bool import_stub_target(py *p, py_env *env, const expr *t, source_range at, const char *reason) {
+    if (!t) return true;
+    bool ok = t->kind != E_NAME || import_stub_name(p, env, t->name, at, reason);
+    bool sequence = t->kind == E_TUPLE || t->kind == E_LIST;
+    for (size_t i = 0; ok && sequence && i < t->items.len; i++) ok = import_stub_target(p, env, t->items.data[i], at, reason);
+    return ok;
+}
+
+static bool import_stub_bound(py *p, py_env *env, const stmt *s, source_range at, const char *reason) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < s->targets.len && s->kind != S_GLOBAL; i++) ok = import_stub_target(p, env, s->targets.data[i], at, reason);
+    for (size_t i = 0; ok && i < s->items.len; i++) ok = import_stub_target(p, env, s->items.data[i].target, at, reason);
+    for (size_t i = 0; ok && i < s->imports.len; i++) {
+        const import_name *n = &s->imports.data[i];
+        const char *name = n->alias ? n->alias : n->name ? n->name : intern_n(p->names, n->module, strcspn(n->module, "."));
+        ok = py_dict_get(env->vars, name) || import_stub_name(p, env, name, at, reason); /* those before the failure are there */
+    }
+    if (ok && s->def) ok = import_stub_name(p, env, s->def->name, at, reason);
+    if (ok && s->cls) ok = import_stub_name(p, env, s->cls->name, at, reason);
+    for (size_t i = 0; ok && i < s->handlers.len; i++) ok = import_stub_names(p, env, &s->handlers.data[i].body, at, reason);
+    return ok && import_stub_names(p, env, &s->body, at, reason) && import_stub_names(p, env, &s->orelse, at, reason) &&
+           import_stub_names(p, env, &s->final, at, reason);
+}
+
+static bool import_stub_names(py *p, py_env *env, const stmt_list *body, source_range at, const char *reason) {
+    for (size_t i = 0; i < body->len; i++)
+        if (!import_stub_bound(p, env, body->data[i], at, reason)) return false;
+    return true;
+}
+
+/* Takes the failure out of the diag: its message and its place. False: it is not one that can be put off. */
+static bool import_put_off(py *p, source_range *at, const char **reason) {
+    diag *d = p->diag;
+    if (d->status != CTSC_FAILED && d->status != CTSC_UNSUPPORTED) return false;
+    bool import_error = d->exception && (!strcmp(d->exception, "builtins.ImportError") || !strcmp(d->exception, "builtins.ModuleNotFoundError"));
+    if (import_error && p->catching) return false;
+    *reason = arena_printf(p->a, "%s", diag_message(d));
+    *at = (source_range){0};
+    for (size_t i = 0; i < d->items.len && !at->src; i++)
+        if (d->items.data[i].kind == DIAG_ERROR) *at = d->items.data[i].range;
+    diag_clear(d);
+    p->raised = NULL;
+    return true;
+}
+
+static bool import_exec_foreign(py *p, py_env *env, const stmt_list *body) {
+    for (size_t i = 0; i < body->len; i++) {
+        stmt *s = body->data[i];
+        stmt_list one = {.data = &s, .len = 1, .cap = 1};
+        source_range at;
+        const char *reason;
+        if (py_exec(p, env, &one)) continue;
+        if (!import_put_off(p, &at, &reason) || !import_stub_bound(p, env, s, at, reason)) return false;
+    }
+    return true;
+}
+
 /* Runs src, whose reference is the evaluator's, in mod. */
 static bool import_run(py *p, py_object *mod, source *src) {
     stmt_list *body = arena_new(p->a, stmt_list);
     if (parse_module(p->diag, p->a, p->names, src, body) != CTSC_OK) {
         if (p->diag->status == CTSC_FAILED && !p->diag->exception)
             py_name_exception(p, "builtins.SyntaxError");
-        return false;
+        if (!mod->u.mod.foreign || !import_put_off(p, &mod->u.mod.wanted, &mod->u.mod.reason)) return false;
+        mod->u.mod.missing = mod->u.mod.name;
+        return true;
     }
     mod->u.mod.src = src;
     py_env *env = arena_new(p->a, py_env);
@@ -92,7 +163,7 @@ static bool import_run(py *p, py_object *mod, source *src) {
     p->where = "<module>";
     bool ok = py_deeper(p, (source_range){0});
     if (ok) {
-        ok = py_exec(p, env, body);
+        ok = mod->u.mod.foreign ? import_exec_foreign(p, env, body) : py_exec(p, env, body);
         p->depth--;
     }
     p->where = caller;
@@ -162,6 +233,7 @@ static bool import_file(py *p, py_object *mod, bool beside, bool *found) {
         return true;
     }
     *found = true;
+    mod->u.mod.foreign = !beside;
     const char *slash = strrchr(src->name, '/');
     mod->u.mod.is_package = !strcmp(slash ? slash + 1 : src->name, "__init__.py");
     return py_hold_source(p, src) && import_run(p, mod, src);
@@ -221,6 +293,11 @@ py_object *py_fail_missing(py *p, source_range r, const py_object *stub) {
     const char *missing = stub->u.mod.missing, *dot = strrchr(missing, '.');
     if (!stub->u.mod.wanted.src)
         return py_unsupported(p, r, "objects of the class '%s', which a file holds, cannot be used while a program is being compiled", missing);
+    if (stub->u.mod.reason) {
+        py_fail(p, r, "ImportError", "'%s' cannot be used: %s", stub->u.mod.name, stub->u.mod.reason);
+        diag_note(p->diag, stub->u.mod.wanted, "that happened here, where it would have been made");
+        return NULL;
+    }
     const py_object *home = dot ? strmap_get(&p->modules, arena_printf(p->a, "%.*s", (int)(dot - missing), missing)) : NULL;
     if (home && !py_is_missing(home)) py_fail(p, r, "ImportError", "cannot import name '%s' from '%s'", dot + 1, home->u.mod.name);
     else py_fail(p, r, "ModuleNotFoundError", "No module named '%s'", missing);
@@ -242,6 +319,7 @@ static py_object *import_stub_attribute(py *p, py_object *mod, const char *name)
     if (!strncmp(name, "__", 2)) return NULL; /* protocols: no stub is a context manager */
     py_object *o = py_stub(p, mod->u.mod.wanted, arena_printf(p->a, "%s.%s", mod->u.mod.name, name));
     o->u.mod.missing = mod->u.mod.missing;
+    o->u.mod.reason = mod->u.mod.reason;
     return py_memory(p) && py_dict_set(p, mod->u.mod.globals, o->u.mod.name + strlen(mod->u.mod.name) + 1, o) ? o : NULL;
 }
 

@@ -363,6 +363,11 @@ static py_object *reflect_function_of(py_object *o, bool *bound) {
         o = o->u.method.fn;
     }
     if (o && (o->kind == PY_STATICMETHOD || o->kind == PY_CLASSMETHOD)) o = o->u.fn_object;
+    for (int i = 0; i < 16 && o && o->kind == PY_FUNCTION && o->u.fn->attrs; i++) { /* functools.wraps */
+        py_object *inner = py_dict_get(o->u.fn->attrs, "__wrapped__");
+        if (!inner) break;
+        o = inner;
+    }
     return o && o->kind == PY_FUNCTION && o->u.fn->def ? o : NULL;
 }
 
