@@ -439,6 +439,8 @@ bool py_set_plain(py *p, source_range r, py_object *o, const char *name, py_obje
     }
     case PY_CLASS:
         if (!o->u.cls->module) break;
+        if (o->u.cls->kind == PYC_NAMED_TUPLE && v->kind == PY_DICT && !strcmp(name, "__annotations__"))
+            return py_named_tuple_annotate(p, r, o, v);
         return py_dict_set(p, o->u.cls->attrs, name, v);
     case PY_MODULE: return py_dict_set(p, o->u.mod.globals, name, v);
     case PY_FUNCTION:

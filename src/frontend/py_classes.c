@@ -126,6 +126,19 @@ static bool classes_field_type(py *p, source_range r, py_class *c, size_t i, py_
     return py_dict_set(p, c->env->vars, x->name, type);
 }
 
+/* cls.__annotations__ = {"x": int}, after the class was made: PyTorch reads the types of a named tuple's fields there. */
+bool py_named_tuple_annotate(py *p, source_range r, py_object *cls, const py_object *annotations) {
+    py_class *c = cls->u.cls;
+    py_env *env = arena_new(p->a, py_env);
+    *env = (py_env){.vars = py_dict_new(p), .outer = c->env, .module = c->module};
+    c->env = env;
+    for (size_t i = 0; i < c->fields.len; i++) {
+        py_object *t = py_dict_get(annotations->u.dict, c->fields.data[i]);
+        if (t && !classes_field_type(p, r, c, i, t)) return false;
+    }
+    return true;
+}
+
 /* typing.NamedTuple("P", [("x", int), ("y", str)]). self: the class NamedTuple. */
 static py_object *classes_typed_tuple(PY_ARGS) {
     py_object *a[2], **fields, **pair;

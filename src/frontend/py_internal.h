@@ -60,6 +60,7 @@ py_object *py_construct(PY_ARGS); /* self: the class */
 const char *py_derived_name(const py_object *cls);
 bool py_enum_members(py *p, const py_object *cls, py_object ***items, int *n);
 bool py_class_finish(py *p, source_range r, py_object *cls); /* mro, kind */
+bool py_named_tuple_annotate(py *p, source_range r, py_object *cls, const py_object *annotations); /* py_classes.c */
 int py_field_index(const py_class *c, const char *name);     /* of a named tuple; -1: none */
 
 /* ---- exceptions (py_class.c) */

@@ -156,6 +156,12 @@ function *source_method(emitter *e, type *cls, const char *name);
 /* Annotations, evaluated in the scope. */
 ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out);
 
+/* ---- source_static.c: what attributes that do not change tell; nothing unless e->lenient ---- */
+int source_static_truth(emitter *e, const expr *x);      /* 0, 1; -1: not known */
+sugar *source_static_range(emitter *e, const expr *x);   /* range(...) as a sequence to unroll; NULL: not known */
+/* The plain object (of no type in TorchScript) that all instances have as that attribute; NULL: none. */
+py_object *source_static_object(emitter *e, const module_type *m, const char *name);
+
 /* Notes for the error just recorded, about an attribute that the program gives a value in __init__ (source_hint.c): */
 void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was, const type *is); /* of another type */
 void source_hint_untyped(emitter *e, const module_type *m, const char *name); /* that has no type */
