@@ -119,7 +119,7 @@ typedef struct source_result {
 } source_result;
 
 /* Runs src and compiles its entry: `entry`, else the function `forward`, else the class `Main` (built
- * without arguments), else the only scripted function or the only module class that no other one uses.
+ * without arguments), else the only module class that no other one uses, else the only scripted function.
  * name: dotted module name ("net"). A function becomes the method `forward` of a module of class
  * __torch__.PlaceholderModule, as torch.jit.save does it. All functions and methods that the result can
  * reach are compiled; independent errors are all reported (diag_append). */
