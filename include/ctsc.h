@@ -243,11 +243,13 @@ typedef struct ctsc_compile_options {
     void (*warn)(void *ctx, const char *text);              /* its warnings; NULL: dropped */
     void *ctx;
     uint64_t max_bytes;  /* memory for the tensors and other data it makes meanwhile; 0: three quarters of the machine's */
+    const char *path;    /* folders in which imports are looked for after that of the program's file, separated by ':'; NULL: none */
 } ctsc_compile_options;
 
 /* Compiles a Python file: functions as torch.jit.script compiles them, or a class derived from torch.nn.Module, which is
  * constructed at compile time. The entry is `o->entry`, else the function `forward`, else the class `Main` (built without arguments),
- * else the only scripted function or the only module class that no other one uses. A function becomes the method `forward` of a
+ * else the only module class that no other one uses, else the only scripted function. One named in `o->entry` that gives a module
+ * when it is called without arguments is called; any other function becomes the method `forward` of a
  * module. Modules that the file imports are searched beside it, archives that it loads (torch.jit.load) from the working directory. o may be NULL.
  * Errors: CTSC_FAILED with the places in the source, several where they are independent. */
 CTSC_API ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o, ctsc_module **out, ctsc_error *e);

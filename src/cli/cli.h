@@ -59,7 +59,14 @@ int cli_report(ctsc_error *e);
 int cli_complain(ctsc_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* MODEL, an archive, or Python source (.py) with how to compile it: the argument and the options --entry, --weights,
  * --seed that all commands with a MODEL share, parsed by cli_model_argp as a child (its input is a cli_model). */
-typedef struct cli_model { const char *path; ctsc_compile_options compile; bool compile_option; } cli_model;
+enum { CLI_MAX_FOLDERS = 64 };
+typedef struct cli_model {
+    const char *path;
+    ctsc_compile_options compile;
+    bool compile_option;
+    const char *folders[CLI_MAX_FOLDERS]; /* of --path, borrowed from argv */
+    size_t nfolders;
+} cli_model;
 extern const struct argp cli_model_argp;
 #define CLI_MODEL_CHILD {{&cli_model_argp, 0, NULL, 0}, {0}}
 /* How a method is run: the options --inputs, --input, --method, --device, --fallback, --threads and --opt, which all commands that run a

@@ -72,7 +72,7 @@ static const struct argp_child compile_children[] = CLI_MODEL_CHILD;
 const struct argp cmd_compile_argp = {compile_options, compile_parse, "SRC.py",
     "Compiles Python source to an archive, as torch.jit.script(...).save(...) would.\v"
     "The entry is --entry, else the function 'forward', else the class 'Main', else the only "
-    "scripted function or the only module class that no other one uses. An archive instead "
+    "module class that no other one uses, else the only scripted function; a function that returns a module is called. An archive instead "
     "of source is read and written again.",
     compile_children, NULL, NULL};
 

@@ -34,21 +34,39 @@ int cli_complain(ctsc_status status, const char *fmt, ...) {
 
 /* ---- MODEL --------------------------------------------------------------------------------------- */
 
-enum { OPT_ENTRY = 0x4000, OPT_WEIGHTS, OPT_SEED, OPT_TRAINING };
+enum { OPT_ENTRY = 0x4000, OPT_WEIGHTS, OPT_SEED, OPT_TRAINING, OPT_PATH };
 
 static const struct argp_option model_options[] = {
     {0, 0, 0, 0, "Where MODEL is Python source (.py):", 1},
     {"entry", OPT_ENTRY, "NAME", 0, "function or class to compile", 1},
     {"weights", OPT_WEIGHTS, "FILE", 0, "take parameters and buffers from a state_dict or an archive", 1},
+    {"path", OPT_PATH, "DIR", 0, "look for imported modules in this folder too, after that of MODEL and before those of PYTHONPATH; may be repeated", 1},
     {"training", OPT_TRAINING, 0, 0, "leave the module in training mode (.eval() is called otherwise)", 1},
     {"seed", OPT_SEED, "N", 0, "torch.manual_seed before the module is built (0)", 1},
     {0}};
+
+/* The folders of --path, then those of PYTHONPATH, joined by ':'; NULL: none, or no memory (imports will say what they miss). */
+static char *model_folders(const cli_model *m) {
+    const char *more = getenv("PYTHONPATH");
+    size_t n = m->nfolders + (more && *more), len = 1;
+    for (size_t i = 0; i < n; i++) len += strlen(i < m->nfolders ? m->folders[i] : more) + 1;
+    char *joined = n ? calloc(1, len) : NULL;
+    for (size_t i = 0; joined && i < n; i++) {
+        if (i) strcat(joined, ":");
+        strcat(joined, i < m->nfolders ? m->folders[i] : more);
+    }
+    return joined;
+}
 
 static error_t model_parse(int key, char *arg, struct argp_state *state) {
     cli_model *m = state->input;
     switch (key) {
     case OPT_ENTRY: m->compile.entry = arg; break;
     case OPT_WEIGHTS: m->compile.weights = arg; break;
+    case OPT_PATH:
+        if (m->nfolders == CLI_MAX_FOLDERS) argp_error(state, "--path: %d folders are possible", CLI_MAX_FOLDERS);
+        m->folders[m->nfolders++] = arg;
+        break;
     case OPT_TRAINING: m->compile.training = true; break;
     case OPT_SEED: {
         char *end;
@@ -63,7 +81,7 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
     case ARGP_KEY_END:
         if (!m->path) argp_error(state, "MODEL is missing");
         if (m->compile_option && !cli_is_source(m->path))
-            argp_error(state, "--entry, --weights, --training and --seed are for Python source, and %s does not end in .py", m->path);
+            argp_error(state, "--entry, --weights, --path, --training and --seed are for Python source, and %s does not end in .py", m->path);
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -91,7 +109,10 @@ int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
         ctsc_compile_options o = m->compile;
         o.size = sizeof o;
         o.warn = cli_warn;
+        char *folders = model_folders(m);
+        o.path = folders;
         s = ctsc_module_compile(m->path, &o, out, e);
+        free(folders);
     } else {
         s = ctsc_module_load(m->path, out, e);
     }

@@ -4,7 +4,7 @@
  *
  * Tests: tests/corpus
  */
-#include "frontend/emit.h"
+#include "frontend/source.h"
 #include "frontend/upgraders.h"
 
 static ir_value *emit_captured(emitter *e, const char *name, ir_value *outer);
@@ -298,7 +298,7 @@ static ctsc_status emit_body(emitter *e, const func_def *def, const schema *sc) 
     return s;
 }
 
-ctsc_status emit_function(function *f, diag *d) {
+static ctsc_status emit_attempt(function *f, diag *d, bool lenient) {
     const func_def *def = f->def;
     arena scratch;
     graph *g = graph_new();
@@ -307,7 +307,7 @@ ctsc_status emit_function(function *f, diag *d) {
         if (g) graph_free(g);
         return diag_no_memory(d);
     }
-    emitter e = {.unit = f->unit, .fn = f, .g = g, .diag = d, .scratch = &scratch, .scope = f->scope};
+    emitter e = {.unit = f->unit, .fn = f, .g = g, .diag = d, .scratch = &scratch, .scope = f->scope, .lenient = lenient};
     if (f->return_declared) e.return_type = f->schema->returns[0].type;
     g->range = def->name_range;
     ctsc_status s = emit_body(&e, def, f->schema);
@@ -320,6 +320,21 @@ ctsc_status emit_function(function *f, diag *d) {
     }
     f->graph = g;
     return CTSC_OK;
+}
+
+/* A function of a source program that PyTorch's front end would refuse is tried again with all that goes beyond it. What that
+ * front end takes is compiled as it does; of what neither takes, the first attempt's errors are reported. */
+ctsc_status emit_function(function *f, diag *d) {
+    if (!f->scope) return emit_attempt(f, d, false);
+    diag first = {0}, second = {0};
+    ctsc_status s = emit_attempt(f, &first, false);
+    bool again = s == CTSC_FAILED && emit_attempt(f, &second, true) == CTSC_OK;
+    diag_clear(&second);
+    ((const scope *)f->scope)->prog->py.diag = d;
+    if (again) s = CTSC_OK;
+    else if (s != CTSC_OK) diag_append(d, &first);
+    diag_clear(&first);
+    return s;
 }
 
 /* ---- closures ----------------------------------------------------------------------------- */
@@ -350,7 +365,7 @@ ir_value *emit_fork(emitter *e, const func_def *def, source_range r) {
     node *fork = node_new(e->g, N_FORK, 0, NULL, 1);
     schema none = {.name = def->name, .overload = ""};
     emitter inner = {.unit = e->unit, .g = g, .diag = e->diag, .scratch = e->scratch,
-                     .scope = e->scope, .outer = e, .capture = fork, .depth = e->depth};
+                     .scope = e->scope, .outer = e, .capture = fork, .depth = e->depth, .lenient = e->lenient};
     g->range = r;
     if (emit_body(&inner, def, &none) != CTSC_OK ||
         (e->unit->simplify && e->unit->simplify(g, e->diag) != CTSC_OK)) {

@@ -115,6 +115,7 @@ typedef struct emitter {
     struct emitter *outer;     /* of a closure's body: where free variables come from */
     node *capture;             /* the fork node that takes captured values as inputs */
     diag errors;               /* of statements that failed so far (emit_recover.c) */
+    bool lenient;              /* the second attempt at a function, beyond what PyTorch's front end takes (emit_function) */
 } emitter;
 
 /* emit.c */

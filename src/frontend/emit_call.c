@@ -36,31 +36,109 @@ bool emit_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n) 
     return true;
 }
 
-static bool call_starred(emitter *e, const expr *it, void *list) {
-    VEC(actual) *args = list;
-    sugar *s = emit_sugar(e, it->a, NULL);
+typedef VEC(actual) call_actuals;
+
+/* ---- f(2, *sizes, -1), where the number of sizes is not known ----
+ * One list, [2] + sizes + [-1], for operators that take a list there. PyTorch refuses it. */
+typedef struct call_joined { ir_value *list; VEC(ir_value *) ints; } call_joined;
+
+/* list = list + ints + more; each but the last may be missing. */
+static bool call_join(emitter *e, source_range r, call_joined *j, ir_value *more) {
+    ir_value *parts[] = {j->list, j->ints.len ? emit_list(e, r, TYPE_INT, (int)j->ints.len, j->ints.data) : NULL, more};
+    j->ints.len = 0;
+    for (int i = 1; i < 3; i++) {
+        if (!parts[i]) continue;
+        ir_value *both[] = {parts[0], parts[i]};
+        parts[0] = parts[0] ? emit_builtin_values(e, r, "aten::add", 2, both) : parts[i];
+        if (!parts[0]) return false;
+    }
+    j->list = parts[0];
+    return true;
+}
+
+static bool call_join_int(emitter *e, call_joined *j, source_range r, ir_value *v) {
+    if (v && v->type->kind == T_INT) return avec_push(e->scratch, &j->ints, v) || (diag_no_memory(e->diag), false);
+    if (v) emit_fail(e, r, "cannot statically infer the expected size of a list in this context");
+    return false;
+}
+
+static bool call_is_int_list(const sugar *s) {
+    return s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST && type_elem(s->value->type)->kind == T_INT;
+}
+
+/* The positional arguments, evaluated to `sugars`, as one list. */
+static bool call_join_all(emitter *e, const expr *x, size_t first, sugar *const *sugars, actual *out) {
+    call_joined j = {0};
+    for (size_t i = first; i < x->items.len; i++) {
+        const expr *it = x->items.data[i];
+        sugar *s = sugars[i];
+        ir_value *one, **parts = &one;
+        int n = 1;
+        if (it->kind == E_STARRED && call_is_int_list(s)) {
+            if (!call_join(e, it->range, &j, s->value)) return false;
+            continue;
+        }
+        if (it->kind != E_STARRED) one = emit_as_value(e, it->range, s);
+        else if (!emit_spread(e, it->range, s, &parts, &n)) return false;
+        for (int k = 0; k < n; k++)
+            if (!call_join_int(e, &j, it->range, parts[k])) return false;
+    }
+    if (!call_join(e, x->range, &j, NULL)) return false;
+    *out = (actual){NULL, j.list, x->range};
+    return true;
+}
+
+static bool call_push_value(emitter *e, source_range r, ir_value *v, call_actuals *args) {
+    actual a = {NULL, v, r};
+    return v && (avec_push(e->scratch, args, a) || (diag_no_memory(e->diag), false));
+}
+
+static bool call_push_spread(emitter *e, source_range r, sugar *s, call_actuals *args) {
     ir_value **parts = NULL;
     int n = 0;
-    if (!s || !emit_spread(e, it->range, s, &parts, &n)) return false;
-    for (int k = 0; k < n; k++) {
-        actual a = {NULL, parts[k], it->range};
-        avec_push(e->scratch, args, a);
+    if (!s || !emit_spread(e, r, s, &parts, &n)) return false;
+    for (int k = 0; k < n; k++)
+        if (!call_push_value(e, r, parts[k], args)) return false;
+    return true;
+}
+
+/* Arguments of which some are starred, beyond what PyTorch takes. Each is evaluated once. */
+static bool call_starred_arguments(emitter *e, const expr *x, size_t first, call_actuals *args) {
+    sugar **sugars = arena_array(e->scratch, sugar *, x->items.len + 1);
+    bool joined = false;
+    if (!sugars) return diag_no_memory(e->diag), false;
+    for (size_t i = first; i < x->items.len; i++) {
+        const expr *it = x->items.data[i];
+        if (!(sugars[i] = emit_sugar(e, it->kind == E_STARRED ? it->a : it, NULL))) return false;
+        joined |= it->kind == E_STARRED && call_is_int_list(sugars[i]);
+    }
+    actual all;
+    if (joined) return call_join_all(e, x, first, sugars, &all) && call_push_value(e, all.range, all.value, args);
+    for (size_t i = first; i < x->items.len; i++) {
+        const expr *it = x->items.data[i];
+        bool ok = it->kind == E_STARRED ? call_push_spread(e, it->range, sugars[i], args)
+                                        : call_push_value(e, it->range, emit_as_value(e, it->range, sugars[i]), args);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+static bool call_positional(emitter *e, const expr *x, size_t first, call_actuals *args) {
+    bool starred = false;
+    for (size_t i = first; i < x->items.len; i++) starred |= x->items.data[i]->kind == E_STARRED;
+    if (starred && e->lenient) return call_starred_arguments(e, x, first, args);
+    for (size_t i = first; i < x->items.len; i++) {
+        const expr *it = x->items.data[i];
+        bool ok = it->kind == E_STARRED ? call_push_spread(e, it->range, emit_sugar(e, it->a, NULL), args)
+                                        : call_push_value(e, it->range, emit_expr(e, it, NULL), args);
+        if (!ok) return false;
     }
     return true;
 }
 
 bool emit_arguments(emitter *e, const expr *x, size_t first, actual **out, int *n) {
-    VEC(actual) args = {0};
-    for (size_t i = first; i < x->items.len; i++) {
-        const expr *it = x->items.data[i];
-        if (it->kind == E_STARRED) {
-            if (!call_starred(e, it, &args)) return false;
-            continue;
-        }
-        actual a = {NULL, emit_expr(e, it, NULL), it->range};
-        if (!a.value) return false;
-        avec_push(e->scratch, &args, a);
-    }
+    call_actuals args = {0};
+    if (!call_positional(e, x, first, &args)) return false;
     for (size_t i = 0; i < x->kwargs.len; i++) {
         const keyword *k = &x->kwargs.data[i];
         if (!k->name) {

@@ -261,6 +261,35 @@ static sugar *index_module_key(emitter *e, source_range r, ir_value *base, const
     return NULL;
 }
 
+static bool index_stores(const node *n, const char *name);
+
+static bool index_stores_in(const block *b, const char *name) {
+    for (const node *n = b->first; n; n = n->next)
+        if (index_stores(n, name)) return true;
+    return false;
+}
+
+/* Does n, or a block in it, assign the variable? */
+static bool index_stores(const node *n, const char *name) {
+    if (n->kind == N_STORE && !strcmp(node_str(n, "name"), name)) return true;
+    for (size_t i = 0; i < n->blocks.len; i++)
+        if (index_stores_in(n->blocks.data[i], name)) return true;
+    return false;
+}
+
+/* The constant that a variable was last assigned in a straight line before the Load v: an unrolled loop's counter. */
+static bool index_loaded_constant(const ir_value *v, int64_t *out) {
+    if (index_constant(v, out)) return true;
+    if (!v->def || v->def->kind != N_LOAD) return false;
+    const char *name = node_str(v->def, "name");
+    for (const node *at = v->def; at; at = at->owner && at->owner->parent && at->owner->parent->kind == N_IF ? at->owner->parent : NULL)
+        for (const node *n = at->prev; n; n = n->prev) {
+            if (!index_stores(n, name)) continue;
+            return n->kind == N_STORE && index_constant(n->inputs.data[0], out);
+        }
+    return false;
+}
+
 /* modules[i]: the i-th submodule, or with an interface as hint any of them, at run time */
 static sugar *index_module(emitter *e, source_range r, ir_value *base, const expr *x, type *hint) {
     const module_type *m = base->type->cls->source;
@@ -281,7 +310,7 @@ static sugar *index_module(emitter *e, source_range r, ir_value *base, const exp
     if (m->container == CONTAINER_DICT || m->container == CONTAINER_PARAMETER_DICT)
         return index_module_key(e, r, base, m, index);
     int64_t i, n = (int64_t)m->keys.len;
-    if (!index_constant(index, &i)) {
+    if (!(e->lenient ? index_loaded_constant(index, &i) : index_constant(index, &i))) {
         emit_fail(e, r, "Expected integer literal for index. ModuleList/Sequential indexing is only supported with integer "
                         "literals. Enumeration is supported, e.g. 'for index, v in enumerate(self): ...'");
         return NULL;

@@ -18,6 +18,7 @@
 typedef struct loop_body {
     bool (*emit)(emitter *e, void *ctx);
     void *ctx;
+    const stmt_list *stmts; /* of a for statement; NULL: a comprehension */
 } loop_body;
 
 static const char loop_mixed_lengths[] = "Can not iterate over a module list or tuple with a value that does "
@@ -402,9 +403,36 @@ static bool loop_looped(emitter *e, source_range r, const expr *target, sugar *i
     return ok;
 }
 
+static bool loop_indexes(const stmt_list *body, const char *name, int depth);
+
+/* Is something subscripted by that name in it? (self.layers[i], which has to be known while compiling) */
+static bool loop_indexes_expr(const expr *x, const char *name, int depth) {
+    if (!x || depth > PARSE_MAX_DEPTH) return false;
+    if (x->kind == E_SUBSCRIPT && x->items.len == 1 && x->items.data[0]->kind == E_NAME && !strcmp(x->items.data[0]->name, name)) return true;
+    if (loop_indexes_expr(x->a, name, depth + 1) || loop_indexes_expr(x->b, name, depth + 1) || loop_indexes_expr(x->c, name, depth + 1))
+        return true;
+    for (size_t i = 0; i < x->items.len; i++)
+        if (loop_indexes_expr(x->items.data[i], name, depth + 1)) return true;
+    for (size_t i = 0; i < x->kwargs.len; i++)
+        if (loop_indexes_expr(x->kwargs.data[i].value, name, depth + 1)) return true;
+    return false;
+}
+
+static bool loop_indexes(const stmt_list *body, const char *name, int depth) {
+    for (size_t i = 0; i < body->len && depth < PARSE_MAX_DEPTH; i++) {
+        const stmt *s = body->data[i];
+        if (loop_indexes_expr(s->value, name, 0) || loop_indexes(&s->body, name, depth + 1) || loop_indexes(&s->orelse, name, depth + 1))
+            return true;
+    }
+    return false;
+}
+
 static bool loop_over(emitter *e, source_range r, const expr *target, const expr *iterable,
                       const loop_body *body) {
-    sugar *s = emit_sugar(e, iterable, NULL);
+    sugar *s = e->lenient && e->scope && body->stmts && target->kind == E_NAME && loop_indexes(body->stmts, target->name, 0)
+                   ? source_static_range(e, iterable)
+                   : NULL;
+    if (!s) s = emit_sugar(e, iterable, NULL);
     sugar *it = s ? loop_iterable(e, iterable->range, s, 0) : NULL;
     if (!it) return false;
     if (loop_is_unrolled(it)) return loop_unrolled(e, r, target, it, body);
@@ -422,7 +450,7 @@ static bool loop_refuses_else(emitter *e, const stmt *st, const char *what) {
 }
 
 bool emit_for(emitter *e, const stmt *st) {
-    loop_body body = {loop_statements, (void *)&st->body};
+    loop_body body = {loop_statements, (void *)&st->body, &st->body};
     return !loop_refuses_else(e, st, "for") && loop_over(e, st->range, st->targets.data[0], st->value, &body);
 }
 

@@ -112,8 +112,9 @@ static type *match_substitute(const match_vars *vars, type *formal) {
 /* ---- conversions --------------------------------------------------------------------------------------- */
 
 /* The operator that turns a value of type `from` into `to` implicitly; NULL: none. */
-static const char *match_implicit(const type *to, const type *from) {
+static const char *match_implicit(const emitter *e, const type *to, const type *from) {
     bool tensor = from->kind == T_TENSOR, number = from->kind == T_NUMBER;
+    if (e->lenient && to->kind == T_FLOAT && from->kind == T_INT) return "aten::Float"; /* PyTorch refuses an int there */
     switch (to->kind) {
     case T_FLOAT: return tensor ? "aten::FloatImplicit" : number ? "aten::Float" : NULL;
     case T_INT: return tensor ? "aten::IntImplicit" : number ? "aten::Int" : NULL;
@@ -154,7 +155,7 @@ static type *match_converted_type(emitter *e, type *to, type *from, const ir_val
             parts[i] = match_converted_type(e, to->elems[i], from->elems[i], match_literal_part(v, i), convert);
         return type_tuple(to->nelems, parts);
     }
-    if (convert && match_implicit(to, from)) return to;
+    if (convert && match_implicit(e, to, from)) return to;
     return from;
 }
 
@@ -176,7 +177,7 @@ ir_value *match_convert(emitter *e, source_range r, type *to, ir_value *v, bool 
             if (!(made[i] = match_convert(e, r, to->elems[i], parts[i], convert))) return NULL;
         return emit_tuple(e, r, NULL, n, made);
     }
-    const char *op = convert ? match_implicit(to, from) : NULL;
+    const char *op = convert ? match_implicit(e, to, from) : NULL;
     return op ? emit_builtin_values(e, r, op, 1, &v) : v;
 }
 

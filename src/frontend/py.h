@@ -145,6 +145,7 @@ typedef struct py_class {
     py_object *module;     /* PY_MODULE it was defined in; NULL: a builtin of Python */
     const class_def *def;  /* NULL: made by C */
     VEC(py_object *) bases, mro; /* mro[0] is the class itself (C3) */
+    VEC(py_object *) subclasses; /* direct ones, in the order of their definition */
     py_class_kind kind;
     bool is_module, is_dataclass, is_script; /* is_script: @torch.jit.script */
     py_dict *attrs;
@@ -164,7 +165,16 @@ struct py_object {
         py_dict *dict;
         struct { int64_t start, stop, step; } range;
         struct { py_object *start, *stop, *step; } slice;
-        struct { const char *name; py_dict *globals; bool ready, is_package; source *src; } mod;
+        struct {
+            const char *name;
+            py_dict *globals;
+            bool ready, is_package;
+            source *src;
+            const char *missing;  /* of a stub: the module that was not found, "einops"; NULL: none. Its attributes are stubs */
+            source_range wanted;  /* of a stub: the import, or where `reason` happened */
+            const char *reason;   /* of a stub for what a package's own code failed to make: that failure's message; NULL: none */
+            bool foreign;         /* found in a folder of the path, and not beside the program: its failures leave stubs */
+        } mod;
         py_function *fn;
         struct { py_object *self, *fn; } method;
         struct { const char *name; py_builtin_fn fn; bool method; const char *of; } builtin;
@@ -182,8 +192,10 @@ struct py_object {
 /* What the evaluator asks of its surroundings. */
 typedef struct py_host {
     void *ctx;
-    /* The text of module "a.b" that stands beside the program's file; *out = NULL if there is none. NULL: no such modules. */
-    ctsc_status (*read_module)(void *ctx, diag *d, const char *dotted, source **out);
+    /* The text of module "a.b", from the folders that are searched (beside: from the program's own only). *out = NULL if there is
+     * none; *is_folder then: there is a folder of that name. NULL: no such modules. */
+    ctsc_status (*read_module)(void *ctx, diag *d, const char *dotted, bool beside, source **out, bool *is_folder);
+    const char *package; /* that the program's file lies in ("timm.models"), for its relative imports; NULL: none */
     op_ctx *ops; /* operators run in it: its runtime has the random generator and the sinks for print and warn */
     void (*seed)(void *ctx, uint64_t seed); /* torch.manual_seed */
     uint64_t max_steps; /* statements and calls; 0: PY_MAX_STEPS */
@@ -191,6 +203,8 @@ typedef struct py_host {
     void (*print)(void *ctx, const char *text, size_t len); /* print() at module level; NULL discards */
     /* torch.jit.load: *root, the module's object, is a reference. NULL: archives cannot be read, and then nothing below is called. */
     ctsc_status (*load_archive)(void *ctx, diag *d, const char *path, value *root);
+    /* torch.load: what a file of torch.save or safetensors holds. Set together with load_archive. */
+    ctsc_status (*load_file)(void *ctx, diag *d, const char *path, value *out);
     /* Runs a method of such an object, which is the first argument, with its class's hooks. */
     ctsc_status (*call_method)(void *ctx, diag *d, function *f, size_t nargs, const value *args, value *result);
     /* torch.jit.freeze: *frozen is an object like load_archive's; o stays as it is. */
@@ -204,6 +218,9 @@ struct py {
     diag *diag;
     py_host host;
     strmap modules;    /* dotted name -> PY_MODULE; one that failed to run is NULL */
+    py_object *sys_modules; /* PY_DICT, sys.modules: what programs see of them, and may replace */
+    py_object *program;     /* the module of the program's own file */
+    int catching;      /* try statements around that would catch an ImportError */
     VEC(value) held;   /* counted values of PY_VALUE objects */
     VEC(source *) *sources; /* where sources read are kept alive (the unit's list); NULL: in own_sources */
     VEC(source *) own_sources;
@@ -230,7 +247,12 @@ bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host);
 void py_free(py *p);
 /* Runs a file as module `name` ("net"). */
 py_object *py_run_module(py *p, const char *name, source *src);
-py_object *py_import(py *p, source_range r, const char *dotted); /* "torch.nn.functional" */
+/* "torch.nn.functional". One that is not found raises inside try/except ImportError, and is a stub elsewhere. */
+py_object *py_import(py *p, source_range r, const char *dotted);
+/* Is it a stub, or of one? */
+static inline bool py_is_missing(const py_object *o);
+/* The failure of a program that uses such a stub at r; returns NULL. */
+py_object *py_fail_missing(py *p, source_range r, const py_object *stub);
 py_object *py_eval(py *p, py_env *env, const expr *x);
 bool py_exec(py *p, py_env *env, const stmt_list *body);
 py_object *py_call(py *p, source_range r, py_object *callee, int nargs, py_object **args, int nkw,
@@ -300,6 +322,7 @@ bool py_dict_set(py *p, py_dict *d, const char *name, py_object *v);
 py_object *py_dict_get_key(py *p, const py_dict *d, const py_object *key);
 bool py_dict_set_key(py *p, py_dict *d, py_object *key, py_object *v);
 bool py_dict_remove(py *p, py_dict *d, const py_object *key);
+static inline bool py_is_missing(const py_object *o) { return o && o->kind == PY_MODULE && o->u.mod.missing; }
 static inline bool py_is_none(const py_object *o) { return o->kind == PY_VALUE && o->u.v.tag == V_NONE; }
 /* A torch.Size: a tuple of that class; the other tuples of a class are named ones. */
 static inline bool py_is_size(const py_object *o) {
@@ -318,6 +341,8 @@ bool py_to_value(py *p, source_range r, const py_object *o, type *t, value *out)
 py_object *py_from_value(py *p, value v_take);
 /* Modules made by C (py_modules.c, py_torch.c): fills globals; false: no such module. */
 bool py_builtin_module(py *p, const char *dotted, py_object *mod);
+/* A module of Python's library that can be imported, and whose members fail when they are called. */
+bool py_absent_module(py *p, const char *dotted, py_object *mod);
 /* Members that a C module makes on demand (torch.relu -> OPERATOR); NULL without an error: none. */
 py_object *py_module_missing(py *p, py_object *mod, const char *name);
 
@@ -338,6 +363,7 @@ const py_object *py_torch_class(py *p, const py_object *o);
  * "RRef", "Await", "Iterable", "Iterator", "Sequence", "Mapping", "Set", "Generic", "TypeVar", "Literal", "NoReturn", "NamedTuple":
  * without the module; Union's args are flat, None in args is p->none, of Tuple[()] there are 0 args, ... is p->ellipsis.
  */
+py_object *py_stub(py *p, source_range r, const char *dotted); /* for what is not there (py_import.c) */
 bool py_is_overload(const py_object *o); /* declared by @torch.jit._overload (py_jit.c) */
 /* An annotation's subscript: List[int], list[int], Optional[T]; o is a PY_TYPE or a builtin class. `int | None` is
  * Union[int, None], made by py_type_union. */

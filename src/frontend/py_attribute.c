@@ -125,6 +125,11 @@ static py_object *attribute_of_container(py *p, source_range r, const py_object 
     return NULL;
 }
 
+static py_object *attribute_subclasses(PY_ARGS) {
+    (void)r, (void)args, (void)nkw, (void)names, (void)kwargs, (void)nargs;
+    return py_list(p, (int)self->u.cls->subclasses.len, self->u.cls->subclasses.data);
+}
+
 static py_object *attribute_of_class(py *p, source_range r, py_object *o, const char *name) {
     const py_class *c = o->u.cls;
     py_object *found = attribute_of_container(p, r, o, name);
@@ -138,6 +143,7 @@ static py_object *attribute_of_class(py *p, source_range r, py_object *o, const 
     if (!strcmp(name, "__module__")) return attribute_module_name(p, o);
     if (!strcmp(name, "__dict__")) return py_dict_object(p, c->attrs);
     if (!strcmp(name, "__mro__")) return py_tuple(p, (int)c->mro.len, c->mro.data);
+    if (!strcmp(name, "__subclasses__")) return py_method(p, o, py_builtin(p, name, attribute_subclasses));
     if (!strcmp(name, "__bases__")) return py_tuple(p, (int)c->bases.len, c->bases.data);
     if (!strcmp(name, "__class__")) return py_builtin_class(p, "type");
     if (!strcmp(name, "__doc__")) return p->none;
@@ -434,6 +440,8 @@ bool py_set_plain(py *p, source_range r, py_object *o, const char *name, py_obje
     }
     case PY_CLASS:
         if (!o->u.cls->module) break;
+        if (o->u.cls->kind == PYC_NAMED_TUPLE && v->kind == PY_DICT && !strcmp(name, "__annotations__"))
+            return py_named_tuple_annotate(p, r, o, v);
         return py_dict_set(p, o->u.cls->attrs, name, v);
     case PY_MODULE:
         if (!strcmp(o->u.mod.name, "torch.backends.quantized") && !strcmp(name, "engine") && !py_torch_set_engine(p, r, v)) return false;

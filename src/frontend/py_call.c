@@ -277,6 +277,7 @@ static py_object *call_any(py *p, source_range r, py_object *callee, int nargs, 
         break;
     default: break;
     }
+    if (py_is_missing(callee)) return py_fail_missing(p, r, callee);
     py_object *call = py_find_special(p, callee, "__call__");
     if (call) return py_call(p, r, call, nargs, args, nkw, names, kwargs);
     if (py_failed(p)) return NULL;

@@ -96,7 +96,10 @@ bool py_class_finish(py *p, source_range r, py_object *cls) {
     if (c->bases.len == 0 && p->object_class && cls != p->object_class)
         (void)avec_push(p->a, &c->bases, p->object_class);
     class_inherit(c);
-    return class_merge(p, r, cls);
+    if (!class_merge(p, r, cls)) return false;
+    for (size_t i = 0; i < c->bases.len; i++)
+        if (!avec_push(p->a, &c->bases.data[i]->u.cls->subclasses, cls)) return diag_no_memory(p->diag), false;
+    return true;
 }
 
 py_object *py_class_new(py *p, py_object *module, const char *name, int nbases, py_object **bases,
@@ -239,6 +242,7 @@ static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) 
         if (!strcmp(base->u.type.name, "NamedTuple")) c->kind = PYC_NAMED_TUPLE;
         return true;
     }
+    if (py_is_lacking(base) && !(base = py_lacking_class(p, base))) return false;
     if (base->kind != PY_CLASS) {
         py_fail(p, r, "TypeError", "the base of class '%s' is no class but a %s", c->name,
                 py_type_name(base));

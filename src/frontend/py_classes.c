@@ -23,6 +23,7 @@ static bool classes_fill_enum(py *p, py_object *mod) {
     static const char *const derived[] = {"IntEnum", "StrEnum", "Flag", "IntFlag"};
     py_object *base = py_class_new(p, mod, "Enum", 0, NULL, PYC_ENUM);
     if (!base || !py_class_new(p, mod, "auto", 0, NULL, PYC_PLAIN)) return false;
+    if (!py_class_new(p, mod, "EnumMeta", 0, NULL, PYC_PLAIN) || !py_class_new(p, mod, "EnumType", 0, NULL, PYC_PLAIN)) return false;
     for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
         if (!py_class_new(p, mod, derived[i], 1, &base, PYC_ENUM)) return false;
     return py_add_rows(p, mod, classes_enum_rows);
@@ -123,6 +124,19 @@ static bool classes_field_type(py *p, source_range r, py_class *c, size_t i, py_
     x->name = intern(p->names, arena_printf(p->a, "_%zu", i));
     c->field_types[i] = x;
     return py_dict_set(p, c->env->vars, x->name, type);
+}
+
+/* cls.__annotations__ = {"x": int}, after the class was made: PyTorch reads the types of a named tuple's fields there. */
+bool py_named_tuple_annotate(py *p, source_range r, py_object *cls, const py_object *annotations) {
+    py_class *c = cls->u.cls;
+    py_env *env = arena_new(p->a, py_env);
+    *env = (py_env){.vars = py_dict_new(p), .outer = c->env, .module = c->module};
+    c->env = env;
+    for (size_t i = 0; i < c->fields.len; i++) {
+        py_object *t = py_dict_get(annotations->u.dict, c->fields.data[i]);
+        if (t && !classes_field_type(p, r, c, i, t)) return false;
+    }
+    return true;
 }
 
 /* typing.NamedTuple("P", [("x", int), ("y", str)]). self: the class NamedTuple. */
@@ -335,11 +349,28 @@ static py_object *classes_asdict(PY_ARGS) {
     return o;
 }
 
+/* _field_names(dataclass or instance): a tuple. */
+static py_object *classes_field_names(PY_ARGS) {
+    py_object *a[1];
+    (void)self;
+    if (!py_bind(p, r, "fields", "class_or_instance", PY_GIVEN, a)) return NULL;
+    const py_object *cls = a[0]->kind == PY_INSTANCE ? a[0]->u.inst.cls : a[0];
+    if (cls->kind != PY_CLASS || !cls->u.cls->is_dataclass)
+        return py_fail(p, r, "TypeError", "must be called with a dataclass type or instance");
+    py_object *o = py_tuple(p, 0, NULL);
+    for (size_t i = 0; o && i < cls->u.cls->fields.len; i++) {
+        py_object *name = py_text(p, cls->u.cls->fields.data[i]);
+        if (!name || !py_append(p, o, name)) return NULL;
+    }
+    return o;
+}
+
 static const py_row classes_data_rows[] = {
     {"dataclasses.dataclass", classes_dataclass},
     {"dataclasses.field", classes_field},
     {"dataclasses.is_dataclass", classes_is_dataclass},
     {"dataclasses.asdict", classes_asdict},
+    {"dataclasses._field_names", classes_field_names},
     {NULL, NULL},
 };
 

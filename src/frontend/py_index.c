@@ -183,6 +183,9 @@ py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index) {
     case PY_RANGE: return index_range(p, r, o, index);
     case PY_CLASS: return index_class(p, r, o, index);
     case PY_TYPE: return py_type_subscript(p, r, o, index);
+    case PY_MODULE:
+        if (py_is_missing(o)) return o; /* a type's arguments, most likely: a use of the result fails */
+        break;
     case PY_TUPLE: {
         py_object *own = py_find_special(p, o, "__getitem__");
         if (py_failed(p)) return NULL;
@@ -381,6 +384,7 @@ static bool iterate_tensor(py *p, source_range r, py_object *o, py_object ***ite
 bool py_iterate(py *p, source_range r, py_object *o, py_object ***items, int *n) {
     py_object *list = o;
     bool ok = true;
+    if (py_is_missing(o)) return py_fail_missing(p, r, o), false;
     switch (o->kind) {
     case PY_LIST:
     case PY_TUPLE:

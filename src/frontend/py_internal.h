@@ -60,6 +60,7 @@ py_object *py_construct(PY_ARGS); /* self: the class */
 const char *py_derived_name(const py_object *cls);
 bool py_enum_members(py *p, const py_object *cls, py_object ***items, int *n);
 bool py_class_finish(py *p, source_range r, py_object *cls); /* mro, kind */
+bool py_named_tuple_annotate(py *p, source_range r, py_object *cls, const py_object *annotations); /* py_classes.c */
 int py_field_index(const py_class *c, const char *name);     /* of a named tuple; -1: none */
 
 /* ---- exceptions (py_class.c) */
@@ -106,14 +107,20 @@ py_object *py_inplace(py *p, source_range r, operator_kind op, py_object *a, py_
 /* ---- py_builtin.c, py_import.c */
 bool py_builtins_init(py *p);
 bool py_objects_init(py *p); /* py_reflect.c */
+extern const py_row py_inspect_rows[];
 py_object *py_reflect_make(py *p, const char *name); /* one of py_reflect.c's */
 py_object *py_module_attribute(py *p, source_range r, py_object *mod,
                                const char *name); /* NULL: none, or an error */
 bool py_failed(const py *p);
 bool py_hold_source(py *p, source *src_take);
+py_object *py_import_found(py *p, source_range r, const char *dotted); /* py_import without stubs: it raises */
+/* A stub, or what stands for a member of a module that is absent (py_absent): nothing is an instance of it, classes may derive from
+ * it, and it fails when it is called. */
+bool py_is_lacking(const py_object *o);
+py_object *py_lacking_class(py *p, py_object *o); /* the base class that it stands for: one that cannot be initialised */
 
 /* ---- py_suggest.c: notes for the failure in p->diag */
-void py_suggest_attribute(py *p, const py_object *o, const char *name);
+bool py_suggest_attribute(py *p, const py_object *o, const char *name); /* false: nothing to suggest */
 void py_suggest_variable(py *p, const py_env *env, const char *name);
 void py_suggest_module(py *p, const char *name);
 void py_suggest_parameter(py *p, const func_def *def, const char *name);

@@ -248,12 +248,6 @@ static py_object *jit_no_trace(PY_ARGS) {
         "trace with PyTorch and load the archive");
 }
 
-static py_object *jit_no_file(PY_ARGS) {
-    PY_UNUSED_PARAMS;
-    return py_unsupported(
-        p, r, "torch.jit.save is not available while a program is being compiled");
-}
-
 /* torch.jit.Attribute(value, type): an instance that holds both. */
 static py_object *jit_make_attribute(PY_ARGS) {
     py_object *a[2];
@@ -286,7 +280,6 @@ static const py_row jit_rows[] = {
     {"torch.jit._script_if_tracing", jit_script_if_tracing},
     {"torch.jit.trace", jit_no_trace},
     {"torch.jit.trace_module", jit_no_trace},
-    {"torch.jit.save", jit_no_file},
     {"torch.jit.optimize_for_inference", jit_identity},
     {"torch.jit.set_fusion_strategy", jit_none},
     {"torch.jit.enable_onednn_fusion", jit_none},

@@ -8,6 +8,7 @@
  * when it is called.
  * Tests: tests/unit/test_py_torch.c
  */
+#include "frontend/py_internal.h"
 #include "frontend/py_torch.h"
 
 /* ---- helpers of all library files ------------------------------------------------------------ */
@@ -61,14 +62,14 @@ static const char *const modules_absent[] = {
     "os", "os.path", "random", "json", "argparse", "time", "datetime", "pathlib", "re", "string", "inspect",
     "io", "pickle", "uuid", "tempfile", "unittest", "heapq", "bisect", "statistics", "textwrap", "pprint",
     "subprocess", "threading", "queue", "hashlib", "base64", "struct", "traceback", "gc", "glob", "shutil",
-    "csv", "platform", "signal", "weakref", "socket", "tqdm", "matplotlib", "matplotlib.pyplot",
-    "numpy.random", "numpy.linalg", "numpy.typing", "scipy", "scipy.stats", "pandas", "sklearn", "PIL",
-    "PIL.Image", "cv2", "yaml", "requests", "urllib", "urllib.request", "zipfile", "tarfile", "gzip",
+    "csv", "platform", "signal", "weakref", "socket", "numpy.random", "numpy.linalg", "numpy.typing",
+    "urllib", "urllib.request", "urllib.parse", "urllib.error", "zipfile", "tarfile", "gzip",
     "fractions", "decimal", "array", "ctypes", "multiprocessing", "concurrent", "concurrent.futures",
     "asyncio", "getpass", "configparser", "locale", "unittest.mock", "doctest", "timeit", "cProfile",
-    "atexit", "errno", "secrets", "sysconfig", "pytest", "tensorboard", "wandb", "einops",
-    "pytorch_lightning", "lightning", "hydra", "omegaconf", "h5py", "fvcore", "safetensors", "transformers",
-    "timm", "networkx", "ast", "dis", "keyword", "token", "tokenize", "calendar"};
+    "atexit", "errno", "secrets", "sysconfig", "ast", "dis", "token", "tokenize", "calendar", "codecs",
+    "html", "http", "http.client", "email", "ssl", "zlib", "bz2", "lzma", "selectors", "optparse", "linecache",
+    "importlib.util", "importlib.metadata", "importlib.resources", "contextvars", "sqlite3", "pdb", "mmap", "curses",
+    "xml", "xml.etree", "xml.etree.ElementTree", "resource", "stat", "fcntl", "site", "sched", "marshal", "shelve"};
 
 static py_object *modules_unavailable(PY_ARGS) {
     (void)nargs, (void)args, (void)nkw, (void)names, (void)kwargs;
@@ -80,6 +81,27 @@ static py_object *modules_unavailable(PY_ARGS) {
 py_object *py_absent(py *p, const char *module, const char *name) {
     py_object *text = py_text(p, arena_printf(p->a, "%s.%s", module, name));
     return text ? py_method(p, text, py_builtin(p, "unavailable", modules_unavailable)) : NULL;
+}
+
+/* py_fail_missing, for the method __init__ of what derives from a stub. */
+static py_object *modules_missing(PY_ARGS) {
+    (void)nargs, (void)args, (void)nkw, (void)names, (void)kwargs;
+    return py_fail_missing(p, r, self);
+}
+
+bool py_is_lacking(const py_object *o) {
+    return py_is_missing(o) ||
+           (o->kind == PY_METHOD && o->u.method.fn->kind == PY_BUILTIN && o->u.method.fn->u.builtin.fn == modules_unavailable);
+}
+
+py_object *py_lacking_class(py *p, py_object *o) {
+    py_object *scratch = py_new(p, PY_MODULE); /* the class is no member of anything */
+    const char *name = o->kind == PY_MODULE ? o->u.mod.name : py_as_text(o->u.method.self), *dot = strrchr(name, '.');
+    scratch->u.mod.name = name;
+    scratch->u.mod.globals = py_dict_new(p);
+    py_object *init = o->kind == PY_MODULE ? py_method(p, o, py_builtin(p, "missing", modules_missing)) : o;
+    py_object *cls = init ? py_class_new(p, scratch, intern(p->names, dot ? dot + 1 : name), 0, NULL, PYC_PLAIN) : NULL;
+    return cls && py_dict_set(p, cls->u.cls->attrs, "__init__", init) ? cls : NULL;
 }
 
 static bool modules_is_absent(const char *dotted) {
@@ -251,7 +273,7 @@ static bool modules_fill_sys(py *p, py_object *mod) {
            py_module_set_take(p, mod, "platform", py_text(p, "linux")) &&
            py_module_set_take(p, mod, "byteorder", py_text(p, "little")) &&
            py_module_set_take(p, mod, "maxsize", py_int(p, INT64_MAX)) &&
-           py_module_set_take(p, mod, "argv", py_list(p, 0, NULL)) &&
+           py_module_set_take(p, mod, "argv", py_list(p, 0, NULL)) && py_module_set(p, mod, "modules", p->sys_modules) &&
            py_module_set_take(p, mod, "path", py_list(p, 0, NULL));
 }
 
@@ -277,6 +299,14 @@ static bool modules_fill_future(py *p, py_object *mod) {
     return true;
 }
 
+static bool modules_fill_inspect(py *p, py_object *mod) { return py_add_rows(p, mod, py_inspect_rows); }
+
+/* with warnings.catch_warnings(): does nothing. */
+static bool modules_fill_warnings(py *p, py_object *mod) {
+    py_object *contexts = py_import(p, (source_range){0}, "contextlib");
+    return contexts && py_module_set_take(p, mod, "catch_warnings", py_getattr(p, (source_range){0}, contexts, "_anything"));
+}
+
 static bool modules_fill_nothing(py *p, py_object *mod) { return (void)p, (void)mod, true; }
 
 static const struct { const char *name; bool (*fill)(py *p, py_object *mod); } modules_filled[] = {
@@ -285,7 +315,8 @@ static const struct { const char *name; bool (*fill)(py *p, py_object *mod); } m
     {"abc", modules_fill_abc},
     {"types", modules_fill_types},
     {"__future__", modules_fill_future},
-    {"warnings", modules_fill_nothing},
+    {"warnings", modules_fill_warnings},
+    {"inspect", modules_fill_inspect},
     {"importlib", modules_fill_nothing},
     {"operator", modules_fill_nothing},
 };
@@ -304,12 +335,6 @@ static bool modules_fill_absent(py *p, py_object *mod, const char *dotted) {
 bool py_builtin_module(py *p, const char *dotted, py_object *mod) {
     static bool (*const families[])(py *p, const char *dotted, py_object *mod) = {
         py_torch_module, py_jit_module, py_typing_module, py_math_module, py_classes_module};
-    if (!strncmp(dotted, "torchvision", 11) || !strncmp(dotted, "torchaudio", 10) ||
-        !strncmp(dotted, "torchtext", 9)) {
-        source_range nowhere = {0};
-        py_unsupported(p, nowhere, "the package '%s' is not available: ctsc has torch itself only", dotted);
-        return false;
-    }
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         if (families[i](p, dotted, mod)) return true;
         if (p->diag->status != CTSC_OK) return false;
@@ -317,6 +342,10 @@ bool py_builtin_module(py *p, const char *dotted, py_object *mod) {
     for (size_t i = 0; i < sizeof modules_filled / sizeof *modules_filled; i++)
         if (!strcmp(modules_filled[i].name, dotted))
             return modules_filled[i].fill(p, mod) && py_add_rows(p, mod, modules_rows);
+    return false;
+}
+
+bool py_absent_module(py *p, const char *dotted, py_object *mod) {
     return modules_is_absent(dotted) && modules_fill_absent(p, mod, dotted);
 }
 

@@ -364,6 +364,10 @@ py_object *py_from_value(py *p, value v) {
     case V_LIST: o = ops_sequence(p, PY_LIST, v.u.list->len, ops_list_get, v.u.list); break;
     case V_TUPLE: o = ops_sequence(p, PY_TUPLE, v.u.tuple->len, ops_tuple_get, v.u.tuple); break;
     case V_DICT: o = ops_dict_object(p, v.u.dict); break;
+    case V_CAPSULE:
+        if (v.u.capsule->kind != capsule_opaque) return py_value_take(p, v);
+        o = py_stub(p, (source_range){0}, v.u.capsule->ptr);
+        break;
     default: return py_value_take(p, v);
     }
     value_unref(v);

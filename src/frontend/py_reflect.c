@@ -10,7 +10,7 @@
 /* ---- attributes, classes --------------------------------------------------------------------- */
 
 static bool reflect_is_class(const py_object *o) {
-    if (o->kind != PY_TUPLE) return o->kind == PY_CLASS || o->kind == PY_TYPE || py_is_none(o);
+    if (o->kind != PY_TUPLE) return o->kind == PY_CLASS || o->kind == PY_TYPE || py_is_none(o) || py_is_lacking(o);
     for (size_t i = 0; i < o->u.seq.items.len; i++)
         if (!reflect_is_class(o->u.seq.items.data[i])) return false;
     return true;
@@ -346,6 +346,80 @@ static py_object *object_dir(PY_ARGS) {
                  : reflect_dir(p, r, NULL, 1, &self, nkw, names, kwargs);
     (void)args;
 }
+
+/* ---- inspect (prelude/inspect.py) ------------------------------------------------------------ */
+
+static py_object *reflect_function_of(py_object *o, bool *bound) {
+    if (o->kind == PY_CLASS) {
+        *bound = true;
+        o = py_class_find(o, "__init__");
+    }
+    if (o && o->kind == PY_INSTANCE) {
+        *bound = true;
+        o = py_class_find(o->u.inst.cls, "__call__");
+    }
+    if (o && o->kind == PY_METHOD) {
+        *bound = true;
+        o = o->u.method.fn;
+    }
+    if (o && (o->kind == PY_STATICMETHOD || o->kind == PY_CLASSMETHOD)) o = o->u.fn_object;
+    for (int i = 0; i < 16 && o && o->kind == PY_FUNCTION && o->u.fn->attrs; i++) { /* functools.wraps */
+        py_object *inner = py_dict_get(o->u.fn->attrs, "__wrapped__");
+        if (!inner) break;
+        o = inner;
+    }
+    return o && o->kind == PY_FUNCTION && o->u.fn->def ? o : NULL;
+}
+
+/* Of a dataclass or named tuple; none of other classes without __init__. */
+static py_object *reflect_field_parameters(py *p, const py_class *c, py_object *empty) {
+    py_object *list = py_list(p, 0, NULL);
+    for (size_t i = 0; list && i < c->fields.len; i++) {
+        py_object *row[] = {py_text(p, c->fields.data[i]), py_int(p, 1), c->field_defaults[i] ? c->field_defaults[i] : empty};
+        py_object *one = row[0] && row[1] ? py_tuple(p, 3, row) : NULL;
+        if (!one || !py_append(p, list, one)) return NULL;
+    }
+    return list;
+}
+
+/* _parameters(o, bound, empty): (name, kind, default) of each; without self where o is bound, if so wanted. */
+static py_object *reflect_parameters(PY_ARGS) {
+    py_object *a[3];
+    (void)self;
+    PY_TAKE("signature", "obj bound empty", a);
+    bool bound = false, drop = false;
+    const py_object *fn = reflect_function_of(a[0], &bound);
+    if (!fn && a[0]->kind == PY_CLASS) return reflect_field_parameters(p, a[0]->u.cls, a[2]);
+    if (!fn) return py_fail(p, r, "ValueError", "no signature found for an object of type '%s'", py_type_name(a[0]));
+    if (!py_truth(p, r, a[1], &drop)) return NULL;
+    const func_def *def = fn->u.fn->def;
+    py_object *list = py_list(p, 0, NULL);
+    for (size_t i = bound && drop; list && i < def->params.len; i++) {
+        const param *q = &def->params.data[i];
+        if (q->star && !q->name) continue;
+        py_object *given = fn->u.fn->defaults ? fn->u.fn->defaults[i] : NULL;
+        py_object *row[] = {py_text(p, q->name), py_int(p, q->star ? 2 : q->star_star ? 4 : q->kwarg_only ? 3 : 1), given ? given : a[2]};
+        py_object *one = row[0] && row[1] ? py_tuple(p, 3, row) : NULL;
+        if (!one || !py_append(p, list, one)) return NULL;
+    }
+    return list;
+}
+
+static py_object *reflect_kind(PY_ARGS) {
+    py_object *a[1];
+    (void)self;
+    PY_TAKE("kind", "obj", a);
+    switch (a[0]->kind) {
+    case PY_MODULE: return py_text(p, "module");
+    case PY_FUNCTION: return py_text(p, "function");
+    case PY_METHOD: return py_text(p, "method");
+    case PY_BUILTIN:
+    case PY_OPERATOR: return py_text(p, "builtin");
+    default: return py_text(p, "other");
+    }
+}
+
+const py_row py_inspect_rows[] = {{"inspect._parameters", reflect_parameters}, {"inspect._kind", reflect_kind}, {NULL, NULL}};
 
 static const py_method_row py_object_methods[] = {
     {"object", "__init__", object_init},

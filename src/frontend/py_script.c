@@ -262,6 +262,32 @@ static py_object *script_load(PY_ARGS) {
     return script_wrap_root(p, r, root);
 }
 
+/* torch.load: tensors are on the CPU whatever map_location says, as everything is here. */
+static py_object *script_load_file(PY_ARGS) {
+    py_object *a[6];
+    (void)self;
+    PY_TAKE("torch.load", "f map_location? pickle_module? weights_only? mmap? encoding?", a);
+    py_object *as_text = py_call1(p, r, py_builtin_class(p, "str"), a[0]); /* of a Path, too */
+    const char *path = as_text ? py_as_text(as_text) : NULL;
+    value v = value_none();
+    if (!path) return as_text ? py_unsupported(p, r, "torch.load: only the path of a file can be loaded") : NULL;
+    if (!p->host.load_file) return py_unsupported(p, r, "torch.load: this program may not read files");
+    if (p->host.load_file(p->host.ctx, p->diag, path, &v) != CTSC_OK) return py_kernel_failed(p, r);
+    return py_from_value(p, v);
+}
+
+/* ---- save: what the program would write is ctsc compile's to write ---------------------------------------------- */
+
+static py_object *script_save(PY_ARGS) {
+    (void)self, (void)nkw, (void)names, (void)kwargs;
+    const char *path = nargs > 1 ? py_as_text(args[1]) : NULL;
+    py_object *warn = py_import(p, r, "warnings"), *message;
+    if (!warn || !(warn = py_getattr(p, r, warn, "warn"))) return NULL;
+    message = py_text(p, arena_printf(p->a, "%s%s%s is not written while a program is being compiled: `ctsc compile -o FILE` writes the "
+                                            "archive of the entry", path ? "'" : "a file", path ? path : "", path ? "'" : ""));
+    return message && py_call1(p, r, warn, message) ? p->none : NULL;
+}
+
 static py_object *script_freeze(PY_ARGS) {
     py_object *a[4], *training;
     (void)self;
@@ -284,6 +310,9 @@ static py_object *script_freeze(PY_ARGS) {
 const py_row py_script_rows[] = {
     {"torch.jit.load", script_load},
     {"torch.jit.freeze", script_freeze},
+    {"torch.jit.save", script_save},
+    {"torch.save", script_save},
+    {"torch.load", script_load_file},
     {"torch._C._script_method", script_method},
     {"torch._C._script_name", script_name},
     {NULL, NULL},

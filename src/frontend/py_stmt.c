@@ -162,6 +162,7 @@ static flow stmt_global(py *p, py_env *env, const stmt *s) {
 
 /* "from m import *": the names in __all__, else those without an underscore. */
 static bool stmt_import_all(py *p, py_env *env, source_range r, py_object *mod) {
+    if (mod->kind != PY_MODULE) return py_fail(p, r, "ImportError", "import * of an object that is no module"), false;
     py_object *all = py_dict_get(mod->u.mod.globals, "__all__");
     const py_dict *d = mod->u.mod.globals;
     if (!all) {
@@ -189,6 +190,11 @@ static const char *stmt_absolute(py *p, const py_env *env, source_range r, const
     if (!module) module = ".";
     if (module[0] != '.') return module;
     const char *here = env->module->u.mod.name;
+    if (!strchr(here, '.') && !env->module->u.mod.is_package && env->module == p->program) {
+        /* The program's own file: in a package as its folder tells, else alone among the files beside it. */
+        if (p->host.package) here = arena_printf(p->a, "%s.%s", p->host.package, here);
+        else if (module[1] && module[1] != '.') return module + 1;
+    }
     size_t len = strlen(here);
     const char *rest = module;
     bool package = env->module->u.mod.is_package;
@@ -207,6 +213,20 @@ static const char *stmt_absolute(py *p, const py_env *env, source_range r, const
     return *rest ? arena_printf(p->a, "%.*s.%s", (int)len, here, rest) : arena_strndup(p->a, here, len);
 }
 
+/* A name that a module does not have: a failure. But ctsc's own modules lack parts of what they stand for, and what nobody
+ * uses may be lacking: a stub, unless the name looks like a wrong one. */
+static py_object *stmt_import_lacking(py *p, source_range r, py_object *mod, const char *module, const char *name) {
+    bool own = mod->kind == PY_MODULE && (!mod->u.mod.src || mod->u.mod.src->library);
+    py_fail(p, suggest_word(r, name), "ImportError", "cannot import name '%s' from '%s'", name, module);
+    if (!own || p->catching || py_suggest_attribute(p, mod, name)) {
+        if (!own || p->catching) py_suggest_attribute(p, mod, name);
+        return NULL;
+    }
+    diag_clear(p->diag);
+    p->raised = NULL;
+    return py_stub(p, r, arena_printf(p->a, "%s.%s", module, name));
+}
+
 static bool stmt_import_one(py *p, py_env *env, source_range r, const import_name *n) {
     const char *module = stmt_absolute(p, env, r, n->module);
     py_object *mod = module ? py_import(p, r, module) : NULL;
@@ -221,21 +241,17 @@ static bool stmt_import_one(py *p, py_env *env, source_range r, const import_nam
     if (!strcmp(n->name, "*")) return stmt_import_all(p, env, r, mod);
     py_object *o = py_find(p, r, mod, n->name);
     if (!o && py_failed(p)) return false;
-    if (!o && mod->u.mod.is_package) { /* "from package import module" */
+    if (!o && mod->kind == PY_MODULE && mod->u.mod.is_package) { /* "from package import module" */
         char dotted[256];
         bool fits = snprintf(dotted, sizeof dotted, "%s.%s", module, n->name) < (int)sizeof dotted;
-        o = fits ? py_import(p, r, dotted) : NULL;
+        o = fits ? py_import_found(p, r, dotted) : NULL;
         if (py_failed(p)) {
             if (!p->diag->exception || strcmp(p->diag->exception, "builtins.ModuleNotFoundError"))
                 return false;
             diag_clear(p->diag);
         }
     }
-    if (!o) {
-        py_fail(p, suggest_word(r, n->name), "ImportError", "cannot import name '%s' from '%s'", n->name, module);
-        py_suggest_attribute(p, mod, n->name);
-        return false;
-    }
+    if (!o && !(o = stmt_import_lacking(p, r, mod, module, n->name))) return false;
     return py_store(p, env, n->alias ? n->alias : n->name, o);
 }
 
@@ -376,8 +392,28 @@ static flow stmt_handle(py *p, py_env *env, const stmt *s, py_object *e, bool *t
     return FLOW_ERROR;
 }
 
-static flow stmt_try_body(py *p, py_env *env, const stmt *s) {
+/* Would a handler of that type catch an ImportError? By its name: the type is evaluated when something is caught. */
+static bool stmt_catches_imports(const expr *type) {
+    static const char *const names[] = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"};
+    if (!type) return true;
+    for (size_t i = 0; i < type->items.len; i++)
+        if (type->kind == E_TUPLE && stmt_catches_imports(type->items.data[i])) return true;
+    for (size_t i = 0; type->kind == E_NAME && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(type->name, names[i])) return true;
+    return false;
+}
+
+static flow stmt_try_block(py *p, py_env *env, const stmt *s) {
+    bool catches = false;
+    for (size_t i = 0; i < s->handlers.len; i++) catches |= stmt_catches_imports(s->handlers.data[i].type);
+    p->catching += catches;
     flow f = stmt_block(p, env, &s->body);
+    p->catching -= catches;
+    return f;
+}
+
+static flow stmt_try_body(py *p, py_env *env, const stmt *s) {
+    flow f = stmt_try_block(p, env, s);
     if (f == FLOW_NEXT) return stmt_block(p, env, &s->orelse);
     diag saved;
     py_object *e = f == FLOW_ERROR ? stmt_set_aside(p, &saved) : NULL;

@@ -55,10 +55,11 @@ void py_suggest_members(suggestion *s, const py_object *o) {
     }
 }
 
-void py_suggest_attribute(py *p, const py_object *o, const char *name) {
+bool py_suggest_attribute(py *p, const py_object *o, const char *name) {
     suggestion s = {.wanted = name};
     py_suggest_members(&s, o);
     suggest_note(p->diag, &s);
+    return s.best != NULL;
 }
 
 /* Without reading what a module reads only when it is asked for. */

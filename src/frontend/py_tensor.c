@@ -399,10 +399,17 @@ static py_object *tensor_function(py *p, source_range r, const char *name) {
     return NULL;
 }
 
+static py_object *tensor_device_context(PY_ARGS) {
+    (void)r, (void)args, (void)nkw, (void)names, (void)kwargs;
+    return nargs ? p->none : self;
+}
+
 static py_object *tensor_device_attribute(py *p, py_object *o, const char *name) {
     int64_t d = o->u.v.u.device;
     if (!strcmp(name, "type")) return py_text(p, d == 0 ? "cpu" : "cuda");
     if (!strcmp(name, "index")) return d <= 0 ? p->none : py_int(p, d - 1);
+    /* with torch.device(...): modules are built on the CPU, and moved when they run. */
+    if (!strcmp(name, "__enter__") || !strcmp(name, "__exit__")) return py_method(p, o, py_builtin(p, name, tensor_device_context));
     return NULL;
 }
 

@@ -70,6 +70,10 @@ static const struct { const char *module, *name, *home; } torch_elsewhere[] = {
     {"torch.amp", "autocast", "torch.amp.autocast_mode"},
     {"torch.cuda.amp", "autocast", "torch.cuda.amp.autocast_mode"},
     {"torch.cpu.amp", "autocast", "torch.cpu.amp.autocast_mode"},
+    {"torch.cuda.amp", "GradScaler", "torch.cuda.amp.grad_scaler"},
+    {"torch.amp", "GradScaler", "torch.cuda.amp.grad_scaler"},
+    {"torch.amp", "custom_fwd", "torch.cuda.amp.autocast_mode"},
+    {"torch.amp", "custom_bwd", "torch.cuda.amp.autocast_mode"},
     {"torch.cuda.amp", "custom_fwd", "torch.cuda.amp.autocast_mode"},
     {"torch.cuda.amp", "custom_bwd", "torch.cuda.amp.autocast_mode"},
     {"torch.profiler", "record_function", "torch.autograd.profiler"},
@@ -424,6 +428,16 @@ static py_object *torch_call_first(PY_ARGS) {
     if (!nargs) return py_fail(p, r, "TypeError", "a function to call is missing");
     return py_call(p, r, args[0], nargs - 1, args + 1, nkw, names, kwargs);
 }
+/* torch.compile(f), @torch.compile, @torch.compile(mode=...): nothing to do. */
+static py_object *torch_compile(PY_ARGS) {
+    (void)r, (void)self, (void)nkw, (void)names, (void)kwargs;
+    if (nargs && !py_is_none(args[0])) return args[0];
+    return py_builtin(p, "torch.compile", torch_identity);
+}
+static py_object *torch_cpu_device(PY_ARGS) {
+    PY_UNUSED_PARAMS;
+    return py_from_value(p, (value){.tag = V_DEVICE});
+}
 static py_object *torch_unavailable(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return py_unsupported(p, r, "this function of torch is not available while a program is being compiled");
@@ -455,11 +469,12 @@ static const py_row torch_rows[] = {
     {"torch.set_float32_matmul_precision", torch_none},
     {"torch.get_num_threads", torch_one},
     {"torch.from_numpy", torch_from_numpy},
-    {"torch.save", torch_unavailable},
-    {"torch.load", torch_unavailable},
     {"torch.get_rng_state", torch_unavailable},
     {"torch.set_rng_state", torch_unavailable},
     {"torch.seed", torch_unavailable},
+    {"torch.compile", torch_compile},
+    {"torch.set_default_device", torch_none},
+    {"torch.get_default_device", torch_cpu_device},
     {"torch.random.manual_seed", torch_manual_seed},
     {"torch.random.initial_seed", torch_initial_seed},
     {"torch._C._load_data", torch_load_data},
@@ -638,6 +653,10 @@ static bool torch_fill_other(py *p, py_object *mod, const char *dotted) {
     if (!strcmp(dotted, "torch.linalg")) /* kernels fail with a RuntimeError */
         return py_module_set_take(p, mod, "LinAlgError",
                                   py_builtin_named(p, "RuntimeError"));
+    if (!strcmp(dotted, "torch.backends.cuda")) { /* matmul.allow_tf32 may be set */
+        py_object *matmul = py_instance(p, p->object_class);
+        if (!matmul || !py_module_set(p, mod, "matmul", matmul)) return false;
+    }
     if (!strncmp(dotted, "torch.backends.cud", 18))
         return py_module_set(p, mod, "enabled", p->true_) && py_module_set(p, mod, "benchmark", p->false_) &&
                py_module_set(p, mod, "deterministic", p->false_) &&

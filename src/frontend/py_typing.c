@@ -119,12 +119,39 @@ static py_object *typing_hints(PY_ARGS) {
     return py_unsupported(p, r, "typing.get_type_hints is not available while a program is being compiled");
 }
 
+/* Of List[int]: (int,) and list; of what is not subscripted: () and None. */
+static py_object *typing_get_args(PY_ARGS) {
+    py_object *a[1];
+    (void)self;
+    if (!py_bind(p, r, "get_args", "tp", PY_GIVEN, a)) return NULL;
+    py_object *out = py_tuple(p, 0, NULL), *none = (py_object *)py_class_of(p, p->none);
+    for (int i = 0; out && a[0]->kind == PY_TYPE && i < a[0]->u.type.nargs; i++)
+        if (!py_append(p, out, py_is_none(a[0]->u.type.args[i]) ? none : a[0]->u.type.args[i])) return NULL;
+    bool optional = out && out->u.seq.items.len && !strcmp(a[0]->u.type.name, "Optional"); /* a Union of two */
+    return !optional || py_append(p, out, none) ? out : NULL;
+}
+
+static py_object *typing_get_origin(PY_ARGS) {
+    static const struct { const char *type, *origin; } origins[] = {
+        {"List", "list"}, {"Dict", "dict"}, {"Tuple", "tuple"}, {"Set", "set"}, {"FrozenSet", "frozenset"}, {"Type", "type"}};
+    py_object *a[1];
+    (void)self;
+    if (!py_bind(p, r, "get_origin", "tp", PY_GIVEN, a)) return NULL;
+    if (a[0]->kind != PY_TYPE || a[0]->u.type.nargs < 0) return p->none;
+    for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
+        if (!strcmp(a[0]->u.type.name, origins[i].type)) return py_builtin_named(p, origins[i].origin);
+    py_object *typing = py_import(p, r, "typing"); /* Optional[T] is a Union */
+    return typing ? py_getattr(p, r, typing, !strcmp(a[0]->u.type.name, "Optional") ? "Union" : a[0]->u.type.name) : NULL;
+}
+
 static const py_row typing_rows[] = {
     {"typing.cast", typing_cast},           {"typing.TypeVar", typing_type_var},
     {"typing.NewType", typing_new_type},    {"typing.overload", typing_identity},
     {"typing.final", typing_identity},      {"typing.no_type_check", typing_identity},
     {"typing.runtime_checkable", typing_identity}, {"typing.get_type_hints", typing_hints},
-    {"typing.ParamSpec", typing_type_var},  {NULL, NULL},
+    {"typing.ParamSpec", typing_type_var},
+    {"typing.get_args", typing_get_args},
+    {"typing.get_origin", typing_get_origin},  {NULL, NULL},
 };
 
 static const char *const typing_types[] = {

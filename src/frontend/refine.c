@@ -329,7 +329,9 @@ bool emit_condition_parts(emitter *e, const expr *x, condition *out) {
         return false;
     }
     bool ok;
-    if (x->kind == E_BOOLOP) ok = refine_boolop(e, x, out);
+    int known = e->lenient && e->scope ? source_static_truth(e, x) : -1;
+    if (known >= 0) refine_known(e, x->range, known, out), ok = true;
+    else if (x->kind == E_BOOLOP) ok = refine_boolop(e, x, out);
     else if (x->kind == E_UNARY && x->op == O_NOT) ok = refine_not(e, x, out);
     else if (x->kind == E_COMPARE && (x->op == O_IS || x->op == O_ISNOT)) ok = refine_is(e, x, out);
     else if (refine_calls_isinstance(e, x)) ok = refine_isinstance(e, x, out);

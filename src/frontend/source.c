@@ -117,8 +117,8 @@ static source_offer source_offers(const program *g, const py_object *o) {
     return o->u.fn->mode == PY_SCRIPT ? OFFER_SCRIPTED : OFFER_FUNCTION;
 }
 
-/* Is it used by another function or class of the file? */
-static bool source_used(const program *g, const char *name, const py_object *self) {
+/* Is it used by another class of the file, or by a function that is itself used? (One that is not makes modules for others.) */
+static bool source_used(const program *g, const char *name, const py_object *self, bool by_any, int depth) {
     const py_dict *d = g->main->u.mod.globals;
     for (size_t i = 0; i < d->entries.len; i++) {
         const py_dict_entry *en = &d->entries.data[i];
@@ -128,7 +128,8 @@ static bool source_used(const program *g, const char *name, const py_object *sel
             source_mentions_class(o->u.cls->def, name))
             return true;
         if (o->kind == PY_FUNCTION && o->u.fn->def && o->u.fn->module == g->main &&
-            source_mentions_def(o->u.fn->def, name))
+            source_mentions_def(o->u.fn->def, name) &&
+            (by_any || depth > 8 || source_used(g, o->u.fn->def->name, o, false, depth + 1)))
             return true;
     }
     return false;
@@ -142,7 +143,7 @@ static py_object *source_only(const program *g, source_offer kind, int *n) {
     for (size_t i = 0; i < d->entries.len; i++) {
         const py_dict_entry *en = &d->entries.data[i];
         const char *name = py_as_text(en->key);
-        if (!name || source_offers(g, en->val) != kind || source_used(g, name, en->val)) continue;
+        if (!name || source_offers(g, en->val) != kind || source_used(g, name, en->val, kind != OFFER_MODULE, 0)) continue;
         if (en->val != found) ++*n;
         found = en->val;
     }
@@ -162,40 +163,90 @@ static void source_list_candidates(program *g, strbuf *out) {
     if (!n) sb_puts(out, "none");
 }
 
-static py_object *source_no_entry(program *g, const char *name, const char *why) {
+static py_object *source_no_entry(program *g, const char *name, const char *wanted, const char *why) {
     strbuf sb = STRBUF_INIT;
     source_list_candidates(g, &sb);
     diag_fail(g->py.diag, CTSC_FAILED, "%s: %s; candidates: %s", name, why, sb_str(&sb));
     sb_free(&sb);
+    const py_dict *d = g->main->u.mod.globals;
+    suggestion s = {.wanted = wanted};
+    for (size_t i = 0; wanted && i < d->entries.len; i++)
+        if (d->entries.data[i].key && source_offers(g, d->entries.data[i].val) != OFFER_NONE)
+            suggest_try(&s, py_as_text(d->entries.data[i].key));
+    suggest_note(g->py.diag, &s);
     return NULL;
 }
 
+static py_object *source_named_entry(program *g, const char *wanted, const char *name) {
+    py_object *e = py_dict_get(g->main->u.mod.globals, wanted);
+    bool module_class = e && e->kind == PY_CLASS && e->u.cls->kind == PYC_MODULE; /* imported ones too */
+    if (e && (module_class || e->kind == PY_FUNCTION || source_offers(g, e) != OFFER_NONE)) return e;
+    bool callable = e && !py_is_missing(e) && py_find(&g->py, (source_range){0}, e, "__call__");
+    if (callable || g->py.diag->status != CTSC_OK) return callable ? e : NULL;
+    char text[256];
+    if (py_is_missing(e)) return py_fail_missing(&g->py, e->u.mod.wanted, e);
+    snprintf(text, sizeof text, e ? "'%.100s' is no function, module class or module" : "there is no function or module class '%.100s'",
+             wanted);
+    return source_no_entry(g, name, wanted, text);
+}
+
+/* Parameters that a call without arguments would miss. */
+static bool source_needs_arguments(const func_def *def, bool method) {
+    for (size_t i = method; i < def->params.len; i++) {
+        const param *a = &def->params.data[i];
+        if (!a->default_value && !a->star && !a->star_star) return true;
+    }
+    return false;
+}
+
+static bool source_class_needs_arguments(const py_object *cls) {
+    const py_object *init = py_class_find(cls, "__init__");
+    return init && init->kind == PY_FUNCTION && init->u.fn->def && source_needs_arguments(init->u.fn->def, true);
+}
+
+/* Classes come before functions, which are mostly what they are made of. A module that the file has built itself stands for
+ * its class where that takes arguments, or where there are several. */
 static py_object *source_entry(program *g, const source_options *o, const char *name) {
     const py_dict *globals = g->main->u.mod.globals;
-    if (o->entry) {
-        py_object *e = py_dict_get(globals, o->entry);
-        if (e && source_offers(g, e) == OFFER_NONE && e->kind == PY_CLASS && e->u.cls->kind == PYC_MODULE)
-            return e; /* imported */
-        if (e && (source_offers(g, e) != OFFER_NONE || e->kind == PY_FUNCTION)) return e;
-        char text[256];
-        snprintf(text, sizeof text, "there is no function or module class '%.100s'", o->entry);
-        return source_no_entry(g, name, text);
-    }
+    if (o->entry) return source_named_entry(g, o->entry, name);
     py_object *e = py_dict_get(globals, "forward");
     if (e && e->kind == PY_FUNCTION) return e;
     e = py_dict_get(globals, "Main");
     if (e && source_offers(g, e) == OFFER_MODULE) return e;
-    int scripted, modules, functions, n;
-    py_object *function = source_only(g, OFFER_SCRIPTED, &scripted),
-              *module = source_only(g, OFFER_MODULE, &modules);
-    if (scripted + modules == 1) return function ? function : module;
-    if (scripted + modules == 0) {
-        e = source_only(g, OFFER_FUNCTION, &functions);
-        if (!e) e = source_only(g, OFFER_INSTANCE, &n);
-        if (e) return e;
-        return source_no_entry(g, name, "nothing to compile was found");
+    int scripted, modules, functions, instances;
+    py_object *module = source_only(g, OFFER_MODULE, &modules), *instance = source_only(g, OFFER_INSTANCE, &instances);
+    if (instance && (modules != 1 || source_class_needs_arguments(module))) return instance;
+    if (module && source_class_needs_arguments(module)) { /* a function of the file may know them */
+        py_object *factory = source_only(g, OFFER_FUNCTION, &functions);
+        if (factory && !source_needs_arguments(factory->u.fn->def, false)) return factory;
+        if (functions > 1) return source_no_entry(g, name, NULL, "the module's class takes arguments; name what is to be built with --entry NAME");
     }
-    return source_no_entry(g, name, "several entries are possible, name one (--entry)");
+    if (module) return module;
+    if (modules + instances > 1) return source_no_entry(g, name, NULL, "several modules could be the entry, name one with --entry NAME");
+    if ((e = source_only(g, OFFER_SCRIPTED, &scripted))) return e;
+    if (scripted == 0 && (e = source_only(g, OFFER_FUNCTION, &functions))) return e;
+    return source_no_entry(g, name, NULL,
+                           scripted == 0 && functions == 0 ? "nothing to compile was found" : "several entries are possible, name one (--entry NAME)");
+}
+
+/* ---- building the entry ---------------------------------------------------------------------- */
+
+static void source_seed(program *g, const source_options *o) {
+    if (g->py.host.seed) g->py.host.seed(g->py.host.ctx, o->seed);
+}
+
+static bool source_is_module_instance(const py_object *o) { return o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE; }
+
+/* Could a call without arguments give a module? A function that is to be compiled takes arguments, or says what it returns. */
+static bool source_may_be_factory(program *g, const py_object *entry, bool *ok) {
+    const py_function *fn = entry->u.fn;
+    if (fn->mode != PY_DEFAULT || !fn->def || source_needs_arguments(fn->def, false) || !strcmp(fn->def->name, "forward")) return false;
+    const expr *returns = fn->def->returns;
+    if (!returns) return true;
+    py_env env = {.outer = fn->closure, .module = fn->module};
+    py_object *t = returns->kind == E_STR ? NULL : py_eval(&g->py, &env, returns);
+    *ok = t || returns->kind == E_STR;
+    return !t || (t->kind == PY_CLASS && t->u.cls->is_module);
 }
 
 /* ---- compiling ------------------------------------------------------------------------------- */
@@ -349,8 +400,10 @@ static bool source_call_method(program *g, source_range r, py_object *module, co
 static bool source_prepare(program *g, source_range r, py_object *module, const source_options *o) {
     if (!source_module_initialized(g, r, module)) return false;
     if (o->state) {
-        py_object *state = py_from_value(&g->py, value_ref(*o->state));
-        if (!state || !source_call_method(g, r, module, "load_state_dict", 1, &state)) return false;
+        py_object *state = py_from_value(&g->py, value_ref(*o->state)), *file = py_text(&g->py, o->state_file);
+        py_object *home = py_import(&g->py, r, "torch._weights"), *load = home ? py_getattr(&g->py, r, home, "load") : NULL;
+        py_object *args[] = {module, state, file};
+        if (!load || !state || !file || !py_call(&g->py, r, load, 3, args, 0, NULL, NULL)) return false;
     }
     return !o->eval || source_call_method(g, r, module, "eval", 0, NULL);
 }
@@ -376,10 +429,33 @@ static void source_drop_frame(diag *d, source_range r) {
     if (last && last->kind == DIAG_FRAME && last->range.src == r.src && last->range.begin == r.begin) last->kind = DIAG_DROPPED;
 }
 
+/* Calls a class, or another callable, without arguments. */
+static py_object *source_construct(program *g, const source_options *o, py_object *entry, source_range *r) {
+    diag *d = g->py.diag;
+    const char *name = entry->kind == PY_CLASS ? entry->u.cls->name : py_type_name(entry);
+    if (entry->kind == PY_CLASS && entry->u.cls->def) *r = entry->u.cls->def->range;
+    source_seed(g, o);
+    py_object *made = py_call(&g->py, *r, entry, 0, NULL, 0, NULL, NULL);
+    if (!made) {
+        source_drop_frame(d, *r);
+        diag_note(d, *r, "'%s' was built as the program's entry, without arguments", name);
+    } else if (!source_is_module_instance(made)) {
+        return source_fail(g, *r, "the entry gives an object of type '%s' when it is called, and no module", py_type_name(made));
+    }
+    return made;
+}
+
 static bool source_build(program *g, const source_options *o, const char *name, source_result *out) {
     diag *d = g->py.diag;
     py_object *entry = source_entry(g, o, name);
-    if (!entry) return false;
+    bool ok = entry != NULL;
+    if (ok && entry->kind == PY_FUNCTION && source_may_be_factory(g, entry, &ok)) {
+        source_seed(g, o);
+        py_object *made = py_call(&g->py, entry->u.fn->def->range, entry, 0, NULL, 0, NULL, NULL);
+        ok = made != NULL;
+        if (ok && source_is_module_instance(made)) entry = made;
+    }
+    if (!ok) return false;
     if (entry->kind == PY_FUNCTION) {
         function *f = source_function(g, entry->u.fn->def->range, entry);
         if (f) source_declare_scripted(g);
@@ -389,15 +465,7 @@ static bool source_build(program *g, const source_options *o, const char *name, 
         return true;
     }
     source_range r = {0};
-    if (entry->kind == PY_CLASS) {
-        r = entry->u.cls->def ? entry->u.cls->def->range : r;
-        if (g->py.host.seed) g->py.host.seed(g->py.host.ctx, o->seed);
-        const char *cls = entry->u.cls->name;
-        entry = py_call(&g->py, r, entry, 0, NULL, 0, NULL, NULL);
-        if (!entry) source_drop_frame(d, r);
-        if (!entry)
-            return diag_note(d, r, "'%s' was built as the program's entry, without arguments", cls), false;
-    }
+    if (!source_is_module_instance(entry) && !(entry = source_construct(g, o, entry, &r))) return false;
     if (!source_prepare(g, r, entry, o)) return false;
     if (!source_module_object(g, r, entry, &out->root)) return false;
     source_declare_scripted(g);
@@ -415,6 +483,7 @@ ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_o
     source_result r = {.root = value_none()};
     bool ok = py_init(&g->py, &u->arena, &u->names, d, host);
     g->py.sources = (void *)&u->sources;
+    if (ok) source_seed(g, o);
     g->main = ok ? py_run_module(&g->py, name, src) : NULL;
     ok = g->main && source_build(g, o, name, &r);
     if (ok && arena_failed(&u->arena)) ok = false;

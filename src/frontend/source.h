@@ -110,6 +110,7 @@ typedef struct source_options {
     uint64_t seed;      /* torch.manual_seed before the entry's module is built */
     bool eval;          /* module.eval() before it is converted */
     const value *state; /* a state_dict for the module built (its load_state_dict is called), or NULL */
+    const char *state_file; /* where it is from, for messages */
 } source_options;
 
 typedef struct source_result {
@@ -118,7 +119,7 @@ typedef struct source_result {
 } source_result;
 
 /* Runs src and compiles its entry: `entry`, else the function `forward`, else the class `Main` (built
- * without arguments), else the only scripted function or the only module class that no other one uses.
+ * without arguments), else the only module class that no other one uses, else the only scripted function.
  * name: dotted module name ("net"). A function becomes the method `forward` of a module of class
  * __torch__.PlaceholderModule, as torch.jit.save does it. All functions and methods that the result can
  * reach are compiled; independent errors are all reported (diag_append). */
@@ -154,6 +155,12 @@ sugar *source_sequence(emitter *e, source_range r, ir_value *v);
 function *source_method(emitter *e, type *cls, const char *name);
 /* Annotations, evaluated in the scope. */
 ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out);
+
+/* ---- source_static.c: what attributes that do not change tell; nothing unless e->lenient ---- */
+int source_static_truth(emitter *e, const expr *x);      /* 0, 1; -1: not known */
+sugar *source_static_range(emitter *e, const expr *x);   /* range(...) as a sequence to unroll; NULL: not known */
+/* The plain object (of no type in TorchScript) that all instances have as that attribute; NULL: none. */
+py_object *source_static_object(emitter *e, const module_type *m, const char *name);
 
 /* Notes for the error just recorded, about an attribute that the program gives a value in __init__ (source_hint.c): */
 void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was, const type *is); /* of another type */

@@ -220,6 +220,8 @@ static sugar *call_values(emitter *e, source_range r, const sugar *callee, int n
     if (call_is_super(o)) return call_super(e, r, nargs);
     if (o->kind == PY_CLASS)
         emit_fail(e, r, "Cannot instantiate class '%s' in a script function", o->u.cls->name);
+    else if (py_is_missing(o))
+        py_fail_missing(&source_enter(e)->py, r, o);
     else if (o->kind == PY_MODULE)
         emit_fail(e, r, "module '%s' cannot be called", o->u.mod.name);
     else if (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE)

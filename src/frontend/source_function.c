@@ -153,6 +153,19 @@ py_object *source_synthesize(program *g, const char *file, const strbuf *text, p
 
 /* ---- signatures ------------------------------------------------------------------------------ */
 
+/* Of an unannotated parameter: PyTorch takes it for a Tensor, whatever its default is, and then refuses the default. */
+static type *function_type_of_default(const py_object *o) {
+    if (o->kind != PY_VALUE) return TYPE_TENSOR;
+    switch (o->u.v.tag) {
+    case V_BOOL: return TYPE_BOOL;
+    case V_INT: return TYPE_INT;
+    case V_FLOAT: return TYPE_FLOAT;
+    case V_STR: return TYPE_STR;
+    case V_NONE: return type_optional(TYPE_TENSOR);
+    default: return TYPE_TENSOR;
+    }
+}
+
 static bool function_parameter(program *g, py_object *fn, py_env *env, int i, type *self,
                                const expr *comment, argument *a) {
     const func_def *def = fn->u.fn->def;
@@ -172,6 +185,7 @@ static bool function_parameter(program *g, py_object *fn, py_env *env, int i, ty
         a->inferred = true;
     }
     py_object *o = fn->u.fn->defaults ? fn->u.fn->defaults[i] : NULL;
+    if (o && !p->annotation && !comment && !(i == 0 && self)) a->type = function_type_of_default(o);
     return !o || function_default(g, p, o, py_is_overload(fn), a);
 }
 

@@ -356,6 +356,8 @@ static sugar *names_module_attribute(emitter *e, source_range r, module_type *m,
         if (!strcmp(m->functions.data[i].name, name))
             return source_sugar(e, r, m->functions.data[i].object);
     const module_failed *f = names_failed(m, name);
+    py_object *plain = f ? source_static_object(e, m, name) : NULL;
+    if (plain) return names_python(e, plain);
     if (f) {
         emit_fail(e, suggest_word(r, name), "Module '%s' has no attribute '%s' %s", m->py_class->u.cls->name, name, f->why);
         source_hint_untyped(e, m, name);

@@ -55,6 +55,7 @@ typedef struct unpickle_host {
     ctsc_status (*build)(void *ctx, diag *d, object *o, value state);
     /* The type named by a restore_type_tag text: "List[str]", "Dict[int, List[int]]", "__torch__.C". */
     ctsc_status (*parse_type)(void *ctx, diag *d, const char *text, type **out);
+    bool opaque; /* objects of unknown classes become capsules (capsule_opaque); else they are refused */
 } unpickle_host;
 
 /* Runs one pickle from data[*pos]; *pos is left behind its STOP. record: for messages. */
@@ -64,6 +65,10 @@ ctsc_status unpickle(diag *d, const char *record, const void *data, size_t len, 
 /* A file written by torch.save (zip, or the older plain format), as a value: OrderedDict and dict are
  * dicts, Parameters are tensors. */
 ctsc_status load_pickled_file(diag *d, reader r, value *out);
+/* The same for checkpoints, which hold all kinds of things beside tensors: those of unknown classes become capsules (capsule_opaque). */
+ctsc_status load_checkpoint(diag *d, reader r, value *out);
+/* A .safetensors file: a dict of tensors, in the order of the file (safetensors.c). */
+ctsc_status load_safetensors(diag *d, reader r, value *out);
 /* Writes v as torch.save does; the file appears whole or not at all. */
 ctsc_status save_pickled_file(diag *d, value v, const char *path);
 /* A .npy or .npz file: a tensor, or a dict of them. */

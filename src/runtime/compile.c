@@ -16,6 +16,7 @@
 #include "runtime/runtime.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -23,6 +24,9 @@ enum { COMPILE_MAX_SOURCE = 64 << 20 };
 
 typedef struct compile_host {
     const char *folder; /* of the program's file, "" or with a slash at its end; NULL: no files beside it */
+    const char *path;   /* further folders, separated by ':'; NULL: none */
+    char *root;         /* of the package that the file lies in, with a slash at its end; NULL: it is in none */
+    char *package;      /* ... and its dotted name */
     runtime *rt;
     uint64_t max_steps; /* of one call of an archive's method */
     compile_archives archives;
@@ -62,20 +66,66 @@ static ctsc_status compile_read_file(diag *d, const char *path, source **out) {
     return s;
 }
 
-/* Module a.b beside the program: a/b.py, else a/b/__init__.py. */
-static ctsc_status compile_read_module(void *ctx, diag *d, const char *dotted, source **out) {
-    static const char *const endings[] = {".py", "/__init__.py"};
-    const compile_host *h = ctx;
+/* What stands at folder/a/b: b.py, b/__init__.py, or a mere folder b. */
+static ctsc_status compile_look_in(diag *d, const char *folder, size_t len, const char *dotted, source **out, bool *is_folder) {
+    static const char *const endings[] = {"/__init__.py", ".py"}; /* packages come first, as in Python */
+    strbuf path = STRBUF_INIT;
+    sb_printf(&path, "%.*s%s", (int)len, folder, len && folder[len - 1] != '/' ? "/" : "");
+    for (const char *p = dotted; *p; p++) sb_putc(&path, *p == '.' ? '/' : *p);
+    size_t stem = path.len;
+    struct stat st;
+    if (!path.failed && stat(sb_str(&path), &st) == 0 && S_ISDIR(st.st_mode)) *is_folder = true;
     ctsc_status s = CTSC_OK;
-    *out = NULL;
     for (size_t i = 0; i < 2 && s == CTSC_OK && !*out; i++) {
-        strbuf path = STRBUF_INIT;
-        sb_printf(&path, "%s", h->folder);
-        for (const char *p = dotted; *p; p++) sb_putc(&path, *p == '.' ? '/' : *p);
+        path.len = stem;
         sb_puts(&path, endings[i]);
         s = path.failed ? diag_no_memory(d) : compile_read_file(d, sb_str(&path), out);
-        sb_free(&path);
     }
+    sb_free(&path);
+    return s;
+}
+
+/* Beside the program, then in the folders of the path, then in the package that it lies in. */
+static ctsc_status compile_read_module(void *ctx, diag *d, const char *dotted, bool beside, source **out, bool *is_folder) {
+    const compile_host *h = ctx;
+    *out = NULL;
+    *is_folder = false;
+    ctsc_status s = compile_look_in(d, h->folder, strlen(h->folder), dotted, out, is_folder);
+    for (const char *p = beside ? NULL : h->path; p && s == CTSC_OK && !*out; p = *p ? p + 1 : NULL) {
+        size_t n = strcspn(p, ":");
+        if (n) s = compile_look_in(d, p, n, dotted, out, is_folder);
+        p += n;
+    }
+    if (!beside && h->root && s == CTSC_OK && !*out) s = compile_look_in(d, h->root, strlen(h->root), dotted, out, is_folder);
+    return s;
+}
+
+/* "/x/timm/models/" with an __init__.py in both folders, and none in /x: root "/x/", package "timm.models". */
+static ctsc_status compile_find_package(diag *d, compile_host *h) {
+    char *at = realpath(*h->folder ? h->folder : ".", NULL); /* of libc: freed with free() */
+    strbuf package = STRBUF_INIT, file = STRBUF_INIT;
+    struct stat st;
+    ctsc_status s = CTSC_OK;
+    for (char *slash; at && (slash = strrchr(at, '/')) && slash[1]; *slash = '\0') {
+        file.len = 0;
+        sb_printf(&file, "%s/__init__.py", at);
+        if (file.failed || stat(sb_str(&file), &st) != 0) break;
+        strbuf longer = STRBUF_INIT;
+        sb_printf(&longer, "%s%s%s", slash + 1, package.len ? "." : "", package.len ? sb_str(&package) : "");
+        sb_free(&package);
+        package = longer;
+    }
+    if (at && package.len && !package.failed) {
+        h->package = mem_strdup(sb_str(&package));
+        file.len = 0;
+        sb_printf(&file, "%s/", at);
+        h->root = file.failed ? NULL : mem_strdup(sb_str(&file));
+        if (!h->package || !h->root) s = diag_no_memory(d);
+    }
+    if (package.failed || file.failed) s = diag_no_memory(d);
+    sb_free(&package);
+    sb_free(&file);
+    free(at);
     return s;
 }
 
@@ -112,25 +162,35 @@ static ctsc_status compile_archive_weights(diag *d, const char *path, value *out
     return CTSC_OK;
 }
 
-/* A state_dict written by torch.save, or an archive of torch.jit.save. */
-static ctsc_status compile_weights(diag *d, const char *path, value *out) {
+/* Whatever holds tensors: a file of torch.save or of safetensors, or an archive of torch.jit.save. */
+static ctsc_status compile_load_values(diag *d, const char *path, bool archives, value *out) {
     reader r;
     archive *a = NULL;
     diag zip = {0};
+    uint8_t head[9] = {0};
     ctsc_status s = reader_open_file(d, path, &r);
     if (s != CTSC_OK) return s;
-    bool is_archive = archive_open(&zip, r, &a) == CTSC_OK && archive_has(a, "constants.pkl");
+    uint64_t size = 0;
+    bool safetensors = r.size(r.ctx, &zip, &size) == CTSC_OK && size > sizeof head &&
+                       r.read(r.ctx, &zip, 0, head, sizeof head) == CTSC_OK && head[8] == '{';
+    if (safetensors) return load_safetensors(d, r, out);
+    bool is_archive = archives && archive_open(&zip, r, &a) == CTSC_OK && archive_has(a, "constants.pkl");
     archive_unref(a);
     diag_clear(&zip);
     if (is_archive) return compile_archive_weights(d, path, out);
+    if (archives) s = reader_open_file(d, path, &r);
+    return s == CTSC_OK ? load_checkpoint(d, r, out) : s;
+}
+
+static ctsc_status compile_weights(diag *d, const char *path, value *out) {
     value v = value_none();
-    s = reader_open_file(d, path, &r);
-    if (s == CTSC_OK) s = load_pickled_file(d, r, &v);
-    if (s == CTSC_OK && v.tag != V_DICT) {
-        value_unref(v);
-        s = diag_fail(d, CTSC_BAD_FILE, "%s does not hold a state_dict (a dict of names and tensors)", path);
-    }
-    if (s == CTSC_OK) *out = v;
+    ctsc_status s = compile_load_values(d, path, true, &v);
+    if (s != CTSC_OK) return s;
+    if (v.tag == V_DICT) return *out = v, CTSC_OK;
+    s = v.tag == V_CAPSULE && v.u.capsule->kind == capsule_opaque
+            ? diag_fail(d, CTSC_BAD_FILE, "%s holds an object of the class %s and no state_dict: save model.state_dict()", path, (const char *)v.u.capsule->ptr)
+            : diag_fail(d, CTSC_BAD_FILE, "%s does not hold a state_dict (a dict of names and tensors)", path);
+    value_unref(v);
     return s;
 }
 
@@ -153,6 +213,16 @@ static ctsc_status compile_freeze(void *ctx, diag *d, object *o, bool fold, valu
     return compile_archives_freeze(&((compile_host *)ctx)->archives, d, o, fold, frozen);
 }
 
+/* torch.load's file, in PyTorch's words where there is none. */
+static ctsc_status compile_load_file(void *ctx, diag *d, const char *path, value *out) {
+    struct stat st;
+    (void)ctx;
+    if (stat(path, &st) == 0) return compile_load_values(d, path, false, out);
+    diag_fail(d, CTSC_FAILED, "FileNotFoundError: [Errno %d] %s: '%s'", errno, strerror(errno), path);
+    d->exception = mem_strdup("builtins.FileNotFoundError");
+    return d->status;
+}
+
 static ctsc_status compile_call_method(void *ctx, diag *d, function *f, size_t nargs, const value *args, value *result) {
     const compile_host *h = ctx;
     h->rt->steps_left = h->max_steps;
@@ -172,11 +242,13 @@ static ctsc_status compile_module(diag *d, compile_host *h, const char *name, so
     host.print = compile_print;
     if (h->folder) {
         host.read_module = compile_read_module;
+        host.package = h->package;
         host.load_archive = compile_load_archive;
+        host.load_file = compile_load_file;
         host.call_method = compile_call_method;
         host.freeze = compile_freeze;
     }
-    source_options so = {.entry = o->entry, .seed = o->seed, .state = state, .eval = !o->training};
+    source_options so = {.entry = o->entry, .seed = o->seed, .state = state, .state_file = o->weights, .eval = !o->training};
     source_result r = {.root = value_none()};
     module *m = mem_zalloc(sizeof *m);
     if (!m || !(m->unit = unit_new())) {
@@ -207,13 +279,16 @@ static ctsc_status compile_source(diag *d, const char *folder, const char *name,
     ctsc_status s = h && rt ? CTSC_OK : diag_no_memory(d);
     if (s == CTSC_OK && o.weights) s = compile_weights(d, o.weights, &state);
     if (s == CTSC_OK) {
-        compile_host host = {.folder = folder, .rt = rt, .max_steps = o.max_steps ? o.max_steps : PY_MAX_STEPS};
+        compile_host host = {.folder = folder, .path = o.path, .rt = rt, .max_steps = o.max_steps ? o.max_steps : PY_MAX_STEPS};
         runtime_init(rt);
         rt->print = o.print ? o.print : compile_print_stdout;
         rt->warn = o.warn;
         rt->sink_ctx = o.ctx;
-        s = compile_module(d, &host, name, src, &o, o.weights ? &state : NULL, &m);
+        if (folder) s = compile_find_package(d, &host);
+        if (s == CTSC_OK) s = compile_module(d, &host, name, src, &o, o.weights ? &state : NULL, &m);
         compile_archives_free(&host.archives);
+        mem_free(host.package);
+        mem_free(host.root);
     }
     value_unref(state);
     mem_free(rt);

@@ -341,8 +341,14 @@ static ctsc_status pickle_op_empty_dict(pickle_vm *vm) {
     return di ? pickle_push_container(vm, value_dict_take(di), false) : diag_no_memory(vm->d);
 }
 
+/* Are the items from `first` on for an object of an unknown class? */
+static bool pickle_is_opaque(const pickle_vm *vm, size_t first) {
+    return first > 0 && pickle_capsule_of(vm->stack.data[first - 1].v, capsule_opaque);
+}
+
 static ctsc_status pickle_append_from(pickle_vm *vm, size_t first) {
     pickle_item target;
+    if (pickle_is_opaque(vm, first)) return pickle_drop(vm, first), CTSC_OK;
     ctsc_status s = pickle_open(vm, first, V_LIST, "list", &target);
     if (s == CTSC_OK) s = pickle_grow(vm, target, first);
     if (s != CTSC_OK) return s;
@@ -374,6 +380,7 @@ static bool pickle_is_key(value v) {
 
 static ctsc_status pickle_set_from(pickle_vm *vm, size_t first) {
     pickle_item target;
+    if (pickle_is_opaque(vm, first)) return pickle_drop(vm, first), CTSC_OK;
     ctsc_status s = pickle_open(vm, first, V_DICT, "dict", &target);
     if (s == CTSC_OK && (vm->stack.len - first) % 2) s = pickle_bad(vm, "a key without a value");
     if (s == CTSC_OK) s = pickle_grow(vm, target, first);
@@ -513,6 +520,8 @@ static ctsc_status pickle_op_newobj(pickle_vm *vm) {
     if (s != CTSC_OK) return s;
     value args = vec_last(&vm->stack).v;
     type *cls = pickle_capsule_of(vm->stack.data[vm->stack.len - 2].v, pickle_kind_class);
+    if (pickle_capsule_of(vm->stack.data[vm->stack.len - 2].v, capsule_opaque)) /* stands for its instances too */
+        return pickle_drop(vm, vm->stack.len - 1), CTSC_OK;
     if (!cls || cls->kind != T_CLASS)
         return pickle_bad(vm, "a new object of something that is not a class");
     if (args.tag != V_TUPLE || args.u.tuple->len != 0)
@@ -529,7 +538,8 @@ static ctsc_status pickle_op_build(pickle_vm *vm) {
     size_t last = vm->stack.len - 1;
     pickle_item target = vm->stack.data[last - 1];
     if (target.v.tag ==
-        V_DICT) { /* attributes set on an OrderedDict (_metadata of a state_dict): of no use here */
+            V_DICT || /* attributes set on an OrderedDict (_metadata of a state_dict): of no use here */
+        pickle_capsule_of(target.v, capsule_opaque)) {
         pickle_drop(vm, last);
         return CTSC_OK;
     }

@@ -511,7 +511,13 @@ ctsc_status pickle_global_find(pickle_vm *vm, const char *module, const char *na
     if (vm->host->class_type &&
         (!strcmp(module, "__torch__") || !strncmp(module, "__torch__.", 10)))
         return pickle_class(vm, module, name, out);
-    return pickle_bad(vm, "Unknown type name '%s.%s'", module, name);
+    if (!vm->host->opaque) return pickle_bad(vm, "Unknown type name '%s.%s'", module, name);
+    strbuf dotted = STRBUF_INIT;
+    sb_printf(&dotted, "%s.%s", module, name);
+    char *copy = dotted.failed ? NULL : mem_strdup(sb_str(&dotted));
+    sb_free(&dotted);
+    *special = false; /* such objects may stand anywhere */
+    return copy ? pickle_capsule(vm, capsule_opaque, copy, mem_free, out) : diag_no_memory(vm->d);
 }
 
 /* Color(2): the member of an enum that has this value. */
@@ -530,6 +536,7 @@ static ctsc_status pickle_enum(pickle_vm *vm, const type *t, value arg, value *o
 ctsc_status pickle_reduce(pickle_vm *vm, value fn, value args, value *out, bool *fresh) {
     const type *cls = pickle_capsule_of(fn, pickle_kind_class);
     if (cls && cls->kind == T_ENUM) return pickle_enum(vm, cls, args, out);
+    if (pickle_capsule_of(fn, capsule_opaque)) return *out = value_ref(fn), CTSC_OK;
     const pickle_global *g = pickle_capsule_of(fn, pickle_kind_global);
     if (!g) return pickle_bad(vm, "a call of something that is not a constructor");
     if (args.tag != V_TUPLE) return pickle_bad_args(vm, g->name);

@@ -34,12 +34,12 @@ static ctsc_status torchfile_check(diag *d, archive *a) {
     return s;
 }
 
-static ctsc_status torchfile_zip(diag *d, reader r, value *out) {
+static ctsc_status torchfile_zip(diag *d, reader r, bool opaque, value *out) {
     archive *a = NULL;
     ctsc_status s = archive_open(d, r, &a);
     if (s != CTSC_OK) return s;
     archive_storages data = {.a = a, .folder = "data/"};
-    unpickle_host host = {.ctx = &data, .storage = archive_storages_get};
+    unpickle_host host = {.ctx = &data, .storage = archive_storages_get, .opaque = opaque};
     storage *st = NULL;
     size_t pos = 0;
     s = torchfile_check(d, a);
@@ -170,12 +170,12 @@ static ctsc_status old_file_header(old_file *f, diag *d) {
     return s;
 }
 
-static ctsc_status torchfile_old(diag *d, reader r, value *out) {
+static ctsc_status torchfile_old(diag *d, reader r, bool opaque, value *out) {
     storage *st;
     ctsc_status s = reader_contents(d, r, &st);
     if (s != CTSC_OK) return s;
     old_file f = {.p = st->data, .len = st->nbytes};
-    unpickle_host host = {.ctx = &f, .storage = old_file_storage};
+    unpickle_host host = {.ctx = &f, .storage = old_file_storage, .opaque = opaque};
     value object = value_none(), keys = value_none();
     s = old_file_header(&f, d);
     if (s == CTSC_OK) s = unpickle(d, "object", f.p, f.len, &f.pos, &host, &object);
@@ -191,7 +191,7 @@ static ctsc_status torchfile_old(diag *d, reader r, value *out) {
     return s;
 }
 
-ctsc_status load_pickled_file(diag *d, reader r, value *out) {
+static ctsc_status torchfile_load(diag *d, reader r, bool opaque, value *out) {
     uint8_t head[sizeof torchfile_magic] = {0};
     uint64_t size = 0;
     ctsc_status s = r.size(r.ctx, d, &size);
@@ -200,8 +200,8 @@ ctsc_status load_pickled_file(diag *d, reader r, value *out) {
                       (unsigned long long)size);
     if (s == CTSC_OK) s = r.read(r.ctx, d, 0, head, sizeof head);
     if (s == CTSC_OK && !memcmp(head, torchfile_magic, sizeof head))
-        return torchfile_old(d, r, out);
-    if (s == CTSC_OK && !memcmp(head, "PK\3\4", 4)) return torchfile_zip(d, r, out);
+        return torchfile_old(d, r, opaque, out);
+    if (s == CTSC_OK && !memcmp(head, "PK\3\4", 4)) return torchfile_zip(d, r, opaque, out);
     uint8_t tar[5] = {0};
     if (s == CTSC_OK && size > 512) s = r.read(r.ctx, d, 257, tar, sizeof tar);
     if (s == CTSC_OK && !memcmp(tar, "ustar", 5))
@@ -210,3 +210,6 @@ ctsc_status load_pickled_file(diag *d, reader r, value *out) {
     reader_close(&r);
     return s;
 }
+
+ctsc_status load_pickled_file(diag *d, reader r, value *out) { return torchfile_load(d, r, false, out); }
+ctsc_status load_checkpoint(diag *d, reader r, value *out) { return torchfile_load(d, r, true, out); }

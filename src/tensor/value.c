@@ -126,6 +126,8 @@ enum { VALUE_FREE_DEPTH = 200 };
 
 static _Thread_local int value_free_depth;
 /* Payloads put off, by tag. */
+const char capsule_opaque[] = "object of an unknown class";
+
 static _Thread_local void *value_put_off[V_CAPSULE + 1];
 static _Thread_local bool value_any_put_off;
 

@@ -132,6 +132,7 @@ typedef struct enum_value {
 typedef struct future { atomic_int refs; bool done; value result; diag error; } future;
 
 typedef struct capsule { atomic_int refs; const char *kind; void *ptr; void (*free)(void *ptr); } capsule;
+extern const char capsule_opaque[]; /* kind: an object of a class that is unknown, from a file; ptr: the class's name */
 
 static inline bool value_is_counted(value v) { return v.tag >= V_COMPLEX; }
 static inline value value_ref(value v) {

@@ -24,7 +24,7 @@ def too_many(x):
 
 @torch.jit.script
 def int_for_float(x):
-    return half(1)  # error: Expected a value of type 'float' for argument 'a' but instead found type 'int'.
+    return half("1")  # error: Expected a value of type 'float' for argument 'a' but instead found type 'str'.
 
 
 @torch.jit.script

@@ -1,1 +1,4 @@
-import torhc  # error: ModuleNotFoundError: No module named 'torhc' # note: did you mean 'torch'? # at: torhc
+import torhc  # note: imported here, and used above; --path DIR names a folder to look in
+import torch
+
+LIMIT = torhc.tensor(3)  # error: ModuleNotFoundError: No module named 'torhc' # note: did you mean 'torch'?

@@ -171,7 +171,7 @@ static void errors_compile(void **state) {
     snprintf(large, sizeof large, "%s/large.py", folder);
     snprintf(number, sizeof number, "%s/number.pt", folder);
     write_file(path, net);
-    write_file(importer, "import missing\ndef forward(x: int):\n    return x\n");
+    write_file(importer, "import missing\nmissing.setup()\ndef forward(x: int):\n    return x\n");
     write_file(large, "");
     assert_int_equal(truncate(large, (off_t)65 << 20), 0);
     ctsc_module *m = NULL;

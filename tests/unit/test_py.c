@@ -22,7 +22,7 @@ static void evaluation_print(void *ctx, const char *text, size_t len) {
 }
 
 /* Modules beside the program. */
-static ctsc_status evaluation_module(void *ctx, diag *d, const char *dotted, source **out) {
+static ctsc_status evaluation_module(void *ctx, diag *d, const char *dotted, bool beside, source **out, bool *is_folder) {
     static const struct {
         const char *dotted, *file, *text;
     } modules[] = {
@@ -34,8 +34,17 @@ static ctsc_status evaluation_module(void *ctx, diag *d, const char *dotted, sou
         {"raises", "raises.py", "raise ValueError('at import')\n"},
         {"circle_a", "circle_a.py", "import circle_b\na = 1\n"},
         {"circle_b", "circle_b.py", "import circle_a\nb = hasattr(circle_a, 'a')\n"},
+        {"plain.part", "plain/part.py", "from . import other\nz = other.z + 1\n"},
+        {"plain.other", "plain/other.py", "z = 5\n"},
+        {"types", "types.py", "mine = True\n"},
+        {"torch", "torch.py", "mine = True\n"},
+        {"shutil", "shutil.py", "mine = True\n"},
+        {"wants", "wants.py", "import nowhere\nz = 1\n"},
+        {"lazy", "lazy.py", "import sys\nclass Lazy:\n    z = 9\nsys.modules[__name__] = Lazy()\n"},
     };
     (void)ctx;
+    *is_folder = !strcmp(dotted, "plain");
+    if (!beside && !strcmp(dotted, "types")) return diag_fail(d, CTSC_INTERNAL, "ctsc's own comes before other folders");
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
         if (!strcmp(modules[i].dotted, dotted)) {
             *out = source_new(modules[i].file, modules[i].text, strlen(modules[i].text));
@@ -319,8 +328,35 @@ static void test_modules(void **state) {
          "x.append(str(e))",
          "['at import', 'at import']"},
         {"x = __name__\nif __name__ == '__main__':\n    x = 0", "'test'"},
+        {"import plain.part\nfrom plain import other\nx = plain.part.z, other.z", "(6, 5)"},
+        {"import types, shutil, torch\nx = types.mine, shutil.mine, hasattr(torch, 'mine')", "(True, True, False)"},
+        {"import lazy\nfrom lazy import z\nimport sys\nx = lazy.z, z, sys.modules['lazy'] is lazy, 'helper' in sys.modules",
+         "(9, 9, True, False)"},
+        /* what is not found, and not used */
+        {"import nowhere\nimport nowhere.deep.down as n\nfrom elsewhere import thing, other as o\nx = 1", "1"},
+        {"import nowhere\nx = isinstance(3, nowhere.Kind), isinstance(3, (nowhere.Kind, int))", "(False, True)"},
+        {"import nowhere\nclass A:\n    pass\nclass B(nowhere.Base):\n    pass\nclass C(A, nowhere.Mixin):\n    "
+         "def __init__(self):\n        self.v = 3\nx = C().v, isinstance(C(), A)", "(3, True)"},
+        {"from nowhere import *\nx = 1", "1"},
+        {"import typing, nowhere\nAlias = typing.Optional[nowhere.Tensor[3]]\ndef f(a: nowhere.T) -> Alias:\n    return a\nx = f(2)",
+         "2"},
+        /* who asks is told, whichever clause would catch it, and however deep the import is */
+        {"import nowhere\ntry:\n    import nowhere\n    x = 1\nexcept ImportError:\n    x = 2", "2"},
+        {"try:\n    import nowhere\n    x = 1\nexcept:\n    x = 2", "2"},
+        {"try:\n    import nowhere\n    x = 1\nexcept (ValueError, ModuleNotFoundError):\n    x = 2", "2"},
+        {"try:\n    import nowhere\n    x = 1\nexcept ValueError:\n    x = 2", "1"},
+        {"try:\n    import wants\n    x = 1\nexcept Exception:\n    x = 2", "2"},
+        {"def f():\n    import nowhere\ntry:\n    f()\n    x = 1\nexcept ImportError:\n    x = 2", "2"},
+        {"try:\n    x = 1\nexcept ImportError:\n    pass\nelse:\n    import nowhere", "1"},
     };
     RUN_SNIPPETS(table);
+    static const char *const uses[] = {"nowhere()",           "nowhere.a.b(1)",     "class C(nowhere.Base):\n    pass\nC()",
+                                       "for i in nowhere:\n    pass", "@nowhere.wrap\ndef f():\n    pass", "x = [*nowhere.items]"};
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "import nowhere\n%s", uses[i]);
+        expect_error(text, "builtins.ModuleNotFoundError", "ModuleNotFoundError: No module named 'nowhere'");
+    }
     expect_error("import broken", "builtins.SyntaxError",
                  "expected a name after the parameters before it, but found ':'");
 }

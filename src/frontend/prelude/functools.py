@@ -36,11 +36,15 @@ def reduce(function, iterable, *initial):
 
 def wraps(wrapped, assigned=None, updated=None):
     def decorator(fn):
-        return fn
+        return update_wrapper(fn, wrapped)
     return decorator
 
 
 def update_wrapper(wrapper, wrapped, assigned=None, updated=None):
+    for name in ('__module__', '__name__', '__qualname__', '__doc__'):
+        if hasattr(wrapped, name):
+            setattr(wrapper, name, getattr(wrapped, name))
+    setattr(wrapper, '__wrapped__', wrapped)
     return wrapper
 
 

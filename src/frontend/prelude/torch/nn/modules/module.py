@@ -535,6 +535,10 @@ class Module:
                 type(self).__name__, '\n\t'.join(error_msgs)))
         return _IncompatibleKeys(missing_keys, unexpected_keys)
 
+    def save(self, f, **kwargs):
+        # Of modules that torch.jit.script has made, which are the same modules here.
+        torch.jit.save(self, f)
+
     # ---- text
 
     def _get_name(self):

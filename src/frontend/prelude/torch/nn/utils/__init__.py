@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # __init__.py - torch.nn.utils: names imported when they are first asked for.
+# Functions of the same names as their modules come at once, or the modules would be found first.
+from .weight_norm import weight_norm, remove_weight_norm
+from .spectral_norm import spectral_norm, remove_spectral_norm
+
 _places = {
-    'weight_norm': 'torch.nn.utils.weight_norm', 'remove_weight_norm': 'torch.nn.utils.weight_norm',
-    'spectral_norm': 'torch.nn.utils.spectral_norm', 'remove_spectral_norm': 'torch.nn.utils.spectral_norm',
     'fuse_conv_bn_eval': 'torch.nn.utils.fusion', 'fuse_conv_bn_weights': 'torch.nn.utils.fusion',
     'fuse_linear_bn_eval': 'torch.nn.utils.fusion', 'fuse_linear_bn_weights': 'torch.nn.utils.fusion',
     'parameters_to_vector': 'torch.nn.utils.convert_parameters',

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# inspect.py - signatures, and what kind of thing an object is.
+from collections import OrderedDict
+from types import ModuleType as _ModuleType
+import types as _types
+
+
+class _empty:
+    pass
+
+
+class Parameter:
+    POSITIONAL_ONLY = 0
+    POSITIONAL_OR_KEYWORD = 1
+    VAR_POSITIONAL = 2
+    KEYWORD_ONLY = 3
+    VAR_KEYWORD = 4
+    empty = _empty
+
+    def __init__(self, name, kind, default=_empty, annotation=_empty):
+        self.name = name
+        self.kind = kind
+        self.default = default
+        self.annotation = annotation
+
+
+class Signature:
+    empty = _empty
+
+    def __init__(self, parameters):
+        self.parameters = OrderedDict()
+        for p in parameters:
+            self.parameters[p.name] = p
+
+
+class FullArgSpec:
+    def __init__(self, parameters):
+        named = [p for p in parameters if p.kind == Parameter.POSITIONAL_OR_KEYWORD]
+        defaults = tuple(p.default for p in named if p.default is not _empty)
+        only = [p for p in parameters if p.kind == Parameter.KEYWORD_ONLY]
+        self.args = [p.name for p in named]
+        self.varargs = None
+        self.varkw = None
+        for p in parameters:
+            if p.kind == Parameter.VAR_POSITIONAL:
+                self.varargs = p.name
+            if p.kind == Parameter.VAR_KEYWORD:
+                self.varkw = p.name
+        self.defaults = defaults if defaults else None
+        self.kwonlyargs = [p.name for p in only]
+        self.kwonlydefaults = {p.name: p.default for p in only if p.default is not _empty} or None
+
+
+def _of(obj, bound):
+    return [Parameter(name, kind, default) for name, kind, default in _parameters(obj, bound, _empty)]
+
+
+def signature(obj, **kwargs):
+    return Signature(_of(obj, True))
+
+
+def getfullargspec(func):
+    return FullArgSpec(_of(func, False))
+
+
+def isclass(obj):
+    return isinstance(obj, type)
+
+
+def ismodule(obj):
+    return _kind(obj) == 'module'
+
+
+def isfunction(obj):
+    return _kind(obj) == 'function'
+
+
+def ismethod(obj):
+    return _kind(obj) == 'method'
+
+
+def isbuiltin(obj):
+    return _kind(obj) == 'builtin'
+
+
+def isroutine(obj):
+    return _kind(obj) in ('function', 'method', 'builtin')
+
+
+def isabstract(obj):
+    return False
+
+
+def isgenerator(obj):
+    return False
+
+
+def getmodule(obj):
+    import sys
+    return sys.modules.get(getattr(obj, '__module__', None))
+
+
+def getmembers(obj, predicate=None):
+    result = []
+    for name in sorted(dir(obj)):
+        if hasattr(obj, name):
+            value = getattr(obj, name)
+            if predicate is None or predicate(value):
+                result.append((name, value))
+    return result
+
+
+def getmro(cls):
+    return cls.__mro__
+
+
+def getdoc(obj):
+    return getattr(obj, '__doc__', None)
+
+
+def cleandoc(doc):
+    return '\n'.join(line.strip() for line in doc.strip().split('\n'))

@@ -1,0 +1,14 @@
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.fc = nn.Linear(n, n)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+net = Net(2)

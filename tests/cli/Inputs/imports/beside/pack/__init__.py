@@ -1,0 +1,1 @@
+from .inner.net import Main
