@@ -226,6 +226,7 @@ static nest_expr *nest_define(nest *n, const char *name, nest_expr *value, bool 
     return nest_declare(n, s, name, value->type, is_mutable);
 }
 nest_expr *nest_let(nest *n, const char *name, nest_expr *value) {
+    if (value->op == NEST_CONST) return value; /* needs no name */
     return nest_define(n, name, value, false);
 }
 nest_expr *nest_variable(nest *n, const char *name, nest_expr *init) {
