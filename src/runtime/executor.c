@@ -17,14 +17,14 @@
 
 /* Loops over elements become kernels before small ones would be written out. */
 #define EXECUTOR_LEVEL_1 "lower-tuples,pool-constants,remove-mutation,unroll," EXECUTOR_TIDY ",pool-constants"
-#define EXECUTOR_LEVEL_2(products)                                                                                                     \
+#define EXECUTOR_LEVEL_2(products, weights)                                                                                                     \
     "lower-tuples,pool-constants," EXECUTOR_TIDY ",fuse-loops,remove-mutation,unroll," EXECUTOR_TIDY ",batch-mm," products          \
-    "pool-constants,fuse-loops,fuse,dce,reorder"
+    "pool-constants,fuse-loops,fuse," weights "dce,reorder"
 
 /* The passes of a level on a graph without calls. */
 static ctsc_status executor_passes(graph *g, int level, int device, diag *d) {
     pass_ctx cx = {.diag = d, .device = device};
-    return pass_run_list(&cx, g, level < 2 ? EXECUTOR_LEVEL_1 : device == DEVICE_HOST ? EXECUTOR_LEVEL_2("") : EXECUTOR_LEVEL_2("fuse-attention,fuse-epilogues,"), NULL);
+    return pass_run_list(&cx, g, level < 2 ? EXECUTOR_LEVEL_1 : device == DEVICE_HOST ? EXECUTOR_LEVEL_2("", "prepack,") : EXECUTOR_LEVEL_2("fuse-attention,fuse-epilogues,", ""), NULL);
 }
 
 static bool executor_graph_changes_nothing(graph *g) {

@@ -43,7 +43,7 @@ typedef struct work_row { const char *name; work_kind kind; int a; } work_row;
 /* In-place forms go without their underscore. */
 static const work_row work_rows[] = {
     {"aten::mm", WORK_PRODUCT, 0}, {"aten::bmm", WORK_PRODUCT, 0}, {"aten::matmul", WORK_PRODUCT, 0}, {"aten::mv", WORK_PRODUCT, 0},
-    {"aten::dot", WORK_PRODUCT, 0}, {"aten::linear", WORK_LINEAR, 0}, {"ctsc::linear_epilogue", WORK_LINEAR, 0}, {"aten::addmm", WORK_ADDED, 1}, {"aten::baddbmm", WORK_ADDED, 1},
+    {"aten::dot", WORK_PRODUCT, 0}, {"aten::linear", WORK_LINEAR, 0}, {"ctsc::linear_epilogue", WORK_LINEAR, 0}, {"ctsc::linear_prepacked", WORK_LINEAR, 0}, {"aten::addmm", WORK_ADDED, 1}, {"aten::baddbmm", WORK_ADDED, 1},
     {"aten::addmv", WORK_ADDED, 1}, {"aten::conv1d", WORK_CONV, 0}, {"aten::conv2d", WORK_CONV, 0}, {"aten::conv3d", WORK_CONV, 0},
     {"ctsc::conv_epilogue", WORK_CONV, 0},
     {"aten::max_pool1d", WORK_POOL, 0}, {"aten::max_pool2d", WORK_POOL, 0}, {"aten::max_pool3d", WORK_POOL, 0},

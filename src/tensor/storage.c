@@ -146,8 +146,24 @@ void storage_share(storage *to, storage *from) {
     to->borrowed = to->read_only = true;
 }
 
+ctsc_status tensor_constant(diag *d, const tensor *t, tensor **out) {
+    const storage *from = t->storage;
+    storage *s = storage_borrow(from->data, from->nbytes, storage_release_shared, storage_ref(t->storage));
+    if (!s) {
+        storage_unref(t->storage);
+        return diag_no_memory(d);
+    }
+    s->read_only = true;
+    s->of_file = from->of_file;
+    s->device = from->device;
+    ctsc_status st = tensor_on_storage(d, s, (dtype)t->dtype, t->ndim, t->sizes, t->strides, t->offset, out);
+    storage_unref(s);
+    return st;
+}
+
 void storage_unref(storage *s) {
     if (!s || !refs_drop(&s->refs)) return;
+    if (s->derived_free) s->derived_free(atomic_load_explicit(&s->derived, memory_order_relaxed));
     storage_free_data(s);
     if (s->replaced) storage_unref(s->replaced);
     storage_free(s);

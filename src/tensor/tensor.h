@@ -36,6 +36,9 @@ typedef struct storage {
     bool of_file;   /* a read-only mapping of a file: its pages can be dropped, and come back when they are read (pages_drop) */
     uint8_t device; /* where data is: 0 the host, i + 1 cuda:i; then an address that only tensor/device.h's functions know what to do with */
     struct storage *replaced; /* the mapping a private copy took the place of; dies with this one */
+    /* What kernels have made of data that never changes, and how it is freed with the storage: theirs alone to read (kernels/prepack.h). */
+    _Atomic(void *) derived;
+    void (*derived_free)(void *derived);
 } storage;
 
 storage *storage_new(size_t nbytes); /* uninitialised, aligned to TENSOR_ALIGNMENT; NULL: no memory */
@@ -141,6 +144,9 @@ ctsc_status tensor_scalar_float(diag *d, dtype dt, double v, tensor **out);
 /* A view on a storage. Checks that every element lies inside it (for data from outside). */
 ctsc_status tensor_on_storage(diag *d, storage *s, dtype dt, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset, tensor **out);
+
+/* The same elements, read-only, by a storage that only this tensor has: what kernels derive from them is not for others (storage.derived). */
+ctsc_status tensor_constant(diag *d, const tensor *t, tensor **out);
 
 /* ---- asking ---------------------------------------------------------------------------- */
 

@@ -246,14 +246,45 @@ static void check_method(product *it, gemm_plan plan, const char *what) {
     free(scratch), free(whole);
 }
 
+/* B packed before: the whole, then cut into pieces whose columns are whole panels. */
+static void check_prepacked(product *it, const gemm_micro *u) {
+    const gemm_problem *p = &it->p;
+    size_t size = dtype_size(it->dt);
+    gemm_plan plan = gemm_block_plan_prepacked(u, p->m, p->k);
+    char *panels = malloc((size_t)gemm_block_prepacked_size(u, p->n, p->k) * size), *scratch = malloc(gemm_block_scratch(plan, p->m, p->n, p->k) + 1);
+    char *whole = malloc(it->bytes + 1);
+    assert_true(panels && scratch && whole);
+    gemm_block_prepack(u, p->n, p->k, p->b, panels);
+    gemm_problem q = *p;
+    q.b = (gemm_matrix){.p = panels, .cs = p->k};
+    memcpy(p->c, it->before, it->bytes);
+    gemm_block_run(plan, &q, scratch);
+    check_product(p, it->dt, it->before, "packed before");
+    memcpy(whole, p->c, it->bytes);
+    memcpy(p->c, it->before, it->bytes);
+    int64_t rows = 1 + random_below(p->m), cols = u->nr * (1 + random_below(3));
+    for (int64_t i = 0; i < p->m; i += rows)
+        for (int64_t j = 0; j < p->n; j += cols) {
+            gemm_problem part = q;
+            part.m = p->m - i < rows ? p->m - i : rows, part.n = p->n - j < cols ? p->n - j : cols;
+            part.a.p = (const char *)p->a.p + i * p->a.rs * (int64_t)size;
+            part.b.p = panels + j * p->k * (int64_t)size;
+            part.c = (char *)p->c + (i * p->ldc + j) * (int64_t)size;
+            gemm_block_run(plan, &part, scratch);
+        }
+    assert_memory_equal(whole, p->c, it->bytes);
+    free(panels), free(scratch), free(whole);
+}
+
 static void check_all(const gemm_micro *u, int64_t m, int64_t n, int64_t k, int la, int lb) {
     product it = product_make(u->dt, m, n, k, la, lb);
-    check_method(&it, (gemm_plan){u, GEMM_PACKED}, u->name);
-    if (it.p.b.cs == 1) check_method(&it, (gemm_plan){u, GEMM_DIRECT}, u->name);
-    if (it.p.b.cs == 1 && m == 1) check_method(&it, (gemm_plan){u, GEMM_ROW}, u->name);
-    if (it.p.a.cs == 1 && it.p.b.rs == 1) check_method(&it, (gemm_plan){u, GEMM_DOT}, u->name);
-    if (it.p.b.rs == 1) check_method(&it, (gemm_plan){u, GEMM_TURNED}, u->name);
-    if (n <= u->mr) check_method(&it, (gemm_plan){u, GEMM_THIN}, u->name);
+    check_method(&it, (gemm_plan){.micro = u, .method = GEMM_PACKED}, u->name);
+    if (it.p.b.cs == 1) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_DIRECT}, u->name);
+    if (it.p.b.cs == 1 && m == 1) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_ROW}, u->name);
+    if (it.p.a.cs == 1 && it.p.b.rs == 1) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_DOT}, u->name);
+    if (it.p.b.rs == 1) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_TURNED}, u->name);
+    if (n <= u->mr) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_THIN}, u->name);
+    check_prepacked(&it, u);
     product_free(&it);
 }
 

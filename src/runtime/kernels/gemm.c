@@ -16,6 +16,7 @@
 #undef I
 
 #include "runtime/kernels/gemm_block.h"
+#include "runtime/kernels/prepack.h"
 
 #include "base/recycle.h"
 #include "ir/scalar_ops_complex.h"
@@ -305,6 +306,7 @@ static void gemm_own_pieces(void *ctx, int64_t begin, int64_t end) {
         part.a.p = (const char *)part.a.p + i * part.a.rs * size;
         part.b.p = (const char *)part.b.p + j * part.b.cs * size;
         part.c = (char *)part.c + (i * part.ldc + j) * size;
+        if (part.bias) part.bias = (const char *)part.bias + j * size;
         gemm_block_run(job->plan, &part, job->slots + (size_t)slot * job->slot_size);
     }
     atomic_fetch_or_explicit(&job->free, (uint64_t)1 << slot, memory_order_release);
@@ -351,6 +353,13 @@ static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
     bool whole = pool_for_limited(pieces, 1, gemm_own_pieces, job);
     if (!fits) recycle_free(job->slots, all);
     return whole ? CTSC_OK : limits_fail(d);
+}
+
+ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a, const void *bias, void *c, int64_t ldc) {
+    if (m == 0) return CTSC_OK;
+    gemm_own_job own = {.plan = gemm_block_plan_prepacked(b->micro, m, b->k)};
+    own.whole = (gemm_problem){.m = m, .n = b->n, .k = b->k, .alpha = 1, .a = a, .b = {.p = b->panels, .rs = 0, .cs = b->k}, .c = c, .ldc = ldc, .bias = bias};
+    return gemm_own(d, &own);
 }
 
 static ctsc_status gemm_wide(diag *d, gemm_job *g) {

@@ -20,6 +20,8 @@
  */
 #include "runtime/kernels/gemm_block.h"
 
+#include <string.h>
+
 enum {
     GEMM_ALIGN = 64,       /* of packed blocks */
     GEMM_DOT_K = 1024,     /* elements of k that a dot kernel's rows may have: 7 rows of 4 KiB */
@@ -41,6 +43,8 @@ enum {
     GEMM_TURNED_LEAST_COLS = 96, /* columns below which dot kernels do as well, */
     GEMM_TURNED_WASTE = 8,       /* and the part of A's panels, in percent, that may be filled up */
     GEMM_THIN_K = 256,           /* steps of k up to which a panel of A and one of B stay in the first cache */
+    GEMM_PREPACKED_ROWS = 28,    /* rows up to which panels that were packed before are read from end to end, all of k at once, */
+    GEMM_PREPACKED_K = 4096,     /* if there are not more steps of it than this */
     GEMM_THIN_ROWS = 64,         /* rows that repay the turning */
 };
 
@@ -86,23 +90,23 @@ static int64_t block_waste(int64_t n, int64_t nr) {
 
 gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
     int64_t least = block_min(p->m, p->n);
-    if (u && p->m == 1 && p->b.cs == 1) return (gemm_plan){u, GEMM_ROW};
-    if (u && p->m == 1 && p->a.cs == 1 && p->b.rs == 1) return (gemm_plan){u, GEMM_DOT};
-    if (!u || least == 1) return (gemm_plan){NULL, GEMM_BLAS};
-    if (p->n <= u->mr && p->k <= GEMM_THIN_K && p->m >= GEMM_THIN_ROWS) return (gemm_plan){u, GEMM_THIN};
+    if (u && p->m == 1 && p->b.cs == 1) return (gemm_plan){.micro = u, .method = GEMM_ROW};
+    if (u && p->m == 1 && p->a.cs == 1 && p->b.rs == 1) return (gemm_plan){.micro = u, .method = GEMM_DOT};
+    if (!u || least == 1) return (gemm_plan){.micro = NULL, .method = GEMM_BLAS};
+    if (p->n <= u->mr && p->k <= GEMM_THIN_K && p->m >= GEMM_THIN_ROWS) return (gemm_plan){.micro = u, .method = GEMM_THIN};
     if (p->b.rs == 1 && p->m <= u->mc && p->n >= GEMM_TURNED_LEAST_COLS && p->k >= GEMM_TURNED_LEAST_K &&
         block_waste(p->m, u->nr) <= GEMM_TURNED_WASTE)
-        return (gemm_plan){u, GEMM_TURNED};
+        return (gemm_plan){.micro = u, .method = GEMM_TURNED};
     int64_t few = p->k <= GEMM_DOT_K ? GEMM_DOT_MORE : GEMM_DOT_ROWS;
     if (p->a.cs == 1 && p->b.rs == 1 && (least <= 3 || (least <= few && least <= p->k / GEMM_DOT_SHARE)))
-        return (gemm_plan){u, GEMM_DOT};
+        return (gemm_plan){.micro = u, .method = GEMM_DOT};
     if (p->b.cs == 1 && (p->m <= u->mr || (p->m <= GEMM_DIRECT_ROWS && p->n <= GEMM_DIRECT_COLS)))
-        return (gemm_plan){u, GEMM_DIRECT};
+        return (gemm_plan){.micro = u, .method = GEMM_DIRECT};
     /* Columns that fill their panels badly cost most where long sums make all else cheap. */
-    if (block_waste(p->n, u->nr) > GEMM_BLAS_WASTE && p->k >= GEMM_BLAS_LONG) return (gemm_plan){NULL, GEMM_BLAS};
+    if (block_waste(p->n, u->nr) > GEMM_BLAS_WASTE && p->k >= GEMM_BLAS_LONG) return (gemm_plan){.micro = NULL, .method = GEMM_BLAS};
     /* A large B that few rows use: BLAS reads it with fewer misses. */
-    if (p->b.cs == 1 && p->m < GEMM_BLAS_ROWS && p->n > GEMM_DIRECT_COLS) return (gemm_plan){NULL, GEMM_BLAS};
-    return (gemm_plan){u, GEMM_PACKED};
+    if (p->b.cs == 1 && p->m < GEMM_BLAS_ROWS && p->n > GEMM_DIRECT_COLS) return (gemm_plan){.micro = NULL, .method = GEMM_BLAS};
+    return (gemm_plan){.micro = u, .method = GEMM_PACKED};
 }
 
 /* ---- packed --------------------------------------------------------------------------------------------- */
@@ -364,6 +368,57 @@ static size_t thin_scratch(const gemm_micro *u, int64_t k) {
     return block_b_at(u->mr * k, size) + block_b_at(u->nr * k, size) + block_b_at(u->nr * u->mr, size) + GEMM_ALIGN;
 }
 
+/* ---- packed before ------------------------------------------------------------------------------------------ */
+
+/* Room for the slack that packing wants is behind the last panel. */
+int64_t gemm_block_prepacked_size(const gemm_micro *u, int64_t n, int64_t k) {
+    return block_round(n, u->nr) * k + GEMM_ALIGN;
+}
+
+void gemm_block_prepack(const gemm_micro *u, int64_t n, int64_t k, gemm_matrix b, void *panels) {
+    u->pack(b.p, n, k, b.cs, b.rs, u->nr, panels);
+}
+
+gemm_plan gemm_block_plan_prepacked(const gemm_micro *u, int64_t m, int64_t k) {
+    bool whole = m <= GEMM_PREPACKED_ROWS && k <= GEMM_PREPACKED_K;
+    return (gemm_plan){u, GEMM_PREPACKED, whole ? k : block_even(k, u->kc, 4)};
+}
+
+static int64_t prepacked_rows(const gemm_micro *u, int64_t m) {
+    return block_even(m, u->mc, u->mr);
+}
+
+/* Rows of C that begin at c, n <= nr elements of each, get the bias. */
+static void prepacked_begin(const gemm_problem *p, int64_t rows, int64_t j, int64_t n, char *c, int64_t size) {
+    for (int64_t i = 0; i < rows; i++, c += p->ldc * size) memcpy(c, (const char *)p->bias + j * size, (size_t)(n * size));
+}
+
+/* The block of A packed at pa, k steps from x on, with all of B. */
+static void prepacked_block(const gemm_micro *u, const gemm_problem *p, int64_t i, int64_t m, int64_t x, int64_t k, const char *pa) {
+    int64_t size = (int64_t)dtype_size(u->dt);
+    for (int64_t j = 0; j < p->n; j += u->nr) {
+        const char *b = (const char *)p->b.p + (j * p->b.cs + x * u->nr) * size;
+        int64_t n = block_min(p->n - j, u->nr);
+        for (int64_t y = 0; y < m; y += u->mr) {
+            int64_t rows = block_min(m - y, u->mr);
+            char *c = (char *)p->c + ((i + y) * p->ldc + j) * size;
+            if (x == 0 && p->bias) prepacked_begin(p, rows, j, n, c, size);
+            u->tile[rows](k, pa + y * k * size, b, u->nr, c, p->ldc, (int)n, p->alpha, x || p->bias ? 1 : p->beta);
+        }
+    }
+}
+
+static void block_prepacked(gemm_plan plan, const gemm_problem *p, char *scratch) {
+    const gemm_micro *u = plan.micro;
+    int64_t mc = prepacked_rows(u, p->m);
+    for (int64_t x = 0; x < p->k; x += plan.kc)
+        for (int64_t i = 0; i < p->m; i += mc) {
+            int64_t m = block_min(p->m - i, mc), k = block_min(p->k - x, plan.kc);
+            u->pack(block_at(&p->a, i, x, dtype_size(u->dt)), m, k, p->a.rs, p->a.cs, u->mr, scratch);
+            prepacked_block(u, p, i, m, x, k, scratch);
+        }
+}
+
 /* ---- dot kernels ---------------------------------------------------------------------------------------- */
 
 /* All of m rows with up to GEMM_DOT_COLS columns. Rows in groups of about equal size: 4 = 2 + 2 keeps more chains going than 3 + 1. */
@@ -414,6 +469,7 @@ size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
     const gemm_micro *u = plan.micro;
     if (plan.method == GEMM_TURNED) return turned_scratch(u, m, k);
     if (plan.method == GEMM_THIN) return thin_scratch(u, k);
+    if (plan.method == GEMM_PREPACKED) return block_b_at(block_min(block_round(m, u->mr), u->mc) * plan.kc, dtype_size(u->dt)) + GEMM_ALIGN;
     size_t size = dtype_size(u->dt);
     int64_t rows = block_round(m, u->mr), kc = block_sizes_of(plan, m, n, k, 1).kc, columns = u->nr, a = rows * kc;
     if (plan.method == GEMM_PACKED) {
@@ -431,6 +487,7 @@ void gemm_block_run(gemm_plan plan, const gemm_problem *p, void *scratch) {
     case GEMM_ROW: block_row(plan.micro, p); break;
     case GEMM_TURNED: block_turned(plan.micro, p, aligned); break;
     case GEMM_THIN: block_thin(plan.micro, p, aligned); break;
+    case GEMM_PREPACKED: block_prepacked(plan, p, aligned); break;
     default: block_packed(plan, p, aligned); break;
     }
 }

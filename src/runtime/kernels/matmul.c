@@ -9,6 +9,7 @@
  */
 #include "base/recycle.h"
 #include "runtime/cuda/dense.h"
+#include "runtime/kernels/prepack.h"
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
@@ -476,6 +477,31 @@ ctsc_status op_linear(op_ctx *cx, const value *args, value *results) {
     TRY(matmul_linear(cx, arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor_or_null(&args[2]),
                       &t));
     return op_finish(cx, args, t, results);
+}
+
+/* Does aten::linear with panels: everything float32, and as the interpreter's own checks want it. */
+static bool linear_fits_prepacked(const tensor *input, const tensor *weight, const tensor *bias) {
+    if (input->dtype != DT_FLOAT32 || input->ndim == 0 || tensor_device(input) != DEVICE_HOST || input->sizes[input->ndim - 1] != weight->sizes[1]) return false;
+    return !bias || (bias->dtype == DT_FLOAT32 && bias->ndim == 1 && bias->sizes[0] == weight->sizes[0] && (bias->strides[0] == 1 || bias->sizes[0] == 1));
+}
+
+/* ctsc::linear_prepacked: aten::linear whose weight is a constant (kernels/prepack.h) */
+ctsc_status op_linear_prepacked(op_ctx *cx, const value *args, value *results) {
+    tensor *input = arg_tensor(&args[0]), *weight = arg_tensor(&args[1]), *bias = arg_tensor_or_null(&args[2]), *t, *folded;
+    const gemm_prepacked *panels = linear_fits_prepacked(input, weight, bias) ? prepack_linear(weight) : NULL;
+    if (!panels) return op_linear(cx, args, results);
+    int64_t sizes[TENSOR_MAX_DIMS], rows = 1, last = input->ndim - 1;
+    for (int i = 0; i < last; i++) rows *= sizes[i] = input->sizes[i];
+    sizes[last] = panels->n;
+    TRY(tensor_new(cx->diag, DT_FLOAT32, input->ndim, sizes, &t));
+    ctsc_status st = matmul_fold(cx->diag, input, &folded);
+    if (st == CTSC_OK) {
+        st = gemm_run_prepacked(cx->diag, panels, rows, gemm_of(folded), bias ? tensor_data(bias) : NULL, tensor_data(t), panels->n);
+        tensor_unref(folded);
+    }
+    if (st == CTSC_OK) results[0] = value_tensor_take(t);
+    else tensor_unref(t);
+    return st;
 }
 
 /* ctsc::linear_epilogue: (input, weight, bias, other, activation) */
