@@ -17,6 +17,7 @@
  *   emit_expr.c   operators, literals         emit_name.c    names, attributes
  *   emit_index.c  subscripts                  emit_format.c  f-strings, % and format
  *   emit_call.c   calls                       emit_builtin.c what builtin names stand for
+ *   emit_match.c  patterns of match
  *   emit_special.c forms of call with rules of their own   emit_unknown.c calls that no schema admits
  *   builtin_functions.c  builtins in TorchScript  suggest.c  "did you mean"
  *   match.c       overload resolution         ssa.c          Load/Store -> SSA
@@ -141,6 +142,8 @@ void emit_report(emitter *e);        /* what was put aside becomes the failure *
 
 /* emit_stmt.c */
 bool emit_statements(emitter *e, const stmt_list *body);
+/* In a block that ends without a value for a variable, some value of its type. */
+void emit_store_nothing(emitter *e, block *b, const variable *like, const char *name);
 
 /* emit_assign.c */
 bool emit_assign(emitter *e, const stmt *st);
@@ -161,6 +164,7 @@ ir_value *emit_range_length(emitter *e, source_range r, const sugar *s); /* of a
 typedef struct refinement {
     const char *name; /* of a variable */
     type *type;       /* what it has where the condition holds */
+    const variable *assigned; /* the condition has assigned it, where it holds; NULL: its type is narrower */
     struct refinement *next;
 } refinement;
 typedef struct condition {
@@ -171,6 +175,13 @@ typedef struct condition {
 bool emit_condition_parts(emitter *e, const expr *x, condition *out);
 /* Makes variables have their refined types from here on: prim::unchecked_cast and Store. */
 bool emit_refine(emitter *e, source_range r, const refinement *list);
+/* emit_match.c: E_CAPTURE, E_SHAPE, E_FIELD */
+bool emit_match_capture(emitter *e, const expr *x, condition *out);
+bool emit_match_shape(emitter *e, const expr *x, condition *out);
+sugar *emit_match_field(emitter *e, const expr *x);
+/* The names that x assigns when it is evaluated. */
+typedef VEC(const char *) name_vector;
+bool emit_assigned_names(emitter *e, const expr *x, name_vector *out);
 /* isinstance(x, T) as an expression. */
 ir_value *emit_isinstance(emitter *e, const expr *call);
 

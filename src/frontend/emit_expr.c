@@ -599,6 +599,8 @@ static ir_value *expr_value(emitter *e, const expr *x, type *hint) {
     case E_GENERATOR: return emit_comprehension(e, x, hint);
     case E_FSTRING: return emit_fstring(e, x);
     case E_WALRUS: return expr_walrus(e, x, hint);
+    case E_CAPTURE:
+    case E_SHAPE: return emit_condition(e, x);
     case E_UNSUPPORTED: /* a comprehension with several generators */
         if (x->name && x->a && !strcmp(x->name, "several")) return emit_comprehension(e, x->a, hint);
         return expr_refused(e, x);
@@ -620,6 +622,8 @@ sugar *emit_sugar(emitter *e, const expr *x, type *hint) {
         s = emit_call(e, x, hint);
     } else if (x->kind == E_SUBSCRIPT) {
         s = emit_subscript_sugar(e, x, hint);
+    } else if (x->kind == E_FIELD) {
+        s = emit_match_field(e, x);
     } else {
         s = sugar_of_value(e, expr_value(e, x, hint));
     }

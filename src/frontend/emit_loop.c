@@ -454,8 +454,26 @@ bool emit_for(emitter *e, const stmt *st) {
     return !loop_refuses_else(e, st, "for") && loop_over(e, st->range, st->targets.data[0], st->value, &body);
 }
 
+/* while condition: body    ->    while True: { if condition: pass; else: break; body } */
+static bool loop_while_assigning(emitter *e, const stmt *st) {
+    stmt *s = arena_array(e->scratch, stmt, 4);
+    expr *always = arena_new(e->scratch, expr);
+    if (!s || !always) return diag_no_memory(e->diag), false;
+    *always = (expr){.kind = E_TRUE, .range = st->value->range};
+    s[0] = (stmt){.kind = S_WHILE, .range = st->range, .value = always};
+    s[1] = (stmt){.kind = S_IF, .range = st->value->range, .value = st->value};
+    s[2] = (stmt){.kind = S_PASS, .range = st->value->range};
+    s[3] = (stmt){.kind = S_BREAK, .range = st->value->range};
+    bool ok = avec_push(e->scratch, &s[1].body, &s[2]) && avec_push(e->scratch, &s[1].orelse, &s[3]) && avec_push(e->scratch, &s[0].body, &s[1]);
+    for (size_t i = 0; ok && i < st->body.len; i++) ok = avec_push(e->scratch, &s[0].body, st->body.data[i]);
+    return ok ? emit_while(e, s) : (diag_no_memory(e->diag), false);
+}
+
 bool emit_while(emitter *e, const stmt *st) {
     loop_body body = {loop_statements, (void *)&st->body};
+    name_vector names = {0};
+    if (!emit_assigned_names(e, st->value, &names)) return false;
+    if (names.len && !st->orelse.len) return loop_while_assigning(e, st);
     return !loop_refuses_else(e, st, "while") && loop_looped(e, st->range, NULL, NULL, st->value, &body);
 }
 
