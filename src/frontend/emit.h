@@ -18,6 +18,7 @@
  *   emit_index.c  subscripts                  emit_format.c  f-strings, % and format
  *   emit_call.c   calls                       emit_builtin.c what builtin names stand for
  *   emit_match.c  patterns of match
+ *   emit_spread.c *s in calls and displays
  *   emit_special.c forms of call with rules of their own   emit_unknown.c calls that no schema admits
  *   builtin_functions.c  builtins in TorchScript  suggest.c  "did you mean"
  *   match.c       overload resolution         ssa.c          Load/Store -> SSA
@@ -238,6 +239,12 @@ ir_value *emit_function_call(emitter *e, source_range r, function *f, int nargs,
 function *emit_find_method(emitter *e, type *cls, const char *name);
 /* torch.jit.fork(callee, args...): the call, in a subgraph of its own. */
 ir_value *emit_fork_call(emitter *e, source_range r, sugar *callee, int nargs, const actual *args);
+/* emit_spread.c */
+typedef VEC(ir_value *) value_vector;
+bool emit_has_starred(const expr_list *xs, size_t first);
+/* Elements, from the first-th on, of which some are starred: each evaluated once. *joined: there are so many as only a run will tell,
+ * and they are one list, the only value. */
+bool emit_starred(emitter *e, source_range r, const expr_list *xs, size_t first, value_vector *out, bool *joined);
 /* The values that *s in a call, or tuple(s), stands for: of tuples, module containers and sequences known while compiling. */
 bool emit_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n);
 
@@ -257,6 +264,7 @@ sugar *emit_namespace_member(emitter *e, source_range r, const sugar *ns, const 
 /* emit_special.c */
 sugar *emit_special_call(emitter *e, const expr *call, const sugar *form, type *hint);
 ir_value *emit_cast(emitter *e, source_range r, type_kind to, ir_value *v); /* int(x), bool(x), ... */
+ir_value *emit_list_of(emitter *e, source_range r, sugar *s); /* list(s), of what is no value */
 /* x.float, x.tolist, ...: methods of tensors that are no operators; NULL: none of them. */
 sugar *emit_tensor_method(emitter *e, ir_value *self, const char *name);
 

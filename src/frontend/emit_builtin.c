@@ -78,7 +78,7 @@ static const builtin_row builtin_table[] = {
     HELPER_ROW("math.hypot", "hypot")          HELPER_ROW("math.trunc", "trunc")
     HELPER_ROW("math.isclose", "isclose")      HELPER_ROW("math.lcm", "lcm")
     HELPER_ROW("math.isqrt", "isqrt")          HELPER_ROW("math.comb", "comb")
-    HELPER_ROW("math.perm", "perm")
+    HELPER_ROW("math.perm", "perm")            HELPER_ROW("math.prod", "prod")
     /* cmath */
     OP_ROW("cmath.isnan", "aten::isnan")       OP_ROW("cmath.isfinite", "aten::isfinite")
     OP_ROW("cmath.isinf", "aten::isinf")       OP_ROW("cmath.phase", "aten::angle")

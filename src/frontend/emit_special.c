@@ -275,9 +275,8 @@ static expr *special_variable(emitter *e, source_range r, const char *name) {
 }
 
 /* list(x) is [elem for elem in x]; dict(x) is {key: item for key, item in x}. */
-static ir_value *special_comprehension(emitter *e, const expr *x, sugar *from, bool dict, type *hint) {
-    source_range r = x->range;
-    static const char iter[] = "$_iter";
+static ir_value *special_comprehension(emitter *e, source_range r, sugar *from, bool dict, type *hint) {
+    const char *iter = arena_printf(e->scratch, "$_iter%d", e->comprehensions);
     if (!emit_set_sugar(e, r, iter, from, NULL)) return NULL;
     expr *c = special_expr(e, dict ? E_DICT_COMP : E_LIST_COMP, r);
     c->b = special_variable(e, r, iter);
@@ -293,6 +292,8 @@ static ir_value *special_comprehension(emitter *e, const expr *x, sugar *from, b
     return emit_failed(e) ? NULL : emit_comprehension(e, c, hint);
 }
 
+ir_value *emit_list_of(emitter *e, source_range r, sugar *s) { return special_comprehension(e, r, s, false, NULL); }
+
 static ir_value *special_list(emitter *e, const expr *x, type *hint) {
     if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
     if (hint && hint->kind != T_LIST) hint = NULL;
@@ -302,7 +303,7 @@ static ir_value *special_list(emitter *e, const expr *x, type *hint) {
     if (!s) return NULL;
     if (s->kind == SUGAR_VALUE && (s->value->type->kind == T_LIST || s->value->type->kind == T_STR))
         return emit_builtin_values(e, x->range, "aten::list", 1, &s->value);
-    return special_comprehension(e, x, s, false, hint);
+    return special_comprehension(e, x->range, s, false, hint);
 }
 
 static ir_value *special_tuple(emitter *e, const expr *x) {
@@ -311,7 +312,11 @@ static ir_value *special_tuple(emitter *e, const expr *x) {
     if (x->kwargs.len || x->items.len > 1) return emit_fail(e, x->range, "tuple expected at most 1 argument");
     if (!x->items.len) return emit_tuple(e, x->range, NULL, 0, NULL);
     sugar *s = emit_sugar(e, x->items.data[0], NULL);
-    if (!s || !emit_spread(e, x->range, s, &v, &n)) return NULL;
+    if (!s) return NULL;
+    if (e->lenient && s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST) /* so many that only a run will tell */
+        return emit_builtin_values(e, x->range, "aten::list", 1, &s->value);
+    if (e->lenient && s->kind == SUGAR_RANGE) return emit_list_of(e, x->range, s);
+    if (!emit_spread(e, x->range, s, &v, &n)) return NULL;
     return emit_tuple(e, x->range, NULL, n, v);
 }
 
@@ -346,13 +351,13 @@ static ir_value *special_dict(emitter *e, const expr *x, type *hint) {
         if (!s) return NULL;
         bool is_dict = s->kind == SUGAR_VALUE && s->value->type->kind == T_DICT;
         d = is_dict ? emit_builtin_values(e, x->range, "aten::dict", 1, &s->value)
-                    : special_comprehension(e, x, s, true, hint);
+                    : special_comprehension(e, x->range, s, true, hint);
         if (!d) return NULL;
     }
     if (x->kwargs.len) {
         expr *pairs = special_pairs(e, x);
         sugar *s = pairs ? emit_sugar(e, pairs, NULL) : NULL;
-        more = s ? special_comprehension(e, x, s, true, d ? d->type : hint) : NULL;
+        more = s ? special_comprehension(e, x->range, s, true, d ? d->type : hint) : NULL;
         if (!more) return NULL;
         if (!d) return more;
         ir_value *args[] = {d, more};

@@ -7,7 +7,7 @@ def negative(n: int):
             pass
         case k if k > 3:
             pass
-    return k  # error: k is not defined in the false branch
+    return k  # error: k is not defined in the true branch
 
 
 def fields(v: List[int]):
