@@ -21,6 +21,7 @@ void *source_fail(program *g, source_range r, const char *fmt, ...) {
     return NULL;
 }
 
+/* What the compiler holds of the program while it compiles. */
 static void source_release(program *g) {
     for (size_t i = 0; i < g->held.len; i++) value_unref(g->held.data[i]);
     for (size_t i = 0; i < g->class_types.cap; i++) { /* defaults could keep the unit alive for ever */
@@ -35,16 +36,23 @@ static void source_release(program *g) {
     g->archives = NULL;
 }
 
-static void source_free(void *ctx) {
-    program *g = ctx;
+/* ... and what it has declared. */
+static void source_forget(program *g) {
     source_release(g);
-    py_free(&g->py);
     ptrmap_free(&g->functions);
     ptrmap_free(&g->classes);
     ptrmap_free(&g->class_types);
     ptrmap_free(&g->modules);
     vec_free(&g->module_types);
     vec_free(&g->pending);
+    g->finished = 0;
+    g->mangled = 0;
+}
+
+static void source_free(void *ctx) {
+    program *g = ctx;
+    source_forget(g);
+    py_free(&g->py);
     mem_free(g);
 }
 
@@ -445,6 +453,28 @@ static py_object *source_construct(program *g, const source_options *o, py_objec
     return made;
 }
 
+static bool source_compile_once(program *g, source_range r, py_object *module, diag *d, value *root) {
+    g->py.diag = d;
+    if (!source_module_object(g, r, module, root)) return false;
+    source_declare_scripted(g);
+    return source_compile_all(g, d) == CTSC_OK;
+}
+
+/* Instances share types as in PyTorch, unless the program compiles only with types of their own for some. */
+static bool source_compile_module(program *g, source_range r, py_object *module, diag *d, value *root) {
+    enum { MOST_ATTEMPTS = 16 };
+    for (int i = 1;; i++) {
+        size_t known = g->distinctions.len;
+        if (source_compile_once(g, r, module, d, root)) return true;
+        if (g->distinctions.len == known || i == MOST_ATTEMPTS || d->status != CTSC_FAILED) return false;
+        diag_clear(d);
+        g->py.raised = NULL;
+        value_set(root, value_none());
+        source_forget(g);
+        unit_restart(g->unit);
+    }
+}
+
 static bool source_build(program *g, const source_options *o, const char *name, source_result *out) {
     diag *d = g->py.diag;
     py_object *entry = source_entry(g, o, name);
@@ -466,10 +496,7 @@ static bool source_build(program *g, const source_options *o, const char *name, 
     }
     source_range r = {0};
     if (!source_is_module_instance(entry) && !(entry = source_construct(g, o, entry, &r))) return false;
-    if (!source_prepare(g, r, entry, o)) return false;
-    if (!source_module_object(g, r, entry, &out->root)) return false;
-    source_declare_scripted(g);
-    return source_compile_all(g, d) == CTSC_OK;
+    return source_prepare(g, r, entry, o) && source_compile_module(g, r, entry, d, &out->root);
 }
 
 ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o, const char *name,

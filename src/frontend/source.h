@@ -36,6 +36,12 @@ typedef struct class_source {
     source_range where;
 } class_source;
 
+/* An attribute that tells instances of a class apart: they share a type only where it has equal values. */
+typedef struct distinction {
+    const py_object *cls;
+    const char *name;
+} distinction;
+
 /* One per unit that came from source; unit->import_ctx. */
 typedef struct program {
     unit *unit;
@@ -49,6 +55,7 @@ typedef struct program {
     VEC(struct module_type *) module_types;
     VEC(value) held;     /* released when the program is compiled */
     VEC(value) defaults; /* of named tuples: released with the program */
+    VEC(distinction) distinctions; /* found so far (source_static.c); the program is compiled anew for them */
     int mangled;         /* next ___torch_mangle_N */
     int depth;           /* of nested declarations */
     int declaring;       /* classes being declared */
@@ -159,6 +166,8 @@ ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out
 /* ---- source_static.c: what attributes that do not change tell; nothing unless e->lenient ---- */
 int source_static_truth(emitter *e, const expr *x);      /* 0, 1; -1: not known */
 sugar *source_static_range(emitter *e, const expr *x);   /* range(...) as a sequence to unroll; NULL: not known */
+/* Have the attributes that tell instances apart equal values? */
+bool source_static_same(program *g, py_object *a, py_object *b);
 /* The plain object (of no type in TorchScript) that all instances have as that attribute; NULL: none. */
 py_object *source_static_object(emitter *e, const module_type *m, const char *name);
 

@@ -64,11 +64,12 @@ static bool module_same_functions(const module_type *a, const module_type *b) {
     return true;
 }
 
-static module_type *module_known(const program *g, const module_type *m) {
+static module_type *module_known(program *g, const module_type *m) {
     for (size_t i = 0; i < g->module_types.len; i++) {
         module_type *k = g->module_types.data[i];
         if (k->py_class->u.cls == m->py_class->u.cls && module_same_attributes(k, m) &&
-            module_same_children(k, m) && module_same_constants(k, m) && module_same_functions(k, m))
+            module_same_children(k, m) && module_same_constants(k, m) && module_same_functions(k, m) &&
+            source_static_same(g, k->instance, m->instance))
             return k;
     }
     return NULL;
