@@ -460,19 +460,27 @@ static bool source_compile_once(program *g, source_range r, py_object *module, d
     return source_compile_all(g, d) == CTSC_OK;
 }
 
-/* Instances share types as in PyTorch, unless the program compiles only with types of their own for some. */
+/* Instances share types as in PyTorch, and objects of plain classes have none, unless the program compiles only with types of their
+ * own. If it does not compile then either, the errors are those of the first attempt. */
 static bool source_compile_module(program *g, source_range r, py_object *module, diag *d, value *root) {
     enum { MOST_ATTEMPTS = 16 };
-    for (int i = 1;; i++) {
-        size_t known = g->distinctions.len;
-        if (source_compile_once(g, r, module, d, root)) return true;
-        if (g->distinctions.len == known || i == MOST_ATTEMPTS || d->status != CTSC_FAILED) return false;
-        diag_clear(d);
-        g->py.raised = NULL;
+    diag first = {0}, again = {0};
+    size_t known = g->distinctions.len + g->wanted.len;
+    bool ok = source_compile_once(g, r, module, &first, root);
+    for (int i = 1; !ok && g->distinctions.len + g->wanted.len > known && i < MOST_ATTEMPTS && first.status == CTSC_FAILED; i++) {
+        known = g->distinctions.len + g->wanted.len;
+        diag_clear(&again);
         value_set(root, value_none());
         source_forget(g);
         unit_restart(g->unit);
+        ok = source_compile_once(g, r, module, &again, root);
     }
+    g->py.diag = d;
+    g->py.raised = NULL;
+    diag_clear(ok ? &first : &again);
+    if (ok) diag_clear(&again);
+    else diag_append(d, &first);
+    return ok;
 }
 
 static bool source_build(program *g, const source_options *o, const char *name, source_result *out) {

@@ -56,6 +56,7 @@ typedef struct program {
     VEC(value) held;     /* released when the program is compiled */
     VEC(value) defaults; /* of named tuples: released with the program */
     VEC(distinction) distinctions; /* found so far (source_static.c); the program is compiled anew for them */
+    VEC(const py_class *) wanted; /* plain classes whose instances have to be script objects; found so, too */
     int mangled;         /* next ___torch_mangle_N */
     int depth;           /* of nested declarations */
     int declaring;       /* classes being declared */
@@ -191,6 +192,8 @@ sugar *source_element(emitter *e, source_range r, ir_value *v, const char *key);
 type *source_type_of_expr(program *g, py_env *env, const expr *x);
 /* Text (a string annotation, a type comment) as an expression. If it is found at r, it has its ranges there. */
 expr *source_parse_text(program *g, source_range r, const char *text);
+/* Notes the plain classes of instances in o, a container that as an attribute has no type. */
+bool source_want_classes(program *g, const py_object *o);
 /* The IR type that a Python object names when used as a type; NULL with the reason in the diag. */
 type *source_type_of_object(program *g, source_range r, py_object *o);
 /* The type of a Python object used as a value (attributes, constants); NULL without an error, and the

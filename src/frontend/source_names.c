@@ -359,6 +359,8 @@ static sugar *names_module_attribute(emitter *e, source_range r, module_type *m,
     py_object *plain = f ? source_static_object(e, m, name) : NULL;
     if (plain) return names_python(e, plain);
     if (f) {
+        const py_object *value = py_dict_get(m->instance->u.inst.attrs, name);
+        if (e->lenient && value && value->kind != PY_INSTANCE && !source_want_classes(source_enter(e), value)) return NULL;
         emit_fail(e, suggest_word(r, name), "Module '%s' has no attribute '%s' %s", m->py_class->u.cls->name, name, f->why);
         source_hint_untyped(e, m, name);
         return NULL;
