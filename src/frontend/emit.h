@@ -18,6 +18,7 @@
  *   emit_index.c  subscripts                  emit_format.c  f-strings, % and format
  *   emit_call.c   calls                       emit_builtin.c what builtin names stand for
  *   emit_match.c  patterns of match
+ *   emit_map.c    map, filter
  *   emit_spread.c *s in calls and displays
  *   emit_special.c forms of call with rules of their own   emit_unknown.c calls that no schema admits
  *   builtin_functions.c  builtins in TorchScript  suggest.c  "did you mean"

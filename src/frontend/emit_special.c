@@ -579,6 +579,8 @@ sugar *emit_special_call(emitter *e, const expr *x, const sugar *s, type *hint) 
     case SPECIAL_ZIP:
     case SPECIAL_REVERSED: return special_iterable(e, x, s->special);
     case SPECIAL_SLICE: return special_slice(e, x);
+    case SPECIAL_MAP:
+    case SPECIAL_FILTER: return emit_map(e, x, s->special == SPECIAL_FILTER);
     case SPECIAL_LIST: v = special_list(e, x, hint); break;
     case SPECIAL_TUPLE: v = special_tuple(e, x); break;
     case SPECIAL_DICT: v = special_dict(e, x, hint); break;

@@ -52,6 +52,7 @@ static void source_forget(program *g) {
 static void source_free(void *ctx) {
     program *g = ctx;
     source_forget(g);
+    strmap_free(&g->expansions);
     py_free(&g->py);
     mem_free(g);
 }

@@ -8,6 +8,7 @@
  *   source.c           the program: entry, compile everything reachable, options
  *   source_names.c     what a free name or an attribute of a Python object is to the emitter: sugars
  *   source_call.c      calls of those that are no values
+ *   source_expand.c    calls that become functions made for their arguments
  *   source_types.c     Python types and annotations -> IR types; types inferred from objects
  *   source_value.c     objects -> runtime values
  *   source_function.c  names and signatures of functions
@@ -57,6 +58,7 @@ typedef struct program {
     VEC(value) defaults; /* of named tuples: released with the program */
     VEC(distinction) distinctions; /* found so far (source_static.c); the program is compiled anew for them */
     VEC(const py_class *) wanted; /* plain classes whose instances have to be script objects; found so, too */
+    strmap expansions;   /* text -> the Python function made of it (source_expand.c) */
     int mangled;         /* next ___torch_mangle_N */
     int depth;           /* of nested declarations */
     int declaring;       /* classes being declared */
@@ -155,6 +157,9 @@ sugar *source_constant(emitter *e, source_range r, value v, type *t);
 sugar *source_class_attribute(emitter *e, source_range r, const type *t, const char *name);
 /* A call of SUGAR_PY. */
 sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint);
+/* Is it a function whose calls are expanded? Such a call. */
+bool source_is_expanded(const py_object *o);
+sugar *source_expand_call(emitter *e, const expr *call, const py_object *fn);
 /* A module or container as a fixed sequence (SUGAR_TUPLE) to step through or unpack; NULL without an error:
  * it is none. */
 sugar *source_sequence(emitter *e, source_range r, ir_value *v);

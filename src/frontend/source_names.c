@@ -146,7 +146,7 @@ static sugar *names_no_builtin(emitter *e, source_range r, const char *name) {
 }
 
 static sugar *names_function(emitter *e, source_range r, py_object *o) {
-    if (source_dropped(o) || !o->u.fn->def) return names_python(e, o);
+    if (source_dropped(o) || !o->u.fn->def || source_is_expanded(o)) return names_python(e, o);
     if (o->u.fn->module && !strcmp(o->u.fn->module->u.mod.name, "numpy")) return names_no_builtin(e, r, o->u.fn->def->name);
     if (o->u.fn->overloads.len) return names_overloads(e, r, o);
     sugar *s = o->u.fn->cls || !o->u.fn->module ? NULL : names_library_function(e, o);
