@@ -110,6 +110,7 @@ typedef struct module_type {
     VEC(attribute) children;   /* submodules: module class types or interfaces */
     VEC(constant_attribute) constants;
     VEC(module_member) functions; /* attributes that are functions */
+    VEC(module_member) bound;     /* attributes that are methods of the module: self.forward = self.forward_fast */
     VEC(module_failed) failed;    /* attributes without a TorchScript type */
     VEC(py_object *) hooks, pre_hooks;
     VEC(function *) overloads; /* forward__0, ... */

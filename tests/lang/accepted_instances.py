@@ -44,6 +44,25 @@ class Mode(nn.Module):
         return y, x
 
 
+class Bound(nn.Module):
+    """A method that an attribute of the instance takes the place of, as PyTorch compiles it, too."""
+
+    def __init__(self, fast):
+        super().__init__()
+        self.k = 2
+        self.forward = self.forward_fast if fast else self.forward_slow
+        self.scaled = self.twice
+
+    def twice(self, x):
+        return x * self.k
+
+    def forward_fast(self, x):
+        return self.scaled(x) + 1
+
+    def forward_slow(self, x):
+        return self.scaled(x) + 2
+
+
 class Holder(nn.Module):
     """Its parts have types of their own, and so has it."""
 
@@ -63,6 +82,7 @@ class Main(nn.Module):
         self.on, self.off = Excite(True), Excite(False)
         self.two, self.one = Pair(True), Pair(False)
         self.list, self.plain = Mode("list", 1), Mode("plain", 2)
+        self.fast, self.slow = Bound(True), Bound(False)
         self.holders = nn.Sequential(Holder(True), Holder(False))
 
     def forward(self):
@@ -74,8 +94,10 @@ class Main(nn.Module):
         c, d = self.plain(x)
         print(len(a), float(b.sum()), float(c.sum()), float(d.sum()))
         print(float(self.holders(x).sum()))
+        print(float(self.fast(x).sum()), float(self.slow(x).sum()))
         return 0
 # expect: -1. -3.
 # expect: -5. -0.5
 # expect: 1 -0.5 -2.5 1.5
 # expect: -1.
+# expect: -3. -1.
