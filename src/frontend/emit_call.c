@@ -206,8 +206,8 @@ static void call_note_definition(emitter *e, const function *f) {
 }
 
 /* One of several functions: of a function or method with overloads. */
-static match_result *call_match(emitter *e, source_range r, function *const *list, int n, int nargs, const actual *args,
-                                function **out) {
+static match_result *call_match_once(emitter *e, source_range r, function *const *list, int n, int nargs, const actual *args,
+                                     function **out) {
     const schema *schemas[CALL_MAX_OVERLOADS];
     int which = 0;
     if (n > CALL_MAX_OVERLOADS) n = CALL_MAX_OVERLOADS;
@@ -219,6 +219,16 @@ static match_result *call_match(emitter *e, source_range r, function *const *lis
     if (!m && n == 1) call_note_definition(e, list[0]);
     *out = list[which];
     return m;
+}
+
+static match_result *call_match(emitter *e, source_range r, function *const *list, int n, int nargs, const actual *args,
+                                function **out) {
+    match_result *m = call_match_once(e, r, list, n, nargs, args, out);
+    if (m || n != 1 || !e->lenient || e->diag->status != CTSC_FAILED) return m;
+    function *other = source_specialized(e, list[0], nargs, args);
+    if (!other) return NULL;
+    diag_clear(e->diag); /* why the other one does not do */
+    return call_match_once(e, r, &other, 1, nargs, args, out);
 }
 
 static ir_value *call_function_node(emitter *e, source_range r, function *f, const match_result *m) {

@@ -77,6 +77,19 @@ static sugar *loop_enum(emitter *e, type *t) {
 
 static sugar *loop_iterable(emitter *e, source_range r, sugar *s, int depth);
 
+/* The values of a tuple, if they have one type, as a list. */
+static sugar *loop_list_of_tuple(emitter *e, source_range r, sugar *s) {
+    ir_value **v = s->kind == SUGAR_TUPLE && s->nitems ? arena_array(e->scratch, ir_value *, s->nitems) : NULL;
+    for (int i = 0; v && i < s->nitems; i++) {
+        if (s->items[i]->kind != SUGAR_VALUE || s->items[i]->value->type != s->items[0]->value->type) return s;
+        v[i] = s->items[i]->value;
+    }
+    return v ? sugar_of_value(e, emit_list(e, r, v[0]->type, s->nitems, v)) : s;
+}
+
+static bool loop_is_unrolled(const sugar *s);
+static int loop_static_length(const sugar *s);
+
 static sugar *loop_iterable_parts(emitter *e, source_range r, const sugar *s, int depth) {
     sugar *out = sugar_new(e, s->kind);
     *out = *s;
@@ -84,6 +97,10 @@ static sugar *loop_iterable_parts(emitter *e, source_range r, const sugar *s, in
     if (!out->items) return diag_no_memory(e->diag), NULL;
     for (int i = 0; i < s->nitems; i++)
         if (!(out->items[i] = loop_iterable(e, r, s->items[i], depth + 1))) return NULL;
+    /* beyond PyTorch: a tuple beside what has as many elements as only a run will tell */
+    bool mixed = e->lenient && s->kind == SUGAR_ZIP && loop_is_unrolled(out) && loop_static_length(out) < 0;
+    for (int i = 0; mixed && i < s->nitems; i++)
+        if (!(out->items[i] = loop_list_of_tuple(e, r, out->items[i]))) return NULL;
     return out;
 }
 

@@ -465,6 +465,23 @@ static ir_value *special_minmax(emitter *e, const expr *x, const sugar *s) {
     return best;
 }
 
+/* sum(lists, []): [item for part in lists for item in part] */
+static ir_value *special_sum_lists(emitter *e, source_range r, const actual *lists, ir_value *start) {
+    const char *name = arena_printf(e->scratch, "$_lists%d", e->comprehensions);
+    expr *c = special_expr(e, E_LIST_COMP, r), *inner = special_expr(e, E_LIST_COMP, r);
+    if (!emit_set_value(e, r, name, lists->value)) return NULL;
+    c->a = inner->target = special_variable(e, r, "$_item");
+    c->target = inner->b = special_variable(e, r, "$_part");
+    c->b = special_variable(e, r, name);
+    c->c = inner;
+    if (emit_failed(e)) return NULL;
+    ir_value *all = emit_comprehension(e, c, type_elem(lists->value->type));
+    value v;
+    bool empty = start->def && start->def->kind == N_LIST_CONSTRUCT && !start->def->inputs.len;
+    if (!all || empty || (ir_value_constant(start, &v) && v.tag == V_LIST && !v.u.list->len)) return all;
+    return emit_binary_values(e, r, O_ADD, start, all);
+}
+
 /* sum(list, start) */
 static ir_value *special_sum(emitter *e, const expr *x, const sugar *s) {
     actual *a;
@@ -473,6 +490,7 @@ static ir_value *special_sum(emitter *e, const expr *x, const sugar *s) {
     source_range r = x->a->range;
     bool list = n && a[0].value->type->kind == T_LIST;
     bool start = n == 2 && list && (!a[1].name || !strcmp(a[1].name, "start"));
+    if (start && type_elem(a[0].value->type)->kind == T_LIST && a[1].value->type->kind == T_LIST) return special_sum_lists(e, r, a, a[1].value);
     ir_value *v = emit_builtin(e, r, s->name, start ? 1 : n, a);
     return v && start ? emit_binary_values(e, r, O_ADD, a[1].value, v) : v;
 }

@@ -45,6 +45,7 @@ static void source_forget(program *g) {
     ptrmap_free(&g->modules);
     vec_free(&g->module_types);
     vec_free(&g->pending);
+    g->specializations.len = 0;
     g->finished = 0;
     g->mangled = 0;
 }
@@ -336,23 +337,45 @@ static bool source_is_orphan(const function *f) {
     return init && init != f && init->state == FUNCTION_FAILED;
 }
 
+typedef struct source_failure { function *f; diag why; } source_failure;
+typedef VEC(source_failure) failure_list;
+
+/* Compiles the functions from the *at-th on that have not been compiled, with those that are declared on the way. */
+static bool source_compile_from(program *g, size_t *at, failure_list *failures) {
+    for (; *at < g->unit->all_functions.len; ++*at) {
+        function *f = g->unit->all_functions.data[*at];
+        if (f->state == FUNCTION_READY || !f->scope || !f->schema || (f->cls && f->cls->kind == T_INTERFACE) || source_is_orphan(f)) continue;
+        source_failure one = {.f = f};
+        if (function_ensure_compiled(f, &one.why) == CTSC_OK) continue;
+        bool limit = one.why.status == CTSC_LIMIT;
+        if (!vec_push(failures, one)) return diag_clear(&one.why), false;
+        if (limit) return true;
+    }
+    return true;
+}
+
 /* Everything declared, and what that declares on the way. */
 static ctsc_status source_compile_all(program *g, diag *d) {
-    unit *u = g->unit;
     diag all = {0};
-    for (size_t i = 0; i < u->all_functions.len; i++) {
-        function *f = u->all_functions.data[i];
-        if (f->state == FUNCTION_READY || !f->scope || !f->schema ||
-            (f->cls && f->cls->kind == T_INTERFACE) || source_is_orphan(f))
-            continue;
-        diag one = {0};
-        if (function_ensure_compiled(f, &one) != CTSC_OK) {
-            source_add_error(&all, &one);
-            source_after_failure(g, f, &all);
+    failure_list failures = {0};
+    bool ok = true;
+    for (size_t at = 0, reported = 0; ok && all.status != CTSC_LIMIT;) {
+        ok = source_compile_from(g, &at, &failures);
+        if (reported == failures.len) break;
+        for (; reported < failures.len; reported++) {
+            source_failure *one = &failures.data[reported];
+            if (one->why.status != CTSC_LIMIT && source_given_up(g, one->f)) {
+                diag_clear(&one->why);
+                continue;
+            }
+            source_add_error(&all, &one->why);
+            source_after_failure(g, one->f, &all);
         }
-        g->py.diag = d;
-        if (all.status == CTSC_LIMIT) break;
     }
+    for (size_t i = 0; i < failures.len; i++) diag_clear(&failures.data[i].why);
+    vec_free(&failures);
+    g->py.diag = d;
+    if (!ok) return diag_no_memory(d);
     if (all.status == CTSC_OK) return CTSC_OK;
     ctsc_status s = all.status;
     diag_append(d, &all);

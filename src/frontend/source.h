@@ -8,6 +8,7 @@
  *   source.c           the program: entry, compile everything reachable, options
  *   source_names.c     what a free name or an attribute of a Python object is to the emitter: sugars
  *   source_call.c      calls of those that are no values
+ *   source_specialize.c functions for arguments of other types than Tensor
  *   source_expand.c    calls that become functions made for their arguments
  *   source_types.c     Python types and annotations -> IR types; types inferred from objects
  *   source_value.c     objects -> runtime values
@@ -43,6 +44,11 @@ typedef struct distinction {
     const char *name;
 } distinction;
 
+/* A function declared once more, for arguments of other types (source_specialize.c). */
+typedef struct specialization {
+    function *of, *made;
+} specialization;
+
 /* One per unit that came from source; unit->import_ctx. */
 typedef struct program {
     unit *unit;
@@ -59,6 +65,7 @@ typedef struct program {
     VEC(distinction) distinctions; /* found so far (source_static.c); the program is compiled anew for them */
     VEC(const py_class *) wanted; /* plain classes whose instances have to be script objects; found so, too */
     strmap expansions;   /* text -> the Python function made of it (source_expand.c) */
+    VEC(specialization) specializations;
     int mangled;         /* next ___torch_mangle_N */
     int depth;           /* of nested declarations */
     int declaring;       /* classes being declared */
@@ -158,6 +165,11 @@ sugar *source_constant(emitter *e, source_range r, value v, type *t);
 sugar *source_class_attribute(emitter *e, source_range r, const type *t, const char *name);
 /* A call of SUGAR_PY. */
 sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint);
+/* f for such arguments, where parameters without annotations are given what is no tensor; NULL without an error: there is none. */
+function *source_specialized(emitter *e, function *f, int nargs, const actual *args);
+/* Is f, which does not compile, one that such a function has taken the place of, or such a one, whose caller has the error? Its class
+ * then does without it. */
+bool source_given_up(program *g, function *f);
 /* Is it a function whose calls are expanded? Such a call. */
 bool source_is_expanded(const py_object *o);
 sugar *source_expand_call(emitter *e, const expr *call, const py_object *fn);
