@@ -78,7 +78,18 @@ static const char *names_class_path(emitter *e, const py_class *c) {
     return arena_printf(e->scratch, "%s.%s", c->module->u.mod.name, c->name);
 }
 
+/* torch.finfo and iinfo, which compiled functions have as script classes. */
+static py_object *names_type_info(emitter *e, source_range r, py_object *o) {
+    const char *path = names_class_path(e, o->u.cls);
+    if (strcmp(path, "torch.finfo") && strcmp(path, "torch.iinfo")) return o;
+    program *g = source_enter(e);
+    py_object *home = py_import(&g->py, r, "torch._type_info");
+    return home ? py_getattr(&g->py, r, home, o->u.cls->name) : NULL;
+}
+
 static sugar *names_class(emitter *e, source_range r, py_object *o) {
+    o = names_type_info(e, r, o);
+    if (!o) return NULL;
     const py_class *c = o->u.cls;
     if (c->kind == PYC_BUILTIN || !c->def) {
         sugar *s = emit_builtin_name(e, names_class_path(e, c));
