@@ -50,6 +50,10 @@ typedef struct stmt stmt;
     X(GENERATOR)    /* (a for target in b if ...) as a call's argument */                             \
     X(LAMBDA)       /* params, a; i: it yields */                                                                 \
     X(WALRUS)       /* (name := a) */                                                               \
+    /* of match statements (parser_match.c), in conditions: */                                      \
+    X(CAPTURE)      /* name = a; always true */                                                     \
+    X(SHAPE)        /* is a a "sequence" of i elements (tuple_index: or more), or a "mapping" (name)? */ \
+    X(FIELD)        /* the i-th positional field of a, an instance of class b */                     \
     X(UNSUPPORTED)  /* s: why. Python that TorchScript lacks; name: which, for those who run it all the same: \
                      * "yield", "yield from": a or NULL; "several": a comprehension, c of which is the next    \
                      * clause (target, b, items, c); "set": a comprehension; "**": a */

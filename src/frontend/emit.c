@@ -95,7 +95,8 @@ static void emit_type_clash(emitter *e, source_range r, const char *name, const 
 
 /* _3 and its like come from the printer of archives: they name nothing. */
 static bool emit_meaningful_name(const char *name) {
-    if (name[0] != '_') return name[0] != '\0' && name[0] != '$';
+    if (strchr(name, '$')) return false; /* nor the subject of a match */
+    if (name[0] != '_') return name[0] != '\0';
     for (const char *p = name + 1; *p; p++)
         if (*p < '0' || *p > '9') return true;
     return false;

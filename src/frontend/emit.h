@@ -17,6 +17,9 @@
  *   emit_expr.c   operators, literals         emit_name.c    names, attributes
  *   emit_index.c  subscripts                  emit_format.c  f-strings, % and format
  *   emit_call.c   calls                       emit_builtin.c what builtin names stand for
+ *   emit_match.c  patterns of match
+ *   emit_map.c    map, filter
+ *   emit_spread.c *s in calls and displays
  *   emit_special.c forms of call with rules of their own   emit_unknown.c calls that no schema admits
  *   builtin_functions.c  builtins in TorchScript  suggest.c  "did you mean"
  *   match.c       overload resolution         ssa.c          Load/Store -> SSA
@@ -141,6 +144,8 @@ void emit_report(emitter *e);        /* what was put aside becomes the failure *
 
 /* emit_stmt.c */
 bool emit_statements(emitter *e, const stmt_list *body);
+/* In a block that ends without a value for a variable, some value of its type. */
+void emit_store_nothing(emitter *e, block *b, const variable *like, const char *name);
 
 /* emit_assign.c */
 bool emit_assign(emitter *e, const stmt *st);
@@ -161,6 +166,7 @@ ir_value *emit_range_length(emitter *e, source_range r, const sugar *s); /* of a
 typedef struct refinement {
     const char *name; /* of a variable */
     type *type;       /* what it has where the condition holds */
+    const variable *assigned; /* the condition has assigned it, where it holds; NULL: its type is narrower */
     struct refinement *next;
 } refinement;
 typedef struct condition {
@@ -171,6 +177,13 @@ typedef struct condition {
 bool emit_condition_parts(emitter *e, const expr *x, condition *out);
 /* Makes variables have their refined types from here on: prim::unchecked_cast and Store. */
 bool emit_refine(emitter *e, source_range r, const refinement *list);
+/* emit_match.c: E_CAPTURE, E_SHAPE, E_FIELD */
+bool emit_match_capture(emitter *e, const expr *x, condition *out);
+bool emit_match_shape(emitter *e, const expr *x, condition *out);
+sugar *emit_match_field(emitter *e, const expr *x);
+/* The names that x assigns when it is evaluated. */
+typedef VEC(const char *) name_vector;
+bool emit_assigned_names(emitter *e, const expr *x, name_vector *out);
 /* isinstance(x, T) as an expression. */
 ir_value *emit_isinstance(emitter *e, const expr *call);
 
@@ -227,6 +240,12 @@ ir_value *emit_function_call(emitter *e, source_range r, function *f, int nargs,
 function *emit_find_method(emitter *e, type *cls, const char *name);
 /* torch.jit.fork(callee, args...): the call, in a subgraph of its own. */
 ir_value *emit_fork_call(emitter *e, source_range r, sugar *callee, int nargs, const actual *args);
+/* emit_spread.c */
+typedef VEC(ir_value *) value_vector;
+bool emit_has_starred(const expr_list *xs, size_t first);
+/* Elements, from the first-th on, of which some are starred: each evaluated once. *joined: there are so many as only a run will tell,
+ * and they are one list, the only value. */
+bool emit_starred(emitter *e, source_range r, const expr_list *xs, size_t first, value_vector *out, bool *joined);
 /* The values that *s in a call, or tuple(s), stands for: of tuples, module containers and sequences known while compiling. */
 bool emit_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n);
 
@@ -246,6 +265,7 @@ sugar *emit_namespace_member(emitter *e, source_range r, const sugar *ns, const 
 /* emit_special.c */
 sugar *emit_special_call(emitter *e, const expr *call, const sugar *form, type *hint);
 ir_value *emit_cast(emitter *e, source_range r, type_kind to, ir_value *v); /* int(x), bool(x), ... */
+ir_value *emit_list_of(emitter *e, source_range r, sugar *s); /* list(s), of what is no value */
 /* x.float, x.tolist, ...: methods of tensors that are no operators; NULL: none of them. */
 sugar *emit_tensor_method(emitter *e, ir_value *self, const char *name);
 

@@ -32,6 +32,7 @@ static const builtin_row builtin_table[] = {
     FORM_ROW("isinstance", ISINSTANCE) FORM_ROW("getattr", GETATTR)       FORM_ROW("hasattr", HASATTR)
     FORM_ROW("print", PRINT)           FORM_ROW("range", RANGE)           FORM_ROW("enumerate", ENUMERATE)
     FORM_ROW("zip", ZIP)               FORM_ROW("reversed", REVERSED)     FORM_ROW("slice", SLICE)
+    FORM_ROW("map", MAP)               FORM_ROW("filter", FILTER)
     FORM_ROW("list", LIST)             FORM_ROW("tuple", TUPLE)           FORM_ROW("dict", DICT)
     FORM_ROW("int", INT)               FORM_ROW("float", FLOAT)           FORM_ROW("bool", BOOL)
     FORM_ROW("str", STR)               FORM_ROW("complex", COMPLEX)
@@ -78,7 +79,7 @@ static const builtin_row builtin_table[] = {
     HELPER_ROW("math.hypot", "hypot")          HELPER_ROW("math.trunc", "trunc")
     HELPER_ROW("math.isclose", "isclose")      HELPER_ROW("math.lcm", "lcm")
     HELPER_ROW("math.isqrt", "isqrt")          HELPER_ROW("math.comb", "comb")
-    HELPER_ROW("math.perm", "perm")
+    HELPER_ROW("math.perm", "perm")            HELPER_ROW("math.prod", "prod")
     /* cmath */
     OP_ROW("cmath.isnan", "aten::isnan")       OP_ROW("cmath.isfinite", "aten::isfinite")
     OP_ROW("cmath.isinf", "aten::isinf")       OP_ROW("cmath.phase", "aten::angle")

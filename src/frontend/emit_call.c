@@ -13,80 +13,7 @@ enum { CALL_MAX_FUNCTIONS = 8, CALL_MAX_OVERLOADS = 256 };
 
 /* ---- arguments -------------------------------------------------------------------------------------------- */
 
-bool emit_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n) {
-    if (s->kind == SUGAR_VALUE) {
-        type *t = s->value->type;
-        if (t->kind == T_TUPLE) return emit_unpack(e, r, s->value, 0, out, n);
-        if (t->kind == T_LIST) {
-            emit_fail(e, r, "cannot statically infer the expected size of a list in this context");
-            return false;
-        }
-    }
-    sugar *items = s->kind == SUGAR_TUPLE ? s : emit_static_elements(e, r, s);
-    if (!items && emit_failed(e)) return false;
-    if (!items) {
-        ir_value *v = emit_as_value(e, r, s);
-        return v && emit_unpack(e, r, v, 0, out, n);
-    }
-    *out = arena_array(e->scratch, ir_value *, items->nitems + 1);
-    if (!*out) return diag_no_memory(e->diag), false;
-    for (int i = 0; i < items->nitems; i++)
-        if (!((*out)[i] = emit_as_value(e, r, items->items[i]))) return false;
-    *n = items->nitems;
-    return true;
-}
-
 typedef VEC(actual) call_actuals;
-
-/* ---- f(2, *sizes, -1), where the number of sizes is not known ----
- * One list, [2] + sizes + [-1], for operators that take a list there. PyTorch refuses it. */
-typedef struct call_joined { ir_value *list; VEC(ir_value *) ints; } call_joined;
-
-/* list = list + ints + more; each but the last may be missing. */
-static bool call_join(emitter *e, source_range r, call_joined *j, ir_value *more) {
-    ir_value *parts[] = {j->list, j->ints.len ? emit_list(e, r, TYPE_INT, (int)j->ints.len, j->ints.data) : NULL, more};
-    j->ints.len = 0;
-    for (int i = 1; i < 3; i++) {
-        if (!parts[i]) continue;
-        ir_value *both[] = {parts[0], parts[i]};
-        parts[0] = parts[0] ? emit_builtin_values(e, r, "aten::add", 2, both) : parts[i];
-        if (!parts[0]) return false;
-    }
-    j->list = parts[0];
-    return true;
-}
-
-static bool call_join_int(emitter *e, call_joined *j, source_range r, ir_value *v) {
-    if (v && v->type->kind == T_INT) return avec_push(e->scratch, &j->ints, v) || (diag_no_memory(e->diag), false);
-    if (v) emit_fail(e, r, "cannot statically infer the expected size of a list in this context");
-    return false;
-}
-
-static bool call_is_int_list(const sugar *s) {
-    return s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST && type_elem(s->value->type)->kind == T_INT;
-}
-
-/* The positional arguments, evaluated to `sugars`, as one list. */
-static bool call_join_all(emitter *e, const expr *x, size_t first, sugar *const *sugars, actual *out) {
-    call_joined j = {0};
-    for (size_t i = first; i < x->items.len; i++) {
-        const expr *it = x->items.data[i];
-        sugar *s = sugars[i];
-        ir_value *one, **parts = &one;
-        int n = 1;
-        if (it->kind == E_STARRED && call_is_int_list(s)) {
-            if (!call_join(e, it->range, &j, s->value)) return false;
-            continue;
-        }
-        if (it->kind != E_STARRED) one = emit_as_value(e, it->range, s);
-        else if (!emit_spread(e, it->range, s, &parts, &n)) return false;
-        for (int k = 0; k < n; k++)
-            if (!call_join_int(e, &j, it->range, parts[k])) return false;
-    }
-    if (!call_join(e, x->range, &j, NULL)) return false;
-    *out = (actual){NULL, j.list, x->range};
-    return true;
-}
 
 static bool call_push_value(emitter *e, source_range r, ir_value *v, call_actuals *args) {
     actual a = {NULL, v, r};
@@ -102,31 +29,19 @@ static bool call_push_spread(emitter *e, source_range r, sugar *s, call_actuals 
     return true;
 }
 
-/* Arguments of which some are starred, beyond what PyTorch takes. Each is evaluated once. */
+/* Arguments of which some are starred, beyond what PyTorch takes. */
 static bool call_starred_arguments(emitter *e, const expr *x, size_t first, call_actuals *args) {
-    sugar **sugars = arena_array(e->scratch, sugar *, x->items.len + 1);
-    bool joined = false;
-    if (!sugars) return diag_no_memory(e->diag), false;
-    for (size_t i = first; i < x->items.len; i++) {
-        const expr *it = x->items.data[i];
-        if (!(sugars[i] = emit_sugar(e, it->kind == E_STARRED ? it->a : it, NULL))) return false;
-        joined |= it->kind == E_STARRED && call_is_int_list(sugars[i]);
-    }
-    actual all;
-    if (joined) return call_join_all(e, x, first, sugars, &all) && call_push_value(e, all.range, all.value, args);
-    for (size_t i = first; i < x->items.len; i++) {
-        const expr *it = x->items.data[i];
-        bool ok = it->kind == E_STARRED ? call_push_spread(e, it->range, sugars[i], args)
-                                        : call_push_value(e, it->range, emit_as_value(e, it->range, sugars[i]), args);
-        if (!ok) return false;
-    }
+    value_vector values = {0};
+    bool joined;
+    if (!emit_starred(e, x->range, &x->items, first, &values, &joined)) return false;
+    for (size_t i = 0; i < values.len; i++)
+        if (!call_push_value(e, joined || values.len + first != x->items.len ? x->range : x->items.data[first + i]->range, values.data[i], args))
+            return false;
     return true;
 }
 
 static bool call_positional(emitter *e, const expr *x, size_t first, call_actuals *args) {
-    bool starred = false;
-    for (size_t i = first; i < x->items.len; i++) starred |= x->items.data[i]->kind == E_STARRED;
-    if (starred && e->lenient) return call_starred_arguments(e, x, first, args);
+    if (e->lenient && emit_has_starred(&x->items, first)) return call_starred_arguments(e, x, first, args);
     for (size_t i = first; i < x->items.len; i++) {
         const expr *it = x->items.data[i];
         bool ok = it->kind == E_STARRED ? call_push_spread(e, it->range, emit_sugar(e, it->a, NULL), args)
@@ -291,8 +206,8 @@ static void call_note_definition(emitter *e, const function *f) {
 }
 
 /* One of several functions: of a function or method with overloads. */
-static match_result *call_match(emitter *e, source_range r, function *const *list, int n, int nargs, const actual *args,
-                                function **out) {
+static match_result *call_match_once(emitter *e, source_range r, function *const *list, int n, int nargs, const actual *args,
+                                     function **out) {
     const schema *schemas[CALL_MAX_OVERLOADS];
     int which = 0;
     if (n > CALL_MAX_OVERLOADS) n = CALL_MAX_OVERLOADS;
@@ -304,6 +219,16 @@ static match_result *call_match(emitter *e, source_range r, function *const *lis
     if (!m && n == 1) call_note_definition(e, list[0]);
     *out = list[which];
     return m;
+}
+
+static match_result *call_match(emitter *e, source_range r, function *const *list, int n, int nargs, const actual *args,
+                                function **out) {
+    match_result *m = call_match_once(e, r, list, n, nargs, args, out);
+    if (m || n != 1 || !e->lenient || e->diag->status != CTSC_FAILED) return m;
+    function *other = source_specialized(e, list[0], nargs, args);
+    if (!other) return NULL;
+    diag_clear(e->diag); /* why the other one does not do */
+    return call_match_once(e, r, &other, 1, nargs, args, out);
 }
 
 static ir_value *call_function_node(emitter *e, source_range r, function *f, const match_result *m) {

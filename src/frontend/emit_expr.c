@@ -465,6 +465,16 @@ static type *expr_literal_hint(type *hint, type_kind kind) {
     return hint && hint->kind == kind ? hint : NULL;
 }
 
+/* A display with starred elements, beyond what PyTorch takes: a list where the number of elements is not known. */
+static ir_value *expr_starred_literal(emitter *e, const expr *x) {
+    value_vector v = {0};
+    bool joined;
+    if (!emit_starred(e, x->range, &x->items, 0, &v, &joined)) return NULL;
+    if (joined) return v.data[0];
+    if (x->kind == E_TUPLE) return emit_tuple(e, x->range, NULL, (int)v.len, v.data);
+    return emit_list(e, x->range, expr_unify_list((int)v.len, v.data), (int)v.len, v.data);
+}
+
 static ir_value *expr_list_literal(emitter *e, const expr *x, type *hint) {
     type *want = expr_literal_hint(hint, T_LIST), *elem = want ? type_elem(want) : NULL;
     int n = 0;
@@ -493,10 +503,8 @@ static ir_value *expr_list_literal(emitter *e, const expr *x, type *hint) {
 
 static ir_value *expr_tuple_literal(emitter *e, const expr *x, type *hint) {
     int n = 0;
-    bool starred = false;
     hint = expr_literal_hint(hint, T_TUPLE);
-    for (size_t i = 0; i < x->items.len; i++) starred = starred || x->items.data[i]->kind == E_STARRED;
-    if (hint && (starred || hint->nelems != (int)x->items.len)) hint = NULL;
+    if (hint && (emit_has_starred(&x->items, 0) || hint->nelems != (int)x->items.len)) hint = NULL;
     ir_value **v = expr_items(e, &x->items, hint, true, &n);
     return v ? emit_tuple(e, x->range, NULL, n, v) : NULL;
 }
@@ -591,14 +599,18 @@ static ir_value *expr_value(emitter *e, const expr *x, type *hint) {
     case E_BOOLOP: return emit_condition(e, x);
     case E_CHAIN: return emit_condition(e, expr_unchain(e, x));
     case E_TERNARY: return expr_ternary(e, x, hint);
-    case E_TUPLE: return expr_tuple_literal(e, x, hint);
-    case E_LIST: return expr_list_literal(e, x, hint);
+    case E_TUPLE:
+    case E_LIST:
+        if (e->lenient && emit_has_starred(&x->items, 0)) return expr_starred_literal(e, x);
+        return x->kind == E_TUPLE ? expr_tuple_literal(e, x, hint) : expr_list_literal(e, x, hint);
     case E_DICT: return expr_dict_literal(e, x, hint);
     case E_LIST_COMP:
     case E_DICT_COMP:
     case E_GENERATOR: return emit_comprehension(e, x, hint);
     case E_FSTRING: return emit_fstring(e, x);
     case E_WALRUS: return expr_walrus(e, x, hint);
+    case E_CAPTURE:
+    case E_SHAPE: return emit_condition(e, x);
     case E_UNSUPPORTED: /* a comprehension with several generators */
         if (x->name && x->a && !strcmp(x->name, "several")) return emit_comprehension(e, x->a, hint);
         return expr_refused(e, x);
@@ -620,6 +632,8 @@ sugar *emit_sugar(emitter *e, const expr *x, type *hint) {
         s = emit_call(e, x, hint);
     } else if (x->kind == E_SUBSCRIPT) {
         s = emit_subscript_sugar(e, x, hint);
+    } else if (x->kind == E_FIELD) {
+        s = emit_match_field(e, x);
     } else {
         s = sugar_of_value(e, expr_value(e, x, hint));
     }

@@ -277,15 +277,28 @@ static bool index_stores(const node *n, const char *name) {
     return false;
 }
 
-/* The constant that a variable was last assigned in a straight line before the Load v: an unrolled loop's counter. */
-static bool index_loaded_constant(const ir_value *v, int64_t *out) {
+static bool index_known(const ir_value *v, int depth, int64_t *out);
+
+/* i + 1, i - 1 */
+static bool index_sum(const node *n, int depth, int64_t *out) {
+    bool add = node_is_op(n, "aten::add"), sub = node_is_op(n, "aten::sub");
+    int64_t a, b;
+    if ((!add && !sub) || n->inputs.len != 2 || !index_known(n->inputs.data[0], depth + 1, &a) || !index_known(n->inputs.data[1], depth + 1, &b))
+        return false;
+    return add ? !__builtin_add_overflow(a, b, out) : !__builtin_sub_overflow(a, b, out);
+}
+
+/* The constant that a variable was last assigned in a straight line before the Load v: an unrolled loop's counter, and sums of it. */
+static bool index_known(const ir_value *v, int depth, int64_t *out) {
     if (index_constant(v, out)) return true;
-    if (!v->def || v->def->kind != N_LOAD) return false;
+    if (!v->def || depth > PARSE_MAX_DEPTH) return false;
+    if (v->def->kind == N_OP) return index_sum(v->def, depth, out);
+    if (v->def->kind != N_LOAD) return false;
     const char *name = node_str(v->def, "name");
     for (const node *at = v->def; at; at = at->owner && at->owner->parent && at->owner->parent->kind == N_IF ? at->owner->parent : NULL)
         for (const node *n = at->prev; n; n = n->prev) {
             if (!index_stores(n, name)) continue;
-            return n->kind == N_STORE && index_constant(n->inputs.data[0], out);
+            return n->kind == N_STORE && index_known(n->inputs.data[0], depth + 1, out);
         }
     return false;
 }
@@ -310,7 +323,7 @@ static sugar *index_module(emitter *e, source_range r, ir_value *base, const exp
     if (m->container == CONTAINER_DICT || m->container == CONTAINER_PARAMETER_DICT)
         return index_module_key(e, r, base, m, index);
     int64_t i, n = (int64_t)m->keys.len;
-    if (!(e->lenient ? index_loaded_constant(index, &i) : index_constant(index, &i))) {
+    if (!(e->lenient ? index_known(index, 0, &i) : index_constant(index, &i))) {
         emit_fail(e, r, "Expected integer literal for index. ModuleList/Sequential indexing is only supported with integer "
                         "literals. Enumeration is supported, e.g. 'for index, v in enumerate(self): ...'");
         return NULL;

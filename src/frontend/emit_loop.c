@@ -77,6 +77,19 @@ static sugar *loop_enum(emitter *e, type *t) {
 
 static sugar *loop_iterable(emitter *e, source_range r, sugar *s, int depth);
 
+/* The values of a tuple, if they have one type, as a list. */
+static sugar *loop_list_of_tuple(emitter *e, source_range r, sugar *s) {
+    ir_value **v = s->kind == SUGAR_TUPLE && s->nitems ? arena_array(e->scratch, ir_value *, s->nitems) : NULL;
+    for (int i = 0; v && i < s->nitems; i++) {
+        if (s->items[i]->kind != SUGAR_VALUE || s->items[i]->value->type != s->items[0]->value->type) return s;
+        v[i] = s->items[i]->value;
+    }
+    return v ? sugar_of_value(e, emit_list(e, r, v[0]->type, s->nitems, v)) : s;
+}
+
+static bool loop_is_unrolled(const sugar *s);
+static int loop_static_length(const sugar *s);
+
 static sugar *loop_iterable_parts(emitter *e, source_range r, const sugar *s, int depth) {
     sugar *out = sugar_new(e, s->kind);
     *out = *s;
@@ -84,6 +97,10 @@ static sugar *loop_iterable_parts(emitter *e, source_range r, const sugar *s, in
     if (!out->items) return diag_no_memory(e->diag), NULL;
     for (int i = 0; i < s->nitems; i++)
         if (!(out->items[i] = loop_iterable(e, r, s->items[i], depth + 1))) return NULL;
+    /* beyond PyTorch: a tuple beside what has as many elements as only a run will tell */
+    bool mixed = e->lenient && s->kind == SUGAR_ZIP && loop_is_unrolled(out) && loop_static_length(out) < 0;
+    for (int i = 0; mixed && i < s->nitems; i++)
+        if (!(out->items[i] = loop_list_of_tuple(e, r, out->items[i]))) return NULL;
     return out;
 }
 
@@ -454,8 +471,26 @@ bool emit_for(emitter *e, const stmt *st) {
     return !loop_refuses_else(e, st, "for") && loop_over(e, st->range, st->targets.data[0], st->value, &body);
 }
 
+/* while condition: body    ->    while True: { if condition: pass; else: break; body } */
+static bool loop_while_assigning(emitter *e, const stmt *st) {
+    stmt *s = arena_array(e->scratch, stmt, 4);
+    expr *always = arena_new(e->scratch, expr);
+    if (!s || !always) return diag_no_memory(e->diag), false;
+    *always = (expr){.kind = E_TRUE, .range = st->value->range};
+    s[0] = (stmt){.kind = S_WHILE, .range = st->range, .value = always};
+    s[1] = (stmt){.kind = S_IF, .range = st->value->range, .value = st->value};
+    s[2] = (stmt){.kind = S_PASS, .range = st->value->range};
+    s[3] = (stmt){.kind = S_BREAK, .range = st->value->range};
+    bool ok = avec_push(e->scratch, &s[1].body, &s[2]) && avec_push(e->scratch, &s[1].orelse, &s[3]) && avec_push(e->scratch, &s[0].body, &s[1]);
+    for (size_t i = 0; ok && i < st->body.len; i++) ok = avec_push(e->scratch, &s[0].body, st->body.data[i]);
+    return ok ? emit_while(e, s) : (diag_no_memory(e->diag), false);
+}
+
 bool emit_while(emitter *e, const stmt *st) {
     loop_body body = {loop_statements, (void *)&st->body};
+    name_vector names = {0};
+    if (!emit_assigned_names(e, st->value, &names)) return false;
+    if (names.len && !st->orelse.len) return loop_while_assigning(e, st);
     return !loop_refuses_else(e, st, "while") && loop_looped(e, st->range, NULL, NULL, st->value, &body);
 }
 

@@ -275,9 +275,8 @@ static expr *special_variable(emitter *e, source_range r, const char *name) {
 }
 
 /* list(x) is [elem for elem in x]; dict(x) is {key: item for key, item in x}. */
-static ir_value *special_comprehension(emitter *e, const expr *x, sugar *from, bool dict, type *hint) {
-    source_range r = x->range;
-    static const char iter[] = "$_iter";
+static ir_value *special_comprehension(emitter *e, source_range r, sugar *from, bool dict, type *hint) {
+    const char *iter = arena_printf(e->scratch, "$_iter%d", e->comprehensions);
     if (!emit_set_sugar(e, r, iter, from, NULL)) return NULL;
     expr *c = special_expr(e, dict ? E_DICT_COMP : E_LIST_COMP, r);
     c->b = special_variable(e, r, iter);
@@ -293,6 +292,8 @@ static ir_value *special_comprehension(emitter *e, const expr *x, sugar *from, b
     return emit_failed(e) ? NULL : emit_comprehension(e, c, hint);
 }
 
+ir_value *emit_list_of(emitter *e, source_range r, sugar *s) { return special_comprehension(e, r, s, false, NULL); }
+
 static ir_value *special_list(emitter *e, const expr *x, type *hint) {
     if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
     if (hint && hint->kind != T_LIST) hint = NULL;
@@ -302,7 +303,7 @@ static ir_value *special_list(emitter *e, const expr *x, type *hint) {
     if (!s) return NULL;
     if (s->kind == SUGAR_VALUE && (s->value->type->kind == T_LIST || s->value->type->kind == T_STR))
         return emit_builtin_values(e, x->range, "aten::list", 1, &s->value);
-    return special_comprehension(e, x, s, false, hint);
+    return special_comprehension(e, x->range, s, false, hint);
 }
 
 static ir_value *special_tuple(emitter *e, const expr *x) {
@@ -311,7 +312,11 @@ static ir_value *special_tuple(emitter *e, const expr *x) {
     if (x->kwargs.len || x->items.len > 1) return emit_fail(e, x->range, "tuple expected at most 1 argument");
     if (!x->items.len) return emit_tuple(e, x->range, NULL, 0, NULL);
     sugar *s = emit_sugar(e, x->items.data[0], NULL);
-    if (!s || !emit_spread(e, x->range, s, &v, &n)) return NULL;
+    if (!s) return NULL;
+    if (e->lenient && s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST) /* so many that only a run will tell */
+        return emit_builtin_values(e, x->range, "aten::list", 1, &s->value);
+    if (e->lenient && s->kind == SUGAR_RANGE) return emit_list_of(e, x->range, s);
+    if (!emit_spread(e, x->range, s, &v, &n)) return NULL;
     return emit_tuple(e, x->range, NULL, n, v);
 }
 
@@ -346,13 +351,13 @@ static ir_value *special_dict(emitter *e, const expr *x, type *hint) {
         if (!s) return NULL;
         bool is_dict = s->kind == SUGAR_VALUE && s->value->type->kind == T_DICT;
         d = is_dict ? emit_builtin_values(e, x->range, "aten::dict", 1, &s->value)
-                    : special_comprehension(e, x, s, true, hint);
+                    : special_comprehension(e, x->range, s, true, hint);
         if (!d) return NULL;
     }
     if (x->kwargs.len) {
         expr *pairs = special_pairs(e, x);
         sugar *s = pairs ? emit_sugar(e, pairs, NULL) : NULL;
-        more = s ? special_comprehension(e, x, s, true, d ? d->type : hint) : NULL;
+        more = s ? special_comprehension(e, x->range, s, true, d ? d->type : hint) : NULL;
         if (!more) return NULL;
         if (!d) return more;
         ir_value *args[] = {d, more};
@@ -460,6 +465,23 @@ static ir_value *special_minmax(emitter *e, const expr *x, const sugar *s) {
     return best;
 }
 
+/* sum(lists, []): [item for part in lists for item in part] */
+static ir_value *special_sum_lists(emitter *e, source_range r, const actual *lists, ir_value *start) {
+    const char *name = arena_printf(e->scratch, "$_lists%d", e->comprehensions);
+    expr *c = special_expr(e, E_LIST_COMP, r), *inner = special_expr(e, E_LIST_COMP, r);
+    if (!emit_set_value(e, r, name, lists->value)) return NULL;
+    c->a = inner->target = special_variable(e, r, "$_item");
+    c->target = inner->b = special_variable(e, r, "$_part");
+    c->b = special_variable(e, r, name);
+    c->c = inner;
+    if (emit_failed(e)) return NULL;
+    ir_value *all = emit_comprehension(e, c, type_elem(lists->value->type));
+    value v;
+    bool empty = start->def && start->def->kind == N_LIST_CONSTRUCT && !start->def->inputs.len;
+    if (!all || empty || (ir_value_constant(start, &v) && v.tag == V_LIST && !v.u.list->len)) return all;
+    return emit_binary_values(e, r, O_ADD, start, all);
+}
+
 /* sum(list, start) */
 static ir_value *special_sum(emitter *e, const expr *x, const sugar *s) {
     actual *a;
@@ -468,6 +490,7 @@ static ir_value *special_sum(emitter *e, const expr *x, const sugar *s) {
     source_range r = x->a->range;
     bool list = n && a[0].value->type->kind == T_LIST;
     bool start = n == 2 && list && (!a[1].name || !strcmp(a[1].name, "start"));
+    if (start && type_elem(a[0].value->type)->kind == T_LIST && a[1].value->type->kind == T_LIST) return special_sum_lists(e, r, a, a[1].value);
     ir_value *v = emit_builtin(e, r, s->name, start ? 1 : n, a);
     return v && start ? emit_binary_values(e, r, O_ADD, a[1].value, v) : v;
 }
@@ -574,6 +597,8 @@ sugar *emit_special_call(emitter *e, const expr *x, const sugar *s, type *hint) 
     case SPECIAL_ZIP:
     case SPECIAL_REVERSED: return special_iterable(e, x, s->special);
     case SPECIAL_SLICE: return special_slice(e, x);
+    case SPECIAL_MAP:
+    case SPECIAL_FILTER: return emit_map(e, x, s->special == SPECIAL_FILTER);
     case SPECIAL_LIST: v = special_list(e, x, hint); break;
     case SPECIAL_TUPLE: v = special_tuple(e, x); break;
     case SPECIAL_DICT: v = special_dict(e, x, hint); break;

@@ -16,7 +16,7 @@
     X(UNCHECKED_CAST) /* unchecked_cast(T, v) */                                                    \
     X(UNINITIALIZED)  /* uninitialized(T) */                                                        \
     X(ISINSTANCE) X(GETATTR) X(HASATTR) X(PRINT) X(FORK)                                             \
-    X(RANGE) X(ENUMERATE) X(ZIP) X(REVERSED) X(SLICE)                                                \
+    X(RANGE) X(ENUMERATE) X(ZIP) X(REVERSED) X(SLICE) X(MAP) X(FILTER)                                              \
     X(LIST) X(TUPLE) X(DICT)                                                                         \
     X(INT) X(FLOAT) X(BOOL) X(STR) X(COMPLEX)                                                        \
     X(TENSOR_CAST)    /* x.float(): value, name */                                                   \
@@ -35,5 +35,7 @@ enum special_form {
     SPECIAL_FORMS(SPECIAL_ENUM)
 #undef SPECIAL_ENUM
 };
+
+sugar *emit_map(emitter *e, const expr *call, bool filters); /* emit_map.c */
 
 #endif

@@ -43,9 +43,7 @@ static int stmt_compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* After a branch that leaves, variables of the other one are as they were set there; this one needs some
- * value. */
-static void stmt_store_nothing(emitter *e, block *b, const variable *like, const char *name) {
+void emit_store_nothing(emitter *e, block *b, const variable *like, const char *name) {
     node *n = node_new(e->g, N_UNINITIALIZED, 0, NULL, 1);
     n->outputs.data[0]->type = like->type;
     block_append(b, n);
@@ -107,8 +105,8 @@ static bool stmt_join_variable(emitter *e, source_range r, branch *b, const char
     }
     for (int k = 0; k < 2; k++) {
         variable *other = v[1 - k];
-        if (!b[k].exits || !other) continue;
-        if (other->type) stmt_store_nothing(e, b[k].blk, other, name);
+        if (!b[k].exits || !other) continue; /* as they are where the other branch ends */
+        if (other->type) emit_store_nothing(e, b[k].blk, other, name);
         v[k] = other;
     }
     bool simple = v[0] && v[1] && v[0]->type && v[1]->type && !v[0]->error && !v[1]->error;

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-static bool parser_block(parser *p, const char *after, stmt_list *out);
 static bool parser_statement(parser *p, stmt_list *out);
 
 /* ---- the parser's basics --------------------------------------------------------------------- */
@@ -84,7 +83,7 @@ static const char *parser_name(parser *p, const char *after) {
     return parser_expect(p, TK_NAME, after) ? name : NULL;
 }
 
-static stmt *parser_stmt_node(parser *p, stmt_kind k) {
+stmt *parser_stmt_node(parser *p, stmt_kind k) {
     stmt *s = arena_new(p->a, stmt);
     if (!parser_memory(p)) return NULL;
     s->kind = k;
@@ -92,7 +91,7 @@ static stmt *parser_stmt_node(parser *p, stmt_kind k) {
     return s;
 }
 
-static bool parser_stmt_done(parser *p, stmt *s, stmt_list *out) {
+bool parser_stmt_done(parser *p, stmt *s, stmt_list *out) {
     s->range = parser_range(p, s->range.begin);
     (void)avec_push(p->a, out, s);
     return parser_memory(p);
@@ -314,11 +313,8 @@ static bool parser_line(parser *p, stmt_list *out) {
             if (s->kind == S_ASSIGN) s->type_comment = p->cur.comment;
             return parser_is(p, TK_EOF) || parser_advance(p);
         }
-        bool soft = s->kind == S_EXPR && s->value && s->value->kind == E_NAME && !parser_is(p, TK_SEMICOLON);
-        if (soft && (!strcmp(s->value->name, "match") || !strcmp(s->value->name, "print")))
-            return parser_error_at(p, s->value->range, !strcmp(s->value->name, "match")
-                                                           ? "Match aren't supported"
-                                                           : "missing parentheses in call to 'print'");
+        if (s->kind == S_EXPR && s->value && s->value->kind == E_NAME && !parser_is(p, TK_SEMICOLON) && !strcmp(s->value->name, "print"))
+            return parser_error_at(p, s->value->range, "missing parentheses in call to 'print'");
         if (!parser_is(p, TK_SEMICOLON))
             return parser_error_at(p, parser_here(p), "expected end of line, but found %s",
                                    token_text(p->cur.kind));
@@ -329,8 +325,7 @@ static bool parser_line(parser *p, stmt_list *out) {
 
 /* ---- compound statements --------------------------------------------------------------------- */
 
-/* ":" and what belongs to the statement: the rest of the line, or an indented block. */
-static bool parser_block(parser *p, const char *after, stmt_list *out) {
+bool parser_block(parser *p, const char *after, stmt_list *out) {
     if (!parser_expect(p, TK_COLON, after)) return false;
     if (!parser_is(p, TK_NEWLINE)) return parser_line(p, out);
     if (!parser_advance(p)) return false;
@@ -632,7 +627,7 @@ static bool parser_statement(parser *p, stmt_list *out) {
     case TK_AT: return parser_decorated(p, out);
     case TK_ASYNC: return parser_error_at(p, parser_here(p), "async code is not supported");
     case TK_INDENT: return parser_error_at(p, parser_here(p), "unexpected indent");
-    default: return parser_line(p, out);
+    default: return parser_is_match(p) ? parser_match(p, out) : parser_line(p, out);
     }
 }
 

@@ -99,6 +99,8 @@ expr *parser_operand(parser *p) {
     return parser_binary(p, 1);
 }
 
+expr *parser_sum(parser *p) { return parser_binary(p, 5); }
+
 /* A comparison's operator, if one stands here; takes it. */
 static bool parser_comparison_operator(parser *p, operator_kind *op) {
     switch (p->cur.kind) {

@@ -74,6 +74,15 @@ typedef VEC(param) param_list;
 bool parser_params(parser *p, token_kind end, bool annotations, void *params_vec);
 /* Parses text[begin, end) as one expression with a parser that is a copy of the caller's. */
 ctsc_status parser_expression_in(parser *p, uint32_t begin, uint32_t end, expr **out);
+/* A sum, and what binds tighter: -1, 1 + 2j, "text". */
+expr *parser_sum(parser *p);
+/* ":" and what belongs to the statement: the rest of the line, or an indented block. */
+bool parser_block(parser *p, const char *after, stmt_list *out);
+stmt *parser_stmt_node(parser *p, stmt_kind k);
+bool parser_stmt_done(parser *p, stmt *s, stmt_list *out); /* all of its tokens are taken */
+/* parser_match.c: does a match statement begin here? (`match` is a name as well.) */
+bool parser_is_match(parser *p);
+bool parser_match(parser *p, stmt_list *out);
 /* Adjacent string literals. */
 expr *parser_strings(parser *p);
 

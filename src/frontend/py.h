@@ -271,6 +271,8 @@ py_object *py_fail(py *p, source_range r, const char *exception, const char *fmt
     __attribute__((format(printf, 4, 5))); /* exception: "TypeError"; returns NULL */
 /* The class of the failure that has just been reported, "builtins.TypeError". Without memory for it there is no exception but the lack of memory. */
 void py_name_exception(py *p, const char *name);
+/* The name of the i-th positional field in patterns of class cls; NULL: the object itself, as in int(x). */
+bool py_match_field(py *p, source_range r, const py_object *cls, int64_t i, const char **name);
 bool py_truth(py *p, source_range r, py_object *o, bool *out);
 /* Counts work that takes as long as so many statements; false when a limit is reached. */
 bool py_work(py *p, source_range r, uint64_t steps);

@@ -471,6 +471,9 @@ static const eval_fn eval_table[E_KIND_COUNT] = {
     [E_GENERATOR] = eval_comprehension,
     [E_LAMBDA] = eval_lambda,
     [E_WALRUS] = eval_walrus,
+    [E_CAPTURE] = py_eval_capture,
+    [E_SHAPE] = py_eval_shape,
+    [E_FIELD] = py_eval_field,
     [E_UNSUPPORTED] = eval_unsupported,
 };
 

@@ -72,6 +72,10 @@ bool py_assign(py *p, py_env *env, const expr *target, py_object *v);
 py_object *py_eval_index(py *p, py_env *env, const expr *x);
 bool py_store(py *p, py_env *env, const char *name, py_object *v);
 py_env *py_function_env(const py_env *env);
+/* py_match.c: E_CAPTURE, E_SHAPE, E_FIELD */
+py_object *py_eval_capture(py *p, py_env *env, const expr *x);
+py_object *py_eval_shape(py *p, py_env *env, const expr *x);
+py_object *py_eval_field(py *p, py_env *env, const expr *x);
 
 /* ---- py_index.c */
 bool py_delete_subscript(py *p, source_range r, py_object *o, py_object *index);

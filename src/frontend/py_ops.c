@@ -113,6 +113,7 @@ static bool ops_device(ops_fit *f, const py_object *o, value *out) {
     if (!f->convert) return false;
     if (o->u.v.tag == V_INT && o->u.v.u.i >= 0) return ops_give(value_device(DEVICE_HOST), out);
     if (o->u.v.tag != V_STR) return false;
+    if (!strcmp(o->u.v.u.str->bytes, "meta")) return ops_give(value_device(DEVICE_HOST), out);
     op_ctx cx;
     diag ignored = {0};
     if (!ops_context(f->p, &cx)) return false;

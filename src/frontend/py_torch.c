@@ -51,7 +51,7 @@ static const struct { const char *name; double v; } torch_numbers[] = {
 static const char *const torch_submodules[] = {
     "nn", "jit", "ops", "functional", "linalg", "special", "fft", "cuda", "cpu", "backends", "autograd", "utils",
     "version", "random", "types", "onnx", "distributed", "hub", "optim", "fx", "quantization", "ao",
-    "overrides", "_C", "_VF", "_jit_internal", "testing", "distributions", "profiler", "serialization",
+    "overrides", "_C", "_VF", "_jit_internal", "testing", "distributions", "func", "profiler", "serialization",
     "multiprocessing", "package", "sparse", "storage", "_utils", "classes", "amp", "mps"};
 
 /* What torch/functional.py defines in PyTorch: those names are Python functions, not operators. */
@@ -216,6 +216,7 @@ static py_object *torch_make_device(PY_ARGS) {
     const char *name = py_as_text(a[0]);
     if (!name && !py_as_int(p, r, a[0], &index)) return NULL;
     if (!name) name = "cuda";
+    if (!strcmp(name, "meta")) name = "cpu"; /* there is no such device here: what is to be filled later is filled now */
     py_object *text =
         index >= 0 ? py_text(p, arena_printf(p->a, "%s:%lld", name, (long long)index)) : py_text(p, name);
     value v;

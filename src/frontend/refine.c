@@ -30,6 +30,7 @@ static refinement *refine_add(emitter *e, refinement *l, const char *name, type 
 
 static refinement **refine_append(emitter *e, refinement **end, const refinement *r) {
     *end = refine_add(e, NULL, r->name, r->type);
+    (*end)->assigned = r->assigned;
     return &(*end)->next;
 }
 
@@ -57,6 +58,10 @@ static refinement *refine_either(emitter *e, const refinement *a, const refineme
 
 bool emit_refine(emitter *e, source_range r, const refinement *list) {
     for (; list; list = list->next) {
+        if (list->assigned) {
+            if (!strmap_put(&e->env->vars, list->name, (void *)list->assigned)) return diag_no_memory(e->diag), false;
+            continue;
+        }
         const sugar *s = emit_get_variable(e, r, list->name);
         if (!s) return !emit_failed(e);
         if (s->kind != SUGAR_VALUE) continue;
@@ -248,14 +253,59 @@ static bool refine_calls_isinstance(emitter *e, const expr *x) {
 
 /* ---- and, or, not -------------------------------------------------------------------------------- */
 
-/* The right operand, in a block where the left one did not decide. */
-static bool refine_right(emitter *e, block *b, const expr *x, const refinement *learnt, condition *out) {
+/* A variable that the right operand assigns, behind the whole: as a refinement of where that operand has been evaluated. Where
+ * it has not (block `decided`), a variable that was there keeps its value. */
+static bool refine_assigned(emitter *e, block *decided, const char *name, source_range r, const variable *v, refinement **learnt) {
+    variable *before = emit_find_variable(e, name), *after = arena_new(e->scratch, variable);
+    if (before && !before->error && before->type && v->type) {
+        *after = *v;
+        after->type = type_unify(before->type, v->type, false);
+        if (!after->type) after->type = before->type;
+        return strmap_put(&e->env->vars, name, after) || (diag_no_memory(e->diag), false);
+    }
+    if (v->type) emit_store_nothing(e, decided, v, name);
+    *after = (variable){.error = arena_printf(e->scratch, "%s is assigned in an operand that may not be evaluated", name), .where = r};
+    *learnt = refine_add(e, *learnt, name, v->type);
+    (*learnt)->assigned = v;
+    return strmap_put(&e->env->vars, name, after) || (diag_no_memory(e->diag), false);
+}
+
+static bool refine_all_assigned(emitter *e, block *decided, const expr *x, const frame *own, refinement **learnt) {
+    name_vector names = {0};
+    if (!emit_assigned_names(e, x, &names)) return false;
+    for (size_t i = 0; i < names.len; i++) {
+        const variable *v = strmap_get(&own->vars, names.data[i]);
+        if (!v || v->error || refine_find(*learnt, names.data[i])) continue;
+        if (!refine_assigned(e, decided, names.data[i], x->range, v, learnt)) return false;
+    }
+    return true;
+}
+
+/* What the right operand assigns within operands of its own needs a value in block `decided` too, unless the left one has assigned
+ * it there (learnt): (n == 1 and (y := a)) or (n == 2 and (y := b)). */
+static void refine_nested(emitter *e, block *decided, const refinement *list, const refinement *learnt) {
+    for (; list; list = list->next) {
+        const refinement *left = refine_find(learnt, list->name);
+        if (!list->assigned || !list->type || (left && left->assigned && left->type == list->type)) continue;
+        emit_store_nothing(e, decided, list->assigned, list->name);
+    }
+}
+
+/* The right operand, in block `open`, where the left one (a) did not decide. *assigned: what it assigns. */
+static bool refine_right(emitter *e, block *open, block *decided, const expr *x, const condition *a, condition *out, refinement **assigned) {
+    bool is_or = x->op == O_BOOL_OR;
+    const refinement *learnt = is_or ? a->when_false : a->when_true, *there = is_or ? a->when_true : a->when_false;
     block *ib = e->g->insert_block;
     node *in = e->g->insert_before;
-    graph_set_insert(e->g, b, NULL);
-    emit_push_frame(e, b);
-    bool ok = emit_refine(e, x->range, learnt) && emit_condition_parts(e, x, out);
-    emit_pop_frame(e);
+    graph_set_insert(e->g, open, NULL);
+    emit_push_frame(e, open);
+    frame *own = e->env;
+    bool ok = emit_refine(e, x->b->range, learnt) && emit_condition_parts(e, x->b, out);
+    e->env = own->next;
+    if (ok) refine_nested(e, decided, out->when_true, there);
+    if (ok) refine_nested(e, decided, out->when_false, there);
+    ok = ok && refine_all_assigned(e, decided, x->b, own, assigned);
+    strmap_free(&own->vars);
     graph_set_insert(e->g, ib, in);
     return ok;
 }
@@ -273,7 +323,8 @@ static bool refine_boolop(emitter *e, const expr *x, condition *out) {
     node *n = graph_insert(e->g, node_new(e->g, N_IF, 1, &a.value, 0));
     block *blocks[2] = {node_add_block(n), node_add_block(n)}; /* for true, for false */
     block *decided = blocks[is_or ? 0 : 1], *open = blocks[is_or ? 1 : 0];
-    if (!refine_right(e, open, x->b, is_or ? a.when_false : a.when_true, &b)) return false;
+    refinement *assigned = NULL;
+    if (!refine_right(e, open, decided, x, &a, &b, &assigned)) return false;
     e->g->range = x->range;
     block *ib = e->g->insert_block;
     node *in = e->g->insert_before;
@@ -289,9 +340,9 @@ static bool refine_boolop(emitter *e, const expr *x, condition *out) {
     if (b.known == is_or) out->known = b.known;
     if (is_or) {
         out->when_true = refine_either(e, a.when_true, b.when_true);
-        out->when_false = refine_both(e, a.when_false, b.when_false);
+        out->when_false = refine_both(e, assigned, refine_both(e, a.when_false, b.when_false));
     } else {
-        out->when_true = refine_both(e, a.when_true, b.when_true);
+        out->when_true = refine_both(e, assigned, refine_both(e, a.when_true, b.when_true));
         out->when_false = refine_either(e, a.when_false, b.when_false);
     }
     return true;
@@ -334,6 +385,8 @@ bool emit_condition_parts(emitter *e, const expr *x, condition *out) {
     else if (x->kind == E_BOOLOP) ok = refine_boolop(e, x, out);
     else if (x->kind == E_UNARY && x->op == O_NOT) ok = refine_not(e, x, out);
     else if (x->kind == E_COMPARE && (x->op == O_IS || x->op == O_ISNOT)) ok = refine_is(e, x, out);
+    else if (x->kind == E_CAPTURE) ok = emit_match_capture(e, x, out);
+    else if (x->kind == E_SHAPE) ok = emit_match_shape(e, x, out);
     else if (refine_calls_isinstance(e, x)) ok = refine_isinstance(e, x, out);
     else ok = !emit_failed(e) && refine_value(e, x, out);
     e->depth--;

@@ -21,6 +21,7 @@ void *source_fail(program *g, source_range r, const char *fmt, ...) {
     return NULL;
 }
 
+/* What the compiler holds of the program while it compiles. */
 static void source_release(program *g) {
     for (size_t i = 0; i < g->held.len; i++) value_unref(g->held.data[i]);
     for (size_t i = 0; i < g->class_types.cap; i++) { /* defaults could keep the unit alive for ever */
@@ -35,16 +36,25 @@ static void source_release(program *g) {
     g->archives = NULL;
 }
 
-static void source_free(void *ctx) {
-    program *g = ctx;
+/* ... and what it has declared. */
+static void source_forget(program *g) {
     source_release(g);
-    py_free(&g->py);
     ptrmap_free(&g->functions);
     ptrmap_free(&g->classes);
     ptrmap_free(&g->class_types);
     ptrmap_free(&g->modules);
     vec_free(&g->module_types);
     vec_free(&g->pending);
+    g->specializations.len = 0;
+    g->finished = 0;
+    g->mangled = 0;
+}
+
+static void source_free(void *ctx) {
+    program *g = ctx;
+    source_forget(g);
+    strmap_free(&g->expansions);
+    py_free(&g->py);
     mem_free(g);
 }
 
@@ -327,23 +337,45 @@ static bool source_is_orphan(const function *f) {
     return init && init != f && init->state == FUNCTION_FAILED;
 }
 
+typedef struct source_failure { function *f; diag why; } source_failure;
+typedef VEC(source_failure) failure_list;
+
+/* Compiles the functions from the *at-th on that have not been compiled, with those that are declared on the way. */
+static bool source_compile_from(program *g, size_t *at, failure_list *failures) {
+    for (; *at < g->unit->all_functions.len; ++*at) {
+        function *f = g->unit->all_functions.data[*at];
+        if (f->state == FUNCTION_READY || !f->scope || !f->schema || (f->cls && f->cls->kind == T_INTERFACE) || source_is_orphan(f)) continue;
+        source_failure one = {.f = f};
+        if (function_ensure_compiled(f, &one.why) == CTSC_OK) continue;
+        bool limit = one.why.status == CTSC_LIMIT;
+        if (!vec_push(failures, one)) return diag_clear(&one.why), false;
+        if (limit) return true;
+    }
+    return true;
+}
+
 /* Everything declared, and what that declares on the way. */
 static ctsc_status source_compile_all(program *g, diag *d) {
-    unit *u = g->unit;
     diag all = {0};
-    for (size_t i = 0; i < u->all_functions.len; i++) {
-        function *f = u->all_functions.data[i];
-        if (f->state == FUNCTION_READY || !f->scope || !f->schema ||
-            (f->cls && f->cls->kind == T_INTERFACE) || source_is_orphan(f))
-            continue;
-        diag one = {0};
-        if (function_ensure_compiled(f, &one) != CTSC_OK) {
-            source_add_error(&all, &one);
-            source_after_failure(g, f, &all);
+    failure_list failures = {0};
+    bool ok = true;
+    for (size_t at = 0, reported = 0; ok && all.status != CTSC_LIMIT;) {
+        ok = source_compile_from(g, &at, &failures);
+        if (reported == failures.len) break;
+        for (; reported < failures.len; reported++) {
+            source_failure *one = &failures.data[reported];
+            if (one->why.status != CTSC_LIMIT && source_given_up(g, one->f)) {
+                diag_clear(&one->why);
+                continue;
+            }
+            source_add_error(&all, &one->why);
+            source_after_failure(g, one->f, &all);
         }
-        g->py.diag = d;
-        if (all.status == CTSC_LIMIT) break;
     }
+    for (size_t i = 0; i < failures.len; i++) diag_clear(&failures.data[i].why);
+    vec_free(&failures);
+    g->py.diag = d;
+    if (!ok) return diag_no_memory(d);
     if (all.status == CTSC_OK) return CTSC_OK;
     ctsc_status s = all.status;
     diag_append(d, &all);
@@ -445,6 +477,36 @@ static py_object *source_construct(program *g, const source_options *o, py_objec
     return made;
 }
 
+static bool source_compile_once(program *g, source_range r, py_object *module, diag *d, value *root) {
+    g->py.diag = d;
+    if (!source_module_object(g, r, module, root)) return false;
+    source_declare_scripted(g);
+    return source_compile_all(g, d) == CTSC_OK;
+}
+
+/* Instances share types as in PyTorch, and objects of plain classes have none, unless the program compiles only with types of their
+ * own. If it does not compile then either, the errors are those of the first attempt. */
+static bool source_compile_module(program *g, source_range r, py_object *module, diag *d, value *root) {
+    enum { MOST_ATTEMPTS = 16 };
+    diag first = {0}, again = {0};
+    size_t known = g->distinctions.len + g->wanted.len;
+    bool ok = source_compile_once(g, r, module, &first, root);
+    for (int i = 1; !ok && g->distinctions.len + g->wanted.len > known && i < MOST_ATTEMPTS && first.status == CTSC_FAILED; i++) {
+        known = g->distinctions.len + g->wanted.len;
+        diag_clear(&again);
+        value_set(root, value_none());
+        source_forget(g);
+        unit_restart(g->unit);
+        ok = source_compile_once(g, r, module, &again, root);
+    }
+    g->py.diag = d;
+    g->py.raised = NULL;
+    diag_clear(ok ? &first : &again);
+    if (ok) diag_clear(&again);
+    else diag_append(d, &first);
+    return ok;
+}
+
 static bool source_build(program *g, const source_options *o, const char *name, source_result *out) {
     diag *d = g->py.diag;
     py_object *entry = source_entry(g, o, name);
@@ -466,10 +528,7 @@ static bool source_build(program *g, const source_options *o, const char *name, 
     }
     source_range r = {0};
     if (!source_is_module_instance(entry) && !(entry = source_construct(g, o, entry, &r))) return false;
-    if (!source_prepare(g, r, entry, o)) return false;
-    if (!source_module_object(g, r, entry, &out->root)) return false;
-    source_declare_scripted(g);
-    return source_compile_all(g, d) == CTSC_OK;
+    return source_prepare(g, r, entry, o) && source_compile_module(g, r, entry, d, &out->root);
 }
 
 ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o, const char *name,

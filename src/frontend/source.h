@@ -8,6 +8,8 @@
  *   source.c           the program: entry, compile everything reachable, options
  *   source_names.c     what a free name or an attribute of a Python object is to the emitter: sugars
  *   source_call.c      calls of those that are no values
+ *   source_specialize.c functions for arguments of other types than Tensor
+ *   source_expand.c    calls that become functions made for their arguments
  *   source_types.c     Python types and annotations -> IR types; types inferred from objects
  *   source_value.c     objects -> runtime values
  *   source_function.c  names and signatures of functions
@@ -36,6 +38,17 @@ typedef struct class_source {
     source_range where;
 } class_source;
 
+/* An attribute that tells instances of a class apart: they share a type only where it has equal values. */
+typedef struct distinction {
+    const py_object *cls;
+    const char *name;
+} distinction;
+
+/* A function declared once more, for arguments of other types (source_specialize.c). */
+typedef struct specialization {
+    function *of, *made;
+} specialization;
+
 /* One per unit that came from source; unit->import_ctx. */
 typedef struct program {
     unit *unit;
@@ -49,6 +62,10 @@ typedef struct program {
     VEC(struct module_type *) module_types;
     VEC(value) held;     /* released when the program is compiled */
     VEC(value) defaults; /* of named tuples: released with the program */
+    VEC(distinction) distinctions; /* found so far (source_static.c); the program is compiled anew for them */
+    VEC(const py_class *) wanted; /* plain classes whose instances have to be script objects; found so, too */
+    strmap expansions;   /* text -> the Python function made of it (source_expand.c) */
+    VEC(specialization) specializations;
     int mangled;         /* next ___torch_mangle_N */
     int depth;           /* of nested declarations */
     int declaring;       /* classes being declared */
@@ -100,6 +117,7 @@ typedef struct module_type {
     VEC(attribute) children;   /* submodules: module class types or interfaces */
     VEC(constant_attribute) constants;
     VEC(module_member) functions; /* attributes that are functions */
+    VEC(module_member) bound;     /* attributes that are methods of the module: self.forward = self.forward_fast */
     VEC(module_failed) failed;    /* attributes without a TorchScript type */
     VEC(py_object *) hooks, pre_hooks;
     VEC(function *) overloads; /* forward__0, ... */
@@ -147,6 +165,14 @@ sugar *source_constant(emitter *e, source_range r, value v, type *t);
 sugar *source_class_attribute(emitter *e, source_range r, const type *t, const char *name);
 /* A call of SUGAR_PY. */
 sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint);
+/* f for such arguments, where parameters without annotations are given what is no tensor; NULL without an error: there is none. */
+function *source_specialized(emitter *e, function *f, int nargs, const actual *args);
+/* Is f, which does not compile, one that such a function has taken the place of, or such a one, whose caller has the error? Its class
+ * then does without it. */
+bool source_given_up(program *g, function *f);
+/* Is it a function whose calls are expanded? Such a call. */
+bool source_is_expanded(const py_object *o);
+sugar *source_expand_call(emitter *e, const expr *call, const py_object *fn);
 /* A module or container as a fixed sequence (SUGAR_TUPLE) to step through or unpack; NULL without an error:
  * it is none. */
 sugar *source_sequence(emitter *e, source_range r, ir_value *v);
@@ -159,6 +185,8 @@ ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out
 /* ---- source_static.c: what attributes that do not change tell; nothing unless e->lenient ---- */
 int source_static_truth(emitter *e, const expr *x);      /* 0, 1; -1: not known */
 sugar *source_static_range(emitter *e, const expr *x);   /* range(...) as a sequence to unroll; NULL: not known */
+/* Have the attributes that tell instances apart equal values? */
+bool source_static_same(program *g, py_object *a, py_object *b);
 /* The plain object (of no type in TorchScript) that all instances have as that attribute; NULL: none. */
 py_object *source_static_object(emitter *e, const module_type *m, const char *name);
 
@@ -182,6 +210,8 @@ sugar *source_element(emitter *e, source_range r, ir_value *v, const char *key);
 type *source_type_of_expr(program *g, py_env *env, const expr *x);
 /* Text (a string annotation, a type comment) as an expression. If it is found at r, it has its ranges there. */
 expr *source_parse_text(program *g, source_range r, const char *text);
+/* Notes the plain classes of instances in o, a container that as an attribute has no type. */
+bool source_want_classes(program *g, const py_object *o);
 /* The IR type that a Python object names when used as a type; NULL with the reason in the diag. */
 type *source_type_of_object(program *g, source_range r, py_object *o);
 /* The type of a Python object used as a value (attributes, constants); NULL without an error, and the

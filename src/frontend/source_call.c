@@ -235,6 +235,7 @@ sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint
     actual *args = NULL;
     int n = 0;
     if (call_is_super(callee->py) && call->items.len == 2 && !call->kwargs.len) return call_super_explicit(e, call);
+    if (callee->py && source_is_expanded(callee->py)) return source_expand_call(e, call, callee->py);
     if (!emit_arguments(e, call, 0, &args, &n)) return NULL;
     return call_values(e, call->range, callee, n, args, hint);
 }

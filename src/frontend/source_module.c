@@ -47,9 +47,11 @@ static bool module_same_constants(const module_type *a, const module_type *b) {
 }
 
 static bool module_same_functions(const module_type *a, const module_type *b) {
-    if (a->functions.len != b->functions.len || a->hooks.len != b->hooks.len ||
+    if (a->functions.len != b->functions.len || a->bound.len != b->bound.len || a->hooks.len != b->hooks.len ||
         a->pre_hooks.len != b->pre_hooks.len)
         return false;
+    for (size_t i = 0; i < a->bound.len; i++)
+        if (a->bound.data[i].name != b->bound.data[i].name || a->bound.data[i].object != b->bound.data[i].object) return false;
     for (size_t i = 0; i < a->functions.len; i++) {
         const module_member *x = &a->functions.data[i], *y = &b->functions.data[i];
         bool same =
@@ -64,11 +66,12 @@ static bool module_same_functions(const module_type *a, const module_type *b) {
     return true;
 }
 
-static module_type *module_known(const program *g, const module_type *m) {
+static module_type *module_known(program *g, const module_type *m) {
     for (size_t i = 0; i < g->module_types.len; i++) {
         module_type *k = g->module_types.data[i];
         if (k->py_class->u.cls == m->py_class->u.cls && module_same_attributes(k, m) &&
-            module_same_children(k, m) && module_same_constants(k, m) && module_same_functions(k, m))
+            module_same_children(k, m) && module_same_constants(k, m) && module_same_functions(k, m) &&
+            source_static_same(g, k->instance, m->instance))
             return k;
     }
     return NULL;
@@ -91,10 +94,17 @@ static const char *module_between(program *g, const char *name, const char *pref
     return intern_n(&g->unit->names, name + a, n - a - b);
 }
 
+/* What the instances have as the method `name`: of the class, or an attribute of their own. */
+static py_object *module_find(const module_type *m, const char *name) {
+    for (size_t i = 0; i < m->bound.len; i++)
+        if (!strcmp(m->bound.data[i].name, name)) return m->bound.data[i].object;
+    return py_class_find(m->py_class, name);
+}
+
 function *source_module_method(program *g, module_type *m, const char *name) {
     function *known = class_find_method(m->cls, name);
     if (known || !m->cls->cls->source) return known;
-    py_object *o = py_class_find(m->py_class, name);
+    py_object *o = module_find(m, name);
     if (o && o->kind == PY_CLASSMETHOD) o = o->u.fn_object; /* cls is the module, as in PyTorch */
     if (o && o->kind == PY_FUNCTION && o->u.fn->def && !source_dropped(o) && !o->u.fn->overloads.len)
         return module_add_method(g, m, o, name);
@@ -177,7 +187,7 @@ static bool module_exported(program *g, const module_type *m, const char ***out,
 /* nn.Module itself has no forward. */
 static bool module_has_forward(const module_type *m) {
     const py_class *c = m->py_class->u.cls;
-    py_object *f = py_class_find(m->py_class, "forward");
+    py_object *f = module_find(m, "forward");
     if (!f || f->kind != PY_FUNCTION || !f->u.fn->def || source_dropped(f) || f->u.fn->overloads.len)
         return false;
     for (size_t i = c->mro.len; i-- > 0;)

@@ -78,7 +78,18 @@ static const char *names_class_path(emitter *e, const py_class *c) {
     return arena_printf(e->scratch, "%s.%s", c->module->u.mod.name, c->name);
 }
 
+/* torch.finfo and iinfo, which compiled functions have as script classes. */
+static py_object *names_type_info(emitter *e, source_range r, py_object *o) {
+    const char *path = names_class_path(e, o->u.cls);
+    if (strcmp(path, "torch.finfo") && strcmp(path, "torch.iinfo")) return o;
+    program *g = source_enter(e);
+    py_object *home = py_import(&g->py, r, "torch._type_info");
+    return home ? py_getattr(&g->py, r, home, o->u.cls->name) : NULL;
+}
+
 static sugar *names_class(emitter *e, source_range r, py_object *o) {
+    o = names_type_info(e, r, o);
+    if (!o) return NULL;
     const py_class *c = o->u.cls;
     if (c->kind == PYC_BUILTIN || !c->def) {
         sugar *s = emit_builtin_name(e, names_class_path(e, c));
@@ -146,7 +157,7 @@ static sugar *names_no_builtin(emitter *e, source_range r, const char *name) {
 }
 
 static sugar *names_function(emitter *e, source_range r, py_object *o) {
-    if (source_dropped(o) || !o->u.fn->def) return names_python(e, o);
+    if (source_dropped(o) || !o->u.fn->def || source_is_expanded(o)) return names_python(e, o);
     if (o->u.fn->module && !strcmp(o->u.fn->module->u.mod.name, "numpy")) return names_no_builtin(e, r, o->u.fn->def->name);
     if (o->u.fn->overloads.len) return names_overloads(e, r, o);
     sugar *s = o->u.fn->cls || !o->u.fn->module ? NULL : names_library_function(e, o);
@@ -359,6 +370,8 @@ static sugar *names_module_attribute(emitter *e, source_range r, module_type *m,
     py_object *plain = f ? source_static_object(e, m, name) : NULL;
     if (plain) return names_python(e, plain);
     if (f) {
+        const py_object *value = py_dict_get(m->instance->u.inst.attrs, name);
+        if (e->lenient && value && value->kind != PY_INSTANCE && !source_want_classes(source_enter(e), value)) return NULL;
         emit_fail(e, suggest_word(r, name), "Module '%s' has no attribute '%s' %s", m->py_class->u.cls->name, name, f->why);
         source_hint_untyped(e, m, name);
         return NULL;

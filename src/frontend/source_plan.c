@@ -302,6 +302,10 @@ static bool plan_other(module_plan *p, const char *name, py_object *o) {
         module_member f = {plan_name(p, name), o};
         return avec_push(a, &p->m->functions, f) || plan_no_memory(p);
     }
+    if (o->kind == PY_METHOD && o->u.method.self == p->instance && o->u.method.fn->kind == PY_FUNCTION) {
+        module_member f = {plan_name(p, name), o->u.method.fn};
+        return avec_push(a, &p->m->bound, f) || plan_no_memory(p);
+    }
     type *t = NULL;
     bool inferred = false;
     strbuf why = STRBUF_INIT;

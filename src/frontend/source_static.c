@@ -7,8 +7,9 @@
  * cannot be compiled as PyTorch would compile it, the emitter tries again (emitter.lenient), and then asks here: an expression of
  * literals, globals and attributes that no method assigns has the value that Python gives it now.
  *
- * Method. Instances with equal plans share a type, and so the function: all of them have to agree. The evaluator computes;
- * here is decided whether it may. `training` and tensors can change, and are never known.
+ * Method. Instances with equal plans share a type, and so the function: all of them have to agree. Where they do not, the attributes
+ * that were looked at tell them apart (program.distinctions), and if the program cannot be compiled it is tried again with types of
+ * their own. The evaluator computes; here is decided whether it may. `training` and tensors can change, and are never known.
  * Tests: tests/lang/accepted_static.py, tests/lang/accepted_config.py
  */
 #include "frontend/source.h"
@@ -66,6 +67,7 @@ typedef struct static_eval {
     program *g;
     py_env env;      /* of the method, with self */
     const char *self; /* its name; NULL: a function */
+    VEC(distinction) reads; /* attributes of modules */
 } static_eval;
 
 static bool static_holds(const py_object *o) { return !py_is_tensor(o); }
@@ -99,6 +101,7 @@ static bool static_known(static_eval *s, const expr *x, int depth) {
     case E_ATTR: {
         py_object *base = static_value(s, x->a, depth);
         if (!base || (base->kind == PY_INSTANCE && static_changes(base->u.inst.cls, x->name))) return false;
+        if (source_is_module(base)) (void)avec_push(s->e->scratch, &s->reads, ((distinction){base->u.inst.cls, x->name}));
         py_object *o = py_find(&s->g->py, x->range, base, x->name);
         return o && static_holds(o) && o->kind != PY_METHOD;
     }
@@ -125,8 +128,27 @@ static py_object *static_value(static_eval *s, const expr *x, int depth) {
 
 /* ---- all instances --------------------------------------------------------------------------- */
 
-/* The value for one instance (NULL: a function's), without leaving an error behind. */
-static py_object *static_for(emitter *e, py_object *instance, const expr *x) {
+static bool static_distinguish(program *g, const distinction *list, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < g->distinctions.len && (g->distinctions.data[k].cls != list[i].cls || strcmp(g->distinctions.data[k].name, list[i].name))) k++;
+        if (k == g->distinctions.len && !avec_push(&g->unit->arena, &g->distinctions, list[i])) return diag_no_memory(g->py.diag), false;
+    }
+    return true;
+}
+
+bool source_static_same(program *g, py_object *a, py_object *b) {
+    for (size_t i = 0; i < g->distinctions.len; i++) {
+        const distinction *d = &g->distinctions.data[i];
+        if (a->u.inst.cls != d->cls) continue;
+        py_object *x = py_find(&g->py, (source_range){0}, a, d->name), *y = py_find(&g->py, (source_range){0}, b, d->name);
+        if (x != y && (!x || !y || !static_holds(x) || !static_holds(y) || (!source_is_module(x) && !py_equal(&g->py, x, y)))) return false;
+    }
+    return true;
+}
+
+/* The value for one instance (NULL: a function's), without leaving an error behind; how it went into *out. */
+static py_object *static_for(emitter *e, py_object *instance, const expr *x, static_eval *out) {
     program *g = e->scope->prog;
     diag why = {0}, *before = g->py.diag;
     const func_def *def = e->fn ? e->fn->def : NULL;
@@ -141,6 +163,7 @@ static py_object *static_for(emitter *e, py_object *instance, const expr *x) {
     g->py.diag = before;
     g->py.raised = NULL;
     diag_clear(&why);
+    *out = s;
     return o;
 }
 
@@ -149,13 +172,19 @@ static py_object *static_agreed(emitter *e, const expr *x, bool (*agrees)(progra
     program *g = source_enter(e);
     module_type *m = e->scope->module;
     if (!e->lenient) return NULL;
-    if (!m) return static_for(e, NULL, x);
+    static_eval s = {0}, first_eval = {0};
+    if (!m) return static_for(e, NULL, x, &s);
     py_object *first = NULL;
     int n = 0;
     for (size_t i = 0; i < g->modules.cap; i++) {
         if (!g->modules.slots[i].key || g->modules.slots[i].value != m) continue;
-        py_object *o = n++ < STATIC_MAX_INSTANCES ? static_for(e, (py_object *)g->modules.slots[i].key, x) : NULL;
-        if (!o || (first && !agrees(g, first, o))) return NULL;
+        py_object *o = n++ < STATIC_MAX_INSTANCES ? static_for(e, (py_object *)g->modules.slots[i].key, x, &s) : NULL;
+        if (!o) return NULL;
+        if (first && !agrees(g, first, o)) {
+            if (static_distinguish(g, s.reads.data, s.reads.len)) static_distinguish(g, first_eval.reads.data, first_eval.reads.len);
+            return NULL;
+        }
+        if (!first) first_eval = s;
         first = first ? first : o;
     }
     return first;
@@ -170,8 +199,6 @@ static bool static_same_range(program *g, py_object *a, py_object *b) {
     (void)g;
     return a->kind == PY_RANGE && b->kind == PY_RANGE && !memcmp(&a->u.range, &b->u.range, sizeof a->u.range);
 }
-
-static bool static_same_object(program *g, py_object *a, py_object *b) { return (void)g, a == b; }
 
 int source_static_truth(emitter *e, const expr *x) {
     py_object *o = static_agreed(e, x, static_same_truth);
@@ -200,7 +227,8 @@ py_object *source_static_object(emitter *e, const module_type *m, const char *na
     for (size_t i = 0; i < g->modules.cap; i++) {
         if (!g->modules.slots[i].key || g->modules.slots[i].value != m) continue;
         py_object *o = py_dict_get(((const py_object *)g->modules.slots[i].key)->u.inst.attrs, name);
-        if (!o || o->kind != PY_INSTANCE || source_is_module(o) || (first && !static_same_object(g, first, o))) return NULL;
+        if (!o || o->kind != PY_INSTANCE || source_is_module(o)) return NULL;
+        if (first && first != o) return static_distinguish(g, &(distinction){m->py_class, name}, 1), NULL;
         first = o;
     }
     return first;

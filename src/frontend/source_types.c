@@ -435,13 +435,35 @@ static type *types_infer_dict(program *g, py_object *o, strbuf *why, int depth) 
     return type_dict(key, val);
 }
 
+/* PyTorch compiles the class of every object that is an attribute. Here that is done for those that a program cannot do without. */
+static bool types_wanted(const program *g, const py_class *c) {
+    for (size_t i = 0; i < g->wanted.len; i++)
+        if (g->wanted.data[i] == c) return true;
+    return false;
+}
+
+static bool types_want(program *g, const py_object *o, int depth) {
+    if (depth > TYPES_MAX_DEPTH) return true;
+    if (o->kind == PY_LIST || o->kind == PY_TUPLE)
+        for (size_t i = 0; i < o->u.seq.items.len; i++)
+            if (!types_want(g, o->u.seq.items.data[i], depth + 1)) return false;
+    if (o->kind == PY_DICT)
+        for (size_t i = 0; i < o->u.dict->entries.len; i++)
+            if (o->u.dict->entries.data[i].key && !types_want(g, o->u.dict->entries.data[i].val, depth + 1)) return false;
+    const py_class *c = o->kind == PY_INSTANCE ? o->u.inst.cls->u.cls : NULL;
+    if (!c || c->kind != PYC_PLAIN || !c->def || types_wanted(g, c)) return true;
+    return avec_push(&g->unit->arena, &g->wanted, c) || (diag_no_memory(g->py.diag), false);
+}
+
+bool source_want_classes(program *g, const py_object *o) { return types_want(g, o, 0); }
+
 static type *types_infer_instance(program *g, py_object *o, strbuf *why) {
     py_object *cls = o->u.inst.cls;
     const py_class *c = cls->u.cls;
     if (c->kind == PYC_MODULE || c->is_module)
         return sb_puts(why, "Cannot infer concrete type of torch.nn.Module"), NULL;
     if (c->kind == PYC_ENUM) return source_class(g, (source_range){0}, cls);
-    if (c->is_script || ptrmap_get(&g->classes, c)) return source_class(g, (source_range){0}, cls);
+    if (c->is_script || types_wanted(g, c) || ptrmap_get(&g->classes, c)) return source_class(g, (source_range){0}, cls);
     return NULL;
 }
 

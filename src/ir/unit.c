@@ -97,14 +97,26 @@ void unit_close(unit *u) {
     pthread_mutex_unlock(&u->lock);
 }
 
-static void unit_free(unit *u) {
-    unit_close(u);
-    if (u->import_ctx_free) u->import_ctx_free(u->import_ctx);
+static void unit_drop_errors(unit *u) {
     for (size_t i = 0; i < u->all_functions.len; i++) {
         diag *e = u->all_functions.data[i]->error;
         if (e) diag_clear(e);
         mem_free(e);
     }
+}
+
+void unit_restart(unit *u) {
+    for (size_t i = 0; i < u->all_functions.len; i++) unit_release_function(u, u->all_functions.data[i]);
+    unit_drop_errors(u);
+    u->all_functions.len = 0;
+    strmap_free(&u->classes);
+    strmap_free(&u->functions);
+}
+
+static void unit_free(unit *u) {
+    unit_close(u);
+    if (u->import_ctx_free) u->import_ctx_free(u->import_ctx);
+    unit_drop_errors(u);
     for (size_t i = 0; i < u->sources.len; i++) source_unref(u->sources.data[i]);
     vec_free(&u->sources);
     vec_free(&u->all_functions);

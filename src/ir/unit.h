@@ -70,6 +70,8 @@ typedef struct unit {
 unit *unit_new(void);
 /* Forgets what was made of the functions' graphs: they are compiled again. Nothing of the unit may run meanwhile. */
 void unit_drop_codes(unit *u);
+/* Forgets all functions and all names, for a front end that begins anew. Nothing of the unit may be in use. */
+void unit_restart(unit *u);
 unit *unit_ref(unit *u);
 void unit_unref(unit *u);
 /* Keeps a reference until the unit is closed, for what lies in the arena and mentions v without one of its own. false: there is no memory, and v is gone. */

@@ -2,7 +2,7 @@
 from collections import namedtuple
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Optional
+from typing import Dict, List, Optional
 
 import torch
 from torch import Tensor, nn
@@ -80,6 +80,51 @@ class Indexed(nn.Module):
         return x
 
 
+class Fused(nn.Module):
+    """Neighbours in a list of modules, and an accumulator that starts as None."""
+
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList([nn.ReLU(), nn.Sigmoid(), nn.ReLU()])
+        self.links = nn.ModuleList([nn.Identity(), nn.Tanh()])
+        self.strides = (2, 4)
+
+    def forward(self, x):
+        y = None
+        for i, part in enumerate(self.parts):
+            if y is None:
+                y = part(x)
+            else:
+                y = part(x) + self.links[i - 1](y)
+        sizes = [s // k for s, k in zip(list(x.shape), self.strides)]
+        return y, sum([[s, k] for s, k in zip(sizes, self.strides)], []), sum([sizes], [0])
+
+
+class Recipe:
+    """A plain class whose instances lie in a container: a script class."""
+
+    def __init__(self, axes: List[int], names: Dict[str, int]):
+        self.axes = axes
+        self.names = names
+
+    def total(self, k: int) -> int:
+        return sum(self.axes) * k + self.names["a"]
+
+
+def cooked(recipe: Recipe, k: int) -> int:
+    return recipe.total(k) + len(recipe.axes)
+
+
+class Cook(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.recipes = {n: Recipe(list(range(n)), {"a": 100 * n}) for n in (2, 3)}
+        self.order = [Recipe([7], {"a": 1})]
+
+    def forward(self, x):
+        return cooked(self.recipes[x.dim()], 10) + self.order[0].total(2)
+
+
 def scaled(x, k: float):
     return x * k
 
@@ -95,6 +140,8 @@ class Main(nn.Module):
         self.two = Block(2, pool=nn.AvgPool1d(2))
         self.configured = Configured(Config())
         self.indexed = Indexed(3)
+        self.cook = Cook()
+        self.fused = Fused()
 
     def defaults(self, x, other=None, k=2, s=0.5, flag=False, name="n"):
         if other is not None:
@@ -118,6 +165,9 @@ class Main(nn.Module):
         print(float(scaled(torch.tensor(2.0), 3)))
         p = Pair(x, None)
         print(p.b is None)
+        y, sizes, more = self.fused(torch.zeros(4, 8))
+        print(float(y.sum()), sizes, more)
+        print(self.cook(x), self.cook(x.view(1, 2, 4)))
         return 0
 # expect: [1, 8] [1, 2]
 # expect: 12. 18.
@@ -126,3 +176,5 @@ class Main(nn.Module):
 # expect: [[1, 4, 2], [1, 4, 5], [2, 1, 8], [1, 8], [8, 1]]
 # expect: 6.
 # expect: True
+# expect: 14.787749290466309 [2, 2, 2, 4] [0, 2, 2]
+# expect: 227 348

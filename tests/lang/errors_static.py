@@ -1,4 +1,4 @@
-"""Instances that share a type, and would take different branches: refused, as PyTorch does."""
+"""What is refused where conditions are known: an attribute that is not there, and conditions on what can change."""
 import torch
 from torch import nn
 

@@ -154,6 +154,14 @@ static void show(const expr *e, strbuf *out) {
         show(e->a, out);
         sb_putc(out, ')');
         break;
+    case E_CAPTURE:
+    case E_SHAPE:
+    case E_FIELD:
+        sb_printf(out, e->kind == E_CAPTURE ? "(capture %s " : e->kind == E_SHAPE ? "(%s %d%s " : "(field ", e->name, (int)e->i, e->tuple_index ? "+" : "");
+        show(e->a, out);
+        if (e->kind == E_FIELD) sb_puts(out, " "), show(e->b, out), sb_printf(out, " %d", (int)e->i);
+        sb_putc(out, ')');
+        break;
     case E_UNSUPPORTED: sb_printf(out, "(unsupported %s)", e->s); break;
     case E_KIND_COUNT: fail();
     }
@@ -387,6 +395,25 @@ static void test_statements(void **state) {
         "(def f [self] -> int {(RETURN 1)})})");
 }
 
+static void test_match(void **state) {
+    (void)state;
+    expect_tree("match x:\n  case 1 | -2: a\n  case y if y > z: b\n  case _: c\n",
+                "(IF (or (== x 1) (== x -2)) {(EXPR a)} else {(IF (and (capture y x) (> y z)) {(EXPR b)} else {(IF True {(EXPR c)})})})");
+    expect_tree("match f(x):\n  case None: a\n", "(ASSIGN match$6 = (call f x))(IF (is match$6 None) {(EXPR a)})");
+    expect_tree("match x:\n  case [a, *b, 3]: c\n",
+                "(IF (and (and (and (sequence 2+ x) (capture a (index x 0))) (capture b (call list (index x (slice 1 -1 _))))) (== (index x -1) 3)) {(EXPR c)})");
+    expect_tree("match x, y:\n  case 1, _: a\n", "(IF (== x 1) {(EXPR a)})");
+    expect_tree("match x:\n  case P(a, n=1) as p: b\n",
+                "(IF (and (and (and (call isinstance x P) (capture a (field x P 0))) (== x.n 1)) (capture p x)) {(EXPR b)})");
+    expect_tree("match x:\n  case {'k': [_]}: a\n",
+                "(IF (and (and (mapping 0+ x) (in 'k' x)) (sequence 1 (index x 'k'))) {(EXPR a)})");
+    expect_tree("match x:\n  case (a): b\n", "(IF (capture a x) {(EXPR b)})");
+    expect_tree("match = 1\nmatch[0]\nmatch(x)\n", "(ASSIGN match = 1)(EXPR (index match 0))(EXPR (call match x))");
+    expect_error("match x:\n  case 1 +: a\n", "expected an expression, but found ':'", ":");
+    expect_error("match x:\n  case f(a=1, b): a\n", "positional patterns follow keyword patterns", "b");
+    expect_error("match x:\n  case *: a\n", "expected a name after '*', but found ':'", ":");
+}
+
 static void test_functions(void **state) {
     (void)state;
     expect_tree("@torch.jit.script\ndef f(x, y: int = 1, *, z=None, **kw):\n    # type: (...) -> "
@@ -594,7 +621,7 @@ static void test_no_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_precedence), cmocka_unit_test(test_literals),
-        cmocka_unit_test(test_displays),   cmocka_unit_test(test_statements),
+        cmocka_unit_test(test_displays),   cmocka_unit_test(test_statements), cmocka_unit_test(test_match),
         cmocka_unit_test(test_functions),  cmocka_unit_test(test_tabs), cmocka_unit_test(test_layout),
         cmocka_unit_test(test_messages),   cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_depth),      cmocka_unit_test(test_hostile),

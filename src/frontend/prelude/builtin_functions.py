@@ -108,6 +108,9 @@ def list_with_default__int(out_size: List[int], defaults: List[int]) -> List[int
     assert torch.len(defaults) > torch.len(out_size)
     return out_size
 
+def numel__sizes(self: List[int]) -> int:
+    return int(torch.item(torch.prod(torch.tensor(self, dtype=4))))
+
 # One number stands for N of them: builtin_functions.c says so in the schemas.
 
 def _single__float(x: List[float]) -> List[float]:
@@ -427,6 +430,12 @@ def perm(n: int, k: int) -> int:
     out = 1
     for i in range(k):
         out = out * (n - i)
+    return out
+
+def prod(iterable: List[int], *, start: int=1) -> int:
+    out = start
+    for n in iterable:
+        out = out * n
     return out
 
 def parse_int(text: str, base: int) -> int:

@@ -508,6 +508,91 @@ def _functional_assert_scalar(self: number, assert_msg: str, dep_token: Tensor) 
     return torch.clone(dep_token)
 
 
+# ---- products in another dtype ---------------------------------------------------------------------
+
+
+# Narrow factors, a wide sum: as if both had the result's dtype from the start.
+def mm__dtype(self: Tensor, mat2: Tensor, out_dtype: int) -> Tensor:
+    return torch.mm(torch.to(self, out_dtype), torch.to(mat2, out_dtype))
+
+
+def bmm__dtype(self: Tensor, mat2: Tensor, out_dtype: int) -> Tensor:
+    return torch.bmm(torch.to(self, out_dtype), torch.to(mat2, out_dtype))
+
+
+def addmm__dtype(self: Tensor, mat1: Tensor, mat2: Tensor, out_dtype: int, beta: number, alpha: number) -> Tensor:
+    return torch.addmm(torch.to(self, out_dtype), torch.to(mat1, out_dtype), torch.to(mat2, out_dtype), beta=beta, alpha=alpha)
+
+
+def baddbmm__dtype(self: Tensor, batch1: Tensor, batch2: Tensor, out_dtype: int, beta: number, alpha: number) -> Tensor:
+    return torch.baddbmm(torch.to(self, out_dtype), torch.to(batch1, out_dtype), torch.to(batch2, out_dtype), beta=beta, alpha=alpha)
+
+
+# ---- random tensors like others, from a generator --------------------------------------------------
+
+
+def rand_like__generator(self: Tensor, generator: Optional[Generator], dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool], memory_format: Optional[int]) -> Tensor:
+    out = torch.empty_like(self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format)
+    return torch.uniform_(out, 0.0, 1.0, generator=generator)
+
+
+def randn_like__generator(self: Tensor, generator: Optional[Generator], dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool], memory_format: Optional[int]) -> Tensor:
+    out = torch.empty_like(self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format)
+    return torch.normal_(out, 0.0, 1.0, generator=generator)
+
+
+def randint_like__generator(self: Tensor, high: int, generator: Optional[Generator], dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool], memory_format: Optional[int]) -> Tensor:
+    out = torch.empty_like(self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format)
+    return torch.random_(out, 0, high, generator=generator)
+
+
+def randint_like__low_generator_dtype(self: Tensor, low: int, high: int, generator: Optional[Generator], dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool], memory_format: Optional[int]) -> Tensor:
+    out = torch.empty_like(self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format)
+    return torch.random_(out, low, high, generator=generator)
+
+
+def _one_int(high: Tensor) -> int:
+    if torch.numel(high) != 1 or high.dim() != 0:
+        torch.ops.ctsc.fail("high must be a scalar tensor and on CPU")
+    return int(torch.item(high))
+
+
+def randint_like__Tensor(self: Tensor, high: Tensor, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool], memory_format: Optional[int]) -> Tensor:
+    top = __torch__.operators.recent._one_int(high)
+    return torch.randint_like(self, top, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format)
+
+
+def randint_like__Tensor_generator(self: Tensor, high: Tensor, generator: Optional[Generator], dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool], memory_format: Optional[int]) -> Tensor:
+    top = __torch__.operators.recent._one_int(high)
+    out = torch.empty_like(self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format)
+    return torch.random_(out, 0, top, generator=generator)
+
+
+def rrelu_with_noise_functional(self: Tensor, noise: Tensor, lower: number, upper: number, training: bool, generator: Optional[Generator]) -> Tuple[Tensor, Tensor]:
+    slopes = torch.clone(noise)
+    out = torch.rrelu_with_noise(self, slopes, lower, upper, training, generator)
+    return out, slopes
+
+
+# ---- matrices ----------------------------------------------------------------------------------------
+
+
+# A = UH with orthonormal columns of U and H = sqrt(A^H A), from A = W S V^H
+def linalg_polar(A: Tensor) -> Tuple[Tensor, Tensor]:
+    if A.dim() < 2:
+        torch.ops.ctsc.fail("linalg.polar: The input tensor A must have at least 2 dimensions.")
+    if A.size(-2) < A.size(-1):
+        torch.ops.ctsc.fail("linalg.polar: input must have at least as many rows as columns, but got {} by {} matrices".format(A.size(-2), A.size(-1)))
+    w, s, vh = torch.linalg_svd(A, False)
+    v = torch.conj(torch.transpose(vh, -2, -1))
+    return torch.matmul(w, vh), torch.matmul(v * torch.unsqueeze(s, -2), vh)
+
+
+def linalg_matrix_sqrth(self: Tensor) -> Tensor:
+    values, v = torch.linalg_eigh(self)
+    return torch.matmul(v * torch.unsqueeze(torch.sqrt(values), -2), torch.conj(torch.transpose(v, -2, -1)))
+
+
 def nbytes(a: Tensor) -> int:
     return torch.numel(a) * torch.element_size(a)
 

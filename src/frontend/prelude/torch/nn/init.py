@@ -31,21 +31,21 @@ def calculate_gain(nonlinearity, param=None):
     raise ValueError('Unsupported nonlinearity {}'.format(nonlinearity))
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> Tensor:
     with torch.no_grad():
-        return tensor.uniform_(a, b)
+        return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator=None) -> Tensor:
     with torch.no_grad():
-        return tensor.normal_(mean, std)
+        return tensor.normal_(mean, std, generator=generator)
 
 
 def _normal_below(x):
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
-def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> Tensor:
+def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator=None) -> Tensor:
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn('mean is more than 2 std from [a, b] in nn.init.trunc_normal_. '
                       'The distribution of values may be incorrect.', stacklevel=2)
@@ -53,7 +53,7 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
         # the normal distribution's inverse of a uniform draw between its values at a and b
         low = _normal_below((a - mean) / std)
         high = _normal_below((b - mean) / std)
-        tensor.uniform_(2 * low - 1, 2 * high - 1)
+        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
         tensor.erfinv_()
         tensor.mul_(std * math.sqrt(2.0))
         tensor.add_(mean)
@@ -111,17 +111,17 @@ def _calculate_fan_in_and_fan_out(tensor):
     return tensor.size(1) * receptive_field_size, tensor.size(0) * receptive_field_size
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
     bound = math.sqrt(3.0) * std
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
-    return normal_(tensor, 0.0, std)
+    return normal_(tensor, 0.0, std, generator)
 
 
 def _calculate_correct_fan(tensor, mode):
@@ -133,24 +133,24 @@ def _calculate_correct_fan(tensor, mode):
     return fan_in if mode == 'fan_in' else fan_out
 
 
-def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = 'fan_in', nonlinearity: str = 'leaky_relu'):
+def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = 'fan_in', nonlinearity: str = 'leaky_relu', generator=None):
     if tensor.numel() == 0:
         warnings.warn('Initializing zero-element tensors is a no-op')
         return tensor
     std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
     bound = math.sqrt(3.0) * std
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = 'fan_in', nonlinearity: str = 'leaky_relu'):
+def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = 'fan_in', nonlinearity: str = 'leaky_relu', generator=None):
     if tensor.numel() == 0:
         warnings.warn('Initializing zero-element tensors is a no-op')
         return tensor
     std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
-    return normal_(tensor, 0.0, std)
+    return normal_(tensor, 0.0, std, generator)
 
 
-def orthogonal_(tensor, gain=1):
+def orthogonal_(tensor, gain=1, generator=None):
     if tensor.dim() < 2:
         raise ValueError('Only tensors with 2 or more dimensions are supported')
     if tensor.numel() == 0:
@@ -158,7 +158,7 @@ def orthogonal_(tensor, gain=1):
     rows = tensor.size(0)
     cols = tensor.numel() // rows
     with torch.no_grad():
-        flat = tensor.new_empty((rows, cols)).normal_(0, 1)
+        flat = tensor.new_empty((rows, cols)).normal_(0, 1, generator=generator)
         if rows < cols:
             flat.t_()
         q, r = torch.linalg.qr(flat)
@@ -171,13 +171,13 @@ def orthogonal_(tensor, gain=1):
     return tensor
 
 
-def sparse_(tensor, sparsity, std=0.01):
+def sparse_(tensor, sparsity, std=0.01, generator=None):
     if tensor.dim() != 2:
         raise ValueError('Only tensors with 2 dimensions are supported')
     rows = tensor.size(0)
     num_zeros = int(math.ceil(sparsity * rows))
     with torch.no_grad():
-        tensor.normal_(0, std)
+        tensor.normal_(0, std, generator=generator)
         for column in range(tensor.size(1)):
             chosen = torch.randperm(rows)[:num_zeros]
             tensor[chosen, column] = 0

@@ -393,6 +393,12 @@ class LogSoftmax(Module):
 # ---- attention over several heads -----------------------------------------------------------------------
 
 
+def _check_causal(is_causal: bool, mask: Optional[Tensor]) -> None:
+    # The hint that a mask is causal says nothing that the mask does not.
+    if is_causal and mask is None:
+        raise RuntimeError('Need attn_mask if specifying the is_causal hint.')
+
+
 class MultiheadAttention(Module):
     # As in transformer.py: an operator of its own for inference, and the reasons against it as text.
     __constants__ = ['batch_first']
@@ -452,7 +458,8 @@ class MultiheadAttention(Module):
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Optional[Tensor] = None,
                 need_weights: bool = True, attn_mask: Optional[Tensor] = None,
-                average_attn_weights: bool = True) -> Tuple[Tensor, Optional[Tensor]]:
+                average_attn_weights: bool = True, is_causal: bool = False) -> Tuple[Tensor, Optional[Tensor]]:
+        _check_causal(is_causal, attn_mask)
         is_batched = query.dim() == 3
         if key_padding_mask is not None:
             _kpm_dtype = key_padding_mask.dtype

@@ -63,6 +63,15 @@ def _register_hook(hooks, hook):
     return handle
 
 
+def _register_forward_hook(hooks, hook, prepend, with_kwargs):
+    if with_kwargs:
+        raise NotImplementedError('hooks with keyword arguments (with_kwargs=True) are not supported')
+    handle = _register_hook(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
 class Module:
     # These annotations type the attributes of a scripted module whose own class and bases annotate nothing.
     dump_patches: bool = False
@@ -228,6 +237,15 @@ class Module:
             raise AttributeError(owner._get_name() + ' has no attribute `' + path[-1] + '`')
         return owner, path[-1]
 
+    def set_submodule(self, target: str, module: 'Module', strict: bool = False) -> None:
+        path = target.split('.')
+        owner = self.get_submodule('.'.join(path[:-1]))
+        if strict and not hasattr(owner, path[-1]):
+            raise AttributeError(owner._get_name() + ' has no attribute `' + path[-1] + '`')
+        if not isinstance(module, Module):
+            raise ValueError('`module` is not an nn.Module, found {}'.format(type(module)))
+        setattr(owner, path[-1], module)
+
     def get_parameter(self, target: str) -> 'Parameter':
         owner, name = self._owner_of(target)
         param = getattr(owner, name)
@@ -328,6 +346,9 @@ class Module:
     def zero_grad(self, set_to_none: bool = False) -> None:
         pass
 
+    def compile(self, *args, **kwargs) -> None:
+        pass
+
     def share_memory(self):
         return self
 
@@ -405,22 +426,31 @@ class Module:
 
     # ---- hooks
 
-    def register_forward_pre_hook(self, hook):
-        return _register_hook(self._forward_pre_hooks, hook)
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        return _register_forward_hook(self._forward_pre_hooks, hook, prepend, with_kwargs)
 
-    def register_forward_hook(self, hook):
-        return _register_hook(self._forward_hooks, hook)
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        return _register_forward_hook(self._forward_hooks, hook, prepend, with_kwargs)
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        return RemovableHandle({})
 
     def register_backward_hook(self, hook):
         self._is_full_backward_hook = False
         return _register_hook(self._backward_hooks, hook)
 
-    def register_full_backward_hook(self, hook):
+    def register_full_backward_hook(self, hook, prepend=False):
         self._is_full_backward_hook = True
         return _register_hook(self._backward_hooks, hook)
 
     def _register_state_dict_hook(self, hook):
         return _register_hook(self._state_dict_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook):
+        return _register_hook(self._state_dict_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook):
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
         if with_module:

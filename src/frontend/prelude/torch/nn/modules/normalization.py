@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # normalization.py - local response, layer and group normalisation.
-from typing import List, Tuple, Union
+from typing import List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -71,8 +71,8 @@ class LayerNorm(Module):
     eps: float
     elementwise_affine: bool
 
-    def __init__(self, normalized_shape: _shape_t, eps: float = 1e-5, elementwise_affine: bool = True, device=None,
-                 dtype=None) -> None:
+    def __init__(self, normalized_shape: _shape_t, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
+                 device=None, dtype=None) -> None:
         super().__init__()
         if isinstance(normalized_shape, int):
             normalized_shape = (normalized_shape,)
@@ -81,7 +81,7 @@ class LayerNorm(Module):
         self.elementwise_affine = elementwise_affine
         if elementwise_affine:
             self.weight = Parameter(torch.empty(self.normalized_shape, device=device, dtype=dtype))
-            self.bias = Parameter(torch.empty(self.normalized_shape, device=device, dtype=dtype))
+            self.register_parameter('bias', Parameter(torch.empty(self.normalized_shape, device=device, dtype=dtype)) if bias else None)
         else:
             self.register_parameter('weight', None)
             self.register_parameter('bias', None)
@@ -90,7 +90,8 @@ class LayerNorm(Module):
     def reset_parameters(self) -> None:
         if self.elementwise_affine:
             init.ones_(self.weight)
-            init.zeros_(self.bias)
+            if self.bias is not None:
+                init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -134,7 +135,7 @@ class GroupNorm(Module):
     affine: bool
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device=None,
-                 dtype=None) -> None:
+                 dtype=None, *, bias: bool = True) -> None:
         super().__init__()
         if num_channels % num_groups != 0:
             raise ValueError('num_channels must be divisible by num_groups')
@@ -144,7 +145,7 @@ class GroupNorm(Module):
         self.affine = affine
         if affine:
             self.weight = Parameter(torch.empty(num_channels, device=device, dtype=dtype))
-            self.bias = Parameter(torch.empty(num_channels, device=device, dtype=dtype))
+            self.register_parameter('bias', Parameter(torch.empty(num_channels, device=device, dtype=dtype)) if bias else None)
         else:
             self.register_parameter('weight', None)
             self.register_parameter('bias', None)
@@ -153,7 +154,8 @@ class GroupNorm(Module):
     def reset_parameters(self) -> None:
         if self.affine:
             init.ones_(self.weight)
-            init.zeros_(self.bias)
+            if self.bias is not None:
+                init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

@@ -51,6 +51,59 @@ class ConstantPad3d(_ConstantPadNd):
         self.padding = _ntuple(6)(padding)
 
 
+class _CircularPadNd(Module):
+    __constants__ = ['padding']
+    padding: Sequence[int]
+
+    def _check_input_dim(self, input):
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        if 2 * (input.dim() - 1) == len(self.padding):
+            return F.pad(input.unsqueeze(0), self.padding, 'circular').squeeze(0)
+        return F.pad(input, self.padding, 'circular')
+
+    def extra_repr(self) -> str:
+        return '{}'.format(self.padding)
+
+
+class CircularPad1d(_CircularPadNd):
+    padding: Tuple[int, int]
+
+    def __init__(self, padding: _size_2_t) -> None:
+        super().__init__()
+        self.padding = _pair(padding)
+
+    def _check_input_dim(self, input):
+        if input.dim() != 2 and input.dim() != 3:
+            raise ValueError('expected 2D or 3D input (got {}D input)'.format(input.dim()))
+
+
+class CircularPad2d(_CircularPadNd):
+    padding: Tuple[int, int, int, int]
+
+    def __init__(self, padding: _size_4_t) -> None:
+        super().__init__()
+        self.padding = _quadruple(padding)
+
+    def _check_input_dim(self, input):
+        if input.dim() != 3 and input.dim() != 4:
+            raise ValueError('expected 3D or 4D input (got {}D input)'.format(input.dim()))
+
+
+class CircularPad3d(_CircularPadNd):
+    padding: Tuple[int, int, int, int, int, int]
+
+    def __init__(self, padding: _size_6_t) -> None:
+        super().__init__()
+        self.padding = _ntuple(6)(padding)
+
+    def _check_input_dim(self, input):
+        if input.dim() != 4 and input.dim() != 5:
+            raise ValueError('expected 4D or 5D input (got {}D input)'.format(input.dim()))
+
+
 class _ReflectionPadNd(Module):
     __constants__ = ['padding']
     padding: Sequence[int]
@@ -121,10 +174,30 @@ class ReplicationPad3d(_ReplicationPadNd):
         self.padding = _ntuple(6)(padding)
 
 
+class ZeroPad1d(ConstantPad1d):
+    padding: Tuple[int, int]
+
+    def __init__(self, padding: _size_2_t) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return '{}'.format(self.padding)
+
+
 class ZeroPad2d(ConstantPad2d):
     padding: Tuple[int, int, int, int]
 
     def __init__(self, padding: _size_4_t) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return '{}'.format(self.padding)
+
+
+class ZeroPad3d(ConstantPad3d):
+    padding: Tuple[int, int, int, int, int, int]
+
+    def __init__(self, padding: _size_6_t) -> None:
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:

@@ -15,6 +15,8 @@ _places = {
 
 def __getattr__(name):
     import importlib
+    if name in ('rnn', 'parametrize', 'parametrizations'):
+        return importlib.import_module('torch.nn.utils.' + name)
     if name not in _places:
         raise AttributeError("module 'torch.nn.utils' has no attribute '{}'".format(name))
     return getattr(importlib.import_module(_places[name]), name)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+# parametrize.py - tensors of a module that are computed from others.
+#
+# PyTorch computes such a tensor at each access, and does not compile modules that have one. Here it is computed when the
+# parametrization is registered and when weights are loaded, as in evaluation: the same numbers, as long as nobody trains.
+# Compiled modules have the tensor, and not what it is computed from. Names in state_dicts are PyTorch's.
+import torch
+from torch import Tensor
+
+from ..modules.container import ModuleDict, ModuleList
+from ..parameter import Parameter
+
+
+def _register(module, name, tensor):
+    if isinstance(tensor, Parameter):
+        module.register_parameter(name, tensor)
+    else:
+        module.register_buffer(name, tensor)
+
+
+class ParametrizationList(ModuleList):
+    def __init__(self, modules, original, unsafe=False):
+        if len(modules) == 0:
+            raise ValueError('ParametrizationList requires one or more modules.')
+        super().__init__(modules)
+        self.unsafe = unsafe
+        with torch.no_grad():
+            new = original
+            for module in reversed(list(self)):
+                if hasattr(module, 'right_inverse'):
+                    try:
+                        new = module.right_inverse(new)
+                    except NotImplementedError:
+                        pass
+        self.is_tensor = isinstance(new, Tensor)
+        if not self.is_tensor and not isinstance(new, (list, tuple)):
+            raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {}".format(
+                type(new).__name__))
+        self.ntensors = 1 if self.is_tensor else len(new)
+        is_parameter = isinstance(original, Parameter)
+        for i, tensor in enumerate([new] if self.is_tensor else new):
+            _register(self, 'original' if self.is_tensor else 'original{}'.format(i),
+                      Parameter(tensor.detach(), original.requires_grad) if is_parameter else tensor)
+        if not unsafe:
+            _check(self(), original, 'unparametrized', 'parametrized')
+
+    def originals(self):
+        return [getattr(self, 'original' if self.is_tensor else 'original{}'.format(i)) for i in range(self.ntensors)]
+
+    def right_inverse(self, value):
+        with torch.no_grad():
+            for module in reversed(list(self)):
+                if not hasattr(module, 'right_inverse'):
+                    raise RuntimeError('parametrization {} does not implement right_inverse.'.format(type(module).__name__))
+                value = module.right_inverse(value)
+            for original, new in zip(self.originals(), [value] if self.is_tensor else value):
+                original.data = new
+
+    def forward(self):
+        parts = list(self)
+        x = parts[0](*self.originals())
+        for part in parts[1:]:
+            x = part(x)
+        return x
+
+
+def _check(tensor, before, name_before, name_after):
+    if not isinstance(tensor, Tensor):
+        raise ValueError('A parametrization must return a tensor. Got {}.'.format(type(tensor).__name__))
+    for what in ('dtype', 'shape'):
+        if getattr(tensor, what) != getattr(before, what):
+            raise ValueError('Registering a parametrization may not change the {} of the tensor, unless `unsafe` flag is enabled.\n'
+                             '{} {}: {}\n{} {}: {}'.format(what, name_before, what, getattr(before, what), name_after, what,
+                                                           getattr(tensor, what)))
+
+
+class _Recompute:
+    # A hook of the module: sets its tensor to what it is in evaluation.
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, module, loaded):
+        parametrization = module.parametrizations[self.name]
+        modes = [(part, part.training) for part in parametrization.modules()]
+        parametrization.eval()
+        with torch.no_grad():
+            module._buffers[self.name] = parametrization().detach()
+        for part, mode in modes:
+            part.training = mode
+
+
+def _hook_of(module, name):
+    for key, hook in module._load_state_dict_post_hooks.items():
+        if isinstance(hook, _Recompute) and hook.name == name:
+            return key
+    return None
+
+
+def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        if not unsafe:
+            before = module.parametrizations[tensor_name]()
+            _check(parametrization(before), before, 'module.' + tensor_name + '.', 'parametrization(module.' + tensor_name + ').')
+        module.parametrizations[tensor_name].append(parametrization)
+        module.parametrizations[tensor_name].unsafe |= unsafe
+    elif tensor_name in module._buffers or tensor_name in module._parameters:
+        made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
+        delattr(module, tensor_name)
+        if not is_parametrized(module):
+            module.parametrizations = ModuleDict()
+            module.__dict__['__jit_ignored_attributes__'] = list(getattr(module, '__jit_ignored_attributes__', [])) + ['parametrizations']
+        module.parametrizations[tensor_name] = made
+        module.register_buffer(tensor_name, None, persistent=False)
+        module.register_load_state_dict_post_hook(_Recompute(tensor_name))
+    else:
+        raise ValueError("Module '{}' does not have a parameter, a buffer, or a parametrized element with name '{}'".format(
+            module, tensor_name))
+    _Recompute(tensor_name)(module, None)
+    return module
+
+
+def is_parametrized(module, tensor_name=None):
+    parametrizations = getattr(module, 'parametrizations', None)
+    if not isinstance(parametrizations, ModuleDict):
+        return False
+    return len(parametrizations) > 0 if tensor_name is None else tensor_name in parametrizations
+
+
+def remove_parametrizations(module, tensor_name, leave_parametrized=True):
+    if not is_parametrized(module, tensor_name):
+        raise ValueError('Module {} does not have a parametrization on {}'.format(module, tensor_name))
+    parametrization = module.parametrizations[tensor_name]
+    if not leave_parametrized and not parametrization.is_tensor:
+        raise ValueError('Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of '
+                         'a sequence of tensors.')
+    original = parametrization.originals()[0]
+    tensor = getattr(module, tensor_name) if leave_parametrized else original.detach()
+    delattr(module, tensor_name)
+    del module.parametrizations[tensor_name]
+    del module._load_state_dict_post_hooks[_hook_of(module, tensor_name)]
+    _register(module, tensor_name, Parameter(tensor, original.requires_grad) if isinstance(original, Parameter) else tensor)
+    if not is_parametrized(module):
+        delattr(module, 'parametrizations')
+        module.__dict__['__jit_ignored_attributes__'].remove('parametrizations')
+    return module
+
+
+def type_before_parametrizations(module):
+    return type(module)
+
+
+class cached:
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *exc):
+        return None

@@ -1,0 +1,2 @@
+"""Stands for the package: compiled code needs no more of it than that the functions are there."""
+from .einops import einsum, rearrange, reduce, repeat

@@ -1,0 +1,23 @@
+"""Patterns that einops refuses, and what is not known while compiling."""
+import torch
+from einops import rearrange, reduce
+
+
+def lacking(x: torch.Tensor):
+    return rearrange(x, "a b -> a")  # error: Identifiers only on one side of expression (should be on both): {'b'} in a b -> a
+
+
+def unknown(x: torch.Tensor):
+    return rearrange(x, "(a b) c -> a b c")  # error: Could not infer sizes for
+
+
+def dynamic(x: torch.Tensor, pattern: str):
+    return rearrange(x, pattern)  # error: the pattern of this call has to be known while compiling
+
+
+def way(x: torch.Tensor):
+    return reduce(x, "a b -> a", "median")  # error: Unknown reduction median in a b -> a
+
+
+def forward(x: torch.Tensor):
+    return lacking(x), unknown(x), dynamic(x, "a b -> b a"), way(x)
