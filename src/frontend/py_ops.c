@@ -10,6 +10,7 @@
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/py_torch.h"
+#include "frontend/py_trace.h"
 
 #include "base/limits.h"
 
@@ -383,7 +384,7 @@ typedef struct ops_call {
     py_object **args, **kwargs;
     const char *const *names;
     value full[OPS_MAX_ARGS];         /* one per schema argument */
-    const py_object *of[OPS_MAX_ARGS]; /* the object it came from, NULL: a default or a collected list */
+    const py_object *of[OPS_MAX_ARGS]; /* the object it came from, NULL: a default, or a collected list that nobody records */
     int filled;                        /* how many of full are set */
 } ops_call;
 
@@ -419,6 +420,7 @@ static bool ops_collect(ops_call *c, const schema *s, int i, int *used, ops_fit 
     rest.u.seq.items.data = c->args + *used;
     rest.u.seq.items.len = (size_t)(c->nargs - *used);
     if (!ops_fits(f, arg->type, NULL, &rest, &c->full[i])) return false;
+    if (f->p->recorder && !(c->of[i] = py_tuple(f->p, c->nargs - *used, c->args + *used))) return false;
     *used = c->nargs;
     return true;
 }
@@ -599,13 +601,15 @@ static py_object *ops_tuple_class(py *p, const schema *s) {
     return cls;
 }
 
-static py_object *ops_results(ops_call *c, const schema *s, value *results) {
-    if (s->nreturns == 0) return c->p->none;
-    if (s->nreturns == 1) return ops_result(c, s, results[0]);
+/* in: the arguments in the graph that records the call; NULL: none does. */
+static py_object *ops_results(ops_call *c, const op *o, value *results, ir_value *const *in) {
+    const schema *s = o->schema;
     py_object *items[OPS_MAX_ARGS];
     bool ok = true;
     for (int i = 0; i < s->nreturns; i++) ok &= (items[i] = ops_result(c, s, results[i])) != NULL;
-    py_object *t = ok ? py_tuple(c->p, s->nreturns, items) : NULL;
+    if (!ok || (in && !py_trace_results(c->p, c->range, o, in, items))) return NULL;
+    if (s->nreturns < 2) return s->nreturns ? items[0] : c->p->none;
+    py_object *t = py_tuple(c->p, s->nreturns, items);
     if (t) t->u.seq.seq_cls = ops_tuple_class(c->p, s);
     return t;
 }
@@ -664,6 +668,9 @@ static py_object *ops_run(ops_call *c, const op *o) {
     op_ctx cx;
     if (!ops_context(c->p, &cx)) return py_unsupported(c->p, c->range, "operators cannot run here");
     for (int i = 0; i < s->nreturns; i++) results[i] = value_none();
+    ir_value *in[OPS_MAX_ARGS];
+    bool records = py_tracing(c->p);
+    if (records && !py_trace_arguments(c->p, c->range, o, c->of, c->full, &records, in)) return NULL;
     cx.diag = c->p->diag;
     cx.op = o;
     cx.nargs = s->nargs;
@@ -671,7 +678,7 @@ static py_object *ops_run(ops_call *c, const op *o) {
     ops_limits_begin(c->p, &own);
     ctsc_status st = op_function(o, o->schema->nargs, c->full)(&cx, c->full, results);
     ops_limits_end(c->p, &own);
-    if (st == CTSC_OK) return ops_results(c, s, results);
+    if (st == CTSC_OK) return ops_results(c, o, results, records ? in : NULL);
     for (int i = 0; i < s->nreturns; i++) value_unref(results[i]);
     return py_kernel_failed(c->p, c->range);
 }
