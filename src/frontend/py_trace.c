@@ -2,7 +2,7 @@
 /*
  * py_trace.c - what the evaluator's operators, sizes and numbers are in a trace (py_trace.h).
  *
- * Tests: tests/lang/trace_*.py, tests/interop/traces.py
+ * Tests: tests/cli/trace.test, tests/interop/traces.py
  */
 #include "frontend/py_trace.h"
 

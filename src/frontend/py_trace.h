@@ -19,7 +19,7 @@
  * of sizes, range(size), and whatever Python's library (math, min, round) makes of a number. Each of these is warned of in PyTorch's words (TracerWarning),
  * once per place. Operators without a tensor in their result are not recorded.
  *
- * Tests: tests/lang/trace_*.py, tests/interop/traces.py
+ * Tests: tests/cli/trace.test, tests/interop/traces.py
  */
 #ifndef CTSC_FRONTEND_PY_TRACE_H
 #define CTSC_FRONTEND_PY_TRACE_H

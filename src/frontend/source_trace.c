@@ -11,7 +11,7 @@
  * State. The program may write to its module's tensors. Buffers are copied before the first run and put back before each run and at the end, so the
  * archive has them as the program built them; parameters that forward writes to stay written.
  * Ownership: inputs of each run are copies, held by the evaluator.
- * Tests: tests/lang/trace_*.py, tests/interop/traces.py
+ * Tests: tests/cli/trace.test, tests/interop/traces.py
  */
 #include "frontend/py_torch.h"
 #include "frontend/py_trace.h"

@@ -2,7 +2,7 @@
 /*
  * trace_check.c - does a trace compute what the traced program computes? (trace_check.h)
  *
- * Tests: tests/unit/test_trace.c, tests/lang/trace_check.py
+ * Tests: tests/unit/test_trace.c, tests/cli/trace.test
  */
 #include "runtime/trace_check.h"
 

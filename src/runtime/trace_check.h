@@ -5,7 +5,7 @@
  * Method. The program has run once more, and a second trace has kept a copy of each call's result. Now the first trace's graph, as it was
  * recorded, is run with the same inputs under instrument.h, which shows every node's outputs in order: a recorded call's node is compared with the call that
  * the program made at that place. The first that differs is the error; so is a call that only one of them makes, and a result of other values.
- * Tests: tests/unit/test_trace.c, tests/lang/trace_check.py
+ * Tests: tests/unit/test_trace.c, tests/cli/trace.test
  */
 #ifndef CTSC_RUNTIME_TRACE_CHECK_H
 #define CTSC_RUNTIME_TRACE_CHECK_H
