@@ -248,6 +248,7 @@ struct py {
     py_object *handled; /* the exception that an except clause is handling: for a bare raise */
     const char *where; /* qualified name of the function that runs, for error frames */
     py_env *env;       /* of the function, class body or module that runs: for super(), locals() */
+    ptrmap unfilled;   /* storages of tensors that host.skip_init has left without their random numbers */
     struct py_recorder *recorder; /* what is computed is recorded (py_trace.h); NULL: it is not */
 };
 /* PY_MAX_ITEMS: of one list, range or string made by the evaluator. PY_MAX_BYTES: of the arena. PY_STEP_ITEMS objects or

@@ -564,12 +564,27 @@ static py_object *ops_misfit(ops_call *c, const char *op_name, int n, const op *
     return NULL;
 }
 
-static bool ops_random_fill(const char *name) {
-    static const char *const fills[] = {
-    "uniform_", "normal_", "random_", "exponential_", "bernoulli_", "cauchy_", "geometric_", "log_normal_"};
-    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++)
-        if (!strcmp(name, fills[i])) return true;
+/* ---- weights that come from elsewhere ------------------------------------------------------------ */
+
+static bool ops_listed(const char *const *names, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(names[i], name)) return true;
     return false;
+}
+#define OPS_LISTED(names, name) ops_listed(names, sizeof names / sizeof *names, name)
+
+/* Does nothing have to be done, since t's elements are never looked at: random numbers, and what is computed of them in place, as trunc_normal_ does? */
+static bool ops_skips(py *p, const tensor *t, const char *name) {
+    static const char *const random[] = {"uniform_", "normal_", "random_", "exponential_", "bernoulli_", "cauchy_", "geometric_", "log_normal_"};
+    static const char *const derived[] = {"erfinv_", "mul_", "add_", "sub_", "div_", "neg_", "clamp_", "clamp_min_", "clamp_max_", "exp_", "log_", "sqrt_"};
+    static const char *const overwriting[] = {"fill_", "zero_", "copy_"};
+    if (OPS_LISTED(random, name)) {
+        if (!ptrmap_put(&p->unfilled, t->storage, p)) diag_no_memory(p->diag);
+        return true;
+    }
+    if (!ptrmap_get(&p->unfilled, t->storage)) return false;
+    if (OPS_LISTED(overwriting, name) && !ptrmap_put(&p->unfilled, t->storage, NULL)) diag_no_memory(p->diag);
+    return OPS_LISTED(derived, name);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -738,8 +753,8 @@ py_object *py_call_operator(py *p, source_range r, const char *op_name, int narg
     if (!strcmp(op_name, "aten::set_grad_enabled") &&
         nargs == 1) /* behind no_grad; noted, nothing depends on it */
         return py_truth(p, r, args[0], &grad) ? (p->no_grad = !grad, p->none) : NULL;
-    if (p->host.skip_init && nargs && py_is_tensor(args[0]) && base && ops_random_fill(base + 2))
-        return args[0];
+    if (p->host.skip_init && nargs && py_is_tensor(args[0]) && base && ops_skips(p, args[0]->u.v.u.tensor, base + 2))
+        return p->diag->status == CTSC_OK ? args[0] : NULL;
     if (!ops_count_work(p, r, nargs, args)) return NULL;
     ops_call *c = mem_zalloc(sizeof *c);
     if (!c) return diag_no_memory(p->diag), NULL;

@@ -400,6 +400,11 @@ static py_object *torch_tracing_state(PY_ARGS) {
     return py_tracing(p) ? p->true_ : p->none;
 }
 
+static py_object *torch_skips_init(PY_ARGS) {
+    PY_UNUSED_PARAMS;
+    return py_bool(p, p->host.skip_init);
+}
+
 static py_object *torch_is_tracing(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return py_bool(p, py_tracing(p));
@@ -501,6 +506,7 @@ static const py_row torch_rows[] = {
     {"torch._C._load_data", torch_load_data},
     {"torch._C._get_tracing_state", torch_tracing_state},
     {"torch._C._is_tracing", torch_is_tracing},
+    {"torch._C._skips_init", torch_skips_init},
     {"torch._C._log_api_usage_once", torch_none},
     {"torch.cuda.is_available", torch_cuda_available},
     {"torch.cuda.is_initialized", torch_false},
