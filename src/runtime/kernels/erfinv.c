@@ -10,6 +10,8 @@
  */
 #include "runtime/kernels/pointwise.h"
 
+#include <string.h>
+
 enum { ERFINV_BLOCK = 256, ERFINV_POWERS = 32 };
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -99,10 +101,12 @@ static void erfinv_f32_loop(void *ctx, int64_t n, char *const *p, const int64_t 
     (void)ctx;
     for (int64_t done = 0; done < n; done += ERFINV_BLOCK) {
         const int64_t m = n - done < ERFINV_BLOCK ? n - done : ERFINV_BLOCK;
-        for (int64_t i = 0; i < m; i++) y[i] = *(const float *)(const void *)(p[1] + (done + i) * s[1]);
+        if (s[1] == sizeof *y) memcpy(y, p[1] + done * s[1], (size_t)m * sizeof *y);
+        else for (int64_t i = 0; i < m; i++) y[i] = *(const float *)(const void *)(p[1] + (done + i) * s[1]);
         if (vectors && m > ERFINV_BLOCK / 8) erfinv_block(y, x);
         else for (int64_t i = 0; i < m; i++) x[i] = scalar_erfinv_f32(y[i]);
-        for (int64_t i = 0; i < m; i++) *(float *)(void *)(p[0] + (done + i) * s[0]) = x[i];
+        if (s[0] == sizeof *x) memcpy(p[0] + done * s[0], x, (size_t)m * sizeof *x);
+        else for (int64_t i = 0; i < m; i++) *(float *)(void *)(p[0] + (done + i) * s[0]) = x[i];
     }
 }
 PW_REAL_LOOPS_BUT_F32(PLAIN, erfinv, 1, 0)
