@@ -169,6 +169,7 @@ typedef struct group_phases {
     int nbeside;
     group_loop kept[LAZY_MAX_DIMS], reduced[LAZY_MAX_DIMS]; /* loops over dims that stay, and over the others */
     int nkept, nreduced;
+    bool gathers; /* some loads jump from element to element of a row */
     nest_expr *index[LAZY_MAX_DIMS]; /* where the code is */
     group_stored stored[GROUP_MAX_STORED];
     int nstored;

@@ -173,6 +173,16 @@ static int phases_loops(group_phases *f, const group_walk *w, bool reduced, grou
     return n;
 }
 
+/* Does a load jump from element to element of the innermost loop? A vector of it is many loads. */
+static bool phases_gathers(const group_phases *f, const group_walk *w) {
+    if (!f->nreduced) return false;
+    for (int i = 0; i < w->nloads; i++) {
+        const nest_expr *step = w->loads[i].step[f->reduced[f->nreduced - 1].last];
+        if (!step || step->op != NEST_CONST || step->u.i < 0 || step->u.i > 1) return true;
+    }
+    return false;
+}
+
 /* How many loads move by one element with the loop. */
 static int phases_units(const group_walk *w, const group_loop *loop) {
     int units = 0;
@@ -213,6 +223,7 @@ bool group_phases_loops(group_phases *f) {
     f->nkept = phases_loops(f, &w, false, f->kept);
     f->nreduced = phases_loops(f, &w, true, f->reduced);
     phases_order(f, &w);
+    f->gathers = phases_gathers(f, &w);
     for (int d = 0; d < f->ndim; d++) f->index[d] = lazy_zero(&s->l);
     return !w.too_many && !s->l.failed;
 }
@@ -259,6 +270,7 @@ static int phases_cost_of(const group_phases *f, const lazy_tensor *t) {
     if (k && phases_is_stored(f, k)) return 1;
     if (group_reduction_of(t)) return 0;
     int cost = t->cost;
+    if (f->gathers && !t->ninputs && cost) return PHASES_STORE_COST;
     for (int i = 0; i < t->ninputs; i++) cost -= t->inputs[i]->cost;
     for (int i = 0; i < t->ninputs && cost < PHASES_STORE_COST; i++) cost += phases_cost_of(f, t->inputs[i]);
     return cost;

@@ -19,6 +19,7 @@ typedef struct loss_terms {
     group_state *s;
     lazy_tensor *x, *y, *weight, *positive;
     double number;
+    dtype dt; /* that the operands meet in */
     bool flag;
 } loss_terms;
 typedef lazy_tensor *loss_formula(const loss_terms *t);
@@ -50,10 +51,14 @@ static lazy_tensor *loss_huber(const loss_terms *t) {
     return reduced_where(t->s, reduced_compare(t->s, NEST_LT, z, loss_number(t, t->number)),
                          reduced_mul(t->s, half, z), reduced_mul(t->s, loss_number(t, t->number), far));
 }
+/* x as an operator that returned it would have rounded it: beyond the largest half there is infinity. */
+static lazy_tensor *loss_rounded(const loss_terms *t, lazy_tensor *x) {
+    return reduced_cast(t->s, reduced_cast(t->s, x, t->dt), reduced_wide(t->dt));
+}
 /* y log y - y x, where 0 log 0 is 0; of log targets exp(y) (y - x). */
 static lazy_tensor *loss_kl_div(const loss_terms *t) {
     group_state *s = t->s;
-    if (t->flag) return reduced_mul(s, reduced_call(s, "exp", t->y), reduced_sub(s, t->y, t->x));
+    if (t->flag) return reduced_mul(s, loss_rounded(t, reduced_call(s, "exp", t->y)), reduced_sub(s, t->y, t->x));
     lazy_tensor *zero = loss_number(t, 0), *entropy = reduced_mul(s, t->y, reduced_call(s, "log", t->y));
     entropy = reduced_where(s, reduced_compare(s, NEST_EQ, t->y, zero), zero, entropy);
     return reduced_sub(s, entropy, reduced_mul(s, t->y, t->x));
@@ -118,7 +123,7 @@ lazy_tensor *reduced_loss(group_state *s, const char *name, const node *n, const
     size_t i = 0;
     while (strcmp(loss_rows[i].name, name)) i++;
     if (!pair[1] || pair[1]->is_number || !lazy_arg_int(&s->l, reduced_named(n, args, "reduction"), &reduction)) return NULL;
-    dtype dt = loss_rows[i].self_dtype ? o->x->dt : lazy_promote(2, pair);
+    dtype dt = t.dt = loss_rows[i].self_dtype ? o->x->dt : lazy_promote(2, pair);
     if (reduction < LOSS_NONE || reduction > LOSS_SUM || !dtype_is_float(dt)) return NULL;
     if (flag && (!lazy_arg_bool(&s->l, flag, &t.flag) || !dtype_is_float(o->x->dt) || !dtype_is_float(pair[1]->dt)))
         return NULL;

@@ -151,6 +151,8 @@ static nest_expr *nest_fold(nest *n, nest_op op, nest_expr *x, nest_expr *y) {
     if (op == NEST_ADD && cy && y->u.i == 0) return x;
     if (op == NEST_MUL && ((cx && x->u.i == 1) || (cy && y->u.i == 0))) return y;
     if (op == NEST_MUL && ((cy && y->u.i == 1) || (cx && x->u.i == 0))) return x;
+    if (op == NEST_DIV_INDEX && ((cy && y->u.i == 1) || (cx && x->u.i == 0))) return x;
+    if (op == NEST_MOD_INDEX && cx && x->u.i == 0) return x; /* y may be 0: the size of a dim without elements */
     if (!cx || !cy) return NULL;
     if (op == NEST_ADD) return nest_int(n, (int64_t)((uint64_t)x->u.i + (uint64_t)y->u.i));
     if (op == NEST_MUL) return nest_int(n, (int64_t)((uint64_t)x->u.i * (uint64_t)y->u.i));
@@ -224,6 +226,7 @@ static nest_expr *nest_define(nest *n, const char *name, nest_expr *value, bool 
     return nest_declare(n, s, name, value->type, is_mutable);
 }
 nest_expr *nest_let(nest *n, const char *name, nest_expr *value) {
+    if (value->op == NEST_CONST) return value; /* needs no name */
     return nest_define(n, name, value, false);
 }
 nest_expr *nest_variable(nest *n, const char *name, nest_expr *init) {

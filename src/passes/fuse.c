@@ -8,7 +8,7 @@
  *
  * Method. Each block is walked from its end. A fusible node starts a group, and its producers are drawn in one by one: each is moved down
  * to the group's front if the alias database allows it, so that the members stay neighbours. What the rest of the graph still reads becomes an
- * output. Constants, and lists of numbers that nobody changes, are copied into the group. A group that saves nothing (a single pointwise operator,
+ * output. Constants, and lists of numbers that nobody changes, are copied into the group. A group that saves nothing (a single cheap operator,
  * only views) is not formed.
  *
  * Invariants. Members write nothing and have no effects; outputs are new tensors, never views: a view joins only if nobody outside
@@ -25,7 +25,11 @@
 
 #include <string.h>
 
-enum { FUSE_MAX_VALUES = 64, FUSE_MAX_NODES = 256 };
+enum {
+    FUSE_MAX_VALUES = 64,
+    FUSE_MAX_NODES = 256,
+    FUSE_ALONE = 8, /* quarter cycles an element (fusible.def): from exp on, code for the machine's own vectors beats the interpreter's kernels */
+};
 
 /* Which reductions may be in one group. */
 typedef enum fuse_rule { FUSE_ANY, FUSE_SAME_DIMS, FUSE_ONE, FUSE_NO_REDUCTION } fuse_rule;
@@ -37,6 +41,7 @@ typedef struct fuse_group {
     node *first, *last; /* neighbours, in order */
     int nodes, work;    /* work: members that compute; views cost nothing alone */
     bool rows;          /* holds a reduction or something made of reductions */
+    bool costly;        /* an operator that pays for a kernel of its own */
 } fuse_group;
 
 /* ---- what may join --------------------------------------------------------------------------------------- */
@@ -146,6 +151,7 @@ static void fuse_count(fuse_group *g, const node *n, fusible_kind kind) {
     if (!g->reduction && (kind == FUSIBLE_ROWS || kind == FUSIBLE_REDUCE)) g->reduction = n;
     g->nodes++;
     g->work += kind != FUSIBLE_VIEW;
+    g->costly |= kind == FUSIBLE_POINTWISE && n->kind == N_OP && fusible_find(n->op)->cost >= FUSE_ALONE;
     g->rows |= kind == FUSIBLE_ROWS || kind == FUSIBLE_REDUCE;
 }
 
@@ -260,9 +266,9 @@ static bool fuse_make(const fuse_group *from, graph *g) {
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
 
-/* One pointwise operator alone is as fast in the interpreter; so is a view. */
+/* A sum alone is as fast in the interpreter; so is a view. */
 static bool fuse_pays(const fuse_group *g) {
-    return g->work >= 2 || (g->rows && g->nodes >= 1);
+    return g->work >= 2 || g->costly || (g->rows && g->nodes >= 1);
 }
 
 static bool fuse_block(const alias_db *db, graph *g, block *b, fuse_rule rule) {

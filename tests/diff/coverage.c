@@ -4,7 +4,11 @@
 
 #include "ir/fusible.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- labels ----------------------------------------------------------------------------------------------- */
 
@@ -50,11 +54,33 @@ static void coverage_add_label(const char *function, const char *kind) {
     coverage_names[coverage_count_of_labels++].kind = kind;
 }
 
-coverage *coverage_new(void) {
+/* What the numbers of cells mean: of files with another, the counts are of other things. */
+static uint64_t coverage_meaning(void) {
+    uint64_t h = sizeof(coverage);
+    for (int i = 0; i < coverage_count_of_labels; i++)
+        for (const char *at = coverage_label(i); *at; at++) h = (h ^ (uint8_t)*at) * 0x100000001b3;
+    return h;
+}
+
+static coverage *coverage_map(const char *file) {
+    if (!file) return mmap(NULL, sizeof(coverage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct stat st;
+    int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    bool fits = fd >= 0 && !fstat(fd, &st) && (st.st_size == 0 || st.st_size == (off_t)sizeof(coverage)) && !ftruncate(fd, sizeof(coverage));
+    coverage *c = fits ? mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (fd >= 0) close(fd);
+    return c;
+}
+
+coverage *coverage_new(const char *file) {
     for (int i = 0; i < COVERAGE_ROWS; i++) coverage_add_label(coverage_rows[i].function, NULL);
     for (int i = 0; i < COVERAGE_KINDS; i++) coverage_add_label(coverage_kinds[i].function, coverage_kinds[i].kind);
-    coverage *c = mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return c == MAP_FAILED ? NULL : c;
+    coverage *c = coverage_map(file);
+    if (c == MAP_FAILED) return NULL;
+    if (!c->meaning) c->meaning = coverage_meaning();
+    if (c->meaning == coverage_meaning()) return c;
+    munmap(c, sizeof *c);
+    return NULL;
 }
 
 int coverage_labels(void) {
@@ -284,7 +310,7 @@ void coverage_report(const coverage *c, int goal, strbuf *out) {
             full += c->pairs[i][k] >= (uint32_t)goal;
             native += c->native[i][k] > 0;
         }
-    sb_printf(out, "%d labels, %d ordered pairs: %d were reached, %d of these by %d programs or more; of %d a program was compiled too.\n\n",
+    sb_printf(out, "%" PRIu64 " programs. %d labels, %d ordered pairs: %d were reached, %d of these by %d programs or more; of %d a program was compiled too.\n\n", (uint64_t)c->programs,
               coverage_count_of_labels, all, reached, full, goal, native);
     sb_puts(out, "## Reductions, by schedule\n");
     report_schedules(c, true, out);

@@ -32,6 +32,8 @@ typedef enum coverage_miss {
 } coverage_miss;
 
 typedef struct coverage {
+    uint64_t meaning;                                          /* of the numbers of cells */
+    _Atomic uint64_t programs;
     _Atomic uint32_t native[COVERAGE_LABELS][COVERAGE_LABELS]; /* compiled programs */
     _Atomic uint32_t pairs[COVERAGE_LABELS][COVERAGE_LABELS], schedules[COVERAGE_LABELS][GROUP_SCHEDULES];
     _Atomic uint32_t tries[COVERAGE_LABELS][COVERAGE_LABELS], misses[COVERAGE_LABELS][COVERAGE_LABELS][MISSES];
@@ -40,8 +42,9 @@ typedef struct coverage {
     _Atomic uint32_t passes[PASS_COUNT][PASS_COUNT], triples[PASS_COUNT][PASS_COUNT][PASS_COUNT];
 } coverage;
 
-/* Shared by this process and those it starts. NULL: no memory. */
-coverage *coverage_new(void);
+/* Shared by this process and those it starts; kept in a file (NULL: in none), to which several runs may add. NULL: there is no memory, or the file is
+ * that of another version. */
+coverage *coverage_new(const char *file);
 
 int coverage_labels(void);
 const char *coverage_label(int label);

@@ -92,13 +92,16 @@ ctsc_status evaluate_graph(evaluation *e, const graph *g, const value *args);
 typedef struct outcome {
     ctsc_status status;
     char *message;      /* of a failure */
-    strbuf shape;       /* kinds, dtypes, sizes, and which tensors share elements: equal text or not comparable */
+    strbuf shape;       /* kinds, dtypes, sizes: equal text or not comparable */
+    strbuf sharing;     /* which tensors share elements, the same */
     VEC(uint64_t) bits;
     VEC(uint8_t) kinds; /* of bits: a float's dtype, or OUTCOME_EXACT */
 } outcome;
 enum { OUTCOME_EXACT = 255 };
 
 /* The arguments after a run, and what it returned. */
+/* got shares as want does: native loops may return copies of what their operators pass on (passes/fuse_loops.c), so that only what tensors hold is compared. */
+void outcome_share_as(outcome *got, const outcome *want);
 void outcome_record(outcome *o, ctsc_status status, const diag *d, size_t nargs, const value *args, size_t nresults, const value *results);
 void outcome_free(outcome *o);
 bool outcome_equal(const outcome *a, const outcome *b);

@@ -38,7 +38,7 @@ static const char *const level_one =
 typedef struct options {
     uint64_t seed, count;
     int jobs, level, vary, most; /* level -1: passes */
-    const char *passes, *pair;
+    const char *passes, *pair, *counts;
     double seconds;
     bool one, no_shrink, strict, nests, tables;
     int goal, native;   /* of --coverage; 0: none */
@@ -199,6 +199,7 @@ static verdict check_graph(check *k, const graph *g, const outcome *plain, strbu
     diag d = {0};
     outcome want = {0}, got = {0};
     verdict v = SAME;
+    bool native_loops = k->config.level == 3 && block_holds(g->root, N_LOOP);
     if (!plain) {
         config as_is = {0};
         if (runner_new(&r, g, &as_is, &d) == CTSC_OK) runner_call(&r, (size_t)k->c->nargs, k->args, &want);
@@ -215,6 +216,7 @@ static verdict check_graph(check *k, const graph *g, const outcome *plain, strbu
     } else {
         for (int i = 0; i < k->calls && v <= EXCUSED; i++) {
             runner_call(&r, (size_t)k->c->nargs, k->args, &got);
+            if (native_loops) outcome_share_as(&got, plain);
             v = check_outcomes(k, g, r.g, plain, &got);
         }
         if (k->cover) config_count(&k->config, r.changed, k->cover);
@@ -393,6 +395,7 @@ static bool worker_nests(const options *o, const gen_ops *ops, shared *sh, int w
     nests_totals t = {0};
     strbuf report = STRBUF_INIT;
     sh->worker[worker].seed = seed;
+    sh->cover->programs++;
     sh->worker[worker].first = first;
     sh->worker[worker].second = second;
     alarm(4 * SECONDS_PER_GRAPH); /* noise takes its time */
@@ -551,7 +554,7 @@ static void run_all(const options *o, const gen_ops *ops, shared *sh) {
 
 /* ---- the command ----------------------------------------------------------------------------------------------------------- */
 
-enum { OPT_SEED = 256, OPT_COUNT, OPT_JOBS, OPT_LEVEL, OPT_PASSES, OPT_VARY, OPT_ONE, OPT_SECONDS, OPT_MOST, OPT_NO_SHRINK, OPT_STRICT, OPT_NESTS, OPT_COVERAGE, OPT_NATIVE, OPT_PAIR, OPT_TABLES };
+enum { OPT_SEED = 256, OPT_COUNT, OPT_JOBS, OPT_LEVEL, OPT_PASSES, OPT_VARY, OPT_ONE, OPT_SECONDS, OPT_MOST, OPT_NO_SHRINK, OPT_STRICT, OPT_NESTS, OPT_COVERAGE, OPT_COUNTS, OPT_NATIVE, OPT_PAIR, OPT_TABLES };
 
 static const struct argp_option option_table[] = {
     {"seed", OPT_SEED, "N", 0, "the first seed (1)", 0},
@@ -566,6 +569,7 @@ static const struct argp_option option_table[] = {
     {"strict", OPT_STRICT, 0, 0, "floats must be equal, whatever rounding may do", 0},
     {"nests", OPT_NESTS, 0, 0, "fusion groups as loop nests, without a compiler", 0},
     {"coverage", OPT_COVERAGE, "N", OPTION_ARG_OPTIONAL, "the same, until N programs (100) had each pair of operators in a kernel; print tables", 0},
+    {"counts", OPT_COUNTS, "FILE", 0, "with --coverage: go on from the counts in FILE, and leave them there; wants a --seed that it did not have yet", 0},
     {"native", OPT_NATIVE, "N", 0, "with --coverage: so many of each pair's programs are compiled as well (0)", 0},
     {"pair", OPT_PAIR, "A:B", 0, "the same, programs for one pair", 0},
     {"tables", OPT_TABLES, 0, 0, "print which passes met on a graph", 0},
@@ -588,6 +592,7 @@ static error_t option_parse(int key, char *arg, struct argp_state *state) {
     case OPT_NO_SHRINK: o->no_shrink = true; break;
     case OPT_NESTS: o->nests = true; break;
     case OPT_COVERAGE: o->nests = true; o->goal = arg ? atoi(arg) : 100; break;
+    case OPT_COUNTS: o->counts = arg; break;
     case OPT_NATIVE: o->native = atoi(arg); break;
     case OPT_TABLES: o->tables = true; break;
     case OPT_PAIR: o->nests = true; o->pair = arg; break;
@@ -620,7 +625,11 @@ int main(int argc, char **argv) {
     options o = {.seed = 1, .count = 0, .jobs = 1, .level = -1, .vary = 1, .most = 10, .first = -1, .second = -1};
     if (argp_parse(&argp, argc, argv, 0, NULL, &o)) return 2;
     shared *sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (sh == MAP_FAILED || !(sh->cover = coverage_new())) return 2;
+    if (sh == MAP_FAILED) return 2;
+    if (!(sh->cover = coverage_new(o.counts))) {
+        fprintf(stderr, "diff: %s cannot be used: it is no file of counts of this version\n", o.counts ? o.counts : "shared memory");
+        return 2;
+    }
     if (o.pair && !option_pair(&o)) return 2;
     gen_ops *ops = gen_ops_new();
     double begin = seconds_now();

@@ -20,8 +20,7 @@ enum { NOISE_ULPS = 4 };
 /* Operators without rounding of their own; names without "aten::" and a trailing "_". */
 static const char *const noise_exact[] = {
     "neg", "abs", "relu", "relu6", "sign", "sgn", "floor", "ceil", "round", "trunc", "fix", "clamp", "clamp_min",
-    "clamp_max", "clip", "hardtanh", "threshold", "maximum", "minimum", "fmax", "fmin", "max", "min", "amax",
-    "amin", "aminmax", "where", "masked_fill", "masked_select", "cat", "concat", "stack", "clone", "contiguous",
+    "clamp_max", "clip", "hardtanh", "threshold", "where", "masked_fill", "masked_select", "cat", "concat", "stack", "clone", "contiguous",
     "copy", "to", "type_as", "_to_copy", "fill", "zero", "view", "reshape", "transpose", "permute", "select",
     "slice", "squeeze", "unsqueeze", "expand", "expand_as", "repeat", "tile", "flip", "roll", "gather", "index",
     "index_select", "take", "index_fill", "index_put", "index_copy", "scatter", "embedding", "triu", "tril", "diag",
@@ -45,8 +44,12 @@ static const char *const noise_sums[] = {
 /* Operators that add and subtract numbers about 1 on the way: a small result is off by units of 1, not of itself. */
 static const char *const noise_cancels[] = {
     "log_softmax", "_log_softmax", "logsumexp", "gelu", "mish", "logit", "erfc", "logaddexp", "celu", "selu", "logcumsumexp",
-    "cosine_similarity", "binary_cross_entropy_with_logits", "layer_norm", "native_layer_norm", "group_norm", "instance_norm", "logaddexp2", NULL,
+    "cosine_similarity", "binary_cross_entropy_with_logits", "layer_norm", "native_layer_norm", "group_norm", "instance_norm", "logaddexp2",
+    "kl_div", "pairwise_distance", NULL,
 };
+
+/* Operators that pick one of equals: of 0 and -0, either. */
+static const char *const noise_picks[] = {"max", "min", "amax", "amin", "aminmax", "maximum", "minimum", "fmax", "fmin", NULL};
 
 /* Operators that subtract a mean, which has roundings where their operands have none, and divide by what may be small. */
 static const char *const noise_centers[] = {
@@ -81,24 +84,47 @@ static double noise_units(evaluation *e, double many) {
 
 static double noise_number(evaluation *e, dtype dt, double x, bool cancels, double many) {
     int few = 0, digits = noise_digits(dt, &few), exponent = 0;
-    if (cancels && isfinite(x)) return x + fmax(fabs(x), 1) * ldexp(noise_units(e, many), -digits);
+    if (cancels && isfinite(x)) {
+        double by = fmax(fabs(x), 1) * ldexp(noise_units(e, many), -digits);
+        bool to_zero = fabs(x) < fabs(by) && rng_range(&e->noise, 0, 3) == 0; /* nothing is left */
+        return to_zero ? 0 : x + by;
+    }
     if (x == 0 || !isfinite(x)) return x;
     double scaled = ldexp(frexp(x, &exponent), few + 1);
     if (scaled == floor(scaled)) return x;
     return x * (1 + ldexp(noise_units(e, many), -digits));
 }
 
-static void noise_elements(evaluation *e, dtype dt, char *at, const tensor *t, int dim, bool cancels, double many) {
+/* unit: the type that is rounded to. */
+static void noise_elements(evaluation *e, dtype unit, char *at, const tensor *t, int dim, bool cancels, double many) {
+    dtype dt = (dtype)t->dtype;
     if (dim == t->ndim) {
-        dtype_store_float(dt, at, noise_number(e, dt, dtype_load_float(dt, at), cancels, many));
+        dtype_store_float(dt, at, noise_number(e, unit, dtype_load_float(dt, at), cancels, many));
         return;
     }
     for (int64_t i = 0; i < t->sizes[dim]; i++)
-        noise_elements(e, dt, at + (size_t)(i * t->strides[dim]) * dtype_size(dt), t, dim + 1, cancels, many);
+        noise_elements(e, unit, at + (size_t)(i * t->strides[dim]) * dtype_size(dt), t, dim + 1, cancels, many);
 }
 
-static void noise_tensor(evaluation *e, tensor *t, bool cancels, double many) {
-    if (dtype_is_float((dtype)t->dtype) && t->numel) noise_elements(e, (dtype)t->dtype, tensor_data(t), t, 0, cancels, many);
+static void noise_tensor(evaluation *e, dtype unit, tensor *t, bool cancels, double many) {
+    if (dtype_is_float((dtype)t->dtype) && t->numel) noise_elements(e, unit, tensor_data(t), t, 0, cancels, many);
+}
+
+/* The type that a summing operator adds in, where it is asked for. */
+static dtype noise_sum_dtype(const op *o, int n, const value *args, dtype dt) {
+    for (int i = 0; i < n && i < o->schema->nargs; i++)
+        if (!strcmp(o->schema->args[i].name, "dtype") && args[i].tag == V_INT && dtype_is_float((dtype)args[i].u.i)) return (dtype)args[i].u.i;
+    return dt;
+}
+
+/* Zeros of either sign. */
+static void noise_signs(evaluation *e, char *at, const tensor *t, int dim) {
+    dtype dt = (dtype)t->dtype;
+    if (dim == t->ndim) {
+        if (dtype_load_float(dt, at) == 0) dtype_store_float(dt, at, rng_range(&e->noise, 0, 1) ? 0.0 : -0.0);
+        return;
+    }
+    for (int64_t i = 0; i < t->sizes[dim]; i++) noise_signs(e, at + (size_t)(i * t->strides[dim]) * dtype_size(dt), t, dim + 1);
 }
 
 /* Copies of a summing operator's operands, with noise. */
@@ -111,7 +137,7 @@ static void noise_operands(evaluation *e, const op *o, int n, value *args) {
             tensor_clone(NULL, args[i].u.tensor, &copy) != CTSC_OK) {
             value_ref(args[i]);
         } else {
-            noise_tensor(e, copy, false, (double)copy->numel);
+            noise_tensor(e, noise_sum_dtype(o, n, args, (dtype)copy->dtype), copy, false, (double)copy->numel);
             args[i] = value_tensor_take(copy);
         }
     }
@@ -149,7 +175,10 @@ static void noise_results(evaluation *e, const op *o, int n, const value *args, 
         bool shared = false;
         for (int k = 0; k < n && !o->schema->has_alias_write; k++)
             shared |= args[k].tag == V_TENSOR && args[k].u.tensor->storage == r->u.tensor->storage;
-        if (!shared) noise_tensor(e, r->u.tensor, cancels, many);
+        tensor *t = r->u.tensor;
+        if (shared || !dtype_is_float((dtype)t->dtype) || !t->numel) continue;
+        if (noise_listed(noise_picks, o)) noise_signs(e, tensor_data(t), t, 0);
+        else noise_tensor(e, (dtype)t->dtype, t, cancels, many);
     }
 }
 

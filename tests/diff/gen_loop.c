@@ -49,9 +49,39 @@ static ir_value *element_index(element_loop *L, int k) {
     }
 }
 
-/* x[i], x[i, j] or x[i][j][k]: down to `left` dimensions. */
+/* A bound of a slice: constant or made of the counter, from the front or from the back, within the dimension or not. */
+static ir_value *element_bound(element_loop *L) {
+    gen *G = L->G;
+    ir_value *i = L->counters[(int)(rng_next(&G->r) % (uint64_t)L->depth)];
+    switch (rng_range(&G->r, 0, 5)) {
+    case 0: return i;
+    case 1: return gen_emit(G, "aten::add.int", false, 2, i, gen_int(G, rng_range(&G->r, 1, 3)));
+    case 2: return gen_emit(G, "aten::sub.int", false, 2, i, L->counts[0]);
+    case 3: return gen_emit(G, "aten::sub.int", false, 2, i, gen_int(G, rng_range(&G->r, 1, 3)));
+    default: return gen_int(G, rng_range(&G->r, -3, 4));
+    }
+}
+
+/* A view of x, taken in the loop. */
+static ir_value *element_view(element_loop *L, ir_value *x) {
+    gen *G = L->G;
+    int n = gen_tensor(G, x)->ndim;
+    ir_value *dim = gen_int(G, rng_range(&G->r, -n, n - 1)), *other = gen_int(G, rng_range(&G->r, 0, n - 1)), *begin, *end;
+    switch (rng_range(&G->r, 0, 5)) {
+    case 0: return n < 4 ? gen_emit(G, "aten::unsqueeze", false, 2, x, gen_int(G, rng_range(&G->r, -n - 1, n))) : x;
+    case 1: return gen_emit(G, "aten::transpose.int", false, 3, x, dim, other);
+    default:
+        begin = rng_chance(&G->r, 20) ? gen_constant(G, value_none(), TYPE_NONE) : element_bound(L);
+        end = rng_chance(&G->r, 40) ? gen_constant(G, value_none(), TYPE_NONE) : element_bound(L);
+        return begin && end ? gen_emit(G, "aten::slice.Tensor", false, 5, x, dim, begin, end, gen_int(G, 1)) : NULL;
+    }
+}
+
+/* x[i], x[i, j] or x[i][j][k], perhaps of a view of x: down to `left` dimensions. */
 static ir_value *element_at(element_loop *L, ir_value *x, int left) {
     gen *G = L->G;
+    for (int views = 0; x && views < 2 && rng_chance(&G->r, 20); views++) x = element_view(L, x);
+    if (!x) return NULL;
     int n = gen_tensor(G, x)->ndim;
     for (int k = 0; x && k < n - left; k++) x = gen_emit(G, "aten::select.int", false, 3, x, gen_int(G, 0), element_index(L, k));
     return x;

@@ -98,7 +98,7 @@ static void record_sharing(recorder *r) {
     for (size_t i = 0; i < r->tensors.len; i++)
         for (size_t k = 0; k < i; k++) {
             const tensor *a = r->tensors.data[k], *b = r->tensors.data[i];
-            if (a->storage == b->storage && a->numel && b->numel && shared_elements(a, b)) sb_printf(&r->o->shape, "%zu~%zu ", k, i);
+            if (a->storage == b->storage && a->numel && b->numel && shared_elements(a, b)) sb_printf(&r->o->sharing, "%zu~%zu ", k, i);
         }
 }
 
@@ -108,6 +108,7 @@ void outcome_record(outcome *o, ctsc_status status, const diag *d, size_t nargs,
     mem_free(o->message);
     o->message = status == CTSC_OK ? NULL : mem_strdup(diag_message(d));
     sb_clear(&o->shape);
+    sb_clear(&o->sharing);
     o->bits.len = o->kinds.len = 0;
     for (size_t i = 0; i < nargs; i++) record_value(&r, args[i]);
     sb_puts(&o->shape, "-> ");
@@ -116,9 +117,15 @@ void outcome_record(outcome *o, ctsc_status status, const diag *d, size_t nargs,
     vec_free(&r.tensors);
 }
 
+void outcome_share_as(outcome *got, const outcome *want) {
+    sb_clear(&got->sharing);
+    sb_puts(&got->sharing, sb_str(&want->sharing));
+}
+
 void outcome_free(outcome *o) {
     mem_free(o->message);
     sb_free(&o->shape);
+    sb_free(&o->sharing);
     vec_free(&o->bits);
     vec_free(&o->kinds);
 }
@@ -126,8 +133,8 @@ void outcome_free(outcome *o) {
 /* ---- comparing ------------------------------------------------------------------------------------------------------ */
 
 static bool outcome_same_form(const outcome *a, const outcome *b) {
-    return a->status == b->status && a->bits.len == b->bits.len && a->shape.len == b->shape.len &&
-           !memcmp(sb_str(&a->shape), sb_str(&b->shape), a->shape.len);
+    return a->status == b->status && a->bits.len == b->bits.len && !strcmp(sb_str(&a->shape), sb_str(&b->shape)) &&
+           !strcmp(sb_str(&a->sharing), sb_str(&b->sharing));
 }
 
 bool outcome_equal(const outcome *a, const outcome *b) {
@@ -147,8 +154,8 @@ static bool outcome_is_near(uint8_t kind, uint64_t want, uint64_t got) {
 
 void outcome_explain(const outcome *want, const outcome *got, strbuf *out) {
     if (!outcome_same_form(want, got)) {
-        sb_printf(out, "want: status %d %s\n  %s\ngot:  status %d %s\n  %s\n", want->status, want->message ? want->message : "",
-                  sb_str(&want->shape), got->status, got->message ? got->message : "", sb_str(&got->shape));
+        sb_printf(out, "want: status %d %s\n  %s%s\ngot:  status %d %s\n  %s%s\n", want->status, want->message ? want->message : "",
+                  sb_str(&want->shape), sb_str(&want->sharing), got->status, got->message ? got->message : "", sb_str(&got->shape), sb_str(&got->sharing));
         return;
     }
     sb_printf(out, "%s\n", sb_str(&want->shape));

@@ -111,3 +111,7 @@
  "f32[1,2]{1 2} f32[2]{10 -5}", "f32[1,3]{1 2 3} f32[3]{10 -5 1}"},
 {"m = mean(a); d = sub.Tensor(b, m); y = exp(d); return y, m", "f32[3,2]{1 2 3 4 5 6} f32[4]{1 2 3 4}", "f32[1,2]{1 2} f32[3]{1 2 3}"},
 {"m = mean.dim(a, [0 1], True); d = sub.Tensor(a, m); v = std(d); y = div.Tensor(b, v); return y", "f32[3,2]{1 2 3 4 5 6} f32[1,2,2]{1 2 3 4}"},
+{"y = layer_norm(a, [2 3 4], None, None); z = exp(y); return z", "f32[3,4]{1 2 3 4 5 6 7 8 9 1 2 3}", .none = true},
+{"y = layer_norm(a, [], None, None); z = exp(y); return z", "f32[3,4]{1 2 3 4 5 6 7 8 9 1 2 3}", .none = true},
+{"v, i = max.dim(a, 1, True); d = sub.Tensor(a, v); e = amax(a, [1], True); f = sub.Tensor(a, e); return i, d, f", "f32[3,4]{1 2 3 4 5 6 7 8 9 1 2 3}"},
+{"i = argmax(a, 1, True); m = amax(a, [1], True); d = sub.Tensor(a, m); e = add.Tensor(d, i); return i, d, e", "f32[3,4]{1 2 3 4 5 6 7 8 9 1 2 3}", "f32[2,40]{1 7 2 9}"},

@@ -404,6 +404,35 @@ static const loop_case loop_cases[] = {
      "    for i in range(x.shape[0]):\n"
      "        s = s + x[i, 0]\n"
      "    return s\n"},
+    /* bounds from the back that follow from the round */
+    {"f[9,9] f[9]; f[4,6] f[4]; f[5,2] f[5]",
+     "def forward(x: Tensor, out: Tensor):\n"
+     "    n = x.shape[0]\n"
+     "    for i in range(n):\n"
+     "        out[i] = x[i, i - n:].sum() + 2 * x[i, :i - 2].sum() + 3 * x[i, -3:i + 1].sum() + 4 * x[i, -20:20].sum()\n"
+     "    return out\n"},
+    {"f[9,5] f[9] -3; f[9,5] f[9] 3; f[9,5] f[9] -7; f[9,5] f[9] 7",
+     "def forward(x: Tensor, out: Tensor, k: int):\n"
+     "    for i in range(x.shape[0]):\n"
+     "        out[i] = x[i, k:].sum() + 2 * x[i, :k].sum()\n"
+     "    return out\n"},
+    /* rows of one element, and of constant length */
+    {"f[5,3] f[5,4]; f[5,3] f[5,1]",
+     "def forward(x: Tensor, out: Tensor):\n"
+     "    for i in range(x.shape[0]):\n"
+     "        out[i] = x[i, 0:1]\n"
+     "    return out\n"},
+    {"f[5,2] f[5,2]; f[5,3] f[5,2]; f[5,4] f[5,4]; f[5,1] f[5,1]",
+     "def forward(x: Tensor, out: Tensor):\n"
+     "    for i in range(x.shape[0]):\n"
+     "        out[i] = x[i, 0:2]\n"
+     "    return out\n"},
+    {"f[3,4,5] f[3,4]",
+     "def forward(x: Tensor, out: Tensor):\n"
+     "    for i in range(x.shape[0]):\n"
+     "        for j in range(x.shape[1]):\n"
+     "            out[i, j] = x[i].unsqueeze(1)[j, 0, 4] + x[i].unsqueeze(0)[0, j, 1] + x[i].unsqueeze(-1)[j, 2, 0]\n"
+     "    return out\n"},
 };
 /* clang-format on */
 

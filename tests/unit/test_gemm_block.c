@@ -253,6 +253,7 @@ static void check_all(const gemm_micro *u, int64_t m, int64_t n, int64_t k, int 
     if (it.p.b.cs == 1 && m == 1) check_method(&it, (gemm_plan){u, GEMM_ROW}, u->name);
     if (it.p.a.cs == 1 && it.p.b.rs == 1) check_method(&it, (gemm_plan){u, GEMM_DOT}, u->name);
     if (it.p.b.rs == 1) check_method(&it, (gemm_plan){u, GEMM_TURNED}, u->name);
+    if (n <= u->mr) check_method(&it, (gemm_plan){u, GEMM_THIN}, u->name);
     product_free(&it);
 }
 

@@ -4,48 +4,16 @@
  *
  * Method: some rows of one head at a time: their scores go to a scratch buffer (or to the weights,
  * if these are wanted), are turned to weights there and multiplied by v, so that the whole matrix
- * of scores never exists. Threads share heads and blocks of rows. Tests:
- * tests/unit/test_attention.c
+ * of scores never exists. Threads share heads and blocks of rows. Floats are left to attention_tiles.c, but for a few rows and where
+ * weights are wanted. Tests: tests/unit/test_attention.c
  */
-#include "runtime/kernels/attention.h"
+#include "runtime/kernels/attention_job.h"
 #include "runtime/kernels/conv.h"
 #include "runtime/cuda/dense.h"
 
 #include <math.h>
 
 enum { ATTENTION_CORE_ROWS = 64 };
-
-typedef struct attention_job {
-    const attention_call *call;
-    dtype dt;
-    int64_t rows, cols, depth, width, blocks; /* L, S, E, V; blocks of rows in a head */
-    const int64_t *q, *k, *v, *mask, *out;    /* offset of each head, in elements */
-    atomic_int failed;                        /* a ctsc_status */
-} attention_job;
-
-/* e^x for x <= 0 to the last bit or two: x = n ln 2 + r, a polynomial for e^r (Taylor, degree 7),
- * and n put into the exponent. Written without branches, so that the compiler can vectorise it. */
-static inline float attention_exp(float x) {
-    const float shifter =
-        12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
-    float low = x < -87.0f ? -87.0f : x;
-    union {
-        float f;
-        uint32_t u;
-    } n = {low * 1.44269504f + shifter}, scale;
-    float whole = n.f - shifter;
-    float r = low - whole * 0.693359375f + whole * 2.12194440e-4f;
-    float p = 1.98412698e-4f;
-    p = p * r + 1.38888889e-3f;
-    p = p * r + 8.33333333e-3f;
-    p = p * r + 4.16666667e-2f;
-    p = p * r + 1.66666667e-1f;
-    p = p * r + 0.5f;
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
-    scale.u = (n.u + 127u) << 23;
-    return p * scale.f * (x < -87.0f ? 0.0f : 1.0f);
-}
 
 /* x[i] = e^(x[i] - max); returns the sum. */
 static CONV_HOT float attention_weigh_float(float *x, int64_t n, float max) {
@@ -98,17 +66,11 @@ static double attention_weigh_double(double *x, int64_t n, double max) {
 ATTENTION_SOFTMAX(float)
 ATTENTION_SOFTMAX(double)
 
-static gemm_matrix attention_at(const tensor *t, int64_t offset, size_t size) {
-    gemm_matrix m = gemm_of(t);
-    m.p = (const char *)m.p + offset * (int64_t)size;
-    return m;
-}
-
 static ctsc_status attention_item(const attention_job *job, diag *d, int64_t item, char *scratch) {
     const attention_call *c = job->call;
     size_t size = dtype_size(job->dt);
-    int64_t head = item / job->blocks, begin = item % job->blocks * ATTENTION_CORE_ROWS;
-    int64_t end = job->rows - begin < ATTENTION_CORE_ROWS ? job->rows : begin + ATTENTION_CORE_ROWS;
+    int64_t head = item / job->blocks, begin = item % job->blocks * job->step;
+    int64_t end = job->rows - begin < job->step ? job->rows : begin + job->step;
     gemm_matrix q = attention_at(c->q, job->q[head], size),
                 k = attention_at(c->k, job->k[head], size);
     gemm_matrix v = attention_at(c->v, job->v[head], size),
@@ -143,7 +105,7 @@ static ctsc_status attention_items(const attention_job *job, diag *d, int64_t be
 
 static void attention_piece(void *ctx, int64_t begin, int64_t end) {
     attention_job *job = ctx;
-    ctsc_status st = attention_items(job, NULL, begin, end);
+    ctsc_status st = (job->tiles ? attention_tiles_run : attention_items)(job, NULL, begin, end);
     if (st != CTSC_OK) atomic_store(&job->failed, (int)st);
 }
 
@@ -163,6 +125,7 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
         if (operands[i]) gemm_offsets(operands[i], nb, out->sizes, heads, offsets + i * heads);
     attention_job job = {.call = call,
                          .dt = (dtype)call->q->dtype,
+                         .heads = heads,
                          .rows = out->sizes[nb],
                          .cols = call->k->sizes[call->k->ndim - 2],
                          .depth = call->q->sizes[call->q->ndim - 1],
@@ -171,10 +134,11 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
                          .k = offsets + heads,
                          .v = offsets + 2 * heads,
                          .out = offsets + 3 * heads,
-                         .mask = offsets + 4 * heads};
-    job.blocks = (job.rows + ATTENTION_CORE_ROWS - 1) / ATTENTION_CORE_ROWS;
-    double cost = (double)(job.rows < ATTENTION_CORE_ROWS ? job.rows : ATTENTION_CORE_ROWS) *
-                  (double)(job.cols + 1) * (double)(job.depth + job.width);
+                         .mask = offsets + 4 * heads,
+                         .step = ATTENTION_CORE_ROWS};
+    job.tiles = attention_tiles_fit(&job);
+    job.blocks = (job.rows + job.step - 1) / job.step;
+    double cost = (double)(job.rows < job.step ? job.rows : job.step) * (double)(job.cols + 1) * (double)(job.depth + job.width);
     bool whole = pool_for_limited(heads * job.blocks, (int64_t)(100000 / (cost + 1)) + 1, attention_piece, &job);
     mem_free(offsets);
     if (!whole) return limits_fail(d);

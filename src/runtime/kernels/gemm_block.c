@@ -15,7 +15,7 @@
  * rows in each step of k, and columns of B are such rows of the transposed product. Panels of the other operand, A, stay in the first cache
  * while columns of B pass, as many as the second cache keeps for the next panel. Tiles write a strip of C's transpose, which never leaves the
  * second cache and is turned round when it has all of k: rows of C itself are far apart, and a tile that wrote mr elements of each
- * would find none of them in the first cache.
+ * would find none of them in the first cache. A thin B, of fewer columns than a tile has rows, is turned as well: its columns would not fill a vector.
  * Tests: tests/unit/test_gemm_block.c
  */
 #include "runtime/kernels/gemm_block.h"
@@ -40,6 +40,8 @@ enum {
     GEMM_TURNED_LEAST_K = 128,   /* steps of k that repay the turning, */
     GEMM_TURNED_LEAST_COLS = 96, /* columns below which dot kernels do as well, */
     GEMM_TURNED_WASTE = 8,       /* and the part of A's panels, in percent, that may be filled up */
+    GEMM_THIN_K = 256,           /* steps of k up to which a panel of A and one of B stay in the first cache */
+    GEMM_THIN_ROWS = 64,         /* rows that repay the turning */
 };
 
 static int64_t block_max(int64_t a, int64_t b) {
@@ -85,7 +87,9 @@ static int64_t block_waste(int64_t n, int64_t nr) {
 gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
     int64_t least = block_min(p->m, p->n);
     if (u && p->m == 1 && p->b.cs == 1) return (gemm_plan){u, GEMM_ROW};
+    if (u && p->m == 1 && p->a.cs == 1 && p->b.rs == 1) return (gemm_plan){u, GEMM_DOT};
     if (!u || least == 1) return (gemm_plan){NULL, GEMM_BLAS};
+    if (p->n <= u->mr && p->k <= GEMM_THIN_K && p->m >= GEMM_THIN_ROWS) return (gemm_plan){u, GEMM_THIN};
     if (p->b.rs == 1 && p->m <= u->mc && p->n >= GEMM_TURNED_LEAST_COLS && p->k >= GEMM_TURNED_LEAST_K &&
         block_waste(p->m, u->nr) <= GEMM_TURNED_WASTE)
         return (gemm_plan){u, GEMM_TURNED};
@@ -338,6 +342,28 @@ static void block_turned(const gemm_micro *u, const gemm_problem *p, char *scrat
     }
 }
 
+/* ---- thin ------------------------------------------------------------------------------------------------ */
+
+/* Columns of B are the rows of one tile, packed once; each panel of nr rows of A is packed, used and forgotten. strip: the transpose of its rows of C. */
+static void block_thin(const gemm_micro *u, const gemm_problem *p, char *scratch) {
+    int64_t size = (int64_t)dtype_size(u->dt);
+    char *pb = scratch, *pa = pb + block_b_at(u->mr * p->k, (size_t)size), *strip = pa + block_b_at(u->nr * p->k, (size_t)size);
+    u->pack(p->b.p, p->n, p->k, p->b.cs, p->b.rs, u->mr, pb);
+    for (int64_t i = 0; i < p->m; i += u->nr) {
+        int64_t m = block_min(p->m - i, u->nr);
+        char *c = (char *)p->c + i * p->ldc * size;
+        u->pack(block_at(&p->a, i, 0, (size_t)size), m, p->k, p->a.rs, p->a.cs, u->nr, pa);
+        if (p->beta != 0) u->pack(c, m, p->n, p->ldc, 1, u->nr, strip);
+        u->tile[p->n](p->k, pb, pa, u->nr, strip, u->nr, u->nr, p->alpha, p->beta);
+        u->unpack(strip, m, p->n, p->ldc, u->nr, c);
+    }
+}
+
+static size_t thin_scratch(const gemm_micro *u, int64_t k) {
+    size_t size = dtype_size(u->dt);
+    return block_b_at(u->mr * k, size) + block_b_at(u->nr * k, size) + block_b_at(u->nr * u->mr, size) + GEMM_ALIGN;
+}
+
 /* ---- dot kernels ---------------------------------------------------------------------------------------- */
 
 /* All of m rows with up to GEMM_DOT_COLS columns. Rows in groups of about equal size: 4 = 2 + 2 keeps more chains going than 3 + 1. */
@@ -387,6 +413,7 @@ size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
     if (plan.method == GEMM_DOT || plan.method == GEMM_ROW) return 0;
     const gemm_micro *u = plan.micro;
     if (plan.method == GEMM_TURNED) return turned_scratch(u, m, k);
+    if (plan.method == GEMM_THIN) return thin_scratch(u, k);
     size_t size = dtype_size(u->dt);
     int64_t rows = block_round(m, u->mr), kc = block_sizes_of(plan, m, n, k, 1).kc, columns = u->nr, a = rows * kc;
     if (plan.method == GEMM_PACKED) {
@@ -403,6 +430,7 @@ void gemm_block_run(gemm_plan plan, const gemm_problem *p, void *scratch) {
     case GEMM_DOT: block_dot(plan, p); break;
     case GEMM_ROW: block_row(plan.micro, p); break;
     case GEMM_TURNED: block_turned(plan.micro, p, aligned); break;
+    case GEMM_THIN: block_thin(plan.micro, p, aligned); break;
     default: block_packed(plan, p, aligned); break;
     }
 }

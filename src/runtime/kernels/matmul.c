@@ -357,17 +357,39 @@ static ctsc_status linear_check(op_ctx *cx, const tensor *input, const tensor *w
     return matmul_check_dtypes(cx, input, weight, "addmm_impl_cpu_");
 }
 
-enum { LINEAR_SMALL = 64 * 1024 }; /* bytes */
+enum { LINEAR_PATTERN = 4096, LINEAR_GRAIN = 64 * 1024 }; /* bytes */
 
-/* Few elements are not worth views, whose counts on the bias would go from thread to thread. */
-static bool linear_fill_few(const tensor *bias, int64_t rows, tensor *out) {
+/* Rows that are all the same. */
+typedef struct linear_rows {
+    const char *row;
+    char *to;
+    size_t size; /* of a row */
+} linear_rows;
+
+/* Short rows are copied many at a time. */
+static void linear_fill_range(void *ctx, int64_t begin, int64_t end) {
+    const linear_rows *r = ctx;
+    char pattern[LINEAR_PATTERN], *to = r->to + (size_t)begin * r->size;
+    const char *from = r->row;
+    size_t left = (size_t)(end - begin) * r->size, piece = r->size;
+    if (2 * r->size <= sizeof pattern && end - begin > 2) {
+        for (piece = 0; piece + r->size <= sizeof pattern; piece += r->size) memcpy(pattern + piece, r->row, r->size);
+        from = pattern;
+    }
+    for (; left > piece; left -= piece, to += piece) memcpy(to, from, piece);
+    memcpy(to, from, left);
+}
+
+/* A bias as it usually is needs no views, whose counts on it would go from thread to thread. */
+static bool linear_fill_rows(const tensor *bias, int64_t rows, tensor *out) {
     int64_t n = out->sizes[out->ndim - 1];
-    size_t row = (size_t)n * dtype_size((dtype)out->dtype);
+    linear_rows r = {.size = (size_t)n * dtype_size((dtype)out->dtype)};
     if (bias->ndim != 1 || bias->sizes[0] != n || bias->strides[0] != 1 || bias->dtype != out->dtype || tensor_device(out) != DEVICE_HOST ||
-        tensor_device(bias) != DEVICE_HOST || (size_t)out->numel * dtype_size((dtype)out->dtype) > LINEAR_SMALL)
+        tensor_device(bias) != DEVICE_HOST)
         return false;
-    char *to = tensor_data(out);
-    for (int64_t i = 0; i < rows && row; i++) memcpy(to + (size_t)i * row, tensor_data(bias), row);
+    if (!out->numel) return true;
+    r.row = tensor_data(bias), r.to = tensor_data(out);
+    pool_for(rows, (int64_t)(LINEAR_GRAIN / r.size) + 1, linear_fill_range, &r);
     return true;
 }
 
@@ -375,7 +397,7 @@ static bool linear_fill_few(const tensor *bias, int64_t rows, tensor *out) {
 static ctsc_status linear_fill_bias(diag *d, const tensor *bias, int64_t rows, tensor *out) {
     int64_t sizes[2] = {rows, out->sizes[out->ndim - 1]};
     tensor *flat, *wide;
-    if (linear_fill_few(bias, rows, out)) return CTSC_OK;
+    if (linear_fill_rows(bias, rows, out)) return CTSC_OK;
     TRY(tensor_expand(d, bias, 2, sizes, &wide));
     ctsc_status st = tensor_view(d, out, 2, sizes, &flat);
     if (st == CTSC_OK) {

@@ -204,11 +204,12 @@ NORM_STEPS(
     norm_step_two, { a->f += norm_squares_f32(x, n); }, { a->f += norm_squares_f64(x, n); })
 NORM_STEPS(
     norm_step_one, { a->f += norm_abs_f32(x, n); }, { a->f += norm_abs_f64(x, n); })
-#define NORM_POWER NORM_EACH(a->f += pow(v, j->p))
+#define NORM_POWER    NORM_EACH(a->f += pow(v, j->p))
+#define NORM_POWER_F32 NORM_EACH(a->f += (double)(float)pow(v, j->p)) /* beyond float's range at both ends, as in PyTorch */
 #define NORM_ZERO  NORM_EACH(a->f += v != 0)
 #define NORM_TOP   NORM_EACH(if (v > a->f || isnan(v)) a->f = v)
 #define NORM_LOW   NORM_EACH(if (v < a->f || isnan(v)) a->f = v)
-NORM_STEPS(norm_step_power, {NORM_POWER}, {NORM_POWER})
+NORM_STEPS(norm_step_power, {NORM_POWER_F32}, {NORM_POWER})
 NORM_STEPS(norm_step_zero, {NORM_ZERO}, {NORM_ZERO})
 NORM_STEPS(norm_step_top, {NORM_TOP}, {NORM_TOP})
 NORM_STEPS(norm_step_low, {NORM_LOW}, {NORM_LOW})
@@ -223,11 +224,15 @@ static void norm_combine_low(reduce_acc *a, const reduce_acc *b) {
     if (b->f < a->f || isnan(b->f)) a->f = b->f;
 }
 
+/* The sum, in the dtype computed in: a root does not bring it back from infinity. */
+static double norm_sum(const reduce_job *j, const reduce_acc *a) {
+    return j->row == REDUCE_F32 ? (double)(float)a->f : a->f;
+}
 static void norm_finish_root(const reduce_job *j, const reduce_acc *a, int64_t result) {
-    reduce_store(j, result, sqrt(a->f), 0);
+    reduce_store(j, result, sqrt(norm_sum(j, a)), 0);
 }
 static void norm_finish_power(const reduce_job *j, const reduce_acc *a, int64_t result) {
-    reduce_store(j, result, pow(a->f, 1 / j->p), 0);
+    reduce_store(j, result, pow(norm_sum(j, a), 1 / j->p), 0);
 }
 static void norm_finish_self(const reduce_job *j, const reduce_acc *a, int64_t result) {
     reduce_store(j, result, a->f, 0);
