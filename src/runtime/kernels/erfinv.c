@@ -73,7 +73,7 @@ ERFINV_VECTOR static void erfinv_begin(const float *restrict y, float *restrict 
 }
 
 /* libm's, where erfinv_erf does not hold. */
-static void erfinv_erf_beyond(const float *x, float *out) {
+VECTOR_LOOPS static void erfinv_erf_beyond(const float *x, float *out) {
     int beyond[ERFINV_BLOCK], n = 0;
     for (int i = 0; i < ERFINV_BLOCK; i++) {
         float a = fabsf(x[i]);
@@ -83,7 +83,7 @@ static void erfinv_erf_beyond(const float *x, float *out) {
     for (int i = 0; i < n; i++) out[beyond[i]] = erff(x[beyond[i]]);
 }
 
-static void erfinv_block(const float *y, float *x) {
+VECTOR_LOOPS static void erfinv_block(const float *y, float *x) {
     float erf[ERFINV_BLOCK];
     erfinv_begin(y, x);
     for (int step = 0; step < 2; step++) {
