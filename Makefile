@@ -105,12 +105,18 @@ build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit
 ifeq ($(SAN),)
 # What runs once per program, not once per call of an operator, is made small: front end, passes, archives. So is what asks devices and other libraries
 # for work, and operators whose time goes into few elements or into functions of libm.
-COLD := $(wildcard $(addprefix src/,base/diag.c frontend/*.c passes/*.c codegen/*.c ir/*.c tensor/compare.c tensor/print.c cuda/context.c cuda/library.c cuda/notes.c cuda/staging.c \
-    $(addprefix runtime/cuda/,blas.c conv.c copy.c dense.c dnn.c index.c one_op.c record.c through_host.c) \
-    $(addprefix runtime/,api_call.c api_compiler.c api_environment.c api_library.c api_optimize.c api_profile.c api_register.c api_signature.c api_trace*.c \
-        bytecode* compile* conform.c export* fork.c freeze.c layers.c module.* operator* pickle* profile* registry.c work.c zip*) \
-    $(addprefix runtime/kernels/,complex.c create_range.c einsum.c fft_plan.c histogram*.c linalg*.c loss*.c nested.c pointwise_special.c quantized_binary.c quantized_conv.c quantized_embedding.c \
-        quantized_other.c quantized_packed.c quantized_pool.c quantized_tensor.c quantized_unary.c random_ops.c rnn_pack.c scalar_eval.c spectral.c string.c)))
+COLD := $(wildcard $(addprefix src/,base/diag.c base/disk.c frontend/*.c passes/*.c codegen/*.c ir/*.c tensor/compare.c tensor/print.c cuda/context.c \
+    cuda/library.c cuda/notes.c cuda/staging.c \
+    $(addprefix runtime/cuda/,attention.c blas.c conv.c copy.c cuda_ops.c dense.c dnn.c gemm.c index.c lines.c one_op.c record.c resample.c sampling.c \
+        through_host.c) \
+    $(addprefix runtime/,api_call.c api_compiler.c api_device.c api_dlpack.c api_environment.c api_library.c api_module.c api_optimize.c api_profile.c \
+        api_register.c api_signature.c api_trace*.c \
+        archive.c bytecode* compile* conform.c debuginfo.c derived.c export* fork.c freeze.c graph_kernels*.c instrument.c layers.c module.* module_device.c \
+        native.c numpy.c operator* pickle* profile* reader.c registry.c safetensors.c torchfile.c trace_check.c work.c zip*) \
+    $(addprefix runtime/kernels/,complex.c create_range.c einsum.c erfinv.c fft_extra.c fft_plan.c histogram*.c linalg*.c loss*.c nested.c pointwise_special.c \
+        products.c quantized_binary.c quantized_conv.c quantized_embedding.c \
+        quantized_other.c quantized_packed.c quantized_pool.c quantized_tensor.c quantized_unary.c random_ops.c reduce_complex.c reduce_linalg.c rnn_pack.c \
+        scalar_eval.c segment.c spectral.c stats.c string.c)))
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/op.c %/type.c %/group_fits.c,$(COLD))): OPT := -Os
 endif
 

@@ -244,6 +244,12 @@ typedef struct ctsc_compile_options {
     void *ctx;
     uint64_t max_bytes;  /* memory for the tensors and other data it makes meanwhile; 0: three quarters of the machine's */
     const char *path;    /* folders in which imports are looked for after that of the program's file, separated by ':'; NULL: none */
+    bool trace;          /* trace the entry as torch.jit.trace does, instead of compiling it: its forward is run once as Python, with trace_inputs, and
+                            what it computes is recorded; then once more, and compared with what was recorded */
+    size_t trace_count;
+    struct ctsc_value *const *trace_inputs; /* tensors, numbers, and tuples, lists and dicts of tensors; they are copied */
+    const char *const *trace_names; /* trace_names[i]: the parameter that input i is given by; NULL, or NULL there: by position */
+    bool skip_trace_check; /* do not compare */
 } ctsc_compile_options;
 
 /* Compiles a Python file: functions as torch.jit.script compiles them, or a class derived from torch.nn.Module, which is

@@ -49,6 +49,8 @@ typedef struct cli_inputs {
 
 /* For a call of this method of m, whose names of arguments count where texts have some ("k=3"). */
 ctsc_status cli_read_inputs(cli_inputs *in, const ctsc_module *m, const char *method, ctsc_error *e);
+/* Where there is no signature yet: names[i] is the name that value i was given by, NULL where it has none. Both are the caller's, also on failure. */
+ctsc_status cli_read_trace_inputs(cli_inputs *in, char ***names, ctsc_error *e);
 void cli_free_inputs(cli_inputs *in);
 /* One --input text: "float32[2,3]:rand", "@in.npy", "3", "[1, 2]", "'text'", "none". On failure says why on stderr. */
 ctsc_status cli_parse_input(const char *spec, ctsc_value **out);

@@ -6,14 +6,25 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { OPT_FREEZE = 256, OPT_EXACT };
+enum { OPT_FREEZE = 256, OPT_EXACT, OPT_TRACE, OPT_INPUT, OPT_INPUTS, OPT_NO_CHECK };
 
-typedef struct compile_args { cli_model model; const char *output; bool freeze, exact; } compile_args;
+typedef struct compile_args {
+    cli_model model;
+    const char *output;
+    bool freeze, exact;
+    cli_inputs inputs; /* of --trace */
+    char **names;      /* parallel to its values */
+} compile_args;
 
 static const struct argp_option compile_options[] = {
     {"output", 'o', "FILE", 0, "archive to write (SRC with the ending .pt)", 0},
     {"freeze", OPT_FREEZE, 0, 0, "make parameters and other fixed attributes constants of forward, as torch.jit.freeze does", 0},
     {"exact", OPT_EXACT, 0, 0, "with --freeze: leave batch norms alone, whose folding changes results by rounding", 0},
+    {"trace", OPT_TRACE, 0, 0, "run forward once, as Python, with the arguments of --input, and record what it computes, as torch.jit.trace does; branches and "
+                               "loops are those of that run", 0},
+    {"input", OPT_INPUT, "SPEC", 0, "with --trace: an argument, as in ctsc run: 'float32[1,3,8,8]:rand', @in.npy, 3; NAME=SPEC by name; once per argument", 0},
+    {"inputs", OPT_INPUTS, "FILE", 0, "with --trace: the arguments, a torch.save'd tuple", 0},
+    {"no-check", OPT_NO_CHECK, 0, 0, "with --trace: do not run forward again to compare", 0},
     {0}};
 
 static error_t compile_parse(int key, char *arg, struct argp_state *state) {
@@ -22,6 +33,13 @@ static error_t compile_parse(int key, char *arg, struct argp_state *state) {
     case 'o': a->output = arg; break;
     case OPT_FREEZE: a->freeze = true; break;
     case OPT_EXACT: a->exact = true; break;
+    case OPT_TRACE: a->model.compile.trace = true; break;
+    case OPT_NO_CHECK: a->model.compile.skip_trace_check = true; break;
+    case OPT_INPUT: a->inputs.specs[a->inputs.nspecs++] = arg; break;
+    case OPT_INPUTS: a->inputs.file = arg; break;
+    case ARGP_KEY_END:
+        if ((a->inputs.nspecs || a->inputs.file) && !a->model.compile.trace) argp_error(state, "--input and --inputs go with --trace");
+        break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -76,20 +94,42 @@ const struct argp cmd_compile_argp = {compile_options, compile_parse, "SRC.py",
     "of source is read and written again.",
     compile_children, NULL, NULL};
 
+#define COMPILE_HINT "note: code that cannot be scripted can be traced: ctsc compile --trace --input 'float32[1,3,224,224]:rand' ...\n"
+
+/* The arguments that a trace runs forward with. */
+static int compile_inputs(compile_args *a, ctsc_error *e) {
+    ctsc_status s = cli_read_trace_inputs(&a->inputs, &a->names, e);
+    a->model.compile.trace_count = a->inputs.nvalues;
+    a->model.compile.trace_inputs = a->inputs.values;
+    a->model.compile.trace_names = (const char *const *)a->names;
+    return (int)s;
+}
+
+static void compile_free(compile_args *a) {
+    for (size_t i = 0; a->names && i < a->inputs.nvalues; i++) free(a->names[i]);
+    free(a->names);
+    cli_free_inputs(&a->inputs);
+    free(a->inputs.specs);
+}
+
 int cmd_compile(int argc, char **argv) {
-    compile_args a = {0};
+    compile_args a = {.inputs.specs = calloc((size_t)argc, sizeof *a.inputs.specs)};
+    if (!a.inputs.specs) return compile_free(&a), cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_compile_argp, argc, argv, &a);
     char *output = a.output ? NULL : compile_output(&a.model);
     const char *path = a.output ? a.output : output;
-    if (!path) return cli_complain(CTSC_USAGE, "compile: say with -o where the archive goes");
+    if (!path) return compile_free(&a), cli_complain(CTSC_USAGE, "compile: say with -o where the archive goes");
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL;
-    int code = cli_load(&a.model, &m, e);
+    int code = a.model.compile.trace ? compile_inputs(&a, e) : 0;
+    if (!code) code = cli_load(&a.model, &m, e);
+    if (code == CTSC_FAILED && cli_is_source(a.model.path) && !a.model.compile.trace) fputs(COMPILE_HINT, stderr);
     if (!code && a.freeze && ctsc_module_freeze(m, !a.exact, e) != CTSC_OK) code = cli_report(e);
     if (!code && ctsc_module_save(m, path, e) != CTSC_OK) code = cli_report(e);
     if (!code) compile_say(m, path);
     ctsc_module_free(m);
     ctsc_error_free(e);
     free(output);
+    compile_free(&a);
     return code;
 }

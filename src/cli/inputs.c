@@ -185,6 +185,23 @@ ctsc_status cli_read_inputs(cli_inputs *in, const ctsc_module *m, const char *me
     return s;
 }
 
+ctsc_status cli_read_trace_inputs(cli_inputs *in, char ***names, ctsc_error *e) {
+    ctsc_status s = CTSC_OK;
+    if (in->file && in->nspecs) return cli_complain(CTSC_USAGE, "--inputs and --input exclude each other");
+    if (in->file) s = inputs_from_file(in, e);
+    else in->values = calloc(in->nspecs + 1, sizeof *in->values);
+    if (in->values && !in->file) in->nvalues = in->nspecs;
+    if (s != CTSC_OK) return s;
+    *names = calloc(in->nvalues + 1, sizeof **names);
+    if (!in->values || !*names) return cli_complain(CTSC_LIMIT, "out of memory");
+    for (size_t i = 0; i < in->nspecs; i++) {
+        size_t n = inputs_name(in->specs[i]);
+        if (n && !((*names)[i] = strndup(in->specs[i], n))) return cli_complain(CTSC_LIMIT, "out of memory");
+        if ((s = cli_parse_input(in->specs[i] + (n ? n + 1 : 0), &in->values[i])) != CTSC_OK) return s;
+    }
+    return CTSC_OK;
+}
+
 void cli_free_inputs(cli_inputs *in) {
     for (size_t i = 0; in->values && i < in->nvalues; i++) ctsc_value_free(in->values[i]);
     free(in->values);

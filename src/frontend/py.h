@@ -29,7 +29,7 @@
  *   py_torch.c      the module `torch` and those below       py_ops.c          operators on objects
  *   py_tensor.c     tensors: attributes, methods, operators  py_tensor_data.c  tensors of nested sequences
  *   py_tensor_index.c  t[...]                                py_jit.c          torch.jit
- *   py_script.c     modules of archives: torch.jit.load
+ *   py_script.c     modules of archives: torch.jit.load     py_trace.c        the recording of operators, for traces
  *   prelude.c       the embedded Python files: torch.nn, torch.functional, ...
  *
  * Errors: functions returning py_object * or bool give NULL / false with the diagnostic filled in p->diag.
@@ -181,13 +181,23 @@ struct py_object {
                               /* method: without self, args[0] becomes self; of: the type that self has to have, NULL: any */
         const char *op_name;
         py_class *cls;
-        struct { py_object *cls; py_dict *attrs; } inst;
+        struct { py_object *cls; py_dict *attrs; bool scripted; } inst; /* scripted: given to torch.jit.script */
         struct { py_object *getter, *setter; } property;
         py_object *fn_object;
         struct { const char *name; int nargs; py_object **args; } type; /* nargs -1: not subscripted */
         struct { py_object *cls, *self; } super;
     } u;
 };
+
+/* A trace and a second one of the same program (trace_keep_results), with the inputs of that; result: what the program returned. */
+typedef struct py_trace_check {
+    const struct trace *recorded, *again;
+    function *forward;
+    size_t n;
+    const value *args; /* the module first */
+    value result;
+    uint64_t seed;
+} py_trace_check;
 
 /* What the evaluator asks of its surroundings. */
 typedef struct py_host {
@@ -209,6 +219,8 @@ typedef struct py_host {
     ctsc_status (*call_method)(void *ctx, diag *d, function *f, size_t nargs, const value *args, value *result);
     /* torch.jit.freeze: *frozen is an object like load_archive's; o stays as it is. */
     ctsc_status (*freeze)(void *ctx, diag *d, object *o, bool fold, value *frozen);
+    /* Does a trace compute what the program did when it ran again? */
+    ctsc_status (*check_trace)(void *ctx, diag *d, const struct py_trace_check *c);
     bool skip_init; /* torch.nn.init and random fills do nothing: the weights come from elsewhere */
 } py_host;
 
@@ -236,6 +248,8 @@ struct py {
     py_object *handled; /* the exception that an except clause is handling: for a bare raise */
     const char *where; /* qualified name of the function that runs, for error frames */
     py_env *env;       /* of the function, class body or module that runs: for super(), locals() */
+    ptrmap unfilled;   /* storages of tensors that host.skip_init has left without their random numbers */
+    struct py_recorder *recorder; /* what is computed is recorded (py_trace.h); NULL: it is not */
 };
 /* PY_MAX_ITEMS: of one list, range or string made by the evaluator. PY_MAX_BYTES: of the arena. PY_STEP_ITEMS objects or
  * PY_STEP_BYTES of data can be looked at in the time of a step. */
@@ -290,6 +304,8 @@ py_object *py_unary(py *p, source_range r, operator_kind op, py_object *a);
 py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index);
 bool py_set_subscript(py *p, source_range r, py_object *o, py_object *index, py_object *v);
 bool py_length(py *p, source_range r, py_object *o, int64_t *out);
+/* The dict or list that an object of a class derived from one holds, the value of a member of an enum; other objects are what they are. */
+py_object *py_derived_plain(py *p, source_range r, py_object *o);
 /* The arguments of a builtin by parameter name. spec: names separated by spaces, optional ones end in "?"
  * ("input dim? keepdim?"); out[i] is NULL for an optional one not given. */
 bool py_bind(py *p, source_range r, const char *function, const char *spec, int nargs, py_object **args, int nkw,

@@ -7,6 +7,7 @@
  * Tests: tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
+#include "frontend/py_trace.h"
 
 /* ---- making functions --------------------------------------------------------------------------- */
 
@@ -217,18 +218,18 @@ static bool call_self_fits(const char *of, const py_object *o) {
     }
 }
 
+py_object *py_derived_plain(py *p, source_range r, py_object *o) {
+    py_object *plain = o->kind == PY_INSTANCE ? py_class_find(o->u.inst.cls, "_plain") : NULL;
+    bool derived = plain && plain->kind == PY_FUNCTION && plain->u.fn->module && !strcmp(plain->u.fn->module->u.mod.name, "_derived");
+    return derived ? py_call(p, r, plain, 1, &o, 0, NULL, NULL) : (py_object *)py_enum_plain(o);
+}
+
 /* The object that a builtin method works on: o, or what an object of a class derived from dict or list holds. */
 static py_object *call_self(py *p, source_range r, const py_object *fn, py_object *o) {
     const char *of = fn->u.builtin.of;
-    py_object *held = o;
     if (!of || call_self_fits(of, o)) return o;
-    if (o->kind == PY_INSTANCE) {
-        py_object *plain = py_class_find(o->u.inst.cls, "_plain");
-        bool derived = plain && plain->kind == PY_FUNCTION && plain->u.fn->module &&
-                       !strcmp(plain->u.fn->module->u.mod.name, "_derived");
-        held = derived ? py_call(p, r, plain, 1, &o, 0, NULL, NULL) : (py_object *)py_enum_plain(o);
-        if (!held || call_self_fits(of, held)) return held;
-    }
+    py_object *held = py_derived_plain(p, r, o);
+    if (!held || call_self_fits(of, held)) return held;
     return py_fail(p, r, "TypeError", "descriptor '%s' requires a '%s' object but received '%s'", fn->u.builtin.name, of,
                    py_type_name(o));
 }
@@ -258,8 +259,19 @@ static py_object *call_method(py *p, source_range r, py_object *m, int nargs, py
     return py_call(p, r, fn, nargs + 1, all, nkw, names, kwargs);
 }
 
+/* While a trace is recorded, what torch.jit.script was given keeps its branches and loops: it is called in the graph. */
+static bool call_is_scripted(const py *p, const py_object *callee) {
+    if (!py_tracing(p)) return false;
+    if (callee->kind == PY_INSTANCE) return callee->u.inst.scripted;
+    return callee->kind == PY_FUNCTION && (callee->u.fn->mode == PY_SCRIPT || callee->u.fn->is_script_if_tracing) && !callee->u.fn->cls;
+}
+
 static py_object *call_any(py *p, source_range r, py_object *callee, int nargs, py_object **args, int nkw,
                            const char *const *names, py_object **kwargs) {
+    if (call_is_scripted(p, callee)) {
+        bool function = callee->kind == PY_FUNCTION;
+        return p->recorder->script(p->recorder->ctx, r, function ? callee : NULL, function ? NULL : callee, "forward", nargs, args, nkw, names, kwargs);
+    }
     switch (callee->kind) {
     case PY_FUNCTION: return call_function(p, r, callee, nargs, args, nkw, names, kwargs);
     case PY_METHOD: return call_method(p, r, callee, nargs, args, nkw, names, kwargs);

@@ -67,6 +67,7 @@ void py_free(py *p) {
     vec_free(&p->own_sources);
     strmap_free(&p->modules);
     strmap_free(&p->strings);
+    ptrmap_free(&p->unfilled);
 }
 
 bool py_hold_source(py *p, source *src) {

@@ -6,6 +6,7 @@
  * Tests: tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
+#include "frontend/py_trace.h"
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
@@ -20,14 +21,13 @@ static bool index_as_int(py *p, source_range r, const py_object *o, int64_t *out
     double f;
     int rank;
     o = py_enum_plain(o);
-    if (py_number(o, out, &f, &rank) && rank < 2) return true;
+    if (py_number(o, out, &f, &rank) && rank < 2) return py_trace_read(p, r, o, "Python index");
     if (o->kind == PY_SYMBOL) {
         *out = o->u.v.u.i;
         return true;
     }
-    py_object *m = py_is_tensor(o) ? py_getattr(p, r, (py_object *)o, "__index__")
-                                   : py_find_special(p, (py_object *)o, "__index__");
-    py_object *v = m ? py_call0(p, r, m) : NULL;
+    py_object *m = py_is_tensor(o) ? NULL : py_find_special(p, (py_object *)o, "__index__");
+    py_object *v = py_is_tensor(o) ? py_trace_item(p, r, (py_object *)o, "aten::item", "Python index") : m ? py_call0(p, r, m) : NULL;
     if (v && py_number(v, out, &f, &rank) && rank < 2) return true;
     if (!py_failed(p))
         py_fail(p, r, "TypeError", "'%s' object cannot be interpreted as an integer", py_type_name(o));
@@ -374,7 +374,10 @@ static bool iterate_instance(py *p, source_range r, py_object *o, py_object ***i
 }
 
 static bool iterate_tensor(py *p, source_range r, py_object *o, py_object ***items, int *n) {
-    py_object *list = py_call_operator(p, r, "aten::unbind", 1, &o, 0, NULL, NULL);
+    bool warned = py_trace_warn(p, r,
+                                "Iterating over a tensor might cause the trace to be incorrect. Passing a tensor of different shape won't change the "
+                                "number of iterations executed (and might lead to errors or silently give incorrect results).");
+    py_object *list = warned ? py_call_operator(p, r, "aten::unbind", 1, &o, 0, NULL, NULL) : NULL;
     if (!list) return false;
     if (list->kind == PY_LIST || list->kind == PY_TUPLE) return py_iterate(p, r, list, items, n);
     py_fail(p, r, "TypeError", "iteration over a 0-d tensor");
@@ -445,7 +448,10 @@ bool py_length(py *p, source_range r, py_object *o, int64_t *out) {
             *out = (int64_t)py_text_len(py_str_of(o)->bytes, py_str_of(o)->len);
             return true;
         }
-        if (py_is_tensor(o)) v = py_call_operator(p, r, "aten::len", 1, &o, 0, NULL, NULL);
+        if (py_is_tensor(o) && py_trace_warn(p, r, "Using len to get tensor shape might cause the trace to be incorrect. Recommended usage would be "
+                                                   "tensor.shape[0]. Passing a tensor of different shape might lead to errors or silently give "
+                                                   "incorrect results."))
+            v = py_call_operator(p, r, "aten::len", 1, &o, 0, NULL, NULL);
         break;
     default: {
         py_object *m = py_find_special(p, o, "__len__");

@@ -49,6 +49,7 @@ static py_object *jit_script(PY_ARGS) {
         return NULL;
     py_object *o = a[0];
     if (o->kind == PY_CLASS) return jit_script_class(p, r, o);
+    if (o->kind == PY_INSTANCE) o->u.inst.scripted = true;
     if (o->kind == PY_INSTANCE || o->kind == PY_OPERATOR || o->kind == PY_BUILTIN) return o;
     py_function *fn = jit_function(o);
     if (!fn)

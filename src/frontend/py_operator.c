@@ -7,6 +7,7 @@
  * tests/unit/test_py.c
  */
 #include "frontend/py_internal.h"
+#include "frontend/py_trace.h"
 
 #include <math.h>
 
@@ -433,6 +434,7 @@ py_object *py_compare(py *p, source_range r, operator_kind op, py_object *a, py_
             return py_bool(p, op == O_NE);
         return py_tensor_operator(p, r, operator_text(op), a, b);
     }
+    if (!py_trace_read(p, r, a, "Python boolean") || !py_trace_read(p, r, b, "Python boolean")) return NULL;
     if (op != O_EQ && op != O_NE) return compare_order(p, r, op, a, b);
     if (op == O_NE && (operator_is_own(a) || operator_is_own(b))) {
         py_object *o = method_binary(p, r, op, a, b);
@@ -452,6 +454,15 @@ bool py_less(py *p, source_range r, py_object *a, py_object *b, bool *out) {
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
+static py_object *operator_record(py *p, source_range r, operator_kind op, const py_object *a, const py_object *b, py_object *result) {
+    static const struct { operator_kind op; const char *name; } names[] = {
+        {O_ADD, "aten::add"}, {O_SUB, "aten::sub"}, {O_MUL, "aten::mul"}, {O_DIV, "aten::div"}, {O_FLOORDIV, "aten::floordiv"},
+        {O_MOD, "aten::remainder"}, {O_POW, "aten::pow"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].op == op) return py_trace_number(p, r, names[i].name, a, b, result);
+    return result;
+}
+
 /* What Python's classes do, without the in-place form. NULL without an error: nothing fits. */
 static py_object *operator_apply(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
     if (py_is_tensor(a) || py_is_tensor(b)) {
@@ -459,6 +470,7 @@ static py_object *operator_apply(py *p, source_range r, operator_kind op, py_obj
         return own || py_failed(p) ? own : py_tensor_operator(p, r, operator_text(op), a, b);
     }
     py_object *o = number_binary(p, r, op, a, b);
+    if (o && py_tracing(p)) return operator_record(p, r, op, a, b, o);
     if (o || py_failed(p)) return o;
     if (operator_is_own(a) || operator_is_own(b)) {
         o = method_binary(p, r, op, a, b);
@@ -525,9 +537,10 @@ py_object *py_unary(py *p, source_range r, operator_kind op, py_object *a) {
     if (py_is_tensor(a)) return py_tensor_operator(p, r, operator_text(op), a, NULL);
     operand x;
     if (py_number(a, &x.i, &x.f, &x.rank)) {
-        if (x.rank == 2 && op != O_INVERT) return py_float(p, op == O_NEG ? -x.f : x.f);
         if (x.rank < 2 && op == O_NEG && x.i == INT64_MIN) return number_overflow(p, r);
-        if (x.rank < 2) return py_int(p, op == O_NEG ? -x.i : op == O_INVERT ? ~x.i : x.i);
+        if (op == O_NEG) return py_trace_number(p, r, "aten::neg", a, NULL, x.rank == 2 ? py_float(p, -x.f) : py_int(p, -x.i));
+        if (x.rank == 2 && op == O_POS) return py_float(p, x.f);
+        if (x.rank < 2) return py_int(p, op == O_INVERT ? ~x.i : x.i);
     } else if (a->kind == PY_VALUE && a->u.v.tag == V_COMPLEX && op != O_INVERT) {
         const complex_box *c = a->u.v.u.complex;
         return op == O_POS ? a : number_complex(p, r, O_SUB, 0, 0, c->re, c->im);
@@ -568,6 +581,7 @@ bool py_truth(py *p, source_range r, py_object *o, bool *out) {
     *out = true;
     switch (o->kind) {
     case PY_VALUE:
+        if (!py_is_tensor(o) && !py_trace_read(p, r, o, "Python boolean")) return false;
         if (py_number(o, &n.i, &n.f, &n.rank))
             *out = n.rank == 2 ? n.f != 0 : n.i != 0;
         else if (o->u.v.tag == V_NONE)
@@ -577,7 +591,7 @@ bool py_truth(py *p, source_range r, py_object *o, bool *out) {
         else if (o->u.v.tag == V_COMPLEX)
             *out = o->u.v.u.complex->re != 0 || o->u.v.u.complex->im != 0;
         else if (o->u.v.tag == V_TENSOR) {
-            py_object *v = py_call_operator(p, r, "aten::Bool", 1, &o, 0, NULL, NULL);
+            py_object *v = py_trace_item(p, r, o, "aten::Bool", "Python boolean");
             return v && !py_is_tensor(v) && py_truth(p, r, v, out);
         }
         return true;

@@ -10,6 +10,7 @@
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/py_torch.h"
+#include "frontend/py_trace.h"
 
 #include "base/limits.h"
 
@@ -384,7 +385,7 @@ typedef struct ops_call {
     py_object **args, **kwargs;
     const char *const *names;
     value full[OPS_MAX_ARGS];         /* one per schema argument */
-    const py_object *of[OPS_MAX_ARGS]; /* the object it came from, NULL: a default or a collected list */
+    const py_object *of[OPS_MAX_ARGS]; /* the object it came from, NULL: a default, or a collected list that nobody records */
     int filled;                        /* how many of full are set */
 } ops_call;
 
@@ -420,6 +421,7 @@ static bool ops_collect(ops_call *c, const schema *s, int i, int *used, ops_fit 
     rest.u.seq.items.data = c->args + *used;
     rest.u.seq.items.len = (size_t)(c->nargs - *used);
     if (!ops_fits(f, arg->type, NULL, &rest, &c->full[i])) return false;
+    if (f->p->recorder && !(c->of[i] = py_tuple(f->p, c->nargs - *used, c->args + *used))) return false;
     *used = c->nargs;
     return true;
 }
@@ -563,12 +565,27 @@ static py_object *ops_misfit(ops_call *c, const char *op_name, int n, const op *
     return NULL;
 }
 
-static bool ops_random_fill(const char *name) {
-    static const char *const fills[] = {
-    "uniform_", "normal_", "random_", "exponential_", "bernoulli_", "cauchy_", "geometric_", "log_normal_"};
-    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++)
-        if (!strcmp(name, fills[i])) return true;
+/* ---- weights that come from elsewhere ------------------------------------------------------------ */
+
+static bool ops_listed(const char *const *names, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(names[i], name)) return true;
     return false;
+}
+#define OPS_LISTED(names, name) ops_listed(names, sizeof names / sizeof *names, name)
+
+/* Does nothing have to be done, since t's elements are never looked at: random numbers, and what is computed of them in place, as trunc_normal_ does? */
+static bool ops_skips(py *p, const tensor *t, const char *name) {
+    static const char *const random[] = {"uniform_", "normal_", "random_", "exponential_", "bernoulli_", "cauchy_", "geometric_", "log_normal_"};
+    static const char *const derived[] = {"erfinv_", "mul_", "add_", "sub_", "div_", "neg_", "clamp_", "clamp_min_", "clamp_max_", "exp_", "log_", "sqrt_"};
+    static const char *const overwriting[] = {"fill_", "zero_", "copy_"};
+    if (OPS_LISTED(random, name)) {
+        if (!ptrmap_put(&p->unfilled, t->storage, p)) diag_no_memory(p->diag);
+        return true;
+    }
+    if (!ptrmap_get(&p->unfilled, t->storage)) return false;
+    if (OPS_LISTED(overwriting, name) && !ptrmap_put(&p->unfilled, t->storage, NULL)) diag_no_memory(p->diag);
+    return OPS_LISTED(derived, name);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -600,13 +617,15 @@ static py_object *ops_tuple_class(py *p, const schema *s) {
     return cls;
 }
 
-static py_object *ops_results(ops_call *c, const schema *s, value *results) {
-    if (s->nreturns == 0) return c->p->none;
-    if (s->nreturns == 1) return ops_result(c, s, results[0]);
+/* in: the arguments in the graph that records the call; NULL: none does. */
+static py_object *ops_results(ops_call *c, const op *o, value *results, ir_value *const *in) {
+    const schema *s = o->schema;
     py_object *items[OPS_MAX_ARGS];
     bool ok = true;
     for (int i = 0; i < s->nreturns; i++) ok &= (items[i] = ops_result(c, s, results[i])) != NULL;
-    py_object *t = ok ? py_tuple(c->p, s->nreturns, items) : NULL;
+    if (!ok || (in && !py_trace_results(c->p, c->range, o, in, items))) return NULL;
+    if (s->nreturns < 2) return s->nreturns ? items[0] : c->p->none;
+    py_object *t = py_tuple(c->p, s->nreturns, items);
     if (t) t->u.seq.seq_cls = ops_tuple_class(c->p, s);
     return t;
 }
@@ -665,6 +684,9 @@ static py_object *ops_run(ops_call *c, const op *o) {
     op_ctx cx;
     if (!ops_context(c->p, &cx)) return py_unsupported(c->p, c->range, "operators cannot run here");
     for (int i = 0; i < s->nreturns; i++) results[i] = value_none();
+    ir_value *in[OPS_MAX_ARGS];
+    bool records = py_tracing(c->p);
+    if (records && !py_trace_arguments(c->p, c->range, o, c->of, c->full, &records, in)) return NULL;
     cx.diag = c->p->diag;
     cx.op = o;
     cx.nargs = s->nargs;
@@ -672,7 +694,7 @@ static py_object *ops_run(ops_call *c, const op *o) {
     ops_limits_begin(c->p, &own);
     ctsc_status st = op_function(o, o->schema->nargs, c->full)(&cx, c->full, results);
     ops_limits_end(c->p, &own);
-    if (st == CTSC_OK) return ops_results(c, s, results);
+    if (st == CTSC_OK) return ops_results(c, o, results, records ? in : NULL);
     for (int i = 0; i < s->nreturns; i++) value_unref(results[i]);
     return py_kernel_failed(c->p, c->range);
 }
@@ -732,8 +754,8 @@ py_object *py_call_operator(py *p, source_range r, const char *op_name, int narg
     if (!strcmp(op_name, "aten::set_grad_enabled") &&
         nargs == 1) /* behind no_grad; noted, nothing depends on it */
         return py_truth(p, r, args[0], &grad) ? (p->no_grad = !grad, p->none) : NULL;
-    if (p->host.skip_init && nargs && py_is_tensor(args[0]) && base && ops_random_fill(base + 2))
-        return args[0];
+    if (p->host.skip_init && nargs && py_is_tensor(args[0]) && base && ops_skips(p, args[0]->u.v.u.tensor, base + 2))
+        return p->diag->status == CTSC_OK ? args[0] : NULL;
     if (!ops_count_work(p, r, nargs, args)) return NULL;
     ops_call *c = mem_zalloc(sizeof *c);
     if (!c) return diag_no_memory(p->diag), NULL;

@@ -17,6 +17,7 @@
  */
 #include "frontend/py_internal.h"
 #include "frontend/py_torch.h"
+#include "frontend/py_trace.h"
 
 #define SCRIPT_SELF "_c"
 
@@ -220,7 +221,9 @@ static py_object *script_run(PY_ARGS, function *f) {
 static py_object *script_call(PY_ARGS) {
     py_object *module = self->u.seq.items.data[0];
     const object *o = py_archive_object(module);
-    function *f = o ? class_find_method(o->cls, py_as_text(self->u.seq.items.data[1])) : NULL;
+    const char *name = py_as_text(self->u.seq.items.data[1]);
+    if (o && py_tracing(p)) return p->recorder->script(p->recorder->ctx, r, NULL, module, name, nargs, args, nkw, names, kwargs);
+    function *f = o ? class_find_method(o->cls, name) : NULL;
     return f ? script_run(p, r, module, PY_GIVEN, f) : py_fail(p, r, "RuntimeError", "the module has lost its object");
 }
 

@@ -8,6 +8,7 @@
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/py_torch.h"
+#include "frontend/py_trace.h"
 
 py_object *py_tensor_take(py *p, tensor *t) { return py_value_take(p, value_tensor_take(t)); }
 
@@ -120,8 +121,10 @@ py_object *py_size_take(py *p, py_object *tuple) {
 }
 
 static py_object *tensor_get_shape(py *p, source_range r, py_object *o) {
-    (void)r;
-    return py_size_take(p, tensor_ints(p, o->u.v.u.tensor->ndim, o->u.v.u.tensor->sizes));
+    py_object *sizes = tensor_ints(p, o->u.v.u.tensor->ndim, o->u.v.u.tensor->sizes);
+    for (int i = 0; sizes && i < o->u.v.u.tensor->ndim; i++)
+        if (!py_trace_size(p, r, o, i, sizes->u.seq.items.data[i])) return NULL;
+    return py_size_take(p, sizes);
 }
 
 static py_object *tensor_get_dtype(py *p, source_range r, py_object *o) {
@@ -149,8 +152,8 @@ static py_object *tensor_get_ndim(py *p, source_range r, py_object *o) {
 }
 
 static py_object *tensor_get_data(py *p, source_range r, py_object *o) {
-    (void)r;
     tensor *t;
+    if (py_tracing(p)) return py_call_operator(p, r, "aten::detach", 1, &o, 0, NULL, NULL);
     if (tensor_alias(p->diag, o->u.v.u.tensor, &t) != CTSC_OK) return NULL;
     t->requires_grad = false;
     return py_tensor_take(p, t);
@@ -200,10 +203,7 @@ static py_object *tensor_dims(PY_ARGS, const char *name, bool strides) {
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, name, "dim?", PY_GIVEN, a)) return NULL;
     const tensor *t = self->u.v.u.tensor;
     const int64_t *all = strides ? t->strides : t->sizes;
-    if (!a[0] || py_is_none(a[0])) {
-        py_object *ints = tensor_ints(p, t->ndim, all);
-        return strides ? ints : py_size_take(p, ints);
-    }
+    if (!a[0] || py_is_none(a[0])) return strides ? tensor_ints(p, t->ndim, all) : tensor_get_shape(p, r, self);
     int64_t dim;
     int at;
     if (!py_as_int(p, r, a[0], &dim)) return NULL;
@@ -211,7 +211,8 @@ static py_object *tensor_dims(PY_ARGS, const char *name, bool strides) {
     if (t->ndim == 0)
         return py_fail(p, r, "IndexError", "dimension specified as %lld but tensor has no dimensions",
                        (long long)dim);
-    return py_int(p, all[at]);
+    py_object *one = py_int(p, all[at]);
+    return strides ? one : py_trace_size(p, r, self, at, one);
 }
 
 static py_object *tensor_size(PY_ARGS) { return tensor_dims(p, r, self, PY_GIVEN, "size", false); }
@@ -221,13 +222,13 @@ static py_object *tensor_stride(PY_ARGS) {
 
 static py_object *tensor_tolist(PY_ARGS) {
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "tolist", "", PY_GIVEN, NULL)) return NULL;
-    return py_tensor_tolist(p, r, self->u.v.u.tensor);
+    return py_trace_read(p, r, self, "Python list") ? py_tensor_tolist(p, r, self->u.v.u.tensor) : NULL;
 }
 
 static py_object *tensor_numel(PY_ARGS) {
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "nelement", "", PY_GIVEN, NULL))
         return NULL;
-    return py_int(p, self->u.v.u.tensor->numel);
+    return py_trace_size(p, r, self, -1, py_int(p, self->u.v.u.tensor->numel));
 }
 
 static py_object *tensor_dim(PY_ARGS) {
@@ -245,11 +246,11 @@ static py_object *tensor_element_size(PY_ARGS) {
 static py_object *tensor_len(PY_ARGS) {
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "__len__", "", PY_GIVEN, NULL))
         return NULL;
-    if (!self->u.v.u.tensor->ndim) return py_fail(p, r, "TypeError", "len() of a 0-d tensor");
-    return py_int(p, self->u.v.u.tensor->sizes[0]);
+    int64_t n;
+    return py_length(p, r, self, &n) ? py_int(p, n) : NULL;
 }
 
-static py_object *tensor_cast(py *p, source_range r, py_object *self, int64_t dt) {
+py_object *py_cast(py *p, source_range r, py_object *self, int64_t dt) {
     py_object *args[] = {self, py_symbol_object(p, r, PY_DTYPE, dt)};
     return args[1] ? py_call_operator(p, r, "aten::to", 2, args, 0, NULL, NULL) : NULL;
 }
@@ -259,7 +260,7 @@ static py_object *tensor_cast(py *p, source_range r, py_object *self, int64_t dt
         py_object *a[1];                                                                             \
         if (!tensor_self(p, r, &self, &nargs, &args)) return NULL;                                   \
         if (!py_bind(p, r, #name, "memory_format?", PY_GIVEN, a)) return NULL;                       \
-        return tensor_cast(p, r, self, dt);                                                          \
+        return py_cast(p, r, self, dt);                                                          \
     }
 TENSOR_CAST(float, DT_FLOAT32)
 TENSOR_CAST(double, DT_FLOAT64)
@@ -284,11 +285,11 @@ static py_object *tensor_type(PY_ARGS) {
     if (!a[0] || py_is_none(a[0]))
         return py_text(p,
                        arena_printf(p->a, "torch.%sTensor", dtype_table[self->u.v.u.tensor->dtype].ir_name));
-    if (a[0]->kind == PY_SYMBOL && a[0]->u.symbol == PY_DTYPE) return tensor_cast(p, r, self, a[0]->u.v.u.i);
+    if (a[0]->kind == PY_SYMBOL && a[0]->u.symbol == PY_DTYPE) return py_cast(p, r, self, a[0]->u.v.u.i);
     if (!name && a[0]->kind == PY_CLASS) name = arena_printf(p->a, "torch.%s", a[0]->u.cls->name);
     for (int i = 0; name && i < DT_COUNT; i++)
         if (!strcmp(name, arena_printf(p->a, "torch.%sTensor", dtype_table[i].ir_name)))
-            return tensor_cast(p, r, self, i);
+            return py_cast(p, r, self, i);
     return py_fail(p, r, "TypeError", "dtype must be a type, str, or dtype object");
 }
 
@@ -322,6 +323,7 @@ static py_object *tensor_refuse(py *p, source_range r, const char *what) {
 static py_object *tensor_numpy(PY_ARGS) {
     py_object *a[1];
     if (!tensor_self(p, r, &self, &nargs, &args) || !py_bind(p, r, "numpy", "force?", PY_GIVEN, a)) return NULL;
+    if (!py_trace_read(p, r, self, "NumPy array")) return NULL;
     py_object *mod = py_import(p, r, "numpy"), *cls = mod ? py_getattr(p, r, mod, "ndarray") : NULL;
     return cls ? py_call(p, r, cls, 1, &self, 0, NULL, NULL) : NULL;
 }

@@ -13,18 +13,18 @@ enum { INDEX_MAX = 2 * TENSOR_MAX_DIMS };
 typedef struct index_walk {
     py *p;
     source_range range;
-    tensor *view;             /* owned */
-    int dim;                  /* of the view, where the next item stands */
-    value indices[INDEX_MAX]; /* per dimension of the view: an index tensor or None; borrowed from held
-                                 objects */
+    py_object *view;
+    int dim;                       /* of the view, where the next item stands */
+    py_object *indices[INDEX_MAX]; /* per dimension of the view: an index tensor or None */
     int nindices;
 } index_walk;
 
-static bool index_view(index_walk *w, ctsc_status s, tensor **made) {
-    if (s != CTSC_OK) return py_kernel_failed(w->p, w->range), false;
-    tensor_unref(w->view);
-    w->view = *made;
-    return true;
+static const tensor *index_tensor_of(const index_walk *w) { return w->view->u.v.u.tensor; }
+
+static bool index_view(index_walk *w, const char *op, int nargs, py_object **args) {
+    py_object *made = py_call_operator(w->p, w->range, op, nargs, args, 0, NULL, NULL);
+    if (made) w->view = made;
+    return made != NULL;
 }
 
 static bool index_fail(index_walk *w, const char *exception, const char *text) {
@@ -32,34 +32,33 @@ static bool index_fail(index_walk *w, const char *exception, const char *text) {
     return false;
 }
 
-static bool index_record(index_walk *w, value v) {
+static bool index_record(index_walk *w, py_object *index) {
     if (w->dim >= INDEX_MAX) return index_fail(w, "IndexError", "too many indices for tensor");
-    while (w->nindices <= w->dim) w->indices[w->nindices++] = value_none();
-    w->indices[w->dim++] = v;
+    while (w->nindices <= w->dim) w->indices[w->nindices++] = w->p->none;
+    w->indices[w->dim++] = index;
     return true;
 }
 
 static bool index_insert(index_walk *w) {
-    tensor *t = NULL;
-    if (w->view->ndim >= TENSOR_MAX_DIMS) return index_fail(w, "IndexError", "too many dimensions");
-    return index_view(w, tensor_unsqueeze(w->p->diag, w->view, w->dim, &t), &t);
+    if (index_tensor_of(w)->ndim >= TENSOR_MAX_DIMS) return index_fail(w, "IndexError", "too many dimensions");
+    return index_view(w, "aten::unsqueeze", 2, (py_object *[]){w->view, py_int(w->p, w->dim)});
 }
 
-static bool index_int(index_walk *w, int64_t i) {
-    tensor *t = NULL;
-    if (w->dim >= w->view->ndim)
+/* o: the object of i */
+static bool index_int(index_walk *w, py_object *o, int64_t i) {
+    const tensor *t = index_tensor_of(w);
+    if (w->dim >= t->ndim)
         return index_fail(w, "IndexError",
-                          w->view->ndim
-                              ? "too many indices for tensor"
-                              : "invalid index of a 0-dim tensor. Use `tensor.item()` in Python "
-                                "or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
-    int64_t size = w->view->sizes[w->dim];
+                          t->ndim ? "too many indices for tensor"
+                                  : "invalid index of a 0-dim tensor. Use `tensor.item()` in Python "
+                                    "or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+    int64_t size = t->sizes[w->dim];
     if (i < -size || i >= size) {
         py_fail(w->p, w->range, "IndexError", "index %lld is out of bounds for dimension %d with size %lld",
                 (long long)i, w->dim, (long long)size);
         return false;
     }
-    return index_view(w, tensor_select(w->p->diag, w->view, w->dim, i, &t), &t);
+    return index_view(w, "aten::select", 3, (py_object *[]){w->view, py_int(w->p, w->dim), o});
 }
 
 /* t[True] adds a dimension of one element, t[False] one without any. */
@@ -70,31 +69,35 @@ static bool index_bool(index_walk *w, bool b) {
     if (tensor_zeros(w->p->diag, DT_INT64, 1, &size, &t) != CTSC_OK)
         return py_kernel_failed(w->p, w->range), false;
     py_object *o = py_tensor_take(w->p, t);
-    return o && index_record(w, o->u.v);
+    return o && index_record(w, o);
+}
+
+/* A bound of a slice as an int or a 0-dim tensor; None where it is missing. */
+static py_object *index_bound(index_walk *w, py_object *o) {
+    int64_t i;
+    if (!o || py_is_none(o)) return w->p->none;
+    if (o->kind == PY_VALUE && o->u.v.tag == V_INT) return o;
+    if (py_is_tensor(o) && o->u.v.u.tensor->ndim == 0 && dtype_is_int((dtype)o->u.v.u.tensor->dtype)) return o;
+    return py_as_int(w->p, w->range, o, &i) ? py_int(w->p, i) : NULL;
 }
 
 static bool index_slice(index_walk *w, const py_object *s) {
-    int64_t start = 0, stop = INT64_MAX, step = 1;
     py *p = w->p;
-    if (s->u.slice.step && !py_is_none(s->u.slice.step) && !py_as_int(p, w->range, s->u.slice.step, &step))
-        return false;
-    if (step <= 0) return index_fail(w, "ValueError", "step must be greater than zero");
-    if (s->u.slice.start && !py_is_none(s->u.slice.start) &&
-        !py_as_int(p, w->range, s->u.slice.start, &start))
-        return false;
-    if (s->u.slice.stop && !py_is_none(s->u.slice.stop) && !py_as_int(p, w->range, s->u.slice.stop, &stop))
-        return false;
-    if (w->dim >= w->view->ndim) return index_fail(w, "IndexError", "too many indices for tensor");
-    tensor *t = NULL;
-    return index_view(w, tensor_slice(p->diag, w->view, w->dim++, start, stop, step, &t), &t);
+    py_object *start = index_bound(w, s->u.slice.start), *stop = start ? index_bound(w, s->u.slice.stop) : NULL;
+    py_object *step = stop ? index_bound(w, s->u.slice.step) : NULL;
+    if (!step) return false;
+    if (py_is_none(step)) step = py_int(p, 1);
+    if (step->u.v.tag == V_INT && step->u.v.u.i <= 0) return index_fail(w, "ValueError", "step must be greater than zero");
+    if (w->dim >= index_tensor_of(w)->ndim) return index_fail(w, "IndexError", "too many indices for tensor");
+    return index_view(w, "aten::slice", 5, (py_object *[]){w->view, py_int(p, w->dim++), start, stop, step});
 }
 
-static bool index_tensor(index_walk *w, const py_object *o) {
+static bool index_tensor(index_walk *w, py_object *o) {
     const tensor *t = o->u.v.u.tensor;
-    if (t->ndim == 0 && dtype_is_int((dtype)t->dtype)) return index_int(w, tensor_item_int(t));
+    if (t->ndim == 0 && dtype_is_int((dtype)t->dtype)) return index_int(w, o, tensor_item_int(t));
     if (t->ndim == 0 && t->dtype == DT_BOOL) return index_bool(w, tensor_item_int(t) != 0);
-    if (w->dim >= w->view->ndim) return index_fail(w, "IndexError", "too many indices for tensor");
-    return index_record(w, o->u.v);
+    if (w->dim >= index_tensor_of(w)->ndim) return index_fail(w, "IndexError", "too many indices for tensor");
+    return index_record(w, o);
 }
 
 /* How many of the tensor's dimensions an item stands for. */
@@ -115,7 +118,7 @@ static bool index_item(index_walk *w, py_object *o, int ndim, int given) {
     if (o->kind == PY_SLICE) return index_slice(w, o);
     if (py_is_tensor(o)) return index_tensor(w, o);
     if (o->kind == PY_VALUE && o->u.v.tag == V_BOOL) return index_bool(w, o->u.v.u.b);
-    if (o->kind == PY_VALUE && o->u.v.tag == V_INT) return index_int(w, o->u.v.u.i);
+    if (o->kind == PY_VALUE && o->u.v.tag == V_INT) return index_int(w, o, o->u.v.u.i);
     if (py_is_string(o))
         return index_fail(w, "TypeError", "a tensor has no elements by name: the index is a 'str'");
     return index_fail(
@@ -137,7 +140,8 @@ static py_object *index_prepare(py *p, source_range r, py_object *o) {
     return py_tensor_take(p, t);
 }
 
-static bool index_walk_all(index_walk *w, const tensor *of, py_object *key) {
+static bool index_walk_all(index_walk *w, py_object *key) {
+    const tensor *of = index_tensor_of(w);
     py_object **items = &key;
     int n = 1, given = 0;
     if (key->kind == PY_TUPLE) {
@@ -154,88 +158,39 @@ static bool index_walk_all(index_walk *w, const tensor *of, py_object *key) {
         py_fail(w->p, w->range, "IndexError", "too many indices for tensor of dimension %d", of->ndim);
         return false;
     }
-    if (tensor_alias(w->p->diag, of, &w->view) != CTSC_OK) return false;
-    w->view->requires_grad = false;
     for (int i = 0; i < n; i++)
         if (!index_item(w, ready[i], of->ndim, given)) return false;
     return true;
 }
 
-static bool index_list(index_walk *w, value *out) {
-    type *elem = type_optional(TYPE_TENSOR);
-    list *l = list_new(type_list_kind(elem), elem, (size_t)w->nindices);
-    for (int i = 0; l && i < w->nindices; i++)
-        if (!list_append_take(l, value_ref(w->indices[i]))) {
-            value_unref(value_list_take(l));
-            l = NULL;
-        }
-    if (!l) return diag_no_memory(w->p->diag), false;
-    *out = value_list_take(l);
-    return true;
-}
-
 py_object *py_tensor_getitem(py *p, source_range r, py_object *t, py_object *key) {
-    index_walk w = {.p = p, .range = r};
-    py_object *o = NULL;
-    value indices, result;
-    if (!index_walk_all(&w, t->u.v.u.tensor, key)) {
-        if (w.view) tensor_unref(w.view);
-        return NULL;
-    }
-    value view = value_tensor_take(w.view);
-    if (!w.nindices) return py_value_take(p, view);
-    if (index_list(&w, &indices)) {
-        if (py_run_op(p, r, "aten::index.Tensor", 2, (value[]){view, indices}, &result))
-            o = py_from_value(p, result);
-        value_unref(indices);
-    }
-    value_unref(view);
-    return o;
+    index_walk w = {.p = p, .range = r, .view = t};
+    if (!index_walk_all(&w, key)) return NULL;
+    if (!w.nindices) return w.view == t ? py_call_operator(p, r, "aten::alias", 1, &t, 0, NULL, NULL) : w.view;
+    py_object *args[] = {w.view, py_list(p, w.nindices, w.indices)};
+    return args[1] ? py_call_operator(p, r, "aten::index", 2, args, 0, NULL, NULL) : NULL;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* v as a tensor of the target's dtype; leading dimensions of size 1 beyond the target's are dropped. */
-static bool index_source(py *p, source_range r, py_object *v, const tensor *target, tensor **out) {
+/* v as a tensor; leading dimensions of size 1 beyond the target's are dropped. */
+static py_object *index_source(py *p, source_range r, py_object *v, const tensor *target) {
     tensor *t;
-    if (py_is_tensor(v))
-        t = tensor_ref(v->u.v.u.tensor);
-    else if (!py_tensor_from_data(p, r, v, target->dtype, &t))
-        return false;
-    int skip = 0;
-    while (t->ndim - skip > target->ndim && t->sizes[skip] == 1) skip++;
-    if (!skip) {
-        *out = t;
-        return true;
-    }
-    ctsc_status s =
-        tensor_view_raw(p->diag, t, t->ndim - skip, t->sizes + skip, t->strides + skip, t->offset, out);
-    tensor_unref(t);
-    return s == CTSC_OK || (py_kernel_failed(p, r), false);
-}
-
-static bool index_write(index_walk *w, tensor *from) {
-    if (!w->nindices)
-        return tensor_copy(w->p->diag, w->view, from) == CTSC_OK || (py_kernel_failed(w->p, w->range), false);
-    value indices, source = value_tensor_take(from), view = value_tensor_take(w->view), result, converted;
-    if (!index_list(w, &indices)) return false;
-    bool ok = py_run_op(w->p, w->range, "aten::to.dtype", 2, (value[]){source, value_int(w->view->dtype)},
-                        &converted);
-    if (ok) {
-        ok = py_run_op(w->p, w->range, "aten::index_put_", 3, (value[]){view, indices, converted}, &result);
-        if (ok) value_unref(result);
-        value_unref(converted);
-    }
-    value_unref(indices);
-    return ok;
+    if (!py_is_tensor(v)) return py_tensor_from_data(p, r, v, target->dtype, &t) ? py_tensor_take(p, t) : NULL;
+    while (v && v->u.v.u.tensor->ndim > target->ndim && v->u.v.u.tensor->sizes[0] == 1)
+        v = py_call_operator(p, r, "aten::squeeze", 2, (py_object *[]){v, py_int(p, 0)}, 0, NULL, NULL);
+    return v;
 }
 
 bool py_tensor_setitem(py *p, source_range r, py_object *t, py_object *key, py_object *v) {
-    index_walk w = {.p = p, .range = r};
-    tensor *from = NULL;
-    bool ok = index_walk_all(&w, t->u.v.u.tensor, key) && index_source(p, r, v, w.view, &from) &&
-              index_write(&w, from);
-    if (from) tensor_unref(from);
-    if (w.view) tensor_unref(w.view);
-    return ok;
+    index_walk w = {.p = p, .range = r, .view = t};
+    if (!index_walk_all(&w, key)) return false;
+    const tensor *target = index_tensor_of(&w);
+    if (!w.nindices && py_is_number(v) && v->u.v.tag != V_COMPLEX)
+        return py_call_operator(p, r, "aten::fill_", 2, (py_object *[]){w.view, v}, 0, NULL, NULL) != NULL;
+    py_object *from = index_source(p, r, v, target);
+    if (from && !w.nindices) return py_call_operator(p, r, "aten::copy_", 2, (py_object *[]){w.view, from}, 0, NULL, NULL) != NULL;
+    if (from && from->u.v.u.tensor->dtype != target->dtype) from = py_cast(p, r, from, target->dtype);
+    py_object *args[] = {w.view, py_list(p, w.nindices, w.indices), from};
+    return from && args[1] && py_call_operator(p, r, "aten::index_put_", 3, args, 0, NULL, NULL);
 }

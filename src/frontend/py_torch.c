@@ -9,6 +9,7 @@
  */
 #include "frontend/py_internal.h"
 #include "frontend/py_torch.h"
+#include "frontend/py_trace.h"
 #include "tensor/qengine.h"
 
 #include <float.h>
@@ -105,6 +106,13 @@ static bool torch_dtype_of(py *p, source_range r, const py_object *o, int64_t *o
     return py_fail(p, r, "TypeError", "dtype must be a torch.dtype, not %s", py_type_name(o)), false;
 }
 
+static bool torch_warn_constant(py *p, source_range r, const char *function) {
+    return py_trace_warn(p, r,
+                         "%s results are registered as constants in the trace. You can safely ignore this warning if you use this function to create "
+                         "tensors out of constant variables that would be the same every time you call this function. In any other case, this might "
+                         "cause the trace to be incorrect.", function);
+}
+
 static py_object *torch_tensor(PY_ARGS) {
     py_object *a[5];
     (void)self;
@@ -114,7 +122,7 @@ static py_object *torch_tensor(PY_ARGS) {
     if (!torch_dtype_of(p, r, a[1], &dt)) return NULL;
     if (a[3] && !py_truth(p, r, a[3], &grad)) return NULL;
     tensor *t;
-    if (!py_tensor_from_data(p, r, a[0], dt, &t)) return NULL;
+    if (!torch_warn_constant(p, r, "torch.tensor") || !py_tensor_from_data(p, r, a[0], dt, &t)) return NULL;
     t->requires_grad = grad;
     return py_tensor_take(p, t);
 }
@@ -124,6 +132,7 @@ static py_object *torch_from_numpy(PY_ARGS) {
     (void)self;
     if (!py_bind(p, r, "from_numpy", "ndarray", PY_GIVEN, a)) return NULL;
     py_object *t = py_array_tensor(a[0]);
+    if (!torch_warn_constant(p, r, "torch.from_numpy")) return NULL;
     return t ? t : py_fail(p, r, "TypeError", "expected np.ndarray (got %s)", py_type_name(a[0]));
 }
 
@@ -153,6 +162,8 @@ static py_object *torch_as_tensor(PY_ARGS) {
     int64_t dt;
     if (!py_bind(p, r, "as_tensor", "data dtype? device?", PY_GIVEN, a)) return NULL;
     if (!torch_dtype_of(p, r, a[1], &dt)) return NULL;
+    if (py_is_tensor(a[0]) && py_tracing(p)) return dt < 0 ? a[0] : py_cast(p, r, a[0], dt);
+    if (!torch_warn_constant(p, r, "torch.as_tensor")) return NULL;
     if (py_array_tensor(a[0])) a[0] = py_array_tensor(a[0]);
     if (py_is_tensor(a[0]) && (dt < 0 || a[0]->u.v.u.tensor->dtype == dt)) return a[0];
     tensor *t;
@@ -380,9 +391,24 @@ static py_object *torch_numel(PY_ARGS) {
     py_object *a[1];
     (void)self;
     if (!py_bind(p, r, "numel", "input", PY_GIVEN, a)) return NULL;
-    return py_is_tensor(a[0]) ? py_int(p, a[0]->u.v.u.tensor->numel)
+    return py_is_tensor(a[0]) ? py_trace_size(p, r, a[0], -1, py_int(p, a[0]->u.v.u.tensor->numel))
                               : py_fail(p, r, "TypeError", "numel(): argument 'input' must be Tensor, not %s",
                                         py_type_name(a[0]));
+}
+
+static py_object *torch_tracing_state(PY_ARGS) {
+    PY_UNUSED_PARAMS;
+    return py_tracing(p) ? p->true_ : p->none;
+}
+
+static py_object *torch_skips_init(PY_ARGS) {
+    PY_UNUSED_PARAMS;
+    return py_bool(p, p->host.skip_init);
+}
+
+static py_object *torch_is_tracing(PY_ARGS) {
+    PY_UNUSED_PARAMS;
+    return py_bool(p, py_tracing(p));
 }
 
 static py_object *torch_assert(PY_ARGS) {
@@ -479,7 +505,9 @@ static const py_row torch_rows[] = {
     {"torch.random.manual_seed", torch_manual_seed},
     {"torch.random.initial_seed", torch_initial_seed},
     {"torch._C._load_data", torch_load_data},
-    {"torch._C._get_tracing_state", torch_none},
+    {"torch._C._get_tracing_state", torch_tracing_state},
+    {"torch._C._is_tracing", torch_is_tracing},
+    {"torch._C._skips_init", torch_skips_init},
     {"torch._C._log_api_usage_once", torch_none},
     {"torch.cuda.is_available", torch_cuda_available},
     {"torch.cuda.is_initialized", torch_false},

@@ -32,6 +32,7 @@ py_object *py_module_member(py *p, const char *module,
 
 /* py_tensor.c */
 py_object *py_tensor_take(py *p, tensor *t);
+py_object *py_cast(py *p, source_range r, py_object *t, int64_t dt); /* t.to(dt) */
 value py_tensor_item(const tensor *t, diag *d); /* the only element as bool, int, float or complex */
 py_object *py_symbol_object(py *p, source_range r, py_symbol kind, int64_t v); /* torch.float32 */
 

@@ -355,7 +355,7 @@ static bool source_compile_from(program *g, size_t *at, failure_list *failures) 
 }
 
 /* Everything declared, and what that declares on the way. */
-static ctsc_status source_compile_all(program *g, diag *d) {
+ctsc_status source_compile_all(program *g, diag *d) {
     diag all = {0};
     failure_list failures = {0};
     bool ok = true;
@@ -382,18 +382,28 @@ static ctsc_status source_compile_all(program *g, diag *d) {
     return s;
 }
 
-/* A function as torch.jit.save writes it: the method forward of a module that has nothing else. */
-static bool source_placeholder(program *g, function *f, value *root) {
+bool source_placeholder(program *g, value *root) {
     unit *u = g->unit;
-    diag *d = g->py.diag;
     type *t = type_class_new(u, T_CLASS, "__torch__.PlaceholderModule");
     t->cls->is_module = true;
     attribute training = {.name = intern(&u->names, "training"), .type = TYPE_BOOL};
+    bool ok = strmap_put(&u->classes, class_name(t), t) && avec_push(&u->arena, &t->cls->attributes, training);
+    object *o = ok ? object_new(t, 1) : NULL;
+    if (!o) return diag_no_memory(g->py.diag), false;
+    o->slots[0] = value_bool(true);
+    *root = value_object_take(o);
+    return true;
+}
+
+/* A function as torch.jit.save writes it: the method forward of a module that has nothing else. */
+static bool source_function_module(program *g, function *f, value *root) {
+    unit *u = g->unit;
+    diag *d = g->py.diag;
+    if (!source_placeholder(g, root)) return false;
+    type *t = root->u.object->cls;
     function *m = unit_add_function(u, "__torch__.PlaceholderModule.forward", t);
     graph *copy = graph_clone(f->graph);
-    if (!m || !copy || !strmap_put(&u->classes, class_name(t), t) ||
-        !avec_push(&u->arena, &t->cls->attributes, training) ||
-        !avec_push(&u->arena, &t->cls->methods, m)) {
+    if (!m || !copy || !avec_push(&u->arena, &t->cls->methods, m)) {
         if (copy) graph_free(copy);
         return diag_no_memory(d), false;
     }
@@ -415,10 +425,6 @@ static bool source_placeholder(program *g, function *f, value *root) {
     if (arena_failed(&copy->arena) || arena_failed(&u->arena)) return diag_no_memory(d), false;
     value_set_name(self, "self");
     m->state = FUNCTION_READY;
-    object *o = object_new(t, 1);
-    if (!o) return diag_no_memory(d), false;
-    o->slots[0] = value_bool(true);
-    *root = value_object_take(o);
     return true;
 }
 
@@ -518,17 +524,19 @@ static bool source_build(program *g, const source_options *o, const char *name, 
         if (ok && source_is_module_instance(made)) entry = made;
     }
     if (!ok) return false;
+    if (entry->kind == PY_FUNCTION && o->trace) return source_trace(g, entry->u.fn->def->range, entry, o, out);
     if (entry->kind == PY_FUNCTION) {
         function *f = source_function(g, entry->u.fn->def->range, entry);
         if (f) source_declare_scripted(g);
-        if (!f || source_compile_all(g, d) != CTSC_OK || !source_placeholder(g, f, &out->root))
+        if (!f || source_compile_all(g, d) != CTSC_OK || !source_function_module(g, f, &out->root))
             return false;
         out->entry = f;
         return true;
     }
     source_range r = {0};
     if (!source_is_module_instance(entry) && !(entry = source_construct(g, o, entry, &r))) return false;
-    return source_prepare(g, r, entry, o) && source_compile_module(g, r, entry, d, &out->root);
+    if (!source_prepare(g, r, entry, o)) return false;
+    return o->trace ? source_trace(g, r, entry, o, out) : source_compile_module(g, r, entry, d, &out->root);
 }
 
 ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o, const char *name,

@@ -17,6 +17,7 @@
  *   source_plan.c      what an nn.Module instance has
  *   source_module.c    an nn.Module instance -> class type (shared between equal modules, else mangled), object
  *   source_archive.c   modules of archives that the program has loaded
+ *   source_trace.c     instead of all that: the entry's forward is run by the evaluator, and traced (py_trace.h)
  *
  * Names: "__torch__." + the module's dotted name + the class's or function's; the program's own file is
  * named by its stem.
@@ -69,6 +70,7 @@ typedef struct program {
     int mangled;         /* next ___torch_mangle_N */
     int depth;           /* of nested declarations */
     int declaring;       /* classes being declared */
+    bool tracing;        /* modules are made for a trace: forward and its hooks are not compiled */
     VEC(type *) pending; /* script classes in order of declaration; ... */
     size_t finished;     /* ... the first ones have their attributes */
     struct unit_copy *archives; /* what came from archives; NULL: nothing so far, or everything is compiled */
@@ -121,7 +123,15 @@ typedef struct module_type {
     VEC(module_failed) failed;    /* attributes without a TorchScript type */
     VEC(py_object *) hooks, pre_hooks;
     VEC(function *) overloads; /* forward__0, ... */
+    bool traced; /* has no forward of its own: it was made while prog->tracing */
 } module_type;
+
+typedef struct source_trace_options {
+    size_t n;
+    const value *inputs;
+    const char *const *names; /* names[i] of an argument given by name; NULL where it is positional */
+    bool skip_check;
+} source_trace_options;
 
 typedef struct source_options {
     const char *entry;  /* function or class; NULL: chosen (see below) */
@@ -129,6 +139,7 @@ typedef struct source_options {
     bool eval;          /* module.eval() before it is converted */
     const value *state; /* a state_dict for the module built (its load_state_dict is called), or NULL */
     const char *state_file; /* where it is from, for messages */
+    const source_trace_options *trace; /* trace the entry instead of compiling it (source_trace.c); NULL: compile it */
 } source_options;
 
 typedef struct source_result {
@@ -194,6 +205,9 @@ py_object *source_static_object(emitter *e, const module_type *m, const char *na
 void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was, const type *is); /* of another type */
 void source_hint_untyped(emitter *e, const module_type *m, const char *name); /* that has no type */
 
+/* ---- source_trace.c: the entry (a module or a function) as a traced module ---- */
+bool source_trace(program *g, source_range r, py_object *entry, const source_options *o, source_result *out);
+
 /* ---- between the files of this part; failures are described in g->py.diag --------------------------------- */
 
 /* Records a failure. Always NULL, and false where a bool is returned. */
@@ -221,6 +235,9 @@ type *source_infer_type(program *g, py_object *o, strbuf *why);
 bool source_value(program *g, source_range r, py_object *o, type *t, value *out);
 /* Final[T], or Final alone. */
 bool source_is_final(program *g, py_env *env, const expr *annotation);
+/* An object of the class that torch.jit.save gives a function as its module; it has no methods. */
+bool source_placeholder(program *g, value *root);
+ctsc_status source_compile_all(program *g, diag *d); /* what has been declared, and what that declares on the way */
 /* "__torch__." + module + "." + name, unused so far (else mangled as PyTorch does). */
 const char *source_qualify(program *g, const py_object *module, const char *name);
 /* The function for a Python function, declared (not compiled). */

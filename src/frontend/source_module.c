@@ -69,7 +69,7 @@ static bool module_same_functions(const module_type *a, const module_type *b) {
 static module_type *module_known(program *g, const module_type *m) {
     for (size_t i = 0; i < g->module_types.len; i++) {
         module_type *k = g->module_types.data[i];
-        if (k->py_class->u.cls == m->py_class->u.cls && module_same_attributes(k, m) &&
+        if (k->py_class->u.cls == m->py_class->u.cls && k->traced == m->traced && module_same_attributes(k, m) &&
             module_same_children(k, m) && module_same_constants(k, m) && module_same_functions(k, m) &&
             source_static_same(g, k->instance, m->instance))
             return k;
@@ -256,13 +256,13 @@ static bool module_methods(program *g, module_type *m) {
         py_object *fn = py_class_find(m->py_class, names[i]);
         if (fn->u.fn->overloads.len && !module_overloads(g, m, names[i], fn)) return false;
     }
-    if (module_has_forward(m) && !source_module_method(g, m, "forward")) return false;
+    if (!m->traced && module_has_forward(m) && !source_module_method(g, m, "forward")) return false;
     for (size_t i = 0; i < n; i++) {
         py_object *fn = py_class_find(m->py_class, names[i]);
         if (!fn->u.fn->overloads.len && !source_module_method(g, m, intern(&g->unit->names, names[i])))
             return false;
     }
-    return module_add_hooks(g, m) && module_add_container_methods(g, m);
+    return m->traced || (module_add_hooks(g, m) && module_add_container_methods(g, m));
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
@@ -291,8 +291,14 @@ static module_type *module_make(program *g, module_type *m) {
 static module_type *module_plan_type(program *g, source_range r, py_object *instance) {
     const object *archived = py_archive_object(instance);
     if (archived) return source_archive_module(g, archived, instance);
-    module_type *m = source_plan(g, r, instance), *known = m ? module_known(g, m) : NULL;
-    return !m || known ? known : module_make(g, m);
+    bool tracing = g->tracing;
+    g->tracing = tracing && !instance->u.inst.scripted;
+    module_type *m = source_plan(g, r, instance);
+    if (m) m->traced = g->tracing;
+    module_type *known = m ? module_known(g, m) : NULL;
+    if (m && !known) known = module_make(g, m);
+    g->tracing = tracing;
+    return known;
 }
 
 module_type *source_module_type(program *g, source_range r, py_object *instance) {

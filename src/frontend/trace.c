@@ -15,13 +15,14 @@ enum { TRACE_MAX_DEPTH = 60 };
 
 /* ---- life -------------------------------------------------------------------------------------------------- */
 
-trace *trace_new(unit *u, diag *d, const char *class_name, trace_sink sink) {
+/* root NULL: a class called class_name is made. */
+static trace *trace_begin(unit *u, diag *d, object *root, const char *class_name, trace_sink sink) {
     trace *t = mem_zalloc(sizeof *t);
     bool ok = t && arena_init(&t->arena) && (t->g = graph_new());
     if (ok) {
         t->unit = unit_ref(u);
         t->sink = sink;
-        ok = trace_begin_modules(t, d, class_name);
+        ok = root ? trace_begin_given(t, d, root) : trace_begin_modules(t, d, class_name);
     }
     if (ok) {
         t->self = block_add_param(t->g->root, t->root.cls);
@@ -37,6 +38,14 @@ trace *trace_new(unit *u, diag *d, const char *class_name, trace_sink sink) {
     return NULL;
 }
 
+trace *trace_new(unit *u, diag *d, const char *class_name, trace_sink sink) {
+    return trace_begin(u, d, NULL, class_name, sink);
+}
+
+trace *trace_new_in(unit *u, diag *d, object *root, trace_sink sink) {
+    return trace_begin(u, d, root, NULL, sink);
+}
+
 void trace_free(trace *t) {
     if (!t) return;
     for (size_t i = 0; i < t->calls.len; i++) value_unref(t->calls.data[i].result);
@@ -48,6 +57,7 @@ void trace_free(trace *t) {
     ptrmap_free(&t->handles);
     ptrmap_free(&t->tensors);
     ptrmap_free(&t->constants);
+    ptrmap_free(&t->objects);
     graph_free(t->g);
     unit_unref(t->unit);
     arena_free(&t->arena);
@@ -62,6 +72,9 @@ void trace_keep_results(trace *t) {
 }
 
 const graph *trace_graph(const trace *t) {
+    return t->g;
+}
+graph *trace_target(trace *t) {
     return t->g;
 }
 size_t trace_call_count(const trace *t) {
@@ -104,9 +117,25 @@ static ir_value *trace_node1(trace *t, node *n, type *ty) {
     return out;
 }
 
+static bool trace_learn(trace *t, value v, ir_value *ir, int depth);
+
+static bool trace_learn_dict(trace *t, const dict *dict, ir_value *ir, int depth) {
+    const op *get = op_find("aten::__getitem__.Dict_str");
+    bool ok = get != NULL;
+    for (size_t i = 0; i < dict->used && ok; i++) {
+        const dict_entry *e = &dict->entries[i];
+        if (e->key.tag == V_UNINIT) continue;
+        ir_value *in[] = {ir, graph_constant_take(t->g, value_ref(e->key), TYPE_STR)};
+        ok = in[1] && trace_learn(t, e->val, trace_node1(t, node_new_op(t->g, get, 2, in), ir->type->elems[1]), depth + 1);
+    }
+    return ok;
+}
+
 /* Tensors in v, which the graph calls ir, are known by themselves. */
 static bool trace_learn(trace *t, value v, ir_value *ir, int depth) {
     if (v.tag == V_TENSOR) return ptrmap_put(&t->tensors, v.u.tensor, ir) && trace_hold(t, v);
+    if (v.tag == V_DICT && ir->type->kind == T_DICT && ir->type->elems[0]->kind == T_STR && depth <= TRACE_MAX_DEPTH)
+        return trace_learn_dict(t, v.u.dict, ir, depth);
     bool tensors = v.tag == V_LIST && v.u.list->kind == LIST_TENSOR && ir->type->kind == T_LIST;
     bool items = v.tag == V_TUPLE && ir->type->kind == T_TUPLE && (size_t)ir->type->nelems == v.u.tuple->len;
     size_t n = tensors ? v.u.list->len : items ? v.u.tuple->len : 0;
@@ -129,6 +158,11 @@ void trace_bind_handle(trace *t, const void *handle, ir_value *v) {
 static void trace_bind(trace *t, trace_operand x, ir_value *v) {
     trace_bind_handle(t, x.handle, v);
     if (!trace_learn(t, x.v, v, 0)) t->arena.failed = true;
+}
+
+bool trace_follows(const trace *t, trace_operand x) {
+    if (x.handle && ptrmap_get(&t->handles, x.handle)) return true;
+    return x.v.tag == V_TENSOR && ptrmap_get(&t->tensors, x.v.u.tensor);
 }
 
 bool trace_knows(const trace *t, trace_operand x) {
@@ -321,6 +355,16 @@ ctsc_status trace_record(trace *t, diag *d, const char *op, const graph *g, ir_v
     trace_bind(t, result, out);
     s = trace_note_call(t, d, op, out, result.v);
     return s == CTSC_OK ? trace_status(t, d) : s;
+}
+
+ir_value *trace_value(trace *t, diag *d, trace_operand x, type *want, const char *op) {
+    return trace_resolve(t, d, x, want, op, 0);
+}
+
+ctsc_status trace_record_node(trace *t, diag *d, const char *op, const node *n, const trace_operand *results) {
+    for (size_t i = 0; i < n->outputs.len; i++) trace_bind(t, results[i], n->outputs.data[i]);
+    ctsc_status s = trace_status(t, d);
+    return s == CTSC_OK && n->outputs.len ? trace_note_call(t, d, op, n->outputs.data[0], results[0].v) : s;
 }
 
 ctsc_status trace_container(trace *t, diag *d, trace_operand container, size_t n, const trace_operand *items) {

@@ -15,7 +15,8 @@
  * Arguments nobody recorded become constants.
  *
  * Names: a declared tensor becomes an attribute when it is first used; "layer1.0.weight" lies in modules layer1 and 0, which have classes of their
- * own. In-place calls are recorded as such, on the values they were made on: who shares memory in the program shares it in the graph. A constant
+ * own. A trace can also be made in a module that is there already (trace_new_in): its tensors are known by what they are, its class gets the
+ * method, and nothing is declared. In-place calls are recorded as such, on the values they were made on: who shares memory in the program shares it in the graph. A constant
  * that the graph writes to is copied first, so that each run begins with what the program began with.
  *
  * Ownership: a trace owns its graph and unit until trace_finish hands them over. Handles are not touched.
@@ -50,6 +51,8 @@ typedef struct trace_sink {
 
 /* u: where classes and the function go; a reference is taken. class_name: "Net" for __torch__.Net. NULL: d says why. */
 trace *trace_new(unit *u, diag *d, const char *class_name, trace_sink sink);
+/* In a module that is there already: `root`, an object of a module class of u without a method forward. */
+trace *trace_new_in(unit *u, diag *d, object *root, trace_sink sink);
 void trace_free(trace *t); /* t may be NULL */
 /* trace_graph is to be there after trace_finish as well. */
 void trace_keep_graph(trace *t);
@@ -62,6 +65,8 @@ ctsc_status trace_input(trace *t, diag *d, const char *name, trace_operand x);
 ctsc_status trace_attribute(trace *t, diag *d, const char *name, trace_role role, trace_operand x);
 /* Does the trace know where it comes from (other than as a constant)? */
 bool trace_knows(const trace *t, trace_operand x);
+/* Does what it is depend on the inputs, as far as the trace knows? Attributes do not. */
+bool trace_follows(const trace *t, trace_operand x);
 /* A container of operands that the program made: list or tuple, as v says. */
 ctsc_status trace_container(trace *t, diag *d, trace_operand container, size_t n, const trace_operand *items);
 /* Item i of a list or tuple. */
@@ -70,6 +75,12 @@ ctsc_status trace_item(trace *t, diag *d, trace_operand container, size_t i, tra
  * n. Then, when the call has been made, its record. */
 ctsc_status trace_arguments(trace *t, diag *d, const char *op, const graph *g, size_t n, const trace_operand *args, ir_value **in);
 ctsc_status trace_record(trace *t, diag *d, const char *op, const graph *g, ir_value *const *in, trace_operand result);
+/* The parts of such a call for those who know the overload and make nodes themselves: where nodes are put (at the end), an argument's
+ * value (want: the type asked for, or NULL), that of an object in trace_new_in's root, and the record of a node that has been put there. */
+graph *trace_target(trace *t);
+ir_value *trace_value(trace *t, diag *d, trace_operand x, type *want, const char *op);
+ir_value *trace_object(trace *t, diag *d, const object *o);
+ctsc_status trace_record_node(trace *t, diag *d, const char *op, const node *n, const trace_operand *results);
 /* A submodule for object o of a module class of the trace's unit. key: what it stands for; the same key gives the same submodule. *self: its
  * value in the graph. */
 ctsc_status trace_submodule(trace *t, diag *d, const void *key, const char *name, object *o, ir_value **self);

@@ -9,9 +9,11 @@
 
 /* A module of the result: the root, or what a dotted name lies in. Its slots are parallel to its class's attributes. */
 typedef struct trace_module {
-    const char *path; /* "layer1.0"; "" of the root */
+    const char *path; /* "layer1.0"; "" of the root; NULL in a given root */
     type *cls;
     ir_value *ir;     /* NULL: not read so far */
+    struct trace_module *outer; /* in a given root: which module it lies in, ... */
+    const char *name;           /* ... and as what */
     VEC(value) slots; /* references; V_UNINIT where a submodule goes */
     VEC(struct trace_module *) subs; /* parallel to slots; NULL: a value */
 } trace_module;
@@ -22,6 +24,7 @@ typedef struct trace_declared {
     trace_role role;
     value v;      /* a reference */
     ir_value *ir; /* NULL: not used so far */
+    trace_module *in; /* of a given root: the module that has it; else NULL */
 } trace_declared;
 
 typedef struct trace_script { const void *key; object *o; ir_value *ir; } trace_script;
@@ -35,6 +38,8 @@ struct trace {
     VEC(trace_module *) modules; /* all but the root; in the arena */
     ir_value *self;
     node *anchor;      /* attributes are read before it, everything else comes behind it */
+    object *given;     /* the root's object, a reference; NULL: the trace makes it */
+    ptrmap objects;    /* object in it -> trace_module */
     ptrmap handles;    /* handle -> ir_value */
     ptrmap tensors;    /* tensor -> ir_value */
     ptrmap constants;  /* tensor -> ir_value: those that became constants */
@@ -56,6 +61,7 @@ ctsc_status trace_status(const trace *t, diag *d);
 bool trace_name_fits(const char *name, size_t n, bool number);
 /* trace_module.c */
 bool trace_begin_modules(trace *t, diag *d, const char *class_name);
+bool trace_begin_given(trace *t, diag *d, object *root);
 void trace_free_modules(trace *t);
 /* The value of a declared operand, read from the module where it first is; NULL with d clear: it is none. */
 ir_value *trace_attribute_of(trace *t, diag *d, trace_operand x);

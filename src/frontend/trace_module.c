@@ -39,6 +39,31 @@ bool trace_begin_modules(trace *t, diag *d, const char *class_name) {
     return t->root.cls != NULL;
 }
 
+/* The modules and tensors of a given object. */
+static bool module_adopt(trace *t, trace_module *m, object *o, int depth) {
+    bool ok = depth <= MODULE_MAX_NESTING * 4 && ptrmap_put(&t->objects, o, m);
+    m->cls = o->cls;
+    for (size_t i = 0; i < o->nslots && ok; i++) {
+        const attribute *a = &o->cls->cls->attributes.data[i];
+        value v = o->slots[i];
+        if (v.tag == V_OBJECT && v.u.object->cls->cls->is_module && !ptrmap_get(&t->objects, v.u.object)) {
+            trace_module *sub = arena_new(&t->arena, trace_module);
+            *sub = (trace_module){.outer = m, .name = a->name};
+            ok = !arena_failed(&t->arena) && vec_push(&t->modules, sub) && module_adopt(t, sub, v.u.object, depth + 1);
+        } else if (v.tag == V_TENSOR && !ptrmap_get(&t->attribute_tensors, v.u.tensor)) {
+            trace_declared *known = arena_new(&t->arena, trace_declared);
+            *known = (trace_declared){.name = a->name, .v = value_ref(v), .in = m};
+            ok = vec_push(&t->declared, known) && ptrmap_put(&t->attribute_tensors, v.u.tensor, known);
+        }
+    }
+    return ok;
+}
+
+bool trace_begin_given(trace *t, diag *d, object *root) {
+    t->given = value_ref(value_object_take(root)).u.object;
+    return module_adopt(t, &t->root, root, 0) || (diag_no_memory(d), false);
+}
+
 static void module_free_slots(trace_module *m) {
     for (size_t i = 0; i < m->slots.len; i++) value_unref(m->slots.data[i]);
     vec_free(&m->slots);
@@ -50,6 +75,7 @@ void trace_free_modules(trace *t) {
     for (size_t i = 0; i < t->modules.len; i++) module_free_slots(t->modules.data[i]);
     for (size_t i = 0; i < t->declared.len; i++) value_unref(t->declared.data[i]->v);
     for (size_t i = 0; i < t->scripts.len; i++) value_unref((value){.tag = V_OBJECT, .u.object = t->scripts.data[i].o});
+    if (t->given) value_unref(value_object_take(t->given));
     vec_free(&t->modules);
     vec_free(&t->declared);
     vec_free(&t->scripts);
@@ -80,6 +106,39 @@ static ir_value *module_read(trace *t, ir_value *self, const char *name, type *t
     node_insert_before(n, t->anchor);
     value_set_name(n->outputs.data[0], name);
     return n->outputs.data[0];
+}
+
+/* The value of a module in a given root, read where it is first needed. */
+static ir_value *module_value(trace *t, trace_module *m) {
+    VEC(trace_module *) unread = {0};
+    bool ok = true;
+    for (; !m->ir && ok; m = m->outer) ok = vec_push(&unread, m);
+    for (size_t i = unread.len; i-- && ok;) unread.data[i]->ir = module_read(t, unread.data[i]->outer->ir, unread.data[i]->name, unread.data[i]->cls);
+    ir_value *v = !ok ? NULL : unread.len ? unread.data[0]->ir : m->ir;
+    vec_free(&unread);
+    return v;
+}
+
+ir_value *trace_object(trace *t, diag *d, const object *o) {
+    trace_module *m = ptrmap_get(&t->objects, o);
+    ir_value *v = m ? module_value(t, m) : NULL;
+    if (!m) diag_fail(d, CTSC_UNSUPPORTED, "a scripted module that is called while tracing has to be a part of the module that is traced");
+    else if (!v) diag_no_memory(d);
+    return v;
+}
+
+static ir_value *module_read_tensor(trace *t, diag *d, trace_declared *a) {
+    ir_value *self = module_value(t, a->in);
+    if (!self) return diag_no_memory(d), NULL;
+    int slot = class_find_attribute(a->in->cls, a->name);
+    a->ir = module_read(t, self, a->name, a->in->cls->cls->attributes.data[slot].type);
+    if (a->ir->type->kind != T_OPTIONAL) return a->ir;
+    const op *unwrap = op_find("aten::_unwrap_optional");
+    node *n = unwrap ? node_new_op(t->g, unwrap, 1, &a->ir) : NULL;
+    if (!n) return diag_fail(d, CTSC_INTERNAL, "no operator takes values out of optionals"), NULL;
+    node_insert_before(n, t->anchor);
+    n->outputs.data[0]->type = TYPE_TENSOR;
+    return a->ir = n->outputs.data[0];
 }
 
 /* Module `part` of m, with a class called class_name. NULL without memory. */
@@ -172,6 +231,7 @@ ir_value *trace_attribute_of(trace *t, diag *d, trace_operand x) {
     trace_declared *a = x.handle ? ptrmap_get(&t->attribute_handles, x.handle) : NULL;
     if (!a && x.v.tag == V_TENSOR) a = ptrmap_get(&t->attribute_tensors, x.v.u.tensor);
     if (!a || a->ir) return a ? a->ir : NULL;
+    if (a->in) return module_read_tensor(t, d, a);
     if ((a->ir = attribute_again(t, a))) return a->ir;
     const char *last;
     trace_module *m = module_for(t, d, a->name, &last);
@@ -279,7 +339,7 @@ ctsc_status trace_finish(trace *t, diag *d, value *out) {
     ctsc_status s = trace_status(t, d);
     if (s == CTSC_OK) s = graph_verify(d, g);
     if (s == CTSC_OK && t->unit->simplify) s = t->unit->simplify(g, d);
-    object *o = s == CTSC_OK ? module_object(t, &t->root, 0) : NULL;
+    object *o = s != CTSC_OK ? NULL : t->given ? value_ref(value_object_take(t->given)).u.object : module_object(t, &t->root, 0);
     if (!o || !module_forward(t, g)) {
         if (g != t->g) graph_free(g);
         if (o) value_unref(value_object_take(o));

@@ -226,21 +226,23 @@ SCALAR_FN REAL OP_NAME(trigamma)(REAL x) {
 #ifndef SCALAR_REAL_IS_DOUBLE
 /* Rational approximations in the centre and in the tails, then two Newton steps, fused as in PyTorch's kernel: trunc_normal_
  * makes weights with it, which are to be equal to the last bit. */
+SCALAR_FN float scalar_erfinv_centre_f32(float y) {
+    float z = y * y;
+    float num = fmaf(fmaf(fmaf(-0.140543331f, z, 0.914624893f), z, -1.645349621f), z, 0.886226899f);
+    float den = fmaf(fmaf(fmaf(fmaf(0.012229801f, z, -0.329097515f), z, 1.442710462f), z, -2.118377725f), z, 1.0f);
+    return y * num / den;
+}
+SCALAR_FN float scalar_erfinv_tail_f32(float y) {
+    float z = sqrtf(-logf((1.0f - fabsf(y)) / 2.0f));
+    float num = fmaf(fmaf(fmaf(1.641345311f, z, 3.429567803f), z, -1.624906493f), z, -1.970840454f);
+    float den = fmaf(fmaf(1.637067800f, z, 3.543889200f), z, 1.0f);
+    return copysignf(num, y) / den;
+}
 SCALAR_FN float scalar_erfinv_f32(float y) {
-    float a = fabsf(y), x;
+    float a = fabsf(y);
     if (!(a <= 1.0f)) return (float)SCALAR_NAN;
     if (a == 1.0f) return copysignf((float)SCALAR_INF, y);
-    if (a <= 0.7f) {
-        float z = y * y;
-        float num = fmaf(fmaf(fmaf(-0.140543331f, z, 0.914624893f), z, -1.645349621f), z, 0.886226899f);
-        float den = fmaf(fmaf(fmaf(fmaf(0.012229801f, z, -0.329097515f), z, 1.442710462f), z, -2.118377725f), z, 1.0f);
-        x = y * num / den;
-    } else {
-        float z = sqrtf(-logf((1.0f - a) / 2.0f));
-        float num = fmaf(fmaf(fmaf(1.641345311f, z, 3.429567803f), z, -1.624906493f), z, -1.970840454f);
-        float den = fmaf(fmaf(1.637067800f, z, 3.543889200f), z, 1.0f);
-        x = copysignf(num, y) / den;
-    }
+    float x = a <= 0.7f ? scalar_erfinv_centre_f32(y) : scalar_erfinv_tail_f32(y);
     for (int i = 0; i < 2; i++) x -= (erff(x) - y) / (1.1283791670955126f * expf(-x * x));
     return x;
 }

@@ -2,15 +2,12 @@
 /*
  * api_trace_check.c - ctsc_trace: traces a function, and checks that the trace computes what the function computes.
  *
- * Method. A check runs the function once more, in a scope of its own, and keeps a copy of each call's result. Then the
- * trace's graph, as it was recorded, is run with the same inputs under instrument.h, which shows every node's outputs in
- * order: a recorded call's node is compared with the call that the function made at that place. The first that differs
- * is the error; so is a call that only one of them makes. Inputs are copied for each run, since both may change them.
+ * Method. A check runs the function once more, in a scope of its own, and keeps a copy of each call's result, which the trace is compared with
+ * (trace_check.h). Inputs are copied for each run, since both may change them.
  * Tests: tests/unit/test_trace.c
  */
 #include "runtime/api_scope.h"
-#include "runtime/instrument.h"
-#include "runtime/interp.h"
+#include "runtime/trace_check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,35 +47,6 @@ static ctsc_status tracer_run(const tracer *t, ctsc_scope *s, ctsc_value *const 
 
 /* ---- copies of inputs --------------------------------------------------------------------------------------------- */
 
-static ctsc_status check_copy(diag *d, value v, value *out) {
-    if (v.tag == V_TENSOR) {
-        tensor *c = NULL;
-        ctsc_status s = tensor_clone(d, v.u.tensor, &c);
-        if (s == CTSC_OK) *out = value_tensor_take(c);
-        return s;
-    }
-    ctsc_status s = CTSC_OK;
-    if (v.tag == V_TUPLE) {
-        tuple *t = tuple_new(v.u.tuple->len, v.u.tuple->type);
-        if (!t) return diag_no_memory(d);
-        for (size_t i = 0; i < t->len && s == CTSC_OK; i++) s = check_copy(d, v.u.tuple->items[i], &t->items[i]);
-        *out = value_tuple_take(t);
-    } else if (v.tag == V_LIST) {
-        list *l = list_new((list_kind)v.u.list->kind, v.u.list->elem, v.u.list->len);
-        if (!l) return diag_no_memory(d);
-        for (size_t i = 0; i < v.u.list->len && s == CTSC_OK; i++) {
-            value item = list_get(v.u.list, i), copy = value_none();
-            s = check_copy(d, item, &copy);
-            value_unref(item);
-            if (s == CTSC_OK && !list_append_take(l, copy)) s = diag_no_memory(d);
-        }
-        *out = value_list_take(l);
-    } else {
-        *out = value_ref(v);
-    }
-    return s;
-}
-
 static void check_free_copies(size_t n, ctsc_value **copies) {
     for (size_t i = 0; copies && i < n; i++) ctsc_value_free(copies[i]);
     mem_free(copies);
@@ -89,8 +57,7 @@ static ctsc_value **check_copies(diag *d, size_t n, ctsc_value *const *inputs) {
     if (!copies) diag_no_memory(d);
     for (size_t i = 0; copies && i < n && d->status == CTSC_OK; i++) {
         value v = value_none();
-        if (check_copy(d, inputs[i]->v, &v) != CTSC_OK) value_unref(v);
-        else if (!(copies[i] = api_wrap_take(v))) diag_no_memory(d);
+        if (value_clone(d, inputs[i]->v, &v) == CTSC_OK && !(copies[i] = api_wrap_take(v))) diag_no_memory(d);
     }
     if (d->status == CTSC_OK) return copies;
     check_free_copies(n, copies);
@@ -99,73 +66,16 @@ static ctsc_value **check_copies(diag *d, size_t n, ctsc_value *const *inputs) {
 
 /* ---- comparing ------------------------------------------------------------------------------------------------------ */
 
-typedef struct check {
-    const tracer *t;
-    const trace *recorded, *fresh;
-    ptrmap calls; /* node -> number of the recorded call whose result it makes, from 1 */
-} check;
-
-/* Tuples and lists count as equal, item by item: copies are tuples. */
-static bool check_close(const tracer *t, value got, value want, strbuf *why) {
-    if (got.tag != V_LIST || want.tag != V_TUPLE) return value_close(got, want, t->o->rtol, t->o->atol, why);
-    if (got.u.list->len != want.u.tuple->len) {
-        sb_printf(why, "%zu items instead of %zu", got.u.list->len, want.u.tuple->len);
-        return false;
-    }
-    bool same = true;
-    for (size_t i = 0; i < got.u.list->len && same; i++) {
-        value item = list_get(got.u.list, i);
-        same = check_close(t, item, want.u.tuple->items[i], why);
-        value_unref(item);
-    }
-    return same;
-}
-
-static ctsc_status check_node(void *ctx, const node *n, const value *inputs, const value *outputs) {
-    const check *c = ctx;
-    diag *d = c->t->d;
-    size_t k = (size_t)(uintptr_t)ptrmap_get(&c->calls, n);
-    (void)inputs;
-    if (!k) return CTSC_OK;
-    const trace_call *was = trace_call_at(c->recorded, k - 1);
-    if (k > trace_call_count(c->fresh))
-        return diag_fail(d, CTSC_FAILED, "the trace has a call that the function did not make again: number %zu, %s", k, was->op);
-    const trace_call *now = trace_call_at(c->fresh, k - 1);
-    if (strcmp(was->op, now->op))
-        return diag_fail(d, CTSC_FAILED, "the function took another path: its call number %zu is %s, where the trace has %s", k, now->op, was->op);
-    strbuf why = STRBUF_INIT;
-    bool same = now->result.tag == V_NONE || check_close(c->t, outputs[was->value->index], now->result, &why);
-    if (!same)
-        diag_fail(d, CTSC_FAILED, "the trace computes something else than the function: call number %zu, %s, is the first that differs: %s", k,
-                  was->op, sb_str(&why));
-    sb_free(&why);
-    return same ? CTSC_OK : CTSC_FAILED;
-}
-
 /* The recorded graph runs with inputs, and each call is compared. */
-static ctsc_status check_graph(check *c, const module *m, ctsc_value *const *inputs) {
-    diag *d = c->t->d;
-    size_t n = c->t->n;
-    for (size_t i = 0; i < trace_call_count(c->recorded); i++) {
-        const node *def = trace_call_at(c->recorded, i)->value->def;
-        if (def && !ptrmap_get(&c->calls, def) && !ptrmap_put(&c->calls, def, (void *)(uintptr_t)(i + 1))) return diag_no_memory(d);
-    }
-    runtime *rt = mem_alloc(sizeof *rt);
-    value *args = mem_alloc((n + 1) * sizeof *args), out = value_none();
-    ctsc_status s = rt && args ? CTSC_OK : diag_no_memory(d);
-    if (s == CTSC_OK) {
-        runtime_init(rt);
-        args[0] = m->root;
-        for (size_t i = 0; i < n; i++) args[i + 1] = inputs[i]->v;
-        instrument in = {.node = check_node, .ctx = c};
-        s = instrument_run(&in, module_method(m, "forward"), trace_graph(c->recorded), rt, (int)n + 1, args, d, &out);
-    }
-    value_unref(out);
+static ctsc_status check_graph(const tracer *t, const trace *recorded, const trace *fresh, const module *m, ctsc_value *const *inputs) {
+    value *args = mem_alloc((t->n + 1) * sizeof *args);
+    if (!args) return diag_no_memory(t->d);
+    args[0] = m->root;
+    for (size_t i = 0; i < t->n; i++) args[i + 1] = inputs[i]->v;
+    trace_check c = {.recorded = recorded, .again = fresh, .forward = module_method(m, "forward"), .n = t->n + 1, .args = args,
+                     .rtol = t->o->rtol, .atol = t->o->atol};
+    ctsc_status s = trace_check_run(&c, t->d);
     mem_free(args);
-    mem_free(rt);
-    if (s == CTSC_OK && trace_call_count(c->fresh) > trace_call_count(c->recorded))
-        s = diag_fail(d, CTSC_FAILED, "the function made a call that the trace does not have: number %zu, %s", trace_call_count(c->recorded) + 1,
-                      trace_call_at(c->fresh, trace_call_count(c->recorded))->op);
     return s;
 }
 
@@ -177,9 +87,7 @@ static ctsc_status check_inputs(const tracer *t, const trace *recorded, const mo
     if (!s) return diag_no_memory(t->d);
     ctsc_value **first = check_copies(t->d, t->n, inputs), **second = first ? check_copies(t->d, t->n, inputs) : NULL;
     if (second && tracer_run(t, s, first, quiet, true, &result) == CTSC_OK) {
-        check c = {.t = t, .recorded = recorded, .fresh = s->trace};
-        check_graph(&c, m, second);
-        ptrmap_free(&c.calls);
+        check_graph(t, recorded, s->trace, m, second);
     }
     source_range nowhere = {0};
     if (t->d->status != CTSC_OK && set < 0) diag_note(t->d, nowhere, "found when checking with the example inputs");

@@ -14,6 +14,7 @@
 #include "runtime/api.h"
 #include "runtime/compile_archives.h"
 #include "runtime/runtime.h"
+#include "runtime/trace_check.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -229,26 +230,34 @@ static ctsc_status compile_call_method(void *ctx, diag *d, function *f, size_t n
     return module_call(f, h->rt, nargs, args, d, result);
 }
 
+static ctsc_status compile_check_trace(void *ctx, diag *d, const py_trace_check *c) {
+    trace_check check = {.recorded = c->recorded, .again = c->again, .forward = c->forward, .n = c->n, .args = c->args, .result = &c->result,
+                         .seed = &c->seed, .rtol = 1e-5, .atol = 1e-6};
+    (void)ctx;
+    return trace_check_run(&check, d);
+}
+
 static void compile_print_stdout(void *ctx, const char *text, size_t len) {
     (void)ctx;
     fwrite(text, 1, len, stdout);
 }
 
 static ctsc_status compile_module(diag *d, compile_host *h, const char *name, source *src,
-                                  const ctsc_compile_options *o, const value *state, module **out) {
+                                  const ctsc_compile_options *o, const value *state, const source_trace_options *trace, module **out) {
     op_ctx ops = {.diag = d, .rt = h->rt};
     py_host host = {.ctx = h, .ops = &ops, .seed = compile_seed, .skip_init = state != NULL || o->skip_init,
                     .max_steps = o->max_steps, .max_bytes = o->max_bytes};
     host.print = compile_print;
+    host.call_method = compile_call_method;
+    host.check_trace = compile_check_trace;
     if (h->folder) {
         host.read_module = compile_read_module;
         host.package = h->package;
         host.load_archive = compile_load_archive;
         host.load_file = compile_load_file;
-        host.call_method = compile_call_method;
         host.freeze = compile_freeze;
     }
-    source_options so = {.entry = o->entry, .seed = o->seed, .state = state, .state_file = o->weights, .eval = !o->training};
+    source_options so = {.entry = o->entry, .seed = o->seed, .state = state, .state_file = o->weights, .eval = !o->training, .trace = trace};
     source_result r = {.root = value_none()};
     module *m = mem_zalloc(sizeof *m);
     if (!m || !(m->unit = unit_new())) {
@@ -267,6 +276,18 @@ static ctsc_status compile_module(diag *d, compile_host *h, const char *name, so
     return s;
 }
 
+/* Fills o->inputs with borrowed values; the array is the caller's. */
+static ctsc_status compile_trace_inputs(diag *d, const ctsc_compile_options *given, source_trace_options *o) {
+    value *inputs = mem_alloc((given->trace_count + 1) * sizeof *inputs);
+    if (!inputs) return diag_no_memory(d);
+    o->inputs = inputs;
+    for (size_t i = 0; i < given->trace_count; i++) {
+        if (!given->trace_inputs[i]) return diag_fail(d, CTSC_USAGE, "input %zu of the trace is NULL", i);
+        inputs[i] = given->trace_inputs[i]->v;
+    }
+    return CTSC_OK;
+}
+
 /* name: dotted name of the program's module; takes src's reference. */
 static ctsc_status compile_source(diag *d, const char *folder, const char *name, source *src,
                                   const ctsc_compile_options *options, ctsc_module **out) {
@@ -277,7 +298,9 @@ static ctsc_status compile_source(diag *d, const char *folder, const char *name,
     ctsc_module *h = mem_zalloc(sizeof *h);
     runtime *rt = mem_alloc(sizeof *rt);
     ctsc_status s = h && rt ? CTSC_OK : diag_no_memory(d);
+    source_trace_options trace = {.n = o.trace_count, .names = o.trace_names, .skip_check = o.skip_trace_check};
     if (s == CTSC_OK && o.weights) s = compile_weights(d, o.weights, &state);
+    if (s == CTSC_OK && o.trace) s = compile_trace_inputs(d, &o, &trace);
     if (s == CTSC_OK) {
         compile_host host = {.folder = folder, .path = o.path, .rt = rt, .max_steps = o.max_steps ? o.max_steps : PY_MAX_STEPS};
         runtime_init(rt);
@@ -285,12 +308,13 @@ static ctsc_status compile_source(diag *d, const char *folder, const char *name,
         rt->warn = o.warn;
         rt->sink_ctx = o.ctx;
         if (folder) s = compile_find_package(d, &host);
-        if (s == CTSC_OK) s = compile_module(d, &host, name, src, &o, o.weights ? &state : NULL, &m);
+        if (s == CTSC_OK) s = compile_module(d, &host, name, src, &o, o.weights ? &state : NULL, o.trace ? &trace : NULL, &m);
         compile_archives_free(&host.archives);
         mem_free(host.package);
         mem_free(host.root);
     }
     value_unref(state);
+    mem_free((value *)trace.inputs);
     mem_free(rt);
     source_unref(src);
     if (s == CTSC_OK) {

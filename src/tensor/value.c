@@ -231,3 +231,56 @@ bool value_parse_device(const char *text, int64_t *out) {
     if (index > 255) return false;
     return *out = cuda ? index + 1 : 0, true;
 }
+
+/* ---- copies ------------------------------------------------------------------------------------ */
+
+static ctsc_status clone_list(diag *d, const list *l, value *out) {
+    list *copy = list_new((list_kind)l->kind, l->elem, l->len);
+    ctsc_status s = copy ? CTSC_OK : diag_no_memory(d);
+    for (size_t i = 0; i < l->len && s == CTSC_OK; i++) {
+        value item = list_get(l, i), own = value_none();
+        s = value_clone(d, item, &own);
+        value_unref(item);
+        if (s == CTSC_OK && !list_append_take(copy, own)) s = diag_no_memory(d);
+    }
+    if (s == CTSC_OK) *out = value_list_take(copy);
+    else if (copy) value_unref(value_list_take(copy));
+    return s;
+}
+
+static ctsc_status clone_tuple(diag *d, const tuple *t, value *out) {
+    tuple *copy = tuple_new(t->len, t->type);
+    ctsc_status s = copy ? CTSC_OK : diag_no_memory(d);
+    for (size_t i = 0; i < t->len && s == CTSC_OK; i++) s = value_clone(d, t->items[i], &copy->items[i]);
+    if (s == CTSC_OK) *out = value_tuple_take(copy);
+    else if (copy) value_unref(value_tuple_take(copy));
+    return s;
+}
+
+static ctsc_status clone_dict(diag *d, const dict *from, value *out) {
+    dict *copy = dict_new(from->key_type, from->val_type);
+    ctsc_status s = copy ? CTSC_OK : diag_no_memory(d);
+    for (size_t i = 0; i < from->used && s == CTSC_OK; i++) {
+        value own = value_none();
+        if (from->entries[i].key.tag == V_UNINIT) continue;
+        s = value_clone(d, from->entries[i].val, &own);
+        if (s == CTSC_OK && !dict_set_take(copy, value_ref(from->entries[i].key), own)) s = diag_no_memory(d);
+    }
+    if (s == CTSC_OK) *out = value_dict_take(copy);
+    else if (copy) value_unref(value_dict_take(copy));
+    return s;
+}
+
+ctsc_status value_clone(diag *d, value v, value *out) {
+    tensor *t = NULL;
+    switch (v.tag) {
+    case V_TENSOR:
+        if (tensor_clone(d, v.u.tensor, &t) != CTSC_OK) return d->status;
+        *out = value_tensor_take(t);
+        return CTSC_OK;
+    case V_LIST: return clone_list(d, v.u.list, out);
+    case V_TUPLE: return clone_tuple(d, v.u.tuple, out);
+    case V_DICT: return clone_dict(d, v.u.dict, out);
+    default: *out = value_ref(v); return CTSC_OK;
+    }
+}

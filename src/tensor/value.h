@@ -208,6 +208,8 @@ void dict_clear(dict *d);
 bool value_equal(value a, value b);
 /* x is y. */
 bool value_is(value a, value b);
+/* A copy with tensors, lists, tuples and dicts of its own; objects are shared. */
+ctsc_status value_clone(diag *d, value v, value *out);
 /* Deep comparison with tolerance: what `ctsc run --expect` needs. Explains the first difference into why. */
 bool value_close(value got, value want, double rtol, double atol, strbuf *why);
 

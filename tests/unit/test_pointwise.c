@@ -313,6 +313,55 @@ static void pointwise_precision(void **state) {
         }
 }
 
+/* What trunc_normal_ makes of uniform numbers is the same to the last bit, whether or not it is made in vectors. */
+static void pointwise_erfinv(void **state) {
+    (void)state;
+    enum { N = 70001 };
+    const int64_t size = N;
+    runtime rt;
+    runtime_init(&rt);
+    for (int step = 1; step < 4; step += 2) { /* in one piece, and with gaps */
+        tensor *whole, *t;
+        assert_int_equal(tensor_new(NULL, DT_FLOAT32, 1, &size, &whole), CTSC_OK);
+        float *x = tensor_data(whole);
+        for (int i = 0; i < N; i++) x[i] = i % 7 ? (float)i / (N / 2.0f) - 1.0f : copysignf(ldexpf(1.0f + (float)i / N, -(i % 160)), i % 2 ? x[i] : -1.0f);
+        x[0] = 1.5f, x[1] = -1.0f, x[2] = 0.0f, x[3] = -0.0f, x[4] = (float)NAN;
+        assert_int_equal(tensor_slice(NULL, whole, 0, 0, N, step, &t), CTSC_OK);
+        value arg = value_tensor_take(t), result = value_none();
+        assert_int_equal(pointwise_call(&rt, NULL, "aten::erfinv", 1, &arg, &result), CTSC_OK);
+        for (int i = 0; i < t->numel; i++) {
+            float want = scalar_erfinv_f32(x[i * step]), got = TENSOR_AT(result.u.tensor, float)[i];
+            if (memcmp(&want, &got, sizeof want) != 0 && want == want)
+                fail_msg("erfinv(%a) is %a, not %a", (double)x[i * step], (double)got, (double)want);
+        }
+        value_unref(result);
+        value_unref(arg);
+        tensor_unref(whole);
+    }
+}
+
+/* The same numbers, whether they are drawn in blocks or, where dimensions are not in order, one by one. */
+static void pointwise_uniform_blocks(void **state) {
+    (void)state;
+    const int64_t sizes[] = {50, 70};
+    tensor *filled[2];
+    for (int turned = 0; turned < 2; turned++) {
+        runtime rt;
+        runtime_init(&rt);
+        tensor *t, *view;
+        assert_int_equal(tensor_new(NULL, DT_FLOAT32, 2, sizes, &t), CTSC_OK);
+        assert_int_equal(turned ? tensor_transpose(NULL, t, 0, 1, &view) : tensor_alias(NULL, t, &view), CTSC_OK);
+        value args[] = {value_tensor_take(view), value_float(-0.3), value_float(1.7), value_none()}, result = value_none();
+        assert_int_equal(pointwise_call(&rt, NULL, "aten::uniform_", 4, args, &result), CTSC_OK);
+        value_unref(result);
+        value_unref(args[0]);
+        filled[turned] = t;
+    }
+    assert_memory_equal(tensor_data(filled[0]), tensor_data(filled[1]), 50 * 70 * sizeof(float));
+    tensor_unref(filled[0]);
+    tensor_unref(filled[1]);
+}
+
 /* ---- lack of memory --------------------------------------------------------------------- */
 
 static counting count;
@@ -378,6 +427,7 @@ int main(void) {
         cmocka_unit_test(pointwise_random),       cmocka_unit_test(pointwise_special),
         cmocka_unit_test(pointwise_inplace_view), cmocka_unit_test(pointwise_overlap),
         cmocka_unit_test(pointwise_read_only),    cmocka_unit_test(pointwise_integer_edges),
+        cmocka_unit_test(pointwise_erfinv),       cmocka_unit_test(pointwise_uniform_blocks),
         cmocka_unit_test(pointwise_precision),    cmocka_unit_test(pointwise_no_memory),
     };
     return cmocka_run_group_tests(tests, pointwise_setup, NULL);

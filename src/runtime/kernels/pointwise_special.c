@@ -13,7 +13,6 @@
 #define SPECIAL_UNARY(X)                                                                           \
     X(lgamma, "lgamma_vml_cpu")                                                                    \
     X(digamma, "digamma")                                                                          \
-    X(erfinv, "erfinv_vml_cpu")                                                                    \
     X(erfcx, "erfcx_cpu")                                                                          \
     X(i0, "i0_vml_cpu")                                                                            \
     X(i0e, "i0e_cpu")                                                                              \

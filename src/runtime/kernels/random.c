@@ -129,17 +129,17 @@ static bool random_is_complex(const tensor *t) {
     return t->dtype == DT_COMPLEX64 || t->dtype == DT_COMPLEX128;
 }
 
-/* The numbers of random_uniform in [0, 1), one after the other. */
-RANDOM_HOT static void random_scale_words(const uint32_t *words, float *p, int64_t n) {
-    for (int64_t i = 0; i < n; i++) p[i] = (float)(int32_t)(words[i] & 0xffffff) * 0x1p-24f;
+/* The numbers of random_draw_uniform, one after the other. */
+RANDOM_HOT static void random_scale_words(const uint32_t *words, float *p, int64_t n, float length, float from) {
+    for (int64_t i = 0; i < n; i++) p[i] = fmaf((float)(int32_t)(words[i] & 0xffffff) * 0x1p-24f, length, from);
 }
-static ctsc_status random_unit_floats(op_ctx *cx, generator *g, float *p, int64_t n) {
+static ctsc_status random_uniform_floats(op_ctx *cx, generator *g, float *p, int64_t n, const random_range *range) {
     uint32_t words[RANDOM_WORDS];
     for (int64_t i = 0; i < n; i += RANDOM_WORDS) {
         TRY(op_go_on(cx, i));
         int64_t part = n - i < RANDOM_WORDS ? n - i : RANDOM_WORDS;
         generator_words(g, words, part);
-        random_scale_words(words, p + i, part);
+        random_scale_words(words, p + i, part, (float)range->length, (float)range->from);
     }
     return CTSC_OK;
 }
@@ -160,9 +160,7 @@ ctsc_status random_fill_uniform(op_ctx *cx, tensor *t, double from, double to) {
                          from, to);
     range.from = random_round(range.dt, from);
     range.length = random_round(range.dt, random_round(range.dt, to) - range.from);
-    if (t->dtype == DT_FLOAT32 && from == 0 && to == 1 && tensor_is_contiguous(t)) {
-        return random_unit_floats(cx, random_generator(cx), tensor_data(t), t->numel);
-    }
+    if (t->dtype == DT_FLOAT32 && tensor_is_contiguous(t)) return random_uniform_floats(cx, random_generator(cx), tensor_data(t), t->numel, &range);
     return random_fill(cx, t, random_draw_uniform, &range);
 }
 
@@ -196,11 +194,12 @@ static double random_draw_normal(generator *g, const void *ctx) {
 }
 
 static ctsc_status random_normal_blocks(op_ctx *cx, generator *g, tensor *t, double mean, double std) {
+    static const random_range unit = {DT_FLOAT32, 0, 1};
     dtype dt = (dtype)t->dtype;
     int64_t n = t->numel, size = (int64_t)dtype_size(dt);
     char *p = tensor_data(t);
     if (dt == DT_FLOAT32)
-        TRY(random_unit_floats(cx, g, (float *)(void *)p, n));
+        TRY(random_uniform_floats(cx, g, (float *)(void *)p, n, &unit));
     else
         OP_LOOP(cx, i, n, dtype_store_float(dt, p + i * size, random_uniform(g, dt));)
     for (int64_t i = 0; i < n / 16; i += OP_PIECE) {

@@ -15,6 +15,7 @@ from torch._jit_internal import (
     boolean_dispatch,
 )
 from torch.nn import _reduction as _Reduction
+from torch.nn.modules.utils import _list_with_default
 
 DType = int
 
@@ -420,8 +421,7 @@ adaptive_max_pool1d = boolean_dispatch(
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: BroadcastingList2[int], return_indices: bool = False
 ) -> Tuple[Tensor, Tensor]:
-    assert len(input.size()) > len(output_size)
-    return torch._C._nn.adaptive_max_pool2d(input, output_size)
+    return torch._C._nn.adaptive_max_pool2d(input, _list_with_default(output_size, input.size()))
 
 
 def _adaptive_max_pool2d(input: Tensor, output_size: BroadcastingList2[int], return_indices: bool = False) -> Tensor:
@@ -442,8 +442,7 @@ adaptive_max_pool2d = boolean_dispatch(
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: BroadcastingList3[int], return_indices: bool = False
 ) -> Tuple[Tensor, Tensor]:
-    assert len(input.size()) > len(output_size)
-    return torch._C._nn.adaptive_max_pool3d(input, output_size)
+    return torch._C._nn.adaptive_max_pool3d(input, _list_with_default(output_size, input.size()))
 
 
 def _adaptive_max_pool3d(input: Tensor, output_size: BroadcastingList3[int], return_indices: bool = False) -> Tensor:
@@ -462,13 +461,11 @@ adaptive_max_pool3d = boolean_dispatch(
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: BroadcastingList2[int]) -> Tensor:
-    assert len(input.size()) > len(output_size)
-    return torch._C._nn.adaptive_avg_pool2d(input, output_size)
+    return torch._C._nn.adaptive_avg_pool2d(input, _list_with_default(output_size, input.size()))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: BroadcastingList3[int]) -> Tensor:
-    assert len(input.size()) > len(output_size)
-    return torch._C._nn.adaptive_avg_pool3d(input, output_size)
+    return torch._C._nn.adaptive_avg_pool3d(input, _list_with_default(output_size, input.size()))
 
 
 # ---- dropout ------------------------------------------------------------------------------------------

@@ -153,7 +153,7 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = 'fan_in', nonlinea
 def orthogonal_(tensor, gain=1, generator=None):
     if tensor.dim() < 2:
         raise ValueError('Only tensors with 2 or more dimensions are supported')
-    if tensor.numel() == 0:
+    if tensor.numel() == 0 or torch._C._skips_init():
         return tensor
     rows = tensor.size(0)
     cols = tensor.numel() // rows
@@ -174,6 +174,8 @@ def orthogonal_(tensor, gain=1, generator=None):
 def sparse_(tensor, sparsity, std=0.01, generator=None):
     if tensor.dim() != 2:
         raise ValueError('Only tensors with 2 dimensions are supported')
+    if torch._C._skips_init():
+        return tensor
     rows = tensor.size(0)
     num_zeros = int(math.ceil(sparsity * rows))
     with torch.no_grad():
