@@ -159,6 +159,8 @@ bool py_trace_arguments(py *p, source_range r, const op *o, const py_object *con
     if (!*records) return trace_warn_of_read(p, r, o, full);
     trace_target(p->recorder->t)->range = r;
     for (int i = 0; i < s->nargs; i++) {
+        const alias_info *alias = s->args[i].alias;
+        if (alias && alias->write && full[i].tag == V_TENSOR && !p->recorder->write(p->recorder->ctx, full[i].u.tensor)) return false;
         in[i] = of[i] ? py_trace_value(p, of[i], s->args[i].type, full[i])
                       : trace_value(p->recorder->t, p->diag, (trace_operand){NULL, full[i]}, s->args[i].type, s->name);
         if (!in[i]) return p->diag->status == CTSC_OK ? (diag_no_memory(p->diag), false) : false;
