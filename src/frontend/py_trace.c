@@ -191,9 +191,10 @@ bool py_trace_results(py *p, source_range r, const op *o, ir_value *const *in, p
 
 bool py_trace_node(py *p, const char *name, const node *n, py_object *o) {
     trace_operand result;
-    bool ok = trace_result(p, o, &result) && trace_record_node(p->recorder->t, p->diag, name, n, &result) == CTSC_OK;
-    if (ok) value_unref(result.v);
-    return ok;
+    if (!trace_result(p, o, &result)) return false;
+    ctsc_status s = trace_record_node(p->recorder->t, p->diag, name, n, &result);
+    value_unref(result.v);
+    return s == CTSC_OK;
 }
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */
