@@ -146,10 +146,11 @@ static ir_value *tracing_output_items(tracing *t, trace *into, size_t n, py_obje
     }
     graph *g = trace_target(into);
     node_kind made = kind == PY_TUPLE ? N_TUPLE_CONSTRUCT : kind == PY_LIST ? N_LIST_CONSTRUCT : N_DICT_CONSTRUCT;
-    node *x = graph_insert(g, node_new(g, made, (int)n, in, 1));
-    type *first = n ? types[0] : TYPE_TENSOR;
-    x->outputs.data[0]->type = kind == PY_TUPLE ? type_tuple((int)n, types) : kind == PY_LIST ? type_list(first) : type_dict(n ? first : TYPE_STR, n ? types[1] : TYPE_TENSOR);
-    return x->outputs.data[0];
+    ir_value *out = graph_insert(g, node_new(g, made, (int)n, in, 1))->outputs.data[0];
+    if (kind == PY_TUPLE) out->type = type_tuple((int)n, types);
+    else if (kind == PY_LIST) out->type = type_list(n ? types[0] : TYPE_TENSOR);
+    else out->type = type_dict(TYPE_STR, n ? types[1] : TYPE_TENSOR);
+    return out;
 }
 
 static ir_value *tracing_output_dict(tracing *t, trace *into, const py_dict *d, int depth) {
