@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """mutate.py - do the tests notice a bug in the lowering of fusion groups? Plants one at a time and looks.
 
-    python3 tests/mutate.py [--count 60] [--seed 1] [--only group_rows.c] [--work DIR]
+    python3 tests/mutate.py [--count 60] [--seed 1] [--only group_rows.c] [--work DIR] [--again FILE]
 
 A mutant is one small change of one line of src/codegen/group*.c or lazy*.c: an operator replaced, a condition turned round or left out, a
 relation of the plan forgotten. It is built in a copy of the checkout, and met by the unit tests of groups and by short runs of the differential
 fuzzer. A mutant that nothing notices has survived: it is printed, for somebody to say whether it changes anything at all (a threshold that
-chooses between two right schedules does not).
+chooses between two right schedules does not). --again tries only those that an earlier run, whose output is in FILE, has printed.
 """
 import argparse
 import os
@@ -57,6 +57,20 @@ def candidates(only):
                 yield name, number, "    ;"
 
 
+def again(path):
+    """The survivors that an earlier run printed, wherever their lines are now."""
+    with open(path) as f:
+        text = f.read()
+    for name, was, changed in re.findall(r"^(\w+\.c):\d+ SURVIVED\n  - (.*)\n  \+ (.*)$", text, re.M):
+        with open(os.path.join(ROOT, "src", "codegen", name)) as f:
+            for number, line in enumerate(f.read().split("\n")):
+                if line.strip() == was:
+                    yield name, number, line.replace(was, changed)
+                    break
+            else:
+                print("%s: the line is gone: %s" % (name, was))
+
+
 def sh(command, cwd, seconds):
     try:
         return subprocess.run(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds).returncode
@@ -65,14 +79,15 @@ def sh(command, cwd, seconds):
 
 
 TARGETS = ["build/diff", "build/tests/unit/test_group", "build/tests/unit/test_group_blocks", "build/tests/unit/test_group_loop",
-           "build/tests/unit/test_cuda_emit"]
+           "build/tests/unit/test_cuda_emit", "build/tests/unit/test_register"]
 
 
 def notices(work):
     """The name of what fails; None: nothing does."""
     runs = [[os.path.join("build", "tests", "unit", t.rsplit("/", 1)[1])] for t in TARGETS[1:]]
     runs += [["build/diff", "--nests", "--count", "5000", "--vary", "4", "--jobs", "2", "--most", "1"],
-             ["build/diff", "--coverage=1", "--vary", "2", "--count", "30000", "--jobs", "2", "--most", "1"]]
+             ["build/diff", "--coverage=1", "--vary", "2", "--count", "30000", "--jobs", "2", "--most", "1"],
+             ["build/diff", "--level", "3", "--seed", "20000", "--count", "500", "--jobs", "2", "--most", "1"]]
     for run in runs:
         if sh(run, work, 600) != 0:
             return " ".join(run)
@@ -84,6 +99,7 @@ def main():
     p.add_argument("--count", type=int, default=60)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--only")
+    p.add_argument("--again")
     p.add_argument("--work", default=os.path.join(ROOT, "build", "mutants"))
     args = p.parse_args()
     work = os.path.abspath(args.work)
@@ -92,8 +108,9 @@ def main():
     make = ["make", "-j%d" % (os.cpu_count() or 1), "jit"] + TARGETS
     if sh(make, work, 1800) != 0 or notices(work):
         sys.exit("mutate: the tests fail without a mutant")
-    every = list(candidates(args.only))
-    random.Random(args.seed).shuffle(every)
+    every = list(again(args.again) if args.again else candidates(args.only))
+    if not args.again:
+        random.Random(args.seed).shuffle(every)
     found, survived, unbuilt = 0, [], 0
     for name, number, changed in every:
         if found + len(survived) == args.count:

@@ -94,15 +94,12 @@ const struct argp cmd_compile_argp = {compile_options, compile_parse, "SRC.py",
     "of source is read and written again.",
     compile_children, NULL, NULL};
 
-#define COMPILE_HINT "note: code that cannot be scripted can be traced: ctsc compile --trace --input 'float32[1,3,224,224]:rand' ...\n"
-
-/* Might a trace do what failed? Hardly, where a name is misspelt. */
-static bool compile_wants_hint(const compile_args *a, int code, const ctsc_error *e) {
-    if (code != CTSC_FAILED || !cli_is_source(a->model.path) || a->model.compile.trace) return false;
+/* What fails as Python, or is a slip, fails in a trace as well. */
+static void compile_hint(const ctsc_error *e) {
     char *text = ctsc_error_render(e, false);
-    bool wants = !text || !strstr(text, "did you mean");
+    if (text && !ctsc_error_exception(e) && !strstr(text, "did you mean"))
+        fputs("note: code that cannot be scripted can be traced: ctsc compile --trace --input 'float32[1,3,224,224]:rand' ...\n", stderr);
     ctsc_string_free(text);
-    return wants;
 }
 
 /* The arguments that a trace runs forward with. */
@@ -132,7 +129,7 @@ int cmd_compile(int argc, char **argv) {
     ctsc_module *m = NULL;
     int code = a.model.compile.trace ? compile_inputs(&a, e) : 0;
     if (!code) code = cli_load(&a.model, &m, e);
-    if (compile_wants_hint(&a, code, e)) fputs(COMPILE_HINT, stderr);
+    if (code == CTSC_FAILED && cli_is_source(a.model.path) && !a.model.compile.trace) compile_hint(e);
     if (!code && a.freeze && ctsc_module_freeze(m, !a.exact, e) != CTSC_OK) code = cli_report(e);
     if (!code && ctsc_module_save(m, path, e) != CTSC_OK) code = cli_report(e);
     if (!code) compile_say(m, path);

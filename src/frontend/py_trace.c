@@ -159,6 +159,8 @@ bool py_trace_arguments(py *p, source_range r, const op *o, const py_object *con
     if (!*records) return trace_warn_of_read(p, r, o, full);
     trace_target(p->recorder->t)->range = r;
     for (int i = 0; i < s->nargs; i++) {
+        const alias_info *alias = s->args[i].alias;
+        if (alias && alias->write && full[i].tag == V_TENSOR && !p->recorder->write(p->recorder->ctx, full[i].u.tensor)) return false;
         in[i] = of[i] ? py_trace_value(p, of[i], s->args[i].type, full[i])
                       : trace_value(p->recorder->t, p->diag, (trace_operand){NULL, full[i]}, s->args[i].type, s->name);
         if (!in[i]) return p->diag->status == CTSC_OK ? (diag_no_memory(p->diag), false) : false;
@@ -189,9 +191,10 @@ bool py_trace_results(py *p, source_range r, const op *o, ir_value *const *in, p
 
 bool py_trace_node(py *p, const char *name, const node *n, py_object *o) {
     trace_operand result;
-    bool ok = trace_result(p, o, &result) && trace_record_node(p->recorder->t, p->diag, name, n, &result) == CTSC_OK;
-    if (ok) value_unref(result.v);
-    return ok;
+    if (!trace_result(p, o, &result)) return false;
+    ctsc_status s = trace_record_node(p->recorder->t, p->diag, name, n, &result);
+    value_unref(result.v);
+    return s == CTSC_OK;
 }
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------- */

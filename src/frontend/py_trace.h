@@ -36,6 +36,7 @@ typedef struct py_recorder {
     /* Calls a scripted function, or the method `name` of a scripted instance (fn NULL), as a call of the graph. */
     py_object *(*script)(void *ctx, source_range r, py_object *fn, py_object *instance, const char *name, int nargs, py_object **args, int nkw,
                          const char *const *names, py_object **kwargs);
+    bool (*write)(void *ctx, const tensor *t); /* before an operator writes to t */
 } py_recorder;
 
 /* Is something recorded now? */

@@ -8,8 +8,9 @@
  * that Python code calls inlined. What torch.jit.script was given, and modules of archives, keep their methods and are called.
  * The program is then run again, and the graph too, and the two are compared (py_host.check_trace).
  *
- * State. The program may write to its module's tensors. Buffers are copied before the first run and put back before each run and at the end, so the
- * archive has them as the program built them; parameters that forward writes to stay written.
+ * State. The program may write to its module's tensors. Buffers are copied before the first run, since batch norm and scripted code write to them unseen,
+ * and parameters before the first operator that writes to them. They are put back before each run and at the end, so the archive has them as the program
+ * built them.
  * Ownership: inputs of each run are copies, held by the evaluator.
  * Tests: tests/cli/trace.test, tests/interop/traces.py
  */
@@ -17,7 +18,7 @@
 #include "frontend/py_trace.h"
 #include "frontend/source.h"
 
-typedef struct tracing_saved { tensor *now, *then; } tracing_saved;
+typedef struct tracing_saved { tensor *now, *then; } tracing_saved; /* then NULL: a parameter that nothing has written to */
 
 typedef struct tracing {
     program *g;
@@ -33,19 +34,25 @@ enum { TRACING_MAX_INPUTS = 256, TRACING_MAX_DEPTH = 200 };
 
 /* ---- the module's state ------------------------------------------------------------------------------------ */
 
+static bool tracing_write(void *ctx, const tensor *written) {
+    tracing *t = ctx;
+    for (size_t i = 0; i < t->saved.len; i++) {
+        tracing_saved *s = &t->saved.data[i];
+        if (!s->then && s->now->storage == written->storage && tensor_clone(t->g->py.diag, s->now, &s->then) != CTSC_OK) return false;
+    }
+    return true;
+}
+
 static bool tracing_save(tracing *t, const object *o, int depth) {
     diag *d = t->g->py.diag;
     if (depth > TRACING_MAX_DEPTH) return diag_fail(d, CTSC_LIMIT, "modules nest too deeply"), false;
     for (size_t i = 0; i < o->nslots; i++) {
         value v = o->slots[i];
         if (v.tag == V_OBJECT && v.u.object->cls->cls->is_module && !tracing_save(t, v.u.object, depth + 1)) return false;
-        if (v.tag != V_TENSOR || o->cls->cls->attributes.data[i].is_parameter) continue;
+        if (v.tag != V_TENSOR) continue;
         tracing_saved s = {tensor_ref(v.u.tensor), NULL};
-        if (tensor_clone(d, s.now, &s.then) != CTSC_OK) return tensor_unref(s.now), false;
-        if (vec_push(&t->saved, s)) continue;
-        tensor_unref(s.now);
-        tensor_unref(s.then);
-        return diag_no_memory(d), false;
+        if (!vec_push(&t->saved, s)) return tensor_unref(s.now), diag_no_memory(d), false;
+        if (!o->cls->cls->attributes.data[i].is_parameter && !tracing_write(t, s.now)) return false;
     }
     return true;
 }
@@ -55,8 +62,10 @@ static bool tracing_is_as_saved(const tracing_saved *s) {
 }
 
 static bool tracing_restore(const tracing *t) {
-    for (size_t i = 0; i < t->saved.len; i++)
-        if (!tracing_is_as_saved(&t->saved.data[i]) && tensor_copy(t->g->py.diag, t->saved.data[i].now, t->saved.data[i].then) != CTSC_OK) return false;
+    for (size_t i = 0; i < t->saved.len; i++) {
+        const tracing_saved *s = &t->saved.data[i];
+        if (s->then && !tracing_is_as_saved(s) && tensor_copy(t->g->py.diag, s->now, s->then) != CTSC_OK) return false;
+    }
     return true;
 }
 
@@ -137,10 +146,11 @@ static ir_value *tracing_output_items(tracing *t, trace *into, size_t n, py_obje
     }
     graph *g = trace_target(into);
     node_kind made = kind == PY_TUPLE ? N_TUPLE_CONSTRUCT : kind == PY_LIST ? N_LIST_CONSTRUCT : N_DICT_CONSTRUCT;
-    node *x = graph_insert(g, node_new(g, made, (int)n, in, 1));
-    type *first = n ? types[0] : TYPE_TENSOR;
-    x->outputs.data[0]->type = kind == PY_TUPLE ? type_tuple((int)n, types) : kind == PY_LIST ? type_list(first) : type_dict(n ? first : TYPE_STR, n ? types[1] : TYPE_TENSOR);
-    return x->outputs.data[0];
+    ir_value *out = graph_insert(g, node_new(g, made, (int)n, in, 1))->outputs.data[0];
+    if (kind == PY_TUPLE) out->type = type_tuple((int)n, types);
+    else if (kind == PY_LIST) out->type = type_list(n ? types[0] : TYPE_TENSOR);
+    else out->type = type_dict(TYPE_STR, n ? types[1] : TYPE_TENSOR);
+    return out;
 }
 
 static ir_value *tracing_output_dict(tracing *t, trace *into, const py_dict *d, int depth) {
@@ -352,7 +362,7 @@ static bool tracing_run(tracing *t, value *root) {
 
 bool source_trace(program *g, source_range r, py_object *entry, const source_options *o, source_result *out) {
     tracing t = {.g = g, .r = r, .entry = entry, .o = o};
-    t.recorder = (py_recorder){.ctx = &t, .script = tracing_script};
+    t.recorder = (py_recorder){.ctx = &t, .script = tracing_script, .write = tracing_write};
     value root = value_none(), traced = value_none();
     g->tracing = true;
     g->py.host.skip_init = false; /* forward's random numbers are its own */
@@ -361,7 +371,7 @@ bool source_trace(program *g, source_range r, py_object *entry, const source_opt
     ok = ok && tracing_run(&t, &traced) && source_compile_all(g, g->py.diag) == CTSC_OK;
     for (size_t i = 0; i < t.saved.len; i++) {
         tensor_unref(t.saved.data[i].now);
-        tensor_unref(t.saved.data[i].then);
+        if (t.saved.data[i].then) tensor_unref(t.saved.data[i].then);
     }
     vec_free(&t.saved);
     strmap_free(&t.recorder.warned);

@@ -52,8 +52,10 @@ static bool module_adopt(trace *t, trace_module *m, object *o, int depth) {
             ok = !arena_failed(&t->arena) && vec_push(&t->modules, sub) && module_adopt(t, sub, v.u.object, depth + 1);
         } else if (v.tag == V_TENSOR && !ptrmap_get(&t->attribute_tensors, v.u.tensor)) {
             trace_declared *known = arena_new(&t->arena, trace_declared);
-            *known = (trace_declared){.name = a->name, .v = value_ref(v), .in = m};
-            ok = vec_push(&t->declared, known) && ptrmap_put(&t->attribute_tensors, v.u.tensor, known);
+            *known = (trace_declared){.name = a->name, .v = v, .in = m};
+            ok = !arena_failed(&t->arena) && vec_push(&t->declared, known);
+            if (ok) value_ref(v);
+            ok = ok && ptrmap_put(&t->attribute_tensors, v.u.tensor, known);
         }
     }
     return ok;

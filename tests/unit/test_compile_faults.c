@@ -114,6 +114,33 @@ static const char faults_kernels[] = "import torch\n"
                                      "        z = z + y * i\n"
                                      "    return z.sum(), numbers(n)\n";
 
+/* What a trace has: parameters, buffers that are written to, constants, sizes, calls of scripted code, a warning, containers. */
+static const char faults_traced[] = "import torch\n"
+                                    "from torch import nn\n"
+                                    "@torch.jit.script\n"
+                                    "def twice(x, n: int):\n"
+                                    "    for i in range(n):\n"
+                                    "        x = x * 2\n"
+                                    "    return x\n"
+                                    "class Gate(nn.Module):\n"
+                                    "    def forward(self, x):\n"
+                                    "        return x if bool(x.sum() > 0) else -x\n"
+                                    "class Net(nn.Module):\n"
+                                    "    def __init__(self):\n"
+                                    "        super().__init__()\n"
+                                    "        self.layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(2)])\n"
+                                    "        self.gate = torch.jit.script(Gate())\n"
+                                    "        self.register_buffer('calls', torch.zeros(1))\n"
+                                    "    def forward(self, x, **options):\n"
+                                    "        self.calls += 1\n"
+                                    "        for layer in self.layers:\n"
+                                    "            x = layer(x)\n"
+                                    "        y = torch.zeros(x.shape[0] * 2, 2)\n"
+                                    "        y[0, :] = 1.5\n"
+                                    "        if x.sum() > 1000:\n"
+                                    "            y = y + 1\n"
+                                    "        return {'x': self.gate(x), 'y': twice(y, 2), 'n': torch.tensor(x.shape[0]) * self.calls}\n";
+
 /* ---- cycles -------------------------------------------------------------------------------------------------------------- */
 
 static ctsc_status faults_compiled(const char *source, ctsc_module **m, ctsc_error *e) {
@@ -144,6 +171,23 @@ static ctsc_status faults_compile(void *ctx) {
     ctsc_module_free(m);
     ctsc_error_free(e);
     return c->expected != CTSC_OK && s == c->expected ? CTSC_OK : s;
+}
+
+/* Traces, checks and runs; ctx: the input. */
+static ctsc_status faults_trace_run(void *ctx) {
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL;
+    ctsc_value *input = ctx, *out = NULL;
+    const char *name = NULL;
+    const ctsc_compile_options o = {.size = sizeof o, .trace = true, .trace_count = 1, .trace_inputs = &input, .trace_names = &name};
+    ctsc_status s = e ? ctsc_module_compile_text("faults.py", faults_traced, strlen(faults_traced), &o, &m, e) : CTSC_LIMIT;
+    if (s == CTSC_OK) s = ctsc_module_run(m, "forward", 1, &input, NULL, &out, e);
+    if (s == CTSC_OK && ctsc_value_len(out) != 3) s = CTSC_INTERNAL;
+    faults_keep_message(e);
+    ctsc_value_free(out);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+    return s;
 }
 
 /* Another file than those that other tests write at the same time. */
@@ -260,6 +304,15 @@ static void faults_compile_errors(void **state) {
     support_fail_allocations(&count, "compile errors", 100, faults_compile, &c, faults_message);
 }
 
+static void faults_trace(void **state) {
+    (void)state;
+    const int64_t sizes[] = {3, 2};
+    ctsc_value *x = NULL;
+    assert_int_equal(ctsc_tensor_new(CTSC_FLOAT32, 2, sizes, &x, NULL), CTSC_OK);
+    support_fail_allocations(&count, "trace", 80, faults_trace_run, x, faults_message);
+    ctsc_value_free(x);
+}
+
 static void faults_save_classes(void **state) {
     (void)state;
     support_fail_allocations(&count, "save classes", 40, faults_save, (void *)faults_classes, faults_message);
@@ -324,6 +377,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(faults_compile_classes), cmocka_unit_test(faults_compile_layers), cmocka_unit_test(faults_compile_errors),
         cmocka_unit_test(faults_save_classes),    cmocka_unit_test(faults_save_layers),    cmocka_unit_test(faults_use_layers),
         cmocka_unit_test(faults_make_kernels),    cmocka_unit_test(faults_register),
+        cmocka_unit_test(faults_trace),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     mem_set_hook(counting_hook, &count);

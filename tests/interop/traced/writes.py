@@ -11,9 +11,12 @@ class Net(nn.Module):
         self.norm = nn.BatchNorm1d(3)
         self.start = torch.ones(3)
         self.scale = nn.Parameter(torch.full((3,), 2.0))
+        self.grown = nn.Parameter(torch.ones(3))
 
     def forward(self, x):
         self.calls += 1
+        with torch.no_grad():
+            self.grown.mul_(2)
         y = x.clone()
         y[0] = 5.0
         y[:, 1:] *= 2
@@ -28,7 +31,7 @@ class Net(nn.Module):
         z[:, 0], z[:, 2] = z[:, 2].clone(), z[:, 0].clone()
         constant = torch.zeros(3)
         constant[1] += x.sum()
-        return self.norm(z) * self.scale.data, row.detach(), self.calls + 0, constant + self.start, z.T, z[None, :, [0, 2]]
+        return self.norm(z) * self.scale.data, row.detach(), self.calls + self.grown, constant + self.start, z.T, z[None, :, [0, 2]]
 
 
 def examples():
