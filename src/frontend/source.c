@@ -375,10 +375,7 @@ ctsc_status source_compile_all(program *g, diag *d) {
     for (size_t i = 0; i < failures.len; i++) diag_clear(&failures.data[i].why);
     vec_free(&failures);
     g->py.diag = d;
-    if (!ok) {
-        diag_clear(&all);
-        return diag_no_memory(d);
-    }
+    if (!ok) return diag_clear(&all), diag_no_memory(d);
     if (all.status == CTSC_OK) return CTSC_OK;
     ctsc_status s = all.status;
     diag_append(d, &all);
