@@ -250,6 +250,7 @@ typedef struct ctsc_compile_options {
     struct ctsc_value *const *trace_inputs; /* tensors, numbers, and tuples, lists and dicts of tensors; they are copied */
     const char *const *trace_names; /* trace_names[i]: the parameter that input i is given by; NULL, or NULL there: by position */
     bool skip_trace_check; /* do not compare */
+    int rng;             /* 2: initialisers draw as those of today's PyTorch where that differs (trunc_normal_); else as those of 1.13 */
 } ctsc_compile_options;
 
 /* Compiles a Python file: functions as torch.jit.script compiles them, or a class derived from torch.nn.Module, which is

@@ -34,7 +34,7 @@ int cli_complain(ctsc_status status, const char *fmt, ...) {
 
 /* ---- MODEL --------------------------------------------------------------------------------------- */
 
-enum { OPT_ENTRY = 0x4000, OPT_WEIGHTS, OPT_SEED, OPT_TRAINING, OPT_PATH };
+enum { OPT_ENTRY = 0x4000, OPT_WEIGHTS, OPT_SEED, OPT_TRAINING, OPT_PATH, OPT_RNG };
 
 static const struct argp_option model_options[] = {
     {0, 0, 0, 0, "Where MODEL is Python source (.py):", 1},
@@ -43,6 +43,7 @@ static const struct argp_option model_options[] = {
     {"path", OPT_PATH, "DIR", 0, "look for imported modules in this folder too, after that of MODEL and before those of PYTHONPATH; may be repeated", 1},
     {"training", OPT_TRAINING, 0, 0, "leave the module in training mode (.eval() is called otherwise)", 1},
     {"seed", OPT_SEED, "N", 0, "torch.manual_seed before the module is built (0)", 1},
+    {"rng", OPT_RNG, "1|2", 0, "draw random weights as PyTorch 1.13 (1), or as today's where that differs (2); 1 by default", 1},
     {0}};
 
 /* The folders of --path, then those of PYTHONPATH, joined by ':'; NULL: none, or no memory (imports will say what they miss). */
@@ -68,6 +69,10 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
         m->folders[m->nfolders++] = arg;
         break;
     case OPT_TRAINING: m->compile.training = true; break;
+    case OPT_RNG:
+        if (strcmp(arg, "1") && strcmp(arg, "2")) argp_error(state, "--rng: '%s' is neither 1 nor 2", arg);
+        m->compile.rng = arg[0] - '0';
+        break;
     case OPT_SEED: {
         char *end;
         m->compile.seed = strtoull(arg, &end, 10);
@@ -81,7 +86,7 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
     case ARGP_KEY_END:
         if (!m->path) argp_error(state, "MODEL is missing");
         if (m->compile_option && !cli_is_source(m->path))
-            argp_error(state, "--entry, --weights, --path, --training and --seed are for Python source, and %s does not end in .py", m->path);
+            argp_error(state, "--entry, --weights, --path, --training, --seed and --rng are for Python source, and %s does not end in .py", m->path);
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -406,6 +406,12 @@ static py_object *torch_skips_init(PY_ARGS) {
     return py_bool(p, p->host.skip_init);
 }
 
+/* Do initialisers draw as those of today's PyTorch? */
+static py_object *torch_draws_anew(PY_ARGS) {
+    PY_UNUSED_PARAMS;
+    return py_bool(p, p->host.rng >= 2);
+}
+
 static py_object *torch_is_tracing(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return py_bool(p, py_tracing(p));
@@ -508,6 +514,7 @@ static const py_row torch_rows[] = {
     {"torch._C._get_tracing_state", torch_tracing_state},
     {"torch._C._is_tracing", torch_is_tracing},
     {"torch._C._skips_init", torch_skips_init},
+    {"torch._C._draws_anew", torch_draws_anew},
     {"torch._C._log_api_usage_once", torch_none},
     {"torch.cuda.is_available", torch_cuda_available},
     {"torch.cuda.is_initialized", torch_false},

@@ -245,7 +245,7 @@ static void compile_print_stdout(void *ctx, const char *text, size_t len) {
 static ctsc_status compile_module(diag *d, compile_host *h, const char *name, source *src,
                                   const ctsc_compile_options *o, const value *state, const source_trace_options *trace, module **out) {
     op_ctx ops = {.diag = d, .rt = h->rt};
-    py_host host = {.ctx = h, .ops = &ops, .seed = compile_seed, .skip_init = state != NULL || o->skip_init,
+    py_host host = {.ctx = h, .ops = &ops, .seed = compile_seed, .rng = o->rng, .skip_init = state != NULL || o->skip_init,
                     .max_steps = o->max_steps, .max_bytes = o->max_bytes};
     host.print = compile_print;
     host.call_method = compile_call_method;

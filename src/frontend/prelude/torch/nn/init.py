@@ -45,11 +45,35 @@ def _normal_below(x):
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
+def _draw_within(tensor, mean, std, a, b, generator):
+    # PyTorch 2's numbers: whole tensors are drawn until each element has been accepted once. Where enough of the normal distribution lies between the bounds
+    # numbers of it are, if they do; else uniform ones, with the probability that the density has there compared with its largest between the bounds.
+    if _normal_below((b - mean) / std) - _normal_below((a - mean) / std) > 0.3:
+        low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
+        drawn = tensor.normal_(mean, std, generator=generator)
+        missing = (drawn < low) | (drawn > high)
+        while missing.any():
+            drawn = torch.where(missing, torch.empty_like(drawn).normal_(mean, std, generator=generator), drawn)
+            missing = (drawn < low) | (drawn > high)
+        return tensor.copy_(drawn)
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    drawn, missing = tensor, None
+    while missing is None or missing.any():
+        fresh = torch.empty_like(tensor).uniform_(a, b, generator=generator)
+        drawn = fresh if missing is None else torch.where(missing, fresh, drawn)
+        density = fresh.clone().sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+        refused = torch.empty_like(tensor).uniform_(generator=generator).log_().gt(density)
+        missing = refused if missing is None else missing & refused
+    return tensor.copy_(drawn)
+
+
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator=None) -> Tensor:
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn('mean is more than 2 std from [a, b] in nn.init.trunc_normal_. '
                       'The distribution of values may be incorrect.', stacklevel=2)
     with torch.no_grad():
+        if torch._C._draws_anew():
+            return tensor if torch._C._skips_init() else _draw_within(tensor, mean, std, a, b, generator)
         # the normal distribution's inverse of a uniform draw between its values at a and b
         low = _normal_below((a - mean) / std)
         high = _normal_below((b - mean) / std)
