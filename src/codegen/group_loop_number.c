@@ -274,8 +274,8 @@ static bool loop_pow(loop_state *s, const node *n) {
     int64_t code = fine ? 0 : loop_fault(s, n, "0.0 cannot be raised to a negative power", 0, NULL);
     if (!fine && !code) return false;
     if (!fine) {
-        nest_expr *some = nest_binary(s->n, NEST_NE, b, zero), *up = nest_binary(s->n, NEST_GE, e, zero);
-        nest_require(s->n, nest_binary(s->n, NEST_OR, some, up), code, nest_int(s->n, 0));
+        nest_expr *none = nest_binary(s->n, NEST_EQ, b, zero), *down = nest_binary(s->n, NEST_LT, e, zero); /* a NaN is not negative */
+        nest_require(s->n, nest_unary(s->n, NEST_NOT, nest_binary(s->n, NEST_AND, none, down)), code, nest_int(s->n, 0));
     }
     loop_set_number(s, n, nest_call(s->n, "pow", 2, (nest_expr *[]){b, e}));
     return true;

@@ -66,6 +66,7 @@ static ir_value *element_bound(element_loop *L) {
 static ir_value *element_view(element_loop *L, ir_value *x) {
     gen *G = L->G;
     int n = gen_tensor(G, x)->ndim;
+    if (!n) return x;
     ir_value *dim = gen_int(G, rng_range(&G->r, -n, n - 1)), *other = gen_int(G, rng_range(&G->r, 0, n - 1)), *begin, *end;
     switch (rng_range(&G->r, 0, 5)) {
     case 0: return n < 4 ? gen_emit(G, "aten::unsqueeze", false, 2, x, gen_int(G, rng_range(&G->r, -n - 1, n))) : x;
