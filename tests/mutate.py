@@ -85,7 +85,7 @@ TARGETS = ["build/diff", "build/tests/unit/test_group", "build/tests/unit/test_g
 def notices(work):
     """The name of what fails; None: nothing does."""
     runs = [[os.path.join("build", "tests", "unit", t.rsplit("/", 1)[1])] for t in TARGETS[1:]]
-    runs += [["build/diff", "--nests", "--count", "5000", "--vary", "4", "--jobs", "2", "--most", "1"],
+    runs += [["build/diff", "--nests", "--seed", "100000", "--count", "5000", "--vary", "4", "--jobs", "2", "--most", "1"],
              ["build/diff", "--coverage=1", "--vary", "2", "--count", "30000", "--jobs", "2", "--most", "1"],
              ["build/diff", "--level", "3", "--seed", "20000", "--count", "500", "--jobs", "2", "--most", "1"]]
     for run in runs:

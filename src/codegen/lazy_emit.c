@@ -125,6 +125,13 @@ EMITTER(clamp) {
     if (!emit_is_open(x[2], __builtin_inf())) r = nest_select(n, nest_binary(n, NEST_GT, r, x[2]), x[2], r);
     return r;
 }
+/* An exponent that is known when the kernel runs. As in PyTorch, halves are roots: of -inf there is none, and that of -0 is -0. */
+EMITTER(pow_number) {
+    (void)e;
+    nest_expr *power = nest_call(l->n, "pow", 2, x), *half = lazy_const(l, dt, 0.5), *minus_half = lazy_const(l, dt, -0.5);
+    power = nest_select(l->n, nest_binary(l->n, NEST_EQ, x[1], half), nest_call1(l->n, "sqrt", x[0]), power);
+    return nest_select(l->n, nest_binary(l->n, NEST_EQ, x[1], minus_half), nest_call1(l->n, "rsqrt", x[0]), power);
+}
 EMITTER(threshold) {
     UNUSED;
     return nest_select(l->n, nest_binary(l->n, NEST_LE, x[0], x[1]), x[2], x[0]);

@@ -252,7 +252,7 @@ static lazy_tensor *ops_pow(lazy *l, const ops_rule *r, const op *o, const lazy_
         lazy_tensor *known = lazy_arg_float(&args[1], &exponent) ? ops_power(l, x[0], exponent, dt) : NULL;
         if (known) return known;
     }
-    return ops_with(l, "pow", lazy_emit_call, NEST_CALL, dt, 2, x);
+    return ops_with(l, "pow", x[1]->is_number && dtype_is_float(dt) ? lazy_emit_pow_number : lazy_emit_call, NEST_CALL, dt, 2, x);
 }
 
 /* addcmul, addcdiv: self + value * tensor1 * tensor2, ... / tensor2 */

@@ -115,3 +115,5 @@
 {"y = layer_norm(a, [], None, None); z = exp(y); return z", "f32[3,4]{1 2 3 4 5 6 7 8 9 1 2 3}", .none = true},
 {"v, i = max.dim(a, 1, True); d = sub.Tensor(a, v); e = amax(a, [1], True); f = sub.Tensor(a, e); return i, d, f", "f32[3,4]{1 2 3 4 5 6 7 8 9 1 2 3}"},
 {"i = argmax(a, 1, True); m = amax(a, [1], True); d = sub.Tensor(a, m); e = add.Tensor(d, i); return i, d, e", "f32[3,4]{1 2 3 4 5 6 7 8 9 1 2 3}", "f32[2,40]{1 7 2 9}"},
+{"y = pow.Tensor_Scalar(a, b); z = neg(y); return z", "f32[5]{-inf -0.0 4 2 -1} 0.5", "f32[3]{-inf -0.0 4} -0.5"},
+{"y = pow.Tensor_Scalar(a, b); z = neg(y); return z", "f16[5]{-inf -0.0 4 2 -1} 2.5", "f16[3]{-inf -0.0 4} 0.5"},
