@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <locale.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -275,7 +276,9 @@ const char *cli_bytes(double n, char *text, size_t size) {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
     int i = 0;
     for (; n >= 1024 && i < 4; i++) n /= 1024;
-    snprintf(text, size, "%.*f %s", i && n < 99.95 ? 1 : 0, n, units[i]);
+    long long tenths = (long long)nearbyint(n * 10); /* by hand: no locale's comma */
+    if (i && tenths < 1000) snprintf(text, size, "%lld.%lld %s", tenths / 10, tenths % 10, units[i]);
+    else snprintf(text, size, "%lld %s", (long long)nearbyint(n), units[i]);
     return text;
 }
 

@@ -5,9 +5,9 @@
  * PyTorch computes linear layers and convolutions of quantised tensors with a library it was built with, and those differ in roundings. As in
  * PyTorch the choice is the process's and no part of an archive; the default is that of its releases for the processor ctsc was built for.
  *
- *     engine         bias of integer results           range of dynamic inputs
- *     x86, fbgemm    in float, added to the sum        reduce_range halves it
- *     qnnpack        rounded to a step of the sum      reduce_range means nothing
+ *     engine         bias of integer results           range of dynamic inputs             sums of two tensors
+ *     x86, fbgemm    in float, added to the sum        reduce_range halves it              in float
+ *     qnnpack        rounded to a step of the sum      reduce_range means nothing          in integers
  *
  * x86 is fbgemm here. In PyTorch it takes oneDNN for some convolutions where the processor has VNNI; those that are not transposed give the same
  * integers, transposed ones are wrong there (off by dozens of steps from the layer in float).

@@ -270,13 +270,36 @@ static void test_engines(void **state) {
     assert_false(qengine_is_fbgemm());
 }
 
+static value sum_operand(int64_t q, double scale, int64_t zero) {
+    float x = (float)(scale * (double)(q - zero));
+    return quantised(floats(1, (int64_t[]){1}, &x), scale, zero, DT_QUINT8);
+}
+
+/* quantized::add of 0.25 (a - 131) and 0.125 (b - 7), to steps of 0.5 and zero point 90: ties, which the engines break differently. */
+static void test_engines_sums(void **state) {
+    (void)state;
+    static const int64_t a[] = {0, 6, 12, 18, 24, 30}, b[] = {3, 71, 115, 151, 195, 227}, want[2][6] = {{24, 44, 58, 70, 84, 94}, {23, 43, 57, 69, 83, 95}};
+    static const qengine engines[] = {QENGINE_FBGEMM, QENGINE_QNNPACK};
+    for (int i = 0; i < 2; i++) {
+        qengine_set(engines[i]);
+        for (int k = 0; k < 6; k++) {
+            value args[] = {sum_operand(a[k], 0.25, 131), sum_operand(b[k], 0.125, 7), value_float(0.5), value_int(90)}, out = value_none();
+            assert_int_equal(call("quantized::add", 4, args, &out, NULL), CTSC_OK);
+            assert_int_equal(*(uint8_t *)tensor_data(out.u.tensor), want[i][k]);
+            value_unref(out);
+            for (int n = 0; n < 2; n++) value_unref(args[n]);
+        }
+    }
+    qengine_set(QENGINE_QNNPACK);
+}
+
 int main(void) {
     qengine_set(QENGINE_QNNPACK); /* what the numbers below were computed with */
     mem_set_hook(counting_hook, &count);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_integers), cmocka_unit_test(test_print),   cmocka_unit_test(test_views),    cmocka_unit_test(test_refused),
         cmocka_unit_test(test_linear),   cmocka_unit_test(test_threads), cmocka_unit_test(test_state),    cmocka_unit_test(test_archives),
-        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_engines),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_engines), cmocka_unit_test(test_engines_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,9 @@
 /*
  * quantized_binary.c - sums and products of two quantised tensors, or of one and a number, and concatenation.
  *
- * Method. The sum of two quint8 tensors is computed as PyTorch's qnnpack does it, in integers: each operand times its scale over the result's, as a
+ * Method. With the engine qnnpack (tensor/qengine.h) the sum of two quint8 tensors is computed in integers: each operand times its scale over the result's, as a
  * number of 22 bits, and a shift that rounds halves away from zero; qint8 as its XNNPACK does. Scales too far apart for that, and qint32, go
- * through float. A number is added or multiplied by changing scale and zero point, as far as those allow it.
+ * through float, as all do with the other engines. A number is added or multiplied by changing scale and zero point, as far as those allow it.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #include "runtime/kernels/quantized.h"
@@ -139,7 +139,7 @@ static ctsc_status binary_op(op_ctx *cx, const value *args, double scale, int64_
     if (relu) r.lo = nn_max(r.lo, zero);
     iter_kernel kernel = product ? binary_mul : binary_add_float;
     if (product) r.inverse = r.a_scale * r.b_scale * r.inverse;
-    else if (dt != DT_QINT32 && binary_fixed(&r)) kernel = dt == DT_QINT8 ? binary_add_signed : binary_add_fixed;
+    else if (!qengine_is_fbgemm() && dt != DT_QINT32 && binary_fixed(&r)) kernel = dt == DT_QINT8 ? binary_add_signed : binary_add_fixed;
     tensor *operands[] = {out, a, b};
     iter_run(out->ndim, out->sizes, 3, operands, kernel, &r, 0);
     return op_return_tensor(results, out);
