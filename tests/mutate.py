@@ -79,7 +79,7 @@ def sh(command, cwd, seconds):
 
 
 TARGETS = ["build/diff", "build/tests/unit/test_group", "build/tests/unit/test_group_blocks", "build/tests/unit/test_group_loop",
-           "build/tests/unit/test_cuda_emit", "build/tests/unit/test_register"]
+           "build/tests/unit/test_cuda_emit", "build/tests/unit/test_scalar_text"]
 
 
 def notices(work):
