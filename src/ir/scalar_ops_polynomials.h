@@ -49,7 +49,7 @@ SCALAR_FN REAL OP_NAME(chebyshev_u_from)(REAL x, REAL degree, int64_t trig) {
 SCALAR_FN REAL OP_NAME(chebyshev_v_from)(REAL x, REAL degree, int64_t trig) {
     int64_t n = scalar_degree_f64((double)degree);
     if (n < 0) return C(0.0);
-    if (MATH(fabs)(x) == C(1.0)) return x > C(0.0) ? C(1.0) : n % 2 == 0 ? (REAL)(n + n + 1) : (REAL)-(n + n + 1);
+    if (MATH(fabs)(x) == C(1.0)) return x > C(0.0) ? C(1.0) : n % 2 == 0 ? (REAL)(2 * (uint64_t)n + 1) : -(REAL)(2 * (uint64_t)n + 1);
     if (n >= trig && MATH(fabs)(x) < C(1.0)) {
         REAL angle = MATH(acos)(x), half = angle / C(2.0);
         return MATH(cos)(((REAL)n + C(0.5)) * angle) / MATH(cos)(half);
@@ -60,7 +60,7 @@ SCALAR_FN REAL OP_NAME(chebyshev_v_from)(REAL x, REAL degree, int64_t trig) {
 SCALAR_FN REAL OP_NAME(chebyshev_w_from)(REAL x, REAL degree, int64_t trig) {
     int64_t n = scalar_degree_f64((double)degree);
     if (n < 0) return C(0.0);
-    if (MATH(fabs)(x) == C(1.0)) return x > C(0.0) ? (REAL)(n + n + 1) : n % 2 == 0 ? C(1.0) : -C(1.0);
+    if (MATH(fabs)(x) == C(1.0)) return x > C(0.0) ? (REAL)(2 * (uint64_t)n + 1) : n % 2 == 0 ? C(1.0) : -C(1.0);
     if (n >= trig && MATH(fabs)(x) < C(1.0)) {
         REAL angle = MATH(acos)(x), half = angle / C(2.0);
         return MATH(sin)(((REAL)n + C(0.5)) * angle) / MATH(sin)(half);
