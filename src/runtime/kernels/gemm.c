@@ -2,7 +2,8 @@
 /*
  * gemm.c - matrix products on raw strided memory.
  *
- * Method: complex products are BLAS's; products of floats and doubles are gemm_block.c's where it knows the processor and is as fast as BLAS, else BLAS's. A large product is cut
+ * Method: complex products are BLAS's; products of floats and doubles are gemm_block.c's where it knows the processor (but for vectors with gaps), else BLAS's: an OpenBLAS
+ * that does not know the processor takes kernels three times as slow. A large product is cut
  * into pieces that the pool spreads over threads: gemm_block.c's along both sides, which leaves each element as it is; BLAS's along
  * the longer side at borders that depend on the shape alone. An operand whose rows or columns are without gaps is handed to BLAS as it lies
  * (transposed or not), any other is packed first; within a piece BLAS runs serially. Products too small to repay any of this

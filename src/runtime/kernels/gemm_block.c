@@ -30,9 +30,6 @@ enum {
     GEMM_DOT_SHARE = 10,   /* if they are not more than a part of k: the sums at the end cost as much as some steps */
     GEMM_DIRECT_ROWS = 18,   /* rows up to which tiles may read B as it lies, */
     GEMM_DIRECT_COLS = 1024, /* if its own rows are no longer: each row of a tile is a page of its own otherwise */
-    GEMM_BLAS_ROWS = 48,   /* what OpenBLAS 0.3.21 did better (make bench-gemm): fewer rows than this with longer rows of B than above, */
-    GEMM_BLAS_WASTE = 8,   /* and columns of which this part, in percent, is filled up to whole panels, */
-    GEMM_BLAS_LONG = 256,  /* in sums of at least this length */
     GEMM_ROW_STEPS = 4096, /* elements of C that stay in the first cache */
     GEMM_DIRECT_K = 32,    /* rows of B that are read together as they lie */
     GEMM_GROUP = 8,        /* panels that are packed together */
@@ -91,7 +88,7 @@ static int64_t block_waste(int64_t n, int64_t nr) {
 gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
     int64_t least = block_min(p->m, p->n);
     if (u && p->m == 1 && p->b.cs == 1) return (gemm_plan){.micro = u, .method = GEMM_ROW};
-    if (u && p->m == 1 && p->a.cs == 1 && p->b.rs == 1) return (gemm_plan){.micro = u, .method = GEMM_DOT};
+    if (u && least == 1 && p->a.cs == 1 && p->b.rs == 1) return (gemm_plan){.micro = u, .method = GEMM_DOT};
     if (!u || least == 1) return (gemm_plan){.micro = NULL, .method = GEMM_BLAS};
     if (p->n <= u->mr && p->k <= GEMM_THIN_K && p->m >= GEMM_THIN_ROWS) return (gemm_plan){.micro = u, .method = GEMM_THIN};
     if (p->b.rs == 1 && p->m <= u->mc && p->n >= GEMM_TURNED_LEAST_COLS && p->k >= GEMM_TURNED_LEAST_K &&
@@ -102,10 +99,6 @@ gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
         return (gemm_plan){.micro = u, .method = GEMM_DOT};
     if (p->b.cs == 1 && (p->m <= u->mr || (p->m <= GEMM_DIRECT_ROWS && p->n <= GEMM_DIRECT_COLS)))
         return (gemm_plan){.micro = u, .method = GEMM_DIRECT};
-    /* Columns that fill their panels badly cost most where long sums make all else cheap. */
-    if (block_waste(p->n, u->nr) > GEMM_BLAS_WASTE && p->k >= GEMM_BLAS_LONG) return (gemm_plan){.micro = NULL, .method = GEMM_BLAS};
-    /* A large B that few rows use: BLAS reads it with fewer misses. */
-    if (p->b.cs == 1 && p->m < GEMM_BLAS_ROWS && p->n > GEMM_DIRECT_COLS) return (gemm_plan){.micro = NULL, .method = GEMM_BLAS};
     return (gemm_plan){.micro = u, .method = GEMM_PACKED};
 }
 
