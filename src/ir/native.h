@@ -12,7 +12,7 @@
 
 #define NATIVE_PREFIX "__torch__.torch.classes."
 
-/* The class of that qualified name; NULL: ctsc has none. Thread-safe; runtime/native.c. */
+/* The class of that qualified name; NULL: ctsc has none. Thread-safe; runtime/program/native_classes.c. */
 type *native_class(const char *qualified);
 /* Is t one of them? */
 static inline bool type_is_native(const type *t) {

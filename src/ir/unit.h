@@ -12,8 +12,8 @@
 #define CTSC_IR_UNIT_H
 
 #include "base/map.h"
-#include "ir/graph.h"
-#include "ir/schema.h"
+#include "ir/graph/graph.h"
+#include "ir/op/schema.h"
 
 #include <pthread.h>
 

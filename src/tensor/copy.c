@@ -10,7 +10,7 @@
  * Tests: tests/unit/test_tensor.c
  */
 #include "base/limits.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "base/vector.h"
 #include "tensor/device.h"
 #include "tensor/element.h"

@@ -7,7 +7,7 @@
  */
 #include "dense_rows.h"
 
-#include "ir/op_family.h"
+#include "ir/op/op_family.h"
 
 static const dense_row rows[] = {
     /* ---- made of others ---- */

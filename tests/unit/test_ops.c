@@ -3,7 +3,7 @@
  * test_ops.c - the operator registry: looking up, registering, calling; and that every row of
  * ops.def names an operator of schemas.txt.
  */
-#include "ir/op_family.h"
+#include "ir/op/op_family.h"
 
 #include "ctsc_compiler.h"
 

@@ -6,7 +6,7 @@
  */
 #include "support.h"
 
-#include "frontend/py.h"
+#include "frontend/pyeval/core/py.h"
 
 typedef struct evaluation {
     arena a;

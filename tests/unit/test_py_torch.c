@@ -6,9 +6,9 @@
  */
 #include "support.h"
 
-#include "frontend/py_torch.h"
+#include "frontend/pyeval/torch/py_torch.h"
 #include "py_torch_cases.h"
-#include "runtime/runtime.h"
+#include "runtime/interp/runtime.h"
 
 static counting count;
 

@@ -9,7 +9,7 @@
 #include "runtime/cuda/cuda_ops.h"
 
 #include "base/map.h"
-#include "codegen/cuda_emit.h"
+#include "codegen/cuda/cuda_emit.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -18,12 +18,12 @@
 /* ---- the table ------------------------------------------------------------------------------------------------ */
 
 #define CUDA(key, fn) ctsc_status fn(op_ctx *cx, const value *args, value *results);
-#include "runtime/cuda/ops.def"
+#include "runtime/cuda/cuda_ops.def"
 #undef CUDA
 
 static const struct cuda_row { const char *key; op_fn fn; } cuda_rows[] = {
 #define CUDA(key, fn) {key, fn},
-#include "runtime/cuda/ops.def"
+#include "runtime/cuda/cuda_ops.def"
 #undef CUDA
 };
 enum { CUDA_NROWS = sizeof cuda_rows / sizeof *cuda_rows };

@@ -20,8 +20,8 @@
 
 #include "runtime/cuda/cuda_ops.h"
 #include "runtime/cuda/kernels/dense_params.h"
-#include "runtime/kernels/epilogue.h"
-#include "runtime/kernels/gemm.h"
+#include "runtime/kernels/matmul/epilogue.h"
+#include "runtime/kernels/matmul/gemm.h"
 
 /* As CUDA_FILE, with the parameters and the element types in front. */
 extern embedded *const dense_before[];

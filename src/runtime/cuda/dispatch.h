@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dispatch.h - what can be asked about operators and devices, beside running them (op_on_device, ir/op.h).
+ * dispatch.h - what can be asked about operators and devices, beside running them (op_on_device, ir/op/op.h).
  */
 #ifndef CTSC_RUNTIME_CUDA_DISPATCH_H
 #define CTSC_RUNTIME_CUDA_DISPATCH_H
 
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 enum { OP_DISPATCH_NAME = 160 };
 

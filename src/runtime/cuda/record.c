@@ -8,7 +8,7 @@
 #include "runtime/cuda/record.h"
 
 #include "base/map.h"
-#include "runtime/cuda/copy.h"
+#include "runtime/cuda/cuda_copy.h"
 #include "runtime/cuda/cuda_ops.h"
 
 #include <string.h>

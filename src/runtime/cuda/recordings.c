@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "runtime/cuda/cuda_ops.h"
 #include "runtime/cuda/record.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
 
 #include <pthread.h>
 #include <stdlib.h>
