@@ -128,7 +128,8 @@ $(BUILD)/%.o: %.c Makefile
 
 # Texts that the assembler takes in with EMBED (base/embed.h), compressed; the compiler's dependency output does not see them.
 PRELUDE := $(shell find src/frontend/prelude -name '*.py')
-CUDA_TEXTS := $(wildcard src/runtime/cuda/kernels/* src/ir/scalar/scalar_ops*.h src/codegen/cuda/nest_c*.h) src/codegen/cuda/nvrtc_stdint.h src/tensor/element.h
+CUDA_TEXTS := $(wildcard src/runtime/cuda/kernels/* src/ir/scalar/scalar_ops*.h src/codegen/cuda/nest_c*.h src/runtime/kernels/vision/*.h) \
+    src/codegen/cuda/nvrtc_stdint.h src/runtime/kernels/engine/dense_params.h src/tensor/element.h
 EMBED_SCHEMAS := $(addprefix $(BUILD)/,src/ir/op/op.o tests/unit/test_schema)
 EMBED_PRELUDE := $(addprefix $(BUILD)/,$(addprefix src/,frontend/codeload/upgraders.o frontend/codeload/builtin_functions.o frontend/pyeval/lib/prelude.o runtime/program/native_classes.o runtime/ops/composite.o) tests/unit/test_embed)
 EMBED_CUDA := $(BUILD)/src/codegen/cuda/cuda_headers.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c))
@@ -177,6 +178,9 @@ jit:
 	@echo "ctsc: building without the compiler for kernels ($(if $(filter 0,$(LLVM)),LLVM=0,no llvm-config-19 and clang-19 here))"
 endif
 
+# Programs that use parts of the library without its public interface, which would draw in what the parts ask of the runtime.
+PARTS := -Wl,-u,registry_install $(BUILD)/libctsc.a
+
 # Programs against ctsc.h alone.
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
 $(BUILD)/examples/%: examples/%.c include/ctsc.h $(BUILD)/libctsc.a
@@ -204,7 +208,7 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
 	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MT $@ -c $< -o $@.o
-	$(Q)$(CC) $(LDFLAGS) -o $@ $@.o $(WITH) $(BUILD)/libctsc.a -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $@.o $(WITH) $(PARTS) -lcmocka $(LDLIBS)
 
 # Tests of the server's inside need it.
 $(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: WITH := $(BUILD)/libserve.a
@@ -278,7 +282,7 @@ test-cuda-sim: deps-test
 # Calls that are recorded and replayed (tests/cuda/repeat.c); then many of one, whose memory must not grow.
 $(BUILD)/repeat: tests/cuda/repeat.c include/ctsc.h $(BUILD)/libctsc.a
 	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(PARTS) $(LDLIBS)
 REPEAT ?= tests/corpus/models/* tests/corpus/lang/*
 test-cuda-repeat: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/repeat $(CUDASIM) $(BUILD)/tests/unit/test_cuda_recording
@@ -387,7 +391,7 @@ bench-gemm: deps-build
 $(BUILD)/bench/kernels $(BUILD)/bench/gemm: $(BUILD)/bench/%: bench/%.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(PARTS) $(LDLIBS)
 
 # Fuzz targets, with libFuzzer: build-fuzz/fuzz_NAME [-max_total_time=60] [FOLDER-OF-SEEDS]
 fuzz: deps-test
@@ -401,11 +405,11 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 fuzz-targets: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/%)
 $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libctsc.a
 	@echo "  FUZZ  $<"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer -o $@ $< $(WITH) $(BUILD)/libctsc.a $(LDFLAGS) $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer -o $@ $< $(WITH) $(PARTS) $(LDFLAGS) $(LDLIBS)
 # The same targets as plain programs that run the files they are given.
 $(BUILD)/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay_main.c $(BUILD)/libctsc.a
 	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< tests/fuzz/replay_main.c $(WITH) $(BUILD)/libctsc.a $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< tests/fuzz/replay_main.c $(WITH) $(PARTS) $(LDLIBS)
 
 # The differential fuzzer: random graphs at different levels of optimisation (tests/diff/diff_main.c says how to look closer).
 # make diff [DIFF_COUNT=1000000] [DIFF_LEVEL_COUNT=20000] [SEED=1]

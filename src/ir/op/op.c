@@ -64,6 +64,14 @@ static strmap
 static atomic_bool op_user_any;
 static VEC(op_group *) op_user_order;
 
+static struct type *op_no_class(const char *qualified) {
+    (void)qualified;
+    return NULL;
+}
+
+static const op_host op_no_host = {.builtin = {"", NULL}, .quantised = {"", NULL}, .native_class = op_no_class};
+const op_host *op_host_installed = &op_no_host;
+
 /* ---- the index ------------------------------------------------------------------------------- */
 
 /* Length of the name in "aten::add.Tensor(...": up to the first '.' or '('. */
@@ -127,7 +135,8 @@ static op_index *op_index_new(void) {
     op_index *x = mem_zalloc(sizeof *x);
     if (!x) return NULL;
     bool ok = arena_init(&x->arena) && op_index_text(x, &op_schemas, false) && op_index_text(x, &op_schemas_2, true);
-    ok = ok && op_index_bindings(&x->bindings, op_builtin_bindings) && op_index_bindings(&x->quantised, op_quantised_bindings);
+    ok = ok && op_index_bindings(&x->bindings, &op_host_installed->builtin) &&
+         op_index_bindings(&x->quantised, &op_host_installed->quantised);
     if (ok) return x;
     op_index_free(x);
     return NULL;
@@ -240,12 +249,12 @@ static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int de
     if (!o->fn) o->flags = 0;
     else if (how != DERIVED_NAME) op_bind_base(o, a, &base);
     if (o->fn && how != DERIVED_NAME && !into) {
-        o->fn = how == DERIVED_COPY ? op_derived_copy : op_derived_write;
+        o->fn = how == DERIVED_COPY ? op_host_installed->derived_copy : op_host_installed->derived_write;
         o->flags &= ~(uint32_t)(OP_COMPOSITE | OP_INTO);
     } else if (into && o->quantised) { /* OP_INTO is a matter of o->fn alone */
-        o->quantised = op_derived_write;
+        o->quantised = op_host_installed->derived_write;
     }
-    if (how != DERIVED_NAME && o->fn != op_derived_write && o->quantised != op_derived_write) o->quantised = NULL;
+    if (how != DERIVED_NAME && o->fn != op_host_installed->derived_write && o->quantised != op_host_installed->derived_write) o->quantised = NULL;
     if (q) o->quantised = q->fn;
 }
 
@@ -502,9 +511,9 @@ static ctsc_status op_refuse_quantised(op_ctx *cx, const value *args, value *res
 op_fn op_function_special(const op *o, int nargs, const value *args) {
     unsigned kinds = o->fn ? op_kinds(o->schema, nargs, args) : 0;
     if (!kinds) return o->fn;
-    if (kinds & TENSOR_KIND_DEVICE) return op_on_device;
+    if (kinds & TENSOR_KIND_DEVICE) return op_host_installed->on_device;
     if (o->quantised) return o->quantised;
-    bool calls = (o->flags & OP_COMPOSITE) || o->fn == op_derived_write || o->fn == op_derived_copy;
+    bool calls = (o->flags & OP_COMPOSITE) || o->fn == op_host_installed->derived_write || o->fn == op_host_installed->derived_copy;
     return calls ? o->fn : op_refuse_quantised;
 }
 

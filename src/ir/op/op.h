@@ -49,7 +49,7 @@ enum op_flags {
     OP_SPECIAL = 8,      /* compiled to bytecode of its own; the function is NULL */
     OP_INTO = 16,        /* the function serves the in-place and out= overloads too: it looks where its results go (op_target) */
     OP_FOREIGN = 64,     /* a program's own (ctsc_register_op): what its function does besides is not known */
-    OP_COMPOSITE = 32,   /* written in TorchScript (frontend/prelude/operators.py): op_composite_body is what it does */
+    OP_COMPOSITE = 32,   /* written in TorchScript (frontend/prelude/operators.py): op_host.composite_body is what it does */
 };
 
 typedef struct op {
@@ -77,23 +77,24 @@ const op *op_find(const char *key);
 ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags);
 /* The same with a scalar definition for the same schema, which is never freed; it may be NULL. */
 ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags, const struct scalar_text *scalar);
-/* Binds the built-in functions (rows of ops.def); runtime/ops/registry.c supplies the tables. A table's keys are one text, each ends in a NUL and an
- * empty one ends them all: pointers to two thousand keys would weigh as much as the keys. */
+/* Functions of overloads, by key. The keys are one text, each ends in a NUL and an empty one ends them all: pointers to two thousand keys would
+ * weigh as much as the keys. */
 typedef struct op_binding { op_fn fn; uint32_t flags; } op_binding;
 typedef struct op_bindings { const char *keys; const op_binding *rows; } op_bindings;
-extern const op_bindings *op_builtin_bindings; /* sorted by nothing */
-/* The rows of ops/quantised_tensors.def: overloads that take quantised tensors, with what they do then. */
-extern const op_bindings *op_quantised_bindings;
 static inline const char *op_next_key(const char *key) {
     return key + strlen(key) + 1;
 }
-/* Functions of derived overloads (runtime/ops/derived.c): they call the one that fn_ctx names. */
-ctsc_status op_derived_write(op_ctx *cx, const value *args, value *results);
-ctsc_status op_derived_copy(op_ctx *cx, const value *args, value *results);
-/* Function of OP_COMPOSITE overloads, and what it runs (runtime/ops/composite.c). The body is compiled when first asked for, and free of
- * calls; NULL says why in d. Thread-safe. */
-ctsc_status op_composite(op_ctx *cx, const value *args, value *results);
-struct function *op_composite_body(const op *o, diag *d);
+/* What a layer above provides, once, before an operator is looked up (runtime/ops/registry.c). Without it every operator is known and none implemented. */
+typedef struct op_host {
+    op_bindings builtin;   /* the rows of ops.def, sorted by nothing */
+    op_bindings quantised; /* the rows of ops/quantised_tensors.def: overloads that take quantised tensors, with what they do then */
+    op_fn derived_write, derived_copy; /* functions of derived overloads: they call the one that fn_ctx names */
+    op_fn on_device;                   /* runs operators of which a tensor argument is on a device */
+    /* What an OP_COMPOSITE overload does. Compiled when first asked for, and free of calls; NULL says why in d. Thread-safe. */
+    struct function *(*composite_body)(const op *o, diag *d);
+    struct type *(*native_class)(const char *qualified); /* ir/native.h */
+} op_host;
+extern const op_host *op_host_installed;
 /* What a call of o with these arguments runs; NULL where o->fn is. Every call of an operator's function asks here: the one place
  * where operators that know nothing of quantised tensors refuse them, and where those for tensors of another device are found.
  * Costs programs without any nothing but a look at a flag. */
@@ -101,8 +102,6 @@ op_fn op_function_special(const op *o, int nargs, const value *args);
 static inline op_fn op_function(const op *o, int nargs, const value *args) {
     return tensor_kinds() ? op_function_special(o, nargs, args) : o->fn;
 }
-/* Runs operators of which a tensor argument is on a device (runtime/cuda/dispatch.c). */
-ctsc_status op_on_device(op_ctx *cx, const value *args, value *results);
 /* Calls visit for every known overload, in the order of schemas.txt. */
 void op_visit(void (*visit)(void *ctx, const op *o), void *ctx);
 /* Names close to `name`, for "did you mean": up to max of them. */

@@ -11,7 +11,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* Of the rows of op_builtin_bindings, one after the other. */
+/* Of the rows of op_host.builtin, one after the other. */
 static const char *const family_files[] = {
 #define OP(key, fn, flags) __FILE__,
 #define COMPOSITE(key, flags) __FILE__,
@@ -47,7 +47,7 @@ const char *op_family_name(int i) { return i >= 0 && i < FAMILY_COUNT ? family_n
 
 const char *op_row_file(const char *key) {
     const char *const *file = family_files;
-    for (const char *k = op_builtin_bindings->keys; *k; k = op_next_key(k), file++)
+    for (const char *k = op_host_installed->builtin.keys; *k; k = op_next_key(k), file++)
         if (!strcmp(k, key)) {
             const char *slash = strrchr(*file, '/');
             return slash ? slash + 1 : *file;

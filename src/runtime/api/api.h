@@ -4,7 +4,11 @@
 #define CTSC_RUNTIME_API_API_H
 
 #include "ctsc.h"
+#include "runtime/ops/ops.h"
 #include "runtime/program/module.h"
+
+/* Keeps the function in programs that link libctsc.a: every file of the interface mentions it. */
+static void (*const api_needs)(void) __attribute__((used)) = registry_install;
 
 struct ctsc_error { diag d; };
 struct ctsc_value {

@@ -20,7 +20,7 @@ static bool conv_is_product(const conv_shape *s) {
 /* out[image, group] = weight[group] times input[image, group], added to the bias: that is one number per row here. */
 static ctsc_status conv_product(diag *d, const conv_shape *s, const tensor *input, const tensor *weight, const tensor *bias, const epilogue *e,
                                 tensor *out) {
-    dense_epilogue after = dense_epilogue_of(NULL, e);
+    dense_epilogue after = epilogue_of_device(NULL, e);
     int64_t ci = s->in_channels / s->groups, co = s->out_channels / s->groups;
     int64_t batch[2] = {s->batch, s->groups}, row = s->out_size;
     tensor *a = NULL, *b = NULL, *wide = NULL;
@@ -47,7 +47,7 @@ static int64_t conv_tiles(int64_t n) {
 
 static dense_conv conv_params(const conv_shape *s, const tensor *input, const tensor *weight, const tensor *bias, const epilogue *e, const tensor *out) {
     dense_conv p = {.input = tensor_data(input), .weight = tensor_data(weight), .out = tensor_data(out),
-                    .epilogue = dense_epilogue_of(bias ? tensor_data(bias) : NULL, e), .batch = s->batch, .groups = s->groups,
+                    .epilogue = epilogue_of_device(bias ? tensor_data(bias) : NULL, e), .batch = s->batch, .groups = s->groups,
                     .ci = s->in_channels / s->groups, .co = s->out_channels / s->groups, .in_size = s->in_size, .kernel_size = s->kernel_size,
                     .out_size = s->out_size};
     for (int i = 0; i < CONV_DIMS; i++) {

@@ -114,4 +114,4 @@ static ctsc_status device_copy(diag *d, tensor *dst, const tensor *src) {
     return to == from ? copy_on_device(d, dst, src) : device_across(d, dst, src);
 }
 
-const device_functions device_table = {device_alloc, device_copy};
+const device_functions cuda_device_functions = {device_alloc, device_copy};

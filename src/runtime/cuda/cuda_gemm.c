@@ -13,11 +13,6 @@ static int64_t gemm_tiles(int64_t n) {
     return (n + GEMM_TILE - 1) / GEMM_TILE;
 }
 
-dense_epilogue dense_epilogue_of(const void *bias, const epilogue *e) {
-    if (!e) return (dense_epilogue){.bias = bias};
-    return (dense_epilogue){.bias = bias, .other = e->other ? tensor_data(e->other) : NULL, .activation = e->activation};
-}
-
 /* False: not done. */
 static bool gemm_by_blas(diag *d, cuda *c, dtype dt, const dense_gemm *g, ctsc_status *status) {
     if (blas_gemm(d, c, dt, g, status)) return true;

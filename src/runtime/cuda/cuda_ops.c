@@ -130,15 +130,6 @@ ctsc_status cuda_blocks(op_ctx *cx, cuda *c, const cuda_file *file, const char *
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-ctsc_status cuda_new_zeros(op_ctx *cx, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
-    tensor *t;
-    TRY(tensor_new_on(cx->diag, device, dt, ndim, sizes, &t));
-    ctsc_status s = cuda_zero(cuda_of(t), cx->diag, tensor_data(t), (size_t)t->numel * dtype_size(dt));
-    if (s != CTSC_OK) tensor_unref(t);
-    else *out = t;
-    return s;
-}
-
 ctsc_status cuda_read_ints(op_ctx *cx, tensor *t, int64_t **out) {
     tensor *host, *wide;
     *out = NULL;

@@ -24,15 +24,12 @@
 
 #include "base/embed.h"
 #include "cuda/cuda.h"
+#include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/kernel.h"
 
 /* NULL: the overload has no row. */
 op_fn cuda_op_find(const op *o);
 
-/* The device of a tensor that is on one. */
-static inline cuda *cuda_of(const tensor *t) {
-    return t->storage->release_ctx;
-}
 /* A storage of memory of c, which is taken, also on failure. */
 ctsc_status device_take(diag *d, cuda *c, void *data, size_t nbytes, storage **out);
 /* Of a number as in storage.device and value_device; fails where there is none. */
@@ -72,8 +69,6 @@ ctsc_status cuda_blocks(op_ctx *cx, cuda *c, const cuda_file *file, const char *
 
 /* ---- memory ------------------------------------------------------------------------------------------------ */
 
-/* All bytes 0. */
-ctsc_status cuda_new_zeros(op_ctx *cx, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out);
 /* Elements on the host as int64, in row-major order; mem_alloc'd (NULL for none). Waits for the device. */
 ctsc_status cuda_read_ints(op_ctx *cx, tensor *t, int64_t **out);
 

@@ -15,6 +15,7 @@
  * Tests: tests/unit/test_cuda_tensor.c, tests/cuda
  */
 #include "runtime/cuda/dispatch.h"
+#include "runtime/ops/ops.h"
 
 #include "ir/op/fusible.h"
 #include "ir/op/op_family.h"

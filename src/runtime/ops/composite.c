@@ -10,6 +10,7 @@
  * Tests: tests/unit/test_composite.c
  */
 #include "base/embed.h"
+#include "runtime/ops/ops.h"
 #include "frontend/codeload/importer.h"
 #include "ir/op/op_family.h"
 #include "passes/passes.h"

@@ -5,6 +5,7 @@
  * Tests: tests/unit/test_ops.c
  */
 #include "runtime/kernels/engine/kernel.h"
+#include "runtime/ops/ops.h"
 
 enum { DERIVED_MAX = 32 };
 

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * registry.c - binds the rows of the operator tables (src/ir/op/ops.def) to their functions.
+ * registry.c - binds the rows of the operator tables (src/ir/op/ops.def) to their functions, and registers with the layers below what they ask of
+ * the runtime.
  */
-#include "ir/op/op.h"
+#include "runtime/ops/ops.h"
+
+#include "ir/native.h"
+#include "runtime/cuda/dense.h"
+#include "runtime/cuda/dispatch.h"
+#include "runtime/program/native_classes.h"
 
 #define OP(key, fn, flags) ctsc_status fn(op_ctx *cx, const value *args, value *results);
 #define QUANTISED(key, fn) ctsc_status fn(op_ctx *cx, const value *args, value *results);
@@ -45,6 +51,18 @@ static const char quantised_keys[] =
 #undef QUANTISED
     ;
 
-static const op_bindings builtin_bindings = {builtin_keys, builtin_rows}, quantised_bindings = {quantised_keys, quantised_rows};
-const op_bindings *op_builtin_bindings = &builtin_bindings;
-const op_bindings *op_quantised_bindings = &quantised_bindings;
+static const op_host host = {
+    .builtin = {builtin_keys, builtin_rows},
+    .quantised = {quantised_keys, quantised_rows},
+    .derived_write = op_derived_write,
+    .derived_copy = op_derived_copy,
+    .on_device = op_on_device,
+    .composite_body = op_composite_body,
+    .native_class = native_class_find,
+};
+
+void registry_install(void) {
+    op_host_installed = &host;
+    device_host = &cuda_device_functions;
+    on_device = &cuda_kernels;
+}

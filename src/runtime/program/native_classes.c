@@ -8,7 +8,7 @@
  * asking for operators.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
-#include "ir/native.h"
+#include "runtime/program/native_classes.h"
 
 #include "base/embed.h"
 #include "frontend/codeload/importer.h"
@@ -78,7 +78,7 @@ static native_types *native_make(void) {
     return NULL;
 }
 
-type *native_class(const char *qualified) {
+type *native_class_find(const char *qualified) {
     if (strncmp(qualified, NATIVE_PREFIX, sizeof NATIVE_PREFIX - 1)) return NULL;
     native_types *known = atomic_load_explicit(&native_known, memory_order_acquire);
     if (!known) {

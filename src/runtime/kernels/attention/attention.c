@@ -7,7 +7,7 @@
  * and writes its result where the next product wants it. Tests: tests/unit/test_attention.c
  */
 #include "runtime/kernels/attention/attention.h"
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/nested.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static ctsc_status attention_additive_on_device(op_ctx *cx, tensor *mask, bool h
     tensor *zeros = NULL;
     ctsc_status st = hidden ? CTSC_OK : op_call(cx, "aten::logical_not", 1, &(value){.tag = V_TENSOR, .u.tensor = mask}, &filled);
     if (st == CTSC_OK && !hidden) value_set(&where, filled), filled = value_none();
-    if (st == CTSC_OK) st = cuda_new_zeros(cx, tensor_device(mask), work, mask->ndim, mask->sizes, &zeros);
+    if (st == CTSC_OK) st = tensor_zeros_on(cx->diag, tensor_device(mask), work, mask->ndim, mask->sizes, &zeros);
     if (st == CTSC_OK) {
         value args[3] = {value_tensor_take(zeros), where, value_float(-INFINITY)};
         st = op_call(cx, "aten::masked_fill.Scalar", 3, args, &filled);

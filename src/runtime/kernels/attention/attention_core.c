@@ -9,7 +9,7 @@
  */
 #include "runtime/kernels/attention/attention_job.h"
 #include "runtime/kernels/conv/conv.h"
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 
 #include <math.h>
 
@@ -115,7 +115,7 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
     int64_t heads = 1;
     for (int i = 0; i < nb; i++) heads *= out->sizes[i];
     if (heads == 0 || out->numel == 0) return CTSC_OK;
-    if (tensor_cuda(out)) return dense_attention_run(d, call);
+    if (tensor_cuda(out)) return on_device->attention(d, call);
     size_t bytes;
     if (!size_mul((size_t)heads, 5 * sizeof(int64_t), &bytes)) return diag_no_memory(d);
     int64_t *offsets = mem_alloc(bytes);

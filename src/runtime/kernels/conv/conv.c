@@ -9,7 +9,7 @@
  */
 #include "runtime/kernels/conv/conv.h"
 
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -324,7 +324,7 @@ static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_
     bool with = st == CTSC_OK && epilogue_fits(c->epilogue, t);
     if (with) c->epilogue->done = true;
     if (st == CTSC_OK && there)
-        st = dense_conv_run(d, s, c->transposed, in, weight, bias, with ? c->epilogue : NULL, t);
+        st = on_device->conv(d, s, c->transposed, in, weight, bias, with ? c->epilogue : NULL, t);
     else if (st == CTSC_OK)
         st = (c->transposed ? conv_transpose_compute
                             : conv_compute)(d, s, work, tensor_data(in), tensor_data(weight),

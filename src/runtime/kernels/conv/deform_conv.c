@@ -10,12 +10,12 @@
  */
 #include "runtime/kernels/nn/nn.h"
 
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/matmul/gemm.h"
 
 #include <math.h>
 
-#define TEMPLATE "runtime/cuda/kernels/sampling.h"
+#define TEMPLATE "runtime/kernels/vision/sampling.h"
 #include "runtime/kernels/engine/each_real.h"
 
 typedef struct deform_shape {
@@ -137,7 +137,7 @@ static void deform_out_size(deform_shape *s) {
 
 static ctsc_status deform_columns(op_ctx *cx, const deform_shape *s, const tensor *columns, const dense_deform *p) {
     deform_job j = {.dt = (dtype)columns->dtype, .p = *p};
-    if (tensor_cuda(columns)) return dense_deform_run(cx->diag, columns, p);
+    if (tensor_cuda(columns)) return on_device->deform(cx->diag, columns, p);
     return op_for(cx, columns->sizes[0], nn_grain(s->out[0] * s->out[1] * 8), deform_range, &j);
 }
 

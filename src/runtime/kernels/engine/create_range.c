@@ -4,7 +4,7 @@
  * functions.
  * Tests: tests/unit/test_pointwise.c
  */
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/create.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 
@@ -257,7 +257,7 @@ static ctsc_status range_triangle(op_ctx *cx, const value *args, bool lower, val
     TRY(tensor_wrap_dim(cx->diag, -2, self->ndim, &rows));
     TRY(tensor_clone(cx->diag, self, &t));
     if (tensor_cuda(t)) {
-        ctsc_status st = dense_triangle_run(cx->diag, t, arg_int(&args[1]), lower);
+        ctsc_status st = on_device->triangle(cx->diag, t, arg_int(&args[1]), lower);
         if (st == CTSC_OK) return op_finish(cx, args, t, results);
         tensor_unref(t);
         return st;

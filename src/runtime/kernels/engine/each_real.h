@@ -2,7 +2,7 @@
 /*
  * each_real.h - reads the file that TEMPLATE names once for float and once for double.
  *
- *     #define TEMPLATE "runtime/cuda/kernels/sampling.h"
+ *     #define TEMPLATE "runtime/kernels/vision/sampling.h"
  *     #include "runtime/kernels/engine/each_real.h"
  *
  * Such a file is the single definition of what an element is, on the host and on devices: programs of runtime/cuda/kernels have it in front of them

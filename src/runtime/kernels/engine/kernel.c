@@ -11,10 +11,14 @@
  */
 #include "runtime/kernels/engine/kernel.h"
 
+#include "runtime/kernels/engine/device_kernels.h"
+
 #include "tensor/promote.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+const device_kernels *on_device; /* NULL: nothing is on a device */
 
 /* ---- arguments -------------------------------------------------------------------------- */
 
@@ -204,7 +208,7 @@ ctsc_status op_finish(op_ctx *cx, const value *args, tensor *computed, value *re
 }
 
 static ctsc_status kernel_new_storage(diag *d, int device, size_t nbytes, storage **out) {
-    if (device != DEVICE_HOST) return device_table.alloc(d, device, nbytes, out);
+    if (device != DEVICE_HOST) return device_host->alloc(d, device, nbytes, out);
     *out = storage_new(nbytes);
     return *out ? CTSC_OK : diag_no_memory(d);
 }

@@ -6,7 +6,7 @@
  */
 #include "runtime/kernels/engine/move.h"
 
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 
 /* Bytes that are worth a thread of their own. */
 enum { MOVE_GRAIN = 1 << 17 };
@@ -93,7 +93,7 @@ static void move_job_line(void *ctx, int64_t begin, int64_t end) {
 }
 
 ctsc_status move_copy(diag *d, const tensor *dst_tensor, const move_geometry *g, size_t item, char *dst, const char *src) {
-    if (tensor_cuda(dst_tensor)) return dense_move_run(d, tensor_cuda(dst_tensor), g, item, dst, src);
+    if (tensor_cuda(dst_tensor)) return on_device->move(d, tensor_cuda(dst_tensor), g, item, dst, src);
     move_job job = {.g = *g, .dst = dst, .src = src};
     job.run = move_kernel_for(MOVE_SET, item == 1   ? DT_UINT8
                                         : item == 2 ? DT_INT16

@@ -5,7 +5,7 @@
  */
 #include "runtime/kernels/nn/nn.h"
 
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ ctsc_status op_embedding(op_ctx *cx, const value *args, value *results) {
     for (int i = 0; i < indices->ndim; i++) sizes[i] = indices->sizes[i];
     sizes[indices->ndim] = weight->sizes[1];
     TRY_OUT(tensor_new_on(cx->diag, tensor_device(weight), (dtype)weight->dtype, indices->ndim + 1, sizes, &y));
-    if (there) TRY_OUT(dense_rows_run(cx->diag, table, weight->sizes[0], at, y, false, DENSE_FAULT_ROW));
+    if (there) TRY_OUT(on_device->rows(cx->diag, table, weight->sizes[0], at, y, false, DENSE_FAULT_ROW));
     embedding_job j = {tensor_data(table), tensor_data(y), tensor_data(at),
                        (size_t)weight->sizes[1] * dtype_size((dtype)weight->dtype)};
     if (y->numel && !there) pool_for(at->numel, nn_grain(weight->sizes[1] / 4), embedding_range, &j);
@@ -325,14 +325,14 @@ static ctsc_status embedding_bag_on_device(op_ctx *cx, const embedding_bags *b, 
     bool sum = b->mode == EMBEDDING_SUM, max = b->mode == EMBEDDING_MAX, fast = embedding_bag_is_fast(b);
     int64_t shape[2] = {b->bags, b->weight->sizes[1]}, count = b->indices->numel, none = 0, kept = sum ? b->offsets->numel : b->bags;
     TRY(tensor_new_on(cx->diag, device, (dtype)b->weight->dtype, 2, shape, &out[0]));
-    TRY(cuda_new_zeros(cx, device, DT_INT64, 1, fast ? &none : &count, &out[1]));
-    TRY(cuda_new_zeros(cx, device, DT_INT64, 1, &kept, &out[2]));
-    TRY(cuda_new_zeros(cx, device, DT_INT64, max ? 2 : 1, max ? shape : &kept, &out[3]));
+    TRY(tensor_zeros_on(cx->diag, device, DT_INT64, 1, fast ? &none : &count, &out[1]));
+    TRY(tensor_zeros_on(cx->diag, device, DT_INT64, 1, &kept, &out[2]));
+    TRY(tensor_zeros_on(cx->diag, device, DT_INT64, max ? 2 : 1, max ? shape : &kept, &out[3]));
     dense_bags p = {.scale = b->scale ? tensor_data(b->scale) : NULL, .index = tensor_data(b->indices), .offsets = tensor_data(b->offsets),
                     .y = tensor_data(out[0]), .max_at = max ? tensor_data(out[3]) : NULL,
                     .sizes = sum ? NULL : tensor_data(out[2]), .bag_of = fast ? NULL : tensor_data(out[1]), .count = count, .bags = b->bags, .noffsets = b->offsets->numel, .width = shape[1],
                     .rows = b->weight->sizes[0], .padding = b->padding, .mode = b->mode};
-    TRY(dense_bags_run(cx->diag, b->table, &p));
+    TRY(on_device->bags(cx->diag, b->table, &p));
     return b->mode == EMBEDDING_MEAN ? tensor_copy(cx->diag, out[3], out[2]) : CTSC_OK;
 }
 

@@ -16,7 +16,7 @@
 #include "runtime/kernels/index/index.h"
 #include "tensor/promote.h"
 
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 
 enum { INDEX_GRAIN = 1 << 15 };
 
@@ -119,7 +119,7 @@ static ctsc_status index_add_offsets(op_ctx *cx, const tensor *self, int dim, co
     tensor_unref(wide);
     if (status) return status;
     const int64_t *at = TENSOR_AT(flat, int64_t);
-    if (p->device) status = dense_offsets_add(cx->diag, flat, dim, size, step, p->offsets);
+    if (p->device) status = on_device->offsets_add(cx->diag, flat, dim, size, step, p->offsets);
     for (int64_t i = 0; !p->device && i < p->count; i++) {
         int64_t k = at[i];
         if (k < -size || k >= size) {
@@ -246,7 +246,7 @@ ctsc_status index_plan_dim(op_ctx *cx, const tensor *self, int dim, const tensor
     TRY(index_layout(cx, self, &s, 1, &index->numel, p));
     TRY(index_new_offsets(cx, self, p));
     if (p->device) {
-        ctsc_status status = dense_offsets_add(cx->diag, index, dim, size, step, p->offsets);
+        ctsc_status status = on_device->offsets_add(cx->diag, index, dim, size, step, p->offsets);
         if (status) index_plan_end(p);
         return status;
     }
@@ -337,7 +337,7 @@ ctsc_status index_plan_read(op_ctx *cx, const tensor *self, const index_plan *p,
     tensor *result;
     TRY(tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, p->ndim, p->sizes, &result));
     if (p->device) {
-        ctsc_status status = dense_blocks_read(cx->diag, self, p, result);
+        ctsc_status status = on_device->blocks_read(cx->diag, self, p, result);
         if (status) tensor_unref(result);
         else *out = result;
         return status;
@@ -417,7 +417,7 @@ ctsc_status index_plan_write(op_ctx *cx, tensor *self, const index_plan *p, tens
         if (status) return status;
     }
     if (p->device) {
-        ctsc_status status = dense_blocks_write(cx->diag, self, p, dense, (enum dense_combination)op);
+        ctsc_status status = on_device->blocks_write(cx->diag, self, p, dense, (enum dense_combination)op);
         tensor_unref(dense);
         return status;
     }

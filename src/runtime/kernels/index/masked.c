@@ -7,7 +7,7 @@
  * summed to starting places, and the chunks then filled in, both passes by several threads.
  * Tests: tests/unit/test_index.c
  */
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/move.h"
 
 enum { MASKED_CHUNK = 1 << 14 };
@@ -96,7 +96,7 @@ static ctsc_status masked_places(op_ctx *cx, tensor *t, tensor **out) {
     ctsc_status status = tensor_contiguous(cx->diag, flat, &flags);
     tensor_unref(flat);
     if (status) return status;
-    status = dense_places(cx->diag, flags, out);
+    status = on_device->places(cx->diag, flags, out);
     tensor_unref(flags);
     return status;
 }
@@ -107,7 +107,7 @@ static ctsc_status masked_nonzero_on_device(op_ctx *cx, tensor *t, tensor **out)
     const int64_t sizes[] = {places->numel, t->ndim};
     ctsc_status status = tensor_new_on(cx->diag, tensor_device(t), DT_INT64, 2, sizes, &rows);
     if (!status) {
-        status = dense_coordinates_run(cx->diag, places, t, rows);
+        status = on_device->coordinates(cx->diag, places, t, rows);
         if (status) tensor_unref(rows);
         else *out = rows;
     }
@@ -210,7 +210,7 @@ static ctsc_status masked_select_on_device(op_ctx *cx, const tensor *flat, tenso
     TRY(masked_places(cx, mask, &places));
     ctsc_status status = tensor_new_on(cx->diag, tensor_device(flat), (dtype)flat->dtype, 1, &places->numel, &made);
     if (!status) {
-        status = dense_rows_run(cx->diag, flat, flat->numel, places, made, false, DENSE_FAULT_POSITION);
+        status = on_device->rows(cx->diag, flat, flat->numel, places, made, false, DENSE_FAULT_POSITION);
         if (status) tensor_unref(made);
         else *out = made;
     }
@@ -364,7 +364,7 @@ ctsc_status op_take(op_ctx *cx, const value *args, value *results) {
     if (!status) status = tensor_clone(cx->diag, index, &at);
     if (!status && tensor_cuda(self)) {
         status = tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, index->ndim, index->sizes, &out);
-        if (!status) status = dense_rows_run(cx->diag, flat, flat->numel, at, out, true, DENSE_FAULT_POSITION);
+        if (!status) status = on_device->rows(cx->diag, flat, flat->numel, at, out, true, DENSE_FAULT_POSITION);
         goto end;
     }
     for (int64_t i = 0; !status && i < at->numel; i++) {

@@ -10,7 +10,7 @@
  * writes to one element the later wins and sums do not depend on the number of threads.
  * Tests: tests/unit/test_index.c
  */
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/move.h"
 
 #include <math.h>
@@ -85,8 +85,8 @@ static ctsc_status scatter_restride(op_ctx *cx, const tensor *t, const tensor *i
 /* line and other have the index's shape; size, step: of dim in self. */
 static ctsc_status scatter_on_device(op_ctx *cx, tensor *line, tensor *other, const tensor *index, int dim, int64_t size, int64_t step,
                                      move_op op, bool gather) {
-    if (gather) return dense_gather_run(cx->diag, line, other, index, dim, size, step);
-    return dense_scatter_run(cx->diag, line, other, index, dim, size, step, (enum dense_combination)op);
+    if (gather) return on_device->gather(cx->diag, line, other, index, dim, size, step);
+    return on_device->scatter(cx->diag, line, other, index, dim, size, step, (enum dense_combination)op);
 }
 
 /* self[..., index, ...] op= src, or out = self[..., index, ...] (gather: out is `moved`). src of

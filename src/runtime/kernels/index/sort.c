@@ -12,7 +12,7 @@
  */
 #include "runtime/kernels/index/sort.h"
 
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 
 /* PyTorch sorts lines of up to SORT_STABLE_ANYWAY elements by insertion. */
 enum { SORT_INSERTION = 48, SORT_GRAIN = 1 << 14, SORT_STABLE_ANYWAY = 16 };
@@ -204,7 +204,7 @@ static ctsc_status sort_run(op_ctx *cx, sort_job *job, int64_t kept, tensor **ou
     TRY(tensor_new_on(cx->diag, tensor_device(t), (dtype)t->dtype, t->ndim, sizes, &job->values));
     ctsc_status status = tensor_new_on(cx->diag, tensor_device(t), DT_INT64, t->ndim, sizes, &job->indices);
     if (!status && tensor_cuda(t)) {
-        status = dense_sort_run(cx->diag, t, job->dim, job->descending, job->first, job->count, job->values, job->indices);
+        status = on_device->sort(cx->diag, t, job->dim, job->descending, job->first, job->count, job->values, job->indices);
     } else if (!status && job->values->numel > 0) {
         int64_t grain = SORT_GRAIN / job->n;
         status = op_for(cx, job->values->numel / kept, grain ? grain : 1, sort_lines, job);

@@ -14,6 +14,11 @@ static const struct epilogue_row { const char *name, *op, *approximate; } epilog
     [DENSE_GELU_TANH] = {"gelu_tanh", "aten::gelu", "tanh"},
 };
 
+dense_epilogue epilogue_of_device(const void *bias, const epilogue *e) {
+    if (!e) return (dense_epilogue){.bias = bias};
+    return (dense_epilogue){.bias = bias, .other = e->other ? tensor_data(e->other) : NULL, .activation = e->activation};
+}
+
 ctsc_status epilogue_read(op_ctx *cx, const value *other, const value *activation, epilogue *out) {
     for (size_t i = 0; i < sizeof epilogue_rows / sizeof *epilogue_rows; i++)
         if (!strcmp(epilogue_rows[i].name, activation->u.str->bytes)) {

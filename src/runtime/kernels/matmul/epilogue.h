@@ -9,7 +9,7 @@
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_EPILOGUE_H
 #define CTSC_RUNTIME_KERNELS_MATMUL_EPILOGUE_H
 
-#include "runtime/cuda/kernels/dense_params.h"
+#include "runtime/kernels/engine/dense_params.h"
 #include "runtime/kernels/engine/kernel.h"
 
 /* activation(result + other) */
@@ -19,6 +19,8 @@ typedef struct epilogue {
     bool done; /* by the kernel */
 } epilogue;
 
+/* What e, which fits (NULL: none), is to kernels of devices, beside a bias. */
+dense_epilogue epilogue_of_device(const void *bias, const epilogue *e);
 /* From the arguments `Tensor? other, str activation`: "none", "relu", "gelu", "gelu_tanh". */
 ctsc_status epilogue_read(op_ctx *cx, const value *other, const value *activation, epilogue *out);
 /* May the kernel that makes `result` do it? e: NULL for none. */

@@ -21,7 +21,7 @@
 
 #include "base/recycle.h"
 #include "ir/scalar/scalar_ops_complex.h"
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -430,7 +430,7 @@ static ctsc_status gemm_narrow(diag *d, gemm_job *g) {
 ctsc_status gemm_run(diag *d, dtype dt, int64_t m, int64_t n, int64_t k, gemm_scale alpha,
                      gemm_matrix a, gemm_matrix b, gemm_scale beta, void *c, int64_t ldc) {
     if (m == 0 || n == 0) return CTSC_OK;
-    if (a.device) return dense_gemm_run(d, a.device, dt, m, n, k, alpha, a, b, beta, c, ldc, NULL);
+    if (a.device) return on_device->gemm(d, a.device, dt, m, n, k, alpha, a, b, beta, c, ldc, NULL);
     gemm_job g = {dt, m, n, k, alpha, beta, a, b, c, ldc, false};
     switch (dt) {
     case DT_FLOAT32:

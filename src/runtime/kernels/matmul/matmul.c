@@ -8,7 +8,7 @@
  * that meets a single one becomes one tall matrix. Tests: tests/unit/test_matmul.c
  */
 #include "base/recycle.h"
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 
 /* ---- checks --------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static ctsc_status matmul_batch_into(diag *d, const tensor *a, const tensor *b, 
     int64_t m = matmul_rows(a), k = matmul_cols(a), n = matmul_cols(b);
     size_t bytes;
     if (out->numel == 0) return CTSC_OK;
-    if (tensor_cuda(a)) return dense_gemm_batch(d, a, b, nb, batch, gemm_one, gemm_zero, out, NULL);
+    if (tensor_cuda(a)) return on_device->gemm_batch(d, a, b, nb, batch, gemm_one, gemm_zero, out, NULL);
     if (!size_mul((size_t)count, 2 * sizeof(int64_t), &bytes)) return diag_no_memory(d);
     int64_t *offsets = recycle_alloc(bytes);
     if (!offsets) return diag_no_memory(d);
@@ -456,9 +456,9 @@ ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor
         gemm_matrix right = {tensor_data(weight), weight->strides[1], weight->strides[0]};
         gemm_scale beta = bias && !along ? gemm_one : gemm_zero;
         bool with = epilogue_fits(e, t);
-        dense_epilogue after = dense_epilogue_of(along ? tensor_data(bias) : NULL, with ? e : NULL);
+        dense_epilogue after = epilogue_of_device(along ? tensor_data(bias) : NULL, with ? e : NULL);
         if (there)
-            st = dense_gemm_run(d, there, (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right, beta, tensor_data(t), n, &after);
+            st = on_device->gemm(d, there, (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right, beta, tensor_data(t), n, &after);
         else
             st = gemm_run(d, (dtype)input->dtype, rows, n, k, gemm_one, gemm_of(folded), right, beta, tensor_data(t), n);
         if (with) e->done = true;

@@ -7,7 +7,7 @@
  * and add the product. The in-place and out= forms copy that result. Tests:
  * tests/unit/test_matmul.c
  */
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 
 /* A new tensor of the given shape holding self, broadcast and converted; only the shape is checked
  * if beta is 0, because then nothing of self shows. */
@@ -263,7 +263,7 @@ ctsc_status op_baddbmm(op_ctx *cx, const value *args, value *results) {
             "but got: [%lld, %lld].",
             (long long)n, (long long)a->sizes[2], (long long)b->sizes[0], (long long)b->sizes[1]);
     if (st == CTSC_OK && tensor_cuda(a)) {
-        st = dense_gemm_batch(d, a, b, 1, &n, alpha, beta, t, NULL);
+        st = on_device->gemm_batch(d, a, b, 1, &n, alpha, beta, t, NULL);
         return matmul_end(cx, st, args, t, results);
     }
     int64_t *offsets = st == CTSC_OK ? mem_alloc((size_t)n * 2 * sizeof *offsets) : NULL;

@@ -6,7 +6,7 @@
  */
 #include "runtime/kernels/nn/nn.h"
 
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/reduce/reduce_vec.h"
 
 #include <stdio.h>
@@ -133,7 +133,7 @@ static void nn_gather_range(void *ctx, int64_t begin, int64_t end) {
 ctsc_status nn_gather3(diag *d, const tensor *src, tensor *dst, int64_t planes, const int64_t in[3], const int64_t out[3],
                        int64_t *const at[3]) {
     if (dst->numel == 0) return CTSC_OK;
-    if (tensor_cuda(dst)) return dense_gather3_run(d, src, dst, planes, in, out, at);
+    if (tensor_cuda(dst)) return on_device->gather3(d, src, dst, planes, in, out, at);
     nn_gather_job j = {.src = tensor_data(src),
                        .dst = tensor_data(dst),
                        .in = in,

@@ -8,7 +8,7 @@
  */
 #include "runtime/kernels/pool/pool.h"
 
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 
 #include <math.h>
 
@@ -130,7 +130,7 @@ static void adaptive_range(void *ctx, int64_t begin, int64_t end) {
 static ctsc_status adaptive_run(op_ctx *cx, const tensor *x, adaptive_job *j) {
     const pool_geometry *g = j->g;
     if (tensor_cuda(x))
-        return dense_pool_run(cx->diag, tensor_cuda(x), j->dt, g, j->average ? DENSE_ADAPTIVE_AVERAGE : DENSE_ADAPTIVE_MAX, j->x, j->y, j->indices,
+        return on_device->pool(cx->diag, tensor_cuda(x), j->dt, g, j->average ? DENSE_ADAPTIVE_AVERAGE : DENSE_ADAPTIVE_MAX, j->x, j->y, j->indices,
                               0, false);
     int64_t rows = g->planes * g->out[0] * g->out[1];
     if (rows && g->out[2])

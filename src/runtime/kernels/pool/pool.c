@@ -9,7 +9,7 @@
  */
 #include "runtime/kernels/pool/pool.h"
 
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -543,7 +543,7 @@ VECTOR_LOOPS static void pool_range(void *ctx, int64_t begin, int64_t end) {
 static ctsc_status pool_run(op_ctx *cx, const tensor *x, pool_job *j) {
     const pool_geometry *g = j->g;
     if (tensor_cuda(x))
-        return dense_pool_run(cx->diag, tensor_cuda(x), j->dt, g, j->average ? DENSE_AVERAGE : DENSE_MAX, j->x, j->y, j->indices, j->divisor,
+        return on_device->pool(cx->diag, tensor_cuda(x), j->dt, g, j->average ? DENSE_AVERAGE : DENSE_MAX, j->x, j->y, j->indices, j->divisor,
                               j->count_padding);
     int64_t work = g->out[2] * g->kernel[2] + g->in[2] * g->kernel[1];
     if (g->planes && g->out[0] > 0 && g->out[1] > 0 && g->out[2] > 0)

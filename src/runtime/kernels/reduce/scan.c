@@ -8,7 +8,7 @@
  * Tests: tests/unit/test_reduce.c
  */
 #include "ir/scalar/scalar_ops_complex.h"
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/reduce/reduce.h"
 
 #include <math.h>
@@ -158,7 +158,7 @@ static ctsc_status scan_run(scan_job *j, const tensor *in, int dim) {
     for (int i = dim + 1; i < in->ndim; i++) j->inner *= in->sizes[i];
     ctsc_status st = scan_lanes(j, 0, 0); /* refuses a dtype */
     if (st == CTSC_OK && tensor_cuda(dense)) {
-        st = dense_scan_run(j->cx->diag, dense, j->out, j->indices, (enum dense_scan_kind)j->what, dim);
+        st = on_device->scan(j->cx->diag, dense, j->out, j->indices, (enum dense_scan_kind)j->what, dim);
     } else if (st == CTSC_OK && in->numel) {
         j->tiles = (j->inner + SCAN_LANES - 1) / SCAN_LANES;
         int64_t outer = in->numel / (j->n * j->inner);

@@ -11,7 +11,7 @@
  * not touched. half and bfloat16 compute in float. Tests: tests/unit/test_rnn.c
  */
 #include "ir/scalar/scalar_ops.h"
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/move.h"
 #include "runtime/kernels/nn/nn.h"
 
@@ -106,7 +106,7 @@ static ctsc_status rnn_cells_on_device(rnn_run *run, diag *d, int64_t first, int
     dense_cell p = {.gates = (char *)tensor_data(run->gates) + first * width * size, .products = run->scratch, .bias = bias ? tensor_data(bias) : NULL,
                     .h = projects ? run->scratch : run->h, .c = run->c, .out = projects ? NULL : run->out + first * run->out_stride * size,
                     .rows = rows, .hidden = run->hidden, .out_step = run->out_stride, .kind = (int)run->kind};
-    return dense_cell_run(d, run->device, run->dt, &p);
+    return on_device->cell(d, run->device, run->dt, &p);
 }
 
 /* Rows of the state to the output; the cells have done so already on a device unless there is a projection. */
@@ -121,7 +121,7 @@ static ctsc_status rnn_output(rnn_run *run, diag *d, int64_t first, int64_t rows
     move_geometry g = {0};
     move_add_dim(&g, rows, run->out_stride * size, bytes);
     move_add_dim(&g, run->hidden_out, size, size);
-    return dense_move_run(d, run->device, &g, (size_t)size, out, run->h);
+    return on_device->move(d, run->device, &g, (size_t)size, out, run->h);
 }
 
 static ctsc_status rnn_step(rnn_run *run, diag *d) {
@@ -570,7 +570,7 @@ static ctsc_status rnn_cell(op_ctx *cx, rnn_kind kind, tensor *h0, tensor *c0, c
     bool biased = args[4].tag == V_TENSOR || args[5].tag == V_TENSOR;
     ctsc_status st = CTSC_OK;
     if (biased && (args[4].tag != V_TENSOR || args[5].tag != V_TENSOR))
-        st = tensor_cuda(input) ? cuda_new_zeros(cx, tensor_device(input), (dtype)input->dtype, 1, &width, &zeros)
+        st = tensor_cuda(input) ? tensor_zeros_on(cx->diag, tensor_device(input), (dtype)input->dtype, 1, &width, &zeros)
                                 : tensor_zeros(d, (dtype)input->dtype, 1, &width, &zeros);
     params[2] = args[4].tag == V_TENSOR ? arg_tensor(&args[4]) : zeros;
     params[3] = args[5].tag == V_TENSOR ? arg_tensor(&args[5]) : zeros;

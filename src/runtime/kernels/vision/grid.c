@@ -8,11 +8,11 @@
  */
 #include "runtime/kernels/nn/nn.h"
 
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 
 #include <math.h>
 
-#define TEMPLATE "runtime/cuda/kernels/sampling.h"
+#define TEMPLATE "runtime/kernels/vision/sampling.h"
 #include "runtime/kernels/engine/each_real.h"
 
 /* ---- sampling -------------------------------------------------------------------------------- */
@@ -92,7 +92,7 @@ ctsc_status op_grid_sampler(op_ctx *cx, const value *args, value *results) {
     j.dt = (dtype)x->dtype;
     p->x = tensor_data(x), p->grid = tensor_data(g), p->y = tensor_data(y);
     int64_t positions = y->numel ? p->batch * p->out[0] * p->out[1] * p->out[2] : 0;
-    if (tensor_cuda(y)) TRY_OUT(dense_grid_run(cx->diag, y, p));
+    if (tensor_cuda(y)) TRY_OUT(on_device->grid(cx->diag, y, p));
     else if (positions) TRY_OUT(op_for(cx, positions, nn_grain(p->channels * 8 + 32), grid_range, &j));
     st = nn_finish(cx, args, y, (dtype)input->dtype, results), y = NULL;
 out:
@@ -135,7 +135,7 @@ ctsc_status op_affine_grid_generator(op_ctx *cx, const value *args, value *resul
     ctsc_status st = tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, n + 2, sizes, &y);
     if (st == CTSC_OK) {
         p.theta = tensor_data(x), p.y = tensor_data(y);
-        if (tensor_cuda(y)) st = dense_affine_run(cx->diag, y, &p);
+        if (tensor_cuda(y)) st = on_device->affine(cx->diag, y, &p);
         else if (y->numel) affine_fill((dtype)x->dtype, &p);
         if (st != CTSC_OK) tensor_unref(y);
     }

@@ -12,7 +12,7 @@
  */
 #include "runtime/kernels/vision/upsample.h"
 
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -444,7 +444,7 @@ static ctsc_status upsample_on_device(op_ctx *cx, tensor *input, const upsample_
     TRY(nn_input(cx, "upsample", input, &x));
     ctsc_status st = tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &y);
     if (st == CTSC_OK) {
-        st = dense_resample_run(cx->diag, x, y, sizes[0] * sizes[1], dims);
+        st = on_device->resample(cx->diag, x, y, sizes[0] * sizes[1], dims);
         if (st != CTSC_OK) tensor_unref(y);
     }
     tensor_unref(x);

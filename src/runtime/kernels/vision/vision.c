@@ -9,13 +9,13 @@
  */
 #include "runtime/kernels/nn/nn.h"
 
-#include "runtime/cuda/dense.h"
+#include "runtime/kernels/engine/device_kernels.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TEMPLATE "runtime/cuda/kernels/regions.h"
+#define TEMPLATE "runtime/kernels/vision/regions.h"
 #include "runtime/kernels/engine/each_real.h"
 
 ctsc_status op_vision_cuda_version(op_ctx *cx, const value *args, value *results) {
@@ -100,7 +100,7 @@ ctsc_status op_vision_nms(op_ctx *cx, const value *args, value *results) {
     TRY(nn_input(cx, "nms_kernel", boxes, &x));
     TRY_OUT(nn_input(cx, "nms_kernel", scores, &s));
     if (tensor_cuda(x)) {
-        TRY_OUT(dense_nms(cx->diag, x, s, threshold, &y));
+        TRY_OUT(on_device->nms(cx->diag, x, s, threshold, &y));
         results[0] = value_tensor_take(y);
         goto out;
     }
@@ -271,7 +271,7 @@ static ctsc_status vision_run(op_ctx *cx, const value *args, dense_region kind, 
     if (kind != DENSE_ROI_ALIGN) TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), DT_INT32, 4, sizes, &out[1]));
     p->y = tensor_data(out[0]);
     p->map = out[1] ? tensor_data(out[1]) : NULL;
-    if (tensor_cuda(x)) TRY_OUT(dense_regions_run(cx->diag, out[0], kind, p));
+    if (tensor_cuda(x)) TRY_OUT(on_device->regions(cx->diag, out[0], kind, p));
     else if (out[0]->numel) TRY_OUT(op_for(cx, p->regions, nn_grain(p->out_channels * p->bins[0] * p->bins[1] * 16), vision_range, &j));
     if (atomic_load(&j.no_memory)) {
         st = diag_fail(cx->diag, CTSC_LIMIT, "out of memory: a region needs too many samples");

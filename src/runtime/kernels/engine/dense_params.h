@@ -4,8 +4,8 @@
  * cut what there is to do. The host includes this file; the programs have it in front of them (DENSE_FILE in dense.h), so it uses no header and nothing
  * but C that is C++ as well.
  */
-#ifndef CTSC_RUNTIME_CUDA_KERNELS_DENSE_PARAMS_H
-#define CTSC_RUNTIME_CUDA_KERNELS_DENSE_PARAMS_H
+#ifndef CTSC_RUNTIME_KERNELS_ENGINE_DENSE_PARAMS_H
+#define CTSC_RUNTIME_KERNELS_ENGINE_DENSE_PARAMS_H
 
 typedef long long dense_int;
 enum { DENSE_DIMS = 12 };
