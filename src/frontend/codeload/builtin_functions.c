@@ -9,8 +9,10 @@
  * Ownership: the functions belong to the program's unit, which declares each when it first asks for it.
  * Tests: tests/lang
  */
+#include "frontend/codeload/builtin_functions.h"
+
 #include "base/embed.h"
-#include "frontend/irgen/emit.h"
+#include "frontend/codeload/importer.h"
 
 #define BUILTIN_OVERLOADS "__builtins__."
 #define BUILTIN_HELPERS "__torch__.ctsc.builtins."

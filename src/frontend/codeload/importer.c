@@ -10,7 +10,6 @@
  * Tests: tests/corpus
  */
 #include "frontend/codeload/importer.h"
-#include "frontend/irgen/emit.h"
 #include "frontend/codeload/upgraders.h"
 #include "ir/native.h"
 
@@ -125,7 +124,7 @@ ctsc_status importer_declare_function(unit *u, diag *d, const func_def *def, con
                                 "keyword-only arguments with defaults");
         ctsc_status s = CTSC_OK;
         if (i == 0 && cls && !p->annotation) a->type = cls;
-        else if (p->annotation) s = annotation_type(u, NULL, d, p->annotation, &a->type);
+        else if (p->annotation) s = annotation_type(u, d, p->annotation, &a->type);
         if (s == CTSC_OK && p->default_value) {
             s = importer_literal(u, d, p->default_value, a->type, &a->default_value);
             a->has_default = s == CTSC_OK;
@@ -134,7 +133,7 @@ ctsc_status importer_declare_function(unit *u, diag *d, const func_def *def, con
     }
     f->return_declared = def->returns != NULL;
     if (def->returns) {
-        ctsc_status s = annotation_type(u, NULL, d, def->returns, &sc->returns[0].type);
+        ctsc_status s = annotation_type(u, d, def->returns, &sc->returns[0].type);
         if (s != CTSC_OK) return s;
     }
     if (out) *out = f;
@@ -170,7 +169,7 @@ static ctsc_status importer_class_member(unit *u, diag *d, type *cls, const stmt
     ctsc_status s;
     if (st->kind == S_ANN_ASSIGN && st->targets.data[0]->kind == E_NAME) {
         const char *name = st->targets.data[0]->name;
-        s = annotation_type(u, NULL, d, st->annotation, &t);
+        s = annotation_type(u, d, st->annotation, &t);
         if (s != CTSC_OK) return s;
         if (!importer_is_final(st->annotation)) return importer_add_attribute(u, d, cls, name, t);
         value v;
@@ -183,7 +182,7 @@ static ctsc_status importer_class_member(unit *u, diag *d, type *cls, const stmt
         const expr *target = st->targets.data[0];
         if (target->kind == E_SUBSCRIPT && target->items.len == 1 &&
             target->items.data[0]->kind == E_STR) { /* __annotations__["0"] = T */
-            s = annotation_type(u, NULL, d, st->value, &t);
+            s = annotation_type(u, d, st->value, &t);
             const char *name = intern(&u->names, target->items.data[0]->s);
             return s == CTSC_OK ? importer_add_attribute(u, d, cls, name, t) : s;
         }
@@ -257,7 +256,7 @@ static ctsc_status importer_named_tuple(unit *u, diag *d, const class_def *def, 
         const stmt *st = def->body.data[i];
         type *t = NULL;
         if (st->kind != S_ANN_ASSIGN || st->targets.data[0]->kind != E_NAME) continue;
-        ctsc_status s = annotation_type(u, NULL, d, st->annotation, &t);
+        ctsc_status s = annotation_type(u, d, st->annotation, &t);
         if (s != CTSC_OK) return s;
         avec_push(&u->arena, &fields, st->targets.data[0]->name);
         avec_push(&u->arena, &types, t);
@@ -321,7 +320,6 @@ ctsc_status importer_attach(diag *d, unit *u, const importer_host *host, int64_t
     im->host = *host;
     im->version = version;
     u->import = importer_import;
-    u->compile = emit_function;
     u->import_ctx = im;
     u->import_ctx_free = importer_free;
     return CTSC_OK;
@@ -332,7 +330,7 @@ ctsc_status importer_parse_type(unit *u, diag *d, const char *text, type **out) 
     if (!src) return diag_no_memory(d);
     expr *x = NULL;
     ctsc_status s = parse_expression(d, &u->arena, &u->names, src, 0, (uint32_t)strlen(text), &x);
-    if (s == CTSC_OK) s = annotation_type(u, NULL, d, x, out);
+    if (s == CTSC_OK) s = annotation_type(u, d, x, out);
     source_unref(src);
     return s;
 }

@@ -9,7 +9,7 @@
  *
  * Tests: tests/cli/defaults.test
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/codeload/importer.h"
 #include "tensor/device.h"
 
 #include <stdlib.h>
@@ -143,7 +143,7 @@ static ctsc_status literal_call(unit *u, diag *d, const expr *x, type *t, value 
     if (!strcmp(name, "torch.device") && x->items.len == 1 && x->items.data[0]->kind == E_STR)
         return literal_device(d, x->range, x->items.data[0]->s, out);
     if (!strcmp(name, "annotate") && x->items.len == 2) {
-        ctsc_status s = annotation_type(u, NULL, d, x->items.data[0], &t);
+        ctsc_status s = annotation_type(u, d, x->items.data[0], &t);
         return s == CTSC_OK ? importer_literal(u, d, x->items.data[1], t, out) : s;
     }
     if (!strchr(name, '.')) return literal_refuse(d, x);

@@ -5,7 +5,14 @@
 #ifndef CTSC_FRONTEND_CODELOAD_UPGRADERS_H
 #define CTSC_FRONTEND_CODELOAD_UPGRADERS_H
 
-#include "frontend/irgen/emit.h"
+#include "ir/unit.h"
+
+typedef struct actual { /* an argument of a call */
+    const char *name;   /* of a keyword argument, else NULL */
+    ir_value *value;
+    source_range range;
+    bool is_self; /* what a builtin method was called on: goes to the argument named self, wherever that stands */
+} actual;
 
 /* The function (of prelude/upgraders.py) that has the meaning the archive's version gave to this call; NULL if
  * today's operator is right. Failures are in d. */

@@ -4,7 +4,7 @@
  *
  * Tests: tests/corpus
  */
-#include "frontend/program/source.h"
+#include "frontend/irgen/emit.h"
 #include "frontend/codeload/upgraders.h"
 
 static ir_value *emit_captured(emitter *e, const char *name, ir_value *outer);
@@ -331,7 +331,8 @@ ctsc_status emit_function(function *f, diag *d) {
     ctsc_status s = emit_attempt(f, &first, false);
     bool again = s == CTSC_FAILED && emit_attempt(f, &second, true) == CTSC_OK;
     diag_clear(&second);
-    ((const scope *)f->scope)->prog->py.diag = d;
+    const scope *in = f->scope;
+    in->ops->redirect(in, d);
     if (again) s = CTSC_OK;
     else if (s != CTSC_OK) diag_append(d, &first);
     diag_clear(&first);

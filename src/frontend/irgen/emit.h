@@ -8,9 +8,8 @@
  * scheme; following it yields its graphs, names included. (Building SSA directly would need the set of variables
  * a loop assigns before its body has been typed.)
  *
- *   importer.c    archive code -> classes and functions, on demand
- *   source*.c     the same for Python source (source.h)
- *   annotation.c  type expressions
+ * Where functions come from: codeload/ has archives' code, program/ Python source. What only the latter knows is asked through scope_ops.
+ *
  *   emit.c        functions, variables        emit_stmt.c    statements
  *   emit_assign.c assignments                 refine.c       conditions, refined types
  *   emit_loop.c   loops, comprehensions
@@ -21,7 +20,6 @@
  *   emit_map.c    map, filter
  *   emit_spread.c *s in calls and displays
  *   emit_special.c forms of call with rules of their own   emit_unknown.c calls that no schema admits
- *   builtin_functions.c  builtins in TorchScript  suggest.c  "did you mean"
  *   match.c       overload resolution         ssa.c          Load/Store -> SSA
  *   exits.c       break, continue, return -> values
  *
@@ -30,12 +28,17 @@
 #ifndef CTSC_FRONTEND_IRGEN_EMIT_H
 #define CTSC_FRONTEND_IRGEN_EMIT_H
 
+#include "frontend/codeload/builtin_functions.h"
+#include "frontend/codeload/importer.h"
+#include "frontend/codeload/upgraders.h"
 #include "frontend/syntax/ast.h"
-#include "frontend/irgen/suggest.h"
+#include "frontend/syntax/suggest.h"
 #include "ir/unit.h"
 
+struct module_type;
+struct program;
+struct py_env;
 struct py_object;
-struct scope;
 
 /* What a name or an expression can be. */
 typedef enum sugar_kind {
@@ -90,12 +93,14 @@ typedef struct frame {
     struct frame *next;
 } frame;
 
-typedef struct actual { /* an argument of a call */
-    const char *name;   /* of a keyword argument, else NULL */
-    ir_value *value;
-    source_range range;
-    bool is_self; /* what a builtin method was called on: goes to the argument named self, wherever that stands */
-} actual;
+/* Where the body of a source program's function finds its names: function->scope. */
+typedef struct scope {
+    const struct scope_ops *ops;
+    struct program *prog;       /* program/source.h */
+    struct py_env *env;         /* globals and closures around the definition */
+    struct module_type *module; /* of a module's method; NULL otherwise */
+    struct py_object *fn;       /* the Python function */
+} scope;
 
 typedef struct emitter {
     unit *unit;
@@ -108,7 +113,7 @@ typedef struct emitter {
     type *merged_return; /* of the return statements so far */
     source_range first_return; /* the first of them */
     bool returned;     /* the block being emitted has returned or raised */
-    const struct scope *scope; /* of source programs (source.h): where free names are looked up; NULL: an archive's code */
+    const scope *scope; /* of source programs: where free names are looked up; NULL: an archive's code */
     int loops;         /* inside a loop that break and continue can leave */
     int unrolled;      /* inside an unrolled loop, which they cannot */
     int steps;         /* iterations unrolled so far: EMIT_MAX_STEPS */
@@ -120,6 +125,54 @@ typedef struct emitter {
     diag errors;               /* of statements that failed so far (emit_recover.c) */
     bool lenient;              /* the second attempt at a function, beyond what PyTorch's front end takes (emit_function) */
 } emitter;
+
+/* The submodules of a ModuleList and its kin, by number, or of a ModuleDict and its kin, by key: names of attributes. */
+typedef struct module_container {
+    bool keyed;
+    size_t nkeys;
+    const char *const *keys;
+} module_container;
+
+/* What the emitter asks about a source program. */
+typedef struct scope_ops {
+    /* The program's failures are described in d from here on. */
+    void (*redirect)(const scope *s, diag *d);
+    /* A free name: NULL without an error if it is unknown. */
+    sugar *(*name)(emitter *e, source_range r, const char *name);
+    /* The sugar for a Python object: constants become values, functions and classes are declared, the rest is SUGAR_PY. */
+    sugar *(*object)(emitter *e, source_range r, struct py_object *o);
+    /* obj.name where obj is SUGAR_PY. */
+    sugar *(*attribute)(emitter *e, source_range r, const sugar *obj, const char *name);
+    /* obj.name where obj is a value of a class made from source, and the class has no attribute, constant or method of that name:
+     * properties, static methods, functions kept as attributes, a container's keys/values/items/children/..., reasons of failed
+     * attributes. NULL without an error: nothing known. */
+    sugar *(*object_attribute)(emitter *e, source_range r, ir_value *obj, const char *name);
+    /* C.name where C is a class made from source: static methods. NULL without an error: nothing known. */
+    sugar *(*class_attribute)(emitter *e, source_range r, const type *t, const char *name);
+    /* A constant attribute: a tuple is made of its elements' constants, as PyTorch does it. */
+    sugar *(*constant)(emitter *e, source_range r, value v, type *t);
+    /* A module or container as a fixed sequence (SUGAR_TUPLE) to step through or unpack; NULL without an error: it is none. */
+    sugar *(*sequence)(emitter *e, source_range r, ir_value *v);
+    /* False: modules of type t are no containers. */
+    bool (*container)(const type *t, module_container *out);
+    /* A call of SUGAR_PY. */
+    sugar *(*call)(emitter *e, const expr *call, const sugar *callee, type *hint);
+    /* f for such arguments, where parameters without annotations are given what is no tensor; NULL without an error: there is none. */
+    function *(*specialized)(emitter *e, function *f, int nargs, const actual *args);
+    /* A method of an object's class, declared when first needed (methods that only forward reaches); NULL: none. */
+    function *(*method)(emitter *e, type *cls, const char *name);
+    /* isinstance(module of type t, x), as Python has it: 1, 0, or -1 with the error. */
+    int (*isinstance)(emitter *e, const type *t, const expr *x);
+    /* The attribute that the i-th positional pattern of class `cls` looks at; *name = NULL: the subject itself. */
+    bool (*match_field)(emitter *e, source_range r, const expr *cls, int64_t i, const char **name);
+    /* Annotations, evaluated in the scope. */
+    ctsc_status (*annotation)(const scope *s, diag *d, const expr *x, type **out);
+    /* What attributes that do not change tell, where e->lenient. */
+    int (*static_truth)(emitter *e, const expr *x);    /* 0, 1; -1: not known */
+    sugar *(*static_range)(emitter *e, const expr *x); /* range(...) as a sequence to unroll; NULL: not known */
+    /* Notes, for the error just recorded, that the program gives the attribute a value of another type in __init__. */
+    void (*hint_assigned)(emitter *e, const type *cls, const char *name, const type *was, const type *is);
+} scope_ops;
 
 /* emit.c */
 ctsc_status emit_function(function *f, diag *d);
@@ -208,11 +261,17 @@ ir_value *emit_truth(emitter *e, source_range r, ir_value *v); /* v as a conditi
 ir_value *emit_as_value(emitter *e, source_range r, sugar *s);
 sugar *sugar_of_value(emitter *e, ir_value *v);
 sugar *sugar_new(emitter *e, sugar_kind kind);
+sugar *emit_new_sequence(emitter *e, int room); /* SUGAR_TUPLE without items */
 const char *sugar_kind_text(const sugar *s); /* "builtin", "module": for "... cannot be used as a value" */
 /* emit_name.c */
 sugar *emit_name(emitter *e, const expr *x);
 sugar *emit_attribute(emitter *e, source_range r, sugar *base, const char *name);
 bool emit_has_attribute(emitter *e, sugar *base, const char *name); /* would emit_attribute find it? Emits nothing. */
+/* The type that an expression names: in a source program's scope, or in an archive. */
+static inline ctsc_status emit_annotation(emitter *e, const expr *x, type **out) {
+    return e->scope ? e->scope->ops->annotation(e->scope, e->diag, x, out) : annotation_type(e->unit, e->diag, x, out);
+}
+
 /* emit_expr.c again */
 /* a op b, as an expression */
 ir_value *emit_binary_values(emitter *e, source_range r, operator_kind op, ir_value *a, ir_value *b);
@@ -269,14 +328,6 @@ ir_value *emit_list_of(emitter *e, source_range r, sugar *s); /* list(s), of wha
 /* x.float, x.tolist, ...: methods of tensors that are no operators; NULL: none of them. */
 sugar *emit_tensor_method(emitter *e, ir_value *self, const char *name);
 
-/* builtin_functions.c: builtins written in TorchScript (prelude/builtin_functions.py) */
-/* The functions that are further overloads of an operator, such as aten::sub of a number and a tensor, up to max; they take the call's place. */
-int builtin_functions(unit *u, diag *d, const char *op_name, function **out, int max);
-/* A function for what no operator does: round(x, n), format specs. Called like the program's own functions. */
-function *builtin_helper(unit *u, diag *d, const char *name);
-/* The same by its full name; NULL without an error: it is none. */
-function *builtin_qualified(unit *u, diag *d, const char *name);
-
 /* match.c */
 /* inputs: one value per argument of the schema, in order (more for varargs), conversions emitted. */
 typedef struct match_result { int ninputs; ir_value **inputs; int nreturns; type **returns; } match_result;
@@ -293,21 +344,11 @@ int match_distance(emitter *e, const schema *s, int nargs, const actual *args);
 /* explain.c: the error of a call that fits none of n schemas: the closest ones, each with its reason. */
 void match_explain(emitter *e, source_range r, const schema *const *list, int n, int nargs, const actual *args);
 
-/* annotation.c */
-/* scope: of a source program's function; NULL: an archive's names. */
-ctsc_status annotation_type(unit *u, const struct scope *scope, diag *d, const expr *x, type **out);
-
 /* exits.c: break, continue and return become values and branches; after ssa_convert.
  *     before:  prim::If(%c) { prim::ReturnStmt(%x) } {}; ...   after:  %r, %did = prim::If(%c) {...}; prim::If(%did) ... */
 ctsc_status exits_transform(graph *g, diag *d);
 
 /* ssa.c */
 ctsc_status ssa_convert(graph *g, diag *d);
-
-/* importer.c */
-ctsc_status importer_declare_function(unit *u, diag *d, const func_def *def, const char *qualified,
-                                      type *cls, function **out);
-/* importer_literal.c: an expression that stands for a value of type t where nothing runs. */
-ctsc_status importer_literal(unit *u, diag *d, const expr *x, type *t, value *out);
 
 #endif

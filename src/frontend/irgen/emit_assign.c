@@ -6,7 +6,8 @@
  * emit.c's (types over several assignments); to x[...], emit_index.c's.
  * Tests: tests/lang, tests/corpus
  */
-#include "frontend/program/source.h"
+#include "frontend/irgen/emit.h"
+#include "frontend/pyeval/core/py.h"
 
 /* ---- assignment ------------------------------------------------------------------------ */
 
@@ -153,7 +154,7 @@ static bool assign_set_attribute(emitter *e, const expr *target, ir_value *obj, 
         type_print_python(v->type, &b);
         emit_fail(e, target->range, "Wrong type for attribute assignment. Expected %s but got %s", sb_str(&a),
                   sb_str(&b));
-        source_hint_assigned(e, obj->type, target->name, want, v->type);
+        if (e->scope) e->scope->ops->hint_assigned(e, obj->type, target->name, want, v->type);
         sb_free(&a);
         sb_free(&b);
         return false;
@@ -236,7 +237,7 @@ bool emit_assign(emitter *e, const stmt *st) {
     if (st->type_comment && e->scope && st->targets.len == 1) { /* x = []  # type: List[int] */
         expr text = {
             .kind = E_STR, .range = st->range, .s = st->type_comment, .slen = strlen(st->type_comment)};
-        if (annotation_type(e->unit, e->scope, e->diag, &text, &t) != CTSC_OK) return false;
+        if (emit_annotation(e, &text, &t) != CTSC_OK) return false;
     } else if (st->targets.len == 1 && target->kind == E_TUPLE && st->value->kind == E_TUPLE &&
                target->items.len == st->value->items.len && !assign_has_star(&target->items) &&
                !assign_has_star(&st->value->items)) {
@@ -269,7 +270,7 @@ bool emit_annotated_assign(emitter *e, const stmt *st) {
         emit_fail(e, st->range, "annotated assignments without assigned value aren't supported");
         return false;
     }
-    if (annotation_type(e->unit, e->scope, e->diag, st->annotation, &t) != CTSC_OK) return false;
+    if (emit_annotation(e, st->annotation, &t) != CTSC_OK) return false;
     sugar *s = NULL;
     if (t->kind == T_INTERFACE) s = assign_container_index(e, st->value, t);
     if (!s && !emit_failed(e)) s = emit_sugar(e, st->value, t);

@@ -6,7 +6,7 @@
  * are not simply values are in emit_special.c. Nodes of a call stand at the callee's place, as in PyTorch.
  * Tests: tests/corpus, tests/lang
  */
-#include "frontend/program/source.h"
+#include "frontend/irgen/emit.h"
 #include "frontend/codeload/upgraders.h"
 
 enum { CALL_MAX_FUNCTIONS = 8, CALL_MAX_OVERLOADS = 256 };
@@ -224,8 +224,8 @@ static match_result *call_match_once(emitter *e, source_range r, function *const
 static match_result *call_match(emitter *e, source_range r, function *const *list, int n, int nargs, const actual *args,
                                 function **out) {
     match_result *m = call_match_once(e, r, list, n, nargs, args, out);
-    if (m || n != 1 || !e->lenient || e->diag->status != CTSC_FAILED) return m;
-    function *other = source_specialized(e, list[0], nargs, args);
+    if (m || n != 1 || !e->lenient || !e->scope || e->diag->status != CTSC_FAILED) return m;
+    function *other = e->scope->ops->specialized(e, list[0], nargs, args);
     if (!other) return NULL;
     diag_clear(e->diag); /* why the other one does not do */
     return call_match_once(e, r, &other, 1, nargs, args, out);
@@ -271,7 +271,7 @@ static ir_value *call_methods(emitter *e, source_range r, ir_value *self, functi
 function *emit_find_method(emitter *e, type *cls, const char *name) {
     if (cls->kind != T_CLASS && cls->kind != T_INTERFACE) return NULL;
     function *f = class_find_method(cls, name);
-    return f || !e->scope || cls->kind != T_CLASS ? f : source_method(e, cls, name);
+    return f || !e->scope || cls->kind != T_CLASS ? f : e->scope->ops->method(e, cls, name);
 }
 
 ir_value *emit_method(emitter *e, source_range r, ir_value *self, const char *name, int nargs, const actual *args) {
@@ -510,7 +510,7 @@ sugar *emit_call(emitter *e, const expr *x, type *hint) {
     int n;
     if (!callee) return NULL;
     if (callee->kind == SUGAR_SPECIAL) return emit_special_call(e, x, callee, hint);
-    if (callee->kind == SUGAR_PY) return source_call(e, x, callee, hint);
+    if (callee->kind == SUGAR_PY) return e->scope->ops->call(e, x, callee, hint);
     if (callee->kind == SUGAR_NEW) return sugar_of_value(e, call_create(e, x->a->range, callee->type)); /* C.__new__(C) */
     if (callee->kind == SUGAR_BUILTIN) {
         if (!strcmp(callee->name, "prim::RaiseException")) return sugar_of_value(e, call_raise(e, x));

@@ -6,13 +6,21 @@
  * there is none. Names, conditions, subscripts, calls and formatted strings have files of their own.
  * Tests: tests/corpus, tests/lang
  */
-#include "frontend/program/source.h"
+#include "frontend/irgen/emit.h"
+#include "frontend/pyeval/core/py.h"
 
 enum { EMIT_MAX_DEPTH = 400 };
 
 sugar *sugar_new(emitter *e, sugar_kind kind) {
     sugar *s = arena_new(e->scratch, sugar);
     s->kind = kind;
+    return s;
+}
+
+sugar *emit_new_sequence(emitter *e, int room) {
+    sugar *s = sugar_new(e, SUGAR_TUPLE);
+    s->items = arena_array(e->scratch, sugar *, room + 1);
+    if (!s->items) return diag_no_memory(e->diag), NULL;
     return s;
 }
 
@@ -91,7 +99,7 @@ ir_value *emit_as_value(emitter *e, source_range r, sugar *s) {
     if (s->kind == SUGAR_NAMESPACE || s->kind == SUGAR_QUALIFIED)
         return emit_fail(e, r, "module '%s' cannot be used as a value", s->name);
     if (s->kind == SUGAR_PY && e->scope) {
-        sugar *made = source_sugar(e, r, s->py);
+        sugar *made = e->scope->ops->object(e, r, s->py);
         if (emit_failed(e)) return NULL;
         if (made && made->kind == SUGAR_VALUE) return made->value;
         return emit_fail(e, r, "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global variable? "
@@ -192,7 +200,7 @@ static ir_value *expr_contains(emitter *e, source_range r, operator_kind op, ir_
     actual arg = {NULL, item, r};
     if (in->type->kind == T_CLASS && in->type->cls->is_module && e->scope) {
         /* A key that a ModuleDict lacks: known, so that a branch that takes it is never looked at. */
-        sugar *keys = source_sequence(e, r, in);
+        sugar *keys = e->scope->ops->sequence(e, r, in);
         value want = value_none(), have = value_none();
         bool found = false;
         if (!keys && emit_failed(e)) return NULL;

@@ -9,7 +9,7 @@
  * Assignments write through the view that reading would make.
  * Tests: tests/corpus, tests/lang
  */
-#include "frontend/program/source.h"
+#include "frontend/irgen/emit.h"
 
 enum { INDEX_MAX = 64 };
 
@@ -239,24 +239,24 @@ static ir_value *index_tensor(emitter *e, source_range r, ir_value *base, const 
 
 /* ---- modules -------------------------------------------------------------------------------------------------------- */
 
-static sugar *index_module_key(emitter *e, source_range r, ir_value *base, const module_type *m, ir_value *key) {
+static sugar *index_module_key(emitter *e, source_range r, ir_value *base, const module_container *m, ir_value *key) {
     value c = value_none();
     if (!ir_value_constant(key, &c) || c.tag != V_STR) {
         emit_fail(e, r, "Unable to extract string literal index. ModuleDict indexing is only supported with string "
                         "literals. Enumeration of ModuleDict is supported, e.g. 'for k, v in self.items(): ...'");
         return NULL;
     }
-    for (size_t i = 0; i < m->keys.len; i++)
-        if (!strcmp(m->keys.data[i], c.u.str->bytes)) return emit_attribute(e, r, sugar_of_value(e, base), m->keys.data[i]);
+    for (size_t i = 0; i < m->nkeys; i++)
+        if (!strcmp(m->keys[i], c.u.str->bytes)) return emit_attribute(e, r, sugar_of_value(e, base), m->keys[i]);
     emit_fail(e, r, "Key Error, %s", c.u.str->bytes);
     suggestion close = {.wanted = c.u.str->bytes};
     strbuf keys = STRBUF_INIT;
-    for (size_t i = 0; i < m->keys.len; i++) {
-        suggest_try(&close, m->keys.data[i]);
-        if (i < 10) sb_printf(&keys, "%s'%s'", i ? ", " : "", m->keys.data[i]);
+    for (size_t i = 0; i < m->nkeys; i++) {
+        suggest_try(&close, m->keys[i]);
+        if (i < 10) sb_printf(&keys, "%s'%s'", i ? ", " : "", m->keys[i]);
     }
     if (close.best) suggest_note(e->diag, &close);
-    else if (m->keys.len) diag_note(e->diag, (source_range){0}, "its keys are %s%s", sb_str(&keys), m->keys.len > 10 ? ", ..." : "");
+    else if (m->nkeys) diag_note(e->diag, (source_range){0}, "its keys are %s%s", sb_str(&keys), m->nkeys > 10 ? ", ..." : "");
     sb_free(&keys);
     return NULL;
 }
@@ -305,24 +305,24 @@ static bool index_known(const ir_value *v, int depth, int64_t *out) {
 
 /* modules[i]: the i-th submodule, or with an interface as hint any of them, at run time */
 static sugar *index_module(emitter *e, source_range r, ir_value *base, const expr *x, type *hint) {
-    const module_type *m = base->type->cls->source;
+    module_container m;
+    bool known = e->scope && e->scope->ops->container(base->type, &m);
     ir_value *index = emit_expr(e, x, NULL);
     if (!index) return NULL;
     value c = value_none();
-    if (hint && hint->kind == T_INTERFACE && base->type->cls->is_module && (!m || !ir_value_constant(index, &c))) {
+    if (hint && hint->kind == T_INTERFACE && base->type->cls->is_module && (!base->type->cls->source || !ir_value_constant(index, &c))) {
         ir_value *in[] = {base, index};
         e->g->range = r;
         node *n = graph_insert(e->g, node_new(e->g, N_CONTAINER_INDEX, 2, in, 1));
         n->outputs.data[0]->type = hint;
         return sugar_of_value(e, n->outputs.data[0]);
     }
-    if (!m || m->container == CONTAINER_NONE || !e->scope) {
+    if (!known) {
         actual arg = {NULL, index, x->range};
         return sugar_of_value(e, emit_method(e, r, base, "__getitem__", 1, &arg));
     }
-    if (m->container == CONTAINER_DICT || m->container == CONTAINER_PARAMETER_DICT)
-        return index_module_key(e, r, base, m, index);
-    int64_t i, n = (int64_t)m->keys.len;
+    if (m.keyed) return index_module_key(e, r, base, &m, index);
+    int64_t i, n = (int64_t)m.nkeys;
     if (!(e->lenient ? index_known(index, 0, &i) : index_constant(index, &i))) {
         emit_fail(e, r, "Expected integer literal for index. ModuleList/Sequential indexing is only supported with integer "
                         "literals. Enumeration is supported, e.g. 'for index, v in enumerate(self): ...'");
@@ -332,7 +332,7 @@ static sugar *index_module(emitter *e, source_range r, ir_value *base, const exp
         emit_fail(e, r, "Index %lld out of range of length %lld", (long long)i, (long long)n);
         return NULL;
     }
-    return emit_attribute(e, r, sugar_of_value(e, base), m->keys.data[i < 0 ? i + n : i]);
+    return emit_attribute(e, r, sugar_of_value(e, base), m.keys[i < 0 ? i + n : i]);
 }
 
 /* ---- sequences known while compiling ------------------------------------------------------------------------------------ */
@@ -453,7 +453,7 @@ sugar *emit_subscript_sugar(emitter *e, const expr *x, type *hint) {
     }
     if (index_is_module(base->type)) {
         if (ix->kind != E_SLICE) return index_module(e, r, base, ix, hint);
-        sugar *items = e->scope ? source_sequence(e, r, base) : NULL;
+        sugar *items = e->scope ? e->scope->ops->sequence(e, r, base) : NULL;
         if (items) return index_static(e, x, items);
         if (emit_failed(e)) return NULL;
     }

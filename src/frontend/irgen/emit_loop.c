@@ -10,7 +10,7 @@
  *
  * Tests: tests/lang, tests/corpus
  */
-#include "frontend/program/source.h"
+#include "frontend/irgen/emit.h"
 
 #include <limits.h>
 
@@ -49,7 +49,7 @@ static sugar *loop_value(emitter *e, source_range r, ir_value *v) {
     case T_TUPLE:
         return emit_unpack(e, r, v, 0, &parts, &n) ? loop_tuple_of_values(e, n, parts) : NULL;
     case T_CLASS: case T_INTERFACE: {
-        sugar *s = e->scope ? source_sequence(e, r, v) : NULL;
+        sugar *s = e->scope ? e->scope->ops->sequence(e, r, v) : NULL;
         if (s || emit_failed(e)) return s;
         break;
     }
@@ -326,7 +326,7 @@ sugar *emit_static_elements(emitter *e, source_range r, sugar *s) {
     if (s->kind == SUGAR_TUPLE) return s;
     if (!loop_may_be_static(s)) return NULL;
     if (s->kind == SUGAR_VALUE && s->value->type->kind != T_TUPLE) /* NULL for objects that are no containers */
-        return e->scope ? source_sequence(e, r, s->value) : NULL;
+        return e->scope ? e->scope->ops->sequence(e, r, s->value) : NULL;
     sugar *it = loop_iterable(e, r, s, 0);
     if (!it) return NULL;
     int n = loop_static_length(it);
@@ -447,7 +447,7 @@ static bool loop_indexes(const stmt_list *body, const char *name, int depth) {
 static bool loop_over(emitter *e, source_range r, const expr *target, const expr *iterable,
                       const loop_body *body) {
     sugar *s = e->lenient && e->scope && body->stmts && target->kind == E_NAME && loop_indexes(body->stmts, target->name, 0)
-                   ? source_static_range(e, iterable)
+                   ? e->scope->ops->static_range(e, iterable)
                    : NULL;
     if (!s) s = emit_sugar(e, iterable, NULL);
     sugar *it = s ? loop_iterable(e, iterable->range, s, 0) : NULL;

@@ -9,7 +9,6 @@
  * Tests: tests/lang/accepted_map.py
  */
 #include "frontend/irgen/emit_special.h"
-#include "frontend/program/source.h"
 
 static expr *map_expr(emitter *e, expr_kind kind, source_range r) {
     expr *x = arena_new(e->scratch, expr);
@@ -61,7 +60,7 @@ static bool map_static(emitter *e, const expr *x, sugar **iterables, size_t n, i
 }
 
 static sugar *map_unrolled(emitter *e, const expr *x, const map_round *round, sugar *const *iterables, int sets) {
-    sugar *out = source_new_sequence(e, sets);
+    sugar *out = emit_new_sequence(e, sets);
     for (int k = 0; out && k < sets; k++) {
         emitter *top = e;
         while (top->outer) top = top->outer;

@@ -4,7 +4,7 @@
  *
  * Tests: tests/lang/match.py, tests/lang/accepted_walrus.py
  */
-#include "frontend/program/source.h"
+#include "frontend/irgen/emit.h"
 
 /* ---- conditions ---------------------------------------------------------------------------------- */
 
@@ -35,10 +35,8 @@ bool emit_match_shape(emitter *e, const expr *x, condition *out) {
 
 sugar *emit_match_field(emitter *e, const expr *x) {
     const char *name = NULL;
-    program *g = source_enter(e);
     sugar *s = emit_sugar(e, x->a, NULL);
-    py_object *cls = s ? py_eval(&g->py, e->scope->env, x->b) : NULL;
-    if (!cls || !py_match_field(&g->py, x->range, cls, x->i, &name)) return NULL;
+    if (!s || !e->scope->ops->match_field(e, x->range, x->b, x->i, &name)) return NULL;
     return name ? emit_attribute(e, x->range, s, intern(&e->unit->names, name)) : s;
 }
 

@@ -7,7 +7,8 @@
  * (x.dtype), an operator whose first argument is the value (x.relu), a member of a namespace or class.
  * Tests: tests/corpus, tests/lang
  */
-#include "frontend/program/source.h"
+#include "frontend/irgen/emit.h"
+#include "frontend/pyeval/core/py.h"
 
 #include <stdlib.h>
 
@@ -35,7 +36,7 @@ static void name_suggest_name(emitter *e, const char *name) {
 sugar *emit_name(emitter *e, const expr *x) {
     sugar *s = emit_get_variable(e, x->range, x->name);
     if (s || emit_failed(e)) return s;
-    s = e->scope ? source_name(e, x->range, x->name) : emit_builtin_name(e, x->name);
+    s = e->scope ? e->scope->ops->name(e, x->range, x->name) : emit_builtin_name(e, x->name);
     if (s || emit_failed(e)) return s;
     emit_fail(e, x->range, "undefined value %s", x->name);
     name_suggest_name(e, x->name);
@@ -95,11 +96,11 @@ static sugar *name_object_attribute(emitter *e, source_range r, ir_value *obj, c
     int slot = cls->kind == T_CLASS ? class_find_attribute(cls, name) : -1;
     if (slot >= 0) return name_get_slot(e, r, obj, name, cls->cls->attributes.data[slot].type);
     const constant_attribute *ca = class_find_constant(cls, name);
-    if (ca && e->scope) return source_constant(e, r, ca->val, ca->type);
+    if (ca && e->scope) return e->scope->ops->constant(e, r, ca->val, ca->type);
     if (ca) return sugar_of_value(e, emit_constant_take(e, value_ref(ca->val), ca->type));
     sugar *s = NULL;
     if (!class_find_method(cls, name)) {
-        s = e->scope ? source_object_attribute(e, r, obj, name) : NULL;
+        s = e->scope ? e->scope->ops->object_attribute(e, r, obj, name) : NULL;
         if (s || emit_failed(e)) return s;
     }
     if (emit_find_method(e, cls, name)) {
@@ -142,7 +143,7 @@ static sugar *name_class_attribute(emitter *e, source_range r, type *t, const ch
         s->fn = f;
         return s;
     }
-    sugar *found = e->scope ? source_class_attribute(e, r, t, name) : NULL;
+    sugar *found = e->scope ? e->scope->ops->class_attribute(e, r, t, name) : NULL;
     if (found || emit_failed(e)) return found;
     emit_fail(e, r, "class has no attribute '%s'", name);
     return NULL;
@@ -264,7 +265,7 @@ sugar *emit_attribute(emitter *e, source_range r, sugar *base, const char *name)
     case SUGAR_NAMESPACE: return emit_namespace_member(e, r, base, name);
     case SUGAR_CONSTANTS: return name_constants_member(e, r, name);
     case SUGAR_CLASS: return name_class_attribute(e, r, base->type, name);
-    case SUGAR_PY: return source_attribute(e, r, base, name);
+    case SUGAR_PY: return e->scope->ops->attribute(e, r, base, name);
     case SUGAR_VALUE: return name_value_attribute(e, r, base->value, name);
     default: emit_fail(e, r, "attribute lookup is not defined on %s", sugar_kind_text(base)); return NULL;
     }

@@ -110,7 +110,7 @@ static ir_value *special_typed(emitter *e, const expr *x, int form) {
     size_t want = form == SPECIAL_UNINITIALIZED ? 1 : 2;
     if (x->items.len + x->kwargs.len != want || !x->items.len)
         return emit_fail(e, x->range, "expected %zu arguments: a type%s", want, want == 2 ? " and a value" : "");
-    if (annotation_type(e->unit, e->scope, e->diag, x->items.data[0], &t) != CTSC_OK) return NULL;
+    if (emit_annotation(e, x->items.data[0], &t) != CTSC_OK) return NULL;
     if (form == SPECIAL_UNINITIALIZED) return special_node(e, N_UNINITIALIZED, NULL, t);
     ir_value *v = emit_expr(e, x->items.len == 2 ? x->items.data[1] : x->kwargs.data[0].value, t);
     if (!v) return NULL;

@@ -6,7 +6,7 @@
  * list, [2] + sizes + [-1]: for operators that take a list there, and as the value of a display.
  * Tests: tests/lang/accepted_spread.py, tests/lang/errors_spread.py
  */
-#include "frontend/program/source.h"
+#include "frontend/irgen/emit.h"
 
 #define SPREAD_UNKNOWN_SIZE "cannot statically infer the expected size of a list in this context"
 

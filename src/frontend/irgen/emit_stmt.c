@@ -7,7 +7,8 @@
  * continue are nodes of their own until exits.c.
  * Tests: tests/lang, tests/corpus
  */
-#include "frontend/program/source.h"
+#include "frontend/irgen/emit.h"
+#include "frontend/pyeval/core/py.h"
 
 #include <stdlib.h>
 

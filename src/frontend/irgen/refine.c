@@ -12,7 +12,7 @@
  *
  * Tests: tests/lang, tests/corpus
  */
-#include "frontend/program/source.h"
+#include "frontend/irgen/emit.h"
 
 /* ---- sets of refinements ------------------------------------------------------------------ */
 
@@ -126,7 +126,7 @@ typedef VEC(type *) type_vector;
 static bool refine_type(emitter *e, const expr *x, type **out) {
     if (x->kind == E_NAME && !strcmp(x->name, "list")) *out = type_of_kind(T_ANY_LIST);
     else if (x->kind == E_NAME && !strcmp(x->name, "tuple")) *out = type_of_kind(T_ANY_TUPLE);
-    else return annotation_type(e->unit, e->scope, e->diag, x, out) == CTSC_OK;
+    else return emit_annotation(e, x, out) == CTSC_OK;
     return true;
 }
 
@@ -197,7 +197,7 @@ static bool refine_split(emitter *e, const type_vector *is, const type_vector *a
 
 /* Modules are what their Python classes say, which is known; nothing more is learnt of their types. */
 static bool refine_module(emitter *e, const expr *call, const ir_value *v, condition *out) {
-    int is = source_isinstance(e, v->type, call->items.data[1]);
+    int is = e->scope->ops->isinstance(e, v->type, call->items.data[1]);
     if (is >= 0) refine_known(e, call->range, is == 1, out);
     return is >= 0;
 }
@@ -380,7 +380,7 @@ bool emit_condition_parts(emitter *e, const expr *x, condition *out) {
         return false;
     }
     bool ok;
-    int known = e->lenient && e->scope ? source_static_truth(e, x) : -1;
+    int known = e->lenient && e->scope ? e->scope->ops->static_truth(e, x) : -1;
     if (known >= 0) refine_known(e, x->range, known, out), ok = true;
     else if (x->kind == E_BOOLOP) ok = refine_boolop(e, x, out);
     else if (x->kind == E_UNARY && x->op == O_NOT) ok = refine_not(e, x, out);

@@ -77,14 +77,6 @@ typedef struct program {
 } program;
 enum { SOURCE_MAX_DEPTH = 150 };
 
-/* Where the body of a function finds its names: function->scope. */
-typedef struct scope {
-    program *prog;
-    py_env *env;                /* globals and closures around the definition */
-    struct module_type *module; /* of a module's method; NULL otherwise */
-    py_object *fn;              /* the Python function */
-} scope;
-
 /* What ModuleList and its kin are to the emitter. */
 typedef enum container_kind {
     CONTAINER_NONE,
@@ -155,55 +147,42 @@ typedef struct source_result {
 ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o, const char *name,
                            source *src, source_result *out);
 
-/* ---- for the emitter: each is called only if the function being compiled has a scope ---------------------- */
+/* ---- what the emitter asks (scope_ops in emit.h), and the files of this part ask each other ---------------- */
 
-/* A free name: NULL without an error if it is unknown. */
+/* For functions of source programs. */
+extern const scope_ops source_scope_ops;
 sugar *source_name(emitter *e, source_range r, const char *name);
-/* The sugar for a Python object: constants become values, functions and classes are declared, the rest is
- * SUGAR_PY. */
-sugar *source_sugar(emitter *e, source_range r, py_object *o);
-/* obj.name where obj is SUGAR_PY. */
+sugar *source_sugar(emitter *e, source_range r, py_object *o); /* scope_ops.object */
 sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char *name);
-/* obj.name where obj is a value of a class made from source, and the class has no attribute, constant or
- * method of that name: properties, static methods, functions kept as attributes, a container's
- * keys/values/items/children/..., reasons of failed attributes. NULL without an error: nothing known. */
 sugar *source_object_attribute(emitter *e, source_range r, ir_value *obj, const char *name);
-/* isinstance(module of type t, x), as Python has it: 1, 0, or -1 with the error. */
-int source_isinstance(emitter *e, const type *t, const expr *x);
-/* A constant attribute: a tuple is made of its elements' constants, as PyTorch does it. */
-sugar *source_constant(emitter *e, source_range r, value v, type *t);
-/* C.name where C is a class made from source: static methods. NULL without an error: nothing known. */
 sugar *source_class_attribute(emitter *e, source_range r, const type *t, const char *name);
-/* A call of SUGAR_PY. */
+sugar *source_constant(emitter *e, source_range r, value v, type *t);
+sugar *source_sequence(emitter *e, source_range r, ir_value *v);
 sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint);
-/* f for such arguments, where parameters without annotations are given what is no tensor; NULL without an error: there is none. */
 function *source_specialized(emitter *e, function *f, int nargs, const actual *args);
+function *source_method(emitter *e, type *cls, const char *name);
+int source_isinstance(emitter *e, const type *t, const expr *x);
+bool source_match_field(emitter *e, source_range r, const expr *cls, int64_t i, const char **name);
+ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out);
+int source_static_truth(emitter *e, const expr *x);
+sugar *source_static_range(emitter *e, const expr *x);
+void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was, const type *is);
+
 /* Is f, which does not compile, one that such a function has taken the place of, or such a one, whose caller has the error? Its class
  * then does without it. */
 bool source_given_up(program *g, function *f);
 /* Is it a function whose calls are expanded? Such a call. */
 bool source_is_expanded(const py_object *o);
 sugar *source_expand_call(emitter *e, const expr *call, const py_object *fn);
-/* A module or container as a fixed sequence (SUGAR_TUPLE) to step through or unpack; NULL without an error:
- * it is none. */
-sugar *source_sequence(emitter *e, source_range r, ir_value *v);
-/* A method of an object's class, declared when first needed (methods that only forward reaches); NULL:
- * none. */
-function *source_method(emitter *e, type *cls, const char *name);
-/* Annotations, evaluated in the scope. */
-ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out);
 
 /* ---- source_static.c: what attributes that do not change tell; nothing unless e->lenient ---- */
-int source_static_truth(emitter *e, const expr *x);      /* 0, 1; -1: not known */
-sugar *source_static_range(emitter *e, const expr *x);   /* range(...) as a sequence to unroll; NULL: not known */
 /* Have the attributes that tell instances apart equal values? */
 bool source_static_same(program *g, py_object *a, py_object *b);
 /* The plain object (of no type in TorchScript) that all instances have as that attribute; NULL: none. */
 py_object *source_static_object(emitter *e, const module_type *m, const char *name);
 
-/* Notes for the error just recorded, about an attribute that the program gives a value in __init__ (source_hint.c): */
-void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was, const type *is); /* of another type */
-void source_hint_untyped(emitter *e, const module_type *m, const char *name); /* that has no type */
+/* Notes, for the error just recorded, why an attribute that the program gives a value in __init__ has no type (source_hint.c). */
+void source_hint_untyped(emitter *e, const module_type *m, const char *name);
 
 /* ---- source_trace.c: the entry (a module or a function) as a traced module ---- */
 bool source_trace(program *g, source_range r, py_object *entry, const source_options *o, source_result *out);
@@ -215,7 +194,6 @@ void *source_fail(program *g, source_range r, const char *fmt, ...) __attribute_
 /* The emitter's program, whose evaluator reports to the emitter's diagnostic from here on. */
 program *source_enter(emitter *e);
 bool source_dropped(const py_object *fn);         /* marked with torch.jit.unused or ignore */
-sugar *source_new_sequence(emitter *e, int room); /* SUGAR_TUPLE without items */
 sugar *source_string(emitter *e, const char *text);
 /* Always NULL, with the error for a module that is a global variable. */
 void *source_fail_global(emitter *e, source_range r, const py_object *o);

@@ -25,7 +25,7 @@ static bool call_add(call_walk *w, const char *name, sugar *item) {
     emitter *e = w->e;
     if (!item) return false;
     if (w->named) {
-        sugar *pair = source_new_sequence(e, 2);
+        sugar *pair = emit_new_sequence(e, 2);
         if (!pair) return false;
         pair->items[0] = source_string(e, name);
         pair->items[1] = item;

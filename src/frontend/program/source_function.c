@@ -237,7 +237,7 @@ function *source_declare(program *g, py_object *fn, const char *qualified, type 
     function *f = unit_add_function(u, qualified, cls);
     if (!f) return diag_no_memory(g->py.diag), NULL;
     scope *s = arena_new(&u->arena, scope);
-    *s = (scope){.prog = g, .env = fn->u.fn->closure, .module = module, .fn = fn};
+    *s = (scope){.ops = &source_scope_ops, .prog = g, .env = fn->u.fn->closure, .module = module, .fn = fn};
     f->def = fn->u.fn->def;
     f->scope = s;
     f->range = fn->u.fn->def->name_range;

@@ -452,13 +452,6 @@ function *source_method(emitter *e, type *cls, const char *name) {
 
 /* ---- containers ------------------------------------------------------------------------------- */
 
-sugar *source_new_sequence(emitter *e, int room) {
-    sugar *s = sugar_new(e, SUGAR_TUPLE);
-    s->items = arena_array(e->scratch, sugar *, room + 1);
-    if (!s->items) return diag_no_memory(e->diag), NULL;
-    return s;
-}
-
 sugar *source_string(emitter *e, const char *text) {
     return sugar_of_value(e, graph_constant_str(e->g, text, strlen(text)));
 }
@@ -482,7 +475,7 @@ static bool names_is_chain(const module_type *m) {
 
 sugar *source_sequence(emitter *e, source_range r, ir_value *v) {
     module_type *m = names_container(v);
-    sugar *s = m ? source_new_sequence(e, (int)m->keys.len) : NULL;
+    sugar *s = m ? emit_new_sequence(e, (int)m->keys.len) : NULL;
     if (s) s->chain = names_is_chain(m);
     for (size_t i = 0; s && i < m->keys.len; i++) {
         sugar *item =
@@ -492,3 +485,43 @@ sugar *source_sequence(emitter *e, source_range r, ir_value *v) {
     }
     return s;
 }
+
+/* ---- the emitter's questions ---------------------------------------------------------------- */
+
+bool source_match_field(emitter *e, source_range r, const expr *cls, int64_t i, const char **name) {
+    program *g = source_enter(e);
+    py_object *o = py_eval(&g->py, e->scope->env, cls);
+    return o && py_match_field(&g->py, r, o, i, name);
+}
+
+static bool source_container(const type *t, module_container *out) {
+    const module_type *m = t->cls->source;
+    if (!m || m->container == CONTAINER_NONE) return false;
+    *out = (module_container){names_is_dict(m), m->keys.len, m->keys.data};
+    return true;
+}
+
+static void source_redirect(const scope *s, diag *d) {
+    s->prog->py.diag = d;
+}
+
+const scope_ops source_scope_ops = {
+    .redirect = source_redirect,
+    .name = source_name,
+    .object = source_sugar,
+    .attribute = source_attribute,
+    .object_attribute = source_object_attribute,
+    .class_attribute = source_class_attribute,
+    .constant = source_constant,
+    .sequence = source_sequence,
+    .container = source_container,
+    .call = source_call,
+    .specialized = source_specialized,
+    .method = source_method,
+    .isinstance = source_isinstance,
+    .match_field = source_match_field,
+    .annotation = source_annotation,
+    .static_truth = source_static_truth,
+    .static_range = source_static_range,
+    .hint_assigned = source_hint_assigned,
+};

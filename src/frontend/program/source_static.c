@@ -212,7 +212,7 @@ sugar *source_static_range(emitter *e, const expr *x) {
     int64_t at = o->u.range.start, step = o->u.range.step, stop = o->u.range.stop, n = 0;
     for (int64_t i = at; step > 0 ? i < stop : i > stop; i += step)
         if (++n > STATIC_MAX_RANGE) return NULL;
-    sugar *s = source_new_sequence(e, (int)n);
+    sugar *s = emit_new_sequence(e, (int)n);
     for (int64_t i = 0; s && i < n; i++) {
         e->g->range = x->range;
         s->items[s->nitems++] = sugar_of_value(e, emit_hidden_int(e, at + i * step));

@@ -27,6 +27,8 @@ unit *call_unit_new(diag *d) {
     } else if (importer_attach(d, u, &host, INT64_MAX) != CTSC_OK) {
         unit_unref(u);
         u = NULL;
+    } else {
+        u->compile = emit_function;
     }
     return u;
 }

@@ -40,7 +40,7 @@
 #define CTSC_FRONTEND_PYEVAL_CORE_PY_H
 
 #include "frontend/syntax/ast.h"
-#include "frontend/irgen/suggest.h"
+#include "frontend/syntax/suggest.h"
 #include "ir/op/op.h"
 #include "ir/unit.h"
 

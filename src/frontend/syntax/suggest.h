@@ -2,8 +2,8 @@
 /*
  * suggest.h - "did you mean": names close to an unknown one, and where the unknown one stands.
  */
-#ifndef CTSC_FRONTEND_IRGEN_SUGGEST_H
-#define CTSC_FRONTEND_IRGEN_SUGGEST_H
+#ifndef CTSC_FRONTEND_SYNTAX_SUGGEST_H
+#define CTSC_FRONTEND_SYNTAX_SUGGEST_H
 
 #include "base/diag.h"
 

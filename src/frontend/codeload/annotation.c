@@ -4,9 +4,7 @@
  *
  * Tests: tests/corpus
  */
-#include "frontend/irgen/emit.h"
 #include "frontend/codeload/importer.h"
-#include "frontend/program/source.h"
 
 static ctsc_status annotation_fail(diag *d, const expr *x, const char *what) {
     return diag_fail_at(d, CTSC_FAILED, x->range, "%s", what);
@@ -43,15 +41,15 @@ static type *annotation_simple(const char *name) {
     return NULL;
 }
 
-static ctsc_status annotation_list(unit *u, const struct scope *scope, diag *d, const expr_list *xs, type **out) {
+static ctsc_status annotation_list(unit *u, diag *d, const expr_list *xs, type **out) {
     for (size_t i = 0; i < xs->len; i++) {
-        ctsc_status s = annotation_type(u, scope, d, xs->data[i], &out[i]);
+        ctsc_status s = annotation_type(u, d, xs->data[i], &out[i]);
         if (s != CTSC_OK) return s;
     }
     return CTSC_OK;
 }
 
-static ctsc_status annotation_constructed(unit *u, const struct scope *scope, diag *d, const expr *x, const char *name,
+static ctsc_status annotation_constructed(unit *u, diag *d, const expr *x, const char *name,
                                           type **out) {
     enum { MAX = 256 };
     type *args[MAX];
@@ -60,7 +58,7 @@ static ctsc_status annotation_constructed(unit *u, const struct scope *scope, di
     /* Tuple[()] is the empty tuple */
     if (n == 1 && x->items.data[0]->kind == E_TUPLE && x->items.data[0]->items.len == 0) n = 0;
     if (n) {
-        ctsc_status s = annotation_list(u, scope, d, &x->items, args);
+        ctsc_status s = annotation_list(u, d, &x->items, args);
         if (s != CTSC_OK) return s;
     }
     static const char *const prefixes[] = {"typing.", "torch.jit.", "torch.", NULL};
@@ -95,8 +93,7 @@ static ctsc_status annotation_constructed(unit *u, const struct scope *scope, di
     return CTSC_OK;
 }
 
-ctsc_status annotation_type(unit *u, const struct scope *scope, diag *d, const expr *x, type **out) {
-    if (scope) return source_annotation(scope, d, x, out);
+ctsc_status annotation_type(unit *u, diag *d, const expr *x, type **out) {
     strbuf name = STRBUF_INIT;
     ctsc_status s = CTSC_OK;
     switch (x->kind) {
@@ -107,7 +104,7 @@ ctsc_status annotation_type(unit *u, const struct scope *scope, diag *d, const e
             sb_free(&name);
             return annotation_fail(d, x, "Subscripted type must be a type identifier");
         }
-        s = name.failed ? diag_no_memory(d) : annotation_constructed(u, scope, d, x, sb_str(&name), out);
+        s = name.failed ? diag_no_memory(d) : annotation_constructed(u, d, x, sb_str(&name), out);
         sb_free(&name);
         return s;
     case E_NAME:

@@ -6,7 +6,7 @@
  * name's length, and one for names of up to four letters.
  * Tests: tests/lang
  */
-#include "frontend/irgen/suggest.h"
+#include "frontend/syntax/suggest.h"
 
 #include "ir/op/op.h"
 
