@@ -92,6 +92,8 @@ typedef struct op_host {
     op_fn on_device;                   /* runs operators of which a tensor argument is on a device */
     /* What an OP_COMPOSITE overload does. Compiled when first asked for, and free of calls; NULL says why in d. Thread-safe. */
     struct function *(*composite_body)(const op *o, diag *d);
+    /* Calls a function of the program back. */
+    ctsc_status (*call)(op_ctx *cx, struct function *f, int nargs, const value *args, value *out);
     struct type *(*native_class)(const char *qualified); /* ir/native.h */
 } op_host;
 extern const op_host *op_host_installed;

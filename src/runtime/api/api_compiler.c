@@ -4,9 +4,12 @@
  *
  * Tests: tests/ir, tests/cli/opt.test
  */
+#include "codegen/cache/cache.h"
 #include "ctsc_compiler.h"
 #include "passes/passes.h"
 #include "runtime/api/api.h"
+#include "runtime/observe/graph_kernels_cuda.h"
+#include "runtime/observe/work.h"
 
 #include <string.h>
 
@@ -101,4 +104,46 @@ ctsc_status ctsc_value_to_float64(ctsc_value *v, ctsc_error *e) {
 
 void ctsc_passes(void (*visit)(void *ctx, const char *name, const char *text), void *ctx) {
     for (const pass *p = pass_table; p->name; p++) visit(ctx, p->name, p->text);
+}
+
+/* ---- kernels and work --------------------------------------------------------------------------------- */
+
+ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args, ctsc_work *out,
+                                   ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    ctsc_work work = {.size = sizeof work};
+    function *f = NULL;
+    graph *g = NULL;
+    value *full = NULL;
+    ctsc_status s = api_method(m, d, method, &f);
+    if (s == CTSC_OK) s = function_ensure_compiled(f, d);
+    if (s == CTSC_OK && !(g = graph_clone(f->graph))) s = diag_no_memory(d);
+    if (s == CTSC_OK) s = pipeline_inline(g, d);
+    if (s == CTSC_OK) s = api_arguments(m, f, nargs, args, d, &full);
+    if (s == CTSC_OK) s = work_of_graph(d, f, g, f->schema->nargs, full, &work);
+    if (full) api_free_arguments(f, full);
+    graph_free(g);
+    if (s == CTSC_OK) {
+        size_t size = out->size < sizeof work ? out->size : sizeof work;
+        work.size = out->size;
+        memcpy(out, &work, size);
+    }
+    return api_leave(e, &own, s);
+}
+
+ctsc_status ctsc_set_cpu(const char *name, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    return api_leave(e, &own, codegen_share(d, name));
+}
+
+ctsc_status ctsc_set_cuda_arch(const char *name, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    return api_leave(e, &own, group_cuda_set_arch(name, d));
+}
+
+void ctsc_get_kernel_stats(ctsc_kernel_stats *out) {
+    codegen *c = codegen_shared();
+    codegen_stats st = c ? codegen_get_stats(c) : (codegen_stats){0};
+    ctsc_kernel_stats k = {out->size, st.compiled, st.from_disk, st.from_memory, st.compile_ms * 1e3};
+    memcpy(out, &k, out->size < sizeof k ? out->size : sizeof k);
 }

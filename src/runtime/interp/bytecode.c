@@ -13,10 +13,40 @@
  * A loop's outputs are its carried registers themselves. Conditions known to be true are left out.
  * Tests: tests/unit/test_interp.c
  */
+#include "runtime/cuda/recordings.h"
 #include "runtime/interp/bytecode_internal.h"
 #include "runtime/exec/fused.h"
 
 #include <string.h>
+
+const opcode_info opcode_table[BC_COUNT] = {
+#define OPCODE(name, form, meaning)   [BC_##name] = {#name, form, meaning, NULL},
+#define FAST(name, key, meaning)      [BC_##name] = {#name, "rvv", meaning, key},
+#define SITE(name, function, meaning) [BC_##name] = {#name, "s--", meaning, NULL},
+#include "runtime/interp/opcodes.def"
+#undef OPCODE
+#undef FAST
+#undef SITE
+};
+
+void code_free(code *c) {
+    if (!c) return;
+    for (size_t i = 0; i < c->constants.len; i++) value_unref(c->constants.data[i]);
+    for (size_t i = 0; i < c->subs.len; i++) code_free(c->subs.data[i]);
+    for (size_t i = 0; i < c->groups.len; i++) fused_free(c->groups.data[i]);
+    vec_free(&c->instrs);
+    vec_free(&c->ranges);
+    vec_free(&c->calls);
+    vec_free(&c->sites);
+    vec_free(&c->operands);
+    vec_free(&c->constants);
+    vec_free(&c->types);
+    vec_free(&c->subs);
+    vec_free(&c->groups);
+    graph_free(c->graph);
+    recordings_free(c->recordings);
+    mem_free(c);
+}
 
 static void tr_block(translator *tr, block *b);
 

@@ -1,41 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bytecode_print.c - the table of instructions, disassembly, and the end of a code.
+ * bytecode_print.c - disassembly.
  */
-#include "runtime/cuda/recordings.h"
 #include "runtime/interp/bytecode.h"
-#include "runtime/exec/fused.h"
 
 #include <inttypes.h>
-
-const opcode_info opcode_table[BC_COUNT] = {
-#define OPCODE(name, form, meaning)   [BC_##name] = {#name, form, meaning, NULL},
-#define FAST(name, key, meaning)      [BC_##name] = {#name, "rvv", meaning, key},
-#define SITE(name, function, meaning) [BC_##name] = {#name, "s--", meaning, NULL},
-#include "runtime/interp/opcodes.def"
-#undef OPCODE
-#undef FAST
-#undef SITE
-};
-
-void code_free(code *c) {
-    if (!c) return;
-    for (size_t i = 0; i < c->constants.len; i++) value_unref(c->constants.data[i]);
-    for (size_t i = 0; i < c->subs.len; i++) code_free(c->subs.data[i]);
-    for (size_t i = 0; i < c->groups.len; i++) fused_free(c->groups.data[i]);
-    vec_free(&c->instrs);
-    vec_free(&c->ranges);
-    vec_free(&c->calls);
-    vec_free(&c->sites);
-    vec_free(&c->operands);
-    vec_free(&c->constants);
-    vec_free(&c->types);
-    vec_free(&c->subs);
-    vec_free(&c->groups);
-    graph_free(c->graph);
-    recordings_free(c->recordings);
-    mem_free(c);
-}
 
 static void print_operand(const code *c, int32_t v, strbuf *out) {
     if (v < 0) {

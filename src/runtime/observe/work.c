@@ -7,13 +7,9 @@
  * as not counted: no number is made up for it. For a method, its graph as written, calls inlined, is run once with probes (instrument.c).
  * Tests: tests/unit/test_optimize.c, tests/unit/test_profile.c, tests/cli/bench.test
  */
-#include "codegen/cache/cache.h"
-#include "ctsc_compiler.h"
-#include "passes/passes.h"
-#include "runtime/api/api.h"
-#include "runtime/observe/graph_kernels_cuda.h"
-#include "runtime/observe/instrument.h"
 #include "runtime/observe/work.h"
+
+#include "runtime/observe/instrument.h"
 
 #include <string.h>
 
@@ -229,56 +225,17 @@ static ctsc_status work_constants(work_counter *c, const block *b) {
     return s;
 }
 
-static ctsc_status work_run(work_counter *c, const function *f, const graph *g, int nargs, const value *args) {
-    instrument in = {.node = work_node, .ctx = c};
+ctsc_status work_of_graph(diag *d, const function *f, const graph *g, int nargs, const value *args, ctsc_work *out) {
+    work_counter c = {.d = d, .out = out};
+    instrument in = {.node = work_node, .ctx = &c};
     runtime *rt = mem_alloc(sizeof *rt);
     value result = value_none();
-    if (!rt) return diag_no_memory(c->d);
+    if (!rt) return diag_no_memory(d);
     runtime_init(rt);
-    ctsc_status s = instrument_run(&in, f, g, rt, nargs, args, c->d, &result);
+    ctsc_status s = instrument_run(&in, f, g, rt, nargs, args, d, &result);
     value_unref(result);
     mem_free(rt);
-    return s == CTSC_OK ? work_constants(c, g->root) : s;
-}
-
-ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args, ctsc_work *out,
-                                   ctsc_error *e) {
-    diag own, *d = api_enter(e, &own);
-    ctsc_work work = {.size = sizeof work};
-    work_counter c = {.d = d, .out = &work};
-    function *f = NULL;
-    graph *g = NULL;
-    value *full = NULL;
-    ctsc_status s = api_method(m, d, method, &f);
-    if (s == CTSC_OK) s = function_ensure_compiled(f, d);
-    if (s == CTSC_OK && !(g = graph_clone(f->graph))) s = diag_no_memory(d);
-    if (s == CTSC_OK) s = pipeline_inline(g, d);
-    if (s == CTSC_OK) s = api_arguments(m, f, nargs, args, d, &full);
-    if (s == CTSC_OK) s = work_run(&c, f, g, f->schema->nargs, full);
-    if (full) api_free_arguments(f, full);
+    if (s == CTSC_OK) s = work_constants(&c, g->root);
     ptrmap_free(&c.tensors);
-    graph_free(g);
-    if (s == CTSC_OK) {
-        size_t size = out->size < sizeof work ? out->size : sizeof work;
-        work.size = out->size;
-        memcpy(out, &work, size);
-    }
-    return api_leave(e, &own, s);
-}
-
-ctsc_status ctsc_set_cpu(const char *name, ctsc_error *e) {
-    diag own, *d = api_enter(e, &own);
-    return api_leave(e, &own, codegen_share(d, name));
-}
-
-ctsc_status ctsc_set_cuda_arch(const char *name, ctsc_error *e) {
-    diag own, *d = api_enter(e, &own);
-    return api_leave(e, &own, group_cuda_set_arch(name, d));
-}
-
-void ctsc_get_kernel_stats(ctsc_kernel_stats *out) {
-    codegen *c = codegen_shared();
-    codegen_stats st = c ? codegen_get_stats(c) : (codegen_stats){0};
-    ctsc_kernel_stats k = {out->size, st.compiled, st.from_disk, st.from_memory, st.compile_ms * 1e3};
-    memcpy(out, &k, out->size < sizeof k ? out->size : sizeof k);
+    return s;
 }

@@ -6,7 +6,9 @@
 #ifndef CTSC_RUNTIME_OBSERVE_WORK_H
 #define CTSC_RUNTIME_OBSERVE_WORK_H
 
+#include "ctsc_compiler.h"
 #include "ir/op/op.h"
+#include "ir/unit.h"
 
 typedef struct work_cost {
     int64_t flops;
@@ -18,6 +20,8 @@ typedef struct work_cost {
 const struct work_row *work_find(const char *name);
 /* r: work_find(o->schema->name). The call has succeeded; args hold what they did before, or, written in place, since. */
 work_cost work_of_call(const struct work_row *r, const op *o, int nargs, const value *args, int nresults, const value *results);
+/* Of one call of f, whose graph as written, calls inlined, is g: runs it with probes. args: one for each of f's. */
+ctsc_status work_of_graph(diag *d, const function *f, const graph *g, int nargs, const value *args, ctsc_work *out);
 int64_t work_value_bytes(value v); /* of a tensor or a list of tensors; else 0 */
 
 #endif

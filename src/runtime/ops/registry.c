@@ -8,6 +8,7 @@
 #include "ir/native.h"
 #include "runtime/cuda/dense.h"
 #include "runtime/cuda/dispatch.h"
+#include "runtime/interp/interp.h"
 #include "runtime/program/native_classes.h"
 
 #define OP(key, fn, flags) ctsc_status fn(op_ctx *cx, const value *args, value *results);
@@ -58,6 +59,7 @@ static const op_host host = {
     .derived_copy = op_derived_copy,
     .on_device = op_on_device,
     .composite_body = op_composite_body,
+    .call = interp_call_from_op,
     .native_class = native_class_find,
 };
 

@@ -218,7 +218,7 @@ static ctsc_status module_build(void *ctx, diag *d, object *o, value state) {
     if (o->nslots != o->cls->cls->attributes.len)
         return diag_fail(d, CTSC_BAD_FILE, "%s: %s changed while it was loaded", l->conform.record,
                          class_name(o->cls));
-    function *set_state = module_has_own_state(o->cls) ? class_find_method(o->cls, "__setstate__") : NULL;
+    function *set_state = class_has_own_state(o->cls) ? class_find_method(o->cls, "__setstate__") : NULL;
     if (set_state) return module_set_state(l, o, set_state, state);
     if (state.tag != V_DICT)
         return diag_fail(d, CTSC_BAD_FILE, "%s: the state of a %s is not a dict", l->conform.record,

@@ -28,16 +28,6 @@ typedef struct exporter {
 
 /* ---- objects -------------------------------------------------------------------------------------- */
 
-/* As PyTorch has it: __getstate__(self) -> T and __setstate__(self, T) -> None. */
-bool module_has_own_state(const type *cls) {
-    function *get = class_find_method(cls, "__getstate__"), *set = class_find_method(cls, "__setstate__");
-    if (!get || !set) return false;
-    /* its type may be known only then */
-    if (!get->return_declared && function_ensure_compiled(get, NULL) != CTSC_OK) return false;
-    return get->schema->nargs == 1 && set->schema->nargs == 2 &&
-           set->schema->args[1].type == get->schema->returns[0].type;
-}
-
 /* obj.__getstate__() */
 static ctsc_status export_state(void *ctx, diag *d, object *o, value *state) {
     (void)ctx;

@@ -89,7 +89,5 @@ ctsc_status export_debug_record(diag *d, const struct code_text *text, strbuf *o
 /* ---- export.c ------------------------------------------------------------------------------------------- */
 
 ctsc_status module_save(diag *d, const module *m, const char *path);
-/* Does the class make its own state when it is saved? */
-bool module_has_own_state(const type *cls);
 
 #endif

@@ -323,7 +323,7 @@ static ctsc_status pickler_object(pickler *w, object *o) {
     pickler_class(w, o->cls);
     pickler_op(w, OP_EMPTY_TUPLE);
     pickler_op(w, OP_NEWOBJ);
-    bool own = module_has_own_state(o->cls);
+    bool own = class_has_own_state(o->cls);
     ctsc_status s = own ? w->host->state(w->host->ctx, w->d, o, &state) : CTSC_OK;
     if (s == CTSC_OK) s = own ? pickler_value(w, state, pickler_state_type(o->cls)) : pickler_attributes(w, o);
     /* kept: what is in it may be in the memo */

@@ -5,7 +5,6 @@
  * One function serves all element and key types; lists keep their flat kind.
  * Tests: tests/unit/test_builtins.c, tests/corpus
  */
-#include "runtime/interp/interp.h"
 #include "runtime/kernels/engine/kernel.h"
 
 static list *container_list(const value *v) {
@@ -320,7 +319,7 @@ static ctsc_status container_less(op_ctx *cx, value a, value b, bool *out) {
     case V_OBJECT: {
         struct function *f = class_find_method(a.u.object->cls, "__lt__");
         if (!f || !cx->interp) break;
-        TRY(interp_call_from_op(cx, f, 2, args, &r));
+        TRY(op_host_installed->call(cx, f, 2, args, &r));
         *out = r.tag == V_BOOL && r.u.b;
         value_unref(r);
         return CTSC_OK;
