@@ -10,6 +10,7 @@
  * until the end, then only the root keeps them.
  * Tests: tests/lang, tests/corpus
  */
+#include "frontend/pyeval/torch/py_torch.h"
 #include "frontend/program/source.h"
 #include "ir/unit_copy.h"
 
@@ -548,7 +549,7 @@ ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_o
     u->import_ctx = g;
     u->import_ctx_free = source_free;
     source_result r = {.root = value_none()};
-    bool ok = py_init(&g->py, &u->arena, &u->names, d, host);
+    bool ok = py_init(&g->py, &u->arena, &u->names, d, host, &py_torch_library);
     g->py.sources = (void *)&u->sources;
     if (ok) source_seed(g, o);
     g->main = ok ? py_run_module(&g->py, name, src) : NULL;

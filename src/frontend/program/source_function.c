@@ -7,6 +7,7 @@
  * that is made here.
  * Tests: tests/lang
  */
+#include "frontend/pyeval/torch/py_torch.h"
 #include "frontend/program/source.h"
 
 #define FUNCTION_VARARGS                                                                                   \

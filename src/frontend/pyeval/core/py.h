@@ -230,6 +230,7 @@ struct py {
     interner *names;
     diag *diag;
     py_host host;
+    const struct py_library *library;
     strmap modules;    /* dotted name -> PY_MODULE; one that failed to run is NULL */
     py_object *sys_modules; /* PY_DICT, sys.modules: what programs see of them, and may replace */
     py_object *program;     /* the module of the program's own file */
@@ -250,15 +251,32 @@ struct py {
     const char *where; /* qualified name of the function that runs, for error frames */
     py_env *env;       /* of the function, class body or module that runs: for super(), locals() */
     ptrmap unfilled;   /* storages of tensors that host.skip_init has left without their random numbers */
-    struct py_recorder *recorder; /* what is computed is recorded (py_trace.h); NULL: it is not */
+    struct py_recorder *recorder; /* what is computed is recorded; NULL: it is not */
 };
+/* What is computed while it is in place becomes nodes of a trace (torch/py_trace.h). */
+typedef struct py_recorder {
+    struct trace *t;
+    bool quiet;    /* no warnings */
+    int paused;    /* nothing is recorded while > 0 */
+    strmap warned; /* texts with their places */
+    void *ctx;
+    /* Calls a scripted function, or the method `name` of a scripted instance (fn NULL), as a call of the graph. */
+    py_object *(*script)(void *ctx, source_range r, py_object *fn, py_object *instance, const char *name, int nargs, py_object **args, int nkw,
+                         const char *const *names, py_object **kwargs);
+    bool (*write)(void *ctx, const tensor *t); /* before an operator writes to t */
+} py_recorder;
+
+/* Is something recorded now? */
+static inline bool py_tracing(const py *p) { return p->recorder && !p->recorder->paused; }
+
 /* PY_MAX_ITEMS: of one list, range or string made by the evaluator. PY_MAX_BYTES: of the arena. PY_STEP_ITEMS objects or
  * PY_STEP_BYTES of data can be looked at in the time of a step. */
 enum { PY_MAX_DEPTH = 2000, PY_MAX_STEPS = 50000000, PY_MAX_ITEMS = 10000000, PY_MAX_BYTES = 1 << 30, PY_STEP_ITEMS = 8, PY_STEP_BYTES = 4096 };
 
 /* ---- the evaluator ---------------------------------------------------------------------------------- */
 
-bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host);
+/* library: py_torch_library (torch/py_torch.h). */
+bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host, const struct py_library *library);
 void py_free(py *p);
 /* Runs a file as module `name` ("net"). */
 py_object *py_run_module(py *p, const char *name, source *src);
@@ -332,6 +350,7 @@ py_object *py_class_new(py *p, py_object *module, const char *name, int nbases, 
 py_object *py_instance(py *p, py_object *cls); /* without __init__ */
 /* A builtin of Python, made when first asked for; NULL: there is none of that name. */
 py_object *py_builtin_named(py *p, const char *name);
+py_object *py_unsupported(py *p, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool py_append(py *p, py_object *list, py_object *item);
 py_object *py_list(py *p, int n, py_object **items);
 py_object *py_tuple(py *p, int n, py_object **items);
@@ -351,44 +370,14 @@ static inline bool py_is_tensor(const py_object *o) { return o->kind == PY_VALUE
 
 /* ---- torch ------------------------------------------------------------------------------------------------ */
 
-/* Calls aten::NAME on objects: overloads in order, with Python's conversions (int to float, one int for int[2],
- * varargs collected into a list, nested lists of numbers left alone). Several results become a tuple. */
-py_object *py_call_operator(py *p, source_range r, const char *op_name, int nargs, py_object **args, int nkw,
-                            const char *const *names, py_object **kwargs);
 /* An object as a runtime value of type t (NULL: inferred), a new reference; false with the reason in the diag. */
 bool py_to_value(py *p, source_range r, const py_object *o, type *t, value *out);
 py_object *py_from_value(py *p, value v_take);
-/* Modules made by C (py_modules.c, py_torch.c): fills globals; false: no such module. */
-bool py_builtin_module(py *p, const char *dotted, py_object *mod);
-/* A module of Python's library that can be imported, and whose members fail when they are called. */
-bool py_absent_module(py *p, const char *dotted, py_object *mod);
-/* Members that a C module makes on demand (torch.relu -> OPERATOR); NULL without an error: none. */
-py_object *py_module_missing(py *p, py_object *mod, const char *name);
-
-py_object *py_size_take(py *p, py_object *tuple); /* makes it a torch.Size; NULL stays NULL (py_tensor.c) */
-/* A tensor's attribute or bound method (py_tensor.c), and assignment to one (t.data = ..., t.requires_grad = ...).
- * NULL without an error: none. */
-py_object *py_tensor_attribute(py *p, source_range r, py_object *o, const char *name);
-bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py_object *v);
-/* t[key] and t[key] = v; key is any object: int, slice, None, ellipsis, tuple of these, mask, index tensor. */
-py_object *py_tensor_getitem(py *p, source_range r, py_object *t, py_object *key);
-bool py_tensor_setitem(py *p, source_range r, py_object *t, py_object *key, py_object *v);
-/* a op b for operands of which one is a tensor, by Python's operator: "+", "//", "@", "==", "&"; "+=" and its like work
- * in place. Unary with b NULL: "-", "~", "+". */
-py_object *py_tensor_operator(py *p, source_range r, const char *op, py_object *a, py_object *b);
-/* The class of a tensor, device, dtype or other PY_SYMBOL: torch.Tensor, torch.nn.Parameter (param set), torch.device, ... */
-const py_object *py_torch_class(py *p, const py_object *o);
 /* PY_TYPE names are "List", "Dict", "Tuple", "Optional", "Union", "Any", "Callable", "Final", "ClassVar", "Type", "Future",
  * "RRef", "Await", "Iterable", "Iterator", "Sequence", "Mapping", "Set", "Generic", "TypeVar", "Literal", "NoReturn", "NamedTuple":
  * without the module; Union's args are flat, None in args is p->none, of Tuple[()] there are 0 args, ... is p->ellipsis.
  */
 py_object *py_stub(py *p, source_range r, const char *dotted); /* for what is not there (py_import.c) */
-bool py_is_overload(const py_object *o); /* declared by @torch.jit._overload (py_jit.c) */
-/* An annotation's subscript: List[int], list[int], Optional[T]; o is a PY_TYPE or a builtin class. `int | None` is
- * Union[int, None], made by py_type_union. */
-py_object *py_type_subscript(py *p, source_range r, py_object *o, py_object *key);
-py_object *py_type_union(py *p, source_range r, py_object *a, py_object *b);
-
 /* The object of an archive's module (torch.jit.load), borrowed; NULL: o is no such module (py_script.c). */
 object *py_archive_object(const py_object *o);
 /* An attribute of an nn.Module's instance, in whichever registry it is; NULL: none. */

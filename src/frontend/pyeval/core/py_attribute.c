@@ -7,7 +7,6 @@
  * submodule. Tests: tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
-#include "frontend/pyeval/torch/py_torch.h"
 
 /* ---- variables -------------------------------------------------------------------------------- */
 
@@ -292,8 +291,8 @@ static bool py_method_of_type(py *p, const char *type, const char *name, py_obje
 /* Attributes of numbers, and the methods of the builtin types. */
 static py_object *py_value_attribute(py *p, source_range r, py_object *o, const char *name) {
     if (o->kind == PY_VALUE && (o->u.v.tag == V_TENSOR || o->u.v.tag == V_DEVICE || o->u.v.tag == V_CAPSULE))
-        return py_tensor_attribute(p, r, o, name);
-    if (o->kind == PY_SYMBOL) return py_tensor_attribute(p, r, o, name);
+        return p->library->tensor_attribute(p, r, o, name);
+    if (o->kind == PY_SYMBOL) return p->library->tensor_attribute(p, r, o, name);
     const char *type = o->kind == PY_TUPLE ? "tuple" : py_type_name(o);
     py_object *fn;
     if (py_method_of_type(p, type, name, &fn)) return py_method(p, o, fn);
@@ -441,17 +440,17 @@ bool py_set_plain(py *p, source_range r, py_object *o, const char *name, py_obje
     case PY_CLASS:
         if (!o->u.cls->module) break;
         if (o->u.cls->kind == PYC_NAMED_TUPLE && v->kind == PY_DICT && !strcmp(name, "__annotations__"))
-            return py_named_tuple_annotate(p, r, o, v);
+            return p->library->named_tuple_annotate(p, r, o, v);
         return py_dict_set(p, o->u.cls->attrs, name, v);
     case PY_MODULE:
-        if (!strcmp(o->u.mod.name, "torch.backends.quantized") && !strcmp(name, "engine") && !py_torch_set_engine(p, r, v)) return false;
+        if (!p->library->module_assigned(p, r, o, name, v)) return false;
         return py_dict_set(p, o->u.mod.globals, name, v);
     case PY_FUNCTION:
         if (!o->u.fn->attrs) o->u.fn->attrs = py_dict_new(p);
         return py_dict_set(p, o->u.fn->attrs, name, v);
     case PY_SUPER: return py_set_plain(p, r, o->u.super.self, name, v);
     case PY_VALUE:
-        if (o->u.v.tag == V_TENSOR) return py_tensor_setattr(p, r, o, name, v);
+        if (o->u.v.tag == V_TENSOR) return p->library->tensor_setattr(p, r, o, name, v);
         break;
     default: break;
     }

@@ -7,7 +7,6 @@
  * Tests: tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
-#include "frontend/pyeval/torch/py_trace.h"
 
 /* ---- making functions --------------------------------------------------------------------------- */
 
@@ -278,7 +277,7 @@ static py_object *call_any(py *p, source_range r, py_object *callee, int nargs, 
     case PY_BUILTIN:
         if (callee->u.builtin.method) return call_shifted(p, r, callee, nargs, args, nkw, names, kwargs);
         return call_builtin(p, r, NULL, nargs, args, nkw, names, kwargs, callee->u.builtin.fn);
-    case PY_OPERATOR: return py_call_operator(p, r, callee->u.op_name, nargs, args, nkw, names, kwargs);
+    case PY_OPERATOR: return p->library->call_operator(p, r, callee->u.op_name, nargs, args, nkw, names, kwargs);
     case PY_CLASS: return py_construct(p, r, callee, nargs, args, nkw, names, kwargs);
     case PY_STATICMETHOD: return py_call(p, r, callee->u.fn_object, nargs, args, nkw, names, kwargs);
     case PY_TYPE:

@@ -242,7 +242,7 @@ static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) 
         if (!strcmp(base->u.type.name, "NamedTuple")) c->kind = PYC_NAMED_TUPLE;
         return true;
     }
-    if (py_is_lacking(base) && !(base = py_lacking_class(p, base))) return false;
+    if (p->library->is_lacking(base) && !(base = p->library->lacking_class(p, base))) return false;
     if (base->kind != PY_CLASS) {
         py_fail(p, r, "TypeError", "the base of class '%s' is no class but a %s", c->name,
                 py_type_name(base));

@@ -6,7 +6,6 @@
  * Tests: tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
-#include "frontend/pyeval/torch/py_trace.h"
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
@@ -21,13 +20,13 @@ static bool index_as_int(py *p, source_range r, const py_object *o, int64_t *out
     double f;
     int rank;
     o = py_enum_plain(o);
-    if (py_number(o, out, &f, &rank) && rank < 2) return py_trace_read(p, r, o, "Python index");
+    if (py_number(o, out, &f, &rank) && rank < 2) return p->library->trace_read(p, r, o, "Python index");
     if (o->kind == PY_SYMBOL) {
         *out = o->u.v.u.i;
         return true;
     }
     py_object *m = py_is_tensor(o) ? NULL : py_find_special(p, (py_object *)o, "__index__");
-    py_object *v = py_is_tensor(o) ? py_trace_item(p, r, (py_object *)o, "aten::item", "Python index") : m ? py_call0(p, r, m) : NULL;
+    py_object *v = py_is_tensor(o) ? p->library->trace_item(p, r, (py_object *)o, "aten::item", "Python index") : m ? py_call0(p, r, m) : NULL;
     if (v && py_number(v, out, &f, &rank) && rank < 2) return true;
     if (!py_failed(p))
         py_fail(p, r, "TypeError", "'%s' object cannot be interpreted as an integer", py_type_name(o));
@@ -173,7 +172,7 @@ static py_object *index_class(py *p, source_range r, py_object *o, py_object *in
     }
     py_object *get = py_class_find(o, "__class_getitem__");
     if (get && get->kind == PY_CLASSMETHOD) get = get->u.fn_object;
-    return get ? py_call2(p, r, get, o, index) : py_type_subscript(p, r, o, index);
+    return get ? py_call2(p, r, get, o, index) : p->library->type_subscript(p, r, o, index);
 }
 
 py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index) {
@@ -182,7 +181,7 @@ py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index) {
     case PY_DICT: return index_dict(p, r, o, index);
     case PY_RANGE: return index_range(p, r, o, index);
     case PY_CLASS: return index_class(p, r, o, index);
-    case PY_TYPE: return py_type_subscript(p, r, o, index);
+    case PY_TYPE: return p->library->type_subscript(p, r, o, index);
     case PY_MODULE:
         if (py_is_missing(o)) return o; /* a type's arguments, most likely: a use of the result fails */
         break;
@@ -191,10 +190,10 @@ py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index) {
         if (py_failed(p)) return NULL;
         if (own) return py_call1(p, r, own, index);
         py_object *part = index_sequence(p, r, o, index);
-        return part && py_is_size(o) && index->kind == PY_SLICE ? py_size_take(p, part) : part;
+        return part && py_is_size(o) && index->kind == PY_SLICE ? p->library->size_take(p, part) : part;
     }
     case PY_VALUE:
-        if (py_is_tensor(o)) return py_tensor_getitem(p, r, o, index);
+        if (py_is_tensor(o)) return p->library->tensor_getitem(p, r, o, index);
         if (py_str_of(o)) return index_text(p, r, py_str_of(o), index);
         break;
     case PY_INSTANCE: {
@@ -251,7 +250,7 @@ bool py_set_subscript(py *p, source_range r, py_object *o, py_object *index, py_
         return true;
     case PY_DICT: return py_dict_set_key(p, o->u.dict, index, v);
     case PY_VALUE:
-        if (py_is_tensor(o)) return py_tensor_setitem(p, r, o, index, v);
+        if (py_is_tensor(o)) return p->library->tensor_setitem(p, r, o, index, v);
         break;
     case PY_INSTANCE: {
         py_object *own = py_find_special(p, o, "__setitem__"), *args[] = {index, v};
@@ -374,10 +373,10 @@ static bool iterate_instance(py *p, source_range r, py_object *o, py_object ***i
 }
 
 static bool iterate_tensor(py *p, source_range r, py_object *o, py_object ***items, int *n) {
-    bool warned = py_trace_warn(p, r,
+    bool warned = p->library->trace_warn(p, r,
                                 "Iterating over a tensor might cause the trace to be incorrect. Passing a tensor of different shape won't change the "
                                 "number of iterations executed (and might lead to errors or silently give incorrect results).");
-    py_object *list = warned ? py_call_operator(p, r, "aten::unbind", 1, &o, 0, NULL, NULL) : NULL;
+    py_object *list = warned ? p->library->call_operator(p, r, "aten::unbind", 1, &o, 0, NULL, NULL) : NULL;
     if (!list) return false;
     if (list->kind == PY_LIST || list->kind == PY_TUPLE) return py_iterate(p, r, list, items, n);
     py_fail(p, r, "TypeError", "iteration over a 0-d tensor");
@@ -448,10 +447,10 @@ bool py_length(py *p, source_range r, py_object *o, int64_t *out) {
             *out = (int64_t)py_text_len(py_str_of(o)->bytes, py_str_of(o)->len);
             return true;
         }
-        if (py_is_tensor(o) && py_trace_warn(p, r, "Using len to get tensor shape might cause the trace to be incorrect. Recommended usage would be "
+        if (py_is_tensor(o) && p->library->trace_warn(p, r, "Using len to get tensor shape might cause the trace to be incorrect. Recommended usage would be "
                                                    "tensor.shape[0]. Passing a tensor of different shape might lead to errors or silently give "
                                                    "incorrect results."))
-            v = py_call_operator(p, r, "aten::len", 1, &o, 0, NULL, NULL);
+            v = p->library->call_operator(p, r, "aten::len", 1, &o, 0, NULL, NULL);
         break;
     default: {
         py_object *m = py_find_special(p, o, "__len__");

@@ -60,7 +60,6 @@ py_object *py_construct(PY_ARGS); /* self: the class */
 const char *py_derived_name(const py_object *cls);
 bool py_enum_members(py *p, const py_object *cls, py_object ***items, int *n);
 bool py_class_finish(py *p, source_range r, py_object *cls); /* mro, kind */
-bool py_named_tuple_annotate(py *p, source_range r, py_object *cls, const py_object *annotations); /* py_classes.c */
 int py_field_index(const py_class *c, const char *name);     /* of a named tuple; -1: none */
 
 /* ---- exceptions (py_class.c) */
@@ -118,10 +117,6 @@ py_object *py_module_attribute(py *p, source_range r, py_object *mod,
 bool py_failed(const py *p);
 bool py_hold_source(py *p, source *src_take);
 py_object *py_import_found(py *p, source_range r, const char *dotted); /* py_import without stubs: it raises */
-/* A stub, or what stands for a member of a module that is absent (py_absent): nothing is an instance of it, classes may derive from
- * it, and it fails when it is called. */
-bool py_is_lacking(const py_object *o);
-py_object *py_lacking_class(py *p, py_object *o); /* the base class that it stands for: one that cannot be initialised */
 
 /* ---- py_suggest.c: notes for the failure in p->diag */
 bool py_suggest_attribute(py *p, const py_object *o, const char *name); /* false: nothing to suggest */
@@ -129,5 +124,52 @@ void py_suggest_variable(py *p, const py_env *env, const char *name);
 void py_suggest_module(py *p, const char *name);
 void py_suggest_parameter(py *p, const func_def *def, const char *name);
 bool prelude_has(const char *dotted); /* a module, or the beginning of a module's name */
+
+/* ---- what lies above the core: modules made in C (lib/) and torch (torch/) ------------------------------- */
+
+typedef struct py_library {
+    /* Modules. */
+    bool (*builtin_module)(py *p, const char *dotted, py_object *mod); /* fills mod's globals; false: no such module */
+    /* One of Python's library that can be imported, and whose members fail when they are called. */
+    bool (*absent_module)(py *p, const char *dotted, py_object *mod);
+    /* Members that such a module makes on demand (torch.relu -> OPERATOR); NULL without an error: none. */
+    py_object *(*module_missing)(py *p, py_object *mod, const char *name);
+    bool (*module_assigned)(py *p, source_range r, const py_object *mod, const char *name, const py_object *v); /* before mod.name = v */
+    /* A stub, or what stands for a member of a module that is absent: nothing is an instance of it, classes may derive from it, and it
+     * fails when it is called. */
+    bool (*is_lacking)(const py_object *o);
+    py_object *(*lacking_class)(py *p, py_object *o); /* the base class that it stands for: one that cannot be initialised */
+    /* Classes and types. */
+    bool (*named_tuple_annotate)(py *p, source_range r, py_object *cls, const py_object *annotations);
+    /* An annotation's subscript: List[int], list[int], Optional[T]; o is a PY_TYPE or a builtin class. `int | None` is Union[int, None],
+     * made by type_union. */
+    py_object *(*type_subscript)(py *p, source_range r, py_object *o, py_object *key);
+    py_object *(*type_union)(py *p, source_range r, py_object *a, py_object *b);
+    bool (*is_overload)(const py_object *o); /* declared by @torch.jit._overload */
+    /* Operators and tensors. */
+    /* Calls aten::NAME on objects: overloads in order, with Python's conversions (int to float, one int for int[2], varargs collected
+     * into a list, nested lists of numbers left alone). Several results become a tuple. */
+    py_object *(*call_operator)(py *p, source_range r, const char *op_name, int nargs, py_object **args, int nkw, const char *const *names,
+                                py_object **kwargs);
+    bool (*warn)(py *p, source_range r, const char *text); /* aten::warn; false with the error */
+    py_object *(*tensor_take)(py *p, tensor *t);
+    py_object *(*size_take)(py *p, py_object *tuple); /* makes it a torch.Size; NULL stays NULL */
+    /* A tensor's attribute or bound method, and assignment to one (t.data = ..., t.requires_grad = ...). NULL without an error: none. */
+    py_object *(*tensor_attribute)(py *p, source_range r, py_object *o, const char *name);
+    bool (*tensor_setattr)(py *p, source_range r, py_object *o, const char *name, py_object *v);
+    /* t[key] and t[key] = v; key is any object: int, slice, None, ellipsis, tuple of these, mask, index tensor. */
+    py_object *(*tensor_getitem)(py *p, source_range r, py_object *t, py_object *key);
+    bool (*tensor_setitem)(py *p, source_range r, py_object *t, py_object *key, py_object *v);
+    /* a op b for operands of which one is a tensor, by Python's operator: "+", "//", "@", "==", "&"; "+=" and its like work in place.
+     * Unary with b NULL: "-", "~", "+". */
+    py_object *(*tensor_operator)(py *p, source_range r, const char *op, py_object *a, py_object *b);
+    /* The class of a tensor, device, dtype or other PY_SYMBOL: torch.Tensor, torch.nn.Parameter (param set), torch.device, ... */
+    const py_object *(*torch_class)(py *p, const py_object *o);
+    /* Tracing: torch/py_trace.h has these. */
+    py_object *(*trace_number)(py *p, source_range r, const char *op_name, const py_object *a, const py_object *b, py_object *result);
+    bool (*trace_read)(py *p, source_range r, const py_object *o, const char *as);
+    bool (*trace_warn)(py *p, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+    py_object *(*trace_item)(py *p, source_range r, py_object *t, const char *op_name, const char *as);
+} py_library;
 
 #endif

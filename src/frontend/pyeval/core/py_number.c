@@ -5,7 +5,6 @@
  * Integers have 64 bits; what does not fit is an OverflowError. Tests: tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
-#include "frontend/pyeval/torch/py_trace.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -15,9 +14,9 @@
 bool py_as_float(py *p, source_range r, const py_object *o, double *out) {
     int64_t i;
     int rank;
-    if (py_number(o, &i, out, &rank)) return py_trace_read(p, r, o, "Python float");
+    if (py_number(o, &i, out, &rank)) return p->library->trace_read(p, r, o, "Python float");
     py_object *m = py_is_tensor(o) ? NULL : py_find_special(p, (py_object *)o, "__float__");
-    py_object *v = py_is_tensor(o) ? py_trace_item(p, r, (py_object *)o, "aten::item", "Python float") : m ? py_call0(p, r, m) : NULL;
+    py_object *v = py_is_tensor(o) ? p->library->trace_item(p, r, (py_object *)o, "aten::item", "Python float") : m ? py_call0(p, r, m) : NULL;
     if (v && py_number(v, &i, out, &rank)) return true;
     if (!py_failed(p)) py_fail(p, r, "TypeError", "must be real number, not %s", py_type_name(o));
     return false;
@@ -75,7 +74,7 @@ static py_object *number_make_int(PY_ARGS) {
     if (!py_number(o, &i, &f, &rank)) {
         py_object *m = py_is_tensor(o) ? NULL : py_find_special(p, a[0], "__int__");
         if (!m && !py_failed(p) && !py_is_tensor(o)) m = py_find_special(p, a[0], "__index__");
-        py_object *v = py_is_tensor(o) ? py_trace_item(p, r, a[0], "aten::item", "Python integer") : m ? py_call0(p, r, m) : NULL;
+        py_object *v = py_is_tensor(o) ? p->library->trace_item(p, r, a[0], "aten::item", "Python integer") : m ? py_call0(p, r, m) : NULL;
         if (v && py_number(v, &i, &f, &rank))
             o = v;
         else if (!py_failed(p))
@@ -85,7 +84,7 @@ static py_object *number_make_int(PY_ARGS) {
         if (py_failed(p)) return NULL;
     }
     if (o->kind == PY_VALUE && o->u.v.tag == V_INT) return (py_object *)o;
-    if (!py_trace_read(p, r, o, "Python integer")) return NULL;
+    if (!p->library->trace_read(p, r, o, "Python integer")) return NULL;
     if (rank < 2) return py_int(p, i);
     if (isnan(f)) return py_fail(p, r, "ValueError", "cannot convert float NaN to integer");
     if (!(fabs(f) < 0x1p63))
@@ -101,7 +100,7 @@ static py_object *number_make_float(PY_ARGS) {
     PY_TAKE("float", "x?", a);
     if (!a[0]) return py_float(p, 0);
     if (a[0]->kind == PY_VALUE && a[0]->u.v.tag == V_FLOAT) return a[0];
-    if (a[0]->kind == PY_VALUE && a[0]->u.v.tag == V_INT) return py_trace_number(p, r, "aten::Float", a[0], NULL, py_float(p, (double)a[0]->u.v.u.i));
+    if (a[0]->kind == PY_VALUE && a[0]->u.v.tag == V_INT) return p->library->trace_number(p, r, "aten::Float", a[0], NULL, py_float(p, (double)a[0]->u.v.u.i));
     if (!py_str_of(a[0])) return py_as_float(p, r, py_enum_plain(a[0]), &f) ? py_float(p, f) : NULL;
     size_t len;
     const char *s = number_trim(py_str_of(a[0]), &len);

@@ -7,6 +7,7 @@
  */
 #include "frontend/pyeval/core/py_internal.h"
 
+#include <stdarg.h>
 #include <math.h>
 
 /* ---- failures ------------------------------------------------------------------------------- */
@@ -281,9 +282,9 @@ const py_object *py_class_of(py *p, const py_object *o) {
         break;
     case PY_VALUE:
         if (o->u.v.tag == V_TENSOR || o->u.v.tag == V_DEVICE || o->u.v.tag == V_CAPSULE)
-            return py_torch_class(p, o);
+            return p->library->torch_class(p, o);
         break;
-    case PY_SYMBOL: return py_torch_class(p, o);
+    case PY_SYMBOL: return p->library->torch_class(p, o);
     default: break;
     }
     return py_builtin_class(p, py_type_name(o));
@@ -348,4 +349,12 @@ bool py_isinstance(py *p, const py_object *o, const py_object *cls) {
     if (o->kind == PY_TUPLE && !cls->u.cls->module && !strcmp(cls->u.cls->name, "tuple"))
         return true; /* named ones too */
     return py_is_subclass(py_class_of(p, o), cls);
+}
+
+py_object *py_unsupported(py *p, source_range r, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    diag_fail_v(p->diag, CTSC_UNSUPPORTED, r, fmt, ap);
+    va_end(ap);
+    return NULL;
 }

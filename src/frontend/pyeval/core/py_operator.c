@@ -7,7 +7,6 @@
  * tests/unit/test_py.c
  */
 #include "frontend/pyeval/core/py_internal.h"
-#include "frontend/pyeval/torch/py_trace.h"
 
 #include <math.h>
 
@@ -248,7 +247,7 @@ static bool operator_is_type(const py_object *o) {
 
 /* What is made of a torch.Size is one. */
 static py_object *operator_as(py *p, const py_object *a, py_object *made) {
-    return made && py_is_size(a) ? py_size_take(p, made) : made;
+    return made && py_is_size(a) ? p->library->size_take(p, made) : made;
 }
 
 /* NULL without an error: no such operation. */
@@ -269,7 +268,7 @@ static py_object *container_binary(py *p, source_range r, operator_kind op, py_o
         return dict_update(p, d, a->u.dict) && dict_update(p, d, b->u.dict) ? py_dict_object(p, d) : NULL;
     }
     if (op == O_OR && operator_is_type(a) && operator_is_type(b) && !(py_is_none(a) && py_is_none(b)))
-        return py_type_union(p, r, a, b);
+        return p->library->type_union(p, r, a, b);
     return NULL;
 }
 
@@ -432,9 +431,9 @@ py_object *py_compare(py *p, source_range r, operator_kind op, py_object *a, py_
     if (py_is_tensor(a) || py_is_tensor(b)) {
         if ((op == O_EQ || op == O_NE) && (py_is_none(a) || py_is_none(b) || py_str_of(a) || py_str_of(b)))
             return py_bool(p, op == O_NE);
-        return py_tensor_operator(p, r, operator_text(op), a, b);
+        return p->library->tensor_operator(p, r, operator_text(op), a, b);
     }
-    if (!py_trace_read(p, r, a, "Python boolean") || !py_trace_read(p, r, b, "Python boolean")) return NULL;
+    if (!p->library->trace_read(p, r, a, "Python boolean") || !p->library->trace_read(p, r, b, "Python boolean")) return NULL;
     if (op != O_EQ && op != O_NE) return compare_order(p, r, op, a, b);
     if (op == O_NE && (operator_is_own(a) || operator_is_own(b))) {
         py_object *o = method_binary(p, r, op, a, b);
@@ -459,7 +458,7 @@ static py_object *operator_record(py *p, source_range r, operator_kind op, const
         {O_ADD, "aten::add"}, {O_SUB, "aten::sub"}, {O_MUL, "aten::mul"}, {O_DIV, "aten::div"}, {O_FLOORDIV, "aten::floordiv"},
         {O_MOD, "aten::remainder"}, {O_POW, "aten::pow"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].op == op) return py_trace_number(p, r, names[i].name, a, b, result);
+        if (names[i].op == op) return p->library->trace_number(p, r, names[i].name, a, b, result);
     return result;
 }
 
@@ -467,7 +466,7 @@ static py_object *operator_record(py *p, source_range r, operator_kind op, const
 static py_object *operator_apply(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
     if (py_is_tensor(a) || py_is_tensor(b)) {
         py_object *own = operator_is_own(a) || operator_is_own(b) ? method_binary(p, r, op, a, b) : NULL;
-        return own || py_failed(p) ? own : py_tensor_operator(p, r, operator_text(op), a, b);
+        return own || py_failed(p) ? own : p->library->tensor_operator(p, r, operator_text(op), a, b);
     }
     py_object *o = number_binary(p, r, op, a, b);
     if (o && py_tracing(p)) return operator_record(p, r, op, a, b, o);
@@ -516,7 +515,7 @@ py_object *py_inplace(py *p, source_range r, operator_kind op, py_object *a, py_
     if (py_is_tensor(a)) {
         char text[8];
         snprintf(text, sizeof text, "%s=", operator_text(op));
-        return py_tensor_operator(p, r, text, a, b);
+        return p->library->tensor_operator(p, r, text, a, b);
     }
     for (size_t i = 0; operator_is_own(a) && i < sizeof operator_methods / sizeof *operator_methods; i++) {
         if (operator_methods[i].op != op || !operator_methods[i].inplace) continue;
@@ -534,11 +533,11 @@ py_object *py_unary(py *p, source_range r, operator_kind op, py_object *a) {
         bool truth;
         return py_truth(p, r, a, &truth) ? py_bool(p, !truth) : NULL;
     }
-    if (py_is_tensor(a)) return py_tensor_operator(p, r, operator_text(op), a, NULL);
+    if (py_is_tensor(a)) return p->library->tensor_operator(p, r, operator_text(op), a, NULL);
     operand x;
     if (py_number(a, &x.i, &x.f, &x.rank)) {
         if (x.rank < 2 && op == O_NEG && x.i == INT64_MIN) return number_overflow(p, r);
-        if (op == O_NEG) return py_trace_number(p, r, "aten::neg", a, NULL, x.rank == 2 ? py_float(p, -x.f) : py_int(p, -x.i));
+        if (op == O_NEG) return p->library->trace_number(p, r, "aten::neg", a, NULL, x.rank == 2 ? py_float(p, -x.f) : py_int(p, -x.i));
         if (x.rank == 2 && op == O_POS) return py_float(p, x.f);
         if (x.rank < 2) return py_int(p, op == O_INVERT ? ~x.i : x.i);
     } else if (a->kind == PY_VALUE && a->u.v.tag == V_COMPLEX && op != O_INVERT) {
@@ -581,7 +580,7 @@ bool py_truth(py *p, source_range r, py_object *o, bool *out) {
     *out = true;
     switch (o->kind) {
     case PY_VALUE:
-        if (!py_is_tensor(o) && !py_trace_read(p, r, o, "Python boolean")) return false;
+        if (!py_is_tensor(o) && !p->library->trace_read(p, r, o, "Python boolean")) return false;
         if (py_number(o, &n.i, &n.f, &n.rank))
             *out = n.rank == 2 ? n.f != 0 : n.i != 0;
         else if (o->u.v.tag == V_NONE)
@@ -591,7 +590,7 @@ bool py_truth(py *p, source_range r, py_object *o, bool *out) {
         else if (o->u.v.tag == V_COMPLEX)
             *out = o->u.v.u.complex->re != 0 || o->u.v.u.complex->im != 0;
         else if (o->u.v.tag == V_TENSOR) {
-            py_object *v = py_trace_item(p, r, o, "aten::Bool", "Python boolean");
+            py_object *v = p->library->trace_item(p, r, o, "aten::Bool", "Python boolean");
             return v && !py_is_tensor(v) && py_truth(p, r, v, out);
         }
         return true;

@@ -459,7 +459,7 @@ static flow stmt_def(py *p, py_env *env, const stmt *s) {
     if (!o) return FLOW_ERROR;
     const py_dict *scope = env->vars ? env->vars : env->module->u.mod.globals;
     py_object *before = py_dict_get(scope, s->def->name);
-    for (size_t i = 0; before && py_is_overload(before) && i < before->u.fn->overloads.len; i++)
+    for (size_t i = 0; before && p->library->is_overload(before) && i < before->u.fn->overloads.len; i++)
         if (!avec_push(p->a, &o->u.fn->overloads, before->u.fn->overloads.data[i]))
             return diag_no_memory(p->diag), FLOW_ERROR;
     return stmt_decorate(p, env, &s->def->decorators, s->def->name, o);

@@ -7,7 +7,8 @@
  * them. A deep copy walks objects with a memo, so that shared parts stay shared and cycles end.
  * Tests: tests/unit/test_py_torch.c
  */
-#include "frontend/pyeval/torch/py_torch.h"
+#include "frontend/pyeval/core/py_internal.h"
+#include "frontend/pyeval/lib/py_lib.h"
 
 /* ---- enum ------------------------------------------------------------------------------------ */
 
@@ -391,7 +392,7 @@ static py_object *copy_tensor(py *p, py_object *o) {
     tensor *t, *from = o->u.v.u.tensor;
     if (tensor_clone(p->diag, from, &t) != CTSC_OK) return NULL;
     t->requires_grad = from->requires_grad;
-    py_object *made = py_tensor_take(p, t);
+    py_object *made = p->library->tensor_take(p, t);
     if (made) made->u.param = o->u.param;
     return made;
 }

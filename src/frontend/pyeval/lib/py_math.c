@@ -7,7 +7,7 @@
  * of numbers is a ValueError, infinity out of finite numbers an OverflowError or, at a pole, a ValueError.
  * Tests: tests/unit/test_py_torch.c
  */
-#include "frontend/pyeval/torch/py_torch.h"
+#include "frontend/pyeval/lib/py_lib.h"
 
 #include <complex.h>
 #undef complex /* a member of value is called that */

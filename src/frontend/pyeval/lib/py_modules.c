@@ -9,7 +9,7 @@
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/core/py_internal.h"
-#include "frontend/pyeval/torch/py_torch.h"
+#include "frontend/pyeval/lib/py_lib.h"
 
 /* ---- helpers of all library files ------------------------------------------------------------ */
 
@@ -46,14 +46,6 @@ bool py_is_number(const py_object *o) {
 bool py_is_builtin_class(const py_object *o, const char *name) {
     if (o->kind != PY_CLASS || o->u.cls->kind != PYC_BUILTIN || strcmp(o->u.cls->name, name)) return false;
     return !o->u.cls->module || !strcmp(o->u.cls->module->u.mod.name, "builtins");
-}
-
-py_object *py_unsupported(py *p, source_range r, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    diag_fail_v(p->diag, CTSC_UNSUPPORTED, r, fmt, ap);
-    va_end(ap);
-    return NULL;
 }
 
 /* ---- modules without use here ---------------------------------------------------------------- */
@@ -126,11 +118,7 @@ static py_object *modules_warn(PY_ARGS) {
     if (!py_bind(p, r, "warn", "message category? stacklevel? source?", PY_GIVEN, a)) return NULL;
     strbuf text = STRBUF_INIT;
     if (py_str(p, r, a[0], false, &text)) {
-        str *s = str_new(sb_str(&text), text.len);
-        value args[] = {s ? value_str_take(s) : value_none(), value_int(2)}, result;
-        if (s && py_run_op(p, r, "aten::warn", 2, args, &result)) value_unref(result);
-        if (!s) diag_no_memory(p->diag);
-        value_unref(args[0]);
+        p->library->warn(p, r, sb_str(&text));
     }
     sb_free(&text);
     return p->diag->status == CTSC_OK ? p->none : NULL;
@@ -332,9 +320,8 @@ static bool modules_fill_absent(py *p, py_object *mod, const char *dotted) {
     return py_add_rows(p, mod, modules_rows);
 }
 
-bool py_builtin_module(py *p, const char *dotted, py_object *mod) {
-    static bool (*const families[])(py *p, const char *dotted, py_object *mod) = {
-        py_torch_module, py_jit_module, py_typing_module, py_math_module, py_classes_module};
+bool py_lib_module(py *p, const char *dotted, py_object *mod) {
+    static bool (*const families[])(py *p, const char *dotted, py_object *mod) = {py_typing_module, py_math_module, py_classes_module};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         if (families[i](p, dotted, mod)) return true;
         if (p->diag->status != CTSC_OK) return false;
@@ -349,14 +336,12 @@ bool py_absent_module(py *p, const char *dotted, py_object *mod) {
     return modules_is_absent(dotted) && modules_fill_absent(p, mod, dotted);
 }
 
-py_object *py_module_missing(py *p, py_object *mod, const char *name) {
+py_object *py_lib_missing(py *p, py_object *mod, const char *name) {
     source_range nowhere = {0};
     const char *dotted = mod->u.mod.name;
-    if (!strncmp(name, "__", 2)) return NULL;
-    py_object *o = py_jit_missing(p, mod, name);
-    if (!o && p->diag->status == CTSC_OK) o = py_torch_missing(p, mod, name);
+    py_object *o = NULL;
     bool partly = !strcmp(dotted, "numpy"); /* what the prelude lacks of it */
-    if (o || p->diag->status != CTSC_OK || !(partly || modules_is_absent(dotted))) return o;
+    if (!partly && !modules_is_absent(dotted)) return NULL;
     if (!strcmp(dotted, "os.path")) { /* what needs no files is Python */
         py_object *path = py_import(p, nowhere, "posixpath");
         if (!path || (o = py_dict_get(path->u.mod.globals, name))) return o;

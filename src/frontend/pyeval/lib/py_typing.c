@@ -6,7 +6,7 @@
  * own generic classes make the same object, so that whoever reads annotations knows one spelling.
  * Tests: tests/unit/test_py_torch.c
  */
-#include "frontend/pyeval/torch/py_torch.h"
+#include "frontend/pyeval/lib/py_lib.h"
 
 py_object *py_plain_type(py *p, const char *name) {
     py_object *o = py_new(p, PY_TYPE);

@@ -672,7 +672,8 @@ static bool torch_fill_quantized(py *p, py_object *mod) {
 }
 
 /* torch.backends.quantized.engine = v: the one attribute of a module whose setting does something. */
-bool py_torch_set_engine(py *p, source_range r, const py_object *v) {
+/* torch.backends.quantized.engine = v */
+static bool torch_set_engine(py *p, source_range r, const py_object *v) {
     const char *name = py_as_text(v);
     qengine e;
     switch (name ? qengine_find(name, &e) : QENGINE_UNKNOWN) {
@@ -680,6 +681,10 @@ bool py_torch_set_engine(py *p, source_range r, const py_object *v) {
     case QENGINE_UNSUPPORTED: return py_fail(p, r, "RuntimeError", "quantized engine %s is not supported", name), false;
     default: return py_fail(p, r, "RuntimeError", "%s is not a valid value for quantized engine", name ? name : py_type_name(v)), false;
     }
+}
+
+bool py_torch_assigned(py *p, source_range r, const py_object *mod, const char *name, const py_object *v) {
+    return strcmp(mod->u.mod.name, "torch.backends.quantized") || strcmp(name, "engine") || torch_set_engine(p, r, v);
 }
 
 static bool torch_fill_other(py *p, py_object *mod, const char *dotted) {

@@ -36,13 +36,7 @@ static ir_value *trace_add(py *p, node_kind kind, const op *o, size_t n, ir_valu
 static bool trace_warn_once(py *p, const char *text) {
     if (strmap_get(&p->recorder->warned, text)) return true;
     if (!strmap_put(&p->recorder->warned, intern(p->names, text), p)) return diag_no_memory(p->diag), false;
-    str *s = str_new(text, strlen(text));
-    if (!s) return diag_no_memory(p->diag), false;
-    value args[] = {value_str_take(s), value_int(2)}, result = value_none();
-    bool ok = py_run_op(p, (source_range){0}, "aten::warn", 2, args, &result);
-    value_unref(args[0]);
-    value_unref(result);
-    return ok;
+    return py_torch_warn(p, (source_range){0}, text);
 }
 
 bool py_trace_warn(py *p, source_range r, const char *fmt, ...) {

@@ -27,20 +27,6 @@
 #include "frontend/pyeval/core/py.h"
 #include "frontend/trace/trace.h"
 
-typedef struct py_recorder {
-    trace *t;
-    bool quiet;    /* no warnings */
-    int paused;    /* nothing is recorded while > 0 */
-    strmap warned; /* texts with their places */
-    void *ctx;
-    /* Calls a scripted function, or the method `name` of a scripted instance (fn NULL), as a call of the graph. */
-    py_object *(*script)(void *ctx, source_range r, py_object *fn, py_object *instance, const char *name, int nargs, py_object **args, int nkw,
-                         const char *const *names, py_object **kwargs);
-    bool (*write)(void *ctx, const tensor *t); /* before an operator writes to t */
-} py_recorder;
-
-/* Is something recorded now? */
-static inline bool py_tracing(const py *p) { return p->recorder && !p->recorder->paused; }
 /* An operator's call. Before it: the graph's values for its arguments, which came from the objects `of` (NULL: a default). Nothing is to be
  * recorded where *records is false. */
 bool py_trace_arguments(py *p, source_range r, const op *o, const py_object *const *of, const value *full, bool *records, ir_value **in);

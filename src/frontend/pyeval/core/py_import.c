@@ -18,7 +18,6 @@
  */
 #include "base/embed.h"
 #include "frontend/pyeval/core/py_internal.h"
-#include "frontend/pyeval/torch/py_torch.h"
 
 #include <unistd.h>
 
@@ -36,8 +35,8 @@ static uint64_t import_machine_bytes(void) {
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : (uint64_t)4 << 30;
 }
 
-bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host) {
-    *p = (py){.a = a, .names = names, .diag = d, .host = *host};
+bool py_init(py *p, arena *a, interner *names, diag *d, const py_host *host, const py_library *library) {
+    *p = (py){.a = a, .names = names, .diag = d, .host = *host, .library = library};
     if (!p->host.max_bytes) p->host.max_bytes = import_machine_bytes() / 4 * 3;
     d->max_tensor = p->host.max_bytes;
     p->none = py_new(p, PY_VALUE);
@@ -241,12 +240,12 @@ static bool import_file(py *p, py_object *mod, bool beside, bool *found) {
 }
 
 static bool import_own(py *p, py_object *mod, bool *found) {
-    *found = py_builtin_module(p, mod->u.mod.name, mod);
+    *found = p->library->builtin_module(p, mod->u.mod.name, mod);
     return !py_failed(p) && import_prelude(p, mod, found);
 }
 
 static bool import_absent(py *p, py_object *mod, bool *found) {
-    *found = py_absent_module(p, mod->u.mod.name, mod);
+    *found = p->library->absent_module(p, mod->u.mod.name, mod);
     return !py_failed(p);
 }
 
@@ -369,7 +368,7 @@ py_object *py_module_attribute(py *p, source_range r, py_object *mod, const char
     if (o) return o;
     if (!strcmp(name, "__dict__")) return py_dict_object(p, mod->u.mod.globals);
     if (py_is_missing(mod)) return import_stub_attribute(p, mod, name);
-    o = py_module_missing(p, mod, name);
+    o = p->library->module_missing(p, mod, name);
     if (o || py_failed(p)) return o;
     char dotted[IMPORT_MAX_NAME + 1];
     size_t n = (size_t)snprintf(dotted, sizeof dotted, "%s.%s", mod->u.mod.name, name);

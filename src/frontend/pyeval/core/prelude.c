@@ -12,7 +12,7 @@
 #define PRELUDE_NAME(line) PRELUDE_NAME_OF(line)
 #define PRELUDE_NAME_OF(line) prelude_##line
 #define PRELUDE(dotted, path) EMBED(PRELUDE_NAME(__LINE__), "src/frontend/prelude/" path)
-#include "frontend/pyeval/lib/prelude.def"
+#include "frontend/pyeval/core/prelude.def"
 #undef PRELUDE
 
 static const struct {
@@ -20,7 +20,7 @@ static const struct {
     embedded *text;
 } prelude_rows[] = {
 #define PRELUDE(dotted, path) {dotted, path, &PRELUDE_NAME(__LINE__)},
-#include "frontend/pyeval/lib/prelude.def"
+#include "frontend/pyeval/core/prelude.def"
 #undef PRELUDE
 };
 

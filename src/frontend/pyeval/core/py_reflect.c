@@ -9,10 +9,10 @@
 
 /* ---- attributes, classes --------------------------------------------------------------------- */
 
-static bool reflect_is_class(const py_object *o) {
-    if (o->kind != PY_TUPLE) return o->kind == PY_CLASS || o->kind == PY_TYPE || py_is_none(o) || py_is_lacking(o);
+static bool reflect_is_class(const py *p, const py_object *o) {
+    if (o->kind != PY_TUPLE) return o->kind == PY_CLASS || o->kind == PY_TYPE || py_is_none(o) || p->library->is_lacking(o);
     for (size_t i = 0; i < o->u.seq.items.len; i++)
-        if (!reflect_is_class(o->u.seq.items.data[i])) return false;
+        if (!reflect_is_class(p, o->u.seq.items.data[i])) return false;
     return true;
 }
 
@@ -20,7 +20,7 @@ static py_object *reflect_isinstance(PY_ARGS) {
     py_object *a[2];
     (void)self;
     PY_TAKE("isinstance", "obj class_or_tuple", a);
-    if (reflect_is_class(a[1])) return py_bool(p, py_isinstance(p, a[0], a[1]));
+    if (reflect_is_class(p, a[1])) return py_bool(p, py_isinstance(p, a[0], a[1]));
     return py_fail(p, r, "TypeError", "isinstance() arg 2 must be a type, a tuple of types, or a union");
 }
 
