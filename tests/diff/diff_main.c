@@ -17,7 +17,7 @@
 #include "graph_gen.h"
 #include "base/clock.h"
 #include "passes/passes.h"
-#include "runtime/bytecode.h"
+#include "runtime/interp/bytecode.h"
 #include "shrink.h"
 
 #include <argp.h>

@@ -7,7 +7,7 @@
  */
 #include "cuda_rows.h"
 
-#include "codegen/cuda_emit.h"
+#include "codegen/cuda/cuda_emit.h"
 #include "runtime/cuda/dense.h"
 
 /* ---- rows --------------------------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  * test_interp.c - translation to bytecode and its execution: graphs given as text, programs given
  * as the code of an archive; limits, errors with places, arguments from outside, no memory.
  */
-#include "frontend/importer.h"
-#include "runtime/bytecode.h"
+#include "frontend/codeload/importer.h"
+#include "runtime/interp/bytecode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "tensor/tensor.h"
 #include "limit_cases.h"
 

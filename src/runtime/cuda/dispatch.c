@@ -6,7 +6,7 @@
  *     a row of ops.def           its function, written for devices
  *     made of others             composites, in-place and out= overloads, copies of views: they call others, which ask again
  *     views, as_host.def         the host's function: it touches no element
- *     ir/fusible.def             a kernel made for the operator (one_op.h)
+ *     ir/op/fusible.def             a kernel made for the operator (one_op.h)
  *     composed.def               a body in TorchScript, where there is no such kernel
  *     random numbers, patterns   made on the host and moved, so that programs draw the same numbers everywhere
  *     numbers from tensors       read to the host first
@@ -15,9 +15,10 @@
  * Tests: tests/unit/test_cuda_tensor.c, tests/cuda
  */
 #include "runtime/cuda/dispatch.h"
+#include "runtime/ops/ops.h"
 
-#include "ir/fusible.h"
-#include "ir/op_family.h"
+#include "ir/op/fusible.h"
+#include "ir/op/op_family.h"
 #include "runtime/cuda/cuda_ops.h"
 #include "runtime/cuda/one_op.h"
 #include "runtime/cuda/through_host.h"

@@ -6,9 +6,10 @@
  * Tests: tests/unit/test_cuda_recording.c
  */
 #include "runtime/cuda/record.h"
+#include "runtime/ops/ops.h"
 
 #include "base/map.h"
-#include "runtime/cuda/copy.h"
+#include "runtime/cuda/cuda_copy.h"
 #include "runtime/cuda/cuda_ops.h"
 
 #include <string.h>
