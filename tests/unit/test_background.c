@@ -7,7 +7,7 @@
 
 #include "base/background.h"
 #include "base/clock.h"
-#include "codegen/cache.h"
+#include "codegen/cache/cache.h"
 #include "codegen_nests.h"
 #include "ctsc_compiler.h"
 

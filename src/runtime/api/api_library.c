@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread_pool.h"
-#include "codegen/cache.h"
+#include "codegen/cache/cache.h"
 #include "runtime/api/api.h"
 #include "tensor/qengine.h"
 
