@@ -236,7 +236,8 @@ CTSC_API ctsc_status ctsc_module_load_memory(const void *data, size_t len, ctsc_
 CTSC_API void ctsc_module_free(ctsc_module *m); /* m may be NULL */
 
 /* How much is done to make methods fast: 0, they are interpreted as written; 1, their graphs are optimised first; 2, the
- * default, operators are also fused into native kernels; 3, more time may go into compiling. Results are the same at every level.
+ * default, operators are also fused into native kernels (ctsc_set_compiling tells when); 3, the first call that can use a kernel makes it. Results are the
+ * same at every level, but for rounding.
  * Fails with CTSC_USAGE for other levels. Nobody else may use m meanwhile. */
 CTSC_API ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *e);
 
