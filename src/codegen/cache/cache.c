@@ -3,7 +3,8 @@
  * cache.c - finds or makes the kernel of a loop nest (cache.h).
  *
  * Method: a table from key to entry under one lock. Whoever misses enters an entry without a kernel, compiles
- * without the lock, and wakes those who found the entry in the meantime. An entry that failed is kept with
+ * without the lock, or has the background do so, and wakes those who found the entry in the meantime. Who has to wait for an entry that the
+ * background has not begun makes it himself. An entry that failed is kept with
  * its message: the same nest would fail again. The key is a line about the processor and the build, and the
  * nest's IR.
  *
@@ -11,20 +12,24 @@
  */
 #include "codegen/cache/cache_internal.h"
 
+#include "base/background.h"
 #include "base/clock.h"
 #include "base/disk.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "codegen/llvm/llvm_emit.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 typedef struct cache_entry {
     kernel k; /* first: the kernel that callers hold */
-    enum { ENTRY_WORKING, ENTRY_READY, ENTRY_FAILED } state;
+    codegen *owner;
+    background_job job;
     char *key;
-    size_t key_len;
+    size_t key_len, ir; /* the IR's place in it */
     char name[DISK_NAME]; /* the symbol, and the file's name */
     void *handle;
     ctsc_status status;
@@ -44,7 +49,12 @@ struct codegen {
     strmap table;
     cache_entry *entries;
     codegen_stats stats;
+    background_job opening;
+    atomic_int opened; /* read without the lock, which whoever opens holds for long */
 };
+
+enum { CACHE_UNOPENED, CACHE_OPENING, CACHE_OPENED };
+#define CACHE_OWNER(type, member, j) ((type *)(void *)((char *)(j) - offsetof(type, member)))
 
 /* ---- processors ------------------------------------------------------------------------- */
 
@@ -129,6 +139,9 @@ codegen *codegen_new(const codegen_options *o) {
 
 void codegen_free(codegen *c) {
     if (!c) return;
+    if (!background_take_back(&c->opening)) background_wait(&c->opening, UINT64_MAX);
+    for (cache_entry *e = c->entries; e; e = e->next)
+        if (!background_take_back(&e->job)) background_wait(&e->job, UINT64_MAX);
     for (cache_entry *e = c->entries, *next; e; e = next) {
         next = e->next;
         if (e->handle) c->jit->unload(c->engine, e->handle);
@@ -188,7 +201,41 @@ bool codegen_available(codegen *c, diag *d) {
     pthread_mutex_lock(&c->lock);
     bool ok = cache_open(c, d);
     pthread_mutex_unlock(&c->lock);
+    atomic_store_explicit(&c->opened, CACHE_OPENED, memory_order_release);
     return ok;
+}
+
+/* Compiles a little of everything besides, so that what LLVM makes at first use is there (base/background.c says why). */
+static void cache_open_later(background_job *j) {
+    static const char trial[] = "define void @kernel(ptr %p, i64 %n) {\n"
+                                "  %v = load <4 x float>, ptr %p\n  %w = fadd <4 x float> %v, %v\n  store <4 x float> %w, ptr %p\n"
+                                "  %c = icmp ult i64 %n, 5\n  br i1 %c, label %a, label %b\na:\n  ret void\nb:\n  unreachable\n}\n";
+    codegen *c = CACHE_OWNER(codegen, opening, j);
+    jit_error error;
+    void *object;
+    size_t size;
+    if (codegen_available(c, NULL) && c->jit->compile(trial, sizeof trial - 1, &c->cpu, "trial", JIT_OBJECT, &object, &size, &error))
+        c->jit->release(object);
+}
+
+bool codegen_prepare(codegen *c, uint64_t until) {
+    int state = CACHE_UNOPENED;
+    if (atomic_compare_exchange_strong(&c->opened, &state, CACHE_OPENING)) {
+        c->opening.run = cache_open_later;
+        if (!background_add(&c->opening)) codegen_available(c, NULL);
+    }
+    if (state != CACHE_OPENED) background_wait(&c->opening, until);
+    return atomic_load_explicit(&c->opened, memory_order_acquire) == CACHE_OPENED;
+}
+
+static atomic_bool cache_in_calls;
+
+void codegen_set_in_calls(bool wait) {
+    atomic_store(&cache_in_calls, wait);
+}
+
+bool codegen_in_calls(void) {
+    return atomic_load_explicit(&cache_in_calls, memory_order_relaxed);
 }
 
 codegen_stats codegen_get_stats(codegen *c) {
@@ -221,7 +268,7 @@ static bool cache_load(codegen *c, cache_entry *e, const void *object, size_t si
 }
 
 /* Without the lock: from the disk, else by compiling. */
-static void cache_make(codegen *c, cache_entry *e, size_t ir) {
+static void cache_make(codegen *c, cache_entry *e) {
     jit_error error = {""};
     void *object;
     size_t size;
@@ -237,7 +284,7 @@ static void cache_make(codegen *c, cache_entry *e, size_t ir) {
         }
     }
     bool ok =
-        c->jit->compile(e->key + ir, e->key_len - ir, &c->cpu, e->name, JIT_OBJECT, &object, &size, &error);
+        c->jit->compile(e->key + e->ir, e->key_len - e->ir, &c->cpu, e->name, JIT_OBJECT, &object, &size, &error);
     if (ok) {
         ok = cache_load(c, e, object, size, &error);
         e->k.milliseconds = (double)(clock_now() - start) * 1e-6;
@@ -249,6 +296,29 @@ static void cache_make(codegen *c, cache_entry *e, size_t ir) {
     snprintf(e->message, sizeof e->message, "%s", error.text);
 }
 
+/* Makes e, and wakes those who wait for it. */
+static void cache_work(cache_entry *e) {
+    codegen *c = e->owner;
+    cache_make(c, e);
+    pthread_mutex_lock(&c->lock);
+    c->stats.working--;
+    if (e->k.origin == KERNEL_FROM_DISK)
+        c->stats.from_disk++;
+    else
+        c->stats.compiled++, c->stats.compile_ms += e->k.milliseconds;
+    atomic_store_explicit(&e->k.state, e->status == CTSC_OK ? KERNEL_READY : KERNEL_FAILED, memory_order_release);
+    pthread_cond_broadcast(&c->ready);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void cache_work_later(background_job *j) {
+    cache_entry *e = CACHE_OWNER(cache_entry, job, j);
+    cache_work(e);
+    if (e->status == CTSC_OK)
+        log_event(CTSC_LOG_INFO, "a kernel of %zu bytes %s in %.1f ms in the background", e->k.code_bytes,
+                  e->k.origin == KERNEL_COMPILED ? "compiled" : "loaded", e->k.milliseconds);
+}
+
 /* With the lock held: the entry of key, new (and working) if *made. Takes the key's text then. */
 static cache_entry *cache_find(codegen *c, strbuf *key, bool *made) {
     cache_entry *e = strmap_getn(&c->table, sb_str(key), key->len);
@@ -256,6 +326,8 @@ static cache_entry *cache_find(codegen *c, strbuf *key, bool *made) {
     if (e) return e;
     e = mem_zalloc(sizeof *e);
     if (!e) return NULL;
+    e->owner = c;
+    e->job.run = cache_work_later;
     e->key_len = key->len;
     disk_name(e->name, 'k', key->data, key->len);
     if (!strmap_putn(&c->table, key->data, key->len, e)) {
@@ -269,44 +341,63 @@ static cache_entry *cache_find(codegen *c, strbuf *key, bool *made) {
     return e;
 }
 
-static cache_entry *cache_get(codegen *c, strbuf *key, size_t ir) {
-    bool made;
+kernel_state codegen_wait(codegen *c, const kernel *k, uint64_t until) {
+    cache_entry *e = (cache_entry *)(void *)k;
+    if (until != UINT64_MAX) {
+        if (until) background_hurry(&e->job);
+        background_wait(&e->job, until);
+        return kernel_get_state(k);
+    }
+    if (background_take_back(&e->job)) cache_work(e);
     pthread_mutex_lock(&c->lock);
-    cache_entry *e = cache_find(c, key, &made);
+    while (kernel_get_state(k) == KERNEL_WORKING) pthread_cond_wait(&c->ready, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    return kernel_get_state(k);
+}
+
+ctsc_status codegen_failure(const kernel *k, diag *d) {
+    const cache_entry *e = (const cache_entry *)(const void *)k;
+    return diag_fail(d, e->status, "%s", e->message);
+}
+
+static ctsc_status cache_get(codegen *c, nest *n, bool later, const kernel **out, diag *d) {
+    strbuf key = STRBUF_INIT;
+    size_t ir;
+    bool made;
+    ctsc_status st = cache_key(c, n, &key, &ir, d);
+    if (st != CTSC_OK) goto out;
+    pthread_mutex_lock(&c->lock);
+    cache_entry *e = cache_find(c, &key, &made);
     if (e && made) {
-        pthread_mutex_unlock(&c->lock);
-        cache_make(c, e, ir);
-        pthread_mutex_lock(&c->lock);
-        e->state = e->status == CTSC_OK ? ENTRY_READY : ENTRY_FAILED;
-        if (e->k.origin == KERNEL_FROM_DISK)
-            c->stats.from_disk++;
-        else
-            c->stats.compiled++, c->stats.compile_ms += e->k.milliseconds;
-        pthread_cond_broadcast(&c->ready);
+        e->ir = ir;
+        c->stats.working++;
     } else if (e) {
         c->stats.from_memory++;
-        while (e->state == ENTRY_WORKING) pthread_cond_wait(&c->ready, &c->lock);
     }
     pthread_mutex_unlock(&c->lock);
-    return e;
+    if (!e) {
+        st = diag_no_memory(d);
+        goto out;
+    }
+    if (made && !(later && background_add(&e->job))) cache_work(e);
+    *out = &e->k;
+out:
+    sb_free(&key);
+    return st;
+}
+
+ctsc_status codegen_request(codegen *c, nest *n, const kernel **out, diag *d) {
+    return cache_get(c, n, true, out, d);
 }
 
 ctsc_status codegen_kernel(codegen *c, nest *n, const kernel **out, diag *d) {
-    strbuf key = STRBUF_INIT;
-    size_t ir;
+    const kernel *k;
     if (!codegen_available(c, d)) return d && d->status ? d->status : CTSC_ENVIRONMENT;
-    ctsc_status st = cache_key(c, n, &key, &ir, d);
-    if (st == CTSC_OK) {
-        cache_entry *e = cache_get(c, &key, ir);
-        if (!e)
-            st = diag_no_memory(d);
-        else if (e->state == ENTRY_FAILED)
-            st = diag_fail(d, e->status, "%s", e->message);
-        else
-            *out = &e->k;
-    }
-    sb_free(&key);
-    return st;
+    ctsc_status st = cache_get(c, n, false, &k, d);
+    if (st != CTSC_OK) return st;
+    if (codegen_wait(c, k, UINT64_MAX) == KERNEL_FAILED) return codegen_failure(k, d);
+    *out = k;
+    return CTSC_OK;
 }
 
 ctsc_status codegen_describe(codegen *c, nest *n, codegen_text what, char **out, diag *d) {

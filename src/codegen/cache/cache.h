@@ -4,7 +4,11 @@
  *
  * A codegen is a processor to compile for, the kernels made so far, and a folder of objects. A kernel is
  * known by its LLVM IR, the processor and the build of the compiler library; the same content gives
- * the same kernel. Thread-safe: two threads that ask for one kernel wait for one compilation.
+ * the same kernel. Thread-safe: two threads that ask for one kernel get it from one compilation.
+ *
+ * Whoever asks waits (codegen_kernel), or leaves it to the thread of base/background.h and looks again (codegen_request). That thread also opens
+ * the compiler library, and reads and writes the folder. The request holds a copy of all it needs: it outlives who made it, and a kernel that nobody
+ * wants any more is made all the same.
  *
  * The folder is base/disk.h's.
  *
@@ -15,6 +19,8 @@
 #define CTSC_CODEGEN_CACHE_CACHE_H
 
 #include "codegen/nest/nest.h"
+
+#include <stdatomic.h>
 
 /* What kernel and caller tell each other while it runs (llvm_emit.c knows the layout). */
 typedef struct kernel_call {
@@ -30,8 +36,10 @@ typedef int64_t (*kernel_fn)(void *const *buffers, const int64_t *ints, const do
                              kernel_call *call);
 
 typedef enum kernel_origin { KERNEL_COMPILED, KERNEL_FROM_DISK } kernel_origin;
+typedef enum kernel_state { KERNEL_WORKING, KERNEL_READY, KERNEL_FAILED } kernel_state;
 
 typedef struct kernel {
+    atomic_int state; /* a kernel_state. What follows is only there when it is KERNEL_READY */
     kernel_fn fn;
     kernel_origin origin;
     double milliseconds; /* it took to compile, or to load */
@@ -63,12 +71,26 @@ bool codegen_runnable(codegen *c);
 
 /* The kernel of n, which lives as long as c. */
 ctsc_status codegen_kernel(codegen *c, nest *n, const kernel **out, diag *d);
+/* The same without waiting for the compiler: *out may be in the making. Only for a codegen that is open. */
+ctsc_status codegen_request(codegen *c, nest *n, const kernel **out, diag *d);
+/* Is c open, or known to have no compiler? If not, that is found out in the background, and waited for until `until` (clock_now's scale). */
+bool codegen_prepare(codegen *c, uint64_t until);
+/* What becomes of k, one of c's, by `until`. 0: what it is now; UINT64_MAX: what it is once it is made. */
+kernel_state codegen_wait(codegen *c, const kernel *k, uint64_t until);
+/* Why k, which is KERNEL_FAILED, is none. */
+ctsc_status codegen_failure(const kernel *k, diag *d);
+static inline kernel_state kernel_get_state(const kernel *k) {
+    return (kernel_state)atomic_load_explicit(&k->state, memory_order_acquire);
+}
+/* Do calls wait for their kernels? Of the whole process; false at first. */
+void codegen_set_in_calls(bool wait);
+bool codegen_in_calls(void);
 /* What the kernel of n looks like; the text is mem_free'd by the caller. */
 typedef enum codegen_text { CODEGEN_IR, CODEGEN_OPTIMISED_IR, CODEGEN_ASSEMBLY } codegen_text;
 ctsc_status codegen_describe(codegen *c, nest *n, codegen_text what, char **out, diag *d);
 
 typedef struct codegen_stats {
-    int64_t compiled, from_disk, from_memory;
+    int64_t compiled, from_disk, from_memory, working;
     double compile_ms;
 } codegen_stats;
 codegen_stats codegen_get_stats(codegen *c);

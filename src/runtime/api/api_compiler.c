@@ -144,6 +144,6 @@ ctsc_status ctsc_set_cuda_arch(const char *name, ctsc_error *e) {
 void ctsc_get_kernel_stats(ctsc_kernel_stats *out) {
     codegen *c = codegen_shared();
     codegen_stats st = c ? codegen_get_stats(c) : (codegen_stats){0};
-    ctsc_kernel_stats k = {out->size, st.compiled, st.from_disk, st.from_memory, st.compile_ms * 1e3};
+    ctsc_kernel_stats k = {out->size, st.compiled, st.from_disk, st.from_memory, st.compile_ms * 1e3, st.working};
     memcpy(out, &k, out->size < sizeof k ? out->size : sizeof k);
 }

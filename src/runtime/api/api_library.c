@@ -4,8 +4,11 @@
  *
  * Tests: tests/unit/test_library.c
  */
+#include "base/background.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/thread_pool.h"
+#include "codegen/cache/cache.h"
 #include "runtime/api/api.h"
 #include "tensor/qengine.h"
 
@@ -26,6 +29,14 @@ bool ctsc_compatible(const char *version, int abi) {
 
 void ctsc_set_threads(int n) {
     pool_set_threads(n);
+}
+
+void ctsc_set_compiling(ctsc_compiling c) {
+    codegen_set_in_calls(c == CTSC_COMPILE_IN_CALLS);
+}
+
+bool ctsc_wait_for_kernels(uint64_t timeout_us) {
+    return background_wait(NULL, timeout_us && timeout_us < UINT64_MAX / 2000 ? clock_now() + timeout_us * 1000 : UINT64_MAX);
 }
 
 ctsc_status ctsc_set_quantized_engine(const char *name, ctsc_error *e) {

@@ -104,6 +104,7 @@ void runtime_init(runtime *rt) {
     rt->record = NULL;
     rt->allow_unsafe = false;
     rt->depth = rt->opt = 0;
+    rt->patience_us = RUNTIME_PATIENCE_US;
 }
 
 limits *runtime_limits(runtime *rt, limits *l) {
@@ -118,5 +119,6 @@ void runtime_init_forked(runtime *rt, const runtime *from, int depth) {
     rt->allow_unsafe = from->allow_unsafe;
     rt->root = from->root;
     rt->opt = from->opt;
+    rt->patience_us = from->patience_us;
     rt->depth = depth;
 }

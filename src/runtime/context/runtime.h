@@ -43,8 +43,11 @@ typedef struct runtime {
     struct workspace *ws;         /* what it lies in, if in one: the interpreter's stack is kept there (workspace.h) */
     struct profile *profile;      /* counts what the program does (profile.h); NULL: nobody wants to know */
     struct record *record;        /* watches a call that is recorded (cuda/record.h); NULL: none is */
+    uint32_t patience_us;         /* left of what the call may wait for kernels of its loops (fused.h) */
     int opt;                      /* 0 as written, 1 with passes, 2 with fusion, 3 the same, compiled at once (executor.h) */
 } runtime;
+
+enum { RUNTIME_PATIENCE_US = 100000 };
 
 /* Somebody may stop the program, or its time may run out. */
 static inline bool runtime_is_watched(const runtime *rt) {

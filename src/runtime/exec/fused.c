@@ -23,6 +23,8 @@
 typedef struct fused_kernel {
     const group_plan *plan;
     const kernel *kernel;
+    int kind_at;
+    atomic_bool hopeless; /* it has failed, which has been said */
     bool writes, scratch, scalars; /* does the plan write to arguments, need scratch buffers, give numbers? Most do not */
     struct fused_kernel *_Atomic next;
 } fused_kernel;
@@ -134,7 +136,7 @@ static void fused_describe(fused_kernel *k) {
 }
 
 /* The plan and its kernel; the nest and all that led to it are not kept. */
-static fused_kernel *fused_make(fused *f, const value *args, diag *d) {
+static fused_kernel *fused_make(fused *f, const value *args, bool now, diag *d) {
     arena scratch;
     group_plan *plan = NULL;
     const kernel *k = NULL;
@@ -144,7 +146,7 @@ static fused_kernel *fused_make(fused *f, const value *args, diag *d) {
     bool generic = f->nkernels >= FUSED_MAX_KERNELS - FUSED_GENERIC_KERNELS;
     if (arena_init(&scratch) && arena_ensure(&scratch, FUSED_SCRATCH) &&
         group_lower(&scratch, f->g, args, &(group_options){.generic = generic}, &plan, d) == CTSC_OK &&
-        plan && plan->slots.len <= FUSED_MAX_SLOTS && codegen_kernel(cg, plan->nest, &k, d) == CTSC_OK) {
+        plan && plan->slots.len <= FUSED_MAX_SLOTS && (now ? codegen_kernel : codegen_request)(cg, plan->nest, &k, d) == CTSC_OK) {
         made = arena_new(&f->arena, fused_kernel);
         made->plan = plan_copy(&f->arena, plan);
         made->kernel = k;
@@ -166,20 +168,27 @@ static void fused_make_split(fused *f) {
     diag_clear(&d);
 }
 
-static fused_kernel *fused_compile(fused *f, const value *args, int kind_at) {
+/* There will be no kernel for arguments of this kind. */
+static void fused_give_up(fused *f, int kind_at, diag *d) {
+    log_event(CTSC_LOG_WARNING, "%s: no kernel for these arguments, its operators are called: %s", f->fallback->name, diag_message(d));
+    fused_make_split(f);
+    atomic_store_explicit(&f->kinds[kind_at].hopeless, true, memory_order_relaxed);
+}
+
+/* One more kernel, in the making unless `now`; NULL: there is none, or it is too early to say. */
+static fused_kernel *fused_compile(fused *f, const value *args, bool now, int kind_at) {
     diag d = {0};
-    fused_kernel *made = fused_make(f, args, &d);
-    if (made)
-        log_event(CTSC_LOG_INFO, "%s: kernel of %zu bytes %s in %.1f ms", f->fallback->name, made->kernel->code_bytes,
-                  made->kernel->origin == KERNEL_COMPILED ? "compiled" : "loaded", made->kernel->milliseconds);
-    else
-        log_event(CTSC_LOG_WARNING, "%s: no kernel for these arguments, its operators are called: %s", f->fallback->name, diag_message(&d));
-    diag_clear(&d);
+    fused_kernel *made = fused_make(f, args, now, &d);
     if (!made) {
-        fused_make_split(f);
-        atomic_store_explicit(&f->kinds[kind_at].hopeless, true, memory_order_relaxed);
+        fused_give_up(f, kind_at, &d);
+        diag_clear(&d);
         return NULL;
     }
+    diag_clear(&d);
+    made->kind_at = kind_at;
+    if (now)
+        log_event(CTSC_LOG_INFO, "%s: kernel of %zu bytes %s in %.1f ms", f->fallback->name, made->kernel->code_bytes,
+                  made->kernel->origin == KERNEL_COMPILED ? "compiled" : "loaded", made->kernel->milliseconds);
     fused_kernel *_Atomic *at = &f->first;
     for (fused_kernel *x; (x = atomic_load_explicit(at, memory_order_relaxed));) at = &x->next;
     atomic_store_explicit(at, made, memory_order_release);
@@ -388,25 +397,69 @@ static bool fused_is_endless(const fused *f, const group_plan *p, const int64_t 
     return false;
 }
 
-static const fused_kernel *fused_find(const fused *f, const value *args, int64_t *slots) {
+static fused_kernel *fused_find(const fused *f, const value *args, int64_t *slots) {
     for (fused_kernel *k = atomic_load_explicit(&f->first, memory_order_acquire); k;
          k = atomic_load_explicit(&k->next, memory_order_acquire))
         if (plan_fits(k->plan, args, slots)) return k;
     return NULL;
 }
 
+static bool fused_waits(const interp *in) {
+    return in->rt->opt >= 3 || codegen_in_calls();
+}
+
+/* Until when a call may wait for a kernel (codegen_wait); *start: to be given to fused_waited afterwards. */
+static uint64_t fused_until(const fused *f, const interp *in, uint64_t *start) {
+    const runtime *rt = in->rt;
+    if (fused_waits(in)) return UINT64_MAX;
+    if (!f->has_loop || !rt->patience_us) return 0;
+    uint64_t until = (*start = clock_now()) + rt->patience_us * UINT64_C(1000);
+    return rt->deadline && rt->deadline < until ? rt->deadline : until;
+}
+
+static void fused_waited(interp *in, uint64_t start) {
+    uint64_t us = start ? (clock_now() - start) / 1000 : 0;
+    in->rt->patience_us -= us < in->rt->patience_us ? (uint32_t)us : in->rt->patience_us;
+}
+
+/* Is the compiler there, or known not to be? */
+static bool fused_prepare(const fused *f, interp *in) {
+    uint64_t start = 0, until = fused_until(f, in, &start);
+    codegen *cg = codegen_shared();
+    bool ready = !cg || until == UINT64_MAX || codegen_prepare(cg, until);
+    fused_waited(in, start);
+    return ready;
+}
+
 /* Called when no kernel fits: one more, if it is time for it. Another thread may have made it meanwhile. */
-static const fused_kernel *fused_add(fused *f, const value *args, int opt, int64_t *slots) {
+static fused_kernel *fused_add(fused *f, interp *in, const value *args, int64_t *slots) {
     int kind_at = 0;
     if (fused_is_hopeless(f, args)) return NULL;
     pthread_mutex_lock(&f->lock);
-    const fused_kernel *k = fused_find(f, args, slots);
-    if (!k && fused_wants_kernel(f, args, opt, &kind_at)) {
-        const fused_kernel *made = fused_compile(f, args, kind_at);
+    fused_kernel *k = fused_find(f, args, slots);
+    if (!k && fused_wants_kernel(f, args, in->rt->opt, &kind_at) && fused_prepare(f, in)) {
+        fused_kernel *made = fused_compile(f, args, fused_waits(in), kind_at);
         if (made && plan_fits(made->plan, args, slots)) k = made;
     }
     pthread_mutex_unlock(&f->lock);
     return k;
+}
+
+/* k, or NULL if it is in the making, or has failed. */
+static const fused_kernel *fused_await(fused *f, interp *in, fused_kernel *k) {
+    uint64_t start = 0;
+    diag d = {0};
+    if (atomic_load_explicit(&k->hopeless, memory_order_relaxed)) return NULL;
+    kernel_state state = codegen_wait(codegen_shared(), k->kernel, fused_until(f, in, &start));
+    fused_waited(in, start);
+    if (state == KERNEL_READY) return k;
+    if (state == KERNEL_WORKING) return NULL;
+    pthread_mutex_lock(&f->lock);
+    codegen_failure(k->kernel, &d);
+    if (!atomic_exchange(&k->hopeless, true)) fused_give_up(f, k->kind_at, &d);
+    pthread_mutex_unlock(&f->lock);
+    diag_clear(&d);
+    return NULL;
 }
 
 static ctsc_status fused_device_group(fused *f, diag *d, cuda_group **out) {
@@ -439,10 +492,12 @@ ctsc_status fused_run(fused *f, interp *in, const value *args, value *results, b
     bool fits = true;
     if (device_in_use() && cuda_group_device(f->nparams, args) != DEVICE_HOST) return fused_run_on_device(f, in, args, results, native);
     if (fused_is_counted(f, in)) return fused_interpret(f, in, args, results);
-    const fused_kernel *k = fused_find(f, args, slots);
-    if (!k) {
+    fused_kernel *found = fused_find(f, args, slots);
+    const fused_kernel *k = found;
+    if (!found || kernel_get_state(found->kernel) != KERNEL_READY) {
         uint64_t since = profile_pause(in->rt->profile);
-        k = fused_add(f, args, in->rt->opt, slots);
+        if (!found) found = fused_add(f, in, args, slots);
+        k = found ? fused_await(f, in, found) : NULL;
         if (k) profile_resume(in->rt->profile, since, "(compiling kernels)");
     }
     if (k && fused_is_endless(f, k->plan, slots)) k = NULL;

@@ -6,12 +6,17 @@
  * none does, one is made, unless arguments of this kind have been found not to be lowerable, or there are FUSED_MAX_KERNELS already; then the
  * group's operators are interpreted: those that pass_split_group can put into smaller groups as such, the others one by one.
  *
- * When kernels are made: at the second call with arguments of a kind, so that programs that run once wait for no compiler;
+ * When kernels are made: at the second call with arguments of a kind, so that programs that run once need no compiler;
  * at the first one for groups with loops, whose first round may already be long, and at --opt 3.
+ *
+ * Who waits for them: nobody. They are lowered in the call, which takes a tenth of the time, and compiled in the background (codegen_request); until
+ * then the operators are interpreted. Only loops, which natively may be a hundred times faster, wait, for RUNTIME_PATIENCE_US of a call in sum. At
+ * --opt 3, and where the process says so (codegen_set_in_calls), calls wait for what they ask for: which call is the first native one depends
+ * on nothing but the calls then, and so does how results are rounded.
  *
  * Ownership: a fused belongs to the code (bytecode.h) that calls it and borrows the graph from the node it was made of. Thread-safe: kernels
  * are only added, under a lock, and published with a release store.
- * Tests: tests/corpus at every level, tests/unit/test_steady.c, test_api.c, tests/diff
+ * Tests: tests/corpus at every level, tests/unit/test_steady.c, test_api.c, test_background.c, tests/diff
  */
 #ifndef CTSC_RUNTIME_EXEC_FUSED_H
 #define CTSC_RUNTIME_EXEC_FUSED_H
