@@ -28,7 +28,7 @@
 enum {
     FUSE_MAX_VALUES = 64,
     FUSE_MAX_NODES = 256,
-    FUSE_ALONE = 8, /* quarter cycles an element (fusible.def): from exp on, code for the machine's own vectors beats the interpreter's kernels */
+    FUSE_ALONE = 8, /* quarter cycles an element (FUSE in ir/op/op_traits.h): from exp on, code for the machine's own vectors beats the interpreter's kernels */
 };
 
 /* Which reductions may be in one group. */
@@ -151,7 +151,7 @@ static void fuse_count(fuse_group *g, const node *n, fusible_kind kind) {
     if (!g->reduction && (kind == FUSIBLE_ROWS || kind == FUSIBLE_REDUCE)) g->reduction = n;
     g->nodes++;
     g->work += kind != FUSIBLE_VIEW;
-    g->costly |= kind == FUSIBLE_POINTWISE && n->kind == N_OP && fusible_find(n->op)->cost >= FUSE_ALONE;
+    g->costly |= kind == FUSIBLE_POINTWISE && n->kind == N_OP && OP_COST(n->op->traits) >= FUSE_ALONE;
     g->rows |= kind == FUSIBLE_ROWS || kind == FUSIBLE_REDUCE;
 }
 

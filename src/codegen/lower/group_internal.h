@@ -96,7 +96,7 @@ LAZY_ASKED bool group_pin(group_state *s, nest_expr *e, int64_t *out);
 /* ---- reductions (group_reduce.c) ----------------------------------------------------------- */
 
 /* out: the node's results, at most two. False: it cannot be done for these arguments. */
-bool group_apply_reduce(group_state *s, const node *n, const fusible *f, const lazy_arg *args, lazy_tensor **out);
+bool group_apply_reduce(group_state *s, const node *n, const lazy_arg *args, lazy_tensor **out);
 lazy_tensor *group_keep(group_state *s, lazy_tensor *t);
 group_reduction *group_reduction_of(const lazy_tensor *t); /* NULL: t is no reduction */
 group_kept *group_kept_of(const lazy_tensor *t);

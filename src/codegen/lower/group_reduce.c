@@ -445,12 +445,13 @@ static const struct {
     {"min_dim", reduced_extreme_and_place},
 };
 
-bool group_apply_reduce(group_state *s, const node *n, const fusible *f, const lazy_arg *args, lazy_tensor **out) {
+bool group_apply_reduce(group_state *s, const node *n, const lazy_arg *args, lazy_tensor **out) {
+    const char *name = n->op->lowered;
     reduced_over o = {.x = NULL};
     if (!reduced_dims(s, n, args, &o)) return false;
     for (size_t i = 0; i < sizeof reduced_rows / sizeof *reduced_rows; i++) {
-        if (strcmp(reduced_rows[i].name, f->function)) continue;
-        out[0] = reduced_rows[i].make(s, f->function, n, args, &o);
+        if (strcmp(reduced_rows[i].name, name)) continue;
+        out[0] = reduced_rows[i].make(s, name, n, args, &o);
         out[1] = o.second;
         return out[0] && (n->outputs.len == 1 || out[1]);
     }

@@ -22,7 +22,7 @@ typedef struct reduced_over {
     lazy_tensor *second; /* the operator's second result, if it has two */
 } reduced_over;
 
-/* What an operator makes of its arguments; name: of the row in fusible.def. */
+/* What an operator makes of its arguments; name: op.lowered. */
 typedef lazy_tensor *reduced_maker(group_state *s, const char *name, const node *n, const lazy_arg *args,
                                   reduced_over *o);
 

@@ -65,60 +65,11 @@ bool fact_ints(const ir_value *v, int64_t *out, int *n) {
 
 /* ---- tensors ------------------------------------------------------------------------------------------- */
 
-/* What follows about an operator's result. */
-typedef enum fact_rule {
-    FACT_SAME_RANK = 1,  /* as the first argument */
-    FACT_SAME_DTYPE = 2, /* as the first argument */
-    FACT_RANK_1 = 4, FACT_RANK_2 = 8, FACT_RANK_3 = 16,
-    FACT_RANK_OF_LIST = 32, /* as many dimensions as the second argument has elements */
-    FACT_RANK_PLUS_1 = 64,
-    FACT_FLOATS = 128, /* float arguments keep their dtype */
-} fact_rule;
-
-static const struct { const char *op; int rule; } fact_rules[] = {
-    {"aten::relu", FACT_SAME_RANK | FACT_SAME_DTYPE},
-    {"aten::neg", FACT_SAME_RANK | FACT_SAME_DTYPE},
-    {"aten::abs", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::sigmoid", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::tanh", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::exp", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::log", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::sqrt", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::rsqrt", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::sin", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::cos", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::erf", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::gelu", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::silu", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::contiguous", FACT_SAME_RANK | FACT_SAME_DTYPE},
-    {"aten::clone", FACT_SAME_RANK | FACT_SAME_DTYPE},
-    {"aten::detach", FACT_SAME_RANK | FACT_SAME_DTYPE},
-    {"aten::transpose", FACT_SAME_RANK | FACT_SAME_DTYPE},
-    {"aten::permute", FACT_SAME_RANK | FACT_SAME_DTYPE},
-    {"aten::t", FACT_SAME_RANK | FACT_SAME_DTYPE},
-    {"aten::slice", FACT_SAME_RANK | FACT_SAME_DTYPE},
-    {"aten::dropout", FACT_SAME_RANK | FACT_SAME_DTYPE},
-    {"aten::layer_norm", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::batch_norm", FACT_SAME_RANK | FACT_FLOATS},
-    {"aten::view", FACT_RANK_OF_LIST | FACT_SAME_DTYPE},
-    {"aten::reshape", FACT_RANK_OF_LIST | FACT_SAME_DTYPE},
-    {"aten::expand", FACT_RANK_OF_LIST | FACT_SAME_DTYPE},
-    {"aten::unsqueeze", FACT_RANK_PLUS_1 | FACT_SAME_DTYPE},
-    {"aten::squeeze", FACT_SAME_DTYPE},
-    {"aten::mm", FACT_RANK_2 | FACT_SAME_DTYPE},
-    {"aten::addmm", FACT_RANK_2 | FACT_SAME_DTYPE},
-    {"aten::mv", FACT_RANK_1 | FACT_SAME_DTYPE},
-    {"aten::bmm", FACT_RANK_3 | FACT_SAME_DTYPE},
-    {"aten::baddbmm", FACT_RANK_3 | FACT_SAME_DTYPE},
-};
-
-static int fact_rule_of(const ir_value *v) {
+/* What the operator's row says of its result (ir/op/op_traits.h); 0: nothing. */
+static op_traits fact_traits(const ir_value *v) {
     const node *n = v->def;
-    if (!n || n->kind != N_OP || !n->op || !n->inputs.len || n->inputs.data[0]->type->kind != T_TENSOR) return 0;
-    if (!strcmp(n->op->schema->overload, "dtype")) return 0; /* view(dtype), to(dtype) */
-    for (size_t i = 0; i < sizeof fact_rules / sizeof *fact_rules; i++)
-        if (!strcmp(n->op_name, fact_rules[i].op)) return fact_rules[i].rule;
-    return 0;
+    bool known = n && n->kind == N_OP && n->op && n->inputs.len && n->inputs.data[0]->type->kind == T_TENSOR;
+    return known ? n->op->traits : 0;
 }
 
 static const tensor_info *fact_info(const ir_value *v) {
@@ -128,10 +79,10 @@ static const tensor_info *fact_info(const ir_value *v) {
 static int fact_dtype_at(const ir_value *v, int depth) {
     const tensor_info *t = fact_info(v);
     if (t && t->dtype >= 0) return t->dtype;
-    int rule = depth ? fact_rule_of(v) : 0;
-    if (!(rule & (FACT_SAME_DTYPE | FACT_FLOATS))) return -1;
+    op_traits known = depth ? fact_traits(v) : 0;
+    if (!(known & (DTYPE_SAME | FLOATS_SAME))) return -1;
     int dt = fact_dtype_at(v->def->inputs.data[0], depth - 1);
-    return dt >= 0 && (rule & FACT_FLOATS) && !dtype_is_float((dtype)dt) ? -1 : dt;
+    return dt >= 0 && (known & FLOATS_SAME) && !dtype_is_float((dtype)dt) ? -1 : dt;
 }
 
 int fact_dtype(const ir_value *v) {
@@ -141,18 +92,22 @@ int fact_dtype(const ir_value *v) {
 static int fact_rank_at(const ir_value *v, int depth) {
     const tensor_info *t = fact_info(v);
     if (t && t->ndim >= 0) return t->ndim;
-    int rule = depth ? fact_rule_of(v) : 0, n;
-    if (rule & FACT_SAME_RANK) return fact_rank_at(v->def->inputs.data[0], depth - 1);
-    if (rule & FACT_RANK_1) return 1;
-    if (rule & FACT_RANK_2) return 2;
-    if (rule & FACT_RANK_3) return 3;
-    if (rule & FACT_RANK_PLUS_1) {
+    if (!depth) return -1;
+    rank_rule rule = OP_RANK(fact_traits(v));
+    int n;
+    switch (rule) {
+    case RANK_UNKNOWN: return -1;
+    case RANK_1: return 1;
+    case RANK_2: return 2;
+    case RANK_3: return 3;
+    case RANK_SAME:
+    case RANK_PLUS_1:
         n = fact_rank_at(v->def->inputs.data[0], depth - 1);
-        return n < 0 ? -1 : n + 1;
-    }
-    if (rule & FACT_RANK_OF_LIST && v->def->inputs.len > 1) {
-        const node *made = fact_fixed_list(v->def->inputs.data[1]);
+        return n < 0 ? -1 : n + (rule == RANK_PLUS_1);
+    case RANK_OF_LIST: {
+        const node *made = v->def->inputs.len > 1 ? fact_fixed_list(v->def->inputs.data[1]) : NULL;
         return made ? (int)made->inputs.len : -1;
+    }
     }
     return -1;
 }
@@ -188,13 +143,8 @@ static bool fact_shares(const node *n, int i) {
     return i >= s->nargs || s->args[i].alias || node_returns_unmarked(n);
 }
 
-/* Looks at how the elements lie, not only at them. */
 static bool fact_asks_strides(const node *n) {
-    static const char *const names[] = {"aten::stride", "aten::is_contiguous", "aten::storage_offset", "aten::data_ptr",
-                                        "aten::is_set_to", "aten::is_non_overlapping_and_dense"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(names[i], n->op_name)) return true;
-    return false;
+    return n->op && (n->op->traits & ASKS_STRIDES);
 }
 
 static bool fact_read_at(const ir_value *v, bool views, int depth);
@@ -255,7 +205,7 @@ node *fact_fixed_list(const ir_value *v) {
 static bool fact_is_call(const node *n) {
     switch (n->kind) {
     case N_CALL_FUNCTION: case N_CALL_METHOD: case N_FORK: case N_ENTER: case N_EXIT: case N_CLOSURE: return true;
-    default: return n->kind == N_OP && (!n->op || (n->op->flags & OP_UNSAFE));
+    default: return n->kind == N_OP && (!n->op || (n->op->traits & OP_UNSAFE));
     }
 }
 

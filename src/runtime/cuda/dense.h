@@ -3,8 +3,8 @@
  * dense.h - what operators that are no fusion groups compute on a CUDA device.
  *
  * These functions take the place of the loops of runtime/kernels/ and of nothing else: an operator's function there reads and checks its arguments and makes
- * its results, on the device of its arguments, and then calls the loops for the host or the function here. So it is a row of ops/dense.def as it
- * stands, and shapes and errors are the same on both.
+ * its results, on the device of its arguments, and then calls the loops for the host or the function here. Their rows say ON_DEVICE (ir/op/op_traits.h): one
+ * function serves both, and shapes and errors are the same.
  *
  * Kernels lie in kernels/NAME.cu; with the definitions of an element type in front of it each file is one program per type. Their parameters
  * are the structs of kernels/dense_params.h.

@@ -90,7 +90,7 @@ static bool record_writes_elements(const op *o, int at) {
     static const char *const names[] = {"aten::copy_", "aten::fill_", "aten::zero_"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(o->schema->name, names[i])) return true;
-    bool derived = o->fn == op_host_installed->derived_write || (o->fn_ctx && (o->flags & OP_INTO));
+    bool derived = o->fn == op_host_installed->derived_write || (o->fn_ctx && (o->traits & OP_INTO));
     return derived && at == 0; /* out= may resize */
 }
 
@@ -114,8 +114,8 @@ static ctsc_status record_constants(record *r, frame *f, const site *s) {
 static ctsc_status record_operator(record *r, frame *f, const site *s) {
     const op *o = s->op;
     diag *d = f->in->d;
-    if (o->flags & (OP_UNSAFE | OP_FOREIGN)) return record_refuse(d, o->key);
-    if ((o->flags & (OP_SIDE_EFFECT | OP_RANDOM)) && !record_draws_nothing(f, s)) return record_refuse(d, o->key);
+    if (o->traits & (OP_UNSAFE | OP_FOREIGN)) return record_refuse(d, o->key);
+    if ((o->traits & (OP_SIDE_EFFECT | OP_RANDOM)) && !record_draws_nothing(f, s)) return record_refuse(d, o->key);
     TRY(record_constants(r, f, s));
     for (int i = 0; i < s->nargs; i++) {
         value v = *site_arg(f, s, i);

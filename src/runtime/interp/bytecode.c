@@ -281,7 +281,7 @@ static void tr_op(translator *tr, node *n) {
         tr_pass_through(tr, n);
         return;
     }
-    if (o && (o->flags & OP_SPECIAL)) {
+    if (o && (o->traits & OP_SPECIAL)) {
         tr_special_op(tr, n, o);
         return;
     }

@@ -29,7 +29,6 @@ typedef struct profile_shadow {
 } profile_shadow;
 
 typedef struct profile_record {
-    const struct work_row *work; /* of operators */
     profile_shadow *op;
     int nlines, nmethods;
     profile_shadow **lines, **methods; /* where it stands, then the calls around it that were inlined */
@@ -240,7 +239,6 @@ static profile_record *profile_record_new(profile *c, const code *code, const in
     const function *callee = profile_callee(i, s);
     r->op = profile_op_row(c, code, i, s);
     r->calls = callee != NULL;
-    if (i->op == BC_CALL_OP) r->work = work_find(s->op->schema->name);
     if (!profile_places(c, r, code->ranges.data[k], code->calls.data[k], code->name, callee ? callee->qualified : NULL)) return NULL;
     return r->op && !arena_failed(&c->arena) ? r : NULL;
 }
@@ -432,8 +430,7 @@ void profile_operator(profile *c, const op *o, int nargs, const value *args, int
     uint64_t entered = clock_now();
     profile_span *s = c->top;
     bool leaf = c->sites == c->mark;
-    const struct work_row *row = c->counting || !s ? work_find(o->schema->name) : s->r->work;
-    work_cost cost = leaf ? work_of_call(row, o, nargs, args, nresults, results) : (work_cost){.known = true};
+    work_cost cost = leaf ? work_of_call(o, nargs, args, nresults, results) : (work_cost){.known = true};
     int64_t flops = cost.known ? cost.flops : -1;
     if (c->counting) {
         profile_add_counted(c, flops);
