@@ -5,6 +5,8 @@
  */
 #include "group_support.h"
 
+#include "ir/op/fusible.h"
+
 static codegen *group_codegen;
 
 static void group_check_run(const group_case *c, const char *text, const graph *g, const group_plan *p,

@@ -182,7 +182,7 @@ static void test_purity(void **state) {
     assert_false(op_is_pure(&o));
     o.traits = OP_RANDOM;
     assert_false(op_is_pure(&o));
-    o.flags = 0;
+    o.traits = 0;
     o.schema = &writes;
     assert_false(op_is_pure(&o));
     o.schema = &reads;
