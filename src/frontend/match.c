@@ -363,7 +363,8 @@ static bool match_plan_call(emitter *e, const schema *s, int nargs, const actual
             p->of[i] = match_find_keyword(s, arg, nargs, args, p);
         }
         if (!p->of[i]) {
-            if (arg->has_default) continue;
+            /* A Tensor's None is an undefined tensor, which PyTorch does not let a program pass either. */
+            if (arg->has_default && (arg->default_value.tag != V_NONE || arg->type->kind != T_TENSOR)) continue;
             match_missing(s, arg, nargs, args, p, why);
             return false;
         }
