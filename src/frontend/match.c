@@ -293,7 +293,7 @@ static bool match_collect(emitter *e, const schema *s, int i, int used, const ac
     return true;
 }
 
-static bool match_knows_keyword(const schema *s, const char *name) {
+bool match_knows_keyword(const schema *s, const char *name) {
     for (int i = 0; i < s->nargs; i++)
         if (match_keyword(s, s->args[i].name, name)) return true;
     return false;

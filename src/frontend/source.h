@@ -203,6 +203,7 @@ py_object *source_static_object(emitter *e, const module_type *m, const char *na
 
 /* Notes for the error just recorded, about an attribute that the program gives a value in __init__ (source_hint.c): */
 void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was, const type *is); /* of another type */
+bool source_has_member(const emitter *e, const char *name); /* is there a self.name in this module? */
 void source_hint_untyped(emitter *e, const module_type *m, const char *name); /* that has no type */
 
 /* ---- source_trace.c: the entry (a module or a function) as a traced module ---- */

@@ -292,8 +292,9 @@ static void tr_check(translator *tr, const ir_value *v) {
 
 /* Loops that became native code are handed what their first round writes: numbers there are as good as any. */
 static void tr_check_inputs(translator *tr, const node *n) {
-    if (!tr->doubtful.used || tr_passes(n)) return;
-    for (size_t i = 0; i < n->inputs.len; i++)
+    if (!tr->doubtful.used) return;
+    size_t read = !tr_passes(n) ? n->inputs.len : n->kind == N_IF ? 1 : n->kind == N_LOOP ? 2 : 0; /* conditions, and how often */
+    for (size_t i = 0; i < read && i < n->inputs.len; i++)
         if (n->kind != N_FUSION_GROUP || !tr_is_scalar(n->inputs.data[i]->type)) tr_check(tr, n->inputs.data[i]);
 }
 
@@ -491,6 +492,7 @@ static void tr_loop(translator *tr, node *n) {
     tr_place(tr, n);
     const node_life *life = n->scratch;
     /* Before the carried ones are written: the condition may be one of them. */
+    tr_check(tr, b->returns.data[0]);
     if (l.condition >= 0) tr_assign(tr, l.condition, tr_return_operand(tr, b, 0, &life->blocks[0]));
     tr_carry(tr, b, &life->blocks[0], l.carried, l.ncarried);
     tr_end_returns(tr, b, &life->blocks[0]);
