@@ -205,6 +205,23 @@ static void no_operator(void *ctx, const ctsc_operator_use *u) {
     (void)ctx, (void)u;
 }
 
+/* Is there more to print than is worth the time? */
+static bool is_large(const ctsc_value *v, int depth) {
+    ctsc_kind kind = ctsc_value_kind(v);
+    bool large = depth > 20 || ctsc_value_len(v) > 1000;
+    if (kind == CTSC_KIND_TENSOR) {
+        double n = 1;
+        for (int i = 0; i < ctsc_tensor_ndim(v); i++) n *= (double)ctsc_tensor_sizes(v)[i];
+        return n > 10000;
+    }
+    for (size_t i = 0; i < ctsc_value_len(v) && !large && kind != CTSC_KIND_STRING; i++) {
+        ctsc_value *item = ctsc_value_item(v, i);
+        large = item && is_large(item, depth + 1);
+        ctsc_value_free(item);
+    }
+    return large;
+}
+
 static void call(const char *what, const ctsc_module *m, size_t n, ctsc_value *const *args, ctsc_error *e) {
     ctsc_run_options o = {.size = sizeof o, .max_steps = MAX_STEPS, .print = no_print, .timeout_us = CALL_SECONDS * 1000000ull, .max_bytes = MAX_BYTES};
     ctsc_value *out = NULL;
@@ -218,7 +235,7 @@ static void call(const char *what, const ctsc_module *m, size_t n, ctsc_value *c
         return;
     }
     doing("print");
-    ctsc_string_free(ctsc_value_print(out));
+    if (!is_large(out, 0)) ctsc_string_free(ctsc_value_print(out));
     ctsc_value_free(out);
     shared->ran++;
 }

@@ -248,6 +248,9 @@ static void damage_lies(void **state) {
         "    return ops.prim.unchecked_unwrap_optional(annotate(Optional[Tensor], None))\n",
         "    y = uninitialized(Tensor)\n    for i in range(2):\n      y = torch.add(y, x)\n    return y\n",
         "    if bool(torch.any(torch.lt(x, -1000.))):\n      y = x\n    else:\n      y = unchecked_cast(Tensor, 1)\n    return torch.relu(y)\n",
+        "    l = annotate(List[Any], [])\n    _0 = torch.append(l, x)\n    m = unchecked_cast(List[Tensor], l)\n    _1 = torch.append(l, 3)\n"
+        "    return torch.relu(m[1])\n",
+        "    f = fork(__torch__.h, x)\n    return torch.relu(torch.wait(unchecked_cast(Future[Tensor], f)))\ndef h(x: Tensor) -> int:\n    return 1\n",
         "    return __torch__.h(x)\ndef h(x: Tensor, y: Tensor=3) -> Tensor:\n    return torch.relu(y)\n",
         "    return __torch__.h(x)\ndef h(x: Tensor, y: Tensor=None) -> Tensor:\n    return torch.relu(y)\n",
         "    return __torch__.h(x)\ndef h(x: Tensor, y: Tuple[Tensor, int]=(1, 2)) -> Tensor:\n    return (y)[0]\n",

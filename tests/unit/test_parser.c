@@ -500,7 +500,7 @@ static void test_messages(void **state) {
     expect_error("f(a b)", "expected ')' after the arguments of the call, but found a name", "b");
     expect_error("f(a))", "unmatched ')'", ")");
     expect_error("f(a=1, a=2)", "keyword argument repeated: a", "a=2");
-    expect_error("x = \xe2\x80\x9ca\xe2\x80\x9d", "invalid character", "\xe2\x80\x9c");
+    expect_error("x = \xe2\x80\x9c" "a\xe2\x80\x9d", "invalid character", "\xe2\x80\x9c");
 }
 
 static void expect_range(const char *text, const expr *e, const char *want) {
