@@ -5,7 +5,7 @@
 #ifndef CTSC_TESTS_DAMAGE_H
 #define CTSC_TESTS_DAMAGE_H
 
-#include "runtime/archive_internal.h"
+#include "runtime/archive/archive_internal.h"
 
 /* Random numbers: splitmix64 (S. Vigna, public domain algorithm). The same state gives the same damage. */
 typedef struct rng { uint64_t state; } rng;
