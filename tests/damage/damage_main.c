@@ -124,7 +124,7 @@ static void operator_add(void *ctx, const ctsc_operator_detail *o) {
 static ctsc_value *random_tensor(rng *r) {
     static const ctsc_dtype dtypes[] = {CTSC_FLOAT32, CTSC_FLOAT32, CTSC_FLOAT32, CTSC_INT64, CTSC_INT64, CTSC_FLOAT64, CTSC_BOOL, CTSC_UINT8, CTSC_INT32,
                                         CTSC_FLOAT16, CTSC_BFLOAT16, CTSC_COMPLEX64, CTSC_INT8, CTSC_INT16, CTSC_COMPLEX128};
-    int64_t sizes[6];
+    int64_t sizes[6] = {0};
     int ndim = (int)rng_below(r, 6);
     for (int i = 0; i < ndim; i++) sizes[i] = (int64_t)rng_below(r, 7);
     ctsc_dtype dt = dtypes[rng_below(r, sizeof dtypes / sizeof *dtypes)];
