@@ -270,7 +270,7 @@ typedef struct ctsc_compile_options {
  * else the only module class that no other one uses, else the only scripted function. One named in `o->entry` that gives a module
  * when it is called without arguments is called; any other function becomes the method `forward` of a
  * module. Modules that the file imports are searched beside it, archives that it loads (torch.jit.load) from the working directory. o may be NULL.
- * Errors: CTSC_FAILED with the places in the source, several where they are independent. */
+ * Errors: CTSC_FAILED with the places in the source, several where they are independent; CTSC_USAGE for an o->entry that is not there. */
 CTSC_API ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o, ctsc_module **out, ctsc_error *e);
 /* The same for source in memory, which is copied. name: what messages and class names call it ("net.py"). Imports find only
  * what ctsc itself has, and archives cannot be loaded. */

@@ -172,6 +172,7 @@ typedef struct scope_ops {
     sugar *(*static_range)(emitter *e, const expr *x); /* range(...) as a sequence to unroll; NULL: not known */
     /* Notes, for the error just recorded, that the program gives the attribute a value of another type in __init__. */
     void (*hint_assigned)(emitter *e, const type *cls, const char *name, const type *was, const type *is);
+    bool (*has_member)(const emitter *e, const char *name); /* is there a self.name where a method is compiled? */
 } scope_ops;
 
 /* emit.c */
@@ -342,6 +343,9 @@ const actual *match_reason(emitter *e, const schema *s, int nargs, const actual 
 int match_distance(emitter *e, const schema *s, int nargs, const actual *args);
 
 /* explain.c: the error of a call that fits none of n schemas: the closest ones, each with its reason. */
+bool match_knows_keyword(const schema *s, const char *name);
+/* A note, where the value is an Optional: how to check it. r: the expression that it came from. */
+void explain_optional(emitter *e, source_range r, const ir_value *value);
 void match_explain(emitter *e, source_range r, const schema *const *list, int n, int nargs, const actual *args);
 
 /* exits.c: break, continue and return become values and branches; after ssa_convert.

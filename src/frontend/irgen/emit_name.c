@@ -17,6 +17,7 @@
 static void name_suggest_name(emitter *e, const char *name) {
     suggestion close = {.wanted = name};
     if (e->scope && e->scope->env && py_suggest_qualified(e->diag, e->scope->env, name)) return;
+    if (e->scope && e->scope->ops->has_member(e, name)) return diag_note(e->diag, (source_range){0}, "did you mean 'self.%s'?", name);
     for (const frame *f = e->env; f; f = f->next)
         for (size_t i = 0; i < f->vars.cap; i++)
             if (f->vars.slots[i].key && f->vars.slots[i].key[0] != '$') suggest_try(&close, f->vars.slots[i].key);
@@ -231,7 +232,8 @@ static const char *name_method_operator(emitter *e, const type *t, const char *n
     return NULL; /* none, or of tensors only */
 }
 
-static void name_unknown_method(emitter *e, source_range r, const type *t, const char *name) {
+static void name_unknown_method(emitter *e, source_range r, const ir_value *v, const char *name) {
+    const type *t = v->type;
     strbuf sb = STRBUF_INIT;
     suggestion best = {.wanted = name};
     type_print_python(t, &sb);
@@ -240,8 +242,11 @@ static void name_unknown_method(emitter *e, source_range r, const type *t, const
     for (size_t i = 0; t->kind == T_TENSOR && i < sizeof name_properties / sizeof *name_properties; i++)
         suggest_try(&best, name_properties[i].name);
     for (int i = 0; t->field_names && i < t->nelems; i++) suggest_try(&best, t->field_names[i]);
-    if (t->kind == T_TENSOR) suggest_operators(&best);
+    if (t->kind == T_TENSOR || t->kind == T_STR || t->kind == T_LIST || t->kind == T_DICT) suggest_operators(&best, (int)t->kind);
     suggest_note(e->diag, &best);
+    source_range of = {r.src, r.begin, suggest_word(r, name).begin};
+    if (of.end > of.begin) of.end--; /* the dot */
+    explain_optional(e, of, v);
 }
 
 static sugar *name_value_attribute(emitter *e, source_range r, ir_value *v, const char *name) {
@@ -252,7 +257,7 @@ static sugar *name_value_attribute(emitter *e, source_range r, ir_value *v, cons
     if (!s) s = name_builtin_property(e, r, v, name);
     if (s || emit_failed(e)) return s;
     const char *op = name_method_operator(e, t, name);
-    if (!op) return name_unknown_method(e, r, t, name), NULL;
+    if (!op) return name_unknown_method(e, r, v, name), NULL;
     s = sugar_new(e, SUGAR_BUILTIN);
     s->name = op;
     s->value = v;

@@ -80,9 +80,11 @@ static ir_value *special_cast(emitter *e, const expr *x, int form) {
 
 /* ---- forms about types -------------------------------------------------------------------------------------------- */
 
+/* What an archive says of a value's type is not believed but checked (ir/graph/graph.h). */
 static ir_value *special_node(emitter *e, node_kind kind, ir_value *in, type *t) {
     node *n = graph_insert(e->g, node_new(e->g, kind, in != NULL, &in, 1));
     n->outputs.data[0]->type = t;
+    n->doubtful = !in || !type_is_subtype(in->type, t);
     return n->outputs.data[0];
 }
 

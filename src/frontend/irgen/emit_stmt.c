@@ -444,7 +444,8 @@ static bool stmt_refused(emitter *e, const stmt *st) {
         [S_CLASS] = "class definitions", [S_IMPORT] = "import statements",
         [S_GLOBAL] = "global variables", [S_TRY] = "try blocks",
     };
-    emit_fail(e, st->range, "%s aren't supported", names[st->kind] ? names[st->kind] : "these statements");
+    const char *name = st->nonlocal ? "nonlocal variables" : names[st->kind];
+    emit_fail(e, st->range, "%s aren't supported", name ? name : "these statements");
     return false;
 }
 

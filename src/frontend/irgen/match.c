@@ -293,7 +293,7 @@ static bool match_collect(emitter *e, const schema *s, int i, int used, const ac
     return true;
 }
 
-static bool match_knows_keyword(const schema *s, const char *name) {
+bool match_knows_keyword(const schema *s, const char *name) {
     for (int i = 0; i < s->nargs; i++)
         if (match_keyword(s, s->args[i].name, name)) return true;
     return false;
@@ -363,7 +363,8 @@ static bool match_plan_call(emitter *e, const schema *s, int nargs, const actual
             p->of[i] = match_find_keyword(s, arg, nargs, args, p);
         }
         if (!p->of[i]) {
-            if (arg->has_default) continue;
+            /* A Tensor's None is an undefined tensor, which PyTorch does not let a program pass either. */
+            if (arg->has_default && (arg->default_value.tag != V_NONE || arg->type->kind != T_TENSOR)) continue;
             match_missing(s, arg, nargs, args, p, why);
             return false;
         }

@@ -177,7 +177,7 @@ static void source_list_candidates(program *g, strbuf *out) {
 static py_object *source_no_entry(program *g, const char *name, const char *wanted, const char *why) {
     strbuf sb = STRBUF_INIT;
     source_list_candidates(g, &sb);
-    diag_fail(g->py.diag, CTSC_FAILED, "%s: %s; candidates: %s", name, why, sb_str(&sb));
+    diag_fail(g->py.diag, wanted ? CTSC_USAGE : CTSC_FAILED, "%s: %s; candidates: %s", name, why, sb_str(&sb));
     sb_free(&sb);
     const py_dict *d = g->main->u.mod.globals;
     suggestion s = {.wanted = wanted};

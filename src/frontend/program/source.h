@@ -166,6 +166,7 @@ bool source_match_field(emitter *e, source_range r, const expr *cls, int64_t i, 
 ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out);
 int source_static_truth(emitter *e, const expr *x);
 sugar *source_static_range(emitter *e, const expr *x);
+bool source_has_member(const emitter *e, const char *name);
 void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was, const type *is);
 
 /* Is f, which does not compile, one that such a function has taken the place of, or such a one, whose caller has the error? Its class

@@ -524,4 +524,5 @@ const scope_ops source_scope_ops = {
     .static_truth = source_static_truth,
     .static_range = source_static_range,
     .hint_assigned = source_hint_assigned,
+    .has_member = source_has_member,
 };

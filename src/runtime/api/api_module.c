@@ -120,7 +120,8 @@ ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, function
     strbuf sb = STRBUF_INIT;
     for (size_t i = 0; i < ctsc_module_method_count(m); i++)
         sb_printf(&sb, "%s%s", i ? ", " : "", ctsc_module_method_name(m, i));
-    ctsc_status s = diag_fail(d, CTSC_USAGE, "the module has no method '%s' (it has: %s)", name, sb_str(&sb));
+    ctsc_status s = sb.len ? diag_fail(d, CTSC_USAGE, "the module has no method '%s' (it has: %s)", name, sb_str(&sb))
+                           : diag_fail(d, CTSC_USAGE, "the module has no method '%s', nor any other: is it misspelt in the class?", name);
     sb_free(&sb);
     return s;
 }

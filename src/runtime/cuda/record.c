@@ -161,6 +161,8 @@ ctsc_status record_site(frame *f, const instr *i, site_fn fn) {
     case BC_UNPACK_TUPLE:
     case BC_TUPLE_INDEX:
     case BC_TUPLE_SLICE:
+    case BC_CAST:
+    case BC_CHECK:
     case BC_ISINSTANCE:
     case BC_RAISE: break;
     default: return record_refuse(f->in->d, opcode_table[i->op].meaning);

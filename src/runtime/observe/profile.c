@@ -176,6 +176,7 @@ static const char *const profile_names[BC_COUNT] = {
     [BC_NEW_OBJECT] = "prim::CreateObject", [BC_NEW_LIST] = "prim::ListConstruct", [BC_NEW_TUPLE] = "prim::TupleConstruct",
     [BC_NEW_DICT] = "prim::DictConstruct", [BC_UNPACK_LIST] = "prim::ListUnpack", [BC_UNPACK_TUPLE] = "prim::TupleUnpack",
     [BC_TUPLE_INDEX] = "prim::TupleIndex", [BC_TUPLE_SLICE] = "prim::TupleSlice", [BC_ISINSTANCE] = "prim::isinstance",
+    [BC_CAST] = "prim::unchecked_cast", [BC_CHECK] = "prim::unchecked_cast",
     [BC_RAISE] = "prim::RaiseException", [BC_PRINT] = "prim::Print", [BC_TOLIST] = "prim::tolist",
     [BC_CONTAINER_INDEX] = "prim::ModuleContainerIndex", [BC_FORK] = "prim::fork", [BC_WAIT] = "aten::wait", [BC_ENTER] = "prim::Enter",
     [BC_EXIT] = "prim::Exit"};

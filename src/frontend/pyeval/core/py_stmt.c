@@ -71,6 +71,8 @@ static flow stmt_aug_assign(py *p, py_env *env, const stmt *s) {
 }
 
 static flow stmt_return(py *p, py_env *env, const stmt *s) {
+    if (env->is_class || (env->qualname && !strcmp(env->qualname, "<module>")))
+        return py_fail(p, s->range, "SyntaxError", "'return' outside function"), FLOW_ERROR;
     env->result = s->value ? py_eval(p, env, s->value) : p->none;
     return env->result ? FLOW_RETURN : FLOW_ERROR;
 }
