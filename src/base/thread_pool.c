@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool.c - worker threads, the jobs they help with, and the tasks they run.
+ * thread_pool.c - worker threads, the jobs they help with, and the tasks they run.
  *
  * Method: a call cuts its range into at most POOL_PIECES pieces (more where they would be huge), puts a job on the list of open
  * jobs and works on it itself; idle workers join the first open job that has pieces left and takes

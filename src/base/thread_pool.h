@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool.h - the threads that kernels spread over, and that forked functions run on.
+ * thread_pool.h - the threads that kernels spread over, and that forked functions run on.
  *
  * One process-wide pool, started at the first parallel call that needs it. Work is cut into pieces
  * whose borders depend on the range and the grain alone, never on the number of threads, so that

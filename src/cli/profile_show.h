@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile.h - what ctsc profile measures (cmd_profile.c) and shows (profile_show.c). */
+/* profile_show.h - what ctsc profile measures (cmd_profile.c) and shows (profile_show.c). */
 #ifndef CTSC_CLI_PROFILE_SHOW_H
 #define CTSC_CLI_PROFILE_SHOW_H
 

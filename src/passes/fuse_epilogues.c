@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epilogues.c - what is done to the result of a linear layer or a convolution becomes a part of it.
+ * fuse_epilogues.c - what is done to the result of a linear layer or a convolution becomes a part of it.
  *
  *     %y = aten::linear(%x, %w, %b)
  *     %z = aten::add(%y, %r, %one)          ->     %a = ctsc::linear_epilogue(%x, %w, %b, %r, "relu")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log.c - the access log.
+ * access_log.c - the access log.
  *
  * A line is made outside the lock; writing is left to the housekeeping thread, so that a slow disk holds up no request. Lines that find no
  * memory are dropped.

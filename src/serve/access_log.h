@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log.h - the access log: one JSON object per request and line. */
+/* access_log.h - the access log: one JSON object per request and line. */
 #ifndef CTSC_SERVE_ACCESS_LOG_H
 #define CTSC_SERVE_ACCESS_LOG_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stats.c - counting requests, and the statistics extension of the protocol.
+ * statistics.c - counting requests, and the statistics extension of the protocol.
  *
  * Tests: tests/unit/test_serve.c
  */

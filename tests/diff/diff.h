@@ -10,7 +10,7 @@
 #define CTSC_TESTS_DIFF_H
 
 #include "ir/graph/graph.h"
-#include "runtime/interp/runtime.h"
+#include "runtime/context/runtime.h"
 
 #include <stdlib.h>
 

@@ -23,7 +23,7 @@
 #include "support.h"
 
 #include "ir/op/op.h"
-#include "runtime/interp/runtime.h"
+#include "runtime/context/runtime.h"
 
 typedef struct opcase {
     const char *op, *args, *want;

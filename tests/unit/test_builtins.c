@@ -7,7 +7,7 @@
 #include "support.h"
 
 #include "ir/op/op.h"
-#include "runtime/interp/runtime.h"
+#include "runtime/context/runtime.h"
 
 #include <math.h>
 

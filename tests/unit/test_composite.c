@@ -4,7 +4,7 @@
  * one with the same arguments.
  */
 #include "ir/unit.h"
-#include "runtime/ops/ops.h"
+#include "runtime/ops/registry.h"
 #include "tensor/tensor.h"
 
 #include <setjmp.h>

@@ -6,7 +6,7 @@
  * what they make of arguments that it fails for, is in test_cuda_dense.c and test_cuda_tensor.c.
  */
 #include "dense_rows.h"
-#include "runtime/ops/ops.h"
+#include "runtime/ops/registry.h"
 
 #include "ir/op/op_family.h"
 

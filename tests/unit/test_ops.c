@@ -4,7 +4,7 @@
  * ops.def names an operator of schemas.txt.
  */
 #include "ir/op/op_family.h"
-#include "runtime/ops/ops.h"
+#include "runtime/ops/registry.h"
 
 #include "ctsc_compiler.h"
 

@@ -8,7 +8,7 @@
 
 #include "frontend/pyeval/torch/py_torch.h"
 #include "py_torch_cases.h"
-#include "runtime/interp/runtime.h"
+#include "runtime/context/runtime.h"
 
 static counting count;
 

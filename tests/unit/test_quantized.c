@@ -8,7 +8,7 @@
 #include "base/thread_pool.h"
 #include "ctsc.h"
 #include "ir/op/op.h"
-#include "runtime/interp/runtime.h"
+#include "runtime/context/runtime.h"
 #include "tensor/qengine.h"
 #include "tensor/quantiser.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * library.c - opens libctsc-jit.so when the first kernel is to be compiled.
+ * jit_library.c - opens libctsc-jit.so when the first kernel is to be compiled.
  *
  * It is looked for beside the program or library that contains this code, in ../lib from there, one and two
  * folders up (programs in the build folder), and then where the loader looks (the run path, LD_LIBRARY_PATH,

@@ -31,7 +31,7 @@ struct interp; /* runtime/interp/interp.h */
 typedef struct op_ctx {
     diag *diag;             /* where failures are described */
     const struct op *op;    /* the operator being run */
-    struct runtime *rt;     /* random generator, output sinks, limits (runtime/interp/runtime.h) */
+    struct runtime *rt;     /* random generator, output sinks, limits (runtime/context/runtime.h) */
     struct interp *interp;  /* to call back into the program: methods of script classes; may be NULL */
     int nargs;              /* of a vararg operator: arguments given */
     type *const *out_types; /* static types of the results, where the node knows them; else NULL */
@@ -89,6 +89,7 @@ typedef struct op_host {
     op_bindings builtin;   /* the rows of ops.def, sorted by nothing */
     op_bindings quantised; /* the rows of ops/quantised_tensors.def: overloads that take quantised tensors, with what they do then */
     op_fn derived_write, derived_copy; /* functions of derived overloads: they call the one that fn_ctx names */
+    op_fn composite;                   /* the function of OP_COMPOSITE overloads */
     op_fn on_device;                   /* runs operators of which a tensor argument is on a device */
     /* What an OP_COMPOSITE overload does. Compiled when first asked for, and free of calls; NULL says why in d. Thread-safe. */
     struct function *(*composite_body)(const op *o, diag *d);

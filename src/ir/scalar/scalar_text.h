@@ -48,7 +48,7 @@ typedef enum scalar_op {
     SCALAR_OP_COUNT
 } scalar_op;
 
-/* Functions of math.h that are one of ir/scalar/scalar_ops.h: the name in C (the same with an f behind is known too), the name there, operands,
+/* Functions of <math.h> that are one of ir/scalar/scalar_ops.h: the name in C (the same with an f behind is known too), the name there, operands,
  * and rough cycles per element of vector code. */
 #define SCALAR_FUNCTION_TABLE(X)                                                                                       \
     X(fabs, abs, 1, 1)                                                                                                 \
@@ -133,7 +133,7 @@ typedef struct scalar_op_info {
 extern const scalar_op_info scalar_op_table[SCALAR_OP_COUNT];
 
 typedef struct scalar_function_info {
-    const char *c, *name; /* in math.h, and in ir/scalar/scalar_ops.h */
+    const char *c, *name; /* in <math.h>, and in ir/scalar/scalar_ops.h */
     uint8_t operands, cost;
 } scalar_function_info;
 extern const scalar_function_info scalar_functions[SCALAR_FUNCTION_COUNT];

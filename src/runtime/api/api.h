@@ -4,7 +4,7 @@
 #define CTSC_RUNTIME_API_API_H
 
 #include "ctsc.h"
-#include "runtime/ops/ops.h"
+#include "runtime/ops/registry.h"
 #include "runtime/program/module.h"
 
 /* Keeps the function in programs that link libctsc.a: every file of the interface mentions it. */

@@ -6,7 +6,7 @@
 #include "frontend/trace/call_graph.h"
 #include "frontend/trace/trace.h"
 #include "runtime/api/api.h"
-#include "runtime/interp/runtime.h"
+#include "runtime/context/runtime.h"
 
 struct ctsc_scope {
     ctsc_error error; /* the first failure */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv.c - convolutions on a CUDA device.
+ * cuda_conv.c - convolutions on a CUDA device.
  *
  * Depthwise convolutions have a kernel of their own, transposed ones as well; cuDNN (dnn.c) is asked for all others. What it does not do are products of
  * matrices, gemm.c's, if a kernel of one element neither skips nor adds anything, and else kernels/conv.cu's.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * copy.c - copies within a device: kernels/copy.cu for elements that stay what they are, the kernel of the operator that converts
+ * cuda_copy.c - copies within a device: kernels/copy.cu for elements that stay what they are, the kernel of the operator that converts
  * for those that do not.
  *
  * Method. Dimensions of size 1 go, and neighbours that both sides step through evenly become one, so that most copies are a single

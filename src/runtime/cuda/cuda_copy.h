@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * copy.h - copies within a device.
+ * cuda_copy.h - copies within a device.
  */
 #ifndef CTSC_RUNTIME_CUDA_CUDA_COPY_H
 #define CTSC_RUNTIME_CUDA_CUDA_COPY_H

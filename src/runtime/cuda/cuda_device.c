@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * device.c - what the tensor layer asks of devices (tensor/device.h), by CUDA: memory, and the way of elements between host and device.
+ * cuda_device.c - what the tensor layer asks of devices (tensor/device.h), by CUDA: memory, and the way of elements between host and device.
  *
  * Method. Bytes cross between host and device only from one contiguous tensor to another of the same dtype. What else differs is made equal before
  * or after: on the host with its own copying, on the device with the kernels of copy.c. A single element of the host needs no memory

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm.c - products of matrices on a CUDA device: cuBLASLt's where it has one, else kernels/gemm.cu.
+ * cuda_gemm.c - products of matrices on a CUDA device: cuBLASLt's where it has one, else kernels/gemm.cu.
  *
  * What cuBLASLt cannot do of an epilogue (gelu by erf, a tensor added to what beta adds already) becomes a kernel over its result.
  * Tests: tests/unit/test_cuda_dense.c, test_cuda_blas.c

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * index.c - elements by index on a CUDA device: moves, gathers, scatters, rows of tables, positions of flags.
+ * cuda_index.c - elements by index on a CUDA device: moves, gathers, scatters, rows of tables, positions of flags.
  * Tests: tests/unit/test_cuda_dense.c
  */
 #include "runtime/cuda/dense.h"

@@ -41,7 +41,7 @@ ctsc_status cuda_of_device(diag *d, int device, cuda **out);
  * kernels/NAME.cu, embedded in the library; with `defines` in front ("#define T float\n") each is one program per set of definitions.
  * "scalar_ops.h" and "nest_cuda.h" can be included (codegen/cuda/cuda_emit.h).
  *
- *     CUDA_FILE(pool)                        in the .c file: declares cuda_file_pool, of kernels/pool.cu
+ *     CUDA_FILE(pool)                        in the .c file: declares cuda_file_pool, of kernels/NAME.cu
  *     extern "C" __global__ void max_pool(struct max_pool_params p) { ... }
  */
 typedef struct cuda_file {

@@ -19,7 +19,7 @@
  */
 #include "base/thread_pool.h"
 #include "runtime/interp/interp_internal.h"
-#include "runtime/interp/workspace.h"
+#include "runtime/context/workspace.h"
 
 /* A frame with so many bodies under way waits for all of them before it goes on: their results take memory. */
 enum { FORK_MAX_RUNNING = 256 };

@@ -12,7 +12,7 @@
 #include "runtime/exec/executor.h"
 #include "runtime/exec/fused.h"
 #include "runtime/observe/profile.h"
-#include "runtime/interp/workspace.h"
+#include "runtime/context/workspace.h"
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
@@ -28,16 +28,6 @@ static stack_chunk *stack_add(stack_chunk *prev, size_t need) {
     *c = (stack_chunk){.prev = prev, .size = size};
     if (prev) prev->next = c;
     return c;
-}
-
-static void stack_free_after(stack_chunk *c) {
-    stack_chunk *next = c->next;
-    c->next = NULL;
-    while (next) {
-        stack_chunk *after = next->next;
-        mem_free(next);
-        next = after;
-    }
 }
 
 /* The top chunk has no room for n slots: the next one, which has. NULL without memory. */
@@ -66,12 +56,6 @@ static inline void stack_pop(interp *in, size_t n) {
     c->used -= n;
     /* The emptied chunk stays behind as a spare. */
     if (c->used == 0 && c->prev) in->top = c->prev;
-}
-
-void stack_chunk_free(stack_chunk *first) {
-    if (!first) return;
-    stack_free_after(first);
-    mem_free(first);
 }
 
 /* At the end of the outermost call: the first chunk stays for the next one. */

@@ -11,7 +11,7 @@
 #define CTSC_RUNTIME_INTERP_INTERP_H
 
 #include "ir/unit.h"
-#include "runtime/interp/runtime.h"
+#include "runtime/context/runtime.h"
 
 typedef struct code code;
 

@@ -6,19 +6,10 @@
 #define CTSC_RUNTIME_INTERP_INTERP_INTERNAL_H
 
 #include "base/limits.h"
+#include "runtime/context/workspace.h"
 #include "runtime/interp/bytecode.h"
 
 enum { INTERP_MAX_DEPTH = 256 };
-
-/* Registers of all frames, in chunks that never move: operators hold pointers into them while they
- * call back. */
-typedef struct stack_chunk {
-    struct stack_chunk *prev, *next;
-    size_t size, used;
-    value slots[];
-} stack_chunk;
-
-void stack_chunk_free(stack_chunk *first); /* and those behind it; first may be NULL */
 
 /* Fails if the program was cancelled or its time is over. */
 ctsc_status interp_watch(const struct interp *in);

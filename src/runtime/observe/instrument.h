@@ -18,7 +18,7 @@
 #define CTSC_RUNTIME_OBSERVE_INSTRUMENT_H
 
 #include "ir/unit.h"
-#include "runtime/interp/runtime.h"
+#include "runtime/context/runtime.h"
 
 typedef struct instrument {
     /* Behind a node, constants excepted: its inputs and outputs, borrowed. inputs: of operators (N_OP) and fusion

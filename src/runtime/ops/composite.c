@@ -10,7 +10,7 @@
  * Tests: tests/unit/test_composite.c
  */
 #include "base/embed.h"
-#include "runtime/ops/ops.h"
+#include "runtime/ops/registry.h"
 #include "frontend/codeload/importer.h"
 #include "frontend/irgen/emit.h"
 #include "ir/op/op_family.h"

@@ -5,7 +5,7 @@
  * Tests: tests/unit/test_ops.c
  */
 #include "runtime/kernels/engine/kernel.h"
-#include "runtime/ops/ops.h"
+#include "runtime/ops/registry.h"
 
 enum { DERIVED_MAX = 32 };
 

@@ -3,7 +3,7 @@
  * registry.c - binds the rows of the operator tables (src/ir/op/ops.def) to their functions, and registers with the layers below what they ask of
  * the runtime.
  */
-#include "runtime/ops/ops.h"
+#include "runtime/ops/registry.h"
 
 #include "ir/native.h"
 #include "runtime/cuda/dense.h"
@@ -57,6 +57,7 @@ static const op_host host = {
     .quantised = {quantised_keys, quantised_rows},
     .derived_write = op_derived_write,
     .derived_copy = op_derived_copy,
+    .composite = op_composite,
     .on_device = op_on_device,
     .composite_body = op_composite_body,
     .call = interp_call_from_op,

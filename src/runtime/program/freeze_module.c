@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * freeze.c - a module becomes a smaller one that computes the same: torch.jit.freeze.
+ * freeze_module.c - a module becomes a smaller one that computes the same: torch.jit.freeze.
  *
  * Method. The graph of forward, with all calls inlined, goes through pipeline_freeze, which makes constants of the attributes. What is
  * left of the module is what that graph still reads: new classes are made with these attributes alone, new objects

@@ -6,9 +6,9 @@
 #define CTSC_RUNTIME_PROGRAM_MODULE_H
 
 #include "runtime/archive/archive.h"
-#include "runtime/interp/workspace.h"
+#include "runtime/context/workspace.h"
 
-struct runtime; /* runtime/interp/runtime.h */
+struct runtime; /* runtime/context/runtime.h */
 
 typedef struct module {
     unit *unit;

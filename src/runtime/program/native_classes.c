@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native.c - the classes of ir/native.h: one attribute, a capsule that kernels make and read, and methods in TorchScript.
+ * native_classes.c - the classes of ir/native.h: one attribute, a capsule that kernels make and read, and methods in TorchScript.
  *
  * Method. The texts are read like code files of an archive, in a unit that lives as long as the process: archives find the very types that
  * the schemas of operators name. Loading and saving go through __setstate__ and __getstate__, as for any class that has

@@ -11,7 +11,7 @@
 #define CTSC_RUNTIME_PROGRAM_TRACE_CHECK_H
 
 #include "frontend/trace/trace.h"
-#include "runtime/interp/runtime.h"
+#include "runtime/context/runtime.h"
 
 typedef struct trace_check {
     const trace *recorded, *again;

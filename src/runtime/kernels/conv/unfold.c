@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fold.c - sliding blocks (im2col, col2im) and the rearrangements of channels: pixel_shuffle,
+ * unfold.c - sliding blocks (im2col, col2im) and the rearrangements of channels: pixel_shuffle,
  * channel_shuffle.
  * Tests: tests/unit/test_resample.c
  */

@@ -13,7 +13,7 @@
 #include "base/thread_pool.h"
 #include "base/vector.h"
 #include "ir/op/op.h"
-#include "runtime/interp/runtime.h"
+#include "runtime/context/runtime.h"
 #include "tensor/iter.h"
 
 #define TRY(call)                                                                                  \

@@ -48,7 +48,7 @@ typedef struct fft_plan {
 fft_plan *fft_plan_new(int64_t n, bool wide, bool real, int64_t lines);
 void fft_plan_free(fft_plan *p);
 
-/* The plans that calls of a module leave for the next call (runtime/interp/workspace.h): used by one thread at a time. */
+/* The plans that calls of a module leave for the next call (runtime/context/workspace.h): used by one thread at a time. */
 enum { FFT_CACHE_PLANS = 8, FFT_CACHE_LENGTH = 1 << 18 /* longer ones are not kept */ };
 typedef struct fft_cache {
     struct {
@@ -56,7 +56,6 @@ typedef struct fft_cache {
         bool real, few;
     } rows[FFT_CACHE_PLANS]; /* the latest used first */
 } fft_cache;
-void fft_cache_free(fft_cache *c); /* c may be NULL */
 /* fft_plan_new, or a plan kept in the runtime's workspace; *kept: the caller does not free it. */
 fft_plan *fft_plan_get(op_ctx *cx, int64_t n, bool wide, bool real, int64_t lines, bool *kept);
 

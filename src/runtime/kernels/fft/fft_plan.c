@@ -13,7 +13,7 @@
  */
 #include "runtime/kernels/fft/fft.h"
 
-#include "runtime/interp/workspace.h"
+#include "runtime/context/workspace.h"
 
 #include <math.h>
 #include <string.h>
@@ -259,7 +259,7 @@ void fft_plan_free(fft_plan *p) {
 
 /* ---- plans kept from call to call ------------------------------------------------------------------- */
 
-void fft_cache_free(fft_cache *c) {
+static void fft_cache_free(fft_cache *c) {
     for (int i = 0; c && i < FFT_CACHE_PLANS; i++) fft_plan_free(c->rows[i].plan);
     mem_free(c);
 }
@@ -268,7 +268,10 @@ fft_plan *fft_plan_get(op_ctx *cx, int64_t n, bool wide, bool real, int64_t line
     workspace *ws = cx->rt ? cx->rt->ws : NULL;
     bool few = lines < fft_vector_of(wide);
     *kept = false;
-    if (ws && !ws->fft && n <= FFT_CACHE_LENGTH) ws->fft = mem_zalloc(sizeof *ws->fft);
+    if (ws && !ws->fft && n <= FFT_CACHE_LENGTH) {
+        ws->fft = mem_zalloc(sizeof *ws->fft);
+        ws->fft_free = fft_cache_free;
+    }
     if (!ws || !ws->fft || n > FFT_CACHE_LENGTH) return fft_plan_new(n, wide, real, lines);
     fft_cache *c = ws->fft;
     int at = 0;

@@ -485,7 +485,7 @@ static bool linear_fits_prepacked(const tensor *input, const tensor *weight, con
     return !bias || (bias->dtype == DT_FLOAT32 && bias->ndim == 1 && bias->sizes[0] == weight->sizes[0] && (bias->strides[0] == 1 || bias->sizes[0] == 1));
 }
 
-/* ctsc::linear_prepacked: aten::linear whose weight is a constant (kernels/prepack.h) */
+/* ctsc::linear_prepacked: aten::linear whose weight is a constant (packed_weights.h) */
 ctsc_status op_linear_prepacked(op_ctx *cx, const value *args, value *results) {
     tensor *input = arg_tensor(&args[0]), *weight = arg_tensor(&args[1]), *bias = arg_tensor_or_null(&args[2]), *t, *folded;
     const gemm_prepacked *panels = linear_fits_prepacked(input, weight, bias) ? prepack_linear(weight) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prepack.c - see prepack.h.
+ * packed_weights.c - see packed_weights.h.
  *
  * storage.derived goes from NULL through two marks to the packed weight: used once, and not to be packed. Whoever makes it is chosen by exchanging the mark, so
  * that no lock is held while others use the weight as it is.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prepack.h - constant weights, packed once for the kernels that multiply by them.
+ * packed_weights.h - constant weights, packed once for the kernels that multiply by them.
  *
  * The pass "prepack" gives operators whose weight is a constant another name (ctsc::linear_prepacked) and the weight a storage of its own
  * (tensor_constant). Packing takes as long as some calls, so it is put off until the weight is used a second time: programs that run once do without. Then

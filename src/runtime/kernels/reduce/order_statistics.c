@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stats.c - order statistics: median, nanmedian, mode, quantile, nanquantile.
+ * order_statistics.c - order statistics: median, nanmedian, mode, quantile, nanquantile.
  *
  * Method: a row's values become int64 keys that compare like the values (NaN last, both zeros
  * equal), paired with their positions. Ties are ordered by position, so results are the same

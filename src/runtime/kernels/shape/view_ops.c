@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * view.c - operators that show the same elements in another geometry: view, reshape, transpose,
+ * view_ops.c - operators that show the same elements in another geometry: view, reshape, transpose,
  * slice, ...
  *
  * Method: each op_X here computes a view and returns it. The in-place forms (squeeze_, t_, ...)

@@ -6,7 +6,7 @@
  * 623-dimensionally equidistributed uniform pseudo-random number generator", 1998, in the form
  * PyTorch's CPU generator has. Tests: tests/unit/test_interp.c
  */
-#include "runtime/interp/runtime.h"
+#include "runtime/context/runtime.h"
 
 #include "base/vector.h"
 

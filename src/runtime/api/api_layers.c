@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layers.c - the tree of a module's submodules, and what a call of a method did with each of them.
+ * api_layers.c - the tree of a module's submodules, and what a call of a method did with each of them.
  *
  *     %y = prim::CallMethod[name="forward"](%fc, %x)     ->      = ctsc::enter(%fc)
  *                                                               %w = prim::GetAttr[name="weight"](%fc)

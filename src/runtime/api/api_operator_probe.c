@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * operator_probe.c - with which dtypes does an operator work? It is run to find out.
+ * api_operator_probe.c - with which dtypes does an operator work? It is run to find out.
  *
  * Method. Arguments are made from the schema: small tensors of one shape, numbers and lists of them; what has a default keeps it. The shapes
  * and numbers of a *recipe* are tried until the operator accepts them with float32, int64, bool or complex64; with that recipe it is then run in each

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * operator_details.c - the part of ctsc_compiler.h that describes operators: family, origin, aliasing, fusion.
+ * api_operator.c - the part of ctsc_compiler.h that describes operators: family, origin, aliasing, fusion.
  * Tests: tests/unit/test_ops.c, tests/cli/ops.test
  */
 #include "ir/op/fusible.h"

@@ -6,15 +6,26 @@
  * A call takes a workspace and gives it back at its end; a module keeps as many as it had calls at a time (WORKSPACE_SPARE at most). So in the steady state
  * a call allocates nothing but its results. A thread looks first where it gave its last one back.
  */
-#ifndef CTSC_RUNTIME_INTERP_WORKSPACE_H
-#define CTSC_RUNTIME_INTERP_WORKSPACE_H
+#ifndef CTSC_RUNTIME_CONTEXT_WORKSPACE_H
+#define CTSC_RUNTIME_CONTEXT_WORKSPACE_H
 
 #include "base/recycle.h"
-#include "runtime/interp/runtime.h"
+#include "runtime/context/runtime.h"
 
 #include <stdatomic.h>
 
 enum { WORKSPACE_SPARE = 16 };
+
+/* Registers of all frames, in chunks that never move: operators hold pointers into them while they
+ * call back. */
+typedef struct stack_chunk {
+    struct stack_chunk *prev, *next;
+    size_t size, used;
+    value slots[];
+} stack_chunk;
+
+void stack_free_after(stack_chunk *c); /* those behind it */
+void stack_chunk_free(stack_chunk *first); /* and those behind it; first may be NULL */
 
 typedef struct workspace {
     runtime rt; /* runtime_init it before use */
@@ -23,7 +34,8 @@ typedef struct workspace {
     recycler *outer;           /* the thread's recycler while the workspace is not in use */
     unsigned slot;             /* where it waits for its next call, if there is room */
     struct stack_chunk *stack; /* the first chunk of the interpreter's stack; NULL: none yet */
-    struct fft_cache *fft;     /* plans of Fourier transforms (kernels/fft.h); NULL: none yet */
+    struct fft_cache *fft;     /* plans of Fourier transforms (kernels/fft/fft.h); NULL: none yet */
+    void (*fft_free)(struct fft_cache *c);
 } workspace;
 
 /* Slots lie in cache lines of their own: threads that run one module at the same time would otherwise wait for each other. */

@@ -5,8 +5,8 @@
  * One runtime belongs to one call into the library (or to one context a program keeps); it
  * is not shared between threads that run at the same time.
  */
-#ifndef CTSC_RUNTIME_INTERP_RUNTIME_H
-#define CTSC_RUNTIME_INTERP_RUNTIME_H
+#ifndef CTSC_RUNTIME_CONTEXT_RUNTIME_H
+#define CTSC_RUNTIME_CONTEXT_RUNTIME_H
 
 #include "base/clock.h"
 #include "base/limits.h"

@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workspace.c - the spare workspaces of a module. Slots are exchanged atomically, so nobody waits. */
-#include "runtime/interp/workspace.h"
+#include "runtime/context/workspace.h"
 
 #include "base/mem.h"
-#include "runtime/interp/interp_internal.h"
-#include "runtime/kernels/fft/fft.h"
+
+void stack_free_after(stack_chunk *c) {
+    stack_chunk *next = c->next;
+    c->next = NULL;
+    while (next) {
+        stack_chunk *after = next->next;
+        mem_free(next);
+        next = after;
+    }
+}
+
+void stack_chunk_free(stack_chunk *first) {
+    if (!first) return;
+    stack_free_after(first);
+    mem_free(first);
+}
 
 static void workspace_free(workspace *w) {
     stack_chunk_free(w->stack);
-    fft_cache_free(w->fft);
+    if (w->fft) w->fft_free(w->fft);
     recycler_clear(&w->blocks);
     mem_free(w);
 }

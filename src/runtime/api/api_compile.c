@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compile.c - the part of ctsc.h that compiles Python source into a module.
+ * api_compile.c - the part of ctsc.h that compiles Python source into a module.
  *
  * The front end does the work (frontend/program/source.h); this file lends it what lies above: files, operators with a random
  * generator, and weights from elsewhere.
@@ -13,7 +13,7 @@
 #include "passes/passes.h"
 #include "runtime/api/api.h"
 #include "runtime/program/compile_archives.h"
-#include "runtime/interp/runtime.h"
+#include "runtime/context/runtime.h"
 #include "runtime/program/trace_check.h"
 
 #include <errno.h>

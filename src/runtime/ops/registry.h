@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ops.h - what this folder gives the layers below (ir/op/op.h, op_host), for those beside it.
+ * registry.h - what this folder gives the layers below (ir/op/op.h, op_host), for those beside it.
  */
-#ifndef CTSC_RUNTIME_OPS_OPS_H
-#define CTSC_RUNTIME_OPS_OPS_H
+#ifndef CTSC_RUNTIME_OPS_REGISTRY_H
+#define CTSC_RUNTIME_OPS_REGISTRY_H
 
 #include "ir/op/op.h"
 
