@@ -98,7 +98,8 @@ CTSC_API void ctsc_set_threads(int n);
  * which is there while it has something to compile, whatever ctsc_set_threads says, makes what calls have asked for, and until it has, they interpret
  * what later ones run natively. Loops alone wait for it, for up to a tenth of a second of a call in sum. Which call is the first native one is a matter of
  * time then, and native results may differ from interpreted ones by rounding. With CTSC_COMPILE_IN_CALLS, and at level 3, calls compile what they
- * need: the same calls in the same order give the same results, to the last bit. Of the whole process. */
+ * need (so they do where no thread can be started, or another one than the main thread has opened the library): the same calls in the same order give the same results, to the last bit. Of the whole process. The end
+ * of the main thread waits for the kernel in the making; other threads call ctsc_wait_for_kernels before they call exit. */
 typedef enum ctsc_compiling { CTSC_COMPILE_BACKGROUND, CTSC_COMPILE_IN_CALLS } ctsc_compiling;
 CTSC_API void ctsc_set_compiling(ctsc_compiling c);
 /* Returns when no kernel is in the making; false: there still is one after timeout_us microseconds (0: no limit). Kernels are asked for when something runs for
