@@ -286,7 +286,8 @@ const py_object *py_class_of(py *p, const py_object *o) {
     case PY_SYMBOL: return py_torch_class(p, o);
     default: break;
     }
-    return py_builtin_class(p, py_type_name(o));
+    const py_object *named = py_types_class(p, o);
+    return named ? named : py_builtin_class(p, py_type_name(o));
 }
 
 bool py_is_subclass(const py_object *cls, const py_object *base) {

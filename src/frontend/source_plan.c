@@ -116,7 +116,10 @@ static bool plan_declared_type(module_plan *p, const char *name, type **out, str
 /* The declared type, else the one the value has; NULL with the reason in why, or with a failed diag. */
 static type *plan_type(module_plan *p, const char *name, py_object *o, bool *inferred, strbuf *why) {
     type *t = NULL;
+    const py_class *c = o->kind == PY_INSTANCE ? o->u.inst.cls->u.cls : NULL;
     *inferred = false;
+    if (p->g->tracing && c && c->kind == PYC_PLAIN && !c->is_script) /* no trace asks for a method of such a class */
+        return sb_puts(why, "Its class is no script class"), NULL;
     if (!plan_declared_type(p, name, &t, why) || t || why->len) return t;
     *inferred = true;
     return source_infer_type(p->g, o, why);

@@ -72,6 +72,17 @@ def _register_forward_hook(hooks, hook, prepend, with_kwargs):
     return handle
 
 
+class Buffer:
+    """torch.nn.Buffer: a tensor that becomes a buffer of the module it is assigned to."""
+
+    def __init__(self, data=None, *, persistent=True):
+        self.data = torch.empty(0) if data is None else data
+        self.persistent = persistent
+
+    def __getattr__(self, name):
+        return getattr(self.data, name)
+
+
 class Module:
     # These annotations type the attributes of a scripted module whose own class and bases annotate nothing.
     dump_patches: bool = False
@@ -151,6 +162,9 @@ class Module:
                 raise TypeError("cannot assign '{}' as child module '{}' (torch.nn.Module or None expected)".format(
                     _typename(value), name))
             fields['_modules'][name] = value
+        elif isinstance(value, Buffer):
+            self._forget(name, '_buffers')
+            self.register_buffer(name, value.data, value.persistent)
         elif name in fields['_buffers']:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError("cannot assign '{}' as buffer '{}' (torch.Tensor or None expected)".format(
