@@ -342,7 +342,10 @@ static bool plan_hooks(module_plan *p) {
         const py_dict *d = source_module_dict(p->instance, pre ? "_forward_pre_hooks" : "_forward_hooks");
         for (size_t i = 0; d && i < d->entries.len; i++) {
             const py_dict_entry *en = &d->entries.data[i];
-            if (!en->key || en->val->kind != PY_FUNCTION) continue;
+            if (!en->key || p->g->tracing) continue;
+            if (en->val->kind != PY_FUNCTION)
+                return source_fail(p->g, p->r, "a forward hook of module '%s' is no function but a %s: it cannot be compiled. Remove it first, or trace the module",
+                                   p->cls->name, py_type_name(en->val));
             if (!(pre ? avec_push(&p->g->unit->arena, &p->m->pre_hooks, en->val)
                       : avec_push(&p->g->unit->arena, &p->m->hooks, en->val)))
                 return plan_no_memory(p);

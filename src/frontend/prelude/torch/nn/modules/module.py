@@ -63,10 +63,13 @@ def _register_hook(hooks, hook):
     return handle
 
 
+class _HookWithKwargs:
+    def __init__(self, hook):
+        self.hook = hook
+
+
 def _register_forward_hook(hooks, hook, prepend, with_kwargs):
-    if with_kwargs:
-        raise NotImplementedError('hooks with keyword arguments (with_kwargs=True) are not supported')
-    handle = _register_hook(hooks, hook)
+    handle = _register_hook(hooks, _HookWithKwargs(hook) if with_kwargs else hook)
     if prepend:
         hooks.move_to_end(handle.id, last=False)
     return handle
@@ -476,12 +479,18 @@ class Module:
 
     def __call__(self, *input, **kwargs):
         for hook in list(self._forward_pre_hooks.values()):
+            if isinstance(hook, _HookWithKwargs):
+                changed = hook.hook(self, input, kwargs)
+                if changed is not None:
+                    input, kwargs = changed
+                continue
             changed = hook(self, input)
             if changed is not None:
                 input = changed if isinstance(changed, tuple) else (changed,)
         result = self.forward(*input, **kwargs)
         for hook in list(self._forward_hooks.values()):
-            changed = hook(self, input, result)
+            keyed = isinstance(hook, _HookWithKwargs)
+            changed = hook.hook(self, input, kwargs, result) if keyed else hook(self, input, result)
             if changed is not None:
                 result = changed
         return result
