@@ -255,6 +255,7 @@ struct py {
     struct py_with_body *body; /* for the generator that is called next; NULL: none */
     const char *where; /* qualified name of the function that runs, for error frames */
     py_env *env;       /* of the function, class body or module that runs: for super(), locals() */
+    ptrmap traced;     /* what torch.jit.trace was given -> (its inputs, those by name or None, is it to be checked?), for the entry */
     ptrmap unfilled;   /* storages of tensors that host.skip_init has left without their random numbers */
     struct py_recorder *recorder; /* what is computed is recorded (py_trace.h); NULL: it is not */
 };

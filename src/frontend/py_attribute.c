@@ -210,6 +210,10 @@ static py_object *attribute_of_function(py *p, py_object *o, const char *name) {
     const py_function *f = o->u.fn;
     py_object *own = f->attrs ? py_dict_get(f->attrs, name) : NULL;
     if (own) return own;
+    if (!strcmp(name, "save") && (f->mode == PY_SCRIPT || ptrmap_get(&p->traced, o))) {
+        py_object *jit = py_import(p, (source_range){0}, "torch.jit"), *save = jit ? py_getattr(p, (source_range){0}, jit, name) : NULL;
+        return save ? py_method(p, o, save) : NULL;
+    }
     if (strncmp(name, "__", 2)) return NULL;
     if (!strcmp(name, "__name__")) return py_text(p, f->def->name);
     if (!strcmp(name, "__qualname__")) return py_text(p, f->qualname);

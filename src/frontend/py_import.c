@@ -70,6 +70,7 @@ void py_free(py *p) {
     vec_free(&p->own_sources);
     strmap_free(&p->modules);
     strmap_free(&p->strings);
+    ptrmap_free(&p->traced);
     ptrmap_free(&p->unfilled);
 }
 
