@@ -76,11 +76,10 @@ endif
 LDFLAGS += -pthread $(SANFLAGS)
 LDLIBS += -lzip -lopenblas -ljansson -lz -lm -ldl
 
-LIB_DIRS := base tensor ir frontend passes codegen cuda runtime runtime/kernels runtime/cuda
 # What libctsc-jit.so is made of, and what clang turns into bitcode for it.
-JIT_SRC := src/codegen/llvm_jit.c src/codegen/scalar_bitcode_data.c
-BITCODE_SRC := src/codegen/scalar_bitcode.c
-LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC),$(foreach d,$(LIB_DIRS),$(wildcard src/$(d)/*.c)))
+JIT_SRC := src/codegen/llvm/llvm_jit.c src/codegen/llvm/scalar_bitcode_data.c
+BITCODE_SRC := src/codegen/llvm/scalar_bitcode.c
+LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) src/cli/% src/serve/%,$(sort $(shell find src -name '*.c')))
 CLI_SRC := $(wildcard src/cli/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
@@ -105,23 +104,22 @@ build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit
 ifeq ($(SAN),)
 # What runs once per program, not once per call of an operator, is made small: front end, passes, archives. So is what asks devices and other libraries
 # for work, and operators whose time goes into few elements or into functions of libm.
-COLD := $(wildcard $(addprefix src/,base/diag.c base/disk.c frontend/*.c passes/*.c codegen/*.c ir/*.c tensor/compare.c tensor/print.c cuda/context.c \
-    cuda/library.c cuda/notes.c cuda/staging.c \
-    $(addprefix runtime/cuda/,attention.c blas.c conv.c copy.c cuda_ops.c dense.c dnn.c gemm.c index.c lines.c one_op.c record.c resample.c sampling.c \
-        through_host.c) \
-    $(addprefix runtime/,api_call.c api_compiler.c api_device.c api_dlpack.c api_environment.c api_library.c api_module.c api_optimize.c api_profile.c \
-        api_register.c api_signature.c api_trace*.c \
-        archive.c bytecode* compile* conform.c debuginfo.c derived.c export* fork.c freeze.c graph_kernels*.c instrument.c layers.c module.* module_device.c \
-        native.c numpy.c operator* pickle* profile* reader.c registry.c safetensors.c torchfile.c trace_check.c work.c zip*) \
-    $(addprefix runtime/kernels/,complex.c create_range.c einsum.c erfinv.c fft_extra.c fft_plan.c histogram*.c linalg*.c loss*.c nested.c pointwise_special.c \
-        products.c quantized_binary.c quantized_conv.c quantized_embedding.c \
-        quantized_other.c quantized_packed.c quantized_pool.c quantized_tensor.c quantized_unary.c random_ops.c reduce_complex.c reduce_linalg.c rnn_pack.c \
-        scalar_eval.c segment.c spectral.c stats.c string.c)))
-$(patsubst %.c,$(BUILD)/%.o,$(filter-out %/op.c %/type.c %/group_fits.c,$(COLD))): OPT := -Os
+COLD := $(filter $(addprefix src/,base/diag.c base/disk.c frontend/% passes/% codegen/% ir/% tensor/compare.c tensor/print.c \
+    $(addprefix cuda/,context.c library.c notes.c staging.c) \
+    $(addprefix runtime/,api/% archive/% interp/bytecode% interp/fork.c observe/% ops/% program/% save/%) \
+    $(addprefix runtime/cuda/,blas.c cuda_attention.c cuda_conv.c cuda_copy.c cuda_gemm.c cuda_index.c cuda_ops.c dense.c dnn.c lines.c one_op.c record.c \
+        resample.c sampling.c through_host.c) \
+    $(addprefix runtime/kernels/,engine/create_range.c engine/nested.c fft/fft_extra.c fft/fft_plan.c fft/spectral.c linalg/% loss/% \
+        matmul/einsum.c matmul/products.c pointwise/erfinv.c pointwise/pointwise_special.c pointwise/scalar_eval.c \
+        $(addprefix quantised/quantized_,binary.c conv.c embedding.c other.c packed.c pool.c tensor.c unary.c) random/random_ops.c \
+        $(addprefix reduce/,histogram% order_statistics.c reduce_complex.c reduce_linalg.c segment.c) rnn/rnn_pack.c scalar/complex.c scalar/string.c)),$(LIB_SRC))
+HOT := $(addprefix src/,codegen/lower/group_fits.c ir/op/op.c ir/type.c runtime/archive/crc.c runtime/ops/composite.c runtime/program/module_call.c \
+    $(addprefix runtime/api/api_,container.c run.c value.c))
+$(patsubst %.c,$(BUILD)/%.o,$(filter-out $(HOT),$(COLD))): OPT := -Os
 endif
 
 # ?: become selects, as vector code needs it (base/vector.h). No result changes.
-$(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/kernels/*.c) src/tensor/copy.c): private CFLAGS += -fno-trapping-math
+$(patsubst %.c,$(BUILD)/%.o,$(filter src/runtime/kernels/% src/tensor/copy.c,$(LIB_SRC))): private CFLAGS += -fno-trapping-math
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -130,12 +128,13 @@ $(BUILD)/%.o: %.c Makefile
 
 # Texts that the assembler takes in with EMBED (base/embed.h), compressed; the compiler's dependency output does not see them.
 PRELUDE := $(shell find src/frontend/prelude -name '*.py')
-CUDA_TEXTS := $(wildcard src/runtime/cuda/kernels/* src/ir/scalar_ops*.h src/codegen/nest_c*.h) src/codegen/nvrtc_stdint.h src/tensor/element.h
-EMBED_SCHEMAS := $(addprefix $(BUILD)/,src/ir/op.o tests/unit/test_schema)
-EMBED_PRELUDE := $(addprefix $(BUILD)/,$(addprefix src/,frontend/upgraders.o frontend/builtin_functions.o frontend/prelude.o runtime/native.o runtime/composite.o) tests/unit/test_embed)
-EMBED_CUDA := $(BUILD)/src/codegen/cuda_headers.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c))
+CUDA_TEXTS := $(wildcard src/runtime/cuda/kernels/* src/ir/scalar/scalar_ops*.h src/codegen/cuda/nest_c*.h src/runtime/kernels/vision/*.h) \
+    src/codegen/cuda/nvrtc_stdint.h src/runtime/kernels/engine/dense_params.h src/tensor/element.h
+EMBED_SCHEMAS := $(addprefix $(BUILD)/,src/ir/op/op.o tests/unit/test_schema)
+EMBED_PRELUDE := $(addprefix $(BUILD)/,$(addprefix src/,frontend/codeload/upgraders.o frontend/codeload/builtin_functions.o frontend/pyeval/core/prelude.o runtime/program/native_classes.o runtime/ops/composite.o) tests/unit/test_embed)
+EMBED_CUDA := $(BUILD)/src/codegen/cuda/cuda_headers.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c))
 $(EMBED_SCHEMAS) $(EMBED_PRELUDE) $(EMBED_CUDA): private CPPFLAGS += -Wa,-I$(BUILD)/embedded
-$(EMBED_SCHEMAS): $(addprefix $(BUILD)/embedded/src/ir/,schemas.txt.gz schemas_2.txt.gz)
+$(EMBED_SCHEMAS): $(addprefix $(BUILD)/embedded/src/ir/op/,schemas.txt.gz schemas_2.txt.gz)
 $(EMBED_PRELUDE): $(PRELUDE:%=$(BUILD)/embedded/%.gz)
 $(EMBED_CUDA): $(CUDA_TEXTS:%=$(BUILD)/embedded/%.gz)
 $(BUILD)/embedded/%.gz: %
@@ -167,17 +166,20 @@ $(BUILD)/scalar_ops.bc: $(BITCODE_SRC) Makefile
 	$(Q)$(LLVM_CLANG) $(CPPFLAGS) -std=c11 -O2 -fPIC -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fno-math-errno \
 	    -ffp-contract=off -fno-strict-aliasing -MMD -MP -MF $(@:.bc=.d) -MT $@ -emit-llvm -c $< -o $@
 # The hash makes objects on disk that another build left stale.
-$(JIT): $(JIT_SRC) $(BUILD)/scalar_ops.bc src/codegen/jit.h Makefile
+$(JIT): $(JIT_SRC) $(BUILD)/scalar_ops.bc src/codegen/llvm/jit.h Makefile
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -I$$($(LLVM_CONFIG) --includedir) -DBITCODE_FILE='"$(BUILD)/scalar_ops.bc"' \
 	    -DLLVM_VERSION_TEXT='"'$$($(LLVM_CONFIG) --version)'"' \
-	    -DJIT_SOURCE_HASH='"'$$(cat $(BUILD)/scalar_ops.bc src/codegen/llvm_jit.c | cksum | tr ' ' '-')'"' \
+	    -DJIT_SOURCE_HASH='"'$$(cat $(BUILD)/scalar_ops.bc src/codegen/llvm/llvm_jit.c | cksum | tr ' ' '-')'"' \
 	    -shared -o $@ $(JIT_SRC) $(LDFLAGS) $$($(LLVM_CONFIG) --ldflags --link-shared --libs core orcjit native) -lm
 -include $(BUILD)/scalar_ops.d
 else
 jit:
 	@echo "ctsc: building without the compiler for kernels ($(if $(filter 0,$(LLVM)),LLVM=0,no llvm-config-19 and clang-19 here))"
 endif
+
+# Programs that use parts of the library without its public interface, which would draw in what the parts ask of the runtime.
+PARTS := -Wl,-u,registry_install $(BUILD)/libctsc.a
 
 # Programs against ctsc.h alone.
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
@@ -206,7 +208,7 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
 	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MT $@ -c $< -o $@.o
-	$(Q)$(CC) $(LDFLAGS) -o $@ $@.o $(WITH) $(BUILD)/libctsc.a -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $@.o $(WITH) $(PARTS) -lcmocka $(LDLIBS)
 
 # Tests of the server's inside need it.
 $(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: WITH := $(BUILD)/libserve.a
@@ -280,7 +282,7 @@ test-cuda-sim: deps-test
 # Calls that are recorded and replayed (tests/cuda/repeat.c); then many of one, whose memory must not grow.
 $(BUILD)/repeat: tests/cuda/repeat.c include/ctsc.h $(BUILD)/libctsc.a
 	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(PARTS) $(LDLIBS)
 REPEAT ?= tests/corpus/models/* tests/corpus/lang/*
 test-cuda-repeat: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/repeat $(CUDASIM) $(BUILD)/tests/unit/test_cuda_recording
@@ -389,7 +391,7 @@ bench-gemm: deps-build
 $(BUILD)/bench/kernels $(BUILD)/bench/gemm: $(BUILD)/bench/%: bench/%.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(PARTS) $(LDLIBS)
 
 # Fuzz targets, with libFuzzer: build-fuzz/fuzz_NAME [-max_total_time=60] [FOLDER-OF-SEEDS]
 fuzz: deps-test
@@ -403,11 +405,11 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 fuzz-targets: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/%)
 $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libctsc.a
 	@echo "  FUZZ  $<"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer -o $@ $< $(WITH) $(BUILD)/libctsc.a $(LDFLAGS) $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer -o $@ $< $(WITH) $(PARTS) $(LDFLAGS) $(LDLIBS)
 # The same targets as plain programs that run the files they are given.
 $(BUILD)/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay_main.c $(BUILD)/libctsc.a
 	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< tests/fuzz/replay_main.c $(WITH) $(BUILD)/libctsc.a $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< tests/fuzz/replay_main.c $(WITH) $(PARTS) $(LDLIBS)
 
 # The differential fuzzer: random graphs at different levels of optimisation (tests/diff/diff_main.c says how to look closer).
 # make diff [DIFF_COUNT=1000000] [DIFF_LEVEL_COUNT=20000] [SEED=1]

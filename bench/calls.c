@@ -77,6 +77,7 @@ int main(int argc, char **argv) {
     double *samples = malloc(MAX_SAMPLES * sizeof *samples);
     if (!e || !samples || argc != 2) return CTSC_USAGE;
     ctsc_set_threads(atoi(argv[1]));
+    ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     while (fgets(line, sizeof line, stdin)) {
         ctsc_status s = CTSC_OK;
         line[strcspn(line, "\n")] = 0;

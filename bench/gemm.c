@@ -13,8 +13,8 @@
 #undef complex
 #undef I
 
-#include "runtime/kernels/gemm_block.h"
-#include "base/pool.h"
+#include "runtime/kernels/matmul/gemm_block.h"
+#include "base/thread_pool.h"
 
 #include <stdio.h>
 #include <stdlib.h>

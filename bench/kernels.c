@@ -7,7 +7,7 @@
  * Times are the best of many calls; a call follows a call of memcpy, so both meet the same machine. Bytes are
  * what the kernel must read and write. The disk cache is off, so compile times are real.
  */
-#include "codegen/cache.h"
+#include "codegen/cache/cache.h"
 
 #include "../tests/unit/codegen_nests.h"
 

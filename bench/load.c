@@ -51,6 +51,7 @@ int main(int argc, char **argv) {
     ctsc_value *tuple = NULL, *args[16], *out;
     double load[ROUNDS], first[ROUNDS], run[ROUNDS * RUNS];
     ctsc_set_threads(argc > 3 ? atoi(argv[3]) : 1);
+    ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     if (ctsc_value_load(argv[2], &tuple, e) != CTSC_OK) goto fail;
     size_t n = ctsc_value_len(tuple);
     if (n > 16) return CTSC_USAGE;

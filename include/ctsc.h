@@ -94,9 +94,20 @@ CTSC_API bool ctsc_compatible(const char *version, int abi);
  * and so do all of a call that has max_steps, max_bytes or a profiler. */
 CTSC_API void ctsc_set_threads(int n);
 
+/* Who waits for the compiler of native kernels (ctsc_module_set_opt). With CTSC_COMPILE_BACKGROUND, the default, no call does: a thread of the library's,
+ * which is there while it has something to compile, whatever ctsc_set_threads says, makes what calls have asked for, and until it has, they interpret
+ * what later ones run natively. Loops alone wait for it, for up to a tenth of a second of a call in sum. Which call is the first native one is a matter of
+ * time then, and native results may differ from interpreted ones by rounding. With CTSC_COMPILE_IN_CALLS, and at level 3, calls compile what they
+ * need: the same calls in the same order give the same results, to the last bit. Of the whole process. */
+typedef enum ctsc_compiling { CTSC_COMPILE_BACKGROUND, CTSC_COMPILE_IN_CALLS } ctsc_compiling;
+CTSC_API void ctsc_set_compiling(ctsc_compiling c);
+/* Returns when no kernel is in the making; false: there still is one after timeout_us microseconds (0: no limit). Kernels are asked for when something runs for
+ * the second time, so that a method is warm after two or three calls with a wait after each. */
+CTSC_API bool ctsc_wait_for_kernels(uint64_t timeout_us);
+
 /* Where all memory of the library comes from, that of tensors included: resize(ctx, p, size) gives a block of size bytes, aligned to 16, with the
  * contents of p (NULL: a new block); size 0 frees p and gives NULL. NULL for another size: there is no memory, and p is as it was. Called
- * from any thread. NULL restores malloc's. Only before the first handle is made or after the last one is freed. */
+ * from any thread. NULL restores malloc's. Only before the first handle is made, or after the last one is freed and ctsc_wait_for_kernels. */
 typedef void *(*ctsc_resize_fn)(void *ctx, void *p, size_t size);
 CTSC_API void ctsc_set_allocator(ctsc_resize_fn resize, void *ctx);
 
@@ -225,7 +236,8 @@ CTSC_API ctsc_status ctsc_module_load_memory(const void *data, size_t len, ctsc_
 CTSC_API void ctsc_module_free(ctsc_module *m); /* m may be NULL */
 
 /* How much is done to make methods fast: 0, they are interpreted as written; 1, their graphs are optimised first; 2, the
- * default, operators are also fused into native kernels; 3, more time may go into compiling. Results are the same at every level.
+ * default, operators are also fused into native kernels (ctsc_set_compiling tells when); 3, the first call that can use a kernel makes it. Results are the
+ * same at every level, but for rounding.
  * Fails with CTSC_USAGE for other levels. Nobody else may use m meanwhile. */
 CTSC_API ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *e);
 

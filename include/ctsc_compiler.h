@@ -83,6 +83,7 @@ typedef struct ctsc_kernel_stats {
     int64_t from_disk;   /* found in the cache on disk */
     int64_t from_memory; /* asked for again */
     double compile_us;   /* the compiler's time */
+    int64_t in_making;   /* asked for, and not there yet */
 } ctsc_kernel_stats;
 CTSC_API void ctsc_get_kernel_stats(ctsc_kernel_stats *out);
 /* What the library finds where it runs (`ctsc doctor`). Texts are empty where there is nothing. */

@@ -1,8 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the rules of structure that docs/architecture.md states: who may include whom, how files open, what follows the host program's locale."""
+"""Checks the rules of structure that docs/architecture.md states: who may include whom, which objects link alone, how files open, what follows the host
+program's locale.
+
+    tests/check_layers.py                     includes, names, openings
+    tests/check_layers.py --build build       the link graph of its objects as well
+    tests/check_layers.py --build build --report    sizes of folders, circles of objects
+"""
+import argparse
+import collections
 import os
 import re
+import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -20,45 +29,191 @@ MAY_INCLUDE = {
     "cli": ["serve"],
     "serve": [],
 }
+# The rooms of a folder from the bottom to the top: one includes those in earlier lines and in its own line.
+ROOMS = {
+    "frontend": [["syntax"], ["codeprint"], ["codeload"], ["pyeval/core"], ["pyeval/lib"], ["irgen"], ["trace"], ["pyeval/torch"], ["program"], ["prelude"]],
+    "codegen": [["nest"], ["cuda"], ["lower", "lower/loops"], ["llvm"], ["cache"]],
+    "runtime": [["archive", "context"], ["kernels"], ["interp", "exec", "observe", "cuda"], ["program", "save"], ["ops"], ["api"]],
+}
 PUBLIC = {"ctsc.h", "ctsc_compiler.h"}
 # What setlocale changes: the library has base/text.h instead. The command and the server are programs of their own.
 LOCALE = re.compile(r"\b(?<!STR_TEST\()(?<!STRING_CLASS\()(strto(d|f|ld)|atof|is(alpha|alnum|space|upper|lower|print|punct|graph)|to(upper|lower)|strn?casecmp)(?=[(),])"
                     r"|(?<!\w)v?snprintf\([^\"]*\"[^\"]*%[-+ #0]*[0-9.*]*l?[gGeEfF]")
 PROGRAMS = {"cli", "serve"}
 LONGEST = 1000  # lines; a longer file must say why in its opening comment
+FILES = 40      # of one folder
+CIRCLE = 20     # objects of more than one room that all need one another
+# A file of ours in a comment; other projects' are <in.h> or "in.h" quotes.
+MENTION = re.compile(r"(?<![\w/.*<\"-])((?:[a-z_0-9]+/)*[a-z_][a-z_0-9]{2,}\.(?:c|h|def|cuh?))\b(?![\w(])")
+SOURCE = (".c", ".h", ".def", ".cu", ".cuh")
 
 
-def check(path, problems):
+def room_of(path):
+    """("runtime", 3) of "runtime/ops/registry.c": the folder, and the line of ROOMS."""
+    folder, _, rest = os.path.dirname(path).partition("/")
+    for line, rooms in enumerate(ROOMS.get(folder, [])):
+        if any(rest == r or rest.startswith(r + "/") for r in rooms):
+            return folder, line
+    return folder, None
+
+
+def may_need(a, b):
+    """May the file src/a need src/b?"""
+    folder, line = room_of(a)
+    other, below = room_of(b)
+    if folder != other:
+        return other in MAY_INCLUDE[folder]
+    return line is None or below is None or below <= line
+
+
+def check(path, known, problems):
     rel = os.path.relpath(path, ROOT)
     with open(path, encoding="utf-8") as f:
         text = f.read()
+    name = os.path.basename(rel)
     if not text.startswith("/* SPDX-License-Identifier: Apache-2.0 */"):
         problems.append("%s: does not open with the SPDX line" % rel)
-    folder = rel.split(os.sep)[1]
+    opening = re.match(r"/\* SPDX[^\n]*\n/\*\s*(?:\n \* )?([\w/.]+\.(?:c|h|def|cuh?)) - ", text)
+    if opening and opening.group(1) != name:
+        problems.append("%s: its opening comment calls it %s" % (rel, opening.group(1)))
+    inside = rel[len("src/"):]
+    folder = inside.split("/")[0]
+    if folder in ROOMS and room_of(inside)[1] is None:
+        problems.append("%s: is in none of the rooms of %s/" % (rel, folder))
     for n, line in enumerate(text.splitlines(), 1):
         found = LOCALE.search(line)
-        if found and folder not in PROGRAMS and os.path.basename(rel) not in ("text.c", "text.h"):
+        if found and folder not in PROGRAMS and name not in ("text.c", "text.h"):
             problems.append("%s:%d: %s follows the program's locale; base/text.h does not" % (rel, n, found.group(0)))
-        m = re.match(r'\s*#include "([^"]+)"', line)
-        if not m or m.group(1) in PUBLIC:
-            continue
-        target = m.group(1).split("/")[0] if "/" in m.group(1) else folder
-        if target != folder and target not in MAY_INCLUDE[folder]:
-            problems.append('%s:%d: %s/ may not include "%s"' % (rel, n, folder, m.group(1)))
-    for test in re.findall(r"\btest_\w+\.c\b", text.split("*/")[1] if text.count("*/") > 1 else ""):
-        if not os.path.exists(os.path.join(ROOT, "tests", "unit", test)):
-            problems.append("%s: names %s, which is not there" % (rel, test))
+        m = re.match(r'\s*#\s*include "([^"]+)"', line)
+        if m and m.group(1) not in PUBLIC:
+            target = m.group(1) if "/" in m.group(1) else os.path.dirname(inside) + "/" + m.group(1)
+            if not may_need(inside, target):
+                problems.append('%s:%d: %s/ may not include "%s"' % (rel, n, os.path.dirname(inside), m.group(1)))
+    for file in {f for comment in re.findall(r"/\*.*?\*/", text, re.S) for f in MENTION.findall(comment)}:
+        if os.path.basename(file) not in known:
+            problems.append("%s: mentions %s, which is not there" % (rel, file))
     if text.count("\n") > LONGEST and "long because" not in text[:3000]:
         problems.append("%s: %d lines without a reason (a comment 'long because ...' at the top)" %
                         (rel, text.count("\n")))
 
 
-def main():
-    problems = []
+def check_folders(problems):
+    """Sizes of folders, and names."""
+    sizes, names = {}, collections.defaultdict(list)
     for folder, _, files in os.walk(os.path.join(ROOT, "src")):
-        for name in files:
-            if name.endswith((".c", ".h", ".def")):
-                check(os.path.join(folder, name), problems)
+        files = [f for f in files if f.endswith(SOURCE)]
+        rel = os.path.relpath(folder, ROOT)
+        if files:
+            sizes[rel] = len(files)
+        for f in files:
+            names[f].append(rel)
+    for rel, n in sizes.items():
+        if n > FILES:
+            problems.append("%s: %d files" % (rel, n))
+    for f, where in names.items():
+        if len(where) > 1:
+            problems.append("%s: in %s" % (f, " and ".join(where)))
+    return sizes
+
+
+# ---- the link graph ----------------------------------------------------------------------------------------------------
+
+
+def link_graph(build):
+    """{object: {object: {symbol}}} by the symbols that nm shows; objects are "runtime/ops/registry"."""
+    start = os.path.join(build, "src")
+    objects = []
+    for folder, _, files in os.walk(start):
+        for f in files:
+            o = os.path.join(folder, f)
+            source = os.path.join(ROOT, "src", os.path.relpath(o, start))[:-2]
+            if f.endswith(".o") and os.path.exists(source + ".c") and os.path.relpath(o, start).split("/")[0] not in PROGRAMS:
+                objects.append(o)
+    listing = subprocess.run(["nm", "-A"] + objects, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    needs, has = collections.defaultdict(set), collections.defaultdict(set)
+    for line in listing.splitlines():
+        m = re.match(r"(.+?\.o):\s*[0-9a-f]*\s+(\w) (\S+)$", line)
+        if m:
+            o = os.path.relpath(m.group(1), start)[:-2]
+            (needs[o] if m.group(2) == "U" else has[m.group(3)] if m.group(2) in "TDBRVWC" else set()).add(
+                m.group(3) if m.group(2) == "U" else o)
+    graph = {os.path.relpath(o, start)[:-2]: collections.defaultdict(set) for o in objects}
+    for o, symbols in needs.items():
+        for s in symbols:
+            for d in has.get(s, ()):
+                if d != o:
+                    graph[o][d].add(s)
+    return graph
+
+
+def circles(graph):
+    """Strongly connected components of more than one object, largest first (Tarjan)."""
+    index, low, stack, on, out = {}, {}, [], set(), []
+
+    def visit(v):
+        index[v] = low[v] = len(index)
+        stack.append(v)
+        on.add(v)
+        for w in graph[v]:
+            if w not in index:
+                visit(w)
+                low[v] = min(low[v], low[w])
+            elif w in on:
+                low[v] = min(low[v], index[w])
+        if low[v] == index[v]:
+            found = []
+            while not found or found[-1] != v:
+                found.append(stack.pop())
+                on.discard(found[-1])
+            if len(found) > 1:
+                out.append(sorted(found))
+
+    sys.setrecursionlimit(20000)
+    for v in graph:
+        if v not in index:
+            visit(v)
+    return sorted(out, key=len, reverse=True)
+
+
+def check_links(graph, problems):
+    for o, targets in graph.items():
+        for d, symbols in targets.items():
+            if not may_need(o + ".c", d + ".c"):
+                problems.append("%s needs %s of %s" % (o, ", ".join(sorted(symbols)), d))
+    for found in circles(graph):
+        rooms = {os.path.dirname(o) for o in found}
+        if len(rooms) > 1 and len(found) > CIRCLE:
+            problems.append("%d files need one another: %s" % (len(found), ", ".join(found)))
+
+
+def report(sizes, graph):
+    print("files  folder")
+    for rel, n in sorted(sizes.items()):
+        print("%5d  %s" % (n, rel))
+    print("\ncircles of objects (at most %d files of more than one folder)" % CIRCLE)
+    for found in circles(graph):
+        rooms = collections.Counter(os.path.dirname(o) for o in found)
+        print("%5d  %s" % (len(found), ", ".join("%s %d" % r for r in sorted(rooms.items()))))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", help="build folder: its objects are looked at as well")
+    parser.add_argument("--report", action="store_true")
+    args = parser.parse_args()
+    problems, paths, known = [], [], set()
+    for top in ("src", "tests", "bench", "examples", "include", "packaging"):
+        for folder, _, files in os.walk(os.path.join(ROOT, top)):
+            known.update(files)
+            paths += [os.path.join(folder, f) for f in files if top == "src" and f.endswith((".c", ".h", ".def"))]
+    for path in sorted(paths):
+        check(path, known, problems)
+    sizes = check_folders(problems)
+    if args.build:
+        graph = link_graph(args.build)
+        check_links(graph, problems)
+        if args.report:
+            report(sizes, graph)
     for p in problems:
         print(p)
     return 1 if problems else 0

@@ -4,7 +4,7 @@
 
     python3 tests/mutate.py [--count 60] [--seed 1] [--only group_rows.c] [--work DIR] [--again FILE]
 
-A mutant is one small change of one line of src/codegen/group*.c or lazy*.c: an operator replaced, a condition turned round or left out, a
+A mutant is one small change of one line of src/codegen/lower/group*.c or lazy*.c: an operator replaced, a condition turned round or left out, a
 relation of the plan forgotten. It is built in a copy of the checkout, and met by the unit tests of groups and by short runs of the differential
 fuzzer. A mutant that nothing notices has survived: it is printed, for somebody to say whether it changes anything at all (a threshold that
 chooses between two right schedules does not). --again tries only those that an earlier run, whose output is in FILE, has printed.
@@ -41,7 +41,7 @@ TASTE = re.compile(r"cost|COST|FEW|TINY|ALONE|AHEAD|LITTLE|SHARED|grain|GRAIN|sc
 
 
 def candidates(only):
-    folder = os.path.join(ROOT, "src", "codegen")
+    folder = LOWERING
     for name in sorted(os.listdir(folder)):
         if not re.match(r"(group|lazy)\w*\.c$", name) or (only and name != only):
             continue
@@ -62,7 +62,7 @@ def again(path):
     with open(path) as f:
         text = f.read()
     for name, was, changed in re.findall(r"^(\w+\.c):\d+ SURVIVED\n  - (.*)\n  \+ (.*)$", text, re.M):
-        with open(os.path.join(ROOT, "src", "codegen", name)) as f:
+        with open(os.path.join(LOWERING, name)) as f:
             for number, line in enumerate(f.read().split("\n")):
                 if line.strip() == was:
                     yield name, number, line.replace(was, changed)
@@ -115,7 +115,7 @@ def main():
     for name, number, changed in every:
         if found + len(survived) == args.count:
             break
-        path = os.path.join(work, "src", "codegen", name)
+        path = os.path.join(work, os.path.relpath(LOWERING, ROOT), name)
         with open(path) as f:
             text = f.read()
         lines = text.split("\n")

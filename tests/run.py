@@ -79,7 +79,7 @@ def run(cmd, env, timeout=1200):
 
 
 def group_layers(tally, args, env):
-    code, out, err = run([sys.executable, os.path.join(HERE, "check_layers.py")], env)
+    code, out, err = run([sys.executable, os.path.join(HERE, "check_layers.py"), "--build", args.build], env)
     tally.add("layers", "includes", code == 0, out + err)
 
 

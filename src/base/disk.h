@@ -2,7 +2,7 @@
 /*
  * disk.h - a folder of what is expensive to make: bytes by key, shared by processes and kept between them.
  *
- * It holds compiled kernels, for the processor (codegen/cache.c) and for CUDA devices (cuda/program.c), in $XDG_CACHE_HOME/ctsc
+ * It holds compiled kernels, for the processor (codegen/cache/cache.c) and for CUDA devices (cuda/program.c), in $XDG_CACHE_HOME/ctsc
  * or ~/.cache/ctsc. CTSC_CACHE=0 in the environment turns it off, CTSC_CACHE=DIR moves it. A file holds the whole key and a checksum, and is
  * used only if all of it fits, and only if nobody but the user can write the folder. Files are written under a temporary name and renamed.
  * When the folder grows over its limit, the files used longest ago go.

@@ -17,7 +17,7 @@ typedef struct embedded {
     _Atomic(const char *) text; /* once it has been read */
 } embedded;
 
-/* EMBED(name, "src/ir/schemas.txt") makes the file the text `name`, static to the C file. The assembler takes it in, so that no build step makes C of
+/* EMBED(name, "src/ir/op/schemas.txt") makes the file the text `name`, static to the C file. The assembler takes it in, so that no build step makes C of
  * it; its place in the Makefile says that the C file depends on it. */
 #define EMBED(name, path) EMBED_AS(name, path)
 #define EMBED_AS(name, path)                                                                       \

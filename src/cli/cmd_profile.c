@@ -6,7 +6,7 @@
  * two levels, have inputs of their own and take turns, call by call, so that whatever else happens on the machine meets both alike.
  * Tests: tests/cli/profile.test
  */
-#include "cli/profile.h"
+#include "cli/profile_show.h"
 
 #include "cli/machine.h"
 

@@ -6,7 +6,7 @@
  * JSON: model, method, opt, threads, and what ctsc_profiler_json has; two of these as "a" and "b" where two are compared.
  * Tests: tests/cli/profile.test
  */
-#include "cli/profile.h"
+#include "cli/profile_show.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * One lock per device stands for the order of its stream: whoever asks the device for something holds it, so that what one function asks for
  * stays together. Nobody waits for the device with the lock held, but where memory has run out or the ring of pinned memory is full.
  */
-#ifndef CTSC_CUDA_INTERNAL_H
-#define CTSC_CUDA_INTERNAL_H
+#ifndef CTSC_CUDA_CUDA_INTERNAL_H
+#define CTSC_CUDA_CUDA_INTERNAL_H
 
 #include "base/map.h"
 #include "cuda/cuda.h"

@@ -73,7 +73,7 @@ typedef struct class_info {
     VEC(struct function *) forward_hooks, forward_pre_hooks;
     struct type *enum_value_type; /* of an enum */
     value *enum_members;          /* of an enum: V_ENUM values parallel to constants */
-    struct module_type *source;   /* of a module made from Python source (frontend/source.h); else NULL */
+    struct module_type *source;   /* of a module made from Python source (frontend/program/source.h); else NULL */
     bool is_dict, is_list;        /* a module container: ModuleDict, ModuleList, Sequential, ... */
 } class_info;
 

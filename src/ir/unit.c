@@ -289,3 +289,13 @@ ctsc_status function_ensure_compiled(function *f, diag *d) {
     pthread_mutex_unlock(&f->unit->lock);
     return s;
 }
+
+/* As PyTorch has it: __getstate__(self) -> T and __setstate__(self, T) -> None. */
+bool class_has_own_state(const type *cls) {
+    function *get = class_find_method(cls, "__getstate__"), *set = class_find_method(cls, "__setstate__");
+    if (!get || !set) return false;
+    /* its type may be known only then */
+    if (!get->return_declared && function_ensure_compiled(get, NULL) != CTSC_OK) return false;
+    return get->schema->nargs == 1 && set->schema->nargs == 2 &&
+           set->schema->args[1].type == get->schema->returns[0].type;
+}

@@ -12,8 +12,8 @@
 #define CTSC_IR_UNIT_H
 
 #include "base/map.h"
-#include "ir/graph.h"
-#include "ir/schema.h"
+#include "ir/graph/graph.h"
+#include "ir/op/schema.h"
 
 #include <pthread.h>
 
@@ -87,5 +87,7 @@ function *unit_add_function(unit *u, const char *qualified, type *cls);
 ctsc_status unit_resolve(unit *u, diag *d, const char *qualified, type **cls, function **fn);
 /* Makes sure f->graph exists. Reports recursion as PyTorch does. */
 ctsc_status function_ensure_compiled(function *f, diag *d);
+/* Do objects of cls say themselves what is saved of them: __getstate__(self) -> T and __setstate__(self, T) -> None? */
+bool class_has_own_state(const type *cls);
 
 #endif

@@ -18,9 +18,9 @@
  * Results may differ by rounding: a column's place in a product decides which kernel computes it.
  * Tests: tests/ir/batch-mm
  */
-#include "ir/alias.h"
-#include "ir/fusible.h"
-#include "passes/facts.h"
+#include "ir/graph/alias.h"
+#include "ir/op/fusible.h"
+#include "passes/peephole/facts.h"
 #include "passes/passes.h"
 
 #include <string.h>

@@ -17,7 +17,7 @@
  * - nothing random, no effects, no writes, no calls. Two equal expressions fail alike, so failures do not matter.
  * Tests: tests/ir/cse/
  */
-#include "ir/alias.h"
+#include "ir/graph/alias.h"
 #include "passes/passes.h"
 
 typedef struct cse_entry {

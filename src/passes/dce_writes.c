@@ -12,7 +12,7 @@
  * no aliases, keeps every write: that is what PyTorch's graphs show before they are optimised.
  * Tests: tests/ir/dce-writes/
  */
-#include "ir/alias.h"
+#include "ir/graph/alias.h"
 #include "passes/passes.h"
 
 typedef struct writes_link { node *by; int next; } writes_link;

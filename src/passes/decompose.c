@@ -4,7 +4,7 @@
  *
  *     %l : Tensor = aten::margin_ranking_loss(%a, %b, %t, %m, %r)     ->     %d : Tensor = aten::sub(%a, %b, %one) ...
  *
- * Method. The body of OP_COMPOSITE operators (op_composite_body) is inlined where the node stood, over and over, since bodies may use such
+ * Method. The body of OP_COMPOSITE operators (op_host.composite_body) is inlined where the node stood, over and over, since bodies may use such
  * operators too. Its nodes take the operator's place in the source, which is what an error is to name.
  * Tests: tests/ir/decompose/
  */
@@ -43,7 +43,7 @@ static void decompose_results(decomposer *x, node *n, ir_value *result) {
 /* The first node of what took n's place; NULL: nothing stands there, or it failed. */
 static node *decompose_node(decomposer *x, node *n) {
     diag *d = x->cx->diag;
-    function *f = op_composite_body(n->op, d);
+    function *f = op_host_installed->composite_body(n->op, d);
     if (!f || ++x->replaced > DECOMPOSE_MAX) {
         x->failed = true;
         return NULL;

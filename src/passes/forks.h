@@ -15,7 +15,7 @@
 #ifndef CTSC_PASSES_FORKS_H
 #define CTSC_PASSES_FORKS_H
 
-#include "ir/alias.h"
+#include "ir/graph/alias.h"
 
 /* n: a fork. All that the body calls is compiled for it. */
 bool fork_runs_apart(const node *n);

@@ -12,15 +12,15 @@
  * only views) is not formed.
  *
  * Invariants. Members write nothing and have no effects; outputs are new tensors, never views: a view joins only if nobody outside
- * reads it. Which dtypes and sizes come is not known here: the runtime decides at each call whether a kernel fits (codegen/group.h), so
+ * reads it. Which dtypes and sizes come is not known here: the runtime decides at each call whether a kernel fits (codegen/lower/group.h), so
  * a wrong guess costs time, not correctness.
  * Splitting. A group that turns out to have no kernel (reductions over different dims, say) is formed again in parts, by pass_split_group: first
  * of reductions over the same dims, then of one reduction each, then of none.
  * Tests: tests/ir/fuse/, tests/ir/split-group/
  */
-#include "ir/alias.h"
-#include "ir/fusible.h"
-#include "passes/facts.h"
+#include "ir/graph/alias.h"
+#include "ir/op/fusible.h"
+#include "passes/peephole/facts.h"
 #include "passes/passes.h"
 
 #include <string.h>

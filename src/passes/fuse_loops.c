@@ -23,9 +23,9 @@
  * nobody else has the one that went in. A caller that gets such a tensor as a result gets a copy where the interpreter would have given a view.
  * Tests: tests/ir/fuse-loops/
  */
-#include "ir/alias.h"
-#include "ir/loop_ops.h"
-#include "passes/facts.h"
+#include "ir/graph/alias.h"
+#include "ir/op/loop_ops.h"
+#include "passes/peephole/facts.h"
 #include "passes/passes.h"
 
 enum { LOOPS_MAX_VALUES = 48, LOOPS_MAX_NODES = 4000, LOOPS_MAX_DEPTH = 24, LOOPS_MAX_QUESTIONS = 20000 };

@@ -15,7 +15,7 @@
  *   operator that fails on the first round then fails before it just the same.
  * Tests: tests/ir/licm/
  */
-#include "ir/alias.h"
+#include "ir/graph/alias.h"
 #include "passes/passes.h"
 
 static bool licm_inputs_outside(const node *n, const node *loop) {

@@ -19,7 +19,7 @@
  * error a failing program gives may change in its wording.
  * Tests: tests/ir/remove-mutation/
  */
-#include "ir/alias.h"
+#include "ir/graph/alias.h"
 #include "passes/passes.h"
 
 #include <stdio.h>

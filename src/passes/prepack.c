@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prepack.c - layers whose weight is a constant may keep it packed for their kernels (runtime/kernels/prepack.h).
+ * prepack.c - layers whose weight is a constant may keep it packed for their kernels (runtime/kernels/matmul/packed_weights.h).
  *
  *     %w : Tensor = prim::Constant[value=<Tensor>]()
  *     %y : Tensor = aten::linear(%x, %w, %b)           ->     %y : Tensor = ctsc::linear_prepacked(%x, %w', %b)
@@ -9,7 +9,7 @@
  * the passes that look for linear layers.
  * Tests: tests/cli/prepack.test
  */
-#include "passes/facts.h"
+#include "passes/peephole/facts.h"
 #include "passes/rewrite.h"
 
 #include "tensor/device.h"

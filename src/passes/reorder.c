@@ -16,8 +16,8 @@
  * before. Dependencies, writes and effects between are the alias analysis' matter (alias_can_move_*). Results do not change.
  * Tests: tests/ir/reorder
  */
-#include "ir/alias.h"
-#include "passes/facts.h"
+#include "ir/graph/alias.h"
+#include "passes/peephole/facts.h"
 #include "passes/passes.h"
 
 #include <string.h>

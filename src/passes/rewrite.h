@@ -5,7 +5,7 @@
 #ifndef CTSC_PASSES_REWRITE_H
 #define CTSC_PASSES_REWRITE_H
 
-#include "ir/alias.h"
+#include "ir/graph/alias.h"
 #include "passes/passes.h"
 
 /* Does the pattern end in n? Then it is replaced, if it can be; true: it was. */

@@ -170,7 +170,7 @@ static bool config_key(config_reader *r, const char *key, const json_t *v) {
 bool config_read(const char *text, size_t len, const serve_options *o, model_config *out, char *why, size_t why_size) {
     config_reader r = {.c = out, .why = why, .why_size = why_size};
     *out = (model_config){.instances = o->instances, .max_queue = o->max_queue, .timeout_us = o->timeout_us,
-                          .max_bytes = o->max_bytes, .opt = 2, .warmup = 3};
+                          .max_bytes = o->max_bytes, .opt = 2, .warmup = 4};
     out->method = strdup("forward");
     if (text && len > (1u << 20)) {
         snprintf(why, why_size, "config.json is larger than 1 MiB");

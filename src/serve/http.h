@@ -3,7 +3,7 @@
 #ifndef CTSC_SERVE_HTTP_H
 #define CTSC_SERVE_HTTP_H
 
-#include "serve/log.h"
+#include "serve/access_log.h"
 
 typedef struct http http;
 

@@ -142,7 +142,7 @@ static void model_drop(void *ctx, const char *text, size_t len) {
     (void)ctx, (void)text, (void)len;
 }
 
-/* Calls the model on zeros, if config.json says enough of its inputs, so that its kernels are made before the first request. What it says to
+/* Calls the model on zeros, if config.json says enough of its inputs, so that its kernels are there before the first request. What it says to
  * zeros does not matter. */
 static void model_warm_up(model *m) {
     ctsc_value **args = calloc(m->ninputs + 1, sizeof *args);
@@ -165,6 +165,7 @@ static void model_warm_up(model *m) {
         known = ctsc_module_run(m->module, m->config.method, m->ninputs, args, &ro, &result, NULL) == CTSC_OK;
         if (known) atomic_store(&m->slowest_ns, clock_ns() - start);
         ctsc_value_free(result);
+        ctsc_wait_for_kernels(30000000);
     }
     for (size_t i = 0; args && i < m->ninputs; i++) ctsc_value_free(args[i]);
     free(args);

@@ -10,7 +10,7 @@
  * Tests: tests/unit/test_tensor.c
  */
 #include "base/limits.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "base/vector.h"
 #include "tensor/device.h"
 #include "tensor/element.h"
@@ -377,7 +377,7 @@ static ctsc_status copy_check_quantised(diag *d, const tensor *dst, const tensor
 }
 
 static ctsc_status copy_elements(diag *d, tensor *dst, const tensor *src) {
-    if (tensor_device(dst) != DEVICE_HOST || tensor_device(src) != DEVICE_HOST) return device_table.copy(d, dst, src);
+    if (tensor_device(dst) != DEVICE_HOST || tensor_device(src) != DEVICE_HOST) return device_host->copy(d, dst, src);
     return copy_apart(dst, src) ? CTSC_OK : limits_fail(d);
 }
 

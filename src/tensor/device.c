@@ -8,6 +8,19 @@
 #include <stdio.h>
 #include <string.h>
 
+static ctsc_status device_none_alloc(diag *d, int device, size_t nbytes, storage **out) {
+    (void)device, (void)nbytes, (void)out;
+    return diag_fail(d, CTSC_UNSUPPORTED, "there is no support for devices");
+}
+
+static ctsc_status device_none_copy(diag *d, tensor *dst, const tensor *src) {
+    (void)dst, (void)src;
+    return diag_fail(d, CTSC_UNSUPPORTED, "there is no support for devices");
+}
+
+static const device_functions device_none = {device_none_alloc, device_none_copy};
+const device_functions *device_host = &device_none;
+
 const char *device_name(int device, char out[DEVICE_NAME]) {
     if (device == DEVICE_HOST) snprintf(out, DEVICE_NAME, "cpu");
     else snprintf(out, DEVICE_NAME, "cuda:%d", device - 1);
@@ -20,7 +33,7 @@ ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t
     storage *s;
     if (dtype_is_quantised(dt)) return diag_fail(d, CTSC_UNSUPPORTED, "quantised tensors are supported on the CPU only");
     ctsc_status st = tensor_layout(d, dt, ndim, sizes, strides, &nbytes);
-    if (st == CTSC_OK) st = device_table.alloc(d, device, (size_t)nbytes, &s);
+    if (st == CTSC_OK) st = device_host->alloc(d, device, (size_t)nbytes, &s);
     if (st != CTSC_OK) return st;
     st = tensor_on_storage(d, s, dt, ndim, sizes, strides, 0, out);
     storage_unref(s);
@@ -33,14 +46,14 @@ ctsc_status tensor_zeros_on(diag *d, int device, dtype dt, int ndim, const int64
     ctsc_status s = tensor_zeros(d, dt, 0, NULL, &zero);
     if (s != CTSC_OK) return s;
     s = tensor_new_on(d, device, dt, ndim, sizes, &made);
-    if (s == CTSC_OK && (s = device_table.copy(d, made, zero)) != CTSC_OK) tensor_unref(made);
+    if (s == CTSC_OK && (s = device_host->copy(d, made, zero)) != CTSC_OK) tensor_unref(made);
     tensor_unref(zero);
     if (s == CTSC_OK) *out = made;
     return s;
 }
 
 static ctsc_status device_new_storage(diag *d, int device, size_t nbytes, storage **out) {
-    if (device != DEVICE_HOST) return device_table.alloc(d, device, nbytes, out);
+    if (device != DEVICE_HOST) return device_host->alloc(d, device, nbytes, out);
     *out = storage_new(nbytes);
     return *out ? CTSC_OK : diag_no_memory(d);
 }
@@ -83,7 +96,7 @@ ctsc_status tensor_to_device(diag *d, tensor *t, int device, tensor **out) {
         return CTSC_OK;
     }
     ctsc_status s = tensor_new_on(d, device, (dtype)t->dtype, t->ndim, t->sizes, &made);
-    if (s == CTSC_OK && (s = device_table.copy(d, made, t)) != CTSC_OK) tensor_unref(made);
+    if (s == CTSC_OK && (s = device_host->copy(d, made, t)) != CTSC_OK) tensor_unref(made);
     if (s != CTSC_OK) return s;
     made->requires_grad = t->requires_grad;
     *out = made;

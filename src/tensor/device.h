@@ -4,7 +4,7 @@
  *
  * A storage says where its bytes are (storage.device): 0 is the host, i + 1 is cuda:i, as in values of type Device. The address of a
  * device's bytes means nothing on the host. Views are geometry and need no more; making and copying go through one table of functions,
- * device_table, which the runtime supplies (runtime/cuda/).
+ * device_host, which the runtime registers (runtime/cuda/cuda_device.c).
  *
  * Copies from a device to the host wait until the device is done; all else may still be under way when a function returns, and what
  * is asked of the device next happens after it.
@@ -18,13 +18,14 @@
 /* There are devices below DEVICE_MAX. */
 enum { DEVICE_HOST = 0, DEVICE_MAX = 128 };
 
+/* What a layer above provides, once, before there is a tensor on a device. */
 typedef struct device_functions {
     /* Uninitialised memory; a storage of 0 bytes is on the device, too. */
     ctsc_status (*alloc)(diag *d, int device, size_t nbytes, storage **out);
     /* dst[...] = src, with any geometry and dtypes, at least one of the two on a device; src broadcasts to dst. */
     ctsc_status (*copy)(diag *d, tensor *dst, const tensor *src);
 } device_functions;
-extern const device_functions device_table;
+extern const device_functions *device_host;
 
 static inline int tensor_device(const tensor *t) {
     return t->storage->device;

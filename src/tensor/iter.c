@@ -12,7 +12,7 @@
 #include "tensor/iter.h"
 
 #include "base/limits.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 
 #include <string.h>
 

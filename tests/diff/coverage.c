@@ -2,7 +2,7 @@
 /* coverage.c - see coverage.h. */
 #include "coverage.h"
 
-#include "ir/fusible.h"
+#include "ir/op/fusible.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 static const struct { const char *key, *function; fusible_kind kind; } coverage_rows[] = {
 #define FUSIBLE(key, kind, function, cost) {key, function, FUSIBLE_##kind},
-#include "ir/fusible.def"
+#include "ir/op/fusible.def"
 #undef FUSIBLE
 };
 enum { COVERAGE_ROWS = sizeof coverage_rows / sizeof *coverage_rows };

@@ -11,7 +11,7 @@
 #ifndef CTSC_TESTS_COVERAGE_H
 #define CTSC_TESTS_COVERAGE_H
 
-#include "codegen/group.h"
+#include "codegen/lower/group.h"
 #include "diff.h"
 #include "passes/passes.h"
 

@@ -9,8 +9,8 @@
 #ifndef CTSC_TESTS_DIFF_H
 #define CTSC_TESTS_DIFF_H
 
-#include "ir/graph.h"
-#include "runtime/runtime.h"
+#include "ir/graph/graph.h"
+#include "runtime/context/runtime.h"
 
 #include <stdlib.h>
 

@@ -17,7 +17,7 @@
 #include "graph_gen.h"
 #include "base/clock.h"
 #include "passes/passes.h"
-#include "runtime/bytecode.h"
+#include "runtime/interp/bytecode.h"
 #include "shrink.h"
 
 #include <argp.h>
@@ -624,6 +624,7 @@ int main(int argc, char **argv) {
                                      "Random graphs at different levels of optimisation must do the same.", NULL, NULL, NULL};
     options o = {.seed = 1, .count = 0, .jobs = 1, .level = -1, .vary = 1, .most = 10, .first = -1, .second = -1};
     if (argp_parse(&argp, argc, argv, 0, NULL, &o)) return 2;
+    ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     shared *sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (sh == MAP_FAILED) return 2;
     if (!(sh->cover = coverage_new(o.counts))) {

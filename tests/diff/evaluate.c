@@ -9,7 +9,7 @@
  */
 #include "diff.h"
 
-#include "ir/alias.h"
+#include "ir/graph/alias.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
  */
 #include "gen.h"
 
-#include "ir/alias.h"
+#include "ir/graph/alias.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -109,7 +109,7 @@ static void gen_check_fresh(const node *n, const value *args, const value *resul
     for (size_t i = 0; node_makes_fresh(n) && i < n->outputs.len; i++)
         for (size_t k = 0; k < n->inputs.len; k++)
             if (gen_shares(results[i], args[k])) {
-                printf("%s returns its argument or a view of it, but ir/alias.h says that its results are new\n", n->op->key);
+                printf("%s returns its argument or a view of it, but ir/graph/alias.h says that its results are new\n", n->op->key);
                 fflush(stdout);
                 abort();
             }

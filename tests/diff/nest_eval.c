@@ -10,7 +10,7 @@
 #include "nest_eval.h"
 
 #include "base/map.h"
-#include "codegen/nest_convert.h"
+#include "codegen/cuda/nest_convert.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #ifndef CTSC_TESTS_NEST_EVAL_H
 #define CTSC_TESTS_NEST_EVAL_H
 
-#include "codegen/nest.h"
+#include "codegen/nest/nest.h"
 #include "diff.h"
 
 /* A buffer's memory: elements [0, length), element 0 at data. known: a flag for each, set where it has been written; NULL: all are. */

@@ -4,7 +4,7 @@
 
 #include "nest_eval.h"
 #include "passes/passes.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
  * one record and writes the archive anew around it. Seeds: the .pt files of the corpus. Build: make
  * fuzz; without libFuzzer: replay_main.c.
  */
-#include "runtime/archive_internal.h"
-#include "runtime/module.h"
+#include "runtime/archive/archive_internal.h"
+#include "runtime/program/module.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);

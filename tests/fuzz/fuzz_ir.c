@@ -4,7 +4,7 @@
  * accepted is copied and printed, and what was printed is read again. The first line, if it begins
  * like a schema, goes to the schema parser as well. Seeds: tests/ir/graphs.
  */
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

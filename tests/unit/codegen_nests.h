@@ -3,7 +3,7 @@
 #ifndef CTSC_TESTS_CODEGEN_NESTS_H
 #define CTSC_TESTS_CODEGEN_NESTS_H
 
-#include "codegen/nest.h"
+#include "codegen/nest/nest.h"
 
 /* out[i] = x[i]^(times + 1), by repeated multiplication. buffers x, out; ints n */
 static inline nest *nests_power(arena *a, dtype dt, int times) {

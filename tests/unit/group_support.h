@@ -12,8 +12,8 @@
 
 #include "opcase.h"
 
-#include "codegen/cache.h"
-#include "codegen/group.h"
+#include "codegen/cache/cache.h"
+#include "codegen/lower/group.h"
 
 #include <ctype.h>
 #include <math.h>

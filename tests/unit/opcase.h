@@ -22,8 +22,8 @@
 
 #include "support.h"
 
-#include "ir/op.h"
-#include "runtime/runtime.h"
+#include "ir/op/op.h"
+#include "runtime/context/runtime.h"
 
 typedef struct opcase {
     const char *op, *args, *want;

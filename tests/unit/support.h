@@ -18,6 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Tests count on which call is the first native one. test_background.c is for the other way. */
+__attribute__((constructor)) static void support_compile_in_calls(void) {
+    ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
+}
+
 /* Paths are relative to the project's root, where the tests run. NULL: no such file. free() it. */
 static inline unsigned char *support_read(const char *path, size_t *len) {
     FILE *f = fopen(path, "rb");

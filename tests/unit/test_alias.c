@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_alias.c - ir/alias.h: what may share memory, what writes it, what may move. */
+/* test_alias.c - ir/graph/alias.h: what may share memory, what writes it, what may move. */
 #include "support.h"
 
-#include "ir/alias.h"
+#include "ir/graph/alias.h"
 
 typedef struct fixture { graph *g; alias_db *db; diag d; } fixture;
 

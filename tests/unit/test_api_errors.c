@@ -4,7 +4,7 @@
  * to whoever reads them, and an out-parameter that is left alone. NULL arguments are test_library.c's, damaged archives test_damage.c's, allocations
  * that fail test_compile_faults.c's.
  *
- * Found by line coverage: of src/runtime/api_*.c and compile.c no line that reports something else than missing memory is left out by the unit tests together.
+ * Found by line coverage: of src/runtime/api/api_*.c and compile.c no line that reports something else than missing memory is left out by the unit tests together.
  */
 #include "support.h"
 

@@ -4,7 +4,7 @@
  */
 #include "opcase.h"
 
-#include "runtime/kernels/attention.h"
+#include "runtime/kernels/attention/attention.h"
 
 #include <math.h>
 

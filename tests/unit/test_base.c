@@ -5,7 +5,7 @@
 #include "base/diag.h"
 #include "base/map.h"
 #include "base/pages.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "base/text.h"
 
 #include <ctype.h>

@@ -6,8 +6,8 @@
  */
 #include "support.h"
 
-#include "ir/op.h"
-#include "runtime/runtime.h"
+#include "ir/op/op.h"
+#include "runtime/context/runtime.h"
 
 #include <math.h>
 

@@ -7,9 +7,9 @@
  */
 #include "support.h"
 
-#include "codegen/cache.h"
+#include "codegen/cache/cache.h"
 #include "codegen_nests.h"
-#include "ir/scalar_ops.h"
+#include "ir/scalar/scalar_ops.h"
 
 #include <dirent.h>
 #include <fcntl.h>

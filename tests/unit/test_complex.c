@@ -5,7 +5,7 @@
  */
 #include "opcase.h"
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 
 #include <math.h>
 

@@ -4,6 +4,7 @@
  * one with the same arguments.
  */
 #include "ir/unit.h"
+#include "runtime/ops/registry.h"
 #include "tensor/tensor.h"
 
 #include <setjmp.h>

@@ -4,8 +4,8 @@
  */
 #include "opcase.h"
 
-#include "base/pool.h"
-#include "runtime/kernels/conv.h"
+#include "base/thread_pool.h"
+#include "runtime/kernels/conv/conv.h"
 
 /* Convolutions large enough for several blocks, of small integers (every order of summation gives
  * the same), against plain loops, on one and on several threads. */

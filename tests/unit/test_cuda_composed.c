@@ -6,8 +6,9 @@
  * what they make of arguments that it fails for, is in test_cuda_dense.c and test_cuda_tensor.c.
  */
 #include "dense_rows.h"
+#include "runtime/ops/registry.h"
 
-#include "ir/op_family.h"
+#include "ir/op/op_family.h"
 
 static const dense_row rows[] = {
     /* ---- made of others ---- */

@@ -7,7 +7,7 @@
  */
 #include "cuda_rows.h"
 
-#include "codegen/cuda_emit.h"
+#include "codegen/cuda/cuda_emit.h"
 #include "runtime/cuda/dense.h"
 
 /* ---- rows --------------------------------------------------------------------------------------------- */
@@ -337,9 +337,9 @@ static void compile_program(const char *file, const char *between, dtype dt, con
     void *image = NULL;
     size_t size = 0;
     sb_puts(&text, dense_defines(dt));
-    compile_read("cuda/kernels", "dense_params.h", "", &text);
+    compile_read("kernels/engine", "dense_params.h", "", &text);
     compile_read("cuda/kernels", "dense_types.cuh", "", &text);
-    if (between) compile_read("cuda/kernels", between, "", &text);
+    if (between) compile_read("kernels/vision", between, "", &text);
     compile_read("cuda/kernels", file, ".cu", &text);
     cuda_source source = {.text = sb_str(&text), .len = text.len, .name = file, .headers = cuda_emit_headers()};
     if (cuda_compile(&d, &source, arch, &image, &size) != CTSC_OK) fprintf(stderr, "%s %s: %s\n", file, arch, diag_message(&d));

@@ -8,7 +8,7 @@
 #include "cuda_support.h"
 #include "group_support.h"
 
-#include "codegen/cuda_emit.h"
+#include "codegen/cuda/cuda_emit.h"
 
 enum { EMIT_SLOTS = 512, EMIT_BLOCKS = 5 }; /* blocks of a launch, at most: fewer than rounds, so that the grid's stride matters */
 

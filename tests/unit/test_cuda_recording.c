@@ -7,7 +7,7 @@
 #include "cuda_support.h"
 
 #include "cuda/replay.h"
-#include "runtime/api.h"
+#include "runtime/api/api.h"
 #include "runtime/cuda/recordings.h"
 
 #include <dlfcn.h>

@@ -6,8 +6,8 @@
 #include "support.h"
 
 #include "ctsc.h"
-#include "runtime/archive_internal.h"
-#include "runtime/export.h"
+#include "runtime/archive/archive_internal.h"
+#include "runtime/save/export.h"
 
 #include <glob.h>
 #include <signal.h>

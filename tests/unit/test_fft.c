@@ -5,8 +5,8 @@
  */
 #include "opcase.h"
 
-#include "base/pool.h"
-#include "runtime/kernels/fft.h"
+#include "base/thread_pool.h"
+#include "runtime/kernels/fft/fft.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
  */
 #include "support.h"
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "base/strbuf.h"
 
 #include <pthread.h>

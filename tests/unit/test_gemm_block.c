@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "base/pool.h"
-#include "runtime/kernels/gemm_block.h"
+#include "base/thread_pool.h"
+#include "runtime/kernels/matmul/gemm_block.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static bool pair_usable(void) {
 #define MICRO static const gemm_micro pair_micro_float
 #define MICRO_HEAD "pairs", DT_FLOAT32, 14, 32, 6, 24, 28, 64, pair_usable
 #define MICRO_TAIL gemm_pack_float, gemm_unpack_float
-#include "runtime/kernels/gemm_micro_tile.h"
+#include "runtime/kernels/matmul/gemm_micro_tile.h"
 
 #define T double
 #define V pair_double
@@ -107,7 +107,7 @@ static bool pair_usable(void) {
 #define MICRO static const gemm_micro pair_micro_double
 #define MICRO_HEAD "pairs", DT_FLOAT64, 14, 16, 6, 24, 28, 32, pair_usable
 #define MICRO_TAIL gemm_pack_double, gemm_unpack_double
-#include "runtime/kernels/gemm_micro_tile.h"
+#include "runtime/kernels/matmul/gemm_micro_tile.h"
 
 #define PAIRS , &pair_micro_float, &pair_micro_double
 enum { MICROS = 6 };

@@ -75,7 +75,7 @@ static void test_cases(void **state) {
 
 static const char *const group_keys[] = {
 #define FUSIBLE(key, kind, function, cost) key,
-#include "ir/fusible.def"
+#include "ir/op/fusible.def"
 #undef FUSIBLE
 };
 

@@ -6,7 +6,7 @@
  */
 #include "support.h"
 
-#include "codegen/cache.h"
+#include "codegen/cache/cache.h"
 #include "ctsc.h"
 #include "loop_cases.h"
 

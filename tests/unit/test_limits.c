@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "tensor/tensor.h"
 #include "limit_cases.h"
 
@@ -317,6 +317,7 @@ static void limits_run_programs(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) limits_only = argv[1];
+    ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_sweep),
         cmocka_unit_test(limits_steps),

@@ -5,8 +5,8 @@
  */
 #include "opcase.h"
 
-#include "base/pool.h"
-#include "runtime/kernels/gemm.h"
+#include "base/thread_pool.h"
+#include "runtime/kernels/matmul/gemm.h"
 
 /* Products large enough to be cut into pieces, of small integers so that every order of summation
  * gives the same: all layouts, against three loops. */

@@ -3,7 +3,8 @@
  * test_ops.c - the operator registry: looking up, registering, calling; and that every row of
  * ops.def names an operator of schemas.txt.
  */
-#include "ir/op_family.h"
+#include "ir/op/op_family.h"
+#include "runtime/ops/registry.h"
 
 #include "ctsc_compiler.h"
 
@@ -76,8 +77,8 @@ static void test_find(void **state) {
 
 static void test_bindings(void **state) {
     (void)state;
-    const op_binding *b = op_builtin_bindings->rows;
-    for (const char *key = op_builtin_bindings->keys; *key; key = op_next_key(key), b++) {
+    const op_binding *b = op_host_installed->builtin.rows;
+    for (const char *key = op_host_installed->builtin.keys; *key; key = op_next_key(key), b++) {
         const op *o = op_find(key);
         if (!o) fail_msg("%s of ops.def is not in schemas.txt", key);
         if (o->fn != b->fn || o->flags != b->flags) fail_msg("%s stands twice in ops.def", key);

@@ -3,7 +3,7 @@
  * test_parser.c - lexer and parser: trees as S-expressions, ranges, messages, hostile text, no
  * memory.
  */
-#include "frontend/ast.h"
+#include "frontend/syntax/ast.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

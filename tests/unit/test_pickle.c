@@ -4,7 +4,7 @@
  *
  * Pickles are written out by hand; \x escapes are opcodes and lengths as in docs/archive.md.
  */
-#include "runtime/pickle_internal.h"
+#include "runtime/archive/pickle_internal.h"
 
 #include <setjmp.h>
 #include <stdio.h>

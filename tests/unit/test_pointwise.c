@@ -10,8 +10,8 @@
  */
 #include "support.h"
 
-#include "ir/scalar_ops.h"
-#include "runtime/kernels/kernel.h"
+#include "ir/scalar/scalar_ops.h"
+#include "runtime/kernels/engine/kernel.h"
 
 #include <math.h>
 

@@ -6,7 +6,8 @@
  */
 #include "support.h"
 
-#include "frontend/py.h"
+#include "frontend/pyeval/torch/py_torch.h"
+#include "frontend/pyeval/core/py.h"
 
 typedef struct evaluation {
     arena a;
@@ -62,7 +63,7 @@ static void evaluation_run(evaluation *e, const char *text) {
     e->names.a = &e->a;
     py_host host = {.ctx = &e->printed, .print = evaluation_print, .read_module = evaluation_module};
     source *src = source_new("test.py", text, strlen(text));
-    if (src && py_init(&e->p, &e->a, &e->names, &e->d, &host)) e->module = py_run_module(&e->p, "test", src);
+    if (src && py_init(&e->p, &e->a, &e->names, &e->d, &host, &py_torch_library)) e->module = py_run_module(&e->p, "test", src);
     if (!src) diag_no_memory(&e->d);
     source_unref(src);
 }

@@ -6,9 +6,9 @@
  */
 #include "support.h"
 
-#include "frontend/py_torch.h"
+#include "frontend/pyeval/torch/py_torch.h"
 #include "py_torch_cases.h"
-#include "runtime/runtime.h"
+#include "runtime/context/runtime.h"
 
 static counting count;
 
@@ -44,7 +44,7 @@ static void evaluation_run_with(evaluation *e, const char *text, bool skip_init)
         .ctx = e, .print = evaluation_print, .seed = evaluation_seed, .ops = &e->ops, .skip_init = skip_init};
     source *src = source_new("test.py", text, strlen(text));
     if (!src) diag_no_memory(&e->d);
-    if (src && py_init(&e->p, &e->a, &e->names, &e->d, &host)) e->module = py_run_module(&e->p, "test", src);
+    if (src && py_init(&e->p, &e->a, &e->names, &e->d, &host, &py_torch_library)) e->module = py_run_module(&e->p, "test", src);
     source_unref(src);
 }
 

@@ -5,10 +5,10 @@
  */
 #include "support.h"
 
-#include "base/pool.h"
+#include "base/thread_pool.h"
 #include "ctsc.h"
-#include "ir/op.h"
-#include "runtime/runtime.h"
+#include "ir/op/op.h"
+#include "runtime/context/runtime.h"
 #include "tensor/qengine.h"
 #include "tensor/quantiser.h"
 

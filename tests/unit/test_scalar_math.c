@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_scalar_math.c - the elementary functions of ir/scalar_ops.h against libm's double functions, over
+ * test_scalar_math.c - the elementary functions of ir/scalar/scalar_ops.h against libm's double functions, over
  * every exponent of float and both signs, special values included.
  *
  * An error is counted in units in the last place of the float nearest to the true result (denormal results:
@@ -8,7 +8,7 @@
  */
 #include "support.h"
 
-#include "ir/scalar_ops.h"
+#include "ir/scalar/scalar_ops.h"
 
 #include <math.h>
 

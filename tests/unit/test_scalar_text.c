@@ -3,9 +3,9 @@
  * the interpreter, in kernels with their neighbours, with all dtypes and shapes. */
 #include "support.h"
 
-#include "codegen/cache.h"
+#include "codegen/cache/cache.h"
 #include "ctsc.h"
-#include "ir/scalar_text.h"
+#include "ir/scalar/scalar_text.h"
 #include "tensor/dtype.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_schema.c - schema text: every line of src/ir/schemas.txt and schemas_2.txt comes back unchanged, and what a
+ * test_schema.c - schema text: every line of src/ir/op/schemas.txt and schemas_2.txt comes back unchanged, and what a
  * parsed schema says.
  */
 #include "base/embed.h"
-#include "ir/schema.h"
+#include "ir/op/schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-EMBED(schemas, "src/ir/schemas.txt")
-EMBED(schemas_2, "src/ir/schemas_2.txt")
+EMBED(schemas, "src/ir/op/schemas.txt")
+EMBED(schemas_2, "src/ir/op/schemas_2.txt")
 
 static schema *parse(arena *a, const char *text) {
     diag d = {0};

@@ -2,8 +2,8 @@
 /* test_spectral.c - stft against a transform known by hand, and istft as its inverse. */
 #include "support.h"
 
-#include "ir/op.h"
-#include "runtime/runtime.h"
+#include "ir/op/op.h"
+#include "runtime/context/runtime.h"
 
 #include <math.h>
 

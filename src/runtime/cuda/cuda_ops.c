@@ -9,7 +9,7 @@
 #include "runtime/cuda/cuda_ops.h"
 
 #include "base/map.h"
-#include "codegen/cuda_emit.h"
+#include "codegen/cuda/cuda_emit.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -18,12 +18,12 @@
 /* ---- the table ------------------------------------------------------------------------------------------------ */
 
 #define CUDA(key, fn) ctsc_status fn(op_ctx *cx, const value *args, value *results);
-#include "runtime/cuda/ops.def"
+#include "runtime/cuda/cuda_ops.def"
 #undef CUDA
 
 static const struct cuda_row { const char *key; op_fn fn; } cuda_rows[] = {
 #define CUDA(key, fn) {key, fn},
-#include "runtime/cuda/ops.def"
+#include "runtime/cuda/cuda_ops.def"
 #undef CUDA
 };
 enum { CUDA_NROWS = sizeof cuda_rows / sizeof *cuda_rows };
@@ -129,15 +129,6 @@ ctsc_status cuda_blocks(op_ctx *cx, cuda *c, const cuda_file *file, const char *
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
-
-ctsc_status cuda_new_zeros(op_ctx *cx, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
-    tensor *t;
-    TRY(tensor_new_on(cx->diag, device, dt, ndim, sizes, &t));
-    ctsc_status s = cuda_zero(cuda_of(t), cx->diag, tensor_data(t), (size_t)t->numel * dtype_size(dt));
-    if (s != CTSC_OK) tensor_unref(t);
-    else *out = t;
-    return s;
-}
 
 ctsc_status cuda_read_ints(op_ctx *cx, tensor *t, int64_t **out) {
     tensor *host, *wide;

@@ -8,7 +8,7 @@
  *
  * What the dispatcher (dispatch.c) has seen to when the function runs: every tensor argument is on one device (a 0-dim tensor of the host was
  * moved there); the overload is functional. In-place and out= overloads need no rows: what the functional overload computes is copied into
- * their target. Neither do views, composites, operators of ir/fusible.def (they become kernels by themselves, one_op.h), nor other
+ * their target. Neither do views, composites, operators of ir/op/fusible.def (they become kernels by themselves, one_op.h), nor other
  * names of the same overload. A row for one of them is used all the same, before anything else.
  *
  * An element lies at an address that the host cannot read: such a function looks at dtypes and geometry only, launches kernels and
@@ -24,15 +24,12 @@
 
 #include "base/embed.h"
 #include "cuda/cuda.h"
-#include "runtime/kernels/kernel.h"
+#include "runtime/kernels/engine/device_kernels.h"
+#include "runtime/kernels/engine/kernel.h"
 
 /* NULL: the overload has no row. */
 op_fn cuda_op_find(const op *o);
 
-/* The device of a tensor that is on one. */
-static inline cuda *cuda_of(const tensor *t) {
-    return t->storage->release_ctx;
-}
 /* A storage of memory of c, which is taken, also on failure. */
 ctsc_status device_take(diag *d, cuda *c, void *data, size_t nbytes, storage **out);
 /* Of a number as in storage.device and value_device; fails where there is none. */
@@ -42,9 +39,9 @@ ctsc_status cuda_of_device(diag *d, int device, cuda **out);
 
 /*
  * kernels/NAME.cu, embedded in the library; with `defines` in front ("#define T float\n") each is one program per set of definitions.
- * "scalar_ops.h" and "nest_cuda.h" can be included (codegen/cuda_emit.h).
+ * "scalar_ops.h" and "nest_cuda.h" can be included (codegen/cuda/cuda_emit.h).
  *
- *     CUDA_FILE(pool)                        in the .c file: declares cuda_file_pool, of kernels/pool.cu
+ *     CUDA_FILE(pool)                        in the .c file: declares cuda_file_pool, of kernels/NAME.cu
  *     extern "C" __global__ void max_pool(struct max_pool_params p) { ... }
  */
 typedef struct cuda_file {
@@ -72,8 +69,6 @@ ctsc_status cuda_blocks(op_ctx *cx, cuda *c, const cuda_file *file, const char *
 
 /* ---- memory ------------------------------------------------------------------------------------------------ */
 
-/* All bytes 0. */
-ctsc_status cuda_new_zeros(op_ctx *cx, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out);
 /* Elements on the host as int64, in row-major order; mem_alloc'd (NULL for none). Waits for the device. */
 ctsc_status cuda_read_ints(op_ctx *cx, tensor *t, int64_t **out);
 

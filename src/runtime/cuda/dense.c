@@ -13,7 +13,7 @@
 
 /* ---- programs ----------------------------------------------------------------------------------------------- */
 
-EMBED(dense_params_text, "src/runtime/cuda/kernels/dense_params.h")
+EMBED(dense_params_text, "src/runtime/kernels/engine/dense_params.h")
 EMBED(dense_types_text, "src/runtime/cuda/kernels/dense_types.cuh")
 embedded *const dense_before[] = {&dense_params_text, &dense_types_text, NULL};
 
@@ -164,3 +164,34 @@ ctsc_status dense_check_faults(diag *d, cuda *c) {
     default: return diag_fail(d, CTSC_FAILED, "index out of range in self");
     }
 }
+
+/* ---- what kernels ask for ------------------------------------------------------------------------------------- */
+
+const device_kernels cuda_kernels = {
+    .attention = dense_attention_run,
+    .conv = dense_conv_run,
+    .gemm_batch = dense_gemm_batch,
+    .gemm = dense_gemm_run,
+    .bags = dense_bags_run,
+    .blocks_read = dense_blocks_read,
+    .blocks_write = dense_blocks_write,
+    .coordinates = dense_coordinates_run,
+    .gather = dense_gather_run,
+    .move = dense_move_run,
+    .offsets_add = dense_offsets_add,
+    .places = dense_places,
+    .rows = dense_rows_run,
+    .scatter = dense_scatter_run,
+    .cell = dense_cell_run,
+    .scan = dense_scan_run,
+    .sort = dense_sort_run,
+    .triangle = dense_triangle_run,
+    .gather3 = dense_gather3_run,
+    .pool = dense_pool_run,
+    .resample = dense_resample_run,
+    .affine = dense_affine_run,
+    .deform = dense_deform_run,
+    .grid = dense_grid_run,
+    .nms = dense_nms,
+    .regions = dense_regions_run,
+};

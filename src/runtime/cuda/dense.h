@@ -19,22 +19,21 @@
 #define CTSC_RUNTIME_CUDA_DENSE_H
 
 #include "runtime/cuda/cuda_ops.h"
-#include "runtime/cuda/kernels/dense_params.h"
-#include "runtime/kernels/epilogue.h"
-#include "runtime/kernels/gemm.h"
+#include "runtime/kernels/engine/device_kernels.h"
+#include "runtime/kernels/matmul/epilogue.h"
+#include "runtime/kernels/matmul/gemm.h"
 
 /* As CUDA_FILE, with the parameters and the element types in front. */
 extern embedded *const dense_before[];
 #define DENSE_FILE(file) CUDA_FILE_AFTER(dense_before, file)
 /* The same with a template between them, which the host reads as well (kernels/each_real.h). */
 #define DENSE_FILE_WITH(file, template_file)                                       \
-    EMBED(dense_template_##file, "src/runtime/cuda/kernels/" template_file)        \
+    EMBED(dense_template_##file, "src/runtime/kernels/" template_file)             \
     CUDA_FILE_MADE(file, dense_before, &dense_template_##file)
 
-/* The device that a tensor is on; NULL: on the host. */
-static inline cuda *tensor_cuda(const tensor *t) {
-    return tensor_device(t) == DEVICE_HOST ? NULL : cuda_of(t);
-}
+/* What device_host and on_device are where there is CUDA. */
+extern const device_functions cuda_device_functions;
+extern const device_kernels cuda_kernels;
 
 /* The definitions of an element type; NULL for those without (complex, quantised). */
 const char *dense_defines(dtype dt);
@@ -66,8 +65,6 @@ ctsc_status dense_check_faults(diag *d, cuda *c);
 
 /* ---- products (gemm.c, blas.c) --------------------------------------------------------------------------- */
 
-/* What e, which fits (kernels/epilogue.h; NULL: none), is to kernels. */
-dense_epilogue dense_epilogue_of(const void *bias, const epilogue *e);
 /* As gemm_run, for memory of the device; e: what becomes of each element then, or NULL. */
 ctsc_status dense_gemm_run(diag *d, cuda *c, dtype dt, int64_t m, int64_t n, int64_t k, gemm_scale alpha, gemm_matrix a, gemm_matrix b,
                            gemm_scale beta, void *out, int64_t ldc, const dense_epilogue *e);
@@ -94,19 +91,12 @@ bool dnn_conv(diag *d, cuda *c, dtype dt, const dense_conv *conv, ctsc_status *s
 /* ---- windows and positions (resample.c) --------------------------------------------------------------------- */
 
 struct pool_geometry;
-typedef enum dense_pooling { DENSE_MAX, DENSE_AVERAGE, DENSE_ADAPTIVE_MAX, DENSE_ADAPTIVE_AVERAGE } dense_pooling;
 /* x and y are contiguous, of dtype dt; places: the maxima's, or NULL. divisor, count_padding: as in avg_pool2d; 0 for none. */
 ctsc_status dense_pool_run(diag *d, cuda *c, dtype dt, const struct pool_geometry *g, dense_pooling how, const void *x, void *y, int64_t *places,
                            int64_t divisor, bool count_padding);
 /* As nn_gather3. */
 ctsc_status dense_gather3_run(diag *d, const tensor *src, tensor *dst, int64_t planes, const int64_t in[3], const int64_t out[3],
                               int64_t *const at[3]);
-/* One dim of dense_resample. */
-typedef struct dense_taps {
-    int64_t in, out, taps;
-    const int64_t *at;
-    const void *weight;
-} dense_taps;
 ctsc_status dense_resample_run(diag *d, const tensor *x, tensor *y, int64_t planes, const dense_taps dims[3]);
 
 /* ---- positions between elements, regions (sampling.c) --------------------------------------------------------------- */
@@ -115,7 +105,6 @@ ctsc_status dense_resample_run(diag *d, const tensor *x, tensor *y, int64_t plan
 ctsc_status dense_grid_run(diag *d, const tensor *out, const dense_grid *p);
 ctsc_status dense_affine_run(diag *d, const tensor *out, const dense_affine *p);
 ctsc_status dense_deform_run(diag *d, const tensor *columns, const dense_deform *p);
-typedef enum dense_region { DENSE_ROI_ALIGN, DENSE_ROI_POOL, DENSE_PS_ROI_ALIGN, DENSE_PS_ROI_POOL } dense_region;
 /* Fills in where faults go. */
 ctsc_status dense_regions_run(diag *d, const tensor *out, dense_region kind, dense_regions *p);
 /* The boxes that are kept, best score first: overlaps are found on the device, and who suppresses whom on the host. */

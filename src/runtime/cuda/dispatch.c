@@ -6,7 +6,7 @@
  *     a row of ops.def           its function, written for devices
  *     made of others             composites, in-place and out= overloads, copies of views: they call others, which ask again
  *     views, as_host.def         the host's function: it touches no element
- *     ir/fusible.def             a kernel made for the operator (one_op.h)
+ *     ir/op/fusible.def             a kernel made for the operator (one_op.h)
  *     composed.def               a body in TorchScript, where there is no such kernel
  *     random numbers, patterns   made on the host and moved, so that programs draw the same numbers everywhere
  *     numbers from tensors       read to the host first
@@ -16,8 +16,8 @@
  */
 #include "runtime/cuda/dispatch.h"
 
-#include "ir/fusible.h"
-#include "ir/op_family.h"
+#include "ir/op/fusible.h"
+#include "ir/op/op_family.h"
 #include "runtime/cuda/cuda_ops.h"
 #include "runtime/cuda/one_op.h"
 #include "runtime/cuda/through_host.h"
@@ -141,7 +141,7 @@ static ctsc_status dispatch_composed(op_ctx *cx, const value *args, value *resul
     diag own = {.max_tensor = cx->diag->max_tensor};
     op_ctx inner = *cx;
     inner.diag = &own;
-    ctsc_status s = op_composite(&inner, args, results);
+    ctsc_status s = op_host_installed->composite(&inner, args, results);
     if (s == CTSC_FAILED) s = dispatch_explain(cx, args, results);
     else if (s != CTSC_OK) diag_fail(cx->diag, s, "%s", diag_message(&own));
     diag_clear(&own);
@@ -155,9 +155,13 @@ static ctsc_status dispatch_one_op(op_ctx *cx, const value *args, value *results
     return dispatch_is_composed(cx->op) ? dispatch_composed(cx, args, results) : through_host_or_refuse(cx, args, results);
 }
 
+static ctsc_status dispatch_write(op_ctx *cx, const value *args, value *results) {
+    return op_host_installed->derived_write(cx, args, results);
+}
+
 static const device_route route_as_host = {NULL, RULE_NONE}, route_one_op = {dispatch_one_op, RULE_OPERANDS},
                           route_composed = {dispatch_composed, RULE_OPERANDS},
-                          route_write = {op_derived_write, RULE_NONE}, route_by_host = {through_host, RULE_NONE},
+                          route_write = {dispatch_write, RULE_NONE}, route_by_host = {through_host, RULE_NONE},
                           route_no_kernel = {through_host_or_refuse, RULE_NONE};
 
 static const char *const dispatch_as_host[] = {
@@ -234,7 +238,7 @@ static const device_route *dispatch_find_route(const op *o) {
     const op *base = dispatch_base(o);
     if (base) return dispatch_find_route(base);
     if (dispatch_is_as_host(s) || dispatch_is_container(s)) return &route_as_host;
-    if ((o->flags & OP_COMPOSITE) || o->fn == op_derived_write || o->fn == op_derived_copy) return &route_as_host;
+    if ((o->flags & OP_COMPOSITE) || o->fn == op_host_installed->derived_write || o->fn == op_host_installed->derived_copy) return &route_as_host;
     if (s->has_alias_write && o->fn_ctx && (o->flags & OP_INTO)) return &route_write;
     const fusible *f = fusible_find(o);
     if (f && f->kind != FUSIBLE_VIEW) return &route_one_op;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dispatch.h - what can be asked about operators and devices, beside running them (op_on_device, ir/op.h).
+ * dispatch.h - what can be asked about operators and devices, and how they run there.
  */
 #ifndef CTSC_RUNTIME_CUDA_DISPATCH_H
 #define CTSC_RUNTIME_CUDA_DISPATCH_H
 
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 enum { OP_DISPATCH_NAME = 160 };
 
@@ -14,6 +14,9 @@ typedef enum device_support {
     DEVICE_SUPPORT_HOST, /* the host makes what it returns, from tensors that are read */
     DEVICE_SUPPORT_FULL,
 } device_support;
+
+/* Runs operators of which a tensor argument is on a device: op_host.on_device. */
+ctsc_status op_on_device(op_ctx *cx, const value *args, value *results);
 
 /* How the overload runs where its tensors are on a device. */
 device_support op_device_support(const op *o);

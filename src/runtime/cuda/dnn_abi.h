@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dnn_abi.h - what ctsc uses of cuDNN's graph ("backend") interface, as its documentation gives it: names, numbers, signatures.
- * tests/unit/test_cuda_dnn.c compares them with cudnn.h where that is installed. Used by dnn.c and by the simulated cuDNN (tests/cuda/sim/dnn.c).
+ * tests/unit/test_cuda_dnn.c compares them with <cudnn.h> where that is installed. Used by dnn.c and by the simulated cuDNN (tests/cuda/sim/dnn.c).
  */
 #ifndef CTSC_RUNTIME_CUDA_DNN_ABI_H
 #define CTSC_RUNTIME_CUDA_DNN_ABI_H

@@ -10,8 +10,8 @@
 #include "runtime/cuda/launch.h"
 
 #include "base/log.h"
-#include "codegen/cuda_emit.h"
-#include "codegen/group.h"
+#include "codegen/cuda/cuda_emit.h"
+#include "codegen/lower/group.h"
 #include "runtime/cuda/cuda_ops.h"
 
 #include <pthread.h>

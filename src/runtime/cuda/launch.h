@@ -2,7 +2,7 @@
 /*
  * launch.h - a fusion group's graph on a CUDA device: kernels made so far, and launching them.
  *
- * As runtime/fused.h on the host: each kernel has the plan that says which arguments it is for; a call looks for one that fits, and has one
+ * As runtime/exec/fused.h on the host: each kernel has the plan that says which arguments it is for; a call looks for one that fits, and has one
  * made if there is none. Where a graph cannot be lowered for its arguments the caller runs its operators one by one. Used by fusion
  * groups (fused.c) and for single operators (one_op.h).
  *
@@ -12,7 +12,7 @@
 #ifndef CTSC_RUNTIME_CUDA_LAUNCH_H
 #define CTSC_RUNTIME_CUDA_LAUNCH_H
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "tensor/device.h"
 #include "tensor/value.h"
 

@@ -14,9 +14,9 @@
  */
 #include "runtime/cuda/one_op.h"
 
-#include "ir/fusible.h"
+#include "ir/op/fusible.h"
 #include "runtime/cuda/launch.h"
-#include "runtime/kernels/kernel.h"
+#include "runtime/kernels/engine/kernel.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "runtime/cuda/record.h"
 
 #include "base/map.h"
-#include "runtime/cuda/copy.h"
+#include "runtime/cuda/cuda_copy.h"
 #include "runtime/cuda/cuda_ops.h"
 
 #include <string.h>
@@ -90,7 +90,7 @@ static bool record_writes_elements(const op *o, int at) {
     static const char *const names[] = {"aten::copy_", "aten::fill_", "aten::zero_"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(o->schema->name, names[i])) return true;
-    bool derived = o->fn == op_derived_write || (o->fn_ctx && (o->flags & OP_INTO));
+    bool derived = o->fn == op_host_installed->derived_write || (o->fn_ctx && (o->flags & OP_INTO));
     return derived && at == 0; /* out= may resize */
 }
 

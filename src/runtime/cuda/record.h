@@ -22,7 +22,7 @@
 #include "base/vec.h"
 #include "cuda/replay.h"
 #include "runtime/cuda/signature.h"
-#include "runtime/interp_internal.h"
+#include "runtime/interp/interp_internal.h"
 
 /* An attribute that was read. The object is the module or the value of one of the conditions before, so it is alive while those hold. */
 typedef struct record_attribute {

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "runtime/cuda/cuda_ops.h"
 #include "runtime/cuda/record.h"
-#include "runtime/executor.h"
+#include "runtime/exec/executor.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -161,7 +161,7 @@ static ctsc_status play_tensor(play *p, diag *d, const record_output *o, const t
 static ctsc_status play_prepare(play *p, diag *d, value *out) {
     const recording *r = p->r;
     for (; p->nresults < (int)r->results.len; p->nresults++)
-        TRY(device_table.alloc(d, p->s->device, r->results.data[p->nresults], &p->results[p->nresults]));
+        TRY(device_host->alloc(d, p->s->device, r->results.data[p->nresults], &p->results[p->nresults]));
     for (; p->ntensors < r->result_shape->ntensors; p->ntensors++)
         TRY(play_tensor(p, d, &r->outputs.data[p->ntensors], r->result_shape->tensors[p->ntensors], &p->tensors[p->ntensors]));
     return signature_substitute(r->result_shape, p->tensors, r->result, out) ? CTSC_OK : diag_no_memory(d);

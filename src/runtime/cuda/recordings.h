@@ -18,7 +18,7 @@
 #ifndef CTSC_RUNTIME_CUDA_RECORDINGS_H
 #define CTSC_RUNTIME_CUDA_RECORDINGS_H
 
-#include "runtime/interp.h"
+#include "runtime/interp/interp.h"
 
 typedef struct recordings recordings;
 

@@ -4,7 +4,7 @@
  * (dense_table_get). Tests: tests/unit/test_cuda_dense.c
  */
 #include "runtime/cuda/dense.h"
-#include "runtime/kernels/pool.h"
+#include "runtime/kernels/pool/pool.h"
 
 DENSE_FILE(resample)
 DENSE_FILE(gather3)

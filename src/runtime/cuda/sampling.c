@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-DENSE_FILE_WITH(sampling, "sampling.h")
-DENSE_FILE_WITH(regions, "regions.h")
+DENSE_FILE_WITH(sampling, "vision/sampling.h")
+DENSE_FILE_WITH(regions, "vision/regions.h")
 
 static const char *sampling_defines(const tensor *t) {
     return dense_defines((dtype)t->dtype);

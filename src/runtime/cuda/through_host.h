@@ -5,7 +5,7 @@
 #ifndef CTSC_RUNTIME_CUDA_THROUGH_HOST_H
 #define CTSC_RUNTIME_CUDA_THROUGH_HOST_H
 
-#include "ir/op.h"
+#include "ir/op/op.h"
 
 /* op_fn. Results go to the device that the argument `device` names, or to that of the arguments; what the operator writes, back to where it was. */
 ctsc_status through_host(op_ctx *cx, const value *args, value *results);

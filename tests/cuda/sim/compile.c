@@ -47,7 +47,7 @@ struct _nvrtcProgram {
 
 /* ---- files ------------------------------------------------------------------------------------------ */
 
-/* name may have folders in it ("ir/scalar_ops.h"), which are made. */
+/* name may have folders in it ("ir/scalar/scalar_ops.h"), which are made. */
 static bool compile_write(const char *folder, const char *name, const char *text, size_t len) {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", folder, name);

@@ -2,7 +2,7 @@
 /* library.c - elements, blame and counters of the simulated libraries (library.h). */
 #include "library.h"
 
-#include "codegen/nest_convert.h"
+#include "codegen/cuda/nest_convert.h"
 
 #include <stdarg.h>
 #include <stdio.h>

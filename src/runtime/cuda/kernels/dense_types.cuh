@@ -3,7 +3,7 @@
  * dense_types.cuh - element types, and where elements are, in front of every program of kernels/. The host defines ELEMENT, what lies in memory, COMPUTE, what it is computed
  * in, ELEMENT_IS_INT and ELEMENT_BYTES (dense_defines).
  */
-#include "codegen/nest_convert.h"
+#include "codegen/cuda/nest_convert.h"
 
 struct f16 {
     unsigned short bits;
@@ -38,7 +38,7 @@ template <class A, class V> static __device__ inline void store(A *p, V v) {
     *p = (A)v;
 }
 
-/* The words of files that the host reads as well (runtime/kernels/each_real.h). */
+/* The words of files that the host reads as well (runtime/kernels/engine/each_real.h). */
 #define REAL          acc_t
 #define ELEM          elem_t
 #define REAL_FN(name) name

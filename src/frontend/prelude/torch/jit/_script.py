@@ -2,7 +2,7 @@
 # _script.py - a module of an archive (torch.jit.load), as module-level code sees it.
 #
 # Its parameters, buffers, submodules and attributes are those of any nn.Module; the registries are filled by C
-# (frontend/py_script.c), which also runs the methods.
+# (frontend/pyeval/torch/py_script.c), which also runs the methods.
 # Tests: tests/cli/jit-load.test
 import torch
 from torch.nn import Module

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cache.c - finds or makes the kernel of a loop nest (cache.h).
+ *
+ * Method: a table from key to entry under one lock. Whoever misses enters an entry without a kernel, compiles
+ * without the lock, or has the background do so, and wakes those who found the entry in the meantime. Who has to wait for an entry that the
+ * background has not begun makes it himself. An entry that failed is kept with
+ * its message: the same nest would fail again. The key is a line about the processor and the build, and the
+ * nest's IR.
+ *
+ * Ownership: a codegen owns its entries, their keys, and the engine that holds the machine code.
+ */
+#include "codegen/cache/cache_internal.h"
+
+#include "base/background.h"
+#include "base/clock.h"
+#include "base/disk.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "codegen/llvm/llvm_emit.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct cache_entry {
+    kernel k; /* first: the kernel that callers hold */
+    codegen *owner;
+    background_job job;
+    char *key;
+    size_t key_len, ir; /* the IR's place in it */
+    char name[DISK_NAME]; /* the symbol, and the file's name */
+    void *handle;
+    ctsc_status status;
+    char message[JIT_TEXT];
+    struct cache_entry *next;
+} cache_entry;
+
+struct codegen {
+    pthread_mutex_t lock;
+    pthread_cond_t ready;
+    char *wanted_cpu, *library;
+    const jit_interface *jit; /* NULL until opened */
+    jit_engine *engine;
+    jit_cpu cpu;
+    emit_target target;
+    disk disk;
+    strmap table;
+    cache_entry *entries;
+    codegen_stats stats;
+    background_job opening;
+    atomic_int opened; /* read without the lock, which whoever opens holds for long */
+};
+
+enum { CACHE_UNOPENED, CACHE_OPENING, CACHE_OPENED };
+#define CACHE_OWNER(type, member, j) ((type *)(void *)((char *)(j) - offsetof(type, member)))
+
+/* ---- processors ------------------------------------------------------------------------- */
+
+/* Our names for levels that every x86 processor of an age has. */
+static const struct cache_level {
+    const char *name, *llvm;
+    bool f16c;
+    int width;
+} cache_levels[] = {
+    {"sse2", "x86-64", false, 0},
+    {"avx2", "x86-64-v3", true, 256},
+    {"avx512", "x86-64-v4", true, 512},
+};
+
+/* Processors that slow down under 512-bit work. */
+static bool cache_prefers_512(const jit_cpu *cpu) {
+    static const char *const narrow[] = {"skylake-avx512", "cascadelake", "cooperlake", "cannonlake"};
+    if (!strstr(cpu->features, "+avx512vl")) return false;
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+        if (!strcmp(cpu->name, narrow[i])) return false;
+    return true;
+}
+
+/* Elements of half are floats while they are computed with (nest.h), so that instructions on halves serve nothing; LLVM 19 makes wrong code with them
+ * (bessel_y0 of halves, in a vector loop). AVX10, which implies them, repeats what the features of AVX-512 say one by one. */
+static void cache_drop_halves(jit_cpu *cpu) {
+    static const char *const dropped[] = {"+avx10.", "+avx512fp16"};
+    for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+        for (char *at = cpu->features; (at = strstr(at, dropped[i])); at++) *at = '-';
+}
+
+static bool cache_set_cpu(codegen *c) {
+    const char *name = c->wanted_cpu ? c->wanted_cpu : "host";
+    for (size_t i = 0; i < sizeof cache_levels / sizeof *cache_levels; i++)
+        if (!strcmp(name, cache_levels[i].name)) {
+            c->target = (emit_target){cache_levels[i].f16c, cache_levels[i].width};
+            return c->jit->describe(cache_levels[i].llvm, &c->cpu);
+        }
+    if (!c->jit->describe(name, &c->cpu)) return false;
+    cache_drop_halves(&c->cpu);
+    c->target.f16c = strstr(c->cpu.features, "+f16c") || strstr(c->cpu.features, "+fullfp16");
+    c->target.vector_width = cache_prefers_512(&c->cpu) ? 512 : 0;
+    return true;
+}
+
+bool codegen_runnable(codegen *c) {
+    const char *name = c->wanted_cpu;
+    if (!name || !strcmp(name, "host")) return true;
+#if defined(__x86_64__)
+    if (!strcmp(name, "sse2")) return true;
+    if (!strcmp(name, "avx2"))
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+               __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+    if (!strcmp(name, "avx512"))
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+#endif
+    return false;
+}
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+codegen *codegen_new(const codegen_options *o) {
+    static const codegen_options none;
+    codegen *c = mem_zalloc(sizeof *c);
+    if (!c) return NULL;
+    if (!o) o = &none;
+    c->wanted_cpu = o->cpu ? mem_strdup(o->cpu) : NULL;
+    c->library = o->library ? mem_strdup(o->library) : NULL;
+    if ((o->cpu && !c->wanted_cpu) || (o->library && !c->library)) {
+        mem_free(c->wanted_cpu);
+        mem_free(c->library);
+        mem_free(c);
+        return NULL;
+    }
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->ready, NULL);
+    disk_open(&c->disk, o->folder, o->disk_limit);
+    return c;
+}
+
+void codegen_free(codegen *c) {
+    if (!c) return;
+    if (!background_take_back(&c->opening)) background_wait(&c->opening, UINT64_MAX);
+    for (cache_entry *e = c->entries; e; e = e->next)
+        if (!background_take_back(&e->job)) background_wait(&e->job, UINT64_MAX);
+    for (cache_entry *e = c->entries, *next; e; e = next) {
+        next = e->next;
+        if (e->handle) c->jit->unload(c->engine, e->handle);
+        mem_free(e->key);
+        mem_free(e);
+    }
+    if (c->engine) c->jit->engine_free(c->engine);
+    strmap_free(&c->table);
+    disk_close(&c->disk);
+    pthread_mutex_destroy(&c->lock);
+    pthread_cond_destroy(&c->ready);
+    mem_free(c->wanted_cpu);
+    mem_free(c->library);
+    mem_free(c);
+}
+
+static pthread_mutex_t cache_shared_lock = PTHREAD_MUTEX_INITIALIZER;
+static codegen *cache_shared;
+
+codegen *codegen_shared(void) {
+    pthread_mutex_lock(&cache_shared_lock);
+    if (!cache_shared) cache_shared = codegen_new(NULL);
+    codegen *c = cache_shared;
+    pthread_mutex_unlock(&cache_shared_lock);
+    return c;
+}
+
+ctsc_status codegen_share(diag *d, const char *cpu) {
+    bool known = !strcmp(cpu, "host");
+    for (size_t i = 0; i < sizeof cache_levels / sizeof *cache_levels; i++) known |= !strcmp(cpu, cache_levels[i].name);
+    if (!known) return diag_fail(d, CTSC_USAGE, "no processor '%s', only host, sse2, avx2 and avx512", cpu);
+    pthread_mutex_lock(&cache_shared_lock);
+    bool late = cache_shared != NULL;
+    if (!late) cache_shared = codegen_new(&(codegen_options){.cpu = cpu});
+    bool made = cache_shared != NULL;
+    pthread_mutex_unlock(&cache_shared_lock);
+    if (late) return diag_fail(d, CTSC_USAGE, "kernels have been made for another processor already");
+    return made ? CTSC_OK : diag_no_memory(d);
+}
+
+/* With the lock held. */
+static bool cache_open(codegen *c, diag *d) {
+    jit_error error = {""};
+    if (c->engine) return true;
+    if (!c->jit) c->jit = library_open(c->library, d);
+    if (!c->jit) return false;
+    if (!cache_set_cpu(c)) {
+        diag_fail(d, CTSC_ENVIRONMENT, "the processor cannot be described");
+        return false;
+    }
+    c->engine = c->jit->engine_new(&error);
+    if (!c->engine) diag_fail(d, CTSC_ENVIRONMENT, "%s", error.text);
+    return c->engine != NULL;
+}
+
+bool codegen_available(codegen *c, diag *d) {
+    pthread_mutex_lock(&c->lock);
+    bool ok = cache_open(c, d);
+    pthread_mutex_unlock(&c->lock);
+    atomic_store_explicit(&c->opened, CACHE_OPENED, memory_order_release);
+    return ok;
+}
+
+/* Compiles a little of everything besides, so that what LLVM makes at first use is there (base/background.c says why). */
+static void cache_open_later(background_job *j) {
+    static const char trial[] = "define void @kernel(ptr %p, i64 %n) {\n"
+                                "  %v = load <4 x float>, ptr %p\n  %w = fadd <4 x float> %v, %v\n  store <4 x float> %w, ptr %p\n"
+                                "  %c = icmp ult i64 %n, 5\n  br i1 %c, label %a, label %b\na:\n  ret void\nb:\n  unreachable\n}\n";
+    codegen *c = CACHE_OWNER(codegen, opening, j);
+    jit_error error;
+    void *object;
+    size_t size;
+    if (codegen_available(c, NULL) && c->jit->compile(trial, sizeof trial - 1, &c->cpu, "trial", JIT_OBJECT, &object, &size, &error))
+        c->jit->release(object);
+}
+
+bool codegen_prepare(codegen *c, uint64_t until) {
+    int state = CACHE_UNOPENED;
+    if (atomic_compare_exchange_strong(&c->opened, &state, CACHE_OPENING)) {
+        c->opening.run = cache_open_later;
+        if (!background_add(&c->opening)) codegen_available(c, NULL);
+    }
+    if (state != CACHE_OPENED) background_wait(&c->opening, until);
+    return atomic_load_explicit(&c->opened, memory_order_acquire) == CACHE_OPENED;
+}
+
+static atomic_bool cache_in_calls;
+
+void codegen_set_in_calls(bool wait) {
+    atomic_store(&cache_in_calls, wait);
+}
+
+bool codegen_in_calls(void) {
+    return atomic_load_explicit(&cache_in_calls, memory_order_relaxed);
+}
+
+codegen_stats codegen_get_stats(codegen *c) {
+    pthread_mutex_lock(&c->lock);
+    codegen_stats s = c->stats;
+    pthread_mutex_unlock(&c->lock);
+    return s;
+}
+
+/* ---- one kernel ------------------------------------------------------------------------- */
+
+/* The key: a comment line, then the IR; `ir` is where that begins. */
+static ctsc_status cache_key(codegen *c, nest *n, strbuf *key, size_t *ir, diag *d) {
+    sb_printf(key, "; %s %s %s\n", c->jit->build, c->cpu.name, c->cpu.features);
+    *ir = key->len;
+    return nest_emit_llvm(n, &c->target, key, d);
+}
+
+static bool cache_load(codegen *c, cache_entry *e, const void *object, size_t size, jit_error *error) {
+    void *address;
+    if (!c->jit->load(c->engine, e->name, object, size, &address, &e->handle, error)) return false;
+    union {
+        void *object;
+        kernel_fn fn;
+    } entry;
+    entry.object = address;
+    e->k.fn = entry.fn;
+    e->k.code_bytes = size;
+    return true;
+}
+
+/* Without the lock: from the disk, else by compiling. */
+static void cache_make(codegen *c, cache_entry *e) {
+    jit_error error = {""};
+    void *object;
+    size_t size;
+    uint64_t start = clock_now();
+    e->status = CTSC_OK;
+    if (disk_read(&c->disk, e->name, e->key, e->key_len, &object, &size)) {
+        bool ok = cache_load(c, e, object, size, &error);
+        mem_free(object);
+        if (ok) {
+            e->k.origin = KERNEL_FROM_DISK;
+            e->k.milliseconds = (double)(clock_now() - start) * 1e-6;
+            return;
+        }
+    }
+    bool ok =
+        c->jit->compile(e->key + e->ir, e->key_len - e->ir, &c->cpu, e->name, JIT_OBJECT, &object, &size, &error);
+    if (ok) {
+        ok = cache_load(c, e, object, size, &error);
+        e->k.milliseconds = (double)(clock_now() - start) * 1e-6;
+        if (ok) disk_write(&c->disk, e->name, e->key, e->key_len, object, size);
+        c->jit->release(object);
+    }
+    if (ok) return;
+    e->status = CTSC_INTERNAL;
+    snprintf(e->message, sizeof e->message, "%s", error.text);
+}
+
+/* Makes e, and wakes those who wait for it. */
+static void cache_work(cache_entry *e) {
+    codegen *c = e->owner;
+    cache_make(c, e);
+    pthread_mutex_lock(&c->lock);
+    c->stats.working--;
+    if (e->k.origin == KERNEL_FROM_DISK)
+        c->stats.from_disk++;
+    else
+        c->stats.compiled++, c->stats.compile_ms += e->k.milliseconds;
+    atomic_store_explicit(&e->k.state, e->status == CTSC_OK ? KERNEL_READY : KERNEL_FAILED, memory_order_release);
+    pthread_cond_broadcast(&c->ready);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void cache_work_later(background_job *j) {
+    cache_entry *e = CACHE_OWNER(cache_entry, job, j);
+    cache_work(e);
+    if (e->status == CTSC_OK)
+        log_event(CTSC_LOG_INFO, "a kernel of %zu bytes %s in %.1f ms in the background", e->k.code_bytes,
+                  e->k.origin == KERNEL_COMPILED ? "compiled" : "loaded", e->k.milliseconds);
+}
+
+/* With the lock held: the entry of key, new (and working) if *made. Takes the key's text then. */
+static cache_entry *cache_find(codegen *c, strbuf *key, bool *made) {
+    cache_entry *e = strmap_getn(&c->table, sb_str(key), key->len);
+    *made = !e;
+    if (e) return e;
+    e = mem_zalloc(sizeof *e);
+    if (!e) return NULL;
+    e->owner = c;
+    e->job.run = cache_work_later;
+    e->key_len = key->len;
+    disk_name(e->name, 'k', key->data, key->len);
+    if (!strmap_putn(&c->table, key->data, key->len, e)) {
+        mem_free(e);
+        return NULL;
+    }
+    e->key = key->data;
+    *key = (strbuf)STRBUF_INIT;
+    e->next = c->entries;
+    c->entries = e;
+    return e;
+}
+
+kernel_state codegen_wait(codegen *c, const kernel *k, uint64_t until) {
+    cache_entry *e = (cache_entry *)(void *)k;
+    if (until != UINT64_MAX) {
+        if (until) background_hurry(&e->job);
+        background_wait(&e->job, until);
+        return kernel_get_state(k);
+    }
+    if (background_take_back(&e->job)) cache_work(e);
+    pthread_mutex_lock(&c->lock);
+    while (kernel_get_state(k) == KERNEL_WORKING) pthread_cond_wait(&c->ready, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    return kernel_get_state(k);
+}
+
+ctsc_status codegen_failure(const kernel *k, diag *d) {
+    const cache_entry *e = (const cache_entry *)(const void *)k;
+    return diag_fail(d, e->status, "%s", e->message);
+}
+
+static ctsc_status cache_get(codegen *c, nest *n, bool later, const kernel **out, diag *d) {
+    strbuf key = STRBUF_INIT;
+    size_t ir;
+    bool made;
+    ctsc_status st = cache_key(c, n, &key, &ir, d);
+    if (st != CTSC_OK) goto out;
+    pthread_mutex_lock(&c->lock);
+    cache_entry *e = cache_find(c, &key, &made);
+    if (e && made) {
+        e->ir = ir;
+        c->stats.working++;
+    } else if (e) {
+        c->stats.from_memory++;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (!e) {
+        st = diag_no_memory(d);
+        goto out;
+    }
+    if (made && !(later && background_add(&e->job))) cache_work(e);
+    *out = &e->k;
+out:
+    sb_free(&key);
+    return st;
+}
+
+ctsc_status codegen_request(codegen *c, nest *n, const kernel **out, diag *d) {
+    return cache_get(c, n, true, out, d);
+}
+
+ctsc_status codegen_kernel(codegen *c, nest *n, const kernel **out, diag *d) {
+    const kernel *k;
+    if (!codegen_available(c, d)) return d && d->status ? d->status : CTSC_ENVIRONMENT;
+    ctsc_status st = cache_get(c, n, false, &k, d);
+    if (st != CTSC_OK) return st;
+    if (codegen_wait(c, k, UINT64_MAX) == KERNEL_FAILED) return codegen_failure(k, d);
+    *out = k;
+    return CTSC_OK;
+}
+
+ctsc_status codegen_describe(codegen *c, nest *n, codegen_text what, char **out, diag *d) {
+    strbuf key = STRBUF_INIT;
+    jit_error error = {""};
+    void *data;
+    size_t ir, size;
+    if (!codegen_available(c, d)) return d && d->status ? d->status : CTSC_ENVIRONMENT;
+    ctsc_status st = cache_key(c, n, &key, &ir, d);
+    if (st != CTSC_OK) goto out;
+    char *text = NULL;
+    if (what == CODEGEN_IR) {
+        text = mem_strdup(key.data + ir);
+    } else {
+        jit_output want = what == CODEGEN_ASSEMBLY ? JIT_ASSEMBLY : JIT_IR;
+        if (!c->jit->compile(key.data + ir, key.len - ir, &c->cpu, "kernel", want, &data, &size, &error)) {
+            st = diag_fail(d, CTSC_INTERNAL, "%s", error.text);
+            goto out;
+        }
+        text = mem_strndup(data, size);
+        c->jit->release(data);
+    }
+    if (text)
+        *out = text;
+    else
+        st = diag_no_memory(d);
+out:
+    sb_free(&key);
+    return st;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * suggest.h - "did you mean": names close to an unknown one, and where the unknown one stands.
+ */
+#ifndef CTSC_FRONTEND_SYNTAX_SUGGEST_H
+#define CTSC_FRONTEND_SYNTAX_SUGGEST_H
+
+#include "base/diag.h"
+
+typedef struct suggestion {
+    const char *wanted, *best; /* best NULL: nothing is close */
+    int distance;
+} suggestion;
+
+void suggest_try(suggestion *s, const char *candidate);
+void suggest_operators(suggestion *s);           /* tries the names of all aten operators */
+void suggest_note(diag *d, const suggestion *s); /* "did you mean 'relu'?" */
+/* The last place inside r where `word` stands as a word of its own: where a caret belongs; r if there is none. */
+source_range suggest_word(source_range r, const char *word);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fusible.c - looks operators up in fusible.def (those of a program's own bring their row along), and judges single nodes.
+ *
+ * An argument that shapes the code (a dim, a dtype, a mode) must be constant; sizes and positions may also be numbers
+ * known when the group runs; real numbers may be anything.
+ * Tests: tests/unit/test_group.c, tests/ir/fuse/
+ */
+#include "ir/scalar/scalar_text.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const fusible fusible_rows[] = {
+#define FUSIBLE(key, kind, function, cost) {key, FUSIBLE_##kind, function, cost},
+#include "ir/op/fusible.def"
+#undef FUSIBLE
+};
+enum { FUSIBLE_COUNT = sizeof fusible_rows / sizeof *fusible_rows };
+
+/* The rows stand by subject; this is their order by key, made once. */
+static const fusible *fusible_sorted[FUSIBLE_COUNT];
+static pthread_once_t fusible_once = PTHREAD_ONCE_INIT;
+
+static int fusible_compare(const void *a, const void *b) {
+    return strcmp((*(const fusible *const *)a)->key, (*(const fusible *const *)b)->key);
+}
+
+static void fusible_sort(void) {
+    for (int i = 0; i < FUSIBLE_COUNT; i++) fusible_sorted[i] = &fusible_rows[i];
+    qsort(fusible_sorted, FUSIBLE_COUNT, sizeof *fusible_sorted, fusible_compare);
+}
+
+const fusible *fusible_find(const op *o) {
+    if (!o || !o->fn) return NULL;
+    if (o->scalar) return o->scalar->row.kind == FUSIBLE_NONE ? NULL : &o->scalar->row;
+    pthread_once(&fusible_once, fusible_sort);
+    const fusible key = {.key = o->key}, *want = &key;
+    const fusible *const *found =
+        bsearch(&want, fusible_sorted, FUSIBLE_COUNT, sizeof *fusible_sorted, fusible_compare);
+    return found ? *found : NULL;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------ */
+
+/* Ints that may be numbers of the program: sizes, positions, lengths. */
+static bool fusible_is_free(const char *name) {
+    static const char *const names[] = {"size",  "shape",  "start",      "end",   "step",
+                                        "index", "length", "split_size", "sizes", "split_sizes",
+                                        "normalized_shape"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
+
+/* A constant, or a list made of numbers; of constants unless free. */
+static bool fusible_is_known(const ir_value *v, bool is_free) {
+    value constant;
+    if (ir_value_constant(v, &constant)) return true;
+    if (v->type->kind == T_INT) return is_free;
+    if (v->type->kind != T_LIST || !v->def || v->def->kind != N_LIST_CONSTRUCT) return false;
+    for (size_t i = 0; i < v->def->inputs.len; i++)
+        if (!fusible_is_known(v->def->inputs.data[i], is_free)) return false;
+    return true;
+}
+
+/* Numbers of an operator with a scalar definition are only computed with: any will do. */
+static bool fusible_is_number(const type *t) {
+    return t->kind == T_FLOAT || t->kind == T_INT || t->kind == T_BOOL;
+}
+static bool fusible_defined_fits(const node *n) {
+    for (size_t i = 0; i < n->inputs.len; i++) {
+        const type *want = n->op->schema->args[i].type, *is = n->inputs.data[i]->type;
+        if (want->kind == T_TENSOR ? is->kind != T_TENSOR : !fusible_is_number(is) && !fusible_is_known(n->inputs.data[i], false))
+            return false;
+    }
+    return true;
+}
+
+static bool fusible_argument_fits(const argument *a, const ir_value *v, fusible_kind kind) {
+    const type *t = a->type->kind == T_OPTIONAL ? a->type->elems[0] : a->type;
+    if (t->kind == T_TENSOR) return v->type->kind == T_TENSOR || v->type->kind == T_NONE;
+    if (t->kind == T_FLOAT || t->kind == T_NUMBER)
+        return v->type->kind == T_FLOAT || v->type->kind == T_INT || v->type->kind == T_BOOL ||
+               fusible_is_known(v, false);
+    return fusible_is_known(v, (kind == FUSIBLE_VIEW || kind == FUSIBLE_ROWS) && fusible_is_free(a->name));
+}
+
+static const ir_value *fusible_input(const node *n, const char *name) {
+    int i = schema_find_arg(n->op->schema, name);
+    return i >= 0 && (size_t)i < n->inputs.len ? n->inputs.data[i] : NULL;
+}
+
+static bool fusible_input_is(const node *n, const char *name, bool want) {
+    const ir_value *v = fusible_input(n, name);
+    value constant;
+    return !v || (ir_value_constant(v, &constant) && constant.tag == V_BOOL && constant.u.b == want);
+}
+
+/* The order of a norm shapes the code. */
+static bool fusible_order_fits(const ir_value *v) {
+    value p;
+    return !v || ir_value_constant(v, &p);
+}
+
+/* Training keeps statistics and draws random numbers. */
+static bool fusible_mode_fits(const node *n, const fusible *f) {
+    if (!strcmp(f->key, "aten::batch_norm")) return fusible_input_is(n, "training", false);
+    if (!strcmp(f->function, "norm")) return fusible_order_fits(n->inputs.data[1]);
+    return fusible_input_is(n, "train", false);
+}
+
+fusible_kind fusible_node(const node *n) {
+    const fusible *f = n->kind == N_OP ? fusible_find(n->op) : NULL;
+    if (!f || n->blocks.len || n->inputs.len != (size_t)n->op->schema->nargs) return FUSIBLE_NONE;
+    if (n->op->scalar) return fusible_defined_fits(n) ? f->kind : FUSIBLE_NONE;
+    for (size_t i = 0; i < n->inputs.len; i++)
+        if (!fusible_argument_fits(&n->op->schema->args[i], n->inputs.data[i], f->kind)) return FUSIBLE_NONE;
+    return fusible_mode_fits(n, f) ? f->kind : FUSIBLE_NONE;
+}

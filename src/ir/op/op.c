@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * op.c - the operator registry.
+ *
+ * Method: at first use the embedded schema text is cut into lines and indexed by name, without
+ * parsing. A name's overloads are parsed when it is first looked up and published as one immutable
+ * array (an op_set), so that lookups of known names take no lock. Registering makes a new array;
+ * arrays that were handed out stay valid, since nothing here is ever freed.
+ *
+ * Ownership: all of it lives as long as the process and stays reachable from the statics below.
+ * Tests: tests/unit/test_ops.c
+ */
+#include "ir/op/op_derive.h"
+#include "ir/op/op_family.h"
+
+#include "base/embed.h"
+#include "base/map.h"
+
+#include <pthread.h>
+
+EMBED(op_schemas, "src/ir/op/schemas.txt")
+EMBED(op_schemas_2, "src/ir/op/schemas_2.txt")
+
+/* All overloads of a name at one time. */
+typedef struct op_set {
+    struct op_set *older; /* what it replaced */
+    int n;
+    const op *ops[];
+} op_set;
+
+typedef struct op_line {
+    const char *text;
+    size_t len;
+    bool recent;          /* came after PyTorch 1.13 */
+    struct op_line *next; /* the name's next overload, in file order */
+} op_line;
+
+typedef struct op_group {
+    const char *name;
+    op_line *first, *last;
+    _Atomic(op_set *) set; /* NULL: not parsed yet */
+} op_group;
+
+/* Built once, then only read: its groups' sets change, its keys do not. */
+typedef struct op_index {
+    strmap groups, bindings, quantised;
+    VEC(op_group *) order; /* as in the file */
+    arena arena;
+} op_index;
+
+/* Schemas are parsed into the newest arena; one that ran out of memory is left behind with what it
+ * holds. */
+typedef struct op_arena {
+    arena arena;
+    struct op_arena *older;
+} op_arena;
+
+static pthread_mutex_t op_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(op_index *) op_builtin;
+static op_arena *op_arenas;
+static pthread_rwlock_t op_user_lock = PTHREAD_RWLOCK_INITIALIZER;
+static strmap
+    op_user; /* names that only registered operators have; its keys are the groups' names */
+static atomic_bool op_user_any;
+static VEC(op_group *) op_user_order;
+
+static struct type *op_no_class(const char *qualified) {
+    (void)qualified;
+    return NULL;
+}
+
+static const op_host op_no_host = {.builtin = {"", NULL}, .quantised = {"", NULL}, .native_class = op_no_class};
+const op_host *op_host_installed = &op_no_host;
+
+/* ---- the index ------------------------------------------------------------------------------- */
+
+/* Length of the name in "aten::add.Tensor(...": up to the first '.' or '('. */
+static size_t op_name_length(const char *text, size_t len) {
+    size_t n = 0;
+    while (n < len && text[n] != '.' && text[n] != '(') n++;
+    return n;
+}
+
+static bool op_index_line(op_index *x, const char *text, size_t len, bool recent) {
+    size_t n = op_name_length(text, len);
+    op_group *g = strmap_getn(&x->groups, text, n);
+    if (!g) {
+        g = arena_new(&x->arena, op_group);
+        g->name = arena_strndup(&x->arena, text, n);
+        if (arena_failed(&x->arena) || !strmap_putn(&x->groups, g->name, n, g) ||
+            !vec_push(&x->order, g))
+            return false;
+    }
+    op_line *l = arena_new(&x->arena, op_line);
+    *l = (op_line){text, len, recent, NULL};
+    if (arena_failed(&x->arena)) return false;
+    if (g->last)
+        g->last->next = l;
+    else
+        g->first = l;
+    g->last = l;
+    return true;
+}
+
+static void op_index_free(op_index *x) {
+    strmap_free(&x->groups);
+    strmap_free(&x->bindings);
+    strmap_free(&x->quantised);
+    vec_free(&x->order);
+    arena_free(&x->arena);
+    mem_free(x);
+}
+
+static bool op_index_bindings(strmap *map, const op_bindings *table) {
+    const op_binding *row = table->rows;
+    for (const char *key = table->keys; *key; key = op_next_key(key))
+        if (!strmap_put(map, key, (void *)row++)) return false;
+    return true;
+}
+
+static bool op_index_text(op_index *x, embedded *from, bool recent) {
+    size_t len;
+    const char *text = embedded_text(from, &len), *end = text + len;
+    bool ok = text != NULL;
+    for (const char *p = text; ok && p < end;) {
+        const char *e = memchr(p, '\n', (size_t)(end - p));
+        if (!e) e = end;
+        if (e > p) ok = op_index_line(x, p, (size_t)(e - p), recent);
+        p = e + 1;
+    }
+    return ok;
+}
+
+static op_index *op_index_new(void) {
+    op_index *x = mem_zalloc(sizeof *x);
+    if (!x) return NULL;
+    bool ok = arena_init(&x->arena) && op_index_text(x, &op_schemas, false) && op_index_text(x, &op_schemas_2, true);
+    ok = ok && op_index_bindings(&x->bindings, &op_host_installed->builtin) &&
+         op_index_bindings(&x->quantised, &op_host_installed->quantised);
+    if (ok) return x;
+    op_index_free(x);
+    return NULL;
+}
+
+static op_index *op_index_get(void) {
+    op_index *x = atomic_load_explicit(&op_builtin, memory_order_acquire);
+    if (x) return x;
+    pthread_mutex_lock(&op_lock);
+    x = atomic_load(&op_builtin);
+    if (!x && (x = op_index_new())) atomic_store_explicit(&op_builtin, x, memory_order_release);
+    pthread_mutex_unlock(&op_lock);
+    return x;
+}
+
+static op_group *op_group_find(const char *name, size_t len) {
+    op_index *x = op_index_get();
+    op_group *g = x ? strmap_getn(&x->groups, name, len) : NULL;
+    if (g || !atomic_load_explicit(&op_user_any, memory_order_acquire)) return g;
+    pthread_rwlock_rdlock(&op_user_lock);
+    g = strmap_getn(&op_user, name, len);
+    pthread_rwlock_unlock(&op_user_lock);
+    return g;
+}
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+/* An arena with memory left, with the lock held; NULL without memory. */
+static arena *op_arena_get(void) {
+    if (op_arenas && !arena_failed(&op_arenas->arena)) return &op_arenas->arena;
+    op_arena *a = mem_zalloc(sizeof *a);
+    if (!a) return NULL;
+    if (!arena_init(&a->arena)) {
+        arena_free(&a->arena);
+        mem_free(a);
+        return NULL;
+    }
+    a->older = op_arenas;
+    op_arenas = a;
+    return &a->arena;
+}
+
+static const char *op_make_key(arena *a, const schema *s) {
+    return s->overload[0] ? arena_printf(a, "%s.%s", s->name, s->overload) : s->name;
+}
+
+/* One parsed overload, bound to its function; NULL if that failed. */
+static op *op_make(arena *a, diag *d, const char *text, size_t len) {
+    op *o = arena_new(a, op);
+    schema *s;
+    if (schema_parse(d, a, text, len, &s) != CTSC_OK) return NULL;
+    o->schema = s;
+    o->key = op_make_key(a, s);
+    if (!arena_failed(a)) return o;
+    diag_no_memory(d);
+    schema_free_values(s);
+    return NULL;
+}
+
+static op_set *op_set_new(int n) {
+    op_set *s = mem_zalloc(sizeof *s + (size_t)n * sizeof(op *));
+    if (s) s->n = n;
+    return s;
+}
+
+/* ---- derived overloads ----------------------------------------------------------------------- */
+
+enum { OP_DERIVE_DEPTH = 4 };
+
+static bool op_overload_text(void *ctx, const char *name, int i, op_text *out) {
+    const op_group *g = strmap_get(&((op_index *)ctx)->groups, name);
+    const op_line *l = g ? g->first : NULL;
+    while (l && i--) l = l->next;
+    if (l) *out = (op_text){l->text, l->len};
+    return l != NULL;
+}
+
+static bool op_text_key(const op_text *t, char *key) {
+    const char *end = memchr(t->text, '(', t->len);
+    size_t n = end ? (size_t)(end - t->text) : t->len;
+    if (n >= OP_KEY_LENGTH) return false;
+    memcpy(key, t->text, n);
+    key[n] = 0;
+    return true;
+}
+
+/* Remembers what o follows from. */
+static void op_bind_base(op *o, arena *a, const op_text *base) {
+    char key[OP_KEY_LENGTH];
+    o->fn_ctx = op_text_key(base, key) ? arena_strdup(a, key) : NULL;
+    if (!o->fn_ctx) o->fn = NULL;
+}
+
+/* Gives o, whose schema is t, the function of its row, or else of the overload it follows from. */
+static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int depth) {
+    char key[OP_KEY_LENGTH];
+    op_text base;
+    const op_binding *b = op_text_key(t, key) ? strmap_get(&x->bindings, key) : NULL;
+    const op_binding *q = op_text_key(t, key) ? strmap_get(&x->quantised, key) : NULL;
+    if (b) {
+        o->fn = b->fn;
+        o->flags = b->flags;
+        o->quantised = q ? q->fn : NULL;
+        return;
+    }
+    op_derivation how = op_derive(&(op_derive_host){(void *)x, op_overload_text}, t, &base);
+    if (how == DERIVED_NOT || depth == OP_DERIVE_DEPTH) return;
+    op_bind(o, a, x, &base, depth + 1);
+    bool into = how == DERIVED_WRITE && (o->flags & OP_INTO); /* o->fn writes there itself */
+    if (!o->fn) o->flags = 0;
+    else if (how != DERIVED_NAME) op_bind_base(o, a, &base);
+    if (o->fn && how != DERIVED_NAME && !into) {
+        o->fn = how == DERIVED_COPY ? op_host_installed->derived_copy : op_host_installed->derived_write;
+        o->flags &= ~(uint32_t)(OP_COMPOSITE | OP_INTO);
+    } else if (into && o->quantised) { /* OP_INTO is a matter of o->fn alone */
+        o->quantised = op_host_installed->derived_write;
+    }
+    if (how != DERIVED_NAME && o->fn != op_host_installed->derived_write && o->quantised != op_host_installed->derived_write) o->quantised = NULL;
+    if (q) o->quantised = q->fn;
+}
+
+bool op_derived_from(const op *o, char key[OP_KEY_LENGTH]) {
+    const op_index *x = op_index_get();
+    op_text t, base;
+    if (!x || strmap_get(&x->bindings, o->key)) return false;
+    for (int i = 0; op_overload_text((void *)x, o->schema->name, i, &t); i++) {
+        if (!op_text_key(&t, key) || strcmp(key, o->key)) continue;
+        return op_derive(&(op_derive_host){(void *)x, op_overload_text}, &t, &base) != DERIVED_NOT && op_text_key(&base, key);
+    }
+    return false;
+}
+
+/* Parses all lines of the group; with the lock held. */
+static op_set *op_group_parse(op_group *g, const op_index *x) {
+    int n = 0;
+    for (const op_line *l = g->first; l; l = l->next) n++;
+    arena *a = op_arena_get();
+    op_set *s = a ? op_set_new(n) : NULL;
+    if (!s) return NULL;
+    n = 0;
+    for (const op_line *l = g->first; l; l = l->next) {
+        op *o = op_make(a, NULL, l->text, l->len);
+        if (!o) break;
+        o->recent = l->recent;
+        op_bind(o, a, x, &(op_text){l->text, l->len}, 0);
+        s->ops[n++] = o;
+    }
+    if (n == s->n) return s;
+    for (int i = 0; i < n; i++) schema_free_values((schema *)s->ops[i]->schema);
+    mem_free(s);
+    return NULL;
+}
+
+static op_set *op_group_set(op_group *g) {
+    op_set *s = atomic_load_explicit(&g->set, memory_order_acquire);
+    if (s) return s;
+    pthread_mutex_lock(&op_lock);
+    s = atomic_load(&g->set);
+    if (!s && (s = op_group_parse(g, atomic_load(&op_builtin))))
+        atomic_store_explicit(&g->set, s, memory_order_release);
+    pthread_mutex_unlock(&op_lock);
+    return s;
+}
+
+/* ---- looking up ------------------------------------------------------------------------------ */
+
+const op *const *op_overloads(const char *name, int *n) {
+    op_group *g = op_group_find(name, strlen(name));
+    op_set *s = g ? op_group_set(g) : NULL;
+    *n = s ? s->n : 0;
+    return s ? s->ops : NULL;
+}
+
+const op *op_find(const char *key) {
+    size_t len = strlen(key), n = op_name_length(key, len);
+    const char *overload = n < len ? key + n + 1 : "";
+    op_group *g = op_group_find(key, n);
+    op_set *s = g ? op_group_set(g) : NULL;
+    for (int i = 0; s && i < s->n; i++)
+        if (!strcmp(s->ops[i]->schema->overload, overload)) return s->ops[i];
+    return NULL;
+}
+
+void op_visit(void (*visit)(void *ctx, const op *o), void *ctx) {
+    op_index *x = op_index_get();
+    for (size_t i = 0; x && i < x->order.len; i++) {
+        op_set *s = op_group_set(x->order.data[i]);
+        for (int k = 0; s && k < s->n; k++) visit(ctx, s->ops[k]);
+    }
+    pthread_rwlock_rdlock(&op_user_lock);
+    for (size_t i = 0; i < op_user_order.len; i++) {
+        op_set *s = atomic_load(&op_user_order.data[i]->set);
+        for (int k = 0; s && k < s->n; k++) visit(ctx, s->ops[k]);
+    }
+    pthread_rwlock_unlock(&op_user_lock);
+}
+
+bool op_space_known(const char *space) {
+    const op_index *x = op_index_get();
+    size_t n = strlen(space);
+    bool known = false;
+#define IN_SPACE(name) (!strncmp(name, space, n) && !strncmp((name) + n, "::", 2))
+    for (size_t i = 0; x && i < x->order.len && !known; i++) known = IN_SPACE(x->order.data[i]->name);
+    pthread_rwlock_rdlock(&op_user_lock);
+    for (size_t i = 0; i < op_user_order.len && !known; i++) known = IN_SPACE(op_user_order.data[i]->name);
+    pthread_rwlock_unlock(&op_user_lock);
+#undef IN_SPACE
+    return known;
+}
+
+void op_note_library(diag *d, const char *name) {
+    const char *colons = strstr(name, "::");
+    char space[64];
+    snprintf(space, sizeof space, "%.*s", colons ? (int)(colons - name) : (int)strlen(name), name);
+    if (!op_space_known(space))
+        diag_note(d, (source_range){0}, "operators of '%s' come from a library of their own, which has to be loaded first: "
+                  "ctsc --load-library FILE, or ctsc_load_library in a program", space);
+}
+
+bool op_is_pure(const op *o) {
+    if (!o->fn && !(o->flags & OP_SPECIAL)) return false;
+    return !(o->flags & (OP_SIDE_EFFECT | OP_RANDOM | OP_UNSAFE)) && !o->schema->has_alias_write;
+}
+
+/* ---- registering ----------------------------------------------------------------------------- */
+
+/* The group of that name, made if need be; with the lock held. */
+static op_group *op_group_make(const char *name) {
+    op_group *g = strmap_get(&op_builtin->groups, name);
+    if (g) return g;
+    pthread_rwlock_wrlock(&op_user_lock);
+    g = strmap_get(&op_user, name);
+    if (!g && (g = mem_zalloc(sizeof *g))) {
+        g->name = name;
+        if (!vec_push(&op_user_order, g)) {
+            mem_free(g);
+            g = NULL;
+        } else if (!strmap_put(&op_user, name, g)) {
+            (void)vec_pop(&op_user_order);
+            mem_free(g);
+            g = NULL;
+        }
+    }
+    atomic_store_explicit(&op_user_any, op_user.used > 0, memory_order_release);
+    pthread_rwlock_unlock(&op_user_lock);
+    return g;
+}
+
+/* Publishes the group's overloads with o in the place of its namesake, or at the end. */
+static bool op_group_add(op_group *g, const op *o) {
+    op_set *old = atomic_load(&g->set);
+    if (!old && g->first && !(old = op_group_parse(g, op_builtin))) return false;
+    int n = old ? old->n : 0, at = 0;
+    while (at < n && strcmp(old->ops[at]->schema->overload, o->schema->overload)) at++;
+    op_set *s = op_set_new(at < n ? n : n + 1);
+    if (!s) {
+        /* What was parsed above is as good as it was. */
+        atomic_store_explicit(&g->set, old, memory_order_release);
+        return false;
+    }
+    for (int i = 0; i < n; i++) s->ops[i] = old->ops[i];
+    s->ops[at] = o;
+    s->older = old;
+    atomic_store_explicit(&g->set, s, memory_order_release);
+    return true;
+}
+
+ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags) {
+    return op_register_scalar(d, schema_text, fn, fn_ctx, flags, NULL);
+}
+
+ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags, const struct scalar_text *scalar) {
+    if (!op_index_get()) return diag_no_memory(d);
+    ctsc_status s = CTSC_OK;
+    pthread_mutex_lock(&op_lock);
+    arena *a = op_arena_get();
+    op *o = a ? op_make(a, d, schema_text, strlen(schema_text)) : NULL;
+    if (!o) {
+        s = a && d && d->status != CTSC_OK ? d->status : a ? CTSC_FAILED : diag_no_memory(d);
+    } else if (!strstr(o->schema->name, "::")) {
+        s = diag_fail(d, CTSC_USAGE, "operator '%s' has no namespace", o->schema->name);
+    } else {
+        o->fn = fn;
+        o->fn_ctx = fn_ctx;
+        o->flags = flags;
+        o->scalar = scalar;
+        op_group *g = op_group_make(o->schema->name);
+        if (!g || !op_group_add(g, o)) s = diag_no_memory(d);
+    }
+    if (o && s != CTSC_OK) schema_free_values((schema *)o->schema);
+    pthread_mutex_unlock(&op_lock);
+    return s;
+}
+
+/* ---- similar names --------------------------------------------------------------------------- */
+
+enum { SIMILAR_LONGEST = 64, SIMILAR_DISTANCE = 3 };
+
+/* Edit distance of two short names. */
+static int op_distance(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b);
+    if (n > SIMILAR_LONGEST || m > SIMILAR_LONGEST) return SIMILAR_DISTANCE + 1;
+    int row[SIMILAR_LONGEST + 1];
+    for (size_t j = 0; j <= m; j++) row[j] = (int)j;
+    for (size_t i = 1; i <= n; i++) {
+        int diagonal = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= m; j++) {
+            int best = diagonal + (a[i - 1] != b[j - 1]);
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[m];
+}
+
+int op_similar(const char *name, const char **out, int max) {
+    op_index *x = op_index_get();
+    bool qualified = strstr(name, "::") != NULL;
+    int n = 0, longest = (int)strlen(name) / 3;
+    if (longest > SIMILAR_DISTANCE) longest = SIMILAR_DISTANCE;
+    if (longest < 1) longest = 1;
+    for (int want = 0; x && want <= longest; want++)
+        for (size_t i = 0; i < x->order.len && n < max; i++) {
+            const char *have = x->order.data[i]->name;
+            if (!qualified && strncmp(have, "aten::", 6)) continue;
+            if (op_distance(name, qualified ? have : have + 6) == want) out[n++] = have;
+        }
+    return n;
+}
+
+/* ---- quantised arguments, and those on devices ----------------------------------------------- */
+
+static unsigned op_tensor_kinds(const tensor *t) {
+    return (t->quantiser ? TENSOR_KIND_QUANTISED : 0) | (tensor_device(t) != DEVICE_HOST ? TENSOR_KIND_DEVICE : 0);
+}
+
+static unsigned op_value_kinds(value v) {
+    if (v.tag == V_TENSOR) return op_tensor_kinds(v.u.tensor);
+    return v.tag == V_DEVICE && v.u.device != DEVICE_HOST ? TENSOR_KIND_DEVICE : 0;
+}
+
+/* Kinds of the arguments that the schema calls tensors, lists of tensors or devices. Containers of anything do not count. */
+static unsigned op_kinds(const schema *s, int nargs, const value *args) {
+    unsigned kinds = 0;
+    for (int i = 0; i < nargs && i < s->nargs; i++) {
+        const type *t = s->args[i].type;
+        while (t->kind == T_OPTIONAL || t->kind == T_LIST) t = type_elem(t);
+        if (t->kind != T_TENSOR && t->kind != T_DEVICE) continue;
+        kinds |= op_value_kinds(args[i]);
+        const list *l = args[i].tag == V_LIST ? args[i].u.list : NULL;
+        for (size_t k = 0; l && l->kind == LIST_TENSOR && k < l->len; k++)
+            if (l->u.tensors[k]) kinds |= op_tensor_kinds(l->u.tensors[k]);
+        for (size_t k = 0; l && l->kind == LIST_VALUE && k < l->len; k++)
+            kinds |= op_value_kinds(l->u.values[k]);
+    }
+    return kinds;
+}
+
+static ctsc_status op_refuse_quantised(op_ctx *cx, const value *args, value *results) {
+    (void)args, (void)results;
+    return diag_fail(cx->diag, CTSC_FAILED,
+                     "Could not run '%s' with arguments from the 'QuantizedCPU' backend. This could be because the operator "
+                     "doesn't exist for this backend, or was omitted during the selective/custom build process (if using "
+                     "custom build).",
+                     cx->op->key);
+}
+
+/* Composites and derived overloads call others, which ask for themselves. */
+op_fn op_function_special(const op *o, int nargs, const value *args) {
+    unsigned kinds = o->fn ? op_kinds(o->schema, nargs, args) : 0;
+    if (!kinds) return o->fn;
+    if (kinds & TENSOR_KIND_DEVICE) return op_host_installed->on_device;
+    if (o->quantised) return o->quantised;
+    bool calls = (o->flags & OP_COMPOSITE) || o->fn == op_host_installed->derived_write || o->fn == op_host_installed->derived_copy;
+    return calls ? o->fn : op_refuse_quantised;
+}
+
+/* ---- calling --------------------------------------------------------------------------------- */
+
+enum { OP_CALL_ARGS = 32 };
+
+static ctsc_status op_fill(diag *d, const op *o, int nargs, const value *args, value *full) {
+    const schema *s = o->schema;
+    if (nargs > s->nargs && !s->vararg)
+        return diag_fail(d, CTSC_USAGE,
+                         "%s() expected at most %d argument(s) but received %d argument(s)", o->key,
+                         s->nargs, nargs);
+    for (int i = 0; i < nargs; i++) full[i] = args[i];
+    for (int i = nargs; i < s->nargs; i++) {
+        if (!s->args[i].has_default)
+            return diag_fail(d, CTSC_USAGE, "%s() is missing value for argument '%s'", o->key,
+                             s->args[i].name);
+        full[i] = s->args[i].default_value;
+    }
+    return CTSC_OK;
+}
+
+ctsc_status op_call(op_ctx *cx, const char *key, int nargs, const value *args, value *results) {
+    const op *o = op_find(key);
+    if (!o) {
+        if (!op_index_get()) return diag_no_memory(cx->diag);
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED, "unknown operator %s", key);
+    }
+    if (!o->fn) return diag_fail(cx->diag, CTSC_UNSUPPORTED, "operator %s is not supported", key);
+    int room = nargs > o->schema->nargs ? nargs : o->schema->nargs;
+    value few[OP_CALL_ARGS], *full = few;
+    if (room > OP_CALL_ARGS && !(full = mem_alloc((size_t)room * sizeof *full)))
+        return diag_no_memory(cx->diag);
+    for (int i = 0; i < o->schema->nreturns; i++) results[i] = value_none();
+    ctsc_status s = op_fill(cx->diag, o, nargs, args, full);
+    if (s == CTSC_OK) {
+        op_ctx inner = *cx;
+        inner.op = o;
+        inner.nargs = nargs;
+        inner.out_types = NULL;
+        s = op_function(o, nargs > o->schema->nargs ? nargs : o->schema->nargs, full)(&inner, full, results);
+    }
+    if (s != CTSC_OK)
+        for (int i = 0; i < o->schema->nreturns; i++) value_set(&results[i], value_none());
+    if (full != few) mem_free(full);
+    return s;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * op.h - the operator registry: every overload PyTorch knows, and what ctsc can do with it.
+ *
+ * Two sources feed it. ir/op/schemas.txt holds the schema of every overload of PyTorch 1.13 (with the arguments
+ * that overloads gained since), in overload-resolution order within a name, and ir/op/schemas_2.txt those that came
+ * later, which are tried after them; they are embedded in the library, indexed by name at start and parsed on demand, so that a program using an operator ctsc lacks still compiles and is refused
+ * only when that operator is reached. ops.def (and ops/NAME.def, one per family) holds one row per
+ * implemented overload: its name, its function and its properties.
+ *
+ *     OP("aten::relu", op_relu, 0)
+ *
+ * In-place and out= overloads, copies of views (`*_copy`) and other names of the same operator have no rows: they are derived
+ * (op_derive.c) from the overload that computes the same. Operators that are made of others are written in TorchScript.
+ *
+ * Adding an operator is adding a row and a function (docs/architecture.md shows it).
+ * User-registered operators go through op_register as well.
+ * Tests: tests/unit/test_ops.c
+ */
+#ifndef CTSC_IR_OP_OP_H
+#define CTSC_IR_OP_OP_H
+
+#include "ir/op/schema.h"
+#include "tensor/device.h"
+
+#include <stdatomic.h>
+
+struct interp; /* runtime/interp/interp.h */
+
+/* What an operator function may use besides its arguments. One per running thread of a program. */
+typedef struct op_ctx {
+    diag *diag;             /* where failures are described */
+    const struct op *op;    /* the operator being run */
+    struct runtime *rt;     /* random generator, output sinks, limits (runtime/context/runtime.h) */
+    struct interp *interp;  /* to call back into the program: methods of script classes; may be NULL */
+    int nargs;              /* of a vararg operator: arguments given */
+    type *const *out_types; /* static types of the results, where the node knows them; else NULL */
+} op_ctx;
+
+/* args: one value per schema argument (defaults filled in), borrowed. results: one slot per return,
+ * None on entry; on success each holds a reference for the caller. On failure results are left None.
+ * In-place operators return a new reference to their mutated argument. */
+typedef ctsc_status (*op_fn)(op_ctx *cx, const value *args, value *results);
+
+enum op_flags {
+    OP_SIDE_EFFECT = 1,  /* prints, raises, warns, draws random numbers: never removed or moved */
+    OP_RANDOM = 2,       /* result differs from call to call: never merged or folded */
+    OP_UNSAFE = 4,       /* touches files or the network: refused unless the program allows it */
+    OP_SPECIAL = 8,      /* compiled to bytecode of its own; the function is NULL */
+    OP_INTO = 16,        /* the function serves the in-place and out= overloads too: it looks where its results go (op_target) */
+    OP_FOREIGN = 64,     /* a program's own (ctsc_register_op): what its function does besides is not known */
+    OP_COMPOSITE = 32,   /* written in TorchScript (frontend/prelude/operators.py): op_host.composite_body is what it does */
+};
+
+typedef struct op {
+    const schema *schema;
+    const char *key; /* "aten::add.Tensor" */
+    op_fn fn;        /* NULL: known but not implemented (unless OP_SPECIAL) */
+    op_fn quantised; /* what runs instead where a tensor argument is quantised (op_function); NULL: such arguments are refused */
+    void *fn_ctx;    /* of user-registered operators; of overloads derived as copies or writes: the key of the one they follow from */
+    _Atomic(const struct device_route *) route; /* how it runs where a tensor argument is on a device (runtime/cuda/dispatch.c); NULL: nobody asked yet */
+    uint32_t flags;
+    bool recent; /* PyTorch 1.13 has no such overload */
+    const struct scalar_text *scalar; /* what it does to one element, if that is known (ir/scalar/scalar_text.h); else NULL */
+} op;
+
+/* All overloads of "aten::add" in resolution order; parsed at first use. *n = 0 if there are none.
+ * The array lives as long as the process. Thread-safe. NULL with *n = 0 also without memory. */
+const op *const *op_overloads(const char *name, int *n);
+/* Whether there are operators of that namespace: "aten". */
+bool op_space_known(const char *space);
+/* Behind the error for an operator nobody knows: that a library with its namespace may be missing. */
+void op_note_library(diag *d, const char *name);
+/* One overload by key ("aten::add.Tensor", "aten::relu"); NULL if unknown. */
+const op *op_find(const char *key);
+/* Adds or replaces an overload. */
+ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags);
+/* The same with a scalar definition for the same schema, which is never freed; it may be NULL. */
+ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags, const struct scalar_text *scalar);
+/* Functions of overloads, by key. The keys are one text, each ends in a NUL and an empty one ends them all: pointers to two thousand keys would
+ * weigh as much as the keys. */
+typedef struct op_binding { op_fn fn; uint32_t flags; } op_binding;
+typedef struct op_bindings { const char *keys; const op_binding *rows; } op_bindings;
+static inline const char *op_next_key(const char *key) {
+    return key + strlen(key) + 1;
+}
+/* What a layer above provides, once, before an operator is looked up (runtime/ops/registry.c). Without it every operator is known and none implemented. */
+typedef struct op_host {
+    op_bindings builtin;   /* the rows of ops.def, sorted by nothing */
+    op_bindings quantised; /* the rows of ops/quantised_tensors.def: overloads that take quantised tensors, with what they do then */
+    op_fn derived_write, derived_copy; /* functions of derived overloads: they call the one that fn_ctx names */
+    op_fn composite;                   /* the function of OP_COMPOSITE overloads */
+    op_fn on_device;                   /* runs operators of which a tensor argument is on a device */
+    /* What an OP_COMPOSITE overload does. Compiled when first asked for, and free of calls; NULL says why in d. Thread-safe. */
+    struct function *(*composite_body)(const op *o, diag *d);
+    /* Calls a function of the program back. */
+    ctsc_status (*call)(op_ctx *cx, struct function *f, int nargs, const value *args, value *out);
+    struct type *(*native_class)(const char *qualified); /* ir/native.h */
+} op_host;
+extern const op_host *op_host_installed;
+/* What a call of o with these arguments runs; NULL where o->fn is. Every call of an operator's function asks here: the one place
+ * where operators that know nothing of quantised tensors refuse them, and where those for tensors of another device are found.
+ * Costs programs without any nothing but a look at a flag. */
+op_fn op_function_special(const op *o, int nargs, const value *args);
+static inline op_fn op_function(const op *o, int nargs, const value *args) {
+    return tensor_kinds() ? op_function_special(o, nargs, args) : o->fn;
+}
+/* Calls visit for every known overload, in the order of schemas.txt. */
+void op_visit(void (*visit)(void *ctx, const op *o), void *ctx);
+/* Names close to `name`, for "did you mean": up to max of them. */
+int op_similar(const char *name, const char **out, int max);
+/* Implemented and free of effects: may be folded, merged, removed. */
+bool op_is_pure(const op *o);
+
+/* Runs an operator from C by key: args may be fewer than the schema has, the rest are defaults.
+ * results must have room for all returns. The one way in which kernels use one another. */
+ctsc_status op_call(op_ctx *cx, const char *key, int nargs, const value *args, value *results);
+
+#endif

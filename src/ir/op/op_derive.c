@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * op_derive.c - which overloads follow from another one, so that no table names them.
+ *
+ *     aten::mul_.Tensor(Tensor(a!) self, Tensor other)                    in place: mul.Tensor, written into self
+ *     aten::mul.out(Tensor self, Tensor other, *, Tensor(a!) out)         out=: mul.Tensor, written into out
+ *     aten::multiply.Tensor(Tensor self, Tensor other)                    another name: mul.Tensor
+ *     aten::diagonal_copy(Tensor self, int offset=0, ...)                 a copy of what diagonal returns
+ *
+ * Method. Schemas are compared as text, by the types of their arguments: no schema has to be parsed to look for a base. The base is
+ * found among the overloads of the same name, or of the name without `_` or `_copy`, or of the name that another one stands for.
+ * A derived overload's base may be derived itself (multiply_ -> mul_ -> mul).
+ * Tests: tests/unit/test_ops.c
+ */
+#include "ir/op/op_derive.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { DERIVE_SIGNATURE = 512, DERIVE_NAME = 96 };
+
+/* Names that stand for others; with `_`, and in all overloads. Without "aten::". */
+static const struct { const char *name, *base; } derive_names[] = {
+    {"absolute", "abs"}, {"arccos", "acos"}, {"arccosh", "acosh"}, {"arcsin", "asin"}, {"arcsinh", "asinh"},
+    {"arctan", "atan"}, {"arctan2", "atan2"}, {"arctanh", "atanh"}, {"clip", "clamp"}, {"concat", "cat"},
+    {"concatenate", "cat"}, {"det", "linalg_det"}, {"divide", "div"}, {"fix", "trunc"}, {"ger", "outer"},
+    {"greater", "gt"}, {"greater_equal", "ge"}, {"inverse", "linalg_inv"}, {"less", "lt"}, {"less_equal", "le"},
+    {"linalg_matmul", "matmul"}, {"matrix_power", "linalg_matrix_power"}, {"moveaxis", "movedim"}, {"multiply", "mul"},
+    {"negative", "neg"}, {"not_equal", "ne"}, {"orgqr", "linalg_householder_product"}, {"row_stack", "vstack"},
+    {"special_digamma", "digamma"}, {"special_erf", "erf"}, {"special_erfc", "erfc"}, {"special_erfinv", "erfinv"},
+    {"special_exp2", "exp2"}, {"special_expit", "sigmoid"}, {"special_expm1", "expm1"}, {"special_gammainc", "igamma"},
+    {"special_gammaincc", "igammac"}, {"special_gammaln", "lgamma"}, {"special_i0", "i0"}, {"special_log1p", "log1p"},
+    {"special_log_softmax", "log_softmax"}, {"special_logit", "logit"}, {"special_logsumexp", "logsumexp"},
+    {"special_multigammaln", "mvlgamma"}, {"special_polygamma", "polygamma"}, {"special_psi", "digamma"},
+    {"special_round", "round"}, {"special_sinc", "sinc"}, {"special_softmax", "softmax"}, {"special_xlogy", "xlogy"},
+    {"subtract", "sub"}, {"swapaxes", "transpose"}, {"swapdims", "transpose"}, {"trapz", "trapezoid"},
+    {"true_divide", "div"},
+};
+
+/* ---- text of schemas --------------------------------------------------------------------------------- */
+
+static bool derive_writes(const char *begin, const char *end) {
+    return memchr(begin, '!', (size_t)(end - begin)) != NULL;
+}
+
+/* The end of the argument that starts at p: its comma, or the list's parenthesis. */
+static const char *derive_argument_end(const char *p, const char *end) {
+    for (int depth = 0; p < end; p++) {
+        if (*p == '(' || *p == '[') depth++;
+        else if (*p == ']' || (*p == ')' && depth)) depth--;
+        else if (!depth && (*p == ',' || *p == ')')) return p;
+    }
+    return end;
+}
+
+/* "Tensor(a!) self" -> "Tensor;". The type ends at the first blank outside of parentheses. */
+static bool derive_put_type(const char *p, const char *end, char *out, size_t *n) {
+    for (int depth = 0; p < end && (depth || *p != ' '); p++) {
+        depth += (*p == '(') - (*p == ')');
+        if (depth || *p == ')') continue; /* an alias annotation */
+        if (*n + 2 >= DERIVE_SIGNATURE) return false;
+        out[(*n)++] = *p;
+    }
+    out[(*n)++] = ';';
+    return true;
+}
+
+/* The types of the arguments that are read: without those that are written, unless it is the first one and `self_too`. False: too long. */
+static bool derive_signature(const op_text *t, bool self_too, char *out) {
+    const char *p = memchr(t->text, '(', t->len), *end = t->text + t->len;
+    size_t n = 0;
+    for (int i = 0; p && p < end && *p != ')'; i++) {
+        for (p++; p < end && *p == ' ';) p++;
+        const char *stop = derive_argument_end(p, end);
+        bool keep = !derive_writes(p, stop) || (self_too && !i);
+        if (p < stop && *p != '*' && keep && !derive_put_type(p, stop, out, &n)) return false;
+        p = stop;
+    }
+    out[n] = 0;
+    return true;
+}
+
+static size_t derive_name_length(const op_text *t) {
+    size_t n = 0;
+    while (n < t->len && t->text[n] != '.' && t->text[n] != '(') n++;
+    return n;
+}
+
+/* Writes any argument. */
+static bool derive_mutates(const op_text *t) {
+    const char *p = memchr(t->text, '(', t->len), *end = t->text + t->len;
+    while (p && p < end && *p != ')') {
+        const char *stop = derive_argument_end(p + 1, end);
+        if (derive_writes(p, stop)) return true;
+        p = stop;
+    }
+    return false;
+}
+
+static bool derive_same_overload(const op_text *a, const op_text *b) {
+    size_t n = derive_name_length(a), m = derive_name_length(b), i = 0;
+    while (n + i < a->len && m + i < b->len && a->text[n + i] == b->text[m + i] && a->text[n + i] != '(') i++;
+    return n + i < a->len && m + i < b->len && a->text[n + i] == '(' && b->text[m + i] == '(';
+}
+
+/* ---- looking for the base ------------------------------------------------------------------------------- */
+
+/* The overload of `name` that reads what `of` reads; of several, the one with the same overload name. */
+static bool derive_find(const op_derive_host *h, const char *name, const op_text *of, bool self_too, bool mutates, op_text *base) {
+    char want[DERIVE_SIGNATURE], have[DERIVE_SIGNATURE];
+    bool found = false;
+    op_text t;
+    if (!derive_signature(of, self_too, want)) return false;
+    for (int i = 0; h->overload(h->ctx, name, i, &t); i++) {
+        if (t.text == of->text || derive_mutates(&t) != mutates) continue;
+        if (!derive_signature(&t, self_too && mutates, have) || strcmp(want, have)) continue;
+        bool same = derive_same_overload(of, &t);
+        if (!found || same) *base = t;
+        found = true;
+        if (same) break;
+    }
+    return found;
+}
+
+static const char *derive_other_name(const char *name) {
+    for (size_t i = 0; i < sizeof derive_names / sizeof *derive_names; i++)
+        if (!strcmp(derive_names[i].name, name)) return derive_names[i].base;
+    return NULL;
+}
+
+op_derivation op_derive(const op_derive_host *h, const op_text *t, op_text *base) {
+    char name[DERIVE_NAME], other[DERIVE_NAME + 8];
+    size_t n = derive_name_length(t);
+    if (n >= sizeof name || n < 7 || strncmp(t->text, "aten::", 6)) return DERIVED_NOT;
+    memcpy(name, t->text, n);
+    name[n] = 0;
+    bool mutates = derive_mutates(t), in_place = name[n - 1] == '_' && name[n - 2] != '_';
+    if (in_place) name[n - 1] = 0;
+    const char *stands_for = derive_other_name(name + 6);
+    if (stands_for) {
+        snprintf(other, sizeof other, "aten::%s%s", stands_for, in_place ? "_" : "");
+        if (derive_find(h, other, t, true, mutates, base)) return DERIVED_NAME;
+        snprintf(other, sizeof other, "aten::%s", stands_for); /* one that has no such overload itself */
+        if (mutates && derive_find(h, other, t, in_place, false, base)) return DERIVED_WRITE;
+    }
+    if (in_place) return mutates && derive_find(h, name, t, true, false, base) ? DERIVED_WRITE : DERIVED_NOT;
+    if (mutates) return derive_find(h, name, t, false, false, base) ? DERIVED_WRITE : DERIVED_NOT;
+    if (n > 11 && !strcmp(name + n - 5, "_copy")) {
+        name[n - 5] = 0;
+        if (derive_find(h, name, t, false, false, base)) return DERIVED_COPY;
+    }
+    return DERIVED_NOT;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api.h - what the handles of ctsc.h are made of. */
+#ifndef CTSC_RUNTIME_API_API_H
+#define CTSC_RUNTIME_API_API_H
+
+#include "ctsc.h"
+#include "runtime/ops/registry.h"
+#include "runtime/program/module.h"
+
+/* Keeps the function in programs that link libctsc.a: every file of the interface mentions it. */
+static void (*const api_needs)(void) __attribute__((used)) = registry_install;
+
+struct ctsc_error { diag d; };
+struct ctsc_value {
+    value v;
+    struct ctsc_scope *traced; /* the scope whose trace has recorded where it comes from; NULL: none (api_trace.c) */
+};
+struct ctsc_module { module *m; };
+
+/* Where a function of ctsc.h puts its failure: the caller's error, cleared, or else *own. It ends with api_leave. */
+static inline diag *api_enter(ctsc_error *e, diag *own) {
+    if (!e) return *own = (diag){0}, own;
+    diag_clear(&e->d);
+    return &e->d;
+}
+static inline ctsc_status api_leave(ctsc_error *e, diag *own, ctsc_status s) {
+    if (!e) diag_clear(own);
+    else if (s != CTSC_OK) diag_blame_caller(&e->d);
+    return s;
+}
+/* The program looks at a value: a trace that recorded it warns. */
+void api_note_read(const ctsc_value *v, const char *reader);
+static inline void api_reads(const ctsc_value *v, const char *reader) {
+    if (v && v->traced) api_note_read(v, reader);
+}
+/* A pointer from the caller that has to be there. what: "the path". */
+static inline ctsc_status api_given(diag *d, const void *p, const char *what) {
+    return p ? CTSC_OK : diag_fail(d, CTSC_USAGE, "%s is NULL", what);
+}
+/* n values from the caller: makers give NULL without memory, which it may not have looked at. */
+static inline bool api_all_given(size_t n, ctsc_value *const *values) {
+    for (size_t i = 0; i < n; i++)
+        if (!values || !values[i]) return false;
+    return true;
+}
+struct profiler *api_profiler(const ctsc_profiler *p); /* NULL for NULL */
+ctsc_value *api_wrap_take(value v); /* NULL without memory: v is released */
+/* A method of the module by name; the failure lists those it has. */
+ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, struct function **out);
+/* All arguments of a method as it takes them: self, those given, defaults. *out: new references, to be freed whatever the status. */
+ctsc_status api_arguments(const ctsc_module *m, const struct function *f, size_t nargs, ctsc_value *const *args, diag *d, value **out);
+void api_free_arguments(const struct function *f, value *full); /* full may be NULL */
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_device.c - the part of ctsc.h about devices.
+ *
+ * Tests: tests/unit/test_cuda_tensor.c
+ */
+#include "cuda/cuda.h"
+#include "runtime/api/api.h"
+#include "runtime/cuda/dispatch.h"
+#include "tensor/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of text as in torch.device(...): as storage.device. */
+static ctsc_status api_parse_device(diag *d, const char *text, int *out) {
+    char *end = NULL;
+    bool cuda = !strncmp(text, "cuda", 4);
+    long index = cuda && text[4] == ':' ? strtol(text + 5, &end, 10) : 0;
+    if (!strcmp(text, "cpu")) return *out = DEVICE_HOST, CTSC_OK;
+    if (!cuda || (text[4] && (!end || end == text + 5 || *end || index < 0)) || index >= DEVICE_MAX)
+        return diag_fail(d, CTSC_USAGE, "'%s' is not a device: cpu, cuda and cuda:N are", text);
+    *out = (int)index + 1;
+    return CTSC_OK;
+}
+
+int ctsc_cuda_device_count(ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    int n = cuda_device_count(d);
+    api_leave(e, &own, d->status);
+    return n;
+}
+
+int ctsc_tensor_device(const ctsc_value *t) {
+    return t && t->v.tag == V_TENSOR ? tensor_device(t->v.u.tensor) - 1 : -1;
+}
+
+ctsc_status ctsc_value_to(const ctsc_value *v, const char *device, ctsc_value **out, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    int index = DEVICE_HOST;
+    value moved = value_none();
+    ctsc_status s = api_parse_device(d, device, &index);
+    if (s == CTSC_OK) s = value_to_device(d, v->v, index, &moved);
+    ctsc_value *h = s == CTSC_OK ? api_wrap_take(moved) : NULL;
+    if (s == CTSC_OK && !h) s = diag_no_memory(d);
+    if (h) *out = h;
+    return api_leave(e, &own, s);
+}
+
+ctsc_status ctsc_module_to(ctsc_module *m, const char *device, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    int index = DEVICE_HOST;
+    ctsc_status s = api_parse_device(d, device, &index);
+    if (s == CTSC_OK) s = module_to_device(d, m->m, index);
+    return api_leave(e, &own, s);
+}
+
+ctsc_status ctsc_device_wait(const char *device, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    int index = DEVICE_HOST;
+    cuda *c = NULL;
+    ctsc_status s = api_parse_device(d, device, &index);
+    if (s == CTSC_OK && index != DEVICE_HOST) s = cuda_open(d, index - 1, &c);
+    if (s == CTSC_OK && c) s = cuda_wait(c, d);
+    return api_leave(e, &own, s);
+}
+
+bool ctsc_operator_runs_on(const char *key, const char *device) {
+    int index = DEVICE_HOST;
+    const op *o = op_find(key);
+    if (!o || api_parse_device(NULL, device, &index) != CTSC_OK) return false;
+    if (o->flags & OP_SPECIAL) return true;
+    return index == DEVICE_HOST ? o->fn != NULL : op_device_support(o) != DEVICE_SUPPORT_NONE;
+}
+
+void ctsc_set_device_fallback(bool allow) {
+    device_allow_fallback(allow);
+}

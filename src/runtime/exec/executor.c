@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * executor.c - makes the codes of functions.
+ *
+ * Graphs are optimised under the unit's lock, once per function and level; running needs no lock.
+ * Tests: tests/corpus at every level, tests/unit/test_steady.c, test_api.c
+ */
+#include "runtime/exec/executor.h"
+
+#include "ir/graph/alias.h"
+#include "passes/passes.h"
+#include "runtime/interp/bytecode.h"
+
+#include <string.h>
+
+#define EXECUTOR_TIDY "[fold-constants,peephole,cse,licm,dce-writes]"
+
+/* Loops over elements become kernels before small ones would be written out. */
+#define EXECUTOR_LEVEL_1 "lower-tuples,pool-constants,remove-mutation,unroll," EXECUTOR_TIDY ",pool-constants"
+#define EXECUTOR_LEVEL_2(products, weights)                                                                                                     \
+    "lower-tuples,pool-constants," EXECUTOR_TIDY ",fuse-loops,remove-mutation,unroll," EXECUTOR_TIDY ",batch-mm," products          \
+    "pool-constants,fuse-loops,fuse," weights "dce,reorder"
+
+/* The passes of a level on a graph without calls. */
+static ctsc_status executor_passes(graph *g, int level, int device, diag *d) {
+    pass_ctx cx = {.diag = d, .device = device};
+    return pass_run_list(&cx, g, level < 2 ? EXECUTOR_LEVEL_1 : device == DEVICE_HOST ? EXECUTOR_LEVEL_2("", "prepack,") : EXECUTOR_LEVEL_2("fuse-attention,fuse-epilogues,", ""), NULL);
+}
+
+static bool executor_graph_changes_nothing(graph *g) {
+    alias_db *db = alias_new(g);
+    bool same = db != NULL;
+    for (const node *n = g->root->first; n && same; n = n->next) same = !alias_writes_world(db, n);
+    if (db) alias_free(db);
+    return same;
+}
+
+/* What freezing is, on a graph without calls. */
+#define EXECUTOR_FREEZE "freeze,peephole,fold-constants,lower-tuples,dce"
+
+/* Does a call of f leave what was there before as it is? self: the module f is a method of, where its attributes may be taken for what they are
+ * now; else NULL. A function that is not understood may do anything. */
+static bool executor_changes_nothing(function *f, const object *self) {
+    diag lost = {0};
+    graph *g = f->graph || function_ensure_compiled(f, &lost) == CTSC_OK ? graph_clone(f->graph) : NULL;
+    bool same = g && pipeline_inline(g, &lost) == CTSC_OK;
+    if (self) same = same && pass_run_list(&(pass_ctx){.diag = &lost, .self = (object *)self}, g, "[" EXECUTOR_FREEZE "]", NULL) == CTSC_OK;
+    same = same && !arena_failed(&g->arena) && executor_graph_changes_nothing(g);
+    graph_free(g);
+    diag_clear(&lost);
+    return same;
+}
+
+static bool executor_others_change_nothing(const class_info *c, const function *f, const object *self) {
+    for (size_t i = 0; i < c->methods.len; i++) {
+        function *other = c->methods.data[i];
+        if (other != f && strncmp(other->name, "__", 2) != 0 && !executor_changes_nothing(other, self)) return false;
+    }
+    return true;
+}
+
+/* Is all that can happen to the module in f? Then what f leaves alone stays as it is. Batch norms count their calls, but only in training: if
+ * every method, f among them, changes nothing of the module as it is, then it remains as it is, and no call will ever find it otherwise. */
+static bool executor_changes_only_by(const object *self, function *f) {
+    const class_info *c = self->cls->cls;
+    if (c->forward_hooks.len || c->forward_pre_hooks.len) return false;
+    return executor_others_change_nothing(c, f, NULL) || (executor_changes_nothing(f, self) && executor_others_change_nothing(c, f, self));
+}
+
+/* Folding batch norms into weights changes results by rounding: that is for the level that fuses. */
+static ctsc_status executor_freeze(function *f, graph *g, int level, const object *self, diag *d) {
+    if (!self || !executor_changes_only_by(self, f)) return CTSC_OK;
+    pass_ctx cx = {.diag = d, .self = (object *)self};
+    return pass_run_list(&cx, g, level < 2 ? "[" EXECUTOR_FREEZE "]" : "[" EXECUTOR_FREEZE ",fuse-linear,fold-weights]", NULL);
+}
+
+static int executor_device(const function *f) {
+    return f->unit ? f->unit->device : DEVICE_HOST;
+}
+
+ctsc_status executor_optimise(function *f, int level, const object *self, diag *d, graph **out) {
+    ctsc_status s = f->graph ? CTSC_OK : function_ensure_compiled(f, d);
+    if (s != CTSC_OK) return s;
+    graph *g = graph_clone(f->graph);
+    if (!g) return diag_no_memory(d);
+    s = pipeline_inline(g, d);
+    if (s == CTSC_OK) s = pass_run_list(&(pass_ctx){.diag = d, .device = executor_device(f)}, g, "scalar-constants,decompose,place", NULL);
+    if (s == CTSC_OK) s = executor_freeze(f, g, level, self, d);
+    if (s == CTSC_OK) s = executor_passes(g, level, executor_device(f), d);
+    if (s == CTSC_OK) *out = g;
+    else graph_free(g);
+    return s;
+}
+
+static const char *executor_name(const function *f) {
+    return f->qualified ? f->qualified : f->name;
+}
+
+/* Where f calls what does not compile (and may never be reached), it runs as it is written. */
+static ctsc_status executor_code_optimised(function *f, int level, const object *self, diag *d, code **out) {
+    diag own = {0};
+    graph *g = NULL;
+    ctsc_status s = executor_optimise(f, level, self, &own, &g);
+    if (s == CTSC_OK) s = code_new(&own, executor_name(f), g, out);
+    if (s == CTSC_OK) (*out)->graph = g;
+    else graph_free(g);
+    if (s == CTSC_LIMIT || s == CTSC_INTERNAL || s == CTSC_USAGE) { /* no memory, or a bug of ours */
+        diag_append(d, &own);
+        return s;
+    }
+    diag_clear(&own);
+    return s == CTSC_OK ? CTSC_OK : code_new(d, executor_name(f), f->graph, out);
+}
+
+/* Level 0: f as it is written, but for what every level does. */
+static ctsc_status executor_code_plain(function *f, diag *d, code **out) {
+    if (!pass_scalar_constants_wanted(f->graph) && executor_device(f) == DEVICE_HOST) return code_new(d, executor_name(f), f->graph, out);
+    graph *g = graph_clone(f->graph);
+    if (!g) return diag_no_memory(d);
+    ctsc_status s = pass_run_list(&(pass_ctx){.diag = d, .device = executor_device(f)}, g, "scalar-constants,place", NULL);
+    if (s == CTSC_OK) s = code_new(d, executor_name(f), g, out);
+    if (s == CTSC_OK) (*out)->graph = g;
+    else graph_free(g);
+    return s;
+}
+
+static ctsc_status code_ensure_locked(function *f, int level, const object *self, diag *d) {
+    if (f->code[level]) return CTSC_OK;
+    ctsc_status s = f->graph ? CTSC_OK : function_ensure_compiled(f, d);
+    if (s != CTSC_OK) return s;
+    code *c = NULL;
+    s = level ? executor_code_optimised(f, level, self, d, &c) : executor_code_plain(f, d, &c);
+    if (s != CTSC_OK) return s;
+    if (f->unit) f->unit->code_free = code_free;
+    __atomic_store_n(&f->code[level], c, __ATOMIC_RELEASE);
+    return CTSC_OK;
+}
+
+ctsc_status code_ensure(function *f, int level, const object *self, diag *d) {
+    if (__atomic_load_n(&f->code[level], __ATOMIC_ACQUIRE)) return CTSC_OK;
+    if (f->unit) pthread_mutex_lock(&f->unit->lock);
+    ctsc_status s = code_ensure_locked(f, level, self, d);
+    if (f->unit) pthread_mutex_unlock(&f->unit->lock);
+    return s;
+}

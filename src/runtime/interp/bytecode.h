@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bytecode.h - the register code of a function.
+ *
+ *       instr        |  op  | flags |    a    |    b    |    c    |     16 bytes
+ *
+ * Registers are numbered from 0; a call's arguments arrive in the first ones. An operand (V) is a
+ * register's number, or ~k for constant k. Whatever needs more than three operands has a site: a
+ * record with the operator, the function, types, and a run of operands in code->operands:
+ * arguments, then the registers of the results (SITE_UNUSED for one that nobody reads).
+ * OPERAND_DIES marks the last use of a register: the instruction takes the value out of it.
+ *
+ * Ownership: a code owns its arrays, its sub-codes and groups, and holds references on its constants; types,
+ * names, operators and sources are borrowed from the graph and its unit, which outlive it.
+ */
+#ifndef CTSC_RUNTIME_INTERP_BYTECODE_H
+#define CTSC_RUNTIME_INTERP_BYTECODE_H
+
+#include "runtime/interp/interp.h"
+
+typedef enum opcode {
+#define OPCODE(name, form, meaning)   BC_##name,
+#define FAST(name, key, meaning)      BC_##name,
+#define SITE(name, function, meaning) BC_##name,
+#include "runtime/interp/opcodes.def"
+#undef OPCODE
+#undef FAST
+#undef SITE
+    BC_COUNT
+} opcode;
+
+typedef struct opcode_info {
+    const char *name, *form, *meaning;
+    const char *key; /* of FAST: the operator */
+} opcode_info;
+
+extern const opcode_info opcode_table[BC_COUNT];
+
+typedef struct instr {
+    uint16_t op;
+    uint16_t flags;
+    int32_t a, b, c;
+} instr;
+
+enum {
+    OPERAND_DIES = 1 << 30,
+    OPERAND_REGISTER = OPERAND_DIES - 1, /* mask of the number */
+    SITE_UNUSED = -1,
+};
+
+static inline bool operand_dies(int32_t v) {
+    return v >= 0 && (v & OPERAND_DIES);
+}
+
+typedef struct site {
+    const op *op;
+    function *fn;
+    struct code *sub;
+    struct fused *group;
+    const char *name;
+    type *type;
+    int types, ntypes; /* run in code->types */
+    int operands;      /* start in code->operands */
+    int nargs, nresults;
+    int64_t imm, imm2;
+} site;
+
+struct code {
+    const char *name; /* of the function, for call chains */
+    VEC(instr) instrs;
+    VEC(source_range) ranges; /* parallel to instrs */
+    VEC(const call_site *) calls; /* parallel as well: how inlined instructions came here; the graph's */
+    VEC(site) sites;
+    VEC(int32_t) operands;
+    VEC(value) constants;
+    VEC(type *) types;
+    VEC(struct code *) subs;
+    VEC(struct fused *) groups;
+    struct recordings *recordings; /* of its calls on devices (cuda/recordings.h); NULL: none yet */
+    graph *graph; /* owned, if the code was made of a graph of its own (executor.c); else NULL */
+    int nparams;
+    int whole_group; /* >= 0: all there is is one fusion group, of the parameters from this one on, and its result; -1: there is more to it */
+    uint64_t unread; /* bit i: nothing reads parameter i, so that a call may leave it out */
+    int nregisters; /* parameters included */
+    int window;     /* slots a site's arguments and results need at most */
+};
+
+static inline bool code_reads(const struct code *c, int param) {
+    return param >= 64 || !(c->unread >> param & 1);
+}
+/* The slots of a frame: registers, then the window. */
+static inline size_t code_frame_slots(const struct code *c) {
+    return (size_t)c->nregisters + (size_t)c->window;
+}
+
+/* Translates a graph. name: of the function (borrowed). The graph's `scratch` and `mark` fields are
+ * used meanwhile. */
+ctsc_status code_new(diag *d, const char *name, graph *g, struct code **out);
+
+#endif

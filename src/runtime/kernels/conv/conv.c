@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conv.c - the convolution operators: arguments, checks and shapes. conv_kernels.c and
+ * conv_transpose.c compute.
+ *
+ * Every operator gathers its arguments in a conv_call, whatever their order in its schema; conv_run
+ * checks them as PyTorch's _convolution does, with its messages.
+ * Tests: tests/unit/test_conv.c
+ */
+#include "runtime/kernels/conv/conv.h"
+
+#include "runtime/kernels/engine/device_kernels.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct conv_call {
+    tensor *input, *weight, *bias;                             /* bias may be NULL */
+    const value *stride, *padding, *dilation, *output_padding; /* int lists; NULL: the default */
+    const char *mode; /* padding given as text: "same", "valid"; else NULL */
+    const char *name; /* "conv2d": takes unbatched input, and says so in messages; else NULL */
+    int64_t groups;
+    bool transposed;
+    epilogue *epilogue; /* done where it fits; NULL: none */
+} conv_call;
+
+/* A conv_call's lists, one value per spatial dim. */
+typedef struct conv_lists {
+    int n;
+    int64_t stride[CONV_DIMS], padding[CONV_DIMS], dilation[CONV_DIMS], output_padding[CONV_DIMS];
+} conv_lists;
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+/* "[2, 3]" written into buf. */
+static const char *conv_sizes_text(char *buf, size_t cap, int n, const int64_t *sizes) {
+    strbuf sb = STRBUF_INIT;
+    tensor_print_sizes(n, sizes, &sb);
+    snprintf(buf, cap, "%s", sb_str(&sb));
+    sb_free(&sb);
+    return buf;
+}
+
+/* "2 x 3" */
+static const char *conv_times_text(char *buf, size_t cap, int n, const int64_t *sizes) {
+    strbuf sb = STRBUF_INIT;
+    for (int i = 0; i < n; i++) sb_printf(&sb, "%s%lld", i ? " x " : "", (long long)sizes[i]);
+    snprintf(buf, cap, "%s", sb_str(&sb));
+    sb_free(&sb);
+    return buf;
+}
+
+enum { CONV_TEXT = 200 };
+
+/* ---- checks --------------------------------------------------------------------------------- */
+
+static ctsc_status conv_read_list(diag *d, const value *list, const char *name, int n,
+                                  int64_t other, int64_t *out) {
+    const int64_t *v = &other;
+    int len = list ? arg_ints(list, &v) : 1;
+    if (len != 1 && len != n) {
+        char text[CONV_TEXT];
+        return diag_fail(
+            d, CTSC_FAILED,
+            "expected %s to be a single integer value or a list of %d values to match the "
+            "convolution dimensions, but got %s=%s",
+            name, n, name, conv_sizes_text(text, sizeof text, len, v));
+    }
+    for (int i = 0; i < n; i++) out[i] = v[len == 1 ? 0 : i];
+    return CTSC_OK;
+}
+
+static ctsc_status conv_check_values(diag *d, const conv_lists *l) {
+    for (int i = 0; i < l->n; i++)
+        if (l->padding[i] < 0)
+            return diag_fail(d, CTSC_FAILED, "negative padding is not supported");
+    for (int i = 0; i < l->n; i++)
+        if (l->output_padding[i] < 0)
+            return diag_fail(d, CTSC_FAILED, "negative output_padding is not supported");
+    for (int i = 0; i < l->n; i++)
+        if (l->stride[i] <= 0)
+            return diag_fail(d, CTSC_FAILED, "non-positive stride is not supported");
+    for (int i = 0; i < l->n; i++)
+        if (l->dilation[i] <= 0) {
+            char text[CONV_TEXT];
+            return diag_fail(d, CTSC_FAILED, "dilation should be greater than zero, but got %s",
+                             conv_sizes_text(text, sizeof text, l->n, l->dilation));
+        }
+    const int64_t limit = (int64_t)1 << 40; /* keeps the sums of sizes from overflowing */
+    for (int i = 0; i < l->n; i++)
+        if (l->padding[i] > limit || l->output_padding[i] > limit || l->stride[i] > limit ||
+            l->dilation[i] > limit)
+            return diag_fail(d, CTSC_LIMIT, "convolution parameter out of range");
+    return CTSC_OK;
+}
+
+static ctsc_status conv_check_weight(diag *d, const conv_call *c) {
+    const tensor *w = c->weight, *in = c->input;
+    char wt[CONV_TEXT], it[CONV_TEXT];
+    if (in->ndim != w->ndim)
+        return diag_fail(d, CTSC_FAILED,
+                         "Expected %d-dimensional input for %d-dimensional weight %s, but got "
+                         "%d-dimensional input of size %s instead",
+                         w->ndim, w->ndim, conv_sizes_text(wt, sizeof wt, w->ndim, w->sizes),
+                         in->ndim, conv_sizes_text(it, sizeof it, in->ndim, in->sizes));
+    long long groups = c->groups;
+    if (w->sizes[0] < groups)
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Given groups=%lld, expected weight to be at least %lld at dimension 0, but "
+            "got weight of size %s instead",
+            groups, groups, conv_sizes_text(wt, sizeof wt, w->ndim, w->sizes));
+    if (w->sizes[0] % groups != 0)
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, "
+            "but got weight of size [%s] instead",
+            groups, groups, conv_sizes_text(wt, sizeof wt, w->ndim, w->sizes));
+    int64_t want = c->transposed ? w->sizes[0] : w->sizes[1] * groups;
+    if (in->sizes[1] != want) {
+        char given[40];
+        snprintf(given, sizeof given, c->transposed ? "transposed=1" : "groups=%lld", groups);
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Given %s, weight of size %s, expected input%s to have %lld channels, but got "
+            "%lld channels instead",
+            given, conv_sizes_text(wt, sizeof wt, w->ndim, w->sizes),
+            conv_sizes_text(it, sizeof it, in->ndim, in->sizes), (long long)want,
+            (long long)in->sizes[1]);
+    }
+    int64_t out_channels = c->transposed ? w->sizes[1] * groups : w->sizes[0];
+    if (c->bias && (c->bias->ndim != 1 || c->bias->sizes[0] != out_channels))
+        return diag_fail(d, CTSC_FAILED,
+                         "Given %sweight of size %s, expected bias to be 1-dimensional with %lld "
+                         "elements, but got bias of size %s instead",
+                         c->transposed ? "transposed=1, " : "",
+                         conv_sizes_text(wt, sizeof wt, w->ndim, w->sizes), (long long)out_channels,
+                         conv_sizes_text(it, sizeof it, c->bias->ndim, c->bias->sizes));
+    return CTSC_OK;
+}
+
+static const char *conv_cpp_name(dtype dt) {
+    switch (dt) {
+    case DT_UINT8: return "unsigned char";
+    case DT_INT8: return "signed char";
+    case DT_INT16: return "short int";
+    case DT_INT32: return "int";
+    case DT_INT64: return "long int";
+    case DT_FLOAT16: return "c10::Half";
+    case DT_FLOAT32: return "float";
+    case DT_FLOAT64: return "double";
+    case DT_BFLOAT16: return "c10::BFloat16";
+    default: return dtype_table[dt].torch_name;
+    }
+}
+
+static ctsc_status conv_check_dtypes(op_ctx *cx, const conv_call *c) {
+    dtype in = (dtype)c->input->dtype, w = (dtype)c->weight->dtype;
+    if (c->bias && (dtype)c->bias->dtype != in)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Input type (%s) and bias type (%s) should be the same", conv_cpp_name(in),
+                         conv_cpp_name((dtype)c->bias->dtype));
+    if (in != w)
+        return diag_fail(cx->diag, CTSC_FAILED, "expected scalar type %s but found %s",
+                         dtype_table[in].ir_name, dtype_table[w].ir_name);
+    return gemm_supports(in) && !dtype_is_complex(in) ? CTSC_OK : op_refuse_dtype(cx, "slow_conv2d_cpu", in);
+}
+
+/* ---- shapes --------------------------------------------------------------------------------- */
+
+static ctsc_status conv_check_kernel(diag *d, int n, const int64_t *kernel) {
+    static const char *const names[CONV_DIMS] = {"depth", "height", "width"};
+    for (int i = 0; i < n; i++)
+        if (kernel[i] <= 0) {
+            strbuf sb = STRBUF_INIT;
+            for (int j = 0; j < n; j++)
+                sb_printf(&sb, " kernel_%s: %lld", names[CONV_DIMS - n + j], (long long)kernel[j]);
+            diag_fail(d, CTSC_FAILED, "kernel size should be greater than zero, but got%s",
+                      sb_str(&sb));
+            sb_free(&sb);
+            return CTSC_FAILED;
+        }
+    return CTSC_OK;
+}
+
+/* dilation * (kernel - 1) + 1 for each dim; refuses what does not fit. */
+static ctsc_status conv_extents(diag *d, const conv_lists *l, const int64_t *kernel,
+                                int64_t *extent) {
+    for (int i = 0; i < l->n; i++)
+        if (__builtin_mul_overflow(l->dilation[i], kernel[i] - 1, &extent[i]) ||
+            ++extent[i] > (int64_t)1 << 60)
+            return diag_fail(d, CTSC_LIMIT, "convolution parameter out of range");
+    return CTSC_OK;
+}
+
+static ctsc_status conv_forward_sizes(diag *d, const conv_call *c, const conv_lists *l,
+                                      const int64_t *extent, int64_t *out) {
+    const int64_t *in = c->input->sizes + 2;
+    int64_t padded[CONV_DIMS];
+    bool fits = true;
+    for (int i = 0; i < l->n; i++) {
+        padded[i] = in[i] + (c->mode ? (c->mode[0] == 's' ? extent[i] - 1 : 0) : 2 * l->padding[i]);
+        if (padded[i] < extent[i]) fits = false;
+    }
+    if (!fits) {
+        char a[CONV_TEXT], b[CONV_TEXT];
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel "
+            "size can't be greater than actual input size",
+            conv_times_text(a, sizeof a, l->n, padded), conv_times_text(b, sizeof b, l->n, extent));
+    }
+    TRY(conv_check_kernel(d, l->n, c->weight->sizes + 2));
+    for (int i = 0; i < l->n; i++) out[i] = (padded[i] - extent[i]) / l->stride[i] + 1;
+    return CTSC_OK;
+}
+
+/* PyTorch handles one dim as two of which the first has size 1, and words its messages so. */
+static int conv_widen(int n, const int64_t *v, int64_t filler, int64_t *out) {
+    int lead = n == 1 ? 1 : 0;
+    out[0] = filler;
+    for (int i = 0; i < n; i++) out[lead + i] = v[i];
+    return n + lead;
+}
+
+static ctsc_status conv_check_output_padding(diag *d, const conv_lists *l) {
+    static const char *const names[CONV_DIMS] = {"depth", "height", "width"};
+    bool bad = false;
+    for (int i = 0; i < l->n; i++)
+        bad |= l->output_padding[i] >= l->stride[i] && l->output_padding[i] >= l->dilation[i];
+    if (!bad) return CTSC_OK;
+    int64_t v[3][CONV_DIMS + 1];
+    int n = conv_widen(l->n, l->output_padding, 0, v[0]);
+    conv_widen(l->n, l->stride, 1, v[1]);
+    conv_widen(l->n, l->dilation, 1, v[2]);
+    static const char *const what[3] = {"output_padding", "stride", "dilation"};
+    strbuf sb = STRBUF_INIT;
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < n; i++)
+            sb_printf(&sb, " %s_%s: %lld", what[k], names[CONV_DIMS - n + i], (long long)v[k][i]);
+    diag_fail(d, CTSC_FAILED,
+              "output padding must be smaller than either stride or dilation, but got%s",
+              sb_str(&sb));
+    sb_free(&sb);
+    return CTSC_FAILED;
+}
+
+static ctsc_status conv_transpose_sizes(diag *d, const conv_call *c, const conv_lists *l,
+                                        const int64_t *extent, int64_t *out) {
+    TRY(conv_check_kernel(d, l->n, c->weight->sizes + 2));
+    TRY(conv_check_output_padding(d, l));
+    const int64_t *in = c->input->sizes + 2;
+    bool fits = true;
+    for (int i = 0; i < l->n; i++) {
+        int64_t span;
+        if (__builtin_mul_overflow(in[i] - 1, l->stride[i], &span) || span > (int64_t)1 << 60)
+            return diag_fail(d, CTSC_LIMIT, "convolution parameter out of range");
+        out[i] = span - 2 * l->padding[i] + extent[i] + l->output_padding[i];
+        if (out[i] < 1) fits = false;
+    }
+    if (fits) return CTSC_OK;
+    char a[CONV_TEXT], b[CONV_TEXT];
+    int64_t wide_in[CONV_DIMS + 1], wide_out[CONV_DIMS + 1];
+    int n = conv_widen(l->n, in, 1, wide_in);
+    conv_widen(l->n, out, 1, wide_out);
+    return diag_fail(
+        d, CTSC_FAILED,
+        "Given input size per channel: (%s). Calculated output size per channel: (%s). "
+        "Output size is too small",
+        conv_times_text(a, sizeof a, n, wide_in), conv_times_text(b, sizeof b, n, wide_out));
+}
+
+static ctsc_status conv_make_shape(diag *d, const conv_call *c, const conv_lists *l,
+                                   conv_shape *s) {
+    int64_t out[CONV_DIMS], extent[CONV_DIMS];
+    const tensor *w = c->weight;
+    TRY(conv_extents(d, l, w->sizes + 2, extent));
+    TRY(c->transposed ? conv_transpose_sizes(d, c, l, extent, out)
+                      : conv_forward_sizes(d, c, l, extent, out));
+    *s = (conv_shape){.batch = c->input->sizes[0],
+                      .groups = c->groups,
+                      .in_channels = c->input->sizes[1],
+                      .out_channels = c->transposed ? w->sizes[1] * c->groups : w->sizes[0],
+                      .in_size = 1,
+                      .kernel_size = 1,
+                      .out_size = 1};
+    for (int i = 0; i < CONV_DIMS; i++)
+        s->in[i] = s->kernel[i] = s->out[i] = s->stride[i] = s->dilation[i] = 1;
+    for (int i = 0, to = CONV_DIMS - l->n; i < l->n; i++, to++) {
+        s->in[to] = c->input->sizes[2 + i];
+        s->kernel[to] = w->sizes[2 + i];
+        s->out[to] = out[i];
+        s->stride[to] = l->stride[i];
+        s->dilation[to] = l->dilation[i];
+        s->pad[to] = c->mode ? (c->mode[0] == 's' ? (extent[i] - 1) / 2 : 0) : l->padding[i];
+    }
+    for (int i = 0; i < CONV_DIMS; i++) {
+        s->in_size *= s->in[i];
+        s->kernel_size *= s->kernel[i];
+        if (__builtin_mul_overflow(s->out_size, s->out[i], &s->out_size))
+            return diag_fail(d, CTSC_LIMIT, "convolution result too large");
+    }
+    return CTSC_OK;
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+/* Contiguous and in the dtype to compute in. */
+static ctsc_status conv_prepare(diag *d, tensor *t, dtype work, tensor **out) {
+    if ((dtype)t->dtype != work) return tensor_to_dtype(d, t, work, out);
+    return tensor_contiguous(d, t, out);
+}
+
+static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_shape *s, int ndim,
+                                        const int64_t *sizes, tensor **out) {
+    dtype dt = (dtype)c->input->dtype;
+    bool there = tensor_cuda(c->input) != NULL; /* kernels of devices widen what they load */
+    dtype work = !there && (dt == DT_FLOAT16 || dt == DT_BFLOAT16) ? DT_FLOAT32 : dt;
+    tensor *in = NULL, *weight = NULL, *bias = NULL, *t = NULL;
+    ctsc_status st = conv_prepare(d, c->input, work, &in);
+    if (st == CTSC_OK) st = conv_prepare(d, c->weight, work, &weight);
+    if (st == CTSC_OK && c->bias) st = conv_prepare(d, c->bias, work, &bias);
+    if (st == CTSC_OK) st = tensor_new_on(d, tensor_device(c->input), work, ndim, sizes, &t);
+    bool with = st == CTSC_OK && epilogue_fits(c->epilogue, t);
+    if (with) c->epilogue->done = true;
+    if (st == CTSC_OK && there)
+        st = on_device->conv(d, s, c->transposed, in, weight, bias, with ? c->epilogue : NULL, t);
+    else if (st == CTSC_OK)
+        st = (c->transposed ? conv_transpose_compute
+                            : conv_compute)(d, s, work, tensor_data(in), tensor_data(weight),
+                                            bias ? tensor_data(bias) : NULL, tensor_data(t));
+    if (st == CTSC_OK && work != dt) {
+        tensor *rounded;
+        st = tensor_to_dtype(d, t, dt, &rounded);
+        if (st == CTSC_OK) {
+            tensor_unref(t);
+            t = rounded;
+        }
+    }
+    tensor_unref(in);
+    tensor_unref(weight);
+    tensor_unref(bias);
+    if (st != CTSC_OK) {
+        tensor_unref(t);
+        return st;
+    }
+    *out = t;
+    return CTSC_OK;
+}
+
+/* Input has a batch dim. */
+static ctsc_status conv_run_batched(op_ctx *cx, const conv_call *c, tensor **out) {
+    diag *d = cx->diag;
+    conv_lists l = {.n = c->weight->ndim - 2};
+    if (l.n < 1) return diag_fail(d, CTSC_FAILED, "weight should have at least three dimensions");
+    if (c->groups <= 0) return diag_fail(d, CTSC_FAILED, "non-positive groups is not supported");
+    if (l.n > CONV_DIMS)
+        return diag_fail(d, CTSC_UNSUPPORTED, "convolution over %d dimensions", l.n);
+    TRY(conv_read_list(d, c->stride, "stride", l.n, 1, l.stride));
+    TRY(conv_read_list(d, c->padding, "padding", l.n, 0, l.padding));
+    TRY(conv_read_list(d, c->dilation, "dilation", l.n, 1, l.dilation));
+    TRY(conv_read_list(d, c->output_padding, "output_padding", l.n, 0, l.output_padding));
+    TRY(conv_check_values(d, &l));
+    TRY(conv_check_weight(d, c));
+    for (int i = 0; c->mode && c->mode[0] == 's' && i < l.n; i++)
+        if (l.stride[i] != 1)
+            return diag_fail(d, CTSC_FAILED,
+                             "padding='same' is not supported for strided convolutions");
+    conv_shape s;
+    TRY(conv_make_shape(d, c, &l, &s));
+    TRY(conv_check_dtypes(cx, c));
+    int64_t sizes[CONV_DIMS + 2] = {s.batch, s.out_channels};
+    for (int i = 0; i < l.n; i++) sizes[2 + i] = s.out[CONV_DIMS - l.n + i];
+    return conv_compute_tensors(d, c, &s, l.n + 2, sizes, out);
+}
+
+static ctsc_status conv_run(op_ctx *cx, const conv_call *call, tensor **out) {
+    diag *d = cx->diag;
+    conv_call c = *call;
+    if (!c.name) return conv_run_batched(cx, &c, out);
+    int n = c.name[strlen(c.name) - 2] - '0', have = c.input->ndim;
+    if (have != n + 1 && have != n + 2) {
+        char text[CONV_TEXT];
+        return diag_fail(d, CTSC_FAILED,
+                         "Expected %dD (unbatched) or %dD (batched) input to %s, but got input of "
+                         "size: %s",
+                         n + 1, n + 2, c.name,
+                         conv_sizes_text(text, sizeof text, have, c.input->sizes));
+    }
+    if (have == n + 2) return conv_run_batched(cx, &c, out);
+    tensor *batched, *t;
+    TRY(tensor_unsqueeze(d, c.input, 0, &batched));
+    c.input = batched;
+    ctsc_status st = conv_run_batched(cx, &c, &t);
+    tensor_unref(batched);
+    if (st != CTSC_OK) return st;
+    st = tensor_squeeze_dim(d, t, 0, out);
+    tensor_unref(t);
+    return st;
+}
+
+static ctsc_status conv_return(op_ctx *cx, const conv_call *c, const value *args, value *results) {
+    tensor *t;
+    TRY(conv_run(cx, c, &t));
+    return op_finish(cx, args, t, results);
+}
+
+/* ---- operators ------------------------------------------------------------------------------ */
+
+/* (input, weight, bias, stride, padding, dilation, groups); the padding is left out */
+static conv_call conv_arguments(const value *args, const char *name) {
+    return (conv_call){.input = arg_tensor(&args[0]),
+                       .weight = arg_tensor(&args[1]),
+                       .bias = arg_tensor_or_null(&args[2]),
+                       .stride = &args[3],
+                       .dilation = &args[5],
+                       .groups = arg_int(&args[6]),
+                       .name = name};
+}
+
+static ctsc_status conv_plain(op_ctx *cx, const char *name, const value *args, value *results) {
+    conv_call c = conv_arguments(args, name);
+    if (args[4].tag == V_STR) {
+        c.mode = args[4].u.str->bytes;
+        if (strcmp(c.mode, "same") != 0 && strcmp(c.mode, "valid") != 0)
+            return diag_fail(cx->diag, CTSC_FAILED, "Invalid padding string: '%s'", c.mode);
+    } else {
+        c.padding = &args[4];
+    }
+    return conv_return(cx, &c, args, results);
+}
+
+ctsc_status op_conv1d(op_ctx *cx, const value *args, value *results) {
+    return conv_plain(cx, "conv1d", args, results);
+}
+ctsc_status op_conv2d(op_ctx *cx, const value *args, value *results) {
+    return conv_plain(cx, "conv2d", args, results);
+}
+ctsc_status op_conv3d(op_ctx *cx, const value *args, value *results) {
+    return conv_plain(cx, "conv3d", args, results);
+}
+/* ctsc::conv_epilogue, a convolution of any of these: (input, weight, bias, stride, padding, dilation, groups, other, activation) */
+ctsc_status op_conv_epilogue(op_ctx *cx, const value *args, value *results) {
+    static const char *const names[CONV_DIMS] = {"conv1d", "conv2d", "conv3d"};
+    epilogue e;
+    tensor *t;
+    TRY(epilogue_read(cx, &args[7], &args[8], &e));
+    conv_call c = conv_arguments(args, NULL);
+    int n = c.weight->ndim - 2;
+    if (n >= 1 && n <= CONV_DIMS) c.name = names[n - 1];
+    c.padding = &args[4];
+    c.epilogue = &e;
+    TRY(conv_run(cx, &c, &t));
+    return epilogue_finish(cx, &e, t, results);
+}
+
+ctsc_status op_convolution_mode(op_ctx *cx, const value *args, value *results) {
+    return conv_plain(cx, NULL, args, results);
+}
+
+/* (input, weight, bias, stride, padding, output_padding, groups, dilation) */
+static ctsc_status conv_transposed(op_ctx *cx, const char *name, const value *args,
+                                   value *results) {
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[2]),
+                   .stride = &args[3],
+                   .padding = &args[4],
+                   .output_padding = &args[5],
+                   .groups = arg_int(&args[6]),
+                   .dilation = &args[7],
+                   .transposed = true,
+                   .name = name};
+    return conv_return(cx, &c, args, results);
+}
+
+ctsc_status op_conv_transpose1d(op_ctx *cx, const value *args, value *results) {
+    return conv_transposed(cx, "conv_transpose1d", args, results);
+}
+ctsc_status op_conv_transpose2d(op_ctx *cx, const value *args, value *results) {
+    return conv_transposed(cx, "conv_transpose2d", args, results);
+}
+ctsc_status op_conv_transpose3d(op_ctx *cx, const value *args, value *results) {
+    return conv_transposed(cx, "conv_transpose3d", args, results);
+}
+
+/* convolution, _convolution and their kin:
+ * (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, ...) */
+ctsc_status op_convolution(op_ctx *cx, const value *args, value *results) {
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[2]),
+                   .stride = &args[3],
+                   .padding = &args[4],
+                   .dilation = &args[5],
+                   .transposed = arg_bool(&args[6]),
+                   .output_padding = &args[7],
+                   .groups = arg_int(&args[8])};
+    return conv_return(cx, &c, args, results);
+}
+
+/* mkldnn_convolution: (self, weight, bias, padding, stride, dilation, groups) */
+ctsc_status op_mkldnn_convolution(op_ctx *cx, const value *args, value *results) {
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[2]),
+                   .padding = &args[3],
+                   .stride = &args[4],
+                   .dilation = &args[5],
+                   .groups = arg_int(&args[6])};
+    return conv_return(cx, &c, args, results);
+}
+
+/* _nnpack_spatial_convolution: (input, weight, bias, padding, stride) */
+ctsc_status op_nnpack_convolution(op_ctx *cx, const value *args, value *results) {
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[2]),
+                   .padding = &args[3],
+                   .stride = &args[4],
+                   .groups = 1};
+    return conv_return(cx, &c, args, results);
+}
+
+/* thnn_conv2d, slow_conv3d, slow_conv_dilated2d, ...: (self, weight, kernel_size, bias, stride,
+ * padding
+ * [, dilation]). The kernel size is the weight's. */
+ctsc_status op_slow_conv(op_ctx *cx, const value *args, value *results) {
+    int nargs = cx->op->schema->nargs;
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[3]),
+                   .stride = &args[4],
+                   .padding = &args[5],
+                   .groups = 1};
+    if (nargs > 6 && args[6].tag == V_LIST) c.dilation = &args[6];
+    return conv_return(cx, &c, args, results);
+}
+
+/* _conv_depthwise2d, conv_depthwise3d: the same arguments, one group per input channel */
+ctsc_status op_conv_depthwise(op_ctx *cx, const value *args, value *results) {
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[3]),
+                   .stride = &args[4],
+                   .padding = &args[5],
+                   .dilation = &args[6]};
+    c.groups = c.input->ndim > 1 ? c.input->sizes[1] : 1;
+    return conv_return(cx, &c, args, results);
+}
+
+/* slow_conv_transpose2d, 3d: (self, weight, kernel_size, bias, stride, padding, output_padding,
+ * dilation) */
+ctsc_status op_slow_conv_transpose(op_ctx *cx, const value *args, value *results) {
+    conv_call c = {.input = arg_tensor(&args[0]),
+                   .weight = arg_tensor(&args[1]),
+                   .bias = arg_tensor_or_null(&args[3]),
+                   .stride = &args[4],
+                   .padding = &args[5],
+                   .output_padding = &args[6],
+                   .dilation = &args[7],
+                   .groups = 1,
+                   .transposed = true};
+    return conv_return(cx, &c, args, results);
+}
+
+/* ---- conv_tbc ------------------------------------------------------------------------------- */
+
+static ctsc_status conv_tbc_check(diag *d, const tensor *in, const tensor *w, const tensor *bias) {
+    if (in->ndim != 3)
+        return diag_fail(d, CTSC_FAILED, "Input must have 3 dims: time, batch, in_channel");
+    if (w->ndim != 3)
+        return diag_fail(
+            d, CTSC_FAILED,
+            "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.");
+    if (bias->ndim != 1) return diag_fail(d, CTSC_FAILED, "Bias must be 1-D");
+    if (in->sizes[2] != w->sizes[1])
+        return diag_fail(d, CTSC_FAILED,
+                         "Input dim 2 (input channels) is not == dim 1 in the weight tensor");
+    if (w->sizes[2] != bias->sizes[0])
+        return diag_fail(d, CTSC_FAILED,
+                         "Bias size must equal dim 2 in the weight tensor (output channels).");
+    return CTSC_OK;
+}
+
+/* One product per kernel tap: the time steps it reaches, times that tap's weights. */
+static ctsc_status conv_tbc_taps(diag *d, const tensor *in, const tensor *w, int64_t pad,
+                                 tensor *out) {
+    int64_t size = (int64_t)dtype_size((dtype)in->dtype), batch = in->sizes[1], n = w->sizes[2];
+    for (int64_t tap = 0; tap < w->sizes[0]; tap++) {
+        int64_t lo = tap < pad ? pad - tap : 0, hi = in->sizes[0] + pad - tap;
+        if (hi > out->sizes[0]) hi = out->sizes[0];
+        if (hi <= lo) continue;
+        const char *from =
+            (const char *)tensor_data(in) + (lo + tap - pad) * batch * in->sizes[2] * size;
+        gemm_matrix b = {(const char *)tensor_data(w) + tap * w->sizes[1] * n * size, n, 1};
+        TRY(gemm_run(d, (dtype)in->dtype, (hi - lo) * batch, n, in->sizes[2], gemm_one,
+                     (gemm_matrix){from, in->sizes[2], 1}, b, gemm_one,
+                     (char *)tensor_data(out) + lo * batch * n * size, n));
+    }
+    return CTSC_OK;
+}
+
+ctsc_status op_conv_tbc(op_ctx *cx, const value *args, value *results) {
+    diag *d = cx->diag;
+    tensor *in = arg_tensor(&args[0]), *w = arg_tensor(&args[1]), *bias = arg_tensor(&args[2]);
+    int64_t pad = arg_int(&args[3]);
+    TRY(conv_tbc_check(d, in, w, bias));
+    conv_call c = {.input = in, .weight = w, .bias = bias};
+    TRY(conv_check_dtypes(cx, &c));
+    if (pad < 0 || pad > (int64_t)1 << 40)
+        return diag_fail(d, CTSC_FAILED, "negative padding is not supported");
+    int64_t sizes[3] = {in->sizes[0] + 2 * pad - w->sizes[0] + 1, in->sizes[1], w->sizes[2]};
+    tensor *cin = NULL, *cw = NULL, *wide = NULL, *t = NULL;
+    ctsc_status st = tensor_contiguous(d, in, &cin);
+    if (st == CTSC_OK) st = tensor_contiguous(d, w, &cw);
+    if (st == CTSC_OK) st = tensor_new(d, (dtype)in->dtype, 3, sizes, &t);
+    if (st == CTSC_OK) st = tensor_expand(d, bias, 3, sizes, &wide);
+    if (st == CTSC_OK) st = tensor_copy(d, t, wide);
+    if (st == CTSC_OK) st = conv_tbc_taps(d, cin, cw, pad, t);
+    tensor_unref(cin);
+    tensor_unref(cw);
+    tensor_unref(wide);
+    if (st != CTSC_OK) {
+        tensor_unref(t);
+        return st;
+    }
+    return op_finish(cx, args, t, results);
+}

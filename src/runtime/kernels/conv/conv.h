@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conv.h - what the convolution operators share.
+ *
+ * All of them are seen as three-dimensional: a convolution over fewer dims has leading dims of
+ * size 1. conv.c checks arguments and serves the operators; conv_kernels.c and conv_depthwise.c
+ * compute the forward ones, conv_transpose.c the transposed ones. Tests: tests/unit/test_conv.c
+ */
+#ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_H
+#define CTSC_RUNTIME_KERNELS_CONV_CONV_H
+
+#include "runtime/kernels/matmul/gemm.h"
+
+/* Compiled for several instruction sets, of which the loader picks: for loops that BLAS does not
+ * cover. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* unroll-and-jam would swap the loops over taps and lanes and leave scalar code */
+#define CONV_HOT                                                                                   \
+    __attribute__((optimize("O3", "no-loop-unroll-and-jam"),                                       \
+                   target_clones("avx512f", "avx2", "default")))
+#else
+#define CONV_HOT
+#endif
+
+enum { CONV_DIMS = 3 };
+
+/* Input [batch, in_channels, in...], output [batch, out_channels, out...]; weight [out_channels,
+ * in_channels / groups, kernel...], or, transposed, [in_channels, out_channels / groups,
+ * kernel...]. Everything contiguous. */
+typedef struct conv_shape {
+    int64_t batch, groups, in_channels, out_channels;
+    int64_t in[CONV_DIMS], kernel[CONV_DIMS], out[CONV_DIMS];
+    int64_t stride[CONV_DIMS], pad[CONV_DIMS], dilation[CONV_DIMS]; /* pad: in front of each dim */
+    int64_t in_size, kernel_size, out_size;                         /* products of the above */
+} conv_shape;
+
+/* bias: out_channels elements, or NULL. dt: int, float or double. */
+ctsc_status conv_compute(diag *d, const conv_shape *s, dtype dt, const void *input,
+                         const void *weight, const void *bias, void *out);
+ctsc_status conv_transpose_compute(diag *d, const conv_shape *s, dtype dt, const void *input,
+                                   const void *weight, const void *bias, void *out);
+
+/* Does the convolution if it is a depthwise one that conv_depthwise.c covers, and says so in *done.
+ */
+ctsc_status conv_depthwise(diag *d, const conv_shape *s, dtype dt, const void *input,
+                           const void *weight, const void *bias, void *out, bool *done);
+
+/* Output positions whose input coordinate (o * stride - pad + tap * dilation) lies in [0, in):
+ * [*lo, *hi). */
+void conv_valid_range(const conv_shape *s, int dim, int64_t tap, int64_t *lo, int64_t *hi);
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conv_kernels.c - computes convolutions.
+ *
+ * Method: the columns of an image's unfolded matrix (one per output position, one row per channel
+ * and kernel tap) are made block by block in a scratch buffer and multiplied by the weights
+ * (im2col). Convolutions of kernel size 1 multiply the image itself. Threads share images, groups
+ * and blocks, or, when these are few, the single products. Depthwise convolutions are
+ * conv_depthwise.c's. Tests: tests/unit/test_conv.c
+ */
+#include "runtime/kernels/conv/conv.h"
+
+#include <string.h>
+
+enum {
+    CONV_BLOCK = 1 << 17, /* elements of a scratch buffer, roughly: what a core's L2 cache holds */
+    CONV_MIN_COLUMNS = 128,
+    CONV_ITEMS = 16,    /* blocks to aim for in all */
+    CONV_FEW_ITEMS = 4, /* up to this many run one after the other, each spread over threads */
+};
+
+static int64_t conv_ceil_div(int64_t a, int64_t b) { /* b > 0 */
+    return a > 0 ? (a - 1) / b + 1 : -(-a / b);
+}
+
+void conv_valid_range(const conv_shape *s, int dim, int64_t tap, int64_t *lo, int64_t *hi) {
+    int64_t shift = s->pad[dim] - tap * s->dilation[dim]; /* input = o * stride - shift */
+    int64_t first = conv_ceil_div(shift, s->stride[dim]);
+    int64_t end = conv_ceil_div(s->in[dim] + shift, s->stride[dim]);
+    *lo = first < 0 ? 0 : first > s->out[dim] ? s->out[dim] : first;
+    *hi = end < *lo ? *lo : end > s->out[dim] ? s->out[dim] : end;
+}
+
+/* ---- im2col --------------------------------------------------------------------------------- */
+
+/* One row of the unfolded matrix: channel plane `in`, tap (kd, kh, kw), output positions [begin,
+ * end). Rows of small images are a few elements each: what finds the next one is most of the work, so
+ * its place is counted on, not divided out. */
+#define CONV_UNFOLD(U)                                                                             \
+    static void conv_unfold_row_##U(const conv_shape *s, const U *in, const int64_t *tap,          \
+                                    int64_t begin, int64_t end, U *dst) {                          \
+        int64_t lo, hi, ow_size = s->out[2], sw = s->stride[2];                                    \
+        conv_valid_range(s, 2, tap[2], &lo, &hi);                                                  \
+        int64_t shift = tap[2] * s->dilation[2] - s->pad[2];                                       \
+        int64_t row = begin / ow_size, oh = row % s->out[1], od = row / s->out[1];                 \
+        for (int64_t w0 = begin % ow_size, left = end - begin; left > 0; w0 = 0) {                 \
+            int64_t w1 = left < ow_size - w0 ? w0 + left : ow_size;                                \
+            int64_t ih = oh * s->stride[1] - s->pad[1] + tap[1] * s->dilation[1];                  \
+            int64_t id = od * s->stride[0] - s->pad[0] + tap[0] * s->dilation[0];                  \
+            int64_t a = lo < w0 ? w0 : lo > w1 ? w1 : lo, b = hi < a ? a : hi > w1 ? w1 : hi;      \
+            if (ih < 0 || ih >= s->in[1] || id < 0 || id >= s->in[0]) a = b = w1;                  \
+            if (a > w0) memset(dst, 0, (size_t)(a - w0) * sizeof(U));                              \
+            if (b > a) {                                                                           \
+                const U *src = in + (id * s->in[1] + ih) * s->in[2] + a * sw + shift;              \
+                U *to = dst + (a - w0);                                                            \
+                if (sw == 1)                                                                       \
+                    memcpy(to, src, (size_t)(b - a) * sizeof(U));                                  \
+                else                                                                               \
+                    for (int64_t i = 0; i < b - a; i++) to[i] = src[i * sw];                       \
+            }                                                                                      \
+            if (w1 > b) memset(dst + (b - w0), 0, (size_t)(w1 - b) * sizeof(U));                   \
+            dst += w1 - w0;                                                                        \
+            left -= w1 - w0;                                                                       \
+            if (++oh == s->out[1]) oh = 0, od++;                                                   \
+        }                                                                                          \
+    }                                                                                              \
+    static void conv_unfold_##U(const conv_shape *s, const void *image, int64_t channels,          \
+                                int64_t begin, int64_t end, void *cols) {                          \
+        const U *in = image;                                                                       \
+        U *dst = cols;                                                                             \
+        int64_t tap[CONV_DIMS];                                                                    \
+        for (int64_t c = 0; c < channels; c++, in += s->in_size)                                   \
+            for (tap[0] = 0; tap[0] < s->kernel[0]; tap[0]++)                                      \
+                for (tap[1] = 0; tap[1] < s->kernel[1]; tap[1]++)                                  \
+                    for (tap[2] = 0; tap[2] < s->kernel[2]; tap[2]++, dst += end - begin)          \
+                        conv_unfold_row_##U(s, in, tap, begin, end, dst);                          \
+    }
+
+CONV_UNFOLD(uint8_t)
+CONV_UNFOLD(uint16_t)
+CONV_UNFOLD(uint32_t)
+CONV_UNFOLD(uint64_t)
+
+static int64_t conv_between(int64_t x, int64_t lo, int64_t hi) {
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+/* Does output position p read, at each tap, the input at p and a distance that is the same for all p?
+ */
+static bool conv_keeps_rows(const conv_shape *s) {
+    return s->in[0] == 1 && s->kernel[0] == 1 && s->out[0] == 1 && s->pad[0] == 0 &&
+           s->stride[1] == 1 && s->stride[2] == 1 && s->in[1] == s->out[1] && s->in[2] == s->out[2];
+}
+
+/* One row of the unfolded matrix where conv_keeps_rows, of 4-byte elements: the plane, moved; what came
+ * from the other end of a neighbouring row is 0. */
+static void conv_move_row(const conv_shape *s, const uint32_t *in, int64_t down, int64_t right,
+                          int64_t begin, int64_t end, uint32_t *dst) {
+    int64_t w = s->in[2], h = s->in[1];
+    right = conv_between(right, -w, w); /* further is nothing but 0, too */
+    int64_t by = conv_between(down, -h, h) * w + right;
+    int64_t lo = conv_between(-by, begin, end), hi = conv_between(s->in_size - by, lo, end);
+    if (lo > begin) memset(dst, 0, (size_t)(lo - begin) * sizeof *dst);
+    if (hi > lo) memcpy(dst + (lo - begin), in + (lo + by), (size_t)(hi - lo) * sizeof *dst);
+    if (end > hi) memset(dst + (hi - begin), 0, (size_t)(end - hi) * sizeof *dst);
+    int64_t first = right < 0 ? 0 : w - right, last = right < 0 ? -right : w;
+    for (int64_t row = begin / w * w; right && row < end; row += w)
+        for (int64_t c = first; c < last; c++)
+            if (row + c >= begin && row + c < end) dst[row + c - begin] = 0;
+}
+
+static void conv_move(const conv_shape *s, const uint32_t *in, int64_t channels, int64_t begin,
+                      int64_t end, uint32_t *dst) {
+    for (int64_t c = 0; c < channels; c++, in += s->in_size)
+        for (int64_t kh = 0; kh < s->kernel[1]; kh++)
+            for (int64_t kw = 0; kw < s->kernel[2]; kw++, dst += end - begin)
+                conv_move_row(s, in, kh * s->dilation[1] - s->pad[1],
+                              kw * s->dilation[2] - s->pad[2], begin, end, dst);
+}
+
+static void conv_unfold(const conv_shape *s, size_t size, const void *image, int64_t channels,
+                        int64_t begin, int64_t end, void *cols) {
+    if (size == 4 && conv_keeps_rows(s)) {
+        conv_move(s, image, channels, begin, end, cols);
+        return;
+    }
+    switch (size) {
+    case 1: conv_unfold_uint8_t(s, image, channels, begin, end, cols); break;
+    case 2: conv_unfold_uint16_t(s, image, channels, begin, end, cols); break;
+    case 4: conv_unfold_uint32_t(s, image, channels, begin, end, cols); break;
+    default: conv_unfold_uint64_t(s, image, channels, begin, end, cols); break;
+    }
+}
+
+typedef struct conv_job {
+    const conv_shape *s;
+    dtype dt;
+    const char *input, *weight, *bias;
+    char *out;
+    bool pointwise;        /* the image is its own unfolded matrix */
+    int64_t block, blocks; /* columns of a block, blocks of an image */
+    atomic_int failed;     /* a ctsc_status */
+} conv_job;
+
+#define CONV_ADD_BIAS(T)                                                                           \
+    do {                                                                                           \
+        const T *bias = (const T *)job->bias + channel;                                            \
+        for (int64_t c = 0; c < channels; c++) {                                                   \
+            T *row = (T *)out + c * s->out_size, b = bias[c];                                      \
+            for (int64_t i = 0; i < n; i++) row[i] = (T)(row[i] + b);                              \
+        }                                                                                          \
+    } while (0)
+
+/* Adds bias to n positions of `channels` planes, of which the first is out and has that number. */
+static void conv_add_bias(const conv_job *job, char *out, int64_t channel, int64_t channels,
+                          int64_t n) {
+    const conv_shape *s = job->s;
+    if (!job->bias) return;
+    switch (job->dt) {
+    case DT_FLOAT32: CONV_ADD_BIAS(float); break;
+    case DT_FLOAT64: CONV_ADD_BIAS(double); break;
+    case DT_UINT8: CONV_ADD_BIAS(uint8_t); break;
+    case DT_INT8: CONV_ADD_BIAS(int8_t); break;
+    case DT_INT16: CONV_ADD_BIAS(int16_t); break;
+    case DT_INT32: CONV_ADD_BIAS(uint32_t); break;
+    default: CONV_ADD_BIAS(uint64_t); break;
+    }
+}
+
+/* One block of columns of one group of one image. */
+static ctsc_status conv_item(const conv_job *job, diag *d, int64_t item, void *cols) {
+    const conv_shape *s = job->s;
+    int64_t size = (int64_t)dtype_size(job->dt), index = item / job->blocks;
+    int64_t n = index / s->groups, g = index % s->groups;
+    int64_t begin = item % job->blocks * job->block;
+    int64_t end = s->out_size - begin < job->block ? s->out_size : begin + job->block;
+    int64_t ci = s->in_channels / s->groups, co = s->out_channels / s->groups;
+    int64_t k = ci * s->kernel_size;
+    const char *image = job->input + (n * s->in_channels + g * ci) * s->in_size * size;
+    char *out = job->out + ((n * s->out_channels + g * co) * s->out_size + begin) * size;
+    gemm_matrix a = {job->weight + g * co * k * size, k, 1}, b = {cols, end - begin, 1};
+    if (job->pointwise)
+        b = (gemm_matrix){image + begin * size, s->in_size, 1};
+    else
+        conv_unfold(s, (size_t)size, image, ci, begin, end, cols);
+    TRY(gemm_run(d, job->dt, co, end - begin, k, gemm_one, a, b, gemm_zero, out, s->out_size));
+    conv_add_bias(job, out, g * co, co, end - begin);
+    return CTSC_OK;
+}
+
+static ctsc_status conv_items(const conv_job *job, diag *d, int64_t begin, int64_t end) {
+    const conv_shape *s = job->s;
+    void *cols = NULL;
+    if (!job->pointwise) {
+        size_t n;
+        if (!size_mul((size_t)(s->in_channels / s->groups), (size_t)s->kernel_size, &n) ||
+            !size_mul(n, (size_t)job->block, &n) || !size_mul(n, dtype_size(job->dt), &n) ||
+            !(cols = mem_alloc(n)))
+            return diag_no_memory(d);
+    }
+    ctsc_status st = CTSC_OK;
+    for (int64_t i = begin; st == CTSC_OK && i < end; i++) st = conv_item(job, d, i, cols);
+    mem_free(cols);
+    return st;
+}
+
+static void conv_piece(void *ctx, int64_t begin, int64_t end) {
+    conv_job *job = ctx;
+    ctsc_status st = conv_items(job, NULL, begin, end);
+    if (st != CTSC_OK) atomic_store(&job->failed, (int)st);
+}
+
+/* Columns of a block: as many as the scratch buffer has room for, fewer to have enough blocks. */
+static int64_t conv_block_columns(const conv_shape *s) {
+    int64_t k = s->in_channels / s->groups * s->kernel_size;
+    int64_t room = CONV_BLOCK / (k ? k : 1);
+    int64_t share = s->out_size / (CONV_ITEMS / s->batch / s->groups + 1) + 1;
+    int64_t block = room < share ? room : share;
+    if (block < CONV_MIN_COLUMNS) block = CONV_MIN_COLUMNS;
+    block = (block + 15) / 16 * 16;
+    return block > s->out_size ? s->out_size : block;
+}
+
+/* ---- entry ---------------------------------------------------------------------------------- */
+
+static bool conv_is_pointwise(const conv_shape *s) {
+    for (int i = 0; i < CONV_DIMS; i++)
+        if (s->kernel[i] != 1 || s->stride[i] != 1 || s->pad[i] != 0 || s->in[i] != s->out[i])
+            return false;
+    return true;
+}
+
+ctsc_status conv_compute(diag *d, const conv_shape *s, dtype dt, const void *input,
+                         const void *weight, const void *bias, void *out) {
+    if (s->batch == 0 || s->out_size == 0 || s->out_channels == 0) return CTSC_OK;
+    conv_job job = {.s = s, .dt = dt, .input = input, .weight = weight, .bias = bias, .out = out};
+    bool done;
+    ctsc_status st = conv_depthwise(d, s, dt, input, weight, bias, out, &done);
+    if (done) return st;
+    job.pointwise = conv_is_pointwise(s);
+    job.block = conv_block_columns(s);
+    job.blocks = conv_ceil_div(s->out_size, job.block);
+    int64_t items = s->batch * s->groups * job.blocks;
+    if (items <= CONV_FEW_ITEMS) return conv_items(&job, d, 0, items);
+    if (!pool_for_limited(items, 1, conv_piece, &job)) return limits_fail(d);
+    int failed = atomic_load(&job.failed);
+    if (failed == CTSC_OK) return CTSC_OK;
+    return failed == CTSC_LIMIT ? diag_no_memory(d)
+                                : diag_fail(d, (ctsc_status)failed, "convolution failed");
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * convert.c - conversions of tensors (to, clone, copy_, item) and questions about them (dtype,
+ * device, ...).
+ * Tests: tests/unit/test_pointwise.c
+ */
+#include "runtime/kernels/engine/create.h"
+
+#include <string.h>
+
+#define OPERATOR(name)                                                                             \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
+    ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
+
+/* ---- to --------------------------------------------------------------------------------- */
+
+/* In dtype dt, on the device: in the order in which the host converts, where it can. */
+static ctsc_status convert_place(op_ctx *cx, tensor *t, int device, dtype dt, tensor **out) {
+    tensor *half;
+    bool first_move = device == DEVICE_HOST;
+    TRY(first_move ? tensor_to_device(cx->diag, t, device, &half) : tensor_to_dtype(cx->diag, t, dt, &half));
+    ctsc_status st = first_move ? tensor_to_dtype(cx->diag, half, dt, out) : tensor_to_device(cx->diag, half, device, out);
+    tensor_unref(half);
+    return st;
+}
+
+/* The tensor itself if it has the dtype and is there already, unless a copy is asked for. */
+static ctsc_status convert_to(op_ctx *cx, tensor *t, int device, dtype dt, bool copy, value *results) {
+    tensor *out;
+    if (copy && t->dtype == dt && tensor_device(t) == device)
+        TRY(tensor_clone(cx->diag, t, &out));
+    else
+        TRY(convert_place(cx, t, device, dt, &out));
+    return op_return_tensor(results, out);
+}
+
+/* All overloads of aten::to: dtype, device, copy are where the schema names them; `other` gives its
+ * dtype and its device. */
+OPERATOR(to) {
+    tensor *t = args[0].u.tensor;
+    const value *other = create_arg(cx, args, "other"), *want = create_arg(cx, args, "dtype");
+    const value *copy = create_arg(cx, args, "copy");
+    dtype dt = other ? (dtype)other->u.tensor->dtype : (dtype)t->dtype;
+    if (!other && want) TRY(arg_dtype(cx, want, dt, &dt));
+    return convert_to(cx, t, create_device(cx, args, other ? other->u.tensor : t), dt, copy && arg_bool(copy), results);
+}
+/* _to_copy(self, dtype, ...): always a new tensor */
+OPERATOR(to_copy) {
+    const value *want = create_arg(cx, args, "dtype");
+    dtype dt = (dtype)args[0].u.tensor->dtype;
+    value made;
+    if (want) TRY(arg_dtype(cx, want, dt, &dt));
+    TRY(convert_to(cx, args[0].u.tensor, create_device(cx, args, args[0].u.tensor), dt, true, &made));
+    return op_finish(cx, args, made.u.tensor, results);
+}
+OPERATOR(type_as) {
+    const tensor *other = args[1].u.tensor;
+    return convert_to(cx, args[0].u.tensor, tensor_device(other), (dtype)other->dtype, false, results);
+}
+#define CONVERT_CAST(name, dt)                                                                     \
+    OPERATOR(cast_##name) {                                                                        \
+        tensor *t = args[0].u.tensor;                                                              \
+        return convert_to(cx, t, tensor_device(t), dt, false, results);                            \
+    }
+CONVERT_CAST(byte, DT_UINT8)
+CONVERT_CAST(char, DT_INT8)
+CONVERT_CAST(short, DT_INT16)
+CONVERT_CAST(int, DT_INT32)
+CONVERT_CAST(long, DT_INT64)
+CONVERT_CAST(half, DT_FLOAT16)
+CONVERT_CAST(float, DT_FLOAT32)
+CONVERT_CAST(double, DT_FLOAT64)
+
+static ctsc_status convert_move(op_ctx *cx, const value *args, int device, value *results) {
+    tensor *out;
+    TRY(tensor_to_device(cx->diag, args[0].u.tensor, device, &out));
+    return op_return_tensor(results, out);
+}
+OPERATOR(cuda) {
+    return convert_move(cx, args, 1, results);
+}
+OPERATOR(cpu) {
+    return convert_move(cx, args, DEVICE_HOST, results);
+}
+
+/* ---- the same tensor, or a copy --------------------------------------------------------- */
+
+OPERATOR(contiguous) {
+    tensor *t;
+    TRY(tensor_contiguous(cx->diag, args[0].u.tensor, &t));
+    return op_return_tensor(results, t);
+}
+OPERATOR(clone) {
+    tensor *t;
+    TRY(tensor_clone(cx->diag, args[0].u.tensor, &t));
+    return op_finish(cx, args, t, results);
+}
+OPERATOR(identity) {
+    (void)cx;
+    return op_return_self(results, args);
+}
+/* detach(self), data(self): a new handle that needs no gradient. */
+OPERATOR(detach) {
+    tensor *t;
+    TRY(tensor_alias(cx->diag, args[0].u.tensor, &t));
+    t->requires_grad = false;
+    return op_return_tensor(results, t);
+}
+OPERATOR(detach_) {
+    (void)cx;
+    args[0].u.tensor->requires_grad = false;
+    return op_return_self(results, args);
+}
+OPERATOR(requires_grad_) {
+    tensor *t = args[0].u.tensor;
+    bool wanted = arg_bool(&args[1]);
+    if (wanted && !dtype_is_float((dtype)t->dtype) && !dtype_is_complex((dtype)t->dtype))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "only Tensors of floating point dtype can require gradients");
+    t->requires_grad = wanted;
+    return op_return_self(results, args);
+}
+
+/* copy_(self, src): src is broadcast and converted. */
+OPERATOR(copy_) {
+    tensor *self = args[0].u.tensor;
+    TRY(tensor_make_writable(cx->diag, self));
+    if (args[1].tag != V_TENSOR)
+        TRY(create_fill(cx, self, &args[1]));
+    else if (args[1].u.tensor != self)
+        TRY(tensor_copy(cx->diag, self, args[1].u.tensor));
+    return op_return_self(results, args);
+}
+/* copy(self, src): src in self's shape and dtype. */
+OPERATOR(copy) {
+    tensor *self = args[0].u.tensor, *t;
+    TRY(tensor_new_like(cx->diag, self, (dtype)self->dtype, &t));
+    ctsc_status st = tensor_copy(cx->diag, t, args[1].u.tensor);
+    if (st == CTSC_OK) return op_finish(cx, args, t, results);
+    tensor_unref(t);
+    return st;
+}
+
+/* ---- numbers from tensors --------------------------------------------------------------- */
+
+static ctsc_status convert_item(op_ctx *cx, const tensor *t, value *out) {
+    dtype dt = (dtype)t->dtype;
+    if (t->numel != 1)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "a Tensor with %lld elements cannot be converted to Scalar",
+                         (long long)t->numel);
+    if (dtype_is_quantised(dt)) return op_refuse_dtype(cx, "_local_scalar_dense_cpu", dt);
+    if (dtype_is_complex(dt)) {
+        const void *p = tensor_data(t);
+        complex_box *c = dt == DT_COMPLEX128
+                             ? complex_new(((const complex128 *)p)->re, ((const complex128 *)p)->im)
+                         : dt == DT_COMPLEX64
+                             ? complex_new(((const complex64 *)p)->re, ((const complex64 *)p)->im)
+                             : complex_new(float16_to_float(((const complex32 *)p)->re),
+                                           float16_to_float(((const complex32 *)p)->im));
+        if (!c) return diag_no_memory(cx->diag);
+        *out = (value){.tag = V_COMPLEX, .u.complex = c};
+    } else if (dt == DT_BOOL) {
+        *out = value_bool(tensor_item_int(t) != 0);
+    } else if (dtype_is_float(dt)) {
+        *out = value_float(tensor_item_float(t));
+    } else {
+        *out = value_int(tensor_item_int(t));
+    }
+    return CTSC_OK;
+}
+
+static ctsc_status convert_to_int(op_ctx *cx, const value *v, value *results) {
+    if (v->tag == V_COMPLEX)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "value cannot be converted to type int64_t without overflow");
+    if (v->tag != V_FLOAT) return op_return(results, value_int(arg_int(v)));
+    if (!(v->u.f >= -0x1p63 && v->u.f < 0x1p63))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "value cannot be converted to type int64_t without overflow");
+    return op_return(results, value_int((int64_t)v->u.f));
+}
+
+OPERATOR(item) {
+    return convert_item(cx, args[0].u.tensor, results);
+}
+OPERATOR(int_tensor) {
+    value v;
+    TRY(convert_item(cx, args[0].u.tensor, &v));
+    ctsc_status st = convert_to_int(cx, &v, results);
+    value_unref(v);
+    return st;
+}
+OPERATOR(float_tensor) {
+    value v;
+    TRY(convert_item(cx, args[0].u.tensor, &v));
+    if (v.tag == V_COMPLEX) {
+        value_unref(v);
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "value cannot be converted to type double without overflow");
+    }
+    return op_return(results, value_float(arg_float(&v)));
+}
+
+/* The implicit conversions of arguments admit 0-dim tensors without gradient only. */
+static ctsc_status convert_implicit(op_ctx *cx, const tensor *t, bool to_int) {
+    if (t->requires_grad)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Cannot input a tensor that requires grad as a scalar argument");
+    if (t->ndim != 0)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Cannot input a tensor of dimension other than 0 as a scalar argument");
+    if (to_int && !dtype_is_int((dtype)t->dtype))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Cannot input a tensor of type %s as an integral argument",
+                         dtype_table[t->dtype].ir_name);
+    return CTSC_OK;
+}
+OPERATOR(int_implicit) {
+    TRY(convert_implicit(cx, args[0].u.tensor, true));
+    return op_int_tensor(cx, args, results);
+}
+OPERATOR(float_implicit) {
+    TRY(convert_implicit(cx, args[0].u.tensor, false));
+    return op_float_tensor(cx, args, results);
+}
+OPERATOR(scalar_implicit) {
+    TRY(convert_implicit(cx, args[0].u.tensor, false));
+    return convert_item(cx, args[0].u.tensor, results);
+}
+
+/* _tensor_to_list(self) -> int[], _list_to_tensor(int[]) -> Tensor */
+OPERATOR(tensor_to_list) {
+    tensor *t;
+    const tensor *self = args[0].u.tensor;
+    if (self->dtype != DT_INT32 && self->ndim && self->sizes[0] > 0) /* the one dtype that PyTorch reads here */
+        return diag_fail(cx->diag, CTSC_FAILED, "expected scalar type Int but found %s", dtype_table[self->dtype].ir_name);
+    TRY(tensor_to_dtype(cx->diag, args[0].u.tensor, DT_INT64, &t));
+    tensor *flat;
+    ctsc_status st = tensor_contiguous(cx->diag, t, &flat);
+    tensor_unref(t);
+    TRY(st);
+    list *l = list_new(LIST_INT, TYPE_INT, (size_t)flat->numel);
+    if (l) {
+        if (flat->numel)
+            memcpy(l->u.ints, tensor_data(flat), (size_t)flat->numel * sizeof(int64_t));
+        l->len = (size_t)flat->numel;
+    }
+    tensor_unref(flat);
+    return l ? op_return(results, value_list_take(l)) : diag_no_memory(cx->diag);
+}
+OPERATOR(list_to_tensor) {
+    const int64_t *data;
+    int64_t n = arg_ints(&args[0], &data);
+    tensor *t;
+    TRY(tensor_new(cx->diag, DT_INT64, 1, &n, &t));
+    if (n) memcpy(tensor_data(t), data, (size_t)n * sizeof *data);
+    return op_return_tensor(results, t);
+}
+/* ---- questions -------------------------------------------------------------------------- */
+
+#define QUESTION(name, answer)                                                                     \
+    OPERATOR(name) {                                                                               \
+        const tensor *t = args[0].u.tensor;                                                        \
+        (void)cx, (void)t;                                                                         \
+        return op_return(results, answer);                                                         \
+    }
+QUESTION(is_floating_point, value_bool(dtype_is_float((dtype)t->dtype)))
+QUESTION(is_complex, value_bool(dtype_is_complex((dtype)t->dtype)))
+QUESTION(is_signed, value_bool(t->dtype != DT_UINT8 && t->dtype != DT_BOOL))
+QUESTION(numel, value_int(t->numel))
+QUESTION(dim, value_int(t->ndim))
+QUESTION(tensor_dtype, value_int(t->dtype))
+QUESTION(tensor_device, value_device(tensor_device(t)))
+QUESTION(tensor_layout, value_int(0))
+QUESTION(requires_grad, value_bool(t->requires_grad))
+QUESTION(answer_true, value_bool(true))
+QUESTION(answer_false, value_bool(false))
+QUESTION(answer_none, value_none())
+QUESTION(answer_zero, value_int(0))
+QUESTION(is_quantized, value_bool(dtype_is_quantised((dtype)t->dtype)))
+QUESTION(get_device, value_int(tensor_device(t) - 1))
+QUESTION(is_cpu, value_bool(tensor_device(t) == DEVICE_HOST))
+QUESTION(is_cuda, value_bool(tensor_device(t) != DEVICE_HOST))
+QUESTION(element_size, value_int((int64_t)dtype_size((dtype)t->dtype)))
+
+/* retain_grad(self) -> (): nothing to keep */
+OPERATOR(nothing) {
+    (void)cx, (void)args, (void)results;
+    return CTSC_OK;
+}
+
+/* result_type(...), promote_types(a, b), can_cast(from, to): dtypes are ints here */
+OPERATOR(result_type) {
+    (void)cx;
+    return op_return(results, value_int(promote_operands(2, args)));
+}
+OPERATOR(promote_types) {
+    dtype a, b;
+    TRY(arg_dtype(cx, &args[0], DT_FLOAT32, &a));
+    TRY(arg_dtype(cx, &args[1], DT_FLOAT32, &b));
+    return op_return(results, value_int(dtype_promote(a, b)));
+}
+OPERATOR(can_cast) {
+    dtype a, b;
+    TRY(arg_dtype(cx, &args[0], DT_FLOAT32, &a));
+    TRY(arg_dtype(cx, &args[1], DT_FLOAT32, &b));
+    return op_return(results, value_bool(dtype_can_cast(a, b)));
+}
+
+/* ---- the layouts of oneDNN ---------------------------------------------------------------------- */
+
+/* to_mkldnn(self, dtype): a tensor of its own, contiguous. */
+ctsc_status op_to_mkldnn(op_ctx *cx, const value *args, value *results);
+ctsc_status op_to_mkldnn(op_ctx *cx, const value *args, value *results) {
+    const tensor *t = arg_tensor(&args[0]);
+    dtype dt = (dtype)t->dtype;
+    TRY(arg_dtype(cx, &args[1], dt, &dt));
+    if (!dtype_is_float((dtype)t->dtype) || t->dtype == DT_FLOAT64)
+        return diag_fail(cx->diag, CTSC_FAILED, "dense_to_mkldnn expects float or bfloat16 tensor input");
+    value to[5] = {args[0], value_int(dt), value_bool(false), value_bool(true), value_none()};
+    return op_call(cx, "aten::to.dtype", 5, to, results);
+}
+
+/* prim::MKLDNNHardSwish(self) and its kin, in place too. */
+ctsc_status op_mkldnn_unary(op_ctx *cx, const value *args, value *results);
+ctsc_status op_mkldnn_unary(op_ctx *cx, const value *args, value *results) {
+    static const char *const table[][2] = {{"prim::MKLDNNHardSwish", "aten::hardswish"},
+                                           {"prim::MKLDNNHardSwish_", "aten::hardswish_"},
+                                           {"prim::MKLDNNHardSigmoid", "aten::hardsigmoid"},
+                                           {"prim::MKLDNNHardSigmoid_", "aten::hardsigmoid_"}};
+    int i = 0;
+    while (strcmp(table[i][0], cx->op->key)) i++;
+    return op_call(cx, table[i][1], 1, args, results);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * each_real.h - reads the file that TEMPLATE names once for float and once for double.
+ *
+ *     #define TEMPLATE "runtime/kernels/vision/sampling.h"
+ *     #include "runtime/kernels/engine/each_real.h"
+ *
+ * Such a file is the single definition of what an element is, on the host and on devices: programs of runtime/cuda/kernels have it in front of them
+ * (DENSE_FILE_WITH in runtime/cuda/dense.h), and there these words are defined by dense_types.cuh for the program's type.
+ *
+ *     REAL            what is computed in
+ *     ELEM            what lies in memory; LOAD and STORE convert
+ *     REAL_FN(name)   the name of a function for that type: name_float, name_double; on devices name
+ *     MATH(name)      the name of a function of <math.h> for REAL
+ */
+#include "ir/scalar/scalar_ops.h"
+
+#define REAL          float
+#define ELEM          float
+#define REAL_FN(name) name##_float
+#define MATH(name)    name##f
+#include TEMPLATE
+#undef REAL
+#undef ELEM
+#undef REAL_FN
+#undef MATH
+
+#define REAL          double
+#define ELEM          double
+#define REAL_FN(name) name##_double
+#define MATH(name)    name
+#include TEMPLATE
+#undef REAL
+#undef ELEM
+#undef REAL_FN
+#undef MATH
+#undef TEMPLATE

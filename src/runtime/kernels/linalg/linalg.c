@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * linalg.c - what the linear algebra operators share.
+ * Tests: tests/unit/test_linalg.c
+ */
+#include "runtime/kernels/linalg/linalg.h"
+
+#include <string.h>
+
+ctsc_status linalg_describe(diag *d, const tensor *t, linalg_batch *out) {
+    int64_t m = t->sizes[t->ndim - 2], n = t->sizes[t->ndim - 1], count = 1;
+    if (m > INT32_MAX / 4 || n > INT32_MAX / 4)
+        return diag_fail(d, CTSC_LIMIT, "matrix too large for LAPACK");
+    for (int i = 0; i < t->ndim - 2; i++) count *= t->sizes[i];
+    gemm_setup();
+    *out =
+        (linalg_batch){count, (int)m, (int)n, t->dtype == DT_FLOAT64, dtype_size((dtype)t->dtype)};
+    return CTSC_OK;
+}
+
+ctsc_status linalg_columns(diag *d, const tensor *t, tensor **out) {
+    tensor *turned;
+    TRY(tensor_transpose(d, t, -2, -1, &turned));
+    ctsc_status st = tensor_clone(d, turned, out);
+    tensor_unref(turned);
+    return st;
+}
+
+ctsc_status linalg_rows(diag *d, tensor *t, tensor **out) {
+    ctsc_status st = tensor_transpose(d, t, -2, -1, out);
+    tensor_unref(t);
+    return st;
+}
+
+ctsc_status linalg_new(diag *d, const tensor *t, dtype dt, int n, const int64_t *tail,
+                       tensor **out) {
+    int64_t sizes[TENSOR_MAX_DIMS + 2];
+    int nb = t->ndim - 2;
+    for (int i = 0; i < nb; i++) sizes[i] = t->sizes[i];
+    for (int i = 0; i < n; i++) sizes[nb + i] = tail[i];
+    return tensor_new(d, dt, nb + n, sizes, out);
+}
+
+void linalg_keep_triangle(tensor *t, int64_t rows, int64_t cols, bool upper) {
+    bool wide = t->dtype == DT_FLOAT64;
+    int64_t count = rows > 0 && cols > 0 ? t->numel / (rows * cols) : 0;
+    for (int64_t i = 0; i < count; i++) {
+        void *p = linalg_at(NULL, t, i, rows * cols);
+        for (int64_t c = 0; c < cols; c++)
+            for (int64_t r = 0; r < rows; r++)
+                if (upper ? r > c : r < c) linalg_put(wide, p, c * rows + r, 0);
+    }
+}
+
+/* ---- checks --------------------------------------------------------------------------------- */
+
+ctsc_status linalg_check_matrix(diag *d, const tensor *t, const char *op, const char *arg) {
+    if (t->ndim >= 2) return CTSC_OK;
+    return diag_fail(d, CTSC_FAILED, "%s: The input tensor %s must have at least 2 dimensions.", op,
+                     arg);
+}
+
+ctsc_status linalg_check_square(diag *d, const tensor *t, const char *op) {
+    TRY(linalg_check_matrix(d, t, op, "A"));
+    long long m = t->sizes[t->ndim - 2], n = t->sizes[t->ndim - 1];
+    if (m == n) return CTSC_OK;
+    return diag_fail(d, CTSC_FAILED,
+                     "%s: A must be batches of square matrices, but they are %lld by %lld matrices",
+                     op, m, n);
+}
+
+ctsc_status linalg_check_float(op_ctx *cx, const tensor *t, const char *op, const char *kernel) {
+    dtype dt = (dtype)t->dtype;
+    if (dt == DT_FLOAT32 || dt == DT_FLOAT64) return CTSC_OK;
+    if (op && dtype_is_integral(dt))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "%s: Expected a floating point or complex tensor as input. Got %s", op,
+                         dtype_table[dt].ir_name);
+    return op_refuse_dtype(cx, kernel, dt);
+}
+
+ctsc_status linalg_check_same_dtype(diag *d, const tensor *a, const tensor *b, const char *op) {
+    if (a->dtype == b->dtype) return CTSC_OK;
+    return diag_fail(
+        d, CTSC_FAILED,
+        "%s: Expected A and B to have the same dtype, but found A of type %s and B of type "
+        "%s instead",
+        op, dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
+}
+
+ctsc_status linalg_broadcast(diag *d, tensor *a, tensor *b, tensor **wide_a, tensor **wide_b) {
+    int nb;
+    int64_t sizes[TENSOR_MAX_DIMS + 2];
+    TRY(broadcast_sizes(d, a->ndim - 2, a->sizes, b->ndim - 2, b->sizes, &nb, sizes));
+    if (nb + 2 > TENSOR_MAX_DIMS) return diag_fail(d, CTSC_LIMIT, "too many dimensions");
+    tensor *const in[2] = {a, b};
+    tensor *out[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        sizes[nb] = in[i]->sizes[in[i]->ndim - 2];
+        sizes[nb + 1] = in[i]->sizes[in[i]->ndim - 1];
+        ctsc_status st = tensor_expand(d, in[i], nb + 2, sizes, &out[i]);
+        if (st != CTSC_OK) {
+            tensor_unref(out[0]);
+            return st;
+        }
+    }
+    *wide_a = out[0];
+    *wide_b = out[1];
+    return CTSC_OK;
+}
+
+ctsc_status linalg_finish(op_ctx *cx, const value *args, int n, tensor **computed, value *results) {
+    bool out_form = cx->op->schema->has_alias_write;
+    const value *outs = args + cx->op->schema->nargs - n;
+    ctsc_status st = CTSC_OK;
+    for (int i = 0; i < n; i++) {
+        if (!out_form)
+            results[i] = value_tensor_take(computed[i]);
+        else if (st == CTSC_OK)
+            st = op_finish_out(cx, &outs[i], computed[i], &results[i]);
+        else
+            tensor_unref(computed[i]);
+    }
+    for (int i = 0; st != CTSC_OK && i < n; i++) value_set(&results[i], value_none());
+    return st;
+}
+
+int linalg_first_error(const tensor *info, int64_t *index) {
+    const int32_t *p = tensor_data(info);
+    for (int64_t i = 0; i < info->numel; i++)
+        if (p[i]) {
+            *index = i;
+            return p[i];
+        }
+    return 0;
+}

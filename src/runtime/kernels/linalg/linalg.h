@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * linalg.h - what the linear algebra operators share: LAPACK, batches of column-major copies,
+ * checks.
+ *
+ * LAPACK wants columns without gaps. linalg_columns makes such a copy of a batch: the tensor it
+ * returns is the transpose, contiguous, and linalg_rows turns it back by a view. Matrices are float
+ * or double. Tests: tests/unit/test_linalg.c
+ */
+#ifndef CTSC_RUNTIME_KERNELS_LINALG_LINALG_H
+#define CTSC_RUNTIME_KERNELS_LINALG_LINALG_H
+
+#include "runtime/kernels/matmul/gemm.h"
+
+/* Fortran entry points, for float (s) and double (d). Arrays are untyped so that one call serves
+ * both. */
+#define LAPACK_DECLARE(name, ...)                                                                  \
+    void s##name##_(__VA_ARGS__);                                                                  \
+    void d##name##_(__VA_ARGS__)
+#define LAPACK(wide, name, ...) ((wide) ? d##name##_(__VA_ARGS__) : s##name##_(__VA_ARGS__))
+
+/* The matrices of a batch: count of them, m by n each. */
+typedef struct linalg_batch {
+    int64_t count;
+    int m, n;
+    bool wide;   /* double */
+    size_t item; /* bytes of an element */
+} linalg_batch;
+
+/* Matrix i of a contiguous batch of m x n (or n x m) matrices. */
+static inline void *linalg_at(const linalg_batch *b, const tensor *t, int64_t i, int64_t elements) {
+    (void)b;
+    return (char *)tensor_data(t) + (size_t)(i * elements) * dtype_size((dtype)t->dtype);
+}
+static inline double linalg_get(bool wide, const void *p, int64_t i) {
+    return wide ? ((const double *)p)[i] : (double)((const float *)p)[i];
+}
+static inline void linalg_put(bool wide, void *p, int64_t i, double v) {
+    if (wide)
+        ((double *)p)[i] = v;
+    else
+        ((float *)p)[i] = (float)v;
+}
+
+/* Of a tensor with at least two dims; fails beyond LAPACK's 31-bit sizes. Makes LAPACK serial. */
+ctsc_status linalg_describe(diag *d, const tensor *t, linalg_batch *out);
+ctsc_status linalg_columns(diag *d, const tensor *t, tensor **out);
+/* Takes t. */
+ctsc_status linalg_rows(diag *d, tensor *t, tensor **out);
+/* A tensor of t's batch dims followed by the n sizes of `tail`. */
+ctsc_status linalg_new(diag *d, const tensor *t, dtype dt, int n, const int64_t *tail,
+                       tensor **out);
+/* Zeroes what lies below (or above) the diagonal of the column-major matrices of t: rows by cols
+ * each. */
+void linalg_keep_triangle(tensor *t, int64_t rows, int64_t cols, bool upper);
+
+ctsc_status linalg_check_matrix(diag *d, const tensor *t, const char *op, const char *arg);
+ctsc_status linalg_check_square(diag *d, const tensor *t, const char *op);
+/* Float or double; others as PyTorch words it: integers by `op`, half by the CPU kernel's name. */
+ctsc_status linalg_check_float(op_ctx *cx, const tensor *t, const char *op, const char *kernel);
+ctsc_status linalg_check_same_dtype(diag *d, const tensor *a, const tensor *b, const char *op);
+
+/* The batch dims of a and b broadcast; each expanded to them (views). */
+ctsc_status linalg_broadcast(diag *d, tensor *a, tensor *b, tensor **wide_a, tensor **wide_b);
+
+/* Returns the n computed tensors (taken), or writes them to the n out= arguments at the schema's
+ * end. */
+ctsc_status linalg_finish(op_ctx *cx, const value *args, int n, tensor **computed, value *results);
+
+/* LU factors of all matrices of A. lu: column-major [.., n, m]; pivots int32 [.., min(m, n)], info
+ * int32 [..]. */
+ctsc_status linalg_lu_compute(diag *d, const tensor *a, tensor **lu, tensor **pivots,
+                              tensor **info);
+/* Solves A x = b (or transposed) in place: b is column-major with the batch of lu. */
+ctsc_status linalg_lu_solve_columns(diag *d, const tensor *lu, const tensor *pivots, tensor *b,
+                                    bool transposed);
+/* The first nonzero of an int32 tensor, and its index; 0 if there is none. */
+int linalg_first_error(const tensor *info, int64_t *index);
+
+/* Singular values, and vectors if u and vh are not NULL: u column-major [.., k or m, m], vh
+ * column-major
+ * [.., n, k or n]. Refuses NaN in the name of op. */
+ctsc_status linalg_svd_compute(op_ctx *cx, const tensor *a, bool full, tensor **u, tensor **s,
+                               tensor **vh);
+/* Eigenvalues, ascending; vectors column-major [.., n, n] if wanted. */
+ctsc_status linalg_eigh_compute(op_ctx *cx, const tensor *a, bool upper, tensor **values,
+                                tensor **vectors);
+/* inverse of A, with info, as inv_ex returns it */
+ctsc_status linalg_inverse_compute(diag *d, const tensor *a, tensor **out, tensor **info);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * epilogue.c - epilogues as operators of their own, where no kernel does them with the product (epilogue.h).
+ * Tests: tests/unit/test_cuda_dense.c
+ */
+#include "runtime/kernels/matmul/epilogue.h"
+
+#include <string.h>
+
+static const struct epilogue_row { const char *name, *op, *approximate; } epilogue_rows[] = {
+    [DENSE_PLAIN] = {"none", NULL, NULL},
+    [DENSE_RELU] = {"relu", "aten::relu", NULL},
+    [DENSE_GELU] = {"gelu", "aten::gelu", "none"},
+    [DENSE_GELU_TANH] = {"gelu_tanh", "aten::gelu", "tanh"},
+};
+
+dense_epilogue epilogue_of_device(const void *bias, const epilogue *e) {
+    if (!e) return (dense_epilogue){.bias = bias};
+    return (dense_epilogue){.bias = bias, .other = e->other ? tensor_data(e->other) : NULL, .activation = e->activation};
+}
+
+ctsc_status epilogue_read(op_ctx *cx, const value *other, const value *activation, epilogue *out) {
+    for (size_t i = 0; i < sizeof epilogue_rows / sizeof *epilogue_rows; i++)
+        if (!strcmp(epilogue_rows[i].name, activation->u.str->bytes)) {
+            *out = (epilogue){.other = arg_tensor_or_null(other), .activation = (enum dense_activation)i};
+            return CTSC_OK;
+        }
+    return diag_fail(cx->diag, CTSC_FAILED, "%s: there is no activation '%s'", cx->op->key, activation->u.str->bytes);
+}
+
+bool epilogue_fits(const epilogue *e, const tensor *result) {
+    if (!e || tensor_device(result) == DEVICE_HOST || !dtype_is_float((dtype)result->dtype)) return false;
+    const tensor *o = e->other;
+    return !o || (o->dtype == result->dtype && tensor_same_shape(o, result) && tensor_is_contiguous(o) && tensor_device(o) == tensor_device(result));
+}
+
+/* *t = op(*t, ...); args[0] is *t. */
+static ctsc_status epilogue_call(op_ctx *cx, const char *op, int nargs, const value *args, tensor **t) {
+    value result = value_none();
+    TRY(op_call(cx, op, nargs, args, &result));
+    tensor_unref(*t);
+    *t = result.u.tensor;
+    return CTSC_OK;
+}
+
+static ctsc_status epilogue_activate(op_ctx *cx, const struct epilogue_row *row, tensor **t) {
+    value args[2] = {value_tensor_take(*t), value_none()};
+    if (!row->op) return CTSC_OK;
+    if (!row->approximate) return epilogue_call(cx, row->op, 1, args, t);
+    str *approximate = str_new(row->approximate, strlen(row->approximate));
+    if (!approximate) return diag_no_memory(cx->diag);
+    args[1] = value_str_take(approximate);
+    ctsc_status st = epilogue_call(cx, row->op, 2, args, t);
+    value_unref(args[1]);
+    return st;
+}
+
+ctsc_status epilogue_finish(op_ctx *cx, const epilogue *e, tensor *t, value *results) {
+    ctsc_status st = CTSC_OK;
+    if (!e->done && e->other) {
+        value args[3] = {value_tensor_take(t), value_tensor_take(e->other), value_int(1)};
+        st = epilogue_call(cx, "aten::add.Tensor", 3, args, &t);
+    }
+    if (st == CTSC_OK && !e->done) st = epilogue_activate(cx, &epilogue_rows[e->activation], &t);
+    if (st == CTSC_OK) return op_return_tensor(results, t);
+    tensor_unref(t);
+    return st;
+}

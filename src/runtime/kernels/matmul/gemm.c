@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gemm.c - matrix products on raw strided memory.
+ *
+ * Method: complex products are BLAS's; products of floats and doubles are gemm_block.c's where it knows the processor (but for vectors with gaps), else BLAS's: an OpenBLAS
+ * that does not know the processor takes kernels three times as slow. A large product is cut
+ * into pieces that the pool spreads over threads: gemm_block.c's along both sides, which leaves each element as it is; BLAS's along
+ * the longer side at borders that depend on the shape alone. An operand whose rows or columns are without gaps is handed to BLAS as it lies
+ * (transposed or not), any other is packed first; within a piece BLAS runs serially. Products too small to repay any of this
+ * are three plain loops. Tests: tests/unit/test_matmul.c, tests/unit/test_gemm_block.c
+ */
+/* Comes first: OpenBLAS declares a type bfloat16 of its own and brings in complex.h's macros. */
+#define bfloat16 openblas_bfloat16
+#include <cblas.h>
+#undef bfloat16
+#undef complex
+#undef I
+
+#include "runtime/kernels/matmul/gemm_block.h"
+#include "runtime/kernels/matmul/packed_weights.h"
+
+#include "base/recycle.h"
+#include "ir/scalar/scalar_ops_complex.h"
+#include "runtime/kernels/engine/device_kernels.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum {
+    GEMM_TINY = 512,       /* multiplications below which BLAS is not worth its call */
+    GEMM_PIECE = 1 << 20,  /* multiplications worth a thread of their own */
+    GEMM_MIN_COLUMNS = 64, /* of a piece, so that packing the other operand again is paid for */
+    GEMM_INT_BLOCK = 64,   /* columns an integer product accumulates at a time */
+    GEMM_PIECES = 64,      /* of an own product at most: bits of gemm_own_job.free */
+    GEMM_SMALL = 48 << 10, /* bytes for packing that are taken from the stack */
+};
+
+static void gemm_setup_once(void) {
+    openblas_set_num_threads(1);
+}
+
+void gemm_setup(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, gemm_setup_once);
+}
+
+bool gemm_supports(dtype dt) {
+    return dtype_is_int(dt) || dtype_is_float(dt) || dt == DT_COMPLEX64 || dt == DT_COMPLEX128;
+}
+
+gemm_scale gemm_scale_of(const value *v) {
+    double f = arg_float(v);
+    if (v->tag == V_INT) return (gemm_scale){f, v->u.i, 0};
+    /* C leaves the conversion of what does not fit undefined. */
+    bool fits = f > -9.2e18 && f < 9.2e18;
+    return (gemm_scale){f, fits ? (int64_t)f : 0, v->tag == V_COMPLEX ? v->u.complex->im : 0};
+}
+
+/* ---- one product, as the pieces of it see it ------------------------------------------------ */
+
+typedef struct gemm_job {
+    dtype dt;
+    int64_t m, n, k;
+    gemm_scale alpha, beta;
+    gemm_matrix a, b;
+    char *c;
+    int64_t ldc;
+    bool by_rows; /* pieces are ranges of rows, else of columns */
+} gemm_job;
+
+/* The part of a job between rows or columns begin and end. */
+static gemm_job gemm_part(const gemm_job *job, int64_t begin, int64_t end) {
+    gemm_job part = *job;
+    size_t size = dtype_size(job->dt);
+    if (job->by_rows) {
+        part.m = end - begin;
+        part.a.p = (const char *)job->a.p + begin * job->a.rs * (int64_t)size;
+        part.c = job->c + begin * job->ldc * (int64_t)size;
+    } else {
+        part.n = end - begin;
+        part.b.p = (const char *)job->b.p + begin * job->b.cs * (int64_t)size;
+        part.c = job->c + begin * (int64_t)size;
+    }
+    return part;
+}
+
+/* How BLAS sees an operand: row-major with ld between rows, or the transpose of that. */
+typedef struct gemm_layout {
+    CBLAS_TRANSPOSE trans;
+    int64_t ld;
+    bool ok;
+} gemm_layout;
+
+static gemm_layout gemm_layout_of(int64_t rows, int64_t cols, int64_t rs, int64_t cs) {
+    if ((cs == 1 || cols == 1) && (rows == 1 || rs >= cols))
+        return (gemm_layout){CblasNoTrans, rows == 1 ? cols : rs, true};
+    if ((rs == 1 || rows == 1) && (cols == 1 || cs >= rows))
+        return (gemm_layout){CblasTrans, cols == 1 ? rows : cs, true};
+    return (gemm_layout){CblasNoTrans, cols, false};
+}
+
+#define GEMM_WIDE(T, blas)                                                                         \
+    static void gemm_tiny_##T(const gemm_job *g) {                                                 \
+        T alpha = (T)g->alpha.f, beta = (T)g->beta.f;                                              \
+        for (int64_t i = 0; i < g->m; i++) {                                                       \
+            const T *row = (const T *)g->a.p + i * g->a.rs;                                        \
+            T *out = (T *)g->c + i * g->ldc;                                                       \
+            for (int64_t j = 0; j < g->n; j++) {                                                   \
+                const T *col = (const T *)g->b.p + j * g->b.cs;                                    \
+                T sum = 0;                                                                         \
+                for (int64_t x = 0; x < g->k; x++) sum += row[x * g->a.cs] * col[x * g->b.rs];     \
+                out[j] = beta == 0 ? alpha * sum : beta * out[j] + alpha * sum;                    \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    /* Layouts fit BLAS. */                                                                        \
+    static void gemm_piece_##T(void *ctx, int64_t begin, int64_t end) {                            \
+        gemm_job g = gemm_part(ctx, begin, end);                                                   \
+        gemm_layout la = gemm_layout_of(g.m, g.k, g.a.rs, g.a.cs);                                 \
+        gemm_layout lb = gemm_layout_of(g.k, g.n, g.b.rs, g.b.cs);                                 \
+        T alpha = (T)g.alpha.f, beta = (T)g.beta.f;                                                \
+        if (g.n == 1 && (g.k == 1 || g.b.rs > 0)) {                                                \
+            bool plain = la.trans == CblasNoTrans;                                                 \
+            cblas_##blas##gemv(CblasRowMajor, la.trans, (blasint)(plain ? g.m : g.k),              \
+                               (blasint)(plain ? g.k : g.m), alpha, g.a.p, (blasint)la.ld, g.b.p,  \
+                               (blasint)(g.k == 1 ? 1 : g.b.rs), beta, (T *)g.c, (blasint)g.ldc);  \
+            return;                                                                                \
+        }                                                                                          \
+        if (g.m == 1 && (g.k == 1 || g.a.cs > 0)) {                                                \
+            bool plain = lb.trans == CblasNoTrans; /* c = transpose(b) a */                        \
+            cblas_##blas##gemv(CblasRowMajor, plain ? CblasTrans : CblasNoTrans,                   \
+                               (blasint)(plain ? g.k : g.n), (blasint)(plain ? g.n : g.k), alpha,  \
+                               g.b.p, (blasint)lb.ld, g.a.p, (blasint)(g.k == 1 ? 1 : g.a.cs),     \
+                               beta, (T *)g.c, 1);                                                 \
+            return;                                                                                \
+        }                                                                                          \
+        cblas_##blas##gemm(CblasRowMajor, la.trans, lb.trans, (blasint)g.m, (blasint)g.n,          \
+                           (blasint)g.k, alpha, g.a.p, (blasint)la.ld, g.b.p, (blasint)lb.ld,      \
+                           beta, (T *)g.c, (blasint)g.ldc);                                        \
+    }                                                                                              \
+    static void gemm_scale_##T(const gemm_job *g) { /* c = beta * c, for k == 0 or alpha == 0 */   \
+        T beta = (T)g->beta.f;                                                                     \
+        for (int64_t i = 0; i < g->m; i++) {                                                       \
+            T *out = (T *)g->c + i * g->ldc;                                                       \
+            for (int64_t j = 0; j < g->n; j++) out[j] = beta == 0 ? 0 : beta * out[j];             \
+        }                                                                                          \
+    }
+
+GEMM_WIDE(float, s)
+GEMM_WIDE(double, d)
+
+/* The same for complex numbers, which C's operators would treat by Annex G. */
+#define GEMM_COMPLEX(T, PART, blas, sfx)                                                           \
+    static void gemm_tiny_##T(const gemm_job *g) {                                                 \
+        const T alpha = {(PART)g->alpha.f, (PART)g->alpha.im};                                     \
+        const T beta = {(PART)g->beta.f, (PART)g->beta.im};                                        \
+        for (int64_t i = 0; i < g->m; i++) {                                                       \
+            const T *row = (const T *)g->a.p + i * g->a.rs;                                        \
+            T *out = (T *)g->c + i * g->ldc;                                                       \
+            for (int64_t j = 0; j < g->n; j++) {                                                   \
+                const T *col = (const T *)g->b.p + j * g->b.cs;                                    \
+                T sum = {0, 0};                                                                    \
+                for (int64_t x = 0; x < g->k; x++)                                                 \
+                    sum = scalar_add_##sfx(sum, scalar_mul_##sfx(row[x * g->a.cs], col[x * g->b.rs])); \
+                sum = scalar_mul_##sfx(alpha, sum);                                                \
+                out[j] = scalar_set_##sfx(beta) ? scalar_add_##sfx(scalar_mul_##sfx(beta, out[j]), sum) : sum; \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void gemm_piece_##T(void *ctx, int64_t begin, int64_t end) {                            \
+        gemm_job g = gemm_part(ctx, begin, end);                                                   \
+        gemm_layout la = gemm_layout_of(g.m, g.k, g.a.rs, g.a.cs);                                 \
+        gemm_layout lb = gemm_layout_of(g.k, g.n, g.b.rs, g.b.cs);                                 \
+        const T alpha = {(PART)g.alpha.f, (PART)g.alpha.im}, beta = {(PART)g.beta.f, (PART)g.beta.im}; \
+        cblas_##blas##gemm(CblasRowMajor, la.trans, lb.trans, (blasint)g.m, (blasint)g.n,          \
+                           (blasint)g.k, &alpha, g.a.p, (blasint)la.ld, g.b.p, (blasint)lb.ld,     \
+                           &beta, g.c, (blasint)g.ldc);                                            \
+    }                                                                                              \
+    static void gemm_scale_##T(const gemm_job *g) {                                                \
+        const T beta = {(PART)g->beta.f, (PART)g->beta.im};                                        \
+        for (int64_t i = 0; i < g->m; i++) {                                                       \
+            T *out = (T *)g->c + i * g->ldc;                                                       \
+            for (int64_t j = 0; j < g->n; j++)                                                     \
+                out[j] = scalar_set_##sfx(beta) ? scalar_mul_##sfx(beta, out[j]) : (T){0, 0};      \
+        }                                                                                          \
+    }
+
+GEMM_COMPLEX(complex64, float, c, c64)
+GEMM_COMPLEX(complex128, double, z, c128)
+
+/* What BLAS multiplies. own: gemm_block.c may, too. */
+typedef struct gemm_type {
+    void (*scale)(const gemm_job *), (*tiny)(const gemm_job *);
+    void (*piece)(void *, int64_t, int64_t);
+    bool own;
+} gemm_type;
+static const gemm_type gemm_types[DT_COUNT] = {
+    [DT_FLOAT32] = {gemm_scale_float, gemm_tiny_float, gemm_piece_float, true},
+    [DT_FLOAT64] = {gemm_scale_double, gemm_tiny_double, gemm_piece_double, true},
+    [DT_COMPLEX64] = {gemm_scale_complex64, gemm_tiny_complex64, gemm_piece_complex64, false},
+    [DT_COMPLEX128] = {gemm_scale_complex128, gemm_tiny_complex128, gemm_piece_complex128, false},
+};
+
+/* Integer products: sums modulo 2^64, cut to the type at the end, are sums modulo its own size. */
+#define GEMM_INT(T)                                                                                \
+    static void gemm_piece_##T(void *ctx, int64_t begin, int64_t end) {                            \
+        gemm_job g = gemm_part(ctx, begin, end);                                                   \
+        uint64_t alpha = (uint64_t)g.alpha.i, beta = (uint64_t)g.beta.i, sum[GEMM_INT_BLOCK];      \
+        for (int64_t i = 0; i < g.m; i++)                                                          \
+            for (int64_t j = 0; j < g.n; j += GEMM_INT_BLOCK) {                                    \
+                int64_t w = g.n - j < GEMM_INT_BLOCK ? g.n - j : GEMM_INT_BLOCK;                   \
+                memset(sum, 0, sizeof sum);                                                        \
+                for (int64_t x = 0; x < g.k; x++) {                                                \
+                    uint64_t f = (uint64_t)((const T *)g.a.p)[i * g.a.rs + x * g.a.cs];            \
+                    const T *b = (const T *)g.b.p + x * g.b.rs + j * g.b.cs;                       \
+                    for (int64_t y = 0; y < w; y++) sum[y] += f * (uint64_t)b[y * g.b.cs];         \
+                }                                                                                  \
+                T *out = (T *)g.c + i * g.ldc + j;                                                 \
+                for (int64_t y = 0; y < w; y++)                                                    \
+                    out[y] = (T)(alpha * sum[y] + (beta ? beta * (uint64_t)out[y] : 0));           \
+            }                                                                                      \
+    }
+
+GEMM_INT(uint8_t)
+GEMM_INT(int8_t)
+GEMM_INT(int16_t)
+GEMM_INT(int32_t)
+GEMM_INT(int64_t)
+
+/* ---- packing -------------------------------------------------------------------------------- */
+
+/* A contiguous copy of a matrix; half and bfloat16 become float. NULL without memory. */
+static void *gemm_pack(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat) {
+    size_t bytes, size = dtype_size(dt) < sizeof(float) ? sizeof(float) : dtype_size(dt);
+    if (!size_mul((size_t)rows, (size_t)cols, &bytes) || !size_mul(bytes, size, &bytes))
+        return NULL;
+    void *copy = mem_alloc(bytes);
+    if (!copy) return NULL;
+#define GEMM_PACK(T, TO, LOADED)                                                                   \
+    for (int64_t i = 0; i < rows; i++)                                                             \
+        for (int64_t j = 0; j < cols; j++) {                                                       \
+            T v = ((const T *)mat->p)[i * mat->rs + j * mat->cs];                                  \
+            ((TO *)copy)[i * cols + j] = LOADED;                                                   \
+        }
+    if (dt == DT_FLOAT64) {
+        GEMM_PACK(double, double, v)
+    } else if (dt == DT_COMPLEX64) {
+        GEMM_PACK(complex64, complex64, v)
+    } else if (dt == DT_COMPLEX128) {
+        GEMM_PACK(complex128, complex128, v)
+    } else if (dt == DT_FLOAT32) {
+        GEMM_PACK(float, float, v)
+    } else if (dt == DT_FLOAT16) {
+        if (mat->cs == 1)
+            for (int64_t i = 0; i < rows; i++)
+                float16_to_floats((const float16 *)mat->p + i * mat->rs, (float *)copy + i * cols,
+                                  (size_t)cols);
+        else
+            GEMM_PACK(float16, float, float16_to_float(v))
+    } else {
+        GEMM_PACK(bfloat16, float, bfloat16_to_float(v))
+    }
+    *mat = (gemm_matrix){copy, cols, 1};
+    return copy;
+}
+
+static ctsc_status gemm_spread(diag *d, gemm_job *g, void (*piece)(void *, int64_t, int64_t)) {
+    g->by_rows = g->m > g->n;
+    int64_t side = g->by_rows ? g->m : g->n, other = g->by_rows ? g->n : g->m;
+    double cost = (double)other * (double)g->k; /* of one row or column */
+    int64_t grain = cost > GEMM_PIECE ? 1 : (int64_t)(GEMM_PIECE / (cost + 1)) + 1;
+    if (other > 1 && grain < GEMM_MIN_COLUMNS) grain = GEMM_MIN_COLUMNS;
+    if (side > grain) return pool_for_limited(side, grain, piece, g) ? CTSC_OK : limits_fail(d);
+    piece(g, 0, side);
+    return CTSC_OK;
+}
+
+/* ---- own products --------------------------------------------------------------------------- */
+
+/* Cut into rows x columns pieces. Room for packing: as many slots as threads can be at work. */
+typedef struct gemm_own_job {
+    gemm_plan plan;
+    gemm_problem whole;
+    int64_t rows, cols; /* of a piece */
+    int64_t across;     /* pieces side by side */
+    char *slots;
+    size_t slot_size;
+    _Atomic uint64_t free; /* a bit per slot */
+} gemm_own_job;
+
+static int gemm_slot_take(gemm_own_job *job) {
+    uint64_t seen = atomic_load_explicit(&job->free, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&job->free, &seen, seen & (seen - 1), memory_order_acquire,
+                                                  memory_order_relaxed)) {}
+    return __builtin_ctzll(seen);
+}
+
+static void gemm_own_pieces(void *ctx, int64_t begin, int64_t end) {
+    gemm_own_job *job = ctx;
+    int64_t size = (int64_t)dtype_size(job->plan.micro->dt);
+    int slot = gemm_slot_take(job);
+    for (int64_t piece = begin; piece < end; piece++) {
+        int64_t i = piece / job->across * job->rows, j = piece % job->across * job->cols;
+        gemm_problem part = job->whole;
+        part.m = part.m - i < job->rows ? part.m - i : job->rows;
+        part.n = part.n - j < job->cols ? part.n - j : job->cols;
+        part.a.p = (const char *)part.a.p + i * part.a.rs * size;
+        part.b.p = (const char *)part.b.p + j * part.b.cs * size;
+        part.c = (char *)part.c + (i * part.ldc + j) * size;
+        if (part.bias) part.bias = (const char *)part.bias + j * size;
+        gemm_block_run(job->plan, &part, job->slots + (size_t)slot * job->slot_size);
+    }
+    atomic_fetch_or_explicit(&job->free, (uint64_t)1 << slot, memory_order_release);
+}
+
+/* How many parts of at least `least` a side may be cut into, of `most` that are wanted. */
+static int64_t gemm_parts(int64_t side, int64_t least, int64_t most) {
+    int64_t parts = side / least;
+    return parts > most ? most : parts < 1 ? 1 : parts;
+}
+
+/* Pieces large enough that packing the same rows or columns again for the next one costs little. */
+static int64_t gemm_own_cut(gemm_own_job *job, int threads) {
+    const gemm_problem *p = &job->whole;
+    double pieces = (double)p->m * (double)p->n * (double)p->k / GEMM_PIECE;
+    int64_t want = pieces > 4.0 * threads ? 4 * threads : (int64_t)pieces;
+    if (want > GEMM_PIECES) want = GEMM_PIECES;
+    if (threads == 1 || want < 1) want = 1;
+    int64_t down, across;
+    if (p->m > p->n)
+        down = gemm_parts(p->m, 2 * GEMM_MIN_COLUMNS, want), across = gemm_parts(p->n, 2 * GEMM_MIN_COLUMNS, want / down);
+    else
+        across = gemm_parts(p->n, 2 * GEMM_MIN_COLUMNS, want), down = gemm_parts(p->m, 2 * GEMM_MIN_COLUMNS, want / across);
+    job->rows = (p->m + down - 1) / down;
+    job->cols = (p->n + across - 1) / across;
+    int64_t step = gemm_block_columns(job->plan);
+    if (across > 1) job->cols = (job->cols + step - 1) / step * step;
+    if (down > 1) job->rows = (job->rows + job->plan.micro->mr - 1) / job->plan.micro->mr * job->plan.micro->mr;
+    job->across = (p->n + job->cols - 1) / job->cols;
+    return job->across * ((p->m + job->rows - 1) / job->rows);
+}
+
+static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
+    _Alignas(64) char small[GEMM_SMALL];
+    int threads = pool_threads();
+    int64_t pieces = gemm_own_cut(job, threads), slots = pieces < threads ? pieces : threads;
+    size_t bytes = gemm_block_scratch(job->plan, job->rows, job->cols, job->whole.k), all;
+    if (!size_mul(bytes, (size_t)slots, &all)) return diag_no_memory(d);
+    bool fits = all <= sizeof small;
+    job->slot_size = bytes;
+    job->slots = fits ? small : recycle_alloc(all);
+    if (!job->slots) return diag_no_memory(d);
+    atomic_init(&job->free, slots == 64 ? UINT64_MAX : ((uint64_t)1 << slots) - 1);
+    bool whole = pool_for_limited(pieces, 1, gemm_own_pieces, job);
+    if (!fits) recycle_free(job->slots, all);
+    return whole ? CTSC_OK : limits_fail(d);
+}
+
+ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a, const void *bias, void *c, int64_t ldc) {
+    if (m == 0) return CTSC_OK;
+    gemm_own_job own = {.plan = gemm_block_plan_prepacked(b->micro, m, b->k)};
+    own.whole = (gemm_problem){.m = m, .n = b->n, .k = b->k, .alpha = 1, .a = a, .b = {.p = b->panels, .rs = 0, .cs = b->k}, .c = c, .ldc = ldc, .bias = bias};
+    return gemm_own(d, &own);
+}
+
+static ctsc_status gemm_wide(diag *d, gemm_job *g) {
+    const gemm_type *type = &gemm_types[g->dt];
+    if (g->k == 0 || (g->alpha.f == 0 && g->alpha.im == 0)) {
+        type->scale(g);
+        return CTSC_OK;
+    }
+    if ((double)g->m * (double)g->n * (double)g->k <= GEMM_TINY) {
+        type->tiny(g);
+        return CTSC_OK;
+    }
+    if (type->own) {
+        gemm_own_job own = {.whole = {g->m, g->n, g->k, g->alpha.f, g->beta.f, g->a, g->b, g->c, g->ldc}};
+        own.plan = gemm_block_plan(gemm_micro_best(g->dt), &own.whole);
+        if (own.plan.method != GEMM_BLAS) return gemm_own(d, &own);
+    }
+    gemm_setup();
+    void *packed_a = NULL, *packed_b = NULL;
+    ctsc_status st = CTSC_OK;
+    gemm_layout la = gemm_layout_of(g->m, g->k, g->a.rs, g->a.cs);
+    gemm_layout lb = gemm_layout_of(g->k, g->n, g->b.rs, g->b.cs);
+    if (!la.ok && !(packed_a = gemm_pack(g->dt, g->m, g->k, &g->a))) st = diag_no_memory(d);
+    if (st == CTSC_OK && !lb.ok && !(packed_b = gemm_pack(g->dt, g->k, g->n, &g->b)))
+        st = diag_no_memory(d);
+    if (st == CTSC_OK && (g->m > INT32_MAX || g->n > INT32_MAX || g->k > INT32_MAX ||
+                          la.ld > INT32_MAX || lb.ld > INT32_MAX || g->ldc > INT32_MAX))
+        st = diag_fail(d, CTSC_LIMIT, "matrix of more than 2^31 - 1 rows or columns");
+    if (st == CTSC_OK) st = gemm_spread(d, g, type->piece);
+    mem_free(packed_a);
+    mem_free(packed_b);
+    return st;
+}
+
+/* half and bfloat16: products in float, rounded once. */
+static ctsc_status gemm_narrow(diag *d, gemm_job *g) {
+    size_t bytes;
+    gemm_matrix a = g->a, b = g->b;
+    void *pa = gemm_pack(g->dt, g->m, g->k, &a), *pb = gemm_pack(g->dt, g->k, g->n, &b);
+    float *out = NULL;
+    if (size_mul((size_t)g->m, (size_t)g->n, &bytes) && size_mul(bytes, sizeof(float), &bytes))
+        out = mem_alloc(bytes);
+    ctsc_status st = pa && pb && out ? CTSC_OK : diag_no_memory(d);
+    if (st == CTSC_OK) {
+        gemm_job wide = {DT_FLOAT32, g->m, g->n,        g->k, gemm_one, gemm_zero,
+                         a,          b,    (char *)out, g->n, false};
+        st = gemm_wide(d, &wide);
+    }
+    float alpha = (float)g->alpha.f, beta = (float)g->beta.f;
+    for (int64_t i = 0; st == CTSC_OK && i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j++) {
+            float v = alpha * out[i * g->n + j];
+            if (g->dt == DT_FLOAT16) {
+                float16 *p = (float16 *)g->c + i * g->ldc + j;
+                *p = float16_from_float(beta == 0 ? v : beta * float16_to_float(*p) + v);
+            } else {
+                bfloat16 *p = (bfloat16 *)g->c + i * g->ldc + j;
+                *p = bfloat16_from_float(beta == 0 ? v : beta * bfloat16_to_float(*p) + v);
+            }
+        }
+    mem_free(pa);
+    mem_free(pb);
+    mem_free(out);
+    return st;
+}
+
+ctsc_status gemm_run(diag *d, dtype dt, int64_t m, int64_t n, int64_t k, gemm_scale alpha,
+                     gemm_matrix a, gemm_matrix b, gemm_scale beta, void *c, int64_t ldc) {
+    if (m == 0 || n == 0) return CTSC_OK;
+    if (a.device) return on_device->gemm(d, a.device, dt, m, n, k, alpha, a, b, beta, c, ldc, NULL);
+    gemm_job g = {dt, m, n, k, alpha, beta, a, b, c, ldc, false};
+    switch (dt) {
+    case DT_FLOAT32:
+    case DT_FLOAT64:
+    case DT_COMPLEX64:
+    case DT_COMPLEX128: return gemm_wide(d, &g);
+    case DT_FLOAT16:
+    case DT_BFLOAT16: return gemm_narrow(d, &g);
+    case DT_UINT8: return gemm_spread(d, &g, gemm_piece_uint8_t);
+    case DT_INT8: return gemm_spread(d, &g, gemm_piece_int8_t);
+    case DT_INT16: return gemm_spread(d, &g, gemm_piece_int16_t);
+    case DT_INT32: return gemm_spread(d, &g, gemm_piece_int32_t);
+    case DT_INT64: return gemm_spread(d, &g, gemm_piece_int64_t);
+    default:
+        return diag_fail(d, CTSC_UNSUPPORTED, "matrix product not implemented for '%s'",
+                         dtype_table[dt].ir_name);
+    }
+}
+
+/* ---- batches -------------------------------------------------------------------------------- */
+
+typedef struct gemm_batch_job {
+    gemm_job one;
+    const int64_t *a_offsets, *b_offsets;
+    atomic_int failed; /* a ctsc_status */
+} gemm_batch_job;
+
+static ctsc_status gemm_batch_range(gemm_batch_job *job, diag *d, int64_t begin, int64_t end) {
+    const gemm_job *g = &job->one;
+    int64_t size = (int64_t)dtype_size(g->dt);
+    for (int64_t i = begin; i < end; i++) {
+        gemm_matrix a = g->a, b = g->b;
+        a.p = (const char *)a.p + job->a_offsets[i] * size;
+        b.p = (const char *)b.p + job->b_offsets[i] * size;
+        TRY(gemm_run(d, g->dt, g->m, g->n, g->k, g->alpha, a, b, g->beta,
+                     g->c + i * g->m * g->n * size, g->n));
+    }
+    return CTSC_OK;
+}
+
+static void gemm_batch_piece(void *ctx, int64_t begin, int64_t end) {
+    gemm_batch_job *job = ctx;
+    ctsc_status st = gemm_batch_range(job, NULL, begin, end);
+    if (st != CTSC_OK) atomic_store(&job->failed, (int)st);
+}
+
+ctsc_status gemm_batch(diag *d, dtype dt, int64_t count, int64_t m, int64_t n, int64_t k,
+                       gemm_scale alpha, gemm_matrix a, const int64_t *a_offsets, gemm_matrix b,
+                       const int64_t *b_offsets, gemm_scale beta, void *c) {
+    if (m == 0 || n == 0) return CTSC_OK;
+    gemm_batch_job job = {{dt, m, n, k, alpha, beta, a, b, c, n, false}, a_offsets, b_offsets, 0};
+    double cost = (double)m * (double)n * (double)(k ? k : 1);
+    int64_t grain = (int64_t)(GEMM_PIECE / 8 / cost) + 1;
+    /* Few large products: threads share each; many small ones: threads share the batch. */
+    if (count <= grain || (count < 8 && cost > 8.0 * GEMM_PIECE))
+        return gemm_batch_range(&job, d, 0, count);
+    if (!pool_for_limited(count, grain, gemm_batch_piece, &job)) return limits_fail(d);
+    int failed = atomic_load(&job.failed);
+    if (failed == CTSC_OK) return CTSC_OK;
+    return failed == CTSC_LIMIT ? diag_no_memory(d)
+                                : diag_fail(d, (ctsc_status)failed, "matrix product failed");
+}

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gemm_block.c - blocks of matrix products.
+ *
+ * Method: the five loops around a micro-kernel of Goto and van de Geijn ("Anatomy of High-Performance Matrix Multiplication", 2008) in the form
+ * of BLIS. A panel of B, kc x nr elements, stays in the first cache (24 KiB of 32) while all tiles of a block of A pass it; the block of A, mc x kc
+ * (216 KiB), stays in the second (512 KiB or more on the processors that have these instructions); a block of B, kc x nc
+ * (6 MiB), in the third. Constants, not the machine's own sizes: the sums, and so the results, depend on kc.
+ *
+ * A product whose rows fit one block of A needs a packed panel of B only once, so it never has more than one. One of few rows
+ * does not repay packing B at all: if B has no gaps along its rows tiles read it as it lies; if neither operand has gaps along k
+ * (a linear layer), dot kernels do.
+ *
+ * With more rows, but still few, a linear layer's weights are read as they lie, too, in the part of A: a tile wants a broadcast element of mr
+ * rows in each step of k, and columns of B are such rows of the transposed product. Panels of the other operand, A, stay in the first cache
+ * while columns of B pass, as many as the second cache keeps for the next panel. Tiles write a strip of C's transpose, which never leaves the
+ * second cache and is turned round when it has all of k: rows of C itself are far apart, and a tile that wrote mr elements of each
+ * would find none of them in the first cache. A thin B, of fewer columns than a tile has rows, is turned as well: its columns would not fill a vector.
+ * Tests: tests/unit/test_gemm_block.c
+ */
+#include "runtime/kernels/matmul/gemm_block.h"
+
+#include <string.h>
+
+enum {
+    GEMM_ALIGN = 64,       /* of packed blocks */
+    GEMM_DOT_K = 1024,     /* elements of k that a dot kernel's rows may have: 7 rows of 4 KiB */
+    GEMM_DOT_ROWS = 24,    /* rows (or columns) up to which dot kernels may beat packing, */
+    GEMM_DOT_MORE = 48,    /* the same where k is at most GEMM_DOT_K, */
+    GEMM_DOT_SHARE = 10,   /* if they are not more than a part of k: the sums at the end cost as much as some steps */
+    GEMM_DIRECT_ROWS = 18,   /* rows up to which tiles may read B as it lies, */
+    GEMM_DIRECT_COLS = 1024, /* if its own rows are no longer: each row of a tile is a page of its own otherwise */
+    GEMM_ROW_STEPS = 4096, /* elements of C that stay in the first cache */
+    GEMM_DIRECT_K = 32,    /* rows of B that are read together as they lie */
+    GEMM_GROUP = 8,        /* panels that are packed together */
+    GEMM_TURNED_K = 512,         /* steps of k in a turned tile: long rows, for which a panel of A may come from the second cache, */
+    GEMM_TURNED_TILES = 8,       /* tiles of columns of B that pass all of A before the next ones do: whole lines of C, */
+    GEMM_TURNED_A = 1 << 20,     /* bytes of A that are packed at once, so that columns of B are read from end to end, */
+    GEMM_TURNED_LEAST_K = 128,   /* steps of k that repay the turning, */
+    GEMM_TURNED_LEAST_COLS = 96, /* columns below which dot kernels do as well, */
+    GEMM_TURNED_WASTE = 8,       /* and the part of A's panels, in percent, that may be filled up */
+    GEMM_THIN_K = 256,           /* steps of k up to which a panel of A and one of B stay in the first cache */
+    GEMM_PREPACKED_ROWS = 28,    /* rows up to which panels that were packed before are read from end to end, all of k at once, */
+    GEMM_PREPACKED_K = 4096,     /* if there are not more steps of it than this */
+    GEMM_THIN_ROWS = 64,         /* rows that repay the turning */
+};
+
+static int64_t block_max(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static int64_t block_min(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t block_round(int64_t n, int64_t multiple) {
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+/* The size of the fewest blocks of at most `most` that n is cut into, all about equal. */
+static int64_t block_even(int64_t n, int64_t most, int64_t multiple) {
+    int64_t blocks = (n + most - 1) / most;
+    return block_round((n + blocks - 1) / blocks, multiple);
+}
+
+static const char *block_at(const gemm_matrix *mat, int64_t i, int64_t j, size_t size) {
+    return (const char *)mat->p + (i * mat->rs + j * mat->cs) * (int64_t)size;
+}
+
+const gemm_micro *gemm_micro_best(dtype dt) {
+#if defined(__x86_64__)
+    static const gemm_micro *const all[] = {&gemm_micro_avx512_float, &gemm_micro_avx2_float, &gemm_micro_avx512_double,
+                                            &gemm_micro_avx2_double};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i]->dt == dt && all[i]->usable()) return all[i];
+#else
+    (void)dt;
+#endif
+    return NULL;
+}
+
+/* Percent of the work on n columns that is for columns which are not there; half a panel costs two thirds of one. */
+static int64_t block_waste(int64_t n, int64_t nr) {
+    int64_t rest = n % nr, work = 3 * (n - rest) + (rest == 0 ? 0 : 2 * rest <= nr ? 2 * nr : 3 * nr);
+    return 100 - 300 * n / work;
+}
+
+gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
+    int64_t least = block_min(p->m, p->n);
+    if (u && p->m == 1 && p->b.cs == 1) return (gemm_plan){.micro = u, .method = GEMM_ROW};
+    if (u && least == 1 && p->a.cs == 1 && p->b.rs == 1) return (gemm_plan){.micro = u, .method = GEMM_DOT};
+    if (!u || least == 1) return (gemm_plan){.micro = NULL, .method = GEMM_BLAS};
+    if (p->n <= u->mr && p->k <= GEMM_THIN_K && p->m >= GEMM_THIN_ROWS) return (gemm_plan){.micro = u, .method = GEMM_THIN};
+    if (p->b.rs == 1 && p->m <= u->mc && p->n >= GEMM_TURNED_LEAST_COLS && p->k >= GEMM_TURNED_LEAST_K &&
+        block_waste(p->m, u->nr) <= GEMM_TURNED_WASTE)
+        return (gemm_plan){.micro = u, .method = GEMM_TURNED};
+    int64_t few = p->k <= GEMM_DOT_K ? GEMM_DOT_MORE : GEMM_DOT_ROWS;
+    if (p->a.cs == 1 && p->b.rs == 1 && (least <= 3 || (least <= few && least <= p->k / GEMM_DOT_SHARE)))
+        return (gemm_plan){.micro = u, .method = GEMM_DOT};
+    if (p->b.cs == 1 && (p->m <= u->mr || (p->m <= GEMM_DIRECT_ROWS && p->n <= GEMM_DIRECT_COLS)))
+        return (gemm_plan){.micro = u, .method = GEMM_DIRECT};
+    return (gemm_plan){.micro = u, .method = GEMM_PACKED};
+}
+
+/* ---- packed --------------------------------------------------------------------------------------------- */
+
+/* Sizes of blocks, and where the packed block of B lies behind that of A. */
+typedef struct block_sizes {
+    int64_t mc, nc, kc;
+    int64_t ka; /* k of a packed block of A: some times kc */
+    size_t b_at;
+} block_sizes;
+
+/* Where a packed block of B is, behind one of A of so many elements. */
+static size_t block_b_at(int64_t a, size_t size) {
+    return (size_t)block_round(a * (int64_t)size + 64, GEMM_ALIGN);
+}
+
+/* group: panels of B that are packed together where A is one block. */
+static block_sizes block_sizes_of(gemm_plan plan, int64_t m, int64_t n, int64_t k, int group) {
+    const gemm_micro *u = plan.micro;
+    bool direct = plan.method == GEMM_DIRECT;
+    block_sizes s;
+    s.kc = block_even(k, direct ? GEMM_DIRECT_K : u->kc, 4);
+    s.mc = direct ? block_round(m, u->mr) : block_even(m, u->mc, u->mr);
+    s.nc = direct ? u->nr : block_even(n, m <= s.mc ? group * u->nr : u->nc, u->nr);
+    s.ka = m <= s.mc ? u->mc * u->kc / s.mc / s.kc * s.kc : s.kc;
+    if (s.ka > k) s.ka = k;
+    if (s.ka < s.kc || direct) s.ka = s.kc;
+    s.b_at = block_b_at(s.mc * s.ka, dtype_size(u->dt));
+    return s;
+}
+
+/* All tiles of a block of C: m x n at c. */
+static void block_tiles(const gemm_micro *u, int64_t m, int64_t n, int64_t k, const char *a, const char *b, char *c, int64_t ldc,
+                        double alpha, double beta) {
+    int64_t size = (int64_t)dtype_size(u->dt);
+    for (int64_t j = 0; j < n; j += u->nr, b += k * u->nr * size)
+        for (int64_t i = 0; i < m; i += u->mr)
+            u->tile[block_min(m - i, u->mr)](k, a + i * k * size, b, u->nr, c + (i * ldc + j) * size, ldc,
+                                             (int)block_min(n - j, u->nr), alpha, beta);
+}
+
+/* Where the panel of B that is wanted next lies: runs of `run` lines of cache, `stride` bytes from one to the next. */
+typedef struct block_ahead {
+    const char *from;
+    int64_t runs, run, stride;
+} block_ahead;
+
+static block_ahead block_ahead_of(const gemm_micro *u, const gemm_problem *p, int64_t x, int64_t k, int64_t j) {
+    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, u->nr);
+    const char *from = block_at(&p->b, x, j, (size_t)size);
+    if (n <= 0) return (block_ahead){NULL, 0, 0, 0};
+    if (p->b.cs == 1) return (block_ahead){from, k, (n * size + 63) / 64, p->b.rs * size};
+    if (p->b.rs == 1) return (block_ahead){from, n, (k * size + 63) / 64, p->b.cs * size};
+    return (block_ahead){NULL, 0, 0, 0};
+}
+
+/* The part-th of `parts` parts of it is asked for. */
+static inline void block_ask(const block_ahead *ahead, int64_t part, int64_t parts) {
+    int64_t begin = ahead->runs * part / parts, end = ahead->runs * (part + 1) / parts;
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t l = 0; l < ahead->run; l++) __builtin_prefetch(ahead->from + i * ahead->stride + l * 64, 0, 2);
+}
+
+/* `panels` panels of columns from j on: c += their product with rows of A packed at pa, for k from x to end. */
+static void block_panels(gemm_plan plan, const gemm_problem *p, const block_sizes *s, int64_t j, int64_t x, int64_t end, const char *pa,
+                         char *pb) {
+    const gemm_micro *u = plan.micro;
+    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, s->nc), tiles = (p->m + u->mr - 1) / u->mr, first = x;
+    for (; x < end; x += s->kc) {
+        int64_t k = block_min(end - x, s->kc);
+        bool more = x + k < end;
+        int64_t then = more ? x + k : first;
+        u->pack(block_at(&p->b, x, j, (size_t)size), n, k, p->b.cs, p->b.rs, u->nr, pb);
+        for (int64_t y = 0; y < n; y += u->nr) {
+            block_ahead ahead = block_ahead_of(u, p, then, block_min(s->kc, end - then), (more ? j : j + s->nc) + y);
+            for (int64_t i = 0; i < tiles; i++) {
+                block_ask(&ahead, i, tiles);
+                u->tile[block_min(p->m - i * u->mr, u->mr)](k, pa + i * u->mr * k * size, pb + y * k * size, u->nr,
+                                                            (char *)p->c + (i * u->mr * p->ldc + j + y) * size, p->ldc,
+                                                            (int)block_min(n - y, u->nr), p->alpha, x ? 1 : p->beta);
+            }
+        }
+        pa += tiles * u->mr * k * size;
+    }
+}
+
+/* One block of rows of A, packed for as much of k as there is room for: some panels of B are packed, used and forgotten. While tiles use them
+ * the next ones come nearer. */
+static void block_few_rows(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa, char *pb) {
+    const gemm_micro *u = plan.micro;
+    int64_t size = (int64_t)dtype_size(u->dt);
+    for (int64_t x = 0; x < p->k; x += s->ka) {
+        int64_t end = block_min(p->k, x + s->ka);
+        for (int64_t y = x; y < end; y += s->kc)
+            u->pack(block_at(&p->a, 0, y, (size_t)size), p->m, block_min(end - y, s->kc), p->a.rs, p->a.cs, u->mr,
+                    pa + block_round(p->m, u->mr) * (y - x) * size);
+        for (int64_t j = 0; j < p->n; j += s->nc) block_panels(plan, p, s, j, x, end, pa, pb);
+    }
+}
+
+/* B as it lies. Few steps of k at a time, so that a few rows of B are read from end to end together. */
+static void block_direct(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa, char *pb) {
+    const gemm_micro *u = plan.micro;
+    int64_t size = (int64_t)dtype_size(u->dt);
+    for (int64_t x = 0; x < p->k; x += s->kc) {
+        int64_t k = block_min(p->k - x, s->kc);
+        u->pack(block_at(&p->a, 0, x, (size_t)size), p->m, k, p->a.rs, p->a.cs, u->mr, pa);
+        for (int64_t j = 0; j < p->n; j += u->nr) {
+            int64_t n = block_min(p->n - j, u->nr), ldb = p->b.rs;
+            const char *b = block_at(&p->b, x, j, (size_t)size);
+            if (n < u->nr) {
+                u->pack(b, n, k, p->b.cs, p->b.rs, u->nr, pb);
+                b = pb, ldb = u->nr;
+            }
+            for (int64_t i = 0; i < p->m; i += u->mr)
+                u->tile[block_min(p->m - i, u->mr)](k, pa + i * k * size, b, ldb, (char *)p->c + (i * p->ldc + j) * size, p->ldc,
+                                                    (int)n, p->alpha, x ? 1 : p->beta);
+        }
+    }
+}
+
+static void block_packed(gemm_plan plan, const gemm_problem *p, char *scratch) {
+    const gemm_micro *u = plan.micro;
+    block_sizes s = block_sizes_of(plan, p->m, p->n, p->k, p->b.cs == 1 ? GEMM_GROUP : 1);
+    size_t size = dtype_size(u->dt);
+    char *pa = scratch, *pb = scratch + s.b_at;
+    if (plan.method == GEMM_DIRECT) {
+        block_direct(plan, p, &s, pa, pb);
+        return;
+    }
+    if (p->m <= s.mc) {
+        block_few_rows(plan, p, &s, pa, pb);
+        return;
+    }
+    for (int64_t j = 0; j < p->n; j += s.nc)
+        for (int64_t x = 0; x < p->k; x += s.kc) {
+            int64_t n = block_min(p->n - j, s.nc), k = block_min(p->k - x, s.kc);
+            u->pack(block_at(&p->b, x, j, size), n, k, p->b.cs, p->b.rs, u->nr, pb);
+            for (int64_t i = 0; i < p->m; i += s.mc) {
+                int64_t m = block_min(p->m - i, s.mc);
+                u->pack(block_at(&p->a, i, x, size), m, k, p->a.rs, p->a.cs, u->mr, pa);
+                block_tiles(u, m, n, k, pa, pb, (char *)p->c + (i * p->ldc + j) * (int64_t)size, p->ldc, p->alpha,
+                            x ? 1 : p->beta);
+            }
+        }
+}
+
+/* ---- turned ---------------------------------------------------------------------------------------------- */
+
+/* Sizes of blocks for m rows at most: mc rows of A, nc columns of B. */
+static block_sizes turned_sizes_of(const gemm_micro *u, int64_t m, int64_t k) {
+    block_sizes s = {.kc = block_even(k, GEMM_TURNED_K, 4), .mc = block_even(m, u->mc, u->nr), .nc = GEMM_TURNED_TILES * u->mr};
+    int64_t size = (int64_t)dtype_size(u->dt);
+    s.ka = block_min(k, block_max(1, GEMM_TURNED_A / size / s.mc / s.kc) * s.kc);
+    s.b_at = block_b_at(s.mc * s.ka, (size_t)size);
+    return s;
+}
+
+/* The columns of B, of up to mr from y on, that the tiles of all panels of A bring near between them: those of the panel in question. */
+typedef struct turned_ahead {
+    const char *from;
+    int rows;
+} turned_ahead;
+
+static turned_ahead turned_ahead_of(const gemm_micro *u, const gemm_problem *p, int64_t x, int64_t y, int64_t panel, int64_t panels) {
+    int64_t n = block_min(p->n - y, u->mr), begin = n * panel / panels, end = n * (panel + 1) / panels;
+    if (n <= 0) return (turned_ahead){p->b.p, 0};
+    return (turned_ahead){block_at(&p->b, x, y + begin, dtype_size(u->dt)), (int)(end - begin)};
+}
+
+/* Columns of B from j on: the strip of C's transpose (panels of nr rows of C) gets their product with rows of A packed at pa, for k from x to
+ * end. rest: room for the packed columns that fill no tile. */
+static void turned_strip(const gemm_micro *u, const gemm_problem *p, const block_sizes *s, int64_t j, int64_t x, int64_t end, const char *pa,
+                         char *rest, char *strip) {
+    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, s->nc), whole = n / u->mr * u->mr, first = x;
+    int64_t panels = (p->m + u->nr - 1) / u->nr;
+    for (; x < end; x += s->kc) {
+        int64_t k = block_min(end - x, s->kc);
+        bool more = x + k < end;
+        double beta = x ? 1 : p->beta;
+        if (whole < n) u->pack(block_at(&p->b, x, j + whole, (size_t)size), n - whole, k, p->b.cs, p->b.rs, u->mr, rest);
+        for (int64_t i = 0; i < panels; i++, pa += k * u->nr * size) {
+            char *to = strip + i * n * u->nr * size;
+            int cols = (int)block_min(p->m - i * u->nr, u->nr);
+            for (int64_t y = 0; y < whole; y += u->mr, to += u->mr * u->nr * size) {
+                turned_ahead ahead = turned_ahead_of(u, p, more ? x + k : first, (more ? j : j + s->nc) + y, i, panels);
+                u->lying(k, block_at(&p->b, x, j + y, (size_t)size), p->b.cs, pa, to, cols, p->alpha, beta, ahead.from, ahead.rows);
+            }
+            if (whole < n) u->tile[n - whole](k, rest, pa, u->nr, to, u->nr, u->nr, p->alpha, beta);
+        }
+    }
+}
+
+/* At most a block of rows of A, packed for as much of k as there is room for. */
+static void turned_rows(const gemm_micro *u, const gemm_problem *p, const block_sizes *s, char *pa, char *rest, char *strip) {
+    int64_t size = (int64_t)dtype_size(u->dt);
+    for (int64_t x = 0; x < p->k; x += s->ka) {
+        int64_t end = block_min(p->k, x + s->ka);
+        for (int64_t y = x; y < end; y += s->kc)
+            u->pack(block_at(&p->a, 0, y, (size_t)size), p->m, block_min(end - y, s->kc), p->a.rs, p->a.cs, u->nr,
+                    pa + block_round(p->m, u->nr) * (y - x) * size);
+        for (int64_t j = 0; j < p->n; j += s->nc) {
+            int64_t n = block_min(p->n - j, s->nc);
+            char *c = (char *)p->c + j * size;
+            if (x || p->beta != 0) u->pack(c, p->m, n, p->ldc, 1, u->nr, strip);
+            turned_strip(u, p, s, j, x, end, pa, rest, strip);
+            for (int64_t i = 0; i < p->m; i += u->nr)
+                u->unpack(strip + i * n * size, block_min(p->m - i, u->nr), n, p->ldc, u->nr, c + i * p->ldc * size);
+        }
+    }
+}
+
+/* Bytes of packed columns that fill no tile, and of a strip behind them. */
+static size_t turned_rest_size(const gemm_micro *u, const block_sizes *s) {
+    return block_b_at(u->mr * s->kc, dtype_size(u->dt));
+}
+
+static size_t turned_scratch(const gemm_micro *u, int64_t m, int64_t k) {
+    block_sizes s = turned_sizes_of(u, m, k);
+    size_t size = dtype_size(u->dt);
+    /* Fewer rows may be packed for more of k. */
+    int64_t rows = block_round(block_min(m, u->mc), u->nr), a = block_max(GEMM_TURNED_A / (int64_t)size, rows * s.kc);
+    a = block_min(a, rows * block_round(k, 4));
+    return block_b_at(a, size) + turned_rest_size(u, &s) + block_b_at(rows * s.nc, size) + GEMM_ALIGN;
+}
+
+static void block_turned(const gemm_micro *u, const gemm_problem *p, char *scratch) {
+    block_sizes s = turned_sizes_of(u, p->m, p->k);
+    char *rest = scratch + s.b_at, *strip = rest + turned_rest_size(u, &s);
+    size_t size = dtype_size(u->dt);
+    for (int64_t i = 0; i < p->m; i += s.mc) {
+        gemm_problem rows = *p;
+        rows.m = block_min(p->m - i, s.mc);
+        rows.a.p = block_at(&p->a, i, 0, size);
+        rows.c = (char *)p->c + i * p->ldc * (int64_t)size;
+        turned_rows(u, &rows, &s, scratch, rest, strip);
+    }
+}
+
+/* ---- thin ------------------------------------------------------------------------------------------------ */
+
+/* Columns of B are the rows of one tile, packed once; each panel of nr rows of A is packed, used and forgotten. strip: the transpose of its rows of C. */
+static void block_thin(const gemm_micro *u, const gemm_problem *p, char *scratch) {
+    int64_t size = (int64_t)dtype_size(u->dt);
+    char *pb = scratch, *pa = pb + block_b_at(u->mr * p->k, (size_t)size), *strip = pa + block_b_at(u->nr * p->k, (size_t)size);
+    u->pack(p->b.p, p->n, p->k, p->b.cs, p->b.rs, u->mr, pb);
+    for (int64_t i = 0; i < p->m; i += u->nr) {
+        int64_t m = block_min(p->m - i, u->nr);
+        char *c = (char *)p->c + i * p->ldc * size;
+        u->pack(block_at(&p->a, i, 0, (size_t)size), m, p->k, p->a.rs, p->a.cs, u->nr, pa);
+        if (p->beta != 0) u->pack(c, m, p->n, p->ldc, 1, u->nr, strip);
+        u->tile[p->n](p->k, pb, pa, u->nr, strip, u->nr, u->nr, p->alpha, p->beta);
+        u->unpack(strip, m, p->n, p->ldc, u->nr, c);
+    }
+}
+
+static size_t thin_scratch(const gemm_micro *u, int64_t k) {
+    size_t size = dtype_size(u->dt);
+    return block_b_at(u->mr * k, size) + block_b_at(u->nr * k, size) + block_b_at(u->nr * u->mr, size) + GEMM_ALIGN;
+}
+
+/* ---- packed before ------------------------------------------------------------------------------------------ */
+
+/* Room for the slack that packing wants is behind the last panel. */
+int64_t gemm_block_prepacked_size(const gemm_micro *u, int64_t n, int64_t k) {
+    return block_round(n, u->nr) * k + GEMM_ALIGN;
+}
+
+void gemm_block_prepack(const gemm_micro *u, int64_t n, int64_t k, gemm_matrix b, void *panels) {
+    u->pack(b.p, n, k, b.cs, b.rs, u->nr, panels);
+}
+
+gemm_plan gemm_block_plan_prepacked(const gemm_micro *u, int64_t m, int64_t k) {
+    bool whole = m <= GEMM_PREPACKED_ROWS && k <= GEMM_PREPACKED_K;
+    return (gemm_plan){u, GEMM_PREPACKED, whole ? k : block_even(k, u->kc, 4)};
+}
+
+static int64_t prepacked_rows(const gemm_micro *u, int64_t m) {
+    return block_even(m, u->mc, u->mr);
+}
+
+/* Rows of C that begin at c, n <= nr elements of each, get the bias. */
+static void prepacked_begin(const gemm_problem *p, int64_t rows, int64_t j, int64_t n, char *c, int64_t size) {
+    for (int64_t i = 0; i < rows; i++, c += p->ldc * size) memcpy(c, (const char *)p->bias + j * size, (size_t)(n * size));
+}
+
+/* The block of A packed at pa, k steps from x on, with all of B. */
+static void prepacked_block(const gemm_micro *u, const gemm_problem *p, int64_t i, int64_t m, int64_t x, int64_t k, const char *pa) {
+    int64_t size = (int64_t)dtype_size(u->dt);
+    for (int64_t j = 0; j < p->n; j += u->nr) {
+        const char *b = (const char *)p->b.p + (j * p->b.cs + x * u->nr) * size;
+        int64_t n = block_min(p->n - j, u->nr);
+        for (int64_t y = 0; y < m; y += u->mr) {
+            int64_t rows = block_min(m - y, u->mr);
+            char *c = (char *)p->c + ((i + y) * p->ldc + j) * size;
+            if (x == 0 && p->bias) prepacked_begin(p, rows, j, n, c, size);
+            u->tile[rows](k, pa + y * k * size, b, u->nr, c, p->ldc, (int)n, p->alpha, x || p->bias ? 1 : p->beta);
+        }
+    }
+}
+
+static void block_prepacked(gemm_plan plan, const gemm_problem *p, char *scratch) {
+    const gemm_micro *u = plan.micro;
+    int64_t mc = prepacked_rows(u, p->m);
+    for (int64_t x = 0; x < p->k; x += plan.kc)
+        for (int64_t i = 0; i < p->m; i += mc) {
+            int64_t m = block_min(p->m - i, mc), k = block_min(p->k - x, plan.kc);
+            u->pack(block_at(&p->a, i, x, dtype_size(u->dt)), m, k, p->a.rs, p->a.cs, u->mr, scratch);
+            prepacked_block(u, p, i, m, x, k, scratch);
+        }
+}
+
+/* ---- dot kernels ---------------------------------------------------------------------------------------- */
+
+/* All of m rows with up to GEMM_DOT_COLS columns. Rows in groups of about equal size: 4 = 2 + 2 keeps more chains going than 3 + 1. */
+static void block_dot_columns(const gemm_micro *u, int64_t m, int64_t k, const char *a, int64_t lda, const char *b, int64_t ldb,
+                              char *c, int64_t ldc, int cols, double alpha, double beta) {
+    int64_t size = (int64_t)dtype_size(u->dt), groups = (m + u->dot_rows - 1) / u->dot_rows;
+    for (int64_t g = 0; g < groups; g++) {
+        int64_t rows = m / groups + (g < m % groups);
+        u->dot[rows](k, a, lda, b, ldb, c, ldc, cols, alpha, beta);
+        a += rows * lda * size;
+        c += rows * ldc * size;
+    }
+}
+
+static void block_dot(gemm_plan plan, const gemm_problem *p) {
+    const gemm_micro *u = plan.micro;
+    int64_t size = (int64_t)dtype_size(u->dt), kc = block_even(p->k, GEMM_DOT_K, 16);
+    /* The outer loop goes over what is larger, so that the smaller operand stays in a cache. */
+    int64_t rows = p->m > p->n ? u->dot_rows : p->m;
+    for (int64_t i = 0; i < p->m; i += rows)
+        for (int64_t j = 0; j < p->n; j += GEMM_DOT_COLS)
+            for (int64_t x = 0; x < p->k; x += kc)
+                block_dot_columns(u, block_min(p->m - i, rows), block_min(p->k - x, kc), block_at(&p->a, i, x, (size_t)size),
+                                  p->a.rs, block_at(&p->b, x, j, (size_t)size), p->b.cs,
+                                  (char *)p->c + (i * p->ldc + j) * size, p->ldc,
+                                  (int)block_min(p->n - j, GEMM_DOT_COLS), p->alpha, x ? 1 : p->beta);
+}
+
+/* ---- one row ---------------------------------------------------------------------------------------------- */
+
+static void block_row(const gemm_micro *u, const gemm_problem *p) {
+    int64_t size = (int64_t)dtype_size(u->dt);
+    for (int64_t j = 0; j < p->n; j += GEMM_ROW_STEPS)
+        u->row(block_min(p->n - j, GEMM_ROW_STEPS), p->k, p->a.p, p->a.cs, block_at(&p->b, 0, j, (size_t)size), p->b.rs,
+               (char *)p->c + j * size, p->alpha, p->beta);
+}
+
+/* ---- entry ---------------------------------------------------------------------------------------------- */
+
+int64_t gemm_block_columns(gemm_plan plan) {
+    return plan.method == GEMM_TURNED ? GEMM_TURNED_TILES * plan.micro->mr : GEMM_MAX_COLS;
+}
+
+/* The blocks of a smaller part may be the larger ones: fewer rows are packed for more of k at once. So it is not the sizes of m x n that count
+ * here, but what those of any part keep to. */
+size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
+    if (plan.method == GEMM_DOT || plan.method == GEMM_ROW) return 0;
+    const gemm_micro *u = plan.micro;
+    if (plan.method == GEMM_TURNED) return turned_scratch(u, m, k);
+    if (plan.method == GEMM_THIN) return thin_scratch(u, k);
+    if (plan.method == GEMM_PREPACKED) return block_b_at(block_min(block_round(m, u->mr), u->mc) * plan.kc, dtype_size(u->dt)) + GEMM_ALIGN;
+    size_t size = dtype_size(u->dt);
+    int64_t rows = block_round(m, u->mr), kc = block_sizes_of(plan, m, n, k, 1).kc, columns = u->nr, a = rows * kc;
+    if (plan.method == GEMM_PACKED) {
+        a = block_min(rows * block_round(k, 4), u->mc * u->kc);
+        columns = m <= u->mc || u->nc < GEMM_GROUP * u->nr ? GEMM_GROUP * u->nr : u->nc;
+        columns = block_min(block_round(n, u->nr), columns);
+    }
+    return block_b_at(a, size) + (size_t)(columns * kc) * size + 64 + GEMM_ALIGN;
+}
+
+void gemm_block_run(gemm_plan plan, const gemm_problem *p, void *scratch) {
+    char *aligned = (char *)scratch + (-(uintptr_t)scratch & (GEMM_ALIGN - 1));
+    switch (plan.method) {
+    case GEMM_DOT: block_dot(plan, p); break;
+    case GEMM_ROW: block_row(plan.micro, p); break;
+    case GEMM_TURNED: block_turned(plan.micro, p, aligned); break;
+    case GEMM_THIN: block_thin(plan.micro, p, aligned); break;
+    case GEMM_PREPACKED: block_prepacked(plan, p, aligned); break;
+    default: block_packed(plan, p, aligned); break;
+    }
+}

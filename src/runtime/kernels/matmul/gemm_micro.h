@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gemm_micro.h - micro-kernels of matrix products: what a processor does best, as a table of functions.
+ *
+ * A tile is mr x nr elements of C that stay in registers while k runs. Each element of it is one chain of fused multiply-adds in the order of k,
+ * whatever tile it lies in and however much of the tile is wanted: so the value of an element does not depend on where C is cut.
+ *
+ * A dot kernel makes up to dot_rows x GEMM_DOT_COLS elements out of rows of A and columns of B that both lie without gaps along k: vectors run
+ * along k, and nothing has to be packed. Element (i, j) again depends on row i and column j alone.
+ *
+ * Tests: tests/unit/test_gemm_block.c
+ */
+#ifndef CTSC_RUNTIME_KERNELS_MATMUL_GEMM_MICRO_H
+#define CTSC_RUNTIME_KERNELS_MATMUL_GEMM_MICRO_H
+
+#include "tensor/dtype.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GEMM_MAX_ROWS = 14, GEMM_MAX_COLS = 32, GEMM_DOT_COLS = 4, GEMM_DOT_MAX_ROWS = 6 };
+
+/* C (cols <= nr of its columns) = alpha * a b + beta * C; beta == 0 does not read C. a: k steps of mr elements, of which the kernel uses as many as
+ * it has rows; b: k steps of nr elements, ldb apart. All nr are read. */
+typedef void gemm_tile_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, int cols, double alpha,
+                          double beta);
+/* A whole tile, nr elements from one row of c to the next: a: mr rows lda apart, each without gaps along k; b: k steps of nr elements. Columns
+ * behind `cols` may be left out. On the way k elements of some rows from `ahead` on, lda apart, are brought near. */
+typedef void gemm_lying_fn(int64_t k, const void *a, int64_t lda, const void *b, void *c, int cols, double alpha, double beta,
+                           const void *ahead, int rows_ahead);
+/* A dot kernel: rows of a lda apart and columns of b ldb apart. */
+typedef void gemm_dot_fn(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc, int cols,
+                         double alpha, double beta);
+
+/* One row: c (n elements) = alpha * a b + beta * c, a of k elements as apart, b of k rows ldb apart. */
+typedef void gemm_row_fn(int64_t n, int64_t k, const void *a, int64_t as, const void *b, int64_t ldb, void *c, double alpha,
+                         double beta);
+
+typedef struct gemm_micro {
+    const char *name;
+    dtype dt;
+    int mr, nr, dot_rows;
+    int64_t kc, mc, nc; /* sizes of blocks: see gemm_block.c */
+    bool (*usable)(void);
+    gemm_tile_fn *tile[GEMM_MAX_ROWS + 1];    /* by rows, from 1 to mr */
+    gemm_lying_fn *lying;
+    gemm_dot_fn *dot[GEMM_DOT_MAX_ROWS + 1]; /* by rows, from 1 to dot_rows */
+    gemm_row_fn *row;
+    /* Packs `side` rows of A (columns of B) of `depth` elements into panels of `width`: element (s, d) of a panel goes to
+     * to[d * width + s], rows that are missing in the last panel are zeros. Up to 64 bytes behind the last panel are overwritten. */
+    void (*pack)(const void *from, int64_t side, int64_t depth, int64_t side_stride, int64_t depth_stride, int width, void *to);
+    /* The way back for one panel, rows of it without gaps along depth: element (s, d) to to[s * side_stride + d]. */
+    void (*unpack)(const void *from, int64_t side, int64_t depth, int64_t side_stride, int width, void *to);
+} gemm_micro;
+
+extern const gemm_micro gemm_micro_avx2_float, gemm_micro_avx2_double, gemm_micro_avx512_float, gemm_micro_avx512_double;
+
+void gemm_pack_float(const void *from, int64_t side, int64_t depth, int64_t side_stride, int64_t depth_stride, int width,
+                     void *to);
+void gemm_pack_double(const void *from, int64_t side, int64_t depth, int64_t side_stride, int64_t depth_stride, int width,
+                      void *to);
+void gemm_unpack_float(const void *from, int64_t side, int64_t depth, int64_t side_stride, int width, void *to);
+void gemm_unpack_double(const void *from, int64_t side, int64_t depth, int64_t side_stride, int width, void *to);
+
+#endif

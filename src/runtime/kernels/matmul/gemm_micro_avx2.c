@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gemm_micro_avx2.c - micro-kernels for processors with AVX2 and FMA.
+ *
+ * Tiles of 6 x 16 floats (6 x 8 doubles): 12 accumulators, two vectors of B and a broadcast fill 15 of the 16 registers, and 12
+ * chains are more than the 8 to 10 that keep two units of latency 4 or 5 busy. The kernels are in gemm_micro_tile.h.
+ * Tests: tests/unit/test_gemm_block.c
+ */
+#include "runtime/kernels/matmul/gemm_micro.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+/* UBSan makes compilation of the unrolled kernels take minutes. */
+#define GEMM_AVX2 __attribute__((target("avx2,fma"), no_sanitize("undefined")))
+
+static bool gemm_avx2_usable(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static inline GEMM_AVX2 __m256 gemm_part_float(const float *p, int64_t n) {
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), lanes));
+}
+
+static inline GEMM_AVX2 __m256d gemm_part_double(const double *p, int64_t n) {
+    const __m256i lanes = _mm256_setr_epi64x(0, 1, 2, 3);
+    return _mm256_maskload_pd(p, _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), lanes));
+}
+
+static inline GEMM_AVX2 void gemm_sum4_float(__m256 p, __m256 q, __m256 r, __m256 s, float *to) {
+    __m256 t = _mm256_hadd_ps(_mm256_hadd_ps(p, q), _mm256_hadd_ps(r, s));
+    _mm_storeu_ps(to, _mm_add_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1)));
+}
+
+static inline GEMM_AVX2 void gemm_sum4_double(__m256d p, __m256d q, __m256d r, __m256d s, double *to) {
+    __m256d t = _mm256_hadd_pd(p, q), u = _mm256_hadd_pd(r, s);
+    _mm256_storeu_pd(to, _mm256_add_pd(_mm256_permute2f128_pd(t, u, 0x20), _mm256_permute2f128_pd(t, u, 0x31)));
+}
+
+#define T float
+#define V __m256
+#define LANES 8
+#define NAME(x) gemm_float_##x
+#define TARGET GEMM_AVX2
+#define MR 6
+#define DOT_ROWS 3
+#define ZERO _mm256_setzero_ps
+#define VLOAD _mm256_loadu_ps
+#define VSTORE _mm256_storeu_ps
+#define SET1 _mm256_set1_ps
+#define FMA _mm256_fmadd_ps
+#define MUL _mm256_mul_ps
+#define LOAD_PART gemm_part_float
+#define SUM4 gemm_sum4_float
+#define MICRO const gemm_micro gemm_micro_avx2_float
+#define MICRO_HEAD "avx2", DT_FLOAT32, 6, 16, 3, 384, 144, 4096, gemm_avx2_usable
+#define MICRO_TAIL gemm_pack_float, gemm_unpack_float
+#include "runtime/kernels/matmul/gemm_micro_tile.h"
+
+#define T double
+#define V __m256d
+#define LANES 4
+#define NAME(x) gemm_double_##x
+#define TARGET GEMM_AVX2
+#define MR 6
+#define DOT_ROWS 3
+#define ZERO _mm256_setzero_pd
+#define VLOAD _mm256_loadu_pd
+#define VSTORE _mm256_storeu_pd
+#define SET1 _mm256_set1_pd
+#define FMA _mm256_fmadd_pd
+#define MUL _mm256_mul_pd
+#define LOAD_PART gemm_part_double
+#define SUM4 gemm_sum4_double
+#define MICRO const gemm_micro gemm_micro_avx2_double
+#define MICRO_HEAD "avx2", DT_FLOAT64, 6, 8, 3, 256, 120, 2048, gemm_avx2_usable
+#define MICRO_TAIL gemm_pack_double, gemm_unpack_double
+#include "runtime/kernels/matmul/gemm_micro_tile.h"
+
+#endif

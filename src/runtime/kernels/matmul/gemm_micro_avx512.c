@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gemm_micro_avx512.c - micro-kernels for processors with AVX-512F.
+ *
+ * Tiles of 14 x 32 floats (14 x 16 doubles): 28 accumulators, two vectors of B and a broadcast fill 31 of the 32 registers. The kernels are in
+ * gemm_micro_tile.h; tests/unit/test_gemm_block.c runs the same text with pairs of smaller vectors on processors that lack these.
+ */
+#include "runtime/kernels/matmul/gemm_micro.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+/* UBSan makes compilation of the unrolled kernels take minutes. */
+#define GEMM_AVX512 __attribute__((target("avx512f,avx2,fma"), no_sanitize("undefined")))
+
+static bool gemm_avx512_usable(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static inline GEMM_AVX512 __m512 gemm_part_float(const float *p, int64_t n) {
+    return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+}
+
+static inline GEMM_AVX512 __m512d gemm_part_double(const double *p, int64_t n) {
+    return _mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p);
+}
+
+/* Sums of the two halves. */
+static inline GEMM_AVX512 __m256 gemm_half_float(__m512 v) {
+    return _mm256_add_ps(_mm512_castps512_ps256(v),
+                         _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(v), 1)));
+}
+
+static inline GEMM_AVX512 __m256d gemm_half_double(__m512d v) {
+    return _mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
+}
+
+static inline GEMM_AVX512 void gemm_sum4_float(__m512 p, __m512 q, __m512 r, __m512 s, float *to) {
+    __m256 t = _mm256_hadd_ps(_mm256_hadd_ps(gemm_half_float(p), gemm_half_float(q)),
+                              _mm256_hadd_ps(gemm_half_float(r), gemm_half_float(s)));
+    _mm_storeu_ps(to, _mm_add_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1)));
+}
+
+static inline GEMM_AVX512 void gemm_sum4_double(__m512d p, __m512d q, __m512d r, __m512d s, double *to) {
+    __m256d t = _mm256_hadd_pd(gemm_half_double(p), gemm_half_double(q));
+    __m256d u = _mm256_hadd_pd(gemm_half_double(r), gemm_half_double(s));
+    _mm256_storeu_pd(to, _mm256_add_pd(_mm256_permute2f128_pd(t, u, 0x20), _mm256_permute2f128_pd(t, u, 0x31)));
+}
+
+#define T float
+#define V __m512
+#define LANES 16
+#define NAME(x) gemm_float_##x
+#define TARGET GEMM_AVX512
+#define MR 14
+#define DOT_ROWS 6
+#define ZERO _mm512_setzero_ps
+#define VLOAD _mm512_loadu_ps
+#define VSTORE _mm512_storeu_ps
+#define SET1 _mm512_set1_ps
+#define FMA _mm512_fmadd_ps
+#define MUL _mm512_mul_ps
+#define LOAD_PART gemm_part_float
+#define SUM4 gemm_sum4_float
+#define MICRO const gemm_micro gemm_micro_avx512_float
+#define MICRO_HEAD "avx512", DT_FLOAT32, 14, 32, 6, 256, 280, 4096, gemm_avx512_usable
+#define MICRO_TAIL gemm_pack_float, gemm_unpack_float
+#include "runtime/kernels/matmul/gemm_micro_tile.h"
+
+#define T double
+#define V __m512d
+#define LANES 8
+#define NAME(x) gemm_double_##x
+#define TARGET GEMM_AVX512
+#define MR 14
+#define DOT_ROWS 6
+#define ZERO _mm512_setzero_pd
+#define VLOAD _mm512_loadu_pd
+#define VSTORE _mm512_storeu_pd
+#define SET1 _mm512_set1_pd
+#define FMA _mm512_fmadd_pd
+#define MUL _mm512_mul_pd
+#define LOAD_PART gemm_part_double
+#define SUM4 gemm_sum4_double
+#define MICRO const gemm_micro gemm_micro_avx512_double
+#define MICRO_HEAD "avx512", DT_FLOAT64, 14, 16, 6, 256, 140, 2048, gemm_avx512_usable
+#define MICRO_TAIL gemm_pack_double, gemm_unpack_double
+#include "runtime/kernels/matmul/gemm_micro_tile.h"
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gemm_pack.c - packing of operands into the panels that micro-kernels read.
+ *
+ * Method: operands without gaps along the side are copied; those without gaps along k are transposed in registers, 8 x 8 floats (4 x 4 doubles)
+ * at a time; everything else, and what is left at the borders, goes element by element. Eight rows of a narrower panel write past its
+ * width, into the next step of k: steps are written in order and a panel's last rows first, so what was spoilt is written again. The way back is
+ * the same exchange of rows and columns.
+ * Tests: tests/unit/test_gemm_block.c
+ */
+#include "runtime/kernels/matmul/gemm_micro.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <string.h>
+
+enum {
+    PACK_PANELS = 4, /* copied side by side */
+    PACK_AHEAD = 12, /* rows that are asked for before they are copied: too far apart for the processor to guess */
+};
+
+#define GEMM_AVX2 __attribute__((target("avx2,fma")))
+
+/* Eight rows, the first at r0 and the others `stride` apart; `last` at most are there, those behind are the last again.
+ * depth is a multiple of 4. to[d * width + 0..7] for all d. What lies `ahead` elements further on is asked for. */
+static GEMM_AVX2 void pack_rows_float(const float *r0, int64_t depth, int64_t stride, int last, int64_t ahead, int64_t width, float *to) {
+    const float *r1 = r0 + (last > 1 ? 1 : last) * stride, *r2 = r0 + (last > 2 ? 2 : last) * stride;
+    const float *r3 = r0 + (last > 3 ? 3 : last) * stride, *r4 = r0 + (last > 4 ? 4 : last) * stride;
+    const float *r5 = r0 + (last > 5 ? 5 : last) * stride, *r6 = r0 + (last > 6 ? 6 : last) * stride;
+    const float *r7 = r0 + (last > 7 ? 7 : last) * stride;
+#define PACK_PAIR(r, s) _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(r + d)), _mm_loadu_ps(s + d), 1)
+    for (int64_t d = 0; d < depth; d += 4, to += 4 * width) {
+        if (d % 16 == 0) /* a line of each row */
+            for (int i = 0; i <= (last < 7 ? last : 7); i++) __builtin_prefetch(r0 + ahead + i * stride + d, 0, 2);
+        __m256 v0 = PACK_PAIR(r0, r4), v1 = PACK_PAIR(r1, r5), v2 = PACK_PAIR(r2, r6), v3 = PACK_PAIR(r3, r7);
+        __m256d t0 = _mm256_castps_pd(_mm256_unpacklo_ps(v0, v1)), t1 = _mm256_castps_pd(_mm256_unpackhi_ps(v0, v1));
+        __m256d t2 = _mm256_castps_pd(_mm256_unpacklo_ps(v2, v3)), t3 = _mm256_castps_pd(_mm256_unpackhi_ps(v2, v3));
+        _mm256_storeu_ps(to, _mm256_castpd_ps(_mm256_unpacklo_pd(t0, t2)));
+        _mm256_storeu_ps(to + width, _mm256_castpd_ps(_mm256_unpackhi_pd(t0, t2)));
+        _mm256_storeu_ps(to + 2 * width, _mm256_castpd_ps(_mm256_unpacklo_pd(t1, t3)));
+        _mm256_storeu_ps(to + 3 * width, _mm256_castpd_ps(_mm256_unpackhi_pd(t1, t3)));
+    }
+#undef PACK_PAIR
+}
+
+/* Four rows; depth is a multiple of 2. */
+static GEMM_AVX2 void pack_rows_double(const double *r0, int64_t depth, int64_t stride, int last, int64_t ahead, int64_t width, double *to) {
+    const double *r1 = r0 + (last > 1 ? 1 : last) * stride, *r2 = r0 + (last > 2 ? 2 : last) * stride;
+    const double *r3 = r0 + (last > 3 ? 3 : last) * stride;
+#define PACK_PAIR(r, s) _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(r + d)), _mm_loadu_pd(s + d), 1)
+    for (int64_t d = 0; d < depth; d += 2, to += 2 * width) {
+        if (d % 8 == 0)
+            for (int i = 0; i <= (last < 3 ? last : 3); i++) __builtin_prefetch(r0 + ahead + i * stride + d, 0, 2);
+        __m256d v0 = PACK_PAIR(r0, r2), v1 = PACK_PAIR(r1, r3);
+        _mm256_storeu_pd(to, _mm256_unpacklo_pd(v0, v1));
+        _mm256_storeu_pd(to + width, _mm256_unpackhi_pd(v0, v1));
+    }
+#undef PACK_PAIR
+}
+
+#define PACK(T, STEP)                                                                                        \
+    /* Panels side by side, no gaps along them: long stretches of each row are read together. */             \
+    static inline __attribute__((always_inline)) GEMM_AVX2 void pack_copy_##T(                               \
+        const T *from, int64_t panels, int64_t depth, int64_t stride, int width, T *to) {                    \
+        for (int64_t d = 0; d < depth; d++)                                                                  \
+            for (int64_t i = 0; i < panels; i++) {                                                           \
+                const T *at = from + d * stride + i * width;                                                 \
+                if (d + PACK_AHEAD < depth) __builtin_prefetch(at + PACK_AHEAD * stride);                    \
+                memcpy(to + i * depth * width + d * width, at, (size_t)width * sizeof(T));                   \
+            }                                                                                                \
+    }                                                                                                        \
+    /* One full panel, no gaps along k. */                                                                   \
+    static GEMM_AVX2 void pack_turned_##T(const T *from, int64_t depth, int64_t stride, int width, T *to) {  \
+        int64_t whole = depth / ((STEP) / 2) * ((STEP) / 2);                                                 \
+        for (int s = (width - 1) / (STEP) * (STEP); s >= 0; s -= (STEP))                                     \
+            pack_rows_##T(from + s * stride, whole, stride, width - 1 - s, width * stride, width, to + s);   \
+        for (int64_t d = whole; d < depth; d++)                                                              \
+            for (int s = 0; s < width; s++) to[d * width + s] = from[s * stride + d];                        \
+    }                                                                                                        \
+    GEMM_AVX2 void gemm_pack_##T(const void *source, int64_t side, int64_t depth, int64_t side_stride,       \
+                                 int64_t depth_stride, int width, void *target) {                            \
+        const T *from = source;                                                                              \
+        T *to = target;                                                                                      \
+        for (int64_t panels = 1; side > 0;                                                                   \
+             side -= panels * width, from += panels * width * side_stride, to += panels * width * depth) {   \
+            panels = 1;                                                                                      \
+            if (side >= width && side_stride == 1) {                                                         \
+                panels = side / width < PACK_PANELS ? side / width : PACK_PANELS;                            \
+                switch (width) {                                                                             \
+                case 6: pack_copy_##T(from, panels, depth, depth_stride, 6, to); break;                      \
+                case 8: pack_copy_##T(from, panels, depth, depth_stride, 8, to); break;                      \
+                case 14: pack_copy_##T(from, panels, depth, depth_stride, 14, to); break;                    \
+                case 16: pack_copy_##T(from, panels, depth, depth_stride, 16, to); break;                    \
+                default: pack_copy_##T(from, panels, depth, depth_stride, width, to); break;                 \
+                }                                                                                            \
+            } else if (side >= width && depth_stride == 1) {                                                 \
+                pack_turned_##T(from, depth, side_stride, width, to);                                        \
+            } else {                                                                                         \
+                int here = side < width ? (int)side : width;                                                 \
+                for (int64_t d = 0; d < depth; d++)                                                          \
+                    for (int s = 0; s < width; s++)                                                          \
+                        to[d * width + s] = s < here ? from[s * side_stride + d * depth_stride] : 0;         \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+
+PACK(float, 8)
+PACK(double, 4)
+
+#define UNPACK(T, STEP)                                                                                      \
+    GEMM_AVX2 void gemm_unpack_##T(const void *source, int64_t side, int64_t depth, int64_t side_stride, int width,\
+                                   void *target) {                                                           \
+        const T *from = source;                                                                              \
+        T *to = target;                                                                                      \
+        int64_t whole = side / ((STEP) / 2) * ((STEP) / 2), d = 0;                                           \
+        for (; d + (STEP) <= depth; d += (STEP)) {                                                           \
+            pack_rows_##T(from + d * width, whole, width, (STEP) - 1, (STEP) * width, side_stride, to + d);  \
+            for (int64_t s = whole; s < side; s++)                                                           \
+                for (int i = 0; i < (STEP); i++) to[s * side_stride + d + i] = from[(d + i) * width + s];    \
+        }                                                                                                    \
+        for (; d < depth; d++)                                                                               \
+            for (int64_t s = 0; s < side; s++) to[s * side_stride + d] = from[d * width + s];                \
+    }
+
+UNPACK(float, 8)
+UNPACK(double, 4)
+
+#endif

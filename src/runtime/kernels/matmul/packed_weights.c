@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * packed_weights.c - see packed_weights.h.
+ *
+ * storage.derived goes from NULL through two marks to the packed weight: used once, and not to be packed. Whoever makes it is chosen by exchanging the mark, so
+ * that no lock is held while others use the weight as it is.
+ */
+#include "runtime/kernels/matmul/packed_weights.h"
+
+#include "base/pages.h"
+#include "runtime/kernels/matmul/gemm_block.h"
+
+enum { PREPACK_ALIGN = 64 };
+static char prepack_used_once, prepack_never; /* their addresses are the marks */
+
+static void prepack_free(void *derived) {
+    gemm_prepacked *b = derived;
+    if (!b || derived == &prepack_used_once || derived == &prepack_never) return;
+    mem_free(b->memory);
+    mem_free(b);
+}
+
+static gemm_prepacked *prepack_make(const tensor *w) {
+    const gemm_micro *u = gemm_micro_best((dtype)w->dtype);
+    size_t bytes;
+    if (!u || !size_mul((size_t)gemm_block_prepacked_size(u, w->sizes[0], w->sizes[1]), dtype_size((dtype)w->dtype), &bytes)) return NULL;
+    gemm_prepacked *b = mem_alloc(sizeof *b);
+    char *memory = b ? mem_alloc(bytes + PREPACK_ALIGN) : NULL;
+    if (!memory) {
+        mem_free(b);
+        return NULL;
+    }
+    char *panels = memory + (-(uintptr_t)memory & (PREPACK_ALIGN - 1));
+    pages_prefer_large(panels, bytes);
+    *b = (gemm_prepacked){u, w->sizes[0], w->sizes[1], panels, memory};
+    gemm_block_prepack(u, b->n, b->k, (gemm_matrix){tensor_data(w), w->strides[1], w->strides[0]}, panels);
+    return b;
+}
+
+const gemm_prepacked *prepack_linear(const tensor *w) {
+    storage *s = w->storage;
+    void *seen = atomic_load_explicit(&s->derived, memory_order_acquire);
+    if (seen == &prepack_never || w->numel == 0) return NULL;
+    if (seen && seen != &prepack_used_once) return seen;
+    if (!seen) {
+        atomic_compare_exchange_strong(&s->derived, &seen, &prepack_used_once);
+        return NULL;
+    }
+    if (!atomic_compare_exchange_strong(&s->derived, &seen, &prepack_never)) return NULL; /* another thread is at it */
+    gemm_prepacked *made = prepack_make(w);
+    if (!made) return NULL;
+    s->derived_free = prepack_free;
+    atomic_store_explicit(&s->derived, made, memory_order_release);
+    if (s->of_file) pages_drop(s->data, s->nbytes);
+    return made;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * packed_weights.h - constant weights, packed once for the kernels that multiply by them.
+ *
+ * The pass "prepack" gives operators whose weight is a constant another name (ctsc::linear_prepacked) and the weight a storage of its own
+ * (tensor_constant). Packing takes as long as some calls, so it is put off until the weight is used a second time: programs that run once do without. Then
+ * the pages of the original are given back, if they are those of a file.
+ * Tests: tests/unit/test_matmul.c, tests/unit/test_gemm_block.c, tests/cli/prepack.test
+ */
+#ifndef CTSC_RUNTIME_KERNELS_MATMUL_PACKED_WEIGHTS_H
+#define CTSC_RUNTIME_KERNELS_MATMUL_PACKED_WEIGHTS_H
+
+#include "runtime/kernels/matmul/gemm.h"
+
+/* The panels of a k x n matrix that products of float matrices have on their right. */
+typedef struct gemm_prepacked {
+    const struct gemm_micro *micro;
+    int64_t n, k;
+    void *panels; /* aligned to 64 bytes, in memory */
+    void *memory;
+} gemm_prepacked;
+
+/* Of w, a constant [n, k] as linear layers have it. NULL: it is not worth it yet, or cannot be done; products then take w as it is. Thread-safe; the result
+ * lives as long as w's storage. */
+const gemm_prepacked *prepack_linear(const tensor *w);
+/* c = a b + bias, rows of c ldc apart and each without gaps. bias: n elements; NULL: none. Fails only without memory. */
+ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a, const void *bias, void *c, int64_t ldc);
+
+#endif

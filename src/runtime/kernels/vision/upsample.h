@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * upsample.h - what the files of resizing share: tables of positions and weights (upsample.c), and sums of bytes in whole numbers
+ * (upsample_bytes.c).
+ */
+#ifndef CTSC_RUNTIME_KERNELS_VISION_UPSAMPLE_H
+#define CTSC_RUNTIME_KERNELS_VISION_UPSAMPLE_H
+
+#include "runtime/kernels/nn/nn.h"
+
+/* One dim: output o is the sum of weight[o * taps + k] * input[begin...]. */
+typedef struct upsample_table {
+    int64_t in, out;
+    int taps;
+    bool antialias;
+    bool identity; /* one tap: itself. PyTorch interpolates linearly with weights 1 and 0 then, which is the same but for NaN and
+                    * infinity; PyTorch 2, which brought Lanczos' filter, leaves the dim out. */
+    int64_t *at;  /* taps per output */
+    int *used;    /* antialias: how many of an output's taps count */
+    void *weight; /* likewise, of the compute dtype; unused taps have weight 0 */
+} upsample_table;
+
+/* Resizes a uint8 image [N, C, H, W] by the tables of H and W, which are of double. *out: contiguous, owned. */
+ctsc_status upsample_bytes(op_ctx *cx, tensor *input, const upsample_table *rows, const upsample_table *columns, tensor **out);
+
+#endif

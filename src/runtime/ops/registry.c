@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * registry.c - binds the rows of the operator tables (src/ir/op/ops.def) to their functions, and registers with the layers below what they ask of
+ * the runtime.
+ */
+#include "runtime/ops/registry.h"
+
+#include "ir/native.h"
+#include "runtime/cuda/dense.h"
+#include "runtime/cuda/dispatch.h"
+#include "runtime/interp/interp.h"
+#include "runtime/program/native_classes.h"
+
+#define OP(key, fn, flags) ctsc_status fn(op_ctx *cx, const value *args, value *results);
+#define QUANTISED(key, fn) ctsc_status fn(op_ctx *cx, const value *args, value *results);
+#define COMPOSITE(key, flags)
+#define OP_SPECIAL_ROW(key, flags)
+#include "ir/op/ops.def"
+#include "ir/ops/quantised_tensors.def"
+#undef OP
+#undef QUANTISED
+#undef COMPOSITE
+#undef OP_SPECIAL_ROW
+
+static const op_binding builtin_rows[] = {
+#define OP(key, fn, flags) {fn, flags},
+#define COMPOSITE(key, flags) {op_composite, (flags) | OP_COMPOSITE},
+#define OP_SPECIAL_ROW(key, flags) {NULL, (flags) | OP_SPECIAL},
+#include "ir/op/ops.def"
+#undef OP
+#undef COMPOSITE
+#undef OP_SPECIAL_ROW
+};
+static const char builtin_keys[] =
+#define OP(key, fn, flags) key "\0"
+#define COMPOSITE(key, flags) key "\0"
+#define OP_SPECIAL_ROW(key, flags) key "\0"
+#include "ir/op/ops.def"
+#undef OP
+#undef COMPOSITE
+#undef OP_SPECIAL_ROW
+    ;
+
+static const op_binding quantised_rows[] = {
+#define QUANTISED(key, fn) {fn, 0},
+#include "ir/ops/quantised_tensors.def"
+#undef QUANTISED
+};
+static const char quantised_keys[] =
+#define QUANTISED(key, fn) key "\0"
+#include "ir/ops/quantised_tensors.def"
+#undef QUANTISED
+    ;
+
+static const op_host host = {
+    .builtin = {builtin_keys, builtin_rows},
+    .quantised = {quantised_keys, quantised_rows},
+    .derived_write = op_derived_write,
+    .derived_copy = op_derived_copy,
+    .composite = op_composite,
+    .on_device = op_on_device,
+    .composite_body = op_composite_body,
+    .call = interp_call_from_op,
+    .native_class = native_class_find,
+};
+
+void registry_install(void) {
+    op_host_installed = &host;
+    device_host = &cuda_device_functions;
+    on_device = &cuda_kernels;
+}
