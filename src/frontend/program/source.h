@@ -230,6 +230,7 @@ function *source_class_method(program *g, class_source *c, const char *name);
 module_type *source_plan(program *g, source_range r, py_object *instance);
 /* torch.jit.Attribute(value, type): is o one? Its parts. */
 bool source_jit_attribute(py_object *o, py_object **v, py_object **declared);
+bool source_untraced(program *g, source_range r, const py_object *o); /* false with an error: torch.jit.trace was given o */
 bool source_is_module(const py_object *o); /* an instance of nn.Module */
 /* instance._parameters and its like */
 const py_dict *source_module_dict(const py_object *instance, const char *name);

@@ -9,10 +9,11 @@
  */
 #include "frontend/program/source.h"
 
-static const char *const expand_functions[] = {"rearrange", "reduce", "repeat", "einsum"};
+static const char *const expand_functions[] = {"rearrange", "reduce", "repeat", "einsum", "parse_shape", "pack", "unpack"};
 
 bool source_is_expanded(const py_object *o) {
-    if (o->kind != PY_FUNCTION || !o->u.fn->def || !o->u.fn->module || strcmp(o->u.fn->module->u.mod.name, "einops.einops")) return false;
+    const char *home = o->kind == PY_FUNCTION && o->u.fn->def && o->u.fn->module ? o->u.fn->module->u.mod.name : "";
+    if (strcmp(home, "einops.einops") != 0 && strcmp(home, "einops.packing") != 0) return false;
     for (size_t i = 0; i < sizeof expand_functions / sizeof *expand_functions; i++)
         if (!strcmp(o->u.fn->def->name, expand_functions[i])) return true;
     return false;
@@ -77,11 +78,12 @@ sugar *source_expand_call(emitter *e, const expr *call, const py_object *fn) {
     if (!emit_arguments(e, call, 0, &args, &n)) return NULL;
     program *g = source_enter(e); /* compiling the arguments may have changed where errors go */
     if (!strcmp(operation, "einsum")) return expand_einsum(e, r, n, args);
-    py_object *reduction = g->py.none, *pattern = expand_text(e, r, "pattern", 1, args, &n);
+    py_object *reduction = g->py.none, *pattern = expand_text(e, r, "pattern", strcmp(operation, "unpack") ? 1 : 2, args, &n);
+    bool plain = strstr(operation, "pack") || !strcmp(operation, "parse_shape"); /* no lengths among the arguments */
     if (pattern && !strcmp(operation, "reduce")) reduction = expand_text(e, r, "reduction", 1, args, &n);
     if (!pattern || !reduction || n < 1 || args[0].name) return emit_fail(e, r, "%s expected a tensor and a pattern", operation), NULL;
     py_object *names = py_list(&g->py, 0, NULL), *name;
-    for (int i = 1; i < n && names; i++) {
+    for (int i = 1; i < n && names && !plain; i++) {
         if (!args[i].name) return emit_fail(e, args[i].range, "lengths of axes are keyword arguments"), NULL;
         if (!(name = py_text(&g->py, args[i].name)) || !py_append(&g->py, names, name)) return NULL;
     }

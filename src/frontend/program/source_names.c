@@ -48,7 +48,7 @@ static sugar *names_tuple(emitter *e, source_range r, py_object *o) {
     e->depth--;
     if (values) {
         program *g = source_enter(e);
-        bool named = o->u.seq.seq_cls && !py_is_size(o);
+        bool named = o->kind == PY_TUPLE && o->u.seq.seq_cls && !py_is_size(o);
         type *t = named ? source_class(g, r, o->u.seq.seq_cls) : NULL;
         if (named && !t) return NULL;
         return sugar_of_value(e, emit_tuple(e, r, t, n, vals));

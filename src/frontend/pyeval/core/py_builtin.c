@@ -334,6 +334,7 @@ static const char *const builtin_exceptions[][2] = {
     {"UnboundLocalError", "NameError"},
     {"OSError", "Exception"},
     {"IOError", "OSError"},
+    {"EnvironmentError", "OSError"},
     {"FileNotFoundError", "OSError"},
     {"PermissionError", "OSError"},
     {"TimeoutError", "OSError"},

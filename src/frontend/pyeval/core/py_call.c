@@ -169,7 +169,11 @@ static bool call_bind(call_binding *b, int nargs, py_object **args, int nkw, con
 
 static py_object *call_body(py *p, const py_function *f, py_env *env) {
     env->qualname = f->qualname;
-    if (f->def->is_generator) env->yields = py_new(p, PY_ITERATOR);
+    if (f->def->is_generator) {
+        env->yields = py_new(p, PY_ITERATOR);
+        env->body = p->body;
+        p->body = NULL;
+    }
     if (!py_exec(p, env, &f->def->body)) return NULL;
     if (env->yields) return env->yields;
     return env->result ? env->result : p->none;

@@ -168,7 +168,7 @@ const py_object *py_enum_plain(const py_object *o) {
     const py_class *c = o->u.inst.cls->u.cls;
     for (size_t i = 0; i < c->mro.len; i++) {
         const char *n = c->mro.data[i]->u.cls->name;
-        if (!strcmp(n, "int") || !strcmp(n, "str") || !strcmp(n, "IntEnum"))
+        if (!strcmp(n, "int") || !strcmp(n, "str") || !strcmp(n, "IntEnum") || !strcmp(n, "IntFlag"))
             return py_dict_get(o->u.inst.attrs, "value");
     }
     return o;

@@ -287,7 +287,9 @@ const py_object *py_class_of(py *p, const py_object *o) {
     case PY_SYMBOL: return p->library->torch_class(p, o);
     default: break;
     }
-    return py_builtin_class(p, py_type_name(o));
+    const py_object *types = strmap_get(&p->modules, "types"); /* which has the classes of functions, methods, modules, ... under these names, too */
+    const py_object *named = types && o->kind != PY_VALUE ? py_dict_get(types->u.mod.globals, py_type_name(o)) : NULL;
+    return named && named->kind == PY_CLASS ? named : py_builtin_class(p, py_type_name(o));
 }
 
 bool py_is_subclass(const py_object *cls, const py_object *base) {
