@@ -20,7 +20,7 @@
  */
 #include "ir/graph/alias.h"
 #include "ir/op/fusible.h"
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
 
 #include <string.h>

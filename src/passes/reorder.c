@@ -17,7 +17,7 @@
  * Tests: tests/ir/reorder
  */
 #include "ir/graph/alias.h"
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
 
 #include <string.h>

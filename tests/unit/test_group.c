@@ -16,7 +16,7 @@ static void group_check_run(const group_case *c, const char *text, const graph *
     diag d = {0};
     int n = group_args(text, args), outputs = (int)g->root->returns.len;
     assert_true(p->slots.len <= 512);
-    if (!plan_fits(p, args, slots)) fail_msg("%s\n  %s do not fit", c->program, text);
+    if (!plan_guards_hold(p, args, slots)) fail_msg("%s\n  %s do not fit", c->program, text);
     if (group_interpret(g, args, want, &d) != CTSC_OK) fail_msg("%s\n  %s\n  %s", c->program, text, diag_message(&d));
     for (int pieces = 1; pieces < 5; pieces += 3) {
         group_launch(p, k, args, slots, pieces, got);
@@ -53,7 +53,7 @@ static void group_check(const group_case *c) {
             value other[16];
             int64_t slots[512];
             int m = group_args(c->not, other);
-            if (plan_fits(p, other, slots)) fail_msg("%s\n  %s fit", c->program, c->not );
+            if (plan_guards_hold(p, other, slots)) fail_msg("%s\n  %s fit", c->program, c->not );
             group_unref(m, other);
         }
     }
@@ -123,7 +123,7 @@ static bool group_check_operator(const char *program, const char *text, bool sho
     if (!p && works && show) printf("no plan: %s   %s\n", program, text);
     if (p) {
         if (codegen_kernel(group_codegen, p->nest, &k, &d) != CTSC_OK) fail_msg("%s\n  %s", program, diag_message(&d));
-        assert_true(plan_fits(p, args, slots));
+        assert_true(plan_guards_hold(p, args, slots));
         group_launch(p, k, args, slots, 1, got);
         group_compare(program, text, got[0], want[0]);
         group_unref(1, got);

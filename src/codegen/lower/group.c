@@ -322,15 +322,15 @@ static group_name *group_find_names(arena *a, const group_plan *p) {
     group_name *names = arena_array(a, group_name, n + 1);
     if (!parent || !names) return NULL;
     for (int i = 0; i < n; i++) parent[i] = i;
-    for (size_t i = 0; i < p->relations.len; i++) {
-        const group_relation *r = &p->relations.data[i];
+    for (size_t i = 0; i < p->guards.len; i++) {
+        const group_guard *r = &p->guards.data[i];
         int x = group_place(p, r->a), y = r->kind == SLOTS_EQUAL ? group_place(p, r->b) : -1;
         if (r->kind != SLOTS_EQUAL || x < 0 || y < 0) continue;
         x = group_root(parent, x), y = group_root(parent, y);
         if (x != y) parent[x > y ? x : y] = x < y ? x : y;
     }
-    for (size_t i = 0; i < p->relations.len; i++) {
-        const group_relation *r = &p->relations.data[i];
+    for (size_t i = 0; i < p->guards.len; i++) {
+        const group_guard *r = &p->guards.data[i];
         int x = r->kind == SLOT_IS ? group_place(p, r->a) : -1;
         if (x < 0) continue;
         names[group_root(parent, x)].is_const = true;

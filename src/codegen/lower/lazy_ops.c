@@ -148,7 +148,7 @@ static nest_expr *ops_constant(lazy *l, dtype dt, double x) {
 static lazy_tensor *ops_finish(lazy *l, const ops_rule *r, dtype dt, int n, const lazy_tensor *const *operands,
                                nest_expr *const *numbers, int nnumbers) {
     lazy_emitter e = {r->emit, r->function, r->op, n + nnumbers, r->exact};
-    if (r->emit != lazy_emit_call && r->emit != lazy_emit_test && r->emit != lazy_emit_extreme) e.call = NULL;
+    if (r->emit != lazy_emit_call && r->emit != lazy_emit_test && r->emit != lazy_emit_minmax) e.call = NULL;
     return lazy_pointwise(l, &e, dt, r->kind == OPS_TEST ? DT_BOOL : dt, n, operands, NULL, numbers);
 }
 
@@ -588,7 +588,7 @@ static lazy_tensor *ops_full_like(lazy *l, const ops_rule *r, const op *o, const
 #define ROUNDING(name)                                                                                                 \
     { name, ops_rounding, OPS_SAME, "f", 1, 0, lazy_emit_call, NEST_CALL }
 #define EXTREME(name, OP)                                                                                              \
-    { name, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_extreme, NEST_##OP, true }
+    { name, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_minmax, NEST_##OP, true }
 #define MADE(name, maker)                                                                                              \
     { name, maker, OPS_SAME, "fib", 0, 0, lazy_emit_call, NEST_CALL }
 

@@ -7,7 +7,7 @@
  * all, which for operators is two screens.) Hints say what usually helps: a check for None, a type for an empty list.
  * Tests: tests/lang/errors_*.py
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 
 enum { EXPLAIN_SHOWN = 3, EXPLAIN_MAX = 512 };
 
@@ -118,7 +118,7 @@ static void explain_empty_list(const explanation *x, const actual *blamed) {
     type *t = first->value->type;
     if (first == blamed || t->kind != T_LIST || type_elem(t)->kind != T_TENSOR || !def || def->kind != N_LOAD) return;
     const char *name = node_str(def, "name");
-    const variable *v = name ? emit_find_variable(x->e, name) : NULL;
+    const variable *v = name ? irgen_find_variable(x->e, name) : NULL;
     if (!v || !explain_made_empty(v->where)) return;
     strbuf is = STRBUF_INIT;
     type_print_python(blamed->value->type, &is);
@@ -160,7 +160,7 @@ static void explain_one(const explanation *x) {
     strbuf why = STRBUF_INIT, text = STRBUF_INIT;
     const actual *blamed = match_reason(e, s, x->nargs, x->args, &why);
     explain_put_reason(sb_str(&why), "\n", &text);
-    emit_fail(e, explain_place(x, blamed), "%s", sb_str(&text));
+    irgen_fail(e, explain_place(x, blamed), "%s", sb_str(&text));
     sb_free(&text);
     text = (strbuf)STRBUF_INIT;
     schema_print(s, &text);
@@ -193,7 +193,7 @@ static void explain_several(explanation *x) {
         const char *why = strchr(sb_str(&notes[0]), '\n');
         if (why) sb_printf(&text, "\n%s", why + 3);
     }
-    emit_fail(e, agree ? explain_place(x, blamed[0]) : x->r, "Arguments for call are not valid: %s", sb_str(&text));
+    irgen_fail(e, agree ? explain_place(x, blamed[0]) : x->r, "Arguments for call are not valid: %s", sb_str(&text));
     for (int i = 0; i < x->nclosest; i++) {
         int len = x->nclosest == 1 ? (int)strcspn(sb_str(&notes[i]), "\n") : (int)notes[i].len;
         diag_note(e->diag, (source_range){0}, "%s%.*s", x->nclosest == 1 ? "the closest is " : "", len, sb_str(&notes[i]));

@@ -579,7 +579,7 @@ ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_o
     program *g = mem_zalloc(sizeof *g);
     if (!g) return diag_no_memory(d);
     g->unit = u;
-    u->compile = emit_function;
+    u->compile = irgen_function;
     u->import_ctx = g;
     u->import_ctx_free = source_free;
     source_result r = {.root = value_none()};

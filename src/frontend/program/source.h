@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.h - programs from Python source: between the evaluator's objects (py.h) and the emitter (emit.h).
+ * source.h - programs from Python source: between the evaluator's objects (py.h) and the emitter (irgen.h).
  *
  * The evaluator leaves Python objects: functions, classes, instances of nn.Module. This file's functions
  * make functions, class types and runtime objects of them, the way torch.jit.script does:
@@ -27,7 +27,7 @@
 #ifndef CTSC_FRONTEND_PROGRAM_SOURCE_H
 #define CTSC_FRONTEND_PROGRAM_SOURCE_H
 
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 #include "frontend/pyeval/core/py.h"
 
 /* A script class, enum, named tuple or interface. */
@@ -147,7 +147,7 @@ typedef struct source_result {
 ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o, const char *name,
                            source *src, source_result *out);
 
-/* ---- what the emitter asks (scope_ops in emit.h), and the files of this part ask each other ---------------- */
+/* ---- what the emitter asks (scope_ops in irgen.h), and the files of this part ask each other ---------------- */
 
 /* For functions of source programs. */
 extern const scope_ops source_scope_ops;

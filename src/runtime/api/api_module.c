@@ -227,7 +227,7 @@ static void api_visit_block(api_operators *v, const function *f, const block *b)
             source_range r = source_original(n->range);
             uint32_t line = 0, col = 0;
             if (r.src) source_position(r.src, r.begin, &line, &col);
-            const char *call = node_str(n, "call"); /* frontend/irgen/emit_unknown.c */
+            const char *call = node_str(n, "call"); /* frontend/irgen/irgen_unknown.c */
             ctsc_operator_use u = {.key = n->op ? n->op->key : *call ? call : n->op_name,
                                    .supported = n->op && (n->op->fn || (n->op->traits & OP_SPECIAL)),
                                    .function = f->qualified,

@@ -140,7 +140,7 @@ struct attention_call;
 /* As attention_compute, for any real floating dtype. */
 ctsc_status dense_attention_run(diag *d, const struct attention_call *call);
 
-/* ---- lines (lines.c) -------------------------------------------------------------------------------------------------- */
+/* ---- lines (along_dim.c) -------------------------------------------------------------------------------------------------- */
 
 ctsc_status dense_cell_run(diag *d, cuda *c, dtype dt, const dense_cell *p);
 /* x, y, places: contiguous, on the device of y. */

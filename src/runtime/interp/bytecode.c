@@ -143,7 +143,7 @@ static int32_t tr_input(translator *tr, const node *n, int i) {
 
 /* R[dst] = operand, moved if it dies. */
 static void tr_assign(translator *tr, int32_t dst, int32_t operand) {
-    if (!operand_dies(operand)) {
+    if (!operand_last_use(operand)) {
         if (dst != SITE_UNUSED && dst != operand) tr_emit(tr, BC_COPY, dst, operand, 0);
         return;
     }
@@ -218,7 +218,7 @@ static opcode tr_fast_opcode(const char *key) {
 /* Operands that die would have to be released: those are left to CALL_OP, but for scalars, which
  * need no release. */
 static bool tr_fast_operand(translator *tr, const node *n, int i) {
-    return tr_is_scalar(n->inputs.data[i]->type) || !operand_dies(tr_input(tr, n, i));
+    return tr_is_scalar(n->inputs.data[i]->type) || !operand_last_use(tr_input(tr, n, i));
 }
 
 static int tr_fast(translator *tr, const node *n, const op *o) {

@@ -458,12 +458,12 @@ static uint64_t profile_kind(int n, const value *args) {
 }
 
 /* What the program does not see: steps and memory are as they were. */
-static int64_t profile_rehearse(profile *c, interp *in, const site *s, value *args) {
+static int64_t profile_run_group(profile *c, interp *in, const site *s, value *args) {
     recycle_watch watch = c->watch;
     uint64_t steps = in->rt->steps_left, sites = c->sites;
     c->counting = true;
     c->counted = 0;
-    bool done = fused_rehearse(s->group, in, args);
+    bool done = fused_profile_run(s->group, in, args);
     c->counting = false;
     c->watch = watch;
     c->sites = sites;
@@ -475,7 +475,7 @@ static int64_t profile_kernel_flops(profile *c, interp *in, profile_record *r, c
     uint64_t kind = profile_kind(s->nargs, args);
     for (int i = 0; i < r->ncosts && i < PROFILE_COSTS; i++)
         if (r->costs[i].kind == kind) return r->costs[i].flops;
-    int64_t flops = profile_rehearse(c, in, s, args);
+    int64_t flops = profile_run_group(c, in, s, args);
     int at = r->ncosts++ % PROFILE_COSTS;
     r->costs[at].kind = kind;
     r->costs[at].flops = flops;

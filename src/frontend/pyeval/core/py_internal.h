@@ -22,7 +22,7 @@ extern const py_method_row py_container_methods[], py_string_methods[]; /* end: 
 
 /* ---- py_object.c */
 bool py_step(py *p, source_range r);   /* counts a step; false when a limit is reached */
-bool py_worn_out(const py *p); /* the limit is reached: whatever goes on without a diagnostic may stop */
+bool py_budget_exhausted(const py *p); /* the limit is reached: whatever goes on without a diagnostic may stop */
 bool py_deeper(py *p, source_range r); /* one level of nesting more; p->depth-- undoes it */
 bool py_hash(py *p, source_range r, const py_object *o, uint64_t *out); /* p NULL: no error is recorded */
 py_object *py_dict_find(const py_dict *d, const char *name, size_t len, uint64_t hash);

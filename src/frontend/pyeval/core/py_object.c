@@ -52,13 +52,13 @@ uint64_t py_max_steps(const py *p) {
     return p->host.max_steps ? p->host.max_steps : PY_MAX_STEPS;
 }
 
-bool py_worn_out(const py *p) {
+bool py_budget_exhausted(const py *p) {
     return p->steps > py_max_steps(p);
 }
 
 bool py_work(py *p, source_range r, uint64_t steps) {
     p->steps += steps;
-    if (py_worn_out(p)) {
+    if (py_budget_exhausted(p)) {
         diag_fail_at(p->diag, CTSC_LIMIT, r, "the module-level code runs for too long (more than %llu steps)",
                      (unsigned long long)py_max_steps(p));
         return false;

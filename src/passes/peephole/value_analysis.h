@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * facts.h - what a graph says about single values: constants, dtypes, ranks, sizes, and who reads them.
+ * value_analysis.h - what a graph says about single values: constants, dtypes, ranks, sizes, and who reads them.
  *
  * Everything here is certain: "not known" is the answer where it is not. Shapes and dtypes come from tensor types with details
  * (constants, specialised graphs) and from the operators that made a value. Who reads is looked up in the schemas,
  * use by use; values are followed through views, lists and branches, not further: what leaves that view counts as written.
  * Tests: tests/ir/peephole
  */
-#ifndef CTSC_PASSES_PEEPHOLE_FACTS_H
-#define CTSC_PASSES_PEEPHOLE_FACTS_H
+#ifndef CTSC_PASSES_PEEPHOLE_VALUE_ANALYSIS_H
+#define CTSC_PASSES_PEEPHOLE_VALUE_ANALYSIS_H
 
 #include "ir/graph/graph.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_call.c - calls: arguments, operators, functions, methods, constructors.
+ * irgen_call.c - calls: arguments, operators, functions, methods, constructors.
  *
  * A call evaluates its callee to a sugar, then its arguments to values; match.c picks the overload. Forms whose arguments
- * are not simply values are in emit_special.c. Nodes of a call stand at the callee's place, as in PyTorch.
+ * are not simply values are in irgen_special.c. Nodes of a call stand at the callee's place, as in PyTorch.
  * Tests: tests/corpus, tests/lang
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 #include "frontend/codeload/upgraders.h"
 
 enum { CALL_MAX_FUNCTIONS = 8, CALL_MAX_OVERLOADS = 256 };
@@ -23,7 +23,7 @@ static bool call_push_value(emitter *e, source_range r, ir_value *v, call_actual
 static bool call_push_spread(emitter *e, source_range r, sugar *s, call_actuals *args) {
     ir_value **parts = NULL;
     int n = 0;
-    if (!s || !emit_spread(e, r, s, &parts, &n)) return false;
+    if (!s || !irgen_spread(e, r, s, &parts, &n)) return false;
     for (int k = 0; k < n; k++)
         if (!call_push_value(e, r, parts[k], args)) return false;
     return true;
@@ -33,7 +33,7 @@ static bool call_push_spread(emitter *e, source_range r, sugar *s, call_actuals 
 static bool call_starred_arguments(emitter *e, const expr *x, size_t first, call_actuals *args) {
     value_vector values = {0};
     bool joined;
-    if (!emit_starred(e, x->range, &x->items, first, &values, &joined)) return false;
+    if (!irgen_starred(e, x->range, &x->items, first, &values, &joined)) return false;
     for (size_t i = 0; i < values.len; i++)
         if (!call_push_value(e, joined || values.len + first != x->items.len ? x->range : x->items.data[first + i]->range, values.data[i], args))
             return false;
@@ -41,26 +41,26 @@ static bool call_starred_arguments(emitter *e, const expr *x, size_t first, call
 }
 
 static bool call_positional(emitter *e, const expr *x, size_t first, call_actuals *args) {
-    if (e->lenient && emit_has_starred(&x->items, first)) return call_starred_arguments(e, x, first, args);
+    if (e->lenient && irgen_has_starred(&x->items, first)) return call_starred_arguments(e, x, first, args);
     for (size_t i = first; i < x->items.len; i++) {
         const expr *it = x->items.data[i];
-        bool ok = it->kind == E_STARRED ? call_push_spread(e, it->range, emit_sugar(e, it->a, NULL), args)
-                                        : call_push_value(e, it->range, emit_expr(e, it, NULL), args);
+        bool ok = it->kind == E_STARRED ? call_push_spread(e, it->range, irgen_sugar(e, it->a, NULL), args)
+                                        : call_push_value(e, it->range, irgen_expr(e, it, NULL), args);
         if (!ok) return false;
     }
     return true;
 }
 
-bool emit_arguments(emitter *e, const expr *x, size_t first, actual **out, int *n) {
+bool irgen_arguments(emitter *e, const expr *x, size_t first, actual **out, int *n) {
     call_actuals args = {0};
     if (!call_positional(e, x, first, &args)) return false;
     for (size_t i = 0; i < x->kwargs.len; i++) {
         const keyword *k = &x->kwargs.data[i];
         if (!k->name) {
-            emit_fail(e, k->range, "keyword-arg expansion is not supported");
+            irgen_fail(e, k->range, "keyword-arg expansion is not supported");
             return false;
         }
-        actual a = {k->name, emit_expr(e, k->value, NULL), k->range};
+        actual a = {k->name, irgen_expr(e, k->value, NULL), k->range};
         if (!a.value) return false;
         avec_push(e->scratch, &args, a);
     }
@@ -94,7 +94,7 @@ static ir_value *call_pack(emitter *e, source_range r, const schema *s, node *n)
         types[i] = n->outputs.data[i]->type;
         named = named && names[i][0];
     }
-    return emit_tuple(e, r, named ? type_named_tuple(NULL, NULL, k, names, types) : NULL, k, n->outputs.data);
+    return irgen_tuple(e, r, named ? type_named_tuple(NULL, NULL, k, names, types) : NULL, k, n->outputs.data);
 }
 
 static ir_value *call_insert_op(emitter *e, source_range r, const op *o, const match_result *m) {
@@ -111,7 +111,7 @@ static ir_value *call_inline(emitter *e, source_range r, function *f, const matc
     if (function_ensure_compiled(f, e->diag) != CTSC_OK) return NULL;
     e->g->range = r;
     graph_inline(e->g, e->g->insert_block, e->g->insert_before, f->graph, m->inputs, &out);
-    return emit_failed(e) ? (diag_no_memory(e->diag), NULL) : out;
+    return irgen_failed(e) ? (diag_no_memory(e->diag), NULL) : out;
 }
 
 /* An operator of an older archive. */
@@ -139,13 +139,13 @@ static ir_value *call_unknown(emitter *e, source_range r, const char *name) {
         sb_printf(&sb, "Could not find any similar ops to %s. This op may not exist or may not be currently supported in "
                        "TorchScript.\n", name);
     }
-    emit_fail(e, r, "%s", sb_str(&sb));
+    irgen_fail(e, r, "%s", sb_str(&sb));
     sb_free(&sb);
-    emit_note_library(e, name);
+    irgen_note_library(e, name);
     return NULL;
 }
 
-ir_value *emit_builtin(emitter *e, source_range r, const char *name, int nargs, const actual *args) {
+ir_value *irgen_builtin(emitter *e, source_range r, const char *name, int nargs, const actual *args) {
     bool upgrades = e->fn && !strncmp(e->fn->qualified, "__upgraders__.", 14); /* what they call is today's */
     function *up = e->scope || upgrades ? NULL : upgrader_for(e->unit, e->diag, name, nargs, args);
     if (e->diag->status != CTSC_OK) return NULL;
@@ -155,8 +155,8 @@ ir_value *emit_builtin(emitter *e, source_range r, const char *name, int nargs, 
     function *functions[CALL_MAX_FUNCTIONS];
     int nf = builtin_functions(e->unit, e->diag, name, functions, CALL_MAX_FUNCTIONS);
     if (e->diag->status != CTSC_OK) return NULL;
-    bool admitted = emit_admits_unknown(e);
-    if (n + nf == 0) return admitted ? emit_unknown(e, r, name, false, nargs, args) : call_unknown(e, r, name);
+    bool admitted = irgen_admits_unknown(e);
+    if (n + nf == 0) return admitted ? irgen_unknown(e, r, name, false, nargs, args) : call_unknown(e, r, name);
     if (n > CALL_MAX_OVERLOADS) n = CALL_MAX_OVERLOADS;
     const schema *list[CALL_MAX_OVERLOADS + CALL_MAX_FUNCTIONS];
     for (int i = 0; i < n; i++) list[i] = ops[i]->schema;
@@ -165,23 +165,23 @@ ir_value *emit_builtin(emitter *e, source_range r, const char *name, int nargs, 
     match_result *m = match_schemas(e, r, list, n + nf, nargs, args, &which);
     if (!m && admitted && e->diag->status == CTSC_FAILED) {
         diag_clear(e->diag);
-        return emit_unknown(e, r, name, true, nargs, args);
+        return irgen_unknown(e, r, name, true, nargs, args);
     }
     if (!m) return NULL;
     return which < n ? call_insert_op(e, r, ops[which], m) : call_inline(e, r, functions[which - n], m);
 }
 
-ir_value *emit_overload(emitter *e, source_range r, const op *o, int nargs, const actual *args) {
+ir_value *irgen_overload(emitter *e, source_range r, const op *o, int nargs, const actual *args) {
     int which;
     e->g->range = r;
     match_result *m = match_schemas(e, r, &o->schema, 1, nargs, args, &which);
     return m ? call_insert_op(e, r, o, m) : NULL;
 }
 
-ir_value *emit_builtin_values(emitter *e, source_range r, const char *name, int n, ir_value *const *vals) {
+ir_value *irgen_builtin_values(emitter *e, source_range r, const char *name, int n, ir_value *const *vals) {
     actual args[8] = {{0}};
     for (int i = 0; i < n; i++) args[i] = (actual){NULL, vals[i], r};
-    return emit_builtin(e, r, name, n, args);
+    return irgen_builtin(e, r, name, n, args);
 }
 
 /* ---- functions and methods ------------------------------------------------------------------------------------ */
@@ -233,7 +233,7 @@ static match_result *call_match(emitter *e, source_range r, function *const *lis
 
 static ir_value *call_function_node(emitter *e, source_range r, function *f, const match_result *m) {
     e->g->range = (source_range){0}; /* the function's name stands for no node of its own */
-    ir_value *fv = emit_constant_take(e, (value){.tag = V_FUNCTION, .u.function = f}, TYPE_FUNCTION);
+    ir_value *fv = irgen_constant_take(e, (value){.tag = V_FUNCTION, .u.function = f}, TYPE_FUNCTION);
     e->g->range = r;
     if (!fv) return NULL;
     if (fv->def) node_set_str(fv->def, "name", f->name);
@@ -250,7 +250,7 @@ static ir_value *call_functions(emitter *e, source_range r, function *const *lis
     return m ? call_function_node(e, r, f, m) : NULL;
 }
 
-ir_value *emit_function_call(emitter *e, source_range r, function *f, int nargs, const actual *args) {
+ir_value *irgen_function_call(emitter *e, source_range r, function *f, int nargs, const actual *args) {
     return call_functions(e, r, &f, 1, nargs, args);
 }
 
@@ -268,21 +268,21 @@ static ir_value *call_methods(emitter *e, source_range r, ir_value *self, functi
     return nd->outputs.data[0];
 }
 
-function *emit_find_method(emitter *e, type *cls, const char *name) {
+function *irgen_find_method(emitter *e, type *cls, const char *name) {
     if (cls->kind != T_CLASS && cls->kind != T_INTERFACE) return NULL;
     function *f = class_find_method(cls, name);
     return f || !e->scope || cls->kind != T_CLASS ? f : e->scope->ops->method(e, cls, name);
 }
 
-ir_value *emit_method(emitter *e, source_range r, ir_value *self, const char *name, int nargs, const actual *args) {
-    function *f = emit_find_method(e, self->type, name);
-    if (emit_failed(e)) return NULL;
+ir_value *irgen_method(emitter *e, source_range r, ir_value *self, const char *name, int nargs, const actual *args) {
+    function *f = irgen_find_method(e, self->type, name);
+    if (irgen_failed(e)) return NULL;
     if (f) return call_methods(e, r, self, &f, 1, nargs, args);
-    sugar *found = emit_attribute(e, r, sugar_of_value(e, self), name); /* overloads; or its error */
+    sugar *found = irgen_attribute(e, r, sugar_of_value(e, self), name); /* overloads; or its error */
     if (found && found->kind == SUGAR_METHOD && !found->nitems)
-        return emit_fail(e, r, "'%s' has no method '%s'", class_name(self->type), name);
-    sugar *out = found ? emit_call_sugar(e, r, found, nargs, args, NULL) : NULL;
-    return out ? emit_as_value(e, r, out) : NULL;
+        return irgen_fail(e, r, "'%s' has no method '%s'", class_name(self->type), name);
+    sugar *out = found ? irgen_call_sugar(e, r, found, nargs, args, NULL) : NULL;
+    return out ? irgen_as_value(e, r, out) : NULL;
 }
 
 /* ---- constructors ---------------------------------------------------------------------------------------------- */
@@ -300,7 +300,7 @@ static sugar *call_named_tuple(emitter *e, source_range r, type *t, int nargs, c
         s.args[i].default_value = t->field_defaults[i];
     }
     match_result *m = match_schemas(e, r, &list, 1, nargs, args, &which);
-    return m ? sugar_of_value(e, emit_tuple(e, r, t, m->ninputs, m->inputs)) : NULL;
+    return m ? sugar_of_value(e, irgen_tuple(e, r, t, m->ninputs, m->inputs)) : NULL;
 }
 
 static ir_value *call_create(emitter *e, source_range r, type *t) {
@@ -314,14 +314,14 @@ static ir_value *call_create(emitter *e, source_range r, type *t) {
 static sugar *call_class(emitter *e, source_range r, type *t, int nargs, const actual *args) {
     if (t->kind == T_TUPLE) return call_named_tuple(e, r, t, nargs, args);
     if (t->kind != T_CLASS) {
-        emit_fail(e, r, "cannot call a %s", t->kind == T_ENUM ? "EnumClass" : "interface");
+        irgen_fail(e, r, "cannot call a %s", t->kind == T_ENUM ? "EnumClass" : "interface");
         return NULL;
     }
     ir_value *self = call_create(e, r, t);
-    function *init = emit_find_method(e, t, "__init__");
-    if (emit_failed(e)) return NULL;
+    function *init = irgen_find_method(e, t, "__init__");
+    if (irgen_failed(e)) return NULL;
     if (!init && (nargs || e->scope)) {
-        emit_fail(e, r, "Class %s does not have an __init__ function defined", class_name(t));
+        irgen_fail(e, r, "Class %s does not have an __init__ function defined", class_name(t));
         return NULL;
     }
     if (init && !call_methods(e, r, self, &init, 1, nargs, args)) return NULL;
@@ -339,26 +339,26 @@ static sugar *call_hooked(emitter *e, source_range r, ir_value *self, int nargs,
     int n = 0;
     if (!in || !pos) return diag_no_memory(e->diag), NULL;
     for (int i = 0; i < nargs; i++) in[i] = args[i].value;
-    ir_value *tuple = emit_tuple(e, r, NULL, nargs, in);
+    ir_value *tuple = irgen_tuple(e, r, NULL, nargs, in);
     for (size_t i = 0; i < c->forward_pre_hooks.len; i++) {
         actual given[] = {{NULL, self, r}, {NULL, tuple, r}};
-        ir_value *v = emit_function_call(e, r, c->forward_pre_hooks.data[i], 2, given);
+        ir_value *v = irgen_function_call(e, r, c->forward_pre_hooks.data[i], 2, given);
         if (!v) return NULL;
         if (v->type->kind == T_NONE) continue;
-        tuple = v->type->kind == T_TUPLE ? v : emit_tuple(e, r, NULL, 1, &v);
+        tuple = v->type->kind == T_TUPLE ? v : irgen_tuple(e, r, NULL, 1, &v);
     }
     if (c->forward_pre_hooks.len && nargs) {
-        if (!emit_unpack(e, r, tuple, 0, &parts, &n)) return NULL;
+        if (!irgen_unpack(e, r, tuple, 0, &parts, &n)) return NULL;
         pos = arena_array(e->scratch, actual, n + 1);
         if (!pos) return diag_no_memory(e->diag), NULL;
         for (int i = 0; i < n; i++) pos[i] = (actual){NULL, parts[i], r};
         nargs = n;
         args = pos;
     }
-    ir_value *out = emit_method(e, r, self, "forward", nargs, args);
+    ir_value *out = irgen_method(e, r, self, "forward", nargs, args);
     for (size_t i = 0; out && i < c->forward_hooks.len; i++) {
         actual given[] = {{NULL, self, r}, {NULL, tuple, r}, {NULL, out, r}};
-        ir_value *v = emit_function_call(e, r, c->forward_hooks.data[i], 3, given);
+        ir_value *v = irgen_function_call(e, r, c->forward_hooks.data[i], 3, given);
         if (!v) return NULL;
         if (v->type->kind != T_NONE) out = v;
     }
@@ -370,14 +370,14 @@ static sugar *call_object(emitter *e, source_range r, ir_value *self, int nargs,
     if (t->kind != T_CLASS && t->kind != T_INTERFACE) {
         strbuf sb = STRBUF_INIT;
         type_print_python(t, &sb);
-        emit_fail(e, r, "cannot call a value of type '%s'", sb_str(&sb));
+        irgen_fail(e, r, "cannot call a value of type '%s'", sb_str(&sb));
         sb_free(&sb);
         return NULL;
     }
-    if (!t->cls->is_module) return sugar_of_value(e, emit_method(e, r, self, "__call__", nargs, args));
+    if (!t->cls->is_module) return sugar_of_value(e, irgen_method(e, r, self, "__call__", nargs, args));
     if (t->kind == T_CLASS && (t->cls->forward_hooks.len || t->cls->forward_pre_hooks.len))
         return call_hooked(e, r, self, nargs, args);
-    return sugar_of_value(e, emit_method(e, r, self, "forward", nargs, args));
+    return sugar_of_value(e, irgen_method(e, r, self, "forward", nargs, args));
 }
 
 /* ---- fork ------------------------------------------------------------------------------------------------------------ */
@@ -392,7 +392,7 @@ static ir_value *call_fork_capture(emitter *inner, node *fork, ir_value *v) {
     return p;
 }
 
-ir_value *emit_fork_call(emitter *e, source_range r, sugar *callee, int nargs, const actual *args) {
+ir_value *irgen_fork_call(emitter *e, source_range r, sugar *callee, int nargs, const actual *args) {
     graph *g = graph_new();
     actual *inside = arena_array(e->scratch, actual, nargs + 1);
     if (!g || !inside) {
@@ -402,7 +402,7 @@ ir_value *emit_fork_call(emitter *e, source_range r, sugar *callee, int nargs, c
     node *fork = node_new(e->g, N_FORK, 0, NULL, 1);
     emitter inner = {.unit = e->unit, .fn = e->fn, .g = g, .diag = e->diag, .scratch = e->scratch, .scope = e->scope,
                      .depth = e->depth};
-    emit_push_frame(&inner, g->root);
+    irgen_push_frame(&inner, g->root);
     graph_set_insert(g, g->root, NULL);
     sugar called = *callee;
     if (called.value) called.value = call_fork_capture(&inner, fork, called.value);
@@ -410,9 +410,9 @@ ir_value *emit_fork_call(emitter *e, source_range r, sugar *callee, int nargs, c
         inside[i] = args[i];
         inside[i].value = call_fork_capture(&inner, fork, args[i].value);
     }
-    sugar *made = emit_call_sugar(&inner, r, &called, nargs, inside, NULL);
-    ir_value *result = made ? emit_as_value(&inner, r, made) : NULL;
-    while (inner.env) emit_pop_frame(&inner);
+    sugar *made = irgen_call_sugar(&inner, r, &called, nargs, inside, NULL);
+    ir_value *result = made ? irgen_as_value(&inner, r, made) : NULL;
+    while (inner.env) irgen_pop_frame(&inner);
     if (!result || arena_failed(&g->arena)) {
         graph_free(g);
         return diag_no_memory(e->diag), NULL;
@@ -442,38 +442,38 @@ static sugar *call_callable(emitter *e, source_range r, sugar *s, int nargs, con
     if (!list) return NULL;
     if (s->kind == SUGAR_FUNCTION) return sugar_of_value(e, call_functions(e, r, list, n, nargs, args));
     if (s->nitems && list[0]) return sugar_of_value(e, call_methods(e, r, s->value, list, n, nargs, args));
-    return sugar_of_value(e, emit_method(e, r, s->value, s->name, nargs, args));
+    return sugar_of_value(e, irgen_method(e, r, s->value, s->name, nargs, args));
 }
 
 /* A part of a Sequential */
 static sugar *call_chain(emitter *e, source_range r, const sugar *s, int nargs, const actual *args) {
-    if (nargs != 1 || args[0].name) return emit_fail(e, r, "a part of a Sequential takes one argument"), NULL;
+    if (nargs != 1 || args[0].name) return irgen_fail(e, r, "a part of a Sequential takes one argument"), NULL;
     actual arg = args[0];
     for (int i = 0; i < s->nitems; i++) {
-        sugar *out = emit_call_sugar(e, r, s->items[i], 1, &arg, NULL);
-        arg.value = out ? emit_as_value(e, r, out) : NULL;
+        sugar *out = irgen_call_sugar(e, r, s->items[i], 1, &arg, NULL);
+        arg.value = out ? irgen_as_value(e, r, out) : NULL;
         if (!arg.value) return NULL;
     }
     return sugar_of_value(e, arg.value);
 }
 
-sugar *emit_call_sugar(emitter *e, source_range r, sugar *s, int nargs, const actual *args, type *hint) {
+sugar *irgen_call_sugar(emitter *e, source_range r, sugar *s, int nargs, const actual *args, type *hint) {
     (void)hint;
     switch (s->kind) {
     case SUGAR_BUILTIN: {
-        if (!s->value) return sugar_of_value(e, emit_builtin(e, r, s->name, nargs, args));
+        if (!s->value) return sugar_of_value(e, irgen_builtin(e, r, s->name, nargs, args));
         actual *all = call_prepend(e, (actual){NULL, s->value, r, true}, nargs, args);
-        return all ? sugar_of_value(e, emit_builtin(e, r, s->name, nargs + 1, all)) : NULL;
+        return all ? sugar_of_value(e, irgen_builtin(e, r, s->name, nargs + 1, all)) : NULL;
     }
     case SUGAR_FUNCTION:
     case SUGAR_METHOD: return call_callable(e, r, s, nargs, args);
     case SUGAR_CLASS: return call_class(e, r, s->type, nargs, args);
     case SUGAR_VALUE: return call_object(e, r, s->value, nargs, args);
-    case SUGAR_QUALIFIED: emit_fail(e, r, "Unknown type name or function '%s'", s->name); return NULL;
+    case SUGAR_QUALIFIED: irgen_fail(e, r, "Unknown type name or function '%s'", s->name); return NULL;
     case SUGAR_TUPLE:
         if (s->chain) return call_chain(e, r, s, nargs, args);
         /* fallthrough */
-    default: emit_fail(e, r, "cannot call a %s", sugar_kind_text(s)); return NULL;
+    default: irgen_fail(e, r, "cannot call a %s", sugar_kind_text(s)); return NULL;
     }
 }
 
@@ -481,9 +481,9 @@ sugar *emit_call_sugar(emitter *e, source_range r, sugar *s, int nargs, const ac
 static ir_value *call_raise(emitter *e, const expr *x) {
     actual *args;
     int n;
-    if (!emit_arguments(e, x, 0, &args, &n)) return NULL;
+    if (!irgen_arguments(e, x, 0, &args, &n)) return NULL;
     if (n < 1 || n > 2 || args[0].value->type->kind != T_STR)
-        return emit_fail(e, x->range, "prim::RaiseException expects a message");
+        return irgen_fail(e, x->range, "prim::RaiseException expects a message");
     e->g->range = x->range;
     node *nd = node_new(e->g, N_RAISE, 0, NULL, 0);
     for (int i = 0; i < n; i++) node_add_input(nd, args[i].value);
@@ -496,28 +496,28 @@ static ir_value *call_raise(emitter *e, const expr *x) {
 static sugar *call_wanted(emitter *e, const expr *x, sugar *callee, int n, const actual *args, type *hint, int parts) {
     e->wanted.type = hint;
     e->wanted.parts = parts;
-    sugar *out = emit_call_sugar(e, x->a->range, callee, n, args, hint);
+    sugar *out = irgen_call_sugar(e, x->a->range, callee, n, args, hint);
     e->wanted.type = NULL;
     e->wanted.parts = 0;
     return out;
 }
 
-sugar *emit_call(emitter *e, const expr *x, type *hint) {
+sugar *irgen_call(emitter *e, const expr *x, type *hint) {
     int parts = e->wanted.parts;
     e->wanted.parts = 0; /* of this call, not of those among its arguments */
-    sugar *callee = emit_sugar(e, x->a, NULL);
+    sugar *callee = irgen_sugar(e, x->a, NULL);
     actual *args;
     int n;
     if (!callee) return NULL;
-    if (callee->kind == SUGAR_SPECIAL) return emit_special_call(e, x, callee, hint);
+    if (callee->kind == SUGAR_SPECIAL) return irgen_special_call(e, x, callee, hint);
     if (callee->kind == SUGAR_PY) return e->scope->ops->call(e, x, callee, hint);
     if (callee->kind == SUGAR_NEW) return sugar_of_value(e, call_create(e, x->a->range, callee->type)); /* C.__new__(C) */
     if (callee->kind == SUGAR_BUILTIN) {
         if (!strcmp(callee->name, "prim::RaiseException")) return sugar_of_value(e, call_raise(e, x));
         if (callee->value && !strcmp(callee->name, "aten::format"))
-            return sugar_of_value(e, emit_str_format(e, x, callee->value));
+            return sugar_of_value(e, irgen_str_format(e, x, callee->value));
     }
-    if (!emit_arguments(e, x, 0, &args, &n)) return NULL;
+    if (!irgen_arguments(e, x, 0, &args, &n)) return NULL;
     if (callee->kind == SUGAR_BUILTIN) return call_wanted(e, x, callee, n, args, hint, parts);
-    return emit_call_sugar(e, x->a->range, callee, n, args, hint);
+    return irgen_call_sugar(e, x->a->range, callee, n, args, hint);
 }

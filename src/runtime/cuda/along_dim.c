@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lines.c - what goes along the lines of a tensor on a CUDA device: recurrent cells, running results, sorting, triangles of matrices.
+ * along_dim.c - what goes along the lines of a tensor on a CUDA device: recurrent cells, running results, sorting, triangles of matrices.
  * Tests: tests/unit/test_cuda_dense.c
  */
 #include "runtime/cuda/dense.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_unknown.c - calls in archives of an operator, an overload or an argument that no table knows.
+ * irgen_unknown.c - calls in archives of an operator, an overload or an argument that no table knows.
  *
  * Libraries bring operators of their own, and later versions of PyTorch new ones; scripted code mentions them in branches that
  * are never taken. Such a call becomes a node without an operator (node.op is NULL): it is refused when it is reached, and by
@@ -14,10 +14,10 @@
  * refusal says. `keywords` are the names of the last arguments, for writing the call again (print_code_expr.c).
  * Tests: tests/cli/unknown-operators.test
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 #include "frontend/codeload/upgraders.h"
 
-bool emit_admits_unknown(const emitter *e) {
+bool irgen_admits_unknown(const emitter *e) {
     return !e->scope && importer_version(e->unit) != INT64_MAX; /* which functions of our own have */
 }
 
@@ -55,10 +55,10 @@ static ir_value *unknown_results(emitter *e, source_range r, node *n) {
     }
     for (int i = 0; i < parts; i++) node_add_output(n, want ? want->elems[i] : TYPE_TENSOR);
     graph_insert(e->g, n);
-    return emit_tuple(e, r, want, parts, n->outputs.data);
+    return irgen_tuple(e, r, want, parts, n->outputs.data);
 }
 
-ir_value *emit_unknown(emitter *e, source_range r, const char *name, bool known, int nargs, const actual *args) {
+ir_value *irgen_unknown(emitter *e, source_range r, const char *name, bool known, int nargs, const actual *args) {
     e->g->range = r;
     node *n = node_new(e->g, N_OP, 0, NULL, 0);
     const char *call = known ? unknown_call_text(e, name, nargs, args) : NULL, *keywords = unknown_keywords(e, nargs, args);
@@ -67,5 +67,5 @@ ir_value *emit_unknown(emitter *e, source_range r, const char *name, bool known,
     if (call) node_set_str(n, "call", call);
     if (keywords) node_set_str(n, "keywords", keywords);
     ir_value *out = unknown_results(e, r, n);
-    return emit_failed(e) ? (diag_no_memory(e->diag), NULL) : out;
+    return irgen_failed(e) ? (diag_no_memory(e->diag), NULL) : out;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_loop.c - for, while and comprehensions, and what can be stepped through.
+ * irgen_loop.c - for, while and comprehensions, and what can be stepped through.
  *
  * Method. What `for` steps through is brought into one of a few forms (loop_iterable): a range, a list,
  * string or tensor value, a sequence of known length (a tuple, a module container), or a zip, enumerate or
@@ -10,7 +10,7 @@
  *
  * Tests: tests/lang, tests/corpus
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 
 #include <limits.h>
 
@@ -45,19 +45,19 @@ static sugar *loop_value(emitter *e, source_range r, ir_value *v) {
     int n = 0;
     switch (v->type->kind) {
     case T_LIST: case T_STR: case T_TENSOR: return sugar_of_value(e, v);
-    case T_DICT: return sugar_of_value(e, emit_builtin_values(e, r, "aten::keys", 1, &v));
+    case T_DICT: return sugar_of_value(e, irgen_builtin_values(e, r, "aten::keys", 1, &v));
     case T_TUPLE:
-        return emit_unpack(e, r, v, 0, &parts, &n) ? loop_tuple_of_values(e, n, parts) : NULL;
+        return irgen_unpack(e, r, v, 0, &parts, &n) ? loop_tuple_of_values(e, n, parts) : NULL;
     case T_CLASS: case T_INTERFACE: {
         sugar *s = e->scope ? e->scope->ops->sequence(e, r, v) : NULL;
-        if (s || emit_failed(e)) return s;
+        if (s || irgen_failed(e)) return s;
         break;
     }
     default: break;
     }
     strbuf sb = STRBUF_INIT;
     type_print_python(v->type, &sb);
-    emit_fail(e, r, "'%s' object is not iterable", sb_str(&sb));
+    irgen_fail(e, r, "'%s' object is not iterable", sb_str(&sb));
     sb_free(&sb);
     return NULL;
 }
@@ -72,7 +72,7 @@ static sugar *loop_enum(emitter *e, type *t) {
         if (l) value_unref(value_list_take(l));
         return diag_no_memory(e->diag), NULL;
     }
-    return sugar_of_value(e, emit_constant_take(e, value_list_take(l), type_list(t)));
+    return sugar_of_value(e, irgen_constant_take(e, value_list_take(l), type_list(t)));
 }
 
 static sugar *loop_iterable(emitter *e, source_range r, sugar *s, int depth);
@@ -84,7 +84,7 @@ static sugar *loop_list_of_tuple(emitter *e, source_range r, sugar *s) {
         if (s->items[i]->kind != SUGAR_VALUE || s->items[i]->value->type != s->items[0]->value->type) return s;
         v[i] = s->items[i]->value;
     }
-    return v ? sugar_of_value(e, emit_list(e, r, v[0]->type, s->nitems, v)) : s;
+    return v ? sugar_of_value(e, irgen_list(e, r, v[0]->type, s->nitems, v)) : s;
 }
 
 static bool loop_is_unrolled(const sugar *s);
@@ -105,7 +105,7 @@ static sugar *loop_iterable_parts(emitter *e, source_range r, const sugar *s, in
 }
 
 static sugar *loop_iterable(emitter *e, source_range r, sugar *s, int depth) {
-    if (depth > PARSE_MAX_DEPTH) return emit_fail(e, r, "expressions nest too deeply"), NULL;
+    if (depth > PARSE_MAX_DEPTH) return irgen_fail(e, r, "expressions nest too deeply"), NULL;
     switch (s->kind) {
     case SUGAR_VALUE: return loop_value(e, r, s->value);
     case SUGAR_RANGE: case SUGAR_TUPLE: return s;
@@ -115,7 +115,7 @@ static sugar *loop_iterable(emitter *e, source_range r, sugar *s, int depth) {
         break;
     default: break;
     }
-    ir_value *v = emit_as_value(e, r, s);
+    ir_value *v = irgen_as_value(e, r, s);
     return v ? loop_value(e, r, v) : NULL;
 }
 
@@ -168,17 +168,17 @@ static bool loop_is_unrolled(const sugar *s) {
 static ir_value *loop_counter_length(emitter *e, source_range r, ir_value *start) {
     value c;
     e->g->range = r;
-    if (!start) return emit_constant_take(e, value_int(INT64_MAX), NULL);
+    if (!start) return irgen_constant_take(e, value_int(INT64_MAX), NULL);
     if (ir_value_constant(start, &c) && c.tag == V_INT && c.u.i >= 0)
-        return emit_constant_take(e, value_int(INT64_MAX - c.u.i), NULL);
-    ir_value *args[] = {start, emit_constant_take(e, value_int(INT64_MAX), NULL), graph_constant_int(e->g, 1)};
-    return emit_builtin_values(e, r, "aten::__range_length", 3, args);
+        return irgen_constant_take(e, value_int(INT64_MAX - c.u.i), NULL);
+    ir_value *args[] = {start, irgen_constant_take(e, value_int(INT64_MAX), NULL), graph_constant_int(e->g, 1)};
+    return irgen_builtin_values(e, r, "aten::__range_length", 3, args);
 }
 
 /* Emitted where a loop begins, not where the range was made. */
-ir_value *emit_range_length(emitter *e, source_range r, const sugar *s) {
+ir_value *irgen_range_length(emitter *e, source_range r, const sugar *s) {
     ir_value *args[] = {s->start, s->length, s->step};
-    return s->start ? emit_builtin_values(e, r, "aten::__range_length", 3, args) : s->length;
+    return s->start ? irgen_builtin_values(e, r, "aten::__range_length", 3, args) : s->length;
 }
 
 typedef VEC(ir_value *) length_list;
@@ -200,18 +200,18 @@ static bool loop_lengths(emitter *e, source_range r, sugar *s, length_list *out)
 
 static ir_value *loop_length(emitter *e, source_range r, sugar *s) {
     switch (s->kind) {
-    case SUGAR_RANGE: return emit_range_length(e, r, s);
-    case SUGAR_VALUE: return emit_builtin_values(e, r, "aten::len", 1, &s->value);
+    case SUGAR_RANGE: return irgen_range_length(e, r, s);
+    case SUGAR_VALUE: return irgen_builtin_values(e, r, "aten::len", 1, &s->value);
     case SUGAR_REVERSED: return s->length = loop_length(e, r, s->items[0]); /* for the elements of the loop that begins here */
     case SUGAR_ZIP: case SUGAR_ENUMERATE: {
         length_list lengths = {0};
         if (!loop_lengths(e, r, s, &lengths)) return NULL;
-        if (emit_failed(e)) return diag_no_memory(e->diag), NULL;
+        if (irgen_failed(e)) return diag_no_memory(e->diag), NULL;
         if (!lengths.len) return graph_constant_int(e->g, 0);
-        ir_value *l = emit_list(e, r, TYPE_INT, (int)lengths.len, lengths.data);
-        return emit_builtin_values(e, r, "prim::min", 1, &l);
+        ir_value *l = irgen_list(e, r, TYPE_INT, (int)lengths.len, lengths.data);
+        return irgen_builtin_values(e, r, "prim::min", 1, &l);
     }
-    default: return emit_fail(e, r, "%s", loop_mixed_lengths);
+    default: return irgen_fail(e, r, "%s", loop_mixed_lengths);
     }
 }
 
@@ -220,9 +220,9 @@ static sugar *loop_element(emitter *e, source_range r, sugar *s, ir_value *i);
 static sugar *loop_reversed_element(emitter *e, source_range r, sugar *s, ir_value *i) {
     ir_value *n = s->length;
     ir_value *left[] = {n, graph_constant_int(e->g, 1)};
-    ir_value *last = n ? emit_builtin_values(e, r, "aten::sub", 2, left) : NULL;
+    ir_value *last = n ? irgen_builtin_values(e, r, "aten::sub", 2, left) : NULL;
     ir_value *at[] = {last, i};
-    ir_value *k = last ? emit_builtin_values(e, r, "aten::sub", 2, at) : NULL;
+    ir_value *k = last ? irgen_builtin_values(e, r, "aten::sub", 2, at) : NULL;
     return k ? loop_element(e, r, s->items[0], k) : NULL;
 }
 
@@ -231,22 +231,22 @@ static sugar *loop_element(emitter *e, source_range r, sugar *s, ir_value *i) {
     case SUGAR_RANGE: {
         if (!s->start) return sugar_of_value(e, i);
         ir_value *args[] = {i, s->start, s->step};
-        return sugar_of_value(e, emit_builtin_values(e, r, "aten::__derive_index", 3, args));
+        return sugar_of_value(e, irgen_builtin_values(e, r, "aten::__derive_index", 3, args));
     }
     case SUGAR_VALUE: {
         ir_value *v = s->value;
         if (v->type->kind == T_TENSOR) {
             ir_value *args[] = {v, graph_constant_int(e->g, 0), i};
-            return sugar_of_value(e, emit_builtin_values(e, r, "aten::select", 3, args));
+            return sugar_of_value(e, irgen_builtin_values(e, r, "aten::select", 3, args));
         }
         ir_value *args[] = {v, i};
-        return sugar_of_value(e, emit_builtin_values(e, r, "aten::__getitem__", 2, args));
+        return sugar_of_value(e, irgen_builtin_values(e, r, "aten::__getitem__", 2, args));
     }
     case SUGAR_REVERSED: return loop_reversed_element(e, r, s, i);
     case SUGAR_ENUMERATE: {
         sugar **pair = arena_array(e->scratch, sugar *, 2);
         ir_value *args[] = {i, s->start, s->start ? graph_constant_int(e->g, 1) : NULL};
-        pair[0] = sugar_of_value(e, s->start ? emit_builtin_values(e, r, "aten::__derive_index", 3, args) : i);
+        pair[0] = sugar_of_value(e, s->start ? irgen_builtin_values(e, r, "aten::__derive_index", 3, args) : i);
         pair[1] = pair[0] ? loop_element(e, r, s->items[0], i) : NULL;
         return pair[1] ? loop_tuple(e, 2, pair) : NULL;
     }
@@ -257,7 +257,7 @@ static sugar *loop_element(emitter *e, source_range r, sugar *s, ir_value *i) {
             if (!(items[k] = loop_element(e, r, s->items[k], i))) return NULL;
         return loop_tuple(e, s->nitems, items);
     }
-    default: emit_fail(e, r, "%s", loop_mixed_lengths); return NULL;
+    default: irgen_fail(e, r, "%s", loop_mixed_lengths); return NULL;
     }
 }
 
@@ -272,7 +272,7 @@ static ir_value *loop_offset(emitter *e, source_range r, ir_value *start, ir_val
         return graph_constant_int(e->g, (int64_t)((uint64_t)a.u.i + (uint64_t)i * (uint64_t)b.u.i));
     ir_value *args[] = {graph_constant_int(e->g, i), start ? start : graph_constant_int(e->g, 0),
                         step ? step : graph_constant_int(e->g, 1)};
-    return emit_builtin_values(e, r, "aten::__derive_index", 3, args);
+    return irgen_builtin_values(e, r, "aten::__derive_index", 3, args);
 }
 
 /* Element i of something unrolled. */
@@ -294,7 +294,7 @@ static sugar *loop_static_element(emitter *e, source_range r, sugar *s, int i) {
             if (!(items[k] = loop_static_element(e, r, s->items[k], i))) return NULL;
         return loop_tuple(e, s->nitems, items);
     }
-    default: emit_fail(e, r, "%s", loop_mixed_lengths); return NULL;
+    default: irgen_fail(e, r, "%s", loop_mixed_lengths); return NULL;
     }
 }
 
@@ -302,10 +302,10 @@ static bool loop_count_step(emitter *e, source_range r) {
     emitter *top = e;
     while (top->outer) top = top->outer;
     if (++top->steps > EMIT_MAX_STEPS) {
-        emit_fail(e, r, "unrolling the loops of this function takes more than %d steps", EMIT_MAX_STEPS);
+        irgen_fail(e, r, "unrolling the loops of this function takes more than %d steps", EMIT_MAX_STEPS);
         return false;
     }
-    if (emit_failed(e)) return diag_no_memory(e->diag), false;
+    if (irgen_failed(e)) return diag_no_memory(e->diag), false;
     return true;
 }
 
@@ -322,7 +322,7 @@ static bool loop_may_be_static(const sugar *s) {
     return false;
 }
 
-sugar *emit_static_elements(emitter *e, source_range r, sugar *s) {
+sugar *irgen_static_elements(emitter *e, source_range r, sugar *s) {
     if (s->kind == SUGAR_TUPLE) return s;
     if (!loop_may_be_static(s)) return NULL;
     if (s->kind == SUGAR_VALUE && s->value->type->kind != T_TUPLE) /* NULL for objects that are no containers */
@@ -331,7 +331,7 @@ sugar *emit_static_elements(emitter *e, source_range r, sugar *s) {
     if (!it) return NULL;
     int n = loop_static_length(it);
     if (n < 0) {
-        if (loop_is_unrolled(it)) emit_fail(e, r, "%s", loop_mixed_lengths);
+        if (loop_is_unrolled(it)) irgen_fail(e, r, "%s", loop_mixed_lengths);
         return NULL;
     }
     sugar **items = arena_array(e->scratch, sugar *, n + 1);
@@ -345,17 +345,17 @@ sugar *emit_static_elements(emitter *e, source_range r, sugar *s) {
 
 static bool loop_assign(emitter *e, source_range r, const expr *target, sugar *elem) {
     if (elem->kind != SUGAR_VALUE && target->kind != E_TUPLE && target->kind != E_LIST) {
-        if (elem->kind != SUGAR_TUPLE) return emit_assign_target(e, target, elem, NULL);
-        ir_value *v = emit_as_value(e, r, elem);
+        if (elem->kind != SUGAR_TUPLE) return irgen_assign_target(e, target, elem, NULL);
+        ir_value *v = irgen_as_value(e, r, elem);
         if (!v) return false;
         elem = sugar_of_value(e, v);
     }
-    return emit_assign_target(e, target, elem, NULL);
+    return irgen_assign_target(e, target, elem, NULL);
 }
 
 static bool loop_unrolled(emitter *e, source_range r, const expr *target, sugar *it, const loop_body *body) {
     int n = loop_static_length(it), before = e->unrolled;
-    if (n < 0) return emit_fail(e, r, "%s", loop_mixed_lengths), false;
+    if (n < 0) return irgen_fail(e, r, "%s", loop_mixed_lengths), false;
     e->unrolled = 1;
     bool ok = true;
     for (int i = 0; i < n && ok && !e->returned; i++) {
@@ -377,10 +377,10 @@ static bool loop_condition(emitter *e, source_range r, node *n, block *b, const 
         v = graph_constant_bool(g, true);
     } else {
         graph_set_insert(g, b, NULL);
-        emit_push_frame(e, b);
+        irgen_push_frame(e, b);
         condition c;
-        if (emit_condition_parts(e, cond, &c)) v = c.value;
-        emit_pop_frame(e);
+        if (irgen_condition_parts(e, cond, &c)) v = c.value;
+        irgen_pop_frame(e);
     }
     if (v) block_add_return(b, v);
     return v != NULL;
@@ -391,7 +391,7 @@ static bool loop_looped(emitter *e, source_range r, const expr *target, sugar *i
                         const loop_body *body) {
     graph *g = e->g;
     g->range = r;
-    ir_value *trip = it ? loop_length(e, r, it) : emit_constant_take(e, value_int(INT64_MAX), NULL);
+    ir_value *trip = it ? loop_length(e, r, it) : irgen_constant_take(e, value_int(INT64_MAX), NULL);
     if (!trip) return false;
     g->range = r;
     node *n = graph_insert(g, node_new(g, N_LOOP, 1, &trip, 0));
@@ -405,13 +405,13 @@ static bool loop_looped(emitter *e, source_range r, const expr *target, sugar *i
         e->returned = false;
         e->loops = 1;
         e->unrolled = 0;
-        emit_push_frame(e, inner);
+        irgen_push_frame(e, inner);
         if (it) {
             sugar *elem = loop_element(e, r, it, i);
             ok = elem && loop_assign(e, r, target, elem);
         }
         ok = ok && body->emit(e, body->ctx);
-        emit_pop_frame(e);
+        irgen_pop_frame(e);
     }
     e->loops = loops;
     e->unrolled = unrolled;
@@ -449,7 +449,7 @@ static bool loop_over(emitter *e, source_range r, const expr *target, const expr
     sugar *s = e->lenient && e->scope && body->stmts && target->kind == E_NAME && loop_indexes(body->stmts, target->name, 0)
                    ? e->scope->ops->static_range(e, iterable)
                    : NULL;
-    if (!s) s = emit_sugar(e, iterable, NULL);
+    if (!s) s = irgen_sugar(e, iterable, NULL);
     sugar *it = s ? loop_iterable(e, iterable->range, s, 0) : NULL;
     if (!it) return false;
     if (loop_is_unrolled(it)) return loop_unrolled(e, r, target, it, body);
@@ -457,16 +457,16 @@ static bool loop_over(emitter *e, source_range r, const expr *target, const expr
 }
 
 static bool loop_statements(emitter *e, void *ctx) {
-    return emit_statements(e, ctx);
+    return irgen_statements(e, ctx);
 }
 
 static bool loop_refuses_else(emitter *e, const stmt *st, const char *what) {
     if (st->orelse.len)
-        emit_fail(e, st->orelse.data[0]->range, "else branches of %s loops aren't supported", what);
+        irgen_fail(e, st->orelse.data[0]->range, "else branches of %s loops aren't supported", what);
     return st->orelse.len != 0;
 }
 
-bool emit_for(emitter *e, const stmt *st) {
+bool irgen_for(emitter *e, const stmt *st) {
     loop_body body = {loop_statements, (void *)&st->body, &st->body};
     return !loop_refuses_else(e, st, "for") && loop_over(e, st->range, st->targets.data[0], st->value, &body);
 }
@@ -483,13 +483,13 @@ static bool loop_while_assigning(emitter *e, const stmt *st) {
     s[3] = (stmt){.kind = S_BREAK, .range = st->value->range};
     bool ok = avec_push(e->scratch, &s[1].body, &s[2]) && avec_push(e->scratch, &s[1].orelse, &s[3]) && avec_push(e->scratch, &s[0].body, &s[1]);
     for (size_t i = 0; ok && i < st->body.len; i++) ok = avec_push(e->scratch, &s[0].body, st->body.data[i]);
-    return ok ? emit_while(e, s) : (diag_no_memory(e->diag), false);
+    return ok ? irgen_while(e, s) : (diag_no_memory(e->diag), false);
 }
 
-bool emit_while(emitter *e, const stmt *st) {
+bool irgen_while(emitter *e, const stmt *st) {
     loop_body body = {loop_statements, (void *)&st->body};
     name_vector names = {0};
-    if (!emit_assigned_names(e, st->value, &names)) return false;
+    if (!irgen_assigned_names(e, st->value, &names)) return false;
     if (names.len && !st->orelse.len) return loop_while_assigning(e, st);
     return !loop_refuses_else(e, st, "while") && loop_looped(e, st->range, NULL, NULL, st->value, &body);
 }
@@ -508,7 +508,7 @@ static bool loop_no_common_type(emitter *e, source_range r, type *a, type *b) {
     strbuf sa = STRBUF_INIT, sb = STRBUF_INIT;
     type_print_python(a, &sa);
     type_print_python(b, &sb);
-    emit_fail(e, r, "Elements of a comprehension must be of one type, but found %s and %s", sb_str(&sa),
+    irgen_fail(e, r, "Elements of a comprehension must be of one type, but found %s and %s", sb_str(&sa),
               sb_str(&sb));
     sb_free(&sa);
     sb_free(&sb);
@@ -518,7 +518,7 @@ static bool loop_no_common_type(emitter *e, source_range r, type *a, type *b) {
 /* An element's value, fitted to the type wanted; with none wanted, *seen (of the elements before) takes it
  * in. */
 static ir_value *loop_fit(emitter *e, const expr *x, type *wanted, type **seen) {
-    ir_value *v = emit_expr(e, x, wanted);
+    ir_value *v = irgen_expr(e, x, wanted);
     if (v && wanted) {
         v = match_convert(e, x->range, wanted, v, true);
         if (v && !type_is_subtype(v->type, wanted))
@@ -542,7 +542,7 @@ static bool loop_add_element(emitter *e, comprehension *c) {
         if (!c->hint) c->out->type = type_dict(kt, vt);
         c->typed = true;
         ir_value *args[] = {c->out, k, v};
-        return emit_builtin_values(e, x->range, "aten::_set_item", 3, args) != NULL;
+        return irgen_builtin_values(e, x->range, "aten::_set_item", 3, args) != NULL;
     }
     type *elem = t ? type_elem(t) : NULL;
     ir_value *v = loop_fit(e, x->a, c->hint ? elem : NULL, &elem);
@@ -550,7 +550,7 @@ static bool loop_add_element(emitter *e, comprehension *c) {
     if (!c->hint) c->out->type = type_list(elem);
     c->typed = true;
     ir_value *args[] = {c->out, v};
-    return emit_builtin_values(e, x->range, "aten::append", 2, args) != NULL;
+    return irgen_builtin_values(e, x->range, "aten::append", 2, args) != NULL;
 }
 
 static bool loop_level(emitter *e, comprehension *c, const expr *level);
@@ -560,9 +560,9 @@ static bool loop_conditions(emitter *e, comprehension *c, const expr *level, siz
     if (i == level->items.len) return level->c ? loop_level(e, c, level->c) : loop_add_element(e, c);
     const expr *x = level->items.data[i];
     condition cond;
-    if (!emit_condition_parts(e, x, &cond)) return false;
+    if (!irgen_condition_parts(e, x, &cond)) return false;
     if (cond.known == 0) return true;
-    if (cond.known == 1) return emit_refine(e, x->range, cond.when_true) && loop_conditions(e, c, level, i + 1);
+    if (cond.known == 1) return irgen_refine(e, x->range, cond.when_true) && loop_conditions(e, c, level, i + 1);
     e->g->range = x->range;
     node *n = graph_insert(e->g, node_new(e->g, N_IF, 1, &cond.value, 0));
     block *yes = node_add_block(n);
@@ -570,9 +570,9 @@ static bool loop_conditions(emitter *e, comprehension *c, const expr *level, siz
     block *ib = e->g->insert_block;
     node *in = e->g->insert_before;
     graph_set_insert(e->g, yes, NULL);
-    emit_push_frame(e, yes);
-    bool ok = emit_refine(e, x->range, cond.when_true) && loop_conditions(e, c, level, i + 1);
-    emit_pop_frame(e);
+    irgen_push_frame(e, yes);
+    bool ok = irgen_refine(e, x->range, cond.when_true) && loop_conditions(e, c, level, i + 1);
+    irgen_pop_frame(e);
     graph_set_insert(e->g, ib, in);
     return ok;
 }
@@ -589,13 +589,13 @@ static bool loop_level(emitter *e, comprehension *c, const expr *level) {
     loop_body body = {loop_comprehension_body, c};
     c->level = level;
     if (++e->depth > 2 * PARSE_MAX_DEPTH)
-        return emit_fail(e, level->range, "expressions nest too deeply"), false;
+        return irgen_fail(e, level->range, "expressions nest too deeply"), false;
     bool ok = loop_over(e, c->top->range, level->target, level->b, &body);
     e->depth--;
     return ok;
 }
 
-ir_value *emit_comprehension(emitter *e, const expr *x, type *hint) {
+ir_value *irgen_comprehension(emitter *e, const expr *x, type *hint) {
     if (x->kind == E_UNSUPPORTED && x->a) x = x->a; /* several generators */
     bool dict = x->kind == E_DICT_COMP;
     if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
@@ -606,11 +606,11 @@ ir_value *emit_comprehension(emitter *e, const expr *x, type *hint) {
     c.out->type = hint ? hint : dict ? type_dict(TYPE_STR, TYPE_TENSOR) : type_list(TYPE_TENSOR);
     emitter *top = e;
     while (top->outer) top = top->outer;
-    frame *f = emit_push_frame(e, e->env->blk);
+    frame *f = irgen_push_frame(e, e->env->blk);
     f->names = ++top->comprehensions;
     bool returned = e->returned;
     bool ok = loop_level(e, &c, x);
     e->returned = returned;
-    emit_pop_frame(e);
-    return ok && !emit_failed(e) ? c.out : NULL;
+    irgen_pop_frame(e);
+    return ok && !irgen_failed(e) ? c.out : NULL;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_stmt.c - statements, except assignments and loops.
+ * irgen_stmt.c - statements, except assignments and loops.
  *
  * A prim::If gets its outputs only in ssa.c, from the Loads and Stores in its blocks. What is decided here is
  * which variables stay visible after the statement, and with which type. return, break and
  * continue are nodes of their own until exits.c.
  * Tests: tests/lang, tests/corpus
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 #include "frontend/pyeval/core/py.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ typedef struct branch { block *blk; strmap vars; bool exits; } branch;
 typedef bool (*branch_fn)(emitter *e, const void *ctx);
 
 static bool stmt_branch_statements(emitter *e, const void *ctx) {
-    return emit_statements(e, ctx);
+    return irgen_statements(e, ctx);
 }
 
 static bool stmt_branch(emitter *e, source_range r, const refinement *learnt, branch_fn body, const void *ctx,
@@ -30,8 +30,8 @@ static bool stmt_branch(emitter *e, source_range r, const refinement *learnt, br
     node *in = e->g->insert_before;
     graph_set_insert(e->g, out->blk, NULL);
     e->returned = false;
-    emit_push_frame(e, out->blk);
-    bool ok = emit_refine(e, r, learnt) && (!body || body(e, ctx));
+    irgen_push_frame(e, out->blk);
+    bool ok = irgen_refine(e, r, learnt) && (!body || body(e, ctx));
     out->exits = e->returned;
     out->vars = e->env->vars; /* freed by the caller */
     e->env = e->env->next;
@@ -44,7 +44,7 @@ static int stmt_compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-void emit_store_nothing(emitter *e, block *b, const variable *like, const char *name) {
+void irgen_store_nothing(emitter *e, block *b, const variable *like, const char *name) {
     node *n = node_new(e->g, N_UNINITIALIZED, 0, NULL, 1);
     n->outputs.data[0]->type = like->type;
     block_append(b, n);
@@ -99,7 +99,7 @@ static void stmt_disagree(emitter *e, source_range r, const char *name, variable
 
 /* The variable `name` after an If whose branches do not both leave. */
 static bool stmt_join_variable(emitter *e, source_range r, branch *b, const char *name) {
-    variable *v[2], *outer = emit_find_variable(e, name), *joined = arena_new(e->scratch, variable);
+    variable *v[2], *outer = irgen_find_variable(e, name), *joined = arena_new(e->scratch, variable);
     for (int k = 0; k < 2; k++) {
         v[k] = strmap_get(&b[k].vars, name);
         if (!v[k]) v[k] = outer;
@@ -107,7 +107,7 @@ static bool stmt_join_variable(emitter *e, source_range r, branch *b, const char
     for (int k = 0; k < 2; k++) {
         variable *other = v[1 - k];
         if (!b[k].exits || !other) continue; /* as they are where the other branch ends */
-        if (other->type) emit_store_nothing(e, b[k].blk, other, name);
+        if (other->type) irgen_store_nothing(e, b[k].blk, other, name);
         v[k] = other;
     }
     bool simple = v[0] && v[1] && v[0]->type && v[1]->type && !v[0]->error && !v[1]->error;
@@ -129,7 +129,7 @@ static bool stmt_join_branches(emitter *e, source_range r, branch *b) {
             if (name && !(k == 1 && strmap_get(&b[0].vars, name)))
                 avec_push(e->scratch, &names, name);
         }
-    if (emit_failed(e)) return diag_no_memory(e->diag), false;
+    if (irgen_failed(e)) return diag_no_memory(e->diag), false;
     if (names.len) qsort(names.data, names.len, sizeof *names.data, stmt_compare_names);
     for (size_t i = 0; i < names.len; i++)
         if (!stmt_join_variable(e, r, b, names.data[i])) return false;
@@ -139,7 +139,7 @@ static bool stmt_join_branches(emitter *e, source_range r, branch *b) {
 static bool stmt_branches(emitter *e, source_range r, const condition *c, branch_fn then_body,
                           const void *then_ctx, branch_fn else_body, const void *else_ctx) {
     if (c->known >= 0) { /* the other branch is not even looked at */
-        if (!emit_refine(e, r, c->known ? c->when_true : c->when_false)) return false;
+        if (!irgen_refine(e, r, c->known ? c->when_true : c->when_false)) return false;
         branch_fn body = c->known ? then_body : else_body;
         return !body || body(e, c->known ? then_ctx : else_ctx);
     }
@@ -157,7 +157,7 @@ static bool stmt_branches(emitter *e, source_range r, const condition *c, branch
 
 static bool stmt_if(emitter *e, const stmt *st) {
     condition c;
-    return emit_condition_parts(e, st->value, &c) &&
+    return irgen_condition_parts(e, st->value, &c) &&
            stmt_branches(e, st->range, &c, stmt_branch_statements, &st->body, stmt_branch_statements,
                          &st->orelse);
 }
@@ -172,7 +172,7 @@ static ir_value *stmt_declared_return(emitter *e, const stmt *st, ir_value *v) {
     strbuf a = STRBUF_INIT, b = STRBUF_INIT;
     type_print_python(t, &a);
     type_print_python(v->type, &b);
-    emit_fail(e, st->range, "Return value was annotated as having type %s but is actually of type %s",
+    irgen_fail(e, st->range, "Return value was annotated as having type %s but is actually of type %s",
               sb_str(&a), sb_str(&b));
     const func_def *def = e->fn ? e->fn->def : NULL;
     if (e->scope && def && def->returns && def->returns->range.src)
@@ -190,7 +190,7 @@ static type *stmt_merged_return(emitter *e, const stmt *st, type *t) {
     bool fresh = e->diag->status == CTSC_OK;
     type_print_python(before, &a);
     type_print_python(t, &b);
-    emit_fail(e, st->range,
+    irgen_fail(e, st->range,
               "Previous return statement returned a value of type %s but this return statement returns a "
               "value of type %s",
               sb_str(&a), sb_str(&b));
@@ -201,7 +201,7 @@ static type *stmt_merged_return(emitter *e, const stmt *st, type *t) {
 }
 
 static bool stmt_return(emitter *e, const stmt *st) {
-    ir_value *v = st->value ? emit_expr(e, st->value, e->return_type) : graph_constant_none(e->g);
+    ir_value *v = st->value ? irgen_expr(e, st->value, e->return_type) : graph_constant_none(e->g);
     if (!v) return false;
     if (e->return_type) {
         v = stmt_declared_return(e, st, v);
@@ -225,13 +225,13 @@ static bool stmt_return(emitter *e, const stmt *st) {
 static bool stmt_jump(emitter *e, const stmt *st) {
     const char *what = st->kind == S_BREAK ? "break" : "continue";
     if (e->unrolled) {
-        emit_fail(e, st->range,
+        irgen_fail(e, st->range,
                   "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support "
                   "break or continue inside the body of these loops");
         return false;
     }
     if (!e->loops) {
-        emit_fail(e, st->range, "SyntaxError: '%s' outside loop", what);
+        irgen_fail(e, st->range, "SyntaxError: '%s' outside loop", what);
         return false;
     }
     graph_insert(e->g, node_new(e->g, st->kind == S_BREAK ? N_BREAK : N_CONTINUE, 0, NULL, 0));
@@ -246,7 +246,7 @@ static bool stmt_exception(emitter *e, const expr *x, const char **out) {
         return *out != NULL;
     }
     if (x->kind != E_NAME && x->kind != E_ATTR) return false;
-    const sugar *s = emit_sugar(e, x, NULL);
+    const sugar *s = irgen_sugar(e, x, NULL);
     if (!s || s->kind != SUGAR_PY || !s->py || s->py->kind != PY_CLASS || s->py->u.cls->kind != PYC_EXCEPTION)
         return false;
     const py_class *c = s->py->u.cls;
@@ -258,17 +258,17 @@ static bool stmt_exception(emitter *e, const expr *x, const char **out) {
 static ir_value *stmt_exception_message(emitter *e, const expr *call) {
     actual *args;
     int n;
-    if (!emit_arguments(e, call, 0, &args, &n)) return NULL;
+    if (!irgen_arguments(e, call, 0, &args, &n)) return NULL;
     if (n == 0) return graph_constant_str(e->g, "", 0);
     if (n == 1) return args[0].value;
     ir_value **values = arena_array(e->scratch, ir_value *, n);
     if (!values) return diag_no_memory(e->diag), NULL;
     for (int i = 0; i < n; i++) values[i] = args[i].value;
-    return emit_tuple(e, call->range, NULL, n, values);
+    return irgen_tuple(e, call->range, NULL, n, values);
 }
 
 static bool stmt_insert_raise(emitter *e, source_range r, ir_value *message, ir_value *cls) {
-    if (message->type->kind != T_STR) message = emit_builtin_values(e, r, "aten::str", 1, &message);
+    if (message->type->kind != T_STR) message = irgen_builtin_values(e, r, "aten::str", 1, &message);
     if (!message) return false;
     ir_value *in[] = {message, cls};
     e->g->range = r;
@@ -280,18 +280,18 @@ static bool stmt_insert_raise(emitter *e, source_range r, ir_value *message, ir_
 /* "AssertionError: " in front of a message: PyTorch 1.13 raises that one without a class. */
 static ir_value *stmt_assertion_message(emitter *e, source_range r, ir_value *message) {
     static const char prefix[] = "AssertionError: ";
-    if (message->type->kind != T_STR) message = emit_builtin_values(e, r, "aten::str", 1, &message);
+    if (message->type->kind != T_STR) message = irgen_builtin_values(e, r, "aten::str", 1, &message);
     if (!message) return NULL;
     e->g->range = r;
     ir_value *both[] = {graph_constant_str(e->g, prefix, sizeof prefix - 1), message};
-    return emit_builtin_values(e, r, "aten::add", 2, both);
+    return irgen_builtin_values(e, r, "aten::add", 2, both);
 }
 
 static bool stmt_raise(emitter *e, const stmt *st) {
     const expr *x = st->value;
     const char *name = NULL;
     if (!x || !stmt_exception(e, x->kind == E_CALL ? x->a : x, &name)) {
-        emit_fail(e, st->range, "exceptions must derive from BaseException");
+        irgen_fail(e, st->range, "exceptions must derive from BaseException");
         return false;
     }
     bool call = x->kind == E_CALL;
@@ -309,14 +309,14 @@ static bool stmt_raise(emitter *e, const stmt *st) {
 static bool stmt_assertion_fails(emitter *e, const void *ctx) {
     const stmt *st = ctx;
     e->g->range = st->range;
-    ir_value *message = st->message ? emit_expr(e, st->message, NULL) : graph_constant_str(e->g, "", 0);
+    ir_value *message = st->message ? irgen_expr(e, st->message, NULL) : graph_constant_str(e->g, "", 0);
     if (message) message = stmt_assertion_message(e, st->range, message);
     return message && stmt_insert_raise(e, st->range, message, graph_constant_none(e->g));
 }
 
 static bool stmt_assert(emitter *e, const stmt *st) {
     condition c;
-    return emit_condition_parts(e, st->value, &c) &&
+    return irgen_condition_parts(e, st->value, &c) &&
            stmt_branches(e, st->range, &c, NULL, NULL, stmt_assertion_fails, st);
 }
 
@@ -324,22 +324,22 @@ static bool stmt_assert(emitter *e, const stmt *st) {
 
 static bool stmt_delete_element(emitter *e, const expr *t) {
     if (t->items.len != 1 || t->items.data[0]->kind == E_SLICE) {
-        emit_fail(e, t->range,
+        irgen_fail(e, t->range,
                   "del statements only support deletion at a single index, slicing is not supported");
         return false;
     }
     ir_value *args[2];
-    args[0] = emit_expr(e, t->a, NULL);
-    args[1] = args[0] ? emit_expr(e, t->items.data[0], NULL) : NULL;
+    args[0] = irgen_expr(e, t->a, NULL);
+    args[1] = args[0] ? irgen_expr(e, t->items.data[0], NULL) : NULL;
     if (!args[1]) return false;
     if (args[0]->type->kind != T_CLASS)
-        return emit_builtin_values(e, t->range, "aten::Delete", 2, args) != NULL;
-    if (!emit_find_method(e, args[0]->type, "__delitem__")) {
-        emit_fail(e, t->range, "Class does not define __delitem__");
+        return irgen_builtin_values(e, t->range, "aten::Delete", 2, args) != NULL;
+    if (!irgen_find_method(e, args[0]->type, "__delitem__")) {
+        irgen_fail(e, t->range, "Class does not define __delitem__");
         return false;
     }
     actual index = {.value = args[1], .range = t->items.data[0]->range};
-    return emit_method(e, t->range, args[0], "__delitem__", 1, &index) != NULL;
+    return irgen_method(e, t->range, args[0], "__delitem__", 1, &index) != NULL;
 }
 
 static bool stmt_delete_target(emitter *e, const expr *t) {
@@ -350,12 +350,12 @@ static bool stmt_delete_target(emitter *e, const expr *t) {
     }
     if (t->kind == E_SUBSCRIPT) return stmt_delete_element(e, t);
     if (t->kind != E_NAME) {
-        emit_fail(e, t->range,
+        irgen_fail(e, t->range,
                   "del statements are only supported for deleting list and dict items and variables");
         return false;
     }
-    if (!emit_find_variable(e, t->name)) {
-        emit_fail(e, t->range, "undefined value %s", t->name);
+    if (!irgen_find_variable(e, t->name)) {
+        irgen_fail(e, t->range, "undefined value %s", t->name);
         return false;
     }
     variable *gone = arena_new(e->scratch, variable);
@@ -374,21 +374,21 @@ static bool stmt_delete(emitter *e, const stmt *st) {
 /* __enter__ of an object that can stand in a with statement. */
 static function *stmt_enter_method(emitter *e, source_range r, type *t) {
     function *enter = NULL, *leave = NULL;
-    if (t->kind != T_CLASS) return emit_fail(e, r, "With item expression must return an object"), NULL;
-    enter = emit_find_method(e, t, "__enter__");
-    leave = enter ? emit_find_method(e, t, "__exit__") : NULL;
-    if (emit_failed(e)) return NULL;
+    if (t->kind != T_CLASS) return irgen_fail(e, r, "With item expression must return an object"), NULL;
+    enter = irgen_find_method(e, t, "__enter__");
+    leave = enter ? irgen_find_method(e, t, "__exit__") : NULL;
+    if (irgen_failed(e)) return NULL;
     if (!enter || !leave)
-        return emit_fail(
+        return irgen_fail(
                    e, r,
                    "Object returned by with item expression does not define __enter__ and __exit__ methods"),
                NULL;
     if (enter->schema->nargs != 1)
-        return emit_fail(e, r, "__enter__ must have only one argument and one return value"), NULL;
-    if (leave->schema->nargs != 4) return emit_fail(e, r, "__exit__ must have four arguments"), NULL;
+        return irgen_fail(e, r, "__enter__ must have only one argument and one return value"), NULL;
+    if (leave->schema->nargs != 4) return irgen_fail(e, r, "__exit__ must have four arguments"), NULL;
     for (int i = 1; i < 4; i++)
         if (leave->schema->args[i].type->kind != T_ANY)
-            return emit_fail(e, r,
+            return irgen_fail(e, r,
                              "argument %d of __exit__ must have Any type; TorchScript does not support "
                              "passing exception type, value, or traceback to the __exit__ function.",
                              i),
@@ -403,34 +403,34 @@ static bool stmt_with(emitter *e, const stmt *st) {
     VEC(ir_value *) entered = {0};
     for (size_t i = 0; i < st->items.len; i++) {
         const with_item *w = &st->items.data[i];
-        ir_value *obj = emit_expr(e, w->context, NULL);
+        ir_value *obj = irgen_expr(e, w->context, NULL);
         function *enter = obj ? stmt_enter_method(e, w->context->range, obj->type) : NULL;
         if (!enter) return false;
         e->g->range = st->range;
         node *n = graph_insert(e->g, node_new(e->g, N_ENTER, 1, &obj, 1));
         n->outputs.data[0]->type = enter->schema->returns[0].type;
         if (w->target &&
-            !emit_assign_target(e, w->target, sugar_of_value(e, n->outputs.data[0]), NULL))
+            !irgen_assign_target(e, w->target, sugar_of_value(e, n->outputs.data[0]), NULL))
             return false;
         avec_push(e->scratch, &entered, obj);
     }
-    if (emit_failed(e)) return diag_no_memory(e->diag), false;
-    if (!emit_statements(e, &st->body)) return false;
+    if (irgen_failed(e)) return diag_no_memory(e->diag), false;
+    if (!irgen_statements(e, &st->body)) return false;
     e->g->range = st->range;
     for (size_t i = entered.len; i-- > 0;) graph_insert(e->g, node_new(e->g, N_EXIT, 1, &entered.data[i], 1));
     return true;
 }
 
 static bool stmt_def(emitter *e, const stmt *st) {
-    if (e->scope) return emit_fail(e, st->range, "function definitions aren't supported"), false;
+    if (e->scope) return irgen_fail(e, st->range, "function definitions aren't supported"), false;
     sugar *s = sugar_new(e, SUGAR_CLOSURE);
     s->def = st->def;
-    return emit_set_sugar(e, st->range, st->def->name, s, NULL);
+    return irgen_set_sugar(e, st->range, st->def->name, s, NULL);
 }
 
 static bool stmt_expr(emitter *e, const stmt *st) {
     expr_kind k = st->value->kind;
-    return k == E_STR || k == E_ELLIPSIS || emit_sugar(e, st->value, NULL) != NULL;
+    return k == E_STR || k == E_ELLIPSIS || irgen_sugar(e, st->value, NULL) != NULL;
 }
 
 static bool stmt_pass(emitter *e, const stmt *st) {
@@ -445,15 +445,15 @@ static bool stmt_refused(emitter *e, const stmt *st) {
         [S_GLOBAL] = "global variables", [S_TRY] = "try blocks",
     };
     const char *name = st->nonlocal ? "nonlocal variables" : names[st->kind];
-    emit_fail(e, st->range, "%s aren't supported", name ? name : "these statements");
+    irgen_fail(e, st->range, "%s aren't supported", name ? name : "these statements");
     return false;
 }
 
-static bool emit_statement(emitter *e, const stmt *st) {
+static bool irgen_statement(emitter *e, const stmt *st) {
     static bool (*const table[S_KIND_COUNT])(emitter *, const stmt *) = {
-        [S_EXPR] = stmt_expr,     [S_ASSIGN] = emit_assign,   [S_ANN_ASSIGN] = emit_annotated_assign,
-        [S_IF] = stmt_if,         [S_WHILE] = emit_while,     [S_AUG_ASSIGN] = emit_augmented_assign,
-        [S_FOR] = emit_for,       [S_RETURN] = stmt_return,   [S_RAISE] = stmt_raise,
+        [S_EXPR] = stmt_expr,     [S_ASSIGN] = irgen_assign,   [S_ANN_ASSIGN] = irgen_annotated_assign,
+        [S_IF] = stmt_if,         [S_WHILE] = irgen_while,     [S_AUG_ASSIGN] = irgen_augmented_assign,
+        [S_FOR] = irgen_for,       [S_RETURN] = stmt_return,   [S_RAISE] = stmt_raise,
         [S_ASSERT] = stmt_assert, [S_PASS] = stmt_pass,       [S_BREAK] = stmt_jump,
         [S_WITH] = stmt_with,     [S_DELETE] = stmt_delete,   [S_CONTINUE] = stmt_jump,
         [S_DEF] = stmt_def,
@@ -462,18 +462,18 @@ static bool emit_statement(emitter *e, const stmt *st) {
     return table[st->kind] ? table[st->kind](e, st) : stmt_refused(e, st);
 }
 
-bool emit_statements(emitter *e, const stmt_list *body) {
+bool irgen_statements(emitter *e, const stmt_list *body) {
     bool ok = true;
     for (size_t i = 0; i < body->len; i++) {
         if (e->returned) break; /* unreachable */
-        emit_mark at = emit_here(e);
-        bool done = emit_statement(e, body->data[i]);
-        if (done && emit_failed(e)) {
+        irgen_mark at = irgen_here(e);
+        bool done = irgen_statement(e, body->data[i]);
+        if (done && irgen_failed(e)) {
             diag_no_memory(e->diag);
             return false;
         }
-        if (!done && !emit_recover(e, &at, body->data[i])) return false;
+        if (!done && !irgen_recover(e, &at, body->data[i])) return false;
         ok = ok && done;
     }
-    return ok || emit_fail_silently(e);
+    return ok || irgen_fail_silently(e);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_special.c - forms of call with rules of their own: casts, types as arguments, sequences, print, fork, ...
+ * irgen_special.c - forms of call with rules of their own: casts, types as arguments, sequences, print, fork, ...
  *
- * emit_builtin.c gives them their names.
+ * irgen_builtin.c gives them their names.
  * Tests: tests/corpus, tests/lang
  */
-#include "frontend/irgen/emit_special.h"
+#include "frontend/irgen/irgen_special.h"
 
 /* ---- casts ---------------------------------------------------------------------------------------------------- */
 
-ir_value *emit_cast(emitter *e, source_range r, type_kind to, ir_value *v) {
+ir_value *irgen_cast(emitter *e, source_range r, type_kind to, ir_value *v) {
     static const struct { type_kind kind; const char *op, *magic; } casts[] = {
         {T_INT, "aten::Int", "__int__"},   {T_FLOAT, "aten::Float", "__float__"},
         {T_BOOL, "aten::Bool", "__bool__"}, {T_STR, "aten::str", "__str__"},
@@ -18,14 +18,14 @@ ir_value *emit_cast(emitter *e, source_range r, type_kind to, ir_value *v) {
     if (from == to) return v;
     for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
         if (casts[i].kind != to) continue;
-        if (from == T_CLASS) return emit_method(e, r, v, casts[i].magic, 0, NULL);
+        if (from == T_CLASS) return irgen_method(e, r, v, casts[i].magic, 0, NULL);
         if (to == T_BOOL && (from == T_LIST || from == T_STR || from == T_DICT || from == T_TUPLE)) {
-            ir_value *zero = emit_hidden_int(e, 0); /* containers are true unless empty */
-            ir_value *n = from == T_TUPLE ? emit_hidden_int(e, v->type->nelems) : emit_builtin_values(e, r, "aten::len", 1, &v);
+            ir_value *zero = irgen_hidden_int(e, 0); /* containers are true unless empty */
+            ir_value *n = from == T_TUPLE ? irgen_hidden_int(e, v->type->nelems) : irgen_builtin_values(e, r, "aten::len", 1, &v);
             ir_value *args[] = {n, zero};
-            return n ? emit_builtin_values(e, r, "aten::gt", 2, args) : NULL;
+            return n ? irgen_builtin_values(e, r, "aten::gt", 2, args) : NULL;
         }
-        return emit_builtin_values(e, r, casts[i].op, 1, &v);
+        return irgen_builtin_values(e, r, casts[i].op, 1, &v);
     }
     return NULL;
 }
@@ -49,33 +49,33 @@ static ir_value *special_helper(emitter *e, source_range r, const char *name, in
         type_kind have = args[i].value->type->kind;
         bool number = have == T_INT || have == T_NUMBER || have == T_TENSOR;
         if (at < 0 || at >= f->schema->nargs || f->schema->args[at].type->kind != T_FLOAT || !number) continue;
-        if (!(args[i].value = emit_cast(e, args[i].range, T_FLOAT, args[i].value))) return NULL;
+        if (!(args[i].value = irgen_cast(e, args[i].range, T_FLOAT, args[i].value))) return NULL;
     }
-    return emit_function_call(e, r, f, n, args);
+    return irgen_function_call(e, r, f, n, args);
 }
 
 static ir_value *special_cast(emitter *e, const expr *x, int form) {
     type_kind to = special_cast_kind(form);
     actual *a;
     int n;
-    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
     source_range r = x->a->range;
     e->g->range = r;
     if (n == 0) { /* Python's int() is 0 */
         if (to == T_STR) return graph_constant_str(e->g, "", 0);
-        if (to == T_COMPLEX) return emit_fail(e, r, "complex() without arguments is not supported");
-        return emit_constant_take(e, to == T_INT ? value_int(0) : to == T_BOOL ? value_bool(false) : value_float(0), NULL);
+        if (to == T_COMPLEX) return irgen_fail(e, r, "complex() without arguments is not supported");
+        return irgen_constant_take(e, to == T_INT ? value_int(0) : to == T_BOOL ? value_bool(false) : value_float(0), NULL);
     }
-    if (n == 1 && !a[0].name) return emit_cast(e, r, to, a[0].value);
+    if (n == 1 && !a[0].name) return irgen_cast(e, r, to, a[0].value);
     if (n == 2 && to == T_INT && a[0].value->type->kind == T_STR) {
         a[1].name = NULL; /* base= */
         return special_helper(e, r, "parse_int", n, a);
     }
     if (to == T_COMPLEX) {
         for (int i = 0; i < n; i++) a[i].name = NULL; /* real=, imag= */
-        return emit_builtin(e, r, "aten::Complex", n, a);
+        return irgen_builtin(e, r, "aten::Complex", n, a);
     }
-    return emit_fail(e, r, "a cast takes one argument");
+    return irgen_fail(e, r, "a cast takes one argument");
 }
 
 /* ---- forms about types -------------------------------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static ir_value *special_annotate(emitter *e, const expr *x, type *t, ir_value *
     strbuf a = STRBUF_INIT, b = STRBUF_INIT;
     type_print_python(t, &a);
     type_print_python(v->type, &b);
-    emit_fail(e, x->range, "expected an expression of type %s but found %s", sb_str(&a), sb_str(&b));
+    irgen_fail(e, x->range, "expected an expression of type %s but found %s", sb_str(&a), sb_str(&b));
     sb_free(&a);
     sb_free(&b);
     return NULL;
@@ -111,10 +111,10 @@ static ir_value *special_typed(emitter *e, const expr *x, int form) {
     type *t = NULL;
     size_t want = form == SPECIAL_UNINITIALIZED ? 1 : 2;
     if (x->items.len + x->kwargs.len != want || !x->items.len)
-        return emit_fail(e, x->range, "expected %zu arguments: a type%s", want, want == 2 ? " and a value" : "");
-    if (emit_annotation(e, x->items.data[0], &t) != CTSC_OK) return NULL;
+        return irgen_fail(e, x->range, "expected %zu arguments: a type%s", want, want == 2 ? " and a value" : "");
+    if (irgen_annotation(e, x->items.data[0], &t) != CTSC_OK) return NULL;
     if (form == SPECIAL_UNINITIALIZED) return special_node(e, N_UNINITIALIZED, NULL, t);
-    ir_value *v = emit_expr(e, x->items.len == 2 ? x->items.data[1] : x->kwargs.data[0].value, t);
+    ir_value *v = irgen_expr(e, x->items.len == 2 ? x->items.data[1] : x->kwargs.data[0].value, t);
     if (!v) return NULL;
     e->g->range = x->range;
     if (form == SPECIAL_ANNOTATE) return special_annotate(e, x, t, v);
@@ -125,12 +125,12 @@ static ir_value *special_typed(emitter *e, const expr *x, int form) {
 
 /* x.tolist() is typed by what is expected of it. */
 static ir_value *special_tolist(emitter *e, source_range r, ir_value *self, type *hint) {
-    if (!hint) return emit_fail(e, r, "Expected type hint for result of tolist()");
+    if (!hint) return irgen_fail(e, r, "Expected type hint for result of tolist()");
     type *base = hint;
     int dims = 0;
     while (base->kind == T_LIST) base = type_elem(base), dims++;
     if (base->kind != T_INT && base->kind != T_FLOAT && base->kind != T_BOOL && base->kind != T_COMPLEX)
-        return emit_fail(e, r, "Only bool, int, float and complex are supported as the elements of a list made by tolist()");
+        return irgen_fail(e, r, "Only bool, int, float and complex are supported as the elements of a list made by tolist()");
     ir_value *v = special_node(e, N_TOLIST, self, hint);
     node_set_int(v->def, "dim", dims);
     return v;
@@ -142,22 +142,22 @@ static ir_value *special_tensor_cast(emitter *e, const expr *x, const sugar *s) 
         {"byte", 0}, {"char", 1}, {"short", 2}, {"int", 3}, {"long", 4}, {"half", 5}, {"float", 6}, {"double", 7},
         {"cfloat", 9}, {"cdouble", 10}, {"bool", 11}, {"bfloat16", 15}};
     source_range r = x->a->range;
-    if (x->items.len || x->kwargs.len) return emit_fail(e, r, "Tensor.%s() takes no arguments here", s->name);
+    if (x->items.len || x->kwargs.len) return irgen_fail(e, r, "Tensor.%s() takes no arguments here", s->name);
     for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
         if (strcmp(casts[i].name, s->name)) continue;
         e->g->range = r;
         actual args[] = {{NULL, s->value, r, true},
-                         {"dtype", emit_constant_take(e, value_int(casts[i].dtype), NULL), r}};
-        return emit_builtin(e, r, "aten::to", 2, args);
+                         {"dtype", irgen_constant_take(e, value_int(casts[i].dtype), NULL), r}};
+        return irgen_builtin(e, r, "aten::to", 2, args);
     }
-    return emit_fail(e, r, "Tensor has no method '%s'", s->name);
+    return irgen_fail(e, r, "Tensor has no method '%s'", s->name);
 }
 
 /* ---- attributes by name -------------------------------------------------------------------------------------------- */
 
 static const char *special_attribute_name(emitter *e, const expr *x, const char *form, size_t max) {
     if (x->items.len < 2 || x->items.len > max || x->kwargs.len || x->items.data[1]->kind != E_STR) {
-        emit_fail(e, x->range, "%s's second argument must be a string literal", form);
+        irgen_fail(e, x->range, "%s's second argument must be a string literal", form);
         return NULL;
     }
     return intern(&e->unit->names, x->items.data[1]->s);
@@ -165,20 +165,20 @@ static const char *special_attribute_name(emitter *e, const expr *x, const char 
 
 static sugar *special_getattr(emitter *e, const expr *x, type *hint) {
     const char *name = special_attribute_name(e, x, "getattr", 3);
-    sugar *obj = name ? emit_sugar(e, x->items.data[0], NULL) : NULL;
+    sugar *obj = name ? irgen_sugar(e, x->items.data[0], NULL) : NULL;
     if (!obj) return NULL;
-    if (x->items.len == 3 && !emit_has_attribute(e, obj, name))
-        return emit_failed(e) ? NULL : emit_sugar(e, x->items.data[2], hint);
-    return emit_attribute(e, x->range, obj, name);
+    if (x->items.len == 3 && !irgen_has_attribute(e, obj, name))
+        return irgen_failed(e) ? NULL : irgen_sugar(e, x->items.data[2], hint);
+    return irgen_attribute(e, x->range, obj, name);
 }
 
 static ir_value *special_hasattr(emitter *e, const expr *x) {
     const char *name = special_attribute_name(e, x, "hasattr", 2);
-    sugar *obj = name ? emit_sugar(e, x->items.data[0], NULL) : NULL;
+    sugar *obj = name ? irgen_sugar(e, x->items.data[0], NULL) : NULL;
     if (!obj) return NULL;
-    bool has = emit_has_attribute(e, obj, name);
+    bool has = irgen_has_attribute(e, obj, name);
     e->g->range = x->range;
-    return emit_failed(e) ? NULL : graph_constant_bool(e->g, has);
+    return irgen_failed(e) ? NULL : graph_constant_bool(e->g, has);
 }
 
 /* ---- sequences -------------------------------------------------------------------------------------------------------- */
@@ -191,7 +191,7 @@ static bool special_int(emitter *e, source_range r, int i, actual *a) {
     if (a->value && a->value->type->kind == T_INT) return true;
     strbuf name = STRBUF_INIT;
     type_print_python(given, &name);
-    emit_fail(e, a->range, "all inputs of range must be ints, found %s in argument %d", sb_str(&name), i);
+    irgen_fail(e, a->range, "all inputs of range must be ints, found %s in argument %d", sb_str(&name), i);
     sb_free(&name);
     return false;
 }
@@ -199,9 +199,9 @@ static bool special_int(emitter *e, source_range r, int i, actual *a) {
 static sugar *special_range(emitter *e, const expr *x) {
     actual *a;
     int n;
-    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
     if (n < 1 || n > 3 || x->kwargs.len) {
-        emit_fail(e, x->range, n < 1 ? "range expected at least 1 arguments, got 0" : "range expected at most 3 arguments, got %d", n);
+        irgen_fail(e, x->range, n < 1 ? "range expected at least 1 arguments, got 0" : "range expected at most 3 arguments, got %d", n);
         return NULL;
     }
     for (int i = 0; i < n; i++)
@@ -224,7 +224,7 @@ static sugar *special_iterable(emitter *e, const expr *x, int form) {
     sugar *s = sugar_new(e, form == SPECIAL_ZIP ? SUGAR_ZIP : form == SPECIAL_ENUMERATE ? SUGAR_ENUMERATE : SUGAR_REVERSED);
     size_t n = x->items.len, max = form == SPECIAL_ZIP ? SIZE_MAX : form == SPECIAL_ENUMERATE ? 2 : 1;
     if (n < 1 || n > max) {
-        emit_fail(e, x->range, "%s expected at %s %d arguments, got %zu", name, n < 1 ? "least" : "most", n < 1 ? 1 : (int)max, n);
+        irgen_fail(e, x->range, "%s expected at %s %d arguments, got %zu", name, n < 1 ? "least" : "most", n < 1 ? 1 : (int)max, n);
         return NULL;
     }
     size_t count = form == SPECIAL_ZIP ? n : 1;
@@ -232,7 +232,7 @@ static sugar *special_iterable(emitter *e, const expr *x, int form) {
     for (size_t i = 0; i < x->kwargs.len; i++) {
         const keyword *k = &x->kwargs.data[i];
         if (form != SPECIAL_ENUMERATE || start || !k->name || strcmp(k->name, "start")) {
-            emit_fail(e, k->range, "%s has no such keyword argument", name);
+            irgen_fail(e, k->range, "%s has no such keyword argument", name);
             return NULL;
         }
         start = k->value;
@@ -240,9 +240,9 @@ static sugar *special_iterable(emitter *e, const expr *x, int form) {
     s->items = arena_array(e->scratch, sugar *, count);
     if (!s->items) return diag_no_memory(e->diag), NULL;
     for (size_t i = 0; i < count; i++)
-        if (!(s->items[i] = emit_sugar(e, x->items.data[i], NULL))) return NULL;
+        if (!(s->items[i] = irgen_sugar(e, x->items.data[i], NULL))) return NULL;
     s->nitems = (int)count;
-    if (start && !(s->start = emit_expr(e, start, NULL))) return NULL;
+    if (start && !(s->start = irgen_expr(e, start, NULL))) return NULL;
     return s;
 }
 
@@ -250,11 +250,11 @@ static sugar *special_slice(emitter *e, const expr *x) {
     ir_value *v[3] = {NULL};
     size_t n = x->items.len;
     if (n < 1 || n > 3 || x->kwargs.len) {
-        emit_fail(e, x->range, "slice expected 1 to 3 arguments, got %zu", n);
+        irgen_fail(e, x->range, "slice expected 1 to 3 arguments, got %zu", n);
         return NULL;
     }
     for (size_t i = 0; i < n; i++)
-        if (!(v[i] = emit_expr(e, x->items.data[i], NULL))) return NULL;
+        if (!(v[i] = irgen_expr(e, x->items.data[i], NULL))) return NULL;
     sugar *s = sugar_new(e, SUGAR_SLICE);
     s->start = n > 1 ? v[0] : NULL;
     s->length = n > 1 ? v[1] : v[0];
@@ -279,7 +279,7 @@ static expr *special_variable(emitter *e, source_range r, const char *name) {
 /* list(x) is [elem for elem in x]; dict(x) is {key: item for key, item in x}. */
 static ir_value *special_comprehension(emitter *e, source_range r, sugar *from, bool dict, type *hint) {
     const char *iter = arena_printf(e->scratch, "$_iter%d", e->comprehensions);
-    if (!emit_set_sugar(e, r, iter, from, NULL)) return NULL;
+    if (!irgen_set_sugar(e, r, iter, from, NULL)) return NULL;
     expr *c = special_expr(e, dict ? E_DICT_COMP : E_LIST_COMP, r);
     c->b = special_variable(e, r, iter);
     c->a = special_variable(e, r, "$_elem");
@@ -291,35 +291,35 @@ static ir_value *special_comprehension(emitter *e, source_range r, sugar *from, 
         avec_push(e->scratch, &c->target->items, key);
         avec_push(e->scratch, &c->target->items, c->a);
     }
-    return emit_failed(e) ? NULL : emit_comprehension(e, c, hint);
+    return irgen_failed(e) ? NULL : irgen_comprehension(e, c, hint);
 }
 
-ir_value *emit_list_of(emitter *e, source_range r, sugar *s) { return special_comprehension(e, r, s, false, NULL); }
+ir_value *irgen_list_of(emitter *e, source_range r, sugar *s) { return special_comprehension(e, r, s, false, NULL); }
 
 static ir_value *special_list(emitter *e, const expr *x, type *hint) {
     if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
     if (hint && hint->kind != T_LIST) hint = NULL;
-    if (x->kwargs.len || x->items.len > 1) return emit_fail(e, x->range, "list expected at most 1 argument");
-    if (!x->items.len) return emit_list(e, x->range, hint ? type_elem(hint) : TYPE_TENSOR, 0, NULL);
-    sugar *s = emit_sugar(e, x->items.data[0], NULL);
+    if (x->kwargs.len || x->items.len > 1) return irgen_fail(e, x->range, "list expected at most 1 argument");
+    if (!x->items.len) return irgen_list(e, x->range, hint ? type_elem(hint) : TYPE_TENSOR, 0, NULL);
+    sugar *s = irgen_sugar(e, x->items.data[0], NULL);
     if (!s) return NULL;
     if (s->kind == SUGAR_VALUE && (s->value->type->kind == T_LIST || s->value->type->kind == T_STR))
-        return emit_builtin_values(e, x->range, "aten::list", 1, &s->value);
+        return irgen_builtin_values(e, x->range, "aten::list", 1, &s->value);
     return special_comprehension(e, x->range, s, false, hint);
 }
 
 static ir_value *special_tuple(emitter *e, const expr *x) {
     ir_value **v = NULL;
     int n = 0;
-    if (x->kwargs.len || x->items.len > 1) return emit_fail(e, x->range, "tuple expected at most 1 argument");
-    if (!x->items.len) return emit_tuple(e, x->range, NULL, 0, NULL);
-    sugar *s = emit_sugar(e, x->items.data[0], NULL);
+    if (x->kwargs.len || x->items.len > 1) return irgen_fail(e, x->range, "tuple expected at most 1 argument");
+    if (!x->items.len) return irgen_tuple(e, x->range, NULL, 0, NULL);
+    sugar *s = irgen_sugar(e, x->items.data[0], NULL);
     if (!s) return NULL;
     if (e->lenient && s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST) /* so many that only a run will tell */
-        return emit_builtin_values(e, x->range, "aten::list", 1, &s->value);
-    if (e->lenient && s->kind == SUGAR_RANGE) return emit_list_of(e, x->range, s);
-    if (!emit_spread(e, x->range, s, &v, &n)) return NULL;
-    return emit_tuple(e, x->range, NULL, n, v);
+        return irgen_builtin_values(e, x->range, "aten::list", 1, &s->value);
+    if (e->lenient && s->kind == SUGAR_RANGE) return irgen_list_of(e, x->range, s);
+    if (!irgen_spread(e, x->range, s, &v, &n)) return NULL;
+    return irgen_tuple(e, x->range, NULL, n, v);
 }
 
 /* dict(a=1, b=2): as dict([("a", 1), ("b", 2)]) */
@@ -327,7 +327,7 @@ static expr *special_pairs(emitter *e, const expr *x) {
     expr *list = special_expr(e, E_LIST, x->range);
     for (size_t i = 0; i < x->kwargs.len; i++) {
         const keyword *k = &x->kwargs.data[i];
-        if (!k->name) return emit_fail(e, k->range, "keyword-arg expansion is not supported"), NULL;
+        if (!k->name) return irgen_fail(e, k->range, "keyword-arg expansion is not supported"), NULL;
         expr *key = special_expr(e, E_STR, k->range), *pair = special_expr(e, E_TUPLE, k->range);
         key->s = k->name;
         key->slen = strlen(k->name);
@@ -341,29 +341,29 @@ static expr *special_pairs(emitter *e, const expr *x) {
 static ir_value *special_dict(emitter *e, const expr *x, type *hint) {
     if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
     if (hint && hint->kind != T_DICT) hint = NULL;
-    if (x->items.len > 1) return emit_fail(e, x->range, "dict expected at most 1 positional argument");
+    if (x->items.len > 1) return irgen_fail(e, x->range, "dict expected at most 1 positional argument");
     const expr *from = x->items.len ? x->items.data[0] : NULL;
     bool empty = from && (from->kind == E_LIST || from->kind == E_DICT || from->kind == E_TUPLE) && !from->items.len;
     ir_value *d = NULL, *more = NULL;
     if (from && !empty && from->kind == E_DICT_COMP) {
-        d = emit_expr(e, from, hint);
+        d = irgen_expr(e, from, hint);
         if (!d) return NULL;
     } else if (from && !empty) {
-        sugar *s = emit_sugar(e, from, from->kind == E_DICT ? hint : NULL);
+        sugar *s = irgen_sugar(e, from, from->kind == E_DICT ? hint : NULL);
         if (!s) return NULL;
         bool is_dict = s->kind == SUGAR_VALUE && s->value->type->kind == T_DICT;
-        d = is_dict ? emit_builtin_values(e, x->range, "aten::dict", 1, &s->value)
+        d = is_dict ? irgen_builtin_values(e, x->range, "aten::dict", 1, &s->value)
                     : special_comprehension(e, x->range, s, true, hint);
         if (!d) return NULL;
     }
     if (x->kwargs.len) {
         expr *pairs = special_pairs(e, x);
-        sugar *s = pairs ? emit_sugar(e, pairs, NULL) : NULL;
+        sugar *s = pairs ? irgen_sugar(e, pairs, NULL) : NULL;
         more = s ? special_comprehension(e, x->range, s, true, d ? d->type : hint) : NULL;
         if (!more) return NULL;
         if (!d) return more;
         ir_value *args[] = {d, more};
-        return emit_builtin_values(e, x->range, "aten::update", 2, args) ? d : NULL;
+        return irgen_builtin_values(e, x->range, "aten::update", 2, args) ? d : NULL;
     }
     if (d) return d;
     e->g->range = x->range;
@@ -388,29 +388,29 @@ static ir_value *special_magic(emitter *e, const expr *x, const sugar *s) {
         {"prim::abs", "__abs__"}, {"aten::hash", "__hash__"}, {"aten::bin", "__index__"}};
     source_range r = x->a->range;
     if (x->items.len == 1 && !x->kwargs.len && x->items.data[0]->kind != E_STARRED) {
-        sugar *arg = emit_sugar(e, x->items.data[0], NULL);
+        sugar *arg = irgen_sugar(e, x->items.data[0], NULL);
         if (!arg) return NULL;
         if (!strcmp(s->name, "aten::len")) { /* of a module container: known */
             bool value = arg->kind == SUGAR_VALUE;
             bool module = value && arg->value->type->kind == T_CLASS && arg->value->type->cls->is_module &&
                           !class_find_method(arg->value->type, "__len__"); /* containers of modules have one: a call, as in PyTorch */
-            sugar *items = value && !module ? NULL : emit_static_elements(e, r, arg);
+            sugar *items = value && !module ? NULL : irgen_static_elements(e, r, arg);
             e->g->range = r;
             if (items) return graph_constant_int(e->g, items->nitems);
-            if (emit_failed(e)) return NULL;
-            if (arg->kind == SUGAR_RANGE) return emit_range_length(e, r, arg);
+            if (irgen_failed(e)) return NULL;
+            if (arg->kind == SUGAR_RANGE) return irgen_range_length(e, r, arg);
             if (value && arg->value->type->kind == T_TUPLE && !special_is_list_like(arg->value->type))
                 return graph_constant_int(e->g, arg->value->type->nelems);
         }
-        ir_value *v = emit_as_value(e, x->items.data[0]->range, arg);
+        ir_value *v = irgen_as_value(e, x->items.data[0]->range, arg);
         if (!v) return NULL;
         for (size_t i = 0; v->type->kind == T_CLASS && i < sizeof table / sizeof *table; i++)
-            if (!strcmp(table[i].op, s->name)) return emit_method(e, r, v, table[i].magic, 0, NULL);
-        return emit_builtin_values(e, r, s->name, 1, &v);
+            if (!strcmp(table[i].op, s->name)) return irgen_method(e, r, v, table[i].magic, 0, NULL);
+        return irgen_builtin_values(e, r, s->name, 1, &v);
     }
     actual *a;
     int n;
-    return emit_arguments(e, x, 0, &a, &n) ? emit_builtin(e, r, s->name, n, a) : NULL;
+    return irgen_arguments(e, x, 0, &a, &n) ? irgen_builtin(e, r, s->name, n, a) : NULL;
 }
 
 /* round(x, n): a float with n decimals, an int with n < 0 */
@@ -418,14 +418,14 @@ static ir_value *special_round(emitter *e, const expr *x, const sugar *s) {
     actual *a;
     int n;
     if (x->items.len + x->kwargs.len == 1) return special_magic(e, x, s);
-    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
     source_range r = x->a->range;
     type_kind k = n ? a[0].value->type->kind : T_NONE;
     if (n == 2 && (k == T_FLOAT || k == T_INT) && a[1].value->type->kind == T_INT) {
         a[1].name = NULL; /* ndigits= */
         return special_helper(e, r, k == T_INT ? "round_int" : "round_digits", n, a);
     }
-    return emit_builtin(e, r, s->name, n, a);
+    return irgen_builtin(e, r, s->name, n, a);
 }
 
 static bool special_same_numbers(int n, const actual *a) {
@@ -439,30 +439,30 @@ static bool special_same_numbers(int n, const actual *a) {
 static ir_value *special_minmax(emitter *e, const expr *x, const sugar *s) {
     actual *a;
     int n;
-    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
     source_range r = x->a->range;
     if (n == 1 && !a[0].name && a[0].value->type->kind == T_TUPLE) {
         ir_value **parts;
-        if (!emit_unpack(e, r, a[0].value, 0, &parts, &n)) return NULL;
+        if (!irgen_unpack(e, r, a[0].value, 0, &parts, &n)) return NULL;
         a = arena_array(e->scratch, actual, n + 1);
         if (!a) return diag_no_memory(e->diag), NULL;
         for (int i = 0; i < n; i++) a[i] = (actual){NULL, parts[i], r};
         if (n == 1) return a[0].value;
     }
     for (int i = 0; i < n; i++)
-        if (a[i].name) return emit_builtin(e, r, s->name, n, a);
-    if (n < 3) return emit_builtin(e, r, s->name, n, a);
+        if (a[i].name) return irgen_builtin(e, r, s->name, n, a);
+    if (n < 3) return irgen_builtin(e, r, s->name, n, a);
     if (special_same_numbers(n, a)) {
         ir_value **v = arena_array(e->scratch, ir_value *, n), *l;
         for (int i = 0; v && i < n; i++) v[i] = a[i].value;
         if (!v) return diag_no_memory(e->diag), NULL;
-        l = emit_list(e, r, v[0]->type, n, v);
-        return l ? emit_builtin_values(e, r, s->name, 1, &l) : NULL;
+        l = irgen_list(e, r, v[0]->type, n, v);
+        return l ? irgen_builtin_values(e, r, s->name, 1, &l) : NULL;
     }
     ir_value *best = a[0].value;
     for (int i = 1; i < n && best; i++) {
         ir_value *two[] = {best, a[i].value};
-        best = emit_builtin_values(e, r, s->name, 2, two);
+        best = irgen_builtin_values(e, r, s->name, 2, two);
     }
     return best;
 }
@@ -471,50 +471,50 @@ static ir_value *special_minmax(emitter *e, const expr *x, const sugar *s) {
 static ir_value *special_sum_lists(emitter *e, source_range r, const actual *lists, ir_value *start) {
     const char *name = arena_printf(e->scratch, "$_lists%d", e->comprehensions);
     expr *c = special_expr(e, E_LIST_COMP, r), *inner = special_expr(e, E_LIST_COMP, r);
-    if (!emit_set_value(e, r, name, lists->value)) return NULL;
+    if (!irgen_set_value(e, r, name, lists->value)) return NULL;
     c->a = inner->target = special_variable(e, r, "$_item");
     c->target = inner->b = special_variable(e, r, "$_part");
     c->b = special_variable(e, r, name);
     c->c = inner;
-    if (emit_failed(e)) return NULL;
-    ir_value *all = emit_comprehension(e, c, type_elem(lists->value->type));
+    if (irgen_failed(e)) return NULL;
+    ir_value *all = irgen_comprehension(e, c, type_elem(lists->value->type));
     value v;
     bool empty = start->def && start->def->kind == N_LIST_CONSTRUCT && !start->def->inputs.len;
     if (!all || empty || (ir_value_constant(start, &v) && v.tag == V_LIST && !v.u.list->len)) return all;
-    return emit_binary_values(e, r, O_ADD, start, all);
+    return irgen_binary_values(e, r, O_ADD, start, all);
 }
 
 /* sum(list, start) */
 static ir_value *special_sum(emitter *e, const expr *x, const sugar *s) {
     actual *a;
     int n;
-    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
     source_range r = x->a->range;
     bool list = n && a[0].value->type->kind == T_LIST;
     bool start = n == 2 && list && (!a[1].name || !strcmp(a[1].name, "start"));
     if (start && type_elem(a[0].value->type)->kind == T_LIST && a[1].value->type->kind == T_LIST) return special_sum_lists(e, r, a, a[1].value);
-    ir_value *v = emit_builtin(e, r, s->name, start ? 1 : n, a);
-    return v && start ? emit_binary_values(e, r, O_ADD, a[1].value, v) : v;
+    ir_value *v = irgen_builtin(e, r, s->name, start ? 1 : n, a);
+    return v && start ? irgen_binary_values(e, r, O_ADD, a[1].value, v) : v;
 }
 
 /* sorted(list, reverse=True) has no operator: a sorted copy is turned by aten::sort. */
 static ir_value *special_sorted(emitter *e, const expr *x, const sugar *s) {
     actual *a;
     int n;
-    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
     source_range r = x->a->range;
-    if (n != 2 || !a[1].name || strcmp(a[1].name, "reverse")) return emit_builtin(e, r, s->name, n, a);
-    ir_value *copy = emit_builtin(e, r, s->name, 1, a);
+    if (n != 2 || !a[1].name || strcmp(a[1].name, "reverse")) return irgen_builtin(e, r, s->name, n, a);
+    ir_value *copy = irgen_builtin(e, r, s->name, 1, a);
     if (!copy) return NULL;
     actual sort[] = {{NULL, copy, r, true}, a[1]};
-    return emit_builtin(e, r, "aten::sort", 2, sort) ? copy : NULL;
+    return irgen_builtin(e, r, "aten::sort", 2, sort) ? copy : NULL;
 }
 
 static ir_value *special_print(emitter *e, const expr *x) {
     actual *a;
     int n;
-    if (x->kwargs.len) return emit_fail(e, x->a->range, "print doesn't accept any keyword arguments");
-    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    if (x->kwargs.len) return irgen_fail(e, x->a->range, "print doesn't accept any keyword arguments");
+    if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
     e->g->range = x->a->range;
     node *nd = node_new(e->g, N_PRINT, 0, NULL, 0);
     for (int i = 0; i < n; i++) node_add_input(nd, a[i].value);
@@ -526,7 +526,7 @@ static ir_value *special_print(emitter *e, const expr *x) {
 static ir_value *special_device(emitter *e, const expr *x) {
     actual *a;
     int n;
-    if (!emit_arguments(e, x, 0, &a, &n)) return NULL;
+    if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
     source_range r = x->a->range;
     value type = value_none(), index = value_none();
     if (n == 2 && ir_value_constant(a[0].value, &type) && type.tag == V_STR && ir_value_constant(a[1].value, &index) &&
@@ -538,34 +538,34 @@ static ir_value *special_device(emitter *e, const expr *x) {
     } else if (n == 1 && a[0].value->type->kind == T_DEVICE) {
         return a[0].value;
     }
-    return emit_builtin(e, r, "aten::device", n, a);
+    return irgen_builtin(e, r, "aten::device", n, a);
 }
 
 /* warnings.warn(message, category, stacklevel): the category is a class, which no operator takes */
 static ir_value *special_warn(emitter *e, const expr *x) {
-    if (!x->items.len) return emit_fail(e, x->range, "warn expects a message");
-    ir_value *message = emit_expr(e, x->items.data[0], NULL);
+    if (!x->items.len) return irgen_fail(e, x->range, "warn expects a message");
+    ir_value *message = irgen_expr(e, x->items.data[0], NULL);
     if (!message) return NULL;
     source_range r = x->a->range;
     actual args[2] = {{NULL, message, r}, {0}};
     int n = 1;
     for (size_t i = 0; i < x->kwargs.len; i++)
         if (x->kwargs.data[i].name && !strcmp(x->kwargs.data[i].name, "stacklevel")) {
-            args[n] = (actual){"stacklevel", emit_expr(e, x->kwargs.data[i].value, NULL), r};
+            args[n] = (actual){"stacklevel", irgen_expr(e, x->kwargs.data[i].value, NULL), r};
             if (!args[n++].value) return NULL;
             break;
         }
-    return emit_builtin(e, r, "aten::warn", n, args);
+    return irgen_builtin(e, r, "aten::warn", n, args);
 }
 
 static ir_value *special_fork(emitter *e, const expr *x) {
-    if (x->items.len < 1) return emit_fail(e, x->range, "Expected at least one argument to fork()");
-    sugar *s = emit_sugar(e, x->items.data[0], NULL);
+    if (x->items.len < 1) return irgen_fail(e, x->range, "Expected at least one argument to fork()");
+    sugar *s = irgen_sugar(e, x->items.data[0], NULL);
     actual *args;
     int n;
     if (!s) return NULL;
-    if (s->kind == SUGAR_CLOSURE) return emit_fork(e, s->def, x->range);
-    return emit_arguments(e, x, 1, &args, &n) ? emit_fork_call(e, x->range, s, n, args) : NULL;
+    if (s->kind == SUGAR_CLOSURE) return irgen_fork(e, s->def, x->range);
+    return irgen_arguments(e, x, 1, &args, &n) ? irgen_fork_call(e, x->range, s, n, args) : NULL;
 }
 
 /* x.__getitem__(i) on a tensor */
@@ -573,23 +573,23 @@ static ir_value *special_getitem(emitter *e, const expr *x) {
     expr *sub = special_expr(e, E_SUBSCRIPT, x->range);
     sub->a = x->a->a;
     sub->items = x->items;
-    return emit_subscript(e, sub, NULL);
+    return irgen_subscript(e, sub, NULL);
 }
 
 static ir_value *special_called_helper(emitter *e, const expr *x, const sugar *s) {
     actual *a;
     int n;
-    return emit_arguments(e, x, 0, &a, &n) ? special_helper(e, x->a->range, s->name, n, a) : NULL;
+    return irgen_arguments(e, x, 0, &a, &n) ? special_helper(e, x->a->range, s->name, n, a) : NULL;
 }
 
-sugar *emit_special_call(emitter *e, const expr *x, const sugar *s, type *hint) {
+sugar *irgen_special_call(emitter *e, const expr *x, const sugar *s, type *hint) {
     ir_value *v = NULL;
     switch (s->special) {
     case SPECIAL_ANNOTATE:
     case SPECIAL_CAST_TYPE:
     case SPECIAL_UNCHECKED_CAST:
     case SPECIAL_UNINITIALIZED: v = special_typed(e, x, s->special); break;
-    case SPECIAL_ISINSTANCE: v = emit_isinstance(e, x); break;
+    case SPECIAL_ISINSTANCE: v = irgen_isinstance(e, x); break;
     case SPECIAL_GETATTR: return special_getattr(e, x, hint);
     case SPECIAL_HASATTR: v = special_hasattr(e, x); break;
     case SPECIAL_PRINT: v = special_print(e, x); break;
@@ -600,7 +600,7 @@ sugar *emit_special_call(emitter *e, const expr *x, const sugar *s, type *hint) 
     case SPECIAL_REVERSED: return special_iterable(e, x, s->special);
     case SPECIAL_SLICE: return special_slice(e, x);
     case SPECIAL_MAP:
-    case SPECIAL_FILTER: return emit_map(e, x, s->special == SPECIAL_FILTER);
+    case SPECIAL_FILTER: return irgen_map(e, x, s->special == SPECIAL_FILTER);
     case SPECIAL_LIST: v = special_list(e, x, hint); break;
     case SPECIAL_TUPLE: v = special_tuple(e, x); break;
     case SPECIAL_DICT: v = special_dict(e, x, hint); break;
@@ -621,15 +621,15 @@ sugar *emit_special_call(emitter *e, const expr *x, const sugar *s, type *hint) 
         v = graph_constant_bool(e->g, s->special == SPECIAL_TRUE);
         break;
     case SPECIAL_IDENTITY:
-        if (x->items.len == 1) return emit_sugar(e, x->items.data[0], hint);
-        emit_fail(e, x->range, "one argument is expected");
+        if (x->items.len == 1) return irgen_sugar(e, x->items.data[0], hint);
+        irgen_fail(e, x->range, "one argument is expected");
         return NULL;
     default: v = special_cast(e, x, s->special); break;
     }
     return sugar_of_value(e, v);
 }
 
-sugar *emit_tensor_method(emitter *e, ir_value *self, const char *name) {
+sugar *irgen_tensor_method(emitter *e, ir_value *self, const char *name) {
     static const char *const casts[] = {"byte", "char", "short", "int", "long", "half", "float", "double",
                                         "cfloat", "cdouble", "bool", "bfloat16"};
     int form = !strcmp(name, "tolist") ? SPECIAL_TOLIST : !strcmp(name, "__getitem__") ? SPECIAL_TENSOR_GETITEM : SPECIAL_NONE;

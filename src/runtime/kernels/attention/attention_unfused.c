@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attention_written.c - ctsc::attention: attention as programs write it out, softmax(scale(q k') + bias, filled where hidden) v.
+ * attention_unfused.c - ctsc::attention: attention as programs write it out, softmax(scale(q k') + bias, filled where hidden) v.
  *
  * The pass fuse-attention makes it of these operators. On a device it is one kernel, or the few that attention takes (kernels/attention.h), if dtypes and
  * shapes are what attention usually has. In all other cases the operators are called one after the other, as the program did, with all their conversions,
@@ -106,7 +106,7 @@ static ctsc_status written_on_device(op_ctx *cx, const written_attention *w, val
     return st;
 }
 
-ctsc_status op_written_attention(op_ctx *cx, const value *args, value *results) {
+ctsc_status op_unfused_attention(op_ctx *cx, const value *args, value *results) {
     written_attention w = written_arguments(args);
     value x = value_none();
     bool done = false;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_recover.c - going on after a statement that does not compile, so that one run shows all independent errors.
+ * irgen_recover.c - going on after a statement that does not compile, so that one run shows all independent errors.
  *
  * Method. The failure is put aside and the emitter returns to where the statement began; what it had emitted so far does not
  * matter, for the function has failed. Names that the statement assigns become variables with an error of their own,
  * EMIT_SILENT: what uses them fails in turn, and is not reported. (A variable from before a compound statement keeps its type
  * in it, unless the type can be refined, so it stays as it is.) A compound statement whose body had errors fails as a whole, in
  * silence, after its body has been gone through.
- * Invariants: a function whose errors are put aside fails: emit_report turns them into its failure.
+ * Invariants: a function whose errors are put aside fails: irgen_report turns them into its failure.
  * Tests: tests/lang/errors_several.py
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 
 #define EMIT_SILENT "this depends on an earlier error"
 enum { RECOVER_MAX_ERRORS = 20 };
 
-emit_mark emit_here(const emitter *e) {
-    return (emit_mark){.env = e->env, .blk = e->g->insert_block, .before = e->g->insert_before, .loops = e->loops,
+irgen_mark irgen_here(const emitter *e) {
+    return (irgen_mark){.env = e->env, .blk = e->g->insert_block, .before = e->g->insert_before, .loops = e->loops,
                        .unrolled = e->unrolled, .depth = e->depth, .returned = e->returned};
 }
 
@@ -32,7 +32,7 @@ static void recover_poison_target(emitter *e, const expr *x, bool inner) {
     for (size_t i = 0; (x->kind == E_TUPLE || x->kind == E_LIST) && i < x->items.len; i++)
         recover_poison_target(e, x->items.data[i], inner);
     if (x->kind != E_NAME) return;
-    const variable *before = inner ? emit_find_variable(e, x->name) : NULL;
+    const variable *before = inner ? irgen_find_variable(e, x->name) : NULL;
     if (before && before->type && before->type->kind != T_OPTIONAL && before->type->kind != T_UNION) return;
     recover_poison_name(e, x->name, x->range);
 }
@@ -40,7 +40,7 @@ static void recover_poison_target(emitter *e, const expr *x, bool inner) {
 /* Variables whose types a condition may have refined for what follows: `if x is None: return ...`. */
 static void recover_poison_refined(emitter *e, const expr *x) {
     if (!x) return;
-    const variable *v = x->kind == E_NAME ? emit_find_variable(e, x->name) : NULL;
+    const variable *v = x->kind == E_NAME ? irgen_find_variable(e, x->name) : NULL;
     if (v && v->type && (v->type->kind == T_OPTIONAL || v->type->kind == T_UNION || v->type->kind == T_ANY)) recover_poison_name(e, x->name, x->range);
     recover_poison_refined(e, x->a);
     recover_poison_refined(e, x->b);
@@ -83,14 +83,14 @@ static void recover_blame(emitter *e, const stmt *st) {
     if (inside) diag_frame(e->diag, st->range, e->fn ? e->fn->name : "");
 }
 
-bool emit_recover(emitter *e, const emit_mark *at, const stmt *st) {
+bool irgen_recover(emitter *e, const irgen_mark *at, const stmt *st) {
     ctsc_status s = e->diag->status;
     if (!e->scope || (s != CTSC_FAILED && s != CTSC_UNSUPPORTED)) return false;
     if (e->errors.items.len > 8 * RECOVER_MAX_ERRORS) return false;
     recover_blame(e, st);
     if (recover_is_silent(e->diag)) diag_clear(e->diag);
     else diag_append(&e->errors, e->diag);
-    while (e->env != at->env) emit_pop_frame(e);
+    while (e->env != at->env) irgen_pop_frame(e);
     graph_set_insert(e->g, at->blk, at->before);
     e->loops = at->loops;
     e->unrolled = at->unrolled;
@@ -100,12 +100,12 @@ bool emit_recover(emitter *e, const emit_mark *at, const stmt *st) {
     return true;
 }
 
-bool emit_fail_silently(emitter *e) {
-    emit_fail(e, (source_range){0}, EMIT_SILENT);
+bool irgen_fail_silently(emitter *e) {
+    irgen_fail(e, (source_range){0}, EMIT_SILENT);
     return false;
 }
 
-void emit_report(emitter *e) {
+void irgen_report(emitter *e) {
     if (e->errors.status == CTSC_OK) return;
     if (recover_is_silent(e->diag)) diag_clear(e->diag);
     else if (e->diag->status != CTSC_OK) diag_append(&e->errors, e->diag);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_index.c - subscripts: x[...] read, assigned and augmented.
+ * irgen_index.c - subscripts: x[...] read, assigned and augmented.
  *
  * Method. A tensor's index is taken apart first: indices before an ellipsis count dimensions from the start, those behind it
  * from the end (of what the indices to their right leave). Then selects, slices and unsqueezes are emitted from left to right, and
@@ -9,7 +9,7 @@
  * Assignments write through the view that reading would make.
  * Tests: tests/corpus, tests/lang
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 
 enum { INDEX_MAX = 64 };
 
@@ -28,7 +28,7 @@ typedef struct index_list { int n; index_item items[INDEX_MAX]; } index_list;
 static ir_value *index_fail_type(emitter *e, source_range r, const char *before, const type *t, const char *after) {
     strbuf sb = STRBUF_INIT;
     type_print_python(t, &sb);
-    emit_fail(e, r, "%s%s%s", before, sb_str(&sb), after);
+    irgen_fail(e, r, "%s%s%s", before, sb_str(&sb), after);
     sb_free(&sb);
     return NULL;
 }
@@ -38,7 +38,7 @@ static ir_value *index_fail_type(emitter *e, source_range r, const char *before,
 static bool index_bounds(emitter *e, const expr *s, ir_value **bound) {
     const expr *parts[] = {s->a, s->b, s->c};
     for (int i = 0; i < 3; i++) {
-        bound[i] = parts[i] ? emit_expr(e, parts[i], NULL) : NULL;
+        bound[i] = parts[i] ? irgen_expr(e, parts[i], NULL) : NULL;
         if (parts[i] && !bound[i]) return false;
     }
     if (bound[2] && bound[2]->type->kind == T_NONE) bound[2] = NULL;
@@ -53,8 +53,8 @@ static ir_value *index_slice(emitter *e, source_range r, ir_value *base, ir_valu
     args[n++] = base;
     if (dim) args[n++] = dim;
     for (int i = 0; i < 2; i++) args[n++] = bound[i] ? bound[i] : graph_constant_none(e->g);
-    args[n++] = bound[2] ? bound[2] : emit_constant_take(e, value_int(1), NULL);
-    return emit_builtin_values(e, r, "aten::slice", n, args);
+    args[n++] = bound[2] ? bound[2] : irgen_constant_take(e, value_int(1), NULL);
+    return irgen_builtin_values(e, r, "aten::slice", n, args);
 }
 
 static bool index_constant(const ir_value *v, int64_t *out) {
@@ -71,7 +71,7 @@ static int64_t index_clamp(int64_t i, int64_t n, int64_t low, int64_t high) {
 }
 
 static ir_value *index_tuple_element(emitter *e, ir_value *tuple, int64_t i) {
-    ir_value *in[] = {tuple, emit_hidden_int(e, i)};
+    ir_value *in[] = {tuple, irgen_hidden_int(e, i)};
     node *n = graph_insert(e->g, node_new(e->g, N_TUPLE_INDEX, 2, in, 1));
     n->outputs.data[0]->type = tuple->type->elems[i];
     return n->outputs.data[0];
@@ -82,10 +82,10 @@ static ir_value *index_tuple_slice(emitter *e, source_range r, ir_value *tuple, 
     for (int i = 0; i < 3; i++) {
         int64_t ignored;
         if (bound[i] && bound[i]->type->kind != T_NONE && !index_constant(bound[i], &ignored))
-            return emit_fail(e, r, "a tuple can be sliced by integer literals only, so that the result's type is known");
+            return irgen_fail(e, r, "a tuple can be sliced by integer literals only, so that the result's type is known");
     }
     if (bound[2]) index_constant(bound[2], &step);
-    if (step == 0) return emit_fail(e, r, "slice step cannot be zero");
+    if (step == 0) return irgen_fail(e, r, "slice step cannot be zero");
     int64_t low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
     start = bound[0] && index_constant(bound[0], &start) ? index_clamp(start, n, low, high) : step < 0 ? n - 1 : 0;
     stop = bound[1] && index_constant(bound[1], &stop) ? index_clamp(stop, n, low, high) : step < 0 ? -1 : n;
@@ -97,7 +97,7 @@ static ir_value *index_tuple_slice(emitter *e, source_range r, ir_value *tuple, 
         parts[count++] = index_tuple_element(e, tuple, i);
         if (step > n || step < -n) break; /* the next one is outside, and i + step might overflow */
     }
-    return emit_tuple(e, r, NULL, count, parts);
+    return irgen_tuple(e, r, NULL, count, parts);
 }
 
 static ir_value *index_sequence_slice(emitter *e, source_range r, ir_value *base, ir_value *const *bound) {
@@ -109,7 +109,7 @@ static ir_value *index_sequence_slice(emitter *e, source_range r, ir_value *base
 
 static index_item *index_add(emitter *e, source_range r, index_list *l, index_kind kind) {
     if (l->n == INDEX_MAX) {
-        emit_fail(e, r, "too many indices for a tensor");
+        irgen_fail(e, r, "too many indices for a tensor");
         return NULL;
     }
     index_item *it = &l->items[l->n++];
@@ -123,7 +123,7 @@ static bool index_add_value(emitter *e, source_range r, index_list *l, ir_value 
     if (t->kind == T_TUPLE) { /* x[t] is x[t[0], t[1], ...] */
         ir_value **parts;
         int n = 0;
-        if (!emit_unpack(e, r, v, 0, &parts, &n)) return false;
+        if (!irgen_unpack(e, r, v, 0, &parts, &n)) return false;
         for (int i = 0; i < n; i++)
             if (!index_add_value(e, r, l, parts[i])) return false;
         return true;
@@ -131,8 +131,8 @@ static bool index_add_value(emitter *e, source_range r, index_list *l, ir_value 
     if (t->kind == T_LIST) { /* a list selects as the tensor of it does */
         source_range place = e->g->range;
         e->g->range = (source_range){0};
-        actual args[] = {{NULL, v, {0}}, {"dtype", emit_constant_take(e, value_int(4), NULL), {0}}};
-        v = emit_builtin(e, (source_range){0}, "aten::tensor", 2, args);
+        actual args[] = {{NULL, v, {0}}, {"dtype", irgen_constant_take(e, value_int(4), NULL), {0}}};
+        v = irgen_builtin(e, (source_range){0}, "aten::tensor", 2, args);
         e->g->range = place;
         if (!v) return diag_locate(e->diag, r), false;
         t = v->type;
@@ -155,14 +155,14 @@ static bool index_add_expr(emitter *e, source_range r, index_list *l, const expr
         if (it) it->slice = x;
         return it != NULL;
     }
-    sugar *s = emit_sugar(e, x, NULL);
+    sugar *s = irgen_sugar(e, x, NULL);
     if (!s) return false;
     if (s->kind == SUGAR_SLICE) {
         it = index_add(e, r, l, INDEX_SLICE);
         if (it) it->bound[0] = s->start, it->bound[1] = s->length, it->bound[2] = s->step;
         return it != NULL;
     }
-    ir_value *v = emit_as_value(e, x->range, s);
+    ir_value *v = irgen_as_value(e, x->range, s);
     return v && index_add_value(e, r, l, v);
 }
 
@@ -179,7 +179,7 @@ static bool index_dimensions(emitter *e, source_range r, index_list *l) {
         index_item *it = &l->items[k];
         it->dim = dim;
         if (it->kind == INDEX_ELLIPSIS || it->kind == INDEX_TENSOR) {
-            emit_fail(e, r, it->kind == INDEX_TENSOR ? "Ellipses followed by tensor indexing is currently not supported"
+            irgen_fail(e, r, it->kind == INDEX_TENSOR ? "Ellipses followed by tensor indexing is currently not supported"
                                                      : "An index can only have a single ellipsis ('...')");
             return false;
         }
@@ -191,20 +191,20 @@ static bool index_dimensions(emitter *e, source_range r, index_list *l) {
 static ir_value *index_apply(emitter *e, source_range r, ir_value *v, index_item *it) {
     e->g->range = r;
     if (it->kind == INDEX_SLICE) {
-        ir_value *dim = emit_hidden_int(e, it->dim);
+        ir_value *dim = irgen_hidden_int(e, it->dim);
         if (it->slice && !index_bounds(e, it->slice, it->bound)) return NULL;
         return index_slice(e, r, v, dim, it->bound);
     }
-    ir_value *args[] = {v, emit_constant_take(e, value_int(it->dim), NULL), it->value};
-    if (it->kind == INDEX_NONE) return emit_builtin_values(e, r, "aten::unsqueeze", 2, args);
-    return emit_builtin_values(e, r, "aten::select", 3, args);
+    ir_value *args[] = {v, irgen_constant_take(e, value_int(it->dim), NULL), it->value};
+    if (it->kind == INDEX_NONE) return irgen_builtin_values(e, r, "aten::unsqueeze", 2, args);
+    return irgen_builtin_values(e, r, "aten::select", 3, args);
 }
 
 /* Index tensors by dimension, None where there is none: what aten::index takes. */
 typedef struct index_tensors { int n; ir_value *at[INDEX_MAX]; } index_tensors;
 
 static ir_value *index_tensor_list(emitter *e, source_range r, index_tensors *t) {
-    return emit_list(e, r, type_optional(TYPE_TENSOR), t->n, t->at);
+    return irgen_list(e, r, type_optional(TYPE_TENSOR), t->n, t->at);
 }
 
 /* Emits the part of x[items] that makes views, and gathers index tensors. NULL: failed. */
@@ -234,7 +234,7 @@ static ir_value *index_tensor(emitter *e, source_range r, ir_value *base, const 
     ir_value *v = index_views(e, r, base, items, &tensors);
     if (!v || !tensors.n) return v;
     ir_value *args[] = {v, index_tensor_list(e, r, &tensors)};
-    return emit_builtin_values(e, r, "aten::index", 2, args);
+    return irgen_builtin_values(e, r, "aten::index", 2, args);
 }
 
 /* ---- modules -------------------------------------------------------------------------------------------------------- */
@@ -242,13 +242,13 @@ static ir_value *index_tensor(emitter *e, source_range r, ir_value *base, const 
 static sugar *index_module_key(emitter *e, source_range r, ir_value *base, const module_container *m, ir_value *key) {
     value c = value_none();
     if (!ir_value_constant(key, &c) || c.tag != V_STR) {
-        emit_fail(e, r, "Unable to extract string literal index. ModuleDict indexing is only supported with string "
+        irgen_fail(e, r, "Unable to extract string literal index. ModuleDict indexing is only supported with string "
                         "literals. Enumeration of ModuleDict is supported, e.g. 'for k, v in self.items(): ...'");
         return NULL;
     }
     for (size_t i = 0; i < m->nkeys; i++)
-        if (!strcmp(m->keys[i], c.u.str->bytes)) return emit_attribute(e, r, sugar_of_value(e, base), m->keys[i]);
-    emit_fail(e, r, "Key Error, %s", c.u.str->bytes);
+        if (!strcmp(m->keys[i], c.u.str->bytes)) return irgen_attribute(e, r, sugar_of_value(e, base), m->keys[i]);
+    irgen_fail(e, r, "Key Error, %s", c.u.str->bytes);
     suggestion close = {.wanted = c.u.str->bytes};
     strbuf keys = STRBUF_INIT;
     for (size_t i = 0; i < m->nkeys; i++) {
@@ -307,7 +307,7 @@ static bool index_known(const ir_value *v, int depth, int64_t *out) {
 static sugar *index_module(emitter *e, source_range r, ir_value *base, const expr *x, type *hint) {
     module_container m;
     bool known = e->scope && e->scope->ops->container(base->type, &m);
-    ir_value *index = emit_expr(e, x, NULL);
+    ir_value *index = irgen_expr(e, x, NULL);
     if (!index) return NULL;
     value c = value_none();
     if (hint && hint->kind == T_INTERFACE && base->type->cls->is_module && (!base->type->cls->source || !ir_value_constant(index, &c))) {
@@ -319,20 +319,20 @@ static sugar *index_module(emitter *e, source_range r, ir_value *base, const exp
     }
     if (!known) {
         actual arg = {NULL, index, x->range};
-        return sugar_of_value(e, emit_method(e, r, base, "__getitem__", 1, &arg));
+        return sugar_of_value(e, irgen_method(e, r, base, "__getitem__", 1, &arg));
     }
     if (m.keyed) return index_module_key(e, r, base, &m, index);
     int64_t i, n = (int64_t)m.nkeys;
     if (!(e->lenient ? index_known(index, 0, &i) : index_constant(index, &i))) {
-        emit_fail(e, r, "Expected integer literal for index. ModuleList/Sequential indexing is only supported with integer "
+        irgen_fail(e, r, "Expected integer literal for index. ModuleList/Sequential indexing is only supported with integer "
                         "literals. Enumeration is supported, e.g. 'for index, v in enumerate(self): ...'");
         return NULL;
     }
     if (i < -n || i >= n) {
-        emit_fail(e, r, "Index %lld out of range of length %lld", (long long)i, (long long)n);
+        irgen_fail(e, r, "Index %lld out of range of length %lld", (long long)i, (long long)n);
         return NULL;
     }
-    return emit_attribute(e, r, sugar_of_value(e, base), m.keys[i < 0 ? i + n : i]);
+    return irgen_attribute(e, r, sugar_of_value(e, base), m.keys[i < 0 ? i + n : i]);
 }
 
 /* ---- sequences known while compiling ------------------------------------------------------------------------------------ */
@@ -342,10 +342,10 @@ static sugar *index_static_slice(emitter *e, source_range r, const sugar *s, ir_
     int64_t n = s->nitems, b[3] = {0, n, 1};
     for (int i = 0; i < 3; i++)
         if (bound[i] && bound[i]->type->kind != T_NONE && !index_constant(bound[i], &b[i])) {
-            emit_fail(e, r, "a sequence of modules can be sliced by integer literals only");
+            irgen_fail(e, r, "a sequence of modules can be sliced by integer literals only");
             return NULL;
         }
-    if (b[2] == 0) return emit_fail(e, r, "slice step cannot be zero"), NULL;
+    if (b[2] == 0) return irgen_fail(e, r, "slice step cannot be zero"), NULL;
     int64_t low = b[2] < 0 ? -1 : 0, high = b[2] < 0 ? n - 1 : n;
     bool has_start = bound[0] && bound[0]->type->kind != T_NONE, has_stop = bound[1] && bound[1]->type->kind != T_NONE;
     int64_t start = has_start ? index_clamp(b[0], n, low, high) : b[2] < 0 ? n - 1 : 0;
@@ -365,16 +365,16 @@ static sugar *index_static(emitter *e, const expr *x, const sugar *s) {
     const expr *ix = x->items.data[0];
     ir_value *bound[3];
     if (ix->kind == E_SLICE) return index_bounds(e, ix, bound) ? index_static_slice(e, x->range, s, bound) : NULL;
-    ir_value *index = emit_expr(e, ix, NULL);
+    ir_value *index = irgen_expr(e, ix, NULL);
     int64_t i, n = s->nitems;
     if (!index) return NULL;
     if (!index_constant(index, &i)) {
-        emit_fail(e, x->range, "Expected integer literal for index. ModuleList/Sequential indexing is only supported with "
+        irgen_fail(e, x->range, "Expected integer literal for index. ModuleList/Sequential indexing is only supported with "
                                "integer literals. Enumeration is supported, e.g. 'for index, v in enumerate(self): ...'");
         return NULL;
     }
     if (i >= -n && i < n) return s->items[i < 0 ? i + n : i];
-    emit_fail(e, x->range, "Index %lld out of range of length %lld", (long long)i, (long long)n);
+    irgen_fail(e, x->range, "Index %lld out of range of length %lld", (long long)i, (long long)n);
     return NULL;
 }
 
@@ -384,10 +384,10 @@ static ir_value *index_tuple(emitter *e, source_range r, ir_value *base, ir_valu
     type *t = base->type;
     int64_t i;
     type *out = NULL;
-    if (index->type->kind != T_INT) return emit_fail(e, r, "tuple index must be an integer");
+    if (index->type->kind != T_INT) return irgen_fail(e, r, "tuple index must be an integer");
     if (index_constant(index, &i)) {
         if (i < -t->nelems || i >= t->nelems)
-            return emit_fail(e, r, "Tuple index out of range. Tuple is length %d and index is %lld", t->nelems, (long long)i);
+            return irgen_fail(e, r, "Tuple index out of range. Tuple is length %d and index is %lld", t->nelems, (long long)i);
         out = t->elems[i < 0 ? i + t->nelems : i];
     } else {
         out = t->nelems ? t->elems[0] : NULL;
@@ -411,31 +411,31 @@ static bool index_is_module(const type *t) {
 static ir_value *index_one(emitter *e, const expr *x, ir_value *base) {
     const expr *ix = x->items.data[0];
     source_range r = x->range;
-    sugar *s = emit_sugar(e, ix, NULL);
+    sugar *s = irgen_sugar(e, ix, NULL);
     if (!s) return NULL;
     if (s->kind == SUGAR_SLICE) return index_sequence_slice(e, r, base, (ir_value *[]){s->start, s->length, s->step});
-    ir_value *index = emit_as_value(e, ix->range, s);
+    ir_value *index = irgen_as_value(e, ix->range, s);
     if (!index) return NULL;
     ir_value *args[] = {base, index};
     switch (base->type->kind) {
     case T_TUPLE: return index_tuple(e, r, base, index);
-    case T_LIST: case T_STR: case T_DICT: return emit_builtin_values(e, r, "aten::__getitem__", 2, args);
+    case T_LIST: case T_STR: case T_DICT: return irgen_builtin_values(e, r, "aten::__getitem__", 2, args);
     case T_CLASS: case T_INTERFACE: {
         actual arg = {NULL, index, ix->range};
-        return emit_method(e, r, base, "__getitem__", 1, &arg);
+        return irgen_method(e, r, base, "__getitem__", 1, &arg);
     }
     default: return index_fail_type(e, r, "'", base->type, "' object is not subscriptable");
     }
 }
 
-sugar *emit_subscript_sugar(emitter *e, const expr *x, type *hint) {
+sugar *irgen_subscript_sugar(emitter *e, const expr *x, type *hint) {
     source_range r = x->range;
-    sugar *s = emit_sugar(e, x->a, NULL);
+    sugar *s = irgen_sugar(e, x->a, NULL);
     if (!s) return NULL;
-    if (!x->items.len) return emit_fail(e, r, "an index is missing"), NULL;
+    if (!x->items.len) return irgen_fail(e, r, "an index is missing"), NULL;
     const expr *ix = x->items.data[0];
     if (s->kind == SUGAR_TUPLE && x->items.len == 1) return index_static(e, x, s);
-    ir_value *base = emit_as_value(e, x->a->range, s);
+    ir_value *base = irgen_as_value(e, x->a->range, s);
     if (!base) return NULL;
     e->g->range = r;
     if (base->type->kind == T_TENSOR) return sugar_of_value(e, index_tensor(e, r, base, &x->items));
@@ -444,27 +444,27 @@ sugar *emit_subscript_sugar(emitter *e, const expr *x, type *hint) {
             ir_value **v = arena_array(e->scratch, ir_value *, x->items.len);
             if (!v) return diag_no_memory(e->diag), NULL;
             for (size_t i = 0; i < x->items.len; i++)
-                if (!(v[i] = emit_expr(e, x->items.data[i], NULL))) return NULL;
-            actual arg = {NULL, emit_tuple(e, r, NULL, (int)x->items.len, v), r};
-            return sugar_of_value(e, emit_method(e, r, base, "__getitem__", 1, &arg));
+                if (!(v[i] = irgen_expr(e, x->items.data[i], NULL))) return NULL;
+            actual arg = {NULL, irgen_tuple(e, r, NULL, (int)x->items.len, v), r};
+            return sugar_of_value(e, irgen_method(e, r, base, "__getitem__", 1, &arg));
         }
-        emit_fail(e, r, "Unsupported operation: attempted to use multidimensional indexing on a non-tensor type");
+        irgen_fail(e, r, "Unsupported operation: attempted to use multidimensional indexing on a non-tensor type");
         return NULL;
     }
     if (index_is_module(base->type)) {
         if (ix->kind != E_SLICE) return index_module(e, r, base, ix, hint);
         sugar *items = e->scope ? e->scope->ops->sequence(e, r, base) : NULL;
         if (items) return index_static(e, x, items);
-        if (emit_failed(e)) return NULL;
+        if (irgen_failed(e)) return NULL;
     }
     if (ix->kind != E_SLICE) return sugar_of_value(e, index_one(e, x, base));
     ir_value *bound[3];
     return index_bounds(e, ix, bound) ? sugar_of_value(e, index_sequence_slice(e, r, base, bound)) : NULL;
 }
 
-ir_value *emit_subscript(emitter *e, const expr *x, type *hint) {
-    sugar *s = emit_subscript_sugar(e, x, hint);
-    return s ? emit_as_value(e, x->range, s) : NULL;
+ir_value *irgen_subscript(emitter *e, const expr *x, type *hint) {
+    sugar *s = irgen_subscript_sugar(e, x, hint);
+    return s ? irgen_as_value(e, x->range, s) : NULL;
 }
 
 /* ---- assigning ---------------------------------------------------------------------------------------------------------- */
@@ -474,16 +474,16 @@ static ir_value *index_as_tensor(emitter *e, source_range r, ir_value *v, ir_val
     type_kind k = v->type->kind;
     if (k != T_NUMBER && k != T_INT && k != T_BOOL && k != T_FLOAT && k != T_COMPLEX) return v;
     source_range nowhere = {0};
-    ir_value *dtype = emit_builtin_values(e, r, "prim::dtype", 1, &like);
-    ir_value *device = dtype ? emit_builtin_values(e, r, "prim::device", 1, &like) : NULL;
+    ir_value *dtype = irgen_builtin_values(e, r, "prim::dtype", 1, &like);
+    ir_value *device = dtype ? irgen_builtin_values(e, r, "prim::device", 1, &like) : NULL;
     if (!device) return NULL;
     actual args[] = {{NULL, v, r}, {"dtype", dtype, r}, {"device", device, r}};
-    return emit_builtin(e, nowhere, "aten::tensor", 3, args);
+    return irgen_builtin(e, nowhere, "aten::tensor", 3, args);
 }
 
 static bool index_put(emitter *e, source_range r, ir_value *view, ir_value *indices, ir_value *v) {
     ir_value *args[] = {view, indices ? indices : v, v};
-    return emit_builtin_values(e, r, indices ? "aten::index_put_" : "aten::copy_", indices ? 3 : 2, args) != NULL;
+    return irgen_builtin_values(e, r, indices ? "aten::index_put_" : "aten::copy_", indices ? 3 : 2, args) != NULL;
 }
 
 /* l[a:b] = m, as PyTorch's operators can say it: the list is rebuilt in place.
@@ -494,7 +494,7 @@ static bool index_assign_slice(emitter *e, source_range r, ir_value *l, const ex
     if (!index_bounds(e, s, bound)) return false;
     int64_t step = 1;
     if (bound[2] && (!index_constant(bound[2], &step) || step != 1)) {
-        emit_fail(e, r, "assignment to a slice of a list with a step is not supported");
+        irgen_fail(e, r, "assignment to a slice of a list with a step is not supported");
         return false;
     }
     v = match_convert(e, r, l->type, v, true);
@@ -502,31 +502,31 @@ static bool index_assign_slice(emitter *e, source_range r, ir_value *l, const ex
     if (!type_is_subtype(v->type, l->type))
         return index_fail_type(e, r, "a slice of a list can only be assigned a list of the same type, found ", v->type, ""),
                false;
-    ir_value *len = emit_builtin_values(e, r, "aten::len", 1, &l);
+    ir_value *len = irgen_builtin_values(e, r, "aten::len", 1, &l);
     if (!len) return false;
     bool none[2];
     for (int i = 0; i < 2; i++) none[i] = !bound[i] || bound[i]->type->kind == T_NONE;
     /* how many elements stay in front: those of l[:a]; behind the slice: those of l[b:], but none of the former */
-    ir_value *head[3] = {NULL, none[0] ? emit_hidden_int(e, 0) : bound[0], NULL};
+    ir_value *head[3] = {NULL, none[0] ? irgen_hidden_int(e, 0) : bound[0], NULL};
     ir_value *front = index_slice(e, r, l, NULL, head);
     ir_value *tail[3] = {none[1] ? len : bound[1], NULL, NULL};
     ir_value *back = front ? index_slice(e, r, l, NULL, tail) : NULL;
-    ir_value *nf = back ? emit_builtin_values(e, r, "aten::len", 1, &front) : NULL;
-    ir_value *nb = nf ? emit_builtin_values(e, r, "aten::len", 1, &back) : NULL;
+    ir_value *nf = back ? irgen_builtin_values(e, r, "aten::len", 1, &front) : NULL;
+    ir_value *nb = nf ? irgen_builtin_values(e, r, "aten::len", 1, &back) : NULL;
     if (!nb) return false;
     ir_value *sub[] = {len, nb}; /* the slice ends here */
-    ir_value *stop = emit_builtin_values(e, r, "aten::sub", 2, sub);
+    ir_value *stop = irgen_builtin_values(e, r, "aten::sub", 2, sub);
     ir_value *least[] = {nf, stop};
-    stop = stop ? emit_builtin_values(e, r, "prim::max", 2, least) : NULL;
+    stop = stop ? irgen_builtin_values(e, r, "prim::max", 2, least) : NULL;
     ir_value *rest[3] = {stop, NULL, NULL};
     back = stop ? index_slice(e, r, l, NULL, rest) : NULL;
     ir_value *add[] = {front, v};
-    front = back ? emit_builtin_values(e, r, "aten::add", 2, add) : NULL;
+    front = back ? irgen_builtin_values(e, r, "aten::add", 2, add) : NULL;
     ir_value *more[] = {front, back};
-    front = front ? emit_builtin_values(e, r, "aten::add", 2, more) : NULL;
-    c = front ? emit_builtin_values(e, r, "aten::clear", 1, &l) : NULL;
+    front = front ? irgen_builtin_values(e, r, "aten::add", 2, more) : NULL;
+    c = front ? irgen_builtin_values(e, r, "aten::clear", 1, &l) : NULL;
     ir_value *extend[] = {l, front};
-    return c && emit_builtin_values(e, r, "aten::extend", 2, extend);
+    return c && irgen_builtin_values(e, r, "aten::extend", 2, extend);
 }
 
 static bool index_assign(emitter *e, const expr *target, ir_value *base, ir_value *v) {
@@ -539,26 +539,26 @@ static bool index_assign(emitter *e, const expr *target, ir_value *base, ir_valu
         return view && v && index_put(e, r, view, tensors.n ? index_tensor_list(e, r, &tensors) : NULL, v);
     }
     if (target->items.len != 1) {
-        emit_fail(e, r, "Sliced expression not yet supported for subscripted assignment. File a bug if you want this");
+        irgen_fail(e, r, "Sliced expression not yet supported for subscripted assignment. File a bug if you want this");
         return false;
     }
     if (ix->kind == E_SLICE) {
         if (base->type->kind == T_LIST) return index_assign_slice(e, r, base, ix, v);
         return index_fail_type(e, r, "a slice of ", base->type, " cannot be assigned to"), false;
     }
-    ir_value *index = emit_expr(e, ix, NULL);
+    ir_value *index = irgen_expr(e, ix, NULL);
     if (!index) return false;
     if (base->type->kind == T_CLASS) {
         actual args[] = {{NULL, index, ix->range}, {NULL, v, r}};
-        return emit_method(e, r, base, "__setitem__", 2, args) != NULL;
+        return irgen_method(e, r, base, "__setitem__", 2, args) != NULL;
     }
     ir_value *args[] = {base, index, v};
-    return emit_builtin_values(e, r, "aten::_set_item", 3, args) != NULL;
+    return irgen_builtin_values(e, r, "aten::_set_item", 3, args) != NULL;
 }
 
-bool emit_assign_subscript(emitter *e, const expr *target, sugar *s) {
-    ir_value *base = emit_expr(e, target->a, NULL);
-    ir_value *v = base ? emit_as_value(e, target->range, s) : NULL;
+bool irgen_assign_subscript(emitter *e, const expr *target, sugar *s) {
+    ir_value *base = irgen_expr(e, target->a, NULL);
+    ir_value *v = base ? irgen_as_value(e, target->range, s) : NULL;
     e->g->range = target->range;
     return v && target->items.len && index_assign(e, target, base, v);
 }
@@ -566,31 +566,31 @@ bool emit_assign_subscript(emitter *e, const expr *target, sugar *s) {
 /* ---- augmented assignment -------------------------------------------------------------------------------------------------- */
 
 static ir_value *index_augmented(emitter *e, const stmt *st, ir_value *old, ir_value *v, const type *like) {
-    if (old->type->kind == T_CLASS) return emit_binary_values(e, st->range, st->op, old, v);
-    const char *op = emit_augmented_operator(st->op, like);
+    if (old->type->kind == T_CLASS) return irgen_binary_values(e, st->range, st->op, old, v);
+    const char *op = irgen_augmented_operator(st->op, like);
     ir_value *args[] = {old, v};
-    if (!op) return emit_fail(e, st->range, "unsupported kind of augmented assignment: %s=", operator_text(st->op));
-    return emit_builtin_values(e, st->range, op, 2, args);
+    if (!op) return irgen_fail(e, st->range, "unsupported kind of augmented assignment: %s=", operator_text(st->op));
+    return irgen_builtin_values(e, st->range, op, 2, args);
 }
 
 static bool index_augment_tensor(emitter *e, const stmt *st, const expr *target, ir_value *base) {
     index_tensors tensors;
     ir_value *view = index_views(e, target->range, base, &target->items, &tensors);
-    ir_value *v = view ? emit_expr(e, st->value, NULL) : NULL;
+    ir_value *v = view ? irgen_expr(e, st->value, NULL) : NULL;
     if (!v) return false;
     source_range r = st->range;
     ir_value *indices = tensors.n ? index_tensor_list(e, r, &tensors) : NULL;
     if (!indices) return index_augmented(e, st, view, v, view->type) != NULL;
     ir_value *in[] = {view, indices};
-    ir_value *old = emit_builtin_values(e, r, "aten::index", 2, in);
+    ir_value *old = irgen_builtin_values(e, r, "aten::index", 2, in);
     ir_value *now = old ? index_augmented(e, st, old, v, old->type) : NULL;
     return now && index_put(e, r, view, indices, now);
 }
 
-bool emit_aug_subscript(emitter *e, const stmt *st) {
+bool irgen_aug_subscript(emitter *e, const stmt *st) {
     const expr *target = st->targets.data[0];
     source_range r = st->range;
-    ir_value *base = emit_expr(e, target->a, NULL);
+    ir_value *base = irgen_expr(e, target->a, NULL);
     if (!base || !target->items.len) return false;
     type *t = base->type;
     if (t->kind == T_TENSOR) return index_augment_tensor(e, st, target, base);
@@ -599,18 +599,18 @@ bool emit_aug_subscript(emitter *e, const stmt *st) {
                                " augmented assignment. File a bug if you want this"), false;
     if (t->kind != T_LIST && t->kind != T_DICT && t->kind != T_CLASS)
         return index_fail_type(e, r, "", t, " does not support augmented assignment."), false;
-    ir_value *index = emit_expr(e, target->items.data[0], NULL);
-    ir_value *v = index ? emit_expr(e, st->value, NULL) : NULL;
+    ir_value *index = irgen_expr(e, target->items.data[0], NULL);
+    ir_value *v = index ? irgen_expr(e, st->value, NULL) : NULL;
     if (!v) return false;
     actual item[] = {{NULL, index, r}, {0}};
     ir_value *args[3] = {base, index, NULL};
-    ir_value *old = t->kind == T_CLASS ? emit_method(e, r, base, "__getitem__", 1, item)
-                                       : emit_builtin_values(e, r, "aten::__getitem__", 2, args);
+    ir_value *old = t->kind == T_CLASS ? irgen_method(e, r, base, "__getitem__", 1, item)
+                                       : irgen_builtin_values(e, r, "aten::__getitem__", 2, args);
     /* as in PyTorch, an element of a dict is replaced, one of a list may change in place */
     ir_value *now = old ? index_augmented(e, st, old, v, t->kind == T_LIST ? old->type : TYPE_INT) : NULL;
     if (!now) return false;
     item[1] = (actual){NULL, now, r};
     args[2] = now;
-    return t->kind == T_CLASS ? emit_method(e, r, base, "__setitem__", 2, item) != NULL
-                              : emit_builtin_values(e, r, "aten::_set_item", 3, args) != NULL;
+    return t->kind == T_CLASS ? irgen_method(e, r, base, "__setitem__", 2, item) != NULL
+                              : irgen_builtin_values(e, r, "aten::_set_item", 3, args) != NULL;
 }

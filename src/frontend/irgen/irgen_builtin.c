@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_builtin.c - what builtin names stand for: Python's builtins, math, torch, and the names that archives use.
+ * irgen_builtin.c - what builtin names stand for: Python's builtins, math, torch, and the names that archives use.
  *
  * One table says what each name is: an operator, a cast, a helper written in TorchScript, or a form whose arguments
- * are types, unevaluated, or no values (emit_special.c). The names are Python's, with dots.
+ * are types, unevaluated, or no values (irgen_special.c). The names are Python's, with dots.
  * Tests: tests/corpus, tests/lang
  */
-#include "frontend/irgen/emit_special.h"
+#include "frontend/irgen/irgen_special.h"
 
 typedef struct builtin_row {
     const char *name; /* Python's */
@@ -169,7 +169,7 @@ static sugar *builtin_torch_function(emitter *e, const char *dotted) {
 }
 
 static sugar *builtin_float(emitter *e, double f) {
-    return sugar_of_value(e, emit_constant_take(e, value_float(f), NULL));
+    return sugar_of_value(e, irgen_constant_take(e, value_float(f), NULL));
 }
 
 /* Names that only archives have. */
@@ -187,36 +187,36 @@ static sugar *builtin_archive_name(emitter *e, const char *name) {
     if (!strcmp(name, "infj") || !strcmp(name, "nanj")) {
         complex_box *c = complex_new(0, *name == 'i' ? __builtin_inf() : __builtin_nan(""));
         if (!c) return diag_no_memory(e->diag), NULL;
-        return sugar_of_value(e, emit_constant_take(e, (value){.tag = V_COMPLEX, .u.complex = c}, NULL));
+        return sugar_of_value(e, irgen_constant_take(e, (value){.tag = V_COMPLEX, .u.complex = c}, NULL));
     }
     return NULL;
 }
 
-sugar *emit_builtin_name(emitter *e, const char *name) {
+sugar *irgen_builtin_name(emitter *e, const char *name) {
     if (!strncmp(name, "builtins.", 9)) name += 9;
     for (size_t i = 0; i < sizeof builtin_table / sizeof *builtin_table; i++)
         if (!strcmp(builtin_table[i].name, name)) return builtin_row_sugar(e, &builtin_table[i]);
     if (!e->scope) {
         sugar *s = builtin_archive_name(e, name);
-        if (s || emit_failed(e)) return s;
+        if (s || irgen_failed(e)) return s;
     }
     return strncmp(name, "torch.", 6) ? NULL : builtin_torch_function(e, name);
 }
 
 /* A function of the layer library that compiled code calls as an operator: torch.nn.modules.utils._pair. NULL: none. */
-sugar *emit_builtin_of_library(emitter *e, const char *name) {
+sugar *irgen_builtin_of_library(emitter *e, const char *name) {
     if (strncmp(name, "torch.nn.", 9)) return NULL;
     for (size_t i = 0; i < sizeof builtin_table / sizeof *builtin_table; i++)
         if (!strcmp(builtin_table[i].name, name)) return builtin_row_sugar(e, &builtin_table[i]);
     return NULL;
 }
 
-void emit_note_library(emitter *e, const char *op) {
+void irgen_note_library(emitter *e, const char *op) {
     op_note_library(e->diag, op);
 }
 
 /* torch.add -> aten::add; ops.prim.dtype -> prim::dtype */
-sugar *emit_namespace_member(emitter *e, source_range r, const sugar *ns, const char *name) {
+sugar *irgen_namespace_member(emitter *e, source_range r, const sugar *ns, const char *name) {
     const char *path = ns->name;
     if (!strcmp(path, "ops")) return builtin_namespace(e, arena_printf(e->scratch, "ops.%s", name));
     if (!strcmp(path, "math")) {
@@ -236,10 +236,10 @@ sugar *emit_namespace_member(emitter *e, source_range r, const sugar *ns, const 
     for (size_t i = 0; !strcmp(path, "torch") && i < sizeof spaces / sizeof *spaces; i++)
         if (!strcmp(name, spaces[i]))
             return builtin_namespace(e, !strcmp(name, "ops") ? "ops" : arena_printf(e->scratch, "torch.%s", name));
-    if (emit_admits_unknown(e)) return builtin_operator(e, op);
+    if (irgen_admits_unknown(e)) return builtin_operator(e, op);
     const char *close[1];
-    if (op_similar(op, close, 1) == 1) emit_fail(e, r, "Unknown builtin op: %s. Did you mean %s?", op, close[0]);
-    else emit_fail(e, r, "Unknown builtin op: %s", op);
-    emit_note_library(e, op);
+    if (op_similar(op, close, 1) == 1) irgen_fail(e, r, "Unknown builtin op: %s. Did you mean %s?", op, close[0]);
+    else irgen_fail(e, r, "Unknown builtin op: %s", op);
+    irgen_note_library(e, op);
     return NULL;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * facts.c - what a graph says about single values (facts.h).
+ * value_analysis.c - what a graph says about single values (value_analysis.h).
  *
  * What operators do to their arguments is in ir/graph/alias_effects.c. The whole alias analysis (ir/graph/alias.h) knows more than the local
  * look taken here, but has to be made anew after each change; rules of peephole change the graph at every step.
  * Tests: tests/ir/peephole
  */
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "ir/graph/alias.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit.h - from the AST of a function to its graph.
+ * irgen.h - from the AST of a function to its graph.
  *
  * Method. Expressions are evaluated to sugars: a sugar is an SSA value, or something that exists only while
  * compiling (a namespace, a class, a builtin, a closure). Variables are written and read by prim::Store and
@@ -10,23 +10,23 @@
  *
  * Where functions come from: codeload/ has archives' code, program/ Python source. What only the latter knows is asked through scope_ops.
  *
- *   emit.c        functions, variables        emit_stmt.c    statements
- *   emit_assign.c assignments                 refine.c       conditions, refined types
- *   emit_loop.c   loops, comprehensions
- *   emit_expr.c   operators, literals         emit_name.c    names, attributes
- *   emit_index.c  subscripts                  emit_format.c  f-strings, % and format
- *   emit_call.c   calls                       emit_builtin.c what builtin names stand for
- *   emit_match.c  patterns of match
- *   emit_map.c    map, filter
- *   emit_spread.c *s in calls and displays
- *   emit_special.c forms of call with rules of their own   emit_unknown.c calls that no schema admits
+ *   irgen.c        functions, variables        irgen_stmt.c    statements
+ *   irgen_assign.c assignments                 refine.c       conditions, refined types
+ *   irgen_loop.c   loops, comprehensions
+ *   irgen_expr.c   operators, literals         irgen_name.c    names, attributes
+ *   irgen_index.c  subscripts                  irgen_format.c  f-strings, % and format
+ *   irgen_call.c   calls                       irgen_builtin.c what builtin names stand for
+ *   irgen_match.c  patterns of match
+ *   irgen_map.c    map, filter
+ *   irgen_spread.c *s in calls and displays
+ *   irgen_special.c forms of call with rules of their own   irgen_unknown.c calls that no schema admits
  *   match.c       overload resolution         ssa.c          Load/Store -> SSA
  *   exits.c       break, continue, return -> values
  *
  * Ownership: emission-time objects live in the emitter's scratch arena, nodes in the graph's.
  */
-#ifndef CTSC_FRONTEND_IRGEN_EMIT_H
-#define CTSC_FRONTEND_IRGEN_EMIT_H
+#ifndef CTSC_FRONTEND_IRGEN_IRGEN_H
+#define CTSC_FRONTEND_IRGEN_IRGEN_H
 
 #include "frontend/codeload/builtin_functions.h"
 #include "frontend/codeload/importer.h"
@@ -122,8 +122,8 @@ typedef struct emitter {
     struct { type *type; int parts; } wanted; /* of the call being emitted: its type, or how many values it is unpacked to; NULL, 0: unknown */
     struct emitter *outer;     /* of a closure's body: where free variables come from */
     node *capture;             /* the fork node that takes captured values as inputs */
-    diag errors;               /* of statements that failed so far (emit_recover.c) */
-    bool lenient;              /* the second attempt at a function, beyond what PyTorch's front end takes (emit_function) */
+    diag errors;               /* of statements that failed so far (irgen_recover.c) */
+    bool lenient;              /* the second attempt at a function, beyond what PyTorch's front end takes (irgen_function) */
 } emitter;
 
 /* The submodules of a ModuleList and its kin, by number, or of a ModuleDict and its kin, by key: names of attributes. */
@@ -175,46 +175,46 @@ typedef struct scope_ops {
     bool (*has_member)(const emitter *e, const char *name); /* is there a self.name where a method is compiled? */
 } scope_ops;
 
-/* emit.c */
-ctsc_status emit_function(function *f, diag *d);
+/* irgen.c */
+ctsc_status irgen_function(function *f, diag *d);
 enum { EMIT_MAX_STEPS = 200000 };
-frame *emit_push_frame(emitter *e, block *b);
-void emit_pop_frame(emitter *e);
-variable *emit_find_variable(const emitter *e, const char *name);
-bool emit_set_value(emitter *e, source_range r, const char *name, ir_value *v);
-bool emit_set_sugar(emitter *e, source_range r, const char *name, sugar *s, type *annotated);
-sugar *emit_get_variable(emitter *e, source_range r, const char *name); /* NULL without error: unknown */
-ir_value *emit_fail(emitter *e, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-bool emit_failed(const emitter *e);
-ir_value *emit_fork(emitter *e, const func_def *def, source_range r);
+frame *irgen_push_frame(emitter *e, block *b);
+void irgen_pop_frame(emitter *e);
+variable *irgen_find_variable(const emitter *e, const char *name);
+bool irgen_set_value(emitter *e, source_range r, const char *name, ir_value *v);
+bool irgen_set_sugar(emitter *e, source_range r, const char *name, sugar *s, type *annotated);
+sugar *irgen_get_variable(emitter *e, source_range r, const char *name); /* NULL without error: unknown */
+ir_value *irgen_fail(emitter *e, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+bool irgen_failed(const emitter *e);
+ir_value *irgen_fork(emitter *e, const func_def *def, source_range r);
 
-/* emit_recover.c: further errors after a statement that failed */
-typedef struct emit_mark { frame *env; block *blk; node *before; int loops, unrolled, depth; bool returned; } emit_mark;
-emit_mark emit_here(const emitter *e);
+/* irgen_recover.c: further errors after a statement that failed */
+typedef struct irgen_mark { frame *env; block *blk; node *before; int loops, unrolled, depth; bool returned; } irgen_mark;
+irgen_mark irgen_here(const emitter *e);
 /* Puts the failure aside and goes back to where st began; false: it is no error of the program's, or the last one to show. */
-bool emit_recover(emitter *e, const emit_mark *at, const stmt *st);
-bool emit_fail_silently(emitter *e); /* false: the function fails for errors that have been put aside */
-void emit_report(emitter *e);        /* what was put aside becomes the failure */
+bool irgen_recover(emitter *e, const irgen_mark *at, const stmt *st);
+bool irgen_fail_silently(emitter *e); /* false: the function fails for errors that have been put aside */
+void irgen_report(emitter *e);        /* what was put aside becomes the failure */
 
-/* emit_stmt.c */
-bool emit_statements(emitter *e, const stmt_list *body);
+/* irgen_stmt.c */
+bool irgen_statements(emitter *e, const stmt_list *body);
 /* In a block that ends without a value for a variable, some value of its type. */
-void emit_store_nothing(emitter *e, block *b, const variable *like, const char *name);
+void irgen_store_nothing(emitter *e, block *b, const variable *like, const char *name);
 
-/* emit_assign.c */
-bool emit_assign(emitter *e, const stmt *st);
-bool emit_annotated_assign(emitter *e, const stmt *st);
-bool emit_augmented_assign(emitter *e, const stmt *st);
-bool emit_assign_target(emitter *e, const expr *target, sugar *s, type *annotated);
+/* irgen_assign.c */
+bool irgen_assign(emitter *e, const stmt *st);
+bool irgen_annotated_assign(emitter *e, const stmt *st);
+bool irgen_augmented_assign(emitter *e, const stmt *st);
+bool irgen_assign_target(emitter *e, const expr *target, sugar *s, type *annotated);
 
-/* emit_loop.c: for, while, comprehensions; what can be stepped through */
-bool emit_for(emitter *e, const stmt *st);
-bool emit_while(emitter *e, const stmt *st);
-ir_value *emit_comprehension(emitter *e, const expr *x, type *hint); /* LIST_COMP, DICT_COMP, GENERATOR (as a list) */
+/* irgen_loop.c: for, while, comprehensions; what can be stepped through */
+bool irgen_for(emitter *e, const stmt *st);
+bool irgen_while(emitter *e, const stmt *st);
+ir_value *irgen_comprehension(emitter *e, const expr *x, type *hint); /* LIST_COMP, DICT_COMP, GENERATOR (as a list) */
 /* The elements of s if their number is known while compiling (tuples, SUGAR_TUPLE, module containers, zip and enumerate of
  * those), as a SUGAR_TUPLE; NULL without an error: it is not. */
-sugar *emit_static_elements(emitter *e, source_range r, sugar *s);
-ir_value *emit_range_length(emitter *e, source_range r, const sugar *s); /* of a RANGE */
+sugar *irgen_static_elements(emitter *e, source_range r, sugar *s);
+ir_value *irgen_range_length(emitter *e, source_range r, const sugar *s); /* of a RANGE */
 
 /* refine.c: conditions, what is known while compiling, and what a branch learns about types */
 typedef struct refinement {
@@ -228,106 +228,106 @@ typedef struct condition {
     int known;         /* -1: found out at run time; 0, 1: known while compiling: only one branch exists */
     refinement *when_true, *when_false;
 } condition;
-bool emit_condition_parts(emitter *e, const expr *x, condition *out);
+bool irgen_condition_parts(emitter *e, const expr *x, condition *out);
 /* Makes variables have their refined types from here on: prim::unchecked_cast and Store. */
-bool emit_refine(emitter *e, source_range r, const refinement *list);
-/* emit_match.c: E_CAPTURE, E_SHAPE, E_FIELD */
-bool emit_match_capture(emitter *e, const expr *x, condition *out);
-bool emit_match_shape(emitter *e, const expr *x, condition *out);
-sugar *emit_match_field(emitter *e, const expr *x);
+bool irgen_refine(emitter *e, source_range r, const refinement *list);
+/* irgen_match.c: E_CAPTURE, E_SHAPE, E_FIELD */
+bool irgen_match_capture(emitter *e, const expr *x, condition *out);
+bool irgen_match_shape(emitter *e, const expr *x, condition *out);
+sugar *irgen_match_field(emitter *e, const expr *x);
 /* The names that x assigns when it is evaluated. */
 typedef VEC(const char *) name_vector;
-bool emit_assigned_names(emitter *e, const expr *x, name_vector *out);
+bool irgen_assigned_names(emitter *e, const expr *x, name_vector *out);
 /* isinstance(x, T) as an expression. */
-ir_value *emit_isinstance(emitter *e, const expr *call);
+ir_value *irgen_isinstance(emitter *e, const expr *call);
 
-/* emit_index.c */
-ir_value *emit_subscript(emitter *e, const expr *x, type *hint); /* x[...] as a value */
-sugar *emit_subscript_sugar(emitter *e, const expr *x, type *hint); /* the same, where elements of containers may be no values */
-bool emit_assign_subscript(emitter *e, const expr *target, sugar *s);
+/* irgen_index.c */
+ir_value *irgen_subscript(emitter *e, const expr *x, type *hint); /* x[...] as a value */
+sugar *irgen_subscript_sugar(emitter *e, const expr *x, type *hint); /* the same, where elements of containers may be no values */
+bool irgen_assign_subscript(emitter *e, const expr *target, sugar *s);
 /* x[...] op= value, for every kind of x. */
-bool emit_aug_subscript(emitter *e, const stmt *st);
+bool irgen_aug_subscript(emitter *e, const stmt *st);
 
-/* emit_format.c */
-ir_value *emit_fstring(emitter *e, const expr *x);
+/* irgen_format.c */
+ir_value *irgen_fstring(emitter *e, const expr *x);
 /* "text" % v and "text".format(...): fields that PyTorch's operators cannot fill are resolved while compiling. */
-ir_value *emit_percent(emitter *e, const expr *x, ir_value *text);
-ir_value *emit_str_format(emitter *e, const expr *call, ir_value *text);
+ir_value *irgen_percent(emitter *e, const expr *x, ir_value *text);
+ir_value *irgen_str_format(emitter *e, const expr *call, ir_value *text);
 
-/* emit_expr.c: NULL means that the diagnostic is filled */
-sugar *emit_sugar(emitter *e, const expr *x, type *hint);
-ir_value *emit_expr(emitter *e, const expr *x, type *hint);
-ir_value *emit_condition(emitter *e, const expr *x); /* a bool value */
-ir_value *emit_truth(emitter *e, source_range r, ir_value *v); /* v as a condition: bool(v), with a condition's error text */
-ir_value *emit_as_value(emitter *e, source_range r, sugar *s);
+/* irgen_expr.c: NULL means that the diagnostic is filled */
+sugar *irgen_sugar(emitter *e, const expr *x, type *hint);
+ir_value *irgen_expr(emitter *e, const expr *x, type *hint);
+ir_value *irgen_condition(emitter *e, const expr *x); /* a bool value */
+ir_value *irgen_truth(emitter *e, source_range r, ir_value *v); /* v as a condition: bool(v), with a condition's error text */
+ir_value *irgen_as_value(emitter *e, source_range r, sugar *s);
 sugar *sugar_of_value(emitter *e, ir_value *v);
 sugar *sugar_new(emitter *e, sugar_kind kind);
-sugar *emit_new_sequence(emitter *e, int room); /* SUGAR_TUPLE without items */
+sugar *irgen_new_sequence(emitter *e, int room); /* SUGAR_TUPLE without items */
 const char *sugar_kind_text(const sugar *s); /* "builtin", "module": for "... cannot be used as a value" */
-/* emit_name.c */
-sugar *emit_name(emitter *e, const expr *x);
-sugar *emit_attribute(emitter *e, source_range r, sugar *base, const char *name);
-bool emit_has_attribute(emitter *e, sugar *base, const char *name); /* would emit_attribute find it? Emits nothing. */
+/* irgen_name.c */
+sugar *irgen_name(emitter *e, const expr *x);
+sugar *irgen_attribute(emitter *e, source_range r, sugar *base, const char *name);
+bool irgen_has_attribute(emitter *e, sugar *base, const char *name); /* would irgen_attribute find it? Emits nothing. */
 /* The type that an expression names: in a source program's scope, or in an archive. */
-static inline ctsc_status emit_annotation(emitter *e, const expr *x, type **out) {
+static inline ctsc_status irgen_annotation(emitter *e, const expr *x, type **out) {
     return e->scope ? e->scope->ops->annotation(e->scope, e->diag, x, out) : annotation_type(e->unit, e->diag, x, out);
 }
 
-/* emit_expr.c again */
+/* irgen_expr.c again */
 /* a op b, as an expression */
-ir_value *emit_binary_values(emitter *e, source_range r, operator_kind op, ir_value *a, ir_value *b);
+ir_value *irgen_binary_values(emitter *e, source_range r, operator_kind op, ir_value *a, ir_value *b);
 /* The operator of `a op= b` for a target of type t: in place on tensors and lists. NULL: Python has none. */
-const char *emit_augmented_operator(operator_kind op, const type *t);
-ir_value *emit_list(emitter *e, source_range r, type *elem, int n, ir_value *const *values);
-ir_value *emit_tuple(emitter *e, source_range r, type *t, int n, ir_value *const *values);
-bool emit_unpack(emitter *e, source_range r, ir_value *v, size_t expected, ir_value ***out, int *n);
+const char *irgen_augmented_operator(operator_kind op, const type *t);
+ir_value *irgen_list(emitter *e, source_range r, type *elem, int n, ir_value *const *values);
+ir_value *irgen_tuple(emitter *e, source_range r, type *t, int n, ir_value *const *values);
+bool irgen_unpack(emitter *e, source_range r, ir_value *v, size_t expected, ir_value ***out, int *n);
 /* In archives constants stand at the top of the graph; pooled afterwards. */
-ir_value *emit_constant_take(emitter *e, value v, type *t);
+ir_value *irgen_constant_take(emitter *e, value v, type *t);
 /* An int constant that stands nowhere in the source. */
-ir_value *emit_hidden_int(emitter *e, int64_t i);
+ir_value *irgen_hidden_int(emitter *e, int64_t i);
 
-/* emit_call.c */
-sugar *emit_call(emitter *e, const expr *call, type *hint);
-bool emit_arguments(emitter *e, const expr *call, size_t first, actual **out, int *n); /* from the first-th positional one on */
+/* irgen_call.c */
+sugar *irgen_call(emitter *e, const expr *call, type *hint);
+bool irgen_arguments(emitter *e, const expr *call, size_t first, actual **out, int *n); /* from the first-th positional one on */
 /* Calls what a sugar stands for with values. */
-sugar *emit_call_sugar(emitter *e, source_range r, sugar *callee, int nargs, const actual *args, type *hint);
-ir_value *emit_builtin(emitter *e, source_range r, const char *name, int nargs, const actual *args);
-ir_value *emit_overload(emitter *e, source_range r, const op *o, int nargs, const actual *args); /* this one, or an error */
-ir_value *emit_builtin_values(emitter *e, source_range r, const char *name, int n, ir_value *const *args);
-ir_value *emit_method(emitter *e, source_range r, ir_value *self, const char *name, int nargs, const actual *args);
-ir_value *emit_function_call(emitter *e, source_range r, function *f, int nargs, const actual *args);
+sugar *irgen_call_sugar(emitter *e, source_range r, sugar *callee, int nargs, const actual *args, type *hint);
+ir_value *irgen_builtin(emitter *e, source_range r, const char *name, int nargs, const actual *args);
+ir_value *irgen_overload(emitter *e, source_range r, const op *o, int nargs, const actual *args); /* this one, or an error */
+ir_value *irgen_builtin_values(emitter *e, source_range r, const char *name, int n, ir_value *const *args);
+ir_value *irgen_method(emitter *e, source_range r, ir_value *self, const char *name, int nargs, const actual *args);
+ir_value *irgen_function_call(emitter *e, source_range r, function *f, int nargs, const actual *args);
 /* A method by name, also one that a source class declares only when needed; NULL: none. */
-function *emit_find_method(emitter *e, type *cls, const char *name);
+function *irgen_find_method(emitter *e, type *cls, const char *name);
 /* torch.jit.fork(callee, args...): the call, in a subgraph of its own. */
-ir_value *emit_fork_call(emitter *e, source_range r, sugar *callee, int nargs, const actual *args);
-/* emit_spread.c */
+ir_value *irgen_fork_call(emitter *e, source_range r, sugar *callee, int nargs, const actual *args);
+/* irgen_spread.c */
 typedef VEC(ir_value *) value_vector;
-bool emit_has_starred(const expr_list *xs, size_t first);
+bool irgen_has_starred(const expr_list *xs, size_t first);
 /* Elements, from the first-th on, of which some are starred: each evaluated once. *joined: there are so many as only a run will tell,
  * and they are one list, the only value. */
-bool emit_starred(emitter *e, source_range r, const expr_list *xs, size_t first, value_vector *out, bool *joined);
+bool irgen_starred(emitter *e, source_range r, const expr_list *xs, size_t first, value_vector *out, bool *joined);
 /* The values that *s in a call, or tuple(s), stands for: of tuples, module containers and sequences known while compiling. */
-bool emit_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n);
+bool irgen_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n);
 
-/* emit_unknown.c */
-bool emit_admits_unknown(const emitter *e); /* in archives alone */
+/* irgen_unknown.c */
+bool irgen_admits_unknown(const emitter *e); /* in archives alone */
 /* A node that is refused when it is reached. known: the name is, and the arguments are not. */
-ir_value *emit_unknown(emitter *e, source_range r, const char *name, bool known, int nargs, const actual *args);
+ir_value *irgen_unknown(emitter *e, source_range r, const char *name, bool known, int nargs, const actual *args);
 
-/* emit_builtin.c */
+/* irgen_builtin.c */
 /* Builtins by their dotted Python names: "len", "builtins.zip", "math.floor", "torch.jit.annotate", "typing.cast", "warnings.warn",
  * ... and, in archives, "torch", "ops", "CONSTANTS". NULL without an error: unknown. */
-sugar *emit_builtin_name(emitter *e, const char *name);
-sugar *emit_builtin_of_library(emitter *e, const char *name);
+sugar *irgen_builtin_name(emitter *e, const char *name);
+sugar *irgen_builtin_of_library(emitter *e, const char *name);
 /* Behind the error for an operator nobody knows: that a library with its namespace may be missing. */
-void emit_note_library(emitter *e, const char *op);
-sugar *emit_namespace_member(emitter *e, source_range r, const sugar *ns, const char *name);
-/* emit_special.c */
-sugar *emit_special_call(emitter *e, const expr *call, const sugar *form, type *hint);
-ir_value *emit_cast(emitter *e, source_range r, type_kind to, ir_value *v); /* int(x), bool(x), ... */
-ir_value *emit_list_of(emitter *e, source_range r, sugar *s); /* list(s), of what is no value */
+void irgen_note_library(emitter *e, const char *op);
+sugar *irgen_namespace_member(emitter *e, source_range r, const sugar *ns, const char *name);
+/* irgen_special.c */
+sugar *irgen_special_call(emitter *e, const expr *call, const sugar *form, type *hint);
+ir_value *irgen_cast(emitter *e, source_range r, type_kind to, ir_value *v); /* int(x), bool(x), ... */
+ir_value *irgen_list_of(emitter *e, source_range r, sugar *s); /* list(s), of what is no value */
 /* x.float, x.tolist, ...: methods of tensors that are no operators; NULL: none of them. */
-sugar *emit_tensor_method(emitter *e, ir_value *self, const char *name);
+sugar *irgen_tensor_method(emitter *e, ir_value *self, const char *name);
 
 /* match.c */
 /* inputs: one value per argument of the schema, in order (more for varargs), conversions emitted. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_name.c - names and attributes: what x and x.name stand for.
+ * irgen_name.c - names and attributes: what x and x.name stand for.
  *
  * A name is a variable of the function, else what source.h finds in the scope of a source program, else a builtin. An
  * attribute depends on what it is asked of: a slot or method of an object, a field of a named tuple, an operator in disguise
  * (x.dtype), an operator whose first argument is the value (x.relu), a member of a namespace or class.
  * Tests: tests/corpus, tests/lang
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 #include "frontend/pyeval/core/py.h"
 
 #include <stdlib.h>
@@ -34,12 +34,12 @@ static void name_suggest_name(emitter *e, const char *name) {
     suggest_note(e->diag, &close);
 }
 
-sugar *emit_name(emitter *e, const expr *x) {
-    sugar *s = emit_get_variable(e, x->range, x->name);
-    if (s || emit_failed(e)) return s;
-    s = e->scope ? e->scope->ops->name(e, x->range, x->name) : emit_builtin_name(e, x->name);
-    if (s || emit_failed(e)) return s;
-    emit_fail(e, x->range, "undefined value %s", x->name);
+sugar *irgen_name(emitter *e, const expr *x) {
+    sugar *s = irgen_get_variable(e, x->range, x->name);
+    if (s || irgen_failed(e)) return s;
+    s = e->scope ? e->scope->ops->name(e, x->range, x->name) : irgen_builtin_name(e, x->name);
+    if (s || irgen_failed(e)) return s;
+    irgen_fail(e, x->range, "undefined value %s", x->name);
     name_suggest_name(e, x->name);
     return NULL;
 }
@@ -85,9 +85,9 @@ static void name_unknown_member(emitter *e, source_range r, const type *cls, con
     for (size_t i = 0; i < c->methods.len; i++) suggest_try(&close, c->methods.data[i]->name);
     r = suggest_word(r, name);
     const char *short_name = strrchr(class_name(cls), '.') ? strrchr(class_name(cls), '.') + 1 : class_name(cls);
-    if (c->source) emit_fail(e, r, "Module '%s' has no attribute '%s'", short_name, name);
+    if (c->source) irgen_fail(e, r, "Module '%s' has no attribute '%s'", short_name, name);
     else
-        emit_fail(e, r, "'%s' object has no attribute or method '%s'.%s", class_name(cls), name,
+        irgen_fail(e, r, "'%s' object has no attribute or method '%s'.%s", class_name(cls), name,
                   cls->kind == T_CLASS ? " Did you forget to initialize an attribute in __init__()?" : "");
     suggest_note(e->diag, &close);
 }
@@ -98,19 +98,19 @@ static sugar *name_object_attribute(emitter *e, source_range r, ir_value *obj, c
     if (slot >= 0) return name_get_slot(e, r, obj, name, cls->cls->attributes.data[slot].type);
     const constant_attribute *ca = class_find_constant(cls, name);
     if (ca && e->scope) return e->scope->ops->constant(e, r, ca->val, ca->type);
-    if (ca) return sugar_of_value(e, emit_constant_take(e, value_ref(ca->val), ca->type));
+    if (ca) return sugar_of_value(e, irgen_constant_take(e, value_ref(ca->val), ca->type));
     sugar *s = NULL;
     if (!class_find_method(cls, name)) {
         s = e->scope ? e->scope->ops->object_attribute(e, r, obj, name) : NULL;
-        if (s || emit_failed(e)) return s;
+        if (s || irgen_failed(e)) return s;
     }
-    if (emit_find_method(e, cls, name)) {
+    if (irgen_find_method(e, cls, name)) {
         s = sugar_new(e, SUGAR_METHOD);
         s->value = obj;
         s->name = name;
         return s;
     }
-    if (!emit_failed(e)) name_unknown_member(e, r, cls, name);
+    if (!irgen_failed(e)) name_unknown_member(e, r, cls, name);
     return NULL;
 }
 
@@ -119,7 +119,7 @@ static sugar *name_enum_member(emitter *e, type *t, size_t i) {
     const enum_value *member = t->cls->enum_members[i].u.enumv;
     enum_value *mention = enum_new(t, member->name, value_ref(member->val));
     if (!mention) return diag_no_memory(e->diag), NULL;
-    return sugar_of_value(e, emit_constant_take(e, value_enum_take(mention), t));
+    return sugar_of_value(e, irgen_constant_take(e, value_enum_take(mention), t));
 }
 
 static sugar *name_class_attribute(emitter *e, source_range r, type *t, const char *name) {
@@ -129,7 +129,7 @@ static sugar *name_class_attribute(emitter *e, source_range r, type *t, const ch
             if (!strcmp(t->cls->constants.data[i].name, name)) return name_enum_member(e, t, i);
             suggest_try(&close, t->cls->constants.data[i].name);
         }
-        emit_fail(e, r, "Enum '%s' has no member '%s'", class_name(t), name);
+        irgen_fail(e, r, "Enum '%s' has no member '%s'", class_name(t), name);
         suggest_note(e->diag, &close);
         return NULL;
     }
@@ -145,8 +145,8 @@ static sugar *name_class_attribute(emitter *e, source_range r, type *t, const ch
         return s;
     }
     sugar *found = e->scope ? e->scope->ops->class_attribute(e, r, t, name) : NULL;
-    if (found || emit_failed(e)) return found;
-    emit_fail(e, r, "class has no attribute '%s'", name);
+    if (found || irgen_failed(e)) return found;
+    irgen_fail(e, r, "class has no attribute '%s'", name);
     return NULL;
 }
 
@@ -155,7 +155,7 @@ static sugar *name_qualified(emitter *e, const char *name) {
     function *fn = NULL;
     if (unit_resolve(e->unit, e->diag, name, &cls, &fn) != CTSC_OK) return NULL;
     if (!cls && !fn) fn = builtin_qualified(e->unit, e->diag, name);
-    if (emit_failed(e)) return NULL;
+    if (irgen_failed(e)) return NULL;
     sugar *s = sugar_new(e, cls ? SUGAR_CLASS : fn ? SUGAR_FUNCTION : SUGAR_QUALIFIED);
     s->type = cls;
     s->fn = fn;
@@ -168,11 +168,11 @@ static sugar *name_constants_member(emitter *e, source_range r, const char *name
     char *end = NULL;
     unsigned long i = name[0] == 'c' && name[1] >= '0' && name[1] <= '9' ? strtoul(name + 1, &end, 10) : 0;
     if (!end || *end || all.tag != V_TUPLE || i >= all.u.tuple->len) {
-        emit_fail(e, r, "the archive has no constant %s", name);
+        irgen_fail(e, r, "the archive has no constant %s", name);
         return NULL;
     }
     value v = all.u.tuple->items[i];
-    return sugar_of_value(e, emit_constant_take(e, value_ref(v), type_of_value(v)));
+    return sugar_of_value(e, irgen_constant_take(e, value_ref(v), type_of_value(v)));
 }
 
 static sugar *name_named_field(emitter *e, source_range r, ir_value *v, const char *name) {
@@ -180,7 +180,7 @@ static sugar *name_named_field(emitter *e, source_range r, ir_value *v, const ch
     for (int i = 0; i < t->nelems; i++) {
         if (strcmp(t->field_names[i], name)) continue;
         e->g->range = r;
-        ir_value *in[] = {v, emit_hidden_int(e, i)};
+        ir_value *in[] = {v, irgen_hidden_int(e, i)};
         node *n = graph_insert(e->g, node_new(e->g, N_TUPLE_INDEX, 2, in, 1));
         n->outputs.data[0]->type = t->elems[i];
         return sugar_of_value(e, n->outputs.data[0]);
@@ -210,12 +210,12 @@ static sugar *name_builtin_property(emitter *e, source_range r, ir_value *v, con
         const char *part = !strcmp(name, "real") ? "complex_real" : !strcmp(name, "imag") ? "complex_imag" : NULL;
         function *f = part ? builtin_helper(e->unit, e->diag, part) : NULL;
         actual arg = {NULL, v, r};
-        return f ? sugar_of_value(e, emit_function_call(e, r, f, 1, &arg)) : NULL;
+        return f ? sugar_of_value(e, irgen_function_call(e, r, f, 1, &arg)) : NULL;
     }
     default: break;
     }
     if (!op) return NULL;
-    ir_value *made = emit_builtin_values(e, r, op, 1, &v);
+    ir_value *made = irgen_builtin_values(e, r, op, 1, &v);
     if (made && !strcmp(op, "prim::EnumValue")) made->type = v->type->cls->enum_value_type; /* overloads differ in that alone */
     return sugar_of_value(e, made);
 }
@@ -237,7 +237,7 @@ static void name_unknown_method(emitter *e, source_range r, const ir_value *v, c
     strbuf sb = STRBUF_INIT;
     suggestion best = {.wanted = name};
     type_print_python(t, &sb);
-    emit_fail(e, suggest_word(r, name), "'%s' object has no attribute or method '%s'.", sb_str(&sb), name);
+    irgen_fail(e, suggest_word(r, name), "'%s' object has no attribute or method '%s'.", sb_str(&sb), name);
     sb_free(&sb);
     for (size_t i = 0; t->kind == T_TENSOR && i < sizeof name_properties / sizeof *name_properties; i++)
         suggest_try(&best, name_properties[i].name);
@@ -252,10 +252,10 @@ static void name_unknown_method(emitter *e, source_range r, const ir_value *v, c
 static sugar *name_value_attribute(emitter *e, source_range r, ir_value *v, const char *name) {
     type *t = v->type;
     if (t->kind == T_CLASS || t->kind == T_INTERFACE) return name_object_attribute(e, r, v, name);
-    sugar *s = t->kind == T_TENSOR ? emit_tensor_method(e, v, name) : NULL;
+    sugar *s = t->kind == T_TENSOR ? irgen_tensor_method(e, v, name) : NULL;
     if (!s && t->field_names) s = name_named_field(e, r, v, name);
     if (!s) s = name_builtin_property(e, r, v, name);
-    if (s || emit_failed(e)) return s;
+    if (s || irgen_failed(e)) return s;
     const char *op = name_method_operator(e, t, name);
     if (!op) return name_unknown_method(e, r, v, name), NULL;
     s = sugar_new(e, SUGAR_BUILTIN);
@@ -264,15 +264,15 @@ static sugar *name_value_attribute(emitter *e, source_range r, ir_value *v, cons
     return s;
 }
 
-sugar *emit_attribute(emitter *e, source_range r, sugar *base, const char *name) {
+sugar *irgen_attribute(emitter *e, source_range r, sugar *base, const char *name) {
     switch (base->kind) {
     case SUGAR_QUALIFIED: return name_qualified(e, arena_printf(e->scratch, "%s.%s", base->name, name));
-    case SUGAR_NAMESPACE: return emit_namespace_member(e, r, base, name);
+    case SUGAR_NAMESPACE: return irgen_namespace_member(e, r, base, name);
     case SUGAR_CONSTANTS: return name_constants_member(e, r, name);
     case SUGAR_CLASS: return name_class_attribute(e, r, base->type, name);
     case SUGAR_PY: return e->scope->ops->attribute(e, r, base, name);
     case SUGAR_VALUE: return name_value_attribute(e, r, base->value, name);
-    default: emit_fail(e, r, "attribute lookup is not defined on %s", sugar_kind_text(base)); return NULL;
+    default: irgen_fail(e, r, "attribute lookup is not defined on %s", sugar_kind_text(base)); return NULL;
     }
 }
 
@@ -284,7 +284,7 @@ static bool name_try_attribute(emitter *e, sugar *base, const char *name) {
     node *in = g->insert_before, *hold = node_new(g, N_IF, 0, NULL, 0); /* never inserted */
     graph_set_insert(g, node_add_block(hold), NULL);
     e->diag = &ours;
-    bool found = emit_attribute(e, g->range, base, name) != NULL;
+    bool found = irgen_attribute(e, g->range, base, name) != NULL;
     if (ours.status == CTSC_LIMIT) diag_append(real, &ours);
     e->diag = real;
     diag_clear(&ours);
@@ -293,7 +293,7 @@ static bool name_try_attribute(emitter *e, sugar *base, const char *name) {
     return found;
 }
 
-bool emit_has_attribute(emitter *e, sugar *base, const char *name) {
+bool irgen_has_attribute(emitter *e, sugar *base, const char *name) {
     const type *t = base->kind == SUGAR_VALUE ? base->value->type : NULL;
     if (t && (t->kind == T_CLASS || t->kind == T_INTERFACE)) {
         if (t->kind == T_CLASS && class_find_attribute(t, name) >= 0) return true;

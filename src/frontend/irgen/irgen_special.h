@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_special.h - the forms of call with rules of their own: between emit_builtin.c, which names them, and emit_special.c,
+ * irgen_special.h - the forms of call with rules of their own: between irgen_builtin.c, which names them, and irgen_special.c,
  * which emits them.
  */
-#ifndef CTSC_FRONTEND_IRGEN_EMIT_SPECIAL_H
-#define CTSC_FRONTEND_IRGEN_EMIT_SPECIAL_H
+#ifndef CTSC_FRONTEND_IRGEN_IRGEN_SPECIAL_H
+#define CTSC_FRONTEND_IRGEN_IRGEN_SPECIAL_H
 
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 
 /* Forms that are not operators.
  *    form            what it is */
@@ -36,6 +36,6 @@ enum special_form {
 #undef SPECIAL_ENUM
 };
 
-sugar *emit_map(emitter *e, const expr *call, bool filters); /* emit_map.c */
+sugar *irgen_map(emitter *e, const expr *call, bool filters); /* irgen_map.c */
 
 #endif

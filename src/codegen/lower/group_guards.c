@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_fits.c - whether arguments fit a plan, and the numbers that follow from them: at every call of a group, so unlike the rest of this folder
+ * group_guards.c - whether arguments fit a plan, and the numbers that follow from them: at every call of a group, so unlike the rest of this folder
  * compiled for speed.
  *
  * Slots refer to earlier slots only, so one pass computes them. Arithmetic wraps: sizes that fit a tensor never do.
@@ -53,7 +53,7 @@ static bool plan_writes_alone(const group_plan *p, const value *args, size_t wri
     return !tensor_may_overlap(args[written].u.tensor);
 }
 
-static inline bool plan_relation_holds(const group_relation *r, const int64_t *slots) {
+static inline bool plan_guard_holds(const group_guard *r, const int64_t *slots) {
     switch (r->kind) {
     case SLOTS_EQUAL: return slots[r->a] == slots[r->b];
     case SLOT_IS: return slots[r->a] == r->k;
@@ -63,14 +63,14 @@ static inline bool plan_relation_holds(const group_relation *r, const int64_t *s
     return false;
 }
 
-bool plan_fits(const group_plan *p, const value *args, int64_t *slots) {
+bool plan_guards_hold(const group_plan *p, const value *args, int64_t *slots) {
     for (size_t i = 0; i < p->arguments.len; i++) {
         const group_argument *g = &p->arguments.data[i];
         if (!plan_argument_fits(g, &args[i]) || (g->written && !plan_writes_alone(p, args, i))) return false;
     }
     const group_slot *s = p->slots.data;
     for (size_t i = 0, n = p->slots.len; i < n; i++) slots[i] = s[i].kind == SLOT_CONST ? s[i].k : plan_compute(&s[i], args, slots); /* most are */
-    for (size_t i = 0; i < p->relations.len; i++)
-        if (!plan_relation_holds(&p->relations.data[i], slots)) return false;
+    for (size_t i = 0; i < p->guards.len; i++)
+        if (!plan_guard_holds(&p->guards.data[i], slots)) return false;
     return true;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_match.c - the conditions that match statements are made of (parser_match.c), and what conditions assign.
+ * irgen_match.c - the conditions that match statements are made of (parser_match.c), and what conditions assign.
  *
  * Tests: tests/lang/match.py, tests/lang/accepted_walrus.py
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 
 /* ---- conditions ---------------------------------------------------------------------------------- */
 
@@ -15,29 +15,29 @@ static bool match_known(emitter *e, source_range r, bool known, condition *out) 
     return true;
 }
 
-bool emit_match_capture(emitter *e, const expr *x, condition *out) {
-    sugar *s = emit_sugar(e, x->a, NULL);
-    return s && emit_set_sugar(e, x->range, x->name, s, NULL) && match_known(e, x->range, true, out);
+bool irgen_match_capture(emitter *e, const expr *x, condition *out) {
+    sugar *s = irgen_sugar(e, x->a, NULL);
+    return s && irgen_set_sugar(e, x->range, x->name, s, NULL) && match_known(e, x->range, true, out);
 }
 
-bool emit_match_shape(emitter *e, const expr *x, condition *out) {
-    ir_value *v = emit_expr(e, x->a, NULL);
+bool irgen_match_shape(emitter *e, const expr *x, condition *out) {
+    ir_value *v = irgen_expr(e, x->a, NULL);
     if (!v) return false;
     type_kind k = v->type->kind;
     if (!strcmp(x->name, "mapping")) return match_known(e, x->range, k == T_DICT, out);
     if (k == T_TUPLE) return match_known(e, x->range, x->tuple_index ? v->type->nelems >= x->i : v->type->nelems == x->i, out);
     if (k != T_LIST) return match_known(e, x->range, false, out);
-    ir_value *n = emit_builtin_values(e, x->range, "aten::len", 1, &v);
-    ir_value *both[] = {n, n ? emit_hidden_int(e, x->i) : NULL};
-    out->value = n ? emit_builtin_values(e, x->range, x->tuple_index ? "aten::ge" : "aten::eq", 2, both) : NULL;
+    ir_value *n = irgen_builtin_values(e, x->range, "aten::len", 1, &v);
+    ir_value *both[] = {n, n ? irgen_hidden_int(e, x->i) : NULL};
+    out->value = n ? irgen_builtin_values(e, x->range, x->tuple_index ? "aten::ge" : "aten::eq", 2, both) : NULL;
     return out->value != NULL;
 }
 
-sugar *emit_match_field(emitter *e, const expr *x) {
+sugar *irgen_match_field(emitter *e, const expr *x) {
     const char *name = NULL;
-    sugar *s = emit_sugar(e, x->a, NULL);
+    sugar *s = irgen_sugar(e, x->a, NULL);
     if (!s || !e->scope->ops->match_field(e, x->range, x->b, x->i, &name)) return NULL;
-    return name ? emit_attribute(e, x->range, s, intern(&e->unit->names, name)) : s;
+    return name ? irgen_attribute(e, x->range, s, intern(&e->unit->names, name)) : s;
 }
 
 /* ---- assignments in operands ------------------------------------------------------------------------ */
@@ -53,6 +53,6 @@ static bool match_collect(const expr *x, name_vector *out, arena *a, int depth) 
     return match_collect(x->a, out, a, depth + 1) && match_collect(x->b, out, a, depth + 1) && match_collect(x->c, out, a, depth + 1);
 }
 
-bool emit_assigned_names(emitter *e, const expr *x, name_vector *out) {
+bool irgen_assigned_names(emitter *e, const expr *x, name_vector *out) {
     return match_collect(x, out, e->scratch, 0) || (diag_no_memory(e->diag), false);
 }

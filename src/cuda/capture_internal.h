@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* notes_internal.h - notes as replay.c reads them, and how the other files of this folder write them. */
-#ifndef CTSC_CUDA_NOTES_INTERNAL_H
-#define CTSC_CUDA_NOTES_INTERNAL_H
+/* capture_internal.h - notes as replay.c reads them, and how the other files of this folder write them. */
+#ifndef CTSC_CUDA_CAPTURE_INTERNAL_H
+#define CTSC_CUDA_CAPTURE_INTERNAL_H
 
 #include "base/vec.h"
-#include "cuda/notes.h"
+#include "cuda/capture.h"
 
 #include <stdint.h>
 
@@ -18,8 +18,8 @@ typedef struct note {
     cuda_shape shape;
     cuda_call_fn fn;           /* NOTE_CALL */
     size_t moved;              /* bytes: NOTE_MOVE, NOTE_ZERO, NOTE_WRITE */
-    size_t content;            /* NOTE_WRITE: where in cuda_notes.contents */
-    size_t params, nbytes;     /* where in cuda_notes.bytes, and how many */
+    size_t content;            /* NOTE_WRITE: where in cuda_capture.contents */
+    size_t params, nbytes;     /* where in cuda_capture.bytes, and how many */
 } note;
 
 /* Memory that the call finds or makes. */
@@ -29,7 +29,7 @@ typedef struct note_slot {
     size_t born, died; /* the notes [born, died) may use it; died is SIZE_MAX while it is allocated */
 } note_slot;
 
-struct cuda_notes {
+struct cuda_capture {
     cuda *device;
     uintptr_t next; /* address of the next slot */
     size_t gap;     /* between slots */
@@ -43,13 +43,13 @@ struct cuda_notes {
 };
 
 /* The notes that the calling thread takes, or NULL. */
-extern _Thread_local cuda_notes *cuda_noting;
+extern _Thread_local cuda_capture *cuda_noting;
 
 /* What cuda_launch and the like do while there are notes. x: but for its parameters. */
-ctsc_status cuda_notes_add(cuda *c, diag *d, note x, const void *params, size_t nbytes);
-ctsc_status cuda_notes_alloc(cuda *c, diag *d, size_t nbytes, void **out);
-ctsc_status cuda_notes_write(cuda *c, diag *d, void *to, const void *host, size_t nbytes);
+ctsc_status cuda_capture_add(cuda *c, diag *d, note x, const void *params, size_t nbytes);
+ctsc_status cuda_capture_alloc(cuda *c, diag *d, size_t nbytes, void **out);
+ctsc_status cuda_capture_write(cuda *c, diag *d, void *to, const void *host, size_t nbytes);
 /* False: p is no made-up address. */
-bool cuda_notes_release(const void *p);
+bool cuda_capture_release(const void *p);
 
 #endif

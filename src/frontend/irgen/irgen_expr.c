@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_expr.c - expressions: operators, literals, and which file handles what.
+ * irgen_expr.c - expressions: operators, literals, and which file handles what.
  *
- * Every expression evaluates to a sugar (emit.h); where a value is needed, emit_as_value makes one of it or explains why
+ * Every expression evaluates to a sugar (irgen.h); where a value is needed, irgen_as_value makes one of it or explains why
  * there is none. Names, conditions, subscripts, calls and formatted strings have files of their own.
  * Tests: tests/corpus, tests/lang
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 #include "frontend/pyeval/core/py.h"
 
 enum { EMIT_MAX_DEPTH = 400 };
@@ -17,7 +17,7 @@ sugar *sugar_new(emitter *e, sugar_kind kind) {
     return s;
 }
 
-sugar *emit_new_sequence(emitter *e, int room) {
+sugar *irgen_new_sequence(emitter *e, int room) {
     sugar *s = sugar_new(e, SUGAR_TUPLE);
     s->items = arena_array(e->scratch, sugar *, room + 1);
     if (!s->items) return diag_no_memory(e->diag), NULL;
@@ -65,14 +65,14 @@ const char *sugar_kind_text(const sugar *s) {
     }
 }
 
-ir_value *emit_constant_take(emitter *e, value v, type *t) {
+ir_value *irgen_constant_take(emitter *e, value v, type *t) {
     return graph_constant_take(e->g, v, t);
 }
 
-ir_value *emit_hidden_int(emitter *e, int64_t i) {
+ir_value *irgen_hidden_int(emitter *e, int64_t i) {
     source_range place = e->g->range;
     e->g->range = (source_range){0};
-    ir_value *v = emit_constant_take(e, value_int(i), NULL);
+    ir_value *v = irgen_constant_take(e, value_int(i), NULL);
     e->g->range = place;
     return v;
 }
@@ -86,37 +86,37 @@ static ir_value *expr_function_value(emitter *e, function *f) {
 }
 
 
-ir_value *emit_as_value(emitter *e, source_range r, sugar *s) {
+ir_value *irgen_as_value(emitter *e, source_range r, sugar *s) {
     if (s->kind == SUGAR_VALUE) return s->value;
     if (s->kind == SUGAR_FUNCTION && !s->nitems) return expr_function_value(e, s->fn);
     if (s->kind == SUGAR_TUPLE) { /* a tuple of values, if all of them are */
         ir_value **v = arena_array(e->scratch, ir_value *, s->nitems + 1);
         if (!v) return diag_no_memory(e->diag), NULL;
         for (int i = 0; i < s->nitems; i++)
-            if (!(v[i] = emit_as_value(e, r, s->items[i]))) return NULL;
-        return emit_tuple(e, r, NULL, s->nitems, v);
+            if (!(v[i] = irgen_as_value(e, r, s->items[i]))) return NULL;
+        return irgen_tuple(e, r, NULL, s->nitems, v);
     }
     if (s->kind == SUGAR_NAMESPACE || s->kind == SUGAR_QUALIFIED)
-        return emit_fail(e, r, "module '%s' cannot be used as a value", s->name);
+        return irgen_fail(e, r, "module '%s' cannot be used as a value", s->name);
     if (s->kind == SUGAR_PY && e->scope) {
         sugar *made = e->scope->ops->object(e, r, s->py);
-        if (emit_failed(e)) return NULL;
+        if (irgen_failed(e)) return NULL;
         if (made && made->kind == SUGAR_VALUE) return made->value;
-        return emit_fail(e, r, "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global variable? "
+        return irgen_fail(e, r, "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global variable? "
                                "If so, please consider passing it in as an argument or use a local varible instead.",
                          py_type_name(s->py));
     }
-    return emit_fail(e, r, "%s cannot be used as a value", sugar_kind_text(s));
+    return irgen_fail(e, r, "%s cannot be used as a value", sugar_kind_text(s));
 }
 
-ir_value *emit_list(emitter *e, source_range r, type *elem, int n, ir_value *const *values) {
+ir_value *irgen_list(emitter *e, source_range r, type *elem, int n, ir_value *const *values) {
     e->g->range = r;
     node *nd = graph_insert(e->g, node_new(e->g, N_LIST_CONSTRUCT, n, values, 1));
     nd->outputs.data[0]->type = type_list(elem);
     return nd->outputs.data[0];
 }
 
-ir_value *emit_tuple(emitter *e, source_range r, type *t, int n, ir_value *const *values) {
+ir_value *irgen_tuple(emitter *e, source_range r, type *t, int n, ir_value *const *values) {
     e->g->range = r;
     node *nd = graph_insert(e->g, node_new(e->g, N_TUPLE_CONSTRUCT, n, values, 1));
     if (!t) {
@@ -129,7 +129,7 @@ ir_value *emit_tuple(emitter *e, source_range r, type *t, int n, ir_value *const
     return nd->outputs.data[0];
 }
 
-bool emit_unpack(emitter *e, source_range r, ir_value *v, size_t expected, ir_value ***out, int *n) {
+bool irgen_unpack(emitter *e, source_range r, ir_value *v, size_t expected, ir_value ***out, int *n) {
     type *t = v->type;
     e->g->range = r;
     if (t->kind == T_TUPLE && v->def && v->def->kind == N_TUPLE_CONSTRUCT) { /* just made: its parts are at hand */
@@ -153,7 +153,7 @@ bool emit_unpack(emitter *e, source_range r, ir_value *v, size_t expected, ir_va
     }
     strbuf sb = STRBUF_INIT;
     type_print_python(t, &sb);
-    emit_fail(e, r, "%s cannot be used as a tuple", sb_str(&sb));
+    irgen_fail(e, r, "%s cannot be used as a tuple", sb_str(&sb));
     sb_free(&sb);
     return false;
 }
@@ -189,7 +189,7 @@ static const struct { const char *inplace, *plain; } expr_augmented[O_COUNT] = {
     [O_MATMUL] = {NULL, "aten::matmul"},
 };
 
-const char *emit_augmented_operator(operator_kind op, const type *t) {
+const char *irgen_augmented_operator(operator_kind op, const type *t) {
     bool mutable = t->kind == T_TENSOR || (t->kind == T_LIST && (op == O_ADD || op == O_MUL));
     const char *inplace = expr_augmented[op].inplace;
     return mutable && inplace ? inplace : expr_augmented[op].plain;
@@ -203,30 +203,30 @@ static ir_value *expr_contains(emitter *e, source_range r, operator_kind op, ir_
         sugar *keys = e->scope->ops->sequence(e, r, in);
         value want = value_none(), have = value_none();
         bool found = false;
-        if (!keys && emit_failed(e)) return NULL;
+        if (!keys && irgen_failed(e)) return NULL;
         if (keys && ir_value_constant(item, &want) && want.tag == V_STR) {
             for (int i = 0; i < keys->nitems; i++)
                 found = found || (keys->items[i]->kind == SUGAR_VALUE && ir_value_constant(keys->items[i]->value, &have) &&
                                   have.tag == V_STR && !strcmp(have.u.str->bytes, want.u.str->bytes));
             e->g->range = r;
-            if (!found || !emit_find_method(e, in->type, "__contains__"))
-                return emit_failed(e) ? NULL : graph_constant_bool(e->g, found == (op == O_IN));
+            if (!found || !irgen_find_method(e, in->type, "__contains__"))
+                return irgen_failed(e) ? NULL : graph_constant_bool(e->g, found == (op == O_IN));
         }
     }
-    if (in->type->kind == T_CLASS) v = emit_method(e, r, in, "__contains__", 1, &arg);
-    else v = emit_builtin_values(e, r, "aten::__contains__", 2, args);
-    return v && op == O_NOTIN ? emit_builtin_values(e, r, "aten::__not__", 1, &v) : v;
+    if (in->type->kind == T_CLASS) v = irgen_method(e, r, in, "__contains__", 1, &arg);
+    else v = irgen_builtin_values(e, r, "aten::__contains__", 2, args);
+    return v && op == O_NOTIN ? irgen_builtin_values(e, r, "aten::__not__", 1, &v) : v;
 }
 
 static ir_value *expr_concatenate_tuples(emitter *e, source_range r, ir_value *a, ir_value *b) {
     ir_value **pa, **pb;
     int na, nb;
-    if (!emit_unpack(e, r, a, 0, &pa, &na) || !emit_unpack(e, r, b, 0, &pb, &nb)) return NULL;
+    if (!irgen_unpack(e, r, a, 0, &pa, &na) || !irgen_unpack(e, r, b, 0, &pb, &nb)) return NULL;
     ir_value **all = arena_array(e->scratch, ir_value *, na + nb + 1);
     if (!all) return diag_no_memory(e->diag), NULL;
     if (na) memcpy(all, pa, (size_t)na * sizeof *all);
     if (nb) memcpy(all + na, pb, (size_t)nb * sizeof *all);
-    return emit_tuple(e, r, NULL, na + nb, all);
+    return irgen_tuple(e, r, NULL, na + nb, all);
 }
 
 /* Tuples of one element type compare as lists; others element by element. */
@@ -245,13 +245,13 @@ static ir_value *expr_compare_elements(emitter *e, source_range r, operator_kind
     int na, nb;
     e->g->range = r;
     if (a->type->nelems != b->type->nelems) return graph_constant_bool(e->g, op == O_NE);
-    if (!emit_unpack(e, r, a, 0, &pa, &na) || !emit_unpack(e, r, b, 0, &pb, &nb)) return NULL;
+    if (!irgen_unpack(e, r, a, 0, &pa, &na) || !irgen_unpack(e, r, b, 0, &pb, &nb)) return NULL;
     for (int i = 0; i < na; i++) {
-        ir_value *one = emit_binary_values(e, r, op, pa[i], pb[i]);
-        if (one) one = emit_truth(e, r, one);
+        ir_value *one = irgen_binary_values(e, r, op, pa[i], pb[i]);
+        if (one) one = irgen_truth(e, r, one);
         ir_value *two[] = {all, one};
         if (!one) return NULL;
-        all = all ? emit_builtin_values(e, r, op == O_EQ ? "aten::__and__" : "aten::__or__", 2, two) : one;
+        all = all ? irgen_builtin_values(e, r, op == O_EQ ? "aten::__and__" : "aten::__or__", 2, two) : one;
         if (!all) return NULL;
     }
     return all ? all : graph_constant_bool(e->g, op == O_EQ);
@@ -259,43 +259,43 @@ static ir_value *expr_compare_elements(emitter *e, source_range r, operator_kind
 
 /* "ab" * 3 has no operator: "".join(["ab"] * 3) */
 static ir_value *expr_repeat_string(emitter *e, source_range r, ir_value *s, ir_value *n) {
-    ir_value *one = emit_list(e, r, TYPE_STR, 1, &s);
+    ir_value *one = irgen_list(e, r, TYPE_STR, 1, &s);
     ir_value *args[] = {one, n};
-    ir_value *many = emit_builtin_values(e, r, "aten::mul", 2, args);
+    ir_value *many = irgen_builtin_values(e, r, "aten::mul", 2, args);
     if (!many) return NULL;
     ir_value *join[] = {graph_constant_str(e->g, "", 0), many};
-    return emit_builtin_values(e, r, "aten::join", 2, join);
+    return irgen_builtin_values(e, r, "aten::join", 2, join);
 }
 
-ir_value *emit_binary_values(emitter *e, source_range r, operator_kind op, ir_value *a, ir_value *b) {
+ir_value *irgen_binary_values(emitter *e, source_range r, operator_kind op, ir_value *a, ir_value *b) {
     ir_value *args[] = {a, b};
     type_kind ka = a->type->kind, kb = b->type->kind;
     if (op == O_IN || op == O_NOTIN) return expr_contains(e, r, op, a, b);
     const char *magic = expr_operators[op].magic, *reflected = expr_operators[op].reflected;
     if (magic && (ka == T_CLASS || (ka == T_INTERFACE && class_find_method(a->type, magic)))) {
         actual arg = {NULL, b, r};
-        if (emit_find_method(e, a->type, magic) || kb != T_CLASS || !reflected ||
-            !emit_find_method(e, b->type, reflected))
-            return emit_failed(e) ? NULL : emit_method(e, r, a, magic, 1, &arg);
+        if (irgen_find_method(e, a->type, magic) || kb != T_CLASS || !reflected ||
+            !irgen_find_method(e, b->type, reflected))
+            return irgen_failed(e) ? NULL : irgen_method(e, r, a, magic, 1, &arg);
     }
-    if (kb == T_CLASS && reflected && emit_find_method(e, b->type, reflected)) {
+    if (kb == T_CLASS && reflected && irgen_find_method(e, b->type, reflected)) {
         actual arg = {NULL, a, r};
-        return emit_method(e, r, b, reflected, 1, &arg);
+        return irgen_method(e, r, b, reflected, 1, &arg);
     }
-    if (emit_failed(e)) return NULL;
+    if (irgen_failed(e)) return NULL;
     if (op == O_ADD && ka == T_TUPLE && kb == T_TUPLE) return expr_concatenate_tuples(e, r, a, b);
     if ((op == O_EQ || op == O_NE) && expr_compares_elements(a->type, b->type))
         return expr_compare_elements(e, r, op, a, b);
     if (op == O_MUL && ka == T_STR && kb == T_INT) return expr_repeat_string(e, r, a, b);
     if (op == O_MUL && ka == T_INT && kb == T_STR) return expr_repeat_string(e, r, b, a);
-    return emit_builtin_values(e, r, expr_operators[op].op, 2, args);
+    return irgen_builtin_values(e, r, expr_operators[op].op, 2, args);
 }
 
 static ir_value *expr_binary(emitter *e, const expr *x) {
-    ir_value *a = emit_expr(e, x->a, NULL);
-    if (a && x->op == O_MOD && a->type->kind == T_STR) return emit_percent(e, x, a);
-    ir_value *b = a ? emit_expr(e, x->b, NULL) : NULL;
-    return b ? emit_binary_values(e, x->range, x->op, a, b) : NULL;
+    ir_value *a = irgen_expr(e, x->a, NULL);
+    if (a && x->op == O_MOD && a->type->kind == T_STR) return irgen_percent(e, x, a);
+    ir_value *b = a ? irgen_expr(e, x->b, NULL) : NULL;
+    return b ? irgen_binary_values(e, x->range, x->op, a, b) : NULL;
 }
 
 static bool expr_literal_number(const expr *x) {
@@ -305,49 +305,49 @@ static bool expr_literal_number(const expr *x) {
 static ir_value *expr_unary(emitter *e, const expr *x) {
     source_range r = x->range;
     e->g->range = r;
-    if (x->op == O_NEG && x->a->kind == E_INT) return emit_constant_take(e, value_int((int64_t)(0 - (uint64_t)x->a->i)), NULL);
-    if (x->op == O_NEG && x->a->kind == E_FLOAT) return emit_constant_take(e, value_float(-x->a->f), NULL);
-    ir_value *a = emit_expr(e, x->a, NULL);
+    if (x->op == O_NEG && x->a->kind == E_INT) return irgen_constant_take(e, value_int((int64_t)(0 - (uint64_t)x->a->i)), NULL);
+    if (x->op == O_NEG && x->a->kind == E_FLOAT) return irgen_constant_take(e, value_float(-x->a->f), NULL);
+    ir_value *a = irgen_expr(e, x->a, NULL);
     if (!a || (x->op == O_POS && expr_literal_number(x->a))) return a;
     type_kind k = a->type->kind;
     if (x->op == O_POS) {
-        if (k == T_CLASS) return emit_method(e, r, a, "__pos__", 0, NULL);
+        if (k == T_CLASS) return irgen_method(e, r, a, "__pos__", 0, NULL);
         if (k == T_TENSOR || k == T_INT || k == T_FLOAT || k == T_COMPLEX || k == T_NUMBER) return a;
-        return emit_fail(e, r, "bad operand type for unary +");
+        return irgen_fail(e, r, "bad operand type for unary +");
     }
-    if (k == T_CLASS) return emit_method(e, r, a, expr_operators[x->op].magic, 0, NULL);
+    if (k == T_CLASS) return irgen_method(e, r, a, expr_operators[x->op].magic, 0, NULL);
     if (x->op == O_INVERT && k == T_INT) { /* ~n is -1 - n; no operator takes ints */
-        ir_value *args[] = {emit_hidden_int(e, -1), a};
-        return emit_builtin_values(e, r, "aten::sub", 2, args);
+        ir_value *args[] = {irgen_hidden_int(e, -1), a};
+        return irgen_builtin_values(e, r, "aten::sub", 2, args);
     }
-    return emit_builtin_values(e, r, expr_operators[x->op].op, 1, &a);
+    return irgen_builtin_values(e, r, expr_operators[x->op].op, 1, &a);
 }
 
 /* ---- conditions as values --------------------------------------------------------------------------------------- */
 
-ir_value *emit_truth(emitter *e, source_range r, ir_value *v) {
+ir_value *irgen_truth(emitter *e, source_range r, ir_value *v) {
     type_kind k = v->type->kind;
     if (k == T_BOOL) return v;
     bool number = k == T_TENSOR || k == T_INT || k == T_FLOAT || k == T_NUMBER || k == T_COMPLEX;
     bool container = k == T_LIST || k == T_STR || k == T_DICT || k == T_TUPLE;
-    bool object = k == T_CLASS && emit_find_method(e, v->type, "__bool__");
-    bool sized = k == T_CLASS && !object && emit_find_method(e, v->type, "__len__");
-    if (emit_failed(e)) return NULL;
+    bool object = k == T_CLASS && irgen_find_method(e, v->type, "__bool__");
+    bool sized = k == T_CLASS && !object && irgen_find_method(e, v->type, "__len__");
+    if (irgen_failed(e)) return NULL;
     if (sized) {
-        ir_value *args[] = {emit_method(e, r, v, "__len__", 0, NULL), emit_hidden_int(e, 0)};
-        return args[0] ? emit_builtin_values(e, r, "aten::gt", 2, args) : NULL;
+        ir_value *args[] = {irgen_method(e, r, v, "__len__", 0, NULL), irgen_hidden_int(e, 0)};
+        return args[0] ? irgen_builtin_values(e, r, "aten::gt", 2, args) : NULL;
     }
-    if (number || container || object) return emit_cast(e, r, T_BOOL, v);
+    if (number || container || object) return irgen_cast(e, r, T_BOOL, v);
     strbuf sb = STRBUF_INIT;
     type_print_python(v->type, &sb);
-    emit_fail(e, r, "Could not cast value of type %s to bool", sb_str(&sb));
+    irgen_fail(e, r, "Could not cast value of type %s to bool", sb_str(&sb));
     sb_free(&sb);
     return NULL;
 }
 
-ir_value *emit_condition(emitter *e, const expr *x) {
+ir_value *irgen_condition(emitter *e, const expr *x) {
     condition c;
-    return emit_condition_parts(e, x, &c) ? c.value : NULL;
+    return irgen_condition_parts(e, x, &c) ? c.value : NULL;
 }
 
 /* a < b < c as (a < b) and (b < c): b is evaluated twice, as PyTorch does it. */
@@ -380,21 +380,21 @@ static ir_value *expr_arm(emitter *e, block *b, const expr *x, const refinement 
     block *ib = e->g->insert_block;
     node *in = e->g->insert_before;
     graph_set_insert(e->g, b, NULL);
-    emit_push_frame(e, b);
-    ir_value *v = emit_refine(e, x->range, learnt) ? emit_expr(e, x, hint) : NULL;
-    emit_pop_frame(e);
+    irgen_push_frame(e, b);
+    ir_value *v = irgen_refine(e, x->range, learnt) ? irgen_expr(e, x, hint) : NULL;
+    irgen_pop_frame(e);
     graph_set_insert(e->g, ib, in);
     return v;
 }
 
 static ir_value *expr_ternary(emitter *e, const expr *x, type *hint) {
     condition c;
-    if (!emit_condition_parts(e, x->b, &c)) return NULL;
+    if (!irgen_condition_parts(e, x->b, &c)) return NULL;
     if (c.known >= 0) { /* only one side exists */
-        emit_push_frame(e, e->env->blk);
-        bool ok = emit_refine(e, x->range, c.known ? c.when_true : c.when_false);
-        ir_value *v = ok ? emit_expr(e, c.known ? x->a : x->c, hint) : NULL;
-        emit_pop_frame(e);
+        irgen_push_frame(e, e->env->blk);
+        bool ok = irgen_refine(e, x->range, c.known ? c.when_true : c.when_false);
+        ir_value *v = ok ? irgen_expr(e, c.known ? x->a : x->c, hint) : NULL;
+        irgen_pop_frame(e);
         return v;
     }
     e->g->range = x->range;
@@ -409,7 +409,7 @@ static ir_value *expr_ternary(emitter *e, const expr *x, type *hint) {
         strbuf a = STRBUF_INIT, b = STRBUF_INIT;
         type_print_python(t->type, &a);
         type_print_python(f->type, &b);
-        emit_fail(e, x->range, "if-expression's true branch has type %s but false branch has type %s", sb_str(&a), sb_str(&b));
+        irgen_fail(e, x->range, "if-expression's true branch has type %s but false branch has type %s", sb_str(&a), sb_str(&b));
         sb_free(&a);
         sb_free(&b);
         return NULL;
@@ -427,18 +427,18 @@ static ir_value **expr_items(emitter *e, const expr_list *xs, type *hint, bool b
     for (size_t i = 0; i < xs->len; i++) {
         const expr *x = xs->data[i];
         if (x->kind == E_STARRED) {
-            sugar *s = emit_sugar(e, x->a, NULL);
+            sugar *s = irgen_sugar(e, x->a, NULL);
             ir_value **parts;
             int np;
-            if (!s || !emit_spread(e, x->range, s, &parts, &np)) return NULL;
+            if (!s || !irgen_spread(e, x->range, s, &parts, &np)) return NULL;
             for (int k = 0; k < np; k++) avec_push(e->scratch, &vals, parts[k]);
             continue;
         }
-        ir_value *v = emit_expr(e, x, !hint ? NULL : by_position ? hint->elems[i] : hint);
+        ir_value *v = irgen_expr(e, x, !hint ? NULL : by_position ? hint->elems[i] : hint);
         if (!v) return NULL;
         avec_push(e->scratch, &vals, v);
     }
-    if (emit_failed(e)) return diag_no_memory(e->diag), NULL;
+    if (irgen_failed(e)) return diag_no_memory(e->diag), NULL;
     static ir_value *none[1];
     *n = (int)vals.len;
     return vals.data ? vals.data : none;
@@ -477,10 +477,10 @@ static type *expr_literal_hint(type *hint, type_kind kind) {
 static ir_value *expr_starred_literal(emitter *e, const expr *x) {
     value_vector v = {0};
     bool joined;
-    if (!emit_starred(e, x->range, &x->items, 0, &v, &joined)) return NULL;
+    if (!irgen_starred(e, x->range, &x->items, 0, &v, &joined)) return NULL;
     if (joined) return v.data[0];
-    if (x->kind == E_TUPLE) return emit_tuple(e, x->range, NULL, (int)v.len, v.data);
-    return emit_list(e, x->range, expr_unify_list((int)v.len, v.data), (int)v.len, v.data);
+    if (x->kind == E_TUPLE) return irgen_tuple(e, x->range, NULL, (int)v.len, v.data);
+    return irgen_list(e, x->range, expr_unify_list((int)v.len, v.data), (int)v.len, v.data);
 }
 
 static ir_value *expr_list_literal(emitter *e, const expr *x, type *hint) {
@@ -488,7 +488,7 @@ static ir_value *expr_list_literal(emitter *e, const expr *x, type *hint) {
     int n = 0;
     ir_value **v = expr_items(e, &x->items, elem, false, &n);
     if (!v) return NULL;
-    if (!elem) return emit_list(e, x->range, expr_unify_list(n, v), n, v);
+    if (!elem) return irgen_list(e, x->range, expr_unify_list(n, v), n, v);
     for (int i = 0; i < n; i++) {
         v[i] = match_convert(e, x->range, elem, v[i], false);
         if (!v[i]) return NULL;
@@ -499,22 +499,22 @@ static ir_value *expr_list_literal(emitter *e, const expr *x, type *hint) {
         strbuf a = STRBUF_INIT, b = STRBUF_INIT;
         type_print_python(want, &a);
         type_print_python(expr_unify_list(n, v), &b);
-        emit_fail(e, x->range,
+        irgen_fail(e, x->range,
                   "List type annotation `%s` did not match the types of the given list elements, which were unified to %s",
                   sb_str(&a), sb_str(&b));
         sb_free(&a);
         sb_free(&b);
         return NULL;
     }
-    return expr_as_hinted(e, emit_list(e, x->range, elem, n, v), hint);
+    return expr_as_hinted(e, irgen_list(e, x->range, elem, n, v), hint);
 }
 
 static ir_value *expr_tuple_literal(emitter *e, const expr *x, type *hint) {
     int n = 0;
     hint = expr_literal_hint(hint, T_TUPLE);
-    if (hint && (emit_has_starred(&x->items, 0) || hint->nelems != (int)x->items.len)) hint = NULL;
+    if (hint && (irgen_has_starred(&x->items, 0) || hint->nelems != (int)x->items.len)) hint = NULL;
     ir_value **v = expr_items(e, &x->items, hint, true, &n);
-    return v ? emit_tuple(e, x->range, NULL, n, v) : NULL;
+    return v ? irgen_tuple(e, x->range, NULL, n, v) : NULL;
 }
 
 static ir_value *expr_fail_types(emitter *e, source_range r, const char *before, const type *a, const char *between,
@@ -522,7 +522,7 @@ static ir_value *expr_fail_types(emitter *e, source_range r, const char *before,
     strbuf ta = STRBUF_INIT, tb = STRBUF_INIT;
     type_print_python(a, &ta);
     type_print_python(b, &tb);
-    emit_fail(e, r, "%s%s%s%s%s", before, sb_str(&ta), between, sb_str(&tb), after);
+    irgen_fail(e, r, "%s%s%s%s%s", before, sb_str(&ta), between, sb_str(&tb), after);
     sb_free(&ta);
     sb_free(&tb);
     return NULL;
@@ -551,9 +551,9 @@ static ir_value *expr_dict_literal(emitter *e, const expr *x, type *hint) {
     ir_value **in = arena_array(e->scratch, ir_value *, 2 * n + 1);
     if (!in) return diag_no_memory(e->diag), NULL;
     for (size_t i = 0; i < n; i++) {
-        if (!x->keys.data[i]) return emit_fail(e, x->range, "dictionaries cannot be unpacked into a dictionary literal");
-        ir_value *k = emit_expr(e, x->keys.data[i], want ? want->elems[0] : NULL);
-        ir_value *v = k ? emit_expr(e, x->items.data[i], want ? want->elems[1] : NULL) : NULL;
+        if (!x->keys.data[i]) return irgen_fail(e, x->range, "dictionaries cannot be unpacked into a dictionary literal");
+        ir_value *k = irgen_expr(e, x->keys.data[i], want ? want->elems[0] : NULL);
+        ir_value *v = k ? irgen_expr(e, x->items.data[i], want ? want->elems[1] : NULL) : NULL;
         if (v && want) v = match_convert(e, x->range, want->elems[1], v, false);
         if (!v) return NULL;
         in[2 * i] = k;
@@ -569,8 +569,8 @@ static ir_value *expr_dict_literal(emitter *e, const expr *x, type *hint) {
 
 /* (name := value) */
 static ir_value *expr_walrus(emitter *e, const expr *x, type *hint) {
-    ir_value *v = emit_expr(e, x->a, hint);
-    return v && emit_set_value(e, x->range, x->name, v) ? v : NULL;
+    ir_value *v = irgen_expr(e, x->a, hint);
+    return v && irgen_set_value(e, x->range, x->name, v) ? v : NULL;
 }
 
 /* ---- dispatch -------------------------------------------------------------------------------------------------- */
@@ -579,8 +579,8 @@ static ir_value *expr_refused(emitter *e, const expr *x) {
     static const struct { expr_kind kind; const char *what; } names[] = {
         {E_LAMBDA, "Lambda"}, {E_SET, "Set"}, {E_STARRED, "Starred"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].kind == x->kind) return emit_fail(e, x->range, "%s aren't supported", names[i].what);
-    if (x->kind == E_UNSUPPORTED) return emit_fail(e, x->range, "%s", x->s); /* no part of the language, as try is none */
+        if (names[i].kind == x->kind) return irgen_fail(e, x->range, "%s aren't supported", names[i].what);
+    if (x->kind == E_UNSUPPORTED) return irgen_fail(e, x->range, "%s", x->s); /* no part of the language, as try is none */
     diag_fail_at(e->diag, CTSC_UNSUPPORTED, x->range, "this expression is not supported");
     return NULL;
 }
@@ -588,72 +588,72 @@ static ir_value *expr_refused(emitter *e, const expr *x) {
 static ir_value *expr_value(emitter *e, const expr *x, type *hint) {
     e->g->range = x->range;
     switch (x->kind) {
-    case E_INT: return emit_constant_take(e, value_int(x->i), NULL);
-    case E_FLOAT: return emit_constant_take(e, value_float(x->f), NULL);
+    case E_INT: return irgen_constant_take(e, value_int(x->i), NULL);
+    case E_FLOAT: return irgen_constant_take(e, value_float(x->f), NULL);
     case E_IMAGINARY: {
         complex_box *c = complex_new(0, x->f);
         if (!c) return diag_no_memory(e->diag), NULL;
-        return emit_constant_take(e, (value){.tag = V_COMPLEX, .u.complex = c}, NULL);
+        return irgen_constant_take(e, (value){.tag = V_COMPLEX, .u.complex = c}, NULL);
     }
     case E_STR: return graph_constant_str(e->g, x->s, x->slen);
     case E_TRUE: return graph_constant_bool(e->g, true);
     case E_FALSE: return graph_constant_bool(e->g, false);
     case E_NONE: return graph_constant_none(e->g);
-    case E_UNARY: return x->op == O_NOT ? emit_condition(e, x) : expr_unary(e, x);
+    case E_UNARY: return x->op == O_NOT ? irgen_condition(e, x) : expr_unary(e, x);
     case E_COMPARE:
-        if (x->op == O_IS || x->op == O_ISNOT) return emit_condition(e, x);
+        if (x->op == O_IS || x->op == O_ISNOT) return irgen_condition(e, x);
         return expr_binary(e, x);
     case E_BINARY: return expr_binary(e, x);
-    case E_BOOLOP: return emit_condition(e, x);
-    case E_CHAIN: return emit_condition(e, expr_unchain(e, x));
+    case E_BOOLOP: return irgen_condition(e, x);
+    case E_CHAIN: return irgen_condition(e, expr_unchain(e, x));
     case E_TERNARY: return expr_ternary(e, x, hint);
     case E_TUPLE:
     case E_LIST:
-        if (e->lenient && emit_has_starred(&x->items, 0)) return expr_starred_literal(e, x);
+        if (e->lenient && irgen_has_starred(&x->items, 0)) return expr_starred_literal(e, x);
         return x->kind == E_TUPLE ? expr_tuple_literal(e, x, hint) : expr_list_literal(e, x, hint);
     case E_DICT: return expr_dict_literal(e, x, hint);
     case E_LIST_COMP:
     case E_DICT_COMP:
-    case E_GENERATOR: return emit_comprehension(e, x, hint);
-    case E_FSTRING: return emit_fstring(e, x);
+    case E_GENERATOR: return irgen_comprehension(e, x, hint);
+    case E_FSTRING: return irgen_fstring(e, x);
     case E_WALRUS: return expr_walrus(e, x, hint);
     case E_CAPTURE:
-    case E_SHAPE: return emit_condition(e, x);
+    case E_SHAPE: return irgen_condition(e, x);
     case E_UNSUPPORTED: /* a comprehension with several generators */
-        if (x->name && x->a && !strcmp(x->name, "several")) return emit_comprehension(e, x->a, hint);
+        if (x->name && x->a && !strcmp(x->name, "several")) return irgen_comprehension(e, x->a, hint);
         return expr_refused(e, x);
     default: return expr_refused(e, x);
     }
 }
 
-sugar *emit_sugar(emitter *e, const expr *x, type *hint) {
+sugar *irgen_sugar(emitter *e, const expr *x, type *hint) {
     sugar *s = NULL;
-    if (emit_failed(e)) return diag_no_memory(e->diag), NULL;
+    if (irgen_failed(e)) return diag_no_memory(e->diag), NULL;
     if (++e->depth > EMIT_MAX_DEPTH) {
-        emit_fail(e, x->range, "expressions nest too deeply");
+        irgen_fail(e, x->range, "expressions nest too deeply");
     } else if (x->kind == E_NAME) {
-        s = emit_name(e, x);
+        s = irgen_name(e, x);
     } else if (x->kind == E_ATTR) {
-        sugar *base = emit_sugar(e, x->a, NULL);
-        if (base) s = emit_attribute(e, x->range, base, x->name);
+        sugar *base = irgen_sugar(e, x->a, NULL);
+        if (base) s = irgen_attribute(e, x->range, base, x->name);
     } else if (x->kind == E_CALL) {
-        s = emit_call(e, x, hint);
+        s = irgen_call(e, x, hint);
     } else if (x->kind == E_SUBSCRIPT) {
-        s = emit_subscript_sugar(e, x, hint);
+        s = irgen_subscript_sugar(e, x, hint);
     } else if (x->kind == E_FIELD) {
-        s = emit_match_field(e, x);
+        s = irgen_match_field(e, x);
     } else {
         s = sugar_of_value(e, expr_value(e, x, hint));
     }
     e->depth--;
     if (s && s->kind == SUGAR_VALUE && s->value && type_is_huge(s->value->type)) {
-        emit_fail(e, x->range, "the type of this value is too large");
+        irgen_fail(e, x->range, "the type of this value is too large");
         return NULL;
     }
     return s;
 }
 
-ir_value *emit_expr(emitter *e, const expr *x, type *hint) {
-    sugar *s = emit_sugar(e, x, hint);
-    return s ? emit_as_value(e, x->range, s) : NULL;
+ir_value *irgen_expr(emitter *e, const expr *x, type *hint) {
+    sugar *s = irgen_sugar(e, x, hint);
+    return s ? irgen_as_value(e, x->range, s) : NULL;
 }

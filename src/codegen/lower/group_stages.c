@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_phases.c - reductions that depend on one another: their shape, their order, and which values are kept between
- * phases.
+ * group_stages.c - reductions that depend on one another: their shape, their order, and which values are kept between
+ * stages.
  *
- * Phases. All reductions of a group are over the same dims of values of one shape, S; outputs have shape S or one
- * element per result. A reduction whose operand needs another reduction first runs in a phase after it; outputs of
- * shape S are written in the last phase.
+ * Stages. All reductions of a group are over the same dims of values of one shape, S; outputs have shape S or one
+ * element per result. A reduction whose operand needs another reduction first runs in a stage after it; outputs of
+ * shape S are written in the last stage.
  *
- * Stored values. A value of shape S that is dear and that several phases need is stored when it is first made, in an
+ * Stored values. A value of shape S that is dear and that several stages need is materialised when it is first made, in an
  * output of its dtype, which is overwritten last, or in a local row; everything else is computed again from the
  * operands.
  * Tests: tests/unit/test_group.c
@@ -19,7 +19,7 @@
 enum {
     PHASES_STORE_COST = 8, /* what is cheaper is computed again */
     PHASES_LOCAL = 8192,   /* elements of a row in a local buffer */
-    PHASES_SHARED = 64 * 1024, /* bytes of rows in a team's shared memory */
+    PHASES_SHARED = 64 * 1024, /* bytes of rows in a cooperative group's shared memory */
     PHASES_BESIDE = 4,     /* so many times smaller than S are outputs of other shapes, which one thread makes */
     PHASES_LITTLE = 4096,  /* or all of it is no more elements than this */
 };
@@ -53,7 +53,7 @@ static bool phases_same(int n, nest_expr *const *x, nest_expr *const *y) {
 }
 
 /* All reductions are of one shape, and over the same dims. Whether a dim of size 1 is reduced makes no difference. */
-static bool phases_add_reduction(group_phases *f, group_reduction *r) {
+static bool phases_add_reduction(group_stages *f, group_reduction *r) {
     int n = r->src->ndim;
     if (!f->nreductions) {
         f->ndim = n;
@@ -69,7 +69,7 @@ static bool phases_add_reduction(group_phases *f, group_reduction *r) {
 }
 
 /* Has t the shape of a result, with the reduced dims left out or of size 1? */
-static bool phases_is_result(const group_phases *f, const lazy_tensor *t) {
+static bool phases_is_result(const group_stages *f, const lazy_tensor *t) {
     int next = 0;
     bool with = t->ndim == f->ndim;
     for (int d = 0; d < f->ndim; d++) {
@@ -82,14 +82,14 @@ static bool phases_is_result(const group_phases *f, const lazy_tensor *t) {
 }
 
 /* One result in all: then what is made of it may have any shape, as it is made after it. */
-static bool phases_is_single(const group_phases *f) {
+static bool phases_is_single(const group_stages *f) {
     for (int d = 0; d < f->ndim; d++)
         if (!f->mask[d] && !group_is_one(f->sizes[d])) return false;
     return true;
 }
 
-bool group_phases_find(group_state *s, group_phases *f) {
-    *f = (group_phases){.s = s};
+bool group_stages_find(group_state *s, group_stages *f) {
+    *f = (group_stages){.s = s};
     for (int i = 0; i < s->nreductions; i++)
         if (phases_is_used(s, s->reductions[i]->t) && !phases_add_reduction(f, s->reductions[i])) return false;
     int64_t beside = 0;
@@ -107,7 +107,7 @@ bool group_phases_find(group_state *s, group_phases *f) {
     return beside * PHASES_BESIDE <= all || beside + all < PHASES_LITTLE;
 }
 
-void group_phases_beside(group_phases *f, nest_expr *t, nest_expr *extent) {
+void group_stages_beside(group_stages *f, nest_expr *t, nest_expr *extent) {
     group_state *s = f->s;
     if (!f->nbeside) return;
     if (t && !lazy_is_positive(&s->l, extent)) s->l.failed = true;
@@ -117,34 +117,34 @@ void group_phases_beside(group_phases *f, nest_expr *t, nest_expr *extent) {
     if (t) nest_end(s->l.n);
 }
 
-void group_phases_index(const group_phases *f, const lazy_tensor *t, nest_expr *const *index, nest_expr **out) {
+void group_stages_index(const group_stages *f, const lazy_tensor *t, nest_expr *const *index, nest_expr **out) {
     int next = 0;
     bool with = t->ndim == f->ndim;
     for (int d = 0; d < f->ndim; d++)
         if (with || !f->mask[d]) out[next++] = f->mask[d] ? lazy_zero(&f->s->l) : index[d];
 }
 
-void group_phases_bind(group_phases *f, group_reduction *r, nest_expr *value, nest_expr *const *index) {
+void group_stages_bind(group_stages *f, group_reduction *r, nest_expr *value, nest_expr *const *index) {
     nest_expr *at[LAZY_MAX_DIMS];
-    if (value) group_phases_index(f, r->t, index, at);
+    if (value) group_stages_index(f, r->t, index, at);
     group_bind_reduction(f->s, r, value, at);
 }
 
-bool group_phases_is_inner(const group_phases *f) {
+bool group_stages_is_inner(const group_stages *f) {
     int last = -1;
     for (int d = 0; d < f->ndim; d++)
         if (!group_is_one(f->sizes[d])) last = d;
     return last < 0 || f->mask[last];
 }
 
-nest_expr *group_phases_width(const group_phases *f) {
+nest_expr *group_stages_width(const group_stages *f) {
     nest_expr *n = lazy_one(&f->s->l);
     for (int d = f->ndim - 1; d >= 0; d--)
         if (f->mask[d]) n = group_mul(f->s, n, f->sizes[d]);
     return n;
 }
 
-nest_expr *group_phases_address(const group_phases *f, nest_expr *const *index) {
+nest_expr *group_stages_address(const group_stages *f, nest_expr *const *index) {
     nest_expr *sizes[LAZY_MAX_DIMS], *at[LAZY_MAX_DIMS];
     int n = 0;
     for (int d = 0; d < f->ndim; d++) {
@@ -155,7 +155,7 @@ nest_expr *group_phases_address(const group_phases *f, nest_expr *const *index) 
     return group_address(f->s, n, sizes, at);
 }
 
-int group_phases_cost(const group_phases *f) {
+int group_stages_cost(const group_stages *f) {
     int64_t cost = 0;
     for (int i = 0; i < f->nreductions; i++) cost += f->reductions[i]->src->cost + 1;
     for (int i = 0; i < f->s->noutputs; i++) cost += f->full[i] ? f->s->outputs[i]->cost + 1 : 0;
@@ -164,7 +164,7 @@ int group_phases_cost(const group_phases *f) {
 
 /* The loops over dims that are reduced, or over those that are not: dims that are neighbours are joined where that can
  * be done. */
-static int phases_loops(group_phases *f, const group_walk *w, bool reduced, group_loop *out) {
+static int phases_loops(group_stages *f, const group_walk *w, bool reduced, group_loop *out) {
     int n = 0;
     for (int d = 0, end; d < f->ndim; d = end) {
         for (end = d + 1; end < f->ndim && f->mask[end] == f->mask[d];) end++;
@@ -174,7 +174,7 @@ static int phases_loops(group_phases *f, const group_walk *w, bool reduced, grou
 }
 
 /* Does a load jump from element to element of the innermost loop? A vector of it is many loads. */
-static bool phases_gathers(const group_phases *f, const group_walk *w) {
+static bool phases_gathers(const group_stages *f, const group_walk *w) {
     if (!f->nreduced) return false;
     for (int i = 0; i < w->nloads; i++) {
         const nest_expr *step = w->loads[i].step[f->reduced[f->nreduced - 1].last];
@@ -190,8 +190,8 @@ static int phases_units(const group_walk *w, const group_loop *loop) {
     return units;
 }
 
-/* Where only results are written, the order of the loops is free: memory is read as it lies. Places of extremes want theirs. */
-static void phases_order(group_phases *f, const group_walk *w) {
+/* Where only results are written, the order of the loops is free: memory is read as it lies. Places of minmaxes want theirs. */
+static void phases_order(group_stages *f, const group_walk *w) {
     if (f->nreduced < 2) return;
     group_loop *inner = &f->reduced[f->nreduced - 1], *best = inner;
     for (int i = 0; i < f->s->noutputs; i++)
@@ -205,20 +205,20 @@ static void phases_order(group_phases *f, const group_walk *w) {
     *best = other;
 }
 
-bool group_phases_loops(group_phases *f) {
+bool group_stages_loops(group_stages *f) {
     group_state *s = f->s;
     group_walk w;
     nest_expr *at[LAZY_MAX_DIMS];
     group_walk_begin(s, &w, f->ndim, f->sizes);
     for (int i = 0; i < f->nreductions; i++)
-        group_phases_bind(f, f->reductions[i], nest_let(s->l.n, "r", group_identity(s, f->reductions[i])), w.vars);
+        group_stages_bind(f, f->reductions[i], nest_let(s->l.n, "r", group_identity(s, f->reductions[i])), w.vars);
     for (int i = 0; i < f->nreductions; i++) group_walk_note(s, &w, lazy_at(&s->l, f->reductions[i]->src, w.vars));
     for (int i = 0; i < s->noutputs; i++) {
         if (!f->full[i] && !f->result[i]) continue;
-        group_phases_index(f, s->outputs[i], w.vars, at);
+        group_stages_index(f, s->outputs[i], w.vars, at);
         group_walk_note(s, &w, lazy_at(&s->l, s->outputs[i], f->full[i] ? w.vars : at));
     }
-    for (int i = 0; i < f->nreductions; i++) group_phases_bind(f, f->reductions[i], NULL, NULL);
+    for (int i = 0; i < f->nreductions; i++) group_stages_bind(f, f->reductions[i], NULL, NULL);
     group_walk_end(s, &w);
     f->nkept = phases_loops(f, &w, false, f->kept);
     f->nreduced = phases_loops(f, &w, true, f->reduced);
@@ -228,20 +228,20 @@ bool group_phases_loops(group_phases *f) {
     return !w.too_many && !s->l.failed;
 }
 
-const group_reduction *group_phases_sought(const group_phases *f, int phase) {
-    const group_reduction *extreme = NULL;
+const group_reduction *group_stages_arg(const group_stages *f, int stage) {
+    const group_reduction *minmax = NULL;
     for (int i = 0; i < f->nreductions; i++) {
         const group_reduction *r = f->reductions[i];
-        if (r->t->depth != phase) continue;
-        if (!r->place_of || (extreme && r->place_of != extreme)) return NULL;
-        extreme = r->place_of;
+        if (r->t->depth != stage) continue;
+        if (!r->place_of || (minmax && r->place_of != minmax)) return NULL;
+        minmax = r->place_of;
     }
-    for (int i = 0; i < f->nstored; i++) /* made in this phase, and so all of it */
-        if (f->stored[i].kept->t->depth + 1 == phase) return NULL;
-    return extreme && extreme->t->depth == phase - 1 ? extreme : NULL;
+    for (int i = 0; i < f->nmaterialised; i++) /* made in this stage, and so all of it */
+        if (f->materialised[i].kept->t->depth + 1 == stage) return NULL;
+    return minmax && minmax->t->depth == stage - 1 ? minmax : NULL;
 }
 
-bool group_phases_seeks_plainly(const group_phases *f) {
+bool group_stages_seeks_plainly(const group_stages *f) {
     enum { PLAIN = 1 };
     for (int i = 0; i < f->nreductions; i++)
         if (f->reductions[i]->place_of && f->reductions[i]->place_of->src->cost <= PLAIN) return true;
@@ -256,18 +256,18 @@ nest_expr *group_is_better(group_state *s, const group_reduction *r, nest_expr *
     return nest_binary(n, NEST_OR, beyond, first_nan);
 }
 
-/* ---- stored values ---------------------------------------------------------------------- */
+/* ---- materialised values ---------------------------------------------------------------------- */
 
-static bool phases_is_stored(const group_phases *f, const group_kept *k) {
-    for (int i = 0; i < f->nstored; i++)
-        if (f->stored[i].kept == k) return true;
+static bool stages_is_materialised(const group_stages *f, const group_kept *k) {
+    for (int i = 0; i < f->nmaterialised; i++)
+        if (f->materialised[i].kept == k) return true;
     return false;
 }
 
 /* What t costs now that some values are read back. */
-static int phases_cost_of(const group_phases *f, const lazy_tensor *t) {
+static int phases_cost_of(const group_stages *f, const lazy_tensor *t) {
     const group_kept *k = group_kept_of(t);
-    if (k && phases_is_stored(f, k)) return 1;
+    if (k && stages_is_materialised(f, k)) return 1;
     if (group_reduction_of(t)) return 0;
     int cost = t->cost;
     if (f->gathers && !t->ninputs && cost) return PHASES_STORE_COST;
@@ -276,27 +276,27 @@ static int phases_cost_of(const group_phases *f, const lazy_tensor *t) {
     return cost;
 }
 
-/* Is k computed on the way to t, other than through what is read back or what another phase has left? */
-static bool phases_reads(const group_phases *f, const lazy_tensor *t, const group_kept *k, ptrmap *seen) {
+/* Is k computed on the way to t, other than through what is read back or what another stage has left? */
+static bool phases_reads(const group_stages *f, const lazy_tensor *t, const group_kept *k, ptrmap *seen) {
     const group_kept *own = group_kept_of(t);
     if (own == k) return true;
-    if ((own && phases_is_stored(f, own)) || group_reduction_of(t) || ptrmap_get(seen, t)) return false;
+    if ((own && stages_is_materialised(f, own)) || group_reduction_of(t) || ptrmap_get(seen, t)) return false;
     if (!ptrmap_put(seen, t, (void *)t)) return false;
     for (int i = 0; i < t->ninputs; i++)
         if (phases_reads(f, t->inputs[i], k, seen)) return true;
     return false;
 }
 
-static bool phases_needs(const group_phases *f, int phase, const group_kept *k) {
+static bool phases_needs(const group_stages *f, int stage, const group_kept *k) {
     ptrmap seen = {0};
     bool needs = false;
     for (int i = 0; i < f->nreductions && !needs; i++)
-        if (f->reductions[i]->t->depth == phase) needs = phases_reads(f, f->reductions[i]->src, k, &seen);
-    for (int i = 0; phase == f->last && i < f->s->noutputs && !needs; i++)
+        if (f->reductions[i]->t->depth == stage) needs = phases_reads(f, f->reductions[i]->src, k, &seen);
+    for (int i = 0; stage == f->last && i < f->s->noutputs && !needs; i++)
         if (f->full[i]) needs = phases_reads(f, f->s->outputs[i], k, &seen);
-    for (int i = 0; i < f->nstored && !needs; i++) /* the making of another */
-        if (f->stored[i].kept != k && f->stored[i].kept->t->depth + 1 == phase)
-            needs = phases_reads(f, f->stored[i].kept->src, k, &seen);
+    for (int i = 0; i < f->nmaterialised && !needs; i++) /* the making of another */
+        if (f->materialised[i].kept != k && f->materialised[i].kept->t->depth + 1 == stage)
+            needs = phases_reads(f, f->materialised[i].kept->src, k, &seen);
     ptrmap_free(&seen);
     return needs;
 }
@@ -310,7 +310,7 @@ int64_t group_bucket(group_state *s, nest_expr *e) {
     return top;
 }
 
-void group_phases_flat_index(group_phases *f, nest_expr *t) {
+void group_stages_flat_index(group_stages *f, nest_expr *t) {
     nest *n = f->s->l.n;
     for (int d = 0; d < f->ndim; d++)
         if (f->mask[d]) f->index[d] = lazy_zero(&f->s->l);
@@ -320,74 +320,74 @@ void group_phases_flat_index(group_phases *f, nest_expr *t) {
     }
 }
 
-int group_phases_open_flat(group_phases *f, nest_expr *begin, nest_expr *end) {
+int group_stages_open_flat(group_stages *f, nest_expr *begin, nest_expr *end) {
     nest_expr *t = f->nreduced ? nest_for(f->s->l.n, "c", begin, end, NEST_VECTOR) : NULL;
-    group_phases_flat_index(f, t);
+    group_stages_flat_index(f, t);
     return f->nreduced > 0;
 }
 
-/* May a value be stored where others are: does nobody read those in later phases, once it is there? */
-static bool phases_may_replace(group_phases *f, const group_stored *by) {
+/* May a value be materialised where others are: does nobody read those in later stages, once it is there? */
+static bool phases_may_replace(group_stages *f, const group_materialised *by) {
     bool needed = false;
-    int others = f->nstored;
-    f->stored[f->nstored++] = *by;
+    int others = f->nmaterialised;
+    f->materialised[f->nmaterialised++] = *by;
     for (int p = by->kept->t->depth + 2; p <= f->last; p++)
         for (int i = 0; i < others; i++)
-            needed |= f->stored[i].buffer == by->buffer && phases_needs(f, p, f->stored[i].kept);
-    f->nstored = others;
+            needed |= f->materialised[i].buffer == by->buffer && phases_needs(f, p, f->materialised[i].kept);
+    f->nmaterialised = others;
     return !needed;
 }
 
-/* A row in shared memory, which teams have little of: that of a value which nobody needs once k is made, else one of its own. */
-static bool phases_find_shared(group_phases *f, group_kept *k, group_stored *out) {
+/* A row in shared memory, which cooperative groups have little of: that of a value which nobody needs once k is made, else one of its own. */
+static bool phases_find_shared(group_stages *f, group_kept *k, group_materialised *out) {
     dtype dt = k->t->dt;
-    for (int i = 0; i < f->nstored; i++) {
-        *out = (group_stored){.kept = k, .buffer = f->stored[i].buffer, .local = true};
-        if (f->stored[i].local && out->buffer->dt == dt && phases_may_replace(f, out)) return true;
+    for (int i = 0; i < f->nmaterialised; i++) {
+        *out = (group_materialised){.kept = k, .buffer = f->materialised[i].buffer, .local = true};
+        if (f->materialised[i].local && out->buffer->dt == dt && phases_may_replace(f, out)) return true;
     }
-    int64_t length = group_bucket(f->s, group_phases_width(f)), bytes = length * (int64_t)dtype_size(dt);
+    int64_t length = group_bucket(f->s, group_stages_width(f)), bytes = length * (int64_t)dtype_size(dt);
     if (f->local_bytes + bytes > PHASES_SHARED) return false;
     f->local_bytes += bytes;
     out->buffer = nest_add_local(f->s->l.n, "row", dt, length);
     return out->local = true;
 }
 
-static bool phases_find_place(group_phases *f, group_kept *k, bool local, group_stored *out) {
+static bool phases_find_place(group_stages *f, group_kept *k, bool local, group_materialised *out) {
     group_state *s = f->s;
     dtype dt = k->t->dt;
-    *out = (group_stored){.kept = k};
+    *out = (group_materialised){.kept = k};
     if (s->target == GROUP_CUDA && local && phases_find_shared(f, k, out)) return true;
-    *out = (group_stored){.kept = k};
+    *out = (group_materialised){.kept = k};
     for (int i = 0; i < s->noutputs; i++) {
         if (!f->full[i] || f->used[i] || s->outputs[i]->dt != dt) continue;
         f->used[i] = true;
         out->buffer = group_output_buffer(s, i);
         return true;
     }
-    nest_expr *room = lazy_size(&s->l, NEST_SUB, nest_int(s->l.n, PHASES_LOCAL + 1), group_phases_width(f));
+    nest_expr *room = lazy_size(&s->l, NEST_SUB, nest_int(s->l.n, PHASES_LOCAL + 1), group_stages_width(f));
     if (!local || s->target == GROUP_CUDA || !lazy_is_positive(&s->l, room)) return false;
     out->buffer = nest_add_local(s->l.n, "row", dt, PHASES_LOCAL);
     out->local = true;
     return true;
 }
 
-/* The latest first: a value behind one that is stored costs nothing any more. */
-void group_phases_store(group_phases *f, bool local) {
+/* The latest first: a value behind one that is materialised costs nothing any more. */
+void group_stages_store(group_stages *f, bool local) {
     group_state *s = f->s;
     int least = s->target == GROUP_CUDA && local ? 1 : PHASES_STORE_COST; /* a GPU's memory is far */
     for (int depth = 0; depth + 1 < f->last; depth++)
-        for (size_t i = s->kept.len; i-- > 0 && f->nstored < GROUP_MAX_STORED;) {
+        for (size_t i = s->kept.len; i-- > 0 && f->nmaterialised < GROUP_MAX_STORED;) {
             group_kept *k = s->kept.data[i];
-            int phases = 0;
+            int stages = 0;
             if (k->t->depth != depth || k->t->ndim != f->ndim || !phases_same(f->ndim, k->t->sizes, f->sizes)) continue;
             if (phases_cost_of(f, k->t) < least) continue;
-            for (int p = depth + 1; p <= f->last; p++) phases += phases_needs(f, p, k);
-            group_stored place;
-            if (phases > 1 && phases_find_place(f, k, local, &place)) f->stored[f->nstored++] = place;
+            for (int p = depth + 1; p <= f->last; p++) stages += phases_needs(f, p, k);
+            group_materialised place;
+            if (stages > 1 && phases_find_place(f, k, local, &place)) f->materialised[f->nmaterialised++] = place;
         }
 }
 
-static nest_expr *phases_place(const group_phases *f, const group_stored *k) {
+static nest_expr *phases_place(const group_stages *f, const group_materialised *k) {
     nest_expr *sizes[LAZY_MAX_DIMS], *at[LAZY_MAX_DIMS];
     int n = 0;
     if (!k->local) return group_address(f->s, f->ndim, f->sizes, f->index);
@@ -399,14 +399,14 @@ static nest_expr *phases_place(const group_phases *f, const group_stored *k) {
     return group_address(f->s, n, sizes, at);
 }
 
-void group_phases_use(group_phases *f, int phase) {
+void group_stages_use(group_stages *f, int stage) {
     nest *n = f->s->l.n;
-    for (int i = 0; i < f->nstored; i++) {
-        group_stored *k = &f->stored[i];
+    for (int i = 0; i < f->nmaterialised; i++) {
+        group_materialised *k = &f->materialised[i];
         int made = k->kept->t->depth + 1;
-        if (made > phase || (made < phase && !phases_needs(f, phase, k->kept))) continue;
+        if (made > stage || (made < stage && !phases_needs(f, stage, k->kept))) continue;
         nest_expr *at = phases_place(f, k), *v;
-        if (made < phase) {
+        if (made < stage) {
             v = nest_let(n, "k", nest_load(n, k->buffer, at));
         } else {
             v = nest_let(n, "k", lazy_at(&f->s->l, k->kept->t, f->index));
@@ -416,7 +416,7 @@ void group_phases_use(group_phases *f, int phase) {
     }
 }
 
-void group_phases_forget(group_phases *f) {
-    for (int i = 0; i < f->nstored; i++) group_bind_kept(f->s, f->stored[i].kept, NULL, NULL);
+void group_stages_forget(group_stages *f) {
+    for (int i = 0; i < f->nmaterialised; i++) group_bind_kept(f->s, f->materialised[i].kept, NULL, NULL);
     lazy_forget(&f->s->l);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_format.c - text made of values: f-strings, "...".format(...), "..." % ...
+ * irgen_format.c - text made of values: f-strings, "...".format(...), "..." % ...
  *
  * PyTorch has aten::format, which fills "{}" fields in turn, and aten::percentFormat, whose specifiers have no flags, width or
  * precision. What goes beyond is resolved while compiling: fields are numbered, and a value with a format spec becomes a
@@ -8,7 +8,7 @@
  * refused. An archive's code is left as it is: PyTorch has resolved it already.
  * Tests: tests/lang
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 
 /* ---- a text with fields --------------------------------------------------------------------------------------- */
 
@@ -43,12 +43,12 @@ static ir_value *format_finish(emitter *e, format_text *f, source_range r) {
     actual *args = arena_array(e->scratch, actual, f->values.len + 1);
     ir_value *out = NULL;
     e->g->range = r;
-    if (f->text.failed || !args || emit_failed(e)) {
+    if (f->text.failed || !args || irgen_failed(e)) {
         diag_no_memory(e->diag);
     } else {
         args[0] = (actual){NULL, graph_constant_str(e->g, sb_str(&f->text), f->text.len), r, true};
         if (f->values.len) memcpy(args + 1, f->values.data, f->values.len * sizeof *args);
-        out = emit_builtin(e, r, "aten::format", (int)f->values.len + 1, args);
+        out = irgen_builtin(e, r, "aten::format", (int)f->values.len + 1, args);
     }
     sb_free(&f->text);
     return out;
@@ -119,31 +119,31 @@ static ir_value *format_helper(emitter *e, source_range r, const char *name, int
     function *f = builtin_helper(e->unit, e->diag, name);
     actual args[4] = {{0}};
     for (int i = 0; i < n; i++) args[i] = (actual){NULL, vals[i], r};
-    return f ? emit_function_call(e, r, f, n, args) : NULL;
+    return f ? irgen_function_call(e, r, f, n, args) : NULL;
 }
 
 /* v as format() shows it without a spec */
 static ir_value *format_plain(emitter *e, source_range r, ir_value *v) {
     if (v->type->kind == T_STR) return v;
     ir_value *args[] = {format_str_constant(e, "{}"), v};
-    return emit_builtin_values(e, r, "aten::format", 2, args);
+    return irgen_builtin_values(e, r, "aten::format", 2, args);
 }
 
 static ir_value *format_join(emitter *e, source_range r, ir_value *a, const char *b) {
     ir_value *args[] = {a, format_str_constant(e, b)};
-    return a ? emit_builtin_values(e, r, "aten::add", 2, args) : NULL;
+    return a ? irgen_builtin_values(e, r, "aten::add", 2, args) : NULL;
 }
 
 /* An int in base 2, 8 or 16. */
 static ir_value *format_base(emitter *e, source_range r, const format_spec *f, ir_value *v) {
     const char *op = f->type == 'b' ? "aten::bin" : f->type == 'o' ? "aten::oct" : "aten::hex";
-    ir_value *text = emit_builtin_values(e, r, op, 1, &v);
+    ir_value *text = irgen_builtin_values(e, r, op, 1, &v);
     if (text && !f->alternate) {
         ir_value *args[] = {text, format_str_constant(e, f->type == 'b' ? "0b" : f->type == 'o' ? "0o" : "0x"),
                             format_str_constant(e, "")};
-        text = emit_builtin_values(e, r, "aten::replace", 3, args);
+        text = irgen_builtin_values(e, r, "aten::replace", 3, args);
     }
-    return text && f->type == 'X' ? emit_builtin_values(e, r, "aten::upper", 1, &text) : text;
+    return text && f->type == 'X' ? irgen_builtin_values(e, r, "aten::upper", 1, &text) : text;
 }
 
 static ir_value *format_float(emitter *e, source_range r, const format_spec *f, const char *spec, ir_value *v) {
@@ -152,11 +152,11 @@ static ir_value *format_float(emitter *e, source_range r, const format_spec *f, 
     if (f->alternate || precision > 1000) return format_refuse(e, r, spec, v->type);
     if (kind == '\0' && f->precision < 0) return format_plain(e, r, v);
     if (kind == '%') {
-        ir_value *args[] = {v, emit_constant_take(e, value_float(100), NULL)};
-        v = emit_builtin_values(e, r, "aten::mul", 2, args);
+        ir_value *args[] = {v, irgen_constant_take(e, value_float(100), NULL)};
+        v = irgen_builtin_values(e, r, "aten::mul", 2, args);
         if (!v) return NULL;
     }
-    ir_value *args[] = {v, emit_constant_take(e, value_int(precision), NULL), NULL}, *text;
+    ir_value *args[] = {v, irgen_constant_take(e, value_int(precision), NULL), NULL}, *text;
     switch (kind) {
     case '%': case 'f': case 'F': text = format_helper(e, r, "format_fixed", 2, args); break;
     case 'e': case 'E': text = format_helper(e, r, "format_exponent", 2, args); break;
@@ -166,24 +166,24 @@ static ir_value *format_float(emitter *e, source_range r, const format_spec *f, 
         break;
     default: return format_refuse(e, r, spec, v->type);
     }
-    if (text && (kind == 'F' || kind == 'E' || kind == 'G')) text = emit_builtin_values(e, r, "aten::upper", 1, &text);
+    if (text && (kind == 'F' || kind == 'E' || kind == 'G')) text = irgen_builtin_values(e, r, "aten::upper", 1, &text);
     return kind == '%' ? format_join(e, r, text, "%") : text;
 }
 
 /* A number without its field: digits, sign and grouping. */
 static ir_value *format_digits(emitter *e, source_range r, const format_spec *f, const char *spec, ir_value *v) {
     bool real = f->type && strchr("eEfFgG%", f->type), whole = f->type && strchr("bcdoxX", f->type);
-    if (v->type->kind == T_BOOL || (whole && v->type->kind == T_TENSOR)) v = emit_cast(e, r, T_INT, v);
-    if (v && (real || v->type->kind == T_TENSOR || v->type->kind == T_NUMBER)) v = emit_cast(e, r, T_FLOAT, v);
+    if (v->type->kind == T_BOOL || (whole && v->type->kind == T_TENSOR)) v = irgen_cast(e, r, T_INT, v);
+    if (v && (real || v->type->kind == T_TENSOR || v->type->kind == T_NUMBER)) v = irgen_cast(e, r, T_FLOAT, v);
     if (!v) return NULL;
     ir_value *text;
     if (v->type->kind == T_FLOAT) {
-        if (whole) return emit_fail(e, r, "Unknown format code '%c' for object of type 'float'", f->type);
+        if (whole) return irgen_fail(e, r, "Unknown format code '%c' for object of type 'float'", f->type);
         text = format_float(e, r, f, spec, v);
     } else if (f->precision >= 0) {
-        return emit_fail(e, r, "Precision not allowed in integer format specifier");
+        return irgen_fail(e, r, "Precision not allowed in integer format specifier");
     } else if (f->type == 'c') {
-        return emit_builtin_values(e, r, "aten::chr", 1, &v);
+        return irgen_builtin_values(e, r, "aten::chr", 1, &v);
     } else if (f->type && strchr("boxX", f->type)) {
         text = format_base(e, r, f, v);
     } else {
@@ -205,10 +205,10 @@ static ir_value *format_digits(emitter *e, source_range r, const format_spec *f,
 static ir_value *format_field(emitter *e, source_range r, const format_spec *f, ir_value *text, char align) {
     if (f->width <= 0) return text;
     const char *fill = f->fill[0] ? f->fill : f->zero ? "0" : " ";
-    ir_value *width = emit_constant_take(e, value_int(f->width), NULL);
+    ir_value *width = irgen_constant_take(e, value_int(f->width), NULL);
     if (align == '<' || align == '>') {
         ir_value *args[] = {text, width, format_str_constant(e, fill)};
-        return emit_builtin_values(e, r, align == '<' ? "aten::ljust" : "aten::rjust", 3, args);
+        return irgen_builtin_values(e, r, align == '<' ? "aten::ljust" : "aten::rjust", 3, args);
     }
     ir_value *args[] = {text, width, format_str_constant(e, align == '^' ? "^" : "="), format_str_constant(e, fill)};
     return format_helper(e, r, "format_pad", 4, args);
@@ -223,14 +223,14 @@ static ir_value *format_value(emitter *e, source_range r, ir_value *v, const cha
         diag_fail_at(e->diag, CTSC_UNSUPPORTED, r, "a format spec that is made at run time is not supported");
         return NULL;
     }
-    if (!format_parse_spec(spec, n, &f)) return emit_fail(e, r, "Invalid format specifier '%.*s'", (int)n, spec);
+    if (!format_parse_spec(spec, n, &f)) return irgen_fail(e, r, "Invalid format specifier '%.*s'", (int)n, spec);
     switch (v->type->kind) {
     case T_STR: {
         if ((f.type && f.type != 's') || f.sign || f.group || f.alternate || f.align == '=')
-            return emit_fail(e, r, "Invalid format specifier '%.*s' for a string", (int)n, spec);
+            return irgen_fail(e, r, "Invalid format specifier '%.*s' for a string", (int)n, spec);
         if (f.precision >= 0) {
-            ir_value *args[] = {v, graph_constant_none(e->g), emit_constant_take(e, value_int(f.precision), NULL)};
-            v = emit_builtin_values(e, r, "aten::slice", 3, args);
+            ir_value *args[] = {v, graph_constant_none(e->g), irgen_constant_take(e, value_int(f.precision), NULL)};
+            v = irgen_builtin_values(e, r, "aten::slice", 3, args);
         }
         return v ? format_field(e, r, &f, v, f.align ? f.align : '<') : NULL;
     }
@@ -246,15 +246,15 @@ static ir_value *format_value(emitter *e, source_range r, ir_value *v, const cha
 
 /* !r, !s, !a */
 static ir_value *format_convert(emitter *e, source_range r, ir_value *v, char conversion) {
-    if (!strchr("rsa", conversion)) return emit_fail(e, r, "invalid conversion character '%c': expected 's', 'r' or 'a'", conversion);
-    if (conversion == 's') return v->type->kind == T_STR ? v : emit_builtin_values(e, r, "aten::str", 1, &v);
+    if (!strchr("rsa", conversion)) return irgen_fail(e, r, "invalid conversion character '%c': expected 's', 'r' or 'a'", conversion);
+    if (conversion == 's') return v->type->kind == T_STR ? v : irgen_builtin_values(e, r, "aten::str", 1, &v);
     if (v->type->kind == T_STR) return format_helper(e, r, "repr_str", 1, &v);
     return format_plain(e, r, v);
 }
 
 /* ---- f-strings --------------------------------------------------------------------------------------------------------- */
 
-ir_value *emit_fstring(emitter *e, const expr *x) {
+ir_value *irgen_fstring(emitter *e, const expr *x) {
     format_text f = {.text = STRBUF_INIT};
     for (size_t i = 0; i < x->items.len; i++) {
         const expr *part = x->items.data[i];
@@ -262,7 +262,7 @@ ir_value *emit_fstring(emitter *e, const expr *x) {
             format_add_literal(e, &f, part->s, part->slen, part->range);
             continue;
         }
-        ir_value *v = emit_expr(e, part->a, NULL);
+        ir_value *v = irgen_expr(e, part->a, NULL);
         if (v && part->name) v = format_convert(e, part->range, v, part->name[0]);
         if (v && part->s) v = format_value(e, part->range, v, part->s, strlen(part->s));
         if (!v) {
@@ -303,11 +303,11 @@ static const actual *format_argument(emitter *e, source_range r, const char *s, 
             }
         for (int k = 0; k < nargs; k++)
             if (args[k].name && strlen(args[k].name) == n && !memcmp(args[k].name, s, n)) return &args[k];
-        emit_fail(e, r, "format has no argument '%.*s'", (int)n, s);
+        irgen_fail(e, r, "format has no argument '%.*s'", (int)n, s);
         return NULL;
     }
     if (i < 0 || i >= nargs || args[i].name) {
-        emit_fail(e, r, "Replacement index %d out of range for positional args", i);
+        irgen_fail(e, r, "Replacement index %d out of range for positional args", i);
         return NULL;
     }
     return &args[i];
@@ -327,7 +327,7 @@ static bool format_add_field(emitter *e, source_range r, format_text *f, const c
         at += 2;
     }
     if (v && at < n && s[at] == ':') v = format_value(e, r, v, arena_strndup(e->scratch, s + at + 1, n - at - 1), n - at - 1);
-    else if (v && at < n) return emit_fail(e, r, "expected ':' after conversion specifier"), false;
+    else if (v && at < n) return irgen_fail(e, r, "expected ':' after conversion specifier"), false;
     if (v) format_add_value(e, f, v, r);
     return v != NULL;
 }
@@ -352,7 +352,7 @@ static ir_value *format_resolve(emitter *e, source_range r, const char *s, size_
             if (s[end] == '{') depth++;
             else if (s[end] == '}' && --depth == 0) break;
         if (s[i] == '}' || end >= n) {
-            emit_fail(e, r, "Single '%c' encountered in format string", s[i]);
+            irgen_fail(e, r, "Single '%c' encountered in format string", s[i]);
             ok = false;
             break;
         }
@@ -365,12 +365,12 @@ static ir_value *format_resolve(emitter *e, source_range r, const char *s, size_
     return format_finish(e, &f, r);
 }
 
-ir_value *emit_str_format(emitter *e, const expr *x, ir_value *text) {
+ir_value *irgen_str_format(emitter *e, const expr *x, ir_value *text) {
     actual *args;
     int n;
     value c = value_none();
     source_range r = x->a->range;
-    if (!emit_arguments(e, x, 0, &args, &n)) return NULL;
+    if (!irgen_arguments(e, x, 0, &args, &n)) return NULL;
     bool known = e->scope && ir_value_constant(text, &c) && c.tag == V_STR;
     if (known && !format_is_simple(c.u.str->bytes, c.u.str->len))
         return format_resolve(e, r, c.u.str->bytes, c.u.str->len, n, args);
@@ -378,7 +378,7 @@ ir_value *emit_str_format(emitter *e, const expr *x, ir_value *text) {
     if (!all) return diag_no_memory(e->diag), NULL;
     all[0] = (actual){NULL, text, r, true};
     if (n) memcpy(all + 1, args, (size_t)n * sizeof *all);
-    return emit_builtin(e, r, "aten::format", n + 1, all);
+    return irgen_builtin(e, r, "aten::format", n + 1, all);
 }
 
 /* ---- % ------------------------------------------------------------------------------------------------------------------------ */
@@ -418,20 +418,20 @@ static ir_value *format_percent_value(emitter *e, source_range r, const char *sp
     if (f->type == 's' || f->type == 'r') {
         v = format_convert(e, r, v, f->type);
         if (v && f->precision >= 0) {
-            ir_value *args[] = {v, graph_constant_none(e->g), emit_constant_take(e, value_int(f->precision), NULL)};
-            v = emit_builtin_values(e, r, "aten::slice", 3, args);
+            ir_value *args[] = {v, graph_constant_none(e->g), irgen_constant_take(e, value_int(f->precision), NULL)};
+            v = irgen_builtin_values(e, r, "aten::slice", 3, args);
         }
         f->zero = false;
         return v ? format_field(e, r, f, v, f->align) : NULL;
     }
     type_kind k = v->type->kind;
     if (k != T_INT && k != T_FLOAT && k != T_BOOL && k != T_NUMBER && k != T_TENSOR && !(f->type == 'c' && k == T_STR))
-        return emit_fail(e, r, "%%%c format: a number is required", f->type);
+        return irgen_fail(e, r, "%%%c format: a number is required", f->type);
     if (f->type == 'c') {
-        ir_value *text = k == T_STR ? v : emit_builtin_values(e, r, "aten::chr", 1, &v);
+        ir_value *text = k == T_STR ? v : irgen_builtin_values(e, r, "aten::chr", 1, &v);
         return text ? format_field(e, r, f, text, f->align) : NULL;
     }
-    if (strchr("dxXo", f->type) && !(v = emit_cast(e, r, T_INT, v))) return NULL;
+    if (strchr("dxXo", f->type) && !(v = irgen_cast(e, r, T_INT, v))) return NULL;
     ir_value *text = format_digits(e, r, f, spec, v);
     return text ? format_field(e, r, f, text, f->zero ? '=' : f->align) : NULL;
 }
@@ -454,8 +454,8 @@ static ir_value *format_percent(emitter *e, source_range r, const char *s, size_
         format_spec spec;
         size_t len = format_percent_spec(s + i + 1, n - i - 1, &spec);
         ir_value *v = NULL;
-        if (!len) emit_fail(e, r, "unsupported format character in '%.*s'", (int)(n - i > 16 ? 16 : n - i), s + i);
-        else if (used == nargs) emit_fail(e, r, "not enough arguments for format string");
+        if (!len) irgen_fail(e, r, "unsupported format character in '%.*s'", (int)(n - i > 16 ? 16 : n - i), s + i);
+        else if (used == nargs) irgen_fail(e, r, "not enough arguments for format string");
         else v = format_percent_value(e, r, arena_strndup(e->scratch, s + i, len + 1), &spec, args[used++]);
         if (!v) return sb_free(&f.text), NULL;
         format_add_value(e, &f, v, r);
@@ -463,24 +463,24 @@ static ir_value *format_percent(emitter *e, source_range r, const char *s, size_
     }
     if (used < nargs) {
         sb_free(&f.text);
-        return emit_fail(e, r, "not all arguments converted during string formatting");
+        return irgen_fail(e, r, "not all arguments converted during string formatting");
     }
     format_add_literal(e, &f, s + start, n - start, r);
     return format_finish(e, &f, r);
 }
 
-ir_value *emit_percent(emitter *e, const expr *x, ir_value *text) {
+ir_value *irgen_percent(emitter *e, const expr *x, ir_value *text) {
     value c = value_none();
-    ir_value *v = emit_expr(e, x->b, NULL);
+    ir_value *v = irgen_expr(e, x->b, NULL);
     if (!v) return NULL;
     bool known = e->scope && ir_value_constant(text, &c) && c.tag == V_STR;
     if (!known || format_percent_is_simple(c.u.str->bytes, c.u.str->len)) {
         ir_value *args[] = {text, v};
-        return emit_builtin_values(e, x->range, "aten::percentFormat", 2, args);
+        return irgen_builtin_values(e, x->range, "aten::percentFormat", 2, args);
     }
     ir_value **parts = &v;
     int n = 1;
-    if (v->type->kind == T_TUPLE && !emit_unpack(e, x->range, v, 0, &parts, &n)) return NULL;
+    if (v->type->kind == T_TUPLE && !irgen_unpack(e, x->range, v, 0, &parts, &n)) return NULL;
     e->g->range = x->range;
     return format_percent(e, x->range, c.u.str->bytes, c.u.str->len, n, parts);
 }
