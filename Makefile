@@ -162,7 +162,7 @@ $(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libctsc.a
 ifneq ($(JIT),)
 jit: $(JIT)
 $(BUILD)/scalar_ops.bc: $(BITCODE_SRC) Makefile
-	@mkdir -p $(@D)
+	@mkdir -p $(BUILD)/src/codegen/llvm
 	@echo "  BC    $<"
 	$(Q)$(LLVM_CLANG) $(CPPFLAGS) -std=c11 -O2 -fPIC -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fno-math-errno \
 	    -ffp-contract=off -fno-strict-aliasing -MMD -MP -MF $(BUILD)/src/codegen/llvm/scalar_bitcode.d -MT $@ -emit-llvm -c $< -o $@
