@@ -66,14 +66,16 @@ static ctsc_status literal_sum(unit *u, diag *d, const expr *x, value *out) {
     return literal_complex(d, re.u.f, im.u.f, out);
 }
 
-static ctsc_status literal_device(diag *d, source_range r, const char *text, value *out) {
+static ctsc_status literal_device(diag *d, const expr *text, value *out) {
     int64_t device;
-    if (!value_parse_device(text, &device)) return diag_fail_at(d, CTSC_FAILED, r, "there is no device '%s'", text);
-    return *out = value_device(device), CTSC_OK;
+    ctsc_status s = device_parse(d, text->s, text->slen, &device);
+    if (s == CTSC_OK) *out = value_device(device);
+    else diag_locate(d, text->range);
+    return s;
 }
 
 static ctsc_status literal_string(diag *d, const expr *x, type *t, value *out) {
-    if (t && t->kind == T_DEVICE) return literal_device(d, x->range, x->s, out);
+    if (t && t->kind == T_DEVICE) return literal_device(d, x, out);
     str *st = str_new(x->s, x->slen);
     return st ? (*out = value_str_take(st), CTSC_OK) : diag_no_memory(d);
 }
@@ -141,7 +143,7 @@ static ctsc_status literal_call(unit *u, diag *d, const expr *x, type *t, value 
     function *fn = NULL;
     if (!name || x->kwargs.len) return literal_refuse(d, x);
     if (!strcmp(name, "torch.device") && x->items.len == 1 && x->items.data[0]->kind == E_STR)
-        return literal_device(d, x->range, x->items.data[0]->s, out);
+        return literal_device(d, x->items.data[0], out);
     if (!strcmp(name, "annotate") && x->items.len == 2) {
         ctsc_status s = annotation_type(u, d, x->items.data[0], &t);
         return s == CTSC_OK ? importer_literal(u, d, x->items.data[1], t, out) : s;

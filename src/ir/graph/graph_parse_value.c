@@ -7,8 +7,9 @@
  * the digits that were printed.
  * Tests: tests/unit/test_graph.c
  */
-#include "ir/graph/graph_parse.h"
 #include "base/text.h"
+#include "ir/graph/graph_parse.h"
+#include "tensor/device.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -96,7 +97,7 @@ static ctsc_status parse_string_value(graph_parser *p, const type *t, value *out
     ctsc_status s = parse_string(p, &sb);
     if (s == CTSC_OK && t->kind == T_DEVICE) {
         int64_t device;
-        if (value_parse_device(sb_str(&sb), &device)) *out = value_device(device);
+        if (device_parse(NULL, sb_str(&sb), sb.len, &device) == CTSC_OK) *out = value_device(device);
         else s = parse_error(p, "unknown device");
     } else if (s == CTSC_OK) {
         str *st = str_new(sb_str(&sb), sb.len);

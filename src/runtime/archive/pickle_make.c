@@ -11,6 +11,7 @@
  * Tests: tests/unit/test_pickle.c
  */
 #include "runtime/archive/pickle_internal.h"
+#include "tensor/device.h"
 #include "tensor/quantiser.h"
 
 const char pickle_kind_global[] = "pickle constructor";
@@ -192,13 +193,18 @@ static ctsc_status make_complex(pickle_vm *vm, const value *args, size_t n, valu
 static ctsc_status make_device(pickle_vm *vm, const value *args, size_t n, value *out) {
     if (n < 1 || n > 2 || args[0].tag != V_STR || (n == 2 && args[1].tag != V_INT))
         return pickle_bad_args(vm, "torch.device");
-    const char *text = args[0].u.str->bytes;
-    int64_t device, index = n == 2 ? args[1].u.i : 0;
-    if (index < 0 || index > 255) return pickle_bad(vm, "invalid device index %lld", (long long)index);
-    if (!value_parse_device(text, &device))
-        return strncmp(text, "cuda", 4) != 0 ? pickle_unsupported(vm, "device %s", text) : pickle_bad(vm, "invalid device %s", text);
-    *out = value_device(n == 2 && device == VALUE_DEVICE_CUDA ? index + 1 : device);
-    return CTSC_OK;
+    diag why = {0};
+    strbuf text = STRBUF_INIT;
+    int64_t device;
+    sb_write(&text, args[0].u.str->bytes, args[0].u.str->len);
+    if (n == 2) sb_printf(&text, ":%lld", (long long)args[1].u.i);
+    ctsc_status s = text.failed ? diag_no_memory(vm->d) : device_parse(&why, sb_str(&text), text.len, &device);
+    if (s == CTSC_OK) *out = value_device(device);
+    else if (s == CTSC_UNSUPPORTED) s = pickle_unsupported(vm, "device %s", sb_str(&text));
+    else if (s == CTSC_FAILED) s = pickle_bad(vm, "%s", diag_message(&why));
+    diag_clear(&why);
+    sb_free(&text);
+    return s;
 }
 
 static ctsc_status make_size(pickle_vm *vm, const value *args, size_t n, value *out) {
