@@ -64,6 +64,20 @@ typedef struct diag {
     uint64_t max_tensor; /* bytes that a tensor may take which is made under this diag; 0: no limit. diag_clear keeps it. */
 } diag;
 
+/* For a while, what reports to *slot (an evaluator, an emitter, an interpreter) reports to `to`:
+ *
+ *     diag own = {0}, *outer = diag_redirect(&in->d, &own);
+ *     ...
+ *     diag_restore(&in->d, outer); */
+static inline diag *diag_redirect(diag **slot, diag *to) {
+    diag *outer = *slot;
+    *slot = to;
+    return outer;
+}
+static inline void diag_restore(diag **slot, diag *outer) {
+    *slot = outer;
+}
+
 void diag_drop(diag *d); /* diag_clear where there is something */
 static inline void diag_clear(diag *d) {
     if (d->status != CTSC_OK || d->items.data || d->exception) diag_drop(d);

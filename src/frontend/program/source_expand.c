@@ -41,7 +41,7 @@ static py_object *expand_run(program *g, source_range r, const char *name, int n
 }
 
 static sugar *expand_einsum(emitter *e, source_range r, int n, actual *args) {
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     py_object *pattern = n > 1 ? expand_text(e, r, "pattern", n - 1, args, &n) : NULL;
     py_object *equation = pattern ? expand_run(g, r, "equation", 1, &pattern) : NULL;
     if (!equation) return n > 1 ? NULL : (emit_fail(e, r, "einsum expected tensors and a pattern"), NULL);
@@ -75,7 +75,7 @@ sugar *source_expand_call(emitter *e, const expr *call, const py_object *fn) {
     actual *args = NULL;
     int n = 0;
     if (!emit_arguments(e, call, 0, &args, &n)) return NULL;
-    program *g = source_enter(e); /* compiling the arguments may have changed where errors go */
+    program *g = e->scope->prog;
     if (!strcmp(operation, "einsum")) return expand_einsum(e, r, n, args);
     py_object *reduction = g->py.none, *pattern = expand_text(e, r, "pattern", 1, args, &n);
     if (pattern && !strcmp(operation, "reduce")) reduction = expand_text(e, r, "reduction", 1, args, &n);

@@ -508,12 +508,12 @@ ctsc_status fused_run(fused *f, interp *in, const value *args, value *results, b
 
 bool fused_rehearse(fused *f, interp *in, value *args) {
     value results[FUSED_MAX_VALUES];
-    diag own = {0}, *outer = in->d;
+    diag own = {0};
     for (int i = 0; i < f->nresults; i++) results[i] = value_none();
     if (f->has_loop) return false;
-    in->d = &own;
+    diag *outer = diag_redirect(&in->d, &own);
     ctsc_status s = fused_interpret(f, in, args, results);
-    in->d = outer;
+    diag_restore(&in->d, outer);
     if (s == CTSC_OK) fused_drop(f, results);
     diag_clear(&own);
     return s == CTSC_OK;

@@ -64,10 +64,9 @@ static void fork_run_apart(pool_task *t) {
 
 /* In the frame that forked. */
 static void fork_run_here(frame *f, forked *k) {
-    diag *outer = f->in->d;
-    f->in->d = &k->error;
+    diag *outer = diag_redirect(&f->in->d, &k->error);
     k->status = fork_body(f->in, k->site, k->args, &k->out);
-    f->in->d = outer;
+    diag_restore(&f->in->d, outer);
 }
 
 /* ---- fetching ------------------------------------------------------------------------------------------------- */
@@ -159,11 +158,10 @@ static ctsc_status fork_at_once(frame *f, const site *s, future *fu) {
     interp *in = f->in;
     value *args = f->regs + f->c->nregisters;
     for (int i = 0; i < s->nargs; i++) args[i] = site_take(f, s, i);
-    diag *outer = in->d;
-    in->d = &fu->error;
+    diag *outer = diag_redirect(&in->d, &fu->error);
     fu->error.max_tensor = outer->max_tensor;
     ctsc_status st = fork_body(in, s, args, &fu->result);
-    in->d = outer;
+    diag_restore(&in->d, outer);
     fu->done = true;
     if (!fork_ends_program(st)) return CTSC_OK;
     diag_clear(outer);

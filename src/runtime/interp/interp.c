@@ -258,16 +258,14 @@ static void interp_note_place(frame *f, const instr *at) {
 /* After a failure: the __exit__ methods that this frame owes, innermost first. What they raise is
  * lost, as in PyTorch. */
 static void interp_leave_entered(interp *in) {
-    diag *outer = in->d;
     while (in->entered.len > 0 && vec_last(&in->entered).depth >= in->rt->depth) {
         value object = vec_pop(&in->entered).object, result = value_none();
-        diag lost = {0};
-        in->d = &lost;
+        diag lost = {0}, *outer = diag_redirect(&in->d, &lost);
         if (interp_call_hook(in, object, "__exit__", &result) == CTSC_OK) value_unref(result);
+        diag_restore(&in->d, outer);
         diag_clear(&lost);
         value_unref(object);
     }
-    in->d = outer;
 }
 
 /* Room for a frame of c's, whose registers are yet to be filled. */
@@ -424,9 +422,8 @@ ctsc_status interp_call_take(runtime *rt, function *f, int nargs, value *args, d
 ctsc_status interp_call_from_op(op_ctx *cx, function *f, int nargs, const value *args, value *out) {
     if (!cx->interp) return interp_call(cx->rt, f, nargs, args, cx->diag, out);
     interp *in = cx->interp;
-    diag *outer = in->d;
-    if (cx->diag) in->d = cx->diag;
+    diag *outer = diag_redirect(&in->d, cx->diag ? cx->diag : in->d);
     ctsc_status s = interp_call_borrowed(in, f, nargs, args, out);
-    in->d = outer;
+    diag_restore(&in->d, outer);
     return s;
 }
