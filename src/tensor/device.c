@@ -73,9 +73,8 @@ ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t
 ctsc_status tensor_zeros_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
     tensor *zero, *made;
     if (device == DEVICE_HOST) return tensor_zeros(d, dt, ndim, sizes, out);
-    ctsc_status s = tensor_zeros(d, dt, 0, NULL, &zero);
-    if (s != CTSC_OK) return s;
-    s = tensor_new_on(d, device, dt, ndim, sizes, &made);
+    TRY(tensor_zeros(d, dt, 0, NULL, &zero));
+    ctsc_status s = tensor_new_on(d, device, dt, ndim, sizes, &made);
     if (s == CTSC_OK && (s = device_host->copy(d, made, zero)) != CTSC_OK) tensor_unref(made);
     tensor_unref(zero);
     if (s == CTSC_OK) *out = made;
@@ -97,9 +96,8 @@ static ctsc_status device_bytes_of(diag *d, storage *s, size_t n, tensor **out) 
 ctsc_status storage_copy_bytes(diag *d, storage *dst, storage *src) {
     size_t n = dst->nbytes < src->nbytes ? dst->nbytes : src->nbytes;
     tensor *to, *from;
-    ctsc_status st = device_bytes_of(d, dst, n, &to);
-    if (st != CTSC_OK) return st;
-    st = device_bytes_of(d, src, n, &from);
+    TRY(device_bytes_of(d, dst, n, &to));
+    ctsc_status st = device_bytes_of(d, src, n, &from);
     if (st == CTSC_OK) {
         st = tensor_copy(d, to, from);
         tensor_unref(from);
@@ -111,9 +109,8 @@ ctsc_status storage_copy_bytes(diag *d, storage *dst, storage *src) {
 ctsc_status storage_to_device(diag *d, storage *s, int device, storage **out) {
     storage *there;
     if (s->device == device) return *out = storage_ref(s), CTSC_OK;
-    ctsc_status st = device_new_storage(d, device, s->nbytes, &there);
-    if (st != CTSC_OK) return st;
-    st = storage_copy_bytes(d, there, s);
+    TRY(device_new_storage(d, device, s->nbytes, &there));
+    ctsc_status st = storage_copy_bytes(d, there, s);
     if (st == CTSC_OK) *out = there;
     else storage_unref(there);
     return st;

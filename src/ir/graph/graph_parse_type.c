@@ -117,8 +117,7 @@ ctsc_status graph_parse_types(graph_parser *p, const char *close, int *n, type *
     while (!parse_accept(p, close)) {
         if (parse_accept(p, ",")) continue;
         type *t;
-        ctsc_status s = graph_parse_type(p, &t);
-        if (s != CTSC_OK) return s;
+        TRY(graph_parse_type(p, &t));
         if (!parse_is(p, ",") && !parse_is(p, close)) return parse_error(p, "expected ','");
         if (types.len >= 10000) return parse_error(p, "too many types");
         if (!avec_push(&p->scratch, &types, t)) return diag_no_memory(p->diag);

@@ -285,8 +285,7 @@ static ctsc_status make_tensor_as(pickle_vm *vm, const value *args, dtype dt, ui
         return pickle_bad(vm, "a tensor that reaches beyond its storage of %llu elements",
                           (unsigned long long)numel);
     tensor *t;
-    ctsc_status s = tensor_on_storage(vm->d, st, dt, ndim, sizes, strides, args[1].u.i, &t);
-    if (s != CTSC_OK) return s;
+    TRY(tensor_on_storage(vm->d, st, dt, ndim, sizes, strides, args[1].u.i, &t));
     t->requires_grad = requires_grad;
     *out = value_tensor_take(t);
     return CTSC_OK;
@@ -318,8 +317,7 @@ static ctsc_status make_parameter(pickle_vm *vm, const value *args, size_t n, va
     if (n < 2 || args[0].tag != V_TENSOR || args[1].tag != V_BOOL)
         return pickle_bad_args(vm, "_rebuild_parameter");
     tensor *t;
-    ctsc_status s = tensor_alias(vm->d, args[0].u.tensor, &t);
-    if (s != CTSC_OK) return s;
+    TRY(tensor_alias(vm->d, args[0].u.tensor, &t));
     t->requires_grad = args[1].u.b;
     *out = value_tensor_take(t);
     return CTSC_OK;

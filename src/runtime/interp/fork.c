@@ -133,8 +133,7 @@ static ctsc_status fork_offer(frame *f, const site *s, future *fu, bool *offered
     forked **end = &f->forked;
     for (; *end; end = &(*end)->next) running++;
     if (running >= FORK_MAX_RUNNING) {
-        ctsc_status st = fork_join(f);
-        if (st != CTSC_OK) return st;
+        TRY(fork_join(f));
         end = &f->forked;
     }
     forked *k = mem_alloc(sizeof *k + (size_t)s->nargs * sizeof(value));
@@ -202,8 +201,7 @@ ctsc_status bc_wait(frame *f, const site *s) {
     const value *v = site_arg(f, s, 0);
     if (v->tag != V_FUTURE) return diag_fail(f->in->d, CTSC_INTERNAL, "aten::wait needs a future");
     const future *fu = v->u.future;
-    ctsc_status st = f->forked ? fork_fetch(f, fu) : CTSC_OK;
-    if (st != CTSC_OK) return st;
+    TRY(f->forked ? fork_fetch(f, fu) : CTSC_OK);
     if (fu->error.status != CTSC_OK) return wait_raise(f->in->d, &fu->error);
     value result = value_ref(fu->result);
     site_release(f, s);

@@ -276,8 +276,7 @@ static inline ctsc_status interp_enter(interp *in, const code *c, int n, value *
     if (in->rt->depth >= INTERP_MAX_DEPTH)
         return diag_fail(in->d, CTSC_LIMIT, "calls are nested too deeply (more than %d levels)",
                          INTERP_MAX_DEPTH);
-    ctsc_status s = interp_spend(in, c->instrs.len);
-    if (s != CTSC_OK) return s;
+    TRY(interp_spend(in, c->instrs.len));
     *regs = stack_push(in, code_frame_slots(c));
     return *regs ? CTSC_OK : diag_no_memory(in->d);
 }
@@ -321,9 +320,8 @@ ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out
 /* A group that is the whole of a function: what it takes is the function's own arguments, and no frame is needed. */
 static ctsc_status interp_run_group(interp *in, const code *c, const value *args, value *out) {
     bool native;
-    ctsc_status s = interp_spend(in, c->instrs.len);
-    if (s != CTSC_OK) return s;
-    s = fused_run(c->groups.data[0], in, args + c->whole_group, out, &native);
+    TRY(interp_spend(in, c->instrs.len));
+    ctsc_status s = fused_run(c->groups.data[0], in, args + c->whole_group, out, &native);
     if (s == CTSC_OK) return s;
     const instr *at = c->instrs.data;
     while (at->op != BC_FUSED) at++;
@@ -336,8 +334,7 @@ static ctsc_status interp_run_group(interp *in, const code *c, const value *args
 static inline ctsc_status interp_run_borrowed(interp *in, const code *c, int n, const value *args, value *out) {
     if (c->whole_group >= 0 && n == c->nparams && !in->rt->profile && !in->rt->record) return interp_run_group(in, c, args, out);
     value *regs = NULL;
-    ctsc_status s = interp_enter(in, c, n, &regs);
-    if (s != CTSC_OK) return s;
+    TRY(interp_enter(in, c, n, &regs));
     for (int i = 0; i < n; i++) regs[i] = code_reads(c, i) ? value_ref(args[i]) : value_none();
     return interp_frame(in, c, regs, out);
 }
