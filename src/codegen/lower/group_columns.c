@@ -13,16 +13,9 @@
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_internal.h"
+#include "codegen/lower/group_tuning.h"
 
-enum {
-    COLUMNS_TILE = 128,
-    COLUMNS_BLOCK = 256, /* floats that are added in float */
-    COLUMNS_KEEP_COST = 3,
-    COLUMNS_MAX_KEPT = 8,
-    COLUMNS_FEW = 4, /* fewer tiles than this, */
-    COLUMNS_ALONE =
-        512 * 1024, /* each of more elements than this, are better left to operators that share them among threads */
-};
+enum { COLUMNS_MAX_KEPT = 8 };
 
 typedef struct columns_sum {
     group_reduction *r;
@@ -122,17 +115,16 @@ static void columns_accumulate(columns_state *c, int phase, nest_expr *at, int t
 /* Elements [begin, end) of the innermost reduced dim, four at a time where they are cheap: the accumulators are loaded
  * and stored less. */
 static void columns_reduce(columns_state *c, int phase, nest_expr *begin, nest_expr *end) {
-    enum { TIMES = 4, CHEAP = 8 };
     group_phases *f = &c->f;
     nest *n = f->s->l.n;
-    int cost = f->nstored ? CHEAP : 0;
+    int cost = f->nstored ? COLUMNS_CHEAP : 0;
     for (int i = 0; i < f->nreductions; i++)
         if (c->sums[i].r->t->depth == phase) cost += c->sums[i].r->src->cost;
-    if (cost < CHEAP) {
-        nest_expr *times = nest_int(n, TIMES), *count = nest_div_index(n, nest_sub(n, end, begin), times);
+    if (cost < COLUMNS_CHEAP) {
+        nest_expr *times = nest_int(n, COLUMNS_TIMES), *count = nest_div_index(n, nest_sub(n, end, begin), times);
         nest_expr *whole = nest_let(n, "whole", nest_add(n, begin, nest_mul(n, count, times)));
-        nest_expr *at = nest_for_step(n, "c", begin, whole, TIMES, 0);
-        columns_accumulate(c, phase, at, TIMES);
+        nest_expr *at = nest_for_step(n, "c", begin, whole, COLUMNS_TIMES, 0);
+        columns_accumulate(c, phase, at, COLUMNS_TIMES);
         nest_end(n);
         begin = whole;
     }

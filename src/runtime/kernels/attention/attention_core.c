@@ -10,10 +10,9 @@
 #include "runtime/kernels/attention/attention_job.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/engine/device_kernels.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 #include <math.h>
-
-enum { ATTENTION_CORE_ROWS = 64 };
 
 /* x[i] = e^(x[i] - max); returns the sum. */
 static CONV_HOT float attention_weigh_float(float *x, int64_t n, float max) {

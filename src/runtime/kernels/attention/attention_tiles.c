@@ -15,16 +15,11 @@
  */
 #include "runtime/kernels/attention/attention_job.h"
 #include "runtime/kernels/conv/conv.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 #include <math.h>
 
-enum {
-    TILES_FEW_ROWS = 8,    /* below, most of a vector would be empty */
-    TILES_KEYS = 512,      /* keys in one sum; sums of more are added up */
-    TILES_ITEMS = 8,       /* items that a call should have at least, */
-    TILES_LEAST_ROWS = 128, /* unless they had fewer rows than this: packing keys has to be paid for */
-    TILES_SLACK = 16,      /* elements that packing may write behind the last panel */
-};
+enum { TILES_SLACK = 16 }; /* elements that packing may write behind the last panel */
 
 /* Memory of one thread. */
 typedef struct tiles {

@@ -10,10 +10,11 @@
  * networks. Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv/conv.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 #include <string.h>
 
-enum { DEPTHWISE_CHUNK = 32, DEPTHWISE_MAX_TAPS = 512 };
+enum { DEPTHWISE_MAX_TAPS = 512 };
 
 typedef struct depthwise_job {
     const conv_shape *s;

@@ -9,15 +9,9 @@
  * conv_depthwise.c's. Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv/conv.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 #include <string.h>
-
-enum {
-    CONV_BLOCK = 1 << 17, /* elements of a scratch buffer, roughly: what a core's L2 cache holds */
-    CONV_MIN_COLUMNS = 128,
-    CONV_ITEMS = 16,    /* blocks to aim for in all */
-    CONV_FEW_ITEMS = 4, /* up to this many run one after the other, each spread over threads */
-};
 
 static int64_t conv_ceil_div(int64_t a, int64_t b) { /* b > 0 */
     return a > 0 ? (a - 1) / b + 1 : -(-a / b);

@@ -8,8 +8,7 @@
  * of input positions, added in order. Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv/conv.h"
-
-enum { CONVT_BLOCK = 1 << 18, CONVT_MIN_COLUMNS = 128, CONVT_CHANNELS = 8 };
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 typedef struct convt_job {
     const conv_shape *s;

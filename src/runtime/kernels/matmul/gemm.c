@@ -16,6 +16,7 @@
 #undef complex
 #undef I
 
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 
@@ -26,14 +27,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum {
-    GEMM_TINY = 512,       /* multiplications below which BLAS is not worth its call */
-    GEMM_PIECE = 1 << 20,  /* multiplications worth a thread of their own */
-    GEMM_MIN_COLUMNS = 64, /* of a piece, so that packing the other operand again is paid for */
-    GEMM_INT_BLOCK = 64,   /* columns an integer product accumulates at a time */
-    GEMM_PIECES = 64,      /* of an own product at most: bits of gemm_own_job.free */
-    GEMM_SMALL = 48 << 10, /* bytes for packing that are taken from the stack */
-};
+enum { GEMM_PIECES = 64 }; /* of an own product at most: bits of gemm_own_job.free */
 
 static void gemm_setup_once(void) {
     openblas_set_num_threads(1);

@@ -8,16 +8,12 @@
  * the same exchange of rows and columns.
  * Tests: tests/unit/test_gemm_block.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/matmul/gemm_micro.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #include <string.h>
-
-enum {
-    PACK_PANELS = 4, /* copied side by side */
-    PACK_AHEAD = 12, /* rows that are asked for before they are copied: too far apart for the processor to guess */
-};
 
 #define GEMM_AVX2 __attribute__((target("avx2,fma")))
 

@@ -6,13 +6,12 @@
  * for a stretch of neighbouring columns at once, so that memory is read in order.
  * Tests: tests/unit/test_nn.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/nn/nn.h"
 
 #include "ir/scalar/scalar_ops.h"
 
 #include <math.h>
-
-enum { SOFTMAX_COLUMNS = 64, SOFTMAX_LANES = 16 };
 
 typedef struct softmax_job {
     dtype dt;

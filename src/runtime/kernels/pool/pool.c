@@ -7,6 +7,7 @@
  * row. With indices each window is walked in memory order, which is the order that decides ties.
  * Tests: tests/unit/test_resample.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/pool/pool.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
@@ -230,8 +231,6 @@ static ctsc_status pool_prepare(op_ctx *cx, const pool_words *w, const value *ar
 }
 
 /* ---- the kernels ----------------------------------------------------------------------------- */
-
-enum { POOL_ROW = 2048 }; /* rows longer than this are pooled in one step */
 
 typedef struct pool_job {
     const pool_geometry *g;
