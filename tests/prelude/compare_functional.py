@@ -31,6 +31,10 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/front
 # Modules that are taken from the prelude when one of its files imports them.
 OURS = ("torch.nn._reduction", "torch.nn.functional", "torch.functional")
 loaded = {}
+# Operators that came after 1.13, and that the prelude names when it is read.
+for later in ("scaled_dot_product_attention",):
+    if not hasattr(torch._C._nn, later):
+        setattr(torch._C._nn, later, None)
 
 
 def load(dotted):

@@ -28,15 +28,15 @@ enum {
     POINT_AHEAD_COST = 8,            /* [kernels] of an element, from which on fetching ahead is a small part */
     POINT_BLOCK = 4096,              /* [models] elements of a round, if there are rounds only to have a first one */
     POINT_TILE = 64,                 /* [kernels] [cuda] a tile's side, where loads jump in memory */
-    POINT_STAGED_BYTES = 48 * 1024,  /* [cuda] of tiles that are copied first: shared memory that a team has without asking for more */
-    POINT_TEAM = 256,                /* [cuda] threads of a team that makes a tile */
+    POINT_STAGED_BYTES = 48 * 1024,  /* [cuda] of tiles that are copied first: shared memory that a cooperative group has without asking for more */
+    POINT_TEAM = 256,                /* [cuda] threads of a cooperative group that makes a tile */
 };
 
-/* Values of rows that phases keep (group_phases.c). */
+/* Values of rows that stages keep (group_stages.c). */
 enum {
     PHASES_STORE_COST = 8,     /* [kernels] what is cheaper is computed again */
     PHASES_LOCAL = 8192,       /* [kernels] elements of a row in a local buffer */
-    PHASES_SHARED = 64 * 1024, /* [cuda] bytes of rows in a team's shared memory */
+    PHASES_SHARED = 64 * 1024, /* [cuda] bytes of rows in a cooperative group's shared memory */
     PHASES_BESIDE = 4,         /* [models] so many times smaller than S are outputs of other shapes, which one thread makes */
     PHASES_LITTLE = 4096,      /* [models] or all of it is no more elements than this */
     PHASES_SEEK_COST = 1,      /* [ops] of elements up to which the place of an extreme is better left to the operator */
@@ -59,7 +59,7 @@ enum {
 enum {
     COLUMNS_TILE = 128,         /* [kernels] columns whose sums are kept at a time */
     COLUMNS_BLOCK = 256,        /* [exact] floats that are added in float */
-    COLUMNS_KEEP_COST = 3,      /* [kernels] values that are dearer are kept for the phases behind */
+    COLUMNS_KEEP_COST = 3,      /* [kernels] values that are dearer are kept for the stages behind */
     COLUMNS_FEW = 4,            /* [ops] fewer tiles than this, */
     COLUMNS_ALONE = 512 * 1024, /* [ops] each of more elements than this, are better left to operators that share them among threads */
     COLUMNS_TIMES = 4,          /* [kernels] elements of a column taken together, so that sums are loaded and stored less, */
@@ -80,7 +80,7 @@ enum {
 enum {
     BLOCKS_SIZE = 32 * 1024,      /* [exact] elements of a block, some microseconds of work: sums of blocks are added up */
     BLOCKS_SUM = 4096,            /* [exact] elements that are summed in float */
-    BLOCKS_TEAM = 256,            /* [cuda] threads of a team, */
+    BLOCKS_TEAM = 256,            /* [cuda] threads of a cooperative group, */
     BLOCKS_TEAM_SIZE = 16 * 1024, /* [cuda] and its elements */
 };
 

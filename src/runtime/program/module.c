@@ -14,7 +14,7 @@
  */
 #include "runtime/program/module.h"
 #include "frontend/codeload/importer.h"
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 #include "ir/native.h"
 #include "passes/passes.h"
 #include "runtime/archive/archive_internal.h"
@@ -250,7 +250,7 @@ static ctsc_status module_unpickle(module_loader *l, const char *record, const c
 static ctsc_status module_load_code(module_loader *l) {
     importer_host host = {archive_ref(l->a), module_read_code, module_code_free};
     TRY(importer_attach(l->d, l->u, &host, l->version));
-    l->u->compile = emit_function;
+    l->u->compile = irgen_function;
     l->u->simplify = pipeline_simplify;
     value constants = value_none();
     ctsc_status s = module_unpickle(l, "constants.pkl", "constants/", &constants);
