@@ -80,7 +80,7 @@ LDLIBS += -lzip -lopenblas -ljansson -lz -lm -ldl
 # What libctsc-jit.so is made of, and what clang turns into bitcode for it.
 JIT_SRC := src/codegen/llvm/llvm_jit.c src/codegen/llvm/scalar_bitcode_data.c
 BITCODE_SRC := src/codegen/llvm/scalar_bitcode.c
-LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) src/cli/% src/serve/%,$(sort $(shell find src -name '*.c')))
+LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) src/cli/% src/serve/%,$(sort $(shell find src/ -name '*.c')))
 CLI_SRC := $(wildcard src/cli/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
@@ -165,7 +165,7 @@ $(BUILD)/scalar_ops.bc: $(BITCODE_SRC) Makefile
 	@mkdir -p $(@D)
 	@echo "  BC    $<"
 	$(Q)$(LLVM_CLANG) $(CPPFLAGS) -std=c11 -O2 -fPIC -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fno-math-errno \
-	    -ffp-contract=off -fno-strict-aliasing -MMD -MP -MF $(@:.bc=.d) -MT $@ -emit-llvm -c $< -o $@
+	    -ffp-contract=off -fno-strict-aliasing -MMD -MP -MF $(BUILD)/src/codegen/llvm/scalar_bitcode.d -MT $@ -emit-llvm -c $< -o $@
 # The hash makes objects on disk that another build left stale.
 $(JIT): $(JIT_SRC) $(BUILD)/scalar_ops.bc src/codegen/llvm/jit.h Makefile
 	@echo "  LD    $@"
@@ -173,7 +173,7 @@ $(JIT): $(JIT_SRC) $(BUILD)/scalar_ops.bc src/codegen/llvm/jit.h Makefile
 	    -DLLVM_VERSION_TEXT='"'$$($(LLVM_CONFIG) --version)'"' \
 	    -DJIT_SOURCE_HASH='"'$$(cat $(BUILD)/scalar_ops.bc src/codegen/llvm/llvm_jit.c | cksum | tr ' ' '-')'"' \
 	    -shared -o $@ $(JIT_SRC) $(LDFLAGS) $$($(LLVM_CONFIG) --ldflags --link-shared --libs core orcjit native) -lm
--include $(BUILD)/scalar_ops.d
+-include $(BUILD)/src/codegen/llvm/scalar_bitcode.d
 else
 jit:
 	@echo "ctsc: building without the compiler for kernels ($(if $(filter 0,$(LLVM)),LLVM=0,no llvm-config-19 and clang-19 here))"

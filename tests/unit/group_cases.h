@@ -117,3 +117,5 @@
 {"i = argmax(a, 1, True); m = amax(a, [1], True); d = sub.Tensor(a, m); e = add.Tensor(d, i); return i, d, e", "f32[3,4]{1 2 3 4 5 6 7 8 9 1 2 3}", "f32[2,40]{1 7 2 9}"},
 {"y = pow.Tensor_Scalar(a, b); z = neg(y); return z", "f32[5]{-inf -0.0 4 2 -1} 0.5", "f32[3]{-inf -0.0 4} -0.5"},
 {"y = pow.Tensor_Scalar(a, b); z = neg(y); return z", "f16[5]{-inf -0.0 4 2 -1} 2.5", "f16[3]{-inf -0.0 4} 0.5"},
+{"r = sum(a); y = add.Tensor(b, a); z = mul.Tensor(y, r); return z", "i64[2,3,2]{1 2 3 4 5 6 7 8 9 1 2 3} i64[2]{5 -7}"},
+{"r = max(a); y = bitwise_or.Tensor(b, a); z = bitwise_and.Tensor(y, r); return z", "i64[2,3,2]{1 2 3 4 5 6 7 8 9 1 2 3} u8[2]{5 7}"},

@@ -203,8 +203,8 @@ bool group_stages_loops(group_stages *f) {
     group_walk w;
     nest_expr *at[LAZY_MAX_DIMS];
     group_walk_begin(s, &w, f->ndim, f->sizes);
-    for (int i = 0; i < f->nreductions; i++)
-        group_stages_bind(f, f->reductions[i], nest_let(s->l.n, "r", group_identity(s, f->reductions[i])), w.vars);
+    for (int i = 0; i < f->nreductions; i++) /* some value that is no constant: x * 0 would lose the loads of x */
+        group_stages_bind(f, f->reductions[i], nest_variable(s->l.n, "r", group_identity(s, f->reductions[i])), w.vars);
     for (int i = 0; i < f->nreductions; i++) group_walk_note(s, &w, lazy_at(&s->l, f->reductions[i]->src, w.vars));
     for (int i = 0; i < s->noutputs; i++) {
         if (!f->full[i] && !f->result[i]) continue;
