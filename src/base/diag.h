@@ -64,6 +64,31 @@ typedef struct diag {
     uint64_t max_tensor; /* bytes that a tensor may take which is made under this diag; 0: no limit. diag_clear keeps it. */
 } diag;
 
+/* A failure is the caller's, too; where something has to be freed, TRY_OUT goes to the label `out`, with the status in a local `st`. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        ctsc_status try_status_ = (call);                                                          \
+        if (try_status_ != CTSC_OK) return try_status_;                                            \
+    } while (0)
+#define TRY_OUT(call)                                                                              \
+    do {                                                                                           \
+        if ((st = (call)) != CTSC_OK) goto out;                                                    \
+    } while (0)
+
+/* For a while, what reports to *slot (an evaluator, an emitter, an interpreter) reports to `to`:
+ *
+ *     diag own = {0}, *outer = diag_redirect(&in->d, &own);
+ *     ...
+ *     diag_restore(&in->d, outer); */
+static inline diag *diag_redirect(diag **slot, diag *to) {
+    diag *outer = *slot;
+    *slot = to;
+    return outer;
+}
+static inline void diag_restore(diag **slot, diag *outer) {
+    *slot = outer;
+}
+
 void diag_drop(diag *d); /* diag_clear where there is something */
 static inline void diag_clear(diag *d) {
     if (d->status != CTSC_OK || d->items.data || d->exception) diag_drop(d);

@@ -108,8 +108,7 @@ static ctsc_status notes_check_device(cuda *c, diag *d) {
 
 ctsc_status cuda_capture_add(cuda *c, diag *d, note x, const void *params, size_t nbytes) {
     cuda_capture *n = cuda_noting;
-    ctsc_status st = notes_check_device(c, d);
-    if (st != CTSC_OK) return st;
+    TRY(notes_check_device(c, d));
     x.params = (n->bytes.len + 7) & ~(size_t)7;
     x.nbytes = nbytes;
     if (!vec_reserve(&n->bytes, x.params + nbytes) || !vec_push(&n->notes, x)) {

@@ -62,8 +62,7 @@ ctsc_status cuda_enter(cuda *c, diag *d) {
 }
 
 ctsc_status cuda_lock(cuda *c, diag *d) {
-    ctsc_status st = cuda_enter(c, d);
-    if (st != CTSC_OK) return st;
+    TRY(cuda_enter(c, d));
     pthread_mutex_lock(&c->lock);
     return CTSC_OK;
 }
@@ -89,8 +88,7 @@ static ctsc_status context_mark(cuda *c, diag *d, CUevent *out) {
 
 ctsc_status cuda_wait(cuda *c, diag *d) {
     CUevent event;
-    ctsc_status st = context_mark(c, d, &event);
-    if (st != CTSC_OK) return st;
+    TRY(context_mark(c, d, &event));
     CUresult r = c->driver->cuEventSynchronize(event);
     c->driver->cuEventDestroy(event);
     return r == CUDA_SUCCESS ? CTSC_OK : cuda_fail(c, d, r, "cuEventSynchronize");
@@ -98,9 +96,8 @@ ctsc_status cuda_wait(cuda *c, diag *d) {
 
 ctsc_status cuda_call(cuda *c, diag *d, cuda_call_fn fn, const void *params, size_t nbytes) {
     if (cuda_noting) return cuda_capture_add(c, d, (note){.kind = NOTE_CALL, .fn = fn}, params, nbytes);
-    ctsc_status st = cuda_lock(c, d);
-    if (st != CTSC_OK) return st;
-    st = fn(d, c->stream, params);
+    TRY(cuda_lock(c, d));
+    ctsc_status st = fn(d, c->stream, params);
     cuda_unlock(c);
     return st;
 }
@@ -159,8 +156,7 @@ static ctsc_status context_open(cuda *c, diag *d) {
     if (r != CUDA_SUCCESS) return cuda_fail(c, d, r, "cuDeviceGet");
     r = c->driver->cuDevicePrimaryCtxRetain(&c->context, c->device);
     if (r != CUDA_SUCCESS) return cuda_fail(c, d, r, "cuDevicePrimaryCtxRetain");
-    ctsc_status st = cuda_enter(c, d);
-    if (st != CTSC_OK) return st;
+    TRY(cuda_enter(c, d));
     /* Work of other users of the context does not wait for ours, nor ours for it. */
     r = c->driver->cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING);
     return r == CUDA_SUCCESS ? CTSC_OK : cuda_fail(c, d, r, "cuStreamCreate");

@@ -330,9 +330,8 @@ ctsc_status cuda_alloc(cuda *c, diag *d, size_t nbytes, void **out) {
         return CTSC_OK;
     }
     if (cuda_noting) return cuda_capture_alloc(c, d, nbytes, out);
-    ctsc_status st = cuda_lock(c, d);
-    if (st != CTSC_OK) return st;
-    st = memory_get(c, d, nbytes, out);
+    TRY(cuda_lock(c, d));
+    ctsc_status st = memory_get(c, d, nbytes, out);
     cuda_unlock(c);
     return st;
 }

@@ -212,8 +212,7 @@ static ctsc_status program_image(const program_compiler *p, diag *d, const cuda_
     disk_name(name, 'c', key->data, key->len);
     if (disk_read(&p->disk, name, key->data, key->len, image, size)) return CTSC_OK;
     uint64_t start = clock_now();
-    ctsc_status st = program_compile(p->nvrtc, d, source, arch, image, size);
-    if (st != CTSC_OK) return st;
+    TRY(program_compile(p->nvrtc, d, source, arch, image, size));
     *milliseconds = (double)(clock_now() - start) * 1e-6;
     log_event(CTSC_LOG_INFO, "%s compiled %s for %s in %.1f ms", p->name, source->name, arch, *milliseconds);
     disk_write(&p->disk, name, key->data, key->len, *image, *size);
@@ -235,11 +234,10 @@ ctsc_status cuda_compile(diag *d, const cuda_source *source, const char *arch, v
 /* ---- loaded programs ------------------------------------------------------------------------------ */
 
 static ctsc_status program_load(cuda *c, diag *d, program *g, const void *image) {
-    ctsc_status st = cuda_enter(c, d);
-    if (st != CTSC_OK) return st;
+    TRY(cuda_enter(c, d));
     CUresult r = c->driver->cuModuleLoadData(&g->module, image);
     if (r == CUDA_SUCCESS) return CTSC_OK;
-    st = cuda_fail(c, d, r, "cuModuleLoadData");
+    ctsc_status st = cuda_fail(c, d, r, "cuModuleLoadData");
     if (r == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || r == CUDA_ERROR_INVALID_IMAGE)
         diag_note(d, (source_range){0}, "NVRTC is newer than the driver: update the driver or set CTSC_NVRTC to an older NVRTC");
     return st;
@@ -311,8 +309,7 @@ static ctsc_status program_kernel(cuda *c, diag *d, program *g, const char *symb
             *out = k;
             return CTSC_OK;
         }
-    ctsc_status st = cuda_enter(c, d);
-    if (st != CTSC_OK) return st;
+    TRY(cuda_enter(c, d));
     cuda_kernel *k = mem_zalloc(sizeof *k);
     if (k) k->symbol = mem_strdup(symbol);
     if (!k || !k->symbol) {
@@ -390,9 +387,8 @@ ctsc_status cuda_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape
     if (nbytes > PROGRAM_MAX_PARAMS) return diag_fail(d, CTSC_UNSUPPORTED, "%zu bytes of parameters for the kernel %s", nbytes, k->symbol);
     if (!s->grid[0] || !s->grid[1] || !s->grid[2]) return CTSC_OK;
     if (cuda_noting) return cuda_capture_add(c, d, (note){.kind = NOTE_LAUNCH, .kernel = k, .shape = *s}, params, nbytes);
-    ctsc_status st = cuda_lock(c, d);
-    if (st != CTSC_OK) return st;
-    st = program_launch(c, d, k, s, params, nbytes);
+    TRY(cuda_lock(c, d));
+    ctsc_status st = program_launch(c, d, k, s, params, nbytes);
     if (st == CTSC_OK) c->launches++;
     cuda_unlock(c);
     return st;

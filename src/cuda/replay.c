@@ -112,8 +112,7 @@ static ctsc_status replay_compare(cuda_replay *r, diag *d, const cuda_capture *a
         size_t words = x->nbytes / sizeof(void *), rest = words * sizeof(void *);
         if (memcmp(a->bytes.data + x->params + rest, b->bytes.data + x->params + rest, x->nbytes - rest) != 0) return replay_differs(d);
         for (size_t w = 0; w < words; w++) {
-            ctsc_status st = replay_word(r, d, a, b, (uint32_t)i, x->params + w * sizeof(void *));
-            if (st != CTSC_OK) return st;
+            TRY(replay_word(r, d, a, b, (uint32_t)i, x->params + w * sizeof(void *)));
         }
         if (!vec_push(&r->steps, (replay_step){.what = *x})) return diag_no_memory(d);
         r->launches += x->kind == NOTE_LAUNCH;

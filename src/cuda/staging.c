@@ -70,9 +70,8 @@ static ctsc_status staging_write(cuda *c, diag *d, CUdeviceptr to, const char *f
 ctsc_status cuda_write(cuda *c, diag *d, void *device, const void *host, size_t nbytes) {
     if (nbytes == 0) return CTSC_OK;
     if (cuda_noting) return cuda_capture_write(c, d, device, host, nbytes);
-    ctsc_status st = cuda_lock(c, d);
-    if (st != CTSC_OK) return st;
-    st = staging_write(c, d, staging_address(device), host, nbytes);
+    TRY(cuda_lock(c, d));
+    ctsc_status st = staging_write(c, d, staging_address(device), host, nbytes);
     cuda_unlock(c);
     return st;
 }

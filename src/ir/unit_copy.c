@@ -359,20 +359,22 @@ static ctsc_status copy_finish(unit_copy *c) {
 }
 
 ctsc_status unit_copy_value(unit_copy *c, diag *d, value v, value *out) {
-    c->d = d;
+    diag *outer = diag_redirect(&c->d, d);
     c->depth = 0;
     value made = copy_value(c, v);
     ctsc_status s = copy_finish(c);
+    diag_restore(&c->d, outer);
     if (s == CTSC_OK) *out = made;
     else value_unref(made);
     return s;
 }
 
 ctsc_status unit_copy_type(unit_copy *c, diag *d, type *t, type **out) {
-    c->d = d;
+    diag *outer = diag_redirect(&c->d, d);
     c->depth = 0;
     type *made = copy_type(c, t);
     ctsc_status s = copy_finish(c);
+    diag_restore(&c->d, outer);
     if (s == CTSC_OK) *out = made;
     return s;
 }

@@ -171,9 +171,8 @@ static void batch_block(batcher *b, block *blk) {
 /* t without gaps, on the host. */
 static ctsc_status batch_read(diag *d, tensor *t, tensor **out) {
     tensor *here;
-    ctsc_status s = tensor_to_device(d, t, DEVICE_HOST, &here);
-    if (s != CTSC_OK) return s;
-    s = tensor_contiguous(d, here, out);
+    TRY(tensor_to_device(d, t, DEVICE_HOST, &here));
+    ctsc_status s = tensor_contiguous(d, here, out);
     tensor_unref(here);
     return s;
 }

@@ -101,9 +101,8 @@ static bool weights_affine_new(weights_affine *a, int64_t n) {
 /* t in dtype dt, without gaps, on the host. */
 static ctsc_status weights_on_host(diag *d, tensor *t, dtype dt, tensor **out) {
     tensor *here, *typed;
-    ctsc_status s = tensor_to_device(d, t, DEVICE_HOST, &here);
-    if (s != CTSC_OK) return s;
-    s = tensor_to_dtype(d, here, dt, &typed);
+    TRY(tensor_to_device(d, t, DEVICE_HOST, &here));
+    ctsc_status s = tensor_to_dtype(d, here, dt, &typed);
     tensor_unref(here);
     if (s != CTSC_OK) return s;
     s = tensor_contiguous(d, typed, out);

@@ -93,8 +93,7 @@ static ctsc_status pass_run_span(pass_ctx *cx, graph *g, const char *at, const c
 static ctsc_status pass_repeat(pass_ctx *cx, graph *g, const char *at, const char *end, bool *changed) {
     for (int round = 0; round < PASS_MAX_ROUNDS; round++) {
         bool again = false;
-        ctsc_status s = pass_run_span(cx, g, at, end, &again);
-        if (s != CTSC_OK) return s;
+        TRY(pass_run_span(cx, g, at, end, &again));
         if (!again) break;
         *changed = true;
     }

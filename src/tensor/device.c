@@ -5,6 +5,8 @@
  */
 #include "tensor/device.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +22,34 @@ static ctsc_status device_none_copy(diag *d, tensor *dst, const tensor *src) {
 
 static const device_functions device_none = {device_none_alloc, device_none_copy};
 const device_functions *device_host = &device_none;
+
+/* The device types of PyTorch. */
+static const char device_types[] = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, ort, xla, lazy, vulkan, mps, meta, hpu, "
+                                   "privateuseone";
+
+static bool device_is_type(const char *name, size_t len) {
+    for (const char *t = device_types; t; t = strchr(t, ' '), t += t != NULL)
+        if (!strncmp(t, name, len) && (!t[len] || t[len] == ',')) return true;
+    return false;
+}
+
+/* letters [":" ("0" | a number without leading zeros)] */
+ctsc_status device_parse(diag *d, const char *text, size_t len, int64_t *out) {
+    size_t kind = 0;
+    int64_t index = 0;
+    if (!len) return diag_fail(d, CTSC_FAILED, "Device string must not be empty");
+    while (kind < len && (text_is_alpha(text[kind]) || text[kind] == '_')) kind++;
+    const char *digits = text + kind + 1, *p = digits, *end = text + len;
+    for (; p < end && *p >= '0' && *p <= '9'; p++) index = index < DEVICE_MAX ? 10 * index + (*p - '0') : DEVICE_MAX;
+    if (!kind || (kind < len && (text[kind] != ':' || p == digits || p != end || (*digits == '0' && p > digits + 1))))
+        return diag_fail(d, CTSC_FAILED, "Invalid device string: '%.*s'", (int)len, text);
+    if (index >= DEVICE_MAX)
+        return diag_fail(d, CTSC_FAILED, "Could not parse device index '%.*s' in device string '%.*s'", (int)(end - digits), digits, (int)len, text);
+    if (kind == 3 && !memcmp(text, "cpu", 3)) return *out = DEVICE_HOST, CTSC_OK;
+    if (kind == 4 && !memcmp(text, "cuda", 4)) return *out = kind < len ? index + 1 : VALUE_DEVICE_CUDA, CTSC_OK;
+    if (device_is_type(text, kind)) return diag_fail(d, CTSC_UNSUPPORTED, "device %.*s is not supported: cpu, cuda and cuda:N are", (int)len, text);
+    return diag_fail(d, CTSC_FAILED, "Expected one of %s device type at start of device string: %.*s", device_types, (int)kind, text);
+}
 
 const char *device_name(int device, char out[DEVICE_NAME]) {
     if (device == DEVICE_HOST) snprintf(out, DEVICE_NAME, "cpu");
@@ -43,9 +73,8 @@ ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t
 ctsc_status tensor_zeros_on(diag *d, int device, dtype dt, int ndim, const int64_t *sizes, tensor **out) {
     tensor *zero, *made;
     if (device == DEVICE_HOST) return tensor_zeros(d, dt, ndim, sizes, out);
-    ctsc_status s = tensor_zeros(d, dt, 0, NULL, &zero);
-    if (s != CTSC_OK) return s;
-    s = tensor_new_on(d, device, dt, ndim, sizes, &made);
+    TRY(tensor_zeros(d, dt, 0, NULL, &zero));
+    ctsc_status s = tensor_new_on(d, device, dt, ndim, sizes, &made);
     if (s == CTSC_OK && (s = device_host->copy(d, made, zero)) != CTSC_OK) tensor_unref(made);
     tensor_unref(zero);
     if (s == CTSC_OK) *out = made;
@@ -67,9 +96,8 @@ static ctsc_status device_bytes_of(diag *d, storage *s, size_t n, tensor **out) 
 ctsc_status storage_copy_bytes(diag *d, storage *dst, storage *src) {
     size_t n = dst->nbytes < src->nbytes ? dst->nbytes : src->nbytes;
     tensor *to, *from;
-    ctsc_status st = device_bytes_of(d, dst, n, &to);
-    if (st != CTSC_OK) return st;
-    st = device_bytes_of(d, src, n, &from);
+    TRY(device_bytes_of(d, dst, n, &to));
+    ctsc_status st = device_bytes_of(d, src, n, &from);
     if (st == CTSC_OK) {
         st = tensor_copy(d, to, from);
         tensor_unref(from);
@@ -81,9 +109,8 @@ ctsc_status storage_copy_bytes(diag *d, storage *dst, storage *src) {
 ctsc_status storage_to_device(diag *d, storage *s, int device, storage **out) {
     storage *there;
     if (s->device == device) return *out = storage_ref(s), CTSC_OK;
-    ctsc_status st = device_new_storage(d, device, s->nbytes, &there);
-    if (st != CTSC_OK) return st;
-    st = storage_copy_bytes(d, there, s);
+    TRY(device_new_storage(d, device, s->nbytes, &there));
+    ctsc_status st = storage_copy_bytes(d, there, s);
     if (st == CTSC_OK) *out = there;
     else storage_unref(there);
     return st;

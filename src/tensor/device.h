@@ -47,6 +47,9 @@ ctsc_status value_to_device(diag *d, value v, int device, value *out);
 ctsc_status storage_to_device(diag *d, storage *s, int device, storage **out);
 /* dst = the first bytes of src, as many as the smaller of the two has. */
 ctsc_status storage_copy_bytes(diag *d, storage *dst, storage *src);
+/* What torch.device makes of a text ("cpu", "cpu:0", "cuda", "cuda:1"), as value.u.device. Errors are PyTorch's; CTSC_UNSUPPORTED: a
+ * device that only PyTorch has, "meta" for one. */
+ctsc_status device_parse(diag *d, const char *text, size_t len, int64_t *out);
 /* "cpu", "cuda:0", into out. */
 enum { DEVICE_NAME = 24 };
 const char *device_name(int device, char out[DEVICE_NAME]);

@@ -121,8 +121,7 @@ static inline void tensor_row_major(int ndim, const int64_t *sizes, int64_t *str
 
 ctsc_status tensor_layout(diag *d, dtype dt, int ndim, const int64_t *sizes, int64_t *strides, int64_t *nbytes) {
     int64_t numel = 0;
-    ctsc_status status = tensor_plan(d, dt, ndim, sizes, &numel);
-    if (status != CTSC_OK) return status;
+    TRY(tensor_plan(d, dt, ndim, sizes, &numel));
     tensor_row_major(ndim, sizes, strides);
     *nbytes = numel * (int64_t)dtype_size(dt);
     return CTSC_OK;

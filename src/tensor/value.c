@@ -215,23 +215,6 @@ void value_free_payload(value v) {
     value_free_depth--;
 }
 
-/* ---- devices --------------------------------------------------------------------------------- */
-
-bool value_parse_device(const char *text, int64_t *out) {
-    bool cuda = !strncmp(text, "cuda", 4), cpu = !strncmp(text, "cpu", 3);
-    const char *p = text + (cuda ? 4 : 3);
-    int64_t index = 0;
-    if (!cuda && !cpu) return false;
-    if (!*p) return *out = cuda ? VALUE_DEVICE_CUDA : 0, true;
-    if (p[0] != ':' || !p[1]) return false;
-    for (p++; *p; p++) {
-        if (*p < '0' || *p > '9' || index > 255) return false;
-        index = 10 * index + (*p - '0');
-    }
-    if (index > 255) return false;
-    return *out = cuda ? index + 1 : 0, true;
-}
-
 /* ---- copies ------------------------------------------------------------------------------------ */
 
 static ctsc_status clone_list(diag *d, const list *l, value *out) {

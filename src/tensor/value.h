@@ -176,8 +176,6 @@ static inline value value_enum_take(enum_value *e) { return (value){.tag = V_ENU
 
 /* Makers: NULL without memory. */
 str *str_new(const char *bytes, size_t len);
-/* A device's text ("cpu", "cpu:0", "cuda", "cuda:1") as value.u.device; false for others. */
-bool value_parse_device(const char *text, int64_t *out);
 str *str_new_raw(size_t len); /* bytes to be filled in; terminated */
 list *list_new(list_kind kind, struct type *elem, size_t reserve);
 dict *dict_new(struct type *key, struct type *val);

@@ -21,5 +21,22 @@ def makes_a_lambda(x):
     return x
 
 
+@torch.jit.script
+def yields_from(x):
+    yield from x  # error: YieldFrom aren't supported
+
+
+@torch.jit.script
+def makes_a_set(x):
+    s = {a for b in x for a in b}  # error: SetComp aren't supported
+    return x
+
+
+@torch.jit.script
+def unpacks(x):
+    d = {**x}  # error: Dict expansion (e.g. `{**dict}`) is not supported
+    return x
+
+
 def forward(x):
     return x

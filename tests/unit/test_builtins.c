@@ -247,6 +247,18 @@ static void test_peculiar(void **state) {
         {"aten::device", "'cuda'", "cuda", NULL},
         {"aten::device", "'cuda:3'", "cuda:3", NULL},
         {"aten::device", "'disk'", NULL, "device type at start of device string: disk"},
+        {"aten::device", "'disk:1'", NULL, "device type at start of device string: disk"},
+        {"aten::device", "'cpu:1'", "cpu", NULL},
+        {"aten::device", "'cuda:127'", "cuda:127", NULL},
+        {"aten::device", "''", NULL, "Device string must not be empty"},
+        {"aten::device", "':0'", NULL, "Invalid device string: ':0'"},
+        {"aten::device", "'cuda:'", NULL, "Invalid device string: 'cuda:'"},
+        {"aten::device", "'cuda:-1'", NULL, "Invalid device string: 'cuda:-1'"},
+        {"aten::device", "'cuda:01'", NULL, "Invalid device string: 'cuda:01'"},
+        {"aten::device", "'cuda:1x'", NULL, "Invalid device string: 'cuda:1x'"},
+        {"aten::device", "'cuda1'", NULL, "Invalid device string: 'cuda1'"},
+        {"aten::device", "'cuda:99999999999999999999'", NULL,
+         "Could not parse device index '99999999999999999999' in device string 'cuda:99999999999999999999'"},
         {"aten::_unwrap_optional", "None", NULL, "Unwrapping null optional"},
     };
     builtin_check_all(rows, sizeof rows / sizeof *rows);

@@ -211,6 +211,8 @@ static void devices_differ(void) {
                       "cuda:0 and cpu! (when checking argument for argument mat2 in method wrapper_mm)");
         check_refused("    return torch.cat([x[0], i.float()])\n", opt,
                       "cuda:0 and cpu! (when checking argument for argument tensors in method wrapper_cat)");
+        check_refused("    return torch.cat([x[0]] * 64 + [i.float()])\n", opt,
+                      "cuda:0 and cpu! (when checking argument for argument tensors in method wrapper_cat)");
     }
     check_refused("    return torch.nextafter(x, x)\n", 0, "nextafter is not supported on CUDA");
 }

@@ -51,11 +51,13 @@ static void show_comp(const char *head, const expr *e, strbuf *out) {
     show_list(&e->keys, out);
     sb_putc(out, ' ');
     show(e->a, out);
-    sb_puts(out, " for ");
-    show(e->target, out);
-    sb_puts(out, " in ");
-    show(e->b, out);
-    show_list(&e->items, out);
+    for (; e; e = e->c) {
+        sb_puts(out, " for ");
+        show(e->target, out);
+        sb_puts(out, " in ");
+        show(e->b, out);
+        show_list(&e->items, out);
+    }
     sb_putc(out, ')');
 }
 
@@ -141,6 +143,10 @@ static void show(const expr *e, strbuf *out) {
     case E_DICT: show_dict(e, out); break;
     case E_LIST_COMP: show_comp("listcomp", e, out); break;
     case E_DICT_COMP: show_comp("dictcomp", e, out); break;
+    case E_SET_COMP: show_comp("setcomp", e, out); break;
+    case E_YIELD: show_parts("yield", e, out); break;
+    case E_YIELD_FROM: show_parts("yieldfrom", e, out); break;
+    case E_UNPACK: show_parts("**", e, out); break;
     case E_GENERATOR: show_comp("gen", e, out); break;
     case E_LAMBDA:
         sb_puts(out, "(lambda [");
@@ -348,7 +354,9 @@ static void test_displays(void **state) {
     expect_expr("{k: v for k, v in d.items()}", "(dictcomp k v for (tuple k v) in (call d.items))");
     expect_expr("any(x > 0 for x in y)", "(call any (gen (> x 0) for x in y))");
     expect_expr("[a for b in c for d in e]",
-                "(unsupported Only a single generator is currently supported)");
+                "(listcomp a for b in c for d in e)");
+    expect_expr("{a for b in c if b for d in e if d}", "(setcomp a for b in c b for d in e d)");
+    expect_expr("{**a, 'b': c}", "(dict (** a):(** a) 'b':c)");
     expect_expr("(y := f(x))", "(:= y (call f x))");
     expect_expr("x[1:2, ::3, :, ..., None]",
                 "(index* x (slice 1 2 _) (slice _ _ 3) (slice _ _ _) ... None)");

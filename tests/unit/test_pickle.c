@@ -289,6 +289,10 @@ static void test_bad_tensors(void **state) {
                          "ctorch._utils\n_rebuild_sparse_tensor\n)R."),
                    CTSC_UNSUPPORTED, "sparse");
     assert_refused(BYTES("\x80\2K\1Q."), CTSC_BAD_FILE, "not a storage");
+    assert_refused(BYTES("\x80\2ctorch\ndevice\nX\7\0\0\0cuda:01\x85R."), CTSC_BAD_FILE, "Invalid device string: 'cuda:01'");
+    assert_refused(BYTES("\x80\2ctorch\ndevice\nX\6\0\0\0cuda:1K\1\x86R."), CTSC_BAD_FILE, "Invalid device string: 'cuda:1:1'");
+    assert_refused(BYTES("\x80\2ctorch\ndevice\nX\4\0\0\0cudaK\xff\x86R."), CTSC_BAD_FILE, "Could not parse device index '255'");
+    assert_refused(BYTES("\x80\2ctorch\ndevice\nX\4\0\0\0meta\x85R."), CTSC_UNSUPPORTED, "device meta");
     assert_refused(
         BYTES("\x80\2(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\x8tQ."),
         CTSC_BAD_FILE, "a constructor or storage where a value is expected");

@@ -136,6 +136,12 @@ static void test_expressions(void **state) {
          "'3.14|   3.142|8|w=8|  a|{}'"},
         {"x = '%5.2f|%-5d|%05d|%s|%r|%x|%%' % (3.14159, 42, 7, 'a', 'b', 255)",
          "\" 3.14|42   |00007|a|'b'|ff|%\""},
+        {"x = '%d|%5d|%+d|%022d|%#d' % (1e19, -0.5, 3e20, -1e19, 1.5)",
+         "'10000000000000000000|    0|+300000000000000000000|-010000000000000000000|1'"},
+        {"x = []\nfor f, v in ('%d', float('inf')), ('%d', float('nan')), ('%x', 1.5):\n    try:\n        f % v\n"
+         "    except (OverflowError, ValueError, TypeError) as e:\n        x.append(str(e))",
+         "['cannot convert float infinity to integer', 'cannot convert float NaN to integer', "
+         "'%x format: an integer is required, not float']"},
         {"x = '{} {a} {0[1]} {1!r:>4} {2:,}'.format([1, 2], 'z', 1234567, a=9)",
          "\"[1, 2] 9 2  'z' 1,234,567\""},
         {"x = [1, 2] < [1, 3], (1, 2) == (1, 2), {1, 2} == {2, 1}, {'a': [1]} == {'a': [1.0]}",

@@ -103,6 +103,8 @@ static void test_errors(void **state) {
     (void)state;
     static const struct { const char *program, *exception, *text;
     } cases[] = {
+        {"import torch\ntorch.device('tpu')\n", "builtins.RuntimeError", "device type at start of device string: tpu"},
+        {"import torch\ntorch.device('cuda', -1)\n", "builtins.RuntimeError", "Invalid device string: 'cuda:-1'"},
         {"import torch\ntorch.zeros(2) + torch.zeros(3)\n", "builtins.RuntimeError",
          "must match the size of tensor b (3)"},
         {"import torch\ntorch.relu('a')\n", "builtins.TypeError",

@@ -393,8 +393,7 @@ ctsc_status codegen_request(codegen *c, nest *n, const kernel **out, diag *d) {
 ctsc_status codegen_kernel(codegen *c, nest *n, const kernel **out, diag *d) {
     const kernel *k;
     if (!codegen_available(c, d)) return d && d->status ? d->status : CTSC_ENVIRONMENT;
-    ctsc_status st = cache_get(c, n, false, &k, d);
-    if (st != CTSC_OK) return st;
+    TRY(cache_get(c, n, false, &k, d));
     if (codegen_wait(c, k, UINT64_MAX) == KERNEL_FAILED) return codegen_failure(k, d);
     *out = k;
     return CTSC_OK;

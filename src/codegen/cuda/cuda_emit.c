@@ -296,14 +296,13 @@ static void emit_kernel(gpu_state *e) {
 }
 
 ctsc_status nest_emit_cuda(nest *n, strbuf *out, cuda_kernel_shape *shape, diag *d) {
-    ctsc_status st = nest_verify(n, d);
-    if (st != CTSC_OK) return st;
+    TRY(nest_verify(n, d));
     gpu_state e = {.n = n, .out = out};
     e.vars = mem_zalloc((size_t)(n->nvars + 1) * sizeof *e.vars);
     e.hazards = mem_zalloc((size_t)(n->nbuffers + n->nlocals + 1) * sizeof *e.hazards);
     e.int_inputs = mem_zalloc((size_t)(n->nints + 1) * sizeof *e.int_inputs);
     e.offsets = mem_zalloc((size_t)(n->nlocals + 1) * sizeof *e.offsets);
-    st = e.vars && e.hazards && e.int_inputs && e.offsets ? gpu_note(&e, d) : diag_no_memory(d);
+    ctsc_status st = e.vars && e.hazards && e.int_inputs && e.offsets ? gpu_note(&e, d) : diag_no_memory(d);
     if (st == CTSC_OK) {
         emit_lay_out(&e);
         emit_kernel(&e);

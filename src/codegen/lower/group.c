@@ -13,6 +13,7 @@
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_internal.h"
+#include "codegen/lower/group_tuning.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -369,13 +370,12 @@ nest_expr *group_input(group_state *s, nest_expr *e) {
 }
 
 void group_set_range(group_state *s, nest_expr *extent, nest_expr *work, int cost) {
-    enum { GRAIN_COST = 64 * 1024 }; /* quarter cycles: some microseconds, ten times what handing over costs */
     s->p->range_begin = plan_const(s->p, s->a, 0);
     s->p->range_end = group_slot_of(s, extent);
     s->domain = group_mul(s, extent, work);
     nest_expr *each = group_mul(s, work, group_const(s, cost > 0 ? cost : 1));
     nest_expr *least =
-        lazy_size(&s->l, NEST_DIV_INDEX, group_const(s, GRAIN_COST), lazy_size(&s->l, NEST_MAX, each, lazy_one(&s->l)));
+        lazy_size(&s->l, NEST_DIV_INDEX, group_const(s, GROUP_GRAIN_COST), lazy_size(&s->l, NEST_MAX, each, lazy_one(&s->l)));
     s->p->grain = group_slot_of(s, lazy_size(&s->l, NEST_MAX, least, lazy_one(&s->l)));
 }
 
@@ -402,7 +402,6 @@ static int64_t group_given(const group_state *s) {
  * summed (a row of memory serves many sums), and where neighbours lie side by side; rows of memory are better summed
  * one by one. */
 static bool group_unrolls_one(group_state *s, const group_reduction *r) {
-    enum { TINY = 4 };
     int64_t count = 1, results = 1;
     int last = -1;
     for (int d = 0; d < r->src->ndim; d++) {
@@ -413,7 +412,7 @@ static bool group_unrolls_one(group_state *s, const group_reduction *r) {
     if (count < 1 || count > GROUP_UNROLL_LIMIT || r->src->depth > 0 || results < 8) return false;
     for (int i = 0; i < s->noutputs; i++)
         if (group_value_of(s, group_numel(s, s->outputs[i]->ndim, s->outputs[i]->sizes), -1) != results) return false;
-    return count <= TINY || (last >= 0 && !r->mask[last]) || results * count > 2 * group_given(s);
+    return count <= GROUP_UNROLL_TINY || (last >= 0 && !r->mask[last]) || results * count > 2 * group_given(s);
 }
 static bool group_unrolls(group_state *s) {
     for (int i = 0; i < s->nreductions; i++)

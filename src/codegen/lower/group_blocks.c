@@ -22,13 +22,7 @@
  * Tests: tests/unit/test_group.c, tests/unit/test_group_blocks.c, tests/unit/test_cuda_emit.c
  */
 #include "codegen/lower/group_internal.h"
-
-enum {
-    BLOCKS_SIZE = 32 * 1024, /* elements: some microseconds of work */
-    BLOCKS_SUM = 4096,       /* elements that are summed in float */
-    BLOCKS_TEAM = 256,
-    BLOCKS_TEAM_SIZE = 16 * 1024,
-};
+#include "codegen/lower/group_tuning.h"
 
 typedef struct blocks_sum {
     group_reduction *r;

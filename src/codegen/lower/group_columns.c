@@ -13,16 +13,9 @@
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_internal.h"
+#include "codegen/lower/group_tuning.h"
 
-enum {
-    COLUMNS_TILE = 128,
-    COLUMNS_BLOCK = 256, /* floats that are added in float */
-    COLUMNS_KEEP_COST = 3,
-    COLUMNS_MAX_KEPT = 8,
-    COLUMNS_FEW = 4, /* fewer tiles than this, */
-    COLUMNS_ALONE =
-        512 * 1024, /* each of more elements than this, are better left to operators that share them among threads */
-};
+enum { COLUMNS_MAX_KEPT = 8 };
 
 typedef struct columns_sum {
     group_reduction *r;
@@ -122,17 +115,16 @@ static void columns_accumulate(columns_state *c, int stage, nest_expr *at, int t
 /* Elements [begin, end) of the innermost reduced dim, four at a time where they are cheap: the accumulators are loaded
  * and materialised less. */
 static void columns_reduce(columns_state *c, int stage, nest_expr *begin, nest_expr *end) {
-    enum { TIMES = 4, CHEAP = 8 };
     group_stages *f = &c->f;
     nest *n = f->s->l.n;
-    int cost = f->nmaterialised ? CHEAP : 0;
+    int cost = f->nmaterialised ? COLUMNS_CHEAP : 0;
     for (int i = 0; i < f->nreductions; i++)
         if (c->sums[i].r->t->depth == stage) cost += c->sums[i].r->src->cost;
-    if (cost < CHEAP) {
-        nest_expr *times = nest_int(n, TIMES), *count = nest_div_index(n, nest_sub(n, end, begin), times);
+    if (cost < COLUMNS_CHEAP) {
+        nest_expr *times = nest_int(n, COLUMNS_TIMES), *count = nest_div_index(n, nest_sub(n, end, begin), times);
         nest_expr *whole = nest_let(n, "whole", nest_add(n, begin, nest_mul(n, count, times)));
-        nest_expr *at = nest_for_step(n, "c", begin, whole, TIMES, 0);
-        columns_accumulate(c, stage, at, TIMES);
+        nest_expr *at = nest_for_step(n, "c", begin, whole, COLUMNS_TIMES, 0);
+        columns_accumulate(c, stage, at, COLUMNS_TIMES);
         nest_end(n);
         begin = whole;
     }

@@ -15,15 +15,7 @@
  * Tests: tests/unit/test_cuda_emit.c
  */
 #include "codegen/lower/group_internal.h"
-
-enum {
-    TILE_COLUMNS = 32,
-    TILE_LANE = 16,    /* elements of a column that a thread reads, */
-    TILE_LANES = 32,   /* if there are no more threads than this for it */
-    TILE_FEW = 256,    /* fewer tiles than this are cut, */
-    TILE_PIECE = 1024, /* into pieces of so many elements of a column, */
-    TILE_LONG = 2048,  /* if columns are longer than this */
-};
+#include "codegen/lower/group_tuning.h"
 
 typedef struct tile_sum {
     group_reduction *r;

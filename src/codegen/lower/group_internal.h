@@ -24,7 +24,7 @@
 #include "codegen/lower/group.h"
 #include "codegen/lower/lazy_internal.h"
 
-enum { GROUP_MAX_OUTPUTS = 32, GROUP_MAX_LOADS = 96, GROUP_MAX_REDUCTIONS = 16, GROUP_UNROLL_LIMIT = 32 };
+enum { GROUP_MAX_OUTPUTS = 32, GROUP_MAX_LOADS = 96, GROUP_MAX_REDUCTIONS = 16 };
 
 /* What a size or int argument is in the second reading. */
 typedef struct group_name {

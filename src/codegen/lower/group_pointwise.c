@@ -22,19 +22,9 @@
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_pointwise.h"
+#include "codegen/lower/group_tuning.h"
 
 #include <string.h>
-
-enum {
-    POINT_AGAIN_COST = 24, /* what is dearer is not computed over and over */
-    POINT_AGAIN_TIMES = 4,
-    POINT_SHARED = 16,   /* rounds that the parallel loop should have */
-    POINT_NARROW = 8,    /* an innermost loop up to this long is unrolled, if the one around is long */
-    POINT_BESIDE = 4,    /* so many times smaller than the domain is what other outputs must be */
-    POINT_LITTLE = 4096, /* elements that do not matter */
-    POINT_AHEAD_COST = 8, /* of an element, from which on fetching ahead is a small part */
-    POINT_BLOCK = 4096,  /* elements of a round, if there are rounds only to have a first one */
-};
 
 static bool point_same_shape(const lazy_tensor *x, const lazy_tensor *y) {
     if (x->ndim != y->ndim) return false;

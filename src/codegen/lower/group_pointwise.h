@@ -16,7 +16,7 @@ typedef struct point_state {
     nest_expr *index[LAZY_MAX_DIMS];
 } point_state;
 
-enum { POINT_TILE = 64, POINT_MAX_STAGED = 64, POINT_STAGED_BYTES = 48 * 1024 };
+enum { POINT_MAX_STAGED = 64 };
 
 /* A load that is copied first. Its address as the walk has it; rows: one element per round of the loop around, too. */
 typedef struct point_staged {

@@ -16,8 +16,7 @@
  */
 #include "codegen/cuda/cuda_emit.h"
 #include "codegen/lower/group_pointwise.h"
-
-enum { FLAT_TEAM = 256 };
+#include "codegen/lower/group_tuning.h"
 
 /* ---- chunks --------------------------------------------------------------------------------------- */
 
@@ -153,7 +152,7 @@ void point_tiled_coop(point_state *p, const group_loop *loops, int nloops, group
     nest_expr *columns = point_tiles(s, loops[inner].extent), *rows = point_tiles(s, loops[around].extent);
     nest_expr *extent = group_mul(s, rows, columns);
     for (int k = 0; k < around; k++) extent = group_mul(s, extent, loops[k].extent);
-    n->coop = FLAT_TEAM;
+    n->coop = POINT_TEAM;
     nest_expr *t = nest_for(n, "t", lazy_zero(&s->l), extent, NEST_PARALLEL);
     flat_tile where;
     where.first_column = nest_let(n, "column", nest_mul(n, nest_mod_index(n, t, columns), tile));

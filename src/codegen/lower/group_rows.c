@@ -17,18 +17,7 @@
  * Tests: tests/unit/test_group.c, test_cuda_emit.c
  */
 #include "codegen/lower/group_internal.h"
-
-enum {
-    ROWS_BLOCK = 4096,      /* elements that are summed in float */
-    ROWS_TINY = 64,         /* elements that are quickly looked through */
-    ROWS_ALONE = 64 * 1024, /* a single row longer than this is better shared by threads, which one nest cannot; */
-    ROWS_FEW = 4,           /* so are a few that are much longer */
-    ROWS_WARP = 1024,       /* on a GPU, elements of a row that a warp makes; */
-    ROWS_LANE = 8,          /* elements of each lane there; */
-    ROWS_THREAD = 16,       /* elements of each thread of a block; */
-    ROWS_TEAMS = 128,       /* fewer rows than this, */
-    ROWS_LONG = 32 * 1024,  /* longer than this, are better shared by blocks */
-};
+#include "codegen/lower/group_tuning.h"
 
 /* Of the stages that read inputs, the one that computes most: it fetches the next row, since the first stage would do nothing but wait
  * for it. That is where values are made that are worth storing, or else the last. */

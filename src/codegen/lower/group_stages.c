@@ -13,16 +13,9 @@
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_internal.h"
+#include "codegen/lower/group_tuning.h"
 
 #include <string.h>
-
-enum {
-    PHASES_STORE_COST = 8, /* what is cheaper is computed again */
-    PHASES_LOCAL = 8192,   /* elements of a row in a local buffer */
-    PHASES_SHARED = 64 * 1024, /* bytes of rows in a cooperative group's shared memory */
-    PHASES_BESIDE = 4,     /* so many times smaller than S are outputs of other shapes, which one thread makes */
-    PHASES_LITTLE = 4096,  /* or all of it is no more elements than this */
-};
 
 bool group_is_one(const nest_expr *e) {
     return e->op == NEST_CONST && e->u.i == 1;
@@ -242,9 +235,8 @@ const group_reduction *group_stages_arg(const group_stages *f, int stage) {
 }
 
 bool group_stages_seeks_plainly(const group_stages *f) {
-    enum { PLAIN = 1 };
     for (int i = 0; i < f->nreductions; i++)
-        if (f->reductions[i]->place_of && f->reductions[i]->place_of->src->cost <= PLAIN) return true;
+        if (f->reductions[i]->place_of && f->reductions[i]->place_of->src->cost <= PHASES_SEEK_COST) return true;
     return false;
 }
 

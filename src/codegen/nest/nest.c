@@ -359,8 +359,7 @@ static ctsc_status verify_expr(verify_state *v, nest_expr *e) {
     if (e->op == NEST_INPUT && e->u.input >= (e->type == NEST_I64 ? v->n->nints : v->n->nfloats))
         return verify_fail(v, "an input of another nest", NULL);
     for (int i = 0; i < e->nargs; i++) {
-        ctsc_status st = verify_expr(v, e->args[i]);
-        if (st != CTSC_OK) return st;
+        TRY(verify_expr(v, e->args[i]));
     }
     return verify_types(v, e);
 }
@@ -422,18 +421,18 @@ static ctsc_status verify_stmt(verify_state *v, nest_stmt *s) {
         if (!verify_has_buffer(v->n, s->buffer))
             return verify_fail(v, "a store to a buffer of another nest", NULL);
         nest_type_of(s->buffer->dt, &t);
-        if ((st = verify_typed(v, s->index, NEST_I64)) != CTSC_OK) return st;
+        TRY(verify_typed(v, s->index, NEST_I64));
         return verify_typed(v, s->value, t);
     case NEST_FOR: return verify_for(v, s);
     case NEST_WHILE:
-        if ((st = verify_typed(v, s->value, NEST_BOOL)) != CTSC_OK) return st;
+        TRY(verify_typed(v, s->value, NEST_BOOL));
         v->loops++;
         st = verify_block(v, &s->body);
         v->loops--;
         return st;
     case NEST_IF:
-        if ((st = verify_typed(v, s->value, NEST_BOOL)) != CTSC_OK) return st;
-        if ((st = verify_block(v, &s->body)) != CTSC_OK) return st;
+        TRY(verify_typed(v, s->value, NEST_BOOL));
+        TRY(verify_block(v, &s->body));
         return verify_block(v, &s->other);
     case NEST_BREAK:
     case NEST_CONTINUE:

@@ -43,8 +43,7 @@ static type *annotation_simple(const char *name) {
 
 static ctsc_status annotation_list(unit *u, diag *d, const expr_list *xs, type **out) {
     for (size_t i = 0; i < xs->len; i++) {
-        ctsc_status s = annotation_type(u, d, xs->data[i], &out[i]);
-        if (s != CTSC_OK) return s;
+        TRY(annotation_type(u, d, xs->data[i], &out[i]));
     }
     return CTSC_OK;
 }
@@ -58,8 +57,7 @@ static ctsc_status annotation_constructed(unit *u, diag *d, const expr *x, const
     /* Tuple[()] is the empty tuple */
     if (n == 1 && x->items.data[0]->kind == E_TUPLE && x->items.data[0]->items.len == 0) n = 0;
     if (n) {
-        ctsc_status s = annotation_list(u, d, &x->items, args);
-        if (s != CTSC_OK) return s;
+        TRY(annotation_list(u, d, &x->items, args));
     }
     static const char *const prefixes[] = {"typing.", "torch.jit.", "torch.", NULL};
     for (int i = 0; prefixes[i]; i++)

@@ -137,8 +137,7 @@ ctsc_status importer_declare_function(unit *u, diag *d, const func_def *def, con
     }
     f->return_declared = def->returns != NULL;
     if (def->returns) {
-        ctsc_status s = annotation_type(u, d, def->returns, &sc->returns[0].type);
-        if (s != CTSC_OK) return s;
+        TRY(annotation_type(u, d, def->returns, &sc->returns[0].type));
     }
     if (out) *out = f;
     return CTSC_OK;
@@ -173,8 +172,7 @@ static ctsc_status importer_class_member(unit *u, diag *d, type *cls, const stmt
     ctsc_status s;
     if (st->kind == S_ANN_ASSIGN && st->targets.data[0]->kind == E_NAME) {
         const char *name = st->targets.data[0]->name;
-        s = annotation_type(u, d, st->annotation, &t);
-        if (s != CTSC_OK) return s;
+        TRY(annotation_type(u, d, st->annotation, &t));
         if (!importer_is_final(st->annotation)) return importer_add_attribute(u, d, cls, name, t);
         value v;
         if (!st->value) return diag_fail_at(d, CTSC_BAD_FILE, st->range, "a Final without a value");
@@ -244,8 +242,7 @@ static ctsc_status importer_enum_members(unit *u, diag *d, type *cls, const clas
         const stmt *st = def->body.data[i];
         if (st->kind != S_ASSIGN || st->targets.data[0]->kind != E_NAME) continue;
         value v;
-        ctsc_status s = importer_literal(u, d, st->value, NULL, &v);
-        if (s != CTSC_OK) return s;
+        TRY(importer_literal(u, d, st->value, NULL, &v));
         cls->cls->enum_value_type = type_of_value(v);
         if (!class_add_constant(cls, st->targets.data[0]->name, v, cls)) return diag_no_memory(d);
     }
@@ -260,8 +257,7 @@ static ctsc_status importer_named_tuple(unit *u, diag *d, const class_def *def, 
         const stmt *st = def->body.data[i];
         type *t = NULL;
         if (st->kind != S_ANN_ASSIGN || st->targets.data[0]->kind != E_NAME) continue;
-        ctsc_status s = annotation_type(u, d, st->annotation, &t);
-        if (s != CTSC_OK) return s;
+        TRY(annotation_type(u, d, st->annotation, &t));
         avec_push(&u->arena, &fields, st->targets.data[0]->name);
         avec_push(&u->arena, &types, t);
     }
@@ -284,8 +280,7 @@ static ctsc_status importer_class(unit *u, diag *d, const class_def *def, const 
     if (!strmap_put(&u->classes, class_name(cls), cls)) return diag_no_memory(d);
     if (kind == T_ENUM) return importer_enum_members(u, d, cls, def);
     for (size_t i = 0; i < def->body.len; i++) {
-        ctsc_status s = importer_class_member(u, d, cls, def->body.data[i]);
-        if (s != CTSC_OK) return s;
+        TRY(importer_class_member(u, d, cls, def->body.data[i]));
     }
     importer_mark_attributes(cls, def);
     return importer_hooks(u, d, cls, def);

@@ -40,8 +40,7 @@ static ctsc_status literal_complex(diag *d, double re, double im, value *out) {
 static ctsc_status literal_negative(unit *u, diag *d, const expr *x, type *t, value *out) {
     value v;
     if (x->op != O_NEG) return literal_refuse(d, x);
-    ctsc_status s = importer_literal(u, d, x->a, t, &v);
-    if (s != CTSC_OK) return s;
+    TRY(importer_literal(u, d, x->a, t, &v));
     if (v.tag == V_INT) v.u.i = (int64_t)(0 - (uint64_t)v.u.i);
     else if (v.tag == V_FLOAT) v.u.f = -v.u.f;
     else if (v.tag == V_COMPLEX) {
@@ -59,21 +58,22 @@ static ctsc_status literal_negative(unit *u, diag *d, const expr *x, type *t, va
 static ctsc_status literal_sum(unit *u, diag *d, const expr *x, value *out) {
     value re, im;
     if ((x->op != O_ADD && x->op != O_SUB) || x->b->kind != E_IMAGINARY) return literal_refuse(d, x);
-    ctsc_status s = importer_literal(u, d, x->a, TYPE_FLOAT, &re);
-    if (s != CTSC_OK) return s;
+    TRY(importer_literal(u, d, x->a, TYPE_FLOAT, &re));
     if (re.tag != V_FLOAT) return value_unref(re), literal_refuse(d, x);
     im = value_float(x->op == O_SUB ? -x->b->f : x->b->f);
     return literal_complex(d, re.u.f, im.u.f, out);
 }
 
-static ctsc_status literal_device(diag *d, source_range r, const char *text, value *out) {
+static ctsc_status literal_device(diag *d, const expr *text, value *out) {
     int64_t device;
-    if (!value_parse_device(text, &device)) return diag_fail_at(d, CTSC_FAILED, r, "there is no device '%s'", text);
-    return *out = value_device(device), CTSC_OK;
+    ctsc_status s = device_parse(d, text->s, text->slen, &device);
+    if (s == CTSC_OK) *out = value_device(device);
+    else diag_locate(d, text->range);
+    return s;
 }
 
 static ctsc_status literal_string(diag *d, const expr *x, type *t, value *out) {
-    if (t && t->kind == T_DEVICE) return literal_device(d, x->range, x->s, out);
+    if (t && t->kind == T_DEVICE) return literal_device(d, x, out);
     str *st = str_new(x->s, x->slen);
     return st ? (*out = value_str_take(st), CTSC_OK) : diag_no_memory(d);
 }
@@ -126,8 +126,7 @@ static ctsc_status literal_member(unit *u, diag *d, const expr *x, value *out) {
     type *cls = NULL;
     function *fn = NULL;
     const char *name = literal_dotted(u, x->a);
-    ctsc_status s = name ? unit_resolve(u, d, name, &cls, &fn) : literal_refuse(d, x);
-    if (s != CTSC_OK) return s;
+    TRY(name ? unit_resolve(u, d, name, &cls, &fn) : literal_refuse(d, x));
     for (size_t i = 0; cls && cls->kind == T_ENUM && cls->cls->enum_members && i < cls->cls->constants.len; i++)
         if (!strcmp(cls->cls->constants.data[i].name, x->name)) return *out = value_ref(cls->cls->enum_members[i]), CTSC_OK;
     return literal_refuse(d, x);
@@ -143,14 +142,13 @@ static ctsc_status literal_call(unit *u, diag *d, const expr *x, type *t, value 
     function *fn = NULL;
     if (!name || x->kwargs.len) return literal_refuse(d, x);
     if (!strcmp(name, "torch.device") && x->items.len == 1 && x->items.data[0]->kind == E_STR)
-        return literal_device(d, x->range, x->items.data[0]->s, out);
+        return literal_device(d, x->items.data[0], out);
     if (!strcmp(name, "annotate") && x->items.len == 2) {
         ctsc_status s = annotation_type(u, d, x->items.data[0], &t);
         return s == CTSC_OK ? importer_literal(u, d, x->items.data[1], t, out) : s;
     }
     if (!strchr(name, '.')) return literal_refuse(d, x);
-    ctsc_status s = unit_resolve(u, d, name, &cls, &fn);
-    if (s != CTSC_OK) return s;
+    TRY(unit_resolve(u, d, name, &cls, &fn));
     if (!cls || cls->kind != T_TUPLE || (size_t)cls->nelems != x->items.len) return literal_refuse(d, x);
     return literal_tuple(u, d, x, cls, cls, out);
 }

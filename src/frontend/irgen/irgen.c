@@ -311,7 +311,9 @@ static ctsc_status irgen_attempt(function *f, diag *d, bool lenient) {
     emitter e = {.unit = f->unit, .fn = f, .g = g, .diag = d, .scratch = &scratch, .scope = f->scope, .lenient = lenient};
     if (f->return_declared) e.return_type = f->schema->returns[0].type;
     g->range = def->name_range;
+    diag **evaluator = e.scope ? e.scope->ops->diag(e.scope) : &e.diag, *outer = diag_redirect(evaluator, d);
     ctsc_status s = irgen_body(&e, def, f->schema);
+    diag_restore(evaluator, outer);
     if (s == CTSC_OK && !f->return_declared) f->schema->returns[0].type = e.merged_return;
     arena_free(&scratch);
     if (s == CTSC_OK && f->unit->simplify) s = f->unit->simplify(g, d);
@@ -331,8 +333,6 @@ ctsc_status irgen_function(function *f, diag *d) {
     ctsc_status s = irgen_attempt(f, &first, false);
     bool again = s == CTSC_FAILED && irgen_attempt(f, &second, true) == CTSC_OK;
     diag_clear(&second);
-    const scope *in = f->scope;
-    in->ops->redirect(in, d);
     if (again) s = CTSC_OK;
     else if (s != CTSC_OK) diag_append(d, &first);
     diag_clear(&first);

@@ -135,8 +135,8 @@ typedef struct module_container {
 
 /* What the emitter asks about a source program. */
 typedef struct scope_ops {
-    /* The program's failures are described in d from here on. */
-    void (*redirect)(const scope *s, diag *d);
+    /* Where what the program's evaluator finds wrong is described: in the diagnostic of the emitter that asks. */
+    diag **(*diag)(const scope *s);
     /* A free name: NULL without an error if it is unknown. */
     sugar *(*name)(emitter *e, source_range r, const char *name);
     /* The sugar for a Python object: constants become values, functions and classes are declared, the rest is SUGAR_PY. */

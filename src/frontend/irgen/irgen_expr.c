@@ -577,9 +577,11 @@ static ir_value *expr_walrus(emitter *e, const expr *x, type *hint) {
 
 static ir_value *expr_refused(emitter *e, const expr *x) {
     static const struct { expr_kind kind; const char *what; } names[] = {
-        {E_LAMBDA, "Lambda"}, {E_SET, "Set"}, {E_STARRED, "Starred"}};
+        {E_LAMBDA, "Lambda"}, {E_SET, "Set"},         {E_SET_COMP, "SetComp"},
+        {E_YIELD, "Yield"},   {E_STARRED, "Starred"}, {E_YIELD_FROM, "YieldFrom"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].kind == x->kind) return irgen_fail(e, x->range, "%s aren't supported", names[i].what);
+    if (x->kind == E_UNPACK) return irgen_fail(e, x->range, "Dict expansion (e.g. `{**dict}`) is not supported");
     if (x->kind == E_UNSUPPORTED) return irgen_fail(e, x->range, "%s", x->s); /* no part of the language, as try is none */
     diag_fail_at(e->diag, CTSC_UNSUPPORTED, x->range, "this expression is not supported");
     return NULL;
@@ -619,9 +621,6 @@ static ir_value *expr_value(emitter *e, const expr *x, type *hint) {
     case E_WALRUS: return expr_walrus(e, x, hint);
     case E_CAPTURE:
     case E_SHAPE: return irgen_condition(e, x);
-    case E_UNSUPPORTED: /* a comprehension with several generators */
-        if (x->name && x->a && !strcmp(x->name, "several")) return irgen_comprehension(e, x->a, hint);
-        return expr_refused(e, x);
     default: return expr_refused(e, x);
     }
 }

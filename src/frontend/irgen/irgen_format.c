@@ -431,8 +431,10 @@ static ir_value *format_percent_value(emitter *e, source_range r, const char *sp
         ir_value *text = k == T_STR ? v : irgen_builtin_values(e, r, "aten::chr", 1, &v);
         return text ? format_field(e, r, f, text, f->align) : NULL;
     }
-    if (strchr("dxXo", f->type) && !(v = irgen_cast(e, r, T_INT, v))) return NULL;
-    ir_value *text = format_digits(e, r, f, spec, v);
+    if (k == T_FLOAT && strchr("xXo", f->type)) return irgen_fail(e, r, "%%%c format: an integer is required, not float", f->type);
+    if (k == T_FLOAT && f->type == 'd') v = format_helper(e, r, "format_whole", 1, &v);
+    else if (strchr("dxXo", f->type)) v = irgen_cast(e, r, T_INT, v);
+    ir_value *text = v ? format_digits(e, r, f, spec, v) : NULL;
     return text ? format_field(e, r, f, text, f->zero ? '=' : f->align) : NULL;
 }
 

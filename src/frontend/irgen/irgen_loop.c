@@ -596,7 +596,6 @@ static bool loop_level(emitter *e, comprehension *c, const expr *level) {
 }
 
 ir_value *irgen_comprehension(emitter *e, const expr *x, type *hint) {
-    if (x->kind == E_UNSUPPORTED && x->a) x = x->a; /* several generators */
     bool dict = x->kind == E_DICT_COMP;
     if (hint && hint->kind == T_OPTIONAL) hint = type_elem(hint);
     if (hint && hint->kind != (dict ? T_DICT : T_LIST)) hint = NULL;

@@ -279,14 +279,15 @@ sugar *irgen_attribute(emitter *e, source_range r, sugar *base, const char *name
 /* Asks by trying, in a place that is thrown away: attributes of Python objects can be found in many ways. */
 static bool name_try_attribute(emitter *e, sugar *base, const char *name) {
     graph *g = e->g;
-    diag *real = e->diag, ours = {0};
+    diag ours = {0}, **evaluator = e->scope ? e->scope->ops->diag(e->scope) : &e->diag;
     block *ib = g->insert_block;
     node *in = g->insert_before, *hold = node_new(g, N_IF, 0, NULL, 0); /* never inserted */
     graph_set_insert(g, node_add_block(hold), NULL);
-    e->diag = &ours;
+    diag *outer = diag_redirect(&e->diag, &ours), *evaluators = diag_redirect(evaluator, &ours);
     bool found = irgen_attribute(e, g->range, base, name) != NULL;
-    if (ours.status == CTSC_LIMIT) diag_append(real, &ours);
-    e->diag = real;
+    if (ours.status == CTSC_LIMIT) diag_append(outer, &ours);
+    diag_restore(evaluator, evaluators);
+    diag_restore(&e->diag, outer);
     diag_clear(&ours);
     graph_set_insert(g, ib, in);
     while (hold->blocks.data[0]->last) node_remove(hold->blocks.data[0]->last);

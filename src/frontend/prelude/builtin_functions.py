@@ -227,6 +227,14 @@ def format_fixed(x: float, digits: int) -> str:
             text = "-" + text
     return text
 
+# "%4d" % x: all digits of int(x), which may be more than an int has
+def format_whole(x: float) -> str:
+    if math.isnan(x):
+        raise ValueError("cannot convert float NaN to integer")
+    if math.isinf(x):
+        raise OverflowError("cannot convert float infinity to integer")
+    return __torch__.ctsc.builtins.format_fixed(x - math.fmod(x, 1.0) + 0.0, 0)
+
 # `digits` significant digits of a finite number >= 0, and the power of ten of the first
 def decimal_significant(x: float, digits: int) -> Tuple[str, int]:
     all, decimals = __torch__.ctsc.builtins.decimal_digits(x)

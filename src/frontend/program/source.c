@@ -334,8 +334,9 @@ static void source_after_failure(program *g, const function *f, diag *all) {
     diag d = {0};
     const scope *s = f->scope;
     if (s->fn->u.fn->module != g->main) return;
-    g->py.diag = &d;
+    diag *outer = diag_redirect(&g->py.diag, &d);
     source_declare_mentioned(g, s, &((const func_def *)f->def)->body);
+    diag_restore(&g->py.diag, outer);
     if (d.status != CTSC_OK) source_add_error(all, &d);
     diag_clear(&d);
 }
@@ -383,7 +384,6 @@ ctsc_status source_compile_all(program *g, diag *d) {
     }
     for (size_t i = 0; i < failures.len; i++) diag_clear(&failures.data[i].why);
     vec_free(&failures);
-    g->py.diag = d;
     if (!ok) return diag_clear(&all), diag_no_memory(d);
     if (all.status == CTSC_OK) return CTSC_OK;
     ctsc_status s = all.status;
@@ -493,10 +493,12 @@ static py_object *source_construct(program *g, const source_options *o, py_objec
 }
 
 static bool source_compile_once(program *g, source_range r, py_object *module, diag *d, value *root) {
-    g->py.diag = d;
-    if (!source_module_object(g, r, module, root)) return false;
-    source_declare_scripted(g);
-    return source_compile_all(g, d) == CTSC_OK;
+    diag *outer = diag_redirect(&g->py.diag, d);
+    bool ok = source_module_object(g, r, module, root);
+    if (ok) source_declare_scripted(g);
+    if (ok) ok = source_compile_all(g, d) == CTSC_OK;
+    diag_restore(&g->py.diag, outer);
+    return ok;
 }
 
 /* Instances share types as in PyTorch, and objects of plain classes have none, unless the program compiles only with types of their
@@ -514,7 +516,6 @@ static bool source_compile_module(program *g, source_range r, py_object *module,
         unit_restart(g->unit);
         ok = source_compile_once(g, r, module, &again, root);
     }
-    g->py.diag = d;
     g->py.raised = NULL;
     diag_clear(ok ? &first : &again);
     if (ok) diag_clear(&again);

@@ -192,8 +192,6 @@ bool source_trace(program *g, source_range r, py_object *entry, const source_opt
 
 /* Records a failure. Always NULL, and false where a bool is returned. */
 void *source_fail(program *g, source_range r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* The emitter's program, whose evaluator reports to the emitter's diagnostic from here on. */
-program *source_enter(emitter *e);
 bool source_dropped(const py_object *fn);         /* marked with torch.jit.unused or ignore */
 sugar *source_string(emitter *e, const char *text);
 /* Always NULL, with the error for a module that is a global variable. */

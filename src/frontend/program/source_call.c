@@ -96,7 +96,7 @@ static sugar *call_unroll(emitter *e, source_range r, ir_value *v, const char *n
 /* A function marked with torch.jit.unused or ignore: the call raises, its result has the declared type.
  * (PyTorch keeps calls of ignored functions as calls back into Python, which no archive can hold.) */
 static sugar *call_dropped(emitter *e, source_range r, const sugar *callee, int nargs, const actual *args) {
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     py_object *fn = callee->py;
     type *result = TYPE_TENSOR;
     bool varargs = false, declared = false;
@@ -207,7 +207,6 @@ static sugar *call_values(emitter *e, source_range r, const sugar *callee, int n
                           type *hint) {
     py_object *o = callee->py;
     if (!o) return call_unroll(e, r, callee->value, callee->name);
-    source_enter(e);
     if (o->kind == PY_FUNCTION && source_dropped(o)) {
         actual *all = arena_array(e->scratch, actual, nargs + 1);
         if (!all) return diag_no_memory(e->diag), NULL;
@@ -221,7 +220,7 @@ static sugar *call_values(emitter *e, source_range r, const sugar *callee, int n
     if (o->kind == PY_CLASS)
         irgen_fail(e, r, "Cannot instantiate class '%s' in a script function", o->u.cls->name);
     else if (py_is_missing(o))
-        py_fail_missing(&source_enter(e)->py, r, o);
+        py_fail_missing(&e->scope->prog->py, r, o);
     else if (o->kind == PY_MODULE)
         irgen_fail(e, r, "module '%s' cannot be called", o->u.mod.name);
     else if (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE)

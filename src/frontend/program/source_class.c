@@ -374,9 +374,7 @@ static bool class_finish(program *g) {
     while (ok && g->finished < g->pending.len) {
         type *t = g->pending.data[g->finished++];
         function *init = class_find_method(t, "__init__");
-        diag *d = g->py.diag;
-        ok = !init || init->state == FUNCTION_COMPILING || function_ensure_compiled(init, d) == CTSC_OK;
-        g->py.diag = d;
+        ok = !init || init->state == FUNCTION_COMPILING || function_ensure_compiled(init, g->py.diag) == CTSC_OK;
     }
     return ok;
 }

@@ -42,7 +42,7 @@ static py_object *expand_run(program *g, source_range r, const char *name, int n
 }
 
 static sugar *expand_einsum(emitter *e, source_range r, int n, actual *args) {
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     py_object *pattern = n > 1 ? expand_text(e, r, "pattern", n - 1, args, &n) : NULL;
     py_object *equation = pattern ? expand_run(g, r, "equation", 1, &pattern) : NULL;
     if (!equation) return n > 1 ? NULL : (irgen_fail(e, r, "einsum expected tensors and a pattern"), NULL);
@@ -76,7 +76,7 @@ sugar *source_expand_call(emitter *e, const expr *call, const py_object *fn) {
     actual *args = NULL;
     int n = 0;
     if (!irgen_arguments(e, call, 0, &args, &n)) return NULL;
-    program *g = source_enter(e); /* compiling the arguments may have changed where errors go */
+    program *g = e->scope->prog;
     if (!strcmp(operation, "einsum")) return expand_einsum(e, r, n, args);
     py_object *reduction = g->py.none, *pattern = expand_text(e, r, "pattern", strcmp(operation, "unpack") ? 1 : 2, args, &n);
     bool plain = strstr(operation, "pack") || !strcmp(operation, "parse_shape"); /* no lengths among the arguments */

@@ -108,15 +108,14 @@ static bool function_default(program *g, const param *p, py_object *o, bool over
         a->has_default = true;
         return true;
     }
-    diag why = {0}, *before = g->py.diag;
-    g->py.diag = &why;
+    diag why = {0}, *outer = diag_redirect(&g->py.diag, &why);
     if (a->fixed_size && o->kind == PY_VALUE && (o->u.v.tag == V_INT || o->u.v.tag == V_FLOAT)) {
         py_object *all[9];
         for (int i = 0; i < a->fixed_size; i++) all[i] = o;
         o = py_list(&g->py, a->fixed_size, all);
     }
     bool ok = source_value(g, p->range, o, a->type, &a->default_value);
-    g->py.diag = before;
+    diag_restore(&g->py.diag, outer);
     a->has_default = ok;
     bool memory = why.status == CTSC_LIMIT;
     diag_clear(&why);

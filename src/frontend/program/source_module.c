@@ -326,8 +326,7 @@ static bool module_fits_interface(program *g, source_range r, module_type *m, co
     diag *d = g->py.diag;
     for (size_t i = 0; i < interface->cls->methods.len; i++) {
         function *f = source_module_method(g, m, interface->cls->methods.data[i]->name);
-        if (f && function_ensure_compiled(f, d) != CTSC_OK) return g->py.diag = d, false;
-        g->py.diag = d;
+        if (f && function_ensure_compiled(f, d) != CTSC_OK) return false;
         if (d->status != CTSC_OK) return false;
     }
     if (type_is_subtype(m->cls, interface)) return true;

@@ -12,13 +12,6 @@
 
 enum { NAMES_MAX_DEPTH = 400 };
 
-/* The evaluator reports to the emitter's diagnostic from here on. */
-program *source_enter(emitter *e) {
-    program *g = e->scope->prog;
-    g->py.diag = e->diag;
-    return g;
-}
-
 static sugar *names_python(emitter *e, py_object *o) {
     sugar *s = sugar_new(e, SUGAR_PY);
     s->py = o;
@@ -47,7 +40,7 @@ static sugar *names_tuple(emitter *e, source_range r, py_object *o) {
     }
     e->depth--;
     if (values) {
-        program *g = source_enter(e);
+        program *g = e->scope->prog;
         bool named = o->kind == PY_TUPLE && o->u.seq.seq_cls && !py_is_size(o);
         type *t = named ? source_class(g, r, o->u.seq.seq_cls) : NULL;
         if (named && !t) return NULL;
@@ -82,7 +75,7 @@ static const char *names_class_path(emitter *e, const py_class *c) {
 static py_object *names_type_info(emitter *e, source_range r, py_object *o) {
     const char *path = names_class_path(e, o->u.cls);
     if (strcmp(path, "torch.finfo") && strcmp(path, "torch.iinfo")) return o;
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     py_object *home = py_import(&g->py, r, "torch._type_info");
     return home ? py_getattr(&g->py, r, home, o->u.cls->name) : NULL;
 }
@@ -102,11 +95,10 @@ static sugar *names_class(emitter *e, source_range r, py_object *o) {
         sugar *s = irgen_builtin_name(e, names_class_path(e, c));
         if (s || irgen_failed(e)) return s;
     }
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     sugar *s = sugar_new(e, SUGAR_CLASS);
     s->type = source_class(g, r, o);
     s->py = o;
-    g->py.diag = e->diag;
     return s->type ? s : NULL;
 }
 
@@ -116,7 +108,7 @@ bool source_dropped(const py_object *fn) {
 
 /* @torch.jit._overload: every signature with the body of the definition. */
 static sugar *names_overloads(emitter *e, source_range r, py_object *o) {
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     arena *a = &e->unit->arena;
     size_t n = o->u.fn->overloads.len;
     sugar *s = sugar_new(e, SUGAR_FUNCTION);
@@ -163,7 +155,7 @@ static sugar *names_function(emitter *e, source_range r, py_object *o) {
     sugar *s = o->u.fn->cls || !o->u.fn->module ? NULL : names_library_function(e, o);
     if (s) return s;
     s = sugar_new(e, SUGAR_FUNCTION);
-    s->fn = source_function(source_enter(e), r, o);
+    s->fn = source_function(e->scope->prog, r, o);
     return s->fn ? s : NULL;
 }
 
@@ -185,10 +177,9 @@ static sugar *names_builtin_method(emitter *e, source_range r, py_object *o) {
 static sugar *names_instance(emitter *e, source_range r, py_object *o) {
     py_object *cls = o->u.inst.cls;
     if (cls->u.cls->kind != PYC_ENUM) return names_python(e, o);
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     type *t = source_class(g, r, cls);
     value v = value_none();
-    g->py.diag = e->diag;
     if (!t || !source_value(g, r, o, t, &v)) return NULL;
     enum_value *mention =
         enum_new(t, v.u.enumv->name, value_ref(v.u.enumv->val)); /* each mention is an object of its own */
@@ -223,7 +214,7 @@ sugar *source_sugar(emitter *e, source_range r, py_object *o) {
 }
 
 sugar *source_name(emitter *e, source_range r, const char *name) {
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     py_object *o = py_lookup(&g->py, e->scope->env, name);
     if (o) return source_sugar(e, r, o);
     if (irgen_failed(e)) return NULL;
@@ -245,7 +236,7 @@ static void names_suggest(emitter *e, const py_object *o, const char *name) {
 
 /* super().name */
 static sugar *names_super_attribute(emitter *e, source_range r, const sugar *obj, const char *name) {
-    function *f = source_module_super(source_enter(e), e->scope->module, obj->py->u.super.cls, name);
+    function *f = source_module_super(e->scope->prog, e->scope->module, obj->py->u.super.cls, name);
     if (!f && !irgen_failed(e)) irgen_fail(e, r, "'super' object has no attribute '%s'", name);
     if (!f) return NULL;
     sugar *s = sugar_new(e, SUGAR_METHOD);
@@ -263,7 +254,7 @@ void *source_fail_global(emitter *e, source_range r, const py_object *o) {
 }
 
 sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char *name) {
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     py_object *o = obj->py;
     if (o && o->kind == PY_SUPER && obj->value) return names_super_attribute(e, r, obj, name);
     if (!o)
@@ -371,7 +362,7 @@ static sugar *names_module_attribute(emitter *e, source_range r, module_type *m,
     if (plain) return names_python(e, plain);
     if (f) {
         const py_object *value = py_dict_get(m->instance->u.inst.attrs, name);
-        if (e->lenient && value && value->kind != PY_INSTANCE && !source_want_classes(source_enter(e), value)) return NULL;
+        if (e->lenient && value && value->kind != PY_INSTANCE && !source_want_classes(e->scope->prog, value)) return NULL;
         irgen_fail(e, suggest_word(r, name), "Module '%s' has no attribute '%s' %s", m->py_class->u.cls->name, name, f->why);
         source_hint_untyped(e, m, name);
         return NULL;
@@ -397,14 +388,14 @@ static sugar *names_script_attribute(emitter *e, source_range r, class_source *c
 sugar *source_object_attribute(emitter *e, source_range r, ir_value *obj, const char *name) {
     const type *t = obj->type;
     if (!e->scope || t->kind != T_CLASS) return NULL;
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     if (t->cls->source) return names_module_attribute(e, r, t->cls->source, obj, name);
     class_source *cs = source_class_of(g, t);
     return cs ? names_script_attribute(e, r, cs, obj, name) : NULL;
 }
 
 int source_isinstance(emitter *e, const type *t, const expr *x) {
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     const module_type *m = t->cls->source;
     const py_object *o = py_eval(&g->py, e->scope->env, x);
     int found = 0;
@@ -434,7 +425,7 @@ sugar *source_constant(emitter *e, source_range r, value v, type *t) {
 }
 
 sugar *source_class_attribute(emitter *e, source_range r, const type *t, const char *name) {
-    class_source *cs = e->scope ? source_class_of(source_enter(e), t) : NULL;
+    class_source *cs = e->scope ? source_class_of(e->scope->prog, t) : NULL;
     py_object *o = cs ? py_class_find(cs->cls, name) : NULL;
     if (o && (o->kind == PY_STATICMETHOD || o->kind == PY_INSTANCE)) return source_sugar(e, r, o);
     return NULL;
@@ -444,7 +435,7 @@ function *source_method(emitter *e, type *cls, const char *name) {
     if (cls->kind != T_CLASS && cls->kind != T_INTERFACE) return NULL;
     function *f = class_find_method(cls, name);
     if (f || !e->scope) return f;
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     if (cls->cls->source) return source_module_method(g, cls->cls->source, name);
     class_source *cs = source_class_of(g, cls);
     return cs ? source_class_method(g, cs, name) : NULL;
@@ -489,7 +480,7 @@ sugar *source_sequence(emitter *e, source_range r, ir_value *v) {
 /* ---- the emitter's questions ---------------------------------------------------------------- */
 
 bool source_match_field(emitter *e, source_range r, const expr *cls, int64_t i, const char **name) {
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     py_object *o = py_eval(&g->py, e->scope->env, cls);
     return o && py_match_field(&g->py, r, o, i, name);
 }
@@ -501,12 +492,12 @@ static bool source_container(const type *t, module_container *out) {
     return true;
 }
 
-static void source_redirect(const scope *s, diag *d) {
-    s->prog->py.diag = d;
+static diag **source_diag(const scope *s) {
+    return &s->prog->py.diag;
 }
 
 const scope_ops source_scope_ops = {
-    .redirect = source_redirect,
+    .diag = source_diag,
     .name = source_name,
     .object = source_sugar,
     .attribute = source_attribute,

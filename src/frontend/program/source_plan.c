@@ -102,13 +102,12 @@ static bool plan_declared_type(module_plan *p, const char *name, type **out, str
     program *g = p->g;
     *out = NULL;
     if (!x || (source_is_final(g, p->env, x) && x->kind != E_SUBSCRIPT)) return true;
-    diag d = {0}, *before = g->py.diag;
-    g->py.diag = &d;
+    diag d = {0}, *outer = diag_redirect(&g->py.diag, &d);
     *out = source_type_of_expr(g, p->env, x);
-    g->py.diag = before;
+    diag_restore(&g->py.diag, outer);
     bool ok = d.status != CTSC_LIMIT;
     if (!*out && ok) sb_puts(why, diag_message(&d));
-    if (!ok) diag_append(before, &d);
+    if (!ok) diag_append(outer, &d);
     diag_clear(&d);
     return ok;
 }

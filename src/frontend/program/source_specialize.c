@@ -69,10 +69,9 @@ function *source_specialized(emitter *e, function *f, int nargs, const actual *a
     program *g = ((const scope *)f->scope)->prog;
     function *known = special_known(g, f, types);
     if (known) return known;
-    diag d = {0}, *before = g->py.diag;
-    g->py.diag = &d;
+    diag d = {0}, *outer = diag_redirect(&g->py.diag, &d);
     function *made = special_declare(g, f, types);
-    g->py.diag = before;
+    diag_restore(&g->py.diag, outer);
     diag_clear(&d);
     return made;
 }

@@ -150,17 +150,17 @@ bool source_static_same(program *g, py_object *a, py_object *b) {
 /* The value for one instance (NULL: a function's), without leaving an error behind; how it went into *out. */
 static py_object *static_for(emitter *e, py_object *instance, const expr *x, static_eval *out) {
     program *g = e->scope->prog;
-    diag why = {0}, *before = g->py.diag;
+    diag why = {0};
     const func_def *def = e->fn ? e->fn->def : NULL;
     static_eval s = {.e = e, .g = g, .env = {.vars = py_dict_new(&g->py), .outer = e->scope->env, .module = e->scope->env->module}};
     if (instance && def && def->params.len) {
         s.self = def->params.data[0].name;
         if (!py_dict_set(&g->py, s.env.vars, s.self, instance)) return NULL;
     }
-    g->py.diag = &why;
+    diag *outer = diag_redirect(&g->py.diag, &why);
     py_object *o = static_value(&s, x, 0);
     if (why.status != CTSC_OK) o = NULL;
-    g->py.diag = before;
+    diag_restore(&g->py.diag, outer);
     g->py.raised = NULL;
     diag_clear(&why);
     *out = s;
@@ -169,7 +169,7 @@ static py_object *static_for(emitter *e, py_object *instance, const expr *x, sta
 
 /* Calls `agrees` for the values of all instances that share the function; the first of them, or NULL. */
 static py_object *static_agreed(emitter *e, const expr *x, bool (*agrees)(program *g, py_object *a, py_object *b)) {
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     module_type *m = e->scope->module;
     if (!e->lenient) return NULL;
     static_eval s = {0}, first_eval = {0};
@@ -221,7 +221,7 @@ sugar *source_static_range(emitter *e, const expr *x) {
 }
 
 py_object *source_static_object(emitter *e, const module_type *m, const char *name) {
-    program *g = source_enter(e);
+    program *g = e->scope->prog;
     py_object *first = NULL;
     if (!e->lenient || static_changes(m->py_class, name)) return NULL;
     for (size_t i = 0; i < g->modules.cap; i++) {

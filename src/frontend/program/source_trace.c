@@ -231,7 +231,6 @@ static bool tracing_find(tracing *t, source_range r, py_object *fn, py_object *i
     else if (source_module_object(g, r, instance, &self)) c->f = class_find_method(self.u.object->cls, name);
     if (!fn && !c->f && d->status == CTSC_OK) source_fail(g, r, "module '%s' has no method '%s'", instance->u.inst.cls->u.cls->name, name);
     if (c->f && function_ensure_compiled(c->f, d) != CTSC_OK) c->f = NULL;
-    g->py.diag = d; /* the emitter's while it compiled */
     g->tracing = tracing;
     if (c->f && !fn && (c->self = trace_object(t->recorder.t, d, self.u.object))) c->given[c->n++] = value_ref(self);
     value_unref(self);

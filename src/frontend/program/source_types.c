@@ -324,10 +324,9 @@ type *source_type_of_expr(program *g, py_env *env, const expr *x) {
 }
 
 ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out) {
-    diag *before = s->prog->py.diag;
-    s->prog->py.diag = d;
+    diag *outer = diag_redirect(&s->prog->py.diag, d);
     type *t = source_type_of_expr(s->prog, s->env, x);
-    s->prog->py.diag = before;
+    diag_restore(&s->prog->py.diag, outer);
     if (!t) return d->status != CTSC_OK ? d->status : diag_fail_at(d, CTSC_FAILED, x->range, "not a type");
     *out = t;
     return CTSC_OK;
@@ -359,10 +358,9 @@ expr *source_parse_text(program *g, source_range r, const char *text) {
 
 bool source_is_final(program *g, py_env *env, const expr *x) {
     if (x->kind == E_STR) {
-        diag ignored = {0}, *before = g->py.diag;
-        g->py.diag = &ignored;
+        diag ignored = {0}, *outer = diag_redirect(&g->py.diag, &ignored);
         const expr *inner = source_parse_text(g, x->range, x->s);
-        g->py.diag = before;
+        diag_restore(&g->py.diag, outer);
         diag_clear(&ignored);
         return inner && inner->kind != E_STR && source_is_final(g, env, inner);
     }

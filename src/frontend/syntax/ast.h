@@ -45,8 +45,13 @@ typedef struct stmt stmt;
     X(LIST)         /* items */                                                                     \
     X(DICT)         /* keys, items (values) */                                                      \
     X(SET)          /* items; refused by typing */                                                   \
-    X(LIST_COMP)    /* [a for target in b if conds...]: a, target, b, items = conditions */           \
+    X(LIST_COMP)    /* [a for target in b if conds...]: a, target, b, items = conditions; c: the next clause \
+                     * (target, b, items, c), or NULL */                                                       \
     X(DICT_COMP)    /* {keys[0]: a for target in b if ...} */                                        \
+    X(SET_COMP)     /* {a for target in b if ...}; refused by typing, as are the next three */        \
+    X(YIELD)        /* a or NULL */                                                                 \
+    X(YIELD_FROM)   /* a */                                                                         \
+    X(UNPACK)       /* **a in a dictionary: key and item */                                         \
     X(GENERATOR)    /* (a for target in b if ...) as a call's argument */                             \
     X(LAMBDA)       /* params, a; i: it yields */                                                                 \
     X(WALRUS)       /* (name := a) */                                                               \
@@ -54,9 +59,7 @@ typedef struct stmt stmt;
     X(CAPTURE)      /* name = a; always true */                                                     \
     X(SHAPE)        /* is a a "sequence" of i elements (tuple_index: or more), or a "mapping" (name)? */ \
     X(FIELD)        /* the i-th positional field of a, an instance of class b */                     \
-    X(UNSUPPORTED)  /* s: why. Python that TorchScript lacks; name: which, for those who run it all the same: \
-                     * "yield", "yield from": a or NULL; "several": a comprehension, c of which is the next    \
-                     * clause (target, b, items, c); "set": a comprehension; "**": a */
+    X(UNSUPPORTED)  /* s: why. Python that nothing here runs */
 
 typedef enum expr_kind {
 #define EXPR_ENUM(k) E_##k,

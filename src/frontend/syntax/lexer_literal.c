@@ -94,8 +94,7 @@ ctsc_status lex_number(lexer *lx, token *t) {
         }
     }
     bool imaginary = lex_at(lx, p) == 'j' || lex_at(lx, p) == 'J';
-    ctsc_status s = real || imaginary ? lex_float(lx, t, p) : lex_integer(lx, t, lx->pos, p, 10);
-    if (s != CTSC_OK) return s;
+    TRY(real || imaginary ? lex_float(lx, t, p) : lex_integer(lx, t, lx->pos, p, 10));
     if (imaginary) {
         t->kind = TK_IMAGINARY;
         p++;
@@ -204,8 +203,7 @@ ctsc_status lex_unescape(diag *d, arena *a, source *src, uint32_t begin, uint32_
     while (u.p < end) {
         char c = u.text[u.p++];
         if (c == '\\' && !raw && u.p < end) {
-            ctsc_status s = unescape_one(&u);
-            if (s != CTSC_OK) return s;
+            TRY(unescape_one(&u));
             continue;
         }
         if (c == '\r' && u.p < end && u.text[u.p] == '\n') continue; /* lines end in \n alone */
@@ -245,8 +243,7 @@ static ctsc_status lex_string_body(lexer *lx, uint32_t quote, token *t) {
 ctsc_status lex_string(lexer *lx, uint32_t quote, bool raw, token *t) {
     t->kind = TK_STRING;
     t->raw = raw;
-    ctsc_status s = lex_string_body(lx, quote, t);
-    if (s != CTSC_OK) return s;
+    TRY(lex_string_body(lx, quote, t));
     return lex_unescape(lx->d, lx->a, lx->src, t->body_begin, t->body_end, raw, false, &t->s,
                         &t->slen);
 }

@@ -491,19 +491,15 @@ static expr *parser_comprehension(parser *p, expr_kind k, expr *key, expr *eleme
     e->b = parser_or(p);
     while (e->b && parser_accept(p, TK_IF))
         if (!parser_push(p, &e->items, parser_or(p))) return NULL;
-    e->range = parser_range(p, begin);
     if (!e->b || p->status != CTSC_OK) return NULL;
-    if (!parser_is(p, TK_FOR)) return e;
-    if (!parser_enter(p)) return NULL;
-    expr *next = parser_comprehension(p, E_GENERATOR, NULL, NULL, p->cur.begin);
-    parser_leave(p);
-    if (!next) return NULL;
-    e->c = next->kind == E_UNSUPPORTED ? next->a : next;
-    expr *several = parser_unsupported(p, begin, "Only a single generator is currently supported");
-    if (!several) return NULL;
-    several->name = intern(p->names, "several");
-    several->a = e;
-    return several;
+    if (parser_is(p, TK_FOR)) {
+        if (!parser_enter(p)) return NULL;
+        e->c = parser_comprehension(p, E_GENERATOR, NULL, NULL, p->cur.begin);
+        parser_leave(p);
+        if (!e->c) return NULL;
+    }
+    e->range = parser_range(p, begin);
+    return e;
 }
 
 /* "(" ")" | "(" expr ")" | "(" expr "," ... ")" | "(" expr "for" ... ")" */
@@ -546,9 +542,8 @@ static expr *parser_list(parser *p) {
 static bool parser_brace_item(parser *p, expr *e, uint32_t begin, expr **comprehension) {
     if (parser_is(p, TK_POW)) { /* {**other} */
         expr *a = parser_advance(p) ? parser_operand(p) : NULL;
-        expr *other = a ? parser_unsupported(p, begin, "dictionary unpacking (**) is not supported") : NULL;
+        expr *other = a ? parser_node(p, E_UNPACK, begin) : NULL;
         if (!other) return false;
-        other->name = intern(p->names, "**");
         other->a = a;
         return parser_push(p, &e->keys, other) && parser_push(p, &e->items, other);
     }
@@ -563,14 +558,7 @@ static bool parser_brace_item(parser *p, expr *e, uint32_t begin, expr **compreh
     expr *item = key;
     if (pair && (!parser_advance(p) || !(item = parser_expr(p)))) return false;
     if (parser_is(p, TK_FOR) && e->items.len == 0) {
-        *comprehension = parser_comprehension(p, E_DICT_COMP, key, item, begin);
-        if (*comprehension && !pair) {
-            expr *set = parser_unsupported(p, begin, "SetComp aren't supported");
-            if (!set) return false;
-            set->name = intern(p->names, "set");
-            set->a = (*comprehension)->kind == E_UNSUPPORTED ? (*comprehension)->a : *comprehension;
-            *comprehension = set;
-        }
+        *comprehension = parser_comprehension(p, pair ? E_DICT_COMP : E_SET_COMP, pair ? key : NULL, item, begin);
         return *comprehension != NULL;
     }
     return (!pair || parser_push(p, &e->keys, key)) && parser_push(p, &e->items, item);
@@ -609,10 +597,8 @@ static expr *parser_yield(parser *p) {
     if (parser_begins_expr(p->cur.kind) && !(a = parser_expr_list(p))) return NULL;
     parser_leave(p);
     p->yields = true;
-    expr *e = parser_unsupported(p, begin, "Yield aren't supported");
-    if (!e) return NULL;
-    e->name = intern(p->names, from ? "yield from" : "yield");
-    e->a = a;
+    expr *e = parser_node(p, from ? E_YIELD_FROM : E_YIELD, begin);
+    if (e) e->a = a;
     return e;
 }
 

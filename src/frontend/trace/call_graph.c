@@ -117,9 +117,8 @@ static ctsc_status call_try(unit *u, diag *d, const char *op, int n, const call_
 
 ctsc_status call_graph(unit *u, diag *d, const char *op, int n, const call_arg *args, graph **out) {
     bool lists;
-    ctsc_status s = call_check(d, op, n, args, &lists);
-    if (s != CTSC_OK) return s;
-    s = call_try(u, d, op, n, args, false, out);
+    TRY(call_check(d, op, n, args, &lists));
+    ctsc_status s = call_try(u, d, op, n, args, false, out);
     if (s != CTSC_FAILED || !lists) return s;
     diag again = {0};
     if (call_try(u, &again, op, n, args, true, out) == CTSC_OK) {
@@ -133,8 +132,7 @@ ctsc_status call_graph(unit *u, diag *d, const char *op, int n, const call_arg *
 ctsc_status call_graph_method(unit *u, diag *d, const char *method, int n, const call_arg *args, graph **out) {
     bool lists;
     call_emission c;
-    ctsc_status s = call_check(d, method, n, args, &lists);
-    if (s != CTSC_OK) return s;
+    TRY(call_check(d, method, n, args, &lists));
     ir_value *v = NULL;
     if (call_begin(&c, u, d, n, args, false)) v = irgen_method(&c.e, (source_range){0}, c.args[0].value, method, n - 1, c.args + 1);
     return call_end(&c, v, out);

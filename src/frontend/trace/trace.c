@@ -334,8 +334,7 @@ static ctsc_status trace_snapshot(diag *d, value v, value *out) {
 
 static ctsc_status trace_note_call(trace *t, diag *d, const char *op, ir_value *v, value result) {
     trace_call c = {arena_strdup(&t->arena, op), v, value_none()};
-    ctsc_status s = trace_keeps(t, result) ? trace_snapshot(d, result, &c.result) : CTSC_OK;
-    if (s != CTSC_OK) return s;
+    if (trace_keeps(t, result)) TRY(trace_snapshot(d, result, &c.result));
     if (vec_push(&t->calls, c)) return CTSC_OK;
     value_unref(c.result);
     return diag_no_memory(d);

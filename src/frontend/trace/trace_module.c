@@ -212,8 +212,7 @@ ctsc_status trace_attribute(trace *t, diag *d, const char *name, trace_role role
     if (!module_name_fits(name)) return diag_fail(d, CTSC_USAGE, "'%s' cannot be the name of an attribute", name);
     if (tensor && !a && (ptrmap_get(&t->tensors, x.v.u.tensor) || ptrmap_get(&t->constants, x.v.u.tensor)))
         return diag_fail(d, CTSC_USAGE, "attribute '%s' is an input, was computed by the trace, or has been used as a constant", name);
-    ctsc_status s = a ? CTSC_OK : trace_declare(t, d, name, x.v, &a);
-    if (s != CTSC_OK) return s;
+    if (!a) TRY(trace_declare(t, d, name, x.v, &a));
     if (!a->ir) {
         a->name = arena_strdup(&t->arena, name);
         a->role = role;

@@ -149,8 +149,7 @@ static ctsc_status parse_definitions(graph_parser *p, graph_scope *sc, node *n, 
         if (s != CTSC_OK) return s;
         ir_value *v = n ? node_add_output(n, t) : block_add_param(b, t);
         if (arena_failed(&sc->g->arena)) return diag_no_memory(p->diag);
-        s = parse_define(p, sc, v, name, len);
-        if (s != CTSC_OK) return s;
+        TRY(parse_define(p, sc, v, name, len));
         if (!parse_accept(p, ",")) break;
         parse_skip_lines(p);
     }

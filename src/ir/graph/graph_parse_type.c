@@ -12,7 +12,9 @@
  * A dotted name is a class of the graph's own.
  * Tests: tests/unit/test_graph.c
  */
+#include "base/text.h"
 #include "ir/graph/graph_parse.h"
+#include "tensor/device.h"
 
 #define TYPE_TEXT(k, text) text,
 static const char *const parse_type_texts[T_KIND_COUNT] = {TYPE_KINDS(TYPE_TEXT)};
@@ -53,16 +55,12 @@ static ctsc_status parse_strides(graph_parser *p, int64_t *strides, int *n) {
 }
 
 static ctsc_status parse_device(graph_parser *p, tensor_info *ti) {
-    int64_t index = 0;
-    if (parse_accept(p, "cpu")) {
-        ti->device = 0;
-    } else if (parse_accept(p, "cuda")) {
-        if (parse_accept(p, ":") && (!parse_int(p, &index) || index < 0 || index > 100))
-            return parse_error(p, "expected a device index");
-        ti->device = (int8_t)(index + 1);
-    } else {
-        return parse_error(p, "unknown device");
-    }
+    int64_t device;
+    parse_skip(p);
+    const char *begin = p->at;
+    while (p->at < p->end && (text_is_alnum(*p->at) || *p->at == ':')) p->at++;
+    if (device_parse(NULL, begin, (size_t)(p->at - begin), &device) != CTSC_OK || device > INT8_MAX) return parse_error(p, "unknown device");
+    ti->device = device == VALUE_DEVICE_CUDA ? 1 : (int8_t)device;
     return CTSC_OK;
 }
 
@@ -119,8 +117,7 @@ ctsc_status graph_parse_types(graph_parser *p, const char *close, int *n, type *
     while (!parse_accept(p, close)) {
         if (parse_accept(p, ",")) continue;
         type *t;
-        ctsc_status s = graph_parse_type(p, &t);
-        if (s != CTSC_OK) return s;
+        TRY(graph_parse_type(p, &t));
         if (!parse_is(p, ",") && !parse_is(p, close)) return parse_error(p, "expected ','");
         if (types.len >= 10000) return parse_error(p, "too many types");
         if (!avec_push(&p->scratch, &types, t)) return diag_no_memory(p->diag);

@@ -7,8 +7,9 @@
  * the digits that were printed.
  * Tests: tests/unit/test_graph.c
  */
-#include "ir/graph/graph_parse.h"
 #include "base/text.h"
+#include "ir/graph/graph_parse.h"
+#include "tensor/device.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -96,7 +97,7 @@ static ctsc_status parse_string_value(graph_parser *p, const type *t, value *out
     ctsc_status s = parse_string(p, &sb);
     if (s == CTSC_OK && t->kind == T_DEVICE) {
         int64_t device;
-        if (value_parse_device(sb_str(&sb), &device)) *out = value_device(device);
+        if (device_parse(NULL, sb_str(&sb), sb.len, &device) == CTSC_OK) *out = value_device(device);
         else s = parse_error(p, "unknown device");
     } else if (s == CTSC_OK) {
         str *st = str_new(sb_str(&sb), sb.len);
@@ -231,13 +232,11 @@ static ctsc_status parse_tensor_text(graph_parser *p, tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS];
     int ndim = 0;
     dtype dt = DT_FLOAT32;
-    ctsc_status s = parse_tensor_tail(p, &dt, &ndim, sizes);
-    if (s != CTSC_OK) return s;
+    TRY(parse_tensor_tail(p, &dt, &ndim, sizes));
     const char *after = p->at;
-    s = parse_tensor_shape(p, 1, ndim, sizes, dt, out);
-    if (s != CTSC_OK) return s;
+    TRY(parse_tensor_shape(p, 1, ndim, sizes, dt, out));
     p->at = begin;
-    s = parse_tensor_numbers(p, bracket, *out);
+    ctsc_status s = parse_tensor_numbers(p, bracket, *out);
     p->at = after;
     if (s != CTSC_OK) tensor_unref(*out);
     return s;
@@ -245,23 +244,20 @@ static ctsc_status parse_tensor_text(graph_parser *p, tensor **out) {
 
 static ctsc_status parse_tensor_value(graph_parser *p, const type *t, value *out) {
     tensor *r;
-    ctsc_status s;
     if (parse_accept(p, "<Tensor>")) {
-        s = parse_tensor_of_type(p, t, &r);
+        TRY(parse_tensor_of_type(p, t, &r));
     } else if (parse_accept(p, "{")) {
         double f;
-        s = parse_tensor_of_type(p, t, &r);
-        if (s != CTSC_OK) return s;
+        TRY(parse_tensor_of_type(p, t, &r));
         if (r->numel != 1 || !parse_float(p, &f) || !parse_accept(p, "}")) {
             tensor_unref(r);
             return parse_error(p, "malformed tensor of one element");
         }
         tensor_store(r, 0, f);
     } else {
-        s = parse_tensor_text(p, &r);
+        TRY(parse_tensor_text(p, &r));
     }
-    if (s == CTSC_OK) *out = value_tensor_take(r);
-    return s;
+    return *out = value_tensor_take(r), CTSC_OK;
 }
 
 /* ---- containers ------------------------------------------------------------------------------ */
@@ -447,13 +443,11 @@ static ctsc_status parse_attr(graph_parser *p, node *n) {
     size_t len = parse_word(p, false, &word);
     if (!len) return parse_error(p, "expected an attribute");
     const char *name = intern_n(&n->g->names, word, len);
-    ctsc_status s = parse_expect(p, "=");
-    if (s != CTSC_OK) return s;
+    TRY(parse_expect(p, "="));
     value v;
     if (n->kind == N_CONSTANT && !strcmp(name, "value") && n->outputs.len == 1) {
         const type *want = n->outputs.data[0]->type;
-        s = parse_value(p, want, &v);
-        if (s != CTSC_OK) return s;
+        TRY(parse_value(p, want, &v));
         if (type_admits_value(want, v)) {
             node_set_value_take(n, name, v);
             return CTSC_OK;
@@ -466,8 +460,7 @@ static ctsc_status parse_attr(graph_parser *p, node *n) {
     if (*p->at == '"') return parse_attr_string(p, n, name);
     if (*p->at == '[') return parse_attr_list(p, n, name);
     if (isdigit((unsigned char)*p->at) || *p->at == '-') {
-        s = parse_number(p, TYPE_ANY, &v);
-        if (s != CTSC_OK) return s;
+        TRY(parse_number(p, TYPE_ANY, &v));
         if (v.tag == V_INT)
             node_set_int(n, name, v.u.i);
         else
@@ -475,7 +468,7 @@ static ctsc_status parse_attr(graph_parser *p, node *n) {
         return CTSC_OK;
     }
     type *t;
-    s = graph_parse_type(p, &t);
+    ctsc_status s = graph_parse_type(p, &t);
     if (s == CTSC_OK) node_set_type(n, name, t);
     return s;
 }

@@ -128,8 +128,7 @@ static ctsc_status verify_node(verifier *v, const node *n, const block *b) {
     if (n->prev ? n->prev->next != n : b->first != n)
         return verify_fail(v, NULL, "the list of nodes is broken");
     for (size_t i = 0; i < n->inputs.len; i++) {
-        ctsc_status s = verify_use(v, n->inputs.data[i], n, NULL, (int)i);
-        if (s != CTSC_OK) return s;
+        TRY(verify_use(v, n->inputs.data[i], n, NULL, (int)i));
     }
     ctsc_status s = verify_kind(v, n);
     for (size_t i = 0; s == CTSC_OK && i < n->blocks.len; i++)

@@ -126,8 +126,7 @@ static ctsc_status schema_elements(schema_parser *p, int want, type **elems, int
     for (*n = 0; !schema_is(p, ")");) {
         schema_type_info e = {0};
         if (*n && !schema_accept(p, ",")) return schema_error(p, "expected ','");
-        ctsc_status s = schema_type(p, &e);
-        if (s != CTSC_OK) return s;
+        TRY(schema_type(p, &e));
         if (*n == max) return schema_error(p, "too many types");
         elems[(*n)++] = e.type;
     }
@@ -148,8 +147,7 @@ static ctsc_status schema_base(schema_parser *p, schema_type_info *out) {
     static const char *const wrappers[] = {"Dict", "Future", "RRef"};
     for (int w = 0; w < 3; w++) {
         if (strcmp(word, wrappers[w]) || !schema_accept(p, "(")) continue;
-        ctsc_status s = schema_elements(p, w == 0 ? 2 : 1, elems, 32, &n);
-        if (s != CTSC_OK) return s;
+        TRY(schema_elements(p, w == 0 ? 2 : 1, elems, 32, &n));
         out->type = w == 0   ? type_dict(elems[0], elems[1])
                     : w == 1 ? type_future(elems[0])
                              : type_rref(elems[0]);
@@ -190,8 +188,7 @@ static ctsc_status schema_list_suffix(schema_parser *p, schema_type_info *out) {
     if (size) out->fixed_size = size;
     out->type = type_list(out->type);
     alias_info *own;
-    ctsc_status s = schema_alias(p, &own);
-    if (s != CTSC_OK) return s;
+    TRY(schema_alias(p, &own));
     if (out->alias) {
         if (!own) {
             own = arena_new(p->arena, alias_info);
@@ -347,8 +344,7 @@ static ctsc_status schema_default(schema_parser *p, type *t, int fixed_size, val
 
 static ctsc_status schema_argument(schema_parser *p, argument *a, bool is_return) {
     schema_type_info t = {0};
-    ctsc_status s = schema_type(p, &t);
-    if (s != CTSC_OK) return s;
+    TRY(schema_type(p, &t));
     a->type = t.type;
     a->type_text = t.text;
     a->leaf_text = t.leaf;
@@ -362,8 +358,7 @@ static ctsc_status schema_argument(schema_parser *p, argument *a, bool is_return
     if (is_return || !schema_accept(p, "=")) return CTSC_OK;
     schema_skip(p);
     const char *b = p->at;
-    s = schema_default(p, a->type, a->fixed_size, &a->default_value);
-    if (s != CTSC_OK) return s;
+    TRY(schema_default(p, a->type, a->fixed_size, &a->default_value));
     a->has_default = true;
     a->default_text = arena_strndup(p->arena, b, (size_t)(p->at - b));
     return CTSC_OK;
@@ -407,8 +402,7 @@ static ctsc_status schema_returns(schema_parser *p, schema *sc, argument_list *r
     /* "(Tensor, Tensor)" is a list of returns; "(Tensor, int)[]" is one return. */
     const char *b = p->at;
     if (schema_accept(p, "(")) {
-        ctsc_status s = schema_items(p, returns, true, &sc->varret);
-        if (s != CTSC_OK) return s;
+        TRY(schema_items(p, returns, true, &sc->varret));
         if (p->at >= p->end || (*p->at != '[' && *p->at != '?')) {
             sc->parenthesised_return = returns->len == 1;
             return CTSC_OK;

@@ -185,10 +185,9 @@ static ctsc_status compile_load_values(diag *d, const char *path, bool archives,
 
 static ctsc_status compile_weights(diag *d, const char *path, value *out) {
     value v = value_none();
-    ctsc_status s = compile_load_values(d, path, true, &v);
-    if (s != CTSC_OK) return s;
+    TRY(compile_load_values(d, path, true, &v));
     if (v.tag == V_DICT) return *out = v, CTSC_OK;
-    s = v.tag == V_CAPSULE && v.u.capsule->kind == capsule_opaque
+    ctsc_status s = v.tag == V_CAPSULE && v.u.capsule->kind == capsule_opaque
             ? diag_fail(d, CTSC_BAD_FILE, "%s holds an object of the class %s and no state_dict: save model.state_dict()", path, (const char *)v.u.capsule->ptr)
             : diag_fail(d, CTSC_BAD_FILE, "%s does not hold a state_dict (a dict of names and tensors)", path);
     value_unref(v);

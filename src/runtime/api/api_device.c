@@ -9,18 +9,14 @@
 #include "runtime/cuda/dispatch.h"
 #include "tensor/device.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Of text as in torch.device(...): as storage.device. */
 static ctsc_status api_parse_device(diag *d, const char *text, int *out) {
-    char *end = NULL;
-    bool cuda = !strncmp(text, "cuda", 4);
-    long index = cuda && text[4] == ':' ? strtol(text + 5, &end, 10) : 0;
-    if (!strcmp(text, "cpu")) return *out = DEVICE_HOST, CTSC_OK;
-    if (!cuda || (text[4] && (!end || end == text + 5 || *end || index < 0)) || index >= DEVICE_MAX)
+    int64_t device;
+    if (device_parse(NULL, text, strlen(text), &device) != CTSC_OK)
         return diag_fail(d, CTSC_USAGE, "'%s' is not a device: cpu, cuda and cuda:N are", text);
-    *out = (int)index + 1;
+    *out = device == VALUE_DEVICE_CUDA ? 1 : (int)device;
     return CTSC_OK;
 }
 

@@ -183,15 +183,14 @@ static ctsc_status dl_import(diag *d, const dl_tensor *t, void (*release)(void *
     if (dt < 0)
         return diag_fail(d, CTSC_UNSUPPORTED, "elements of DLPack's type %d with %d bits and %d lanes are not supported", t->dtype.code,
                          t->dtype.bits, t->dtype.lanes);
-    ctsc_status s = dl_extent(d, t, (dtype)dt, strides, &bytes);
-    if (s != CTSC_OK) return s;
+    TRY(dl_extent(d, t, (dtype)dt, strides, &bytes));
     char *data = t->data ? (char *)t->data + t->byte_offset : NULL;
     if ((!data && bytes) || (uintptr_t)data % dtype_size((dtype)dt))
         return diag_fail(d, CTSC_USAGE, "the data of a tensor must be aligned to its elements");
     ctsc_value *h = api_wrap_take(value_none());
     storage *st = h ? storage_borrow(data, bytes, NULL, NULL) : NULL;
     tensor *made = NULL;
-    s = st ? tensor_on_storage(d, st, (dtype)dt, t->ndim, t->shape, strides, 0, &made) : diag_no_memory(d);
+    ctsc_status s = st ? tensor_on_storage(d, st, (dtype)dt, t->ndim, t->shape, strides, 0, &made) : diag_no_memory(d);
     if (s == CTSC_OK) {
         st->release = release;
         st->release_ctx = manager;

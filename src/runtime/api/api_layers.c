@@ -119,8 +119,7 @@ static ctsc_status layers_block(layers *ls, graph *g, block *b, node *from, node
 static ctsc_status layers_inline(layers *ls, graph *g, node *n, function *f, int depth) {
     if (depth > LAYERS_MAX_DEPTH || g->arena.total > LAYERS_MAX_BYTES)
         return diag_fail_at(ls->d, CTSC_LIMIT, n->range, "calls nest too deeply to be inlined");
-    ctsc_status s = function_ensure_compiled(f, ls->d);
-    if (s != CTSC_OK) return s;
+    TRY(function_ensure_compiled(f, ls->d));
     bool module = layers_is_module(n);
     block *b = n->owner;
     ir_value *outs[1];
@@ -131,7 +130,7 @@ static ctsc_status layers_inline(layers *ls, graph *g, node *n, function *f, int
     node *first = before ? before->next : b->first;
     value_replace_uses(n->outputs.data[0], outs[0]);
     if (module) layers_mark(g, &ls->leave, n, n, outs[0]);
-    s = layers_block(ls, g, b, first, n, depth + 1);
+    ctsc_status s = layers_block(ls, g, b, first, n, depth + 1);
     node_remove(n);
     return s;
 }

@@ -187,10 +187,9 @@ static ctsc_status trace_adopt(ctsc_scope *s, diag *d, const module *m, object *
     char name[128];
     value made = value_none();
     trace_module_name(root->cls, name, sizeof name);
-    ctsc_status st = unit_copy_value(s->copier, d, m->root, &made);
-    if (st != CTSC_OK) return st;
+    TRY(unit_copy_value(s->copier, d, m->root, &made));
     *copy = made.u.object;
-    st = trace_submodule(s->trace, d, root, name, *copy, &self);
+    ctsc_status st = trace_submodule(s->trace, d, root, name, *copy, &self);
     value_unref(made);
     if (st == CTSC_OK) trace_bind_handle(s->trace, root, self);
     return st;

@@ -27,8 +27,7 @@ typedef struct tracer {
 /* Runs the function, recording, in a new scope; *result is the scope's. */
 static ctsc_status tracer_run(const tracer *t, ctsc_scope *s, ctsc_value *const *inputs, trace_sink sink, bool results, ctsc_value **result) {
     scope_init(s);
-    ctsc_status st = scope_trace_begin(s, t->d, t->o->name, sink);
-    if (st != CTSC_OK) return st;
+    TRY(scope_trace_begin(s, t->d, t->o->name, sink));
     if (results) trace_keep_results(s->trace);
     else if (!t->o->skip_check) trace_keep_graph(s->trace);
     ctsc_value **own = mem_alloc((t->n + 1) * sizeof *own);

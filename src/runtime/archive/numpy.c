@@ -168,11 +168,10 @@ static ctsc_status numpy_zip(diag *d, reader r, value *out) {
 
 ctsc_status load_numpy_file(diag *d, const char *path, value *out) {
     reader r;
-    ctsc_status s = reader_open_file(d, path, &r);
-    if (s != CTSC_OK) return s;
+    TRY(reader_open_file(d, path, &r));
     uint8_t head[4] = {0};
     uint64_t size = 0;
-    s = r.size(r.ctx, d, &size);
+    ctsc_status s = r.size(r.ctx, d, &size);
     if (s == CTSC_OK && size >= sizeof head) s = r.read(r.ctx, d, 0, head, sizeof head);
     if (s != CTSC_OK) {
         reader_close(&r);
@@ -180,8 +179,7 @@ ctsc_status load_numpy_file(diag *d, const char *path, value *out) {
     }
     if (!memcmp(head, "PK\3\4", 4)) return numpy_zip(d, r, out);
     storage *st;
-    s = reader_contents(d, r, &st);
-    if (s != CTSC_OK) return s;
+    TRY(reader_contents(d, r, &st));
     s = numpy_array(d, path, st, out);
     storage_unref(st);
     return s;

@@ -148,8 +148,7 @@ static ctsc_status pickle_seal_parts(pickle_vm *vm, pickle_item *items, size_t n
                                      uint16_t *depth, bool *special) {
     uint64_t sum = *weight;
     for (size_t i = 0; i < n; i++) {
-        ctsc_status s = pickle_seal(vm, &items[i]);
-        if (s != CTSC_OK) return s;
+        TRY(pickle_seal(vm, &items[i]));
         sum += items[i].weight;
         if (items[i].depth >= *depth) *depth = (uint16_t)(items[i].depth + 1);
         if (items[i].special) {
@@ -191,8 +190,7 @@ static ctsc_status pickle_grow(pickle_vm *vm, pickle_item target, size_t first) 
 
 static ctsc_status pickle_op_proto(pickle_vm *vm) {
     const uint8_t *p = NULL;
-    ctsc_status s = pickle_take(vm, 1, &p);
-    if (s != CTSC_OK) return s;
+    TRY(pickle_take(vm, 1, &p));
     if (*p != 2)
         return pickle_bad(vm, "Only Pickle protocol 2 is supported, this is protocol %d", *p);
     return CTSC_OK;
@@ -248,8 +246,7 @@ static ctsc_status pickle_op_long1(pickle_vm *vm) {
 
 static ctsc_status pickle_op_binfloat(pickle_vm *vm) {
     const uint8_t *p = NULL;
-    ctsc_status s = pickle_take(vm, 8, &p);
-    if (s != CTSC_OK) return s;
+    TRY(pickle_take(vm, 8, &p));
     uint64_t bits = 0;
     for (int i = 0; i < 8; i++) bits = bits << 8 | p[i];
     double f;
@@ -328,15 +325,13 @@ static ctsc_status pickle_op_tuple3(pickle_vm *vm) {
 }
 
 static ctsc_status pickle_op_empty_list(pickle_vm *vm) {
-    ctsc_status s = pickle_count(vm);
-    if (s != CTSC_OK) return s;
+    TRY(pickle_count(vm));
     list *l = list_new(LIST_VALUE, NULL, 0);
     return l ? pickle_push_container(vm, value_list_take(l), false) : diag_no_memory(vm->d);
 }
 
 static ctsc_status pickle_op_empty_dict(pickle_vm *vm) {
-    ctsc_status s = pickle_count(vm);
-    if (s != CTSC_OK) return s;
+    TRY(pickle_count(vm));
     dict *di = dict_new(NULL, NULL);
     return di ? pickle_push_container(vm, value_dict_take(di), false) : diag_no_memory(vm->d);
 }
@@ -433,8 +428,7 @@ static ctsc_status pickle_op_dict(pickle_vm *vm) {
 /* ---- opcodes: memo --------------------------------------------------------------------------- */
 
 static ctsc_status pickle_put(pickle_vm *vm, size_t i) {
-    ctsc_status s = pickle_need(vm, 1);
-    if (s != CTSC_OK) return s;
+    TRY(pickle_need(vm, 1));
     if (i >= PICKLE_MAX_MEMO)
         return pickle_limit(vm, "a memo of more than %d entries", PICKLE_MAX_MEMO);
     /* Writers number their entries one after the other. */
@@ -493,21 +487,18 @@ static ctsc_status pickle_op_global(pickle_vm *vm) {
 }
 
 static ctsc_status pickle_op_reduce(pickle_vm *vm) {
-    ctsc_status s = pickle_need(vm, 2);
-    if (s != CTSC_OK) return s;
+    TRY(pickle_need(vm, 2));
     pickle_item *fn = &vm->stack.data[vm->stack.len - 2], *args = fn + 1, made = {0};
-    s = pickle_seal(vm, args);
+    ctsc_status s = pickle_seal(vm, args);
     if (s == CTSC_OK) s = pickle_count(vm);
     if (s != CTSC_OK) return s;
     bool fresh = false;
     made.weight = args->weight;
     made.depth = args->depth;
-    s = pickle_reduce(vm, fn->v, args->v, &made.v, &fresh);
-    if (s != CTSC_OK) return s;
+    TRY(pickle_reduce(vm, fn->v, args->v, &made.v, &fresh));
     pickle_drop(vm, vm->stack.len - 2);
     if (!fresh) return pickle_push(vm, made);
-    s = pickle_push_container(vm, made.v, false);
-    if (s != CTSC_OK) return s;
+    TRY(pickle_push_container(vm, made.v, false));
     pickle_container *c = &vec_last(&vm->containers);
     c->weight += made.weight;
     if (made.depth > c->depth) c->depth = made.depth;
@@ -533,8 +524,7 @@ static ctsc_status pickle_op_newobj(pickle_vm *vm) {
 }
 
 static ctsc_status pickle_op_build(pickle_vm *vm) {
-    ctsc_status s = pickle_need(vm, 2);
-    if (s != CTSC_OK) return s;
+    TRY(pickle_need(vm, 2));
     size_t last = vm->stack.len - 1;
     pickle_item target = vm->stack.data[last - 1];
     if (target.v.tag ==
@@ -546,11 +536,9 @@ static ctsc_status pickle_op_build(pickle_vm *vm) {
     if (target.v.tag != V_OBJECT || !target.id || !vm->containers.data[target.id - 1].unbuilt)
         return pickle_bad(vm, "state for something that is not a new object");
     pickle_container *c = &vm->containers.data[target.id - 1];
-    s = pickle_seal_parts(vm, &vm->stack.data[last], 1, &c->weight, &c->depth, NULL);
-    if (s != CTSC_OK) return s;
+    TRY(pickle_seal_parts(vm, &vm->stack.data[last], 1, &c->weight, &c->depth, NULL));
     if (!vm->host->build) return pickle_bad(vm, "objects are not expected here");
-    s = vm->host->build(vm->host->ctx, vm->d, target.v.u.object, vm->stack.data[last].v);
-    if (s != CTSC_OK) return s;
+    TRY(vm->host->build(vm->host->ctx, vm->d, target.v.u.object, vm->stack.data[last].v));
     c->unbuilt = false;
     pickle_drop(vm, last);
     return CTSC_OK;
@@ -561,8 +549,7 @@ static ctsc_status pickle_op_binpersid(pickle_vm *vm) {
     if (s == CTSC_OK) s = pickle_count(vm);
     if (s != CTSC_OK) return s;
     pickle_item made = {.weight = 1, .special = true};
-    s = pickle_persistent(vm, vec_last(&vm->stack).v, &made.v);
-    if (s != CTSC_OK) return s;
+    TRY(pickle_persistent(vm, vec_last(&vm->stack).v, &made.v));
     pickle_drop(vm, vm->stack.len - 1);
     return pickle_push(vm, made);
 }

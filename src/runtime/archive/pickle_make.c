@@ -11,6 +11,7 @@
  * Tests: tests/unit/test_pickle.c
  */
 #include "runtime/archive/pickle_internal.h"
+#include "tensor/device.h"
 #include "tensor/quantiser.h"
 
 const char pickle_kind_global[] = "pickle constructor";
@@ -192,13 +193,18 @@ static ctsc_status make_complex(pickle_vm *vm, const value *args, size_t n, valu
 static ctsc_status make_device(pickle_vm *vm, const value *args, size_t n, value *out) {
     if (n < 1 || n > 2 || args[0].tag != V_STR || (n == 2 && args[1].tag != V_INT))
         return pickle_bad_args(vm, "torch.device");
-    const char *text = args[0].u.str->bytes;
-    int64_t device, index = n == 2 ? args[1].u.i : 0;
-    if (index < 0 || index > 255) return pickle_bad(vm, "invalid device index %lld", (long long)index);
-    if (!value_parse_device(text, &device))
-        return strncmp(text, "cuda", 4) != 0 ? pickle_unsupported(vm, "device %s", text) : pickle_bad(vm, "invalid device %s", text);
-    *out = value_device(n == 2 && device == VALUE_DEVICE_CUDA ? index + 1 : device);
-    return CTSC_OK;
+    diag why = {0};
+    strbuf text = STRBUF_INIT;
+    int64_t device;
+    sb_write(&text, args[0].u.str->bytes, args[0].u.str->len);
+    if (n == 2) sb_printf(&text, ":%lld", (long long)args[1].u.i);
+    ctsc_status s = text.failed ? diag_no_memory(vm->d) : device_parse(&why, sb_str(&text), text.len, &device);
+    if (s == CTSC_OK) *out = value_device(device);
+    else if (s == CTSC_UNSUPPORTED) s = pickle_unsupported(vm, "device %s", sb_str(&text));
+    else if (s == CTSC_FAILED) s = pickle_bad(vm, "%s", diag_message(&why));
+    diag_clear(&why);
+    sb_free(&text);
+    return s;
 }
 
 static ctsc_status make_size(pickle_vm *vm, const value *args, size_t n, value *out) {
@@ -279,8 +285,7 @@ static ctsc_status make_tensor_as(pickle_vm *vm, const value *args, dtype dt, ui
         return pickle_bad(vm, "a tensor that reaches beyond its storage of %llu elements",
                           (unsigned long long)numel);
     tensor *t;
-    ctsc_status s = tensor_on_storage(vm->d, st, dt, ndim, sizes, strides, args[1].u.i, &t);
-    if (s != CTSC_OK) return s;
+    TRY(tensor_on_storage(vm->d, st, dt, ndim, sizes, strides, args[1].u.i, &t));
     t->requires_grad = requires_grad;
     *out = value_tensor_take(t);
     return CTSC_OK;
@@ -312,8 +317,7 @@ static ctsc_status make_parameter(pickle_vm *vm, const value *args, size_t n, va
     if (n < 2 || args[0].tag != V_TENSOR || args[1].tag != V_BOOL)
         return pickle_bad_args(vm, "_rebuild_parameter");
     tensor *t;
-    ctsc_status s = tensor_alias(vm->d, args[0].u.tensor, &t);
-    if (s != CTSC_OK) return s;
+    TRY(tensor_alias(vm->d, args[0].u.tensor, &t));
     t->requires_grad = args[1].u.b;
     *out = value_tensor_take(t);
     return CTSC_OK;

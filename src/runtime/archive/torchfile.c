@@ -36,13 +36,12 @@ static ctsc_status torchfile_check(diag *d, archive *a) {
 
 static ctsc_status torchfile_zip(diag *d, reader r, bool opaque, value *out) {
     archive *a = NULL;
-    ctsc_status s = archive_open(d, r, &a);
-    if (s != CTSC_OK) return s;
+    TRY(archive_open(d, r, &a));
     archive_storages data = {.a = a, .folder = "data/"};
     unpickle_host host = {.ctx = &data, .storage = archive_storages_get, .opaque = opaque};
     storage *st = NULL;
     size_t pos = 0;
-    s = torchfile_check(d, a);
+    ctsc_status s = torchfile_check(d, a);
     if (s == CTSC_OK) s = archive_read(a, d, "data.pkl", &st);
     if (s == CTSC_OK) s = unpickle(d, "data.pkl", st->data, st->nbytes, &pos, &host, out);
     storage_unref(st);
@@ -172,12 +171,11 @@ static ctsc_status old_file_header(old_file *f, diag *d) {
 
 static ctsc_status torchfile_old(diag *d, reader r, bool opaque, value *out) {
     storage *st;
-    ctsc_status s = reader_contents(d, r, &st);
-    if (s != CTSC_OK) return s;
+    TRY(reader_contents(d, r, &st));
     old_file f = {.p = st->data, .len = st->nbytes};
     unpickle_host host = {.ctx = &f, .storage = old_file_storage, .opaque = opaque};
     value object = value_none(), keys = value_none();
-    s = old_file_header(&f, d);
+    ctsc_status s = old_file_header(&f, d);
     if (s == CTSC_OK) s = unpickle(d, "object", f.p, f.len, &f.pos, &host, &object);
     if (s == CTSC_OK) s = unpickle(d, "storage keys", f.p, f.len, &f.pos, NULL, &keys);
     if (s == CTSC_OK) s = old_file_fill_all(&f, d, keys);

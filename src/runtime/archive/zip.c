@@ -161,8 +161,7 @@ static ctsc_status archive_recognise(diag *d, const reader *r, uint64_t size) {
     if (size < sizeof head)
         return diag_fail(d, CTSC_BAD_FILE, "not an archive: only %llu bytes",
                          (unsigned long long)size);
-    ctsc_status s = r->read(r->ctx, d, 0, head, sizeof head);
-    if (s != CTSC_OK) return s;
+    TRY(r->read(r->ctx, d, 0, head, sizeof head));
     if (!memcmp(head, "PYTORCH1", 8))
         return diag_fail(d, CTSC_UNSUPPORTED,
                          "File is an unsupported archive format from the preview release.");
@@ -384,8 +383,7 @@ ctsc_status archive_storages_get(void *ctx, diag *d, const char *key, dtype dt, 
         return diag_fail(d, CTSC_BAD_FILE, "record %s%s: impossible size", as->folder, key);
     storage *st = strmap_get(&as->by_key, key);
     if (!st) {
-        ctsc_status s = archive_storages_load(as, d, key, nbytes, &st);
-        if (s != CTSC_OK) return s;
+        TRY(archive_storages_load(as, d, key, nbytes, &st));
     }
     if (st->nbytes < nbytes || st->nbytes - nbytes >= dtype_size(dt))
         return diag_fail(d, CTSC_BAD_FILE, "record %s%s: has %zu bytes where the tensors need %zu",

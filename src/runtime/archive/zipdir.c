@@ -73,8 +73,7 @@ static ctsc_status zipdir_end64(diag *d, const reader *r, uint64_t locator_at, z
         return zipdir_bad(d, "in several volumes", locator_at);
     if (at > locator_at || locator_at - at < ZIP_END64_SIZE)
         return zipdir_bad(d, "bad zip64 locator", locator_at);
-    s = r->read(r->ctx, d, at, p, ZIP_END64_SIZE);
-    if (s != CTSC_OK) return s;
+    TRY(r->read(r->ctx, d, at, p, ZIP_END64_SIZE));
     if (le32(p) != ZIP_SIG_END64 || le64(p + 4) != locator_at - at - 12)
         return zipdir_bad(d, "bad zip64 end record", at);
     zip_end big = {le64(p + 32), le64(p + 40), le64(p + 48), at};
@@ -223,8 +222,7 @@ static ctsc_status zipdir_central(diag *d, const uint8_t **p, const uint8_t *end
 /* Finds the content behind the local header, which must tell the same story as the directory. */
 static ctsc_status zipdir_local(diag *d, const reader *r, uint64_t limit, uint8_t *buf,
                                 zip_entry *e) {
-    ctsc_status s = r->read(r->ctx, d, e->header, buf, ZIP_LOCAL_SIZE);
-    if (s != CTSC_OK) return s;
+    TRY(r->read(r->ctx, d, e->header, buf, ZIP_LOCAL_SIZE));
     if (le32(buf) != ZIP_SIG_LOCAL) return zipdir_bad_record(d, e, "no local header");
     size_t name = le16(buf + 26), extra = le16(buf + 28), want = strlen(e->name);
     uint64_t left = limit - e->header - ZIP_LOCAL_SIZE;
@@ -237,8 +235,7 @@ static ctsc_status zipdir_local(diag *d, const reader *r, uint64_t limit, uint8_
     bool streamed = flags & ZIP_FLAG_DESCRIPTOR, big = csize == UINT32_MAX || usize == UINT32_MAX;
     if (name != want || method != e->method || (flags & ~ZIP_FLAGS_KNOWN))
         return zipdir_bad_record(d, e, "local header and directory disagree");
-    s = r->read(r->ctx, d, e->header + ZIP_LOCAL_SIZE, buf, name + (big ? extra : 0));
-    if (s != CTSC_OK) return s;
+    TRY(r->read(r->ctx, d, e->header + ZIP_LOCAL_SIZE, buf, name + (big ? extra : 0)));
     if (memcmp(buf, e->name, want) != 0) return zipdir_bad_record(d, e, "has two names");
     uint64_t *fields[] = {&usize, &csize};
     if (big && !zipdir_zip64(buf + name, extra, fields, 2) && !streamed)

@@ -42,21 +42,25 @@ typedef struct device_route {
 
 /* ---- devices of arguments ------------------------------------------------------------------------------------- */
 
-enum { DISPATCH_ARGS = 64 };
+/* A walk over the tensors among the arguments, those in lists included. */
+typedef struct dispatch_walk {
+    int nargs, argument; /* from here on, and item k if that is a list; behind dispatch_next: where the tensor was found */
+    size_t k;
+} dispatch_walk;
 
-/* The tensors among the arguments, those in lists included; n counts what there is, at most `max` are kept. */
-static int dispatch_tensors(const op *o, const value *args, int max, tensor **out, int *from) {
-    int n = 0;
-    for (int i = 0; i < o->schema->nargs; i++) {
-        const list *l = args[i].tag == V_LIST ? args[i].u.list : NULL;
-        size_t count = l && (l->kind == LIST_TENSOR || l->kind == LIST_VALUE) ? l->len : args[i].tag == V_TENSOR;
-        for (size_t k = 0; k < count; k++) {
-            tensor *t = !l ? args[i].u.tensor : l->kind == LIST_TENSOR ? l->u.tensors[k] : l->u.values[k].tag == V_TENSOR ? l->u.values[k].u.tensor : NULL;
-            if (t && n < max) out[n] = t, from[n] = i;
-            n += t != NULL;
+/* NULL: there are no more. */
+static tensor *dispatch_next(dispatch_walk *w, const value *args) {
+    for (; w->argument < w->nargs; w->argument++, w->k = 0) {
+        const value *a = &args[w->argument];
+        const list *l = a->tag == V_LIST ? a->u.list : NULL;
+        size_t count = l && (l->kind == LIST_TENSOR || l->kind == LIST_VALUE) ? l->len : a->tag == V_TENSOR;
+        while (w->k < count) {
+            size_t k = w->k++;
+            tensor *t = !l ? a->u.tensor : l->kind == LIST_TENSOR ? l->u.tensors[k] : l->u.values[k].tag == V_TENSOR ? l->u.values[k].u.tensor : NULL;
+            if (t) return t;
         }
     }
-    return n < max ? n : max;
+    return NULL;
 }
 
 /* "wrapper_mm": PyTorch 1.13's name of the function that compares the devices; with the overload's name but for operators that it calls structured. */
@@ -101,16 +105,16 @@ static bool dispatch_may_differ(device_rule rule, const tensor *t) {
 
 /* *device: where the operator runs. *mixed: some tensors have to be moved there. */
 static ctsc_status dispatch_check(op_ctx *cx, device_rule rule, const value *args, int *device, bool *mixed) {
-    tensor *tensors[DISPATCH_ARGS];
-    int from[DISPATCH_ARGS], n = dispatch_tensors(cx->op, args, DISPATCH_ARGS, tensors, from);
     const tensor *first = NULL; /* that decides */
+    dispatch_walk all = {.nargs = cx->op->schema->nargs}, w = all;
     *mixed = false;
-    for (int i = 0; i < n; i++)
-        if (!first || (dispatch_may_differ(rule, first) && tensor_device(tensors[i]) != DEVICE_HOST)) first = tensors[i];
+    for (tensor *t; (t = dispatch_next(&w, args));)
+        if (!first || (dispatch_may_differ(rule, first) && tensor_device(t) != DEVICE_HOST)) first = t;
     *device = first ? tensor_device(first) : DEVICE_HOST;
-    for (int i = 0; i < n; i++) {
-        if (tensor_device(tensors[i]) == *device) continue;
-        if (!dispatch_may_differ(rule, tensors[i])) return dispatch_differ(cx, rule, first, tensors[i], from[i]);
+    w = all;
+    for (tensor *t; (t = dispatch_next(&w, args));) {
+        if (tensor_device(t) == *device) continue;
+        if (!dispatch_may_differ(rule, t)) return dispatch_differ(cx, rule, first, t, w.argument);
         *mixed = true;
     }
     return CTSC_OK;
@@ -241,6 +245,8 @@ device_support op_device_support(const op *o) {
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------------------- */
+
+enum { DISPATCH_ARGS = 64 };
 
 /* With what is elsewhere moved to the device. */
 static ctsc_status dispatch_moved(op_ctx *cx, op_fn fn, int device, const value *args, value *results) {

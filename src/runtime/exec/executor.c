@@ -79,11 +79,10 @@ static int executor_device(const function *f) {
 }
 
 ctsc_status executor_optimise(function *f, int level, const object *self, diag *d, graph **out) {
-    ctsc_status s = f->graph ? CTSC_OK : function_ensure_compiled(f, d);
-    if (s != CTSC_OK) return s;
+    if (!f->graph) TRY(function_ensure_compiled(f, d));
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
-    s = pipeline_inline(g, d);
+    ctsc_status s = pipeline_inline(g, d);
     if (s == CTSC_OK) s = pass_run_list(&(pass_ctx){.diag = d, .device = executor_device(f)}, g, "scalar-constants,decompose,place", NULL);
     if (s == CTSC_OK) s = executor_freeze(f, g, level, self, d);
     if (s == CTSC_OK) s = executor_passes(g, level, executor_device(f), d);
@@ -126,11 +125,9 @@ static ctsc_status executor_code_plain(function *f, diag *d, code **out) {
 
 static ctsc_status code_ensure_locked(function *f, int level, const object *self, diag *d) {
     if (f->code[level]) return CTSC_OK;
-    ctsc_status s = f->graph ? CTSC_OK : function_ensure_compiled(f, d);
-    if (s != CTSC_OK) return s;
+    if (!f->graph) TRY(function_ensure_compiled(f, d));
     code *c = NULL;
-    s = level ? executor_code_optimised(f, level, self, d, &c) : executor_code_plain(f, d, &c);
-    if (s != CTSC_OK) return s;
+    TRY(level ? executor_code_optimised(f, level, self, d, &c) : executor_code_plain(f, d, &c));
     if (f->unit) f->unit->code_free = code_free;
     __atomic_store_n(&f->code[level], c, __ATOMIC_RELEASE);
     return CTSC_OK;

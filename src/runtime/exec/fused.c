@@ -256,8 +256,7 @@ static ctsc_status fused_bind_scratch(fused_launch *l, const group_plan *p, cons
     int64_t bytes = 0;
     for (size_t i = 0; i < p->buffers.len; i++) bytes += fused_scratch_bytes(&p->buffers.data[i], slots);
     if (!bytes) return CTSC_OK;
-    ctsc_status s = tensor_new(d, DT_UINT8, 1, &bytes, &l->scratch);
-    if (s != CTSC_OK) return s;
+    TRY(tensor_new(d, DT_UINT8, 1, &bytes, &l->scratch));
     char *at = tensor_data(l->scratch);
     for (size_t i = 0; i < p->buffers.len; i++) {
         if (p->buffers.data[i].kind != BUFFER_SCRATCH) continue;
@@ -276,8 +275,7 @@ static ctsc_status fused_outputs(const group_plan *p, const int64_t *slots, cons
         results[i] = o->alias >= 0 ? value_ref(args[o->alias]) : value_none();
         if (o->alias >= 0 || o->tag != V_TENSOR) continue;
         for (int k = 0; k < o->ndim; k++) sizes[k] = slots[o->sizes[k]];
-        ctsc_status s = tensor_new(d, o->dt, o->ndim, sizes, &t);
-        if (s != CTSC_OK) return s;
+        TRY(tensor_new(d, o->dt, o->ndim, sizes, &t));
         results[i] = value_tensor_take(t);
     }
     return CTSC_OK;
@@ -287,11 +285,9 @@ static ctsc_status fused_bind(fused_launch *l, const fused_kernel *k, const int6
     const group_plan *p = k->plan;
     for (size_t i = 0; k->writes && i < p->arguments.len; i++) {
         if (!p->arguments.data[i].written) continue;
-        ctsc_status s = tensor_make_writable(d, args[i].u.tensor);
-        if (s != CTSC_OK) return s;
+        TRY(tensor_make_writable(d, args[i].u.tensor));
     }
-    ctsc_status s = fused_outputs(p, slots, args, d, results);
-    if (s != CTSC_OK) return s;
+    TRY(fused_outputs(p, slots, args, d, results));
     for (size_t i = 0; i < p->buffers.len; i++) {
         const group_buffer *b = &p->buffers.data[i];
         if (b->kind == BUFFER_SCRATCH) continue;
@@ -371,8 +367,7 @@ static ctsc_status fused_interpret(fused *f, interp *in, const value *args, valu
     value own[FUSED_MAX_VALUES], out = value_none();
     for (int i = 0; i < f->nparams; i++) own[i] = value_ref(args[i]);
     code *split = atomic_load_explicit(&f->split, memory_order_acquire);
-    ctsc_status s = interp_run(in, split ? split : f->fallback, f->nparams, own, &out);
-    if (s != CTSC_OK) return s;
+    TRY(interp_run(in, split ? split : f->fallback, f->nparams, own, &out));
     if (f->nresults == 1) {
         results[0] = out;
         return CTSC_OK;
@@ -508,12 +503,12 @@ ctsc_status fused_run(fused *f, interp *in, const value *args, value *results, b
 
 bool fused_profile_run(fused *f, interp *in, value *args) {
     value results[FUSED_MAX_VALUES];
-    diag own = {0}, *outer = in->d;
+    diag own = {0};
     for (int i = 0; i < f->nresults; i++) results[i] = value_none();
     if (f->has_loop) return false;
-    in->d = &own;
+    diag *outer = diag_redirect(&in->d, &own);
     ctsc_status s = fused_interpret(f, in, args, results);
-    in->d = outer;
+    diag_restore(&in->d, outer);
     if (s == CTSC_OK) fused_drop(f, results);
     diag_clear(&own);
     return s == CTSC_OK;

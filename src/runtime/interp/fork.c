@@ -64,10 +64,9 @@ static void fork_run_apart(pool_task *t) {
 
 /* In the frame that forked. */
 static void fork_run_here(frame *f, forked *k) {
-    diag *outer = f->in->d;
-    f->in->d = &k->error;
+    diag *outer = diag_redirect(&f->in->d, &k->error);
     k->status = fork_body(f->in, k->site, k->args, &k->out);
-    f->in->d = outer;
+    diag_restore(&f->in->d, outer);
 }
 
 /* ---- fetching ------------------------------------------------------------------------------------------------- */
@@ -134,8 +133,7 @@ static ctsc_status fork_offer(frame *f, const site *s, future *fu, bool *offered
     forked **end = &f->forked;
     for (; *end; end = &(*end)->next) running++;
     if (running >= FORK_MAX_RUNNING) {
-        ctsc_status st = fork_join(f);
-        if (st != CTSC_OK) return st;
+        TRY(fork_join(f));
         end = &f->forked;
     }
     forked *k = mem_alloc(sizeof *k + (size_t)s->nargs * sizeof(value));
@@ -159,11 +157,10 @@ static ctsc_status fork_at_once(frame *f, const site *s, future *fu) {
     interp *in = f->in;
     value *args = f->regs + f->c->nregisters;
     for (int i = 0; i < s->nargs; i++) args[i] = site_take(f, s, i);
-    diag *outer = in->d;
-    in->d = &fu->error;
+    diag *outer = diag_redirect(&in->d, &fu->error);
     fu->error.max_tensor = outer->max_tensor;
     ctsc_status st = fork_body(in, s, args, &fu->result);
-    in->d = outer;
+    diag_restore(&in->d, outer);
     fu->done = true;
     if (!fork_ends_program(st)) return CTSC_OK;
     diag_clear(outer);
@@ -204,8 +201,7 @@ ctsc_status bc_wait(frame *f, const site *s) {
     const value *v = site_arg(f, s, 0);
     if (v->tag != V_FUTURE) return diag_fail(f->in->d, CTSC_INTERNAL, "aten::wait needs a future");
     const future *fu = v->u.future;
-    ctsc_status st = f->forked ? fork_fetch(f, fu) : CTSC_OK;
-    if (st != CTSC_OK) return st;
+    TRY(f->forked ? fork_fetch(f, fu) : CTSC_OK);
     if (fu->error.status != CTSC_OK) return wait_raise(f->in->d, &fu->error);
     value result = value_ref(fu->result);
     site_release(f, s);

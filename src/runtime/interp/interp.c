@@ -258,16 +258,14 @@ static void interp_note_place(frame *f, const instr *at) {
 /* After a failure: the __exit__ methods that this frame owes, innermost first. What they raise is
  * lost, as in PyTorch. */
 static void interp_leave_entered(interp *in) {
-    diag *outer = in->d;
     while (in->entered.len > 0 && vec_last(&in->entered).depth >= in->rt->depth) {
         value object = vec_pop(&in->entered).object, result = value_none();
-        diag lost = {0};
-        in->d = &lost;
+        diag lost = {0}, *outer = diag_redirect(&in->d, &lost);
         if (interp_call_hook(in, object, "__exit__", &result) == CTSC_OK) value_unref(result);
+        diag_restore(&in->d, outer);
         diag_clear(&lost);
         value_unref(object);
     }
-    in->d = outer;
 }
 
 /* Room for a frame of c's, whose registers are yet to be filled. */
@@ -278,8 +276,7 @@ static inline ctsc_status interp_enter(interp *in, const code *c, int n, value *
     if (in->rt->depth >= INTERP_MAX_DEPTH)
         return diag_fail(in->d, CTSC_LIMIT, "calls are nested too deeply (more than %d levels)",
                          INTERP_MAX_DEPTH);
-    ctsc_status s = interp_charge(in, c->instrs.len);
-    if (s != CTSC_OK) return s;
+    TRY(interp_charge(in, c->instrs.len));
     *regs = stack_push(in, code_frame_slots(c));
     return *regs ? CTSC_OK : diag_no_memory(in->d);
 }
@@ -323,9 +320,8 @@ ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out
 /* A group that is the whole of a function: what it takes is the function's own arguments, and no frame is needed. */
 static ctsc_status interp_run_group(interp *in, const code *c, const value *args, value *out) {
     bool native;
-    ctsc_status s = interp_charge(in, c->instrs.len);
-    if (s != CTSC_OK) return s;
-    s = fused_run(c->groups.data[0], in, args + c->whole_group, out, &native);
+    TRY(interp_charge(in, c->instrs.len));
+    ctsc_status s = fused_run(c->groups.data[0], in, args + c->whole_group, out, &native);
     if (s == CTSC_OK) return s;
     const instr *at = c->instrs.data;
     while (at->op != BC_FUSED) at++;
@@ -338,8 +334,7 @@ static ctsc_status interp_run_group(interp *in, const code *c, const value *args
 static inline ctsc_status interp_run_borrowed(interp *in, const code *c, int n, const value *args, value *out) {
     if (c->whole_group >= 0 && n == c->nparams && !in->rt->profile && !in->rt->record) return interp_run_group(in, c, args, out);
     value *regs = NULL;
-    ctsc_status s = interp_enter(in, c, n, &regs);
-    if (s != CTSC_OK) return s;
+    TRY(interp_enter(in, c, n, &regs));
     for (int i = 0; i < n; i++) regs[i] = code_reads(c, i) ? value_ref(args[i]) : value_none();
     return interp_frame(in, c, regs, out);
 }
@@ -424,9 +419,8 @@ ctsc_status interp_call_take(runtime *rt, function *f, int nargs, value *args, d
 ctsc_status interp_call_from_op(op_ctx *cx, function *f, int nargs, const value *args, value *out) {
     if (!cx->interp) return interp_call(cx->rt, f, nargs, args, cx->diag, out);
     interp *in = cx->interp;
-    diag *outer = in->d;
-    if (cx->diag) in->d = cx->diag;
+    diag *outer = diag_redirect(&in->d, cx->diag ? cx->diag : in->d);
     ctsc_status s = interp_call_borrowed(in, f, nargs, args, out);
-    in->d = outer;
+    diag_restore(&in->d, outer);
     return s;
 }

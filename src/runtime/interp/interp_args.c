@@ -8,6 +8,7 @@
  * asked for. A container that fits already is shared, not copied. Tests: tests/unit/test_interp.c
  */
 #include "runtime/interp/interp.h"
+#include "tensor/device.h"
 
 typedef enum conversion { CONVERTED, UNFIT, NO_MEMORY } conversion;
 
@@ -165,7 +166,7 @@ static conversion convert_bool(value in, value *out) {
 
 static conversion convert_device(value in, value *out) {
     int64_t device = in.tag == V_DEVICE ? in.u.device : 0;
-    if (in.tag != V_DEVICE && (in.tag != V_STR || !value_parse_device(in.u.str->bytes, &device))) return UNFIT;
+    if (in.tag != V_DEVICE && (in.tag != V_STR || device_parse(NULL, in.u.str->bytes, in.u.str->len, &device) != CTSC_OK)) return UNFIT;
     *out = value_device(device);
     return CONVERTED;
 }

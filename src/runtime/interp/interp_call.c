@@ -16,8 +16,7 @@ static value *call_window(const frame *f) {
 static ctsc_status call_op_many(frame *f, const site *s, const value *args, int returns, bool watched) {
     value *results = call_window(f) + s->nargs;
     for (int i = 0; i < returns; i++) results[i] = value_none();
-    ctsc_status st = op_function(s->op, s->nargs, args)(&f->cx, args, results);
-    if (st != CTSC_OK) return st;
+    TRY(op_function(s->op, s->nargs, args)(&f->cx, args, results));
     if (watched) profile_operator(f->in->rt->profile, s->op, s->nargs, args, returns, results);
     for (int i = 0; i < returns; i++) {
         if (i < s->nresults)
@@ -84,8 +83,7 @@ ctsc_status bc_fused_watched(frame *f, const site *s) {
 static ctsc_status call_function(frame *f, const site *s, function *fn) {
     value *args = call_window(f), result = value_none();
     for (int i = 0; i < s->nargs; i++) args[i] = site_take(f, s, i);
-    ctsc_status st = interp_run_function(f->in, fn, s->nargs, args, &result);
-    if (st != CTSC_OK) return st;
+    TRY(interp_run_function(f->in, fn, s->nargs, args, &result));
     if (s->nresults == 1) {
         site_result(f, s, 0, result);
     } else {
@@ -147,8 +145,7 @@ ctsc_status bc_enter(frame *f, const site *s) {
     ctsc_status allowed = call_check_autocast(in, object);
     if (allowed != CTSC_OK) return allowed;
     if (object.tag != V_NONE) {
-        ctsc_status st = interp_call_hook(in, object, "__enter__", &result);
-        if (st != CTSC_OK) return st;
+        TRY(interp_call_hook(in, object, "__enter__", &result));
         entered e = {.object = object, .depth = in->rt->depth};
         if (!vec_push(&in->entered, e)) {
             value_unref(result);
@@ -167,8 +164,7 @@ ctsc_status bc_exit(frame *f, const site *s) {
     if (object.tag != V_NONE) {
         if (in->entered.len > 0 && value_is(vec_last(&in->entered).object, object))
             value_unref(vec_pop(&in->entered).object);
-        ctsc_status st = interp_call_hook(in, object, "__exit__", &result);
-        if (st != CTSC_OK) return st;
+        TRY(interp_call_hook(in, object, "__exit__", &result));
     }
     site_release(f, s);
     if (s->nresults == 1) {

@@ -21,8 +21,7 @@ static ctsc_status object_slot(frame *f, const site *s, value **slot) {
 
 ctsc_status bc_get_attr(frame *f, const site *s) {
     value *slot;
-    ctsc_status st = object_slot(f, s, &slot);
-    if (st != CTSC_OK) return st;
+    TRY(object_slot(f, s, &slot));
     if (slot->tag == V_UNINIT)
         return diag_fail(f->in->d, CTSC_FAILED, "attribute '%s' was read before it was assigned",
                          s->name);
@@ -34,8 +33,7 @@ ctsc_status bc_get_attr(frame *f, const site *s) {
 
 ctsc_status bc_set_attr(frame *f, const site *s) {
     value *slot;
-    ctsc_status st = object_slot(f, s, &slot);
-    if (st != CTSC_OK) return st;
+    TRY(object_slot(f, s, &slot));
     value v = site_take(f, s, 1);
     value_set(slot, v);
     site_release(f, s);
@@ -175,8 +173,7 @@ static ctsc_status site_tuple(frame *f, const site *s, const tuple **t) {
 
 ctsc_status bc_unpack_tuple(frame *f, const site *s) {
     const tuple *t = NULL;
-    ctsc_status st = site_tuple(f, s, &t);
-    if (st != CTSC_OK) return st;
+    TRY(site_tuple(f, s, &t));
     if (t->len != (size_t)s->nresults)
         return diag_fail(f->in->d, CTSC_FAILED, "Expected %d elements in a tuple but found %zu",
                          s->nresults, t->len);
@@ -187,8 +184,7 @@ ctsc_status bc_unpack_tuple(frame *f, const site *s) {
 
 ctsc_status bc_tuple_index(frame *f, const site *s) {
     const tuple *t = NULL;
-    ctsc_status st = site_tuple(f, s, &t);
-    if (st != CTSC_OK) return st;
+    TRY(site_tuple(f, s, &t));
     const value *index = site_arg(f, s, 1);
     int64_t n = (int64_t)t->len, k = index->tag == V_INT ? index->u.i : n;
     if (k < 0) k += n;
@@ -206,8 +202,7 @@ static int64_t slice_bound(int64_t k, int64_t n) {
 
 ctsc_status bc_tuple_slice(frame *f, const site *s) {
     const tuple *t = NULL;
-    ctsc_status st = site_tuple(f, s, &t);
-    if (st != CTSC_OK) return st;
+    TRY(site_tuple(f, s, &t));
     int64_t n = (int64_t)t->len, begin = slice_bound(s->imm, n), end = slice_bound(s->imm2, n);
     size_t len = end > begin ? (size_t)(end - begin) : 0;
     tuple *out = tuple_new(len, NULL);
@@ -300,9 +295,8 @@ ctsc_status bc_tolist(frame *f, const site *s) {
                          "Output annotation list dimension and runtime tensor "
                          "dimension must match for tolist()");
     tensor *here = NULL, *c = NULL;
-    ctsc_status st = tensor_to_device(f->in->d, v->u.tensor, DEVICE_HOST, &here);
-    if (st != CTSC_OK) return st;
-    st = tensor_contiguous(f->in->d, here, &c);
+    TRY(tensor_to_device(f->in->d, v->u.tensor, DEVICE_HOST, &here));
+    ctsc_status st = tensor_contiguous(f->in->d, here, &c);
     tensor_unref(here);
     if (st != CTSC_OK) return st;
     tolist w = {.data = tensor_data(c), .t = c};

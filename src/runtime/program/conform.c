@@ -131,14 +131,13 @@ static ctsc_status conform_tuple(conform_at *at, type *t, value *v) {
 static ctsc_status conform_union(conform_at *at, type *t, value *v) {
     for (int i = 0; i < t->nelems; i++)
         if (type_admits_value(t->elems[i], *v)) return conform_value(at, t->elems[i], v);
-    diag *d = at->c->d;
     for (int i = 0; i < t->nelems; i++) {
         type *m = t->elems[i];
         if ((m->kind == T_LIST && v->tag == V_LIST) || (m->kind == T_DICT && v->tag == V_DICT) ||
             (m->kind == T_TUPLE && v->tag == V_TUPLE)) {
-            at->c->d = NULL;
+            diag *outer = diag_redirect(&at->c->d, NULL);
             ctsc_status s = conform_value(at, m, v);
-            at->c->d = d;
+            diag_restore(&at->c->d, outer);
             if (s == CTSC_OK) return s;
         }
     }

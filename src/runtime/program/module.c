@@ -249,12 +249,11 @@ static ctsc_status module_unpickle(module_loader *l, const char *record, const c
 
 static ctsc_status module_load_code(module_loader *l) {
     importer_host host = {archive_ref(l->a), module_read_code, module_code_free};
-    ctsc_status s = importer_attach(l->d, l->u, &host, l->version);
-    if (s != CTSC_OK) return s;
+    TRY(importer_attach(l->d, l->u, &host, l->version));
     l->u->compile = irgen_function;
     l->u->simplify = pipeline_simplify;
     value constants = value_none();
-    s = module_unpickle(l, "constants.pkl", "constants/", &constants);
+    ctsc_status s = module_unpickle(l, "constants.pkl", "constants/", &constants);
     if (s == CTSC_OK && constants.tag != V_TUPLE)
         s = diag_fail(l->d, CTSC_BAD_FILE, "constants.pkl: not a tuple");
     if (s == CTSC_OK)

@@ -50,8 +50,7 @@ static ctsc_status mover_copy(mover *m, const tensor *t) {
         if (!m->widen || there->nbytes / sizeof(double) == s->nbytes / size) return CTSC_OK;
         return diag_fail(m->d, CTSC_UNSUPPORTED, "tensors of several dtypes share memory");
     }
-    ctsc_status st = m->widen ? mover_widened(m, t, &there) : storage_to_device(m->d, s, m->device, &there);
-    if (st != CTSC_OK) return st;
+    TRY(m->widen ? mover_widened(m, t, &there) : storage_to_device(m->d, s, m->device, &there));
     storage_ref(s); /* the map's: it is looked up until the end */
     if (ptrmap_put(&m->storages, s, there)) return CTSC_OK;
     storage_unref(s);

@@ -261,8 +261,7 @@ ctsc_status zip_writer_add(zip_writer *z, diag *d, const char *name, const void 
     if (arena_failed(&z->arena)) return diag_no_memory(d);
     if (strlen(z->folder) + strlen(name) > 0xfff0) return diag_fail(d, CTSC_LIMIT, "record %s: the name is too long", name);
     if (pack && len && len < ZIP_MAX32) {
-        ctsc_status s = zip_deflate(d, data, len, &packed, &npacked);
-        if (s != CTSC_OK) return s;
+        TRY(zip_deflate(d, data, len, &packed, &npacked));
     }
     r.crc = crc32_update(0, data, len);
     if (packed) {

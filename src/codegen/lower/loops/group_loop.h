@@ -20,9 +20,6 @@
 enum {
     LOOP_MAX_BASES = 24,   /* tensor arguments */
     LOOP_MAX_CARRIED = 64, /* values carried through one loop */
-    LOOP_WRITE_OUT = 4,    /* up to so many elements are written out, not looped over: their number is part of the plan */
-    LOOP_LANES = 4,
-    LOOP_SHORT = 32,       /* sums of fewer elements are not made by vectors */
 };
 
 /* A bound of an int: base + c, where base (NULL: 0) is the same number all through the kernel. */

@@ -24,6 +24,7 @@
  * Tests: tests/unit/test_group_loop.c
  */
 #include "codegen/lower/loops/group_loop.h"
+#include "codegen/lower/group_tuning.h"
 
 typedef struct loop_carried {
     bool kept;       /* the tensor that went in */
@@ -332,8 +333,6 @@ static void flow_round_number(loop_state *s, flow_loop *f, nest_expr *i) {
     }
     loop_set(s, f->body->params.data[0], x);
 }
-
-enum { FLOW_STRIP = 1024 }; /* rounds */
 
 static void flow_open_counted(loop_state *s, flow_loop *f) {
     nest *n = s->n;

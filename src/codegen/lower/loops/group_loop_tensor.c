@@ -16,6 +16,7 @@
  * Tests: tests/unit/test_group_loop.c
  */
 #include "codegen/lower/loops/group_loop.h"
+#include "codegen/lower/group_tuning.h"
 
 #include "ir/graph/alias.h"
 #include "tensor/promote.h"

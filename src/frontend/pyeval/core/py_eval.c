@@ -193,7 +193,7 @@ static py_object *eval_dict(py *p, py_env *env, const expr *x) {
     py_dict *d = py_dict_new(p);
     for (size_t i = 0; i < x->items.len; i++) {
         const expr *k = x->keys.data[i];
-        bool merge = k->kind == E_UNSUPPORTED && k->name && !strcmp(k->name, "**");
+        bool merge = k->kind == E_UNPACK;
         py_object *key = py_eval(p, env, merge ? k->a : k);
         if (!key) return NULL;
         if (merge) {
@@ -256,7 +256,7 @@ static bool eval_loop_clause(eval_loop *l, const expr *clause, py_object *source
     return true;
 }
 
-static py_object *eval_comprehension_as(py *p, py_env *env, const expr *x, py_object *out) {
+static py_object *eval_comprehension(py *p, py_env *env, const expr *x) {
     py_object *source = py_eval(p, env, x->b);
     if (!source) return NULL;
     py_env *own = arena_new(p->a, py_env);
@@ -265,24 +265,21 @@ static py_object *eval_comprehension_as(py *p, py_env *env, const expr *x, py_ob
                     .module = env->module,
                     .is_comprehension = true,
                     .qualname = env->qualname};
+    py_object *out = x->kind == E_DICT_COMP   ? py_dict_object(p, py_dict_new(p))
+                     : x->kind == E_SET_COMP  ? py_set_new(p)
+                     : x->kind == E_LIST_COMP ? py_new(p, PY_LIST)
+                                              : py_new(p, PY_ITERATOR);
     eval_loop l = {p, own, x, out};
     return eval_loop_clause(&l, x, source) ? out : NULL;
 }
 
-static py_object *eval_comprehension(py *p, py_env *env, const expr *x) {
-    py_object *out = x->kind == E_DICT_COMP   ? py_dict_object(p, py_dict_new(p))
-                     : x->kind == E_LIST_COMP ? py_new(p, PY_LIST)
-                                              : py_new(p, PY_ITERATOR);
-    return eval_comprehension_as(p, env, x, out);
-}
-
-static py_object *eval_yield(py *p, py_env *env, const expr *x, bool from) {
+static py_object *eval_yield(py *p, py_env *env, const expr *x) {
     py_env *f = py_function_env(env);
     py_object *o = x->a ? py_eval(p, env, x->a) : p->none;
     if (!o) return NULL;
     if (!f->yields) return py_fail(p, x->range, "SyntaxError", "'yield' outside function");
     if (f->body) return py_with_yield(p, x->range, f->body, o);
-    if (!from) return py_append(p, f->yields, o) ? p->none : NULL;
+    if (x->kind == E_YIELD) return py_append(p, f->yields, o) ? p->none : NULL;
     py_object **items;
     int n;
     if (!py_iterate(p, x->range, o, &items, &n)) return NULL;
@@ -291,13 +288,9 @@ static py_object *eval_yield(py *p, py_env *env, const expr *x, bool from) {
     return p->none;
 }
 
-/* Python that TorchScript lacks. */
 static py_object *eval_unsupported(py *p, py_env *env, const expr *x) {
-    if (x->name && !strcmp(x->name, "several")) return eval_comprehension(p, env, x->a);
-    if (x->name && !strcmp(x->name, "set")) return eval_comprehension_as(p, env, x->a, py_set_new(p));
-    if (x->name && !strcmp(x->name, "yield")) return eval_yield(p, env, x, false);
-    if (x->name && !strcmp(x->name, "yield from")) return eval_yield(p, env, x, true);
-    diag_fail_at(p->diag, CTSC_UNSUPPORTED, x->range, "%s", x->s ? x->s : "this expression is not supported");
+    (void)env;
+    diag_fail_at(p->diag, CTSC_UNSUPPORTED, x->range, "%s", x->s);
     return NULL;
 }
 
@@ -469,7 +462,10 @@ static const eval_fn eval_table[E_KIND_COUNT] = {
     [E_SET] = eval_set,
     [E_LIST_COMP] = eval_comprehension,
     [E_DICT_COMP] = eval_comprehension,
+    [E_SET_COMP] = eval_comprehension,
     [E_GENERATOR] = eval_comprehension,
+    [E_YIELD] = eval_yield,
+    [E_YIELD_FROM] = eval_yield,
     [E_LAMBDA] = eval_lambda,
     [E_WALRUS] = eval_walrus,
     [E_CAPTURE] = py_eval_capture,

@@ -244,6 +244,19 @@ static py_object *percent_next(percent *c) {
     return py_fail(c->p, c->r, "TypeError", "not enough arguments for format string");
 }
 
+/* "%d" % 1e19: all digits of what int() makes of x, which may be more than an int has. */
+static bool percent_whole(percent *c, const format_spec *f, double x, strbuf *out) {
+    format_spec whole = *f;
+    if (strchr("xXo", f->type))
+        return py_fail(c->p, c->r, "TypeError", "%%%c format: an integer is required, not float", f->type), false;
+    if (isnan(x)) return py_fail(c->p, c->r, "ValueError", "cannot convert float NaN to integer"), false;
+    if (isinf(x)) return py_fail(c->p, c->r, "OverflowError", "cannot convert float infinity to integer"), false;
+    whole.type = 'f';
+    whole.precision = 0;
+    whole.alternate = false;
+    return spec_float(c->p, c->r, &whole, trunc(x) + 0.0, out); /* no -0 */
+}
+
 /* s stands behind the percent sign. Returns where the conversion ends; NULL after an error. */
 static const char *percent_one(percent *c, const char *s, const char *end, strbuf *out) {
     format_spec f = {.fill = " ", .precision = -1};
@@ -289,10 +302,10 @@ static const char *percent_one(percent *c, const char *s, const char *end, strbu
             return py_fail(c->p, c->r, "TypeError", "%%%c format: a number is required, not %s", *s,
                            py_type_name(o)),
                    NULL;
-        if (strchr("diu", *s)) f.type = 'd';
         f.precision = -1;
-        return spec_int(c->p, c->r, &f, rank == 2 ? (fabs(x) < 9e18 ? (int64_t)x : 0) : i, out) ? s + 1
-                                                                                                : NULL;
+        if (rank == 2) return percent_whole(c, &f, x, out) ? s + 1 : NULL;
+        if (strchr("iu", *s)) f.type = 'd';
+        return spec_int(c->p, c->r, &f, i, out) ? s + 1 : NULL;
     }
     if (strchr("fFeEgG", *s)) {
         if (!number)

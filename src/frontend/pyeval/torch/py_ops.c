@@ -114,16 +114,10 @@ static bool ops_device(ops_fit *f, const py_object *o, value *out) {
     if (!f->convert) return false;
     if (o->u.v.tag == V_INT && o->u.v.u.i >= 0) return ops_give(value_device(DEVICE_HOST), out);
     if (o->u.v.tag != V_STR) return false;
-    if (!strcmp(o->u.v.u.str->bytes, "meta")) return ops_give(value_device(DEVICE_HOST), out);
-    op_ctx cx;
-    diag ignored = {0};
-    if (!ops_context(f->p, &cx)) return false;
-    cx.diag = &ignored;
-    value v = value_none();
-    bool ok = op_call(&cx, "aten::device", 1, &o->u.v, &v) == CTSC_OK && v.tag == V_DEVICE;
-    diag_clear(&ignored);
-    value_unref(v);
-    return ok && ops_give(value_device(DEVICE_HOST), out);
+    const str *text = o->u.v.u.str;
+    int64_t device;
+    bool known = !strcmp(text->bytes, "meta") || device_parse(NULL, text->bytes, text->len, &device) == CTSC_OK;
+    return known && ops_give(value_device(DEVICE_HOST), out);
 }
 
 static bool ops_list(ops_fit *f, type *t, const argument *arg, const py_object *o, value *out) {

@@ -220,19 +220,19 @@ static py_object *torch_make_parameter(PY_ARGS) {
 static py_object *torch_make_device(PY_ARGS) {
     py_object *a[2];
     (void)self;
-    int64_t index = -1;
+    int64_t index;
     if (!py_bind(p, r, "device", "type index?", PY_GIVEN, a)) return NULL;
     if (a[0]->kind == PY_VALUE && a[0]->u.v.tag == V_DEVICE) return a[0];
-    if (a[1] && !py_is_none(a[1]) && !py_as_int(p, r, a[1], &index)) return NULL;
     const char *name = py_as_text(a[0]);
-    if (!name && !py_as_int(p, r, a[0], &index)) return NULL;
+    py_object *number = name ? a[1] : a[0];
+    bool numbered = number && !py_is_none(number);
+    if (numbered && !py_as_int(p, r, number, &index)) return NULL;
     if (!name) name = "cuda";
     if (!strcmp(name, "meta")) name = "cpu"; /* there is no such device here: what is to be filled later is filled now */
-    py_object *text =
-        index >= 0 ? py_text(p, arena_printf(p->a, "%s:%lld", name, (long long)index)) : py_text(p, name);
-    value v;
-    if (!text || !py_run_op(p, r, "aten::device", 1, &text->u.v, &v)) return NULL;
-    return py_from_value(p, v);
+    if (numbered) name = arena_printf(p->a, "%s:%lld", name, (long long)index);
+    int64_t device;
+    if (device_parse(p->diag, name, strlen(name), &device) != CTSC_OK) return py_kernel_failed(p, r);
+    return py_value_take(p, value_device(device));
 }
 
 static py_object *torch_make_size(PY_ARGS) {

@@ -10,10 +10,9 @@
 #include "runtime/kernels/attention/attention_job.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/engine/device_kernels.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 #include <math.h>
-
-enum { ATTENTION_CORE_ROWS = 64 };
 
 /* x[i] = e^(x[i] - max); returns the sum. */
 static CONV_HOT float attention_weigh_float(float *x, int64_t n, float max) {
@@ -33,38 +32,13 @@ static double attention_weigh_double(double *x, int64_t n, double max) {
     return sum;
 }
 
-/* Scores to weights, rows [begin, end) of one head; s is the first of these. */
-#define ATTENTION_SOFTMAX(T)                                                                       \
-    static CONV_HOT T attention_max_##T(const T *x, int64_t n) {                                   \
-        T max = -(T)INFINITY;                                                                      \
-        for (int64_t i = 0; i < n; i++) max = x[i] > max ? x[i] : max;                             \
-        return max;                                                                                \
-    }                                                                                              \
-    static CONV_HOT void attention_scale_##T(T *x, int64_t n, T f) {                               \
-        for (int64_t i = 0; i < n; i++) x[i] *= f;                                                 \
-    }                                                                                              \
-    static void attention_softmax_##T(const attention_job *job, int64_t head, int64_t begin,       \
-                                      int64_t end, T *s) {                                         \
-        const tensor *mask = job->call->mask;                                                      \
-        int64_t n = job->cols;                                                                     \
-        for (int64_t row = begin; row < end; row++, s += n) {                                      \
-            if (mask) {                                                                            \
-                gemm_matrix m = gemm_of(mask);                                                     \
-                int64_t rs = mask->sizes[mask->ndim - 2] == 1 ? 0 : m.rs;                          \
-                int64_t cs = mask->sizes[mask->ndim - 1] == 1 ? 0 : m.cs;                          \
-                const T *add = (const T *)m.p + job->mask[head] + row * rs;                        \
-                for (int64_t i = 0; i < n; i++) s[i] += add[i * cs];                               \
-            }                                                                                      \
-            for (int64_t i = row + 1; job->call->causal && i < n; i++) s[i] = -(T)INFINITY;        \
-            T max = attention_max_##T(s, n);                                                       \
-            bool none = job->call->safe && max == -(T)INFINITY;                                    \
-            T sum = attention_weigh_##T(s, n, none ? 0 : max);                                     \
-            attention_scale_##T(s, n, none ? 0 : 1 / sum);                                         \
-        }                                                                                          \
-    }
+#define T float
+#define NAME(x) x##_float
+#include "runtime/kernels/attention/attention_softmax.h"
 
-ATTENTION_SOFTMAX(float)
-ATTENTION_SOFTMAX(double)
+#define T double
+#define NAME(x) x##_double
+#include "runtime/kernels/attention/attention_softmax.h"
 
 static ctsc_status attention_item(const attention_job *job, diag *d, int64_t item, char *scratch) {
     const attention_call *c = job->call;

@@ -15,16 +15,11 @@
  */
 #include "runtime/kernels/attention/attention_job.h"
 #include "runtime/kernels/conv/conv.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 #include <math.h>
 
-enum {
-    TILES_FEW_ROWS = 8,    /* below, most of a vector would be empty */
-    TILES_KEYS = 512,      /* keys in one sum; sums of more are added up */
-    TILES_ITEMS = 8,       /* items that a call should have at least, */
-    TILES_LEAST_ROWS = 128, /* unless they had fewer rows than this: packing keys has to be paid for */
-    TILES_SLACK = 16,      /* elements that packing may write behind the last panel */
-};
+enum { TILES_SLACK = 16 }; /* elements that packing may write behind the last panel */
 
 /* Memory of one thread. */
 typedef struct tiles {
@@ -49,28 +44,17 @@ bool attention_tiles_fit(attention_job *job) {
 
 /* ---- softmax down the columns ------------------------------------------------------------------------------- */
 
-#define TILES_COLUMNS(LANES)                                                                                                        \
-    /* s += mask; the maxima of the columns. */                                                                                     \
-    static CONV_HOT void tiles_max_##LANES(float *restrict s, const float *restrict mask, int64_t keys, int64_t nr, float *restrict max) { \
-        float m[LANES];                                                                                                             \
-        for (int i = 0; i < LANES; i++) m[i] = -INFINITY;                                                                           \
-        for (int64_t j = 0; mask && j < keys; j++)                                                                                  \
-            for (int i = 0; i < LANES; i++) s[j * nr + i] += mask[j * nr + i];                                                      \
-        for (int64_t j = 0; j < keys; j++)                                                                                          \
-            for (int i = 0; i < LANES; i++) m[i] = s[j * nr + i] > m[i] ? s[j * nr + i] : m[i];                                     \
-        for (int i = 0; i < LANES; i++) max[i] = m[i];                                                                              \
-    }                                                                                                                               \
-    /* e^(s - max), and the sums of the columns. */                                                                                 \
-    static CONV_HOT void tiles_weigh_##LANES(float *restrict s, int64_t keys, int64_t nr, const float *restrict max, float *restrict sum) { \
-        float total[LANES] = {0};                                                                                                   \
-        for (int64_t j = 0; j < keys; j++, s += nr)                                                                                 \
-            for (int i = 0; i < LANES; i++) total[i] += s[i] = attention_exp(s[i] - max[i]);                                        \
-        for (int i = 0; i < LANES; i++) sum[i] = total[i];                                                                          \
-    }
+#define LANES 8
+#define NAME(x) x##_8
+#include "runtime/kernels/attention/attention_columns.h"
 
-TILES_COLUMNS(8)
-TILES_COLUMNS(16)
-TILES_COLUMNS(32)
+#define LANES 16
+#define NAME(x) x##_16
+#include "runtime/kernels/attention/attention_columns.h"
+
+#define LANES 32
+#define NAME(x) x##_32
+#include "runtime/kernels/attention/attention_columns.h"
 
 /* Scores to weights that are still to be multiplied by factor[0 ... lanes). */
 static void tiles_softmax(const tiles *t, int64_t keys, int lanes, const float *mask, float *factor) {

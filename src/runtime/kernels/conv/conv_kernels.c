@@ -9,15 +9,9 @@
  * conv_depthwise.c's. Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv/conv.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 #include <string.h>
-
-enum {
-    CONV_BLOCK = 1 << 17, /* elements of a scratch buffer, roughly: what a core's L2 cache holds */
-    CONV_MIN_COLUMNS = 128,
-    CONV_ITEMS = 16,    /* blocks to aim for in all */
-    CONV_FEW_ITEMS = 4, /* up to this many run one after the other, each spread over threads */
-};
 
 static int64_t conv_ceil_div(int64_t a, int64_t b) { /* b > 0 */
     return a > 0 ? (a - 1) / b + 1 : -(-a / b);
@@ -33,53 +27,21 @@ void conv_valid_range(const conv_shape *s, int dim, int64_t tap, int64_t *lo, in
 
 /* ---- im2col --------------------------------------------------------------------------------- */
 
-/* One row of the unfolded matrix: channel plane `in`, tap (kd, kh, kw), output positions [begin,
- * end). Rows of small images are a few elements each: what finds the next one is most of the work, so
- * its place is counted on, not divided out. */
-#define CONV_UNFOLD(U)                                                                             \
-    static void conv_unfold_row_##U(const conv_shape *s, const U *in, const int64_t *tap,          \
-                                    int64_t begin, int64_t end, U *dst) {                          \
-        int64_t lo, hi, ow_size = s->out[2], sw = s->stride[2];                                    \
-        conv_valid_range(s, 2, tap[2], &lo, &hi);                                                  \
-        int64_t shift = tap[2] * s->dilation[2] - s->pad[2];                                       \
-        int64_t row = begin / ow_size, oh = row % s->out[1], od = row / s->out[1];                 \
-        for (int64_t w0 = begin % ow_size, left = end - begin; left > 0; w0 = 0) {                 \
-            int64_t w1 = left < ow_size - w0 ? w0 + left : ow_size;                                \
-            int64_t ih = oh * s->stride[1] - s->pad[1] + tap[1] * s->dilation[1];                  \
-            int64_t id = od * s->stride[0] - s->pad[0] + tap[0] * s->dilation[0];                  \
-            int64_t a = lo < w0 ? w0 : lo > w1 ? w1 : lo, b = hi < a ? a : hi > w1 ? w1 : hi;      \
-            if (ih < 0 || ih >= s->in[1] || id < 0 || id >= s->in[0]) a = b = w1;                  \
-            if (a > w0) memset(dst, 0, (size_t)(a - w0) * sizeof(U));                              \
-            if (b > a) {                                                                           \
-                const U *src = in + (id * s->in[1] + ih) * s->in[2] + a * sw + shift;              \
-                U *to = dst + (a - w0);                                                            \
-                if (sw == 1)                                                                       \
-                    memcpy(to, src, (size_t)(b - a) * sizeof(U));                                  \
-                else                                                                               \
-                    for (int64_t i = 0; i < b - a; i++) to[i] = src[i * sw];                       \
-            }                                                                                      \
-            if (w1 > b) memset(dst + (b - w0), 0, (size_t)(w1 - b) * sizeof(U));                   \
-            dst += w1 - w0;                                                                        \
-            left -= w1 - w0;                                                                       \
-            if (++oh == s->out[1]) oh = 0, od++;                                                   \
-        }                                                                                          \
-    }                                                                                              \
-    static void conv_unfold_##U(const conv_shape *s, const void *image, int64_t channels,          \
-                                int64_t begin, int64_t end, void *cols) {                          \
-        const U *in = image;                                                                       \
-        U *dst = cols;                                                                             \
-        int64_t tap[CONV_DIMS];                                                                    \
-        for (int64_t c = 0; c < channels; c++, in += s->in_size)                                   \
-            for (tap[0] = 0; tap[0] < s->kernel[0]; tap[0]++)                                      \
-                for (tap[1] = 0; tap[1] < s->kernel[1]; tap[1]++)                                  \
-                    for (tap[2] = 0; tap[2] < s->kernel[2]; tap[2]++, dst += end - begin)          \
-                        conv_unfold_row_##U(s, in, tap, begin, end, dst);                          \
-    }
+#define U uint8_t
+#define NAME(x) x##_uint8_t
+#include "runtime/kernels/conv/conv_unfold.h"
 
-CONV_UNFOLD(uint8_t)
-CONV_UNFOLD(uint16_t)
-CONV_UNFOLD(uint32_t)
-CONV_UNFOLD(uint64_t)
+#define U uint16_t
+#define NAME(x) x##_uint16_t
+#include "runtime/kernels/conv/conv_unfold.h"
+
+#define U uint32_t
+#define NAME(x) x##_uint32_t
+#include "runtime/kernels/conv/conv_unfold.h"
+
+#define U uint64_t
+#define NAME(x) x##_uint64_t
+#include "runtime/kernels/conv/conv_unfold.h"
 
 static int64_t conv_between(int64_t x, int64_t lo, int64_t hi) {
     return x < lo ? lo : x > hi ? hi : x;

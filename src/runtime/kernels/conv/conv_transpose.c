@@ -8,8 +8,7 @@
  * of input positions, added in order. Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv/conv.h"
-
-enum { CONVT_BLOCK = 1 << 18, CONVT_MIN_COLUMNS = 128, CONVT_CHANNELS = 8 };
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 typedef struct convt_job {
     const conv_shape *s;
@@ -21,40 +20,29 @@ typedef struct convt_job {
     atomic_int failed;     /* a ctsc_status */
 } convt_job;
 
-/* Adds one row of columns (input positions [begin, end) at one tap) to an output plane. Here the
- * roles of conv_shape's in and out are exchanged: a position of the input lands at p * stride - pad
- * + tap * dilation. */
-#define CONVT_ADD(T)                                                                               \
-    static void convt_add_##T(const conv_shape *s, const int64_t *tap, int64_t begin, int64_t end, \
-                              const void *row, void *plane) {                                      \
-        const T *src = row;                                                                        \
-        T *out = plane;                                                                            \
-        for (int64_t p = begin; p < end;) {                                                        \
-            int64_t line = p / s->in[2], w = p % s->in[2];                                         \
-            int64_t n = end - p < s->in[2] - w ? end - p : s->in[2] - w;                           \
-            int64_t oh = line % s->in[1] * s->stride[1] - s->pad[1] + tap[1] * s->dilation[1];     \
-            int64_t od = line / s->in[1] * s->stride[0] - s->pad[0] + tap[0] * s->dilation[0];     \
-            if (oh >= 0 && oh < s->out[1] && od >= 0 && od < s->out[0]) {                          \
-                T *to = out + (od * s->out[1] + oh) * s->out[2];                                   \
-                int64_t ow = w * s->stride[2] - s->pad[2] + tap[2] * s->dilation[2];               \
-                for (int64_t i = 0; i < n; i++, ow += s->stride[2])                                \
-                    if (ow >= 0 && ow < s->out[2]) to[ow] = (T)(to[ow] + src[i]);                  \
-            }                                                                                      \
-            src += n;                                                                              \
-            p += n;                                                                                \
-        }                                                                                          \
-    }                                                                                              \
-    static void convt_start_##T(const void *bias, int64_t channel, int64_t n, void *plane) {       \
-        T *out = plane, b = bias ? ((const T *)bias)[channel] : 0;                                 \
-        for (int64_t i = 0; i < n; i++) out[i] = b;                                                \
-    }
+#define T float
+#define NAME(x) x##_float
+#include "runtime/kernels/conv/conv_transpose_add.h"
 
-CONVT_ADD(float)
-CONVT_ADD(double)
-CONVT_ADD(uint8_t)
-CONVT_ADD(uint16_t)
-CONVT_ADD(uint32_t)
-CONVT_ADD(uint64_t)
+#define T double
+#define NAME(x) x##_double
+#include "runtime/kernels/conv/conv_transpose_add.h"
+
+#define T uint8_t
+#define NAME(x) x##_uint8_t
+#include "runtime/kernels/conv/conv_transpose_add.h"
+
+#define T uint16_t
+#define NAME(x) x##_uint16_t
+#include "runtime/kernels/conv/conv_transpose_add.h"
+
+#define T uint32_t
+#define NAME(x) x##_uint32_t
+#include "runtime/kernels/conv/conv_transpose_add.h"
+
+#define T uint64_t
+#define NAME(x) x##_uint64_t
+#include "runtime/kernels/conv/conv_transpose_add.h"
 
 typedef struct convt_ops {
     void (*add)(const conv_shape *, const int64_t *, int64_t, int64_t, const void *, void *);

@@ -14,34 +14,25 @@ typedef struct move16 { uint64_t w[2]; } move16;
 
 /* ---- copying, by element size ---------------------------------------------------------------- */
 
-#define COMBINE_COPY(T, suffix)                                                                    \
-    static void combine_run_##suffix(int64_t n, char *dst, int64_t ds, const char *src,            \
-                                     int64_t ss) {                                                 \
-        if (ds == (int64_t)sizeof(T) && ss == ds) {                                                \
-            memcpy(dst, src, (size_t)n * sizeof(T));                                               \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            *(T *)(dst + i * ds) = *(const T *)(src + i * ss);                                     \
-    }                                                                                              \
-    static void combine_scatter_##suffix(int64_t n, char *dst, int64_t ds, const char *index,      \
-                                         int64_t is, int64_t scale, const char *src, int64_t ss) { \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            *(T *)(dst + i * ds + *(const int64_t *)(index + i * is) * scale) =                    \
-                *(const T *)(src + i * ss);                                                        \
-    }                                                                                              \
-    static void combine_gather_##suffix(int64_t n, char *dst, int64_t ds, const char *index,       \
-                                        int64_t is, int64_t scale, const char *src, int64_t ss) {  \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            *(T *)(dst + i * ds) =                                                                 \
-                *(const T *)(src + i * ss + *(const int64_t *)(index + i * is) * scale);           \
-    }
+#define T uint8_t
+#define NAME(x) x##_1
+#include "runtime/kernels/engine/combine_copy.h"
 
-COMBINE_COPY(uint8_t, 1)
-COMBINE_COPY(uint16_t, 2)
-COMBINE_COPY(uint32_t, 4)
-COMBINE_COPY(uint64_t, 8)
-COMBINE_COPY(move16, 16)
+#define T uint16_t
+#define NAME(x) x##_2
+#include "runtime/kernels/engine/combine_copy.h"
+
+#define T uint32_t
+#define NAME(x) x##_4
+#include "runtime/kernels/engine/combine_copy.h"
+
+#define T uint64_t
+#define NAME(x) x##_8
+#include "runtime/kernels/engine/combine_copy.h"
+
+#define T move16
+#define NAME(x) x##_16
+#include "runtime/kernels/engine/combine_copy.h"
 
 move_scatter move_gather_for(size_t item) {
     switch (item) {

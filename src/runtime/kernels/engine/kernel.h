@@ -16,12 +16,6 @@
 #include "runtime/context/runtime.h"
 #include "tensor/iter.h"
 
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        ctsc_status try_status_ = (call);                                                          \
-        if (try_status_ != CTSC_OK) return try_status_;                                            \
-    } while (0)
-
 /* ---- arguments (borrowed) --------------------------------------------------------------- */
 
 /* Dim `dim` of t, which may count from the end, where a 0-dim t has none. */

@@ -5,11 +5,9 @@
  * Tests: tests/unit/test_shape.c, tests/unit/test_index.c
  */
 #include "runtime/kernels/engine/move.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
-
-/* Bytes that are worth a thread of their own. */
-enum { MOVE_GRAIN = 1 << 17 };
 
 void move_add_dim(move_geometry *g, int64_t size, int64_t ds, int64_t ss) {
     g->sizes[g->ndim] = size;

@@ -13,12 +13,11 @@
  * later wins; several threads divide the reading only.
  * Tests: tests/unit/test_index.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/index/index.h"
 #include "tensor/promote.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
-
-enum { INDEX_GRAIN = 1 << 15 };
 
 /* The indices, masks expanded: one per dimension of self, NULL where the dimension is kept. */
 typedef struct index_set {

@@ -9,8 +9,7 @@
  */
 #include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/move.h"
-
-enum { MASKED_CHUNK = 1 << 14 };
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 /* A flat mask and how many of its chunks' elements are set in front of each. */
 typedef struct masked_flags {

@@ -6,9 +6,8 @@
  * double, which holds every value of the smaller floating types.
  * Tests: tests/unit/test_index.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/index/sort.h"
-
-enum { SEARCH_GRAIN = 1 << 12 };
 
 /* A tensor of the common type, contiguous and widened to int64 or double. */
 static ctsc_status search_widen(op_ctx *cx, const value *operand, dtype common, tensor **out) {

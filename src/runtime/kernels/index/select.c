@@ -11,9 +11,8 @@
  * that fix it.
  * Tests: tests/unit/test_index.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/index/sort.h"
-
-enum { SELECT_SMALL = 16 }; /* shorter ranges are left to insertion sort */
 
 static bool select_before(const sort_pair *a, const sort_pair *b) {
     return a->key < b->key;

@@ -10,12 +10,13 @@
  * divided among the threads.
  * Tests: tests/unit/test_index.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/index/sort.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
 
 /* PyTorch sorts lines of up to SORT_STABLE_ANYWAY elements by insertion. */
-enum { SORT_INSERTION = 48, SORT_GRAIN = 1 << 14, SORT_STABLE_ANYWAY = 16 };
+enum { SORT_STABLE_ANYWAY = 16 };
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 

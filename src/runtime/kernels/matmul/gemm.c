@@ -16,6 +16,7 @@
 #undef complex
 #undef I
 
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 
@@ -26,14 +27,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum {
-    GEMM_TINY = 512,       /* multiplications below which BLAS is not worth its call */
-    GEMM_PIECE = 1 << 20,  /* multiplications worth a thread of their own */
-    GEMM_MIN_COLUMNS = 64, /* of a piece, so that packing the other operand again is paid for */
-    GEMM_INT_BLOCK = 64,   /* columns an integer product accumulates at a time */
-    GEMM_PIECES = 64,      /* of an own product at most: bits of gemm_own_job.free */
-    GEMM_SMALL = 48 << 10, /* bytes for packing that are taken from the stack */
-};
+enum { GEMM_PIECES = 64 }; /* of an own product at most: bits of gemm_own_job.free */
 
 static void gemm_setup_once(void) {
     openblas_set_num_threads(1);
@@ -99,94 +93,29 @@ static gemm_layout gemm_layout_of(int64_t rows, int64_t cols, int64_t rs, int64_
     return (gemm_layout){CblasNoTrans, cols, false};
 }
 
-#define GEMM_WIDE(T, blas)                                                                         \
-    static void gemm_tiny_##T(const gemm_job *g) {                                                 \
-        T alpha = (T)g->alpha.f, beta = (T)g->beta.f;                                              \
-        for (int64_t i = 0; i < g->m; i++) {                                                       \
-            const T *row = (const T *)g->a.p + i * g->a.rs;                                        \
-            T *out = (T *)g->c + i * g->ldc;                                                       \
-            for (int64_t j = 0; j < g->n; j++) {                                                   \
-                const T *col = (const T *)g->b.p + j * g->b.cs;                                    \
-                T sum = 0;                                                                         \
-                for (int64_t x = 0; x < g->k; x++) sum += row[x * g->a.cs] * col[x * g->b.rs];     \
-                out[j] = beta == 0 ? alpha * sum : beta * out[j] + alpha * sum;                    \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    /* Layouts fit BLAS. */                                                                        \
-    static void gemm_piece_##T(void *ctx, int64_t begin, int64_t end) {                            \
-        gemm_job g = gemm_part(ctx, begin, end);                                                   \
-        gemm_layout la = gemm_layout_of(g.m, g.k, g.a.rs, g.a.cs);                                 \
-        gemm_layout lb = gemm_layout_of(g.k, g.n, g.b.rs, g.b.cs);                                 \
-        T alpha = (T)g.alpha.f, beta = (T)g.beta.f;                                                \
-        if (g.n == 1 && (g.k == 1 || g.b.rs > 0)) {                                                \
-            bool plain = la.trans == CblasNoTrans;                                                 \
-            cblas_##blas##gemv(CblasRowMajor, la.trans, (blasint)(plain ? g.m : g.k),              \
-                               (blasint)(plain ? g.k : g.m), alpha, g.a.p, (blasint)la.ld, g.b.p,  \
-                               (blasint)(g.k == 1 ? 1 : g.b.rs), beta, (T *)g.c, (blasint)g.ldc);  \
-            return;                                                                                \
-        }                                                                                          \
-        if (g.m == 1 && (g.k == 1 || g.a.cs > 0)) {                                                \
-            bool plain = lb.trans == CblasNoTrans; /* c = transpose(b) a */                        \
-            cblas_##blas##gemv(CblasRowMajor, plain ? CblasTrans : CblasNoTrans,                   \
-                               (blasint)(plain ? g.k : g.n), (blasint)(plain ? g.n : g.k), alpha,  \
-                               g.b.p, (blasint)lb.ld, g.a.p, (blasint)(g.k == 1 ? 1 : g.a.cs),     \
-                               beta, (T *)g.c, 1);                                                 \
-            return;                                                                                \
-        }                                                                                          \
-        cblas_##blas##gemm(CblasRowMajor, la.trans, lb.trans, (blasint)g.m, (blasint)g.n,          \
-                           (blasint)g.k, alpha, g.a.p, (blasint)la.ld, g.b.p, (blasint)lb.ld,      \
-                           beta, (T *)g.c, (blasint)g.ldc);                                        \
-    }                                                                                              \
-    static void gemm_scale_##T(const gemm_job *g) { /* c = beta * c, for k == 0 or alpha == 0 */   \
-        T beta = (T)g->beta.f;                                                                     \
-        for (int64_t i = 0; i < g->m; i++) {                                                       \
-            T *out = (T *)g->c + i * g->ldc;                                                       \
-            for (int64_t j = 0; j < g->n; j++) out[j] = beta == 0 ? 0 : beta * out[j];             \
-        }                                                                                          \
-    }
+#define T float
+#define NAME(x) x##_float
+#define BLAS(x) cblas_s##x
+#include "runtime/kernels/matmul/gemm_wide.h"
 
-GEMM_WIDE(float, s)
-GEMM_WIDE(double, d)
+#define T double
+#define NAME(x) x##_double
+#define BLAS(x) cblas_d##x
+#include "runtime/kernels/matmul/gemm_wide.h"
 
-/* The same for complex numbers, which C's operators would treat by Annex G. */
-#define GEMM_COMPLEX(T, PART, blas, sfx)                                                           \
-    static void gemm_tiny_##T(const gemm_job *g) {                                                 \
-        const T alpha = {(PART)g->alpha.f, (PART)g->alpha.im};                                     \
-        const T beta = {(PART)g->beta.f, (PART)g->beta.im};                                        \
-        for (int64_t i = 0; i < g->m; i++) {                                                       \
-            const T *row = (const T *)g->a.p + i * g->a.rs;                                        \
-            T *out = (T *)g->c + i * g->ldc;                                                       \
-            for (int64_t j = 0; j < g->n; j++) {                                                   \
-                const T *col = (const T *)g->b.p + j * g->b.cs;                                    \
-                T sum = {0, 0};                                                                    \
-                for (int64_t x = 0; x < g->k; x++)                                                 \
-                    sum = scalar_add_##sfx(sum, scalar_mul_##sfx(row[x * g->a.cs], col[x * g->b.rs])); \
-                sum = scalar_mul_##sfx(alpha, sum);                                                \
-                out[j] = scalar_set_##sfx(beta) ? scalar_add_##sfx(scalar_mul_##sfx(beta, out[j]), sum) : sum; \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void gemm_piece_##T(void *ctx, int64_t begin, int64_t end) {                            \
-        gemm_job g = gemm_part(ctx, begin, end);                                                   \
-        gemm_layout la = gemm_layout_of(g.m, g.k, g.a.rs, g.a.cs);                                 \
-        gemm_layout lb = gemm_layout_of(g.k, g.n, g.b.rs, g.b.cs);                                 \
-        const T alpha = {(PART)g.alpha.f, (PART)g.alpha.im}, beta = {(PART)g.beta.f, (PART)g.beta.im}; \
-        cblas_##blas##gemm(CblasRowMajor, la.trans, lb.trans, (blasint)g.m, (blasint)g.n,          \
-                           (blasint)g.k, &alpha, g.a.p, (blasint)la.ld, g.b.p, (blasint)lb.ld,     \
-                           &beta, g.c, (blasint)g.ldc);                                            \
-    }                                                                                              \
-    static void gemm_scale_##T(const gemm_job *g) {                                                \
-        const T beta = {(PART)g->beta.f, (PART)g->beta.im};                                        \
-        for (int64_t i = 0; i < g->m; i++) {                                                       \
-            T *out = (T *)g->c + i * g->ldc;                                                       \
-            for (int64_t j = 0; j < g->n; j++)                                                     \
-                out[j] = scalar_set_##sfx(beta) ? scalar_mul_##sfx(beta, out[j]) : (T){0, 0};      \
-        }                                                                                          \
-    }
+#define T complex64
+#define NAME(x) x##_complex64
+#define PART float
+#define BLAS(x) cblas_c##x
+#define SCALAR(x) scalar_##x##_c64
+#include "runtime/kernels/matmul/gemm_complex.h"
 
-GEMM_COMPLEX(complex64, float, c, c64)
-GEMM_COMPLEX(complex128, double, z, c128)
+#define T complex128
+#define NAME(x) x##_complex128
+#define PART double
+#define BLAS(x) cblas_z##x
+#define SCALAR(x) scalar_##x##_c128
+#include "runtime/kernels/matmul/gemm_complex.h"
 
 /* What BLAS multiplies. own: gemm_block.c may, too. */
 typedef struct gemm_type {
@@ -201,31 +130,25 @@ static const gemm_type gemm_types[DT_COUNT] = {
     [DT_COMPLEX128] = {gemm_scale_complex128, gemm_tiny_complex128, gemm_piece_complex128, false},
 };
 
-/* Integer products: sums modulo 2^64, cut to the type at the end, are sums modulo its own size. */
-#define GEMM_INT(T)                                                                                \
-    static void gemm_piece_##T(void *ctx, int64_t begin, int64_t end) {                            \
-        gemm_job g = gemm_part(ctx, begin, end);                                                   \
-        uint64_t alpha = (uint64_t)g.alpha.i, beta = (uint64_t)g.beta.i, sum[GEMM_INT_BLOCK];      \
-        for (int64_t i = 0; i < g.m; i++)                                                          \
-            for (int64_t j = 0; j < g.n; j += GEMM_INT_BLOCK) {                                    \
-                int64_t w = g.n - j < GEMM_INT_BLOCK ? g.n - j : GEMM_INT_BLOCK;                   \
-                memset(sum, 0, sizeof sum);                                                        \
-                for (int64_t x = 0; x < g.k; x++) {                                                \
-                    uint64_t f = (uint64_t)((const T *)g.a.p)[i * g.a.rs + x * g.a.cs];            \
-                    const T *b = (const T *)g.b.p + x * g.b.rs + j * g.b.cs;                       \
-                    for (int64_t y = 0; y < w; y++) sum[y] += f * (uint64_t)b[y * g.b.cs];         \
-                }                                                                                  \
-                T *out = (T *)g.c + i * g.ldc + j;                                                 \
-                for (int64_t y = 0; y < w; y++)                                                    \
-                    out[y] = (T)(alpha * sum[y] + (beta ? beta * (uint64_t)out[y] : 0));           \
-            }                                                                                      \
-    }
+#define T uint8_t
+#define NAME(x) x##_uint8_t
+#include "runtime/kernels/matmul/gemm_int.h"
 
-GEMM_INT(uint8_t)
-GEMM_INT(int8_t)
-GEMM_INT(int16_t)
-GEMM_INT(int32_t)
-GEMM_INT(int64_t)
+#define T int8_t
+#define NAME(x) x##_int8_t
+#include "runtime/kernels/matmul/gemm_int.h"
+
+#define T int16_t
+#define NAME(x) x##_int16_t
+#include "runtime/kernels/matmul/gemm_int.h"
+
+#define T int32_t
+#define NAME(x) x##_int32_t
+#include "runtime/kernels/matmul/gemm_int.h"
+
+#define T int64_t
+#define NAME(x) x##_int64_t
+#include "runtime/kernels/matmul/gemm_int.h"
 
 /* ---- packing -------------------------------------------------------------------------------- */
 

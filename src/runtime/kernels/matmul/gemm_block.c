@@ -18,32 +18,12 @@
  * would find none of them in the first cache. A thin B, of fewer columns than a tile has rows, is turned as well: its columns would not fill a vector.
  * Tests: tests/unit/test_gemm_block.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 
 #include <string.h>
 
-enum {
-    GEMM_ALIGN = 64,       /* of packed blocks */
-    GEMM_DOT_K = 1024,     /* elements of k that a dot kernel's rows may have: 7 rows of 4 KiB */
-    GEMM_DOT_ROWS = 24,    /* rows (or columns) up to which dot kernels may beat packing, */
-    GEMM_DOT_MORE = 48,    /* the same where k is at most GEMM_DOT_K, */
-    GEMM_DOT_SHARE = 10,   /* if they are not more than a part of k: the sums at the end cost as much as some steps */
-    GEMM_DIRECT_ROWS = 18,   /* rows up to which tiles may read B as it lies, */
-    GEMM_DIRECT_COLS = 1024, /* if its own rows are no longer: each row of a tile is a page of its own otherwise */
-    GEMM_ROW_STEPS = 4096, /* elements of C that stay in the first cache */
-    GEMM_DIRECT_K = 32,    /* rows of B that are read together as they lie */
-    GEMM_GROUP = 8,        /* panels that are packed together */
-    GEMM_TURNED_K = 512,         /* steps of k in a turned tile: long rows, for which a panel of A may come from the second cache, */
-    GEMM_TURNED_TILES = 8,       /* tiles of columns of B that pass all of A before the next ones do: whole lines of C, */
-    GEMM_TURNED_A = 1 << 20,     /* bytes of A that are packed at once, so that columns of B are read from end to end, */
-    GEMM_TURNED_LEAST_K = 128,   /* steps of k that repay the turning, */
-    GEMM_TURNED_LEAST_COLS = 96, /* columns below which dot kernels do as well, */
-    GEMM_TURNED_WASTE = 8,       /* and the part of A's panels, in percent, that may be filled up */
-    GEMM_THIN_K = 256,           /* steps of k up to which a panel of A and one of B stay in the first cache */
-    GEMM_PREPACKED_ROWS = 28,    /* rows up to which panels that were packed before are read from end to end, all of k at once, */
-    GEMM_PREPACKED_K = 4096,     /* if there are not more steps of it than this */
-    GEMM_THIN_ROWS = 64,         /* rows that repay the turning */
-};
+enum { GEMM_ALIGN = 64 }; /* of packed blocks */
 
 static int64_t block_max(int64_t a, int64_t b) {
     return a > b ? a : b;

@@ -8,16 +8,12 @@
  * the same exchange of rows and columns.
  * Tests: tests/unit/test_gemm_block.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/matmul/gemm_micro.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #include <string.h>
-
-enum {
-    PACK_PANELS = 4, /* copied side by side */
-    PACK_AHEAD = 12, /* rows that are asked for before they are copied: too far apart for the processor to guess */
-};
 
 #define GEMM_AVX2 __attribute__((target("avx2,fma")))
 
@@ -58,71 +54,14 @@ static GEMM_AVX2 void pack_rows_double(const double *r0, int64_t depth, int64_t 
 #undef PACK_PAIR
 }
 
-#define PACK(T, STEP)                                                                                        \
-    /* Panels side by side, no gaps along them: long stretches of each row are read together. */             \
-    static inline __attribute__((always_inline)) GEMM_AVX2 void pack_copy_##T(                               \
-        const T *from, int64_t panels, int64_t depth, int64_t stride, int width, T *to) {                    \
-        for (int64_t d = 0; d < depth; d++)                                                                  \
-            for (int64_t i = 0; i < panels; i++) {                                                           \
-                const T *at = from + d * stride + i * width;                                                 \
-                if (d + PACK_AHEAD < depth) __builtin_prefetch(at + PACK_AHEAD * stride);                    \
-                memcpy(to + i * depth * width + d * width, at, (size_t)width * sizeof(T));                   \
-            }                                                                                                \
-    }                                                                                                        \
-    /* One full panel, no gaps along k. */                                                                   \
-    static GEMM_AVX2 void pack_turned_##T(const T *from, int64_t depth, int64_t stride, int width, T *to) {  \
-        int64_t whole = depth / ((STEP) / 2) * ((STEP) / 2);                                                 \
-        for (int s = (width - 1) / (STEP) * (STEP); s >= 0; s -= (STEP))                                     \
-            pack_rows_##T(from + s * stride, whole, stride, width - 1 - s, width * stride, width, to + s);   \
-        for (int64_t d = whole; d < depth; d++)                                                              \
-            for (int s = 0; s < width; s++) to[d * width + s] = from[s * stride + d];                        \
-    }                                                                                                        \
-    GEMM_AVX2 void gemm_pack_##T(const void *source, int64_t side, int64_t depth, int64_t side_stride,       \
-                                 int64_t depth_stride, int width, void *target) {                            \
-        const T *from = source;                                                                              \
-        T *to = target;                                                                                      \
-        for (int64_t panels = 1; side > 0;                                                                   \
-             side -= panels * width, from += panels * width * side_stride, to += panels * width * depth) {   \
-            panels = 1;                                                                                      \
-            if (side >= width && side_stride == 1) {                                                         \
-                panels = side / width < PACK_PANELS ? side / width : PACK_PANELS;                            \
-                switch (width) {                                                                             \
-                case 6: pack_copy_##T(from, panels, depth, depth_stride, 6, to); break;                      \
-                case 8: pack_copy_##T(from, panels, depth, depth_stride, 8, to); break;                      \
-                case 14: pack_copy_##T(from, panels, depth, depth_stride, 14, to); break;                    \
-                case 16: pack_copy_##T(from, panels, depth, depth_stride, 16, to); break;                    \
-                default: pack_copy_##T(from, panels, depth, depth_stride, width, to); break;                 \
-                }                                                                                            \
-            } else if (side >= width && depth_stride == 1) {                                                 \
-                pack_turned_##T(from, depth, side_stride, width, to);                                        \
-            } else {                                                                                         \
-                int here = side < width ? (int)side : width;                                                 \
-                for (int64_t d = 0; d < depth; d++)                                                          \
-                    for (int s = 0; s < width; s++)                                                          \
-                        to[d * width + s] = s < here ? from[s * side_stride + d * depth_stride] : 0;         \
-            }                                                                                                \
-        }                                                                                                    \
-    }
+#define T float
+#define NAME(x) x##_float
+#define STEP 8
+#include "runtime/kernels/matmul/gemm_pack_panels.h"
 
-PACK(float, 8)
-PACK(double, 4)
-
-#define UNPACK(T, STEP)                                                                                      \
-    GEMM_AVX2 void gemm_unpack_##T(const void *source, int64_t side, int64_t depth, int64_t side_stride, int width,\
-                                   void *target) {                                                           \
-        const T *from = source;                                                                              \
-        T *to = target;                                                                                      \
-        int64_t whole = side / ((STEP) / 2) * ((STEP) / 2), d = 0;                                           \
-        for (; d + (STEP) <= depth; d += (STEP)) {                                                           \
-            pack_rows_##T(from + d * width, whole, width, (STEP) - 1, (STEP) * width, side_stride, to + d);  \
-            for (int64_t s = whole; s < side; s++)                                                           \
-                for (int i = 0; i < (STEP); i++) to[s * side_stride + d + i] = from[(d + i) * width + s];    \
-        }                                                                                                    \
-        for (; d < depth; d++)                                                                               \
-            for (int64_t s = 0; s < side; s++) to[s * side_stride + d] = from[d * width + s];                \
-    }
-
-UNPACK(float, 8)
-UNPACK(double, 4)
+#define T double
+#define NAME(x) x##_double
+#define STEP 4
+#include "runtime/kernels/matmul/gemm_pack_panels.h"
 
 #endif

@@ -9,6 +9,7 @@
  */
 #include "base/recycle.h"
 #include "runtime/kernels/engine/device_kernels.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 
 /* ---- checks --------------------------------------------------------------------------------- */
@@ -357,8 +358,6 @@ static ctsc_status linear_check(op_ctx *cx, const tensor *input, const tensor *w
         return diag_fail(d, CTSC_FAILED, "mat1 and mat2 must have the same dtype");
     return matmul_check_dtypes(cx, input, weight, "addmm_impl_cpu_");
 }
-
-enum { LINEAR_PATTERN = 4096, LINEAR_GRAIN = 64 * 1024 }; /* bytes */
 
 /* Rows that are all the same. */
 typedef struct linear_rows {

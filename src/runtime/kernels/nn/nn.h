@@ -11,12 +11,6 @@
 
 #include "runtime/kernels/engine/kernel.h"
 
-/* Like TRY, for functions with an `out:` label and a local `st`. */
-#define TRY_OUT(call)                                                                              \
-    do {                                                                                           \
-        if ((st = (call)) != CTSC_OK) goto out;                                                    \
-    } while (0)
-
 #define nn_fail(cx, ...) diag_fail((cx)->diag, CTSC_FAILED, __VA_ARGS__)
 
 /* Marks inner loops worth a second copy for processors with AVX2. */

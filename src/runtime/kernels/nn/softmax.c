@@ -6,13 +6,12 @@
  * for a stretch of neighbouring columns at once, so that memory is read in order.
  * Tests: tests/unit/test_nn.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/nn/nn.h"
 
 #include "ir/scalar/scalar_ops.h"
 
 #include <math.h>
-
-enum { SOFTMAX_COLUMNS = 64, SOFTMAX_LANES = 16 };
 
 typedef struct softmax_job {
     dtype dt;
@@ -24,79 +23,15 @@ typedef struct softmax_job {
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-#define SOFTMAX_LOOPS(T, SUFFIX, HOT)                                                              \
-    HOT static T softmax_max_##SUFFIX(const T *x, int64_t n) {                                     \
-        T lanes[SOFTMAX_LANES];                                                                    \
-        int64_t i = 0;                                                                             \
-        for (int k = 0; k < SOFTMAX_LANES; k++) lanes[k] = (T)-INFINITY;                           \
-        for (; i + SOFTMAX_LANES <= n; i += SOFTMAX_LANES)                                         \
-            for (int k = 0; k < SOFTMAX_LANES; k++)                                                \
-                lanes[k] = x[i + k] > lanes[k] ? x[i + k] : lanes[k];                              \
-        for (int k = 0; i < n; i++, k++) lanes[k] = x[i] > lanes[k] ? x[i] : lanes[k];             \
-        for (int k = 1; k < SOFTMAX_LANES; k++)                                                    \
-            lanes[0] = lanes[k] > lanes[0] ? lanes[k] : lanes[0];                                  \
-        return lanes[0];                                                                           \
-    }                                                                                              \
-    HOT static void softmax_exp_##SUFFIX(const T *x, T *y, int64_t n, T max) {                     \
-        for (int64_t i = 0; i < n; i++) y[i] = scalar_exp_##SUFFIX(x[i] - max);                    \
-    }                                                                                              \
-    HOT static void softmax_scale_##SUFFIX(T *y, int64_t n, T by) {                                \
-        for (int64_t i = 0; i < n; i++) y[i] *= by;                                                \
-    }                                                                                              \
-    HOT static void softmax_shift_##SUFFIX(const T *x, T *y, int64_t n, T max, T log_sum) {        \
-        for (int64_t i = 0; i < n; i++) y[i] = x[i] - max - log_sum;                               \
-    }                                                                                              \
-    /* One step of each pass over the columns: m = max(m, x), y = exp(x - m) and s += y, ... */    \
-    HOT static void softmax_column_max_##SUFFIX(const T *x, T *m, int64_t n) {                     \
-        for (int64_t i = 0; i < n; i++) m[i] = x[i] > m[i] ? x[i] : m[i];                          \
-    }                                                                                              \
-    HOT static void softmax_column_exp_##SUFFIX(const T *x, T *y, const T *m, T *s, int64_t n) {   \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            T e = scalar_exp_##SUFFIX(x[i] - m[i]);                                                \
-            y[i] = e;                                                                              \
-            s[i] += e;                                                                             \
-        }                                                                                          \
-    }                                                                                              \
-    HOT static void softmax_column_scale_##SUFFIX(T *y, const T *s, int64_t n) {                   \
-        for (int64_t i = 0; i < n; i++) y[i] /= s[i];                                              \
-    }                                                                                              \
-    HOT static void softmax_column_shift_##SUFFIX(const T *x, T *y, const T *m, const T *s,        \
-                                                  int64_t n) {                                     \
-        for (int64_t i = 0; i < n; i++) y[i] = x[i] - m[i] - s[i];                                 \
-    }                                                                                              \
-                                                                                                   \
-    static void softmax_row_##SUFFIX(const softmax_job *j, int64_t row) {                          \
-        const T *x = (const T *)j->x + row * j->dim;                                               \
-        T *y = (T *)j->y + row * j->dim;                                                           \
-        T max = softmax_max_##SUFFIX(x, j->dim);                                                   \
-        softmax_exp_##SUFFIX(x, y, j->dim, max);                                                   \
-        double sum = nn_sum(y, j->dim);                                                            \
-        if (j->log)                                                                                \
-            softmax_shift_##SUFFIX(x, y, j->dim, max, (T)log(sum));                                \
-        else                                                                                       \
-            softmax_scale_##SUFFIX(y, j->dim, (T)(1 / sum));                                       \
-    }                                                                                              \
-                                                                                                   \
-    static void softmax_columns_##SUFFIX(const softmax_job *j, int64_t at, int64_t n) {            \
-        const T *x = (const T *)j->x + at;                                                         \
-        T *y = (T *)j->y + at;                                                                     \
-        T max[SOFTMAX_COLUMNS], sum[SOFTMAX_COLUMNS];                                              \
-        for (int64_t i = 0; i < n; i++) max[i] = (T)-INFINITY, sum[i] = 0;                         \
-        for (int64_t k = 0; k < j->dim; k++)                                                       \
-            softmax_column_max_##SUFFIX(x + k * j->inner, max, n);                                 \
-        for (int64_t k = 0; k < j->dim; k++)                                                       \
-            softmax_column_exp_##SUFFIX(x + k * j->inner, y + k * j->inner, max, sum, n);          \
-        for (int64_t i = 0; j->log && i < n; i++) sum[i] = (T)log((double)sum[i]);                 \
-        for (int64_t k = 0; k < j->dim; k++) {                                                     \
-            if (j->log)                                                                            \
-                softmax_column_shift_##SUFFIX(x + k * j->inner, y + k * j->inner, max, sum, n);    \
-            else                                                                                   \
-                softmax_column_scale_##SUFFIX(y + k * j->inner, sum, n);                           \
-        }                                                                                          \
-    }
+#define T float
+#define NAME(x) x##_f32
+#define HOT NN_HOT
+#include "runtime/kernels/nn/softmax_loops.h"
 
-SOFTMAX_LOOPS(float, f32, NN_HOT)
-SOFTMAX_LOOPS(double, f64, VECTOR_LOOPS)
+#define T double
+#define NAME(x) x##_f64
+#define HOT VECTOR_LOOPS
+#include "runtime/kernels/nn/softmax_loops.h"
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 

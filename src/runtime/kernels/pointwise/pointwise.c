@@ -7,6 +7,7 @@
  * copied.
  * Tests: tests/unit/test_pointwise.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "tensor/promote.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 
@@ -242,8 +243,6 @@ bool pw_chunks_rest(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const 
 
 /* ---- half and bfloat16 ------------------------------------------------------------------ */
 
-enum { PW_HALF_BLOCK = 512 };
-
 PW_CLONES static void pw_brains_to_floats(const bfloat16 *x, float *y, int64_t n) {
     for (int64_t i = 0; i < n; i++) y[i] = scalar_from_bits_f32((uint32_t)x[i].bits << 16);
 }
@@ -357,8 +356,6 @@ static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_oper
 }
 
 /* ---- inputs that lie apart -------------------------------------------------------------- */
-
-enum { PW_PACK_BYTES = 2048, PW_PACK_LEAST = 16 };
 
 typedef struct pw_packed {
     iter_kernel loop;
@@ -484,7 +481,6 @@ ctsc_status pw_run_as(op_ctx *cx, const value *args, int n, const value *values,
 
 /* Most calls: floating-point or complex tensors of one dtype and shape without gaps, and numbers, small enough for one thread. Nothing is to be
  * promoted, broadcast or cut then. */
-enum { PW_PLAIN_MAX = 32768 };
 
 static bool pw_is_plain(const op_ctx *cx, int n, const value *values, const pw_op *op) {
     if (values[0].tag != V_TENSOR || !cx->op || cx->op->schema->has_alias_write) return false;

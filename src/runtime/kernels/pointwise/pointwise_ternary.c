@@ -154,40 +154,21 @@ OPERATOR(addcdiv) {
 
 /* ---- selection -------------------------------------------------------------------------- */
 
-/* Operands: output, mask (one byte), value where set, value where not. Elements move by size alone.
- */
-#define TERNARY_SELECT(NAME, T)                                                                    \
-    PW_CLONES static void NAME(void *ctx, int64_t n, char *const *p, const int64_t *s) {           \
-        (void)ctx;                                                                                 \
-        const uint8_t *mask = (const uint8_t *)p[1];                                               \
-        if (s[0] == sizeof(T) && s[1] == 1 && s[2] == 0 && s[3] == sizeof(T)) {                    \
-            T *out = (T *)(void *)p[0];                                                            \
-            const T a = *(const T *)(const void *)p[2], *b = (const T *)(const void *)p[3];        \
-            PW_IVDEP                                                                               \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                T y = b[i];                                                                        \
-                out[i] = mask[i] ? a : y;                                                          \
-            }                                                                                      \
-        } else if (s[0] == sizeof(T) && s[1] == 1 && s[2] == sizeof(T) && s[3] == sizeof(T)) {     \
-            T *out = (T *)(void *)p[0];                                                            \
-            const T *a = (const T *)(const void *)p[2], *b = (const T *)(const void *)p[3];        \
-            PW_IVDEP                                                                               \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                T x = a[i], y = b[i];                                                              \
-                out[i] = mask[i] ? x : y;                                                          \
-            }                                                                                      \
-        } else {                                                                                   \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                T x = *(const T *)(const void *)(p[2] + i * s[2]);                                 \
-                T y = *(const T *)(const void *)(p[3] + i * s[3]);                                 \
-                *(T *)(void *)(p[0] + i * s[0]) = mask[i * s[1]] ? x : y;                          \
-            }                                                                                      \
-        }                                                                                          \
-    }
-TERNARY_SELECT(ternary_select_1, uint8_t)
-TERNARY_SELECT(ternary_select_2, uint16_t)
-TERNARY_SELECT(ternary_select_4, uint32_t)
-TERNARY_SELECT(ternary_select_8, uint64_t)
+#define T uint8_t
+#define NAME ternary_select_1
+#include "runtime/kernels/pointwise/pointwise_select.h"
+
+#define T uint16_t
+#define NAME ternary_select_2
+#include "runtime/kernels/pointwise/pointwise_select.h"
+
+#define T uint32_t
+#define NAME ternary_select_4
+#include "runtime/kernels/pointwise/pointwise_select.h"
+
+#define T uint64_t
+#define NAME ternary_select_8
+#include "runtime/kernels/pointwise/pointwise_select.h"
 static void ternary_select_16(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     (void)ctx;
     for (int64_t i = 0; i < n; i++)

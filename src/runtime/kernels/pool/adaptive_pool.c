@@ -6,13 +6,12 @@
  * two dims are three with sizes of 1.
  * Tests: tests/unit/test_resample.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/pool/pool.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
 
 #include <math.h>
-
-enum { ADAPTIVE_ROW = 1024 };
 
 typedef struct adaptive_job {
     const pool_geometry *g;

@@ -7,6 +7,7 @@
  * row. With indices each window is walked in memory order, which is the order that decides ties.
  * Tests: tests/unit/test_resample.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/pool/pool.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
@@ -231,8 +232,6 @@ static ctsc_status pool_prepare(op_ctx *cx, const pool_words *w, const value *ar
 
 /* ---- the kernels ----------------------------------------------------------------------------- */
 
-enum { POOL_ROW = 2048 }; /* rows longer than this are pooled in one step */
-
 typedef struct pool_job {
     const pool_geometry *g;
     dtype dt;
@@ -362,27 +361,13 @@ static bool pool_is_squares(const pool_geometry *g) {
     return true;
 }
 
-/* Output rows [begin, end) where pool_is_squares: the rows of small images are a few elements, so that
- * finding a row must not cost more than its maxima. */
-#define POOL_SQUARES(T)                                                                            \
-    NN_HOT static void pool_squares_##T(const pool_geometry *g, const T *x, T *y, int64_t begin,   \
-                                        int64_t end) {                                             \
-        int64_t w = g->in[2], n = g->out[2], oh = begin % g->out[1];                               \
-        x += (begin / g->out[1] * g->in[1] + 2 * oh) * w;                                          \
-        y += begin * n;                                                                            \
-        for (int64_t r = begin; r < end; r++, y += n) {                                            \
-            for (int64_t o = 0; o < n; o++) {                                                      \
-                T a = x[2 * o], b = x[2 * o + 1], c = x[w + 2 * o], d = x[w + 2 * o + 1];          \
-                T upper = POOL_MAX(a, b), lower = POOL_MAX(c, d);                                  \
-                y[o] = POOL_MAX(upper, lower);                                                     \
-            }                                                                                      \
-            bool last = ++oh == g->out[1];                                                         \
-            x += last ? (g->in[1] - 2 * (g->out[1] - 1)) * w : 2 * w;                              \
-            if (last) oh = 0;                                                                      \
-        }                                                                                          \
-    }
-POOL_SQUARES(float)
-POOL_SQUARES(double)
+#define T float
+#define NAME(x) x##_float
+#include "runtime/kernels/pool/pool_squares.h"
+
+#define T double
+#define NAME(x) x##_double
+#include "runtime/kernels/pool/pool_squares.h"
 
 static void pool_squares(void *ctx, int64_t begin, int64_t end) {
     const pool_job *j = ctx;

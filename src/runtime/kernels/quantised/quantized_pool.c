@@ -47,42 +47,17 @@ static void qpool_window_at(const qpool *p, const int64_t at[3], qpool_window *w
 
 enum { QPOOL_CHANNELS = 128 };
 
-#define QPOOL_LOOPS(name, T)                                                                                      \
-    static NN_HOT void name##_max(const T *x, int64_t n, int32_t *acc) {                                          \
-        for (int64_t c = 0; c < n; c++) acc[c] = acc[c] > x[c] ? acc[c] : x[c];                                   \
-    }                                                                                                             \
-    static NN_HOT void name##_sum(const T *x, int64_t n, int32_t zero, int32_t *acc) {                            \
-        for (int64_t c = 0; c < n; c++) acc[c] = (int32_t)((uint32_t)acc[c] + ((uint32_t)x[c] - (uint32_t)zero));                                                    \
-    }                                                                                                             \
-    static void name##_store(const qpool *p, const int32_t *acc, int64_t n, const qpool_window *w, T *out) {      \
-        dtype dt = (dtype)p->x->dtype;                                                                            \
-        int64_t zero = p->x->quantiser->zero_point;                                                               \
-        float share = 1 / (float)w->counted;                                                                      \
-        for (int64_t c = 0; c < n; c++)                                                                           \
-            out[c] = (T)(!p->average ? acc[c] : p->inside ? quant_round((float)acc[c] * share + (float)zero, 1, 0, dtype_qmin(dt), dtype_qmax(dt)) \
-                                              : quant_round((float)acc[c], share, zero, dtype_qmin(dt), dtype_qmax(dt))); \
-    }                                                                                                             \
-    static void name##_place(const qpool *p, int64_t batch, const int64_t at[3], T *out) {                        \
-        int32_t acc[QPOOL_CHANNELS];                                                                              \
-        qpool_window w;                                                                                           \
-        qpool_window_at(p, at, &w);                                                                               \
-        int32_t zero = (int32_t)p->x->quantiser->zero_point;                                                      \
-        for (int64_t first = 0; first < p->channels; first += QPOOL_CHANNELS) {                                   \
-            int64_t n = nn_min(QPOOL_CHANNELS, p->channels - first);                                              \
-            for (int64_t c = 0; c < n; c++) acc[c] = p->average ? 0 : (int32_t)dtype_qmin((dtype)p->x->dtype);    \
-            for (int64_t i = w.from[0]; i < w.to[0]; i += p->dilation[0])                                         \
-                for (int64_t j = w.from[1]; j < w.to[1]; j += p->dilation[1])                                     \
-                    for (int64_t k = w.from[2]; k < w.to[2]; k += p->dilation[2]) {                               \
-                        const T *x = TENSOR_AT(p->x, T) + (((batch * p->in[0] + i) * p->in[1] + j) * p->in[2] + k) * p->channels + first; \
-                        if (p->average) name##_sum(x, n, zero, acc);                                              \
-                        else name##_max(x, n, acc);                                                               \
-                    }                                                                                             \
-            name##_store(p, acc, n, &w, out + first);                                                             \
-        }                                                                                                         \
-    }
-QPOOL_LOOPS(qpool_unsigned, uint8_t)
-QPOOL_LOOPS(qpool_signed, int8_t)
-QPOOL_LOOPS(qpool_wide, int32_t)
+#define T uint8_t
+#define NAME(x) qpool_unsigned_##x
+#include "runtime/kernels/quantised/quantized_pool_loops.h"
+
+#define T int8_t
+#define NAME(x) qpool_signed_##x
+#include "runtime/kernels/quantised/quantized_pool_loops.h"
+
+#define T int32_t
+#define NAME(x) qpool_wide_##x
+#include "runtime/kernels/quantised/quantized_pool_loops.h"
 
 static void qpool_places(void *ctx, int64_t begin, int64_t end) {
     const qpool *p = ctx;

@@ -7,6 +7,7 @@
  * everywhere; for mode by PyTorch's way of sorting. Medians select (C. A. R. Hoare, Algorithm 65: Find, 1961), the others sort.
  * Tests: tests/unit/test_reduce.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/reduce/reduce.h"
 
 #include <math.h>
@@ -148,7 +149,7 @@ static void stats_sort_keys(stats_pair *p, int64_t n) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-enum { STATS_GRAIN = 1 << 12, STATS_DEPTH = 64 };
+enum { STATS_DEPTH = 64 };
 
 typedef struct stats_job {
     enum { STATS_MEDIAN, STATS_NANMEDIAN, STATS_MODE, STATS_QUANTILE } what;

@@ -13,18 +13,10 @@
  * threads.
  * Tests: tests/unit/test_reduce.c
  */
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/reduce/reduce.h"
 
 #include <string.h>
-
-enum {
-    REDUCE_CHUNK = 1 << 16, /* values of one result folded in one go */
-    REDUCE_TILE = 64,       /* results side by side */
-    REDUCE_BUFFER = 4096,   /* elements in the transposing buffer */
-    REDUCE_GRAIN = 1 << 15, /* values worth a thread */
-    REDUCE_LEAST_RUN = 16,  /* shorter runs are copied together first */
-    REDUCE_LINE = 16,       /* neighbouring results that share cache lines of the input */
-};
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 

@@ -15,62 +15,19 @@
 
 enum { COMPLEX_LANES_F32 = 8, COMPLEX_LANES_F64 = 4, COMPLEX_VECTORS = 4 };
 
-/* Adds n numbers, a pair of T each, to total[2]. */
-#define COMPLEX_SUM(name, T, V, L)                                                                                     \
-    REDUCE_HOT static void name(const T *x, int64_t n, double *total) {                                                \
-        n *= 2;                                                                                                        \
-        while (n >= COMPLEX_VECTORS * (L)) {                                                                           \
-            int64_t steps = reduce_min_i64(n / (COMPLEX_VECTORS * (L)), REDUCE_STEPS);                                 \
-            V s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, v0, v1, v2, v3;                                                  \
-            for (int64_t k = 0; k < steps; k++, x += COMPLEX_VECTORS * (L)) {                                          \
-                memcpy(&v0, x, sizeof v0), memcpy(&v1, x + (L), sizeof v1);                                            \
-                memcpy(&v2, x + 2 * (L), sizeof v2), memcpy(&v3, x + 3 * (L), sizeof v3);                              \
-                s0 += v0, s1 += v1, s2 += v2, s3 += v3;                                                                \
-            }                                                                                                          \
-            s0 = (s0 + s1) + (s2 + s3);                                                                                \
-            for (int k = 0; k < (L); k++) total[k & 1] += (double)s0[k];                                               \
-            n -= steps * COMPLEX_VECTORS * (L);                                                                        \
-        }                                                                                                              \
-        for (int64_t k = 0; k < n; k++) total[k & 1] += (double)x[k];                                                  \
-    }
-COMPLEX_SUM(complex_sum_f32, float, reduce_v8f, COMPLEX_LANES_F32)
-COMPLEX_SUM(complex_sum_f64, double, reduce_v4d, COMPLEX_LANES_F64)
+#define T complex64
+#define V reduce_v8f
+#define LANES COMPLEX_LANES_F32
+#define NAME(x) x##_c64
+#define PART float
+#include "runtime/kernels/reduce/reduce_complex_steps.h"
 
-#define COMPLEX_STEPS(sfx, T, PART, SUM)                                                                               \
-    REDUCE_COMPLEX_STEP(reduce_sum_##sfx) {                                                                            \
-        (void)j, (void)first;                                                                                          \
-        double total[2] = {0, 0};                                                                                      \
-        SUM((const PART *)data, n, total);                                                                             \
-        a->f += total[0];                                                                                              \
-        a->g += total[1];                                                                                              \
-    }                                                                                                                  \
-    REDUCE_COMPLEX_STEP(reduce_prod_##sfx) {                                                                           \
-        (void)j, (void)first;                                                                                          \
-        const T *x = data;                                                                                             \
-        complex128 product = {a->f, a->g};                                                                             \
-        for (int64_t k = 0; k < n; k++)                                                                                \
-            product = scalar_mul_c128(product, (complex128){(double)x[k].re, (double)x[k].im});                        \
-        a->f = product.re, a->g = product.im;                                                                          \
-        a->n += n;                                                                                                     \
-    }                                                                                                                  \
-    REDUCE_COMPLEX_STEP(reduce_count_##sfx) {                                                                          \
-        (void)j, (void)first;                                                                                          \
-        const T *x = data;                                                                                             \
-        int64_t count = 0;                                                                                             \
-        for (int64_t k = 0; k < n; k++) count += scalar_set_##sfx(x[k]);                                               \
-        a->i += count;                                                                                                 \
-        a->n += n;                                                                                                     \
-    }                                                                                                                  \
-    REDUCE_COMPLEX_STEP(reduce_truth_##sfx) {                                                                          \
-        (void)j, (void)first;                                                                                          \
-        const T *x = data;                                                                                             \
-        int64_t count = 0;                                                                                             \
-        for (int64_t k = 0; k < n; k++) count += x[k].re != 0;                                                         \
-        a->i += count;                                                                                                 \
-        a->n += n;                                                                                                     \
-    }
-COMPLEX_STEPS(c64, complex64, float, complex_sum_f32)
-COMPLEX_STEPS(c128, complex128, double, complex_sum_f64)
+#define T complex128
+#define V reduce_v4d
+#define LANES COMPLEX_LANES_F64
+#define NAME(x) x##_c128
+#define PART double
+#include "runtime/kernels/reduce/reduce_complex_steps.h"
 
 /* ---- results --------------------------------------------------------------------------------- */
 

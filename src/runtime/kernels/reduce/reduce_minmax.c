@@ -16,35 +16,29 @@ enum { MINMAX_BLOCK = 1024 };
 
 /* ---- the extreme of a stretch ---------------------------------------------------------------- */
 
-/* T name(const T *x, int64_t n) for n >= 1. The comparison leaves NaN aside, as the processor's maximum does; whether there is one is seen at
- * the same time, and then it is the result. */
-#define MINMAX_VECTOR(name, T, I, OP)                                                              \
-    REDUCE_HOT static T name(const T *x, int64_t n) {                                              \
-        T best = x[0], lane[32];                                                                   \
-        I odd[32] = {0}, any = 0;                                                                  \
-        int64_t k = 0;                                                                             \
-        if (n >= 32) {                                                                             \
-            for (int l = 0; l < 32; l++) lane[l] = best;                                           \
-            for (; k + 32 <= n; k += 32)                                                           \
-                for (int l = 0; l < 32; l++) {                                                     \
-                    lane[l] = x[k + l] OP lane[l] ? x[k + l] : lane[l];                            \
-                    odd[l] |= x[k + l] != x[k + l];                                                \
-                }                                                                                  \
-            for (int l = 0; l < 32; l++) {                                                         \
-                best = lane[l] OP best ? lane[l] : best;                                           \
-                any |= odd[l];                                                                     \
-            }                                                                                      \
-        }                                                                                          \
-        for (; k < n; k++) {                                                                       \
-            best = x[k] OP best ? x[k] : best;                                                     \
-            any |= x[k] != x[k];                                                                   \
-        }                                                                                          \
-        return any ? (T)NAN : best;                                                                \
-    }
-MINMAX_VECTOR(minmax_max_f32, float, int32_t, >)
-MINMAX_VECTOR(minmax_min_f32, float, int32_t, <)
-MINMAX_VECTOR(minmax_max_f64, double, int64_t, >)
-MINMAX_VECTOR(minmax_min_f64, double, int64_t, <)
+#define T float
+#define NAME minmax_max_f32
+#define I int32_t
+#define OP >
+#include "runtime/kernels/reduce/reduce_minmax_vector.h"
+
+#define T float
+#define NAME minmax_min_f32
+#define I int32_t
+#define OP <
+#include "runtime/kernels/reduce/reduce_minmax_vector.h"
+
+#define T double
+#define NAME minmax_max_f64
+#define I int64_t
+#define OP >
+#include "runtime/kernels/reduce/reduce_minmax_vector.h"
+
+#define T double
+#define NAME minmax_min_f64
+#define I int64_t
+#define OP <
+#include "runtime/kernels/reduce/reduce_minmax_vector.h"
 
 #define MINMAX_SCALAR(name, T, OP)                                                                 \
     REDUCE_HOT static T name(const T *x, int64_t n) {                                              \

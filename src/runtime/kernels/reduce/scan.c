@@ -9,12 +9,11 @@
  */
 #include "ir/scalar/scalar_ops_complex.h"
 #include "runtime/kernels/engine/device_kernels.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/reduce/reduce.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { SCAN_LANES = 64, SCAN_GRAIN = 1 << 15 };
 
 typedef struct scan_job {
     op_ctx *cx;

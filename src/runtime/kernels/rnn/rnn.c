@@ -48,52 +48,19 @@ typedef struct rnn_run {
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-/* Rows [begin, end) of the current step. Hidden products are in gates already, except for the GRU.
- */
-#define RNN_CELLS(T, HOT, SIGMOID, TANH)                                                                                             \
-    HOT static void rnn_lstm_row_##T(int64_t n, const T *restrict g, T *restrict c, T *restrict h) {                              \
-        for (int64_t i = 0; i < n; i++) {                                                                                         \
-            T in = SIGMOID(g[i]), forget = SIGMOID(g[n + i]), cell = TANH(g[2 * n + i]), out = SIGMOID(g[3 * n + i]);               \
-            T next = forget * c[i] + in * cell;                                                                                   \
-            c[i] = next;                                                                                                          \
-            h[i] = out * TANH(next);                                                                                              \
-        }                                                                                                                         \
-    }                                                                                                                             \
-    HOT static void rnn_gru_row_##T(int64_t n, const T *restrict g, const T *restrict r, T *restrict h) {                         \
-        for (int64_t i = 0; i < n; i++) {                                                                                         \
-            T reset = SIGMOID(g[i] + r[i]), update = SIGMOID(g[n + i] + r[n + i]);                                                 \
-            T fresh = TANH(g[2 * n + i] + reset * r[2 * n + i]);                                                                  \
-            h[i] = (h[i] - fresh) * update + fresh;                                                                               \
-        }                                                                                                                         \
-    }                                                                                                                             \
-    HOT static void rnn_tanh_row_##T(int64_t n, const T *restrict g, T *restrict h) {                                             \
-        for (int64_t i = 0; i < n; i++) h[i] = TANH(g[i]);                                                                        \
-    }                                                                                                                             \
-    HOT static void rnn_add_row_##T(int64_t n, const T *restrict b, T *restrict g) {                                              \
-        for (int64_t i = 0; i < n; i++) g[i] += b[i];                                                                             \
-    }                                                                                                                             \
-    static void rnn_rows_##T(void *ctx, int64_t begin, int64_t end) {                                                             \
-        const rnn_run *run = ctx;                                                                                                 \
-        int64_t n = run->hidden, width = n * rnn_gates(run->kind);                                                                \
-        T *gates = TENSOR_AT(run->gates, T) + run->offsets[run->step] * width;                                                    \
-        const T *b = run->w->b_hh ? TENSOR_AT(run->w->b_hh, T) : NULL;                                                            \
-        for (int64_t row = begin; row < end; row++) {                                                                             \
-            T *g = gates + row * width, *products = run->kind == RNN_GRU ? (T *)run->scratch + row * width : g;                   \
-            T *h = run->w->w_hr ? (T *)run->scratch + row * n : (T *)run->h + row * n;                                            \
-            if (b) rnn_add_row_##T(width, b, products);                                                                           \
-            switch (run->kind) {                                                                                                  \
-            case RNN_LSTM: rnn_lstm_row_##T(n, g, (T *)run->c + row * n, h); break;                                               \
-            case RNN_GRU: rnn_gru_row_##T(n, g, products, h); break;                                                              \
-            case RNN_TANH: rnn_tanh_row_##T(n, g, h); break;                                                                      \
-            case RNN_RELU:                                                                                                        \
-                for (int64_t i = 0; i < n; i++) h[i] = g[i] < 0 ? 0 : g[i];                                                       \
-                break;                                                                                                            \
-            }                                                                                                                     \
-        }                                                                                                                         \
-    }
+#define T float
+#define NAME(x) x##_float
+#define HOT NN_FUSED
+#define SIGMOID scalar_sigmoid_f32
+#define TANH scalar_tanh_f32
+#include "runtime/kernels/rnn/rnn_cells.h"
 
-RNN_CELLS(float, NN_FUSED, scalar_sigmoid_f32, scalar_tanh_f32)
-RNN_CELLS(double, VECTOR_LOOPS, scalar_sigmoid_f64, scalar_tanh_f64)
+#define T double
+#define NAME(x) x##_double
+#define HOT VECTOR_LOOPS
+#define SIGMOID scalar_sigmoid_f64
+#define TANH scalar_tanh_f64
+#include "runtime/kernels/rnn/rnn_cells.h"
 
 static gemm_matrix rnn_transposed(const tensor *w) {
     return (gemm_matrix){tensor_data(w), w->strides[1], w->strides[0]};

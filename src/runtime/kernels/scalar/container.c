@@ -150,8 +150,7 @@ ctsc_status op_list_rmul(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_list_imul(op_ctx *cx, const value *args, value *results) {
     list *l = container_list(args);
     value repeated = value_none();
-    ctsc_status s = container_repeat(cx, &args[0], arg_int(&args[1]), &repeated);
-    if (s != CTSC_OK) return s;
+    TRY(container_repeat(cx, &args[0], arg_int(&args[1]), &repeated));
     list_clear(l);
     bool ok = container_append_all(l, repeated.u.list, repeated.u.list->len);
     value_unref(repeated);

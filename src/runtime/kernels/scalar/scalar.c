@@ -7,6 +7,7 @@
  * Tests: tests/unit/test_builtins.c, tests/corpus
  */
 #include "runtime/kernels/scalar/complex.h"
+#include "tensor/device.h"
 
 #include <math.h>
 #include <time.h>
@@ -458,13 +459,9 @@ ctsc_status op_warn(op_ctx *cx, const value *args, value *results) {
 /* ---- devices and enums -------------------------------------------------------------------------------------------- */
 
 ctsc_status op_device_from_str(op_ctx *cx, const value *args, value *results) {
-    const char *s = args[0].u.str->bytes;
     int64_t device;
-    if (value_parse_device(s, &device)) return op_return(results, value_device(device));
-    return diag_fail(cx->diag, CTSC_FAILED,
-                     "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, ort, xla, "
-                     "lazy, vulkan, mps, meta, hpu, privateuseone device type at start of device string: %s",
-                     s);
+    TRY(device_parse(cx->diag, args[0].u.str->bytes, args[0].u.str->len, &device));
+    return op_return(results, value_device(device));
 }
 ctsc_status op_device_type(op_ctx *cx, const value *args, value *results) {
     const char *s = args[0].u.device ? "cuda" : "cpu";

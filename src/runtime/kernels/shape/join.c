@@ -11,8 +11,7 @@
  * Tests: tests/unit/test_shape.c
  */
 #include "runtime/kernels/engine/move.h"
-
-enum { JOIN_GRAIN = 1 << 17, JOIN_SMALL = 64 }; /* bytes */
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 /* The tensors to join, owned, and their blocks. */
 typedef struct join_list {

@@ -215,25 +215,6 @@ typedef struct upsample_pass {
     const upsample_table *t;
 } upsample_pass;
 
-#define UPSAMPLE_LOOPS(T)                                                                          \
-    NN_HOT static void upsample_gather_##T(const T *x, T *y, int64_t n, int taps,                  \
-                                           const int64_t *at, const T *w) {                        \
-        for (int64_t o = 0; taps == 2 && o < n; o++)                                               \
-            y[o] = w[2 * o] * x[at[2 * o]] + w[2 * o + 1] * x[at[2 * o + 1]];                      \
-        for (int64_t o = 0; taps != 2 && o < n; o++, at += taps, w += taps) {                      \
-            T sum = 0;                                                                             \
-            for (int k = 0; k < taps; k++) sum += w[k] * x[at[k]];                                 \
-            y[o] = sum;                                                                            \
-        }                                                                                          \
-    }                                                                                              \
-    NN_HOT static void upsample_mix2_##T(const T *a, const T *b, T *y, int64_t n, T v, T w) {      \
-        for (int64_t i = 0; i < n; i++) y[i] = v * a[i] + w * b[i];                                \
-    }                                                                                              \
-    NN_HOT static void upsample_mix_##T(const T *a, T *y, int64_t n, T w) {                        \
-        for (int64_t i = 0; i < n; i++) y[i] += w * a[i];                                          \
-    }
-UPSAMPLE_LOOPS(float)
-UPSAMPLE_LOOPS(double)
 #define upsample_loop(name, T, ...)                                                                \
     (sizeof(T) == 8 ? upsample_##name##_double(__VA_ARGS__) : upsample_##name##_float(__VA_ARGS__))
 
@@ -241,28 +222,15 @@ UPSAMPLE_LOOPS(double)
  * floats, or of two doubles at least), which are added one after the other, and products fused with their sums for what is left. */
 static inline int upsample_fused_from(int taps, size_t bytes) { return taps - (taps - 1) % (bytes == 8 ? 2 : 4); }
 
-#define UPSAMPLE_AA_LOOPS(T, FMA)                                                                                         \
-    NN_FUSED static void upsample_gather_aa_##T(const T *x, T *y, const upsample_table *t) {                        \
-        for (int64_t o = 0; o < t->out; o++) {                                                                            \
-            const T *w = (const T *)t->weight + o * t->taps, *from = x + t->at[o * t->taps];                              \
-            int k = 1, n = t->used[o], fused = upsample_fused_from(n, sizeof *w);                                         \
-            T sum = n > 0 ? w[0] * from[0] : 0;                                                                           \
-            for (; k < fused; k++) sum += w[k] * from[k];                                                                 \
-            for (; k < n; k++) sum = FMA(w[k], from[k], sum);                                                             \
-            y[o] = sum;                                                                                                   \
-        }                                                                                                                 \
-    }                                                                                                                     \
-    NN_FUSED static void upsample_row_aa_##T(const T *x, T *y, int64_t inner, const upsample_table *t, int64_t o) { \
-        const T *w = (const T *)t->weight + o * t->taps, *from = x + t->at[o * t->taps] * inner;                          \
-        int k = 1, n = t->used[o], fused = upsample_fused_from(n, sizeof *w);                                             \
-        for (int64_t i = 0; i < inner; i++) y[i] = n > 0 ? w[0] * from[i] : 0;                                            \
-        for (; k < fused; k++)                                                                                            \
-            for (int64_t i = 0; i < inner; i++) y[i] += w[k] * from[k * inner + i];                                       \
-        for (; k < n; k++)                                                                                                \
-            for (int64_t i = 0; i < inner; i++) y[i] = FMA(w[k], from[k * inner + i], y[i]);                              \
-    }
-UPSAMPLE_AA_LOOPS(float, fmaf)
-UPSAMPLE_AA_LOOPS(double, fma)
+#define T float
+#define NAME(x) x##_float
+#define FUSED fmaf
+#include "runtime/kernels/vision/upsample_loops.h"
+
+#define T double
+#define NAME(x) x##_double
+#define FUSED fma
+#include "runtime/kernels/vision/upsample_loops.h"
 
 /* Line r: one of x if the dim is the innermost, else one of y. */
 static void upsample_line_aa(const upsample_pass *j, int64_t r) {

@@ -142,58 +142,13 @@ typedef struct vision_job {
     atomic_bool no_memory;
 } vision_job;
 
-/* roi_align, and ps_roi_align where the channel depends on the bin (p.map then): the taps of one region are found once, for all channels. */
-#define VISION_ALIGN(T)                                                                            \
-    static region_tap_##T *vision_taps_##T(const dense_regions *p, const region_box_##T *box) {    \
-        size_t n = (size_t)(p->bins[0] * p->bins[1] * box->down * box->across);                    \
-        region_tap_##T *taps = mem_alloc(sizeof *taps * (n ? n : 1)), *t = taps;                   \
-        for (int64_t a = 0; taps && a < p->bins[0]; a++)                                           \
-            for (int64_t b = 0; b < p->bins[1]; b++)                                               \
-                for (int64_t i = 0; i < box->down; i++)                                            \
-                    for (int64_t k = 0; k < box->across; k++)                                      \
-                        *t++ = region_tap_of_##T(p, box, a, b, i, k);                              \
-        return taps;                                                                               \
-    }                                                                                              \
-    static void vision_align_##T(vision_job *j, int64_t r, int64_t image) {                        \
-        const dense_regions *p = &j->p;                                                            \
-        int64_t plane = p->height * p->width, bins = p->bins[0] * p->bins[1];                      \
-        const T *x = (const T *)p->x + image * p->channels * plane;                                \
-        T *y = (T *)p->y + r * p->out_channels * bins;                                             \
-        region_box_##T box;                                                                        \
-        region_tap_##T *taps = region_place_##T(p, r, &box) ? vision_taps_##T(p, &box) : NULL;     \
-        if (!taps) {                                                                               \
-            atomic_store(&j->no_memory, true);                                                     \
-            return;                                                                                \
-        }                                                                                          \
-        int64_t n = box.down * box.across;                                                         \
-        for (int64_t c = 0; c < p->out_channels; c++)                                              \
-            for (int64_t b = 0; b < bins; b++) {                                                   \
-                int64_t at = c * bins + b, from = p->map ? at : c;                                 \
-                T sum = 0;                                                                         \
-                for (int64_t i = 0; i < n; i++)                                                    \
-                    sum += region_read_##T(x + from * plane, &taps[b * n + i]);                    \
-                y[at] = box.none ? (T)NAN : sum / (T)(n > 1 ? n : 1);                              \
-                if (p->map) p->map[r * p->out_channels * bins + at] = (int32_t)from;               \
-            }                                                                                      \
-        mem_free(taps);                                                                            \
-    }                                                                                              \
-    static void vision_region_##T(vision_job *j, int64_t r) {                                      \
-        const dense_regions *p = &j->p;                                                            \
-        dense_int image;                                                                           \
-        if (!region_image_##T(p, r, &image)) return; /* vision_check_rois refused it */            \
-        if (j->kind == DENSE_ROI_ALIGN || j->kind == DENSE_PS_ROI_ALIGN) {                         \
-            vision_align_##T(j, r, image);                                                         \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t c = 0; c < p->out_channels; c++)                                              \
-            for (int64_t a = 0; a < p->bins[0]; a++)                                               \
-                for (int64_t b = 0; b < p->bins[1]; b++) {                                         \
-                    if (j->kind == DENSE_ROI_POOL) region_maximum_##T(p, r, image, c, a, b);       \
-                    else region_mean_##T(p, r, image, c, a, b);                                    \
-                }                                                                                  \
-    }
-VISION_ALIGN(float)
-VISION_ALIGN(double)
+#define T float
+#define NAME(x) x##_float
+#include "runtime/kernels/vision/vision_regions.h"
+
+#define T double
+#define NAME(x) x##_double
+#include "runtime/kernels/vision/vision_regions.h"
 
 static void vision_range(void *ctx, int64_t begin, int64_t end) {
     vision_job *j = ctx;

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * attention_softmax.h - scores to weights, for one element type.
+ *
+ * Included with these defined, once for each; all of them are undefined afterwards:
+ *     T           element
+ *     NAME(x)     names of what is defined here
+ */
+
+/* Scores to weights, rows [begin, end) of one head; s is the first of these. */
+static CONV_HOT T NAME(attention_max)(const T *x, int64_t n) {
+    T max = -(T)INFINITY;
+    for (int64_t i = 0; i < n; i++) max = x[i] > max ? x[i] : max;
+    return max;
+}
+
+static CONV_HOT void NAME(attention_scale)(T *x, int64_t n, T f) {
+    for (int64_t i = 0; i < n; i++) x[i] *= f;
+}
+
+static void NAME(attention_softmax)(const attention_job *job, int64_t head, int64_t begin,
+                                    int64_t end, T *s) {
+    const tensor *mask = job->call->mask;
+    int64_t n = job->cols;
+    for (int64_t row = begin; row < end; row++, s += n) {
+        if (mask) {
+            gemm_matrix m = gemm_of(mask);
+            int64_t rs = mask->sizes[mask->ndim - 2] == 1 ? 0 : m.rs;
+            int64_t cs = mask->sizes[mask->ndim - 1] == 1 ? 0 : m.cs;
+            const T *add = (const T *)m.p + job->mask[head] + row * rs;
+            for (int64_t i = 0; i < n; i++) s[i] += add[i * cs];
+        }
+        for (int64_t i = row + 1; job->call->causal && i < n; i++) s[i] = -(T)INFINITY;
+        T max = NAME(attention_max)(s, n);
+        bool none = job->call->safe && max == -(T)INFINITY;
+        T sum = NAME(attention_weigh)(s, n, none ? 0 : max);
+        NAME(attention_scale)(s, n, none ? 0 : 1 / sum);
+    }
+}
+
+#undef T
+#undef NAME

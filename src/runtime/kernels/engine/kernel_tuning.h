@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernel_tuning.h - the numbers of the kernels that were chosen because operators are faster with them.
+ *
+ * Machine: two cores of an AMD EPYC with AVX2 (docs/bench-ops.md).
+ * In brackets the benchmark that tells whether a change is a gain: [gemm] make bench-gemm, [NAME] make bench-ops OPS="--only NAME", [models]
+ * make bench; [exact] numbers are no matter of speed: sums are rounded by them, and tests know the sums.
+ * Sizes of micro-kernels are rows of gemm_micro_*.c; limits stand where they are checked; CUDA's are in dense_params.h.
+ */
+#ifndef CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_TUNING_H
+#define CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_TUNING_H
+
+/* Products (gemm.c). */
+enum {
+    GEMM_TINY = 512,       /* [gemm] multiplications below which BLAS is not worth its call */
+    GEMM_PIECE = 1 << 20,  /* [gemm] multiplications worth a thread of their own */
+    GEMM_MIN_COLUMNS = 64, /* [gemm] of a piece, so that packing the other operand again is paid for */
+    GEMM_INT_BLOCK = 64,   /* [gemm] columns an integer product accumulates at a time */
+    GEMM_SMALL = 48 << 10, /* [gemm] bytes for packing that are taken from the stack */
+};
+
+/* Own products (gemm_block.c). */
+enum {
+    GEMM_DOT_K = 1024,           /* [gemm] elements of k that a dot kernel's rows may have: 7 rows of 4 KiB */
+    GEMM_DOT_ROWS = 24,          /* [gemm] rows (or columns) up to which dot kernels may beat packing, */
+    GEMM_DOT_MORE = 48,          /* [gemm] the same where k is at most GEMM_DOT_K, */
+    GEMM_DOT_SHARE = 10,         /* [gemm] if they are not more than a part of k: the sums at the end cost as much as some steps */
+    GEMM_DIRECT_ROWS = 18,       /* [gemm] rows up to which tiles may read B as it lies, */
+    GEMM_DIRECT_COLS = 1024,     /* [gemm] if its own rows are no longer: each row of a tile is a page of its own otherwise */
+    GEMM_ROW_STEPS = 4096,       /* [gemm] elements of C that stay in the first cache */
+    GEMM_DIRECT_K = 32,          /* [gemm] rows of B that are read together as they lie */
+    GEMM_GROUP = 8,              /* [gemm] panels that are packed together */
+    GEMM_TURNED_K = 512,         /* [gemm] steps of k in a turned tile: long rows, for which a panel of A may come from the second cache, */
+    GEMM_TURNED_TILES = 8,       /* [gemm] tiles of columns of B that pass all of A before the next ones do: whole lines of C, */
+    GEMM_TURNED_A = 1 << 20,     /* [gemm] bytes of A that are packed at once, so that columns of B are read from end to end, */
+    GEMM_TURNED_LEAST_K = 128,   /* [gemm] steps of k that repay the turning, */
+    GEMM_TURNED_LEAST_COLS = 96, /* [gemm] columns below which dot kernels do as well, */
+    GEMM_TURNED_WASTE = 8,       /* [gemm] and the part of A's panels, in percent, that may be filled up */
+    GEMM_THIN_K = 256,           /* [gemm] steps of k up to which a panel of A and one of B stay in the first cache */
+    GEMM_THIN_ROWS = 64,         /* [gemm] rows that repay the turning of a thin B */
+    GEMM_PREPACKED_ROWS = 28,    /* [models] rows up to which panels that were packed before are read from end to end, all of k at once, */
+    GEMM_PREPACKED_K = 4096,     /* [models] if there are not more steps of it than this */
+};
+
+/* Packing (gemm_pack.c), and what linear layers add (matmul.c). */
+enum {
+    PACK_PANELS = 4,          /* [gemm] copied side by side */
+    PACK_AHEAD = 12,          /* [gemm] rows that are asked for before they are copied: too far apart for the processor to guess */
+    LINEAR_PATTERN = 4096,    /* [linear] bytes of biases, repeated, that rows are filled from: */
+    LINEAR_GRAIN = 64 * 1024, /* [linear] so many bytes are worth a thread */
+};
+
+/* Attention (attention_core.c, attention_tiles.c). */
+enum {
+    ATTENTION_CORE_ROWS = 64, /* [attention] rows whose scores are in memory at a time */
+    TILES_FEW_ROWS = 8,       /* [attention] below, most of a vector would be empty */
+    TILES_KEYS = 512,         /* [exact] keys in one sum; sums of more are added up */
+    TILES_ITEMS = 8,          /* [attention] items that a call should have at least, */
+    TILES_LEAST_ROWS = 128,   /* [attention] unless they had fewer rows than this: packing keys has to be paid for */
+};
+
+/* Convolutions (conv_kernels.c, conv_depthwise.c, conv_transpose.c). */
+enum {
+    CONV_BLOCK = 1 << 17,     /* [convolution] elements of a scratch buffer, roughly: what a core's L2 cache holds */
+    CONV_MIN_COLUMNS = 128,   /* [convolution] of a block, even so */
+    CONV_ITEMS = 16,          /* [convolution] blocks to aim for in all */
+    CONV_FEW_ITEMS = 4,       /* [convolution] up to this many run one after the other, each spread over threads */
+    DEPTHWISE_CHUNK = 32,     /* [convolution] outputs whose sums are in registers */
+    CONVT_BLOCK = 1 << 18,    /* [convolution] elements of the columns that are taken together, */
+    CONVT_MIN_COLUMNS = 128,  /* [convolution] input positions of them at least, */
+    CONVT_CHANNELS = 8,       /* [convolution] and output channels at most */
+};
+
+/* Reductions and scans (reduce*.c, scan.c, order_statistics.c). */
+enum {
+    REDUCE_CHUNK = 1 << 16, /* [reductions] values of one result folded in one go */
+    REDUCE_TILE = 64,       /* [reductions] results side by side */
+    REDUCE_BUFFER = 4096,   /* [reductions] elements in the transposing buffer */
+    REDUCE_GRAIN = 1 << 15, /* [reductions] values worth a thread */
+    REDUCE_LEAST_RUN = 16,  /* [reductions] shorter runs are copied together first */
+    REDUCE_LINE = 16,       /* [reductions] neighbouring results that share cache lines of the input */
+    SCAN_LANES = 64,        /* [reductions] lines side by side */
+    SCAN_GRAIN = 1 << 15,   /* [reductions] values worth a thread */
+    STATS_GRAIN = 1 << 12,  /* [reductions] values worth a thread */
+};
+
+/* Moving elements (move.c, join.c, index/). */
+enum {
+    MOVE_GRAIN = 1 << 17,   /* [conversion] bytes worth a thread */
+    JOIN_GRAIN = 1 << 17,   /* [cat] the same */
+    JOIN_SMALL = 64,        /* [cat] bytes of a part's row, on average, from which on rows are copied by stretches */
+    INDEX_GRAIN = 1 << 15,  /* [indexing] elements worth a thread */
+    MASKED_CHUNK = 1 << 14, /* [masked] elements that are counted, then moved, by one thread */
+    SEARCH_GRAIN = 1 << 12, /* [searchsorted] values sought that are worth a thread */
+    SORT_GRAIN = 1 << 14,   /* [sort] elements worth a thread */
+    SORT_INSERTION = 48,    /* [sort] elements up to which lines are sorted by insertion */
+    SELECT_SMALL = 16,      /* [topk] shorter ranges are left to insertion sort */
+};
+
+/* Elements, softmax, pooling (pointwise.c, softmax.c, pool/). */
+enum {
+    PW_HALF_BLOCK = 512,   /* [pointwise] elements that are widened, computed and rounded at a time */
+    PW_PACK_BYTES = 2048,  /* [pointwise] of inputs that lie apart, copied together first, */
+    PW_PACK_LEAST = 16,    /* [pointwise] if rows are not shorter than this */
+    PW_PLAIN_MAX = 32768,  /* [pointwise] elements up to which a call without broadcasting is made by one thread at once */
+    SOFTMAX_COLUMNS = 64,  /* [softmax] neighbouring columns taken together, so that memory is read in order */
+    SOFTMAX_LANES = 16,    /* [softmax] maxima side by side */
+    POOL_ROW = 2048,       /* [pool] rows longer than this are pooled in one step */
+    ADAPTIVE_ROW = 1024,   /* [pool] the same, of adaptive pools */
+};
+
+#endif

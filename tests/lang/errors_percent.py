@@ -1,0 +1,5 @@
+"""A float that no int is has no digits."""
+
+
+def forward():
+    return "%5d" % float("inf")  # error: cannot convert float infinity to integer
