@@ -12,7 +12,6 @@ For every program of tests/corpus (or FOLDER) that has a source.py, and for exam
 import contextlib
 import glob
 import io
-import json
 import os
 import re
 import sys
@@ -121,8 +120,7 @@ def check(ctsc, case, work):
 
 def cases(corpus):
     for folder in sorted(os.path.dirname(p) for p in glob.glob(os.path.join(corpus, "*", "*", "source.py"))):
-        with open(os.path.join(folder, "case.json")) as f:
-            about = json.load(f)
+        about = support.read_case(folder)
         yield os.path.relpath(folder, corpus), {"name": "case_" + os.path.basename(folder),
                "source": os.path.join(folder, "source.py"), "inputs": os.path.join(folder, "inputs.pt"),
                "rtol": max(about["rtol"], 1e-5), "atol": max(about["atol"], 1e-6)}

@@ -60,3 +60,4 @@ def forward():
     h = x.size(1)
     show(rearrange(x, 'a (h k) c d -> a h (k c) d', h=h))  # expect: [2, 3, 4, 10] 242
     show(repeat(x[:1, :1, :1], '1 1 1 d -> h d', h=h))  # expect: [3, 10] 15
+# expect: None

@@ -19,3 +19,4 @@ def forward():
     print("{} {:>4} {}".format(1, 2, 3))  # expect: 1    2 3
     print("|%5.1f|%-5d|%05d|%s|%x|%5s|%-5s|%.1s|%+d|%%" % (2.25, n, n, s, 255, s, s, s, 3))  # expect: |  2.2|42   |00042|ab|ff|   ab|ab   |a|+3|%
     print("%.3f" % x, "%d%%" % n)  # expect: 1.234 42%
+# expect: None

@@ -17,6 +17,9 @@ except ImportError:
 
 warnings.simplefilter("ignore")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+from cases import Differences, read_case  # noqa: E402, F401
+
 CORPUS = os.path.join(ROOT, "tests", "corpus")
 
 
