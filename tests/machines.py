@@ -277,7 +277,7 @@ def play(world, name, groups, change):
     done = subprocess.run(command, cwd=p.root, env=p.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           preexec_fn=(lambda: os.umask(p.umask)) if p.umask is not None else None)
     text = done.stdout.decode("utf-8", "replace")
-    counts = re.search(r"^(\d+) passed, (\d+) failed\s*\Z", text, re.M)
+    counts = re.search(r"^(\d+) passed, (\d+) failed(?:, \d+ skipped)?\s*\Z", text, re.M)
     if not counts:
         return 0, 1, text
     passed, failed = int(counts.group(1)), int(counts.group(2))
