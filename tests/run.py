@@ -22,7 +22,8 @@ Groups:
   threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
   diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
-  levels  corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
+  sample  of each --opt level some programs of corpus, source and lang, and of all of them one with all schedules of kernels, with one thread and two
+  levels  all programs of corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
 
 tests/machines.py runs these groups as other machines would (make test-machines).
 """
@@ -240,6 +241,10 @@ def contents(path):
         return f.read()
 
 
+# Of so many pairs of program and level `make test` has time for one.
+SAMPLE = 12
+
+
 def level_options(level):
     """"3" or, kernels of another processor's, "3@sse2"."""
     number, _, cpu = level.partition("@")
@@ -260,8 +265,8 @@ def level_case(folder, env, model, level):
     return True, ""
 
 
-def group_levels(tally, args, env):
-    """The programs of corpus, source and lang at every level of optimisation."""
+def group_levels(tally, args, env, every=1):
+    """The programs of corpus, source and lang at every level of optimisation. every: of how many pairs of program and level one runs."""
     work = []
     for level in args.levels.split(","):
         for folder in corpus_folders("case.json"):
@@ -270,6 +275,13 @@ def group_levels(tally, args, env):
             work.append(("source of %s at %s" % (inside(folder), level), level_case, folder, env, source_model(folder), level))
         for path in sorted(glob.glob(os.path.join(HERE, "lang", "*.py"))):
             work.append(("lang/%s at %s" % (os.path.basename(path), level), lang_case, path, env, level_options(level)))
+    if every > 1: # the levels' shares are of other programs each
+        number = len(work) // len(args.levels.split(","))
+        work = [w for n, w in enumerate(work) if n % number % every == n // number]
+        for level in args.levels.split(","):
+            for threads in ("1", "2"):
+                work.append(("lang/schedules.py at %s with %s threads" % (level, threads), lang_case, os.path.join(HERE, "lang", "schedules.py"), env,
+                             level_options(level) + ["--threads", threads]))
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for item, (ok, text) in zip(work, pool.map(lambda w: w[1](*w[2:]), work)):
             tally.add("levels", item[0], ok, text)
@@ -500,6 +512,7 @@ def main():
         "threads": lambda: group_threads(tally, args, env),
         "trace": lambda: group_trace(tally, args, env),
         "install": lambda: group_install(tally, args, env),
+        "sample": lambda: group_levels(tally, args, env, SAMPLE),
         "levels": lambda: group_levels(tally, args, env),
     }
     chosen = args.only.split(",") if args.only else [name for name in groups if name != "levels"]
