@@ -139,7 +139,7 @@ def main():
         with tempfile.TemporaryDirectory() as work:
             return check(args.ctsc, case, work)
 
-    return support.tally((c for c in cases(args.corpus) if args.k in c[0]), check_one)
+    return support.tally((c for c in cases(args.corpus) if args.k in c[0]), check_one, "compiled")
 
 
 if __name__ == "__main__":
