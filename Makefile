@@ -37,6 +37,7 @@
 #   make test-cuda-repeat  programs called several times there, replayed and not (REPEAT=folders), and one of them 100,000 times
 #   make test-torch     archives to and from real PyTorch, where it is installed
 #   make test-harvest   the calls of PyTorch's own tests (TORCH_TESTS=the folder test/ of a checkout of PyTorch)
+#   make test-damage    archives damaged inside, loaded and run with sanitizers (DAMAGE="--count N", DAMAGE_FILES=folders)
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
 #   make fuzz-fast      the same without sanitizers, five times as fast: for long runs
 
@@ -113,7 +114,7 @@ COLD := $(filter $(addprefix src/,base/diag.c base/disk.c frontend/% passes/% co
         matmul/einsum.c matmul/products.c pointwise/erfinv.c pointwise/pointwise_special.c pointwise/scalar_eval.c \
         $(addprefix quantised/quantized_,binary.c conv.c embedding.c other.c packed.c pool.c tensor.c unary.c) random/random_ops.c \
         $(addprefix reduce/,histogram% order_statistics.c reduce_complex.c reduce_linalg.c segment.c) rnn/rnn_pack.c scalar/complex.c scalar/string.c)),$(LIB_SRC))
-HOT := $(addprefix src/,codegen/lower/group_fits.c ir/op/op.c ir/type.c runtime/archive/crc.c runtime/ops/composite.c runtime/program/module_call.c \
+HOT := $(addprefix src/,codegen/lower/group_guards.c ir/op/op.c ir/type.c runtime/archive/crc.c runtime/ops/composite.c runtime/program/module_call.c \
     $(addprefix runtime/api/api_,container.c run.c value.c))
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(HOT),$(COLD))): OPT := -Os
 endif
@@ -411,6 +412,18 @@ $(BUILD)/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay_main.c $(BUILD)/libctsc
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< tests/fuzz/replay_main.c $(WITH) $(PARTS) $(LDLIBS)
 
+# Archives damaged inside, loaded and run with sanitizers (tests/damage/damage_main.c): make test-damage [DAMAGE="--count 100000 --seed 2"] [DAMAGE_FILES=folders]
+DAMAGE ?= --count 20000
+DAMAGE_FILES ?= tests/corpus models
+$(BUILD)/damage: $(wildcard tests/damage/*.[ch]) include/ctsc.h $(BUILD)/libctsc.a
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CPPFLAGS) -Itests/damage $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(BUILD)/libctsc.a $(LDLIBS)
+test-damage: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) SAN=1 BUILD=build-asan build-asan/damage jit
+	@mkdir -p build-asan/damaged
+	ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 LSAN_OPTIONS=suppressions=tests/lsan.supp UBSAN_OPTIONS=print_stacktrace=1 \
+	    build-asan/damage $(DAMAGE) --keep build-asan/damaged $(DAMAGE_FILES)
+
 # The differential fuzzer: random graphs at different levels of optimisation (tests/diff/diff_main.c says how to look closer).
 # make diff [DIFF_COUNT=1000000] [DIFF_LEVEL_COUNT=20000] [SEED=1]
 DIFF_SRC := $(wildcard tests/diff/*.c)
@@ -448,6 +461,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
+.PHONY: test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -98,7 +98,8 @@ CTSC_API void ctsc_set_threads(int n);
  * which is there while it has something to compile, whatever ctsc_set_threads says, makes what calls have asked for, and until it has, they interpret
  * what later ones run natively. Loops alone wait for it, for up to a tenth of a second of a call in sum. Which call is the first native one is a matter of
  * time then, and native results may differ from interpreted ones by rounding. With CTSC_COMPILE_IN_CALLS, and at level 3, calls compile what they
- * need: the same calls in the same order give the same results, to the last bit. Of the whole process. */
+ * need (so they do where no thread can be started, or another one than the main thread has opened the library): the same calls in the same order give the same results, to the last bit. Of the whole process. The end
+ * of the main thread waits for the kernel in the making; other threads call ctsc_wait_for_kernels before they call exit. */
 typedef enum ctsc_compiling { CTSC_COMPILE_BACKGROUND, CTSC_COMPILE_IN_CALLS } ctsc_compiling;
 CTSC_API void ctsc_set_compiling(ctsc_compiling c);
 /* Returns when no kernel is in the making; false: there still is one after timeout_us microseconds (0: no limit). Kernels are asked for when something runs for
@@ -270,7 +271,7 @@ typedef struct ctsc_compile_options {
  * else the only module class that no other one uses, else the only scripted function. One named in `o->entry` that gives a module
  * when it is called without arguments is called; any other function becomes the method `forward` of a
  * module. Modules that the file imports are searched beside it, archives that it loads (torch.jit.load) from the working directory. o may be NULL.
- * Errors: CTSC_FAILED with the places in the source, several where they are independent. */
+ * Errors: CTSC_FAILED with the places in the source, several where they are independent; CTSC_USAGE for an o->entry that is not there. */
 CTSC_API ctsc_status ctsc_module_compile(const char *path, const ctsc_compile_options *o, ctsc_module **out, ctsc_error *e);
 /* The same for source in memory, which is copied. name: what messages and class names call it ("net.py"). Imports find only
  * what ctsc itself has, and archives cannot be loaded. */

@@ -4,16 +4,18 @@
  *
  * Invariants: all of this is under background_lock, but for background_done, which is under background_busy. That lock is held while a job runs, and
  * by whoever forks: what a job was doing would stay half done in the child. A thread that is over stays to be joined by the next one to start it, or at
- * the end, so that none of its code runs once the library is closed.
+ * the end. dlclose could not wait for it: it holds the loader's lock, which a job that opens a library needs. So the library stays.
  *
  * The end of the process is the difficult part. Compilers are written in C++: an object that one of its functions makes when it is first called is
  * destroyed by exit before whatever was registered with atexit earlier, the end of our thread included, which may be using it. So that is registered anew
  * after each job, and jobs that open a compiler try it out. What remains, a job that is the first to call some function, is met by a
- * destructor of the main thread's, since exit runs those before anything else.
+ * destructor of the main thread's, since exit runs those before anything else; where the main thread has none, because another one opened the library,
+ * there is no background. Not met is an exit by another thread during the first jobs.
  * Tests: tests/unit/test_background.c
  */
 #include "base/background.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -28,6 +30,7 @@ static pthread_mutex_t background_lock, background_busy;
 static pthread_cond_t background_changed; /* a job is over, or the thread */
 static background_job *background_first, *background_running;
 static bool background_done; /* the running job is over */
+static bool background_guarded; /* the main thread ends this one first */
 static bool background_alive, background_to_join, background_stopped;
 static pthread_t background_thread;
 static void (*background_before)(void *ctx);
@@ -42,6 +45,23 @@ static void background_stop(void) {
     if (join) background_to_join = false;
     pthread_mutex_unlock(&background_lock);
     if (join) pthread_join(background_thread, NULL);
+}
+
+/* The C++ runtime's way to have something done at the end of a thread; NULL in other C libraries than GNU's. */
+extern int __cxa_thread_atexit_impl(void (*fn)(void *ctx), void *ctx, void *dso) __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+static void background_stop_in_main(void *unused) {
+    (void)unused;
+    background_stop();
+}
+
+/* When the program starts or opens the library; and in a child that another thread than the main one forked. */
+__attribute__((constructor)) static void background_guard_main(void) {
+    static _Thread_local bool guarded;
+    if (syscall(SYS_gettid) != getpid() || !__cxa_thread_atexit_impl) return;
+    guarded = guarded || __cxa_thread_atexit_impl(background_stop_in_main, NULL, &__dso_handle) == 0;
+    background_guarded = guarded;
 }
 
 static void background_make_locks(void) {
@@ -67,6 +87,8 @@ static void background_in_parent(void) {
 static void background_in_child(void) {
     background_job *j = background_running;
     background_make_locks();
+    background_guarded = false;
+    background_guard_main();
     background_alive = background_to_join = false;
     background_running = NULL;
     if (!j || background_done) return;
@@ -76,6 +98,8 @@ static void background_in_child(void) {
 }
 
 static void background_init(void) {
+    Dl_info self;
+    if (dladdr((void *)&background_first, &self) && self.dli_fname) dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     background_make_locks();
     pthread_atfork(background_before_fork, background_in_parent, background_in_child);
     atexit(background_stop);
@@ -84,21 +108,6 @@ static void background_init(void) {
 static void background_enter(void) {
     pthread_once(&background_once, background_init);
     pthread_mutex_lock(&background_lock);
-}
-
-/* The C++ runtime's way to have something done at the end of a thread; NULL in other C libraries than GNU's. */
-extern int __cxa_thread_atexit_impl(void (*fn)(void *ctx), void *ctx, void *dso) __attribute__((weak));
-extern void *__dso_handle __attribute__((visibility("hidden")));
-
-static void background_stop_in_main(void *unused) {
-    (void)unused;
-    background_stop();
-}
-
-static void background_guard_main(void) {
-    static _Thread_local bool guarded;
-    if (guarded || syscall(SYS_gettid) != getpid()) return;
-    guarded = !__cxa_thread_atexit_impl || __cxa_thread_atexit_impl(background_stop_in_main, NULL, &__dso_handle) == 0;
 }
 
 void background_set_hook(void (*before)(void *ctx), void *ctx) {
@@ -143,7 +152,7 @@ static void *background_main(void *unused) {
 static bool background_start(void) {
     pthread_attr_t attr;
     sigset_t all, own;
-    if (background_alive || background_stopped) return background_alive;
+    if (background_alive || background_stopped || !background_guarded) return background_alive;
     if (background_to_join) pthread_join(background_thread, NULL); /* it has left the lock for good */
     background_to_join = false;
     if (pthread_attr_init(&attr) != 0) return false;
@@ -159,7 +168,6 @@ static bool background_start(void) {
 /* ---- jobs ---------------------------------------------------------------------------------------- */
 
 bool background_add(background_job *j) {
-    background_guard_main();
     background_enter();
     bool ok = background_start();
     if (ok) {

@@ -8,8 +8,8 @@
  *
  * Ownership: a job is memory of its owner's, who takes it back, or else waits for it, before that memory goes. It holds what it needs: those who
  * asked for it may be gone when it runs.
- * The end: when the process exits, or the library is closed, jobs that nobody has begun are left, and the one that was begun is waited for: before what
- * was registered with atexit until a job was last over, and before all of it if the main thread has added a job.
+ * The end: when the process exits, jobs that nobody has begun are left, and the one that was begun is waited for: before anything
+ * else if it is the main thread that ends the process. dlclose leaves the library that contains this where it is.
  * fork: waits for the one that runs. The child has those that were waiting, and starts a thread of its own.
  * Tests: tests/unit/test_background.c
  */

@@ -140,7 +140,22 @@ void diag_frame(diag *d, source_range r, const char *function) {
     if (d) diag_add_take(d, DIAG_FRAME, r, mem_strdup(function));
 }
 
+/* Does d say so already, of the same place? */
+static bool diag_says(const diag *d, const diag_item *error) {
+    for (size_t i = 0; i < d->items.len; i++) {
+        const diag_item *item = &d->items.data[i];
+        if (item->kind == DIAG_ERROR && error->range.src && item->range.src == error->range.src && item->range.begin == error->range.begin &&
+            !strcmp(item->text, error->text))
+            return true;
+    }
+    return false;
+}
+
 void diag_append(diag *to, diag *from) {
+    if (from->items.len && diag_says(to, &from->items.data[0])) {
+        diag_clear(from);
+        return;
+    }
     if (to->status == CTSC_OK) {
         to->status = from->status;
         to->exception = from->exception;
@@ -300,7 +315,9 @@ static void diag_render_range(source_range r, const diag_style *style, strbuf *o
 }
 
 static void diag_render_frame(const diag_item *item, strbuf *out) {
-    sb_printf(out, "  called from %s", item->text);
+    /* The class that a function is saved in is no name of the program's. */
+    static const char holder[] = "__torch__.PlaceholderModule.";
+    sb_printf(out, "  called from %s", item->text + (strncmp(item->text, holder, sizeof holder - 1) ? 0 : sizeof holder - 1));
     if (item->range.src) {
         sb_puts(out, " at ");
         diag_render_place(item->range, out);
@@ -321,7 +338,10 @@ enum { DIAG_FRAMES_SHOWN = 40 };
 static size_t diag_render_error(const diag *d, size_t i, const diag_style *style, strbuf *out) {
     size_t end = i + 1, frames = 0, seen = 0;
     while (end < d->items.len && d->items.data[end].kind != DIAG_ERROR) end++;
-    sb_printf(out, "%serror:%s %s\n", style->error, style->off, d->items.data[i].text);
+    const char *text = d->items.data[i].text, *exception = i || !d->exception ? "" : d->exception;
+    if (!strncmp(exception, "builtins.", 9)) exception += 9;
+    bool named = !*exception || !strncmp(text, exception, strlen(exception));
+    sb_printf(out, "%serror:%s %s%s%s\n", style->error, style->off, named ? "" : exception, named ? "" : *text ? ": " : "", text);
     diag_render_range(d->items.data[i].range, style, out);
     for (size_t k = i; k < end; k++) frames += d->items.data[k].kind == DIAG_FRAME;
     for (i++; i < end; i++) {

@@ -6,7 +6,7 @@
  * operator, in the tensor layer, in a piece of a parallel call (the threads of the pool work under the limits of whom they help). The interpreter looks at
  * its program's limits between operators; what is here is for the work of one operator:
  *
- *   - A loop whose rounds are not bounded by sizes of tensors (a number of parts, of repetitions) spends what it does: limits_spend(rounds), beforehand
+ *   - A loop whose rounds are not bounded by sizes of tensors (a number of parts, of repetitions) spends what it does: limits_charge(rounds), beforehand
  *     where the number is known, else now and then.
  *   - A loop that may be long because tensors are large spends nothing and asks now and then (limits_stop); pool_for_limited does it between pieces.
  *
@@ -49,7 +49,7 @@ static inline bool limits_stop(void) {
     return __builtin_expect(limits_current != NULL, 0) && limits_met(limits_current);
 }
 /* Counts rounds of an operator's loop, those beyond a multiple of LIMITS_ROUNDS never: true if it may make them. */
-static inline bool limits_spend(uint64_t rounds) {
+static inline bool limits_charge(uint64_t rounds) {
     return __builtin_expect(limits_current == NULL, 1) || limits_take(limits_current, rounds / LIMITS_ROUNDS);
 }
 

@@ -82,7 +82,7 @@ bool mem_is_bounded(void) {
 }
 
 /* Whether the thread may take `size` bytes in place of those at p; counted at once, so that an allocation that fails has to be refunded. */
-static bool mem_spend(const void *p, size_t size) {
+static bool mem_charge(const void *p, size_t size) {
     mem_budget *b = mem_thread_budget;
     if (!b || mem_current != mem_default_hook) return true;
     int64_t more = (int64_t)size - (int64_t)malloc_usable_size((void *)p);
@@ -92,7 +92,7 @@ static bool mem_spend(const void *p, size_t size) {
 }
 
 /* What the allocator gave is a little more than what was asked for, and what it refused is nothing. */
-static void mem_settle(const void *p, size_t size) {
+static void mem_reconcile(const void *p, size_t size) {
     mem_budget *b = mem_thread_budget;
     if (b && mem_current == mem_default_hook) b->left += (int64_t)size - (int64_t)malloc_usable_size((void *)p);
 }
@@ -107,9 +107,9 @@ void *mem_alloc(size_t size) {
 }
 
 static void *mem_default_zalloc(size_t size) {
-    if (size > PTRDIFF_MAX || !mem_spend(NULL, size)) return NULL;
+    if (size > PTRDIFF_MAX || !mem_charge(NULL, size)) return NULL;
     void *p = calloc(1, size ? size : 1);
-    mem_settle(p, size);
+    mem_reconcile(p, size);
     return p;
 }
 
@@ -122,9 +122,9 @@ void *mem_zalloc(size_t size) {
 }
 
 void *mem_resize(void *p, size_t size) {
-    if (size > PTRDIFF_MAX || (mem_thread_budget && !mem_spend(p, size))) return NULL;
+    if (size > PTRDIFF_MAX || (mem_thread_budget && !mem_charge(p, size))) return NULL;
     void *q = mem_current(mem_current_ctx, p, size ? size : 1);
-    if (mem_thread_budget) mem_settle(q ? q : p, size);
+    if (mem_thread_budget) mem_reconcile(q ? q : p, size);
     return q;
 }
 
@@ -134,7 +134,7 @@ void mem_free(void *p) {
         return;
     }
     if (!p) return;
-    if (mem_thread_budget) mem_spend(p, 0);
+    if (mem_thread_budget) mem_charge(p, 0);
     mem_current(mem_current_ctx, p, 0);
 }
 

@@ -120,7 +120,7 @@ static const char markdown_head[] =
     "- *dtypes*: with which it works, found by running it on small tensors of each dtype: `int` is u8 to i64, `float` f16, bf16, f32 and f64,\n"
     "  `complex` c64 and c128. Empty: no tensors, or arguments of a form that the search does not make.\n"
     "- *results*: `new` memory, a `view` of an argument (or the argument itself), written `in place`, written to an `out` argument.\n"
-    "- *fused*: as what it becomes part of native kernels (src/ir/op/fusible.def).\n"
+    "- *fused*: as what it becomes part of native kernels (FUSE in src/ir/ops).\n"
     "- *how*: a `kernel` in C, `TorchScript` (src/frontend/prelude/operators.py), or `bytecode` instructions.\n"
     "- *also*: the overloads that follow from it: in place, `out=`, other names, copies of views (src/ir/op/op_derive.c).\n\n"
     "All run on the CPU; `ctsc inspect --device cuda MODEL` lists those of a model that have no version for CUDA.\n";

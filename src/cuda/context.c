@@ -7,7 +7,7 @@
  * Tests: tests/unit/test_cuda_device.c
  */
 #include "cuda/cuda_internal.h"
-#include "cuda/notes_internal.h"
+#include "cuda/capture_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ void cuda_unlock(cuda *c) {
 /* An event behind all that was asked for so far: unlike the stream, it is reached whatever other threads ask for meanwhile. */
 static ctsc_status context_mark(cuda *c, diag *d, CUevent *out) {
     CUevent event = NULL;
-    ctsc_status st = cuda_notes_refuse(d, "waiting for the device");
+    ctsc_status st = cuda_capture_refuse(d, "waiting for the device");
     if (st == CTSC_OK) st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     CUresult r = c->driver->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
@@ -97,7 +97,7 @@ ctsc_status cuda_wait(cuda *c, diag *d) {
 }
 
 ctsc_status cuda_call(cuda *c, diag *d, cuda_call_fn fn, const void *params, size_t nbytes) {
-    if (cuda_noting) return cuda_notes_add(c, d, (note){.kind = NOTE_CALL, .fn = fn}, params, nbytes);
+    if (cuda_noting) return cuda_capture_add(c, d, (note){.kind = NOTE_CALL, .fn = fn}, params, nbytes);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     st = fn(d, c->stream, params);

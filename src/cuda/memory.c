@@ -17,14 +17,14 @@
  * With CTSC_CUDA_MEMORY_CACHE=0 in the environment each block is a segment, of the very size that was asked for, and returns to the driver when it is freed: slow,
  * but then tools that watch the driver's allocations (compute-sanitizer, tests/cuda/sim) see what a kernel does beside its tensors.
  *
- * A thread that takes notes of a call (notes.h) gets addresses that are made up.
+ * A thread that takes notes of a call (capture.h) gets addresses that are made up.
  *
  * Invariants: no two neighbours are free. live has exactly the blocks that are handed out. stats.reserved is the sum of the segments.
  * Tests: tests/unit/test_cuda_device.c
  */
 #include "cuda/cuda_internal.h"
 #include "base/text.h"
-#include "cuda/notes_internal.h"
+#include "cuda/capture_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -329,7 +329,7 @@ ctsc_status cuda_alloc(cuda *c, diag *d, size_t nbytes, void **out) {
         *out = NULL;
         return CTSC_OK;
     }
-    if (cuda_noting) return cuda_notes_alloc(c, d, nbytes, out);
+    if (cuda_noting) return cuda_capture_alloc(c, d, nbytes, out);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     st = memory_get(c, d, nbytes, out);
@@ -338,7 +338,7 @@ ctsc_status cuda_alloc(cuda *c, diag *d, size_t nbytes, void **out) {
 }
 
 void cuda_free(cuda *c, void *p) {
-    if (!p || (cuda_noting && cuda_notes_release(p))) return;
+    if (!p || (cuda_noting && cuda_capture_release(p))) return;
     /* Not cuda_lock: a device of no use gets its memory back, too. */
     pthread_mutex_lock(&c->lock);
     bool was = memory_give_back(c, p);

@@ -13,7 +13,7 @@
  * Tests: tests/unit/test_cuda_device.c, tests/unit/test_cuda_nvrtc.c
  */
 #include "cuda/cuda_internal.h"
-#include "cuda/notes_internal.h"
+#include "cuda/capture_internal.h"
 
 #include "base/clock.h"
 #include "base/disk.h"
@@ -389,7 +389,7 @@ CUfunction program_function(const cuda_kernel *k) {
 ctsc_status cuda_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *s, const void *params, size_t nbytes) {
     if (nbytes > PROGRAM_MAX_PARAMS) return diag_fail(d, CTSC_UNSUPPORTED, "%zu bytes of parameters for the kernel %s", nbytes, k->symbol);
     if (!s->grid[0] || !s->grid[1] || !s->grid[2]) return CTSC_OK;
-    if (cuda_noting) return cuda_notes_add(c, d, (note){.kind = NOTE_LAUNCH, .kernel = k, .shape = *s}, params, nbytes);
+    if (cuda_noting) return cuda_capture_add(c, d, (note){.kind = NOTE_LAUNCH, .kernel = k, .shape = *s}, params, nbytes);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     st = program_launch(c, d, k, s, params, nbytes);

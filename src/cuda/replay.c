@@ -24,7 +24,7 @@
 
 #include "base/log.h"
 #include "cuda/cuda_internal.h"
-#include "cuda/notes_internal.h"
+#include "cuda/capture_internal.h"
 
 #include <stdlib.h>
 
@@ -89,19 +89,19 @@ static bool replay_same_kind(const note *a, const note *b) {
            !memcmp(a->shape.block, b->shape.block, sizeof a->shape.block) && a->shape.shared == b->shape.shared;
 }
 
-static ctsc_status replay_word(cuda_replay *r, diag *d, const cuda_notes *a, const cuda_notes *b, uint32_t step, size_t at) {
+static ctsc_status replay_word(cuda_replay *r, diag *d, const cuda_capture *a, const cuda_capture *b, uint32_t step, size_t at) {
     void *x, *y;
     size_t in_x = 0, in_y = 0;
     memcpy(&x, a->bytes.data + at, sizeof x);
     memcpy(&y, b->bytes.data + at, sizeof y);
     if (x == y) return CTSC_OK;
-    int slot = cuda_notes_slot(a, x, &in_x);
-    if (slot < 0 || cuda_notes_slot(b, y, &in_y) != slot || in_x != in_y) return replay_differs(d);
+    int slot = cuda_capture_slot(a, x, &in_x);
+    if (slot < 0 || cuda_capture_slot(b, y, &in_y) != slot || in_x != in_y) return replay_differs(d);
     if (a->slots.data[slot].born > step || a->slots.data[slot].died <= step) return replay_differs(d); /* freed memory: an error of ours */
     return vec_push(&r->patches, ((replay_patch){(uint32_t)slot, step, at, in_x})) ? CTSC_OK : diag_no_memory(d);
 }
 
-static ctsc_status replay_compare(cuda_replay *r, diag *d, const cuda_notes *a, const cuda_notes *b) {
+static ctsc_status replay_compare(cuda_replay *r, diag *d, const cuda_capture *a, const cuda_capture *b) {
     if (a->notes.len != b->notes.len || a->slots.len != b->slots.len || a->ninputs != b->ninputs || a->notes.len > UINT32_MAX)
         return replay_differs(d);
     if (a->contents.len != b->contents.len || (a->contents.len && memcmp(a->contents.data, b->contents.data, a->contents.len) != 0))
@@ -130,7 +130,7 @@ static int replay_by_slot(const void *a, const void *b) {
 }
 
 /* Whose memory each slot is. */
-static ctsc_status replay_own(cuda_replay *r, diag *d, const cuda_notes *n, int nkept, const int *kept) {
+static ctsc_status replay_own(cuda_replay *r, diag *d, const cuda_capture *n, int nkept, const int *kept) {
     for (size_t i = 0; i < n->slots.len; i++) {
         replay_slot s = {.owner = i < (size_t)n->ninputs ? REPLAY_INPUT : REPLAY_OWN, .index = i};
         for (int k = 0; k < nkept; k++)
@@ -149,7 +149,7 @@ static ctsc_status replay_own(cuda_replay *r, diag *d, const cuda_notes *n, int 
 }
 
 /* The lowest place in the block for slot i, beside those before it that are in use when it is. */
-static size_t replay_place(const cuda_replay *r, const cuda_notes *n, size_t i) {
+static size_t replay_place(const cuda_replay *r, const cuda_capture *n, size_t i) {
     size_t at = 0, bytes = n->slots.data[i].nbytes;
     for (bool moved = true; moved;) {
         moved = false;
@@ -163,7 +163,7 @@ static size_t replay_place(const cuda_replay *r, const cuda_notes *n, size_t i) 
     return at;
 }
 
-static void replay_lay_out(cuda_replay *r, const cuda_notes *n) {
+static void replay_lay_out(cuda_replay *r, const cuda_capture *n) {
     for (size_t i = (size_t)n->ninputs; i < r->slots.len; i++) {
         if (r->slots.data[i].owner != REPLAY_OWN) continue;
         size_t at = r->slots.data[i].index = replay_place(r, n, i), end = at + n->slots.data[i].nbytes;
@@ -186,7 +186,7 @@ static ctsc_status replay_cut(cuda_replay *r, diag *d) {
 }
 
 /* What came from the host stays on the device: from now on it is a copy within it. */
-static ctsc_status replay_keep_contents(cuda_replay *r, diag *d, const cuda_notes *n) {
+static ctsc_status replay_keep_contents(cuda_replay *r, diag *d, const cuda_capture *n) {
     if (!n->contents.len) return CTSC_OK;
     ctsc_status st = cuda_alloc(r->device, d, n->contents.len, &r->contents);
     if (st == CTSC_OK) st = cuda_write(r->device, d, r->contents, n->contents.data, n->contents.len);
@@ -200,7 +200,7 @@ static ctsc_status replay_keep_contents(cuda_replay *r, diag *d, const cuda_note
     return st;
 }
 
-static ctsc_status replay_build(cuda_replay *r, diag *d, const cuda_notes *a, const cuda_notes *b, int nkept, const int *kept) {
+static ctsc_status replay_build(cuda_replay *r, diag *d, const cuda_capture *a, const cuda_capture *b, int nkept, const int *kept) {
     ctsc_status st = replay_compare(r, d, a, b);
     if (st == CTSC_OK) st = replay_own(r, d, a, nkept, kept);
     if (st == CTSC_OK) st = replay_cut(r, d);
@@ -212,7 +212,7 @@ static ctsc_status replay_build(cuda_replay *r, diag *d, const cuda_notes *a, co
     return replay_keep_contents(r, d, a);
 }
 
-ctsc_status cuda_replay_make(diag *d, const cuda_notes *first, const cuda_notes *second, int nkept, const int *kept, cuda_replay **out) {
+ctsc_status cuda_replay_make(diag *d, const cuda_capture *first, const cuda_capture *second, int nkept, const int *kept, cuda_replay **out) {
     cuda_replay *r = mem_zalloc(sizeof *r);
     if (!r) return diag_no_memory(d);
     cuda *c = r->device = first->device;
@@ -382,7 +382,7 @@ static ctsc_status replay_take_scratch(cuda_replay *r, diag *d) {
 
 ctsc_status cuda_replay_play(cuda_replay *r, diag *d, void *const *inputs, void *const *results) {
     cuda *c = r->device;
-    ctsc_status st = cuda_notes_refuse(d, "a replay of another call");
+    ctsc_status st = cuda_capture_refuse(d, "a replay of another call");
     if (st == CTSC_OK) st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     st = replay_take_scratch(r, d);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay.h - a call that was noted (notes.h), done again for other inputs as a whole.
+ * replay.h - a call that was noted (capture.h), done again for other inputs as a whole.
  *
  *     for (which = 0; which < 2; which++) {
- *         cuda_notes_begin(c, d, which, &n[which]);
- *         cuda_notes_input(n[which], d, x, nbytes, &place);
+ *         cuda_capture_begin(c, d, which, &n[which]);
+ *         cuda_capture_input(n[which], d, x, nbytes, &place);
  *         ...the call, reading place...
- *         cuda_notes_end(n[which], d);
+ *         cuda_capture_end(n[which], d);
  *     }
- *     int result = cuda_notes_slot(n[0], what the call returned, &at);
+ *     int result = cuda_capture_slot(n[0], what the call returned, &at);
  *     cuda_replay_make(d, n[0], n[1], 1, &result, &r);
  *     cuda_replay_play(r, d, (void *[]){x}, (void *[]){y});
  *
@@ -21,13 +21,13 @@
 #ifndef CTSC_CUDA_REPLAY_H
 #define CTSC_CUDA_REPLAY_H
 
-#include "cuda/notes.h"
+#include "cuda/capture.h"
 
 typedef struct cuda_replay cuda_replay;
 
 /* kept: slots that outlive the call, its results; the caller gives their memory to each play. Fails with CTSC_UNSUPPORTED if the two notes are not
  * of the same call, or if memory outlives the call that is no result. */
-ctsc_status cuda_replay_make(diag *d, const cuda_notes *first, const cuda_notes *second, int nkept, const int *kept, cuda_replay **out);
+ctsc_status cuda_replay_make(diag *d, const cuda_capture *first, const cuda_capture *second, int nkept, const int *kept, cuda_replay **out);
 /* One address per input, one per result. CTSC_LIMIT: there is no memory, and nothing has happened. */
 ctsc_status cuda_replay_play(cuda_replay *r, diag *d, void *const *inputs, void *const *results);
 void cuda_replay_free(cuda_replay *r); /* r may be NULL */

@@ -11,7 +11,7 @@
  * Tests: tests/unit/test_cuda_device.c
  */
 #include "cuda/cuda_internal.h"
-#include "cuda/notes_internal.h"
+#include "cuda/capture_internal.h"
 
 enum { STAGING_ALIGN = 64 };
 
@@ -69,7 +69,7 @@ static ctsc_status staging_write(cuda *c, diag *d, CUdeviceptr to, const char *f
 
 ctsc_status cuda_write(cuda *c, diag *d, void *device, const void *host, size_t nbytes) {
     if (nbytes == 0) return CTSC_OK;
-    if (cuda_noting) return cuda_notes_write(c, d, device, host, nbytes);
+    if (cuda_noting) return cuda_capture_write(c, d, device, host, nbytes);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     st = staging_write(c, d, staging_address(device), host, nbytes);
@@ -108,7 +108,7 @@ static void staging_give_back(cuda *c, staging_block *b) {
 
 /* Asks for a piece: it is in *slot when the block's event has happened. */
 static ctsc_status staging_ask(cuda *c, diag *d, staging_block **slot, CUdeviceptr from, size_t nbytes) {
-    ctsc_status st = cuda_notes_refuse(d, "reading from the device");
+    ctsc_status st = cuda_capture_refuse(d, "reading from the device");
     if (st == CTSC_OK) st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     if (!*slot && !(*slot = staging_take(c, d))) st = d && d->status ? d->status : CTSC_LIMIT;
@@ -149,7 +149,7 @@ ctsc_status cuda_read(cuda *c, diag *d, void *host, const void *device, size_t n
 
 ctsc_status cuda_move(cuda *c, diag *d, void *to, const void *from, size_t nbytes) {
     if (nbytes == 0) return CTSC_OK;
-    if (cuda_noting) return cuda_notes_add(c, d, (note){.kind = NOTE_MOVE, .moved = nbytes}, (const void *[]){to, from}, 2 * sizeof to);
+    if (cuda_noting) return cuda_capture_add(c, d, (note){.kind = NOTE_MOVE, .moved = nbytes}, (const void *[]){to, from}, 2 * sizeof to);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     CUresult r = c->driver->cuMemcpyDtoDAsync(staging_address(to), staging_address(from), nbytes, c->stream);
@@ -160,7 +160,7 @@ ctsc_status cuda_move(cuda *c, diag *d, void *to, const void *from, size_t nbyte
 
 ctsc_status cuda_zero(cuda *c, diag *d, void *device, size_t nbytes) {
     if (nbytes == 0) return CTSC_OK;
-    if (cuda_noting) return cuda_notes_add(c, d, (note){.kind = NOTE_ZERO, .moved = nbytes}, &device, sizeof device);
+    if (cuda_noting) return cuda_capture_add(c, d, (note){.kind = NOTE_ZERO, .moved = nbytes}, &device, sizeof device);
     ctsc_status st = cuda_lock(c, d);
     if (st != CTSC_OK) return st;
     CUresult r = c->driver->cuMemsetD8Async(staging_address(device), 0, nbytes, c->stream);

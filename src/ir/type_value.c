@@ -114,7 +114,7 @@ static bool type_admits_depth(const type *t, value v, int depth);
 
 static bool type_admits_list(const type *elem, const list *l, int depth) {
     /* A list that knows its element type keeps it, empty or not. */
-    if (l->elem && l->elem->kind != T_ANY)
+    if (l->elem)
         return type_without_details(l->elem) == type_without_details((type *)elem);
     if (elem->kind == T_ANY) return true;
     for (size_t i = 0; i < l->len; i++) {
@@ -137,9 +137,7 @@ static bool type_admits_list(const type *elem, const list *l, int depth) {
 
 static bool type_admits_dict(const type *t, const dict *d, int depth) {
     type *key = t->elems[0], *val = t->elems[1];
-    bool known =
-        d->key_type && d->val_type && d->key_type->kind != T_ANY && d->val_type->kind != T_ANY;
-    if (known)
+    if (d->key_type && d->val_type)
         return type_without_details(d->key_type) == type_without_details(key) &&
                type_without_details(d->val_type) == type_without_details(val);
     for (size_t i = 0; i < d->used; i++) {
@@ -196,7 +194,7 @@ static bool type_admits_depth(const type *t, value v, int depth) {
     case T_FUTURE:
     case T_RREF:
         if (v.tag != V_FUTURE) return false;
-        return !v.u.future->done || type_admits_depth(type_elem(t), v.u.future->result, depth + 1);
+        return v.u.future->done && type_admits_depth(type_elem(t), v.u.future->result, depth + 1);
     case T_CLASS:
     case T_INTERFACE: return v.tag == V_OBJECT && type_is_subtype(v.u.object->cls, t);
     case T_ENUM: return v.tag == V_ENUM && v.u.enumv->cls == t;

@@ -20,7 +20,7 @@
  */
 #include "ir/graph/alias.h"
 #include "ir/op/fusible.h"
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
 
 #include <string.h>
@@ -126,8 +126,8 @@ static bool batch_use_any_layout(const use *u, int depth) {
     if (n->kind != N_OP || !n->op || n->inputs.data[u->index]->type->kind != T_TENSOR) return false;
     if (batch_view(n)) return u->index == 0 && batch_outputs_any_layout(n, depth);
     if (batch_reader(n)) return true;
-    const fusible *f = fusible_find(n->op);
-    return f && f->kind != FUSIBLE_VIEW && f->kind != FUSIBLE_NONE && node_makes_fresh(n);
+    fusible_kind kind = op_fusible(n->op);
+    return kind && kind != FUSIBLE_VIEW && node_makes_fresh(n);
 }
 
 static bool batch_any_layout(const ir_value *v, int depth) {

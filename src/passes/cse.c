@@ -72,7 +72,7 @@ static bool cse_same_attr(const attr *a, const attr *b) {
 }
 
 static bool cse_same_node(const node *a, const node *b) {
-    if (a->kind != b->kind || a->op != b->op || a->inputs.len != b->inputs.len || a->outputs.len != b->outputs.len) return false;
+    if (a->kind != b->kind || a->op != b->op || a->inputs.len != b->inputs.len || a->outputs.len != b->outputs.len || a->doubtful != b->doubtful) return false;
     for (size_t i = 0; i < a->inputs.len; i++)
         if (!cse_same_value(a->inputs.data[i], b->inputs.data[i])) return false;
     for (size_t i = 0; i < a->outputs.len; i++)

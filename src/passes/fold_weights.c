@@ -16,7 +16,7 @@
  */
 #include "base/pages.h"
 #include "base/vector.h"
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
 
 #include <math.h>

@@ -15,7 +15,7 @@
  * Parameters lose requires_grad: a constant is not trained. Tests: tests/cli/freeze.test, tests/interop/freeze.py
  */
 #include "ir/native.h"
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
 
 #include <string.h>

@@ -20,7 +20,7 @@
  */
 #include "ir/graph/alias.h"
 #include "ir/op/fusible.h"
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@
 enum {
     FUSE_MAX_VALUES = 64,
     FUSE_MAX_NODES = 256,
-    FUSE_ALONE = 8, /* quarter cycles an element (fusible.def): from exp on, code for the machine's own vectors beats the interpreter's kernels */
+    FUSE_ALONE = 8, /* quarter cycles an element (FUSE in ir/op/op_traits.h): from exp on, code for the machine's own vectors beats the interpreter's kernels */
 };
 
 /* Which reductions may be in one group. */
@@ -151,11 +151,11 @@ static void fuse_count(fuse_group *g, const node *n, fusible_kind kind) {
     if (!g->reduction && (kind == FUSIBLE_ROWS || kind == FUSIBLE_REDUCE)) g->reduction = n;
     g->nodes++;
     g->work += kind != FUSIBLE_VIEW;
-    g->costly |= kind == FUSIBLE_POINTWISE && n->kind == N_OP && fusible_find(n->op)->cost >= FUSE_ALONE;
+    g->costly |= kind == FUSIBLE_POINTWISE && n->kind == N_OP && OP_COST(n->op->traits) >= FUSE_ALONE;
     g->rows |= kind == FUSIBLE_ROWS || kind == FUSIBLE_REDUCE;
 }
 
-static bool fuse_draw_in(fuse_group *g, node *n) {
+static bool fuse_absorb(fuse_group *g, node *n) {
     if (!n || n->owner != g->last->owner || fuse_is_member(g, n)) return false;
     fusible_kind kind = fuse_kind(n);
     if (!fuse_may_join(g, n, kind)) return false;
@@ -171,7 +171,7 @@ static void fuse_grow(fuse_group *g) {
     for (bool grown = true; grown;) {
         grown = false;
         for (node *m = g->last; m && !grown; m = m == g->first ? NULL : m->prev)
-            for (size_t i = 0; i < m->inputs.len && !grown; i++) grown = fuse_draw_in(g, m->inputs.data[i]->def);
+            for (size_t i = 0; i < m->inputs.len && !grown; i++) grown = fuse_absorb(g, m->inputs.data[i]->def);
     }
 }
 

@@ -9,7 +9,7 @@
  *     %w = aten::softmax(%s, -1, None)
  *     %y = aten::matmul(%w, %v)                  behind a dropout that does nothing, maybe
  *
- * For devices, which have a kernel that never writes the scores down (kernels/attention_written.c); on the CPU the parts are as fast. bmm and baddbmm, with
+ * For devices, which have a kernel that never writes the scores down (kernels/attention_unfused.c); on the CPU the parts are as fast. bmm and baddbmm, with
  * alpha as the scale, are products as well, if both are of that kind.
  *
  * Method. From each product its left operand is followed backwards, step by step in this order. What is between is read by nobody else: where a program
@@ -17,7 +17,7 @@
  * not known here: the operator does what the steps did where they are not those of attention.
  * Tests: tests/ir/fuse-attention
  */
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/rewrite.h"
 
 enum { ATTENTION_STEPS = 6 };

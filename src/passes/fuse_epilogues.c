@@ -15,7 +15,7 @@
  * and vectors are left to fusion groups, because they are broadcast as a rule.
  * Tests: tests/ir/fuse-epilogues
  */
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/rewrite.h"
 
 #include <string.h>

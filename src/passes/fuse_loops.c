@@ -25,7 +25,7 @@
  */
 #include "ir/graph/alias.h"
 #include "ir/op/loop_ops.h"
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
 
 enum { LOOPS_MAX_VALUES = 48, LOOPS_MAX_NODES = 4000, LOOPS_MAX_DEPTH = 24, LOOPS_MAX_QUESTIONS = 20000 };

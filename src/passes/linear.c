@@ -10,7 +10,7 @@
  * be the layer's. w must have two dimensions, b one: known from constants, types, or operators that take nothing else.
  * Tests: tests/ir/fuse-linear
  */
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 

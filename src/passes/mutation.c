@@ -27,48 +27,7 @@
 
 enum { MUTATION_MAX_LIST = 256, MUTATION_MAX_DEPTH = 32 };
 
-typedef enum mutation_need {
-    NEED_NOTHING,   /* dtype and shape are self's in both forms */
-    NEED_FLOATING,  /* self is floating, and other operands are real numbers */
-    NEED_TYPES,     /* dtype and sizes of self and other are known and agree */
-} mutation_need;
-
-static const struct { const char *name; mutation_need need; } mutation_twins[] = {
-    {"relu", NEED_NOTHING}, {"tril", NEED_NOTHING}, {"triu", NEED_NOTHING},
-    {"sigmoid", NEED_FLOATING}, {"tanh", NEED_FLOATING}, {"exp", NEED_FLOATING}, {"expm1", NEED_FLOATING}, {"log", NEED_FLOATING},
-    {"log1p", NEED_FLOATING}, {"log2", NEED_FLOATING}, {"log10", NEED_FLOATING}, {"sqrt", NEED_FLOATING}, {"rsqrt", NEED_FLOATING},
-    {"sin", NEED_FLOATING}, {"cos", NEED_FLOATING}, {"tan", NEED_FLOATING}, {"atan", NEED_FLOATING}, {"erf", NEED_FLOATING},
-    {"reciprocal", NEED_FLOATING}, {"neg", NEED_FLOATING}, {"square", NEED_FLOATING}, {"floor", NEED_FLOATING}, {"ceil", NEED_FLOATING},
-    {"round", NEED_FLOATING}, {"trunc", NEED_FLOATING}, {"frac", NEED_FLOATING}, {"silu", NEED_FLOATING}, {"mish", NEED_FLOATING},
-    {"hardswish", NEED_FLOATING}, {"hardsigmoid", NEED_FLOATING}, {"hardtanh", NEED_FLOATING}, {"relu6", NEED_FLOATING},
-    {"leaky_relu", NEED_FLOATING}, {"elu", NEED_FLOATING}, {"celu", NEED_FLOATING}, {"selu", NEED_FLOATING}, {"gelu", NEED_FLOATING},
-    {"threshold", NEED_FLOATING}, {"clamp", NEED_FLOATING}, {"clamp_min", NEED_FLOATING}, {"clamp_max", NEED_FLOATING},
-    {"pow", NEED_FLOATING}, {"nan_to_num", NEED_FLOATING},
-    {"add", NEED_TYPES}, {"sub", NEED_TYPES}, {"mul", NEED_TYPES}, {"div", NEED_TYPES},
-};
-
 /* ---- what is known of a tensor ---------------------------------------------------------------------------------- */
-
-/* Fail on other dtypes than floating or complex ones, or turn them into one. */
-static const char *const mutation_floating[] = {
-    "aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::_convolution", "aten::conv_transpose1d", "aten::batch_norm",
-    "aten::conv_transpose2d", "aten::conv_transpose3d", "aten::layer_norm", "aten::group_norm", "aten::instance_norm", "aten::softmax",
-    "aten::sigmoid", "aten::tanh", "aten::exp", "aten::sqrt", "aten::rsqrt", "aten::sin", "aten::cos", "aten::erf", "aten::gelu", "aten::silu",
-    "aten::elu", "aten::rand", "aten::randn", "aten::hardswish", "aten::hardsigmoid", "aten::leaky_relu", NULL};
-/* Have the dtype of their first argument, where that is floating. */
-static const char *const mutation_keeps[] = {
-    "aten::relu", "aten::neg", "aten::abs", "aten::clone", "aten::contiguous", "aten::view", "aten::reshape", "aten::flatten", "aten::select",
-    "aten::slice", "aten::transpose", "aten::permute", "aten::unsqueeze", "aten::squeeze", "aten::expand", "aten::max_pool2d",
-    "aten::avg_pool2d", "aten::adaptive_avg_pool2d", "aten::hardtanh", "aten::relu6", "aten::clamp", "aten::threshold", "aten::square",
-    "aten::celu", "aten::selu", "aten::mish", "aten::zeros_like", "aten::ones_like", "aten::empty_like", "aten::full_like", "aten::add",
-    "aten::sub", "aten::mul", "aten::div", "aten::pow", NULL};
-static const char *const mutation_makers[] = {"aten::zeros", "aten::ones", "aten::empty", NULL};
-
-static bool mutation_named(const char *const *names, const node *n) {
-    for (; *names; names++)
-        if (node_is_op(n, *names)) return true;
-    return false;
-}
 
 /* The `dtype` argument: absent counts as None. 1: floating; 0: something else; -1: None. */
 static int mutation_dtype_argument(const node *n) {
@@ -87,8 +46,9 @@ static bool mutation_is_floating(const ir_value *v, int depth) {
     if (!n || n->kind != N_OP || v->type->kind != T_TENSOR || depth > MUTATION_MAX_DEPTH) return false;
     int asked = mutation_dtype_argument(n);
     if (asked >= 0) return asked;
-    if (mutation_named(mutation_floating, n) || mutation_named(mutation_makers, n)) return true;
-    return mutation_named(mutation_keeps, n) && n->inputs.len && mutation_is_floating(n->inputs.data[0], depth + 1);
+    op_traits known = n->op ? n->op->traits : 0;
+    if (known & FLOATS_MADE) return true;
+    return (known & (DTYPE_SAME | FLOATS_SAME | FLOATS_KEPT)) && n->inputs.len && mutation_is_floating(n->inputs.data[0], depth + 1);
 }
 
 static bool mutation_real_number(const type *t) {
@@ -106,13 +66,13 @@ static bool mutation_types_agree(const ir_value *self, const ir_value *other) {
     return true;
 }
 
-static bool mutation_exact(const node *n, mutation_need need) {
+static bool mutation_exact(const node *n, twin_need need) {
     const ir_value *self = n->inputs.data[0];
-    if (need == NEED_NOTHING) return true;
+    if (need == TWIN_NEVER || need == TWIN_ALWAYS) return need == TWIN_ALWAYS;
     bool floating = mutation_is_floating(self, 0), numbers = true;
     for (size_t i = 1; i < n->inputs.len; i++) numbers = numbers && mutation_real_number(n->inputs.data[i]->type);
     if (numbers) return floating;
-    return need == NEED_TYPES && floating && mutation_types_agree(self, n->inputs.data[1]);
+    return need == TWIN_TYPES && floating && mutation_types_agree(self, n->inputs.data[1]);
 }
 
 /* ---- privacy ------------------------------------------------------------------------------------------------------- */
@@ -194,13 +154,10 @@ static ir_value *mutation_twin(graph *g, node *m) {
     size_t len = strlen(name);
     char twin[64];
     if (len < 2 || len > 40 || name[len - 1] != '_' || m->op->schema->args[0].type->kind != T_TENSOR) return NULL;
-    for (size_t i = 0; i < sizeof mutation_twins / sizeof *mutation_twins; i++) {
-        if (strlen(mutation_twins[i].name) != len - 1 || memcmp(mutation_twins[i].name, name, len - 1)) continue;
-        if (!mutation_exact(m, mutation_twins[i].need)) return NULL;
-        snprintf(twin, sizeof twin, "aten::%s", mutation_twins[i].name);
-        return mutation_op(g, m, twin, (int)m->inputs.len, m->inputs.data);
-    }
-    return NULL;
+    snprintf(twin, sizeof twin, "aten::%.*s", (int)(len - 1), name);
+    const op *o = op_match(twin, (int)m->inputs.len, m->inputs.data);
+    if (!o || !mutation_exact(m, OP_TWIN(o->traits))) return NULL;
+    return mutation_op(g, m, twin, (int)m->inputs.len, m->inputs.data);
 }
 
 static ir_value *mutation_constant(node *m, value v) {

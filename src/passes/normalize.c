@@ -4,7 +4,7 @@
  *
  *     before:  %y : Tensor = aten::multiply(%a, %b)          after:  %y : Tensor = aten::mul(%a, %b)
  *
- * The table is PyTorch's: what its graphs show of each alias. Tests: tests/ir/normalize-ops
+ * The table, ir/ops/aliases.def, is PyTorch's: what its graphs show of each alias. Tests: tests/ir/normalize-ops
  */
 #include "passes/passes.h"
 
@@ -13,18 +13,13 @@
 
 /* In-place forms ("x_" -> "y_") follow from these. */
 static const struct { const char *alias, *name; } normalize_names[] = {
-    {"absolute", "abs"}, {"adjoint", "mH"}, {"arccos", "acos"}, {"arccosh", "acosh"}, {"arcsin", "asin"}, {"arcsinh", "asinh"},
-    {"arctan", "atan"}, {"arctan2", "atan2"}, {"arctanh", "atanh"}, {"clip", "clamp"}, {"concat", "cat"}, {"concatenate", "cat"},
-    {"det", "linalg_det"}, {"divide", "div"}, {"fix", "trunc"}, {"ger", "outer"}, {"greater", "gt"}, {"greater_equal", "ge"},
-    {"inverse", "linalg_inv"}, {"less", "lt"}, {"less_equal", "le"}, {"linalg_matmul", "matmul"}, {"matrix_exp", "linalg_matrix_exp"},
-    {"matrix_power", "linalg_matrix_power"}, {"moveaxis", "movedim"}, {"multiply", "mul"}, {"negative", "neg"}, {"not_equal", "ne"},
-    {"orgqr", "linalg_householder_product"}, {"row_stack", "vstack"}, {"special_digamma", "digamma"}, {"special_erf", "erf"},
-    {"special_erfc", "erfc"}, {"special_erfinv", "erfinv"}, {"special_exp2", "exp2"}, {"special_expit", "sigmoid"},
-    {"special_expm1", "expm1"}, {"special_gammainc", "igamma"}, {"special_gammaincc", "igammac"}, {"special_gammaln", "lgamma"},
-    {"special_i0", "i0"}, {"special_log1p", "log1p"}, {"special_log_softmax", "log_softmax"}, {"special_logit", "logit"},
-    {"special_logsumexp", "logsumexp"}, {"special_multigammaln", "mvlgamma"}, {"special_psi", "digamma"}, {"special_round", "round"},
-    {"special_sinc", "sinc"}, {"special_softmax", "softmax"}, {"special_xlogy", "xlogy"}, {"subtract", "sub"},
-    {"swapaxes", "transpose"}, {"swapdims", "transpose"}, {"true_divide", "div"},
+#define ALIAS(name, of) {name, of},
+#define ALIAS_COMPUTED(name, of)
+#define ALIAS_SHOWN(name, of) {name, of},
+#include "ir/ops/aliases.def"
+#undef ALIAS
+#undef ALIAS_COMPUTED
+#undef ALIAS_SHOWN
 };
 
 static const char *normalize_name(const char *text, size_t len) {

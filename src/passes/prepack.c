@@ -9,7 +9,7 @@
  * the passes that look for linear layers.
  * Tests: tests/cli/prepack.test
  */
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/rewrite.h"
 
 #include "tensor/device.h"

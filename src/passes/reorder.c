@@ -17,7 +17,7 @@
  * Tests: tests/ir/reorder
  */
 #include "ir/graph/alias.h"
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
 
 #include <string.h>
@@ -42,9 +42,6 @@ static bool reorder_among(const char *key, const char *const *keys) {
 
 /* On every tensor; on every tensor of floats; with sizes that are constant and not negative. */
 static bool reorder_total(const node *n) {
-    static const char *const any[] = {"aten::sum", "aten::clone", "aten::zeros_like", "aten::ones_like", NULL};
-    static const char *const floats[] = {"aten::relu", "aten::sigmoid", "aten::tanh", "aten::exp", "aten::log", "aten::sqrt", "aten::rsqrt", "aten::neg",
-                                         "aten::abs", "aten::sin", "aten::cos", "aten::erf", "aten::silu", "aten::mean", NULL};
     static const char *const made[] = {"aten::zeros", "aten::ones", NULL};
     int64_t sizes[FACT_MAX_INTS], numel = 1;
     int count;
@@ -61,9 +58,9 @@ static bool reorder_total(const node *n) {
         return true;
     }
     if (!n->inputs.len || n->inputs.data[0]->type->kind != T_TENSOR) return false;
-    if (reorder_among(n->op->key, any)) return true;
+    if (n->op->traits & TOTAL) return true;
     int dt = fact_dtype(n->inputs.data[0]);
-    return (dt == DT_FLOAT32 || dt == DT_FLOAT64) && reorder_among(n->op->key, floats);
+    return (dt == DT_FLOAT32 || dt == DT_FLOAT64) && (n->op->traits & TOTAL_ON_FLOATS);
 }
 
 /* ---- lives ----------------------------------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
  * what a graph means. Attributes of modules, which freezing makes constants of, stay.
  * Tests: tests/ir/scalar-constants
  */
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
 
 #include <string.h>

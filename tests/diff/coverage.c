@@ -12,12 +12,18 @@
 
 /* ---- labels ----------------------------------------------------------------------------------------------- */
 
-static const struct { const char *key, *function; fusible_kind kind; } coverage_rows[] = {
-#define FUSIBLE(key, kind, function, cost) {key, function, FUSIBLE_##kind},
-#include "ir/op/fusible.def"
-#undef FUSIBLE
-};
-enum { COVERAGE_ROWS = sizeof coverage_rows / sizeof *coverage_rows };
+enum { COVERAGE_ROWS = 512 };
+static const op *coverage_rows[COVERAGE_ROWS]; /* the fusible operators that have rows */
+static int coverage_row_count;
+
+static void coverage_find_rows(void) {
+    for (const char *key = op_host_installed->builtin.keys; *key; key = op_next_key(key)) {
+        const op *o = op_of_row(key);
+        if (!op_fusible(o)) continue;
+        if (coverage_row_count == COVERAGE_ROWS) abort(); /* a larger table is needed */
+        coverage_rows[coverage_row_count++] = o;
+    }
+}
 
 /* Kinds of views. A view has the label of its operator, and of each kind that it is of. */
 static const struct { const char *function, *kind; } coverage_kinds[] = {
@@ -45,10 +51,10 @@ static void coverage_add_label(const char *function, const char *kind) {
     if (coverage_find(function, kind) >= 0) return;
     if (coverage_count_of_labels == COVERAGE_LABELS) abort(); /* a larger table is needed */
     int n = 0;
-    for (int i = 0; i < COVERAGE_ROWS; i++) {
-        if (strcmp(coverage_rows[i].function, function)) continue;
+    for (int i = 0; i < coverage_row_count; i++) {
+        if (strcmp(coverage_rows[i]->lowered, function)) continue;
         if (n == COVERAGE_KEYS) abort();
-        coverage_names[coverage_count_of_labels].keys[n++] = coverage_rows[i].key;
+        coverage_names[coverage_count_of_labels].keys[n++] = coverage_rows[i]->key;
     }
     coverage_names[coverage_count_of_labels].function = function;
     coverage_names[coverage_count_of_labels++].kind = kind;
@@ -73,7 +79,8 @@ static coverage *coverage_map(const char *file) {
 }
 
 coverage *coverage_new(const char *file) {
-    for (int i = 0; i < COVERAGE_ROWS; i++) coverage_add_label(coverage_rows[i].function, NULL);
+    coverage_find_rows();
+    for (int i = 0; i < coverage_row_count; i++) coverage_add_label(coverage_rows[i]->lowered, NULL);
     for (int i = 0; i < COVERAGE_KINDS; i++) coverage_add_label(coverage_kinds[i].function, coverage_kinds[i].kind);
     coverage *c = coverage_map(file);
     if (c == MAP_FAILED) return NULL;
@@ -101,9 +108,9 @@ const char *coverage_operator(int label, int i) {
 }
 
 bool coverage_reduces(int label) {
-    for (int k = 0; k < COVERAGE_ROWS; k++)
-        if (!strcmp(coverage_rows[k].function, coverage_names[label].function))
-            return coverage_rows[k].kind == FUSIBLE_REDUCE || coverage_rows[k].kind == FUSIBLE_ROWS;
+    for (int k = 0; k < coverage_row_count; k++)
+        if (!strcmp(coverage_rows[k]->lowered, coverage_names[label].function))
+            return op_fusible(coverage_rows[k]) == FUSIBLE_REDUCE || op_fusible(coverage_rows[k]) == FUSIBLE_ROWS;
     return false;
 }
 
@@ -167,15 +174,15 @@ static bool view_is_of(const coverage_view *v, const char *kind) {
 }
 
 int coverage_of(const node *n, evaluation *e, int *labels) {
-    const fusible *f = n->kind == N_OP && n->op ? fusible_find(n->op) : NULL;
     int count = 0;
-    if (!f) return 0;
-    labels[count++] = coverage_find(f->function, NULL);
+    if (n->kind != N_OP || !op_fusible(n->op)) return 0;
+    const char *name = n->op->lowered;
+    labels[count++] = coverage_find(name, NULL);
     value from = n->inputs.len ? evaluation_get(e, n->inputs.data[0]) : value_none();
     coverage_view v = {n, e, from.tag == V_TENSOR ? from.u.tensor : NULL};
     for (int i = 0; v.from && i < COVERAGE_KINDS && count < COVERAGE_PER_NODE; i++)
-        if (!strcmp(coverage_kinds[i].function, f->function) && view_is_of(&v, coverage_kinds[i].kind))
-            labels[count++] = coverage_find(f->function, coverage_kinds[i].kind);
+        if (!strcmp(coverage_kinds[i].function, name) && view_is_of(&v, coverage_kinds[i].kind))
+            labels[count++] = coverage_find(name, coverage_kinds[i].kind);
     return count;
 }
 

@@ -2,7 +2,7 @@
 /*
  * coverage.h - what the fuzzer has tried: which operators met in a kernel, in which schedules, and which passes met on a graph.
  *
- * A label is an operator of fusible.def by the name that the lowering knows it by ("exp": alike for exp and its aliases), or a kind of view:
+ * A label is an operator that is fusible, by the name that the lowering knows it by ("exp": alike for exp and its aliases), or a kind of view:
  * "slice, empty". A node has one label or more. A cell is an ordered pair of labels: a node of the first makes what one of the second reads,
  * in one kernel. Cells count programs whose kernel was lowered, run, and agreed.
  *
@@ -48,7 +48,7 @@ coverage *coverage_new(const char *file);
 
 int coverage_labels(void);
 const char *coverage_label(int label);
-/* The operators of a label, as keys of fusible.def: the i-th; behind the last one NULL. */
+/* The operators of a label, keys of rows: the i-th; behind the last one NULL. */
 const char *coverage_operator(int label, int i);
 /* Is it a reduction, or made of some? Has that met all schedules of reductions so often? */
 bool coverage_reduces(int label);

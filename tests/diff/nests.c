@@ -235,7 +235,7 @@ static bool nests_run_plan(nests *s, const nests_plan *k, nests_reference *ref, 
     diag d = {0};
     outcome got = {0};
     copy_values(ref->nargs, ref->args, c->args);
-    bool fits = plan_fits(k->p, c->args, c->slots);
+    bool fits = plan_guards_hold(k->p, c->args, c->slots);
     size_t nresults = 0;
     if (fits) {
         nresults = ref->nresults;

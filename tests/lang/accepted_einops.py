@@ -1,6 +1,6 @@
 """Calls of einops' functions in compiled code; einops 0.8.2 prints the same."""
 import torch
-from einops import einsum, rearrange, reduce, repeat
+from einops import einsum, pack, parse_shape, rearrange, reduce, repeat, unpack
 
 
 def show(x: torch.Tensor):
@@ -60,4 +60,12 @@ def forward():
     h = x.size(1)
     show(rearrange(x, 'a (h k) c d -> a h (k c) d', h=h))  # expect: [2, 3, 4, 10] 242
     show(repeat(x[:1, :1, :1], '1 1 1 d -> h d', h=h))  # expect: [3, 10] 15
+    sizes = parse_shape(x, 'a b _ d')
+    print(sizes['a'], sizes['d'], len(sizes), parse_shape(x, '... 4 w')['w'])  # expect: 2 10 3 10
+    packed, shapes = pack([x, x[:, :, 0], y.new_ones(2, 3, 2, 2, 10)], 'a b * d')
+    print(shapes)  # expect: [[4], [], [2, 2]]
+    show(packed)  # expect: [2, 3, 9, 10] 508
+    p, q, r = unpack(packed, shapes, 'a b * d')
+    show(p - x + r.sum(2)[:, :, :1])  # expect: [2, 3, 4, 10] 470
+    show(unpack(y, [[2, 3], [-1, 2]], '* k')[1])  # expect: [2, 2, 3] 185
 # expect: None

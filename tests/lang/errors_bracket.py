@@ -1,3 +1,3 @@
 def forward(x):
-    y = (x + 1  # note: '(' was never closed # at: (
-    return y  # error: expected ')' after the expression in parentheses, but found 'return'
+    y = (x + 1  # error: '(' was never closed # at: (
+    return y  # note: expected ')' after the expression in parentheses, but found 'return'

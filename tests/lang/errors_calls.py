@@ -106,5 +106,14 @@ def bad_spec(s: str):
     return f"{s:d}"  # error: Invalid format specifier 'd' for a string
 
 
+def undefined_default(x: torch.Tensor, mask: torch.Tensor = None):
+    return torch.relu(mask)
+
+
+@torch.jit.script
+def default_of_none(x: torch.Tensor):
+    return undefined_default(x)  # error: Argument mask not provided.
+
+
 def forward(x):
     return x

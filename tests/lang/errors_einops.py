@@ -1,6 +1,6 @@
 """Patterns that einops refuses, and what is not known while compiling."""
 import torch
-from einops import rearrange, reduce
+from einops import pack, rearrange, reduce
 
 
 def lacking(x: torch.Tensor):
@@ -19,5 +19,9 @@ def way(x: torch.Tensor):
     return reduce(x, "a b -> a", "median")  # error: ValueError: Unknown reduction median in a b -> a
 
 
+def starless(x: torch.Tensor):
+    return pack([x], "a b")  # error: No *-axis in packing pattern
+
+
 def forward(x: torch.Tensor):
-    return lacking(x), unknown(x), dynamic(x, "a b -> b a"), way(x)
+    return starless(x), lacking(x), unknown(x), dynamic(x, "a b -> b a"), way(x)

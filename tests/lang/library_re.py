@@ -13,6 +13,8 @@ for pattern, text in CASES:
     print(repr(pattern), m.span() if m else None, m.groups() if m else None, re.findall(pattern, text), re.sub(pattern, "-", text), re.match(pattern, text) is None)
 print(re.sub(r"([A-Z])", r"_\1", "fooBarBaz"), re.sub(r"(?P<k>\d)", r"<\g<k>>", "a1b2"), re.sub("b", lambda m: m.group() * 2, "abc"))
 print(re.split(r"[,;]", "a,b;c"), re.split(r"(\d)", "a1b2c"), re.subn("a", "b", "banana", 2), re.fullmatch("a+", "aab"))
+print(re.findall("""(?x) [a-z ]+  # letters\n (\\x41 | [\\u0042#]) """, "foo Abar#"), re.search("^b(?:(?!c).)*", "a\n" + "b" * 5000 + "c", re.M).span(), re.search("(?a:b)c", "abc").start())
+print(re.findall(r"(?m)^\s*(\w)", "a b\n c\nd"), re.search("(def)+g", "abcdefdefg").span(), re.findall("ab|b", "abcb"))
 print(re.compile(r"(?P<x>a)(b)?").match("a").groupdict(), re.escape("a.b*c"))
 
 
@@ -48,5 +50,7 @@ def forward():
 # expect: '([A-Z])([a-z]*)' (0, 3) ('F', 'oo') [('F', 'oo'), ('B', 'ar')] -- False
 # expect: foo_Bar_Baz a<1>b<2> abbc
 # expect: ['a', 'b', 'c'] ['a', '1', 'b', '2', 'c'] ('bbnbna', 2) None
+# expect: ['A', '#'] (2, 5002) 1
+# expect: ['a', 'c', 'd'] (3, 10) ['ab', 'b']
 # expect: {'x': 'a'} a\.b\*c
 # expect: 1

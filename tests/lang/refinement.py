@@ -1,5 +1,5 @@
 """What conditions say about types."""
-from typing import Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -59,7 +59,16 @@ def default_tensor(x: Tensor, y: Optional[Tensor] = None) -> Tensor:
     return x + y
 
 
+def containers_of_any(x: Tensor) -> Tuple[bool, bool, bool]:
+    xs: List[Any] = [x]
+    d: Dict[str, Any] = {"a": x}
+    a: Any = xs
+    b: Any = d
+    return isinstance(a, List[Tensor]), isinstance(a, List[Any]), isinstance(b, Dict[str, Tensor])
+
+
 def forward():
+    print(containers_of_any(torch.zeros(1)))  # expect: (False, True, False)
     print(length(None), length("abc"))  # expect: -1 3
     print(both(1, 2), both(None, 2), both(None, None))  # expect: 3 0 0
     print(ternary(None), ternary([1, 2]))  # expect: 0 2

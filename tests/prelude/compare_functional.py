@@ -37,6 +37,10 @@ if not hasattr(torch._C._nn, "scaled_dot_product_attention"):
     torch._C._nn.scaled_dot_product_attention = torch._C._nn._scaled_dot_product_attention
 OURS = ("torch.nn._reduction", "torch.nn.functional", "torch.functional")
 loaded = {}
+# Operators that came after 1.13, and that the prelude names when it is read.
+for later in ("scaled_dot_product_attention",):
+    if not hasattr(torch._C._nn, later):
+        setattr(torch._C._nn, later, None)
 
 
 def load(dotted):

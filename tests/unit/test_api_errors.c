@@ -182,7 +182,7 @@ static void errors_compile(void **state) {
     FAILS(CTSC_BAD_FILE, "it is a folder", ctsc_module_compile(folder, NULL, &m, e));
     FAILS(CTSC_LIMIT, "larger than 64 MiB", ctsc_module_compile(large, NULL, &m, e));
     FAILS(CTSC_FAILED, "missing", ctsc_module_compile(importer, NULL, &m, e));
-    FAILS(CTSC_FAILED, "nothing", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .entry = "nothing"}, &m, e));
+    FAILS(CTSC_USAGE, "nothing", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .entry = "nothing"}, &m, e));
     FAILS(CTSC_BAD_FILE, "none.pt", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .weights = "/nowhere/none.pt"}, &m, e));
     FAILS(CTSC_BAD_FILE, "", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .weights = path}, &m, e));
     FAILS(CTSC_BAD_FILE, "does not hold a state_dict", ctsc_module_compile(path, &(ctsc_compile_options){.size = sizeof(ctsc_compile_options), .weights = number}, &m, e));

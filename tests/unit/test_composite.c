@@ -47,7 +47,7 @@ static void check_base(const op *o) {
 
 static void visit(void *ctx, const op *o) {
     (void)ctx;
-    if (o->flags & OP_COMPOSITE) check_body(o);
+    if (o->traits & OP_COMPOSITE) check_body(o);
     if (o->fn == op_derived_write || o->fn == op_derived_copy) check_base(o);
 }
 

@@ -45,7 +45,7 @@ static void *emit_upload(const tensor *t, void **data) {
 static void emit_rounds(const cuda_kernel *k, const cuda_kernel_shape *shape, const emit_params *params, int64_t begin, int64_t end) {
     diag d = {0};
     emit_params p = *params;
-    int64_t blocks = ((end - begin) * shape->team + shape->block - 1) / shape->block;
+    int64_t blocks = ((end - begin) * shape->coop + shape->block - 1) / shape->block;
     if (begin >= end) return;
     emit_put(&p, &begin, sizeof begin);
     emit_put(&p, &end, sizeof end);
@@ -137,7 +137,7 @@ static void emit_run(const emit_kernel *e, const char *program, const char *text
     diag d = {0};
     int outputs = (int)g->root->returns.len;
     assert_true(e->p->slots.len <= EMIT_SLOTS);
-    if (!plan_fits(e->p, args, slots)) fail_msg("%s\n  %s do not fit", program, text);
+    if (!plan_guards_hold(e->p, args, slots)) fail_msg("%s\n  %s do not fit", program, text);
     if (group_interpret(g, args, want, &d) != CTSC_OK) fail_msg("%s\n  %s\n  %s", program, text, diag_message(&d));
     emit_launch(e->p, e->k, &e->shape, args, slots, got);
     for (int i = 0; i < outputs; i++) group_compare(program, text, got[i], want[i]);

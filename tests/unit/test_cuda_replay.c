@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cuda_replay.c - calls that are noted and played again (src/cuda/notes.h, replay.h), on the simulated device. */
+/* test_cuda_replay.c - calls that are noted and played again (src/cuda/capture.h, replay.h), on the simulated device. */
 #include "cuda_support.h"
 
 #include "cuda/cuda_internal.h"
@@ -77,16 +77,16 @@ static float *call(cuda *c, const float *x, int steps) {
 }
 
 /* Notes of call(): *slot is its result's. */
-static cuda_notes *note_call(cuda *c, const float *x, int which, int steps, int *slot) {
-    cuda_notes *n = NULL;
+static cuda_capture *note_call(cuda *c, const float *x, int which, int steps, int *slot) {
+    cuda_capture *n = NULL;
     void *in;
     size_t at;
-    CHILD_CHECK(cuda_notes_begin(c, NULL, which, &n) == CTSC_OK);
-    CHILD_CHECK(cuda_notes_input(n, NULL, x, N * sizeof(float), &in) == CTSC_OK && in != x && cuda_notes_has(n, in));
+    CHILD_CHECK(cuda_capture_begin(c, NULL, which, &n) == CTSC_OK);
+    CHILD_CHECK(cuda_capture_input(n, NULL, x, N * sizeof(float), &in) == CTSC_OK && in != x && cuda_capture_has(n, in));
     float *y = call(c, in, steps);
-    CHILD_CHECK(cuda_notes_end(n, NULL) == CTSC_OK);
-    *slot = cuda_notes_slot(n, y, &at);
-    CHILD_CHECK(*slot > 0 && at == 0 && cuda_notes_slot_bytes(n, *slot) == N * sizeof(float));
+    CHILD_CHECK(cuda_capture_end(n, NULL) == CTSC_OK);
+    *slot = cuda_capture_slot(n, y, &at);
+    CHILD_CHECK(*slot > 0 && at == 0 && cuda_capture_slot_bytes(n, *slot) == N * sizeof(float));
     cuda_free(c, y); /* nothing that there is: nothing happens */
     return n;
 }
@@ -94,11 +94,11 @@ static cuda_notes *note_call(cuda *c, const float *x, int which, int steps, int 
 static cuda_replay *record(cuda *c, const float *x, int steps) {
     cuda_replay *r = NULL;
     int slot, again;
-    cuda_notes *first = note_call(c, x, 0, steps, &slot), *second = note_call(c, x, 1, steps, &again);
+    cuda_capture *first = note_call(c, x, 0, steps, &slot), *second = note_call(c, x, 1, steps, &again);
     CHILD_CHECK(slot == again);
     CHILD_CHECK(cuda_replay_make(NULL, first, second, 1, &slot, &r) == CTSC_OK && cuda_replay_size(r) == (size_t)steps);
-    cuda_notes_free(first);
-    cuda_notes_free(second);
+    cuda_capture_free(first);
+    cuda_capture_free(second);
     return r;
 }
 
@@ -195,16 +195,16 @@ static void child_refused(void) {
     float *x = get(c), *y = get(c), v[N];
     for (int which = 0; which < 2; which++) {
         diag d = {0};
-        cuda_notes *n, *another;
+        cuda_capture *n, *another;
         put(c, x, 1);
         put(c, y, 0);
-        CHILD_CHECK(cuda_notes_begin(c, NULL, 0, &n) == CTSC_OK && cuda_notes_begin(c, NULL, 1, &another) == CTSC_USAGE);
+        CHILD_CHECK(cuda_capture_begin(c, NULL, 0, &n) == CTSC_OK && cuda_capture_begin(c, NULL, 1, &another) == CTSC_USAGE);
         add(c, k, y, x, 1);
         ctsc_status st = which == 0 ? cuda_read(c, NULL, v, y, sizeof v) : cuda_wait(c, NULL);
         CHILD_CHECK(st == CTSC_UNSUPPORTED);
-        CHILD_CHECK(cuda_notes_end(n, &d) == CTSC_UNSUPPORTED && strstr(diag_message(&d), "a call cannot be recorded"));
+        CHILD_CHECK(cuda_capture_end(n, &d) == CTSC_UNSUPPORTED && strstr(diag_message(&d), "a call cannot be recorded"));
         diag_clear(&d);
-        cuda_notes_free(n);
+        cuda_capture_free(n);
         CHILD_CHECK(is(c, y, 0)); /* it has not happened */
         add(c, k, y, x, 1);
         CHILD_CHECK(is(c, y, 2));
@@ -217,13 +217,13 @@ static void child_differs(void) {
     float *x = get(c);
     int slot;
     cuda_replay *r = NULL;
-    cuda_notes *first = note_call(c, x, 0, 3, &slot), *longer = note_call(c, x, 1, 4, &slot), *second = note_call(c, x, 1, 3, &slot);
+    cuda_capture *first = note_call(c, x, 0, 3, &slot), *longer = note_call(c, x, 1, 4, &slot), *second = note_call(c, x, 1, 3, &slot);
     CHILD_CHECK(cuda_replay_make(NULL, first, longer, 1, &slot, &r) == CTSC_UNSUPPORTED);
     CHILD_CHECK(cuda_replay_make(NULL, first, second, 0, NULL, &r) == CTSC_UNSUPPORTED);
     CHILD_CHECK(r == NULL && cuda_get_replay_stats(c).made == 0);
-    cuda_notes_free(first);
-    cuda_notes_free(longer);
-    cuda_notes_free(second);
+    cuda_capture_free(first);
+    cuda_capture_free(longer);
+    cuda_capture_free(second);
 }
 
 /* Calls of other libraries, copies and fillings; those that touch inputs or results are no part of a graph. */
@@ -251,7 +251,7 @@ static void child_others(void) {
     float *x = get(c), *y = get(c), *w = get(c);
     put(c, x, 1);
     put(c, w, 1000);
-    cuda_notes *n[2];
+    cuda_capture *n[2];
     cuda_replay *r = NULL;
     int slot = -1;
     float host[N];
@@ -259,8 +259,8 @@ static void child_others(void) {
     for (int which = 0; which < 2; which++) {
         void *in;
         size_t at;
-        CHILD_CHECK(cuda_notes_begin(c, NULL, which, &n[which]) == CTSC_OK);
-        CHILD_CHECK(cuda_notes_input(n[which], NULL, x, N * sizeof(float), &in) == CTSC_OK);
+        CHILD_CHECK(cuda_capture_begin(c, NULL, which, &n[which]) == CTSC_OK);
+        CHILD_CHECK(cuda_capture_input(n[which], NULL, x, N * sizeof(float), &in) == CTSC_OK);
         float *a = get(c), *b = get(c), *out = get(c);
         CHILD_CHECK(cuda_move(c, NULL, a, in, N * sizeof(float)) == CTSC_OK); /* of an input: alone */
         CHILD_CHECK(cuda_move(c, NULL, b, w, N * sizeof(float)) == CTSC_OK);  /* a graph begins */
@@ -272,16 +272,16 @@ static void child_others(void) {
         CHILD_CHECK(cuda_call(c, NULL, twice, &(twice_params){c, k, out, a}, sizeof(twice_params)) == CTSC_OK); /* of a result: alone */
         cuda_free(c, a);
         cuda_free(c, b);
-        CHILD_CHECK(cuda_notes_end(n[which], NULL) == CTSC_OK);
-        slot = cuda_notes_slot(n[which], out, &at);
+        CHILD_CHECK(cuda_capture_end(n[which], NULL) == CTSC_OK);
+        slot = cuda_capture_slot(n[which], out, &at);
     }
     CHILD_CHECK(cuda_replay_make(NULL, n[0], n[1], 1, &slot, &r) == CTSC_OK && cuda_replay_size(r) == 8);
     memset(host, 0, sizeof host);
     for (int i = 0; i < 3; i++) CHILD_CHECK(gives(c, r, x, i & 1 ? y : w, 203));
     cuda_replay_stats s = cuda_get_replay_stats(c);
     CHILD_CHECK(s.graphs == 1 && s.launched == 3 && s.updates == 0);
-    cuda_notes_free(n[0]);
-    cuda_notes_free(n[1]);
+    cuda_capture_free(n[0]);
+    cuda_capture_free(n[1]);
     cuda_replay_free(r);
 }
 

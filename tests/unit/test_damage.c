@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_damage.c - archives cut at every byte, with bytes flipped, entries missing, duplicated and renamed, and sizes that
- * lie: a clear error or a run, never a crash, a hang, or a read outside the file (the bytes
+ * lie, and code that lies about types: a clear error or a run, never a crash, a hang, or a read outside the file (the bytes
  * stand at the end of an allocation of exactly their size, so that ASan sees one).
  */
 #include "support.h"
@@ -217,6 +217,69 @@ static void damage_contents(void **state) {
     }
 }
 
+/* Code that says of values what they are not: each is run at each level, and refused where it goes wrong. */
+static const char *damage_text;
+
+static bool damage_code(void *ctx, size_t i, char *name, size_t cap, unsigned char **data, size_t *len) {
+    (void)ctx, (void)i, (void)cap;
+    if (!strstr(name, "code/__torch__.py") || strstr(name, "debug_pkl")) return true;
+    free(*data);
+    *len = strlen(damage_text);
+    *data = malloc(*len);
+    memcpy(*data, damage_text, *len);
+    return true;
+}
+
+static void damage_lies(void **state) {
+    static const char head[] = "class PlaceholderModule(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n"
+                               "  def forward(self: __torch__.PlaceholderModule, x: Tensor) -> Tensor:\n";
+    static const char *const bodies[] = {
+        "    return uninitialized(Tensor)\n",
+        "    return torch.relu(uninitialized(Tensor))\n",
+        "    return torch._convolution(uninitialized(Tensor), x, None, [1], [0], [1], False, [0], 1, False, False, True, True)\n",
+        "    return torch.relu(unchecked_cast(Tensor, 3))\n",
+        "    return torch.relu(unchecked_cast(Tensor, [x]))\n",
+        "    return unchecked_cast(Tensor, None)\n",
+        "    return torch.select(unchecked_cast(List[Tensor], x), 0)\n",
+        "    return torch.cat(unchecked_cast(List[Tensor], [1, 2]))\n",
+        "    return torch.add(x, unchecked_cast(int, x))\n",
+        "    return torch.add(x, int((unchecked_cast(__torch__.PlaceholderModule, x)).training))\n",
+        "    return (unchecked_cast(Tuple[Tensor, Tensor], x))[0]\n",
+        "    return ops.prim.unchecked_unwrap_optional(annotate(Optional[Tensor], None))\n",
+        "    y = uninitialized(Tensor)\n    for i in range(2):\n      y = torch.add(y, x)\n    return y\n",
+        "    if bool(torch.any(torch.lt(x, -1000.))):\n      y = x\n    else:\n      y = unchecked_cast(Tensor, 1)\n    return torch.relu(y)\n",
+        "    l = annotate(List[Any], [])\n    _0 = torch.append(l, x)\n    m = unchecked_cast(List[Tensor], l)\n    _1 = torch.append(l, 3)\n"
+        "    return torch.relu(m[1])\n",
+        "    f = fork(__torch__.h, x)\n    return torch.relu(torch.wait(unchecked_cast(Future[Tensor], f)))\ndef h(x: Tensor) -> int:\n    return 1\n",
+        "    return __torch__.h(x)\ndef h(x: Tensor, y: Tensor=3) -> Tensor:\n    return torch.relu(y)\n",
+        "    return __torch__.h(x)\ndef h(x: Tensor, y: Tensor=None) -> Tensor:\n    return torch.relu(y)\n",
+        "    return __torch__.h(x)\ndef h(x: Tensor, y: Tuple[Tensor, int]=(1, 2)) -> Tensor:\n    return (y)[0]\n",
+        "    return __torch__.h(x)\ndef h(x: Tensor, y: List[Tensor]=[[1]]) -> Tensor:\n    return torch.cat(y)\n",
+    };
+    (void)state;
+    char text[2048];
+    ctsc_value *args[1] = {NULL}, *out;
+    damage_case c = damage_open("lang/any_type"), r;
+    int64_t sizes[] = {3};
+    assert_int_equal(ctsc_tensor_new(CTSC_FLOAT32, 1, sizes, args, error), CTSC_OK);
+    damage_text = text;
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+        for (int level = 0; level <= 3; level++) {
+            ctsc_module *m = NULL;
+            snprintf(text, sizeof text, "%s%s", head, bodies[i]);
+            r = damage_rebuild(&c, damage_code, NULL);
+            ctsc_status s = ctsc_module_load_memory(r.data, r.len, &m, error);
+            if (s == CTSC_OK) s = ctsc_module_set_opt(m, level, error);
+            for (int times = 0; times < 3 && s == CTSC_OK; times++)
+                if ((s = ctsc_module_run(m, "forward", 1, args, NULL, &out, error)) == CTSC_OK) ctsc_value_free(out);
+            if (s != CTSC_BAD_FILE && s != CTSC_FAILED) fail_msg("level %d gave status %d of\n%s", level, s, bodies[i]);
+            ctsc_module_free(m);
+            free(r.data);
+        }
+    ctsc_value_free(args[0]);
+    free(c.data);
+}
+
 static int damage_setup(void **state) {
     (void)state;
     error = ctsc_error_new();
@@ -232,7 +295,7 @@ static int damage_teardown(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damage_cut), cmocka_unit_test(damage_flip), cmocka_unit_test(damage_sizes),
-        cmocka_unit_test(damage_entries), cmocka_unit_test(damage_contents),
+        cmocka_unit_test(damage_entries), cmocka_unit_test(damage_contents), cmocka_unit_test(damage_lies),
     };
     return cmocka_run_group_tests(tests, damage_setup, damage_teardown);
 }

@@ -50,7 +50,7 @@ static void blocks_run(const blocks_case *c, const graph *g, const group_plan *p
     int n = (int)g->root->returns.len;
     for (int i = 0; i < c->nargs; i++) args[i] = blocks_tensor(c, rows, cols, i + 1);
     assert_true(p->slots.len <= 512);
-    if (!plan_fits(p, args, slots)) fail_msg("%s: %lld x %lld do not fit", c->program, (long long)rows, (long long)cols);
+    if (!plan_guards_hold(p, args, slots)) fail_msg("%s: %lld x %lld do not fit", c->program, (long long)rows, (long long)cols);
     assert_int_equal(group_interpret(g, args, want, &d), CTSC_OK);
     group_launch(p, k, args, slots, 1, got);
     group_launch(p, k, args, slots, 3, again);

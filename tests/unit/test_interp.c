@@ -4,7 +4,7 @@
  * as the code of an archive; limits, errors with places, arguments from outside, no memory.
  */
 #include "frontend/codeload/importer.h"
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 #include "runtime/interp/bytecode.h"
 
 #include <setjmp.h>
@@ -399,7 +399,7 @@ static ctsc_status program_call(program_run *p, const char *name, int64_t x, str
     function *f = NULL;
     type *cls = NULL;
     ctsc_status s = importer_attach(&p->d, p->u, &host, 10);
-    p->u->compile = emit_function;
+    p->u->compile = irgen_function;
     if (s == CTSC_OK) s = unit_resolve(p->u, &p->d, name, &cls, &f);
     if (s == CTSC_OK && !f) s = diag_fail(&p->d, CTSC_FAILED, "no function %s", name);
     runtime rt;
@@ -579,7 +579,7 @@ static void expect_no_memory(const char *name, int64_t x) {
         function *f = NULL;
         type *cls = NULL;
         assert_int_equal(importer_attach(&p.d, p.u, &host, 10), CTSC_OK);
-        p.u->compile = emit_function;
+        p.u->compile = irgen_function;
         assert_int_equal(unit_resolve(p.u, &p.d, name, &cls, &f), CTSC_OK);
         for (size_t i = 0; i < p.u->all_functions.len; i++)
             assert_int_equal(function_ensure_compiled(p.u->all_functions.data[i], &p.d), CTSC_OK);

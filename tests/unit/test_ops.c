@@ -79,9 +79,9 @@ static void test_bindings(void **state) {
     (void)state;
     const op_binding *b = op_host_installed->builtin.rows;
     for (const char *key = op_host_installed->builtin.keys; *key; key = op_next_key(key), b++) {
-        const op *o = op_find(key);
+        const op *o = op_of_row(key);
         if (!o) fail_msg("%s of ops.def is not in schemas.txt", key);
-        if (o->fn != b->fn || o->flags != b->flags) fail_msg("%s stands twice in ops.def", key);
+        if (o->fn != b->fn || o->traits != b->traits) fail_msg("%s stands twice in ops.def", key);
     }
 }
 
@@ -178,11 +178,11 @@ static void test_purity(void **state) {
     static const schema reads = {.name = "x"}, writes = {.name = "x", .has_alias_write = true};
     op o = {.schema = &reads, .fn = test_sum};
     assert_true(op_is_pure(&o));
-    o.flags = OP_SIDE_EFFECT;
+    o.traits = OP_SIDE_EFFECT;
     assert_false(op_is_pure(&o));
-    o.flags = OP_RANDOM;
+    o.traits = OP_RANDOM;
     assert_false(op_is_pure(&o));
-    o.flags = 0;
+    o.traits = 0;
     o.schema = &writes;
     assert_false(op_is_pure(&o));
     o.schema = &reads;

@@ -495,7 +495,12 @@ static void test_messages(void **state) {
     expect_error("x = f'{a b}'", "expected the end of the expression, but found a name", "b");
     expect_error("x[]", "expected an index between the brackets", "]");
     expect_error("for 1 in x: pass", "cannot assign to this expression", "1");
-    expect_error("def f(x:\n  pass", "expected an expression, but found 'pass'", "pass");
+    expect_error("def f(x:\n  pass", "'(' was never closed", "(");
+    expect_error("f(a, b)\ng(a\nh = [1, 2]\n", "'(' was never closed", "(");
+    expect_error("f(a b)", "expected ')' after the arguments of the call, but found a name", "b");
+    expect_error("f(a))", "unmatched ')'", ")");
+    expect_error("f(a=1, a=2)", "keyword argument repeated: a", "a=2");
+    expect_error("x = \xe2\x80\x9c" "a\xe2\x80\x9d", "invalid character", "\xe2\x80\x9c");
 }
 
 static void expect_range(const char *text, const expr *e, const char *want) {

@@ -44,7 +44,7 @@ struct codegen {
     const jit_interface *jit; /* NULL until opened */
     jit_engine *engine;
     jit_cpu cpu;
-    emit_target target;
+    llvm_target target;
     disk disk;
     strmap table;
     cache_entry *entries;
@@ -90,7 +90,7 @@ static bool cache_set_cpu(codegen *c) {
     const char *name = c->wanted_cpu ? c->wanted_cpu : "host";
     for (size_t i = 0; i < sizeof cache_levels / sizeof *cache_levels; i++)
         if (!strcmp(name, cache_levels[i].name)) {
-            c->target = (emit_target){cache_levels[i].f16c, cache_levels[i].width};
+            c->target = (llvm_target){cache_levels[i].f16c, cache_levels[i].width};
             return c->jit->describe(cache_levels[i].llvm, &c->cpu);
         }
     if (!c->jit->describe(name, &c->cpu)) return false;

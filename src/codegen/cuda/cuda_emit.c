@@ -2,13 +2,13 @@
 /*
  * cuda_emit.c - prints a loop nest as a CUDA kernel: its parameters, its threads and their rounds, statements.
  *
- * Teams. All threads of a team make the same steps with the same values, except in vector loops, whose rounds they share. So
+ * Teams. All threads of a cooperative group make the same steps with the same values, except in vector loops, whose rounds they share. So
  * conditions outside vector loops are the same for all, and barriers may stand in them. What is stored outside vector loops, one
  * thread stores. Around statements that store what the nest reads elsewhere stand barriers: before them, so that nobody still
  * reads what was there; after them, so that all see what is there now. Rejected: finding out which thread reads what it wrote itself, which
  * saves some tens of cycles a row and makes the loops depend on one another.
  *
- * Local buffers are shared memory, each team's its own; of nests without teams they are the thread's.
+ * Local buffers are shared memory, each cooperative group's its own; of nests without cooperative groups they are the thread's.
  * Tests: tests/unit/test_cuda_emit.c, tests/ir/cuda-*.test
  */
 #include "codegen/cuda/cuda_emit_internal.h"
@@ -35,7 +35,7 @@ void gpu_close(gpu_state *e) {
 }
 
 void gpu_print_barrier(gpu_state *e) {
-    if (!e->at_barrier) gpu_line(e, "nest_barrier<%d>();", e->n->team);
+    if (!e->at_barrier) gpu_line(e, "nest_barrier<%d>();", e->n->coop);
     e->at_barrier = true;
 }
 
@@ -97,7 +97,7 @@ static void emit_target(gpu_state *e, const nest_stmt *s) {
 
 static void emit_store(gpu_state *e, nest_stmt *s) {
     dtype dt = s->buffer->dt;
-    bool half = dt == DT_FLOAT16 || dt == DT_BFLOAT16, alone = e->n->team && !e->inside;
+    bool half = dt == DT_FLOAT16 || dt == DT_BFLOAT16, alone = e->n->coop && !e->inside;
     bool packed = e->lanes && gpu_pack_of(e, s->buffer, s->index, true) >= 0, barrier = false;
     if (alone) barrier = gpu_stores_hazard(e, &(nest_block){&(nest_stmt){.kind = NEST_STORE, .buffer = s->buffer}, NULL});
     if (barrier) gpu_print_barrier(e);
@@ -115,7 +115,7 @@ static void emit_store(gpu_state *e, nest_stmt *s) {
 static void emit_for(gpu_state *e, nest_stmt *s) {
     const char *name = s->var->name;
     int index = s->var->index;
-    if (s->flags & NEST_VECTOR && !(e->n->team && e->inside)) {
+    if (s->flags & NEST_VECTOR && !(e->n->coop && e->inside)) {
         gpu_print_lanes(e, s);
         return;
     }
@@ -200,7 +200,7 @@ const char *gpu_identity(nest_acc acc, nest_type t) {
 
 /* ---- threads and rounds --------------------------------------------------------------------------- */
 
-/* `for` over the rounds of this thread, or of its team: with the grid as the stride. */
+/* `for` over the rounds of this thread, or of its cooperative group: with the grid as the stride. */
 static void emit_rounds(gpu_state *e, nest_stmt *s) {
     const nest_var *v = s->var;
     gpu_open(e, "for (nest_index %s_%d = (nest_index)p.begin + first; %s_%d < (nest_index)p.end; %s_%d += stride)", v->name, v->index, v->name,
@@ -209,55 +209,55 @@ static void emit_rounds(gpu_state *e, nest_stmt *s) {
     gpu_close(e);
 }
 
-/* lane: of the thread in its team. first: the team's, or thread's, first round; stride: from one to the next. */
+/* lane: of the thread in its cooperative group. first: the cooperative group's, or thread's, first round; stride: from one to the next. */
 static void emit_threads(gpu_state *e) {
-    int block = e->shape.block, team = e->shape.team, teams = block / team;
-    if (team == block) {
+    int block = e->shape.block, coop = e->shape.coop, coops = block / coop;
+    if (coop == block) {
         gpu_line(e, "const int lane = threadIdx.x;");
         gpu_line(e, "const nest_index first = blockIdx.x;");
-    } else if (team > 1) {
-        gpu_line(e, "const int lane = threadIdx.x %% %d;", team);
-        gpu_line(e, "const nest_index first = (nest_index)blockIdx.x * %d + threadIdx.x / %d;", teams, team);
+    } else if (coop > 1) {
+        gpu_line(e, "const int lane = threadIdx.x %% %d;", coop);
+        gpu_line(e, "const nest_index first = (nest_index)blockIdx.x * %d + threadIdx.x / %d;", coops, coop);
     } else {
         gpu_line(e, "const nest_index first = (nest_index)blockIdx.x * %d + threadIdx.x;", block);
     }
     if (gpu_parallel_loop(e->n))
-        gpu_line(e, "const nest_index stride = (nest_index)gridDim.x * %d;", teams);
+        gpu_line(e, "const nest_index stride = (nest_index)gridDim.x * %d;", coops);
     else
         gpu_line(e, "if (first != 0) return;");
 }
 
 /* ---- the kernel ----------------------------------------------------------------------------------- */
 
-/* How many teams a block has, and where local buffers are. */
+/* How many cooperative groups a block has, and where local buffers are. */
 static void emit_lay_out(gpu_state *e) {
     const nest *n = e->n;
-    size_t scratch = n->team > 32 ? GPU_SCRATCH : 0;
-    for (int i = 0; n->team && i < n->nlocals; i++) {
-        e->offsets[i] = e->team_bytes;
+    size_t scratch = n->coop > 32 ? GPU_SCRATCH : 0;
+    for (int i = 0; n->coop && i < n->nlocals; i++) {
+        e->offsets[i] = e->coop_bytes;
         size_t bytes = (size_t)n->locals[i]->length * dtype_size(n->locals[i]->dt);
-        e->team_bytes += (bytes + EMIT_ALIGN - 1) / EMIT_ALIGN * EMIT_ALIGN;
+        e->coop_bytes += (bytes + EMIT_ALIGN - 1) / EMIT_ALIGN * EMIT_ALIGN;
     }
-    int team = n->team ? n->team : 1, block = team > 32 ? team : GPU_BLOCK;
-    while (block > team && block > 32 && e->team_bytes * (size_t)(block / team) > EMIT_SHARED) block /= 2;
-    e->shape = (cuda_kernel_shape){.block = block, .team = team, .shared = (int)(scratch + e->team_bytes * (size_t)(block / team))};
+    int coop = n->coop ? n->coop : 1, block = coop > 32 ? coop : GPU_BLOCK;
+    while (block > coop && block > 32 && e->coop_bytes * (size_t)(block / coop) > EMIT_SHARED) block /= 2;
+    e->shape = (cuda_kernel_shape){.block = block, .coop = coop, .shared = (int)(scratch + e->coop_bytes * (size_t)(block / coop))};
 }
 
 static void emit_locals(gpu_state *e) {
     const nest *n = e->n;
-    size_t scratch = n->team > 32 ? GPU_SCRATCH : 0;
-    if (n->team && e->shape.shared) gpu_line(e, "extern __shared__ uint4 nest_shared[];");
-    else if (n->team) gpu_line(e, "void *const nest_shared = 0;");
+    size_t scratch = n->coop > 32 ? GPU_SCRATCH : 0;
+    if (n->coop && e->shape.shared) gpu_line(e, "extern __shared__ uint4 nest_shared[];");
+    else if (n->coop) gpu_line(e, "void *const nest_shared = 0;");
     for (int i = 0; i < n->nlocals; i++) {
         const nest_buffer *b = n->locals[i];
         const char *type = gpu_memory_type(b->dt);
-        if (!n->team)
+        if (!n->coop)
             gpu_line(e, "%s l%d[%lld]; // %s", type, i, (long long)b->length, b->name);
-        else if (e->shape.team == e->shape.block)
+        else if (e->shape.coop == e->shape.block)
             gpu_line(e, "%s *const l%d = (%s *)((unsigned char *)nest_shared + %zu); // %s", type, i, type, scratch + e->offsets[i], b->name);
         else
-            gpu_line(e, "%s *const l%d = (%s *)((unsigned char *)nest_shared + threadIdx.x / %d * %zu + %zu); // %s", type, i, type, e->shape.team,
-                      e->team_bytes, e->offsets[i], b->name);
+            gpu_line(e, "%s *const l%d = (%s *)((unsigned char *)nest_shared + threadIdx.x / %d * %zu + %zu); // %s", type, i, type, e->shape.coop,
+                      e->coop_bytes, e->offsets[i], b->name);
     }
 }
 

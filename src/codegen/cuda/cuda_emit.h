@@ -2,15 +2,15 @@
 /*
  * cuda_emit.h - a loop nest as a CUDA kernel.
  *
- * The parallel loop's rounds are shared by the grid. What a round is depends on the nest (nest.h, point 9): of a nest without a team each
- * round is one thread's, in a grid-stride loop; with a team a block (or a warp) takes a round together: its vector
- * loops are shared by the team's threads, accumulations meet by shuffles and shared memory, all else is computed by each thread for
+ * The parallel loop's rounds are shared by the grid. What a round is depends on the nest (nest.h, point 9): of a nest without a cooperative group each
+ * round is one thread's, in a grid-stride loop; with a cooperative group a block (or a warp) takes a round together: its vector
+ * loops are shared by the cooperative group's threads, accumulations meet by shuffles and shared memory, all else is computed by each thread for
  * itself, and stores outside vector loops are made by one.
  *
  * The text includes "codegen/cuda/nest_cuda.h" and through it "ir/scalar/scalar_ops.h", which whoever compiles it supplies (cuda_emit_headers): the definitions of
  * operators are the same single source as on the CPU. It is C++ that the host's compiler takes as well, behind tests/cuda/shim.h.
  *
- * A grid may have any number of blocks. The quickest is as many as the rounds want, (rounds * team + block - 1) / block of them, without a limit: threads
+ * A grid may have any number of blocks. The quickest is as many as the rounds want, (rounds * cooperative group + block - 1) / block of them, without a limit: threads
  * of short lives keep more accesses of memory under way than those that stride. Of a nest without a parallel loop there is one round.
  *
  * The kernel takes one struct by value, in this order, without gaps: a pointer per buffer of the nest; the ints (int64); the floats (double); begin
@@ -23,7 +23,7 @@
 
 typedef struct cuda_kernel_shape {
     int block;       /* threads of a block */
-    int team;        /* threads that take one round together: 1, or the nest's team */
+    int coop;        /* threads that take one round together: 1, or the nest's cooperative group */
     int shared;      /* bytes of dynamic shared memory of a block */
 } cuda_kernel_shape;
 

@@ -43,12 +43,12 @@ typedef struct gpu_state {
     int depth;
     uint32_t mark, temps;
     gpu_var *vars;    /* by index */
-    bool *hazards;     /* by index of the buffer, local ones after the others: written, and read by other threads of a team */
+    bool *hazards;     /* by index of the buffer, local ones after the others: written, and read by other threads of a cooperative group */
     bool *int_inputs;  /* which int inputs are used as indices */
-    size_t *offsets;   /* of local buffers in the team's shared memory */
-    size_t team_bytes; /* of them all */
+    size_t *offsets;   /* of local buffers in the cooperative group's shared memory */
+    size_t coop_bytes; /* of them all */
     cuda_kernel_shape shape;
-    const nest_stmt *inside;     /* the vector loop whose rounds the threads of a team make on their own; NULL: all do the same */
+    const nest_stmt *inside;     /* the vector loop whose rounds the threads of a cooperative group make on their own; NULL: all do the same */
     const gpu_lanes *lanes;     /* while the body of packs is printed */
     const nest_var *replaced;    /* the variable that `replacement` stands for; NULL: none */
     const char *replacement;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuda_emit_note.c - what the CUDA printer has to know of a nest before it prints: which variables are indices, and which buffers threads of a
- * team exchange values through.
+ * cooperative group exchange values through.
  *
  * A let is an index if it is used in an address, in a bound, or in the making of another such let. Loops' variables are. Mutable variables never
  * are: what programs count with may need 64 bits.
@@ -90,8 +90,8 @@ static void note_block(note_state *s, const nest_block *b) {
 
 static void note_hazards(note_state *s) {
     const nest *n = s->e->n;
-    for (int i = 0; n->team && i < n->nbuffers; i++) s->e->hazards[i] = n->buffers[i]->written && s->loaded[i];
-    for (int i = 0; n->team && i < n->nlocals; i++) s->e->hazards[n->nbuffers + i] = s->loaded[n->nbuffers + i];
+    for (int i = 0; n->coop && i < n->nbuffers; i++) s->e->hazards[i] = n->buffers[i]->written && s->loaded[i];
+    for (int i = 0; n->coop && i < n->nlocals; i++) s->e->hazards[n->nbuffers + i] = s->loaded[n->nbuffers + i];
 }
 
 ctsc_status gpu_note(gpu_state *e, diag *d) {

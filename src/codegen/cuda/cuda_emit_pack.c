@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_emit_pack.c - vector loops: their rounds go to the threads of a team, and memory that a loop walks through element by element is accessed
+ * cuda_emit_pack.c - vector loops: their rounds go to the threads of a cooperative group, and memory that a loop walks through element by element is accessed
  * 16 bytes at a time.
  *
  *     vector for (j = 0; j < m; j += 1)      ->      if (all addresses are aligned)
@@ -236,17 +236,17 @@ static void pack_print_shares(gpu_state *e, const nest_stmt **shares, int n, boo
             gpu_line(e, "%s %s_%d_part = %s;", gpu_type(v->type), v->name, v->index, gpu_identity(shares[i]->acc, v->type));
         else
             gpu_line(e, "%s_%d = %s::join(%s_%d, nest_join<%d, %s>(%s_%d_part, nest_shared));", v->name, v->index, op, v->name, v->index,
-                      e->n->team, op, v->name, v->index);
+                      e->n->coop, op, v->name, v->index);
     }
-    if (n && !begin && e->n->team > 32) e->at_barrier = true; /* joining ends with one */
+    if (n && !begin && e->n->coop > 32) e->at_barrier = true; /* joining ends with one */
 }
 
 void gpu_print_lanes(gpu_state *e, nest_stmt *loop) {
     char name[96], first[40] = "";
     gpu_lanes l;
     const nest_stmt *shares[GPU_MAX_PARTIALS];
-    bool shared = e->n->team && !e->inside, barrier = shared && gpu_stores_hazard(e, &loop->body);
-    int threads = shared ? e->n->team : 1, n = shared ? gpu_accumulated(&loop->body, shares, GPU_MAX_PARTIALS) : 0;
+    bool shared = e->n->coop && !e->inside, barrier = shared && gpu_stores_hazard(e, &loop->body);
+    int threads = shared ? e->n->coop : 1, n = shared ? gpu_accumulated(&loop->body, shares, GPU_MAX_PARTIALS) : 0;
     if (n < 0) e->too_many = true;
     snprintf(name, sizeof name, "%s_%d", loop->var->name, loop->var->index);
     pack_find(e, loop, &l);

@@ -3,10 +3,10 @@
  * nest_cuda.h - what kernels printed by cuda_emit.c call, beside the operators of ir/scalar/scalar_ops.h. C++ for NVRTC, and for the host's compiler
  * with tests/cuda/shim.h, which runs the general forms.
  *
- * Arithmetic: products of floats that no sum may absorb (nest_mul), integers that wrap, extremes that keep a NaN.
+ * Arithmetic: products of floats that no sum may absorb (nest_mul), integers that wrap, minmaxes that keep a NaN.
  * Memory: reads past the first-level cache's coherence, 16 bytes at a time where addresses allow.
- * Teams: a team is 2 to 32 neighbouring lanes of a warp, or a block. All its threads call these together and all get the
- * result. Values are added in an order that depends on the team's size alone.
+ * Cooperative groups: a cooperative group is 2 to 32 neighbouring lanes of a warp, or a block. All its threads call these together and all get the
+ * result. Values are added in an order that depends on the cooperative group's size alone.
  * Tests: tests/unit/test_cuda_emit.c
  */
 #ifndef CTSC_CODEGEN_CUDA_NEST_CUDA_H
@@ -89,19 +89,19 @@ NEST_FN T nest_fetch(const T *p) { return *p; }
 template <int N, typename T> static __device__ __forceinline__ nest_pack<T, N> nest_fetch_pack(const T *p) { return nest_read_pack<N>(p); }
 #endif
 
-/* ---- teams -------------------------------------------------------------------------------------- */
+/* ---- cooperative groups -------------------------------------------------------------------------------------- */
 
-/* The threads of the caller's warp that are in its team. */
-template <int SIZE> static __device__ __forceinline__ unsigned nest_team_mask() {
+/* The threads of the caller's warp that are in its cooperative group. */
+template <int SIZE> static __device__ __forceinline__ unsigned nest_coop_mask() {
     return SIZE >= 32 ? 0xffffffffu : ((1u << (SIZE % 32)) - 1u) << (threadIdx.x % 32u / SIZE * SIZE);
 }
 
-/* What threads of the team have written is seen by all of it. */
+/* What threads of the cooperative group have written is seen by all of it. */
 template <int SIZE> static __device__ __forceinline__ void nest_barrier() {
     if (SIZE > 32)
         __syncthreads();
     else
-        __syncwarp(nest_team_mask<SIZE>());
+        __syncwarp(nest_coop_mask<SIZE>());
 }
 
 struct nest_sum {
@@ -125,7 +125,7 @@ static __device__ __forceinline__ int16_t nest_shuffle(unsigned mask, int16_t x,
 
 /* Each thread's x joined to one. Of a block: by warps, whose results meet in scratch (shared, 8 bytes per warp). */
 template <int SIZE, typename OP, typename T> static __device__ __forceinline__ T nest_join(T x, void *scratch) {
-    unsigned mask = nest_team_mask<SIZE>();
+    unsigned mask = nest_coop_mask<SIZE>();
 #pragma unroll
     for (int distance = (SIZE < 32 ? SIZE : 32) / 2; distance > 0; distance /= 2) x = OP::join(x, nest_shuffle(mask, x, distance));
     if (SIZE <= 32) return x;

@@ -21,27 +21,27 @@
 #include <string.h>
 
 /* An operand: "%t12", "i64 7"'s "7", "0x3FF0000000000000". */
-typedef struct emit_value {
+typedef struct llvm_value {
     char s[32];
-} emit_value;
+} llvm_value;
 
 enum { EMIT_MAX_CALLS = 64, EMIT_MAX_SCOPES = 32 };
 
-typedef struct emit_loop {
+typedef struct llvm_loop {
     int label;
     bool is_for;
-} emit_loop;
+} llvm_loop;
 
-typedef struct emit_state {
+typedef struct llvm_state {
     nest *n;
-    const emit_target *target;
+    const llvm_target *target;
     strbuf *out;
     strbuf meta, entry; /* metadata; what goes to the entry block (allocas) */
-    emit_value *vars;   /* by variable index: of lets the value, of mutable ones the alloca */
+    llvm_value *vars;   /* by variable index: of lets the value, of mutable ones the alloca */
     uint32_t mark;
     uint32_t temps;
     int labels, nodes;
-    emit_loop loops[NEST_MAX_NESTING];
+    llvm_loop loops[NEST_MAX_NESTING];
     int nloops;
     int groups[NEST_MAX_NESTING]; /* access groups of the vector loops around */
     int ngroups, access;          /* access: the metadata node that accesses carry, -1: none */
@@ -53,10 +53,10 @@ typedef struct emit_state {
     char calls[EMIT_MAX_CALLS][192];
     int ncalls;
     bool too_many;
-} emit_state;
+} llvm_state;
 
-static void emit_line(emit_state *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void emit_line(emit_state *e, const char *fmt, ...) {
+static void llvm_line(llvm_state *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void llvm_line(llvm_state *e, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     sb_puts(e->out, "  ");
@@ -65,28 +65,28 @@ static void emit_line(emit_state *e, const char *fmt, ...) {
     va_end(ap);
 }
 
-static emit_value emit_temp(emit_state *e) {
-    emit_value v;
+static llvm_value llvm_temp(llvm_state *e) {
+    llvm_value v;
     snprintf(v.s, sizeof v.s, "%%t%u", e->temps++);
     return v;
 }
 
-static const char *emit_llvm(nest_type t) {
+static const char *llvm_type_of(nest_type t) {
     return nest_types[t].llvm;
 }
 
-static void emit_label(emit_state *e, const char *name, int number) {
+static void llvm_label(llvm_state *e, const char *name, int number) {
     sb_printf(e->out, "%s%d:\n", name, number);
     e->ended = false;
 }
-static void emit_jump(emit_state *e, const char *name, int number) {
-    if (!e->ended) emit_line(e, "br label %%%s%d", name, number);
+static void llvm_jump(llvm_state *e, const char *name, int number) {
+    if (!e->ended) llvm_line(e, "br label %%%s%d", name, number);
     e->ended = true;
 }
 
 /* Remembers a declaration; each once. */
-static void emit_declare(emit_state *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void emit_declare(emit_state *e, const char *fmt, ...) {
+static void llvm_declare(llvm_state *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void llvm_declare(llvm_state *e, const char *fmt, ...) {
     char text[sizeof e->calls[0]];
     va_list ap;
     va_start(ap, fmt);
@@ -102,8 +102,8 @@ static void emit_declare(emit_state *e, const char *fmt, ...) {
 
 /* ---- metadata --------------------------------------------------------------------------- */
 
-static int emit_node(emit_state *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int emit_node(emit_state *e, const char *fmt, ...) {
+static int llvm_node(llvm_state *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int llvm_node(llvm_state *e, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     sb_printf(&e->meta, "!%d = ", e->nodes);
@@ -114,21 +114,21 @@ static int emit_node(emit_state *e, const char *fmt, ...) {
 }
 
 /* The scope of a buffer: 0 for all that may overlap, else one of its own. */
-static int emit_scope_of(const emit_state *e, const nest_buffer *b) {
+static int llvm_scope_of(const llvm_state *e, const nest_buffer *b) {
     if (!b->is_restrict) return 0;
     return 1 + b->index + (b->local ? e->n->nbuffers : 0);
 }
 
 /* Nodes: the domain, a scope per buffer, then for each scope the pair {it}, {all others}. */
-static void emit_scopes(emit_state *e) {
+static void llvm_scopes(llvm_state *e) {
     int n = 1 + e->n->nbuffers + e->n->nlocals;
     e->scope_sets = -1;
     if (n > EMIT_MAX_SCOPES || n < 3) return;
-    int domain = emit_node(e, "!{!\"ctsc\"}"), first = e->nodes;
-    for (int i = 0; i < n; i++) emit_node(e, "!{!\"buffer %d\", !%d}", i, domain);
+    int domain = llvm_node(e, "!{!\"ctsc\"}"), first = e->nodes;
+    for (int i = 0; i < n; i++) llvm_node(e, "!{!\"buffer %d\", !%d}", i, domain);
     e->scope_sets = e->nodes;
     for (int i = 0; i < n; i++) {
-        emit_node(e, "!{!%d}", first + i);
+        llvm_node(e, "!{!%d}", first + i);
         sb_printf(&e->meta, "!%d = !{", e->nodes++);
         const char *comma = "";
         for (int k = 0; k < n; k++)
@@ -141,9 +141,9 @@ static void emit_scopes(emit_state *e) {
 }
 
 /* What a load or store of b carries. */
-static void emit_access(emit_state *e, const nest_buffer *b) {
+static void llvm_access(llvm_state *e, const nest_buffer *b) {
     if (e->scope_sets >= 0) {
-        int set = e->scope_sets + 2 * emit_scope_of(e, b);
+        int set = e->scope_sets + 2 * llvm_scope_of(e, b);
         sb_printf(e->out, ", !alias.scope !%d, !noalias !%d", set, set + 1);
     }
     if (e->access >= 0) sb_printf(e->out, ", !llvm.access.group !%d", e->access);
@@ -151,7 +151,7 @@ static void emit_access(emit_state *e, const nest_buffer *b) {
 }
 
 /* The access groups of all vector loops that are open, as one node. */
-static void emit_set_access(emit_state *e) {
+static void llvm_set_access(llvm_state *e) {
     e->access = e->ngroups ? e->groups[0] : -1;
     if (e->ngroups < 2) return;
     e->access = e->nodes++;
@@ -162,10 +162,10 @@ static void emit_set_access(emit_state *e) {
 
 /* ---- expressions ------------------------------------------------------------------------ */
 
-static emit_value emit_expr(emit_state *e, nest_expr *x);
+static llvm_value llvm_expr(llvm_state *e, nest_expr *x);
 
-static emit_value emit_const(const nest_expr *x) {
-    emit_value v;
+static llvm_value llvm_const(const nest_expr *x) {
+    llvm_value v;
     union {
         double f;
         uint64_t u;
@@ -181,7 +181,7 @@ static emit_value emit_const(const nest_expr *x) {
 }
 
 /* How an element lies in memory. */
-static const char *emit_memory_type(const emit_state *e, dtype dt) {
+static const char *llvm_memory_type(const llvm_state *e, dtype dt) {
     switch (dt) {
     case DT_INT16: return "i16";
     case DT_INT32: return "i32";
@@ -194,85 +194,85 @@ static const char *emit_memory_type(const emit_state *e, dtype dt) {
     }
 }
 
-static emit_value emit_address(emit_state *e, const nest_buffer *b, nest_expr *index) {
-    emit_value i = emit_expr(e, index), p = emit_temp(e);
-    emit_line(e, "%s = getelementptr inbounds %s, ptr %%%s%d, i64 %s", p.s, emit_memory_type(e, b->dt),
+static llvm_value llvm_address(llvm_state *e, const nest_buffer *b, nest_expr *index) {
+    llvm_value i = llvm_expr(e, index), p = llvm_temp(e);
+    llvm_line(e, "%s = getelementptr inbounds %s, ptr %%%s%d, i64 %s", p.s, llvm_memory_type(e, b->dt),
               b->local ? "l" : "b", b->index, i.s);
     return p;
 }
 
 /* Elements of a file's storage may lie unaligned: align 1, which costs nothing on today's processors. */
-static emit_value emit_load(emit_state *e, nest_expr *x) {
+static llvm_value llvm_load(llvm_state *e, nest_expr *x) {
     const nest_buffer *b = x->u.buffer;
-    emit_value p = emit_address(e, b, x->args[0]), raw = emit_temp(e), v = raw;
-    sb_printf(e->out, "  %s = load %s, ptr %s, align 1", raw.s, emit_memory_type(e, b->dt), p.s);
-    emit_access(e, b);
+    llvm_value p = llvm_address(e, b, x->args[0]), raw = llvm_temp(e), v = raw;
+    sb_printf(e->out, "  %s = load %s, ptr %s, align 1", raw.s, llvm_memory_type(e, b->dt), p.s);
+    llvm_access(e, b);
     if (b->dt == DT_BOOL) {
-        v = emit_temp(e);
-        emit_line(e, "%s = icmp ne i8 %s, 0", v.s, raw.s);
+        v = llvm_temp(e);
+        llvm_line(e, "%s = icmp ne i8 %s, 0", v.s, raw.s);
     } else if (b->dt == DT_BFLOAT16) {
-        emit_value wide = emit_temp(e), high = emit_temp(e);
-        v = emit_temp(e);
-        emit_line(e, "%s = zext i16 %s to i32", wide.s, raw.s);
-        emit_line(e, "%s = shl i32 %s, 16", high.s, wide.s);
-        emit_line(e, "%s = bitcast i32 %s to float", v.s, high.s);
+        llvm_value wide = llvm_temp(e), high = llvm_temp(e);
+        v = llvm_temp(e);
+        llvm_line(e, "%s = zext i16 %s to i32", wide.s, raw.s);
+        llvm_line(e, "%s = shl i32 %s, 16", high.s, wide.s);
+        llvm_line(e, "%s = bitcast i32 %s to float", v.s, high.s);
     } else if (b->dt == DT_FLOAT16) {
-        v = emit_temp(e);
+        v = llvm_temp(e);
         if (e->target->f16c) {
-            emit_line(e, "%s = fpext half %s to float", v.s, raw.s);
+            llvm_line(e, "%s = fpext half %s to float", v.s, raw.s);
         } else {
-            emit_declare(e, "declare float @nest_load_f16(i16)");
-            emit_line(e, "%s = call float @nest_load_f16(i16 %s)", v.s, raw.s);
+            llvm_declare(e, "declare float @nest_load_f16(i16)");
+            llvm_line(e, "%s = call float @nest_load_f16(i16 %s)", v.s, raw.s);
         }
     }
     return v;
 }
 
-static void emit_store(emit_state *e, const nest_stmt *s) {
+static void llvm_store(llvm_state *e, const nest_stmt *s) {
     const nest_buffer *b = s->buffer;
-    emit_value p = emit_address(e, b, s->index), v = emit_expr(e, s->value), raw = v;
+    llvm_value p = llvm_address(e, b, s->index), v = llvm_expr(e, s->value), raw = v;
     if (b->dt == DT_BOOL) {
-        raw = emit_temp(e);
-        emit_line(e, "%s = zext i1 %s to i8", raw.s, v.s);
+        raw = llvm_temp(e);
+        llvm_line(e, "%s = zext i1 %s to i8", raw.s, v.s);
     } else if (b->dt == DT_FLOAT16 && e->target->f16c) {
-        raw = emit_temp(e);
-        emit_line(e, "%s = fptrunc float %s to half", raw.s, v.s);
+        raw = llvm_temp(e);
+        llvm_line(e, "%s = fptrunc float %s to half", raw.s, v.s);
     } else if (b->dt == DT_FLOAT16 || b->dt == DT_BFLOAT16) {
         const char *fn = b->dt == DT_FLOAT16 ? "nest_store_f16" : "nest_store_bf16";
-        raw = emit_temp(e);
-        emit_declare(e, "declare i16 @%s(float)", fn);
-        emit_line(e, "%s = call i16 @%s(float %s)", raw.s, fn, v.s);
+        raw = llvm_temp(e);
+        llvm_declare(e, "declare i16 @%s(float)", fn);
+        llvm_line(e, "%s = call i16 @%s(float %s)", raw.s, fn, v.s);
     }
-    sb_printf(e->out, "  store %s %s, ptr %s, align 1", emit_memory_type(e, b->dt), raw.s, p.s);
-    emit_access(e, b);
+    sb_printf(e->out, "  store %s %s, ptr %s, align 1", llvm_memory_type(e, b->dt), raw.s, p.s);
+    llvm_access(e, b);
 }
 
 /* Floats to ints go through i32 (i8, i16, i32) or i64 (u8, i64), as dtype_store_float does. */
-static emit_value emit_float_to_int(emit_state *e, nest_type to, nest_type from, emit_value x) {
+static llvm_value llvm_float_to_int(llvm_state *e, nest_type to, nest_type from, llvm_value x) {
     nest_type via = to == NEST_I64 || to == NEST_U8 ? NEST_I64 : NEST_I32;
     const char *suffix = nest_types[from].name;
-    emit_value v = emit_temp(e);
-    emit_declare(e, "declare %s @nest_to_%s_%s(%s)", emit_llvm(via), nest_types[via].name, suffix,
-                 emit_llvm(from));
-    emit_line(e, "%s = call %s @nest_to_%s_%s(%s %s)", v.s, emit_llvm(via), nest_types[via].name, suffix,
-              emit_llvm(from), x.s);
+    llvm_value v = llvm_temp(e);
+    llvm_declare(e, "declare %s @nest_to_%s_%s(%s)", llvm_type_of(via), nest_types[via].name, suffix,
+                 llvm_type_of(from));
+    llvm_line(e, "%s = call %s @nest_to_%s_%s(%s %s)", v.s, llvm_type_of(via), nest_types[via].name, suffix,
+              llvm_type_of(from), x.s);
     if (via == to) return v;
-    emit_value narrow = emit_temp(e);
-    emit_line(e, "%s = trunc %s %s to %s", narrow.s, emit_llvm(via), v.s, emit_llvm(to));
+    llvm_value narrow = llvm_temp(e);
+    llvm_line(e, "%s = trunc %s %s to %s", narrow.s, llvm_type_of(via), v.s, llvm_type_of(to));
     return narrow;
 }
 
-static emit_value emit_cast(emit_state *e, nest_expr *x) {
+static llvm_value llvm_cast(llvm_state *e, nest_expr *x) {
     nest_type from = x->args[0]->type, to = x->type;
     const nest_type_info *f = &nest_types[from], *t = &nest_types[to];
-    emit_value a = emit_expr(e, x->args[0]);
-    if (nest_is_float(from) && t->is_int) return emit_float_to_int(e, to, from, a);
-    emit_value v = emit_temp(e);
+    llvm_value a = llvm_expr(e, x->args[0]);
+    if (nest_is_float(from) && t->is_int) return llvm_float_to_int(e, to, from, a);
+    llvm_value v = llvm_temp(e);
     if (to == NEST_BOOL) {
         if (f->is_int)
-            emit_line(e, "%s = icmp ne %s %s, 0", v.s, f->llvm, a.s);
+            llvm_line(e, "%s = icmp ne %s %s, 0", v.s, f->llvm, a.s);
         else
-            emit_line(e, "%s = fcmp une %s %s, 0.0", v.s, f->llvm, a.s);
+            llvm_line(e, "%s = fcmp une %s %s, 0.0", v.s, f->llvm, a.s);
         return v;
     }
     const char *how;
@@ -284,72 +284,72 @@ static emit_value emit_cast(emit_state *e, nest_expr *x) {
         how = f->is_signed ? "sext" : "zext";
     else
         how = t->bytes < f->bytes ? "trunc" : "bitcast";
-    emit_line(e, "%s = %s %s %s to %s", v.s, how, f->llvm, a.s, t->llvm);
+    llvm_line(e, "%s = %s %s %s to %s", v.s, how, f->llvm, a.s, t->llvm);
     return v;
 }
 
 /* "round_f16": by the processor's conversions, where it has them. */
-static emit_value emit_round_f16(emit_state *e, nest_expr *x) {
-    emit_value a = emit_expr(e, x->args[0]), narrow = emit_temp(e), v = emit_temp(e);
-    emit_line(e, "%s = fptrunc float %s to half", narrow.s, a.s);
-    emit_line(e, "%s = fpext half %s to float", v.s, narrow.s);
+static llvm_value llvm_round_f16(llvm_state *e, nest_expr *x) {
+    llvm_value a = llvm_expr(e, x->args[0]), narrow = llvm_temp(e), v = llvm_temp(e);
+    llvm_line(e, "%s = fptrunc float %s to half", narrow.s, a.s);
+    llvm_line(e, "%s = fpext half %s to float", v.s, narrow.s);
     return v;
 }
 
-static emit_value emit_call(emit_state *e, nest_expr *x) {
+static llvm_value llvm_call(llvm_state *e, nest_expr *x) {
     nest_type t = x->args[0]->type;
-    if (e->target->f16c && t == NEST_F32 && !strcmp(x->u.name, "round_f16")) return emit_round_f16(e, x);
-    const char *result = x->type == NEST_BOOL ? "i8" : emit_llvm(x->type);
-    emit_value args[NEST_MAX_ARGS], v;
+    if (e->target->f16c && t == NEST_F32 && !strcmp(x->u.name, "round_f16")) return llvm_round_f16(e, x);
+    const char *result = x->type == NEST_BOOL ? "i8" : llvm_type_of(x->type);
+    llvm_value args[NEST_MAX_ARGS], v;
     char types[NEST_MAX_ARGS * 10] = "", list[NEST_MAX_ARGS * 48] = "";
     for (int i = 0; i < x->nargs; i++) {
-        args[i] = emit_expr(e, x->args[i]);
-        snprintf(types + strlen(types), sizeof types - strlen(types), "%s%s", i ? ", " : "", emit_llvm(t));
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s %s", i ? ", " : "", emit_llvm(t),
+        args[i] = llvm_expr(e, x->args[i]);
+        snprintf(types + strlen(types), sizeof types - strlen(types), "%s%s", i ? ", " : "", llvm_type_of(t));
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s %s", i ? ", " : "", llvm_type_of(t),
                  args[i].s);
     }
-    v = emit_temp(e);
-    emit_declare(e, "declare %s @scalar_%s_%s(%s)", result, x->u.name, nest_types[t].name, types);
-    emit_line(e, "%s = call %s @scalar_%s_%s(%s)", v.s, result, x->u.name, nest_types[t].name, list);
+    v = llvm_temp(e);
+    llvm_declare(e, "declare %s @scalar_%s_%s(%s)", result, x->u.name, nest_types[t].name, types);
+    llvm_line(e, "%s = call %s @scalar_%s_%s(%s)", v.s, result, x->u.name, nest_types[t].name, list);
     if (x->type != NEST_BOOL) return v;
-    emit_value test = emit_temp(e);
-    emit_line(e, "%s = icmp ne i8 %s, 0", test.s, v.s);
+    llvm_value test = llvm_temp(e);
+    llvm_line(e, "%s = icmp ne i8 %s, 0", test.s, v.s);
     return test;
 }
 
-static emit_value emit_minmax(emit_state *e, nest_type t, bool max, emit_value a, emit_value b) {
-    emit_value v = emit_temp(e);
-    const char *ty = emit_llvm(t);
+static llvm_value llvm_minmax(llvm_state *e, nest_type t, bool max, llvm_value a, llvm_value b) {
+    llvm_value v = llvm_temp(e);
+    const char *ty = llvm_type_of(t);
     if (t == NEST_BOOL) {
-        emit_line(e, "%s = %s i1 %s, %s", v.s, max ? "or" : "and", a.s, b.s);
+        llvm_line(e, "%s = %s i1 %s, %s", v.s, max ? "or" : "and", a.s, b.s);
     } else if (!nest_is_float(t)) {
         const char *fn = nest_types[t].is_signed ? (max ? "smax" : "smin") : (max ? "umax" : "umin");
-        emit_declare(e, "declare %s @llvm.%s.%s(%s, %s)", ty, fn, ty, ty, ty);
-        emit_line(e, "%s = call %s @llvm.%s.%s(%s %s, %s %s)", v.s, ty, fn, ty, ty, a.s, ty, b.s);
+        llvm_declare(e, "declare %s @llvm.%s.%s(%s, %s)", ty, fn, ty, ty, ty);
+        llvm_line(e, "%s = call %s @llvm.%s.%s(%s %s, %s %s)", v.s, ty, fn, ty, ty, a.s, ty, b.s);
     } else {
         const char *fn = max ? "maximum" : "minimum", *bits = t == NEST_F32 ? "f32" : "f64";
-        emit_declare(e, "declare %s @llvm.%s.%s(%s, %s)", ty, fn, bits, ty, ty);
-        emit_line(e, "%s = call nsz %s @llvm.%s.%s(%s %s, %s %s)", v.s, ty, fn, bits, ty, a.s, ty, b.s);
+        llvm_declare(e, "declare %s @llvm.%s.%s(%s, %s)", ty, fn, bits, ty, ty);
+        llvm_line(e, "%s = call nsz %s @llvm.%s.%s(%s %s, %s %s)", v.s, ty, fn, bits, ty, a.s, ty, b.s);
     }
     return v;
 }
 
-static emit_value emit_compare(emit_state *e, nest_expr *x, emit_value a, emit_value b) {
+static llvm_value llvm_compare(llvm_state *e, nest_expr *x, llvm_value a, llvm_value b) {
     static const char *const conditions[6] = {"eq", "ne", "lt", "le", "gt", "ge"};
     const char *c = conditions[x->op - NEST_EQ];
     nest_type t = x->args[0]->type;
-    emit_value v = emit_temp(e);
+    llvm_value v = llvm_temp(e);
     if (nest_is_float(t)) {
-        emit_line(e, "%s = fcmp %s%s %s %s, %s", v.s, x->op == NEST_NE ? "u" : "o", c, emit_llvm(t), a.s,
+        llvm_line(e, "%s = fcmp %s%s %s %s, %s", v.s, x->op == NEST_NE ? "u" : "o", c, llvm_type_of(t), a.s,
                   b.s);
     } else {
         const char *sign = x->op == NEST_EQ || x->op == NEST_NE ? "" : nest_types[t].is_signed ? "s" : "u";
-        emit_line(e, "%s = icmp %s%s %s %s, %s", v.s, sign, c, emit_llvm(t), a.s, b.s);
+        llvm_line(e, "%s = icmp %s%s %s %s, %s", v.s, sign, c, llvm_type_of(t), a.s, b.s);
     }
     return v;
 }
 
-static emit_value emit_operator(emit_state *e, nest_expr *x) {
+static llvm_value llvm_operator(llvm_state *e, nest_expr *x) {
     static const struct {
         const char *of_int, *of_float;
     } names[NEST_OP_COUNT] = {
@@ -357,56 +357,56 @@ static emit_value emit_operator(emit_state *e, nest_expr *x) {
         [NEST_DIV] = {"sdiv", "fdiv"}, [NEST_DIV_INDEX] = {"udiv", ""}, [NEST_MOD_INDEX] = {"urem", ""},
         [NEST_AND] = {"and", ""},      [NEST_OR] = {"or", ""},          [NEST_XOR] = {"xor", ""},
     };
-    emit_value a = emit_expr(e, x->args[0]), b = a;
-    if (x->nargs == 2) b = emit_expr(e, x->args[1]);
+    llvm_value a = llvm_expr(e, x->args[0]), b = a;
+    if (x->nargs == 2) b = llvm_expr(e, x->args[1]);
     nest_type t = x->args[0]->type;
     bool real = nest_is_float(t);
-    if (nest_ops[x->op].cls == 'C') return emit_compare(e, x, a, b);
-    if (x->op == NEST_MIN || x->op == NEST_MAX) return emit_minmax(e, t, x->op == NEST_MAX, a, b);
-    emit_value v = emit_temp(e);
+    if (nest_ops[x->op].cls == 'C') return llvm_compare(e, x, a, b);
+    if (x->op == NEST_MIN || x->op == NEST_MAX) return llvm_minmax(e, t, x->op == NEST_MAX, a, b);
+    llvm_value v = llvm_temp(e);
     if (x->op == NEST_NEG) {
-        emit_line(e, real ? "%s = fneg %s %s" : "%s = sub %s 0, %s", v.s, emit_llvm(t), a.s);
+        llvm_line(e, real ? "%s = fneg %s %s" : "%s = sub %s 0, %s", v.s, llvm_type_of(t), a.s);
     } else if (x->op == NEST_NOT) {
-        emit_line(e, "%s = xor %s %s, %s", v.s, emit_llvm(t), a.s, t == NEST_BOOL ? "true" : "-1");
+        llvm_line(e, "%s = xor %s %s, %s", v.s, llvm_type_of(t), a.s, t == NEST_BOOL ? "true" : "-1");
     } else {
-        emit_line(e, "%s = %s %s%s %s, %s", v.s, real ? names[x->op].of_float : names[x->op].of_int,
-                  !real ? "" : x == e->product ? e->fast_sum : e->fast, emit_llvm(t), a.s, b.s);
+        llvm_line(e, "%s = %s %s%s %s, %s", v.s, real ? names[x->op].of_float : names[x->op].of_int,
+                  !real ? "" : x == e->product ? e->fast_sum : e->fast, llvm_type_of(t), a.s, b.s);
     }
     return v;
 }
 
-static emit_value emit_var(emit_state *e, const nest_var *var) {
+static llvm_value llvm_var(llvm_state *e, const nest_var *var) {
     if (!var->is_mutable) return e->vars[var->index];
-    emit_value v = emit_temp(e);
-    emit_line(e, "%s = load %s, ptr %s", v.s, emit_llvm(var->type), e->vars[var->index].s);
+    llvm_value v = llvm_temp(e);
+    llvm_line(e, "%s = load %s, ptr %s", v.s, llvm_type_of(var->type), e->vars[var->index].s);
     return v;
 }
 
-static emit_value emit_expr(emit_state *e, nest_expr *x) {
-    emit_value v;
-    if (x->op == NEST_CONST) return emit_const(x);
+static llvm_value llvm_expr(llvm_state *e, nest_expr *x) {
+    llvm_value v;
+    if (x->op == NEST_CONST) return llvm_const(x);
     if (x->op == NEST_INPUT) {
         snprintf(v.s, sizeof v.s, "%%%s%d", x->type == NEST_I64 ? "i" : "f", x->u.input);
         return v;
     }
-    if (x->op == NEST_VAR) return emit_var(e, x->u.var);
+    if (x->op == NEST_VAR) return llvm_var(e, x->u.var);
     if (x->mark == e->mark) {
         snprintf(v.s, sizeof v.s, "%%t%u", x->slot);
         return v;
     }
     if (x->op == NEST_LOAD) {
-        v = emit_load(e, x);
+        v = llvm_load(e, x);
     } else if (x->op == NEST_CAST) {
-        v = emit_cast(e, x);
+        v = llvm_cast(e, x);
     } else if (x->op == NEST_CALL) {
-        v = emit_call(e, x);
+        v = llvm_call(e, x);
     } else if (x->op == NEST_SELECT) {
-        emit_value c = emit_expr(e, x->args[0]), a = emit_expr(e, x->args[1]), b = emit_expr(e, x->args[2]);
-        v = emit_temp(e);
-        emit_line(e, "%s = select i1 %s, %s %s, %s %s", v.s, c.s, emit_llvm(x->type), a.s, emit_llvm(x->type),
+        llvm_value c = llvm_expr(e, x->args[0]), a = llvm_expr(e, x->args[1]), b = llvm_expr(e, x->args[2]);
+        v = llvm_temp(e);
+        llvm_line(e, "%s = select i1 %s, %s %s, %s %s", v.s, c.s, llvm_type_of(x->type), a.s, llvm_type_of(x->type),
                   b.s);
     } else {
-        v = emit_operator(e, x);
+        v = llvm_operator(e, x);
     }
     x->mark = e->mark;
     x->slot = e->temps - 1; /* what was made last is the result */
@@ -415,232 +415,232 @@ static emit_value emit_expr(emit_state *e, nest_expr *x) {
 
 /* ---- statements ------------------------------------------------------------------------- */
 
-static void emit_block(emit_state *e, const nest_block *b);
+static void llvm_block(llvm_state *e, const nest_block *b);
 
 /* The node that ends the latch: what the loop's flags promise. */
-static int emit_loop_node(emit_state *e, const nest_stmt *s) {
+static int llvm_loop_node(llvm_state *e, const nest_stmt *s) {
     if (!(s->flags & (NEST_VECTOR | NEST_UNROLL))) return -1;
     int extra[3] = {0}, n = 0;
     if (s->flags & NEST_VECTOR)
-        extra[n++] = emit_node(e, "!{!\"llvm.loop.parallel_accesses\", !%d}", e->groups[e->ngroups - 1]);
-    if (s->flags & NEST_UNROLL) extra[n++] = emit_node(e, "!{!\"llvm.loop.unroll.full\"}");
-    if (s->flags & NEST_AHEAD) extra[n++] = emit_node(e, "!{!\"ctsc.ahead\"}");
+        extra[n++] = llvm_node(e, "!{!\"llvm.loop.parallel_accesses\", !%d}", e->groups[e->ngroups - 1]);
+    if (s->flags & NEST_UNROLL) extra[n++] = llvm_node(e, "!{!\"llvm.loop.unroll.full\"}");
+    if (s->flags & NEST_AHEAD) extra[n++] = llvm_node(e, "!{!\"ctsc.ahead\"}");
     int self = e->nodes;
-    if (n == 3) return emit_node(e, "distinct !{!%d, !%d, !%d, !%d}", self, extra[0], extra[1], extra[2]);
-    if (n == 2) return emit_node(e, "distinct !{!%d, !%d, !%d}", self, extra[0], extra[1]);
-    return emit_node(e, "distinct !{!%d, !%d}", self, extra[0]);
+    if (n == 3) return llvm_node(e, "distinct !{!%d, !%d, !%d, !%d}", self, extra[0], extra[1], extra[2]);
+    if (n == 2) return llvm_node(e, "distinct !{!%d, !%d, !%d}", self, extra[0], extra[1]);
+    return llvm_node(e, "distinct !{!%d, !%d}", self, extra[0]);
 }
 
 /* Number of iterations of a loop that makes at least one; unsigned, so nothing overflows. */
-static emit_value emit_trip_count(emit_state *e, int64_t step, emit_value begin, emit_value end) {
-    emit_value span = emit_temp(e), less = emit_temp(e), whole = emit_temp(e), count = emit_temp(e);
+static llvm_value llvm_trip_count(llvm_state *e, int64_t step, llvm_value begin, llvm_value end) {
+    llvm_value span = llvm_temp(e), less = llvm_temp(e), whole = llvm_temp(e), count = llvm_temp(e);
     bool down = step < 0;
-    emit_line(e, "%s = sub i64 %s, %s", span.s, down ? begin.s : end.s, down ? end.s : begin.s);
-    emit_line(e, "%s = add i64 %s, -1", less.s, span.s);
-    emit_line(e, "%s = udiv i64 %s, %lld", whole.s, less.s, (long long)(down ? -step : step));
-    emit_line(e, "%s = add i64 %s, 1", count.s, whole.s);
+    llvm_line(e, "%s = sub i64 %s, %s", span.s, down ? begin.s : end.s, down ? end.s : begin.s);
+    llvm_line(e, "%s = add i64 %s, -1", less.s, span.s);
+    llvm_line(e, "%s = udiv i64 %s, %lld", whole.s, less.s, (long long)(down ? -step : step));
+    llvm_line(e, "%s = add i64 %s, 1", count.s, whole.s);
     return count;
 }
 
-static void emit_for(emit_state *e, nest_stmt *s) {
+static void llvm_for(llvm_state *e, nest_stmt *s) {
     int label = e->labels++;
-    emit_value begin, end;
+    llvm_value begin, end;
     if (s->flags & NEST_PARALLEL) {
         strcpy(begin.s, "%begin");
         strcpy(end.s, "%end");
     } else {
-        begin = emit_expr(e, s->begin);
-        end = emit_expr(e, s->end);
+        begin = llvm_expr(e, s->begin);
+        end = llvm_expr(e, s->end);
     }
     if (s->flags & NEST_VECTOR) {
-        e->groups[e->ngroups++] = emit_node(e, "distinct !{}");
-        emit_set_access(e);
+        e->groups[e->ngroups++] = llvm_node(e, "distinct !{}");
+        llvm_set_access(e);
     }
-    int node = emit_loop_node(e, s);
+    int node = llvm_loop_node(e, s);
     bool simple = s->step == 1;
-    emit_value any = emit_temp(e), count = end, first = begin;
-    emit_line(e, "%s = icmp %s i64 %s, %s", any.s, s->step > 0 ? "slt" : "sgt", begin.s, end.s);
-    emit_line(e, "br i1 %s, label %%enter%d, label %%exit%d", any.s, label, label);
-    emit_label(e, "enter", label);
+    llvm_value any = llvm_temp(e), count = end, first = begin;
+    llvm_line(e, "%s = icmp %s i64 %s, %s", any.s, s->step > 0 ? "slt" : "sgt", begin.s, end.s);
+    llvm_line(e, "br i1 %s, label %%enter%d, label %%exit%d", any.s, label, label);
+    llvm_label(e, "enter", label);
     if (!simple) {
-        count = emit_trip_count(e, s->step, begin, end);
+        count = llvm_trip_count(e, s->step, begin, end);
         strcpy(first.s, "0");
     }
-    emit_jump(e, "body", label);
-    emit_label(e, "body", label);
-    emit_line(e, "%%k%d = phi i64 [ %s, %%enter%d ], [ %%next%d, %%latch%d ]", label, first.s, label, label,
+    llvm_jump(e, "body", label);
+    llvm_label(e, "body", label);
+    llvm_line(e, "%%k%d = phi i64 [ %s, %%enter%d ], [ %%next%d, %%latch%d ]", label, first.s, label, label,
               label);
-    emit_value var;
+    llvm_value var;
     if (simple) {
         snprintf(var.s, sizeof var.s, "%%k%d", label);
     } else {
-        emit_value scaled = emit_temp(e);
-        var = emit_temp(e);
-        emit_line(e, "%s = mul i64 %%k%d, %lld", scaled.s, label, (long long)s->step);
-        emit_line(e, "%s = add i64 %s, %s", var.s, scaled.s, begin.s);
+        llvm_value scaled = llvm_temp(e);
+        var = llvm_temp(e);
+        llvm_line(e, "%s = mul i64 %%k%d, %lld", scaled.s, label, (long long)s->step);
+        llvm_line(e, "%s = add i64 %s, %s", var.s, scaled.s, begin.s);
     }
     e->vars[s->var->index] = var;
-    e->loops[e->nloops++] = (emit_loop){label, true};
-    emit_block(e, &s->body);
+    e->loops[e->nloops++] = (llvm_loop){label, true};
+    llvm_block(e, &s->body);
     e->nloops--;
-    emit_jump(e, "latch", label);
-    emit_label(e, "latch", label);
-    emit_value more = emit_temp(e);
-    emit_line(e, "%%next%d = add %s i64 %%k%d, 1", label, simple ? "nsw" : "nuw", label);
-    emit_line(e, "%s = icmp %s i64 %%next%d, %s", more.s, simple ? "slt" : "ult", label, count.s);
+    llvm_jump(e, "latch", label);
+    llvm_label(e, "latch", label);
+    llvm_value more = llvm_temp(e);
+    llvm_line(e, "%%next%d = add %s i64 %%k%d, 1", label, simple ? "nsw" : "nuw", label);
+    llvm_line(e, "%s = icmp %s i64 %%next%d, %s", more.s, simple ? "slt" : "ult", label, count.s);
     sb_printf(e->out, "  br i1 %s, label %%body%d, label %%exit%d", more.s, label, label);
     if (node >= 0) sb_printf(e->out, ", !llvm.loop !%d", node);
     sb_putc(e->out, '\n');
-    emit_label(e, "exit", label);
+    llvm_label(e, "exit", label);
     if (s->flags & NEST_VECTOR) {
         e->ngroups--;
-        emit_set_access(e);
+        llvm_set_access(e);
     }
 }
 
-static void emit_while(emit_state *e, nest_stmt *s) {
+static void llvm_while(llvm_state *e, nest_stmt *s) {
     int label = e->labels++;
-    emit_jump(e, "latch", label);
-    emit_label(e, "latch", label);
+    llvm_jump(e, "latch", label);
+    llvm_label(e, "latch", label);
     e->mark = nest_fresh_mark(e->n);
-    emit_value c = emit_expr(e, s->value);
-    emit_line(e, "br i1 %s, label %%body%d, label %%exit%d", c.s, label, label);
-    emit_label(e, "body", label);
-    e->loops[e->nloops++] = (emit_loop){label, false};
-    emit_block(e, &s->body);
+    llvm_value c = llvm_expr(e, s->value);
+    llvm_line(e, "br i1 %s, label %%body%d, label %%exit%d", c.s, label, label);
+    llvm_label(e, "body", label);
+    e->loops[e->nloops++] = (llvm_loop){label, false};
+    llvm_block(e, &s->body);
     e->nloops--;
-    emit_jump(e, "latch", label);
-    emit_label(e, "exit", label);
+    llvm_jump(e, "latch", label);
+    llvm_label(e, "exit", label);
 }
 
-static void emit_if(emit_state *e, nest_stmt *s) {
+static void llvm_if(llvm_state *e, nest_stmt *s) {
     int label = e->labels++;
-    emit_value c = emit_expr(e, s->value);
+    llvm_value c = llvm_expr(e, s->value);
     sb_printf(e->out, "  br i1 %s, label %%then%d, label %%%s%d", c.s, label,
               s->other.first ? "else" : "done", label);
     if (s->unlikely) {
-        if (e->weights < 0) e->weights = emit_node(e, "!{!\"branch_weights\", i32 1, i32 100000}");
+        if (e->weights < 0) e->weights = llvm_node(e, "!{!\"branch_weights\", i32 1, i32 100000}");
         sb_printf(e->out, ", !prof !%d", e->weights);
     }
     sb_putc(e->out, '\n');
-    emit_label(e, "then", label);
-    emit_block(e, &s->body);
-    emit_jump(e, "done", label);
+    llvm_label(e, "then", label);
+    llvm_block(e, &s->body);
+    llvm_jump(e, "done", label);
     if (s->other.first) {
-        emit_label(e, "else", label);
-        emit_block(e, &s->other);
-        emit_jump(e, "done", label);
+        llvm_label(e, "else", label);
+        llvm_block(e, &s->other);
+        llvm_jump(e, "done", label);
     }
-    emit_label(e, "done", label);
+    llvm_label(e, "done", label);
 }
 
 /* To LLVM the question changes nothing but itself: what the kernel holds in registers stays there. */
-static void emit_watch(emit_state *e, const nest_stmt *s) {
+static void llvm_watch(llvm_state *e, const nest_stmt *s) {
     int label = e->labels++;
-    emit_value stop = emit_temp(e), asked = emit_temp(e), ctx = emit_temp(e), end = emit_temp(e);
+    llvm_value stop = llvm_temp(e), asked = llvm_temp(e), ctx = llvm_temp(e), end = llvm_temp(e);
     e->watches = true;
-    if (e->weights < 0) e->weights = emit_node(e, "!{!\"branch_weights\", i32 1, i32 100000}");
-    emit_line(e, "%s = load ptr, ptr %%stop", stop.s);
-    emit_line(e, "%s = icmp ne ptr %s, null", asked.s, stop.s);
-    emit_line(e, "br i1 %s, label %%ask%d, label %%done%d, !prof !%d", asked.s, label, label, e->weights);
-    emit_label(e, "ask", label);
-    emit_line(e, "%s = load ptr, ptr %%ctx", ctx.s);
-    emit_line(e, "%s = call zeroext i1 %s(ptr %s) nounwind memory(inaccessiblemem: readwrite)", end.s, stop.s, ctx.s);
-    emit_line(e, "br i1 %s, label %%stopped%d, label %%done%d, !prof !%d", end.s, label, label, e->weights);
-    emit_label(e, "stopped", label);
-    emit_line(e, "ret i64 %lld", (long long)s->code);
-    emit_label(e, "done", label);
+    if (e->weights < 0) e->weights = llvm_node(e, "!{!\"branch_weights\", i32 1, i32 100000}");
+    llvm_line(e, "%s = load ptr, ptr %%stop", stop.s);
+    llvm_line(e, "%s = icmp ne ptr %s, null", asked.s, stop.s);
+    llvm_line(e, "br i1 %s, label %%ask%d, label %%done%d, !prof !%d", asked.s, label, label, e->weights);
+    llvm_label(e, "ask", label);
+    llvm_line(e, "%s = load ptr, ptr %%ctx", ctx.s);
+    llvm_line(e, "%s = call zeroext i1 %s(ptr %s) nounwind memory(inaccessiblemem: readwrite)", end.s, stop.s, ctx.s);
+    llvm_line(e, "br i1 %s, label %%stopped%d, label %%done%d, !prof !%d", end.s, label, label, e->weights);
+    llvm_label(e, "stopped", label);
+    llvm_line(e, "ret i64 %lld", (long long)s->code);
+    llvm_label(e, "done", label);
 }
 
-static void emit_accumulate(emit_state *e, nest_stmt *s) {
+static void llvm_accumulate(llvm_state *e, nest_stmt *s) {
     nest_type t = s->var->type;
     e->product = s->value->op == NEST_MUL ? s->value : NULL;
-    emit_value x = emit_expr(e, s->value), old = emit_var(e, s->var), v;
+    llvm_value x = llvm_expr(e, s->value), old = llvm_var(e, s->var), v;
     e->product = NULL;
     if (s->acc == NEST_ACC_MIN || s->acc == NEST_ACC_MAX) {
-        v = emit_minmax(e, t, s->acc == NEST_ACC_MAX, old, x);
+        v = llvm_minmax(e, t, s->acc == NEST_ACC_MAX, old, x);
     } else {
         const char *op = s->acc == NEST_ACC_SUM ? "add" : "mul";
-        v = emit_temp(e);
+        v = llvm_temp(e);
         if (nest_is_float(t))
-            emit_line(e, "%s = f%s reassoc %s%s %s, %s", v.s, op, e->fast_sum, emit_llvm(t), old.s, x.s);
+            llvm_line(e, "%s = f%s reassoc %s%s %s, %s", v.s, op, e->fast_sum, llvm_type_of(t), old.s, x.s);
         else
-            emit_line(e, "%s = %s %s %s, %s", v.s, op, emit_llvm(t), old.s, x.s);
+            llvm_line(e, "%s = %s %s %s, %s", v.s, op, llvm_type_of(t), old.s, x.s);
     }
-    emit_line(e, "store %s %s, ptr %s", emit_llvm(t), v.s, e->vars[s->var->index].s);
+    llvm_line(e, "store %s %s, ptr %s", llvm_type_of(t), v.s, e->vars[s->var->index].s);
 }
 
-static void emit_stmt(emit_state *e, nest_stmt *s) {
-    emit_value v;
+static void llvm_stmt(llvm_state *e, nest_stmt *s) {
+    llvm_value v;
     e->mark = nest_fresh_mark(e->n);
     switch (s->kind) {
     case NEST_DECLARE:
-        v = emit_expr(e, s->value);
+        v = llvm_expr(e, s->value);
         if (!s->var->is_mutable) {
             e->vars[s->var->index] = v;
             break;
         }
         snprintf(e->vars[s->var->index].s, sizeof v.s, "%%v%d", s->var->index);
-        sb_printf(&e->entry, "  %%v%d = alloca %s\n", s->var->index, emit_llvm(s->var->type));
-        emit_line(e, "store %s %s, ptr %%v%d", emit_llvm(s->var->type), v.s, s->var->index);
+        sb_printf(&e->entry, "  %%v%d = alloca %s\n", s->var->index, llvm_type_of(s->var->type));
+        llvm_line(e, "store %s %s, ptr %%v%d", llvm_type_of(s->var->type), v.s, s->var->index);
         break;
     case NEST_SET:
-        v = emit_expr(e, s->value);
-        emit_line(e, "store %s %s, ptr %s", emit_llvm(s->var->type), v.s, e->vars[s->var->index].s);
+        v = llvm_expr(e, s->value);
+        llvm_line(e, "store %s %s, ptr %s", llvm_type_of(s->var->type), v.s, e->vars[s->var->index].s);
         break;
-    case NEST_ACCUMULATE: emit_accumulate(e, s); break;
-    case NEST_STORE: emit_store(e, s); break;
-    case NEST_FOR: emit_for(e, s); break;
-    case NEST_WHILE: emit_while(e, s); break;
-    case NEST_IF: emit_if(e, s); break;
-    case NEST_BREAK: emit_jump(e, "exit", e->loops[e->nloops - 1].label); break;
-    case NEST_CONTINUE: emit_jump(e, "latch", e->loops[e->nloops - 1].label); break;
+    case NEST_ACCUMULATE: llvm_accumulate(e, s); break;
+    case NEST_STORE: llvm_store(e, s); break;
+    case NEST_FOR: llvm_for(e, s); break;
+    case NEST_WHILE: llvm_while(e, s); break;
+    case NEST_IF: llvm_if(e, s); break;
+    case NEST_BREAK: llvm_jump(e, "exit", e->loops[e->nloops - 1].label); break;
+    case NEST_CONTINUE: llvm_jump(e, "latch", e->loops[e->nloops - 1].label); break;
     case NEST_FAIL:
-        v = emit_expr(e, s->value);
-        emit_line(e, "store i64 %s, ptr %%call", v.s);
-        emit_line(e, "ret i64 %lld", (long long)s->code);
+        v = llvm_expr(e, s->value);
+        llvm_line(e, "store i64 %s, ptr %%call", v.s);
+        llvm_line(e, "ret i64 %lld", (long long)s->code);
         e->ended = true;
         break;
-    case NEST_WATCH: emit_watch(e, s); break;
+    case NEST_WATCH: llvm_watch(e, s); break;
     }
 }
 
-static void emit_block(emit_state *e, const nest_block *b) {
-    for (nest_stmt *s = b->first; s; s = s->next) emit_stmt(e, s);
+static void llvm_block(llvm_state *e, const nest_block *b) {
+    for (nest_stmt *s = b->first; s; s = s->next) llvm_stmt(e, s);
 }
 
 /* ---- the module ------------------------------------------------------------------------- */
 
-static void emit_inputs(emit_state *e) {
+static void llvm_inputs(llvm_state *e) {
     static const struct {
         const char *array, *type, *prefix;
     } rows[] = {{"buffers", "ptr", "b"}, {"ints", "i64", "i"}, {"floats", "double", "f"}};
     const int counts[] = {e->n->nbuffers, e->n->nints, e->n->nfloats};
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < counts[k]; i++) {
-            emit_line(e, "%%p%s%d = getelementptr inbounds i64, ptr %%%s, i64 %d", rows[k].prefix, i,
+            llvm_line(e, "%%p%s%d = getelementptr inbounds i64, ptr %%%s, i64 %d", rows[k].prefix, i,
                       rows[k].array, i);
-            emit_line(e, "%%%s%d = load %s, ptr %%p%s%d", rows[k].prefix, i, rows[k].type, rows[k].prefix, i);
+            llvm_line(e, "%%%s%d = load %s, ptr %%p%s%d", rows[k].prefix, i, rows[k].type, rows[k].prefix, i);
         }
     if (e->watches) { /* kernel_call's fields */
-        emit_line(e, "%%stop = getelementptr inbounds i64, ptr %%call, i64 1");
-        emit_line(e, "%%ctx = getelementptr inbounds i64, ptr %%call, i64 2");
+        llvm_line(e, "%%stop = getelementptr inbounds i64, ptr %%call, i64 1");
+        llvm_line(e, "%%ctx = getelementptr inbounds i64, ptr %%call, i64 2");
     }
     for (int i = 0; i < e->n->nlocals; i++) {
         const nest_buffer *b = e->n->locals[i];
-        emit_line(e, "%%l%d = alloca [%lld x %s], align 64", i, (long long)b->length,
-                  emit_memory_type(e, b->dt));
+        llvm_line(e, "%%l%d = alloca [%lld x %s], align 64", i, (long long)b->length,
+                  llvm_memory_type(e, b->dt));
     }
 }
 
-static void emit_module(emit_state *e, strbuf *out) {
+static void llvm_module(llvm_state *e, strbuf *out) {
     strbuf body = STRBUF_INIT, inputs = STRBUF_INIT;
-    emit_scopes(e);
+    llvm_scopes(e);
     e->out = &body;
-    emit_block(e, &e->n->body);
-    if (!e->ended) emit_line(e, "ret i64 0");
+    llvm_block(e, &e->n->body);
+    if (!e->ended) llvm_line(e, "ret i64 0");
     e->out = &inputs;
-    emit_inputs(e);
+    llvm_inputs(e);
     sb_printf(out,
               "; %s\ndefine i64 @kernel(ptr noalias readonly %%buffers, ptr noalias readonly %%ints, ptr "
               "noalias readonly %%floats, "
@@ -661,23 +661,23 @@ static void emit_module(emit_state *e, strbuf *out) {
     sb_free(&inputs);
 }
 
-ctsc_status nest_emit_llvm(nest *n, const emit_target *target, strbuf *out, diag *d) {
+ctsc_status nest_emit_llvm(nest *n, const llvm_target *target, strbuf *out, diag *d) {
     ctsc_status st = nest_verify(n, d);
     if (st != CTSC_OK) return st;
-    emit_state *e = mem_zalloc(sizeof *e);
-    emit_value *vars = mem_zalloc(sizeof *vars * (size_t)(n->nvars + 1));
+    llvm_state *e = mem_zalloc(sizeof *e);
+    llvm_value *vars = mem_zalloc(sizeof *vars * (size_t)(n->nvars + 1));
     if (!e || !vars) {
         st = diag_no_memory(d);
         goto out;
     }
-    *e = (emit_state){.n = n,
+    *e = (llvm_state){.n = n,
                       .target = target,
                       .vars = vars,
                       .access = -1,
                       .weights = -1,
                       .fast = n->contract ? "contract " : "",
                       .fast_sum = n->contract || n->contract_inside ? "contract " : ""};
-    emit_module(e, out);
+    llvm_module(e, out);
     if (e->too_many)
         st = diag_fail(d, CTSC_LIMIT, "loop nest %s calls too many functions", n->name);
     else if (out->failed)

@@ -10,12 +10,12 @@
 
 #include "codegen/nest/nest.h"
 
-typedef struct emit_target {
+typedef struct llvm_target {
     bool f16c;        /* the processor converts half precision */
     int vector_width; /* preferred, in bits; 0: LLVM's choice */
-} emit_target;
+} llvm_target;
 
 /* Appends a module with one function, @kernel, of type kernel_fn (cache.h). Verifies n first. */
-ctsc_status nest_emit_llvm(nest *n, const emit_target *target, strbuf *out, diag *d);
+ctsc_status nest_emit_llvm(nest *n, const llvm_target *target, strbuf *out, diag *d);
 
 #endif

@@ -238,7 +238,7 @@ static bool jit_begins_line(LLVMValueRef vector, LLVMValueRef at, LLVMTargetData
     return LLVMConstIntGetSExtValue(step) * (long long)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(at)) % JIT_LINE == 0;
 }
 
-static void jit_fetch_ahead(LLVMValueRef kernel, LLVMTargetDataRef layout) {
+static void jit_prefetch(LLVMValueRef kernel, LLVMTargetDataRef layout) {
     LLVMModuleRef m = LLVMGetGlobalParent(kernel);
     LLVMContextRef context = LLVMGetModuleContext(m);
     LLVMTypeRef byte = LLVMInt8TypeInContext(context), word = LLVMInt32TypeInContext(context);
@@ -315,7 +315,7 @@ static bool jit_build(LLVMModuleRef m, LLVMTargetMachineRef machine, const char 
     LLVMSetValueName2(kernel, symbol, strlen(symbol));
     jit_adopt(m, kernel);
     if (!jit_optimise(m, machine, error)) return false;
-    jit_fetch_ahead(kernel, LLVMGetModuleDataLayout(m));
+    jit_prefetch(kernel, LLVMGetModuleDataLayout(m));
     return true;
 }
 

@@ -249,14 +249,14 @@ static bool group_read_node(group_state *s, const node *n) {
     if (n->kind == N_CONSTANT) return true;
     if (n->kind == N_LIST_CONSTRUCT) return group_read_list(s, n);
     if (n->kind == N_LIST_UNPACK) return group_read_unpack(s, n);
-    const fusible *f = n->kind == N_OP ? fusible_find(n->op) : NULL;
-    if (!f || n->outputs.len < 1 || n->outputs.len > 2 || n->inputs.len != (size_t)n->op->schema->nargs) return false;
+    fusible_kind kind = n->kind == N_OP ? op_fusible(n->op) : FUSIBLE_NONE;
+    if (!kind || n->outputs.len < 1 || n->outputs.len > 2 || n->inputs.len != (size_t)n->op->schema->nargs) return false;
     if (n->outputs.data[0]->type->kind == T_LIST) return group_set(s, n->outputs.data[0], (lazy_arg){.t = NULL}, n);
     if (!group_get_all(s, n, args)) return false;
-    bool reduces = f->kind == FUSIBLE_REDUCE || f->kind == FUSIBLE_ROWS;
+    bool reduces = kind == FUSIBLE_REDUCE || kind == FUSIBLE_ROWS;
     lazy_tensor *out[2] = {NULL};
     if (!reduces && n->outputs.len == 1) out[0] = lazy_apply(&s->l, n, args);
-    if (reduces ? !group_apply_reduce(s, n, f, args, out) : !out[0]) return false;
+    if (reduces ? !group_apply_reduce(s, n, args, out) : !out[0]) return false;
     for (size_t i = 0; i < n->outputs.len; i++)
         if (!group_set(s, n->outputs.data[i], (lazy_arg){.t = group_keep(s, out[i])}, NULL)) return false;
     return true;
@@ -322,15 +322,15 @@ static group_name *group_find_names(arena *a, const group_plan *p) {
     group_name *names = arena_array(a, group_name, n + 1);
     if (!parent || !names) return NULL;
     for (int i = 0; i < n; i++) parent[i] = i;
-    for (size_t i = 0; i < p->relations.len; i++) {
-        const group_relation *r = &p->relations.data[i];
+    for (size_t i = 0; i < p->guards.len; i++) {
+        const group_guard *r = &p->guards.data[i];
         int x = group_place(p, r->a), y = r->kind == SLOTS_EQUAL ? group_place(p, r->b) : -1;
         if (r->kind != SLOTS_EQUAL || x < 0 || y < 0) continue;
         x = group_root(parent, x), y = group_root(parent, y);
         if (x != y) parent[x > y ? x : y] = x < y ? x : y;
     }
-    for (size_t i = 0; i < p->relations.len; i++) {
-        const group_relation *r = &p->relations.data[i];
+    for (size_t i = 0; i < p->guards.len; i++) {
+        const group_guard *r = &p->guards.data[i];
         int x = r->kind == SLOT_IS ? group_place(p, r->a) : -1;
         if (x < 0) continue;
         names[group_root(parent, x)].is_const = true;
@@ -463,7 +463,7 @@ static bool group_make_schedule(group_state *s) {
 static bool group_is_loop(const graph *g) {
     for (const node *n = g->root->first; n; n = n->next) {
         bool known = n->kind == N_CONSTANT || n->kind == N_LIST_CONSTRUCT || n->kind == N_LIST_UNPACK;
-        if (!known && (n->blocks.len || n->kind != N_OP || !fusible_find(n->op))) return true;
+        if (!known && (n->blocks.len || n->kind != N_OP || !op_fusible(n->op))) return true;
     }
     return false;
 }

@@ -57,8 +57,8 @@ typedef struct group_argument {
     int64_t pin;
 } group_argument;
 
-typedef enum relation_kind { SLOTS_EQUAL, SLOT_IS, SLOT_POSITIVE, SLOT_SMALL } relation_kind; /* a == b; a == k; a > 0; |a| < 2^30 */
-typedef struct group_relation { relation_kind kind; int a, b; int64_t k; } group_relation;
+typedef enum guard_kind { SLOTS_EQUAL, SLOT_IS, SLOT_POSITIVE, SLOT_SMALL } guard_kind; /* a == b; a == k; a > 0; |a| < 2^30 */
+typedef struct group_guard { guard_kind kind; int a, b; int64_t k; } group_guard;
 
 /* ---- the plan ---------------------------------------------------------------------------------------------- */
 
@@ -124,7 +124,7 @@ typedef struct group_plan {
     group_schedule schedule;
     VEC(group_argument) arguments; /* one per parameter */
     VEC(group_slot) slots;
-    VEC(group_relation) relations;
+    VEC(group_guard) guards;
     VEC(group_buffer) buffers;     /* in the order of the nest's */
     VEC(int) ints;                 /* slots, in the order of the nest's ints */
     VEC(int) floats;               /* float arguments, in the order of the nest's floats */
@@ -137,7 +137,7 @@ typedef struct group_plan {
     VEC(nest_expr *) exprs;        /* of slots, where plan_expr made them; NULL elsewhere */
 } group_plan;
 
-/* The processor that the kernel is for: schedules differ. Of CUDA's, nests have teams and say when 32 bits do for indices (nest.h, points 9 and 11). */
+/* The processor that the kernel is for: schedules differ. Of CUDA's, nests have cooperative groups and say when 32 bits do for indices (nest.h, points 9 and 11). */
 typedef enum group_target { GROUP_HOST, GROUP_CUDA } group_target;
 
 typedef struct group_options {
@@ -153,7 +153,7 @@ ctsc_status group_lower(arena *a, const graph *g, const value *args, const group
 ctsc_status group_describe_fault(const group_plan *p, const int64_t *slots, int64_t code, int64_t fault, diag *d);
 
 /* Do these arguments fit the plan? If so, slots holds the values of p->slots.len slots. Quick and without allocations: runs at every call. */
-bool plan_fits(const group_plan *p, const value *args, int64_t *slots);
+bool plan_guards_hold(const group_plan *p, const value *args, int64_t *slots);
 /* The value of one slot, from those before it. */
 int64_t plan_slot_value(const group_plan *p, int slot, const value *args, const int64_t *slots);
 
@@ -168,7 +168,7 @@ int plan_slot(group_plan *p, arena *a, slot_kind kind, int x, int y, int64_t k);
 int plan_size(group_plan *p, arena *a, int argument, int dim);
 int plan_stride(group_plan *p, arena *a, int argument, int dim);
 int plan_const(group_plan *p, arena *a, int64_t k);
-void plan_relate(group_plan *p, arena *a, relation_kind kind, int x, int y, int64_t k); /* once */
+void plan_relate(group_plan *p, arena *a, guard_kind kind, int x, int y, int64_t k); /* once */
 /* The nest's int input for a slot (constants become constants). The same expression for the same slot. */
 nest_expr *plan_expr(group_plan *p, arena *a, int slot);
 

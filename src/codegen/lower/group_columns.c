@@ -8,7 +8,7 @@
  *                                                   vector for j:  out[first + j] = acc[j] }
  *
  * Memory is read in the order it lies in. What each result of the tile needs (accumulators, and dear values made of
- * reductions, such as 1 / sqrt(var)) is kept in local arrays. Phases are as in group_rows.c. Sums of many floats are
+ * reductions, such as 1 / sqrt(var)) is kept in local arrays. Stages are as in group_rows.c. Sums of many floats are
  * cut into blocks that are added in double.
  * Tests: tests/unit/test_group.c
  */
@@ -34,7 +34,7 @@ typedef struct columns_kept {
 } columns_kept;
 
 typedef struct columns_state {
-    group_phases f;
+    group_stages f;
     columns_sum sums[GROUP_MAX_REDUCTIONS];
     columns_kept kept[COLUMNS_MAX_KEPT];
     int nkept;
@@ -52,101 +52,101 @@ static nest_expr *columns_result(columns_state *c, const columns_sum *m) {
     return nest_cast(n, type, nest_load(n, m->total, c->column));
 }
 
-/* A loop over the columns of the tile; what phases before `phase` have left is there by then. */
-static void columns_open(columns_state *c, int phase) {
-    group_phases *f = &c->f;
+/* A loop over the columns of the tile; what stages before `stage` have left is there by then. */
+static void columns_open(columns_state *c, int stage) {
+    group_stages *f = &c->f;
     group_state *s = f->s;
     c->column = nest_for(s->l.n, "j", lazy_zero(&s->l), c->width, NEST_VECTOR);
     f->index[f->kept[f->nkept - 1].last] = nest_add(s->l.n, c->first, c->column);
     for (int i = 0; i < f->nreductions; i++)
-        if (c->sums[i].r->t->depth < phase)
-            group_phases_bind(f, c->sums[i].r, nest_let(s->l.n, "r", columns_result(c, &c->sums[i])), f->index);
+        if (c->sums[i].r->t->depth < stage)
+            group_stages_bind(f, c->sums[i].r, nest_let(s->l.n, "r", columns_result(c, &c->sums[i])), f->index);
     for (int i = 0; i < c->nkept; i++) {
         nest_expr *at[LAZY_MAX_DIMS];
         group_kept *k = c->kept[i].k;
-        if (!c->kept[i].value || k->t->depth >= phase) continue;
-        group_phases_index(f, k->t, f->index, at);
+        if (!c->kept[i].value || k->t->depth >= stage) continue;
+        group_stages_index(f, k->t, f->index, at);
         group_bind_kept(s, k, nest_let(s->l.n, "k", nest_load(s->l.n, c->kept[i].value, c->column)), at);
     }
 }
 static void columns_close(columns_state *c) {
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     nest_end(f->s->l.n);
-    for (int i = 0; i < f->nreductions; i++) group_phases_bind(f, c->sums[i].r, NULL, NULL);
+    for (int i = 0; i < f->nreductions; i++) group_stages_bind(f, c->sums[i].r, NULL, NULL);
     for (int i = 0; i < c->nkept; i++) group_bind_kept(f->s, c->kept[i].k, NULL, NULL);
-    group_phases_forget(f);
+    group_stages_forget(f);
 }
 
-static void columns_clear(columns_state *c, int phase) {
+static void columns_clear(columns_state *c, int stage) {
     nest *n = c->f.s->l.n;
     columns_open(c, 0);
     for (int i = 0; i < c->f.nreductions; i++) {
         const columns_sum *m = &c->sums[i];
-        if (m->r->t->depth != phase) continue;
+        if (m->r->t->depth != stage) continue;
         nest_store(n, m->acc, c->column, group_identity(c->f.s, m->r));
         if (m->total) nest_store(n, m->total, c->column, nest_const_float(n, NEST_F64, 0));
     }
     columns_close(c);
 }
 
-/* ---- phases ----------------------------------------------------------------------------- */
+/* ---- stages ----------------------------------------------------------------------------- */
 
 /* The loops over what is reduced, but the innermost. */
 static void columns_open_outer(columns_state *c, int loops) {
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     for (int k = 0; k < loops; k++)
         f->index[f->reduced[k].last] = nest_for(f->s->l.n, "c", lazy_zero(&f->s->l), f->reduced[k].extent, 0);
 }
 
 /* `times` elements of each column, from index c of the innermost reduced dim on. */
-static void columns_accumulate(columns_state *c, int phase, nest_expr *at, int times) {
-    group_phases *f = &c->f;
+static void columns_accumulate(columns_state *c, int stage, nest_expr *at, int times) {
+    group_stages *f = &c->f;
     group_state *s = f->s;
     nest *n = s->l.n;
     nest_expr *acc[GROUP_MAX_REDUCTIONS];
-    columns_open(c, phase);
+    columns_open(c, stage);
     for (int i = 0; i < f->nreductions; i++)
-        if (c->sums[i].r->t->depth == phase) acc[i] = nest_variable(n, "acc", nest_load(n, c->sums[i].acc, c->column));
+        if (c->sums[i].r->t->depth == stage) acc[i] = nest_variable(n, "acc", nest_load(n, c->sums[i].acc, c->column));
     for (int k = 0; k < times; k++) {
         if (at) f->index[f->reduced[f->nreduced - 1].last] = k ? nest_let(n, "c", nest_add(n, at, nest_int(n, k))) : at;
-        group_phases_use(f, phase);
+        group_stages_use(f, stage);
         for (int i = 0; i < f->nreductions; i++)
-            if (c->sums[i].r->t->depth == phase)
+            if (c->sums[i].r->t->depth == stage)
                 nest_accumulate(n, acc[i], c->sums[i].r->acc, lazy_at(&s->l, c->sums[i].r->src, f->index));
     }
     for (int i = 0; i < f->nreductions; i++)
-        if (c->sums[i].r->t->depth == phase) nest_store(n, c->sums[i].acc, c->column, acc[i]);
+        if (c->sums[i].r->t->depth == stage) nest_store(n, c->sums[i].acc, c->column, acc[i]);
     columns_close(c);
 }
 
 /* Elements [begin, end) of the innermost reduced dim, four at a time where they are cheap: the accumulators are loaded
- * and stored less. */
-static void columns_reduce(columns_state *c, int phase, nest_expr *begin, nest_expr *end) {
+ * and materialised less. */
+static void columns_reduce(columns_state *c, int stage, nest_expr *begin, nest_expr *end) {
     enum { TIMES = 4, CHEAP = 8 };
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     nest *n = f->s->l.n;
-    int cost = f->nstored ? CHEAP : 0;
+    int cost = f->nmaterialised ? CHEAP : 0;
     for (int i = 0; i < f->nreductions; i++)
-        if (c->sums[i].r->t->depth == phase) cost += c->sums[i].r->src->cost;
+        if (c->sums[i].r->t->depth == stage) cost += c->sums[i].r->src->cost;
     if (cost < CHEAP) {
         nest_expr *times = nest_int(n, TIMES), *count = nest_div_index(n, nest_sub(n, end, begin), times);
         nest_expr *whole = nest_let(n, "whole", nest_add(n, begin, nest_mul(n, count, times)));
         nest_expr *at = nest_for_step(n, "c", begin, whole, TIMES, 0);
-        columns_accumulate(c, phase, at, TIMES);
+        columns_accumulate(c, stage, at, TIMES);
         nest_end(n);
         begin = whole;
     }
     nest_expr *at = nest_for(n, "c", begin, end, 0);
-    columns_accumulate(c, phase, at, 1);
+    columns_accumulate(c, stage, at, 1);
     nest_end(n);
 }
 
-static void columns_add_totals(columns_state *c, int phase) {
+static void columns_add_totals(columns_state *c, int stage) {
     nest *n = c->f.s->l.n;
     columns_open(c, 0);
     for (int i = 0; i < c->f.nreductions; i++) {
         const columns_sum *m = &c->sums[i];
-        if (m->r->t->depth != phase || !m->total) continue;
+        if (m->r->t->depth != stage || !m->total) continue;
         nest_expr *acc = nest_cast(n, NEST_F64, nest_load(n, m->acc, c->column));
         nest_store(n, m->total, c->column, nest_add(n, nest_load(n, m->total, c->column), acc));
         nest_store(n, m->acc, c->column, group_identity(c->f.s, m->r));
@@ -154,19 +154,19 @@ static void columns_add_totals(columns_state *c, int phase) {
     columns_close(c);
 }
 
-/* Values of one element per result that are dear and come of this phase: made once, for the loops over full values. */
-static void columns_keep(columns_state *c, int phase) {
-    group_phases *f = &c->f;
+/* Values of one element per result that are dear and come of this stage: made once, for the loops over full values. */
+static void columns_keep(columns_state *c, int stage) {
+    group_stages *f = &c->f;
     group_state *s = f->s;
     bool any = false;
-    for (int i = 0; i < c->nkept; i++) any |= c->kept[i].k->t->depth == phase;
+    for (int i = 0; i < c->nkept; i++) any |= c->kept[i].k->t->depth == stage;
     if (!any) return;
-    columns_open(c, phase + 1);
+    columns_open(c, stage + 1);
     for (int i = 0; i < c->nkept; i++) {
         nest_expr *at[LAZY_MAX_DIMS];
         columns_kept *k = &c->kept[i];
-        if (k->k->t->depth != phase) continue;
-        group_phases_index(f, k->k->t, f->index, at);
+        if (k->k->t->depth != stage) continue;
+        group_stages_index(f, k->k->t, f->index, at);
         nest_buffer *value = nest_add_local(s->l.n, "kept", k->k->t->dt, COLUMNS_TILE);
         nest_store(s->l.n, value, c->column, lazy_at(&s->l, k->k->t, at));
         k->value = value;
@@ -174,31 +174,31 @@ static void columns_keep(columns_state *c, int phase) {
     columns_close(c);
 }
 
-static void columns_phase(columns_state *c, int phase) {
-    group_phases *f = &c->f;
+static void columns_phase(columns_state *c, int stage) {
+    group_stages *f = &c->f;
     nest *n = f->s->l.n;
     int inner = f->nreduced - 1;
-    columns_clear(c, phase);
+    columns_clear(c, stage);
     columns_open_outer(c, inner);
     if (inner < 0) {
-        columns_accumulate(c, phase, NULL, 1);
+        columns_accumulate(c, stage, NULL, 1);
     } else if (!c->blocks) {
-        columns_reduce(c, phase, lazy_zero(&f->s->l), f->reduced[inner].extent);
+        columns_reduce(c, stage, lazy_zero(&f->s->l), f->reduced[inner].extent);
     } else {
         nest_expr *end = f->reduced[inner].extent,
                   *b = nest_for_step(n, "b", lazy_zero(&f->s->l), end, COLUMNS_BLOCK, 0);
         nest_expr *stop =
             nest_let(n, "stop", nest_binary(n, NEST_MIN, end, nest_add(n, b, nest_int(n, COLUMNS_BLOCK))));
-        columns_reduce(c, phase, b, stop);
-        columns_add_totals(c, phase);
+        columns_reduce(c, stage, b, stop);
+        columns_add_totals(c, stage);
         nest_end(n);
     }
     for (int k = 0; k < inner; k++) nest_end(n);
-    columns_keep(c, phase);
+    columns_keep(c, stage);
 }
 
 static void columns_last_phase(columns_state *c) {
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     group_state *s = f->s;
     nest *n = s->l.n;
     nest_expr *values[GROUP_MAX_OUTPUTS], *at[LAZY_MAX_DIMS];
@@ -209,13 +209,13 @@ static void columns_last_phase(columns_state *c) {
         if (!any) continue;
         if (full) columns_open_outer(c, f->nreduced);
         columns_open(c, f->last);
-        if (full) group_phases_use(f, f->last);
+        if (full) group_stages_use(f, f->last);
         for (int i = 0; i < s->noutputs; i++) {
             if (!wanted[i]) continue;
-            group_phases_index(f, s->outputs[i], f->index, at);
+            group_stages_index(f, s->outputs[i], f->index, at);
             values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], full ? f->index : at));
         }
-        nest_expr *to = full ? group_address(s, f->ndim, f->sizes, f->index) : group_phases_address(f, f->index);
+        nest_expr *to = full ? group_address(s, f->ndim, f->sizes, f->index) : group_stages_address(f, f->index);
         for (int i = 0; i < s->noutputs; i++)
             if (wanted[i]) nest_store(n, group_output_buffer(s, i), to, values[i]);
         columns_close(c);
@@ -225,7 +225,7 @@ static void columns_last_phase(columns_state *c) {
 
 /* ---- the nest --------------------------------------------------------------------------- */
 
-static bool columns_is_result(const group_phases *f, const lazy_tensor *t) {
+static bool columns_is_result(const group_stages *f, const lazy_tensor *t) {
     int next = 0;
     if (t->depth == 0) return false;
     for (int d = 0; d < f->ndim; d++) {
@@ -238,7 +238,7 @@ static bool columns_is_result(const group_phases *f, const lazy_tensor *t) {
 }
 
 static void columns_choose_kept(columns_state *c) {
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     for (size_t i = 0; i < f->s->kept.len && c->nkept < COLUMNS_MAX_KEPT; i++) {
         group_kept *k = f->s->kept.data[i];
         int cost = k->t->cost;
@@ -248,7 +248,7 @@ static void columns_choose_kept(columns_state *c) {
 }
 
 static void columns_make_sums(columns_state *c) {
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     nest *n = f->s->l.n;
     c->blocks = f->nreduced && group_value_of(f->s, f->reduced[f->nreduced - 1].extent, 0) > COLUMNS_BLOCK;
     for (int i = 0; i < f->nreductions; i++) {
@@ -260,7 +260,7 @@ static void columns_make_sums(columns_state *c) {
 }
 
 static void columns_nest(columns_state *c) {
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     group_state *s = f->s;
     nest *n = s->l.n;
     int inner = f->nkept - 1;
@@ -270,7 +270,7 @@ static void columns_nest(columns_state *c) {
     nest_expr *extent = tiles;
     for (int k = 0; k < inner; k++) extent = group_mul(s, extent, f->kept[k].extent);
     nest_expr *t = nest_for(n, "t", lazy_zero(&s->l), extent, NEST_PARALLEL);
-    group_phases_beside(f, t, extent);
+    group_stages_beside(f, t, extent);
     c->first = nest_let(n, "first", nest_mul(n, nest_mod_index(n, t, tiles), tile));
     c->width = nest_let(n, "width", nest_binary(n, NEST_MIN, tile, nest_sub(n, length, c->first)));
     t = nest_let(n, "t", nest_div_index(n, t, tiles));
@@ -281,17 +281,17 @@ static void columns_nest(columns_state *c) {
     for (int p = 1; p < f->last; p++) columns_phase(c, p);
     columns_last_phase(c);
     nest_end(n);
-    group_set_range(s, extent, group_mul(s, group_phases_width(f), tile), group_phases_cost(f));
+    group_set_range(s, extent, group_mul(s, group_stages_width(f), tile), group_stages_cost(f));
 }
 
 bool group_schedule_columns(group_state *s) {
     columns_state c = {.nkept = 0};
-    if (!group_phases_find(s, &c.f) || !group_phases_loops(&c.f) || c.f.nkept == 0) return false;
-    if (group_phases_seeks_plainly(&c.f)) return false;
+    if (!group_stages_find(s, &c.f) || !group_stages_loops(&c.f) || c.f.nkept == 0) return false;
+    if (group_stages_seeks_plainly(&c.f)) return false;
     int64_t all = group_value_of(s, group_numel(s, c.f.ndim, c.f.sizes), 0),
-            width = group_value_of(s, group_phases_width(&c.f), 1);
+            width = group_value_of(s, group_stages_width(&c.f), 1);
     if (width > COLUMNS_ALONE / COLUMNS_TILE && all < COLUMNS_FEW * COLUMNS_TILE * width) return false;
-    group_phases_store(&c.f, false);
+    group_stages_store(&c.f, false);
     columns_make_sums(&c);
     columns_choose_kept(&c);
     s->p->schedule = c.blocks ? GROUP_LONG_COLUMNS : GROUP_COLUMNS;

@@ -2,7 +2,7 @@
 /*
  * group_columns_cuda.c - schedule: reductions over outer dims on a GPU, for a tile of neighbouring results at once.
  *
- *     sum of (n, m) over dim 0       ->         parallel for each tile of 32 columns, by a team of 32 * 8 threads {
+ *     sum of (n, m) over dim 0       ->         parallel for each tile of 32 columns, by a cooperative group of 32 * 8 threads {
  *                                                   vector for k:  j = k mod 32;  r = k div 32
  *                                                                  for (c = r; c < n; c += 8)  acc sum= x[c * m + first + j]
  *                                                                  part[k] = acc
@@ -11,7 +11,7 @@
  *                                                   vector for j:  out[first + j] = value[j] }
  *
  * A warp reads neighbours. Few tiles of long columns are cut: each round has a piece of its columns and leaves parts in scratch memory, and in a
- * stage of their own (plan->stops, as in group_blocks.c) rounds join those of a tile. Phases are as in group_rows.c.
+ * stage of their own (plan->stops, as in group_blocks.c) rounds join those of a tile. Stages are as in group_rows.c.
  * Tests: tests/unit/test_cuda_emit.c
  */
 #include "codegen/lower/group_internal.h"
@@ -34,9 +34,9 @@ typedef struct tile_sum {
 } tile_sum;
 
 typedef struct tile_state {
-    group_phases f;
+    group_stages f;
     tile_sum sums[GROUP_MAX_REDUCTIONS];
-    int columns, lanes;         /* threads of a team: so many columns, so many to each */
+    int columns, lanes;         /* threads of a cooperative group: so many columns, so many to each */
     bool cut;
     nest_expr *width, *length;  /* elements of a column; columns side by side */
     nest_expr *tiles, *all;     /* side by side; of all */
@@ -49,7 +49,7 @@ typedef struct tile_state {
 
 /* Round t of those of a stage, by tiles, and pieces if `pieces`. */
 static void tile_find(tile_state *c, nest_expr *t, bool pieces) {
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     nest *n = f->s->l.n;
     int inner = f->nkept - 1;
     c->piece = lazy_zero(&f->s->l);
@@ -69,78 +69,78 @@ static void tile_find(tile_state *c, nest_expr *t, bool pieces) {
     }
 }
 
-/* At column j of the tile, if it is one: what phases before `phase` have left is there by then. */
-static void tile_open_column(tile_state *c, nest_expr *j, int phase) {
-    group_phases *f = &c->f;
+/* At column j of the tile, if it is one: what stages before `stage` have left is there by then. */
+static void tile_open_column(tile_state *c, nest_expr *j, int stage) {
+    group_stages *f = &c->f;
     nest *n = f->s->l.n;
     nest_expr *column = nest_let(n, "column", nest_add(n, c->first, j));
     nest_if(n, nest_binary(n, NEST_LT, column, c->length));
-    group_phases_flat_index(f, f->nreduced ? lazy_zero(&f->s->l) : NULL);
+    group_stages_flat_index(f, f->nreduced ? lazy_zero(&f->s->l) : NULL);
     f->index[f->kept[f->nkept - 1].last] = column;
     for (int i = 0; i < f->nreductions; i++) {
         const tile_sum *m = &c->sums[i];
-        if (m->r->t->depth >= phase) continue;
-        nest_expr *at = c->cut ? group_phases_address(f, f->index) : j;
-        group_phases_bind(f, m->r, nest_let(n, "r", nest_load(n, m->value, at)), f->index);
+        if (m->r->t->depth >= stage) continue;
+        nest_expr *at = c->cut ? group_stages_address(f, f->index) : j;
+        group_stages_bind(f, m->r, nest_let(n, "r", nest_load(n, m->value, at)), f->index);
     }
 }
 static void tile_close_column(tile_state *c) {
     nest_end(c->f.s->l.n);
-    for (int i = 0; i < c->f.nreductions; i++) group_phases_bind(&c->f, c->sums[i].r, NULL, NULL);
-    group_phases_forget(&c->f);
+    for (int i = 0; i < c->f.nreductions; i++) group_stages_bind(&c->f, c->sums[i].r, NULL, NULL);
+    group_stages_forget(&c->f);
 }
 
 /* The loop of a thread over its elements of the column, which is there for columns of one element as well: only one thread has that. */
 static void tile_open_elements(tile_state *c, nest_expr *lane) {
     nest *n = c->f.s->l.n;
-    group_phases_flat_index(&c->f, nest_for_step(n, "c", nest_add(n, c->begin, lane), c->end, c->lanes, 0));
+    group_stages_flat_index(&c->f, nest_for_step(n, "c", nest_add(n, c->begin, lane), c->end, c->lanes, 0));
 }
 
-/* ---- a phase ------------------------------------------------------------------------------ */
+/* ---- a stage ------------------------------------------------------------------------------ */
 
-static bool tile_makes(const tile_sum *m, int phase) {
-    return m->r->t->depth == phase;
+static bool tile_makes(const tile_sum *m, int stage) {
+    return m->r->t->depth == stage;
 }
 
 /* Each thread's share of a column. */
-static void tile_reduce(tile_state *c, int phase) {
-    group_phases *f = &c->f;
+static void tile_reduce(tile_state *c, int stage) {
+    group_stages *f = &c->f;
     nest *n = f->s->l.n;
     nest_expr *columns = nest_int(n, c->columns);
     nest_expr *k = nest_for(n, "k", lazy_zero(&f->s->l), nest_int(n, c->columns * c->lanes), NEST_VECTOR);
     nest_expr *j = nest_let(n, "j", nest_mod_index(n, k, columns)), *lane = nest_let(n, "lane", nest_div_index(n, k, columns));
     for (int i = 0; i < f->nreductions; i++)
-        if (tile_makes(&c->sums[i], phase)) c->sums[i].acc = nest_variable(n, "acc", group_identity(f->s, c->sums[i].r));
-    tile_open_column(c, j, phase);
+        if (tile_makes(&c->sums[i], stage)) c->sums[i].acc = nest_variable(n, "acc", group_identity(f->s, c->sums[i].r));
+    tile_open_column(c, j, stage);
     tile_open_elements(c, lane);
-    group_phases_use(f, phase);
+    group_stages_use(f, stage);
     for (int i = 0; i < f->nreductions; i++) {
         const tile_sum *m = &c->sums[i];
-        if (tile_makes(m, phase)) nest_accumulate(n, m->acc, m->r->acc, lazy_at(&f->s->l, m->r->src, f->index));
+        if (tile_makes(m, stage)) nest_accumulate(n, m->acc, m->r->acc, lazy_at(&f->s->l, m->r->src, f->index));
     }
     nest_end(n);
     tile_close_column(c);
     for (int i = 0; i < f->nreductions; i++)
-        if (tile_makes(&c->sums[i], phase)) nest_store(n, c->sums[i].part, k, c->sums[i].acc);
+        if (tile_makes(&c->sums[i], stage)) nest_store(n, c->sums[i].part, k, c->sums[i].acc);
     nest_end(n);
 }
 
 /* The threads' shares of a column become its value, or its piece's. */
-static void tile_join(tile_state *c, int phase) {
-    group_phases *f = &c->f;
+static void tile_join(tile_state *c, int stage) {
+    group_stages *f = &c->f;
     nest *n = f->s->l.n;
     nest_expr *j = nest_for(n, "j", lazy_zero(&f->s->l), nest_int(n, c->columns), NEST_VECTOR);
     tile_open_column(c, j, 0);
     for (int i = 0; i < f->nreductions; i++) {
         const tile_sum *m = &c->sums[i];
         nest_type type = NEST_F32;
-        if (!tile_makes(m, phase)) continue;
+        if (!tile_makes(m, stage)) continue;
         nest_expr *total = nest_variable(n, "total", nest_load(n, m->part, j));
         nest_expr *lane = nest_for(n, "lane", lazy_one(&f->s->l), nest_int(n, c->lanes), 0);
         nest_accumulate(n, total, m->r->acc, nest_load(n, m->part, nest_add(n, nest_mul(n, lane, nest_int(n, c->columns)), j)));
         nest_end(n);
         nest_type_of(c->cut ? m->pieces->dt : m->r->src->dt, &type);
-        nest_expr *at = c->cut ? nest_add(n, nest_mul(n, c->piece, c->results), group_phases_address(f, f->index)) : j;
+        nest_expr *at = c->cut ? nest_add(n, nest_mul(n, c->piece, c->results), group_stages_address(f, f->index)) : j;
         nest_store(n, c->cut ? m->pieces : m->value, at, nest_cast(n, type, total));
     }
     tile_close_column(c);
@@ -148,16 +148,16 @@ static void tile_join(tile_state *c, int phase) {
 }
 
 /* The pieces of each column become its value. */
-static void tile_join_pieces(tile_state *c, int phase) {
-    group_phases *f = &c->f;
+static void tile_join_pieces(tile_state *c, int stage) {
+    group_stages *f = &c->f;
     nest *n = f->s->l.n;
     nest_expr *j = nest_for(n, "j", lazy_zero(&f->s->l), nest_int(n, c->columns), NEST_VECTOR);
     tile_open_column(c, j, 0);
-    nest_expr *row = nest_let(n, "row", group_phases_address(f, f->index));
+    nest_expr *row = nest_let(n, "row", group_stages_address(f, f->index));
     for (int i = 0; i < f->nreductions; i++) {
         const tile_sum *m = &c->sums[i];
         nest_type type = NEST_F32, of_pieces = NEST_F64;
-        if (!tile_makes(m, phase)) continue;
+        if (!tile_makes(m, stage)) continue;
         nest_type_of(m->r->src->dt, &type);
         nest_type_of(m->pieces->dt, &of_pieces);
         nest_expr *start = of_pieces == type ? group_identity(f->s, m->r) : nest_const_float(n, NEST_F64, 0);
@@ -174,7 +174,7 @@ static void tile_join_pieces(tile_state *c, int phase) {
 /* ---- outputs ------------------------------------------------------------------------------ */
 
 static void tile_results(tile_state *c) {
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     group_state *s = f->s;
     nest *n = s->l.n;
     nest_expr *at[LAZY_MAX_DIMS];
@@ -184,8 +184,8 @@ static void tile_results(tile_state *c) {
     tile_open_column(c, nest_for(n, "j", lazy_zero(&s->l), nest_int(n, c->columns), NEST_VECTOR), f->last);
     for (int i = 0; i < s->noutputs; i++) {
         if (!f->result[i]) continue;
-        group_phases_index(f, s->outputs[i], f->index, at);
-        nest_store(n, group_output_buffer(s, i), group_phases_address(f, f->index), lazy_at(&s->l, s->outputs[i], at));
+        group_stages_index(f, s->outputs[i], f->index, at);
+        nest_store(n, group_output_buffer(s, i), group_stages_address(f, f->index), lazy_at(&s->l, s->outputs[i], at));
     }
     tile_close_column(c);
     nest_end(n);
@@ -198,7 +198,7 @@ static bool tile_has_full(const tile_state *c) {
 }
 
 static void tile_full(tile_state *c) {
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     group_state *s = f->s;
     nest *n = s->l.n;
     nest_expr *values[GROUP_MAX_OUTPUTS], *columns = nest_int(n, c->columns);
@@ -207,7 +207,7 @@ static void tile_full(tile_state *c) {
     nest_expr *j = nest_let(n, "j", nest_mod_index(n, k, columns)), *lane = nest_let(n, "lane", nest_div_index(n, k, columns));
     tile_open_column(c, j, f->last);
     tile_open_elements(c, lane);
-    group_phases_use(f, f->last);
+    group_stages_use(f, f->last);
     for (int i = 0; i < s->noutputs; i++)
         if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));
     for (int i = 0; i < s->noutputs; i++)
@@ -220,10 +220,10 @@ static void tile_full(tile_state *c) {
 /* ---- the nest ----------------------------------------------------------------------------- */
 
 static void tile_whole(tile_state *c) {
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     group_state *s = f->s;
     nest_expr *t = nest_for(s->l.n, "t", lazy_zero(&s->l), c->all, NEST_PARALLEL);
-    group_phases_beside(f, t, c->all);
+    group_stages_beside(f, t, c->all);
     tile_find(c, t, false);
     for (int p = 1; p < f->last; p++) {
         tile_reduce(c, p);
@@ -232,25 +232,25 @@ static void tile_whole(tile_state *c) {
     tile_results(c);
     tile_full(c);
     nest_end(s->l.n);
-    group_set_range(s, c->all, group_mul(s, c->width, nest_int(s->l.n, c->columns)), group_phases_cost(f));
+    group_set_range(s, c->all, group_mul(s, c->width, nest_int(s->l.n, c->columns)), group_stages_cost(f));
 }
 
-/* Stage k: pieces of phase k / 2 + 1, or their joining; the last one may be that of full outputs. */
+/* Stage k: pieces of stage k / 2 + 1, or their joining; the last one may be that of full outputs. */
 static void tile_stage(tile_state *c, int k, nest_expr *first) {
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     nest *n = f->s->l.n;
-    int phase = k / 2 + 1;
+    int stage = k / 2 + 1;
     nest_expr *t = nest_let(n, "t", nest_sub(n, c->round, first));
     tile_find(c, t, k % 2 == 0);
-    if (k % 2 == 0 && phase == f->last) {
+    if (k % 2 == 0 && stage == f->last) {
         tile_full(c);
     } else if (k % 2 == 0) {
-        tile_reduce(c, phase);
-        tile_join(c, phase);
+        tile_reduce(c, stage);
+        tile_join(c, stage);
     } else {
-        tile_join_pieces(c, phase);
-        if (phase + 1 == f->last) tile_results(c);
-        if (phase + 1 == f->last) group_phases_beside(f, t, c->all);
+        tile_join_pieces(c, stage);
+        if (stage + 1 == f->last) tile_results(c);
+        if (stage + 1 == f->last) group_stages_beside(f, t, c->all);
     }
 }
 
@@ -268,13 +268,13 @@ static void tile_in_pieces(tile_state *c) {
         avec_push(s->a, &s->p->stops, group_slot_of(s, stops[k]));
     }
     for (int k = 0; k < stages; k++) nest_end(n);
-    group_set_range(s, at, group_mul(s, nest_int(n, TILE_PIECE), nest_int(n, c->columns)), group_phases_cost(&c->f));
+    group_set_range(s, at, group_mul(s, nest_int(n, TILE_PIECE), nest_int(n, c->columns)), group_stages_cost(&c->f));
 }
 
 static void tile_shape(tile_state *c) {
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     group_state *s = f->s;
-    c->width = group_phases_width(f);
+    c->width = group_stages_width(f);
     c->length = f->kept[f->nkept - 1].extent;
     int64_t length = group_bucket(s, c->length), lanes = group_bucket(s, c->width) / TILE_LANE;
     c->columns = length < TILE_COLUMNS ? (int)length : TILE_COLUMNS;
@@ -296,7 +296,7 @@ static void tile_shape(tile_state *c) {
 }
 
 static void tile_make_sums(tile_state *c) {
-    group_phases *f = &c->f;
+    group_stages *f = &c->f;
     group_state *s = f->s;
     for (int i = 0; i < f->nreductions; i++) {
         group_reduction *r = f->reductions[i];
@@ -313,10 +313,10 @@ static void tile_make_sums(tile_state *c) {
 
 bool group_schedule_columns_cuda(group_state *s) {
     tile_state c = {.columns = 0};
-    if (!group_phases_find(s, &c.f) || !group_phases_loops(&c.f) || c.f.nkept == 0) return false;
+    if (!group_stages_find(s, &c.f) || !group_stages_loops(&c.f) || c.f.nkept == 0) return false;
     tile_shape(&c);
-    s->l.n->team = c.columns * c.lanes;
-    group_phases_store(&c.f, false);
+    s->l.n->coop = c.columns * c.lanes;
+    group_stages_store(&c.f, false);
     tile_make_sums(&c);
     s->p->schedule = c.cut ? GROUP_CUDA_PIECES : GROUP_CUDA_COLUMNS;
     if (c.cut) tile_in_pieces(&c);

@@ -7,7 +7,7 @@
  *     group_walk.c       which memory a value reads, and how the addresses move with the indices
  *     group_pointwise.c  schedule: every element of the outputs on its own
  *     group_pointwise_cuda.c  the same on a GPU
- *     group_phases.c     reductions that depend on one another: their shape, their order, which values are kept
+ *     group_stages.c     reductions that depend on one another: their shape, their order, which values are kept
  *     group_rows.c       schedule: reductions over the innermost dims, a row at a time
  *     group_blocks.c     schedule: few reductions of many elements, in blocks
  *     group_columns.c    schedule: reductions over other dims, a tile of columns at a time
@@ -45,7 +45,7 @@ typedef struct group_reduction {
     nest_acc acc;
     bool mask[LAZY_MAX_DIMS]; /* dims of src that go */
     bool keepdim;
-    const struct group_reduction *place_of; /* it is the first place of this extreme, which is made of the same values; else NULL */
+    const struct group_reduction *place_of; /* it is the first place of this minmax, which is made of the same values; else NULL */
     nest_expr *value, *at[LAZY_MAX_DIMS]; /* while code is made: the result, and at which index of t */
 } group_reduction;
 
@@ -96,7 +96,7 @@ LAZY_ASKED bool group_pin(group_state *s, nest_expr *e, int64_t *out);
 /* ---- reductions (group_reduce.c) ----------------------------------------------------------- */
 
 /* out: the node's results, at most two. False: it cannot be done for these arguments. */
-bool group_apply_reduce(group_state *s, const node *n, const fusible *f, const lazy_arg *args, lazy_tensor **out);
+bool group_apply_reduce(group_state *s, const node *n, const lazy_arg *args, lazy_tensor **out);
 lazy_tensor *group_keep(group_state *s, lazy_tensor *t);
 group_reduction *group_reduction_of(const lazy_tensor *t); /* NULL: t is no reduction */
 group_kept *group_kept_of(const lazy_tensor *t);
@@ -144,26 +144,26 @@ int group_loops(group_state *s, const group_walk *w, int first, int end, group_l
 /* The address of element `index` of a contiguous tensor. */
 nest_expr *group_address(group_state *s, int ndim, nest_expr *const *sizes, nest_expr *const *index);
 
-/* ---- phases (group_phases.c) ----------------------------------------------------------------- */
+/* ---- stages (group_stages.c) ----------------------------------------------------------------- */
 
 enum { GROUP_MAX_STORED = 4 };
 
-/* A value of full size that is read back in later phases from where the first has stored it. */
-typedef struct group_stored {
+/* A value of full size that is read back in later stages from where the first has materialised it. */
+typedef struct group_materialised {
     group_kept *kept;
     nest_buffer *buffer;
     bool local;
-} group_stored;
+} group_materialised;
 
-/* Reductions of one shape over the same dims, in phases: a reduction whose operand needs another one runs in a phase
+/* Reductions of one shape over the same dims, in stages: a reduction whose operand needs another one runs in a stage
  * after it. */
-typedef struct group_phases {
+typedef struct group_stages {
     group_state *s;
     int ndim;                 /* of a full value */
     bool mask[LAZY_MAX_DIMS]; /* dims that are reduced */
     nest_expr *sizes[LAZY_MAX_DIMS];
     group_reduction *reductions[GROUP_MAX_REDUCTIONS];
-    int nreductions, last;          /* the last phase, of the outputs; the first is 1 */
+    int nreductions, last;          /* the last stage, of the outputs; the first is 1 */
     bool full[GROUP_MAX_OUTPUTS];   /* the output is of full size, */
     bool result[GROUP_MAX_OUTPUTS]; /* or has one element per result; the others are made beside, once */
     int nbeside;
@@ -171,42 +171,42 @@ typedef struct group_phases {
     int nkept, nreduced;
     bool gathers; /* some loads jump from element to element of a row */
     nest_expr *index[LAZY_MAX_DIMS]; /* where the code is */
-    group_stored stored[GROUP_MAX_STORED];
-    int nstored;
-    bool used[GROUP_MAX_OUTPUTS]; /* the output holds a stored value until the last phase */
-    int64_t local_bytes;          /* of stored rows */
-} group_phases;
+    group_materialised materialised[GROUP_MAX_STORED];
+    int nmaterialised;
+    bool used[GROUP_MAX_OUTPUTS]; /* the output holds a materialised value until the last stage */
+    int64_t local_bytes;          /* of materialised rows */
+} group_stages;
 
 /* False: the reductions or the outputs do not fit together. */
-bool group_phases_find(group_state *s, group_phases *f);
-bool group_phases_loops(group_phases *f);
-bool group_phases_is_inner(const group_phases *f); /* Is the innermost dim reduced? */
+bool group_stages_find(group_state *s, group_stages *f);
+bool group_stages_loops(group_stages *f);
+bool group_stages_is_inner(const group_stages *f); /* Is the innermost dim reduced? */
 /* In round t of the parallel loop over [0, extent) (t NULL: there is none): the first makes the outputs beside. */
-void group_phases_beside(group_phases *f, nest_expr *t, nest_expr *extent);
+void group_stages_beside(group_stages *f, nest_expr *t, nest_expr *extent);
 /* Chooses what to store; local: rows in local buffers are possible. */
-void group_phases_store(group_phases *f, bool local);
-/* At the start of an element in `phase`: what earlier phases have stored is read, what is new is made and stored. */
-void group_phases_use(group_phases *f, int phase);
-void group_phases_forget(group_phases *f); /* at the end of a loop */
+void group_stages_store(group_stages *f, bool local);
+/* At the start of an element in `stage`: what earlier stages have materialised is read, what is new is made and materialised. */
+void group_stages_use(group_stages *f, int stage);
+void group_stages_forget(group_stages *f); /* at the end of a loop */
 /* One vector loop over elements [begin, end) of a row, counted as if all reduced dims were one. Gives how many loops that is: none if
  * no dim is reduced. */
-int group_phases_open_flat(group_phases *f, nest_expr *begin, nest_expr *end);
+int group_stages_open_flat(group_stages *f, nest_expr *begin, nest_expr *end);
 /* The indices of reduced dims at element t of those. */
-void group_phases_flat_index(group_phases *f, nest_expr *t);
+void group_stages_flat_index(group_stages *f, nest_expr *t);
 /* The power of 2 that e is at most, and more than half of; the plan says so. */
 int64_t group_bucket(group_state *s, nest_expr *e);
 /* The index of t, which has one element per result, where the code is. */
-void group_phases_index(const group_phases *f, const lazy_tensor *t, nest_expr *const *index, nest_expr **out);
-void group_phases_bind(group_phases *f, group_reduction *r, nest_expr *value, nest_expr *const *index);
-nest_expr *group_phases_width(const group_phases *f);                            /* elements per result */
-nest_expr *group_phases_address(const group_phases *f, nest_expr *const *index); /* of a result among all */
-int group_phases_cost(const group_phases *f);                                    /* per element of full size */
+void group_stages_index(const group_stages *f, const lazy_tensor *t, nest_expr *const *index, nest_expr **out);
+void group_stages_bind(group_stages *f, group_reduction *r, nest_expr *value, nest_expr *const *index);
+nest_expr *group_stages_width(const group_stages *f);                            /* elements per result */
+nest_expr *group_stages_address(const group_stages *f, nest_expr *const *index); /* of a result among all */
+int group_stages_cost(const group_stages *f);                                    /* per element of full size */
 bool group_is_one(const nest_expr *e);
-/* The extreme whose places are all that `phase` looks for; then only the first block that has the extreme matters. NULL: none. */
-const group_reduction *group_phases_sought(const group_phases *f, int phase);
-/* Are places of extremes sought of values that come straight from memory? Then a second look at all of it costs more than the operator. */
-bool group_phases_seeks_plainly(const group_phases *f);
-/* Is v, the extreme r of more elements, to take the place of best? */
+/* The minmax whose places are all that `stage` looks for; then only the first block that has the minmax matters. NULL: none. */
+const group_reduction *group_stages_arg(const group_stages *f, int stage);
+/* Are places of minmaxes arg of values that come straight from memory? Then a second look at all of it costs more than the operator. */
+bool group_stages_seeks_plainly(const group_stages *f);
+/* Is v, the minmax r of more elements, to take the place of best? */
 nest_expr *group_is_better(group_state *s, const group_reduction *r, nest_expr *v, nest_expr *best);
 
 /* ---- schedules ------------------------------------------------------------------------------ */

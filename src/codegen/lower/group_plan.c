@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_plan.c - plans: building their slots and relations, and keeping them. group_fits.c asks whether arguments fit.
+ * group_plan.c - plans: building their slots and relations, and keeping them. group_guards.c asks whether arguments fit.
  *
  * Tests: tests/unit/test_group.c
  */
@@ -29,13 +29,13 @@ int plan_const(group_plan *p, arena *a, int64_t k) {
     return plan_slot(p, a, SLOT_CONST, 0, 0, k);
 }
 
-void plan_relate(group_plan *p, arena *a, relation_kind kind, int x, int y, int64_t k) {
+void plan_relate(group_plan *p, arena *a, guard_kind kind, int x, int y, int64_t k) {
     if (kind == SLOTS_EQUAL && x == y) return;
-    for (size_t i = 0; i < p->relations.len; i++) {
-        const group_relation *r = &p->relations.data[i];
+    for (size_t i = 0; i < p->guards.len; i++) {
+        const group_guard *r = &p->guards.data[i];
         if (r->kind == kind && r->a == x && r->b == y && r->k == k) return;
     }
-    avec_push(a, &p->relations, ((group_relation){kind, x, y, k}));
+    avec_push(a, &p->guards, ((group_guard){kind, x, y, k}));
 }
 
 nest_expr *plan_expr(group_plan *p, arena *a, int slot) {
@@ -84,7 +84,7 @@ group_plan *plan_copy(arena *a, const group_plan *p) {
     q->exprs.len = q->exprs.cap = 0;
     PLAN_COPY(a, q->arguments, p->arguments);
     PLAN_COPY(a, q->slots, p->slots);
-    PLAN_COPY(a, q->relations, p->relations);
+    PLAN_COPY(a, q->guards, p->guards);
     PLAN_COPY(a, q->buffers, p->buffers);
     PLAN_COPY(a, q->ints, p->ints);
     PLAN_COPY(a, q->stops, p->stops);

@@ -118,7 +118,7 @@ static int point_shared(group_state *s, const group_loop *loops, int outer) {
 
 /* One loop over everything may leave the caches. If it computes long enough for that to cost little, what it reads and writes is fetched ahead:
  * where it does not, the processor's own prefetching has nothing to wait for. */
-static unsigned point_ahead(const group_state *s, const group_loop *loop) {
+static unsigned point_prefetch(const group_state *s, const group_loop *loop) {
     int64_t extent;
     if (lazy_is_const(loop->extent, &extent) && extent <= POINT_LITTLE) return 0;
     return point_cost(s) >= POINT_AHEAD_COST ? NEST_AHEAD : 0;
@@ -149,7 +149,7 @@ static void point_blocks(point_state *p, const group_loop *loop) {
     point_make_beside(p, t);
     nest_expr *first = nest_let(n, "first", nest_mul(n, t, block));
     nest_expr *end = nest_binary(n, NEST_MIN, loop->extent, nest_add(n, first, block));
-    p->index[loop->last] = nest_for(n, "j", first, end, NEST_VECTOR | point_ahead(s, loop));
+    p->index[loop->last] = nest_for(n, "j", first, end, NEST_VECTOR | point_prefetch(s, loop));
     point_store(p);
     nest_end(n);
     nest_end(n);
@@ -318,7 +318,7 @@ static bool point_tile(point_state *p, const group_loop *loops, int nloops) {
     point_find_staged(s, &w, g);
     if (!g->n) return false;
     s->p->schedule = s->target == GROUP_CUDA ? GROUP_CUDA_TILES : GROUP_TILES;
-    (s->target == GROUP_CUDA ? point_tiled_team : point_tiled)(p, loops, nloops, g);
+    (s->target == GROUP_CUDA ? point_tiled_coop : point_tiled)(p, loops, nloops, g);
     return true;
 }
 
@@ -359,7 +359,7 @@ bool group_schedule_pointwise(group_state *s) {
     } else if (n == 1 && p.nbeside) {
         point_blocks(&p, &loops[0]);
     } else if (n - narrow == 1) {
-        point_inner(&p, &loops[0], narrow ? &loops[1] : NULL, NEST_PARALLEL | (narrow ? 0 : point_ahead(s, &loops[0])));
+        point_inner(&p, &loops[0], narrow ? &loops[1] : NULL, NEST_PARALLEL | (narrow ? 0 : point_prefetch(s, &loops[0])));
         group_set_range(s, loops[0].extent, narrow ? loops[1].extent : lazy_one(&s->l), point_cost(s));
     } else if (narrow || !point_tile(&p, loops, n)) {
         point_nest(&p, loops, n - narrow, narrow ? &loops[n - 1] : NULL);

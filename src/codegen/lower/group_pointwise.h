@@ -44,6 +44,6 @@ void point_end_staged(group_state *s);
 
 /* The loops of a pointwise group on a GPU. w: of the domain; g: loads to go through tiles; NULL: there are none. */
 void point_flat(point_state *p, const group_walk *w, const group_loop *loops, int nloops);
-void point_tiled_team(point_state *p, const group_loop *loops, int nloops, group_staging *g);
+void point_tiled_coop(point_state *p, const group_loop *loops, int nloops, group_staging *g);
 
 #endif

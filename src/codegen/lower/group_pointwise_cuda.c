@@ -115,7 +115,7 @@ typedef struct flat_tile {
     nest_expr *first_row, *rows, *first_column, *columns;
 } flat_tile;
 
-/* A loop of the team over the places of a tile: `slow` and `fast`, with the condition that they are in it. */
+/* A loop of the cooperative group over the places of a tile: `slow` and `fast`, with the condition that they are in it. */
 static void flat_open_tile(nest *n, nest_expr *slow_end, nest_expr *fast_end, nest_expr **slow, nest_expr **fast) {
     nest_expr *tile = nest_int(n, POINT_TILE);
     nest_expr *k = nest_for(n, "k", nest_int(n, 0), nest_int(n, POINT_TILE * POINT_TILE), NEST_VECTOR);
@@ -145,7 +145,7 @@ static void flat_stage(group_state *s, const group_staging *g, const flat_tile *
     flat_close_tile(n);
 }
 
-void point_tiled_team(point_state *p, const group_loop *loops, int nloops, group_staging *g) {
+void point_tiled_coop(point_state *p, const group_loop *loops, int nloops, group_staging *g) {
     group_state *s = p->s;
     nest *n = s->l.n;
     int inner = nloops - 1, around = nloops - 2;
@@ -153,7 +153,7 @@ void point_tiled_team(point_state *p, const group_loop *loops, int nloops, group
     nest_expr *columns = point_tiles(s, loops[inner].extent), *rows = point_tiles(s, loops[around].extent);
     nest_expr *extent = group_mul(s, rows, columns);
     for (int k = 0; k < around; k++) extent = group_mul(s, extent, loops[k].extent);
-    n->team = FLAT_TEAM;
+    n->coop = FLAT_TEAM;
     nest_expr *t = nest_for(n, "t", lazy_zero(&s->l), extent, NEST_PARALLEL);
     flat_tile where;
     where.first_column = nest_let(n, "column", nest_mul(n, nest_mod_index(n, t, columns), tile));

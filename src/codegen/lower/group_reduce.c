@@ -232,7 +232,7 @@ bool reduced_dtype(group_state *s, const node *n, const lazy_arg *args, dtype ot
     return (!dt || lazy_arg_dtype(&s->l, dt, other, out)) && nest_type_of(*out, &type);
 }
 
-/* ---- sum, mean, prod, extremes ---------------------------------------------------------- */
+/* ---- sum, mean, prod, minmaxes ---------------------------------------------------------- */
 
 lazy_tensor *reduced_sum_as(group_state *s, const reduced_over *o, dtype dt) {
     const lazy_tensor *x = o->x->dt == dt ? o->x : reduced_cast(s, o->x, dt);
@@ -259,7 +259,7 @@ static lazy_tensor *reduced_prod(group_state *s, const char *name, const node *n
     const lazy_tensor *x = reduced_cast(s, o->x, dt);
     return reduced_cast(s, reduced_of(s, o, reduced_cast(s, x, dtype_is_float(dt) ? DT_FLOAT64 : dt), NEST_ACC_PROD), dt);
 }
-lazy_tensor *reduced_extreme(group_state *s, const char *name, const node *n, const lazy_arg *args,
+lazy_tensor *reduced_minmax(group_state *s, const char *name, const node *n, const lazy_arg *args,
                                    reduced_over *o) {
     (void)n;
     (void)args;
@@ -279,8 +279,8 @@ static lazy_tensor *reduced_aminmax(group_state *s, const char *name, const node
                                     reduced_over *o) {
     (void)name;
     if (!o->x->ndim) return NULL; /* with keepdim PyTorch's results have a dim that the argument has not */
-    o->second = reduced_extreme(s, "amax", n, args, o);
-    return reduced_extreme(s, "amin", n, args, o);
+    o->second = reduced_minmax(s, "amax", n, args, o);
+    return reduced_minmax(s, "amin", n, args, o);
 }
 static lazy_tensor *reduced_count_nonzero(group_state *s, const char *name, const node *n, const lazy_arg *args,
                                           reduced_over *o) {
@@ -412,10 +412,10 @@ static const struct {
     {"sum", reduced_sum},
     {"mean", reduced_mean},
     {"prod", reduced_prod},
-    {"amax", reduced_extreme},
-    {"amin", reduced_extreme},
-    {"max", reduced_extreme},
-    {"min", reduced_extreme},
+    {"amax", reduced_minmax},
+    {"amin", reduced_minmax},
+    {"max", reduced_minmax},
+    {"min", reduced_minmax},
     {"any", reduced_any},
     {"all", reduced_any},
     {"var", reduced_var},
@@ -441,16 +441,17 @@ static const struct {
     {"binary_cross_entropy_with_logits", reduced_loss},
     {"argmax", reduced_place},
     {"argmin", reduced_place},
-    {"max_dim", reduced_extreme_and_place},
-    {"min_dim", reduced_extreme_and_place},
+    {"max_dim", reduced_minmax_and_place},
+    {"min_dim", reduced_minmax_and_place},
 };
 
-bool group_apply_reduce(group_state *s, const node *n, const fusible *f, const lazy_arg *args, lazy_tensor **out) {
+bool group_apply_reduce(group_state *s, const node *n, const lazy_arg *args, lazy_tensor **out) {
+    const char *name = n->op->lowered;
     reduced_over o = {.x = NULL};
     if (!reduced_dims(s, n, args, &o)) return false;
     for (size_t i = 0; i < sizeof reduced_rows / sizeof *reduced_rows; i++) {
-        if (strcmp(reduced_rows[i].name, f->function)) continue;
-        out[0] = reduced_rows[i].make(s, f->function, n, args, &o);
+        if (strcmp(reduced_rows[i].name, name)) continue;
+        out[0] = reduced_rows[i].make(s, name, n, args, &o);
         out[1] = o.second;
         return out[0] && (n->outputs.len == 1 || out[1]);
     }

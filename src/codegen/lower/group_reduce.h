@@ -2,8 +2,8 @@
 /*
  * group_reduce.h - how operators are made of reductions and of arithmetic on whole tensors.
  *
- *     group_reduce.c        reductions, and sum, mean, extremes, softmax, ...
- *     group_reduce_index.c  where an extreme stands: argmax, max with a dim
+ *     group_reduce.c        reductions, and sum, mean, minmaxes, softmax, ...
+ *     group_reduce_index.c  where an minmax stands: argmax, max with a dim
  *     group_reduce_norm.c   norms, variance with its mean, layer_norm, group_norm, similarity
  *     group_reduce_loss.c   losses
  *
@@ -22,7 +22,7 @@ typedef struct reduced_over {
     lazy_tensor *second; /* the operator's second result, if it has two */
 } reduced_over;
 
-/* What an operator makes of its arguments; name: of the row in fusible.def. */
+/* What an operator makes of its arguments; name: op.lowered. */
 typedef lazy_tensor *reduced_maker(group_state *s, const char *name, const node *n, const lazy_arg *args,
                                   reduced_over *o);
 
@@ -66,7 +66,7 @@ bool reduced_dtype(group_state *s, const node *n, const lazy_arg *args, dtype ot
 
 /* ---- makers -------------------------------------------------------------------------------- */
 
-reduced_maker reduced_place, reduced_extreme_and_place, reduced_norm, reduced_pairwise, reduced_cosine,
+reduced_maker reduced_place, reduced_minmax_and_place, reduced_norm, reduced_pairwise, reduced_cosine,
     reduced_instance_norm, reduced_group_norm, reduced_loss;
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_reduce_index.c - where an extreme stands: argmax, argmin, max and min with a dim.
+ * group_reduce_index.c - where an minmax stands: argmax, argmin, max and min with a dim.
  *
  *     argmax(x)  =  min over i of (x[i] == high or x[i] is NaN ? i : nowhere)    with  high = max(x), NaN if any is
  *
  * Method: two plain reductions, the second over positions. That vectorises, works in every schedule and in blocks, and
  * gives the first of equals, and the first NaN where there is one. Long rows are looked through once: a schedule notes
- * which block had the extreme first, and seeks the place there (group_phases_sought). Rejected: a pair of value and position that is
+ * which block had the minmax first, and seeks the place there (group_stages_arg). Rejected: a pair of value and position that is
  * reduced at once, which needs accumulators of two parts in all schedules and is slower, as it compares twice an element.
  * Positions are counted in 32 bits: twice the lanes; the plan says that there are no more.
  * Tests: tests/unit/test_group.c
@@ -35,11 +35,11 @@ static lazy_tensor *index_positions(group_state *s, const reduced_over *o) {
     return lazy_new(&s->l, DT_INT32, o->x->ndim, o->x->sizes, index_at, own);
 }
 
-/* ---- extremes ------------------------------------------------------------------------------- */
+/* ---- minmaxes ------------------------------------------------------------------------------- */
 
-/* x: what is compared, in its computing type; extreme: beside it. */
-static lazy_tensor *index_of_extreme(group_state *s, const reduced_over *o, lazy_tensor *x, lazy_tensor *extreme) {
-    lazy_tensor *here = reduced_compare(s, NEST_EQ, x, extreme);
+/* x: what is compared, in its computing type; minmax: beside it. */
+static lazy_tensor *index_of_minmax(group_state *s, const reduced_over *o, lazy_tensor *x, lazy_tensor *minmax) {
+    lazy_tensor *here = reduced_compare(s, NEST_EQ, x, minmax);
     if (x && dtype_is_float(x->dt)) {
         const lazy_emitter either = {lazy_emit_op, NULL, NEST_OR, 2, true};
         const lazy_tensor *both[2] = {here, reduced_compare(s, NEST_NE, x, x)};
@@ -47,12 +47,12 @@ static lazy_tensor *index_of_extreme(group_state *s, const reduced_over *o, lazy
     }
     lazy_tensor *at = reduced_where(s, here, index_positions(s, o), reduced_constant(s, DT_INT32, INT32_MAX));
     lazy_tensor *place = reduced_of(s, o, at, NEST_ACC_MIN);
-    if (place) group_reduction_of(place)->place_of = group_reduction_of(extreme);
+    if (place) group_reduction_of(place)->place_of = group_reduction_of(minmax);
     return reduced_cast(s, place, DT_INT64);
 }
 
-/* The extreme beside x, for elements of x in the computing type. *x: those elements. NULL: there is none. */
-static lazy_tensor *index_extreme(group_state *s, const reduced_over *o, bool max, lazy_tensor **x) {
+/* The minmax beside x, for elements of x in the computing type. *x: those elements. NULL: there is none. */
+static lazy_tensor *index_minmax(group_state *s, const reduced_over *o, bool max, lazy_tensor **x) {
     nest_expr *room = lazy_size(&s->l, NEST_SUB, nest_int(s->l.n, INT32_MAX), o->count);
     if (!lazy_is_positive(&s->l, o->count) || !lazy_is_positive(&s->l, room)) return NULL;
     *x = group_keep(s, reduced_cast(s, o->x, reduced_wide(o->x->dt)));
@@ -64,16 +64,16 @@ lazy_tensor *reduced_place(group_state *s, const char *name, const node *n, cons
     (void)args;
     lazy_tensor *x = NULL;
     if (o->x->dt == DT_BOOL) return NULL; /* refused */
-    lazy_tensor *extreme = index_extreme(s, o, !strcmp(name, "argmax"), &x);
-    return extreme ? index_of_extreme(s, o, x, extreme) : NULL;
+    lazy_tensor *minmax = index_minmax(s, o, !strcmp(name, "argmax"), &x);
+    return minmax ? index_of_minmax(s, o, x, minmax) : NULL;
 }
 
-lazy_tensor *reduced_extreme_and_place(group_state *s, const char *name, const node *n, const lazy_arg *args,
+lazy_tensor *reduced_minmax_and_place(group_state *s, const char *name, const node *n, const lazy_arg *args,
                                       reduced_over *o) {
     (void)n;
     (void)args;
-    lazy_tensor *x = NULL, *extreme = index_extreme(s, o, !strcmp(name, "max_dim"), &x);
-    if (!extreme) return NULL;
-    o->second = index_of_extreme(s, o, x, extreme);
-    return reduced_drop(s, o, reduced_cast(s, extreme, o->x->dt));
+    lazy_tensor *x = NULL, *minmax = index_minmax(s, o, !strcmp(name, "max_dim"), &x);
+    if (!minmax) return NULL;
+    o->second = index_of_minmax(s, o, x, minmax);
+    return reduced_drop(s, o, reduced_cast(s, minmax, o->x->dt));
 }

@@ -351,9 +351,9 @@ bool lazy_wrap_dim(int64_t dim, int ndim, int *out) {
 /* ---- operators -------------------------------------------------------------------------- */
 
 lazy_tensor *lazy_apply(lazy *l, const node *n, const lazy_arg *args) {
-    const fusible *f = n->kind == N_OP ? fusible_find(n->op) : NULL;
-    if (!f) return NULL;
+    fusible_kind kind = n->kind == N_OP ? op_fusible(n->op) : FUSIBLE_NONE;
+    if (!kind) return NULL;
     if (n->op->scalar) return lazy_apply_custom(l, n->op->scalar, args);
-    if (f->kind == FUSIBLE_POINTWISE) return lazy_apply_pointwise(l, f, n->op, args);
-    return f->kind == FUSIBLE_VIEW ? lazy_apply_view(l, f, args) : NULL;
+    if (kind == FUSIBLE_POINTWISE) return lazy_apply_pointwise(l, n->op, args);
+    return kind == FUSIBLE_VIEW ? lazy_apply_view(l, n->op->lowered, args) : NULL;
 }

@@ -81,7 +81,7 @@ lazy_tensor *lazy_buffer(lazy *l, nest_buffer *b, int ndim, nest_expr *const *si
  * expression. */
 lazy_tensor *lazy_scalar(lazy *l, dtype dt, nest_expr *value);
 lazy_tensor *lazy_number(lazy *l, nest_expr *value);
-/* t, but its element at the index that a loop is at is `value` (computed once, or read back from where it was stored).
+/* t, but its element at the index that a loop is at is `value` (computed once, or read back from where it was materialised).
  * The index passed to lazy_at is then not looked at. */
 lazy_tensor *lazy_bind(lazy *l, const lazy_tensor *t, nest_expr *value);
 

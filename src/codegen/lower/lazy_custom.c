@@ -10,7 +10,7 @@
 
 #include "ir/scalar/scalar_text.h"
 
-_Static_assert((int)SCALAR_MAX_FUSED <= (int)LAZY_MAX_INPUTS, "fusible_find lets in what can be lowered");
+_Static_assert((int)SCALAR_MAX_FUSED <= (int)LAZY_MAX_INPUTS, "what is fusible can be lowered");
 
 typedef struct custom_definition {
     const scalar_text *text;
@@ -84,6 +84,6 @@ lazy_tensor *lazy_apply_custom(lazy *l, const scalar_text *t, const lazy_arg *ar
     c->text = t;
     c->type = compute == DT_FLOAT64 ? NEST_F64 : NEST_F32;
     lazy_tensor *made = lazy_pointwise(l, &(lazy_emitter){.emit = custom_emit, .nx = n, .custom = c}, compute, result, n, x, NULL, NULL);
-    if (made) made->cost += t->row.cost;
+    if (made) made->cost += t->cost;
     return made;
 }

@@ -77,7 +77,7 @@ EMITTER(sign) {
     return dt == DT_BOOL ? x[0] : nest_call1(l->n, "sign", x[0]);
 }
 /* maximum (op GT) and minimum (op LT): of floats the function, which keeps NaN; of ints a comparison. */
-EMITTER(extreme) {
+EMITTER(minmax) {
     if (dtype_is_float(dt)) return nest_call(l->n, e->call, 2, x);
     if (dt == DT_BOOL) return nest_binary(l->n, e->op == NEST_GT ? NEST_OR : NEST_AND, x[0], x[1]);
     return nest_select(l->n, nest_binary(l->n, e->op, x[0], x[1]), x[0], x[1]);

@@ -91,9 +91,9 @@ lazy_tensor *lazy_binary(lazy *l, nest_op op, const lazy_tensor *x, const lazy_t
 /* The dtype that operands meet in. */
 dtype lazy_promote(int n, const lazy_tensor *const *operands);
 
-/* The lowering of a row of fusible.def. NULL: it cannot be done for these arguments. */
-lazy_tensor *lazy_apply_pointwise(lazy *l, const fusible *f, const op *o, const lazy_arg *args);
-lazy_tensor *lazy_apply_view(lazy *l, const fusible *f, const lazy_arg *args);
+/* The lowering of a fusible operator (op.lowered). NULL: it cannot be done for these arguments. */
+lazy_tensor *lazy_apply_pointwise(lazy *l, const op *o, const lazy_arg *args);
+lazy_tensor *lazy_apply_view(lazy *l, const char *name, const lazy_arg *args);
 /* Of an operator with a scalar definition. */
 lazy_tensor *lazy_apply_custom(lazy *l, const struct scalar_text *t, const lazy_arg *args);
 
@@ -101,7 +101,7 @@ lazy_tensor *lazy_apply_custom(lazy *l, const struct scalar_text *t, const lazy_
 
 typedef nest_expr *lazy_emit_fn(lazy *l, const lazy_emitter *e, dtype dt, nest_expr *const *x);
 lazy_emit_fn lazy_emit_call, lazy_emit_test, lazy_emit_op, lazy_emit_neg, lazy_emit_not, lazy_emit_copy,
-    lazy_emit_square, lazy_emit_cube, lazy_emit_reciprocal, lazy_emit_relu, lazy_emit_extreme, lazy_emit_logic,
+    lazy_emit_square, lazy_emit_cube, lazy_emit_reciprocal, lazy_emit_relu, lazy_emit_minmax, lazy_emit_logic,
     lazy_emit_logical_not, lazy_emit_where, lazy_emit_scaled, lazy_emit_addcmul, lazy_emit_addcdiv, lazy_emit_clamp,
     lazy_emit_threshold, lazy_emit_leaky_relu, lazy_emit_abs, lazy_emit_sign, lazy_emit_batch_norm, lazy_emit_pow_number;
 /* A constant of dtype dt's type. */

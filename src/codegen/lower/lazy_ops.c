@@ -2,7 +2,7 @@
 /*
  * lazy_ops.c - pointwise operators as lazy tensors: which operands, in which dtype, with which arithmetic.
  *
- * One row per function of fusible.def. Most are: so many operands that are promoted together, so many numbers, a dtype
+ * One row per name (op.lowered). Most are: so many operands that are promoted together, so many numbers, a dtype
  * class, an emitter. The others have a maker of their own, which mirrors the operator in runtime/kernels/pointwise_*.c.
  * What PyTorch refuses is not lowered (NULL): the operator then says so itself.
  * Tests: tests/unit/test_group.c
@@ -148,7 +148,7 @@ static nest_expr *ops_constant(lazy *l, dtype dt, double x) {
 static lazy_tensor *ops_finish(lazy *l, const ops_rule *r, dtype dt, int n, const lazy_tensor *const *operands,
                                nest_expr *const *numbers, int nnumbers) {
     lazy_emitter e = {r->emit, r->function, r->op, n + nnumbers, r->exact};
-    if (r->emit != lazy_emit_call && r->emit != lazy_emit_test && r->emit != lazy_emit_extreme) e.call = NULL;
+    if (r->emit != lazy_emit_call && r->emit != lazy_emit_test && r->emit != lazy_emit_minmax) e.call = NULL;
     return lazy_pointwise(l, &e, dt, r->kind == OPS_TEST ? DT_BOOL : dt, n, operands, NULL, numbers);
 }
 
@@ -588,7 +588,7 @@ static lazy_tensor *ops_full_like(lazy *l, const ops_rule *r, const op *o, const
 #define ROUNDING(name)                                                                                                 \
     { name, ops_rounding, OPS_SAME, "f", 1, 0, lazy_emit_call, NEST_CALL }
 #define EXTREME(name, OP)                                                                                              \
-    { name, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_extreme, NEST_##OP, true }
+    { name, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_minmax, NEST_##OP, true }
 #define MADE(name, maker)                                                                                              \
     { name, maker, OPS_SAME, "fib", 0, 0, lazy_emit_call, NEST_CALL }
 
@@ -763,16 +763,17 @@ static const ops_rule ops_rules[] = {
 /* clang-format on */
 
 /* The table of operators knows better what a function costs. */
-static lazy_tensor *ops_price(lazy_tensor *t, const fusible *f) {
+static lazy_tensor *ops_price(lazy_tensor *t, int cost) {
     if (!t || t->at != ops_at) return t;
     const ops_tensor *p = t->impl;
     int own = ops_cost(&p->e);
-    if (p->e.call && f->cost > own) t->cost += f->cost - own;
+    if (p->e.call && cost > own) t->cost += cost - own;
     return t;
 }
 
-lazy_tensor *lazy_apply_pointwise(lazy *l, const fusible *f, const op *o, const lazy_arg *args) {
+lazy_tensor *lazy_apply_pointwise(lazy *l, const op *o, const lazy_arg *args) {
     for (size_t i = 0; i < sizeof ops_rules / sizeof *ops_rules; i++)
-        if (!strcmp(ops_rules[i].function, f->function)) return ops_price(ops_rules[i].make(l, &ops_rules[i], o, args), f);
+        if (!strcmp(ops_rules[i].function, o->lowered))
+            return ops_price(ops_rules[i].make(l, &ops_rules[i], o, args), OP_COST(o->traits));
     return NULL;
 }

@@ -507,9 +507,10 @@ static bool view_split_sizes(lazy *l, const lazy_tensor *t, int dim, const lazy_
 }
 
 bool lazy_apply_list(lazy *l, const node *n, const lazy_arg *args, int count, lazy_tensor **out) {
-    const fusible *f = n->kind == N_OP ? fusible_find(n->op) : NULL;
-    const lazy_tensor *t = f && f->kind == FUSIBLE_VIEW ? lazy_arg_tensor(l, &args[0]) : NULL;
-    bool unbind = f && !strcmp(f->function, "unbind");
+    bool view = n->kind == N_OP && op_fusible(n->op) == FUSIBLE_VIEW;
+    const char *name = view ? n->op->lowered : "";
+    const lazy_tensor *t = view ? lazy_arg_tensor(l, &args[0]) : NULL;
+    bool unbind = !strcmp(name, "unbind");
     int dim, parts;
     int64_t chunks;
     nest_expr *length;
@@ -521,10 +522,10 @@ bool lazy_apply_list(lazy *l, const node *n, const lazy_arg *args, int count, la
             if (!(out[parts] = view_pick(l, t, dim, nest_int(l->n, parts)))) return false;
         return true;
     }
-    if (!strcmp(f->function, "split_with_sizes")) return view_split_sizes(l, t, dim, &args[1], count, out);
-    if (!strcmp(f->function, "split"))
+    if (!strcmp(name, "split_with_sizes")) return view_split_sizes(l, t, dim, &args[1], count, out);
+    if (!strcmp(name, "split"))
         return lazy_arg_expr(l, &args[1], &length) && view_cut(l, t, dim, length, count, out);
-    if (strcmp(f->function, "chunk") || !lazy_arg_int(l, &args[1], &chunks) || chunks < 1) return false;
+    if (strcmp(name, "chunk") || !lazy_arg_int(l, &args[1], &chunks) || chunks < 1) return false;
     length = lazy_size(l, NEST_DIV_INDEX, t->sizes[dim], nest_int(l->n, chunks));
     if (chunks == count && lazy_same_size(l, lazy_size(l, NEST_MUL, length, nest_int(l->n, chunks)), t->sizes[dim]))
         return view_cut(l, t, dim, length, count, out);
@@ -564,10 +565,10 @@ static const struct {
     {"squeeze_dim", view_squeeze_dim},
 };
 
-lazy_tensor *lazy_apply_view(lazy *l, const fusible *f, const lazy_arg *args) {
+lazy_tensor *lazy_apply_view(lazy *l, const char *name, const lazy_arg *args) {
     const lazy_tensor *t = lazy_arg_tensor(l, &args[0]);
     if (!t || t->is_number) return NULL;
     for (size_t i = 0; i < sizeof view_rows / sizeof *view_rows; i++)
-        if (!strcmp(view_rows[i].name, f->function)) return view_rows[i].make(l, f->function, t, args);
+        if (!strcmp(view_rows[i].name, name)) return view_rows[i].make(l, name, t, args);
     return NULL;
 }

@@ -465,8 +465,8 @@ ctsc_status nest_verify(nest *n, diag *d) {
     verify_state v = {.n = n, .d = d};
     if (n->overflow) return verify_fail(&v, "a limit of the form was passed", NULL);
     if (n->nopen) return verify_fail(&v, "a block was not ended", NULL);
-    if (n->team && (n->team < 2 || n->team > 1024 || n->team & (n->team - 1)))
-        return verify_fail(&v, "a team of another size than a power of 2 up to 1024", NULL);
+    if (n->coop && (n->coop < 2 || n->coop > 1024 || n->coop & (n->coop - 1)))
+        return verify_fail(&v, "a coop of another size than a power of 2 up to 1024", NULL);
     nest_type t = NEST_BOOL;
     for (int i = 0; i < n->nbuffers; i++)
         if (!nest_type_of(n->buffers[i]->dt, &t))

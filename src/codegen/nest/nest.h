@@ -39,7 +39,7 @@
  * 7. A restrict buffer shares no byte with another buffer, unless neither of the two is written.
  * 8. fail(code, value) ends the kernel: it returns code (> 0) and stores value through its argument `fault`.
  *    watch(code) asks the caller whether the kernel is to go on (kernel_call.stop); if not, it ends with code.
- * 9. A nest with a team: on a GPU nest->team threads take a round of the parallel loop together (cuda_emit.h). Then each vector loop that is
+ * 9. A nest with a cooperative group: on a GPU nest->coop threads take a round of the parallel loop together (cuda_emit.h). Then each vector loop that is
  *    not inside another one may be cut between them anywhere, and what it stores is read only by later loops. A local buffer belongs to
  *    the round. Nothing is accumulated in a variable from outside such a loop in two ways.
  * 10. nest->contract lets a * b + c become one rounding, in the nest's arithmetic and in the functions called;
@@ -208,7 +208,7 @@ typedef struct nest {
     const char *name;
     bool contract, contract_inside;
     bool narrow;
-    int team;                        /* threads that take a round together on a GPU: a power of 2, at most 1024; 0: each takes its own */
+    int coop;                        /* threads that take a round together on a GPU: a power of 2, at most 1024; 0: each takes its own */
     nest_buffer **buffers, **locals; /* NEST_MAX_BUFFERS places each, as in the next line */
     const char **ints, **floats;     /* names of the inputs */
     int nbuffers, nlocals, nints, nfloats, nvars;

@@ -216,7 +216,7 @@ void nest_print(nest *n, strbuf *out) {
     for (int i = 0; i < n->nints; i++, comma = ", ") sb_printf(out, "%sint %s", comma, n->ints[i]);
     for (int i = 0; i < n->nfloats; i++, comma = ", ") sb_printf(out, "%sfloat %s", comma, n->floats[i]);
     sb_printf(out, ")%s", n->contract ? " contract" : "");
-    if (n->team) sb_printf(out, " team %d", n->team);
+    if (n->coop) sb_printf(out, " coop %d", n->coop);
     sb_printf(out, "%s {\n", n->narrow ? " narrow" : "");
     for (int i = 0; i < n->nlocals; i++)
         sb_printf(out, "    local %s %s[%lld]\n", dtype_table[n->locals[i]->dt].torch_name,

@@ -128,6 +128,10 @@ ctsc_status importer_declare_function(unit *u, diag *d, const func_def *def, con
         if (s == CTSC_OK && p->default_value) {
             s = importer_literal(u, d, p->default_value, a->type, &a->default_value);
             a->has_default = s == CTSC_OK;
+            /* A Tensor's None is PyTorch's undefined tensor. */
+            bool none = a->type->kind == T_TENSOR && a->default_value.tag == V_NONE;
+            if (s == CTSC_OK && !none && !type_admits_value(a->type, a->default_value))
+                return diag_fail_at(d, CTSC_BAD_FILE, p->default_value->range, "the default of '%s' is not of its type", a->name);
         }
         if (s != CTSC_OK) return s;
     }

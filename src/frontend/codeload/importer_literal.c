@@ -92,7 +92,9 @@ static ctsc_status literal_list(unit *u, diag *d, const expr *x, type *t, value 
             if (!elem) elem = type_of_value(v);
         }
         if (!l) l = list_new(elem ? type_list_kind(elem) : LIST_VALUE, elem, x->items.len);
-        if (!l || (i < x->items.len && !list_fits((list_kind)l->kind, v)) || (i < x->items.len && !list_append_take(l, v))) {
+        bool fits = l && (i >= x->items.len || list_fits((list_kind)l->kind, v));
+        if (!fits) value_unref(v);
+        if (!fits || (i < x->items.len && !list_append_take(l, v))) {
             if (l) value_unref(value_list_take(l));
             return diag_fail_at(d, CTSC_FAILED, x->range, "this list cannot be a constant");
         }

@@ -332,7 +332,7 @@ static void code_note_version(code_printer *p, const op *o) {
             p->prog->version = code_versions[i].version;
 }
 
-/* Of an operator that no table knows (emit_unknown.c). */
+/* Of an operator that no table knows (irgen_unknown.c). */
 static void code_put_unknown(code_printer *p, code_text *t, const node *n) {
     const char *call = node_str(n, "call"), *name = n->op_name, *keyword = node_str(n, "keywords");
     if (*call) name = arena_printf(&p->scratch, "%.*s", (int)strcspn(call, "("), call);

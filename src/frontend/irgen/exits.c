@@ -25,7 +25,7 @@
  *
  * Tests: tests/lang, tests/corpus
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 
 enum { EXITS_MAX_DEPTH = 1000, EXITS_MAX_MOVES = 10000000 }; /* each early exit nests what follows it */
 

@@ -7,7 +7,7 @@
  * all, which for operators is two screens.) Hints say what usually helps: a check for None, a type for an empty list.
  * Tests: tests/lang/errors_*.py
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 
 enum { EXPLAIN_SHOWN = 3, EXPLAIN_MAX = 512 };
 
@@ -70,24 +70,23 @@ static void explain_put_reason(const char *why, const char *between, strbuf *out
 /* ---- hints --------------------------------------------------------------------------------------------------- */
 
 /* The text at r if it is a variable or an attribute of one, else NULL. */
-static const char *explain_path(const explanation *x, source_range r) {
+static const char *explain_path(emitter *e, source_range r) {
     if (!r.src || r.end <= r.begin || r.end > r.src->len || r.end - r.begin > 60) return NULL;
     for (uint32_t i = r.begin; i < r.end; i++) {
         char c = r.src->text[i];
         bool name = c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
         if (!name && c != '.') return NULL;
     }
-    return arena_printf(x->e->scratch, "%.*s", (int)(r.end - r.begin), r.src->text + r.begin);
+    return arena_printf(e->scratch, "%.*s", (int)(r.end - r.begin), r.src->text + r.begin);
 }
 
-static void explain_optional(const explanation *x, const actual *a) {
-    emitter *e = x->e;
-    const char *name = explain_path(x, a->range);
-    const node *def = a->value->def;
+void explain_optional(emitter *e, source_range r, const ir_value *value) {
+    const char *name = explain_path(e, r);
+    const node *def = value->def;
     strbuf t = STRBUF_INIT;
-    if (a->value->type->kind != T_OPTIONAL) return;
+    if (value->type->kind != T_OPTIONAL) return;
     if (def && def->kind == N_LOAD) name = arena_printf(e->scratch, "%.*s", (int)strcspn(node_str(def, "name"), "$"), node_str(def, "name"));
-    type_print_python(a->value->type, &t);
+    type_print_python(value->type, &t);
     if (!name || !*name)
         diag_note(e->diag, (source_range){0}, "a value of type %s may be None: check it first", sb_str(&t));
     else if (strchr(name, '.'))
@@ -119,7 +118,7 @@ static void explain_empty_list(const explanation *x, const actual *blamed) {
     type *t = first->value->type;
     if (first == blamed || t->kind != T_LIST || type_elem(t)->kind != T_TENSOR || !def || def->kind != N_LOAD) return;
     const char *name = node_str(def, "name");
-    const variable *v = name ? emit_find_variable(x->e, name) : NULL;
+    const variable *v = name ? irgen_find_variable(x->e, name) : NULL;
     if (!v || !explain_made_empty(v->where)) return;
     strbuf is = STRBUF_INIT;
     type_print_python(blamed->value->type, &is);
@@ -128,10 +127,25 @@ static void explain_empty_list(const explanation *x, const actual *blamed) {
     sb_free(&is);
 }
 
-static void explain_hints(const explanation *x, const actual *blamed) {
-    if (!blamed) return;
-    explain_optional(x, blamed);
+/* [x, 1], {"a": x, "b": 1} */
+static void explain_mixed(const explanation *x, const actual *a) {
+    const type *t = a->value->type, *elem = t->kind == T_LIST || t->kind == T_DICT ? t->elems[t->nelems - 1] : NULL;
+    strbuf types = STRBUF_INIT;
+    if (!elem || elem->kind != T_UNION) return;
+    for (int i = 0; i < elem->nelems; i++) {
+        if (i) sb_puts(&types, ", ");
+        type_print_python(elem->elems[i], &types);
+    }
+    diag_note(x->e->diag, (source_range){0}, "the elements of this %s have different types: %s", t->kind == T_LIST ? "list" : "dict", sb_str(&types));
+    sb_free(&types);
+}
+
+/* s: the schema that `blamed` does not fit. */
+static void explain_hints(const explanation *x, const schema *s, const actual *blamed) {
+    if (!blamed || (blamed->name && !match_knows_keyword(s, blamed->name))) return;
+    explain_optional(x->e, blamed->range, blamed->value);
     explain_empty_list(x, blamed);
+    explain_mixed(x, blamed);
 }
 
 /* ---- the error ----------------------------------------------------------------------------------------------- */
@@ -146,12 +160,12 @@ static void explain_one(const explanation *x) {
     strbuf why = STRBUF_INIT, text = STRBUF_INIT;
     const actual *blamed = match_reason(e, s, x->nargs, x->args, &why);
     explain_put_reason(sb_str(&why), "\n", &text);
-    emit_fail(e, explain_place(x, blamed), "%s", sb_str(&text));
+    irgen_fail(e, explain_place(x, blamed), "%s", sb_str(&text));
     sb_free(&text);
     text = (strbuf)STRBUF_INIT;
     schema_print(s, &text);
     diag_note(e->diag, (source_range){0}, "the signature is %s", sb_str(&text));
-    explain_hints(x, blamed);
+    explain_hints(x, s, blamed);
     sb_free(&why);
     sb_free(&text);
 }
@@ -179,7 +193,7 @@ static void explain_several(explanation *x) {
         const char *why = strchr(sb_str(&notes[0]), '\n');
         if (why) sb_printf(&text, "\n%s", why + 3);
     }
-    emit_fail(e, agree ? explain_place(x, blamed[0]) : x->r, "Arguments for call are not valid: %s", sb_str(&text));
+    irgen_fail(e, agree ? explain_place(x, blamed[0]) : x->r, "Arguments for call are not valid: %s", sb_str(&text));
     for (int i = 0; i < x->nclosest; i++) {
         int len = x->nclosest == 1 ? (int)strcspn(sb_str(&notes[i]), "\n") : (int)notes[i].len;
         diag_note(e->diag, (source_range){0}, "%s%.*s", x->nclosest == 1 ? "the closest is " : "", len, sb_str(&notes[i]));
@@ -188,7 +202,7 @@ static void explain_several(explanation *x) {
     if (x->n > x->nclosest)
         diag_note(e->diag, (source_range){0}, "%d more overload%s of %s fit%s less well", x->n - x->nclosest,
                   x->n - x->nclosest == 1 ? "" : "s", x->list[0]->name, x->n - x->nclosest == 1 ? "s" : "");
-    if (x->nclosest) explain_hints(x, blamed[0]);
+    if (x->nclosest) explain_hints(x, x->list[x->closest[0]], blamed[0]);
     sb_free(&text);
 }
 

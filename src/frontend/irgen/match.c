@@ -8,7 +8,7 @@
  * device, T for Optional[T], an empty list literal for any list, and trailing arguments collected into a last list argument.
  * Tests: tests/corpus, tests/lang
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 
 enum { MATCH_MAX_ARGS = 512, MATCH_MAX_VARS = 8 };
 
@@ -165,20 +165,20 @@ ir_value *match_convert(emitter *e, source_range r, type *to, ir_value *v, bool 
         return match_convert(e, r, type_elem(to), v, convert);
     if (type_is_subtype(from, to)) return v;
     if (to->kind == T_LIST && from->kind == T_LIST && match_is_empty_list(v))
-        return emit_list(e, r, type_elem(to), 0, NULL);
+        return irgen_list(e, r, type_elem(to), 0, NULL);
     bool as_list = match_tuple_as_list(to, from);
     if (as_list || match_tuple_parts(to, from)) {
         ir_value **parts = NULL, **made = arena_array(e->scratch, ir_value *, from->nelems + 1);
         int n = 0;
         if (!made) return diag_no_memory(e->diag), NULL;
-        if (!emit_unpack(e, r, v, 0, &parts, &n)) return NULL;
-        if (as_list) return emit_list(e, r, type_elem(to), n, parts);
+        if (!irgen_unpack(e, r, v, 0, &parts, &n)) return NULL;
+        if (as_list) return irgen_list(e, r, type_elem(to), n, parts);
         for (int i = 0; i < n; i++)
             if (!(made[i] = match_convert(e, r, to->elems[i], parts[i], convert))) return NULL;
-        return emit_tuple(e, r, NULL, n, made);
+        return irgen_tuple(e, r, NULL, n, made);
     }
     const char *op = convert ? match_implicit(e, to, from) : NULL;
-    return op ? emit_builtin_values(e, r, op, 1, &v) : v;
+    return op ? irgen_builtin_values(e, r, op, 1, &v) : v;
 }
 
 /* ---- one argument ----------------------------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ static ir_value *match_emit_argument(emitter *e, source_range r, const argument 
         ir_value **rep = arena_array(e->scratch, ir_value *, arg->fixed_size);
         if (!rep) return diag_no_memory(e->diag), NULL;
         for (int i = 0; i < arg->fixed_size; i++) rep[i] = v;
-        return emit_list(e, r, v->type, arg->fixed_size, rep);
+        return irgen_list(e, r, v->type, arg->fixed_size, rep);
     }
     type *to = match_substitute(vars, arg->type);
     return to ? match_convert(e, r, to, v, convert) : v;
@@ -293,7 +293,7 @@ static bool match_collect(emitter *e, const schema *s, int i, int used, const ac
     return true;
 }
 
-static bool match_knows_keyword(const schema *s, const char *name) {
+bool match_knows_keyword(const schema *s, const char *name) {
     for (int i = 0; i < s->nargs; i++)
         if (match_keyword(s, s->args[i].name, name)) return true;
     return false;
@@ -363,7 +363,8 @@ static bool match_plan_call(emitter *e, const schema *s, int nargs, const actual
             p->of[i] = match_find_keyword(s, arg, nargs, args, p);
         }
         if (!p->of[i]) {
-            if (arg->has_default) continue;
+            /* A Tensor's None is an undefined tensor, which PyTorch does not let a program pass either. */
+            if (arg->has_default && (arg->default_value.tag != V_NONE || arg->type->kind != T_TENSOR)) continue;
             match_missing(s, arg, nargs, args, p, why);
             return false;
         }
@@ -392,10 +393,10 @@ static ir_value *match_emit_default(emitter *e, const schema *s, const argument 
     } else if (v.tag == V_LIST && !strstr(s->name, "::")) {
         ir_value **in = arena_array(e->scratch, ir_value *, v.u.list->len + 1);
         if (!in) return diag_no_memory(e->diag), NULL;
-        for (size_t i = 0; i < v.u.list->len; i++) in[i] = emit_constant_take(e, list_get(v.u.list, i), NULL);
-        out = emit_list(e, e->g->range, t->kind == T_LIST ? type_elem(t) : TYPE_INT, (int)v.u.list->len, in);
+        for (size_t i = 0; i < v.u.list->len; i++) in[i] = irgen_constant_take(e, list_get(v.u.list, i), NULL);
+        out = irgen_list(e, e->g->range, t->kind == T_LIST ? type_elem(t) : TYPE_INT, (int)v.u.list->len, in);
     } else {
-        out = emit_constant_take(e, value_ref(v), t->kind == T_NUMBER ? NULL : t);
+        out = irgen_constant_take(e, value_ref(v), t->kind == T_NUMBER ? NULL : t);
     }
     e->g->range = place;
     return out;
@@ -409,7 +410,7 @@ static ir_value *match_emit_collected(emitter *e, source_range r, const argument
     type *elem = type_elem(arg->type);
     for (int k = 0; k < n; k++)
         if (!(rest[k] = match_convert(e, r, elem, args[p->first_extra + k].value, convert))) return NULL;
-    return emit_list(e, r, elem, n, rest);
+    return irgen_list(e, r, elem, n, rest);
 }
 
 static match_result *match_emit(emitter *e, source_range r, const schema *s, const actual *args, bool convert,
@@ -495,7 +496,7 @@ match_result *match_schemas(emitter *e, source_range r, const schema *const *lis
         for (int i = 0; i < n; i++) {
             match_result *m = match_schema(e, r, list[i], nargs, args, pass == 1);
             if (m) return *which = i, m;
-            if (emit_failed(e)) return diag_no_memory(e->diag), NULL;
+            if (irgen_failed(e)) return diag_no_memory(e->diag), NULL;
         }
     match_explain(e, r, list, n, nargs, args);
     return NULL;

@@ -12,7 +12,7 @@
  *
  * Tests: tests/lang, tests/corpus
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 
 /* ---- sets of refinements ------------------------------------------------------------------ */
 
@@ -56,20 +56,20 @@ static refinement *refine_either(emitter *e, const refinement *a, const refineme
     return out;
 }
 
-bool emit_refine(emitter *e, source_range r, const refinement *list) {
+bool irgen_refine(emitter *e, source_range r, const refinement *list) {
     for (; list; list = list->next) {
         if (list->assigned) {
             if (!strmap_put(&e->env->vars, list->name, (void *)list->assigned)) return diag_no_memory(e->diag), false;
             continue;
         }
-        const sugar *s = emit_get_variable(e, r, list->name);
-        if (!s) return !emit_failed(e);
+        const sugar *s = irgen_get_variable(e, r, list->name);
+        if (!s) return !irgen_failed(e);
         if (s->kind != SUGAR_VALUE) continue;
         e->g->range = r;
         ir_value *v = s->value;
         node *n = graph_insert(e->g, node_new(e->g, N_UNCHECKED_CAST, 1, &v, 1));
         n->outputs.data[0]->type = list->type;
-        if (!emit_set_value(e, r, list->name, n->outputs.data[0])) return false;
+        if (!irgen_set_value(e, r, list->name, n->outputs.data[0])) return false;
     }
     return true;
 }
@@ -94,8 +94,8 @@ static none_status refine_none_status(const ir_value *v) {
 }
 
 static bool refine_is(emitter *e, const expr *x, condition *out) {
-    ir_value *a = emit_expr(e, x->a, NULL);
-    ir_value *b = a ? emit_expr(e, x->b, NULL) : NULL;
+    ir_value *a = irgen_expr(e, x->a, NULL);
+    ir_value *b = a ? irgen_expr(e, x->b, NULL) : NULL;
     if (!b) return false;
     bool is = x->op == O_IS;
     none_status an = refine_none_status(a), bn = refine_none_status(b);
@@ -108,7 +108,7 @@ static bool refine_is(emitter *e, const expr *x, condition *out) {
         return true;
     }
     ir_value *args[] = {a, b};
-    out->value = emit_builtin_values(e, x->range, is ? "aten::__is__" : "aten::__isnot__", 2, args);
+    out->value = irgen_builtin_values(e, x->range, is ? "aten::__is__" : "aten::__isnot__", 2, args);
     if (!out->value) return false;
     const expr *var = bn == NONE_ALWAYS ? x->a : an == NONE_ALWAYS ? x->b : NULL;
     const ir_value *v = bn == NONE_ALWAYS ? a : b;
@@ -126,7 +126,7 @@ typedef VEC(type *) type_vector;
 static bool refine_type(emitter *e, const expr *x, type **out) {
     if (x->kind == E_NAME && !strcmp(x->name, "list")) *out = type_of_kind(T_ANY_LIST);
     else if (x->kind == E_NAME && !strcmp(x->name, "tuple")) *out = type_of_kind(T_ANY_TUPLE);
-    else return emit_annotation(e, x, out) == CTSC_OK;
+    else return irgen_annotation(e, x, out) == CTSC_OK;
     return true;
 }
 
@@ -147,7 +147,7 @@ static void refine_flatten(emitter *e, type *t, type_vector *out) {
 
 /* isinstance(x, (A, (B, C))) */
 static bool refine_gather(emitter *e, const expr *x, type_vector *out, int depth) {
-    if (depth > PARSE_MAX_DEPTH) return emit_fail(e, x->range, "expressions nest too deeply"), false;
+    if (depth > PARSE_MAX_DEPTH) return irgen_fail(e, x->range, "expressions nest too deeply"), false;
     if (x->kind == E_TUPLE) {
         for (size_t i = 0; i < x->items.len; i++)
             if (!refine_gather(e, x->items.data[i], out, depth + 1)) return false;
@@ -204,12 +204,12 @@ static bool refine_module(emitter *e, const expr *call, const ir_value *v, condi
 
 static bool refine_isinstance(emitter *e, const expr *call, condition *out) {
     if (call->items.len != 2 || call->kwargs.len) {
-        emit_fail(e, call->range, "isinstance expected exactly 2 arguments but found %zu",
+        irgen_fail(e, call->range, "isinstance expected exactly 2 arguments but found %zu",
                   call->items.len + call->kwargs.len);
         return false;
     }
     const expr *x = call->items.data[0];
-    ir_value *v = emit_expr(e, x, NULL);
+    ir_value *v = irgen_expr(e, x, NULL);
     type_vector is = {0}, asked = {0}, pass = {0}, fail = {0};
     if (!v) return false;
     if (e->scope && v->type->kind == T_CLASS && v->type->cls->is_module && v->type->cls->source)
@@ -218,8 +218,8 @@ static bool refine_isinstance(emitter *e, const expr *call, condition *out) {
     refine_sort(e, &asked);
     refine_flatten(e, v->type, &is);
     bool all = refine_split(e, &is, &asked, &pass, &fail);
-    if (emit_failed(e)) return diag_no_memory(e->diag), false;
-    if (x->kind == E_NAME && emit_find_variable(e, x->name)) {
+    if (irgen_failed(e)) return diag_no_memory(e->diag), false;
+    if (x->kind == E_NAME && irgen_find_variable(e, x->name)) {
         if (pass.len) out->when_true = refine_add(e, NULL, x->name, refine_united(&pass));
         if (fail.len) out->when_false = refine_add(e, NULL, x->name, refine_united(&fail));
     }
@@ -236,7 +236,7 @@ static bool refine_isinstance(emitter *e, const expr *call, condition *out) {
     return true;
 }
 
-ir_value *emit_isinstance(emitter *e, const expr *call) {
+ir_value *irgen_isinstance(emitter *e, const expr *call) {
     condition c = {.known = -1};
     return refine_isinstance(e, call, &c) ? c.value : NULL;
 }
@@ -246,8 +246,8 @@ static bool refine_calls_isinstance(emitter *e, const expr *x) {
     if (x->kind != E_CALL) return false;
     const expr *f = x->a;
     if ((f->kind != E_NAME && f->kind != E_ATTR) || strcmp(f->name, "isinstance") != 0) return false;
-    if (f->kind == E_NAME) return !emit_find_variable(e, f->name);
-    const sugar *s = emit_sugar(e, f, NULL);
+    if (f->kind == E_NAME) return !irgen_find_variable(e, f->name);
+    const sugar *s = irgen_sugar(e, f, NULL);
     return s && s->kind == SUGAR_SPECIAL;
 }
 
@@ -256,14 +256,14 @@ static bool refine_calls_isinstance(emitter *e, const expr *x) {
 /* A variable that the right operand assigns, behind the whole: as a refinement of where that operand has been evaluated. Where
  * it has not (block `decided`), a variable that was there keeps its value. */
 static bool refine_assigned(emitter *e, block *decided, const char *name, source_range r, const variable *v, refinement **learnt) {
-    variable *before = emit_find_variable(e, name), *after = arena_new(e->scratch, variable);
+    variable *before = irgen_find_variable(e, name), *after = arena_new(e->scratch, variable);
     if (before && !before->error && before->type && v->type) {
         *after = *v;
         after->type = type_unify(before->type, v->type, false);
         if (!after->type) after->type = before->type;
         return strmap_put(&e->env->vars, name, after) || (diag_no_memory(e->diag), false);
     }
-    if (v->type) emit_store_nothing(e, decided, v, name);
+    if (v->type) irgen_store_nothing(e, decided, v, name);
     *after = (variable){.error = arena_printf(e->scratch, "%s is assigned in an operand that may not be evaluated", name), .where = r};
     *learnt = refine_add(e, *learnt, name, v->type);
     (*learnt)->assigned = v;
@@ -272,7 +272,7 @@ static bool refine_assigned(emitter *e, block *decided, const char *name, source
 
 static bool refine_all_assigned(emitter *e, block *decided, const expr *x, const frame *own, refinement **learnt) {
     name_vector names = {0};
-    if (!emit_assigned_names(e, x, &names)) return false;
+    if (!irgen_assigned_names(e, x, &names)) return false;
     for (size_t i = 0; i < names.len; i++) {
         const variable *v = strmap_get(&own->vars, names.data[i]);
         if (!v || v->error || refine_find(*learnt, names.data[i])) continue;
@@ -287,7 +287,7 @@ static void refine_nested(emitter *e, block *decided, const refinement *list, co
     for (; list; list = list->next) {
         const refinement *left = refine_find(learnt, list->name);
         if (!list->assigned || !list->type || (left && left->assigned && left->type == list->type)) continue;
-        emit_store_nothing(e, decided, list->assigned, list->name);
+        irgen_store_nothing(e, decided, list->assigned, list->name);
     }
 }
 
@@ -298,9 +298,9 @@ static bool refine_right(emitter *e, block *open, block *decided, const expr *x,
     block *ib = e->g->insert_block;
     node *in = e->g->insert_before;
     graph_set_insert(e->g, open, NULL);
-    emit_push_frame(e, open);
+    irgen_push_frame(e, open);
     frame *own = e->env;
-    bool ok = emit_refine(e, x->b->range, learnt) && emit_condition_parts(e, x->b, out);
+    bool ok = irgen_refine(e, x->b->range, learnt) && irgen_condition_parts(e, x->b, out);
     e->env = own->next;
     if (ok) refine_nested(e, decided, out->when_true, there);
     if (ok) refine_nested(e, decided, out->when_false, there);
@@ -313,12 +313,12 @@ static bool refine_right(emitter *e, block *open, block *decided, const expr *x,
 static bool refine_boolop(emitter *e, const expr *x, condition *out) {
     bool is_or = x->op == O_BOOL_OR;
     condition a = {.known = -1}, b = {.known = -1};
-    if (!emit_condition_parts(e, x->a, &a)) return false;
+    if (!irgen_condition_parts(e, x->a, &a)) return false;
     if (a.known == is_or) { /* the right operand is never evaluated */
         *out = a;
         return true;
     }
-    if (a.known >= 0) return emit_condition_parts(e, x->b, out);
+    if (a.known >= 0) return irgen_condition_parts(e, x->b, out);
     e->g->range = x->range;
     node *n = graph_insert(e->g, node_new(e->g, N_IF, 1, &a.value, 0));
     block *blocks[2] = {node_add_block(n), node_add_block(n)}; /* for true, for false */
@@ -329,9 +329,9 @@ static bool refine_boolop(emitter *e, const expr *x, condition *out) {
     block *ib = e->g->insert_block;
     node *in = e->g->insert_before;
     graph_set_insert(e->g, decided, NULL);
-    emit_push_frame(e, decided);
-    bool ok = emit_refine(e, x->range, is_or ? a.when_true : a.when_false); /* PyTorch's graphs have it, though nothing uses it */
-    emit_pop_frame(e);
+    irgen_push_frame(e, decided);
+    bool ok = irgen_refine(e, x->range, is_or ? a.when_true : a.when_false); /* PyTorch's graphs have it, though nothing uses it */
+    irgen_pop_frame(e);
     block_add_return(decided, graph_constant_bool(e->g, is_or));
     graph_set_insert(e->g, ib, in);
     if (!ok) return false;
@@ -350,9 +350,9 @@ static bool refine_boolop(emitter *e, const expr *x, condition *out) {
 
 static bool refine_not(emitter *e, const expr *x, condition *out) {
     condition c = {.known = -1};
-    if (!emit_condition_parts(e, x->a, &c)) return false;
+    if (!irgen_condition_parts(e, x->a, &c)) return false;
     if (c.known >= 0) refine_known(e, x->range, !c.known, out);
-    else out->value = emit_builtin_values(e, x->range, "aten::__not__", 1, &c.value);
+    else out->value = irgen_builtin_values(e, x->range, "aten::__not__", 1, &c.value);
     out->when_true = c.when_false;
     out->when_false = c.when_true;
     return out->value != NULL;
@@ -361,8 +361,8 @@ static bool refine_not(emitter *e, const expr *x, condition *out) {
 /* ---- dispatch -------------------------------------------------------------------------------------- */
 
 static bool refine_value(emitter *e, const expr *x, condition *out) {
-    ir_value *v = emit_expr(e, x, NULL);
-    if (v) v = emit_truth(e, x->range, v);
+    ir_value *v = irgen_expr(e, x, NULL);
+    if (v) v = irgen_truth(e, x->range, v);
     if (!v) return false;
     value c;
     out->value = v;
@@ -371,11 +371,11 @@ static bool refine_value(emitter *e, const expr *x, condition *out) {
     return true;
 }
 
-bool emit_condition_parts(emitter *e, const expr *x, condition *out) {
+bool irgen_condition_parts(emitter *e, const expr *x, condition *out) {
     *out = (condition){.known = -1};
-    if (emit_failed(e)) return diag_no_memory(e->diag), false;
+    if (irgen_failed(e)) return diag_no_memory(e->diag), false;
     if (++e->depth > PARSE_MAX_DEPTH * 2) {
-        emit_fail(e, x->range, "expressions nest too deeply");
+        irgen_fail(e, x->range, "expressions nest too deeply");
         e->depth--;
         return false;
     }
@@ -385,10 +385,10 @@ bool emit_condition_parts(emitter *e, const expr *x, condition *out) {
     else if (x->kind == E_BOOLOP) ok = refine_boolop(e, x, out);
     else if (x->kind == E_UNARY && x->op == O_NOT) ok = refine_not(e, x, out);
     else if (x->kind == E_COMPARE && (x->op == O_IS || x->op == O_ISNOT)) ok = refine_is(e, x, out);
-    else if (x->kind == E_CAPTURE) ok = emit_match_capture(e, x, out);
-    else if (x->kind == E_SHAPE) ok = emit_match_shape(e, x, out);
+    else if (x->kind == E_CAPTURE) ok = irgen_match_capture(e, x, out);
+    else if (x->kind == E_SHAPE) ok = irgen_match_shape(e, x, out);
     else if (refine_calls_isinstance(e, x)) ok = refine_isinstance(e, x, out);
-    else ok = !emit_failed(e) && refine_value(e, x, out);
+    else ok = !irgen_failed(e) && refine_value(e, x, out);
     e->depth--;
     return ok;
 }

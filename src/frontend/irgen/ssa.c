@@ -17,7 +17,7 @@
  * Variables are handled in order of their names, as PyTorch does, so that the result is deterministic.
  * Tests: tests/corpus
  */
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #
 # A pattern is known while compiling: what it does is a reshape into elementary axes, a permutation with the reduced axes
 # last, the reduction, new axes, and a reshape into the axes asked for. An ellipsis is one axis, until the last reshape.
-from typing import List
+from typing import Dict, List, Tuple
 
 import torch
 from torch import Tensor
@@ -166,8 +166,82 @@ def _final(right):
     return ' + '.join(parts) if parts else 'torch.jit.annotate(List[int], [])'
 
 
+_PACK = """def pack(tensors: List[Tensor]) -> Tuple[Tensor, List[List[int]]]:
+    parts: List[Tensor] = []
+    shapes: List[List[int]] = []
+    for t in tensors:
+        if t.dim() < BEFORE + AFTER:
+            raise RuntimeError("einops.pack: a tensor has too few dimensions for PATTERN")
+        end = t.dim() - AFTER
+        shapes.append(t.shape[BEFORE:end])
+        parts.append(t.reshape(t.shape[:BEFORE] + [-1] + t.shape[end:]))
+    return torch.cat(parts, dim=BEFORE), shapes
+"""
+_UNPACK = """def unpack(x: Tensor, shapes: List[List[int]]) -> List[Tensor]:
+    if x.dim() != BEFORE + 1 + AFTER:
+        raise RuntimeError("einops.unpack: the tensor has not as many dimensions as PATTERN")
+    rest = x.shape[BEFORE]
+    unknown = 0
+    for shape in shapes:
+        if -1 in shape:
+            unknown += 1
+        else:
+            rest -= _product_of(shape)
+    if unknown > 1 or rest < 0 or (unknown == 0 and rest != 0):
+        raise RuntimeError("einops.unpack: the tensor cannot be split into these shapes")
+    parts: List[Tensor] = []
+    at = 0
+    for shape in shapes:
+        length = rest if -1 in shape else _product_of(shape)
+        parts.append(x.narrow(BEFORE, at, length).reshape(x.shape[:BEFORE] + shape + x.shape[BEFORE + 1:]))
+        at += length
+    return parts
+"""
+
+
+def _product_of(shape: List[int]) -> int:
+    n = 1
+    for size in shape:
+        n *= size
+    return n
+
+
+def _packing(text, pattern):
+    axes = pattern.split()
+    if axes.count('*') != 1:
+        _fail('No *-axis in packing pattern, or several: ' + pattern)
+    for axis in axes:
+        if axis != '*' and (not axis.isidentifier() or axes.count(axis) > 1):
+            _fail('Invalid axis name {} in packing pattern {}'.format(axis, pattern))
+    before = axes.index('*')
+    return text.replace('BEFORE', str(before)).replace('AFTER', str(len(axes) - before - 1)).replace('PATTERN', pattern)
+
+
+def _shape(pattern):
+    axes = pattern.split()
+    wide = axes.index('...') if '...' in axes else len(axes)
+    rank = len(axes) - ('...' in axes)
+    code = ['def parse_shape(x: Tensor) -> Dict[str, int]:', '    d: Dict[str, int] = {}',
+            '    if x.dim() {} {}:'.format('<' if '...' in axes else '!=', rank),
+            '        raise RuntimeError("einops.parse_shape: the tensor has not the dimensions of {}")'.format(pattern)]
+    for i, axis in enumerate(axes):
+        at = i if i < wide else i - len(axes)
+        if axis.isdigit():
+            code.append('    if x.shape[{}] != {}:'.format(at, axis))
+            code.append('        raise RuntimeError("einops.parse_shape: the length of an axis is not {}")'.format(axis))
+        elif axis not in ('_', '...'):
+            if not axis.isidentifier():
+                _fail('Invalid axis name {} in {}'.format(axis, pattern))
+            code.append('    d["{}"] = x.shape[{}]'.format(axis, at))
+    return '\n'.join(code + ['    return d']) + '\n'
+
+
 def expand(operation, reduction, pattern, names, stacked):
-    """The text of a function x, *names -> Tensor."""
+    """The text of a function x, *names -> Tensor; of pack, unpack and parse_shape as they are in einops."""
+    if operation == 'parse_shape':
+        return _shape(pattern)
+    if operation == 'pack' or operation == 'unpack':
+        return _packing(_PACK if operation == 'pack' else _UNPACK, pattern)
     left, right = _sides(pattern)
     given = {name: name for name in names}
     numbers = _numbered(left, 'in_')

@@ -1,9 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-# contextlib.py - what module-level code uses of Python's contextlib; generators, and with them contextmanager, do not run here.
+# contextlib.py - what module-level code uses of Python's contextlib.
+from functools import wraps as _wraps
+
+
+class _GeneratorContext:
+    """What a generator function makes of `with`: the statement calls _run, and runs its body where the generator yields."""
+
+    def __init__(self, func, args, kwargs):
+        self._func = func
+        self._args = args
+        self._kwargs = kwargs
+
+    def _run(self):
+        return self._func(*self._args, **self._kwargs)
+
+    def __enter__(self):
+        raise NotImplementedError('a context of contextlib.contextmanager can only be entered by a with statement here')
+
+    __exit__ = __enter__
+
+    def __call__(self, func):
+        @_wraps(func)
+        def inner(*args, **kwargs):
+            with _GeneratorContext(self._func, self._args, self._kwargs):
+                return func(*args, **kwargs)
+        return inner
 
 
 def contextmanager(func):
-    return func
+    @_wraps(func)
+    def make(*args, **kwargs):
+        return _GeneratorContext(func, args, kwargs)
+    return make
 
 
 class nullcontext:
@@ -26,6 +54,38 @@ class suppress:
 
     def __exit__(self, exctype, excinst, exctb):
         return exctype is not None and issubclass(exctype, self._exceptions)
+
+
+class ExitStack:
+    def __init__(self):
+        self._exits = []
+
+    def enter_context(self, cm):
+        result = cm.__enter__()
+        self._exits.append(cm.__exit__)
+        return result
+
+    def push(self, exit):
+        self._exits.append(exit.__exit__ if hasattr(exit, '__exit__') else exit)
+        return exit
+
+    def callback(self, callback, *args, **kwargs):
+        self._exits.append(lambda *excinfo: callback(*args, **kwargs))
+        return callback
+
+    def close(self):
+        self.__exit__(None, None, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *excinfo):
+        taken = False
+        while self._exits:
+            if self._exits.pop()(*excinfo):
+                taken = True
+                excinfo = (None, None, None)
+        return taken
 
 
 class AbstractContextManager:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# _derived - what a program's classes derive from where they name dict or list: the same methods on a container of its own.
+# _derived - what a program's classes derive from where they name dict, list or property: the same methods on a container of its own.
 # (The evaluator's dicts and lists have no class that could be another one.)
 
 
@@ -187,3 +187,80 @@ class List:
 
     def copy(self):
         return list(self._plain())
+
+
+class Mapping:
+    """collections.abc.MutableMapping: what follows from a class's own __getitem__, __setitem__, __delitem__, __iter__ and __len__."""
+
+    def get(self, key, default=None):
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def __contains__(self, key):
+        try:
+            self[key]
+        except KeyError:
+            return False
+        return True
+
+    def keys(self):
+        return {key: None for key in self}.keys()
+
+    def values(self):
+        return [self[key] for key in self]
+
+    def items(self):
+        return [(key, self[key]) for key in self]
+
+    def __eq__(self, other):
+        return dict(self.items()) == dict(other.items())
+
+    def pop(self, key, *default):
+        if default and key not in self:
+            return default[0]
+        value = self[key]
+        del self[key]
+        return value
+
+    def setdefault(self, key, default=None):
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def clear(self):
+        for key in list(self):
+            del self[key]
+
+    def update(self, *args, **kwargs):
+        for key, value in dict(*args, **kwargs).items():
+            self[key] = value
+
+
+class Property:
+    def __init__(self, fget=None, fset=None, fdel=None, doc=None):
+        self.fget = fget
+        self.fset = fset
+        self.fdel = fdel
+
+    def __get__(self, obj, cls=None):
+        if obj is None:
+            return self
+        if self.fget is None:
+            raise AttributeError('unreadable attribute')
+        return self.fget(obj)
+
+    def __set__(self, obj, value):
+        if self.fset is None:
+            raise AttributeError("can't set attribute")
+        self.fset(obj, value)
+
+    def getter(self, fget):
+        return type(self)(fget, self.fset, self.fdel)
+
+    def setter(self, fset):
+        return type(self)(self.fget, fset, self.fdel)
+
+    def deleter(self, fdel):
+        return type(self)(self.fget, self.fset, fdel)

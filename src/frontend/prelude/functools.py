@@ -20,6 +20,16 @@ class partial:
         return self.func(*(self.args + args), **merged)
 
 
+class partialmethod:
+    def __init__(self, func, *args, **keywords):
+        self.func = func
+        self.args = args
+        self.keywords = keywords
+
+    def __get__(self, obj, cls=None):
+        return partial(self.func if obj is None else partial(self.func, obj), *self.args, **self.keywords)
+
+
 def reduce(function, iterable, *initial):
     items = list(iterable)
     if len(initial) > 0:

@@ -25,7 +25,7 @@ class Parameter:
 
 
 class Signature:
-    empty = _empty
+    empty = return_annotation = _empty
 
     def __init__(self, parameters):
         self.parameters = OrderedDict()
@@ -98,6 +98,17 @@ def isgenerator(obj):
 def getmodule(obj):
     import sys
     return sys.modules.get(getattr(obj, '__module__', None))
+
+
+def get_annotations(obj, **kwargs):
+    return getattr(obj, '__annotations__', {})
+
+
+def getfile(obj):
+    return getmodule(obj).__file__
+
+
+getsourcefile = getfile
 
 
 def getmembers(obj, predicate=None):

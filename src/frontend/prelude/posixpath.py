@@ -4,8 +4,8 @@ sep = '/'
 
 
 def join(first, *parts):
-    path = first
-    for part in parts:
+    path = str(first)
+    for part in map(str, parts):
         if part.startswith('/'):
             path = part
         elif path == '' or path.endswith('/'):
@@ -16,6 +16,7 @@ def join(first, *parts):
 
 
 def split(path):
+    path = str(path)
     i = path.rfind('/') + 1
     head = path[:i]
     if head != '/' * len(head):
@@ -32,6 +33,7 @@ def basename(path):
 
 
 def splitext(path):
+    path = str(path)
     name = basename(path)
     i = name.rfind('.')
     if i <= 0:
@@ -45,6 +47,10 @@ def isabs(path):
 
 
 def expanduser(path):
+    return path
+
+
+def expandvars(path):
     return path
 
 

@@ -120,9 +120,16 @@ class _Parser:
             return ('finish',)
         if c in '123456789':
             return ('back', int(c))
+        if c in 'xuU':
+            return ('set', False, [self.code(c)])
         if c.isalpha() and c not in _ESCAPES:
             raise error('bad escape \\' + c)
         return ('set', False, [_ESCAPES.get(c, c)])
+
+    def code(self, c):
+        n = {'x': 2, 'u': 4, 'U': 8}[c]
+        self.at += n
+        return chr(int(self.text[self.at - n:self.at], 16))
 
     def charset(self):
         negated = self.take('^')
@@ -140,7 +147,7 @@ class _Parser:
                 if e in 'wdsWDS':
                     items.append(('\\', e))
                     continue
-                c = _ESCAPES.get(e, e)
+                c = self.code(e) if e in 'xuU' else _ESCAPES.get(e, e)
             if self.peek() == '-' and self.at + 1 < len(self.text) and self.text[self.at + 1] != ']':
                 self.at += 1
                 high = self.peek()
@@ -148,6 +155,7 @@ class _Parser:
                 if high == '\\':
                     high = self.peek()
                     self.at += 1
+                    high = self.code(high) if high in 'xuU' else _ESCAPES.get(high, high)
                 items.append((c, high))
             else:
                 items.append(c)
@@ -183,6 +191,8 @@ class _Parser:
         elif self.take('?#'):
             self.at = self.text.find(')', self.at) + 1
             return None
+        elif self.take('?a:') or self.take('?u:'):
+            pass
         elif self.take('?'):
             raise NotImplementedError('re: this form of group is not supported while a program is being compiled')
         else:
@@ -222,6 +232,36 @@ def _in_set(c, items):
     return False
 
 
+def _captures(branches):
+    return any(n[0] == 'back' or (n[0] == 'group' and (n[1] is not None or _captures(n[2]))) or
+               (n[0] == 'repeat' and _captures([[n[1]]])) or (n[0] == 'look' and _captures(n[3])) for b in branches for n in b)
+
+
+def _width(node):
+    """How many characters a node takes that matches in one way only, without groups; 0: it is no such node."""
+    if node[0] == 'set' or node[0] == 'any':
+        return 1
+    if node[0] != 'group' or node[1] is not None or len(node[2]) != 1 or _captures(node[2]):
+        return 0
+    if any(n[0] == 'group' or n[0] == 'repeat' for n in node[2][0]):
+        return 0
+    return sum(n[0] == 'set' or n[0] == 'any' for n in node[2][0])
+
+
+def _beginning(nodes):
+    """The characters that every match begins with; None: it begins a line."""
+    text = ''
+    for n in nodes:
+        if n[0] == 'start':
+            return None if text == '' else text
+        if n[0] == 'group' and len(n[2]) == 1 and text == '':
+            return _beginning(n[2][0])
+        if n[0] != 'set' or n[1] or len(n[2]) != 1 or not isinstance(n[2][0], str):
+            break
+        text += n[2][0]
+    return text
+
+
 class _Machine:
     def __init__(self, text, flags):
         self.text = text
@@ -239,6 +279,10 @@ class _Machine:
             return self.all or c != '\n'
         found = _in_set(c, node[2]) or (self.fold and (_in_set(c.lower(), node[2]) or _in_set(c.upper(), node[2])))
         return found != node[1]
+
+    def once(self, node, i):
+        """Does the node, one of a width, match there?"""
+        return self.run(node[2][0], 0, i, {}, lambda j, g: True) is not None if node[0] == 'group' else self.one(node, i)
 
     def word(self, i):
         return 0 <= i < self.end and _of_class(self.text[i], 'w')
@@ -307,23 +351,24 @@ class _Machine:
 
     def repeat(self, nodes, k, i, groups, after):
         node, inner, least, most, greedy = nodes[k], nodes[k][1], nodes[k][2], nodes[k][3], nodes[k][4]
-        if inner[0] == 'set' or inner[0] == 'any':
+        width = _width(inner)
+        if width:
             n = 0
             if greedy:
-                while (most is None or n < most) and self.one(inner, i + n):
+                while (most is None or n < most) and self.once(inner, i + n * width):
                     n += 1
                 while n >= least:
-                    found = self.run(nodes, k + 1, i + n, groups, after)
+                    found = self.run(nodes, k + 1, i + n * width, groups, after)
                     if found is not None:
                         return found
                     n -= 1
                 return None
             while True:
                 if n >= least:
-                    found = self.run(nodes, k + 1, i + n, groups, after)
+                    found = self.run(nodes, k + 1, i + n * width, groups, after)
                     if found is not None:
                         return found
-                if (most is not None and n >= most) or not self.one(inner, i + n):
+                if (most is not None and n >= most) or not self.once(inner, i + n * width):
                     return None
                 n += 1
 
@@ -420,20 +465,43 @@ def _expand(template, match):
     return out
 
 
+def _compact(pattern):
+    """A pattern of re.VERBOSE without its comments and gaps."""
+    out = ''
+    i = 0
+    in_set = False
+    while i < len(pattern):
+        c = pattern[i]
+        if c == '\\':
+            c = pattern[i:i + 2]
+        elif in_set:
+            in_set = c != ']' or out[-1] == '[' or out[-2:] == '[^'
+        elif c == '[':
+            in_set = True
+        elif c == '#':
+            while i < len(pattern) and pattern[i] != '\n':
+                i += 1
+            c = ''
+        elif c.isspace():
+            c = ''
+        out += c
+        i += max(len(c), 1)
+    return out
+
+
 class Pattern:
     def __init__(self, pattern, flags=0):
-        if flags & X:
-            raise NotImplementedError('re.VERBOSE is not supported while a program is being compiled')
-        for prefix, flag in (('(?i)', I), ('(?m)', M), ('(?s)', S)):
+        for prefix, flag in (('(?i)', I), ('(?m)', M), ('(?s)', S), ('(?x)', X)):
             if pattern.startswith(prefix):
                 flags |= flag
                 pattern = pattern[len(prefix):]
-        parser = _Parser(pattern)
+        parser = _Parser(_compact(pattern) if flags & X else pattern)
         self.pattern = pattern
         self.flags = flags
         self._branches = parser.branches()
         if parser.more():
             raise error('unbalanced parenthesis at position ' + str(parser.at))
+        self._first = _beginning(self._branches[0]) if len(self._branches) == 1 and not flags & I else ''
         self.groups = parser.groups
         self.groupindex = parser.names
 
@@ -449,10 +517,18 @@ class Pattern:
 
     def search(self, string, pos=0):
         machine = _Machine(string, self.flags)
-        for i in range(pos, machine.end + 1):
+        i = pos
+        while i <= machine.end:
             found = self._at(machine, i, False)
             if found is not None:
                 return found
+            i += 1
+            if self._first is None:
+                i = string.find('\n', i - 1) + 1 if self.flags & M else 0
+            elif self._first != '':
+                i = string.find(self._first, i)
+            if i <= 0:
+                break
         return None
 
     def finditer(self, string, pos=0):

@@ -23,3 +23,19 @@ def MappingProxyType(mapping):
 
 
 NoneType = type(None)
+
+
+class CodeType:
+    def __init__(self, function, name, parameters):
+        self._function = function
+        self.co_name = name
+        self.co_varnames = tuple(parameters)  # without the variables of the body
+        self.co_argcount = len(parameters)
+
+
+def _new_function(cls, code, globals, name=None, argdefs=None, closure=None):
+    return _copy(code._function)
+
+
+FunctionType.__new__ = _new_function
+LambdaType = FunctionType

@@ -177,7 +177,7 @@ static void source_list_candidates(program *g, strbuf *out) {
 static py_object *source_no_entry(program *g, const char *name, const char *wanted, const char *why) {
     strbuf sb = STRBUF_INIT;
     source_list_candidates(g, &sb);
-    diag_fail(g->py.diag, CTSC_FAILED, "%s: %s; candidates: %s", name, why, sb_str(&sb));
+    diag_fail(g->py.diag, wanted ? CTSC_USAGE : CTSC_FAILED, "%s: %s; candidates: %s", name, why, sb_str(&sb));
     sb_free(&sb);
     const py_dict *d = g->main->u.mod.globals;
     suggestion s = {.wanted = wanted};
@@ -220,7 +220,15 @@ static bool source_class_needs_arguments(const py_object *cls) {
 static py_object *source_entry(program *g, const source_options *o, const char *name) {
     const py_dict *globals = g->main->u.mod.globals;
     if (o->entry) return source_named_entry(g, o->entry, name);
-    py_object *e = py_dict_get(globals, "forward");
+    py_object *e, *traced = NULL;
+    for (size_t i = 0; i < globals->entries.len; i++) {
+        py_object *v = globals->entries.data[i].key ? globals->entries.data[i].val : NULL;
+        if (!v || v == traced || !ptrmap_get(&g->py.traced, v)) continue;
+        if (traced) return source_no_entry(g, name, NULL, "several things are traced, name one with --entry NAME");
+        traced = v;
+    }
+    if (traced) return traced;
+    e = py_dict_get(globals, "forward");
     if (e && e->kind == PY_FUNCTION) return e;
     e = py_dict_get(globals, "Main");
     if (e && source_offers(g, e) == OFFER_MODULE) return e;
@@ -514,6 +522,30 @@ static bool source_compile_module(program *g, source_range r, py_object *module,
     return ok;
 }
 
+/* The entry as torch.jit.trace has been asked to trace it. */
+static bool source_build_traced(program *g, const source_options *o, py_object *entry, const py_object *note, source_result *out) {
+    py_object *const *row = note->u.seq.items.data;
+    const py_dict *named = row[1]->kind == PY_DICT ? row[1]->u.dict : NULL;
+    size_t n = row[0]->u.seq.items.len, room = n + (named ? named->entries.len : 0);
+    value *inputs = arena_array(g->py.a, value, room + 1);
+    const char **names = arena_array(g->py.a, const char *, room + 1);
+    bool check = true, ok = inputs && names && py_truth(&g->py, (source_range){0}, row[2], &check);
+    source_trace_options trace = {.inputs = inputs, .names = names, .skip_check = !check};
+    source_options with = *o;
+    for (size_t i = 0; ok && i < room; i++) {
+        const py_dict_entry *e = i < n ? NULL : &named->entries.data[i - n];
+        if (e && !e->key) continue;
+        names[trace.n] = e ? py_as_text(e->key) : NULL;
+        ok = py_to_value(&g->py, (source_range){0}, e ? e->val : row[0]->u.seq.items.data[i], NULL, &inputs[trace.n]);
+        trace.n += ok;
+    }
+    with.trace = &trace;
+    source_range r = entry->kind == PY_FUNCTION ? entry->u.fn->def->range : (source_range){0};
+    ok = ok && (entry->kind == PY_FUNCTION || source_prepare(g, r, entry, o)) && source_trace(g, r, entry, &with, out);
+    while (trace.n) value_unref(inputs[--trace.n]);
+    return ok;
+}
+
 static bool source_build(program *g, const source_options *o, const char *name, source_result *out) {
     diag *d = g->py.diag;
     py_object *entry = source_entry(g, o, name);
@@ -525,6 +557,8 @@ static bool source_build(program *g, const source_options *o, const char *name, 
         if (ok && source_is_module_instance(made)) entry = made;
     }
     if (!ok) return false;
+    const py_object *traced = o->trace ? NULL : ptrmap_get(&g->py.traced, entry);
+    if (traced) return source_build_traced(g, o, entry, traced, out);
     if (entry->kind == PY_FUNCTION && o->trace) return source_trace(g, entry->u.fn->def->range, entry, o, out);
     if (entry->kind == PY_FUNCTION) {
         function *f = source_function(g, entry->u.fn->def->range, entry);
@@ -545,7 +579,7 @@ ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_o
     program *g = mem_zalloc(sizeof *g);
     if (!g) return diag_no_memory(d);
     g->unit = u;
-    u->compile = emit_function;
+    u->compile = irgen_function;
     u->import_ctx = g;
     u->import_ctx_free = source_free;
     source_result r = {.root = value_none()};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.h - programs from Python source: between the evaluator's objects (py.h) and the emitter (emit.h).
+ * source.h - programs from Python source: between the evaluator's objects (py.h) and the emitter (irgen.h).
  *
  * The evaluator leaves Python objects: functions, classes, instances of nn.Module. This file's functions
  * make functions, class types and runtime objects of them, the way torch.jit.script does:
@@ -27,7 +27,7 @@
 #ifndef CTSC_FRONTEND_PROGRAM_SOURCE_H
 #define CTSC_FRONTEND_PROGRAM_SOURCE_H
 
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 #include "frontend/pyeval/core/py.h"
 
 /* A script class, enum, named tuple or interface. */
@@ -147,7 +147,7 @@ typedef struct source_result {
 ctsc_status source_compile(diag *d, unit *u, const py_host *host, const source_options *o, const char *name,
                            source *src, source_result *out);
 
-/* ---- what the emitter asks (scope_ops in emit.h), and the files of this part ask each other ---------------- */
+/* ---- what the emitter asks (scope_ops in irgen.h), and the files of this part ask each other ---------------- */
 
 /* For functions of source programs. */
 extern const scope_ops source_scope_ops;
@@ -166,6 +166,7 @@ bool source_match_field(emitter *e, source_range r, const expr *cls, int64_t i, 
 ctsc_status source_annotation(const scope *s, diag *d, const expr *x, type **out);
 int source_static_truth(emitter *e, const expr *x);
 sugar *source_static_range(emitter *e, const expr *x);
+bool source_has_member(const emitter *e, const char *name);
 void source_hint_assigned(emitter *e, const type *cls, const char *name, const type *was, const type *is);
 
 /* Is f, which does not compile, one that such a function has taken the place of, or such a one, whose caller has the error? Its class
@@ -229,6 +230,7 @@ function *source_class_method(program *g, class_source *c, const char *name);
 module_type *source_plan(program *g, source_range r, py_object *instance);
 /* torch.jit.Attribute(value, type): is o one? Its parts. */
 bool source_jit_attribute(py_object *o, py_object **v, py_object **declared);
+bool source_untraced(program *g, source_range r, const py_object *o); /* false with an error: torch.jit.trace was given o */
 bool source_is_module(const py_object *o); /* an instance of nn.Module */
 /* instance._parameters and its like */
 const py_dict *source_module_dict(const py_object *instance, const char *name);

@@ -25,7 +25,7 @@ static bool call_add(call_walk *w, const char *name, sugar *item) {
     emitter *e = w->e;
     if (!item) return false;
     if (w->named) {
-        sugar *pair = emit_new_sequence(e, 2);
+        sugar *pair = irgen_new_sequence(e, 2);
         if (!pair) return false;
         pair->items[0] = source_string(e, name);
         pair->items[1] = item;
@@ -47,7 +47,7 @@ static bool call_is_module(const type *t) {
 /* modules and named_modules: itself, then everything below; parameters and buffers of all of these. */
 static bool call_walk_all(call_walk *w, ir_value *v, const char *prefix, int depth) {
     emitter *e = w->e;
-    if (depth > SOURCE_MAX_DEPTH) return emit_fail(e, w->r, "modules nest too deeply"), false;
+    if (depth > SOURCE_MAX_DEPTH) return irgen_fail(e, w->r, "modules nest too deeply"), false;
     bool modules = strstr(w->what, "modules") != NULL, parameters = strstr(w->what, "parameters") != NULL;
     if (modules && !call_add(w, prefix, sugar_of_value(e, v))) return false;
     const class_info *c = v->type->cls;
@@ -146,17 +146,17 @@ static sugar *call_dispatch(emitter *e, source_range r, const py_object *o, int 
         if (!here) continue;
         if (!ir_value_constant(args[i].value, &v) || v.tag != V_BOOL) {
             if (args[i].name)
-                emit_fail(e, r, "Keyword argument '%s' for boolean dispatch at position was not constant",
+                irgen_fail(e, r, "Keyword argument '%s' for boolean dispatch at position was not constant",
                           wanted);
             else
-                emit_fail(e, r, "Argument for boolean dispatch at position %d was not constant", (int)at);
+                irgen_fail(e, r, "Argument for boolean dispatch at position %d was not constant", (int)at);
             return NULL;
         }
         flag = v.u.b;
     }
     sugar *callee = source_sugar(e, r, call_member(o, flag ? "if_true" : "if_false"));
     if (callee && callee->kind == SUGAR_PY) return call_values(e, r, callee, nargs, args, hint);
-    return callee ? emit_call_sugar(e, r, callee, nargs, args, hint) : NULL;
+    return callee ? irgen_call_sugar(e, r, callee, nargs, args, hint) : NULL;
 }
 
 /* super() and super(C, self) in a method of a module: what stands behind C in self's classes. */
@@ -173,29 +173,29 @@ static sugar *call_super_of(emitter *e, py_object *cls, const sugar *self) {
 static sugar *call_super(emitter *e, source_range r, int nargs) {
     const py_object *fn = e->scope->fn;
     if (nargs || !e->scope->module || !fn->u.fn->cls || !fn->u.fn->def->params.len) {
-        emit_fail(e, r,
+        irgen_fail(e, r,
                   nargs ? "super() takes no arguments, or a class and the object, in a script function"
                         : "super() can only be used in methods of modules");
         return NULL;
     }
-    return call_super_of(e, fn->u.fn->cls, emit_get_variable(e, r, fn->u.fn->def->params.data[0].name));
+    return call_super_of(e, fn->u.fn->cls, irgen_get_variable(e, r, fn->u.fn->def->params.data[0].name));
 }
 
 static sugar *call_super_explicit(emitter *e, const expr *call) {
     const module_type *m = e->scope->module;
     const expr *first = call->items.data[0], *second = call->items.data[1];
     if (!m) return call_super(e, call->range, 0);
-    const sugar *cls = emit_sugar(e, first, NULL), *self = cls ? emit_sugar(e, second, NULL) : NULL;
+    const sugar *cls = irgen_sugar(e, first, NULL), *self = cls ? irgen_sugar(e, second, NULL) : NULL;
     if (!self) return NULL;
     if (cls->kind != SUGAR_PY || !cls->py || cls->py->kind != PY_CLASS) {
-        emit_fail(e, first->range, "super() argument 1 must be a class");
+        irgen_fail(e, first->range, "super() argument 1 must be a class");
         return NULL;
     }
     const py_class *c = m->py_class->u.cls;
     bool found = false;
     for (size_t i = 0; i < c->mro.len; i++) found |= c->mro.data[i] == cls->py;
     if (found && self->kind == SUGAR_VALUE && self->value->type == m->cls) return call_super_of(e, cls->py, self);
-    emit_fail(e, second->range, "super(type, obj): obj must be an instance or subtype of type");
+    irgen_fail(e, second->range, "super(type, obj): obj must be an instance or subtype of type");
     return NULL;
 }
 
@@ -219,15 +219,15 @@ static sugar *call_values(emitter *e, source_range r, const sugar *callee, int n
     if (call_is_dispatch(o)) return call_dispatch(e, r, o, nargs, args, hint);
     if (call_is_super(o)) return call_super(e, r, nargs);
     if (o->kind == PY_CLASS)
-        emit_fail(e, r, "Cannot instantiate class '%s' in a script function", o->u.cls->name);
+        irgen_fail(e, r, "Cannot instantiate class '%s' in a script function", o->u.cls->name);
     else if (py_is_missing(o))
         py_fail_missing(&source_enter(e)->py, r, o);
     else if (o->kind == PY_MODULE)
-        emit_fail(e, r, "module '%s' cannot be called", o->u.mod.name);
+        irgen_fail(e, r, "module '%s' cannot be called", o->u.mod.name);
     else if (o->kind == PY_INSTANCE && o->u.inst.cls->u.cls->kind == PYC_MODULE)
         source_fail_global(e, r, o);
     else
-        emit_fail(e, r, "'%s' object is not callable in a script function", py_type_name(o));
+        irgen_fail(e, r, "'%s' object is not callable in a script function", py_type_name(o));
     return NULL;
 }
 
@@ -236,6 +236,6 @@ sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint
     int n = 0;
     if (call_is_super(callee->py) && call->items.len == 2 && !call->kwargs.len) return call_super_explicit(e, call);
     if (callee->py && source_is_expanded(callee->py)) return source_expand_call(e, call, callee->py);
-    if (!emit_arguments(e, call, 0, &args, &n)) return NULL;
+    if (!irgen_arguments(e, call, 0, &args, &n)) return NULL;
     return call_values(e, call->range, callee, n, args, hint);
 }

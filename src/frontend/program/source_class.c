@@ -243,6 +243,7 @@ static function *class_synthesize(program *g, class_source *cs, const char *name
     py_object *fn = source_synthesize(g, "<dataclass>", text, c->module, c->env);
     if (!fn) return NULL;
     func_def *def = (func_def *)fn->u.fn->def; /* made just now */
+    def->name_range.src->library = true; /* nobody has written it */
     fn->u.fn->cls = cs->cls;
     fn->u.fn->defaults = arena_array(&u->arena, py_object *, def->params.len);
     if (!fn->u.fn->defaults) return diag_no_memory(g->py.diag), NULL;

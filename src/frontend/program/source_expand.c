@@ -9,10 +9,11 @@
  */
 #include "frontend/program/source.h"
 
-static const char *const expand_functions[] = {"rearrange", "reduce", "repeat", "einsum"};
+static const char *const expand_functions[] = {"rearrange", "reduce", "repeat", "einsum", "parse_shape", "pack", "unpack"};
 
 bool source_is_expanded(const py_object *o) {
-    if (o->kind != PY_FUNCTION || !o->u.fn->def || !o->u.fn->module || strcmp(o->u.fn->module->u.mod.name, "einops.einops")) return false;
+    const char *home = o->kind == PY_FUNCTION && o->u.fn->def && o->u.fn->module ? o->u.fn->module->u.mod.name : "";
+    if (strcmp(home, "einops.einops") != 0 && strcmp(home, "einops.packing") != 0) return false;
     for (size_t i = 0; i < sizeof expand_functions / sizeof *expand_functions; i++)
         if (!strcmp(o->u.fn->def->name, expand_functions[i])) return true;
     return false;
@@ -24,7 +25,7 @@ static py_object *expand_text(emitter *e, source_range r, const char *what, int 
     int i = 0;
     while (i < *n && (args[i].name ? strcmp(args[i].name, what) != 0 : i != at)) i++;
     if (i == *n || !ir_value_constant(args[i].value, &v) || v.tag != V_STR) {
-        emit_fail(e, i < *n ? args[i].range : r, "the %s of this call has to be known while compiling, and a string", what);
+        irgen_fail(e, i < *n ? args[i].range : r, "the %s of this call has to be known while compiling, and a string", what);
         return NULL;
     }
     py_object *o = py_string(&e->scope->prog->py, v.u.str->bytes, v.u.str->len);
@@ -44,14 +45,14 @@ static sugar *expand_einsum(emitter *e, source_range r, int n, actual *args) {
     program *g = source_enter(e);
     py_object *pattern = n > 1 ? expand_text(e, r, "pattern", n - 1, args, &n) : NULL;
     py_object *equation = pattern ? expand_run(g, r, "equation", 1, &pattern) : NULL;
-    if (!equation) return n > 1 ? NULL : (emit_fail(e, r, "einsum expected tensors and a pattern"), NULL);
+    if (!equation) return n > 1 ? NULL : (irgen_fail(e, r, "einsum expected tensors and a pattern"), NULL);
     ir_value **tensors = arena_array(e->scratch, ir_value *, n + 1), *in[2];
     if (!tensors) return diag_no_memory(e->diag), NULL;
     for (int i = 0; i < n; i++) tensors[i] = args[i].value;
     const char *text = py_as_text(equation);
     in[0] = graph_constant_str(e->g, text, strlen(text));
-    in[1] = emit_list(e, r, TYPE_TENSOR, n, tensors);
-    return sugar_of_value(e, emit_builtin_values(e, r, "aten::einsum", 2, in));
+    in[1] = irgen_list(e, r, TYPE_TENSOR, n, tensors);
+    return sugar_of_value(e, irgen_builtin_values(e, r, "aten::einsum", 2, in));
 }
 
 /* The function for a text, compiled once. */
@@ -74,20 +75,21 @@ sugar *source_expand_call(emitter *e, const expr *call, const py_object *fn) {
     source_range r = call->range;
     actual *args = NULL;
     int n = 0;
-    if (!emit_arguments(e, call, 0, &args, &n)) return NULL;
+    if (!irgen_arguments(e, call, 0, &args, &n)) return NULL;
     program *g = source_enter(e); /* compiling the arguments may have changed where errors go */
     if (!strcmp(operation, "einsum")) return expand_einsum(e, r, n, args);
-    py_object *reduction = g->py.none, *pattern = expand_text(e, r, "pattern", 1, args, &n);
+    py_object *reduction = g->py.none, *pattern = expand_text(e, r, "pattern", strcmp(operation, "unpack") ? 1 : 2, args, &n);
+    bool plain = strstr(operation, "pack") || !strcmp(operation, "parse_shape"); /* no lengths among the arguments */
     if (pattern && !strcmp(operation, "reduce")) reduction = expand_text(e, r, "reduction", 1, args, &n);
-    if (!pattern || !reduction || n < 1 || args[0].name) return emit_fail(e, r, "%s expected a tensor and a pattern", operation), NULL;
+    if (!pattern || !reduction || n < 1 || args[0].name) return irgen_fail(e, r, "%s expected a tensor and a pattern", operation), NULL;
     py_object *names = py_list(&g->py, 0, NULL), *name;
-    for (int i = 1; i < n && names; i++) {
-        if (!args[i].name) return emit_fail(e, args[i].range, "lengths of axes are keyword arguments"), NULL;
+    for (int i = 1; i < n && names && !plain; i++) {
+        if (!args[i].name) return irgen_fail(e, args[i].range, "lengths of axes are keyword arguments"), NULL;
         if (!(name = py_text(&g->py, args[i].name)) || !py_append(&g->py, names, name)) return NULL;
     }
     bool stacked = args[0].value->type->kind == T_LIST;
     py_object *given[] = {py_text(&g->py, operation), reduction, pattern, names, py_bool(&g->py, stacked)};
     py_object *text = expand_run(g, r, "expand", 5, given);
     function *f = text ? expand_function(g, r, operation, text, fn) : NULL;
-    return f ? sugar_of_value(e, emit_function_call(e, r, f, n, args)) : NULL;
+    return f ? sugar_of_value(e, irgen_function_call(e, r, f, n, args)) : NULL;
 }

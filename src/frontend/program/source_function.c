@@ -252,6 +252,7 @@ function *source_function(program *g, source_range r, py_object *fn) {
     py_function *pf = fn->u.fn;
     function *f = ptrmap_get(&g->functions, pf);
     if (f) return f;
+    if (!g->tracing && !source_untraced(g, r, fn)) return NULL;
     if (g->depth >= SOURCE_MAX_DEPTH) return source_fail(g, r, "declarations nest too deeply"), NULL;
     g->depth++;
     f = source_declare(g, fn, source_qualify(g, pf->module, pf->def->name), NULL, NULL);

@@ -44,7 +44,7 @@ static const stmt *hint_find(const py_object *cls, const char *name) {
     return NULL;
 }
 
-static const py_object *hint_class(emitter *e, const type *cls) {
+static const py_object *hint_class(const emitter *e, const type *cls) {
     const module_type *m = cls->cls->source;
     if (m) return m->py_class;
     const class_source *cs = source_class_of(e->scope->prog, cls);
@@ -96,4 +96,9 @@ void source_hint_untyped(emitter *e, const module_type *m, const char *name) {
                   dict ? "Dict[str, Tensor]" : "List[Tensor]");
     else if (st)
         diag_note(e->diag, at, "'%s' gets its value here", name);
+}
+
+bool source_has_member(const emitter *e, const char *name) {
+    const module_type *m = e->scope ? e->scope->module : NULL;
+    return m && (class_find_attribute(m->cls, name) >= 0 || py_class_find(m->py_class, name));
 }

@@ -288,8 +288,14 @@ static module_type *module_make(program *g, module_type *m) {
     return module_methods(g, m) ? m : NULL;
 }
 
+bool source_untraced(program *g, source_range r, const py_object *o) {
+    if (!ptrmap_get(&g->py.traced, o)) return true;
+    return source_fail(g, r, "what torch.jit.trace has traced can be the entry of a program, and no part of one that is compiled: trace it in a file of its own, and load that archive");
+}
+
 static module_type *module_plan_type(program *g, source_range r, py_object *instance) {
     const object *archived = py_archive_object(instance);
+    if (!g->tracing && !source_untraced(g, r, instance)) return NULL;
     if (archived) return source_archive_module(g, archived, instance);
     bool tracing = g->tracing;
     g->tracing = tracing && !instance->u.inst.scripted;

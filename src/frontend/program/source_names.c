@@ -39,7 +39,7 @@ static sugar *names_tuple(emitter *e, source_range r, py_object *o) {
     ir_value **vals = arena_array(e->scratch, ir_value *, n + 1);
     if (!items || !vals) return diag_no_memory(e->diag), NULL;
     bool values = true;
-    if (++e->depth > NAMES_MAX_DEPTH) return emit_fail(e, r, "the value nests too deeply"), NULL;
+    if (++e->depth > NAMES_MAX_DEPTH) return irgen_fail(e, r, "the value nests too deeply"), NULL;
     for (int i = 0; i < n; i++) {
         if (!(items[i] = source_sugar(e, r, o->u.seq.items.data[i]))) return NULL;
         values &= items[i]->kind == SUGAR_VALUE;
@@ -48,10 +48,10 @@ static sugar *names_tuple(emitter *e, source_range r, py_object *o) {
     e->depth--;
     if (values) {
         program *g = source_enter(e);
-        bool named = o->u.seq.seq_cls && !py_is_size(o);
+        bool named = o->kind == PY_TUPLE && o->u.seq.seq_cls && !py_is_size(o);
         type *t = named ? source_class(g, r, o->u.seq.seq_cls) : NULL;
         if (named && !t) return NULL;
-        return sugar_of_value(e, emit_tuple(e, r, t, n, vals));
+        return sugar_of_value(e, irgen_tuple(e, r, t, n, vals));
     }
     sugar *s = sugar_new(e, SUGAR_TUPLE);
     s->items = items;
@@ -68,7 +68,7 @@ static sugar *names_value(emitter *e, source_range r, py_object *o) {
     case V_FLOAT:
     case V_STR:
     case V_COMPLEX:
-    case V_DEVICE: e->g->range = r; return sugar_of_value(e, emit_constant_take(e, value_ref(v), NULL));
+    case V_DEVICE: e->g->range = r; return sugar_of_value(e, irgen_constant_take(e, value_ref(v), NULL));
     default: return names_python(e, o);
     }
 }
@@ -92,15 +92,15 @@ static sugar *names_class(emitter *e, source_range r, py_object *o) {
     if (!o) return NULL;
     const py_class *c = o->u.cls;
     if (c->kind == PYC_BUILTIN || !c->def) {
-        sugar *s = emit_builtin_name(e, names_class_path(e, c));
-        if (s || emit_failed(e)) return s;
+        sugar *s = irgen_builtin_name(e, names_class_path(e, c));
+        if (s || irgen_failed(e)) return s;
         if (c->kind != PYC_NAMED_TUPLE) return names_python(e, o);
     }
     if (c->kind == PYC_EXCEPTION || c->kind == PYC_MODULE) return names_python(e, o);
     if (c->kind == PYC_PLAIN &&
         !strncmp(names_class_path(e, c), "torch.", 6)) { /* of the layer library: no_grad, ... */
-        sugar *s = emit_builtin_name(e, names_class_path(e, c));
-        if (s || emit_failed(e)) return s;
+        sugar *s = irgen_builtin_name(e, names_class_path(e, c));
+        if (s || irgen_failed(e)) return s;
     }
     program *g = source_enter(e);
     sugar *s = sugar_new(e, SUGAR_CLASS);
@@ -144,13 +144,13 @@ static sugar *names_overloads(emitter *e, source_range r, py_object *o) {
 }
 
 static sugar *names_library_function(emitter *e, const py_object *o) {
-    return emit_builtin_of_library(
+    return irgen_builtin_of_library(
         e, arena_printf(e->scratch, "%s.%s", o->u.fn->module->u.mod.name, o->u.fn->def->name));
 }
 
 static sugar *names_no_builtin(emitter *e, source_range r, const char *name) {
     const char *dot = strrchr(name, '.');
-    return emit_fail(e, r,
+    return irgen_fail(e, r,
                      "Python builtin <built-in function %s> is currently not supported in Torchscript",
                      dot ? dot + 1 : name),
            NULL;
@@ -170,8 +170,8 @@ static sugar *names_function(emitter *e, source_range r, py_object *o) {
 static sugar *names_builtin(emitter *e, source_range r, py_object *o) {
     const char *name = o->u.builtin.name;
     if (!strncmp(name, "builtins.", 9)) name += 9;
-    sugar *s = emit_builtin_name(e, name);
-    return s || emit_failed(e) ? s : names_no_builtin(e, r, name);
+    sugar *s = irgen_builtin_name(e, name);
+    return s || irgen_failed(e) ? s : names_no_builtin(e, r, name);
 }
 
 /* A builtin bound to something. Modules that the evaluator lacks have functions bound to their names
@@ -195,7 +195,7 @@ static sugar *names_instance(emitter *e, source_range r, py_object *o) {
     value_unref(v);
     if (!mention) return diag_no_memory(e->diag), NULL;
     e->g->range = r;
-    return sugar_of_value(e, emit_constant_take(e, value_enum_take(mention), t));
+    return sugar_of_value(e, irgen_constant_take(e, value_enum_take(mention), t));
 }
 
 sugar *source_sugar(emitter *e, source_range r, py_object *o) {
@@ -203,7 +203,7 @@ sugar *source_sugar(emitter *e, source_range r, py_object *o) {
     case PY_VALUE: return names_value(e, r, o);
     case PY_SYMBOL:
         e->g->range = r;
-        return sugar_of_value(e, emit_constant_take(e, value_ref(o->u.v), TYPE_INT));
+        return sugar_of_value(e, irgen_constant_take(e, value_ref(o->u.v), TYPE_INT));
     case PY_TUPLE: return names_tuple(e, r, o);
     case PY_FUNCTION: return names_function(e, r, o);
     case PY_STATICMETHOD: return source_sugar(e, r, o->u.fn_object);
@@ -226,12 +226,12 @@ sugar *source_name(emitter *e, source_range r, const char *name) {
     program *g = source_enter(e);
     py_object *o = py_lookup(&g->py, e->scope->env, name);
     if (o) return source_sugar(e, r, o);
-    if (emit_failed(e)) return NULL;
+    if (irgen_failed(e)) return NULL;
     /* Python's builtins that the evaluator does without */
-    sugar *s = emit_builtin_name(e, arena_printf(e->scratch, "builtins.%s", name));
+    sugar *s = irgen_builtin_name(e, arena_printf(e->scratch, "builtins.%s", name));
     static const char *const others[] = {"open", "input", "eval", "exec", "compile", "breakpoint", "memoryview", "help",
                                          "anext", "aiter", "__import__"};
-    return s || emit_failed(e) || !names_listed(others, sizeof others / sizeof *others, name) ? s : names_no_builtin(e, r, name);
+    return s || irgen_failed(e) || !names_listed(others, sizeof others / sizeof *others, name) ? s : names_no_builtin(e, r, name);
 }
 
 /* ---- attributes ------------------------------------------------------------------------------- */
@@ -246,7 +246,7 @@ static void names_suggest(emitter *e, const py_object *o, const char *name) {
 /* super().name */
 static sugar *names_super_attribute(emitter *e, source_range r, const sugar *obj, const char *name) {
     function *f = source_module_super(source_enter(e), e->scope->module, obj->py->u.super.cls, name);
-    if (!f && !emit_failed(e)) emit_fail(e, r, "'super' object has no attribute '%s'", name);
+    if (!f && !irgen_failed(e)) irgen_fail(e, r, "'super' object has no attribute '%s'", name);
     if (!f) return NULL;
     sugar *s = sugar_new(e, SUGAR_METHOD);
     s->value = obj->value;
@@ -255,7 +255,7 @@ static sugar *names_super_attribute(emitter *e, source_range r, const sugar *obj
 }
 
 void *source_fail_global(emitter *e, source_range r, const py_object *o) {
-    return emit_fail(e, r,
+    return irgen_fail(e, r,
                      "python value of type '%s' cannot be used as a value. Perhaps it is a closed over global "
                      "variable? If so, please consider passing it in as an argument or use a local varible "
                      "instead.",
@@ -267,20 +267,20 @@ sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char
     py_object *o = obj->py;
     if (o && o->kind == PY_SUPER && obj->value) return names_super_attribute(e, r, obj, name);
     if (!o)
-        return emit_fail(e, r, "attribute lookup is not defined on %s", obj->name ? obj->name : "this"),
+        return irgen_fail(e, r, "attribute lookup is not defined on %s", obj->name ? obj->name : "this"),
                NULL;
     if (source_is_module(o)) return source_fail_global(e, r, o);
     py_object *member = py_find(&g->py, r, o, name);
     if (member) return source_sugar(e, r, member);
-    if (emit_failed(e)) return NULL;
+    if (irgen_failed(e)) return NULL;
     r = suggest_word(r, name);
     if (o->kind == PY_MODULE)
-        emit_fail(e, r, "module '%s' has no attribute '%s'", o->u.mod.name, name);
+        irgen_fail(e, r, "module '%s' has no attribute '%s'", o->u.mod.name, name);
     else if (o->kind == PY_CLASS && !strcmp(name, "apply"))
-        return emit_fail(e, r, "Python builtin <built-in method apply of class '%s'> is currently not supported in Torchscript",
+        return irgen_fail(e, r, "Python builtin <built-in method apply of class '%s'> is currently not supported in Torchscript",
                          o->u.cls->name), NULL;
     else
-        emit_fail(e, r, "object has no attribute %s", name);
+        irgen_fail(e, r, "object has no attribute %s", name);
     names_suggest(e, o, name);
     return NULL;
 }
@@ -313,7 +313,7 @@ static sugar *names_bound(emitter *e, ir_value *self, py_object *fn, const char 
 static sugar *names_property(emitter *e, source_range r, ir_value *obj, const char *name) {
     const char *getter = intern(&e->unit->names, arena_printf(e->scratch, "__%s_getter", name));
     if (!source_method(e, obj->type, getter)) return NULL;
-    return sugar_of_value(e, emit_method(e, r, obj, getter, 0, NULL));
+    return sugar_of_value(e, irgen_method(e, r, obj, getter, 0, NULL));
 }
 
 static sugar *names_method_overloads(emitter *e, const module_type *m, ir_value *obj, const char *name) {
@@ -372,7 +372,7 @@ static sugar *names_module_attribute(emitter *e, source_range r, module_type *m,
     if (f) {
         const py_object *value = py_dict_get(m->instance->u.inst.attrs, name);
         if (e->lenient && value && value->kind != PY_INSTANCE && !source_want_classes(source_enter(e), value)) return NULL;
-        emit_fail(e, suggest_word(r, name), "Module '%s' has no attribute '%s' %s", m->py_class->u.cls->name, name, f->why);
+        irgen_fail(e, suggest_word(r, name), "Module '%s' has no attribute '%s' %s", m->py_class->u.cls->name, name, f->why);
         source_hint_untyped(e, m, name);
         return NULL;
     }
@@ -387,7 +387,7 @@ static sugar *names_script_attribute(emitter *e, source_range r, class_source *c
     if (o->kind == PY_STATICMETHOD) return source_sugar(e, r, o->u.fn_object);
     if (o->kind == PY_FUNCTION && source_dropped(o)) return names_bound(e, obj, o, name);
     if (o->kind == PY_FUNCTION || o->kind == PY_CLASSMETHOD) return NULL;
-    emit_fail(e, r,
+    irgen_fail(e, r,
               "'%s' object has no attribute or method '%s'. '%s' is defined as a class attribute which "
               "currently is not supported. Consider converting this to an instance attribute.",
               class_name(cs->type), name, name);
@@ -421,7 +421,7 @@ int source_isinstance(emitter *e, const type *t, const expr *x) {
 sugar *source_constant(emitter *e, source_range r, value v, type *t) {
     if (v.tag != V_TUPLE || t->kind != T_TUPLE || (size_t)t->nelems != v.u.tuple->len) {
         e->g->range = r;
-        return sugar_of_value(e, emit_constant_take(e, value_ref(v), t));
+        return sugar_of_value(e, irgen_constant_take(e, value_ref(v), t));
     }
     ir_value **items = arena_array(e->scratch, ir_value *, t->nelems + 1);
     if (!items) return diag_no_memory(e->diag), NULL;
@@ -430,7 +430,7 @@ sugar *source_constant(emitter *e, source_range r, value v, type *t) {
         if (!s) return NULL;
         items[i] = s->value;
     }
-    return sugar_of_value(e, emit_tuple(e, r, t, t->nelems, items));
+    return sugar_of_value(e, irgen_tuple(e, r, t, t->nelems, items));
 }
 
 sugar *source_class_attribute(emitter *e, source_range r, const type *t, const char *name) {
@@ -457,7 +457,7 @@ sugar *source_string(emitter *e, const char *text) {
 }
 
 sugar *source_element(emitter *e, source_range r, ir_value *v, const char *key) {
-    return emit_attribute(e, r, sugar_of_value(e, v), key);
+    return irgen_attribute(e, r, sugar_of_value(e, v), key);
 }
 
 static module_type *names_container(const ir_value *v) {
@@ -475,7 +475,7 @@ static bool names_is_chain(const module_type *m) {
 
 sugar *source_sequence(emitter *e, source_range r, ir_value *v) {
     module_type *m = names_container(v);
-    sugar *s = m ? emit_new_sequence(e, (int)m->keys.len) : NULL;
+    sugar *s = m ? irgen_new_sequence(e, (int)m->keys.len) : NULL;
     if (s) s->chain = names_is_chain(m);
     for (size_t i = 0; s && i < m->keys.len; i++) {
         sugar *item =
@@ -524,4 +524,5 @@ const scope_ops source_scope_ops = {
     .static_truth = source_static_truth,
     .static_range = source_static_range,
     .hint_assigned = source_hint_assigned,
+    .has_member = source_has_member,
 };

@@ -116,7 +116,10 @@ static bool plan_declared_type(module_plan *p, const char *name, type **out, str
 /* The declared type, else the one the value has; NULL with the reason in why, or with a failed diag. */
 static type *plan_type(module_plan *p, const char *name, py_object *o, bool *inferred, strbuf *why) {
     type *t = NULL;
+    const py_class *c = o->kind == PY_INSTANCE ? o->u.inst.cls->u.cls : NULL;
     *inferred = false;
+    if (p->g->tracing && c && c->kind == PYC_PLAIN && !c->is_script) /* no trace asks for a method of such a class */
+        return sb_puts(why, "Its class is no script class"), NULL;
     if (!plan_declared_type(p, name, &t, why) || t || why->len) return t;
     *inferred = true;
     return source_infer_type(p->g, o, why);
@@ -339,7 +342,10 @@ static bool plan_hooks(module_plan *p) {
         const py_dict *d = source_module_dict(p->instance, pre ? "_forward_pre_hooks" : "_forward_hooks");
         for (size_t i = 0; d && i < d->entries.len; i++) {
             const py_dict_entry *en = &d->entries.data[i];
-            if (!en->key || en->val->kind != PY_FUNCTION) continue;
+            if (!en->key || p->g->tracing) continue;
+            if (en->val->kind != PY_FUNCTION)
+                return source_fail(p->g, p->r, "a forward hook of module '%s' is no function but a %s: it cannot be compiled. Remove it first, or trace the module",
+                                   p->cls->name, py_type_name(en->val));
             if (!(pre ? avec_push(&p->g->unit->arena, &p->m->pre_hooks, en->val)
                       : avec_push(&p->g->unit->arena, &p->m->hooks, en->val)))
                 return plan_no_memory(p);

@@ -83,7 +83,7 @@ static bool static_all(static_eval *s, const expr_list *xs, int depth) {
 /* Calls that only look. */
 static bool static_may_call(static_eval *s, const expr *x, int depth) {
     static const char *const names[] = {"len", "isinstance", "hasattr", "range", "min", "max", "bool", "int", "abs", "any", "all", "type"};
-    if (x->a->kind != E_NAME || x->kwargs.len || emit_find_variable(s->e, x->a->name)) return false;
+    if (x->a->kind != E_NAME || x->kwargs.len || irgen_find_variable(s->e, x->a->name)) return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], x->a->name))
             return py_lookup(&s->g->py, &s->env, names[i]) == py_builtin_named(&s->g->py, names[i]) && static_all(s, &x->items, depth);
@@ -95,7 +95,7 @@ static bool static_known(static_eval *s, const expr *x, int depth) {
     case E_INT: case E_FLOAT: case E_STR: case E_TRUE: case E_FALSE: case E_NONE: return true;
     case E_NAME: {
         if (s->self && !strcmp(x->name, s->self)) return true;
-        py_object *o = emit_find_variable(s->e, x->name) ? NULL : py_lookup(&s->g->py, &s->env, x->name);
+        py_object *o = irgen_find_variable(s->e, x->name) ? NULL : py_lookup(&s->g->py, &s->env, x->name);
         return o && static_holds(o) && !source_is_module(o);
     }
     case E_ATTR: {
@@ -212,10 +212,10 @@ sugar *source_static_range(emitter *e, const expr *x) {
     int64_t at = o->u.range.start, step = o->u.range.step, stop = o->u.range.stop, n = 0;
     for (int64_t i = at; step > 0 ? i < stop : i > stop; i += step)
         if (++n > STATIC_MAX_RANGE) return NULL;
-    sugar *s = emit_new_sequence(e, (int)n);
+    sugar *s = irgen_new_sequence(e, (int)n);
     for (int64_t i = 0; s && i < n; i++) {
         e->g->range = x->range;
-        s->items[s->nitems++] = sugar_of_value(e, emit_hidden_int(e, at + i * step));
+        s->items[s->nitems++] = sugar_of_value(e, irgen_hidden_int(e, at + i * step));
     }
     return s;
 }

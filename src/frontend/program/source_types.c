@@ -238,6 +238,9 @@ static void types_suggest(program *g, const py_env *env, const expr *x) {
     static const char *const known[] = {"Tensor", "int", "float", "bool", "str", "complex", "List", "Dict", "Tuple", "Optional",
                                         "Union", "Any", "list", "dict", "tuple"};
     suggestion s = {.wanted = x->name};
+    const expr *root = x;
+    while (root->kind == E_ATTR) root = root->a;
+    if (root != x && root->kind == E_NAME && !py_lookup(&g->py, env, root->name) && py_suggest_qualified(g->py.diag, env, root->name)) return;
     const py_object *base = x->kind == E_ATTR ? types_lookup(g, env, x->a) : env->module;
     for (size_t i = 0; x->kind == E_NAME && i < sizeof known / sizeof *known; i++) suggest_try(&s, known[i]);
     if (base) py_suggest_members(&s, base);

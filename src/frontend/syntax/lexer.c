@@ -282,6 +282,8 @@ ctsc_status lex_next(lexer *lx, token *t) {
         s = lex_number(lx, t);
     } else if (c == '"' || c == '\'') {
         s = lex_string(lx, lx->pos, false, t);
+    } else if ((c == '\xc2' && !strchr("\xaa\xb5\xb7\xba", lex_at(lx, lx->pos + 1))) || (c == '\xe2' && (lex_at(lx, lx->pos + 1) & ~1) == '\x80')) {
+        s = lex_error(lx, lx->pos, lx->pos + (c == '\xc2' ? 2 : 3), "invalid character"); /* typographic quotes, dashes and spaces: U+00A0.., U+2000.. */
     } else if (lex_is_name(c)) {
         s = lex_word(lx, t);
     } else {

@@ -39,23 +39,37 @@ token_kind parser_peek(parser *p) {
     return p->status == CTSC_OK ? t.kind : TK_EOF;
 }
 
-/* Which bracket is open where a closing one is missing: the text up to there, read once more. */
-static void parser_note_bracket(parser *p) {
+/* After an error: a bracket before it that nothing closes, in all of the text, is what is wrong where it stands on an earlier line, and worth a note
+ * on the same one. */
+static void parser_blame_bracket(parser *p) {
     enum { MOST = 64 };
     source_range open[MOST];
+    uint32_t line, bracket_line, column;
     int n = 0;
     lexer lx;
     token t = {0};
     diag unused = {0};
-    lex_init(&lx, &unused, p->a, p->names, p->src, 0, p->cur.begin, false);
+    diag_item *error = p->d && p->d->items.len ? p->d->items.data : NULL;
+    if (!error || error->range.src != p->src) return;
+    lex_init(&lx, &unused, p->a, p->names, p->src, 0, (uint32_t)p->src->len, false);
     while (lex_next(&lx, &t) == CTSC_OK && t.kind != TK_EOF) {
         bool opens = t.kind == TK_LPAREN || t.kind == TK_LBRACKET || t.kind == TK_LBRACE;
         bool closes = t.kind == TK_RPAREN || t.kind == TK_RBRACKET || t.kind == TK_RBRACE;
         if (opens && n < MOST) open[n] = (source_range){p->src, t.begin, t.end};
+        /* A closing one of another kind? Those of a kind are one or two apart in ASCII. */
+        if (closes && n > 0 && n <= MOST && (unsigned)(p->src->text[t.begin] - p->src->text[open[n - 1].begin] - 1) > 1) break;
         n += opens - (closes && n > 0);
     }
     diag_clear(&unused);
-    if (n > 0 && n <= MOST) diag_note(p->d, open[n - 1], "'%c' was never closed", p->src->text[open[n - 1].begin]);
+    if (n == 0 || n > MOST || open[n - 1].begin >= error->range.begin) return;
+    source_position(p->src, error->range.begin, &line, &column);
+    source_position(p->src, open[n - 1].begin, &bracket_line, &column);
+    size_t notes = p->d->items.len;
+    diag_note(p->d, open[n - 1], "'%c' was never closed", p->src->text[open[n - 1].begin]);
+    if (bracket_line == line || p->d->items.len == notes) return;
+    diag_item *note = &p->d->items.data[notes], was = p->d->items.data[0];
+    p->d->items.data[0] = (diag_item){DIAG_ERROR, note->text, note->range};
+    *note = (diag_item){DIAG_NOTE, was.text, was.range};
 }
 
 bool parser_expect(parser *p, token_kind k, const char *after) {
@@ -63,7 +77,10 @@ bool parser_expect(parser *p, token_kind k, const char *after) {
     bool fresh = p->status == CTSC_OK;
     parser_error_at(p, parser_here(p), "expected %s after %s, but found %s", token_text(k),
                            after, token_text(p->cur.kind));
-    if (fresh && (k == TK_RPAREN || k == TK_RBRACKET || k == TK_RBRACE)) parser_note_bracket(p);
+    token_kind found = p->cur.kind;
+    bool item = found == TK_NAME || found == TK_INT || found == TK_FLOAT || found == TK_STRING;
+    if (fresh && item && (k == TK_RPAREN || k == TK_RBRACKET || k == TK_RBRACE) && !memchr(p->src->text + p->last_end, '\n', p->cur.begin - p->last_end))
+        diag_note(p->d, (source_range){0}, "did you forget a comma?");
     return false;
 }
 
@@ -314,7 +331,9 @@ static bool parser_line(parser *p, stmt_list *out) {
             return parser_is(p, TK_EOF) || parser_advance(p);
         }
         if (s->kind == S_EXPR && s->value && s->value->kind == E_NAME && !parser_is(p, TK_SEMICOLON) && !strcmp(s->value->name, "print"))
-            return parser_error_at(p, s->value->range, "missing parentheses in call to 'print'");
+            return parser_error_at(p, s->value->range, "missing parentheses in call to 'print': did you mean print(...)?");
+        if (parser_is(p, TK_RPAREN) || parser_is(p, TK_RBRACKET) || parser_is(p, TK_RBRACE))
+            return parser_error_at(p, parser_here(p), "unmatched %s", token_text(p->cur.kind));
         if (!parser_is(p, TK_SEMICOLON))
             return parser_error_at(p, parser_here(p), "expected end of line, but found %s",
                                    token_text(p->cur.kind));
@@ -325,12 +344,19 @@ static bool parser_line(parser *p, stmt_list *out) {
 
 /* ---- compound statements --------------------------------------------------------------------- */
 
+/* colon: what announced the block. */
+static bool parser_is_indented(parser *p, source_range colon, const char *after) {
+    if (parser_is(p, TK_INDENT)) return true;
+    parser_error_at(p, parser_here(p), "expected an indented block after %s", after);
+    if (p->status == CTSC_FAILED) diag_note(p->d, colon, "the block of this line is missing");
+    return false;
+}
+
 bool parser_block(parser *p, const char *after, stmt_list *out) {
+    source_range colon = parser_here(p);
     if (!parser_expect(p, TK_COLON, after)) return false;
     if (!parser_is(p, TK_NEWLINE)) return parser_line(p, out);
-    if (!parser_advance(p)) return false;
-    if (!parser_is(p, TK_INDENT))
-        return parser_error_at(p, parser_here(p), "expected an indented block after %s", after);
+    if (!parser_advance(p) || !parser_is_indented(p, colon, after)) return false;
     if (!parser_enter(p) || !parser_advance(p)) return false;
     while (!parser_is(p, TK_DEDENT) && !parser_is(p, TK_EOF))
         if (!parser_statement(p, out)) return false;
@@ -529,13 +555,11 @@ static void parser_note_docstring(func_def *f, const stmt_list *body) {
 /* The body. A type comment stands behind the colon, on a line of its own, or behind the docstring.
  */
 static bool parser_def_body(parser *p, func_def *f) {
+    source_range colon = parser_here(p);
     if (!parser_expect(p, TK_COLON, "the head of the function")) return false;
     if (!parser_is(p, TK_NEWLINE)) return parser_line(p, &f->body);
     f->type_comment = p->cur.comment;
-    if (!parser_advance(p)) return false;
-    if (!parser_is(p, TK_INDENT))
-        return parser_error_at(p, parser_here(p),
-                               "expected an indented block after the head of the function");
+    if (!parser_advance(p) || !parser_is_indented(p, colon, "the head of the function")) return false;
     if (!f->type_comment) f->type_comment = p->cur.comment;
     if (!parser_enter(p) || !parser_advance(p)) return false;
     while (!parser_is(p, TK_DEDENT) && !parser_is(p, TK_EOF)) {
@@ -643,6 +667,7 @@ ctsc_status parse_module(diag *d, arena *a, interner *names, source *src, stmt_l
         while (!parser_is(&p, TK_EOF) && parser_statement(&p, &body)) {
         }
     if (p.status == CTSC_OK) *out = body;
+    else if (p.status == CTSC_FAILED) parser_blame_bracket(&p);
     return p.status;
 }
 

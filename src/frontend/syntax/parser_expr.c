@@ -372,6 +372,8 @@ static bool parser_keyword_argument(parser *p, expr *call) {
     k.value = parser_expr(p);
     if (!k.value) return false;
     k.range = parser_range(p, k.range.begin);
+    for (size_t i = 0; k.name && i < call->kwargs.len && i < PARSE_MAX_DEPTH; i++)
+        if (call->kwargs.data[i].name == k.name) return parser_error_at(p, k.range, "keyword argument repeated: %s", k.name);
     (void)avec_push(p->a, &call->kwargs, k);
     return true;
 }

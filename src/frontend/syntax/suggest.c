@@ -54,10 +54,12 @@ void suggest_try(suggestion *s, const char *candidate) {
 static void suggest_try_operator(void *ctx, const op *o) {
     suggestion *s = ctx;
     const char *name = o->schema->name;
-    if (!strncmp(name, "aten::", 6) && (name[6] != '_' || s->wanted[0] == '_')) suggest_try(s, name + 6);
+    bool takes = s->kind < 0 || (o->schema->nargs > 0 && (int)o->schema->args[0].type->kind == s->kind);
+    if (takes && !strncmp(name, "aten::", 6) && (name[6] != '_' || s->wanted[0] == '_')) suggest_try(s, name + 6);
 }
 
-void suggest_operators(suggestion *s) {
+void suggest_operators(suggestion *s, int kind) {
+    s->kind = kind;
     op_visit(suggest_try_operator, s);
 }
 

@@ -9,11 +9,11 @@
 
 typedef struct suggestion {
     const char *wanted, *best; /* best NULL: nothing is close */
-    int distance;
+    int distance, kind;
 } suggestion;
 
 void suggest_try(suggestion *s, const char *candidate);
-void suggest_operators(suggestion *s);           /* tries the names of all aten operators */
+void suggest_operators(suggestion *s, int kind); /* tries the names of aten operators whose first argument is of this kind of type; -1: any */
 void suggest_note(diag *d, const suggestion *s); /* "did you mean 'relu'?" */
 /* The last place inside r where `word` stands as a word of its own: where a caret belongs; r if there is none. */
 source_range suggest_word(source_range r, const char *word);

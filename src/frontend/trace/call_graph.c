@@ -8,7 +8,7 @@
  */
 #include "frontend/trace/call_graph.h"
 
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 #include "frontend/codeload/importer.h"
 
 enum { CALL_MAX_ARGS = 512, CALL_MAX_KEYWORDS = 64 };
@@ -28,7 +28,7 @@ unit *call_unit_new(diag *d) {
         unit_unref(u);
         u = NULL;
     } else {
-        u->compile = emit_function;
+        u->compile = irgen_function;
     }
     return u;
 }
@@ -65,7 +65,7 @@ static bool call_begin(call_emission *c, unit *u, diag *d, int n, const call_arg
         type *t = args[i].type;
         if (wide && t->kind == T_LIST && type_elem(t)->kind == T_TENSOR) t = type_list(type_optional(TYPE_TENSOR));
         ir_value *v = block_add_param(g->root, t);
-        if (args[i].empty) v = emit_list(&c->e, g->range, TYPE_TENSOR, 0, NULL);
+        if (args[i].empty) v = irgen_list(&c->e, g->range, TYPE_TENSOR, 0, NULL);
         if (!v) ok = false;
         else c->args[i] = (actual){.name = args[i].name, .value = v};
     }
@@ -91,9 +91,9 @@ static ir_value *call_operator(call_emission *c, const char *name) {
     int n = 0;
     function *f[1];
     op_overloads(name, &n);
-    if (n || builtin_functions(c->e.unit, c->e.diag, name, f, 1)) return emit_builtin(&c->e, nowhere, name, c->n, c->args);
+    if (n || builtin_functions(c->e.unit, c->e.diag, name, f, 1)) return irgen_builtin(&c->e, nowhere, name, c->n, c->args);
     const op *o = op_find(name);
-    if (o) return emit_overload(&c->e, nowhere, o, c->n, c->args);
+    if (o) return irgen_overload(&c->e, nowhere, o, c->n, c->args);
     return c->e.diag->status == CTSC_OK ? call_unknown(&c->e, name) : NULL;
 }
 
@@ -136,6 +136,6 @@ ctsc_status call_graph_method(unit *u, diag *d, const char *method, int n, const
     ctsc_status s = call_check(d, method, n, args, &lists);
     if (s != CTSC_OK) return s;
     ir_value *v = NULL;
-    if (call_begin(&c, u, d, n, args, false)) v = emit_method(&c.e, (source_range){0}, c.args[0].value, method, n - 1, c.args + 1);
+    if (call_begin(&c, u, d, n, args, false)) v = irgen_method(&c.e, (source_range){0}, c.args[0].value, method, n - 1, c.args + 1);
     return call_end(&c, v, out);
 }

@@ -40,7 +40,7 @@ static bool effects_not_training(const node *n) {
 
 bool node_is_random(const node *n) {
     if (n->kind != N_OP) return false;
-    return !n->op || ((n->op->flags & OP_RANDOM) && !effects_not_training(n));
+    return !n->op || ((n->op->traits & OP_RANDOM) && !effects_not_training(n));
 }
 
 static const bool effects_of_kind[N_KIND_COUNT] = {
@@ -51,9 +51,9 @@ static const bool effects_of_kind[N_KIND_COUNT] = {
 
 static bool effects_own(const node *n) {
     if (n->kind != N_OP) return effects_of_kind[n->kind];
-    if (!n->op || (n->op->flags & OP_UNSAFE)) return true;
-    if (!(n->op->flags & OP_SIDE_EFFECT)) return false;
-    return !((n->op->flags & OP_RANDOM) && effects_not_training(n));
+    if (!n->op || (n->op->traits & OP_UNSAFE)) return true;
+    if (!(n->op->traits & OP_SIDE_EFFECT)) return false;
+    return !((n->op->traits & OP_RANDOM) && effects_not_training(n));
 }
 
 bool node_has_visible_effects(const node *n) {

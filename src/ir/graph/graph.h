@@ -136,6 +136,7 @@ struct node {
     source_range range;
     const call_site *call; /* of inlined nodes, for messages; NULL: the graph's own */
     bool range_hidden;   /* for messages only: PyTorch's graph text shows no place for this node */
+    bool doubtful;       /* prim::Uninitialized and prim::unchecked_cast that an archive's code asks for: who reads the result checks it */
     const char *scope;   /* of traced nodes: "__module.conv1", printed as ", scope: ..."; NULL: none */
     void *scratch;
     int mark;

@@ -176,7 +176,7 @@ bool node_is_op(const node *n, const char *name) {
 static bool op_has_effects(const op *o) {
     if (!o) return true;
     bool returns = o->schema->nreturns > 0 || o->schema->varret; /* one without results is there for something else */
-    return !returns || (o->flags & (OP_SIDE_EFFECT | OP_UNSAFE)) || o->schema->has_alias_write;
+    return !returns || (o->traits & (OP_SIDE_EFFECT | OP_UNSAFE)) || o->schema->has_alias_write;
 }
 
 /* Writes that the schema does not mark, which only the node's constants decide (batch norm's statistics). */

@@ -76,6 +76,7 @@ static node *clone_node(graph *dst, const node *n, clone_map *m) {
     dst->range = saved;
     c->call = clone_call(dst, m, n->call);
     c->range_hidden = n->range_hidden;
+    c->doubtful = n->doubtful;
     c->op = n->op;
     /* an operator's own name lives as long as the table of operators */
     bool own = n->op && n->op_name == n->op->schema->name;

@@ -1,46 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fusible.c - looks operators up in fusible.def (those of a program's own bring their row along), and judges single nodes.
+ * fusible.c - judges single nodes.
  *
  * An argument that shapes the code (a dim, a dtype, a mode) must be constant; sizes and positions may also be numbers
  * known when the group runs; real numbers may be anything.
  * Tests: tests/unit/test_group.c, tests/ir/fuse/
  */
-#include "ir/scalar/scalar_text.h"
+#include "ir/op/fusible.h"
 
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
-
-static const fusible fusible_rows[] = {
-#define FUSIBLE(key, kind, function, cost) {key, FUSIBLE_##kind, function, cost},
-#include "ir/op/fusible.def"
-#undef FUSIBLE
-};
-enum { FUSIBLE_COUNT = sizeof fusible_rows / sizeof *fusible_rows };
-
-/* The rows stand by subject; this is their order by key, made once. */
-static const fusible *fusible_sorted[FUSIBLE_COUNT];
-static pthread_once_t fusible_once = PTHREAD_ONCE_INIT;
-
-static int fusible_compare(const void *a, const void *b) {
-    return strcmp((*(const fusible *const *)a)->key, (*(const fusible *const *)b)->key);
-}
-
-static void fusible_sort(void) {
-    for (int i = 0; i < FUSIBLE_COUNT; i++) fusible_sorted[i] = &fusible_rows[i];
-    qsort(fusible_sorted, FUSIBLE_COUNT, sizeof *fusible_sorted, fusible_compare);
-}
-
-const fusible *fusible_find(const op *o) {
-    if (!o || !o->fn) return NULL;
-    if (o->scalar) return o->scalar->row.kind == FUSIBLE_NONE ? NULL : &o->scalar->row;
-    pthread_once(&fusible_once, fusible_sort);
-    const fusible key = {.key = o->key}, *want = &key;
-    const fusible *const *found =
-        bsearch(&want, fusible_sorted, FUSIBLE_COUNT, sizeof *fusible_sorted, fusible_compare);
-    return found ? *found : NULL;
-}
 
 /* ---- nodes ------------------------------------------------------------------------------ */
 
@@ -105,17 +73,17 @@ static bool fusible_order_fits(const ir_value *v) {
 }
 
 /* Training keeps statistics and draws random numbers. */
-static bool fusible_mode_fits(const node *n, const fusible *f) {
-    if (!strcmp(f->key, "aten::batch_norm")) return fusible_input_is(n, "training", false);
-    if (!strcmp(f->function, "norm")) return fusible_order_fits(n->inputs.data[1]);
+static bool fusible_mode_fits(const node *n) {
+    if (!strcmp(n->op->key, "aten::batch_norm")) return fusible_input_is(n, "training", false);
+    if (!strcmp(n->op->lowered, "norm")) return fusible_order_fits(n->inputs.data[1]);
     return fusible_input_is(n, "train", false);
 }
 
 fusible_kind fusible_node(const node *n) {
-    const fusible *f = n->kind == N_OP ? fusible_find(n->op) : NULL;
-    if (!f || n->blocks.len || n->inputs.len != (size_t)n->op->schema->nargs) return FUSIBLE_NONE;
-    if (n->op->scalar) return fusible_defined_fits(n) ? f->kind : FUSIBLE_NONE;
+    fusible_kind kind = n->kind == N_OP ? op_fusible(n->op) : FUSIBLE_NONE;
+    if (!kind || n->blocks.len || n->inputs.len != (size_t)n->op->schema->nargs) return FUSIBLE_NONE;
+    if (n->op->scalar) return fusible_defined_fits(n) ? kind : FUSIBLE_NONE;
     for (size_t i = 0; i < n->inputs.len; i++)
-        if (!fusible_argument_fits(&n->op->schema->args[i], n->inputs.data[i], f->kind)) return FUSIBLE_NONE;
-    return fusible_mode_fits(n, f) ? f->kind : FUSIBLE_NONE;
+        if (!fusible_argument_fits(&n->op->schema->args[i], n->inputs.data[i], kind)) return FUSIBLE_NONE;
+    return fusible_mode_fits(n) ? kind : FUSIBLE_NONE;
 }

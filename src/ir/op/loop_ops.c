@@ -43,9 +43,9 @@ const op *loop_functional(const op *o) {
 
 static loop_class loop_fusible_class(const node *n) {
     const op *functional = loop_functional(n->op);
-    const fusible *f = functional ? fusible_find(functional) : NULL;
-    if (f) return f->kind == FUSIBLE_POINTWISE ? LOOP_IN_PLACE : LOOP_NONE;
-    fusible_kind kind = fusible_node(n);
+    fusible_kind kind = op_fusible(functional);
+    if (kind) return kind == FUSIBLE_POINTWISE ? LOOP_IN_PLACE : LOOP_NONE;
+    kind = fusible_node(n);
     return kind == FUSIBLE_POINTWISE ? LOOP_POINTWISE : kind == FUSIBLE_VIEW ? LOOP_VIEW : LOOP_NONE;
 }
 

@@ -4,7 +4,7 @@
  *
  * The table (loop_ops.def) is shared by the pass that puts loops into groups and by the code that lowers them. It names what is done with
  * Python numbers, and the operators that ask, index or write tensors; operators that compute elements of tensors are those of
- * fusible.def, and their in-place forms (add_) are derived from them.
+ * FUSE of ops.def, and their in-place forms (add_) are derived from them.
  *
  *     LOOP_OP("aten::sin", NUMBERS, REAL1, "sin")
  */
@@ -21,7 +21,7 @@
     X(ITEM) X(QUERY) X(SIZES) X(LIST_GET) X(LIST_LEN)                                                 \
     X(SELECT) X(SLICE) X(TRANSPOSE) X(UNSQUEEZE)                                                      \
     X(NEW) X(FILL_NEW) X(COPY) X(FILL) X(REDUCE) X(DOT)                                               \
-    X(POINTWISE) X(IN_PLACE) X(VIEW) /* of fusible.def */
+    X(POINTWISE) X(IN_PLACE) X(VIEW) /* fusible ones */
 
 typedef enum loop_class {
     LOOP_NONE, /* no native loop can hold it */

@@ -43,7 +43,7 @@ typedef struct op_group {
 
 /* Built once, then only read: its groups' sets change, its keys do not. */
 typedef struct op_index {
-    strmap groups, bindings, quantised;
+    strmap groups, bindings, quantised, lowered;
     VEC(op_group *) order; /* as in the file */
     arena arena;
 } op_index;
@@ -106,6 +106,7 @@ static void op_index_free(op_index *x) {
     strmap_free(&x->groups);
     strmap_free(&x->bindings);
     strmap_free(&x->quantised);
+    strmap_free(&x->lowered);
     vec_free(&x->order);
     arena_free(&x->arena);
     mem_free(x);
@@ -114,7 +115,7 @@ static void op_index_free(op_index *x) {
 static bool op_index_bindings(strmap *map, const op_bindings *table) {
     const op_binding *row = table->rows;
     for (const char *key = table->keys; *key; key = op_next_key(key))
-        if (!strmap_put(map, key, (void *)row++)) return false;
+        if (!strmap_putn(map, key, strcspn(key, LOWERED("")), (void *)row++)) return false;
     return true;
 }
 
@@ -131,12 +132,22 @@ static bool op_index_text(op_index *x, embedded *from, bool recent) {
     return ok;
 }
 
+/* The names that rows have behind their keys. */
+static bool op_index_lowered(strmap *map, const op_bindings *table) {
+    for (const char *key = table->keys; *key; key = op_next_key(key)) {
+        const char *name = strstr(key, LOWERED(""));
+        if (name && !strmap_putn(map, key, (size_t)(name - key), (void *)(name + 1))) return false;
+    }
+    return true;
+}
+
 static op_index *op_index_new(void) {
     op_index *x = mem_zalloc(sizeof *x);
     if (!x) return NULL;
     bool ok = arena_init(&x->arena) && op_index_text(x, &op_schemas, false) && op_index_text(x, &op_schemas_2, true);
     ok = ok && op_index_bindings(&x->bindings, &op_host_installed->builtin) &&
-         op_index_bindings(&x->quantised, &op_host_installed->quantised);
+         op_index_bindings(&x->quantised, &op_host_installed->quantised) &&
+         op_index_lowered(&x->lowered, &op_host_installed->builtin);
     if (ok) return x;
     op_index_free(x);
     return NULL;
@@ -230,6 +241,12 @@ static void op_bind_base(op *o, arena *a, const op_text *base) {
     if (!o->fn_ctx) o->fn = NULL;
 }
 
+/* What the row says, or the operator's name: "mul" of "aten::mul.Tensor". NULL without memory. */
+static const char *op_lowered_name(arena *a, const op_index *x, const char *key) {
+    const char *given = strmap_get(&x->lowered, key), *name = strstr(key, "::");
+    return given ? given : name ? arena_strndup(a, name + 2, strcspn(name + 2, ".")) : NULL;
+}
+
 /* Gives o, whose schema is t, the function of its row, or else of the overload it follows from. */
 static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int depth) {
     char key[OP_KEY_LENGTH];
@@ -238,19 +255,21 @@ static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int de
     const op_binding *q = op_text_key(t, key) ? strmap_get(&x->quantised, key) : NULL;
     if (b) {
         o->fn = b->fn;
-        o->flags = b->flags;
+        o->traits = b->traits;
+        if (OP_FUSIBLE(o->traits)) o->lowered = op_lowered_name(a, x, key);
         o->quantised = q ? q->fn : NULL;
         return;
     }
     op_derivation how = op_derive(&(op_derive_host){(void *)x, op_overload_text}, t, &base);
     if (how == DERIVED_NOT || depth == OP_DERIVE_DEPTH) return;
     op_bind(o, a, x, &base, depth + 1);
-    bool into = how == DERIVED_WRITE && (o->flags & OP_INTO); /* o->fn writes there itself */
-    if (!o->fn) o->flags = 0;
+    bool into = how == DERIVED_WRITE && (o->traits & OP_INTO); /* o->fn writes there itself */
+    if (!o->fn) o->traits = 0;
     else if (how != DERIVED_NAME) op_bind_base(o, a, &base);
+    if (how != DERIVED_NAME) o->traits &= OP_TRAITS_OF_WRITES;
     if (o->fn && how != DERIVED_NAME && !into) {
         o->fn = how == DERIVED_COPY ? op_host_installed->derived_copy : op_host_installed->derived_write;
-        o->flags &= ~(uint32_t)(OP_COMPOSITE | OP_INTO);
+        o->traits &= ~(OP_COMPOSITE | OP_INTO);
     } else if (into && o->quantised) { /* OP_INTO is a matter of o->fn alone */
         o->quantised = op_host_installed->derived_write;
     }
@@ -320,6 +339,15 @@ const op *op_find(const char *key) {
     return NULL;
 }
 
+const op *op_of_row(const char *key) {
+    char plain[OP_KEY_LENGTH];
+    size_t n = strcspn(key, LOWERED(""));
+    if (n >= sizeof plain) return NULL;
+    memcpy(plain, key, n);
+    plain[n] = 0;
+    return op_find(plain);
+}
+
 void op_visit(void (*visit)(void *ctx, const op *o), void *ctx) {
     op_index *x = op_index_get();
     for (size_t i = 0; x && i < x->order.len; i++) {
@@ -357,8 +385,8 @@ void op_note_library(diag *d, const char *name) {
 }
 
 bool op_is_pure(const op *o) {
-    if (!o->fn && !(o->flags & OP_SPECIAL)) return false;
-    return !(o->flags & (OP_SIDE_EFFECT | OP_RANDOM | OP_UNSAFE)) && !o->schema->has_alias_write;
+    if (!o->fn && !(o->traits & OP_SPECIAL)) return false;
+    return !(o->traits & (OP_SIDE_EFFECT | OP_RANDOM | OP_UNSAFE)) && !o->schema->has_alias_write;
 }
 
 /* ---- registering ----------------------------------------------------------------------------- */
@@ -404,11 +432,11 @@ static bool op_group_add(op_group *g, const op *o) {
     return true;
 }
 
-ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags) {
-    return op_register_scalar(d, schema_text, fn, fn_ctx, flags, NULL);
+ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, op_traits traits) {
+    return op_register_scalar(d, schema_text, fn, fn_ctx, traits, NULL);
 }
 
-ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags, const struct scalar_text *scalar) {
+ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, op_traits traits, const struct scalar_text *scalar) {
     if (!op_index_get()) return diag_no_memory(d);
     ctsc_status s = CTSC_OK;
     pthread_mutex_lock(&op_lock);
@@ -421,8 +449,9 @@ ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void 
     } else {
         o->fn = fn;
         o->fn_ctx = fn_ctx;
-        o->flags = flags;
+        o->traits = traits;
         o->scalar = scalar;
+        if (OP_FUSIBLE(traits)) o->lowered = "custom";
         op_group *g = op_group_make(o->schema->name);
         if (!g || !op_group_add(g, o)) s = diag_no_memory(d);
     }
@@ -513,7 +542,7 @@ op_fn op_function_special(const op *o, int nargs, const value *args) {
     if (!kinds) return o->fn;
     if (kinds & TENSOR_KIND_DEVICE) return op_host_installed->on_device;
     if (o->quantised) return o->quantised;
-    bool calls = (o->flags & OP_COMPOSITE) || o->fn == op_host_installed->derived_write || o->fn == op_host_installed->derived_copy;
+    bool calls = (o->traits & OP_COMPOSITE) || o->fn == op_host_installed->derived_write || o->fn == op_host_installed->derived_copy;
     return calls ? o->fn : op_refuse_quantised;
 }
 

@@ -6,7 +6,7 @@
  * that overloads gained since), in overload-resolution order within a name, and ir/op/schemas_2.txt those that came
  * later, which are tried after them; they are embedded in the library, indexed by name at start and parsed on demand, so that a program using an operator ctsc lacks still compiles and is refused
  * only when that operator is reached. ops.def (and ops/NAME.def, one per family) holds one row per
- * implemented overload: its name, its function and its properties.
+ * implemented overload: its name, its function and all that is known of it (op_traits.h).
  *
  *     OP("aten::relu", op_relu, 0)
  *
@@ -20,6 +20,7 @@
 #ifndef CTSC_IR_OP_OP_H
 #define CTSC_IR_OP_OP_H
 
+#include "ir/op/op_traits.h"
 #include "ir/op/schema.h"
 #include "tensor/device.h"
 
@@ -42,16 +43,6 @@ typedef struct op_ctx {
  * In-place operators return a new reference to their mutated argument. */
 typedef ctsc_status (*op_fn)(op_ctx *cx, const value *args, value *results);
 
-enum op_flags {
-    OP_SIDE_EFFECT = 1,  /* prints, raises, warns, draws random numbers: never removed or moved */
-    OP_RANDOM = 2,       /* result differs from call to call: never merged or folded */
-    OP_UNSAFE = 4,       /* touches files or the network: refused unless the program allows it */
-    OP_SPECIAL = 8,      /* compiled to bytecode of its own; the function is NULL */
-    OP_INTO = 16,        /* the function serves the in-place and out= overloads too: it looks where its results go (op_target) */
-    OP_FOREIGN = 64,     /* a program's own (ctsc_register_op): what its function does besides is not known */
-    OP_COMPOSITE = 32,   /* written in TorchScript (frontend/prelude/operators.py): op_host.composite_body is what it does */
-};
-
 typedef struct op {
     const schema *schema;
     const char *key; /* "aten::add.Tensor" */
@@ -59,7 +50,8 @@ typedef struct op {
     op_fn quantised; /* what runs instead where a tensor argument is quantised (op_function); NULL: such arguments are refused */
     void *fn_ctx;    /* of user-registered operators; of overloads derived as copies or writes: the key of the one they follow from */
     _Atomic(const struct device_route *) route; /* how it runs where a tensor argument is on a device (runtime/cuda/dispatch.c); NULL: nobody asked yet */
-    uint32_t flags;
+    op_traits traits;
+    const char *lowered; /* what the lowering of kernels calls it; NULL unless it is fusible */
     bool recent; /* PyTorch 1.13 has no such overload */
     const struct scalar_text *scalar; /* what it does to one element, if that is known (ir/scalar/scalar_text.h); else NULL */
 } op;
@@ -73,14 +65,17 @@ bool op_space_known(const char *space);
 void op_note_library(diag *d, const char *name);
 /* One overload by key ("aten::add.Tensor", "aten::relu"); NULL if unknown. */
 const op *op_find(const char *key);
+/* The overload of a row of op_bindings: its key may be followed by LOWERED's name. */
+const op *op_of_row(const char *key);
 /* Adds or replaces an overload. */
-ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags);
+ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, op_traits traits);
 /* The same with a scalar definition for the same schema, which is never freed; it may be NULL. */
-ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, uint32_t flags, const struct scalar_text *scalar);
+ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, op_traits traits, const struct scalar_text *scalar);
 /* Functions of overloads, by key. The keys are one text, each ends in a NUL and an empty one ends them all: pointers to two thousand keys would
- * weigh as much as the keys. */
-typedef struct op_binding { op_fn fn; uint32_t flags; } op_binding;
+ * weigh as much as the keys. Behind a key there may be LOWERED's name. */
+typedef struct op_binding { op_fn fn; op_traits traits; } op_binding;
 typedef struct op_bindings { const char *keys; const op_binding *rows; } op_bindings;
+/* The next one, behind what LOWERED adds. */
 static inline const char *op_next_key(const char *key) {
     return key + strlen(key) + 1;
 }

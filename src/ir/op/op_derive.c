@@ -19,22 +19,14 @@
 
 enum { DERIVE_SIGNATURE = 512, DERIVE_NAME = 96 };
 
-/* Names that stand for others; with `_`, and in all overloads. Without "aten::". */
 static const struct { const char *name, *base; } derive_names[] = {
-    {"absolute", "abs"}, {"arccos", "acos"}, {"arccosh", "acosh"}, {"arcsin", "asin"}, {"arcsinh", "asinh"},
-    {"arctan", "atan"}, {"arctan2", "atan2"}, {"arctanh", "atanh"}, {"clip", "clamp"}, {"concat", "cat"},
-    {"concatenate", "cat"}, {"det", "linalg_det"}, {"divide", "div"}, {"fix", "trunc"}, {"ger", "outer"},
-    {"greater", "gt"}, {"greater_equal", "ge"}, {"inverse", "linalg_inv"}, {"less", "lt"}, {"less_equal", "le"},
-    {"linalg_matmul", "matmul"}, {"matrix_power", "linalg_matrix_power"}, {"moveaxis", "movedim"}, {"multiply", "mul"},
-    {"negative", "neg"}, {"not_equal", "ne"}, {"orgqr", "linalg_householder_product"}, {"row_stack", "vstack"},
-    {"special_digamma", "digamma"}, {"special_erf", "erf"}, {"special_erfc", "erfc"}, {"special_erfinv", "erfinv"},
-    {"special_exp2", "exp2"}, {"special_expit", "sigmoid"}, {"special_expm1", "expm1"}, {"special_gammainc", "igamma"},
-    {"special_gammaincc", "igammac"}, {"special_gammaln", "lgamma"}, {"special_i0", "i0"}, {"special_log1p", "log1p"},
-    {"special_log_softmax", "log_softmax"}, {"special_logit", "logit"}, {"special_logsumexp", "logsumexp"},
-    {"special_multigammaln", "mvlgamma"}, {"special_polygamma", "polygamma"}, {"special_psi", "digamma"},
-    {"special_round", "round"}, {"special_sinc", "sinc"}, {"special_softmax", "softmax"}, {"special_xlogy", "xlogy"},
-    {"subtract", "sub"}, {"swapaxes", "transpose"}, {"swapdims", "transpose"}, {"trapz", "trapezoid"},
-    {"true_divide", "div"},
+#define ALIAS(name, of)          {name, of},
+#define ALIAS_COMPUTED(name, of) {name, of},
+#define ALIAS_SHOWN(name, of)
+#include "ir/ops/aliases.def"
+#undef ALIAS
+#undef ALIAS_COMPUTED
+#undef ALIAS_SHOWN
 };
 
 /* ---- text of schemas --------------------------------------------------------------------------------- */

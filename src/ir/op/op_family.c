@@ -13,9 +13,9 @@
 
 /* Of the rows of op_host.builtin, one after the other. */
 static const char *const family_files[] = {
-#define OP(key, fn, flags) __FILE__,
-#define COMPOSITE(key, flags) __FILE__,
-#define OP_SPECIAL_ROW(key, flags) __FILE__,
+#define OP(key, fn, traits) __FILE__,
+#define COMPOSITE(key, traits) __FILE__,
+#define OP_SPECIAL_ROW(key, traits) __FILE__,
 #include "ir/op/ops.def"
 #undef OP
 #undef COMPOSITE
@@ -47,8 +47,9 @@ const char *op_family_name(int i) { return i >= 0 && i < FAMILY_COUNT ? family_n
 
 const char *op_row_file(const char *key) {
     const char *const *file = family_files;
+    size_t n = strlen(key);
     for (const char *k = op_host_installed->builtin.keys; *k; k = op_next_key(k), file++)
-        if (!strcmp(k, key)) {
+        if (!strncmp(k, key, n) && strchr("\1", k[n])) {
             const char *slash = strrchr(*file, '/');
             return slash ? slash + 1 : *file;
         }

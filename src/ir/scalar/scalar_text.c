@@ -526,7 +526,8 @@ static ctsc_status text_finish(text_parser *p, const schema *s, int root, scalar
     if (!nodes || !key || arena_failed(&t->arena)) return diag_no_memory(p->d);
     memcpy(nodes, p->nodes, sizeof *nodes * (size_t)p->nnodes);
     t->nodes = nodes;
-    t->row = (fusible){key, t->ntensors <= SCALAR_MAX_FUSED ? FUSIBLE_POINTWISE : FUSIBLE_NONE, "custom", text_cost(p)};
+    t->cost = text_cost(p);
+    t->traits = t->ntensors <= SCALAR_MAX_FUSED ? FUSE(POINTWISE, t->cost < OP_COST_MAX ? t->cost : OP_COST_MAX) : 0;
     return CTSC_OK;
 }
 

@@ -118,7 +118,8 @@ typedef struct scalar_node {
 } scalar_node;
 
 typedef struct scalar_text {
-    fusible row; /* what fusible_find says of the operator */
+    op_traits traits; /* FUSE, if a kernel can hold it */
+    int cost;
     arena arena;
     int nargs, ntensors;
     int nnodes, root, slots;

@@ -12,7 +12,7 @@
  *      error only vanishes with the dead code that would raise it.
  *   2. A result that was a copy may become its original only through peephole_copy, which asks whether anybody could notice
  *      (a later write, a caller that gets both).
- *   3. What a rule has to know (dtype, rank, sizes) it asks facts.h; not known means no rewrite.
+ *   3. What a rule has to know (dtype, rank, sizes) it asks value_analysis.h; not known means no rewrite.
  *   4. A rule may add nodes in front of n, and removes no node but n.
  * Tests: tests/ir/peephole
  */

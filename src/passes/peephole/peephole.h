@@ -10,7 +10,7 @@
 #ifndef CTSC_PASSES_PEEPHOLE_PEEPHOLE_H
 #define CTSC_PASSES_PEEPHOLE_PEEPHOLE_H
 
-#include "passes/peephole/facts.h"
+#include "passes/peephole/value_analysis.h"
 #include "passes/passes.h"
 
 typedef struct peephole {

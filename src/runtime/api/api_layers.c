@@ -86,7 +86,7 @@ static ctsc_status layers_nothing(op_ctx *cx, const value *args, value *results)
 static ctsc_status layers_operator(layers *ls, graph *g, const char *text, op *out) {
     schema *s = NULL;
     ctsc_status st = schema_parse(ls->d, &g->arena, text, strlen(text), &s);
-    *out = (op){.schema = s, .key = s ? s->name : "", .fn = layers_nothing, .flags = OP_SIDE_EFFECT};
+    *out = (op){.schema = s, .key = s ? s->name : "", .fn = layers_nothing, .traits = OP_SIDE_EFFECT};
     return st;
 }
 
@@ -191,7 +191,7 @@ static ctsc_status layers_node(void *ctx, const node *n, const value *inputs, co
     if (n->kind != N_OP || !n->op) return CTSC_OK;
     if (n->op == &ls->enter) return layers_enter(ls, inputs[0]);
     if (n->op == &ls->leave) return layers_leave(ls, inputs[1]), CTSC_OK;
-    layers_count(ls, work_of_call(work_find(node_kind_text(n)), n->op, (int)n->inputs.len, inputs, (int)n->outputs.len, outputs));
+    layers_count(ls, work_of_call(n->op, (int)n->inputs.len, inputs, (int)n->outputs.len, outputs));
     return CTSC_OK;
 }
 

@@ -120,7 +120,8 @@ ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, function
     strbuf sb = STRBUF_INIT;
     for (size_t i = 0; i < ctsc_module_method_count(m); i++)
         sb_printf(&sb, "%s%s", i ? ", " : "", ctsc_module_method_name(m, i));
-    ctsc_status s = diag_fail(d, CTSC_USAGE, "the module has no method '%s' (it has: %s)", name, sb_str(&sb));
+    ctsc_status s = sb.len ? diag_fail(d, CTSC_USAGE, "the module has no method '%s' (it has: %s)", name, sb_str(&sb))
+                           : diag_fail(d, CTSC_USAGE, "the module has no method '%s', nor any other: is it misspelt in the class?", name);
     sb_free(&sb);
     return s;
 }
@@ -226,9 +227,9 @@ static void api_visit_block(api_operators *v, const function *f, const block *b)
             source_range r = source_original(n->range);
             uint32_t line = 0, col = 0;
             if (r.src) source_position(r.src, r.begin, &line, &col);
-            const char *call = node_str(n, "call"); /* frontend/irgen/emit_unknown.c */
+            const char *call = node_str(n, "call"); /* frontend/irgen/irgen_unknown.c */
             ctsc_operator_use u = {.key = n->op ? n->op->key : *call ? call : n->op_name,
-                                   .supported = n->op && (n->op->fn || (n->op->flags & OP_SPECIAL)),
+                                   .supported = n->op && (n->op->fn || (n->op->traits & OP_SPECIAL)),
                                    .function = f->qualified,
                                    .file = r.src ? r.src->name : "",
                                    .line = line};
@@ -266,7 +267,7 @@ static void api_visit_op(void *ctx, const op *o) {
     api_op_visit *v = ctx;
     sb_clear(&v->text);
     schema_print(o->schema, &v->text);
-    ctsc_operator_info info = {o->key, sb_str(&v->text), o->fn || (o->flags & OP_SPECIAL)};
+    ctsc_operator_info info = {o->key, sb_str(&v->text), o->fn || (o->traits & OP_SPECIAL)};
     v->visit(v->ctx, &info);
 }
 

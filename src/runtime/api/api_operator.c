@@ -32,8 +32,7 @@ static const char *details_alias(const schema *s) {
 static const char *details_fusible(const op *o) {
     static const char *const names[] = {[FUSIBLE_POINTWISE] = "pointwise", [FUSIBLE_VIEW] = "view", [FUSIBLE_REDUCE] = "reduction",
                                         [FUSIBLE_ROWS] = "rows"};
-    const fusible *f = fusible_find(o);
-    return f ? names[f->kind] : NULL;
+    return names[op_fusible(o)];
 }
 
 typedef struct details_visit {
@@ -48,12 +47,12 @@ static void details_op(void *ctx, const op *o) {
     sb_clear(&v->text);
     schema_print(o->schema, &v->text);
     ctsc_operator_detail d = {.size = sizeof d, .key = o->key, .schema = sb_str(&v->text), .family = op_family(o),
-                              .supported = o->fn || (o->flags & OP_SPECIAL), .alias = details_alias(o->schema),
+                              .supported = o->fn || (o->traits & OP_SPECIAL), .alias = details_alias(o->schema),
                               .fusible = details_fusible(o)};
     d.functional = !strncmp(o->key, "aten::", 6) && !o->schema->has_alias_write;
     if (op_derived_from(o, base)) d.base = base;
     if (d.supported)
-        d.how = d.base ? "derived" : o->flags & OP_COMPOSITE ? "TorchScript" : o->flags & OP_SPECIAL ? "bytecode" : "kernel";
+        d.how = d.base ? "derived" : o->traits & OP_COMPOSITE ? "TorchScript" : o->traits & OP_SPECIAL ? "bytecode" : "kernel";
     v->visit(v->ctx, &d);
 }
 

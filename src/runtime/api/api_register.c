@@ -79,11 +79,11 @@ static ctsc_status op_custom(op_ctx *cx, const value *args, value *results) {
 }
 
 /* The definition in C text, checked against the schema, which is read once more for it: it must be known before others can find the operator. */
-static ctsc_status custom_definition(diag *d, const char *schema_text, const custom_op *c, uint32_t flags, scalar_text **out) {
+static ctsc_status custom_definition(diag *d, const char *schema_text, const custom_op *c, op_traits traits, scalar_text **out) {
     arena a;
     schema *s = NULL;
     if (!c->options.scalar) return CTSC_OK;
-    if (flags) return diag_fail(d, CTSC_USAGE, "an operator with effects or random results cannot have a scalar definition");
+    if (traits) return diag_fail(d, CTSC_USAGE, "an operator with effects or random results cannot have a scalar definition");
     ctsc_status st = arena_init(&a) ? schema_parse(d, &a, schema_text, strlen(schema_text), &s) : diag_no_memory(d);
     if (st == CTSC_OK) {
         st = scalar_text_parse(d, s, c->options.scalar, out);
@@ -102,11 +102,11 @@ ctsc_status ctsc_register_op(const char *schema_text, ctsc_op_fn fn, void *ctx, 
     c->fn = fn;
     c->ctx = ctx;
     if (o) memcpy(&c->options, o, o->size < sizeof *o ? o->size : sizeof *o);
-    uint32_t flags = (c->options.flags & CTSC_OP_EFFECTS ? OP_SIDE_EFFECT : 0) | (c->options.flags & CTSC_OP_RANDOM ? OP_RANDOM : 0);
+    op_traits traits = (c->options.flags & CTSC_OP_EFFECTS ? OP_SIDE_EFFECT : 0) | (c->options.flags & CTSC_OP_RANDOM ? OP_RANDOM : 0);
     scalar_text *scalar = NULL;
-    ctsc_status s = custom_definition(d, schema_text, c, flags, &scalar);
+    ctsc_status s = custom_definition(d, schema_text, c, traits, &scalar);
     c->options.scalar = NULL; /* the caller's */
-    if (s == CTSC_OK) s = op_register_scalar(d, schema_text, fn ? op_custom : op_scalar_eval, c, flags | (fn ? OP_FOREIGN : 0), scalar);
+    if (s == CTSC_OK) s = op_register_scalar(d, schema_text, fn ? op_custom : op_scalar_eval, c, traits | (fn ? OP_FOREIGN : 0) | (scalar ? scalar->traits : 0), scalar);
     if (s != CTSC_OK) scalar_text_free(scalar), mem_free(c);
     return api_leave(e, &own, s);
 }

@@ -17,7 +17,7 @@
 #include "runtime/cuda/dense.h"
 
 #include "cuda/library.h"
-#include "cuda/notes.h"
+#include "cuda/capture.h"
 #include "runtime/cuda/blas_abi.h"
 #include "runtime/cuda/plans.h"
 
@@ -80,7 +80,7 @@ static blas_device *blas_device_of(diag *d, cuda *c, ctsc_status *status) {
     blas_device *dev = &blas_devices[cuda_index(c)];
     if (!dev->opened) {
         bool found = cuda_library_open(&blas_library);
-        if (found) *status = cuda_notes_refuse(d, "the first product of matrices"); /* the workspace stays */
+        if (found) *status = cuda_capture_refuse(d, "the first product of matrices"); /* the workspace stays */
         if (*status != CTSC_OK) return NULL;
         dev->opened = true;
         dev->workspace_bytes = (size_t)(cuda_get_properties(c)->major >= 9 ? 32 : 8) << 20;
@@ -232,7 +232,7 @@ static bool blas_one(diag *d, cuda *c, blas_device *dev, blas_kind *k, const den
     bool done = p->possible;
     if (done) {
         blas_product x = {p, dev, *at, bias, g->alpha, g->epilogue.other ? 1 : g->beta, k->dt == DT_FLOAT64};
-        *status = p == &own ? cuda_notes_refuse(d, "a product that cuBLASLt has no plan for") : CTSC_OK;
+        *status = p == &own ? cuda_capture_refuse(d, "a product that cuBLASLt has no plan for") : CTSC_OK;
         if (*status == CTSC_OK) *status = cuda_call(c, d, blas_multiply, &x, sizeof x);
     }
     if (p == &own) blas_plan_end(&own);

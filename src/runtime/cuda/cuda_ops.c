@@ -15,36 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the table ------------------------------------------------------------------------------------------------ */
-
-#define CUDA(key, fn) ctsc_status fn(op_ctx *cx, const value *args, value *results);
-#include "runtime/cuda/cuda_ops.def"
-#undef CUDA
-
-static const struct cuda_row { const char *key; op_fn fn; } cuda_rows[] = {
-#define CUDA(key, fn) {key, fn},
-#include "runtime/cuda/cuda_ops.def"
-#undef CUDA
-};
-enum { CUDA_NROWS = sizeof cuda_rows / sizeof *cuda_rows };
-
-static pthread_once_t cuda_rows_once = PTHREAD_ONCE_INIT;
-static strmap cuda_rows_by_key; /* lives as long as the process */
-static bool cuda_rows_mapped;
-
-static void cuda_rows_map(void) {
-    cuda_rows_mapped = true;
-    for (int i = 0; i < CUDA_NROWS; i++) cuda_rows_mapped &= strmap_put(&cuda_rows_by_key, cuda_rows[i].key, (void *)&cuda_rows[i]);
-}
-
-op_fn cuda_op_find(const op *o) {
-    pthread_once(&cuda_rows_once, cuda_rows_map);
-    const struct cuda_row *row = cuda_rows_mapped ? strmap_get(&cuda_rows_by_key, o->key) : NULL;
-    for (int i = 0; !cuda_rows_mapped && !row && i < CUDA_NROWS; i++)
-        if (!strcmp(cuda_rows[i].key, o->key)) row = &cuda_rows[i];
-    return row ? row->fn : NULL;
-}
-
 ctsc_status cuda_of_device(diag *d, int device, cuda **out) {
     return cuda_open(d, device - 1, out);
 }

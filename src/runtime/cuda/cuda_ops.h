@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_ops.h - operators for tensors on a CUDA device: the table of those with a function of their own, and what such functions share.
+ * cuda_ops.h - operators for tensors on a CUDA device: what their functions share.
  *
- * A row of ops.def (one file per family, ops/NAME.def) binds a function to an overload:
- *
- *     CUDA("aten::mm", cuda_mm)
- *
- * What the dispatcher (dispatch.c) has seen to when the function runs: every tensor argument is on one device (a 0-dim tensor of the host was
- * moved there); the overload is functional. In-place and out= overloads need no rows: what the functional overload computes is copied into
- * their target. Neither do views, composites, operators of ir/op/fusible.def (they become kernels by themselves, one_op.h), nor other
- * names of the same overload. A row for one of them is used all the same, before anything else.
+ * What the dispatcher (dispatch.c) has seen to when an ON_DEVICE function (ir/op/op_traits.h) runs: every tensor argument is on one device (a 0-dim
+ * tensor of the host was moved there); the overload is functional. In-place and out= overloads are none: what the functional overload computes is copied
+ * into their target. Neither are views, composites, fusible operators (they become kernels by themselves, one_op.h), nor other
+ * names of the same overload. One of them that is ON_DEVICE is so all the same, before anything else.
  *
  * An element lies at an address that the host cannot read: such a function looks at dtypes and geometry only, launches kernels and
  * waits for nothing. Allocations are reused in the order of the device's work, so scratch memory may be freed as soon as the kernel
@@ -26,9 +22,6 @@
 #include "cuda/cuda.h"
 #include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/kernel.h"
-
-/* NULL: the overload has no row. */
-op_fn cuda_op_find(const op *o);
 
 /* A storage of memory of c, which is taken, also on failure. */
 ctsc_status device_take(diag *d, cuda *c, void *data, size_t nbytes, storage **out);

@@ -6,7 +6,7 @@
 #include "runtime/cuda/dense.h"
 
 #include "base/map.h"
-#include "cuda/notes.h"
+#include "cuda/capture.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -100,7 +100,7 @@ ctsc_status dense_table_get(diag *d, cuda *c, const void *bytes, size_t n, dense
     pthread_mutex_lock(&dense_table_lock);
     void *at = kept ? strmap_getn(&kept->by_content, bytes, n) : NULL;
     if (!at) {
-        st = cuda_notes_refuse(d, "a new table of numbers");
+        st = cuda_capture_refuse(d, "a new table of numbers");
         if (st == CTSC_OK) st = cuda_alloc(c, d, n, &at);
         if (st == CTSC_OK && (st = cuda_write(c, d, at, bytes, n)) != CTSC_OK) cuda_free(c, at);
         out->own = st == CTSC_OK && !(kept && dense_table_keep(kept, bytes, n, at));
@@ -128,7 +128,7 @@ ctsc_status dense_faults(diag *d, cuda *c, dense_fault **out) {
     dense_fault *at = atomic_load(&dense_fault_at[index]);
     if (!at) {
         void *made;
-        st = cuda_notes_refuse(d, "the first indices that are checked");
+        st = cuda_capture_refuse(d, "the first indices that are checked");
         if (st == CTSC_OK) st = cuda_alloc(c, d, sizeof *at, &made);
         if (st == CTSC_OK) {
             at = made;

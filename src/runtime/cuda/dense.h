@@ -3,8 +3,8 @@
  * dense.h - what operators that are no fusion groups compute on a CUDA device.
  *
  * These functions take the place of the loops of runtime/kernels/ and of nothing else: an operator's function there reads and checks its arguments and makes
- * its results, on the device of its arguments, and then calls the loops for the host or the function here. So it is a row of ops/dense.def as it
- * stands, and shapes and errors are the same on both.
+ * its results, on the device of its arguments, and then calls the loops for the host or the function here. Their rows say ON_DEVICE (ir/op/op_traits.h): one
+ * function serves both, and shapes and errors are the same.
  *
  * Kernels lie in kernels/NAME.cu; with the definitions of an element type in front of it each file is one program per type. Their parameters
  * are the structs of kernels/dense_params.h.
@@ -140,7 +140,7 @@ struct attention_call;
 /* As attention_compute, for any real floating dtype. */
 ctsc_status dense_attention_run(diag *d, const struct attention_call *call);
 
-/* ---- lines (lines.c) -------------------------------------------------------------------------------------------------- */
+/* ---- lines (along_dim.c) -------------------------------------------------------------------------------------------------- */
 
 ctsc_status dense_cell_run(diag *d, cuda *c, dtype dt, const dense_cell *p);
 /* x, y, places: contiguous, on the device of y. */

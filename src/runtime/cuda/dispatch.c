@@ -3,11 +3,11 @@
  * dispatch.c - operators of which an argument is on a device, or is a device.
  *
  * Method. What an overload does there, its route, is found out once. In this order:
- *     a row of ops.def           its function, written for devices
+ *     ON_DEVICE                  its function (ir/op/op_traits.h): where it computes, it asks where its arguments are
  *     made of others             composites, in-place and out= overloads, copies of views: they call others, which ask again
- *     views, as_host.def         the host's function: it touches no element
- *     ir/op/fusible.def             a kernel made for the operator (one_op.h)
- *     composed.def               a body in TorchScript, where there is no such kernel
+ *     views, DEVICE_BLIND        the host's function: it touches no element
+ *     fusible (ir/op/fusible.h)  a kernel made for the operator (one_op.h)
+ *     DEVICE_BODY                a body in TorchScript, where there is no such kernel
  *     random numbers, patterns   made on the host and moved, so that programs draw the same numbers everywhere
  *     numbers from tensors       read to the host first
  *     all else                   refused, or with the program's consent done on the host (through_host.c)
@@ -118,16 +118,8 @@ static ctsc_status dispatch_check(op_ctx *cx, device_rule rule, const value *arg
 
 /* ---- routes ------------------------------------------------------------------------------------------------------ */
 
-static const char *const dispatch_composed_keys[] = {
-#define COMPOSED(key) key,
-#include "runtime/cuda/composed.def"
-#undef COMPOSED
-};
-
 static bool dispatch_is_composed(const op *o) {
-    for (size_t i = 0; i < sizeof dispatch_composed_keys / sizeof *dispatch_composed_keys; i++)
-        if (!strcmp(dispatch_composed_keys[i], o->key)) return true;
-    return false;
+    return (o->traits & DEVICE_BODY) != 0;
 }
 
 /* What is wrong with arguments that a body fails for is best said by the host's function; where it finds nothing, the body does not know them. */
@@ -163,21 +155,6 @@ static const device_route route_as_host = {NULL, RULE_NONE}, route_one_op = {dis
                           route_composed = {dispatch_composed, RULE_OPERANDS},
                           route_write = {dispatch_write, RULE_NONE}, route_by_host = {through_host, RULE_NONE},
                           route_no_kernel = {through_host_or_refuse, RULE_NONE};
-
-static const char *const dispatch_as_host[] = {
-#define AS_HOST(name) name,
-#include "runtime/cuda/as_host.def"
-#undef AS_HOST
-};
-
-static bool dispatch_is_as_host(const schema *s) {
-    size_t n = strlen(s->name);
-    for (size_t i = 0; i < sizeof dispatch_as_host / sizeof *dispatch_as_host; i++) {
-        const char *name = dispatch_as_host[i];
-        if (!strncmp(name, s->name, n) && (!name[n] || (name[n] == '.' && !strcmp(name + n + 1, s->overload)))) return true;
-    }
-    return false;
-}
 
 static bool dispatch_is_tensor(const type *t) {
     while (t->kind == T_OPTIONAL || t->kind == T_LIST) t = type_elem(t);
@@ -218,9 +195,9 @@ static bool dispatch_indexes(const op *o) {
     return !strncmp(name, "aten::index.", 12) || !strcmp(name, "aten::index") || !strncmp(name, "aten::index_put", 15) || !strncmp(name, "aten::_index_put", 16);
 }
 
-static const device_route *dispatch_new_row(const op *o, op_fn fn) {
+static const device_route *dispatch_new_row(const op *o) {
     device_route *r = mem_alloc(sizeof *r); /* as long as the operator: for ever */
-    if (r) *r = (device_route){fn, dispatch_indexes(o) ? RULE_INDICES : RULE_ALL, dispatch_is_composed(o)};
+    if (r) *r = (device_route){o->fn, dispatch_indexes(o) ? RULE_INDICES : RULE_ALL, dispatch_is_composed(o)};
     return r;
 }
 
@@ -233,18 +210,17 @@ static const op *dispatch_base(const op *o) {
 
 static const device_route *dispatch_find_route(const op *o) {
     const schema *s = o->schema;
-    op_fn row = cuda_op_find(o);
-    if (row) return dispatch_new_row(o, row);
+    if (o->traits & ON_DEVICE) return dispatch_new_row(o);
     const op *base = dispatch_base(o);
     if (base) return dispatch_find_route(base);
-    if (dispatch_is_as_host(s) || dispatch_is_container(s)) return &route_as_host;
-    if ((o->flags & OP_COMPOSITE) || o->fn == op_host_installed->derived_write || o->fn == op_host_installed->derived_copy) return &route_as_host;
-    if (s->has_alias_write && o->fn_ctx && (o->flags & OP_INTO)) return &route_write;
-    const fusible *f = fusible_find(o);
-    if (f && f->kind != FUSIBLE_VIEW) return &route_one_op;
+    if ((o->traits & DEVICE_BLIND) || dispatch_is_container(s)) return &route_as_host;
+    if ((o->traits & OP_COMPOSITE) || o->fn == op_host_installed->derived_write || o->fn == op_host_installed->derived_copy) return &route_as_host;
+    if (s->has_alias_write && o->fn_ctx && (o->traits & OP_INTO)) return &route_write;
+    fusible_kind kind = op_fusible(o);
+    if (kind && kind != FUSIBLE_VIEW) return &route_one_op;
     if (dispatch_is_composed(o)) return &route_composed;
     if (dispatch_is_view(s)) return &route_as_host;
-    bool made = !dispatch_takes_tensors(s) || (o->flags & OP_RANDOM);
+    bool made = !dispatch_takes_tensors(s) || (o->traits & OP_RANDOM);
     return made || dispatch_makes_numbers(s) ? &route_by_host : &route_no_kernel;
 }
 

@@ -16,7 +16,7 @@
 #include "runtime/cuda/dense.h"
 
 #include "cuda/library.h"
-#include "cuda/notes.h"
+#include "cuda/capture.h"
 #include "runtime/cuda/dnn_abi.h"
 #include "runtime/cuda/plans.h"
 
@@ -372,7 +372,7 @@ bool dnn_conv(diag *d, cuda *c, dtype dt, const dense_conv *conv, ctsc_status *s
     if (dev && cuda_enter(c, d) == CTSC_OK) {
         dnn_kind kind = dnn_kind_of(dt, conv);
         dnn_plan own, *p = dnn_plan_for(dev, &kind, &own);
-        *status = p == &own ? cuda_notes_refuse(d, "a convolution whose plan cannot be kept") : CTSC_OK;
+        *status = p == &own ? cuda_capture_refuse(d, "a convolution whose plan cannot be kept") : CTSC_OK;
         done = p->plan && (*status != CTSC_OK || dnn_execute(d, c, dev, p, conv, status));
         if (p == &own) dnn_drop(&own, 0);
     }

@@ -40,8 +40,8 @@ struct cuda_group {
     pthread_mutex_t lock; /* of what follows */
     arena arena;          /* plans */
     int nkernels;
-    int nhopeless;
-    uint64_t hopeless[LAUNCH_KINDS]; /* kinds of arguments that cannot be lowered */
+    int nnegative;
+    uint64_t negative[LAUNCH_KINDS]; /* kinds of arguments that cannot be lowered */
 };
 
 ctsc_status cuda_group_new(diag *d, const graph *g, const char *name, cuda_group **out) {
@@ -76,10 +76,10 @@ int cuda_group_device(int n, const value *args) {
 
 /* ---- making kernels ------------------------------------------------------------------------------------------ */
 
-static bool launch_is_hopeless(const cuda_group *f, uint64_t kind) {
-    for (int i = 0; i < f->nhopeless; i++)
-        if (f->hopeless[i] == kind) return true;
-    return f->nhopeless == LAUNCH_KINDS || f->nkernels == LAUNCH_MAX_KERNELS;
+static bool launch_is_negative(const cuda_group *f, uint64_t kind) {
+    for (int i = 0; i < f->nnegative; i++)
+        if (f->negative[i] == kind) return true;
+    return f->nnegative == LAUNCH_KINDS || f->nkernels == LAUNCH_MAX_KERNELS;
 }
 
 static bool launch_plan_serves(const group_plan *p) {
@@ -133,11 +133,11 @@ static ctsc_status launch_add(cuda_group *f, diag *d, int device, const value *a
     launch_kernel *made;
     uint64_t kind = group_kind(f->nparams, args);
     *out = NULL;
-    if (launch_is_hopeless(f, kind)) return CTSC_OK;
+    if (launch_is_negative(f, kind)) return CTSC_OK;
     TRY(launch_make(f, d, device, args, &made));
     if (!made) {
         log_event(CTSC_LOG_INFO, "%s: no CUDA kernel for these arguments, its operators are called", f->name);
-        f->hopeless[f->nhopeless++] = kind;
+        f->negative[f->nnegative++] = kind;
         return CTSC_OK;
     }
     launch_kernel *_Atomic *at = &f->first;
@@ -151,7 +151,7 @@ static ctsc_status launch_add(cuda_group *f, diag *d, int device, const value *a
 static const launch_kernel *launch_find(const cuda_group *f, int device, const value *args, int64_t *slots) {
     for (launch_kernel *k = atomic_load_explicit(&f->first, memory_order_acquire); k;
          k = atomic_load_explicit(&k->next, memory_order_acquire))
-        if (k->device == device && plan_fits(k->plan, args, slots)) return k;
+        if (k->device == device && plan_guards_hold(k->plan, args, slots)) return k;
     return NULL;
 }
 
@@ -163,7 +163,7 @@ static ctsc_status launch_get(cuda_group *f, diag *d, int device, const value *a
     *out = launch_find(f, device, args, slots); /* meanwhile another thread may have been here */
     ctsc_status s = *out ? CTSC_OK : launch_add(f, d, device, args, out);
     pthread_mutex_unlock(&f->lock);
-    if (s == CTSC_OK && *out && !plan_fits((*out)->plan, args, slots)) *out = NULL;
+    if (s == CTSC_OK && *out && !plan_guards_hold((*out)->plan, args, slots)) *out = NULL;
     return s;
 }
 
@@ -228,7 +228,7 @@ static ctsc_status launch_bind(launch *l, diag *d, const value *args, const valu
 static ctsc_status launch_range(launch *l, diag *d, int64_t begin, int64_t end) {
     const cuda_kernel_shape *s = &l->k->shape;
     if (end <= begin) return CTSC_OK;
-    int64_t teams = s->block / s->team, blocks = (end - begin + teams - 1) / teams;
+    int64_t coops = s->block / s->coop, blocks = (end - begin + coops - 1) / coops;
     if (l->k->resident > 0 && blocks > l->k->resident) blocks = l->k->resident;
     memcpy(l->params + l->nbytes, &begin, sizeof begin);
     memcpy(l->params + l->nbytes + sizeof begin, &end, sizeof end);

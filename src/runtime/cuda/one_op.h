@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * one_op.h - a single operator of ir/op/fusible.def on a device: a fusion group of one node.
+ * one_op.h - a single fusible operator on a device: a fusion group of one node.
  *
  * So what an operator computes on a device is what it computes in a group, and that what it computes on the host.
  * Graphs are kept by operator and by what is constant in them: arguments that are neither tensors nor numbers to compute with.

@@ -16,7 +16,7 @@
 /* One of the two runs. */
 typedef struct record {
     recording *r;
-    cuda_notes *notes;
+    cuda_capture *notes;
     const object *self; /* the module, or NULL */
     ptrmap seen;        /* tensors and attributes that are among the conditions */
     ptrmap made;        /* storages of the host that the call has made of what is the same each time; references */
@@ -26,7 +26,7 @@ typedef struct record {
 } record;
 
 static ctsc_status record_refuse(diag *d, const char *what) {
-    ctsc_status s = cuda_notes_refuse(d, what);
+    ctsc_status s = cuda_capture_refuse(d, what);
     return s != CTSC_OK ? s : diag_fail(d, CTSC_INTERNAL, "there is nothing to refuse");
 }
 
@@ -35,7 +35,7 @@ static ctsc_status record_refuse(diag *d, const char *what) {
 static ctsc_status record_condition_tensor(record *r, diag *d, tensor *t) {
     record_tensor c = {.t = t, .data = t->storage->data};
     if (tensor_device(t) == DEVICE_HOST) return ptrmap_get(&r->made, t->storage) ? CTSC_OK : record_refuse(d, "a tensor of the host takes part");
-    if (cuda_notes_has(r->notes, t->storage->data) || ptrmap_get(&r->seen, t)) return CTSC_OK;
+    if (cuda_capture_has(r->notes, t->storage->data) || ptrmap_get(&r->seen, t)) return CTSC_OK;
     TRY(tensor_alias(d, t, &c.was));
     if (!vec_push(&r->r->tensors, c)) {
         tensor_unref(c.was);
@@ -90,7 +90,7 @@ static bool record_writes_elements(const op *o, int at) {
     static const char *const names[] = {"aten::copy_", "aten::fill_", "aten::zero_"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(o->schema->name, names[i])) return true;
-    bool derived = o->fn == op_host_installed->derived_write || (o->fn_ctx && (o->flags & OP_INTO));
+    bool derived = o->fn == op_host_installed->derived_write || (o->fn_ctx && (o->traits & OP_INTO));
     return derived && at == 0; /* out= may resize */
 }
 
@@ -114,15 +114,15 @@ static ctsc_status record_constants(record *r, frame *f, const site *s) {
 static ctsc_status record_operator(record *r, frame *f, const site *s) {
     const op *o = s->op;
     diag *d = f->in->d;
-    if (o->flags & (OP_UNSAFE | OP_FOREIGN)) return record_refuse(d, o->key);
-    if ((o->flags & (OP_SIDE_EFFECT | OP_RANDOM)) && !record_draws_nothing(f, s)) return record_refuse(d, o->key);
+    if (o->traits & (OP_UNSAFE | OP_FOREIGN)) return record_refuse(d, o->key);
+    if ((o->traits & (OP_SIDE_EFFECT | OP_RANDOM)) && !record_draws_nothing(f, s)) return record_refuse(d, o->key);
     TRY(record_constants(r, f, s));
     for (int i = 0; i < s->nargs; i++) {
         value v = *site_arg(f, s, i);
         bool written = i < o->schema->nargs && o->schema->args[i].alias && o->schema->args[i].alias->write;
         TRY(record_condition_value(r, d, v));
         if (written && site_operands(f, s)[i] < 0) return record_refuse(d, o->key);
-        if (written && v.tag == V_TENSOR && !cuda_notes_has(r->notes, v.u.tensor->storage->data) && !record_writes_elements(o, i))
+        if (written && v.tag == V_TENSOR && !cuda_capture_has(r->notes, v.u.tensor->storage->data) && !record_writes_elements(o, i))
             return record_refuse(d, o->key);
     }
     return CTSC_OK;
@@ -161,6 +161,8 @@ ctsc_status record_site(frame *f, const instr *i, site_fn fn) {
     case BC_UNPACK_TUPLE:
     case BC_TUPLE_INDEX:
     case BC_TUPLE_SLICE:
+    case BC_CAST:
+    case BC_CHECK:
     case BC_ISINSTANCE:
     case BC_RAISE: break;
     default: return record_refuse(f->in->d, opcode_table[i->op].meaning);
@@ -175,7 +177,7 @@ ctsc_status record_site(frame *f, const instr *i, site_fn fn) {
 static ctsc_status record_make_tensors(record *r, diag *d, cuda *c, const signature *s, storage **storages, tensor **tensors) {
     for (int i = 0; i < s->nstorages; i++) {
         void *at;
-        TRY(cuda_notes_input(r->notes, d, s->storages[i]->data, s->storages[i]->nbytes, &at));
+        TRY(cuda_capture_input(r->notes, d, s->storages[i]->data, s->storages[i]->nbytes, &at));
         TRY(device_take(d, c, at, s->storages[i]->nbytes, &storages[i]));
     }
     for (int i = 0; i < s->ntensors; i++) {
@@ -230,7 +232,7 @@ static ctsc_status record_check_arguments(const record *r, diag *d) {
 static ctsc_status record_check_result(const record *r, diag *d) {
     const signature *shape = r->r->result_shape;
     bool known = signature_of(r->r->result_shape, 1, &r->r->result) && r->r->result.tag != V_OBJECT;
-    for (int i = 0; i < shape->nstorages && known; i++) known = cuda_notes_has(r->notes, shape->storages[i]->data);
+    for (int i = 0; i < shape->nstorages && known; i++) known = cuda_capture_has(r->notes, shape->storages[i]->data);
     for (int i = 0; i < shape->ncontainers && known; i++)
         for (int k = 0; k < r->given->ncontainers; k++) known &= shape->containers[i] != r->given->containers[k];
     return known ? CTSC_OK : diag_fail(d, CTSC_UNSUPPORTED, "a call cannot be recorded: of what it returns");
@@ -241,10 +243,10 @@ static ctsc_status record_run(record *r, int which, const runtime *rt, function 
     TRY(cuda_of_device(d, s->device, &c));
     if (!(r->r->result_shape = mem_alloc(sizeof *r->r->result_shape))) return diag_no_memory(d);
     r->r->result_shape->nwords = 0;
-    TRY(cuda_notes_begin(c, d, which, &r->notes));
+    TRY(cuda_capture_begin(c, d, which, &r->notes));
     ctsc_status st = record_make_arguments(r, d, c, s, n, args);
     if (st == CTSC_OK) st = record_execute(r, rt, f, d, &r->r->result);
-    ctsc_status ended = cuda_notes_end(r->notes, st == CTSC_OK ? d : NULL);
+    ctsc_status ended = cuda_capture_end(r->notes, st == CTSC_OK ? d : NULL);
     if (st == CTSC_OK) st = ended;
     if (st == CTSC_OK) st = record_check_arguments(r, d);
     return st == CTSC_OK ? record_check_result(r, d) : st;
@@ -258,7 +260,7 @@ static void record_clear(record *r) {
         if (r->made.slots[i].key) storage_unref(r->made.slots[i].value);
     ptrmap_free(&r->made);
     ptrmap_free(&r->seen);
-    cuda_notes_free(r->notes);
+    cuda_capture_free(r->notes);
 }
 
 /* ---- results --------------------------------------------------------------------------------------------------------------- */
@@ -268,7 +270,7 @@ static ctsc_status record_output_of(const record *r, diag *d, int i, int *slots,
     const signature *shape = r->r->result_shape;
     const tensor *t = shape->tensors[i];
     size_t at = 0;
-    int slot = cuda_notes_slot(r->notes, t->storage->data, &at);
+    int slot = cuda_capture_slot(r->notes, t->storage->data, &at);
     *out = (record_output){-1, -1, -1};
     for (int k = 0; k < r->given->ntensors; k++)
         if (r->given->tensors[k] == t) out->argument = k;

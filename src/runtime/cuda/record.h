@@ -2,7 +2,7 @@
 /*
  * record.h - makes a recording of a call: what it asks of the device, what of the module it read, what it returned.
  *
- * The function is run twice more on tensors that do not exist (cuda/notes.h). That is the interpreter's usual way, kernels are chosen and memory is
+ * The function is run twice more on tensors that do not exist (cuda/capture.h). That is the interpreter's usual way, kernels are chosen and memory is
  * taken as ever, but the device does nothing, and nothing else may happen either: before each instruction with a site the recorder looks whether
  * running it now changes only what the call itself has made, and whether running it later would come out the same. It refuses
  *

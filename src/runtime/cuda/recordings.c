@@ -245,9 +245,9 @@ static void call_record(const call *c, recordings *t, entry *e) {
 static ctsc_status call_look_up(const call *c, recordings *t, bool *done) {
     ctsc_status st = CTSC_OK;
     pthread_mutex_lock(&t->lock);
-    bool hopeless = !t->made && t->refused >= RECORDINGS_REFUSALS;
-    entry *e = hopeless ? NULL : table_find(t, c->s);
-    if (!e && !hopeless) e = table_add(t, c->s);
+    bool negative = !t->made && t->refused >= RECORDINGS_REFUSALS;
+    entry *e = negative ? NULL : table_find(t, c->s);
+    if (!e && !negative) e = table_add(t, c->s);
     if (e && e->state == ENTRY_COUNTS && ++e->calls >= RECORDINGS_AFTER) call_record(c, t, e);
     if (e && e->state == ENTRY_READY) st = call_play(c, t, e, done);
     pthread_mutex_unlock(&t->lock);

@@ -2,7 +2,7 @@
 /*
  * fused.c - runs fusion groups: finds or makes the kernel for the arguments at hand, and launches it.
  *
- * Method. The plan's conditions are checked on each call (plan_fits, which computes its slots on the way): a few comparisons per argument, no
+ * Method. The plan's conditions are checked on each call (plan_guards_hold, which computes its slots on the way): a few comparisons per argument, no
  * allocation. The kernel gets pointers to the arguments' elements and to new outputs; the range of its parallel loop is cut by pool_for at
  * borders that depend on sizes alone. Kernels of loops ask on the way whether the program was cancelled or its time is over.
  * Tests: tests/corpus at every level, tests/unit/test_steady.c, test_api.c
@@ -24,7 +24,7 @@ typedef struct fused_kernel {
     const group_plan *plan;
     const kernel *kernel;
     int kind_at;
-    atomic_bool hopeless; /* it has failed, which has been said */
+    atomic_bool negative; /* it has failed, which has been said */
     bool writes, scratch, scalars; /* does the plan write to arguments, need scratch buffers, give numbers? Most do not */
     struct fused_kernel *_Atomic next;
 } fused_kernel;
@@ -34,7 +34,7 @@ enum { FUSED_KINDS = 16, FUSED_MAX_SLOTS = 256 };
 struct fused {
     graph *g;
     code *fallback;
-    code *_Atomic split;  /* the same in smaller groups, once one kind of arguments has turned out to be hopeless; NULL: no such thing */
+    code *_Atomic split;  /* the same in smaller groups, once one kind of arguments has turned out to be negative; NULL: no such thing */
     int nparams, nresults;
     bool has_loop;
     cuda_group *_Atomic on_device; /* for tensors that are on one; NULL: there was none yet */
@@ -46,7 +46,7 @@ struct fused {
     graph *parts;         /* of split */
     atomic_bool closed;   /* no more kernels are made. This and the kinds are written under the lock, and read without */
     atomic_int nkinds;
-    struct { uint64_t kind; atomic_bool hopeless; } kinds[FUSED_KINDS]; /* kinds of arguments seen */
+    struct { uint64_t kind; atomic_bool negative; } kinds[FUSED_KINDS]; /* kinds of arguments seen */
 };
 
 /* ---- making ------------------------------------------------------------------------------------------------ */
@@ -101,16 +101,16 @@ static int fused_kind_at(const fused *f, uint64_t kind) {
 }
 
 /* Is it known that there will be no kernel for these arguments? Looked at in every call that finds none, and so without a lock. */
-static bool fused_is_hopeless(const fused *f, const value *args) {
+static bool fused_is_negative(const fused *f, const value *args) {
     if (atomic_load_explicit(&f->closed, memory_order_relaxed)) return true;
     if (!atomic_load_explicit(&f->nkinds, memory_order_relaxed)) return false;
     int at = fused_kind_at(f, group_kind(f->nparams, args));
-    return at >= 0 && atomic_load_explicit(&f->kinds[at].hopeless, memory_order_relaxed);
+    return at >= 0 && atomic_load_explicit(&f->kinds[at].negative, memory_order_relaxed);
 }
 
 /* Is a kernel to be made for these arguments now? Counts the call. */
 static bool fused_wants_kernel(fused *f, const value *args, int opt, int *kind_at) {
-    if (fused_is_hopeless(f, args)) return false;
+    if (fused_is_negative(f, args)) return false;
     uint64_t kind = group_kind(f->nparams, args);
     if ((*kind_at = fused_kind_at(f, kind)) >= 0) return true;
     int n = atomic_load_explicit(&f->nkinds, memory_order_relaxed);
@@ -172,7 +172,7 @@ static void fused_make_split(fused *f) {
 static void fused_give_up(fused *f, int kind_at, diag *d) {
     log_event(CTSC_LOG_WARNING, "%s: no kernel for these arguments, its operators are called: %s", f->fallback->name, diag_message(d));
     fused_make_split(f);
-    atomic_store_explicit(&f->kinds[kind_at].hopeless, true, memory_order_relaxed);
+    atomic_store_explicit(&f->kinds[kind_at].negative, true, memory_order_relaxed);
 }
 
 /* One more kernel, in the making unless `now`; NULL: there is none, or it is too early to say. */
@@ -400,7 +400,7 @@ static bool fused_is_endless(const fused *f, const group_plan *p, const int64_t 
 static fused_kernel *fused_find(const fused *f, const value *args, int64_t *slots) {
     for (fused_kernel *k = atomic_load_explicit(&f->first, memory_order_acquire); k;
          k = atomic_load_explicit(&k->next, memory_order_acquire))
-        if (plan_fits(k->plan, args, slots)) return k;
+        if (plan_guards_hold(k->plan, args, slots)) return k;
     return NULL;
 }
 
@@ -434,12 +434,12 @@ static bool fused_prepare(const fused *f, interp *in) {
 /* Called when no kernel fits: one more, if it is time for it. Another thread may have made it meanwhile. */
 static fused_kernel *fused_add(fused *f, interp *in, const value *args, int64_t *slots) {
     int kind_at = 0;
-    if (fused_is_hopeless(f, args)) return NULL;
+    if (fused_is_negative(f, args)) return NULL;
     pthread_mutex_lock(&f->lock);
     fused_kernel *k = fused_find(f, args, slots);
     if (!k && fused_wants_kernel(f, args, in->rt->opt, &kind_at) && fused_prepare(f, in)) {
         fused_kernel *made = fused_compile(f, args, fused_waits(in), kind_at);
-        if (made && plan_fits(made->plan, args, slots)) k = made;
+        if (made && plan_guards_hold(made->plan, args, slots)) k = made;
     }
     pthread_mutex_unlock(&f->lock);
     return k;
@@ -449,14 +449,14 @@ static fused_kernel *fused_add(fused *f, interp *in, const value *args, int64_t 
 static const fused_kernel *fused_await(fused *f, interp *in, fused_kernel *k) {
     uint64_t start = 0;
     diag d = {0};
-    if (atomic_load_explicit(&k->hopeless, memory_order_relaxed)) return NULL;
+    if (atomic_load_explicit(&k->negative, memory_order_relaxed)) return NULL;
     kernel_state state = codegen_wait(codegen_shared(), k->kernel, fused_until(f, in, &start));
     fused_waited(in, start);
     if (state == KERNEL_READY) return k;
     if (state == KERNEL_WORKING) return NULL;
     pthread_mutex_lock(&f->lock);
     codegen_failure(k->kernel, &d);
-    if (!atomic_exchange(&k->hopeless, true)) fused_give_up(f, k->kind_at, &d);
+    if (!atomic_exchange(&k->negative, true)) fused_give_up(f, k->kind_at, &d);
     pthread_mutex_unlock(&f->lock);
     diag_clear(&d);
     return NULL;
@@ -506,7 +506,7 @@ ctsc_status fused_run(fused *f, interp *in, const value *args, value *results, b
     return *native ? s : fused_interpret(f, in, args, results);
 }
 
-bool fused_rehearse(fused *f, interp *in, value *args) {
+bool fused_profile_run(fused *f, interp *in, value *args) {
     value results[FUSED_MAX_VALUES];
     diag own = {0}, *outer = in->d;
     for (int i = 0; i < f->nresults; i++) results[i] = value_none();

@@ -42,6 +42,6 @@ const graph *fused_graph(const fused *f);
 /* args: borrowed; results: one slot per return of the graph, each a new reference on success. *native: whether a kernel ran. */
 ctsc_status fused_run(fused *f, struct interp *in, const value *args, value *results, bool *native);
 /* The operators one by one, where the group has no loop and so costs little and writes to nothing; results are dropped. False: it has one, or failed. */
-bool fused_rehearse(fused *f, struct interp *in, value *args);
+bool fused_profile_run(fused *f, struct interp *in, value *args);
 
 #endif

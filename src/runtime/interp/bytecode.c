@@ -143,7 +143,7 @@ static int32_t tr_input(translator *tr, const node *n, int i) {
 
 /* R[dst] = operand, moved if it dies. */
 static void tr_assign(translator *tr, int32_t dst, int32_t operand) {
-    if (!operand_dies(operand)) {
+    if (!operand_last_use(operand)) {
         if (dst != SITE_UNUSED && dst != operand) tr_emit(tr, BC_COPY, dst, operand, 0);
         return;
     }
@@ -218,7 +218,7 @@ static opcode tr_fast_opcode(const char *key) {
 /* Operands that die would have to be released: those are left to CALL_OP, but for scalars, which
  * need no release. */
 static bool tr_fast_operand(translator *tr, const node *n, int i) {
-    return tr_is_scalar(n->inputs.data[i]->type) || !operand_dies(tr_input(tr, n, i));
+    return tr_is_scalar(n->inputs.data[i]->type) || !operand_last_use(tr_input(tr, n, i));
 }
 
 static int tr_fast(translator *tr, const node *n, const op *o) {
@@ -259,10 +259,81 @@ static void tr_pass_through(translator *tr, node *n) {
     tr_assign(tr, tr_define(tr, n->outputs.data[0]), in);
 }
 
-static bool tr_is_pass_through(const node *n, const op *o) {
-    return n->inputs.len == 1 && n->outputs.len == 1 &&
-           (strcmp(o->key, "prim::unchecked_unwrap_optional") == 0 ||
-            strcmp(o->key, "prim::unchecked_cast") == 0);
+/* ---- doubtful values --------------------------------------------------------------------------
+
+   Code of an archive may say uninitialized(T), and unchecked_cast(T, x) of an x that is no T. PyTorch writes both where nothing goes wrong: the first
+   is never read, the second stands behind a check. A damaged or hostile file may mean something else. So a cast gives Uninitialized for what
+   does not fit, and wherever a value that may be Uninitialized is read, other than passed on, a CHECK comes first. */
+
+static bool tr_doubt_value(translator *tr, const ir_value *v) {
+    bool added = !ptrmap_get(&tr->doubtful, v);
+    if (added && !ptrmap_put(&tr->doubtful, v, tr)) return tr_no_memory(tr);
+    return added;
+}
+
+static bool tr_doubts(const translator *tr, const ir_value *v) {
+    return tr->doubtful.used && ptrmap_get(&tr->doubtful, v);
+}
+
+/* Operators that are casts may stand in an archive, too (ops.prim). */
+static bool tr_is_cast(const node *n) {
+    if (n->inputs.len != 1 || n->outputs.len != 1) return false;
+    return n->kind == N_UNCHECKED_CAST || node_is_op(n, "prim::unchecked_unwrap_optional") || node_is_op(n, "prim::unchecked_cast");
+}
+
+static bool tr_is_doubtful(const node *n) {
+    return n->doubtful || (n->kind == N_OP && tr_is_cast(n) && !type_is_subtype(n->inputs.data[0]->type, n->outputs.data[0]->type));
+}
+
+/* Does n only pass on what it is given? */
+static bool tr_passes(const node *n) {
+    return n->kind == N_IF || n->kind == N_LOOP || n->kind == N_UNINITIALIZED || tr_is_cast(n);
+}
+
+/* Marks what is doubtful in b; whether something was added. */
+static bool tr_doubt(translator *tr, const block *b) {
+    bool more = false;
+    for (const node *n = b->first; n && tr->status == CTSC_OK; n = n->next) {
+        bool given = tr_is_doubtful(n) || (tr_is_cast(n) && tr_doubts(tr, n->inputs.data[0]));
+        for (size_t i = 0; i < n->blocks.len; i++) more |= tr_doubt(tr, n->blocks.data[i]);
+        for (size_t i = 0; i < n->outputs.len; i++) {
+            bool doubt = given;
+            const block *body = n->kind == N_LOOP && n->blocks.len ? n->blocks.data[0] : NULL;
+            if (body && i + 2 < n->inputs.len && i + 1 < body->returns.len && i + 1 < body->params.len) {
+                doubt = tr_doubts(tr, n->inputs.data[i + 2]) || tr_doubts(tr, body->returns.data[i + 1]);
+                if (doubt) more |= tr_doubt_value(tr, body->params.data[i + 1]);
+            }
+            for (size_t k = 0; n->kind == N_IF && k < n->blocks.len; k++)
+                if (i < n->blocks.data[k]->returns.len) doubt |= tr_doubts(tr, n->blocks.data[k]->returns.data[i]);
+            if (doubt) more |= tr_doubt_value(tr, n->outputs.data[i]);
+        }
+    }
+    return more;
+}
+
+static void tr_check(translator *tr, const ir_value *v) {
+    if (!tr_doubts(tr, v)) return;
+    site s = {.operands = (int)tr->c->operands.len, .nargs = 1};
+    tr_push_operand(tr, tr_operand(tr, v));
+    if (!vec_push(&tr->c->sites, s)) tr_no_memory(tr);
+    tr_window(tr, 1);
+    tr_emit(tr, BC_CHECK, (int32_t)tr->c->sites.len - 1, 0, 0);
+}
+
+/* Loops that became native code are handed what their first round writes: numbers there are as good as any. */
+static void tr_check_inputs(translator *tr, const node *n) {
+    if (!tr->doubtful.used) return;
+    size_t read = !tr_passes(n) ? n->inputs.len : n->kind == N_IF ? 1 : n->kind == N_LOOP ? 2 : 0; /* conditions, and how often */
+    for (size_t i = 0; i < read && i < n->inputs.len; i++)
+        if (n->kind != N_FUSION_GROUP || !tr_is_scalar(n->inputs.data[i]->type)) tr_check(tr, n->inputs.data[i]);
+}
+
+static void tr_cast(translator *tr, node *n) {
+    if (!tr_is_doubtful(n)) return tr_pass_through(tr, n);
+    type *from = n->inputs.data[0]->type, *to = n->outputs.data[0]->type;
+    site s = tr_site(tr, n, 0);
+    if (from->kind != T_OPTIONAL || !type_is_subtype(type_elem(from), to)) tr_site_types(tr, &s, 1, &to);
+    tr_site_emit(tr, BC_CAST, &s, n);
 }
 
 static void tr_special_op(translator *tr, node *n, const op *o) {
@@ -277,11 +348,8 @@ static void tr_special_op(translator *tr, node *n, const op *o) {
 
 static void tr_op(translator *tr, node *n) {
     const op *o = tr_resolve(n);
-    if (o && tr_is_pass_through(n, o)) {
-        tr_pass_through(tr, n);
-        return;
-    }
-    if (o && (o->flags & OP_SPECIAL)) {
+    if (o && tr_is_cast(n)) return tr_cast(tr, n);
+    if (o && (o->traits & OP_SPECIAL)) {
         tr_special_op(tr, n, o);
         return;
     }
@@ -454,6 +522,7 @@ static void tr_loop(translator *tr, node *n) {
     tr_place(tr, n);
     const node_life *life = n->scratch;
     /* Before the carried ones are written: the condition may be one of them. */
+    tr_check(tr, b->returns.data[0]);
     if (l.condition >= 0) tr_assign(tr, l.condition, tr_return_operand(tr, b, 0, &life->blocks[0]));
     tr_carry(tr, b, &life->blocks[0], l.carried, l.ncarried);
     tr_end_returns(tr, b, &life->blocks[0]);
@@ -649,8 +718,8 @@ static void tr_node(translator *tr, node *n) {
     case N_FUSION_GROUP: tr_group(tr, n); return;
     case N_ISINSTANCE: tr_isinstance(tr, n); return;
     case N_UNCHECKED_CAST:
-        if (n->inputs.len == 1 && n->outputs.len == 1)
-            tr_pass_through(tr, n);
+        if (tr_is_cast(n))
+            tr_cast(tr, n);
         else
             tr_broken(tr, n, "it has the wrong number of inputs or outputs");
         return;
@@ -667,6 +736,7 @@ static void tr_block(translator *tr, block *b) {
     for (node *n = b->first; n && tr->status == CTSC_OK; n = n->next) {
         const node_life *nl = n->scratch;
         tr_place(tr, n);
+        tr_check_inputs(tr, n);
         tr_node(tr, n);
         if (tr->status != CTSC_OK) return;
         tr_place(tr, n);
@@ -683,6 +753,7 @@ static void tr_block(translator *tr, block *b) {
 
 static void tr_return(translator *tr, graph *g) {
     block *b = g->root;
+    for (size_t i = 0; tr->doubtful.used && i < b->returns.len; i++) tr_check(tr, b->returns.data[i]);
     if (b->returns.len == 1) {
         tr_emit(tr, BC_RETURN, tr_operand(tr, b->returns.data[0]), 0, 0);
         return;
@@ -724,7 +795,9 @@ static void tr_function(translator *tr, graph *g) {
         tr_set_operand(param, tr_register_new(tr));
         if (i < 64 && !param->uses.len) c->unread |= UINT64_C(1) << i;
     }
-    tr_block(tr, g->root);
+    while (tr_doubt(tr, g->root)) {
+    }
+    if (tr->status == CTSC_OK) tr_block(tr, g->root);
     if (tr->status == CTSC_OK) tr_return(tr, g);
     if (tr->status == CTSC_OK && arena_failed(&tr->scratch)) tr_no_memory(tr);
 }
@@ -743,6 +816,7 @@ ctsc_status code_new(diag *d, const char *name, graph *g, struct code **out) {
     }
     if (tr.forking) alias_free(tr.forking);
     vec_free(&tr.free_registers);
+    ptrmap_free(&tr.doubtful);
     arena_free(&tr.scratch);
     if (tr.status == CTSC_OK)
         *out = tr.c;

@@ -48,7 +48,7 @@ enum {
     SITE_UNUSED = -1,
 };
 
-static inline bool operand_dies(int32_t v) {
+static inline bool operand_last_use(int32_t v) {
     return v >= 0 && (v & OPERAND_DIES);
 }
 

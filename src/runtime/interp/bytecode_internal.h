@@ -34,6 +34,7 @@ typedef struct translator {
     block_life root;
     alias_db *forking; /* of the graph, if it has forks; else NULL */
     int depth;
+    ptrmap doubtful; /* values that may not be there, or not of their type: see tr_doubt */
 } translator;
 
 bool tr_no_memory(translator *tr); /* always false */

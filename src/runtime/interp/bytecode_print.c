@@ -17,7 +17,7 @@ static void print_operand(const code *c, int32_t v, strbuf *out) {
             value_print(k, out);
         return;
     }
-    sb_printf(out, "r%d%s", (int)(v & OPERAND_REGISTER), operand_dies(v) ? "!" : "");
+    sb_printf(out, "r%d%s", (int)(v & OPERAND_REGISTER), operand_last_use(v) ? "!" : "");
 }
 
 static void print_site(const code *c, const site *s, strbuf *out) {

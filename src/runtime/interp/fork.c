@@ -83,7 +83,7 @@ static const instr *fork_instr(const frame *f, const site *s) {
 }
 
 /* k, which is off the frame's list, has ended: its result goes into the future. */
-static ctsc_status fork_settle(frame *f, forked *k) {
+static ctsc_status fork_reconcile(frame *f, forked *k) {
     ctsc_status s = CTSC_OK;
     if (fork_ends_program(k->status) && !fork_ends_program(f->in->d->status)) {
         s = k->status;
@@ -109,7 +109,7 @@ static ctsc_status fork_fetch(frame *f, const future *fu) {
     if (pool_take_back(&k->task)) fork_run_here(f, k);
     else pool_wait(&k->task);
     *at = k->next;
-    return fork_settle(f, k);
+    return fork_reconcile(f, k);
 }
 
 ctsc_status fork_join(frame *f) {

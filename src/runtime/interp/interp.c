@@ -80,7 +80,7 @@ ctsc_status interp_watch(const interp *in) {
     return CTSC_OK;
 }
 
-static ctsc_status interp_spend_slow(interp *in, uint64_t steps) {
+static ctsc_status interp_charge_slow(interp *in, uint64_t steps) {
     runtime *rt = in->rt;
     ctsc_status s = interp_watch(in);
     if (s != CTSC_OK || rt->steps_left == UINT64_MAX) return s;
@@ -92,9 +92,9 @@ static ctsc_status interp_spend_slow(interp *in, uint64_t steps) {
     return CTSC_OK;
 }
 
-static inline ctsc_status interp_spend(interp *in, uint64_t steps) {
+static inline ctsc_status interp_charge(interp *in, uint64_t steps) {
     if (in->rt->steps_left == UINT64_MAX && !runtime_is_watched(in->rt)) return CTSC_OK;
-    return interp_spend_slow(in, steps);
+    return interp_charge_slow(in, steps);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -164,7 +164,7 @@ static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
             break;
         case BC_LOOP_NEXT:
             if (++f->regs[i->b].u.i >= f->regs[i->c].u.i) break;
-            s = interp_spend(f->in, (uint64_t)(i - code - i->a + 1));
+            s = interp_charge(f->in, (uint64_t)(i - code - i->a + 1));
             if (s == CTSC_OK) i = code + i->a - 1;
             break;
         case BC_JOIN:
@@ -278,7 +278,7 @@ static inline ctsc_status interp_enter(interp *in, const code *c, int n, value *
     if (in->rt->depth >= INTERP_MAX_DEPTH)
         return diag_fail(in->d, CTSC_LIMIT, "calls are nested too deeply (more than %d levels)",
                          INTERP_MAX_DEPTH);
-    ctsc_status s = interp_spend(in, c->instrs.len);
+    ctsc_status s = interp_charge(in, c->instrs.len);
     if (s != CTSC_OK) return s;
     *regs = stack_push(in, code_frame_slots(c));
     return *regs ? CTSC_OK : diag_no_memory(in->d);
@@ -323,7 +323,7 @@ ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out
 /* A group that is the whole of a function: what it takes is the function's own arguments, and no frame is needed. */
 static ctsc_status interp_run_group(interp *in, const code *c, const value *args, value *out) {
     bool native;
-    ctsc_status s = interp_spend(in, c->instrs.len);
+    ctsc_status s = interp_charge(in, c->instrs.len);
     if (s != CTSC_OK) return s;
     s = fused_run(c->groups.data[0], in, args + c->whole_group, out, &native);
     if (s == CTSC_OK) return s;

@@ -66,7 +66,7 @@ static inline value *site_arg(const frame *f, const site *s, int i) {
 static inline value site_take(frame *f, const site *s, int i) {
     int32_t v = site_operands(f, s)[i];
     value *at = operand_at(f, v);
-    if (!operand_dies(v)) return value_ref(*at);
+    if (!operand_last_use(v)) return value_ref(*at);
     value x = *at;
     *at = value_none();
     return x;
@@ -75,7 +75,7 @@ static inline value site_take(frame *f, const site *s, int i) {
 static inline void site_release(frame *f, const site *s) {
     const int32_t *operands = site_operands(f, s);
     for (int i = 0; i < s->nargs; i++)
-        if (operand_dies(operands[i])) value_set(operand_at(f, operands[i]), value_none());
+        if (operand_last_use(operands[i])) value_set(operand_at(f, operands[i]), value_none());
 }
 /* Stores a result, whose reference is taken. */
 static inline void site_result(frame *f, const site *s, int i, value v) {

@@ -78,14 +78,35 @@ ctsc_status bc_container_index(frame *f, const site *s) {
     return CTSC_OK;
 }
 
-ctsc_status bc_isinstance(frame *f, const site *s) {
-    const value *v = site_arg(f, s, 0);
+static bool site_isinstance(frame *f, const site *s) {
     bool fits = false;
     for (int i = 0; i < s->ntypes && !fits; i++)
-        fits = type_admits_value(f->c->types.data[s->types + i], *v);
+        fits = type_admits_value(f->c->types.data[s->types + i], *site_arg(f, s, 0));
+    return fits;
+}
+
+ctsc_status bc_isinstance(frame *f, const site *s) {
+    bool fits = site_isinstance(f, s);
     site_release(f, s);
     site_result(f, s, 0, value_bool(fits));
     return CTSC_OK;
+}
+
+ctsc_status bc_cast(frame *f, const site *s) {
+    const value *v = site_arg(f, s, 0);
+    bool fits = s->ntypes ? site_isinstance(f, s) : v->tag != V_NONE;
+    value taken = site_take(f, s, 0);
+    if (!fits) {
+        value_unref(taken);
+        taken = value_uninit();
+    }
+    site_result(f, s, 0, taken);
+    return CTSC_OK;
+}
+
+ctsc_status bc_check(frame *f, const site *s) {
+    if (site_arg(f, s, 0)->tag != V_UNINIT) return CTSC_OK;
+    return diag_fail(f->in->d, CTSC_BAD_FILE, "this reads a value that is not initialized, or not of the type that it is cast to");
 }
 
 /* ---- lists, tuples, dicts -------------------------------------------------------------------- */

@@ -29,7 +29,6 @@ typedef struct profile_shadow {
 } profile_shadow;
 
 typedef struct profile_record {
-    const struct work_row *work; /* of operators */
     profile_shadow *op;
     int nlines, nmethods;
     profile_shadow **lines, **methods; /* where it stands, then the calls around it that were inlined */
@@ -177,6 +176,7 @@ static const char *const profile_names[BC_COUNT] = {
     [BC_NEW_OBJECT] = "prim::CreateObject", [BC_NEW_LIST] = "prim::ListConstruct", [BC_NEW_TUPLE] = "prim::TupleConstruct",
     [BC_NEW_DICT] = "prim::DictConstruct", [BC_UNPACK_LIST] = "prim::ListUnpack", [BC_UNPACK_TUPLE] = "prim::TupleUnpack",
     [BC_TUPLE_INDEX] = "prim::TupleIndex", [BC_TUPLE_SLICE] = "prim::TupleSlice", [BC_ISINSTANCE] = "prim::isinstance",
+    [BC_CAST] = "prim::unchecked_cast", [BC_CHECK] = "prim::unchecked_cast",
     [BC_RAISE] = "prim::RaiseException", [BC_PRINT] = "prim::Print", [BC_TOLIST] = "prim::tolist",
     [BC_CONTAINER_INDEX] = "prim::ModuleContainerIndex", [BC_FORK] = "prim::fork", [BC_WAIT] = "aten::wait", [BC_ENTER] = "prim::Enter",
     [BC_EXIT] = "prim::Exit"};
@@ -240,7 +240,6 @@ static profile_record *profile_record_new(profile *c, const code *code, const in
     const function *callee = profile_callee(i, s);
     r->op = profile_op_row(c, code, i, s);
     r->calls = callee != NULL;
-    if (i->op == BC_CALL_OP) r->work = work_find(s->op->schema->name);
     if (!profile_places(c, r, code->ranges.data[k], code->calls.data[k], code->name, callee ? callee->qualified : NULL)) return NULL;
     return r->op && !arena_failed(&c->arena) ? r : NULL;
 }
@@ -432,8 +431,7 @@ void profile_operator(profile *c, const op *o, int nargs, const value *args, int
     uint64_t entered = clock_now();
     profile_span *s = c->top;
     bool leaf = c->sites == c->mark;
-    const struct work_row *row = c->counting || !s ? work_find(o->schema->name) : s->r->work;
-    work_cost cost = leaf ? work_of_call(row, o, nargs, args, nresults, results) : (work_cost){.known = true};
+    work_cost cost = leaf ? work_of_call(o, nargs, args, nresults, results) : (work_cost){.known = true};
     int64_t flops = cost.known ? cost.flops : -1;
     if (c->counting) {
         profile_add_counted(c, flops);
@@ -460,12 +458,12 @@ static uint64_t profile_kind(int n, const value *args) {
 }
 
 /* What the program does not see: steps and memory are as they were. */
-static int64_t profile_rehearse(profile *c, interp *in, const site *s, value *args) {
+static int64_t profile_run_group(profile *c, interp *in, const site *s, value *args) {
     recycle_watch watch = c->watch;
     uint64_t steps = in->rt->steps_left, sites = c->sites;
     c->counting = true;
     c->counted = 0;
-    bool done = fused_rehearse(s->group, in, args);
+    bool done = fused_profile_run(s->group, in, args);
     c->counting = false;
     c->watch = watch;
     c->sites = sites;
@@ -477,7 +475,7 @@ static int64_t profile_kernel_flops(profile *c, interp *in, profile_record *r, c
     uint64_t kind = profile_kind(s->nargs, args);
     for (int i = 0; i < r->ncosts && i < PROFILE_COSTS; i++)
         if (r->costs[i].kind == kind) return r->costs[i].flops;
-    int64_t flops = profile_rehearse(c, in, s, args);
+    int64_t flops = profile_run_group(c, in, s, args);
     int at = r->ncosts++ % PROFILE_COSTS;
     r->costs[at].kind = kind;
     r->costs[at].flops = flops;

@@ -12,14 +12,12 @@
 
 typedef struct work_cost {
     int64_t flops;
-    bool known;    /* flops is all; false: the operator makes floating-point values, and is in no row of the table */
+    bool known;    /* flops is all; false: the operator makes floating-point values, and its row does not say */
     int64_t bytes; /* of tensors read and written; none for views */
 } work_cost;
 
-/* The row of the table that operator `name` ("aten::add", in-place or not) has; NULL: none. */
-const struct work_row *work_find(const char *name);
-/* r: work_find(o->schema->name). The call has succeeded; args hold what they did before, or, written in place, since. */
-work_cost work_of_call(const struct work_row *r, const op *o, int nargs, const value *args, int nresults, const value *results);
+/* The call has succeeded; args hold what they did before, or, written in place, since. */
+work_cost work_of_call(const op *o, int nargs, const value *args, int nresults, const value *results);
 /* Of one call of f, whose graph as written, calls inlined, is g: runs it with probes. args: one for each of f's. */
 ctsc_status work_of_graph(diag *d, const function *f, const graph *g, int nargs, const value *args, ctsc_work *out);
 int64_t work_value_bytes(value v); /* of a tensor or a list of tensors; else 0 */

@@ -12,7 +12,7 @@
 #include "base/embed.h"
 #include "runtime/ops/registry.h"
 #include "frontend/codeload/importer.h"
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 #include "ir/op/op_family.h"
 #include "passes/passes.h"
 #include "runtime/interp/interp.h"
@@ -84,7 +84,7 @@ static unit *composite_unit_new(diag *d) {
         if (u) unit_unref(u);
         return NULL;
     }
-    u->compile = emit_function;
+    u->compile = irgen_function;
     u->simplify = pipeline_simplify;
     return u;
 }

@@ -11,10 +11,10 @@
 #include "runtime/interp/interp.h"
 #include "runtime/program/native_classes.h"
 
-#define OP(key, fn, flags) ctsc_status fn(op_ctx *cx, const value *args, value *results);
+#define OP(key, fn, traits) ctsc_status fn(op_ctx *cx, const value *args, value *results);
 #define QUANTISED(key, fn) ctsc_status fn(op_ctx *cx, const value *args, value *results);
-#define COMPOSITE(key, flags)
-#define OP_SPECIAL_ROW(key, flags)
+#define COMPOSITE(key, traits)
+#define OP_SPECIAL_ROW(key, traits)
 #include "ir/op/ops.def"
 #include "ir/ops/quantised_tensors.def"
 #undef OP
@@ -23,18 +23,18 @@
 #undef OP_SPECIAL_ROW
 
 static const op_binding builtin_rows[] = {
-#define OP(key, fn, flags) {fn, flags},
-#define COMPOSITE(key, flags) {op_composite, (flags) | OP_COMPOSITE},
-#define OP_SPECIAL_ROW(key, flags) {NULL, (flags) | OP_SPECIAL},
+#define OP(key, fn, traits) {fn, traits},
+#define COMPOSITE(key, traits) {op_composite, (traits) | OP_COMPOSITE},
+#define OP_SPECIAL_ROW(key, traits) {NULL, (traits) | OP_SPECIAL},
 #include "ir/op/ops.def"
 #undef OP
 #undef COMPOSITE
 #undef OP_SPECIAL_ROW
 };
 static const char builtin_keys[] =
-#define OP(key, fn, flags) key "\0"
-#define COMPOSITE(key, flags) key "\0"
-#define OP_SPECIAL_ROW(key, flags) key "\0"
+#define OP(key, fn, traits) key "\0"
+#define COMPOSITE(key, traits) key "\0"
+#define OP_SPECIAL_ROW(key, traits) key "\0"
 #include "ir/op/ops.def"
 #undef OP
 #undef COMPOSITE

@@ -14,7 +14,7 @@
  */
 #include "runtime/program/module.h"
 #include "frontend/codeload/importer.h"
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 #include "ir/native.h"
 #include "passes/passes.h"
 #include "runtime/archive/archive_internal.h"
@@ -251,7 +251,7 @@ static ctsc_status module_load_code(module_loader *l) {
     importer_host host = {archive_ref(l->a), module_read_code, module_code_free};
     ctsc_status s = importer_attach(l->d, l->u, &host, l->version);
     if (s != CTSC_OK) return s;
-    l->u->compile = emit_function;
+    l->u->compile = irgen_function;
     l->u->simplify = pipeline_simplify;
     value constants = value_none();
     s = module_unpickle(l, "constants.pkl", "constants/", &constants);

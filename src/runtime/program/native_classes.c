@@ -12,7 +12,7 @@
 
 #include "base/embed.h"
 #include "frontend/codeload/importer.h"
-#include "frontend/irgen/emit.h"
+#include "frontend/irgen/irgen.h"
 #include "passes/passes.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ static ctsc_status native_read(void *ctx, diag *d, const char *name, source **ou
 static ctsc_status native_declare(unit *u, native_types *made) {
     static const importer_host host = {.read_code = native_read};
     ctsc_status s = importer_attach(NULL, u, &host, INT64_MAX);
-    u->compile = emit_function;
+    u->compile = irgen_function;
     u->simplify = pipeline_simplify;
     u->permanent = true;
     for (int i = 0; s == CTSC_OK && i < NATIVE_COUNT; i++) {

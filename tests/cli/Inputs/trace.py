@@ -60,3 +60,22 @@ class Noise(nn.Module):
 class Unscriptable(nn.Module):
     def forward(self, x, **options):
         return x + options.get("k", 1)
+
+
+class Settings:
+    def __init__(self):
+        self.factor = 2.0
+
+    def update(self, **values):
+        self.__dict__.update(values)
+
+
+class Configured(torch.nn.Module):
+    settings: Settings
+
+    def __init__(self):
+        super().__init__()
+        self.settings = Settings()
+
+    def forward(self, x):
+        return x * self.settings.factor

@@ -80,7 +80,7 @@ static bool tensor_set(loop_state *s, const node *n, loop_tensor *t) {
     return true;
 }
 
-/* ---- operators of fusible.def --------------------------------------------------------------------------------------- */
+/* ---- fusible operators --------------------------------------------------------------------------------------- */
 
 enum { TENSOR_MAX_ARGS = 16 };
 

@@ -6,6 +6,7 @@ disable = _identity
 allow_in_graph = _identity
 disallow_in_graph = _identity
 graph_break = _identity
+assume_constant_result = _identity
 optimize = _identity
 
 

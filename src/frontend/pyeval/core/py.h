@@ -54,6 +54,7 @@ typedef struct py_dict {
     uint32_t *index, nindex;    /* hash -> entry + 1; NULL while there are few entries */
     size_t len;                 /* live entries */
     py_object *missing;         /* defaultdict: what makes a missing value; else NULL */
+    struct py_dict *attrs;      /* of an OrderedDict, which is a dict here; NULL: none */
 } py_dict;
 
 typedef struct py_env {
@@ -67,6 +68,7 @@ typedef struct py_env {
     const char *qualname;  /* of the function or class; NULL or "<module>": none */
     py_object *result;     /* of the return statement that ended the function */
     py_object *yields;     /* PY_LIST: what a generator has yielded so far; NULL: no generator */
+    struct py_with_body *body; /* of a generator that is a context manager: what runs where it yields; NULL: it is none */
     VEC(const char *) globals, nonlocals; /* names so declared */
 } py_env;
 
@@ -148,6 +150,7 @@ typedef struct py_class {
     VEC(py_object *) subclasses; /* direct ones, in the order of their definition */
     py_class_kind kind;
     bool is_module, is_dataclass, is_script; /* is_script: @torch.jit.script */
+    bool own_lookup;       /* it, or a base, defines __getattribute__ */
     py_dict *attrs;
     VEC(py_annotation) annotations; /* `x: T` in the body, in order; own ones only */
     py_env *env;           /* where annotations are evaluated */
@@ -173,12 +176,14 @@ struct py_object {
             const char *missing;  /* of a stub: the module that was not found, "einops"; NULL: none. Its attributes are stubs */
             source_range wanted;  /* of a stub: the import, or where `reason` happened */
             const char *reason;   /* of a stub for what a package's own code failed to make: that failure's message; NULL: none */
+            const stmt_list *lazy; /* imports whose names are looked for when they are asked for; NULL: none */
             bool foreign;         /* found in a folder of the path, and not beside the program: its failures leave stubs */
         } mod;
         py_function *fn;
         struct { py_object *self, *fn; } method;
-        struct { const char *name; py_builtin_fn fn; bool method; const char *of; } builtin;
-                              /* method: without self, args[0] becomes self; of: the type that self has to have, NULL: any */
+        struct { const char *name; py_builtin_fn fn; bool method; const char *of; py_object *cls; } builtin;
+                              /* method: without self, args[0] becomes self; of: the type that self has to have, NULL: any; cls: the dataclass
+                               * whose __init__ it is */
         const char *op_name;
         py_class *cls;
         struct { py_object *cls; py_dict *attrs; bool scripted; } inst; /* scripted: given to torch.jit.script */
@@ -248,8 +253,10 @@ struct py {
     strmap strings;    /* name -> its string object */
     py_object *raised; /* the exception object of the failure in diag, if there is one */
     py_object *handled; /* the exception that an except clause is handling: for a bare raise */
+    struct py_with_body *body; /* for the generator that is called next; NULL: none */
     const char *where; /* qualified name of the function that runs, for error frames */
     py_env *env;       /* of the function, class body or module that runs: for super(), locals() */
+    ptrmap traced;     /* what torch.jit.trace was given -> (its inputs, those by name or None, is it to be checked?), for the entry */
     ptrmap unfilled;   /* storages of tensors that host.skip_init has left without their random numbers */
     struct py_recorder *recorder; /* what is computed is recorded; NULL: it is not */
 };

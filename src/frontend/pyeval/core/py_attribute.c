@@ -70,12 +70,19 @@ static py_object *attribute_module_name(py *p, const py_object *cls) {
     return py_text(p, cls->u.cls->module ? cls->u.cls->module->u.mod.name : "builtins");
 }
 
+py_object *py_annotation_object(py *p, py_env *env, const expr *x) {
+    if (!x) return p->none;
+    const py_object *home = strmap_get(&p->modules, "__future__"), *future = home ? py_dict_get(home->u.mod.globals, "annotations") : NULL;
+    bool as_text = future && x->range.src && py_dict_get(env->module->u.mod.globals, "annotations") == future;
+    if (!as_text) return py_eval(p, env, x);
+    return py_string(p, x->range.src->text + x->range.begin, x->range.end - x->range.begin);
+}
+
 static py_object *attribute_annotations(py *p, source_range r, const py_object *cls) {
     py_dict *d = py_dict_new(p);
     const py_class *c = cls->u.cls;
     for (size_t i = 0; i < c->annotations.len; i++) {
-        py_object *t =
-            c->annotations.data[i].type ? py_eval(p, c->env, c->annotations.data[i].type) : p->none;
+        py_object *t = py_annotation_object(p, c->env, c->annotations.data[i].type);
         if (!t || !py_dict_set(p, d, c->annotations.data[i].name, t)) return NULL;
     }
     (void)r;
@@ -159,7 +166,8 @@ static py_object *attribute_of_class(py *p, source_range r, py_object *o, const 
     return NULL;
 }
 
-static py_object *attribute_of_instance(py *p, source_range r, py_object *o, const char *name) {
+/* As object.__getattribute__ finds it. */
+py_object *py_find_plain(py *p, source_range r, py_object *o, const char *name) {
     py_object *cls = o->u.inst.cls, *found = py_class_find(cls, name);
     if (found && found->kind == PY_PROPERTY) return attribute_bind(p, r, found, o, cls);
     py_object *own = py_dict_get(o->u.inst.attrs, name);
@@ -171,10 +179,26 @@ static py_object *attribute_of_instance(py *p, source_range r, py_object *o, con
         if (!strcmp(name, "__module__")) return attribute_module_name(p, cls);
         if (!strcmp(name, "__doc__")) return p->none;
     }
+    return NULL;
+}
+
+/* Takes an AttributeError out of the diag, if there is one. */
+static bool attribute_forgive(py *p) {
+    if (!p->diag->exception || strcmp(p->diag->exception, "builtins.AttributeError")) return false;
+    diag_clear(p->diag);
+    p->raised = NULL;
+    return true;
+}
+
+static py_object *attribute_of_instance(py *p, source_range r, py_object *o, const char *name) {
+    const py_object *cls = o->u.inst.cls;
+    py_object *own = cls->u.cls->own_lookup ? py_class_find(cls, "__getattribute__") : NULL, *text = own ? py_text(p, name) : NULL;
+    bool before = py_failed(p);
+    py_object *found = !own ? py_find_plain(p, r, o, name) : text ? py_call2(p, r, own, o, text) : NULL;
+    if (found || (py_failed(p) && (before || !text || !attribute_forgive(p)))) return found;
     py_object *get = py_class_find(cls, "__getattr__");
-    if (!get) return NULL;
-    py_object *text = py_text(p, name);
-    return text ? py_call2(p, r, get, o, text) : NULL;
+    if (!get || !(text = py_text(p, name))) return NULL;
+    return py_call2(p, r, get, o, text);
 }
 
 static const char *attribute_doc(const py_function *f) {
@@ -185,6 +209,10 @@ static py_object *attribute_of_function(py *p, py_object *o, const char *name) {
     const py_function *f = o->u.fn;
     py_object *own = f->attrs ? py_dict_get(f->attrs, name) : NULL;
     if (own) return own;
+    if (!strcmp(name, "save") && (f->mode == PY_SCRIPT || ptrmap_get(&p->traced, o))) {
+        py_object *jit = py_import(p, (source_range){0}, "torch.jit"), *save = jit ? py_getattr(p, (source_range){0}, jit, name) : NULL;
+        return save ? py_method(p, o, save) : NULL;
+    }
     if (strncmp(name, "__", 2)) return NULL;
     if (!strcmp(name, "__name__")) return py_text(p, f->def->name);
     if (!strcmp(name, "__qualname__")) return py_text(p, f->qualname);
@@ -205,11 +233,29 @@ static py_object *attribute_of_function(py *p, py_object *o, const char *name) {
                 return NULL;
         return all->u.seq.items.len ? all : p->none;
     }
+    if (!strcmp(name, "__globals__")) return py_dict_object(p, f->module->u.mod.globals);
+    if (!strcmp(name, "__closure__")) return p->none;
+    if (!strcmp(name, "__kwdefaults__")) {
+        py_dict *d = py_dict_new(p);
+        for (size_t i = 0; i < f->def->params.len; i++)
+            if (f->defaults && f->defaults[i] && f->def->params.data[i].kwarg_only && !py_dict_set(p, d, f->def->params.data[i].name, f->defaults[i]))
+                return NULL;
+        return d->len ? py_dict_object(p, d) : p->none;
+    }
+    if (!strcmp(name, "__code__")) {
+        py_object *types = py_import(p, (source_range){0}, "types"), *names = py_tuple(p, 0, NULL);
+        py_object *make = types ? py_getattr(p, (source_range){0}, types, "CodeType") : NULL, *args[] = {o, py_text(p, f->def->name), names};
+        for (size_t i = 0; make && i < f->def->params.len; i++) {
+            py_object *text = py_text(p, f->def->params.data[i].name);
+            if (!text || !py_append(p, names, text)) return NULL;
+        }
+        return make && names && args[1] ? py_call(p, (source_range){0}, make, 3, args, 0, NULL, NULL) : NULL;
+    }
     if (!strcmp(name, "__annotations__")) {
         py_dict *d = py_dict_new(p);
         for (size_t i = 0; i < f->def->params.len; i++) {
             const expr *t = f->def->params.data[i].annotation;
-            py_object *v = t ? py_eval(p, f->closure, t) : NULL;
+            py_object *v = t ? py_annotation_object(p, f->closure, t) : NULL;
             if (t && (!v || !py_dict_set(p, d, f->def->params.data[i].name, v))) return NULL;
         }
         return py_dict_object(p, d);
@@ -294,7 +340,8 @@ static py_object *py_value_attribute(py *p, source_range r, py_object *o, const 
         return p->library->tensor_attribute(p, r, o, name);
     if (o->kind == PY_SYMBOL) return p->library->tensor_attribute(p, r, o, name);
     const char *type = o->kind == PY_TUPLE ? "tuple" : py_type_name(o);
-    py_object *fn;
+    py_object *fn = o->kind == PY_DICT && o->u.dict->attrs ? py_dict_get(o->u.dict->attrs, name) : NULL;
+    if (fn) return fn;
     if (py_method_of_type(p, type, name, &fn)) return py_method(p, o, fn);
     int64_t i;
     double f;
@@ -373,11 +420,7 @@ static py_object *attribute_find(py *p, source_range r, py_object *o, const char
 py_object *py_find(py *p, source_range r, py_object *o, const char *name) {
     bool before = py_failed(p);
     py_object *found = attribute_find(p, r, o, name);
-    if (!found && !before && py_failed(p) && p->diag->exception &&
-        !strcmp(p->diag->exception, "builtins.AttributeError")) {
-        diag_clear(p->diag);
-        p->raised = NULL;
-    }
+    if (!found && !before && py_failed(p)) (void)attribute_forgive(p);
     return found;
 }
 
@@ -448,6 +491,12 @@ bool py_set_plain(py *p, source_range r, py_object *o, const char *name, py_obje
     case PY_FUNCTION:
         if (!o->u.fn->attrs) o->u.fn->attrs = py_dict_new(p);
         return py_dict_set(p, o->u.fn->attrs, name, v);
+    case PY_BUILTIN:
+        if (o->u.builtin.cls && !strcmp(name, "__doc__")) return true; /* of a dataclass's __init__ */
+        break;
+    case PY_DICT:
+        if (!o->u.dict->attrs) o->u.dict->attrs = py_dict_new(p);
+        return py_dict_set(p, o->u.dict->attrs, name, v);
     case PY_SUPER: return py_set_plain(p, r, o->u.super.self, name, v);
     case PY_VALUE:
         if (o->u.v.tag == V_TENSOR) return p->library->tensor_setattr(p, r, o, name, v);

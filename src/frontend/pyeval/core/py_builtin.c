@@ -214,7 +214,7 @@ static py_object *builtin_next(PY_ARGS) {
     return a[1];
 }
 
-static py_object *builtin_extreme(PY_ARGS, const char *name, operator_kind op) {
+static py_object *builtin_minmax(PY_ARGS, const char *name, operator_kind op) {
     py_object **items = args, *key = NULL, *otherwise = NULL, *best = NULL, *best_key = NULL;
     int n = nargs;
     (void)self;
@@ -243,11 +243,11 @@ static py_object *builtin_extreme(PY_ARGS, const char *name, operator_kind op) {
 }
 
 static py_object *builtin_min(PY_ARGS) {
-    return builtin_extreme(p, r, self, nargs, args, nkw, names, kwargs, "min", O_LT);
+    return builtin_minmax(p, r, self, nargs, args, nkw, names, kwargs, "min", O_LT);
 }
 
 static py_object *builtin_max(PY_ARGS) {
-    return builtin_extreme(p, r, self, nargs, args, nkw, names, kwargs, "max", O_GT);
+    return builtin_minmax(p, r, self, nargs, args, nkw, names, kwargs, "max", O_GT);
 }
 
 static py_object *builtin_sum(PY_ARGS) {
@@ -334,6 +334,7 @@ static const char *const builtin_exceptions[][2] = {
     {"UnboundLocalError", "NameError"},
     {"OSError", "Exception"},
     {"IOError", "OSError"},
+    {"EnvironmentError", "OSError"},
     {"FileNotFoundError", "OSError"},
     {"PermissionError", "OSError"},
     {"TimeoutError", "OSError"},

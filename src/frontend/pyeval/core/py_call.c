@@ -10,7 +10,23 @@
 
 /* ---- making functions --------------------------------------------------------------------------- */
 
+/* What Python's compiler says of parameters. */
+static bool function_check(py *p, const func_def *def) {
+    bool optional = false;
+    for (size_t i = 0; i < def->params.len && i < 256; i++) {
+        const param *a = &def->params.data[i];
+        if (optional && !a->default_value && !a->star && !a->star_star && !a->kwarg_only)
+            return py_fail(p, a->range, "SyntaxError", "non-default argument follows default argument"), false;
+        optional |= a->default_value != NULL;
+        for (size_t k = 0; a->name && k < i; k++)
+            if (def->params.data[k].name == a->name)
+                return py_fail(p, a->range, "SyntaxError", "duplicate argument '%s' in function definition", a->name), false;
+    }
+    return true;
+}
+
 py_object *py_function_new(py *p, py_env *env, const func_def *def) {
+    if (!function_check(p, def)) return NULL;
     py_object *o = py_new(p, PY_FUNCTION);
     py_function *f = arena_new(p->a, py_function);
     o->u.fn = f;
@@ -153,7 +169,11 @@ static bool call_bind(call_binding *b, int nargs, py_object **args, int nkw, con
 
 static py_object *call_body(py *p, const py_function *f, py_env *env) {
     env->qualname = f->qualname;
-    if (f->def->is_generator) env->yields = py_new(p, PY_ITERATOR);
+    if (f->def->is_generator) {
+        env->yields = py_new(p, PY_ITERATOR);
+        env->body = p->body;
+        p->body = NULL;
+    }
     if (!py_exec(p, env, &f->def->body)) return NULL;
     if (env->yields) return env->yields;
     return env->result ? env->result : p->none;

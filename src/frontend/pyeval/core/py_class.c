@@ -176,6 +176,7 @@ static py_object *enum_member_with(py *p, const py_object *cls, const py_object 
 static bool enum_make_members(py *p, py_object *cls) {
     py_dict *d = cls->u.cls->attrs;
     int64_t next = 1;
+    bool is_flag = py_class_find(cls, "__invert__");
     for (size_t i = 0; i < d->entries.len; i++) {
         py_dict_entry *e = &d->entries.data[i];
         if (!e->key || !enum_is_member(cls, py_as_text(e->key), e->val)) continue;
@@ -185,7 +186,8 @@ static bool enum_make_members(py *p, py_object *cls) {
         int64_t number;
         double f;
         int rank;
-        if (py_number(val, &number, &f, &rank) && rank == 1 && number < INT64_MAX) next = number + 1;
+        if (py_number(val, &number, &f, &rank) && rank == 1 && number < INT64_MAX / 2)
+            for (next = is_flag ? next : number + 1; is_flag && next <= number;) next *= 2;
         py_object *same = enum_member_with(p, cls, val);
         if (same) {
             e->val = same;
@@ -230,17 +232,26 @@ static py_object *py_enum_lookup(py *p, source_range r, py_object *cls, py_objec
 /* ---- class statements ------------------------------------------------------------------------ */
 
 const char *py_derived_name(const py_object *cls) {
-    static const struct { const char *base, *stand_in; } table[] = {{"dict", "Dict"}, {"OrderedDict", "Dict"}, {"list", "List"}};
+    static const struct { const char *base, *stand_in; } table[] = {{"dict", "Dict"}, {"OrderedDict", "Dict"}, {"list", "List"}, {"property", "Property"}};
     if (cls->kind != PY_CLASS || cls->u.cls->kind != PYC_BUILTIN) return NULL;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(cls->u.cls->name, table[i].base)) return table[i].stand_in;
     return NULL;
 }
 
+static bool class_add_stand_in(py *p, source_range r, py_class *c, const char *name) {
+    py_object *mod = py_import(p, r, "_derived"), *stand_in = mod ? py_getattr(p, r, mod, name) : NULL;
+    return stand_in && avec_push(p->a, &c->bases, stand_in);
+}
+
 static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) {
     if (base->kind == PY_TYPE) { /* typing's: Generic[T], Protocol, NamedTuple, List[int] */
-        if (!strcmp(base->u.type.name, "NamedTuple")) c->kind = PYC_NAMED_TUPLE;
-        return true;
+        const char *name = base->u.type.name;
+        bool list = !strcmp(name, "List"), dict = !strcmp(name, "Dict") || !strcmp(name, "OrderedDict");
+        if (!strcmp(name, "NamedTuple")) c->kind = PYC_NAMED_TUPLE;
+        if (!strcmp(name, "Mapping") || !strcmp(name, "MutableMapping")) return class_add_stand_in(p, r, c, "Mapping");
+        if (!list && !dict) return true;
+        base = py_builtin_class(p, list ? "list" : "dict");
     }
     if (p->library->is_lacking(base) && !(base = p->library->lacking_class(p, base))) return false;
     if (base->kind != PY_CLASS) {
@@ -250,10 +261,7 @@ static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) 
     }
     /* dict and list are no classes that others can be made of: what stands in for them comes first */
     const char *derived = py_derived_name(base);
-    if (derived) {
-        py_object *mod = py_import(p, r, "_derived"), *stand_in = mod ? py_getattr(p, r, mod, derived) : NULL;
-        if (!stand_in || !avec_push(p->a, &c->bases, stand_in)) return false;
-    }
+    if (derived && !class_add_stand_in(p, r, c, derived)) return false;
     return avec_push(p->a, &c->bases, base);
 }
 
@@ -319,6 +327,8 @@ py_object *py_class_statement(py *p, py_env *env, const class_def *def) {
         diag_frame(p->diag, def->range, caller ? caller : "<module>");
         return NULL;
     }
+    py_object *lookup = py_class_find(o, "__getattribute__");
+    c->own_lookup = lookup && lookup->kind == PY_FUNCTION;
     if (c->kind == PYC_NAMED_TUPLE && !class_take_fields(p, def->range, o)) return NULL;
     if (c->kind == PYC_ENUM && !enum_make_members(p, o)) return NULL;
     if (!class_announce(p, def->range, o)) return NULL;

@@ -265,9 +265,14 @@ static py_object *dict_list(py *p, const py_dict *d, char what) {
     return list;
 }
 
+static py_object *dict_view(py *p, py_object *list) {
+    if (list) list->u.seq.seq_cls = py_builtin_class(p, "dict");
+    return list;
+}
+
 static py_object *dict_keys(PY_ARGS) {
     PY_TAKE("keys", "", NULL);
-    return dict_list(p, self->u.dict, 'k');
+    return dict_view(p, dict_list(p, self->u.dict, 'k'));
 }
 
 static py_object *dict_values(PY_ARGS) {
@@ -277,7 +282,7 @@ static py_object *dict_values(PY_ARGS) {
 
 static py_object *dict_items(PY_ARGS) {
     PY_TAKE("items", "", NULL);
-    return dict_list(p, self->u.dict, 'i');
+    return dict_view(p, dict_list(p, self->u.dict, 'i'));
 }
 
 static py_object *dict_get_or(PY_ARGS) {

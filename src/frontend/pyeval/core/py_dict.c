@@ -132,7 +132,7 @@ bool py_same(const py_object *a, const py_object *b) {
 static bool py_equal_items(py *p, const py_object *a, const py_object *b) {
     if (a->u.seq.items.len != b->u.seq.items.len) return false;
     p->steps += 1 + a->u.seq.items.len / PY_STEP_ITEMS;
-    if (py_worn_out(p)) return false; /* the next step says so */
+    if (py_budget_exhausted(p)) return false; /* the next step says so */
     for (size_t i = 0; i < a->u.seq.items.len; i++)
         if (!py_equal(p, a->u.seq.items.data[i], b->u.seq.items.data[i])) return false;
     return true;
@@ -141,7 +141,7 @@ static bool py_equal_items(py *p, const py_object *a, const py_object *b) {
 static bool py_equal_dicts(py *p, const py_dict *a, const py_dict *b) {
     if (a->len != b->len) return false;
     p->steps += 1 + a->len / 2;
-    if (py_worn_out(p)) return false;
+    if (py_budget_exhausted(p)) return false;
     for (size_t i = 0; i < a->entries.len; i++) {
         const py_dict_entry *e = &a->entries.data[i];
         py_object *other = e->key ? py_dict_get_key(p, b, e->key) : NULL;
@@ -168,7 +168,7 @@ const py_object *py_enum_plain(const py_object *o) {
     const py_class *c = o->u.inst.cls->u.cls;
     for (size_t i = 0; i < c->mro.len; i++) {
         const char *n = c->mro.data[i]->u.cls->name;
-        if (!strcmp(n, "int") || !strcmp(n, "str") || !strcmp(n, "IntEnum"))
+        if (!strcmp(n, "int") || !strcmp(n, "str") || !strcmp(n, "IntEnum") || !strcmp(n, "IntFlag"))
             return py_dict_get(o->u.inst.attrs, "value");
     }
     return o;
@@ -184,7 +184,7 @@ static bool py_equal_kinds(py *p, const py_object *a, const py_object *b) {
     case PY_SET:
         if (a->u.seq.items.len != b->u.seq.items.len) return false;
         p->steps += 1 + a->u.seq.items.len / 2;
-        for (size_t i = 0; i < a->u.seq.items.len && !py_worn_out(p); i++)
+        for (size_t i = 0; i < a->u.seq.items.len && !py_budget_exhausted(p); i++)
             if (py_set_find(p, b, a->u.seq.items.data[i]) < 0) return false;
         return true;
     case PY_DICT: return py_equal_dicts(p, a->u.dict, b->u.dict);

@@ -281,6 +281,7 @@ static py_object *eval_yield(py *p, py_env *env, const expr *x, bool from) {
     py_object *o = x->a ? py_eval(p, env, x->a) : p->none;
     if (!o) return NULL;
     if (!f->yields) return py_fail(p, x->range, "SyntaxError", "'yield' outside function");
+    if (f->body) return py_with_yield(p, x->range, f->body, o);
     if (!from) return py_append(p, f->yields, o) ? p->none : NULL;
     py_object **items;
     int n;

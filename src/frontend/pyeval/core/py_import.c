@@ -13,6 +13,9 @@
  * A package's files hold much that a model does not need and that cannot be done here. So a statement that fails at the top level of
  * a file from the path does not fail the program: the names that it would have bound become stubs, which bring the failure
  * when they are used, and the next statement runs.
+ * Packages that import lazily put an object into sys.modules whose __getattr__ walks over folders. Instead, the imports that they
+ * show to type checkers (`if TYPE_CHECKING: from .models import *`, with an `else`) are looked up: of modules that may have a name the
+ * text is parsed, and only the one that defines it runs.
  * Submodules of the prelude are read when first looked up, so that a program pays for the layers it uses.
  * Tests: tests/unit/test_py.c, tests/cli/imports.test
  */
@@ -66,6 +69,7 @@ void py_free(py *p) {
     vec_free(&p->own_sources);
     strmap_free(&p->modules);
     strmap_free(&p->strings);
+    ptrmap_free(&p->traced);
     ptrmap_free(&p->unfilled);
 }
 
@@ -132,14 +136,23 @@ static bool import_put_off(py *p, source_range *at, const char **reason) {
     return true;
 }
 
+/* `if TYPE_CHECKING: from .a import A` with an `else`: the imports that the other branch puts off until a name is asked for. */
+static bool import_is_lazy(const stmt *s) {
+    const expr *x = s->kind == S_IF && s->orelse.len ? s->value : NULL;
+    return x && (x->kind == E_NAME || x->kind == E_ATTR) && !strcmp(x->name, "TYPE_CHECKING");
+}
+
 static bool import_exec_foreign(py *p, py_env *env, const stmt_list *body) {
     for (size_t i = 0; i < body->len; i++) {
         stmt *s = body->data[i];
         stmt_list one = {.data = &s, .len = 1, .cap = 1};
         source_range at;
         const char *reason;
+        bool lazy = import_is_lazy(s);
+        if (lazy) env->module->u.mod.lazy = &s->body;
         if (py_exec(p, env, &one)) continue;
-        if (!import_put_off(p, &at, &reason) || !import_stub_bound(p, env, s, at, reason)) return false;
+        if (!import_put_off(p, &at, &reason)) return false;
+        if (!(lazy ? import_stub_names(p, env, &s->orelse, at, reason) : import_stub_bound(p, env, s, at, reason))) return false;
     }
     return true;
 }
@@ -325,7 +338,7 @@ static py_object *import_stub_attribute(py *p, py_object *mod, const char *name)
 
 /* ---- import ---------------------------------------------------------------------------------- */
 
-enum { IMPORT_MAX_NAME = 200 };
+enum { IMPORT_MAX_NAME = 200, IMPORT_MAX_STARS = 8 };
 
 /* A module that is there already; *failed: it is known to be missing, and somebody wants to know. */
 static py_object *import_known(py *p, source_range r, const char *dotted, bool *failed) {
@@ -363,6 +376,64 @@ static py_object *import_named(py *p, source_range r, const char *dotted, bool s
 py_object *py_import(py *p, source_range r, const char *dotted) { return import_named(p, r, dotted, true); }
 py_object *py_import_found(py *p, source_range r, const char *dotted) { return import_named(p, r, dotted, false); }
 
+/* ---- lazy imports ---------------------------------------------------------------------------- */
+
+static bool import_offers(py *p, const char *dotted, const char *name, int depth);
+
+/* The module, of those that the statements of `here` import from, that has the name; NULL: none. *as: its name there. */
+static const char *import_offer(py *p, const char *here, bool is_package, const stmt_list *body, const char *name, int depth, const char **as) {
+    for (size_t i = 0; i < body->len && !py_failed(p); i++) {
+        const stmt *s = body->data[i];
+        for (size_t k = 0; s->kind == S_IMPORT && k < s->imports.len; k++) {
+            const import_name *n = &s->imports.data[k];
+            bool all = n->name && !strcmp(n->name, "*");
+            if (!n->name || !n->module || (!all && strcmp(n->alias ? n->alias : n->name, name))) continue;
+            const char *dotted = py_absolute_name(p, here, is_package, n->module);
+            *as = all ? name : n->name;
+            if (dotted && (!all || import_offers(p, dotted, name, depth))) return dotted;
+        }
+    }
+    return NULL;
+}
+
+/* Does module `dotted`, which need not be there yet, define the name, or import it from everything that another one has? */
+static bool import_offers(py *p, const char *dotted, const char *name, int depth) {
+    source *src = NULL;
+    bool is_folder, found = false;
+    stmt_list body = {0};
+    arena scratch = {0};
+    const char *as;
+    if (depth == IMPORT_MAX_STARS || p->host.read_module(p->host.ctx, p->diag, dotted, false, &src, &is_folder) != CTSC_OK || !src) return false;
+    bool mentioned = strstr(src->text, name), stars = strstr(src->text, "import *");
+    if ((mentioned || stars) && py_work(p, (source_range){0}, src->len / PY_STEP_BYTES) &&
+        arena_init(&scratch) && parse_module(p->diag, &scratch, p->names, src, &body) == CTSC_OK) {
+        const char *slash = strrchr(src->name, '/');
+        bool is_package = !strcmp(slash ? slash + 1 : src->name, "__init__.py");
+        for (size_t i = 0; i < body.len && !found; i++) {
+            const stmt *s = body.data[i];
+            const expr *t = s->targets.len ? s->targets.data[0] : NULL;
+            found = (s->def && !strcmp(s->def->name, name)) || (s->cls && !strcmp(s->cls->name, name)) ||
+                    (s->kind == S_ASSIGN && t && t->kind == E_NAME && !strcmp(t->name, name)) ||
+                    (stars && import_is_lazy(s) && import_offer(p, dotted, is_package, &s->body, name, depth + 1, &as));
+        }
+        found = found || (stars && import_offer(p, dotted, is_package, &body, name, depth + 1, &as));
+    } else if (p->diag->status == CTSC_FAILED) diag_clear(p->diag);
+    arena_free(&scratch);
+    source_unref(src);
+    return found;
+}
+
+static py_object *import_lazy(py *p, source_range r, py_object *mod, const char *name) {
+    const char *as, *dotted = import_offer(p, mod->u.mod.name, mod->u.mod.is_package, mod->u.mod.lazy, name, 0, &as);
+    for (size_t i = 0; !dotted && !py_failed(p) && i < mod->u.mod.lazy->len; i++) { /* a module that they are from? */
+        const stmt *s = mod->u.mod.lazy->data[i];
+        const char *module = s->kind == S_IMPORT ? s->imports.data[0].module : NULL;
+        if (module && module[0] == '.' && !strcmp(module + 1, name)) return py_import(p, r, arena_printf(p->a, "%s%s", mod->u.mod.name, module));
+    }
+    py_object *from = dotted ? py_import(p, r, dotted) : NULL, *o = from ? py_getattr(p, r, from, as) : NULL;
+    return o && py_dict_set(p, mod->u.mod.globals, name, o) ? o : NULL;
+}
+
 py_object *py_module_attribute(py *p, source_range r, py_object *mod, const char *name) {
     py_object *o = mod == p->builtins ? py_builtin_named(p, name) : py_dict_get(mod->u.mod.globals, name);
     if (o) return o;
@@ -378,5 +449,5 @@ py_object *py_module_attribute(py *p, source_range r, py_object *mod, const char
         py_object *text = py_text(p, name);
         return text ? py_call1(p, r, get, text) : NULL;
     }
-    return NULL;
+    return mod->u.mod.lazy && strncmp(name, "__", 2) ? import_lazy(p, r, mod, intern(p->names, name)) : NULL;
 }

@@ -22,7 +22,7 @@ extern const py_method_row py_container_methods[], py_string_methods[]; /* end: 
 
 /* ---- py_object.c */
 bool py_step(py *p, source_range r);   /* counts a step; false when a limit is reached */
-bool py_worn_out(const py *p); /* the limit is reached: whatever goes on without a diagnostic may stop */
+bool py_budget_exhausted(const py *p); /* the limit is reached: whatever goes on without a diagnostic may stop */
 bool py_deeper(py *p, source_range r); /* one level of nesting more; p->depth-- undoes it */
 bool py_hash(py *p, source_range r, const py_object *o, uint64_t *out); /* p NULL: no error is recorded */
 py_object *py_dict_find(const py_dict *d, const char *name, size_t len, uint64_t hash);
@@ -32,6 +32,13 @@ bool py_room(py *p, source_range r, int64_t items); /* false with a MemoryError 
 py_object *py_iterator(py *p, int n, py_object **items);
 bool py_number(const py_object *o, int64_t *i, double *f, int *rank); /* rank: 0 bool, 1 int, 2 float */
 py_object *py_dict_object(py *p, py_dict *d);
+/* An annotation's value, its text under `from __future__ import annotations`; None: there is none. */
+py_object *py_annotation_object(py *p, py_env *env, const expr *x);
+/* "torch.nn.x" for ".x" or ".nn.x" in the module `here`; NULL: there are not so many packages around it. */
+const char *py_absolute_name(py *p, const char *here, bool is_package, const char *module);
+/* `yield v` in a context manager that is a generator: runs the body of the with statement. */
+py_object *py_with_yield(py *p, source_range r, struct py_with_body *b, py_object *v);
+py_object *py_find_plain(py *p, source_range r, py_object *o, const char *name); /* of an instance, without its class's hooks */
 py_object *py_set_new(py *p);
 bool py_set_add(py *p, source_range r, py_object *set, py_object *item);
 int64_t py_set_find(py *p, const py_object *set, const py_object *item); /* -1: absent */

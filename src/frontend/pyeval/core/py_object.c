@@ -52,13 +52,13 @@ uint64_t py_max_steps(const py *p) {
     return p->host.max_steps ? p->host.max_steps : PY_MAX_STEPS;
 }
 
-bool py_worn_out(const py *p) {
+bool py_budget_exhausted(const py *p) {
     return p->steps > py_max_steps(p);
 }
 
 bool py_work(py *p, source_range r, uint64_t steps) {
     p->steps += steps;
-    if (py_worn_out(p)) {
+    if (py_budget_exhausted(p)) {
         diag_fail_at(p->diag, CTSC_LIMIT, r, "the module-level code runs for too long (more than %llu steps)",
                      (unsigned long long)py_max_steps(p));
         return false;
@@ -287,7 +287,9 @@ const py_object *py_class_of(py *p, const py_object *o) {
     case PY_SYMBOL: return p->library->torch_class(p, o);
     default: break;
     }
-    return py_builtin_class(p, py_type_name(o));
+    const py_object *types = strmap_get(&p->modules, "types"); /* which has the classes of functions, methods, modules, ... under these names, too */
+    const py_object *named = types && o->kind != PY_VALUE ? py_dict_get(types->u.mod.globals, py_type_name(o)) : NULL;
+    return named && named->kind == PY_CLASS ? named : py_builtin_class(p, py_type_name(o));
 }
 
 bool py_is_subclass(const py_object *cls, const py_object *base) {

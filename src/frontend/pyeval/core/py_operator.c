@@ -251,6 +251,19 @@ static py_object *operator_as(py *p, const py_object *a, py_object *made) {
 }
 
 /* NULL without an error: no such operation. */
+/* A list that keys() or items() gave, which is a set in operations with others. */
+static bool operator_is_view(const py_object *o) { return o->kind == PY_LIST && o->u.seq.seq_cls; }
+
+static py_object *operator_set(py *p, source_range r, py_object *o) {
+    if (o->kind == PY_SET) return o;
+    py_object *set = py_set_new(p), **items;
+    int n;
+    if (!py_iterate(p, r, o, &items, &n)) return NULL;
+    for (int i = 0; i < n; i++)
+        if (!py_set_add(p, r, set, items[i])) return NULL;
+    return set;
+}
+
 static py_object *container_binary(py *p, source_range r, operator_kind op, py_object *a, py_object *b) {
     int64_t times;
     if (op == O_MOD && py_str_of(a)) return py_format_percent(p, r, a, b);
@@ -261,7 +274,11 @@ static py_object *container_binary(py *p, source_range r, operator_kind op, py_o
         return operator_as(p, a, sequence_repeat(p, r, a, times));
     if (op == O_MUL && operator_is_sequence(b) && operator_is_int(a, &times))
         return sequence_repeat(p, r, b, times);
-    if (a->kind == PY_SET && b->kind == PY_SET && (op == O_OR || op == O_AND || op == O_XOR || op == O_SUB))
+    bool of_sets = op == O_OR || op == O_AND || op == O_XOR || op == O_SUB;
+    if (of_sets && (operator_is_view(a) || (operator_is_view(b) && a->kind == PY_SET)) &&
+        (!(a = operator_set(p, r, a)) || !(b = operator_set(p, r, b))))
+        return NULL;
+    if (a->kind == PY_SET && b->kind == PY_SET && of_sets)
         return set_binary(p, r, op, a, b);
     if (op == O_OR && a->kind == PY_DICT && b->kind == PY_DICT) {
         py_dict *d = py_dict_new(p);

@@ -307,11 +307,9 @@ static py_object *object_getattribute(PY_ARGS) {
     PY_TAKE("__getattribute__", "name", a);
     const char *name = reflect_name(p, r, "__getattribute__", a[0]);
     if (!name) return NULL;
-    py_object *own = self->kind == PY_INSTANCE ? py_dict_get(self->u.inst.attrs, name) : NULL;
-    if (own) return own;
-    if (self->kind != PY_INSTANCE || py_class_find(self->u.inst.cls, name) || !strncmp(name, "__", 2))
-        return py_getattr(p, r, self, name);
-    return py_fail(p, r, "AttributeError", "'%s' object has no attribute '%s'", py_type_name(self), name);
+    if (self->kind != PY_INSTANCE) return py_getattr(p, r, self, name);
+    py_object *o = py_find_plain(p, r, self, name);
+    return o || py_failed(p) ? o : py_fail(p, r, "AttributeError", "'%s' object has no attribute '%s'", py_type_name(self), name);
 }
 
 static py_object *object_repr(PY_ARGS) {
@@ -349,6 +347,7 @@ static py_object *object_dir(PY_ARGS) {
 
 /* ---- inspect (prelude/inspect.py) ------------------------------------------------------------ */
 
+/* A function, or the dataclass whose __init__ it would be. */
 static py_object *reflect_function_of(py_object *o, bool *bound) {
     if (o->kind == PY_CLASS) {
         *bound = true;
@@ -368,6 +367,7 @@ static py_object *reflect_function_of(py_object *o, bool *bound) {
         if (!inner) break;
         o = inner;
     }
+    if (o && o->kind == PY_BUILTIN && o->u.builtin.cls) return o->u.builtin.cls;
     return o && o->kind == PY_FUNCTION && o->u.fn->def ? o : NULL;
 }
 
@@ -389,7 +389,8 @@ static py_object *reflect_parameters(PY_ARGS) {
     PY_TAKE("signature", "obj bound empty", a);
     bool bound = false, drop = false;
     const py_object *fn = reflect_function_of(a[0], &bound);
-    if (!fn && a[0]->kind == PY_CLASS) return reflect_field_parameters(p, a[0]->u.cls, a[2]);
+    if (!fn && a[0]->kind == PY_CLASS) fn = a[0];
+    if (fn && fn->kind == PY_CLASS) return reflect_field_parameters(p, fn->u.cls, a[2]);
     if (!fn) return py_fail(p, r, "ValueError", "no signature found for an object of type '%s'", py_type_name(a[0]));
     if (!py_truth(p, r, a[1], &drop)) return NULL;
     const func_def *def = fn->u.fn->def;
@@ -403,6 +404,19 @@ static py_object *reflect_parameters(PY_ARGS) {
         if (!one || !py_append(p, list, one)) return NULL;
     }
     return list;
+}
+
+/* Of a module its file, of a function or class its definition. */
+static py_object *reflect_source(PY_ARGS) {
+    py_object *a[1];
+    (void)self;
+    PY_TAKE("getsource", "object", a);
+    const py_object *o = a[0]->kind == PY_METHOD ? a[0]->u.method.fn : a[0];
+    source_range at = {0};
+    if (o->kind == PY_MODULE && o->u.mod.src) at = (source_range){o->u.mod.src, 0, (uint32_t)o->u.mod.src->len};
+    if (o->kind == PY_FUNCTION && o->u.fn->def) at = o->u.fn->def->range;
+    if (o->kind == PY_CLASS && o->u.cls->def) at = o->u.cls->def->range;
+    return at.src ? py_string(p, at.src->text + at.begin, at.end - at.begin) : py_fail(p, r, "OSError", "could not get source code");
 }
 
 static py_object *reflect_kind(PY_ARGS) {
@@ -419,7 +433,7 @@ static py_object *reflect_kind(PY_ARGS) {
     }
 }
 
-const py_row py_inspect_rows[] = {{"inspect._parameters", reflect_parameters}, {"inspect._kind", reflect_kind}, {NULL, NULL}};
+const py_row py_inspect_rows[] = {{"inspect._parameters", reflect_parameters}, {"inspect._kind", reflect_kind}, {"inspect.getsource", reflect_source}, {NULL, NULL}};
 
 static const py_method_row py_object_methods[] = {
     {"object", "__init__", object_init},

@@ -71,6 +71,8 @@ static flow stmt_aug_assign(py *p, py_env *env, const stmt *s) {
 }
 
 static flow stmt_return(py *p, py_env *env, const stmt *s) {
+    if (env->is_class || (env->qualname && !strcmp(env->qualname, "<module>")))
+        return py_fail(p, s->range, "SyntaxError", "'return' outside function"), FLOW_ERROR;
     env->result = s->value ? py_eval(p, env, s->value) : p->none;
     return env->result ? FLOW_RETURN : FLOW_ERROR;
 }
@@ -185,6 +187,22 @@ static bool stmt_import_all(py *p, py_env *env, source_range r, py_object *mod) 
     return true;
 }
 
+const char *py_absolute_name(py *p, const char *here, bool is_package, const char *module) {
+    size_t len = strlen(here);
+    const char *rest = module;
+    for (; *rest == '.'; rest++) {
+        if (is_package) {
+            is_package = false;
+            continue;
+        }
+        while (len > 0 && here[len - 1] != '.') len--;
+        if (len == 0) return NULL;
+        len--;
+    }
+    if (rest == module) return module;
+    return *rest ? arena_printf(p->a, "%.*s.%s", (int)len, here, rest) : arena_strndup(p->a, here, len);
+}
+
 /* ".nn.x" seen from a module, as an absolute name; NULL after an error. */
 static const char *stmt_absolute(py *p, const py_env *env, source_range r, const char *module) {
     if (!module) module = ".";
@@ -195,22 +213,9 @@ static const char *stmt_absolute(py *p, const py_env *env, source_range r, const
         if (p->host.package) here = arena_printf(p->a, "%s.%s", p->host.package, here);
         else if (module[1] && module[1] != '.') return module + 1;
     }
-    size_t len = strlen(here);
-    const char *rest = module;
-    bool package = env->module->u.mod.is_package;
-    for (; *rest == '.'; rest++) {
-        if (package) {
-            package = false;
-            continue;
-        }
-        while (len > 0 && here[len - 1] != '.') len--;
-        if (len == 0) {
-            py_fail(p, r, "ImportError", "attempted relative import with no known parent package");
-            return NULL;
-        }
-        len--;
-    }
-    return *rest ? arena_printf(p->a, "%.*s.%s", (int)len, here, rest) : arena_strndup(p->a, here, len);
+    const char *dotted = py_absolute_name(p, here, env->module->u.mod.is_package, module);
+    if (!dotted) py_fail(p, r, "ImportError", "attempted relative import with no known parent package");
+    return dotted;
 }
 
 /* A name that a module does not have: a failure. But ctsc's own modules lack parts of what they stand for, and what nobody
@@ -332,17 +337,58 @@ static flow stmt_put_back(py *p, diag *saved, py_object *e) {
     return FLOW_ERROR;
 }
 
+static flow stmt_with_item(py *p, py_env *env, const stmt *s, size_t i);
+
+/* The rest of a with statement, from item i on, whose manager is a generator. */
+typedef struct py_with_body {
+    py_env *env;
+    const stmt *s;
+    size_t i;
+    bool ran;
+    flow ended; /* how it ended, if it ran */
+} py_with_body;
+
+static flow stmt_with_rest(py *p, py_env *env, const stmt *s, size_t i, py_object *v) {
+    const expr *target = s->items.data[i].target;
+    if ((target && !py_assign(p, env, target, v)) || !py_deeper(p, s->items.data[i].context->range)) return FLOW_ERROR;
+    flow f = stmt_with_item(p, env, s, i + 1);
+    p->depth--;
+    return f;
+}
+
+py_object *py_with_yield(py *p, source_range r, py_with_body *b, py_object *v) {
+    if (b->ran) return py_fail(p, r, "RuntimeError", "generator didn't stop");
+    py_env *inner = p->env;
+    const char *where = p->where;
+    b->ran = true;
+    p->env = b->env;
+    b->ended = stmt_with_rest(p, b->env, b->s, b->i, v);
+    p->env = inner;
+    p->where = where;
+    return b->ended == FLOW_ERROR ? NULL : p->none;
+}
+
+static flow stmt_with_generator(py *p, py_env *env, const stmt *s, size_t i, py_object *manager, py_object *run) {
+    source_range r = s->items.data[i].context->range;
+    py_with_body b = {.env = env, .s = s, .i = i}, *outer = p->body;
+    p->body = &b;
+    py_object *o = py_call1(p, r, run, manager);
+    p->body = outer;
+    if (o && !b.ran) py_fail(p, r, "RuntimeError", "generator didn't yield");
+    return py_failed(p) ? FLOW_ERROR : b.ended == FLOW_ERROR ? FLOW_NEXT : b.ended; /* it took an exception */
+}
+
 static flow stmt_with_item(py *p, py_env *env, const stmt *s, size_t i) {
     if (i == s->items.len) return stmt_block(p, env, &s->body);
     source_range r = s->items.data[i].context->range;
     py_object *manager = py_eval(p, env, s->items.data[i].context), *enter, *leave, *v;
+    py_object *run = manager && manager->kind == PY_INSTANCE && !strcmp(manager->u.inst.cls->u.cls->name, "_GeneratorContext")
+                         ? py_class_find(manager->u.inst.cls, "_run") : NULL;
+    if (run) return stmt_with_generator(p, env, s, i, manager, run);
     if (!manager || !(enter = py_getattr(p, r, manager, "__enter__")) ||
         !(leave = py_getattr(p, r, manager, "__exit__")) || !(v = py_call0(p, r, enter)))
         return FLOW_ERROR;
-    if (s->items.data[i].target && !py_assign(p, env, s->items.data[i].target, v)) return FLOW_ERROR;
-    if (!py_deeper(p, r)) return FLOW_ERROR;
-    flow f = stmt_with_item(p, env, s, i + 1);
-    p->depth--;
+    flow f = stmt_with_rest(p, env, s, i, v);
     diag saved = {0};
     py_object *e = f == FLOW_ERROR ? stmt_set_aside(p, &saved) : NULL;
     if (f == FLOW_ERROR && !e) return f;

@@ -44,12 +44,12 @@ void py_suggest_members(suggestion *s, const py_object *o) {
     case PY_MODULE:
         suggest_keys(s, o->u.mod.globals);
         suggest_texts(s, py_dict_get(o->u.mod.globals, "__all__"));
-        if (!strncmp(o->u.mod.name, "torch", 5) && !s->best) suggest_operators(s);
+        if (!strncmp(o->u.mod.name, "torch", 5) && !s->best) suggest_operators(s, -1);
         break;
     case PY_CLASS: suggest_class(s, o); break;
     case PY_INSTANCE: suggest_instance(s, o); break;
     case PY_VALUE:
-        if (o->u.v.tag == V_TENSOR) suggest_operators(s);
+        if (o->u.v.tag == V_TENSOR) suggest_operators(s, -1);
         break;
     default: break;
     }
@@ -106,16 +106,31 @@ static bool suggest_usual(diag *d, const char *name) {
         {"List", "the file has no 'from typing import List'"},
         {"Dict", "the file has no 'from typing import Dict'"},
         {"Tuple", "the file has no 'from typing import Tuple'"},
-        {"Optional", "the file has no 'from typing import Optional'"}};
+        {"Optional", "the file has no 'from typing import Optional'"},
+        {"true", "did you mean 'True'?"},
+        {"false", "did you mean 'False'?"},
+        {"null", "did you mean 'None'?"}};
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         if (!strcmp(name, usual[i].name)) return diag_note(d, (source_range){0}, "%s", usual[i].note), true;
     return false;
 }
 
+/* A module of almost this name that was imported but not found. */
+static bool suggest_import(diag *d, const py_dict *globals, const char *name) {
+    for (size_t i = 0; globals && i < globals->entries.len; i++) {
+        const char *given = globals->entries.data[i].key ? py_as_text(globals->entries.data[i].key) : NULL;
+        suggestion s = {.wanted = name};
+        if (!given || !py_is_missing(globals->entries.data[i].val)) continue;
+        suggest_try(&s, given);
+        if (s.best) return diag_note(d, (source_range){0}, "the file imports '%s', which is not found: did you mean '%s'?", given, name), true;
+    }
+    return false;
+}
+
 bool py_suggest_qualified(diag *d, const py_env *env, const char *name) {
-    if (suggest_usual(d, name)) return true;
     const py_object *module = env->module;
     const py_dict *globals = module && module->kind == PY_MODULE ? module->u.mod.globals : NULL;
+    if (suggest_import(d, globals, name) || suggest_usual(d, name)) return true;
     return suggest_in_modules(d, globals, "", name, 0) || suggest_in_modules(d, globals, "", name, 1);
 }
 

@@ -21,7 +21,7 @@ static py_object *classes_identity(PY_ARGS) {
 static const py_row classes_enum_rows[] = {{"enum.unique", classes_identity}, {NULL, NULL}};
 
 static bool classes_fill_enum(py *p, py_object *mod) {
-    static const char *const derived[] = {"IntEnum", "StrEnum", "Flag", "IntFlag"};
+    static const char *const derived[] = {"IntEnum", "StrEnum"};
     py_object *base = py_class_new(p, mod, "Enum", 0, NULL, PYC_ENUM);
     if (!base || !py_class_new(p, mod, "auto", 0, NULL, PYC_PLAIN)) return false;
     if (!py_class_new(p, mod, "EnumMeta", 0, NULL, PYC_PLAIN) || !py_class_new(p, mod, "EnumType", 0, NULL, PYC_PLAIN)) return false;
@@ -232,6 +232,18 @@ static py_object *classes_data_init(PY_ARGS) {
     return post ? py_call(p, r, post, 1, &self, 0, NULL, NULL) : p->none;
 }
 
+/* d, or a new Field of the default d, as the field `name` of cls. */
+static bool classes_note_field(py *p, py_object *cls, py_object *all, const char *name, py_object *d) {
+    py_object *field = d, *text = py_text(p, name);
+    if (!classes_is_field(d)) {
+        py_object *made = py_module_member(p, "dataclasses", "Field");
+        if (!made || made->kind != PY_CLASS || !(field = py_instance(p, made))) return false;
+        if (d && !py_dict_set(p, field->u.inst.attrs, "default", d)) return false;
+    }
+    return text && py_dict_set(p, field->u.inst.attrs, "name", text) && py_dict_set(p, field->u.inst.attrs, "_owner", cls) &&
+           py_dict_set(p, all->u.dict, name, field);
+}
+
 static int classes_field_index(const py_class *c, const char *name) {
     for (size_t i = 0; i < c->fields.len; i++)
         if (!strcmp(c->fields.data[i], name)) return (int)i;
@@ -250,7 +262,10 @@ static bool classes_put_field(py *p, py_class *c, const char *name, py_object *d
     return true;
 }
 
-static bool classes_take_fields(py *p, source_range r, py_class *c) {
+static bool classes_take_fields(py *p, source_range r, py_object *cls) {
+    py_class *c = cls->u.cls;
+    py_object *all = py_dict_object(p, py_dict_new(p)); /* __dataclass_fields__ */
+    memset(&c->fields, 0, sizeof c->fields);
     size_t room = c->annotations.len;
     for (size_t i = 1; i < c->mro.len; i++)
         if (c->mro.data[i]->u.cls->is_dataclass) room += c->mro.data[i]->u.cls->fields.len;
@@ -259,6 +274,8 @@ static bool classes_take_fields(py *p, source_range r, py_class *c) {
     if (!c->field_defaults || !c->field_types) return diag_no_memory(p->diag), false;
     for (size_t i = c->mro.len; i-- > 1;) {
         const py_class *b = c->mro.data[i]->u.cls;
+        py_object *theirs = b->is_dataclass ? py_dict_get(b->attrs, "__dataclass_fields__") : NULL;
+        if (theirs && !py_dict_merge(p, r, all->u.dict, theirs)) return false;
         for (size_t k = 0; b->is_dataclass && k < b->fields.len; k++)
             if (!classes_put_field(p, c, b->fields.data[k], b->field_defaults[k], b->field_types[k], room))
                 return false;
@@ -269,10 +286,12 @@ static bool classes_take_fields(py *p, source_range r, py_class *c) {
             !strcmp(head->name, "ClassVar"))
             continue;
         const char *name = c->annotations.data[i].name;
-        py_object *d = py_dict_get(c->attrs, name),
-                  *plain = classes_is_field(d) ? py_dict_get(d->u.inst.attrs, "default") : NULL;
+        py_object *d = py_dict_get(c->attrs, name);
+        if (!classes_note_field(p, cls, all, name, d)) return false;
+        py_object *plain = classes_is_field(d) ? py_dict_get(d->u.inst.attrs, "default") : NULL;
         if (plain && !py_dict_set(p, c->attrs, name, plain)) return false;
         if (plain) d = plain;
+        else if (classes_is_field(d)) py_dict_remove(p, c->attrs, py_dict_get(d->u.inst.attrs, "name"));
         if (d && (d->kind == PY_LIST || d->kind == PY_DICT || d->kind == PY_SET))
             return py_fail(p, r, "ValueError",
                            "mutable default <class '%s'> for field %s is not allowed: use default_factory",
@@ -280,40 +299,28 @@ static bool classes_take_fields(py *p, source_range r, py_class *c) {
                    false;
         if (!classes_put_field(p, c, name, d, t, room)) return false;
     }
-    return true;
+    return py_dict_set(p, c->attrs, "__dataclass_fields__", all);
 }
 
-static py_object *classes_dataclass_of(py *p, source_range r, py_object *cls) {
-    if (cls->kind != PY_CLASS) return py_fail(p, r, "TypeError", "dataclass() takes a class");
-    if (!classes_take_fields(p, r, cls->u.cls))
+/* _make(cls, init): cls as a dataclass; init: with an __init__ of its own. */
+static py_object *classes_dataclass(PY_ARGS) {
+    py_object *a[2], *cls;
+    bool wanted;
+    (void)self;
+    if (!py_bind(p, r, "dataclass", "cls init", PY_GIVEN, a) || !py_truth(p, r, a[1], &wanted)) return NULL;
+    if ((cls = a[0])->kind != PY_CLASS) return py_fail(p, r, "TypeError", "dataclass() takes a class");
+    if (!classes_take_fields(p, r, cls))
         return p->diag->status == CTSC_OK ? (diag_no_memory(p->diag), NULL) : NULL;
     cls->u.cls->is_dataclass = true;
-    if (py_dict_get(cls->u.cls->attrs, "__init__")) return cls;
+    if (!wanted || py_dict_get(cls->u.cls->attrs, "__init__")) return cls;
     py_object *init = py_builtin(p, "dataclasses.__init__", classes_data_init);
     init->u.builtin.method = true;
+    init->u.builtin.cls = cls;
     return py_dict_set(p, cls->u.cls->attrs, "__init__", init) ? cls : NULL;
 }
 
-static py_object *classes_dataclass_decorator(PY_ARGS) {
-    py_object *a[1];
-    (void)self;
-    return py_bind(p, r, "dataclass", "cls", PY_GIVEN, a) ? classes_dataclass_of(p, r, a[0]) : NULL;
-}
-
-/* @dataclass, or @dataclass(order=True, ...): the options are read from the source where they matter. */
-static py_object *classes_dataclass(PY_ARGS) {
-    py_object *a[11];
-    (void)self;
-    if (!py_bind(p, r, "dataclass",
-                 "cls? init? repr? eq? order? unsafe_hash? frozen? match_args? kw_only? slots? weakref_slot?",
-                 PY_GIVEN, a))
-        return NULL;
-    if (a[0] && !py_is_none(a[0])) return classes_dataclass_of(p, r, a[0]);
-    return py_builtin(p, "dataclasses.dataclass.decorator", classes_dataclass_decorator);
-}
-
 static py_object *classes_field(PY_ARGS) {
-    static const char *const fields[] = {"default", "default_factory", "init"};
+    static const char *const fields[] = {"default", "default_factory", "init", "repr", "hash", "compare", "metadata", "kw_only"};
     py_object *a[8];
     (void)self;
     if (!py_bind(p, r, "field", "default? default_factory? init? repr? hash? compare? metadata? kw_only?",
@@ -321,57 +328,27 @@ static py_object *classes_field(PY_ARGS) {
         return NULL;
     py_object *cls = py_module_member(p, "dataclasses", "Field");
     py_object *o = cls ? py_instance(p, cls) : NULL;
-    for (int i = 0; o && i < 3; i++)
+    for (int i = 0; o && i < 8; i++)
         if (a[i] && !py_dict_set(p, o->u.inst.attrs, fields[i], a[i])) return NULL;
     return o;
 }
 
-static py_object *classes_is_dataclass(PY_ARGS) {
-    py_object *a[1];
+/* _annotation(class, name): of a field that stands in its body. */
+static py_object *classes_annotation(PY_ARGS) {
+    py_object *a[2];
     (void)self;
-    if (!py_bind(p, r, "is_dataclass", "obj", PY_GIVEN, a)) return NULL;
-    const py_object *cls = a[0]->kind == PY_INSTANCE ? a[0]->u.inst.cls : a[0];
-    return py_bool(p, cls->kind == PY_CLASS && cls->u.cls->is_dataclass);
-}
-
-static py_object *classes_asdict(PY_ARGS) {
-    py_object *a[1];
-    (void)self;
-    if (!py_bind(p, r, "asdict", "obj", PY_GIVEN, a)) return NULL;
-    if (a[0]->kind != PY_INSTANCE || !a[0]->u.inst.cls->u.cls->is_dataclass)
-        return py_fail(p, r, "TypeError", "asdict() should be called on dataclass instances");
-    py_object *o = py_new(p, PY_DICT);
-    o->u.dict = py_dict_new(p);
-    const py_class *c = a[0]->u.inst.cls->u.cls;
-    for (size_t i = 0; i < c->fields.len; i++) {
-        py_object *v = py_getattr(p, r, a[0], c->fields.data[i]);
-        if (!v || !py_dict_set(p, o->u.dict, c->fields.data[i], v)) return NULL;
-    }
-    return o;
-}
-
-/* _field_names(dataclass or instance): a tuple. */
-static py_object *classes_field_names(PY_ARGS) {
-    py_object *a[1];
-    (void)self;
-    if (!py_bind(p, r, "fields", "class_or_instance", PY_GIVEN, a)) return NULL;
-    const py_object *cls = a[0]->kind == PY_INSTANCE ? a[0]->u.inst.cls : a[0];
-    if (cls->kind != PY_CLASS || !cls->u.cls->is_dataclass)
-        return py_fail(p, r, "TypeError", "must be called with a dataclass type or instance");
-    py_object *o = py_tuple(p, 0, NULL);
-    for (size_t i = 0; o && i < cls->u.cls->fields.len; i++) {
-        py_object *name = py_text(p, cls->u.cls->fields.data[i]);
-        if (!name || !py_append(p, o, name)) return NULL;
-    }
-    return o;
+    if (!py_bind(p, r, "annotation", "cls name", PY_GIVEN, a)) return NULL;
+    const char *name = py_as_text(a[1]);
+    const py_class *c = a[0]->kind == PY_CLASS && name ? a[0]->u.cls : NULL;
+    for (size_t i = 0; c && i < c->annotations.len; i++)
+        if (!strcmp(c->annotations.data[i].name, name)) return py_annotation_object(p, c->env, c->annotations.data[i].type);
+    return py_fail(p, r, "AttributeError", "type");
 }
 
 static const py_row classes_data_rows[] = {
-    {"dataclasses.dataclass", classes_dataclass},
+    {"dataclasses._make", classes_dataclass},
     {"dataclasses.field", classes_field},
-    {"dataclasses.is_dataclass", classes_is_dataclass},
-    {"dataclasses.asdict", classes_asdict},
-    {"dataclasses._field_names", classes_field_names},
+    {"dataclasses._annotation", classes_annotation},
     {NULL, NULL},
 };
 
@@ -488,6 +465,6 @@ bool py_classes_module(py *p, const char *dotted, py_object *mod) {
     if (!strcmp(dotted, "_collections")) return classes_fill_collections(p, mod);
     if (!strcmp(dotted, "copy")) return py_add_rows(p, mod, classes_copy_rows);
     if (!strcmp(dotted, "dataclasses"))
-        return py_class_new(p, mod, "Field", 0, NULL, PYC_PLAIN) && py_add_rows(p, mod, classes_data_rows);
+        return py_add_rows(p, mod, classes_data_rows);
     return false;
 }

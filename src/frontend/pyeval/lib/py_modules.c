@@ -59,8 +59,8 @@ static const char *const modules_absent[] = {
     "fractions", "decimal", "array", "ctypes", "multiprocessing", "concurrent", "concurrent.futures",
     "asyncio", "getpass", "configparser", "locale", "unittest.mock", "doctest", "timeit", "cProfile",
     "atexit", "errno", "secrets", "sysconfig", "ast", "dis", "token", "tokenize", "calendar", "codecs",
-    "html", "http", "http.client", "email", "ssl", "zlib", "bz2", "lzma", "selectors", "optparse", "linecache",
-    "importlib.util", "importlib.metadata", "importlib.resources", "contextvars", "sqlite3", "pdb", "mmap", "curses",
+    "html", "http", "http.client", "email", "email.utils", "ssl", "zlib", "bz2", "lzma", "selectors", "optparse", "linecache",
+    "importlib.abc", "importlib.util", "importlib.metadata", "importlib.resources", "contextvars", "sqlite3", "pdb", "mmap", "curses",
     "xml", "xml.etree", "xml.etree.ElementTree", "resource", "stat", "fcntl", "site", "sched", "marshal", "shelve"};
 
 static py_object *modules_unavailable(PY_ARGS) {
@@ -208,6 +208,16 @@ static py_object *modules_getenv(PY_ARGS) {
     return a[1] ? a[1] : p->none;
 }
 
+static py_object *modules_copy_function(PY_ARGS) {
+    py_object *a[1], *o = py_new(p, PY_FUNCTION);
+    (void)self;
+    if (!py_bind(p, r, "FunctionType", "code", PY_GIVEN, a)) return NULL;
+    if (a[0]->kind != PY_FUNCTION || !(o->u.fn = arena_new(p->a, py_function))) return py_fail(p, r, "TypeError", "function() needs a function's code");
+    *o->u.fn = *a[0]->u.fn;
+    o->u.fn->attrs = NULL;
+    return o;
+}
+
 static py_object *modules_exit(PY_ARGS) {
     PY_UNUSED_PARAMS;
     return py_unsupported(p, r, "the program ends itself (sys.exit) while it is being compiled");
@@ -221,6 +231,7 @@ static const py_row modules_rows[] = {
     {"importlib.import_module", modules_import},
     {"abc.abstractmethod", modules_identity},
     {"atexit.register", modules_identity},
+    {"types._copy", modules_copy_function},
     {"os.getenv", modules_getenv},
     {"numpy.random.seed", modules_none},
     {"random.seed", modules_none},
@@ -270,11 +281,16 @@ static bool modules_fill_abc(py *p, py_object *mod) {
            py_class_new(p, mod, "ABCMeta", 0, NULL, PYC_PLAIN);
 }
 
+static const struct { const char *name, *type; } modules_types[] = {
+    {"ModuleType", "module"},       {"FunctionType", "function"},       {"MethodType", "method"},
+    {"GeneratorType", "generator"}, {"BuiltinFunctionType", "builtin_function_or_method"}, {"UnionType", "UnionType"},
+};
+
 static bool modules_fill_types(py *p, py_object *mod) {
-    static const char *const names[] = {"ModuleType",          "FunctionType", "MethodType",
-                                        "BuiltinFunctionType", "LambdaType",   "GeneratorType"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!py_class_new(p, mod, names[i], 0, NULL, PYC_PLAIN)) return false;
+    for (size_t i = 0; i < sizeof modules_types / sizeof *modules_types; i++) {
+        py_object *cls = py_class_new(p, mod, modules_types[i].type, 0, NULL, PYC_PLAIN);
+        if (!cls || !py_module_set(p, mod, modules_types[i].name, cls)) return false;
+    }
     return true;
 }
 
@@ -283,7 +299,7 @@ static bool modules_fill_future(py *p, py_object *mod) {
     "annotations", "division", "print_function", "absolute_import", "unicode_literals", "generator_stop",
     "with_statement", "nested_scopes", "generators"};
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
-        if (!py_module_set(p, mod, features[i], p->none)) return false;
+        if (!py_module_set_take(p, mod, features[i], py_tuple(p, 0, NULL))) return false; /* unlike what a program binds to the name */
     return true;
 }
 

@@ -6,6 +6,7 @@
  * own generic classes make the same object, so that whoever reads annotations knows one spelling.
  * Tests: tests/unit/test_py_torch.c
  */
+#include "frontend/pyeval/core/py_internal.h"
 #include "frontend/pyeval/lib/py_lib.h"
 
 py_object *py_plain_type(py *p, const char *name) {
@@ -114,9 +115,23 @@ static py_object *typing_identity(PY_ARGS) {
     return py_bind(p, r, "decorator", "arg", PY_GIVEN, a) ? a[0] : NULL;
 }
 
-static py_object *typing_hints(PY_ARGS) {
+/* @dataclass_transform(...), @deprecated("..."): the same object. */
+static py_object *typing_decorator(PY_ARGS) {
     PY_UNUSED_PARAMS;
-    return py_unsupported(p, r, "typing.get_type_hints is not available while a program is being compiled");
+    return py_builtin(p, "typing.decorator", typing_identity);
+}
+
+static py_object *typing_hints(PY_ARGS) {
+    py_object *a[4], *out = py_dict_object(p, py_dict_new(p)), *theirs;
+    (void)self;
+    if (!py_bind(p, r, "get_type_hints", "obj globalns? localns? include_extras?", PY_GIVEN, a)) return NULL;
+    size_t n = a[0]->kind == PY_CLASS ? a[0]->u.cls->mro.len : 1;
+    for (size_t i = n; out && i-- > 0;) {
+        py_object *of = a[0]->kind == PY_CLASS ? a[0]->u.cls->mro.data[i] : a[0];
+        bool own = of->kind != PY_CLASS || of->u.cls->annotations.len;
+        if (own && (!(theirs = py_getattr(p, r, of, "__annotations__")) || !py_dict_merge(p, r, out->u.dict, theirs))) return NULL;
+    }
+    return out;
 }
 
 /* Of List[int]: (int,) and list; of what is not subscripted: () and None. */
@@ -149,7 +164,7 @@ static const py_row typing_rows[] = {
     {"typing.NewType", typing_new_type},    {"typing.overload", typing_identity},
     {"typing.final", typing_identity},      {"typing.no_type_check", typing_identity},
     {"typing.runtime_checkable", typing_identity}, {"typing.get_type_hints", typing_hints},
-    {"typing.ParamSpec", typing_type_var},
+    {"typing.ParamSpec", typing_type_var}, {"typing.dataclass_transform", typing_decorator}, {"typing.deprecated", typing_decorator},
     {"typing.get_args", typing_get_args},
     {"typing.get_origin", typing_get_origin},  {NULL, NULL},
 };
@@ -162,7 +177,7 @@ static const char *const typing_types[] = {
     "TypedDict", "IO", "TextIO", "BinaryIO", "Pattern", "Match", "SupportsInt", "SupportsFloat",
     "SupportsIndex", "Annotated", "TypeAlias", "Self", "Concatenate", "ContextManager", "Reversible",
     "Coroutine", "AsyncIterator", "ByteString", "KeysView", "ValuesView", "ItemsView", "LiteralString",
-    "Never", "Required", "NotRequired", "Unpack"};
+    "Never", "Required", "NotRequired", "Unpack", "TypeGuard", "TypeIs", "ForwardRef"};
 
 bool py_typing_module(py *p, const char *dotted, py_object *mod) {
     if (strcmp(dotted, "typing") && strcmp(dotted, "typing_extensions") && strcmp(dotted, "collections.abc"))

@@ -9,6 +9,7 @@
  * same scope takes the list over (py_stmt.c), the function's own name being found there.
  * Tests: tests/unit/test_py_torch.c
  */
+#include "frontend/pyeval/core/py_internal.h"
 #include "frontend/pyeval/torch/py_torch.h"
 
 /* The function behind a method, static method or property's getter; NULL: o is none of them. */
@@ -241,12 +242,30 @@ static py_object *jit_identity(PY_ARGS) {
     return nargs ? args[0] : p->none;
 }
 
-static py_object *jit_no_trace(PY_ARGS) {
-    PY_UNUSED_PARAMS;
-    return py_unsupported(
-        p, r,
-        "torch.jit.trace records a program while it runs, and nothing runs here: use torch.jit.script, or "
-        "trace with PyTorch and load the archive");
+/* The module or function itself. Traced it is when it turns out to be the entry (source.c). */
+static py_object *jit_note_trace(py *p, source_range r, py_object *of, py_object *inputs, py_object *named, py_object *check) {
+    py_object *none = p->none, *row[] = {inputs ? inputs : none, named ? named : none, check ? check : p->true_}, *note;
+    bool module = of->kind == PY_INSTANCE && of->u.inst.cls->u.cls->is_module;
+    if (!module && of->kind != PY_FUNCTION) return py_unsupported(p, r, "torch.jit.trace: only modules and functions can be traced, not an object of type '%s'", py_type_name(of));
+    if (row[0]->kind != PY_TUPLE && row[0]->kind != PY_LIST) row[0] = py_tuple(p, inputs != NULL, &row[0]);
+    if (!row[0] || !(note = py_tuple(p, 3, row))) return NULL;
+    return ptrmap_put(&p->traced, of, note) ? of : (diag_no_memory(p->diag), NULL);
+}
+
+static py_object *jit_trace(PY_ARGS) {
+    py_object *a[8];
+    (void)self;
+    PY_TAKE("torch.jit.trace", "func example_inputs? optimize? check_trace? check_inputs? check_tolerance? strict? example_kwarg_inputs?", a);
+    return jit_note_trace(p, r, a[0], a[1], a[7], a[3]);
+}
+
+static py_object *jit_trace_module(PY_ARGS) {
+    py_object *a[7];
+    (void)self;
+    PY_TAKE("torch.jit.trace_module", "mod inputs optimize? check_trace? check_inputs? check_tolerance? strict?", a);
+    py_object *inputs = a[1]->kind == PY_DICT && a[1]->u.dict->len == 1 ? py_dict_get(a[1]->u.dict, "forward") : NULL;
+    if (!inputs) return py_unsupported(p, r, "torch.jit.trace_module: only forward can be traced");
+    return jit_note_trace(p, r, a[0], inputs, NULL, a[3]);
 }
 
 /* torch.jit.Attribute(value, type): an instance that holds both. */
@@ -279,8 +298,8 @@ static const py_row jit_rows[] = {
     {"torch.jit._overload_method", jit_overload},
     {"torch.jit.script_if_tracing", jit_script_if_tracing},
     {"torch.jit._script_if_tracing", jit_script_if_tracing},
-    {"torch.jit.trace", jit_no_trace},
-    {"torch.jit.trace_module", jit_no_trace},
+    {"torch.jit.trace", jit_trace},
+    {"torch.jit.trace_module", jit_trace_module},
     {"torch.jit.optimize_for_inference", jit_identity},
     {"torch.jit.set_fusion_strategy", jit_none},
     {"torch.jit.enable_onednn_fusion", jit_none},

@@ -44,7 +44,7 @@ static __device__ double scan_log_add(double a, double v) {
 }
 
 /* The latest of equals counts; a NaN stays, and a later NaN is later. */
-static __device__ void scan_extreme(const dense_scan *p, const elem_t *x, elem_t *y, dense_int *places) {
+static __device__ void scan_minmax(const dense_scan *p, const elem_t *x, elem_t *y, dense_int *places) {
     acc_t best = load(x[0]);
     dense_int last = 0;
     for (dense_int k = 0; k < p->n; k++, x += p->inner, y += p->inner, places += p->inner) {
@@ -62,7 +62,7 @@ extern "C" __global__ void scan_lanes(dense_scan p) {
         const elem_t *x = (const elem_t *)p.x + base;
         elem_t *y = (elem_t *)p.y + base;
         if (p.what == DENSE_SCAN_MAX || p.what == DENSE_SCAN_MIN) {
-            scan_extreme(&p, x, y, p.places + base);
+            scan_minmax(&p, x, y, p.places + base);
             continue;
         }
 #if !ELEMENT_IS_INT

@@ -62,8 +62,8 @@ ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out);
 /* ---- limits (base/limits.h) --------------------------------------------------------------- */
 
 /* Before an operator's loop of so many rounds where no tensor's size bounds them. */
-static inline ctsc_status op_spend(op_ctx *cx, int64_t rounds) {
-    return limits_spend((uint64_t)rounds) ? CTSC_OK : limits_fail(cx->diag);
+static inline ctsc_status op_charge(op_ctx *cx, int64_t rounds) {
+    return limits_charge((uint64_t)rounds) ? CTSC_OK : limits_fail(cx->diag);
 }
 /* In a loop over many elements, where pool_for_limited is not used: whether it may go on, asked every OP_PIECE rounds. */
 enum { OP_PIECE = 1 << 14 };

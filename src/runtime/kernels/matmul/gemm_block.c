@@ -142,22 +142,22 @@ static void block_tiles(const gemm_micro *u, int64_t m, int64_t n, int64_t k, co
 }
 
 /* Where the panel of B that is wanted next lies: runs of `run` lines of cache, `stride` bytes from one to the next. */
-typedef struct block_ahead {
+typedef struct block_prefetch {
     const char *from;
     int64_t runs, run, stride;
-} block_ahead;
+} block_prefetch;
 
-static block_ahead block_ahead_of(const gemm_micro *u, const gemm_problem *p, int64_t x, int64_t k, int64_t j) {
+static block_prefetch block_prefetch_of(const gemm_micro *u, const gemm_problem *p, int64_t x, int64_t k, int64_t j) {
     int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, u->nr);
     const char *from = block_at(&p->b, x, j, (size_t)size);
-    if (n <= 0) return (block_ahead){NULL, 0, 0, 0};
-    if (p->b.cs == 1) return (block_ahead){from, k, (n * size + 63) / 64, p->b.rs * size};
-    if (p->b.rs == 1) return (block_ahead){from, n, (k * size + 63) / 64, p->b.cs * size};
-    return (block_ahead){NULL, 0, 0, 0};
+    if (n <= 0) return (block_prefetch){NULL, 0, 0, 0};
+    if (p->b.cs == 1) return (block_prefetch){from, k, (n * size + 63) / 64, p->b.rs * size};
+    if (p->b.rs == 1) return (block_prefetch){from, n, (k * size + 63) / 64, p->b.cs * size};
+    return (block_prefetch){NULL, 0, 0, 0};
 }
 
 /* The part-th of `parts` parts of it is asked for. */
-static inline void block_ask(const block_ahead *ahead, int64_t part, int64_t parts) {
+static inline void block_ask(const block_prefetch *ahead, int64_t part, int64_t parts) {
     int64_t begin = ahead->runs * part / parts, end = ahead->runs * (part + 1) / parts;
     for (int64_t i = begin; i < end; i++)
         for (int64_t l = 0; l < ahead->run; l++) __builtin_prefetch(ahead->from + i * ahead->stride + l * 64, 0, 2);
@@ -174,7 +174,7 @@ static void block_panels(gemm_plan plan, const gemm_problem *p, const block_size
         int64_t then = more ? x + k : first;
         u->pack(block_at(&p->b, x, j, (size_t)size), n, k, p->b.cs, p->b.rs, u->nr, pb);
         for (int64_t y = 0; y < n; y += u->nr) {
-            block_ahead ahead = block_ahead_of(u, p, then, block_min(s->kc, end - then), (more ? j : j + s->nc) + y);
+            block_prefetch ahead = block_prefetch_of(u, p, then, block_min(s->kc, end - then), (more ? j : j + s->nc) + y);
             for (int64_t i = 0; i < tiles; i++) {
                 block_ask(&ahead, i, tiles);
                 u->tile[block_min(p->m - i * u->mr, u->mr)](k, pa + i * u->mr * k * size, pb + y * k * size, u->nr,
@@ -259,15 +259,15 @@ static block_sizes turned_sizes_of(const gemm_micro *u, int64_t m, int64_t k) {
 }
 
 /* The columns of B, of up to mr from y on, that the tiles of all panels of A bring near between them: those of the panel in question. */
-typedef struct turned_ahead {
+typedef struct turned_prefetch {
     const char *from;
     int rows;
-} turned_ahead;
+} turned_prefetch;
 
-static turned_ahead turned_ahead_of(const gemm_micro *u, const gemm_problem *p, int64_t x, int64_t y, int64_t panel, int64_t panels) {
+static turned_prefetch turned_prefetch_of(const gemm_micro *u, const gemm_problem *p, int64_t x, int64_t y, int64_t panel, int64_t panels) {
     int64_t n = block_min(p->n - y, u->mr), begin = n * panel / panels, end = n * (panel + 1) / panels;
-    if (n <= 0) return (turned_ahead){p->b.p, 0};
-    return (turned_ahead){block_at(&p->b, x, y + begin, dtype_size(u->dt)), (int)(end - begin)};
+    if (n <= 0) return (turned_prefetch){p->b.p, 0};
+    return (turned_prefetch){block_at(&p->b, x, y + begin, dtype_size(u->dt)), (int)(end - begin)};
 }
 
 /* Columns of B from j on: the strip of C's transpose (panels of nr rows of C) gets their product with rows of A packed at pa, for k from x to
@@ -285,7 +285,7 @@ static void turned_strip(const gemm_micro *u, const gemm_problem *p, const block
             char *to = strip + i * n * u->nr * size;
             int cols = (int)block_min(p->m - i * u->nr, u->nr);
             for (int64_t y = 0; y < whole; y += u->mr, to += u->mr * u->nr * size) {
-                turned_ahead ahead = turned_ahead_of(u, p, more ? x + k : first, (more ? j : j + s->nc) + y, i, panels);
+                turned_prefetch ahead = turned_prefetch_of(u, p, more ? x + k : first, (more ? j : j + s->nc) + y, i, panels);
                 u->lying(k, block_at(&p->b, x, j + y, (size_t)size), p->b.cs, pa, to, cols, p->alpha, beta, ahead.from, ahead.rows);
             }
             if (whole < n) u->tile[n - whole](k, rest, pa, u->nr, to, u->nr, u->nr, p->alpha, beta);

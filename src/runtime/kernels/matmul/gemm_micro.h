@@ -27,7 +27,7 @@ typedef void gemm_tile_fn(int64_t k, const void *a, const void *b, int64_t ldb, 
 /* A whole tile, nr elements from one row of c to the next: a: mr rows lda apart, each without gaps along k; b: k steps of nr elements. Columns
  * behind `cols` may be left out. On the way k elements of some rows from `ahead` on, lda apart, are brought near. */
 typedef void gemm_lying_fn(int64_t k, const void *a, int64_t lda, const void *b, void *c, int cols, double alpha, double beta,
-                           const void *ahead, int rows_ahead);
+                           const void *ahead, int rows_prefetch);
 /* A dot kernel: rows of a lda apart and columns of b ldb apart. */
 typedef void gemm_dot_fn(int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc, int cols,
                          double alpha, double beta);

@@ -126,13 +126,13 @@ TILE(14)
 
 /* narrow: of one vector. The lines that are asked for are spread over the steps, so that no load has to wait behind them. */
 static inline __attribute__((always_inline)) TARGET void NAME(lying_body)(int64_t k, const T *a, int64_t lda, const T *b, T *c, bool narrow,
-                                                                          T al, T be, const T *ahead, int rows_ahead) {
+                                                                          T al, T be, const T *ahead, int rows_prefetch) {
     enum { ldc = 2 * LANES, LINE = 64 / sizeof(T) };
     const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda, *a12 = a9 + 3 * lda;
     V f, b0, b1;
     TILE_ROWS_ALL(TILE_ZERO)
     for (; k > 0; k -= LINE, ahead += LINE) {
-        for (int r = 0; r < rows_ahead; r++) __builtin_prefetch(ahead + r * lda, 0, 2);
+        for (int r = 0; r < rows_prefetch; r++) __builtin_prefetch(ahead + r * lda, 0, 2);
         int steps = k < LINE ? (int)k : LINE;
         if (narrow) {
             for (; steps > 0; steps--, LYING_NEXT) {
@@ -155,17 +155,17 @@ static inline __attribute__((always_inline)) TARGET void NAME(lying_body)(int64_
 }
 
 /* Two functions, for each has registers of its own. */
-static TARGET void NAME(lying_half)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al, T be, const T *ahead, int rows_ahead) {
-    NAME(lying_body)(k, a, lda, b, c, true, al, be, ahead, rows_ahead);
+static TARGET void NAME(lying_half)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al, T be, const T *ahead, int rows_prefetch) {
+    NAME(lying_body)(k, a, lda, b, c, true, al, be, ahead, rows_prefetch);
 }
 
-static TARGET void NAME(lying_whole)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al, T be, const T *ahead, int rows_ahead) {
-    NAME(lying_body)(k, a, lda, b, c, false, al, be, ahead, rows_ahead);
+static TARGET void NAME(lying_whole)(int64_t k, const T *a, int64_t lda, const T *b, T *c, T al, T be, const T *ahead, int rows_prefetch) {
+    NAME(lying_body)(k, a, lda, b, c, false, al, be, ahead, rows_prefetch);
 }
 
 static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void *b, void *c, int cols, double al, double be,
-                               const void *ahead, int rows_ahead) {
-    (cols <= LANES ? NAME(lying_half) : NAME(lying_whole))(k, a, lda, b, c, (T)al, (T)be, ahead, rows_ahead);
+                               const void *ahead, int rows_prefetch) {
+    (cols <= LANES ? NAME(lying_half) : NAME(lying_whole))(k, a, lda, b, c, (T)al, (T)be, ahead, rows_prefetch);
 }
 
 /* ---- dot kernels ---------------------------------------------------------------------------------------- */

@@ -225,7 +225,7 @@ ctsc_status op_logcumsumexp(op_ctx *cx, const value *args, value *results) {
 
 /* ---- cummax, cummin -------------------------------------------------------------------------- */
 
-static ctsc_status scan_extreme(op_ctx *cx, const value *args, int what, value *results) {
+static ctsc_status scan_minmax(op_ctx *cx, const value *args, int what, value *results) {
     tensor *in = arg_tensor(&args[0]);
     int dim;
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), in->ndim, &dim));
@@ -240,8 +240,8 @@ static ctsc_status scan_extreme(op_ctx *cx, const value *args, int what, value *
 }
 
 ctsc_status op_cummax(op_ctx *cx, const value *args, value *results) {
-    return scan_extreme(cx, args, SCAN_MAX, results);
+    return scan_minmax(cx, args, SCAN_MAX, results);
 }
 ctsc_status op_cummin(op_ctx *cx, const value *args, value *results) {
-    return scan_extreme(cx, args, SCAN_MIN, results);
+    return scan_minmax(cx, args, SCAN_MIN, results);
 }

@@ -132,7 +132,7 @@ static ctsc_status container_repeat(op_ctx *cx, const value *l, int64_t n, value
     bool ok = c && (n <= 0 || (size_mul(from->len, (size_t)n, &total) && total < SIZE_MAX / 32 && list_reserve(c, total)));
     ctsc_status s = CTSC_OK;
     for (int64_t k = 0; ok && s == CTSC_OK && k < n && from->len; k++) {
-        if (k % LIMITS_ROUNDS == 0) s = op_spend(cx, LIMITS_ROUNDS * (int64_t)from->len);
+        if (k % LIMITS_ROUNDS == 0) s = op_charge(cx, LIMITS_ROUNDS * (int64_t)from->len);
         ok = s == CTSC_OK && container_append_all(c, from, from->len);
     }
     if (c && !ok) {
@@ -491,7 +491,7 @@ ctsc_status op_rangelist(op_ctx *cx, const value *args, value *results) {
     list *l = list_new(LIST_INT, TYPE_INT, n > 0 ? (size_t)n : 0);
     ctsc_status s = CTSC_OK;
     for (int64_t i = 0; l && i < n && s == CTSC_OK; i++) {
-        if (i % OP_PIECE == 0) s = op_spend(cx, OP_PIECE);
+        if (i % OP_PIECE == 0) s = op_charge(cx, OP_PIECE);
         list_append_take(l, value_int(i)); /* there is room */
     }
     if (s == CTSC_OK) return container_give_list(cx, results, l);

@@ -210,7 +210,7 @@ ctsc_status op_str_expandtabs(op_ctx *cx, const value *args, value *results) {
             sb_putc(&sb, t.p[i]);
             column = t.p[i] == '\n' || t.p[i] == '\r' ? 0 : column + 1;
         } else if (tab > 0) {
-            if (!limits_spend((uint64_t)tab)) return sb_free(&sb), limits_fail(cx->diag);
+            if (!limits_charge((uint64_t)tab)) return sb_free(&sb), limits_fail(cx->diag);
             sb_fill(&sb, ' ', (size_t)(tab - column % tab));
             column += tab - column % tab;
         }

@@ -6,6 +6,9 @@ import torch
 
 
 class _DecoratorContextManager:
+    def __new__(cls, *args):  # @torch.no_grad is @torch.no_grad()
+        return args[0] if len(args) > 0 and callable(args[0]) else object.__new__(cls)
+
     def __call__(self, func):
         return func
 

@@ -6,12 +6,14 @@ from . import modules
 
 _submodules = ('functional', 'init', 'parameter', 'utils', 'common_types')
 
-__all__ = modules.__all__ + ['Parameter', 'functional', 'init', 'parameter', 'utils', 'modules']
+__all__ = modules.__all__ + ['Buffer', 'Parameter', 'functional', 'init', 'parameter', 'utils', 'modules']
 
 
 def __getattr__(name):
     if name in _submodules:
         return importlib.import_module(__name__ + '.' + name)
+    if name == 'Buffer':
+        return importlib.import_module(__name__ + '.modules.module').Buffer
     if name == 'Parameter':
         return importlib.import_module(__name__ + '.parameter').Parameter
     if name not in modules._places:

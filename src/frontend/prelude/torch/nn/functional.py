@@ -1477,9 +1477,13 @@ def interpolate(
         assert scale_factors is not None
         output_size = [int(math.floor(float(input.size(i + 2)) * scale_factors[i])) for i in range(dim)]
         scale_factors = None
-    if mode == "lanczos" and not antialias:
-        raise ValueError("lanczos interpolation requires antialias=True")
-    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.ndim == 4):
+    if not torch.jit.is_scripting():  # an operator of 2.15: archives with it would load nowhere else
+        if mode == "lanczos" and not antialias:
+            raise ValueError("lanczos interpolation requires antialias=True")
+        if mode == "lanczos" and input.dim() == 4:
+            assert align_corners is not None
+            return torch._C._nn._upsample_lanczos2d_aa(input, output_size, align_corners, scale_factors)
+    if antialias and not (mode in ("bilinear", "bicubic") and input.ndim == 4):
         raise ValueError("Anti-alias option is only supported for bilinear and bicubic modes")
 
     if input.dim() == 3 and mode == "nearest":
@@ -1519,9 +1523,6 @@ def interpolate(
         if antialias:
             return torch._C._nn._upsample_bicubic2d_aa(input, output_size, align_corners, scale_factors)
         return torch._C._nn.upsample_bicubic2d(input, output_size, align_corners, scale_factors)
-    if input.dim() == 4 and mode == "lanczos":
-        assert align_corners is not None
-        return torch._C._nn._upsample_lanczos2d_aa(input, output_size, align_corners, scale_factors)
 
     if input.dim() == 3 and mode == "bilinear":
         raise NotImplementedError("Got 3D input, but bilinear mode needs 4D input")

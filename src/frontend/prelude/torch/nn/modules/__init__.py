@@ -36,6 +36,8 @@ _files = {
                     'Transformer'],
     'flatten': ['Flatten', 'Unflatten'],
     'channelshuffle': ['ChannelShuffle'],
+    'lazy': ['LazyLinear'] + ['Lazy' + kind + dims for kind in ('Conv', 'ConvTranspose', 'BatchNorm', 'InstanceNorm')
+                              for dims in ('1d', '2d', '3d')],
     'utils': [],
 }
 

@@ -63,13 +63,27 @@ def _register_hook(hooks, hook):
     return handle
 
 
+class _HookWithKwargs:
+    def __init__(self, hook):
+        self.hook = hook
+
+
 def _register_forward_hook(hooks, hook, prepend, with_kwargs):
-    if with_kwargs:
-        raise NotImplementedError('hooks with keyword arguments (with_kwargs=True) are not supported')
-    handle = _register_hook(hooks, hook)
+    handle = _register_hook(hooks, _HookWithKwargs(hook) if with_kwargs else hook)
     if prepend:
         hooks.move_to_end(handle.id, last=False)
     return handle
+
+
+class Buffer:
+    """torch.nn.Buffer: a tensor that becomes a buffer of the module it is assigned to."""
+
+    def __init__(self, data=None, *, persistent=True):
+        self.data = torch.empty(0) if data is None else data
+        self.persistent = persistent
+
+    def __getattr__(self, name):
+        return getattr(self.data, name)
 
 
 class Module:
@@ -151,6 +165,9 @@ class Module:
                 raise TypeError("cannot assign '{}' as child module '{}' (torch.nn.Module or None expected)".format(
                     _typename(value), name))
             fields['_modules'][name] = value
+        elif isinstance(value, Buffer):
+            self._forget(name, '_buffers')
+            self.register_buffer(name, value.data, value.persistent)
         elif name in fields['_buffers']:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError("cannot assign '{}' as buffer '{}' (torch.Tensor or None expected)".format(
@@ -462,12 +479,18 @@ class Module:
 
     def __call__(self, *input, **kwargs):
         for hook in list(self._forward_pre_hooks.values()):
+            if isinstance(hook, _HookWithKwargs):
+                changed = hook.hook(self, input, kwargs)
+                if changed is not None:
+                    input, kwargs = changed
+                continue
             changed = hook(self, input)
             if changed is not None:
                 input = changed if isinstance(changed, tuple) else (changed,)
         result = self.forward(*input, **kwargs)
         for hook in list(self._forward_hooks.values()):
-            changed = hook(self, input, result)
+            keyed = isinstance(hook, _HookWithKwargs)
+            changed = hook.hook(self, input, kwargs, result) if keyed else hook(self, input, result)
             if changed is not None:
                 result = changed
         return result

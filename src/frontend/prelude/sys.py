@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# sys.py - the parts of sys that are objects; py_modules.c has its numbers and texts.
+from types import SimpleNamespace as _SimpleNamespace
+
+
+class _Stream:
+    def write(self, text):
+        print(text, end='')
+
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return False
+
+
+stdout = stderr = _Stream()
+meta_path = []
+implementation = _SimpleNamespace(name='cpython', version=version_info)
+
+
+def exc_info():
+    return (None, None, None)
+
+
+def is_finalizing():
+    return False

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * op_traits.h - what is known of an operator: the last column of a row of ops/NAME.def, one word per overload (op.traits).
+ *
+ *     OP("aten::sigmoid", op_sigmoid, OP_INTO | FUSE(POINTWISE, 12) | WORK(POINTWISE, 1) | RANK(SAME) | FLOATS_SAME | FLOATS_MADE | TWIN(FLOATS))
+ *
+ * Whoever transforms, places, counts or runs operators asks here, and has no list of names of its own. Aliases (ops/aliases.def) have the traits of what
+ * they stand for; in-place and out= overloads (op_derive.h) only what holds for them as well (OP_TRAITS_OF_WRITES).
+ *
+ * Behind its key a row can say what the lowering of kernels calls the operator, where that is not its name: OP("aten::max.dim" LOWERED("max_dim"), ...).
+ */
+#ifndef CTSC_IR_OP_OP_TRAITS_H
+#define CTSC_IR_OP_OP_TRAITS_H
+
+#include <stdint.h>
+
+typedef uint64_t op_traits;
+#define OP_TRAIT(bit)            (UINT64_C(1) << (bit))
+#define OP_FIELD(x, first)       ((op_traits)(x) << (first))
+#define OP_FIELD_OF(t, first, n) ((int)((t) >> (first) & ((UINT64_C(1) << (n)) - 1)))
+#define LOWERED(name)            "\1" name
+
+/* ---- effects, and how the function is called ---- */
+#define OP_SIDE_EFFECT OP_TRAIT(0) /* prints, raises, warns, draws random numbers: never removed or moved */
+#define OP_RANDOM      OP_TRAIT(1) /* result differs from call to call: never merged or folded */
+#define OP_UNSAFE      OP_TRAIT(2) /* touches files or the network: refused unless the program allows it */
+#define OP_SPECIAL     OP_TRAIT(3) /* compiled to bytecode of its own; the function is NULL */
+#define OP_INTO        OP_TRAIT(4) /* the function serves the in-place and out= overloads too: it looks where its results go (op_target) */
+#define OP_COMPOSITE   OP_TRAIT(5) /* written in TorchScript (frontend/prelude/operators.py): op_host.composite_body is what it does */
+#define OP_FOREIGN     OP_TRAIT(6) /* a program's own (ctsc_register_op): what its function does besides is not known */
+
+/* ---- kernels: FUSE(kind, cost), cost in rough quarter cycles per float32 element of vector code ---- */
+typedef enum fusible_kind {
+    FUSIBLE_NONE,
+    FUSIBLE_POINTWISE, /* element by element, with broadcasting */
+    FUSIBLE_VIEW,      /* an index map: unsqueeze, transpose, select, slice, expand, chunk's parts, ... */
+    FUSIBLE_REDUCE,    /* sum, mean, max, argmax, var, norm, ... over dims */
+    FUSIBLE_ROWS,      /* pointwise and reductions over the same dims: softmax, layer_norm, ... */
+} fusible_kind;
+#define FUSE(kind, cost) (OP_FIELD(FUSIBLE_##kind, 8) | OP_FIELD(cost, 11))
+#define OP_FUSIBLE(t)    ((fusible_kind)OP_FIELD_OF(t, 8, 3))
+#define OP_COST(t)       OP_FIELD_OF(t, 11, 8)
+#define OP_COST_MAX      255
+
+/* ---- work: WORK(kind, a), floating-point operations and bytes of a call (runtime/observe/work.h) ---- */
+typedef enum work_kind {
+    WORK_UNKNOWN,   /* no operations are made up where nothing is known */
+    WORK_MOVE,      /* nothing */
+    WORK_NEW,       /* nothing; no argument's elements are read */
+    WORK_NONE,      /* nothing; nothing is written either */
+    WORK_LOOKUP,    /* nothing; of argument a only as many elements are read as the result has */
+    WORK_POINTWISE, /* `a` per element of the result */
+    WORK_REDUCE,    /* one per element of argument a */
+    WORK_PRODUCT,   /* matrix product, argument a on the left: two per element of the result and of a's last dimension */
+    WORK_LINEAR,    /* WORK_PRODUCT, and one per element of the result if there is an argument 2 */
+    WORK_ADDED,     /* WORK_PRODUCT, and one per element of the result */
+    WORK_CONV,      /* convolution: two per element of the result and of the weight of one output channel; with bias one more */
+    WORK_POOL,      /* one per element of the result and of the window */
+} work_kind;
+#define WORK(kind, a)  (OP_FIELD(WORK_##kind, 19) | OP_FIELD(a, 23))
+#define OP_WORK(t)     ((work_kind)OP_FIELD_OF(t, 19, 4))
+#define OP_WORK_ARG(t) OP_FIELD_OF(t, 23, 2)
+
+/* ---- the result's dims and dtype ---- */
+typedef enum rank_rule {
+    RANK_UNKNOWN, RANK_1, RANK_2, RANK_3,
+    RANK_SAME,    /* as the first argument */
+    RANK_PLUS_1,  /* one more */
+    RANK_OF_LIST, /* as many dims as the second argument has elements */
+} rank_rule;
+#define RANK(rule)  OP_FIELD(RANK_##rule, 25)
+#define OP_RANK(t)  ((rank_rule)OP_FIELD_OF(t, 25, 3))
+#define DTYPE_SAME  OP_TRAIT(28) /* that of the first argument */
+#define FLOATS_SAME OP_TRAIT(29) /* that of the first argument, if it is floating */
+#define FLOATS_KEPT OP_TRAIT(30) /* floating, if that of the first argument is */
+#define FLOATS_MADE OP_TRAIT(31) /* floating or complex, unless an argument `dtype` says otherwise */
+
+/* ---- calls that cannot fail, and in-place calls: x.f_() is x = f(x) ---- */
+#define TOTAL           OP_TRAIT(32) /* works for every tensor, if all else is left at its default */
+#define TOTAL_ON_FLOATS OP_TRAIT(33) /* for every float32 or float64 one */
+typedef enum twin_need {
+    TWIN_NEVER,
+    TWIN_ALWAYS, /* dtype and shape are self's in both forms */
+    TWIN_FLOATS, /* if self is floating and other operands are real numbers */
+    TWIN_TYPES,  /* if dtype and sizes of self and other are known and agree */
+} twin_need;
+#define TWIN(need)   OP_FIELD(TWIN_##need, 34)
+#define OP_TWIN(t)   ((twin_need)OP_FIELD_OF(t, 34, 2))
+#define ASKS_STRIDES OP_TRAIT(36) /* looks at how the elements lie, not only at them */
+
+/* ---- tensors on a device (runtime/cuda/dispatch.h); without any of these it becomes a kernel, or the host does it ---- */
+#define ON_DEVICE    OP_TRAIT(37) /* the function computes where its arguments are (kernels/engine/device_kernels.h) */
+#define DEVICE_BLIND OP_TRAIT(38) /* the function touches no element: it asks for geometry, makes a view, calls other operators */
+#define DEVICE_BODY  OP_TRAIT(39) /* made of other operators, where no kernel computes it: frontend/prelude/operators/device.py */
+
+/* Effects, work, and that the function touches no element. */
+#define OP_TRAITS_OF_WRITES (OP_FIELD(127, 0) | OP_FIELD(63, 19) | DEVICE_BLIND)
+
+#endif
