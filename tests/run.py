@@ -400,9 +400,10 @@ def lang_case(path, env, more=()):
     lines have \\n between them. "# at:" gives the text that a caret of its line marks. "# args:" gives more of the command line."""
     with open(path, encoding="utf-8") as f:
         lines = f.read().split("\n")
-    note = lambda word: [(n, m.group(1).rstrip().replace("\\n", "\n")) for n, m in
+    note = lambda word: [(n, m.group(1).rstrip()) for n, m in
                          ((n, re.search(r"# %s: ?(.*?)(?= # (?:error|note|at): |$)" % word, line)) for n, line in enumerate(lines, 1)) if m]
-    expect, errors, notes = [t for _, t in note("expect")], note("error"), note("note")
+    expect = [t for _, t in note("expect")]
+    errors, notes = ([(n, t.replace("\\n", "\n")) for n, t in note(word)] for word in ("error", "note"))
     cmd = [env["CTSC"], "run", path] + [a for _, t in note("args") for a in shlex.split(t)] + list(more)
     code, out, err = run(cmd, env, 60)
     text = "exit %d\n%s\n%s" % (code, out, err)

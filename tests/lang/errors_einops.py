@@ -20,7 +20,7 @@ def way(x: torch.Tensor):
 
 
 def starless(x: torch.Tensor):
-    return pack([x], "a b")  # error: No *-axis in packing pattern
+    return pack([x], "a b")  # error: ValueError: No *-axis in packing pattern, or several: a b
 
 
 def forward(x: torch.Tensor):

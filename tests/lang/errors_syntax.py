@@ -3,5 +3,5 @@ import torch
 
 
 def forward(x):
-    y = x +  # error: expected an expression, but found end of line
+    y = x +  # error: SyntaxError: expected an expression, but found end of line
     return y

@@ -6,7 +6,6 @@
 #include "group_support.h"
 
 #include "ir/op/fusible.h"
-
 #include "../diff/nest_eval.h"
 
 static codegen *group_codegen;
