@@ -2,8 +2,8 @@
 /*
  * lazy_ops.c - pointwise operators as lazy tensors: which operands, in which dtype, with which arithmetic.
  *
- * One row per name (op.lowered). Most are: so many operands that are promoted together, so many numbers, a dtype
- * class, an emitter. The others have a maker of their own, which mirrors the operator in runtime/kernels/pointwise_*.c.
+ * Operators whose row says CALLS are calls of their scalar function. Others have a rule here, by name (op.lowered). Most rules are: so many operands that
+ * are promoted together, so many numbers, a dtype class, an emitter. The others have a maker of their own, which mirrors the operator in runtime/kernels/pointwise_*.c.
  * What PyTorch refuses is not lowered (NULL): the operator then says so itself.
  * Tests: tests/unit/test_group.c
  */
@@ -571,12 +571,6 @@ static lazy_tensor *ops_full_like(lazy *l, const ops_rule *r, const op *o, const
 /* ---- the table -------------------------------------------------------------------------- */
 
 /* clang-format off: a table */
-#define REAL1(name)                                                                                                    \
-    { name, ops_plain, OPS_REAL, "f", 1, 0, lazy_emit_call, NEST_CALL }
-#define REAL2(name)                                                                                                    \
-    { name, ops_plain, OPS_REAL, "f", 2, 0, lazy_emit_call, NEST_CALL }
-#define FLOAT(name, x, n)                                                                                              \
-    { name, ops_plain, OPS_SAME, "f", x, n, lazy_emit_call, NEST_CALL }
 #define COMPARE(name, OP)                                                                                              \
     { name, ops_plain, OPS_TEST, "fib", 2, 0, lazy_emit_op, NEST_##OP, true }
 #define LOGIC(name, OP)                                                                                                \
@@ -611,12 +605,6 @@ static const ops_rule ops_rules[] = {
     {"addcmul", ops_addc, OPS_SAME, "fi", 3, 1, lazy_emit_addcmul, NEST_MUL},
     {"addcdiv", ops_addc, OPS_SAME, "f", 3, 1, lazy_emit_addcdiv, NEST_DIV},
     {"lerp", ops_lerp, OPS_SAME, "f", 3, 0, lazy_emit_call, NEST_CALL},
-    REAL2("atan2"),
-    REAL2("copysign"),
-    REAL2("xlogy"),
-    FLOAT("hypot", 2, 0),
-    FLOAT("logaddexp", 2, 0),
-    FLOAT("logaddexp2", 2, 0),
     COMPARE("eq", EQ),
     COMPARE("ne", NE),
     COMPARE("lt", LT),
@@ -638,74 +626,7 @@ static const ops_rule ops_rules[] = {
     MADE("clamp", ops_clamp),
     MADE("clamp_min", ops_clamp),
     MADE("clamp_max", ops_clamp),
-    REAL1("exp"),
-    REAL1("exp2"),
-    REAL1("expm1"),
-    REAL1("log"),
-    REAL1("log2"),
-    REAL1("log10"),
-    REAL1("log1p"),
-    REAL1("sqrt"),
-    REAL1("rsqrt"),
     {"reciprocal", ops_plain, OPS_REAL, "f", 1, 0, lazy_emit_reciprocal, NEST_DIV},
-    REAL1("sin"),
-    REAL1("cos"),
-    REAL1("tan"),
-    REAL1("asin"),
-    REAL1("acos"),
-    REAL1("atan"),
-    REAL1("sinh"),
-    REAL1("cosh"),
-    REAL1("tanh"),
-    REAL1("asinh"),
-    REAL1("acosh"),
-    REAL1("atanh"),
-    REAL1("erf"),
-    REAL1("erfc"),
-    REAL1("sigmoid"),
-    REAL1("deg2rad"),
-    REAL1("rad2deg"),
-    REAL1("sinc"),
-    REAL1("angle"),
-    REAL1("lgamma"),
-    REAL1("digamma"),
-    REAL1("erfinv"),
-    REAL1("i0"),
-    REAL1("i0e"),
-    REAL1("i1"),
-    REAL1("i1e"),
-    REAL1("entr"),
-    REAL1("ndtr"),
-    REAL1("ndtri"),
-    REAL1("log_ndtr"),
-    REAL1("erfcx"),
-    REAL1("bessel_j0"),
-    REAL1("bessel_j1"),
-    REAL1("bessel_y0"),
-    REAL1("bessel_y1"),
-    REAL1("bessel_k0"),
-    REAL1("bessel_k1"),
-    REAL1("bessel_k0e"),
-    REAL1("bessel_k1e"),
-    REAL1("spherical_j0"),
-    REAL1("airy_ai"),
-    REAL2("zeta"),
-    REAL2("chebyshev_t"),
-    REAL2("chebyshev_u"),
-    REAL2("chebyshev_v"),
-    REAL2("chebyshev_w"),
-    REAL2("shifted_t"),
-    REAL2("shifted_u"),
-    REAL2("shifted_v"),
-    REAL2("shifted_w"),
-    REAL2("hermite_h"),
-    REAL2("hermite_he"),
-    REAL2("laguerre_l"),
-    REAL2("legendre_p"),
-    REAL2("xlog1py"),
-    REAL2("ldexp"),
-    FLOAT("igamma", 2, 0),
-    FLOAT("igammac", 2, 0),
     {"gcd", ops_plain, OPS_SAME, "i", 2, 0, lazy_emit_call, NEST_CALL},
     {"lcm", ops_plain, OPS_SAME, "i", 2, 0, lazy_emit_call, NEST_CALL},
     {"abs", ops_plain, OPS_SAME, "fi", 1, 0, lazy_emit_abs, NEST_CALL, true},
@@ -717,7 +638,6 @@ static const ops_rule ops_rules[] = {
     ROUNDING("trunc"),
     ROUNDING("round"),
     MADE("round_decimals", ops_round_decimals),
-    FLOAT("frac", 1, 0),
     TEST("isnan"),
     TEST("isinf"),
     TEST("isfinite"),
@@ -730,19 +650,12 @@ static const ops_rule ops_rules[] = {
     MADE("relu6", ops_hardtanh),
     MADE("hardtanh", ops_hardtanh),
     MADE("gelu", ops_gelu),
-    FLOAT("silu", 1, 0),
-    FLOAT("mish", 1, 0),
-    FLOAT("hardswish", 1, 0),
-    FLOAT("hardsigmoid", 1, 0),
-    FLOAT("log_sigmoid", 1, 0),
     MADE("elu", ops_elu),
     MADE("selu", ops_elu),
     MADE("celu", ops_elu),
     {"leaky_relu", ops_plain, OPS_SAME, "f", 1, 1, lazy_emit_leaky_relu, NEST_MUL},
     {"prelu", ops_prelu, OPS_SAME, "f", 2, 0, lazy_emit_leaky_relu, NEST_MUL},
-    FLOAT("softplus", 1, 2),
     {"softshrink", ops_softshrink, OPS_SAME, "f", 1, 1, lazy_emit_call, NEST_CALL},
-    FLOAT("hardshrink", 1, 1),
     {"threshold", ops_plain, OPS_SAME, "fi", 1, 2, lazy_emit_threshold, NEST_SELECT},
     {"glu", ops_glu, OPS_SAME, "f", 2, 0, lazy_emit_call, NEST_CALL},
     {"batch_norm", ops_batch_norm, OPS_SAME, "f", 5, 1, lazy_emit_batch_norm, NEST_DIV},
@@ -771,9 +684,17 @@ static lazy_tensor *ops_price(lazy_tensor *t, int cost) {
     return t;
 }
 
+/* CALLS: the scalar function on operands and numbers, which needs no rule of its own. */
+static lazy_tensor *ops_call(lazy *l, const op *o, const lazy_arg *args) {
+    int operands = OP_CALL_OPERANDS(o->traits);
+    ops_rule r = {.function = o->lowered, .kind = OP_CALL(o->traits) == CALL_REALS ? OPS_REAL : OPS_SAME, .accepts = "f", .operands = operands,
+                  .numbers = o->schema->nargs - operands, .emit = lazy_emit_call, .op = NEST_CALL};
+    return ops_plain(l, &r, o, args);
+}
+
 lazy_tensor *lazy_apply_pointwise(lazy *l, const op *o, const lazy_arg *args) {
     for (size_t i = 0; i < sizeof ops_rules / sizeof *ops_rules; i++)
         if (!strcmp(ops_rules[i].function, o->lowered))
             return ops_price(ops_rules[i].make(l, &ops_rules[i], o, args), OP_COST(o->traits));
-    return NULL;
+    return OP_CALL(o->traits) ? ops_price(ops_call(l, o, args), OP_COST(o->traits)) : NULL;
 }

@@ -42,6 +42,16 @@ typedef enum fusible_kind {
 #define OP_COST(t)       OP_FIELD_OF(t, 11, 8)
 #define OP_COST_MAX      255
 
+/* CALLS(kind, operands): of a pointwise one, its element is the scalar function of its name (LOWERED's) on so many tensors and, behind them, numbers. */
+typedef enum call_kind {
+    CALL_NOT,    /* the lowering has a rule for it (codegen/lower/lazy_ops.c) */
+    CALL_FLOATS, /* of floating tensors only */
+    CALL_REALS,  /* integers and bools become float32 */
+} call_kind;
+#define CALLS(kind, operands) (OP_FIELD(CALL_##kind, 40) | OP_FIELD(operands, 42))
+#define OP_CALL(t)            ((call_kind)OP_FIELD_OF(t, 40, 2))
+#define OP_CALL_OPERANDS(t)   OP_FIELD_OF(t, 42, 2)
+
 /* ---- work: WORK(kind, a), floating-point operations and bytes of a call (runtime/observe/work.h) ---- */
 typedef enum work_kind {
     WORK_UNKNOWN,   /* no operations are made up where nothing is known */
