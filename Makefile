@@ -217,8 +217,8 @@ $(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: $(
 $(BUILD)/tests/unit/test_serve: WITH += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # The fuzzer's walker of loop nests finds the functions that nests call among the program's symbols.
-$(BUILD)/tests/unit/test_nest_eval: WITH := $(BUILD)/tests/diff/nest_eval.o $(BUILD)/tests/diff/nest_functions.o -rdynamic
-$(BUILD)/tests/unit/test_nest_eval: $(BUILD)/tests/diff/nest_eval.o $(BUILD)/tests/diff/nest_functions.o
+$(BUILD)/tests/unit/test_nest_eval $(BUILD)/tests/unit/test_group: WITH := $(BUILD)/tests/diff/nest_eval.o $(BUILD)/tests/diff/nest_functions.o -rdynamic
+$(BUILD)/tests/unit/test_nest_eval $(BUILD)/tests/unit/test_group: $(BUILD)/tests/diff/nest_eval.o $(BUILD)/tests/diff/nest_functions.o
 
 # CUDA's driver and NVRTC without a device (tests/cuda/sim/sim.h). Without sanitizers: its threads change stacks. The hash makes kernels on disk
 # that another build of it left stale.

@@ -35,7 +35,7 @@ OPTIONAL = {"dot", "cmake", "zsh", "fish", "ccache", "git", "nvcc", "gdb"}  # pr
 AVX2 = "avx2 fma f16c bmi2"
 AVX512 = AVX2 + " avx512f avx512dq avx512bw avx512vl avx512cd"
 NO_AVX512 = "-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD"
-EVERYTHING = "layers,docs,unit,ir,cli,corpus,cuda,passes,lang,examples,source,demo,serve,diff,threads,trace,install"
+EVERYTHING = "layers,docs,unit,ir,cli,corpus,cuda,passes,lang,examples,source,demo,serve,diff,threads,trace,install,sample"
 NUMBERS = "unit,corpus,lang,source,examples,demo,trace"  # where products, factorisations and functions of libm reach
 FILES = "unit:api+api_errors+archive+base+codegen+compile_faults+cuda_device+cuda_emit+export+library+pickle+quantized+serve+trace"  # unit tests with files
 OUTSIDE = "docs,ir,cli,lang,examples,demo,serve,trace,install," + FILES  # where files, users, folders and texts come in
@@ -277,7 +277,7 @@ def play(world, name, groups, change):
     done = subprocess.run(command, cwd=p.root, env=p.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           preexec_fn=(lambda: os.umask(p.umask)) if p.umask is not None else None)
     text = done.stdout.decode("utf-8", "replace")
-    counts = re.search(r"^(\d+) passed, (\d+) failed\s*\Z", text, re.M)
+    counts = re.search(r"^(\d+) passed, (\d+) failed(?:, \d+ skipped)?\s*\Z", text, re.M)
     if not counts:
         return 0, 1, text
     passed, failed = int(counts.group(1)), int(counts.group(2))

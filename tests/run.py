@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every test and closes with "N passed, N failed".
+"""Runs every test and closes with "N passed, N failed", and how many were skipped if any were.
 
     python3 tests/run.py --build build [--only unit,ir,cli,corpus,layers] [-v]
     python3 tests/run.py --build build --only unit:base+api                   (of the unit tests only test_base and test_api)
@@ -22,7 +22,8 @@ Groups:
   threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
   diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
-  levels  corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
+  sample  of each --opt level some programs of corpus, source and lang, and of all of them one with all schedules of kernels, with one thread and two
+  levels  all programs of corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
 
 tests/machines.py runs these groups as other machines would (make test-machines).
 """
@@ -30,7 +31,6 @@ import argparse
 import concurrent.futures
 import difflib
 import glob
-import json
 import os
 import re
 import shlex
@@ -39,15 +39,19 @@ import sys
 import tempfile
 import time
 
+from cases import Differences, raised, read_case, reports
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 LIT = "/usr/lib/llvm-19/build/utils/lit/lit.py"
+FAILED = 1  # exit status of a program that raised an error; what ctsc lacks is another
+DIFFERS = Differences(os.path.join(HERE, "corpus", "differs.txt"))
 NUMBER = re.compile(r"(-?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d+)?)")
 
 
 class Tally:
     def __init__(self, verbose):
-        self.passed = self.failed = 0
+        self.passed = self.failed = self.skipped = 0
         self.verbose = verbose
 
     def add(self, group, name, ok, text=""):
@@ -57,6 +61,13 @@ class Tally:
             print("FAIL %s/%s\n%s" % (group, name, text.rstrip()[-4000:]))
         elif self.verbose:
             print("ok   %s/%s" % (group, name))
+
+    def skip(self, group, name, count=1):
+        self.skipped += count
+        print("SKIP %s/%s" % (group, name))
+
+    def counts(self):
+        return self.passed, self.failed, self.skipped
 
 
 def environment(args):
@@ -109,12 +120,15 @@ def group_unit(tally, args, env):
             bad = re.search(r"\[  FAILED  \] (\d+) test", text)
             good = int(ok.group(1)) if ok else 0
             failed = int(bad.group(1)) if bad else 0
-            if code != 0 and failed == 0:
+            skipped = re.findall(r"^\[  SKIPPED \] (?!\d+ test)(\w+)|^(skipped: .*)", text, re.M)
+            skipped = [test or why for test, why in skipped]
+            if (code != 0 and failed == 0) or not (good or failed or skipped):
                 failed = 1
             tally.passed += good
             tally.failed += failed
-            if failed or (code == 0 and good == 0):
-                tally.failed += code == 0 and good == 0
+            for test in sorted(set(skipped)):
+                tally.skip("unit", "%s: %s" % (name, test))
+            if failed:
                 print("FAIL unit/%s (exit %d)\n%s" % (name, code, text.rstrip()[-6000:]))
             elif tally.verbose:
                 print("ok   unit/%s: %d" % (name, good))
@@ -149,10 +163,14 @@ def same_text(got, want, rtol, atol):
     return True
 
 
+def inside(folder):
+    """A case's name."""
+    return os.path.relpath(folder, os.path.join(HERE, "corpus"))
+
+
 def corpus_case(folder, env, model, threads=1, more=()):
     """Runs model (what stands before the inputs on the command line) on a case's inputs."""
-    with open(os.path.join(folder, "case.json")) as f:
-        case = json.load(f)
+    case = read_case(folder)
     cmd = [env["CTSC"], "run"] + model + ["--inputs", os.path.join(folder, "inputs.pt"), "--threads", str(threads)]
     cmd += ["--quantized-engine", case["engine"]] if "engine" in case else []
     cmd += list(more)
@@ -160,15 +178,16 @@ def corpus_case(folder, env, model, threads=1, more=()):
         cmd += ["--expect", os.path.join(folder, "expected.pt"), "--rtol", repr(case["rtol"]), "--atol",
                 repr(case["atol"])]
     code, out, err = run(cmd, env, 300)
+    ok, why = code == 0, ""
     if case["raises"] is not None:
-        ok = 0 < code < 70 and case["raises"] in err
-    else:
-        ok = code == 0
+        said = raised(err)
+        ok, why = DIFFERS.check("words", inside(folder), said != case["raises"])
+        ok = ok and code == FAILED and bool(said)
     want = os.path.join(folder, "stdout.txt")
     if ok and os.path.exists(want):
         with open(want, encoding="utf-8") as f:
             ok = same_text(out, f.read(), case["rtol"], case["atol"])
-    return ok, "exit %d\n%s\n%s" % (code, out[-1000:], err)
+    return ok, "exit %d\n%s\n%s\n%s" % (code, out[-1000:], err, why)
 
 
 def corpus_folders(name):
@@ -180,7 +199,7 @@ def group_corpus(tally, args, env):
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         results = pool.map(lambda d: corpus_case(d, env, [os.path.join(d, "model.pt")]), folders)
         for folder, (ok, text) in zip(folders, results):
-            tally.add("corpus", os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
+            tally.add("corpus", inside(folder), ok, text)
 
 
 # On the simulated device, where each kernel costs a run of the host's compiler: programs that between them go all ways there are.
@@ -200,7 +219,7 @@ def group_cuda(tally, args, env):
     if code:
         print(out + err)
     elif skipped:
-        print(skipped.group())
+        tally.skip("cuda", skipped.group())
 
 
 # Run one by one on every case, verified each time, and in the end together.
@@ -214,12 +233,16 @@ def group_passes(tally, args, env):
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             results = pool.map(lambda d: corpus_case(d, env, [os.path.join(d, "model.pt"), "--passes", passes]), folders)
             for folder, (ok, text) in zip(folders, results):
-                tally.add("passes", passes + " " + os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
+                tally.add("passes", passes + " " + inside(folder), ok, text)
 
 
 def contents(path):
     with open(path, "rb") as f:
         return f.read()
+
+
+# Of so many pairs of program and level `make test` has time for one.
+SAMPLE = 12
 
 
 def level_options(level):
@@ -242,9 +265,8 @@ def level_case(folder, env, model, level):
     return True, ""
 
 
-def group_levels(tally, args, env):
-    """The programs of corpus, source and lang at every level of optimisation."""
-    inside = lambda d: os.path.relpath(d, os.path.join(HERE, "corpus"))
+def group_levels(tally, args, env, every=1):
+    """The programs of corpus, source and lang at every level of optimisation. every: of how many pairs of program and level one runs."""
     work = []
     for level in args.levels.split(","):
         for folder in corpus_folders("case.json"):
@@ -253,6 +275,13 @@ def group_levels(tally, args, env):
             work.append(("source of %s at %s" % (inside(folder), level), level_case, folder, env, source_model(folder), level))
         for path in sorted(glob.glob(os.path.join(HERE, "lang", "*.py"))):
             work.append(("lang/%s at %s" % (os.path.basename(path), level), lang_case, path, env, level_options(level)))
+    if every > 1: # the levels' shares are of other programs each
+        number = len(work) // len(args.levels.split(","))
+        work = [w for n, w in enumerate(work) if n % number % every == n // number]
+        for level in args.levels.split(","):
+            for threads in ("1", "2"):
+                work.append(("lang/schedules.py at %s with %s threads" % (level, threads), lang_case, os.path.join(HERE, "lang", "schedules.py"), env,
+                             level_options(level) + ["--threads", threads]))
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for item, (ok, text) in zip(work, pool.map(lambda w: w[1](*w[2:]), work)):
             tally.add("levels", item[0], ok, text)
@@ -270,9 +299,8 @@ def group_diff(tally, args, env):
         tally.add("diff", " ".join(options), code == 0, out + err)
 
 
-def graph_structure(text):
-    """The operators of a graph's text, each with its depth: what two compilers' graphs have in common. Constants are left
-    out: how many of them are merged depends on where they were written."""
+def graph_operators(text):
+    """The operators of a graph's text, each with its depth."""
     rows = []
     for line in text.splitlines():
         line = line.split(" # ")[0]
@@ -284,16 +312,39 @@ def graph_structure(text):
     return rows
 
 
+def graph_operands(text):
+    """A graph's text without places: what two compilers' graphs have in common. Values are numbered in their order, classes have no module.
+    Constants stand where they are used: how many of them are merged depends on where they were written. A module's methods have a
+    parameter self where a function has none."""
+    text = re.sub(r" # [^\n\"]*:\d+:\d+$|\[warn_id=\d+\]|__torch__\.(?:\w+\.)*(?=\w)|(?<=\.)___torch_mangle_\d+\.", "", text, flags=re.M)
+    rows = []
+    for graph in re.split(r"^(?=with )", text, flags=re.M):
+        if len(re.findall(r"%self\b(?!\.\d)", graph)) == 1:
+            graph = re.sub(r"%self : [^,)]*(?:,\s*)?", "", graph)
+        constant = r"^ *(%[\w.]+) : (.* = prim::Constant.*)\n"
+        constants, numbers = dict(re.findall(constant, graph, re.M)), {}
+        name = lambda m: "{%s}" % constants[m.group()] if m.group() in constants else "%%%d" % numbers.setdefault(m.group(), len(numbers))
+        rows += [re.sub(r"%[\w.]+", name, line) for line in re.sub(constant, "", graph, flags=re.M).splitlines() if line.strip()]
+    return rows
+
+
 def source_graph(folder, env, model):
-    """Compares `ctsc graph` of a compiled source with PyTorch's graph: a function's .graph, a module's .inlined_graph."""
+    """Compares `ctsc graph` of a compiled source with PyTorch's graph, a function's .graph, a module's .inlined_graph: the operators, and
+    then all of it."""
     with open(os.path.join(folder, "graph.txt"), encoding="utf-8") as f:
         want = f.read()
     inlined = ["--inlined"] if re.match(r"graph\(%self", want) else []
     code, out, err = run([env["CTSC"], "graph"] + inlined + model, env, 300)
-    a, b = graph_structure(out), graph_structure(want)
-    if code == 0 and a == b:
-        return True, ""
-    return False, "exit %d\n%s\n%s" % (code, "\n".join(difflib.unified_diff(b, a, "PyTorch", "ctsc", lineterm="")), err)
+    if code:
+        return False, "exit %d\n%s" % (code, err)
+    for kind, form in (("operators", graph_operators), ("operands", graph_operands)):
+        a, b = form(out), form(want)
+        ok, why = DIFFERS.check(kind, inside(folder), a != b)
+        if not ok:
+            return False, "\n".join([why] + list(difflib.unified_diff(b, a, "PyTorch", "ctsc", lineterm="")))
+        if a != b:
+            break
+    return True, ""
 
 
 def source_round_trip(folder, env, model):
@@ -302,10 +353,13 @@ def source_round_trip(folder, env, model):
         archive = os.path.join(d, "model.pt")
         code, out, err = run([env["CTSC"], "compile"] + model + ["-o", archive], env, 300)
         graphs = [run([env["CTSC"], "graph"] + m, env, 300) for m in (model, [archive])]
-    a, b = (graph_structure(g[1]) for g in graphs)
-    if code == 0 and a == b and a and all(g[0] == 0 for g in graphs):
-        return True, ""
-    return False, "\n".join(difflib.unified_diff(a, b, "source", "archive", lineterm="")) + err + graphs[0][2] + graphs[1][2]
+    if code or any(g[0] for g in graphs):
+        return False, err + graphs[0][2] + graphs[1][2]
+    if not graph_operators(graphs[0][1]) or graph_operators(graphs[0][1]) != graph_operators(graphs[1][1]):
+        return False, "other operators\n%s\n%s" % (graphs[0][1], graphs[1][1])
+    a, b = (graph_operands(g[1]) for g in graphs)
+    ok, why = DIFFERS.check("round-trip", inside(folder), a != b)
+    return ok, "\n".join([why] + list(difflib.unified_diff(a, b, "source", "archive", lineterm="")))
 
 
 def source_model(folder):
@@ -318,20 +372,20 @@ def source_model(folder):
 
 def group_source(tally, args, env):
     folders = corpus_folders("source.py")
-    with open(os.path.join(HERE, "corpus", "graphs-differ.txt")) as f:
-        differ = {line.split()[0] for line in f if line.strip() and not line.startswith("#")}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         results = pool.map(lambda d: corpus_case(d, env, source_model(d)), folders)
         for folder, (ok, text) in zip(folders, results):
-            tally.add("source", os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
+            tally.add("source", inside(folder), ok, text)
         results = pool.map(lambda d: source_round_trip(d, env, source_model(d)), folders)
         for folder, (ok, text) in zip(folders, results):
-            tally.add("source", "round trip of " + os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
-        folders = [d for d in corpus_folders("graph.txt")
-                   if os.path.relpath(d, os.path.join(HERE, "corpus")) not in differ and not d.endswith("_trace")]
+            tally.add("source", "round trip of " + inside(folder), ok, text)
+        folders = [d for d in corpus_folders("graph.txt") if not d.endswith("_trace")]
         results = pool.map(lambda d: source_graph(d, env, source_model(d)), folders)
         for folder, (ok, text) in zip(folders, results):
-            tally.add("source", "graph of " + os.path.relpath(folder, os.path.join(HERE, "corpus")), ok, text)
+            tally.add("source", "graph of " + inside(folder), ok, text)
+    for kind in DIFFERS.kinds:
+        for name in DIFFERS.missing(kind):
+            tally.add("source", name, False, "%s lists no case (%s)" % (DIFFERS.path, kind))
 
 
 def lang_carets(err):
@@ -341,32 +395,32 @@ def lang_carets(err):
 
 
 def lang_case(path, env, more=()):
-    """A program that prints what its "# expect:" comments say, in their order, or is refused with each "# error:" text at the
-    line it stands on, and no other error. "# note:" texts are notes at their line, or without a place. "# at:" gives the text
-    that a caret of its line marks. "# args:" gives more of the command line."""
+    """A program that prints what its "# expect:" comments say, in their order, and nothing else, or is refused with each "# error:" message at the
+    line it stands on, and no other error. "# note:" messages are notes at their line, or without a place. Messages are whole; those of several
+    lines have \\n between them. "# at:" gives the text that a caret of its line marks. "# args:" gives more of the command line."""
     with open(path, encoding="utf-8") as f:
         lines = f.read().split("\n")
-    note = lambda word: [(n, m.group(1).strip()) for n, m in
+    note = lambda word: [(n, m.group(1).rstrip()) for n, m in
                          ((n, re.search(r"# %s: ?(.*?)(?= # (?:error|note|at): |$)" % word, line)) for n, line in enumerate(lines, 1)) if m]
-    expect, errors, notes = [t for _, t in note("expect")], note("error"), note("note")
+    expect = [t for _, t in note("expect")]
+    errors, notes = ([(n, t.replace("\\n", "\n")) for n, t in note(word)] for word in ("error", "note"))
     cmd = [env["CTSC"], "run", path] + [a for _, t in note("args") for a in shlex.split(t)] + list(more)
     code, out, err = run(cmd, env, 60)
     text = "exit %d\n%s\n%s" % (code, out, err)
     if not errors:
         got = [line.rstrip() for line in out.rstrip("\n").split("\n")]
-        return code == 0 and got[:len(expect)] == expect and len(expect) > 0, text
+        return code == 0 and got == expect, text
+    if not all(want for _, want in errors + notes):
+        return False, "an expected message says nothing"
     found = []
-    for report in re.split(r"^error: ", err, flags=re.M)[1:]:
-        message, _, place = report.partition("\n --> ")
-        at = re.match(r"([^\n]*):(\d+):\d+\n", place)
+    for message, place in reports(err):
+        at = re.match(r" ([^\n]*):(\d+):\d+\n", place)
         found.append((int(at.group(2)) if at and os.path.samefile(os.path.join(ROOT, at.group(1)), path) else 0, message))
-    ok = 0 < code < 70 and sorted(n for n, _ in found) == [n for n, _ in errors]
-    said = [(int(m.group(2)) if m.group(2) else None, m.group(1)) for m in
+    said = [(int(m.group(2)) if m.group(2) else None, re.sub(r"\n +", "\n", m.group(1).strip())) for m in
             re.finditer(r"^note: ((?:(?! -->|note:|error:)[^\n]*\n)+)(?: --> [^\n]*:(\d+):\d+\n)?", err, flags=re.M)]
     carets = lang_carets(err)
-    return ok and all(any(n == at and want in message for at, message in found) for n, want in errors) and \
-        all(any(at in (n, None) and want in message for at, message in said) for n, want in notes) and \
-        all((n, want) in carets for n, want in note("at")), text
+    return 0 < code < 70 and sorted(found) == sorted(errors) and \
+        all((n, want) in said or (None, want) in said for n, want in notes) and all((n, want) in carets for n, want in note("at")), text
 
 
 def group_lang(tally, args, env):
@@ -459,6 +513,7 @@ def main():
         "threads": lambda: group_threads(tally, args, env),
         "trace": lambda: group_trace(tally, args, env),
         "install": lambda: group_install(tally, args, env),
+        "sample": lambda: group_levels(tally, args, env, SAMPLE),
         "levels": lambda: group_levels(tally, args, env),
     }
     chosen = args.only.split(",") if args.only else [name for name in groups if name != "levels"]
@@ -468,12 +523,12 @@ def main():
         if name not in groups:
             print("there is no test group '%s'" % name, file=sys.stderr)
             return 2
-        before, start = (tally.passed, tally.failed), time.monotonic()
+        before, start = tally.counts(), time.monotonic()
         groups[name]()
-        print("%-7s %5d passed %4d failed  %.1f s" % (name, tally.passed - before[0], tally.failed - before[1],
-                                                     time.monotonic() - start), flush=True)
-    print("%d passed, %d failed" % (tally.passed, tally.failed))
-    return 0 if tally.failed == 0 and tally.passed > 0 else 1
+        passed, failed, skipped = (now - then for now, then in zip(tally.counts(), before))
+        print("%-7s %5d passed %4d failed%s  %.1f s" % (name, passed, failed, " %4d skipped" % skipped if skipped else "", time.monotonic() - start), flush=True)
+    print("%d passed, %d failed%s" % (tally.passed, tally.failed, ", %d skipped" % tally.skipped if tally.skipped else ""))
+    return 0 if tally.failed == 0 and tally.passed + tally.skipped > 0 else 1
 
 
 if __name__ == "__main__":

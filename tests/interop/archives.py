@@ -10,7 +10,6 @@ results; ctsc runs what PyTorch saves of it.
 import contextlib
 import glob
 import io
-import json
 import os
 import sys
 import tempfile
@@ -53,8 +52,7 @@ def program(model, module):
 
 
 def check(ctsc, folder):
-    with open(os.path.join(folder, "case.json")) as f:
-        case = json.load(f)
+    case = support.read_case(folder)
     model, inputs, expected = (os.path.join(folder, n) for n in ("model.pt", "inputs.pt", "expected.pt"))
     module = torch.jit.load(model)
     source = program(model, module) if case["raises"] is None and not getattr(module, "training", True) else None

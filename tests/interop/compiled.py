@@ -12,7 +12,6 @@ For every program of tests/corpus (or FOLDER) that has a source.py, and for exam
 import contextlib
 import glob
 import io
-import json
 import os
 import re
 import sys
@@ -121,8 +120,7 @@ def check(ctsc, case, work):
 
 def cases(corpus):
     for folder in sorted(os.path.dirname(p) for p in glob.glob(os.path.join(corpus, "*", "*", "source.py"))):
-        with open(os.path.join(folder, "case.json")) as f:
-            about = json.load(f)
+        about = support.read_case(folder)
         yield os.path.relpath(folder, corpus), {"name": "case_" + os.path.basename(folder),
                "source": os.path.join(folder, "source.py"), "inputs": os.path.join(folder, "inputs.pt"),
                "rtol": max(about["rtol"], 1e-5), "atol": max(about["atol"], 1e-6)}
@@ -141,7 +139,7 @@ def main():
         with tempfile.TemporaryDirectory() as work:
             return check(args.ctsc, case, work)
 
-    return support.tally((c for c in cases(args.corpus) if args.k in c[0]), check_one)
+    return support.tally((c for c in cases(args.corpus) if args.k in c[0]), check_one, "compiled")
 
 
 if __name__ == "__main__":

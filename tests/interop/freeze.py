@@ -8,7 +8,6 @@ For each module in eval mode: PyTorch loads what `ctsc compile --freeze` wrote, 
 tolerance of the case. Attributes that are left in one and not in the other are listed with -v.
 """
 import glob
-import json
 import os
 import sys
 import tempfile
@@ -24,8 +23,7 @@ except ImportError:
 
 
 def check(folder, args):
-    with open(os.path.join(folder, "case.json")) as f:
-        case = json.load(f)
+    case = support.read_case(folder)
     if case["raises"] is not None:
         return None
     model = os.path.join(folder, "model.pt")

@@ -354,6 +354,8 @@ def replay(folder):
     again, error_again, _ = call_loaded(folder, case)
     if (error is None) != (recorded["error"] is None) or (error is not None and message(error) != message(recorded["error"])):
         return "another error than in the test" if error else "no error, unlike in the test"
+    if error is not None and not message(error):
+        return "an error without a message"
     if error is not None and "INTERNAL ASSERT FAILED" in error:
         return "an internal error of PyTorch"
     if (error is None) != (error_again is None) or not same(result, again):

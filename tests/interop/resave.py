@@ -9,9 +9,9 @@
 Besides, the programs of programs/programs.py are scripted and saved here. Each case's model.pt is read and written again by ctsc (`ctsc compile model.pt -o out.pt`); PyTorch loads both
 and runs them on the case's inputs. Results, printed text and errors must be equal, and so must the file version.
 Then, unless --no-text is given, PyTorch writes both archives once more: the code in these must be equal, which says
-that PyTorch sees the same graphs in both. Differences of that kind are counted, and fail only with --strict.
+that PyTorch sees the same graphs in both. What differs is listed in differs.txt.
 
-With --source the archives to compare are those that ctsc makes of the cases' source.py.
+With --source, where different code is only counted, the archives to compare are those that ctsc makes of the cases' source.py.
 
 Debug records: where a case raises, both archives must name the same line of the same file.
 
@@ -28,6 +28,9 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from cases import Differences  # noqa: E402
 
 try:
     import torch
@@ -168,12 +171,12 @@ def main():
     ap.add_argument("--corpus", action="append", help="folders with cases (default: tests/corpus)")
     ap.add_argument("--filter", action="append")
     ap.add_argument("--no-text", action="store_true", help="do not compare code")
-    ap.add_argument("--strict", action="store_true", help="different code is a failure")
     ap.add_argument("--source", action="store_true", help="compile each case's source.py instead of reading its archive")
     ap.add_argument("--keep", metavar="DIR", help="keep the archives that ctsc wrote")
     args = ap.parse_args()
     torch.set_num_threads(1)
     roots = args.corpus or [os.path.join(here, "..", "corpus")]
+    listed = None if args.corpus or args.source else Differences(os.path.join(here, "differs.txt"))
     passed = failed = different = 0
     with tempfile.TemporaryDirectory() as tmp:
         for name, model, inputs in itertools.chain(make_programs(tmp), find_cases(roots)):
@@ -187,10 +190,13 @@ def main():
                 reasons, differs = check(args.ctsc, model, source, inputs, out, not args.no_text)
             except Exception as e:  # PyTorch cannot read what was written
                 reasons, differs = ["%s: %.600s" % (type(e).__name__, e)], False
-            if differs:
-                different += 1
-                print("  differs %s" % name)
-            if reasons or (differs and args.strict):
+            different += differs
+            if listed:
+                expected, why = listed.check("resaved", name, bool(reasons))
+                reasons = [] if expected else reasons + [why]
+                expected, why = listed.check("code", name, differs)
+                reasons += [] if args.no_text or expected else [why]
+            if reasons:
                 failed += 1
                 print("  FAILED %s" % name)
                 for r in reasons:

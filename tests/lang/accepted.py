@@ -46,3 +46,4 @@ def forward():
     print("ab" * 3, [1, 2] * 2)  # expect: ababab [1, 2, 1, 2]
     print(f"{n:03d}|{x:.2f}|{NAME:>5}|{NAME:<5}|{n!r}")  # expect: 003|3.00|  net|net  |3
     print("{1} {0} {k}".format(1, 2, k=3))  # expect: 2 1 3
+# expect: None

@@ -68,3 +68,4 @@ def forward():
     p, q, r = unpack(packed, shapes, 'a b * d')
     show(p - x + r.sum(2)[:, :, :1])  # expect: [2, 3, 4, 10] 470
     show(unpack(y, [[2, 3], [-1, 2]], '* k')[1])  # expect: [2, 2, 3] 185
+# expect: None

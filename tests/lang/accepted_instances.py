@@ -101,3 +101,4 @@ class Main(nn.Module):
 # expect: 1 -0.5 -2.5 1.5
 # expect: -1.
 # expect: -3. -1.
+# expect: 0

@@ -26,3 +26,4 @@ def forward():
     # expect: 1!
     # expect: 2!
     print(list(filter(lambda n: n % 2 == 1, [1, 2, 3])), list(filter(None, [0, 1, 2])))  # expect: [1, 3] [1, 2]
+# expect: None

@@ -178,3 +178,4 @@ class Main(nn.Module):
 # expect: True
 # expect: 14.787749290466309 [2, 2, 2, 4] [0, 2, 2]
 # expect: 227 348
+# expect: 0

@@ -43,3 +43,4 @@ class Main(nn.Module):
         print(float(self.sum([x, x, x]).sum()), float(self.sum((x, x)).sum()))  # expect: 18. 8.
         print(list(self.parts[0](x).shape), list(self.parts[1]([x, x]).shape))  # expect: [2] [4]
         return 0
+# expect: 0

@@ -44,3 +44,4 @@ def forward():
     # expect: 4 2
     # expect: 3
     print(loop(1))  # expect: 0
+# expect: None

@@ -68,3 +68,4 @@ class Main(nn.Module):
             print(int(sorted_pair(x)[1][1]))  # expect: 1
         print(torch.zeros_like(x, memory_format=torch.legacy_contiguous_format).size(), torch.jit.is_tracing())
         # expect: [2] False
+# expect: None

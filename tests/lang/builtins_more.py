@@ -33,3 +33,4 @@ def forward():
     print(bool([]), bool("a"), bool([1]), 0 <= three < 5 < 10, "b" not in "abc")  # expect: False True True True False
     z = complex(1.5, -2.0)
     print(str(z.real == 1.5), str(z.imag == -2.0))  # expect: True True
+# expect: None

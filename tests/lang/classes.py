@@ -68,3 +68,4 @@ def forward():
     vs = [Vector(float(i), 0.0) for i in range(3)]
     vs[1].x = 10.0
     print(sum([v.x for v in vs]))  # expect: 12.
+# expect: None

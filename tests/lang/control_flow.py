@@ -99,3 +99,4 @@ def forward():
     print(spiral(4), spiral(2))  # expect: 114 106
     print(sign(3), sign(-3), sign(0))  # expect: positive negative zero
     print(unrolled())  # expect: 9
+# expect: None

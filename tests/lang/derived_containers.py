@@ -62,3 +62,4 @@ for wrong in (lambda: list.append(5, 1), lambda: str.upper(5), lambda: dict.item
 def forward() -> int:
     return 1
 
+# expect: 1

@@ -40,3 +40,4 @@ class Main(nn.Module):
         f, i = torch.finfo(x.dtype), torch.iinfo(torch.int16)
         print(mean.masked_fill(mean > 0, torch.finfo(mean.dtype).min).min().item() < -3e38, f.bits, int(f.eps * 2 ** 23), i.max)  # expect: True 32 1 32767
         return 0
+# expect: 0

@@ -44,7 +44,7 @@ def called_value(n: int):
 
 @torch.jit.script
 def bool_index(x):
-    return x[True]  # error: indexing tensor with unsupported index type 'bool'
+    return x[True]  # error: Unsupported operation: indexing tensor with unsupported index type 'bool'. Only ints, slices, lists and tensors are supported
 
 
 @torch.jit.script
@@ -71,7 +71,7 @@ def dict_keys():
 @torch.jit.script
 def type_variable():
     l = []
-    l.append(1)  # error: Type variable 't' previously matched to type Tensor is matched to type int.
+    l.append(1)  # error: Could not match type int to t in argument 'el': Type variable 't' previously matched to type Tensor is matched to type int.
     return l
 
 

@@ -14,12 +14,12 @@ def named(x: torch.Tensor):
 
 @torch.jit.script
 def a_list(x):
-    return plus(x, [3])  # error: Expected a value of type 'Tensor (inferred)' for argument 'n' but instead found type 'List[int]'.
+    return plus(x, [3])  # error: Expected a value of type 'Tensor (inferred)' for argument 'n' but instead found type 'List[int]'.\nInferred 'n' to be of type 'Tensor' because it was not annotated with an explicit type.
 
 
 @torch.jit.script
 def a_text(x):
-    return plus(x, n="a")  # error: Inferred 'n' to be of type 'Tensor' because it was not annotated with an explicit type.
+    return plus(x, n="a")  # error: Expected a value of type 'Tensor (inferred)' for argument 'n' but instead found type 'str'.\nInferred 'n' to be of type 'Tensor' because it was not annotated with an explicit type.
 
 
 @torch.jit.script

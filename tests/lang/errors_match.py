@@ -12,7 +12,7 @@ def negative(n: int):
 
 def fields(v: List[int]):
     match v:
-        case [int(a, b)]:  # error: int() accepts 1 positional sub-pattern (2 given)
+        case [int(a, b)]:  # error: TypeError: int() accepts 1 positional sub-pattern (2 given)
             return 1
     return 0
 

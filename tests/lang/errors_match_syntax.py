@@ -1,5 +1,5 @@
 def forward(v: list):
     match v:
-        case [*a, *b]:  # error: multiple starred expressions in sequence pattern
+        case [*a, *b]:  # error: SyntaxError: multiple starred expressions in sequence pattern
             return 2
     return 0

@@ -12,12 +12,12 @@ def opened():
 
 @torch.jit.script
 def item_size(x: Tensor):
-    return x.itemwidth  # error: 'Tensor' object has no attribute or method 'itemwidth'
+    return x.itemwidth  # error: 'Tensor' object has no attribute or method 'itemwidth'.
 
 
 @torch.jit.script
 def floating(x: Tensor):
-    return x.dtype.is_floating_point  # error: 'int' object has no attribute or method 'is_floating_point'
+    return x.dtype.is_floating_point  # error: 'int' object has no attribute or method 'is_floating_point'.
 
 
 @torch.jit.script

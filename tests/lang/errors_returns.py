@@ -10,7 +10,7 @@ def wrong(x) -> List[int]:  # note: the result's type is declared here # at: Lis
 
 
 @torch.jit.script
-def missing(x, n: int) -> int:  # error: but does not return along all paths # note: the result's type is declared here, and the end of the body has none # at: int
+def missing(x, n: int) -> int:  # error: Function was not annotated as having type None, but does not return along all paths # note: the result's type is declared here, and the end of the body has none # at: int
     if n > 0:
         return n
 

@@ -19,7 +19,7 @@ class Main(nn.Module):
     def forward(self, x, n: int) -> torch.Tensor:
         a = torch.nothing_like_it(x)  # error: module 'torch' has no attribute 'nothing_like_it'
         b = a + 1
-        c: List[int] = [1.5]  # error: List type annotation `List[int]` did not match
+        c: List[int] = [1.5]  # error: List type annotation `List[int]` did not match the types of the given list elements, which were unified to float
         if n > 3:
             d = x[unknown]  # error: undefined value unknown
             x = d + b

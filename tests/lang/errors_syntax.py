@@ -3,5 +3,5 @@ import torch
 
 
 def forward(x):
-    y = x +  # error: 
+    y = x +  # error: SyntaxError: expected an expression, but found end of line
     return y

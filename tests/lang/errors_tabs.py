@@ -4,5 +4,5 @@ import torch
 
 def forward(x):
     if x.size(0) > 1:
-	x = x + 1  # error: inconsistent use of tabs and spaces in indentation
+	x = x + 1  # error: SyntaxError: inconsistent use of tabs and spaces in indentation
     return x

@@ -6,7 +6,7 @@ import torch
 
 @torch.jit.script
 def wrong_argument(x: int) -> int:
-    return torch.relu(x).size(0)  # error: Expected a value of type 'Tensor' for argument 'self' but instead found type 'int'
+    return torch.relu(x).size(0)  # error: Arguments for call are not valid: aten::relu(int)\nExpected a value of type 'Tensor' for argument 'self' but instead found type 'int'.
 
 
 @torch.jit.script
@@ -33,7 +33,7 @@ def not_everywhere(c: bool):
 @torch.jit.script
 def changed_type(x: int):
     for i in range(3):
-        x = "a"  # error: Variable 'x' previously had type int
+        x = "a"  # error: Variable 'x' previously had type int but is now being assigned to a value of type str
     return x
 
 

@@ -55,3 +55,4 @@ def forward():
     print(c, l)  # expect: 2.-1.j [[1.+2.j], [0.-3.j]]
     print(powers(3))  # expect: 6.833333333333333
     print(torch.linspace(0, 1 + 1j, 3).imag.sum().item(), torch.logspace(0, 1j, 2, 10.0).dtype)  # expect: 1.5 9
+# expect: None

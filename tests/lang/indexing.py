@@ -56,3 +56,4 @@ def forward():
     print(s.x)  # expect: 14
     u = (1, "b", 3)
     print(u[0], u[-1], u[1:][1], u[::-1][0], len(u[:2]))  # expect: 1 3 3 3 2
+# expect: None

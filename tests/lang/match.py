@@ -106,3 +106,4 @@ def forward():
     print(un(x), un(x[0]), un(x[None, None]))  # expect: small small 4d
     match = 3
     print(match)  # expect: 3
+# expect: None

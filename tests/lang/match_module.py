@@ -86,3 +86,4 @@ print(make("conv_3"), make("linear_3_4"))
 
 def forward():
     return None
+# expect: None

@@ -53,3 +53,4 @@ show(a)
 
 def forward() -> int:
     return 1
+# expect: 1

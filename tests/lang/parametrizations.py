@@ -55,3 +55,4 @@ class Main(nn.Module):
         print(mills(x))  # expect: -238593
         print(mills(self.gone(self.two(self.sym(x)))))  # expect: -42394
         return 0
+# expect: 0

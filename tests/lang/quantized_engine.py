@@ -27,3 +27,4 @@ def forward():
     print(torch.quantize_per_tensor_dynamic(torch.tensor([1.0, 2.0]), torch.quint8, True).int_repr().max().item())
     return 0
 # expect: 127
+# expect: 0

@@ -42,3 +42,6 @@ class Main(nn.Module):
         h = self.encoder(q, mask=causal, is_causal=True)
         print(cents(h * q), cents(self.decoder(q, h, tgt_mask=causal, tgt_is_causal=True) * q), cents(self.frozen(torch.arange(3))))  # expect: 1158 1335 246
         return x
+# expect:  0  1  2
+# expect:  3  4  5
+# expect: [ CPUFloatType{2,3} ]

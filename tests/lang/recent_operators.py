@@ -19,3 +19,4 @@ class Main(nn.Module):
         print(cents(torch.rand_like(x, generator=None)), cents(torch.randn_like(x, generator=None)))  # expect: 564 229
         print(cents(torch.randint_like(x, 9, generator=None)), cents(torch.randint_like(x, 3, 9, generator=None)))  # expect: 3000 4400
         return 0
+# expect: 0

@@ -14,3 +14,4 @@ class Main(nn.Module):
         print(c.dtype, cents(c), cents(torch.addmm(c, a, b, out_dtype=torch.float32, beta=2)))  # expect: 6 300 900
         print(cents(torch.bmm(a[None], b[None], out_dtype=torch.float32)), cents(torch.baddbmm(c[None], a[None], b[None], out_dtype=torch.float32)))  # expect: 300 600
         return 0
+# expect: 0

@@ -77,3 +77,4 @@ def forward():
     print(negated(None), negated(3))  # expect: 10 3
     print(in_loop([1, None, 2]))  # expect: 3
     print(default_tensor(torch.zeros(2)).sum().item(), default_tensor(torch.zeros(2), torch.full([2], 3.0)).sum().item())  # expect: 2. 6.
+# expect: None

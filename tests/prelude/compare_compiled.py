@@ -241,6 +241,8 @@ def main():
                     what = "" if a == b else functions.diff(a, b)
                 except Exception as e:
                     what = "PyTorch does not load it: " + str(e)
+            expected, why = compare.DIFFERS.check("compiled", name, bool(what))
+            what = "" if expected else "%s\n%s" % (why, what)
             failed += bool(what)
             if what or verbose:
                 print("%s %s" % ("not ok" if what else "ok", name))

@@ -218,14 +218,15 @@ static ctsc_status group_interpret(const graph *g, const value *args, value *res
 
 /* ---- as a kernel --------------------------------------------------------------------------- */
 
-/* slots: of a plan that fits. The range is cut into `pieces`. */
-__attribute__((unused)) static void group_launch(const group_plan *p, const kernel *k, const value *args, const int64_t *slots, int pieces,
-                         value *results) {
-    void *buffers[NEST_MAX_BUFFERS];
-    int64_t ints[NEST_MAX_BUFFERS], begin = 0;
-    kernel_call call = {0};
-    tensor *scratch[NEST_MAX_BUFFERS] = {NULL};
+/* A call of a plan: what its nest is given. */
+typedef struct group_call {
+    tensor *tensors[NEST_MAX_BUFFERS]; /* of the buffers */
+    int64_t ints[NEST_MAX_BUFFERS];
     double floats[NEST_MAX_BUFFERS];
+} group_binding;
+
+/* slots: of a plan that fits. Makes the results, and memory to work in. */
+__attribute__((unused)) static void group_bind(group_binding *c, const group_plan *p, const value *args, const int64_t *slots, value *results) {
     for (size_t i = 0; i < p->outputs.len; i++) {
         const group_output *o = &p->outputs.data[i];
         int64_t sizes[TENSOR_MAX_DIMS];
@@ -237,22 +238,44 @@ __attribute__((unused)) static void group_launch(const group_plan *p, const kern
     for (size_t i = 0; i < p->buffers.len; i++) {
         const group_buffer *b = &p->buffers.data[i];
         if (b->kind == BUFFER_SCRATCH)
-            assert_int_equal(tensor_new(NULL, DT_UINT8, 1, &slots[b->index], &scratch[i]), CTSC_OK);
-        buffers[i] = tensor_data(scratch[i] ? scratch[i] : b->kind == BUFFER_OUTPUT ? results[b->index].u.tensor : args[b->index].u.tensor);
+            assert_int_equal(tensor_new(NULL, DT_UINT8, 1, &slots[b->index], &c->tensors[i]), CTSC_OK);
+        else
+            c->tensors[i] = tensor_ref(b->kind == BUFFER_OUTPUT ? results[b->index].u.tensor : args[b->index].u.tensor);
     }
-    for (size_t i = 0; i < p->ints.len; i++) ints[i] = slots[p->ints.data[i]];
-    for (size_t i = 0; i < p->floats.len; i++) floats[i] = args[p->floats.data[i]].u.f;
-    if (p->range_begin < 0) {
-        assert_int_equal(k->fn(buffers, ints, floats, 0, 0, &call), 0);
-        return;
-    }
-    for (size_t stage = 0; stage < p->stops.len + !p->stops.len; stage++) {
-        int64_t end = slots[p->stops.len ? p->stops.data[stage] : p->range_end], step = (end - begin + pieces - 1) / pieces;
+    for (size_t i = 0; i < p->ints.len; i++) c->ints[i] = slots[p->ints.data[i]];
+    for (size_t i = 0; i < p->floats.len; i++) c->floats[i] = args[p->floats.data[i]].u.f;
+}
+__attribute__((unused)) static void group_release(group_binding *c, const group_plan *p) {
+    for (size_t i = 0; i < p->buffers.len; i++) tensor_unref(c->tensors[i]);
+}
+
+/* The parallel loop's range comes in stages, one after the other. */
+__attribute__((unused)) static size_t group_stages(const group_plan *p) {
+    return p->stops.len ? p->stops.len : 1;
+}
+__attribute__((unused)) static void group_stage(const group_plan *p, const int64_t *slots, size_t stage, int64_t *begin, int64_t *end) {
+    bool any = p->range_begin >= 0;
+    *begin = stage ? slots[p->stops.data[stage - 1]] : 0;
+    *end = p->stops.len ? slots[p->stops.data[stage]] : any ? slots[p->range_end] : 0;
+}
+
+/* Runs a kernel. The range is cut into `pieces`. */
+__attribute__((unused)) static void group_launch(const group_plan *p, const kernel *k, const value *args, const int64_t *slots, int pieces,
+                         value *results) {
+    void *buffers[NEST_MAX_BUFFERS];
+    kernel_call call = {0};
+    group_binding c;
+    group_bind(&c, p, args, slots, results);
+    for (size_t i = 0; i < p->buffers.len; i++) buffers[i] = tensor_data(c.tensors[i]);
+    if (p->range_begin < 0) assert_int_equal(k->fn(buffers, c.ints, c.floats, 0, 0, &call), 0);
+    for (size_t stage = 0; p->range_begin >= 0 && stage < group_stages(p); stage++) {
+        int64_t begin, end;
+        group_stage(p, slots, stage, &begin, &end);
+        int64_t step = (end - begin + pieces - 1) / pieces;
         for (int64_t at = begin; at < end; at += step)
-            assert_int_equal(k->fn(buffers, ints, floats, at, at + step < end ? at + step : end, &call), 0);
-        begin = end;
+            assert_int_equal(k->fn(buffers, c.ints, c.floats, at, at + step < end ? at + step : end, &call), 0);
     }
-    for (size_t i = 0; i < p->buffers.len; i++) tensor_unref(scratch[i]);
+    group_release(&c, p);
 }
 
 /* ---- what is compared ---------------------------------------------------------------------- */

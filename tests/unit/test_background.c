@@ -118,7 +118,7 @@ static codegen *kernel_codegen(void) {
 
 static void background_kernels(void **state) {
     (void)state;
-    if (!have_compiler) return;
+    if (!have_compiler) skip();
     arena a;
     const kernel *own;
     codegen *c = kernel_codegen();
@@ -154,7 +154,7 @@ static void *gate_open_soon(void *ctx) {
 /* With one job before the gate, and one behind it. */
 static void background_free(void **state) {
     (void)state;
-    if (!have_compiler) return;
+    if (!have_compiler) skip();
     pthread_t thread;
     codegen *c = kernel_codegen();
     gate_set(true);
@@ -181,7 +181,7 @@ static void background_no_compiler(void **state) {
 
 static void background_failure(void **state) {
     (void)state;
-    if (!have_compiler) return;
+    if (!have_compiler) skip();
     arena a;
     diag d = {0};
     const kernel *k = NULL;
@@ -260,7 +260,7 @@ static ctsc_value *program_native(const char *text) {
 
 static void background_program(void **state) {
     (void)state;
-    if (!have_compiler) return;
+    if (!have_compiler) skip();
     ctsc_set_compiling(CTSC_COMPILE_BACKGROUND);
     ctsc_module *plain = program_new(PROGRAM_GROUPS("1.75"), 0), *m = program_new(PROGRAM_GROUPS("1.75"), 2);
     ctsc_value *reference = program_call(plain);
@@ -281,7 +281,7 @@ static void background_program(void **state) {
 
 static void background_module_freed(void **state) {
     (void)state;
-    if (!have_compiler) return;
+    if (!have_compiler) skip();
     ctsc_set_compiling(CTSC_COMPILE_BACKGROUND);
     ctsc_module *m = program_new(PROGRAM_GROUPS("3.5"), 2), *other = program_new(PROGRAM_GROUPS("3.5"), 2);
     ctsc_value *first = program_call(other);
@@ -302,7 +302,7 @@ static void background_module_freed(void **state) {
 /* Loops wait, but not for ever; in other modes calls do what they need themselves. */
 static void background_loops(void **state) {
     (void)state;
-    if (!have_compiler) return;
+    if (!have_compiler) skip();
     static const char *const texts[] = {PROGRAM_LOOP("0.25"), PROGRAM_LOOP("0.5"), PROGRAM_LOOP("0.75")};
     for (int mode = 0; mode < 3; mode++) { /* in the background, in calls, at level 3 */
         ctsc_set_compiling(mode == 1 ? CTSC_COMPILE_IN_CALLS : CTSC_COMPILE_BACKGROUND);
@@ -384,9 +384,9 @@ static void child_requests_from_thread(void) {
 static void background_exit(void **state) {
     (void)state;
 #if defined(__SANITIZE_THREAD__)
-    return; /* which starts no threads in children of processes with threads */
+    skip(); /* it starts no threads in children of processes with threads */
 #endif
-    if (!have_compiler) return;
+    if (!have_compiler) skip();
     codegen_prepare(codegen_shared(), UINT64_MAX);
     for (int i = 0; i < 5; i++) {
         assert_int_equal(child_status(child_requests), 0);
@@ -407,9 +407,9 @@ static void child_waits(void) {
 static void background_fork(void **state) {
     (void)state;
 #if defined(__SANITIZE_THREAD__)
-    return;
+    skip();
 #endif
-    if (!have_compiler) return;
+    if (!have_compiler) skip();
     for (int i = 0; i < 2; i++) fork_kernels[i] = kernel_request(codegen_shared(), 30 + i, -1);
     assert_int_equal(child_status(child_waits), 0);
     child_waits();

@@ -84,7 +84,7 @@ static const struct {
     loss_formula *formula;
     const char *number; /* the argument that is the loss's own */
     bool self_dtype;    /* the target's dtype does not count */
-    bool same_shape;    /* operands have to broadcast to the target's shape */
+    bool in_target;     /* computed in place in a copy of the target, whose shape and dtype have to do */
 } loss_rows[] = {
     {"mse_loss", loss_mse, NULL, false, false},       {"l1_loss", loss_distance, NULL, false, false},
     {"smooth_l1_loss", loss_smooth_l1, "beta", false, false}, {"huber_loss", loss_huber, "delta", true, false},
@@ -132,6 +132,7 @@ lazy_tensor *reduced_loss(group_state *s, const char *name, const node *n, const
     if (!loss_operand(s, reduced_named(n, args, "weight"), dt, &t.weight)) return NULL;
     if (!loss_operand(s, reduced_named(n, args, "pos_weight"), dt, &t.positive)) return NULL;
     lazy_tensor *e = loss_rows[i].formula(&t);
-    if (!e || (loss_rows[i].same_shape && !(loss_same_shape(s, t.x, t.y) && loss_same_shape(s, e, t.y)))) return NULL;
+    if (loss_rows[i].in_target && !dtype_is_float(pair[1]->dt)) return NULL;
+    if (!e || (loss_rows[i].in_target && !(loss_same_shape(s, t.x, t.y) && loss_same_shape(s, e, t.y)))) return NULL;
     return loss_reduce(s, group_keep(s, reduced_cast(s, e, dt)), reduction, dt);
 }
