@@ -2,4 +2,4 @@
 
 
 def forward():
-    return "%5d" % float("inf")  # error: cannot convert float infinity to integer
+    return "%5d" % float("inf")  # error: OverflowError: cannot convert float infinity to integer
