@@ -69,6 +69,8 @@
 /* ---- norms, distances, losses ---- */
 {"y = norm.ScalarOpt_dim(a, 3, [1]); z = norm.ScalarOpt_dim(a, 2.5, [1]); w = norm.ScalarOpt_dim(a, 0, [1]); return y, z, w", "f32[2,5]{1 -7 0 7 5 4 -1 2 0 5}"},
 {"y = linalg_vector_norm(a, -1, [1]); z = linalg_vector_norm(a, 0.5, [1], True); return y, z", "f64[2,5]{1 -7 0 7 5 4 -1 2 3 5}"},
+{"y = linalg_vector_norm(a, 2, [1], False, 7); z = neg(y); return z", "f32[2,5]{1 -7 0 7 5 4 -1 2 3 5}"},
+{"y = linalg_vector_norm(a, 2, [1], False, 6); z = neg(y); return z", "f64[2,5]{1 -7 0 7 5 4 -1 2 3 5}", .none = true},
 {"y = count_nonzero(a, 1); z = nansum(a, [1]); return z, y", "f32[2,5]{1 -7 0 nan 5 4 -1 2 0 5}"},
 {"x = mul.Scalar(a, 2); y = cosine_similarity(x, b, 1); return y", "f32[2,5]{1 -7 0 7 5 4 -1 2 0 5} f32[2,5]{1 2 3 4 5 0 0 0 0 0}"},
 {"x = mul.Scalar(a, 2); y = pairwise_distance(x, b); return y", "f32[2,5]{1 -7 0 7 5 4 -1 2 0 5} f32[5]{1 2 3 4 5}"},

@@ -53,6 +53,7 @@ lazy_tensor *reduced_norm(group_state *s, const char *name, const node *n, const
     bool order = strcmp(name, "frobenius_norm") != 0;
     if (order && !lazy_arg_is_none(&args[1]) && !lazy_arg_float(&args[1], &p)) return NULL;
     if (!reduced_dtype(s, n, args, o->x->dt, &dt) || !dtype_is_float(dt) || !dtype_is_float(o->x->dt)) return NULL;
+    if (!strcmp(n->op_name, "aten::linalg_vector_norm") && dtype_promote(o->x->dt, dt) != dt) return NULL; /* refused: narrower */
     return reduced_norm_of(s, o, p, dt);
 }
 
