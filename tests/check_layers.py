@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -41,6 +42,7 @@ LOCALE = re.compile(r"\b(?<!STR_TEST\()(?<!STRING_CLASS\()(strto(d|f|ld)|atof|is
                     r"|(?<!\w)v?snprintf\([^\"]*\"[^\"]*%[-+ #0]*[0-9.*]*l?[gGeEfF]")
 PROGRAMS = {"cli", "serve"}
 LONGEST = 1000  # lines; a longer file must say why in its opening comment
+LIBRARIES = ["-lzip", "-lopenblas", "-lz", "-lm", "-ldl", "-pthread"]
 FILES = 40      # of one folder
 CIRCLE = 20     # objects of more than one room that all need one another
 # A file of ours in a comment; other projects' are <in.h> or "in.h" quotes.
@@ -95,6 +97,17 @@ def check(path, known, problems):
     if text.count("\n") > LONGEST and "long because" not in text[:3000]:
         problems.append("%s: %d lines without a reason (a comment 'long because ...' at the top)" %
                         (rel, text.count("\n")))
+
+
+def check_documents(problems):
+    """Files that documents name are there."""
+    path = re.compile(r"(?<![\w/])((?:src/)?(?:%s)/(?:[\w.]+/)*[\w.]+\.(?:c|h|def|cuh?|py))\b" % "|".join(MAY_INCLUDE))
+    for folder in (ROOT, os.path.join(ROOT, "docs")):
+        for name in sorted(f for f in os.listdir(folder) if f.endswith(".md")):
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                for found in sorted(set(path.findall(f.read()))):
+                    if not os.path.exists(os.path.join(ROOT, found if found.startswith("src/") else "src/" + found)):
+                        problems.append("%s names %s, which is not there" % (name, found))
 
 
 def check_folders(problems):
@@ -186,6 +199,20 @@ def check_links(graph, problems):
             problems.append("%d files need one another: %s" % (len(found), ", ".join(found)))
 
 
+def check_alone(build, graph, problems):
+    """Each layer is a library of its own with nothing but the layers below it. Builds with sanitizers lack their runtime here: they are left out."""
+    with tempfile.TemporaryDirectory() as folder:
+        for layer, below in MAY_INCLUDE.items():
+            objects = [os.path.join(build, "src", o + ".o") for o in graph if o.split("/")[0] in [layer] + below]
+            command = ["cc", "-shared", "-Wl,-z,defs", "-o", os.path.join(folder, layer + ".so")] + objects + LIBRARIES
+            if objects and layer not in PROGRAMS:
+                done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                if "__asan_" in done.stdout or "__tsan_" in done.stdout or "__ubsan_" in done.stdout:
+                    return
+                if done.returncode:
+                    problems.append("%s/ does not link alone: %s" % (layer, "\n".join(done.stdout.splitlines()[:4])))
+
+
 def report(sizes, graph):
     print("files  folder")
     for rel, n in sorted(sizes.items()):
@@ -209,9 +236,11 @@ def main():
     for path in sorted(paths):
         check(path, known, problems)
     sizes = check_folders(problems)
+    check_documents(problems)
     if args.build:
         graph = link_graph(args.build)
         check_links(graph, problems)
+        check_alone(args.build, graph, problems)
         if args.report:
             report(sizes, graph)
     for p in problems:
