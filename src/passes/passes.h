@@ -66,5 +66,13 @@ ctsc_status pipeline_inline(graph *g, diag *d);
 /* The graph of a method of a module in eval mode becomes that of the frozen module. cx->self is the module; calls are
  * inlined first. fold: batch norms and constant factors go into the weights as well, which changes results by rounding. */
 ctsc_status pipeline_freeze(pass_ctx *cx, graph *g, bool fold);
+/* What every level of optimisation needs of a function's graph that is run as it is written. */
+ctsc_status pipeline_level_0(pass_ctx *cx, graph *g);
+/* The same for the levels from 1 on, after inlining: composite operators become the operators they are made of. */
+ctsc_status pipeline_prepare(pass_ctx *cx, graph *g);
+/* Attributes of cx->self, which stay as they are, become constants. */
+ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level);
+/* All else of a level, on a graph without calls, for cx->device. */
+ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level);
 
 #endif

@@ -13,20 +13,6 @@
 
 #include <string.h>
 
-#define EXECUTOR_TIDY "[fold-constants,peephole,cse,licm,dce-writes]"
-
-/* Loops over elements become kernels before small ones would be written out. */
-#define EXECUTOR_LEVEL_1 "lower-tuples,pool-constants,remove-mutation,unroll," EXECUTOR_TIDY ",pool-constants"
-#define EXECUTOR_LEVEL_2(products, weights)                                                                                                     \
-    "lower-tuples,pool-constants," EXECUTOR_TIDY ",fuse-loops,remove-mutation,unroll," EXECUTOR_TIDY ",batch-mm," products          \
-    "pool-constants,fuse-loops,fuse," weights "dce,reorder"
-
-/* The passes of a level on a graph without calls. */
-static ctsc_status executor_passes(graph *g, int level, int device, diag *d) {
-    pass_ctx cx = {.diag = d, .device = device};
-    return pass_run_list(&cx, g, level < 2 ? EXECUTOR_LEVEL_1 : device == DEVICE_HOST ? EXECUTOR_LEVEL_2("", "prepack,") : EXECUTOR_LEVEL_2("fuse-attention,fuse-epilogues,", ""), NULL);
-}
-
 static bool executor_graph_changes_nothing(graph *g) {
     alias_db *db = alias_new(g);
     bool same = db != NULL;
@@ -35,16 +21,13 @@ static bool executor_graph_changes_nothing(graph *g) {
     return same;
 }
 
-/* What freezing is, on a graph without calls. */
-#define EXECUTOR_FREEZE "freeze,peephole,fold-constants,lower-tuples,dce"
-
 /* Does a call of f leave what was there before as it is? self: the module f is a method of, where its attributes may be taken for what they are
  * now; else NULL. A function that is not understood may do anything. */
 static bool executor_changes_nothing(function *f, const object *self) {
     diag lost = {0};
     graph *g = f->graph || function_ensure_compiled(f, &lost) == CTSC_OK ? graph_clone(f->graph) : NULL;
     bool same = g && pipeline_inline(g, &lost) == CTSC_OK;
-    if (self) same = same && pass_run_list(&(pass_ctx){.diag = &lost, .self = (object *)self}, g, "[" EXECUTOR_FREEZE "]", NULL) == CTSC_OK;
+    if (self) same = same && pipeline_specialise(&(pass_ctx){.diag = &lost, .self = (object *)self}, g, 1) == CTSC_OK;
     same = same && !arena_failed(&g->arena) && executor_graph_changes_nothing(g);
     graph_free(g);
     diag_clear(&lost);
@@ -67,11 +50,10 @@ static bool executor_changes_only_by(const object *self, function *f) {
     return executor_others_change_nothing(c, f, NULL) || (executor_changes_nothing(f, self) && executor_others_change_nothing(c, f, self));
 }
 
-/* Folding batch norms into weights changes results by rounding: that is for the level that fuses. */
 static ctsc_status executor_freeze(function *f, graph *g, int level, const object *self, diag *d) {
     if (!self || !executor_changes_only_by(self, f)) return CTSC_OK;
     pass_ctx cx = {.diag = d, .self = (object *)self};
-    return pass_run_list(&cx, g, level < 2 ? "[" EXECUTOR_FREEZE "]" : "[" EXECUTOR_FREEZE ",fuse-linear,fold-weights]", NULL);
+    return pipeline_specialise(&cx, g, level);
 }
 
 static int executor_device(const function *f) {
@@ -82,10 +64,11 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
     if (!f->graph) TRY(function_ensure_compiled(f, d));
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
+    pass_ctx cx = {.diag = d, .device = executor_device(f)};
     ctsc_status s = pipeline_inline(g, d);
-    if (s == CTSC_OK) s = pass_run_list(&(pass_ctx){.diag = d, .device = executor_device(f)}, g, "scalar-constants,decompose,place", NULL);
+    if (s == CTSC_OK) s = pipeline_prepare(&cx, g);
     if (s == CTSC_OK) s = executor_freeze(f, g, level, self, d);
-    if (s == CTSC_OK) s = executor_passes(g, level, executor_device(f), d);
+    if (s == CTSC_OK) s = pipeline_level(&cx, g, level);
     if (s == CTSC_OK) *out = g;
     else graph_free(g);
     return s;
@@ -116,7 +99,7 @@ static ctsc_status executor_code_plain(function *f, diag *d, code **out) {
     if (!pass_scalar_constants_wanted(f->graph) && executor_device(f) == DEVICE_HOST) return code_new(d, executor_name(f), f->graph, out);
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
-    ctsc_status s = pass_run_list(&(pass_ctx){.diag = d, .device = executor_device(f)}, g, "scalar-constants,place", NULL);
+    ctsc_status s = pipeline_level_0(&(pass_ctx){.diag = d, .device = executor_device(f)}, g);
     if (s == CTSC_OK) s = code_new(d, executor_name(f), g, out);
     if (s == CTSC_OK) (*out)->graph = g;
     else graph_free(g);
