@@ -7,7 +7,7 @@
  *     pipeline_level_0                      what is run as it is written
  *     pipeline_prepare, _specialise, _level what is run at the other levels, in this order
  *
- * Tests: tests/cli/opt.test, tests/unit/test_freeze.c, tests/run.py (every group at every level)
+ * Tests: tests/cli/opt.test, tests/run.py (every group at every level)
  */
 #include "passes/passes.h"
 
