@@ -23,37 +23,37 @@ bool group_is_one(const nest_expr *e) {
 
 /* ---- shape ------------------------------------------------------------------------------ */
 
-static bool phases_reaches(const lazy_tensor *from, const lazy_tensor *t, ptrmap *seen) {
+static bool stages_reaches(const lazy_tensor *from, const lazy_tensor *t, ptrmap *seen) {
     if (from == t) return true;
     if (ptrmap_get(seen, from)) return false;
     if (!ptrmap_put(seen, from, (void *)from)) return true;
     for (int i = 0; i < from->ninputs; i++)
-        if (phases_reaches(from->inputs[i], t, seen)) return true;
+        if (stages_reaches(from->inputs[i], t, seen)) return true;
     return false;
 }
-static bool phases_is_used(const group_state *s, const lazy_tensor *t) {
+static bool stages_is_used(const group_state *s, const lazy_tensor *t) {
     ptrmap seen = {0};
     bool used = false;
-    for (int i = 0; i < s->noutputs && !used; i++) used = phases_reaches(s->outputs[i], t, &seen);
+    for (int i = 0; i < s->noutputs && !used; i++) used = stages_reaches(s->outputs[i], t, &seen);
     ptrmap_free(&seen);
     return used;
 }
 
-static bool phases_same(int n, nest_expr *const *x, nest_expr *const *y) {
+static bool stages_same(int n, nest_expr *const *x, nest_expr *const *y) {
     for (int d = 0; d < n; d++)
         if (!group_same(x[d], y[d])) return false;
     return true;
 }
 
 /* All reductions are of one shape, and over the same dims. Whether a dim of size 1 is reduced makes no difference. */
-static bool phases_add_reduction(group_stages *f, group_reduction *r) {
+static bool stages_add_reduction(group_stages *f, group_reduction *r) {
     int n = r->src->ndim;
     if (!f->nreductions) {
         f->ndim = n;
         memcpy(f->sizes, r->src->sizes, sizeof f->sizes);
         memcpy(f->mask, r->mask, sizeof f->mask);
     }
-    if (n != f->ndim || !phases_same(n, r->src->sizes, f->sizes)) return false;
+    if (n != f->ndim || !stages_same(n, r->src->sizes, f->sizes)) return false;
     for (int d = 0; d < n; d++)
         if (r->mask[d] != f->mask[d]) return false;
     f->reductions[f->nreductions++] = r;
@@ -62,7 +62,7 @@ static bool phases_add_reduction(group_stages *f, group_reduction *r) {
 }
 
 /* Has t the shape of a result, with the reduced dims left out or of size 1? */
-static bool phases_is_result(const group_stages *f, const lazy_tensor *t) {
+static bool stages_is_result(const group_stages *f, const lazy_tensor *t) {
     int next = 0;
     bool with = t->ndim == f->ndim;
     for (int d = 0; d < f->ndim; d++) {
@@ -75,7 +75,7 @@ static bool phases_is_result(const group_stages *f, const lazy_tensor *t) {
 }
 
 /* One result in all: then what is made of it may have any shape, as it is made after it. */
-static bool phases_is_single(const group_stages *f) {
+static bool stages_is_single(const group_stages *f) {
     for (int d = 0; d < f->ndim; d++)
         if (!f->mask[d] && !group_is_one(f->sizes[d])) return false;
     return true;
@@ -84,20 +84,20 @@ static bool phases_is_single(const group_stages *f) {
 bool group_stages_find(group_state *s, group_stages *f) {
     *f = (group_stages){.s = s};
     for (int i = 0; i < s->nreductions; i++)
-        if (phases_is_used(s, s->reductions[i]->t) && !phases_add_reduction(f, s->reductions[i])) return false;
+        if (stages_is_used(s, s->reductions[i]->t) && !stages_add_reduction(f, s->reductions[i])) return false;
     int64_t beside = 0;
     if (!f->nreductions) return false;
     for (int i = 0; i < s->noutputs; i++) {
         const lazy_tensor *t = s->outputs[i];
-        f->full[i] = t->ndim == f->ndim && phases_same(t->ndim, t->sizes, f->sizes);
-        f->result[i] = !f->full[i] && phases_is_result(f, t);
+        f->full[i] = t->ndim == f->ndim && stages_same(t->ndim, t->sizes, f->sizes);
+        f->result[i] = !f->full[i] && stages_is_result(f, t);
         if (f->full[i] || f->result[i]) continue;
         f->nbeside++;
         beside += group_value_of(s, group_numel(s, t->ndim, t->sizes), 0);
-        if (t->depth > 0 && !phases_is_single(f)) return false;
+        if (t->depth > 0 && !stages_is_single(f)) return false;
     }
     int64_t all = group_value_of(s, group_numel(s, f->ndim, f->sizes), 0);
-    return beside * PHASES_BESIDE <= all || beside + all < PHASES_LITTLE;
+    return beside * STAGES_BESIDE <= all || beside + all < STAGES_LITTLE;
 }
 
 void group_stages_beside(group_stages *f, nest_expr *t, nest_expr *extent) {
@@ -157,7 +157,7 @@ int group_stages_cost(const group_stages *f) {
 
 /* The loops over dims that are reduced, or over those that are not: dims that are neighbours are joined where that can
  * be done. */
-static int phases_loops(group_stages *f, const group_walk *w, bool reduced, group_loop *out) {
+static int stages_loops(group_stages *f, const group_walk *w, bool reduced, group_loop *out) {
     int n = 0;
     for (int d = 0, end; d < f->ndim; d = end) {
         for (end = d + 1; end < f->ndim && f->mask[end] == f->mask[d];) end++;
@@ -167,7 +167,7 @@ static int phases_loops(group_stages *f, const group_walk *w, bool reduced, grou
 }
 
 /* Does a load jump from element to element of the innermost loop? A vector of it is many loads. */
-static bool phases_gathers(const group_stages *f, const group_walk *w) {
+static bool stages_gathers(const group_stages *f, const group_walk *w) {
     if (!f->nreduced) return false;
     for (int i = 0; i < w->nloads; i++) {
         const nest_expr *step = w->loads[i].step[f->reduced[f->nreduced - 1].last];
@@ -177,14 +177,14 @@ static bool phases_gathers(const group_stages *f, const group_walk *w) {
 }
 
 /* How many loads move by one element with the loop. */
-static int phases_units(const group_walk *w, const group_loop *loop) {
+static int stages_units(const group_walk *w, const group_loop *loop) {
     int units = 0;
     for (int i = 0; i < w->nloads; i++) units += w->loads[i].step[loop->last] && group_is_one(w->loads[i].step[loop->last]);
     return units;
 }
 
 /* Where only results are written, the order of the loops is free: memory is read as it lies. Places of minmaxes want theirs. */
-static void phases_order(group_stages *f, const group_walk *w) {
+static void stages_order(group_stages *f, const group_walk *w) {
     if (f->nreduced < 2) return;
     group_loop *inner = &f->reduced[f->nreduced - 1], *best = inner;
     for (int i = 0; i < f->s->noutputs; i++)
@@ -192,7 +192,7 @@ static void phases_order(group_stages *f, const group_walk *w) {
     for (int i = 0; i < f->nreductions; i++)
         if (f->reductions[i]->place_of) return;
     for (int k = 0; k < f->nreduced; k++)
-        if (phases_units(w, &f->reduced[k]) > phases_units(w, best)) best = &f->reduced[k];
+        if (stages_units(w, &f->reduced[k]) > stages_units(w, best)) best = &f->reduced[k];
     const group_loop other = *inner;
     *inner = *best;
     *best = other;
@@ -213,10 +213,10 @@ bool group_stages_loops(group_stages *f) {
     }
     for (int i = 0; i < f->nreductions; i++) group_stages_bind(f, f->reductions[i], NULL, NULL);
     group_walk_end(s, &w);
-    f->nkept = phases_loops(f, &w, false, f->kept);
-    f->nreduced = phases_loops(f, &w, true, f->reduced);
-    phases_order(f, &w);
-    f->gathers = phases_gathers(f, &w);
+    f->nkept = stages_loops(f, &w, false, f->kept);
+    f->nreduced = stages_loops(f, &w, true, f->reduced);
+    stages_order(f, &w);
+    f->gathers = stages_gathers(f, &w);
     for (int d = 0; d < f->ndim; d++) f->index[d] = lazy_zero(&s->l);
     return !w.too_many && !s->l.failed;
 }
@@ -236,7 +236,7 @@ const group_reduction *group_stages_arg(const group_stages *f, int stage) {
 
 bool group_stages_seeks_plainly(const group_stages *f) {
     for (int i = 0; i < f->nreductions; i++)
-        if (f->reductions[i]->place_of && f->reductions[i]->place_of->src->cost <= PHASES_SEEK_COST) return true;
+        if (f->reductions[i]->place_of && f->reductions[i]->place_of->src->cost <= STAGES_SEEK_COST) return true;
     return false;
 }
 
@@ -257,38 +257,38 @@ static bool stages_is_materialised(const group_stages *f, const group_kept *k) {
 }
 
 /* What t costs now that some values are read back. */
-static int phases_cost_of(const group_stages *f, const lazy_tensor *t) {
+static int stages_cost_of(const group_stages *f, const lazy_tensor *t) {
     const group_kept *k = group_kept_of(t);
     if (k && stages_is_materialised(f, k)) return 1;
     if (group_reduction_of(t)) return 0;
     int cost = t->cost;
-    if (f->gathers && !t->ninputs && cost) return PHASES_STORE_COST;
+    if (f->gathers && !t->ninputs && cost) return STAGES_STORE_COST;
     for (int i = 0; i < t->ninputs; i++) cost -= t->inputs[i]->cost;
-    for (int i = 0; i < t->ninputs && cost < PHASES_STORE_COST; i++) cost += phases_cost_of(f, t->inputs[i]);
+    for (int i = 0; i < t->ninputs && cost < STAGES_STORE_COST; i++) cost += stages_cost_of(f, t->inputs[i]);
     return cost;
 }
 
 /* Is k computed on the way to t, other than through what is read back or what another stage has left? */
-static bool phases_reads(const group_stages *f, const lazy_tensor *t, const group_kept *k, ptrmap *seen) {
+static bool stages_reads(const group_stages *f, const lazy_tensor *t, const group_kept *k, ptrmap *seen) {
     const group_kept *own = group_kept_of(t);
     if (own == k) return true;
     if ((own && stages_is_materialised(f, own)) || group_reduction_of(t) || ptrmap_get(seen, t)) return false;
     if (!ptrmap_put(seen, t, (void *)t)) return false;
     for (int i = 0; i < t->ninputs; i++)
-        if (phases_reads(f, t->inputs[i], k, seen)) return true;
+        if (stages_reads(f, t->inputs[i], k, seen)) return true;
     return false;
 }
 
-static bool phases_needs(const group_stages *f, int stage, const group_kept *k) {
+static bool stages_needs(const group_stages *f, int stage, const group_kept *k) {
     ptrmap seen = {0};
     bool needs = false;
     for (int i = 0; i < f->nreductions && !needs; i++)
-        if (f->reductions[i]->t->depth == stage) needs = phases_reads(f, f->reductions[i]->src, k, &seen);
+        if (f->reductions[i]->t->depth == stage) needs = stages_reads(f, f->reductions[i]->src, k, &seen);
     for (int i = 0; stage == f->last && i < f->s->noutputs && !needs; i++)
-        if (f->full[i]) needs = phases_reads(f, f->s->outputs[i], k, &seen);
+        if (f->full[i]) needs = stages_reads(f, f->s->outputs[i], k, &seen);
     for (int i = 0; i < f->nmaterialised && !needs; i++) /* the making of another */
         if (f->materialised[i].kept != k && f->materialised[i].kept->t->depth + 1 == stage)
-            needs = phases_reads(f, f->materialised[i].kept->src, k, &seen);
+            needs = stages_reads(f, f->materialised[i].kept->src, k, &seen);
     ptrmap_free(&seen);
     return needs;
 }
@@ -319,36 +319,36 @@ int group_stages_open_flat(group_stages *f, nest_expr *begin, nest_expr *end) {
 }
 
 /* May a value be materialised where others are: does nobody read those in later stages, once it is there? */
-static bool phases_may_replace(group_stages *f, const group_materialised *by) {
+static bool stages_may_replace(group_stages *f, const group_materialised *by) {
     bool needed = false;
     int others = f->nmaterialised;
     f->materialised[f->nmaterialised++] = *by;
     for (int p = by->kept->t->depth + 2; p <= f->last; p++)
         for (int i = 0; i < others; i++)
-            needed |= f->materialised[i].buffer == by->buffer && phases_needs(f, p, f->materialised[i].kept);
+            needed |= f->materialised[i].buffer == by->buffer && stages_needs(f, p, f->materialised[i].kept);
     f->nmaterialised = others;
     return !needed;
 }
 
 /* A row in shared memory, which cooperative groups have little of: that of a value which nobody needs once k is made, else one of its own. */
-static bool phases_find_shared(group_stages *f, group_kept *k, group_materialised *out) {
+static bool stages_find_shared(group_stages *f, group_kept *k, group_materialised *out) {
     dtype dt = k->t->dt;
     for (int i = 0; i < f->nmaterialised; i++) {
         *out = (group_materialised){.kept = k, .buffer = f->materialised[i].buffer, .local = true};
-        if (f->materialised[i].local && out->buffer->dt == dt && phases_may_replace(f, out)) return true;
+        if (f->materialised[i].local && out->buffer->dt == dt && stages_may_replace(f, out)) return true;
     }
     int64_t length = group_bucket(f->s, group_stages_width(f)), bytes = length * (int64_t)dtype_size(dt);
-    if (f->local_bytes + bytes > PHASES_SHARED) return false;
+    if (f->local_bytes + bytes > STAGES_SHARED) return false;
     f->local_bytes += bytes;
     out->buffer = nest_add_local(f->s->l.n, "row", dt, length);
     return out->local = true;
 }
 
-static bool phases_find_place(group_stages *f, group_kept *k, bool local, group_materialised *out) {
+static bool stages_find_place(group_stages *f, group_kept *k, bool local, group_materialised *out) {
     group_state *s = f->s;
     dtype dt = k->t->dt;
     *out = (group_materialised){.kept = k};
-    if (s->target == GROUP_CUDA && local && phases_find_shared(f, k, out)) return true;
+    if (s->target == GROUP_CUDA && local && stages_find_shared(f, k, out)) return true;
     *out = (group_materialised){.kept = k};
     for (int i = 0; i < s->noutputs; i++) {
         if (!f->full[i] || f->used[i] || s->outputs[i]->dt != dt) continue;
@@ -356,9 +356,9 @@ static bool phases_find_place(group_stages *f, group_kept *k, bool local, group_
         out->buffer = group_output_buffer(s, i);
         return true;
     }
-    nest_expr *room = lazy_size(&s->l, NEST_SUB, nest_int(s->l.n, PHASES_LOCAL + 1), group_stages_width(f));
+    nest_expr *room = lazy_size(&s->l, NEST_SUB, nest_int(s->l.n, STAGES_LOCAL + 1), group_stages_width(f));
     if (!local || s->target == GROUP_CUDA || !lazy_is_positive(&s->l, room)) return false;
-    out->buffer = nest_add_local(s->l.n, "row", dt, PHASES_LOCAL);
+    out->buffer = nest_add_local(s->l.n, "row", dt, STAGES_LOCAL);
     out->local = true;
     return true;
 }
@@ -366,20 +366,20 @@ static bool phases_find_place(group_stages *f, group_kept *k, bool local, group_
 /* The latest first: a value behind one that is materialised costs nothing any more. */
 void group_stages_store(group_stages *f, bool local) {
     group_state *s = f->s;
-    int least = s->target == GROUP_CUDA && local ? 1 : PHASES_STORE_COST; /* a GPU's memory is far */
+    int least = s->target == GROUP_CUDA && local ? 1 : STAGES_STORE_COST; /* a GPU's memory is far */
     for (int depth = 0; depth + 1 < f->last; depth++)
         for (size_t i = s->kept.len; i-- > 0 && f->nmaterialised < GROUP_MAX_STORED;) {
             group_kept *k = s->kept.data[i];
             int stages = 0;
-            if (k->t->depth != depth || k->t->ndim != f->ndim || !phases_same(f->ndim, k->t->sizes, f->sizes)) continue;
-            if (phases_cost_of(f, k->t) < least) continue;
-            for (int p = depth + 1; p <= f->last; p++) stages += phases_needs(f, p, k);
+            if (k->t->depth != depth || k->t->ndim != f->ndim || !stages_same(f->ndim, k->t->sizes, f->sizes)) continue;
+            if (stages_cost_of(f, k->t) < least) continue;
+            for (int p = depth + 1; p <= f->last; p++) stages += stages_needs(f, p, k);
             group_materialised place;
-            if (stages > 1 && phases_find_place(f, k, local, &place)) f->materialised[f->nmaterialised++] = place;
+            if (stages > 1 && stages_find_place(f, k, local, &place)) f->materialised[f->nmaterialised++] = place;
         }
 }
 
-static nest_expr *phases_place(const group_stages *f, const group_materialised *k) {
+static nest_expr *stages_place(const group_stages *f, const group_materialised *k) {
     nest_expr *sizes[LAZY_MAX_DIMS], *at[LAZY_MAX_DIMS];
     int n = 0;
     if (!k->local) return group_address(f->s, f->ndim, f->sizes, f->index);
@@ -396,8 +396,8 @@ void group_stages_use(group_stages *f, int stage) {
     for (int i = 0; i < f->nmaterialised; i++) {
         group_materialised *k = &f->materialised[i];
         int made = k->kept->t->depth + 1;
-        if (made > stage || (made < stage && !phases_needs(f, stage, k->kept))) continue;
-        nest_expr *at = phases_place(f, k), *v;
+        if (made > stage || (made < stage && !stages_needs(f, stage, k->kept))) continue;
+        nest_expr *at = stages_place(f, k), *v;
         if (made < stage) {
             v = nest_let(n, "k", nest_load(n, k->buffer, at));
         } else {

@@ -34,12 +34,12 @@ enum {
 
 /* Values of rows that stages keep (group_stages.c). */
 enum {
-    PHASES_STORE_COST = 8,     /* [kernels] what is cheaper is computed again */
-    PHASES_LOCAL = 8192,       /* [kernels] elements of a row in a local buffer */
-    PHASES_SHARED = 64 * 1024, /* [cuda] bytes of rows in a cooperative group's shared memory */
-    PHASES_BESIDE = 4,         /* [models] so many times smaller than S are outputs of other shapes, which one thread makes */
-    PHASES_LITTLE = 4096,      /* [models] or all of it is no more elements than this */
-    PHASES_SEEK_COST = 1,      /* [ops] of elements up to which the place of an extreme is better left to the operator */
+    STAGES_STORE_COST = 8,     /* [kernels] what is cheaper is computed again */
+    STAGES_LOCAL = 8192,       /* [kernels] elements of a row in a local buffer */
+    STAGES_SHARED = 64 * 1024, /* [cuda] bytes of rows in a cooperative group's shared memory */
+    STAGES_BESIDE = 4,         /* [models] so many times smaller than S are outputs of other shapes, which one thread makes */
+    STAGES_LITTLE = 4096,      /* [models] or all of it is no more elements than this */
+    STAGES_SEEK_COST = 1,      /* [ops] of elements up to which the place of an extreme is better left to the operator */
 };
 
 /* Reductions of rows (group_rows.c). */
