@@ -15,7 +15,8 @@
 #include <immintrin.h>
 #include <string.h>
 
-#define GEMM_AVX2 __attribute__((target("avx2,fma")))
+/* Aligned, since where short loops lie decides their speed: by two thirds for the one over single elements. */
+#define GEMM_AVX2 __attribute__((target("avx2,fma"), aligned(64)))
 
 /* Eight rows, the first at r0 and the others `stride` apart; `last` at most are there, those behind are the last again.
  * depth is a multiple of 4. to[d * width + 0..7] for all d. What lies `ahead` elements further on is asked for. */
