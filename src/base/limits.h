@@ -6,9 +6,9 @@
  * operator, in the tensor layer, in a piece of a parallel call (the threads of the pool work under the limits of whom they help). The interpreter looks at
  * its program's limits between operators; what is here is for the work of one operator:
  *
- *   - A loop whose rounds are not bounded by sizes of tensors (a number of parts, of repetitions) spends what it does: limits_charge(rounds), beforehand
+ *   - A loop whose rounds are not bounded by sizes of tensors (a number of parts, of repetitions) charges what it does: limits_charge(rounds), beforehand
  *     where the number is known, else now and then.
- *   - A loop that may be long because tensors are large spends nothing and asks now and then (limits_stop); pool_for_limited does it between pieces.
+ *   - A loop that may be long because tensors are large charges nothing and asks now and then (limits_stop); pool_for_limited does it between pieces.
  *
  * Who is told to stop gives up what it has made and fails with limits_fail, never with a result: what was left out must not be read.
  * Nobody's loop is slower for it where a thread has no limits. Tests: tests/unit/test_limits.c

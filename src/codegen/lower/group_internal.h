@@ -204,7 +204,7 @@ int group_stages_cost(const group_stages *f);                                   
 bool group_is_one(const nest_expr *e);
 /* The minmax whose places are all that `stage` looks for; then only the first block that has the minmax matters. NULL: none. */
 const group_reduction *group_stages_arg(const group_stages *f, int stage);
-/* Are places of minmaxes arg of values that come straight from memory? Then a second look at all of it costs more than the operator. */
+/* Are places of a minimum or maximum (argmin, argmax) wanted among values that come straight from memory? Then a second look at all of it costs more than the operator. */
 bool group_stages_seeks_plainly(const group_stages *f);
 /* Is v, the minmax r of more elements, to take the place of best? */
 nest_expr *group_is_better(group_state *s, const group_reduction *r, nest_expr *v, nest_expr *best);

@@ -87,29 +87,3 @@ ctsc_status cuda_each(op_ctx *cx, cuda *c, const cuda_file *file, const char *de
     cuda_shape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {CUDA_EACH_THREADS, 1, 1}};
     return cuda_launch(c, cx->diag, k, &shape, params, nbytes);
 }
-
-ctsc_status cuda_blocks(op_ctx *cx, cuda *c, const cuda_file *file, const char *defines, const char *symbol, int64_t blocks, int threads,
-                        size_t shared, const void *params, size_t nbytes) {
-    const cuda_kernel *k;
-    if (blocks <= 0) return CTSC_OK;
-    TRY(cuda_file_kernel(cx->diag, c, file, defines, symbol, shared, &k));
-    if (blocks > INT32_MAX) return diag_fail(cx->diag, CTSC_LIMIT, "%s: a tensor too large for one kernel", file->name);
-    cuda_shape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {(unsigned)threads, 1, 1}, .shared = shared};
-    return cuda_launch(c, cx->diag, k, &shape, params, nbytes);
-}
-
-/* ---- memory ----------------------------------------------------------------------------------------------------- */
-
-ctsc_status cuda_read_ints(op_ctx *cx, tensor *t, int64_t **out) {
-    tensor *host, *wide;
-    *out = NULL;
-    TRY(tensor_to_device(cx->diag, t, DEVICE_HOST, &host));
-    ctsc_status s = tensor_to_dtype(cx->diag, host, DT_INT64, &wide);
-    tensor_unref(host);
-    if (s != CTSC_OK) return s;
-    size_t n = (size_t)wide->numel;
-    if (n && !(*out = mem_alloc(n * sizeof **out))) s = diag_no_memory(cx->diag);
-    if (*out) memcpy(*out, tensor_data(wide), n * sizeof **out);
-    tensor_unref(wide);
-    return s;
-}

@@ -56,13 +56,5 @@ ctsc_status cuda_file_kernel(diag *d, cuda *c, const cuda_file *file, const char
  * steps of the whole grid. Nothing is launched for 0 items. params: the kernel's one parameter. */
 ctsc_status cuda_each(op_ctx *cx, cuda *c, const cuda_file *file, const char *defines, const char *symbol, int64_t items,
                       const void *params, size_t nbytes);
-/* One block of so many threads for each of `blocks` (as many as a grid has: 2^31 - 1). */
-ctsc_status cuda_blocks(op_ctx *cx, cuda *c, const cuda_file *file, const char *defines, const char *symbol, int64_t blocks, int threads,
-                        size_t shared, const void *params, size_t nbytes);
-
-/* ---- memory ------------------------------------------------------------------------------------------------ */
-
-/* Elements on the host as int64, in row-major order; mem_alloc'd (NULL for none). Waits for the device. */
-ctsc_status cuda_read_ints(op_ctx *cx, tensor *t, int64_t **out);
 
 #endif

@@ -34,7 +34,7 @@ enum { FUSED_KINDS = 16, FUSED_MAX_SLOTS = 256 };
 struct fused {
     graph *g;
     code *fallback;
-    code *_Atomic split;  /* the same in smaller groups, once one kind of arguments has turned out to be negative; NULL: no such thing */
+    code *_Atomic split;  /* the same in smaller groups, once there was no kernel for one specialisation key; NULL: no such thing */
     int nparams, nresults;
     bool has_loop;
     cuda_group *_Atomic on_device; /* for tensors that are on one; NULL: there was none yet */
@@ -46,7 +46,7 @@ struct fused {
     graph *parts;         /* of split */
     atomic_bool closed;   /* no more kernels are made. This and the kinds are written under the lock, and read without */
     atomic_int nkinds;
-    struct { uint64_t kind; atomic_bool negative; } kinds[FUSED_KINDS]; /* kinds of arguments seen */
+    struct { uint64_t kind; atomic_bool negative; } kinds[FUSED_KINDS]; /* keys seen; negative: there is no kernel for it */
 };
 
 /* ---- making ------------------------------------------------------------------------------------------------ */
