@@ -9,6 +9,8 @@
  */
 #include "runtime/kernels/conv/conv.h"
 
+#include "runtime/kernels/conv/conv_last.h"
+#include "runtime/kernels/engine/channels_last.h"
 #include "runtime/kernels/engine/device_kernels.h"
 
 #include <stdio.h>
@@ -21,6 +23,7 @@ typedef struct conv_call {
     const char *name; /* "conv2d": takes unbatched input, and says so in messages; else NULL */
     int64_t groups;
     bool transposed;
+    bool channels_last; /* input is a view of one whose channels come last, and so shall the result be; so are the epilogue's tensors */
     epilogue *epilogue; /* done where it fits; NULL: none */
 } conv_call;
 
@@ -305,6 +308,28 @@ static ctsc_status conv_make_shape(diag *d, const conv_call *c, const conv_lists
 
 /* ---- running -------------------------------------------------------------------------------- */
 
+/* The kernels for channels that come last: input and result are views that say otherwise. *out stays NULL where they cannot do it. */
+static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_shape *s, int ndim, const int64_t *sizes, tensor **out) {
+    *out = NULL;
+    if (c->transposed || c->input->dtype != DT_FLOAT32 || tensor_device(c->input) != DEVICE_HOST || !conv_last_fits(s)) return CTSC_OK;
+    int spatial = ndim - 2;
+    int64_t last[CONV_DIMS + 2] = {sizes[0]};
+    for (int i = 0; i < spatial; i++) last[1 + i] = sizes[2 + i];
+    last[ndim - 1] = sizes[1];
+    tensor *seen = NULL, *in = NULL, *bias = NULL, *t = NULL;
+    ctsc_status st = channels_last_view(d, c->input, spatial, &seen);
+    if (st == CTSC_OK) st = tensor_contiguous(d, seen, &in);
+    if (st == CTSC_OK && c->bias) st = tensor_contiguous(d, c->bias, &bias);
+    if (st == CTSC_OK) st = tensor_new(d, DT_FLOAT32, ndim, last, &t);
+    if (st == CTSC_OK) st = conv_last_compute(d, s, in, c->weight, bias, c->epilogue, t);
+    if (st == CTSC_OK) st = channels_first_view(d, t, spatial, out);
+    tensor_unref(seen);
+    tensor_unref(in);
+    tensor_unref(bias);
+    tensor_unref(t);
+    return st;
+}
+
 /* Contiguous and in the dtype to compute in. */
 static ctsc_status conv_prepare(diag *d, tensor *t, dtype work, tensor **out) {
     if ((dtype)t->dtype != work) return tensor_to_dtype(d, t, work, out);
@@ -314,6 +339,8 @@ static ctsc_status conv_prepare(diag *d, tensor *t, dtype work, tensor **out) {
 static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_shape *s, int ndim,
                                         const int64_t *sizes, tensor **out) {
     dtype dt = (dtype)c->input->dtype;
+    if (c->channels_last) TRY(conv_compute_last(d, c, s, ndim, sizes, out));
+    if (c->channels_last && *out) return CTSC_OK;
     bool there = tensor_cuda(c->input) != NULL; /* kernels of devices widen what they load */
     dtype work = !there && (dt == DT_FLOAT16 || dt == DT_BFLOAT16) ? DT_FLOAT32 : dt;
     tensor *in = NULL, *weight = NULL, *bias = NULL, *t = NULL;
@@ -321,7 +348,7 @@ static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_
     if (st == CTSC_OK) st = conv_prepare(d, c->weight, work, &weight);
     if (st == CTSC_OK && c->bias) st = conv_prepare(d, c->bias, work, &bias);
     if (st == CTSC_OK) st = tensor_new_on(d, tensor_device(c->input), work, ndim, sizes, &t);
-    bool with = st == CTSC_OK && epilogue_fits(c->epilogue, t);
+    bool with = st == CTSC_OK && !c->channels_last && epilogue_fits(c->epilogue, t);
     if (with) c->epilogue->done = true;
     if (st == CTSC_OK && there)
         st = on_device->conv(d, s, c->transposed, in, weight, bias, with ? c->epilogue : NULL, t);
@@ -452,6 +479,37 @@ ctsc_status op_conv_epilogue(op_ctx *cx, const value *args, value *results) {
     c.epilogue = &e;
     TRY(conv_run(cx, &c, &t));
     return epilogue_finish(cx, &e, t, results);
+}
+
+/* ctsc::conv_channels_last: (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, batched, other, activation); the channels
+ * of input, other and result come last. batched: refuses input without a batch dim, as _convolution does. */
+ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results) {
+    static const char *const names[2][CONV_DIMS] = {{"conv1d", "conv2d", "conv3d"},
+                                                    {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}};
+    epilogue e;
+    TRY(epilogue_read(cx, &args[10], &args[11], &e));
+    conv_call c = conv_arguments(args, NULL);
+    c.padding = &args[4];
+    c.transposed = arg_bool(&args[6]);
+    c.output_padding = &args[7];
+    c.groups = arg_int(&args[8]);
+    c.channels_last = true;
+    c.epilogue = &e;
+    int n = c.weight->ndim - 2;
+    if (n < 1 || n > CONV_DIMS) return diag_fail(cx->diag, CTSC_UNSUPPORTED, "convolution over %d dimensions", n);
+    if (!arg_bool(&args[9])) c.name = names[c.transposed][n - 1];
+    tensor *first, *t, *seen;
+    TRY(channels_first_view(cx->diag, c.input, n, &first));
+    c.input = first;
+    ctsc_status st = conv_run(cx, &c, &t);
+    tensor_unref(first);
+    if (st != CTSC_OK) return st;
+    st = channels_last_view(cx->diag, t, n, &seen);
+    tensor_unref(t);
+    if (st != CTSC_OK) return st;
+    st = tensor_contiguous(cx->diag, seen, &t);
+    tensor_unref(seen);
+    return st == CTSC_OK ? epilogue_finish(cx, &e, t, results) : st;
 }
 
 ctsc_status op_convolution_mode(op_ctx *cx, const value *args, value *results) {

@@ -23,7 +23,10 @@ typedef struct dense_epilogue {
     const void *bias, *other;
     int activation, unused; /* enum dense_activation; of floating types only */
 } dense_epilogue;
-enum dense_activation { DENSE_PLAIN, DENSE_RELU, DENSE_GELU, DENSE_GELU_TANH };
+enum dense_activation {
+    DENSE_PLAIN, DENSE_RELU, DENSE_GELU, DENSE_GELU_TANH, /* those of devices end here */
+    DENSE_RELU6, DENSE_HARDSIGMOID, DENSE_HARDSWISH, DENSE_SIGMOID, DENSE_SILU
+};
 
 /* c[i, j] = epilogue(alpha * sum over x of a[i, x] b[x, j] + beta * c[i, j]), `batch` times. Batch number i is split by the nb sizes, the last varying
  * fastest, into what a and b are moved by; c lies m * n elements further each time. */

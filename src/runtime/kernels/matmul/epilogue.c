@@ -12,6 +12,11 @@ static const struct epilogue_row { const char *name, *op, *approximate; } epilog
     [DENSE_RELU] = {"relu", "aten::relu", NULL},
     [DENSE_GELU] = {"gelu", "aten::gelu", "none"},
     [DENSE_GELU_TANH] = {"gelu_tanh", "aten::gelu", "tanh"},
+    [DENSE_RELU6] = {"relu6", "aten::relu6", NULL},
+    [DENSE_HARDSIGMOID] = {"hardsigmoid", "aten::hardsigmoid", NULL},
+    [DENSE_HARDSWISH] = {"hardswish", "aten::hardswish", NULL},
+    [DENSE_SIGMOID] = {"sigmoid", "aten::sigmoid", NULL},
+    [DENSE_SILU] = {"silu", "aten::silu", NULL},
 };
 
 dense_epilogue epilogue_of_device(const void *bias, const epilogue *e) {
@@ -29,7 +34,7 @@ ctsc_status epilogue_read(op_ctx *cx, const value *other, const value *activatio
 }
 
 bool epilogue_fits(const epilogue *e, const tensor *result) {
-    if (!e || tensor_device(result) == DEVICE_HOST || !dtype_is_float((dtype)result->dtype)) return false;
+    if (!e || tensor_device(result) == DEVICE_HOST || e->activation > DENSE_GELU_TANH || !dtype_is_float((dtype)result->dtype)) return false;
     const tensor *o = e->other;
     return !o || (o->dtype == result->dtype && tensor_same_shape(o, result) && tensor_is_contiguous(o) && tensor_device(o) == tensor_device(result));
 }

@@ -21,7 +21,7 @@ typedef struct epilogue {
 
 /* What e, which fits (NULL: none), is to kernels of devices, beside a bias. */
 dense_epilogue epilogue_of_device(const void *bias, const epilogue *e);
-/* From the arguments `Tensor? other, str activation`: "none", "relu", "gelu", "gelu_tanh". */
+/* From the arguments `Tensor? other, str activation`: "none", "relu", "gelu", "gelu_tanh", "relu6", "hardsigmoid", "hardswish", "sigmoid", "silu". */
 ctsc_status epilogue_read(op_ctx *cx, const value *other, const value *activation, epilogue *out);
 /* May the kernel that makes `result` do it? e: NULL for none. */
 bool epilogue_fits(const epilogue *e, const tensor *result);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * channels_last.h - tensors whose channels stand behind the spatial dims.
+ *
+ * PyTorch's images are [..., C, H, W]; the pass "layout" turns regions of a graph to [..., H, W, C] (dims in that order, contiguous: an ordinary tensor), the
+ * layout of the kernels of convolutions and pools. `spatial` says how many dims are spatial: 1 to 3. A tensor of fewer dims than channels and
+ * spatial ones need stays as it is: the operator that gets it reports it.
+ * Tests: tests/unit/test_channels_last.c
+ */
+#ifndef CTSC_RUNTIME_KERNELS_ENGINE_CHANNELS_LAST_H
+#define CTSC_RUNTIME_KERNELS_ENGINE_CHANNELS_LAST_H
+
+#include "tensor/tensor.h"
+
+/* Views of the same elements: [..., C, spatial...] as [..., spatial..., C], and back. */
+ctsc_status channels_last_view(diag *d, const tensor *t, int spatial, tensor **out);
+ctsc_status channels_first_view(diag *d, const tensor *t, int spatial, tensor **out);
+
+#endif
