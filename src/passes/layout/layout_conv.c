@@ -113,8 +113,10 @@ bool layout_conv(layout *l, node *n) {
     ir_value *none = layout_constant_take(l, value_none()), *transposed = layout_constant_take(l, value_bool(c.transposed));
     ir_value *output_padding = c.row->output_padding >= 0 ? in[c.row->output_padding] : layout_ints(l, c.spatial, (int64_t[LAYOUT_MAX_SPATIAL]){0});
     ir_value *batched = layout_constant_take(l, value_bool(c.row->batched)), *plain = rewrite_str(n, "none");
-    ir_value *args[] = {x->last, weight, in[2], in[c.row->stride], padding, in[c.row->dilation], transposed, output_padding, in[c.row->groups], batched, none, plain};
-    ir_value *y = layout_op(l, "ctsc::conv_channels_last", 12, args);
+    ir_value *written = layout_constant_take(l, value_bool(false));
+    ir_value *args[] = {x->last, weight, in[2], in[c.row->stride], padding, in[c.row->dilation], transposed,
+                        output_padding, in[c.row->groups], batched, none, plain, written};
+    ir_value *y = layout_op(l, "ctsc::conv_channels_last", 13, args);
     if (!y) return false;
     layout_conv_knows(&c, x);
     layout_twin like = *x;
