@@ -5,6 +5,7 @@
  *   layout.c         the walk, regions and what they cost, what becomes of the graph
  *   layout_rules.c   pointwise operators, joining and splitting, sizes, reductions, permutations
  *   layout_conv.c    convolutions, pools, padding: operators that have a version of their own for channels that come last
+ *   layout_shuffle.c channels that are shuffled between groups
  *   layout_rules.def which rule is for which operator
  */
 #ifndef CTSC_PASSES_LAYOUT_LAYOUT_H

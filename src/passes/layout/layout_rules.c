@@ -301,8 +301,3 @@ bool layout_permute(layout *l, node *n) {
     if (made) made->own = false;
     return made != NULL;
 }
-
-bool layout_shuffle(layout *l, node *n) {
-    (void)l, (void)n;
-    return false;
-}
