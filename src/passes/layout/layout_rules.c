@@ -225,12 +225,15 @@ bool layout_ask(layout *l, node *n) {
  * them? False: a dim's place is not known. */
 static bool layout_dims(layout *l, const layout_twin *t, const ir_value *list, ir_value **out, int *count, unsigned *reduced, bool *channels) {
     int64_t dims[FACT_MAX_INTS];
-    int from_end;
     *reduced = 0;
     *channels = false;
     if (!fact_ints(list, dims, count)) return false;
+    layout_twin full = *t; /* if one dim is there only with all that there may be, then all there may be are there */
+    for (int i = 0; i < *count; i++)
+        if (t->most != LAYOUT_ANY_RANK && dims[i] == t->most - 1) full.least = t->most;
     for (int i = 0; i < *count; i++) {
-        out[i] = layout_dim(l, t, layout_int(l, dims[i]), &from_end);
+        int from_end = layout_from_end(&full, dims[i]);
+        out[i] = layout_dim(l, t, layout_int(l, dims[i]), NULL);
         if (!out[i] || !from_end) return false;
         if (from_end >= -t->spatial) *reduced |= 1u << (-1 - from_end);
         *channels |= from_end == -1 - t->spatial;
@@ -259,7 +262,7 @@ bool layout_reduce(layout *l, node *n) {
     }
     if (!keep && gone != count) return false;
     like.spatial -= keep ? 0 : gone;
-    like.least -= keep ? 0 : gone;
+    like.least -= keep ? 0 : gone; /* below what is certain, at worst */
     like.most -= keep || like.most == LAYOUT_ANY_RANK ? 0 : gone;
     return layout_give(l, n->outputs.data[0], y, &like);
 }
