@@ -17,20 +17,19 @@
  */
 #include "runtime/kernels/conv/conv_rows.h"
 
-#include "runtime/kernels/conv/conv_tail.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/engine/slots.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { ROWS_D, ROWS_H, ROWS_W };
+enum { CONV_ROWS_MAX = 1 << 24, CONV_ROWS_MAX_TAPS = 1 << 12 }; /* elements of a strip's input */
 
 typedef struct rows_job {
     conv_shape s; /* simplified: see rows_simplify */
     const conv_packed *w;
-    const conv_ends *ends;
-    const float *in;
+    const conv_tail *tail;
+    const float *in, *bias;
     float *out;
     bool copied;                        /* the pixels of a strip are copied */
     int64_t span[CONV_DIMS];            /* of the input that a strip needs; columns of all its rows */
@@ -80,8 +79,9 @@ static int64_t rows_span(const conv_shape *s, int dim, int64_t n) {
 /* A strip is some output rows of one plane, or a part of one. */
 static void rows_cut(rows_job *j) {
     const conv_shape *s = &j->s;
-    int64_t chunks = s->out[ROWS_W] > CONV_ROWS_POSITIONS ? rows_parts(s->out[ROWS_W], CONV_ROWS_POSITIONS) : 1;
-    int64_t mr = j->w->micro->mr;
+    int64_t mr = j->w->micro->mr, most = CONV_ROWS_PIXELS / (s->kernel[ROWS_D] * s->kernel[ROWS_H] * s->stride[ROWS_W] * j->w->in);
+    most = most < CONV_ROWS_TILES * mr ? CONV_ROWS_TILES * mr : rows_min(most, CONV_ROWS_POSITIONS);
+    int64_t chunks = rows_parts(s->out[ROWS_W], most);
     j->columns = rows_parts(rows_parts(s->out[ROWS_W], chunks), mr) * mr;
     if (chunks == 1) j->columns = s->out[ROWS_W];
     j->chunks = rows_parts(s->out[ROWS_W], j->columns);
@@ -208,14 +208,8 @@ static const float *rows_begin(const rows_job *j, const rows_strip *t, float *sc
 
 /* ---- tiles --------------------------------------------------------------------------------------------------- */
 
-/* What the micro-kernels can do themselves: limits, and whether there are any. */
-static bool rows_clamp(enum dense_activation a, float *low, float *high) {
-    *low = 0, *high = a == DENSE_RELU6 ? 6 : INFINITY;
-    return a == DENSE_RELU || a == DENSE_RELU6;
-}
-
 static void rows_activate(const rows_job *j, const gemm_rows *tile, int64_t rows) {
-    enum dense_activation a = j->ends->activation;
+    enum dense_activation a = j->tail->activation;
     if (a == DENSE_PLAIN || tile->ends & GEMM_CLAMP) return;
     if (tile->cols == tile->ldc) conv_tail_apply(a, tile->c, rows * tile->ldc);
     else
@@ -242,12 +236,12 @@ static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, i
     int64_t nr = j->w->micro->nr, channel = t->set * j->w->out + panel * nr;
     tile.b = j->w->weights + (t->set * j->w->panels + panel) * j->w->steps * nr;
     tile.cols = (int)rows_min(nr, j->w->out - panel * nr);
-    if (j->ends->bias) tile.bias = j->ends->bias + channel;
+    if (j->bias) tile.bias = j->bias + channel;
     for (int64_t y = 0; y < t->rows; y++) {
         int64_t at = (((t->image * s->out[ROWS_D] + t->plane) * s->out[ROWS_H] + t->row + y) * s->out[ROWS_W] + t->column) * s->out_channels + channel;
         tile.a = a + y * s->stride[ROWS_H] * j->row;
         tile.c = j->out + at;
-        tile.other = j->ends->other ? j->ends->other + at : NULL;
+        tile.other = j->tail->other ? j->tail->other + at : NULL;
         rows_tiles(j, t, &tile, last);
     }
 }
@@ -269,9 +263,9 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
         tile.stretch = j->stretch + first;
         tile.stretches = next - first;
         tile.ends = first ? GEMM_ADD_C : 0;
-        if (last && j->ends->bias) tile.ends |= GEMM_ADD_BIAS;
-        if (last && j->ends->other) tile.ends |= GEMM_ADD_OTHER;
-        if (last && rows_clamp(j->ends->activation, &tile.low, &tile.high)) tile.ends |= GEMM_CLAMP;
+        if (last && j->bias) tile.ends |= GEMM_ADD_BIAS;
+        if (last && j->tail->other) tile.ends |= GEMM_ADD_OTHER;
+        if (last && conv_tail_bounds(j->tail->activation, &tile.low, &tile.high)) tile.ends |= GEMM_CLAMP;
         for (int64_t p = 0; p < t.panels; p++) rows_panel(j, &t, a, t.panel + p, tile, last);
     }
 }
@@ -286,8 +280,19 @@ static void rows_items(void *ctx, int64_t begin, int64_t end) {
 
 /* ---- entry ------------------------------------------------------------------------------------------------------ */
 
-ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in, const conv_ends *ends, float *out) {
-    rows_job j = {.s = *s, .w = w, .in = in, .ends = ends, .out = out};
+bool conv_rows_fits(const conv_shape *s) {
+    int64_t elements = s->in_channels;
+    if (s->kernel_size > CONV_ROWS_MAX_TAPS) return false;
+    for (int i = 0; i < CONV_DIMS; i++) {
+        int64_t n = i == ROWS_W ? rows_min(s->out[i], CONV_ROWS_POSITIONS) : 1;
+        if (s->stride[i] > CONV_ROWS_MAX || s->dilation[i] > CONV_ROWS_MAX || s->kernel[i] > CONV_ROWS_MAX) return false;
+        if (__builtin_mul_overflow(elements, rows_span(s, i, n), &elements) || elements > CONV_ROWS_MAX) return false;
+    }
+    return true;
+}
+
+ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in, const float *bias, const conv_tail *tail, float *out) {
+    rows_job j = {.s = *s, .w = w, .in = in, .bias = bias, .tail = tail, .out = out};
     rows_simplify(&j.s);
     rows_cut(&j);
     rows_place(&j);

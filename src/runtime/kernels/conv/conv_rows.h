@@ -7,15 +7,11 @@
 #define CTSC_RUNTIME_KERNELS_CONV_CONV_ROWS_H
 
 #include "runtime/kernels/conv/conv_packed.h"
-#include "runtime/kernels/engine/dense_params.h"
+#include "runtime/kernels/conv/conv_tail.h"
 
-/* What becomes of the sums: activation(sum + bias + other). */
-typedef struct conv_ends {
-    const float *bias, *other; /* out_channels elements, NULL: none; as the result, NULL: none */
-    enum dense_activation activation;
-} conv_ends;
-
-/* Fails without memory, and where a limit came between. */
-ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in, const conv_ends *ends, float *out);
+/* Is it worth doing this way? Where taps are very far apart, unfolding is less work. */
+bool conv_rows_fits(const conv_shape *s);
+/* bias: out_channels elements, or NULL. Fails without memory, and where a limit came between. */
+ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in, const float *bias, const conv_tail *tail, float *out);
 
 #endif
