@@ -7,6 +7,7 @@
 
 #include "runtime/kernels/conv/conv_rows.h"
 #include "runtime/kernels/conv/conv_winograd.h"
+#include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 
 /* What is added has to be as the result; else the operators do it, which broadcast and convert. */
@@ -22,8 +23,8 @@ static bool last_tail(const epilogue *e, const tensor *t, conv_tail *tail) {
 ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight, const tensor *bias, epilogue *e, tensor *t, bool *done) {
     *done = t->numel == 0;
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
-    if (*done || in->numel == 0 || weight->numel == 0 || !u || !u->rows[1] || !conv_packed_set(s) || !conv_rows_fits(s)) return CTSC_OK;
-    bool winograd = conv_winograd_fits(s);
+    if (*done || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed) || in->numel == 0 || weight->numel == 0 || !u || !u->rows[1] || !conv_packed_set(s) || !conv_rows_fits(s)) return CTSC_OK;
+    bool winograd = !atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed) && conv_winograd_fits(s);
     const conv_packed *w = conv_packed_of(s, weight, winograd ? CONV_WINOGRAD : CONV_ROWS);
     if (!w) return CTSC_OK;
     conv_tail tail;

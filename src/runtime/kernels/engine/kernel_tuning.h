@@ -85,6 +85,7 @@ enum {
 enum {
     CONV_WINOGRAD_SCRATCH = 768 << 10, /* [nets] bytes of transformed input and products, in a core's second cache */
     CONV_WINOGRAD_CHANNELS = 64,       /* [nets] output channels whose products are in memory at a time */
+    CONV_WINOGRAD_SUM = 96,            /* [exact] input channels in one sum; sums of more are added up */
     CONV_WINOGRAD_INPUT = 220,         /* [nets] vector instructions to transform a vector of a tile, */
     CONV_WINOGRAD_OUTPUT = 150,        /* [nets] the same on the way back, loads and stores counted */
 };
