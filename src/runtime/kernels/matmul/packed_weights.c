@@ -8,6 +8,7 @@
 #include "runtime/kernels/matmul/packed_weights.h"
 
 #include "base/pages.h"
+#include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 
 enum { PREPACK_ALIGN = 64 };
@@ -40,7 +41,7 @@ static gemm_prepacked *prepack_make(const tensor *w) {
 const gemm_prepacked *prepack_linear(const tensor *w) {
     storage *s = w->storage;
     void *seen = atomic_load_explicit(&s->derived, memory_order_acquire);
-    if (seen == &prepack_never || w->numel == 0) return NULL;
+    if (seen == &prepack_never || w->numel == 0 || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed)) return NULL;
     if (seen && seen != &prepack_used_once) return seen;
     if (!seen) {
         atomic_compare_exchange_strong(&s->derived, &seen, &prepack_used_once);
