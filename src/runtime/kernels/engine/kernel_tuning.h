@@ -111,6 +111,9 @@ enum {
     SOFTMAX_LANES = 16,    /* [softmax] maxima side by side */
     POOL_ROW = 2048,       /* [pool] rows longer than this are pooled in one step */
     ADAPTIVE_ROW = 1024,   /* [pool] the same, of adaptive pools */
+    POOL_LAST_PIXELS = 64,        /* [exact] pixels in one sum, channels last; sums of more are added up in double */
+    POOL_LAST_BLOCK = 256,        /* [pool] channels of a piece */
+    POOL_LAST_ROWS = 16,          /* [pool] rows of outputs that are pieces enough */
 };
 
 #endif
