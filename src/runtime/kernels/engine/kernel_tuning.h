@@ -75,6 +75,26 @@ enum {
     CONVT_CHANNELS = 8,       /* [convolution] and output channels at most */
 };
 
+/* Convolutions whose channels come last (conv_rows.c). */
+enum {
+    CONV_ROWS_POSITIONS = 224,  /* [nets] results of a strip, */
+    CONV_ROWS_PIXELS = 1 << 16, /* [nets] if its input has no more elements than this */
+    CONV_ROWS_TILES = 4,        /* [nets] tiles of positions at least, even so */
+    CONV_ROWS_STEPS = 1024,     /* [exact] in one sum: a panel of weights that stays in the second cache; sums of more are added up */
+    CONV_ROWS_ITEMS = 8,        /* [nets] strips to aim for in all */
+    CONV_ROWS_FAR = 4096,       /* [nets] bytes; distances that are multiples meet in one place of the first cache */
+};
+
+/* Winograd's way (conv_winograd.c). */
+enum {
+    CONV_WINOGRAD_SCRATCH = 768 << 10, /* [nets] bytes of transformed input and products, in a core's second cache */
+    CONV_WINOGRAD_CHANNELS = 64,       /* [nets] output channels whose products are in memory at a time */
+    CONV_WINOGRAD_INPUT = 220,         /* [nets] vector instructions to transform a vector of a tile, */
+    CONV_WINOGRAD_OUTPUT = 150,        /* [nets] the same on the way back, loads and stores counted */
+};
+#define CONV_WINOGRAD_BYTE 0.35 /* [nets] instructions in the time that one byte of weights takes from memory */
+#define CONV_WINOGRAD_GAIN 0.85 /* [nets] the part of the direct form's time that is worth its memory */
+
 /* Reductions and scans (reduce*.c, scan.c, order_statistics.c). */
 enum {
     REDUCE_CHUNK = 1 << 16, /* [reductions] values of one result folded in one go */
