@@ -38,8 +38,8 @@ static const opcase scales[] = {
     {"ctsc::scale_channels_last", "f32[0,2,2]{} f32[2]{2 3} f32[2]{10 20} 1", "f32[0,2,2]{}"},
     /* without a batch dim, channels are what batch_norm takes for them */
     {"ctsc::scale_channels_last", "f32[1,2,2]{1 2 3 4} f32[1]{2} f32[1]{1} 2", "f32[1,2,2]{3 5 7 9}"},
-    {"ctsc::scale_channels_last", "f32[1,1,2,2]{1 2 3 4} f32[1]{2} f32[1]{1} 2", "!batch_norm(): running_mean should contain 2 elements not 1"},
-    {"ctsc::scale_channels_last", "f32[1,1,2,1]{1 2} f32[2]{2 2} f32[2]{1 1} 2", "!batch_norm(): running_mean should contain 1 elements not 2"},
+    {"ctsc::scale_channels_last", "f32[1,1,2,2]{1 2 3 4} f32[1]{2} f32[1]{1} 2", "!running_mean should contain 2 elements not 1"},
+    {"ctsc::scale_channels_last", "f32[1,1,2,1]{1 2} f32[2]{2 2} f32[2]{1 1} 2", "!running_mean should contain 1 elements not 2"},
 };
 
 static void test_conversions(void **state) {
