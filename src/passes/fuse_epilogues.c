@@ -125,7 +125,12 @@ static ir_value *epilogue_last(node *n, const epilogue_match *m, ir_value *other
     args[LAST_OTHER] = other;
     args[LAST_ACTIVATION] = rewrite_str(n, m->activation);
     args[LAST_WRITTEN] = rewrite_bool(n, m->sum && m->sum->op->schema->has_alias_write);
-    return rewrite_op(n, "ctsc::conv_channels_last", LAST_ARGS, args);
+    ir_value *y = rewrite_op(n, "ctsc::conv_channels_last", LAST_ARGS, args);
+    if (!y) return NULL;
+    y->def->range = m->product->range; /* what fails as a rule is the convolution: its place, not the last step's */
+    y->def->call = m->product->call;
+    y->def->scope = m->product->scope;
+    return y;
 }
 
 /* x w + b of matrices: w is the transpose of what a linear layer has. */
