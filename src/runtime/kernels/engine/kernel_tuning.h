@@ -66,6 +66,10 @@ enum {
     CONV_ITEMS = 16,          /* [convolution] blocks to aim for in all */
     CONV_FEW_ITEMS = 4,       /* [convolution] up to this many run one after the other, each spread over threads */
     DEPTHWISE_CHUNK = 32,     /* [convolution] outputs whose sums are in registers */
+    DEPTHWISE_LAST_BAND = 1 << 16,   /* [convolution] elements of a band of rows, which stay in the second cache, */
+    DEPTHWISE_LAST_LEAST_ROWS = 4,   /* [convolution] and rows that it has at least: neighbours read some of the same ones */
+    DEPTHWISE_LAST_BLOCK = 256,      /* [convolution] channels of a piece, where there are twice as many */
+    DEPTHWISE_LAST_WORK = 1 << 18,   /* [convolution] multiplications worth a thread of their own */
     CONVT_BLOCK = 1 << 18,    /* [convolution] elements of the columns that are taken together, */
     CONVT_MIN_COLUMNS = 128,  /* [convolution] input positions of them at least, */
     CONVT_CHANNELS = 8,       /* [convolution] and output channels at most */
@@ -128,6 +132,9 @@ enum {
     SOFTMAX_LANES = 16,    /* [softmax] maxima side by side */
     POOL_ROW = 2048,       /* [pool] rows longer than this are pooled in one step */
     ADAPTIVE_ROW = 1024,   /* [pool] the same, of adaptive pools */
+    POOL_LAST_PIXELS = 64,        /* [exact] pixels in one sum, channels last; sums of more are added up in double */
+    POOL_LAST_BLOCK = 256,        /* [pool] channels of a piece */
+    POOL_LAST_ROWS = 16,          /* [pool] rows of outputs that are pieces enough */
 };
 
 #endif
