@@ -65,6 +65,6 @@ ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level) {
     "pool-constants,fuse-loops,fuse," weights "dce,reorder"
 
 ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level) {
-    const char *fusing = cx->device == DEVICE_HOST ? LEVEL_2("layout,", "prepack,") : LEVEL_2("fuse-attention,fuse-epilogues,", "");
+    const char *fusing = cx->device == DEVICE_HOST ? LEVEL_2("layout,fuse-epilogues-host,", "prepack,") : LEVEL_2("fuse-attention,fuse-epilogues,", "");
     return pass_run_list(cx, g, level < 2 ? LEVEL_1 : fusing, NULL);
 }

@@ -8,8 +8,11 @@
 #include "opcase.h"
 
 #include "base/thread_pool.h"
-#include "runtime/kernels/conv/conv_packed.h"
 #include "runtime/kernels/conv/conv_last.h"
+#include "runtime/kernels/conv/conv_rows.h"
+#include "runtime/kernels/conv/conv_winograd.h"
+
+#include <math.h>
 
 #include <sys/mman.h>
 
@@ -188,7 +191,85 @@ static void test_random(void **state) {
     tensor_set_allocator(NULL);
 }
 
+/* ---- Winograd's way ------------------------------------------------------------------------------- */
+
+static double random_normal(void) { /* the sum of twelve, near enough */
+    double sum = -6;
+    for (int i = 0; i < 12; i++) sum += (double)random_below(1 << 20) / (1 << 20);
+    return sum;
+}
+
+/* One result in double: image [H, W, C], w [C][3][3]. */
+static double exact_result(const conv_shape *s, const float *image, const float *w, int64_t y, int64_t x) {
+    double sum = 0;
+    for (int64_t c = 0; c < s->in_channels; c++)
+        for (int64_t k = 0; k < 9; k++) {
+            int64_t py = y - s->pad[1] + k / 3, px = x - s->pad[2] + k % 3;
+            if (py < 0 || px < 0 || py >= s->in[1] || px >= s->in[2]) continue;
+            sum += (double)image[(py * s->in[2] + px) * s->in_channels + c] * w[c * 9 + k];
+        }
+    return sum;
+}
+
+typedef struct worst { double winograd, direct; } worst;
+
+/* The largest errors of both ways, of some results. Pixels are a relu's results, weights those of He's initialisation: what networks have. */
+static worst worst_errors(conv_shape s) {
+    s.in[0] = s.kernel[0] = s.out[0] = s.stride[0] = s.stride[1] = s.stride[2] = s.dilation[0] = s.dilation[1] = s.dilation[2] = s.groups = 1;
+    s.kernel[1] = s.kernel[2] = 3;
+    s.kernel_size = 9;
+    for (int i = 1; i < 3; i++) s.out[i] = s.in[i] + 2 * s.pad[i] - 2;
+    s.in_size = s.in[1] * s.in[2], s.out_size = s.out[1] * s.out[2];
+    int64_t xs[4] = {s.batch, s.in[1], s.in[2], s.in_channels}, ws[4] = {s.out_channels, s.in_channels, 3, 3}, ys[4] = {s.batch, s.out[1], s.out[2], s.out_channels};
+    tensor *x = random_tensor(4, xs), *w = random_tensor(4, ws), *own, *y[2];
+    for (int64_t i = 0; i < x->numel; i++) TENSOR_AT(x, float)[i] = (float)fmax(0, random_normal());
+    for (int64_t i = 0; i < w->numel; i++) TENSOR_AT(w, float)[i] = (float)(random_normal() * sqrt(2.0 / (9.0 * (double)s.in_channels)));
+    assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);
+    const conv_packed *p[2] = {conv_packed_of(&s, own, CONV_WINOGRAD), conv_packed_of(&s, own, CONV_ROWS)};
+    conv_tail tail = {0};
+    for (int i = 0; i < 2; i++) {
+        assert_non_null(p[i]);
+        assert_int_equal(tensor_new(NULL, DT_FLOAT32, 4, ys, &y[i]), CTSC_OK);
+        assert_int_equal((i ? conv_rows : conv_winograd)(NULL, &s, p[i], tensor_data(x), NULL, &tail, tensor_data(y[i])), CTSC_OK);
+    }
+    worst e = {0, 0};
+    for (int64_t i = 0; i < y[0]->numel; i += 1 + y[0]->numel / 4000) {
+        int64_t o = i % s.out_channels, at = i / s.out_channels % s.out_size, n = i / s.out_channels / s.out_size;
+        double want = exact_result(&s, TENSOR_AT(x, float) + n * s.in_size * s.in_channels, TENSOR_AT(w, float) + o * s.in_channels * 9, at / s.out[2], at % s.out[2]);
+        e.winograd = fmax(e.winograd, fabs(TENSOR_AT(y[0], float)[i] - want));
+        e.direct = fmax(e.direct, fabs(TENSOR_AT(y[1], float)[i] - want));
+    }
+    tensor_unref(x), tensor_unref(w), tensor_unref(own), tensor_unref(y[0]), tensor_unref(y[1]);
+    return e;
+}
+
+/* The layers of resnet18 and vgg16 that are done that way: at most four times the error of the direct form. */
+static void test_winograd_error(void **state) {
+    (void)state;
+    static const int64_t layers[][3] = {{64, 64, 56}, {128, 128, 28}, {256, 256, 14}, {64, 64, 112}, {64, 128, 40}, {128, 256, 28}, {512, 512, 14}, {24, 40, 30}};
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        const int64_t *l = layers[i];
+        worst e = worst_errors((conv_shape){.batch = 1, .in_channels = l[0], .out_channels = l[1], .in = {1, l[2], l[2]}, .pad = {0, 1, 1}});
+        if (getenv("SHOW")) print_message("%lld %lld %lld: %g %g %.2f\n", (long long)l[0], (long long)l[1], (long long)l[2], e.winograd, e.direct, e.winograd/e.direct);
+        if (e.winograd > 4 * e.direct) fail_msg("%lld to %lld channels: %g, direct %g", (long long)l[0], (long long)l[1], e.winograd, e.direct);
+    }
+}
+
+/* Every size of an image, batch, channels and padding: edges of tiles, of batches and of vectors. */
+static void test_winograd_shapes(void **state) {
+    (void)state;
+    tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
+    for (int i = 0; i < 250; i++) {
+        conv_shape s = {.batch = 1 + random_below(3), .in_channels = 1 + random_below(70), .out_channels = 1 + random_below(150)};
+        for (int k = 1; k < 3; k++) s.pad[k] = random_below(3), s.in[k] = 3 + random_below(20);
+        worst e = worst_errors(s);
+        if (e.winograd > 2e-5) fail_msg("[%lld, %lld, %lld, %lld] to %lld channels: %g", (long long)s.batch, (long long)s.in[1], (long long)s.in[2],
+                                        (long long)s.in_channels, (long long)s.out_channels, e.winograd);
+    }
+    tensor_set_allocator(NULL);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_winograd_error), cmocka_unit_test(test_winograd_shapes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

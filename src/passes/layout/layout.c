@@ -161,8 +161,7 @@ static int64_t layout_turned(int64_t from_end, int spatial) {
     return from_end >= -spatial && from_end < 0 ? from_end - 1 : from_end;
 }
 
-/* A dim as it counts from the end, if there is one rank at most that the value may have and the dim be in; 0: that is not known. */
-static int layout_from_end(const layout_twin *t, int64_t dim) {
+int layout_from_end(const layout_twin *t, int64_t dim) {
     if (dim < 0) return dim > -LAYOUT_MAX_ARGS ? (int)dim : 0;
     if (t->most == LAYOUT_ANY_RANK || dim >= t->most || (dim < t->most - 1 && t->least < t->most)) return 0;
     return (int)dim - t->most;

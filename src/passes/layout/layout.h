@@ -5,6 +5,7 @@
  *   layout.c         the walk, regions and what they cost, what becomes of the graph
  *   layout_rules.c   pointwise operators, joining and splitting, sizes, reductions, permutations
  *   layout_conv.c    convolutions, pools, padding: operators that have a version of their own for channels that come last
+ *   layout_shuffle.c channels that are shuffled between groups
  *   layout_rules.def which rule is for which operator
  */
 #ifndef CTSC_PASSES_LAYOUT_LAYOUT_H
@@ -78,8 +79,10 @@ ir_value *layout_ints(layout *l, int n, const int64_t *ints);
 
 /* ---- dims ---- */
 
-/* Dim v of the value whose twin is t, as one of t->last. *from_end (may be NULL): which of the value's it is, counted from the end (-1: the last), if the
- * operator that gets it succeeds; 0: not known. NULL without memory. */
+/* A dim as it counts from the end (-1: the last), where it can be in only one of the ranks that the value may have; 0: that is not known. Holds if the
+ * operator that gets it succeeds. */
+int layout_from_end(const layout_twin *t, int64_t dim);
+/* Dim v of the value whose twin is t, as one of t->last. *from_end (may be NULL): layout_from_end. NULL without memory. */
 ir_value *layout_dim(layout *l, const layout_twin *t, ir_value *v, int *from_end);
 
 #endif

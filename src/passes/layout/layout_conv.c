@@ -7,6 +7,7 @@
 
 #include "tensor/device.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- convolutions ------------------------------------------------------------------------------------------ */
@@ -113,8 +114,10 @@ bool layout_conv(layout *l, node *n) {
     ir_value *none = layout_constant_take(l, value_none()), *transposed = layout_constant_take(l, value_bool(c.transposed));
     ir_value *output_padding = c.row->output_padding >= 0 ? in[c.row->output_padding] : layout_ints(l, c.spatial, (int64_t[LAYOUT_MAX_SPATIAL]){0});
     ir_value *batched = layout_constant_take(l, value_bool(c.row->batched)), *plain = rewrite_str(n, "none");
-    ir_value *args[] = {x->last, weight, in[2], in[c.row->stride], padding, in[c.row->dilation], transposed, output_padding, in[c.row->groups], batched, none, plain};
-    ir_value *y = layout_op(l, "ctsc::conv_channels_last", 12, args);
+    ir_value *written = layout_constant_take(l, value_bool(false));
+    ir_value *args[] = {x->last, weight, in[2], in[c.row->stride], padding, in[c.row->dilation], transposed,
+                        output_padding, in[c.row->groups], batched, none, plain, written};
+    ir_value *y = layout_op(l, "ctsc::conv_channels_last", 13, args);
     if (!y) return false;
     layout_conv_knows(&c, x);
     layout_twin like = *x;
@@ -175,12 +178,56 @@ bool layout_pad(layout *l, node *n) {
     return layout_give(l, n->outputs.data[0], layout_op(l, n->op->key, named ? 4 : 3, args), t);
 }
 
+/* ---- batch norms of constants ------------------------------------------------------------------------------------- */
+
+typedef struct layout_vector { tensor *t; double absent; } layout_vector; /* t: contiguous, owned; NULL: every element is `absent` */
+
+/* A vector of n (-1: any number of) float32 constants that stay, or None. False: it is something else. */
+static bool layout_read_vector(layout *l, const ir_value *v, bool optional, double absent, int64_t n, layout_vector *out) {
+    tensor *t;
+    *out = (layout_vector){.absent = absent};
+    if (optional && fact_is_none(v)) return true;
+    if (!fact_tensor(v, &t) || t->dtype != DT_FLOAT32 || t->ndim != 1 || (n >= 0 && t->numel != n) || tensor_device(t) != DEVICE_HOST) return false;
+    return !alias_ever_written(l->db, v) && tensor_contiguous(NULL, t, &out->t) == CTSC_OK;
+}
+
+static double layout_vector_at(const layout_vector *v, int64_t i) {
+    return v->t ? (double)TENSOR_AT(v->t, float)[i] : v->absent;
+}
+
+/* scale = weight / sqrt(variance + eps), shift = bias - mean * scale, rounded once. vectors: weight, bias, mean, variance. */
+static bool layout_scale_shift(layout *l, const layout_vector *vectors, double eps, ir_value **scale, ir_value **shift) {
+    tensor *made[2];
+    int64_t n = vectors[2].t->numel;
+    if (tensor_new(NULL, DT_FLOAT32, 1, &n, &made[0]) != CTSC_OK) return false;
+    if (tensor_new(NULL, DT_FLOAT32, 1, &n, &made[1]) != CTSC_OK) {
+        tensor_unref(made[0]);
+        return false;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double by = layout_vector_at(&vectors[0], i) / sqrt(layout_vector_at(&vectors[3], i) + eps);
+        TENSOR_AT(made[0], float)[i] = (float)by;
+        TENSOR_AT(made[1], float)[i] = (float)(layout_vector_at(&vectors[1], i) - layout_vector_at(&vectors[2], i) * by);
+    }
+    *scale = layout_constant_take(l, value_tensor_take(made[0]));
+    *shift = layout_constant_take(l, value_tensor_take(made[1]));
+    return true;
+}
+
+/* Those behind convolutions are in the weights by now (fold-weights); this is for those in front of them. */
 bool layout_batch_norm(layout *l, node *n) {
     bool training;
-    const layout_twin *t = layout_find(l, n->inputs.data[0], true);
-    if (!t || !fact_bool(n->inputs.data[5], &training) || training || !(t = layout_use(l, n->inputs.data[0], t->spatial, true))) return false;
-    ir_value *const *in = n->inputs.data;
-    ir_value *args[] = {t->last, in[1], in[2], in[3], in[4], in[7], layout_int(l, t->spatial)};
-    ir_value *y = layout_op(l, "ctsc::batch_norm_channels_last", 7, args);
+    value eps;
+    layout_vector vectors[4] = {{0}};
+    ir_value *const *in = n->inputs.data, *scale, *shift;
+    const layout_twin *t = layout_find(l, in[0], true);
+    if (!t || !fact_bool(in[5], &training) || training || !ir_value_constant(in[7], &eps) || eps.tag != V_FLOAT) return false;
+    bool ok = layout_read_vector(l, in[3], false, 0, -1, &vectors[2]);
+    int64_t channels = ok ? vectors[2].t->numel : 0;
+    ok = ok && layout_read_vector(l, in[4], false, 0, channels, &vectors[3]) && layout_read_vector(l, in[1], true, 1, channels, &vectors[0]) &&
+         layout_read_vector(l, in[2], true, 0, channels, &vectors[1]) && (t = layout_use(l, in[0], t->spatial, true)) &&
+         layout_scale_shift(l, vectors, eps.u.f, &scale, &shift);
+    for (int i = 0; i < 4; i++) tensor_unref(vectors[i].t);
+    ir_value *y = ok ? layout_op(l, "ctsc::scale_channels_last", 4, (ir_value *[]){t->last, scale, shift, layout_int(l, t->spatial)}) : NULL;
     return y && layout_give(l, n->outputs.data[0], y, t);
 }

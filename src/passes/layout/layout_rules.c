@@ -114,29 +114,29 @@ bool layout_contiguous(layout *l, node *n) {
 
 /* ---- joining and splitting ------------------------------------------------------------------------------------- */
 
-/* Twins of a list's elements; those without are brought if their rank is known. */
+/* Twins of a list's elements. Those without are brought: what is joined has one rank, or is an empty vector, which stays what it is. */
 static bool layout_elements(layout *l, const node *list, int spatial, ir_value **out, layout_twin *all) {
     for (size_t i = 0; i < list->inputs.len; i++) {
         ir_value *v = list->inputs.data[i];
         layout_twin *t = layout_use(l, v, spatial, true);
-        if (!t && fact_rank(v) > spatial) t = layout_bring(l, v, spatial, LAYOUT_CHANNELS);
+        if (!t) t = layout_bring(l, v, spatial, LAYOUT_CHANNELS);
         if (!t) return false;
         out[i] = t->last;
-        if (i == 0) *all = *t, all->channels = 0;
+        all->channels += t->channels;
+        if (t->least <= spatial) continue;
         if (t->least > all->least) all->least = t->least;
         if (t->most < all->most) all->most = t->most;
-        all->channels += t->channels;
+        all->last = t->last;
     }
     return all->least <= all->most;
 }
 
 bool layout_cat(layout *l, node *n) {
     ir_value *elements[LAYOUT_MAX_ARGS];
-    layout_twin all;
     const node *list = fact_fixed_list(n->inputs.data[0]);
     int from_end, spatial = list ? layout_spatial(l, list) : 0;
+    layout_twin all = {.spatial = spatial, .most = LAYOUT_ANY_RANK};
     if (!spatial || list->inputs.len > LAYOUT_MAX_ARGS || !layout_elements(l, list, spatial, elements, &all)) return false;
-    all.last = elements[0];
     ir_value *dim = layout_dim(l, &all, n->inputs.data[1], &from_end);
     if (!dim) return false;
     if (from_end && from_end != -1 - spatial) all.channels /= (int64_t)list->inputs.len;
@@ -225,12 +225,15 @@ bool layout_ask(layout *l, node *n) {
  * them? False: a dim's place is not known. */
 static bool layout_dims(layout *l, const layout_twin *t, const ir_value *list, ir_value **out, int *count, unsigned *reduced, bool *channels) {
     int64_t dims[FACT_MAX_INTS];
-    int from_end;
     *reduced = 0;
     *channels = false;
     if (!fact_ints(list, dims, count)) return false;
+    layout_twin full = *t; /* if one dim is there only with all that there may be, then all there may be are there */
+    for (int i = 0; i < *count; i++)
+        if (t->most != LAYOUT_ANY_RANK && dims[i] == t->most - 1) full.least = t->most;
     for (int i = 0; i < *count; i++) {
-        out[i] = layout_dim(l, t, layout_int(l, dims[i]), &from_end);
+        int from_end = layout_from_end(&full, dims[i]);
+        out[i] = layout_dim(l, t, layout_int(l, dims[i]), NULL);
         if (!out[i] || !from_end) return false;
         if (from_end >= -t->spatial) *reduced |= 1u << (-1 - from_end);
         *channels |= from_end == -1 - t->spatial;
@@ -259,7 +262,7 @@ bool layout_reduce(layout *l, node *n) {
     }
     if (!keep && gone != count) return false;
     like.spatial -= keep ? 0 : gone;
-    like.least -= keep ? 0 : gone;
+    like.least -= keep ? 0 : gone; /* below what is certain, at worst */
     like.most -= keep || like.most == LAYOUT_ANY_RANK ? 0 : gone;
     return layout_give(l, n->outputs.data[0], y, &like);
 }
@@ -300,9 +303,4 @@ bool layout_permute(layout *l, node *n) {
     layout_twin *made = y ? layout_give(l, n->outputs.data[0], y, &like) : NULL;
     if (made) made->own = false;
     return made != NULL;
-}
-
-bool layout_shuffle(layout *l, node *n) {
-    (void)l, (void)n;
-    return false;
 }

@@ -482,13 +482,14 @@ ctsc_status op_conv_epilogue(op_ctx *cx, const value *args, value *results) {
     return epilogue_finish(cx, &e, t, results);
 }
 
-/* ctsc::conv_channels_last: (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, batched, other, activation); the channels
- * of input, other and result come last. batched: refuses input without a batch dim, as _convolution does. */
+/* ctsc::conv_channels_last: (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, batched, other, activation, written); the
+ * channels of input, other and result come last. batched: refuses input without a batch dim, as _convolution does. written: other was added in place. */
 ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results) {
     static const char *const names[2][CONV_DIMS] = {{"conv1d", "conv2d", "conv3d"},
                                                     {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}};
     epilogue e;
     TRY(epilogue_read(cx, &args[10], &args[11], &e));
+    e.written = arg_bool(&args[12]);
     conv_call c = conv_arguments(args, NULL);
     c.padding = &args[4];
     c.transposed = arg_bool(&args[6]);

@@ -8,6 +8,7 @@
 #include "runtime/kernels/conv/conv_packed.h"
 
 #include "base/pages.h"
+#include "runtime/kernels/conv/conv_last_depthwise.h"
 #include "runtime/kernels/conv/conv_winograd.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 
@@ -64,10 +65,9 @@ static void packed_panel(const conv_packed *p, const float *w, int64_t set, int6
     }
 }
 
-static void packed_fill(const conv_packed *p, conv_form form, const float *w) {
+static void packed_fill(const conv_packed *p, const conv_shape *s, conv_form form, const float *w) {
     if (form == CONV_DEPTHWISE) {
-        for (int64_t c = 0; c < p->groups; c++)
-            for (int64_t tap = 0; tap < p->taps; tap++) p->weights[tap * p->groups + c] = w[c * p->taps + tap];
+        conv_last_depthwise_pack(s, w, p->weights);
         return;
     }
     if (form == CONV_WINOGRAD) {
@@ -105,7 +105,7 @@ static conv_packed *packed_make(const conv_shape *s, const tensor *w, conv_form 
         p.weights = (float *)(void *)at;
         pages_prefer_large(at, bytes);
         if (form != CONV_DEPTHWISE && (p.sets != p.groups || p.out % p.micro->nr)) memset(at, 0, bytes);
-        packed_fill(&p, form, tensor_data(whole));
+        packed_fill(&p, s, form, tensor_data(whole));
         *made = p;
     } else {
         mem_free(made);

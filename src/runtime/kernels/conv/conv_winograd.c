@@ -174,17 +174,28 @@ static void winograd_output(const winograd_job *j, int64_t tile, int64_t channel
         for (int x = 0; x < r.columns; x++) conv_tail_apply(j->tail->activation, r.out + y * r.row + x * r.column, channels);
 }
 
+/* `rows` tiles times a panel. Sums of many channels are added up, not carried on: their errors would grow. */
+static void winograd_product(const winograd_job *j, int64_t rows, gemm_rows *r) {
+    int64_t in = j->s->in_channels, sums = winograd_parts(in, CONV_WINOGRAD_SUM), done = 0;
+    gemm_stretch some;
+    r->stretch = &some, r->stretches = 1;
+    for (int64_t i = 0; i < sums; i++, done += some.k) {
+        some = (gemm_stretch){done, done * j->w->micro->nr, (in - done) / (sums - i)};
+        r->ends = i ? GEMM_ADD_C : 0;
+        j->w->micro->rows[rows](r);
+    }
+}
+
 /* All products of `tiles` tiles with n panels from `panel` on. */
 static void winograd_products(const winograd_job *j, int64_t tiles, int64_t panel, int64_t n, const winograd_scratch *at) {
     int64_t nr = j->w->micro->nr, in = j->s->in_channels, ld = n * nr, parts = winograd_parts(tiles, j->w->micro->mr);
-    gemm_stretch all = {0, 0, in};
     for (int64_t p = 0; p < PRODUCTS; p++)
         for (int64_t i = 0; i < n; i++) {
-            gemm_rows r = {.a = at->input + p * j->batch * j->channels, .lda = j->channels, .stretch = &all, .stretches = 1,
-                           .b = j->w->weights + ((panel + i) * PRODUCTS + p) * in * nr, .c = at->output + p * j->batch * ld + i * nr, .ldc = ld, .cols = (int)nr};
+            gemm_rows r = {.a = at->input + p * j->batch * j->channels, .lda = j->channels, .b = j->w->weights + ((panel + i) * PRODUCTS + p) * in * nr,
+                           .c = at->output + p * j->batch * ld + i * nr, .ldc = ld, .cols = (int)nr};
             for (int64_t part = 0, done = 0; part < parts; part++) {
                 int64_t rows = (tiles - done) / (parts - part);
-                j->w->micro->rows[rows](&r);
+                winograd_product(j, rows, &r);
                 done += rows, r.a += rows * r.lda, r.c += rows * r.ldc;
             }
         }

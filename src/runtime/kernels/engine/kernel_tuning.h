@@ -10,6 +10,11 @@
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_TUNING_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_TUNING_H
 
+/* Recurrent layers (rnn_prepacked.c). */
+enum {
+    RNN_CHUNK = 1 << 15, /* [models] multiplications of a step that are worth a thread's taking them */
+};
+
 /* Products (gemm.c). */
 enum {
     GEMM_TINY = 512,       /* [gemm] multiplications below which BLAS is not worth its call */
@@ -89,6 +94,7 @@ enum {
 enum {
     CONV_WINOGRAD_SCRATCH = 768 << 10, /* [nets] bytes of transformed input and products, in a core's second cache */
     CONV_WINOGRAD_CHANNELS = 64,       /* [nets] output channels whose products are in memory at a time */
+    CONV_WINOGRAD_SUM = 96,            /* [exact] input channels in one sum; sums of more are added up */
     CONV_WINOGRAD_INPUT = 220,         /* [nets] vector instructions to transform a vector of a tile, */
     CONV_WINOGRAD_OUTPUT = 150,        /* [nets] the same on the way back, loads and stores counted */
 };

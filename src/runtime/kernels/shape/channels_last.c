@@ -48,6 +48,25 @@ ctsc_status op_to_channels_first(op_ctx *cx, const value *args, value *results) 
     return channels_convert(cx, channels_first_view, args, results);
 }
 
+/* ---- what is asked of images whose channels come last, in the order of those where they do not ---- */
+
+/* Dim `dim` of the image that self is a turned one of: where it is in self. One that there is not stays as it is, for the operator that gets it to report. */
+ctsc_status op_channels_last_dim(op_ctx *cx, const value *args, value *results) {
+    (void)cx;
+    int64_t ndim = arg_tensor(&args[0])->ndim, dim = arg_int(&args[1]), spatial = arg_int(&args[2]), first = ndim - 1 - spatial;
+    int64_t at = dim < 0 ? dim + ndim : dim;
+    if (first < 0 || at < first || at >= ndim) return op_return(results, value_int(dim));
+    return op_return(results, value_int(at == first ? ndim - 1 : at - 1));
+}
+
+ctsc_status op_channels_last_sizes(op_ctx *cx, const value *args, value *results) {
+    tensor *seen;
+    TRY(channels_first_view(cx->diag, arg_tensor(&args[0]), (int)arg_int(&args[1]), &seen));
+    ctsc_status st = move_return_ints(cx, seen->ndim, seen->sizes, results);
+    tensor_unref(seen);
+    return st;
+}
+
 /* One of the two views of t, as a tensor of its own that is contiguous. */
 static ctsc_status channels_turned(op_ctx *cx, channels_view *view, const tensor *t, int spatial, tensor **out) {
     tensor *seen;
@@ -72,23 +91,4 @@ ctsc_status channels_last_by_first(op_ctx *cx, const char *name, int spatial, in
     st = channels_turned(cx, channels_last_view, got.u.tensor, spatial, &t);
     value_unref(got);
     return st == CTSC_OK ? op_return_tensor(results, t) : st;
-}
-
-/* ---- what is asked of images whose channels come last, in the order of those where they do not ---- */
-
-/* Dim `dim` of the image that self is a turned one of: where it is in self. One that there is not stays as it is, for the operator that gets it to report. */
-ctsc_status op_channels_last_dim(op_ctx *cx, const value *args, value *results) {
-    (void)cx;
-    int64_t ndim = arg_tensor(&args[0])->ndim, dim = arg_int(&args[1]), spatial = arg_int(&args[2]), first = ndim - 1 - spatial;
-    int64_t at = dim < 0 ? dim + ndim : dim;
-    if (first < 0 || at < first || at >= ndim) return op_return(results, value_int(dim));
-    return op_return(results, value_int(at == first ? ndim - 1 : at - 1));
-}
-
-ctsc_status op_channels_last_sizes(op_ctx *cx, const value *args, value *results) {
-    tensor *seen;
-    TRY(channels_first_view(cx->diag, arg_tensor(&args[0]), (int)arg_int(&args[1]), &seen));
-    ctsc_status st = move_return_ints(cx, seen->ndim, seen->sizes, results);
-    tensor_unref(seen);
-    return st;
 }
