@@ -8,7 +8,7 @@ Networks (networks.py) are written by PyTorch 1.13 (--torch-python) where --fold
 number of threads, which stays and measures when told; in each round every one has its turn, and all others are stopped (SIGSTOP), so that no thread pool
 that waits in a loop disturbs. The figure is the best call of all rounds. A result that differs from PyTorch's eager one by more than --tolerance of
 the largest value counts as WRONG, whatever time it took. "at peak": the time that the network's floating-point operations take if all of them are
-multiply-adds in registers, at the rate that this machine has been measured to reach. Needs nothing but Python.
+multiply-adds in registers, at the rate that this machine has been measured to reach; Winograd's algorithm makes fewer. Needs nothing but Python.
 """
 import argparse
 import datetime
@@ -284,7 +284,9 @@ def markdown(args, rows):
     date = datetime.date.today()
     out = ["# Whole networks against PyTorch, ONNX Runtime and OpenVINO", "",
            "What `make bench-nets` measures (`bench/nets/`): batch 1 where the name does not say otherwise, float32, random weights, the best call of %d rounds of "
-           "%g s in which every contender has its turn. ms a call; below 1 in \"ctsc / best peer\" ctsc is faster." % (args.rounds, args.seconds), "",
+           "%g s in which every contender has its turn. ms a call; below 1 in \"ctsc / best peer\" ctsc is faster. "
+           "At peak: as if each operation of the network were made, in multiply-adds that stay in registers; Winograd's algorithm makes fewer, so that more than 100 %% can "
+           "be reached." % (args.rounds, args.seconds), "",
            "Date: %d %s. Command: `%s`." % (date.day, date.strftime("%B %Y"), args.said),
            "Machine: %s, %.0f GiB, %s." % (processor(), memory_gib(), platform.platform()),
            "Peak of multiply-adds in registers: %s." % ", ".join("%.0f GFLOP/s with %d thread%s" % (g, t, "" if t == 1 else "s") for t, g in peaks.items() if g),
