@@ -5,7 +5,8 @@
  *     %w : Tensor = prim::Constant[value=<Tensor>]()
  *     %y : Tensor = aten::linear(%x, %w, %b)           ->     %y : Tensor = ctsc::linear_prepacked(%x, %w', %b)
  *
- * %w' has the elements of %w by a storage of its own, since what is derived from them is kept there. Small weights stay: there is little to gain. Runs behind
+ * %w' has the elements of %w by a storage of its own, since what is derived from them is kept there. Parameters of recurrent layers get
+ * storages of their own, too, and the layers know by these that they are constants. Small weights stay: there is little to gain. Runs behind
  * the passes that look for linear layers.
  * Tests: tests/cli/prepack.test
  */
@@ -14,7 +15,18 @@
 
 #include "tensor/device.h"
 
+#include <string.h>
+
 enum { PREPACK_LEAST = 1024 }; /* elements */
+
+/* The constant v with a storage of its own, in front of `at`; NULL: there is no memory. */
+static ir_value *prepack_own(node *at, const ir_value *v, const tensor *t) {
+    tensor *own;
+    if (tensor_constant(NULL, t, &own) != CTSC_OK) return NULL;
+    ir_value *w = graph_constant_before_take(at, value_tensor_take(own), v->type);
+    if (value_has_name(v)) value_set_name(w, v->name);
+    return w;
+}
 
 static bool prepack_fits(const node *n, tensor **weight) {
     if (!rewrite_is(n, "aten::linear") || !fact_tensor(n->inputs.data[1], weight)) return false;
@@ -22,16 +34,46 @@ static bool prepack_fits(const node *n, tensor **weight) {
     return w->dtype == DT_FLOAT32 && w->ndim == 2 && w->numel >= PREPACK_LEAST && tensor_device(w) == DEVICE_HOST;
 }
 
-static bool prepack_rule(const alias_db *db, node *n) {
-    (void)db;
-    tensor *weight, *own;
-    if (!prepack_fits(n, &weight) || tensor_constant(NULL, weight, &own) != CTSC_OK) return false;
-    ir_value *w = graph_constant_before_take(n, value_tensor_take(own), n->inputs.data[1]->type);
-    if (value_has_name(n->inputs.data[1])) value_set_name(w, n->inputs.data[1]->name);
-    ir_value *y = rewrite_op(n, "ctsc::linear_prepacked", 3, (ir_value *[]){n->inputs.data[0], w, n->inputs.data[2]});
+static bool prepack_linear_rule(node *n) {
+    tensor *weight;
+    ir_value *w = prepack_fits(n, &weight) ? prepack_own(n, n->inputs.data[1], weight) : NULL;
+    ir_value *y = w ? rewrite_op(n, "ctsc::linear_prepacked", 3, (ir_value *[]){n->inputs.data[0], w, n->inputs.data[2]}) : NULL;
     if (!y) return false;
     rewrite_result(n, y);
     return true;
+}
+
+/* Where a recurrent layer has the list of its parameters; -1: n is none. */
+static int prepack_parameters(const node *n) {
+    static const char *const layers[] = {"aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu"};
+    if (n->kind != N_OP || !n->op) return -1;
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        size_t length = strlen(layers[i]);
+        if (strncmp(n->op->key, layers[i], length)) continue;
+        if (!strcmp(n->op->key + length, ".input")) return 2;
+        if (!strcmp(n->op->key + length, ".data")) return 3;
+    }
+    return -1;
+}
+
+/* An equal constant may take a constant's place in any list, whoever else has the list. */
+static bool prepack_recurrent_rule(node *n) {
+    int at = prepack_parameters(n);
+    node *list = at < 0 ? NULL : n->inputs.data[at]->def;
+    bool changed = false;
+    for (size_t i = 0; list && list->kind == N_LIST_CONSTRUCT && i < list->inputs.len; i++) {
+        tensor *t;
+        const ir_value *v = list->inputs.data[i];
+        if (!fact_tensor(v, &t) || t->dtype != DT_FLOAT32 || tensor_device(t) != DEVICE_HOST || t->storage->constant) continue;
+        ir_value *own = prepack_own(list, v, t);
+        if (own) node_set_input(list, (int)i, own), changed = true;
+    }
+    return changed;
+}
+
+static bool prepack_rule(const alias_db *db, node *n) {
+    (void)db;
+    return prepack_linear_rule(n) || prepack_recurrent_rule(n);
 }
 
 bool pass_prepack(pass_ctx *cx, graph *g) {

@@ -153,7 +153,7 @@ ctsc_status tensor_constant(diag *d, const tensor *t, tensor **out) {
         storage_unref(t->storage);
         return diag_no_memory(d);
     }
-    s->read_only = true;
+    s->read_only = s->constant = true;
     s->of_file = from->of_file;
     s->device = from->device;
     ctsc_status st = tensor_on_storage(d, s, (dtype)t->dtype, t->ndim, t->sizes, t->strides, t->offset, out);

@@ -34,6 +34,7 @@ typedef struct storage {
     bool in_block;  /* a tensor_block: the first data lies in it */
     bool read_only; /* not ours to write, a mapping of a file for one: writers must copy first (tensor_make_writable) */
     bool of_file;   /* a read-only mapping of a file: its pages can be dropped, and come back when they are read (pages_drop) */
+    bool constant;  /* tensor_constant made it: its data never changes */
     uint8_t device; /* where data is: 0 the host, i + 1 cuda:i; then an address that only tensor/device.h's functions know what to do with */
     struct storage *replaced; /* the mapping a private copy took the place of; dies with this one */
     /* What kernels have made of data that never changes, and how it is freed with the storage: theirs alone to read (kernels/matmul/packed_weights.h). */

@@ -5,7 +5,9 @@
 #include "base/diag.h"
 #include "base/map.h"
 #include "base/pages.h"
+#include "base/limits.h"
 #include "base/thread_pool.h"
+#include "base/thread_steps.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -396,6 +398,44 @@ static void test_pool(void **state) {
     assert_true(pool_threads() >= 1);
 }
 
+typedef struct steps_record {
+    _Atomic int64_t done;
+    int64_t chunks, stop;
+    _Atomic bool early;
+    atomic_bool cancelled;
+    atomic_int covered[40][70];
+} steps_record;
+
+static void steps_mark(void *ctx, int64_t step, int64_t chunk) {
+    steps_record *r = ctx;
+    if (atomic_load(&r->done) < step * r->chunks) atomic_store(&r->early, true);
+    atomic_fetch_add(&r->covered[step][chunk], 1);
+    atomic_fetch_add(&r->done, 1);
+    if (step == r->stop) atomic_store(&r->cancelled, true);
+}
+
+/* Each chunk once, none before all of the step in front of it are done; limits end it between steps. */
+static void test_pool_steps(void **state) {
+    (void)state;
+    static const int64_t cases[][2] = {{40, 70}, {40, 1}, {1, 5}, {33, 2}, {0, 4}, {4, 0}};
+    static steps_record r;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int threads = 1; threads <= 7; threads++)
+            for (int stops = 0; stops < 2; stops++) {
+                memset(&r, 0, sizeof r);
+                r.chunks = cases[i][1], r.stop = stops ? 2 : -1;
+                limits l = {.cancelled = &r.cancelled}, *outer = limits_use(&l);
+                pool_set_threads(threads);
+                bool stopped = stops && cases[i][0] > 3 && r.chunks > 0;
+                assert_int_equal(pool_steps(cases[i][0], r.chunks, steps_mark, &r), !stopped);
+                limits_use(outer);
+                assert_false(r.early);
+                for (int64_t step = 0; step < (stopped ? 2 : cases[i][0]); step++)
+                    for (int64_t c = 0; c < 70; c++) assert_int_equal(r.covered[step][c], c < r.chunks);
+            }
+    pool_set_threads(0);
+}
+
 static void *pool_caller(void *arg) {
     static pool_record records[4];
     pool_record *r = &records[(intptr_t)arg];
@@ -455,6 +495,7 @@ int main(void) {
         cmocka_unit_test(test_origin),
         cmocka_unit_test(test_diag_failures),
         cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_pool_steps),
         cmocka_unit_test(test_pool_shared),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

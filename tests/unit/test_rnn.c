@@ -4,6 +4,11 @@
  */
 #include "opcase.h"
 
+#include "base/limits.h"
+#include "base/thread_pool.h"
+
+#include <math.h>
+
 static const opcase recurrent[] = {
     {"aten::lstm.input",
      "f64[3,2,2]{1.125 0.875 1 -1 -1.75 -0.75 0.625 1.375 1 -1.25 -1.25 0.375} (f64[1,2,2]{0.375 "
@@ -335,11 +340,140 @@ static void test_packing(void **state) {
     opcase_run(packing, sizeof packing / sizeof packing[0]);
 }
 
+/* ---- constant weights, packed when they are used a second time -------------------------------------------- */
+
+enum { LAYER_ARGS = 9, LAYER_SETS = 4 };
+
+typedef struct layer_case {
+    const char *key;
+    int64_t steps, batch, features, hidden;
+    int layers, directions;
+    bool biased;
+} layer_case;
+
+static const layer_case layer_cases[] = {
+    {"aten::lstm.input", 7, 1, 20, 70, 2, 1, true},  {"aten::lstm.input", 4, 5, 33, 64, 1, 2, true},  {"aten::lstm.input", 3, 30, 8, 40, 1, 1, false},
+    {"aten::lstm.data", 6, 4, 20, 37, 1, 2, true},   {"aten::lstm.data", 5, 16, 9, 200, 2, 1, true},  {"aten::lstm.input", 1, 1, 1, 1, 1, 2, true},
+    {"aten::gru.input", 7, 1, 20, 70, 2, 2, true},   {"aten::gru.input", 4, 17, 33, 64, 1, 1, false}, {"aten::gru.data", 6, 5, 20, 37, 1, 2, true},
+    {"aten::rnn_tanh.input", 5, 3, 12, 100, 1, 2, true}, {"aten::rnn_relu.input", 5, 1, 12, 300, 1, 1, true}, {"aten::rnn_relu.data", 6, 6, 5, 31, 2, 1, false},
+};
+
+static tensor *layer_tensor(int ndim, const int64_t *sizes, float scale) {
+    static uint32_t seed = 1;
+    tensor *t;
+    assert_int_equal(tensor_new(NULL, DT_FLOAT32, ndim, sizes, &t), CTSC_OK);
+    for (int64_t i = 0; i < t->numel; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        TENSOR_AT(t, float)[i] = ((float)(seed >> 8) / (float)(1 << 24) - 0.5f) * scale;
+    }
+    return t;
+}
+
+static value layer_list(size_t n, tensor *const *of) {
+    list *l = list_new(LIST_TENSOR, NULL, n);
+    assert_non_null(l);
+    for (size_t i = 0; i < n; i++) assert_true(list_append_take(l, value_tensor_take(of[i])));
+    return value_list_take(l);
+}
+
+static bool layer_is_packed(const layer_case *c) {
+    return strstr(c->key, ".data") != NULL;
+}
+
+/* What comes before the parameters: the input, the sizes of batches, the first states. Returns how many. */
+static int layer_inputs(const layer_case *c, value *args) {
+    int64_t rows = 0, h_sizes[3] = {c->layers * c->directions, c->batch, c->hidden}, x_sizes[3] = {c->steps, c->batch, c->features};
+    int n = 0;
+    if (layer_is_packed(c)) {
+        tensor *sizes;
+        assert_int_equal(tensor_new(NULL, DT_INT64, 1, &c->steps, &sizes), CTSC_OK);
+        for (int64_t i = 0; i < c->steps; i++) rows += TENSOR_AT(sizes, int64_t)[i] = i + 1 < c->batch ? c->batch - i : 1;
+        int64_t data[2] = {rows, c->features};
+        args[n++] = value_tensor_take(layer_tensor(2, data, 2));
+        args[n++] = value_tensor_take(sizes);
+    } else {
+        args[n++] = value_tensor_take(layer_tensor(3, x_sizes, 2));
+    }
+    tensor *h = layer_tensor(3, h_sizes, 1);
+    args[n++] = strstr(c->key, "lstm") ? layer_list(2, (tensor *[]){h, layer_tensor(3, h_sizes, 1)}) : value_tensor_take(h);
+    return n;
+}
+
+/* The parameters, as they are, and as constants. */
+static void layer_parameters(const layer_case *c, value *plain, value *constant) {
+    int gates = strstr(c->key, "lstm") ? 4 : strstr(c->key, "gru") ? 3 : 1, per = c->biased ? 4 : 2, n = 0;
+    tensor *of[LAYER_SETS * 4], *own[LAYER_SETS * 4];
+    int64_t width = gates * c->hidden;
+    for (int set = 0; set < c->layers * c->directions; set++) {
+        int64_t features = set < c->directions ? c->features : c->directions * c->hidden, sizes[2][2] = {{width, features}, {width, c->hidden}};
+        for (int i = 0; i < per; i++, n++) {
+            of[n] = i < 2 ? layer_tensor(2, sizes[i], 4 / sqrtf((float)sizes[i][1])) : layer_tensor(1, &width, 1);
+            assert_int_equal(tensor_constant(NULL, of[n], &own[n]), CTSC_OK);
+        }
+    }
+    *plain = layer_list((size_t)n, of);
+    *constant = layer_list((size_t)n, own);
+}
+
+static ctsc_status layer_call(const layer_case *c, const value *args, value *results) {
+    op_ctx cx = {.op = op_find(c->key)};
+    for (int i = 0; i < 3; i++) results[i] = value_none();
+    return op_call(&cx, c->key, LAYER_ARGS, args, results);
+}
+
+static void layer_near(const value *got, const value *want) {
+    assert_int_equal(got->tag, want->tag);
+    if (want->tag != V_TENSOR) return;
+    assert_true(tensor_same_shape(got->u.tensor, want->u.tensor));
+    for (int64_t i = 0; i < want->u.tensor->numel; i++)
+        assert_true(fabsf(TENSOR_AT(got->u.tensor, float)[i] - TENSOR_AT(want->u.tensor, float)[i]) < 2e-5f);
+}
+
+static void layer_same(const value *got, const value *want) {
+    if (want->tag == V_TENSOR) assert_memory_equal(tensor_data(got->u.tensor), tensor_data(want->u.tensor), (size_t)want->u.tensor->numel * sizeof(float));
+}
+
+/* Near what the weights as they are give, and, once they are packed, the same bits with any number of threads. */
+static void test_constant_weights(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof layer_cases / sizeof *layer_cases; i++) {
+        const layer_case *c = &layer_cases[i];
+        value args[LAYER_ARGS] = {{0}}, constant, want[3], first[3], got[3];
+        int at = layer_inputs(c, args), n = at;
+        layer_parameters(c, &args[n++], &constant);
+        args[n++] = value_bool(c->biased), args[n++] = value_int(c->layers), args[n++] = value_float(0), args[n++] = value_bool(false);
+        args[n++] = value_bool(c->directions == 2);
+        if (!layer_is_packed(c)) args[n++] = value_bool(false);
+        assert_int_equal(n, LAYER_ARGS);
+        assert_int_equal(layer_call(c, args, want), CTSC_OK);
+        value_set(&args[at], constant);
+        for (int turn = 0; turn < 8; turn++) {
+            pool_set_threads(turn % 4 + 1);
+            assert_int_equal(layer_call(c, args, got), CTSC_OK);
+            for (int k = 0; k < 3; k++) {
+                layer_near(&got[k], &want[k]);
+                if (turn == 0) continue;
+                if (turn == 1) first[k] = got[k];
+                else layer_same(&got[k], &first[k]);
+            }
+            for (int k = 0; turn != 1 && k < 3; k++) value_unref(got[k]);
+        }
+        atomic_bool cancelled = true;
+        limits l = {.cancelled = &cancelled}, *outer = limits_use(&l);
+        assert_int_equal(layer_call(c, args, got), CTSC_LIMIT);
+        limits_use(outer);
+        for (int k = 0; k < 3; k++) value_unref(want[k]), value_unref(first[k]);
+        for (int k = 0; k < LAYER_ARGS; k++) value_unref(args[k]);
+    }
+    pool_set_threads(0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recurrent),
         cmocka_unit_test(test_rnn_refusals),
         cmocka_unit_test(test_packing),
+        cmocka_unit_test(test_constant_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,11 @@
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_TUNING_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_TUNING_H
 
+/* Recurrent layers (rnn_prepacked.c). */
+enum {
+    RNN_CHUNK = 1 << 15, /* [models] multiplications of a step that are worth a thread's taking them */
+};
+
 /* Products (gemm.c). */
 enum {
     GEMM_TINY = 512,       /* [gemm] multiplications below which BLAS is not worth its call */

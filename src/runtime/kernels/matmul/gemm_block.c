@@ -353,6 +353,7 @@ void gemm_block_prepack(const gemm_micro *u, int64_t n, int64_t k, gemm_matrix b
 }
 
 gemm_plan gemm_block_plan_prepacked(const gemm_micro *u, int64_t m, int64_t k) {
+    if (m == 1) return (gemm_plan){u, GEMM_STREAM, k};
     bool whole = m <= GEMM_PREPACKED_ROWS && k <= GEMM_PREPACKED_K;
     return (gemm_plan){u, GEMM_PREPACKED, whole ? k : block_even(k, u->kc, 4)};
 }
@@ -390,6 +391,22 @@ static void block_prepacked(gemm_plan plan, const gemm_problem *p, char *scratch
             u->pack(block_at(&p->a, i, x, dtype_size(u->dt)), m, k, p->a.rs, p->a.cs, u->mr, scratch);
             prepacked_block(u, p, i, m, x, k, scratch);
         }
+}
+
+/* One row, one panel after the other from end to end. */
+static void block_stream(const gemm_micro *u, const gemm_problem *p, char *scratch) {
+    int64_t size = (int64_t)dtype_size(u->dt);
+    const char *a = p->a.p;
+    if (p->a.cs != 1) {
+        u->pack(a, 1, p->k, 1, p->a.cs, 1, scratch);
+        a = scratch;
+    }
+    for (int64_t j = 0; j < p->n; j += u->nr) {
+        char *c = (char *)p->c + j * size;
+        int64_t n = block_min(p->n - j, u->nr);
+        if (p->bias) memcpy(c, (const char *)p->bias + j * size, (size_t)(n * size));
+        u->stream(p->k, a, (const char *)p->b.p + j * p->b.cs * size, c, (int)n, p->alpha, p->bias ? 1 : p->beta);
+    }
 }
 
 /* ---- dot kernels ---------------------------------------------------------------------------------------- */
@@ -442,6 +459,7 @@ size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
     const gemm_micro *u = plan.micro;
     if (plan.method == GEMM_TURNED) return turned_scratch(u, m, k);
     if (plan.method == GEMM_THIN) return thin_scratch(u, k);
+    if (plan.method == GEMM_STREAM) return block_b_at(k, dtype_size(u->dt)) + GEMM_ALIGN;
     if (plan.method == GEMM_PREPACKED) return block_b_at(block_min(block_round(m, u->mr), u->mc) * plan.kc, dtype_size(u->dt)) + GEMM_ALIGN;
     size_t size = dtype_size(u->dt);
     int64_t rows = block_round(m, u->mr), kc = block_sizes_of(plan, m, n, k, 1).kc, columns = u->nr, a = rows * kc;
@@ -461,6 +479,7 @@ void gemm_block_run(gemm_plan plan, const gemm_problem *p, void *scratch) {
     case GEMM_TURNED: block_turned(plan.micro, p, aligned); break;
     case GEMM_THIN: block_thin(plan.micro, p, aligned); break;
     case GEMM_PREPACKED: block_prepacked(plan, p, aligned); break;
+    case GEMM_STREAM: block_stream(plan.micro, p, aligned); break;
     default: block_packed(plan, p, aligned); break;
     }
 }

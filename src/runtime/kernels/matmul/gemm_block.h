@@ -19,6 +19,7 @@ typedef enum gemm_method {
     GEMM_TURNED, /* the transpose of C is made: columns of B, which have no gaps, are read as they lie, and only A is packed */
     GEMM_THIN,   /* the transpose of C is made, of few rows: B fits one tile, and panels of A pass it */
     GEMM_PREPACKED, /* B was packed before, all of it: panels of nr columns, one after the other (gemm_block_prepack) */
+    GEMM_STREAM, /* the same, and A has one row */
     GEMM_DIRECT, /* B has no gaps along its rows, and too few rows of A use it to repay packing */
     GEMM_ROW,    /* A has one row, and B no gaps along its rows */
     GEMM_DOT,    /* neither operand has gaps along k: read as they lie */

@@ -61,6 +61,9 @@ typedef struct gemm_rows {
 } gemm_rows;
 typedef void gemm_rows_fn(const gemm_rows *r);
 
+/* One row with a panel of nr columns: c (cols <= nr elements) = alpha * a b + beta * c; a without gaps. An element is the sum of four chains. */
+typedef void gemm_stream_fn(int64_t k, const void *a, const void *b, void *c, int cols, double alpha, double beta);
+
 typedef struct gemm_micro {
     const char *name;
     dtype dt;
@@ -72,6 +75,7 @@ typedef struct gemm_micro {
     gemm_dot_fn *dot[GEMM_DOT_MAX_ROWS + 1]; /* by rows, from 1 to dot_rows */
     gemm_row_fn *row;
     gemm_rows_fn *rows[GEMM_MAX_ROWS + 1]; /* by rows, from 1 to mr; of floats only */
+    gemm_stream_fn *stream;
     /* Packs `side` rows of A (columns of B) of `depth` elements into panels of `width`: element (s, d) of a panel goes to
      * to[d * width + s], rows that are missing in the last panel are zeros. Up to 64 bytes behind the last panel are overwritten. */
     void (*pack)(const void *from, int64_t side, int64_t depth, int64_t side_stride, int64_t depth_stride, int width, void *to);

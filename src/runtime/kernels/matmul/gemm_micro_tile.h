@@ -365,7 +365,37 @@ static TARGET void NAME(row)(int64_t n, int64_t k, const void *pa, int64_t as, c
     }
 }
 
-MICRO = {MICRO_HEAD, {TILE_TABLE}, NAME(lying), {DOT_TABLE}, NAME(row), {ROWS_TABLE}, MICRO_TAIL};
+/* ---- one row and a panel ----------------------------------------------------------------------------------- */
+
+#define STREAM_STEP(i) f = SET1(a[i]), x##i = FMA(f, VLOAD(b + (i) * 2 * LANES), x##i), y##i = FMA(f, VLOAD(b + ((i) * 2 + 1) * LANES), y##i);
+
+/* Chains of four steps each: one alone would wait for itself. The panel comes from far: half of its lines would be late if the processor alone saw the stream. */
+static TARGET void NAME(stream)(int64_t k, const void *pa, const void *pb, void *pc, int cols, double al, double be) {
+    enum { AHEAD = 2048, LINES = 4 * 2 * LANES * sizeof(T) / 64 };
+    const T *a = pa, *b = pb;
+    T *c = pc, part[2 * LANES];
+    V f;
+    TILE_ROWS_4(TILE_ZERO)
+    for (; k >= 4; k -= 4, a += 4, b += 4 * 2 * LANES) {
+#pragma GCC unroll 8
+        for (int i = 0; i < (int)LINES; i++) __builtin_prefetch((const char *)b + AHEAD + i * 64);
+        TILE_ROWS_4(STREAM_STEP)
+    }
+    for (; k > 0; k--, a++, b += 2 * LANES) {
+        TILE_ROWS_1(STREAM_STEP)
+    }
+    V one = SET1(1), alpha = SET1((T)al), beta = SET1((T)be);
+    x0 = MUL(alpha, FMA(one, FMA(one, x0, x1), FMA(one, x2, x3))), y0 = MUL(alpha, FMA(one, FMA(one, y0, y1), FMA(one, y2, y3)));
+    T *to = cols == 2 * LANES ? c : part;
+    if (be != 0) {
+        for (int j = 0; to == part && j < 2 * LANES; j++) part[j] = j < cols ? c[j] : 0;
+        x0 = FMA(beta, VLOAD(to), x0), y0 = FMA(beta, VLOAD(to + LANES), y0);
+    }
+    VSTORE(to, x0), VSTORE(to + LANES, y0);
+    for (int j = 0; to == part && j < cols; j++) c[j] = part[j];
+}
+
+MICRO = {MICRO_HEAD, {TILE_TABLE}, NAME(lying), {DOT_TABLE}, NAME(row), {ROWS_TABLE}, NAME(stream), MICRO_TAIL};
 
 #undef T
 #undef V

@@ -14,14 +14,34 @@
 enum { PREPACK_ALIGN = 64 };
 static char prepack_used_once, prepack_never; /* their addresses are the marks */
 
+void *prepack_derived(storage *s, void *(*make)(const void *from), const void *from, void (*release)(void *made)) {
+    void *seen = atomic_load_explicit(&s->derived, memory_order_acquire);
+    if (seen == &prepack_never || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed)) return NULL;
+    if (seen && seen != &prepack_used_once) return s->derived_free == release ? seen : NULL; /* else something else is kept there */
+    if (!seen) {
+        atomic_compare_exchange_strong(&s->derived, &seen, &prepack_used_once);
+        return NULL;
+    }
+    if (!atomic_compare_exchange_strong(&s->derived, &seen, &prepack_never)) return NULL; /* another thread is at it */
+    void *made = make(from);
+    if (!made) return NULL;
+    s->derived_free = release;
+    atomic_store_explicit(&s->derived, made, memory_order_release);
+    return made;
+}
+
+void prepack_drop(const tensor *w) {
+    if (w->storage->of_file) pages_drop(w->storage->data, w->storage->nbytes);
+}
+
 static void prepack_free(void *derived) {
     gemm_prepacked *b = derived;
-    if (!b || derived == &prepack_used_once || derived == &prepack_never) return;
     mem_free(b->memory);
     mem_free(b);
 }
 
-static gemm_prepacked *prepack_make(const tensor *w) {
+static void *prepack_make(const void *from) {
+    const tensor *w = from;
     const gemm_micro *u = gemm_micro_best((dtype)w->dtype);
     size_t bytes;
     if (!u || !size_mul((size_t)gemm_block_prepacked_size(u, w->sizes[0], w->sizes[1]), dtype_size((dtype)w->dtype), &bytes)) return NULL;
@@ -35,23 +55,11 @@ static gemm_prepacked *prepack_make(const tensor *w) {
     pages_prefer_large(panels, bytes);
     *b = (gemm_prepacked){u, w->sizes[0], w->sizes[1], panels, memory};
     gemm_block_prepack(u, b->n, b->k, (gemm_matrix){tensor_data(w), w->strides[1], w->strides[0]}, panels);
+    prepack_drop(w);
     return b;
 }
 
 const gemm_prepacked *prepack_linear(const tensor *w) {
-    storage *s = w->storage;
-    void *seen = atomic_load_explicit(&s->derived, memory_order_acquire);
-    if (seen == &prepack_never || w->numel == 0 || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed)) return NULL;
-    if (seen && seen != &prepack_used_once) return seen;
-    if (!seen) {
-        atomic_compare_exchange_strong(&s->derived, &seen, &prepack_used_once);
-        return NULL;
-    }
-    if (!atomic_compare_exchange_strong(&s->derived, &seen, &prepack_never)) return NULL; /* another thread is at it */
-    gemm_prepacked *made = prepack_make(w);
-    if (!made) return NULL;
-    s->derived_free = prepack_free;
-    atomic_store_explicit(&s->derived, made, memory_order_release);
-    if (s->of_file) pages_drop(s->data, s->nbytes);
-    return made;
+    const gemm_prepacked *b = w->numel == 0 ? NULL : prepack_derived(w->storage, prepack_make, w, prepack_free);
+    return b && b->n == w->sizes[0] && b->k == w->sizes[1] ? b : NULL;
 }

@@ -3,7 +3,7 @@
  * packed_weights.h - constant weights, packed once for the kernels that multiply by them.
  *
  * The pass "prepack" gives operators whose weight is a constant another name (ctsc::linear_prepacked) and the weight a storage of its own
- * (tensor_constant). Packing takes as long as some calls, so it is put off until the weight is used a second time: programs that run once do without. Then
+ * (tensor_constant); recurrent layers know by that storage what they may pack. Packing takes as long as some calls, so it is put off until the weight is used a second time: programs that run once do without. Then
  * the pages of the original are given back, if they are those of a file.
  * Tests: tests/unit/test_matmul.c, tests/unit/test_gemm_block.c, tests/cli/prepack.test
  */
@@ -11,6 +11,12 @@
 #define CTSC_RUNTIME_KERNELS_MATMUL_PACKED_WEIGHTS_H
 
 #include "runtime/kernels/matmul/gemm.h"
+
+/* What `make` makes of `from`, which is constant, kept with s until s goes. NULL: it is not worth it yet (it is made at the second call), or could not be made.
+ * Thread-safe. */
+void *prepack_derived(storage *s, void *(*make)(const void *from), const void *from, void (*release)(void *made));
+/* The pages of w, of which a packed copy has been made, are given back if they are those of a file. */
+void prepack_drop(const tensor *w);
 
 /* The panels of a k x n matrix that products of float matrices have on their right. */
 typedef struct gemm_prepacked {

@@ -8,25 +8,15 @@
  * once; what is left per step is the product with the hidden state and the cell's arithmetic.
  * Directions of a layer run in parallel. The state of (layer, direction) is kept in its slice of
  * the returned h_n and c_n: rows whose sequence has ended, or, backwards, has not begun, are simply
- * not touched. half and bfloat16 compute in float. Tests: tests/unit/test_rnn.c
+ * not touched. half and bfloat16 compute in float. Floats with constant weights go to rnn_prepacked.c from the second call on. Tests: tests/unit/test_rnn.c
  */
 #include "ir/scalar/scalar_ops.h"
 #include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/move.h"
 #include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/rnn/rnn.h"
 
 #include <string.h>
-
-typedef enum rnn_kind { RNN_LSTM, RNN_GRU, RNN_TANH, RNN_RELU } rnn_kind;
-
-static int rnn_gates(rnn_kind kind) {
-    return kind == RNN_LSTM ? 4 : kind == RNN_GRU ? 3 : 1;
-}
-
-/* The weights of one direction of one layer, in the dtype computed in. Owned. */
-typedef struct rnn_weights {
-    tensor *w_ih, *w_hh, *b_ih, *b_hh, *w_hr; /* biases and the projection w_hr may be NULL */
-} rnn_weights;
 
 /* One direction of one layer at work. */
 typedef struct rnn_run {
@@ -54,6 +44,10 @@ typedef struct rnn_run {
 #define SIGMOID scalar_sigmoid_f32
 #define TANH scalar_tanh_f32
 #include "runtime/kernels/rnn/rnn_cells.h"
+#define T float
+#define NAME(x) x##_float
+#define HOT NN_FUSED
+#include "runtime/kernels/rnn/rnn_rows.h"
 
 #define T double
 #define NAME(x) x##_double
@@ -61,6 +55,10 @@ typedef struct rnn_run {
 #define SIGMOID scalar_sigmoid_f64
 #define TANH scalar_tanh_f64
 #include "runtime/kernels/rnn/rnn_cells.h"
+#define T double
+#define NAME(x) x##_double
+#define HOT VECTOR_LOOPS
+#include "runtime/kernels/rnn/rnn_rows.h"
 
 static gemm_matrix rnn_transposed(const tensor *w) {
     return (gemm_matrix){tensor_data(w), w->strides[1], w->strides[0]};
@@ -210,14 +208,21 @@ static ctsc_status rnn_load_weights(diag *d, const rnn_call *call, int64_t set, 
     return CTSC_OK;
 }
 
+/* The weights of one direction, checked. */
+static ctsc_status rnn_prepare_weights(diag *d, const rnn_call *call, int64_t set, rnn_weights *w) {
+    TRY(rnn_load_weights(d, call, set, w));
+    return rnn_check_weights(d, call->kind, w, call->batch, call->hidden_out, call->c ? call->c->sizes + 1 : NULL);
+}
+
+/* The state of a direction. */
+static char *rnn_state_of(const rnn_call *call, const tensor *state, int64_t set) {
+    return state ? (char *)tensor_data(state) + set * call->batch * state->sizes[2] * (int64_t)dtype_size(call->work) : NULL;
+}
+
 /* Fills run for one direction; run->gates and run->scratch are owned by it. */
-static ctsc_status rnn_prepare_run(op_ctx *cx, const rnn_call *call, int64_t layer, int64_t dir,
-                                   tensor *input, tensor *out, rnn_weights *w, rnn_run *run) {
+static ctsc_status rnn_prepare_run(op_ctx *cx, const rnn_call *call, int64_t layer, int64_t dir, tensor *input, tensor *out, const rnn_weights *w, rnn_run *run) {
     diag *d = cx->diag;
     int64_t set = layer * call->directions + dir, size = (int64_t)dtype_size(call->work);
-    TRY(rnn_load_weights(d, call, set, w));
-    TRY(rnn_check_weights(d, call->kind, w, call->batch, call->hidden_out,
-                          call->c ? call->c->sizes + 1 : NULL));
     TRY(matmul_linear(cx, input, w->w_ih, w->b_ih, &run->gates));
     int64_t width = w->w_hh->sizes[0];
     run->kind = call->kind;
@@ -230,8 +235,8 @@ static ctsc_status rnn_prepare_run(op_ctx *cx, const rnn_call *call, int64_t lay
     run->sizes = call->sizes;
     run->offsets = call->offsets;
     run->w = w;
-    run->h = (char *)tensor_data(call->h) + set * call->batch * call->hidden_out * size;
-    if (call->c) run->c = (char *)tensor_data(call->c) + set * call->batch * run->hidden * size;
+    run->h = rnn_state_of(call, call->h, set);
+    run->c = rnn_state_of(call, call->c, set);
     run->out = (char *)tensor_data(out) + dir * call->hidden_out * size;
     run->out_stride = out->sizes[1];
     size_t scratch = (size_t)(call->batch * width * size);
@@ -240,17 +245,11 @@ static ctsc_status rnn_prepare_run(op_ctx *cx, const rnn_call *call, int64_t lay
     return run->scratch ? CTSC_OK : diag_no_memory(d);
 }
 
-/* input: [rows, features]; *out: [rows, directions * hidden_out] */
-static ctsc_status rnn_layer(op_ctx *cx, const rnn_call *call, int64_t layer, tensor *input,
-                             tensor **out) {
-    rnn_weights w[2] = {{0}};
+/* All steps of a layer's directions, weights as they are. */
+static ctsc_status rnn_run_directions(op_ctx *cx, const rnn_call *call, int64_t layer, tensor *input, tensor *out, const rnn_weights *w) {
     rnn_run runs[2] = {{0}};
-    int64_t sizes[2] = {call->rows, call->directions * call->hidden_out};
-    tensor *t;
-    TRY(tensor_new_on(cx->diag, tensor_device(input), call->work, 2, sizes, &t));
     ctsc_status st = CTSC_OK;
-    for (int64_t i = 0; st == CTSC_OK && i < call->directions; i++)
-        st = rnn_prepare_run(cx, call, layer, i, input, t, &w[i], &runs[i]);
+    for (int64_t i = 0; st == CTSC_OK && i < call->directions; i++) st = rnn_prepare_run(cx, call, layer, i, input, out, &w[i], &runs[i]);
     bool apart = call->directions == 2 && !tensor_cuda(input); /* a device does one after the other */
     for (int64_t i = 0; st == CTSC_OK && !apart && i < call->directions; i++) st = rnn_all_steps(&runs[i], cx->diag);
     if (st == CTSC_OK && apart) {
@@ -259,11 +258,43 @@ static ctsc_status rnn_layer(op_ctx *cx, const rnn_call *call, int64_t layer, te
             if (runs[i].status != CTSC_OK) st = diag_no_memory(cx->diag);
     }
     for (int i = 0; i < 2; i++) {
-        rnn_free_weights(&w[i]);
         tensor_unref(runs[i].gates);
         if (runs[i].device) cuda_free(runs[i].device, runs[i].scratch);
         else mem_free(runs[i].scratch);
     }
+    return st;
+}
+
+/* The same with weights that were packed before; *done false: they were not. */
+static ctsc_status rnn_try_prepacked(diag *d, const rnn_call *call, int64_t layer, const tensor *input, tensor *out, const rnn_weights *w, bool *done) {
+    rnn_line lines[2] = {{0}};
+    rnn_sequence s = {.lines = lines, .directions = call->directions, .steps = call->steps, .batch = call->batch, .rows = call->rows, .sizes = call->sizes,
+                      .offsets = call->offsets, .input = input, .out_step = out->sizes[1]};
+    bool fits = call->dt == DT_FLOAT32 && call->batch > 0 && !tensor_cuda(input);
+    for (int64_t i = 0; fits && i < call->directions; i++) fits = w[i].w_ih->sizes[1] == input->sizes[1];
+    bool all = fits;
+    for (int64_t i = 0; fits && i < call->directions; i++) {
+        int64_t set = layer * call->directions + i;
+        lines[i] = (rnn_line){.w = rnn_prepack(call->kind, &w[i]), .reverse = i == 1, .out = TENSOR_AT(out, float) + i * call->hidden_out};
+        lines[i].h = (float *)(void *)rnn_state_of(call, call->h, set), lines[i].c = (float *)(void *)rnn_state_of(call, call->c, set);
+        all = all && lines[i].w;
+    }
+    *done = all;
+    return all ? rnn_run_prepacked(d, &s) : CTSC_OK;
+}
+
+/* input: [rows, features]; *out: [rows, directions * hidden_out] */
+static ctsc_status rnn_layer(op_ctx *cx, const rnn_call *call, int64_t layer, tensor *input, tensor **out) {
+    rnn_weights w[2] = {{0}};
+    int64_t sizes[2] = {call->rows, call->directions * call->hidden_out};
+    bool done = false;
+    tensor *t;
+    TRY(tensor_new_on(cx->diag, tensor_device(input), call->work, 2, sizes, &t));
+    ctsc_status st = CTSC_OK;
+    for (int64_t i = 0; st == CTSC_OK && i < call->directions; i++) st = rnn_prepare_weights(cx->diag, call, layer * call->directions + i, &w[i]);
+    if (st == CTSC_OK) st = rnn_try_prepacked(cx->diag, call, layer, input, t, w, &done);
+    if (st == CTSC_OK && !done) st = rnn_run_directions(cx, call, layer, input, t, w);
+    for (int i = 0; i < 2; i++) rnn_free_weights(&w[i]);
     if (st != CTSC_OK) {
         tensor_unref(t);
         return st;
@@ -460,7 +491,7 @@ static ctsc_status rnn_packed(op_ctx *cx, rnn_call *call, const value *args, val
     return st;
 }
 
-static ctsc_status rnn_sequence(op_ctx *cx, rnn_kind kind, const value *args, value *results) {
+static ctsc_status rnn_operator(op_ctx *cx, rnn_kind kind, const value *args, value *results) {
     bool packed = args[1].tag == V_TENSOR && args[2].tag != V_LIST;
     if (kind == RNN_LSTM) packed = args[1].tag == V_TENSOR;
     const value *hx = &args[packed ? 2 : 1], *rest = hx + 1;
@@ -487,16 +518,16 @@ static ctsc_status rnn_sequence(op_ctx *cx, rnn_kind kind, const value *args, va
 }
 
 ctsc_status op_lstm(op_ctx *cx, const value *args, value *results) {
-    return rnn_sequence(cx, RNN_LSTM, args, results);
+    return rnn_operator(cx, RNN_LSTM, args, results);
 }
 ctsc_status op_gru(op_ctx *cx, const value *args, value *results) {
-    return rnn_sequence(cx, RNN_GRU, args, results);
+    return rnn_operator(cx, RNN_GRU, args, results);
 }
 ctsc_status op_rnn_tanh(op_ctx *cx, const value *args, value *results) {
-    return rnn_sequence(cx, RNN_TANH, args, results);
+    return rnn_operator(cx, RNN_TANH, args, results);
 }
 ctsc_status op_rnn_relu(op_ctx *cx, const value *args, value *results) {
-    return rnn_sequence(cx, RNN_RELU, args, results);
+    return rnn_operator(cx, RNN_RELU, args, results);
 }
 
 /* ---- cells ---------------------------------------------------------------------------------- */
