@@ -16,19 +16,28 @@ import torch
 from networks import NETWORKS
 
 OPSETS = (17, 16, 14)
+DROPOUT = torch.nn.functional.dropout
+
+
+def dropout(x, p=0.5, training=True, inplace=False):
+    """torchvision's Swin drops nothing (p = 0), but in training mode, which not every reader of ONNX takes."""
+    return x if p == 0 or not training else DROPOUT(x, p, training, inplace)
 
 
 def export_onnx(name, model, inputs, path):
     """With gradients on: some layers of PyTorch are one operator without them, for which ONNX has none."""
+    torch.nn.functional.dropout = dropout
     for opset in OPSETS:
         try:
             torch.onnx.export(model, inputs, path, opset_version=opset, input_names=["x%d" % i for i in range(len(inputs))], do_constant_folding=True)
-            return
+            break
         except Exception as e:  # whatever its reason: the next opset, or none
             error = str(e).split("\n")[0][:120]
             if os.path.exists(path):
                 os.remove(path)
-    print("%s: no ONNX: %s" % (name, error), file=sys.stderr)
+    else:
+        print("%s: no ONNX: %s" % (name, error), file=sys.stderr)
+    torch.nn.functional.dropout = DROPOUT
 
 
 def export(name, folder):

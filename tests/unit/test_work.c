@@ -111,6 +111,12 @@ static void work_convolutions(void **state) {
         {"torch.ops.ctsc.conv_epilogue(ones(1, 6, 8, 8), ones(4, 6, 1, 1), None, [1, 1], [0, 0], [1, 1], 1, None, 'relu')", 256 * (2 * 6 + 1)},
         {"torch.ops.ctsc.linear_epilogue(ones(3, 4), ones(5, 4), ones(5), ones(3, 5), 'gelu')", 15 * (2 * 4 + 3)},
         {"torch.ops.ctsc.linear_prepacked(ones(3, 4), ones(5, 4), ones(5))", 15 * (2 * 4 + 1)},
+        {"torch.ops.ctsc.scale_channels_last(ones(1, 8, 8, 4), ones(4), ones(4), 2)", 2 * 256},
+        {"torch.ops.ctsc.max_pool2d_channels_last(ones(1, 8, 8, 4), [2, 2], [2, 2], [0, 0], [1, 1], False)", 64 * 4},
+        {"torch.ops.ctsc.avg_pool2d_channels_last(ones(1, 8, 8, 4), [3, 2], [2, 2], [0, 0], False, True, None)", 48 * 6},
+        {"torch.ops.ctsc.adaptive_avg_pool2d_channels_last(ones(1, 8, 8, 4), [1, 1])", 256},
+        {"F.adaptive_avg_pool2d(ones(1, 4, 8, 8), 1)", 256},
+        {"F.max_pool2d(ones(1, 4, 8, 8), 2)", 64 * 4},
         {"torch.conv_tbc(ones(5, 2, 3), ones(3, 3, 4), ones(4), 0)", 3 * 2 * 4 * (2 * 9 + 1)},
     };
     CHECK_ALL(cases);

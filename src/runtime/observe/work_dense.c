@@ -2,7 +2,7 @@
 /*
  * work_dense.c - the floating-point operations of products, convolutions, attention and recurrent networks.
  *
- * What counts is what the operator means, from the sizes of its arguments and results, however it is computed: two for each multiply-add, padding
+ * What counts is what the operator means, from the sizes of its arguments and results, however it is computed (Winograd's algorithm makes fewer): two for each multiply-add, padding
  * and masked scores included; one for each element where a bias, another tensor or an activation (ctsc::conv_epilogue and its kin) comes to it. Products of
  * quantised tensors count as those of floats do. Operators of one family name their arguments alike ("bias", "transposed", "attn_mask"), wherever
  * they stand, so arguments are looked up by name where families differ in their order.

@@ -12,11 +12,10 @@
 
 #include <math.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define POOL_LAST_HOT __attribute__((optimize("O3", "no-loop-unroll-and-jam"), target_clones("avx512f", "avx2", "default")))
-#else
-#define POOL_LAST_HOT
-#endif
+/* Eight channels; last_lanes in memory, where they begin anywhere. */
+typedef float last_vector __attribute__((vector_size(32)));
+typedef int32_t last_mask __attribute__((vector_size(32)));
+typedef float last_lanes __attribute__((vector_size(32), aligned(4), may_alias));
 #define POOL_LAST_INLINE static inline __attribute__((always_inline))
 
 typedef struct last_pool_job {
@@ -34,77 +33,91 @@ typedef struct last_window {
     int64_t rows, columns, row, column;
 } last_window;
 
-POOL_LAST_INLINE void last_max(const last_window *w, float *y, int64_t at, const int width) {
-    float most[64];
-    for (int i = 0; i < width; i++) most[i] = -INFINITY;
+/* Vectors [at, at + 8 * vectors) of the channels. */
+POOL_LAST_INLINE void last_max(const last_window *w, float *y, int64_t at, const int vectors) {
+    last_vector most[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < vectors; i++) most[i] = (last_vector){0} - INFINITY;
     for (int64_t a = 0; a < w->rows; a++)
         for (int64_t b = 0; b < w->columns; b++) {
-            const float *x = w->x + a * w->row + b * w->column + at;
-            for (int i = 0; i < width; i++) most[i] = (x[i] > most[i]) | (x[i] != x[i]) ? x[i] : most[i];
+            const float *p = w->x + a * w->row + b * w->column + at;
+#pragma GCC unroll 8
+            for (int i = 0; i < vectors; i++) {
+                last_vector x = *(const last_lanes *)(p + 8 * i);
+                last_mask more = (x > most[i]) | (x != x);
+                most[i] = (last_vector)((more & (last_mask)x) | (~more & (last_mask)most[i]));
+            }
         }
-    for (int i = 0; i < width; i++) y[at + i] = most[i];
+#pragma GCC unroll 8
+    for (int i = 0; i < vectors; i++) *(last_lanes *)(y + at + 8 * i) = most[i];
 }
 
-POOL_LAST_HOT static void last_max_channels(const last_window *w, float *y, int64_t n) {
+POOL_LAST_INLINE void last_max_one(const last_window *w, float *y, int64_t at) {
+    float most = -INFINITY;
+    for (int64_t a = 0; a < w->rows; a++)
+        for (int64_t b = 0; b < w->columns; b++) {
+            float x = w->x[a * w->row + b * w->column + at];
+            most = x > most || x != x ? x : most;
+        }
+    y[at] = most;
+}
+
+/* The last vector is moved back over channels that are done. */
+NN_HOT static void last_max_channels(const last_window *w, float *y, int64_t n) {
     int64_t c = 0;
-    for (; c + 64 <= n; c += 64) last_max(w, y, c, 64);
-    for (; c + 16 <= n; c += 16) last_max(w, y, c, 16);
-    for (; c + 8 <= n; c += 8) last_max(w, y, c, 8);
-    for (; c < n; c++) last_max(w, y, c, 1);
+    for (; c + 64 <= n; c += 64) last_max(w, y, c, 8);
+    for (; c + 8 <= n; c += 8) last_max(w, y, c, 1);
+    if (c < n && n >= 8) last_max(w, y, n - 8, 1);
+    for (; c < n && n < 8; c++) last_max_one(w, y, c);
 }
 
 /* Of at most POOL_LAST_PIXELS pixels. */
-POOL_LAST_INLINE void last_mean(const last_window *w, float *y, int64_t at, float by, const int width) {
-    float sum[64];
-    for (int i = 0; i < width; i++) sum[i] = 0;
+POOL_LAST_INLINE void last_mean(const last_window *w, float *y, int64_t at, float by, const int vectors) {
+    last_vector sum[8] = {{0}};
     for (int64_t a = 0; a < w->rows; a++)
         for (int64_t b = 0; b < w->columns; b++) {
-            const float *x = w->x + a * w->row + b * w->column + at;
-            for (int i = 0; i < width; i++) sum[i] += x[i];
+            const float *p = w->x + a * w->row + b * w->column + at;
+#pragma GCC unroll 8
+            for (int i = 0; i < vectors; i++) sum[i] += *(const last_lanes *)(p + 8 * i);
         }
-    for (int i = 0; i < width; i++) y[at + i] = sum[i] / by;
+#pragma GCC unroll 8
+    for (int i = 0; i < vectors; i++) *(last_lanes *)(y + at + 8 * i) = sum[i] / by;
 }
 
-POOL_LAST_HOT static void last_mean_channels(const last_window *w, float *y, int64_t n, float by) {
+POOL_LAST_INLINE void last_mean_one(const last_window *w, float *y, int64_t at, float by) {
+    float sum = 0;
+    for (int64_t a = 0; a < w->rows; a++)
+        for (int64_t b = 0; b < w->columns; b++) sum += w->x[a * w->row + b * w->column + at];
+    y[at] = sum / by;
+}
+
+NN_HOT static void last_mean_channels(const last_window *w, float *y, int64_t n, float by) {
     int64_t c = 0;
-    for (; c + 64 <= n; c += 64) last_mean(w, y, c, by, 64);
-    for (; c + 16 <= n; c += 16) last_mean(w, y, c, by, 16);
-    for (; c + 8 <= n; c += 8) last_mean(w, y, c, by, 8);
-    for (; c < n; c++) last_mean(w, y, c, by, 1);
+    for (; c + 64 <= n; c += 64) last_mean(w, y, c, by, 8);
+    for (; c + 8 <= n; c += 8) last_mean(w, y, c, by, 1);
+    if (c < n && n >= 8) last_mean(w, y, n - 8, by, 1);
+    for (; c < n && n < 8; c++) last_mean_one(w, y, c, by);
 }
 
-POOL_LAST_INLINE void last_sum(const last_window *w, double *total, int64_t at, const int width) {
-    float sum[64];
-    for (int i = 0; i < width; i++) sum[i] = 0;
-    for (int64_t b = 0; b < w->columns; b++) {
-        const float *x = w->x + b * w->column + at;
-        for (int i = 0; i < width; i++) sum[i] += x[i];
-    }
-    for (int i = 0; i < width; i++) total[at + i] += (double)sum[i];
+NN_HOT static void last_add_channels(double *total, const float *sum, int64_t n) {
+    for (int64_t c = 0; c < n; c++) total[c] += (double)sum[c];
 }
 
-/* Adds the sums over one row to totals. */
-POOL_LAST_HOT static void last_sum_channels(const last_window *w, double *total, int64_t n) {
-    int64_t c = 0;
-    for (; c + 64 <= n; c += 64) last_sum(w, total, c, 64);
-    for (; c + 16 <= n; c += 16) last_sum(w, total, c, 16);
-    for (; c + 8 <= n; c += 8) last_sum(w, total, c, 8);
-    for (; c < n; c++) last_sum(w, total, c, 1);
-}
-
-/* Any number of pixels; `total` has room for POOL_LAST_BLOCK channels. */
-static void last_mean_large(const last_window *w, double *total, float *y, int64_t n, double by) {
+/* Any number of pixels, n <= POOL_LAST_BLOCK channels. */
+static void last_mean_large(const last_window *w, float *y, int64_t n, double by) {
+    double total[POOL_LAST_BLOCK];
+    float sum[POOL_LAST_BLOCK];
     for (int64_t c = 0; c < n; c++) total[c] = 0;
     for (int64_t a = 0; a < w->rows; a++)
         for (int64_t b = 0; b < w->columns; b += POOL_LAST_PIXELS) {
             last_window part = {w->x + a * w->row + b * w->column, 1, nn_min(w->columns - b, POOL_LAST_PIXELS), 0, w->column};
-            last_sum_channels(&part, total, n);
+            last_mean_channels(&part, sum, n, 1);
+            last_add_channels(total, sum, n);
         }
     for (int64_t c = 0; c < n; c++) y[c] = (float)(total[c] / by);
 }
 
 static void last_average(const last_window *w, float *y, int64_t n, int64_t by) {
-    double total[POOL_LAST_BLOCK];
     if (by == 0)
         for (int64_t c = 0; c < n; c++) y[c] = 0;
     else if (w->rows * w->columns <= POOL_LAST_PIXELS) last_mean_channels(w, y, n, (float)by);
@@ -112,7 +125,7 @@ static void last_average(const last_window *w, float *y, int64_t n, int64_t by) 
         for (int64_t c = 0; c < n; c += POOL_LAST_BLOCK) {
             last_window part = *w;
             part.x += c;
-            last_mean_large(&part, total, y + c, nn_min(n - c, POOL_LAST_BLOCK), (double)by);
+            last_mean_large(&part, y + c, nn_min(n - c, POOL_LAST_BLOCK), (double)by);
         }
 }
 
