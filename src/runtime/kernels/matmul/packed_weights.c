@@ -16,7 +16,7 @@ static char prepack_used_once, prepack_never; /* their addresses are the marks *
 void *prepack_derived(storage *s, void *(*make)(const void *from), const void *from, void (*release)(void *made)) {
     void *seen = atomic_load_explicit(&s->derived, memory_order_acquire);
     if (seen == &prepack_never) return NULL;
-    if (seen && seen != &prepack_used_once) return seen;
+    if (seen && seen != &prepack_used_once) return s->derived_free == release ? seen : NULL; /* NULL: something else was made of it */
     if (!seen) {
         atomic_compare_exchange_strong(&s->derived, &seen, &prepack_used_once);
         return NULL;
@@ -52,12 +52,14 @@ static void *prepack_make(const void *from) {
     }
     char *panels = memory + (-(uintptr_t)memory & (PREPACK_ALIGN - 1));
     pages_prefer_large(panels, bytes);
-    *b = (gemm_prepacked){u, w->sizes[0], w->sizes[1], panels, memory};
+    *b = (gemm_prepacked){u, w->sizes[0], w->sizes[1], panels, memory, tensor_data(w), {w->strides[0], w->strides[1]}};
     gemm_block_prepack(u, b->n, b->k, (gemm_matrix){tensor_data(w), w->strides[1], w->strides[0]}, panels);
     prepack_drop(w);
     return b;
 }
 
 const gemm_prepacked *prepack_linear(const tensor *w) {
-    return w->numel == 0 ? NULL : prepack_derived(w->storage, prepack_make, w, prepack_free);
+    const gemm_prepacked *b = w->numel == 0 ? NULL : prepack_derived(w->storage, prepack_make, w, prepack_free);
+    bool same = b && b->of == tensor_data(w) && b->n == w->sizes[0] && b->k == w->sizes[1] && b->strides[0] == w->strides[0] && b->strides[1] == w->strides[1];
+    return same ? b : NULL;
 }
