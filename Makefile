@@ -15,6 +15,7 @@
 #   make bench          the benchmark suite, with PyTorch and ONNX Runtime in the same run where they are installed
 #   make bench-cuda     on a CUDA device, against its limits, and PyTorch where it is installed (TORCH_PYTHON=)
 #   make bench-ops      single operators, with PyTorch in the same run where it is installed (OPS="--only sort")
+#   make bench-nets     whole networks against PyTorch, ONNX Runtime and OpenVINO, into docs/bench-nets.md (NETS="--only resnet --threads 1", PEERS=)
 #   make docs           docs/operators.md, from the tables of operators
 #   make install        PREFIX=/usr/local DESTDIR= (packaging/install.mk says what goes where); make shared: libctsc.so alone
 #   make bench-load     load and run times of a model (MODEL=, INPUTS=)
@@ -359,6 +360,14 @@ bench-cuda: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@python3 bench/cuda.py --ctsc $(BUILD)/ctsc --torch-python $(TORCH_PYTHON) $(BENCH)
 
+# Whole networks, written by TORCH_PYTHON's PyTorch 1.13 and torchvision: make bench-nets [NETS="--only resnet18 --rounds 5 --json times.json"]. PEERS: a
+# virtual environment with ONNX Runtime and OpenVINO, made where it is missing.
+PEERS ?= $(BUILD)/peers
+bench-nets: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/nets/nets_ctsc
+	@python3 bench/nets/nets_suite.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) \
+	    --folder $(BUILD)/nets $(NETS)
+
 # docs/operators.md; tests/run.py (group docs) says when it is stale.
 docs: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
@@ -461,6 +470,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
+.PHONY: test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -94,6 +94,15 @@ CTSC_API bool ctsc_compatible(const char *version, int abi);
  * and so do all of a call that has max_steps, max_bytes or a profiler. */
 CTSC_API void ctsc_set_threads(int n);
 
+/* Convolutions with 3x3 kernels may be done by Winograd's minimal filtering: two to three times as fast; results have up to three times the rounding error, a number
+ * that is not finite spoils its neighbours as well, and weights take four times the memory. true is the default; false: sums are made directly. Process-wide, for
+ * calls that begin afterwards. */
+CTSC_API void ctsc_set_winograd(bool on);
+/* Constant weights of convolutions, linear and recurrent layers are kept in the form their kernels read, made when they are first used: beside the archive's, whose
+ * pages are given back where the archive is a mapped file. true is the default; false: only the archive's are in memory, and each call packs what it needs. Process-wide,
+ * for calls that begin afterwards. */
+CTSC_API void ctsc_set_packing(bool on);
+
 /* Who waits for the compiler of native kernels (ctsc_module_set_opt). With CTSC_COMPILE_BACKGROUND, the default, no call does: a thread of the library's,
  * which is there while it has something to compile, whatever ctsc_set_threads says, makes what calls have asked for, and until it has, they interpret
  * what later ones run natively. Loops alone wait for it, for up to a tenth of a second of a call in sum. Which call is the first native one is a matter of

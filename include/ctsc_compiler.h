@@ -42,8 +42,9 @@ typedef struct ctsc_work {
     int64_t flops;           /* floating-point operations */
     const char *uncounted;   /* an operator that was called, but whose operations are not known and not in flops; NULL: none */
 } ctsc_work;
-/* Calls the method once, as written, and counts: two for each multiply-add of matrix products and convolutions, one for each element
- * of the result of pointwise operators and of the input of sums and the like, one for each operation on numbers; moving data counts nothing. */
+/* Calls the method once, as written, and counts: two for each multiply-add of matrix products, convolutions (transposed, quantised), attention and
+ * recurrent layers; one for each element of the result of pointwise operators and of the input of sums and the like; 5 per element of a softmax, 2 of a
+ * batch norm, 7 of other norms; one for each operation on numbers. Moving data counts nothing. */
 CTSC_API ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args, ctsc_work *out,
                                             ctsc_error *e);
 /* For a reference that is more exact: makes float64 of a module's floating-point tensors (complex128 of complex ones), in place, attributes and

@@ -3,7 +3,7 @@
  * bench_show.c - the figures of ctsc bench, as a table or as JSON.
  *
  * JSON: one object with model, method, threads, device; for each level measured (eager, optimised, fused) an object
- * with min_us, median_us, p90_us, p99_us and calls; first_call_us, compile_us and kernels of the highest level; bytes
+ * with min_us, median_us, p90_us, p99_us, calls and peak_percent (of fma_gflops, at the median; null as flops is, and on other devices); first_call_us, compile_us and kernels of the highest level; bytes
  * and flops of one call (flops null where they are not all known); copy_gbps and fma_gflops of the machine (null
  * where they could not be measured). Of several models: an array of such objects.
  * Tests: tests/cli/bench.test
@@ -20,6 +20,13 @@ static json_t *show_rate(double x) {
     return x > 0 ? json_real(x) : json_null();
 }
 
+/* Of the peak of the host, which says nothing of other devices. */
+static double show_percent(const bench_model *m, const bench_level *l) {
+    const char *device = m->all->call.device;
+    if (!m->counted || (device && strcmp(device, "cpu") != 0)) return -1;
+    return machine_peak_percent((double)m->flops, show_quantile(l, 0.5), m->all->machine.fma_gflops);
+}
+
 static json_t *show_model_json(const bench *b, const bench_model *m) {
     const bench_level *last = &m->levels[m->nlevels - 1];
     json_t *j = json_pack("{s:s, s:s, s:i, s:s}", "model", m->path, "method", b->call.method, "threads", b->threads,
@@ -27,9 +34,9 @@ static json_t *show_model_json(const bench *b, const bench_model *m) {
     for (int i = 0; i < m->nlevels && j; i++) {
         const bench_level *l = &m->levels[i];
         json_object_set_new(j, l->name,
-                            json_pack("{s:f, s:f, s:f, s:f, s:I}", "min_us", l->us[0], "median_us", show_quantile(l, 0.5),
+                            json_pack("{s:f, s:f, s:f, s:f, s:I, s:o}", "min_us", l->us[0], "median_us", show_quantile(l, 0.5),
                                       "p90_us", show_quantile(l, 0.9), "p99_us", show_quantile(l, 0.99), "calls",
-                                      (json_int_t)l->n * l->batch));
+                                      (json_int_t)l->n * l->batch, "peak_percent", show_rate(show_percent(m, l))));
     }
     json_object_set_new(j, "first_call_us", json_real(last->first_us));
     json_object_set_new(j, "compile_us", json_real(m->compile_us));
@@ -71,6 +78,9 @@ static void show_level(const bench_model *b, const bench_level *l) {
     printf(" %10lld %7d %8.2f", (long long)l->n * l->batch, l->batch, (double)b->bytes / median * 1e-3);
     if (b->counted) printf(" %9.2f", (double)b->flops / median * 1e-3);
     else printf(" %9s", "-");
+    double percent = show_percent(b, l);
+    if (percent > 0) printf(" %7.1f", percent);
+    else printf(" %7s", "-");
     show_us(l->first_us);
     putchar('\n');
 }
@@ -89,9 +99,10 @@ static void show_agreement(const bench_model *b) {
 
 static void show_model(const bench *all, const bench_model *b) {
     const bench_level *last = &b->levels[b->nlevels - 1];
-    printf("%s, method %s, %d thread%s\n\n", b->path, all->call.method, all->threads, all->threads == 1 ? "" : "s");
-    printf("  %-10s %10s %10s %10s %10s %10s %7s %8s %9s %10s\n", "us a call", "min", "median", "p90", "p99", "calls",
-           "batch", "GB/s", "GFLOP/s", "first call");
+    printf("%s, method %s, %d thread%s", b->path, all->call.method, all->threads, all->threads == 1 ? "" : "s");
+    if (all->machine.fma_gflops > 0) printf(", %.0f GFLOP/s at FMA peak", all->machine.fma_gflops);
+    printf("\n\n  %-10s %10s %10s %10s %10s %10s %7s %8s %9s %7s %10s\n", "us a call", "min", "median", "p90", "p99", "calls",
+           "batch", "GB/s", "GFLOP/s", "% peak", "first call");
     for (int i = 0; i < b->nlevels; i++) show_level(b, &b->levels[i]);
     printf("\n  loading      %.1f us\n", last->load_us);
     printf("  compiling    %.1f us, %lld kernel%s", b->compile_us, (long long)b->kernels, b->kernels == 1 ? "" : "s");

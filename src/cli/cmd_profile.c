@@ -112,6 +112,7 @@ static int profile_with(profile_args *a, ctsc_error *e) {
         if (a->sides[i].sum.incomplete) cli_complain(0, "memory ran out: the profile is not complete");
     }
     if (!code && a->trace) code = profile_write_trace(a, &a->sides[0]);
+    if (!code && (!a->call.device || !strcmp(a->call.device, "cpu"))) a->fma_gflops = machine_fma_gflops(a->threads);
     if (!code) code = profile_show(a);
     for (int i = 0; i < a->nsides; i++) {
         ctsc_profiler_free(a->sides[i].p);
@@ -137,11 +138,11 @@ const struct argp cmd_profile_argp = {
     "(self) time.\v"
     "All figures are means over the measured calls. self: time without what was called from there; total: with it. Operations on plain numbers have "
     "no rows of their own: their time is (interpreter)'s or that of the call they stand in. FLOP/s and bytes/s are of self time; - where they are "
-    "not known. allocated: memory taken for tensors and other values; peak: the most that one execution held at a time.",
+    "not known. % peak: the share of the multiply-adds of float32 in registers that the threads reach together (GFLOP/s at FMA peak, measured). allocated: memory taken for tensors and other values; peak: the most that one execution held at a time.",
     profile_children, NULL, NULL};
 
 int cmd_profile(int argc, char **argv) {
-    profile_args a = {.calls = 10, .warmup = 3, .limit = 30, .compare_opt = -1};
+    profile_args a = {.calls = 10, .warmup = 3, .limit = 30, .compare_opt = -1, .fma_gflops = -1};
     ctsc_error *e = ctsc_error_new();
     if (!cli_call_init(&a.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_profile_argp, argc, argv, &a);

@@ -130,7 +130,7 @@ int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
 
 /* ---- calls ---------------------------------------------------------------------------------------- */
 
-enum { OPT_INPUT = 0x4100, OPT_INPUTS, OPT_METHOD, OPT_THREADS, OPT_OPT, OPT_CPU, OPT_DEVICE, OPT_FALLBACK, OPT_ENGINE };
+enum { OPT_INPUT = 0x4100, OPT_INPUTS, OPT_METHOD, OPT_THREADS, OPT_OPT, OPT_CPU, OPT_DEVICE, OPT_FALLBACK, OPT_ENGINE, OPT_NO_WINOGRAD, OPT_NO_PACKING };
 
 static const struct argp_option call_options[] = {
     {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple, or a .npy/.npz file", 0},
@@ -145,6 +145,8 @@ static const struct argp_option call_options[] = {
     {"cpu", OPT_CPU, "NAME", 0, "processor to compile kernels for: host (the default), sse2, avx2, avx512; kernels this machine cannot run are "
                                 "only shown", 0},
     {"quantized-engine", OPT_ENGINE, "NAME", 0, "whose arithmetic quantised layers follow: x86 (the default), fbgemm, qnnpack", 0},
+    {"no-winograd", OPT_NO_WINOGRAD, 0, 0, "sum 3x3 convolutions directly: slower, more exact, a quarter of the memory for weights", 0},
+    {"no-packing", OPT_NO_PACKING, 0, 0, "keep weights only as the archive has them: slower, less memory", 0},
     {0}};
 
 static void call_set_cpu(struct argp_state *state, const char *name) {
@@ -179,6 +181,8 @@ static error_t call_parse(int key, char *arg, struct argp_state *state) {
     case OPT_DEVICE: c->device = arg; break;
     case OPT_FALLBACK: ctsc_set_device_fallback(true); break;
     case OPT_CPU: call_set_cpu(state, arg); break;
+    case OPT_NO_WINOGRAD: ctsc_set_winograd(false); break;
+    case OPT_NO_PACKING: ctsc_set_packing(false); break;
     case OPT_ENGINE: call_set_engine(state, arg); break;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -10,6 +10,10 @@ typedef struct machine_rates {
 } machine_rates;
 
 machine_rates machine_measure(int threads);
+/* fma_gflops alone: measured once per process and number of threads, in some 5 ms. Not for two threads at a time. */
+double machine_fma_gflops(int threads);
+/* The share of that peak, in percent, that `flops` operations in so many microseconds are; negative: not known. peak: what machine_fma_gflops gave. */
+double machine_peak_percent(double flops, double us, double peak);
 /* Microseconds on a clock that only goes forward. */
 double machine_now(void);
 /* Threads that 0 stands for: the cores this process may use. */

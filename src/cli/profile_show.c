@@ -3,10 +3,13 @@
  * profile_show.c - the figures of ctsc profile: a table, two side by side, JSON.
  *
  * Percentages are of self time and add up to 100: each is rounded down to a tenth, and the tenths left over go to those that lost most.
- * JSON: model, method, opt, threads, and what ctsc_profiler_json has; two of these as "a" and "b" where two are compared.
+ * JSON: model, method, opt, threads, fma_gflops, and what ctsc_profiler_json has, with peak_percent in each row (of fma_gflops, in self time; null where that or
+ * flops is not known, or flops is 0); two of these as "a" and "b" where two are compared.
  * Tests: tests/cli/profile.test
  */
 #include "cli/profile_show.h"
+
+#include "cli/machine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,8 +143,10 @@ static const char *show_head(const profile_args *a) {
 }
 
 static void show_title(const profile_args *a, const profile_side *s) {
-    printf("%s, method %s, --opt %d, %d thread%s, %llu call%s of %.1f us\n", s->model.path, a->call.method, s->opt, a->threads,
+    printf("%s, method %s, --opt %d, %d thread%s, %llu call%s of %.1f us", s->model.path, a->call.method, s->opt, a->threads,
            a->threads == 1 ? "" : "s", (unsigned long long)s->sum.calls, s->sum.calls == 1 ? "" : "s", s->sum.total_us / (double)s->sum.calls);
+    if (a->fma_gflops > 0) printf(", %.0f GFLOP/s at FMA peak", a->fma_gflops);
+    putchar('\n');
 }
 
 /* ---- one table -------------------------------------------------------------------------------------------------- */
@@ -154,6 +159,9 @@ static void show_row(const profile_args *a, const ctsc_profile_entry *e, int sha
     if (e->count) show_count((double)e->count / calls);
     else printf(" %8s", "-");
     show_amount(e->uncounted || e->self_us <= 0 ? 0 : (double)e->flops / e->self_us * 1e6, "");
+    double percent = e->uncounted ? -1 : machine_peak_percent((double)e->flops, e->self_us, a->fma_gflops);
+    if (percent > 0) printf(" %6.1f", percent);
+    else printf(" %6s", "-");
     show_amount(e->self_us <= 0 ? 0 : (double)e->bytes / e->self_us * 1e6, "");
     show_count((double)e->allocations / calls);
     show_amount((double)e->allocated_bytes / calls, "B");
@@ -178,7 +186,7 @@ static int show_one(const profile_args *a) {
     double calls = (double)s->sum.calls;
     ctsc_profile_entry all = {.name = "total", .kind = "total", .self_us = s->sum.total_us, .total_us = s->sum.total_us};
     show_title(a, s);
-    printf("\n %10s %7s %10s %8s %9s %9s %8s %9s %9s  %s\n", "self us", "self %", "total us", "count", "FLOP/s", "B/s", "allocs", "allocated",
+    printf("\n %10s %7s %10s %8s %9s %6s %9s %8s %9s %9s  %s\n", "self us", "self %", "total us", "count", "FLOP/s", "% peak", "B/s", "allocs", "allocated",
            "peak", show_head(a));
     for (size_t i = 0; i < r.n; i++) {
         const ctsc_profile_entry *e = &r.data[i];
@@ -295,12 +303,27 @@ static int show_two(const profile_args *a) {
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------------ */
 
+/* Adds peak_percent to the rows of a table; false without memory. */
+static bool show_json_percents(json_t *rows, double peak) {
+    size_t i;
+    json_t *row;
+    bool ok = true;
+    json_array_foreach(rows, i, row) {
+        double percent = machine_peak_percent(json_number_value(json_object_get(row, "flops")), json_number_value(json_object_get(row, "self_us")), peak);
+        ok &= json_object_set_new(row, "peak_percent", percent > 0 ? json_real(percent) : json_null()) == 0;
+    }
+    return ok;
+}
+
 static json_t *show_json_side(const profile_args *a, const profile_side *s) {
     char *text = ctsc_profiler_json(s->p);
-    json_t *j = json_pack("{s:s, s:s, s:i, s:i}", "model", s->model.path, "method", a->call.method, "opt", s->opt, "threads", a->threads);
+    json_t *j = json_pack("{s:s, s:s, s:i, s:i, s:o}", "model", s->model.path, "method", a->call.method, "opt", s->opt, "threads", a->threads, "fma_gflops",
+                          a->fma_gflops > 0 ? json_real(a->fma_gflops) : json_null());
     json_t *rest = text ? json_loads(text, 0, NULL) : NULL;
     ctsc_string_free(text);
-    if (!j || !rest || json_object_update(j, rest) != 0) json_decref(j), j = NULL;
+    bool ok = j && rest && show_json_percents(json_object_get(rest, "operators"), a->fma_gflops) &&
+              show_json_percents(json_object_get(rest, "lines"), a->fma_gflops) && show_json_percents(json_object_get(rest, "methods"), a->fma_gflops);
+    if (!ok || json_object_update(j, rest) != 0) json_decref(j), j = NULL;
     json_decref(rest);
     return j;
 }

@@ -26,6 +26,7 @@ typedef struct profile_args {
     int calls, warmup, limit;
     bool lines, methods, json;
     int threads;      /* in use */
+    double fma_gflops; /* the host's peak; negative: not measured, or of no use on another device */
     int nsides;
     profile_side sides[2];
 } profile_args;

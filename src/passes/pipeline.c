@@ -58,13 +58,14 @@ ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level) {
     return pass_run_list(cx, g, level < 2 ? "[" FREEZE "]" : "[" FREEZE ",fuse-linear,fold-weights]", NULL);
 }
 
-/* Loops over elements become kernels before small ones would be unrolled. */
+/* Loops over elements become kernels before small ones would be unrolled. `products`: what becomes of products and convolutions before anything is fused. Behind
+ * layout, fusion groups work on images whose channels come last; epilogues go into convolutions first. */
 #define LEVEL_1 "lower-tuples,pool-constants,remove-mutation,unroll," TIDY ",pool-constants"
 #define LEVEL_2(products, weights)                                                                                                  \
     "lower-tuples,pool-constants," TIDY ",fuse-loops,remove-mutation,unroll," TIDY ",batch-mm," products                            \
     "pool-constants,fuse-loops,fuse," weights "dce,reorder"
 
 ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level) {
-    const char *fusing = cx->device == DEVICE_HOST ? LEVEL_2("", "prepack,") : LEVEL_2("fuse-attention,fuse-epilogues,", "");
+    const char *fusing = cx->device == DEVICE_HOST ? LEVEL_2("layout,fuse-epilogues-host,", "prepack,") : LEVEL_2("fuse-attention,fuse-epilogues,", "");
     return pass_run_list(cx, g, level < 2 ? LEVEL_1 : fusing, NULL);
 }

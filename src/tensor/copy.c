@@ -16,6 +16,7 @@
 #include "tensor/element.h"
 #include "tensor/iter.h"
 #include "tensor/quantiser.h"
+#include "tensor/turn.h"
 
 #include <string.h>
 
@@ -258,7 +259,7 @@ static ctsc_status copy_check_shapes(diag *d, const tensor *dst, const tensor *s
 
 /* A tile's row is two cache lines long, or 16 elements, or the whole of a narrow matrix; its height fills the buffer that it goes through, so
  * that every line of src and of dst is touched once, however badly their distances suit the cache. */
-enum { COPY_TILE_BYTES = 8192, COPY_TILE_MIN = 32, COPY_TILE_NARROW = 2, COPY_TILE_WORK = 32768 };
+enum { COPY_TILE_BYTES = 8192, COPY_TILE_MIN = 32, COPY_TILE_NARROW = 2, COPY_TILE_NARROW_ROWS = 1024, COPY_TILE_WORK = 32768 };
 
 typedef struct copy_transposed {
     char *dst;
@@ -267,7 +268,9 @@ typedef struct copy_transposed {
     int64_t rows, cols;          /* of a matrix of dst, which is contiguous */
     int64_t src_col;             /* stride in bytes; that of a row is the item's size */
     int64_t row_tiles;
-    const tensor *batches; /* src: all but its last two dimensions count the matrices */
+    bool words; /* turn.h does it: tiles are as wide as dst */
+    int nbatches;
+    int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS]; /* of src's dims; the first nbatches count the matrices */
 } copy_transposed;
 
 /* One tile of w x h elements: buffer[i][j] = src[j][i], then the buffer's rows to dst. */
@@ -297,9 +300,9 @@ static void copy_one_tile(const copy_transposed *c, char *dst, const char *src, 
 
 static const char *copy_tile_source(const copy_transposed *c, int64_t batch) {
     int64_t offset = 0;
-    for (int i = c->batches->ndim - 3; i >= 0; i--) {
-        offset += batch % c->batches->sizes[i] * c->batches->strides[i];
-        batch /= c->batches->sizes[i];
+    for (int i = c->nbatches - 1; i >= 0; i--) {
+        offset += batch % c->sizes[i] * c->strides[i];
+        batch /= c->sizes[i];
     }
     return c->src + offset * c->item;
 }
@@ -312,6 +315,10 @@ static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
         int64_t h = c->rows - row < c->height ? c->rows - row : c->height;
         char *dst = c->dst + (batch * c->rows + row) * c->cols * c->item;
         const char *src = copy_tile_source(c, batch) + row * c->item;
+        if (c->words) {
+            turn_words((uint32_t *)(void *)dst, (const uint32_t *)(const void *)src, c->src_col / c->item, h, c->cols);
+            continue;
+        }
         for (int64_t col = 0; col < c->cols; col += c->width) {
             int64_t w = c->cols - col < c->width ? c->cols - col : c->width;
             copy_one_tile(c, dst + col * c->item, src + col * c->src_col, h, w);
@@ -319,30 +326,44 @@ static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
+/* The dims of src, which has none of size 1 and those together that lie as one. Returns how many. */
+static int copy_merged(const tensor *src, int64_t *sizes, int64_t *strides) {
+    int n = 0;
+    for (int i = 0; i < src->ndim; i++) {
+        if (src->sizes[i] == 1) continue;
+        if (n && strides[n - 1] == src->sizes[i] * src->strides[i]) {
+            sizes[n - 1] *= src->sizes[i];
+            strides[n - 1] = src->strides[i];
+            continue;
+        }
+        sizes[n] = src->sizes[i];
+        strides[n++] = src->strides[i];
+    }
+    return n;
+}
+
+/* The sizes of tiles. */
+static void copy_tile_sizes(copy_transposed *c) {
+    int64_t line = c->item <= 4 ? 128 / c->item : 16, room = COPY_TILE_BYTES / c->item;
+    c->words = c->item == 4 && turn_usable();
+    c->width = c->words || c->cols < line ? c->cols : c->rows < line ? room / c->rows : line;
+    c->height = !c->words ? room / c->width : c->cols < 8 ? COPY_TILE_NARROW_ROWS : TURN_ROWS;
+    c->row_tiles = (c->rows + c->height - 1) / c->height;
+}
+
 /* dst contiguous, src with its last two dimensions exchanged: moves it and returns true. *whole: no limit came between. */
 static bool copy_try_tiles(tensor *dst, const tensor *src, bool *whole) {
-    int n = dst->ndim;
-    if (dst->dtype != src->dtype || n < 2 || src->ndim != n) return false;
-    int64_t rows = dst->sizes[n - 2], cols = dst->sizes[n - 1];
+    if (dst->dtype != src->dtype || src->ndim < 2 || !tensor_same_shape(dst, src) || !tensor_is_contiguous(dst)) return false;
+    copy_transposed c = {.dst = tensor_data(dst), .src = tensor_data(src), .item = (int64_t)dtype_size((dtype)dst->dtype)};
+    int n = copy_merged(src, c.sizes, c.strides);
+    if (n < 2) return false;
+    int64_t rows = c.rows = c.sizes[n - 2], cols = c.cols = c.sizes[n - 1];
     int64_t narrow = rows < cols ? rows : cols, wide = rows < cols ? cols : rows;
-    if (narrow < COPY_TILE_NARROW || wide < COPY_TILE_MIN || src->strides[n - 2] != 1 || src->strides[n - 1] == 1 ||
-        !tensor_same_shape(dst, src) || !tensor_is_contiguous(dst))
-        return false;
-    int64_t item = (int64_t)dtype_size((dtype)dst->dtype), line = item <= 4 ? 128 / item : 16, room = COPY_TILE_BYTES / item;
-    int64_t width = cols < line ? cols : rows < line ? room / rows : line, height = room / width;
-    copy_transposed c = {
-        .dst = tensor_data(dst),
-        .src = tensor_data(src),
-        .item = item,
-        .height = height,
-        .width = width,
-        .rows = rows,
-        .cols = cols,
-        .src_col = src->strides[n - 1] * item,
-        .row_tiles = (rows + height - 1) / height,
-        .batches = src,
-    };
-    *whole = pool_for_limited(dst->numel / (rows * cols) * c.row_tiles, COPY_TILE_WORK / (cols * height) + 1, copy_tiles, &c);
+    if (narrow < COPY_TILE_NARROW || wide < COPY_TILE_MIN || c.strides[n - 2] != 1 || c.strides[n - 1] == 1) return false;
+    c.src_col = c.strides[n - 1] * c.item;
+    c.nbatches = n - 2;
+    copy_tile_sizes(&c);
+    *whole = pool_for_limited(dst->numel / (rows * cols) * c.row_tiles, COPY_TILE_WORK / (cols * c.height) + 1, copy_tiles, &c);
     return true;
 }
 

@@ -141,6 +141,10 @@ EMITTER(leaky_relu) {
     return nest_select(l->n, nest_binary(l->n, NEST_GT, x[0], lazy_const(l, dt, 0)), x[0], nest_mul(l->n, x[0], x[1]));
 }
 /* input, weight, bias, mean, variance; eps: as the interpreter, x * scale + shift. */
+EMITTER(scale_shift) {
+    UNUSED;
+    return nest_add(l->n, nest_mul(l->n, x[0], x[1]), x[2]);
+}
 EMITTER(batch_norm) {
     (void)e;
     nest *n = l->n;

@@ -103,7 +103,7 @@ typedef nest_expr *lazy_emit_fn(lazy *l, const lazy_emitter *e, dtype dt, nest_e
 lazy_emit_fn lazy_emit_call, lazy_emit_test, lazy_emit_op, lazy_emit_neg, lazy_emit_not, lazy_emit_copy,
     lazy_emit_square, lazy_emit_cube, lazy_emit_reciprocal, lazy_emit_relu, lazy_emit_minmax, lazy_emit_logic,
     lazy_emit_logical_not, lazy_emit_where, lazy_emit_scaled, lazy_emit_addcmul, lazy_emit_addcdiv, lazy_emit_clamp,
-    lazy_emit_threshold, lazy_emit_leaky_relu, lazy_emit_abs, lazy_emit_sign, lazy_emit_batch_norm, lazy_emit_pow_number;
+    lazy_emit_threshold, lazy_emit_leaky_relu, lazy_emit_abs, lazy_emit_sign, lazy_emit_batch_norm, lazy_emit_scale_shift, lazy_emit_pow_number;
 /* A constant of dtype dt's type. */
 nest_expr *lazy_const(lazy *l, dtype dt, double x);
 

@@ -501,6 +501,17 @@ static lazy_tensor *ops_batch_norm(lazy *l, const ops_rule *r, const op *o, cons
     lazy_emitter e = {r->emit, NULL, NEST_DIV, 6, false};
     return eps ? lazy_pointwise(l, &e, wide, dt, 5, x, NULL, &eps) : NULL;
 }
+/* A batch norm of constants, whose channels come last: x * scale + shift. */
+static lazy_tensor *ops_scale_last(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
+    (void)o;
+    const lazy_tensor *x[3];
+    int64_t spatial;
+    if (!ops_operands(l, 3, args, x) || !lazy_arg_int(l, &args[3], &spatial) || x[0]->ndim != spatial + 2) return NULL;
+    for (int i = 0; i < 3; i++)
+        if (x[i]->dt != DT_FLOAT32 || (i && (x[i]->ndim != 1 || !lazy_same_size(l, x[i]->sizes[0], x[0]->sizes[spatial + 1])))) return NULL;
+    lazy_emitter e = {r->emit, NULL, NEST_MUL, 3, false};
+    return lazy_pointwise(l, &e, DT_FLOAT32, DT_FLOAT32, 3, x, NULL, NULL);
+}
 static lazy_tensor *ops_glu(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)o;
     const lazy_tensor *x = lazy_arg_tensor(l, &args[0]), *halves[2];
@@ -659,6 +670,7 @@ static const ops_rule ops_rules[] = {
     {"threshold", ops_plain, OPS_SAME, "fi", 1, 2, lazy_emit_threshold, NEST_SELECT},
     {"glu", ops_glu, OPS_SAME, "f", 2, 0, lazy_emit_call, NEST_CALL},
     {"batch_norm", ops_batch_norm, OPS_SAME, "f", 5, 1, lazy_emit_batch_norm, NEST_DIV},
+    {"scale_channels_last", ops_scale_last, OPS_SAME, "f", 3, 1, lazy_emit_scale_shift, NEST_MUL},
     MADE("to", ops_to),
     MADE("to_uint8", ops_to),
     MADE("to_int8", ops_to),

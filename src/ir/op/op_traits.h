@@ -64,12 +64,17 @@ typedef enum work_kind {
     WORK_PRODUCT,   /* matrix product, argument a on the left: two per element of the result and of a's last dimension */
     WORK_LINEAR,    /* WORK_PRODUCT, and one per element of the result if there is an argument 2 */
     WORK_ADDED,     /* WORK_PRODUCT, and one per element of the result */
-    WORK_CONV,      /* convolution: two per element of the result and of the weight of one output channel; with bias one more */
+    WORK_CONV,      /* convolution: two per element of the result and of the weight of one output channel; with bias one more. Transposed (a = 1, or an
+                     * argument says so): two per element of the input and of the weight of one input channel. a = 2: the weight has output channels last */
     WORK_POOL,      /* one per element of the result and of the window */
+    WORK_ADDBMM, WORK_TENSORDOT, WORK_EINSUM, WORK_BILINEAR, WORK_DISTANCE, /* further products: runtime/observe/work_dense.c */
+    WORK_ATTENTION, /* of query, key and value, arguments 0 to 2 */
+    WORK_HEADS,     /* attention with its projections; a = 1: a whole layer of an encoder */
+    WORK_RNN,       /* recurrent layers, or one cell, of `a` gates */
 } work_kind;
-#define WORK(kind, a)  (OP_FIELD(WORK_##kind, 19) | OP_FIELD(a, 23))
-#define OP_WORK(t)     ((work_kind)OP_FIELD_OF(t, 19, 4))
-#define OP_WORK_ARG(t) OP_FIELD_OF(t, 23, 2)
+#define WORK(kind, a)  (OP_FIELD(WORK_##kind, 19) | OP_FIELD(a, 44))
+#define OP_WORK(t)     ((work_kind)OP_FIELD_OF(t, 19, 6))
+#define OP_WORK_ARG(t) OP_FIELD_OF(t, 44, 5)
 
 /* ---- the result's dims and dtype ---- */
 typedef enum rank_rule {
@@ -104,6 +109,6 @@ typedef enum twin_need {
 #define DEVICE_BODY  OP_TRAIT(39) /* made of other operators, where no kernel computes it: frontend/prelude/operators/device.py */
 
 /* Effects, work, and that the function touches no element. */
-#define OP_TRAITS_OF_WRITES (OP_FIELD(127, 0) | OP_FIELD(63, 19) | DEVICE_BLIND)
+#define OP_TRAITS_OF_WRITES (OP_FIELD(127, 0) | OP_FIELD(63, 19) | OP_FIELD(31, 44) | DEVICE_BLIND)
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/thread_pool.h"
 #include "codegen/cache/cache.h"
 #include "runtime/api/api.h"
+#include "runtime/kernels/engine/kernel_settings.h"
 #include "tensor/qengine.h"
 
 #include <stdio.h>
@@ -29,6 +30,14 @@ bool ctsc_compatible(const char *version, int abi) {
 
 void ctsc_set_threads(int n) {
     pool_set_threads(n);
+}
+
+void ctsc_set_winograd(bool on) {
+    atomic_store(&kernel_no_winograd, !on);
+}
+
+void ctsc_set_packing(bool on) {
+    atomic_store(&kernel_no_packing, !on);
 }
 
 void ctsc_set_compiling(ctsc_compiling c) {

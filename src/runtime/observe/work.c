@@ -5,25 +5,19 @@
  * Each operator's count follows from the sizes of its arguments and results, by its row (WORK in ir/op/op_traits.h). Operators on other than floating-point
  * values, and those that only move data, count no operations. An operator whose row does not say and that makes floating-point values is reported
  * as not counted: no number is made up for it. For a method, its graph as written, calls inlined, is run once with probes (instrument.c).
- * Tests: tests/unit/test_optimize.c, tests/unit/test_profile.c, tests/cli/bench.test
+ * Products, convolutions, attention and recurrent networks: work_dense.c.
+ * Tests: tests/unit/test_work.c, tests/unit/test_optimize.c, tests/unit/test_profile.c, tests/cli/bench.test
  */
 #include "runtime/observe/work.h"
 
 #include "runtime/observe/instrument.h"
+#include "runtime/observe/work_dense.h"
 
 #include <string.h>
 
 static bool work_is_real(value v) {
     if (v.tag != V_TENSOR) return v.tag == V_FLOAT;
     return dtype_is_float((dtype)v.u.tensor->dtype) || dtype_is_complex((dtype)v.u.tensor->dtype);
-}
-
-static int64_t work_numel(value v) {
-    return v.tag == V_TENSOR ? v.u.tensor->numel : 1;
-}
-
-static int64_t work_last(value v) {
-    return v.tag == V_TENSOR && v.u.tensor->ndim ? v.u.tensor->sizes[v.u.tensor->ndim - 1] : 1;
 }
 
 /* The elements of a pooling window: argument 1, a list of one or more ints. */
@@ -35,8 +29,12 @@ static int64_t work_window(const op *o, value v) {
     return size;
 }
 
+/* Products of integers that stand for real numbers count, other operations on them do not. */
+static bool work_is_quantised(const op *o, value v) {
+    return OP_WORK(o->traits) >= WORK_PRODUCT && OP_WORK(o->traits) != WORK_POOL && v.tag == V_TENSOR && v.u.tensor->quantiser;
+}
+
 static int64_t work_flops(const op *o, int nargs, const value *in, value out) {
-    bool has_2 = nargs > 2 && in[2].tag == V_TENSOR;
     int64_t results = work_numel(out);
     int a = OP_WORK_ARG(o->traits);
     switch (OP_WORK(o->traits)) {
@@ -47,14 +45,8 @@ static int64_t work_flops(const op *o, int nargs, const value *in, value out) {
     case WORK_LOOKUP: break;
     case WORK_POINTWISE: return a * results;
     case WORK_REDUCE: return work_numel(in[a]);
-    case WORK_PRODUCT: return 2 * results * work_last(in[a]);
-    case WORK_LINEAR: return results * (2 * work_last(in[a]) + has_2);
-    case WORK_ADDED: return results * (2 * work_last(in[a]) + 1);
-    case WORK_CONV: {
-        const tensor *w = nargs > 1 && in[1].tag == V_TENSOR ? in[1].u.tensor : NULL;
-        return w && w->ndim && w->sizes[0] ? results * (2 * (w->numel / w->sizes[0]) + has_2) : 0;
-    }
     case WORK_POOL: return nargs > 1 ? results * work_window(o, in[1]) : 0;
+    default: return work_dense(&(work_call){.o = o, .nargs = nargs, .in = in, .out = out});
     }
     return 0;
 }
@@ -102,11 +94,12 @@ work_cost work_of_call(const op *o, int nargs, const value *args, int nresults, 
     work_cost c = {.known = true};
     bool makes = false, takes = false;
     for (int i = 0; i < nresults; i++) makes |= work_is_real(results[i]);
-    for (int i = 0; i < nargs; i++) takes |= work_is_real(args[i]);
+    for (int i = 0; i < nargs; i++) takes |= work_is_real(args[i]) || work_is_quantised(o, args[i]);
     c.bytes = work_bytes(o, nargs, args, nresults, results);
     if (!(makes || takes) || nresults < 1 || work_is_view(o)) return c;
     if (OP_WORK(o->traits)) c.flops = work_flops(o, nargs, args, results[0]);
-    else c.known = !makes || strncmp(o->schema->name, "aten::", 6) != 0;
+    if (c.flops < 0) return (work_cost){.bytes = c.bytes};
+    if (!OP_WORK(o->traits)) c.known = !makes || strncmp(o->schema->name, "aten::", 6) != 0;
     return c;
 }
 

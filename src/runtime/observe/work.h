@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * work.h - what one call of an operator has to do: floating-point operations, bytes read and written.
- * Tests: tests/unit/test_optimize.c, tests/unit/test_profile.c
+ * Tests: tests/unit/test_work.c, tests/unit/test_optimize.c, tests/unit/test_profile.c
  */
 #ifndef CTSC_RUNTIME_OBSERVE_WORK_H
 #define CTSC_RUNTIME_OBSERVE_WORK_H

@@ -3,7 +3,7 @@
 import json
 import sys
 
-ENTRY = {"name", "kind", "count", "self_us", "total_us", "bytes", "flops", "allocations", "allocated_bytes", "peak_bytes"}
+ENTRY = {"name", "kind", "count", "self_us", "total_us", "bytes", "flops", "allocations", "allocated_bytes", "peak_bytes", "peak_percent"}
 
 
 def check_table(text, shares):
@@ -25,6 +25,9 @@ def check_json(side):
     assert {"model", "method", "opt", "threads", "calls", "total_us", "operators", "lines", "methods"} <= set(side)
     for table in ("operators", "lines", "methods"):
         assert all(ENTRY <= set(e) for e in side[table])
+        for e in side[table]:
+            known = e["flops"] and e["self_us"]
+            assert abs(e["peak_percent"] / 100 * side["fma_gflops"] * e["self_us"] * 1e3 / e["flops"] - 1) < 1e-6 if known else e["peak_percent"] is None, e
         times = [e["self_us"] for e in side[table]]
         assert times == sorted(times, reverse=True) and abs(sum(times) - side["total_us"]) < 0.1, table
     return {e["name"]: e for e in side["operators"]}

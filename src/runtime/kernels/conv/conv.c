@@ -311,8 +311,9 @@ static ctsc_status conv_make_shape(diag *d, const conv_call *c, const conv_lists
 /* The kernels for channels that come last: input and result are views that say otherwise. *out stays NULL where they cannot do it. */
 static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_shape *s, int ndim, const int64_t *sizes, tensor **out) {
     *out = NULL;
-    if (c->transposed || c->input->dtype != DT_FLOAT32 || tensor_device(c->input) != DEVICE_HOST || !conv_last_fits(s)) return CTSC_OK;
+    if (c->transposed || c->input->dtype != DT_FLOAT32 || tensor_device(c->input) != DEVICE_HOST) return CTSC_OK;
     int spatial = ndim - 2;
+    bool done = false;
     int64_t last[CONV_DIMS + 2] = {sizes[0]};
     for (int i = 0; i < spatial; i++) last[1 + i] = sizes[2 + i];
     last[ndim - 1] = sizes[1];
@@ -321,8 +322,8 @@ static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_sha
     if (st == CTSC_OK) st = tensor_contiguous(d, seen, &in);
     if (st == CTSC_OK && c->bias) st = tensor_contiguous(d, c->bias, &bias);
     if (st == CTSC_OK) st = tensor_new(d, DT_FLOAT32, ndim, last, &t);
-    if (st == CTSC_OK) st = conv_last_compute(d, s, in, c->weight, bias, c->epilogue, t);
-    if (st == CTSC_OK) st = channels_first_view(d, t, spatial, out);
+    if (st == CTSC_OK) st = conv_last_compute(d, s, in, c->weight, bias, c->epilogue, t, &done);
+    if (st == CTSC_OK && done) st = channels_first_view(d, t, spatial, out);
     tensor_unref(seen);
     tensor_unref(in);
     tensor_unref(bias);
@@ -481,13 +482,14 @@ ctsc_status op_conv_epilogue(op_ctx *cx, const value *args, value *results) {
     return epilogue_finish(cx, &e, t, results);
 }
 
-/* ctsc::conv_channels_last: (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, batched, other, activation); the channels
- * of input, other and result come last. batched: refuses input without a batch dim, as _convolution does. */
+/* ctsc::conv_channels_last: (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, batched, other, activation, written); the
+ * channels of input, other and result come last. batched: refuses input without a batch dim, as _convolution does. written: other was added in place. */
 ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results) {
     static const char *const names[2][CONV_DIMS] = {{"conv1d", "conv2d", "conv3d"},
                                                     {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}};
     epilogue e;
     TRY(epilogue_read(cx, &args[10], &args[11], &e));
+    e.written = arg_bool(&args[12]);
     conv_call c = conv_arguments(args, NULL);
     c.padding = &args[4];
     c.transposed = arg_bool(&args[6]);

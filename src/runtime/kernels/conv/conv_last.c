@@ -5,12 +5,42 @@
  */
 #include "runtime/kernels/conv/conv_last.h"
 
-bool conv_last_fits(const conv_shape *s) {
-    (void)s;
-    return false;
+#include "runtime/kernels/conv/conv_last_depthwise.h"
+#include "runtime/kernels/conv/conv_rows.h"
+#include "runtime/kernels/conv/conv_winograd.h"
+#include "runtime/kernels/engine/kernel_settings.h"
+#include "runtime/kernels/matmul/gemm_block.h"
+
+/* What is added has to be as the result; else the operators do it, which broadcast and convert. */
+static bool last_tail(const epilogue *e, const tensor *t, conv_tail *tail) {
+    *tail = (conv_tail){0};
+    const tensor *o = e ? e->other : NULL;
+    if (o && (o->dtype != t->dtype || o->storage->device != t->storage->device || !tensor_same_shape(o, t) || !tensor_is_contiguous(o))) return false;
+    if (o) tail->other = tensor_data(o);
+    if (e) tail->activation = e->activation;
+    return true;
 }
 
-ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight, const tensor *bias, epilogue *e, tensor *t) {
-    (void)s, (void)in, (void)weight, (void)bias, (void)e, (void)t;
-    return diag_fail(d, CTSC_INTERNAL, "conv_last_compute: no kernel");
+/* Which of the kernels; CONV_FORMS: none of them. */
+static conv_form last_form(const conv_shape *s) {
+    const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
+    if (conv_last_depthwise_fits(s)) return CONV_DEPTHWISE;
+    if (!u || !u->rows[1] || !conv_packed_set(s) || !conv_rows_fits(s)) return CONV_FORMS;
+    return !atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed) && conv_winograd_fits(s) ? CONV_WINOGRAD : CONV_ROWS;
+}
+
+ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight, const tensor *bias, epilogue *e, tensor *t, bool *done) {
+    *done = t->numel == 0;
+    if (*done || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed) || in->numel == 0 || weight->numel == 0) return CTSC_OK;
+    conv_form form = last_form(s);
+    const conv_packed *w = form < CONV_FORMS ? conv_packed_of(s, weight, form) : NULL;
+    if (!w) return CTSC_OK;
+    conv_tail tail;
+    bool with = last_tail(e, t, &tail);
+    const float *x = tensor_data(in), *b = bias ? tensor_data(bias) : NULL;
+    if (form == CONV_DEPTHWISE) TRY(conv_last_depthwise(d, s, x, w->weights, b, &tail, tensor_data(t)));
+    else TRY((form == CONV_WINOGRAD ? conv_winograd : conv_rows)(d, s, w, x, b, &tail, tensor_data(t)));
+    if (e) e->done = with;
+    *done = true;
+    return CTSC_OK;
 }

@@ -17,10 +17,8 @@
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/matmul/epilogue.h"
 
-/* Has this processor kernels for it? */
-bool conv_last_fits(const conv_shape *s);
 /* in: [batch, spatial..., in_channels], t: [batch, spatial..., out_channels], both contiguous; weight as in conv_shape, bias of out_channels contiguous
- * elements or NULL. Does e (may be NULL) where it can, and says so in e->done. Fails without memory, and where a limit came between. */
-ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight, const tensor *bias, epilogue *e, tensor *t);
+ * elements or NULL. Does e (may be NULL) where it can, and says so in e->done. *done: there was a kernel for it. Fails without memory, and where a limit came between. */
+ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const tensor *weight, const tensor *bias, epilogue *e, tensor *t, bool *done);
 
 #endif

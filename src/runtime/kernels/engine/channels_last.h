@@ -10,10 +10,14 @@
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_CHANNELS_LAST_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_CHANNELS_LAST_H
 
-#include "tensor/tensor.h"
+#include "runtime/kernels/engine/kernel.h"
 
 /* Views of the same elements: [..., C, spatial...] as [..., spatial..., C], and back. */
 ctsc_status channels_last_view(diag *d, const tensor *t, int spatial, tensor **out);
 ctsc_status channels_first_view(diag *d, const tensor *t, int spatial, tensor **out);
+
+/* The way of an operator with channels last that has no kernel for its arguments: the operator `name`, which has the same arguments and whose result has as
+ * many dims, on args[0] with channels first, contiguous, and the result turned back, contiguous. */
+ctsc_status channels_last_by_first(op_ctx *cx, const char *name, int spatial, int nargs, const value *args, value *results);
 
 #endif

@@ -71,10 +71,35 @@ enum {
     CONV_ITEMS = 16,          /* [convolution] blocks to aim for in all */
     CONV_FEW_ITEMS = 4,       /* [convolution] up to this many run one after the other, each spread over threads */
     DEPTHWISE_CHUNK = 32,     /* [convolution] outputs whose sums are in registers */
+    DEPTHWISE_LAST_BAND = 1 << 16,   /* [convolution] elements of a band of rows, which stay in the second cache, */
+    DEPTHWISE_LAST_LEAST_ROWS = 4,   /* [convolution] and rows that it has at least: neighbours read some of the same ones */
+    DEPTHWISE_LAST_BLOCK = 256,      /* [convolution] channels of a piece, where there are twice as many */
+    DEPTHWISE_LAST_WORK = 1 << 18,   /* [convolution] multiplications worth a thread of their own */
     CONVT_BLOCK = 1 << 18,    /* [convolution] elements of the columns that are taken together, */
     CONVT_MIN_COLUMNS = 128,  /* [convolution] input positions of them at least, */
     CONVT_CHANNELS = 8,       /* [convolution] and output channels at most */
 };
+
+/* Convolutions whose channels come last (conv_rows.c). */
+enum {
+    CONV_ROWS_POSITIONS = 224,  /* [nets] results of a strip, */
+    CONV_ROWS_PIXELS = 1 << 16, /* [nets] if its input has no more elements than this */
+    CONV_ROWS_TILES = 4,        /* [nets] tiles of positions at least, even so */
+    CONV_ROWS_STEPS = 1024,     /* [exact] in one sum: a panel of weights that stays in the second cache; sums of more are added up */
+    CONV_ROWS_ITEMS = 8,        /* [nets] strips to aim for in all */
+    CONV_ROWS_FAR = 4096,       /* [nets] bytes; distances that are multiples meet in one place of the first cache */
+};
+
+/* Winograd's way (conv_winograd.c). */
+enum {
+    CONV_WINOGRAD_SCRATCH = 768 << 10, /* [nets] bytes of transformed input and products, in a core's second cache */
+    CONV_WINOGRAD_CHANNELS = 64,       /* [nets] output channels whose products are in memory at a time */
+    CONV_WINOGRAD_SUM = 96,            /* [exact] input channels in one sum; sums of more are added up */
+    CONV_WINOGRAD_INPUT = 220,         /* [nets] vector instructions to transform a vector of a tile, */
+    CONV_WINOGRAD_OUTPUT = 150,        /* [nets] the same on the way back, loads and stores counted */
+};
+#define CONV_WINOGRAD_BYTE 0.35 /* [nets] instructions in the time that one byte of weights takes from memory */
+#define CONV_WINOGRAD_GAIN 0.85 /* [nets] the part of the direct form's time that is worth its memory */
 
 /* Reductions and scans (reduce*.c, scan.c, order_statistics.c). */
 enum {
@@ -112,6 +137,9 @@ enum {
     SOFTMAX_LANES = 16,    /* [softmax] maxima side by side */
     POOL_ROW = 2048,       /* [pool] rows longer than this are pooled in one step */
     ADAPTIVE_ROW = 1024,   /* [pool] the same, of adaptive pools */
+    POOL_LAST_PIXELS = 64,        /* [exact] pixels in one sum, channels last; sums of more are added up in double */
+    POOL_LAST_BLOCK = 256,        /* [pool] channels of a piece */
+    POOL_LAST_ROWS = 16,          /* [pool] rows of outputs that are pieces enough */
 };
 
 #endif

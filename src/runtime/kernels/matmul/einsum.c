@@ -415,6 +415,93 @@ static ctsc_status einsum_run(op_ctx *cx, einsum_plan *p, const str *eq, const l
     return st;
 }
 
+/* ---- what it takes ---------------------------------------------------------------------------- */
+
+/* The sizes that einsum_view gives operand `op`. */
+static void einsum_sizes(const einsum_plan *p, int op, const tensor *t, int64_t *sizes) {
+    const einsum_term *term = &p->terms[op];
+    int dim = 0;
+    for (int i = 0; i < p->dims; i++) sizes[i] = 1;
+    for (int i = 0; i < term->n; i++) {
+        int at = p->place[term->labels[i]], covered = 1;
+        if (term->labels[i] == EINSUM_ELLIPSIS) {
+            covered = t->ndim - (term->n - 1);
+            at += p->ellipsis_dims - covered;
+        }
+        for (int j = 0; j < covered; j++) sizes[at + j] = t->sizes[dim++];
+    }
+}
+
+static int64_t einsum_numel(const einsum_plan *p, const int64_t *sizes) {
+    int64_t n = 1;
+    for (int i = 0; i < p->dims; i++) n *= sizes[i];
+    return n;
+}
+
+/* Sums a over the dims of `summed` that b lacks; the operations of that. */
+static int64_t einsum_sum_work(const einsum_plan *p, int64_t *a, const int64_t *b, const bool *summed) {
+    int64_t before = einsum_numel(p, a);
+    bool any = false;
+    for (int dim = p->out_dims; dim < p->dims; dim++)
+        if (summed[dim] && a[dim] != 1 && (!b || b[dim] == 1)) a[dim] = 1, any = true;
+    return any ? before : 0;
+}
+
+/* As einsum_step: sizes[i] and sizes[j] become those of their product. A multiply-add is two operations, a product without a sum one. */
+static int64_t einsum_step_work(const einsum_plan *p, int64_t (*sizes)[TENSOR_MAX_DIMS], int n, int i, int j, bool to_end) {
+    bool summed[TENSOR_MAX_DIMS] = {false}, deep = false;
+    for (int dim = p->out_dims; dim < p->dims; dim++) {
+        summed[dim] = true;
+        for (int x = 0; x < n; x++)
+            if (x != i && x != j && sizes[x][dim] != 1) summed[dim] = false;
+    }
+    int64_t work = einsum_sum_work(p, sizes[i], sizes[j], summed) + einsum_sum_work(p, sizes[j], sizes[i], summed), product[TENSOR_MAX_DIMS];
+    for (int dim = 0; dim < p->dims; dim++) {
+        product[dim] = sizes[i][dim] == 1 ? sizes[j][dim] : sizes[i][dim];
+        deep |= summed[dim] && product[dim] != 1;
+    }
+    work += einsum_numel(p, product) * (deep ? 2 : 1);
+    for (int dim = p->out_dims; dim < p->dims; dim++)
+        if (summed[dim]) product[dim] = 1;
+    int lo = i < j ? i : j, hi = i < j ? j : i, at = to_end ? n - 2 : lo;
+    memmove(&sizes[hi], &sizes[hi + 1], (size_t)(n - 1 - hi) * sizeof *sizes);
+    if (to_end) memmove(&sizes[lo], &sizes[lo + 1], (size_t)(n - 2 - lo) * sizeof *sizes);
+    memcpy(sizes[at], product, sizeof product);
+    return work;
+}
+
+static int64_t einsum_plan_work(const einsum_plan *p, const list *ops, const list *path) {
+    int64_t sizes[EINSUM_MAX_OPERANDS][TENSOR_MAX_DIMS], work = 0;
+    bool all[TENSOR_MAX_DIMS];
+    int n = p->operands;
+    for (int i = 0; i < n; i++) einsum_sizes(p, i, ops->u.tensors[i], sizes[i]);
+    for (int dim = 0; dim < TENSOR_MAX_DIMS; dim++) all[dim] = true;
+    if (n == 1) return einsum_sum_work(p, sizes[0], NULL, all);
+    for (int step = 0; n > 1; step++, n--) {
+        int64_t i = path ? path->u.ints[2 * step] : 0, j = path ? path->u.ints[2 * step + 1] : 1;
+        if (i < 0 || j < 0 || i >= n || j >= n || i == j) return 0;
+        work += einsum_step_work(p, sizes, n, (int)i, (int)j, path != NULL);
+    }
+    return work;
+}
+
+int64_t einsum_work(const str *equation, const list *ops, const list *path) {
+    diag d = {0};
+    int64_t work = 0;
+    if (!ops->len || ops->len > EINSUM_MAX_OPERANDS || (path && path->len != (ops->len == 1 ? 1 : (ops->len - 1) * 2))) return 0;
+    einsum_plan p = {.operands = (int)ops->len, .terms = mem_zalloc(ops->len * sizeof *p.terms)};
+    if (!p.terms) return -1;
+    const char *arrow_at = strstr(equation->bytes, "->");
+    size_t arrow = arrow_at ? (size_t)(arrow_at - equation->bytes) : equation->len;
+    ctsc_status s = einsum_parse_inputs(&d, &p, equation->bytes, arrow);
+    if (s == CTSC_OK) s = einsum_check_ranks(&d, &p, ops);
+    if (s == CTSC_OK) s = einsum_place_all(&d, &p, equation->bytes, arrow, equation->len);
+    if (s == CTSC_OK) work = einsum_plan_work(&p, ops, path);
+    diag_clear(&d);
+    mem_free(p.terms);
+    return work;
+}
+
 /* (equation, tensors, path) */
 ctsc_status op_einsum(op_ctx *cx, const value *args, value *results) {
     const list *ops = args[1].u.list;

@@ -64,7 +64,7 @@ ctsc_status epilogue_finish(op_ctx *cx, const epilogue *e, tensor *t, value *res
     ctsc_status st = CTSC_OK;
     if (!e->done && e->other) {
         value args[3] = {value_tensor_take(t), value_tensor_take(e->other), value_int(1)};
-        st = epilogue_call(cx, "aten::add.Tensor", 3, args, &t);
+        st = epilogue_call(cx, e->written ? "aten::add_.Tensor" : "aten::add.Tensor", 3, args, &t);
     }
     if (st == CTSC_OK && !e->done) st = epilogue_activate(cx, &epilogue_rows[e->activation], &t);
     if (st == CTSC_OK) return op_return_tensor(results, t);

@@ -16,6 +16,7 @@
 typedef struct epilogue {
     tensor *other; /* NULL: nothing is added; borrowed */
     enum dense_activation activation;
+    bool written; /* other is added in place: it is refused where that would make the result larger */
     bool done; /* by the kernel */
 } epilogue;
 

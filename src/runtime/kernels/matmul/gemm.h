@@ -65,5 +65,7 @@ ctsc_status matmul_tensors(op_ctx *cx, tensor *a, tensor *b, tensor **out);
 ctsc_status matmul_linear(op_ctx *cx, tensor *input, tensor *weight, tensor *bias, tensor **out);
 /* The same; does e with it where it fits, and says so in it. */
 ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor *bias, epilogue *e, tensor **out);
+/* Floating-point operations of torch.einsum on tensors that it takes, pair by pair as it goes about them; path: or NULL. -1: no memory. */
+int64_t einsum_work(const str *equation, const list *ops, const list *path);
 
 #endif

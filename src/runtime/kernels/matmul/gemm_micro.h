@@ -8,7 +8,10 @@
  * A dot kernel makes up to dot_rows x GEMM_DOT_COLS elements out of rows of A and columns of B that both lie without gaps along k: vectors run
  * along k, and nothing has to be packed. Element (i, j) again depends on row i and column j alone.
  *
- * Tests: tests/unit/test_gemm_block.c
+ * A rows kernel is a tile whose rows of A lie in memory as they are, in stretches: what a convolution has whose channels come last, each tap a stretch.
+ * What is done to sums before they are stored is done in registers.
+ *
+ * Tests: tests/unit/test_gemm_block.c, tests/unit/test_conv_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_GEMM_MICRO_H
 #define CTSC_RUNTIME_KERNELS_MATMUL_GEMM_MICRO_H
@@ -38,6 +41,28 @@ typedef void gemm_dot_fn(int64_t k, const void *a, int64_t lda, const void *b, i
 typedef void gemm_row_fn(int64_t n, int64_t k, const void *a, int64_t as, const void *b, int64_t ldb, void *c, double alpha,
                          double beta);
 
+/* `k` elements of each row of A from a on, times as many steps of B from b on; both count elements. */
+typedef struct gemm_stretch {
+    int64_t a, b, k;
+} gemm_stretch;
+
+enum { GEMM_ADD_C = 1, GEMM_ADD_BIAS = 2, GEMM_ADD_OTHER = 4, GEMM_CLAMP = 8 };
+
+/* c = clamp(a b + c + bias + other, low, high), what `ends` has of it; floats. */
+typedef struct gemm_rows {
+    const float *a; /* rows lda apart */
+    int64_t lda;
+    const gemm_stretch *stretch;
+    int64_t stretches;
+    const float *b; /* steps of nr elements */
+    float *c;       /* rows ldc apart, cols elements of each */
+    int64_t ldc;
+    int cols, ends;
+    const float *bias, *other; /* cols elements; rows as c's */
+    float low, high;           /* nan stays nan */
+} gemm_rows;
+typedef void gemm_rows_fn(const gemm_rows *r);
+
 /* One row with a panel of nr columns: c (cols <= nr elements) = alpha * a b + beta * c; a without gaps. An element is the sum of four chains. */
 typedef void gemm_stream_fn(int64_t k, const void *a, const void *b, void *c, int cols, double alpha, double beta);
 
@@ -52,6 +77,7 @@ typedef struct gemm_micro {
     gemm_lying_fn *lying;
     gemm_dot_fn *dot[GEMM_DOT_MAX_ROWS + 1]; /* by rows, from 1 to dot_rows */
     gemm_row_fn *row;
+    gemm_rows_fn *rows[GEMM_MAX_ROWS + 1]; /* by rows, from 1 to mr; of floats only */
     gemm_stream_fn *stream;
     /* Packs `side` rows of A (columns of B) of `depth` elements into panels of `width`: element (s, d) of a panel goes to
      * to[d * width + s], rows that are missing in the last panel are zeros. Up to 64 bytes behind the last panel are overwritten. */

@@ -10,6 +10,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#include <string.h>
 
 /* UBSan makes compilation of the unrolled kernels take minutes. */
 #define GEMM_AVX2 __attribute__((target("avx2,fma"), no_sanitize("undefined")))
@@ -21,6 +22,13 @@ static bool gemm_avx2_usable(void) {
 static inline GEMM_AVX2 __m256 gemm_part_float(const float *p, int64_t n) {
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     return _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), lanes));
+}
+
+/* Masked stores are slow on many of these processors. */
+static inline GEMM_AVX2 void gemm_put_float(float *p, __m256 v, int64_t n) {
+    float all[8];
+    _mm256_storeu_ps(all, v);
+    memcpy(p, all, (size_t)n * sizeof *p);
 }
 
 static inline GEMM_AVX2 __m256d gemm_part_double(const double *p, int64_t n) {
@@ -53,6 +61,10 @@ static inline GEMM_AVX2 void gemm_sum4_double(__m256d p, __m256d q, __m256d r, _
 #define MUL _mm256_mul_ps
 #define LOAD_PART gemm_part_float
 #define SUM4 gemm_sum4_float
+#define ADD _mm256_add_ps
+#define MAX _mm256_max_ps
+#define MIN _mm256_min_ps
+#define STORE_PART gemm_put_float
 #define MICRO const gemm_micro gemm_micro_avx2_float
 #define MICRO_HEAD "avx2", DT_FLOAT32, 6, 16, 3, 384, 144, 4096, gemm_avx2_usable
 #define MICRO_TAIL gemm_pack_float, gemm_unpack_float

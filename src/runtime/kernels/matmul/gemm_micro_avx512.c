@@ -21,6 +21,10 @@ static inline GEMM_AVX512 __m512 gemm_part_float(const float *p, int64_t n) {
     return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
 }
 
+static inline GEMM_AVX512 void gemm_put_float(float *p, __m512 v, int64_t n) {
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), v);
+}
+
 static inline GEMM_AVX512 __m512d gemm_part_double(const double *p, int64_t n) {
     return _mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p);
 }
@@ -62,6 +66,10 @@ static inline GEMM_AVX512 void gemm_sum4_double(__m512d p, __m512d q, __m512d r,
 #define MUL _mm512_mul_ps
 #define LOAD_PART gemm_part_float
 #define SUM4 gemm_sum4_float
+#define ADD _mm512_add_ps
+#define MAX _mm512_max_ps
+#define MIN _mm512_min_ps
+#define STORE_PART gemm_put_float
 #define MICRO const gemm_micro gemm_micro_avx512_float
 #define MICRO_HEAD "avx512", DT_FLOAT32, 14, 32, 6, 256, 280, 4096, gemm_avx512_usable
 #define MICRO_TAIL gemm_pack_float, gemm_unpack_float

@@ -10,6 +10,7 @@
  *     ZERO() VLOAD(p) VSTORE(p, v) SET1(x) FMA(a, b, c) MUL(a, b)
  *     LOAD_PART(p, n)                   the first n elements, zeros behind them; reads no others
  *     SUM4(p, q, r, s, to)              the sums of four vectors to to[0..3]
+ *     ADD(a, b) MAX(a, b) MIN(a, b) STORE_PART(p, v, n)     of floats: for rows kernels, which others do not have; b where either is nan
  *     MICRO                             declaration of the gemm_micro that is defined
  *     MICRO_HEAD, MICRO_TAIL            its members before the tables and behind them
  * All of these are undefined afterwards.
@@ -181,6 +182,100 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
     (cols <= LANES ? NAME(lying_half) : NAME(lying_whole))(k, a, lda, b, c, (T)al, (T)be, ahead, rows_prefetch);
 }
 
+/* ---- rows in stretches ------------------------------------------------------------------------------------ */
+
+#ifdef STORE_PART
+
+#define ROWS_A(i) ((i) < 3 ? a : (i) < 6 ? a3 : (i) < 9 ? a6 : (i) < 12 ? a9 : a12)[(i) % 3 * lda]
+#define ROWS_STEP(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
+#define ROWS_HALF(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i);
+#define ROWS_LOAD(p, at) (!part ? VLOAD((p) + (at)) : LOAD_PART((p) + (at), (at) ? right : left))
+#define ROWS_ADD(i, p, at) x##i = ADD(x##i, ROWS_LOAD((p) + (i) * ldc, 0)), y##i = half ? y##i : ADD(y##i, ROWS_LOAD((p) + (i) * ldc, LANES));
+#define ROWS_ADD_C(i) ROWS_ADD(i, c, 0)
+#define ROWS_ADD_OTHER(i) ROWS_ADD(i, r->other, 0)
+#define ROWS_ADD_BIAS(i) x##i = ADD(x##i, b0), y##i = ADD(y##i, b1);
+#define ROWS_CLAMP(i) x##i = MIN(b1, MAX(b0, x##i)), y##i = MIN(b1, MAX(b0, y##i));
+#define ROWS_STORE(i)                                                                                        \
+    if (!part) VSTORE(c + (i) * ldc, x##i), VSTORE(c + (i) * ldc + LANES, y##i);                             \
+    else STORE_PART(c + (i) * ldc, x##i, left);                                                              \
+    if (part && !half) STORE_PART(c + (i) * ldc + LANES, y##i, right);
+
+/* half: of one vector, all or part of it; part: of two, the second not whole. */
+#define ROWS(rows)                                                                                           \
+    static inline __attribute__((always_inline)) TARGET void NAME(rows_body_##rows)(const gemm_rows *r, bool half, bool part) {\
+        const int64_t lda = r->lda, ldc = r->ldc;                                                            \
+        const int left = half ? r->cols : LANES, right = r->cols - LANES;                                    \
+        T *c = r->c;                                                                                         \
+        V f, b0, b1;                                                                                         \
+        TILE_ROWS_##rows(TILE_ZERO)                                                                          \
+        for (int64_t s = 0; s < r->stretches; s++) {                                                         \
+            const T *a = r->a + r->stretch[s].a, *b = r->b + r->stretch[s].b;                                \
+            const T *a3 = a + 3 * lda, *a6 = a3 + 3 * lda, *a9 = a6 + 3 * lda, *a12 = a9 + 3 * lda;          \
+            for (int64_t k = r->stretch[s].k; k > 0; k--, a++, a3++, a6++, a9++, a12++, b += 2 * LANES) {    \
+                b0 = VLOAD(b);                                                                               \
+                if (half) {                                                                                  \
+                    TILE_ROWS_##rows(ROWS_HALF)                                                              \
+                } else {                                                                                     \
+                    b1 = VLOAD(b + LANES);                                                                   \
+                    TILE_ROWS_##rows(ROWS_STEP)                                                              \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        if (r->ends & GEMM_ADD_C) {                                                                          \
+            TILE_ROWS_##rows(ROWS_ADD_C)                                                                     \
+        }                                                                                                    \
+        if (r->ends & GEMM_ADD_BIAS) {                                                                       \
+            b0 = ROWS_LOAD(r->bias, 0), b1 = half ? b0 : ROWS_LOAD(r->bias, LANES);                          \
+            TILE_ROWS_##rows(ROWS_ADD_BIAS)                                                                  \
+        }                                                                                                    \
+        if (r->ends & GEMM_ADD_OTHER) {                                                                      \
+            TILE_ROWS_##rows(ROWS_ADD_OTHER)                                                                 \
+        }                                                                                                    \
+        if (r->ends & GEMM_CLAMP) {                                                                          \
+            b0 = SET1(r->low), b1 = SET1(r->high);                                                           \
+            TILE_ROWS_##rows(ROWS_CLAMP)                                                                     \
+        }                                                                                                    \
+        TILE_ROWS_##rows(ROWS_STORE)                                                                         \
+    }                                                                                                        \
+    static TARGET __attribute__((noinline)) void NAME(rows_half_##rows)(const gemm_rows *r) {                \
+        NAME(rows_body_##rows)(r, true, true);                                                               \
+    }                                                                                                        \
+    static TARGET __attribute__((noinline)) void NAME(rows_part_##rows)(const gemm_rows *r) {                \
+        NAME(rows_body_##rows)(r, false, true);                                                              \
+    }                                                                                                        \
+    static TARGET __attribute__((noinline)) void NAME(rows_whole_##rows)(const gemm_rows *r) {               \
+        NAME(rows_body_##rows)(r, false, false);                                                             \
+    }                                                                                                        \
+    static void NAME(rows_##rows)(const gemm_rows *r) {                                                      \
+        (r->cols <= LANES ? NAME(rows_half_##rows) : r->cols < 2 * LANES ? NAME(rows_part_##rows) : NAME(rows_whole_##rows))(r);\
+    }
+
+ROWS(1)
+ROWS(2)
+ROWS(3)
+ROWS(4)
+ROWS(5)
+ROWS(6)
+#if MR == 14
+ROWS(7)
+ROWS(8)
+ROWS(9)
+ROWS(10)
+ROWS(11)
+ROWS(12)
+ROWS(13)
+ROWS(14)
+#define ROWS_TABLE                                                                                           \
+    NULL, NAME(rows_1), NAME(rows_2), NAME(rows_3), NAME(rows_4), NAME(rows_5), NAME(rows_6), NAME(rows_7),  \
+        NAME(rows_8), NAME(rows_9), NAME(rows_10), NAME(rows_11), NAME(rows_12), NAME(rows_13), NAME(rows_14)
+#else
+#define ROWS_TABLE NULL, NAME(rows_1), NAME(rows_2), NAME(rows_3), NAME(rows_4), NAME(rows_5), NAME(rows_6)
+#endif
+
+#else
+#define ROWS_TABLE NULL
+#endif
+
 /* ---- dot kernels ---------------------------------------------------------------------------------------- */
 
 #define DOT_ZERO(i) V p##i = ZERO(), q##i = ZERO(), r##i = ZERO(), s##i = ZERO();
@@ -313,7 +408,7 @@ static TARGET void NAME(stream)(int64_t k, const void *pa, const void *pb, void 
     for (int j = 0; to == part && j < cols; j++) c[j] = part[j];
 }
 
-MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE}, NAME(lying), {DOT_TABLE}, NAME(row), NAME(stream), MICRO_TAIL};
+MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE}, NAME(lying), {DOT_TABLE}, NAME(row), {ROWS_TABLE}, NAME(stream), MICRO_TAIL};
 
 #undef T
 #undef V
@@ -330,6 +425,11 @@ MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE}, NAME(lying), {DOT_TABLE}, NAME(
 #undef MUL
 #undef LOAD_PART
 #undef SUM4
+#undef ADD
+#undef MAX
+#undef MIN
+#undef STORE_PART
+#undef ROWS_TABLE
 #undef TILE_TABLE
 #undef NEAR_TABLE
 #undef TILE_ROWS_ALL

@@ -8,6 +8,7 @@
 #include "runtime/kernels/matmul/packed_weights.h"
 
 #include "base/pages.h"
+#include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 
 enum { PREPACK_ALIGN = 64 };
@@ -15,8 +16,8 @@ static char prepack_used_once, prepack_never; /* their addresses are the marks *
 
 void *prepack_derived(storage *s, void *(*make)(const void *from), const void *from, void (*release)(void *made)) {
     void *seen = atomic_load_explicit(&s->derived, memory_order_acquire);
-    if (seen == &prepack_never) return NULL;
-    if (seen && seen != &prepack_used_once) return s->derived_free == release ? seen : NULL; /* NULL: something else was made of it */
+    if (seen == &prepack_never || atomic_load_explicit(&kernel_no_packing, memory_order_relaxed)) return NULL;
+    if (seen && seen != &prepack_used_once) return s->derived_free == release ? seen : NULL; /* else something else is kept there */
     if (!seen) {
         atomic_compare_exchange_strong(&s->derived, &seen, &prepack_used_once);
         return NULL;

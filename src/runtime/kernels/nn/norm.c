@@ -7,6 +7,7 @@
  * passes with sums in blocks: as exact as Welford's method here, and simple loops.
  * Tests: tests/unit/test_nn.c
  */
+#include "runtime/kernels/engine/channels_last.h"
 #include "runtime/kernels/nn/nn.h"
 
 #include <math.h>
@@ -364,6 +365,46 @@ ctsc_status op_batch_norm(op_ctx *cx, const value *args, value *results) {
     if (arg_tensor(&args[0])->numel == 0) return norm_batch_empty(cx, args, results);
     ctsc_status st = norm_batch_all(cx, args, out);
     return norm_return_first(st, 3, out, results);
+}
+
+/* ---- ctsc::scale_channels_last: a batch norm of constants, of images whose channels come last ---- */
+
+static bool norm_scale_fits(const tensor *x, const tensor *scale, const tensor *shift, int64_t spatial) {
+    return x->dtype == DT_FLOAT32 && tensor_device(x) == DEVICE_HOST && x->ndim == spatial + 2 && x->sizes[x->ndim - 1] == scale->numel && scale->ndim == 1 &&
+           scale->dtype == DT_FLOAT32 && shift->ndim == 1 && shift->numel == scale->numel && shift->dtype == DT_FLOAT32;
+}
+
+/* Anything else: the batch norm itself, for what it says of its arguments. Mean and variance are 0, and eps is 1. */
+static ctsc_status norm_scale_slowly(op_ctx *cx, const value *args, value *results) {
+    diag *d = cx->diag;
+    tensor *x = NULL, *zeros = NULL, *last = NULL, *t = NULL;
+    value y = value_none();
+    const tensor *scale = arg_tensor(&args[1]);
+    int spatial = (int)arg_int(&args[3]);
+    ctsc_status st = channels_first_view(d, arg_tensor(&args[0]), spatial, &x);
+    if (st == CTSC_OK) st = tensor_zeros(d, (dtype)scale->dtype, scale->ndim, scale->sizes, &zeros);
+    if (st == CTSC_OK) {
+        value nothing = value_tensor_take(zeros), image = value_tensor_take(x);
+        value all[] = {image, args[1], args[2], nothing, nothing, value_bool(false), value_float(0), value_float(1), value_bool(false)};
+        st = op_call(cx, "aten::batch_norm", 9, all, &y);
+    }
+    if (st == CTSC_OK) st = channels_last_view(d, y.u.tensor, spatial, &last);
+    if (st == CTSC_OK) st = tensor_contiguous(d, last, &t);
+    tensor_unref(x);
+    tensor_unref(zeros);
+    tensor_unref(last);
+    value_unref(y);
+    return st == CTSC_OK ? op_return_tensor(results, t) : st;
+}
+
+/* (self, scale, shift, spatial) */
+ctsc_status op_scale_channels_last(op_ctx *cx, const value *args, value *results) {
+    if (!norm_scale_fits(arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor(&args[2]), arg_int(&args[3]))) return norm_scale_slowly(cx, args, results);
+    value product = value_none();
+    TRY(op_call(cx, "aten::mul.Tensor", 2, args, &product));
+    ctsc_status st = op_call(cx, "aten::add_.Tensor", 3, (value[]){product, args[2], value_int(1)}, results);
+    value_unref(product);
+    return st;
 }
 
 ctsc_status op_native_batch_norm(op_ctx *cx, const value *args, value *results) {

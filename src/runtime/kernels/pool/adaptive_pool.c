@@ -22,25 +22,6 @@ typedef struct adaptive_job {
     bool average;
 } adaptive_job;
 
-/* o * in / out, rounded down after `round` was added, without overflow. in and out are sizes, o <=
- * out. */
-static inline int64_t adaptive_scale(int64_t o, int64_t in, int64_t out, int64_t round) {
-    if ((o | in | out) <= INT32_MAX) /* a fast division where it will do, that is always */
-        return (int64_t)(((uint64_t)o * (uint64_t)in + (uint64_t)round) / (uint64_t)out);
-    return (int64_t)(((unsigned __int128)o * (unsigned __int128)in + (unsigned __int128)round) /
-                     (unsigned __int128)out);
-}
-static inline void adaptive_window(const pool_geometry *g, int i, int64_t o, int64_t *begin,
-                                   int64_t *end) {
-    if (g->out[i] == 1) { /* without divisions */
-        *begin = 0;
-        *end = g->in[i];
-        return;
-    }
-    *begin = adaptive_scale(o, g->in[i], g->out[i], 0);
-    *end = adaptive_scale(o + 1, g->in[i], g->out[i], g->out[i] - 1);
-}
-
 NN_HOT static void adaptive_add_f32(float *acc, const float *row, int64_t n) {
     for (int64_t i = 0; i < n; i++) acc[i] += row[i];
 }

@@ -242,17 +242,6 @@ typedef struct pool_job {
     int64_t divisor; /* 0: the window's size */
 } pool_job;
 
-/* The part of window o in dim i that lies inside the input: positions *begin + k * dilation, k <
- * *count. */
-static inline void pool_window(const pool_geometry *g, int i, int64_t o, int64_t *begin,
-                               int64_t *count) {
-    int64_t start = o * g->stride[i] - g->pad[i], d = g->dilation[i];
-    int64_t skip = start < 0 ? (-start + d - 1) / d : 0;
-    int64_t last = (g->in[i] - start + d - 1) / d; /* first k beyond the input */
-    *begin = start + skip * d;
-    *count = nn_max(nn_min(g->kernel[i], last) - skip, 0);
-}
-
 /* Outputs [*lo, *hi) of dim i have their whole window inside the input. */
 static void pool_interior(const pool_geometry *g, int i, int64_t *lo, int64_t *hi) {
     int64_t room = g->in[i] - 1 - (g->kernel[i] - 1) * g->dilation[i] + g->pad[i];
@@ -426,18 +415,6 @@ __attribute__((noinline)) static void pool_max_row_int(const pool_job *j, int64_
     }
 }
 
-/* What the sum of window (od, oh, ow) is divided by; 0 where the window holds nothing. */
-static int64_t pool_divisor(const pool_job *j, const int64_t o[3], int64_t inside) {
-    if (inside == 0 || j->divisor) return inside ? j->divisor : 0;
-    if (!j->count_padding) return inside;
-    int64_t size = 1;
-    for (int i = 0; i < 3; i++) {
-        int64_t start = o[i] * j->g->stride[i] - j->g->pad[i];
-        size *= nn_min(start + j->g->kernel[i], j->g->in[i] + j->g->pad[i]) - start;
-    }
-    return size;
-}
-
 static void pool_avg_row(const pool_job *j, int64_t plane, int64_t od, int64_t oh, void *acc,
                          void *dst) {
     const pool_geometry *g = j->g;
@@ -458,7 +435,7 @@ static void pool_avg_row(const pool_job *j, int64_t plane, int64_t od, int64_t o
                           g->in[2]);
         if (acc && lo < hi) {
             const int64_t at[3] = {od, oh, lo}; /* all of them have the same divisor */
-            int64_t by = pool_divisor(j, at, dn * hn * g->kernel[2]);
+            int64_t by = pool_divisor(g, j->divisor, j->count_padding, at, dn * hn * g->kernel[2]);
             pool_along(add, y + lo, line + lo * g->stride[2] - g->pad[2], hi - lo, g->stride[2],
                        g->kernel[2], 1);
             for (int64_t o = lo; o < hi; o++) y[o] = by ? y[o] / (T)by : 0;
@@ -474,7 +451,7 @@ static void pool_avg_row(const pool_job *j, int64_t plane, int64_t od, int64_t o
                     for (int64_t k = 0; k < wn; k++)
                         sum += base[((d0 + a) * g->in[1] + h0 + b) * g->in[2] + w0 + k];
             const int64_t at[3] = {od, oh, o};
-            int64_t by = pool_divisor(j, at, dn * hn * wn);
+            int64_t by = pool_divisor(g, j->divisor, j->count_padding, at, dn * hn * wn);
             y[o] = by ? sum / (T)by : 0;
         }
     });
@@ -495,7 +472,7 @@ static void pool_avg_row_int(const pool_job *j, int64_t plane, int64_t od, int64
                 for (int64_t k = 0; k < wn; k++)
                     sum += (uint64_t)base[((d0 + a) * g->in[1] + h0 + b) * g->in[2] + w0 + k];
         const int64_t at[3] = {od, oh, o};
-        int64_t by = pool_divisor(j, at, dn * hn * wn);
+        int64_t by = pool_divisor(g, j->divisor, j->count_padding, at, dn * hn * wn);
         y[o] = !by ? 0 : by == -1 ? (int64_t)(0 - sum) : (int64_t)sum / by;
     }
 }
@@ -648,24 +625,30 @@ ctsc_status op_max_pool1d(op_ctx *cx, const value *args, value *results) {
 
 /* ---- average pooling ------------------------------------------------------------------------- */
 
-static ctsc_status pool_avg_op(op_ctx *cx, const pool_words *w, const value *args, value *results) {
-    tensor *input = arg_tensor(&args[0]), *x = NULL, *y = NULL;
-    int64_t sizes[TENSOR_MAX_DIMS];
-    pool_geometry g;
-    ctsc_status st;
-    TRY(pool_prepare(cx, w, args, false, arg_bool(&args[4]), &g));
+/* Checks the arguments of average pooling. *divisor: 0 for the window's size. */
+static ctsc_status pool_avg_check(op_ctx *cx, const pool_words *w, const value *args, pool_geometry *g, int64_t *divisor) {
+    const tensor *input = arg_tensor(&args[0]);
+    TRY(pool_prepare(cx, w, args, false, arg_bool(&args[4]), g));
     bool override = w->dims > 1 && !arg_is_none(&args[6]);
     if (override && arg_int(&args[6]) == 0) return nn_fail(cx, "divisor must be not zero");
-    if (w->dims == 3 && !pool_has_empty_dim(input, 3) &&
-        (g.out[0] < 1 || g.out[1] < 1 || g.out[2] < 1))
+    *divisor = override ? arg_int(&args[6]) : 0;
+    if (w->dims == 3 && !pool_has_empty_dim(input, 3) && (g->out[0] < 1 || g->out[1] < 1 || g->out[2] < 1))
         return nn_fail(
             cx,
             "input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: %lld "
             "kW: %lld)",
-            (long long)g.in[0], (long long)g.in[1], (long long)g.in[2], (long long)g.kernel[0],
-            (long long)g.kernel[1], (long long)g.kernel[2]);
-    if (w->dims == 1 && g.out[2] < 1) return pool_too_small(cx, input, 1, &g);
-    if (w->dims > 1) TRY(pool_check_shape(cx, "avg_pool3d", input, w->dims, &g));
+            (long long)g->in[0], (long long)g->in[1], (long long)g->in[2], (long long)g->kernel[0],
+            (long long)g->kernel[1], (long long)g->kernel[2]);
+    if (w->dims == 1 && g->out[2] < 1) return pool_too_small(cx, input, 1, g);
+    return w->dims > 1 ? pool_check_shape(cx, "avg_pool3d", input, w->dims, g) : CTSC_OK;
+}
+
+static ctsc_status pool_avg_op(op_ctx *cx, const pool_words *w, const value *args, value *results) {
+    tensor *input = arg_tensor(&args[0]), *x = NULL, *y = NULL;
+    int64_t sizes[TENSOR_MAX_DIMS], divisor;
+    pool_geometry g;
+    ctsc_status st;
+    TRY(pool_avg_check(cx, w, args, &g, &divisor));
     pool_result_sizes(input, w->dims, &g, sizes);
     if (input->dtype == DT_INT64)
         TRY(nn_as(cx, input, DT_INT64, &x));
@@ -678,7 +661,7 @@ static ctsc_status pool_avg_op(op_ctx *cx, const pool_words *w, const value *arg
                   .y = tensor_data(y),
                   .average = true,
                   .count_padding = arg_bool(&args[5]),
-                  .divisor = override ? arg_int(&args[6]) : 0};
+                  .divisor = divisor};
     TRY_OUT(pool_run(cx, x, &j));
     tensor_unref(x);
     return nn_finish(cx, args, y, (dtype)input->dtype, results);
@@ -691,14 +674,31 @@ out:
 ctsc_status op_avg_pool1d(op_ctx *cx, const value *args, value *results) {
     return pool_avg_op(cx, &pool_avg1d, args, results);
 }
-ctsc_status op_avg_pool2d(op_ctx *cx, const value *args, value *results) {
+/* What PyTorch asks of the rank before all else. */
+static ctsc_status pool_avg2d_rank(op_ctx *cx, const value *args) {
     const tensor *x = arg_tensor(&args[0]);
     int dim;
-    if (x->ndim < 3) TRY(tensor_wrap_dim(cx->diag, -3, x->ndim, &dim));
+    return x->ndim < 3 ? tensor_wrap_dim(cx->diag, -3, x->ndim, &dim) : CTSC_OK;
+}
+
+ctsc_status op_avg_pool2d(op_ctx *cx, const value *args, value *results) {
+    TRY(pool_avg2d_rank(cx, args));
     return pool_avg_op(cx, &pool_avg2d, args, results);
 }
 ctsc_status op_avg_pool3d(op_ctx *cx, const value *args, value *results) {
     return pool_avg_op(cx, &pool_avg3d, args, results);
+}
+
+/* ---- for pool_last.c -------------------------------------------------------------------------- */
+
+ctsc_status pool_check_max2d(op_ctx *cx, const value *args, pool_geometry *g) {
+    TRY(pool_prepare(cx, &pool_max2d, args, true, arg_bool(&args[5]), g));
+    return pool_check_shape(cx, "max_pool2d", arg_tensor(&args[0]), 2, g);
+}
+
+ctsc_status pool_check_avg2d(op_ctx *cx, const value *args, pool_geometry *g, int64_t *divisor) {
+    TRY(pool_avg2d_rank(cx, args));
+    return pool_avg_check(cx, &pool_avg2d, args, g, divisor);
 }
 
 /* ---- max unpooling --------------------------------------------------------------------------- */

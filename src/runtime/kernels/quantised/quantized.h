@@ -125,7 +125,9 @@ typedef struct packed {
     bool reduce_range;
 } packed;
 
-/* The packed parameters in an object; fails unless they are of that kind. */
+/* The packed parameters in an object; NULL where there are none. */
+const packed *packed_in(const value *v);
+/* The same; fails unless they are of that kind. */
 ctsc_status packed_of(op_ctx *cx, const value *v, packed_kind kind, const packed **out);
 /* Object of a class from `name`, holding p. Takes p, which mem_zalloc made, on failure too. */
 ctsc_status packed_object_take(op_ctx *cx, const char *name, packed *p, value *out);

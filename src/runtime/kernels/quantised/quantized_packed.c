@@ -76,7 +76,7 @@ ctsc_status packed_object_take(op_ctx *cx, const char *name, packed *p, value *o
     return s;
 }
 
-static const packed *packed_in(const value *v) {
+const packed *packed_in(const value *v) {
     if (v->tag != V_OBJECT || !type_is_native(v->u.object->cls) || !v->u.object->nslots) return NULL;
     value held = v->u.object->slots[0];
     return held.tag == V_CAPSULE && held.u.capsule->kind == packed_capsule ? held.u.capsule->ptr : NULL;

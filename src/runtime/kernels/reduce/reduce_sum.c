@@ -62,17 +62,40 @@ static void sum_finish(const reduce_job *j, const reduce_acc *a, int64_t result)
 
 enum { SUM_COLUMN_ROWS = 64 }; /* rows added in float before the lanes go into the doubles */
 
+/* lane[i] = the sum of column i, for 8 * vectors columns; one after the other, as below. */
+static inline __attribute__((always_inline)) void sum_vectors(const float *x, int64_t rows, int64_t stride, float *lane, const int vectors) {
+    reduce_v8f sum[8] = {{0}}, v;
+    for (int i = 0; i < vectors; i++) memcpy(&sum[i], x + 8 * i, sizeof v);
+    for (int64_t k = 1; k < rows; k++) {
+        x += stride;
+#pragma GCC unroll 8
+        for (int i = 0; i < vectors; i++) memcpy(&v, x + 8 * i, sizeof v), sum[i] += v;
+    }
+    for (int i = 0; i < vectors; i++) memcpy(lane + 8 * i, &sum[i], sizeof v);
+}
+
+/* Columns stay in registers while the rows pass, eight vectors of them at a time where there are as many. The last vector is moved back to the end. */
+REDUCE_HOT static void sum_few_rows(const float *x, int64_t rows, int64_t stride, int64_t cols, float *lane) {
+    int64_t c = 0;
+    for (; c + 64 <= cols; c += 64) sum_vectors(x + c, rows, stride, lane + c, 8);
+    for (; c + 32 <= cols; c += 32) sum_vectors(x + c, rows, stride, lane + c, 4);
+    for (; c + 16 <= cols; c += 16) sum_vectors(x + c, rows, stride, lane + c, 2);
+    for (; c < cols && cols >= 8; c += 8) {
+        if (c + 8 > cols) c = cols - 8;
+        sum_vectors(x + c, rows, stride, lane + c, 1);
+    }
+    if (c >= cols) return;
+    for (int64_t i = 0; i < cols; i++) lane[i] = x[i];
+    for (int64_t k = 1; k < rows; k++)
+        for (int64_t i = 0; i < cols; i++) lane[i] += x[k * stride + i];
+}
+
 REDUCE_HOT static void sum_columns(const reduce_job *j, reduce_acc *accs, const float *x,
                                    int64_t rows, int64_t stride, int64_t cols, int64_t first) {
     (void)j, (void)first;
     float lane[REDUCE_LANES];
     for (int64_t r = 0; r < rows; r += SUM_COLUMN_ROWS) {
-        int64_t end = reduce_min_i64(rows, r + SUM_COLUMN_ROWS);
-        memcpy(lane, x + r * stride, sizeof *lane * (size_t)cols);
-        for (int64_t k = r + 1; k < end; k++) {
-            const float *row = x + k * stride;
-            for (int64_t c = 0; c < cols; c++) lane[c] += row[c];
-        }
+        sum_few_rows(x + r * stride, reduce_min_i64(rows - r, SUM_COLUMN_ROWS), stride, cols, lane);
         for (int64_t c = 0; c < cols; c++) accs[c].f += (double)lane[c];
     }
 }

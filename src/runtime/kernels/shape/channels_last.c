@@ -5,7 +5,7 @@
  */
 #include "runtime/kernels/engine/channels_last.h"
 
-#include "runtime/kernels/engine/kernel.h"
+#include "runtime/kernels/engine/move.h"
 
 /* The dim `from` goes to the place `to`; those between move by one. */
 static ctsc_status channels_move(diag *d, const tensor *t, int from, int to, tensor **out) {
@@ -46,4 +46,49 @@ ctsc_status op_to_channels_last(op_ctx *cx, const value *args, value *results) {
 
 ctsc_status op_to_channels_first(op_ctx *cx, const value *args, value *results) {
     return channels_convert(cx, channels_first_view, args, results);
+}
+
+/* ---- what is asked of images whose channels come last, in the order of those where they do not ---- */
+
+/* Dim `dim` of the image that self is a turned one of: where it is in self. One that there is not stays as it is, for the operator that gets it to report. */
+ctsc_status op_channels_last_dim(op_ctx *cx, const value *args, value *results) {
+    (void)cx;
+    int64_t ndim = arg_tensor(&args[0])->ndim, dim = arg_int(&args[1]), spatial = arg_int(&args[2]), first = ndim - 1 - spatial;
+    int64_t at = dim < 0 ? dim + ndim : dim;
+    if (first < 0 || at < first || at >= ndim) return op_return(results, value_int(dim));
+    return op_return(results, value_int(at == first ? ndim - 1 : at - 1));
+}
+
+ctsc_status op_channels_last_sizes(op_ctx *cx, const value *args, value *results) {
+    tensor *seen;
+    TRY(channels_first_view(cx->diag, arg_tensor(&args[0]), (int)arg_int(&args[1]), &seen));
+    ctsc_status st = move_return_ints(cx, seen->ndim, seen->sizes, results);
+    tensor_unref(seen);
+    return st;
+}
+
+/* One of the two views of t, as a tensor of its own that is contiguous. */
+static ctsc_status channels_turned(op_ctx *cx, channels_view *view, const tensor *t, int spatial, tensor **out) {
+    tensor *seen;
+    TRY(view(cx->diag, t, spatial, &seen));
+    ctsc_status st = tensor_contiguous(cx->diag, seen, out);
+    tensor_unref(seen);
+    return st;
+}
+
+enum { CHANNELS_MAX_ARGS = 8 };
+
+ctsc_status channels_last_by_first(op_ctx *cx, const char *name, int spatial, int nargs, const value *args, value *results) {
+    value call[CHANNELS_MAX_ARGS], got;
+    tensor *first, *t;
+    if (nargs > CHANNELS_MAX_ARGS) return diag_fail(cx->diag, CTSC_INTERNAL, "%s: %d arguments", name, nargs);
+    TRY(channels_turned(cx, channels_first_view, arg_tensor(&args[0]), spatial, &first));
+    call[0] = value_tensor_take(first);
+    for (int i = 1; i < nargs; i++) call[i] = args[i];
+    ctsc_status st = op_call(cx, name, nargs, call, &got);
+    tensor_unref(first);
+    if (st != CTSC_OK) return st;
+    st = channels_turned(cx, channels_last_view, got.u.tensor, spatial, &t);
+    value_unref(got);
+    return st == CTSC_OK ? op_return_tensor(results, t) : st;
 }

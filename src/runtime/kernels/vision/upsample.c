@@ -459,38 +459,59 @@ static bool upsample_is_channels_last(const tensor *x) {
     return true;
 }
 
-static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample_spec *s,
-                                tensor **out) {
-    upsample_table t[3] = {{0}};
+/* Bytes are weighted in whole numbers. */
+static bool upsample_of_bytes(const tensor *input, const upsample_spec *s) {
+    return input->dtype == DT_UINT8 && s->dims == 2 && s->mode > UPSAMPLE_NEAREST_EXACT && !tensor_cuda(input);
+}
+
+/* Checks, and the tables of three dims; last: input's memory is as PyTorch's code for channels-last tensors wants it. t is to be freed in any case. */
+static ctsc_status upsample_tables(op_ctx *cx, const tensor *input, int noutput, upsample_spec *s, bool last, upsample_table t[3]) {
     TRY(upsample_check(cx, input, noutput, s));
-    bool nearest = s->mode <= UPSAMPLE_NEAREST_EXACT;
+    bool nearest = s->mode <= UPSAMPLE_NEAREST_EXACT, bytes = upsample_of_bytes(input, s);
     dtype dt = (dtype)input->dtype;
-    bool bytes = dt == DT_UINT8 && s->dims == 2 && !nearest && !tensor_cuda(input);
     if (!dtype_is_float(dt) && !(nearest && dt == DT_UINT8) && !bytes) {
         char name[48] = "compute_indices_weights_";
         strncat(name, s->name, 20);
         return op_refuse_dtype(cx, name, dt);
     }
-    ctsc_status st = CTSC_OK;
-    bool last = nearest && upsample_is_channels_last(input);
+    last = last && nearest;
     dtype table_dt = last                           ? DT_FLOAT32
                      : dt == DT_BFLOAT16 && nearest ? DT_BFLOAT16
                      : dt == DT_FLOAT64 || bytes    ? DT_FLOAT64
                                                     : DT_FLOAT32;
-    for (int i = 0; i < 3 && st == CTSC_OK; i++) {
+    for (int i = 0; i < 3; i++) {
         t[i].in = s->in[i], t[i].out = s->out[i];
         /* The dims that are not there stay as they are. */
         bool absent = i < 3 - s->dims;
-        st =
-            upsample_table_make(cx, &t[i], absent && !nearest ? UPSAMPLE_LINEAR : s->mode, table_dt,
-                                s->align, last && s->mode == UPSAMPLE_NEAREST, s->scale[i]);
+        TRY(upsample_table_make(cx, &t[i], absent && !nearest ? UPSAMPLE_LINEAR : s->mode, table_dt, s->align, last && s->mode == UPSAMPLE_NEAREST,
+                                s->scale[i]));
     }
-    if (st == CTSC_OK && bytes)
+    return CTSC_OK;
+}
+
+void upsample_tables_free(upsample_table t[3]) {
+    for (int i = 0; i < 3; i++) upsample_table_free(&t[i]);
+}
+
+static ctsc_status upsample_run(op_ctx *cx, tensor *input, int noutput, upsample_spec *s,
+                                tensor **out) {
+    upsample_table t[3] = {{0}};
+    ctsc_status st = upsample_tables(cx, input, noutput, s, upsample_is_channels_last(input), t);
+    if (st == CTSC_OK && upsample_of_bytes(input, s))
         st = upsample_bytes(cx, input, &t[1], &t[2], out);
     else if (st == CTSC_OK)
-        st = nearest ? upsample_nearest(cx, input, t, out) : upsample_weighted(cx, input, t, out);
-    for (int i = 0; i < 3; i++) upsample_table_free(&t[i]);
+        st = s->mode <= UPSAMPLE_NEAREST_EXACT ? upsample_nearest(cx, input, t, out) : upsample_weighted(cx, input, t, out);
+    upsample_tables_free(t);
     return st;
+}
+
+ctsc_status upsample_tables_2d(op_ctx *cx, const tensor *input, bool linear, const value *args, upsample_table t[3]) {
+    upsample_spec s = {.name = linear ? "linear" : "nearest", .mode = linear ? UPSAMPLE_LINEAR : UPSAMPLE_NEAREST, .dims = 2, .out = {1, 1, 1}};
+    int noutput = 0;
+    if (linear) s.align = arg_bool(&args[2]);
+    TRY(upsample_vec_sizes(cx, input, &args[1], &args[linear ? 3 : 2], &s, &noutput));
+    bool one = input->ndim == 4 && (input->sizes[1] == 1 || input->sizes[2] * input->sizes[3] == 1); /* contiguous and channels last */
+    return upsample_tables(cx, input, noutput, &s, one, t);
 }
 
 /* args: self, output_size, [align_corners,] then one scale per dim, or a list of them. `vec`

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conv_packed.c - see conv_packed.h.
+ *
+ * One thread packs at a time; those that need the weights wait, since what a convolution computes shall not depend on who came first.
+ * Tests: tests/unit/test_conv_last.c
+ */
+#include "runtime/kernels/conv/conv_packed.h"
+
+#include "base/pages.h"
+#include "runtime/kernels/conv/conv_last_depthwise.h"
+#include "runtime/kernels/conv/conv_winograd.h"
+#include "runtime/kernels/matmul/gemm_block.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { PACKED_ALIGN = 64, PACKED_WASTE = 16, PACKED_CHANNELS = 16 };
+
+/* What a storage keeps. */
+typedef struct packed_forms {
+    int64_t offset, strides[CONV_DIMS + 2], groups; /* of the weight this was made of: other views of its storage are not it */
+    int ndim;
+    _Atomic(conv_packed *) form[CONV_FORMS];
+} packed_forms;
+
+static pthread_mutex_t packed_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void packed_free(void *derived) {
+    packed_forms *f = derived;
+    for (int i = 0; f && i < CONV_FORMS; i++) {
+        conv_packed *p = atomic_load_explicit(&f->form[i], memory_order_relaxed);
+        if (p) mem_free(p->memory);
+        mem_free(p);
+    }
+    mem_free(f);
+}
+
+/* The smallest number of groups that fills a vector of outputs; as many zeros are multiplied for each weight. */
+int64_t conv_packed_set(const conv_shape *s) {
+    int64_t out = s->out_channels / s->groups;
+    for (int64_t n = 1; n <= s->groups && n <= PACKED_WASTE; n++)
+        if (s->groups % n == 0 && (n * out >= PACKED_CHANNELS || n == s->groups)) return n;
+    return 0;
+}
+
+/* ---- panels ------------------------------------------------------------------------------------------------- */
+
+/* Lane `lane` of a panel gets the weights from w of one output, [in][taps], for input channels [c, end) of its group; first: its group's first channel. */
+static void packed_lane(const conv_packed *p, const float *w, int64_t first, int64_t c, int64_t end, float *lane) {
+    int64_t nr = p->micro->nr;
+    for (; c < end; c++)
+        for (int64_t tap = 0; tap < p->taps; tap++) lane[(tap * p->in + first + c) * nr] = w[c * p->taps + tap];
+}
+
+/* Some channels at a time, so that what is written stays in the first cache. */
+static void packed_panel(const conv_packed *p, const float *w, int64_t set, int64_t panel, float *to) {
+    int64_t nr = p->micro->nr, groups = p->groups / p->sets, in = p->in / groups, out = p->out / groups;
+    for (int64_t c = 0; c < in; c += PACKED_CHANNELS) {
+        int64_t end = in - c < PACKED_CHANNELS ? in : c + PACKED_CHANNELS;
+        for (int64_t lane = 0; lane < nr && panel * nr + lane < p->out; lane++) {
+            int64_t o = panel * nr + lane;
+            packed_lane(p, w + (set * p->out + o) * in * p->taps, o / out * in, c, end, to + lane);
+        }
+    }
+}
+
+static void packed_fill(const conv_packed *p, const conv_shape *s, conv_form form, const float *w) {
+    if (form == CONV_DEPTHWISE) {
+        conv_last_depthwise_pack(s, w, p->weights);
+        return;
+    }
+    if (form == CONV_WINOGRAD) {
+        conv_winograd_pack(p, w);
+        return;
+    }
+    for (int64_t i = 0; i < p->sets * p->panels; i++) packed_panel(p, w, i / p->panels, i % p->panels, p->weights + i * p->steps * p->micro->nr);
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------- */
+
+/* Elements; -1: too many. */
+static int64_t packed_size(conv_packed *p, const conv_shape *s, conv_form form) {
+    int64_t n;
+    p->groups = s->groups, p->taps = s->kernel_size;
+    if (form == CONV_DEPTHWISE) return __builtin_mul_overflow(p->taps, p->groups, &n) ? -1 : n;
+    p->sets = s->groups / conv_packed_set(s);
+    p->in = s->in_channels / p->sets;
+    p->out = s->out_channels / p->sets;
+    p->panels = (p->out + p->micro->nr - 1) / p->micro->nr;
+    p->steps = (form == CONV_WINOGRAD ? CONV_WINOGRAD_PRODUCTS : p->taps) * p->in;
+    return __builtin_mul_overflow(p->sets * p->panels * p->micro->nr, p->steps, &n) ? -1 : n;
+}
+
+static conv_packed *packed_make(const conv_shape *s, const tensor *w, conv_form form) {
+    conv_packed p = {.micro = gemm_micro_best(DT_FLOAT32)};
+    int64_t n = p.micro ? packed_size(&p, s, form) : -1;
+    size_t bytes;
+    tensor *whole;
+    if (n < 0 || !size_mul((size_t)n, sizeof *p.weights, &bytes) || tensor_contiguous(NULL, (tensor *)w, &whole) != CTSC_OK) return NULL;
+    conv_packed *made = mem_alloc(sizeof *made);
+    p.memory = made ? mem_alloc(bytes + PACKED_ALIGN) : NULL;
+    if (p.memory) {
+        char *at = (char *)p.memory + (-(uintptr_t)p.memory & (PACKED_ALIGN - 1));
+        p.weights = (float *)(void *)at;
+        pages_prefer_large(at, bytes);
+        if (form != CONV_DEPTHWISE && (p.sets != p.groups || p.out % p.micro->nr)) memset(at, 0, bytes);
+        packed_fill(&p, s, form, tensor_data(whole));
+        *made = p;
+    } else {
+        mem_free(made);
+        made = NULL;
+    }
+    tensor_unref(whole);
+    return made;
+}
+
+/* ---- keeping ------------------------------------------------------------------------------------------------ */
+
+static bool packed_is_of(const packed_forms *f, const conv_shape *s, const tensor *w) {
+    bool same = f->groups == s->groups && f->offset == w->offset && f->ndim == w->ndim;
+    for (int i = 0; same && i < w->ndim; i++) same = f->strides[i] == w->strides[i];
+    return same;
+}
+
+/* Under packed_lock. */
+static packed_forms *packed_begin(const conv_shape *s, const tensor *w) {
+    packed_forms *f = mem_zalloc(sizeof *f);
+    if (!f) return NULL;
+    f->offset = w->offset, f->ndim = w->ndim, f->groups = s->groups;
+    for (int i = 0; i < w->ndim; i++) f->strides[i] = w->strides[i];
+    void *nothing = NULL;
+    if (atomic_compare_exchange_strong(&w->storage->derived, &nothing, f)) {
+        w->storage->derived_free = packed_free;
+        return f;
+    }
+    mem_free(f); /* something else came to be kept there */
+    return NULL;
+}
+
+static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, conv_form form) {
+    packed_forms *f = atomic_load_explicit(&w->storage->derived, memory_order_acquire);
+    if (!f) f = packed_begin(s, w);
+    if (!f || w->storage->derived_free != packed_free || !packed_is_of(f, s, w)) return NULL;
+    conv_packed *p = atomic_load_explicit(&f->form[form], memory_order_relaxed);
+    if (p) return p;
+    p = packed_make(s, w, form);
+    atomic_store_explicit(&f->form[form], p, memory_order_release);
+    if (p && w->storage->of_file) pages_drop(w->storage->data, w->storage->nbytes);
+    return p;
+}
+
+const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, conv_form form) {
+    if (!w->storage->read_only || w->ndim > CONV_DIMS + 2) return NULL;
+    pthread_mutex_lock(&packed_lock);
+    const conv_packed *p = packed_locked(s, w, form);
+    pthread_mutex_unlock(&packed_lock);
+    return p;
+}

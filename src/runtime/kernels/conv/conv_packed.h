@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conv_packed.h - constant weights of convolutions whose channels come last, as their kernels read them.
+ *
+ * Made when they are first used and kept with the weight's storage (storage.derived), which has to be read-only: the pass "layout" gives each convolution's
+ * weight a storage of its own (tensor_constant). The pages of the original are given back, if they are those of a file.
+ *
+ *     CONV_ROWS       outputs in panels of a micro-kernel's nr; a panel has one step of nr weights per tap and input channel, taps outermost: the order in which
+ *                     rows of pixels are read. Groups too small to fill a vector are put together in sets, as one group whose other weights are zero.
+ *     CONV_WINOGRAD   the same for each of the transform's products in place of the taps, products outermost
+ *     CONV_DEPTHWISE  one weight per channel, taps outermost
+ *
+ * Tests: tests/unit/test_conv_last.c
+ */
+#ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_PACKED_H
+#define CTSC_RUNTIME_KERNELS_CONV_CONV_PACKED_H
+
+#include "runtime/kernels/conv/conv.h"
+#include "runtime/kernels/matmul/gemm_micro.h"
+
+typedef enum conv_form { CONV_ROWS, CONV_WINOGRAD, CONV_DEPTHWISE, CONV_FORMS } conv_form;
+
+typedef struct conv_packed {
+    const gemm_micro *micro;
+    int64_t sets, in, out;        /* sets of groups; channels of one */
+    int64_t groups, taps, panels; /* of the convolution; of a set */
+    int64_t steps;                /* of a panel */
+    float *weights;               /* aligned to 64 bytes */
+    void *memory;
+} conv_packed;
+
+/* Groups of a set, of s->groups; 0: these groups are not worth it. */
+int64_t conv_packed_set(const conv_shape *s);
+/* w: as in conv_shape, float32. NULL: it cannot be kept (its storage may be written, or something else is kept there), or there is no memory. Thread-safe. */
+const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, conv_form form);
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conv_rows.c - direct convolution of images whose channels come last.
+ *
+ * Method. A tile of results is some neighbouring positions of an output row times a panel of output channels. For each tap the tile's input pixels lie a fixed
+ * distance apart, and their channels one behind the other: stretches of rows that a micro-kernel multiplies by packed weights as they lie (gemm_rows). Taps that are
+ * neighbours in a row of pixels are one stretch. Nothing is unfolded. Where there is padding, the rows of pixels that a strip of output rows needs are copied with
+ * the zeros around them first, once for all taps and outputs.
+ *
+ *     strips of the output (threads share them)        whose input stays in a core's second cache
+ *       blocks of stretches                            as many weights of a panel as stay there beside it
+ *         panels of output channels
+ *           tiles
+ *
+ * Sums of more than a block are added up in the result. Kernels of size 1 see all images as one long row.
+ * Tests: tests/unit/test_conv_last.c
+ */
+#include "runtime/kernels/conv/conv_rows.h"
+
+#include "runtime/kernels/engine/kernel_tuning.h"
+#include "runtime/kernels/engine/slots.h"
+
+#include <string.h>
+
+enum { ROWS_D, ROWS_H, ROWS_W };
+enum { CONV_ROWS_MAX = 1 << 24, CONV_ROWS_MAX_TAPS = 1 << 12 }; /* elements of a strip's input */
+
+typedef struct rows_job {
+    conv_shape s; /* simplified: see rows_simplify */
+    const conv_packed *w;
+    const conv_tail *tail;
+    const float *in, *bias;
+    float *out;
+    bool copied;                        /* the pixels of a strip are copied */
+    int64_t span[CONV_DIMS];            /* of the input that a strip needs; columns of all its rows */
+    int64_t pixel, row, plane;          /* distances in what the stretches read */
+    int64_t rows, columns;              /* of the output in a strip */
+    int64_t strips, chunks;             /* of an image: down, across */
+    int64_t group, shares;              /* panels that are done together, so many times */
+    gemm_stretch *stretch;
+    int64_t stretches;
+    slots slots;
+} rows_job;
+
+static int64_t rows_min(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t rows_parts(int64_t n, int64_t most) { /* n > 0: parts of at most `most` */
+    return (n + most - 1) / most;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------------ */
+
+/* Dimensions that do nothing go to the front; where each result is that of one pixel there is one row of all of them. */
+static void rows_simplify(conv_shape *s) {
+    bool pixels = true;
+    for (int i = 0; i < CONV_DIMS; i++) pixels = pixels && s->kernel[i] == 1 && s->stride[i] == 1 && s->pad[i] == 0 && s->in[i] == s->out[i];
+    if (pixels) {
+        s->in[ROWS_W] = s->out[ROWS_W] = s->batch * s->out_size;
+        s->batch = s->in[ROWS_D] = s->in[ROWS_H] = s->out[ROWS_D] = s->out[ROWS_H] = 1;
+        return;
+    }
+    for (int i = ROWS_W; i > ROWS_D && s->in[ROWS_W] == 1 && s->kernel[ROWS_W] == 1 && s->out[ROWS_W] == 1 && s->pad[ROWS_W] == 0; i--) {
+        for (int to = ROWS_W; to > ROWS_D; to--) {
+            s->in[to] = s->in[to - 1], s->out[to] = s->out[to - 1], s->kernel[to] = s->kernel[to - 1];
+            s->stride[to] = s->stride[to - 1], s->pad[to] = s->pad[to - 1], s->dilation[to] = s->dilation[to - 1];
+        }
+        s->in[ROWS_D] = s->out[ROWS_D] = s->kernel[ROWS_D] = s->stride[ROWS_D] = s->dilation[ROWS_D] = 1;
+        s->pad[ROWS_D] = 0;
+    }
+}
+
+/* Of the input, for n neighbouring results along a dim. */
+static int64_t rows_span(const conv_shape *s, int dim, int64_t n) {
+    return (n - 1) * s->stride[dim] + (s->kernel[dim] - 1) * s->dilation[dim] + 1;
+}
+
+/* A strip is some output rows of one plane, or a part of one. */
+static void rows_cut(rows_job *j) {
+    const conv_shape *s = &j->s;
+    int64_t mr = j->w->micro->mr, most = CONV_ROWS_PIXELS / (s->kernel[ROWS_D] * s->kernel[ROWS_H] * s->stride[ROWS_W] * j->w->in);
+    most = most < CONV_ROWS_TILES * mr ? CONV_ROWS_TILES * mr : rows_min(most, CONV_ROWS_POSITIONS);
+    int64_t chunks = rows_parts(s->out[ROWS_W], most);
+    j->columns = rows_parts(rows_parts(s->out[ROWS_W], chunks), mr) * mr;
+    if (chunks == 1) j->columns = s->out[ROWS_W];
+    j->chunks = rows_parts(s->out[ROWS_W], j->columns);
+    int64_t rows = CONV_ROWS_POSITIONS / j->columns;
+    while (rows > 1 && s->kernel[ROWS_D] * rows_span(s, ROWS_H, rows) * rows_span(s, ROWS_W, j->columns) * j->w->in > CONV_ROWS_PIXELS) rows--;
+    if (rows < 1) rows = 1;
+    int64_t strips = rows_parts(s->out[ROWS_H], rows);
+    j->rows = rows_parts(s->out[ROWS_H], strips);
+    j->strips = rows_parts(s->out[ROWS_H], j->rows);
+    int64_t items = s->batch * j->w->sets * s->out[ROWS_D] * j->strips * j->chunks;
+    j->shares = items >= CONV_ROWS_ITEMS ? 1 : rows_min(j->w->panels, CONV_ROWS_ITEMS / items);
+    j->group = rows_parts(j->w->panels, j->shares);
+    j->shares = rows_parts(j->w->panels, j->group);
+}
+
+/* Where the stretches read. Distances between pixels that are multiples of large powers of two have all of a tile's pixels meet in few places of a cache. */
+static void rows_place(rows_job *j) {
+    const conv_shape *s = &j->s;
+    for (int i = 0; i < CONV_DIMS; i++) j->copied |= s->pad[i] > 0;
+    bool far = s->in_channels * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0;
+    j->copied |= far && j->w->panels > 1;
+    j->pixel = s->in_channels;
+    j->row = s->in[ROWS_W] * j->pixel;
+    j->plane = s->in[ROWS_H] * j->row;
+    j->span[ROWS_D] = s->kernel[ROWS_D];
+    j->span[ROWS_H] = rows_span(s, ROWS_H, j->rows);
+    j->span[ROWS_W] = rows_span(s, ROWS_W, j->columns);
+    if (!j->copied) return;
+    j->pixel = j->w->in * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR ? j->w->in : j->w->in + 16;
+    j->row = j->span[ROWS_W] * j->pixel;
+    j->plane = j->span[ROWS_H] * j->row;
+}
+
+/* ---- stretches ---------------------------------------------------------------------------------------------- */
+
+/* One piece of the k steps that begin at input element a and step b of a panel. */
+static void rows_stretch(rows_job *j, int64_t a, int64_t step, int64_t k) {
+    int64_t pieces = rows_parts(k, CONV_ROWS_STEPS), nr = j->w->micro->nr;
+    for (int64_t i = 0, done = 0; i < pieces; i++) {
+        int64_t n = (k - done) / (pieces - i);
+        if (j->stretch) j->stretch[j->stretches] = (gemm_stretch){a + done, (step + done) * nr, n};
+        j->stretches++;
+        done += n;
+    }
+}
+
+static void rows_taps(rows_job *j) {
+    const conv_shape *s = &j->s;
+    int64_t in = j->w->in, step = 0;
+    bool joined = j->pixel == in && s->dilation[ROWS_W] == 1 && s->kernel[ROWS_W] * in <= CONV_ROWS_STEPS;
+    j->stretches = 0;
+    for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
+        for (int64_t y = 0; y < s->kernel[ROWS_H]; y++) {
+            int64_t a = (j->copied ? z : z * s->dilation[ROWS_D]) * j->plane + y * s->dilation[ROWS_H] * j->row;
+            int64_t times = joined ? 1 : s->kernel[ROWS_W], k = joined ? s->kernel[ROWS_W] * in : in;
+            for (int64_t x = 0; x < times; x++, step += k) rows_stretch(j, a + x * s->dilation[ROWS_W] * j->pixel, step, k);
+        }
+}
+
+/* ---- strips -------------------------------------------------------------------------------------------------- */
+
+typedef struct rows_strip {
+    int64_t image, set, plane;          /* of the output */
+    int64_t row, rows, column, columns; /* in it */
+    int64_t panel, panels;              /* of the set */
+} rows_strip;
+
+static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
+    const conv_shape *s = &j->s;
+    rows_strip t;
+    int64_t share = item % j->shares, chunk = (item /= j->shares) % j->chunks, strip = (item /= j->chunks) % j->strips;
+    t.plane = (item /= j->strips) % s->out[ROWS_D];
+    t.set = (item /= s->out[ROWS_D]) % j->w->sets;
+    t.image = item / j->w->sets;
+    t.panel = share * j->group, t.panels = rows_min(j->group, j->w->panels - t.panel);
+    t.row = strip * j->rows, t.rows = rows_min(j->rows, s->out[ROWS_H] - t.row);
+    t.column = chunk * j->columns, t.columns = rows_min(j->columns, s->out[ROWS_W] - t.column);
+    return t;
+}
+
+/* n pixels of the strip's channels. */
+static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n, float *to) {
+    int64_t in = j->w->in, apart = j->s.in_channels;
+    if (in == apart && in == j->pixel) {
+        memcpy(to, from, (size_t)(n * in) * sizeof *to);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) memcpy(to + i * j->pixel, from + i * apart, (size_t)in * sizeof *to);
+}
+
+/* Row y of plane z (both may lie in the padding), `span` pixels from column x on. */
+static void rows_copy_row(const rows_job *j, const float *image, int64_t z, int64_t y, int64_t x, int64_t span, float *to) {
+    const conv_shape *s = &j->s;
+    int64_t before = x < 0 ? rows_min(-x, span) : 0, end = rows_min(s->in[ROWS_W] - x, span);
+    bool outside = z < 0 || z >= s->in[ROWS_D] || y < 0 || y >= s->in[ROWS_H] || end <= before;
+    if (outside) {
+        memset(to, 0, (size_t)(span * j->pixel) * sizeof *to);
+        return;
+    }
+    memset(to, 0, (size_t)(before * j->pixel) * sizeof *to);
+    rows_copy_pixels(j, image + ((z * s->in[ROWS_H] + y) * s->in[ROWS_W] + x + before) * s->in_channels, end - before, to + before * j->pixel);
+    memset(to + end * j->pixel, 0, (size_t)((span - end) * j->pixel) * sizeof *to);
+}
+
+static void rows_copy(const rows_job *j, const rows_strip *t, const float *image, float *to) {
+    const conv_shape *s = &j->s;
+    int64_t z0 = t->plane * s->stride[ROWS_D] - s->pad[ROWS_D], y0 = t->row * s->stride[ROWS_H] - s->pad[ROWS_H];
+    int64_t x0 = t->column * s->stride[ROWS_W] - s->pad[ROWS_W];
+    int64_t down = rows_span(s, ROWS_H, t->rows), across = rows_span(s, ROWS_W, t->columns);
+    for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
+        for (int64_t y = 0; y < down; y++)
+            rows_copy_row(j, image, z0 + z * s->dilation[ROWS_D], y0 + y, x0, across, to + z * j->plane + y * j->row);
+}
+
+/* Where the strip's first result has its first tap. */
+static const float *rows_begin(const rows_job *j, const rows_strip *t, float *scratch) {
+    const conv_shape *s = &j->s;
+    const float *image = j->in + t->image * s->in[ROWS_D] * s->in[ROWS_H] * s->in[ROWS_W] * s->in_channels + t->set * j->w->in;
+    if (!j->copied)
+        return image + t->plane * s->stride[ROWS_D] * j->plane + t->row * s->stride[ROWS_H] * j->row + t->column * s->stride[ROWS_W] * j->pixel;
+    rows_copy(j, t, image, scratch);
+    return scratch;
+}
+
+/* ---- tiles --------------------------------------------------------------------------------------------------- */
+
+static void rows_activate(const rows_job *j, const gemm_rows *tile, int64_t rows) {
+    enum dense_activation a = j->tail->activation;
+    if (a == DENSE_PLAIN || tile->ends & GEMM_CLAMP) return;
+    if (tile->cols == tile->ldc) conv_tail_apply(a, tile->c, rows * tile->ldc);
+    else
+        for (int64_t i = 0; i < rows; i++) conv_tail_apply(a, tile->c + i * tile->ldc, tile->cols);
+}
+
+/* A row of the strip times a panel, for the stretches that *tile has. */
+static void rows_tiles(const rows_job *j, const rows_strip *t, gemm_rows *tile, bool last) {
+    int64_t tiles = rows_parts(t->columns, j->w->micro->mr);
+    for (int64_t i = 0, x = 0; i < tiles; i++) {
+        int64_t n = (t->columns - x) / (tiles - i);
+        j->w->micro->rows[n](tile);
+        if (last) rows_activate(j, tile, n);
+        x += n;
+        tile->a += n * tile->lda;
+        tile->c += n * tile->ldc;
+        if (tile->other) tile->other += n * tile->ldc;
+    }
+}
+
+/* All rows of the strip times a panel: b is its weights. */
+static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, int64_t panel, gemm_rows tile, bool last) {
+    const conv_shape *s = &j->s;
+    int64_t nr = j->w->micro->nr, channel = t->set * j->w->out + panel * nr;
+    tile.b = j->w->weights + (t->set * j->w->panels + panel) * j->w->steps * nr;
+    tile.cols = (int)rows_min(nr, j->w->out - panel * nr);
+    if (j->bias) tile.bias = j->bias + channel;
+    for (int64_t y = 0; y < t->rows; y++) {
+        int64_t at = (((t->image * s->out[ROWS_D] + t->plane) * s->out[ROWS_H] + t->row + y) * s->out[ROWS_W] + t->column) * s->out_channels + channel;
+        tile.a = a + y * s->stride[ROWS_H] * j->row;
+        tile.c = j->out + at;
+        tile.other = j->tail->other ? j->tail->other + at : NULL;
+        rows_tiles(j, t, &tile, last);
+    }
+}
+
+/* Stretches from `first` on that are one block: the next one's first. */
+static int64_t rows_block(const rows_job *j, int64_t first) {
+    int64_t steps = j->stretch[first].k, i = first + 1;
+    while (i < j->stretches && steps + j->stretch[i].k <= CONV_ROWS_STEPS) steps += j->stretch[i++].k;
+    return i;
+}
+
+static void rows_item(const rows_job *j, int64_t item, float *scratch) {
+    rows_strip t = rows_strip_of(j, item);
+    const float *a = rows_begin(j, &t, scratch);
+    gemm_rows tile = {.lda = j->s.stride[ROWS_W] * j->pixel, .ldc = j->s.out_channels};
+    for (int64_t first = 0, next; first < j->stretches; first = next) {
+        next = rows_block(j, first);
+        bool last = next == j->stretches;
+        tile.stretch = j->stretch + first;
+        tile.stretches = next - first;
+        tile.ends = first ? GEMM_ADD_C : 0;
+        if (last && j->bias) tile.ends |= GEMM_ADD_BIAS;
+        if (last && j->tail->other) tile.ends |= GEMM_ADD_OTHER;
+        if (last && conv_tail_bounds(j->tail->activation, &tile.low, &tile.high)) tile.ends |= GEMM_CLAMP;
+        for (int64_t p = 0; p < t.panels; p++) rows_panel(j, &t, a, t.panel + p, tile, last);
+    }
+}
+
+static void rows_items(void *ctx, int64_t begin, int64_t end) {
+    rows_job *j = ctx;
+    int slot;
+    float *scratch = slots_take(&j->slots, &slot);
+    for (int64_t i = begin; i < end; i++) rows_item(j, i, scratch);
+    slots_give(&j->slots, slot);
+}
+
+/* ---- entry ------------------------------------------------------------------------------------------------------ */
+
+bool conv_rows_fits(const conv_shape *s) {
+    int64_t elements = s->in_channels;
+    if (s->kernel_size > CONV_ROWS_MAX_TAPS) return false;
+    for (int i = 0; i < CONV_DIMS; i++) {
+        int64_t n = i == ROWS_W ? rows_min(s->out[i], CONV_ROWS_POSITIONS) : 1;
+        if (s->stride[i] > CONV_ROWS_MAX || s->dilation[i] > CONV_ROWS_MAX || s->kernel[i] > CONV_ROWS_MAX) return false;
+        if (__builtin_mul_overflow(elements, rows_span(s, i, n), &elements) || elements > CONV_ROWS_MAX) return false;
+    }
+    return true;
+}
+
+ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in, const float *bias, const conv_tail *tail, float *out) {
+    rows_job j = {.s = *s, .w = w, .in = in, .bias = bias, .tail = tail, .out = out};
+    rows_simplify(&j.s);
+    rows_cut(&j);
+    rows_place(&j);
+    rows_taps(&j);
+    size_t bytes = (size_t)j.stretches * sizeof *j.stretch;
+    j.stretch = recycle_alloc(bytes);
+    int64_t items = j.s.batch * w->sets * j.s.out[ROWS_D] * j.strips * j.chunks * j.shares;
+    bool ready = j.stretch && slots_begin(&j.slots, j.copied ? (size_t)(j.span[ROWS_D] * j.plane) * sizeof(float) : 0, items);
+    if (!ready) {
+        recycle_free(j.stretch, bytes);
+        return diag_no_memory(d);
+    }
+    rows_taps(&j);
+    bool whole = pool_for_limited(items, 1, rows_items, &j);
+    slots_end(&j.slots);
+    recycle_free(j.stretch, bytes);
+    return whole ? CTSC_OK : limits_fail(d);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conv_rows.h - direct convolution of images whose channels come last: see conv_rows.c.
+ * Tests: tests/unit/test_conv_last.c
+ */
+#ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_ROWS_H
+#define CTSC_RUNTIME_KERNELS_CONV_CONV_ROWS_H
+
+#include "runtime/kernels/conv/conv_packed.h"
+#include "runtime/kernels/conv/conv_tail.h"
+
+/* Is it worth doing this way? Where taps are very far apart, unfolding is less work. */
+bool conv_rows_fits(const conv_shape *s);
+/* bias: out_channels elements, or NULL. Fails without memory, and where a limit came between. */
+ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in, const float *bias, const conv_tail *tail, float *out);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_conv_last.c - convolutions whose channels come last (kernels/conv/conv_last.h), against the general ones.
+ *
+ * Random convolutions of small integers, whose sums are exact in any order: results are equal to the bit, for any number of threads. Tensors end at a page that
+ * cannot be touched.
+ */
+#include "opcase.h"
+
+#include "base/thread_pool.h"
+#include "runtime/kernels/conv/conv_last.h"
+#include "runtime/kernels/conv/conv_rows.h"
+#include "runtime/kernels/conv/conv_winograd.h"
+
+#include <math.h>
+
+#include <sys/mman.h>
+
+/* ---- memory that ends at a page nobody may touch -------------------------------------------------- */
+
+enum { PAGE = 4096 };
+
+static size_t fenced_size(size_t nbytes) {
+    return (nbytes + PAGE - 1) / PAGE * PAGE + PAGE;
+}
+
+/* Data begins where it is aligned: up to 63 bytes behind it can be touched. */
+static void *fenced_alloc(void *ctx, size_t nbytes) {
+    (void)ctx;
+    char *p = mmap(NULL, fenced_size(nbytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(p != MAP_FAILED);
+    char *end = p + fenced_size(nbytes) - PAGE;
+    mprotect(end, PAGE, PROT_NONE);
+    return end - (nbytes + 63) / 64 * 64;
+}
+
+static void fenced_free(void *ctx, void *data, size_t nbytes) {
+    (void)ctx;
+    munmap((char *)data + (nbytes + 63) / 64 * 64 + PAGE - fenced_size(nbytes), fenced_size(nbytes));
+}
+
+/* ---- random convolutions -------------------------------------------------------------------------- */
+
+static uint64_t random_state = 88172645463325252u;
+
+static int64_t random_below(int64_t n) {
+    random_state ^= random_state << 13, random_state ^= random_state >> 7, random_state ^= random_state << 17;
+    return (int64_t)(random_state % (uint64_t)n);
+}
+
+static tensor *random_tensor(int ndim, const int64_t *sizes) {
+    tensor *t;
+    assert_int_equal(tensor_new(NULL, DT_FLOAT32, ndim, sizes, &t), CTSC_OK);
+    for (int64_t i = 0; i < t->numel; i++) TENSOR_AT(t, float)[i] = (float)(random_below(9) - 4);
+    return t;
+}
+
+/* The whole of it as the graph has it: input [N, C, spatial...], channels in front. */
+typedef struct random_conv {
+    int spatial;
+    tensor *input, *weight, *bias, *other; /* bias and other may be NULL */
+    int64_t stride[3], padding[3], dilation[3], groups;
+    const char *activation;
+} random_conv;
+
+static int64_t random_size(int64_t extent, int64_t padding, int64_t most) { /* such that the kernel fits */
+    int64_t least = extent - 2 * padding;
+    return (least < 1 ? 1 : least) + random_below(most);
+}
+
+static random_conv random_convolution(void) {
+    static const char *const activations[] = {"none", "none", "relu", "relu6", "hardswish"};
+    static const int64_t steps[] = {1, 1, 1, 2, 3};
+    random_conv c = {.spatial = 1 + (int)random_below(3), .activation = activations[random_below(5)]};
+    bool depthwise = random_below(5) == 0;
+    int64_t in = 1 + random_below(random_below(4) ? 20 : 90), out = 1 + random_below(random_below(4) ? 40 : 100);
+    c.groups = depthwise ? in : random_below(3) ? 1 : 1 + random_below(8);
+    if (!depthwise && c.groups > 1) in = c.groups * (1 + random_below(6)), out = c.groups * (1 + random_below(20));
+    if (depthwise) out = in * (random_below(4) ? 1 : 2);
+    int64_t xs[5] = {1 + random_below(2), in}, ws[5] = {out, in / c.groups}, biases = out;
+    bool pixels = random_below(4) == 0;
+    for (int i = 0; i < c.spatial; i++) {
+        int64_t k = pixels ? 1 : 1 + random_below(c.spatial == 3 ? 3 : 5);
+        c.stride[i] = pixels && random_below(2) ? 1 : steps[random_below(5)];
+        c.dilation[i] = steps[random_below(4)];
+        c.padding[i] = pixels && random_below(2) ? 0 : random_below(4) ? k / 2 : random_below(4);
+        xs[2 + i] = random_size((k - 1) * c.dilation[i] + 1, c.padding[i], c.spatial == 3 ? 7 : c.spatial == 2 ? 20 : 300);
+        ws[2 + i] = k;
+    }
+    c.input = random_tensor(2 + c.spatial, xs);
+    tensor *w = random_tensor(2 + c.spatial, ws);
+    assert_int_equal(tensor_constant(NULL, w, &c.weight), CTSC_OK);
+    tensor_unref(w);
+    c.bias = random_below(2) ? random_tensor(1, &biases) : NULL;
+    return c;
+}
+
+static value list_of_ints(const int64_t *v, int n) {
+    list *l = list_new(LIST_INT, TYPE_INT, (size_t)n);
+    memcpy(l->u.ints, v, (size_t)n * sizeof *v);
+    l->len = (size_t)n;
+    return value_list_take(l);
+}
+
+static tensor *called(const char *op, int n, value *args) {
+    op_ctx cx = {.op = op_find(op)};
+    diag d = {0};
+    value r;
+    cx.diag = &d;
+    ctsc_status st = op_call(&cx, op, n, args, &r);
+    if (st != CTSC_OK) fail_msg("%s: %s", op, diag_message(&d));
+    return r.u.tensor;
+}
+
+/* t, a reference to which is taken, through an operator of two arguments. */
+static tensor *turned(const char *op, tensor *t, int64_t spatial) {
+    value args[2] = {value_tensor_take(t), value_int(spatial)};
+    tensor *r = called(op, 2, args);
+    tensor_unref(t);
+    return r;
+}
+
+/* As the program has it: convolution, sum, activation. */
+static tensor *expected(const random_conv *c, const value *lists) {
+    static const char *const convs[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d"};
+    value args[7] = {value_tensor_take(c->input), value_tensor_take(c->weight), c->bias ? value_tensor_take(c->bias) : value_none(),
+                     lists[0], lists[1], lists[2], value_int(c->groups)};
+    tensor *t = called(convs[c->spatial - 1], 7, args), *next;
+    if (c->other) {
+        value sum[3] = {value_tensor_take(t), value_tensor_take(c->other), value_int(1)};
+        next = called("aten::add.Tensor", 3, sum);
+        tensor_unref(t);
+        t = next;
+    }
+    if (!strcmp(c->activation, "none")) return t;
+    char op[40];
+    snprintf(op, sizeof op, "aten::%s", c->activation);
+    value one = value_tensor_take(t);
+    next = called(op, 1, &one);
+    tensor_unref(t);
+    return next;
+}
+
+static void assert_near(const random_conv *c, const tensor *got, const tensor *want) {
+    assert_true(tensor_same_shape(got, want));
+    bool exact = strcmp(c->activation, "hardswish") != 0; /* which divides by 6 */
+    for (int64_t i = 0; i < want->numel; i++) {
+        float g = TENSOR_AT(got, float)[i], w = TENSOR_AT(want, float)[i], slack = exact ? 0 : 2e-6f * (w < 0 ? -w : w) + 1e-6f;
+        if (!(g >= w - slack && g <= w + slack)) fail_msg("element %lld: %g, not %g", (long long)i, g, w);
+    }
+}
+
+/* Twice: weights are packed by the first call at the latest. */
+static void check_convolution(random_conv *c) {
+    value lists[3] = {list_of_ints(c->stride, c->spatial), list_of_ints(c->padding, c->spatial), list_of_ints(c->dilation, c->spatial)};
+    if (random_below(2)) {
+        tensor *plain = expected(c, lists);
+        c->other = random_tensor(plain->ndim, plain->sizes);
+        tensor_unref(plain);
+    }
+    tensor *want = turned("ctsc::to_channels_last", expected(c, lists), c->spatial);
+    tensor *in = turned("ctsc::to_channels_last", tensor_ref(c->input), c->spatial);
+    tensor *other = c->other ? turned("ctsc::to_channels_last", tensor_ref(c->other), c->spatial) : NULL;
+    str *activation = str_new(c->activation, strlen(c->activation));
+    value args[12] = {value_tensor_take(in), value_tensor_take(c->weight), c->bias ? value_tensor_take(c->bias) : value_none(), lists[0], lists[1], lists[2],
+                      value_bool(false), value_none(), value_int(c->groups), value_bool(true), other ? value_tensor_take(other) : value_none(),
+                      value_str_take(activation)};
+    int64_t zeros[3] = {0, 0, 0};
+    args[7] = list_of_ints(zeros, c->spatial);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        pool_set_threads(threads);
+        tensor *got = called("ctsc::conv_channels_last", 12, args);
+        assert_near(c, got, want);
+        tensor_unref(got);
+    }
+    pool_set_threads(0);
+    value_unref(args[7]);
+    value_unref(args[11]);
+    for (int i = 0; i < 3; i++) value_unref(lists[i]);
+    tensor_unref(want), tensor_unref(in), tensor_unref(other);
+}
+
+static void test_random(void **state) {
+    (void)state;
+    tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
+    for (int i = 0; i < 1500; i++) {
+        random_conv c = random_convolution();
+        check_convolution(&c);
+        tensor_unref(c.input), tensor_unref(c.weight), tensor_unref(c.bias), tensor_unref(c.other);
+    }
+    tensor_set_allocator(NULL);
+}
+
+/* ---- Winograd's way ------------------------------------------------------------------------------- */
+
+static double random_normal(void) { /* the sum of twelve, near enough */
+    double sum = -6;
+    for (int i = 0; i < 12; i++) sum += (double)random_below(1 << 20) / (1 << 20);
+    return sum;
+}
+
+/* One result in double: image [H, W, C], w [C][3][3]. */
+static double exact_result(const conv_shape *s, const float *image, const float *w, int64_t y, int64_t x) {
+    double sum = 0;
+    for (int64_t c = 0; c < s->in_channels; c++)
+        for (int64_t k = 0; k < 9; k++) {
+            int64_t py = y - s->pad[1] + k / 3, px = x - s->pad[2] + k % 3;
+            if (py < 0 || px < 0 || py >= s->in[1] || px >= s->in[2]) continue;
+            sum += (double)image[(py * s->in[2] + px) * s->in_channels + c] * w[c * 9 + k];
+        }
+    return sum;
+}
+
+typedef struct worst { double winograd, direct; } worst;
+
+/* The largest errors of both ways, of some results. Pixels are a relu's results, weights those of He's initialisation: what networks have. */
+static worst worst_errors(conv_shape s) {
+    s.in[0] = s.kernel[0] = s.out[0] = s.stride[0] = s.stride[1] = s.stride[2] = s.dilation[0] = s.dilation[1] = s.dilation[2] = s.groups = 1;
+    s.kernel[1] = s.kernel[2] = 3;
+    s.kernel_size = 9;
+    for (int i = 1; i < 3; i++) s.out[i] = s.in[i] + 2 * s.pad[i] - 2;
+    s.in_size = s.in[1] * s.in[2], s.out_size = s.out[1] * s.out[2];
+    int64_t xs[4] = {s.batch, s.in[1], s.in[2], s.in_channels}, ws[4] = {s.out_channels, s.in_channels, 3, 3}, ys[4] = {s.batch, s.out[1], s.out[2], s.out_channels};
+    tensor *x = random_tensor(4, xs), *w = random_tensor(4, ws), *own, *y[2];
+    for (int64_t i = 0; i < x->numel; i++) TENSOR_AT(x, float)[i] = (float)fmax(0, random_normal());
+    for (int64_t i = 0; i < w->numel; i++) TENSOR_AT(w, float)[i] = (float)(random_normal() * sqrt(2.0 / (9.0 * (double)s.in_channels)));
+    assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);
+    const conv_packed *p[2] = {conv_packed_of(&s, own, CONV_WINOGRAD), conv_packed_of(&s, own, CONV_ROWS)};
+    conv_tail tail = {0};
+    for (int i = 0; i < 2; i++) {
+        assert_non_null(p[i]);
+        assert_int_equal(tensor_new(NULL, DT_FLOAT32, 4, ys, &y[i]), CTSC_OK);
+        assert_int_equal((i ? conv_rows : conv_winograd)(NULL, &s, p[i], tensor_data(x), NULL, &tail, tensor_data(y[i])), CTSC_OK);
+    }
+    worst e = {0, 0};
+    for (int64_t i = 0; i < y[0]->numel; i += 1 + y[0]->numel / 4000) {
+        int64_t o = i % s.out_channels, at = i / s.out_channels % s.out_size, n = i / s.out_channels / s.out_size;
+        double want = exact_result(&s, TENSOR_AT(x, float) + n * s.in_size * s.in_channels, TENSOR_AT(w, float) + o * s.in_channels * 9, at / s.out[2], at % s.out[2]);
+        e.winograd = fmax(e.winograd, fabs(TENSOR_AT(y[0], float)[i] - want));
+        e.direct = fmax(e.direct, fabs(TENSOR_AT(y[1], float)[i] - want));
+    }
+    tensor_unref(x), tensor_unref(w), tensor_unref(own), tensor_unref(y[0]), tensor_unref(y[1]);
+    return e;
+}
+
+/* The layers of resnet18 and vgg16 that are done that way: at most four times the error of the direct form. */
+static void test_winograd_error(void **state) {
+    (void)state;
+    static const int64_t layers[][3] = {{64, 64, 56}, {128, 128, 28}, {256, 256, 14}, {64, 64, 112}, {64, 128, 40}, {128, 256, 28}, {512, 512, 14}, {24, 40, 30}};
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        const int64_t *l = layers[i];
+        worst e = worst_errors((conv_shape){.batch = 1, .in_channels = l[0], .out_channels = l[1], .in = {1, l[2], l[2]}, .pad = {0, 1, 1}});
+        if (getenv("SHOW")) print_message("%lld %lld %lld: %g %g %.2f\n", (long long)l[0], (long long)l[1], (long long)l[2], e.winograd, e.direct, e.winograd/e.direct);
+        if (e.winograd > 4 * e.direct) fail_msg("%lld to %lld channels: %g, direct %g", (long long)l[0], (long long)l[1], e.winograd, e.direct);
+    }
+}
+
+/* Every size of an image, batch, channels and padding: edges of tiles, of batches and of vectors. */
+static void test_winograd_shapes(void **state) {
+    (void)state;
+    tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
+    for (int i = 0; i < 250; i++) {
+        conv_shape s = {.batch = 1 + random_below(3), .in_channels = 1 + random_below(70), .out_channels = 1 + random_below(150)};
+        for (int k = 1; k < 3; k++) s.pad[k] = random_below(3), s.in[k] = 3 + random_below(20);
+        worst e = worst_errors(s);
+        if (e.winograd > 2e-5) fail_msg("[%lld, %lld, %lld, %lld] to %lld channels: %g", (long long)s.batch, (long long)s.in[1], (long long)s.in[2],
+                                        (long long)s.in_channels, (long long)s.out_channels, e.winograd);
+    }
+    tensor_set_allocator(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_winograd_error), cmocka_unit_test(test_winograd_shapes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
