@@ -5,8 +5,8 @@
  *     %w : Tensor = prim::Constant[value=<Tensor>]()
  *     %y : Tensor = aten::linear(%x, %w, %b)           ->     %y : Tensor = ctsc::linear_prepacked(%x, %w', %b)
  *
- * %w' has the elements of %w by a storage of its own, since what is derived from them is kept there. Parameters of recurrent layers get
- * storages of their own, too, and the layers know by these that they are constants. Small weights stay: there is little to gain. Runs behind
+ * %w' has the elements of %w by a storage of its own, since what is derived from them is kept there. Parameters of recurrent layers and
+ * weights within attention get storages of their own, too, and the operators know by these that they are constants. Small weights stay: there is little to gain. Runs behind
  * the passes that look for linear layers.
  * Tests: tests/cli/prepack.test
  */
@@ -28,10 +28,12 @@ static ir_value *prepack_own(node *at, const ir_value *v, const tensor *t) {
     return w;
 }
 
-static bool prepack_fits(const node *n, tensor **weight) {
-    if (!rewrite_is(n, "aten::linear") || !fact_tensor(n->inputs.data[1], weight)) return false;
-    const tensor *w = *weight;
+static bool prepack_is_large(const tensor *w) {
     return w->dtype == DT_FLOAT32 && w->ndim == 2 && w->numel >= PREPACK_LEAST && tensor_device(w) == DEVICE_HOST;
+}
+
+static bool prepack_fits(const node *n, tensor **weight) {
+    return rewrite_is(n, "aten::linear") && fact_tensor(n->inputs.data[1], weight) && prepack_is_large(*weight);
 }
 
 static bool prepack_linear_rule(node *n) {
@@ -71,9 +73,33 @@ static bool prepack_recurrent_rule(node *n) {
     return changed;
 }
 
+/* Attention has linear layers inside, whose weights are these arguments. */
+static const struct {
+    const char *key;
+    int weights[4]; /* -1 behind the last */
+} prepack_attention[] = {
+    {"aten::_native_multi_head_attention", {5, 7, -1, -1}},
+    {"aten::_transformer_encoder_layer_fwd", {3, 5, 14, 16}},
+};
+
+static bool prepack_attention_rule(node *n) {
+    bool changed = false;
+    for (size_t i = 0; i < sizeof prepack_attention / sizeof *prepack_attention; i++) {
+        if (!rewrite_is(n, prepack_attention[i].key)) continue;
+        for (int k = 0; k < 4 && prepack_attention[i].weights[k] >= 0; k++) {
+            int at = prepack_attention[i].weights[k];
+            tensor *t;
+            if (!fact_tensor(n->inputs.data[at], &t) || !prepack_is_large(t) || t->storage->constant) continue;
+            ir_value *own = prepack_own(n, n->inputs.data[at], t);
+            if (own) node_set_input(n, at, own), changed = true;
+        }
+    }
+    return changed;
+}
+
 static bool prepack_rule(const alias_db *db, node *n) {
     (void)db;
-    return prepack_linear_rule(n) || prepack_recurrent_rule(n);
+    return prepack_linear_rule(n) || prepack_recurrent_rule(n) || prepack_attention_rule(n);
 }
 
 bool pass_prepack(pass_ctx *cx, graph *g) {

@@ -105,6 +105,28 @@ static void test_prepacked(void **state) {
     pool_set_threads(0);
 }
 
+/* Panels are of one view of a constant: others, as attention takes parts of a weight, are other weights. */
+static void test_prepacked_views(void **state) {
+    (void)state;
+    int64_t x_sizes[2] = {7, 40}, w_sizes[2] = {90, 40};
+    tensor *w = matrix_of(2, w_sizes, 5), *own, *part;
+    value args[3] = {value_tensor_take(matrix_of(2, x_sizes, 0)), value_none(), value_none()};
+    assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);
+    for (int turn = 0; turn < 9; turn++) {
+        int64_t first = turn % 3 * 30;
+        assert_int_equal(tensor_slice(NULL, w, 0, first, first + 30, 1, &part), CTSC_OK);
+        value_set(&args[1], value_tensor_take(part));
+        value want = linear_by("aten::linear", args);
+        assert_int_equal(tensor_slice(NULL, own, 0, first, first + 30, 1, &part), CTSC_OK);
+        value_set(&args[1], value_tensor_take(part));
+        value got = linear_by("aten::linear", args);
+        assert_memory_equal(tensor_data(got.u.tensor), tensor_data(want.u.tensor), (size_t)want.u.tensor->numel * sizeof(float));
+        value_unref(want), value_unref(got);
+    }
+    value_unref(args[0]), value_unref(args[1]);
+    tensor_unref(w), tensor_unref(own);
+}
+
 /* What panels are not for goes to aten::linear: another dtype fails as there, a vector is a vector. */
 static void test_prepacked_otherwise(void **state) {
     (void)state;
@@ -446,6 +468,7 @@ int main(void) {
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_prepacked),
+        cmocka_unit_test(test_prepacked_views),
         cmocka_unit_test(test_prepacked_otherwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,8 +43,8 @@ enum {
     GEMM_TURNED_WASTE = 8,       /* [gemm] and the part of A's panels, in percent, that may be filled up */
     GEMM_THIN_K = 256,           /* [gemm] steps of k up to which a panel of A and one of B stay in the first cache */
     GEMM_THIN_ROWS = 64,         /* [gemm] rows that repay the turning of a thin B */
-    GEMM_PREPACKED_ROWS = 28,    /* [models] rows up to which panels that were packed before are read from end to end, all of k at once, */
-    GEMM_PREPACKED_K = 4096,     /* [models] if there are not more steps of it than this */
+    GEMM_PREPACKED_K = 4096,     /* [models] bytes of a row of A that pass panels that were packed before, at most, */
+    GEMM_PREPACKED_A = 640 << 10, /* [models] and of all rows: beside two panels in the second cache */
 };
 
 /* Packing (gemm_pack.c), and what linear layers add (matmul.c). */

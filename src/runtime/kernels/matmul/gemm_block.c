@@ -352,14 +352,22 @@ void gemm_block_prepack(const gemm_micro *u, int64_t n, int64_t k, gemm_matrix b
     u->pack(b.p, n, k, b.cs, b.rs, u->nr, panels);
 }
 
+/* Steps of k: long, so that C is seldom read again. Tiles take A and B from the second cache then, with few loads for their arithmetic. */
 gemm_plan gemm_block_plan_prepacked(const gemm_micro *u, int64_t m, int64_t k) {
     if (m == 1) return (gemm_plan){u, GEMM_STREAM, k};
-    bool whole = m <= GEMM_PREPACKED_ROWS && k <= GEMM_PREPACKED_K;
-    return (gemm_plan){u, GEMM_PREPACKED, whole ? k : block_even(k, u->kc, 4)};
+    return (gemm_plan){u, GEMM_PREPACKED, block_even(k, GEMM_PREPACKED_K / (int64_t)dtype_size(u->dt), 4)};
 }
 
-static int64_t prepacked_rows(const gemm_micro *u, int64_t m) {
-    return block_even(m, u->mc, u->mr);
+/* Rows of A in a block, at most. */
+static int64_t prepacked_most(const gemm_micro *u, int64_t kc) {
+    int64_t rows = GEMM_PREPACKED_A / (kc * (int64_t)dtype_size(u->dt)) / u->mr * u->mr;
+    return rows > u->mc ? u->mc : rows < u->mr ? u->mr : rows;
+}
+
+/* Rows [*begin, ...) of the i-th of so many tiles of m rows: returns how many. They are about equal, since one of a few rows would take as long as one of more. */
+static int64_t prepacked_tile(int64_t m, int64_t tiles, int64_t i, int64_t *begin) {
+    *begin = i * (m / tiles) + block_min(i, m % tiles);
+    return m / tiles + (i < m % tiles);
 }
 
 /* Rows of C that begin at c, n <= nr elements of each, get the bias. */
@@ -367,29 +375,35 @@ static void prepacked_begin(const gemm_problem *p, int64_t rows, int64_t j, int6
     for (int64_t i = 0; i < rows; i++, c += p->ldc * size) memcpy(c, (const char *)p->bias + j * size, (size_t)(n * size));
 }
 
-/* The block of A packed at pa, k steps from x on, with all of B. */
-static void prepacked_block(const gemm_micro *u, const gemm_problem *p, int64_t i, int64_t m, int64_t x, int64_t k, const char *pa) {
-    int64_t size = (int64_t)dtype_size(u->dt);
-    for (int64_t j = 0; j < p->n; j += u->nr) {
-        const char *b = (const char *)p->b.p + (j * p->b.cs + x * u->nr) * size;
-        int64_t n = block_min(p->n - j, u->nr);
-        for (int64_t y = 0; y < m; y += u->mr) {
-            int64_t rows = block_min(m - y, u->mr);
-            char *c = (char *)p->c + ((i + y) * p->ldc + j) * size;
-            if (x == 0 && p->bias) prepacked_begin(p, rows, j, n, c, size);
-            u->tile[rows](k, pa + y * k * size, b, u->nr, c, p->ldc, (int)n, p->alpha, x || p->bias ? 1 : p->beta);
-        }
+/* The block of A packed at pa, m rows from i on, with the panel of B from column j on, k steps from x on. While tiles use it, `next` comes nearer. */
+static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, int64_t i, int64_t m, int64_t j, int64_t x, int64_t k, const char *pa, const char *next) {
+    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, u->nr), tiles = (m + u->mr - 1) / u->mr, begin;
+    const char *b = (const char *)p->b.p + (j * p->b.cs + x * u->nr) * size;
+    int all = (int)(16 * u->nr * size / 64), lines = (int)((all + tiles - 1) / tiles); /* for 16 steps */
+    for (int64_t t = 0; t < tiles; t++, pa += u->mr * k * size) {
+        int64_t rows = prepacked_tile(m, tiles, t, &begin), asked = t * lines < all && next && tiles > 1 ? block_min(lines, all - t * lines) : 0;
+        char *c = (char *)p->c + ((i + begin) * p->ldc + j) * size;
+        double beta = x || p->bias ? 1 : p->beta;
+        if (x == 0 && p->bias) prepacked_begin(p, rows, j, n, c, size);
+        if (n < u->nr) u->tile[rows](k, pa, b, u->nr, c, p->ldc, (int)n, p->alpha, beta);
+        else u->near[rows](k, pa, b, u->nr, c, p->ldc, p->alpha, beta, next ? next + t * lines * (k / 16 * 64) : b, (int)asked);
     }
 }
 
 static void block_prepacked(gemm_plan plan, const gemm_problem *p, char *scratch) {
     const gemm_micro *u = plan.micro;
-    int64_t mc = prepacked_rows(u, p->m);
+    int64_t size = (int64_t)dtype_size(u->dt), mc = block_even(p->m, prepacked_most(u, plan.kc), u->mr), begin;
     for (int64_t x = 0; x < p->k; x += plan.kc)
         for (int64_t i = 0; i < p->m; i += mc) {
-            int64_t m = block_min(p->m - i, mc), k = block_min(p->k - x, plan.kc);
-            u->pack(block_at(&p->a, i, x, dtype_size(u->dt)), m, k, p->a.rs, p->a.cs, u->mr, scratch);
-            prepacked_block(u, p, i, m, x, k, scratch);
+            int64_t m = block_min(p->m - i, mc), k = block_min(p->k - x, plan.kc), tiles = (m + u->mr - 1) / u->mr;
+            for (int64_t t = 0; t < tiles; t++) {
+                int64_t rows = prepacked_tile(m, tiles, t, &begin);
+                u->pack(block_at(&p->a, i + begin, x, (size_t)size), rows, k, p->a.rs, p->a.cs, u->mr, scratch + t * u->mr * k * size);
+            }
+            for (int64_t j = 0; j < p->n; j += u->nr) {
+                const char *next = j + u->nr < p->n ? (const char *)p->b.p + ((j + u->nr) * p->b.cs + x * u->nr) * size : NULL;
+                prepacked_panel(u, p, i, m, j, x, k, scratch, next);
+            }
         }
 }
 
@@ -460,7 +474,8 @@ size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
     if (plan.method == GEMM_TURNED) return turned_scratch(u, m, k);
     if (plan.method == GEMM_THIN) return thin_scratch(u, k);
     if (plan.method == GEMM_STREAM) return block_b_at(k, dtype_size(u->dt)) + GEMM_ALIGN;
-    if (plan.method == GEMM_PREPACKED) return block_b_at(block_min(block_round(m, u->mr), u->mc) * plan.kc, dtype_size(u->dt)) + GEMM_ALIGN;
+    if (plan.method == GEMM_PREPACKED)
+        return block_b_at(block_min(block_round(m, u->mr), prepacked_most(u, plan.kc)) * plan.kc, dtype_size(u->dt)) + GEMM_ALIGN;
     size_t size = dtype_size(u->dt);
     int64_t rows = block_round(m, u->mr), kc = block_sizes_of(plan, m, n, k, 1).kc, columns = u->nr, a = rows * kc;
     if (plan.method == GEMM_PACKED) {

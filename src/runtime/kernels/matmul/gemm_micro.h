@@ -27,6 +27,8 @@ enum { GEMM_MAX_ROWS = 14, GEMM_MAX_COLS = 32, GEMM_DOT_COLS = 4, GEMM_DOT_MAX_R
  * it has rows; b: k steps of nr elements, ldb apart. All nr are read. */
 typedef void gemm_tile_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, int cols, double alpha,
                           double beta);
+/* The same for all nr columns. On the way the next lines of memory from `ahead` on are brought near: so many for 16 steps of k. */
+typedef void gemm_near_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, double alpha, double beta, const void *ahead, int lines);
 /* A whole tile, nr elements from one row of c to the next: a: mr rows lda apart, each without gaps along k; b: k steps of nr elements. Columns
  * behind `cols` may be left out. On the way k elements of some rows from `ahead` on, lda apart, are brought near. */
 typedef void gemm_lying_fn(int64_t k, const void *a, int64_t lda, const void *b, void *c, int cols, double alpha, double beta,
@@ -71,6 +73,7 @@ typedef struct gemm_micro {
     int64_t kc, mc, nc; /* sizes of blocks: see gemm_block.c */
     bool (*usable)(void);
     gemm_tile_fn *tile[GEMM_MAX_ROWS + 1];    /* by rows, from 1 to mr */
+    gemm_near_fn *near[GEMM_MAX_ROWS + 1];
     gemm_lying_fn *lying;
     gemm_dot_fn *dot[GEMM_DOT_MAX_ROWS + 1]; /* by rows, from 1 to dot_rows */
     gemm_row_fn *row;

@@ -41,6 +41,8 @@
 #define TILE_ZERO(i) V x##i = ZERO(), y##i = ZERO();
 #define TILE_STEP(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
 #define TILE_TOUCH(i) __builtin_prefetch(c + (i) * ldc, 1), __builtin_prefetch(c + (i) * ldc + 2 * LANES - 1, 1);
+/* Addresses are made again behind the loop: kept for it, they would take registers away from it, vectors included. */
+#define TILE_FORGET(c, ldc) __asm__("" : "+r"(c), "+r"(ldc))
 #define TILE_SET(i) VSTORE(c + (i) * ldc, MUL(alpha, x##i)), VSTORE(c + (i) * ldc + LANES, MUL(alpha, y##i));
 #define TILE_BLEND(i)                                                                                        \
     VSTORE(c + (i) * ldc, FMA(alpha, x##i, MUL(beta, VLOAD(c + (i) * ldc)))),                                  \
@@ -51,19 +53,24 @@
 /* Many sizes of tiles have no half of their own but the largest: what is left at both sides of C is little, and each half is a function. */
 #define TILE_IS_HALF(rows) (cols <= LANES && (MR <= 6 || (rows) == MR))
 
+/* The lines that are asked for are spread over the steps, so that no load has to wait behind them. */
 #define TILE(rows)                                                                                           \
     static inline __attribute__((always_inline)) TARGET void NAME(body_##rows)(                              \
-        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, bool narrow, T al, T be) {        \
+        int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, bool narrow, T al, T be, const char *ahead, int lines) {\
+        enum { PART = 16 };                                                                                  \
         V f, b0, b1;                                                                                         \
-        TILE_ROWS_##rows(TILE_TOUCH) TILE_ROWS_##rows(TILE_ZERO) if (narrow) {                               \
+        TILE_ROWS_##rows(TILE_TOUCH) TILE_FORGET(c, ldc); TILE_ROWS_##rows(TILE_ZERO) if (narrow) {            \
             for (; k > 0; k--, a += MR, b += ldb) {                                                          \
                 b0 = VLOAD(b);                                                                               \
                 TILE_ROWS_##rows(TILE_HALF)                                                                  \
             }                                                                                                \
         } else {                                                                                             \
-            for (; k > 0; k--, a += MR, b += ldb) {                                                          \
-                b0 = VLOAD(b), b1 = VLOAD(b + LANES);                                                        \
-                TILE_ROWS_##rows(TILE_STEP)                                                                  \
+            for (; k > 0; k -= PART, ahead += lines * 64) {                                                  \
+                for (int i = 0; i < lines; i++) __builtin_prefetch(ahead + i * 64, 0, 2);                    \
+                for (int steps = k < PART ? (int)k : PART; steps > 0; steps--, a += MR, b += ldb) {          \
+                    b0 = VLOAD(b), b1 = VLOAD(b + LANES);                                                    \
+                    TILE_ROWS_##rows(TILE_STEP)                                                              \
+                }                                                                                            \
             }                                                                                                \
         }                                                                                                    \
         V alpha = SET1(al), beta = SET1(be);                                                           \
@@ -74,22 +81,24 @@
         }                                                                                                    \
     }\
     static TARGET void NAME(half_##rows)(int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, T al, T be) {\
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, true, al, be);                                               \
+        NAME(body_##rows)(k, a, b, ldb, c, ldc, true, al, be, NULL, 0);                                      \
     }                                                                                                        \
-    static TARGET void NAME(whole_##rows)(int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, T al, T be) {\
-        NAME(body_##rows)(k, a, b, ldb, c, ldc, false, al, be);                                              \
+    static TARGET void NAME(near_##rows)(int64_t k, const void *a, const void *b, int64_t ldb, void *c, int64_t ldc, double al, double be,\
+                                         const void *ahead, int lines) {                                     \
+        NAME(body_##rows)(k, a, b, ldb, c, ldc, false, (T)al, (T)be, ahead, lines);                          \
     }                                                                                                        \
     static TARGET void NAME(tile_##rows)(int64_t k, const void *a, const void *b, int64_t ldb, void *pc, int64_t ldc,\
                                          int cols, double al, double be) {                                   \
         T part[(rows) * 2 * LANES], *c = pc;                                                                 \
         if (cols == 2 * LANES) {                                                                             \
-            NAME(whole_##rows)(k, a, b, ldb, c, ldc, (T)al, (T)be);                                          \
+            NAME(near_##rows)(k, a, b, ldb, c, ldc, al, be, b, 0);                                           \
             return;                                                                                          \
         }                                                                                                    \
         /* Fewer columns: the same arithmetic, on a copy. */                                                 \
         for (int i = 0; i < (rows); i++)                                                                     \
             for (int j = 0; j < 2 * LANES; j++) part[i * 2 * LANES + j] = be != 0 && j < cols ? c[i * ldc + j] : 0;\
-        (TILE_IS_HALF(rows) ? NAME(half_##rows) : NAME(whole_##rows))(k, a, b, ldb, part, 2 * LANES, (T)al, (T)be);\
+        if (TILE_IS_HALF(rows)) NAME(half_##rows)(k, a, b, ldb, part, 2 * LANES, (T)al, (T)be);              \
+        else NAME(near_##rows)(k, a, b, ldb, part, 2 * LANES, al, be, b, 0);                                 \
         for (int i = 0; i < (rows); i++)                                                                     \
             for (int j = 0; j < cols; j++) c[i * ldc + j] = part[i * 2 * LANES + j];                         \
     }
@@ -112,9 +121,13 @@ TILE(14)
 #define TILE_TABLE                                                                                           \
     NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4), NAME(tile_5), NAME(tile_6), NAME(tile_7),  \
         NAME(tile_8), NAME(tile_9), NAME(tile_10), NAME(tile_11), NAME(tile_12), NAME(tile_13), NAME(tile_14)
+#define NEAR_TABLE                                                                                           \
+    NULL, NAME(near_1), NAME(near_2), NAME(near_3), NAME(near_4), NAME(near_5), NAME(near_6), NAME(near_7),  \
+        NAME(near_8), NAME(near_9), NAME(near_10), NAME(near_11), NAME(near_12), NAME(near_13), NAME(near_14)
 #define TILE_ROWS_ALL(X) TILE_ROWS_14(X)
 #else
 #define TILE_TABLE NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4), NAME(tile_5), NAME(tile_6)
+#define NEAR_TABLE NULL, NAME(near_1), NAME(near_2), NAME(near_3), NAME(near_4), NAME(near_5), NAME(near_6)
 #define TILE_ROWS_ALL(X) TILE_ROWS_6(X)
 #endif
 
@@ -395,7 +408,7 @@ static TARGET void NAME(stream)(int64_t k, const void *pa, const void *pb, void 
     for (int j = 0; to == part && j < cols; j++) c[j] = part[j];
 }
 
-MICRO = {MICRO_HEAD, {TILE_TABLE}, NAME(lying), {DOT_TABLE}, NAME(row), {ROWS_TABLE}, NAME(stream), MICRO_TAIL};
+MICRO = {MICRO_HEAD, {TILE_TABLE}, {NEAR_TABLE}, NAME(lying), {DOT_TABLE}, NAME(row), {ROWS_TABLE}, NAME(stream), MICRO_TAIL};
 
 #undef T
 #undef V
@@ -418,6 +431,7 @@ MICRO = {MICRO_HEAD, {TILE_TABLE}, NAME(lying), {DOT_TABLE}, NAME(row), {ROWS_TA
 #undef STORE_PART
 #undef ROWS_TABLE
 #undef TILE_TABLE
+#undef NEAR_TABLE
 #undef TILE_ROWS_ALL
 #undef DOT_TABLE
 #undef MICRO

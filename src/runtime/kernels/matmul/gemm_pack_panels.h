@@ -19,13 +19,15 @@ static inline __attribute__((always_inline)) GEMM_AVX2 void NAME(pack_copy)(
         }
 }
 
-/* One full panel, no gaps along k. */
-static GEMM_AVX2 void NAME(pack_turned)(const T *from, int64_t depth, int64_t stride, int width, T *to) {
+/* One panel of `side` rows that are there, no gaps along k. */
+static GEMM_AVX2 void NAME(pack_turned)(const T *from, int side, int64_t depth, int64_t stride, int width, T *to) {
     int64_t whole = depth / ((STEP) / 2) * ((STEP) / 2);
-    for (int s = (width - 1) / (STEP) * (STEP); s >= 0; s -= (STEP))
-        NAME(pack_rows)(from + s * stride, whole, stride, width - 1 - s, width * stride, width, to + s);
+    for (int s = (side - 1) / (STEP) * (STEP); s >= 0; s -= (STEP))
+        NAME(pack_rows)(from + s * stride, whole, stride, side - 1 - s, width * stride, width, to + s);
     for (int64_t d = whole; d < depth; d++)
-        for (int s = 0; s < width; s++) to[d * width + s] = from[s * stride + d];
+        for (int s = 0; s < side; s++) to[d * width + s] = from[s * stride + d];
+    for (int64_t d = 0; side < width && d < depth; d++)
+        for (int s = side; s < width; s++) to[d * width + s] = 0;
 }
 
 GEMM_AVX2 void NAME(gemm_pack)(const void *source, int64_t side, int64_t depth, int64_t side_stride,
@@ -44,8 +46,8 @@ GEMM_AVX2 void NAME(gemm_pack)(const void *source, int64_t side, int64_t depth, 
             case 16: NAME(pack_copy)(from, panels, depth, depth_stride, 16, to); break;
             default: NAME(pack_copy)(from, panels, depth, depth_stride, width, to); break;
             }
-        } else if (side >= width && depth_stride == 1) {
-            NAME(pack_turned)(from, depth, side_stride, width, to);
+        } else if (depth_stride == 1 && (side >= width || width >= (STEP))) {
+            NAME(pack_turned)(from, side < width ? (int)side : width, depth, side_stride, width, to);
         } else {
             int here = side < width ? (int)side : width;
             for (int64_t d = 0; d < depth; d++)

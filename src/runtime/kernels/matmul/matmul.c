@@ -433,6 +433,27 @@ ctsc_status matmul_linear(op_ctx *cx, tensor *input, tensor *weight, tensor *bia
     return matmul_linear_with(cx, input, weight, bias, NULL, out);
 }
 
+/* The panels of a weight that never changes, where the product is of floats on the host; NULL: there are none, or they do not fit. */
+static const gemm_prepacked *linear_panels(const tensor *input, const tensor *weight, const tensor *bias) {
+    if (!weight->storage->constant || input->dtype != DT_FLOAT32 || tensor_device(input) != DEVICE_HOST) return NULL;
+    if (bias && (bias->ndim != 1 || bias->sizes[0] != weight->sizes[0] || (bias->strides[0] != 1 && bias->sizes[0] != 1))) return NULL;
+    return prepack_linear(weight);
+}
+
+/* input times the panels, with the sizes of the result. */
+static ctsc_status linear_by_panels(diag *d, tensor *input, const gemm_prepacked *panels, const tensor *bias, int64_t rows, const int64_t *sizes, tensor **out) {
+    tensor *t, *folded;
+    TRY(tensor_new(d, DT_FLOAT32, input->ndim, sizes, &t));
+    ctsc_status st = matmul_fold(d, input, &folded);
+    if (st == CTSC_OK) {
+        st = gemm_run_prepacked(d, panels, rows, gemm_of(folded), bias ? tensor_data(bias) : NULL, tensor_data(t), panels->n);
+        tensor_unref(folded);
+    }
+    if (st == CTSC_OK) *out = t;
+    else tensor_unref(t);
+    return st;
+}
+
 ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor *bias, epilogue *e, tensor **out) {
     diag *d = cx->diag;
     if (weight->ndim > 2)
@@ -444,6 +465,8 @@ ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor
     for (int i = 0; i < input->ndim - 1; i++) rows *= sizes[i] = input->sizes[i];
     sizes[input->ndim - 1] = n;
     TRY(linear_check(cx, input, weight, bias, rows));
+    const gemm_prepacked *panels = e ? NULL : linear_panels(input, weight, bias);
+    if (panels) return linear_by_panels(d, input, panels, bias, rows, sizes, out);
     tensor *t, *folded = NULL;
     TRY(tensor_new_on(d, tensor_device(input), (dtype)input->dtype, input->ndim, sizes, &t));
     /* On a device the product adds it, where it can. */
@@ -478,29 +501,9 @@ ctsc_status op_linear(op_ctx *cx, const value *args, value *results) {
     return op_finish(cx, args, t, results);
 }
 
-/* Does aten::linear with panels: everything float32, and as the interpreter's own checks want it. */
-static bool linear_fits_prepacked(const tensor *input, const tensor *weight, const tensor *bias) {
-    if (input->dtype != DT_FLOAT32 || input->ndim == 0 || tensor_device(input) != DEVICE_HOST || input->sizes[input->ndim - 1] != weight->sizes[1]) return false;
-    return !bias || (bias->dtype == DT_FLOAT32 && bias->ndim == 1 && bias->sizes[0] == weight->sizes[0] && (bias->strides[0] == 1 || bias->sizes[0] == 1));
-}
-
-/* ctsc::linear_prepacked: aten::linear whose weight is a constant (packed_weights.h) */
+/* ctsc::linear_prepacked: aten::linear whose weight is a constant by a storage of its own, which matmul_linear packs (packed_weights.h) */
 ctsc_status op_linear_prepacked(op_ctx *cx, const value *args, value *results) {
-    tensor *input = arg_tensor(&args[0]), *weight = arg_tensor(&args[1]), *bias = arg_tensor_or_null(&args[2]), *t, *folded;
-    const gemm_prepacked *panels = linear_fits_prepacked(input, weight, bias) ? prepack_linear(weight) : NULL;
-    if (!panels) return op_linear(cx, args, results);
-    int64_t sizes[TENSOR_MAX_DIMS], rows = 1, last = input->ndim - 1;
-    for (int i = 0; i < last; i++) rows *= sizes[i] = input->sizes[i];
-    sizes[last] = panels->n;
-    TRY(tensor_new(cx->diag, DT_FLOAT32, input->ndim, sizes, &t));
-    ctsc_status st = matmul_fold(cx->diag, input, &folded);
-    if (st == CTSC_OK) {
-        st = gemm_run_prepacked(cx->diag, panels, rows, gemm_of(folded), bias ? tensor_data(bias) : NULL, tensor_data(t), panels->n);
-        tensor_unref(folded);
-    }
-    if (st == CTSC_OK) results[0] = value_tensor_take(t);
-    else tensor_unref(t);
-    return st;
+    return op_linear(cx, args, results);
 }
 
 /* ctsc::linear_epilogue: (input, weight, bias, other, activation) */

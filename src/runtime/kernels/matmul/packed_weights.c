@@ -53,7 +53,7 @@ static void *prepack_make(const void *from) {
     }
     char *panels = memory + (-(uintptr_t)memory & (PREPACK_ALIGN - 1));
     pages_prefer_large(panels, bytes);
-    *b = (gemm_prepacked){u, w->sizes[0], w->sizes[1], panels, memory};
+    *b = (gemm_prepacked){u, w->sizes[0], w->sizes[1], panels, memory, tensor_data(w), {w->strides[0], w->strides[1]}};
     gemm_block_prepack(u, b->n, b->k, (gemm_matrix){tensor_data(w), w->strides[1], w->strides[0]}, panels);
     prepack_drop(w);
     return b;
@@ -61,5 +61,6 @@ static void *prepack_make(const void *from) {
 
 const gemm_prepacked *prepack_linear(const tensor *w) {
     const gemm_prepacked *b = w->numel == 0 ? NULL : prepack_derived(w->storage, prepack_make, w, prepack_free);
-    return b && b->n == w->sizes[0] && b->k == w->sizes[1] ? b : NULL;
+    bool same = b && b->of == tensor_data(w) && b->n == w->sizes[0] && b->k == w->sizes[1] && b->strides[0] == w->strides[0] && b->strides[1] == w->strides[1];
+    return same ? b : NULL;
 }

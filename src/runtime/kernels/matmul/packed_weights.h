@@ -12,8 +12,8 @@
 
 #include "runtime/kernels/matmul/gemm.h"
 
-/* What `make` makes of `from`, which is constant, kept with s until s goes. NULL: it is not worth it yet (it is made at the second call), or could not be made.
- * Thread-safe. */
+/* What `make` makes of `from`, which is constant, kept with s until s goes. NULL: it is not worth it yet (it is made at the second call), or could not be made, or
+ * something else, with another `release`, was made before. Thread-safe. */
 void *prepack_derived(storage *s, void *(*make)(const void *from), const void *from, void (*release)(void *made));
 /* The pages of w, of which a packed copy has been made, are given back if they are those of a file. */
 void prepack_drop(const tensor *w);
@@ -24,6 +24,8 @@ typedef struct gemm_prepacked {
     int64_t n, k;
     void *panels; /* aligned to 64 bytes, in memory */
     void *memory;
+    const void *of; /* the data of the weight, and its strides: another view of the storage is another weight */
+    int64_t strides[2];
 } gemm_prepacked;
 
 /* Of w, a constant [n, k] as linear layers have it. NULL: it is not worth it yet, or cannot be done; products then take w as it is. Thread-safe; the result

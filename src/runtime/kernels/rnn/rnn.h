@@ -23,7 +23,7 @@ typedef struct rnn_weights {
 typedef struct rnn_prepacked rnn_prepacked;
 
 /* Of w, which fit together and are contiguous or not. NULL: they are not constants, it is not worth it yet, or cannot be done; then the layer takes them as
- * they are. Thread-safe; the result lives as long as the storage of w->w_ih. */
+ * they are. Thread-safe; the result lives as long as the storage of w->w_hh. */
 const rnn_prepacked *rnn_prepack(rnn_kind kind, const rnn_weights *w);
 
 /* One direction of a layer, of floats. */

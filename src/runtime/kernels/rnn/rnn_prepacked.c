@@ -28,7 +28,7 @@ enum { RNN_ALIGN = 64 };
 
 struct rnn_prepacked {
     rnn_kind kind;
-    const void *made_of[4]; /* data of the four parameters; a constant input weight might have got others beside it */
+    const void *made_of[4]; /* data of the four parameters; a constant hidden weight might have got others beside it */
     int64_t hidden, blocks;
     gemm_prepacked input; /* the products with the input, of blocks * gates * nr columns; its micro is that of all */
     float *state;         /* panels of the hidden weight */
@@ -122,11 +122,12 @@ static void *rnn_prepack_make(const void *from) {
     return p;
 }
 
+/* Kept with the hidden weight: the input weight is a linear layer's where weights are taken as they are. */
 const rnn_prepacked *rnn_prepack(rnn_kind kind, const rnn_weights *w) {
     if (w->w_hr || w->w_ih->sizes[1] == 0 || !rnn_is_constant(w->w_ih) || !rnn_is_constant(w->w_hh)) return NULL;
     if (w->b_ih && (!rnn_is_constant(w->b_ih) || !rnn_is_constant(w->b_hh) || w->b_ih->ndim != 1 || w->b_ih->sizes[0] != w->w_ih->sizes[0])) return NULL;
     rnn_source source = {kind, w};
-    const rnn_prepacked *p = prepack_derived(w->w_ih->storage, rnn_prepack_make, &source, rnn_prepack_free);
+    const rnn_prepacked *p = prepack_derived(w->w_hh->storage, rnn_prepack_make, &source, rnn_prepack_free);
     bool same = p && p->kind == kind && p->made_of[0] == rnn_data(w->w_ih) && p->made_of[1] == rnn_data(w->w_hh) && p->made_of[2] == rnn_data(w->b_ih) &&
                 p->made_of[3] == rnn_data(w->b_hh);
     return same ? p : NULL;
