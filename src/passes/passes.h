@@ -27,6 +27,7 @@ typedef struct pass_time { int runs, changed; uint64_t nanoseconds; } pass_time;
 typedef struct pass_ctx {
     diag *diag;
     object *self;                /* the module whose method the graph is: what `freeze` reads; NULL: not known; borrowed */
+    bool unpacked;               /* constant weights stay as they are (ctsc_set_packing) */
     int device;                  /* where the module was moved to (pass place); DEVICE_HOST: nowhere */
     const pass_options *options; /* NULL: none */
     pass_time *times;            /* PASS_COUNT of them; NULL: not measured */

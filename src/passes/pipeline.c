@@ -66,6 +66,7 @@ ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level) {
     "pool-constants,fuse-loops,fuse," weights "dce,reorder"
 
 ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level) {
-    const char *fusing = cx->device == DEVICE_HOST ? LEVEL_2("layout,fuse-epilogues-host,", "prepack,") : LEVEL_2("fuse-attention,fuse-epilogues,", "");
-    return pass_run_list(cx, g, level < 2 ? LEVEL_1 : fusing, NULL);
+    if (level < 2) return pass_run_list(cx, g, LEVEL_1, NULL);
+    if (cx->device != DEVICE_HOST) return pass_run_list(cx, g, LEVEL_2("fuse-attention,fuse-epilogues,", ""), NULL);
+    return pass_run_list(cx, g, cx->unpacked ? LEVEL_2("", "") : LEVEL_2("layout,fuse-epilogues-host,", "prepack,"), NULL);
 }

@@ -81,6 +81,10 @@ static const char *group_call(group_text *t, const char *p, char targets[][32], 
     snprintf(key, sizeof key, "aten::%s", name);
     bool unpack = !strcmp(name, "unpack");
     const op *o = unpack ? NULL : op_find(key);
+    if (!o && !unpack) {
+        snprintf(key, sizeof key, "ctsc::%s", name);
+        o = op_find(key);
+    }
     if (!o && !unpack) fail_msg("no operator %s", key);
     strbuf args = STRBUF_INIT;
     int n = 0;
@@ -114,8 +118,7 @@ static const char *group_call(group_text *t, const char *p, char targets[][32], 
     bool is_list = o && o->schema->returns[0].type->kind == T_LIST;
     for (int i = 0; i < ntargets; i++)
         sb_printf(&t->out, "%s%%%s : Tensor%s", i ? ", " : "", targets[i], is_list ? "[]" : "");
-    sb_printf(&t->out, " = %s%.*s(%s)\n", unpack ? "prim::ListUnpack" : "aten::", unpack ? 0 : (int)strcspn(name, "."),
-              name, sb_str(&args));
+    sb_printf(&t->out, " = %s%.*s(%s)\n", unpack ? "prim::ListUnpack" : "", unpack ? 0 : (int)strcspn(key, "."), key, sb_str(&args));
     sb_free(&args);
     return p + 1;
 }

@@ -10,6 +10,7 @@
 #include "ir/graph/alias.h"
 #include "passes/passes.h"
 #include "runtime/interp/bytecode.h"
+#include "runtime/kernels/engine/kernel_settings.h"
 
 #include <string.h>
 
@@ -64,7 +65,7 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
     if (!f->graph) TRY(function_ensure_compiled(f, d));
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
-    pass_ctx cx = {.diag = d, .device = executor_device(f)};
+    pass_ctx cx = {.diag = d, .device = executor_device(f), .unpacked = atomic_load(&kernel_no_packing)};
     ctsc_status s = pipeline_inline(g, d);
     if (s == CTSC_OK) s = pipeline_prepare(&cx, g);
     if (s == CTSC_OK) s = executor_freeze(f, g, level, self, d);

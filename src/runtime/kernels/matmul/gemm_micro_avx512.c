@@ -9,6 +9,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#include <string.h>
 
 /* UBSan makes compilation of the unrolled kernels take minutes. */
 #define GEMM_AVX512 __attribute__((target("avx512f,avx2,fma"), no_sanitize("undefined")))

@@ -189,22 +189,40 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
 #define ROWS_A(i) ((i) < 3 ? a : (i) < 6 ? a3 : (i) < 9 ? a6 : (i) < 12 ? a9 : a12)[(i) % 3 * lda]
 #define ROWS_STEP(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
 #define ROWS_HALF(i) f = SET1(ROWS_A(i)), x##i = FMA(f, b0, x##i);
-#define ROWS_LOAD(p, at) (!part ? VLOAD((p) + (at)) : LOAD_PART((p) + (at), (at) ? right : left))
-#define ROWS_ADD(i, p, at) x##i = ADD(x##i, ROWS_LOAD((p) + (i) * ldc, 0)), y##i = half ? y##i : ADD(y##i, ROWS_LOAD((p) + (i) * ldc, LANES));
-#define ROWS_ADD_C(i) ROWS_ADD(i, c, 0)
-#define ROWS_ADD_OTHER(i) ROWS_ADD(i, r->other, 0)
+#define ROWS_LOAD(p, at) (half ? LOAD_PART((p) + (at), left) : VLOAD((p) + (at)))
+#define ROWS_ADD(i, p) x##i = ADD(x##i, ROWS_LOAD((p) + (i) * ldc, 0)), y##i = half ? y##i : ADD(y##i, ROWS_LOAD((p) + (i) * ldc, LANES));
+#define ROWS_ADD_C(i) ROWS_ADD(i, c)
+#define ROWS_ADD_OTHER(i) ROWS_ADD(i, r->other)
 #define ROWS_ADD_BIAS(i) x##i = ADD(x##i, b0), y##i = ADD(y##i, b1);
 #define ROWS_CLAMP(i) x##i = MIN(b1, MAX(b0, x##i)), y##i = MIN(b1, MAX(b0, y##i));
 #define ROWS_STORE(i)                                                                                        \
-    if (!part) VSTORE(c + (i) * ldc, x##i), VSTORE(c + (i) * ldc + LANES, y##i);                             \
-    else STORE_PART(c + (i) * ldc, x##i, left);                                                              \
-    if (part && !half) STORE_PART(c + (i) * ldc + LANES, y##i, right);
+    if (half) STORE_PART(c + (i) * ldc, x##i, left);                                                         \
+    else VSTORE(c + (i) * ldc, x##i), VSTORE(c + (i) * ldc + LANES, y##i);
 
-/* half: of one vector, all or part of it; part: of two, the second not whole. */
+/* What a tile of two vectors, the second not whole, reads besides and writes: copies with nr elements a row. */
+typedef struct NAME(rows_room) {
+    T c[MR * 2 * LANES], other[MR * 2 * LANES], bias[2 * LANES];
+} NAME(rows_room);
+
+static void NAME(rows_copied)(const gemm_rows *r, int rows, gemm_rows_fn *whole) {
+    NAME(rows_room) room;
+    size_t bytes = (size_t)r->cols * sizeof(T);
+    gemm_rows copy = *r;
+    copy.c = room.c, copy.other = room.other, copy.bias = room.bias, copy.ldc = copy.cols = 2 * LANES;
+    for (int i = 0; i < rows; i++) {
+        if (r->ends & GEMM_ADD_C) memcpy(room.c + i * 2 * LANES, r->c + i * r->ldc, bytes);
+        if (r->ends & GEMM_ADD_OTHER) memcpy(room.other + i * 2 * LANES, r->other + i * r->ldc, bytes);
+    }
+    if (r->ends & GEMM_ADD_BIAS) memcpy(room.bias, r->bias, bytes);
+    whole(&copy);
+    for (int i = 0; i < rows; i++) memcpy(r->c + i * r->ldc, room.c + i * 2 * LANES, bytes);
+}
+
+/* half: of one vector, all or part of it. */
 #define ROWS(rows)                                                                                           \
-    static inline __attribute__((always_inline)) TARGET void NAME(rows_body_##rows)(const gemm_rows *r, bool half, bool part) {\
+    static inline __attribute__((always_inline)) TARGET void NAME(rows_body_##rows)(const gemm_rows *r, bool half) {\
         const int64_t lda = r->lda, ldc = r->ldc;                                                            \
-        const int left = half ? r->cols : LANES, right = r->cols - LANES;                                    \
+        const int left = r->cols;                                                                            \
         T *c = r->c;                                                                                         \
         V f, b0, b1;                                                                                         \
         TILE_ROWS_##rows(TILE_ZERO)                                                                          \
@@ -238,16 +256,15 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
         TILE_ROWS_##rows(ROWS_STORE)                                                                         \
     }                                                                                                        \
     static TARGET __attribute__((noinline)) void NAME(rows_half_##rows)(const gemm_rows *r) {                \
-        NAME(rows_body_##rows)(r, true, true);                                                               \
-    }                                                                                                        \
-    static TARGET __attribute__((noinline)) void NAME(rows_part_##rows)(const gemm_rows *r) {                \
-        NAME(rows_body_##rows)(r, false, true);                                                              \
+        NAME(rows_body_##rows)(r, true);                                                                     \
     }                                                                                                        \
     static TARGET __attribute__((noinline)) void NAME(rows_whole_##rows)(const gemm_rows *r) {               \
-        NAME(rows_body_##rows)(r, false, false);                                                             \
+        NAME(rows_body_##rows)(r, false);                                                                    \
     }                                                                                                        \
     static void NAME(rows_##rows)(const gemm_rows *r) {                                                      \
-        (r->cols <= LANES ? NAME(rows_half_##rows) : r->cols < 2 * LANES ? NAME(rows_part_##rows) : NAME(rows_whole_##rows))(r);\
+        if (r->cols <= LANES) NAME(rows_half_##rows)(r);                                                     \
+        else if (r->cols == 2 * LANES) NAME(rows_whole_##rows)(r);                                           \
+        else NAME(rows_copied)(r, rows, NAME(rows_whole_##rows));                                            \
     }
 
 ROWS(1)
