@@ -115,6 +115,8 @@ static void work_convolutions(void **state) {
         {"torch.ops.ctsc.max_pool2d_channels_last(ones(1, 8, 8, 4), [2, 2], [2, 2], [0, 0], [1, 1], False)", 64 * 4},
         {"torch.ops.ctsc.avg_pool2d_channels_last(ones(1, 8, 8, 4), [3, 2], [2, 2], [0, 0], False, True, None)", 48 * 6},
         {"torch.ops.ctsc.adaptive_avg_pool2d_channels_last(ones(1, 8, 8, 4), [1, 1])", 256},
+        {"torch.ops.ctsc.upsample_bilinear2d_channels_last(ones(1, 8, 8, 4), [4, 4], False, None)", 7 * 64},
+        {"torch.ops.ctsc.upsample_nearest2d_channels_last(ones(1, 8, 8, 4), [4, 4], None)", 0},
         {"F.adaptive_avg_pool2d(ones(1, 4, 8, 8), 1)", 256},
         {"F.max_pool2d(ones(1, 4, 8, 8), 2)", 64 * 4},
         {"torch.conv_tbc(ones(5, 2, 3), ones(3, 3, 4), ones(4), 0)", 3 * 2 * 4 * (2 * 9 + 1)},
