@@ -246,6 +246,25 @@ static void check_method(product *it, gemm_plan plan, const char *what) {
     free(scratch), free(whole);
 }
 
+/* A packed before, too, in parts that come in any order, for pieces of columns. */
+static void check_prepacked_rows(product *it, gemm_plan plan, const gemm_problem *p, const char *whole) {
+    size_t size = dtype_size(it->dt), bytes;
+    int64_t parts = gemm_block_row_parts(plan, p->m, p->k, &bytes), cols = plan.micro->nr * (1 + random_below(3));
+    char *rows = malloc((size_t)parts * bytes);
+    assert_non_null(rows);
+    for (int64_t i = parts - 1; i >= 0; i--) gemm_block_pack_rows(plan, p, i, i + 1, rows);
+    memcpy(p->c, it->before, it->bytes);
+    for (int64_t j = 0; j < p->n; j += cols) {
+        gemm_problem part = *p;
+        part.n = p->n - j < cols ? p->n - j : cols, part.rows = rows;
+        part.b.p = (const char *)p->b.p + j * p->k * (int64_t)size;
+        part.c = (char *)p->c + j * (int64_t)size;
+        gemm_block_run(plan, &part, NULL);
+    }
+    assert_memory_equal(whole, p->c, it->bytes);
+    free(rows);
+}
+
 /* B packed before: the whole, then cut into pieces whose columns are whole panels. */
 static void check_prepacked(product *it, const gemm_micro *u) {
     const gemm_problem *p = &it->p;
@@ -273,6 +292,7 @@ static void check_prepacked(product *it, const gemm_micro *u) {
             gemm_block_run(plan, &part, scratch);
         }
     assert_memory_equal(whole, p->c, it->bytes);
+    if (plan.method == GEMM_PREPACKED) check_prepacked_rows(it, plan, &q, whole);
     free(panels), free(scratch), free(whole);
 }
 

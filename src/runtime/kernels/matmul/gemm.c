@@ -206,6 +206,7 @@ typedef struct gemm_own_job {
     gemm_problem whole;
     int64_t rows, cols; /* of a piece */
     int64_t across;     /* pieces side by side */
+    char *packed;       /* all of A, which the pieces share; NULL: each packs what it needs */
     char *slots;
     size_t slot_size;
     _Atomic uint64_t free; /* a bit per slot */
@@ -263,19 +264,40 @@ static int64_t gemm_own_cut(gemm_own_job *job, int threads) {
     return job->across * ((p->m + job->rows - 1) / job->rows);
 }
 
+static void gemm_own_rows(void *ctx, int64_t begin, int64_t end) {
+    gemm_own_job *job = ctx;
+    gemm_block_pack_rows(job->plan, &job->whole, begin, end, job->packed);
+}
+
+/* Where pieces have all of A's rows, they share one packed copy of it. Memory for it; NULL: they do not, or there is none. */
+static void *gemm_own_share(gemm_own_job *job, int64_t pieces, int64_t *parts, size_t *bytes) {
+    size_t part;
+    if (job->plan.method != GEMM_PREPACKED || pieces < 2 || job->rows < job->whole.m) return NULL;
+    *parts = gemm_block_row_parts(job->plan, job->whole.m, job->whole.k, &part);
+    return size_mul((size_t)*parts, part, bytes) && *bytes < SIZE_MAX - 64 ? recycle_alloc(*bytes += 64) : NULL;
+}
+
 static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
     _Alignas(64) char small[GEMM_SMALL];
     int threads = pool_threads();
-    int64_t pieces = gemm_own_cut(job, threads), slots = pieces < threads ? pieces : threads;
-    size_t bytes = gemm_block_scratch(job->plan, job->rows, job->cols, job->whole.k), all;
+    int64_t pieces = gemm_own_cut(job, threads), slots = pieces < threads ? pieces : threads, parts = 0;
+    size_t bytes = gemm_block_scratch(job->plan, job->rows, job->cols, job->whole.k), all, share_bytes = 0;
+    void *share = gemm_own_share(job, pieces, &parts, &share_bytes);
+    if (share) {
+        job->packed = (char *)share + (-(uintptr_t)share & 63);
+        job->whole.rows = job->packed;
+        bytes = 64; /* slots are on the stack: nothing below fails */
+    }
     if (!size_mul(bytes, (size_t)slots, &all)) return diag_no_memory(d);
     bool fits = all <= sizeof small;
     job->slot_size = bytes;
     job->slots = fits ? small : recycle_alloc(all);
     if (!job->slots) return diag_no_memory(d);
     atomic_init(&job->free, slots == 64 ? UINT64_MAX : ((uint64_t)1 << slots) - 1);
-    bool whole = pool_for_limited(pieces, 1, gemm_own_pieces, job);
+    bool whole = !share || pool_for_limited(parts, 4, gemm_own_rows, job);
+    whole = whole && pool_for_limited(pieces, 1, gemm_own_pieces, job);
     if (!fits) recycle_free(job->slots, all);
+    recycle_free(share, share_bytes);
     return whole ? CTSC_OK : limits_fail(d);
 }
 

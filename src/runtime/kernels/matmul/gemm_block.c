@@ -375,12 +375,20 @@ static void prepacked_begin(const gemm_problem *p, int64_t rows, int64_t j, int6
     for (int64_t i = 0; i < rows; i++, c += p->ldc * size) memcpy(c, (const char *)p->bias + j * size, (size_t)(n * size));
 }
 
-/* The block of A packed at pa, m rows from i on, with the panel of B from column j on, k steps from x on. While tiles use it, `next` comes nearer. */
-static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, int64_t i, int64_t m, int64_t j, int64_t x, int64_t k, const char *pa, const char *next) {
+/* A block of A, packed: m rows from i on, k steps from x on, a tile's `stride` bytes behind the one before. */
+typedef struct prepacked_block {
+    int64_t i, m, x, k, stride;
+    const char *tiles;
+} prepacked_block;
+
+/* The block with the panel of B from column j on. While tiles use the panel, `next` comes nearer. */
+static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, const prepacked_block *a, int64_t j, const char *next) {
+    int64_t i = a->i, m = a->m, x = a->x, k = a->k;
+    const char *pa = a->tiles;
     int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, u->nr), tiles = (m + u->mr - 1) / u->mr, begin;
     const char *b = (const char *)p->b.p + (j * p->b.cs + x * u->nr) * size;
     int all = (int)(16 * u->nr * size / 64), lines = (int)((all + tiles - 1) / tiles); /* for 16 steps */
-    for (int64_t t = 0; t < tiles; t++, pa += u->mr * k * size) {
+    for (int64_t t = 0; t < tiles; t++, pa += a->stride) {
         int64_t rows = prepacked_tile(m, tiles, t, &begin), asked = t * lines < all && next && tiles > 1 ? block_min(lines, all - t * lines) : 0;
         char *c = (char *)p->c + ((i + begin) * p->ldc + j) * size;
         double beta = x || p->bias ? 1 : p->beta;
@@ -390,19 +398,53 @@ static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, int64_t 
     }
 }
 
+static void prepacked_pack(const gemm_micro *u, const gemm_problem *p, int64_t i, int64_t m, int64_t t, int64_t x, int64_t k, char *to) {
+    int64_t begin, rows = prepacked_tile(m, (m + u->mr - 1) / u->mr, t, &begin);
+    u->pack(block_at(&p->a, i + begin, x, dtype_size(u->dt)), rows, k, p->a.rs, p->a.cs, u->mr, to);
+}
+
+/* Rows of a block of A, about equal ones. */
+static int64_t prepacked_rows(gemm_plan plan, int64_t m) {
+    return block_even(m, prepacked_most(plan.micro, plan.kc), plan.micro->mr);
+}
+
+/* Tiles of all m rows. Blocks but the last are made of whole tiles. */
+static int64_t prepacked_tiles(const gemm_micro *u, int64_t m) {
+    return (m + u->mr - 1) / u->mr;
+}
+
+/* Bytes from one part to the next, with what packing writes behind it. */
+static int64_t prepacked_part(gemm_plan plan) {
+    return block_round(plan.micro->mr * plan.kc * (int64_t)dtype_size(plan.micro->dt) + 64, GEMM_ALIGN);
+}
+
+int64_t gemm_block_row_parts(gemm_plan plan, int64_t m, int64_t k, size_t *bytes) {
+    *bytes = (size_t)prepacked_part(plan);
+    return prepacked_tiles(plan.micro, m) * ((k + plan.kc - 1) / plan.kc);
+}
+
+/* Part number x / kc * tiles + tile. */
+void gemm_block_pack_rows(gemm_plan plan, const gemm_problem *p, int64_t begin, int64_t end, void *to) {
+    const gemm_micro *u = plan.micro;
+    int64_t mc = prepacked_rows(plan, p->m), tiles = prepacked_tiles(u, p->m);
+    for (int64_t part = begin; part < end; part++) {
+        int64_t x = part / tiles * plan.kc, i = part % tiles * u->mr / mc * mc;
+        prepacked_pack(u, p, i, block_min(p->m - i, mc), part % tiles - i / u->mr, x, block_min(p->k - x, plan.kc), (char *)to + part * prepacked_part(plan));
+    }
+}
+
 static void block_prepacked(gemm_plan plan, const gemm_problem *p, char *scratch) {
     const gemm_micro *u = plan.micro;
-    int64_t size = (int64_t)dtype_size(u->dt), mc = block_even(p->m, prepacked_most(u, plan.kc), u->mr), begin;
+    int64_t size = (int64_t)dtype_size(u->dt), mc = prepacked_rows(plan, p->m), all = prepacked_tiles(u, p->m);
     for (int64_t x = 0; x < p->k; x += plan.kc)
         for (int64_t i = 0; i < p->m; i += mc) {
-            int64_t m = block_min(p->m - i, mc), k = block_min(p->k - x, plan.kc), tiles = (m + u->mr - 1) / u->mr;
-            for (int64_t t = 0; t < tiles; t++) {
-                int64_t rows = prepacked_tile(m, tiles, t, &begin);
-                u->pack(block_at(&p->a, i + begin, x, (size_t)size), rows, k, p->a.rs, p->a.cs, u->mr, scratch + t * u->mr * k * size);
-            }
+            prepacked_block a = {.i = i, .m = block_min(p->m - i, mc), .x = x, .k = block_min(p->k - x, plan.kc), .tiles = scratch};
+            a.stride = p->rows ? prepacked_part(plan) : u->mr * a.k * size;
+            if (p->rows) a.tiles = (const char *)p->rows + (x / plan.kc * all + i / u->mr) * a.stride;
+            for (int64_t t = 0; !p->rows && t < prepacked_tiles(u, a.m); t++) prepacked_pack(u, p, i, a.m, t, x, a.k, scratch + t * a.stride);
             for (int64_t j = 0; j < p->n; j += u->nr) {
                 const char *next = j + u->nr < p->n ? (const char *)p->b.p + ((j + u->nr) * p->b.cs + x * u->nr) * size : NULL;
-                prepacked_panel(u, p, i, m, j, x, k, scratch, next);
+                prepacked_panel(u, p, &a, j, next);
             }
         }
 }

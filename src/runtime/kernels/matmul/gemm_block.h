@@ -38,6 +38,7 @@ typedef struct gemm_problem {
     gemm_matrix a, b; /* GEMM_PREPACKED: b.p is the panels, b.cs is k */
     void *c;
     int64_t ldc;
+    const void *rows; /* GEMM_PREPACKED: what gemm_block_pack_rows made of A; NULL: the product packs A itself */
     const void *bias; /* GEMM_PREPACKED: a row that is added to each of C's; NULL: none; beta does not matter then */
 } gemm_problem;
 
@@ -54,6 +55,10 @@ size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k);
 /* Elements of all panels of a k x n matrix B, and B as these. */
 int64_t gemm_block_prepacked_size(const gemm_micro *micro, int64_t n, int64_t k);
 void gemm_block_prepack(const gemm_micro *micro, int64_t n, int64_t k, gemm_matrix b, void *panels);
+/* A packed before, too, for GEMM_PREPACKED, so that the parts of a product that have all of its rows need not each do it: parts of A, numbered, and the bytes of
+ * one. Parts [begin, end) are packed to theirs of `to`; several threads may do some each. */
+int64_t gemm_block_row_parts(gemm_plan plan, int64_t m, int64_t k, size_t *bytes);
+void gemm_block_pack_rows(gemm_plan plan, const gemm_problem *p, int64_t begin, int64_t end, void *to);
 /* Does a product, or a part of it (some of its rows and columns, all of k). m, n, k >= 1. */
 void gemm_block_run(gemm_plan plan, const gemm_problem *p, void *scratch);
 

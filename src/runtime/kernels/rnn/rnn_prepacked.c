@@ -135,8 +135,9 @@ const rnn_prepacked *rnn_prepack(rnn_kind kind, const rnn_weights *w) {
 
 /* ---- cells ---------------------------------------------------------------------------------------------------- */
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define RNN_CELLS VECTOR_LOOPS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+/* Who has micro-kernels has these. */
+#if defined(__x86_64__)
+#define RNN_CELLS VECTOR_LOOPS __attribute__((target("avx2,fma")))
 #else
 #define RNN_CELLS VECTOR_LOOPS
 #endif
