@@ -8,7 +8,7 @@
  *
  * Method. Each block is walked from its end. A fusible node starts a group, and its producers are drawn in one by one: each is moved down
  * to the group's front if the alias database allows it, so that the members stay neighbours. What the rest of the graph still reads becomes an
- * output. Constants, and lists of numbers that nobody changes, are copied into the group. A group that saves nothing (a single cheap operator,
+ * output. Constants but tensors of more than a number, and lists of numbers that nobody changes, are copied into the group. A group that saves nothing (a single cheap operator,
  * only views) is not formed.
  *
  * Invariants. Members write nothing and have no effects; outputs are new tensors, never views: a view joins only if nobody outside
@@ -215,7 +215,9 @@ static ir_value *fuse_map(void *ctx, ir_value *v) {
     ir_value *known = ptrmap_get(&b->copies, v);
     if (known) return known;
     const node *list = v->def && v->def->kind == N_LIST_CONSTRUCT ? fuse_number_list(v) : NULL;
-    if (!list && !(v->def && v->def->kind == N_CONSTANT)) return fuse_add_param(b, v);
+    value k;
+    bool number = ir_value_constant(v, &k) && (k.tag != V_TENSOR || k.u.tensor->ndim == 0);
+    if (!list && !number) return fuse_add_param(b, v);
     fuse_copy_node(b, v->def);
     return ptrmap_get(&b->copies, v);
 }

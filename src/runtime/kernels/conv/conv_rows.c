@@ -4,7 +4,7 @@
  *
  * Method. A tile of results is some neighbouring positions of an output row times a panel of output channels. For each tap the tile's input pixels lie a fixed
  * distance apart, and their channels one behind the other: stretches of rows that a micro-kernel multiplies by packed weights as they lie (gemm_rows). Taps that are
- * neighbours in a row of pixels are one stretch. Nothing is unfolded. Where there is padding, the rows of pixels that a strip of output rows needs are copied with
+ * neighbours in a row of pixels are one stretch. Taps of which a tile sees nothing but padding are left out. Nothing is unfolded. Where there is padding, the rows of pixels that a strip of output rows needs are copied with
  * the zeros around them first, once for all taps and outputs.
  *
  *     strips of the output (threads share them)        whose input stays in a core's second cache
@@ -25,21 +25,27 @@
 enum { ROWS_D, ROWS_H, ROWS_W };
 enum { CONV_ROWS_MAX = 1 << 24, CONV_ROWS_MAX_TAPS = 1 << 12 }; /* elements of a strip's input */
 
+/* Which tap a stretch is of; x is -1 if it is all of a row of them. */
+typedef struct rows_tap { int64_t z, y, x; } rows_tap;
+
 typedef struct rows_job {
     conv_shape s; /* simplified: see rows_simplify */
     const conv_packed *w;
     const conv_tail *tail;
     const float *in, *bias;
     float *out;
-    bool copied;                        /* the pixels of a strip are copied */
+    int64_t first[CONV_DIMS], whole[CONV_DIMS]; /* of the kernel: the first tap that s.kernel has of it, and its size */
+    bool copied;                        /* the pixels of a strip are copied, */
+    bool apart;                         /* only those rows that its one row of results needs */
     int64_t span[CONV_DIMS];            /* of the input that a strip needs; columns of all its rows */
     int64_t pixel, row, plane;          /* distances in what the stretches read */
     int64_t rows, columns;              /* of the output in a strip */
     int64_t strips, chunks;             /* of an image: down, across */
     int64_t group, shares;              /* panels that are done together, so many times */
     gemm_stretch *stretch;
+    rows_tap *tap; /* of each stretch */
     int64_t stretches;
-    slots slots;
+    slots slots; /* a strip's pixels, and behind them the stretches of a tile */
 } rows_job;
 
 static int64_t rows_min(int64_t a, int64_t b) {
@@ -71,6 +77,19 @@ static void rows_simplify(conv_shape *s) {
     }
 }
 
+/* Taps that see nothing but padding, wherever they are, are no part of the kernel. */
+static void rows_trim(rows_job *j) {
+    conv_shape *s = &j->s;
+    for (int i = 0; i < CONV_DIMS; i++) {
+        int64_t n = j->whole[i] = s->kernel[i], lo, hi, first = 0;
+        for (conv_valid_range(s, i, 0, &lo, &hi); lo == hi && first < n - 1; conv_valid_range(s, i, first, &lo, &hi)) first++;
+        for (conv_valid_range(s, i, n - 1, &lo, &hi); lo == hi && n > first + 1; conv_valid_range(s, i, n - 1, &lo, &hi)) n--;
+        j->first[i] = first;
+        s->kernel[i] = n - first;
+        s->pad[i] -= first * s->dilation[i];
+    }
+}
+
 /* Of the input, for n neighbouring results along a dim. */
 static int64_t rows_span(const conv_shape *s, int dim, int64_t n) {
     return (n - 1) * s->stride[dim] + (s->kernel[dim] - 1) * s->dilation[dim] + 1;
@@ -87,7 +106,7 @@ static void rows_cut(rows_job *j) {
     j->chunks = rows_parts(s->out[ROWS_W], j->columns);
     int64_t rows = CONV_ROWS_POSITIONS / j->columns;
     while (rows > 1 && s->kernel[ROWS_D] * rows_span(s, ROWS_H, rows) * rows_span(s, ROWS_W, j->columns) * j->w->in > CONV_ROWS_PIXELS) rows--;
-    if (rows < 1) rows = 1;
+    if (rows < 1 || s->dilation[ROWS_H] > CONV_ROWS_DILATION) rows = 1;
     int64_t strips = rows_parts(s->out[ROWS_H], rows);
     j->rows = rows_parts(s->out[ROWS_H], strips);
     j->strips = rows_parts(s->out[ROWS_H], j->rows);
@@ -100,14 +119,15 @@ static void rows_cut(rows_job *j) {
 /* Where the stretches read. Distances between pixels that are multiples of large powers of two have all of a tile's pixels meet in few places of a cache. */
 static void rows_place(rows_job *j) {
     const conv_shape *s = &j->s;
-    for (int i = 0; i < CONV_DIMS; i++) j->copied |= s->pad[i] > 0;
+    for (int i = 0; i < CONV_DIMS; i++) j->copied |= s->pad[i] != 0 || rows_span(s, i, s->out[i]) > s->in[i];
     bool far = s->in_channels * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0;
     j->copied |= far && j->w->panels > 1;
     j->pixel = s->in_channels;
     j->row = s->in[ROWS_W] * j->pixel;
     j->plane = s->in[ROWS_H] * j->row;
     j->span[ROWS_D] = s->kernel[ROWS_D];
-    j->span[ROWS_H] = rows_span(s, ROWS_H, j->rows);
+    j->apart = j->copied && j->rows == 1;
+    j->span[ROWS_H] = j->apart ? s->kernel[ROWS_H] : rows_span(s, ROWS_H, j->rows);
     j->span[ROWS_W] = rows_span(s, ROWS_W, j->columns);
     if (!j->copied) return;
     j->pixel = j->w->in * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR ? j->w->in : j->w->in + 16;
@@ -117,12 +137,15 @@ static void rows_place(rows_job *j) {
 
 /* ---- stretches ---------------------------------------------------------------------------------------------- */
 
-/* One piece of the k steps that begin at input element a and step b of a panel. */
-static void rows_stretch(rows_job *j, int64_t a, int64_t step, int64_t k) {
+/* The k steps that begin at input element a and this step of a panel. */
+static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int64_t k) {
     int64_t pieces = rows_parts(k, CONV_ROWS_STEPS), nr = j->w->micro->nr;
     for (int64_t i = 0, done = 0; i < pieces; i++) {
         int64_t n = (k - done) / (pieces - i);
-        if (j->stretch) j->stretch[j->stretches] = (gemm_stretch){a + done, (step + done) * nr, n};
+        if (j->stretch) {
+            j->stretch[j->stretches] = (gemm_stretch){a + done, (step + done) * nr, n};
+            j->tap[j->stretches] = tap;
+        }
         j->stretches++;
         done += n;
     }
@@ -130,14 +153,15 @@ static void rows_stretch(rows_job *j, int64_t a, int64_t step, int64_t k) {
 
 static void rows_taps(rows_job *j) {
     const conv_shape *s = &j->s;
-    int64_t in = j->w->in, step = 0;
+    int64_t in = j->w->in;
     bool joined = j->pixel == in && s->dilation[ROWS_W] == 1 && s->kernel[ROWS_W] * in <= CONV_ROWS_STEPS;
     j->stretches = 0;
     for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
         for (int64_t y = 0; y < s->kernel[ROWS_H]; y++) {
-            int64_t a = (j->copied ? z : z * s->dilation[ROWS_D]) * j->plane + y * s->dilation[ROWS_H] * j->row;
+            int64_t a = (j->copied ? z : z * s->dilation[ROWS_D]) * j->plane + (j->apart ? y : y * s->dilation[ROWS_H]) * j->row;
+            int64_t step = (((j->first[ROWS_D] + z) * j->whole[ROWS_H] + j->first[ROWS_H] + y) * j->whole[ROWS_W] + j->first[ROWS_W]) * in;
             int64_t times = joined ? 1 : s->kernel[ROWS_W], k = joined ? s->kernel[ROWS_W] * in : in;
-            for (int64_t x = 0; x < times; x++, step += k) rows_stretch(j, a + x * s->dilation[ROWS_W] * j->pixel, step, k);
+            for (int64_t x = 0; x < times; x++, step += k) rows_stretch(j, (rows_tap){z, y, joined ? -1 : x}, a + x * s->dilation[ROWS_W] * j->pixel, step, k);
         }
 }
 
@@ -147,6 +171,7 @@ typedef struct rows_strip {
     int64_t image, set, plane;          /* of the output */
     int64_t row, rows, column, columns; /* in it */
     int64_t panel, panels;              /* of the set */
+    gemm_stretch *used;                 /* room for those of a tile */
 } rows_strip;
 
 static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
@@ -172,15 +197,12 @@ static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n, fl
     for (int64_t i = 0; i < n; i++) memcpy(to + i * j->pixel, from + i * apart, (size_t)in * sizeof *to);
 }
 
-/* Row y of plane z (both may lie in the padding), `span` pixels from column x on. */
+/* Row y of plane z (nothing, if these lie in the padding), `span` pixels from column x on. */
 static void rows_copy_row(const rows_job *j, const float *image, int64_t z, int64_t y, int64_t x, int64_t span, float *to) {
     const conv_shape *s = &j->s;
     int64_t before = x < 0 ? rows_min(-x, span) : 0, end = rows_min(s->in[ROWS_W] - x, span);
-    bool outside = z < 0 || z >= s->in[ROWS_D] || y < 0 || y >= s->in[ROWS_H] || end <= before;
-    if (outside) {
-        memset(to, 0, (size_t)(span * j->pixel) * sizeof *to);
-        return;
-    }
+    if (z < 0 || z >= s->in[ROWS_D] || y < 0 || y >= s->in[ROWS_H]) return; /* rows_sees knows */
+    if (end <= before) end = before = span;
     memset(to, 0, (size_t)(before * j->pixel) * sizeof *to);
     rows_copy_pixels(j, image + ((z * s->in[ROWS_H] + y) * s->in[ROWS_W] + x + before) * s->in_channels, end - before, to + before * j->pixel);
     memset(to + end * j->pixel, 0, (size_t)((span - end) * j->pixel) * sizeof *to);
@@ -190,10 +212,15 @@ static void rows_copy(const rows_job *j, const rows_strip *t, const float *image
     const conv_shape *s = &j->s;
     int64_t z0 = t->plane * s->stride[ROWS_D] - s->pad[ROWS_D], y0 = t->row * s->stride[ROWS_H] - s->pad[ROWS_H];
     int64_t x0 = t->column * s->stride[ROWS_W] - s->pad[ROWS_W];
-    int64_t down = rows_span(s, ROWS_H, t->rows), across = rows_span(s, ROWS_W, t->columns);
+    int64_t down = j->apart ? j->span[ROWS_H] : rows_span(s, ROWS_H, t->rows), across = rows_span(s, ROWS_W, t->columns);
     for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
         for (int64_t y = 0; y < down; y++)
-            rows_copy_row(j, image, z0 + z * s->dilation[ROWS_D], y0 + y, x0, across, to + z * j->plane + y * j->row);
+            rows_copy_row(j, image, z0 + z * s->dilation[ROWS_D], y0 + (j->apart ? y * s->dilation[ROWS_H] : y), x0, across, to + z * j->plane + y * j->row);
+}
+
+/* Elements of a strip's pixels, where they are copied; what follows is aligned. */
+static int64_t rows_pixels(const rows_job *j) {
+    return j->copied ? (j->span[ROWS_D] * j->plane + 15) / 16 * 16 : 0;
 }
 
 /* Where the strip's first result has its first tap. */
@@ -216,12 +243,35 @@ static void rows_activate(const rows_job *j, const gemm_rows *tile, int64_t rows
         for (int64_t i = 0; i < rows; i++) conv_tail_apply(a, tile->c + i * tile->ldc, tile->cols);
 }
 
-/* A row of the strip times a panel, for the stretches that *tile has. */
-static void rows_tiles(const rows_job *j, const rows_strip *t, gemm_rows *tile, bool last) {
+/* Do some of n neighbouring results, from column x of the strip's row y on, see pixels of the image at this tap? */
+static bool rows_sees(const rows_job *j, const rows_strip *t, int64_t y, int64_t x, int64_t n, const rows_tap *tap) {
+    const conv_shape *s = &j->s;
+    int64_t iz = t->plane * s->stride[ROWS_D] - s->pad[ROWS_D] + tap->z * s->dilation[ROWS_D];
+    int64_t iy = (t->row + y) * s->stride[ROWS_H] - s->pad[ROWS_H] + tap->y * s->dilation[ROWS_H];
+    if (iz < 0 || iz >= s->in[ROWS_D] || iy < 0 || iy >= s->in[ROWS_H]) return false;
+    if (tap->x < 0) return true;
+    int64_t ix = (t->column + x) * s->stride[ROWS_W] - s->pad[ROWS_W] + tap->x * s->dilation[ROWS_W];
+    return ix < s->in[ROWS_W] && ix + (n - 1) * s->stride[ROWS_W] >= 0;
+}
+
+/* Those of *tile's stretches that it sees something of. */
+static void rows_select(const rows_job *j, const rows_strip *t, int64_t y, int64_t x, int64_t n, gemm_rows *tile) {
+    const rows_tap *tap = j->tap + (tile->stretch - j->stretch);
+    int64_t used = 0;
+    for (int64_t i = 0; i < tile->stretches; i++)
+        if (rows_sees(j, t, y, x, n, tap + i)) t->used[used++] = tile->stretch[i];
+    tile->stretch = t->used;
+    tile->stretches = used;
+}
+
+/* Row y of the strip times a panel, for the stretches that *tile has. */
+static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, gemm_rows *tile, bool last) {
     int64_t tiles = rows_parts(t->columns, j->w->micro->mr);
     for (int64_t i = 0, x = 0; i < tiles; i++) {
         int64_t n = (t->columns - x) / (tiles - i);
-        j->w->micro->rows[n](tile);
+        gemm_rows part = *tile;
+        if (t->used) rows_select(j, t, y, x, n, &part);
+        if (part.stretches || part.ends != GEMM_ADD_C) j->w->micro->rows[n](&part);
         if (last) rows_activate(j, tile, n);
         x += n;
         tile->a += n * tile->lda;
@@ -242,7 +292,7 @@ static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, i
         tile.a = a + y * s->stride[ROWS_H] * j->row;
         tile.c = j->out + at;
         tile.other = j->tail->other ? j->tail->other + at : NULL;
-        rows_tiles(j, t, &tile, last);
+        rows_tiles(j, t, y, &tile, last);
     }
 }
 
@@ -256,6 +306,7 @@ static int64_t rows_block(const rows_job *j, int64_t first) {
 static void rows_item(const rows_job *j, int64_t item, float *scratch) {
     rows_strip t = rows_strip_of(j, item);
     const float *a = rows_begin(j, &t, scratch);
+    t.used = j->copied ? (gemm_stretch *)(void *)(scratch + rows_pixels(j)) : NULL;
     gemm_rows tile = {.lda = j->s.stride[ROWS_W] * j->pixel, .ldc = j->s.out_channels};
     for (int64_t first = 0, next; first < j->stretches; first = next) {
         next = rows_block(j, first);
@@ -294,13 +345,15 @@ bool conv_rows_fits(const conv_shape *s) {
 ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in, const float *bias, const conv_tail *tail, float *out) {
     rows_job j = {.s = *s, .w = w, .in = in, .bias = bias, .tail = tail, .out = out};
     rows_simplify(&j.s);
+    rows_trim(&j);
     rows_cut(&j);
     rows_place(&j);
     rows_taps(&j);
-    size_t bytes = (size_t)j.stretches * sizeof *j.stretch;
+    size_t room = (size_t)j.stretches * sizeof *j.stretch, bytes = room + (size_t)j.stretches * sizeof *j.tap;
     j.stretch = recycle_alloc(bytes);
+    j.tap = j.stretch ? (rows_tap *)(j.stretch + j.stretches) : NULL;
     int64_t items = j.s.batch * w->sets * j.s.out[ROWS_D] * j.strips * j.chunks * j.shares;
-    bool ready = j.stretch && slots_begin(&j.slots, j.copied ? (size_t)(j.span[ROWS_D] * j.plane) * sizeof(float) : 0, items);
+    bool ready = j.stretch && slots_begin(&j.slots, (size_t)rows_pixels(&j) * sizeof(float) + (j.copied ? room : 0), items);
     if (!ready) {
         recycle_free(j.stretch, bytes);
         return diag_no_memory(d);

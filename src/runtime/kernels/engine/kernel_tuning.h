@@ -87,6 +87,7 @@ enum {
     CONV_ROWS_TILES = 4,        /* [nets] tiles of positions at least, even so */
     CONV_ROWS_STEPS = 1024,     /* [exact] in one sum: a panel of weights that stays in the second cache; sums of more are added up */
     CONV_ROWS_ITEMS = 8,        /* [nets] strips to aim for in all */
+    CONV_ROWS_DILATION = 3,     /* [nets] between rows; beyond, a strip is one row of results: what lies between its taps is not copied */
     CONV_ROWS_FAR = 4096,       /* [nets] bytes; distances that are multiples meet in one place of the first cache */
 };
 
