@@ -280,6 +280,7 @@ static bool group_reset(group_state *s, const group_name *names, bool unroll) {
                   .positive = group_positive,
                   .pin = group_pins,
                   .peek = group_peek,
+                  .elsewhere = s->target == GROUP_CUDA,
                   .divides_by_zero = s->target == GROUP_CUDA,
                   .ctx = s};
     s->l.zero = group_const(s, 0);

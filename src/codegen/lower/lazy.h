@@ -45,6 +45,7 @@ typedef struct lazy {
     /* The element of a buffer at an address, if it is not to be loaded from there; NULL: it is. */
     nest_expr *(*load)(void *ctx, nest_buffer *b, nest_expr *address);
     void *ctx;
+    bool elsewhere;       /* the tensors are on a device: the host is another one */
     bool divides_by_zero; /* an integer divided by 0 may be anything, as on a GPU; else nothing is made that might do that */
     /* Owned by lazy.c; zero at the start. */
     nest_expr *zero, *one;

@@ -534,10 +534,10 @@ static const lazy_arg *ops_named(const op *o, const lazy_arg *args, const char *
 }
 
 /* No other device, no other layout. */
-static bool ops_stays_here(const op *o, const lazy_arg *args) {
+static bool ops_stays_here(const lazy *l, const op *o, const lazy_arg *args) {
     const lazy_arg *device = ops_named(o, args, "device"), *layout = ops_named(o, args, "layout");
     if (device && (device->t || (device->constant.tag != V_NONE &&
-                                 (device->constant.tag != V_DEVICE || device->constant.u.device != 0))))
+                                 (l->elsewhere || device->constant.tag != V_DEVICE || device->constant.u.device != 0))))
         return false;
     return !layout || (!layout->t && (layout->constant.tag == V_NONE ||
                                       (layout->constant.tag == V_INT && layout->constant.u.i == 0)));
@@ -551,7 +551,7 @@ static bool ops_dtype_of(const lazy_arg *a, dtype *out) {
 static lazy_tensor *ops_to(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
     const lazy_arg *other = ops_named(o, args, "other"), *want = ops_named(o, args, "dtype");
-    if (!x || x->is_number || !ops_stays_here(o, args)) return NULL;
+    if (!x || x->is_number || !ops_stays_here(l, o, args)) return NULL;
     dtype dt = x->dt;
     for (int i = 0; !strncmp(r->function, "to_", 3) && i < DT_COUNT; i++)
         if (dtype_table[i].torch_name && !strcmp(dtype_table[i].torch_name, r->function + 3)) dt = (dtype)i;
@@ -570,7 +570,7 @@ static lazy_tensor *ops_full_like(lazy *l, const ops_rule *r, const op *o, const
     const lazy_arg fixed = {.constant = value_int(!strcmp(r->function, "ones_like"))};
     const lazy_arg *fill = strcmp(r->function, "full_like") ? &fixed : &args[1], *want = ops_named(o, args, "dtype");
     dtype dt;
-    if (!x || x->is_number || !ops_stays_here(o, args)) return NULL;
+    if (!x || x->is_number || !ops_stays_here(l, o, args)) return NULL;
     if (!lazy_arg_dtype(l, want, x->dt, &dt) || !ops_accepts("fib", dt)) return NULL;
     const lazy_tensor *number = lazy_arg_tensor(l, fill);
     if (!number || (!ops_number_fits(l, fill, dt) && !(dtype_is_float(dt) && fill->t))) return NULL;
