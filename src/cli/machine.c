@@ -92,7 +92,7 @@ static double fma_run(float *sink) {
 typedef struct machine_part {
     pthread_barrier_t *barrier; /* of all parts and the one who measures */
     atomic_int *awake;          /* parts that passed it, in all rounds */
-    int parts;
+    int parts, number; /* how many there are, and which this is */
     char *from, *to; /* NULL: arithmetic */
     size_t bytes;
     double done;     /* operations or bytes of one round */
@@ -107,8 +107,23 @@ static void machine_meet(const machine_part *p, int round) {
         if (spins % 1024 == 0) sched_yield(); /* more threads than cores */
 }
 
+/* The calling thread stays on the n-th processor it may use: rounds are too short for the system to spread threads over them. */
+static void machine_stay(int n) {
+    cpu_set_t may, one;
+    if (sched_getaffinity(0, sizeof may, &may) || CPU_COUNT(&may) == 0) return;
+    n %= CPU_COUNT(&may);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &may) && n-- == 0) {
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            sched_setaffinity(0, sizeof one, &one);
+            return;
+        }
+}
+
 static void *machine_work(void *ctx) {
     machine_part *p = ctx;
+    machine_stay(p->number);
     if (p->from) { /* touched by the thread that uses it, so that it lies near */
         memset(p->from, 1, p->bytes);
         memset(p->to, 2, p->bytes);
@@ -152,6 +167,7 @@ static double machine_rate(machine_part *parts, int threads) {
         parts[i].barrier = &barrier;
         parts[i].awake = &awake;
         parts[i].parts = threads;
+        parts[i].number = i;
         if (pthread_create(&ids[i], NULL, machine_work, &parts[i])) abort(); /* the others wait at the barrier for ever */
     }
     for (int round = 0; round < MACHINE_ROUNDS; round++) {
