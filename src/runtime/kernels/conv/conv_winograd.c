@@ -65,32 +65,42 @@ bool conv_winograd_fits(const conv_shape *s) {
 
 /* ---- weights --------------------------------------------------------------------------------------------------- */
 
-/* u = G g: [1, p, p^2] over the product of the point's distances to the others, at six points; the one at infinity is the last element. */
-static inline void winograd_weight_line(const double *g, int step, double *u, int to) {
+enum { LANES_MOST = GEMM_MAX_COLS };
+typedef struct winograd_lanes { double v[LANES_MOST]; } winograd_lanes;
+
+/* u = G g: [1, p, p^2] over the product of the point's distances to the others, at six points; the one at infinity is the last element. In all lanes. */
+static inline __attribute__((always_inline)) void winograd_weight_line(const winograd_lanes *g, int step, winograd_lanes *u, int to) {
     const double root = 1.41421356237309504880;
-    double even = g[0] + g[2 * step] * 0.5, odd = g[step] * (root / 2);
-    u[0] = g[0];
-    u[to] = (even + odd) / -1.5, u[2 * to] = (even - odd) / -1.5;
-    even = g[0] + g[2 * step] * 2, odd = g[step] * root;
-    u[3 * to] = (even + odd) / 6, u[4 * to] = (even - odd) / 6;
-    u[5 * to] = g[2 * step];
+    for (int i = 0; i < LANES_MOST; i++) {
+        double g0 = g[0].v[i], g1 = g[step].v[i], g2 = g[2 * step].v[i];
+        double even = g0 + g2 * 0.5, odd = g1 * (root / 2);
+        u[0].v[i] = g0;
+        u[to].v[i] = (even + odd) / -1.5, u[2 * to].v[i] = (even - odd) / -1.5;
+        even = g0 + g2 * 2, odd = g1 * root;
+        u[3 * to].v[i] = (even + odd) / 6, u[4 * to].v[i] = (even - odd) / 6;
+        u[5 * to].v[i] = g2;
+    }
 }
 
-static void winograd_weight(const float *w, float *to, int64_t apart) {
-    double g[TAPS], t[3 * IN], u[IN];
-    for (int i = 0; i < TAPS; i++) g[i] = w[i];
+/* The weights of n outputs for one input channel, those of an output `from` apart: to `to`, a product's `apart` from the last one's. */
+VECTOR_CLONES static void winograd_weights(const float *w, int64_t from, int64_t n, float *to, int64_t apart) {
+    winograd_lanes g[TAPS] = {0}, t[3 * IN], u[IN];
+    for (int64_t i = 0; i < n; i++)
+        for (int k = 0; k < TAPS; k++) g[k].v[i] = w[i * from + k];
     for (int x = 0; x < 3; x++) winograd_weight_line(g + x, 3, t + x, 3); /* t[y][x]: 6 x 3 */
     for (int y = 0; y < IN; y++) {
         winograd_weight_line(t + 3 * y, 1, u, 1);
-        for (int x = 0; x < IN; x++) to[(y * IN + x) * apart] = (float)u[x];
+        for (int x = 0; x < IN; x++)
+            for (int64_t i = 0; i < n; i++) to[(y * IN + x) * apart + i] = (float)u[x].v[i];
     }
 }
 
 void conv_winograd_pack(const conv_packed *p, const float *w) {
-    int64_t nr = p->micro->nr;
-    for (int64_t o = 0; o < p->out; o++) {
-        float *lane = p->weights + o / nr * p->steps * nr + o % nr;
-        for (int64_t c = 0; c < p->in; c++) winograd_weight(w + (o * p->in + c) * TAPS, lane + c * nr, p->in * nr);
+    int64_t nr = p->micro->nr, from = p->in * TAPS;
+    for (int64_t panel = 0; panel < p->panels; panel++) {
+        int64_t n = winograd_min(nr, p->out - panel * nr);
+        for (int64_t c = 0; c < p->in; c++)
+            winograd_weights(w + panel * nr * from + c * TAPS, from, n, p->weights + (panel * p->steps + c) * nr, p->in * nr);
     }
 }
 
