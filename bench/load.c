@@ -9,28 +9,14 @@
  */
 #include <ctsc.h>
 
+#include "process.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum { ROUNDS = 5, RUNS = 10 };
-
-static double load_now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static long load_peak_kib(void) {
-    FILE *f = fopen("/proc/self/status", "r");
-    char line[256];
-    long kib = 0;
-    while (f && fgets(line, sizeof line, f))
-        if (!strncmp(line, "VmHWM:", 6)) kib = atol(line + 6);
-    if (f) fclose(f);
-    return kib;
-}
 
 static int load_compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -56,18 +42,18 @@ int main(int argc, char **argv) {
     size_t n = ctsc_value_len(tuple);
     if (n > 16) return CTSC_USAGE;
     for (size_t i = 0; i < n; i++) args[i] = ctsc_value_item(tuple, i);
-    long before = load_peak_kib();
+    long before = peak_kib();
     for (int r = 0; r < ROUNDS; r++) {
         ctsc_module *m = NULL;
-        double t = load_now_ms();
+        double t = now_ms();
         if (ctsc_module_load(argv[1], &m, e) != CTSC_OK) goto fail;
-        load[r] = load_now_ms() - t;
-        if (r == 0) printf("%-12s %.1f MiB above the process's own\n", "peak memory", (double)(load_peak_kib() - before) / 1024);
+        load[r] = now_ms() - t;
+        if (r == 0) printf("%-12s %.1f MiB above the process's own\n", "peak memory", (double)(peak_kib() - before) / 1024);
         for (int k = 0; k <= RUNS; k++) {
-            t = load_now_ms();
+            t = now_ms();
             if (ctsc_module_run(m, "forward", n, args, NULL, &out, e) != CTSC_OK) goto fail;
-            if (k == 0) first[r] = load_now_ms() - t;
-            else run[r * RUNS + k - 1] = load_now_ms() - t;
+            if (k == 0) first[r] = now_ms() - t;
+            else run[r * RUNS + k - 1] = now_ms() - t;
             ctsc_value_free(out);
         }
         ctsc_module_free(m);

@@ -10,6 +10,8 @@
  */
 #include <ctsc.h>
 
+#include "../process.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,22 +26,6 @@ typedef struct net {
     size_t nargs;
     ctsc_error *e;
 } net;
-
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static long peak_kib(void) {
-    FILE *f = fopen("/proc/self/status", "r");
-    char line[256];
-    long kib = 0;
-    while (f && fgets(line, sizeof line, f))
-        if (!strncmp(line, "VmHWM:", 6)) kib = atol(line + 6);
-    if (f) fclose(f);
-    return kib;
-}
 
 /* "x0" or "y0"; NULL if there is none. */
 static ctsc_value *net_array(const net *n, char letter, size_t i) {

@@ -99,6 +99,8 @@
 {"x = expand(a, [3 -1]); y = mul.Tensor(x, b); return y", "f32[1,2]{1 2} f32[3,2]{1 2 3 4 5 6}"},
 {"x = squeeze.dim(a, 1); y = exp(x); return y", "f32[2,1,2]{1 2 3 4}", "f32[3,1,1]{1 2 3}", "f32[2,2,2]{1 2 3 4 5 6 7 8}"},
 {"x = batch_norm(a, b, c, b, c, False, 0.1, 1e-5, True); y = relu(x); return y", "f32[1,2,3]{1 2 3 4 5 6} f32[2]{0.5 2} f32[2]{0.1 3}"},
+{"x = scale_channels_last(a, b, c, 1); y = relu(x); return y", "f32[2,3,2]{1 -2 3 4 -5 6 7 nan 9 10 inf 12} f32[2]{0.5 -2} f32[2]{0.1 3}"},
+{"x = scale_channels_last(a, b, c, 2); y = relu(x); return y", "f32[1,2,2,3]{1 -2 3 4 -5 6 7 8 9 10 -11 12} f32[3]{0.5 -2 0} f32[3]{0.1 3 -1}"},
 {"x = to.dtype(a, 6); y = mul.Tensor(x, 0.5); z = to.dtype(y, 4); return z, y", "i32[3]{5 6 7}"},
 {"m = lt.Scalar(a, 2); x = masked_fill.Scalar(a, m, -inf); y = softmax.int(x, -1); return y", "f32[2,3]{1 2 3 4 1 6}"},
 {"y = where.self(a, b, c); z = neg(y); return z", "b[3]{1 0 1} f32[3]{1 2 3} f64[]{9}"},

@@ -250,7 +250,6 @@ static void test_winograd_error(void **state) {
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
         const int64_t *l = layers[i];
         worst e = worst_errors((conv_shape){.batch = 1, .in_channels = l[0], .out_channels = l[1], .in = {1, l[2], l[2]}, .pad = {0, 1, 1}});
-        if (getenv("SHOW")) print_message("%lld %lld %lld: %g %g %.2f\n", (long long)l[0], (long long)l[1], (long long)l[2], e.winograd, e.direct, e.winograd/e.direct);
         if (e.winograd > 4 * e.direct) fail_msg("%lld to %lld channels: %g, direct %g", (long long)l[0], (long long)l[1], e.winograd, e.direct);
     }
 }

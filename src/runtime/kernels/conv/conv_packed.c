@@ -151,7 +151,7 @@ static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, co
 }
 
 const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, conv_form form) {
-    if (!w->storage->read_only || w->ndim > CONV_DIMS + 2) return NULL;
+    if (!w->storage->constant || w->ndim > CONV_DIMS + 2) return NULL;
     pthread_mutex_lock(&packed_lock);
     const conv_packed *p = packed_locked(s, w, form);
     pthread_mutex_unlock(&packed_lock);

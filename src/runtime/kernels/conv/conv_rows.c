@@ -48,14 +48,6 @@ typedef struct rows_job {
     slots slots; /* a strip's pixels, and behind them the stretches of a tile */
 } rows_job;
 
-static int64_t rows_min(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t rows_parts(int64_t n, int64_t most) { /* n > 0: parts of at most `most` */
-    return (n + most - 1) / most;
-}
-
 /* ---- shapes ------------------------------------------------------------------------------------------------ */
 
 /* Dimensions that do nothing go to the front; where each result is that of one pixel there is one row of all of them. */
@@ -99,21 +91,21 @@ static int64_t rows_span(const conv_shape *s, int dim, int64_t n) {
 static void rows_cut(rows_job *j) {
     const conv_shape *s = &j->s;
     int64_t mr = j->w->micro->mr, most = CONV_ROWS_PIXELS / (s->kernel[ROWS_D] * s->kernel[ROWS_H] * s->stride[ROWS_W] * j->w->in);
-    most = most < CONV_ROWS_TILES * mr ? CONV_ROWS_TILES * mr : rows_min(most, CONV_ROWS_POSITIONS);
-    int64_t chunks = rows_parts(s->out[ROWS_W], most);
-    j->columns = rows_parts(rows_parts(s->out[ROWS_W], chunks), mr) * mr;
+    most = most < CONV_ROWS_TILES * mr ? CONV_ROWS_TILES * mr : conv_min(most, CONV_ROWS_POSITIONS);
+    int64_t chunks = conv_parts(s->out[ROWS_W], most);
+    j->columns = conv_parts(conv_parts(s->out[ROWS_W], chunks), mr) * mr;
     if (chunks == 1) j->columns = s->out[ROWS_W];
-    j->chunks = rows_parts(s->out[ROWS_W], j->columns);
+    j->chunks = conv_parts(s->out[ROWS_W], j->columns);
     int64_t rows = CONV_ROWS_POSITIONS / j->columns;
     while (rows > 1 && s->kernel[ROWS_D] * rows_span(s, ROWS_H, rows) * rows_span(s, ROWS_W, j->columns) * j->w->in > CONV_ROWS_PIXELS) rows--;
     if (rows < 1 || s->dilation[ROWS_H] > CONV_ROWS_DILATION) rows = 1;
-    int64_t strips = rows_parts(s->out[ROWS_H], rows);
-    j->rows = rows_parts(s->out[ROWS_H], strips);
-    j->strips = rows_parts(s->out[ROWS_H], j->rows);
+    int64_t strips = conv_parts(s->out[ROWS_H], rows);
+    j->rows = conv_parts(s->out[ROWS_H], strips);
+    j->strips = conv_parts(s->out[ROWS_H], j->rows);
     int64_t items = s->batch * j->w->sets * s->out[ROWS_D] * j->strips * j->chunks;
-    j->shares = items >= CONV_ROWS_ITEMS ? 1 : rows_min(j->w->panels, CONV_ROWS_ITEMS / items);
-    j->group = rows_parts(j->w->panels, j->shares);
-    j->shares = rows_parts(j->w->panels, j->group);
+    j->shares = items >= CONV_ROWS_ITEMS ? 1 : conv_min(j->w->panels, CONV_ROWS_ITEMS / items);
+    j->group = conv_parts(j->w->panels, j->shares);
+    j->shares = conv_parts(j->w->panels, j->group);
 }
 
 /* Where the stretches read. Distances between pixels that are multiples of large powers of two have all of a tile's pixels meet in few places of a cache. */
@@ -139,7 +131,7 @@ static void rows_place(rows_job *j) {
 
 /* The k steps that begin at input element a and this step of a panel. */
 static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int64_t k) {
-    int64_t pieces = rows_parts(k, CONV_ROWS_STEPS), nr = j->w->micro->nr;
+    int64_t pieces = conv_parts(k, CONV_ROWS_STEPS), nr = j->w->micro->nr;
     for (int64_t i = 0, done = 0; i < pieces; i++) {
         int64_t n = (k - done) / (pieces - i);
         if (j->stretch) {
@@ -181,9 +173,9 @@ static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
     t.plane = (item /= j->strips) % s->out[ROWS_D];
     t.set = (item /= s->out[ROWS_D]) % j->w->sets;
     t.image = item / j->w->sets;
-    t.panel = share * j->group, t.panels = rows_min(j->group, j->w->panels - t.panel);
-    t.row = strip * j->rows, t.rows = rows_min(j->rows, s->out[ROWS_H] - t.row);
-    t.column = chunk * j->columns, t.columns = rows_min(j->columns, s->out[ROWS_W] - t.column);
+    t.panel = share * j->group, t.panels = conv_min(j->group, j->w->panels - t.panel);
+    t.row = strip * j->rows, t.rows = conv_min(j->rows, s->out[ROWS_H] - t.row);
+    t.column = chunk * j->columns, t.columns = conv_min(j->columns, s->out[ROWS_W] - t.column);
     return t;
 }
 
@@ -200,7 +192,7 @@ static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n, fl
 /* Row y of plane z (nothing, if these lie in the padding), `span` pixels from column x on. */
 static void rows_copy_row(const rows_job *j, const float *image, int64_t z, int64_t y, int64_t x, int64_t span, float *to) {
     const conv_shape *s = &j->s;
-    int64_t before = x < 0 ? rows_min(-x, span) : 0, end = rows_min(s->in[ROWS_W] - x, span);
+    int64_t before = x < 0 ? conv_min(-x, span) : 0, end = conv_min(s->in[ROWS_W] - x, span);
     if (z < 0 || z >= s->in[ROWS_D] || y < 0 || y >= s->in[ROWS_H]) return; /* rows_sees knows */
     if (end <= before) end = before = span;
     memset(to, 0, (size_t)(before * j->pixel) * sizeof *to);
@@ -266,7 +258,7 @@ static void rows_select(const rows_job *j, const rows_strip *t, int64_t y, int64
 
 /* Row y of the strip times a panel, for the stretches that *tile has. */
 static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, gemm_rows *tile, bool last) {
-    int64_t tiles = rows_parts(t->columns, j->w->micro->mr);
+    int64_t tiles = conv_parts(t->columns, j->w->micro->mr);
     for (int64_t i = 0, x = 0; i < tiles; i++) {
         int64_t n = (t->columns - x) / (tiles - i);
         gemm_rows part = *tile;
@@ -285,7 +277,7 @@ static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, i
     const conv_shape *s = &j->s;
     int64_t nr = j->w->micro->nr, channel = t->set * j->w->out + panel * nr;
     tile.b = j->w->weights + (t->set * j->w->panels + panel) * j->w->steps * nr;
-    tile.cols = (int)rows_min(nr, j->w->out - panel * nr);
+    tile.cols = (int)conv_min(nr, j->w->out - panel * nr);
     if (j->bias) tile.bias = j->bias + channel;
     for (int64_t y = 0; y < t->rows; y++) {
         int64_t at = (((t->image * s->out[ROWS_D] + t->plane) * s->out[ROWS_H] + t->row + y) * s->out[ROWS_W] + t->column) * s->out_channels + channel;
@@ -335,7 +327,7 @@ bool conv_rows_fits(const conv_shape *s) {
     int64_t elements = s->in_channels;
     if (s->kernel_size > CONV_ROWS_MAX_TAPS) return false;
     for (int i = 0; i < CONV_DIMS; i++) {
-        int64_t n = i == ROWS_W ? rows_min(s->out[i], CONV_ROWS_POSITIONS) : 1;
+        int64_t n = i == ROWS_W ? conv_min(s->out[i], CONV_ROWS_POSITIONS) : 1;
         if (s->stride[i] > CONV_ROWS_MAX || s->dilation[i] > CONV_ROWS_MAX || s->kernel[i] > CONV_ROWS_MAX) return false;
         if (__builtin_mul_overflow(elements, rows_span(s, i, n), &elements) || elements > CONV_ROWS_MAX) return false;
     }

@@ -26,14 +26,6 @@
 enum { OUT = CONV_WINOGRAD_OUT, IN = CONV_WINOGRAD_IN, PRODUCTS = CONV_WINOGRAD_PRODUCTS, TAPS = 9 };
 enum { DIM_H = 1, DIM_W = 2 };
 
-static int64_t winograd_min(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t winograd_parts(int64_t n, int64_t most) {
-    return (n + most - 1) / most;
-}
-
 static const winograd_kernels *winograd_best(void) {
 #if defined(__x86_64__)
     if (winograd_avx512.usable()) return &winograd_avx512;
@@ -43,7 +35,7 @@ static const winograd_kernels *winograd_best(void) {
 }
 
 static int64_t winograd_tiles(const conv_shape *s) {
-    return s->batch * winograd_parts(s->out[DIM_H], OUT) * winograd_parts(s->out[DIM_W], OUT);
+    return s->batch * conv_parts(s->out[DIM_H], OUT) * conv_parts(s->out[DIM_W], OUT);
 }
 
 /* ---- when ---------------------------------------------------------------------------------------------------- */
@@ -98,7 +90,7 @@ VECTOR_CLONES static void winograd_weights(const float *w, int64_t from, int64_t
 void conv_winograd_pack(const conv_packed *p, const float *w) {
     int64_t nr = p->micro->nr, from = p->in * TAPS;
     for (int64_t panel = 0; panel < p->panels; panel++) {
-        int64_t n = winograd_min(nr, p->out - panel * nr);
+        int64_t n = conv_min(nr, p->out - panel * nr);
         for (int64_t c = 0; c < p->in; c++)
             winograd_weights(w + panel * nr * from + c * TAPS, from, n, p->weights + (panel * p->steps + c) * nr, p->in * nr);
     }
@@ -133,21 +125,21 @@ static size_t winograd_scratch_size(const winograd_job *j, winograd_scratch *at,
 static void winograd_cut(winograd_job *j) {
     const conv_shape *s = j->s;
     int64_t mr = j->w->micro->mr, nr = j->w->micro->nr, lanes = j->kernels->lanes;
-    j->down = winograd_parts(s->out[DIM_H], OUT), j->across = winograd_parts(s->out[DIM_W], OUT);
+    j->down = conv_parts(s->out[DIM_H], OUT), j->across = conv_parts(s->out[DIM_W], OUT);
     j->tiles = winograd_tiles(s);
-    j->channels = winograd_parts(s->in_channels, lanes) * lanes;
+    j->channels = conv_parts(s->in_channels, lanes) * lanes;
     if (j->channels * (int64_t)sizeof(float) % 1024 == 0) j->channels += lanes; /* or all of a tile's rows meet in one place of the first cache */
-    j->panels = winograd_min(winograd_parts(CONV_WINOGRAD_CHANNELS, nr), j->w->panels);
+    j->panels = conv_min(conv_parts(CONV_WINOGRAD_CHANNELS, nr), j->w->panels);
     int64_t fit = CONV_WINOGRAD_SCRATCH / (PRODUCTS * (int64_t)sizeof(float) * (j->channels + j->panels * nr)) / mr * mr;
     if (fit < mr) fit = mr;
-    j->batches = winograd_parts(j->tiles, fit);
-    j->batch = winograd_parts(j->tiles, j->batches);
-    if (j->batch > mr) j->batch = winograd_parts(j->batch, mr) * mr;
-    j->batches = winograd_parts(j->tiles, j->batch);
+    j->batches = conv_parts(j->tiles, fit);
+    j->batch = conv_parts(j->tiles, j->batches);
+    if (j->batch > mr) j->batch = conv_parts(j->batch, mr) * mr;
+    j->batches = conv_parts(j->tiles, j->batch);
     int64_t want = 2 * pool_threads(); /* each transforms the input again; the results are the same */
-    j->shares = j->batches >= want || want == 2 ? 1 : winograd_min(winograd_parts(want, j->batches), winograd_parts(j->w->panels, j->panels));
-    j->group = winograd_parts(winograd_parts(j->w->panels, j->panels), j->shares) * j->panels;
-    j->shares = winograd_parts(j->w->panels, j->group);
+    j->shares = j->batches >= want || want == 2 ? 1 : conv_min(conv_parts(want, j->batches), conv_parts(j->w->panels, j->panels));
+    j->group = conv_parts(conv_parts(j->w->panels, j->panels), j->shares) * j->panels;
+    j->shares = conv_parts(j->w->panels, j->group);
 }
 
 typedef struct winograd_place { int64_t image, y, x; } winograd_place;
@@ -174,7 +166,7 @@ static void winograd_output(const winograd_job *j, int64_t tile, int64_t channel
     winograd_place p = winograd_place_of(j, tile + n);
     int64_t first = ((p.image * s->out[DIM_H] + p.y) * s->out[DIM_W] + p.x) * s->out_channels + channel;
     winograd_result r = {.out = j->out + first, .row = s->out[DIM_W] * s->out_channels, .column = s->out_channels};
-    r.rows = (int)winograd_min(OUT, s->out[DIM_H] - p.y), r.columns = (int)winograd_min(OUT, s->out[DIM_W] - p.x);
+    r.rows = (int)conv_min(OUT, s->out[DIM_H] - p.y), r.columns = (int)conv_min(OUT, s->out[DIM_W] - p.x);
     r.bias = j->bias ? j->bias + channel : NULL;
     r.other = j->tail->other ? j->tail->other + first : NULL;
     r.clamp = conv_tail_bounds(j->tail->activation, &r.low, &r.high);
@@ -186,7 +178,7 @@ static void winograd_output(const winograd_job *j, int64_t tile, int64_t channel
 
 /* `rows` tiles times a panel. Sums of many channels are added up, not carried on: their errors would grow. */
 static void winograd_product(const winograd_job *j, int64_t rows, gemm_rows *r) {
-    int64_t in = j->s->in_channels, sums = winograd_parts(in, CONV_WINOGRAD_SUM), done = 0;
+    int64_t in = j->s->in_channels, sums = conv_parts(in, CONV_WINOGRAD_SUM), done = 0;
     gemm_stretch some;
     r->stretch = &some, r->stretches = 1;
     for (int64_t i = 0; i < sums; i++, done += some.k) {
@@ -198,7 +190,7 @@ static void winograd_product(const winograd_job *j, int64_t rows, gemm_rows *r) 
 
 /* All products of `tiles` tiles with n panels from `panel` on. */
 static void winograd_products(const winograd_job *j, int64_t tiles, int64_t panel, int64_t n, const winograd_scratch *at) {
-    int64_t nr = j->w->micro->nr, in = j->s->in_channels, ld = n * nr, parts = winograd_parts(tiles, j->w->micro->mr);
+    int64_t nr = j->w->micro->nr, in = j->s->in_channels, ld = n * nr, parts = conv_parts(tiles, j->w->micro->mr);
     for (int64_t p = 0; p < PRODUCTS; p++)
         for (int64_t i = 0; i < n; i++) {
             gemm_rows r = {.a = at->input + p * j->batch * j->channels, .lda = j->channels, .b = j->w->weights + ((panel + i) * PRODUCTS + p) * in * nr,
@@ -213,16 +205,16 @@ static void winograd_products(const winograd_job *j, int64_t tiles, int64_t pane
 
 static void winograd_item(const winograd_job *j, int64_t item, float *memory) {
     int64_t tile = item / j->shares * j->batch, first = item % j->shares * j->group, nr = j->w->micro->nr;
-    int64_t tiles = winograd_min(j->batch, j->tiles - tile), end = winograd_min(first + j->group, j->w->panels);
+    int64_t tiles = conv_min(j->batch, j->tiles - tile), end = conv_min(first + j->group, j->w->panels);
     winograd_scratch at;
     winograd_scratch_size(j, &at, memory);
     memset(at.zeros, 0, (size_t)j->channels * sizeof(float));
     for (int64_t n = 0; n < tiles; n++) winograd_input(j, tile, &at, n);
     for (int64_t panel = first; panel < end; panel += j->panels) {
-        int64_t n = winograd_min(j->panels, end - panel);
+        int64_t n = conv_min(j->panels, end - panel);
         winograd_products(j, tiles, panel, n, &at);
         for (int64_t i = 0; i < tiles; i++)
-            winograd_output(j, tile, panel * nr, winograd_min(n * nr, j->w->out - panel * nr), &at, i, n * nr);
+            winograd_output(j, tile, panel * nr, conv_min(n * nr, j->w->out - panel * nr), &at, i, n * nr);
     }
 }
 
