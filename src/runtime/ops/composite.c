@@ -33,6 +33,7 @@
     COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")  \
     COMPOSITE_FILE(prelude_d_pointwise, "__torch__.derivatives.pointwise", "derivatives/pointwise.py") \
     COMPOSITE_FILE(prelude_d_shapes, "__torch__.derivatives.shapes", "derivatives/shapes.py")      \
+    COMPOSITE_FILE(prelude_d_indexing, "__torch__.derivatives.indexing", "derivatives/indexing.py") \
     COMPOSITE_FILE(prelude_d_reduce, "__torch__.derivatives.reduce", "derivatives/reduce.py")      \
     COMPOSITE_FILE(prelude_d_layers, "__torch__.derivatives.layers", "derivatives/layers.py")      \
     COMPOSITE_FILE(prelude_d_linalg, "__torch__.derivatives.linalg", "derivatives/linalg.py")
