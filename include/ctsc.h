@@ -325,6 +325,7 @@ typedef struct ctsc_run_options {
     uint64_t max_bytes;        /* of memory the call may hold at a time beyond what the module keeps for its next call, with the default
                                   allocator; 0: no limit */
     struct ctsc_profiler *profiler; /* counts and times what the call does (section profiling); NULL: nobody */
+    bool no_gradients;         /* of a module with gradients (ctsc_module_set_gradients): nothing is recorded of this call, as under torch.no_grad */
 } ctsc_run_options;
 
 /* Calls a method. args: nargs values, borrowed; missing ones take their defaults. o may be NULL. */
@@ -670,6 +671,138 @@ typedef ctsc_value *(*ctsc_trace_fn)(void *ctx, ctsc_scope *s, size_t n, ctsc_va
  * trace has not; *out is untouched then. */
 CTSC_API ctsc_status ctsc_trace(ctsc_trace_fn fn, void *ctx, size_t n, ctsc_value *const *inputs, const ctsc_trace_options *o,
                                 ctsc_module **out, ctsc_error *e);
+
+/* ---- gradients ----------------------------------------------------------------------------------- */
+
+/* Nothing is recorded of calls, and they cost nothing more, unless it is asked for: of a module, with ctsc_module_set_gradients; of operators called
+ * by name, with ctsc_scope_set_gradients. (Programs that take gradients themselves, with torch.autograd.grad or backward, need neither.) What requires a
+ * gradient is as in PyTorch: parameters as they were saved, tensors of ctsc_value_set_requires_grad, and what is computed of these.
+ *
+ *     ctsc_module_set_gradients(m, true, e);
+ *     ctsc_scope_set_gradients(s, true);
+ *     ctsc_value *loss = ctsc_op(s, "aten::mse_loss", 2, ctsc_run(s, m, "forward", 1, &x), y);
+ *     ctsc_backward(loss, NULL, 0, e);              gradients are in ctsc_value_grad of the parameters
+ *     ctsc_optimizer_step(o, e);
+ *     ctsc_optimizer_zero_grad(o);
+ *     ctsc_scope_clear(s);                           the graph of the step is freed
+ */
+
+/* On: calls of m's methods are recorded, and weights may change between them; nothing of them is made a constant, nothing is fused. Off (the default): calls
+ * run as optimised programs again, made anew with the weights as they are then. Nobody else may use m meanwhile. */
+CTSC_API ctsc_status ctsc_module_set_gradients(ctsc_module *m, bool on, ctsc_error *e);
+/* On: operators called through s are recorded, and so are calls of modules that record (ctsc_run), whose random numbers then go on from call to call
+ * as those of operators do. Off: neither, as under torch.no_grad. */
+CTSC_API void ctsc_scope_set_gradients(ctsc_scope *s, bool on);
+/* Frees the scope's values and forgets its error, as ctsc_scope_reset, but its random numbers go on. */
+CTSC_API void ctsc_scope_clear(ctsc_scope *s);
+/* torch.manual_seed for the scope. */
+CTSC_API void ctsc_scope_seed(ctsc_scope *s, uint64_t seed);
+/* The state of its random numbers as a tensor of bytes: torch.get_rng_state's form, which torch.set_rng_state takes, and the reverse. */
+CTSC_API ctsc_status ctsc_scope_random_state(ctsc_scope *s, ctsc_value **out, ctsc_error *e);
+CTSC_API ctsc_status ctsc_scope_set_random_state(ctsc_scope *s, const ctsc_value *state, ctsc_error *e);
+
+/* t.requires_grad_(on). Fails with PyTorch's words for other dtypes than floating-point and complex ones, and for results of operators. */
+CTSC_API ctsc_status ctsc_value_set_requires_grad(ctsc_value *t, bool on, ctsc_error *e);
+CTSC_API bool ctsc_value_requires_grad(const ctsc_value *t);
+/* t.grad: a new handle; NULL: there is none. */
+CTSC_API ctsc_value *ctsc_value_grad(const ctsc_value *t);
+/* t.grad = grad; NULL: None. */
+CTSC_API ctsc_status ctsc_value_set_grad(ctsc_value *t, const ctsc_value *grad, ctsc_error *e);
+
+enum {
+    CTSC_RETAIN_GRAPH = 1, /* what was recorded is kept for another pass */
+    CTSC_CREATE_GRAPH = 2, /* the pass is recorded as well, for gradients of gradients; implies the one above */
+    CTSC_ALLOW_UNUSED = 4, /* ctsc_grad: inputs that the outputs do not depend on get NULL, instead of an error */
+};
+/* root.backward(grad): adds gradients to those of all leaves. grad: NULL for 1, where root has one element. */
+CTSC_API ctsc_status ctsc_backward(const ctsc_value *root, const ctsc_value *grad, unsigned flags, ctsc_error *e);
+/* torch.autograd.grad: grads[i] is the gradient with respect to inputs[i], a new handle. grad_outputs: one per output, NULL entries for 1; or NULL. */
+CTSC_API ctsc_status ctsc_grad(size_t noutputs, ctsc_value *const *outputs, ctsc_value *const *grad_outputs, size_t ninputs,
+                               ctsc_value *const *inputs, unsigned flags, ctsc_value **grads, ctsc_error *e);
+
+/* m.parameters(): a list of the tensors themselves, shared ones once. named: a dict by name ("layer1.weight"). */
+CTSC_API ctsc_status ctsc_module_parameters(const ctsc_module *m, ctsc_value **out, ctsc_error *e);
+CTSC_API ctsc_status ctsc_module_named_parameters(const ctsc_module *m, ctsc_value **out, ctsc_error *e);
+/* m.state_dict(): a dict of parameters and buffers by name, not copied. */
+CTSC_API ctsc_status ctsc_module_state(const ctsc_module *m, ctsc_value **out, ctsc_error *e);
+/* m.load_state_dict(state): copies elements into m's tensors. Fails, with m as it was, where names are missing, unexpected or of another shape. Nobody else
+ * may use m meanwhile. */
+CTSC_API ctsc_status ctsc_module_load_state(ctsc_module *m, const ctsc_value *state, ctsc_error *e);
+/* m.train() and m.eval(): sets `training` of m and its submodules. Nobody else may use m meanwhile. */
+CTSC_API void ctsc_module_train(ctsc_module *m);
+CTSC_API void ctsc_module_eval(ctsc_module *m);
+/* Gradients of a list of tensors become None. */
+CTSC_API void ctsc_zero_grad(ctsc_value *parameters);
+
+/* torch.nn.utils.clip_grad_norm_ and clip_grad_value_ of a list of tensors: gradients are scaled so that their norm is at most max_norm (norm_type 2; INFINITY for
+ * the largest element), or clamped to -limit .. limit. *norm (may be NULL): what it was. */
+CTSC_API ctsc_status ctsc_clip_grad_norm(ctsc_value *parameters, double max_norm, double norm_type, double *norm, ctsc_error *e);
+CTSC_API ctsc_status ctsc_clip_grad_value(ctsc_value *parameters, double limit, ctsc_error *e);
+
+/* ---- optimisers and schedulers --------------------------------------------------------------------- */
+
+/* A hyperparameter by its name in PyTorch; of pairs: beta1, beta2 (betas), eta_minus, eta_plus (etas), step_min, step_max (step_sizes). Flags are 0 or 1. */
+typedef struct ctsc_setting { const char *name; double value; } ctsc_setting;
+
+/* torch.optim: "sgd", "adagrad", "rmsprop", "adadelta", "adam", "adamw", "adamax", "nadam", "radam", "asgd", "rprop", "lbfgs", with PyTorch's hyperparameters and
+ * defaults ("amsgrad" is adam's or adamw's flag, "strong_wolfe" lbfgs's line search). One step is one pass over all parameters. A handle is used by one thread at a time,
+ * while nobody runs the module whose parameters it changes. */
+typedef struct ctsc_optimizer ctsc_optimizer;
+/* parameters: a list of tensors (ctsc_module_parameters), the first group. Errors: CTSC_USAGE for names and values that are none. */
+CTSC_API ctsc_status ctsc_optimizer_new(const char *name, const ctsc_value *parameters, size_t nsettings, const ctsc_setting *settings,
+                                        ctsc_optimizer **out, ctsc_error *e);
+CTSC_API void ctsc_optimizer_free(ctsc_optimizer *o); /* o may be NULL */
+/* One more group, with settings of its own; else the first group's defaults. */
+CTSC_API ctsc_status ctsc_optimizer_add_group(ctsc_optimizer *o, const ctsc_value *parameters, size_t nsettings, const ctsc_setting *settings,
+                                              ctsc_error *e);
+CTSC_API size_t ctsc_optimizer_group_count(const ctsc_optimizer *o);
+CTSC_API ctsc_status ctsc_optimizer_set(ctsc_optimizer *o, size_t group, const char *name, double value, ctsc_error *e);
+CTSC_API double ctsc_optimizer_get(const ctsc_optimizer *o, size_t group, const char *name); /* NaN: there is none */
+/* Changes the parameters that have gradients. Not for lbfgs, which needs a closure. */
+CTSC_API ctsc_status ctsc_optimizer_step(ctsc_optimizer *o, ctsc_error *e);
+/* The closure zeroes gradients, computes the loss and its gradients, and gives the loss; lbfgs calls it several times. *loss (may be NULL): the first one. */
+typedef ctsc_status (*ctsc_closure_fn)(void *ctx, double *loss, ctsc_error *e);
+CTSC_API ctsc_status ctsc_optimizer_step_closure(ctsc_optimizer *o, ctsc_closure_fn closure, void *ctx, double *loss, ctsc_error *e);
+CTSC_API void ctsc_optimizer_zero_grad(ctsc_optimizer *o);
+/* state_dict() as PyTorch's optimisers have it: ctsc_value_save writes it, torch.load and load_state_dict read it, and the reverse. Its tensors are not copied. */
+CTSC_API ctsc_status ctsc_optimizer_state(const ctsc_optimizer *o, ctsc_value **out, ctsc_error *e);
+CTSC_API ctsc_status ctsc_optimizer_load_state(ctsc_optimizer *o, const ctsc_value *state, ctsc_error *e);
+
+/* torch.optim.lr_scheduler: "step" (step_size, gamma), "multistep" (milestone, repeated; gamma), "exponential" (gamma), "linear" (start_factor, end_factor,
+ * total_iters), "cosine" (t_max, eta_min), "onecycle" (max_lr, total_steps, pct_start, ...), "plateau" (factor, patience, threshold, cooldown, min_lr, maximize, absolute),
+ * "lambda" (a callback). It changes the lr of the optimiser's groups, and must not outlive it. As in PyTorch it makes its first step when it is made. */
+typedef struct ctsc_scheduler ctsc_scheduler;
+typedef double (*ctsc_lambda_fn)(void *ctx, size_t group, int64_t epoch); /* the factor of the initial lr */
+CTSC_API ctsc_status ctsc_scheduler_new(const char *name, ctsc_optimizer *o, size_t nsettings, const ctsc_setting *settings, ctsc_lambda_fn fn,
+                                        void *ctx, ctsc_scheduler **out, ctsc_error *e);
+CTSC_API void ctsc_scheduler_free(ctsc_scheduler *s); /* s may be NULL */
+/* metric: for "plateau"; others do not look at it. */
+CTSC_API ctsc_status ctsc_scheduler_step(ctsc_scheduler *s, double metric, ctsc_error *e);
+/* As PyTorch's state_dict(), without what it only keeps for messages. */
+CTSC_API ctsc_status ctsc_scheduler_state(const ctsc_scheduler *s, ctsc_value **out, ctsc_error *e);
+CTSC_API ctsc_status ctsc_scheduler_load_state(ctsc_scheduler *s, const ctsc_value *state, ctsc_error *e);
+
+/* ---- batches -------------------------------------------------------------------------------------- */
+
+/* What torch.utils.data.DataLoader gives of a TensorDataset, in its order under the same seed: tuples of tensors, rows of those given. The next batch is made by a
+ * thread of its own while the program works on the last. */
+typedef struct ctsc_loader ctsc_loader;
+typedef struct ctsc_loader_options {
+    size_t size;     /* sizeof(ctsc_loader_options), for later growth */
+    int64_t batch;   /* rows; 0: 1 */
+    bool shuffle;    /* in a new order in each epoch, of a generator seeded with `seed` */
+    bool drop_last;  /* no batch with fewer rows */
+    uint64_t seed;
+    bool no_prefetch; /* no thread */
+} ctsc_loader_options;
+/* data: a list or tuple of tensors with the same number of rows. o may be NULL. */
+CTSC_API ctsc_status ctsc_loader_new(const ctsc_value *data, const ctsc_loader_options *o, ctsc_loader **out, ctsc_error *e);
+CTSC_API void ctsc_loader_free(ctsc_loader *l); /* l may be NULL */
+CTSC_API int64_t ctsc_loader_batches(const ctsc_loader *l); /* in an epoch */
+/* Begins epoch number `epoch`, 0 the first, at its batch number `batch`. Any order: which rows are in a batch depends on the seed and the two numbers. */
+CTSC_API ctsc_status ctsc_loader_begin(ctsc_loader *l, int64_t epoch, int64_t batch, ctsc_error *e);
+/* *out: a tuple, a new handle; NULL behind the last batch of the epoch. */
+CTSC_API ctsc_status ctsc_loader_next(ctsc_loader *l, ctsc_value **out, ctsc_error *e);
 
 /* ---- operators of a program's own ---------------------------------------------------------------- */
 

@@ -49,6 +49,8 @@ ctsc_value *api_wrap_take(value v); /* NULL without memory: v is released */
 ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, struct function **out);
 /* All arguments of a method as it takes them: self, those given, defaults. *out: new references, to be freed whatever the status. */
 ctsc_status api_arguments(const ctsc_module *m, const struct function *f, size_t nargs, ctsc_value *const *args, diag *d, value **out);
+/* Calls f with m's own self, drawing random numbers of `from` and recording if that does (api_run.c). */
+ctsc_status api_run_in_scope(const ctsc_module *m, struct function *f, struct runtime *from, size_t nargs, ctsc_value *const *args, diag *d, value *result);
 void api_free_arguments(const struct function *f, value *full); /* full may be NULL */
 
 #endif

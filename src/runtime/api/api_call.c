@@ -65,6 +65,10 @@ void ctsc_scope_reset(ctsc_scope *s) {
     generator_reset(&s->rt.rng);
 }
 
+void ctsc_scope_clear(ctsc_scope *s) {
+    scope_forget(s);
+}
+
 ctsc_status ctsc_scope_status(const ctsc_scope *s) {
     return s ? s->error.d.status : CTSC_LIMIT;
 }

@@ -57,6 +57,8 @@ static void run_prepare(workspace *w, const ctsc_module *m, const ctsc_run_optio
     rt->print = o->print;
     rt->warn = o->warn;
     rt->sink_ctx = o->ctx;
+    rt->taped = m->m->gradients;
+    rt->grad_enabled = rt->taped && !o->no_gradients;
     if (o->max_steps) rt->steps_left = o->max_steps;
     if (o->cancel) rt->cancelled = &o->cancel->set;
     if (o->timeout_us) rt->deadline = clock_now() + (o->timeout_us < UINT64_MAX / 2000 ? o->timeout_us * 1000 : UINT64_MAX / 2);
@@ -86,6 +88,19 @@ static ctsc_status run_counted(const ctsc_module *m, function *f, workspace *w, 
     ctsc_status s = run_call(m, f, &w->rt, nargs, args, d, result);
     if (o->max_bytes) mem_budget_use(outer);
     if (p) profiler_end(p, w->rt.profile, &w->blocks);
+    return s;
+}
+
+ctsc_status api_run_in_scope(const ctsc_module *m, function *f, runtime *from, size_t nargs, ctsc_value *const *args, diag *d, value *result) {
+    static const ctsc_run_options standard = {.print = run_print_stdout};
+    workspace *w = workspace_take(&m->m->workspaces);
+    if (!w) return diag_no_memory(d);
+    run_prepare(w, m, &standard);
+    w->rt.rng = from->rng;
+    w->rt.grad_enabled = w->rt.taped && from->grad_enabled;
+    ctsc_status s = run_call(m, f, &w->rt, nargs, args, d, result);
+    from->rng = w->rt.rng;
+    workspace_give(&m->m->workspaces, w);
     return s;
 }
 

@@ -264,6 +264,16 @@ static ctsc_value *trace_method(ctsc_scope *s, const ctsc_module *m, const char 
     return h;
 }
 
+/* Of a module with gradients: random numbers are the scope's, and so is the mode. */
+static ctsc_value *run_recorded(ctsc_scope *s, const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args) {
+    function *f;
+    value result = value_none();
+    diag *d = &s->error.d;
+    if (api_method(m, d, method, &f) == CTSC_OK && api_run_in_scope(m, f, &s->rt, nargs, args, d, &result) == CTSC_OK) return scope_own_take(s, result);
+    diag_blame_caller(d);
+    return NULL;
+}
+
 ctsc_value *ctsc_run(ctsc_scope *s, const ctsc_module *m, const char *method, size_t nargs, ctsc_value *const *args) {
     if (scope_failed(s)) return NULL;
     if (!m) return diag_fail(&s->error.d, CTSC_USAGE, "ctsc_run: the module is NULL"), NULL;
@@ -271,6 +281,7 @@ ctsc_value *ctsc_run(ctsc_scope *s, const ctsc_module *m, const char *method, si
         if (!scope_given(s, method, args[i])) return NULL;
     if (s->trace) return trace_method(s, m, method, nargs, args);
     ctsc_value *out = NULL;
+    if (m->m->gradients) return run_recorded(s, m, method, nargs, args);
     if (ctsc_module_run(m, method, nargs, args, NULL, &out, &s->error) != CTSC_OK) return NULL;
     return ctsc_take(s, out);
 }

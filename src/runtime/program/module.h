@@ -16,6 +16,7 @@ typedef struct module {
     int64_t version;
     struct function *entry; /* of a program compiled from a function: that function, which `forward` wraps; else NULL */
     int opt; /* level of optimisation, 0 to MODULE_OPT_MAX (ctsc_module_set_opt) */
+    bool gradients; /* calls are recorded for gradients, and nothing is taken for constant (ctsc_module_set_gradients) */
     workspace_pool workspaces; /* of its calls */
 } module;
 
