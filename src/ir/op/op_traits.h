@@ -112,6 +112,8 @@ typedef enum twin_need {
 #define NO_GRADIENT OP_TRAIT(49) /* its results are constants as far as gradients go, whatever it takes */
 #define ASKS_GRADIENT OP_TRAIT(50) /* a program that has it records what it does */
 
+#define SIZED_BY_DATA OP_TRAIT(51) /* the sizes of its results depend on elements */
+
 /* Effects, work, and that the function touches no element. */
 #define OP_TRAITS_OF_WRITES (OP_FIELD(127, 0) | OP_FIELD(63, 19) | OP_FIELD(31, 44) | DEVICE_BLIND)
 
