@@ -351,11 +351,13 @@ out:
 /* ---- loading ---------------------------------------------------------------------------- */
 
 /* What code made from loop nests may call. */
+/* clang-format off */
 #define JIT_MATH(X)                                                                                          \
     X(exp)                                                                                                   \
     X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh)   \
         X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(floor) X(ceil) X(trunc) X(rint)          \
             X(nearbyint) X(round) X(roundeven) X(sqrt) X(fabs) X(frexp) X(modf)
+/* clang-format on */
 #define JIT_MATH2(X) X(pow) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter) X(fmax) X(fmin) X(ldexp)
 #define JIT_OTHER(X) X(lgamma_r) X(j0) X(j1) X(y0) X(y1) X(memcpy) X(memmove) X(memset) X(fma) X(fmaf)
 

@@ -92,6 +92,7 @@ enum {
 };
 
 /* The shapes of loops that a group can become. A group_*.c has each. */
+/* clang-format off */
 #define GROUP_SCHEDULE_TABLE(X)                                                                                          \
     X(LOOP,          "loop")              /* group_loop.c: loops of the program */                                       \
     X(ELEMENTS,      "elements")          /* group_pointwise.c: one loop, or nested ones, */                             \
@@ -111,6 +112,7 @@ enum {
     X(CUDA_BLOCKS,   "CUDA blocks")                                                                                      \
     X(CUDA_COLUMNS,  "CUDA columns")      /* group_columns_cuda.c, */                                                    \
     X(CUDA_PIECES,   "CUDA columns in pieces") /* each summed by several blocks */
+/* clang-format on */
 
 typedef enum group_schedule {
 #define GROUP_SCHEDULE_ENUM(e, text) GROUP_##e,

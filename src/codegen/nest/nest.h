@@ -60,6 +60,7 @@
 #include "tensor/dtype.h"
 
 /*    enum  text    LLVM      bytes int    signed */
+/* clang-format off */
 #define NEST_TYPE_TABLE(X)                                                                                   \
     X(BOOL, "bool", "i1",     1,    false, false)                                                            \
     X(U8,   "u8",   "i8",     1,    true,  false)                                                            \
@@ -69,6 +70,7 @@
     X(I64,  "i64",  "i64",    8,    true,  true)                                                             \
     X(F32,  "f32",  "float",  4,    false, true)                                                             \
     X(F64,  "f64",  "double", 8,    false, true)
+/* clang-format on */
 
 typedef enum nest_type {
 #define NEST_TYPE_ENUM(e, text, llvm, bytes, is_int, is_signed) NEST_##e,
@@ -88,6 +90,7 @@ static inline bool nest_is_float(nest_type t) { return t >= NEST_F32; }
 /* How operands and results are typed:  L leaf  N numbers, same type  I integers or bools, same type
  * C numbers or bools, result bool  B bools  F one float operand  X checked apart */
 /*    enum      args class text */
+/* clang-format off */
 #define NEST_OP_TABLE(X)                                                                                     \
     X(CONST,     0,   'L', "")                                                                               \
     X(INPUT,     0,   'L', "")      /* int64 or double input */                                              \
@@ -115,6 +118,7 @@ static inline bool nest_is_float(nest_type t) { return t >= NEST_F32; }
     X(SELECT,    3,   'X', "?")                                                                              \
     X(CAST,      1,   'X', "")                                                                               \
     X(CALL,      0,   'X', "")
+/* clang-format on */
 
 typedef enum nest_op {
 #define NEST_OP_ENUM(e, args, cls, text) NEST_##e,

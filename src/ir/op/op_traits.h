@@ -15,12 +15,15 @@
 #include <stdint.h>
 
 typedef uint64_t op_traits;
+/* clang-format off */
 #define OP_TRAIT(bit)            (UINT64_C(1) << (bit))
 #define OP_FIELD(x, first)       ((op_traits)(x) << (first))
 #define OP_FIELD_OF(t, first, n) ((int)((t) >> (first) & ((UINT64_C(1) << (n)) - 1)))
 #define LOWERED(name)            "\1" name
+/* clang-format on */
 
 /* ---- effects, and how the function is called ---- */
+/* clang-format off */
 #define OP_SIDE_EFFECT OP_TRAIT(0) /* prints, raises, warns, draws random numbers: never removed or moved */
 #define OP_RANDOM      OP_TRAIT(1) /* result differs from call to call: never merged or folded */
 #define OP_UNSAFE      OP_TRAIT(2) /* touches files or the network: refused unless the program allows it */
@@ -28,6 +31,7 @@ typedef uint64_t op_traits;
 #define OP_INTO        OP_TRAIT(4) /* the function serves the in-place and out= overloads too: it looks where its results go (op_target) */
 #define OP_COMPOSITE   OP_TRAIT(5) /* written in TorchScript (frontend/prelude/operators.py): op_host.composite_body is what it does */
 #define OP_FOREIGN     OP_TRAIT(6) /* a program's own (ctsc_register_op): what its function does besides is not known */
+/* clang-format on */
 
 /* ---- kernels: FUSE(kind, cost), cost in rough quarter cycles per float32 element of vector code ---- */
 typedef enum fusible_kind {
@@ -37,10 +41,12 @@ typedef enum fusible_kind {
     FUSIBLE_REDUCE,    /* sum, mean, max, argmax, var, norm, ... over dims */
     FUSIBLE_ROWS,      /* pointwise and reductions over the same dims: softmax, layer_norm, ... */
 } fusible_kind;
+/* clang-format off */
 #define FUSE(kind, cost) (OP_FIELD(FUSIBLE_##kind, 8) | OP_FIELD(cost, 11))
 #define OP_FUSIBLE(t)    ((fusible_kind)OP_FIELD_OF(t, 8, 3))
 #define OP_COST(t)       OP_FIELD_OF(t, 11, 8)
 #define OP_COST_MAX      255
+/* clang-format on */
 
 /* CALLS(kind, operands): of a pointwise one, its element is the scalar function of its name (LOWERED's) on so many tensors and, behind them, numbers. */
 typedef enum call_kind {
@@ -83,12 +89,14 @@ typedef enum rank_rule {
     RANK_PLUS_1,  /* one more */
     RANK_OF_LIST, /* as many dims as the second argument has elements */
 } rank_rule;
+/* clang-format off */
 #define RANK(rule)  OP_FIELD(RANK_##rule, 25)
 #define OP_RANK(t)  ((rank_rule)OP_FIELD_OF(t, 25, 3))
 #define DTYPE_SAME  OP_TRAIT(28) /* that of the first argument */
 #define FLOATS_SAME OP_TRAIT(29) /* that of the first argument, if it is floating */
 #define FLOATS_KEPT OP_TRAIT(30) /* floating, if that of the first argument is */
 #define FLOATS_MADE OP_TRAIT(31) /* floating or complex, unless an argument `dtype` says otherwise */
+/* clang-format on */
 
 /* ---- calls that cannot fail, and in-place calls: x.f_() is x = f(x) ---- */
 #define TOTAL           OP_TRAIT(32) /* works for every tensor, if all else is left at its default */
