@@ -67,7 +67,7 @@ static void unit_release_held(unit *u) {
 }
 
 static void unit_drop_code(unit *u, function *f) {
-    for (int i = 0; i < FUNCTION_LEVELS; i++) {
+    for (int i = 0; i < FUNCTION_CODES; i++) {
         if (f->code[i] && u->code_free) u->code_free(f->code[i]);
         f->code[i] = NULL;
     }

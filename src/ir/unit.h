@@ -19,7 +19,9 @@
 
 typedef enum function_state { FUNCTION_DECLARED, FUNCTION_COMPILING, FUNCTION_READY, FUNCTION_FAILED } function_state;
 
-enum { FUNCTION_LEVELS = 3 };
+/* Codes of a function: as written, optimised, fused; and the same for programs that record gradients. */
+enum { FUNCTION_LEVELS = 3, FUNCTION_TAPED = FUNCTION_LEVELS, FUNCTION_CODES = 2 * FUNCTION_LEVELS };
+enum { FUNCTION_TAKES_UNKNOWN, FUNCTION_TAKES_NONE, FUNCTION_TAKES_GRADIENTS };
 
 typedef struct function {
     const char *name;       /* "forward" */
@@ -34,7 +36,8 @@ typedef struct function {
     graph *graph;           /* NULL until compiled */
     const void *def;        /* AST of the definition (frontend) */
     const void *scope;      /* name resolution for the body (frontend) */
-    struct code *code[FUNCTION_LEVELS]; /* bytecode (runtime): as written, optimised, fused; NULL until first run so */
+    struct code *code[FUNCTION_CODES]; /* bytecode (runtime); NULL until first run so */
+    uint8_t takes_gradients;           /* FUNCTION_TAKES_..., once somebody asked (runtime/autograd) */
     source_range range;
     diag *error;            /* why compilation failed, state == FUNCTION_FAILED */
 } function;

@@ -30,7 +30,7 @@ typedef struct inliner {
     size_t bytes;        /* of the bodies made */
 } inliner;
 
-static function *inline_callee(const node *n) {
+function *inline_callee(const node *n) {
     value v;
     if (n->kind == N_CALL_FUNCTION && ir_value_constant(n->inputs.data[0], &v) && v.tag == V_FUNCTION)
         return v.u.function;

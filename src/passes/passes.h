@@ -76,4 +76,7 @@ ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level);
 /* All else of a level, on a graph without calls, for cx->device. */
 ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level);
 
+/* The function that a call runs, if that is known. */
+function *inline_callee(const node *n);
+
 #endif

@@ -23,10 +23,13 @@ static storage *tensor_home(tensor *t) {
     return &tensor_block_of(t)->storage;
 }
 
+void (*tensor_autograd_free)(struct autograd_meta *m);
+
 void tensor_free(tensor *t) {
     bool in_storage = t->in_storage;
     storage *home = in_storage ? tensor_home(t) : NULL, *s = t->storage;
     if (t->quantiser) quantiser_unref(t->quantiser);
+    if (t->autograd) tensor_autograd_free(t->autograd);
     if (t->sizes != t->inline_dims) mem_free(t->sizes);
     storage_unref(s); /* t may be gone after that */
     if (!in_storage) recycle_free(t, sizeof *t);
@@ -54,6 +57,7 @@ static bool tensor_handle_init(tensor *t, dtype dt, int ndim, storage *s, bool i
     t->numel = t->offset = 0;
     t->storage = s;
     t->quantiser = NULL;
+    t->autograd = NULL;
     t->sizes = t->inline_dims;
     t->strides = t->inline_dims + TENSOR_INLINE_DIMS;
     if (ndim <= TENSOR_INLINE_DIMS) return true;

@@ -35,6 +35,7 @@ typedef struct storage {
     bool read_only; /* not ours to write, a mapping of a file for one: writers must copy first (tensor_make_writable) */
     bool of_file;   /* a read-only mapping of a file: its pages can be dropped, and come back when they are read (pages_drop) */
     bool constant;  /* tensor_constant made it: its data never changes */
+    uint32_t version; /* writes by programs that record gradients (runtime/autograd) */
     uint8_t device; /* where data is: 0 the host, i + 1 cuda:i; then an address that only tensor/device.h's functions know what to do with */
     struct storage *replaced; /* the mapping a private copy took the place of; dies with this one */
     /* What kernels have made of data that never changes, and how it is freed with the storage: theirs alone to read (kernels/matmul/packed_weights.h). */
@@ -71,12 +72,13 @@ typedef struct tensor {
     atomic_int refs;
     uint8_t dtype; /* enum dtype */
     uint8_t ndim;
-    bool requires_grad; /* carried along and printed; ctsc computes no gradients */
+    bool requires_grad; /* programs that take gradients record what is made of it (runtime/autograd) */
     bool in_storage;    /* the handle lies in its storage's block (tensor_block), and goes with it */
     int64_t numel;
     int64_t offset; /* elements from the start of the storage to element (0, ..., 0) */
     storage *storage;
     struct quantiser *quantiser; /* of a quantised dtype: what its integers stand for (tensor/quantiser.h); else NULL */
+    struct autograd_meta *autograd; /* its place in a graph of gradients (runtime/autograd); NULL: a leaf without a gradient */
     int64_t *sizes, *strides; /* ndim each; point at inline_dims while ndim <= TENSOR_INLINE_DIMS */
     int64_t inline_dims[2 * TENSOR_INLINE_DIMS];
 } tensor;
@@ -121,6 +123,8 @@ static inline tensor *tensor_ref(tensor *t) {
     atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
     return t;
 }
+/* Frees tensor.autograd, which is runtime/autograd's; installed before the first is made. */
+extern void (*tensor_autograd_free)(struct autograd_meta *m);
 void tensor_unref(tensor *t); /* t may be NULL */
 void tensor_free(tensor *t);  /* its last reference is gone */
 

@@ -279,8 +279,13 @@ static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int de
 
 bool op_derived_from(const op *o, char key[OP_KEY_LENGTH]) {
     const op_index *x = op_index_get();
+    return x && !strmap_get(&x->bindings, o->key) && op_twin_of(o, key);
+}
+
+bool op_twin_of(const op *o, char key[OP_KEY_LENGTH]) {
+    const op_index *x = op_index_get();
     op_text t, base;
-    if (!x || strmap_get(&x->bindings, o->key)) return false;
+    if (!x) return false;
     for (int i = 0; op_overload_text((void *)x, o->schema->name, i, &t); i++) {
         if (!op_text_key(&t, key) || strcmp(key, o->key)) continue;
         return op_derive(&(op_derive_host){(void *)x, op_overload_text}, &t, &base) != DERIVED_NOT && op_text_key(&base, key);

@@ -49,6 +49,7 @@ typedef struct op {
     op_fn fn;        /* NULL: known but not implemented (unless OP_SPECIAL) */
     op_fn quantised; /* what runs instead where a tensor argument is quantised (op_function); NULL: such arguments are refused */
     void *fn_ctx;    /* of user-registered operators; of overloads derived as copies or writes: the key of the one they follow from */
+    _Atomic(const struct grad_rule *) gradient; /* its derivative (runtime/autograd/grad_rules.h); NULL: nobody asked yet */
     _Atomic(const struct device_route *) route; /* how it runs where a tensor argument is on a device (runtime/cuda/dispatch.c); NULL: nobody asked yet */
     op_traits traits;
     const char *lowered; /* what the lowering of kernels calls it; NULL unless it is fusible */
@@ -91,6 +92,10 @@ typedef struct op_host {
     /* Calls a function of the program back. */
     ctsc_status (*call)(op_ctx *cx, struct function *f, int nargs, const value *args, value *out);
     struct type *(*native_class)(const char *qualified); /* ir/native.h */
+    /* The i-th function of frontend/prelude/derivatives for the overload `key`; NULL: there are no more. */
+    const char *(*derivative)(const char *key, int i);
+    /* A function of the operators' TorchScript by name, compiled as composite_body is; NULL says why in d. */
+    struct function *(*library_function)(const char *name, diag *d);
 } op_host;
 extern const op_host *op_host_installed;
 /* What a call of o with these arguments runs; NULL where o->fn is. Every call of an operator's function asks here: the one place
@@ -104,6 +109,9 @@ static inline op_fn op_function(const op *o, int nargs, const value *args) {
 void op_visit(void (*visit)(void *ctx, const op *o), void *ctx);
 /* Names close to `name`, for "did you mean": up to max of them. */
 int op_similar(const char *name, const char **out, int max);
+enum { OP_KEY_LENGTH = 160 };
+/* The overload that computes what o does (op_derive.h), whether or not o has a row of its own: mul.Tensor for mul_.Tensor, mul.out and multiply.Tensor. */
+bool op_twin_of(const op *o, char key[OP_KEY_LENGTH]);
 /* Implemented and free of effects: may be folded, merged, removed. */
 bool op_is_pure(const op *o);
 

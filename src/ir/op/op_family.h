@@ -9,8 +9,6 @@
 
 #include "ir/op/op.h"
 
-enum { OP_KEY_LENGTH = 160 };
-
 /* "normalisation", by the rules of op_family.def; also of operators that ctsc lacks. */
 const char *op_family(const op *o);
 /* The families in the order of documents; NULL after the last. */

@@ -116,6 +116,10 @@ typedef enum twin_need {
 #define DEVICE_BLIND OP_TRAIT(38) /* the function touches no element: it asks for geometry, makes a view, calls other operators */
 #define DEVICE_BODY  OP_TRAIT(39) /* made of other operators, where no kernel computes it: frontend/prelude/operators/device.py */
 
+/* ---- gradients (runtime/autograd) ---- */
+#define NO_GRADIENT OP_TRAIT(49) /* its results are constants as far as gradients go, whatever it takes */
+#define ASKS_GRADIENT OP_TRAIT(50) /* a program that has it records what it does */
+
 /* Effects, work, and that the function touches no element. */
 #define OP_TRAITS_OF_WRITES (OP_FIELD(127, 0) | OP_FIELD(63, 19) | OP_FIELD(31, 44) | DEVICE_BLIND)
 

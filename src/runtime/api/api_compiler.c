@@ -66,7 +66,8 @@ ctsc_status ctsc_opt_module(const ctsc_module *m, const char *method, const ctsc
 static ctsc_status api_replace_graph(const ctsc_module *m, function *f, const char *passes, diag *d) {
     pass_options po = {.verify_each = true};
     pass_ctx cx = {.diag = d, .self = m->m->root.u.object, .options = &po};
-    if (f->code[0] || f->code[1] || f->code[2]) return diag_fail(d, CTSC_USAGE, "method '%s' has run already", f->name);
+    for (int i = 0; i < FUNCTION_CODES; i++)
+        if (f->code[i]) return diag_fail(d, CTSC_USAGE, "method '%s' has run already", f->name);
     ctsc_status s = function_ensure_compiled(f, d);
     graph *g = s == CTSC_OK ? graph_clone(f->graph) : NULL;
     if (s == CTSC_OK && !g) s = diag_no_memory(d);

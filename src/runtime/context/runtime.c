@@ -103,6 +103,7 @@ void runtime_init(runtime *rt) {
     rt->profile = NULL;
     rt->record = NULL;
     rt->allow_unsafe = false;
+    rt->taped = rt->grad_enabled = false;
     rt->depth = rt->opt = 0;
     rt->patience_us = RUNTIME_PATIENCE_US;
 }
@@ -117,6 +118,8 @@ void runtime_init_forked(runtime *rt, const runtime *from, int depth) {
     rt->cancelled = from->cancelled;
     rt->deadline = from->deadline;
     rt->allow_unsafe = from->allow_unsafe;
+    rt->taped = from->taped;
+    rt->grad_enabled = from->grad_enabled;
     rt->root = from->root;
     rt->opt = from->opt;
     rt->patience_us = from->patience_us;

@@ -38,6 +38,7 @@ typedef struct runtime {
     const atomic_bool *cancelled; /* set by another thread to stop; NULL: none */
     uint64_t deadline;            /* on clock_now's scale; 0: none */
     bool allow_unsafe;            /* operators that touch files */
+    bool taped, grad_enabled;     /* what the program does is recorded (runtime/autograd); and gradients are on */
     int depth;                    /* nesting of calls, for the cap */
     const object *root;           /* the module that is run; NULL: not known */
     struct workspace *ws;         /* what it lies in, if in one: the interpreter's stack is kept there (workspace.h) */

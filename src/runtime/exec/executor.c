@@ -107,11 +107,35 @@ static ctsc_status executor_code_plain(function *f, diag *d, code **out) {
     return s;
 }
 
+/* Programs that take gradients: every operator leaves what its derivative needs, so nothing is fused or moved. */
+static ctsc_status executor_code_taped(function *f, int level, diag *d, code **out) {
+    diag own = {0};
+    graph *g = graph_clone(f->graph);
+    if (!g) return diag_no_memory(d);
+    bool inlined = !level || pipeline_inline(g, &own) == CTSC_OK;
+    diag_clear(&own);
+    if (!inlined) { /* what it calls does not compile, and may never be reached */
+        graph_free(g);
+        g = graph_clone(f->graph);
+        if (!g) return diag_no_memory(d);
+    }
+    ctsc_status s = pipeline_level_0(&(pass_ctx){.diag = d, .device = executor_device(f)}, g);
+    if (s == CTSC_OK) s = code_new_taped(d, executor_name(f), g, out);
+    if (s == CTSC_OK) (*out)->graph = g;
+    else graph_free(g);
+    return s;
+}
+
+static ctsc_status executor_code(function *f, int level, const object *self, diag *d, code **out) {
+    if (level >= FUNCTION_TAPED) return executor_code_taped(f, level - FUNCTION_TAPED, d, out);
+    return level ? executor_code_optimised(f, level, self, d, out) : executor_code_plain(f, d, out);
+}
+
 static ctsc_status code_ensure_locked(function *f, int level, const object *self, diag *d) {
     if (f->code[level]) return CTSC_OK;
     if (!f->graph) TRY(function_ensure_compiled(f, d));
     code *c = NULL;
-    TRY(level ? executor_code_optimised(f, level, self, d, &c) : executor_code_plain(f, d, &c));
+    TRY(executor_code(f, level, self, d, &c));
     if (f->unit) f->unit->code_free = code_free;
     __atomic_store_n(&f->code[level], c, __ATOMIC_RELEASE);
     return CTSC_OK;

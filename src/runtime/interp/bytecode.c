@@ -372,7 +372,7 @@ static void tr_op(translator *tr, node *n) {
     }
     /* The results of an operator whose outputs the node leaves out still need room. */
     if (o->schema->nreturns > s.nresults) tr_window(tr, s.nargs + o->schema->nreturns);
-    tr_site_emit(tr, BC_CALL_OP, &s, n);
+    tr_site_emit(tr, tr->taped ? BC_CALL_OP_TAPED : BC_CALL_OP, &s, n);
     if (fast >= 0 && tr->status == CTSC_OK)
         tr->c->instrs.data[fast].a = tr_operand(tr, n->outputs.data[0]);
 }
@@ -582,7 +582,7 @@ static void tr_call_method(translator *tr, node *n) {
 static void tr_fork(translator *tr, node *n) {
     attr *a = node_attr(n, "Subgraph");
     site s = tr_site(tr, n, 0);
-    s.imm = fork_runs_apart(n);
+    s.imm = !tr->taped && fork_runs_apart(n);
     if (tr->forking && fork_ends_before(tr->forking, n, s.imm)) tr_emit(tr, BC_JOIN, 0, 0, 0);
     if (tr->status != CTSC_OK) return;
     if (a && a->kind == ATTR_GRAPH) {
@@ -802,8 +802,8 @@ static void tr_function(translator *tr, graph *g) {
     if (tr->status == CTSC_OK && arena_failed(&tr->scratch)) tr_no_memory(tr);
 }
 
-ctsc_status code_new(diag *d, const char *name, graph *g, struct code **out) {
-    translator tr = {.d = d};
+static ctsc_status tr_run(diag *d, const char *name, graph *g, bool taped, struct code **out) {
+    translator tr = {.d = d, .taped = taped};
     bool scratch = arena_init(&tr.scratch);
     tr.c = mem_zalloc(sizeof *tr.c);
     if (!scratch || !tr.c) {
@@ -823,4 +823,12 @@ ctsc_status code_new(diag *d, const char *name, graph *g, struct code **out) {
     else
         code_free(tr.c);
     return tr.status;
+}
+
+ctsc_status code_new(diag *d, const char *name, graph *g, struct code **out) {
+    return tr_run(d, name, g, false, out);
+}
+
+ctsc_status code_new_taped(diag *d, const char *name, graph *g, struct code **out) {
+    return tr_run(d, name, g, true, out);
 }

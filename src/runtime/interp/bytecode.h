@@ -96,5 +96,7 @@ static inline size_t code_frame_slots(const struct code *c) {
 /* Translates a graph. name: of the function (borrowed). The graph's `scratch` and `mark` fields are
  * used meanwhile. */
 ctsc_status code_new(diag *d, const char *name, graph *g, struct code **out);
+/* The same for programs that take gradients: operators go through the tape. */
+ctsc_status code_new_taped(diag *d, const char *name, graph *g, struct code **out);
 
 #endif

@@ -34,6 +34,7 @@ typedef struct translator {
     block_life root;
     alias_db *forking; /* of the graph, if it has forks; else NULL */
     int depth;
+    bool taped; /* operators go through the tape (runtime/autograd) */
     ptrmap doubtful; /* values that may not be there, or not of their type: see tr_doubt */
 } translator;
 

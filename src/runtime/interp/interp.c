@@ -353,7 +353,7 @@ static ctsc_status interp_make_code(interp *in, function *fn, int level, const v
 
 /* The code that a call of fn runs, made if need be. */
 static inline ctsc_status interp_find_code(interp *in, function *fn, const value *args, const code **out) {
-    int level = executor_level(in->rt->opt);
+    int level = executor_level(in->rt->opt) + (in->rt->taped ? FUNCTION_TAPED : 0);
     *out = __atomic_load_n(&fn->code[level], __ATOMIC_ACQUIRE);
     if (*out) return CTSC_OK;
     ctsc_status s = interp_make_code(in, fn, level, args);

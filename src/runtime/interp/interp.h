@@ -15,7 +15,8 @@
 
 typedef struct code code;
 
-/* Makes sure that f->code[level] exists (executor.c): level 0 translates f's graph as it is, compiling it first if need be.
+/* Makes sure that f->code[level] exists (executor.c): level 0 translates f's graph as it is, compiling it first if need be; FUNCTION_TAPED + level
+ * is the code of programs that take gradients.
  * self: the module that f is a method of, or NULL. Idempotent, thread-safe. */
 ctsc_status code_ensure(function *f, int level, const object *self, diag *d);
 void code_free(code *c);

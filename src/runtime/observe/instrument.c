@@ -128,7 +128,7 @@ ctsc_status instrument_run(const instrument *in, const function *f, const graph 
         memset(copy.code, 0, sizeof copy.code);
         rt->opt = 0;
         s = interp_call(rt, &copy, nargs, args, d, out);
-        for (int i = 0; i < FUNCTION_LEVELS; i++) code_free(copy.code[i]);
+        for (int i = 0; i < FUNCTION_CODES; i++) code_free(copy.code[i]);
     }
     vec_free(&p.records);
     graph_free(p.g);

@@ -30,7 +30,13 @@
     COMPOSITE_FILE(prelude_assorted, "__torch__.operators.assorted", "operators/assorted.py")     \
     COMPOSITE_FILE(prelude_recent, "__torch__.operators.recent", "operators/recent.py")           \
     COMPOSITE_FILE(prelude_device, "__torch__.operators.device", "operators/device.py")           \
-    COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")
+    COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")  \
+    COMPOSITE_FILE(prelude_d_pointwise, "__torch__.derivatives.pointwise", "derivatives/pointwise.py") \
+    COMPOSITE_FILE(prelude_d_shapes, "__torch__.derivatives.shapes", "derivatives/shapes.py")      \
+    COMPOSITE_FILE(prelude_d_indexing, "__torch__.derivatives.indexing", "derivatives/indexing.py") \
+    COMPOSITE_FILE(prelude_d_reduce, "__torch__.derivatives.reduce", "derivatives/reduce.py")      \
+    COMPOSITE_FILE(prelude_d_layers, "__torch__.derivatives.layers", "derivatives/layers.py")      \
+    COMPOSITE_FILE(prelude_d_linalg, "__torch__.derivatives.linalg", "derivatives/linalg.py")
 
 #define COMPOSITE_FILE(symbol, module, path) EMBED(symbol, "src/frontend/prelude/" path)
 COMPOSITE_FILES
@@ -98,17 +104,86 @@ static unit *composite_unit_get(diag *d) {
 }
 
 /* Compiled, the calls of helpers inlined. Under the unit's lock. */
-static function *composite_find(unit *u, const op *o, diag *d) {
-    char function_name[128], name[192], key[OP_KEY_LENGTH];
+static function *composite_compile(unit *u, const char *function_name, diag *d) {
+    char name[192];
     type *cls = NULL;
     function *f = NULL;
-    if (op_derived_from(o, key)) o = op_find(key); /* another name of the operator */
-    const schema *s = o->schema;
-    snprintf(function_name, sizeof function_name, "%s%s%s", strstr(s->name, "::") + 2, *s->overload ? "__" : "", s->overload);
     snprintf(name, sizeof name, "%s.%s", composite_module(function_name), function_name);
-    if (unit_resolve(u, d, name, &cls, &f) == CTSC_OK && !f) diag_fail(d, CTSC_INTERNAL, "no function for operator %s", o->key);
+    if (unit_resolve(u, d, name, &cls, &f) == CTSC_OK && !f) diag_fail(d, CTSC_INTERNAL, "no function %s for an operator", function_name);
     if (!f || function_ensure_compiled(f, d) != CTSC_OK) return NULL;
     return pass_run_list(&(pass_ctx){.diag = d}, f->graph, "inline", NULL) == CTSC_OK ? f : NULL;
+}
+
+/* "mul__Tensor" */
+static void composite_name(const char *key, char *out, size_t size) {
+    const char *name = strstr(key, "::"), *overload = strchr(key, '.');
+    name = name ? name + 2 : key;
+    snprintf(out, size, "%.*s%s%s", overload ? (int)(overload - name) : (int)strlen(name), name, overload ? "__" : "", overload ? overload + 1 : "");
+}
+
+static function *composite_find(unit *u, const op *o, diag *d) {
+    char function_name[128], key[OP_KEY_LENGTH];
+    if (op_derived_from(o, key)) o = op_find(key); /* another name of the operator */
+    composite_name(o->key, function_name, sizeof function_name);
+    return composite_compile(u, function_name, d);
+}
+
+/* ---- derivatives -------------------------------------------------------------------------------- */
+
+/* The functions of derivatives/, read once: those of one overload stand one behind the other. */
+typedef struct composite_names {
+    VEC(const char *) names; /* of all functions that are derivatives, in the order of the files */
+    strmap first;            /* an overload's name -> its first one, as an index + 1 */
+    arena arena;
+} composite_names;
+
+static pthread_once_t composite_names_once = PTHREAD_ONCE_INIT;
+static composite_names *composite_known; /* NULL without memory */
+
+/* The overload's part of "mul__Tensor__d_self": 0 if the function is none of these. */
+static size_t composite_stem(const char *name, size_t n) {
+    for (size_t i = 1; i + 4 <= n; i++)
+        if (!strncmp(name + i, "__d_", 4) || (i + 4 == n && !strncmp(name + i, "__as", 4))) return i;
+    return 0;
+}
+
+static bool composite_add_name(composite_names *c, const char *name, size_t n) {
+    size_t stem = composite_stem(name, n);
+    if (!stem) return true;
+    const char *copy = arena_strndup(&c->arena, name, n);
+    if (!copy || !vec_push(&c->names, copy)) return false;
+    return strmap_getn(&c->first, name, stem) || strmap_putn(&c->first, copy, stem, (void *)(uintptr_t)c->names.len);
+}
+
+static void composite_read_names(void) {
+    composite_names *c = mem_zalloc(sizeof *c);
+    bool ok = c && arena_init(&c->arena);
+    for (int i = 0; i < COMPOSITE_NFILES && ok; i++) {
+        size_t len;
+        const char *text = strstr(composite_files[i].path, "derivatives/") ? embedded_text(composite_files[i].text, &len) : NULL;
+        for (const char *p = text; ok && p && (p = strstr(p, "\ndef ")); p++) ok = composite_add_name(c, p + 5, strcspn(p + 5, "("));
+    }
+    composite_known = ok ? c : NULL;
+}
+
+const char *composite_derivative(const char *key, int i) {
+    char stem[160];
+    pthread_once(&composite_names_once, composite_read_names);
+    const composite_names *c = composite_known;
+    composite_name(key, stem, sizeof stem);
+    size_t first = c ? (size_t)(uintptr_t)strmap_get(&c->first, stem) : 0, n = strlen(stem);
+    if (!first || first - 1 + (size_t)i >= c->names.len) return NULL;
+    const char *name = c->names.data[first - 1 + (size_t)i];
+    return !strncmp(name, stem, n) && composite_stem(name, strlen(name)) == n ? name : NULL;
+}
+
+function *composite_library_function(const char *name, diag *d) {
+    unit *u = composite_unit_get(d);
+    if (!u) return NULL;
+    pthread_mutex_lock(&u->lock);
+    function *f = composite_compile(u, name, d);
+    pthread_mutex_unlock(&u->lock);
+    return f;
 }
 
 function *op_composite_body(const op *o, diag *d) {

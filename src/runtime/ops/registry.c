@@ -60,6 +60,8 @@ static const op_host host = {
     .composite = op_composite,
     .on_device = op_on_device,
     .composite_body = op_composite_body,
+    .derivative = composite_derivative,
+    .library_function = composite_library_function,
     .call = interp_call_from_op,
     .native_class = native_class_find,
 };

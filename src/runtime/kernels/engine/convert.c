@@ -99,28 +99,6 @@ OPERATOR(identity) {
     (void)cx;
     return op_return_self(results, args);
 }
-/* detach(self), data(self): a new handle that needs no gradient. */
-OPERATOR(detach) {
-    tensor *t;
-    TRY(tensor_alias(cx->diag, args[0].u.tensor, &t));
-    t->requires_grad = false;
-    return op_return_tensor(results, t);
-}
-OPERATOR(detach_) {
-    (void)cx;
-    args[0].u.tensor->requires_grad = false;
-    return op_return_self(results, args);
-}
-OPERATOR(requires_grad_) {
-    tensor *t = args[0].u.tensor;
-    bool wanted = arg_bool(&args[1]);
-    if (wanted && !dtype_is_float((dtype)t->dtype) && !dtype_is_complex((dtype)t->dtype))
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "only Tensors of floating point dtype can require gradients");
-    t->requires_grad = wanted;
-    return op_return_self(results, args);
-}
-
 /* copy_(self, src): src is broadcast and converted. */
 OPERATOR(copy_) {
     tensor *self = args[0].u.tensor;
@@ -273,7 +251,6 @@ QUESTION(dim, value_int(t->ndim))
 QUESTION(tensor_dtype, value_int(t->dtype))
 QUESTION(tensor_device, value_device(tensor_device(t)))
 QUESTION(tensor_layout, value_int(0))
-QUESTION(requires_grad, value_bool(t->requires_grad))
 QUESTION(answer_true, value_bool(true))
 QUESTION(answer_false, value_bool(false))
 QUESTION(answer_none, value_none())
@@ -283,12 +260,6 @@ QUESTION(get_device, value_int(tensor_device(t) - 1))
 QUESTION(is_cpu, value_bool(tensor_device(t) == DEVICE_HOST))
 QUESTION(is_cuda, value_bool(tensor_device(t) != DEVICE_HOST))
 QUESTION(element_size, value_int((int64_t)dtype_size((dtype)t->dtype)))
-
-/* retain_grad(self) -> (): nothing to keep */
-OPERATOR(nothing) {
-    (void)cx, (void)args, (void)results;
-    return CTSC_OK;
-}
 
 /* result_type(...), promote_types(a, b), can_cast(from, to): dtypes are ints here */
 OPERATOR(result_type) {

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * grad_meta.c - what autograd knows of a tensor: what made it, its gradient, what it is a view of.
+ *
+ * Views. A view knows its base, the tensor at the end of the chain of views. Writing a view changes the base:
+ *
+ *     b = torch.zeros(3)        b: copy_slices(fn = copy_, of b's elements 0..1) --> x's node
+ *     b[0:1].copy_(x)           every view of b made before: as_strided of b, made when it is next used (autograd_edge)
+ *
+ * How the view knows: storage.version has changed since its own node was right for it.
+ * Messages are PyTorch's.
+ * Tests: tests/autograd, tests/unit/test_autograd.c
+ */
+#include "runtime/autograd/autograd.h"
+#include "tensor/device.h"
+
+#include <string.h>
+
+autograd_meta *autograd_meta_of(diag *d, tensor *t) {
+    if (!t->autograd) t->autograd = mem_zalloc(sizeof *t->autograd);
+    if (!t->autograd) diag_no_memory(d);
+    return t->autograd;
+}
+
+/* Its gradient is kept no more. */
+static void autograd_forget_retained(autograd_meta *m) {
+    grad_node *n = m->retains_grad ? m->made_by.fn : NULL;
+    for (autograd_meta **at = n ? &n->retained : NULL; at && *at; at = &(*at)->next_retained)
+        if (*at == m) {
+            *at = m->next_retained;
+            break;
+        }
+    m->retains_grad = false;
+}
+
+ctsc_status autograd_retain_grad(diag *d, tensor *t) {
+    grad_edge e;
+    if (!autograd_requires_grad(t)) return diag_fail(d, CTSC_FAILED, "can't retain_grad on Tensor that has requires_grad=False");
+    TRY(autograd_edge(d, t, &e));
+    autograd_meta *m = t->autograd;
+    if (!e.fn || m->retains_grad) return CTSC_OK;
+    m->retains_grad = true;
+    m->next_retained = e.fn->retained;
+    e.fn->retained = m;
+    return CTSC_OK;
+}
+
+static void autograd_meta_free(autograd_meta *m) {
+    autograd_forget_retained(m);
+    grad_edge_unref(&m->made_by);
+    tensor_unref(m->grad);
+    tensor_unref(m->base);
+    mem_free(m);
+}
+
+__attribute__((constructor)) static void autograd_install(void) {
+    tensor_autograd_free = autograd_meta_free;
+}
+
+/* The view was right for an older state of the storage, and the base has a history now. */
+static bool autograd_view_is_stale(const tensor *t) {
+    const autograd_meta *m = t->autograd;
+    return m && m->base && m->view_version != t->storage->version && m->base->autograd && m->base->autograd->made_by.fn;
+}
+
+bool autograd_requires_grad(const tensor *t) {
+    return t->requires_grad || autograd_view_is_stale(t);
+}
+
+bool autograd_is_leaf(const tensor *t) {
+    return !autograd_view_is_stale(t) && (!t->autograd || !t->autograd->made_by.fn);
+}
+
+/* ---- views ------------------------------------------------------------------------------------- */
+
+/* Where v lies in its base: ndim, offset, sizes, strides; the base's strides. NULL without memory. */
+static int64_t *autograd_geometry(const tensor *v, const tensor *base) {
+    int64_t *g = mem_alloc((size_t)(2 + 2 * v->ndim + base->ndim) * sizeof *g);
+    if (!g) return NULL;
+    g[0] = v->ndim;
+    g[1] = v->offset - base->offset;
+    if (v->ndim) memcpy(g + 2, v->sizes, v->ndim * sizeof *g);
+    if (v->ndim) memcpy(g + 2 + v->ndim, v->strides, v->ndim * sizeof *g);
+    if (base->ndim) memcpy(g + 2 + 2 * v->ndim, base->strides, base->ndim * sizeof *g);
+    return g;
+}
+
+/* The base was written: v's gradient goes through as_strided of it. */
+static ctsc_status autograd_refresh_view(diag *d, tensor *v) {
+    autograd_meta *m = v->autograd;
+    grad_node *n = grad_node_new(GRAD_VIEW, NULL, NULL, 1, 1, 0);
+    bool ok = n && grad_shape_set(&n->inputs[0], m->base) && grad_shape_set(&n->outputs[0], v) &&
+              (n->geometry = autograd_geometry(v, m->base));
+    if (!ok) {
+        grad_node_unref(n);
+        return diag_no_memory(d);
+    }
+    n->edges[0] = grad_edge_ref(m->base->autograd->made_by);
+    m->view_version = v->storage->version;
+    return autograd_set_history(d, v, n, 0);
+}
+
+ctsc_status autograd_set_view(diag *d, tensor *v, tensor *of, bool of_many, bool grad_enabled) {
+    autograd_meta *m = autograd_meta_of(d, v);
+    if (!m) return diag_no_memory(d);
+    const autograd_meta *from = of->autograd;
+    tensor *base = from && from->base ? from->base : of;
+    if (m->base) return CTSC_OK;
+    m->base = tensor_ref(base);
+    m->view_version = v->storage->version;
+    m->of_many = of_many || (from && from->of_many);
+    m->without_grad = !grad_enabled || (from && from->without_grad);
+    m->untracked = from && from->untracked;
+    return CTSC_OK;
+}
+
+/* ---- history ----------------------------------------------------------------------------------- */
+
+ctsc_status autograd_edge(diag *d, tensor *t, grad_edge *out) {
+    *out = (grad_edge){0};
+    if (autograd_view_is_stale(t)) TRY(autograd_refresh_view(d, t));
+    const autograd_meta *m = t->autograd;
+    if (m && m->made_by.fn) *out = m->made_by;
+    else if (t->requires_grad) out->leaf = t;
+    return CTSC_OK;
+}
+
+static ctsc_status autograd_put_history(diag *d, tensor *t, grad_node *fn, int output) {
+    autograd_meta *m = autograd_meta_of(d, t);
+    if (!m) {
+        grad_node_unref(fn);
+        return diag_no_memory(d);
+    }
+    autograd_forget_retained(m);
+    grad_edge before = m->made_by;
+    m->made_by = (grad_edge){.fn = fn, .output = output};
+    t->requires_grad = true;
+    grad_edge_unref(&before);
+    return CTSC_OK;
+}
+
+/* A write to a view: the base is what copying `fn`'s result into its old elements makes. */
+static ctsc_status autograd_rebase(diag *d, tensor *v, grad_node *fn) {
+    tensor *base = v->autograd->base;
+    grad_node *n = grad_node_new(GRAD_COPY_SLICES, fn->o, NULL, fn->ninputs, 1, 0);
+    grad_edge whole;
+    bool ok = n && grad_shape_set(&n->inputs[0], base) && grad_shape_set(&n->outputs[0], base) && (n->geometry = autograd_geometry(v, base));
+    if (!ok || autograd_edge(d, base, &whole) != CTSC_OK) {
+        grad_node_unref(n);
+        grad_node_unref(fn);
+        return diag_no_memory(d);
+    }
+    n->inner = fn;
+    n->edges[0] = grad_edge_ref(whole);
+    for (int i = 1; i < fn->ninputs; i++) n->edges[i] = grad_edge_ref(fn->edges[i]);
+    TRY(autograd_put_history(d, base, n, 0));
+    return autograd_refresh_view(d, v);
+}
+
+ctsc_status autograd_set_history(diag *d, tensor *t, grad_node *fn, int output) {
+    if (fn->kind != GRAD_VIEW && t->autograd && t->autograd->base && fn->rule && fn->rule->in_place) return autograd_rebase(d, t, fn);
+    return autograd_put_history(d, t, fn, output);
+}
+
+void autograd_detach_in_place(tensor *t) {
+    t->requires_grad = false;
+    if (t->autograd) grad_edge_unref(&t->autograd->made_by);
+}
+
+/* ---- writes ------------------------------------------------------------------------------------ */
+
+static ctsc_status autograd_refuse_many(diag *d, const tensor *t) {
+    char name[128] = "UnbindBackward0";
+    const grad_edge *e = &t->autograd->made_by;
+    if (e->fn) grad_node_name(e->fn, name, sizeof name);
+    return diag_fail(d, CTSC_FAILED,
+                     "Output %d of %s is a view and is being modified inplace. This view is the output of a function that returns multiple "
+                     "views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation "
+                     "by an out-of-place one.",
+                     e->output, name);
+}
+
+ctsc_status autograd_check_write(diag *d, const tensor *t, bool grad_enabled) {
+    if (!grad_enabled) return CTSC_OK;
+    const autograd_meta *m = t->autograd;
+    if (t->requires_grad && !(m && m->made_by.fn))
+        return diag_fail(d, CTSC_FAILED, "a leaf Variable that requires grad is being used in an in-place operation.");
+    if (!m || !m->base) return CTSC_OK;
+    bool tracked = autograd_requires_grad(t) || autograd_requires_grad(m->base);
+    if (m->base->requires_grad && autograd_is_leaf(m->base))
+        return diag_fail(d, CTSC_FAILED, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    if (m->of_many && tracked) return autograd_refuse_many(d, t);
+    if (m->without_grad && tracked)
+        return diag_fail(d, CTSC_FAILED,
+                         "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
+                         "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+                         "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
+                         "the inplace to be tracked).");
+    return CTSC_OK;
+}
+
+/* ---- gradients of leaves ------------------------------------------------------------------------- */
+
+static bool autograd_same_strides(const tensor *a, const tensor *b) {
+    for (int i = 0; i < a->ndim; i++)
+        if (a->sizes[i] > 1 && a->strides[i] != b->strides[i]) return false;
+    return true;
+}
+
+/* The gradient of a leaf lies as the leaf does, if that is dense; else row by row. */
+static bool autograd_lies_right(const tensor *leaf, const tensor *g) {
+    bool dense = !tensor_may_overlap(leaf);
+    int64_t span = 1;
+    for (int i = 0; i < leaf->ndim; i++) span += (leaf->sizes[i] - 1) * leaf->strides[i];
+    if (leaf->numel && (!dense || span != leaf->numel)) return tensor_is_contiguous(g);
+    return !leaf->numel || autograd_same_strides(leaf, g);
+}
+
+static ctsc_status autograd_first(op_ctx *cx, autograd_meta *m, const tensor *t, tensor *g, bool create_graph) {
+    bool alone = atomic_load_explicit(&g->refs, memory_order_acquire) == 1;
+    if (create_graph || !t || (alone && autograd_lies_right(t, g))) {
+        m->grad = tensor_ref(g);
+        return CTSC_OK;
+    }
+    tensor *own;
+    TRY(tensor_new_like(cx->diag, g, (dtype)g->dtype, &own));
+    /* a transposed leaf: the same strides fit, since both have all elements of as large a storage */
+    if (!autograd_lies_right(t, own) && t->ndim) memcpy(own->strides, t->strides, (size_t)t->ndim * sizeof *t->strides);
+    value args[3] = {{.tag = V_TENSOR, .u.tensor = own}, {.tag = V_TENSOR, .u.tensor = g}, value_bool(false)}, same = value_none();
+    ctsc_status s = op_call(cx, "aten::copy_", 3, args, &same);
+    value_unref(same);
+    if (s == CTSC_OK) m->grad = own;
+    else tensor_unref(own);
+    return s;
+}
+
+ctsc_status autograd_accumulate(op_ctx *cx, autograd_meta *m, const tensor *t, tensor *g, bool create_graph) {
+    if (!m->grad) return autograd_first(cx, m, t, g, create_graph);
+    value args[3] = {{.tag = V_TENSOR, .u.tensor = m->grad}, {.tag = V_TENSOR, .u.tensor = g}, value_int(1)}, sum = value_none();
+    if (!create_graph) {
+        m->grad->storage->version++;
+        TRY(op_call(cx, "aten::add_.Tensor", 3, args, &sum));
+        value_unref(sum);
+        return CTSC_OK;
+    }
+    TRY(tape_call_key(cx, "aten::add.Tensor", 3, args, &sum));
+    tensor *before = m->grad;
+    m->grad = sum.u.tensor;
+    tensor_unref(before);
+    return CTSC_OK;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * grad_node.c - nodes of the graph of gradients: memory, and what they save.
+ *
+ * A node is one block: the node, its edges, shapes, argument numbers and saved values. Chains of nodes are as long as a program runs, so
+ * freeing them is a loop: a node whose last reference goes waits in a list while another one is being freed.
+ * Tests: tests/autograd, tests/unit/test_autograd.c
+ */
+#include "runtime/autograd/autograd.h"
+#include "tensor/device.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local uint64_t grad_sequence;
+
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+static size_t grad_room(size_t *total, size_t n, size_t size) {
+    size_t at = (*total + 15) & ~(size_t)15;
+    *total = at + n * size;
+    return at;
+}
+
+grad_node *grad_node_new(grad_kind kind, const op *o, const grad_rule *rule, int ninputs, int noutputs, int nsaved) {
+    size_t total = sizeof(grad_node);
+    size_t edges = grad_room(&total, (size_t)ninputs, sizeof(grad_edge)), shapes = grad_room(&total, (size_t)(ninputs + noutputs), sizeof(grad_shape));
+    size_t args = grad_room(&total, (size_t)ninputs, sizeof(int)), saved = grad_room(&total, (size_t)nsaved, sizeof(grad_saved));
+    char *p = mem_zalloc(total);
+    if (!p) return NULL;
+    grad_node *n = (grad_node *)(void *)p;
+    *n = (grad_node){.kind = kind, .sequence = ++grad_sequence, .o = o, .rule = rule, .ninputs = ninputs, .noutputs = noutputs, .nsaved = nsaved};
+    atomic_init(&n->refs, 1);
+    n->edges = (grad_edge *)(void *)(p + edges);
+    n->inputs = (grad_shape *)(void *)(p + shapes);
+    n->outputs = n->inputs + ninputs;
+    n->args = (int *)(void *)(p + args);
+    n->saved = (grad_saved *)(void *)(p + saved);
+    return n;
+}
+
+bool grad_shape_set(grad_shape *s, const tensor *t) {
+    int64_t *sizes = t->ndim ? mem_alloc(t->ndim * sizeof *sizes) : NULL;
+    if (t->ndim && !sizes) return false;
+    if (t->ndim) memcpy(sizes, t->sizes, t->ndim * sizeof *sizes);
+    mem_free((void *)s->sizes);
+    *s = (grad_shape){.dtype = t->dtype, .ndim = t->ndim, .device = t->storage->device, .sizes = sizes};
+    return true;
+}
+
+bool grad_node_set_outputs(grad_node *n, int noutputs) {
+    if (noutputs > n->noutputs) {
+        n->more_outputs = mem_zalloc((size_t)noutputs * sizeof *n->more_outputs);
+        if (!n->more_outputs) return false;
+        n->outputs = n->more_outputs;
+    }
+    n->noutputs = noutputs;
+    return true;
+}
+
+grad_node *grad_node_ref(grad_node *n) {
+    if (n) atomic_fetch_add_explicit(&n->refs, 1, memory_order_relaxed);
+    return n;
+}
+
+grad_edge grad_edge_ref(grad_edge e) {
+    grad_node_ref(e.fn);
+    if (e.leaf) tensor_ref(e.leaf);
+    return e;
+}
+
+void grad_edge_unref(grad_edge *e) {
+    grad_edge gone = *e;
+    *e = (grad_edge){0};
+    grad_node_unref(gone.fn);
+    tensor_unref(gone.leaf);
+}
+
+void grad_saved_clear(grad_saved *s) {
+    value v = s->v;
+    s->v = value_none();
+    value_unref(v);
+    grad_edge_unref(&s->edge);
+}
+
+static void grad_node_free(grad_node *n) {
+    for (int i = 0; i < n->ninputs; i++) {
+        grad_edge_unref(&n->edges[i]);
+        mem_free((void *)n->inputs[i].sizes);
+    }
+    for (int i = 0; i < n->noutputs; i++) mem_free((void *)n->outputs[i].sizes);
+    for (int i = 0; i < n->nsaved; i++) grad_saved_clear(&n->saved[i]);
+    grad_node_unref(n->inner);
+    mem_free(n->more_outputs);
+    mem_free(n->geometry);
+    mem_free(n);
+}
+
+/* Freeing a node may free the tensors that it saved, and these other nodes: they wait for the outermost one. */
+void grad_node_unref(grad_node *n) {
+    static _Thread_local grad_node *waiting;
+    static _Thread_local bool freeing;
+    if (!n || atomic_fetch_sub_explicit(&n->refs, 1, memory_order_acq_rel) != 1) return;
+    n->next_dead = waiting;
+    waiting = n;
+    if (freeing) return;
+    freeing = true;
+    while (waiting) {
+        grad_node *next = waiting;
+        waiting = next->next_dead;
+        grad_node_free(next);
+    }
+    freeing = false;
+}
+
+/* ---- what is saved -------------------------------------------------------------------------------- */
+
+/* A leaf is kept as it is: its gradient goes to this very tensor. Of others only the elements, and the edge beside them. */
+static ctsc_status grad_save_tensor(diag *d, grad_saved *s, tensor *t) {
+    grad_edge e;
+    TRY(autograd_edge(d, t, &e));
+    s->is_tensor = true;
+    s->version = t->storage->version;
+    if (e.leaf || (!e.fn && !t->autograd)) {
+        s->v = value_tensor_take(tensor_ref(t));
+        return CTSC_OK;
+    }
+    tensor *elements;
+    TRY(tensor_alias(d, t, &elements));
+    elements->requires_grad = false;
+    s->v = value_tensor_take(elements);
+    s->edge = grad_edge_ref(e);
+    return CTSC_OK;
+}
+
+ctsc_status grad_save(diag *d, grad_saved *s, value v) {
+    if (v.tag == V_TENSOR) return grad_save_tensor(d, s, v.u.tensor);
+    s->v = value_ref(v);
+    return CTSC_OK;
+}
+
+/* "torch.FloatTensor [2, 3]" */
+static void grad_describe(const tensor *t, strbuf *out) {
+    sb_printf(out, "[torch.%sTensor ", dtype_table[t->dtype].ir_name);
+    tensor_print_sizes(t->ndim, t->sizes, out);
+    sb_puts(out, "]");
+}
+
+static ctsc_status grad_refuse_changed(diag *d, const grad_node *n, const grad_saved *s) {
+    strbuf text = STRBUF_INIT;
+    char name[128];
+    grad_describe(s->v.u.tensor, &text);
+    const grad_node *by = s->of_result ? n : s->edge.fn;
+    if (by) {
+        grad_node_name(by, name, sizeof name);
+        sb_printf(&text, ", which is output %d of %s,", s->of_result ? s->output : s->edge.output, name);
+    }
+    ctsc_status st = diag_fail(d, CTSC_FAILED,
+                               "one of the variables needed for gradient computation has been modified by an inplace operation: %s is at "
+                               "version %" PRIu32 "; expected version %" PRIu32
+                               " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+                               "torch.autograd.set_detect_anomaly(True).",
+                               sb_str(&text), s->v.u.tensor->storage->version, s->version);
+    sb_free(&text);
+    return st;
+}
+
+ctsc_status grad_unsave(diag *d, grad_node *n, grad_saved *s, bool taped, value *out) {
+    *out = value_none();
+    if (!s->is_tensor || s->v.tag != V_TENSOR) {
+        *out = value_ref(s->v);
+        return CTSC_OK;
+    }
+    tensor *t = s->v.u.tensor, *placed;
+    if (t->storage->version != s->version) return grad_refuse_changed(d, n, s);
+    grad_node *fn = s->of_result ? n : s->edge.fn;
+    if (!taped || !fn) {
+        *out = value_ref(s->v);
+        return CTSC_OK;
+    }
+    TRY(tensor_alias(d, t, &placed));
+    autograd_meta *m = autograd_meta_of(d, placed);
+    if (m) {
+        m->made_by = (grad_edge){.fn = grad_node_ref(fn), .output = s->of_result ? s->output : s->edge.output};
+        placed->requires_grad = true;
+    }
+    *out = value_tensor_take(placed);
+    return m ? CTSC_OK : d->status;
+}
+
+void grad_node_release_saved(grad_node *n) {
+    if (n->has_saved) n->freed = true;
+    for (int i = 0; i < n->nsaved; i++) grad_saved_clear(&n->saved[i]);
+    if (n->inner) {
+        grad_node_release_saved(n->inner);
+        n->freed |= n->inner->freed;
+    }
+}
+
+/* ---- names ------------------------------------------------------------------------------------------ */
+
+/* PyTorch's: the operator's name in camel case, and which of its formulas. */
+void grad_node_name(const grad_node *n, char *out, size_t size) {
+    static const char *const kinds[] = {[GRAD_COPY_SLICES] = "CopySlices", [GRAD_VIEW] = "AsStridedBackward0"};
+    if (n->kind == GRAD_COPY_SLICES || n->kind == GRAD_VIEW || !n->o) {
+        snprintf(out, size, "%s", n->o || n->kind != GRAD_RULE ? kinds[n->kind] : "Backward");
+        return;
+    }
+    const char *s = strstr((n->rule && n->rule->base ? n->rule->base : n->o)->schema->name, "::");
+    size_t k = 0;
+    bool upper = true;
+    for (s = s ? s + 2 : ""; *s && k + 16 < size; s++) {
+        if (*s == '_') {
+            upper = true;
+            continue;
+        }
+        out[k++] = upper && *s >= 'a' && *s <= 'z' ? (char)(*s - 'a' + 'A') : *s;
+        upper = false;
+    }
+    snprintf(out + k, size - k, "Backward%d", !strcmp(n->o->schema->overload, "Scalar") ? 1 : 0);
+}
