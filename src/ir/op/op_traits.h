@@ -120,7 +120,35 @@ typedef enum twin_need {
 #define NO_GRADIENT OP_TRAIT(49) /* its results are constants as far as gradients go, whatever it takes */
 #define ASKS_GRADIENT OP_TRAIT(50) /* a program that has it records what it does */
 
-/* Effects, work, and that the function touches no element. */
-#define OP_TRAITS_OF_WRITES (OP_FIELD(127, 0) | OP_FIELD(63, 19) | OP_FIELD(31, 44) | DEVICE_BLIND)
+/* ---- what neither schema nor effects say (ir/graph/alias_effects.c). Without the first three an optimisation is lost; without the others it is wrong ---- */
+typedef enum never_fails {
+    FAILS_PERHAPS,
+    NEVER_FAILS_NUMBERS, /* given nothing but ints, floats, bools and None */
+    NEVER_FAILS_TENSORS, /* given a tensor alone: a question that each can answer */
+    NEVER_FAILS_VALUES,  /* given anything */
+} never_fails;
+#define NEVER_FAILS(kind)  OP_FIELD(NEVER_FAILS_##kind, 51)
+#define OP_NEVER_FAILS(t)  ((never_fails)OP_FIELD_OF(t, 51, 2))
+#define ASKS_GEOMETRY      OP_TRAIT(53) /* reads no element of its first argument, a tensor */
+#define MAKES_VIEW         OP_TRAIT(54) /* a new tensor on the storage of the first argument, whatever the arguments are */
+#define READS_DEEPLY       OP_TRAIT(55) /* looks into the elements of a list */
+#define RESHAPES           OP_TRAIT(56) /* in its own place: sizes, strides or the storage change, not only elements */
+#define MAY_RETURN_ARGUMENT OP_TRAIT(57) /* or what shares memory with one, though the schema does not say so */
+/* WRITES(set): arguments that are written though the schema does not say so. */
+typedef enum unmarked_writes {
+    WRITES_NOTHING,
+    WRITES_STATISTICS, /* 3 and 4, unless argument 5 is False */
+    WRITES_GATHERED,   /* 3 and 4 */
+    WRITES_UPDATED,    /* 1 and 2 */
+    WRITES_NOISE,      /* 1, unless argument 4 is False */
+    WRITES_SELF,       /* 0 */
+    WRITES_COUNT
+} unmarked_writes;
+#define WRITES(set)  OP_FIELD(WRITES_##set, 58)
+#define OP_WRITES(t) ((unmarked_writes)OP_FIELD_OF(t, 58, 3))
+
+/* Effects, work, that the function touches no element, and warnings. */
+#define OP_TRAITS_OF_WRITES \
+    (OP_FIELD(127, 0) | OP_FIELD(63, 19) | OP_FIELD(31, 44) | DEVICE_BLIND | RESHAPES | MAY_RETURN_ARGUMENT | OP_FIELD(7, 58))
 
 #endif
