@@ -35,17 +35,17 @@
  *      parallel  iterations are independent, and the kernel's arguments begin and end replace the bounds: the
  *                caller cuts [begin, end) into pieces. At most one, at the top, step 1, only lets before it and nothing after.
  *      unroll    constant bounds: no loop remains.
- *      ahead     a vector loop over a row: what it reads is fetched for the rows that follow, while there is something to compute.
+ *      prefetch  a vector loop over a row: what it reads is fetched for the rows that follow, while there is something to compute.
  * 7. A restrict buffer shares no byte with another buffer, unless neither of the two is written.
  * 8. fail(code, value) ends the kernel: it returns code (> 0) and stores value through its argument `fault`.
  *    watch(code) asks the caller whether the kernel is to go on (kernel_call.stop); if not, it ends with code.
- * 9. A nest with a cooperative group: on a GPU nest->coop threads take a round of the parallel loop together (cuda_emit.h). Then each vector loop that is
+ * 9. A nest with a cooperative group: on a GPU nest->coop threads take an iteration of the parallel loop together (cuda_emit.h). Then each vector loop that is
  *    not inside another one may be cut between them anywhere, and what it stores is read only by later loops. A local buffer belongs to
- *    the round. Nothing is accumulated in a variable from outside such a loop in two ways.
+ *    the iteration. Nothing is accumulated in a variable from outside such a loop in two ways.
  * 10. nest->contract lets a * b + c become one rounding, in the nest's arithmetic and in the functions called;
  *    nest->contract_inside lets it inside the functions, and in accumulations of a product.
  *
- * 11. nest->narrow: addresses, bounds of loops and the ints they are made of are less than 2^30, so that 32 bits do for them.
+ * 11. nest->index32: addresses, bounds of loops and the ints they are made of are less than 2^30, so that 32 bits do for them.
  *
  * Ownership: everything lies in the arena given to nest_new; look at arena_failed once the nest is built.
  * A nest is built and used by one thread at a time (printers keep notes in the nodes).
@@ -185,7 +185,7 @@ typedef enum nest_stmt_kind {
     NEST_WATCH
 } nest_stmt_kind;
 
-enum { NEST_VECTOR = 1, NEST_PARALLEL = 2, NEST_UNROLL = 4, NEST_AHEAD = 8 };
+enum { NEST_VECTOR = 1, NEST_PARALLEL = 2, NEST_UNROLL = 4, NEST_PREFETCH = 8 };
 
 typedef struct nest_block {
     struct nest_stmt *first, *last;
@@ -211,8 +211,8 @@ typedef struct nest {
     arena *a;
     const char *name;
     bool contract, contract_inside;
-    bool narrow;
-    int coop;                        /* threads that take a round together on a GPU: a power of 2, at most 1024; 0: each takes its own */
+    bool index32;
+    int coop;                        /* threads that take an iteration together on a GPU: a power of 2, at most 1024; 0: each takes its own */
     nest_buffer **buffers, **locals; /* NEST_MAX_BUFFERS places each, as in the next line */
     const char **ints, **floats;     /* names of the inputs */
     int nbuffers, nlocals, nints, nfloats, nvars;
