@@ -16,6 +16,7 @@
 #   make bench-cuda     on a CUDA device, against its limits, and PyTorch where it is installed (TORCH_PYTHON=)
 #   make bench-ops      single operators, with PyTorch in the same run where it is installed (OPS="--only sort")
 #   make bench-nets     whole networks against PyTorch, ONNX Runtime and OpenVINO, into docs/bench-nets.md (NETS="--only resnet --threads 1", PEERS=)
+#   make format         sets the C files as .clang-format and scripts/format say (clang-format-19); make check-format fails where they are not so set
 #   make docs           docs/operators.md, from the tables of operators
 #   make install        PREFIX=/usr/local DESTDIR= (packaging/install.mk says what goes where); make shared: libctsc.so alone
 #   make bench-load     load and run times of a model (MODEL=, INPUTS=)
@@ -238,6 +239,12 @@ unit: $(UNIT_BIN) jit $(CUDASIM)
 test: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
+
+# C as .clang-format and scripts/format set it.
+format: deps-test
+	@python3 scripts/format --jobs $(JOBS)
+check-format: deps-test
+	@python3 scripts/format --check --jobs $(JOBS)
 
 # Every program at every level of optimisation, with one thread and with two: right, and the same to the last bit.
 test-levels: deps-test
@@ -470,6 +477,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
+.PHONY: format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -149,10 +149,10 @@ static int64_t call_pieces(nests *s, nests_call *c, nest_eval *e, int64_t begin,
 }
 
 static int64_t call_run(nests *s, nests_call *c, const group_plan *p, nest_eval *e) {
-    if (p->stops.len) {
+    if (p->barriers.len) {
         int64_t from = 0, code = 0;
-        for (size_t i = 0; i < p->stops.len && !code; i++) {
-            int64_t stop = c->slots[p->stops.data[i]];
+        for (size_t i = 0; i < p->barriers.len && !code; i++) {
+            int64_t stop = c->slots[p->barriers.data[i]];
             code = call_pieces(s, c, e, from, stop);
             from = stop;
         }

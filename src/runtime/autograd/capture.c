@@ -24,9 +24,7 @@ static void capture_learn(capture *c, tensor *t, ir_value *v) {
 }
 
 static void capture_learn_outside(capture *c, tensor *t) {
-    ir_value *v = block_add_param(c->g->root, TYPE_TENSOR);
-    if (!ptrmap_put(&c->outside, t->storage, t->storage)) capture_fail(c, "out of memory");
-    capture_learn(c, t, v);
+    capture_learn(c, t, block_add_param(c->g->root, TYPE_TENSOR));
 }
 
 bool capture_begin(capture *c, int ninputs, tensor *const *inputs) {
@@ -55,10 +53,6 @@ static ir_value *capture_tensor(capture *c, tensor *t) {
     tensor_ref(t);
     capture_learn_outside(c, t);
     return ptrmap_get(&c->values, t);
-}
-
-bool capture_is_outside(const capture *c, const tensor *t) {
-    return !ptrmap_get(&c->values, t) || ptrmap_get(&c->outside, t->storage);
 }
 
 bool capture_made(const capture *c, const tensor *t) {
@@ -166,15 +160,6 @@ static bool capture_indexes_by_mask(const op *o, int n, const value *args) {
     return false;
 }
 
-static bool capture_writes_outside(const capture *c, const op *o, int n, const value *args) {
-    const schema *s = o->schema;
-    for (int i = 0; s->has_alias_write && i < n && i < s->nargs; i++) {
-        if (!s->args[i].alias || !s->args[i].alias->write || args[i].tag != V_TENSOR) continue;
-        if (capture_is_outside(c, args[i].u.tensor)) return true;
-    }
-    return false;
-}
-
 /* Is an argument or result declared as tensors, rather than as whatever a container holds? */
 static bool capture_is_of_tensors(const argument *a) {
     type *t = a->type;
@@ -189,13 +174,12 @@ static bool capture_reads_tensors(const op *o, int n, const value *args) {
 }
 
 /* What cannot be the same in each call; NULL: nothing. */
-static const char *capture_objection(const capture *c, const op *o, int n, const value *args, int returns, const value *results) {
+static const char *capture_objection(const op *o, int n, const value *args, int returns, const value *results) {
     bool takes = capture_has_tensor(n, args), gives = capture_has_tensor(returns, results);
     if (o->traits & (OP_SIDE_EFFECT | OP_UNSAFE | OP_FOREIGN)) return "it has effects";
     if ((o->traits & OP_RANDOM) && (takes || gives)) return "it draws random numbers";
     if (!gives && !(o->traits & DEVICE_BLIND) && capture_reads_tensors(o, n, args)) return "it reads elements";
     if ((o->traits & SIZED_BY_DATA) || capture_indexes_by_mask(o, n, args)) return "sizes depend on elements";
-    if (capture_writes_outside(c, o, n, args)) return "it writes to what was there before";
     if (o->schema->vararg || o->schema->varret) return takes ? "an operator of any number of arguments" : NULL;
     return NULL;
 }
@@ -218,7 +202,7 @@ static void capture_results(capture *c, node *n, int returns, const value *resul
 
 void capture_call(capture *c, const op *o, int nargs, const value *args, int returns, const value *results) {
     if (c->why) return;
-    const char *why = capture_objection(c, o, nargs, args, returns, results);
+    const char *why = capture_objection(o, nargs, args, returns, results);
     if (why) return capture_fail(c, why);
     if (!capture_has_tensor(returns, results)) return; /* sizes and other numbers, which the signature decides */
     if (!o->schema->nreturns || !capture_is_of_tensors(&o->schema->returns[0])) return; /* of containers, which are taken apart */
@@ -246,7 +230,6 @@ graph *capture_end(capture *c) {
     for (size_t i = 0; i < c->held.len; i++) tensor_unref(c->held.data[i]);
     vec_free(&c->held);
     ptrmap_free(&c->values);
-    ptrmap_free(&c->outside);
     for (size_t i = 0; failed && i < c->externals.len; i++) tensor_unref(c->externals.data[i]);
     if (failed) {
         vec_free(&c->externals);

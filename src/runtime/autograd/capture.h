@@ -13,7 +13,7 @@
  * becomes a parameter of the graph behind the arguments ("external").
  *
  * A call that cannot be recorded goes on as if nobody watched (capture.why says what it did): it reads an element to decide something, makes
- * tensors whose sizes depend on elements, draws random numbers, writes to what was there before.
+ * tensors whose sizes depend on elements, draws random numbers, keeps a gradient with what was there before.
  *
  * One capture per thread at a time. Tests: tests/corpus/grad at every level, tests/lang/gradients.py
  */
@@ -26,7 +26,6 @@
 typedef struct capture {
     graph *g;
     ptrmap values;           /* tensor -> its ir_value */
-    ptrmap outside;          /* storages that were there before */
     VEC(tensor *) held;      /* whatever has an entry, so that no other tensor gets its address */
     VEC(tensor *) externals; /* of parameters behind those that were declared */
     const char *why;         /* recording has failed; NULL: not yet */
@@ -44,8 +43,6 @@ void capture_call(capture *c, const op *o, int nargs, const value *args, int ret
 void capture_alias(tensor *of, tensor *alias);
 /* Recording fails: why. */
 void capture_fail(capture *c, const char *why);
-/* Was t's memory there before? */
-bool capture_is_outside(const capture *c, const tensor *t);
 /* Did an operator make t while recording? It may be a view of what was there before. */
 bool capture_made(const capture *c, const tensor *t);
 /* The graph returns what v is made of. */
