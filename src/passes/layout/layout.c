@@ -219,6 +219,39 @@ static bool layout_keeps(layout *l, const node *n) {
     return true;
 }
 
+/* ---- views that are known outside --------------------------------------------------------------------------- */
+
+/* In how many ways does v's memory get to a return, a container or a call? Views of it count, lists of them too; two are as good as more. */
+static int layout_ways_out(const ir_value *v) {
+    int ways = 0;
+    for (size_t i = 0; i < v->uses.len && ways < 2; i++) {
+        const node *user = v->uses.data[i].user;
+        bool op = user && ((user->kind == N_OP && user->op) || user->kind == N_LIST_UNPACK);
+        if (op && node_makes_fresh(user)) continue;
+        if (!op) ways++;
+        for (size_t k = 0; op && k < user->outputs.len; k++) ways += layout_ways_out(user->outputs.data[k]);
+    }
+    return ways;
+}
+
+/* The value whose memory v is a view of; NULL: it is not new. */
+static const ir_value *layout_root(const ir_value *v) {
+    while (v->def && !node_makes_fresh(v->def)) {
+        if (v->def->kind != N_OP || !v->def->op || !v->def->inputs.len || v->def->inputs.data[0]->type->kind != T_TENSOR) return NULL;
+        v = v->def->inputs.data[0];
+    }
+    return v->def ? v : NULL;
+}
+
+/* Does the caller get a view that n makes, and something else with elements in common? A twin would be a copy. */
+static bool layout_shares_outside(const node *n) {
+    int ways = 0;
+    if (n->kind != N_OP || !n->op || !n->inputs.len || n->inputs.data[0]->type->kind != T_TENSOR || node_makes_fresh(n)) return false;
+    for (size_t i = 0; i < n->outputs.len; i++) ways += layout_ways_out(n->outputs.data[i]);
+    const ir_value *root = ways ? layout_root(n->inputs.data[0]) : NULL;
+    return ways && (!root || layout_ways_out(root) > 1);
+}
+
 /* ---- the walk ------------------------------------------------------------------------------------------------ */
 
 static const struct layout_row { const char *key; layout_rule *rule; } layout_rows[] = {
@@ -244,7 +277,7 @@ static void layout_forget(layout *l, node *n) {
 static void layout_node(layout *l, node *n) {
     layout_rule *rule = layout_rule_of(n);
     l->at = n;
-    if (!rule || !n->outputs.len || !layout_keeps(l, n)) return;
+    if (!rule || !n->outputs.len || !layout_keeps(l, n) || layout_shares_outside(n)) return;
     l->plain = NULL;
     l->used.len = 0;
     l->region = layout_region_new(l);
