@@ -26,6 +26,7 @@
 #   make test-machines  the tests as on other machines: processors, OpenBLAS kernels, users, folders, locales (MACHINES=all or NAME,NAME)
 #   make diff           random graphs at different levels, for long (DIFF_COUNT=, SEED=)
 #   make diff-coverage  programs for each pair of operators and of passes, and a report of what met (docs/coverage.md)
+#   make test-sweep     random programs in Python, of one line and of many, at level 0 and level 3 (SWEEP=)
 #   make mutate         bugs planted in the lowering of fusion groups, to see whether the tests notice (MUTATE=)
 #   make bench-serve    requests per second of the inference server (wrk)
 #   make soak           the inference server under load and hostile clients, for long (SECONDS=)
@@ -455,6 +456,15 @@ diff-coverage: deps-build
 	XDG_CACHE_HOME=$(BUILD)/cache $(BUILD)/diff --coverage=100 --native 1 --seed $(SEED) --jobs $(JOBS)
 	$(BUILD)/diff --tables --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS)
 
+# Random programs in Python at level 0 and level 3, with one thread and two: make test-sweep [SWEEP="--lines 20000 --programs 20000 --seed 1"]
+$(BUILD)/sweep: tests/sweep/sweep_main.c include/ctsc.h $(BUILD)/libctsc.a
+	@echo "  LD    $@"
+	$(Q)$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+SWEEP ?=
+test-sweep: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/sweep jit
+	XDG_CACHE_HOME=$(BUILD)/cache python3 tests/sweep/sweep.py --sweep $(BUILD)/sweep --jobs $(JOBS) $(SWEEP)
+
 # Bugs planted in the lowering of fusion groups, one at a time: which does nothing notice? make mutate [MUTATE="--count 60 --seed 2"]
 mutate: deps-test
 	@python3 tests/mutate.py $(MUTATE)
@@ -471,6 +481,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
+.PHONY: test-sweep test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)
