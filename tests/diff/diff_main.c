@@ -469,9 +469,16 @@ static void worker_cover_schedules(const options *o, const gen_ops *ops, shared 
         }
 }
 
+/* Does the cell want more programs, and is there hope? */
+static bool cell_is_open(const options *o, const coverage *c, int first, int second) {
+    enum { HOPELESS = 64, PATIENCE = 12 };
+    uint32_t hits = c->pairs[first][second], tried = c->tries[first][second];
+    return hits < (uint32_t)o->goal && tried < (hits ? (uint32_t)(PATIENCE * o->goal) : HOPELESS);
+}
+
 /* Cells in turn, some programs each, until all have the goal or seem out of reach. */
 static void worker_cover(const options *o, const gen_ops *ops, shared *sh, int worker, double until) {
-    enum { AT_ONCE = 8, HOPELESS = 64, PATIENCE = 12, HOP = 48271 }; /* HOP, a prime: any part of all cells is a sample of them */
+    enum { AT_ONCE = 8, HOP = 48271 }; /* HOP, a prime: any part of all cells is a sample of them */
     uint64_t labels = (uint64_t)coverage_labels(), all = labels * labels;
     int found = 0;
     uint64_t programs = 0, most = o->count ? o->count : UINT64_MAX;
@@ -479,10 +486,8 @@ static void worker_cover(const options *o, const gen_ops *ops, shared *sh, int w
     for (uint64_t turn; found < o->most && programs < most && (turn = sh->turn++) - sh->last_open <= all;) {
         uint64_t cell = turn * HOP % all;
         int first = (int)(cell / labels), second = (int)(cell % labels);
-        uint32_t *tries = (uint32_t *)&sh->cover->tries[first][second];
-        for (int i = 0; i < AT_ONCE && found < o->most; i++) {
-            uint32_t hits = sh->cover->pairs[first][second], tried = __atomic_load_n(tries, __ATOMIC_RELAXED);
-            if (hits >= (uint32_t)o->goal || tried >= (hits ? (uint32_t)(PATIENCE * o->goal) : HOPELESS)) break;
+        for (int i = 0; i < AT_ONCE && found < o->most && cell_is_open(o, sh->cover, first, second); i++) {
+            uint32_t hits = sh->cover->pairs[first][second];
             sh->last_open = turn;
             programs += (uint64_t)o->jobs;
             uint64_t seed = o->seed + turn * AT_ONCE + (uint64_t)i;

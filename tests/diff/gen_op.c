@@ -267,6 +267,12 @@ static bool choice_wants(const choice *c, const char *name, choice_shape *s) {
         }
         return true;
     }
+    if (choice_is(c, "scale_channels_last")) {
+        s->ndim = 1;
+        s->sizes[0] = t->ndim ? t->sizes[t->ndim - 1] : 1;
+        s->dt = DT_FLOAT32;
+        return true;
+    }
     if (choice_is(c, "batch_norm") || choice_is(c, "group_norm") || choice_is(c, "prelu")) {
         s->ndim = 1;
         s->sizes[0] = t->ndim >= 2 ? t->sizes[1] : 1;
@@ -384,6 +390,7 @@ static ir_value *choice_int(choice *c, const argument *a) {
     if (!strcmp(a->name, "k") || !strcmp(a->name, "n") || !strcmp(a->name, "size")) return gen_int_like(G, rng_range(r, 0, size));
     if (strstr(a->name, "chunks") || strstr(a->name, "split") || strstr(a->name, "sections")) return gen_int(G, rng_range(r, 1, 3));
     if (!strcmp(a->name, "num_groups")) return gen_int(G, 1);
+    if (!strcmp(a->name, "spatial") && c->first && rng_chance(r, 95)) return gen_int(G, c->first->ndim - 2);
     return gen_int_like(G, rng_range(r, rng_chance(r, 30) ? -3 : 0, 4));
 }
 

@@ -6,6 +6,7 @@
 #include "gen.h"
 
 #include "ir/graph/alias.h"
+#include "ir/op/fusible.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -558,22 +559,53 @@ static ir_value *gen_result_of(gen *G, node *n) {
     return unpack->outputs.data[rng_next(&G->r) % len];
 }
 
+/* Operators that compute make a group worth a kernel, two of them; views, and copies that may be none, are part of one only where another member reads them. */
+static int gen_computes(const node *n) {
+    return n->op && op_fusible(n->op) != FUSIBLE_VIEW;
+}
+
+/* What reads `between`, which `first` made, and what reads that; true: it has been placed. */
+static bool gen_second(gen *G, int label, const node *first, ir_value *between) {
+    node *last = gen_labelled(G, label, between);
+    if (!last) return false;
+    int more = 2 - gen_computes(first) - gen_computes(last);
+    if (!node_makes_fresh(last) && !more) more = 1;
+    if (!more) more = rng_chance(&G->r, 40);
+    ir_value *end = gen_result_of(G, last);
+    for (; end && more > 0 && rng_chance(&G->r, 96); more--) {
+        node *n = gen_apply(G, op_find(rng_chance(&G->r, 50) ? "aten::add.Scalar" : "aten::mul.Tensor"), end);
+        if (!n) break;
+        end = n->outputs.data[0];
+    }
+    if (end && rng_chance(&G->r, 97)) block_add_return(G->g->root, end); /* else all of it may be dead */
+    return true;
+}
+
+/* The whole of it, from where the graph is empty. */
+static bool gen_pair(gen *G, int first, int second, coverage_miss *miss) {
+    for (int i = (int)rng_range(&G->r, 0, 2); i > 0; i--) gen_operator(G);
+    node *made = G->finished ? NULL : gen_labelled(G, first, rng_chance(&G->r, 50) ? gen_pick_tensor(G) : NULL);
+    ir_value *between = made ? gen_result_of(G, made) : NULL;
+    bool done = between && gen_second(G, second, made, between);
+    if (between) *miss = done ? MISS_PASSES : MISS_SECOND;
+    return done;
+}
+
+/* Making a graph is cheap against what is done with it: one that lacks the second operator is made anew, on other operands. */
 bool gen_case_pair(const gen_ops *ops, uint64_t seed, int first, int second, gen_case *out, coverage_miss *miss) {
-    gen G = {.r = {seed}, .ops = ops, .g = graph_new(), .d = {.max_tensor = 1 << 16}};
-    gen_begin(&G, out);
-    G.focus = rng_chance(&G.r, 80) ? FOCUS_POINTWISE : FOCUS_ANY;
-    G.nodes_left = 8;
-    for (int i = (int)rng_range(&G.r, 0, 2); i > 0; i--) gen_operator(&G);
-    node *made = G.finished ? NULL : gen_labelled(&G, first, rng_chance(&G.r, 50) ? gen_pick_tensor(&G) : NULL);
-    ir_value *between = made ? gen_result_of(&G, made) : NULL;
+    enum { TRIES = 6 };
     *miss = MISS_FIRST;
-    node *last = between ? gen_labelled(&G, second, between) : NULL;
-    if (between) *miss = last ? MISS_PASSES : MISS_SECOND;
-    ir_value *end = last ? gen_result_of(&G, last) : NULL;
-    if (end && rng_chance(&G.r, 60)) gen_apply(&G, op_find(rng_chance(&G.r, 50) ? "aten::add.Scalar" : "aten::mul.Tensor"), end);
-    if (last && rng_chance(&G.r, 40) && !G.finished) gen_operator(&G);
-    bool ok = gen_end(&G, out);
-    return ok && last;
+    for (int try = 1;; try++) {
+        gen G = {.r = {seed + (uint64_t)try * 0x632be59bd9b4e019u}, .ops = ops, .g = graph_new(), .d = {.max_tensor = 1 << 16}};
+        gen_begin(&G, out);
+        G.focus = rng_chance(&G.r, 80) ? FOCUS_POINTWISE : FOCUS_ANY;
+        G.nodes_left = 8;
+        bool done = gen_pair(&G, first, second, miss);
+        if (done && rng_chance(&G.r, 20) && !G.finished) gen_operator(&G);
+        bool ok = gen_end(&G, out) && done;
+        if (ok || try == TRIES) return ok;
+        gen_case_free(out);
+    }
 }
 
 void gen_case_free(gen_case *c) {

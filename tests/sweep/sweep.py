@@ -195,7 +195,7 @@ class Program:
         if place != v:
             rows += ["P = 1.0", "P += 1", "P *= 2", "P -= z.sum()", "P = P * 2 + 1", "P = torch.relu(P)", "P[...] = 0", "P.copy_(P + 1)", "P.fill_(n)", "P.zero_()"]
         else:
-            rows += ["P += " + self.like(shape), "P[P > 1] = 0", "P.masked_fill_(P < 0, 1)", "P.copy_(%s * 2)" % self.like(shape), "P.tril_()" if rank > 1 else "P.abs_()"]
+            rows += ["P += " + self.like(shape), "P[P > 1.3] = 0", "P.masked_fill_(P < 0.1, 1)", "P.copy_(%s * 2)" % self.like(shape), "P.tril_()" if rank > 1 else "P.abs_()"]
         self.put(r.choice(rows).replace("P", place), depth)
 
     def step_write(self):
@@ -226,7 +226,7 @@ class Program:
         else:
             self.put("%s = 0.0" % acc)
             self.put("for %s in range(%s.size(0)):" % (i, v))
-            self.put("if float(%s[%s].sum()) > %s:" % (v, i, acc), 1)
+            self.put("if float(%s[%s].sum()) > %s + 0.3:" % (v, i, acc), 1)
             self.put("%s = float(%s[%s].sum())" % (acc, v, i), 2)
             self.put("%s = torch.full([2], %s)" % (acc + "t", acc))
             self.vars.append((acc + "t", 1, "full"))
@@ -235,7 +235,7 @@ class Program:
         v, rank, shape = self.pick()
         self.count += 1
         name = "b%d" % self.count
-        self.put("if %s:" % self.r.choice(["n > 1", "float(%s.sum()) > 0" % v, "%s.dim() > 2" % v, "bool((%s > 0).any())" % v]))
+        self.put("if %s:" % self.r.choice(["n > 1", "float(%s.sum()) > 0.7" % v, "%s.dim() > 2" % v, "bool((%s > 0.7).any())" % v]))
         self.put("%s = %s" % (name, self.pointwise(v, rank, shape)), 1)
         self.put("else:")
         self.put("%s = %s" % (name, self.pointwise(v, rank, shape)), 1)
