@@ -26,6 +26,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,6 +46,12 @@ typedef struct options {
     int goal, native;   /* of --coverage; 0: none */
     int first, second;  /* labels of --pair; -1: none */
 } options;
+
+/* Ends this process by SIGPROF after so many seconds of processor time; 0: not any more. The clock on the wall says little on a busy machine. */
+static void limit_cpu(int seconds) {
+    struct itimerval t = {.it_value = {.tv_sec = seconds}};
+    setitimer(ITIMER_PROF, &t, NULL);
+}
 
 /* What the workers tell their parent. */
 typedef struct shared {
@@ -241,7 +248,7 @@ static bool finding_is_bad(void *ctx, graph *g) {
     check *k = ctx;
     pid_t child = fork();
     if (child == 0) {
-        alarm(SECONDS_PER_GRAPH);
+        limit_cpu(SECONDS_PER_GRAPH);
         if (!freopen("/dev/null", "w", stderr)) _exit(0);
         _exit(check_graph(k, g, NULL, NULL) >= DIFFERENT ? 1 : 0);
     }
@@ -274,7 +281,7 @@ static void finding_report(const options *o, uint64_t seed, check *k) {
     sb_clear(&out);
     pid_t child = fork(); /* what follows may crash */
     if (child == 0) {
-        alarm(SECONDS_PER_GRAPH);
+        limit_cpu(SECONDS_PER_GRAPH);
         verdict v = check_graph(k, g, NULL, &out);
         printf("---- %s\n%s", v == BROKEN ? "a pass failed" : v == DIFFERENT ? "after" : "no difference any more", sb_str(&out));
         fflush(stdout);
@@ -419,9 +426,9 @@ static bool worker_nests(const options *o, const gen_ops *ops, shared *sh, int w
     sh->cover->programs++;
     sh->worker[worker].first = first;
     sh->worker[worker].second = second;
-    alarm(4 * SECONDS_PER_GRAPH); /* noise takes its time */
+    limit_cpu(4 * SECONDS_PER_GRAPH); /* noise takes its time */
     bool differs = nests_seed(&j, seed, &t, &report) == NESTS_DIFFERENT;
-    alarm(0);
+    limit_cpu(0);
     sh->worker[worker].graphs += t.graphs;
     sh->worker[worker].runs += t.runs;
     sh->worker[worker].groups += t.groups;
@@ -446,9 +453,9 @@ static bool worker_native(const options *o, const gen_ops *ops, shared *sh, int 
     verdict v = SAME;
     native.level = 3;
     native.nests = false;
-    alarm(SECONDS_PER_GRAPH);
+    limit_cpu(SECONDS_PER_GRAPH);
     if (gen_case_pair(ops, seed, first, second, &c, &miss)) v = seed_check_case(&native, seed, &c, &r, false, true, sh, worker);
-    alarm(0);
+    limit_cpu(0);
     gen_case_free(&c);
     sh->cover->native[first][second]++;
     return v >= DIFFERENT;
@@ -505,11 +512,11 @@ static void worker_run(const options *o, const gen_ops *ops, shared *sh, int wor
     if (o->goal) worker_cover(o, ops, sh, worker, until);
     for (uint64_t at = from; at < o->seed + o->count && found < o->most; at += (uint64_t)o->jobs) {
         sh->worker[worker].seed = at;
-        alarm(SECONDS_PER_GRAPH);
+        limit_cpu(SECONDS_PER_GRAPH);
         if (o->nests) {
             found += worker_nests(o, ops, sh, worker, at, o->first, o->second, o->vary, STRETCH_PERCENT);
         } else if (seed_check(o, ops, at, false, sh, worker) >= DIFFERENT) {
-            alarm(0);
+            limit_cpu(0);
             found++;
             if (seed_check(o, ops, at, true, sh, worker) < DIFFERENT) { /* memory that nobody wrote, perhaps */
                 printf("\n==== seed %" PRIu64 ": a difference that did not come again\n", at);
