@@ -126,6 +126,7 @@ lazy_tensor *reduced_loss(group_state *s, const char *name, const node *n, const
     t.dt = lazy_promote(2, pair);
     dtype dt = loss_rows[i].self_dtype ? o->x->dt : t.dt;
     if (reduction < LOSS_NONE || reduction > LOSS_SUM || !dtype_is_float(dt)) return NULL;
+    if (dtype_size(dt) > dtype_size(t.dt)) return NULL; /* a number's float64 among float32: the operator has more digits */
     if (flag && (!lazy_arg_bool(&s->l, flag, &t.flag) || !dtype_is_float(o->x->dt) || !dtype_is_float(pair[1]->dt)))
         return NULL;
     if (loss_rows[i].number && !lazy_arg_float(reduced_named(n, args, loss_rows[i].number), &t.number)) return NULL;
