@@ -33,6 +33,7 @@
 
 enum {
     LAYOUT_CHANGED = 1, LAYOUT_MADE = 2, /* node.mark */
+    LAYOUT_WAYS = 200, /* uses looked at to see whether a view is alone */
     LAYOUT_PRICE = 32, /* multiplications of a convolution that pay for the conversion of an element */
 };
 
@@ -221,17 +222,31 @@ static bool layout_keeps(layout *l, const node *n) {
 
 /* ---- views that are known outside --------------------------------------------------------------------------- */
 
-/* In how many ways does v's memory get to a return, a container or a call? Views of it count, lists of them too; two are as good as more. */
-static int layout_ways_out(const ir_value *v) {
+/* Can what the user makes share memory with what it uses there? */
+static bool layout_passes_on(const use *u) {
+    const node *n = u->user;
+    if (node_makes_fresh(n)) return false;
+    return n->kind != N_OP || u->index >= n->op->schema->nargs || n->op->schema->args[u->index].alias || node_returns_unmarked(n);
+}
+
+/* In how many ways does v's memory get to a return, a container or a call? Views of it count, lists of them too; two are as good as more. left: uses that may
+ * be looked at, since paths may meet again; without any more there are two ways. */
+static int layout_count_ways(const ir_value *v, int *left) {
     int ways = 0;
     for (size_t i = 0; i < v->uses.len && ways < 2; i++) {
+        if (--*left < 0) return 2;
         const node *user = v->uses.data[i].user;
         bool op = user && ((user->kind == N_OP && user->op) || user->kind == N_LIST_UNPACK);
-        if (op && node_makes_fresh(user)) continue;
+        if (op && !layout_passes_on(&v->uses.data[i])) continue;
         if (!op) ways++;
-        for (size_t k = 0; op && k < user->outputs.len; k++) ways += layout_ways_out(user->outputs.data[k]);
+        for (size_t k = 0; op && k < user->outputs.len; k++) ways += layout_count_ways(user->outputs.data[k], left);
     }
     return ways;
+}
+
+static int layout_ways_out(const ir_value *v) {
+    int left = LAYOUT_WAYS;
+    return layout_count_ways(v, &left);
 }
 
 /* The value whose memory v is a view of; NULL: it is not new. */
