@@ -11,6 +11,7 @@
 #include "runtime/kernels/conv/conv_last.h"
 #include "runtime/kernels/conv/conv_rows.h"
 #include "runtime/kernels/conv/conv_winograd.h"
+#include "runtime/kernels/matmul/gemm_block.h"
 
 #include <math.h>
 
@@ -277,6 +278,7 @@ static worst worst_errors(conv_shape s) {
 /* The layers of resnet18 and vgg16 that are done that way: at most four times the error of the direct form. */
 static void test_winograd_error(void **state) {
     (void)state;
+    if (!gemm_micro_best(DT_FLOAT32)) skip(); /* this processor has no kernels for it */
     static const int64_t layers[][3] = {{64, 64, 56}, {128, 128, 28}, {256, 256, 14}, {64, 64, 112}, {64, 128, 40}, {128, 256, 28}, {512, 512, 14}, {24, 40, 30}};
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
         const int64_t *l = layers[i];
@@ -288,6 +290,7 @@ static void test_winograd_error(void **state) {
 /* Every size of an image, batch, channels and padding: edges of tiles, of batches and of vectors. */
 static void test_winograd_shapes(void **state) {
     (void)state;
+    if (!gemm_micro_best(DT_FLOAT32)) skip(); /* this processor has no kernels for it */
     tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
     for (int i = 0; i < 250; i++) {
         conv_shape s = {.batch = 1 + random_below(3), .in_channels = 1 + random_below(70), .out_channels = 1 + random_below(150)};
