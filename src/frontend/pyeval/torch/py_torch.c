@@ -495,6 +495,7 @@ static const py_row torch_rows[] = {
     {"torch.is_inference_mode_enabled", torch_false},
     {"torch.is_autocast_enabled", torch_false},
     {"torch.are_deterministic_algorithms_enabled", torch_false},
+    {"torch.is_deterministic_algorithms_warn_only_enabled", torch_false},
     {"torch.use_deterministic_algorithms", torch_none},
     {"torch.set_printoptions", torch_none},
     {"torch.set_num_threads", torch_none},
