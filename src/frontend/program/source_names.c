@@ -253,6 +253,16 @@ void *source_fail_global(emitter *e, source_range r, const py_object *o) {
                      py_type_name(o));
 }
 
+/* apply of a torch.autograd.Function: the evaluator calls its forward; PyTorch's compiler refuses it. */
+static bool names_is_autograd(const py_object *o, const char *name) {
+    if (o->kind != PY_CLASS || strcmp(name, "apply")) return false;
+    for (size_t i = 0; i < o->u.cls->mro.len; i++) {
+        const py_class *c = o->u.cls->mro.data[i]->u.cls;
+        if (c->module && !strcmp(c->module->u.mod.name, "torch.autograd.function")) return true;
+    }
+    return false;
+}
+
 sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char *name) {
     program *g = e->scope->prog;
     py_object *o = obj->py;
@@ -261,7 +271,7 @@ sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char
         return irgen_fail(e, r, "attribute lookup is not defined on %s", obj->name ? obj->name : "this"),
                NULL;
     if (source_is_module(o)) return source_fail_global(e, r, o);
-    py_object *member = py_find(&g->py, r, o, name);
+    py_object *member = names_is_autograd(o, name) ? NULL : py_find(&g->py, r, o, name);
     if (member) return source_sugar(e, r, member);
     if (irgen_failed(e)) return NULL;
     r = suggest_word(r, name);
@@ -514,6 +524,7 @@ const scope_ops source_scope_ops = {
     .annotation = source_annotation,
     .static_truth = source_static_truth,
     .static_range = source_static_range,
+    .predicate = source_predicate,
     .hint_assigned = source_hint_assigned,
     .has_member = source_has_member,
 };
