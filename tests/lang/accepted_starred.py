@@ -47,8 +47,7 @@ class Main(nn.Module):
         print(first, rest, last)  # expect: 1 [6, 2, 3] 9
         n = len(self.blocks)
         for level, block in zip(reversed(range(n)), self.blocks):
-            x = block(x, 2.0)
-            print(level, x.shape[0])  # expect: 1 3
-        print(int(x.sum()), int(self.blocks[1](x, 0.5).sum()))  # expect: 72 -36
+            x = block(x, 2.0 + level)
+        print(int(x.sum()), int(self.blocks[1](x, 0.5).sum()))  # expect: 108 -54
         return None
 # expect: None
