@@ -2,6 +2,7 @@
 import enum
 import inspect
 import json
+import string
 import traceback
 from urllib.parse import unquote
 
@@ -49,6 +50,7 @@ print(tried(inspect.signature(tried).bind))  # expect: TypeError: missing a requ
 print(dict(inspect.signature(f).bind_partial().arguments), traceback.format_exception_only(ValueError("no")))  # expect: {} ['ValueError: no\n']
 print(unquote("a%20b%2Fc%zz"), {"up": 1}[Mode.UP], Mode.DOWN[1:], isinstance(Mode, enum.EnumMeta), isinstance(Mode.UP, enum.EnumMeta), {Mode.UP: 3}["up"])  # expect: a b/c%zz 1 own True False 3
 print(np.atleast_1d(3).shape, np.atleast_1d([1, 2]).shape, np.atleast_2d([1, 2]).shape, np.ndim([[1]]), np.roll([1, 2, 3], 1).tolist())  # expect: (1,) (2,) (1, 2) 2 [3, 1, 2]
+print(string.ascii_letters[25:28], len(string.printable), string.capwords("a bc  d"), string.punctuation[-3:], repr(string.whitespace))  # expect: zAB 100 A Bc D |}~ ' \t\n\r\x0b\x0c'
 
 
 def forward() -> int:
