@@ -217,7 +217,10 @@ bool source_signature(program *g, py_object *fn, py_env *env, type *self, schema
         int k = i - (n - comment.n);
         const expr *c = comment.n && k >= 0 && k < comment.n ? comment.params[k] : NULL;
         const param *p = &def->params.data[i];
-        if ((p->star || p->star_star) && (i || !self)) continue; /* irgen_parameters refuses it, or has it empty */
+        bool star = p->star || p->star_star;
+        if (star && ((!i && self) || (def->src && def->src->library)))
+            return source_fail(g, p->range, "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults");
+        if (star) continue; /* irgen_parameters refuses it, or has it empty */
         if (!function_parameter(g, fn, env, i, self, c, &sc->args[sc->nargs++])) return false;
     }
     const expr *result = def->returns ? def->returns : comment.result;
