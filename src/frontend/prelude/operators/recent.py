@@ -502,11 +502,6 @@ def _functional_assert_async__msg(self: Tensor, assert_msg: str, dep_token: Tens
     return torch.clone(dep_token)
 
 
-def autocast(self: Tensor, dtype: int) -> Tensor:
-    if self.is_floating_point() and self.dtype != torch.float64:
-        return self.to(dtype)
-    return self
-
 def _functional_assert_scalar(self: number, assert_msg: str, dep_token: Tensor) -> Tensor:
     if not bool(self):
         torch.ops.ctsc.fail(assert_msg)
