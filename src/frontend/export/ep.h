@@ -24,6 +24,7 @@
  *     ep_graph.c      nodes in order; names of values
  *     ep_place.c      stack traces as places, modules as scopes
  *     ep_call.c       calls of operators: overload, arguments, results
+ *     ep_core.c       forms of core ATen as operators that passes know
  *     ep_args.c       arguments as values of the type that is asked for
  *     ep_number.c     arithmetic on sizes and numbers
  *     ep_hop.c, ep_hop_loop.c, ep_effect.c   higher-order operators: branches and bodies in line; loops; operators that write made functional

@@ -269,6 +269,8 @@ bool ep_call(ep_node *n, const char *key) {
         if (!actuals[i].name) actuals[i].name = "";
         if (!actuals[i].arg) return false;
     }
+    bool done;
+    if (!ep_core_call(n, key, count, actuals, &done) || done) return done && !ep_failed(p);
     const op *o = overload_for(p, key, count, actuals);
     if (!o) return ep_failed(p) ? ep_no_memory(p) : call_unknown(n, key);
     node *made = call_make(n, o, count, actuals);

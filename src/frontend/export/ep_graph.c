@@ -140,6 +140,7 @@ bool ep_inline(ep_scope *outer, const json_t *graph, int nargs, ir_value *const 
     if (++p->nesting > EP_MAX_NESTING) return ep_bad(p, "graphs nest too deeply");
     bool ok = inline_inputs(&sc, nargs, args) && ep_nodes(&sc) && inline_outputs(&sc, n, outs);
     strmap_free(&sc.names);
+    strmap_free(&sc.read);
     p->nesting--;
     if (ok) p->g->range = range;
     return ok;

@@ -96,6 +96,8 @@ typedef struct ep_scope {
     const json_t *graph;
     bool outermost;
     strmap names; /* -> ir_value */
+    strmap read;  /* names that nodes mention, once `collected` (ep_core.c) */
+    bool collected;
     ep_autocast cast;
 } ep_scope;
 
@@ -214,6 +216,8 @@ const json_t *ep_node_arg(ep_node *n, size_t i); /* the union of input i */
 /* arguments given by name, and the rest by default, of the overload key; its results in *outs. */
 typedef struct ep_actual { const char *name; const json_t *arg; ir_value *v; } ep_actual; /* name "": by position; v: instead of arg */
 bool ep_call_op(ep_node *n, const char *key, size_t nactuals, const ep_actual *actuals, int *nouts, ir_value ***outs);
+/* ep_core.c: calls another operator that computes the same, if there is one (*done). */
+bool ep_core_call(ep_node *n, const char *key, size_t count, const ep_actual *actuals, bool *done);
 bool ep_number(ep_node *n, const char *name);
 bool ep_higher_order(ep_node *n, const char *name);
 bool ep_while_loop(ep_node *n);

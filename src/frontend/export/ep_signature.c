@@ -378,6 +378,7 @@ bool ep_import_program(ep_program *p) {
     ok = ok && signature_outputs(&s) && !ep_failed(p);
     if (ok && graph_verify(p->d, p->g) == CTSC_OK && (!p->unit->simplify || p->unit->simplify(p->g, p->d) == CTSC_OK)) ok = signature_method(&s);
     strmap_free(&s.sc.names);
+    strmap_free(&s.sc.read);
     vec_free(&s.names);
     vec_free(&s.params);
     vec_free(&s.results);
