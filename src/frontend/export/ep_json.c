@@ -106,6 +106,7 @@ bool ep_bool(ep_program *p, const json_t *v, bool *out) {
 }
 
 const char *ep_union(ep_program *p, const json_t *v, const json_t **out) {
+    *out = NULL;
     void *it = json_object_size(v) == 1 ? json_object_iter((json_t *)(uintptr_t)v) : NULL;
     if (!it) return ep_bad(p, "there is no object with exactly one key where one is expected"), NULL;
     *out = json_object_iter_value(it);
