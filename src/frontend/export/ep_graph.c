@@ -10,6 +10,7 @@
 
 node *ep_insert(ep_program *p, node *n) {
     p->made++;
+    n->call = p->call;
     return graph_insert(p->g, n);
 }
 
@@ -137,11 +138,12 @@ bool ep_inline(ep_scope *outer, const json_t *graph, int nargs, ir_value *const 
     ep_program *p = outer->p;
     ep_scope sc = {.p = p, .graph = graph, .cast = cast};
     source_range range = p->g->range;
+    const call_site *call = p->call;
     if (++p->nesting > EP_MAX_NESTING) return ep_bad(p, "graphs nest too deeply");
     bool ok = inline_inputs(&sc, nargs, args) && ep_nodes(&sc) && inline_outputs(&sc, n, outs);
     strmap_free(&sc.names);
     strmap_free(&sc.read);
     p->nesting--;
-    if (ok) p->g->range = range;
+    if (ok) p->g->range = range, p->call = call;
     return ok;
 }

@@ -81,6 +81,7 @@ typedef struct ep_program {
     strmap sources;        /* a line of a stack trace -> source_range */
     VEC(ep_input) inputs;
     const json_t *named;   /* treespec_namedtuple_fields */
+    const call_site *call; /* how nodes that are made came, as if calls of modules had been inlined */
     const char *target;    /* of the node that is imported, for messages; NULL: none */
     size_t index;          /* its number */
     int nesting;

@@ -66,16 +66,6 @@ static bool place_is_ours(const place_frame *f) {
     return f->file[0] != '<' && !(f->nfile >= 12 && strstr(f->file, "torch/export/") && strstr(f->file, "torch/export/") < f->file + f->nfile);
 }
 
-void ep_place_begin(ep_program *p, const json_t *n) {
-    const char *at = json_string_value(json_object_get(json_object_get(n, "metadata"), "stack_trace"));
-    place_frame frames[PLACE_FRAMES], f;
-    size_t count = 0;
-    while (at && count < PLACE_FRAMES && place_read(&at, &f))
-        if (place_is_ours(&f)) frames[count++] = f;
-    p->g->range = (source_range){0};
-    if (count) p->g->range = place_range(p, &frames[count - 1]);
-}
-
 /* ---- modules ----------------------------------------------------------------------------------------------------- */
 
 /* The parts of KEY,PATH,TYPE; commas and semicolons in brackets belong to them. Where the part ends. */
@@ -85,15 +75,24 @@ static const char *modules_part(const char *s, const char *stop) {
     return s;
 }
 
+typedef struct place_module { const char *path, *type; size_t npath, ntype; } place_module;
+
+/* The module at *s, and goes behind it; false: there is none, or it is not of that form. */
+static bool modules_next(const char **s, place_module *m) {
+    const char *key = modules_part(*s, ",;"), *path = *key == ',' ? modules_part(key + 1, ",;") : key, *type = *path == ',' ? modules_part(path + 1, ",;") : path;
+    bool ok = *key == ',' && *path == ',' && type > path + 1 && path - key < 1000 && type - path < 1000;
+    if (ok) *m = (place_module){key + 1, path + 1, (size_t)(path - key - 1), (size_t)(type - path - 1)};
+    *s = modules_part(type, ";");
+    if (**s) ++*s;
+    return ok;
+}
+
 static void modules_note(ep_program *p, const char *s) {
+    place_module m;
     while (*s) {
-        const char *key = modules_part(s, ",;"), *path = *key == ',' ? modules_part(key + 1, ",;") : key, *type = *path == ',' ? modules_part(path + 1, ",;") : path;
-        if (*key == ',' && *path == ',' && type > path + 1 && path - key < 1000 && type - path < 1000) {
-            const char *at = arena_strndup(&p->scratch, key + 1, (size_t)(path - key - 1)), *cls = arena_strndup(&p->scratch, path + 1, (size_t)(type - path - 1));
-            if (at && cls && !strmap_get(&p->module_types, at)) strmap_put(&p->module_types, at, (void *)(uintptr_t)cls);
-        }
-        s = modules_part(type, ";");
-        if (*s) s++;
+        if (!modules_next(&s, &m)) continue;
+        const char *at = arena_strndup(&p->scratch, m.path, m.npath), *cls = arena_strndup(&p->scratch, m.type, m.ntype);
+        if (at && cls && !strmap_get(&p->module_types, at)) strmap_put(&p->module_types, at, (void *)(uintptr_t)cls);
     }
 }
 
@@ -109,4 +108,35 @@ void ep_note_modules(ep_program *p, const json_t *graph, int depth) {
             if (inner) ep_note_modules(p, inner, depth + 1);
         }
     }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+/* The calls of modules that led to the node: the k-th is made where the frame in front of the k-th `forward` is. */
+static const call_site *place_calls(ep_program *p, const char *stack, const place_frame *frames, size_t count) {
+    const call_site *site = NULL;
+    place_module m;
+    size_t frame = 0, depth = 0;
+    for (; *stack && depth < PLACE_FRAMES; depth++) {
+        bool ok = modules_next(&stack, &m);
+        while (frame < count && !(frames[frame].nfunction == 7 && !memcmp(frames[frame].function, "forward", 7))) frame++;
+        const place_frame *from = depth && frame && frame < count ? &frames[frame - 1] : NULL;
+        if (frame < count) frame++;
+        if (!ok || !depth) continue; /* the root calls nobody */
+        const char *callee = arena_printf(&p->scratch, "__torch__.%.*s.forward", (int)m.ntype, m.type);
+        source_range at = from ? place_range(p, from) : (source_range){0};
+        if (callee) site = graph_call_site(p->g, at, callee, site);
+    }
+    return site;
+}
+
+void ep_place_begin(ep_program *p, const json_t *n) {
+    const char *at = json_string_value(json_object_get(json_object_get(n, "metadata"), "stack_trace"));
+    place_frame frames[PLACE_FRAMES], f;
+    size_t count = 0;
+    while (at && count < PLACE_FRAMES && place_read(&at, &f))
+        if (place_is_ours(&f)) frames[count++] = f;
+    const char *stack = json_string_value(json_object_get(json_object_get(n, "metadata"), "nn_module_stack"));
+    p->g->range = count ? place_range(p, &frames[count - 1]) : (source_range){0};
+    p->call = stack ? place_calls(p, stack, frames, count) : NULL;
 }

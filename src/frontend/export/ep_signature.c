@@ -374,7 +374,7 @@ bool ep_import_program(ep_program *p) {
     bool ok = signature_find(&s) && signature_begin(p, s.graph) && signature_inputs(&s) && signature_params(&s) && signature_take(&s) &&
               ep_check_inputs(p, &s.sc) && ep_nodes(&s.sc);
     p->target = NULL;
-    if (ok) p->g->range = (source_range){0};
+    if (ok) p->g->range = (source_range){0}, p->call = NULL;
     ok = ok && signature_outputs(&s) && !ep_failed(p);
     if (ok && graph_verify(p->d, p->g) == CTSC_OK && (!p->unit->simplify || p->unit->simplify(p->g, p->d) == CTSC_OK)) ok = signature_method(&s);
     strmap_free(&s.sc.names);
