@@ -170,6 +170,21 @@ static bool check_number(ep_program *p, const ep_scope *sc, const ep_input *in) 
     return true;
 }
 
+/* "Guard failed: x.size()[0] != 2" of L['x'].size()[0] != 2. */
+static const char *check_message(ep_program *p, const char *text) {
+    strbuf sb = STRBUF_INIT;
+    sb_puts(&sb, "Guard failed: ");
+    while (*text && sb.len < 1000) {
+        const char *end = !strncmp(text, "L['", 3) ? strstr(text, "']") : NULL;
+        if (end) sb_write(&sb, text + 3, (size_t)(end - text - 3));
+        else sb_putc(&sb, *text);
+        text = end ? end + 2 : text + 1;
+    }
+    const char *message = sb.failed ? NULL : arena_strdup(&p->scratch, sb_str(&sb));
+    sb_free(&sb);
+    return message;
+}
+
 static bool check_guards(ep_program *p) {
     const json_t *guards = json_object_get(p->json, "guards_code");
     for (size_t i = 0; i < json_array_size(guards); i++) {
@@ -178,7 +193,7 @@ static bool check_guards(ep_program *p) {
         ir_value *truth = e ? ep_expr_emit(p, e) : NULL;
         if (ep_failed(p)) return ep_no_memory(p);
         if (!truth || truth->type->kind != T_BOOL) continue;
-        const char *message = arena_printf(&p->scratch, "Guard failed: %.1000s", text);
+        const char *message = check_message(p, text);
         if (!message || !check_assert(p, truth, message)) return ep_no_memory(p);
     }
     return true;
