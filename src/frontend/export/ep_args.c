@@ -316,7 +316,7 @@ ir_value *ep_conform(ep_program *p, ir_value *v, const argument *formal) {
     type *want = formal->type, *inner = want->kind == T_OPTIONAL ? type_elem(want) : want;
     value c;
     if (want->has_var || type_is_subtype(v->type, want) || inner->kind == T_ANY) return v;
-    if (inner->kind == T_NUMBER && v->type->kind == T_BOOL) return v;
+    if (inner->kind == T_NUMBER && v->type->kind == T_BOOL) return ir_value_constant(v, &c) ? v : ep_emit(p, "aten::Int", 1, &v);
     if (inner->kind == T_LIST && type_is_subtype(v->type, type_elem(inner)) && formal->fixed_size > 0)
         return conform_spread(p, v, inner, formal->fixed_size);
     if (inner->kind == T_LIST && type_elem(inner)->kind == T_NUMBER && v->type->kind == T_LIST) return v;

@@ -125,8 +125,8 @@ static bool check_derived(ep_program *p, const ep_input *in, int n, const check_
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 static bool check_assert(ep_program *p, ir_value *truth, const char *message) {
-    ir_value *in[] = {truth, graph_constant_str(p->g, message, strlen(message))};
-    return ep_emit_key(p, "aten::_assert_scalar", 2, in) != NULL;
+    ir_value *number = ep_emit(p, "aten::Int", 1, &truth), *in[] = {number, graph_constant_str(p->g, message, strlen(message))};
+    return number && ep_emit_key(p, "aten::_assert_scalar", 2, in) != NULL;
 }
 
 static bool check_constant(ep_program *p, const ep_scope *sc, const ep_input *in) {
