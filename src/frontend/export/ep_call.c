@@ -223,13 +223,29 @@ static bool autocast_lists(const char *const *list, size_t n, const char *name) 
     return false;
 }
 
-/* A tensor argument of an operator within wrap_with_autocast. */
+/* Each tensor of a list, as in einsum. */
+static ir_value *autocast_list(ep_node *n, const op *o, ir_value *v) {
+    ep_program *p = n->sc->p;
+    if (!v->def || v->def->kind != N_LIST_CONSTRUCT) return v;
+    node *made = node_new(p->g, N_LIST_CONSTRUCT, 0, NULL, 1);
+    for (size_t i = 0; i < v->def->inputs.len; i++) {
+        ir_value *x = autocast_argument(n, o, v->def->inputs.data[i]);
+        if (!x) return NULL;
+        node_add_input(made, x);
+    }
+    made->outputs.data[0]->type = v->type;
+    return ep_insert(p, made)->outputs.data[0];
+}
+
+/* An argument of an operator within wrap_with_autocast. */
 static ir_value *autocast_argument(ep_node *n, const op *o, ir_value *v) {
     ep_program *p = n->sc->p;
-    if (!n->sc->cast.on || v->type->kind != T_TENSOR || strncmp(o->schema->name, "aten::", 6)) return v;
+    bool list = v->type->kind == T_LIST && type_elem(v->type)->kind == T_TENSOR;
+    if (!n->sc->cast.on || (v->type->kind != T_TENSOR && !list) || strncmp(o->schema->name, "aten::", 6)) return v;
     const char *name = o->schema->name + 6;
     bool lower = autocast_lists(autocast_lower, sizeof autocast_lower / sizeof *autocast_lower, name);
     if (!lower && !autocast_lists(autocast_higher, sizeof autocast_higher / sizeof *autocast_higher, name)) return v;
+    if (list) return autocast_list(n, o, v);
     ir_value *in[] = {v, graph_constant_int(p->g, lower ? (int64_t)n->sc->cast.dt : (int64_t)DT_FLOAT32)};
     return ep_emit_key(p, "ctsc::autocast", 2, in);
 }

@@ -206,7 +206,7 @@ typedef struct ep_node {
 } ep_node;
 
 bool ep_call(ep_node *n, const char *key);
-/* The same of an operator for which another one stands: arguments from `first` on, names from the schema where they have none. */
+/* Names the values after the node's outputs from `first` on; a value that is NULL has to be as_none there. There may be more values than outputs. */
 bool ep_results(ep_node *n, int nvalues, ir_value *const *values, size_t first);
 bool ep_bind(ep_scope *sc, const json_t *output, ir_value *v);
 /* Argument `arg` (a union) as formal asks; formal NULL: as it is. */
