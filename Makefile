@@ -39,6 +39,7 @@
 #   make test-cuda-sim  the same on a simulated device
 #   make test-cuda-repeat  programs called several times there, replayed and not (REPEAT=folders), and one of them 100,000 times
 #   make test-torch     archives to and from real PyTorch, where it is installed
+#   make test-pt2       networks exported by torch.export against PyTorch (PT2_PYTHON=, PT2="--group small -k Cond")
 #   make test-harvest   the calls of PyTorch's own tests (TORCH_TESTS=the folder test/ of a checkout of PyTorch)
 #   make test-damage    archives damaged inside, loaded and run with sanitizers (DAMAGE="--count N", DAMAGE_FILES=folders)
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
@@ -307,6 +308,12 @@ test-torch: deps-build
 	@status=0; for t in tests/interop/*.py tests/prelude/*.py; do echo "$$t"; \
 	    $(TORCH_PYTHON) $$t --ctsc $(BUILD)/ctsc || [ $$? = 77 ] || status=1; done; exit $$status
 
+# Networks of torchvision, timm and transformers, and small programs, exported by torch.export, run and compared: PT2_PYTHON has PyTorch 2.5 or newer.
+PT2_PYTHON ?= python3
+test-pt2: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	$(PT2_PYTHON) tests/pt2/networks.py --ctsc $(BUILD)/ctsc $(PT2)
+
 # The calls that PyTorch's own tests make of scripted and traced code, recorded, replayed and compared: TORCH_TESTS is the folder test/ of a
 # checkout of PyTorch, of TORCH_PYTHON's version; about half an hour. HARVEST="--modules jit.test_hash --keep DIR"
 TORCH_TESTS ?=
@@ -488,6 +495,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
+.PHONY: test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

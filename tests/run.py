@@ -12,6 +12,7 @@ Groups:
   ir      tests/ir, IR text through lit and FileCheck
   cli     tests/cli, the command's behaviour through lit and FileCheck
   corpus  tests/corpus, archives with inputs and results from real PyTorch
+  exported  tests/pt2/archives, programs of torch.export with arguments and results, at every --opt level
   passes  the same archives after passes of the optimiser, each alone and all together: the results stay
   lang    tests/lang, programs with what they print, or the errors they must give, beside the line
   source  the same programs compiled from their source.py: results, and graphs against PyTorch's graph.txt
@@ -31,6 +32,7 @@ import argparse
 import concurrent.futures
 import difflib
 import glob
+import json
 import os
 import re
 import shlex
@@ -200,6 +202,25 @@ def group_corpus(tally, args, env):
         results = pool.map(lambda d: corpus_case(d, env, [os.path.join(d, "model.pt")]), folders)
         for folder, (ok, text) in zip(folders, results):
             tally.add("corpus", inside(folder), ok, text)
+
+
+def exported_case(folder, env, level):
+    with open(os.path.join(folder, "case.json"), encoding="utf-8") as f:
+        case = json.load(f)
+    for call in [""] + [str(i) for i in range(1, case["calls"])]:
+        cmd = [env["CTSC"], "run", os.path.join(folder, "model.pt2"), "--inputs", os.path.join(folder, "inputs%s.pt" % call), "--expect",
+               os.path.join(folder, "expected%s.pt" % call), "--rtol", repr(case["rtol"]), "--atol", repr(case["atol"]), "--opt", str(level)]
+        code, out, err = run(cmd, env, 300)
+        if code:
+            return False, "call %s: exit %d\n%s\n%s" % (call or "0", code, out[-1000:], err)
+    return True, ""
+
+
+def group_exported(tally, args, env):
+    cases = [(folder, level) for folder in sorted(glob.glob(os.path.join(HERE, "pt2", "archives", "*"))) for level in range(4)]
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for (folder, level), (ok, text) in zip(cases, pool.map(lambda c: exported_case(c[0], env, c[1]), cases)):
+            tally.add("exported", "%s, opt %d" % (os.path.basename(folder), level), ok, text)
 
 
 # On the simulated device, where each kernel costs a run of the host's compiler: programs that between them go all ways there are.
@@ -503,6 +524,7 @@ def main():
         "ir": lambda: group_lit(tally, args, env, "ir"),
         "cli": lambda: group_lit(tally, args, env, "cli"),
         "corpus": lambda: group_corpus(tally, args, env),
+        "exported": lambda: group_exported(tally, args, env),
         "cuda": lambda: group_cuda(tally, args, env),
         "passes": lambda: group_passes(tally, args, env),
         "lang": lambda: group_lang(tally, args, env),

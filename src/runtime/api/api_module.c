@@ -210,7 +210,7 @@ typedef struct api_operators {
 } api_operators;
 
 static void api_note_function(api_operators *v, function *f) {
-    if (!f || !f->def || ptrmap_get(&v->seen, f)) return;
+    if (!f || (!f->def && !f->graph) || ptrmap_get(&v->seen, f)) return;
     if (!ptrmap_put(&v->seen, f, f) || !vec_push(&v->todo, f)) v->status = diag_no_memory(v->d);
 }
 

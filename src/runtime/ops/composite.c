@@ -29,6 +29,7 @@
     COMPOSITE_FILE(prelude_resample, "__torch__.operators.resample", "operators/resample.py")     \
     COMPOSITE_FILE(prelude_assorted, "__torch__.operators.assorted", "operators/assorted.py")     \
     COMPOSITE_FILE(prelude_recent, "__torch__.operators.recent", "operators/recent.py")           \
+    COMPOSITE_FILE(prelude_exported, "__torch__.operators.exported", "operators/exported.py")     \
     COMPOSITE_FILE(prelude_device, "__torch__.operators.device", "operators/device.py")           \
     COMPOSITE_FILE(prelude_quantized, "__torch__.operators.quantized", "operators/quantized.py")  \
     COMPOSITE_FILE(prelude_d_pointwise, "__torch__.derivatives.pointwise", "derivatives/pointwise.py") \
