@@ -210,7 +210,11 @@ def _convolution_grads(grad_output: Tensor, input: Tensor, weight: Tensor, strid
         if input.numel() == 0:
             grad_input = torch.zeros_like(input)
         elif transposed:
-            grad_input = torch.convolution(g, weight, None, stride, padding, dilation, False, zeros, groups)
+            # an output padding beyond the stride makes room for windows that no input had
+            spread = torch.convolution(g, weight, None, stride, padding, dilation, False, zeros, groups)
+            for i in range(n):
+                spread = torch.slice(spread, i + 2, 0, input.size(i + 2), 1)
+            grad_input = spread
         else:
             grad_input = torch.convolution(g, weight, None, stride, padding, dilation, True, extra, groups)
     if output_mask[1]:
