@@ -190,8 +190,8 @@ ctsc_status grad_unsave(diag *d, grad_node *n, grad_saved *s, bool taped, value 
 }
 
 void grad_node_release_saved(grad_node *n) {
-    if (n->has_saved) n->freed = true;
-    for (int i = 0; i < n->nsaved; i++) grad_saved_clear(&n->saved[i]);
+    for (int i = 0; n->has_saved && i < n->nsaved; i++) grad_saved_clear(&n->saved[i]);
+    n->freed |= n->has_saved;
     if (n->inner) {
         grad_node_release_saved(n->inner);
         n->freed |= n->inner->freed;

@@ -123,7 +123,7 @@ static bool rules_makes_tensors(const schema *s) {
     for (int i = 0; i < s->nreturns; i++) {
         type *t = s->returns[i].type;
         while (t->kind == T_OPTIONAL || t->kind == T_LIST) t = type_elem(t);
-        any |= t->kind == T_TENSOR || t->kind == T_ANY || t->kind == T_VAR;
+        any |= t->kind == T_TENSOR;
     }
     return any;
 }
@@ -131,7 +131,7 @@ static bool rules_makes_tensors(const schema *s) {
 static ctsc_status rules_make(diag *d, const op *o, grad_rule *r) {
     const op *base = r->base = rules_base(o);
     const alias_info *first = o->schema->nargs ? o->schema->args[0].alias : NULL;
-    r->in_place = first && first->write && !rules_writes_out(o);
+    r->in_place = first && first->write && o->schema->args[0].type->kind == T_TENSOR && !rules_writes_out(o);
     if (rules_writes_out(o)) return r->kind = RULE_OUT, CTSC_OK;
     TRY(rules_read(d, base, r));
     if (r->kind != RULE_MISSING) return CTSC_OK;

@@ -62,10 +62,11 @@ static bool tape_is_needed(const tape *t) {
     return false;
 }
 
-/* What argument i's schema says is written. */
+/* The schema says that argument i's elements are written. A list that is written itself (append) has other elements then, no changed ones. */
 static bool tape_writes(const tape *t, int i) {
     const schema *s = t->o->schema;
-    return s->has_alias_write && i < s->nargs && s->args[i].alias && s->args[i].alias->write;
+    if (!s->has_alias_write || i >= s->nargs || !s->args[i].alias || !s->args[i].alias->write) return false;
+    return s->args[i].type->kind == T_TENSOR || s->args[i].alias->elem;
 }
 
 static ctsc_status tape_check_writes(const tape *t) {

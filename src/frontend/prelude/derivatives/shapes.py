@@ -206,6 +206,10 @@ def narrow__d_self(grad: Tensor, self_sizes: List[int], dim: int, start: int, le
     return torch.slice_backward(grad, self_sizes, dim, first, first + length, 1)
 
 
+def narrow__Tensor__as(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
+    return torch.narrow(self, dim, int(torch.item(start)), length)
+
+
 def narrow_copy__d_self(grad: Tensor, self_sizes: List[int], dim: int, start: int, length: int) -> Tensor:
     first = start + self_sizes[dim] if start < 0 else start
     return torch.slice_backward(grad, self_sizes, dim, first, first + length, 1)
