@@ -299,7 +299,8 @@ static tensor *tape_output(const tape *t, int i) {
     bool many = t->returns == 1 && t->results[0].tag == V_LIST;
     const value *v = &t->results[many ? 0 : i];
     tensor *x = many ? tape_tensor(v, i) : v->tag == V_TENSOR ? v->u.tensor : NULL;
-    return x && tape_is_output(t, x) ? x : NULL;
+    bool differentiated = many || i >= 64 || (t->rule->outputs >> i & 1);
+    return x && differentiated && tape_is_output(t, x) ? x : NULL;
 }
 
 /* Behind the operator. */
@@ -334,10 +335,19 @@ static void tape_reset_results(const tape *t) {
         }
 }
 
+/* Where there are formulas nothing is recorded of what an operator is made of. */
+static ctsc_status tape_compute(const tape *t) {
+    bool taped = t->cx->rt->taped;
+    if (t->rule->kind == RULE_FORMULAS) t->cx->rt->taped = false;
+    ctsc_status s = op_function(t->o, t->nargs, t->args)(t->cx, t->args, t->results);
+    t->cx->rt->taped = taped;
+    return s;
+}
+
 static ctsc_status tape_run(const tape *t) {
     tape_record r;
     ctsc_status s = tape_begin(t, &r);
-    if (s == CTSC_OK) s = op_function(t->o, t->nargs, t->args)(t->cx, t->args, t->results);
+    if (s == CTSC_OK) s = tape_compute(t);
     if (s == CTSC_OK) {
         tape_count_writes(t);
         tape_reset_results(t);

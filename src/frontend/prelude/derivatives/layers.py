@@ -6,18 +6,16 @@
 
 
 # Statistics that are differentiated themselves are computed anew: what was saved of them is a constant.
-def native_batch_norm__d_input__weight__bias(grad0: Optional[Tensor], input: Tensor, weight: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, eps: float, result1: Tensor, result2: Tensor, wanted: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
+def native_batch_norm__d_input__weight__bias(grad: Tensor, input: Tensor, weight: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, eps: float, result1: Tensor, result2: Tensor, wanted: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
     mean = result1
     invstd = result2
-    if grad0 is None:
-        return None, None, None
     if training and torch.is_grad_enabled():
         x = __torch__.operators.backward._wide(input)
         dims = __torch__.operators.layers._all_but_channels(input)
         mean = torch.mean(x, dims)
         centred = x - __torch__.operators.layers._by_channel(mean, input)
         invstd = torch.rsqrt(torch.mean(centred * centred, dims) + eps)
-    grad_input, grad_weight, grad_bias = torch.native_batch_norm_backward(grad0, input, weight, running_mean, running_var, mean, invstd, training, eps, wanted)
+    grad_input, grad_weight, grad_bias = torch.native_batch_norm_backward(grad, input, weight, running_mean, running_var, mean, invstd, training, eps, wanted)
     return grad_input, grad_weight, grad_bias
 
 
@@ -74,17 +72,17 @@ def _of_statistics(x: Tensor, mean: Tensor, rstd: Tensor, grad_mean: Optional[Te
     return result
 
 
-def native_layer_norm__d_input__weight__bias(grad0: Optional[Tensor], grad1: Optional[Tensor], grad2: Optional[Tensor], input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], result1: Tensor, result2: Tensor, wanted: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
-    grad_input: Optional[Tensor] = None
-    grad_weight: Optional[Tensor] = None
-    grad_bias: Optional[Tensor] = None
-    if grad0 is not None:
-        grad_input, grad_weight, grad_bias = torch.native_layer_norm_backward(grad0, input, normalized_shape, result1, result2, weight, None, wanted)
-    if wanted[0]:
-        if grad1 is not None or grad2 is not None:
-            count = input.numel() // max(result1.numel(), 1)
-            more = __torch__.derivatives.layers._of_statistics(__torch__.operators.backward._wide(input), __torch__.operators.backward._wide(result1), __torch__.operators.backward._wide(result2), grad1, grad2, max(count, 1))
-            grad_input = more if grad_input is None else grad_input + more
+def native_layer_norm__d_input__weight__bias(grad: Tensor, input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], eps: float, result1: Tensor, result2: Tensor, wanted: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
+    mean = result1
+    rstd = result2
+    if torch.is_grad_enabled() and input.numel() > 0:
+        x = __torch__.operators.backward._wide(input)
+        inner: List[int] = []
+        for i in range(len(normalized_shape)):
+            inner.append(i - len(normalized_shape))
+        mean = torch.mean(x, inner, True)
+        rstd = torch.rsqrt(torch.mean((x - mean) * (x - mean), inner, True) + eps)
+    grad_input, grad_weight, grad_bias = torch.native_layer_norm_backward(grad, input, normalized_shape, mean, rstd, weight, None, wanted)
     return grad_input, grad_weight, grad_bias
 
 

@@ -227,7 +227,7 @@ def _nearest(v: Tensor) -> Tensor:
     return torch.sign(v) * torch.floor(torch.abs(v) + 0.5)
 
 
-# whole elements; the last row and column do not count
+# Whole elements. The last row and column count here, unlike in the operator: so it is in torchvision.
 def _whole_region(roi: Tensor, spatial_scale: float, bins: List[int], sizes: List[int]) -> List[Tensor]:
     matrices: List[Tensor] = []
     for i in range(2):
@@ -235,8 +235,8 @@ def _whole_region(roi: Tensor, spatial_scale: float, bins: List[int], sizes: Lis
         size = __torch__.derivatives.regions._nearest(torch.select(roi, 0, 4 - i) * spatial_scale) - first
         bin = torch.clamp_min(size, 1) / bins[i]
         rows = torch.unsqueeze(torch.arange(bins[i], dtype=roi.dtype, layout=None, device=roi.device, pin_memory=None), 1)
-        begin = torch.clamp(torch.floor(rows * bin + first), 0, sizes[i] - 1)
-        end = torch.clamp(torch.ceil((rows + 1) * bin + first), 0, sizes[i] - 1)
+        begin = torch.clamp(torch.floor(rows * bin + first), 0, sizes[i])
+        end = torch.clamp(torch.ceil((rows + 1) * bin + first), 0, sizes[i])
         places = torch.unsqueeze(torch.arange(sizes[i], dtype=roi.dtype, layout=None, device=roi.device, pin_memory=None), 0)
         inside = torch.logical_and(torch.ge(places, begin), torch.lt(places, end))
         matrices.append(torch.to(inside, roi.dtype) / torch.clamp_min(end - begin, 1))

@@ -16,6 +16,36 @@ def convolution__d_input__weight__bias(grad: Tensor, input: Tensor, weight: Tens
     return grad_input, grad_weight, grad_bias
 
 
+# It is linear in each of grad_output, input and weight, and its parts are convolutions themselves.
+def convolution_backward__d_grad_output__input__weight(grad0: Optional[Tensor], grad1: Optional[Tensor], grad2: Optional[Tensor], grad_output: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], transposed: bool, output_padding: List[int], groups: int, wanted: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
+    of_grad: Optional[Tensor] = None
+    of_input: Optional[Tensor] = None
+    of_weight: Optional[Tensor] = None
+    g = grad_output
+    x = input
+    w = weight
+    if torch.is_complex(grad_output):
+        g = torch.conj(grad_output)
+        x = torch.conj(input)
+        w = torch.conj(weight)
+    if grad0 is not None:
+        if wanted[0]:
+            of_grad = torch.convolution(grad0, w, None, stride, padding, dilation, transposed, output_padding, groups)
+        if wanted[2]:
+            a, of_weight, b = torch.convolution_backward(g, grad0, w, None, stride, padding, dilation, transposed, output_padding, groups, [False, True, False])
+    if grad1 is not None:
+        if wanted[0]:
+            part = torch.convolution(x, grad1, None, stride, padding, dilation, transposed, output_padding, groups)
+            of_grad = part if of_grad is None else of_grad + part
+        if wanted[1]:
+            of_input, c, d = torch.convolution_backward(g, x, grad1, None, stride, padding, dilation, transposed, output_padding, groups, [True, False, False])
+    if grad2 is not None:
+        if wanted[0]:
+            part = torch.expand(__torch__.operators.layers._by_channel(grad2, grad_output), grad_output.size())
+            of_grad = part if of_grad is None else of_grad + part
+    return of_grad, of_input, of_weight
+
+
 # Images may come without a batch: n dims of places
 def _conv(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], transposed: bool, output_padding: List[int], groups: int) -> Tensor:
     n = weight.dim() - 2
@@ -160,9 +190,10 @@ def conv_depthwise3d__as(self: Tensor, weight: Tensor, kernel_size: List[int], b
     return __torch__.derivatives.windows._conv(self, weight, bias, stride, padding, dilation, False, [0], self.size(-4))
 
 
-def conv_tbc__d_self__weight__bias(grad: Tensor, self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> Tuple[Tensor, Tensor, Tensor]:
-    grad_self, grad_weight, grad_bias = torch.conv_tbc_backward(grad, self, weight, bias, pad)
-    return grad_self, grad_weight, grad_bias
+# [time, batch, channels], weight: [kernel, in, out]
+def conv_tbc__as(self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> Tensor:
+    y = torch.convolution(torch.permute(self, [1, 2, 0]), torch.permute(weight, [2, 1, 0]), bias, [1], [pad], [1], False, [0], 1)
+    return torch.permute(y, [2, 0, 1])
 
 
 # ---- pooling ---------------------------------------------------------------------------------------

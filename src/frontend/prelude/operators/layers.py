@@ -411,7 +411,7 @@ def _ctc_loss_backward__Tensor(grad: Tensor, log_probs: Tensor, targets: Tensor,
         final = torch.where(torch.logical_and(last, torch.ne(here, -inf)), torch.exp(here + loss), zeros)
         share = torch.where(ended, final, share)
         occupancies.append(torch.scatter_add(torch.zeros_like(torch.select(logs, 0, 0)), 1, labels, share))
-    slope = torch.exp(logs) - torch.stack(occupancies, 0)
+    slope = torch.exp(logs) - torch.flip(torch.stack(occupancies, 0), [0])
     slope = torch.where(torch.isinf(torch.reshape(loss, [1, batch, 1])), torch.full_like(slope, 0. if zero_infinity else float("nan")), slope)
     inside = torch.lt(torch.reshape(torch.arange(steps, dtype=4, layout=None, device=device, pin_memory=None), [-1, 1, 1]), torch.reshape(ends, [1, -1, 1]))
     slope = torch.where(inside, slope * torch.reshape(grad, [1, batch, 1]), torch.zeros_like(slope))
