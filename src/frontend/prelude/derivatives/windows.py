@@ -7,12 +7,7 @@
 
 
 def convolution__d_input__weight__bias(grad: Tensor, input: Tensor, weight: Tensor, stride: List[int], padding: List[int], dilation: List[int], transposed: bool, output_padding: List[int], groups: int, wanted: List[bool]) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
-    x = input
-    w = weight
-    if torch.is_complex(grad):
-        x = torch.conj(input)
-        w = torch.conj(weight)
-    grad_input, grad_weight, grad_bias = torch.convolution_backward(grad, x, w, None, stride, padding, dilation, transposed, output_padding, groups, wanted)
+    grad_input, grad_weight, grad_bias = torch.convolution_backward(grad, input, weight, None, stride, padding, dilation, transposed, output_padding, groups, wanted)
     return grad_input, grad_weight, grad_bias
 
 
@@ -21,24 +16,17 @@ def convolution_backward__d_grad_output__input__weight(grad0: Optional[Tensor], 
     of_grad: Optional[Tensor] = None
     of_input: Optional[Tensor] = None
     of_weight: Optional[Tensor] = None
-    g = grad_output
-    x = input
-    w = weight
-    if torch.is_complex(grad_output):
-        g = torch.conj(grad_output)
-        x = torch.conj(input)
-        w = torch.conj(weight)
     if grad0 is not None:
         if wanted[0]:
-            of_grad = torch.convolution(grad0, w, None, stride, padding, dilation, transposed, output_padding, groups)
+            of_grad = torch.convolution(grad0, weight, None, stride, padding, dilation, transposed, output_padding, groups)
         if wanted[2]:
-            a, of_weight, b = torch.convolution_backward(g, grad0, w, None, stride, padding, dilation, transposed, output_padding, groups, [False, True, False])
+            a, of_weight, b = torch.convolution_backward(grad_output, grad0, weight, None, stride, padding, dilation, transposed, output_padding, groups, [False, True, False])
     if grad1 is not None:
         if wanted[0]:
-            part = torch.convolution(x, grad1, None, stride, padding, dilation, transposed, output_padding, groups)
+            part = torch.convolution(input, grad1, None, stride, padding, dilation, transposed, output_padding, groups)
             of_grad = part if of_grad is None else of_grad + part
         if wanted[1]:
-            of_input, c, d = torch.convolution_backward(g, x, grad1, None, stride, padding, dilation, transposed, output_padding, groups, [True, False, False])
+            of_input, c, d = torch.convolution_backward(grad_output, input, grad1, None, stride, padding, dilation, transposed, output_padding, groups, [True, False, False])
     if grad2 is not None:
         if wanted[0]:
             part = torch.expand(__torch__.operators.layers._by_channel(grad2, grad_output), grad_output.size())
