@@ -17,7 +17,7 @@
  * Ownership: nodes are counted; a node holds its edges' ends and what it saved; a tensor holds the node that made it. What a node saved of
  * its own results refers to the storage only, so there are no cycles. Chains of nodes are freed without recursion.
  * Threads: a tensor's metadata is changed only by the program that runs with it, under the rule of tensor.h.
- * Tests: tests/autograd, tests/unit/test_autograd.c
+ * Tests: tests/corpus/grad
  */
 #ifndef CTSC_RUNTIME_AUTOGRAD_AUTOGRAD_H
 #define CTSC_RUNTIME_AUTOGRAD_AUTOGRAD_H
@@ -156,7 +156,7 @@ ctsc_status autograd_backward(op_ctx *cx, const backward_request *r, tensor **gr
 
 /* ---- programs (grad_wanted.c) ---- */
 
-/* Does f, or what it calls, ask for gradients? Compiles what it calls; remembered. */
-bool autograd_wanted(function *f);
+/* Does f, or what it calls, ask for gradients? Compiles what it calls (what does not compile may never be reached); remembered. Fails without memory. */
+ctsc_status autograd_wanted(function *f, diag *d, bool *out);
 
 #endif

@@ -8,7 +8,7 @@
  * Under create_graph formulas run as taped code and sums are recorded; otherwise a sum goes into the first summand if nobody else has it.
  * What a node saved is freed as soon as it has run, unless the graph is retained.
  *
- * Tests: tests/autograd, tests/unit/test_autograd.c
+ * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
 #include "runtime/interp/interp_internal.h"

@@ -9,7 +9,7 @@
  *
  * How the view knows: storage.version has changed since its own node was right for it.
  * Messages are PyTorch's.
- * Tests: tests/autograd, tests/unit/test_autograd.c
+ * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
 #include "tensor/device.h"

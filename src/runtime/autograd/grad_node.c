@@ -4,7 +4,7 @@
  *
  * A node is one block: the node, its edges, shapes, argument numbers and saved values. Chains of nodes are as long as a program runs, so
  * freeing them is a loop: a node whose last reference goes waits in a list while another one is being freed.
- * Tests: tests/autograd, tests/unit/test_autograd.c
+ * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
 #include "tensor/device.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * grad_ops.c - operators that ask for gradients, or about them (rows: ir/ops/gradients.def).
- * Tests: tests/autograd, tests/unit/test_autograd.c
+ * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
 #include "runtime/kernels/engine/kernel.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * grad_rules.c - finds the derivative of an operator, and reads from its functions' signatures what they need.
- * Tests: tests/autograd, tests/unit/test_autograd.c
+ * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/grad_rules.h"
 

@@ -3,7 +3,7 @@
  * grad_wanted.c - which programs take gradients: those that reach an operator with ASKS_GRADIENT, in calls and blocks as well.
  *
  * What a call through an interface reaches is not known; every method of that name counts.
- * Tests: tests/unit/test_autograd.c
+ * Tests: tests/corpus/grad
  */
 #include "passes/passes.h"
 #include "runtime/autograd/autograd.h"
@@ -16,18 +16,25 @@ typedef struct wanted {
     ptrmap seen; /* functions that were looked into */
     const unit *u;
     int depth;
+    bool no_memory;
 } wanted;
 
 static bool wanted_block(wanted *w, const block *b);
 
-static bool wanted_function(wanted *w, function *f) {
+static bool wanted_compiles(wanted *w, function *f) {
     diag lost = {0};
-    if (ptrmap_get(&w->seen, f) || w->depth == WANTED_MAX_DEPTH) return false;
-    ptrmap_put(&w->seen, f, f);
-    bool compiled = f->graph || function_ensure_compiled(f, &lost) == CTSC_OK;
-    diag_clear(&lost); /* it may never be reached */
+    ctsc_status s = f->graph ? CTSC_OK : function_ensure_compiled(f, &lost);
+    w->no_memory |= s == CTSC_LIMIT;
+    diag_clear(&lost);
+    return s == CTSC_OK;
+}
+
+static bool wanted_function(wanted *w, function *f) {
+    if (w->no_memory || w->depth == WANTED_MAX_DEPTH || ptrmap_get(&w->seen, f)) return false;
+    w->no_memory |= !ptrmap_put(&w->seen, f, f);
+    if (w->no_memory || !wanted_compiles(w, f)) return false;
     w->depth++;
-    bool yes = compiled && wanted_block(w, f->graph->root);
+    bool yes = wanted_block(w, f->graph->root);
     w->depth--;
     return yes;
 }
@@ -70,19 +77,24 @@ static bool wanted_block(wanted *w, const block *b) {
     return false;
 }
 
-static bool wanted_find(function *f) {
+static ctsc_status wanted_find(function *f, diag *d) {
     wanted w = {.u = f->unit};
     bool yes = wanted_function(&w, f);
     ptrmap_free(&w.seen);
-    return yes;
+    if (w.no_memory) return diag_no_memory(d);
+    __atomic_store_n(&f->takes_gradients, yes ? FUNCTION_TAKES_GRADIENTS : FUNCTION_TAKES_NONE, __ATOMIC_RELEASE);
+    return CTSC_OK;
 }
 
-bool autograd_wanted(function *f) {
+ctsc_status autograd_wanted(function *f, diag *d, bool *out) {
     uint8_t known = __atomic_load_n(&f->takes_gradients, __ATOMIC_ACQUIRE);
-    if (known) return known == FUNCTION_TAKES_GRADIENTS;
-    if (f->unit) pthread_mutex_lock(&f->unit->lock);
-    bool yes = wanted_find(f);
-    __atomic_store_n(&f->takes_gradients, yes ? FUNCTION_TAKES_GRADIENTS : FUNCTION_TAKES_NONE, __ATOMIC_RELEASE);
-    if (f->unit) pthread_mutex_unlock(&f->unit->lock);
-    return yes;
+    if (!known) {
+        if (f->unit) pthread_mutex_lock(&f->unit->lock);
+        ctsc_status s = wanted_find(f, d);
+        if (f->unit) pthread_mutex_unlock(&f->unit->lock);
+        TRY(s);
+        known = f->takes_gradients;
+    }
+    *out = known == FUNCTION_TAKES_GRADIENTS;
+    return CTSC_OK;
 }

@@ -10,7 +10,7 @@
  *   5. what was written counts a new version; views learn their base;
  *   6. results that are floating point become the node's outputs.
  *
- * Tests: tests/autograd, tests/unit/test_autograd.c
+ * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
 #include "runtime/interp/interp_internal.h"

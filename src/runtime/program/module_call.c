@@ -91,7 +91,9 @@ static ctsc_status call_hooked(const class_info *c, function *f, runtime *rt, si
 
 ctsc_status module_call(function *f, runtime *rt, size_t nargs, const value *args, diag *d, value *result) {
     const class_info *c = f->cls ? f->cls->cls : NULL;
-    if (autograd_wanted(f)) rt->taped = rt->grad_enabled = true;
+    bool gradients;
+    TRY(autograd_wanted(f, d, &gradients));
+    if (gradients) rt->taped = rt->grad_enabled = true;
     bool hooked = c && (c->forward_pre_hooks.len || c->forward_hooks.len) && f == class_find_method(f->cls, "forward");
     return hooked ? call_hooked(c, f, rt, nargs, args, d, result) : call_checked(f, rt, nargs, args, d, result);
 }
