@@ -334,10 +334,22 @@ static void tape_reset_results(const tape *t) {
         }
 }
 
+/* The operator's own function; where that is a body, what it does is not recorded: the operator has formulas. */
+static ctsc_status tape_compute(const tape *t) {
+    runtime *rt = t->cx->rt;
+    op_fn fn = op_function(t->o, t->nargs, t->args);
+    if (!(t->o->traits & OP_COMPOSITE) || t->rule->kind != RULE_FORMULAS) return fn(t->cx, t->args, t->results);
+    bool taped = rt->taped;
+    rt->taped = false;
+    ctsc_status s = fn(t->cx, t->args, t->results);
+    rt->taped = taped;
+    return s;
+}
+
 static ctsc_status tape_run(const tape *t) {
     tape_record r;
     ctsc_status s = tape_begin(t, &r);
-    if (s == CTSC_OK) s = op_function(t->o, t->nargs, t->args)(t->cx, t->args, t->results);
+    if (s == CTSC_OK) s = tape_compute(t);
     if (s == CTSC_OK) {
         tape_count_writes(t);
         tape_reset_results(t);

@@ -36,7 +36,12 @@
     COMPOSITE_FILE(prelude_d_indexing, "__torch__.derivatives.indexing", "derivatives/indexing.py") \
     COMPOSITE_FILE(prelude_d_reduce, "__torch__.derivatives.reduce", "derivatives/reduce.py")      \
     COMPOSITE_FILE(prelude_d_layers, "__torch__.derivatives.layers", "derivatives/layers.py")      \
-    COMPOSITE_FILE(prelude_d_linalg, "__torch__.derivatives.linalg", "derivatives/linalg.py")
+    COMPOSITE_FILE(prelude_d_products, "__torch__.derivatives.products", "derivatives/products.py")  \
+    COMPOSITE_FILE(prelude_d_distances, "__torch__.derivatives.distances", "derivatives/distances.py") \
+    COMPOSITE_FILE(prelude_d_linalg, "__torch__.derivatives.linalg", "derivatives/linalg.py")      \
+    COMPOSITE_FILE(prelude_d_spectral, "__torch__.derivatives.spectral", "derivatives/spectral.py") \
+    COMPOSITE_FILE(prelude_d_transforms, "__torch__.derivatives.transforms", "derivatives/transforms.py") \
+    COMPOSITE_FILE(prelude_d_recurrent, "__torch__.derivatives.recurrent", "derivatives/recurrent.py")
 
 #define COMPOSITE_FILE(symbol, module, path) EMBED(symbol, "src/frontend/prelude/" path)
 COMPOSITE_FILES
