@@ -231,7 +231,7 @@ def renorm__d_self(grad: Tensor, self: Tensor, p: number, dim: int, maxnorm: num
     scaled = grad
     if inner is not None:
         scaled = grad - factor * inner
-    return torch.where(torch.gt(norm, maxnorm), maxnorm * factor * scaled, grad)
+    return torch.where(torch.gt(norm, maxnorm), factor * maxnorm * scaled, grad)
 
 
 # The smallest norm, eps, takes part in the value but not in the gradient.

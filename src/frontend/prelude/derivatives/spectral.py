@@ -170,19 +170,28 @@ def symeig__as(self: Tensor, eigenvectors: bool, upper: bool) -> Tuple[Tensor, T
     return L, torch.symeig(torch.detach(self), eigenvectors, upper)[1]
 
 
+# A X = B of complex numbers as a system of real ones twice as large.
+def _complex_solved(A: Tensor, B: Tensor) -> Tensor:
+    n = A.size(-1)
+    above = torch.cat([torch.real(A), torch.neg(torch.imag(A))], -1)
+    below = torch.cat([torch.imag(A), torch.real(A)], -1)
+    x = torch.linalg_solve(torch.cat([above, below], -2), torch.cat([torch.real(B), torch.imag(B)], -2), left=True)
+    return torch.complex(torch.narrow(x, -2, 0, n), torch.narrow(x, -2, n, n))
+
+
 def linalg_eig__d_self(grad0: Optional[Tensor], grad1: Optional[Tensor], result0: Tensor, result1: Tensor) -> Optional[Tensor]:
     turned_v = __torch__.derivatives.linalg._mh(result1)
     if grad1 is None:
         if grad0 is None:
             return None
-        return torch.linalg_solve(turned_v, torch.unsqueeze(grad0, -1) * turned_v, left=True)
+        return __torch__.derivatives.spectral._complex_solved(turned_v, torch.unsqueeze(grad0, -1) * turned_v)
     turned = torch.matmul(turned_v, grad1)
     along = torch.diagonal(turned, 0, -2, -1)
     __torch__.derivatives.spectral._check_phase("linalg_eig_backward", along)
     lengths = torch.unsqueeze(torch.to(torch.real(along), result1.dtype), -2)
     turned = turned - torch.matmul(turned_v, result1 * lengths)
     core = __torch__.derivatives.spectral._eig_core(turned, grad0, result0)
-    return torch.linalg_solve(turned_v, torch.matmul(core, turned_v), left=True)
+    return __torch__.derivatives.spectral._complex_solved(turned_v, torch.matmul(core, turned_v))
 
 
 def linalg_eigvals__as(self: Tensor) -> Tensor:

@@ -37,30 +37,6 @@ def polar__d_angle(grad: Tensor, result: Tensor) -> Tensor:
     return torch.neg(torch.imag(torch.conj(grad) * result))
 
 
-def conj__d_self(grad: Tensor) -> Tensor:
-    return torch.conj(grad)
-
-
-def _conj__d_self(grad: Tensor) -> Tensor:
-    return torch.conj(grad)
-
-
-def conj_physical__d_self(grad: Tensor) -> Tensor:
-    return torch.conj(grad)
-
-
-def _conj_physical__d_self(grad: Tensor) -> Tensor:
-    return torch.conj(grad)
-
-
-def resolve_conj__d_self(grad: Tensor) -> Tensor:
-    return grad
-
-
-def resolve_neg__d_self(grad: Tensor) -> Tensor:
-    return grad
-
-
 # A step for real numbers; else what turns without changing the length.
 def sgn__d_self(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     if not torch.is_complex(self):
