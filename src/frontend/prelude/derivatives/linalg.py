@@ -145,7 +145,9 @@ def _others_product(values: Tensor) -> Tensor:
 
 
 # A singular matrix has the cofactors as its gradient where this will be differentiated again; else zeros, as from a solver.
-def _linalg_det__d_A(grad0: Tensor, result0: Tensor, A: Tensor, result1: Tensor, result2: Tensor) -> Tensor:
+def _linalg_det__d_A(grad0: Tensor, result0: Tensor, A: Tensor, result1: Tensor, result2: Tensor) -> Optional[Tensor]:
+    if A.numel() == 0:
+        return None
     scaled = torch.unsqueeze(grad0 * torch.conj(result0), -1)
     target = torch.diag_embed(torch.expand(scaled, torch.diagonal(A, 0, -2, -1).size()), 0, -2, -1)
     if not torch.is_grad_enabled():
@@ -405,6 +407,11 @@ def qr__as(self: Tensor, some: bool) -> Tuple[Tensor, Tensor]:
     if some:
         return torch.linalg_qr(self, "reduced")
     return torch.linalg_qr(self, "complete")
+
+
+def geqrf__d_self(grad0: Optional[Tensor], grad1: Optional[Tensor]) -> Optional[Tensor]:
+    torch.ops.ctsc.fail("the derivative for 'geqrf' is not implemented.")
+    return None
 
 
 # ---- reflectors ------------------------------------------------------------------------------------

@@ -478,6 +478,8 @@ def cross__as(self: Tensor, other: Tensor, dim: Optional[int]) -> Tensor:
 
 
 def linalg_vander__as(x: Tensor, N: Optional[int]) -> Tensor:
+    if x.dim() == 0:
+        x = torch.unsqueeze(x, -1)
     n = x.size(-1)
     if N is not None:
         n = N
