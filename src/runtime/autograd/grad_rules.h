@@ -15,7 +15,7 @@
  *     result, result0, ...         results (saved)
  *     ARG                          an argument (saved)
  *     ARG_sizes, ARG_dtype         of a tensor argument; of a list of tensors: lists of these
- *     wanted                       see above
+ *     wanted                       see above; of an argument that is a list, one per tensor in it
  *
  * A result whose gradient no formula mentions, where one mentions another's, has none.
  * Only what the formulas of arguments that require gradients mention is saved. Gradients need not have the argument's shape and dtype: the

@@ -335,12 +335,13 @@ static void tape_reset_results(const tape *t) {
         }
 }
 
-/* Where there are formulas nothing is recorded of what an operator is made of. */
+/* The operator's own function. Where that calls a body (of its own, or a device's), nothing is recorded of it: the operator has formulas. */
 static ctsc_status tape_compute(const tape *t) {
-    bool taped = t->cx->rt->taped;
-    if (t->rule->kind == RULE_FORMULAS) t->cx->rt->taped = false;
+    runtime *rt = t->cx->rt;
+    bool taped = rt->taped;
+    rt->taped = taped && t->rule->kind != RULE_FORMULAS;
     ctsc_status s = op_function(t->o, t->nargs, t->args)(t->cx, t->args, t->results);
-    t->cx->rt->taped = taped;
+    rt->taped = taped;
     return s;
 }
 

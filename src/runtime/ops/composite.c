@@ -41,7 +41,12 @@
     COMPOSITE_FILE(prelude_d_sampling, "__torch__.derivatives.sampling", "derivatives/sampling.py") \
     COMPOSITE_FILE(prelude_d_regions, "__torch__.derivatives.regions", "derivatives/regions.py")   \
     COMPOSITE_FILE(prelude_d_losses, "__torch__.derivatives.losses", "derivatives/losses.py")      \
-    COMPOSITE_FILE(prelude_d_linalg, "__torch__.derivatives.linalg", "derivatives/linalg.py")
+    COMPOSITE_FILE(prelude_d_products, "__torch__.derivatives.products", "derivatives/products.py")  \
+    COMPOSITE_FILE(prelude_d_distances, "__torch__.derivatives.distances", "derivatives/distances.py") \
+    COMPOSITE_FILE(prelude_d_linalg, "__torch__.derivatives.linalg", "derivatives/linalg.py")      \
+    COMPOSITE_FILE(prelude_d_spectral, "__torch__.derivatives.spectral", "derivatives/spectral.py") \
+    COMPOSITE_FILE(prelude_d_transforms, "__torch__.derivatives.transforms", "derivatives/transforms.py") \
+    COMPOSITE_FILE(prelude_d_recurrent, "__torch__.derivatives.recurrent", "derivatives/recurrent.py")
 
 #define COMPOSITE_FILE(symbol, module, path) EMBED(symbol, "src/frontend/prelude/" path)
 COMPOSITE_FILES

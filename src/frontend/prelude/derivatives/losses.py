@@ -153,6 +153,8 @@ def _cross_entropy_soft(self: Tensor, target: Tensor, weight: Optional[Tensor], 
 
 def cross_entropy_loss__as(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: int, ignore_index: int, label_smoothing: float) -> Tensor:
     channel = 0 if self.dim() == 1 else 1
+    if label_smoothing < 0. or label_smoothing > 1.:
+        torch.ops.ctsc.fail("label_smoothing must be between 0.0 and 1.0. Got: {}".format(label_smoothing))
     if self.size() == target.size():
         if not torch.is_floating_point(target):
             torch.ops.ctsc.fail("Expected floating point type for target with class probabilities, got {}".format(torch.ops.ctsc.type_name(target)))

@@ -364,6 +364,23 @@ def _pad_enum__as(self: Tensor, pad: List[int], mode: int, value: Optional[float
     return torch.pad(self, pad, names[mode], value)
 
 
+def pad_sequence__as(sequences: List[Tensor], batch_first: bool, padding_value: float, padding_side: str) -> Tensor:
+    longest = 0
+    if len(sequences) == 0:
+        torch.ops.ctsc.fail("received an empty list of sequences")
+    if padding_side != "left" and padding_side != "right":
+        torch.ops.ctsc.fail("Expected padding_side to be one of left or right, but got {}.".format(padding_side))
+    for t in sequences:
+        longest = max(longest, t.size(0))
+    padded: List[Tensor] = []
+    for t in sequences:
+        pads = [0, 0] * (t.dim() - 1)
+        missing = longest - t.size(0)
+        pads = pads + ([missing, 0] if padding_side == "left" else [0, missing])
+        padded.append(torch.constant_pad_nd(t, pads, padding_value))
+    return torch.stack(padded, 0 if batch_first else 1)
+
+
 # ---- folding, shuffles -----------------------------------------------------------------------------
 
 
