@@ -89,8 +89,8 @@ NORMS = [
 ]
 
 EMBEDDINGS = [
-    (F + "embedding(a, b, 1)", "2,2i 4,2"),
-    ("torch.embedding(b, torch.tensor([0, 2, 0]), -1, True)", "s 3,2"),
+    (F + "embedding(a, b)", "2,2i 4,2"),
+    (F + "embedding(torch.tensor([0, 2, 0]), a, 1)", "3,2"),
     (F + "embedding_bag(a, b, torch.tensor([0, 2, 2]), mode='sum', per_sample_weights=c)", "4i 4,2 4"),
     (F + "embedding_bag(a, b, torch.tensor([0, 2, 2]), mode='mean', padding_idx=1)", "4i 4,2"),
     (F + "embedding_bag(a, b, torch.tensor([0, 2, 2]), mode='max')", "4i 4,2"),

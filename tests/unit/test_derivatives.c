@@ -37,7 +37,8 @@ static void check_body(const op *o, const function *f) {
 static void check_formula(const op *o, const grad_formula *f) {
     if (returns_of(f->fn) != f->ninputs) complain("%s: a derivative has %d results, not %d", o->key, returns_of(f->fn), f->ninputs);
     for (int i = 0; i < f->nparams; i++)
-        if (f->params[i].need == NEED_WANTED && f->ninputs < 2) complain("%s: a derivative of one argument asks which are wanted", o->key);
+        if (f->params[i].need == NEED_WANTED && f->ninputs < 2 && o->schema->args[f->inputs[0]].type->kind != T_LIST)
+            complain("%s: a derivative of one argument asks which are wanted", o->key);
     formulas++;
 }
 
