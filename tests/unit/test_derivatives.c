@@ -27,7 +27,7 @@ static int returns_of(const function *f) {
 static void check_body(const op *o, const function *f) {
     const schema *s = o->schema;
     if (f->schema->nargs != s->nargs) complain("%s: its body has %d parameters, not %d", o->key, f->schema->nargs, s->nargs);
-    for (int i = 0; i < s->nargs; i++)
+    for (int i = 0; i < s->nargs && i < f->schema->nargs; i++)
         if (strcmp(f->schema->args[i].name, s->args[i].name))
             complain("%s: parameter %d of its body is %s, not %s", o->key, i, f->schema->args[i].name, s->args[i].name);
     if (returns_of(f) != s->nreturns) complain("%s: its body has %d results, not %d", o->key, returns_of(f), s->nreturns);
