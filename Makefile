@@ -16,6 +16,7 @@
 #   make bench-cuda     on a CUDA device, against its limits, and PyTorch where it is installed (TORCH_PYTHON=)
 #   make bench-ops      single operators, with PyTorch in the same run where it is installed (OPS="--only sort")
 #   make bench-nets     whole networks against PyTorch, ONNX Runtime and OpenVINO, into docs/bench-nets.md (NETS="--only resnet --threads 1", PEERS=)
+#   make format         sets the C files as .clang-format and scripts/format say (clang-format-19); make check-format fails where they are not so set
 #   make docs           docs/operators.md, from the tables of operators
 #   make install        PREFIX=/usr/local DESTDIR= (packaging/install.mk says what goes where); make shared: libctsc.so alone
 #   make bench-load     load and run times of a model (MODEL=, INPUTS=)
@@ -27,6 +28,7 @@
 #   make test-machines  the tests as on other machines: processors, OpenBLAS kernels, users, folders, locales (MACHINES=all or NAME,NAME)
 #   make diff           random graphs at different levels, for long (DIFF_COUNT=, SEED=)
 #   make diff-coverage  programs for each pair of operators and of passes, and a report of what met (docs/coverage.md)
+#   make test-sweep     random programs in Python, of one line and of many, at level 0 and level 3 (SWEEP=)
 #   make mutate         bugs planted in the lowering of fusion groups, to see whether the tests notice (MUTATE=)
 #   make bench-serve    requests per second of the inference server (wrk)
 #   make soak           the inference server under load and hostile clients, for long (SECONDS=)
@@ -239,6 +241,12 @@ unit: $(UNIT_BIN) jit $(CUDASIM)
 test: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
+
+# C as .clang-format and scripts/format set it.
+format: deps-test
+	@python3 scripts/format --jobs $(JOBS)
+check-format: deps-test
+	@python3 scripts/format --check --jobs $(JOBS)
 
 # Every program at every level of optimisation, with one thread and with two: right, and the same to the last bit.
 test-levels: deps-test
@@ -454,12 +462,22 @@ diff: deps-build
 	$(BUILD)/diff --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS)
 	XDG_CACHE_HOME=$(BUILD)/cache $(BUILD)/diff --seed $(SEED) --count $(DIFF_LEVEL_COUNT) --jobs $(JOBS) --level 3 --vary 6
 	$(BUILD)/diff --nests --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS) --vary 4
+	$(BUILD)/diff --images 100 --seed $(SEED) --count $$(($(DIFF_COUNT) / 10)) --jobs $(JOBS)
 
 # Which operators meet in a kernel, and which passes on a graph: a hundred programs for each pair (docs/coverage.md). Takes an hour.
 diff-coverage: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/diff jit
 	XDG_CACHE_HOME=$(BUILD)/cache $(BUILD)/diff --coverage=100 --native 1 --seed $(SEED) --jobs $(JOBS)
 	$(BUILD)/diff --tables --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS)
+
+# Random programs in Python at level 0 and level 3, with one thread and two: make test-sweep [SWEEP="--lines 20000 --programs 20000 --seed 1"]
+$(BUILD)/sweep: tests/sweep/sweep_main.c include/ctsc.h $(BUILD)/libctsc.a
+	@echo "  LD    $@"
+	$(Q)$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+SWEEP ?=
+test-sweep: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/sweep jit
+	XDG_CACHE_HOME=$(BUILD)/cache python3 tests/sweep/sweep.py --sweep $(BUILD)/sweep --jobs $(JOBS) $(SWEEP)
 
 # Bugs planted in the lowering of fusion groups, one at a time: which does nothing notice? make mutate [MUTATE="--count 60 --seed 2"]
 mutate: deps-test
@@ -477,6 +495,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-grad test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
+.PHONY: test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-grad test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

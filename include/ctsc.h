@@ -36,6 +36,7 @@ extern "C" {
 
 /* What a call came to. The numbers are also the exit codes of the `ctsc` command.
  *      name          code  meaning */
+/* clang-format off */
 #define CTSC_STATUS_MAP(X)                                                                         \
     X(OK,             0,    "success")                                                             \
     X(FAILED,         1,    "the work failed: a script raised, a source did not compile")          \
@@ -45,6 +46,7 @@ extern "C" {
     X(LIMIT,          5,    "a resource limit was reached, memory included")                       \
     X(ENVIRONMENT,    6,    "the environment lacks something")                                     \
     X(INTERNAL,       70,   "a bug in ctsc")
+/* clang-format on */
 
 typedef enum ctsc_status {
 #define CTSC_STATUS_ENUM(name, code, text) CTSC_##name = code,
@@ -559,9 +561,11 @@ CTSC_API ctsc_value *ctsc_attribute(ctsc_scope *s, const ctsc_module *m, const c
 #define CTSC_OP_OVER(name) CTSC_FN(name##_dim, #name, (CTSC_X, int64_t dim, bool keep), x, ctsc_ints(s, 1, &dim), ctsc_bool(s, keep))
 #define CTSC_OP_INTS(name) CTSC_FN(name, #name, (CTSC_X, size_t n, const int64_t *ints), x, ctsc_ints(s, n, ints))
 /* Elementwise. relu_ and its like change x. */
+/* clang-format off */
 CTSC_OP1(relu) CTSC_OP1(gelu) CTSC_OP1(silu) CTSC_OP1(sigmoid) CTSC_OP1(tanh) CTSC_OP1(exp) CTSC_OP1(log) CTSC_OP1(sqrt) CTSC_OP1(rsqrt)
 CTSC_OP1(abs) CTSC_OP1(neg) CTSC_OP1(sin) CTSC_OP1(cos) CTSC_OP1(erf) CTSC_OP1(floor) CTSC_OP1(round) CTSC_OP1(softplus)
 CTSC_OP1(relu_) CTSC_OP1(sigmoid_) CTSC_OP1(tanh_) CTSC_OP1(zero_)
+/* clang-format on */
 /* y may be a number: ctsc_mul(s, x, ctsc_float(s, 0.5)). add_ and its like change x. */
 CTSC_OP2(add) CTSC_OP2(sub) CTSC_OP2(mul) CTSC_OP2(div) CTSC_OP2(pow) CTSC_OP2(add_) CTSC_OP2(sub_) CTSC_OP2(mul_) CTSC_OP2(div_) CTSC_OP2(copy_)
 CTSC_OP2(minimum) CTSC_OP2(maximum) CTSC_OP2(eq) CTSC_OP2(ne) CTSC_OP2(lt) CTSC_OP2(le) CTSC_OP2(gt) CTSC_OP2(ge)

@@ -289,7 +289,8 @@ def group_levels(tally, args, env, every=1):
 
 
 # Ways to run the differential fuzzer that `make test` has time for; `make diff` runs it for long.
-DIFF = [["--count", "2500"], ["--level", "1", "--count", "1000"], ["--level", "3", "--count", "60", "--vary", "3"],
+DIFF = [["--count", "2500"], ["--level", "1", "--count", "1000"], ["--level", "3", "--count", "60", "--vary", "3"], ["--images", "100", "--count", "600"],
+        ["--images", "100", "--level", "3", "--count", "20", "--vary", "2"],
         ["--nests", "--count", "3000", "--vary", "4"], ["--nests", "--coverage=1", "--count", "20000"]]
 
 

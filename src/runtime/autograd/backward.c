@@ -11,6 +11,7 @@
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
+#include "runtime/autograd/capture.h"
 #include "runtime/interp/interp_internal.h"
 #include "tensor/device.h"
 
@@ -42,7 +43,7 @@ typedef struct backward {
 /* ---- operators of the engine itself ---------------------------------------------------------------- */
 
 static ctsc_status backward_op(const backward *b, const char *key, int nargs, const value *args, value *out) {
-    if (b->r->create_graph) return tape_call_key(b->cx, key, nargs, args, out);
+    if (b->r->create_graph || capture_current) return tape_call_key(b->cx, key, nargs, args, out);
     *out = value_none();
     return op_call(b->cx, key, nargs, args, out);
 }
@@ -70,17 +71,19 @@ static ctsc_status backward_apply(const backward *b, const char *key, int nargs,
 }
 
 static ctsc_status backward_zeros(const backward *b, const grad_shape *s, tensor **out) {
-    TRY(tensor_new_on(b->cx->diag, s->device, (dtype)s->dtype, s->ndim, s->sizes, out));
-    value zero = value_int(0), args[2] = {borrowed(*out), zero}, same = value_none();
-    TRY(op_call(b->cx, "aten::fill_.Scalar", 2, args, &same));
-    value_unref(same);
-    return CTSC_OK;
+    value sizes = value_none(), made = value_none();
+    TRY(backward_ints(b->cx->diag, s->ndim, s->sizes, &sizes));
+    value args[] = {sizes, value_int(s->dtype), value_none(), value_device(s->device), value_none()};
+    ctsc_status st = backward_op(b, "aten::zeros", 5, args, &made);
+    value_unref(sizes);
+    if (st == CTSC_OK) *out = made.u.tensor;
+    return st;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------------- */
 
 static bool backward_may_write(const backward *b, const tensor *t, const tensor *g) {
-    return !b->r->create_graph && atomic_load(&t->refs) == 1 && atomic_load(&t->storage->refs) == 1 && !t->storage->read_only &&
+    return !b->r->create_graph && !capture_current && atomic_load(&t->refs) == 1 && atomic_load(&t->storage->refs) == 1 && !t->storage->read_only &&
            t->dtype == g->dtype && tensor_same_shape(t, g) && !tensor_may_overlap(t);
 }
 
@@ -551,7 +554,7 @@ static ctsc_status backward_root_grad(const backward *b, int i, tensor **out) {
     }
     if (root->numel != 1) return diag_fail(b->cx->diag, CTSC_FAILED, "grad can be implicitly created only for scalar outputs");
     value v = borrowed(root), ones = value_none();
-    TRY(op_call(b->cx, "aten::ones_like", 1, &v, &ones));
+    TRY(backward_op(b, "aten::ones_like", 6, (value[6]){v, value_none(), value_none(), value_none(), value_none(), value_none()}, &ones));
     *out = ones.u.tensor;
     return CTSC_OK;
 }
@@ -612,7 +615,8 @@ ctsc_status autograd_backward(op_ctx *cx, const backward_request *r, tensor **gr
     runtime *rt = cx->rt;
     bool taped = rt->taped, enabled = rt->grad_enabled;
     for (int i = 0; i < r->ninputs; i++) grads[i] = NULL;
-    rt->taped = rt->grad_enabled = r->create_graph;
+    rt->taped = r->create_graph || capture_current;
+    rt->grad_enabled = r->create_graph;
     ctsc_status s = backward_begin(&b);
     if (s == CTSC_OK) s = backward_walk(&b);
     if (s == CTSC_OK) s = backward_leaves(&b);

@@ -12,6 +12,7 @@
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
+#include "runtime/autograd/capture.h"
 #include "tensor/device.h"
 
 #include <string.h>
@@ -235,6 +236,10 @@ static ctsc_status autograd_first(op_ctx *cx, autograd_meta *m, const tensor *t,
 }
 
 ctsc_status autograd_accumulate(op_ctx *cx, autograd_meta *m, const tensor *t, tensor *g, bool create_graph) {
+    if (capture_current) {
+        if (t && !capture_made(capture_current, t)) capture_fail(capture_current, "a gradient is kept with a tensor that was there before");
+        create_graph = true; /* neither copies nor sums in place */
+    }
     if (!m->grad) return autograd_first(cx, m, t, g, create_graph);
     value args[3] = {{.tag = V_TENSOR, .u.tensor = m->grad}, {.tag = V_TENSOR, .u.tensor = g}, value_int(1)}, sum = value_none();
     if (!create_graph) {

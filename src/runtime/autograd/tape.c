@@ -13,6 +13,7 @@
  * Tests: tests/corpus/grad
  */
 #include "runtime/autograd/autograd.h"
+#include "runtime/autograd/capture.h"
 #include "runtime/interp/interp_internal.h"
 
 #include <string.h>
@@ -213,6 +214,7 @@ static ctsc_status tape_save_tensor(const tape *t, grad_saved *s, tensor *x, gra
         tensor *elements;
         TRY(tensor_alias(d, x, &elements));
         elements->requires_grad = false;
+        capture_alias(x, elements);
         s->v = value_tensor_take(elements);
         s->is_tensor = s->of_result = true;
         s->output = output;
@@ -220,9 +222,14 @@ static ctsc_status tape_save_tensor(const tape *t, grad_saved *s, tensor *x, gra
         return CTSC_OK;
     }
     if (p.need == NEED_ARG && t->rule->in_place && !p.index) {
-        tensor *copy;
+        value given[2] = {{.tag = V_TENSOR, .u.tensor = x}, value_none()}, copied;
         grad_edge e;
-        TRY(tensor_clone(d, x, &copy));
+        bool enabled = t->cx->rt->grad_enabled;
+        t->cx->rt->grad_enabled = false;
+        ctsc_status st = tape_call_key(t->cx, "aten::clone", 2, given, &copied);
+        t->cx->rt->grad_enabled = enabled;
+        TRY(st);
+        tensor *copy = copied.u.tensor;
         s->v = value_tensor_take(copy);
         s->is_tensor = true;
         s->version = copy->storage->version;
@@ -335,13 +342,19 @@ static void tape_reset_results(const tape *t) {
         }
 }
 
-/* The operator's own function. Where that calls a body (of its own, or a device's), nothing is recorded of it: the operator has formulas. */
+/* Operators that an operator calls are a part of it: only the outer one is captured, and nothing is recorded of a body where there are formulas. */
 static ctsc_status tape_compute(const tape *t) {
     runtime *rt = t->cx->rt;
+    capture *c = capture_current;
     bool taped = rt->taped;
-    rt->taped = taped && t->rule->kind != RULE_FORMULAS;
+    t->cx->op = t->o; /* what was saved may have been copied meanwhile */
+    t->cx->nargs = t->nargs;
+    capture_current = NULL;
+    rt->taped = taped && !(t->rule && t->rule->kind == RULE_FORMULAS); /* no rule: takes any number of arguments */
     ctsc_status s = op_function(t->o, t->nargs, t->args)(t->cx, t->args, t->results);
     rt->taped = taped;
+    capture_current = c;
+    if (c && s == CTSC_OK) capture_call(c, t->o, t->nargs, t->args, t->returns, t->results);
     return s;
 }
 
@@ -406,7 +419,8 @@ ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int
     tape t = {.cx = cx, .o = o, .nargs = nargs, .args = args, .returns = returns, .results = results, .enabled = cx->rt->grad_enabled};
     cx->op = o;
     cx->nargs = nargs;
-    if (o->schema->vararg || o->schema->varret || (o->traits & ASKS_GRADIENT)) return op_function(o, nargs, args)(cx, args, results);
+    if (o->traits & ASKS_GRADIENT) return op_function(o, nargs, args)(cx, args, results);
+    if (o->schema->vararg || o->schema->varret) return tape_compute(&t);
     TRY(grad_rule_of(o, cx->diag, &t.rule));
     t.needed = t.enabled && tape_is_needed(&t);
     if (t.needed && t.rule->kind == RULE_OUT) return tape_refuse_out(&t);
