@@ -240,10 +240,16 @@ static bool backward_wants(const backward *b, const grad_node *n, int arg) {
     return false;
 }
 
+/* One answer per argument, but one per tensor of a list. */
 static ctsc_status backward_wanted_list(const backward *b, const grad_node *n, const grad_formula *f, value *out) {
-    list *l = list_new(LIST_BOOL, TYPE_BOOL, (size_t)f->ninputs);
+    list *l = list_new(LIST_BOOL, TYPE_BOOL, (size_t)(f->ninputs + n->ninputs));
     if (!l) return diag_no_memory(b->cx->diag);
-    for (int i = 0; i < f->ninputs; i++) list_append_take(l, value_bool(backward_wants(b, n, f->inputs[i])));
+    for (int i = 0; i < f->ninputs; i++) {
+        bool many = n->rule->base->schema->args[f->inputs[i]].type->kind == T_LIST;
+        if (!many) list_append_take(l, value_bool(backward_wants(b, n, f->inputs[i])));
+        for (int k = 0; many && k < n->ninputs; k++)
+            if (n->args[k] == f->inputs[i]) list_append_take(l, value_bool(backward_edge_is_needed(b, &n->edges[k])));
+    }
     *out = value_list_take(l);
     return CTSC_OK;
 }

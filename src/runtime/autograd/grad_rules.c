@@ -78,6 +78,18 @@ static void rules_free(grad_rule *r) {
     mem_free(r);
 }
 
+/* Which results' gradients the formulas mention. */
+static uint64_t rules_outputs(const grad_rule *r) {
+    uint64_t outputs = 0;
+    for (int i = 0; i < r->nformulas; i++)
+        for (int k = 0; k < r->formulas[i].nparams; k++) {
+            grad_param p = r->formulas[i].params[k];
+            if (p.need == NEED_GRADS) return UINT64_MAX;
+            if (p.need == NEED_GRAD) outputs |= UINT64_C(1) << p.index;
+        }
+    return outputs ? outputs : UINT64_MAX;
+}
+
 static ctsc_status rules_read(diag *d, const op *base, grad_rule *r) {
     const char *name;
     int n = 0;
@@ -97,6 +109,7 @@ static ctsc_status rules_read(diag *d, const op *base, grad_rule *r) {
         for (int k = 0; k < f->ninputs; k++) r->differentiable |= UINT64_C(1) << f->inputs[k];
         r->kind = RULE_FORMULAS;
     }
+    r->outputs = rules_outputs(r);
     return CTSC_OK;
 }
 

@@ -306,7 +306,8 @@ static tensor *tape_output(const tape *t, int i) {
     bool many = t->returns == 1 && t->results[0].tag == V_LIST;
     const value *v = &t->results[many ? 0 : i];
     tensor *x = many ? tape_tensor(v, i) : v->tag == V_TENSOR ? v->u.tensor : NULL;
-    return x && tape_is_output(t, x) ? x : NULL;
+    bool differentiated = many || i >= 64 || (t->rule->outputs >> i & 1);
+    return x && differentiated && tape_is_output(t, x) ? x : NULL;
 }
 
 /* Behind the operator. */
@@ -341,13 +342,17 @@ static void tape_reset_results(const tape *t) {
         }
 }
 
-/* Operators that an operator calls are a part of it: only the outer one is recorded. */
+/* Operators that an operator calls are a part of it: only the outer one is captured, and nothing is recorded of a body where there are formulas. */
 static ctsc_status tape_compute(const tape *t) {
+    runtime *rt = t->cx->rt;
     capture *c = capture_current;
+    bool taped = rt->taped;
     t->cx->op = t->o; /* what was saved may have been copied meanwhile */
     t->cx->nargs = t->nargs;
     capture_current = NULL;
+    rt->taped = taped && !(t->rule && t->rule->kind == RULE_FORMULAS); /* no rule: takes any number of arguments */
     ctsc_status s = op_function(t->o, t->nargs, t->args)(t->cx, t->args, t->results);
+    rt->taped = taped;
     capture_current = c;
     if (c && s == CTSC_OK) capture_call(c, t->o, t->nargs, t->args, t->returns, t->results);
     return s;

@@ -124,7 +124,7 @@ def mT__d_self(grad: Tensor) -> Tensor:
     return torch.transpose(grad, -2, -1)
 
 
-def mT__a__d_a(grad: Tensor) -> Tensor:
+def mT__a__d_self(grad: Tensor) -> Tensor:
     return torch.transpose(grad, -2, -1)
 
 
@@ -132,7 +132,7 @@ def mH__d_self(grad: Tensor) -> Tensor:
     return torch.adjoint(grad)
 
 
-def mH__a__d_a(grad: Tensor) -> Tensor:
+def mH__a__d_self(grad: Tensor) -> Tensor:
     return torch.adjoint(grad)
 
 
@@ -140,7 +140,7 @@ def matrix_H__d_self(grad: Tensor) -> Tensor:
     return torch.adjoint(grad)
 
 
-def matrix_H__a__d_a(grad: Tensor) -> Tensor:
+def matrix_H__a__d_self(grad: Tensor) -> Tensor:
     return torch.adjoint(grad)
 
 
@@ -148,7 +148,7 @@ def numpy_T__d_self(grad: Tensor) -> Tensor:
     return torch.numpy_T(grad)
 
 
-def numpy_T__a__d_a(grad: Tensor) -> Tensor:
+def numpy_T__a__d_self(grad: Tensor) -> Tensor:
     return torch.numpy_T(grad)
 
 
