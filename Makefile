@@ -24,6 +24,7 @@
 #   make bench-kernels  speed of generated code against memcpy
 #   make bench-gemm     speed of matrix products against OpenBLAS
 #   make test-levels    every program at every level of optimisation
+#   make test-grad      derivatives against finite differences (GRAD=GLOB: only calls that match)
 #   make test-machines  the tests as on other machines: processors, OpenBLAS kernels, users, folders, locales (MACHINES=all or NAME,NAME)
 #   make diff           random graphs at different levels, for long (DIFF_COUNT=, SEED=)
 #   make diff-coverage  programs for each pair of operators and of passes, and a report of what met (docs/coverage.md)
@@ -251,6 +252,12 @@ test-levels: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --only levels
 
+# A part of make test.
+GRAD ?= *
+test-grad: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@python3 tests/autograd/gradcheck.py --ctsc $(BUILD)/ctsc --jobs $(JOBS) --only "$(GRAD)"
+
 # The tests as other machines would run them (tests/machines.py --list). The programs are linked once more for each processor of an age: in a folder that
 # has the objects of this one.
 MACHINES ?=
@@ -477,6 +484,6 @@ include packaging/install.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
+.PHONY: format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-grad test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets docs bench-load bench-kernels bench-gemm fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -17,6 +17,7 @@ Groups:
   source  the same programs compiled from their source.py: results, and graphs against PyTorch's graph.txt
   examples  every file of examples/models compiles and runs
   demo    the demo's numbers
+  grad    derivatives against finite differences (tests/autograd/gradcheck.py)
   trace   examples/trace.c: a network written in C, traced, saved and run from the archive
   serve   the inference server, asked by a client over every endpoint (tests/serve/client.py)
   threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
@@ -477,6 +478,16 @@ def group_threads(tally, args, env):
     tally.add("threads", "threads", code == 0, out + err)
 
 
+def group_grad(tally, args, env):
+    command = [sys.executable, os.path.join(HERE, "autograd", "gradcheck.py"), "--ctsc", env["CTSC"], "--jobs", str(args.jobs), "-v"]
+    code, out, err = run(command, env, 3600)
+    results = re.findall(r"(?ms)^(ok|FAIL) +([^\n]*)(.*?)(?=^ok |^FAIL |^\d+ passed)", out)
+    for verdict, name, text in results:
+        tally.add("grad", name, verdict == "ok", text)
+    if not results or (code and all(verdict == "ok" for verdict, _, _ in results)):
+        tally.add("grad", command[1], False, "exit code %d\n%s\n%s" % (code, out, err))
+
+
 def group_trace(tally, args, env):
     with tempfile.TemporaryDirectory() as d:
         code, out, err = run([os.path.join(args.build, "examples", "trace"), os.path.join(ROOT, "models"), os.path.join(d, "traced.pt")], env)
@@ -511,6 +522,7 @@ def main():
         "serve": lambda: group_serve(tally, args, env),
         "diff": lambda: group_diff(tally, args, env),
         "threads": lambda: group_threads(tally, args, env),
+        "grad": lambda: group_grad(tally, args, env),
         "trace": lambda: group_trace(tally, args, env),
         "install": lambda: group_install(tally, args, env),
         "sample": lambda: group_levels(tally, args, env, SAMPLE),

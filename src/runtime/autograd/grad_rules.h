@@ -15,7 +15,8 @@
  *     result, result0, ...         results (saved)
  *     ARG                          an argument (saved)
  *     ARG_sizes, ARG_dtype         of a tensor argument; of a list of tensors: lists of these
- *     wanted                       see above
+ *     ARG_layout                   of a tensor argument: its strides, and behind them its offset
+ *     wanted                       see above; of an argument that is a list, one per tensor in it
  *
  * Only what the formulas of arguments that require gradients mention is saved. Gradients need not have the argument's shape and dtype: the
  * engine sums them over broadcast dims and converts them.
@@ -34,6 +35,7 @@ typedef enum grad_need {
     NEED_RESULT,
     NEED_SIZES,  /* of argument `index` */
     NEED_DTYPE,
+    NEED_LAYOUT,
     NEED_WANTED,
 } grad_need;
 
