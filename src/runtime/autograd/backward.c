@@ -333,19 +333,39 @@ static ctsc_status backward_view_args(diag *d, const int64_t *g, view_args *v) {
     return backward_ints(d, (int)g[0], g + 2 + g[0], &v->strides);
 }
 
+/* The base's sizes and strides, as its view's geometry counts them. */
+static ctsc_status backward_base_args(diag *d, const grad_node *n, value *sizes, value *strides) {
+    int ndim = n->inputs[0].ndim, halved = n->parts == PARTS_OF_BASE;
+    TRY(backward_ints(d, ndim, n->inputs[0].sizes, sizes));
+    if (halved && !list_append_take(sizes->u.list, value_int(2))) return diag_no_memory(d);
+    return backward_ints(d, ndim + halved, n->geometry + 2 + 2 * n->geometry[0], strides);
+}
+
+/* *t = view_as_real(*t), or view_as_complex, if `wanted`. */
+static ctsc_status backward_recount(const backward *b, bool wanted, const char *key, value *t) {
+    value out = value_none();
+    if (!wanted) return CTSC_OK;
+    TRY(backward_op(b, key, 1, t, &out));
+    value_set(t, out);
+    return CTSC_OK;
+}
+
 /* The gradient of a view's base: zeros but for the view. */
 static ctsc_status backward_of_view(backward *b, grad_node *n, tensor *g, tensor **out) {
     function *fn = op_host_installed->library_function("_as_strided_grad", b->cx->diag);
     if (!fn) return b->cx->diag->status;
-    view_args v;
-    value base[2] = {value_none(), value_none()}, result = value_none();
+    view_args v = {value_none(), value_none(), value_none()};
+    value base[2] = {value_none(), value_none()}, result = value_none(), grad = value_ref(borrowed(g));
     ctsc_status s = backward_view_args(b->cx->diag, n->geometry, &v);
-    if (s == CTSC_OK) s = backward_ints(b->cx->diag, n->inputs[0].ndim, n->inputs[0].sizes, &base[0]);
-    if (s == CTSC_OK) s = backward_ints(b->cx->diag, n->inputs[0].ndim, n->geometry + 2 + 2 * n->geometry[0], &base[1]);
-    value args[] = {borrowed(g), base[0], base[1], v.sizes, v.strides, v.offset};
+    if (s == CTSC_OK) s = backward_base_args(b->cx->diag, n, &base[0], &base[1]);
+    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_VIEW, "aten::view_as_real", &grad);
+    value args[] = {grad, base[0], base[1], v.sizes, v.strides, v.offset};
     if (s == CTSC_OK) s = interp_call_from_op(b->cx, fn, 6, args, &result);
+    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_BASE, "aten::view_as_complex", &result);
     if (s == CTSC_OK) *out = result.u.tensor;
+    else value_unref(result);
     view_args_free(&v);
+    value_unref(grad);
     value_unref(base[0]);
     value_unref(base[1]);
     return s;
@@ -353,17 +373,19 @@ static ctsc_status backward_of_view(backward *b, grad_node *n, tensor *g, tensor
 
 /* whole: a copy of g that lies as the base does; part: the view's elements of it. */
 static ctsc_status backward_slice(backward *b, const grad_node *n, tensor *g, value *whole, value *part) {
-    value lists[2] = {value_none(), value_none()};
+    value lists[2] = {value_none(), value_none()}, same = value_none(), grad = value_ref(borrowed(g));
     view_args v = {value_none(), value_none(), value_none()};
-    ctsc_status s = backward_ints(b->cx->diag, n->inputs[0].ndim, n->inputs[0].sizes, &lists[0]);
-    if (s == CTSC_OK) s = backward_ints(b->cx->diag, n->inputs[0].ndim, n->geometry + 2 + 2 * n->geometry[0], &lists[1]);
-    value args[8] = {borrowed(g), lists[0], lists[1]}, same = value_none();
+    ctsc_status s = backward_base_args(b->cx->diag, n, &lists[0], &lists[1]);
+    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_BASE, "aten::view_as_real", &grad);
+    value args[8] = {grad, lists[0], lists[1]};
     if (s == CTSC_OK) s = backward_op(b, "aten::new_empty_strided", 3, args, whole);
-    if (s == CTSC_OK) s = backward_op(b, "aten::copy_", 3, (value[]){*whole, borrowed(g), value_bool(false)}, &same);
+    if (s == CTSC_OK) s = backward_op(b, "aten::copy_", 3, (value[]){*whole, grad, value_bool(false)}, &same);
     value_unref(same);
     if (s == CTSC_OK) s = backward_view_args(b->cx->diag, n->geometry, &v);
     if (s == CTSC_OK) s = backward_op(b, "aten::as_strided", 4, (value[]){*whole, v.sizes, v.strides, v.offset}, part);
+    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_VIEW, "aten::view_as_complex", part);
     view_args_free(&v);
+    value_unref(grad);
     value_unref(lists[0]);
     value_unref(lists[1]);
     return s;
@@ -384,6 +406,7 @@ static ctsc_status backward_copy_slices(backward *b, grad_node *n, tensor *g, te
     }
     if (s == CTSC_OK && out[0]) s = backward_op(b, "aten::copy_", 3, (value[]){part, borrowed(out[0]), value_bool(false)}, &same);
     else if (s == CTSC_OK) s = backward_op(b, "aten::zero_", 1, &part, &same);
+    if (s == CTSC_OK) s = backward_recount(b, n->parts == PARTS_OF_BASE, "aten::view_as_complex", &whole);
     if (s == CTSC_OK) {
         tensor_unref(out[0]);
         out[0] = whole.u.tensor;

@@ -41,6 +41,10 @@ grad_node *grad_node_new(grad_kind kind, const op *o, const grad_rule *rule, int
     return n;
 }
 
+void grad_node_renew(grad_node *n) {
+    n->sequence = ++grad_sequence;
+}
+
 bool grad_shape_set(grad_shape *s, const tensor *t) {
     int64_t *sizes = t->ndim ? mem_alloc(t->ndim * sizeof *sizes) : NULL;
     if (t->ndim && !sizes) return false;

@@ -40,6 +40,7 @@ static bool rules_param(const schema *s, const argument *a, grad_param *out) {
     if ((out->index = rules_numbered(a->name, "result")) >= 0) return out->need = NEED_RESULT, out->index < s->nreturns;
     if ((out->index = rules_suffixed(s, a->name, "_sizes")) >= 0) return out->need = NEED_SIZES, true;
     if ((out->index = rules_suffixed(s, a->name, "_dtype")) >= 0) return out->need = NEED_DTYPE, true;
+    if ((out->index = rules_suffixed(s, a->name, "_layout")) >= 0) return out->need = NEED_LAYOUT, s->args[out->index].type->kind == T_TENSOR;
     return false;
 }
 

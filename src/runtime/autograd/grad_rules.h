@@ -15,6 +15,7 @@
  *     result, result0, ...         results (saved)
  *     ARG                          an argument (saved)
  *     ARG_sizes, ARG_dtype         of a tensor argument; of a list of tensors: lists of these
+ *     ARG_layout                   of a tensor argument: its strides, and behind them its offset
  *     wanted                       see above; of an argument that is a list, one per tensor in it
  *
  * A result whose gradient no formula mentions, where one mentions another's, has none.
@@ -35,6 +36,7 @@ typedef enum grad_need {
     NEED_RESULT,
     NEED_SIZES,  /* of argument `index` */
     NEED_DTYPE,
+    NEED_LAYOUT,
     NEED_WANTED,
 } grad_need;
 

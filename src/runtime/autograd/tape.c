@@ -176,19 +176,25 @@ static const value *tape_source(const tape *t, grad_param p) {
     return p.need == NEED_RESULT ? &t->results[p.index] : &t->args[p.index];
 }
 
-static ctsc_status tape_sizes(diag *d, const tensor *x, value *out) {
-    list *l = list_new(LIST_INT, TYPE_INT, (size_t)(x ? x->ndim : 0));
+/* Sizes; or strides, and the offset. */
+static ctsc_status tape_sizes(diag *d, grad_need need, const tensor *x, value *out) {
+    list *l = list_new(LIST_INT, TYPE_INT, (size_t)(x ? x->ndim + 1 : 0));
     if (!l) return diag_no_memory(d);
-    for (int i = 0; x && i < x->ndim; i++) list_append_take(l, value_int(x->sizes[i]));
+    for (int i = 0; x && i < x->ndim; i++) list_append_take(l, value_int(need == NEED_SIZES ? x->sizes[i] : x->strides[i]));
+    if (x && need == NEED_LAYOUT) list_append_take(l, value_int(x->offset));
     *out = value_list_take(l);
     return CTSC_OK;
 }
 
-/* Sizes or dtype of a tensor, or of each tensor of a list. */
+static bool tape_is_description(grad_need need) {
+    return need == NEED_SIZES || need == NEED_DTYPE || need == NEED_LAYOUT;
+}
+
+/* Sizes, dtype or layout of a tensor; sizes or dtype of each tensor of a list. */
 static ctsc_status tape_describe(diag *d, grad_need need, const value *v, value *out) {
     if (v->tag != V_LIST) {
         const tensor *x = v->tag == V_TENSOR ? v->u.tensor : NULL;
-        if (need == NEED_SIZES) return tape_sizes(d, x, out);
+        if (need != NEED_DTYPE) return tape_sizes(d, need, x, out);
         *out = value_int(x ? x->dtype : DT_FLOAT32);
         return CTSC_OK;
     }
@@ -198,7 +204,7 @@ static ctsc_status tape_describe(diag *d, grad_need need, const value *v, value 
     if (!l) return diag_no_memory(d);
     for (int i = 0; i < n; i++) {
         value one = value_int(tape_tensor(v, i)->dtype);
-        ctsc_status s = need == NEED_SIZES ? tape_sizes(d, tape_tensor(v, i), &one) : CTSC_OK;
+        ctsc_status s = need == NEED_SIZES ? tape_sizes(d, need, tape_tensor(v, i), &one) : CTSC_OK;
         if (s == CTSC_OK && list_append_take(l, one)) continue;
         value_unref(value_list_take(l));
         return diag_no_memory(d);
@@ -245,7 +251,7 @@ static ctsc_status tape_save(const tape *t, grad_node *n, int *at, grad_param p)
     grad_saved *s = &n->saved[(*at)++];
     s->need = p.need;
     s->index = p.index;
-    if (p.need == NEED_SIZES || p.need == NEED_DTYPE) return tape_describe(t->cx->diag, p.need, v, &s->v);
+    if (tape_is_description(p.need)) return tape_describe(t->cx->diag, p.need, v, &s->v);
     int count = tape_tensors(v);
     /* PyTorch makes a tensor of a number that is the other operand, and saves that */
     bool scalar_operand = v->tag != V_TENSOR && p.need == NEED_ARG && !strcmp(t->o->schema->args[p.index].name, "other");
@@ -266,7 +272,7 @@ enum { TAPE_MAX_NEEDS = 48 };
 static int tape_count_saved(const tape *t, const grad_param *needs, int n) {
     int total = n;
     for (int i = 0; i < n; i++) {
-        bool described = needs[i].need == NEED_SIZES || needs[i].need == NEED_DTYPE;
+        bool described = tape_is_description(needs[i].need);
         /* a result that is a list is not known yet: no formula asks for one */
         const value *v = needs[i].need == NEED_ARG && !described ? &t->args[needs[i].index] : NULL;
         if (v && v->tag == V_LIST) total += tape_tensors(v);
@@ -293,6 +299,7 @@ static ctsc_status tape_begin(const tape *t, tape_record *r) {
     TRY(tape_set_inputs(t, r->n));
     for (int i = 0; i < r->nneeds; i++)
         if (r->needs[i].need != NEED_RESULT) TRY(tape_save(t, r->n, &r->saved, r->needs[i]));
+    grad_node_renew(r->n);
     return CTSC_OK;
 }
 

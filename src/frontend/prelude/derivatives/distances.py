@@ -234,10 +234,13 @@ def renorm__d_self(grad: Tensor, self: Tensor, p: number, dim: int, maxnorm: num
     return torch.where(torch.gt(norm, maxnorm), factor * maxnorm * scaled, grad)
 
 
-# The smallest norm, eps, takes part in the value but not in the gradient.
+# A norm of at least eps. PyTorch writes eps over smaller ones where the gradient of the norm x, x / norm, will look for them: it is x / eps then.
 def _at_least(norm: Tensor, eps: float) -> Tensor:
+    if eps <= 0.:
+        return norm
     low = torch.detach(norm)
-    return norm + (torch.clamp_min(low, eps) - low)
+    slope = norm * torch.clamp_max(low / eps, 1.)
+    return slope + (torch.clamp_min(low, eps) - torch.detach(slope))
 
 
 def cosine_similarity__as(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:

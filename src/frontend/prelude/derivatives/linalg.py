@@ -205,7 +205,9 @@ def logdet__as(self: Tensor) -> Tensor:
 
 
 def linalg_solve__as(A: Tensor, B: Tensor, left: bool) -> Tensor:
-    result, LU, pivots, info = torch._linalg_solve_ex(A, B, left=left, check_errors=True)
+    result, LU, pivots, info = torch._linalg_solve_ex(A, B, left=left, check_errors=False)
+    if torch.Bool(torch.any(info)):
+        return torch.linalg_solve(torch.detach(A), torch.detach(B), left=left)  # refuses
     return result
 
 

@@ -244,11 +244,12 @@ def unfold__d_self(grad: Tensor, self_sizes: List[int], dimension: int, size: in
     return torch.index_add(total, dim, places, windows)
 
 
-def as_strided__d_self(grad: Tensor, self: Tensor, size: List[int], stride: List[int], storage_offset: Optional[int]) -> Tensor:
-    offset = torch.storage_offset(self)
-    if torch.__isnot__(storage_offset, None):
-        offset = unchecked_cast(int, storage_offset)
-    return __torch__.derivatives.shapes._as_strided_grad(grad, self.size(), torch.stride(self), size, stride, offset - torch.storage_offset(self))
+def as_strided__d_self(grad: Tensor, self_sizes: List[int], self_layout: List[int], size: List[int], stride: List[int], storage_offset: Optional[int]) -> Tensor:
+    first = self_layout[-1]
+    offset = first
+    if storage_offset is not None:
+        offset = storage_offset
+    return __torch__.derivatives.shapes._as_strided_grad(grad, self_sizes, self_layout[:-1], size, stride, offset - first)
 
 
 def view__dtype__d_self(grad: Tensor, self_dtype: int) -> Tensor:
