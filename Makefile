@@ -466,6 +466,7 @@ $(BUILD)/.deps-%: scripts/install-deps
 	@mkdir -p $(@D) && touch $@
 
 include packaging/install.mk
+include python/python.mk
 
 clean:
 	rm -rf build build-*
