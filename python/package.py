@@ -11,6 +11,21 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NN = os.path.join(os.path.dirname(HERE), "src", "frontend", "prelude", "torch", "nn")
+# What Python needs beside.
+MORE = {
+    "__init__.py": "\n\nfrom .. import _nn_support\n",
+    # the arguments that ctsc.script builds an instance with again
+    os.path.join("modules", "module.py"): """
+
+def _record_arguments(cls, *args, **kwargs):
+    self = object.__new__(cls)
+    object.__setattr__(self, '_ctsc_constructed', (args, kwargs))
+    return self
+
+
+Module.__new__ = _record_arguments
+""",
+}
 
 
 def put(path, text):
@@ -54,7 +69,9 @@ def main():
             own = os.path.join(HERE, "ctsc", "nn", os.path.relpath(folder, NN), name)
             if name.endswith(".py") and not os.path.exists(own):
                 with open(os.path.join(folder, name), encoding="utf-8") as f:
-                    put(os.path.join(out, "nn", os.path.relpath(folder, NN), name), as_ctsc(f.read()))
+                    put(os.path.join(out, "nn", os.path.relpath(folder, NN), name), as_ctsc(f.read()) + MORE.get(os.path.relpath(f.name, NN), ""))
+    with open(os.path.join(os.path.dirname(NN), "_jit_internal.py"), encoding="utf-8") as f:
+        put(os.path.join(out, "_jit_internal.py"), as_ctsc(f.read()))
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ short, long, half, double, cfloat, cdouble = int16, int64, float16, float64, com
 pi, inf, nan, e, newaxis = 3.141592653589793, float("inf"), float("nan"), 2.718281828459045, None
 
 # What takes time to import comes when it is asked for.
-_LAZY = {"trace": "_trace", "jit": "_trace", "explain": "_trace", "from_torch": "_trace", "script": "_script", "compile": "_script", "register_op": "_register",
-         "ops": "_register", "InferenceSession": "_session", "allclose_or_why": "_testing"}
-_MODULES = ("nn", "linalg", "special", "fft", "testing")
+_LAZY = {"trace": "_trace", "explain": "_trace", "from_torch": "_trace", "script": "_script", "compile": "_script", "register_op": "_register",
+         "ops": "_register", "InferenceSession": "_session"}
+_MODULES = ("nn", "linalg", "special", "fft", "jit", "_jit_internal", "_VF")
 _BUILTIN_NAMES = {"bool": _C.bool, "int": _C.int32, "float": _C.float32}
 
 
@@ -39,8 +39,6 @@ def __getattr__(name):
         value = getattr(importlib.import_module("." + _LAZY[name], __name__), name)
     elif name in _MODULES:
         value = importlib.import_module("." + name, __name__)
-    elif name == "return_types":
-        value = importlib.import_module("._return_types", __name__)
     else:
         value = None if name.startswith("__") else _C._operator(name)
         if value is None:

@@ -106,8 +106,8 @@ class TracerWarning(Warning):
 
 
 def _warn_at_user(text):
-    frame, level = sys._getframe(1), 1
-    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == "ctsc" and "ctsc" in frame.f_code.co_filename:
+    frame, level = sys._getframe(1), 2
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == "ctsc":
         frame, level = frame.f_back, level + 1
     warnings.warn(text, TracerWarning, stacklevel=level)
 

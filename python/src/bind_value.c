@@ -51,6 +51,18 @@ static bool int_value(PyObject *o, bind_arg *out) {
     return out->v || made(out, NULL);
 }
 
+/* A list or tuple while a trace follows its items: the trace's scope makes it, and owns what was made for it. */
+static bool traced_sequence(bool list, size_t n, bind_arg *items, ctsc_value **handles, bind_arg *out) {
+    ctsc_scope *s = bind_tracing();
+    for (size_t i = 0; i < n; i++)
+        if (items[i].own) {
+            items[i].own = false;
+            if (!ctsc_take(s, items[i].v)) return bind_raise(ctsc_scope_error(s), "trace") != NULL;
+        }
+    *out = (bind_arg){list ? ctsc_list(s, n, handles) : ctsc_tuple(s, n, handles), false};
+    return out->v || bind_raise(ctsc_scope_error(s), "trace") != NULL;
+}
+
 /* n items, borrowed from a list or tuple. */
 static bool sequence_value(PyObject *o, bool list, bool wide, bind_arg *out) {
     Py_ssize_t n = list ? PyList_Size(o) : PyTuple_Size(o);
@@ -70,7 +82,8 @@ static bool sequence_value(PyObject *o, bool list, bool wide, bind_arg *out) {
         if (!good) break;
         handles[i] = items[i].v;
     }
-    ok = ok && i == n && made(out, list ? ctsc_list_new((size_t)n, handles) : ctsc_tuple_new((size_t)n, handles));
+    if (ok && i == n && bind_tracing()) ok = traced_sequence(list, (size_t)n, items, handles, out);
+    else ok = ok && i == n && made(out, list ? ctsc_list_new((size_t)n, handles) : ctsc_tuple_new((size_t)n, handles));
     if (items) bind_free_args((size_t)i, items);
     if (items != few) PyMem_Free(items);
     if (handles != few_handles) PyMem_Free(handles);
