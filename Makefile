@@ -17,6 +17,7 @@
 #   make bench-ops      single operators, with PyTorch in the same run where it is installed (OPS="--only sort")
 #   make bench-nets     whole networks against PyTorch, ONNX Runtime and OpenVINO, into docs/bench-nets.md (NETS="--only resnet --threads 1", PEERS=)
 #   make docs           docs/operators.md, from the tables of operators
+#   make python         the Python package in build/python; make wheel: dist/ctsc-*.whl (docs/python.md, python/python.mk)
 #   make install        PREFIX=/usr/local DESTDIR= (packaging/install.mk says what goes where); make shared: libctsc.so alone
 #   make bench-load     load and run times of a model (MODEL=, INPUTS=)
 #   make bench-coldstart  from process start to the result of one call, and memory (COLDSTART=)
@@ -236,8 +237,8 @@ unit: $(UNIT_BIN) jit $(CUDASIM)
 # Everything that tests/run.py needs; it prints "N passed, N failed" and fails if anything did.
 # OPENBLAS_*: a setting for another machine would only slow the matrix products down.
 test: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads
-	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads $(if $(SAN),,python wheel-files)
+	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --python $(PYTHON) $(if $(SAN),--sanitizer $(SAN))
 
 # Every program at every level of optimisation, with one thread and with two: right, and the same to the last bit.
 test-levels: deps-test

@@ -40,8 +40,58 @@ _UNFIT = ("Arguments for call are not valid", "could not match", "no overload", 
           "not provided", "specified twice", "fit no")
 
 
+def _fitted(kind, v):
+    """v as an argument of this type, as PyTorch's calls from Python take it; scripts are stricter."""
+    base = kind.rstrip("?")
+    if base == "float" and isinstance(v, int):
+        return float(v)
+    if base.startswith("float[") and isinstance(v, (list, tuple)):
+        return [float(x) for x in v]
+    if base.startswith("float[") and isinstance(v, (int, float)):
+        return [float(v)]
+    if base in ("int", "SymInt", "float") and isinstance(v, _C.Tensor) and v.ndim == 0 and not _C.Trace.is_tracing():
+        return v.item()
+    if base == "Tensor" and isinstance(v, (bool, int, float, complex)):
+        return _C._tensor(v, -1)
+    if base in ("int", "SymInt") and isinstance(v, float) and v == int(v):
+        return v
+    return v
+
+
+def _arguments(schema):
+    """[(type, name)]"""
+    inside, depth, parts = schema[schema.index("(") + 1:schema.rindex(") ->")], 0, [""]
+    for c in inside:
+        depth += (c in "([") - (c in ")]")
+        if c == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += c
+    rows = [re.sub(r"\([^)]*\)", "", p).strip().partition("=")[0].rpartition(" ") for p in parts if p.strip() not in ("*", "")]
+    return [(t, n) for t, _, n in rows]
+
+
+def _again(name, args, kwargs):
+    """(result,) of the call with arguments that were made to fit; None: no overload takes them."""
+    for key, schema, supported in family("aten::" + name):
+        rows = _arguments(schema)
+        kinds = {n: t for t, n in rows}
+        if not supported or len(args) > len(rows) or any(k not in kinds for k in kwargs if k != "input"):
+            continue
+        fitted = [_fitted(t, a) for (t, _), a in zip(rows, args)]
+        named = {k: _fitted(kinds.get(k, ""), v) for k, v in kwargs.items()}
+        if all(a is b for a, b in zip(fitted, args)) and all(named[k] is kwargs[k] for k in kwargs):
+            continue
+        try:
+            return (_C._operator(key)(*fitted, **named),)
+        except (TypeError, _C.Error) as e:
+            if not any(text in str(e) for text in _UNFIT):
+                raise
+    return None
+
+
 def operator_failed(name, error, args, kwargs, method):
-    """The exception to raise instead of error; None: error itself."""
+    """The exception to raise instead of error; None: error itself; (result,) where the call fits after all."""
     message = getattr(error, "message", None)
     if message is None:
         if isinstance(error, TypeError) and "cannot be given to ctsc" in str(error):
@@ -52,6 +102,9 @@ def operator_failed(name, error, args, kwargs, method):
         return IndexError(message)
     if not any(text in message for text in _UNFIT):
         return None
+    fitted = None if "." in name else _again(name, args, kwargs)
+    if fitted:
+        return fitted
     rows = [r for r in family("aten::" + name) if "out" not in r[0].partition(".")[2]]
     rows = [r for r in rows if "Tensor" in r[1] and "Dimname" not in r[1]]
     given = args[1:] if method else args

@@ -95,6 +95,17 @@ def is_complex(input):
 def manual_seed(seed):
     """Random operators draw the numbers that PyTorch draws after the same seed."""
     _C._manual_seed(int(seed))
+    return default_generator
+
+
+class Generator:
+    """The one source of random numbers."""
+
+    def manual_seed(self, seed):
+        return manual_seed(seed)
+
+
+default_generator = Generator()
 
 
 def load(f, map_location=None):
@@ -264,6 +275,13 @@ inference_mode = enable_grad = no_grad
 
 def is_grad_enabled():
     return False
+
+
+def is_autocast_enabled(*args):
+    return False
+
+
+is_inference_mode_enabled = is_autocast_cpu_enabled = is_autocast_enabled
 
 
 def get_default_dtype():

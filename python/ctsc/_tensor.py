@@ -131,6 +131,8 @@ _property("is_cuda", lambda self: self._device_index >= 0)
 _property("is_cpu", lambda self: self._device_index < 0)
 _property("is_leaf", lambda self: True)
 _property("is_sparse", lambda self: False)
+for _name in ("is_nested", "is_meta", "is_mkldnn", "is_sparse_csr", "is_xpu", "is_mps"):
+    _property(_name, lambda self: False)
 _property("is_quantized", lambda self: self.dtype.name.startswith("q"))
 _property("layout", lambda self: strided)
 _property("itemsize", lambda self: self.dtype.itemsize)

@@ -28,7 +28,6 @@ class _Formatter:
             return
         finite = [abs(v) for v in values if math.isfinite(v) and v != 0]
         if not finite:
-            self.width = max([1] + [len(self.format(v).strip()) for v in values]) if values else 1
             return
         low, high = min(finite), max(finite)
         self.int_mode = all(v == math.ceil(v) for v in finite)
@@ -38,9 +37,7 @@ class _Formatter:
             self.sci_mode = high / low > 1000 or high > 1e8 or low < 1e-4
         if _options["sci_mode"] is not None:
             self.sci_mode = _options["sci_mode"]
-        shown = values if not self.int_mode or self.sci_mode else values
-        self.width = max(len(self.format(v).strip()) for v in shown if math.isfinite(v))
-        self.width = max([self.width] + [len(self.format(v).strip()) for v in values if not math.isfinite(v)])
+        self.width = max(len(self.format(v).strip()) for v in values if math.isfinite(v) and v != 0)
 
     def format(self, v):
         if not self.floating:

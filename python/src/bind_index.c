@@ -13,7 +13,7 @@ typedef struct indexing {
     PyObject *x;                /* the view so far; owned */
     int dim;                    /* where the next index applies */
     PyObject *tensors[64];      /* of dimension i; NULL: none */
-    int ntensors;
+    int ntensors, ndim;         /* ndim: of the tensor that is indexed */
 } indexing;
 
 static bool put(indexing *ix, PyObject *t_take) {
@@ -137,7 +137,7 @@ static bool is_mask(PyObject *o) {
 static bool one(indexing *ix, PyObject *o, int specified) {
     if (o == Py_None) return ints_view(ix, "aten::unsqueeze", 1, (int64_t[]){ix->dim}) && ++ix->dim;
     if (o == Py_Ellipsis) {
-        ix->dim += ctsc_tensor_ndim(((Tensor *)ix->x)->v) - specified;
+        ix->dim += ix->ndim - specified;
         return true;
     }
     if (PyBool_Check(o)) {
@@ -209,6 +209,7 @@ static void indexing_free(indexing *ix) {
 static bool apply(indexing *ix, PyObject *self, PyObject *index) {
     memset(ix, 0, sizeof *ix);
     ix->x = bind_ref(self);
+    ix->ndim = ctsc_tensor_ndim(((Tensor *)self)->v);
     if (!PyTuple_Check(index)) return one(ix, index, index == Py_Ellipsis ? 0 : 1);
     int specified = specified_dims(index);
     if (specified > ctsc_tensor_ndim(((Tensor *)self)->v)) {
@@ -235,7 +236,9 @@ static void as_index_error(void) {
     PyObject *type, *x, *trace;
     if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_IndexError)) return;
     PyErr_Fetch(&type, &x, &trace);
-    PyObject *text = x ? PyObject_Str(x) : NULL;
+    PyErr_NormalizeException(&type, &x, &trace);
+    PyObject *text = x ? PyObject_GetAttrString(x, "message") : NULL;
+    PyErr_Clear();
     const char *s = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     if (s && (strstr(s, "index") && (strstr(s, "out of") || strstr(s, "does not match") || strstr(s, "could not be broadcast")))) {
         PyErr_SetObject(PyExc_IndexError, text);
@@ -269,11 +272,26 @@ PyObject *bind_getitem(PyObject *self, PyObject *index) {
     return result;
 }
 
+/* A number as a 0-dim tensor that the trace makes. */
+static PyObject *traced_number(PyObject *v, int dtype) {
+    PyObject *empty = PyList_New(0), *full = NULL;
+    bind_arg args[3] = {{0}};
+    bool ok = empty && bind_to_value(empty, false, &args[0]) && bind_to_value(v, false, &args[1]);
+    args[2].v = bind_small_int(dtype, &args[2].own);
+    const char *const names[] = {NULL, NULL, "dtype"};
+    ctsc_value *h = ok ? ctsc_scope_call(bind_tracing(), "aten::full", 3, names, (ctsc_value *[]){args[0].v, args[1].v, args[2].v}) : NULL;
+    if (h) full = bind_traced_result(h);
+    else if (ok) bind_raise(ctsc_scope_error(bind_tracing()), "full");
+    bind_free_args(3, args);
+    Py_XDECREF(empty);
+    return full;
+}
+
 /* v as a tensor that x[...] takes: of x's dtype, numbers 0-dim. */
 static PyObject *assigned(PyObject *x, PyObject *v) {
     if (TensorCheck(v)) return bind_ref(v);
     int dtype = (int)ctsc_tensor_dtype(((Tensor *)x)->v);
-    if (bind_is_number(v) || PyBool_Check(v)) return bind_tensor_of(v, dtype);
+    if (bind_is_number(v) || PyBool_Check(v)) return bind_tracing() ? traced_number(v, dtype) : bind_tensor_of(v, dtype);
     if (PyObject_CheckBuffer(v) && !PyBytes_Check(v)) return bind_tensor_of(v, -1);
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(v), "__name__");
     PyErr_Format(PyExc_TypeError, "can't assign a %U to a ctsc tensor", name);

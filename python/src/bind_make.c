@@ -39,6 +39,7 @@ static int kind_of(PyObject *o) {
         return PyIndex_Check(o) ? KIND_INT : KIND_FLOAT;
     }
     PyErr_Clear();
+    if (PyUnicode_Check(o)) return PyErr_SetString(PyExc_TypeError, "new(): invalid data type 'str'"), KIND_NONE;
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
     PyErr_Format(PyExc_RuntimeError, "Could not infer dtype of %U", name);
     Py_XDECREF(name);

@@ -184,8 +184,14 @@ static PyObject *operator_failed(Operator *op, PyObject *const *args, Py_ssize_t
     PyObject *given = PyTuple_New(n), *kw = PyDict_New();
     for (Py_ssize_t i = 0; given && i < n; i++) PyTuple_SetItem(given, i, bind_ref(args[i]));
     for (Py_ssize_t i = 0; kw && i < nk; i++) PyDict_SetItem(kw, PyTuple_GetItem(names, i), args[n + i]);
-    PyObject *other = given && kw ? PyObject_CallFunction(hook, "sOOOi", op->name, x, given, kw, (int)op->method) : NULL;
-    if (other && other != Py_None) {
+    /* another exception, None for the one there is, or the result of a call that fits once arguments are what Python lets them be */
+    PyObject *other = given && kw ? PyObject_CallFunction(hook, "sOOOi", op->name, x, given, kw, (int)op->method) : NULL, *result = NULL;
+    if (other && PyTuple_Check(other)) {
+        result = bind_ref(PyTuple_GetItem(other, 0));
+        Py_XDECREF(type);
+        Py_XDECREF(x);
+        Py_XDECREF(trace);
+    } else if (other && other != Py_None) {
         PyErr_SetObject((PyObject *)Py_TYPE(other), other);
         Py_XDECREF(type);
         Py_XDECREF(x);
@@ -197,7 +203,7 @@ static PyObject *operator_failed(Operator *op, PyObject *const *args, Py_ssize_t
     Py_XDECREF(other);
     Py_XDECREF(given);
     Py_XDECREF(kw);
-    return NULL;
+    return result;
 }
 
 static PyObject *operator_run(Operator *op, call *c) {
@@ -225,6 +231,11 @@ static PyObject *operator_result(Operator *op, PyObject *o, PyObject *const *arg
         for (Py_ssize_t i = 0; names && i < PyTuple_Size(names); i++)
             if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), "out") == 0 && TensorCheck(args[n + i])) same = args[n + i];
     }
+    if (!same && o && PyList_Check(o) && PyList_Size(o) && TensorCheck(PyList_GetItem(o, 0))) { /* chunk, unbind */
+        PyObject *t = PyList_AsTuple(o);
+        Py_DECREF(o);
+        return t;
+    }
     if (!same) return named_results(op, o);
     Py_DECREF(o);
     return bind_ref(same);
@@ -245,7 +256,8 @@ static PyObject *operator_call(PyObject *self, PyObject *const *args, size_t nar
     for (Py_ssize_t i = 0; ok && i < nk; i++) ok = call_keyword(op, &c, PyTuple_GetItem(names, i), args[n + i]);
     PyObject *o = ok ? operator_run(op, &c) : NULL;
     bind_free_args(c.n, c.args);
-    if (!o) return operator_failed(op, args, n, names);
+    if (!o) o = operator_failed(op, args, n, names);
+    if (!o) return NULL;
     o = operator_result(op, o, args, n, names);
     if (o && c.requires_grad && TensorCheck(o)) ((Tensor *)o)->requires_grad = true;
     return o;
@@ -338,7 +350,16 @@ static PyObject *make_operator(PyObject *self, PyObject *args) {
     int method = 0;
     (void)self;
     if (!PyArg_ParseTuple(args, "s|p", &name, &method)) return NULL;
-    if (strstr(name, "::")) return operator_new(name, 0, method, "");
+    if (strstr(name, "::")) { /* flags of the family that an overload is of */
+        char family[128];
+        const struct op_row *of = NULL;
+        if (!strncmp(name, "aten::", 6) && strlen(name) < sizeof family) {
+            strcpy(family, name + 6);
+            family[strcspn(family, ".")] = '\0';
+            of = row_find(family);
+        }
+        return operator_new(name, of ? of->flags & (OP_RANDOM | OP_INPUT) : 0, method, "");
+    }
     const struct op_row *r = row_find(name);
     return r ? row_object(r, method) : bind_ref(Py_None);
 }

@@ -374,7 +374,9 @@ COMMUTES(mul, "aten::mul")
 ORDERED(div, "aten::div", divided(a, b))
 ORDERED(floordiv, "aten::floor_divide", wrapped("aten::floor_divide", a, b))
 ORDERED(mod, "aten::remainder", binary("aten::remainder", a, b))
-ORDERED(matmul, "aten::matmul", bind_ref(Py_NotImplemented))
+static PyObject *tensor_matmul(PyObject *a, PyObject *b) {
+    return TensorCheck(a) && TensorCheck(b) ? binary("aten::matmul", a, b) : bind_ref(Py_NotImplemented);
+}
 COMMUTES(and, "aten::bitwise_and")
 COMMUTES(or, "aten::bitwise_or")
 COMMUTES(xor, "aten::bitwise_xor")
