@@ -70,6 +70,8 @@ int bind_init_error(PyObject *m);
 PyObject *bind_raise(const ctsc_error *e, const char *what);
 /* The thread's error object for calls; NULL with MemoryError. */
 ctsc_error *bind_error(void);
+/* tp_new of types whose objects only the extension makes. */
+PyObject *bind_no_new(PyTypeObject *type, PyObject *args, PyObject *kw);
 /* Keeps the exception that Python code raised below a call, to raise it again when the call fails. */
 void bind_stash_exception(ctsc_error *e, const char *what);
 
@@ -120,7 +122,6 @@ int bind_init_operator(PyObject *m);
 ctsc_value *bind_call(const char *key, size_t n, const char *const *names, const bind_arg *args, bool random);
 PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args);
 ctsc_value *bind_small_int(int64_t i, bool *own);
-bool bind_call_released(void); /* whether the thread is inside of a call of the library that has given the lock back */
 
 /* ---- bind_index.c */
 PyObject *bind_getitem(PyObject *self, PyObject *index);

@@ -80,7 +80,7 @@ static PyGetSetDef properties[] = {
     {"_typestr", dtype_typestr, NULL, NULL, NULL},
     {0},
 };
-static PyType_Slot slots[] = {{Py_tp_repr, dtype_repr}, {Py_tp_methods, methods}, {Py_tp_getset, properties}, {0, NULL}};
+static PyType_Slot slots[] = {{Py_tp_new, bind_no_new}, {Py_tp_repr, dtype_repr}, {Py_tp_methods, methods}, {Py_tp_getset, properties}, {0, NULL}};
 static PyType_Spec spec = {"ctsc.dtype", sizeof(Dtype), 0, Py_TPFLAGS_DEFAULT, slots};
 
 int bind_init_dtype(PyObject *m) {

@@ -7,14 +7,29 @@
  */
 #include "bind.h"
 
+#include <pthread.h>
 #include <string.h>
 
 static __thread ctsc_error *own_error;
+static pthread_key_t at_exit_of_thread;
 static __thread PyObject *stashed; /* exception of Python code that a call ran */
 
+static void error_free(void *e) {
+    ctsc_error_free(e);
+}
+
 ctsc_error *bind_error(void) {
-    if (!own_error && !(own_error = ctsc_error_new())) PyErr_NoMemory();
+    if (own_error) return own_error;
+    if (!(own_error = ctsc_error_new())) PyErr_NoMemory();
+    pthread_setspecific(at_exit_of_thread, own_error);
     return own_error;
+}
+
+PyObject *bind_no_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
+    (void)args;
+    (void)kw;
+    PyErr_Format(PyExc_TypeError, "cannot create %R instances", (PyObject *)type);
+    return NULL;
 }
 
 static PyObject *error_class(const ctsc_error *e) {
@@ -85,6 +100,7 @@ void bind_stash_exception(ctsc_error *e, const char *what) {
 }
 
 int bind_init_error(PyObject *m) {
+    pthread_key_create(&at_exit_of_thread, error_free);
     PyObject *dict = Py_BuildValue("{s:O,s:O,s:O,s:O}", "message", Py_None, "diagnostic", Py_None, "status", Py_None, "origin", Py_None);
     if (!dict) return -1;
     bind.error = PyErr_NewExceptionWithDoc("ctsc.Error", "A call of the library failed: message, diagnostic, status.", PyExc_RuntimeError, dict);

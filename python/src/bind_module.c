@@ -188,7 +188,7 @@ static PyGetSetDef method_properties[] = {{"__name__", method_name, NULL, NULL, 
                                           {"graph", method_text, NULL, NULL, "graph"}, {"code", method_text, NULL, NULL, "code"},
                                           {"schema", method_text, NULL, NULL, "schema"}, {0}};
 static PyMemberDef method_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Method, call), READONLY, NULL}, {0}};
-static PyType_Slot method_slots[] = {{Py_tp_dealloc, method_dealloc}, {Py_tp_repr, method_repr}, {Py_tp_call, PyVectorcall_Call},
+static PyType_Slot method_slots[] = {{Py_tp_new, bind_no_new}, {Py_tp_dealloc, method_dealloc}, {Py_tp_repr, method_repr}, {Py_tp_call, PyVectorcall_Call},
                                      {Py_tp_getset, method_properties}, {Py_tp_members, method_members}, {0, NULL}};
 static PyType_Spec method_spec = {"ctsc.ScriptMethod", sizeof(Method), 0, Py_TPFLAGS_DEFAULT | BIND_HAVE_VECTORCALL, method_slots};
 
@@ -441,7 +441,7 @@ static PyMethodDef module_methods[] = {
 static PyGetSetDef module_properties[] = {{"_methods", get_methods, NULL, NULL, NULL}, {"original_name", get_class, NULL, NULL, NULL}, {0}};
 static PyMemberDef module_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Module, call), READONLY, NULL},
                                        {"__weaklistoffset__", T_PYSSIZET, offsetof(Module, weak), READONLY, NULL}, {0}};
-static PyType_Slot module_slots[] = {{Py_tp_dealloc, module_dealloc}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_getattro, module_getattr},
+static PyType_Slot module_slots[] = {{Py_tp_new, bind_no_new}, {Py_tp_dealloc, module_dealloc}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_getattro, module_getattr},
                                      {Py_tp_setattro, module_setattr}, {Py_tp_methods, module_methods}, {Py_tp_getset, module_properties},
                                      {Py_tp_members, module_members}, {0, NULL}};
 static PyType_Spec module_spec = {"ctsc.ScriptModule", sizeof(Module), 0, Py_TPFLAGS_DEFAULT | BIND_HAVE_VECTORCALL, module_slots};

@@ -306,7 +306,7 @@ static void operator_dealloc(PyObject *self) {
 static PyGetSetDef operator_properties[] = {{"__name__", operator_name, NULL, NULL, NULL}, {"key", operator_key, NULL, NULL, NULL},
                                             {"__doc__", operator_doc, NULL, NULL, NULL}, {0}};
 static PyMemberDef operator_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Operator, call), READONLY, NULL}, {0}};
-static PyType_Slot operator_slots[] = {{Py_tp_dealloc, operator_dealloc}, {Py_tp_repr, operator_repr}, {Py_tp_call, PyVectorcall_Call},
+static PyType_Slot operator_slots[] = {{Py_tp_new, bind_no_new}, {Py_tp_dealloc, operator_dealloc}, {Py_tp_repr, operator_repr}, {Py_tp_call, PyVectorcall_Call},
                                        {Py_tp_descr_get, operator_get}, {Py_tp_getset, operator_properties}, {Py_tp_members, operator_members}, {0, NULL}};
 static PyType_Spec operator_spec = {"ctsc.Operator", sizeof(Operator), 0, Py_TPFLAGS_DEFAULT | BIND_HAVE_VECTORCALL | BIND_METHOD_DESCRIPTOR,
                                     operator_slots};

@@ -182,6 +182,12 @@ def test_a_thousand_slices_as_numpy():
         assert (t.numpy() == a).all(), index
 
 
+def test_only_the_package_makes_these():
+    for kind in (ctsc.dtype, ctsc.ScriptModule, ctsc.ScriptMethod, ctsc.ScriptObject, type(ctsc.add)):
+        with pytest.raises(TypeError, match="cannot create"):
+            kind()
+
+
 def test_no_references_leak():
     x = ctsc.zeros(4, 4)
 
@@ -191,7 +197,7 @@ def test_no_references_leak():
         except RuntimeError:
             pass
     calls = [lambda: x + 1, lambda: x[1:, None, [0, 1]], lambda: x.shape, lambda: x.max(dim=1), lambda: x.sum(dim=1, keepdim=True), lambda: ctsc.tensor([[1, 2.]]),
-             lambda: x.__setitem__((0, slice(None)), 2.), lambda: ctsc.from_dlpack(x), lambda: memoryview(x), lambda: x.tolist(), lambda: x.T, error]
+             lambda: x.__setitem__((0, slice(None)), 2.), lambda: ctsc.from_dlpack(x), lambda: memoryview(x), lambda: x.tolist(), lambda: x.T, lambda: ctsc.nn.Parameter(x), lambda: ctsc.Tensor(x), error]
     for call in calls:
         for _ in range(50):
             call()
