@@ -75,7 +75,7 @@ def test_modules_run_in_python_and_compiled():
         net = Net(4, act=act).eval()
         x = ctsc.randn(5, 3)
         scripted = ctsc.script(net)
-        assert ctsc.allclose(scripted(x), net(x), atol=1e-6)
+        assert ctsc.allclose(scripted(x), net(x), atol=1e-5)
         assert list(scripted.state_dict()) == list(net.state_dict())
     made = ctsc.script(Net)(6)
     assert made(x).shape == (5, 6) and made.training
@@ -87,7 +87,7 @@ def test_nn_layers():
     net = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 10), nn.Softmax(dim=1)).eval()
     y = net(x)
     assert y.shape == (2, 10) and abs(float(y.sum()) - 2) < 1e-5
-    assert ctsc.allclose(ctsc.trace(net, x)(x), y, atol=1e-6)
+    assert ctsc.allclose(ctsc.trace(net, x)(x), y, atol=1e-5)
     lstm = nn.LSTM(3, 5, batch_first=True).eval()
     assert lstm(ctsc.zeros(2, 4, 3))[0].shape == (2, 4, 5)
     assert nn.Embedding(10, 4)(ctsc.tensor([[1, 2]])).shape == (1, 2, 4)
@@ -136,7 +136,7 @@ def test_trace_of_a_module_keeps_parameters():
     assert [n for n, _ in m.named_parameters()] == ["fc.weight", "fc.bias", "bn.weight", "bn.bias"]
     assert m.fc.weight.data_ptr() == net.fc.weight.data_ptr() and not m.training
     again = ctsc.load(m.save_to_bytes())
-    assert ctsc.allclose(again(ctsc.ones(2, 3)), net(ctsc.ones(2, 3)), atol=1e-6)
+    assert ctsc.allclose(again(ctsc.ones(2, 3)), net(ctsc.ones(2, 3)), atol=1e-5)
 
 
 def test_in_place_and_indexed_assignment_are_traced():
