@@ -296,7 +296,7 @@ test-cuda-repeat: deps-test
 # (Debian's python3-torch); TORCH_PYTHON names another Python that has it.
 TORCH_PYTHON ?= /usr/bin/python3
 test-torch: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
 	@status=0; for t in tests/interop/*.py tests/prelude/*.py; do echo "$$t"; \
 	    $(TORCH_PYTHON) $$t --ctsc $(BUILD)/ctsc || [ $$? = 77 ] || status=1; done; exit $$status
 

@@ -96,6 +96,11 @@ def operator_failed(name, error, args, kwargs, method):
     return words(name, error, args, kwargs, method)
 
 
+def from_dlpack(x):
+    from ._functions import from_dlpack
+    return from_dlpack(x)
+
+
 def operator_doc(key):
     from ._errors import family
     return "\n".join(schema for _, schema, _ in family(key))
@@ -153,5 +158,5 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(TracedInt, "__%s__" % _name, getattr(int, "__%s__" % _name))
 
 _C.set_hooks({"exception_class": exception_class, "named_tuple": named_tuple, "result_class": result_class, "Size": Size, "script_print": script_print,
-              "script_warn": script_warn, "tensor_repr": tensor_repr, "operator_failed": operator_failed, "operator_doc": operator_doc,
+              "script_warn": script_warn, "tensor_repr": tensor_repr, "from_dlpack": from_dlpack, "operator_failed": operator_failed, "operator_doc": operator_doc,
               "tracer_warning": tracer_warning, "tracer_note": tracer_note, "traced_int": TracedInt})

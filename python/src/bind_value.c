@@ -7,7 +7,7 @@
  *     list, tuple, dict                         of what their items are; named tuples are tuples
  *     dtype, layout, memory_format, device      what their _ctsc_value_ is
  *     an object of a script                     its handle
- *     ndarray and other buffers                 where `wide`: a tensor on their memory
+ *     ndarray, other buffers, what has __dlpack__   where `wide`: a tensor on their memory
  *     anything with __index__ or __float__      a number (NumPy's scalars)
  */
 #include "bind.h"
@@ -154,8 +154,10 @@ static bool other_value(PyObject *o, bool wide, bind_arg *out) {
         return ok;
     }
     PyErr_Clear();
-    if (wide && PyObject_CheckBuffer(o) && !PyBytes_Check(o)) {
-        PyObject *t = bind_from_buffer(o);
+    bool buffer = wide && PyObject_CheckBuffer(o) && !PyBytes_Check(o);
+    if (buffer || (wide && PyObject_HasAttrString(o, "__dlpack__"))) {
+        PyObject *from = PyDict_GetItemString(bind.hooks, "from_dlpack");
+        PyObject *t = buffer ? bind_from_buffer(o) : from ? PyObject_CallFunctionObjArgs(from, o, NULL) : NULL;
         bool ok = t && made(out, ctsc_value_copy(((Tensor *)t)->v));
         Py_XDECREF(t);
         return ok;

@@ -99,6 +99,25 @@ def test_dlpack():
     t.__dlpack__()  # nobody takes it
 
 
+def test_programs_take_what_has_dlpack():
+    class Other:
+        def __init__(self, t):
+            self.t = t
+
+        def __dlpack__(self, **options):
+            return self.t.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.t.__dlpack_device__()
+    m = ctsc.compile("import torch\ndef forward(x: torch.Tensor):\n    return x.add_(1)\n")
+    t = ctsc.zeros(2)
+    m(Other(t))
+    assert t.tolist() == [1, 1]
+    a = np.zeros(2)
+    m(a)
+    assert a.tolist() == [1, 1]
+
+
 def test_buffers():
     t = ctsc.tensor([[1, 2], [3, 4]], dtype=ctsc.int32)
     view = memoryview(t)
