@@ -23,19 +23,22 @@ HIDDEN = {"append", "insert", "pop", "remove", "reverse", "extend", "keys", "val
           "Bool", "Int", "Float", "Complex", "FloatImplicit", "IntImplicit", "ComplexImplicit", "ScalarImplicit", "BoolImplicit", "Generator",
           "einsum", "meshgrid", "broadcast_tensors", "split", "type", "wait", "percentFormat", "warn", "Delete", "hash", "element_size", "is_contiguous",
           "numpy_T", "mT", "mH", "matrix_H", "norm", "real", "imag", "requires_grad_", "data", "count", "set_data", "sorted", "coalesce_", "where", "any_"}
+# What python/ctsc/stub.pyi has of its own.
+OTHERS = {"trace", "cuda"}
 RANDOM = {"dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "rrelu", "rrelu_", "native_dropout", "multinomial", "lstm", "gru",
           "rnn_tanh", "rnn_relu", "scaled_dot_product_attention", "dropout3d", "dropout2d", "rand", "randn", "randint", "randperm", "rand_like",
           "randn_like", "randint_like", "bernoulli", "bernoulli_", "normal", "normal_", "uniform_", "random_", "exponential_", "cauchy_",
           "log_normal_", "geometric_", "poisson", "binomial", "fractional_max_pool2d", "fractional_max_pool3d"}
-TYPES = {"Tensor": "Tensor", "int": "int", "SymInt": "int", "float": "float", "bool": "bool", "Scalar": "Number", "str": "str", "ScalarType": "dtype",
-         "Layout": "Any", "Device": "Union[str, device]", "MemoryFormat": "Any", "Generator": "Any", "Dimname": "str", "number": "Number", "complex": "complex"}
+# Names with an underscore: Tensor.int and its like stand before them otherwise.
+TYPES = {"Tensor": "Tensor", "int": "_int", "SymInt": "_int", "float": "_float", "bool": "_bool", "Scalar": "Number", "str": "_str", "ScalarType": "_dtype",
+         "Layout": "Any", "Device": "Union[_str, _device]", "MemoryFormat": "Any", "Generator": "Any", "Dimname": "_str", "number": "Number", "complex": "_complex"}
 
 
 class Argument:
     def __init__(self, text, keyword):
-        text, _, default = text.partition("=")
+        text, equals, default = text.partition("=")
         self.type, _, self.name = text.strip().rpartition(" ")
-        self.keyword, self.default = keyword, default if _ else None
+        self.keyword, self.default = keyword, default if equals else None
         self.type = re.sub(r"\([^)]*\)", "", self.type)
 
 
@@ -67,23 +70,37 @@ class Schema:
     def python_type(self, t):
         if t.endswith("?"):
             return "Optional[%s]" % self.python_type(t[:-1])
-        m = re.match(r"(.*)\[\d*\]$", t)
-        if m:
-            return "Sequence[%s]" % self.python_type(m.group(1))
+        m = re.match(r"(.*)\[(\d*)\]$", t)
+        if m: # int[2]: one for both
+            item = self.python_type(m.group(1))
+            return "Union[%s, Sequence[%s]]" % (item, item) if m.group(2) else "Sequence[%s]" % item
         return TYPES.get(t, "Any")
 
-    def stub(self, method):
+    def varargs(self, method):
+        """Whether its sizes may stand one by one."""
+        places = [a for a in self.args if not a.keyword][1 if method else 0:]
+        return bool(places) and is_ints(places[0].type) and all(a.default is not None for a in places[1:]) and (method or len(places) == 1)
+
+    def stub(self, method, spread=False):
         parts, star = [], False
         for i, a in enumerate(self.args):
             if method and i == 0:
                 parts.append("self")
                 continue
+            if spread and is_ints(a.type) and not star:
+                parts.append("*%s: _int" % a.name)
+                star = True
+                continue
             if a.keyword and not star:
                 parts.append("*")
                 star = True
-            name = "input" if a.name == "self" else a.name
+            name = "input" if a.name == "self" and not any(b.name == "input" for b in self.args) else a.name
+            name += "_" if name == "self" else ""
             name += "_" if name in ("from", "lambda") else ""
             parts.append("%s: %s%s" % (name, self.python_type(a.type), "" if a.default is None else " = ..."))
+        options = {a.name for a in self.args}
+        if "dtype" in options and "layout" in options:
+            parts.append("requires_grad: _bool = ...")
         types = [self.python_type(t).replace("Sequence", "List") for t, _ in self.returns]
         result = "None" if not types else types[0] if len(types) == 1 else "Tuple[%s]" % ", ".join(types)
         return "def %s(%s) -> %s: ..." % (self.name, ", ".join(parts), result)
@@ -161,13 +178,13 @@ def main():
     stubs = []
     methods = []
     for name in sorted(found):
-        if name.startswith("_"):
+        if name.startswith("_") or name in OTHERS:
             continue
         for into, method in ((stubs, False), (methods, True)):
             chosen = [s for s in found[name] if "out" not in s.overload and "name" not in s.overload.lower()
                       and not any(a.type == "Dimname" or a.type.startswith("Generator") for a in s.args)
                       and (not method or (s.args and s.args[0].name == "self" and s.args[0].type == "Tensor"))]
-            texts = list(dict.fromkeys(s.stub(method) for s in chosen))
+            texts = list(dict.fromkeys([s.stub(method) for s in chosen] + [s.stub(method, True) for s in chosen if s.varargs(method)]))
             for t in texts:
                 into.append(("@overload\n" if len(texts) > 1 else "") + t)
     write(sys.argv[2], "\n".join(stubs) + "\n")

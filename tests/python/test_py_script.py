@@ -184,6 +184,10 @@ def test_types_of_scripts():
     assert f([1, 2]) == (3, True) and f([], ctsc.ones(1)) == (0, False)
 
 
+def test_trace_of_a_matrix():
+    assert ctsc.eye(3).trace() == 3
+
+
 def test_from_torch_needs_torch():
     import sys
     if "torch" not in sys.modules:
