@@ -477,6 +477,8 @@ def group_python(tally, args, env):
     if args.sanitizer:
         return
     package = os.path.join(args.build, "python")
+    if not os.path.exists(os.path.join(package, "ctsc", "_C.abi3.so")):
+        return tally.skip("python", "the package has not been built (make python)")
     command = [args.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", os.path.join(HERE, "python")]
     code, out, err = run(command, dict(env, PYTHONPATH=package, PYTHONDONTWRITEBYTECODE="1", CTSC_BUILD=args.build))
     count = lambda word: sum(int(n) for n in re.findall(r"(\d+) %s" % word, out.rstrip().rpartition("\n")[2]))
