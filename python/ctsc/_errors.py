@@ -36,7 +36,7 @@ def _signature(schema, method):
 
 
 _UNFIT = ("Arguments for call are not valid", "could not match", "no overload", "are not valid", "Expected a value of type", "but instead found type",
-          "missing value for argument", "nknown keyword argument", "argument(s) but received", "no operator", "provided but not used", "cannot be matched",
+          "missing value for argument", "nknown keyword argument", "argument(s) but received", "provided but not used", "cannot be matched",
           "not provided", "specified twice", "fit no")
 
 
@@ -107,6 +107,8 @@ def operator_failed(name, error, args, kwargs, method):
         return fitted
     rows = [r for r in family("aten::" + name) if "out" not in r[0].partition(".")[2]]
     rows = [r for r in rows if "Tensor" in r[1] and "Dimname" not in r[1]]
+    if not rows:
+        return None
     given = args[1:] if method else args
     got = ", ".join([_python_type(a) for a in given] + ["%s=%s" % (k, _python_type(v)) for k, v in kwargs.items()])
     if len(rows) == 1:

@@ -11,7 +11,8 @@ _exceptions = {}
 
 
 def _text(self):
-    return self.diagnostic.rstrip() if self.diagnostic else str(self.message)
+    text = (self.diagnostic or "").rstrip() or str(self.message)
+    return text[len("error: "):] if text.startswith("error: ") else text
 
 
 def _init(self, message, diagnostic=None):

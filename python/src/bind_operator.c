@@ -140,6 +140,7 @@ static bool call_keyword(const Operator *op, call *c, PyObject *name, PyObject *
     static const struct { const char *name, *means; } others[] = {{"axis", "dim"}, {"keepdims", "keepdim"}, {"input", "self"}};
     const char *s = PyUnicode_AsUTF8AndSize(name, NULL);
     if (!s) return false;
+    c->by_dtype |= (op->flags & OP_DTYPE) && !strncmp(op->name, "view", 4) && DtypeCheck(o);
     if (!strcmp(s, "requires_grad")) return c->requires_grad = PyObject_IsTrue(o) == 1, true;
     if (o == Py_None && (!strcmp(s, "out") || !strcmp(s, "generator") || !strcmp(s, "dtype") || !strcmp(s, "device") || !strcmp(s, "layout"))) return true;
     if (!strcmp(s, "out") && PyTuple_Check(o)) return PyErr_SetString(PyExc_TypeError, "out= takes one tensor"), false;

@@ -75,6 +75,12 @@ def test_calls_of_operators():
         x.sum(5)
     with pytest.raises(RuntimeError, match="shape '\\[7\\]' is invalid for input of size 6"):
         x.view(7)
+    assert x.view(dtype=ctsc.int32).dtype is x.view(ctsc.int32).dtype is ctsc.int32 and x.movedim(0, 1).shape == (3, 2)
+    with pytest.raises(RuntimeError) as caught:
+        x.view(7)
+    assert str(caught.value) == "shape '[7]' is invalid for input of size 6"
+    with pytest.raises(RuntimeError, match="there is no operator 'nope::nope'"):
+        ctsc.ops.nope.nope(x)
     with pytest.raises(AttributeError):
         x.nope
     with pytest.raises(AttributeError):
