@@ -18,6 +18,7 @@
 #   make bench-nets     whole networks against PyTorch, ONNX Runtime and OpenVINO, into docs/bench-nets.md (NETS="--only resnet --threads 1", PEERS=)
 #   make format         sets the C files as .clang-format and scripts/format say (clang-format-19); make check-format fails where they are not so set
 #   make docs           docs/operators.md, from the tables of operators
+#   make python         the Python package in build/python; make wheel: dist/ctsc-*.whl (docs/python.md, python/python.mk)
 #   make install        PREFIX=/usr/local DESTDIR= (packaging/install.mk says what goes where); make shared: libctsc.so alone
 #   make bench-load     load and run times of a model (MODEL=, INPUTS=)
 #   make bench-coldstart  from process start to the result of one call, and memory (COLDSTART=)
@@ -240,8 +241,8 @@ unit: $(UNIT_BIN) jit $(CUDASIM)
 # Everything that tests/run.py needs; it prints "N passed, N failed" and fails if anything did.
 # OPENBLAS_*: a setting for another machine would only slow the matrix products down.
 test: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads
-	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) $(if $(SAN),--sanitizer $(SAN))
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads $(if $(SAN),,python wheel-files)
+	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --python $(PYTHON) $(if $(SAN),--sanitizer $(SAN))
 
 # C as .clang-format and scripts/format set it.
 format: deps-test
@@ -311,7 +312,7 @@ test-cuda-repeat: deps-test
 # (Debian's python3-torch); TORCH_PYTHON names another Python that has it.
 TORCH_PYTHON ?= /usr/bin/python3
 test-torch: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
 	@status=0; for t in tests/interop/*.py tests/prelude/*.py; do echo "$$t"; \
 	    $(TORCH_PYTHON) $$t --ctsc $(BUILD)/ctsc || [ $$? = 77 ] || status=1; done; exit $$status
 
@@ -498,6 +499,7 @@ $(BUILD)/.deps-%: scripts/install-deps
 	@mkdir -p $(@D) && touch $@
 
 include packaging/install.mk
+include python/python.mk
 
 clean:
 	rm -rf build build-*

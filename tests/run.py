@@ -23,6 +23,7 @@ Groups:
   serve   the inference server, asked by a client over every endpoint (tests/serve/client.py)
   threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
+  python  the Python package, by pytest (tests/python), and a wheel of it in a virtual environment; not with sanitizers
   diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
   sample  of each --opt level some programs of corpus, source and lang, and of all of them one with all schedules of kernels, with one thread and two
   levels  all programs of corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
@@ -495,6 +496,24 @@ def group_install(tally, args, env):
         add_report(tally, "install", [sys.executable, os.path.join(HERE, "install.py"), "--build", args.build], env)
 
 
+def group_python(tally, args, env):
+    if args.sanitizer:
+        return
+    package = os.path.join(args.build, "python")
+    if not os.path.exists(os.path.join(package, "ctsc", "_C.abi3.so")):
+        return tally.skip("python", "the package has not been built (make python)")
+    command = [args.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", os.path.join(HERE, "python")]
+    code, out, err = run(command, dict(env, PYTHONPATH=package, PYTHONDONTWRITEBYTECODE="1", CTSC_BUILD=args.build))
+    count = lambda word: sum(int(n) for n in re.findall(r"(\d+) %s" % word, out.rstrip().rpartition("\n")[2]))
+    good, bad, skipped = count("passed"), count("failed") + count("error"), count("skipped")
+    tally.passed += good
+    tally.failed += bad if bad or not code else 1
+    if skipped:
+        tally.skip("python", "%d of pytest's" % skipped, skipped)
+    if code or tally.verbose:
+        print((out + err).rstrip()[-8000:])
+
+
 def group_threads(tally, args, env):
     code, out, err = run([os.path.join(args.build, "threads"), "--seconds", "2", "--threads", "2,8"], env)
     tally.add("threads", "threads", code == 0, out + err)
@@ -520,6 +539,8 @@ def main():
     ap = argparse.ArgumentParser(description="Run the tests.")
     ap.add_argument("--build", default="build", help="build folder")
     ap.add_argument("--only", default="", help="groups to run, separated by commas")
+    ap.add_argument("--python", default="/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable,
+                    help="Python of the package's tests: one with pytest and NumPy")
     ap.add_argument("--sanitizer", default="", help="the build's sanitizer, for information")
     ap.add_argument("--levels", default="0,1,2,3,3@sse2", help="levels of optimisation that group 'levels' runs")
     ap.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
@@ -543,6 +564,7 @@ def main():
         "source": lambda: group_source(tally, args, env),
         "demo": lambda: group_demo(tally, args, env),
         "serve": lambda: group_serve(tally, args, env),
+        "python": lambda: group_python(tally, args, env),
         "diff": lambda: group_diff(tally, args, env),
         "threads": lambda: group_threads(tally, args, env),
         "grad": lambda: group_grad(tally, args, env),

@@ -66,11 +66,6 @@ ctsc_status ctsc_module_freeze(ctsc_module *m, bool fold_weights, ctsc_error *e)
     return api_leave(e, &own, module_freeze(d, m->m, fold_weights));
 }
 
-void ctsc_module_free(ctsc_module *m) {
-    if (!m) return;
-    module_free(m->m);
-    mem_free(m);
-}
 
 /* ---- methods ------------------------------------------------------------------------------------- */
 
